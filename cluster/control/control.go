@@ -1,0 +1,100 @@
+// Package control is the face a cluster shows to those who drive it: the
+// explorer, the lessons, the console. It holds interfaces and plain values
+// only, so that a screen can be built without linking a cluster: a recording
+// has a face of its own that refuses what a recording cannot do.
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// Cluster is a running (or recorded) cluster as seen by its driver. All
+// methods may be called from any goroutine and return at once, but for Exec.
+type Cluster interface {
+	// Trace is the stream of events.
+	Trace() *trace.Stream
+
+	// Clock is the state of the clock now.
+	Clock() Clock
+	// Pause makes the cluster stand still.
+	Pause() error
+	// Resume lets it run.
+	Resume() error
+	// Step runs to the next event of the grain or a coarser one.
+	Step(trace.Grain) error
+	// Until runs until the expression holds, then stands. A bad expression is
+	// refused with the place and the known names.
+	Until(expr string) error
+	// Speed sets virtual seconds per real second; 0 is as fast as possible.
+	Speed(x float64) error
+	// SkipIdle jumps to the next timer.
+	SkipIdle() error
+
+	// Faults is the catalogue: what can be done to which targets.
+	Faults() []FaultKind
+	// Targets lists what can be broken now ("member/a", "pod/demo/web-1").
+	Targets() []string
+	// Fault breaks or mends something.
+	Fault(Fault) error
+
+	// Exec runs one console line and gives its exit status. It blocks until
+	// the command ends or ctx does.
+	Exec(ctx context.Context, line string, io Streams) int
+
+	// Endpoints say how other programs reach the cluster.
+	Endpoints() Endpoints
+}
+
+// Clock is the state of the clock.
+type Clock struct {
+	Paused  bool
+	Speed   float64       // 0 is as fast as possible
+	Elapsed time.Duration // virtual
+	Last    trace.ID
+	Waiting int    // requests from outside that wait because the cluster stands
+	Why     string // why it stands: "you paused", "until …", "step watch"
+	Ended   error  // set when the run ended by a broken invariant
+}
+
+// FaultKind is one entry of the catalogue.
+type FaultKind struct {
+	Name    string   // "stop"
+	Targets []string // kinds of target it applies to: "member", "node", "pod", "kubelet", "proxy", "scheduler", …
+	Heals   string   // the fault that mends it: "start"; "" where it mends itself
+	Means   string   // one sentence
+	Args    string   // how further words are used: "PEER", "DURATION"; "" for none
+}
+
+// Fault is one thing to do to one target.
+type Fault struct {
+	Name   string
+	Target string
+	Args   []string
+}
+
+// Streams are a command's standard streams.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Source names where the command was typed: "console", or "file:line".
+	Source string
+	// Columns is the width of the terminal, 0 if there is none.
+	Columns int
+}
+
+// Endpoints say how other programs reach the cluster; empty where it is not
+// served.
+type Endpoints struct {
+	APIServer  string // https://127.0.0.1:port
+	Kubeconfig string // path
+	Etcd       string // 127.0.0.1:port
+	DataDir    string
+}
+
+// ErrRecording is what a recording answers to everything it cannot do.
+var ErrRecording = errors.New("this is a recording: it can be watched and searched, not changed (run kviz explore for a live cluster)")

@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// gate decides whether the cluster stands still after an event.
+type gate struct {
+	standing bool        // nothing moves
+	stepping bool        // stand at the next event of grain or coarser
+	grain    trace.Grain //
+	stops    []*Stop     // stand when one of these says so
+}
+
+// Stop is a condition to stand still at: a breakpoint or a run-until.
+type Stop struct {
+	// At reports whether the cluster should stand after the event.
+	At func(*trace.Event) bool
+	// Once removes the stop when it has hit.
+	Once bool
+	// Hit, if set, is called on the kernel's goroutine when it hits.
+	Hit func(*trace.Event)
+}
+
+// append numbers an event, hands it to the sink and works the gate. Outside
+// events never stop the cluster here: the store holds its own messages.
+func (k *Kernel) append(e *trace.Event) trace.ID {
+	if e.Outside() {
+		k.last.Sub++
+	} else {
+		k.last = trace.ID{Seq: k.last.Seq + 1}
+	}
+	e.ID = k.last
+	e.At = k.now
+	if k.cfg.Sink != nil && !k.stopping {
+		k.cfg.Sink.Append(e)
+	}
+	if k.gate.stepping && !e.Outside() && e.Grain() >= k.gate.grain {
+		k.stand()
+	}
+	for i := 0; i < len(k.gate.stops); i++ {
+		s := k.gate.stops[i]
+		if !s.At(e) {
+			continue
+		}
+		if s.Once {
+			k.gate.stops = append(k.gate.stops[:i:i], k.gate.stops[i+1:]...)
+			i--
+		}
+		k.stand()
+		if s.Hit != nil {
+			s.Hit(e)
+		}
+	}
+	return e.ID
+}
+
+// Emit appends an event that belongs to no task: of a raft member, a fault, a
+// person. It never blocks; if the cluster comes to stand, it does so before
+// anything else runs.
+func (k *Kernel) Emit(e trace.Event) trace.ID { return k.append(&e) }
+
+func (k *Kernel) stand() {
+	k.gate.stepping = false
+	if k.gate.standing {
+		return
+	}
+	k.gate.standing = true
+	if k.cfg.Hold != nil {
+		k.cfg.Hold(true)
+	}
+}
+
+func (k *Kernel) move() {
+	if !k.gate.standing {
+		return
+	}
+	k.gate.standing = false
+	k.pace.anchor(k.now)
+	if k.cfg.Hold != nil {
+		k.cfg.Hold(false)
+	}
+}
+
+// Paused reports whether the cluster stands.
+func (k *Kernel) Paused() bool { return k.gate.standing }
+
+// Waiting is how many requests from outside wait because the cluster stands.
+func (k *Kernel) Waiting() int { return k.inbox.waiting() }
+
+// Pause makes the cluster stand right here.
+func (k *Kernel) Pause() { k.stand() }
+
+// Resume lets the cluster run.
+func (k *Kernel) Resume() {
+	k.gate.stepping = false
+	k.move()
+}
+
+// Step lets the cluster run to the next control-plane event of the given grain
+// or a coarser one, and stand there. (Grain raft is the store's to release;
+// here it means the very next event.)
+func (k *Kernel) Step(g trace.Grain) {
+	k.gate.stepping, k.gate.grain = true, g
+	k.move()
+}
+
+// AddStop adds a condition to stand at.
+func (k *Kernel) AddStop(s *Stop) { k.gate.stops = append(k.gate.stops, s) }
+
+// RemoveStop removes a condition.
+func (k *Kernel) RemoveStop(s *Stop) {
+	for i, o := range k.gate.stops {
+		if o == s {
+			k.gate.stops = append(k.gate.stops[:i:i], k.gate.stops[i+1:]...)
+			return
+		}
+	}
+}
+
+// SkipIdle moves virtual time to the next timer at once, however slow the
+// clock runs. It does nothing while something is ready to run.
+func (k *Kernel) SkipIdle() {
+	if k.runq.len() == 0 && len(k.timers) > 0 && k.timers[0].at > k.now {
+		k.pace.skipTo = k.timers[0].at
+	}
+}
+
+// Max is the speed "as fast as possible".
+const Max = 0.0
+
+// pace ties virtual time to real time.
+type pace struct {
+	speed    float64 // virtual seconds in a real one; Max for no limit
+	demanded bool    // time passes only while somebody waits for something
+	demand   int
+	skipTo   time.Duration
+
+	wall time.Time
+	virt time.Duration
+}
+
+// anchor makes now the moment from which the two times run.
+func (p *pace) anchor(virt time.Duration) { p.wall, p.virt = time.Now(), virt }
+
+func (p *pace) mayAdvance() bool { return !p.demanded || p.demand > 0 }
+
+// lag is how far virtual time may fall behind before it gives up catching up.
+const lag = 250 * time.Millisecond
+
+// until is how long to wait in real time before virtual time may reach at.
+func (p *pace) until(at time.Duration, stalled bool) time.Duration {
+	if at <= p.skipTo {
+		p.anchor(at)
+		return 0
+	}
+	speed := p.speed
+	if stalled && (speed == Max || speed > 1) {
+		speed = 1
+	}
+	if speed == Max {
+		return 0
+	}
+	due := p.wall.Add(time.Duration(float64(at-p.virt) / speed))
+	wait := time.Until(due)
+	if wait < -lag {
+		p.anchor(at)
+	}
+	return wait
+}
+
+// SetSpeed sets how many virtual seconds pass in a real one; [Max] means as
+// fast as possible.
+func (k *Kernel) SetSpeed(x float64) {
+	if x < 0 {
+		panic("sim: SetSpeed of a negative speed; use 0 (sim.Max) for as fast as possible")
+	}
+	k.pace.speed = x
+	k.pace.anchor(k.now)
+}
+
+// Speed is what SetSpeed set.
+func (k *Kernel) Speed() float64 { return k.pace.speed }
+
+// SetDemand chooses whether virtual time passes only while somebody waits for
+// something ([Kernel.Call], [Kernel.AddDemand]), as a script needs, or always.
+func (k *Kernel) SetDemand(on bool) {
+	k.pace.demanded = on
+	k.pace.anchor(k.now)
+}
+
+// AddDemand counts somebody who waits; call it again with -1 when the wait is
+// over.
+func (k *Kernel) AddDemand(n int) {
+	k.pace.demand += n
+	if n > 0 {
+		k.pace.anchor(k.now)
+	}
+}

@@ -1,0 +1,427 @@
+// Package sim is the kernel of the simulation: it runs every component of the
+// cluster as ordinary blocking code, one at a time, in virtual time, in an
+// order that the seed fixes.
+//
+// Real Kubernetes components are processes on machines, each with its own
+// threads and clock. Here a component is a [Process], its threads are [Task]s
+// (coroutines on iter.Pull, about 200 ns a switch), and exactly one task runs
+// at any moment. A task gives way only at the kernel's verbs:
+//
+//	t.Sleep(d)              let virtual time pass
+//	t.Wait(cond)            until another task signals; also Mailbox.Recv
+//	t.Await(…)              an operation of the real store, outside the simulation
+//	t.Emit(event)           a step point: the event enters the trace, and a
+//	                        paused cluster stands still right there
+//
+// So there are no data races, time.Now and goroutines do not occur above this
+// package, and the same seed with the same inputs gives the same trace.
+//
+// Work from outside (HTTP, keys, faults) enters through one inbox, [Kernel.Post].
+// Start reading at [Kernel.Run].
+package sim
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// Sink receives every event, in order, on the kernel's goroutine. Append must
+// not block.
+type Sink interface {
+	Append(*trace.Event)
+}
+
+// Config says how a kernel runs. The zero value is a seed of 0, the default
+// epoch, full speed, no sink.
+type Config struct {
+	Seed  uint64
+	Epoch time.Time // virtual time 0; zero means DefaultEpoch
+	Sink  Sink
+	// Healthy reports whether the store can answer at all (it has a leader).
+	// While it cannot, virtual time runs no faster than real time. Nil means
+	// always. It is called on the kernel's goroutine and must not block.
+	Healthy func() bool
+	// Hold is called with true when the cluster comes to stand (paused) and
+	// with false when it moves again, so that the store can hold its messages.
+	Hold func(bool)
+}
+
+// DefaultEpoch is virtual time 0 unless Config says otherwise: fixed, so that
+// the objects of two runs carry the same timestamps.
+var DefaultEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Kernel runs tasks. Its methods may be called only on its own goroutine (from
+// tasks, timers and posted functions) unless their comment says otherwise.
+type Kernel struct {
+	cfg   Config
+	epoch time.Time
+	now   time.Duration
+
+	runq    fifo
+	timers  timerHeap
+	serial  uint64 // breaks ties between timers due at the same instant
+	current *Task
+	live    map[*Task]struct{}
+
+	last trace.ID // number of the newest event
+
+	gate  gate
+	pace  pace
+	inbox inbox
+
+	stalled  int // awaits past their due time whose store operation has not ended
+	stopping bool
+	failure  error
+}
+
+// New makes a kernel. Nothing runs before [Kernel.Run].
+func New(cfg Config) *Kernel {
+	if cfg.Epoch.IsZero() {
+		cfg.Epoch = DefaultEpoch
+	}
+	k := &Kernel{cfg: cfg, epoch: cfg.Epoch.UTC(), live: map[*Task]struct{}{}}
+	k.inbox.wake = make(chan struct{}, 1)
+	k.pace.speed = Max
+	return k
+}
+
+// Seed is the seed the kernel was made with.
+func (k *Kernel) Seed() uint64 { return k.cfg.Seed }
+
+// Epoch is the wall-clock meaning of virtual time 0.
+func (k *Kernel) Epoch() time.Time { return k.epoch }
+
+// Elapsed is the virtual time since the epoch.
+func (k *Kernel) Elapsed() time.Duration { return k.now }
+
+// Now is the virtual wall-clock time.
+func (k *Kernel) Now() time.Time { return k.epoch.Add(k.now) }
+
+// Last is the number of the newest event.
+func (k *Kernel) Last() trace.ID { return k.last }
+
+// Rand returns a source of randomness for the named purpose, fixed by the
+// seed. Streams of different names are independent, so that one component's
+// draws do not shift another's.
+func (k *Kernel) Rand(name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(k.cfg.Seed, h.Sum64()))
+}
+
+// PanicError is a panic inside the simulation: a broken invariant. It names
+// what is needed to run it again.
+type PanicError struct {
+	Process string
+	Task    string
+	Value   any
+	Stack   []byte
+	Seed    uint64
+	After   trace.ID // the last event before the panic
+}
+
+// Error names the component, the event and the seed.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("panic in %s (task %s) after event %s, seed %d: %v", e.Process, e.Task, e.After, e.Seed, e.Value)
+}
+
+// ErrStopped is returned by [Kernel.Call] when the kernel has stopped.
+var ErrStopped = errors.New("the simulation has stopped")
+
+// Run runs until ctx ends, [Kernel.Stop] is called or a task panics. It
+// returns nil, or the *PanicError. All tasks have ended when it returns.
+func (k *Kernel) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, k.Stop)()
+	defer k.shutdown()
+	k.pace.anchor(k.now)
+	for !k.inbox.stopped() {
+		k.drain()
+		if k.failure != nil || k.inbox.stopped() {
+			break
+		}
+		switch {
+		case k.gate.standing:
+			k.inbox.wait(0)
+		case k.runq.len() > 0:
+			k.resume(k.runq.pop())
+		case len(k.timers) == 0 || !k.pace.mayAdvance():
+			k.inbox.wait(0)
+		default:
+			k.advance()
+		}
+	}
+	return k.failure
+}
+
+// Stop makes Run return. It may be called from any goroutine.
+func (k *Kernel) Stop() { k.inbox.stop() }
+
+// advance moves virtual time to the next timer and fires it, or waits a while
+// in real time if it is too early (or the store has to answer first).
+func (k *Kernel) advance() {
+	next := k.timers[0]
+	if next.at > k.now {
+		if wait := k.pace.until(next.at, k.stalled > 0); wait > 0 {
+			k.inbox.wait(wait)
+			return
+		}
+	}
+	if aw := next.await; aw != nil && !aw.finished() {
+		if !k.waitFor(aw) {
+			return
+		}
+	}
+	heap.Pop(&k.timers)
+	if next.at > k.now {
+		k.now = next.at
+	}
+	if next.fire != nil && !next.cancelled {
+		k.guard("timer", next.fire)
+	}
+}
+
+// waitFor handles an operation whose modelled time is over and whose store has
+// not answered: wait for it in real time, or, where the store cannot answer
+// now, let the rest of the cluster go on beside it. It reports whether the
+// operation has ended.
+func (k *Kernel) waitFor(aw *await) bool {
+	if k.cfg.Healthy == nil || k.cfg.Healthy() {
+		k.inbox.wait(healthyPoll)
+		return aw.finished()
+	}
+	// The store cannot answer. Take the operation out of the way; its end is
+	// posted to the inbox, its timeout is a timer of its own.
+	heap.Pop(&k.timers)
+	aw.stall(k)
+	return false
+}
+
+// healthyPoll is how long the kernel waits in real time for a healthy store
+// before it looks again whether the store is still healthy.
+const healthyPoll = 20 * time.Millisecond
+
+func (k *Kernel) resume(t *Task) {
+	if t.done {
+		return
+	}
+	k.current = t
+	alive := t.step()
+	k.current = nil
+	if !alive {
+		t.done = true
+		delete(k.live, t)
+		t.process.forget(t)
+		if t.panicked != nil && k.failure == nil {
+			k.failure = t.panicked
+		}
+	}
+}
+
+// drain runs what was posted. While the cluster stands, only control functions
+// run; work from outside waits its turn.
+func (k *Kernel) drain() {
+	for {
+		fn := k.inbox.take(k.gate.standing)
+		if fn == nil {
+			return
+		}
+		k.guard("inbox", fn)
+	}
+}
+
+// guard runs fn on the kernel's goroutine and turns a panic into the run's end.
+func (k *Kernel) guard(what string, fn func()) {
+	defer func() {
+		if v := recover(); v != nil && k.failure == nil {
+			k.failure = &PanicError{Process: trace.CompSimulation, Task: what, Value: v, Stack: debug.Stack(), Seed: k.cfg.Seed, After: k.last}
+		}
+	}()
+	fn()
+}
+
+func (k *Kernel) shutdown() {
+	k.stopping = true
+	k.inbox.stop()
+	for len(k.live) > 0 {
+		for t := range k.live { // order does not matter: nothing is recorded any more
+			t.kill()
+			k.resume(t)
+			delete(k.live, t)
+		}
+	}
+	k.inbox.close()
+}
+
+// Post hands fn to the kernel as work from outside: it runs on the kernel's
+// goroutine when the cluster is not standing. It may be called from any
+// goroutine and does not block. It reports false when the kernel has stopped.
+func (k *Kernel) Post(fn func()) bool { return k.inbox.put(fn, false) }
+
+// PostControl is like [Kernel.Post] for what must run even while the cluster
+// stands: pause, step, speed, a viewer's question.
+func (k *Kernel) PostControl(fn func()) bool { return k.inbox.put(fn, true) }
+
+// Do runs fn on the kernel's goroutine, even while the cluster stands, and
+// returns when it has run. It must not be called from the kernel's goroutine.
+func (k *Kernel) Do(fn func()) error {
+	done := make(chan struct{})
+	if !k.PostControl(func() { defer close(done); fn() }) {
+		return ErrStopped
+	}
+	select {
+	case <-done:
+		return nil
+	case <-k.inbox.closed():
+		select {
+		case <-done:
+			return nil
+		default:
+			return ErrStopped
+		}
+	}
+}
+
+// Call runs fn as a task of process p, as work from outside, and returns when
+// it has ended. While it runs it counts as demand: under [Demand] time passes
+// for it. It must not be called from the kernel's goroutine. ctx ends the
+// waiting, not the task.
+func (k *Kernel) Call(ctx context.Context, p *Process, name string, fn func(*Task)) error {
+	done := make(chan struct{})
+	ok := k.Post(func() {
+		k.pace.demand++
+		var once sync.Once
+		end := func() { once.Do(func() { k.pace.demand--; close(done) }) }
+		t := p.Go(name, fn)
+		t.onEnd = end
+	})
+	if !ok {
+		return ErrStopped
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-k.inbox.closed():
+		return ErrStopped
+	}
+}
+
+// inbox is where other goroutines leave work for the kernel.
+type inbox struct {
+	mu      sync.Mutex
+	control []func()
+	work    []func()
+	wake    chan struct{}
+	isStop  atomic.Bool
+	isEnd   bool
+	end     chan struct{}
+	pending atomic.Int64
+}
+
+func (b *inbox) put(fn func(), control bool) bool {
+	b.mu.Lock()
+	if b.isEnd || b.isStop.Load() {
+		b.mu.Unlock()
+		return false
+	}
+	if control {
+		b.control = append(b.control, fn)
+	} else {
+		b.work = append(b.work, fn)
+	}
+	b.pending.Add(1)
+	b.mu.Unlock()
+	b.ring()
+	return true
+}
+
+func (b *inbox) ring() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the next function, or nil.
+func (b *inbox) take(controlOnly bool) func() {
+	if b.pending.Load() == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var fn func()
+	switch {
+	case len(b.control) > 0:
+		fn, b.control = b.control[0], b.control[1:]
+	case !controlOnly && len(b.work) > 0:
+		fn, b.work = b.work[0], b.work[1:]
+	default:
+		return nil
+	}
+	b.pending.Add(-1)
+	return fn
+}
+
+// waiting is how many pieces of outside work wait.
+func (b *inbox) waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.work)
+}
+
+// wait blocks until something is posted, or d has passed in real time (0: for
+// ever).
+func (b *inbox) wait(d time.Duration) {
+	if d <= 0 {
+		<-b.wake
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-b.wake:
+	case <-timer.C:
+	}
+}
+
+func (b *inbox) stop() {
+	b.isStop.Store(true)
+	b.ring()
+}
+
+func (b *inbox) stopped() bool { return b.isStop.Load() }
+
+func (b *inbox) closed() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.end == nil {
+		b.end = make(chan struct{})
+		if b.isEnd {
+			close(b.end)
+		}
+	}
+	return b.end
+}
+
+func (b *inbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isEnd {
+		return
+	}
+	b.isEnd = true
+	if b.end != nil {
+		close(b.end)
+	}
+}

@@ -1,0 +1,292 @@
+package sim
+
+import (
+	"iter"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// Process is a component as the machine sees it: something that starts, holds
+// tasks, and can be killed with all of them. Killing is how a crash looks from
+// inside: no task of it runs another line but its deferred calls.
+type Process struct {
+	Lane  trace.Lane
+	k     *Kernel
+	tasks map[*Task]struct{}
+	order []*Task // tasks in the order they started, for a repeatable kill
+	dead  bool
+}
+
+// NewProcess makes a process that speaks in the given lane.
+func (k *Kernel) NewProcess(lane trace.Lane) *Process {
+	return &Process{Lane: lane, k: k, tasks: map[*Task]struct{}{}}
+}
+
+// Kernel is the kernel the process runs on.
+func (p *Process) Kernel() *Kernel { return p.k }
+
+// Alive reports whether the process has not been killed.
+func (p *Process) Alive() bool { return !p.dead }
+
+// Go starts fn as a task. It begins to run when the kernel gets to it, after
+// everything that is already ready at this instant.
+func (p *Process) Go(name string, fn func(*Task)) *Task {
+	if p.dead {
+		panic("sim: Process.Go on " + p.Lane.String() + ", which has been killed; make a new Process to restart it")
+	}
+	t := &Task{name: name, process: p, k: p.k}
+	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+		t.yield = yield
+		defer t.finish()
+		fn(t)
+	})
+	p.tasks[t] = struct{}{}
+	p.order = append(p.order, t)
+	p.k.live[t] = struct{}{}
+	p.k.runq.push(t)
+	return t
+}
+
+// Kill ends the process: every task unwinds at the verb it is waiting in. A
+// task may kill its own process; it then unwinds at its next verb.
+func (p *Process) Kill() {
+	if p.dead {
+		return
+	}
+	p.dead = true
+	for _, t := range p.order {
+		if !t.done {
+			t.kill()
+		}
+	}
+	p.order = nil
+}
+
+func (p *Process) forget(t *Task) {
+	delete(p.tasks, t)
+	// order is compacted when most of it is finished tasks.
+	if len(p.order) > 32 && len(p.order) > 2*len(p.tasks) {
+		kept := p.order[:0]
+		for _, o := range p.order {
+			if !o.done {
+				kept = append(kept, o)
+			}
+		}
+		clear(p.order[len(kept):])
+		p.order = kept
+	}
+}
+
+// Task is one thread of a process.
+type Task struct {
+	name    string
+	process *Process
+	k       *Kernel
+	rand    *rand.Rand
+
+	next  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
+
+	causes   []trace.ID
+	unpark   func() // takes the task out of what it waits in; nil when ready
+	onEnd    func()
+	parked   bool
+	killed   bool
+	done     bool
+	panicked error
+}
+
+// killed unwinds a task whose process was killed.
+type killedSignal struct{}
+
+// Name is the task's name within its process.
+func (t *Task) Name() string { return t.name }
+
+// Process is the process the task belongs to.
+func (t *Task) Process() *Process { return t.process }
+
+// Lane is the lane the task's events go to.
+func (t *Task) Lane() trace.Lane { return t.process.Lane }
+
+// Kernel is the kernel the task runs on.
+func (t *Task) Kernel() *Kernel { return t.k }
+
+// Now is the virtual wall-clock time.
+func (t *Task) Now() time.Time { return t.k.Now() }
+
+// Elapsed is the virtual time since the epoch.
+func (t *Task) Elapsed() time.Duration { return t.k.now }
+
+// Rand is the task's own source of randomness, fixed by the seed and the names
+// of its process and itself.
+func (t *Task) Rand() *rand.Rand {
+	if t.rand == nil {
+		t.rand = t.k.Rand(t.process.Lane.String() + "/" + t.name)
+	}
+	return t.rand
+}
+
+// Causes are the events that the task is acting on.
+func (t *Task) Causes() []trace.ID { return t.causes }
+
+// SetCauses says which events the task is acting on from now on: events it
+// emits without causes of their own get these.
+func (t *Task) SetCauses(ids ...trace.ID) {
+	t.causes = t.causes[:0:0]
+	for _, id := range ids {
+		if !id.IsZero() {
+			t.causes = append(t.causes, id)
+		}
+	}
+}
+
+// Emit appends an event to the trace and returns its number. ID and At are
+// filled in; Lane is the process's unless given; Causes are the task's unless
+// given. It is a step point: when the cluster comes to stand on this event,
+// Emit returns only when the cluster moves again.
+func (t *Task) Emit(e trace.Event) trace.ID {
+	t.mustRun("Emit")
+	if e.Lane == (trace.Lane{}) {
+		e.Lane = t.process.Lane
+	}
+	if e.Causes == nil {
+		e.Causes = t.causes
+	}
+	id := t.k.append(&e)
+	if t.k.gate.standing {
+		// First in line when the cluster moves again.
+		t.k.runq.pushFront(t)
+		t.park(nil)
+	}
+	return id
+}
+
+// Sleep lets d of virtual time pass. Zero or less gives way to everything that
+// is ready at this instant.
+func (t *Task) Sleep(d time.Duration) {
+	t.mustRun("Sleep")
+	if d <= 0 {
+		t.k.runq.push(t)
+		t.park(nil)
+		return
+	}
+	timer := t.k.After(d, func() { t.ready() })
+	t.park(timer.Cancel)
+}
+
+// SleepUntil sleeps until the virtual time at.
+func (t *Task) SleepUntil(at time.Time) { t.Sleep(at.Sub(t.Now())) }
+
+// Yield gives way to everything that is ready at this instant.
+func (t *Task) Yield() { t.Sleep(0) }
+
+// mustRun panics when a verb is used outside its task's turn.
+func (t *Task) mustRun(verb string) {
+	if t.k.current != t {
+		panic("sim: " + verb + " of task " + t.process.Lane.String() + "/" + t.name +
+			" called outside its turn; call it only from the function given to Process.Go, never from another task, a timer or a goroutine")
+	}
+}
+
+// park gives way until ready is called. unpark must take the task out of
+// wherever it is registered, so that a kill leaves nothing behind.
+func (t *Task) park(unpark func()) {
+	if t.killed {
+		panic(killedSignal{})
+	}
+	t.unpark, t.parked = unpark, true
+	ok := t.yield(struct{}{})
+	t.unpark, t.parked = nil, false
+	if !ok || t.killed {
+		t.killed = true
+		panic(killedSignal{})
+	}
+}
+
+// ready puts a parked task in the run queue.
+func (t *Task) ready() {
+	if t.done || t.killed {
+		return
+	}
+	t.unpark = nil
+	t.k.runq.push(t)
+}
+
+func (t *Task) kill() {
+	if t.killed || t.done {
+		return
+	}
+	t.killed = true
+	if t.unpark != nil {
+		t.unpark()
+		t.unpark = nil
+	}
+	if t.k.current != t {
+		t.k.runq.push(t)
+	}
+}
+
+// step runs the task to its next verb and reports whether it lives on.
+func (t *Task) step() bool {
+	if t.killed && t.yield == nil { // never started
+		t.stop()
+		t.end()
+		return false
+	}
+	_, alive := t.next()
+	return alive
+}
+
+func (t *Task) finish() {
+	if v := recover(); v != nil {
+		if _, ok := v.(killedSignal); !ok {
+			t.panicked = &PanicError{Process: t.process.Lane.String(), Task: t.name, Value: v, Stack: debug.Stack(), Seed: t.k.cfg.Seed, After: t.k.last}
+		}
+	}
+	t.end()
+}
+
+func (t *Task) end() {
+	t.done = true
+	if t.onEnd != nil {
+		t.onEnd()
+		t.onEnd = nil
+	}
+}
+
+// fifo is a queue of tasks that can also be pushed at the front.
+type fifo struct {
+	items []*Task
+	head  int
+}
+
+func (q *fifo) len() int { return len(q.items) - q.head }
+
+func (q *fifo) push(t *Task) { q.items = append(q.items, t) }
+
+func (q *fifo) pushFront(t *Task) {
+	if q.head > 0 {
+		q.head--
+		q.items[q.head] = t
+		return
+	}
+	q.items = append([]*Task{t}, q.items...)
+}
+
+func (q *fifo) pop() *Task {
+	t := q.items[q.head]
+	q.items[q.head] = nil
+	q.head++
+	if q.head == len(q.items) {
+		q.items, q.head = q.items[:0], 0
+	} else if q.head > 1024 && q.head*2 > len(q.items) {
+		n := copy(q.items, q.items[q.head:])
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
+	}
+	return t
+}

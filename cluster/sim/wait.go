@@ -1,0 +1,217 @@
+package sim
+
+import (
+	"container/heap"
+	"time"
+)
+
+// Timer is something that happens at a later virtual time.
+type Timer struct {
+	at        time.Duration
+	serial    uint64
+	index     int
+	fire      func()
+	await     *await
+	cancelled bool
+	k         *Kernel
+}
+
+// After runs fn on the kernel's goroutine when d of virtual time has passed.
+// fn may make tasks ready but must not call a task's verbs.
+func (k *Kernel) After(d time.Duration, fn func()) *Timer {
+	return k.addTimer(d, fn, nil)
+}
+
+func (k *Kernel) addTimer(d time.Duration, fn func(), aw *await) *Timer {
+	k.serial++
+	t := &Timer{at: k.now + max(d, 0), serial: k.serial, fire: fn, await: aw, k: k}
+	heap.Push(&k.timers, t)
+	return t
+}
+
+// Cancel takes the timer out; it will not fire. Cancelling twice, or after it
+// has fired, does nothing.
+func (t *Timer) Cancel() {
+	if t.cancelled {
+		return
+	}
+	t.cancelled = true
+	if t.index >= 0 && t.index < len(t.k.timers) && t.k.timers[t.index] == t {
+		heap.Remove(&t.k.timers, t.index)
+	}
+}
+
+type timerHeap []*Timer
+
+func (h timerHeap) Len() int { return len(h) }
+func (h timerHeap) Less(i, j int) bool {
+	if h[i].at != h[j].at {
+		return h[i].at < h[j].at
+	}
+	return h[i].serial < h[j].serial
+}
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+func (h *timerHeap) Push(x any) {
+	t := x.(*Timer)
+	t.index = len(*h)
+	*h = append(*h, t)
+}
+func (h *timerHeap) Pop() any {
+	old := *h
+	n := len(old) - 1
+	t := old[n]
+	old[n] = nil
+	*h = old[:n]
+	t.index = -1
+	return t
+}
+
+// Cond is a place where tasks wait to be woken. The zero value is ready to
+// use. Unlike sync.Cond it needs no lock: only one task runs at a time.
+type Cond struct {
+	waiters []*condWaiter
+}
+
+type condWaiter struct {
+	task  *Task
+	timer *Timer
+	woken bool
+}
+
+// Wait gives way until Signal or Broadcast wakes the task.
+func (c *Cond) Wait(t *Task) {
+	t.mustRun("Cond.Wait")
+	w := &condWaiter{task: t}
+	c.waiters = append(c.waiters, w)
+	t.park(func() { c.remove(w) })
+}
+
+// WaitTimeout is Wait with a limit in virtual time. It reports whether the
+// task was woken, as against timed out. d <= 0 waits without a limit.
+func (c *Cond) WaitTimeout(t *Task, d time.Duration) bool {
+	if d <= 0 {
+		c.Wait(t)
+		return true
+	}
+	t.mustRun("Cond.WaitTimeout")
+	w := &condWaiter{task: t}
+	c.waiters = append(c.waiters, w)
+	w.timer = t.k.After(d, func() {
+		c.remove(w)
+		t.ready()
+	})
+	t.park(func() { w.timer.Cancel(); c.remove(w) })
+	return w.woken
+}
+
+// Signal wakes the task that has waited longest, if any.
+func (c *Cond) Signal() {
+	if len(c.waiters) > 0 {
+		w := c.waiters[0]
+		c.waiters = c.waiters[1:]
+		w.wake()
+	}
+}
+
+// Broadcast wakes every waiting task, in the order they came.
+func (c *Cond) Broadcast() {
+	ws := c.waiters
+	c.waiters = nil
+	for _, w := range ws {
+		w.wake()
+	}
+}
+
+func (w *condWaiter) wake() {
+	if w.timer != nil {
+		w.timer.Cancel()
+	}
+	w.woken = true
+	w.task.ready()
+}
+
+func (c *Cond) remove(w *condWaiter) {
+	for i, o := range c.waiters {
+		if o == w {
+			c.waiters = append(c.waiters[:i:i], c.waiters[i+1:]...)
+			return
+		}
+	}
+}
+
+// Mailbox is an unbounded queue between tasks (or from the kernel to a task):
+// sending never blocks. The zero value is ready to use.
+type Mailbox[T any] struct {
+	items  []T
+	head   int
+	cond   Cond
+	closed bool
+}
+
+// Send appends v and wakes a receiver. Sending to a closed mailbox drops v.
+func (m *Mailbox[T]) Send(v T) {
+	if m.closed {
+		return
+	}
+	m.items = append(m.items, v)
+	m.cond.Signal()
+}
+
+// Len is how many items wait.
+func (m *Mailbox[T]) Len() int { return len(m.items) - m.head }
+
+// Close lets receivers take what is left and then get ok=false.
+func (m *Mailbox[T]) Close() {
+	m.closed = true
+	m.cond.Broadcast()
+}
+
+// Closed reports whether Close was called.
+func (m *Mailbox[T]) Closed() bool { return m.closed }
+
+// Recv takes the oldest item, waiting for one if need be. ok is false when the
+// mailbox is closed and empty.
+func (m *Mailbox[T]) Recv(t *Task) (v T, ok bool) {
+	v, ok, _ = m.RecvTimeout(t, 0)
+	return v, ok
+}
+
+// RecvTimeout is Recv with a limit in virtual time; d <= 0 means none.
+func (m *Mailbox[T]) RecvTimeout(t *Task, d time.Duration) (v T, ok, timedOut bool) {
+	deadline := t.Elapsed() + d
+	for m.Len() == 0 {
+		if m.closed {
+			return v, false, false
+		}
+		left := time.Duration(0)
+		if d > 0 {
+			if left = deadline - t.Elapsed(); left <= 0 {
+				return v, false, true
+			}
+		}
+		m.cond.WaitTimeout(t, left)
+	}
+	return m.pop(), true, false
+}
+
+// TryRecv takes the oldest item if there is one.
+func (m *Mailbox[T]) TryRecv() (v T, ok bool) {
+	if m.Len() == 0 {
+		return v, false
+	}
+	return m.pop(), true
+}
+
+func (m *Mailbox[T]) pop() T {
+	var zero T
+	v := m.items[m.head]
+	m.items[m.head] = zero
+	m.head++
+	if m.head == len(m.items) {
+		m.items, m.head = m.items[:0], 0
+	}
+	return v
+}

@@ -1,0 +1,120 @@
+package trace
+
+import "time"
+
+// Kinds of the API server.
+var (
+	RequestReceived = define[Request]("api.request", GrainStage,
+		"A request arrived at the API server.",
+		"The request's row in the pipeline pane.",
+		"apiserver pkg/server/config.go DefaultBuildHandlerChain")
+	RequestStage = define[Stage]("api.stage", GrainStage,
+		"One stage of the request pipeline did its work and let the request pass, or ended it.",
+		"The lit stage and the lines it changed in the object.",
+		"apiserver pkg/endpoints/handlers create.go, update.go, patch.go")
+	RequestDone = define[Response]("api.response", GrainStage,
+		"The API server answered a request.",
+		"The status code and, if it was refused, the stage that refused.",
+		"apiserver pkg/endpoints/handlers/responsewriters WriteObjectNegotiated")
+	WatchCacheEvent = define[CacheUpdate]("api.watchcache", GrainStage,
+		"The API server's watch cache took in one event from the store and fans it out.",
+		"The cache's revision against the store's.",
+		"apiserver pkg/storage/cacher/watch_cache.go processEvent")
+	WatchOpened = define[Watch]("watch.open", GrainWatch,
+		"A client opened a watch.",
+		"The new watcher of this kind.",
+		"apiserver pkg/storage/cacher/cacher.go Watch")
+	WatchClosed = define[Watch]("watch.close", GrainWatch,
+		"A watch ended: the client left, the server ended it, or it fell too far behind.",
+		"The reason; the client will list or watch again.",
+		"apiserver pkg/storage/cacher/cache_watcher.go forget")
+	WatchDelivered = define[WatchEvent]("watch.event", GrainWatch,
+		"A watch event reached a client.",
+		"The client's cache, which now knows the object.",
+		"client-go tools/cache/reflector.go handleAnyWatch")
+)
+
+// Request is a request as it arrived.
+type Request struct {
+	Request     uint64 // number of the request, ties its events together
+	Verb        string // get, list, watch, create, update, patch, delete, deletecollection
+	Path        string
+	Resource    string // "pods"
+	Subresource string `json:",omitempty"`
+	Namespace   string `json:",omitempty"`
+	Name        string `json:",omitempty"`
+	User        string
+	Client      string  // who sent it: a lane name or a user agent
+	Body        *Object `json:",omitempty"`
+	Patch       string  `json:",omitempty"` // patch content, for patches
+}
+
+// The stages of the pipeline, in order.
+const (
+	StageAuthentication      = "authentication"
+	StageAudit               = "audit"
+	StageImpersonation       = "impersonation"
+	StageFairness            = "priority-and-fairness"
+	StageAuthorization       = "authorization"
+	StageDecode              = "decode"
+	StageMutatingAdmission   = "mutating-admission"
+	StageValidation          = "validation"
+	StageValidatingAdmission = "validating-admission"
+	StageStorage             = "storage"
+)
+
+// Stages lists the pipeline's stages in order.
+func Stages() []string {
+	return []string{StageAuthentication, StageAudit, StageImpersonation, StageFairness, StageAuthorization,
+		StageDecode, StageMutatingAdmission, StageValidation, StageValidatingAdmission, StageStorage}
+}
+
+// Stage is what one stage did with a request.
+type Stage struct {
+	Request uint64
+	Stage   string
+	By      string      `json:",omitempty"` // the plugin or rule that decided: "ServiceAccount", "ClusterRoleBinding cluster-admin"
+	Verdict string      // "pass", "refuse"
+	Note    string      // one sentence of what it did
+	Diff    []FieldDiff `json:",omitempty"`
+	Code    int         `json:",omitempty"` // HTTP code when refused
+}
+
+// Response is how a request ended.
+type Response struct {
+	Request uint64
+	Verb    string
+	Code    int
+	Reason  string        `json:",omitempty"` // metav1.StatusReason
+	Message string        `json:",omitempty"`
+	Stage   string        `json:",omitempty"` // the stage that ended it, if refused
+	Object  *Object       `json:",omitempty"`
+	Took    time.Duration // virtual
+}
+
+// CacheUpdate is one event in the watch cache.
+type CacheUpdate struct {
+	Resource string
+	Type     string // ADDED, MODIFIED, DELETED
+	Revision int64
+	Watchers int // how many watchers it goes to
+}
+
+// Watch is a watch opened or closed.
+type Watch struct {
+	Watch    uint64 // number of the watch
+	Resource string
+	Client   string
+	From     int64  // resourceVersion it starts at
+	Selector string `json:",omitempty"`
+	Reason   string `json:",omitempty"` // why it closed
+}
+
+// WatchEvent is one event delivered to one client.
+type WatchEvent struct {
+	Watch    uint64
+	Client   string
+	Type     string // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
+	Revision int64
+	Object   *Object `json:",omitempty"`
+}

@@ -1,0 +1,90 @@
+package trace
+
+import "time"
+
+// Kinds of people and the simulator itself.
+var (
+	RunStart = define[Run]("run.start", GrainDecision,
+		"A run began.", "Seed and shape of the cluster.", "kviz")
+	Ready = define[none]("run.ready", GrainConverged,
+		"The control plane is up and every node is Ready.", "The cluster map.", "kviz")
+	CommandStart = define[Command]("console.command", GrainDecision,
+		"A person (or a script, or a lesson) gave a command.",
+		"Everything that follows from it.", "kviz console")
+	CommandEnd = define[Command]("console.done", GrainDecision,
+		"A command ended.", "Its exit status.", "kviz console")
+	FaultInjected = define[Fault]("fault.inject", GrainDecision,
+		"Something was broken on purpose.", "The target, and who notices first.", "kviz fault")
+	FaultHealed = define[Fault]("fault.heal", GrainDecision,
+		"Something broken on purpose was mended.", "How the cluster catches up.", "kviz fault")
+	ProcessStart = define[Process]("process.start", GrainDecision,
+		"A component's process started.", "The component on the map.", "kviz")
+	ProcessExit = define[Process]("process.exit", GrainDecision,
+		"A component's process ended.", "The component on the map.", "kviz")
+	EventRecorded = define[KubeEvent]("event.record", GrainStage,
+		"A component wrote a Kubernetes Event about an object.",
+		"The events of the object, as kubectl describe shows them.",
+		"client-go tools/record/event.go")
+	InvariantBroken = define[Broken]("run.broken", GrainDecision,
+		"Something that must never happen happened: a bug in kviz.",
+		"The message, the seed and the last events; please report them.", "kviz")
+
+	ClockChanged = outside[Clock]("clock.change",
+		"The clock was paused, resumed, stepped or set to another speed.",
+		"The mark in the timeline.", "kviz")
+	RequestWaiting = outside[Request]("api.waiting",
+		"A request from outside arrived while the cluster is paused; it waits.",
+		"The request before the pipeline's first stage.", "kviz")
+)
+
+// Run is the shape of a run.
+type Run struct {
+	Version string
+	Seed    uint64
+	Epoch   time.Time
+	Store   string // raft, mvcc
+	Members int
+	Nodes   int
+}
+
+// Command is one console command.
+type Command struct {
+	Line   string
+	Source string // "console", or file:line
+	Exit   int    `json:",omitempty"`
+	Output string `json:",omitempty"` // first lines of the output, for the end
+}
+
+// Fault is something broken or mended.
+type Fault struct {
+	Fault  string // stop, crash, cut, slow, …
+	Target string // member/b, node/node-1, …
+	Detail string `json:",omitempty"`
+}
+
+// Process is a component's process.
+type Process struct {
+	Process string // lane name
+	Reason  string `json:",omitempty"`
+}
+
+// KubeEvent is a Kubernetes Event as recorded.
+type KubeEvent struct {
+	Type, Reason, Message string
+	From                  string // reporting component
+	Regarding             Ref
+	Count                 int32
+}
+
+// Broken is a broken invariant.
+type Broken struct {
+	Message string
+	Stack   string `json:",omitempty"`
+}
+
+// Clock is the state of the clock after a change.
+type Clock struct {
+	Paused bool
+	Speed  float64 // 0 means as fast as possible
+	Why    string  `json:",omitempty"`
+}

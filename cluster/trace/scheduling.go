@@ -1,0 +1,101 @@
+package trace
+
+// Kinds of the scheduler.
+var (
+	SchedQueue = define[SchedQueueMove]("sched.queue", GrainQueue,
+		"A pod moved between the scheduler's queues: active, backoff, unschedulable.",
+		"The three queues and the event that moved the pod.",
+		"pkg/scheduler/backend/queue/scheduling_queue.go")
+	SchedCycle = define[SchedCycleStart]("sched.cycle", GrainQueue,
+		"The scheduler took a pod from the active queue and starts a scheduling cycle.",
+		"The scheduler matrix.",
+		"pkg/scheduler/schedule_one.go ScheduleOne")
+	SchedPoint = define[ExtensionPoint]("sched.point", GrainStage,
+		"One extension point of the scheduling framework ran its plugins.",
+		"The plugin's column.",
+		"pkg/scheduler/framework/runtime/framework.go")
+	SchedFilter = define[FilterVerdict]("sched.filter", GrainStage,
+		"The filter plugins judged one node: it can run the pod, or the first plugin that says no and why.",
+		"The node's row.",
+		"pkg/scheduler/framework/runtime/framework.go RunFilterPlugins")
+	SchedScore = define[NodeScore]("sched.score", GrainStage,
+		"The score plugins rated one node.",
+		"The node's row: raw, normalised and weighted score of each plugin.",
+		"pkg/scheduler/framework/runtime/framework.go RunScorePlugins")
+	SchedDecision = define[Decision]("sched.decision", GrainDecision,
+		"The scheduler decided: a node for the pod, or that none fits.",
+		"The winner and the sum of its scores, or the reasons.",
+		"pkg/scheduler/schedule_one.go schedulePod")
+	SchedBind = define[Decision]("sched.bind", GrainDecision,
+		"The scheduler's binding was accepted or refused by the API server.",
+		"spec.nodeName of the pod.",
+		"pkg/scheduler/schedule_one.go bindingCycle")
+)
+
+// SchedQueueMove is one pod changing queue. The sizes are those after the move.
+type SchedQueueMove struct {
+	Pod           string // namespace/name
+	From, To      string // "", active, backoff, unschedulable, gated
+	Event         string // what moved it: "EventUnscheduledPodAdd", "AssignedPodDelete", "BackoffComplete"
+	Attempts      int
+	Active        int
+	Backoff       int
+	Unschedulable int
+}
+
+// SchedCycleStart is a scheduling cycle begun.
+type SchedCycleStart struct {
+	Pod      string
+	Attempt  int
+	Nodes    int // nodes in the snapshot
+	Priority int32
+}
+
+// ExtensionPoint is one extension point having run.
+type ExtensionPoint struct {
+	Pod     string
+	Point   string // PreEnqueue, QueueSort, PreFilter, Filter, PostFilter, PreScore, Score, NormalizeScore, Reserve, Permit, PreBind, Bind, PostBind
+	Plugins []string
+	Note    string `json:",omitempty"`
+}
+
+// FilterVerdict is what the filters say of one node.
+type FilterVerdict struct {
+	Pod     string
+	Node    string
+	Passed  []string // plugins that let it pass, in order
+	By      string   `json:",omitempty"` // the plugin that rejected
+	Code    string   `json:",omitempty"` // Unschedulable, UnschedulableAndUnresolvable, Error
+	Reasons []string `json:",omitempty"` // upstream's words
+}
+
+// PluginScore is one plugin's score of one node.
+type PluginScore struct {
+	Plugin     string
+	Raw        int64
+	Normalized int64 // 0..100
+	Weight     int64
+	Weighted   int64
+	How        string `json:",omitempty"` // how the number came about, in words
+}
+
+// NodeScore is the scores of one node.
+type NodeScore struct {
+	Pod    string
+	Node   string
+	Scores []PluginScore
+	Total  int64
+}
+
+// Decision is what a scheduling cycle ended with.
+type Decision struct {
+	Pod       string
+	Node      string `json:",omitempty"`
+	Total     int64  `json:",omitempty"`
+	Evaluated int
+	Feasible  int
+	TiedWith  []string       `json:",omitempty"` // nodes with the same total; one was drawn
+	Skipped   bool           `json:",omitempty"` // scoring skipped: a single feasible node
+	Message   string         `json:",omitempty"` // "0/3 nodes are available: …"
+	Reasons   map[string]int `json:",omitempty"` // reason -> number of nodes
+}
