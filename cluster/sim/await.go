@@ -10,91 +10,96 @@ import (
 // its limit of virtual time.
 var ErrTimeout = errors.New("timed out")
 
-// await is one operation of the real store that a task waits for.
-type await struct {
-	task    *Task
+// Operation is one operation of the real store, outside the simulation.
+type Operation struct {
+	end     func(timedOut bool)
 	done    atomic.Bool // set by the store's goroutine
 	stalled bool        // past its due time, out of the timer heap
-	over    bool        // the task has been resumed
+	over    bool        // end has been called, or the operation was dropped
 	timeout *Timer
 	timer   *Timer
+	k       *Kernel
 }
 
-func (a *await) finished() bool { return a.done.Load() }
+func (o *Operation) finished() bool { return o.done.Load() }
 
-// Await runs an operation outside the simulation. start must begin it and
+// Operate runs an operation outside the simulation. start must begin it and
 // return at once; done must be called exactly once, from any goroutine, when
-// it has ended. The task goes on after modelled virtual time, in the order in
-// which operations fall due, once the operation has really ended; while it has
-// not, nothing later happens. Where the store cannot answer (see
-// Config.Healthy) the rest of the cluster goes on, virtual time runs no faster
-// than real time, and after timeout of virtual time Await gives ErrTimeout.
-func (t *Task) Await(modelled, timeout time.Duration, start func(done func())) error {
-	t.mustRun("Await")
-	k := t.k
-	a := &await{task: t}
-	timedOut := false
-	a.timer = k.addTimer(modelled, func() {
-		a.settle(k)
-	}, a)
+// it has ended. end is called on the kernel's goroutine after modelled virtual
+// time, in the order in which operations fall due, once the operation has
+// really ended; while it has not, nothing later happens. Where the store
+// cannot answer (see Config.Healthy) the rest of the cluster goes on, virtual
+// time runs no faster than real time, and after timeout of virtual time end is
+// called with timedOut (0: never).
+func (k *Kernel) Operate(modelled, timeout time.Duration, start func(done func()), end func(timedOut bool)) *Operation {
+	o := &Operation{end: end, k: k}
+	o.timer = k.addTimer(modelled, func() { o.settle(false) }, o)
 	if timeout > 0 {
-		a.timeout = k.After(max(timeout, modelled+1), func() {
-			if !a.over && !a.finished() {
-				timedOut = true
-				a.settle(k)
-			}
-		})
+		o.timeout = k.After(max(timeout, modelled+1), func() { o.settle(!o.finished()) })
 	}
 	start(func() {
-		if a.done.Swap(true) {
-			panic("sim: Await's done was called twice; an operation ends once")
+		if o.done.Swap(true) {
+			panic("sim: done of an operation was called twice; an operation ends once")
 		}
 		k.inbox.ring()
-		k.inbox.put(func() { a.landed(k) }, true)
+		k.inbox.put(o.landed, true)
 	})
-	t.park(func() { a.drop(k) })
-	if timedOut {
+	return o
+}
+
+// Await is [Kernel.Operate] for a task that waits for the operation's end. It
+// gives ErrTimeout when the operation did not end within timeout.
+func (t *Task) Await(modelled, timeout time.Duration, start func(done func())) error {
+	t.mustRun("Await")
+	var late bool
+	o := t.k.Operate(modelled, timeout, start, func(timedOut bool) {
+		late = timedOut
+		t.ready()
+	})
+	t.park(o.drop)
+	if late {
 		return ErrTimeout
 	}
 	return nil
 }
 
 // landed runs on the kernel's goroutine after the store has answered.
-func (a *await) landed(k *Kernel) {
-	if a.stalled && !a.over {
-		a.settle(k)
+func (o *Operation) landed() {
+	if o.stalled {
+		o.settle(false)
 	}
 }
 
-func (a *await) stall(k *Kernel) {
-	a.stalled = true
-	k.stalled++
-	k.pace.anchor(k.now)
-	if a.finished() {
-		a.settle(k)
+// stall takes the operation out of virtual time's way: the store cannot
+// answer now.
+func (o *Operation) stall() {
+	o.stalled = true
+	o.k.stalled++
+	o.k.pace.anchor(o.k.now)
+	if o.finished() {
+		o.settle(false)
 	}
 }
 
-// settle makes the task ready.
-func (a *await) settle(k *Kernel) {
-	if a.over {
+func (o *Operation) settle(timedOut bool) {
+	if o.over {
 		return
 	}
-	a.drop(k)
-	a.task.ready()
+	o.drop()
+	o.end(timedOut)
 }
 
 // drop takes the operation out of the kernel's books.
-func (a *await) drop(k *Kernel) {
-	if a.over {
+func (o *Operation) drop() {
+	if o.over {
 		return
 	}
-	a.over = true
-	if a.stalled {
-		k.stalled--
+	o.over = true
+	if o.stalled {
+		o.k.stalled--
 	}
-	a.timer.Cancel()
-	if a.timeout != nil {
-		a.timeout.Cancel()
+	o.timer.Cancel()
+	if o.timeout != nil {
+		o.timeout.Cancel()
 	}
 }

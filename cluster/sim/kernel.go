@@ -194,7 +194,7 @@ func (k *Kernel) advance() {
 // not answered: wait for it in real time, or, where the store cannot answer
 // now, let the rest of the cluster go on beside it. It reports whether the
 // operation has ended.
-func (k *Kernel) waitFor(aw *await) bool {
+func (k *Kernel) waitFor(aw *Operation) bool {
 	if k.cfg.Healthy == nil || k.cfg.Healthy() {
 		k.inbox.wait(healthyPoll)
 		return aw.finished()
@@ -202,7 +202,7 @@ func (k *Kernel) waitFor(aw *await) bool {
 	// The store cannot answer. Take the operation out of the way; its end is
 	// posted to the inbox, its timeout is a timer of its own.
 	heap.Pop(&k.timers)
-	aw.stall(k)
+	aw.stall()
 	return false
 }
 

@@ -11,7 +11,7 @@ type Timer struct {
 	serial    uint64
 	index     int
 	fire      func()
-	await     *await
+	await     *Operation
 	cancelled bool
 	k         *Kernel
 }
@@ -22,7 +22,7 @@ func (k *Kernel) After(d time.Duration, fn func()) *Timer {
 	return k.addTimer(d, fn, nil)
 }
 
-func (k *Kernel) addTimer(d time.Duration, fn func(), aw *await) *Timer {
+func (k *Kernel) addTimer(d time.Duration, fn func(), aw *Operation) *Timer {
 	k.serial++
 	t := &Timer{at: k.now + max(d, 0), serial: k.serial, fire: fn, await: aw, k: k}
 	heap.Push(&k.timers, t)

@@ -125,6 +125,7 @@ func (l Lane) String() string {
 // The components. Controllers use "controller/<name>" as Component with no
 // instance: Lane{"deployment-controller", ""}.
 const (
+	CompStore      = "store"              // the store as its clients see it
 	CompMember     = "member"             // a raft store member; instance a, b, c
 	CompAPIServer  = "apiserver"          //
 	CompKCM        = "controller-manager" // process-level events of the controller manager

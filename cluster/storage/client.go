@@ -1,0 +1,276 @@
+// Package storage is the API server's etcd client: the one door between
+// virtual time and the real store.
+//
+// In Kubernetes this is clientv3 inside pkg/storage/etcd3. Here it also keeps
+// runs repeatable. The store works in real time on its own goroutines; what it
+// did becomes visible to the cluster only at the virtual moment at which the
+// operation falls due, in the order in which operations were asked for. Reads
+// are answered as of the last revision that has become visible, never as of
+// one that a write in flight may or may not have reached.
+//
+// What reaches the store by another way (etcdctl, a write whose caller gave up)
+// becomes visible as soon as no operation is in flight.
+package storage
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/protobuf/proto"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+	"kviz/raftstore"
+)
+
+// Client is a connection to the store. It may be used only on the kernel's
+// goroutine.
+type Client struct {
+	k     *sim.Kernel
+	store raftstore.Store
+	rand  *rand.Rand
+	cost  Cost
+
+	// Describe names the API object behind a key for the trace; value is nil
+	// for a deletion. Nil leaves keys as they are.
+	Describe func(key string, value []byte) (trace.Ref, *trace.Object)
+
+	revision int64         // newest visible revision
+	due      time.Duration // when the newest write in flight falls due
+	writing  int           // writes in flight
+	watches  []*Watch
+
+	mu       sync.Mutex
+	arrived  []*raftstore.Result  // committed, not yet visible; revision order
+	askedFor map[int64][]trace.ID // revision -> causes of the request
+	commits  map[int64]trace.ID   // revision -> its store.commit event, for the asker
+}
+
+// Cost is the modelled time of store operations.
+type Cost struct {
+	Read    time.Duration // a linearizable read: one round of heartbeats
+	Write   time.Duration // append, fsync on a quorum, commit
+	Jitter  float64       // fraction of the cost drawn at random, e.g. 0.25
+	Timeout time.Duration // after which a request fails; etcd's default is 5 s + twice the election timeout
+}
+
+// DefaultCost is what a three-member etcd on good disks takes.
+var DefaultCost = Cost{Read: 500 * time.Microsecond, Write: 2 * time.Millisecond, Jitter: 0.25, Timeout: 7 * time.Second}
+
+// New connects to a store. It must be called before anything is written.
+func New(k *sim.Kernel, s raftstore.Store) *Client {
+	c := &Client{k: k, store: s, rand: k.Rand("store"), cost: DefaultCost, revision: 1,
+		askedFor: map[int64][]trace.ID{}, commits: map[int64]trace.ID{}}
+	s.OnCommit(c.arrive)
+	return c
+}
+
+// SetCost changes the modelled time of operations: how a slow disk or a
+// distant member feels.
+func (c *Client) SetCost(cost Cost) { c.cost = cost }
+
+// Cost is the modelled time of operations.
+func (c *Client) Cost() Cost { return c.cost }
+
+// Revision is the newest revision that has become visible.
+func (c *Client) Revision() int64 { return c.revision }
+
+// Range reads keys. Revision 0 means the newest visible one. Errors are etcd's
+// (rpctypes).
+func (c *Client) Range(t *sim.Task, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	if r.Revision == 0 {
+		r = proto.Clone(r).(*pb.RangeRequest)
+		r.Revision = c.revision
+	}
+	var res *raftstore.Result
+	err := t.Await(c.drawn(c.cost.Read), c.cost.Timeout, func(done func()) {
+		c.store.Do(&pb.InternalRaftRequest{Range: r}, func(got *raftstore.Result) { res = got; done() })
+	})
+	if err == nil {
+		err = res.Err
+	} else {
+		err = rpctypes.ErrGRPCTimeout
+	}
+	if err != nil {
+		c.refused(t, "range", string(r.Key), err)
+		return nil, rpctypes.Error(err)
+	}
+	resp := res.Response.(*pb.RangeResponse)
+	resp.Header.Revision = c.revision
+	return resp, nil
+}
+
+// Txn runs a transaction. commit is the store.commit event of the revision it
+// made, zero when it changed nothing. After an error the transaction may or
+// may not have happened, as with etcd.
+func (c *Client) Txn(t *sim.Task, r *pb.TxnRequest) (resp *pb.TxnResponse, commit trace.ID, err error) {
+	res, err := c.write(t, &pb.InternalRaftRequest{Txn: r})
+	if err != nil {
+		c.refused(t, "txn", txnKey(r), err)
+		return nil, trace.ID{}, rpctypes.Error(err)
+	}
+	commit = c.commits[res.Revision]
+	if len(res.Events) > 0 {
+		delete(c.commits, res.Revision)
+	} else {
+		commit = trace.ID{}
+	}
+	return res.Response.(*pb.TxnResponse), commit, nil
+}
+
+// Compact throws away history before rev.
+func (c *Client) Compact(t *sim.Task, rev int64) error {
+	if _, err := c.write(t, &pb.InternalRaftRequest{Compaction: &pb.CompactionRequest{Revision: rev}}); err != nil {
+		c.refused(t, "compact", "", err)
+		return rpctypes.Error(err)
+	}
+	t.Emit(trace.Event{Lane: lane, Kind: trace.StoreCompact, Payload: &trace.Compaction{Revision: rev}})
+	return nil
+}
+
+var lane = trace.Lane{Component: trace.CompStore}
+
+func txnKey(r *pb.TxnRequest) string {
+	if len(r.Compare) > 0 {
+		return string(r.Compare[0].Key)
+	}
+	return ""
+}
+
+// write sends a request that may change the store and waits until its effect
+// is visible. The operation belongs to the client, not to the task: if the
+// task is killed, what was asked for still happens and is still seen.
+func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Result, error) {
+	var (
+		res    *raftstore.Result
+		err    error
+		over   bool
+		wait   sim.Cond
+		causes = t.Causes()
+	)
+	c.due = max(c.k.Elapsed()+c.drawn(c.cost.Write), c.due)
+	c.writing++
+	c.k.Operate(c.due-c.k.Elapsed(), c.cost.Timeout, func(done func()) {
+		c.store.Do(req, func(got *raftstore.Result) {
+			if got.Err == nil && len(got.Events) > 0 {
+				c.mu.Lock()
+				c.askedFor[got.Revision] = causes
+				c.mu.Unlock()
+			}
+			res = got
+			done()
+		})
+	}, func(timedOut bool) {
+		c.writing--
+		over = true
+		switch {
+		case timedOut:
+			err = rpctypes.ErrGRPCTimeout
+		case res.Err != nil:
+			err = res.Err
+		default:
+			c.show(res.Revision)
+		}
+		if c.writing == 0 {
+			c.show(newest)
+		}
+		wait.Broadcast()
+	})
+	for !over {
+		wait.Wait(t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+const newest = int64(1<<63 - 1)
+
+// arrive is called by the store, on its goroutine, for every commit.
+func (c *Client) arrive(r *raftstore.Result) {
+	c.mu.Lock()
+	c.arrived = append(c.arrived, r)
+	c.mu.Unlock()
+	c.k.Post(func() {
+		if c.writing == 0 {
+			c.show(newest)
+		}
+	})
+}
+
+// show makes commits up to a revision visible: each becomes an event and goes
+// to the watches.
+func (c *Client) show(upTo int64) {
+	for {
+		r, causes := c.take(upTo)
+		if r == nil {
+			return
+		}
+		if r.Revision <= c.revision && len(r.Events) > 0 {
+			continue // already shown
+		}
+		c.revision = max(c.revision, r.Revision)
+		if len(r.Events) == 0 {
+			continue
+		}
+		id := c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreCommit, Causes: causes, Object: c.subject(r), Payload: c.commit(r)})
+		if causes != nil {
+			c.commits[r.Revision] = id
+		}
+		b := Batch{Revision: r.Revision, Events: r.Events, Commit: id}
+		for _, w := range c.watches {
+			w.offer(b)
+		}
+	}
+}
+
+func (c *Client) take(upTo int64) (*raftstore.Result, []trace.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.arrived) == 0 || c.arrived[0].Revision > upTo {
+		return nil, nil
+	}
+	r := c.arrived[0]
+	c.arrived = c.arrived[1:]
+	causes, mine := c.askedFor[r.Revision]
+	delete(c.askedFor, r.Revision)
+	if mine && causes == nil {
+		causes = []trace.ID{}
+	}
+	return r, causes
+}
+
+func (c *Client) subject(r *raftstore.Result) trace.Ref {
+	if c.Describe == nil {
+		return trace.Ref{}
+	}
+	ref, _ := c.Describe(string(r.Events[0].Kv.Key), nil)
+	return ref
+}
+
+func (c *Client) commit(r *raftstore.Result) *trace.Commit {
+	m := &trace.Commit{Revision: r.Revision, Index: r.Index, Changes: make([]trace.KeyChange, 0, len(r.Events))}
+	for _, e := range r.Events {
+		ch := trace.KeyChange{Key: string(e.Kv.Key), Deleted: e.Type == mvccpb.DELETE,
+			CreateRevision: e.Kv.CreateRevision, Version: e.Kv.Version, Size: len(e.Kv.Value), Lease: e.Kv.Lease}
+		if c.Describe != nil {
+			ch.Object, ch.Value = c.Describe(ch.Key, e.Kv.Value)
+		}
+		m.Changes = append(m.Changes, ch)
+	}
+	return m
+}
+
+// drawn is a cost with its jitter.
+func (c *Client) drawn(d time.Duration) time.Duration {
+	return d + time.Duration(c.rand.Float64()*c.cost.Jitter*float64(d))
+}
+
+func (c *Client) refused(t *sim.Task, op, key string, err error) {
+	t.Emit(trace.Event{Lane: lane, Kind: trace.StoreRefused, Payload: &trace.StoreError{Op: op, Key: key, Error: rpctypes.ErrorDesc(err)}})
+}

@@ -1,0 +1,69 @@
+package storage
+
+import (
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Watch is a stream of the commits under a prefix, from the moment it was
+// opened. It is never dropped for being slow; the API server's watch cache,
+// which is its only reader, must keep up.
+type Watch struct {
+	Mailbox sim.Mailbox[Batch]
+
+	prefix string
+	c      *Client
+}
+
+// Batch is what one revision changed under the watch's prefix.
+type Batch struct {
+	Revision int64
+	Events   []*mvccpb.Event // shared; with PrevKv
+	Commit   trace.ID
+}
+
+// Watch opens a watch on every key with the prefix, from now on.
+func (c *Client) Watch(prefix string) *Watch {
+	w := &Watch{prefix: prefix, c: c}
+	c.watches = append(c.watches, w)
+	return w
+}
+
+// Stop closes the watch.
+func (w *Watch) Stop() {
+	w.Mailbox.Close()
+	for i, o := range w.c.watches {
+		if o == w {
+			w.c.watches = append(w.c.watches[:i:i], w.c.watches[i+1:]...)
+			return
+		}
+	}
+}
+
+func (w *Watch) offer(b Batch) {
+	n := 0
+	for _, e := range b.Events {
+		if strings.HasPrefix(string(e.Kv.Key), w.prefix) {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return
+	case len(b.Events):
+		w.Mailbox.Send(b)
+		return
+	}
+	some := make([]*mvccpb.Event, 0, n)
+	for _, e := range b.Events {
+		if strings.HasPrefix(string(e.Kv.Key), w.prefix) {
+			some = append(some, e)
+		}
+	}
+	b.Events = some
+	w.Mailbox.Send(b)
+}
