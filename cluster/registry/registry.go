@@ -1,0 +1,48 @@
+// Package registry is the image registry the cluster's nodes pull from: a
+// stand-in for docker.io, registry.k8s.io and quay.io in one.
+//
+// In a real cluster containerd resolves a reference to a manifest, downloads
+// the layers it lacks, and unpacks them. Here a reference resolves to a name, a
+// size and a digest, and a pull takes modelled time. What the kubelet can
+// notice is the same: found or not found, in containerd's words; slow;
+// unreachable.
+//
+// Simplified: there is no list of what exists. A reference is found unless its
+// name or tag contains "nosuch", "does-not-exist" or "doesnotexist"; a
+// registry host that is not one of the known ones does not resolve. Start
+// reading at [Registry.Pull].
+package registry
+
+import (
+	"time"
+
+	"kviz/cluster/sim"
+)
+
+// Registry is the image registry. One serves all nodes.
+type Registry struct {
+	k           *sim.Kernel
+	unreachable bool
+	slow        float64
+	delays      map[string]time.Duration
+}
+
+// Image is what a reference resolves to.
+type Image struct {
+	Name   string // normalized: "docker.io/library/nginx:1.27"
+	Digest string // "sha256:…"
+	Size   int64  // bytes, compressed
+}
+
+// New makes a registry that answers.
+func New(k *sim.Kernel) *Registry { return &Registry{k: k, slow: 1, delays: map[string]time.Duration{}} }
+
+// SetReachable cuts the registry off, or joins it again: every pull fails with
+// a dial timeout while it is cut off.
+func (r *Registry) SetReachable(ok bool) { r.unreachable = !ok }
+
+// Reachable reports whether pulls can get through.
+func (r *Registry) Reachable() bool { return !r.unreachable }
+
+// SetSlow makes pulls take factor times as long; 1 is normal.
+func (r *Registry) SetSlow(factor float64) { r.slow = max(factor, 0) }
