@@ -27,9 +27,9 @@ type Stream struct {
 	length atomic.Uint64             // events ever appended
 	dir    atomic.Pointer[directory] // the chunks that are kept
 
-	mu      sync.Mutex // guards changes of the two lists below, not their reading
-	wakes   atomic.Pointer[[]*wake]
-	tees    atomic.Pointer[[]*tee]
+	mu    sync.Mutex // guards changes of the two lists below, not their reading
+	wakes atomic.Pointer[[]*wake]
+	tees  atomic.Pointer[[]*tee]
 }
 
 // directory is an immutable list of chunks; chunks[0] starts at first.
