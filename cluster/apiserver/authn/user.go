@@ -1,0 +1,54 @@
+// Package authn says who sends a request: identities, and the tokens that
+// prove them.
+//
+// In Kubernetes this is k8s.io/apiserver/pkg/authentication with its chain of
+// authenticators (client certificates, bearer tokens, service account tokens,
+// anonymous). Here components inside the process carry their identity with
+// them, as if by certificate; programs outside show a bearer token.
+package authn
+
+// User is who sends a request. It mirrors
+// k8s.io/apiserver/pkg/authentication/user.Info.
+type User struct {
+	Name   string
+	UID    string
+	Groups []string
+	Extra  map[string][]string
+}
+
+// Groups that Kubernetes gives a meaning (apiserver pkg/authentication/user).
+const (
+	Masters         = "system:masters"         // may do everything
+	Nodes           = "system:nodes"           // kubelets
+	Authenticated   = "system:authenticated"   // everyone with an identity
+	Unauthenticated = "system:unauthenticated" // everyone without
+	Anonymous       = "system:anonymous"       // the user without an identity
+	ServiceAccounts = "system:serviceaccounts" // every service account
+)
+
+// Admin is the user of a kubeadm cluster's admin.conf super user.
+func Admin() User { return User{Name: "kubernetes-admin", Groups: []string{Masters}} }
+
+// Node is the kubelet of a node.
+func Node(name string) User { return User{Name: "system:node:" + name, Groups: []string{Nodes}} }
+
+// Component is a control-plane component known by its certificate:
+// "kube-scheduler", "kube-controller-manager", "kube-proxy".
+func Component(name string) User { return User{Name: "system:" + name} }
+
+// ServiceAccount is a service account; each controller of the controller
+// manager has one in kube-system.
+func ServiceAccount(namespace, name string) User {
+	return User{Name: "system:serviceaccount:" + namespace + ":" + name,
+		Groups: []string{ServiceAccounts, ServiceAccounts + ":" + namespace}}
+}
+
+// In reports whether the user is in the group.
+func (u User) In(group string) bool {
+	for _, g := range u.Groups {
+		if g == group {
+			return true
+		}
+	}
+	return false
+}

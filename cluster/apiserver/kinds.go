@@ -1,0 +1,99 @@
+package apiserver
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/client"
+)
+
+var (
+	readWrite  = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+	createOnly = []string{"create"}
+	statusOnly = []string{"get", "patch", "update"}
+)
+
+var scaleGVK = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
+
+// kinds is the registry: every kind this server serves, by group in the order
+// of client.Resources, then those that are answered and not stored.
+var kinds = []*Kind{
+	{Resource: client.ConfigMaps, Singular: "configmap", ShortNames: []string{"cm"}, Prefix: "/registry/configmaps/"},
+	{Resource: client.Events, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/"},
+	{Resource: client.Namespaces, Singular: "namespace", ShortNames: []string{"ns"}, Prefix: "/registry/namespaces/",
+		Verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"},
+		Subresources: []Subresource{
+			{Name: "finalize", Verbs: []string{"update"}},
+			{Name: "status", Verbs: statusOnly}}},
+	{Resource: client.Nodes, Singular: "node", ShortNames: []string{"no"}, Prefix: "/registry/minions/",
+		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}}},
+	{Resource: client.Pods, Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}, Prefix: "/registry/pods/",
+		Subresources: []Subresource{
+			{Name: "binding", GVK: gvk("", "v1", "Binding"), Verbs: createOnly},
+			{Name: "ephemeralcontainers", Verbs: statusOnly},
+			{Name: "eviction", GVK: gvk("policy", "v1", "Eviction"), Verbs: createOnly},
+			{Name: "resize", Verbs: statusOnly},
+			{Name: "status", Verbs: statusOnly}}},
+	{Resource: client.Secrets, Singular: "secret", Prefix: "/registry/secrets/"},
+	{Resource: client.ServiceAccounts, Singular: "serviceaccount", ShortNames: []string{"sa"}, Prefix: "/registry/serviceaccounts/",
+		Subresources: []Subresource{{Name: "token", GVK: gvk("authentication.k8s.io", "v1", "TokenRequest"), Verbs: createOnly}}},
+	{Resource: client.Services, Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}, Prefix: "/registry/services/specs/",
+		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}}},
+	{Resource: client.Deployments, Singular: "deployment", ShortNames: []string{"deploy"}, Categories: []string{"all"}, Prefix: "/registry/deployments/",
+		Subresources: []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}}},
+	{Resource: client.ReplicaSets, Singular: "replicaset", ShortNames: []string{"rs"}, Categories: []string{"all"}, Prefix: "/registry/replicasets/",
+		Subresources: []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}}},
+	{Resource: client.Leases, Singular: "lease", Prefix: "/registry/leases/"},
+	{Resource: client.EndpointSlices, Singular: "endpointslice", Prefix: "/registry/endpointslices/"},
+	{Resource: client.ClusterRoleBindings, Singular: "clusterrolebinding", Prefix: "/registry/clusterrolebindings/"},
+	{Resource: client.ClusterRoles, Singular: "clusterrole", Prefix: "/registry/clusterroles/"},
+	{Resource: client.RoleBindings, Singular: "rolebinding", Prefix: "/registry/rolebindings/"},
+	{Resource: client.Roles, Singular: "role", Prefix: "/registry/roles/"},
+	{Resource: client.PriorityClasses, Singular: "priorityclass", ShortNames: []string{"pc"}, Prefix: "/registry/priorityclasses/"},
+
+	review("authentication.k8s.io", "tokenreviews", "TokenReview", false),
+	review("authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview", false),
+	review("authorization.k8s.io", "localsubjectaccessreviews", "LocalSubjectAccessReview", true),
+	review("authorization.k8s.io", "selfsubjectaccessreviews", "SelfSubjectAccessReview", false),
+	review("authorization.k8s.io", "selfsubjectrulesreviews", "SelfSubjectRulesReview", false),
+	review("authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview", false),
+}
+
+func gvk(group, version, kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
+}
+
+// review is a kind that is answered and not stored.
+func review(group, plural, kind string, namespaced bool) *Kind {
+	return &Kind{
+		Resource: client.Resource{GroupVersionResource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural},
+			Kind: kind, Namespaced: namespaced},
+		Singular: plural[:len(plural)-1], Verbs: createOnly}
+}
+
+var kindByResource = map[schema.GroupVersionResource]*Kind{}
+
+func init() {
+	for _, k := range kinds {
+		if k.Verbs == nil {
+			k.Verbs = readWrite
+		}
+		for i := range k.Subresources {
+			if k.Subresources[i].GVK.Empty() {
+				k.Subresources[i].GVK = k.GVK()
+			}
+		}
+		kindByResource[k.GroupVersionResource] = k
+	}
+}
+
+// KindFor is the kind served as a resource; nil if none is.
+func KindFor(r schema.GroupVersionResource) *Kind { return kindByResource[r] }
+
+func (k *Kind) subresource(name string) *Subresource {
+	for i := range k.Subresources {
+		if k.Subresources[i].Name == name {
+			return &k.Subresources[i]
+		}
+	}
+	return nil
+}

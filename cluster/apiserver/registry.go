@@ -1,0 +1,33 @@
+package apiserver
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/client"
+)
+
+// Kind is one kind the server serves: what discovery says about it and how it
+// is stored. The registry is pkg/registry in Kubernetes, one store and one
+// strategy a kind.
+type Kind struct {
+	client.Resource
+	Singular     string
+	ShortNames   []string
+	Categories   []string
+	Verbs        []string // sorted, as discovery lists them
+	Prefix       string   // key prefix in the store: "/registry/minions/"; empty for kinds that are not stored
+	Subresources []Subresource
+
+	strategy *strategy
+}
+
+// Subresource is a part of an object with a path of its own.
+type Subresource struct {
+	Name  string // "status", "scale", "binding" …
+	GVK   schema.GroupVersionKind // of what it answers; the kind's own for status
+	Verbs []string
+}
+
+// Stored reports whether objects of the kind are kept (as against the reviews,
+// which are answered and forgotten).
+func (k *Kind) Stored() bool { return k.Prefix != "" }

@@ -1,0 +1,79 @@
+package apiserver
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
+	"kviz/cluster/trace"
+)
+
+// Request is one API request, as the HTTP edge has parsed it from the URL and
+// headers (apiserver pkg/endpoints/request RequestInfo), or as an in-process
+// client made it.
+type Request struct {
+	Verb        string // get, list, watch, create, update, patch, delete, deletecollection
+	Resource    schema.GroupVersionResource
+	Subresource string
+	Namespace   string
+	Name        string
+
+	// User is who sends it. Nil means: see Token; and if that is empty too, the
+	// request is anonymous.
+	User  *authn.User
+	Token string // bearer token
+
+	Client string       // who sent it, for the trace: a user agent; empty takes Lane
+	Lane   trace.Lane   // the sender's lane; zero means trace.CompClient
+	Causes []trace.ID   // what made the sender send it
+	Path   string       // for the trace; built from the rest when empty
+
+	// The body of create and update: either an object, or bytes to be decoded
+	// in the decode stage. An object is not kept or changed.
+	Object      runtime.Object
+	Body        []byte
+	ContentType string // of Body: application/json, application/yaml, application/vnd.kubernetes.protobuf
+
+	// The body of patch.
+	PatchType types.PatchType
+	Patch     []byte
+	Force     bool // server-side apply: take over conflicting fields
+
+	Get    metav1.GetOptions
+	List   metav1.ListOptions // list, watch, deletecollection
+	Delete metav1.DeleteOptions
+
+	DryRun          bool
+	FieldManager    string
+	FieldValidation string // Strict, Warn, Ignore; empty means Warn for Body, and is without meaning for Object
+
+	// System marks the request of a component of this process: managedFields
+	// are not tracked for it where nobody else has any.
+	System bool
+}
+
+// Response is how a request ended. Exactly one of Object, Items (with
+// IsList), Watch or Err is set.
+type Response struct {
+	Code   int            // HTTP status
+	Object runtime.Object // the caller's own; a *metav1.Status for deletions that are done
+	Err    error          // an apierrors.APIStatus, or wraps client.ErrUnreachable
+
+	IsList   bool
+	Items    []runtime.Object // shared: not to be changed
+	ListMeta metav1.ListMeta
+
+	Watch client.Watch
+
+	Warnings []string // for the Warning headers
+	Stage    string   // the stage that refused, if one did
+	Took     time.Duration
+}
+
+// Status is the error as the body to send; nil when there was none.
+func (r *Response) Status() *metav1.Status { return statusOf(r.Err) }
