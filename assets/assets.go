@@ -1,0 +1,34 @@
+// Package assets holds what is embedded in the binary: texts and documents
+// that are data, not code. It imports nothing of kviz; the command hands what
+// it needs to the packages that use it, as an [io/fs.FS].
+//
+//	manifests/   objects that lessons and the first five minutes use;
+//	             the console finds them as -f manifests/hello.yaml
+//	discovery/   the discovery document of Kubernetes v1.37, all groups
+//	openapi/     its OpenAPI documents, compressed
+//
+// discovery and openapi are copies of api/discovery and api/openapi-spec of
+// k8s.io/kubernetes, written by the program in generate; run "go generate
+// ./assets" after a change of the Kubernetes version in go.mod. The API server
+// serves the part of them that the cluster has.
+package assets
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:generate go run ./generate -out .
+
+//go:embed manifests
+var manifests embed.FS
+
+//go:embed discovery openapi
+var documents embed.FS
+
+// Manifests holds the example objects under "manifests/".
+func Manifests() fs.FS { return manifests }
+
+// Documents holds "discovery/discovery.json" and "openapi/…" as
+// cluster/apiserver/serve reads them.
+func Documents() fs.FS { return documents }
