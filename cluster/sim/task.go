@@ -18,11 +18,22 @@ type Process struct {
 	tasks map[*Task]struct{}
 	order []*Task // tasks in the order they started, for a repeatable kill
 	dead  bool
+
+	children []*Process // die with this one
 }
 
 // NewProcess makes a process that speaks in the given lane.
 func (k *Kernel) NewProcess(lane trace.Lane) *Process {
 	return &Process{Lane: lane, k: k, tasks: map[*Task]struct{}{}}
+}
+
+// Child makes a part of the process that speaks in a lane of its own, as each
+// controller of the controller manager does. It is killed with its parent.
+func (p *Process) Child(lane trace.Lane) *Process {
+	c := p.k.NewProcess(lane)
+	c.dead = p.dead
+	p.children = append(p.children, c)
+	return c
 }
 
 // Kernel is the kernel the process runs on.
@@ -63,6 +74,10 @@ func (p *Process) Kill() {
 		}
 	}
 	p.order = nil
+	for _, c := range p.children {
+		c.Kill()
+	}
+	p.children = nil
 }
 
 func (p *Process) forget(t *Task) {

@@ -1,0 +1,54 @@
+package informer
+
+import (
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Factory gives all parts of a process one informer a kind
+// (client-go informers SharedInformerFactory).
+type Factory struct {
+	process   *sim.Process
+	owner     trace.Lane
+	client    client.Interface
+	informers map[client.Resource]*Informer
+	order     []*Informer
+	started   bool
+}
+
+// NewFactory makes a factory whose informers belong to p and speak in owner's
+// lane.
+func NewFactory(p *sim.Process, owner trace.Lane, c client.Interface) *Factory {
+	return &Factory{process: p, owner: owner, client: c, informers: map[client.Resource]*Informer{}}
+}
+
+// For gives the informer of a kind in all namespaces, the same one each time.
+// After Start, a new one starts at once.
+func (f *Factory) For(r client.Resource) *Informer {
+	if i := f.informers[r]; i != nil {
+		return i
+	}
+	i := New(f.process, f.owner, f.client, r, "", Options{})
+	f.informers[r] = i
+	f.order = append(f.order, i)
+	if f.started {
+		i.Start()
+	}
+	return i
+}
+
+// Start starts every informer asked for, in the order they were asked for.
+func (f *Factory) Start() {
+	f.started = true
+	for _, i := range f.order {
+		i.Start()
+	}
+}
+
+// WaitForSync waits until every informer has synced.
+func (f *Factory) WaitForSync(t *sim.Task) {
+	for _, i := range f.order {
+		i.WaitForSync(t)
+	}
+}

@@ -1,0 +1,70 @@
+package informer
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// handler is a registered Handler. One that is registered after the informer
+// has synced is first told of all there is, by a task of its own; what happens
+// meanwhile waits.
+type handler struct {
+	Handler
+	replaying bool
+	waiting   []change
+}
+
+type change struct {
+	old, new runtime.Object
+	why      trace.ID
+}
+
+// AddHandler registers a handler. It gets an Add for everything already in the
+// store.
+func (i *Informer) AddHandler(h Handler) {
+	entry := &handler{Handler: h}
+	i.handlers = append(i.handlers, entry)
+	if i.store.len() == 0 {
+		return
+	}
+	entry.replaying = true
+	for _, obj := range i.store.list("") {
+		entry.waiting = append(entry.waiting, change{new: obj})
+	}
+	i.process.Go("replay-"+i.resource.Resource, func(t *sim.Task) {
+		for len(entry.waiting) > 0 {
+			c := entry.waiting[0]
+			entry.waiting = entry.waiting[1:]
+			entry.tell(t, c)
+		}
+		entry.replaying, entry.waiting = false, nil
+	})
+}
+
+// notify tells every handler of a change: old nil for an add, new nil for a
+// delete.
+func (i *Informer) notify(t *sim.Task, old, new runtime.Object, why trace.ID) {
+	c := change{old, new, why}
+	for n := 0; n < len(i.handlers); n++ {
+		h := i.handlers[n]
+		if h.replaying {
+			h.waiting = append(h.waiting, c)
+			continue
+		}
+		h.tell(t, c)
+	}
+}
+
+func (h *handler) tell(t *sim.Task, c change) {
+	t.SetCauses(c.why)
+	switch {
+	case c.old == nil && h.Add != nil:
+		h.Add(t, c.new, c.why)
+	case c.new == nil && h.Delete != nil:
+		h.Delete(t, c.old, c.why)
+	case c.old != nil && c.new != nil && h.Update != nil:
+		h.Update(t, c.old, c.new, c.why)
+	}
+}

@@ -1,0 +1,137 @@
+// Package informer is client-go's tools/cache in virtual time: a client's own
+// copy of one kind of object, kept up to date by a watch, with handlers that
+// are told what changed.
+//
+// Every component of Kubernetes reads from such caches and writes to the API
+// server. So what a controller decides on is always a little old, and every
+// write can meet a conflict; level-triggered controllers live with both.
+//
+// The life of an informer (reflector.go ListAndWatch): one request for all
+// objects and what follows (a WatchList; or, from a server that refuses it, a
+// list and then a watch), events applied to the store one by one, and when the
+// watch ends another from the last revision seen. A revision the server no
+// longer has (410 Gone) means starting over: list everything, and tell the
+// handlers of what vanished meanwhile.
+//
+// Simplified: no DeltaFIFO between reflector and store (the informer's task
+// does both, so handlers see each event at once), no transformers, no paging.
+// Start reading at [Informer.Start], then reflect.go.
+package informer
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Options are what an informer watches of its kind. The zero value is
+// everything, without resync.
+type Options struct {
+	LabelSelector string
+	FieldSelector string
+	// Resync is how often the handlers get an Update of every object with the
+	// same object as old and new. Zero: never.
+	Resync time.Duration
+}
+
+// Handler is told what changed. Its functions run one after another in the
+// informer's task, whose causes are the watch event. Any of them may be nil.
+// Objects are shared: copy before changing.
+type Handler struct {
+	Add    func(t *sim.Task, obj runtime.Object, why trace.ID)
+	Update func(t *sim.Task, old, new runtime.Object, why trace.ID)
+	Delete func(t *sim.Task, obj runtime.Object, why trace.ID)
+}
+
+// Informer is a cache of one kind in one process.
+type Informer struct {
+	process  *sim.Process
+	owner    trace.Lane
+	client   client.Interface
+	resource client.Resource
+	ns       string
+	opts     Options
+
+	store    *store
+	handlers []*handler
+	started  bool
+	synced   bool
+	syncCond sim.Cond
+
+	revision int64 // newest revision seen: where the next watch starts
+}
+
+// New makes an informer of process p for the objects of kind r in namespace
+// ("" for all). Its events, and the requests it sends, are those of owner.
+func New(p *sim.Process, owner trace.Lane, c client.Interface, r client.Resource, namespace string, opts Options) *Informer {
+	if owner == (trace.Lane{}) {
+		owner = p.Lane
+	}
+	if owner != p.Lane {
+		p = p.Child(owner)
+	}
+	return &Informer{process: p, owner: owner, client: c, resource: r, ns: namespace, opts: opts, store: newStore()}
+}
+
+// Resource is the kind the informer caches.
+func (i *Informer) Resource() client.Resource { return i.resource }
+
+// Start begins listing and watching. Starting twice does nothing.
+func (i *Informer) Start() {
+	if i.started {
+		return
+	}
+	i.started = true
+	i.process.Go("informer-"+i.resource.Resource, i.run)
+	if i.opts.Resync > 0 {
+		i.process.Go("resync-"+i.resource.Resource, i.resync)
+	}
+}
+
+// HasSynced reports whether the store holds a first complete list and the
+// handlers have been told of it.
+func (i *Informer) HasSynced() bool { return i.synced }
+
+// WaitForSync waits until HasSynced.
+func (i *Informer) WaitForSync(t *sim.Task) {
+	for !i.synced {
+		i.syncCond.Wait(t)
+	}
+}
+
+// Revision is the newest revision the informer has seen.
+func (i *Informer) Revision() int64 { return i.revision }
+
+// Len is how many objects the store holds.
+func (i *Informer) Len() int { return i.store.len() }
+
+// Get gives the object of a key: "namespace/name", or "name" where the kind has
+// no namespaces. The object is shared.
+func (i *Informer) Get(key string) (runtime.Object, bool) { return i.store.get(key) }
+
+// List gives all objects, sorted by key. They are shared; the slice is the
+// caller's.
+func (i *Informer) List() []runtime.Object { return i.store.list("") }
+
+// ListNamespace gives the objects of one namespace ("" for all), sorted by key.
+func (i *Informer) ListNamespace(ns string) []runtime.Object {
+	if ns == "" {
+		return i.store.list("")
+	}
+	return i.store.list(ns + "/")
+}
+
+// IndexFunc says under which values an object is found.
+type IndexFunc func(obj runtime.Object) []string
+
+// AddIndex adds an index. Adding a name again does nothing, so that everybody
+// who needs an index of a shared informer can ask for it.
+func (i *Informer) AddIndex(name string, fn IndexFunc) { i.store.addIndex(name, fn) }
+
+// ByIndex gives the objects that the named index files under value, sorted by
+// key.
+func (i *Informer) ByIndex(name, value string) []runtime.Object { return i.store.byIndex(name, value) }

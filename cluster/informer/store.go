@@ -1,0 +1,142 @@
+package informer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/btree"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// store is the objects of one kind, sorted by key, with indexes
+// (tools/cache thread_safe_store.go).
+type store struct {
+	items   btree.Map[string, runtime.Object]
+	indexes map[string]*index
+	names   []string // of the indexes, in the order they were added
+}
+
+type index struct {
+	fn     IndexFunc
+	values map[string]*btree.Map[string, runtime.Object]
+}
+
+func newStore() *store { return &store{indexes: map[string]*index{}} }
+
+// KeyOf is an object's key: "namespace/name" or "name".
+func KeyOf(obj runtime.Object) string {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		panic("informer: KeyOf an object without metadata: " + err.Error())
+	}
+	return Key(m.GetNamespace(), m.GetName())
+}
+
+// Key is "namespace/name", or "name" where there is no namespace.
+func Key(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// SplitKey is the inverse of Key.
+func SplitKey(key string) (namespace, name string) {
+	if ns, n, ok := strings.Cut(key, "/"); ok {
+		return ns, n
+	}
+	return "", key
+}
+
+func (s *store) len() int { return s.items.Len() }
+
+func (s *store) get(key string) (runtime.Object, bool) { return s.items.Get(key) }
+
+// set puts the object in and gives the one it replaces.
+func (s *store) set(key string, obj runtime.Object) (old runtime.Object, had bool) {
+	old, had = s.items.Set(key, obj)
+	for _, name := range s.names {
+		in := s.indexes[name]
+		if had {
+			in.remove(key, old)
+		}
+		in.insert(key, obj)
+	}
+	return old, had
+}
+
+func (s *store) remove(key string) (old runtime.Object, had bool) {
+	old, had = s.items.Delete(key)
+	if had {
+		for _, name := range s.names {
+			s.indexes[name].remove(key, old)
+		}
+	}
+	return old, had
+}
+
+func (s *store) list(prefix string) []runtime.Object {
+	if prefix == "" {
+		return s.items.Values()
+	}
+	var out []runtime.Object
+	s.items.Ascend(prefix, func(key string, obj runtime.Object) bool {
+		if !strings.HasPrefix(key, prefix) {
+			return false
+		}
+		out = append(out, obj)
+		return true
+	})
+	return out
+}
+
+func (s *store) keys() []string { return s.items.Keys() }
+
+func (s *store) addIndex(name string, fn IndexFunc) {
+	if slices.Contains(s.names, name) {
+		return
+	}
+	in := &index{fn: fn, values: map[string]*btree.Map[string, runtime.Object]{}}
+	s.indexes[name], s.names = in, append(s.names, name)
+	s.items.Scan(func(key string, obj runtime.Object) bool {
+		in.insert(key, obj)
+		return true
+	})
+}
+
+func (s *store) byIndex(name, value string) []runtime.Object {
+	in := s.indexes[name]
+	if in == nil {
+		panic("informer: no index " + name + "; call AddIndex first")
+	}
+	if m := in.values[value]; m != nil {
+		return m.Values()
+	}
+	return nil
+}
+
+func (in *index) insert(key string, obj runtime.Object) {
+	for _, v := range in.fn(obj) {
+		m := in.values[v]
+		if m == nil {
+			// Small nodes: most values of an index have a handful of objects.
+			m = btree.NewMap[string, runtime.Object](8)
+			in.values[v] = m
+		}
+		m.Set(key, obj)
+	}
+}
+
+func (in *index) remove(key string, obj runtime.Object) {
+	for _, v := range in.fn(obj) {
+		m := in.values[v]
+		if m == nil {
+			continue
+		}
+		m.Delete(key)
+		if m.Len() == 0 {
+			delete(in.values, v)
+		}
+	}
+}
