@@ -1,0 +1,108 @@
+package mvcc
+
+import (
+	"slices"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+// Limits of a lease's time to live, in seconds: etcd's own maximum, and the
+// minimum it computes for the default election timeout of 1 s.
+const (
+	MinLeaseTTL = 2
+	MaxLeaseTTL = 9_000_000_000
+)
+
+// lease is a promise to delete some keys together. Its time to live is only
+// remembered here; who watches the clock proposes the revocation.
+//
+// Mirrors etcd server/lease/lessor.go Lease.
+type lease struct {
+	id, ttl int64
+	keys    map[string]struct{}
+}
+
+// Lease is a granted lease as seen from outside.
+type Lease struct {
+	ID   int64
+	TTL  int64    // seconds, as granted
+	Keys []string // attached keys, sorted
+}
+
+// Lease looks up one lease.
+func (s *Store) Lease(id int64) (Lease, bool) {
+	l, ok := s.leases.Get(id)
+	if !ok {
+		return Lease{}, false
+	}
+	return Lease{ID: l.id, TTL: l.ttl, Keys: l.sortedKeys()}, true
+}
+
+// Leases lists the granted leases by ID.
+func (s *Store) Leases() []Lease {
+	var ls []Lease
+	s.leases.Scan(func(_ int64, l *lease) bool {
+		ls = append(ls, Lease{ID: l.id, TTL: l.ttl, Keys: l.sortedKeys()})
+		return true
+	})
+	return ls
+}
+
+func (l *lease) sortedKeys() []string {
+	keys := make([]string, 0, len(l.keys))
+	for k := range l.keys {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// leaseGrant makes a lease. The ID must be given: in etcd the server that
+// receives the request draws one before it proposes.
+func (s *Store) leaseGrant(r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
+	if r.ID == 0 {
+		return nil, rpctypes.ErrGRPCLeaseNotFound
+	}
+	if r.TTL > MaxLeaseTTL {
+		return nil, rpctypes.ErrGRPCLeaseTTLTooLarge
+	}
+	if _, ok := s.leases.Get(r.ID); ok {
+		return nil, rpctypes.ErrGRPCLeaseExist
+	}
+	l := &lease{id: r.ID, ttl: max(r.TTL, MinLeaseTTL), keys: map[string]struct{}{}}
+	s.leases.Set(l.id, l)
+	return &pb.LeaseGrantResponse{Header: header(s.currentRev), ID: l.id, TTL: l.ttl}, nil
+}
+
+// leaseRevoke ends a lease and deletes its keys, all in one revision.
+func (s *Store) leaseRevoke(r *pb.LeaseRevokeRequest, res *Result) (*pb.LeaseRevokeResponse, error) {
+	l, ok := s.leases.Get(r.ID)
+	if !ok {
+		return nil, rpctypes.ErrGRPCLeaseNotFound
+	}
+	w := s.write(res)
+	for _, key := range l.sortedKeys() {
+		if ki, ok := s.index.Get(&keyIndex{key: key}); ok && ki.live() != nil {
+			w.delete(ki)
+		}
+	}
+	w.end()
+	s.leases.Delete(r.ID)
+	return &pb.LeaseRevokeResponse{Header: header(s.currentRev)}, nil
+}
+
+func (s *Store) attach(id int64, key string) {
+	if l, ok := s.leases.Get(id); ok {
+		l.keys[key] = struct{}{}
+	}
+}
+
+func (s *Store) detach(id int64, key string) {
+	if id == 0 {
+		return
+	}
+	if l, ok := s.leases.Get(id); ok {
+		delete(l.keys, key)
+	}
+}

@@ -1,0 +1,143 @@
+package mvcc
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+// Range reads keys. Count is the number of keys in the range, whatever the
+// limit and the revision filters leave of them; the header carries the current
+// revision even for a read in the past.
+//
+// Mirrors etcd server/etcdserver/txn/range.go executeRange.
+func (s *Store) Range(r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	if err := checkRange(r); err != nil {
+		return nil, err
+	}
+	return s.rangeAt(r, s.currentRev)
+}
+
+// checkRevision refuses revisions that are not there yet or no more.
+func (s *Store) checkRevision(rev, current int64) error {
+	switch {
+	case rev > current:
+		return rpctypes.ErrGRPCFutureRev
+	case rev > 0 && rev < s.compactRev:
+		return rpctypes.ErrGRPCCompacted
+	}
+	return nil
+}
+
+// rangeAt reads as of current, the revision the reader takes for the newest.
+func (s *Store) rangeAt(r *pb.RangeRequest, current int64) (*pb.RangeResponse, error) {
+	if err := s.checkRevision(r.Revision, current); err != nil {
+		return nil, err
+	}
+	resp := &pb.RangeResponse{Header: header(current)}
+	// Sorting and filtering need every key; else only as many are taken as
+	// asked for.
+	all := !defaultOrder(r) || filtered(r)
+	limit := int(r.Limit)
+	s.scan(r.Key, r.RangeEnd, func(ki *keyIndex) bool {
+		kv := ki.at(r.Revision, s.currentRev)
+		if kv == nil {
+			return true
+		}
+		resp.Count++
+		if !r.CountOnly && (all || limit <= 0 || len(resp.Kvs) < limit) {
+			resp.Kvs = append(resp.Kvs, kv)
+		}
+		return true
+	})
+	if r.CountOnly {
+		return resp, nil
+	}
+	if filtered(r) {
+		resp.Kvs = slices.DeleteFunc(resp.Kvs, func(kv *mvccpb.KeyValue) bool { return !passes(r, kv) })
+	}
+	if all {
+		order(r, resp.Kvs)
+	}
+	if limit > 0 {
+		resp.More = len(resp.Kvs) > limit || !all && resp.Count > int64(limit)
+		resp.Kvs = resp.Kvs[:min(limit, len(resp.Kvs))]
+	}
+	if r.KeysOnly {
+		for i, kv := range resp.Kvs {
+			resp.Kvs[i] = withoutValue(kv)
+		}
+	}
+	return resp, nil
+}
+
+// at is the state at rev, or the present one when rev is not in the past.
+func (ki *keyIndex) at(rev, current int64) *mvccpb.KeyValue {
+	if rev <= 0 || rev > current {
+		return ki.live()
+	}
+	return ki.get(rev)
+}
+
+// scan calls fn for every key of [key, end) in order, dead ones too: end empty
+// is the key alone, "\0" everything from key on.
+func (s *Store) scan(key, end []byte, fn func(*keyIndex) bool) {
+	if len(end) == 0 {
+		if ki, ok := s.index.Get(&keyIndex{key: string(key)}); ok {
+			fn(ki)
+		}
+		return
+	}
+	last, unbounded := string(end), len(end) == 1 && end[0] == 0
+	s.index.Ascend(&keyIndex{key: string(key)}, func(ki *keyIndex) bool {
+		return (unbounded || ki.key < last) && fn(ki)
+	})
+}
+
+func defaultOrder(r *pb.RangeRequest) bool {
+	return r.SortOrder == pb.RangeRequest_NONE && r.SortTarget == pb.RangeRequest_KEY ||
+		r.SortOrder == pb.RangeRequest_ASCEND && r.SortTarget == pb.RangeRequest_KEY
+}
+
+func filtered(r *pb.RangeRequest) bool {
+	return r.MinModRevision != 0 || r.MaxModRevision != 0 || r.MinCreateRevision != 0 || r.MaxCreateRevision != 0
+}
+
+func passes(r *pb.RangeRequest, kv *mvccpb.KeyValue) bool {
+	return (r.MaxModRevision == 0 || kv.ModRevision <= r.MaxModRevision) &&
+		(r.MinModRevision == 0 || kv.ModRevision >= r.MinModRevision) &&
+		(r.MaxCreateRevision == 0 || kv.CreateRevision <= r.MaxCreateRevision) &&
+		(r.MinCreateRevision == 0 || kv.CreateRevision >= r.MinCreateRevision)
+}
+
+// order sorts as the request asks. Keys that tie stay in key order, which etcd
+// leaves open.
+func order(r *pb.RangeRequest, kvs []*mvccpb.KeyValue) {
+	less := func(a, b *mvccpb.KeyValue) int {
+		switch r.SortTarget {
+		case pb.RangeRequest_VERSION:
+			return cmp.Compare(a.Version, b.Version)
+		case pb.RangeRequest_CREATE:
+			return cmp.Compare(a.CreateRevision, b.CreateRevision)
+		case pb.RangeRequest_MOD:
+			return cmp.Compare(a.ModRevision, b.ModRevision)
+		case pb.RangeRequest_VALUE:
+			return bytes.Compare(a.Value, b.Value)
+		default:
+			return bytes.Compare(a.Key, b.Key)
+		}
+	}
+	if r.SortOrder == pb.RangeRequest_DESCEND {
+		slices.SortStableFunc(kvs, func(a, b *mvccpb.KeyValue) int { return less(b, a) })
+		return
+	}
+	slices.SortStableFunc(kvs, less)
+}
+
+func withoutValue(kv *mvccpb.KeyValue) *mvccpb.KeyValue {
+	return &mvccpb.KeyValue{Key: kv.Key, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision, Version: kv.Version, Lease: kv.Lease}
+}
