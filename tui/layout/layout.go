@@ -1,0 +1,232 @@
+// Package layout divides the screen: a pure function from its size, the
+// preset, the pane in focus and whether it is zoomed, to rectangles. The same
+// rectangles are drawn into and hit by the mouse.
+//
+// The frame is always there: a status line above; below, the explanation, the
+// timeline and the key line. Between them lies the body with as many panes as
+// fit: one with tabs at 80x24, four from 100x30, six from 120x40, nine from
+// 180x48. A lesson takes a column on the right, or the lower part of the
+// body where the screen is narrow; the console takes the lower part.
+package layout
+
+import (
+	"fmt"
+
+	"kviz/tui/grid"
+)
+
+// Panes is how many numbered panes there are.
+const Panes = 9
+
+// MinW and MinH are the smallest screen the explorer can draw on.
+const (
+	MinW = 60
+	MinH = 18
+)
+
+// Preset is a way of arranging panes: which come first, and whether the first
+// is larger than the rest.
+type Preset struct {
+	Name  string
+	Means string
+	Order []int // numbers of panes, 1-based, most important first
+	Main  bool  // the first (or focused) pane takes the larger part
+}
+
+// Presets are the arrangements that the layout key goes through.
+var Presets = []Preset{
+	{"overview", "everything at once, as many panes as fit", []int{1, 4, 2, 3, 5, 6, 7, 8, 9}, false},
+	{"main", "the pane in focus large, the rest small beside it", []int{1, 4, 2, 6, 5, 3, 7, 8, 9}, true},
+	{"write path", "a write: API pipeline, store, watch, queue", []int{3, 2, 4, 5, 9, 1, 6, 7, 8}, false},
+	{"placing a pod", "scheduler, node, map, object", []int{6, 7, 1, 4, 9, 5, 2, 3, 8}, false},
+	{"network", "Services, rules, packets", []int{8, 9, 1, 4, 7, 5, 2, 3, 6}, false},
+	{"one", "one pane at a time", []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, true},
+}
+
+// In is what the layout depends on.
+type In struct {
+	W, H    int
+	Preset  int
+	Focus   int // number of the pane in focus, 1-based
+	Zoom    bool
+	Lesson  bool
+	Console bool
+}
+
+// Slot is one pane's place, frame included.
+type Slot struct {
+	Pane int
+	Rect grid.Rect
+}
+
+// Out is a divided screen.
+type Out struct {
+	TooSmall string // why nothing fits; all else is empty then
+	Status   grid.Rect
+	Tabs     grid.Rect // empty when every pane of the preset is on the screen
+	Body     grid.Rect
+	Slots    []Slot
+	Lesson   grid.Rect
+	Console  grid.Rect
+	Explain  grid.Rect
+	Timeline grid.Rect
+	Keys     grid.Rect
+}
+
+// Compute divides the screen.
+func Compute(in In) Out {
+	if in.W < MinW || in.H < MinH {
+		return Out{TooSmall: fmt.Sprintf("this screen is %dx%d; kviz needs %dx%d", in.W, in.H, MinW, MinH)}
+	}
+	o := Out{Status: grid.Rect{X: 0, Y: 0, W: in.W, H: 1}}
+	explain, timeline := 1, 2
+	if in.H >= 30 {
+		explain = 2
+	}
+	if in.H >= 48 {
+		timeline = 3
+	}
+	y := in.H - 1
+	o.Keys = grid.Rect{X: 0, Y: y, W: in.W, H: 1}
+	y -= timeline
+	o.Timeline = grid.Rect{X: 0, Y: y, W: in.W, H: timeline}
+	y -= explain
+	o.Explain = grid.Rect{X: 0, Y: y, W: in.W, H: explain}
+	o.Body = grid.Rect{X: 0, Y: 1, W: in.W, H: y - 1}
+
+	body := o.Body
+	body, o.Lesson = lessonRect(in, body)
+	body, o.Console = consoleRect(in, body)
+	cols, rows := shape(in, body)
+	if cols*rows < Panes {
+		o.Tabs = grid.Rect{X: body.X, Y: body.Y, W: body.W, H: 1}
+		body = grid.Rect{X: body.X, Y: body.Y + 1, W: body.W, H: body.H - 1}
+	}
+	o.Slots = slots(in, body, cols, rows)
+	return o
+}
+
+func lessonRect(in In, body grid.Rect) (rest, lesson grid.Rect) {
+	if !in.Lesson {
+		return body, grid.Rect{}
+	}
+	if in.W >= 110 {
+		w := min(max(in.W*3/10, 40), 64)
+		return grid.Rect{X: body.X, Y: body.Y, W: body.W - w, H: body.H},
+			grid.Rect{X: body.X + body.W - w, Y: body.Y, W: w, H: body.H}
+	}
+	h := max(body.H*45/100, 8)
+	return grid.Rect{X: body.X, Y: body.Y, W: body.W, H: body.H - h},
+		grid.Rect{X: body.X, Y: body.Y + body.H - h, W: body.W, H: h}
+}
+
+func consoleRect(in In, body grid.Rect) (rest, console grid.Rect) {
+	if !in.Console {
+		return body, grid.Rect{}
+	}
+	h := min(max(body.H*2/5, 8), body.H-4)
+	return grid.Rect{X: body.X, Y: body.Y, W: body.W, H: body.H - h},
+		grid.Rect{X: body.X, Y: body.Y + body.H - h, W: body.W, H: h}
+}
+
+// shape is how many panes stand beside and above one another.
+func shape(in In, body grid.Rect) (cols, rows int) {
+	if in.Zoom || Presets[preset(in)].Name == "one" {
+		return 1, 1
+	}
+	switch {
+	case body.W >= 240:
+		cols = 4
+	case body.W >= 116:
+		cols = 3
+	case body.W >= 90:
+		cols = 2
+	default:
+		cols = 1
+	}
+	switch {
+	case body.H >= 42:
+		rows = 3
+	case body.H >= 22:
+		rows = 2
+	default:
+		rows = 1
+	}
+	if cols == 1 && body.H < 40 {
+		rows = 1
+	}
+	if cols == 3 && rows == 1 {
+		cols = 2
+	}
+	if cols*rows > Panes {
+		cols = 3
+	}
+	return cols, rows
+}
+
+func preset(in In) int {
+	n := len(Presets)
+	return ((in.Preset % n) + n) % n
+}
+
+// slots puts panes into cols x rows places. The focused pane is always there:
+// if the preset's order leaves it out, it takes the last place.
+func slots(in In, body grid.Rect, cols, rows int) []Slot {
+	p := Presets[preset(in)]
+	if cols*rows == 1 {
+		return []Slot{{in.Focus, body}}
+	}
+	if p.Main {
+		return mainSlots(in, p, body, rows)
+	}
+	show := chosen(p.Order, in.Focus, cols*rows)
+	var out []Slot
+	for i, n := range show {
+		c, r := i%cols, i/cols
+		x0, x1 := body.W*c/cols, body.W*(c+1)/cols
+		y0, y1 := body.H*r/rows, body.H*(r+1)/rows
+		out = append(out, Slot{n, grid.Rect{X: body.X + x0, Y: body.Y + y0, W: x1 - x0, H: y1 - y0}})
+	}
+	return out
+}
+
+func mainSlots(in In, p Preset, body grid.Rect, rows int) []Slot {
+	w := body.W * 62 / 100
+	out := []Slot{{in.Focus, grid.Rect{X: body.X, Y: body.Y, W: w, H: body.H}}}
+	side := max(rows, 1)
+	if body.H >= 30 {
+		side = 3
+	}
+	n := 0
+	for _, pane := range p.Order {
+		if pane == in.Focus || n == side {
+			continue
+		}
+		y0, y1 := body.H*n/side, body.H*(n+1)/side
+		out = append(out, Slot{pane, grid.Rect{X: body.X + w, Y: body.Y + y0, W: body.W - w, H: y1 - y0}})
+		n++
+	}
+	return out
+}
+
+func chosen(order []int, focus, n int) []int {
+	n = min(n, len(order))
+	show := append([]int(nil), order[:n]...)
+	for _, p := range show {
+		if p == focus {
+			return show
+		}
+	}
+	show[n-1] = focus
+	return show
+}
+
+// Hit is the pane at x, y, or 0.
+func (o Out) Hit(x, y int) int {
+	for _, s := range o.Slots {
+		if s.Rect.Has(x, y) {
+			return s.Pane
+		}
+	}
+	return 0
+}

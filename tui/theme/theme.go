@@ -1,0 +1,158 @@
+// Package theme gives the styles of the grid their looks. A role says what a
+// cell means ("this is bad", "this is a key you can press"); a [Theme] says
+// how that looks: in full colour on a dark or a light ground, in the
+// terminal's own 16 colours, or without colour at all.
+//
+// The colours are those of Okabe and Ito, lightened on dark and darkened on
+// light ground until they read well, so that they hold for colour-blind eyes;
+// healthy is blue, never green against red. Colour never carries a meaning
+// alone: panes put a letter or a shape beside it.
+package theme
+
+import (
+	"strconv"
+	"strings"
+
+	"kviz/tui/grid"
+)
+
+// The roles. Their letters in golden files are those of [Letter].
+const (
+	Text    grid.Style = iota // ordinary text; the terminal's own colour
+	Muted                     // labels, units, what is less important
+	Line                      // frames and rules
+	Accent                    // what has the focus
+	Title                     // names of panes and columns
+	Key                       // a key that can be pressed
+	Good                      // healthy, passed, ready, committed
+	Warn                      // waiting, late, being retried
+	Bad                       // failed, refused, lost, down
+	Busy                      // at work, starting, in flight
+	Added                     // a line or a field that came
+	Removed                   // a line or a field that went
+	Name                      // the name of an object
+	Number                    // a number that matters: revision, score
+	Event                     // an event's number
+	Cause                     // the link to a cause
+	Past                      // we look at the past
+	Term0                     // six colours for terms and lanes, by number
+	Term1
+	Term2
+	Term3
+	Term4
+	Term5
+	Shadow // what lies under an overlay
+	Roles
+)
+
+// letters are the roles' letters in the style plane of golden files, in the
+// order of the roles.
+const letters = "tmlfikgwbuardnoecp012345s"
+
+// Letter is the role's letter in a style plane.
+func Letter(role uint8) rune {
+	if int(role) < len(letters) {
+		return rune(letters[role])
+	}
+	return '?'
+}
+
+// Legend explains the letters, for the head of a golden file.
+const Legend = "t text m muted l line f focus i title k key g good w warn b bad u busy a added r removed d name " +
+	"n number o event-no e cause c past 0-5 terms s shadow; upper case: bold, selected or fresh"
+
+// Term is the colour of raft term n (or of the n-th of anything).
+func Term(n uint64) grid.Style { return Term0 + grid.Style(n%6) }
+
+// Theme is a table of looks.
+type Theme struct {
+	Name string
+	sgr  map[grid.Style]string
+	look func(grid.Style) []string
+}
+
+// SGR is the escape sequence that switches the style on, "" for the default.
+func (t *Theme) SGR(s grid.Style) string {
+	if s == 0 {
+		return ""
+	}
+	code, ok := t.sgr[s]
+	if !ok {
+		if p := t.look(s); len(p) > 0 {
+			code = "\x1b[" + strings.Join(p, ";") + "m"
+		}
+		t.sgr[s] = code
+	}
+	return code
+}
+
+func build(name string, look func(grid.Style) []string) *Theme {
+	return &Theme{Name: name, sgr: map[grid.Style]string{}, look: look}
+}
+
+// Names lists the themes in the order the theme key goes through them.
+func Names() []string { return []string{"dark", "light", "16", "none"} }
+
+// Named makes the theme of that name; an unknown name gives dark.
+func Named(name string) *Theme {
+	switch name {
+	case "light":
+		return build("light", rgb(light))
+	case "16":
+		return build("16", sixteen)
+	case "none":
+		return build("none", plain)
+	}
+	return build("dark", rgb(dark))
+}
+
+type palette struct {
+	roles                   [Roles]uint32
+	selected, fresh         uint32
+	bold                    map[grid.Style]bool
+	selectedText, freshText uint32
+}
+
+func attrs(s grid.Style) []string {
+	var p []string
+	if s.Has(grid.Bold) {
+		p = append(p, "1")
+	}
+	if s.Has(grid.Faint) {
+		p = append(p, "2")
+	}
+	if s.Has(grid.Underline) {
+		p = append(p, "4")
+	}
+	if s.Has(grid.Reverse) {
+		p = append(p, "7")
+	}
+	if s.Has(grid.Strike) {
+		p = append(p, "9")
+	}
+	return p
+}
+
+func rgb(pal palette) func(grid.Style) []string {
+	return func(s grid.Style) []string {
+		p := attrs(s)
+		role := grid.Style(s.Role())
+		if pal.bold[role] && !s.Has(grid.Bold) {
+			p = append(p, "1")
+		}
+		if role < Roles && pal.roles[role] != 0 {
+			p = append(p, "38;2;"+triple(pal.roles[role]))
+		}
+		switch {
+		case s.Has(grid.Selected):
+			p = append(p, "48;2;"+triple(pal.selected))
+		case s.Has(grid.Fresh):
+			p = append(p, "48;2;"+triple(pal.fresh))
+		}
+		return p
+	}
+}
+
+func triple(c uint32) string {
+	return strconv.Itoa(int(c>>16)) + ";" + strconv.Itoa(int(c>>8&255)) + ";" + strconv.Itoa(int(c&255))
+}
