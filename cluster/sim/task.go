@@ -145,6 +145,11 @@ func (t *Task) Rand() *rand.Rand {
 	return t.rand
 }
 
+// OnEnd sets what is called, on the kernel's goroutine, when the task has ended,
+// however it ended: also when it was killed before it ran its first line, where
+// no deferred call of it runs. fn must not call a task's verbs.
+func (t *Task) OnEnd(fn func()) { t.onEnd = fn }
+
 // Causes are the events that the task is acting on.
 func (t *Task) Causes() []trace.ID { return t.causes }
 

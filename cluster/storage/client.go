@@ -39,6 +39,10 @@ type Client struct {
 	// for a deletion. Nil leaves keys as they are.
 	Describe func(key string, value []byte) (trace.Ref, *trace.Object)
 
+	// DescribeEvent, if set, is asked instead of Describe about what a commit
+	// did to a key: it also learns the revision, and what was deleted.
+	DescribeEvent func(e *mvccpb.Event) (trace.Ref, *trace.Object)
+
 	revision int64         // newest visible revision
 	due      time.Duration // when the newest write in flight falls due
 	writing  int           // writes in flight
@@ -218,7 +222,8 @@ func (c *Client) show(upTo int64) {
 		if len(r.Events) == 0 {
 			continue
 		}
-		id := c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreCommit, Causes: causes, Object: c.subject(r), Payload: c.commit(r)})
+		payload := c.commit(r)
+		id := c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreCommit, Causes: causes, Object: payload.Changes[0].Object, Payload: payload})
 		if causes != nil {
 			c.commits[r.Revision] = id
 		}
@@ -245,20 +250,15 @@ func (c *Client) take(upTo int64) (*raftstore.Result, []trace.ID) {
 	return r, causes
 }
 
-func (c *Client) subject(r *raftstore.Result) trace.Ref {
-	if c.Describe == nil {
-		return trace.Ref{}
-	}
-	ref, _ := c.Describe(string(r.Events[0].Kv.Key), nil)
-	return ref
-}
-
 func (c *Client) commit(r *raftstore.Result) *trace.Commit {
 	m := &trace.Commit{Revision: r.Revision, Index: r.Index, Changes: make([]trace.KeyChange, 0, len(r.Events))}
 	for _, e := range r.Events {
 		ch := trace.KeyChange{Key: string(e.Kv.Key), Deleted: e.Type == mvccpb.DELETE,
 			CreateRevision: e.Kv.CreateRevision, Version: e.Kv.Version, Size: len(e.Kv.Value), Lease: e.Kv.Lease}
-		if c.Describe != nil {
+		switch {
+		case c.DescribeEvent != nil:
+			ch.Object, ch.Value = c.DescribeEvent(e)
+		case c.Describe != nil:
 			ch.Object, ch.Value = c.Describe(ch.Key, e.Kv.Value)
 		}
 		m.Changes = append(m.Changes, ch)
