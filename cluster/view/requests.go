@@ -1,0 +1,108 @@
+package view
+
+import (
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// Request is one request to the API server.
+type Request struct {
+	gen
+	*trace.Request
+	Received trace.ID
+	At       time.Duration
+	Stages   []StageRun // in the order they ran
+	Reached  string     // the last stage that ran; "" before the first
+	Done     bool
+	Refused  string // the stage that ended it; "" if none did
+	Code     int
+	Reason   string
+	Message  string
+	Took     time.Duration
+	Answered trace.ID
+	Object   *trace.Object // in the answer
+	Commit   trace.ID      // store.commit it led to, if any
+}
+
+func (r *Request) seal() { clip(&r.Stages) }
+
+// StageRun is what one stage of the pipeline did.
+type StageRun struct {
+	*trace.Stage
+	Event trace.ID
+	At    time.Duration
+}
+
+// Stage lists the runs of one stage, in order: admission has one for each
+// plugin that did something.
+func (r *Request) Stage(stage string) []StageRun {
+	var out []StageRun
+	for _, run := range r.Stages {
+		if run.Stage.Stage == stage {
+			out = append(out, run)
+		}
+	}
+	return out
+}
+
+// Watcher is one open watch.
+type Watcher struct {
+	gen
+	trace.Watch
+	Opened    trace.ID
+	Delivered uint64 // events
+	Revision  int64  // of the last event
+	LastType  string
+	LastEvent trace.ID
+	LastAt    time.Duration
+}
+
+func (w *Watcher) seal() {}
+
+// WatchCache is the API server's watch cache of one resource.
+type WatchCache struct {
+	gen
+	Resource string
+	Revision int64
+	Events   uint64
+	Watchers int // the last event went to
+	Event    trace.ID
+}
+
+func (w *WatchCache) seal() {}
+
+// Requests lists the requests that are answered (the last 512 at most), by
+// number.
+func (s *State) Requests() []*Request { return s.done.values() }
+
+// ActiveRequests lists the requests inside the pipeline, by number.
+func (s *State) ActiveRequests() []*Request { return s.active.values() }
+
+// WaitingRequests lists the requests from outside that wait because the
+// cluster is paused.
+func (s *State) WaitingRequests() []*Request { return s.waiting.values() }
+
+// Request is a request by number, active or lately answered, or nil.
+func (s *State) Request(number uint64) *Request {
+	if r, ok := s.active.get(number); ok {
+		return r
+	}
+	r, _ := s.done.get(number)
+	return r
+}
+
+// Watchers lists the open watches by number.
+func (s *State) Watchers() []*Watcher { return s.watchers.values() }
+
+// Watcher is an open watch by number, or nil.
+func (s *State) Watcher(number uint64) *Watcher { w, _ := s.watchers.get(number); return w }
+
+// WatchCaches lists the API server's watch caches by resource.
+func (s *State) WatchCaches() []*WatchCache { return s.watchCaches.values() }
+
+// WatchCache is the watch cache of a resource, or nil.
+func (s *State) WatchCache(resource string) *WatchCache {
+	w, _ := s.watchCaches.get(resource)
+	return w
+}

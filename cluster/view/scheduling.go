@@ -1,0 +1,173 @@
+package view
+
+import (
+	"sort"
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// Scheduler is the scheduler's queues and its last cycles.
+type Scheduler struct {
+	Active        int // sizes as the scheduler last said
+	Backoff       int
+	Unschedulable int
+	Cycles        uint64 // cycles begun since the start
+	Bound         uint64 // pods bound since the start
+
+	pods   table[string, *SchedPod]
+	cycles table[uint64, *Cycle]
+}
+
+// SchedPod is a pod in one of the scheduler's queues.
+type SchedPod struct {
+	gen
+	Pod      string // namespace/name
+	Queue    string // active, backoff, unschedulable, gated
+	Cause    string // what moved it there: "EventUnscheduledPodAdd"
+	Attempts int
+	Since    time.Duration
+	Event    trace.ID
+}
+
+func (p *SchedPod) seal() {}
+
+// Cycle is one scheduling cycle: a pod, and what every node and plugin said.
+type Cycle struct {
+	gen
+	Number    uint64 // 1, 2, 3 …
+	Pod       string
+	Attempt   int
+	NodeCount int // nodes in the snapshot
+	Priority  int32
+	Start     trace.ID
+	At        time.Duration
+
+	Decision  *trace.Decision // nil while it runs
+	Decided   trace.ID
+	DecidedAt time.Duration
+	Bind      *trace.Decision // what the API server made of it; nil before
+	Bound     trace.ID
+
+	points  []PointRun
+	filters []NodeFilter
+	scores  []NodeScores
+}
+
+func (c *Cycle) seal() {
+	clip(&c.points)
+	clip(&c.filters)
+	clip(&c.scores)
+}
+
+// PointRun is one extension point having run.
+type PointRun struct {
+	*trace.ExtensionPoint
+	Event trace.ID
+}
+
+// NodeFilter is what the filters say of a node.
+type NodeFilter struct {
+	*trace.FilterVerdict
+	Event trace.ID
+}
+
+// Feasible reports whether the node can run the pod.
+func (f NodeFilter) Feasible() bool { return f.By == "" }
+
+// NodeScores is how the score plugins rate a node.
+type NodeScores struct {
+	*trace.NodeScore
+	Event trace.ID
+}
+
+// Running reports whether the cycle has not decided yet.
+func (c *Cycle) Running() bool { return c.Decision == nil }
+
+// Points lists the extension points that ran, in order.
+func (c *Cycle) Points() []PointRun { return c.points[:len(c.points):len(c.points)] }
+
+// Filters lists the nodes' filter verdicts in the order they were given.
+func (c *Cycle) Filters() []NodeFilter { return c.filters[:len(c.filters):len(c.filters)] }
+
+// Scores lists the nodes' scores in the order they were given.
+func (c *Cycle) Scores() []NodeScores { return c.scores[:len(c.scores):len(c.scores)] }
+
+// NodeNames lists the nodes that were judged, by name.
+func (c *Cycle) NodeNames() []string {
+	names := make([]string, 0, len(c.filters))
+	for _, f := range c.filters {
+		names = append(names, f.Node)
+	}
+	if len(names) == 0 {
+		for _, s := range c.scores {
+			names = append(names, s.Node)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Filter is the filters' verdict on a node.
+func (c *Cycle) Filter(node string) (NodeFilter, bool) {
+	for i := len(c.filters) - 1; i >= 0; i-- {
+		if c.filters[i].Node == node {
+			return c.filters[i], true
+		}
+	}
+	return NodeFilter{}, false
+}
+
+// Score is a node's scores.
+func (c *Cycle) Score(node string) (NodeScores, bool) {
+	for i := len(c.scores) - 1; i >= 0; i-- {
+		if c.scores[i].Node == node {
+			return c.scores[i], true
+		}
+	}
+	return NodeScores{}, false
+}
+
+// Pods lists the pods in the scheduler's queues, by name.
+func (s *Scheduler) Pods() []*SchedPod { return s.pods.values() }
+
+// Pod is a pod in the scheduler's queues, or nil.
+func (s *Scheduler) Pod(pod string) *SchedPod { p, _ := s.pods.get(pod); return p }
+
+// PodsIn lists the pods in one queue, the one that came first first.
+func (s *Scheduler) PodsIn(queue string) []*SchedPod {
+	var out []*SchedPod
+	s.pods.all(func(_ string, p *SchedPod) bool {
+		if p.Queue == queue {
+			out = append(out, p)
+		}
+		return true
+	})
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Since < out[j].Since })
+	return out
+}
+
+// RecentCycles lists the last cycles (at most 50), oldest first.
+func (s *Scheduler) RecentCycles() []*Cycle { return s.cycles.values() }
+
+// Last is the newest cycle, or nil.
+func (s *Scheduler) Last() *Cycle {
+	var c *Cycle
+	s.cycles.back(func(_ uint64, x *Cycle) bool { c = x; return false })
+	return c
+}
+
+// CycleOf is the newest kept cycle of a pod, or nil.
+func (s *Scheduler) CycleOf(pod string) *Cycle {
+	var c *Cycle
+	s.cycles.back(func(_ uint64, x *Cycle) bool {
+		if x.Pod == pod {
+			c = x
+		}
+		return c == nil
+	})
+	return c
+}
+
+// Cycle is a cycle by number, or nil.
+func (s *Scheduler) Cycle(number uint64) *Cycle { c, _ := s.cycles.get(number); return c }
