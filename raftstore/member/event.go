@@ -1,0 +1,89 @@
+package member
+
+import (
+	"time"
+
+	"kviz/raftstore/wire"
+)
+
+// Kind says what an [Event] tells and which of its fields is set.
+type Kind string
+
+// The kinds of events.
+const (
+	KindRole     Kind = "raft.role"     // State: role, term or known leader changed
+	KindUp       Kind = "raft.up"       // State: the member started and opened its log
+	KindDown     Kind = "raft.down"     // State: the member stopped, with the reason
+	KindSend     Kind = "raft.send"     // Message: a request left the member
+	KindDeliver  Kind = "raft.deliver"  // Message: a request arrived at the member
+	KindReply    Kind = "raft.reply"    // Message: the answer came back to the member that asked
+	KindLost     Kind = "raft.lost"     // Message: the request or its answer was lost
+	KindAppend   Kind = "raft.append"   // Log: the member began to write entries
+	KindDurable  Kind = "raft.durable"  // Log: the entries are on disk, or Error says why not
+	KindTruncate Kind = "raft.truncate" // Log: entries were removed
+	KindVote     Kind = "raft.vote"     // Vote: the member wrote down its vote
+	KindCommit   Kind = "raft.commit"   // Progress: the member's commit index moved
+	KindApply    Kind = "raft.apply"    // Progress: the member applied an entry
+	KindSnapshot Kind = "raft.snapshot" // Snapshot: taken, sent or installed
+	KindFault    Kind = "raft.fault"    // Fault: a fault was set or taken away
+)
+
+// Event is one thing that happened at a member. Events of one member come in
+// the order in which they happened.
+type Event struct {
+	Kind   Kind
+	Member string
+	Wall   time.Time
+
+	State    *State
+	Message  *wire.Message
+	Log      *Log
+	Vote     *Vote
+	Progress *Progress
+	Snapshot *Snapshot
+	Fault    *Fault
+}
+
+// State is what a member is right now.
+type State struct {
+	Role    string // follower, candidate, leader, stopped
+	Term    uint64
+	Leader  string // whom it follows, "" if it knows none
+	Last    uint64 // last index in its log
+	Commit  uint64
+	Applied uint64
+	Reason  string // why it went down or up
+}
+
+// Log is a range of the member's log being written or removed.
+type Log struct {
+	Entries     []wire.Entry // what is appended
+	First, Last uint64
+	Error       string // disk full, …
+}
+
+// Vote is a vote that the member made durable.
+type Vote struct {
+	Term      uint64
+	Candidate string
+}
+
+// Progress is a commit or apply index that moved.
+type Progress struct {
+	Index, Term uint64
+	Revision    int64 // after the apply
+}
+
+// Snapshot is a snapshot taken, sent or installed.
+type Snapshot struct {
+	Index, Term uint64
+	What        string // taken, sent, installed
+}
+
+// Fault is an injected fault: what it is, and whether it is there now.
+type Fault struct {
+	What     string // cut, delay, drop, slow disk, full disk
+	From, To string // the link, for faults of links
+	On       bool
+	Detail   string // "1.5s", "30%"
+}

@@ -1,0 +1,73 @@
+package raftstore
+
+import (
+	"time"
+
+	"kviz/raftstore/member"
+	"kviz/raftstore/wire"
+)
+
+// Event is one thing that happened at a member; see [member.Event].
+type Event = member.Event
+
+// Held is a message that waits because of [Replicated.Hold]; see [wire.Held].
+type Held = wire.Held
+
+// Config says what [Open] opens. The zero value is three members in a
+// temporary folder.
+type Config struct {
+	// Members is three (also for 0) or five; they are named a, b, c, d, e.
+	Members int
+	// Dir holds one folder a member. "" is a temporary folder, removed by Close.
+	// Opening a folder again goes on where it was left.
+	Dir string
+	// NoSync leaves out every fsync. Only for tests of what lies above: a
+	// machine that loses power then loses acknowledged writes.
+	NoSync bool
+	// RequestTimeout is how long, in real time, a request waits for its end;
+	// the time during which messages are held does not count. 0 is etcd's 7 s.
+	RequestTimeout time.Duration
+	// Events is told of everything that happens, from any goroutine, in order
+	// for each member. It must not block and must not call the store.
+	Events func(Event)
+	// Heartbeats asks for the messages too that bring no news.
+	Heartbeats bool
+	// Seed seeds the dropping of messages.
+	Seed uint64
+	// SnapshotEvery is how many entries a member applies between snapshots; 0
+	// is etcd's 10,000.
+	SnapshotEvery uint64
+	// SnapshotTrailing is how many entries stay in the log behind a snapshot, for slow
+	// followers; 0 is etcd's 5,000.
+	SnapshotTrailing uint64
+	// Go starts a goroutine that survives no panic silently; nil is a plain
+	// one that turns a panic into an event and takes the member down.
+	Go func(name string, fn func())
+}
+
+// MemberStatus is what is known about a member now. It is cheap to get.
+type MemberStatus struct {
+	ID       string
+	Up       bool
+	Reason   string // why it is down
+	Role     string // follower, candidate, leader, stopped
+	Term     uint64
+	Leader   string // whom it follows
+	Last     uint64 // last index in its log
+	Commit   uint64
+	Applied  uint64
+	Revision int64
+
+	// Followers is, on the leader, what it knows of the others, by ID.
+	Followers map[string]Follower
+
+	SlowDisk time.Duration // added to every fsync
+	FullDisk bool
+	Links    []LinkFault // of the links that start here
+}
+
+// Follower is how far the leader has brought a follower.
+type Follower = wire.Progress
+
+// LinkFault is what is wrong with the way from a member to another.
+type LinkFault = wire.LinkFault
