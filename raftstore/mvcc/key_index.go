@@ -25,7 +25,7 @@ import (
 //	compact(6): {}                              the key is gone from the index
 //
 // A tombstone exactly at the compacted revision stays, because a watch may
-// still start there. ExampleKeyIndex in the tests runs these very lines.
+// still start there. Example_keyIndex in the tests runs these very lines.
 //
 // Mirrors etcd server/storage/mvcc/key_index.go keyIndex. Etcd's index holds
 // only revisions and looks values up in its database; here each revision
