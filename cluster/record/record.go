@@ -1,29 +1,139 @@
 // Package record is client-go's tools/record: it writes the Kubernetes Events
-// that `kubectl describe` shows.
+// that `kubectl describe` shows. An Event is an API object of its own, written
+// on the side, with best effort: a component never waits for it, and the API
+// server forgets it after an hour.
+//
+// Simplified: one task per recorder instead of a broadcaster with many
+// listeners; core/v1 Events only (the newer events.k8s.io/v1 API is another
+// view of the same objects). Start reading at [Recorder.Event].
 package record
 
 import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Upstream's numbers (tools/record/event.go).
+const (
+	queueLength = 1000             // Events that may wait; more are dropped
+	maxTries    = 12               // for one Event
+	retryEvery  = 10 * time.Second // while the API server is away
 )
 
 // Recorder writes Events in the name of one component.
 type Recorder struct {
-	process   *sim.Process
-	client    client.Interface
-	component string
-	host      string
+	process    *sim.Process
+	client     client.Interface
+	source     corev1.EventSource
+	correlator *correlator
+	outbox     sim.Mailbox[entry]
+	lastNano   int64
 }
 
-// New makes a recorder and starts the task that sends its Events.
+// entry is one Event on its way to the API server.
+type entry struct {
+	event *corev1.Event
+	known bool // written before: count up
+	why   trace.ID
+}
+
+// New makes a recorder and starts the task that sends its Events. host is the
+// node where the component runs on one (the instance of p's lane).
 func New(p *sim.Process, c client.Interface, component string) *Recorder {
-	return &Recorder{process: p, client: c, component: component, host: p.Lane.Instance}
+	r := &Recorder{process: p, client: c, source: corev1.EventSource{Component: component, Host: p.Lane.Instance}, correlator: newCorrelator()}
+	p.Go("events-"+component, r.send)
+	return r
 }
 
 // Event records that something happened to obj: eventtype is corev1's Normal or
-// Warning, reason a CamelCase word, the message a sentence. It does not wait
-// for the API server.
+// Warning, reason a CamelCase word, the message a sentence. It emits
+// event.record and returns; the API server hears of it later.
 func (r *Recorder) Event(t *sim.Task, obj runtime.Object, eventtype, reason, messageFmt string, args ...any) {
+	r.EventRef(t, client.RefOf(obj), eventtype, reason, messageFmt, args...)
+}
+
+// EventRef is Event for an object of which only the name is at hand.
+func (r *Recorder) EventRef(t *sim.Task, ref trace.Ref, eventtype, reason, messageFmt string, args ...any) {
+	message := messageFmt
+	if len(args) > 0 {
+		message = fmt.Sprintf(messageFmt, args...)
+	}
+	e, known, ok := r.correlator.correlate(r.make(t, ref, eventtype, reason, message))
+	if !ok || r.outbox.Len() >= queueLength {
+		return
+	}
+	id := t.Emit(trace.Event{
+		Lane: r.process.Lane, Kind: trace.EventRecorded, Object: ref,
+		Payload: &trace.KubeEvent{Type: eventtype, Reason: reason, Message: e.Message, From: r.source.Component, Regarding: ref, Count: e.Count},
+	})
+	r.outbox.Send(entry{event: e, known: known, why: id})
+}
+
+func (r *Recorder) make(t *sim.Task, ref trace.Ref, eventtype, reason, message string) *corev1.Event {
+	namespace := ref.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	// Upstream takes the nanosecond for unique; virtual time can stand still.
+	r.lastNano = max(t.Now().UnixNano(), r.lastNano+1)
+	now := metav1.NewTime(t.Now())
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Name: eventName(ref.Name, r.lastNano), Namespace: namespace},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name, UID: types.UID(ref.UID),
+		},
+		Reason: reason, Message: message, Type: eventtype,
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source: r.source, ReportingController: r.source.Component, ReportingInstance: r.source.Host,
+	}
+}
+
+func eventName(object string, nano int64) string { return fmt.Sprintf("%s.%x", object, nano) }
+
+// send writes the Events one by one (event.go recordToSink).
+func (r *Recorder) send(t *sim.Task) {
+	for {
+		e, ok := r.outbox.Recv(t)
+		if !ok {
+			return
+		}
+		t.SetCauses(e.why)
+		for tries := 1; !r.write(t, e) && tries < maxTries; tries++ {
+			delay := retryEvery
+			if tries == 1 {
+				delay = time.Duration(float64(delay) * t.Rand().Float64())
+			}
+			t.Sleep(delay)
+		}
+	}
+}
+
+// write reports whether the Event is written or hopeless. Only a server that
+// cannot be reached is worth another try.
+func (r *Recorder) write(t *sim.Task, e entry) bool {
+	if e.known {
+		patch, err := json.Marshal(map[string]any{
+			"count": e.event.Count, "lastTimestamp": e.event.LastTimestamp, "message": e.event.Message,
+		})
+		if err != nil {
+			panic("record: an Event's count does not marshal: " + err.Error())
+		}
+		_, err = r.client.Patch(t, client.Events, e.event.Namespace, e.event.Name, types.StrategicMergePatchType, patch, "")
+		if !apierrors.IsNotFound(err) {
+			return err == nil || !client.IsUnreachable(err)
+		}
+	}
+	_, err := r.client.Create(t, client.Events, e.event.Namespace, e.event)
+	return err == nil || !client.IsUnreachable(err)
 }

@@ -1,0 +1,338 @@
+package clienttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+type conn struct{ *Server }
+
+var _ client.Interface = (*conn)(nil)
+
+// enter is the way to the server: it takes time and can fail.
+func (c *conn) enter(t *sim.Task, verb string, r client.Resource, namespace, name string) error {
+	t.Sleep(Latency)
+	c.Requests[verb+" "+r.Resource]++
+	if c.down {
+		return fmt.Errorf("%s %s: dial tcp: %w", verb, r.Resource, client.ErrUnreachable)
+	}
+	if c.Refuse != nil {
+		return c.Refuse(verb, r, namespace, name)
+	}
+	return nil
+}
+
+func (c *conn) Get(t *sim.Task, r client.Resource, namespace, name string) (runtime.Object, error) {
+	if err := c.enter(t, "get", r, namespace, name); err != nil {
+		return nil, err
+	}
+	obj, err := c.find(r, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return obj.DeepCopyObject(), nil
+}
+
+func (c *conn) find(r client.Resource, namespace, name string) (runtime.Object, error) {
+	if obj, ok := c.kind(r).items.Get(key(namespace, name)); ok {
+		return obj, nil
+	}
+	return nil, apierrors.NewNotFound(r.GroupResource(), name)
+}
+
+func (c *conn) List(t *sim.Task, r client.Resource, namespace string, opts metav1.ListOptions) ([]runtime.Object, int64, error) {
+	if err := c.enter(t, "list", r, namespace, ""); err != nil {
+		return nil, 0, err
+	}
+	match, err := selects(r, namespace, opts)
+	if err != nil {
+		return nil, 0, apierrors.NewBadRequest(err.Error())
+	}
+	var out []runtime.Object
+	for _, obj := range c.kind(r).items.Values() {
+		if match(obj) {
+			out = append(out, obj)
+		}
+	}
+	return out, c.revision, nil
+}
+
+func (c *conn) Create(t *sim.Task, r client.Resource, namespace string, obj runtime.Object) (runtime.Object, error) {
+	obj = obj.DeepCopyObject()
+	m := mustMeta(obj)
+	if m.GetNamespace() == "" && r.Namespaced {
+		m.SetNamespace(namespace)
+	}
+	if err := c.enter(t, "create", r, m.GetNamespace(), m.GetName()); err != nil {
+		return nil, err
+	}
+	if m.GetName() == "" {
+		m.SetName(c.generate(m.GetGenerateName()))
+	}
+	if _, err := c.find(r, m.GetNamespace(), m.GetName()); err == nil {
+		return nil, apierrors.NewAlreadyExists(r.GroupResource(), m.GetName())
+	}
+	if ns, ok := c.kind(client.Namespaces).items.Get(m.GetNamespace()); ok && ns.(*corev1.Namespace).DeletionTimestamp != nil {
+		return nil, terminating(r, m)
+	}
+	m.SetUID(c.uid())
+	m.SetCreationTimestamp(metav1.NewTime(t.Now().Truncate(1e9)))
+	m.SetGeneration(1)
+	if ns, ok := obj.(*corev1.Namespace); ok {
+		ns.Status.Phase = corev1.NamespaceActive
+		ns.Spec.Finalizers = []corev1.FinalizerName{corev1.FinalizerKubernetes}
+	}
+	if pod, ok := obj.(*corev1.Pod); ok && pod.Status.Phase == "" {
+		pod.Status.Phase = corev1.PodPending
+	}
+	return c.commit(t, r, watch.Added, obj), nil
+}
+
+func terminating(r client.Resource, m metav1.Object) error {
+	err := apierrors.NewForbidden(r.GroupResource(), m.GetName(), fmt.Errorf("unable to create new content in namespace %s because it is being terminated", m.GetNamespace()))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", m.GetNamespace()), Field: "metadata.namespace",
+	})
+	return err
+}
+
+func (c *conn) Update(t *sim.Task, r client.Resource, namespace string, obj runtime.Object, subresource string) (runtime.Object, error) {
+	m := mustMeta(obj)
+	if err := c.enter(t, "update", r, namespace, m.GetName()); err != nil {
+		return nil, err
+	}
+	return c.replace(t, r, namespace, obj.DeepCopyObject(), subresource)
+}
+
+// replace puts obj in the place of what is there.
+func (c *conn) replace(t *sim.Task, r client.Resource, namespace string, obj runtime.Object, subresource string) (runtime.Object, error) {
+	m := mustMeta(obj)
+	old, err := c.find(r, namespace, m.GetName())
+	if err != nil {
+		return nil, err
+	}
+	om := mustMeta(old)
+	if rv := m.GetResourceVersion(); rv != "" && rv != om.GetResourceVersion() {
+		return nil, apierrors.NewConflict(r.GroupResource(), m.GetName(), fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
+	}
+	if m.GetUID() != "" && m.GetUID() != om.GetUID() {
+		return nil, apierrors.NewConflict(r.GroupResource(), m.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", m.GetUID(), om.GetUID()))
+	}
+	obj = merge(old, obj, subresource)
+	m = mustMeta(obj)
+	m.SetUID(om.GetUID())
+	m.SetCreationTimestamp(om.GetCreationTimestamp())
+	m.SetDeletionTimestamp(om.GetDeletionTimestamp())
+	m.SetDeletionGracePeriodSeconds(om.GetDeletionGracePeriodSeconds())
+	m.SetGeneration(om.GetGeneration())
+	if !reflect.DeepEqual(field(old, "Spec"), field(obj, "Spec")) {
+		m.SetGeneration(om.GetGeneration() + 1)
+	}
+	m.SetResourceVersion(om.GetResourceVersion())
+	if reflect.DeepEqual(old, obj) {
+		return obj.DeepCopyObject(), nil // no change, no revision
+	}
+	if m.GetDeletionTimestamp() != nil && removable(obj) {
+		return c.commit(t, r, watch.Deleted, obj), nil
+	}
+	return c.commit(t, r, watch.Modified, obj), nil
+}
+
+// merge keeps what the subresource may not change.
+func merge(old, obj runtime.Object, subresource string) runtime.Object {
+	switch subresource {
+	case "status":
+		out := old.DeepCopyObject()
+		reflect.ValueOf(out).Elem().FieldByName("Status").Set(reflect.ValueOf(obj).Elem().FieldByName("Status"))
+		return out
+	case "finalize":
+		out := old.DeepCopyObject().(*corev1.Namespace)
+		out.Spec.Finalizers = obj.(*corev1.Namespace).Spec.Finalizers
+		return out
+	}
+	if f := reflect.ValueOf(obj).Elem().FieldByName("Status"); f.IsValid() {
+		f.Set(reflect.ValueOf(old.DeepCopyObject()).Elem().FieldByName("Status"))
+	}
+	if ns, ok := obj.(*corev1.Namespace); ok {
+		ns.Spec = old.(*corev1.Namespace).Spec
+	}
+	return obj
+}
+
+func field(obj runtime.Object, name string) any {
+	if f := reflect.ValueOf(obj).Elem().FieldByName(name); f.IsValid() {
+		return f.Interface()
+	}
+	return nil
+}
+
+// removable reports whether nothing holds an object that is being deleted.
+func removable(obj runtime.Object) bool {
+	m := mustMeta(obj)
+	if ns, ok := obj.(*corev1.Namespace); ok && len(ns.Spec.Finalizers) > 0 {
+		return false
+	}
+	grace := m.GetDeletionGracePeriodSeconds()
+	return len(m.GetFinalizers()) == 0 && (grace == nil || *grace == 0)
+}
+
+func (c *conn) Patch(t *sim.Task, r client.Resource, namespace, name string, pt types.PatchType, data []byte, subresource string) (runtime.Object, error) {
+	if err := c.enter(t, "patch", r, namespace, name); err != nil {
+		return nil, err
+	}
+	old, err := c.find(r, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	before, err := json.Marshal(old)
+	if err != nil {
+		return nil, err
+	}
+	var after []byte
+	switch pt {
+	case types.StrategicMergePatchType:
+		after, err = strategicpatch.StrategicMergePatch(before, data, newObject(r))
+	case types.MergePatchType:
+		after, err = jsonpatch.MergePatch(before, data)
+	case types.JSONPatchType:
+		var p jsonpatch.Patch
+		if p, err = jsonpatch.DecodePatch(data); err == nil {
+			after, err = p.Apply(before)
+		}
+	default:
+		err = fmt.Errorf("patch type %s is not supported here", pt)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	obj := newObject(r)
+	if err := json.Unmarshal(after, obj); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return c.replace(t, r, namespace, obj, subresource)
+}
+
+func (c *conn) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {
+	if err := c.enter(t, "delete", r, namespace, name); err != nil {
+		return err
+	}
+	old, err := c.find(r, namespace, name)
+	if err != nil {
+		return err
+	}
+	obj := old.DeepCopyObject()
+	m := mustMeta(obj)
+	if p := opts.Preconditions; p != nil {
+		if p.UID != nil && *p.UID != m.GetUID() {
+			return apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", *p.UID, m.GetUID()))
+		}
+		if p.ResourceVersion != nil && *p.ResourceVersion != m.GetResourceVersion() {
+			return apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s", *p.ResourceVersion, m.GetResourceVersion()))
+		}
+	}
+	finalize(m, opts.PropagationPolicy)
+	if pod, ok := obj.(*corev1.Pod); ok {
+		grace := podGrace(pod, opts.GracePeriodSeconds)
+		if old := m.GetDeletionGracePeriodSeconds(); old == nil || *old > grace {
+			m.SetDeletionGracePeriodSeconds(&grace)
+		}
+	}
+	first := m.GetDeletionTimestamp() == nil
+	if removable(obj) {
+		c.commit(t, r, watch.Deleted, obj)
+		return nil
+	}
+	if first {
+		now := metav1.NewTime(t.Now().Truncate(1e9))
+		m.SetDeletionTimestamp(&now)
+	}
+	if ns, ok := obj.(*corev1.Namespace); ok {
+		ns.Status.Phase = corev1.NamespaceTerminating
+	}
+	if !reflect.DeepEqual(old, obj) {
+		c.commit(t, r, watch.Modified, obj)
+	}
+	return nil
+}
+
+// finalize sets the finalizers that a propagation policy asks for.
+func finalize(m metav1.Object, policy *metav1.DeletionPropagation) {
+	if policy == nil {
+		return
+	}
+	keep := []string{}
+	for _, f := range m.GetFinalizers() {
+		if f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents {
+			keep = append(keep, f)
+		}
+	}
+	switch *policy {
+	case metav1.DeletePropagationOrphan:
+		keep = append(keep, metav1.FinalizerOrphanDependents)
+	case metav1.DeletePropagationForeground:
+		keep = append(keep, metav1.FinalizerDeleteDependents)
+	}
+	m.SetFinalizers(keep)
+}
+
+func podGrace(pod *corev1.Pod, asked *int64) int64 {
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return 0
+	}
+	if asked != nil {
+		return *asked
+	}
+	if s := pod.Spec.TerminationGracePeriodSeconds; s != nil {
+		return *s
+	}
+	return 30
+}
+
+func (c *conn) CreateSub(t *sim.Task, r client.Resource, namespace, name, subresource string, obj runtime.Object) (runtime.Object, error) {
+	if err := c.enter(t, "create", r, namespace, name); err != nil {
+		return nil, err
+	}
+	old, err := c.find(r, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := obj.(*corev1.Binding); ok && subresource == "binding" {
+		pod := old.DeepCopyObject().(*corev1.Pod)
+		if pod.Spec.NodeName != "" {
+			return nil, apierrors.NewConflict(r.GroupResource(), name, fmt.Errorf("pod %s is already assigned to node %q", name, pod.Spec.NodeName))
+		}
+		pod.Spec.NodeName = b.Target.Name
+		c.commit(t, r, watch.Modified, pod)
+		return &metav1.Status{Status: metav1.StatusSuccess}, nil
+	}
+	return nil, apierrors.NewMethodNotSupported(r.GroupResource(), "create "+subresource)
+}
+
+func newObject(r client.Resource) runtime.Object {
+	obj, err := scheme.Scheme.New(r.GVK())
+	if err != nil {
+		panic("clienttest: " + err.Error())
+	}
+	return obj
+}
+
+// Number is a resourceVersion as a number.
+func Number(resourceVersion string) int64 {
+	n, _ := strconv.ParseInt(resourceVersion, 10, 64)
+	return n
+}
