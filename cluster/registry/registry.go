@@ -35,7 +35,9 @@ type Image struct {
 }
 
 // New makes a registry that answers.
-func New(k *sim.Kernel) *Registry { return &Registry{k: k, slow: 1, delays: map[string]time.Duration{}} }
+func New(k *sim.Kernel) *Registry {
+	return &Registry{k: k, slow: 1, delays: map[string]time.Duration{}}
+}
 
 // SetReachable cuts the registry off, or joins it again: every pull fails with
 // a dial timeout while it is cut off.

@@ -4,14 +4,19 @@
 // The calls, their order, their errors and their state are the CRI's. Below
 // that boundary containers are simulated: a container is a [Behaviour] that
 // listens on ports, answers, crashes or exits after some virtual time, chosen
-// by image, command and annotation (behaviour.go has the catalogue). A
-// runtime belongs to a node, not to a kubelet: it goes on when its kubelet
-// dies, and containers go on when the runtime itself is stopped.
+// by image, command and annotation (behaviour.go has the catalogue), or a small
+// shell script that really runs (script.go). A runtime belongs to a node, not
+// to a kubelet: it goes on when its kubelet dies, and containers go on when the
+// runtime itself is stopped.
 //
-// Start reading at sandbox.go (RunPodSandbox) and container.go.
+// Every call is an event in the runtime's lane. Start reading at sandbox.go
+// (RunPodSandbox) and container.go.
 package runtime
 
 import (
+	"math/rand/v2"
+	"time"
+
 	"kviz/cluster/registry"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -21,17 +26,210 @@ import (
 type Config struct {
 	Node    string // "node-1"
 	PodCIDR string // addresses CNI hands out: "10.244.1.0/24"
+	// Images are in the node's store from the start, as on a node whose image
+	// was built with them.
+	Images []string
 }
 
-// Runtime is the container runtime of one node.
+// Version is what the runtime says of itself, as Node.status.nodeInfo shows it.
+const Version = "containerd://2.1.4"
+
+// Runtime is the container runtime of one node. Calls with a task take virtual
+// time; those without look or break things at once.
 type Runtime struct {
 	cfg  Config
 	k    *sim.Kernel
 	reg  *registry.Registry
 	lane trace.Lane
+	rand *rand.Rand
+
+	down bool    // the runtime's socket does not answer
+	slow float64 // factor on every call
+
+	cni     *cni
+	images  map[string]*storedImage // by normalized name
+	pulling map[string]*pull
+
+	sandboxes  map[string]*Sandbox   // by id
+	containers map[string]*Container // by id
+	pods       map[string]*podRecord // by pod UID
+	byIP       map[string]*Sandbox
+
+	changed func(podUID string, cause trace.ID)
+	dialer  Dialer
 }
 
-// New makes the runtime of a node, running and with its network ready.
+// podRecord is what the runtime holds of one pod, oldest first.
+type podRecord struct {
+	sandboxes  []*Sandbox
+	containers []*Container
+}
+
+// New makes the runtime of a node, running. Its network becomes ready a moment
+// later, as on a node that boots: CNI's configuration is written by a DaemonSet.
 func New(k *sim.Kernel, reg *registry.Registry, cfg Config) *Runtime {
-	return &Runtime{cfg: cfg, k: k, reg: reg, lane: trace.Lane{Component: trace.CompRuntime, Instance: cfg.Node}}
+	r := &Runtime{
+		cfg: cfg, k: k, reg: reg, slow: 1,
+		lane:       trace.Lane{Component: trace.CompRuntime, Instance: cfg.Node},
+		rand:       k.Rand("runtime/" + cfg.Node),
+		images:     map[string]*storedImage{},
+		pulling:    map[string]*pull{},
+		sandboxes:  map[string]*Sandbox{},
+		containers: map[string]*Container{},
+		pods:       map[string]*podRecord{},
+		byIP:       map[string]*Sandbox{},
+	}
+	r.cni = newCNI(cfg.PodCIDR)
+	for _, ref := range append([]string{pauseImage}, cfg.Images...) {
+		if img, err := reg.Resolve(ref); err == nil {
+			r.images[img.Name] = &storedImage{Image: img}
+		}
+	}
+	k.After(cniBoot+time.Duration(r.rand.Int64N(int64(cniBoot))), func() { r.SetNetworkReady(true) })
+	return r
+}
+
+// cniBoot is the least time after boot at which the network plugin is there.
+const cniBoot = 300 * time.Millisecond
+
+const pauseImage = "registry.k8s.io/pause:3.10.1"
+
+// Node is the name of the runtime's node.
+func (r *Runtime) Node() string { return r.cfg.Node }
+
+// OnChange sets who is told when a pod's containers change: the kubelet's pod
+// lifecycle event generator. A new kubelet replaces the old one. cause is the
+// event of the change.
+func (r *Runtime) OnChange(fn func(podUID string, cause trace.ID)) { r.changed = fn }
+
+func (r *Runtime) notify(podUID string, cause trace.ID) {
+	if r.changed != nil {
+		r.changed(podUID, cause)
+	}
+}
+
+// Stop stops the runtime, not the containers: calls fail until [Runtime.Start].
+func (r *Runtime) Stop() { r.down = true }
+
+// Start starts the runtime again.
+func (r *Runtime) Start() { r.down = false }
+
+// Running reports whether the runtime answers.
+func (r *Runtime) Running() bool { return !r.down }
+
+// SetSlow makes every call take factor times as long; 1 is normal.
+func (r *Runtime) SetSlow(factor float64) { r.slow = max(factor, 0) }
+
+// SetNetworkReady takes CNI's configuration away or puts it there: without it
+// no sandbox gets a network and the node is not ready.
+func (r *Runtime) SetNetworkReady(ok bool) {
+	r.cni.ready = ok
+	r.notify("", trace.ID{})
+}
+
+// NetworkReady reports whether CNI is configured.
+func (r *Runtime) NetworkReady() bool { return r.cni.ready }
+
+// PowerOff is the node losing power: all containers and sandboxes are dead
+// when it comes back, and nobody is told. The image store stays.
+func (r *Runtime) PowerOff() {
+	r.down = true
+	for _, s := range r.sortedSandboxes() {
+		for _, c := range r.pods[s.PodUID].containers {
+			if c.State == Running {
+				r.end(c, 255, "Unknown", "", nil, true)
+			}
+		}
+		r.stopSandbox(s)
+	}
+}
+
+// PowerOn starts the node again.
+func (r *Runtime) PowerOn() { r.down = false }
+
+// Status is the CRI's Status call.
+type Status struct {
+	NetworkReady   bool
+	NetworkReason  string
+	NetworkMessage string
+}
+
+// Status is the CRI call Status. It takes no virtual time: the kubelet asks
+// every few seconds.
+func (r *Runtime) Status() (Status, error) {
+	if r.down {
+		return Status{}, r.unavailable()
+	}
+	if !r.cni.ready {
+		return Status{NetworkReason: "NetworkPluginNotReady", NetworkMessage: "Network plugin returns error: cni plugin not initialized"}, nil
+	}
+	return Status{NetworkReady: true}, nil
+}
+
+func (r *Runtime) unavailable() error {
+	return &Error{Code: "Unavailable", Desc: `connection error: desc = "transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused"`}
+}
+
+// Error is a CRI error as gRPC prints it.
+type Error struct {
+	Code string
+	Desc string
+}
+
+// Error is gRPC's text.
+func (e *Error) Error() string { return "rpc error: code = " + e.Code + " desc = " + e.Desc }
+
+// call is one CRI call: it takes base time (varied by the seed and the faults),
+// runs do, and emits the event. do gives the result's text.
+func (r *Runtime) call(t *sim.Task, e trace.RuntimeCall, base time.Duration, do func() (string, error)) (trace.ID, error) {
+	began := t.Elapsed()
+	e.Node = r.cfg.Node
+	var err error
+	if r.down {
+		err = r.unavailable()
+	} else {
+		if base > 0 {
+			r.take(t, base)
+		}
+		if r.down {
+			err = r.unavailable()
+		} else {
+			e.Result, err = do()
+		}
+	}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	e.Took = t.Elapsed() - began
+	id := t.Emit(trace.Event{Kind: trace.CRICall, Lane: r.lane, Object: podRef(e.Pod), Payload: &e})
+	return id, err
+}
+
+// take lets about base of virtual time pass.
+func (r *Runtime) take(t *sim.Task, base time.Duration) {
+	t.Sleep(time.Duration(float64(base) * (0.7 + 0.6*r.rand.Float64()) * r.slow))
+}
+
+// podRef names a pod by its "namespace/name".
+func podRef(key string) trace.Ref {
+	for i := range key {
+		if key[i] == '/' {
+			return trace.Ref{APIVersion: "v1", Kind: "Pod", Namespace: key[:i], Name: key[i+1:]}
+		}
+	}
+	return trace.Ref{}
+}
+
+// newID is a container or sandbox id: 64 hexadecimal digits.
+func (r *Runtime) newID() string {
+	const digits = "0123456789abcdef"
+	b := make([]byte, 64)
+	for i := 0; i < len(b); i += 16 {
+		v := r.rand.Uint64()
+		for j := range 16 {
+			b[i+j] = digits[v&15]
+			v >>= 4
+		}
+	}
+	return string(b)
 }

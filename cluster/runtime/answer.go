@@ -1,0 +1,131 @@
+package runtime
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// Answer is how a container answered a connection.
+type Answer struct {
+	Accepted bool // something listens; else the connection is refused
+	Hung     bool // nothing comes back
+	Code     int  // HTTP status
+	Body     string
+	Pod      string // namespace/name
+	UID      string
+	By       trace.ID // the event that started the container
+}
+
+// Has reports whether an address belongs to a sandbox of this node.
+func (r *Runtime) Has(ip string) bool { _, ok := r.byIP[ip]; return ok }
+
+// PodAt gives the pod that has an address: "namespace/name".
+func (r *Runtime) PodAt(ip string) (string, bool) {
+	s := r.byIP[ip]
+	if s == nil {
+		return "", false
+	}
+	return s.key(), true
+}
+
+// AddressOf gives a pod's address.
+func (r *Runtime) AddressOf(namespace, name string) (string, bool) {
+	for _, s := range r.sortedSandboxes() {
+		if s.Namespace == namespace && s.Name == name && s.Ready {
+			return s.IP, true
+		}
+	}
+	return "", false
+}
+
+// Connect is a connection that reached an address of this node, pod's or host's.
+// path "" only connects, as a TCP probe does.
+func (r *Runtime) Connect(ip string, port int, path string) Answer {
+	s := r.byIP[ip]
+	if s != nil {
+		return r.connect(s, port, path)
+	}
+	for _, s := range r.sortedSandboxes() { // pods on the host's network
+		if s.HostNetwork && s.IP == ip && s.Ready {
+			if a := r.connect(s, port, path); a.Accepted {
+				return a
+			}
+		}
+	}
+	return Answer{}
+}
+
+func (r *Runtime) connect(s *Sandbox, port int, path string) Answer {
+	for _, c := range r.pod(s.PodUID).containers {
+		if c.SandboxID != s.ID || c.State != Running || !c.listens(port, r.k.Now()) {
+			continue
+		}
+		b := &c.run.b
+		a := Answer{Accepted: true, Hung: b.Hang, Pod: s.key(), UID: s.PodUID, By: c.StartedBy, Code: 200, Body: b.Text}
+		if a.Body == "" {
+			a.Body = "hello from " + s.Name
+		}
+		a.Body += "\n"
+		for _, f := range b.Fails {
+			if (f.Path == "" || f.Path == path) && during(f.After, f.For, r.k.Now().Sub(c.StartedAt)) {
+				a.Code, a.Body = f.Code, "internal server error\n"
+			}
+		}
+		if path != "" {
+			c.log.write(r.k.Now(), fmt.Sprintf("%q %d %d\n", "GET "+path+" HTTP/1.1", a.Code, len(a.Body)), false)
+		}
+		return a
+	}
+	return Answer{}
+}
+
+func during(after, for_, now time.Duration) bool {
+	return now >= after && (for_ == 0 || now < after+for_)
+}
+
+func (c *Container) listens(port int, now time.Time) bool {
+	if now.Sub(c.StartedAt) < c.run.b.Start {
+		return false
+	}
+	for _, p := range c.run.serves {
+		if p == port {
+			return true
+		}
+	}
+	return false
+}
+
+// Listening lists the ports on which a pod's containers listen now.
+func (r *Runtime) Listening(namespace, name string) []int {
+	var ports []int
+	for _, s := range r.sortedSandboxes() {
+		if s.Namespace != namespace || s.Name != name || !s.Ready {
+			continue
+		}
+		for _, c := range r.pod(s.PodUID).containers {
+			if c.SandboxID == s.ID && c.State == Running && r.k.Now().Sub(c.StartedAt) >= c.run.b.Start {
+				ports = append(ports, c.run.serves...)
+			}
+		}
+	}
+	sort.Ints(ports)
+	return ports
+}
+
+// files are what a container finds on its disk when it starts.
+func (r *Runtime) files(c *Container, s *Sandbox) map[string]string {
+	f := map[string]string{
+		"/etc/hostname": s.Hostname + "\n",
+		"/etc/hosts":    "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n" + s.IP + "\t" + s.Hostname + "\n",
+		"/etc/resolv.conf": "search " + s.Namespace + ".svc.cluster.local svc.cluster.local cluster.local\n" +
+			"nameserver 10.96.0.10\noptions ndots:5\n",
+	}
+	for path, text := range c.Files {
+		f[strings.ReplaceAll(path, "//", "/")] = text
+	}
+	return f
+}

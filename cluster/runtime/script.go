@@ -1,0 +1,357 @@
+package runtime
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// startScript runs a container's shell script as a process of its own, so that
+// killing the container is killing the process.
+func (r *Runtime) startScript(c *Container, s *Sandbox) {
+	run := c.run
+	run.process = r.k.NewProcess(r.lane)
+	run.process.Go("container "+short(c.ID), func(t *sim.Task) {
+		t.SetCauses(c.StartedBy)
+		sh := r.newShell(t, c, s, logWriter{c, r, false}, logWriter{c, r, true})
+		code := sh.exec(run.b.Script)
+		if c.run == run {
+			r.end(c, int32(code), reasonOf(int32(code)), "", []trace.ID{c.StartedBy}, false)
+		}
+	})
+}
+
+// runTrap runs what a script asked to do on TERM; the script ends with it.
+func (r *Runtime) runTrap(c *Container, causes []trace.ID) {
+	run, s := c.run, r.sandboxes[c.SandboxID]
+	trap := run.trap
+	run.trap = ""
+	run.process.Kill()
+	run.process = r.k.NewProcess(r.lane)
+	run.process.Go("trap "+short(c.ID), func(t *sim.Task) {
+		t.SetCauses(causes...)
+		sh := r.newShell(t, c, s, logWriter{c, r, false}, logWriter{c, r, true})
+		code := sh.script(trap)
+		if c.run == run {
+			r.end(c, int32(code), reasonOf(int32(code)), "", causes, false)
+		}
+	})
+}
+
+type logWriter struct {
+	c      *Container
+	r      *Runtime
+	stderr bool
+}
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.c.log.write(w.r.k.Now(), string(p), w.stderr)
+	return len(p), nil
+}
+
+// shell is a small POSIX shell inside a container: simple commands, ; && || !,
+// pipes run one after the other, if, while, until, for, redirections to files,
+// variables, $(…) and $((…)). The commands are in exec.go.
+type shell struct {
+	r        *Runtime
+	t        *sim.Task
+	c        *Container
+	s        *Sandbox
+	env      map[string]string
+	in       string
+	out, err io.Writer
+	last     int
+	exited   bool
+	loop     int // 1 break, 2 continue
+}
+
+func (r *Runtime) newShell(t *sim.Task, c *Container, s *Sandbox, out, err io.Writer) *shell {
+	env := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME": s.Hostname, "HOME": "/root"}
+	for k, v := range c.Env {
+		env[k] = v
+	}
+	return &shell{r: r, t: t, c: c, s: s, env: env, out: out, err: err}
+}
+
+// script parses and runs a text and gives its exit status.
+func (sh *shell) script(text string) int {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		fmt.Fprintf(sh.err, "sh: %v\n", err)
+		return 2
+	}
+	sh.stmts(f.Stmts)
+	return sh.last
+}
+
+func (sh *shell) stmts(list []*syntax.Stmt) {
+	for _, s := range list {
+		if sh.exited || sh.loop != 0 {
+			return
+		}
+		sh.stmt(s)
+	}
+}
+
+func (sh *shell) stmt(s *syntax.Stmt) {
+	if s.Background {
+		child := *sh
+		bg := *s
+		bg.Background = false
+		sh.t.Process().Go("background", func(t *sim.Task) {
+			child.t = t
+			child.stmt(&bg)
+		})
+		sh.last = 0
+		return
+	}
+	out, errw, in := sh.out, sh.err, sh.in
+	for _, rd := range s.Redirs {
+		sh.redirect(rd)
+	}
+	sh.command(s.Cmd)
+	sh.out, sh.err, sh.in = out, errw, in
+	if s.Negated {
+		sh.last = boolCode(sh.last != 0)
+	}
+}
+
+func (sh *shell) redirect(rd *syntax.Redirect) {
+	target := sh.word(rd.Word)
+	w := io.Writer(fileWriter{sh, target})
+	switch target {
+	case "/dev/null":
+		w = io.Discard
+	case "&1", "1", "/dev/stdout", "/proc/1/fd/1":
+		w = sh.out
+	case "&2", "2", "/dev/stderr", "/proc/1/fd/2":
+		w = sh.err
+	}
+	switch rd.Op {
+	case syntax.RdrIn:
+		sh.in = sh.files()[target]
+		return
+	case syntax.RdrOut, syntax.RdrClob:
+		if f, ok := w.(fileWriter); ok {
+			sh.files()[f.path] = ""
+		}
+	}
+	if rd.N != nil && rd.N.Value == "2" {
+		sh.err = w
+	} else if rd.Op == syntax.RdrAll {
+		sh.out, sh.err = w, w
+	} else if rd.Op != syntax.DplOut || rd.N == nil {
+		sh.out = w
+	}
+}
+
+type fileWriter struct {
+	sh   *shell
+	path string
+}
+
+func (w fileWriter) Write(p []byte) (int, error) {
+	w.sh.files()[w.path] += string(p)
+	return len(p), nil
+}
+
+// files is the container's disk; of a container that has ended, an empty one.
+func (sh *shell) files() map[string]string {
+	if sh.c.run == nil {
+		return map[string]string{}
+	}
+	return sh.c.run.files
+}
+
+func (sh *shell) command(cmd syntax.Command) {
+	switch c := cmd.(type) {
+	case nil:
+		sh.last = 0
+	case *syntax.CallExpr:
+		for _, a := range c.Assigns {
+			if a.Name != nil {
+				sh.env[a.Name.Value] = sh.word(a.Value)
+			}
+		}
+		if args := sh.fields(c.Args); len(args) > 0 {
+			sh.last = sh.exec(args)
+		} else if len(c.Assigns) > 0 {
+			sh.last = 0
+		}
+	case *syntax.BinaryCmd:
+		sh.binary(c)
+	case *syntax.Block:
+		sh.stmts(c.Stmts)
+	case *syntax.Subshell:
+		child := *sh
+		child.stmts(c.Stmts)
+		sh.last = child.last
+	case *syntax.IfClause:
+		sh.ifClause(c)
+	case *syntax.WhileClause:
+		sh.while(c)
+	case *syntax.ForClause:
+		sh.forEach(c)
+	default:
+		fmt.Fprintf(sh.err, "sh: this shell is simulated and does not know %T\n", cmd)
+		sh.last = 2
+	}
+}
+
+func (sh *shell) binary(c *syntax.BinaryCmd) {
+	switch c.Op {
+	case syntax.AndStmt, syntax.OrStmt:
+		sh.stmt(c.X)
+		if !sh.exited && (sh.last == 0) == (c.Op == syntax.AndStmt) {
+			sh.stmt(c.Y)
+		}
+	default: // a pipe: the left side runs to its end first
+		var buf strings.Builder
+		out := sh.out
+		sh.out = &buf
+		sh.stmt(c.X)
+		sh.out, sh.in = out, buf.String()
+		sh.stmt(c.Y)
+		sh.in = ""
+	}
+}
+
+func (sh *shell) ifClause(c *syntax.IfClause) {
+	for c != nil {
+		if len(c.Cond) == 0 { // else
+			sh.stmts(c.Then)
+			return
+		}
+		sh.stmts(c.Cond)
+		if sh.last == 0 {
+			sh.stmts(c.Then)
+			return
+		}
+		c = c.Else
+	}
+	sh.last = 0
+}
+
+func (sh *shell) while(c *syntax.WhileClause) {
+	for !sh.exited {
+		sh.stmts(c.Cond)
+		if (sh.last == 0) == c.Until || sh.exited {
+			break
+		}
+		before := sh.t.Elapsed()
+		sh.stmts(c.Do)
+		if sh.loopEnds() {
+			break
+		}
+		if sh.t.Elapsed() == before {
+			sh.t.Sleep(busyStep)
+		}
+	}
+	if !sh.exited {
+		sh.last = 0
+	}
+}
+
+// busyStep is what one round of a loop that does not wait is taken to cost, so
+// that a busy loop lets virtual time pass.
+const busyStep = 10_000_000 // 10 ms
+
+func (sh *shell) loopEnds() bool {
+	l := sh.loop
+	sh.loop = 0
+	return l == 1 || sh.exited
+}
+
+func (sh *shell) forEach(c *syntax.ForClause) {
+	it, ok := c.Loop.(*syntax.WordIter)
+	if !ok {
+		fmt.Fprintln(sh.err, "sh: this shell is simulated and knows only for NAME in WORDS")
+		sh.last = 2
+		return
+	}
+	for _, w := range sh.fields(it.Items) {
+		sh.env[it.Name.Value] = w
+		sh.stmts(c.Do)
+		if sh.loopEnds() {
+			break
+		}
+	}
+}
+
+func (sh *shell) expander() *expand.Config {
+	return &expand.Config{
+		Env: environ{sh},
+		CmdSubst: func(w io.Writer, cs *syntax.CmdSubst) error {
+			child := *sh
+			child.out = w
+			child.stmts(cs.Stmts)
+			sh.last = child.last
+			return nil
+		},
+	}
+}
+
+func (sh *shell) fields(words []*syntax.Word) []string {
+	f, err := expand.Fields(sh.expander(), words...)
+	if err != nil {
+		fmt.Fprintf(sh.err, "sh: %v\n", err)
+	}
+	return f
+}
+
+func (sh *shell) word(w *syntax.Word) string {
+	if w == nil {
+		return ""
+	}
+	s, err := expand.Literal(sh.expander(), w)
+	if err != nil {
+		fmt.Fprintf(sh.err, "sh: %v\n", err)
+	}
+	return s
+}
+
+// environ is the shell's variables as the expander wants them.
+type environ struct{ sh *shell }
+
+// Get gives one variable.
+func (e environ) Get(name string) expand.Variable {
+	if name == "?" {
+		return expand.Variable{Set: true, Kind: expand.String, Str: fmt.Sprint(e.sh.last)}
+	}
+	v, ok := e.sh.env[name]
+	return expand.Variable{Set: ok, Exported: true, Kind: expand.String, Str: v}
+}
+
+// Set sets one variable, as ${x:=y} and $((x++)) do.
+func (e environ) Set(name string, v expand.Variable) error {
+	e.sh.env[name] = v.Str
+	return nil
+}
+
+// Each visits all variables, sorted.
+func (e environ) Each(fn func(string, expand.Variable) bool) {
+	names := make([]string, 0, len(e.sh.env))
+	for n := range e.sh.env {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		if !fn(n, e.Get(n)) {
+			return
+		}
+	}
+}
+
+func boolCode(ok bool) int {
+	if ok {
+		return 0
+	}
+	return 1
+}
