@@ -1,0 +1,160 @@
+package serve
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"kviz/cluster/apiserver"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// serveAPI answers a request for a resource: parse, negotiate, through the
+// pipeline, encode.
+func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
+	caller, token, proven := h.caller(r)
+	req, status := parseRequest(r)
+	if status != nil {
+		writeStatus(w, r, status)
+		return
+	}
+	if !h.route(w, r, req) {
+		return
+	}
+	out, status := negotiate(r)
+	if status != nil {
+		writeStatus(w, r, status)
+		return
+	}
+	req.Token, req.Client, req.Causes = token, caller.Client, caller.Causes
+	if proven {
+		user := caller.User
+		req.User = &user
+	}
+	if caller.Process != nil {
+		req.Lane = caller.Process.Lane
+	}
+	if status := impersonate(r, req); status != nil {
+		writeStatus(w, r, status)
+		return
+	}
+	h.announce(req, caller)
+
+	var (
+		resp *apiserver.Response
+		now  time.Time
+		feed *stream
+	)
+	err := h.cfg.Kernel.Call(r.Context(), caller.Process, req.Verb+" "+req.Resource.Resource, func(t *sim.Task) {
+		t.SetCauses(caller.Causes...)
+		api := h.cfg.API()
+		if api == nil {
+			resp = &apiserver.Response{Err: client.ErrUnreachable}
+			return
+		}
+		answer := api.Handle(t, req)
+		now = t.Now()
+		if answer.Watch != nil {
+			feed = follow(t, answer.Watch, req)
+		}
+		resp = answer
+	})
+	switch {
+	case errors.Is(err, sim.ErrStopped):
+		writeStatus(w, r, unavailable("the simulation has stopped"))
+	case err != nil || resp == nil: // the client has gone
+		if feed != nil {
+			feed.stop()
+		}
+	case client.IsUnreachable(resp.Err):
+		refuse(w)
+	case feed != nil:
+		h.writeWatch(w, r, req, out, feed, resp)
+	default:
+		h.writeResponse(w, r, req, out, resp, now)
+	}
+}
+
+// refuse ends the connection without an answer, as a server does that is down.
+func refuse(w http.ResponseWriter) {
+	if l, ok := w.(*localWriter); ok {
+		l.fail(errRefused)
+		return
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// announce puts a request that finds the cluster paused into the trace, where
+// it can be seen to wait.
+func (h *Handler) announce(req *apiserver.Request, caller Caller) {
+	k := h.cfg.Kernel
+	k.PostControl(func() {
+		if !k.Paused() {
+			return
+		}
+		user := ""
+		if req.User != nil {
+			user = req.User.Name
+		}
+		k.Emit(trace.Event{Kind: trace.RequestWaiting, Lane: req.Lane, Causes: caller.Causes, Payload: &trace.Request{
+			Verb: req.Verb, Path: req.Path, Resource: req.Resource.Resource, Subresource: req.Subresource,
+			Namespace: req.Namespace, Name: req.Name, User: user, Client: req.Client}})
+	})
+}
+
+// A request for a resource that is not served, or with a method it has not, is
+// answered before the pipeline, as upstream's router does.
+func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.Request) bool {
+	kinds := h.resources()
+	if kinds == nil {
+		if h.cfg.Kernel.Do(func() {}) != nil {
+			writeStatus(w, r, unavailable("the simulation has stopped"))
+			return false
+		}
+		refuse(w)
+		return false
+	}
+	for _, k := range kinds {
+		if k.GroupVersionResource != req.Resource {
+			continue
+		}
+		verbs := k.Verbs
+		if req.Subresource != "" {
+			verbs = nil
+			for _, s := range k.Subresources {
+				if s.Name == req.Subresource {
+					verbs = s.Verbs
+				}
+			}
+			if verbs == nil {
+				writePathNotFound(w)
+				return false
+			}
+		}
+		for _, v := range verbs {
+			if v == req.Verb {
+				return true
+			}
+		}
+		writeStatus(w, r, methodNotAllowed(req))
+		return false
+	}
+	writePathNotFound(w)
+	return false
+}
+
+// stop ends a stream nobody reads any more.
+func (s *stream) stop() {
+	s.kernel.Post(s.watch.Stop)
+}
+
+var errRefused = &refusedError{}
+
+// refusedError reads to kubectl as a server that is not there: "The connection
+// to the server … was refused".
+type refusedError struct{}
+
+func (*refusedError) Error() string { return "dial tcp: connect: connection refused" }
+func (*refusedError) Unwrap() error { return client.ErrUnreachable }

@@ -1,0 +1,120 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+
+	apimachineryversion "k8s.io/apimachinery/pkg/version"
+)
+
+// KubernetesVersion is the version of Kubernetes that is simulated.
+const KubernetesVersion = "v1.37.1"
+
+// serveVersion answers /version.
+func serveVersion(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	b, _ := json.MarshalIndent(apimachineryversion.Info{Major: "1", Minor: "37", GitVersion: KubernetesVersion + "+kviz",
+		GitTreeState: "clean", GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH}, "", "  ")
+	_, _ = w.Write(b)
+}
+
+// serveHealth answers /healthz, /livez and /readyz, with a line a check where
+// ?verbose is asked (apiserver pkg/server/healthz).
+func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path string) {
+	group, only, _ := strings.Cut(path, "/")
+	up, ready := false, false
+	err := h.cfg.Kernel.Do(func() {
+		if api := h.cfg.API(); api != nil {
+			up, ready = true, api.Ready()
+		}
+	})
+	if err == nil && !up {
+		refuse(w)
+		return
+	}
+	checks := []struct {
+		name string
+		ok   bool
+	}{{"ping", true}, {"log", true}, {"etcd", ready}, {"poststarthook/start-apiserver-admission-initializer", ready}}
+	if group == "readyz" {
+		checks = append(checks, struct {
+			name string
+			ok   bool
+		}{"shutdown", err == nil})
+	}
+	var b strings.Builder
+	healthy, known := true, only == ""
+	for _, c := range checks {
+		if only != "" && only != c.name {
+			continue
+		}
+		known = true
+		if c.ok {
+			fmt.Fprintf(&b, "[+]%s ok\n", c.name)
+			continue
+		}
+		healthy = false
+		fmt.Fprintf(&b, "[-]%s failed: reason withheld\n", c.name)
+	}
+	if !known {
+		writePathNotFound(w)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, verbose := r.URL.Query()["verbose"]
+	switch {
+	case !healthy:
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprintf(w, "%s%s check failed\n", b.String(), group)
+	case verbose:
+		fmt.Fprintf(w, "%s%s check passed\n", b.String(), group)
+	default:
+		fmt.Fprint(w, "ok")
+	}
+}
+
+// serveMetrics answers /metrics with the little that has a meaning here.
+func (h *Handler) serveMetrics(w http.ResponseWriter) {
+	var elapsed float64
+	var last uint64
+	var waiting int
+	h.cfg.Kernel.Do(func() {
+		elapsed, last, waiting = h.cfg.Kernel.Elapsed().Seconds(), h.cfg.Kernel.Last().Seq, h.cfg.Kernel.Waiting()
+	})
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	fmt.Fprintf(w, `# HELP kubernetes_build_info Version of Kubernetes that is simulated.
+# TYPE kubernetes_build_info gauge
+kubernetes_build_info{git_version=%q} 1
+# HELP kviz_virtual_seconds Virtual time since the cluster's epoch.
+# TYPE kviz_virtual_seconds counter
+kviz_virtual_seconds %g
+# HELP kviz_trace_events_total Events in the trace.
+# TYPE kviz_trace_events_total counter
+kviz_trace_events_total %d
+# HELP kviz_requests_waiting Requests from outside that wait because the cluster is paused.
+# TYPE kviz_requests_waiting gauge
+kviz_requests_waiting %d
+`, KubernetesVersion, elapsed, last, waiting)
+}
+
+// servePaths answers / with the paths there are.
+func (h *Handler) servePaths(w http.ResponseWriter, r *http.Request) {
+	paths := []string{"/api"}
+	groups := h.served()
+	for _, g := range groups {
+		if g.Name == "" {
+			paths = append(paths, "/api/v1", "/apis", "/apis/")
+			continue
+		}
+		paths = append(paths, "/apis/"+g.Name)
+		for _, v := range g.Versions {
+			paths = append(paths, "/apis/"+g.Name+"/"+v.Version)
+		}
+	}
+	paths = append(paths, "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version")
+	writeDocument(w, r, "application/json", map[string]any{"paths": paths})
+}

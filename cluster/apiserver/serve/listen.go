@@ -1,0 +1,180 @@
+package serve
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// This file is a network edge: real time and real randomness are at home here.
+
+// Listener serves the API to other programs, over TLS on 127.0.0.1.
+type Listener struct {
+	URL        string // https://127.0.0.1:port
+	Kubeconfig string // path of the file written, "" if none was asked for
+
+	server *http.Server
+	done   chan struct{}
+}
+
+// Listen opens the front door for other programs: a TLS listener on
+// 127.0.0.1:port (0: any free port) with a certificate authority and a bearer
+// token of its own, both fresh each time. If kubeconfig is not "", a kubeconfig
+// that leads here is written to that path, readable by its owner only.
+func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
+	token, err := randomToken()
+	if err != nil {
+		return nil, err
+	}
+	ca, cert, err := newCertificate()
+	if err != nil {
+		return nil, fmt.Errorf("make the API server's certificate: %w", err)
+	}
+	ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return nil, fmt.Errorf("serve the API: %w", err)
+	}
+	l := &Listener{URL: "https://" + ln.Addr().String(), done: make(chan struct{})}
+	if kubeconfig != "" {
+		if err := writeKubeconfig(kubeconfig, l.URL, ca, token); err != nil {
+			ln.Close()
+			return nil, err
+		}
+		l.Kubeconfig = kubeconfig
+	}
+	h.mu.Lock()
+	h.admin = token
+	h.mu.Unlock()
+	l.server = &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
+	go func() {
+		defer close(l.done)
+		_ = l.server.ServeTLS(ln, "", "")
+	}()
+	return l, nil
+}
+
+// Close stops listening, ends what is open, and removes the kubeconfig.
+func (l *Listener) Close() error {
+	err := l.server.Close()
+	<-l.done
+	if l.Kubeconfig != "" {
+		if rm := os.Remove(l.Kubeconfig); rm != nil && !errors.Is(rm, os.ErrNotExist) && err == nil {
+			err = rm
+		}
+	}
+	return err
+}
+
+// Shutdown is Close that lets answers under way be sent, until ctx ends.
+func (l *Listener) Shutdown(ctx context.Context) error {
+	_ = l.server.Shutdown(ctx)
+	return l.Close()
+}
+
+func (h *Handler) isAdminToken(token string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.admin != "" && subtle.ConstantTimeCompare([]byte(token), []byte(h.admin)) == 1
+}
+
+func randomToken() (string, error) {
+	b := make([]byte, 24)
+	if _, err := rand.Read(b); err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(b), nil
+}
+
+// newCertificate makes a certificate authority and a server certificate for
+// 127.0.0.1 signed by it. ca is PEM.
+func newCertificate() (ca []byte, server tls.Certificate, err error) {
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, server, err
+	}
+	now := time.Now()
+	template := func(serial int64, name string) *x509.Certificate {
+		return &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
+			NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), BasicConstraintsValid: true}
+	}
+	root := template(1, "kviz-ca")
+	root.IsCA, root.KeyUsage = true, x509.KeyUsageCertSign|x509.KeyUsageDigitalSignature
+	rootDER, err := x509.CreateCertificate(rand.Reader, root, root, &caKey.PublicKey, caKey)
+	if err != nil {
+		return nil, server, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, server, err
+	}
+	leaf := template(2, "kube-apiserver")
+	leaf.KeyUsage, leaf.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	leaf.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	leaf.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, root, &key.PublicKey, caKey)
+	if err != nil {
+		return nil, server, err
+	}
+	ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootDER})
+	return ca, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+// writeKubeconfig writes the file whole or not at all, mode 0600.
+func writeKubeconfig(path, url string, ca []byte, token string) error {
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters:
+- name: kviz
+  cluster:
+    server: %s
+    certificate-authority-data: %s
+users:
+- name: kubernetes-admin
+  user:
+    token: %s
+contexts:
+- name: kviz
+  context:
+    cluster: kviz
+    user: kubernetes-admin
+current-context: kviz
+`, url, base64.StdEncoding.EncodeToString(ca), token)
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".kubeconfig-*") // created with mode 0600
+	if err != nil {
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	_, err = f.WriteString(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	return nil
+}

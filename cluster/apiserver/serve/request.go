@@ -1,0 +1,244 @@
+package serve
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/authn"
+)
+
+// maxBody is the largest request body, as in apiserver pkg/server/config.go.
+const maxBody = 3 << 20
+
+var infoFactory = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+
+// parseRequest makes a pipeline request of an HTTP request. It mirrors
+// RequestInfo and what each handler of apiserver pkg/endpoints/handlers does
+// before it calls the registry.
+func parseRequest(r *http.Request) (*apiserver.Request, *metav1.Status) {
+	info, err := infoFactory.NewRequestInfo(r)
+	if err != nil {
+		return nil, statusOf(apierrors.NewBadRequest(err.Error()))
+	}
+	if !info.IsResourceRequest {
+		return nil, pathNotFound()
+	}
+	req := &apiserver.Request{
+		Verb:        info.Verb,
+		Resource:    schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource},
+		Subresource: info.Subresource,
+		Namespace:   info.Namespace,
+		Name:        info.Name,
+		Path:        r.URL.RequestURI(),
+	}
+	if req.Resource.Group == "" && req.Resource.Resource == "namespaces" {
+		req.Namespace = "" // upstream's scope naming: a namespace lies in no namespace
+	}
+	q := r.URL.Query()
+	switch req.Verb {
+	case "get":
+		err = metav1.Convert_url_Values_To_v1_GetOptions(&q, &req.Get, nil)
+	case "list", "watch":
+		err = parseList(req, q)
+	case "create", "update", "patch":
+		return req, parseWrite(r, req, q)
+	case "delete", "deletecollection":
+		return req, parseDelete(r, req, q)
+	default:
+		return nil, methodNotAllowed(req)
+	}
+	if err != nil {
+		return nil, statusOf(apierrors.NewBadRequest(err.Error()))
+	}
+	return req, nil
+}
+
+// parseList reads list options. RequestInfo takes the name out of a
+// metadata.name selector; the pipeline wants it left in the selector.
+func parseList(req *apiserver.Request, q url.Values) error {
+	err := metav1.Convert_url_Values_To_v1_ListOptions(&q, &req.List, nil)
+	if req.Name != "" && req.List.FieldSelector == "" { // /api/v1/watch/…/NAME
+		req.List.FieldSelector = "metadata.name=" + req.Name
+	}
+	req.Name = ""
+	return err
+}
+
+// parseWrite reads the body and options of create, update and patch.
+func parseWrite(r *http.Request, req *apiserver.Request, q url.Values) *metav1.Status {
+	body, status := readBody(r)
+	if status != nil {
+		return status
+	}
+	contentType, status := bodyType(r)
+	if status != nil {
+		return status
+	}
+	var errs field.ErrorList
+	kind := "CreateOptions"
+	switch req.Verb {
+	case "create":
+		var o metav1.CreateOptions
+		if err := metav1.Convert_url_Values_To_v1_CreateOptions(&q, &o, nil); err != nil {
+			return statusOf(apierrors.NewBadRequest(err.Error()))
+		}
+		errs = metavalidation.ValidateCreateOptions(&o)
+		req.DryRun, req.FieldManager, req.FieldValidation = len(o.DryRun) > 0, o.FieldManager, o.FieldValidation
+	case "update":
+		kind = "UpdateOptions"
+		var o metav1.UpdateOptions
+		if err := metav1.Convert_url_Values_To_v1_UpdateOptions(&q, &o, nil); err != nil {
+			return statusOf(apierrors.NewBadRequest(err.Error()))
+		}
+		errs = metavalidation.ValidateUpdateOptions(&o)
+		req.DryRun, req.FieldManager, req.FieldValidation = len(o.DryRun) > 0, o.FieldManager, o.FieldValidation
+	case "patch":
+		kind = "PatchOptions"
+		if req.PatchType, status = patchType(contentType); status != nil {
+			return status
+		}
+		var o metav1.PatchOptions
+		if err := metav1.Convert_url_Values_To_v1_PatchOptions(&q, &o, nil); err != nil {
+			return statusOf(apierrors.NewBadRequest(err.Error()))
+		}
+		errs = metavalidation.ValidatePatchOptions(&o, req.PatchType)
+		req.DryRun, req.FieldManager, req.FieldValidation = len(o.DryRun) > 0, o.FieldManager, o.FieldValidation
+		req.Force = o.Force != nil && *o.Force
+		req.Patch = body
+	}
+	if len(errs) > 0 {
+		return statusOf(apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs))
+	}
+	if req.FieldManager == "" { // handlers/create.go managerOrUserAgent
+		req.FieldManager = clientName(r.UserAgent())
+	}
+	if req.Verb != "patch" {
+		if _, err := negotiation.NegotiateInputSerializerForMediaType(contentType, false, legacyscheme.Codecs); err != nil {
+			return statusOf(err)
+		}
+		req.Body, req.ContentType = body, contentType
+	}
+	return nil
+}
+
+// parseDelete reads DeleteOptions, from the body if there is one, else from
+// the query (handlers/delete.go DeleteResource).
+func parseDelete(r *http.Request, req *apiserver.Request, q url.Values) *metav1.Status {
+	body, status := readBody(r)
+	if status != nil {
+		return status
+	}
+	if len(body) > 0 {
+		contentType, status := bodyType(r)
+		if status != nil {
+			return status
+		}
+		info, err := negotiation.NegotiateInputSerializerForMediaType(contentType, false, legacyscheme.Codecs)
+		if err != nil {
+			return statusOf(err)
+		}
+		gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
+		gvk.Group = ""
+		obj, _, err := info.Serializer.Decode(body, &gvk, &req.Delete)
+		if err != nil {
+			return statusOf(apierrors.NewBadRequest(err.Error()))
+		}
+		if obj != &req.Delete {
+			return statusOf(apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions"))
+		}
+	} else if err := metav1.Convert_url_Values_To_v1_DeleteOptions(&q, &req.Delete, nil); err != nil {
+		return statusOf(apierrors.NewBadRequest(err.Error()))
+	}
+	if errs := metavalidation.ValidateDeleteOptions(&req.Delete); len(errs) > 0 {
+		return statusOf(apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs))
+	}
+	req.DryRun = len(req.Delete.DryRun) > 0
+	if req.Verb == "deletecollection" {
+		if err := parseList(req, q); err != nil {
+			return statusOf(apierrors.NewBadRequest(err.Error()))
+		}
+	}
+	return nil
+}
+
+func readBody(r *http.Request) ([]byte, *metav1.Status) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, statusOf(apierrors.NewBadRequest(fmt.Sprintf("reading the request body: %v", err)))
+	}
+	if len(b) > maxBody {
+		return nil, statusOf(apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBody)))
+	}
+	return b, nil
+}
+
+// bodyType is the media type of the body without its parameters; JSON unless
+// the client says otherwise.
+func bodyType(r *http.Request) (string, *metav1.Status) {
+	h := r.Header.Get("Content-Type")
+	if h == "" {
+		return "application/json", nil
+	}
+	t, _, err := mime.ParseMediaType(h)
+	if err != nil {
+		return "", statusOf(negotiation.NewUnsupportedMediaTypeError(patchTypes))
+	}
+	return t, nil
+}
+
+var patchTypes = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), string(types.ApplyYAMLPatchType)}
+
+func patchType(contentType string) (types.PatchType, *metav1.Status) {
+	for _, t := range patchTypes {
+		if t == contentType {
+			return types.PatchType(t), nil
+		}
+	}
+	return "", statusOf(negotiation.NewUnsupportedMediaTypeError(patchTypes))
+}
+
+// impersonate lets members of system:masters act as somebody else (kubectl
+// --as). Upstream asks the authorizer for the verb "impersonate", which they
+// have for everybody; nobody else has it here.
+func impersonate(r *http.Request, req *apiserver.Request) *metav1.Status {
+	name, groups := r.Header.Get("Impersonate-User"), r.Header.Values("Impersonate-Group")
+	if name == "" && len(groups) == 0 {
+		return nil
+	}
+	if name == "" {
+		return statusOf(apierrors.NewInternalError(fmt.Errorf("requested %v without impersonating a user", groups)))
+	}
+	if req.User == nil || !req.User.In(authn.Masters) {
+		who := "system:anonymous"
+		if req.User != nil {
+			who = req.User.Name
+		}
+		return statusOf(apierrors.NewForbidden(schema.GroupResource{Resource: "users"}, name,
+			fmt.Errorf("User %q cannot impersonate resource \"users\" in API group \"\" at the cluster scope", who)))
+	}
+	u := authn.User{Name: name, Groups: groups}
+	if parts := strings.Split(name, ":"); len(groups) == 0 && len(parts) == 4 && strings.HasPrefix(name, "system:serviceaccount:") {
+		u = authn.ServiceAccount(parts[2], parts[3])
+	}
+	req.User = &u
+	return nil
+}

@@ -1,0 +1,225 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	"kviz/cluster/apiserver"
+)
+
+// output is what the client asked to be answered with.
+type output struct {
+	info    runtime.SerializerInfo
+	convert *schema.GroupVersionKind // Table, PartialObjectMetadata(List), or nil
+	table   metav1.TableOptions
+}
+
+// restrictions mirrors RequestScope.AllowsMediaTypeTransform
+// (apiserver pkg/endpoints/handlers/rest.go).
+type restrictions struct{}
+
+func (restrictions) AllowsMediaTypeTransform(mimeType, mimeSubType string, gvk *schema.GroupVersionKind) bool {
+	if gvk == nil {
+		return true
+	}
+	if gv := gvk.GroupVersion(); gv != metav1.SchemeGroupVersion && gv != metav1beta1.SchemeGroupVersion {
+		return false
+	}
+	switch gvk.Kind {
+	case "Table":
+		return mimeType == "application" && (mimeSubType == "json" || mimeSubType == "yaml")
+	case "PartialObjectMetadata", "PartialObjectMetadataList":
+		return true
+	}
+	return false
+}
+func (restrictions) AllowsServerVersion(string) bool  { return false }
+func (restrictions) AllowsStreamSchema(s string) bool { return s == "watch" }
+
+// negotiate reads the Accept header; 406 if nothing in it can be served.
+func negotiate(r *http.Request) (output, *metav1.Status) {
+	options, info, err := negotiation.NegotiateOutputMediaType(r, legacyscheme.Codecs, restrictions{})
+	if err != nil {
+		return output{}, statusOf(err)
+	}
+	out := output{info: info, convert: options.Convert}
+	if out.convert != nil && out.convert.Kind == "Table" {
+		q := r.URL.Query()
+		if err := metav1.Convert_url_Values_To_v1_TableOptions(&q, &out.table, nil); err != nil {
+			return output{}, badRequest(err.Error())
+		}
+		switch out.table.IncludeObject {
+		case "", metav1.IncludeNone, metav1.IncludeMetadata, metav1.IncludeObject:
+		default:
+			return output{}, badRequest(fmt.Sprintf("Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", out.table.IncludeObject))
+		}
+	}
+	return out, nil
+}
+
+func badRequest(message string) *metav1.Status {
+	return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: message}
+}
+
+// writeResponse encodes the pipeline's answer. now is the virtual time of it.
+func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *apiserver.Request, out output, resp *apiserver.Response, now time.Time) {
+	for _, text := range resp.Warnings {
+		if header, err := utilnet.NewWarningHeader(299, "-", text); err == nil {
+			w.Header().Add("Warning", header)
+		}
+	}
+	if resp.Err != nil {
+		writeStatus(w, r, resp.Status())
+		return
+	}
+	var (
+		obj    runtime.Object
+		status *metav1.Status
+	)
+	aged := agedFor(r, req)
+	if resp.IsList {
+		obj, status = h.listObject(req, out, resp, now, aged)
+	} else {
+		obj, status = h.singleObject(out, resp.Object, now)
+	}
+	if status != nil {
+		writeStatus(w, r, status)
+		return
+	}
+	code := resp.Code
+	if code == 0 {
+		code = http.StatusOK
+	}
+	if s, ok := obj.(*metav1.Status); ok && resp.Code == 0 && s.Code != 0 {
+		code = int(s.Code)
+	}
+	var b bytes.Buffer
+	if err := out.info.Serializer.Encode(obj, &b); err != nil {
+		writeStatus(w, r, statusOf(err))
+		return
+	}
+	w.Header().Set("Content-Type", out.info.MediaType)
+	w.WriteHeader(code)
+	_, _ = w.Write(b.Bytes())
+}
+
+// singleObject is one object in the asked form.
+func (h *Handler) singleObject(out output, obj runtime.Object, now time.Time) (runtime.Object, *metav1.Status) {
+	if s, ok := obj.(*metav1.Status); ok {
+		s = s.DeepCopy()
+		s.Kind, s.APIVersion = "Status", "v1"
+		return s, nil
+	}
+	switch {
+	case out.convert == nil:
+		return named(obj), nil
+	case out.convert.Kind == "Table":
+		return h.table.table([]runtime.Object{obj}, metav1.ListMeta{}, true, out, now)
+	case out.convert.Kind == "PartialObjectMetadata":
+		return partial(obj, out.convert.GroupVersion())
+	}
+	return nil, notAcceptable(fmt.Sprintf("you requested %s, but the requested object is not a list (%T)", out.convert.Kind, obj))
+}
+
+// listObject is a list in the asked form.
+func (h *Handler) listObject(req *apiserver.Request, out output, resp *apiserver.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
+	switch {
+	case out.convert == nil:
+		return typedList(req.Resource, resp, now, aged)
+	case out.convert.Kind == "Table":
+		return h.table.table(resp.Items, resp.ListMeta, false, out, now)
+	case out.convert.Kind == "PartialObjectMetadataList":
+		list := &metav1.PartialObjectMetadataList{ListMeta: resp.ListMeta, Items: []metav1.PartialObjectMetadata{}}
+		list.SetGroupVersionKind(*out.convert)
+		for _, item := range resp.Items {
+			p, status := partial(item, out.convert.GroupVersion())
+			if status != nil {
+				return nil, status
+			}
+			list.Items = append(list.Items, *p.(*metav1.PartialObjectMetadata))
+		}
+		return list, nil
+	}
+	return nil, notAcceptable(fmt.Sprintf("you requested %s, but the requested object is a list", out.convert.Kind))
+}
+
+// typedList is the items as the list kind of their resource. The items are
+// shared with the watch cache, so they are copied as far as they are changed.
+func typedList(r schema.GroupVersionResource, resp *apiserver.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
+	k := apiserver.KindFor(r)
+	if k == nil {
+		return nil, pathNotFound()
+	}
+	gvk := k.GVK()
+	gvk.Kind += "List"
+	list, err := legacyscheme.Scheme.New(gvk)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	items := resp.Items
+	if aged {
+		items = make([]runtime.Object, len(resp.Items))
+		for i, item := range resp.Items {
+			items[i] = item.DeepCopyObject()
+			shiftTimes(items[i], now, time.Now())
+		}
+	}
+	if items == nil {
+		items = []runtime.Object{} // "items": [], never null
+	}
+	if err := meta.SetList(list, items); err != nil {
+		return nil, statusOf(err)
+	}
+	// In a typed list the items do not say their kind.
+	_ = meta.EachListItem(list, func(item runtime.Object) error {
+		item.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+		return nil
+	})
+	if m, ok := list.(metav1.ListInterface); ok {
+		m.SetResourceVersion(resp.ListMeta.ResourceVersion)
+		m.SetContinue(resp.ListMeta.Continue)
+		m.SetRemainingItemCount(resp.ListMeta.RemainingItemCount)
+	}
+	list.GetObjectKind().SetGroupVersionKind(gvk)
+	return list, nil
+}
+
+// named is the object with its kind and apiVersion filled in; a shared object
+// is not changed.
+func named(obj runtime.Object) runtime.Object {
+	if !obj.GetObjectKind().GroupVersionKind().Empty() {
+		return obj
+	}
+	kinds, _, err := legacyscheme.Scheme.ObjectKinds(obj)
+	if err != nil || len(kinds) == 0 {
+		return obj
+	}
+	obj = obj.DeepCopyObject()
+	obj.GetObjectKind().SetGroupVersionKind(kinds[0])
+	return obj
+}
+
+func partial(obj runtime.Object, gv schema.GroupVersion) (runtime.Object, *metav1.Status) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, notAcceptable(err.Error())
+	}
+	p := meta.AsPartialObjectMetadata(m)
+	p.SetGroupVersionKind(gv.WithKind("PartialObjectMetadata"))
+	return p, nil
+}
+
+func notAcceptable(message string) *metav1.Status {
+	return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable, Message: message}
+}

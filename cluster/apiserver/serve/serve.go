@@ -1,0 +1,184 @@
+// Package serve is the HTTP edge of kube-apiserver: it turns REST requests
+// into requests of the pipeline (package apiserver) and the pipeline's answers
+// into what kubectl and client-go read.
+//
+// In Kubernetes this is k8s.io/apiserver/pkg/endpoints (handlers, negotiation,
+// responsewriters, discovery) and pkg/server. Content negotiation, request
+// paths, serializers and table printing are Kubernetes' own code; the rest is
+// written out here, small enough to read.
+//
+// There are two front doors: [Handler.Transport], an http.RoundTripper inside
+// the process (the console's kubectl), and [Handler.Listen], TLS on 127.0.0.1
+// with a kubeconfig (everybody else). Both lead to [Handler.ServeHTTP]; start
+// reading there.
+//
+// Discovery, OpenAPI, /version, /healthz and /metrics are answered right here:
+// they cost no virtual time and leave nothing in the trace. Everything else
+// enters the simulation as work from outside and waits, visibly, while the
+// cluster is paused.
+//
+// Simplified: no CBOR, no compression, no WebSocket; OpenAPI documents describe
+// all of Kubernetes v1.37, while discovery says what is served.
+package serve
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// API is what the edge needs of the API server. *apiserver.Server is one. Its
+// methods are called on the kernel's goroutine only.
+type API interface {
+	Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response
+	Resources() []*apiserver.Kind
+	Ready() bool
+}
+
+// Config is what a Handler is made of.
+type Config struct {
+	Kernel *sim.Kernel
+	// API gives the API server, or nil while there is none yet. It is called on
+	// the kernel's goroutine.
+	API func() API
+	// Documents holds discovery/discovery.json and openapi/… (assets.Documents).
+	// Without it there is no OpenAPI, and discovery says what the registry knows.
+	Documents fs.FS
+}
+
+// Handler answers the API's HTTP requests.
+type Handler struct {
+	cfg   Config
+	docs  documents
+	table tables
+
+	once    sync.Once
+	process *sim.Process // whose tasks requests of outside programs are
+
+	mu      sync.Mutex
+	admin   string // bearer token of the kubeconfig
+	closing context.Context
+	close   context.CancelFunc
+	open    sync.WaitGroup // requests inside ServeHTTP
+}
+
+// New makes a handler. The kernel need not run yet.
+func New(cfg Config) *Handler {
+	h := &Handler{cfg: cfg, docs: documents{fs: cfg.Documents}, table: newTables()}
+	h.closing, h.close = context.WithCancel(context.Background())
+	return h
+}
+
+// Close ends every open request (watches, for the most part) and waits until
+// they have ended.
+func (h *Handler) Close() {
+	h.close()
+	h.open.Wait()
+}
+
+// Caller is who sends a request, where the sender is inside this process. It
+// travels in the request's context.
+type Caller struct {
+	User    authn.User
+	Client  string       // for the trace: "kubectl"
+	Process *sim.Process // whose task the request is; its lane is the sender's
+	Causes  []trace.ID   // what made the sender send it
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context whose requests are sent by c.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	if h.closing.Err() != nil {
+		h.mu.Unlock()
+		writeStatus(w, r, unavailable("the API server is shutting down"))
+		return
+	}
+	h.open.Add(1)
+	h.mu.Unlock()
+	defer h.open.Done()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(h.closing, cancel)()
+	r = r.WithContext(ctx)
+
+	w.Header().Set("Cache-Control", "no-cache, private")
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	switch {
+	case path == "":
+		h.servePaths(w, r)
+	case path == "/version":
+		serveVersion(w)
+	case path == "/healthz" || path == "/livez" || path == "/readyz" || strings.HasPrefix(path, "/readyz/") || strings.HasPrefix(path, "/livez/") || strings.HasPrefix(path, "/healthz/"):
+		h.serveHealth(w, r, strings.Trim(path, "/"))
+	case path == "/metrics":
+		h.serveMetrics(w)
+	case path == "/openapi/v2" || path == "/openapi/v3" || strings.HasPrefix(path, "/openapi/v3/"):
+		h.serveOpenAPI(w, r, path)
+	case isDiscovery(path):
+		h.serveDiscovery(w, r, path)
+	case strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/"):
+		h.serveAPI(w, r)
+	default:
+		writePathNotFound(w)
+	}
+}
+
+// resources lists what is served now; nil while there is no API server.
+func (h *Handler) resources() []*apiserver.Kind {
+	var kinds []*apiserver.Kind
+	h.cfg.Kernel.Do(func() {
+		if api := h.cfg.API(); api != nil {
+			kinds = api.Resources()
+		}
+	})
+	return kinds
+}
+
+// caller is who sends r. In the process: who it says. From outside: the bearer
+// of the kubeconfig's token is the cluster's administrator; any other token is
+// for the pipeline's authentication stage to judge.
+func (h *Handler) caller(r *http.Request) (c Caller, token string, proven bool) {
+	if c, ok := r.Context().Value(callerKey{}).(Caller); ok {
+		return c, "", true
+	}
+	h.once.Do(func() {
+		h.cfg.Kernel.Do(func() { h.process = h.cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompClient}) })
+	})
+	c = Caller{Client: clientName(r.UserAgent()), Process: h.process}
+	token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if h.isAdminToken(token) {
+		c.User = authn.Admin()
+		return c, "", true
+	}
+	return c, token, false
+}
+
+// clientName is the first word of a user agent: "kubectl/v1.37.2 (…)" is "kubectl".
+func clientName(userAgent string) string {
+	name, _, _ := strings.Cut(userAgent, "/")
+	if name == "" {
+		return "unknown client"
+	}
+	return name
+}
+
+func unavailable(message string) *metav1.Status {
+	return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable,
+		Reason: metav1.StatusReasonServiceUnavailable, Message: message}
+}

@@ -1,0 +1,184 @@
+package serve
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/printers"
+	"k8s.io/kubernetes/pkg/printers/internalversion"
+
+	"kviz/cluster/apiserver"
+)
+
+// tables prints objects as kubectl get shows them, with Kubernetes' own
+// printers (k8s.io/kubernetes/pkg/printers/internalversion).
+type tables struct{ generator printers.TableGenerator }
+
+func newTables() tables {
+	return tables{printers.NewTableGenerator().With(internalversion.AddHandlers)}
+}
+
+// table prints the items, one row each. The printers compute ages against the
+// machine's clock, so each item is printed from a copy whose timestamps are as
+// far from the machine's clock as the item's are from virtual now.
+func (g tables) table(items []runtime.Object, list metav1.ListMeta, single bool, out output, now time.Time) (runtime.Object, *metav1.Status) {
+	table := &metav1.Table{ListMeta: list, Rows: []metav1.TableRow{}, ColumnDefinitions: []metav1.TableColumnDefinition{}}
+	table.SetGroupVersionKind(*out.convert)
+	for i, item := range items {
+		part, err := g.print(item, now, out.table.NoHeaders)
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		if i == 0 && !out.table.NoHeaders {
+			table.ColumnDefinitions = part.ColumnDefinitions
+		}
+		for _, row := range part.Rows {
+			if row.Object, err = rowObject(item, out); err != nil {
+				return nil, statusOf(err)
+			}
+			table.Rows = append(table.Rows, row)
+		}
+	}
+	if single && len(items) == 1 {
+		if m, err := meta.Accessor(items[0]); err == nil {
+			table.ResourceVersion = m.GetResourceVersion()
+		}
+	}
+	return table, nil
+}
+
+func (g tables) print(item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
+	copied := item.DeepCopyObject()
+	internal, err := legacyscheme.Scheme.UnsafeConvertToVersion(copied, schema.GroupVersion{Group: groupOf(item), Version: runtime.APIVersionInternal})
+	if err != nil {
+		return defaultTable(item), nil
+	}
+	shiftTimes(internal, now, time.Now())
+	t, err := g.generator.GenerateTable(internal, printers.GenerateOptions{Wide: true, NoHeaders: noHeaders})
+	if err != nil {
+		return defaultTable(item), nil
+	}
+	return t, nil
+}
+
+func groupOf(obj runtime.Object) string {
+	kinds, _, err := legacyscheme.Scheme.ObjectKinds(obj)
+	if err != nil || len(kinds) == 0 {
+		return ""
+	}
+	return kinds[0].Group
+}
+
+// defaultTable is the table of kinds that have no printer of their own
+// (apiserver pkg/registry/rest/table.go defaultTableConvertor).
+func defaultTable(item runtime.Object) *metav1.Table {
+	t := &metav1.Table{ColumnDefinitions: []metav1.TableColumnDefinition{
+		{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
+		{Name: "Created At", Type: "date", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]},
+	}}
+	if m, err := meta.Accessor(item); err == nil {
+		t.Rows = []metav1.TableRow{{Cells: []any{m.GetName(), m.GetCreationTimestamp().UTC().Format(time.RFC3339)}}}
+	}
+	return t
+}
+
+func rowObject(item runtime.Object, out output) (runtime.RawExtension, error) {
+	switch out.table.IncludeObject {
+	case metav1.IncludeNone:
+		return runtime.RawExtension{}, nil
+	case metav1.IncludeObject:
+		return runtime.RawExtension{Object: named(item)}, nil
+	}
+	m, err := meta.Accessor(item)
+	if err != nil {
+		return runtime.RawExtension{}, err
+	}
+	p := meta.AsPartialObjectMetadata(m)
+	p.SetGroupVersionKind(out.convert.GroupVersion().WithKind("PartialObjectMetadata"))
+	return runtime.RawExtension{Object: p}, nil
+}
+
+// agedFor reports whether kubectl will compute ages from the answer against
+// the machine's clock and not show the timestamps themselves: the events and a
+// node's pods in kubectl describe, and kubectl events. kubectl says which
+// command it runs in a header of its own (SIG CLI KEP 859).
+func agedFor(r *http.Request, req *apiserver.Request) bool {
+	command := r.Header.Get("Kubectl-Command")
+	switch {
+	case req.Verb != "list":
+		return false
+	case strings.HasPrefix(command, "kubectl events"):
+		return req.Resource.Resource == "events"
+	case strings.HasPrefix(command, "kubectl describe"):
+		return req.Resource.Resource == "events" ||
+			req.Resource.Resource == "pods" && strings.Contains(req.List.FieldSelector, "spec.nodeName=")
+	}
+	return false
+}
+
+// shiftTimes moves every timestamp in obj from virtual to wall time, so that
+// its age, in whole seconds, reads the same. Rounding the age down first keeps
+// what is printed independent of how long the printing takes.
+func shiftTimes(obj runtime.Object, now, wall time.Time) {
+	shift := func(at time.Time) time.Time {
+		if at.IsZero() {
+			return at
+		}
+		age := now.Sub(at)
+		whole := age.Truncate(time.Second)
+		if age < 0 && whole != age {
+			whole -= time.Second
+		}
+		return wall.Add(-whole)
+	}
+	walkTimes(reflect.ValueOf(obj), shift)
+}
+
+var (
+	timeType  = reflect.TypeFor[metav1.Time]()
+	microType = reflect.TypeFor[metav1.MicroTime]()
+)
+
+func walkTimes(v reflect.Value, shift func(time.Time) time.Time) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			walkTimes(v.Elem(), shift)
+		}
+	case reflect.Slice:
+		if mayHoldTimes(v.Type().Elem().Kind()) {
+			for i := range v.Len() {
+				walkTimes(v.Index(i), shift)
+			}
+		}
+	case reflect.Struct:
+		switch v.Type() {
+		case timeType:
+			if v.CanSet() {
+				v.Set(reflect.ValueOf(metav1.Time{Time: shift(v.Interface().(metav1.Time).Time)}))
+			}
+			return
+		case microType:
+			if v.CanSet() {
+				v.Set(reflect.ValueOf(metav1.MicroTime{Time: shift(v.Interface().(metav1.MicroTime).Time)}))
+			}
+			return
+		}
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanSet() && mayHoldTimes(f.Kind()) {
+				walkTimes(f, shift)
+			}
+		}
+	}
+}
+
+func mayHoldTimes(k reflect.Kind) bool {
+	return k == reflect.Struct || k == reflect.Pointer || k == reflect.Slice || k == reflect.Interface
+}

@@ -1,0 +1,168 @@
+package serve
+
+import (
+	"bytes"
+	"net/http"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kviz/cluster/apiserver"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+// minWatch is the shortest time after which the server ends a watch that set
+// no limit of its own; the time is drawn between it and twice as much
+// (kube-apiserver --min-request-timeout).
+const minWatch = 30 * time.Minute
+
+// stream carries watch events from the simulation to an HTTP response. It is
+// unbounded: a slow reader does not hold the cluster up.
+type stream struct {
+	watch  client.Watch
+	kernel *sim.Kernel
+
+	mu     sync.Mutex
+	events []timed
+	ended  bool
+	wake   chan struct{}
+}
+
+type timed struct {
+	client.WatchEvent
+	now time.Time // virtual
+}
+
+// follow starts a task that takes events from w into a stream, until the watch
+// ends or its time (virtual) is over.
+func follow(t *sim.Task, w client.Watch, req *apiserver.Request) *stream {
+	s := &stream{watch: w, kernel: t.Kernel(), wake: make(chan struct{}, 1)}
+	limit := minWatch + time.Duration(t.Rand().Int64N(int64(minWatch)))
+	if n := req.List.TimeoutSeconds; n != nil && *n > 0 {
+		limit = time.Duration(*n) * time.Second
+	}
+	timer := t.Kernel().After(limit, w.Stop)
+	causes := t.Causes()
+	t.Process().Go("watch "+req.Resource.Resource, func(t *sim.Task) {
+		defer s.end()
+		defer timer.Cancel()
+		t.SetCauses(causes...)
+		for {
+			e, ok := w.Recv(t)
+			if !ok {
+				return
+			}
+			s.put(timed{e, t.Now()})
+		}
+	})
+	return s
+}
+
+func (s *stream) put(e timed) {
+	s.mu.Lock()
+	s.events = append(s.events, e)
+	s.mu.Unlock()
+	s.ring()
+}
+
+func (s *stream) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.ring()
+}
+
+func (s *stream) ring() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take gives what has come since; ended is true when nothing more will.
+func (s *stream) take() (events []timed, ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events, s.events = s.events, nil
+	return events, s.ended
+}
+
+// writeWatch sends a stream as a chunked response until it ends or the client
+// leaves (apiserver pkg/endpoints/handlers/watch.go HandleHTTP).
+func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *apiserver.Request, out output, feed *stream, resp *apiserver.Response) {
+	defer feed.stop()
+	if out.info.StreamSerializer == nil || out.info.StreamSerializer.Framer == nil {
+		writeStatus(w, r, notAcceptable("only the following media types are accepted: application/json;stream=watch, application/yaml;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"))
+		return
+	}
+	mediaType := out.info.MediaType
+	if mediaType != runtime.ContentTypeJSON {
+		mediaType += ";stream=watch"
+	}
+	w.Header().Set("Content-Type", mediaType)
+	w.WriteHeader(http.StatusOK)
+	flusher, _ := w.(http.Flusher)
+	flush := func() {
+		if flusher != nil {
+			flusher.Flush()
+		}
+	}
+	flush()
+	frames := out.info.StreamSerializer.Framer.NewFrameWriter(w)
+	for {
+		events, ended := feed.take()
+		for _, e := range events {
+			b, err := h.encodeEvent(&out, e)
+			if err != nil {
+				return
+			}
+			if _, err := frames.Write(b); err != nil {
+				return
+			}
+		}
+		if len(events) > 0 {
+			flush()
+		}
+		if ended {
+			return
+		}
+		select {
+		case <-feed.wake:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// encodeEvent is one event as the client asked for it. In a watch of tables
+// only the first one says its columns.
+func (h *Handler) encodeEvent(out *output, e timed) ([]byte, error) {
+	obj := e.Object
+	if s, ok := obj.(*metav1.Status); ok || e.Type == watch.Error {
+		if ok {
+			s = s.DeepCopy()
+			s.Kind, s.APIVersion = "Status", "v1"
+			obj = s
+		}
+	} else {
+		converted, status := h.singleObject(*out, obj, e.now)
+		if status != nil {
+			e.Type, converted = watch.Error, status
+		}
+		obj = converted
+		out.table.NoHeaders = true
+	}
+	var inner, outer bytes.Buffer
+	if err := out.info.Serializer.Encode(obj, &inner); err != nil {
+		return nil, err
+	}
+	event := &metav1.WatchEvent{Type: string(e.Type), Object: runtime.RawExtension{Raw: inner.Bytes()}}
+	if err := out.info.StreamSerializer.Serializer.Encode(event, &outer); err != nil {
+		return nil, err
+	}
+	return outer.Bytes(), nil
+}
