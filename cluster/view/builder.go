@@ -24,6 +24,7 @@ type Builder struct {
 	gen uint64 // records of this generation are the builder's own
 
 	laneNames map[trace.Lane]string
+	resources map[string]string
 }
 
 // generations numbers the times between two marks of any builder.
@@ -31,15 +32,12 @@ var generations atomic.Uint64
 
 // NewBuilder starts from nothing.
 func NewBuilder() *Builder {
-	b := &Builder{s: &State{Clock: Clock{Speed: 1}}, laneNames: map[trace.Lane]string{}}
-	b.s = b.s.share()
-	b.gen = generations.Add(1)
-	return b
+	return From(&State{Clock: Clock{Speed: 1}})
 }
 
 // From starts from a state, which stays as it is.
 func From(s *State) *Builder {
-	return &Builder{s: s.share(), gen: generations.Add(1), laneNames: map[trace.Lane]string{}}
+	return &Builder{s: s.share(), gen: generations.Add(1), laneNames: map[trace.Lane]string{}, resources: map[string]string{}}
 }
 
 // Mark gives the state as it is now, for good. It takes constant time.
@@ -70,9 +68,6 @@ func (s *State) share() *State {
 	clip(&n.Store.Refused)
 	return &n
 }
-
-// fold is how the events of one kind change the state.
-type fold func(*Builder, *trace.Event)
 
 // Apply folds one event. Events come in the order of the stream.
 func (b *Builder) Apply(e *trace.Event) {

@@ -24,9 +24,11 @@ type Node struct {
 	Syncs     uint64
 	RuleCount int
 
-	pods   table[string, *NodePod]
-	chains table[string, *Chain]
-	diff   []RuleChange
+	pods      table[string, *NodePod]
+	chains    table[string, *Chain]
+	diff      []RuleChange
+	fresh     bool // a sync has ended: the next rule begins a new diff
+	diffCause trace.ID
 }
 
 func (n *Node) seal() {

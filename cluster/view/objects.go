@@ -29,6 +29,7 @@ type Object struct {
 	Deleted        bool
 
 	history []Change
+	owners  []metav1.OwnerReference
 }
 
 func (o *Object) seal() { clip(&o.history) }

@@ -18,6 +18,7 @@ type Queue struct {
 
 	Adds, Gets, Dones, Merged, Retries uint64 // since the start
 
+	lane    trace.Lane
 	keys    table[string, *QueueKey]
 	depth   []Depth
 	arrived uint64

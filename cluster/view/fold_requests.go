@@ -1,0 +1,142 @@
+package view
+
+import (
+	"kviz/cluster/trace"
+)
+
+const (
+	maxDone    = 512
+	maxActive  = 4096
+	maxWaiting = 256
+	maxWatches = 65536
+)
+
+func init() {
+	on(trace.RequestReceived, requestReceived)
+	on(trace.RequestStage, requestStage)
+	on(trace.RequestDone, requestDone)
+	on(trace.RequestWaiting, func(b *Builder, e *trace.Event, p *trace.Request) {
+		b.s.waiting.set(p.Request, &Request{Request: p, Received: e.ID, At: e.At})
+		b.s.waiting.trim(maxWaiting)
+	})
+	on(trace.WatchCacheEvent, func(b *Builder, e *trace.Event, p *trace.CacheUpdate) {
+		w := edit(b, b.s.watchCaches, p.Resource)
+		w.Resource, w.Revision, w.Watchers, w.Event = p.Resource, p.Revision, p.Watchers, e.ID
+		w.Events++
+	})
+	on(trace.WatchOpened, func(b *Builder, e *trace.Event, p *trace.Watch) {
+		b.s.watchers.set(p.Watch, &Watcher{gen: gen{b.gen}, Watch: *p, Opened: e.ID, Revision: p.From})
+		b.s.watchers.trim(maxWatches)
+	})
+	on(trace.WatchClosed, func(b *Builder, e *trace.Event, p *trace.Watch) {
+		b.s.watchers.delete(p.Watch)
+	})
+	on(trace.WatchDelivered, watchDelivered)
+}
+
+func requestReceived(b *Builder, e *trace.Event, p *trace.Request) {
+	b.s.waiting.delete(p.Request)
+	r := &Request{gen: gen{b.gen}, Request: p, Received: e.ID, At: e.At}
+	b.s.active.set(p.Request, r)
+	b.s.active.trim(maxActive)
+}
+
+func requestStage(b *Builder, e *trace.Event, p *trace.Stage) {
+	if _, ok := b.s.active.get(p.Request); !ok {
+		return
+	}
+	r := edit(b, b.s.active, p.Request)
+	r.Stages = append(r.Stages, StageRun{p, e.ID, e.At})
+	r.Reached = p.Stage
+	if p.Verdict == "refuse" {
+		r.Refused, r.Code, r.Message = p.Stage, p.Code, p.Note
+	}
+}
+
+func requestDone(b *Builder, e *trace.Event, p *trace.Response) {
+	old, ok := b.s.active.delete(p.Request)
+	if !ok {
+		return
+	}
+	r := *old
+	r.seal()
+	r.n = b.gen
+	r.Done, r.Code, r.Reason, r.Message, r.Took, r.Answered, r.Object = true, p.Code, p.Reason, p.Message, p.Took, e.ID, p.Object
+	if p.Stage != "" {
+		r.Refused = p.Stage
+	}
+	b.s.done.set(p.Request, &r)
+	b.s.done.trim(maxDone)
+}
+
+// commitOfRequest ties a commit to the request whose storage stage asked for
+// it.
+func (b *Builder) commitOfRequest(e *trace.Event) {
+	if len(e.Causes) == 0 {
+		return
+	}
+	var number uint64
+	looked := 0
+	b.s.active.back(func(n uint64, r *Request) bool {
+		looked++
+		if caused(e, r) {
+			number = n
+			return false
+		}
+		return looked < 64
+	})
+	if number != 0 {
+		edit(b, b.s.active, number).Commit = e.ID
+	}
+}
+
+func caused(e *trace.Event, r *Request) bool {
+	for _, c := range e.Causes {
+		if c == r.Received {
+			return true
+		}
+		for i := len(r.Stages) - 1; i >= 0; i-- {
+			if r.Stages[i].Event == c {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func watchDelivered(b *Builder, e *trace.Event, p *trace.WatchEvent) {
+	if _, ok := b.s.watchers.get(p.Watch); !ok {
+		return
+	}
+	w := edit(b, b.s.watchers, p.Watch)
+	w.Delivered++
+	w.LastType, w.LastEvent, w.LastAt = p.Type, e.ID, e.At
+	w.Revision = max(w.Revision, p.Revision)
+
+	key := w.Client + "\x00" + w.Resource
+	if _, ok := b.s.informers.get(key); ok {
+		i := edit(b, b.s.informers, key)
+		i.Delivered++
+		i.Revision = max(i.Revision, p.Revision)
+		switch p.Type {
+		case "ADDED":
+			i.Items++
+		case "DELETED":
+			i.Items--
+		}
+	}
+}
+
+// serverDied ends what the API server's process held in memory.
+func (b *Builder) serverDied(e *trace.Event) {
+	for _, r := range b.s.active.values() {
+		n := *r
+		n.seal()
+		n.n = b.gen
+		n.Done, n.Answered, n.Message = true, e.ID, "the API server's process ended before it answered"
+		b.s.done.set(n.Request.Request, &n)
+	}
+	b.s.done.trim(maxDone)
+	b.s.active, b.s.watchers = newTable[uint64, *Request](), newTable[uint64, *Watcher]()
+	b.s.watchCaches = newTable[string, *WatchCache]()
+}

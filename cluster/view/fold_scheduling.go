@@ -1,0 +1,69 @@
+package view
+
+import "kviz/cluster/trace"
+
+const maxCycles = 50
+
+func init() {
+	on(trace.SchedQueue, schedQueue)
+	on(trace.SchedCycle, schedCycle)
+	on(trace.SchedPoint, func(b *Builder, e *trace.Event, p *trace.ExtensionPoint) {
+		if c := b.cycle(p.Pod); c != nil {
+			c.points = append(c.points, PointRun{p, e.ID})
+		}
+	})
+	on(trace.SchedFilter, func(b *Builder, e *trace.Event, p *trace.FilterVerdict) {
+		if c := b.cycle(p.Pod); c != nil {
+			c.filters = append(c.filters, NodeFilter{p, e.ID})
+		}
+	})
+	on(trace.SchedScore, func(b *Builder, e *trace.Event, p *trace.NodeScore) {
+		if c := b.cycle(p.Pod); c != nil {
+			c.scores = append(c.scores, NodeScores{p, e.ID})
+		}
+	})
+	on(trace.SchedDecision, func(b *Builder, e *trace.Event, p *trace.Decision) {
+		if c := b.cycle(p.Pod); c != nil {
+			c.Decision, c.Decided, c.DecidedAt = p, e.ID, e.At
+		}
+	})
+	on(trace.SchedBind, func(b *Builder, e *trace.Event, p *trace.Decision) {
+		if p.Message == "" {
+			b.s.Scheduler.Bound++
+			b.s.Scheduler.pods.delete(p.Pod)
+		}
+		if c := b.cycle(p.Pod); c != nil {
+			c.Bind, c.Bound = p, e.ID
+		}
+	})
+}
+
+func schedQueue(b *Builder, e *trace.Event, p *trace.SchedQueueMove) {
+	s := &b.s.Scheduler
+	s.Active, s.Backoff, s.Unschedulable = p.Active, p.Backoff, p.Unschedulable
+	if p.To == "" {
+		s.pods.delete(p.Pod)
+		return
+	}
+	x := edit(b, s.pods, p.Pod)
+	x.Pod, x.Queue, x.Cause, x.Attempts, x.Since, x.Event = p.Pod, p.To, p.Event, p.Attempts, e.At, e.ID
+}
+
+func schedCycle(b *Builder, e *trace.Event, p *trace.SchedCycleStart) {
+	s := &b.s.Scheduler
+	s.Cycles++
+	s.pods.delete(p.Pod)
+	s.cycles.set(s.Cycles, &Cycle{gen: gen{b.gen}, Number: s.Cycles, Pod: p.Pod, Attempt: p.Attempt, NodeCount: p.Nodes,
+		Priority: p.Priority, Start: e.ID, At: e.At})
+	s.cycles.trim(maxCycles)
+}
+
+// cycle is the newest cycle of the pod, ready to be changed. Binding runs
+// beside the next cycles, so it need not be the newest of all.
+func (b *Builder) cycle(pod string) *Cycle {
+	c := b.s.Scheduler.CycleOf(pod)
+	if c == nil {
+		return nil
+	}
+	return edit(b, b.s.Scheduler.cycles, c.Number)
+}
