@@ -21,11 +21,10 @@ type Link struct {
 
 // Why lists the causes of an event, the causes of those, and so on, down to
 // inputs: console commands, faults, timers. The way marked Main leads to the
-// input that started it.
+// input that started it, and comes first at every fork.
 func (h *History) Why(id trace.ID) []Link {
-	w := &asking{h: h, seen: map[trace.ID]bool{}}
+	w := &asking{h: h, main: h.mainWay(id), seen: map[trace.ID]bool{}}
 	w.ask(id, 0, -1)
-	w.markMain()
 	return w.links
 }
 
@@ -43,15 +42,17 @@ func (h *History) Chain(id trace.ID) []Link {
 
 type asking struct {
 	h     *History
+	main  map[trace.ID]bool
 	seen  map[trace.ID]bool
 	links []Link
 }
 
 func (w *asking) ask(id trace.ID, depth, from int) {
-	if len(w.links) >= maxLinks {
+	if len(w.links) >= maxLinks && !w.main[id] {
 		return
 	}
 	l := Link{ID: id, Event: w.h.Event(id), Depth: depth, From: from, Again: w.seen[id]}
+	l.Main = w.main[id] && !l.Again
 	if l.Event != nil {
 		l.Minor = minor[l.Event.Kind]
 	}
@@ -61,31 +62,55 @@ func (w *asking) ask(id trace.ID, depth, from int) {
 	}
 	w.seen[id] = true
 	at := len(w.links) - 1
-	for _, c := range l.Event.Causes {
-		w.ask(c, depth+1, at)
-	}
-}
-
-// markMain marks the way to the input: a command or a fault if there is one,
-// else the oldest event. Of several, the one that came last, as it is the news.
-func (w *asking) markMain() {
-	best := 0
-	for i, l := range w.links {
-		if b := w.links[best]; rank(l) > rank(b) || rank(l) == rank(b) && rank(l) > 1 && l.ID.Compare(b.ID) > 0 ||
-			rank(l) == rank(b) && rank(l) <= 1 && l.ID.Compare(b.ID) < 0 {
-			best = i
+	for _, first := range []bool{true, false} {
+		for _, c := range l.Event.Causes {
+			if (l.Main && w.main[c]) == first {
+				w.ask(c, depth+1, at)
+			}
 		}
 	}
-	for i := best; i >= 0; i = w.links[i].From {
-		w.links[i].Main = true
-	}
 }
 
-func rank(l Link) int {
-	if l.Event == nil {
-		return 0
+// maxAsked bounds how many events a search for the beginning looks at.
+const maxAsked = 20_000
+
+// mainWay is the shortest way from an event to what started it: a command if
+// there is one among its causes, else a fault, else the oldest event. Of
+// several commands the last is taken: it is the news.
+func (h *History) mainWay(id trace.ID) map[trace.ID]bool {
+	type step struct {
+		id   trace.ID
+		from int
 	}
-	switch l.Event.Kind {
+	steps := []step{{id, -1}}
+	seen := map[trace.ID]bool{id: true}
+	best, bestRank := 0, 0
+	for i := 0; i < len(steps) && i < maxAsked; i++ {
+		e := h.Event(steps[i].id)
+		if e == nil {
+			continue
+		}
+		r := rank(e)
+		older := steps[i].id.Compare(steps[best].id) < 0
+		if r > bestRank || r == bestRank && older == (r == 1) {
+			best, bestRank = i, r
+		}
+		for _, c := range e.Causes {
+			if !seen[c] {
+				seen[c] = true
+				steps = append(steps, step{c, i})
+			}
+		}
+	}
+	way := map[trace.ID]bool{}
+	for i := best; i >= 0; i = steps[i].from {
+		way[steps[i].id] = true
+	}
+	return way
+}
+
+func rank(e *trace.Event) int {
+	switch e.Kind {
 	case trace.CommandStart:
 		return 3
 	case trace.FaultInjected, trace.FaultHealed:

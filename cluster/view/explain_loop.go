@@ -1,0 +1,143 @@
+package view
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"kviz/cluster/trace"
+)
+
+func init() {
+	say(trace.InformerSync, func(e *trace.Event, p *trace.Informer) string {
+		return fmt.Sprintf("the cache of %s holds all %s at revision %d: from now on it may be trusted", p.Informer, count(p.Items, one(p.Resource)), p.Revision)
+	})
+	say(trace.InformerRelist, func(e *trace.Event, p *trace.Informer) string {
+		return fmt.Sprintf("the cache of %s lists %s anew%s", p.Informer, p.Resource, tail(": ", p.Reason))
+	})
+	say(trace.QueueAdd, func(e *trace.Event, p *trace.QueueItem) string {
+		if p.Merged {
+			return fmt.Sprintf("%s is in queue %s already: this change is merged into it", p.Key, p.Queue)
+		}
+		return fmt.Sprintf("%s enters queue %s (%d ready)", p.Key, p.Queue, p.Ready)
+	})
+	say(trace.QueueDelay, func(e *trace.Event, p *trace.QueueItem) string {
+		if p.Retries > 0 {
+			return fmt.Sprintf("%s has failed %s and enters queue %s again in %s", p.Key, times(p.Retries), p.Queue, took(p.After))
+		}
+		return fmt.Sprintf("%s enters queue %s in %s", p.Key, p.Queue, took(p.After))
+	})
+	say(trace.QueueGet, func(e *trace.Event, p *trace.QueueItem) string {
+		if n := len(e.Causes); n > 1 {
+			return fmt.Sprintf("a worker takes %s from queue %s: %s, one run", p.Key, p.Queue, count(n, "change"))
+		}
+		return fmt.Sprintf("a worker takes %s from queue %s", p.Key, p.Queue)
+	})
+	say(trace.QueueDone, func(e *trace.Event, p *trace.QueueItem) string {
+		if p.Requeued {
+			return fmt.Sprintf("%s is done but has changed meanwhile: it goes round again in queue %s", p.Key, p.Queue)
+		}
+		return fmt.Sprintf("%s is done in queue %s", p.Key, p.Queue)
+	})
+	say(trace.ReconcileStart, func(e *trace.Event, p *trace.Reconcile) string {
+		return fmt.Sprintf("%s compares what is wanted with what is, for %s", p.Controller, p.Key)
+	})
+	say(trace.ReconcileAction, func(e *trace.Event, p *trace.Action) string {
+		return fmt.Sprintf("%s will %s %s%s", p.Controller, p.Verb, orElse(p.Target.String(), p.Key), tail(", because ", p.Why))
+	})
+	say(trace.ReconcileEnd, func(e *trace.Event, p *trace.Reconcile) string {
+		switch {
+		case p.Error != "":
+			return fmt.Sprintf("%s failed on %s: %s", p.Controller, p.Key, p.Error)
+		case p.RequeueIn > 0:
+			return fmt.Sprintf("%s has done what it can for %s and looks again in %s", p.Controller, p.Key, took(p.RequeueIn))
+		}
+		return fmt.Sprintf("%s has nothing more to do for %s", p.Controller, p.Key)
+	})
+	explains[trace.Converged] = func(e *trace.Event) string {
+		return fmt.Sprintf("%s is what its spec asks for", orElse(e.Object.String(), "the object"))
+	}
+	say(trace.LeaderElected, func(e *trace.Event, p *trace.Election) string {
+		if !p.Won {
+			return fmt.Sprintf("%s has lost the lease %s and stops working", p.Holder, p.Lease)
+		}
+		return fmt.Sprintf("%s holds the lease %s: it is the active one%s", p.Holder, p.Lease, tail(", after ", p.Previous))
+	})
+
+	say(trace.SchedQueue, explainSchedQueue)
+	say(trace.SchedCycle, func(e *trace.Event, p *trace.SchedCycleStart) string {
+		return fmt.Sprintf("the scheduler takes up %s, attempt %d, with %s to choose from", p.Pod, p.Attempt, count(p.Nodes, "node"))
+	})
+	say(trace.SchedPoint, func(e *trace.Event, p *trace.ExtensionPoint) string {
+		return fmt.Sprintf("%s for %s: %s ran%s", p.Point, p.Pod, orElse(some(p.Plugins, 4), "no plugin"), tail("; ", p.Note))
+	})
+	say(trace.SchedFilter, func(e *trace.Event, p *trace.FilterVerdict) string {
+		if p.By == "" {
+			return fmt.Sprintf("%s could run %s", p.Node, p.Pod)
+		}
+		return fmt.Sprintf("%s rejected by %s%s", p.Node, p.By, tail(": ", strings.Join(p.Reasons, ", ")))
+	})
+	say(trace.SchedScore, func(e *trace.Event, p *trace.NodeScore) string {
+		parts := make([]string, 0, len(p.Scores))
+		for _, s := range p.Scores {
+			parts = append(parts, fmt.Sprint(s.Weighted))
+		}
+		return fmt.Sprintf("%s scores %d for %s%s", p.Node, p.Total, p.Pod, tail(" = ", strings.Join(parts, " + ")))
+	})
+	say(trace.SchedDecision, explainDecision)
+	say(trace.SchedBind, func(e *trace.Event, p *trace.Decision) string {
+		if p.Message != "" {
+			return fmt.Sprintf("%s could not be bound to %s: %s", p.Pod, p.Node, p.Message)
+		}
+		return fmt.Sprintf("%s is bound to %s: the API server has set spec.nodeName", p.Pod, p.Node)
+	})
+}
+
+// one takes the plural s from a resource.
+func one(resource string) string { return strings.TrimSuffix(resource, "s") }
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func explainSchedQueue(e *trace.Event, p *trace.SchedQueueMove) string {
+	why := tail(" (", closed(p.Event))
+	switch p.To {
+	case "active":
+		return fmt.Sprintf("%s is ready to be scheduled%s", p.Pod, why)
+	case "backoff":
+		return fmt.Sprintf("%s waits a little before the scheduler tries it again%s", p.Pod, why)
+	case "unschedulable":
+		return fmt.Sprintf("%s fits nowhere; it waits until something changes that could help%s", p.Pod, why)
+	case "gated":
+		return fmt.Sprintf("%s has scheduling gates: the scheduler does not look at it%s", p.Pod, why)
+	case "":
+		return fmt.Sprintf("%s leaves the scheduler's queues%s", p.Pod, why)
+	}
+	return fmt.Sprintf("%s moves to the scheduler's queue %s%s", p.Pod, p.To, why)
+}
+
+func explainDecision(e *trace.Event, p *trace.Decision) string {
+	switch {
+	case p.Node == "" && p.Message != "":
+		return fmt.Sprintf("%s stays pending: %s", p.Pod, p.Message)
+	case p.Node == "":
+		reasons := make([]string, 0, len(p.Reasons))
+		for r, n := range p.Reasons {
+			reasons = append(reasons, fmt.Sprintf("%d %s", n, r))
+		}
+		sort.Strings(reasons)
+		return fmt.Sprintf("%s stays pending: none of %s fits%s", p.Pod, count(p.Evaluated, "node"), tail(": ", strings.Join(reasons, ", ")))
+	case p.Skipped:
+		return fmt.Sprintf("%s goes to %s, the only node that fits", p.Pod, p.Node)
+	case len(p.TiedWith) > 0:
+		return fmt.Sprintf("%s goes to %s with %d points, drawn by lot against %s", p.Pod, p.Node, p.Total, some(p.TiedWith, 3))
+	}
+	return fmt.Sprintf("%s goes to %s: %d points, the most of %s that fit", p.Pod, p.Node, p.Total, count(p.Feasible, "node"))
+}
