@@ -228,10 +228,12 @@ func (k *Kernel) resume(t *Task) {
 }
 
 // drain runs what was posted. While the cluster stands, only control functions
-// run; work from outside waits its turn.
+// run; work from outside waits its turn. On demand (a script), work enters only
+// between two instants, when nothing is ready to run: so it does not matter
+// how long in real time the script's command took to send its next request.
 func (k *Kernel) drain() {
 	for {
-		fn := k.inbox.take(k.gate.standing)
+		fn := k.inbox.take(k.gate.standing || k.pace.demanded && k.runq.len() > 0)
 		if fn == nil {
 			return
 		}
