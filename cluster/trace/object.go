@@ -9,6 +9,8 @@ import (
 // group, version and kind beside it.
 type Object struct {
 	Value runtime.Object
+
+	place uint32 // in a block of a recording, while it is written or read
 }
 
 // Obj wraps an object for a payload; a nil object gives nil.
