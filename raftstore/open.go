@@ -40,6 +40,10 @@ type Config struct {
 	// SnapshotTrailing is how many entries stay in the log behind a snapshot, for slow
 	// followers; 0 is etcd's 5,000.
 	SnapshotTrailing uint64
+	// NoCampaign leaves the first election to the members' timers. Otherwise the
+	// member with the best log stands for election at once, as an etcd that
+	// starts fast-forwards its election ticks.
+	NoCampaign bool
 	// Go starts a goroutine that survives no panic silently; nil is a plain
 	// one that turns a panic into an event and takes the member down.
 	Go func(name string, fn func())

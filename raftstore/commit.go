@@ -1,0 +1,66 @@
+package raftstore
+
+import (
+	"hash/fnv"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore/member"
+)
+
+// applied hears every member's state machine and tells the world of each
+// entry once: when the first member has applied it. Members apply in log
+// order, so the world hears in log order.
+func (s *Replicated) applied(id string, batch []member.Applied) {
+	s.front.Lock()
+	defer s.front.Unlock()
+	for i := range batch {
+		if a := &batch[i]; a.Index > s.reported {
+			s.reported = a.Index
+			s.report(id, a)
+		}
+	}
+}
+
+func (s *Replicated) report(id string, a *member.Applied) {
+	switch a.Outcome {
+	case member.OutOfOrder:
+		s.mu.Lock()
+		s.renew(a.Ticket.Epoch)
+		s.mu.Unlock()
+		return
+	case member.Duplicate:
+		return // whoever asked was told at its first place in the log
+	}
+	r := &Result{Response: a.Result.Response, Err: a.Result.Err, Index: a.Index, Revision: a.Result.Revision, Events: a.Result.Events}
+	if len(r.Events) > 0 && s.onCommit != nil && a.Term > s.bootTerm {
+		s.onCommit(r)
+	}
+	s.mu.Lock()
+	w := s.writes.byNumber[a.Ticket.Number]
+	s.mu.Unlock()
+	if w == nil || !s.settle(w, r.Revision) {
+		return // it timed out, or was asked for before the store was reopened
+	}
+	if h, ok := r.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok {
+		fillHeader(h.GetHeader(), id, a.Term)
+	}
+	w.done(r)
+}
+
+// fillHeader adds to a response's header what the state machine does not know.
+func fillHeader(h *pb.ResponseHeader, id string, term uint64) {
+	if h != nil {
+		h.ClusterId, h.MemberId, h.RaftTerm = ClusterID, MemberID(id), term
+	}
+}
+
+// ClusterID stands in response headers.
+const ClusterID uint64 = 0x6b76697a00000001
+
+// MemberID is the number under which a member stands in response headers.
+func MemberID(id string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte("kviz/" + id))
+	return h.Sum64()
+}

@@ -1,0 +1,187 @@
+package raftstore
+
+import (
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+// clock is real time without the time during which messages were held: a
+// request does not time out because somebody looks at it.
+type clock struct {
+	start time.Time
+
+	mu     sync.Mutex
+	held   time.Duration // in earlier holds
+	heldAt time.Time     // zero while nothing is held
+}
+
+func (c *clock) now() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	end := time.Now()
+	if !c.heldAt.IsZero() {
+		end = c.heldAt
+	}
+	return end.Sub(c.start) - c.held
+}
+
+func (c *clock) hold(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case on && c.heldAt.IsZero():
+		c.heldAt = time.Now()
+	case !on && !c.heldAt.IsZero():
+		c.held += time.Since(c.heldAt)
+		c.heldAt = time.Time{}
+	}
+}
+
+func (c *clock) stopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.heldAt.IsZero()
+}
+
+// deadlineLoop is the goroutine that ends requests whose time is over. It
+// sleeps while nothing is under way.
+func (s *Replicated) deadlineLoop() {
+	for {
+		var due <-chan time.Time
+		var timer *time.Timer
+		if next, any := s.expire(); any && !s.clock.stopped() {
+			timer = time.NewTimer(next)
+			due = timer.C
+		}
+		select {
+		case <-due:
+		case <-s.wakeDeadlines:
+		case <-s.closing:
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		select {
+		case <-s.closing:
+			return
+		default:
+		}
+	}
+}
+
+// expire ends what is overdue and gives the time until the next deadline.
+func (s *Replicated) expire() (next time.Duration, any bool) {
+	now := s.clock.now()
+	for _, end := range s.overdue(now) {
+		end()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	note := func(deadline time.Duration) {
+		if left := deadline - now; !any || left < next {
+			next, any = left, true
+		}
+	}
+	if w := s.writes.head; w != nil {
+		note(w.deadline)
+	}
+	for _, list := range [][]*read{s.reads.turn, s.reads.waiting} {
+		if len(list) > 0 {
+			note(list[0].deadline)
+		}
+	}
+	return max(next, time.Millisecond), any
+}
+
+// overdue settles what is overdue and gives what is left to tell the callers.
+func (s *Replicated) overdue(now time.Duration) (ends []func()) {
+	s.mu.Lock()
+	late := s.lateWrites(now)
+	for _, r := range s.lateReads(now) {
+		ends = append(ends, func() { r.done(&Result{Err: rpctypes.ErrGRPCTimeout}) })
+	}
+	s.mu.Unlock()
+	for _, l := range late {
+		if s.settle(l.w, 0) {
+			ends = append(ends, func() { l.w.done(&Result{Err: l.err}) })
+		}
+	}
+	return ends
+}
+
+type lateWrite struct {
+	w   *write
+	err error
+}
+
+// lateWrites finds the overdue writes and what to say of each. One that was
+// given to a leader may still take effect; nobody can know. Call with mu held.
+//
+// Mirrors etcd server/etcdserver/v3_server.go parseProposeCtxErr.
+func (s *Replicated) lateWrites(now time.Duration) (late []lateWrite) {
+	for w := s.writes.head; w != nil && w.deadline <= now; w = w.next {
+		if w.settled {
+			continue
+		}
+		err := rpctypes.ErrGRPCTimeout
+		if w.offered > 1 || w.offered == 1 && s.leader == nil {
+			err = rpctypes.ErrGRPCTimeoutDueToLeaderFail
+		}
+		late = append(late, lateWrite{w, err})
+	}
+	return late
+}
+
+// lateReads settles the overdue reads. Call with mu held.
+func (s *Replicated) lateReads(now time.Duration) (late []*read) {
+	for _, r := range s.reads.turn {
+		if !r.settled && r.deadline <= now {
+			r.settled = true
+			late = append(late, r)
+			s.reads.restart()
+		}
+	}
+	var still []*read
+	for _, r := range s.reads.waiting {
+		if r.deadline <= now {
+			r.settled = true
+			late = append(late, r)
+		} else {
+			still = append(still, r)
+		}
+	}
+	s.reads.waiting = still
+	return late
+}
+
+// abort ends everything that is under way with the error.
+func (s *Replicated) abort(err error) {
+	s.mu.Lock()
+	var all []*write
+	for w := s.writes.head; w != nil; w = w.next {
+		all = append(all, w)
+	}
+	s.mu.Unlock()
+	for _, w := range all {
+		if s.settle(w, 0) {
+			w.done(&Result{Err: err})
+		}
+	}
+	s.mu.Lock()
+	reads := append(s.reads.waiting, s.reads.turn...)
+	s.reads.waiting = nil
+	s.reads.restart()
+	ends := reads[:0:0]
+	for _, r := range reads {
+		if !r.settled {
+			r.settled = true
+			ends = append(ends, r)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range ends {
+		r.done(&Result{Err: err})
+	}
+}

@@ -1,0 +1,205 @@
+package raftstore
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"kviz/raftstore/member"
+)
+
+// Stop ends a member in good order.
+func (s *Replicated) Stop(id string) error {
+	m, err := s.member(id)
+	if err != nil {
+		return err
+	}
+	return m.Stop("stopped")
+}
+
+// Crash ends a member as a power cut does: what was not yet synced is lost.
+func (s *Replicated) Crash(id string) error {
+	m, err := s.member(id)
+	if err != nil {
+		return err
+	}
+	return m.Crash("crashed")
+}
+
+// Restart starts a member again, from its disk; one that runs is stopped first.
+func (s *Replicated) Restart(id string) error {
+	m, err := s.member(id)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	err = s.refusal()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if m.Up() {
+		// It may have gone down by itself meanwhile, which is just as well.
+		_ = m.Stop("restarted")
+	}
+	return m.Start(false, "restarted")
+}
+
+// Cut stops every message from one member to another, one way, until [Replicated.Heal].
+func (s *Replicated) Cut(from, to string) error {
+	return s.onLink(from, to, member.Fault{What: "cut", On: true}, func() { s.network.Cut(from, to, true) })
+}
+
+// Isolate cuts the members off from all others, both ways; they still reach
+// one another.
+func (s *Replicated) Isolate(ids ...string) error {
+	for _, id := range ids {
+		if _, err := s.member(id); err != nil {
+			return err
+		}
+	}
+	for _, in := range ids {
+		for _, out := range s.ids {
+			if slices.Contains(ids, out) {
+				continue
+			}
+			if err := s.Cut(in, out); err != nil {
+				return err
+			}
+			if err := s.Cut(out, in); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Heal takes every fault of the links away.
+func (s *Replicated) Heal() {
+	s.network.Heal()
+	for _, m := range s.members {
+		m.ReportFault(member.Fault{What: "links", Detail: "healed"})
+	}
+}
+
+// Delay adds d to the way of every message from one member to another; 0 takes
+// the delay away. A delay both ways of half an election timeout or more ends
+// the leader's office, and no election ends.
+func (s *Replicated) Delay(from, to string, d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("raftstore: a delay of %v; it cannot be negative", d)
+	}
+	return s.onLink(from, to, member.Fault{What: "delay", On: d > 0, Detail: d.String()}, func() { s.network.Delay(from, to, d) })
+}
+
+// Drop loses messages from one member to another with the probability; 0
+// takes the fault away.
+func (s *Replicated) Drop(from, to string, probability float64) error {
+	if !(probability >= 0 && probability <= 1) {
+		return fmt.Errorf("raftstore: a probability of %v; it goes from 0 to 1", probability)
+	}
+	f := member.Fault{What: "drop", On: probability > 0, Detail: fmt.Sprintf("%.0f%%", 100*probability)}
+	return s.onLink(from, to, f, func() { s.network.Drop(from, to, probability) })
+}
+
+func (s *Replicated) onLink(from, to string, f member.Fault, set func()) error {
+	m, err := s.member(from)
+	if err != nil {
+		return err
+	}
+	if _, err := s.member(to); err != nil {
+		return err
+	}
+	if from == to {
+		return fmt.Errorf("raftstore: member %s has no link to itself", from)
+	}
+	f.From, f.To = from, to
+	m.ReportFault(f)
+	set()
+	return nil
+}
+
+// SlowDisk adds d to every write of a member's disk; 0 takes the fault away.
+func (s *Replicated) SlowDisk(id string, d time.Duration) error {
+	m, err := s.member(id)
+	if err != nil {
+		return err
+	}
+	if d < 0 {
+		return fmt.Errorf("raftstore: a slowness of %v; it cannot be negative", d)
+	}
+	m.ReportFault(member.Fault{What: "slow disk", On: d > 0, Detail: d.String()})
+	m.SlowDisk(d)
+	return nil
+}
+
+// FillDisk makes a member's disk refuse every write. A leader steps down; a
+// member that must write down a term or a vote goes down.
+func (s *Replicated) FillDisk(id string) error { return s.fill(id, true) }
+
+// FreeDisk makes room on a member's disk again. If the member went down,
+// [Replicated.Restart] brings it back.
+func (s *Replicated) FreeDisk(id string) error { return s.fill(id, false) }
+
+func (s *Replicated) fill(id string, full bool) error {
+	m, err := s.member(id)
+	if err != nil {
+		return err
+	}
+	m.ReportFault(member.Fault{What: "full disk", On: full})
+	m.FillDisk(full)
+	return nil
+}
+
+// Snapshot makes a member write a snapshot of its state and shorten its log.
+func (s *Replicated) Snapshot(id string) error {
+	m, err := s.member(id)
+	if err != nil {
+		return err
+	}
+	return m.Snapshot()
+}
+
+// TransferLeadership makes a member the leader and waits until it is, for a
+// second at most.
+func (s *Replicated) TransferLeadership(to string) error {
+	m, err := s.member(to)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	leader, e := s.leader, s.epoch
+	s.mu.Unlock()
+	switch {
+	case leader == nil || e == nil:
+		return rpctypes.ErrGRPCNoLeader
+	case leader.Member() == to:
+		return nil
+	case !m.Up():
+		return fmt.Errorf("raftstore: leadership cannot go to member %s: %w", to, member.ErrDown)
+	}
+	leader.Transfer(to)
+	for range 200 {
+		if s.Leader() == to {
+			return nil
+		}
+		s.sleep(5 * time.Millisecond)
+	}
+	// Raft refused proposals meanwhile.
+	s.mu.Lock()
+	s.renew(e.id)
+	s.mu.Unlock()
+	return fmt.Errorf("raftstore: member %s did not become leader within a second; %q leads", to, s.Leader())
+}
+
+// sleep waits in real time, or until the store is closed.
+func (s *Replicated) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.closing:
+	}
+}

@@ -1,0 +1,248 @@
+package member
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+
+	"kviz/raftstore/wire"
+)
+
+// disk is the member's log and vote file as raft sees it: every write is told,
+// and can be slow or refused.
+//
+// Raft panics when it cannot write its term or read its log, and would take
+// the process with it. So the disk ends the calling goroutine instead
+// (runtime.Goexit): deferred clean-up runs, and the member's watcher takes the
+// member down.
+type disk struct {
+	inc    *incarnation
+	bolt   *raftboltdb.BoltStore
+	cache  *raft.LogCache
+	gone   atomic.Bool   // crashed: nothing reaches the file any more
+	urgent chan struct{} // closed when slow writes must not wait any longer
+	closed atomic.Bool
+
+	bootTerm uint64 // the term on the disk when it was opened
+
+	torn     bool // the log's tail was removed and nothing has followed yet; raft's goroutine only
+	noopTerm atomic.Uint64
+	noop     atomic.Uint64 // index of the entry with which noopTerm's leader began
+}
+
+var (
+	_ raft.LogStore    = (*disk)(nil)
+	_ raft.StableStore = (*disk)(nil)
+)
+
+// crash makes the disk lose whatever is written from now on.
+func (d *disk) crash() { d.gone.Store(true) }
+
+// hurry ends the waiting of slow writes: the member goes down.
+func (d *disk) hurry() {
+	if !d.closed.Swap(true) {
+		close(d.urgent)
+	}
+}
+
+func (d *disk) close() {
+	d.hurry()
+	d.bolt.Close()
+}
+
+// StoreLogs writes entries; they are durable when it returns.
+func (d *disk) StoreLogs(logs []*raft.Log) error {
+	if len(logs) == 0 {
+		return nil
+	}
+	var told *Log
+	if d.inc.m.wanted() {
+		told = &Log{Entries: wire.Describe(logs), First: logs[0].Index, Last: logs[len(logs)-1].Index}
+		d.inc.m.emit(Event{Kind: KindAppend, Log: told})
+	}
+	err := d.admit()
+	if err == nil {
+		err = d.write(func() error { return d.cache.StoreLogs(logs) })
+	}
+	if told != nil {
+		ended := *told
+		if err != nil {
+			ended.Error = err.Error()
+		}
+		d.inc.m.emit(Event{Kind: KindDurable, Log: &ended})
+	}
+	if err != nil && d.torn {
+		// Raft still believes in the tail that it has just removed, and would
+		// stand for election with a log that it does not have.
+		d.die("its disk took the old end of the log away and then refused the new one: " + err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	d.torn = false
+	d.noteNoop(logs)
+	return nil
+}
+
+// noteNoop remembers where the latest term's leader began.
+func (d *disk) noteNoop(logs []*raft.Log) {
+	for _, l := range logs {
+		if l.Type == raft.LogNoop {
+			d.noop.Store(l.Index)
+			d.noopTerm.Store(l.Term)
+		}
+	}
+}
+
+// StoreLog writes one entry.
+func (d *disk) StoreLog(log *raft.Log) error { return d.StoreLogs([]*raft.Log{log}) }
+
+// DeleteRange removes entries: a tail that another leader has overruled, or
+// what a snapshot covers.
+func (d *disk) DeleteRange(min, max uint64) error {
+	if err := d.admit(); err != nil {
+		return err
+	}
+	last, _ := d.cache.LastIndex()
+	if err := d.write(func() error { return d.cache.DeleteRange(min, max) }); err != nil {
+		return err
+	}
+	d.torn = d.torn || max >= last
+	if d.inc.m.wanted() {
+		d.inc.m.emit(Event{Kind: KindTruncate, Log: &Log{First: min, Last: max}})
+	}
+	return nil
+}
+
+// admit waits as long as the disk is slow and says whether it takes a write.
+func (d *disk) admit() error {
+	if slow := time.Duration(d.inc.m.slow.Load()); slow > 0 {
+		timer := time.NewTimer(slow)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-d.urgent:
+		}
+	}
+	if d.gone.Load() {
+		return errors.New("the machine has no power")
+	}
+	if d.inc.m.full.Load() {
+		return fmt.Errorf("write %s: %w", d.inc.m.path(logFile), syscall.ENOSPC)
+	}
+	return nil
+}
+
+// write runs a write of the file. After a real error nobody knows what is on
+// the disk, so the member goes down.
+func (d *disk) write(fn func() error) error {
+	err := d.contain(fn)
+	if err != nil {
+		d.die("its disk failed: " + err.Error())
+	}
+	return nil
+}
+
+// contain turns a panic of bbolt, which is its answer to a damaged page, into
+// an error.
+func (d *disk) contain(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s is damaged: %v", d.inc.m.path(logFile), p)
+		}
+	}()
+	return fn()
+}
+
+// die ends the calling goroutine, which is one of raft's, and the member.
+func (d *disk) die(reason string) {
+	d.inc.fail(reason)
+	runtime.Goexit()
+}
+
+// GetLog reads an entry.
+func (d *disk) GetLog(index uint64, log *raft.Log) error {
+	err := d.contain(func() error { return d.cache.GetLog(index, log) })
+	if err != nil && !errors.Is(err, raft.ErrLogNotFound) {
+		d.die("its log cannot be read: " + err.Error())
+	}
+	return err
+}
+
+// FirstIndex is the first index in the log, 0 if it is empty.
+func (d *disk) FirstIndex() (uint64, error) { return d.cache.FirstIndex() }
+
+// LastIndex is the last index in the log, 0 if it is empty.
+func (d *disk) LastIndex() (uint64, error) { return d.cache.LastIndex() }
+
+// tail is the term and index of the last entry.
+func (d *disk) tail() (term, index uint64) {
+	var l raft.Log
+	index, _ = d.LastIndex()
+	if index == 0 || d.contain(func() error { return d.cache.GetLog(index, &l) }) != nil {
+		return 0, 0
+	}
+	return l.Term, index
+}
+
+// Raft's keys in the stable store (hashicorp/raft raft.go).
+const (
+	keyCurrentTerm  = "CurrentTerm"
+	keyLastVoteTerm = "LastVoteTerm"
+	keyLastVoteCand = "LastVoteCand"
+)
+
+// Set writes a key of raft's; the candidate voted for is one.
+func (d *disk) Set(key, val []byte) error {
+	d.vital(func() error { return d.bolt.Set(key, val) })
+	if string(key) == keyLastVoteCand && d.inc.m.wanted() {
+		term, _ := d.GetUint64([]byte(keyLastVoteTerm))
+		d.inc.m.emit(Event{Kind: KindVote, Vote: &Vote{Term: term, Candidate: string(val)}})
+	}
+	return nil
+}
+
+// SetUint64 writes a number of raft's: its term, the term of its vote.
+func (d *disk) SetUint64(key []byte, val uint64) error {
+	d.vital(func() error { return d.bolt.SetUint64(key, val) })
+	if string(key) == keyCurrentTerm {
+		d.inc.termChanged(val)
+	}
+	return nil
+}
+
+// vital makes a write without which the member cannot go on.
+func (d *disk) vital(fn func() error) {
+	if err := d.admit(); err != nil {
+		d.die("it cannot write down its term or vote: " + err.Error())
+	}
+	// The error is always nil: write does not return after a failure.
+	_ = d.write(fn)
+}
+
+// Get reads a key of raft's.
+func (d *disk) Get(key []byte) ([]byte, error) {
+	var val []byte
+	err := d.contain(func() (err error) { val, err = d.bolt.Get(key); return err })
+	return val, err
+}
+
+// GetUint64 reads a number of raft's. Raft compares the text of the error for
+// a missing key, so it is passed on as it is.
+func (d *disk) GetUint64(key []byte) (uint64, error) {
+	val, err := d.Get(key)
+	if err != nil {
+		return 0, err
+	}
+	if len(val) != 8 {
+		return 0, fmt.Errorf("%s holds %d bytes, not a number", key, len(val))
+	}
+	return binary.BigEndian.Uint64(val), nil
+}

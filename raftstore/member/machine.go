@@ -1,0 +1,159 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/hashicorp/raft"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore/mvcc"
+)
+
+// Applied is one committed request that went through a member's state machine.
+type Applied struct {
+	Index, Term uint64
+	Ticket      Ticket
+	Outcome     Outcome
+	Result      *mvcc.Result // set when Done
+}
+
+// machine is the member's state machine: raft's FSM over mvcc. Raft calls
+// ApplyBatch, Snapshot and Restore on one goroutine; readers may come from any.
+type machine struct {
+	inc     *incarnation
+	mu      sync.RWMutex // guards kv and session
+	kv      *mvcc.Store
+	session session
+	applied progress // the last entry that reached the machine; raft keeps no-ops to itself
+}
+
+var (
+	_ raft.BatchingFSM = (*machine)(nil)
+)
+
+func newMachine(inc *incarnation) *machine {
+	mc := &machine{inc: inc, kv: mvcc.New()}
+	mc.applied.init()
+	return mc
+}
+
+// Apply is ApplyBatch for one entry; raft asks for it but does not use it.
+func (mc *machine) Apply(l *raft.Log) any { return mc.ApplyBatch([]*raft.Log{l})[0] }
+
+// ApplyBatch applies committed entries in log order.
+func (mc *machine) ApplyBatch(logs []*raft.Log) []any {
+	defer mc.contain()
+	last := logs[len(logs)-1]
+	if mc.inc.live.Load() {
+		mc.inc.committed(max(mc.inc.raft.CommitIndex(), last.Index), mc.inc.raft.CurrentTerm())
+	}
+	batch := make([]Applied, 0, len(logs))
+	mc.mu.Lock()
+	for _, l := range logs {
+		if l.Type == raft.LogCommand {
+			batch = append(batch, mc.one(l))
+		}
+	}
+	rev := mc.kv.Revision()
+	mc.mu.Unlock()
+
+	m := mc.inc.m
+	if m.wanted() {
+		m.emit(Event{Kind: KindApply, Progress: &Progress{Index: last.Index, Term: last.Term, Revision: rev}})
+	}
+	if len(batch) > 0 {
+		m.cfg.Applied(m.cfg.ID, batch)
+	}
+	mc.applied.set(last.Index)
+	return make([]any, len(logs))
+}
+
+func (mc *machine) one(l *raft.Log) Applied {
+	a := Applied{Index: l.Index, Term: l.Term}
+	ticket, err := ticketOf(l)
+	if err != nil {
+		panic(err) // only this program writes the log
+	}
+	a.Ticket = ticket
+	if a.Outcome = mc.session.admit(ticket); a.Outcome != Done {
+		return a
+	}
+	req, err := mc.inc.m.cfg.Requests.of(l)
+	if err != nil {
+		panic(err)
+	}
+	a.Result = mc.kv.Apply(l.Index, req)
+	return a
+}
+
+// contain takes the member down when its state machine panics. The others
+// have the same entry before them: they will go down too, each with the reason.
+func (mc *machine) contain() {
+	if p := recover(); p != nil {
+		mc.inc.fail(fmt.Sprintf("its state machine panicked: %v\n%s", p, debug.Stack()))
+		runtime.Goexit()
+	}
+}
+
+// Range reads.
+func (mc *machine) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) {
+	mc.mu.RLock()
+	defer mc.mu.RUnlock()
+	return mc.kv.Range(req)
+}
+
+func (mc *machine) revision() int64 {
+	mc.mu.RLock()
+	defer mc.mu.RUnlock()
+	return mc.kv.Revision()
+}
+
+// Snapshot takes the state as it is now; writing it out comes later, beside
+// the applying of further entries.
+func (mc *machine) Snapshot() (raft.FSMSnapshot, error) {
+	mc.mu.Lock()
+	defer mc.mu.Unlock()
+	return &frozenState{kv: mc.kv.Snapshot(), session: mc.session}, nil
+}
+
+// Restore replaces the state by a snapshot's.
+func (mc *machine) Restore(r io.ReadCloser) error {
+	defer r.Close()
+	var s session
+	if err := s.readFrom(r); err != nil {
+		return err
+	}
+	mc.mu.Lock()
+	defer mc.mu.Unlock()
+	if err := mc.kv.Restore(r); err != nil {
+		return err
+	}
+	mc.session = s
+	mc.applied.set(mc.kv.AppliedIndex())
+	return nil
+}
+
+type frozenState struct {
+	kv      *mvcc.Snapshot
+	session session
+}
+
+// Persist writes the state to the sink.
+func (f *frozenState) Persist(sink raft.SnapshotSink) error {
+	err := f.session.writeTo(sink)
+	if err == nil {
+		_, err = f.kv.WriteTo(sink)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", errors.Join(err, sink.Cancel()))
+	}
+	return sink.Close()
+}
+
+// Release has nothing to give back: the state is copied on write.
+func (f *frozenState) Release() {}

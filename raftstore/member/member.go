@@ -1,0 +1,274 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore/wire"
+)
+
+// ErrDown is returned for a member that is not running.
+var ErrDown = errors.New("the member is down")
+
+// Config says what a [Member] is.
+type Config struct {
+	ID      string
+	Peers   []string // every member's ID, this one's too
+	Dir     string   // the member's own folder
+	Network *wire.Network
+	NoSync  bool
+
+	SnapshotEvery    uint64
+	SnapshotTrailing uint64
+
+	// Emit is told of every event, in order; nil for none. It must not block.
+	Emit func(Event)
+	// Applied is told of every batch that the state machine went through, on
+	// raft's FSM goroutine, in log order.
+	Applied func(member string, batch []Applied)
+	// Changed is called when the member's role or term changed or it went up or
+	// down, on whatever goroutine that happened. It must not block.
+	Changed func()
+	// Requests is shared between the members of one process.
+	Requests *Requests
+	Go       func(name string, fn func())
+	Logger   hclog.Logger
+}
+
+// Member is one member of the group, running or not.
+type Member struct {
+	cfg Config
+
+	slow atomic.Int64 // time.Duration added to every write
+	full atomic.Bool
+	held atomic.Bool
+
+	lifecycle sync.Mutex // held while starting and stopping
+	running   atomic.Pointer[incarnation]
+	reason    atomic.Value // string: why it is down
+
+	emitting sync.Mutex // keeps the order of events
+	lastRole State      // what the last role event said; guarded by emitting
+}
+
+// incarnation is a member between a start and the next stop.
+type incarnation struct {
+	m        *Member
+	raft     *raft.Raft
+	disk     *disk
+	endpoint *wire.Endpoint
+	machine  *machine
+	failed   chan string   // the first reason why it cannot go on
+	stopped  chan struct{} // closed when it goes down
+	commit   atomic.Uint64 // highest commit index that an event told
+	live     atomic.Bool   // raft is set and may be asked
+}
+
+// New is a member that is not running yet.
+func New(cfg Config) *Member {
+	if cfg.Logger == nil {
+		cfg.Logger = hclog.NewNullLogger()
+	}
+	m := &Member{cfg: cfg}
+	m.reason.Store("not started")
+	return m
+}
+
+// ID is the member's name.
+func (m *Member) ID() string { return m.cfg.ID }
+
+// Up reports whether the member runs.
+func (m *Member) Up() bool { return m.running.Load() != nil }
+
+// Start opens the member's disk and joins the group. fresh makes a new disk;
+// without it the disk must be there: a member that has forgotten its votes
+// must not come back under its old name.
+func (m *Member) Start(fresh bool, reason string) error {
+	m.lifecycle.Lock()
+	defer m.lifecycle.Unlock()
+	if m.Up() {
+		return fmt.Errorf("member %s is already running", m.cfg.ID)
+	}
+	inc, err := m.open(fresh)
+	if err != nil {
+		m.reason.Store(err.Error())
+		return err
+	}
+	inc.live.Store(true)
+	m.running.Store(inc)
+	inc.raft.RegisterObserver(raft.NewObserver(nil, false, inc.observe))
+	inc.retime(inc.raft.State())
+	m.cfg.Go("watch of "+m.cfg.ID, func() { m.watch(inc) })
+	m.emitState(KindUp, inc, reason)
+	m.cfg.Changed()
+	return nil
+}
+
+// open builds an incarnation on a goroutine of its own, because the disk
+// answers a failed write during start by ending the goroutine.
+func (m *Member) open(fresh bool) (*incarnation, error) {
+	var inc *incarnation
+	err := fmt.Errorf("member %s: its disk failed while it started", m.cfg.ID)
+	done := make(chan struct{})
+	m.cfg.Go("start of "+m.cfg.ID, func() {
+		defer close(done)
+		inc, err = m.build(fresh)
+	})
+	<-done
+	return inc, err
+}
+
+func (m *Member) build(fresh bool) (*incarnation, error) {
+	inc := &incarnation{m: m, failed: make(chan string, 1), stopped: make(chan struct{})}
+	d, err := openDisk(inc, fresh)
+	if err != nil {
+		return nil, err
+	}
+	inc.disk = d
+	built := false
+	defer func() {
+		if !built {
+			if inc.endpoint != nil {
+				inc.endpoint.Close()
+			}
+			d.close()
+		}
+	}()
+	snapshots, err := openSnapshots(inc)
+	if err != nil {
+		return nil, err
+	}
+	inc.machine = newMachine(inc)
+	inc.endpoint = m.cfg.Network.Attach(m.cfg.ID)
+	conf := m.raftConfig()
+	if fresh {
+		if err := raft.BootstrapCluster(conf, d, d, snapshots, inc.endpoint, m.group()); err != nil {
+			return nil, fmt.Errorf("member %s: first start: %w", m.cfg.ID, err)
+		}
+	}
+	if inc.raft, err = raft.NewRaft(conf, inc.machine, d, d, snapshots, inc.endpoint); err != nil {
+		return nil, fmt.Errorf("member %s: start from %s: %w", m.cfg.ID, m.cfg.Dir, err)
+	}
+	built = true
+	return inc, nil
+}
+
+func (m *Member) group() raft.Configuration {
+	var c raft.Configuration
+	for _, id := range m.cfg.Peers {
+		c.Servers = append(c.Servers, raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(id)})
+	}
+	return c
+}
+
+// watch takes the member down when it cannot go on.
+func (m *Member) watch(inc *incarnation) {
+	select {
+	case reason := <-inc.failed:
+		m.halt(inc, reason)
+	case <-inc.stopped:
+	}
+}
+
+// Stop ends the member as a signal does that it may answer: what it was
+// writing is still written.
+func (m *Member) Stop(reason string) error { return m.down(reason, false) }
+
+// Crash ends the member as a power cut does: nothing that was not yet synced
+// reaches the disk.
+func (m *Member) Crash(reason string) error { return m.down(reason, true) }
+
+func (m *Member) down(reason string, crash bool) error {
+	inc := m.running.Load()
+	if inc == nil {
+		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
+	}
+	if crash {
+		inc.disk.crash()
+	}
+	m.halt(inc, reason)
+	return nil
+}
+
+// halt takes an incarnation down in the only safe order: release what the
+// network holds, shut raft down, wait for the heartbeats, close the disk.
+func (m *Member) halt(inc *incarnation, reason string) {
+	m.lifecycle.Lock()
+	defer m.lifecycle.Unlock()
+	if m.running.Load() != inc {
+		return
+	}
+	last := inc.state()
+	inc.disk.hurry()
+	inc.endpoint.Close()
+	inc.raft.Shutdown().Error()
+	inc.endpoint.Drain()
+	inc.disk.close()
+	close(inc.stopped)
+	m.reason.Store(reason)
+	m.running.Store(nil)
+
+	last.Role, last.Leader, last.Reason = "stopped", "", reason
+	m.emitRole(KindDown, last)
+	m.cfg.Changed()
+}
+
+// fail says why the incarnation cannot go on; the first reason counts.
+func (inc *incarnation) fail(reason string) {
+	select {
+	case inc.failed <- reason:
+	default:
+	}
+}
+
+// Why is the reason why the member is down.
+func (m *Member) Why() string { return m.reason.Load().(string) }
+
+// SlowDisk adds d to every write of the log and of votes.
+func (m *Member) SlowDisk(d time.Duration) { m.slow.Store(int64(d)) }
+
+// FillDisk makes the disk refuse writes (true) or take them again.
+func (m *Member) FillDisk(full bool) { m.full.Store(full) }
+
+// Disk is the state of the disk: what is added to a write, and whether it is full.
+func (m *Member) Disk() (slow time.Duration, full bool) {
+	return time.Duration(m.slow.Load()), m.full.Load()
+}
+
+// Range reads from the member's own state, however old that is.
+func (m *Member) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) {
+	inc := m.running.Load()
+	if inc == nil {
+		return nil, fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
+	}
+	return inc.machine.Range(req)
+}
+
+// Campaign starts an election at once.
+func (m *Member) Campaign() {
+	if inc := m.running.Load(); inc != nil {
+		inc.endpoint.Campaign()
+	}
+}
+
+// Snapshot makes the member take a snapshot now.
+func (m *Member) Snapshot() error {
+	inc := m.running.Load()
+	if inc == nil {
+		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
+	}
+	if err := inc.raft.Snapshot().Error(); err != nil {
+		return fmt.Errorf("member %s: snapshot: %w", m.cfg.ID, err)
+	}
+	return nil
+}
+
+func (m *Member) path(name string) string { return filepath.Join(m.cfg.Dir, name) }

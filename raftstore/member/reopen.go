@@ -1,0 +1,135 @@
+package member
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// logFile is the member's log and vote file, in its folder.
+const logFile = "raft.db"
+
+// Exists reports whether a member's folder holds a log.
+func Exists(dir string) (bool, error) {
+	_, err := os.Stat(dir + "/" + logFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// openDisk opens the log file, or makes one. A file that is not what a
+// member has written is refused: losing an entry or a vote silently would
+// break what raft promises.
+func openDisk(inc *incarnation, fresh bool) (*disk, error) {
+	m := inc.m
+	path := m.path(logFile)
+	if fresh {
+		if err := os.MkdirAll(m.cfg.Dir, 0o700); err != nil {
+			return nil, fmt.Errorf("member %s: %w", m.cfg.ID, err)
+		}
+	} else if err := inspect(path); err != nil {
+		return nil, fmt.Errorf("member %s: %s %w", m.cfg.ID, path, err)
+	}
+	d := &disk{inc: inc, urgent: make(chan struct{})}
+	err := d.contain(func() (err error) {
+		d.bolt, err = raftboltdb.New(raftboltdb.Options{
+			Path:                    path,
+			NoSync:                  m.cfg.NoSync,
+			BoltOptions:             &bbolt.Options{Timeout: time.Second, NoGrowSync: m.cfg.NoSync},
+			MsgpackUseNewTimeFormat: true,
+		})
+		return err
+	})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return nil, fmt.Errorf("member %s: %s is in use by another process", m.cfg.ID, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("member %s: %s cannot be opened: %w", m.cfg.ID, path, err)
+	}
+	// The cache cannot fail with a size above zero.
+	d.cache, _ = raft.NewLogCache(logCacheEntries, d.bolt)
+	if err := d.contain(d.readThrough); err != nil {
+		d.bolt.Close()
+		return nil, fmt.Errorf("member %s: %w", m.cfg.ID, err)
+	}
+	return d, nil
+}
+
+// readThrough reads the whole log once, so that damage shows now, where it
+// can be told, and remembers where the last leader began.
+func (d *disk) readThrough() error {
+	// A new disk has no term.
+	d.bootTerm, _ = d.GetUint64([]byte(keyCurrentTerm))
+	first, err := d.bolt.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := d.bolt.LastIndex()
+	if err != nil || last == 0 {
+		return err
+	}
+	for i := first; i <= last; i++ {
+		var l raft.Log
+		if err := d.bolt.GetLog(i, &l); err != nil {
+			return fmt.Errorf("entry %d of %d to %d: %w", i, first, last, err)
+		}
+		d.noteNoop([]*raft.Log{&l})
+	}
+	return nil
+}
+
+// bbolt's file begins with two meta pages, written in turn. One that is not
+// whole makes bbolt fall back on the other, that is, forget the last write.
+const (
+	metaMagic    = 0xED0CDAED
+	metaOffset   = 16 // after the page header
+	metaSumStart = 56 // checksum's place in the meta
+)
+
+// inspect looks at a log file before bbolt does.
+func inspect(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("is missing; a member that has forgotten its votes must not come back under its old name")
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() == 0 {
+		return errors.New("is empty; a member that has forgotten its votes must not come back under its old name")
+	}
+	size := int64(os.Getpagesize())
+	for page := range int64(2) {
+		meta := make([]byte, metaSumStart+8)
+		if _, err := f.ReadAt(meta, page*size+metaOffset); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if binary.NativeEndian.Uint32(meta) != metaMagic || binary.NativeEndian.Uint64(meta[metaSumStart:]) != fnv64a(meta[:metaSumStart]) {
+			return fmt.Errorf("is damaged: its meta page %d is not whole, so its last write may be lost", page)
+		}
+	}
+	return nil
+}
+
+func fnv64a(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h
+}

@@ -1,0 +1,33 @@
+package member
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// Requests keeps the requests of the last log entries decoded, for all members
+// of one process: an entry is the same on every member (raft's Log Matching
+// property), so one decoded request, which nobody changes, serves them all.
+type Requests struct{ ring [1024]atomic.Pointer[decoded] }
+
+type decoded struct {
+	index, term uint64
+	req         *pb.InternalRaftRequest
+}
+
+func (r *Requests) of(l *raft.Log) (*pb.InternalRaftRequest, error) {
+	slot := &r.ring[l.Index%uint64(len(r.ring))]
+	if d := slot.Load(); d != nil && d.index == l.Index && d.term == l.Term {
+		return d.req, nil
+	}
+	req := &pb.InternalRaftRequest{}
+	if err := proto.Unmarshal(l.Data, req); err != nil {
+		return nil, fmt.Errorf("entry %d: %w", l.Index, err)
+	}
+	slot.Store(&decoded{index: l.Index, term: l.Term, req: req})
+	return req, nil
+}

@@ -1,0 +1,134 @@
+package member
+
+import (
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"kviz/raftstore/wire"
+)
+
+// observe is raft's observer. Raft calls the filter on its own goroutine at
+// the moment of the change, which keeps events in order and lets the timing
+// follow the role without a gap; nothing is ever sent on a channel.
+func (inc *incarnation) observe(o *raft.Observation) bool {
+	switch data := o.Data.(type) {
+	case raft.RaftState:
+		if data == raft.Shutdown {
+			return false
+		}
+		inc.retime(data)
+		inc.endpoint.Abandon()
+		inc.m.emitState(KindRole, inc, "")
+		inc.m.cfg.Changed()
+	case raft.LeaderObservation:
+		if data.LeaderID != "" {
+			inc.m.emitState(KindRole, inc, "")
+		}
+	}
+	return false
+}
+
+// termChanged is called when a new term is on disk, just before raft uses it.
+func (inc *incarnation) termChanged(term uint64) {
+	if !inc.live.Load() {
+		return // raft writes its old term once more when it starts
+	}
+	inc.endpoint.Abandon()
+	s := inc.state()
+	s.Term, s.Leader = term, ""
+	inc.m.emitRole(KindRole, s)
+}
+
+// state is what the member is now.
+func (inc *incarnation) state() State {
+	r := inc.raft
+	_, leader := r.LeaderWithID()
+	return State{
+		Role: roleName(r.State()), Term: r.CurrentTerm(), Leader: string(leader),
+		Last: r.LastIndex(), Commit: r.CommitIndex(), Applied: inc.machine.applied.get(),
+	}
+}
+
+func roleName(s raft.RaftState) string {
+	switch s {
+	case raft.Leader:
+		return "leader"
+	case raft.Candidate:
+		return "candidate"
+	case raft.Shutdown:
+		return "stopped"
+	}
+	return "follower"
+}
+
+func (m *Member) emitState(k Kind, inc *incarnation, reason string) {
+	s := inc.state()
+	s.Reason = reason
+	m.emitRole(k, s)
+}
+
+// emitRole tells of a state, unless it says nothing that was not said.
+func (m *Member) emitRole(k Kind, s State) {
+	if m.cfg.Emit == nil {
+		return
+	}
+	m.emitting.Lock()
+	defer m.emitting.Unlock()
+	was := m.lastRole
+	if k == KindRole && was.Role == s.Role && was.Term == s.Term && was.Leader == s.Leader {
+		return
+	}
+	m.lastRole = s
+	m.cfg.Emit(Event{Kind: k, Member: m.cfg.ID, Wall: time.Now(), State: &s})
+}
+
+// emit tells of an event. Callers ask wanted first, so that nothing is built
+// for nobody.
+func (m *Member) emit(e Event) {
+	m.emitting.Lock()
+	defer m.emitting.Unlock()
+	e.Member, e.Wall = m.cfg.ID, time.Now()
+	m.cfg.Emit(e)
+}
+
+func (m *Member) wanted() bool { return m.cfg.Emit != nil }
+
+// Report tells of a message of which this member is the sender or receiver.
+func (m *Member) Report(p wire.Phase, msg wire.Message) {
+	if !m.wanted() {
+		return
+	}
+	kind := map[wire.Phase]Kind{wire.Sent: KindSend, wire.Delivered: KindDeliver, wire.Replied: KindReply, wire.Lost: KindLost}[p]
+	if inc := m.running.Load(); inc != nil && p == wire.Sent {
+		inc.committed(msg.Commit, msg.Term)
+	}
+	if p == wire.Sent && msg.RPC == wire.InstallSnapshot {
+		m.emit(Event{Kind: KindSnapshot, Snapshot: &Snapshot{Index: msg.PrevLog, Term: msg.PrevTerm, What: "sent"}})
+	}
+	m.emit(Event{Kind: kind, Message: &msg})
+}
+
+// ReportFault tells of a fault of this member or of a link that starts at it.
+func (m *Member) ReportFault(f Fault) {
+	if m.wanted() {
+		m.emit(Event{Kind: KindFault, Fault: &f})
+	}
+}
+
+// committed tells that the commit index moved. Raft has no hook for it: it is
+// seen when the machine gets entries or when the leader sends it on.
+func (inc *incarnation) committed(index, term uint64) {
+	for {
+		was := inc.commit.Load()
+		if index <= was {
+			return
+		}
+		if inc.commit.CompareAndSwap(was, index) {
+			break
+		}
+	}
+	if inc.m.wanted() {
+		inc.m.emit(Event{Kind: KindCommit, Progress: &Progress{Index: index, Term: term}})
+	}
+}

@@ -1,0 +1,57 @@
+package member
+
+import (
+	"fmt"
+	"syscall"
+
+	"github.com/hashicorp/raft"
+)
+
+// snapshots is the member's snapshot files as raft sees them.
+type snapshots struct {
+	*raft.FileSnapshotStore
+	inc *incarnation
+}
+
+func openSnapshots(inc *incarnation) (*snapshots, error) {
+	files, err := raft.NewFileSnapshotStoreWithLogger(inc.m.cfg.Dir, 2, inc.m.cfg.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("member %s: snapshots in %s: %w", inc.m.cfg.ID, inc.m.cfg.Dir, err)
+	}
+	return &snapshots{FileSnapshotStore: files, inc: inc}, nil
+}
+
+// Create begins a snapshot file: one the member takes of its own state, or one
+// that the leader sends.
+func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
+	configurationIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
+	if s.inc.m.full.Load() {
+		return nil, fmt.Errorf("snapshot in %s: %w", s.inc.m.cfg.Dir, syscall.ENOSPC)
+	}
+	sink, err := s.FileSnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshotSink{SnapshotSink: sink, inc: s.inc, index: index, term: term}, nil
+}
+
+// snapshotSink tells when a snapshot is whole.
+type snapshotSink struct {
+	raft.SnapshotSink
+	inc         *incarnation
+	index, term uint64
+}
+
+func (s *snapshotSink) Close() error {
+	if err := s.SnapshotSink.Close(); err != nil {
+		return err
+	}
+	what := "taken"
+	if s.index > s.inc.machine.applied.get() && s.index > s.inc.raft.AppliedIndex() {
+		what = "installed"
+	}
+	if s.inc.m.wanted() {
+		s.inc.m.emit(Event{Kind: KindSnapshot, Snapshot: &Snapshot{Index: s.index, Term: s.term, What: what}})
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package member
+
+import "time"
+
+// Status is what is known of the member now. It costs a few atomic loads.
+type Status struct {
+	State
+	Up       bool
+	Revision int64
+	SlowDisk time.Duration
+	FullDisk bool
+}
+
+// Status tells what is known of the member.
+func (m *Member) Status() Status {
+	var s Status
+	s.SlowDisk, s.FullDisk = m.Disk()
+	inc := m.running.Load()
+	if inc == nil {
+		s.Role, s.Reason = "stopped", m.Why()
+		return s
+	}
+	s.Up, s.State, s.Revision = true, inc.state(), inc.machine.revision()
+	return s
+}
+
+// Tail is the term and index of the last entry in the log: the higher, the
+// better the member's chance in an election.
+func (m *Member) Tail() (term, index uint64) {
+	inc := m.running.Load()
+	if inc == nil {
+		return 0, 0
+	}
+	return inc.disk.tail()
+}
+
+// BootTerm is the term that was on the member's disk when it was last started.
+func (m *Member) BootTerm() uint64 {
+	inc := m.running.Load()
+	if inc == nil {
+		return 0
+	}
+	return inc.disk.bootTerm
+}

@@ -1,0 +1,206 @@
+package raftstore
+
+import (
+	"context"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/protobuf/proto"
+
+	"kviz/raftstore/member"
+)
+
+// read is a linearizable Range under way.
+type read struct {
+	req      *pb.RangeRequest
+	done     func(*Result)
+	deadline time.Duration // on the store's clock
+	// pinned is the revision after the last write called before the read: the
+	// answer is as of there, so that it does not depend on how far later writes
+	// have come. 0 when there was none or it failed: the answer is as of now.
+	pinned  int64
+	settled bool
+}
+
+// reads are the reads that wait for their turn, and those of the turn.
+type reads struct {
+	waiting []*read
+	turn    []*read
+	cancel  context.CancelFunc // ends the turn's attempt
+}
+
+// restart makes the turn try again. Call with mu held.
+func (r *reads) restart() {
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// read queues a linearizable Range behind the writes that were called before.
+func (s *Replicated) read(req *pb.RangeRequest, done func(*Result)) {
+	r := &read{req: req, done: done, deadline: s.clock.now() + s.cfg.RequestTimeout}
+	s.mu.Lock()
+	if err := s.refusal(); err != nil {
+		s.mu.Unlock()
+		done(&Result{Err: err})
+		return
+	}
+	if t := s.writes.tail; t != nil && !t.settled {
+		t.readers = append(t.readers, r)
+		s.mu.Unlock()
+		return
+	}
+	if t := s.writes.tail; t != nil {
+		r.pinned = t.revision
+	}
+	first := len(s.reads.waiting) == 0
+	s.reads.waiting = append(s.reads.waiting, r)
+	s.mu.Unlock()
+	if first {
+		poke(s.wakeReads)
+		poke(s.wakeDeadlines)
+	}
+}
+
+// readLoop is the goroutine that answers linearizable reads: one proof of
+// leadership for all that wait, as etcd's linearizableReadLoop.
+func (s *Replicated) readLoop() {
+	for {
+		leader, ctx, ok := s.beginTurn()
+		if !ok {
+			return
+		}
+		if leader == nil {
+			select {
+			case <-s.wakeReads:
+			case <-s.closing:
+			}
+			continue
+		}
+		err := leader.ReadIndex(ctx)
+		for _, r := range s.endTurn(err == nil) {
+			r.done(r.answer(leader))
+		}
+		if err != nil {
+			s.pause(10 * time.Millisecond)
+		}
+	}
+}
+
+// pause waits a little, or until something changed.
+func (s *Replicated) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.wakeReads:
+	case <-s.closing:
+	}
+}
+
+// beginTurn takes what waits, if there is a leader to ask.
+func (s *Replicated) beginTurn() (*member.Reader, context.Context, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, false
+	}
+	if s.leader == nil || len(s.reads.waiting) == 0 {
+		return nil, nil, true
+	}
+	s.reads.turn, s.reads.waiting = s.reads.waiting, nil
+	ctx, cancel := context.WithCancel(context.Background())
+	s.reads.cancel = cancel
+	return s.leader, ctx, true
+}
+
+// endTurn gives the reads to answer now, or puts them back.
+func (s *Replicated) endTurn(success bool) []*read {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	turn := s.reads.turn
+	s.reads.cancel()
+	s.reads.turn, s.reads.cancel = nil, nil
+	unsettled := turn[:0]
+	for _, r := range turn {
+		if !r.settled {
+			r.settled = success
+			unsettled = append(unsettled, r)
+		}
+	}
+	if success {
+		return unsettled
+	}
+	s.reads.waiting = append(unsettled, s.reads.waiting...)
+	return nil
+}
+
+// answer reads from the leader's state, which ReadIndex has found fresh enough.
+func (r *read) answer(leader *member.Reader) *Result {
+	if r.pinned > 0 && r.req.Revision > r.pinned {
+		return &Result{Err: rpctypes.ErrGRPCFutureRev, Revision: r.pinned}
+	}
+	resp, err := leader.Range(r.req)
+	if err == nil && r.pinned > 0 && resp.Header.Revision != r.pinned && r.req.Revision == 0 {
+		then := proto.Clone(r.req).(*pb.RangeRequest)
+		then.Revision = r.pinned
+		// Compacted meanwhile: the newer answer is as true.
+		if old, err := leader.Range(then); err == nil {
+			resp = old
+			resp.Header.Revision = r.pinned
+		}
+	}
+	if err != nil {
+		return &Result{Err: err}
+	}
+	fillHeader(resp.Header, leader.Member(), leader.Term())
+	return &Result{Response: resp, Revision: resp.Header.Revision}
+}
+
+// serializable answers a Range without asking anybody: from the leader if one
+// is known, else from the member that has come furthest.
+func (s *Replicated) serializable(req *pb.RangeRequest) *Result {
+	s.mu.Lock()
+	err, leader := s.refusal(), s.leader
+	s.mu.Unlock()
+	if err != nil {
+		return &Result{Err: err}
+	}
+	var best *member.Member
+	for _, m := range s.members {
+		if !m.Up() {
+			continue
+		}
+		if leader != nil && m.ID() == leader.Member() {
+			best = m
+			break
+		}
+		if best == nil || m.Status().Applied > best.Status().Applied {
+			best = m
+		}
+	}
+	if best == nil {
+		return &Result{Err: rpctypes.ErrGRPCStopped}
+	}
+	resp, err := s.RangeAt(best.ID(), req)
+	if err != nil {
+		return &Result{Err: err}
+	}
+	return &Result{Response: resp, Revision: resp.Header.Revision}
+}
+
+// RangeAt answers a Range from one member's own state, however old that is:
+// etcd's serializable read.
+func (s *Replicated) RangeAt(id string, req *pb.RangeRequest) (*pb.RangeResponse, error) {
+	m, err := s.member(id)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := m.Range(req)
+	if err != nil {
+		return nil, err
+	}
+	fillHeader(resp.Header, id, m.Status().Term)
+	return resp, nil
+}

@@ -1,0 +1,73 @@
+package raftstore
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"kviz/raftstore/member"
+)
+
+func (s *Replicated) member(id string) (*member.Member, error) {
+	i := slices.Index(s.ids, id)
+	if i < 0 {
+		return nil, fmt.Errorf("raftstore: no member %q; the members are %v", id, s.ids)
+	}
+	return s.members[i], nil
+}
+
+// Leader is the member that leads, "" if there is none.
+func (s *Replicated) Leader() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leader == nil {
+		return ""
+	}
+	return s.leader.Member()
+}
+
+// Healthy reports whether the store can answer now: there is a leader, and
+// a quorum answered it within the election timeout.
+func (s *Replicated) Healthy() bool {
+	s.mu.Lock()
+	leader := s.leader
+	s.mu.Unlock()
+	if leader == nil {
+		return false
+	}
+	heard := 1
+	for _, id := range s.ids {
+		if id != leader.Member() && time.Since(s.network.Contact(leader.Member(), id, leader.Term())) < 2*member.ElectionTimeout {
+			heard++
+		}
+	}
+	return heard > len(s.ids)/2
+}
+
+// Members tells what is known of every member, in order of ID.
+func (s *Replicated) Members() []MemberStatus {
+	list := make([]MemberStatus, len(s.members))
+	for i, m := range s.members {
+		st := m.Status()
+		list[i] = MemberStatus{
+			ID: m.ID(), Up: st.Up, Reason: st.Reason, Role: st.Role, Term: st.Term, Leader: st.Leader,
+			Last: st.Last, Commit: st.Commit, Applied: st.Applied, Revision: st.Revision,
+			SlowDisk: st.SlowDisk, FullDisk: st.FullDisk,
+		}
+		for _, to := range s.ids {
+			if to == m.ID() {
+				continue
+			}
+			if st.Role == "leader" {
+				if list[i].Followers == nil {
+					list[i].Followers = map[string]Follower{}
+				}
+				list[i].Followers[to] = s.network.Progress(m.ID(), to, st.Term)
+			}
+			if f := s.network.Faults(m.ID(), to); f.Cut || f.Delay > 0 || f.Drop > 0 {
+				list[i].Links = append(list[i].Links, f)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,46 @@
+package wire
+
+import "time"
+
+// Cut stops every message from one member to another, one way. Whoever sends
+// waits for the link to heal, as with a peer that does not answer; heartbeats
+// and votes fail at once.
+func (n *Network) Cut(from, to string, cut bool) {
+	n.setLink(from, to, func(l *linkState) { l.cut = cut })
+}
+
+// Delay adds d to the way of every message from one member to another. An
+// election needs twice the delay to be less than the election timeout.
+func (n *Network) Delay(from, to string, d time.Duration) {
+	n.setLink(from, to, func(l *linkState) { l.delay = d })
+}
+
+// Drop loses messages from one member to another with the probability.
+func (n *Network) Drop(from, to string, probability float64) {
+	n.setLink(from, to, func(l *linkState) { l.drop = probability })
+}
+
+// Heal takes every fault of links away.
+func (n *Network) Heal() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, l := range n.links {
+		l.cut, l.delay, l.drop = false, 0, 0
+	}
+	n.wake()
+}
+
+func (n *Network) setLink(from, to string, set func(*linkState)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	set(n.link(from, to))
+	n.wake()
+}
+
+// Faults is what is wrong with the way from a member to another.
+func (n *Network) Faults(from, to string) LinkFault {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.link(from, to)
+	return LinkFault{To: to, Cut: l.cut, Delay: l.delay, Drop: l.drop}
+}

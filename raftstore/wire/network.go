@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Phase is what happened to a [Message].
+type Phase int
+
+// The phases of a message.
+const (
+	Sent      Phase = iota // the request left the sender
+	Delivered              // the request was handed to the receiver
+	Replied                // the answer came back to the sender
+	Lost                   // the request or its answer will never arrive
+)
+
+// Options says how a [Network] behaves.
+type Options struct {
+	// Observe is told of every message; it must not block.
+	Observe func(Phase, Message)
+	// Heartbeats asks for the messages too that bring no news.
+	Heartbeats bool
+	Seed       uint64
+	// Go starts the goroutines that answer heartbeats.
+	Go func(name string, fn func())
+}
+
+// Network connects the members of a group. It holds the state of the links
+// and what is held back; each running member has an [Endpoint] on it.
+type Network struct {
+	opts   Options
+	serial atomic.Uint64
+
+	mu        sync.Mutex
+	changed   chan struct{} // closed and replaced when a link or an endpoint changed
+	endpoints map[string]*Endpoint
+	links     map[link]*linkState
+	rand      *rand.Rand
+	holding   bool
+	held      []*heldMessage // in order of arrival
+}
+
+type link struct{ from, to string }
+
+// linkState is the way from one member to another: its faults, and what the
+// sender knows of the receiver.
+type linkState struct {
+	cut   bool
+	delay time.Duration
+	drop  float64
+
+	term      uint64 // the leader's term that progress and delivered belong to
+	progress  Progress
+	delivered uint64    // highest commit index that reached the receiver
+	receiver  *Endpoint // the incarnation that delivered is about
+	contact   time.Time // when the last answer was sent for: the request's start
+}
+
+// New is a network without members and without faults.
+func New(opts Options) *Network {
+	if opts.Observe == nil {
+		opts.Observe = func(Phase, Message) {}
+	}
+	if opts.Go == nil {
+		opts.Go = func(_ string, fn func()) { go fn() }
+	}
+	return &Network{
+		opts:      opts,
+		changed:   make(chan struct{}),
+		endpoints: map[string]*Endpoint{},
+		links:     map[link]*linkState{},
+		rand:      rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)),
+	}
+}
+
+// Attach gives a member that starts its place on the network; what waited for
+// the member to come back goes on. An earlier endpoint of the member must have
+// been closed.
+func (n *Network) Attach(id string) *Endpoint {
+	e := newEndpoint(n, id)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.endpoints[id] = e
+	n.wake()
+	return e
+}
+
+// wake lets everything that hangs look at the links again. Call with mu held.
+func (n *Network) wake() {
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// link is the state of a link. Call with mu held.
+func (n *Network) link(from, to string) *linkState {
+	l := n.links[link{from, to}]
+	if l == nil {
+		l = &linkState{}
+		n.links[link{from, to}] = l
+	}
+	return l
+}
+
+// Progress is what from, as leader of the term, knows of to.
+func (n *Network) Progress(from, to string, term uint64) Progress {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if l := n.link(from, to); l.term == term {
+		return l.progress
+	}
+	return Progress{}
+}
+
+// Contact is when from, as leader of the term, sent the last request that to
+// has answered; zero if it never answered in this term.
+func (n *Network) Contact(from, to string, term uint64) time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if l := n.link(from, to); l.term == term {
+		return l.contact
+	}
+	return time.Time{}
+}
