@@ -158,6 +158,7 @@ func merge(old, obj runtime.Object, subresource string) runtime.Object {
 	switch subresource {
 	case "status":
 		out := old.DeepCopyObject()
+		mustMeta(out).SetAnnotations(mustMeta(obj).GetAnnotations())
 		reflect.ValueOf(out).Elem().FieldByName("Status").Set(reflect.ValueOf(obj).Elem().FieldByName("Status"))
 		return out
 	case "finalize":

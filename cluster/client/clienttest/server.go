@@ -86,12 +86,17 @@ func (s *Server) SetDown(down bool) {
 // EndWatches ends every open watch, as a server does every few minutes.
 func (s *Server) EndWatches() {
 	for _, r := range client.Resources() {
-		k := s.kind(r)
-		for _, w := range k.watches {
-			w.box.Close()
-		}
-		k.watches = nil
+		s.EndWatchesOf(r)
 	}
+}
+
+// EndWatchesOf ends the open watches of one kind.
+func (s *Server) EndWatchesOf(r client.Resource) {
+	k := s.kind(r)
+	for _, w := range k.watches {
+		w.box.Close()
+	}
+	k.watches = nil
 }
 
 // Compact forgets all history: watches from earlier revisions get 410.

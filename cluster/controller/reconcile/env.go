@@ -1,0 +1,42 @@
+// Package reconcile is what all controllers have in common: a work queue, the
+// workers that take keys from it, and the events that tell what a controller
+// decided and why.
+//
+// In Kubernetes every controller repeats this part (processNextWorkItem,
+// handleErr); the pattern is always the same. A handler of an informer turns
+// "something happened to this pod" into "look at this ReplicaSet again". A
+// worker takes the key, looks at everything there is now (not at what happened),
+// takes at most one step towards what is wanted, and forgets. Because it looks
+// at levels and not at edges, it does not matter which events were merged, lost
+// or seen twice.
+//
+// Start reading at [Loop].
+package reconcile
+
+import (
+	"kviz/cluster/client"
+	"kviz/cluster/informer"
+	"kviz/cluster/record"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Env is what a controller is given: its process, its connection, and the
+// informers it shares with the other controllers.
+type Env struct {
+	Process   *sim.Process // speaks in the controller's own lane
+	Client    client.Interface
+	Informers *informer.Factory
+	Events    *record.Recorder
+	Workers   int // of each queue
+}
+
+// NewEnv makes the environment of the controller name, in a child of p. source
+// is the component its Events come from.
+func NewEnv(p *sim.Process, name, source string, c client.Interface, informers *informer.Factory, workers int) *Env {
+	child := p.Child(trace.Lane{Component: name})
+	return &Env{Process: child, Client: c, Informers: informers, Events: record.New(child, c, source), Workers: max(workers, 1)}
+}
+
+// Name is the controller's name.
+func (e *Env) Name() string { return e.Process.Lane.Component }

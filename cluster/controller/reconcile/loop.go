@@ -1,0 +1,165 @@
+package reconcile
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kviz/cluster/client"
+	"kviz/cluster/informer"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+	"kviz/cluster/workqueue"
+)
+
+// Loop is one work queue of a controller and its workers.
+type Loop struct {
+	*workqueue.Queue[string]
+	// MaxRetries is how often a failing key is tried before it is dropped;
+	// 0 means for ever.
+	MaxRetries int
+
+	env       *Env
+	resource  client.Resource
+	sync      func(*Run) error
+	converged map[string]string // key -> UID and generation that has converged
+}
+
+// NewLoop makes a loop whose queue is called queue and whose keys name objects
+// of kind r. sync looks at one of them.
+func NewLoop(env *Env, queue string, r client.Resource, sync func(*Run) error) *Loop {
+	return &Loop{
+		Queue: workqueue.New[string](queue, env.Process.Lane, env.Process),
+		env:   env, resource: r, sync: sync, converged: map[string]string{},
+	}
+}
+
+// Start starts the workers; they begin when the informers have synced.
+func (l *Loop) Start(informers ...*informer.Informer) {
+	for n := range l.env.Workers {
+		l.env.Process.Go(fmt.Sprintf("%s-worker-%d", l.Name(), n), func(t *sim.Task) {
+			for _, i := range informers {
+				i.WaitForSync(t)
+			}
+			for l.next(t) {
+			}
+		})
+	}
+}
+
+// next takes one key and syncs it (processNextWorkItem and handleErr).
+func (l *Loop) next(t *sim.Task) bool {
+	key, _, quit := l.Get(t)
+	if quit {
+		return false
+	}
+	run := &Run{T: t, Key: key, loop: l}
+	run.Namespace, run.Name = informer.SplitKey(key)
+	run.start = l.emit(t, trace.ReconcileStart, &trace.Reconcile{Controller: l.env.Name(), Key: key}, run)
+	t.SetCauses(run.start)
+
+	err := l.sync(run)
+
+	t.SetCauses(run.start)
+	end := &trace.Reconcile{Controller: l.env.Name(), Key: key, Result: "done", RequeueIn: run.again}
+	if run.again > 0 {
+		end.Result = "requeue"
+	}
+	if err != nil {
+		end.Result, end.Error = "error", err.Error()
+	}
+	l.emit(t, trace.ReconcileEnd, end, run)
+	switch {
+	case err == nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		if !run.limited {
+			l.Forget(key)
+		}
+	case l.MaxRetries == 0 || l.NumRequeues(key) < l.MaxRetries:
+		l.AddRateLimited(t, key)
+	default:
+		l.Forget(key)
+	}
+	l.Done(t, key)
+	t.SetCauses()
+	return true
+}
+
+func (l *Loop) emit(t *sim.Task, kind trace.Kind, p *trace.Reconcile, run *Run) trace.ID {
+	return t.Emit(trace.Event{Kind: kind, Object: l.ref(run), Payload: p})
+}
+
+func (l *Loop) ref(run *Run) trace.Ref {
+	if l.resource.Kind == "" {
+		return trace.Ref{}
+	}
+	return l.resource.Ref(run.Namespace, run.Name)
+}
+
+// Run is one run of a controller over one key.
+type Run struct {
+	T         *sim.Task
+	Key       string
+	Namespace string
+	Name      string
+
+	loop    *Loop
+	start   trace.ID
+	again   time.Duration
+	limited bool
+}
+
+// Again asks for another run when d has passed.
+func (r *Run) Again(d time.Duration) {
+	if r.again == 0 || d < r.again {
+		r.again = d
+	}
+	r.loop.AddAfter(r.T, r.Key, d, r.start)
+}
+
+// AgainLimited asks for another run after the key's back-off, without an error.
+func (r *Run) AgainLimited() {
+	r.limited = true
+	r.loop.AddRateLimited(r.T, r.Key, r.start)
+}
+
+// Act emits reconcile.action: what the controller is about to do to target, and
+// in a full sentence why. The requests that follow are caused by it.
+func (r *Run) Act(verb string, target trace.Ref, desired, observed any, why string, args ...any) {
+	if len(args) > 0 {
+		why = fmt.Sprintf(why, args...)
+	}
+	id := r.T.Emit(trace.Event{
+		Kind: trace.ReconcileAction, Object: r.loop.ref(r), Causes: []trace.ID{r.start},
+		Payload: &trace.Action{
+			Controller: r.loop.env.Name(), Key: r.Key, Verb: verb, Target: target, Why: why,
+			Desired: text(desired), Observed: text(observed),
+		},
+	})
+	r.T.SetCauses(id)
+}
+
+func text(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// Converged notes whether the object's status now says what its spec asks for,
+// and emits object.converged when it does for the first time since it did not,
+// or since its spec changed.
+func (r *Run) Converged(ref trace.Ref, generation int64, now bool) {
+	stamp := fmt.Sprintf("%s@%d", ref.UID, generation)
+	switch {
+	case !now:
+		delete(r.loop.converged, r.Key)
+	case r.loop.converged[r.Key] != stamp:
+		r.loop.converged[r.Key] = stamp
+		r.T.Emit(trace.Event{Kind: trace.Converged, Object: ref})
+	}
+}
+
+// Gone forgets what is remembered of an object that no longer exists.
+func (r *Run) Gone() { delete(r.loop.converged, r.Key) }

@@ -1,0 +1,30 @@
+package reconcile
+
+import (
+	"fmt"
+
+	"kviz/cluster/sim"
+)
+
+// Parallel runs fn(0) … fn(n-1) at the same time, as upstream does with one
+// goroutine each, and returns when all have ended. They act on the task's causes.
+func Parallel(t *sim.Task, what string, n int, fn func(t *sim.Task, i int)) {
+	if n == 1 {
+		fn(t, 0)
+		return
+	}
+	var done sim.Cond
+	causes, left := t.Causes(), n
+	for i := range n {
+		t.Process().Go(fmt.Sprintf("%s-%s-%d", t.Name(), what, i), func(w *sim.Task) {
+			w.SetCauses(causes...)
+			fn(w, i)
+			if left--; left == 0 {
+				done.Signal()
+			}
+		})
+	}
+	for left > 0 {
+		done.Wait(t)
+	}
+}
