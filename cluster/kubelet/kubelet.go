@@ -2,19 +2,35 @@
 // to its node from the API server, makes the container runtime run them, and
 // reports what became of them.
 //
-// It mirrors pkg/kubelet: a sync loop, one pod worker a pod, status manager,
-// prober, node status and lease. Containers live in the runtime (package
-// runtime), which outlives the kubelet; a restarted kubelet finds them there.
-// Start reading at sync.go (syncPod), then worker.go.
+// It mirrors pkg/kubelet: a sync loop fed by the API server, the pod lifecycle
+// event generator (PLEG), probes and timers; one pod worker a pod; a status
+// manager; a prober; node status and lease. Containers live in the runtime
+// (package runtime), which outlives the kubelet; a restarted kubelet finds them
+// there.
+//
+// Simplified: no cgroups, eviction, static pods, device or volume plugins;
+// service account tokens are made up. Start reading at sync.go (syncPod), then
+// worker.go; DESIGN.md has the whole.
 package kubelet
 
 import (
+	"math/rand/v2"
+	"sort"
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
+	"kviz/cluster/informer"
+	"kviz/cluster/record"
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
+
+// Version is the kubelet's version, as Node.status.nodeInfo shows it.
+const Version = "v1.37.1"
 
 // Config says what node a kubelet is the agent of. Zero values mean what their
 // comments say.
@@ -29,19 +45,147 @@ type Config struct {
 
 	Labels map[string]string // added to the usual ones
 	Taints []corev1.Taint    // --register-with-taints
+
+	// Quiet leaves out the Events that only say that all is well (Pulled,
+	// Created, Started …): for nodes by the thousand.
+	Quiet bool
 }
 
 // Kubelet is the kubelet of one node.
 type Kubelet struct {
-	cfg Config
-	p   *sim.Process
-	c   client.Interface
-	rt  *runtime.Runtime
+	cfg  Config
+	p    *sim.Process
+	k    *sim.Kernel
+	c    client.Interface
+	rt   *runtime.Runtime
+	pods *informer.Informer
+	rec  *record.Recorder
+	rand *rand.Rand
+
+	started  time.Duration // virtual
+	workers  map[string]*worker
+	crash    *backoff // restarts, by pod and container
+	pull     *backoff // image pulls, by pod and image
+	pullErr  map[string]string
+	relist   relist
+	statuses statusQueue
+	node     nodeState
+	configs  configCache
 }
 
 // Start starts a kubelet as tasks of p, whose lane is {kubelet, node}. Killing p
 // is a crash of the kubelet; Start with a new process and the same runtime is
 // its restart.
 func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) *Kubelet {
-	return &Kubelet{cfg: cfg, p: p, c: c, rt: rt}
+	cfg.setDefaults()
+	kl := &Kubelet{
+		cfg: cfg, p: p, k: p.Kernel(), c: c, rt: rt,
+		rand:    p.Kernel().Rand("kubelet/" + cfg.Node),
+		started: p.Kernel().Elapsed(),
+		workers: map[string]*worker{},
+		crash:   newBackoff(crashBase, crashMax),
+		pull:    newBackoff(pullBase, pullMax),
+		pullErr: map[string]string{},
+	}
+	kl.rec = record.New(p, c, "kubelet")
+	kl.relist.init(kl)
+	kl.node.init(kl)
+	rt.OnChange(kl.runtimeChanged)
+	p.Go("node", kl.registerNode)
+
+	kl.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "spec.nodeName=" + cfg.Node})
+	kl.pods.AddHandler(informer.Handler{
+		Add:    func(t *sim.Task, obj apiruntime.Object, why trace.ID) { kl.podUpdated(obj.(*corev1.Pod), why) },
+		Update: func(t *sim.Task, _, obj apiruntime.Object, why trace.ID) { kl.podUpdated(obj.(*corev1.Pod), why) },
+		Delete: func(t *sim.Task, obj apiruntime.Object, why trace.ID) { kl.podRemoved(obj.(*corev1.Pod), why) },
+	})
+	kl.pods.Start()
+	p.Go("orphans", kl.killOrphans)
+	return kl
+}
+
+func (c *Config) setDefaults() {
+	if c.CPU == "" {
+		c.CPU = "4"
+	}
+	if c.Memory == "" {
+		c.Memory = "8Gi"
+	}
+	if c.Pods == 0 {
+		c.Pods = 110
+	}
+}
+
+// Node is the name of the kubelet's node.
+func (kl *Kubelet) Node() string { return kl.cfg.Node }
+
+// podUpdated is a pod ADDED or MODIFIED on this node.
+func (kl *Kubelet) podUpdated(pod *corev1.Pod, why trace.ID) {
+	w := kl.workers[string(pod.UID)]
+	if w == nil {
+		w = newWorker(kl, pod)
+		kl.workers[string(pod.UID)] = w
+	}
+	w.update(pod, why)
+}
+
+// podRemoved is a pod DELETED from the API server: the end after a graceful
+// termination, or a force delete.
+func (kl *Kubelet) podRemoved(pod *corev1.Pod, why trace.ID) {
+	if w := kl.workers[string(pod.UID)]; w != nil {
+		w.removed(pod, why)
+	}
+}
+
+// killOrphans ends what the runtime runs for pods the API server does not have,
+// once the first list is in (kubelet_pods.go HandlePodCleanups).
+func (kl *Kubelet) killOrphans(t *sim.Task) {
+	kl.pods.WaitForSync(t)
+	running, err := kl.rt.Pods()
+	if err != nil {
+		return // the next kubelet finds them
+	}
+	for _, s := range running {
+		if kl.workers[s.PodUID] != nil {
+			continue
+		}
+		pod := &corev1.Pod{}
+		pod.Namespace, pod.Name, pod.UID = s.Namespace, s.Name, apiUID(s.PodUID)
+		pod.Spec.NodeName = kl.cfg.Node
+		w := newWorker(kl, pod)
+		kl.workers[s.PodUID] = w
+		w.removed(pod, trace.ID{})
+	}
+}
+
+// after runs fn as a task of the kubelet when d has passed, if the kubelet still
+// lives. A timer and a short task cost less than a task that sleeps.
+func (kl *Kubelet) after(d time.Duration, name string, fn func(*sim.Task)) *sim.Timer {
+	return kl.k.After(d, func() {
+		if kl.p.Alive() {
+			kl.p.Go(name, fn)
+		}
+	})
+}
+
+// jitter is d and up to factor of it more (apimachinery wait.Jitter).
+func (kl *Kubelet) jitter(d time.Duration, factor float64) time.Duration {
+	return d + time.Duration(kl.rand.Float64()*factor*float64(d))
+}
+
+func (kl *Kubelet) sortedWorkers() []*worker {
+	ws := make([]*worker, 0, len(kl.workers))
+	for _, w := range kl.workers {
+		ws = append(ws, w)
+	}
+	sort.Slice(ws, func(i, j int) bool { return ws[i].key()+ws[i].uid < ws[j].key()+ws[j].uid })
+	return ws
+}
+
+// event records a Kubernetes Event about a pod.
+func (kl *Kubelet) event(t *sim.Task, pod *corev1.Pod, eventtype, reason, format string, args ...any) {
+	if kl.cfg.Quiet && eventtype == corev1.EventTypeNormal {
+		return
+	}
+	kl.rec.Event(t, pod, eventtype, reason, format, args...)
 }

@@ -1,0 +1,107 @@
+package kubelet
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// admit asks whether the pod can run on this node at all
+// (pkg/kubelet/lifecycle/predicate.go): the scheduler may have been wrong, or
+// somebody wrote spec.nodeName by hand. A refused pod is Failed, and nobody
+// schedules it again.
+func (w *worker) admit(t *sim.Task) bool {
+	reason, message := w.refusal()
+	e := &trace.PodSync{Node: w.kl.cfg.Node, Pod: w.key(), Work: "admitted", Reason: reason, Note: message}
+	if reason != "" {
+		e.Work = "refused"
+	}
+	t.SetCauses(t.Emit(trace.Event{Kind: trace.PodAdmit, Object: client.RefOf(w.pod), Payload: e}))
+	if reason == "" {
+		return true
+	}
+	w.rejected = true
+	w.kl.event(t, w.pod, corev1.EventTypeWarning, reason, "%s", message)
+	now := metav1.NewTime(t.Now()).Rfc3339Copy()
+	w.setStatus(t, corev1.PodStatus{
+		Phase: corev1.PodFailed, Reason: reason, Message: "Pod was rejected: " + message, QOSClass: qosOf(w.pod),
+		StartTime: &now, ObservedGeneration: w.pod.Generation, Conditions: w.pod.Status.Conditions,
+	})
+	return false
+}
+
+// refusal says why the node cannot run the pod, "" if it can.
+func (w *worker) refusal() (reason, message string) {
+	kl := w.kl
+	node := kl.node.object()
+	if ok, err := nodeaffinity.GetRequiredNodeAffinity(w.pod).Match(node); err != nil || !ok {
+		return "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
+	}
+	used, pods := corev1.ResourceList{}, int64(0)
+	for _, o := range kl.sortedWorkers() {
+		if o != w && o.admitted && !o.rejected && o.phase == syncing {
+			addRequests(used, o.pod)
+			pods++
+		}
+	}
+	if pods+1 > kl.cfg.Pods {
+		return "OutOfpods", fmt.Sprintf("Node didn't have enough resource: pods, requested: 1, used: %d, capacity: %d", pods, kl.cfg.Pods)
+	}
+	want := corev1.ResourceList{}
+	addRequests(want, w.pod)
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+		req, has := want[name]
+		if !has || req.IsZero() {
+			continue
+		}
+		cap, u := node.Status.Allocatable[name], used[name]
+		amount := func(q resource.Quantity) int64 {
+			if name == corev1.ResourceCPU {
+				return q.MilliValue()
+			}
+			return q.Value()
+		}
+		if amount(req)+amount(u) > amount(cap) {
+			return "OutOf" + string(name), fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d", name, amount(req), amount(u), amount(cap))
+		}
+	}
+	return "", ""
+}
+
+// addRequests adds what a pod asks for: its containers' sum, or its greediest
+// init container (component-helpers resource PodRequests).
+func addRequests(sum corev1.ResourceList, pod *corev1.Pod) {
+	need := corev1.ResourceList{}
+	for i := range pod.Spec.Containers {
+		add(need, pod.Spec.Containers[i].Resources.Requests)
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if isSidecar(c) {
+			add(need, c.Resources.Requests)
+			continue
+		}
+		for name, q := range c.Resources.Requests {
+			if have := need[name]; q.Cmp(have) > 0 {
+				need[name] = q
+			}
+		}
+	}
+	add(sum, need)
+	add(sum, pod.Spec.Overhead)
+}
+
+func add(sum, more corev1.ResourceList) {
+	for name, q := range more {
+		have := sum[name]
+		have.Add(q)
+		sum[name] = have
+	}
+}

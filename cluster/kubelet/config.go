@@ -1,0 +1,219 @@
+package kubelet
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/runtime"
+	"kviz/cluster/sim"
+)
+
+// containerConfig is what the runtime is asked to create
+// (kuberuntime_container.go generateContainerConfig). reason says what kind of
+// error it is.
+func (w *worker) containerConfig(t *sim.Task, c *corev1.Container, rs runtime.PodStatus, init bool) (cfg runtime.ContainerConfig, reason string, err error) {
+	env, err := w.environment(t, c)
+	if err != nil {
+		return cfg, createConfigError, err
+	}
+	if sc := c.SecurityContext; runsAsRoot(w.pod, c) && mustNotBeRoot(w.pod, sc) {
+		return cfg, createConfigError, fmt.Errorf("container has runAsNonRoot and image will run as root (pod: %q, container: %s)", fmt.Sprintf("%s_%s(%s)", w.pod.Name, w.pod.Namespace, w.uid), c.Name)
+	}
+	files, err := w.mountedFiles(t, c)
+	if err != nil {
+		return cfg, createConfigError, err
+	}
+	attempt := int32(0)
+	if last := latest(rs, c.Name); last != nil {
+		attempt = last.Attempt + 1
+	} else if st := statusNamed(append(w.pod.Status.ContainerStatuses, w.pod.Status.InitContainerStatuses...), c.Name); st != nil && st.ContainerID != "" {
+		attempt = st.RestartCount + 1
+	}
+	cfg = runtime.ContainerConfig{
+		Name: c.Name, Image: c.Image, Attempt: attempt, Init: init, Hash: hashOf(c), Env: env, Files: files,
+		Command: expandAll(c.Command, env), Args: expandAll(c.Args, env),
+		Behaviour:    w.pod.Annotations[runtime.BehaviourAnnotation+"."+c.Name],
+		MessagePath:  c.TerminationMessagePath,
+		LogTail:      c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError,
+		GraceSeconds: w.gracePeriod(),
+	}
+	if cfg.Behaviour == "" && !init {
+		cfg.Behaviour = w.pod.Annotations[runtime.BehaviourAnnotation]
+	}
+	for _, p := range c.Ports {
+		cfg.Ports = append(cfg.Ports, int(p.ContainerPort))
+	}
+	return cfg, "", nil
+}
+
+func mustNotBeRoot(pod *corev1.Pod, sc *corev1.SecurityContext) bool {
+	if sc != nil && sc.RunAsNonRoot != nil {
+		return *sc.RunAsNonRoot
+	}
+	psc := pod.Spec.SecurityContext
+	return psc != nil && psc.RunAsNonRoot != nil && *psc.RunAsNonRoot
+}
+
+// runsAsRoot: the simulated images all run as root unless told otherwise.
+func runsAsRoot(pod *corev1.Pod, c *corev1.Container) bool {
+	if c.SecurityContext != nil && c.SecurityContext.RunAsUser != nil {
+		return *c.SecurityContext.RunAsUser == 0
+	}
+	if psc := pod.Spec.SecurityContext; psc != nil && psc.RunAsUser != nil {
+		return *psc.RunAsUser == 0
+	}
+	return !strings.Contains(c.Image, "unprivileged") && !strings.Contains(c.Image, "nonroot")
+}
+
+// environment is the container's environment
+// (kubelet_pods.go makeEnvironmentVariables). Of the Services only the API
+// server's is in it.
+func (w *worker) environment(t *sim.Task, c *corev1.Container) (map[string]string, error) {
+	env := map[string]string{"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443", "KUBERNETES_SERVICE_PORT_HTTPS": "443"}
+	for _, from := range c.EnvFrom {
+		var data map[string]string
+		var err error
+		switch {
+		case from.ConfigMapRef != nil:
+			data, err = w.kl.configMap(t, w.pod.Namespace, from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
+		case from.SecretRef != nil:
+			data, err = w.kl.secret(t, w.pod.Namespace, from.SecretRef.Name, from.SecretRef.Optional)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range data {
+			env[from.Prefix+k] = v
+		}
+	}
+	for _, e := range c.Env {
+		v, ok, err := w.envValue(t, c, e, env)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			env[e.Name] = v
+		}
+	}
+	return env, nil
+}
+
+func (w *worker) envValue(t *sim.Task, c *corev1.Container, e corev1.EnvVar, env map[string]string) (v string, ok bool, err error) {
+	if e.ValueFrom == nil {
+		return expandVars(e.Value, env), true, nil
+	}
+	from, ns := e.ValueFrom, w.pod.Namespace
+	switch {
+	case from.FieldRef != nil:
+		v, err = w.field(from.FieldRef.FieldPath)
+		return v, err == nil, err
+	case from.ResourceFieldRef != nil:
+		return resourceField(c, from.ResourceFieldRef.Resource), true, nil
+	case from.ConfigMapKeyRef != nil:
+		r := from.ConfigMapKeyRef
+		data, err := w.kl.configMap(t, ns, r.Name, r.Optional)
+		return keyOf(data, r.Key, "ConfigMap", ns+"/"+r.Name, r.Optional, err)
+	case from.SecretKeyRef != nil:
+		r := from.SecretKeyRef
+		data, err := w.kl.secret(t, ns, r.Name, r.Optional)
+		return keyOf(data, r.Key, "Secret", ns+"/"+r.Name, r.Optional, err)
+	}
+	return "", false, nil
+}
+
+func keyOf(data map[string]string, key, kind, name string, optional *bool, err error) (string, bool, error) {
+	if err != nil {
+		return "", false, err
+	}
+	v, ok := data[key]
+	if !ok && (optional == nil || !*optional) {
+		return "", false, fmt.Errorf("couldn't find key %s in %s %s", key, kind, name)
+	}
+	return v, ok, nil
+}
+
+func resourceField(c *corev1.Container, name string) string {
+	kind, res, _ := strings.Cut(name, ".")
+	list := c.Resources.Requests
+	if kind == "limits" {
+		list = c.Resources.Limits
+	}
+	q := list[corev1.ResourceName(res)]
+	if res == "cpu" {
+		return fmt.Sprint((q.MilliValue() + 999) / 1000)
+	}
+	return fmt.Sprint(q.Value())
+}
+
+// expandVars replaces $(NAME) by the variable, and $$ by $ (third_party/forked
+// expansion).
+func expandVars(s string, env map[string]string) string {
+	if !strings.Contains(s, "$") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '$' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		if s[i+1] == '$' {
+			b.WriteByte('$')
+			i++
+			continue
+		}
+		if s[i+1] == '(' {
+			if end := strings.IndexByte(s[i:], ')'); end > 0 {
+				if v, ok := env[s[i+2:i+end]]; ok {
+					b.WriteString(v)
+					i += end
+					continue
+				}
+			}
+		}
+		b.WriteByte('$')
+	}
+	return b.String()
+}
+
+func expandAll(words []string, env map[string]string) []string {
+	out := make([]string, len(words))
+	for i, s := range words {
+		out[i] = expandVars(s, env)
+	}
+	return out
+}
+
+// mountedFiles are the files of the volumes a container mounts.
+func (w *worker) mountedFiles(t *sim.Task, c *corev1.Container) (map[string]string, error) {
+	var out map[string]string
+	for _, m := range c.VolumeMounts {
+		for i := range w.pod.Spec.Volumes {
+			v := &w.pod.Spec.Volumes[i]
+			if v.Name != m.Name {
+				continue
+			}
+			files, err := w.volumeFiles(t, v)
+			if err != nil {
+				return nil, err
+			}
+			if out == nil {
+				out = map[string]string{}
+			}
+			if m.SubPath != "" {
+				if text, ok := files[m.SubPath]; ok {
+					out[m.MountPath] = text
+				}
+				continue
+			}
+			for name, text := range files {
+				out[path.Join(m.MountPath, name)] = text
+			}
+		}
+	}
+	return maps.Clone(out), nil
+}

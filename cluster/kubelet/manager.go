@@ -1,0 +1,216 @@
+package kubelet
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// statusQueue is the status manager (pkg/kubelet/status/status_manager.go): one
+// task writes the pods' statuses to the API server, one pod after another, so
+// that a pod worker never waits for the API server. A status that changes
+// again before it is written is written once.
+type statusQueue struct {
+	order  []*worker
+	causes map[*worker][]trace.ID
+	busy   bool
+}
+
+// setStatus takes a pod's new status and has it written if it differs.
+func (w *worker) setStatus(t *sim.Task, s corev1.PodStatus) {
+	if w.set && equality.Semantic.DeepEqual(w.status, s) {
+		return
+	}
+	w.status, w.set = s, true
+	var cause trace.ID
+	if c := t.Causes(); len(c) > 0 {
+		cause = c[len(c)-1]
+	}
+	w.kl.statuses.add(w, cause)
+}
+
+func (q *statusQueue) add(w *worker, cause trace.ID) {
+	if w.gone || !w.set {
+		return
+	}
+	if q.causes == nil {
+		q.causes = map[*worker][]trace.ID{}
+	}
+	if !w.dirty {
+		w.dirty = true
+		q.order = append(q.order, w)
+	}
+	if !cause.IsZero() {
+		q.causes[w] = append(q.causes[w], cause)
+	}
+	if !q.busy && w.kl.p.Alive() {
+		q.busy = true
+		w.kl.p.Go("status", w.kl.writeStatuses)
+	}
+}
+
+// statusRetry is when the status manager tries again what failed: upstream looks
+// at everything every 10 s.
+const statusRetry = 10e9
+
+func (kl *Kubelet) writeStatuses(t *sim.Task) {
+	q := &kl.statuses
+	defer func() { q.busy = false }()
+	for len(q.order) > 0 {
+		w := q.order[0]
+		q.order = q.order[1:]
+		w.dirty = false
+		causes := q.causes[w]
+		delete(q.causes, w)
+		t.SetCauses(causes[max(0, len(causes)-maxCauses):]...)
+		if err := w.writeStatus(t); err != nil && !w.gone {
+			kl.after(statusRetry, "status-retry "+w.key(), func(*sim.Task) { q.add(w, trace.ID{}) })
+		}
+	}
+}
+
+// writeStatus patches the status where it differs from what the API server has,
+// and sends the final delete of a pod that is done (status_manager.go syncPod).
+func (w *worker) writeStatus(t *sim.Task) error {
+	if w.gone {
+		return nil
+	}
+	if patch := statusPatch(w.uid, &w.written, &w.status); patch != nil {
+		obj, err := w.kl.c.Patch(t, client.Pods, w.pod.Namespace, w.pod.Name, types.StrategicMergePatchType, patch, "status")
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsInvalid(err):
+			return nil // gone, or another pod of the name: the watch will say
+		case err != nil:
+			return err
+		}
+		if pod, ok := obj.(*corev1.Pod); ok {
+			w.written = pod.Status
+		}
+	}
+	if w.pod.DeletionTimestamp == nil || w.phase != finished || w.deleted {
+		return nil
+	}
+	zero, uid := int64(0), types.UID(w.uid)
+	err := w.kl.c.Delete(t, client.Pods, w.pod.Namespace, w.pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &uid}})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return err
+	}
+	w.deleted = true
+	return nil
+}
+
+// statusPatch is the strategic merge patch from old to new, nil when they are
+// equal. It holds the changed fields only, and of the conditions the changed
+// ones (status_manager.go PatchPodStatus).
+func statusPatch(uid string, old, new *corev1.PodStatus) []byte {
+	d := map[string]any{}
+	diff(d, "phase", old.Phase, new.Phase)
+	diff(d, "reason", old.Reason, new.Reason)
+	diff(d, "message", old.Message, new.Message)
+	diff(d, "hostIP", old.HostIP, new.HostIP)
+	diff(d, "podIP", old.PodIP, new.PodIP)
+	diff(d, "qosClass", old.QOSClass, new.QOSClass)
+	diff(d, "observedGeneration", old.ObservedGeneration, new.ObservedGeneration)
+	if !equality.Semantic.DeepEqual(old.StartTime, new.StartTime) {
+		d["startTime"] = new.StartTime
+	}
+	if !equality.Semantic.DeepEqual(old.HostIPs, new.HostIPs) {
+		d["hostIPs"] = new.HostIPs
+	}
+	if !equality.Semantic.DeepEqual(old.PodIPs, new.PodIPs) {
+		d["podIPs"] = podIPPatch(old.PodIPs, new.PodIPs)
+	}
+	if !equality.Semantic.DeepEqual(old.ContainerStatuses, new.ContainerStatuses) {
+		d["containerStatuses"] = new.ContainerStatuses
+	}
+	if !equality.Semantic.DeepEqual(old.InitContainerStatuses, new.InitContainerStatuses) {
+		d["initContainerStatuses"] = new.InitContainerStatuses
+	}
+	if c := changedConditions(old.Conditions, new.Conditions); len(c) > 0 {
+		d["conditions"] = c
+	}
+	if len(d) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": d})
+	if err != nil {
+		panic("kubelet: a pod status does not marshal: " + err.Error())
+	}
+	return b
+}
+
+func diff[T comparable](d map[string]any, field string, old, new T) {
+	var zero T
+	if old == new {
+		return
+	}
+	if new == zero {
+		d[field] = nil
+		return
+	}
+	d[field] = new
+}
+
+// podIPPatch merges by ip: what is no longer there has to be deleted by name.
+func podIPPatch(old, new []corev1.PodIP) []any {
+	out := []any{}
+	for _, ip := range new {
+		out = append(out, ip)
+	}
+	for _, o := range old {
+		kept := false
+		for _, n := range new {
+			kept = kept || n.IP == o.IP
+		}
+		if !kept {
+			out = append(out, map[string]string{"ip": o.IP, "$patch": "delete"})
+		}
+	}
+	return out
+}
+
+// changedConditions are the kubelet's conditions that differ, cleared fields
+// written out as null.
+func changedConditions(old, new []corev1.PodCondition) []any {
+	var out []any
+	for i := range new {
+		n := &new[i]
+		if !isOwned(n.Type) {
+			continue
+		}
+		var o *corev1.PodCondition
+		for j := range old {
+			if old[j].Type == n.Type {
+				o = &old[j]
+			}
+		}
+		if o != nil && n.Type == corev1.PodScheduled && o.Status == n.Status {
+			continue // the scheduler's
+		}
+		if o != nil && o.Status == n.Status && o.Reason == n.Reason && o.Message == n.Message && o.ObservedGeneration == n.ObservedGeneration {
+			continue
+		}
+		c := map[string]any{"type": n.Type, "status": n.Status, "lastTransitionTime": n.LastTransitionTime, "observedGeneration": n.ObservedGeneration}
+		setOrClear(c, "reason", n.Reason, o != nil && o.Reason != "")
+		setOrClear(c, "message", n.Message, o != nil && o.Message != "")
+		out = append(out, c)
+	}
+	return out
+}
+
+func setOrClear(c map[string]any, field, value string, was bool) {
+	switch {
+	case value != "":
+		c[field] = value
+	case was:
+		c[field] = nil
+	}
+}

@@ -1,0 +1,384 @@
+package kubelet
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	coordv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kviz/cluster/client"
+	"kviz/cluster/runtime"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Upstream's periods (pkg/kubelet/apis/config/v1beta1/defaults.go).
+const (
+	leaseSeconds    = 40
+	leaseRenew      = 10 * time.Second // a quarter of the lease
+	statusUpdate    = 10 * time.Second // nodeStatusUpdateFrequency
+	statusReport    = 5 * time.Minute  // nodeStatusReportFrequency: when nothing changed
+	runtimeDeadline = 30 * time.Second // a runtime silent for longer is down
+	leaseNamespace  = "kube-node-lease"
+)
+
+// nodeState is what the kubelet reports of its node
+// (pkg/kubelet/kubelet_node_status.go).
+type nodeState struct {
+	kl         *Kubelet
+	registered bool
+	uid        types.UID
+	written    corev1.NodeStatus // as last written
+	reported   time.Duration
+	ready      corev1.ConditionStatus
+	updating   bool
+	again      bool
+	pressure   map[corev1.NodeConditionType]string // condition -> message
+	runtimeOK  time.Duration                       // when the runtime answered last
+	lease      *coordv1.Lease
+	labels     map[string]string
+}
+
+func (n *nodeState) init(kl *Kubelet) {
+	n.kl, n.runtimeOK, n.ready = kl, kl.k.Elapsed(), corev1.ConditionUnknown
+	n.pressure = map[corev1.NodeConditionType]string{}
+	n.labels = map[string]string{
+		"beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux",
+		corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux", corev1.LabelHostname: kl.cfg.Node,
+	}
+	for k, v := range kl.cfg.Labels {
+		n.labels[k] = v
+	}
+}
+
+// object is the Node as the kubelet knows it.
+func (n *nodeState) object() *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.kl.cfg.Node, Labels: n.labels}, Status: corev1.NodeStatus{Allocatable: n.kl.allocatable()}}
+}
+
+// SetPressure makes the node short of something (MemoryPressure, DiskPressure,
+// PIDPressure), or takes it back with an empty message.
+func (kl *Kubelet) SetPressure(c corev1.NodeConditionType, message string, cause trace.ID) {
+	if message == "" {
+		delete(kl.node.pressure, c)
+	} else {
+		kl.node.pressure[c] = message
+	}
+	kl.node.check("pressure", cause)
+}
+
+// registerNode creates the Node object, or takes over the one that is there, and
+// then keeps status and lease going (kubelet_node_status.go
+// registerWithAPIServer). It tries until the API server takes it.
+func (kl *Kubelet) registerNode(t *sim.Task) {
+	n := &kl.node
+	delay := 100 * time.Millisecond
+	for {
+		node := &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: kl.cfg.Node, Labels: n.labels, Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"}},
+			Spec:       corev1.NodeSpec{PodCIDR: kl.cfg.PodCIDR, PodCIDRs: []string{kl.cfg.PodCIDR}, Taints: kl.cfg.Taints},
+			Status:     n.status(t.Now()),
+		}
+		made, err := client.Create(t, kl.c, client.Nodes, "", node)
+		if apierrors.IsAlreadyExists(err) {
+			made, err = client.Get[*corev1.Node](t, kl.c, client.Nodes, "", kl.cfg.Node)
+		}
+		if err == nil {
+			n.uid, n.registered = made.UID, true
+			n.written = made.Status
+			break
+		}
+		t.Sleep(delay)
+		delay = min(2*delay, 7*time.Second)
+	}
+	ref := node(kl.cfg.Node, n.uid)
+	kl.event2(t, ref, corev1.EventTypeNormal, "Starting", "Starting kubelet.")
+	n.update(t, "registered")
+	n.renewLease(t)
+	// Everything from here on is timers: spread, so that a thousand nodes do
+	// not speak at once.
+	kl.every(statusUpdate, 0.04, func() { n.check("status", trace.ID{}) })
+	kl.every(leaseRenew, 0.04, func() { kl.p.Go("lease", n.renewLease) })
+}
+
+func node(name string, uid types.UID) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid}}
+}
+
+func (kl *Kubelet) event2(t *sim.Task, obj *corev1.Node, typ, reason, message string) {
+	if !kl.cfg.Quiet {
+		// The kubelet's Events about its node carry the name as uid.
+		obj.UID = types.UID(obj.Name)
+		kl.rec.Event(t, obj, typ, reason, "%s", message)
+	}
+}
+
+// every runs fn about every d while the kubelet lives.
+func (kl *Kubelet) every(d time.Duration, factor float64, fn func()) {
+	var again func()
+	again = func() {
+		if kl.p.Alive() {
+			fn()
+			kl.k.After(kl.jitter(d, factor), again)
+		}
+	}
+	kl.k.After(kl.jitter(d, factor), again)
+}
+
+func (kl *Kubelet) capacity() corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU:                   resource.MustParse(kl.cfg.CPU),
+		corev1.ResourceMemory:                resource.MustParse(kl.cfg.Memory),
+		corev1.ResourcePods:                  *resource.NewQuantity(kl.cfg.Pods, resource.DecimalSI),
+		corev1.ResourceEphemeralStorage:      resource.MustParse("100Gi"),
+		corev1.ResourceName("hugepages-1Gi"): resource.MustParse("0"),
+		corev1.ResourceName("hugepages-2Mi"): resource.MustParse("0"),
+	}
+}
+
+// allocatable is the capacity less the hard eviction threshold of memory
+// (100 Mi).
+func (kl *Kubelet) allocatable() corev1.ResourceList {
+	a := kl.capacity()
+	mem := a[corev1.ResourceMemory]
+	mem.Sub(resource.MustParse("100Mi"))
+	a[corev1.ResourceMemory] = mem
+	return a
+}
+
+// status is the node's whole status now (pkg/kubelet/nodestatus/setters.go).
+func (n *nodeState) status(now time.Time) corev1.NodeStatus {
+	kl := n.kl
+	s := corev1.NodeStatus{
+		Capacity: kl.capacity(), Allocatable: kl.allocatable(),
+		Addresses: []corev1.NodeAddress{
+			{Type: corev1.NodeInternalIP, Address: kl.cfg.Address}, {Type: corev1.NodeHostName, Address: kl.cfg.Node}},
+		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
+		NodeInfo: corev1.NodeSystemInfo{
+			MachineID: machineID(kl.cfg.Node, 1), SystemUUID: machineID(kl.cfg.Node, 2), BootID: machineID(kl.cfg.Node, 3),
+			KernelVersion: "6.12.0-kviz", OSImage: "kviz (simulated)", ContainerRuntimeVersion: runtime.Version,
+			KubeletVersion: Version, OperatingSystem: "linux", Architecture: "amd64",
+		},
+	}
+	for _, img := range kl.rt.Images() {
+		repo := img.Name
+		if i := strings.LastIndexByte(repo, ':'); i > strings.LastIndexByte(repo, '/') {
+			repo = repo[:i]
+		}
+		s.Images = append(s.Images, corev1.ContainerImage{Names: []string{repo + "@" + img.Digest, img.Name}, SizeBytes: img.Size})
+	}
+	s.Conditions = n.conditions(now)
+	return s
+}
+
+func (n *nodeState) conditions(now time.Time) []corev1.NodeCondition {
+	pressure := func(typ corev1.NodeConditionType, no, yes, fine string) corev1.NodeCondition {
+		c := corev1.NodeCondition{Type: typ, Status: corev1.ConditionFalse, Reason: no, Message: fine}
+		if m, ok := n.pressure[typ]; ok {
+			c.Status, c.Reason, c.Message = corev1.ConditionTrue, yes, m
+		}
+		return c
+	}
+	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"}
+	if why := n.notReady(); why != "" {
+		ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, "KubeletNotReady", why
+	}
+	list := []corev1.NodeCondition{
+		pressure(corev1.NodeMemoryPressure, "KubeletHasSufficientMemory", "KubeletHasInsufficientMemory", "kubelet has sufficient memory available"),
+		pressure(corev1.NodeDiskPressure, "KubeletHasNoDiskPressure", "KubeletHasDiskPressure", "kubelet has no disk pressure"),
+		pressure(corev1.NodePIDPressure, "KubeletHasSufficientPID", "KubeletHasInsufficientPID", "kubelet has sufficient PID available"),
+		ready,
+	}
+	for i := range list {
+		list[i].LastHeartbeatTime, list[i].LastTransitionTime = seconds(now), seconds(now)
+		for _, o := range n.written.Conditions {
+			if o.Type == list[i].Type && o.Status == list[i].Status {
+				list[i].LastTransitionTime = o.LastTransitionTime
+			}
+		}
+	}
+	return list
+}
+
+// notReady says what keeps the node from being ready (setters.go
+// ReadyCondition), "" if nothing does.
+func (n *nodeState) notReady() string {
+	st, err := n.kl.rt.Status()
+	if err != nil {
+		if n.kl.k.Elapsed()-n.runtimeOK >= runtimeDeadline {
+			return "container runtime is down"
+		}
+		return ""
+	}
+	n.runtimeOK = n.kl.k.Elapsed()
+	if !st.NetworkReady {
+		return fmt.Sprintf("container runtime network not ready: NetworkReady=false reason:%s message:%s", st.NetworkReason, st.NetworkMessage)
+	}
+	return ""
+}
+
+// check has the status written if it changed or is due. It may be called from
+// anywhere.
+func (n *nodeState) check(what string, cause trace.ID) {
+	if !n.registered || !n.kl.p.Alive() {
+		return
+	}
+	if n.updating {
+		n.again = true
+		return
+	}
+	n.updating = true
+	n.kl.p.Go("node-status", func(t *sim.Task) {
+		defer func() { n.updating = false }()
+		t.SetCauses(cause)
+		n.update(t, what)
+		for n.again {
+			n.again = false
+			n.update(t, what)
+		}
+	})
+}
+
+// update writes the status: every 10 s if something changed, else every 5 min.
+func (n *nodeState) update(t *sim.Task, what string) {
+	s := n.status(t.Now())
+	changed := n.reported == 0 || !sameNodeStatus(&n.written, &s)
+	if what == "images" && onlyImages(&n.written, &s) {
+		return // the next regular report takes them along
+	}
+	if !changed && t.Elapsed()-n.reported < statusReport {
+		return
+	}
+	old := n.written
+	if n.reported == 0 {
+		old = corev1.NodeStatus{}
+	}
+	patch := nodePatch(&old, &s)
+	ready := s.Conditions[len(s.Conditions)-1]
+	id := t.Emit(trace.Event{Kind: trace.NodeStatus, Object: client.RefOf(node(n.kl.cfg.Node, n.uid)), Payload: report(n.kl.cfg.Node, s.Conditions, ready.Message)})
+	t.SetCauses(id)
+	if _, err := n.kl.c.Patch(t, client.Nodes, "", n.kl.cfg.Node, types.StrategicMergePatchType, patch, "status"); err != nil {
+		if apierrors.IsNotFound(err) && n.registered { // somebody deleted the node
+			n.registered = false
+		}
+		return
+	}
+	n.written, n.reported = s, max(t.Elapsed(), 1)
+	if ready.Status != n.ready {
+		if ready.Status == corev1.ConditionTrue {
+			n.kl.event2(t, node(n.kl.cfg.Node, n.uid), corev1.EventTypeNormal, "NodeReady", fmt.Sprintf("Node %s status is now: NodeReady", n.kl.cfg.Node))
+		} else if n.ready == corev1.ConditionTrue {
+			n.kl.event2(t, node(n.kl.cfg.Node, n.uid), corev1.EventTypeNormal, "NodeNotReady", fmt.Sprintf("Node %s status is now: NodeNotReady", n.kl.cfg.Node))
+		}
+		n.ready = ready.Status
+	}
+}
+
+func report(name string, cs []corev1.NodeCondition, note string) *trace.NodeReport {
+	r := &trace.NodeReport{Node: name, By: "kubelet", Conditions: map[string]string{}, Note: note}
+	for _, c := range cs {
+		r.Conditions[string(c.Type)] = string(c.Status)
+		if c.Type == corev1.NodeReady {
+			r.Ready = string(c.Status)
+		}
+	}
+	return r
+}
+
+// sameNodeStatus compares all but the heartbeats.
+func sameNodeStatus(a, b *corev1.NodeStatus) bool {
+	return sameConditions(a.Conditions, b.Conditions) && equality.Semantic.DeepEqual(a.Images, b.Images) &&
+		equality.Semantic.DeepEqual(a.Capacity, b.Capacity) && equality.Semantic.DeepEqual(a.Addresses, b.Addresses)
+}
+
+func onlyImages(a, b *corev1.NodeStatus) bool { return sameConditions(a.Conditions, b.Conditions) }
+
+func sameConditions(a, b []corev1.NodeCondition) bool {
+	for i := range b {
+		found := false
+		for j := range a {
+			if a[j].Type == b[i].Type {
+				found = a[j].Status == b[i].Status && a[j].Reason == b[i].Reason && a[j].Message == b[i].Message
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// nodePatch is the strategic merge patch of a node's status
+// (component-helpers/node PatchNodeStatus).
+func nodePatch(old, s *corev1.NodeStatus) []byte {
+	d := map[string]any{"conditions": s.Conditions}
+	if !equality.Semantic.DeepEqual(old.Images, s.Images) {
+		d["images"] = s.Images
+	}
+	if !equality.Semantic.DeepEqual(old.Capacity, s.Capacity) {
+		d["capacity"], d["allocatable"] = s.Capacity, s.Allocatable
+	}
+	if !equality.Semantic.DeepEqual(old.Addresses, s.Addresses) {
+		d["addresses"] = s.Addresses
+	}
+	if old.NodeInfo != s.NodeInfo {
+		d["nodeInfo"], d["daemonEndpoints"] = s.NodeInfo, s.DaemonEndpoints
+	}
+	b, err := json.Marshal(map[string]any{"status": d})
+	if err != nil {
+		panic("kubelet: a node status does not marshal: " + err.Error())
+	}
+	return b
+}
+
+// renewLease is the node's heartbeat (component-helpers/apimachinery/lease):
+// cheap, every 10 s; the node lifecycle controller watches it.
+func (n *nodeState) renewLease(t *sim.Task) {
+	kl, now := n.kl, metav1.NewMicroTime(t.Now())
+	secs, holder := int32(leaseSeconds), kl.cfg.Node
+	if n.lease == nil {
+		l := &coordv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: kl.cfg.Node, Namespace: leaseNamespace,
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: kl.cfg.Node, UID: n.uid}}},
+			Spec: coordv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &secs, RenewTime: &now},
+		}
+		made, err := client.Create(t, kl.c, client.Leases, leaseNamespace, l)
+		if apierrors.IsAlreadyExists(err) {
+			made, err = client.Get[*coordv1.Lease](t, kl.c, client.Leases, leaseNamespace, kl.cfg.Node)
+		}
+		if err != nil {
+			return // the next heartbeat tries again
+		}
+		n.lease = made.DeepCopy()
+		if made.Spec.RenewTime != nil && made.Spec.RenewTime.Equal(&now) {
+			return
+		}
+	}
+	l := n.lease.DeepCopy()
+	l.Spec.RenewTime, l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = &now, &holder, &secs
+	upd, err := client.Update(t, kl.c, client.Leases, leaseNamespace, l)
+	if err != nil {
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			n.lease = nil // look at it anew
+		}
+		return
+	}
+	n.lease = upd.DeepCopy()
+}
+
+// machineID is a number that is the same on every run.
+func machineID(name string, salt int) string {
+	h := uint64(salt) * 0x9e3779b97f4a7c15
+	for _, c := range name {
+		h = (h ^ uint64(c)) * 0x100000001b3
+	}
+	return fmt.Sprintf("%016x%016x", h, h*0x9e3779b97f4a7c15)
+}
