@@ -1,0 +1,43 @@
+package framework
+
+// CycleState carries what plugins remember of one pod within one cycle, from
+// PreFilter to Filter and from PreScore to Score.
+//
+// Mirrors pkg/scheduler/framework/cycle_state.go CycleState. A handful of
+// entries in a slice are found faster than in a map, and Filter looks once per
+// node.
+type CycleState struct {
+	entries []stateEntry
+}
+
+type stateEntry struct {
+	key   string
+	value any
+}
+
+// Write remembers a value.
+func (s *CycleState) Write(key string, value any) {
+	for i := range s.entries {
+		if s.entries[i].key == key {
+			s.entries[i].value = value
+			return
+		}
+	}
+	s.entries = append(s.entries, stateEntry{key, value})
+}
+
+// Read gives what was remembered, nil if nothing.
+func (s *CycleState) Read(key string) any {
+	for i := range s.entries {
+		if s.entries[i].key == key {
+			return s.entries[i].value
+		}
+	}
+	return nil
+}
+
+// Read gives what was remembered with its type, or the zero value.
+func Read[T any](s *CycleState, key string) T {
+	v, _ := s.Read(key).(T)
+	return v
+}

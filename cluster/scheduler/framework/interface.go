@@ -1,0 +1,144 @@
+// Package framework is the scheduling framework: what a plugin is, what it can
+// say, and what it is told about nodes and pods.
+//
+// kube-scheduler is a fixed loop with twelve extension points; everything that
+// makes it choose one node over another is a plugin at one or more of them.
+// Real plugins are compiled in as these are. Simplified: no pod groups, no
+// dynamic resources, no extenders; and a plugin runs on the scheduler's task, so
+// there are no contexts, locks or clones.
+//
+// Start reading at [FilterPlugin] and [ScorePlugin], then [NodeInfo].
+// Mirrors k8s.io/kube-scheduler/framework interface.go.
+package framework
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+// The extension points, in the order a pod meets them.
+const (
+	PreEnqueue     = "PreEnqueue"
+	QueueSort      = "QueueSort"
+	PreFilter      = "PreFilter"
+	Filter         = "Filter"
+	PostFilter     = "PostFilter"
+	PreScore       = "PreScore"
+	Score          = "Score"
+	NormalizeScore = "NormalizeScore"
+	Reserve        = "Reserve"
+	Permit         = "Permit"
+	PreBind        = "PreBind"
+	Bind           = "Bind"
+	PostBind       = "PostBind"
+)
+
+// MaxNodeScore is the highest normalised score; the lowest is 0.
+const MaxNodeScore int64 = 100
+
+// Plugin is a plugin of any kind.
+type Plugin interface{ Name() string }
+
+// PreEnqueuePlugin is asked before a pod enters the active queue. A pod it
+// rejects is gated: it waits until the plugin lets it pass.
+type PreEnqueuePlugin interface {
+	Plugin
+	PreEnqueue(pod *corev1.Pod) *Status
+}
+
+// QueueSortPlugin orders the active queue. There is exactly one.
+type QueueSortPlugin interface {
+	Plugin
+	Less(a, b *QueuedPodInfo) bool
+}
+
+// PreFilterPlugin looks at the pod once, before any node: it precomputes, it
+// may name the only nodes that matter, or say that the pod fits nowhere. Skip
+// leaves out the plugin's Filter.
+type PreFilterPlugin interface {
+	Plugin
+	PreFilter(state *CycleState, pod *corev1.Pod) (*PreFilterResult, *Status)
+}
+
+// PreFilterResult narrows the nodes that are looked at; nil or nil names mean
+// all.
+type PreFilterResult struct{ NodeNames map[string]bool }
+
+// FilterPlugin judges one node: nil means that it can run the pod.
+type FilterPlugin interface {
+	Plugin
+	Filter(state *CycleState, pod *corev1.Pod, node *NodeInfo) *Status
+}
+
+// PostFilterPlugin runs when no node is feasible. It may make room for a later
+// attempt; its message becomes part of the pod's.
+type PostFilterPlugin interface {
+	Plugin
+	PostFilter(state *CycleState, pod *corev1.Pod, statuses *NodeStatuses) *Status
+}
+
+// PreScorePlugin looks at the pod once before scoring. Skip leaves out the
+// plugin's Score.
+type PreScorePlugin interface {
+	Plugin
+	PreScore(state *CycleState, pod *corev1.Pod, nodes []*NodeInfo) *Status
+}
+
+// ScorePlugin rates a feasible node; without a [ScoreNormalizer] between 0 and
+// [MaxNodeScore].
+type ScorePlugin interface {
+	Plugin
+	Score(state *CycleState, pod *corev1.Pod, node *NodeInfo) int64
+}
+
+// ScoreNormalizer brings a plugin's raw scores of all nodes into 0..100.
+type ScoreNormalizer interface {
+	NormalizeScore(scores []int64)
+}
+
+// ScoreExplainer says in words how a raw score came about. It is this
+// project's own: upstream has no such thing.
+type ScoreExplainer interface {
+	ExplainScore(state *CycleState, pod *corev1.Pod, node *NodeInfo) string
+}
+
+// ReservePlugin keeps books on what a pod is about to use; Unreserve takes it
+// back when the pod is not bound after all.
+type ReservePlugin interface {
+	Plugin
+	Reserve(state *CycleState, pod *corev1.Pod, nodeName string) *Status
+	Unreserve(state *CycleState, pod *corev1.Pod, nodeName string)
+}
+
+// PermitPlugin has the last word before binding.
+type PermitPlugin interface {
+	Plugin
+	Permit(state *CycleState, pod *corev1.Pod, nodeName string) *Status
+}
+
+// PreBindPlugin does what must be done before the binding is written.
+type PreBindPlugin interface {
+	Plugin
+	PreBind(t *sim.Task, state *CycleState, pod *corev1.Pod, nodeName string) *Status
+}
+
+// BindPlugin writes the binding. Skip hands it on to the next one.
+type BindPlugin interface {
+	Plugin
+	Bind(t *sim.Task, c client.Interface, pod *corev1.Pod, nodeName string) *Status
+}
+
+// PostBindPlugin hears of a binding that was written.
+type PostBindPlugin interface {
+	Plugin
+	PostBind(state *CycleState, pod *corev1.Pod, nodeName string)
+}
+
+// EnqueueExtensions are what a plugin that rejects pods knows about bringing
+// them back: the events that may help, each with a hint for a closer look.
+type EnqueueExtensions interface {
+	Plugin
+	EventsToRegister() []ClusterEventWithHint
+}

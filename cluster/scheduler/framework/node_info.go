@@ -1,0 +1,86 @@
+package framework
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// PodInfo is a pod with what the scheduler needs to know of it all the time.
+type PodInfo struct {
+	Pod      *corev1.Pod
+	Requests Resource
+	NonZero  Resource
+	Ports    []corev1.ContainerPort // with a host port
+}
+
+// NewPodInfo computes a pod's sums.
+func NewPodInfo(pod *corev1.Pod) *PodInfo {
+	return &PodInfo{Pod: pod, Requests: PodRequests(pod), NonZero: NonZeroRequests(pod), Ports: HostPorts(pod)}
+}
+
+// NodeInfo is a node as the scheduler sees it: the object, the pods on it
+// (assumed ones included) and their sums, which are kept up to date one pod at
+// a time so that no plugin ever adds up pods.
+//
+// Mirrors pkg/scheduler/framework/types.go NodeInfo.
+type NodeInfo struct {
+	Node             *corev1.Node // nil when the node is gone and pods of it are not
+	Pods             map[string]*PodInfo
+	Requested        Resource // sum of Requests
+	NonZeroRequested Resource // sum of NonZero
+	Allocatable      Resource
+	UsedPorts        HostPortInfo
+	Images           map[string]*ImageState // by normalised name
+}
+
+// ImageState is an image as the nodes report it.
+type ImageState struct {
+	Size  int64
+	Nodes int // how many nodes have it
+}
+
+// NewNodeInfo is a node without pods; node may be nil.
+func NewNodeInfo(node *corev1.Node) *NodeInfo {
+	n := &NodeInfo{Pods: map[string]*PodInfo{}}
+	if node != nil {
+		n.SetNode(node)
+	}
+	return n
+}
+
+// SetNode takes in the node's newest state.
+func (n *NodeInfo) SetNode(node *corev1.Node) {
+	n.Node = node
+	n.Allocatable = NewResource(node.Status.Allocatable)
+}
+
+// AddPod counts a pod in. The pod must not be counted already.
+func (n *NodeInfo) AddPod(p *PodInfo) {
+	n.Pods[PodKey(p.Pod)] = p
+	n.count(p, 1)
+}
+
+// RemovePod counts a pod out and reports whether it was there.
+func (n *NodeInfo) RemovePod(key string) bool {
+	p, ok := n.Pods[key]
+	if !ok {
+		return false
+	}
+	delete(n.Pods, key)
+	n.count(p, -1)
+	return true
+}
+
+func (n *NodeInfo) count(p *PodInfo, sign int64) {
+	n.Requested.add(&p.Requests, sign)
+	n.NonZeroRequested.add(&p.NonZero, sign)
+	for _, port := range p.Ports {
+		if sign > 0 {
+			n.UsedPorts.Add(port)
+		} else {
+			n.UsedPorts.Remove(port)
+		}
+	}
+}
+
+// PodKey is "namespace/name".
+func PodKey(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }

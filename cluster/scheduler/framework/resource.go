@@ -1,0 +1,81 @@
+package framework
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// What a container without a request is counted as when nodes are scored, so
+// that pods without requests spread too (pkg/scheduler/util/pod_resources.go).
+const (
+	DefaultMilliCPURequest int64 = 100
+	DefaultMemoryRequest   int64 = 200 * 1024 * 1024
+)
+
+// Resource is an amount of each resource: CPU in thousandths of a core, the
+// others in bytes or pieces.
+//
+// Mirrors pkg/scheduler/framework/types.go Resource.
+type Resource struct {
+	MilliCPU         int64
+	Memory           int64
+	EphemeralStorage int64
+	AllowedPodNumber int
+	// ScalarResources are extended resources and huge pages.
+	ScalarResources map[corev1.ResourceName]int64
+}
+
+// NewResource converts an API resource list.
+func NewResource(list corev1.ResourceList) Resource {
+	var r Resource
+	for name, q := range list {
+		switch name {
+		case corev1.ResourceCPU:
+			r.MilliCPU = q.MilliValue()
+		case corev1.ResourceMemory:
+			r.Memory = q.Value()
+		case corev1.ResourceEphemeralStorage:
+			r.EphemeralStorage = q.Value()
+		case corev1.ResourcePods:
+			r.AllowedPodNumber = int(q.Value())
+		default:
+			if r.ScalarResources == nil {
+				r.ScalarResources = map[corev1.ResourceName]int64{}
+			}
+			r.ScalarResources[name] = q.Value()
+		}
+	}
+	return r
+}
+
+// add adds sign times o.
+func (r *Resource) add(o *Resource, sign int64) {
+	r.MilliCPU += sign * o.MilliCPU
+	r.Memory += sign * o.Memory
+	r.EphemeralStorage += sign * o.EphemeralStorage
+	for name, n := range o.ScalarResources {
+		if r.ScalarResources == nil {
+			r.ScalarResources = map[corev1.ResourceName]int64{}
+		}
+		r.ScalarResources[name] += sign * n
+	}
+}
+
+// PodRequests is what a pod asks of its node: the sum over its containers, or
+// its greatest init container, plus overhead. An unscheduled pod is counted by
+// its spec.
+func PodRequests(pod *corev1.Pod) Resource {
+	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}))
+}
+
+var defaultRequests = corev1.ResourceList{
+	corev1.ResourceCPU:    *resource.NewMilliQuantity(DefaultMilliCPURequest, resource.DecimalSI),
+	corev1.ResourceMemory: *resource.NewQuantity(DefaultMemoryRequest, resource.DecimalSI),
+}
+
+// NonZeroRequests is PodRequests with the defaults for containers that request
+// nothing.
+func NonZeroRequests(pod *corev1.Pod) Resource {
+	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{NonMissingContainerRequests: defaultRequests}))
+}
