@@ -1,0 +1,54 @@
+// Package nodename is the NodeName plugin: a pod that names a node in
+// spec.nodeName fits there and nowhere else.
+//
+// Mirrors pkg/scheduler/framework/plugins/nodename. A pod that names its node
+// does not go through the scheduler at all; the plugin matters for pods that
+// are judged for other reasons.
+package nodename
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/scheduler/framework"
+)
+
+const (
+	// Name is the plugin's name.
+	Name = "NodeName"
+	// ErrReason is why a node is rejected.
+	ErrReason = "node(s) didn't match the requested node name"
+)
+
+// NodeName is the plugin.
+type NodeName struct{}
+
+var rejected = framework.NewStatus(Name, framework.UnschedulableAndUnresolvable, ErrReason)
+
+// Name is [Name].
+func (*NodeName) Name() string { return Name }
+
+// Fits reports whether the pod may go on the node by name.
+func Fits(pod *corev1.Pod, node *corev1.Node) bool {
+	return pod.Spec.NodeName == "" || pod.Spec.NodeName == node.Name
+}
+
+// PreFilter narrows the search to the named node.
+func (*NodeName) PreFilter(_ *framework.CycleState, pod *corev1.Pod) (*framework.PreFilterResult, *framework.Status) {
+	if pod.Spec.NodeName == "" {
+		return nil, nil
+	}
+	return &framework.PreFilterResult{NodeNames: map[string]bool{pod.Spec.NodeName: true}}, nil
+}
+
+// Filter rejects every node but the named one.
+func (*NodeName) Filter(_ *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
+	if Fits(pod, node.Node) {
+		return nil
+	}
+	return rejected
+}
+
+// EventsToRegister: only a new node can have the name.
+func (*NodeName) EventsToRegister() []framework.ClusterEventWithHint {
+	return []framework.ClusterEventWithHint{{Event: framework.ClusterEvent{Resource: framework.Node, Action: framework.Add}}}
+}
