@@ -1,0 +1,71 @@
+package raftstore_test
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore"
+)
+
+// BenchmarkPut measures 256-byte puts with so many callers at a time, over three
+// members with real fsync.
+func BenchmarkPut(b *testing.B) {
+	value := bytes.Repeat([]byte("v"), 256)
+	for _, clients := range []int{1, 16, 64, 256} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			s := open(b, raftstore.Config{})
+			mustPut(b, s, "warm", "up")
+			var next atomic.Int64
+			var wg sync.WaitGroup
+			b.ResetTimer()
+			for range clients {
+				wg.Go(func() {
+					for {
+						n := next.Add(1)
+						if n > int64(b.N) {
+							return
+						}
+						key := fmt.Appendf(nil, "key-%06d", n%10000)
+						r := call(s, &pb.InternalRaftRequest{Put: &pb.PutRequest{Key: key, Value: value}})
+						if r.Err != nil {
+							b.Error(r.Err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "puts/s")
+		})
+	}
+}
+
+// BenchmarkGet measures linearizable gets.
+func BenchmarkGet(b *testing.B) {
+	for _, clients := range []int{1, 64} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			s := open(b, raftstore.Config{})
+			mustPut(b, s, "key", "value")
+			var next atomic.Int64
+			var wg sync.WaitGroup
+			b.ResetTimer()
+			for range clients {
+				wg.Go(func() {
+					for next.Add(1) <= int64(b.N) {
+						if r := call(s, getReq("key")); r.Err != nil {
+							b.Error(r.Err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "gets/s")
+		})
+	}
+}

@@ -1,0 +1,376 @@
+package raftstore_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore"
+)
+
+// How: some clients write and read a few keys while faults come and go. What
+// each client saw is one history; porcupine looks for an order of the operations
+// that explains it as one correct register per key. A write whose end is
+// unknown may have happened at any later time, or never. Beside that, every
+// acknowledged write must be committed exactly once, in the order of the calls.
+//
+// KVIZ_SEEDS=200 runs more seeds, KVIZ_SEED=17 one.
+
+func TestNoAcknowledgedWriteIsLost(t *testing.T) {
+	for _, seed := range seeds(t, 10) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			members := 3
+			if seed%5 == 4 {
+				members = 5
+			}
+			newChaos(t, seed, members).run()
+		})
+	}
+}
+
+// seeds are 0 to n-1, or what the environment asks for.
+func seeds(t *testing.T, n int) (list []uint64) {
+	if one, ok := os.LookupEnv("KVIZ_SEED"); ok {
+		seed, err := strconv.ParseUint(one, 10, 64)
+		if err != nil {
+			t.Fatalf("KVIZ_SEED: %v", err)
+		}
+		return []uint64{seed}
+	}
+	if many, ok := os.LookupEnv("KVIZ_SEEDS"); ok {
+		var err error
+		if n, err = strconv.Atoi(many); err != nil {
+			t.Fatalf("KVIZ_SEEDS: %v", err)
+		}
+	}
+	for i := range n {
+		list = append(list, uint64(i))
+	}
+	return list
+}
+
+type chaos struct {
+	t       *testing.T
+	s       *raftstore.Replicated
+	rand    *rand.Rand // the nemesis's
+	seed    uint64
+	members []string
+	start   time.Time
+	ops     atomic.Int64 // operations that ended
+	events  *transcript
+
+	mu        sync.Mutex
+	history   []porcupine.Operation
+	committed map[string]int // by written value
+	ordered   []int          // the pipeline's writes, as committed
+	revision  int64
+	faults    []string
+}
+
+func newChaos(t *testing.T, seed uint64, members int) *chaos {
+	c := &chaos{
+		t: t, seed: seed, rand: rand.New(rand.NewPCG(seed, 1)),
+		members: []string{"a", "b", "c", "d", "e"}[:members], start: time.Now(),
+		committed: map[string]int{}, events: newTranscript(),
+	}
+	c.s = open(t, raftstore.Config{
+		Members: members, RequestTimeout: 500 * time.Millisecond, Seed: seed,
+		SnapshotEvery: 50, SnapshotTrailing: 20, Events: c.events.add,
+	})
+	c.s.OnCommit(c.commit)
+	return c
+}
+
+// commit checks that revisions come one by one.
+func (c *chaos) commit(r *raftstore.Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.revision != 0 && r.Revision != c.revision+1 {
+		c.t.Errorf("revision %d was told after %d", r.Revision, c.revision)
+	}
+	c.revision = r.Revision
+	for _, e := range r.Events {
+		c.committed[string(e.Kv.Value)]++
+		if string(e.Kv.Key) == "pipeline" {
+			n, _ := strconv.Atoi(string(e.Kv.Value[1:]))
+			c.ordered = append(c.ordered, n)
+		}
+	}
+}
+
+func (c *chaos) run() {
+	var clients sync.WaitGroup
+	done := make(chan struct{})
+	for i := range 4 {
+		clients.Go(func() { c.client(i, done) })
+	}
+	clients.Go(func() { c.pipeline(done) })
+	for range 12 {
+		c.nemesis()
+		c.breathe(40)
+	}
+	close(done)
+	c.repair()
+	clients.Wait()
+	for k := range 3 {
+		c.do(9, k, "") // the last reads see every acknowledged write
+	}
+	c.check()
+}
+
+// breathe waits for n operations, but not for long: there may be no quorum.
+func (c *chaos) breathe(n int64) {
+	goal := c.ops.Load() + n
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for range 120 {
+		if c.ops.Load() >= goal {
+			return
+		}
+		<-tick.C
+	}
+}
+
+// input is an operation on one key; a read has no value.
+type input struct {
+	key   int
+	value string
+}
+
+type output struct {
+	value   string
+	unknown bool
+}
+
+func (c *chaos) client(id int, done chan struct{}) {
+	r := rand.New(rand.NewPCG(c.seed, uint64(100+id)))
+	for n := 0; ; n++ {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		value := ""
+		if r.IntN(2) == 0 {
+			value = fmt.Sprintf("%d.%d", id, n)
+		}
+		c.do(id, r.IntN(3), value)
+	}
+}
+
+// do runs one operation and writes it into the history.
+func (c *chaos) do(client, key int, value string) {
+	name := fmt.Sprintf("k%d", key)
+	req := getReq(name)
+	if value != "" {
+		req = putReq(name, value)
+	}
+	op := porcupine.Operation{ClientId: client, Input: input{key, value}, Call: int64(time.Since(c.start))}
+	res := call(c.s, req)
+	op.Return = int64(time.Since(c.start))
+	c.ops.Add(1)
+	var out output
+	switch {
+	case res.Err != nil && value == "":
+		return
+	case res.Err != nil:
+		out.unknown = true
+		op.Return = int64(time.Hour)
+	case value == "":
+		if kvs := res.Response.(*pb.RangeResponse).Kvs; len(kvs) > 0 {
+			out.value = string(kvs[0].Value)
+		}
+	}
+	op.Output = out
+	c.mu.Lock()
+	c.history = append(c.history, op)
+	c.mu.Unlock()
+}
+
+// pipeline makes writes without waiting for one another; they must take
+// effect in the order of the calls, whatever happens.
+func (c *chaos) pipeline(done chan struct{}) {
+	var open sync.WaitGroup
+	slots := make(chan struct{}, 32)
+	for n := 1; ; n++ {
+		select {
+		case <-done:
+			open.Wait()
+			return
+		case slots <- struct{}{}:
+		}
+		value := fmt.Sprintf("p%d", n)
+		open.Add(1)
+		c.s.Do(putReq("pipeline", value), func(r *raftstore.Result) {
+			if r.Err == nil {
+				c.mu.Lock()
+				if c.committed[value] != 1 {
+					c.t.Errorf("write %s was acknowledged, but told as a commit %d times before", value, c.committed[value])
+				}
+				c.mu.Unlock()
+			}
+			<-slots
+			open.Done()
+		})
+	}
+}
+
+func (c *chaos) note(err error, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if err != nil {
+		text += " (" + err.Error() + ")"
+	}
+	c.faults = append(c.faults, text)
+}
+
+// nemesis does one thing to the members.
+func (c *chaos) nemesis() {
+	pick := func() string { return c.members[c.rand.IntN(len(c.members))] }
+	m := pick()
+	if c.rand.IntN(2) == 0 {
+		m = cmp.Or(c.s.Leader(), m)
+	}
+	to := pick()
+	for to == m {
+		to = pick()
+	}
+	switch c.rand.IntN(12) {
+	case 0, 1:
+		c.note(c.s.Crash(m), "crash %s", m)
+	case 2:
+		c.note(c.s.Stop(m), "stop %s", m)
+	case 3:
+		c.note(c.s.Isolate(m), "isolate %s", m)
+	case 4:
+		c.note(c.s.Cut(m, to), "cut %s to %s", m, to)
+	case 5:
+		c.note(c.s.FillDisk(m), "fill %s", m)
+	case 6:
+		c.note(c.s.SlowDisk(m, 30*time.Millisecond), "slow %s", m)
+	case 7:
+		c.note(c.s.Drop(m, to, 0.3), "drop %s to %s", m, to)
+	case 8:
+		c.note(c.s.Delay(m, to, 20*time.Millisecond), "delay %s to %s", m, to)
+	case 9:
+		c.note(c.s.TransferLeadership(m), "transfer to %s", m)
+	case 10:
+		c.s.Hold(true)
+		c.breathe(5)
+		for range c.rand.IntN(8) {
+			c.s.ReleaseOne()
+		}
+		c.s.Hold(false)
+		c.note(nil, "hold")
+	default:
+		c.note(nil, "repair")
+		c.repair()
+	}
+}
+
+// repair takes every fault away and starts every member again.
+func (c *chaos) repair() {
+	c.s.Heal()
+	for _, m := range c.members {
+		if err := c.s.FreeDisk(m); err != nil {
+			c.t.Error(err)
+		}
+		if err := c.s.SlowDisk(m, 0); err != nil {
+			c.t.Error(err)
+		}
+	}
+	await(c.t, "every member is up", func() bool {
+		for _, m := range c.s.Members() {
+			if !m.Up {
+				if err := c.s.Restart(m.ID); err != nil {
+					c.t.Fatalf("seed %d: restart %s: %v", c.seed, m.ID, err)
+				}
+				return false
+			}
+		}
+		return c.s.Healthy()
+	})
+}
+
+func (c *chaos) check() {
+	t := c.t
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	acknowledged := 0
+	for _, op := range c.history {
+		value := op.Input.(input).value
+		if n := c.committed[value]; value != "" && (n > 1 || n == 0 && !op.Output.(output).unknown) {
+			t.Errorf("write %s was committed %d times; unknown: %v", value, n, op.Output.(output).unknown)
+		}
+		if value != "" && !op.Output.(output).unknown {
+			acknowledged++
+		}
+	}
+	if !slices.IsSorted(c.ordered) {
+		t.Errorf("the pipeline's writes took effect out of order: %v", c.ordered)
+	}
+	if result, _ := porcupine.CheckOperationsVerbose(register, c.history, 20*time.Second); result != porcupine.Ok {
+		t.Errorf("the history is not linearizable: %v", result)
+	}
+	if acknowledged < 20 || len(c.ordered) < 20 {
+		t.Errorf("only %d and %d writes were acknowledged: nothing was tested", acknowledged, len(c.ordered))
+	}
+	c.converge()
+	t.Logf("%d operations and %d pipelined writes acknowledged; faults: %v", acknowledged, len(c.ordered), c.faults)
+	if t.Failed() {
+		for _, m := range c.s.Members() {
+			t.Logf("%+v", m)
+		}
+		t.Logf("last events:\n%s", c.events.tail(60))
+	}
+}
+
+// converge checks that all members come to hold the same.
+func (c *chaos) converge() {
+	all := &pb.RangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}
+	first, why := "", ""
+	await(c.t, "all members hold the same "+why, func() bool {
+		first = ""
+		for _, m := range c.members {
+			resp, err := c.s.RangeAt(m, all)
+			if err != nil {
+				return false
+			}
+			if got := fmt.Sprint(resp.Header.Revision, resp.Kvs); first == "" {
+				first = got
+			} else if got != first {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// register is one correct register per key.
+var register = porcupine.Model{
+	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+		byKey := make([][]porcupine.Operation, 3)
+		for _, op := range history {
+			k := op.Input.(input).key
+			byKey[k] = append(byKey[k], op)
+		}
+		return byKey
+	},
+	Init: func() any { return "" },
+	Step: func(state, in, out any) (bool, any) {
+		if v := in.(input).value; v != "" {
+			return true, v
+		}
+		return out.(output).value == state.(string), state
+	},
+}
