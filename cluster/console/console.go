@@ -1,0 +1,198 @@
+// Package console is the shell in which a person, a lesson or a script drives
+// a cluster: pipes, variables and loops of a POSIX-like shell, kubectl (its
+// real code, embedded), the nodes' own tools, and kviz verbs.
+//
+//	kubectl apply -f manifests/hello.yaml
+//	on node-1 iptables-save | grep KUBE-SVC | wc -l
+//	kviz fault stop member/b
+//	kviz wait --timeout 60s 'object("deployments", "demo", "hello-deploy").status.readyReplicas == 2'
+//
+// Kubernetes has no such thing; the nearest is a terminal on an admin's laptop.
+// What differs from one: no other program is ever run, and the console stands
+// inside virtual time. While a command computes, time stands still; it moves
+// only while one of the command's requests is served, or while a command that
+// waits waits. So a script leaves the same trace every time. DESIGN.md tells
+// how that works with kubectl, which knows nothing of it.
+//
+// Start reading at [Console.Exec], then kubectl.go.
+package console
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"sort"
+	"sync"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/control"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Machine is what the kviz verbs drive. control.Cluster is one.
+type Machine interface {
+	Trace() *trace.Stream
+	Clock() control.Clock
+	Pause() error
+	Resume() error
+	Step(trace.Grain) error
+	Speed(x float64) error
+	SkipIdle() error
+	Faults() []control.FaultKind
+	Targets() []string
+	Fault(control.Fault) error
+}
+
+// Pods answers what kubectl asks of a pod's containers, which are simulated.
+// Its methods are called on the kernel's goroutine, as part of a task.
+type Pods interface {
+	// Logs is what the container has written so far.
+	Logs(t *sim.Task, namespace, pod string, opts LogOptions) ([]byte, error)
+	// Exec runs a command in the container.
+	Exec(t *sim.Task, namespace, pod, container string, command []string, stdin []byte) (ExecResult, error)
+}
+
+// LogOptions are the parts of PodLogOptions that a simulated container knows.
+type LogOptions struct {
+	Container  string
+	Previous   bool
+	Timestamps bool
+	TailLines  int64 // -1: all
+	Follow     bool  // the console asks again whenever something has happened
+}
+
+// ExecResult is how a command in a container ended.
+type ExecResult struct {
+	Stdout, Stderr []byte
+	Exit           int
+}
+
+// Nodes runs the tools of a node (iptables-save, crictl, ip …). Its methods are
+// called on the kernel's goroutine and take no virtual time.
+type Nodes interface {
+	Names() []string
+	Run(node string, argv []string, stdin []byte, out, errOut io.Writer) int
+}
+
+// Condition reports whether an expression holds now; it is called on the
+// kernel's goroutine, after the newest event has been folded.
+type Condition func() (bool, error)
+
+// Config is what a console is made of.
+type Config struct {
+	Kernel *sim.Kernel
+	API    *serve.Handler
+	// Machine is behind the kviz verbs; nil leaves out those that need it.
+	Machine Machine
+	Pods    Pods  // nil: logs and exec say that they are not there
+	Nodes   Nodes // nil: no "on"
+	// Compile makes a condition of an expression, for until and wait. Its error
+	// names the place and the known names.
+	Compile func(expr string) (Condition, error)
+	// Manifests are files that -f finds when there is no such file on the disk.
+	Manifests fs.FS
+	User      authn.User // who kubectl is; zero means authn.Admin()
+}
+
+// Console runs commands against one cluster.
+type Console struct {
+	cfg     Config
+	process *sim.Process // whose tasks the commands' requests are
+
+	mu       sync.Mutex
+	commands map[string]Command
+	session  *Session // variables that live from line to line
+	cache    string   // directory, "" before it is needed
+	ns       string   // the namespace of kubectl config set-context --current
+}
+
+// Command is a command of the console. It gives the exit status.
+type Command func(ctx context.Context, inv *Invocation) int
+
+// Invocation is one use of a command.
+type Invocation struct {
+	Console *Console
+	Args    []string // Args[0] is the command
+	Dir     string
+	In      io.Reader
+	Out     io.Writer
+	Err     io.Writer
+	// Piped says that In is a pipe or a file, not the person's keys.
+	Piped   bool
+	Script  bool     // nobody is at the keys: what never ends must be refused
+	Source  string   // "console" or "file:line"
+	Cause   trace.ID // the command in the trace
+	Columns int
+}
+
+// New makes a console with the commands kubectl, on, kviz and timeout. The
+// kernel need not run yet.
+func New(cfg Config) *Console {
+	if cfg.User.Name == "" {
+		cfg.User = authn.Admin()
+	}
+	c := &Console{cfg: cfg, commands: map[string]Command{}}
+	c.process = cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompConsole})
+	c.Register("kubectl", kubectl)
+	c.Register("k", kubectl)
+	c.Register("sleep", sleep)
+	c.Register("date", date)
+	c.Register("timeout", timeout)
+	if cfg.Nodes != nil {
+		c.Register("on", onNode)
+	}
+	c.Register("kviz", kviz)
+	return c
+}
+
+// Register adds a command, or replaces one.
+func (c *Console) Register(name string, run Command) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.commands[name] = run
+}
+
+// Commands lists the console's commands and its text tools, sorted.
+func (c *Console) Commands() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for n := range c.commands {
+		names = append(names, n)
+	}
+	for n := range tools {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func (c *Console) command(name string) Command {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.commands[name]
+}
+
+// Exec runs one line (or several) typed at the console and gives the exit
+// status. Variables live on to the next line; a line that is run while another
+// still runs gets a shell of its own.
+func (c *Console) Exec(ctx context.Context, line string, io control.Streams) int {
+	c.mu.Lock()
+	if c.session == nil {
+		c.session = c.NewSession()
+	}
+	s := c.session
+	c.mu.Unlock()
+	if !s.busy.TryLock() {
+		s = c.NewSession()
+		s.busy.Lock()
+	}
+	defer s.busy.Unlock()
+	return s.exec(ctx, line, io)
+}
+
+// ErrStopped is what commands fail with when the cluster has gone.
+var ErrStopped = errors.New("the cluster has stopped")

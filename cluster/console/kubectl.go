@@ -1,0 +1,217 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/kubectl/pkg/cmd"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+)
+
+// kubectlVersion is what the embedded kubectl says in its user agent: constant,
+// so that it cannot make two traces differ.
+const kubectlVersion = "kubectl/v1.37.2 (kviz)"
+
+// construction serialises the building of kubectl command trees, which write
+// to flags of the whole process.
+var construction sync.Mutex
+
+// prepare sets, once, what kubectl keeps in globals of the process.
+var prepare = sync.OnceFunc(func() {
+	os.Setenv("KUBECTL_KUBERC", "false") // no ~/.kube/kuberc
+	os.Setenv("LANG", "C")               // no translations
+	klog.LogToStderr(false)              // the terminal belongs to the explorer
+	klog.SetOutput(io.Discard)
+	cmdutil.BehaviorOnFatal(func(message string, code int) { panic(fatal{message, code}) })
+})
+
+// fatal is kubectl wanting to end the process.
+type fatal struct {
+	message string
+	code    int
+}
+
+// kubectlRun is one use of kubectl: a command tree, temporary files, and a
+// transport that knows which event is the cause of the requests.
+type kubectlRun struct {
+	c         *Console
+	inv       *Invocation
+	transport *transport
+	files     *files
+	cache     string
+}
+
+// kubectl is the command: the embedded kubectl, run once, or, where it would
+// wait, in its check-once form until what it waits for has come.
+func kubectl(ctx context.Context, inv *Invocation) int {
+	prepare()
+	args := inv.Args[1:]
+	sub, flags := lookup(args)
+	if refusal := refused(sub, flags, args); refusal != "" {
+		fmt.Fprintf(inv.Err, "kubectl %s\n", refusal)
+		return 1
+	}
+	if sub == "config set-context" {
+		return setContext(inv, flags, args)
+	}
+	if !inv.mayWait() {
+		return 1
+	}
+	cache, err := inv.Console.cacheDir()
+	if err != nil {
+		fmt.Fprintf(inv.Err, "kubectl: %v\n", err)
+		return 1
+	}
+	k := &kubectlRun{c: inv.Console, inv: inv, cache: cache, files: &files{inv: inv}}
+	defer k.files.clean()
+	k.transport = &transport{ctx: ctx, c: inv.Console, base: inv.Console.cfg.API.Transport(), cause: inv.Cause}
+	if args, err = k.files.substitute(args); err != nil {
+		fmt.Fprintf(inv.Err, "error: %v\n", err)
+		return 1
+	}
+	switch {
+	case flags == nil:
+	case sub == "rollout status" && flags.on("watch"):
+		return k.rolloutStatus(ctx, args, flags)
+	case sub == "wait" && len(flags.values("for")) > 0:
+		return k.wait(ctx, args, flags)
+	case sub == "delete" && flags.on("wait") && !flags.set("dry-run") && !flags.set("raw"):
+		return k.delete(ctx, args, flags)
+	case sub == "get" && (flags.on("watch") || flags.on("watch-only")), sub == "events" && flags.on("watch"):
+		return k.follow(ctx, args, flags)
+	case sub == "drain" && !flags.set("dry-run"):
+		return k.drain(ctx, args, flags)
+	case sub == "logs" && flags.on("follow"):
+		return k.followLogs(ctx, args, flags)
+	}
+	return k.print(k.once(args))
+}
+
+// result is one run of the embedded kubectl.
+type result struct {
+	out, errOut []byte
+	exit        int
+}
+
+// print hands a result on and gives its exit status.
+func (k *kubectlRun) print(r result) int {
+	_, _ = k.inv.Out.Write(r.out)
+	_, _ = k.inv.Err.Write(r.errOut)
+	return r.exit
+}
+
+// once runs the embedded kubectl with these arguments.
+func (k *kubectlRun) once(args []string) (r result) {
+	var out, errOut bytes.Buffer
+	defer func() {
+		r.out, r.errOut = k.files.restore(out.Bytes()), k.files.restore(errOut.Bytes())
+	}()
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case fatal:
+			if v.message != "" {
+				fmt.Fprintln(&errOut, strings.TrimSuffix(v.message, "\n"))
+			}
+			r.exit = v.code
+		default:
+			fmt.Fprintf(&errOut, "kubectl: internal error: %v\n", v)
+			r.exit = 1
+		}
+	}()
+	root := k.tree(args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+	root.SetArgs(args)
+	cmdutil.CheckErr(root.Execute())
+	return r
+}
+
+// tree builds kubectl's commands, connected to this cluster and nothing else.
+func (k *kubectlRun) tree(args []string, streams genericiooptions.IOStreams) *cobra.Command {
+	construction.Lock()
+	defer construction.Unlock()
+	flags := configFlags(k.cache, k.c.namespace(), k.transport).WithWarningPrinter(streams)
+	root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...), ConfigFlags: flags, IOStreams: streams})
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	// As component-base cli.run does: usage after a wrong flag, not after a failure.
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { c.SilenceUsage = false; return err })
+	f := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
+	replace(root, execCommand(f, streams, k), "exec")
+	replace(root, diffCommand(f, streams), "diff")
+	replace(root, canICommand(f, streams), "auth", "can-i")
+	return root
+}
+
+// configFlags leads kubectl to a server through transport, whatever kubeconfig
+// the machine has. The client-side rate limits are off: they sleep by the
+// machine's clock.
+func configFlags(cache, namespace string, rt http.RoundTripper) *genericclioptions.ConfigFlags {
+	none, server := os.DevNull, "http://kviz"
+	flags := genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1).WithDiscoveryBurst(1000)
+	flags.KubeConfig, flags.APIServer, flags.CacheDir = &none, &server, &cache
+	if namespace != "" {
+		flags.Namespace = &namespace
+	}
+	return flags.WithWrapConfigFn(func(c *rest.Config) *rest.Config {
+		c.Transport, c.QPS, c.UserAgent = rt, -1, kubectlVersion
+		return c
+	})
+}
+
+// replace puts a command in the place of the one at path.
+func replace(root, with *cobra.Command, path ...string) {
+	old, _, err := root.Find(path)
+	if err != nil || old.Name() != with.Name() {
+		return
+	}
+	with.GroupID = old.GroupID
+	parent := old.Parent()
+	parent.RemoveCommand(old)
+	parent.AddCommand(with)
+}
+
+// cacheDir is where kubectl keeps discovery between commands of this console.
+func (c *Console) cacheDir() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cache == "" {
+		dir, err := os.MkdirTemp("", "kviz-kubectl-")
+		if err != nil {
+			return "", fmt.Errorf("cache directory: %w", err)
+		}
+		c.cache = dir
+	}
+	return c.cache, nil
+}
+
+// Close removes the console's temporary files.
+func (c *Console) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cache == "" {
+		return nil
+	}
+	dir := c.cache
+	c.cache = ""
+	return os.RemoveAll(dir)
+}
+
+// namespace is where kubectl acts when no -n is given.
+func (c *Console) namespace() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ns
+}

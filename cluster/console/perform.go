@@ -1,0 +1,153 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// perform runs a command of the console between two events in the trace:
+// console.command, which is the cause of its requests, and console.done.
+func (c *Console) perform(ctx context.Context, inv *Invocation, run Command) int {
+	if inv.Piped {
+		// A command in the middle of a pipe begins when the one before it has
+		// ended: two that talk to the cluster at once would race.
+		b, err := io.ReadAll(inv.In)
+		if err != nil {
+			fmt.Fprintf(inv.Err, "%s: reading its input: %v\n", inv.Args[0], err)
+			return 1
+		}
+		inv.In = bytes.NewReader(b)
+	}
+	line := quoteAll(inv.Args)
+	id, err := c.emit(ctx, trace.Event{Kind: trace.CommandStart, Payload: &trace.Command{Line: line, Source: inv.Source}})
+	if err != nil {
+		fmt.Fprintf(inv.Err, "%s: %v\n", inv.Args[0], err)
+		return 1
+	}
+	inv.Cause = id
+	head := &headWriter{}
+	inv.Out = io.MultiWriter(inv.Out, head)
+	inv.Err = io.MultiWriter(inv.Err, head)
+	exit := run(ctx, inv)
+	_, _ = c.emit(context.WithoutCancel(ctx), trace.Event{Kind: trace.CommandEnd, Causes: []trace.ID{id},
+		Payload: &trace.Command{Line: line, Source: inv.Source, Exit: exit, Output: head.String()}})
+	return exit
+}
+
+// emit puts an event of the console into the trace. While the cluster moves it
+// enters as work from outside (in a script: when nothing is ready); while it
+// stands, at once, for a person's keys are not part of what stands.
+func (c *Console) emit(ctx context.Context, e trace.Event) (trace.ID, error) {
+	e.Lane = c.process.Lane
+	k := c.cfg.Kernel
+	done := make(chan trace.ID, 1)
+	once := func() {
+		select {
+		case done <- k.Emit(e):
+		default:
+		}
+	}
+	paused := false
+	if err := k.Do(func() {
+		if paused = k.Paused(); paused {
+			once()
+		}
+	}); err != nil {
+		return trace.ID{}, ErrStopped
+	}
+	if paused {
+		return <-done, nil
+	}
+	entered := false // on the kernel's goroutine
+	if !k.Post(func() {
+		if !entered {
+			entered = true
+			once()
+		}
+	}) {
+		return trace.ID{}, ErrStopped
+	}
+	for {
+		select {
+		case id := <-done:
+			return id, nil
+		case <-ctx.Done():
+			return trace.ID{}, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+			// Perhaps the cluster came to stand in between.
+			if err := k.Do(func() {
+				if !entered && k.Paused() {
+					entered = true
+					once()
+				}
+			}); err != nil {
+				return trace.ID{}, ErrStopped
+			}
+		}
+	}
+}
+
+// call runs fn as a task of the console, as work from outside; time passes for
+// it. Its events have the command as cause.
+func (c *Console) call(ctx context.Context, cause trace.ID, name string, fn func(*sim.Task)) error {
+	return c.cfg.Kernel.Call(ctx, c.process, name, func(t *sim.Task) {
+		t.SetCauses(cause)
+		fn(t)
+	})
+}
+
+func (c *Console) lastEvent() trace.ID {
+	var id trace.ID
+	_ = c.cfg.Kernel.Do(func() { id = c.cfg.Kernel.Last() })
+	return id
+}
+
+// mayWait refuses a command that would wait for ever: in a script, on a
+// cluster that stands.
+func (inv *Invocation) mayWait() bool {
+	if !inv.Script {
+		return true
+	}
+	paused := false
+	_ = inv.Console.cfg.Kernel.Do(func() { paused = inv.Console.cfg.Kernel.Paused() })
+	if paused {
+		fmt.Fprintf(inv.Err, "%s: the cluster is paused, and nobody is there to let it move: use kviz resume, or kviz step, first\n", inv.Args[0])
+	}
+	return !paused
+}
+
+// headWriter keeps the first lines of a command's output for the trace.
+type headWriter struct{ b []byte }
+
+const headSize = 512
+
+func (h *headWriter) Write(p []byte) (int, error) {
+	if room := headSize - len(h.b); room > 0 {
+		h.b = append(h.b, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
+
+func (h *headWriter) String() string { return strings.ToValidUTF8(string(h.b), "") }
+
+// quoteAll is a command as it could be typed.
+func quoteAll(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		q, err := syntax.Quote(w, syntax.LangBash)
+		if err != nil {
+			q = fmt.Sprintf("%q", w)
+		}
+		quoted[i] = q
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,247 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/kubectl/pkg/cmd/apply"
+	"k8s.io/kubectl/pkg/cmd/auth"
+	kubectldiff "k8s.io/kubectl/pkg/cmd/diff"
+	kubectlexec "k8s.io/kubectl/pkg/cmd/exec"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	utilexec "k8s.io/utils/exec"
+
+	"kviz/cluster/sim"
+)
+
+// This file has the three kubectl commands that would leave the simulation:
+// exec (a connection of its own, not the transport's), diff (runs the program
+// diff) and auth can-i (ends the process). They are kubectl's own, with that
+// one part replaced.
+
+// execCommand mirrors kubectl pkg/cmd/exec NewCmdExec.
+func execCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *kubectlRun) *cobra.Command {
+	streams.In = k.inv.In
+	o := &kubectlexec.ExecOptions{StreamOptions: kubectlexec.StreamOptions{IOStreams: streams}, Executor: podExecutor{k}}
+	c := &cobra.Command{
+		Use:                   "exec (POD | TYPE/NAME) [-c CONTAINER] [flags] -- COMMAND [args...]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Execute a command in a container",
+		Long:                  "Execute a command in a container.",
+		Run: func(cmd *cobra.Command, args []string) {
+			cmdutil.CheckErr(o.Complete(f, cmd, args, cmd.ArgsLenAtDash()))
+			o.TTY = false // there is no terminal in a simulated container
+			cmdutil.CheckErr(o.Validate())
+			cmdutil.CheckErr(o.Run())
+		},
+	}
+	cmdutil.AddPodRunningTimeoutFlag(c, time.Second)
+	cmdutil.AddJsonFilenameFlag(c.Flags(), &o.FilenameOptions.Filenames, "to use to exec into the resource")
+	cmdutil.AddContainerVarFlags(c, &o.ContainerName, o.ContainerName)
+	c.Flags().BoolVarP(&o.Stdin, "stdin", "i", o.Stdin, "Pass stdin to the container")
+	c.Flags().BoolVarP(&o.TTY, "tty", "t", o.TTY, "Stdin is a TTY")
+	c.Flags().BoolVarP(&o.Quiet, "quiet", "q", o.Quiet, "Only print output from the remote session")
+	return c
+}
+
+// podExecutor runs a command in a simulated container.
+type podExecutor struct{ k *kubectlRun }
+
+// Execute is ExecuteWithContext without a way to stop.
+func (p podExecutor) Execute(u *url.URL, c *rest.Config, stdin io.Reader, stdout, stderr io.Writer, tty bool, q remotecommand.TerminalSizeQueue) error {
+	return p.ExecuteWithContext(p.k.transport.ctx, u, c, stdin, stdout, stderr, tty, q)
+}
+
+// ExecuteWithContext reads the pod and the command out of the URL that the
+// real executor would connect to.
+func (p podExecutor) ExecuteWithContext(ctx context.Context, u *url.URL, _ *rest.Config, stdin io.Reader, stdout, stderr io.Writer, _ bool, _ remotecommand.TerminalSizeQueue) error {
+	pods := p.k.c.cfg.Pods
+	if pods == nil {
+		return errNoContainers
+	}
+	pod := path.Base(path.Dir(u.Path))
+	namespace := path.Base(path.Dir(path.Dir(path.Dir(u.Path))))
+	q := u.Query()
+	var in []byte
+	if stdin != nil {
+		var err error
+		if in, err = io.ReadAll(stdin); err != nil {
+			return err
+		}
+	}
+	var (
+		r   ExecResult
+		err error
+	)
+	if cerr := p.k.c.call(p.k.transport.ctx, p.k.inv.Cause, "exec", func(t *sim.Task) {
+		r, err = pods.Exec(t, namespace, pod, q.Get("container"), q["command"], in)
+	}); cerr != nil {
+		return cerr
+	}
+	if err != nil {
+		return err
+	}
+	if stdout != nil {
+		_, _ = stdout.Write(r.Stdout)
+	}
+	if stderr != nil {
+		_, _ = stderr.Write(r.Stderr)
+	}
+	if r.Exit != 0 {
+		return utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", r.Exit), Code: r.Exit}
+	}
+	return nil
+}
+
+// canICommand mirrors kubectl pkg/cmd/auth NewCmdCanI, which ends the process
+// when the answer is no.
+func canICommand(f cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &auth.CanIOptions{IOStreams: streams}
+	c := &cobra.Command{
+		Use:                   "can-i VERB [TYPE | TYPE/NAME | NONRESOURCEURL]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Check whether an action is allowed",
+		Long:                  "Check whether an action is allowed. This command pairs nicely with impersonation: see --as.",
+		Run: func(cmd *cobra.Command, args []string) {
+			cmdutil.CheckErr(o.Complete(f, args))
+			cmdutil.CheckErr(o.Validate())
+			if o.List {
+				cmdutil.CheckErr(o.RunAccessList())
+				return
+			}
+			allowed, err := o.RunAccessCheck()
+			cmdutil.CheckErr(err)
+			if !allowed {
+				cmdutil.CheckErr(cmdutil.ErrExit)
+			}
+		},
+	}
+	c.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", o.AllNamespaces, "If true, check the specified action in all namespaces.")
+	c.Flags().BoolVarP(&o.Quiet, "quiet", "q", o.Quiet, "If true, suppress output and just return the exit code.")
+	c.Flags().StringVar(&o.Subresource, "subresource", o.Subresource, "SubResource such as pod/log or deployment/scale")
+	c.Flags().BoolVar(&o.List, "list", o.List, "If true, prints all allowed actions.")
+	c.Flags().BoolVar(&o.NoHeaders, "no-headers", o.NoHeaders, "If true, prints allowed actions without headers")
+	return c
+}
+
+// diffCommand mirrors kubectl pkg/cmd/diff NewCmdDiff, without the program diff.
+func diffCommand(f cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	o := kubectldiff.NewDiffOptions(streams)
+	o.Diff.Exec = differ{utilexec.New()}
+	c := &cobra.Command{
+		Use:                   "diff -f FILENAME",
+		DisableFlagsInUseLine: true,
+		Short:                 "Diff the live version against a would-be applied version",
+		Long:                  "Diff configurations specified by file name or stdin between the current online configuration, and the configuration as it would be if applied.\n\nExit status: 0 no differences, 1 differences, >1 an error.",
+		Run: func(cmd *cobra.Command, args []string) {
+			cmdutil.CheckDiffErr(o.Complete(f, cmd, args))
+			cmdutil.CheckDiffErr(o.Validate())
+			err := o.Run()
+			var exit utilexec.ExitError
+			if errors.As(err, &exit) && exit.ExitStatus() <= 1 {
+				cmdutil.CheckErr(cmdutil.ErrExit)
+			}
+			cmdutil.CheckDiffErr(err)
+		},
+	}
+	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		cmdutil.CheckDiffErr(cmdutil.UsageErrorf(cmd, "%s", err.Error()))
+		return nil
+	})
+	c.Flags().StringArray("prune-allowlist", []string{}, "Overwrite the default allowlist with <group/version/kind> for --prune")
+	c.Flags().Bool("prune", false, "Include resources that would be deleted by pruning. Can be used with -l and default shows all resources would be pruned")
+	c.Flags().BoolVar(&o.ShowManagedFields, "show-managed-fields", o.ShowManagedFields, "If true, include managed fields in the diff.")
+	c.Flags().BoolVar(&o.ShowSecrets, "show-secrets", false, "If true, do not mask secret values in the diff.")
+	c.Flags().IntVar(&o.Concurrency, "concurrency", 1, "Number of objects to process in parallel when diffing against the live version.")
+	cmdutil.AddFilenameOptionFlags(c, &o.FilenameOptions, "contains the configuration to diff")
+	cmdutil.AddServerSideApplyFlags(c)
+	cmdutil.AddFieldManagerFlagVar(c, &o.FieldManager, apply.FieldManagerClientSideApply)
+	cmdutil.AddLabelSelectorFlagVar(c, &o.Selector)
+	return c
+}
+
+// differ stands in for running the program diff.
+type differ struct{ utilexec.Interface }
+
+// Command compares the two directories that are the last arguments.
+func (d differ) Command(name string, args ...string) utilexec.Cmd {
+	return &diffRun{args: args}
+}
+
+type diffRun struct {
+	utilexec.Cmd
+	args []string
+	out  io.Writer
+}
+
+func (d *diffRun) SetStdout(w io.Writer) { d.out = w }
+func (d *diffRun) SetStderr(io.Writer)   {}
+
+// Run writes unified diffs, as diff -u -N does of two directories.
+func (d *diffRun) Run() error {
+	from, to := d.args[len(d.args)-2], d.args[len(d.args)-1]
+	names := map[string]bool{}
+	for _, dir := range []string{from, to} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			names[e.Name()] = true
+		}
+	}
+	sorted := make([]string, 0, len(names))
+	for n := range names {
+		sorted = append(sorted, n)
+	}
+	sort.Strings(sorted)
+	differs := false
+	for _, n := range sorted {
+		a, err := readIfThere(filepath.Join(from, n))
+		if err != nil {
+			return err
+		}
+		b, err := readIfThere(filepath.Join(to, n))
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(a, b) {
+			continue
+		}
+		differs = true
+		// "LIVE-1234/name" reads "LIVE/name": the number is the temporary directory's.
+		_, _ = d.out.Write(diff.Diff(dirWord(from)+"/"+n, a, dirWord(to)+"/"+n, b))
+	}
+	if differs {
+		return utilexec.CodeExitError{Err: errors.New("exit status 1"), Code: 1}
+	}
+	return nil
+}
+
+func dirWord(dir string) string {
+	word, _, _ := strings.Cut(filepath.Base(dir), "-")
+	return word
+}
+
+func readIfThere(name string) ([]byte, error) {
+	b, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}

@@ -1,0 +1,290 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// Session is one shell: its variables, functions and working directory.
+type Session struct {
+	c      *Console
+	busy   sync.Mutex
+	runner *interp.Runner
+
+	// Of the line that is running.
+	stdin   *os.File // the person's keys, as against a pipe
+	source  string   // "console", or the script's file name
+	script  bool
+	columns int
+	failed  failure
+}
+
+// failure is the last command that ended with another status than 0.
+type failure struct {
+	line  uint
+	words string
+	exit  int
+	event trace.ID
+	err   string // the last line it wrote to its standard error
+}
+
+// NewSession gives a shell of its own.
+func (c *Console) NewSession() *Session { return &Session{c: c} }
+
+// exec runs a line. s.busy is held.
+func (s *Session) exec(ctx context.Context, line string, io control.Streams) int {
+	s.source, s.script, s.columns = io.Source, io.Source != "" && io.Source != "console", io.Columns
+	if s.source == "" {
+		s.source = "console"
+	}
+	file, err := parse(line, "")
+	if err != nil {
+		fmt.Fprintf(io.Err, "%v\n", err)
+		return 2
+	}
+	return s.run(ctx, io, func(ctx context.Context) error { return s.runner.Run(ctx, file) })
+}
+
+// run sets the streams up and runs do; it gives the exit status.
+func (s *Session) run(ctx context.Context, streams control.Streams, do func(context.Context) error) int {
+	stdin, done, err := stdinFile(streams.In)
+	if err != nil {
+		fmt.Fprintf(streams.Err, "console: %v\n", err)
+		return 1
+	}
+	defer done()
+	s.stdin = stdin
+	out, errOut := orDiscard(streams.Out), orDiscard(streams.Err)
+	if s.runner == nil {
+		s.runner, err = interp.New(interp.StdIO(stdin, out, errOut), interp.ExecHandlers(s.handle))
+		if err != nil {
+			fmt.Fprintf(streams.Err, "console: %v\n", err)
+			return 1
+		}
+		s.runner.Reset()
+	}
+	if err := interp.StdIO(stdin, out, errOut)(s.runner); err != nil {
+		fmt.Fprintf(streams.Err, "console: %v\n", err)
+		return 1
+	}
+	err = do(ctx)
+	if code, ok := interp.IsExitStatus(err); ok {
+		return int(code)
+	}
+	if err != nil {
+		fmt.Fprintf(errOut, "%v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// stdinFile gives what the shell reads from as a file. Input that is no file
+// is copied to one first.
+func stdinFile(in io.Reader) (*os.File, func(), error) {
+	if f, ok := in.(*os.File); ok && f != nil {
+		return f, func() {}, nil
+	}
+	if in == nil {
+		f, err := os.Open(os.DevNull)
+		return f, func() { f.Close() }, err
+	}
+	f, err := os.CreateTemp("", "kviz-stdin-")
+	if err != nil {
+		return nil, nil, err
+	}
+	done := func() { f.Close(); os.Remove(f.Name()) }
+	if _, err = io.Copy(f, in); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return f, done, nil
+}
+
+func orDiscard(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}
+
+// parse reads a script and refuses what a console that runs one command at a
+// time cannot do.
+func parse(text, name string) (*syntax.File, error) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), name)
+	if err != nil {
+		return nil, err
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if st, ok := n.(*syntax.Stmt); ok && (st.Background || st.Coprocess || st.Disown) && err == nil {
+			err = fmt.Errorf("%s: a command in the background (&) is not possible here: the console runs one command at a time; leave the & out, or use another console", place(name, st.Pos().Line()))
+		}
+		return true
+	})
+	return file, err
+}
+
+func place(name string, line uint) string {
+	if name == "" {
+		return fmt.Sprintf("line %d", line)
+	}
+	return fmt.Sprintf("%s:%d", name, line)
+}
+
+// handle runs one simple command that is no builtin of the shell.
+func (s *Session) handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
+	return func(ctx context.Context, args []string) error {
+		hc := interp.HandlerCtx(ctx)
+		var exit int
+		var last lastLine
+		errOut := io.MultiWriter(orDiscard(hc.Stderr), &last)
+		inv := &Invocation{Console: s.c, Args: args, Dir: hc.Dir, In: hc.Stdin, Out: orDiscard(hc.Stdout), Err: errOut,
+			Script: s.script, Source: s.source, Columns: s.columns}
+		if inv.In == nil {
+			inv.In = strings.NewReader("")
+		}
+		if f, ok := hc.Stdin.(*os.File); ok {
+			inv.Piped = f != s.stdin
+		}
+		if s.source != "console" && !strings.Contains(s.source, ":") {
+			inv.Source = fmt.Sprintf("%s:%d", s.source, hc.Pos.Line())
+		}
+		name := args[0]
+		switch {
+		case tools[name] != nil:
+			exit = tools[name](ctx, inv)
+		case s.c.command(name) != nil:
+			exit = s.c.perform(ctx, inv, s.c.command(name))
+		default:
+			fmt.Fprintf(errOut, "%s: command not found%s\n", name, s.hint(name))
+			exit = 127
+		}
+		if exit != 0 {
+			s.failed = failure{line: hc.Pos.Line(), words: quoteAll(args), exit: exit, event: inv.Cause, err: last.String()}
+			return interp.NewExitStatus(uint8(exit))
+		}
+		return nil
+	}
+}
+
+// hint says what an unknown command may have meant.
+func (s *Session) hint(name string) string {
+	if near := nearest(name, append(s.c.Commands(), "echo", "printf", "test", "cd", "pwd", "set", "read")); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return " (the console runs no other programs; its commands: " + strings.Join(s.c.Commands(), ", ") + ")"
+}
+
+// lastLine keeps the last line written to it.
+type lastLine struct{ b []byte }
+
+func (l *lastLine) Write(p []byte) (int, error) {
+	l.b = append(l.b, p...)
+	if len(l.b) > 4096 {
+		l.b = append([]byte(nil), l.b[len(l.b)-2048:]...)
+	}
+	return len(p), nil
+}
+
+func (l *lastLine) String() string {
+	lines := strings.Split(strings.TrimRight(string(l.b), "\n"), "\n")
+	return lines[len(lines)-1]
+}
+
+// ScriptError says where a script failed.
+type ScriptError struct {
+	File  string
+	Line  uint
+	Words string // the command
+	Exit  int
+	Event trace.ID // the command in the trace; zero for a command that left no mark there
+	Last  trace.ID // the newest event when it failed
+	Err   string   // the last line of its standard error
+}
+
+// Error is "file:line: command: exit status 1 (event #214)".
+func (e *ScriptError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%d: %s: exit status %d", e.File, e.Line, e.Words, e.Exit)
+	if !e.Event.IsZero() {
+		fmt.Fprintf(&b, " (event #%s)", e.Event)
+	} else {
+		fmt.Fprintf(&b, " (after event #%s)", e.Last)
+	}
+	if e.Err != "" {
+		fmt.Fprintf(&b, ": %s", e.Err)
+	}
+	return b.String()
+}
+
+// RunFile runs a script and stops at the first command that fails, as a shell
+// does after "set -e"; the error is then a *ScriptError.
+func (c *Console) RunFile(ctx context.Context, path string, io control.Streams) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("script: %w", err)
+	}
+	return c.RunScript(ctx, path, string(text), io)
+}
+
+// RunScript is [Console.RunFile] for a script that is no file; name is what
+// errors and the trace call it.
+func (c *Console) RunScript(ctx context.Context, name, text string, io control.Streams) error {
+	file, err := parse(text, filepath.Base(name))
+	if err != nil {
+		return err
+	}
+	s := c.NewSession()
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	s.source, s.script, s.columns = filepath.Base(name), true, io.Columns
+	exit := s.run(ctx, io, func(ctx context.Context) error {
+		if err := interp.Params("-e")(s.runner); err != nil {
+			return err
+		}
+		for _, st := range file.Stmts {
+			s.failed = failure{}
+			err := s.runner.Run(ctx, st)
+			if err != nil && s.failed.exit == 0 { // a builtin of the shell
+				s.failed = failure{line: st.Pos().Line(), words: source(st), exit: 1}
+			}
+			if err != nil {
+				return err
+			}
+			if s.runner.Exited() {
+				return nil
+			}
+		}
+		return nil
+	})
+	if exit == 0 {
+		return ctx.Err()
+	}
+	if err := ctx.Err(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &ScriptError{File: name, Line: s.failed.line, Words: s.failed.words, Exit: exit, Event: s.failed.event, Last: c.lastEvent(), Err: s.failed.err}
+}
+
+// source is a statement as text, on one line.
+func source(st *syntax.Stmt) string {
+	var b strings.Builder
+	if err := syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, st); err != nil {
+		return "command"
+	}
+	return b.String()
+}

@@ -1,0 +1,481 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// tools are the text tools of the console: small forms of the programs of the
+// same names, which a pipe needs and which leave no mark in the trace.
+var tools map[string]Command
+
+func init() {
+	tools = map[string]Command{
+		"cat": cat, "grep": grep, "head": head, "tail": tail, "sort": sortLines,
+		"uniq": uniq, "wc": wc, "seq": seq, "cut": cut, "tr": tr,
+	}
+}
+
+// options reads single-letter options: flags are letters without a value,
+// valued those with one. What is left are operands. "-5" is -n 5 where n is
+// valued.
+func options(inv *Invocation, flags, valued string) (map[byte]string, []string, error) {
+	set := map[byte]string{}
+	args := inv.Args[1:]
+	for len(args) > 0 {
+		a := args[0]
+		if a == "--" {
+			return set, args[1:], nil
+		}
+		if len(a) < 2 || a[0] != '-' {
+			break
+		}
+		args = args[1:]
+		if _, err := strconv.Atoi(a[1:]); err == nil && strings.Contains(valued, "n") {
+			set['n'] = a[1:]
+			continue
+		}
+		for i := 1; i < len(a); i++ {
+			switch {
+			case strings.IndexByte(flags, a[i]) >= 0:
+				set[a[i]] = "true"
+				continue
+			case strings.IndexByte(valued, a[i]) >= 0:
+				v := a[i+1:]
+				if v == "" {
+					if len(args) == 0 {
+						return nil, nil, fmt.Errorf("option -%c needs a value", a[i])
+					}
+					v, args = args[0], args[1:]
+				}
+				set[a[i]] = v
+			default:
+				return nil, nil, fmt.Errorf("unknown option -%c (this is a small %s: it knows %s)", a[i], inv.Args[0], known(flags+valued))
+			}
+			break
+		}
+	}
+	return set, args, nil
+}
+
+func known(letters string) string {
+	if letters == "" {
+		return "no options"
+	}
+	return "-" + strings.Join(strings.Split(letters, ""), ", -")
+}
+
+func usage(inv *Invocation, err error) int {
+	fmt.Fprintf(inv.Err, "%s: %v\n", inv.Args[0], err)
+	return 2
+}
+
+// input is the named files one after another, or standard input.
+func input(inv *Invocation, names []string) (io.Reader, func(), error) {
+	if len(names) == 0 {
+		return inv.In, func() {}, nil
+	}
+	var readers []io.Reader
+	var open []*os.File
+	done := func() {
+		for _, f := range open {
+			f.Close()
+		}
+	}
+	for _, n := range names {
+		if n == "-" {
+			readers = append(readers, inv.In)
+			continue
+		}
+		p := n
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(inv.Dir, p)
+		}
+		f, err := os.Open(p)
+		if err != nil {
+			if m := inv.Console.cfg.Manifests; m != nil {
+				if e, merr := m.Open(filepath.ToSlash(filepath.Clean(n))); merr == nil {
+					readers = append(readers, e)
+					continue
+				}
+			}
+			done()
+			return nil, nil, fmt.Errorf("%s: no such file", n)
+		}
+		open = append(open, f)
+		readers = append(readers, f)
+	}
+	return io.MultiReader(readers...), done, nil
+}
+
+// each gives every line of the input, without its newline, to fn until that
+// says false.
+func each(inv *Invocation, names []string, fn func(line string) bool) int {
+	r, done, err := input(inv, names)
+	if err != nil {
+		return usage(inv, err)
+	}
+	defer done()
+	br := bufio.NewReader(r)
+	for {
+		line, err := br.ReadString('\n')
+		if line != "" && !fn(strings.TrimSuffix(line, "\n")) {
+			return 0
+		}
+		if err != nil {
+			return 0
+		}
+	}
+}
+
+func cat(_ context.Context, inv *Invocation) int {
+	_, names, err := options(inv, "", "")
+	if err != nil {
+		return usage(inv, err)
+	}
+	r, done, err := input(inv, names)
+	if err != nil {
+		return usage(inv, err)
+	}
+	defer done()
+	_, _ = io.Copy(inv.Out, r)
+	return 0
+}
+
+func grep(_ context.Context, inv *Invocation) int {
+	set, args, err := options(inv, "ivcEFqwno", "e")
+	if err != nil {
+		return usage(inv, err)
+	}
+	pattern, given := set['e']
+	if !given {
+		if len(args) == 0 {
+			return usage(inv, fmt.Errorf("usage: grep [-ivcEFqwno] PATTERN [FILE]"))
+		}
+		pattern, args = args[0], args[1:]
+	}
+	if set['F'] != "" {
+		pattern = regexp.QuoteMeta(pattern)
+	} else if set['E'] == "" {
+		pattern = strings.NewReplacer(`\|`, "|", `\+`, "+", `\?`, "?", `\(`, "(", `\)`, ")", `\{`, "{", `\}`, "}").Replace(pattern)
+	}
+	if set['w'] != "" {
+		pattern = `\b(?:` + pattern + `)\b`
+	}
+	if set['i'] != "" {
+		pattern = "(?i)" + pattern
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return usage(inv, err)
+	}
+	found, number := 0, 0
+	exit := each(inv, args, func(line string) bool {
+		number++
+		if re.MatchString(line) == (set['v'] != "") {
+			return true
+		}
+		found++
+		if set['q'] != "" {
+			return false
+		}
+		if set['c'] != "" {
+			return true
+		}
+		prefix := ""
+		if set['n'] != "" {
+			prefix = strconv.Itoa(number) + ":"
+		}
+		if set['o'] != "" {
+			for _, m := range re.FindAllString(line, -1) {
+				fmt.Fprintln(inv.Out, prefix+m)
+			}
+			return true
+		}
+		fmt.Fprintln(inv.Out, prefix+line)
+		return true
+	})
+	if set['c'] != "" && exit == 0 {
+		fmt.Fprintln(inv.Out, found)
+	}
+	if exit == 0 && found == 0 {
+		return 1
+	}
+	return exit
+}
+
+func head(_ context.Context, inv *Invocation) int {
+	n, names, err := count(inv)
+	if err != nil {
+		return usage(inv, err)
+	}
+	if n == 0 {
+		return 0
+	}
+	return each(inv, names, func(line string) bool {
+		fmt.Fprintln(inv.Out, line)
+		n--
+		return n > 0
+	})
+}
+
+func tail(_ context.Context, inv *Invocation) int {
+	if len(inv.Args) > 2 && inv.Args[1] == "-n" {
+		inv.Args[2] = strings.TrimPrefix(inv.Args[2], "-")
+	}
+	n, names, err := count(inv)
+	if err != nil {
+		return usage(inv, err)
+	}
+	var last []string
+	exit := each(inv, names, func(line string) bool {
+		if last = append(last, line); len(last) > n {
+			last = last[1:]
+		}
+		return true
+	})
+	for _, l := range last {
+		fmt.Fprintln(inv.Out, l)
+	}
+	return exit
+}
+
+// count reads -n N; 10 without it.
+func count(inv *Invocation) (int, []string, error) {
+	set, names, err := options(inv, "", "n")
+	if err != nil {
+		return 0, nil, err
+	}
+	n := 10
+	if v, ok := set['n']; ok {
+		if n, err = strconv.Atoi(v); err != nil || n < 0 {
+			return 0, nil, fmt.Errorf("-n %q: want a number", v)
+		}
+	}
+	return n, names, nil
+}
+
+func sortLines(_ context.Context, inv *Invocation) int {
+	set, names, err := options(inv, "rnu", "k")
+	if err != nil {
+		return usage(inv, err)
+	}
+	column := 0
+	if v, ok := set['k']; ok {
+		if column, err = strconv.Atoi(strings.SplitN(v, ",", 2)[0]); err != nil || column < 1 {
+			return usage(inv, fmt.Errorf("-k %q: want a column from 1", v))
+		}
+	}
+	var lines []string
+	if exit := each(inv, names, func(line string) bool { lines = append(lines, line); return true }); exit != 0 {
+		return exit
+	}
+	key := func(line string) string {
+		if column == 0 {
+			return line
+		}
+		if f := strings.Fields(line); len(f) >= column {
+			return strings.Join(f[column-1:], " ")
+		}
+		return ""
+	}
+	less := func(a, b string) bool { return key(a) < key(b) }
+	if set['n'] != "" {
+		less = func(a, b string) bool { return leading(key(a)) < leading(key(b)) }
+	}
+	sort.SliceStable(lines, func(i, j int) bool {
+		if set['r'] != "" {
+			return less(lines[j], lines[i])
+		}
+		return less(lines[i], lines[j])
+	})
+	for i, l := range lines {
+		if set['u'] == "" || i == 0 || l != lines[i-1] {
+			fmt.Fprintln(inv.Out, l)
+		}
+	}
+	return 0
+}
+
+// leading is the number a text begins with; 0 if there is none.
+func leading(s string) float64 {
+	end := 0
+	for end < len(s) && strings.IndexByte("-+.0123456789", s[end]) >= 0 {
+		end++
+	}
+	f, _ := strconv.ParseFloat(s[:end], 64)
+	return f
+}
+
+func uniq(_ context.Context, inv *Invocation) int {
+	set, names, err := options(inv, "c", "")
+	if err != nil {
+		return usage(inv, err)
+	}
+	last, n := "", 0
+	flush := func() {
+		switch {
+		case n == 0:
+		case set['c'] != "":
+			fmt.Fprintf(inv.Out, "%7d %s\n", n, last)
+		default:
+			fmt.Fprintln(inv.Out, last)
+		}
+	}
+	exit := each(inv, names, func(line string) bool {
+		if n > 0 && line == last {
+			n++
+			return true
+		}
+		flush()
+		last, n = line, 1
+		return true
+	})
+	flush()
+	return exit
+}
+
+func wc(_ context.Context, inv *Invocation) int {
+	set, names, err := options(inv, "lwc", "")
+	if err != nil {
+		return usage(inv, err)
+	}
+	r, done, err := input(inv, names)
+	if err != nil {
+		return usage(inv, err)
+	}
+	defer done()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return usage(inv, err)
+	}
+	text := string(b)
+	counts := []struct {
+		letter byte
+		n      int
+	}{{'l', strings.Count(text, "\n")}, {'w', len(strings.Fields(text))}, {'c', len(text)}}
+	var out []string
+	for _, c := range counts {
+		if len(set) == 0 || set[c.letter] != "" {
+			out = append(out, strconv.Itoa(c.n))
+		}
+	}
+	fmt.Fprintln(inv.Out, strings.Join(out, " "))
+	return 0
+}
+
+func seq(_ context.Context, inv *Invocation) int {
+	bounds := []int{1, 1, 0} // first, step, last
+	args := inv.Args[1:]
+	var at []int
+	switch len(args) {
+	case 1:
+		at = []int{2}
+	case 2:
+		at = []int{0, 2}
+	case 3:
+		at = []int{0, 1, 2}
+	default:
+		return usage(inv, fmt.Errorf("usage: seq [FIRST [STEP]] LAST"))
+	}
+	for i, a := range args {
+		n, err := strconv.Atoi(a)
+		if err != nil {
+			return usage(inv, fmt.Errorf("%q is no whole number", a))
+		}
+		bounds[at[i]] = n
+	}
+	if bounds[1] == 0 {
+		return usage(inv, fmt.Errorf("a step of 0 never ends"))
+	}
+	for n := bounds[0]; bounds[1] > 0 && n <= bounds[2] || bounds[1] < 0 && n >= bounds[2]; n += bounds[1] {
+		if _, err := fmt.Fprintln(inv.Out, n); err != nil {
+			return 1
+		}
+	}
+	return 0
+}
+
+func cut(_ context.Context, inv *Invocation) int {
+	set, names, err := options(inv, "", "df")
+	if err != nil {
+		return usage(inv, err)
+	}
+	sep := "\t"
+	if d := set['d']; d != "" {
+		sep = d
+	}
+	var want []int
+	for _, f := range strings.Split(set['f'], ",") {
+		n, err := strconv.Atoi(f)
+		if err != nil || n < 1 {
+			return usage(inv, fmt.Errorf("usage: cut -d SEPARATOR -f 1,2 (fields count from 1)"))
+		}
+		want = append(want, n)
+	}
+	return each(inv, names, func(line string) bool {
+		fields := strings.Split(line, sep)
+		var out []string
+		for _, n := range want {
+			if n <= len(fields) {
+				out = append(out, fields[n-1])
+			}
+		}
+		fmt.Fprintln(inv.Out, strings.Join(out, sep))
+		return true
+	})
+}
+
+func tr(_ context.Context, inv *Invocation) int {
+	set, args, err := options(inv, "ds", "")
+	if err != nil {
+		return usage(inv, err)
+	}
+	unescape := strings.NewReplacer(`\n`, "\n", `\t`, "\t")
+	for i := range args {
+		args[i] = unescape.Replace(args[i])
+	}
+	b, err := io.ReadAll(inv.In)
+	if err != nil {
+		return usage(inv, err)
+	}
+	text := string(b)
+	switch {
+	case set['d'] != "" && len(args) == 1:
+		text = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(args[0], r) {
+				return -1
+			}
+			return r
+		}, text)
+	case set['s'] != "" && len(args) == 1:
+		for _, r := range args[0] {
+			two, one := string([]rune{r, r}), string(r)
+			for strings.Contains(text, two) {
+				text = strings.ReplaceAll(text, two, one)
+			}
+		}
+	case set['d'] == "" && set['s'] == "" && len(args) == 2 && args[1] != "":
+		from, to := []rune(args[0]), []rune(args[1])
+		text = strings.Map(func(r rune) rune {
+			for i, f := range from {
+				if f == r {
+					return to[min(i, len(to)-1)]
+				}
+			}
+			return r
+		}, text)
+	default:
+		return usage(inv, fmt.Errorf(`usage: tr FROM TO, tr -d CHARACTERS, tr -s CHARACTERS`))
+	}
+	_, _ = io.WriteString(inv.Out, text)
+	return 0
+}

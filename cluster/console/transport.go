@@ -1,0 +1,222 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// transport carries kubectl's requests into the cluster, one at a time, each
+// with the command as its cause. It hides from the cluster what kubectl does by
+// the machine's clock: a watch becomes a list, answered as the watch's initial
+// events (the console does the waiting, see wait.go).
+type transport struct {
+	ctx   context.Context // of the command: kubectl's own requests know no other
+	c     *Console
+	base  http.RoundTripper
+	cause trace.ID
+
+	mu      sync.Mutex
+	deleted []deletion
+}
+
+// deletion is an object that a DELETE was accepted for.
+type deletion struct {
+	path string // of the object
+	uid  string
+}
+
+// RoundTrip sends one request.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ctx := serve.WithCaller(t.ctx, serve.Caller{User: t.c.cfg.User, Client: "kubectl", Process: t.c.process, Causes: []trace.ID{t.cause}})
+	r = r.Clone(ctx)
+	r.Header.Set("User-Agent", kubectlVersion)
+	q := r.URL.Query()
+	switch {
+	case q.Get("watch") == "true" || q.Get("watch") == "1":
+		return t.watch(r, q)
+	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/log") && strings.Contains(r.URL.Path, "/pods/"):
+		return t.logs(r, q)
+	}
+	resp, err := t.send(r)
+	if err == nil && r.Method == http.MethodDelete && resp.StatusCode < 300 && q.Get("dryRun") == "" {
+		t.noteDeletion(r.URL.Path, resp)
+	}
+	return resp, err
+}
+
+// send sends a request and reads the whole answer, so that nothing of the
+// request is left when it returns.
+func (t *transport) send(r *http.Request) (*http.Response, error) {
+	resp, err := t.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+	return resp, nil
+}
+
+// noteDeletion remembers what is being deleted, for a delete that waits.
+func (t *transport) noteDeletion(p string, resp *http.Response) {
+	b, _ := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(b))
+	var body struct {
+		Kind     string
+		Metadata struct{ UID string }
+		Details  *metav1.StatusDetails
+	}
+	_ = json.Unmarshal(b, &body)
+	d := deletion{path: p, uid: body.Metadata.UID}
+	if body.Details != nil {
+		d.uid = string(body.Details.UID)
+	}
+	t.deleted = append(t.deleted, d)
+}
+
+// gone reports whether the object at a path is not there any more, or is
+// another one of the same name.
+func (t *transport) gone(d deletion) (bool, error) {
+	r, err := http.NewRequestWithContext(t.ctx, http.MethodGet, "http://kviz"+d.path, nil)
+	if err != nil {
+		return false, err
+	}
+	r.Header.Set("Accept", "application/json")
+	resp, err := t.RoundTrip(r)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusNotFound, http.StatusForbidden, http.StatusMethodNotAllowed: // as kubectl: if we may not look, we do not wait
+		return true, nil
+	case http.StatusOK:
+	default:
+		b, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+		return false, fmt.Errorf("%s: %s", resp.Status, b)
+	}
+	var body struct{ Metadata struct{ UID string } }
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+		return false, err
+	}
+	return d.uid != "" && body.Metadata.UID != d.uid, nil
+}
+
+// watch answers a watch with what is there now: ADDED for each object, the
+// bookmark that ends the initial events, and then silence until kubectl, which
+// runs in a form that looks once, has seen enough.
+func (t *transport) watch(r *http.Request, q url.Values) (*http.Response, error) {
+	for _, name := range []string{"watch", "sendInitialEvents", "allowWatchBookmarks", "resourceVersionMatch", "timeoutSeconds", "resourceVersion"} {
+		q.Del(name)
+	}
+	r.URL.RawQuery = q.Encode()
+	r.Header.Set("Accept", "application/json")
+	resp, err := t.send(r)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	var list struct {
+		APIVersion string                     `json:"apiVersion"`
+		Kind       string                     `json:"kind"`
+		Metadata   map[string]json.RawMessage `json:"metadata"`
+		Items      []map[string]any           `json:"items"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
+		return nil, fmt.Errorf("the list behind a watch: %w", err)
+	}
+	kind := strings.TrimSuffix(list.Kind, "List")
+	var b bytes.Buffer
+	write := func(event string, object map[string]any) {
+		object["apiVersion"], object["kind"] = list.APIVersion, kind
+		line, _ := json.Marshal(map[string]any{"type": event, "object": object})
+		b.Write(append(line, '\n'))
+	}
+	for _, item := range list.Items {
+		write("ADDED", item)
+	}
+	var revision string
+	_ = json.Unmarshal(list.Metadata["resourceVersion"], &revision)
+	write("BOOKMARK", map[string]any{"metadata": map[string]any{"resourceVersion": revision, "creationTimestamp": nil,
+		"annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"}}})
+	done, cancel := context.WithCancel(r.Context())
+	resp.Header = http.Header{"Content-Type": {"application/json"}}
+	resp.Body, resp.ContentLength = &silence{Reader: bytes.NewReader(b.Bytes()), ctx: done, cancel: cancel}, -1
+	return resp, nil
+}
+
+// silence is a body that, when it has been read, does not end before it is
+// closed.
+type silence struct {
+	io.Reader
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func (s *silence) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err == io.EOF {
+		<-s.ctx.Done()
+		return n, io.EOF
+	}
+	return n, err
+}
+
+func (s *silence) Close() error {
+	s.cancel()
+	return nil
+}
+
+// logs answers GET …/pods/NAME/log from the simulated container.
+func (t *transport) logs(r *http.Request, q url.Values) (*http.Response, error) {
+	pod := path.Base(path.Dir(r.URL.Path))
+	namespace := path.Base(path.Dir(path.Dir(path.Dir(r.URL.Path))))
+	opts := LogOptions{Container: q.Get("container"), Previous: q.Get("previous") == "true", Timestamps: q.Get("timestamps") == "true", TailLines: -1}
+	if n, err := strconv.ParseInt(q.Get("tailLines"), 10, 64); err == nil {
+		opts.TailLines = n
+	}
+	var out []byte
+	err := errNoContainers
+	if t.c.cfg.Pods != nil {
+		if cerr := t.c.call(r.Context(), t.cause, "logs", func(task *sim.Task) {
+			out, err = t.c.cfg.Pods.Logs(task, namespace, pod, opts)
+		}); cerr != nil {
+			return nil, cerr
+		}
+	}
+	if err != nil {
+		return statusResponse(r, err), nil
+	}
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(bytes.NewReader(out)), ContentLength: int64(len(out))}, nil
+}
+
+var errNoContainers = fmt.Errorf("this cluster has no container runtime")
+
+// statusResponse is an error as the API server would answer it.
+func statusResponse(r *http.Request, err error) *http.Response {
+	s := metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: err.Error()}
+	b, _ := json.Marshal(s)
+	return &http.Response{StatusCode: int(s.Code), Status: "400 Bad Request", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(b)), ContentLength: int64(len(b))}
+}

@@ -1,0 +1,408 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"kviz/cluster/control"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// verb is one kviz verb of the console.
+type verb struct {
+	usage string
+	means string
+	run   func(ctx context.Context, inv *Invocation, args []string) int
+}
+
+var verbs map[string]verb
+
+func init() {
+	verbs = map[string]verb{
+		"pause":  {"pause", "make the cluster stand still", pause},
+		"resume": {"resume", "let it run on", resume},
+		"step":   {"step [" + strings.Join(trace.GrainNames(), "|") + "]", "run to the next event of that grain or a coarser one (default watch)", step},
+		"until":  {"until [--timeout D] EXPR", "run until the expression holds, then stand still", until},
+		"wait":   {"wait [--timeout D] EXPR", "wait until the expression holds (default timeout 5m, of virtual time)", waitFor},
+		"speed":  {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
+		"skip":   {"skip", "jump to the next timer", skip},
+		"status": {"status", "how the clock stands", status},
+		"why":    {"why N", "what led to event N, link by link", why},
+		"fault":  {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
+	}
+}
+
+// kviz is the command that drives the simulation.
+func kviz(ctx context.Context, inv *Invocation) int {
+	if len(inv.Args) < 2 || inv.Args[1] == "help" || inv.Args[1] == "--help" || inv.Args[1] == "-h" {
+		printVerbs(inv.Out)
+		return 0
+	}
+	v, ok := verbs[inv.Args[1]]
+	if !ok {
+		fmt.Fprintf(inv.Err, "kviz: unknown verb %q", inv.Args[1])
+		if near := nearest(inv.Args[1], verbNames()); near != "" {
+			fmt.Fprintf(inv.Err, "; did you mean %q?", near)
+		}
+		fmt.Fprintf(inv.Err, "\nthe verbs: %s\n", strings.Join(verbNames(), ", "))
+		return 2
+	}
+	if inv.Console.cfg.Machine == nil {
+		fmt.Fprintf(inv.Err, "kviz %s: this console drives no clock\n", inv.Args[1])
+		return 1
+	}
+	return v.run(ctx, inv, inv.Args[2:])
+}
+
+func verbNames() []string {
+	var names []string
+	for n := range verbs {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func printVerbs(w io.Writer) {
+	for _, n := range verbNames() {
+		fmt.Fprintf(w, "  kviz %-40s %s\n", verbs[n].usage, verbs[n].means)
+	}
+}
+
+func (inv *Invocation) badUse() int {
+	fmt.Fprintf(inv.Err, "usage: kviz %s\n", verbs[inv.Args[1]].usage)
+	return 2
+}
+
+// did reports the outcome of a verb.
+func (inv *Invocation) did(err error) int {
+	if err != nil {
+		fmt.Fprintf(inv.Err, "kviz %s: %v\n", inv.Args[1], err)
+		return 1
+	}
+	return 0
+}
+
+func pause(_ context.Context, inv *Invocation, args []string) int {
+	if len(args) > 0 {
+		return inv.badUse()
+	}
+	return inv.did(inv.Console.cfg.Machine.Pause())
+}
+
+func resume(_ context.Context, inv *Invocation, args []string) int {
+	if len(args) > 0 {
+		return inv.badUse()
+	}
+	return inv.did(inv.Console.cfg.Machine.Resume())
+}
+
+func skip(_ context.Context, inv *Invocation, args []string) int {
+	if len(args) > 0 {
+		return inv.badUse()
+	}
+	return inv.did(inv.Console.cfg.Machine.SkipIdle())
+}
+
+func speed(_ context.Context, inv *Invocation, args []string) int {
+	if len(args) != 1 {
+		return inv.badUse()
+	}
+	x := sim.Max
+	if args[0] != "max" {
+		var err error
+		if x, err = strconv.ParseFloat(strings.TrimSuffix(args[0], "x"), 64); err != nil || x <= 0 {
+			fmt.Fprintf(inv.Err, "kviz speed: %q is no speed: want virtual seconds in a real one (0.02, 1, 10), or max\n", args[0])
+			return 2
+		}
+	}
+	return inv.did(inv.Console.cfg.Machine.Speed(x))
+}
+
+func status(_ context.Context, inv *Invocation, args []string) int {
+	if len(args) > 0 {
+		return inv.badUse()
+	}
+	c := inv.Console.cfg.Machine.Clock()
+	state := "running"
+	if c.Paused {
+		state = "paused"
+		if c.Why != "" {
+			state += ": " + c.Why
+		}
+	}
+	speed := "max"
+	if c.Speed > 0 {
+		speed = strconv.FormatFloat(c.Speed, 'g', -1, 64) + "x"
+	}
+	fmt.Fprintf(inv.Out, "%s, speed %s, %s after the start, event #%s", state, speed, c.Elapsed.Round(time.Microsecond), c.Last)
+	if c.Waiting > 0 {
+		fmt.Fprintf(inv.Out, ", %d waiting", c.Waiting)
+	}
+	fmt.Fprintln(inv.Out)
+	return 0
+}
+
+func step(ctx context.Context, inv *Invocation, args []string) int {
+	grain := trace.GrainWatch
+	switch len(args) {
+	case 0:
+	case 1:
+		var err error
+		if grain, err = trace.ParseGrain(args[0]); err != nil {
+			fmt.Fprintf(inv.Err, "kviz step: %v\n", err)
+			return 2
+		}
+	default:
+		return inv.badUse()
+	}
+	return inv.runUntilStanding(ctx, func() error { return inv.Console.cfg.Machine.Step(grain) })
+}
+
+// until runs the cluster until an expression holds, and leaves it standing
+// there.
+func until(ctx context.Context, inv *Invocation, args []string) int {
+	limit, expr, ok := limitAndExpr(args)
+	if !ok {
+		return inv.badUse()
+	}
+	holds, ok := inv.compile(expr)
+	if !ok {
+		return 2
+	}
+	k := inv.Console.cfg.Kernel
+	var failed error
+	met := false
+	stop := &sim.Stop{Once: true, At: func(*trace.Event) bool {
+		yes, err := holds()
+		if err != nil {
+			failed = err
+		}
+		met = yes
+		return yes || err != nil
+	}}
+	var end *sim.Timer
+	err := k.Do(func() {
+		// The clock's limit is a stop of its own, at the first event after it.
+		if limit > 0 {
+			end = k.After(limit, func() { k.RemoveStop(stop); k.Pause() })
+		}
+		k.AddStop(stop)
+	})
+	if err != nil {
+		return inv.did(ErrStopped)
+	}
+	exit := inv.runUntilStanding(ctx, inv.Console.cfg.Machine.Resume)
+	_ = k.Do(func() {
+		k.RemoveStop(stop)
+		if end != nil {
+			end.Cancel()
+		}
+	})
+	switch {
+	case exit != 0:
+		return exit
+	case failed != nil:
+		return inv.did(failed)
+	case !met:
+		return inv.did(fmt.Errorf("the expression did not hold within %s; the cluster stands", limit))
+	}
+	return 0
+}
+
+// runUntilStanding sets the cluster going with start and returns when it
+// stands again. In the meantime somebody waits: so time passes in a script too.
+func (inv *Invocation) runUntilStanding(ctx context.Context, start func() error) int {
+	k := inv.Console.cfg.Kernel
+	if err := k.Do(func() { k.AddDemand(1) }); err != nil {
+		return inv.did(ErrStopped)
+	}
+	defer k.Do(func() { k.AddDemand(-1) })
+	if err := start(); err != nil {
+		return inv.did(err)
+	}
+	for {
+		standing := false
+		if err := k.Do(func() { standing = k.Paused() }); err != nil {
+			return inv.did(ErrStopped)
+		}
+		if standing {
+			c := inv.Console.cfg.Machine.Clock()
+			fmt.Fprintf(inv.Out, "stands at event #%s, %s\n", c.Last, c.Elapsed.Round(time.Microsecond))
+			return 0
+		}
+		select {
+		case <-ctx.Done():
+			return inv.did(ctx.Err())
+		case <-time.After(time.Millisecond): // of real time; while it runs, the trace does not depend on it
+		}
+	}
+}
+
+// waitFor waits until an expression holds.
+func waitFor(ctx context.Context, inv *Invocation, args []string) int {
+	limit, expr, ok := limitAndExpr(args)
+	if !ok {
+		return inv.badUse()
+	}
+	if limit == 0 {
+		limit = 5 * time.Minute
+	}
+	holds, ok := inv.compile(expr)
+	if !ok {
+		return 2
+	}
+	if !inv.mayWait() {
+		return 1
+	}
+	var failed error
+	met := false
+	look := func() bool {
+		if met || failed != nil {
+			return false
+		}
+		met, failed = holds()
+		return met || failed != nil
+	}
+	w, err := inv.Console.watchChanges(ctx, inv.Cause, limit, func(*trace.Event) bool { return look() })
+	if err != nil {
+		return inv.did(err)
+	}
+	defer w.close()
+	_ = inv.Console.cfg.Kernel.Do(func() { look() })
+	if met || failed != nil {
+		return inv.did(failed)
+	}
+	switch err := w.next(ctx); {
+	case errors.Is(err, errLimit):
+		return inv.did(fmt.Errorf("timed out after %s of virtual time, and the expression does not hold: %s", limit, expr))
+	case err != nil:
+		return inv.did(err)
+	}
+	return inv.did(failed)
+}
+
+// compile makes a condition of an expression, or says what is wrong with it.
+func (inv *Invocation) compile(expr string) (Condition, bool) {
+	if inv.Console.cfg.Compile == nil {
+		fmt.Fprintf(inv.Err, "kviz %s: this console evaluates no expressions\n", inv.Args[1])
+		return nil, false
+	}
+	c, err := inv.Console.cfg.Compile(expr)
+	if err != nil {
+		fmt.Fprintf(inv.Err, "kviz %s: %v\n", inv.Args[1], err)
+		return nil, false
+	}
+	return c, true
+}
+
+// limitAndExpr reads [--timeout D] EXPR; words are joined, so that short
+// expressions need no quotes.
+func limitAndExpr(args []string) (time.Duration, string, bool) {
+	limit := time.Duration(0)
+	for len(args) > 0 && strings.HasPrefix(args[0], "--") {
+		name, value, joined := strings.Cut(args[0], "=")
+		if name != "--timeout" {
+			return 0, "", false
+		}
+		args = args[1:]
+		if !joined {
+			if len(args) == 0 {
+				return 0, "", false
+			}
+			value, args = args[0], args[1:]
+		}
+		d, err := duration(value)
+		if err != nil {
+			return 0, "", false
+		}
+		limit = d
+	}
+	expr := strings.TrimSpace(strings.Join(args, " "))
+	return limit, expr, expr != ""
+}
+
+func faultVerb(_ context.Context, inv *Invocation, args []string) int {
+	m := inv.Console.cfg.Machine
+	kinds := m.Faults()
+	switch {
+	case len(args) == 1 && args[0] == "list":
+		for _, f := range kinds {
+			fmt.Fprintf(inv.Out, "%-14s %-28s %s\n", strings.TrimSpace(f.Name+" "+f.Args), strings.Join(f.Targets, ","), f.Means)
+		}
+		fmt.Fprintf(inv.Out, "targets now: %s\n", strings.Join(m.Targets(), " "))
+		return 0
+	case len(args) < 2:
+		return inv.badUse()
+	}
+	var names []string
+	for _, f := range kinds {
+		names = append(names, f.Name)
+	}
+	if !contains(names, args[0]) {
+		return inv.unknown("fault", args[0], names)
+	}
+	if targets := m.Targets(); !contains(targets, args[1]) {
+		return inv.unknown("target", args[1], targets)
+	}
+	return inv.did(m.Fault(control.Fault{Name: args[0], Target: args[1], Args: args[2:]}))
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (inv *Invocation) unknown(what, name string, known []string) int {
+	fmt.Fprintf(inv.Err, "kviz %s: unknown %s %q", inv.Args[1], what, name)
+	if near := nearest(name, known); near != "" {
+		fmt.Fprintf(inv.Err, "; did you mean %q?", near)
+	}
+	fmt.Fprintf(inv.Err, "\nknown: %s\n", strings.Join(known, " "))
+	return 2
+}
+
+// onNode is the command on NODE CMD: a tool of a node.
+func onNode(_ context.Context, inv *Invocation) int {
+	nodes := inv.Console.cfg.Nodes
+	if len(inv.Args) < 3 {
+		fmt.Fprintln(inv.Err, "usage: on NODE COMMAND [ARGS]   (on node-1 iptables-save)")
+		return 2
+	}
+	var in []byte
+	if inv.Piped {
+		in, _ = io.ReadAll(inv.In)
+	}
+	var out, errOut bytes.Buffer
+	var names []string
+	exit, found := 0, false
+	err := inv.Console.cfg.Kernel.Do(func() {
+		names = nodes.Names()
+		if found = contains(names, inv.Args[1]); found {
+			exit = nodes.Run(inv.Args[1], inv.Args[2:], in, &out, &errOut)
+		}
+	})
+	if err != nil {
+		fmt.Fprintf(inv.Err, "on: %v\n", ErrStopped)
+		return 1
+	}
+	if !found {
+		fmt.Fprintf(inv.Err, "on: no node is called %q; the nodes: %s\n", inv.Args[1], strings.Join(names, " "))
+		return 1
+	}
+	_, _ = inv.Out.Write(out.Bytes())
+	_, _ = inv.Err.Write(errOut.Bytes())
+	return exit
+}

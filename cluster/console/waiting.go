@@ -1,0 +1,281 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// This file has the kubectl commands that wait. Each runs in its check-once
+// form, and again whenever something has changed, until what it waits for has
+// come or its time (virtual) is over.
+
+// check runs look until it is done. look gives done and the exit status.
+func (k *kubectlRun) check(ctx context.Context, limit time.Duration, resources []string, look func() (done bool, exit int)) (exit int, timedOut bool) {
+	w, err := k.c.watchChanges(ctx, k.inv.Cause, k.inv.limitOf(limit), changeOf(resources...))
+	if err != nil {
+		fmt.Fprintf(k.inv.Err, "error: %v\n", err)
+		return 1, false
+	}
+	defer w.close()
+	for {
+		done, exit := look()
+		if done {
+			return exit, false
+		}
+		switch err := w.next(ctx); {
+		case errors.Is(err, errLimit):
+			return 1, true
+		case err != nil:
+			fmt.Fprintf(k.inv.Err, "error: %v\n", err)
+			return 1, false
+		}
+	}
+}
+
+// rolloutStatus prints each new state of a rollout until it is done.
+func (k *kubectlRun) rolloutStatus(ctx context.Context, args []string, flags *parsed) int {
+	once := with(without(args, map[string]bool{"-w": false, "--watch": false, "--timeout": true}), "--watch=false")
+	var said []byte
+	exit, timedOut := k.check(ctx, flags.timeout("timeout"), resourcesOf(flags.args), func() (bool, int) {
+		r := k.once(once)
+		if !bytes.Equal(r.out, said) {
+			_, _ = k.inv.Out.Write(r.out)
+			said = r.out
+		}
+		waiting := r.exit == 0 && strings.Contains(string(r.out), "Waiting for ")
+		if !waiting {
+			_, _ = k.inv.Err.Write(r.errOut)
+		}
+		return !waiting, r.exit
+	})
+	if timedOut {
+		fmt.Fprintln(k.inv.Err, "error: timed out waiting for the condition")
+	}
+	return exit
+}
+
+// resourcesOf guesses the plural resource names in "deployment/web" or
+// "deploy web"; nil (all) where it cannot.
+func resourcesOf(words []string) []string {
+	var found []string
+	for i, w := range words {
+		kind, _, slash := strings.Cut(w, "/")
+		if !slash && i > 0 {
+			break
+		}
+		for _, one := range strings.Split(kind, ",") {
+			plural, ok := plurals[strings.ToLower(strings.SplitN(one, ".", 2)[0])]
+			if !ok {
+				return nil
+			}
+			found = append(found, plural)
+		}
+	}
+	return found
+}
+
+// plurals are the names people use for the kinds they wait for.
+var plurals = map[string]string{
+	"po": "pods", "pod": "pods", "pods": "pods",
+	"deploy": "deployments", "deployment": "deployments", "deployments": "deployments",
+	"rs": "replicasets", "replicaset": "replicasets", "replicasets": "replicasets",
+	"no": "nodes", "node": "nodes", "nodes": "nodes",
+	"ns": "namespaces", "namespace": "namespaces", "namespaces": "namespaces",
+}
+
+// wait is kubectl wait. What it prints is what the run that succeeded printed.
+func (k *kubectlRun) wait(ctx context.Context, args []string, flags *parsed) int {
+	limit := flags.timeout("timeout")
+	if limit < 0 {
+		limit = 168 * time.Hour // as kubectl: a week
+	}
+	bare := without(args, map[string]bool{"--timeout": true})
+	if limit == 0 && flags.set("timeout") {
+		return k.print(k.once(with(bare, "--timeout=0s")))
+	}
+	create := false
+	for _, f := range flags.values("for") {
+		create = create || strings.EqualFold(f, "create")
+	}
+	var last result
+	exit, timedOut := k.check(ctx, limit, resourcesOf(flags.args), func() (bool, int) {
+		if create && !k.exists(bare) {
+			last = result{errOut: []byte("error: timed out waiting for the condition\n"), exit: 1}
+			return false, 1
+		}
+		t := "--timeout=0s"
+		if create { // with no time at all kubectl would not look for what is there
+			t = "--timeout=1s"
+		}
+		last = k.once(with(bare, t))
+		unmet := last.exit != 0 && (bytes.Contains(last.errOut, []byte("timed out waiting for the condition")) ||
+			bytes.Contains(last.errOut, []byte("condition not met for")))
+		return !unmet, last.exit
+	})
+	if timedOut {
+		last.errOut = []byte(strings.ReplaceAll(string(last.errOut), "condition not met for", "timed out waiting for the condition on"))
+	}
+	k.print(last)
+	return exit
+}
+
+// exists reports whether what a kubectl wait names is there.
+func (k *kubectlRun) exists(args []string) bool {
+	get := append([]string{}, without(args, map[string]bool{"--for": true, "-o": true, "--output": true})...)
+	for i, a := range get {
+		if a == "wait" {
+			get[i] = "get"
+			break
+		}
+	}
+	r := k.once(with(get, "-o", "name"))
+	return r.exit == 0 && len(r.out) > 0
+}
+
+// delete deletes, and waits until what was deleted is gone.
+func (k *kubectlRun) delete(ctx context.Context, args []string, flags *parsed) int {
+	once := with(without(args, map[string]bool{"--wait": false, "--timeout": true}), "--wait=false")
+	if exit := k.print(k.once(once)); exit != 0 {
+		return exit
+	}
+	left := k.transport.deleted
+	if len(left) == 0 {
+		return 0
+	}
+	exit, timedOut := k.check(ctx, flags.timeout("timeout"), nil, func() (bool, int) {
+		for len(left) > 0 {
+			gone, err := k.transport.gone(left[0])
+			if err != nil {
+				fmt.Fprintf(k.inv.Err, "error: %v\n", err)
+				return true, 1
+			}
+			if !gone {
+				return false, 1
+			}
+			left = left[1:]
+		}
+		return true, 0
+	})
+	if timedOut {
+		parts := strings.Split(left[0].path, "/")
+		fmt.Fprintf(k.inv.Err, "error: timed out waiting for the condition on %s/%s\n", parts[len(parts)-2], parts[len(parts)-1])
+	}
+	return exit
+}
+
+// follow is get --watch: the list, then each line that is new or has changed.
+func (k *kubectlRun) follow(ctx context.Context, args []string, flags *parsed) int {
+	limit := flags.timeout("request-timeout")
+	if k.inv.Script && limit <= 0 && !ends(ctx) {
+		fmt.Fprintln(k.inv.Err, "error: kubectl get --watch never ends by itself, and this is a script: put timeout 30s before it, or use kubectl wait or kviz wait")
+		return 1
+	}
+	once := without(args, map[string]bool{"-w": false, "--watch": false, "--watch-only": false, "--request-timeout": true})
+	shown := map[string]bool{}
+	first := true
+	exit, timedOut := k.check(ctx, limit, resourcesOf(flags.args), func() (bool, int) {
+		r := k.once(once)
+		if r.exit != 0 {
+			return true, k.print(r)
+		}
+		now := map[string]bool{}
+		for i, line := range strings.SplitAfter(string(r.out), "\n") {
+			key := withoutAge(line)
+			now[key] = true
+			quiet := first && flags.on("watch-only") && i > 0
+			if line != "" && !shown[key] && !quiet {
+				if _, err := k.inv.Out.Write([]byte(line)); err != nil { // the reader has gone
+					return true, 0
+				}
+			}
+		}
+		if first {
+			_, _ = k.inv.Err.Write(r.errOut)
+		}
+		shown, first = now, false
+		return false, 0
+	})
+	if timedOut {
+		return 0
+	}
+	if ctx.Err() != nil {
+		return 130
+	}
+	return exit
+}
+
+// ends reports whether a timeout command will end what runs.
+func ends(ctx context.Context) bool {
+	_, ok := deadlineOf(ctx)
+	return ok
+}
+
+// withoutAge is a line of a table without words that change with time alone.
+func withoutAge(line string) string {
+	words := strings.Fields(line)
+	kept := words[:0:0]
+	for _, w := range words {
+		if !isAge(w) {
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// isAge reports whether a word is a duration as tables print it: 5s, 2m30s, 3d4h.
+func isAge(w string) bool {
+	w = strings.Trim(w, "()")
+	digits := false
+	for _, r := range w {
+		switch {
+		case r >= '0' && r <= '9':
+			digits = true
+		case strings.ContainsRune("smhdy", r) && digits:
+			digits = false
+		default:
+			return false
+		}
+	}
+	return w != "" && !digits
+}
+
+// followLogs is logs --follow: what is there, then what comes.
+func (k *kubectlRun) followLogs(ctx context.Context, args []string, flags *parsed) int {
+	limit := flags.timeout("request-timeout")
+	if k.inv.Script && limit <= 0 && !ends(ctx) {
+		fmt.Fprintln(k.inv.Err, "error: kubectl logs --follow may never end, and this is a script: leave -f out, or put timeout 30s before it")
+		return 1
+	}
+	once := without(args, map[string]bool{"-f": false, "--follow": false, "--request-timeout": true})
+	var said []byte
+	w, err := k.c.watchChanges(ctx, k.inv.Cause, k.inv.limitOf(limit), changeOf("pods"))
+	if err != nil {
+		fmt.Fprintf(k.inv.Err, "error: %v\n", err)
+		return 1
+	}
+	defer w.close()
+	for {
+		r := k.once(once)
+		if r.exit != 0 {
+			return k.print(r)
+		}
+		new := r.out
+		if bytes.HasPrefix(r.out, said) {
+			new = r.out[len(said):]
+		}
+		said = r.out
+		if _, err := k.inv.Out.Write(new); err != nil {
+			return 0
+		}
+		switch err := k.pause(ctx, w); {
+		case errors.Is(err, errLimit):
+			return 0
+		case err != nil:
+			return 130
+		}
+	}
+}
