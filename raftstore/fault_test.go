@@ -1,0 +1,393 @@
+package raftstore_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"kviz/raftstore"
+)
+
+func TestCrashAndReopen(t *testing.T) {
+	dir := t.TempDir()
+	s, err := raftstore.Open(raftstore.Config{Dir: dir, SnapshotEvery: 1000, SnapshotTrailing: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lease [2]int64
+	for life := range 3 {
+		for i := range 30 {
+			mustPut(t, s, fmt.Sprintf("k%d", i), fmt.Sprintf("%d.%d", life, i))
+		}
+		if life == 1 {
+			// One member is brought back from a snapshot.
+			if err := s.Snapshot(s.Leader()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if life < 2 {
+			r := call(s, &pb.InternalRaftRequest{LeaseGrant: &pb.LeaseGrantRequest{TTL: 60}})
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			lease[life] = r.Response.(*pb.LeaseGrantResponse).ID
+		}
+		for _, m := range []string{"b", "a", "c"} {
+			if err := s.Crash(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = raftstore.Open(raftstore.Config{Dir: dir, SnapshotEvery: 1000, SnapshotTrailing: 5}); err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		s.OnCommit(func(r *raftstore.Result) { told++ })
+		for i := range 30 {
+			if got, want := get(t, s, fmt.Sprintf("k%d", i)), fmt.Sprintf("%d.%d", life, i); got != want {
+				t.Fatalf("life %d: after the crash k%d is %q, not %q", life, i, got, want)
+			}
+		}
+		if told != 0 {
+			t.Errorf("what was in the log at Open was told %d times as news", told)
+		}
+	}
+	if lease[0] == lease[1] {
+		t.Errorf("two lives gave out the same lease ID %x", lease[0])
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLeaderIsReplacedAndTheOldOneCatchesUp(t *testing.T) {
+	s := open(t, raftstore.Config{})
+	mustPut(t, s, "k", "0")
+	old := s.Leader()
+	if err := s.Crash(old); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		mustPut(t, s, "k", fmt.Sprint(i))
+	}
+	if err := s.Restart(old); err != nil {
+		t.Fatal(err)
+	}
+	await(t, old+" has caught up", func() bool {
+		r, err := s.RangeAt(old, &pb.RangeRequest{Key: []byte("k")})
+		return err == nil && len(r.Kvs) == 1 && string(r.Kvs[0].Value) == "49"
+	})
+}
+
+// A follower far behind gets a snapshot instead of the log.
+func TestSnapshotIsInstalled(t *testing.T) {
+	tr := newTranscript()
+	s := open(t, raftstore.Config{SnapshotTrailing: 5, Events: tr.add})
+	mustPut(t, s, "k", "0")
+	leader := s.Leader()
+	behind := other(leader, "")
+	if err := s.Crash(behind); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		mustPut(t, s, "k", fmt.Sprint(i))
+	}
+	if err := s.Snapshot(leader); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restart(behind); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, s, "k", "last")
+	await(t, behind+" has caught up", func() bool {
+		r, err := s.RangeAt(behind, &pb.RangeRequest{Key: []byte("k")})
+		return err == nil && len(r.Kvs) == 1 && string(r.Kvs[0].Value) == "last"
+	})
+	requireStory(t, tr.from(0), leader+" snapshot", leader+" snapshot", behind+" snapshot")
+	if err := s.Crash(leader); err != nil { // what was installed must serve as a vote and as a log
+		t.Fatal(err)
+	}
+	mustPut(t, s, "k", "after")
+}
+
+// other is a member that is none of these.
+func other(ids ...string) string {
+	for _, m := range []string{"a", "b", "c"} {
+		if !slices.Contains(ids, m) {
+			return m
+		}
+	}
+	return ""
+}
+
+func TestFollowersDiskIsFull(t *testing.T) {
+	s := open(t, raftstore.Config{})
+	mustPut(t, s, "k", "0")
+	follower := other(s.Leader())
+	if err := s.FillDisk(follower); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		mustPut(t, s, "k", fmt.Sprint(i))
+	}
+	if err := s.FreeDisk(follower); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the follower has caught up, restarted if it went down", func() bool {
+		for _, m := range s.Members() {
+			if m.ID == follower && !m.Up {
+				if err := s.Restart(follower); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r, err := s.RangeAt(follower, &pb.RangeRequest{Key: []byte("k")})
+		return err == nil && len(r.Kvs) == 1 && string(r.Kvs[0].Value) == "19"
+	})
+}
+
+// The leader's full disk costs it its office, then itself when it must write
+// down the next term; the process and the others go on.
+func TestLeadersDiskIsFull(t *testing.T) {
+	s := open(t, raftstore.Config{})
+	mustPut(t, s, "k", "0")
+	leader := s.Leader()
+	if err := s.FillDisk(leader); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, s, "k", "1")
+	if s.Leader() == leader {
+		t.Errorf("%s leads with a full disk", leader)
+	}
+	await(t, leader+" is down", func() bool {
+		m := s.Members()[slices.Index([]string{"a", "b", "c"}, leader)]
+		return !m.Up && strings.Contains(m.Reason, "no space left on device")
+	})
+	if err := s.Restart(leader); err == nil || !strings.Contains(err.Error(), leader) {
+		t.Errorf("restart with a full disk: %v", err)
+	}
+	if err := s.FreeDisk(leader); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restart(leader); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, s, "k", "2")
+}
+
+func TestWithoutAQuorum(t *testing.T) {
+	s := open(t, raftstore.Config{RequestTimeout: 400 * time.Millisecond})
+	mustPut(t, s, "k", "1")
+	for _, m := range []string{"a", "c"} {
+		if err := s.Stop(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(t, "nobody leads", func() bool { return s.Leader() == "" && !s.Healthy() })
+	for _, req := range []*pb.InternalRaftRequest{putReq("k", "2"), getReq("k")} {
+		if r := call(s, req); !errors.Is(r.Err, rpctypes.ErrGRPCTimeout) {
+			t.Errorf("without a quorum %v ended with %v", req, r.Err)
+		}
+	}
+	stale := &pb.InternalRaftRequest{Range: &pb.RangeRequest{Key: []byte("k"), Serializable: true}}
+	if r := call(s, stale); r.Err != nil || len(r.Response.(*pb.RangeResponse).Kvs) > 1 {
+		t.Errorf("a serializable read: %+v", r)
+	}
+	late := make(chan *raftstore.Result, 1)
+	s.Do(putReq("k", "3"), func(r *raftstore.Result) { late <- r })
+	if err := s.Restart("a"); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-late; r.Err != nil {
+		t.Errorf("a put that waited for the quorum: %v", r.Err)
+	}
+}
+
+// A leader that nobody hears must not answer from what it has.
+func TestIsolatedLeaderDoesNotRead(t *testing.T) {
+	s := open(t, raftstore.Config{})
+	mustPut(t, s, "k", "old")
+	leader := s.Leader()
+	if err := s.Isolate(leader); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, s, "k"); got != "old" {
+		t.Errorf("read %q", got)
+	}
+	if s.Leader() == leader {
+		t.Errorf("%s answered although nobody heard it", leader)
+	}
+	s.Heal()
+	mustPut(t, s, "k", "new")
+}
+
+func TestHealingIsFast(t *testing.T) {
+	s := open(t, raftstore.Config{})
+	mustPut(t, s, "k", "0")
+	follower := other(s.Leader())
+	if err := s.Isolate(follower); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		mustPut(t, s, "k", fmt.Sprint(i))
+	}
+	pass(2 * time.Second) // failing calls would have raft back off for seconds
+	leader := s.Leader()
+	start := time.Now()
+	s.Heal()
+	await(t, "the follower has the log", func() bool {
+		return s.Members()[slices.Index([]string{"a", "b", "c"}, follower)].Last >= 12
+	})
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("after healing, the log took %v", took)
+	}
+	if s.Leader() != leader {
+		t.Errorf("the follower that came back cost %s its office", leader)
+	}
+}
+
+func TestLeadershipIsTransferred(t *testing.T) {
+	s := open(t, raftstore.Config{})
+	mustPut(t, s, "k", "0")
+	for _, to := range []string{"c", "a", "b"} {
+		if err := s.TransferLeadership(to); err != nil {
+			t.Fatal(err)
+		}
+		if s.Leader() != to {
+			t.Errorf("%s leads, not %s", s.Leader(), to)
+		}
+		mustPut(t, s, "k", to)
+	}
+	if err := s.TransferLeadership("z"); err == nil || !strings.Contains(err.Error(), `no member "z"`) {
+		t.Errorf("transfer to z: %v", err)
+	}
+}
+
+func TestDamagedFilesAreRefused(t *testing.T) {
+	damage := map[string]func(t *testing.T, file string){
+		"missing": func(t *testing.T, file string) { must(t, os.Remove(file)) },
+		"empty":   func(t *testing.T, file string) { must(t, os.Truncate(file, 0)) },
+		"half":    func(t *testing.T, file string) { must(t, os.Truncate(file, 16384)) },
+		"one meta page zeroed": func(t *testing.T, file string) {
+			overwrite(t, file, int64(os.Getpagesize()), make([]byte, os.Getpagesize()))
+		},
+		"both meta pages zeroed": func(t *testing.T, file string) { overwrite(t, file, 0, make([]byte, 2*os.Getpagesize())) },
+		"zeroes after the meta pages": func(t *testing.T, file string) {
+			info, err := os.Stat(file)
+			must(t, err)
+			overwrite(t, file, 2*int64(os.Getpagesize()), make([]byte, info.Size()-2*int64(os.Getpagesize())))
+		},
+	}
+	for name, harm := range damage {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, err := raftstore.Open(raftstore.Config{Dir: dir, NoSync: true})
+			must(t, err)
+			for i := range 200 {
+				mustPut(t, s, fmt.Sprint(i), strings.Repeat("v", 200))
+			}
+			must(t, s.Close())
+			harm(t, filepath.Join(dir, "b", "raft.db"))
+			s, err = raftstore.Open(raftstore.Config{Dir: dir, NoSync: true})
+			if err == nil {
+				s.Close()
+				t.Fatal("the damage was not noticed")
+			}
+			if !strings.Contains(err.Error(), "b") || !strings.Contains(err.Error(), dir) {
+				t.Errorf("the error names neither member nor folder: %v", err)
+			}
+			t.Log(err)
+		})
+	}
+}
+
+func overwrite(t *testing.T, file string, at int64, data []byte) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	must(t, err)
+	defer f.Close()
+	_, err = f.WriteAt(data, at)
+	must(t, err)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFolderKeepsItsNumberOfMembers(t *testing.T) {
+	dir := t.TempDir()
+	s, err := raftstore.Open(raftstore.Config{Dir: dir, Members: 5, NoSync: true})
+	must(t, err)
+	mustPut(t, s, "k", "v")
+	if _, err := raftstore.Open(raftstore.Config{Dir: dir, Members: 5, NoSync: true}); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a second store in the same folder: %v", err)
+	}
+	must(t, s.Close())
+	if _, err := raftstore.Open(raftstore.Config{Dir: dir, Members: 3}); err == nil || !strings.Contains(err.Error(), "5 members") {
+		t.Errorf("five members opened as three: %v", err)
+	}
+	if _, err := raftstore.Open(raftstore.Config{Members: 4}); err == nil {
+		t.Error("four members were accepted")
+	}
+}
+
+func TestRequestsAfterClose(t *testing.T) {
+	s := open(t, raftstore.Config{NoSync: true})
+	mustPut(t, s, "k", "v")
+	must(t, s.Close())
+	for _, req := range []*pb.InternalRaftRequest{putReq("k", "2"), getReq("k")} {
+		if r := call(s, req); !errors.Is(r.Err, rpctypes.ErrGRPCStopped) {
+			t.Errorf("after Close: %v", r.Err)
+		}
+	}
+	if err := s.Restart("a"); !errors.Is(err, rpctypes.ErrGRPCStopped) {
+		t.Errorf("restart after Close: %v", err)
+	}
+}
+
+func TestNoGoroutineIsLeftBehind(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for i := range 3 {
+		s, err := raftstore.Open(raftstore.Config{Members: 3 + 2*(i%2)})
+		must(t, err)
+		mustPut(t, s, "k", "v")
+		leader := s.Leader()
+		switch i {
+		case 0:
+			must(t, s.Crash(leader))
+		case 1:
+			must(t, s.FillDisk(leader))
+		}
+		s.Hold(true)
+		ended := make(chan *raftstore.Result, 128)
+		for range 64 {
+			s.Do(putReq("k", "w"), func(r *raftstore.Result) { ended <- r })
+			s.Do(getReq("k"), func(r *raftstore.Result) { ended <- r })
+		}
+		must(t, s.Close())
+		for range 64 {
+			<-ended // every request ends, whatever it ends with
+			<-ended
+		}
+	}
+	await(t, "all goroutines ended", func() bool { return runtime.NumGoroutine() <= before })
+	if runtime.NumGoroutine() > before {
+		buf := make([]byte, 1<<16)
+		t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
+	}
+}
+
