@@ -1,0 +1,228 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The rules of the house that a reader relies on, held by this test: who may
+// import whom, that the simulation knows no wall clock, that every package
+// says what it is.
+
+// source is one parsed Go file of the module.
+type source struct {
+	path string // slash-separated, from the module root
+	dir  string
+	test bool
+	fset *token.FileSet
+	file *ast.File
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var all []source
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "testdata") {
+				return filepath.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != root {
+				return filepath.SkipDir // a nested module has rules of its own
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		all = append(all, source{path: rel, dir: filepath.ToSlash(filepath.Dir(rel)), test: strings.HasSuffix(rel, "_test.go"), fset: fset, file: f})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("found only %d Go files; is the test looking in the right place?", len(all))
+	}
+	return all
+}
+
+// mayImport says, for a folder, which folders of the module it may import. The
+// longest matching prefix counts.
+var mayImport = map[string][]string{
+	"cmd":                {"tui", "lessons", "cluster", "raftstore", "assets"},
+	"tui":                {"tui", "lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "assets"},
+	"lessons":            {"lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "assets"},
+	"cluster":            {"cluster", "raftstore", "assets"},
+	"cluster/trace":      {"cluster/trace"},
+	"cluster/sim":        {"cluster/sim", "cluster/trace"},
+	"cluster/view":       {"cluster/view", "cluster/trace"},
+	"cluster/expr":       {"cluster/expr", "cluster/view", "cluster/trace"},
+	"cluster/control":    {"cluster/trace"},
+	"cluster/storage":    {"cluster/storage", "cluster/sim", "cluster/trace", "raftstore"},
+	"cluster/controller": {"cluster/controller", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
+	"cluster/scheduler":  {"cluster/scheduler", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
+	"cluster/kubelet":    {"cluster/kubelet", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/runtime", "cluster/registry", "cluster/sim", "cluster/trace"},
+	"cluster/proxy":      {"cluster/proxy", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/sim", "cluster/trace"},
+	"raftstore":          {"raftstore"},
+	"assets":             {"assets"},
+}
+
+func TestImportsRunOneWay(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test { // tests may look over the fence
+			continue
+		}
+		allowed, ok := allowedFor(s.dir)
+		if !ok {
+			t.Errorf("%s: the folder is not in the house (see mayImport)", s.path)
+			continue
+		}
+		for _, imp := range s.file.Imports {
+			path := strings.Trim(imp.Path.Value, `"`)
+			rest, ours := strings.CutPrefix(path, "kviz/")
+			if ours && !within(rest, allowed) {
+				t.Errorf("%s imports %s; %s may import only %s", s.path, path, s.dir, strings.Join(allowed, ", "))
+			}
+		}
+	}
+}
+
+func allowedFor(dir string) ([]string, bool) {
+	for d := dir; d != "."; d = filepath.ToSlash(filepath.Dir(d)) {
+		if a, ok := mayImport[d]; ok {
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+func within(dir string, allowed []string) bool {
+	for _, a := range allowed {
+		if dir == a || strings.HasPrefix(dir, a+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// edges are the places inside cluster that touch the world outside the
+// simulation, each with its reason.
+var edges = map[string]string{
+	"cluster/sim":                "the kernel itself: it paces virtual time and owns the inbox",
+	"cluster/apiserver/serve":    "network edge: HTTPS for clients of other processes",
+	"cluster/console":            "the console edge: kubectl is ordinary code with goroutines of its own",
+	"cluster/trace/recording.go": "file edge: writes the recording beside the run",
+	"cluster/trace/recorder.go":  "file edge: writes the recording beside the run",
+	"cluster/edge":               "network edges: listeners and their certificates",
+	"cluster/bench":              "measures the real machine",
+	"cluster/store.go":           "opens the store and takes its events from its goroutines",
+	"cluster/boot.go":            "starts the kernel's goroutine",
+}
+
+func TestSimulationKnowsNoWallClock(t *testing.T) {
+	banned := map[string]string{
+		"time.Now": "use Task.Now", "time.Since": "use Task.Now", "time.Until": "use Task.Now", "time.Sleep": "use Task.Sleep",
+		"time.After": "use Kernel.After", "time.AfterFunc": "use Kernel.After", "time.Tick": "use Task.Sleep",
+		"time.NewTimer": "use Kernel.After", "time.NewTicker": "use Task.Sleep", "metav1.Now": "use metav1.NewTime(Task.Now())",
+		"uuid.New": "draw it from Kernel.Rand", "uuid.NewUUID": "draw it from Kernel.Rand", "rand.Read": "draw from Kernel.Rand",
+	}
+	for _, s := range sources(t) {
+		if s.test || !strings.HasPrefix(s.dir, "cluster") || isEdge(s) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a goroutine inside the simulation; use Process.Go", s.fset.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok {
+					if instead, bad := banned[x.Name+"."+n.Sel.Name]; bad {
+						t.Errorf("%s: %s.%s inside the simulation; %s", s.fset.Position(n.Pos()), x.Name, n.Sel.Name, instead)
+					}
+				}
+			}
+			return true
+		})
+		for _, imp := range s.file.Imports {
+			if p := strings.Trim(imp.Path.Value, `"`); p == "math/rand" || p == "crypto/rand" {
+				t.Errorf("%s imports %s; draw from Kernel.Rand or Task.Rand", s.path, p)
+			}
+		}
+	}
+}
+
+func isEdge(s source) bool {
+	for e := range edges {
+		if s.path == e || s.dir == e || strings.HasPrefix(s.dir, e+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	said, file := map[string]bool{}, map[string]string{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		file[s.dir] = s.path
+		if s.file.Doc != nil && len(s.file.Doc.Text()) > 60 {
+			said[s.dir] = true
+		}
+	}
+	for dir, path := range file {
+		if !said[dir] {
+			t.Errorf("%s: package has no comment that says what it is (e.g. in %s)", dir, path)
+		}
+	}
+}
+
+func TestNoRoomCalledUtil(t *testing.T) {
+	vague := regexp.MustCompile(`(^|/)(utils?|common|helpers?|managers?|types|misc|base|shared)(/|$)`)
+	for _, s := range sources(t) {
+		if vague.MatchString(s.dir) {
+			t.Errorf("%s: name the folder after what lives there", s.dir)
+		}
+	}
+}
+
+func TestNoTestIsSkipped(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				switch sel.Sel.Name {
+				case "Skip", "Skipf", "SkipNow":
+					if x, ok := sel.X.(*ast.Ident); ok && (x.Name == "t" || x.Name == "b" || x.Name == "f") {
+						t.Errorf("%s: a skipped test proves nothing; make it run or remove it", s.fset.Position(n.Pos()))
+					}
+				}
+			}
+			return true
+		})
+	}
+}
