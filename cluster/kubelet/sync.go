@@ -48,13 +48,16 @@ func (w *worker) syncPod(t *sim.Task) (terminal bool, err error) {
 	}
 	w.startProbes(t, rs)
 	did, err := w.act(t, rs)
-	if did && w.phase == syncing {
-		// PLEGOnDemandRelist: look at once at what the sync has changed.
+	if (did || err != nil) && w.phase == syncing {
+		// What the sync has changed, or why it could not, is told at once; if all
+		// went well the PLEG need not look again (PLEGOnDemandRelist).
 		if rs, e := w.runtimeStatus(); e == nil {
 			status = w.generateStatus(t, rs, false)
 			w.setStatus(t, status)
 			w.startProbes(t, rs)
-			kl.relist.seen(w.uid)
+			if err == nil {
+				kl.relist.seen(w.uid)
+			}
 		}
 	}
 	return false, err
