@@ -1,0 +1,191 @@
+package expr
+
+import (
+	"reflect"
+	"time"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+)
+
+// extra is a name that a type has in expressions beside its fields.
+type extra struct {
+	get func(any) any
+	typ reflect.Type // what it is, for checking names; nil for anything
+}
+
+// byName stands for a lookup of things by name when names are checked.
+type byName[T any] struct {
+	_ *lookup
+	_ T
+}
+
+func mapOf[T any](find func(string) T, none func(T) bool, keys func() []string) *lookup {
+	return &lookup{
+		find: func(k string) (any, bool) {
+			x := find(k)
+			if none(x) {
+				return nil, false
+			}
+			return x, true
+		},
+		keys: keys,
+	}
+}
+
+func isNil[T any](x *T) bool { return x == nil }
+
+func names[T any](list []T, name func(T) string) []string {
+	out := make([]string, 0, len(list))
+	for _, x := range list {
+		out = append(out, name(x))
+	}
+	return out
+}
+
+func more[T any](typ reflect.Type, get func(T) any) extra {
+	return extra{func(x any) any { return get(x.(T)) }, typ}
+}
+
+// extras are the names that expressions have for the state's types beside
+// their fields and lists.
+var extras = map[reflect.Type]map[string]extra{
+	reflect.TypeFor[*view.Store](): {
+		"members": more(reflect.TypeFor[byName[*view.Member]](), func(s *view.Store) any {
+			return mapOf(s.Member, isNil, func() []string { return names(s.Members(), func(m *view.Member) string { return m.Name }) })
+		}),
+		"quorum":   more(reflect.TypeFor[*quorum](), func(s *view.Store) any { q := s.Quorum(); return &quorum{q.Have, q.Need, q.Total, q.OK()} }),
+		"keys":     more(reflect.TypeFor[int](), func(s *view.Store) any { return s.KeyCount() }),
+		"messages": more(reflect.TypeFor[[]*view.Message](), func(s *view.Store) any { return s.InFlight() }),
+	},
+	reflect.TypeFor[*view.Queue](): {
+		"depth": more(reflect.TypeFor[int](), func(q *view.Queue) any { return q.Ready }),
+	},
+	reflect.TypeFor[*view.Node](): {
+		"ready":  more(reflect.TypeFor[bool](), func(n *view.Node) any { return n.Ready == "True" }),
+		"status": more(reflect.TypeFor[string](), func(n *view.Node) any { return n.Ready }),
+		"pods": more(reflect.TypeFor[byName[*view.NodePod]](), func(n *view.Node) any {
+			return mapOf(n.Pod, isNil, func() []string { return names(n.Pods(), func(p *view.NodePod) string { return p.Pod }) })
+		}),
+		"rules": more(reflect.TypeFor[[]*rule](), func(n *view.Node) any { return rules(n) }),
+	},
+	reflect.TypeFor[*view.NodePod](): {
+		"containers": more(reflect.TypeFor[byName[*view.Container]](), func(p *view.NodePod) any {
+			return mapOf(p.Container, isNil, func() []string {
+				return names(p.Containers(), func(c view.Container) string { return c.Container })
+			})
+		}),
+	},
+	reflect.TypeFor[*view.Scheduler](): {
+		"pods": more(reflect.TypeFor[byName[*view.SchedPod]](), func(s *view.Scheduler) any {
+			return mapOf(s.Pod, isNil, func() []string { return names(s.Pods(), func(p *view.SchedPod) string { return p.Pod }) })
+		}),
+		"last": more(reflect.TypeFor[*view.Cycle](), func(s *view.Scheduler) any { return s.Last() }),
+	},
+	reflect.TypeFor[*view.Controller](): {
+		"last": more(reflect.TypeFor[*view.ReconcileRun](), func(c *view.Controller) any { return c.Last() }),
+	},
+	reflect.TypeFor[*trace.Event](): {
+		"grain":     more(reflect.TypeFor[string](), func(e *trace.Event) any { return e.Grain().String() }),
+		"component": more(reflect.TypeFor[string](), func(e *trace.Event) any { return e.Lane.Component }),
+		"instance":  more(reflect.TypeFor[string](), func(e *trace.Event) any { return e.Lane.Instance }),
+		"number":    more(reflect.TypeFor[int](), func(e *trace.Event) any { return e.ID.Seq }),
+		"payload":   more(nil, func(e *trace.Event) any { return e.Payload }),
+		"words":     more(reflect.TypeFor[string](), func(e *trace.Event) any { return view.Explain(e) }),
+	},
+}
+
+// quorum is [view.Quorum] with its verdict.
+type quorum struct {
+	Have, Need, Total int
+	OK                bool
+}
+
+// rule is a rule of a node with the chain it is in.
+type rule struct {
+	Table, Chain, Text, Service string
+}
+
+func rules(n *view.Node) []*rule {
+	var out []*rule
+	for _, t := range n.Tables() {
+		for _, c := range n.Chains(t) {
+			for _, r := range c.Rules() {
+				out = append(out, &rule{t, c.Name, r.Text, r.Service})
+			}
+		}
+	}
+	return out
+}
+
+// root is a name that an expression may begin with.
+type root struct {
+	name  string
+	typ   reflect.Type
+	means string
+	get   func(*view.State, *trace.Event) any
+}
+
+var roots = []root{
+	{"clock", reflect.TypeFor[*view.Clock](), "the clock: paused, speed", func(s *view.State, _ *trace.Event) any { return &s.Clock }},
+	{"commands", reflect.TypeFor[[]*view.Command](), "the last console commands", func(s *view.State, _ *trace.Event) any { return s.Commands() }},
+	{"controllers", reflect.TypeFor[byName[*view.Controller]](), "the controllers by name", func(s *view.State, _ *trace.Event) any {
+		return mapOf(s.Controller, isNil, func() []string { return names(s.Controllers(), func(c *view.Controller) string { return c.Name }) })
+	}},
+	{"event", reflect.TypeFor[*trace.Event](), "the event that was folded last: kind, lane, object, payload …", func(_ *view.State, e *trace.Event) any {
+		if e == nil {
+			return &trace.Event{}
+		}
+		return e
+	}},
+	{"events", reflect.TypeFor[int](), "how many events there were", func(s *view.State, _ *trace.Event) any { return s.Events }},
+	{"faults", reflect.TypeFor[[]*view.Fault](), "what is broken on purpose now", func(s *view.State, _ *trace.Event) any { return s.Faults() }},
+	{"flows", reflect.TypeFor[[]*view.Flow](), "the last connection attempts", func(s *view.State, _ *trace.Event) any { return s.Flows() }},
+	{"lanes", reflect.TypeFor[byName[*view.Lane]](), "the swimlanes by name", func(s *view.State, _ *trace.Event) any {
+		return mapOf(s.Lane, isNil, func() []string { return names(s.Lanes(), func(l *view.Lane) string { return l.Lane.String() }) })
+	}},
+	{"leases", reflect.TypeFor[byName[*view.Lease]](), "who is active, by lease", func(s *view.State, _ *trace.Event) any {
+		return mapOf(s.Lease, isNil, func() []string { return names(s.Leases(), func(l *view.Lease) string { return l.Name }) })
+	}},
+	{"nodes", reflect.TypeFor[byName[*view.Node]](), "the nodes by name: ready, taints, pods, rules", func(s *view.State, _ *trace.Event) any {
+		return mapOf(s.Node, isNil, func() []string { return names(s.Nodes(), func(n *view.Node) string { return n.Name }) })
+	}},
+	{"processes", reflect.TypeFor[byName[*view.Process]](), "the components' processes by name", func(s *view.State, _ *trace.Event) any {
+		return mapOf(s.Process, isNil, func() []string { return names(s.Processes(), func(p *view.Process) string { return p.Name }) })
+	}},
+	{"queues", reflect.TypeFor[byName[*view.Queue]](), "the work queues by name: depth, processing, delayed", func(s *view.State, _ *trace.Event) any {
+		return mapOf(s.Queue, isNil, func() []string { return names(s.Queues(), func(q *view.Queue) string { return q.Name }) })
+	}},
+	{"requests", reflect.TypeFor[[]*view.Request](), "the last answered requests", func(s *view.State, _ *trace.Event) any { return s.Requests() }},
+	{"run", reflect.TypeFor[*view.Run](), "the run: seed, ready, nodes", func(s *view.State, _ *trace.Event) any { return &s.Run }},
+	{"scheduler", reflect.TypeFor[*view.Scheduler](), "the scheduler: active, unschedulable, pods, last", func(s *view.State, _ *trace.Event) any { return &s.Scheduler }},
+	{"store", reflect.TypeFor[*view.Store](), "the store: leader, term, revision, quorum, members", func(s *view.State, _ *trace.Event) any { return &s.Store }},
+	{"time", reflect.TypeFor[time.Duration](), "virtual time since the start", func(s *view.State, _ *trace.Event) any { return s.At }},
+	{"watchers", reflect.TypeFor[[]*view.Watcher](), "the open watches", func(s *view.State, _ *trace.Event) any { return s.Watchers() }},
+}
+
+// functions are the functions that look things up in the state.
+var functions = []struct{ name, use, means string }{
+	{"objects", `objects("pods", "demo")`, "the objects of a kind, in one namespace or in all, as in JSON"},
+	{"object", `object("deployments", "demo", "web")`, "one object as in JSON, or null; without a namespace: object(\"nodes\", \"node-1\")"},
+	{"pod", `pod("demo/web-1")`, "a pod as its node's kubelet sees it: containers, steps, probes"},
+	{"kubeEvents", `kubeEvents("Pod", "demo", "web-1")`, "the Kubernetes Events about an object"},
+}
+
+// Name is one name of the expression language, for help and completion.
+type Name struct {
+	Name  string
+	Means string
+}
+
+// Names lists what an expression may begin with.
+func Names() []Name {
+	var out []Name
+	for _, r := range roots {
+		out = append(out, Name{r.name, r.means})
+	}
+	for _, f := range functions {
+		out = append(out, Name{f.use, f.means})
+	}
+	return out
+}
