@@ -20,6 +20,9 @@ const (
 // back-off (5 ms, 10 ms, 20 ms … 1000 s) and a place in a token bucket that
 // all keys of the queue share (10 a second, 100 at once).
 type Limiter[K comparable] struct {
+	// Base is the first delay of a key, BaseDelay unless changed.
+	Base time.Duration
+
 	k        *sim.Kernel
 	failures map[K]int
 	tokens   float64
@@ -28,14 +31,14 @@ type Limiter[K comparable] struct {
 
 // NewLimiter makes the default controller rate limiter.
 func NewLimiter[K comparable](k *sim.Kernel) *Limiter[K] {
-	return &Limiter[K]{k: k, failures: map[K]int{}, tokens: Burst, last: k.Elapsed()}
+	return &Limiter[K]{Base: BaseDelay, k: k, failures: map[K]int{}, tokens: Burst, last: k.Elapsed()}
 }
 
 // When counts a failure of the key and says how long it must wait.
 func (l *Limiter[K]) When(key K) time.Duration {
 	n := l.failures[key]
 	l.failures[key] = n + 1
-	return max(backoff(n), l.reserve())
+	return max(backoff(l.Base, n), l.reserve())
 }
 
 // Forget ends the key's back-off.
@@ -44,8 +47,8 @@ func (l *Limiter[K]) Forget(key K) { delete(l.failures, key) }
 // NumRequeues is how often the key has failed since it was last forgotten.
 func (l *Limiter[K]) NumRequeues(key K) int { return l.failures[key] }
 
-func backoff(failures int) time.Duration {
-	d := float64(BaseDelay) * math.Pow(2, float64(failures))
+func backoff(base time.Duration, failures int) time.Duration {
+	d := float64(base) * math.Pow(2, float64(failures))
 	if d > float64(MaxDelay) {
 		return MaxDelay
 	}

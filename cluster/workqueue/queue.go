@@ -64,6 +64,9 @@ func New[K comparable](name string, lane trace.Lane, p *sim.Process) *Queue[K] {
 	}
 }
 
+// SetBaseDelay changes the first delay of a failed key from 5 ms.
+func (q *Queue[K]) SetBaseDelay(d time.Duration) { q.limiter.Base = d }
+
 // Name is the queue's name.
 func (q *Queue[K]) Name() string { return q.name }
 

@@ -59,7 +59,7 @@ func (b *Bench) Transcript(kinds ...trace.Kind) string {
 	var out strings.Builder
 	for _, e := range b.Events {
 		if slices.Contains(kinds, e.Kind) {
-			fmt.Fprintf(&out, "%9.3fs  %-22s %s\n", e.At.Seconds(), e.Lane, describe(e))
+			fmt.Fprintf(&out, "%9.3fs  %-25s %s\n", e.At.Seconds(), e.Lane, describe(e))
 		}
 	}
 	return out.String()

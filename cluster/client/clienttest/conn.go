@@ -8,6 +8,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -140,7 +141,7 @@ func (c *conn) replace(t *sim.Task, r client.Resource, namespace string, obj run
 	m.SetDeletionTimestamp(om.GetDeletionTimestamp())
 	m.SetDeletionGracePeriodSeconds(om.GetDeletionGracePeriodSeconds())
 	m.SetGeneration(om.GetGeneration())
-	if !reflect.DeepEqual(field(old, "Spec"), field(obj, "Spec")) {
+	if specChanged(old, obj) {
 		m.SetGeneration(om.GetGeneration() + 1)
 	}
 	m.SetResourceVersion(om.GetResourceVersion())
@@ -173,6 +174,16 @@ func merge(old, obj runtime.Object, subresource string) runtime.Object {
 		ns.Spec = old.(*corev1.Namespace).Spec
 	}
 	return obj
+}
+
+// specChanged says whether an update makes a new generation. An EndpointSlice
+// is all spec.
+func specChanged(old, obj runtime.Object) bool {
+	if a, ok := old.(*discoveryv1.EndpointSlice); ok {
+		b := obj.(*discoveryv1.EndpointSlice)
+		return !reflect.DeepEqual(a.Endpoints, b.Endpoints) || !reflect.DeepEqual(a.Ports, b.Ports) || !reflect.DeepEqual(a.Labels, b.Labels)
+	}
+	return !reflect.DeepEqual(field(old, "Spec"), field(obj, "Spec"))
 }
 
 func field(obj runtime.Object, name string) any {
