@@ -1,6 +1,9 @@
 package apiserver
 
 import (
+	"bytes"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/client"
@@ -17,38 +20,38 @@ var scaleGVK = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind
 // kinds is the registry: every kind this server serves, by group in the order
 // of client.Resources, then those that are answered and not stored.
 var kinds = []*Kind{
-	{Resource: client.ConfigMaps, Singular: "configmap", ShortNames: []string{"cm"}, Prefix: "/registry/configmaps/"},
-	{Resource: client.Events, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/"},
-	{Resource: client.Namespaces, Singular: "namespace", ShortNames: []string{"ns"}, Prefix: "/registry/namespaces/",
+	{Resource: client.ConfigMaps, Singular: "configmap", ShortNames: []string{"cm"}, Prefix: "/registry/configmaps/", strategy: configMapStrategy, field: metaField, trigger: "metadata.name"},
+	{Resource: client.Events, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", strategy: eventStrategy, field: eventField},
+	{Resource: client.Namespaces, Singular: "namespace", ShortNames: []string{"ns"}, Prefix: "/registry/namespaces/", strategy: namespaceStrategy, field: namespaceField,
 		Verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"},
 		Subresources: []Subresource{
 			{Name: "finalize", Verbs: []string{"update"}},
 			{Name: "status", Verbs: statusOnly}}},
-	{Resource: client.Nodes, Singular: "node", ShortNames: []string{"no"}, Prefix: "/registry/minions/",
+	{Resource: client.Nodes, Singular: "node", ShortNames: []string{"no"}, Prefix: "/registry/minions/", strategy: nodeStrategy, field: nodeField, trigger: "metadata.name",
 		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}}},
-	{Resource: client.Pods, Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}, Prefix: "/registry/pods/",
+	{Resource: client.Pods, Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}, Prefix: "/registry/pods/", strategy: podStrategy, field: podField, trigger: "spec.nodeName",
 		Subresources: []Subresource{
 			{Name: "binding", GVK: gvk("", "v1", "Binding"), Verbs: createOnly},
 			{Name: "ephemeralcontainers", Verbs: statusOnly},
 			{Name: "eviction", GVK: gvk("policy", "v1", "Eviction"), Verbs: createOnly},
 			{Name: "resize", Verbs: statusOnly},
 			{Name: "status", Verbs: statusOnly}}},
-	{Resource: client.Secrets, Singular: "secret", Prefix: "/registry/secrets/"},
-	{Resource: client.ServiceAccounts, Singular: "serviceaccount", ShortNames: []string{"sa"}, Prefix: "/registry/serviceaccounts/",
+	{Resource: client.Secrets, Singular: "secret", Prefix: "/registry/secrets/", strategy: secretStrategy, field: secretField, trigger: "metadata.name"},
+	{Resource: client.ServiceAccounts, Singular: "serviceaccount", ShortNames: []string{"sa"}, Prefix: "/registry/serviceaccounts/", strategy: serviceAccountStrategy, field: metaField,
 		Subresources: []Subresource{{Name: "token", GVK: gvk("authentication.k8s.io", "v1", "TokenRequest"), Verbs: createOnly}}},
-	{Resource: client.Services, Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}, Prefix: "/registry/services/specs/",
+	{Resource: client.Services, Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}, Prefix: "/registry/services/specs/", strategy: serviceStrategy, field: serviceField,
 		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}}},
-	{Resource: client.Deployments, Singular: "deployment", ShortNames: []string{"deploy"}, Categories: []string{"all"}, Prefix: "/registry/deployments/",
+	{Resource: client.Deployments, Singular: "deployment", ShortNames: []string{"deploy"}, Categories: []string{"all"}, Prefix: "/registry/deployments/", strategy: deploymentStrategy, field: metaField,
 		Subresources: []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}}},
-	{Resource: client.ReplicaSets, Singular: "replicaset", ShortNames: []string{"rs"}, Categories: []string{"all"}, Prefix: "/registry/replicasets/",
+	{Resource: client.ReplicaSets, Singular: "replicaset", ShortNames: []string{"rs"}, Categories: []string{"all"}, Prefix: "/registry/replicasets/", strategy: replicaSetStrategy, field: replicaSetField,
 		Subresources: []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}}},
-	{Resource: client.Leases, Singular: "lease", Prefix: "/registry/leases/"},
-	{Resource: client.EndpointSlices, Singular: "endpointslice", Prefix: "/registry/endpointslices/"},
-	{Resource: client.ClusterRoleBindings, Singular: "clusterrolebinding", Prefix: "/registry/clusterrolebindings/"},
-	{Resource: client.ClusterRoles, Singular: "clusterrole", Prefix: "/registry/clusterroles/"},
-	{Resource: client.RoleBindings, Singular: "rolebinding", Prefix: "/registry/rolebindings/"},
-	{Resource: client.Roles, Singular: "role", Prefix: "/registry/roles/"},
-	{Resource: client.PriorityClasses, Singular: "priorityclass", ShortNames: []string{"pc"}, Prefix: "/registry/priorityclasses/"},
+	{Resource: client.Leases, Singular: "lease", Prefix: "/registry/leases/", strategy: leaseStrategy, field: metaField},
+	{Resource: client.EndpointSlices, Singular: "endpointslice", Prefix: "/registry/endpointslices/", strategy: endpointSliceStrategy, field: metaField},
+	{Resource: client.ClusterRoleBindings, Singular: "clusterrolebinding", Prefix: "/registry/clusterrolebindings/", strategy: clusterRoleBindingStrategy, field: metaField},
+	{Resource: client.ClusterRoles, Singular: "clusterrole", Prefix: "/registry/clusterroles/", strategy: clusterRoleStrategy, field: metaField},
+	{Resource: client.RoleBindings, Singular: "rolebinding", Prefix: "/registry/rolebindings/", strategy: roleBindingStrategy, field: metaField},
+	{Resource: client.Roles, Singular: "role", Prefix: "/registry/roles/", strategy: roleStrategy, field: metaField},
+	{Resource: client.PriorityClasses, Singular: "priorityclass", ShortNames: []string{"pc"}, Prefix: "/registry/priorityclasses/", strategy: priorityClassStrategy, field: metaField},
 
 	review("authentication.k8s.io", "tokenreviews", "TokenReview", false),
 	review("authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview", false),
@@ -82,7 +85,11 @@ func init() {
 				k.Subresources[i].GVK = k.GVK()
 			}
 		}
+		k.apiVersion = k.GroupVersion().String()
 		kindByResource[k.GroupVersionResource] = k
+		if k.Stored() {
+			kindByPrefix[strings.TrimSuffix(strings.TrimPrefix(k.Prefix, "/registry/"), "/")] = k
+		}
 	}
 }
 
@@ -97,3 +104,24 @@ func (k *Kind) subresource(name string) *Subresource {
 	}
 	return nil
 }
+
+// kindOfKey is the kind a key at the store belongs to; nil if to none.
+func kindOfKey(key []byte) *Kind {
+	const root = "/registry/"
+	if !bytes.HasPrefix(key, []byte(root)) {
+		return nil
+	}
+	rest := key[len(root):]
+	i := bytes.IndexByte(rest, '/')
+	if i < 0 {
+		return nil
+	}
+	if string(rest[:i]) == "services" {
+		if j := bytes.IndexByte(rest[i+1:], '/'); j >= 0 {
+			i += 1 + j
+		}
+	}
+	return kindByPrefix[string(rest[:i])]
+}
+
+var kindByPrefix = map[string]*Kind{}

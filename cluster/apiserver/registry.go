@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/client"
@@ -18,12 +19,15 @@ type Kind struct {
 	Prefix       string   // key prefix in the store: "/registry/minions/"; empty for kinds that are not stored
 	Subresources []Subresource
 
-	strategy *strategy
+	strategy   *strategy
+	apiVersion string                                               // "apps/v1"
+	trigger    string                                               // field by which watches are indexed
+	field      func(obj runtime.Object, name string) (string, bool) // value of a selectable field
 }
 
 // Subresource is a part of an object with a path of its own.
 type Subresource struct {
-	Name  string // "status", "scale", "binding" …
+	Name  string                  // "status", "scale", "binding" …
 	GVK   schema.GroupVersionKind // of what it answers; the kind's own for status
 	Verbs []string
 }
@@ -31,3 +35,9 @@ type Subresource struct {
 // Stored reports whether objects of the kind are kept (as against the reviews,
 // which are answered and forgotten).
 func (k *Kind) Stored() bool { return k.Prefix != "" }
+
+// new makes an empty object of the kind.
+func (k *Kind) new() runtime.Object { return newObject(k.GVK()) }
+
+// groupResource is how errors name the kind.
+func (k *Kind) groupResource() schema.GroupResource { return k.GroupVersionResource.GroupResource() }

@@ -28,10 +28,10 @@ type Request struct {
 	User  *authn.User
 	Token string // bearer token
 
-	Client string       // who sent it, for the trace: a user agent; empty takes Lane
-	Lane   trace.Lane   // the sender's lane; zero means trace.CompClient
-	Causes []trace.ID   // what made the sender send it
-	Path   string       // for the trace; built from the rest when empty
+	Client string     // who sent it, for the trace: a user agent; empty takes Lane
+	Lane   trace.Lane // the sender's lane; zero means trace.CompClient
+	Causes []trace.ID // what made the sender send it
+	Path   string     // for the trace; built from the rest when empty
 
 	// The body of create and update: either an object, or bytes to be decoded
 	// in the decode stage. An object is not kept or changed.

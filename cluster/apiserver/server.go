@@ -12,9 +12,15 @@
 package apiserver
 
 import (
+	"math/rand/v2"
+	"net/netip"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
@@ -29,7 +35,10 @@ type Config struct {
 	// Tokens are bearer tokens and whom they prove.
 	Tokens map[string]authn.User
 	Cost   Cost
-	// CacheSize is how many events a kind's watch cache remembers; default 1024.
+	// Bookmarks is how often watchers that ask for them get one; default a minute.
+	Bookmarks time.Duration
+	// CacheSize is how many events a kind's watch cache remembers, exactly;
+	// by default 1024, and more while events are younger than 75 s.
 	CacheSize int
 }
 
@@ -50,29 +59,116 @@ var DefaultCost = Cost{Access: 40 * time.Microsecond, Decode: 60 * time.Microsec
 // Server is a kube-apiserver. Its methods may be called only on the kernel's
 // goroutine.
 type Server struct {
-	cfg   Config
-	k     *sim.Kernel
-	st    *storage.Client
-	p     *sim.Process
-	ready bool
-	start sim.Cond // waits for ready
+	cfg  Config
+	cidr netip.Prefix
+	k    *sim.Kernel
+	st   *storage.Client
+	rand *rand.Rand
+	p    *sim.Process
+
+	ready   bool
+	started sim.Cond // ready changed
+
+	stored     []*Kind
+	caches     map[*Kind]*cache
+	authorizer *authz.Authorizer
+	alloc      *allocator
+	keys       *authn.Keys
+	managers   fieldManagers
 
 	requests uint64 // number of the newest request
+	watches  uint64 // number of the newest watch
 }
 
 // New makes the server of process p and starts it: it fills the store with
 // what every cluster has (unless it is there already), then its watch caches,
 // and is then [Server.Ready].
 func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
-	s := &Server{cfg: cfg, k: p.Kernel(), st: st}
+	cfg.complete()
+	s := &Server{cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
+		keys: authn.NewKeys(p.Kernel().Rand("serviceaccount-key"))}
+	for _, k := range kinds {
+		if k.Stored() {
+			s.stored = append(s.stored, k)
+		}
+	}
+	st.DescribeEvent = s.describe
 	s.Restart(p)
 	return s
+}
+
+// complete fills in what the zero value means.
+func (cfg *Config) complete() {
+	if cfg.ServiceCIDR == "" {
+		cfg.ServiceCIDR = "10.96.0.0/16"
+	}
+	if cfg.NodePorts == [2]int{} {
+		cfg.NodePorts = [2]int{30000, 32767}
+	}
+	if cfg.AdvertiseIP == "" {
+		cfg.AdvertiseIP = "192.168.0.10"
+	}
+	if cfg.Cost == (Cost{}) {
+		cfg.Cost = DefaultCost
+	}
+	if cfg.Bookmarks == 0 {
+		cfg.Bookmarks = time.Minute
+	}
 }
 
 // Restart starts the server again as process p, after its old process was
 // killed. Clients made before stay good; their watches have ended.
 func (s *Server) Restart(p *sim.Process) {
 	s.p, s.ready = p, false
+	s.caches = map[*Kind]*cache{}
+	for _, k := range s.stored {
+		s.caches[k] = newCache(s, k)
+	}
+	s.authorizer = &authz.Authorizer{Source: policy{s}}
+	s.alloc = newAllocator(s)
+	s.listen()
+	caches := s.caches
+	boot := p.Go("main", s.main)
+	boot.OnEnd(func() {
+		s.ready = false
+		for _, k := range s.stored {
+			caches[k].close()
+		}
+		s.started.Broadcast()
+	})
+}
+
+// listen has the caches tell those who depend on them.
+func (s *Server) listen() {
+	for _, r := range []client.Resource{client.Roles, client.RoleBindings, client.ClusterRoles, client.ClusterRoleBindings} {
+		s.caches[KindFor(r.GroupVersionResource)].changed = func(string, runtime.Object) { s.authorizer.Invalidate() }
+	}
+	s.caches[KindFor(client.Services.GroupVersionResource)].changed = s.alloc.changed
+}
+
+// main is the server's first task; it lives as long as the process.
+func (s *Server) main(t *sim.Task) {
+	s.bootstrap(t)
+	for _, k := range s.stored {
+		cache := s.caches[k]
+		s.p.Go("watch-cache/"+k.GroupVersionResource.Resource, cache.run)
+	}
+	for _, k := range s.stored {
+		for cache := s.caches[k]; !cache.synced; {
+			cache.moved.Wait(t)
+		}
+	}
+	s.ready = true
+	s.started.Broadcast()
+	s.keepFresh(t)
+}
+
+// describe names the API object behind a key for the trace.
+func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
+	if k := kindOfKey(e.Kv.Key); k != nil {
+		return s.caches[k].describe(e)
+	}
+	return trace.Ref{}, nil
 }
 
 // Process is the process the server runs as.
@@ -84,22 +180,22 @@ func (s *Server) Ready() bool { return s.ready && s.p.Alive() }
 // WaitReady waits until the server is ready.
 func (s *Server) WaitReady(t *sim.Task) {
 	for !s.Ready() {
-		s.start.Wait(t)
+		s.started.Wait(t)
 	}
 }
+
+// Revision is the newest revision the store has shown.
+func (s *Server) Revision() int64 { return s.st.Revision() }
 
 // Resources lists what the server serves, in the order of kubectl
 // api-resources.
 func (s *Server) Resources() []*Kind { return kinds }
 
+// Authorize answers what the authorizers say: for the reviews, and for
+// requests that are for no resource (/version, /metrics).
+func (s *Server) Authorize(a authz.Attributes) authz.Decision { return s.authorizer.Decide(a) }
+
 // Client is an in-process connection as user, for the component in lane.
 func (s *Server) Client(lane trace.Lane, user authn.User) client.Interface {
 	return &connection{s: s, lane: lane, user: user}
-}
-
-// Handle runs a request through the pipeline as a task of the server's
-// process, on behalf of task t, and gives the answer. If the server is down or
-// dies meanwhile, the answer's Err wraps [client.ErrUnreachable].
-func (s *Server) Handle(t *sim.Task, req *Request) *Response {
-	return &Response{Err: client.ErrUnreachable}
 }

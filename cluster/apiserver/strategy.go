@@ -1,4 +1,73 @@
 package apiserver
 
-// strategy is what is particular about writing one kind.
-type strategy struct{}
+import (
+	"fmt"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// strategy is what is particular about writing one kind: pkg/registry
+// <group>/<kind>/strategy.go. Objects are of the served version; validation
+// is Kubernetes' own and gets the internal one.
+type strategy struct {
+	// prepare clears what the writer may not set, and bumps the generation.
+	// old is nil for a creation.
+	prepare func(c *call, obj, old runtime.Object)
+	// subPrepare does so for a subresource.
+	subPrepare map[string]func(c *call, obj, old runtime.Object)
+
+	validate       func(obj runtime.Object) field.ErrorList
+	validateUpdate func(obj, old runtime.Object) field.ErrorList
+	subValidate    map[string]func(obj, old runtime.Object) field.ErrorList
+
+	// warn gives the warnings for the writer; old is nil for a creation.
+	warn         func(obj, old runtime.Object) []string
+	canonicalize func(obj runtime.Object)
+
+	createOnUpdate bool // PUT and apply may create
+	conditional    bool // an update must carry a resourceVersion
+	noOrphans      bool // garbage collection finalizers are not set
+}
+
+// internal converts to the internal version.
+func internal[I any](obj runtime.Object) *I {
+	in := new(I)
+	if err := scheme.Convert(obj, in, nil); err != nil {
+		panic(fmt.Sprintf("apiserver: converting %T to %T: %v", obj, in, err))
+	}
+	return in
+}
+
+// creation adapts a Kubernetes validation function.
+func creation[I any](fn func(*I) field.ErrorList) func(runtime.Object) field.ErrorList {
+	return func(obj runtime.Object) field.ErrorList { return fn(internal[I](obj)) }
+}
+
+// updating adapts a Kubernetes validation function for updates.
+func updating[I any](fn func(obj, old *I) field.ErrorList) func(obj, old runtime.Object) field.ErrorList {
+	return func(obj, old runtime.Object) field.ErrorList { return fn(internal[I](obj), internal[I](old)) }
+}
+
+// prepare adapts a typed function.
+func prepare[T any, P interface {
+	*T
+	runtime.Object
+}](fn func(c *call, obj, old P)) func(c *call, obj, old runtime.Object) {
+	return func(c *call, obj, old runtime.Object) {
+		if old == nil {
+			fn(c, obj.(P), nil)
+			return
+		}
+		fn(c, obj.(P), old.(P))
+	}
+}
+
+// equal is semantic equality: 1000m of CPU is 1 CPU.
+func equal(a, b any) bool { return apiequality.Semantic.DeepEqual(a, b) }
+
+type (
+	preparers  = map[string]func(c *call, obj, old runtime.Object)
+	validators = map[string]func(obj, old runtime.Object) field.ErrorList
+)

@@ -1,0 +1,159 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/applyconfigurations"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/yaml"
+)
+
+// Server-side apply and the bookkeeping of who owns which field are
+// Kubernetes' own code (apimachinery pkg/util/managedfields). Building the
+// type schema it needs takes a tenth of a second, so that is done when the
+// first request needs it.
+
+// fieldManagers makes the field manager of a kind and subresource, once each.
+type fieldManagers struct {
+	types managedfields.TypeConverter
+	made  map[string]*managedfields.FieldManager
+}
+
+func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldManager, error) {
+	if f.types == nil {
+		f.types = applyconfigurations.NewTypeConverter(scheme)
+		f.made = map[string]*managedfields.FieldManager{}
+	}
+	key := k.GroupVersionResource.String() + "/" + subresource
+	if m := f.made[key]; m != nil {
+		return m, nil
+	}
+	m, err := managedfields.NewDefaultFieldManager(f.types, scheme, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
+	if err != nil {
+		return nil, fmt.Errorf("making the field manager of %s: %w", k.Kind, err)
+	}
+	f.made[key] = m
+	return m, nil
+}
+
+// resetFields are the fields that a write cannot set, whoever asks: nobody
+// comes to own them (GetResetFields of the strategies).
+func resetFields(k *Kind, subresource string) map[fieldpath.APIVersion]fieldpath.Filter {
+	st := k.strategy
+	if k.subresource("status") == nil || st == nil {
+		return nil
+	}
+	set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+	if subresource == "status" {
+		set = fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))
+		switch k.Kind {
+		case "Pod":
+			set.Insert(fieldpath.MakePathOrDie("metadata", "deletionTimestamp"))
+			set.Insert(fieldpath.MakePathOrDie("metadata", "ownerReferences"))
+		case "Deployment":
+			set.Insert(fieldpath.MakePathOrDie("metadata", "labels"))
+		}
+	}
+	return fieldpath.NewExcludeFilterSetMap(map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(k.GroupVersion().String()): set})
+}
+
+// apply is a server-side apply patch. old is nil when the object does not
+// exist.
+func (c *call) apply(old runtime.Object) (runtime.Object, error) {
+	if c.req.FieldManager == "" {
+		return nil, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("PatchOptions").GroupKind(), "",
+			field.ErrorList{field.Required(field.NewPath("fieldManager"), "is required for apply patch")})
+	}
+	patch := &unstructured.Unstructured{Object: map[string]any{}}
+	data, err := yaml.YAMLToJSON(c.req.Patch)
+	if err == nil {
+		err = json.Unmarshal(data, &patch.Object)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+	}
+	if c.req.FieldValidation != metav1.FieldValidationIgnore {
+		if _, err := c.parse(data, "application/json", c.kind.GVK()); err != nil {
+			return nil, err
+		}
+	}
+	m, err := c.s.managers.of(c.kind, c.req.Subresource)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if old == nil {
+		empty := c.kind.new()
+		empty.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
+		old = empty
+	}
+	obj, err := m.Apply(old.DeepCopyObject(), patch, c.req.FieldManager, c.req.Force)
+	if err != nil {
+		return nil, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
+	c.stamp(old, obj)
+	return obj, nil
+}
+
+// trackManager notes which fields a write sets, under the writer's name
+// (handlers/create.go, update.go). For components of this process that is done
+// only where somebody else's fields are noted already: they would be told
+// nothing new.
+func (c *call) trackManager(op operation) error {
+	if c.req.Verb == "patch" && c.req.PatchType == "application/apply-patch+yaml" {
+		return nil
+	}
+	if c.req.System {
+		if op == opCreate || c.req.Subresource == "status" || c.old == nil || len(metaOf(c.old).GetManagedFields()) == 0 {
+			return nil
+		}
+	}
+	m, err := c.s.managers.of(c.kind, c.req.Subresource)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	live := c.old
+	if op == opCreate {
+		live = c.kind.new()
+		live.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
+	}
+	manager := c.req.FieldManager
+	if manager == "" {
+		manager = c.req.sender()
+	}
+	obj := m.UpdateNoErrors(live.DeepCopyObject(), c.obj, manager)
+	obj.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
+	c.obj = obj
+	c.stamp(live, obj)
+	return nil
+}
+
+// stamp gives new entries of managedFields the virtual time; the library took
+// the real one.
+func (c *call) stamp(old, obj runtime.Object) {
+	now := c.now()
+	was := map[string]metav1.ManagedFieldsEntry{}
+	for _, e := range metaOf(old).GetManagedFields() {
+		was[entryKey(e)] = e
+	}
+	entries := metaOf(obj).GetManagedFields()
+	for i := range entries {
+		if o, ok := was[entryKey(entries[i])]; ok && equal(o.FieldsV1, entries[i].FieldsV1) {
+			entries[i].Time = o.Time
+			continue
+		}
+		entries[i].Time = &now
+	}
+	metaOf(obj).SetManagedFields(entries)
+}
+
+func entryKey(e metav1.ManagedFieldsEntry) string {
+	return e.Manager + "\x00" + string(e.Operation) + "\x00" + e.APIVersion + "\x00" + e.Subresource
+}

@@ -1,0 +1,43 @@
+// Package authz decides who may do what: the authorizers of a kube-apiserver
+// with --authorization-mode=Node,RBAC.
+//
+// A request is described by [Attributes]. The Node authorizer speaks for
+// kubelets, RBAC for everyone; one of them has to allow, none can forbid what
+// another allows. RBAC reads the live Role, ClusterRole and binding objects.
+// Simplified: the Node authorizer does not follow which secrets and config
+// maps a node's pods refer to; it lets a node read any by name.
+// Start reading at [Authorizer.Decide].
+package authz
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/apiserver/authn"
+)
+
+// Attributes say what a request wants (apiserver
+// pkg/authorization/authorizer.Attributes).
+type Attributes struct {
+	User        authn.User
+	Verb        string
+	Group       string
+	Resource    string
+	Subresource string
+	Namespace   string
+	Name        string
+	Fields      map[string]string // field=value terms of a list's or watch's field selector
+	Path        string            // of a request for no resource, such as /version; Resource is then empty
+}
+
+// GroupResource is the resource with its group.
+func (a *Attributes) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: a.Group, Resource: a.Resource}
+}
+
+// Decision is what the authorizers say.
+type Decision struct {
+	Allowed bool
+	By      string // the binding or rule that allowed
+	Reason  string // why, in a sentence
+	Denied  string // what Kubernetes adds to its 403, often nothing
+}

@@ -1,0 +1,180 @@
+package apiserver
+
+import (
+	"sort"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	schedulinghelper "k8s.io/kubernetes/pkg/apis/scheduling/v1"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+// bootstrap writes what a kube-apiserver's post-start hooks write into a new
+// cluster: the system namespaces, the RBAC policy, the system priority
+// classes, and the kubernetes Service with its endpoints. It goes past the
+// pipeline, and leaves alone what exists.
+func (s *Server) bootstrap(t *sim.Task) {
+	for {
+		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/"), KeysOnly: true, Limit: 1})
+		if err == nil && resp.Count > 0 {
+			return // not a new cluster
+		}
+		if err == nil {
+			break
+		}
+		t.Sleep(time.Second)
+	}
+	objs := s.initialObjects(metav1.NewTime(t.Now().Truncate(time.Second)))
+	// A few transactions: etcd allows 128 operations in one.
+	const most = 100
+	for len(objs) > 0 {
+		n := min(most, len(objs))
+		s.writeInitial(t, objs[:n])
+		objs = objs[n:]
+	}
+}
+
+func (s *Server) writeInitial(t *sim.Task, objs []initial) {
+	req := &pb.TxnRequest{}
+	for _, o := range objs {
+		value, err := encodeStored(o.obj)
+		if err != nil {
+			panic("apiserver: " + err.Error())
+		}
+		key := o.kind.Prefix + keyOf(o.kind, metaOf(o.obj).GetNamespace(), metaOf(o.obj).GetName())
+		req.Compare = append(req.Compare, &pb.Compare{Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(key), TargetUnion: &pb.Compare_ModRevision{}})
+		req.Success = append(req.Success, putOp(key, value))
+	}
+	for {
+		if _, _, err := s.st.Txn(t, req); err == nil {
+			return
+		}
+		t.Sleep(time.Second)
+	}
+}
+
+// initial is an object of a new cluster.
+type initial struct {
+	kind *Kind
+	obj  runtime.Object
+}
+
+func (s *Server) initialObjects(now metav1.Time) []initial {
+	var out []initial
+	add := func(r client.Resource, obj runtime.Object) {
+		scheme.Default(obj)
+		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
+		m := metaOf(obj)
+		m.SetUID(s.newUID())
+		m.SetCreationTimestamp(now)
+		out = append(out, initial{KindFor(r.GroupVersionResource), obj})
+	}
+	for _, name := range []string{"kube-system", "kube-public", "kube-node-lease", "default"} {
+		add(client.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}},
+			Spec: corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{corev1.FinalizerKubernetes}}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}})
+	}
+	addPolicy(add)
+	for _, pc := range schedulinghelper.SystemPriorityClasses() {
+		pc = pc.DeepCopy()
+		pc.Generation = 1
+		add(client.PriorityClasses, pc)
+	}
+	s.addKubernetesService(add)
+	return out
+}
+
+// addPolicy adds the default RBAC objects
+// (pkg/registry/rbac/rest/storage_rbac.go).
+func addPolicy(add func(client.Resource, runtime.Object)) {
+	roles := append(bootstrappolicy.ClusterRoles(), bootstrappolicy.ControllerRoles()...)
+	for i := range roles {
+		aggregate(&roles[i], roles)
+		add(client.ClusterRoles, roles[i].DeepCopy())
+	}
+	bindings := append(bootstrappolicy.ClusterRoleBindings(), bootstrappolicy.ControllerRoleBindings()...)
+	for i := range bindings {
+		add(client.ClusterRoleBindings, bindings[i].DeepCopy())
+	}
+	inNamespaces := bootstrappolicy.NamespaceRoles()
+	for _, ns := range sortedKeys(inNamespaces) {
+		for i := range inNamespaces[ns] {
+			add(client.Roles, inNamespaces[ns][i].DeepCopy())
+		}
+	}
+	nsBindings := bootstrappolicy.NamespaceRoleBindings()
+	for _, ns := range sortedKeys(nsBindings) {
+		for i := range nsBindings[ns] {
+			add(client.RoleBindings, nsBindings[ns][i].DeepCopy())
+		}
+	}
+}
+
+// aggregate does once what the clusterrole-aggregation controller does all the
+// time: admin, edit and view are the sum of the roles labelled for them.
+func aggregate(role *rbacv1.ClusterRole, all []rbacv1.ClusterRole) {
+	if role.AggregationRule == nil {
+		return
+	}
+	for _, ls := range role.AggregationRule.ClusterRoleSelectors {
+		sel, err := metav1.LabelSelectorAsSelector(&ls)
+		if err != nil {
+			continue
+		}
+		for i := range all {
+			if all[i].Name != role.Name && sel.Matches(labels.Set(all[i].Labels)) {
+				aggregate(&all[i], all)
+				for _, r := range all[i].Rules {
+					if !hasRule(role.Rules, r) {
+						role.Rules = append(role.Rules, r)
+					}
+				}
+			}
+		}
+	}
+}
+
+func hasRule(rules []rbacv1.PolicyRule, r rbacv1.PolicyRule) bool {
+	for i := range rules {
+		if equal(rules[i], r) {
+			return true
+		}
+	}
+	return false
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// addKubernetesService adds the Service under which pods find the API server
+// (pkg/controlplane/controller/kubernetesservice).
+func (s *Server) addKubernetesService(add func(client.Resource, runtime.Object)) {
+	ip := s.cidr.Masked().Addr().Next().String()
+	add(client.Services, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "kubernetes", Namespace: "default", Labels: map[string]string{"provider": "kubernetes", "component": "apiserver"}},
+		Spec: corev1.ServiceSpec{ClusterIP: ip, ClusterIPs: []string{ip}, Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
+			IPFamilyPolicy: ptr(corev1.IPFamilyPolicySingleStack),
+			Ports:          []corev1.ServicePort{{Name: "https", Port: 443, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(6443)}}}})
+	add(client.EndpointSlices, &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: "kubernetes", Namespace: "default", Generation: 1, Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{s.cfg.AdvertiseIP}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: ptr("https"), Port: ptr(int32(6443)), Protocol: ptr(corev1.ProtocolTCP)}}})
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,280 @@
+package apiserver
+
+import (
+	"strings"
+	"time"
+
+	"github.com/tidwall/btree"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/storage"
+	"kviz/cluster/trace"
+)
+
+// cache is the watch cache of one kind (apiserver pkg/storage/cacher): the
+// newest state of every object, and the recent events. It is the only watcher
+// of its prefix at the store, however many clients watch the kind.
+type cache struct {
+	s    *Server
+	kind *Kind
+	feed *storage.Watch
+
+	items    btree.Map[string, *entry] // by key without the prefix: "demo/web-1"
+	revision int64                     // of the newest event (or of the initial list)
+	synced   bool
+	moved    sim.Cond // revision or synced changed
+
+	window   window
+	watchers watcherSet
+
+	// decoded holds objects that a commit brought and that the cache's task has
+	// not taken in yet, so that a value is decoded once.
+	decoded map[string]*entry
+	// changed is called after an event was taken in.
+	changed func(key string, obj runtime.Object)
+}
+
+// entry is one object in the cache.
+type entry struct {
+	obj      runtime.Object // shared: never changed
+	value    []byte         // what the store holds
+	revision int64
+}
+
+// change is one event in the window.
+type change struct {
+	key       string
+	obj, prev runtime.Object // obj is the last state for deletions, with their revision
+	kind      watch.EventType
+	revision  int64
+	at        time.Duration
+	id        trace.ID // its api.watchcache event
+	left      runtime.Object
+}
+
+func newCache(s *Server, k *Kind) *cache {
+	c := &cache{s: s, kind: k, decoded: map[string]*entry{}}
+	c.window.init(s.cfg.CacheSize)
+	c.watchers.init(k)
+	return c
+}
+
+// run fills the cache and then follows the store; it is a task of the server.
+func (c *cache) run(t *sim.Task) {
+	c.feed = c.s.st.Watch(c.kind.Prefix)
+	t.OnEnd(func() { c.feed.Stop() })
+	if !c.fill(t) {
+		return
+	}
+	for {
+		b, ok := c.feed.Mailbox.Recv(t)
+		if !ok {
+			return
+		}
+		if b.Revision > c.revision {
+			c.take(t, b)
+		}
+		c.moved.Broadcast()
+	}
+}
+
+// fill lists the kind from the store.
+func (c *cache) fill(t *sim.Task) bool {
+	var resp *pb.RangeResponse
+	for {
+		var err error
+		if resp, err = c.s.st.Range(t, &pb.RangeRequest{Key: []byte(c.kind.Prefix), RangeEnd: prefixEnd(c.kind.Prefix)}); err == nil {
+			break
+		}
+		t.Sleep(time.Second) // the store has no leader; reflectors retry as well
+	}
+	for _, kv := range resp.Kvs {
+		en, err := decodeKV(c.kind, kv)
+		if err != nil {
+			continue // written past the API server; listing such a key fails in Kubernetes too
+		}
+		c.items.Set(c.key(kv.Key), en)
+		if c.changed != nil {
+			c.changed(c.key(kv.Key), en.obj)
+		}
+	}
+	c.revision = resp.Header.Revision
+	c.window.start(c.revision)
+	c.synced = true
+	c.moved.Broadcast()
+	return true
+}
+
+func (c *cache) key(full []byte) string { return string(full[len(c.kind.Prefix):]) }
+
+// take brings one revision into the cache and sends it on.
+func (c *cache) take(t *sim.Task, b storage.Batch) {
+	c.revision = b.Revision
+	for _, e := range b.Events {
+		ch, ok := c.apply(t, b, e)
+		if !ok {
+			continue
+		}
+		targets := c.watchers.targets(ch)
+		ch.id = t.Emit(trace.Event{Kind: trace.WatchCacheEvent, Object: refOf(c.kind, ch.obj), Causes: []trace.ID{b.Commit},
+			Payload: &trace.CacheUpdate{Resource: c.kind.GroupVersionResource.Resource, Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets)}})
+		ch.at = t.Elapsed()
+		c.window.add(ch)
+		c.watchers.send(c.s, ch, targets)
+		if c.changed != nil {
+			if ch.kind == watch.Deleted {
+				c.changed(ch.key, nil)
+			} else {
+				c.changed(ch.key, ch.obj)
+			}
+		}
+	}
+}
+
+// apply changes items by one event.
+func (c *cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, bool) {
+	key := c.key(e.Kv.Key)
+	old, had := c.items.Get(key)
+	ch := &change{key: key, revision: b.Revision}
+	if had {
+		ch.prev = old.obj
+	}
+	if e.Type == mvccpb.DELETE {
+		if !had {
+			return nil, false
+		}
+		c.items.Delete(key)
+		ch.kind, ch.obj = watch.Deleted, withRevision(old.obj, b.Revision)
+		return ch, true
+	}
+	en := c.decoded[key]
+	delete(c.decoded, key)
+	if en == nil || en.revision != b.Revision {
+		var err error
+		if en, err = decodeKV(c.kind, e.Kv); err != nil {
+			return nil, false
+		}
+	}
+	c.items.Set(key, en)
+	ch.kind, ch.obj = watch.Added, en.obj
+	if had {
+		ch.kind = watch.Modified
+	}
+	return ch, true
+}
+
+// withRevision is a copy of the object with another resourceVersion.
+func withRevision(obj runtime.Object, revision int64) runtime.Object {
+	o := obj.DeepCopyObject()
+	metaOf(o).SetResourceVersion(formatRevision(revision))
+	return o
+}
+
+// describe decodes what a commit wrote, for the trace, and keeps it for the
+// cache.
+func (c *cache) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
+	key := c.key(e.Kv.Key)
+	if e.Type == mvccpb.DELETE {
+		if en, ok := c.items.Get(key); ok {
+			return refOf(c.kind, en.obj), nil
+		}
+		return c.refOfKey(key), nil
+	}
+	en, err := decodeKV(c.kind, e.Kv)
+	if err != nil {
+		return c.refOfKey(key), nil
+	}
+	if c.feed != nil {
+		c.decoded[key] = en
+	}
+	return refOf(c.kind, en.obj), trace.Obj(en.obj)
+}
+
+func (c *cache) refOfKey(key string) trace.Ref {
+	ref := trace.Ref{APIVersion: c.kind.GroupVersion().String(), Kind: c.kind.Kind, Name: key}
+	if ns, name, ok := strings.Cut(key, "/"); ok {
+		ref.Namespace, ref.Name = ns, name
+	}
+	return ref
+}
+
+// written is the object a transaction has just made visible.
+func (c *cache) written(key string, revision int64) runtime.Object {
+	if en := c.decoded[key]; en != nil && en.revision == revision {
+		return en.obj
+	}
+	if en, ok := c.items.Get(key); ok && en.revision == revision {
+		return en.obj
+	}
+	return nil
+}
+
+// get is the newest object the cache knows, counting what has become visible
+// and is not taken in yet.
+func (c *cache) get(key string) *entry {
+	if en := c.decoded[key]; en != nil {
+		return en
+	}
+	en, _ := c.items.Get(key)
+	return en
+}
+
+// current is the revision the cache stands for: with nothing waiting to be
+// taken in, everything the store has shown.
+func (c *cache) current() int64 {
+	if c.synced && c.feed.Mailbox.Len() == 0 {
+		return max(c.revision, c.s.st.Revision())
+	}
+	return c.revision
+}
+
+// wait waits until the cache stands for a revision; it reports false after
+// limit of virtual time.
+func (c *cache) wait(t *sim.Task, revision int64, limit time.Duration) bool {
+	deadline := t.Elapsed() + limit
+	for !c.synced || c.current() < revision {
+		left := deadline - t.Elapsed()
+		if left <= 0 {
+			return false
+		}
+		c.moved.WaitTimeout(t, min(left, 50*time.Millisecond))
+	}
+	return true
+}
+
+// scan calls fn for the objects of a namespace ("" for all), in key order,
+// until it returns false.
+func (c *cache) scan(namespace string, fn func(key string, en *entry) bool) {
+	from := ""
+	if namespace != "" && c.kind.Namespaced {
+		from = namespace + "/"
+	}
+	c.items.Ascend(from, func(key string, en *entry) bool {
+		if !strings.HasPrefix(key, from) {
+			return false
+		}
+		return fn(key, en)
+	})
+}
+
+// close ends every watch: the server is gone.
+func (c *cache) close() {
+	for _, w := range c.watchers.all() {
+		w.end("the API server stopped")
+	}
+}
+
+func refOf(k *Kind, obj runtime.Object) trace.Ref {
+	m := metaOf(obj)
+	return trace.Ref{APIVersion: k.apiVersion, Kind: k.Kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID())}
+}
+
+func prefixEnd(prefix string) []byte {
+	end := []byte(prefix)
+	end[len(end)-1]++
+	return end
+}

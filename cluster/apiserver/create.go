@@ -1,0 +1,88 @@
+package apiserver
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/trace"
+)
+
+// nameTries is how often a taken generated name is drawn again.
+const nameTries = 8
+
+// create is the verb create.
+func (c *call) create() *Response {
+	obj, err := c.decode()
+	if err != nil {
+		return &Response{Err: err}
+	}
+	return c.createObject(obj)
+}
+
+// createObject takes a decoded object through the rest of the pipeline.
+func (c *call) createObject(obj runtime.Object) *Response {
+	c.obj = obj
+	c.created = true
+	m := metaOf(obj)
+	if err := c.identify(m); err != nil {
+		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+	}
+	drawn := m.GetGenerateName() != "" && m.GetName() == ""
+	for try := 1; ; try++ {
+		if drawn {
+			m = metaOf(c.obj)
+			m.SetName(c.s.generateName(m.GetGenerateName()))
+		}
+		c.ref.Name, c.ref.Namespace, c.ref.UID = m.GetName(), m.GetNamespace(), string(m.GetUID())
+		err := c.createOnce()
+		if err == nil {
+			return &Response{Object: c.result()}
+		}
+		if !drawn || !apierrors.IsAlreadyExists(err) || try == nameTries {
+			return &Response{Err: err}
+		}
+		c.refused = ""
+	}
+}
+
+// identify gives a new object its place and identity, and drops what only the
+// server may set.
+func (c *call) identify(m metav1.Object) error {
+	if err := c.place(m); err != nil {
+		return err
+	}
+	if c.req.Name != "" && m.GetName() == "" {
+		m.SetName(c.req.Name)
+	}
+	if m.GetResourceVersion() != "" && m.GetResourceVersion() != "0" {
+		return apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+	}
+	if m.GetName() == "" && m.GetGenerateName() == "" {
+		return nil // validation says what is missing
+	}
+	m.SetResourceVersion("")
+	m.SetSelfLink("")
+	m.SetDeletionTimestamp(nil)
+	m.SetDeletionGracePeriodSeconds(nil)
+	m.SetCreationTimestamp(c.now())
+	m.SetUID(c.s.newUID())
+	return nil
+}
+
+func (c *call) createOnce() error {
+	c.pause(c.s.cfg.Cost.Admission)
+	if err := c.mutate(opCreate); err != nil {
+		return err
+	}
+	if err := c.trackManager(opCreate); err != nil {
+		return c.refuse(trace.StageMutatingAdmission, "", err)
+	}
+	if err := c.validateCreate(); err != nil {
+		return err
+	}
+	if err := c.admit(opCreate); err != nil {
+		return err
+	}
+	return c.insert()
+}

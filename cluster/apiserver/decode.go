@@ -1,0 +1,115 @@
+package apiserver
+
+import (
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/trace"
+)
+
+// bodyKind is the kind a request's body should be of.
+func (c *call) bodyKind() schema.GroupVersionKind {
+	if c.sub != nil {
+		return c.sub.GVK
+	}
+	return c.kind.GVK()
+}
+
+// decode is the stage that turns the body into an object and fills in
+// defaults (apiserver pkg/endpoints/handlers/create.go).
+func (c *call) decode() (runtime.Object, error) {
+	c.pause(c.s.cfg.Cost.Decode)
+	gvk := c.bodyKind()
+	obj, err := c.body(gvk)
+	if err != nil {
+		return nil, c.refuse(trace.StageDecode, "", err)
+	}
+	note := "Read the " + gvk.Kind
+	var diff []trace.FieldDiff
+	if c.req.System {
+		scheme.Default(obj)
+	} else {
+		before := obj.DeepCopyObject()
+		scheme.Default(obj)
+		diff = diffObjects(before, obj)
+	}
+	switch len(diff) {
+	case 0:
+		note += "; it needs no defaults."
+	default:
+		note += " and filled in " + plural(len(diff), "default", "defaults") + "."
+	}
+	if c.req.System {
+		note = "Read the " + gvk.Kind + " and filled in its defaults."
+	}
+	c.pass(trace.StageDecode, "", note, diff)
+	return obj, nil
+}
+
+// body decodes the request's body, strictly if asked to.
+func (c *call) body(gvk schema.GroupVersionKind) (runtime.Object, error) {
+	if c.req.Object != nil {
+		obj := c.req.Object.DeepCopyObject()
+		want := newObject(gvk)
+		if fmt.Sprintf("%T", obj) != fmt.Sprintf("%T", want) {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %T", gvk.Kind, obj))
+		}
+		obj.GetObjectKind().SetGroupVersionKind(gvk)
+		return obj, nil
+	}
+	return c.parse(c.req.Body, c.req.ContentType, gvk)
+}
+
+// parse decodes bytes as an object of a kind.
+func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKind) (runtime.Object, error) {
+	into := newObject(gvk)
+	lax, strict := runtime.Decoder(jsonLax), runtime.Decoder(jsonStrict)
+	switch strings.TrimSpace(strings.SplitN(contentType, ";", 2)[0]) {
+	case "application/vnd.kubernetes.protobuf":
+		lax, strict = protoCodec, protoCodec
+	case "application/yaml":
+		lax, strict = yamlLax, yamlStrict
+	}
+	decoder := strict
+	if c.req.FieldValidation == metav1.FieldValidationIgnore {
+		decoder = lax
+	}
+	obj, got, err := decoder.Decode(data, &gvk, into)
+	if err != nil {
+		strictErr, isStrict := runtime.AsStrictDecodingError(err)
+		switch {
+		case isStrict && c.req.FieldValidation == metav1.FieldValidationStrict, !isStrict, obj == nil:
+			return nil, decodeError(err, gvk, got, data)
+		default:
+			for _, e := range strictErr.Errors() {
+				c.warnings = append(c.warnings, e.Error())
+			}
+		}
+	}
+	if got != nil && got.GroupVersion() != gvk.GroupVersion() {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got.GroupVersion(), gvk.GroupVersion()))
+	}
+	if got != nil && got.Kind != gvk.Kind {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: converting to %s: unknown conversion", got.Kind, got.Version, gvk.Kind, gvk.Kind))
+	}
+	obj.GetObjectKind().SetGroupVersionKind(gvk)
+	return obj, nil
+}
+
+// decodeError is apiserver pkg/endpoints/handlers/rest.go transformDecodeError.
+func decodeError(err error, want schema.GroupVersionKind, got *schema.GroupVersionKind, data []byte) error {
+	if got != nil && got.Kind != "" {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", got.Kind, got.Version, want.Kind, err))
+	}
+	const most = 30
+	summary := string(data)
+	if len(summary) > most {
+		summary = summary[:most] + " ..."
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", want.Kind, err, summary))
+}

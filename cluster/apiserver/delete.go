@@ -1,0 +1,303 @@
+package apiserver
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/trace"
+)
+
+// delete is the verb delete: at once, or, with finalizers or a grace period,
+// by setting the deletionTimestamp and leaving the rest to others (apiserver
+// pkg/registry/generic/registry/store.go Delete).
+func (c *call) delete() *Response {
+	opts := c.req.Delete.DeepCopy()
+	if errs := metav1validation.ValidateDeleteOptions(opts); len(errs) > 0 {
+		return &Response{Err: c.refuse(trace.StageDecode, "", apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs))}
+	}
+	c.pause(c.s.cfg.Cost.Decode)
+	c.pass(trace.StageDecode, "", describeDelete(opts), nil)
+	c.pause(c.s.cfg.Cost.Admission)
+	gone := false
+	err := c.repeat(func() error {
+		if err := c.load(); err != nil {
+			return c.refuse(trace.StageStorage, "", err)
+		}
+		c.ref.UID = string(metaOf(c.old).GetUID())
+		var err error
+		gone, err = c.deleteOnce(opts.DeepCopy())
+		return err
+	})
+	if err != nil {
+		return &Response{Err: err}
+	}
+	if gone {
+		c.obj = c.old
+		c.release()
+		if c.kind.Kind == "Pod" || c.kind.Kind == "ServiceAccount" || c.kind.Kind == "Service" {
+			return &Response{Object: c.old.DeepCopyObject()}
+		}
+		return &Response{Object: c.deleted()}
+	}
+	return &Response{Object: c.result()}
+}
+
+// deleted is the answer to a deletion that is done.
+func (c *call) deleted() runtime.Object {
+	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: c.ref.Name, Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource, UID: metaOf(c.old).GetUID()}}
+}
+
+func describeDelete(o *metav1.DeleteOptions) string {
+	note := "Read the delete options"
+	if o.PropagationPolicy != nil {
+		note += "; dependents: " + string(*o.PropagationPolicy)
+	}
+	if o.GracePeriodSeconds != nil {
+		note += "; grace period: " + formatRevision(*o.GracePeriodSeconds) + " s"
+	}
+	return note + "."
+}
+
+// deleteOnce reports whether the object is gone.
+func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
+	if err := c.mutate(opDelete); err != nil {
+		return false, err
+	}
+	if err := c.deletePreconditions(opts); err != nil {
+		if err == errStale {
+			return false, err
+		}
+		return false, c.refuse(trace.StageValidation, "", err)
+	}
+	obj := c.old.DeepCopyObject()
+	now, note := c.markDeletion(obj, opts)
+	c.pass(trace.StageValidation, "", note, nil)
+	if err := c.admit(opDelete); err != nil {
+		return false, err
+	}
+	switch now {
+	case deleteNothing:
+		c.obj = obj
+		c.pass(trace.StageStorage, "", "Nothing is written: the deletion is under way.", nil)
+		return false, nil
+	case deleteLater:
+		c.obj = obj
+		return false, c.replace()
+	}
+	return true, c.remove()
+}
+
+// deletePreconditions checks UID and revision (rest/delete.go BeforeDelete).
+func (c *call) deletePreconditions(opts *metav1.DeleteOptions) error {
+	p := opts.Preconditions
+	if p == nil {
+		return nil
+	}
+	m := metaOf(c.old)
+	gr := schema.GroupResource{Group: c.kind.Group, Resource: c.kind.Kind}
+	switch {
+	case p.UID != nil && *p.UID != m.GetUID():
+		if c.cached {
+			c.live = true
+			return errStale
+		}
+		return apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, m.GetUID()))
+	case p.ResourceVersion != nil && *p.ResourceVersion != m.GetResourceVersion():
+		if c.cached {
+			c.live = true
+			return errStale
+		}
+		return apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, m.GetResourceVersion()))
+	}
+	return nil
+}
+
+// deletion says what a deletion does to the key.
+type deletion int
+
+const (
+	deleteNow     deletion = iota // remove the key
+	deleteLater                   // write the marked object
+	deleteNothing                 // it is marked already
+)
+
+// markDeletion marks obj for deletion as the options ask, and says what to do.
+func (c *call) markDeletion(obj runtime.Object, opts *metav1.DeleteOptions) (deletion, string) {
+	if ns, ok := obj.(*corev1.Namespace); ok {
+		return c.markNamespace(ns, opts)
+	}
+	graceful, pending := c.beforeDelete(obj, opts)
+	if pending {
+		return deleteNothing, "The object is being deleted already; the grace period only ever gets shorter."
+	}
+	m := metaOf(obj)
+	m.SetFinalizers(c.collectorFinalizers(m, opts))
+	switch {
+	case graceful && (*opts.GracePeriodSeconds > 0 || len(m.GetFinalizers()) > 0):
+		return deleteLater, "Set the deletionTimestamp: the kubelet has " + formatRevision(*opts.GracePeriodSeconds) + " s to stop the containers, and then deletes the pod for good."
+	case len(m.GetFinalizers()) > 0:
+		c.markDeleting(m)
+		return deleteLater, "Set the deletionTimestamp: the finalizers " + fmt.Sprint(m.GetFinalizers()) + " have to be removed before the object may go."
+	}
+	return deleteNow, "Nothing holds the object; delete it at once."
+}
+
+// beforeDelete handles the grace period, which only pods have (rest/delete.go
+// BeforeDelete, pod strategy CheckGracefulDelete).
+func (c *call) beforeDelete(obj runtime.Object, opts *metav1.DeleteOptions) (graceful, pending bool) {
+	p, ok := obj.(*corev1.Pod)
+	if !ok {
+		return false, false
+	}
+	if g := opts.GracePeriodSeconds; g != nil && *g < 0 {
+		*g = 1
+	}
+	if p.DeletionTimestamp != nil {
+		return c.shortenGrace(p, opts)
+	}
+	period := int64(0)
+	switch {
+	case opts.GracePeriodSeconds != nil:
+		period = *opts.GracePeriodSeconds
+	case p.Spec.TerminationGracePeriodSeconds != nil:
+		period = *p.Spec.TerminationGracePeriodSeconds
+	}
+	if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
+		period = 0
+	}
+	if period < 0 {
+		period = 1
+	}
+	opts.GracePeriodSeconds = &period
+	at := metav1.NewTime(c.now().Add(time.Duration(period) * time.Second))
+	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &period
+	if p.Generation > 0 {
+		p.Generation++
+	}
+	return true, false
+}
+
+func (c *call) shortenGrace(p *corev1.Pod, opts *metav1.DeleteOptions) (graceful, pending bool) {
+	if p.DeletionGracePeriodSeconds == nil || *p.DeletionGracePeriodSeconds == 0 {
+		return false, false
+	}
+	if opts.GracePeriodSeconds == nil {
+		return false, true
+	}
+	period := *opts.GracePeriodSeconds
+	if period >= *p.DeletionGracePeriodSeconds {
+		return false, true
+	}
+	at := metav1.NewTime(p.DeletionTimestamp.Add(-time.Second * time.Duration(*p.DeletionGracePeriodSeconds)).Add(time.Second * time.Duration(period)))
+	if now := c.now(); at.Before(&now) {
+		at = now
+		if period != 0 {
+			period = 1
+		}
+	}
+	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &period
+	opts.GracePeriodSeconds = &period
+	return true, false
+}
+
+// markDeleting marks an object that finalizers hold.
+func (c *call) markDeleting(m metav1.Object) {
+	now, zero := c.now(), int64(0)
+	if m.GetDeletionTimestamp() == nil && m.GetGeneration() > 0 {
+		m.SetGeneration(m.GetGeneration() + 1)
+	}
+	if t := m.GetDeletionTimestamp(); t == nil || t.After(now.Time) {
+		m.SetDeletionTimestamp(&now)
+	}
+	m.SetDeletionGracePeriodSeconds(&zero)
+}
+
+// collectorFinalizers are the finalizers with those that tell the garbage
+// collector what to do about dependents (store.go
+// deletionFinalizersForGarbageCollection).
+func (c *call) collectorFinalizers(m metav1.Object, opts *metav1.DeleteOptions) []string {
+	if c.kind.strategy.noOrphans {
+		return m.GetFinalizers()
+	}
+	had := m.GetFinalizers()
+	orphan := slices.Contains(had, metav1.FinalizerOrphanDependents)
+	foreground := slices.Contains(had, metav1.FinalizerDeleteDependents)
+	switch {
+	case opts.OrphanDependents != nil: //nolint:staticcheck // old clients still send it
+		orphan, foreground = *opts.OrphanDependents, false //nolint:staticcheck // see above
+	case opts.PropagationPolicy != nil:
+		orphan = *opts.PropagationPolicy == metav1.DeletePropagationOrphan
+		foreground = *opts.PropagationPolicy == metav1.DeletePropagationForeground
+	}
+	var out []string
+	for _, f := range had {
+		if f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents {
+			out = append(out, f)
+		}
+	}
+	if orphan {
+		out = append(out, metav1.FinalizerOrphanDependents)
+	}
+	if foreground {
+		out = append(out, metav1.FinalizerDeleteDependents)
+	}
+	return out
+}
+
+// markNamespace begins the termination of a namespace, which the namespace
+// controller completes (pkg/registry/core/namespace/storage Delete).
+func (c *call) markNamespace(ns *corev1.Namespace, opts *metav1.DeleteOptions) (deletion, string) {
+	if ns.DeletionTimestamp == nil {
+		now := c.now()
+		ns.DeletionTimestamp = &now
+		ns.Status.Phase = corev1.NamespaceTerminating
+		ns.Finalizers = c.collectorFinalizers(ns, opts)
+		return deleteLater, "The namespace is Terminating: the namespace controller deletes what is in it, then the namespace."
+	}
+	if len(ns.Spec.Finalizers) > 0 {
+		return deleteNothing, "The namespace is being deleted already; its content has to go first."
+	}
+	if len(ns.Finalizers) > 0 {
+		return deleteNothing, "The finalizers " + fmt.Sprint(ns.Finalizers) + " have to be removed first."
+	}
+	return deleteNow, "The namespace is empty; delete it."
+}
+
+// finished reports whether an update took the last thing that held an object
+// being deleted (store.go ShouldDeleteDuringUpdate).
+func (c *call) finished() bool {
+	m, was := metaOf(c.obj), metaOf(c.old)
+	if len(m.GetFinalizers()) != 0 || was.GetDeletionTimestamp() == nil {
+		return false
+	}
+	if ns, ok := c.obj.(*corev1.Namespace); ok {
+		return len(ns.Spec.Finalizers) == 0
+	}
+	return was.GetDeletionGracePeriodSeconds() == nil || *was.GetDeletionGracePeriodSeconds() == 0
+}
+
+// deleteCollection deletes what a list gives, one by one.
+func (c *call) deleteCollection() *Response {
+	listed := c.list()
+	if listed.Err != nil {
+		return listed
+	}
+	for _, obj := range listed.Items {
+		m := metaOf(obj)
+		req := &Request{Verb: "delete", Resource: c.req.Resource, Namespace: m.GetNamespace(), Name: m.GetName(), User: &c.user,
+			Client: c.req.sender(), Causes: []trace.ID{c.last}, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System}
+		if r := c.s.serve(c.t, req); r.Err != nil && !apierrors.IsNotFound(r.Err) {
+			return &Response{Err: r.Err}
+		}
+	}
+	return &Response{IsList: true, Items: listed.Items, ListMeta: listed.ListMeta}
+}

@@ -1,0 +1,286 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Handle runs a request through the pipeline as a task of the server's
+// process, on behalf of task t, and gives the answer. If the server is down or
+// dies meanwhile, the answer's Err wraps [client.ErrUnreachable]. Called from a
+// task of the server's own process, it runs in that task.
+//
+// Besides the verbs of objects it takes "get" and "create" of the pod
+// subresources log, exec, attach, portforward and proxy: it then decides about
+// access, and answers with the pod; the caller does the rest.
+func (s *Server) Handle(t *sim.Task, req *Request) *Response {
+	if req.Causes == nil {
+		req.Causes = t.Causes()
+	}
+	if t.Process() == s.p && s.Ready() {
+		return s.serve(t, req)
+	}
+	if !s.Ready() {
+		t.Sleep(refusedAfter)
+		return &Response{Err: unreachable(req, "connect")}
+	}
+	var resp *Response
+	over := false
+	var wait sim.Cond
+	task := s.p.Go("request", func(rt *sim.Task) { resp = s.serve(rt, req) })
+	task.OnEnd(func() { over = true; wait.Broadcast() })
+	for !over {
+		wait.Wait(t)
+	}
+	if resp == nil {
+		return &Response{Err: unreachable(req, "read")}
+	}
+	return resp
+}
+
+// refusedAfter is how long it takes to hear that nobody listens.
+const refusedAfter = 200 * time.Microsecond
+
+func unreachable(req *Request, op string) error {
+	return fmt.Errorf("%s %s: %s the API server: %w", req.Verb, req.path(), op, client.ErrUnreachable)
+}
+
+// call is one request on its way through the pipeline.
+type call struct {
+	s     *Server
+	t     *sim.Task
+	req   *Request
+	kind  *Kind
+	sub   *Subresource
+	user  authn.User
+	ref   trace.Ref
+	n     uint64
+	last  trace.ID // the newest event of the request: the cause of the next
+	began time.Duration
+
+	obj      runtime.Object // as it will be stored
+	old      runtime.Object // as it is stored; shared
+	oldRev   int64
+	oldValue []byte
+	cached   bool // old comes from the watch cache
+	live     bool // the next look must be at the store
+	original runtime.Object
+	commits  []trace.ID // what it wrote
+	warnings []string
+	refused  string // the stage that ended it
+	created  bool   // an update made the object
+}
+
+// serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
+func (s *Server) serve(t *sim.Task, req *Request) *Response {
+	s.requests++
+	c := &call{s: s, t: t, req: req, n: s.requests, began: t.Elapsed(), kind: KindFor(req.Resource)}
+	c.receive()
+	resp := c.run()
+	return c.respond(resp)
+}
+
+// run takes the request through its stages.
+func (c *call) run() *Response {
+	c.pause(c.s.cfg.Cost.Access)
+	for _, stage := range []func(*call) error{authenticate, audit, impersonate, queueFairly, authorize} {
+		if err := stage(c); err != nil {
+			return &Response{Err: err}
+		}
+	}
+	if err := c.route(); err != nil {
+		return &Response{Err: err}
+	}
+	if !c.kind.Stored() {
+		return c.review()
+	}
+	switch c.req.Verb {
+	case "get":
+		return c.get()
+	case "list":
+		return c.list()
+	case "watch":
+		return c.watch()
+	case "create":
+		if c.sub != nil {
+			return c.createSub()
+		}
+		return c.create()
+	case "update", "patch":
+		return c.update()
+	case "delete":
+		return c.delete()
+	case "deletecollection":
+		return c.deleteCollection()
+	}
+	return &Response{Err: apierrors.NewMethodNotSupported(c.req.Resource.GroupResource(), c.req.Verb)}
+}
+
+// route finds the kind and subresource; what is not served is 404, a verb it
+// does not have 405.
+func (c *call) route() error {
+	if c.kind == nil {
+		return notServed()
+	}
+	verbs := c.kind.Verbs
+	if c.req.Subresource != "" {
+		if c.sub = c.kind.subresource(c.req.Subresource); c.sub == nil {
+			if c.kind.Kind == "Pod" && connects[c.req.Subresource] {
+				return nil
+			}
+			return notServed()
+		}
+		verbs = c.sub.Verbs
+	}
+	for _, v := range verbs {
+		if v == c.req.Verb {
+			return nil
+		}
+	}
+	return apierrors.NewMethodNotSupported(c.kind.groupResource(), c.req.Verb)
+}
+
+// connects are the pod subresources that are connections to its kubelet.
+var connects = map[string]bool{"log": true, "exec": true, "attach": true, "portforward": true, "proxy": true}
+
+func notServed() error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "the server could not find the requested resource", 0, true)
+}
+
+// receive notes that the request is here.
+func (c *call) receive() {
+	r := c.req
+	c.ref = trace.Ref{Namespace: r.Namespace, Name: r.Name}
+	if c.kind != nil {
+		c.ref.APIVersion, c.ref.Kind = c.kind.apiVersion, c.kind.Kind
+		if r.Object != nil && c.ref.Name == "" && c.kind.Stored() {
+			c.ref.Name = nameOf(r.Object)
+		}
+	}
+	user := r.User
+	if user == nil {
+		user = &authn.User{}
+	}
+	payload := &trace.Request{Request: c.n, Verb: r.Verb, Path: r.path(), Resource: r.Resource.Resource, Subresource: r.Subresource,
+		Namespace: r.Namespace, Name: r.Name, User: user.Name, Client: r.sender(), Patch: string(r.Patch)}
+	if r.Object != nil {
+		payload.Body = trace.Obj(r.Object.DeepCopyObject())
+	}
+	c.last = c.t.Emit(trace.Event{Kind: trace.RequestReceived, Object: c.ref, Causes: causesOf(r.Causes), Payload: payload})
+}
+
+// causesOf is ids, never nil, so that a request without causes has none.
+func causesOf(ids []trace.ID) []trace.ID {
+	if ids == nil {
+		return []trace.ID{}
+	}
+	return ids
+}
+
+// pause lets the modelled time of a part of the pipeline pass.
+func (c *call) pause(d time.Duration) {
+	if d > 0 {
+		c.t.Sleep(d)
+	}
+}
+
+// pass notes that a stage let the request through, and what it did.
+func (c *call) pass(stage, by, note string, diff []trace.FieldDiff) {
+	c.stage(&trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "pass", Note: note, Diff: diff})
+}
+
+// refuse notes that a stage ended the request, and gives the error back.
+func (c *call) refuse(stage, by string, err error) error {
+	c.refused = stage
+	st := statusOf(err)
+	c.stage(&trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "refuse", Note: st.Message, Code: int(st.Code)})
+	return err
+}
+
+func (c *call) stage(st *trace.Stage) {
+	c.last = c.t.Emit(trace.Event{Kind: trace.RequestStage, Object: c.ref, Causes: []trace.ID{c.last}, Payload: st})
+}
+
+// respond is the last stage: the answer goes back.
+func (c *call) respond(r *Response) *Response {
+	c.pause(c.s.cfg.Cost.Respond)
+	r.Warnings, r.Stage, r.Took = c.warnings, c.refused, c.t.Elapsed()-c.began
+	payload := &trace.Response{Request: c.n, Verb: c.req.Verb, Took: r.Took, Stage: c.refused}
+	if r.Err != nil {
+		st := statusOf(r.Err)
+		r.Code = int(st.Code)
+		payload.Reason, payload.Message = string(st.Reason), st.Message
+	} else if r.Code == 0 {
+		r.Code = http.StatusOK
+		if c.created {
+			r.Code = http.StatusCreated
+		}
+	}
+	payload.Code = r.Code
+	if r.Object != nil && r.Err == nil {
+		payload.Object = trace.Obj(c.shared(r.Object))
+	}
+	causes := []trace.ID{c.last}
+	causes = append(causes, c.commits...)
+	c.t.Emit(trace.Event{Kind: trace.RequestDone, Object: c.ref, Causes: causes, Payload: payload})
+	return r
+}
+
+// shared is an object for the trace equal to what goes to the caller, who may
+// change his.
+func (c *call) shared(obj runtime.Object) runtime.Object {
+	if c.original != nil {
+		return c.original
+	}
+	return obj.DeepCopyObject()
+}
+
+// own is the caller's own copy of a shared object.
+func (c *call) own(obj runtime.Object) runtime.Object {
+	c.original = obj
+	return obj.DeepCopyObject()
+}
+
+// path is the request's URL path.
+func (r *Request) path() string {
+	if r.Path != "" {
+		return r.Path
+	}
+	p := "/api/" + r.Resource.Version
+	if r.Resource.Group != "" {
+		p = "/apis/" + r.Resource.Group + "/" + r.Resource.Version
+	}
+	k := KindFor(r.Resource)
+	if r.Namespace != "" && k != nil && k.Namespaced {
+		p += "/namespaces/" + r.Namespace
+	}
+	p += "/" + r.Resource.Resource
+	if r.Name != "" {
+		p += "/" + r.Name
+	}
+	if r.Subresource != "" {
+		p += "/" + r.Subresource
+	}
+	return p
+}
+
+// sender is who sent the request, for the trace.
+func (r *Request) sender() string {
+	if r.Client != "" {
+		return r.Client
+	}
+	if r.Lane == (trace.Lane{}) {
+		return trace.CompClient
+	}
+	return r.Lane.String()
+}

@@ -1,0 +1,199 @@
+package apiserver
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"errors"
+
+	"kviz/cluster/trace"
+)
+
+// tooNewWait is how long a read waits for a revision that is not there yet
+// (cacher blockTimeout).
+const tooNewWait = 3 * time.Second
+
+// list is the verb list. Where the client accepts any state
+// (resourceVersion=0) it is the watch cache's at once; otherwise the store is
+// asked for its newest revision and the cache answers when it has it
+// (ConsistentListFromCache). Pages after the first come from the store, at the
+// revision of the first.
+func (c *call) list() *Response {
+	opts := &c.req.List
+	want, err := newSelector(c.kind, c.req.Namespace, c.req.Name, opts)
+	if err != nil {
+		return &Response{Err: err}
+	}
+	if opts.Continue != "" {
+		return c.nextPage(want, opts)
+	}
+	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		return c.listAt(want, opts)
+	}
+	how, err := c.freshen(opts.ResourceVersion)
+	if err != nil {
+		return &Response{Err: c.refuse(trace.StageStorage, "watch cache", err)}
+	}
+	var items []runtime.Object
+	more := false
+	c.cache().scan(c.req.Namespace, func(_ string, en *entry) bool {
+		if want.matches(en.obj) {
+			if opts.Limit > 0 && int64(len(items)) == opts.Limit {
+				more = true
+				return false
+			}
+			items = append(items, en.obj)
+		}
+		return true
+	})
+	rev := c.cache().current()
+	if more {
+		return c.page(want, opts, rev, c.kind.Prefix)
+	}
+	c.pass(trace.StageStorage, "watch cache", countOf(len(items), c.kind)+" at revision "+formatRevision(rev)+", from the watch cache: "+how, nil)
+	return &Response{IsList: true, Items: items, ListMeta: metav1.ListMeta{ResourceVersion: formatRevision(rev)}}
+}
+
+// freshen waits until the cache is as fresh as the client asks for.
+func (c *call) freshen(resourceVersion string) (how string, err error) {
+	rv, err := parseRevision(resourceVersion)
+	if err != nil {
+		return "", apierrors.NewBadRequest(err.Error())
+	}
+	switch resourceVersion {
+	case "0":
+		return "the client accepts any state.", nil
+	case "":
+		resp, err := c.s.st.Range(c.t, &pb.RangeRequest{Key: []byte(c.kind.Prefix), Limit: 1, KeysOnly: true})
+		if err != nil {
+			return "", c.storeError(err)
+		}
+		rv = resp.Header.Revision
+		how = "the store was asked for its newest revision, and the cache has it."
+	default:
+		how = "the client accepts any state from revision " + resourceVersion + " on."
+	}
+	if !c.cache().wait(c.t, rv, tooNewWait) {
+		return "", tooLarge(rv, c.cache().current())
+	}
+	return how, nil
+}
+
+func countOf(n int, k *Kind) string {
+	if n == 1 {
+		return "1 " + k.Singular
+	}
+	return strconv.Itoa(n) + " " + k.GroupVersionResource.Resource
+}
+
+// token is what a continue token holds (apiserver pkg/storage/continue.go).
+type token struct {
+	Version string `json:"v"`
+	RV      int64  `json:"rv"`
+	Start   string `json:"start"`
+}
+
+const tokenVersion = "meta.k8s.io/v1"
+
+func (c *call) nextPage(want *selector, opts *metav1.ListOptions) *Response {
+	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
+		return &Response{Err: apierrors.NewBadRequest("specifying resource version is not allowed when using continue")}
+	}
+	var tok token
+	raw, err := base64.RawURLEncoding.DecodeString(opts.Continue)
+	if err == nil {
+		err = json.Unmarshal(raw, &tok)
+	}
+	if err == nil && tok.Version != tokenVersion {
+		err = errors.New("server does not recognize this encoded version")
+	}
+	if err != nil {
+		return &Response{Err: apierrors.NewBadRequest("invalid continue token: " + err.Error())}
+	}
+	return c.page(want, opts, tok.RV, c.kind.Prefix+tok.Start)
+}
+
+// listAt lists exactly as of a revision.
+func (c *call) listAt(want *selector, opts *metav1.ListOptions) *Response {
+	rv, err := parseRevision(opts.ResourceVersion)
+	if err != nil || rv == 0 {
+		return &Response{Err: apierrors.NewBadRequest("resourceVersionMatch=Exact needs a resourceVersion other than 0")}
+	}
+	return c.page(want, opts, rv, c.kind.Prefix)
+}
+
+// page reads up to opts.Limit objects from the store at a revision, from a key
+// on.
+func (c *call) page(want *selector, opts *metav1.ListOptions, rev int64, from string) *Response {
+	root := c.kind.Prefix
+	if c.kind.Namespaced && c.req.Namespace != "" {
+		root += c.req.Namespace + "/"
+	}
+	from = max(from, root)
+	end := prefixEnd(root)
+	var items []runtime.Object
+	for {
+		resp, err := c.s.st.Range(c.t, &pb.RangeRequest{Key: []byte(from), RangeEnd: end, Limit: opts.Limit, Revision: rev})
+		if err != nil {
+			return &Response{Err: c.refuse(trace.StageStorage, "etcd", c.pageError(err, opts))}
+		}
+		for i, kv := range resp.Kvs {
+			en, err := decodeKV(c.kind, kv)
+			if err != nil {
+				return &Response{Err: c.refuse(trace.StageStorage, "etcd", apierrors.NewInternalError(err))}
+			}
+			if want.matches(en.obj) {
+				items = append(items, en.obj)
+			}
+			if opts.Limit > 0 && int64(len(items)) == opts.Limit && (resp.More || i+1 < len(resp.Kvs)) {
+				return c.pageOf(items, opts, rev, string(kv.Key)+"\x00", resp.Count-int64(i)-1, want)
+			}
+		}
+		if !resp.More {
+			return c.pageOf(items, opts, rev, "", 0, want)
+		}
+		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+	}
+}
+
+func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int64, next string, left int64, want *selector) *Response {
+	meta := metav1.ListMeta{ResourceVersion: formatRevision(rev)}
+	note := countOf(len(items), c.kind) + " as of revision " + meta.ResourceVersion + ", from the store"
+	if next != "" {
+		b, err := json.Marshal(token{tokenVersion, rev, next[len(c.kind.Prefix):]})
+		if err != nil {
+			return &Response{Err: apierrors.NewInternalError(err)}
+		}
+		meta.Continue = base64.RawURLEncoding.EncodeToString(b)
+		if want.anyLabel && want.field.Empty() {
+			meta.RemainingItemCount = &left
+		}
+		note += "; there are more, the client gets a token to continue"
+	}
+	c.pass(trace.StageStorage, "etcd", note+".", nil)
+	return &Response{IsList: true, Items: items, ListMeta: meta}
+}
+
+// pageError is a failed read of an old revision (apiserver
+// pkg/storage/etcd3/errors.go).
+func (c *call) pageError(err error, opts *metav1.ListOptions) error {
+	if !errors.Is(err, rpctypes.ErrCompacted) {
+		if errors.Is(err, rpctypes.ErrFutureRev) {
+			rv, _ := parseRevision(opts.ResourceVersion)
+			return tooLarge(rv, c.s.st.Revision())
+		}
+		return c.storeError(err)
+	}
+	if opts.Continue != "" {
+		return apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")
+	}
+	return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+}

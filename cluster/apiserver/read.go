@@ -1,0 +1,80 @@
+package apiserver
+
+import (
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// read gets one object from the store; nil if there is none.
+func (s *Server) read(t *sim.Task, k *Kind, key string) (*entry, error) {
+	resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte(k.Prefix + key)})
+	if err != nil || len(resp.Kvs) == 0 {
+		return nil, err
+	}
+	kv := resp.Kvs[0]
+	if en := s.caches[k].get(key); en != nil && en.revision == kv.ModRevision {
+		return en, nil
+	}
+	return decodeKV(k, kv)
+}
+
+// get is the verb get.
+func (c *call) get() *Response {
+	if c.sub != nil && !contains(c.sub.Verbs, "get") {
+		return &Response{Err: apierrors.NewMethodNotSupported(c.kind.groupResource(), "get")}
+	}
+	key := keyOf(c.kind, c.req.Namespace, c.req.Name)
+	rv, err := parseRevision(c.req.Get.ResourceVersion)
+	if err != nil {
+		return &Response{Err: apierrors.NewBadRequest(err.Error())}
+	}
+	var obj runtime.Object
+	if c.req.Get.ResourceVersion != "" {
+		if !c.cache().wait(c.t, rv, tooNewWait) {
+			return &Response{Err: c.refuse(trace.StageStorage, "watch cache", tooLarge(rv, c.cache().current()))}
+		}
+		if en := c.cache().get(key); en != nil {
+			obj = en.obj
+		}
+		if obj != nil {
+			c.pass(trace.StageStorage, "watch cache", "Read "+c.kind.Prefix+key+" from the watch cache: the client accepts any state from revision "+formatRevision(rv)+" on.", nil)
+		}
+	} else {
+		en, err := c.s.read(c.t, c.kind, key)
+		if err != nil {
+			return &Response{Err: c.refuse(trace.StageStorage, "", c.storeError(err))}
+		}
+		if en != nil {
+			obj = en.obj
+			c.pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store, at revision "+metaOf(obj).GetResourceVersion()+".", nil)
+		}
+	}
+	if obj == nil {
+		return &Response{Err: c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}
+	}
+	if c.sub != nil && c.sub.Name == "scale" {
+		return &Response{Object: scaleOf(obj)}
+	}
+	return &Response{Object: c.own(obj)}
+}
+
+func contains(list []string, s string) bool {
+	for _, o := range list {
+		if o == s {
+			return true
+		}
+	}
+	return false
+}
+
+// tooLarge is what a revision that is not there yet gives.
+func tooLarge(want, have int64) error {
+	err := apierrors.NewTimeoutError("Too large resource version: "+formatRevision(want)+", current: "+formatRevision(have), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return err
+}

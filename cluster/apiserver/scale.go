@@ -1,0 +1,142 @@
+package apiserver
+
+import (
+	"bytes"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/apis/autoscaling"
+	autoscalingvalidation "k8s.io/kubernetes/pkg/apis/autoscaling/validation"
+
+	"kviz/cluster/trace"
+)
+
+// scaleOf is the scale subresource of a Deployment or ReplicaSet
+// (pkg/registry/apps/deployment/storage scaleFromDeployment).
+func scaleOf(obj runtime.Object) *autoscalingv1.Scale {
+	m := metaOf(obj)
+	s := &autoscalingv1.Scale{
+		TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "Scale"},
+		ObjectMeta: metav1.ObjectMeta{Name: m.GetName(), Namespace: m.GetNamespace(), UID: m.GetUID(),
+			ResourceVersion: m.GetResourceVersion(), CreationTimestamp: m.GetCreationTimestamp()}}
+	var selector *metav1.LabelSelector
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		selector, s.Status.Replicas = o.Spec.Selector, o.Status.Replicas
+	case *appsv1.ReplicaSet:
+		selector, s.Status.Replicas = o.Spec.Selector, o.Status.Replicas
+	}
+	s.Spec.Replicas = *replicasOf(obj)
+	if sel, err := metav1.LabelSelectorAsSelector(selector); err == nil {
+		s.Status.Selector = sel.String()
+	}
+	return s
+}
+
+// replicasOf points at spec.replicas, which defaulting has set.
+func replicasOf(obj runtime.Object) *int32 {
+	var p **int32
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		p = &o.Spec.Replicas
+	case *appsv1.ReplicaSet:
+		p = &o.Spec.Replicas
+	}
+	if *p == nil {
+		one := int32(1)
+		return &one
+	}
+	return *p
+}
+
+func setReplicas(obj runtime.Object, n int32) {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		o.Spec.Replicas = &n
+	case *appsv1.ReplicaSet:
+		o.Spec.Replicas = &n
+	}
+}
+
+// updateScale is update and patch of the scale subresource: the object behind
+// it is changed in one field.
+func (c *call) updateScale() *Response {
+	var body runtime.Object
+	if c.req.Verb == "update" {
+		obj, err := c.decode()
+		if err != nil {
+			return &Response{Err: err}
+		}
+		body = obj
+	} else {
+		c.pause(c.s.cfg.Cost.Decode)
+	}
+	c.pause(c.s.cfg.Cost.Admission)
+	if err := c.repeat(func() error { return c.scaleOnce(body) }); err != nil {
+		return &Response{Err: err}
+	}
+	result := scaleOf(c.result())
+	c.original = nil
+	return &Response{Object: result}
+}
+
+func (c *call) scaleOnce(body runtime.Object) error {
+	if err := c.load(); err != nil {
+		return c.refuse(trace.StageStorage, "", err)
+	}
+	current := scaleOf(c.old)
+	scale, ok := body.(*autoscalingv1.Scale)
+	if !ok {
+		obj, err := c.patchScale(current)
+		if err != nil {
+			return c.refuse(trace.StageDecode, "", err)
+		}
+		scale = obj
+		c.pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the scale: spec.replicas is "+formatRevision(int64(scale.Spec.Replicas))+".", nil)
+	}
+	if errs := autoscalingvalidation.ValidateScale(internal[autoscaling.Scale](scale)); len(errs) > 0 {
+		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(scaleGVK.GroupKind(), scale.Name, errs))
+	}
+	c.obj = c.old.DeepCopyObject()
+	if scale.ResourceVersion != "" {
+		metaOf(c.obj).SetResourceVersion(scale.ResourceVersion)
+	}
+	if err := c.checkRevision(); err != nil {
+		return err
+	}
+	setReplicas(c.obj, scale.Spec.Replicas)
+	if err := c.mutate(opUpdate); err != nil {
+		return err
+	}
+	sub := c.req.Subresource
+	c.req.Subresource = "" // what is validated is the whole object
+	err := c.validateUpdate()
+	c.req.Subresource = sub
+	if err != nil {
+		return err
+	}
+	if err := c.admit(opUpdate); err != nil {
+		return err
+	}
+	return c.replace()
+}
+
+// patchScale applies a patch to the scale.
+func (c *call) patchScale(s *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+	kind := &Kind{Resource: c.kind.Resource}
+	kind.Kind, kind.GroupVersionResource.Group, kind.GroupVersionResource.Version = "Scale", "autoscaling", "v1"
+	on := *c
+	on.kind = kind
+	obj, err := on.applyPatch(s)
+	if err != nil {
+		return nil, err
+	}
+	scale := obj.(*autoscalingv1.Scale)
+	if !bytes.Contains(c.req.Patch, []byte("resourceVersion")) {
+		scale.ResourceVersion = "" // the client did not ask for a certain one
+	}
+	return scale, nil
+}

@@ -1,0 +1,99 @@
+package apiserver
+
+import (
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// selector is what a list or watch asks for (apiserver pkg/storage
+// SelectionPredicate).
+type selector struct {
+	kind      *Kind
+	namespace string
+	label     labels.Selector
+	field     fields.Selector
+	needs     []fields.Requirement
+	anyLabel  bool
+}
+
+// newSelector parses the selectors of a request. Fields that the kind does not
+// offer are refused, in the words of its field label conversion.
+func newSelector(k *Kind, namespace, name string, opts *metav1.ListOptions) (*selector, error) {
+	s := &selector{kind: k, namespace: namespace, label: labels.Everything(), field: fields.Everything()}
+	var err error
+	if opts.LabelSelector != "" {
+		if s.label, err = labels.Parse(opts.LabelSelector); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	if opts.FieldSelector != "" {
+		if s.field, err = fields.ParseSelector(opts.FieldSelector); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		s.field, err = s.field.Transform(func(label, value string) (string, string, error) {
+			return scheme.ConvertFieldLabel(k.GVK(), label, value)
+		})
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	if name != "" {
+		s.field = fields.AndSelectors(s.field, fields.OneTermEqualSelector("metadata.name", name))
+	}
+	s.anyLabel = s.label.Empty()
+	s.needs = s.field.Requirements()
+	return s, nil
+}
+
+// matches reports whether an object is what was asked for.
+func (s *selector) matches(obj runtime.Object) bool {
+	m := metaOf(obj)
+	if s.namespace != "" && m.GetNamespace() != s.namespace {
+		return false
+	}
+	if !s.anyLabel && !s.label.Matches(labels.Set(m.GetLabels())) {
+		return false
+	}
+	for _, r := range s.needs {
+		v, _ := s.kind.field(obj, r.Field)
+		if (v == r.Value) == (r.Operator == "!=") {
+			return false
+		}
+	}
+	return true
+}
+
+// String is the selector for the trace.
+func (s *selector) String() string {
+	out := ""
+	if s.namespace != "" {
+		out = "namespace=" + s.namespace
+	}
+	if !s.anyLabel {
+		out = join(out, s.label.String())
+	}
+	if !s.field.Empty() {
+		out = join(out, s.field.String())
+	}
+	return out
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "," + b
+}
+
+// trigger is the value of the kind's indexed field that the selector asks for.
+func (s *selector) trigger() (string, bool) {
+	if s.kind.trigger == "" {
+		return "", false
+	}
+	return s.field.RequiresExactMatch(s.kind.trigger)
+}

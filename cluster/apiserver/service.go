@@ -1,0 +1,339 @@
+package apiserver
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kviz/cluster/client"
+)
+
+// allocator hands out the cluster IPs and node ports of Services
+// (pkg/registry/core/service/ipallocator, portallocator). What is taken is
+// what the Services in the watch cache have, and what requests under way hold.
+type allocator struct {
+	s      *Server
+	cidr   netip.Prefix
+	ports  [2]int
+	ips    map[netip.Addr]string // taken, by which Service
+	nodes  map[int32]string
+	byName map[string]*corev1.Service // what the cache has told
+}
+
+func newAllocator(s *Server) *allocator {
+	return &allocator{s: s, cidr: s.cidr, ports: s.cfg.NodePorts, ips: map[netip.Addr]string{}, nodes: map[int32]string{}, byName: map[string]*corev1.Service{}}
+}
+
+// changed hears of a Service from the watch cache; obj is nil when it is gone.
+func (a *allocator) changed(key string, obj runtime.Object) {
+	if old := a.byName[key]; old != nil {
+		a.drop(key, old)
+		delete(a.byName, key)
+	}
+	if obj != nil {
+		svc := obj.(*corev1.Service)
+		a.byName[key] = svc
+		a.hold(key, svc)
+	}
+}
+
+func (a *allocator) hold(key string, svc *corev1.Service) {
+	for _, ip := range svc.Spec.ClusterIPs {
+		if addr, err := netip.ParseAddr(ip); err == nil {
+			a.ips[addr] = key
+		}
+	}
+	for _, p := range svc.Spec.Ports {
+		if p.NodePort != 0 {
+			a.nodes[p.NodePort] = key
+		}
+	}
+	if svc.Spec.HealthCheckNodePort != 0 {
+		a.nodes[svc.Spec.HealthCheckNodePort] = key
+	}
+}
+
+func (a *allocator) drop(key string, svc *corev1.Service) {
+	for _, ip := range svc.Spec.ClusterIPs {
+		if addr, err := netip.ParseAddr(ip); err == nil && a.ips[addr] == key {
+			delete(a.ips, addr)
+		}
+	}
+	for _, p := range svc.Spec.Ports {
+		if a.nodes[p.NodePort] == key {
+			delete(a.nodes, p.NodePort)
+		}
+	}
+	if a.nodes[svc.Spec.HealthCheckNodePort] == key {
+		delete(a.nodes, svc.Spec.HealthCheckNodePort)
+	}
+}
+
+// address draws a free cluster IP from the upper part of the range; the lower
+// 16 to 256 addresses are left for those who name one (ipallocator
+// calculateRangeOffset).
+func (a *allocator) address(key string) (netip.Addr, error) {
+	size := 1 << (32 - a.cidr.Bits())
+	reserved := min(max(16, size/16), 256)
+	first := a.cidr.Masked().Addr().As4()
+	base := binary.BigEndian.Uint32(first[:])
+	at := func(i int) netip.Addr {
+		var b [4]byte
+		binary.BigEndian.PutUint32(b[:], base+uint32(i))
+		return netip.AddrFrom4(b)
+	}
+	upper := size - 1 - reserved
+	start := a.s.rand.IntN(max(upper, 1))
+	for n := range size - 2 {
+		i := reserved + (start+n)%upper
+		if n >= upper { // the upper part is full
+			i = 1 + n - upper
+		}
+		if addr := at(i); a.ips[addr] == "" {
+			a.ips[addr] = key
+			return addr, nil
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("range is full")
+}
+
+// nodePort draws a free node port.
+func (a *allocator) nodePort(key string) (int32, error) {
+	size := a.ports[1] - a.ports[0] + 1
+	start := a.s.rand.IntN(size)
+	for n := range size {
+		if p := int32(a.ports[0] + (start+n)%size); a.nodes[p] == "" {
+			a.nodes[p] = key
+			return p, nil
+		}
+	}
+	return 0, fmt.Errorf("range is full")
+}
+
+// allocate gives a Service what it needs and does not have
+// (pkg/registry/core/service/storage/alloc.go).
+func (c *call) allocate(old runtime.Object) error {
+	svc, ok := c.obj.(*corev1.Service)
+	if !ok || c.req.Subresource != "" {
+		return nil
+	}
+	var was *corev1.Service
+	if old != nil {
+		was = old.(*corev1.Service)
+	}
+	defaultFamilies(svc)
+	key := svc.Namespace + "/" + svc.Name
+	var errs field.ErrorList
+	errs = append(errs, c.allocateIP(svc, was, key)...)
+	errs = append(errs, c.allocatePorts(svc, was, key)...)
+	if len(errs) > 0 {
+		c.release()
+		return apierrors.NewInvalid(c.kind.GVK().GroupKind(), svc.Name, errs)
+	}
+	return nil
+}
+
+// defaultFamilies says what an IPv4 cluster says about every Service.
+func defaultFamilies(svc *corev1.Service) {
+	if svc.Spec.Type == corev1.ServiceTypeExternalName {
+		return
+	}
+	if svc.Spec.IPFamilyPolicy == nil {
+		single := corev1.IPFamilyPolicySingleStack
+		svc.Spec.IPFamilyPolicy = &single
+	}
+	if len(svc.Spec.IPFamilies) == 0 {
+		svc.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	}
+	if svc.Spec.ClusterIP == "" && len(svc.Spec.ClusterIPs) > 0 {
+		svc.Spec.ClusterIP = svc.Spec.ClusterIPs[0]
+	}
+	if svc.Spec.ClusterIP != "" && len(svc.Spec.ClusterIPs) == 0 {
+		svc.Spec.ClusterIPs = []string{svc.Spec.ClusterIP}
+	}
+}
+
+func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList {
+	a := c.s.alloc
+	path := field.NewPath("spec", "clusterIPs")
+	switch {
+	case svc.Spec.Type == corev1.ServiceTypeExternalName, svc.Spec.ClusterIP == corev1.ClusterIPNone:
+		return nil
+	case was != nil && was.Spec.ClusterIP == svc.Spec.ClusterIP && svc.Spec.ClusterIP != "":
+		return nil
+	case svc.Spec.ClusterIP == "":
+		addr, err := a.address(key)
+		if err != nil {
+			return field.ErrorList{field.InternalError(path, fmt.Errorf("failed to allocate a serviceIP: %w", err))}
+		}
+		svc.Spec.ClusterIP, svc.Spec.ClusterIPs = addr.String(), []string{addr.String()}
+		return nil
+	}
+	addr, err := netip.ParseAddr(svc.Spec.ClusterIP)
+	if err != nil {
+		return nil // validation says so
+	}
+	why := ""
+	switch {
+	case !a.cidr.Contains(addr):
+		why = fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", addr, a.cidr)
+	case a.ips[addr] != "" && a.ips[addr] != key:
+		why = "provided IP is already allocated"
+	default:
+		a.ips[addr] = key
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, svc.Spec.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", addr, why))}
+}
+
+func (c *call) allocatePorts(svc, was *corev1.Service, key string) field.ErrorList {
+	if svc.Spec.Type != corev1.ServiceTypeNodePort && !balanced(svc) {
+		return nil
+	}
+	a := c.s.alloc
+	mine := map[string]int32{} // a port number may serve TCP and UDP of one Service
+	for i := range svc.Spec.Ports {
+		p := &svc.Spec.Ports[i]
+		path := field.NewPath("spec", "ports").Index(i).Child("nodePort")
+		if p.NodePort == 0 {
+			same := fmt.Sprint(p.Port)
+			if n, ok := mine[same]; ok && p.Protocol != "" {
+				p.NodePort = n
+				continue
+			}
+			n, err := a.nodePort(key)
+			if err != nil {
+				return field.ErrorList{field.InternalError(path, fmt.Errorf("failed to allocate a nodePort: %w", err))}
+			}
+			p.NodePort, mine[same] = n, n
+			continue
+		}
+		if owner := a.nodes[p.NodePort]; owner != "" && owner != key {
+			return field.ErrorList{field.Invalid(path, p.NodePort, "provided port is already allocated")}
+		}
+		if int(p.NodePort) < a.ports[0] || int(p.NodePort) > a.ports[1] {
+			return field.ErrorList{field.Invalid(path, p.NodePort, fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", a.ports[0], a.ports[1]))}
+		}
+		a.nodes[p.NodePort] = key
+		mine[fmt.Sprint(p.Port)] = p.NodePort
+	}
+	if needsHealthPort(svc) && svc.Spec.HealthCheckNodePort == 0 {
+		n, err := a.nodePort(key)
+		if err != nil {
+			return field.ErrorList{field.InternalError(field.NewPath("spec", "healthCheckNodePort"), err)}
+		}
+		svc.Spec.HealthCheckNodePort = n
+	}
+	return nil
+}
+
+func balanced(svc *corev1.Service) bool {
+	return svc.Spec.Type == corev1.ServiceTypeLoadBalancer && (svc.Spec.AllocateLoadBalancerNodePorts == nil || *svc.Spec.AllocateLoadBalancerNodePorts)
+}
+
+func needsHealthPort(svc *corev1.Service) bool {
+	return svc.Spec.Type == corev1.ServiceTypeLoadBalancer && svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// release gives back what a refused request had taken.
+func (c *call) release() {
+	svc, ok := c.obj.(*corev1.Service)
+	if !ok {
+		return
+	}
+	key := svc.Namespace + "/" + svc.Name
+	c.s.alloc.drop(key, svc)
+	if en := c.s.caches[KindFor(client.Services.GroupVersionResource)].get(key); en != nil && c.old != nil {
+		c.s.alloc.hold(key, en.obj.(*corev1.Service))
+	}
+}
+
+// keepAllocated carries over what an update leaves out
+// (pkg/registry/core/service/storage/storage.go patchAllocatedValues).
+func keepAllocated(svc, old *corev1.Service) {
+	if svc.Spec.Type != corev1.ServiceTypeExternalName && old.Spec.Type != corev1.ServiceTypeExternalName {
+		if svc.Spec.ClusterIP == "" {
+			svc.Spec.ClusterIP = old.Spec.ClusterIP
+		}
+		if len(svc.Spec.ClusterIPs) == 0 && svc.Spec.ClusterIP == old.Spec.ClusterIP {
+			svc.Spec.ClusterIPs = slices.Clone(old.Spec.ClusterIPs)
+		}
+	}
+	if usesNodePorts(svc) && usesNodePorts(old) {
+		for i := range svc.Spec.Ports {
+			p := &svc.Spec.Ports[i]
+			for _, o := range old.Spec.Ports {
+				if p.NodePort == 0 && p.Port == o.Port && p.Protocol == o.Protocol {
+					p.NodePort = o.NodePort
+				}
+			}
+		}
+	}
+	if needsHealthPort(svc) && needsHealthPort(old) && svc.Spec.HealthCheckNodePort == 0 {
+		svc.Spec.HealthCheckNodePort = old.Spec.HealthCheckNodePort
+	}
+}
+
+func usesNodePorts(svc *corev1.Service) bool {
+	return svc.Spec.Type == corev1.ServiceTypeNodePort || svc.Spec.Type == corev1.ServiceTypeLoadBalancer
+}
+
+// dropTypeDependentFields clears what a change of type makes meaningless
+// (pkg/registry/core/service/strategy.go).
+func dropTypeDependentFields(svc, old *corev1.Service) {
+	external := corev1.ServiceTypeExternalName
+	if old.Spec.Type != external && svc.Spec.Type == external {
+		if svc.Spec.ClusterIP == old.Spec.ClusterIP && slices.Equal(svc.Spec.ClusterIPs, old.Spec.ClusterIPs) {
+			svc.Spec.ClusterIP, svc.Spec.ClusterIPs = "", nil
+		}
+		if slices.Equal(svc.Spec.IPFamilies, old.Spec.IPFamilies) {
+			svc.Spec.IPFamilies = nil
+		}
+		if equal(svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy) {
+			svc.Spec.IPFamilyPolicy = nil
+		}
+	}
+	if usesNodePorts(old) && !usesNodePorts(svc) && sameNodePorts(old, svc) {
+		for i := range svc.Spec.Ports {
+			svc.Spec.Ports[i].NodePort = 0
+		}
+	}
+	if needsHealthPort(old) && !needsHealthPort(svc) && svc.Spec.HealthCheckNodePort == old.Spec.HealthCheckNodePort {
+		svc.Spec.HealthCheckNodePort = 0
+	}
+	if old.Spec.Type == corev1.ServiceTypeLoadBalancer && svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		if equal(svc.Spec.AllocateLoadBalancerNodePorts, old.Spec.AllocateLoadBalancerNodePorts) {
+			svc.Spec.AllocateLoadBalancerNodePorts = nil
+		}
+		if equal(svc.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
+			svc.Spec.LoadBalancerClass = nil
+		}
+	}
+	if reachable(old) && !reachable(svc) && svc.Spec.ExternalTrafficPolicy == old.Spec.ExternalTrafficPolicy {
+		svc.Spec.ExternalTrafficPolicy = ""
+	}
+	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		svc.Status.LoadBalancer = corev1.LoadBalancerStatus{}
+	}
+}
+
+// reachable is pkg/api/service ExternallyAccessible.
+func reachable(svc *corev1.Service) bool {
+	return usesNodePorts(svc) || svc.Spec.Type == corev1.ServiceTypeClusterIP && len(svc.Spec.ExternalIPs) > 0
+}
+
+// sameNodePorts reports whether svc has no node port that old has not.
+func sameNodePorts(old, svc *corev1.Service) bool {
+	for _, p := range svc.Spec.Ports {
+		if p.NodePort != 0 && !slices.ContainsFunc(old.Spec.Ports, func(o corev1.ServicePort) bool { return o.NodePort == p.NodePort }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,213 @@
+package apiserver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/trace"
+)
+
+// Writes are transactions that compare the key's modification revision, as
+// apiserver pkg/storage/etcd3/store.go does: a write based on an old state
+// changes nothing.
+
+// keyOf is the key of an object without the kind's prefix.
+func keyOf(k *Kind, namespace, name string) string {
+	if k.Namespaced {
+		return namespace + "/" + name
+	}
+	return name
+}
+
+// storeKey is the key at the store.
+func (c *call) storeKey() string {
+	return c.kind.Prefix + keyOf(c.kind, c.ref.Namespace, c.ref.Name)
+}
+
+func (c *call) cache() *cache { return c.s.caches[c.kind] }
+
+// insert is the storage stage of a creation.
+func (c *call) insert() error {
+	key := c.storeKey()
+	value, err := encodeStored(c.obj)
+	if err != nil {
+		return c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
+	}
+	if c.req.DryRun {
+		c.pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
+		return nil
+	}
+	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(value))+" bytes), if there is no such key.", nil)
+	ok, rev, _, err := c.txn(key, 0, putOp(key, value), nil)
+	if err != nil {
+		return c.refuse(trace.StageStorage, "", c.storeError(err))
+	}
+	if !ok {
+		return c.refuse(trace.StageStorage, "", apierrors.NewAlreadyExists(c.kind.groupResource(), c.ref.Name))
+	}
+	return c.stored(rev)
+}
+
+// errStale says that the object at the store is newer than the one the write
+// is based on.
+var errStale = errors.New("the object has been modified")
+
+// replace is the storage stage of an update; errStale asks for another round.
+func (c *call) replace() error {
+	key := c.storeKey()
+	value, err := encodeStored(c.obj)
+	if err != nil {
+		return c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
+	}
+	if c.req.DryRun {
+		c.pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
+		return nil
+	}
+	if c.unchanged(value) {
+		return nil
+	}
+	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(value))+" bytes), if it is still at revision "+formatRevision(c.oldRev)+".", nil)
+	ok, rev, now, err := c.txn(key, c.oldRev, putOp(key, value), nil)
+	if err != nil {
+		return c.refuse(trace.StageStorage, "", c.storeError(err))
+	}
+	if !ok {
+		return c.overtaken(now)
+	}
+	return c.stored(rev)
+}
+
+// unchanged ends an update that changes nothing: Kubernetes does not write
+// then, and nobody hears of it (etcd3 store.go GuaranteedUpdate).
+func (c *call) unchanged(value []byte) bool {
+	if !bytes.Equal(value, c.oldValue) {
+		return false
+	}
+	c.pass(trace.StageStorage, "", "The object is as it was; nothing is written.", nil)
+	metaOf(c.obj).SetResourceVersion(formatRevision(c.oldRev))
+	return true
+}
+
+// overtaken is a transaction that found another revision.
+func (c *call) overtaken(now int64) error {
+	if now == 0 {
+		return c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.ref.Name))
+	}
+	c.stage(&trace.Stage{Request: c.n, Stage: trace.StageStorage, Verdict: "pass",
+		Note: "The key is at revision " + formatRevision(now) + ", not " + formatRevision(c.oldRev) + ": another writer was faster. Read it and try again."})
+	c.live = true
+	return errStale
+}
+
+// remove is the storage stage of a deletion.
+func (c *call) remove() error {
+	key := c.storeKey()
+	if c.req.DryRun {
+		c.pass(trace.StageStorage, "", "Dry run: nothing is deleted.", nil)
+		return nil
+	}
+	c.pass(trace.StageStorage, "", "Delete "+key+", if it is still at revision "+formatRevision(c.oldRev)+".", nil)
+	ok, _, now, err := c.txn(key, c.oldRev, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
+		RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)}}}, nil)
+	if err != nil {
+		return c.refuse(trace.StageStorage, "", c.storeError(err))
+	}
+	if !ok {
+		return c.overtaken(now)
+	}
+	return nil
+}
+
+func putOp(key string, value []byte) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(key), Value: value}}}
+}
+
+// txn runs op if the key's modification revision is rev (0: there is no such
+// key). now is the key's revision if it is another, 0 if it is gone.
+func (c *call) txn(key string, rev int64, op *pb.RequestOp, also []*pb.RequestOp) (ok bool, made, now int64, err error) {
+	req := &pb.TxnRequest{
+		Compare: []*pb.Compare{{Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(key), TargetUnion: &pb.Compare_ModRevision{ModRevision: rev}}},
+		Success: append([]*pb.RequestOp{op}, also...),
+		Failure: []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(key)}}}},
+	}
+	c.t.SetCauses(c.last)
+	resp, commit, err := c.s.st.Txn(c.t, req)
+	if err != nil {
+		return false, 0, 0, err
+	}
+	if !commit.IsZero() {
+		c.commits = append(c.commits, commit)
+	}
+	if !resp.Succeeded {
+		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
+			now = kvs[0].ModRevision
+		}
+		return false, 0, now, nil
+	}
+	return true, resp.Header.Revision, 0, nil
+}
+
+// stored takes the object as it now is at the store.
+func (c *call) stored(rev int64) error {
+	if obj := c.cache().written(keyOf(c.kind, c.ref.Namespace, c.ref.Name), rev); obj != nil {
+		c.original, c.obj = obj, nil
+		return nil
+	}
+	metaOf(c.obj).SetResourceVersion(formatRevision(rev))
+	return nil
+}
+
+// result is the caller's own copy of what was written.
+func (c *call) result() runtime.Object {
+	if c.original != nil {
+		return c.original.DeepCopyObject()
+	}
+	return c.obj.DeepCopyObject() // parts of it may be the old object's
+}
+
+// storeError is a failure of the store in the API's words.
+func (c *call) storeError(err error) error {
+	if errors.Is(err, rpctypes.ErrTimeout) || errors.Is(err, rpctypes.ErrTimeoutDueToLeaderFail) || errors.Is(err, rpctypes.ErrNoLeader) {
+		// etcdserver's own words reach the client, as with a real cluster
+		return apierrors.NewTimeoutError(rpctypes.ErrorDesc(err), 0)
+	}
+	return apierrors.NewInternalError(err)
+}
+
+// load reads the object as it is now: from the watch cache, or, where that may
+// be behind or does not know it, from the store.
+func (c *call) load() error {
+	key := keyOf(c.kind, c.ref.Namespace, c.ref.Name)
+	if !c.live {
+		if en := c.cache().get(key); en != nil {
+			c.take(en)
+			c.cached = true
+			return nil
+		}
+	}
+	c.live, c.cached = false, false
+	en, err := c.s.read(c.t, c.kind, key)
+	if err != nil {
+		return c.storeError(err)
+	}
+	if en == nil {
+		return apierrors.NewNotFound(c.kind.groupResource(), c.ref.Name)
+	}
+	c.take(en)
+	return nil
+}
+
+func (c *call) take(en *entry) { c.old, c.oldRev, c.oldValue = en.obj, en.revision, en.value }
+
+// conflict is 409 in Kubernetes' words.
+func (c *call) conflict() error {
+	return apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
+		fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
+}

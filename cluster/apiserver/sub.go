@@ -1,0 +1,132 @@
+package apiserver
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
+
+	"kviz/cluster/trace"
+)
+
+// createSub is the verb create on a subresource.
+func (c *call) createSub() *Response {
+	obj, err := c.decode()
+	if err != nil {
+		return &Response{Err: err}
+	}
+	c.pause(c.s.cfg.Cost.Admission)
+	var out runtime.Object
+	switch c.sub.Name {
+	case "binding":
+		out, err = c.bind(obj.(*corev1.Binding))
+	case "eviction":
+		out, err = c.evict(obj.(*policyv1.Eviction))
+	case "token":
+		out, err = c.issueToken(obj)
+	}
+	if err != nil {
+		return &Response{Err: err}
+	}
+	c.created = true
+	return &Response{Object: out}
+}
+
+func success() *metav1.Status {
+	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Code: 201}
+}
+
+// bind is pods/binding: it sets spec.nodeName, once
+// (pkg/registry/core/pod/storage/storage.go BindingREST).
+func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
+	if b.Name != c.req.Name {
+		return nil, c.refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Binding object"))
+	}
+	if errs := validation.ValidatePodBinding(internal[core.Binding](b)); len(errs) > 0 {
+		return nil, c.refuse(trace.StageValidation, "", errs.ToAggregate())
+	}
+	return success(), c.repeat(func() error { return c.bindOnce(b) })
+}
+
+func (c *call) bindOnce(b *corev1.Binding) error {
+	if err := c.load(); err != nil {
+		return c.refuse(trace.StageStorage, "", err)
+	}
+	if err := c.mutate(opCreate); err != nil {
+		return err
+	}
+	p := c.old.(*corev1.Pod).DeepCopy()
+	if err := c.mayBind(p, b); err != nil {
+		if c.cached {
+			c.live = true
+			return errStale
+		}
+		return c.refuse(trace.StageValidation, "", err)
+	}
+	p.Spec.NodeName = b.Target.Name
+	p.Status.NominatedNodeName = ""
+	for k, v := range b.Annotations {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, k, v)
+	}
+	for k, v := range b.Labels {
+		metav1.SetMetaDataLabel(&p.ObjectMeta, k, v)
+	}
+	setPodCondition(p, c.now(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
+	c.obj = p
+	c.pass(trace.StageValidation, "", "The pod has no node yet; it gets "+b.Target.Name+".",
+		[]trace.FieldDiff{{Path: "spec.nodeName", To: quoted(b.Target.Name)}})
+	if err := c.admit(opCreate); err != nil {
+		return err
+	}
+	return c.replace()
+}
+
+// mayBind says why a pod cannot be bound, as a conflict.
+func (c *call) mayBind(p *corev1.Pod, b *corev1.Binding) error {
+	conflict := func(err error) error {
+		return apierrors.NewConflict(c.kind.groupResource(), p.Name, err)
+	}
+	subject := func(err error) error {
+		gr := c.kind.groupResource()
+		gr.Resource += "/binding"
+		return apierrors.NewConflict(gr, p.Name, err)
+	}
+	switch {
+	case b.UID != "" && b.UID != p.UID:
+		return conflict(fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", b.UID, p.UID))
+	case b.ResourceVersion != "" && b.ResourceVersion != p.ResourceVersion:
+		return conflict(fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", b.ResourceVersion, p.ResourceVersion))
+	case p.DeletionTimestamp != nil:
+		return subject(fmt.Errorf("pod %s is being deleted, cannot be assigned to a host", p.Name))
+	case p.Spec.NodeName != "":
+		return subject(fmt.Errorf("pod %v is already assigned to node %q", p.Name, p.Spec.NodeName))
+	case len(p.Spec.SchedulingGates) != 0:
+		return subject(fmt.Errorf("pod %v has non-empty .spec.schedulingGates", p.Name))
+	}
+	return nil
+}
+
+// evict is pods/eviction: a deletion that asks nicely. There are no
+// PodDisruptionBudgets in this cluster, so it always may.
+func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
+	if e.Name != "" && e.Name != c.req.Name {
+		return nil, c.refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Eviction object"))
+	}
+	opts := metav1.DeleteOptions{}
+	if e.DeleteOptions != nil {
+		opts = *e.DeleteOptions
+	}
+	err := c.repeat(func() error {
+		if err := c.load(); err != nil {
+			return c.refuse(trace.StageStorage, "", err)
+		}
+		_, err := c.deleteOnce(opts.DeepCopy())
+		return err
+	})
+	return success(), err
+}

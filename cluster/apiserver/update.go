@@ -1,0 +1,204 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kviz/cluster/trace"
+)
+
+// updateTries is how often an update that does not insist on a revision is
+// tried again when another writer was faster.
+const updateTries = 32
+
+// update is the verbs update and patch: read, change, pass the stages, and
+// write if nobody else has written meanwhile; else again (etcd3 store.go
+// GuaranteedUpdate).
+func (c *call) update() *Response {
+	if c.sub != nil && c.sub.Name == "scale" {
+		return c.updateScale()
+	}
+	var body runtime.Object
+	if c.req.Verb == "update" {
+		obj, err := c.decode()
+		if err != nil {
+			return &Response{Err: err}
+		}
+		if err := c.matchName(metaOf(obj).GetName()); err != nil {
+			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		}
+		body = obj
+	} else {
+		c.pause(c.s.cfg.Cost.Decode)
+	}
+	c.pause(c.s.cfg.Cost.Admission)
+	err := c.repeat(func() error { return c.updateOnce(body) })
+	if err == errNotThere {
+		return c.createObject(c.obj)
+	}
+	if err != nil {
+		return &Response{Err: err}
+	}
+	return &Response{Object: c.result()}
+}
+
+// errNotThere says that the update is to create the object.
+var errNotThere = errors.New("the object does not exist yet")
+
+// repeat tries until nobody else is faster.
+func (c *call) repeat(once func() error) error {
+	for try := 1; ; try++ {
+		err := once()
+		if err != errStale {
+			return err
+		}
+		if try == updateTries {
+			return c.refuse(trace.StageStorage, "", c.conflict())
+		}
+		c.refused = ""
+	}
+}
+
+func (c *call) matchName(name string) error {
+	if name != c.req.Name {
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, c.req.Name))
+	}
+	return nil
+}
+
+func (c *call) updateOnce(body runtime.Object) error {
+	if err := c.load(); err != nil {
+		if apierrors.IsNotFound(err) && c.mayCreate() {
+			return c.prepareCreate(body)
+		}
+		return c.refuse(trace.StageStorage, "", err)
+	}
+	if err := c.change(body); err != nil {
+		return err
+	}
+	m := metaOf(c.obj)
+	if err := c.place(m); err != nil {
+		return c.refuse(trace.StageDecode, "", err)
+	}
+	if err := c.checkRevision(); err != nil {
+		return err
+	}
+	if uid := m.GetUID(); uid != "" && uid != metaOf(c.old).GetUID() {
+		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metaOf(c.old).GetUID())))
+	}
+	if err := c.mutate(opUpdate); err != nil {
+		return err
+	}
+	if err := c.trackManager(opUpdate); err != nil {
+		return c.refuse(trace.StageMutatingAdmission, "", err)
+	}
+	if err := c.validateUpdate(); err != nil {
+		return err
+	}
+	if err := c.admit(opUpdate); err != nil {
+		return err
+	}
+	if c.finished() {
+		c.pass(trace.StageStorage, "", "The last finalizer is gone and the object is being deleted: delete it now.", nil)
+		if err := c.remove(); err != nil {
+			return err
+		}
+		c.release()
+		return nil
+	}
+	return c.replace()
+}
+
+// change makes the new object from the old one and the request.
+func (c *call) change(body runtime.Object) error {
+	if body != nil {
+		c.obj = body.DeepCopyObject()
+		return nil
+	}
+	obj, err := c.applyPatch(c.old)
+	if err != nil {
+		return c.refuse(trace.StageDecode, "", err)
+	}
+	scheme.Default(obj)
+	c.obj = obj
+	var diff []trace.FieldDiff
+	if !c.req.System {
+		diff = diffObjects(c.old, obj)
+	}
+	c.pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+formatRevision(c.oldRev)+".", diff)
+	return c.matchName(metaOf(obj).GetName())
+}
+
+func patchName(pt types.PatchType) string {
+	switch pt {
+	case types.JSONPatchType:
+		return "JSON patch"
+	case types.MergePatchType:
+		return "merge patch"
+	case types.StrategicMergePatchType:
+		return "strategic merge patch"
+	}
+	return "apply configuration"
+}
+
+// checkRevision refuses an update that is based on an old state; one that
+// names no revision is based on the newest.
+func (c *call) checkRevision() error {
+	m := metaOf(c.obj)
+	rv := m.GetResourceVersion()
+	if rv == "" || rv == "0" {
+		if c.kind.strategy.conditional && c.req.Verb == "update" {
+			return nil // validation demands one
+		}
+		m.SetResourceVersion(metaOf(c.old).GetResourceVersion())
+		return nil
+	}
+	if rv == metaOf(c.old).GetResourceVersion() {
+		return nil
+	}
+	if c.cached { // the cache may be behind: look at the store
+		c.live = true
+		return errStale
+	}
+	c.refused = trace.StageStorage
+	err := c.conflict()
+	c.stage(&trace.Stage{Request: c.n, Stage: trace.StageStorage, Verdict: "refuse", Code: 409,
+		Note: "The client changed the object as of revision " + rv + ", but it is at revision " + metaOf(c.old).GetResourceVersion() + " now: " + statusOf(err).Message})
+	return err
+}
+
+func (c *call) mayCreate() bool {
+	if c.req.Subresource != "" {
+		return false
+	}
+	if c.req.PatchType == types.ApplyPatchType {
+		return true
+	}
+	return c.req.Verb == "update" && c.kind.strategy.createOnUpdate
+}
+
+// prepareCreate turns the update of what does not exist into its creation.
+func (c *call) prepareCreate(body runtime.Object) error {
+	if body == nil {
+		obj, err := c.applyPatch(nil)
+		if err != nil {
+			return c.refuse(trace.StageDecode, "", err)
+		}
+		scheme.Default(obj)
+		c.pass(trace.StageDecode, "", "There is no such object yet: apply creates it.", nil)
+		body = obj
+	}
+	c.obj = body
+	m := metaOf(body)
+	if rv := m.GetResourceVersion(); rv != "" && rv != "0" {
+		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
+			fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again")))
+	}
+	m.SetUID("")
+	return errNotThere
+}

@@ -1,0 +1,221 @@
+package apiserver
+
+import (
+	"sort"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// watcher is one open watch (apiserver pkg/storage/cacher/cache_watcher.go).
+// Events wait in its own mailbox, so that a slow client holds up nobody.
+type watcher struct {
+	number    uint64
+	set       *watcherSet
+	s         *Server
+	want      *selector
+	client    string
+	bookmarks bool
+	box       sim.Mailbox[delivery]
+	sent      int64 // newest revision sent
+	closed    bool
+}
+
+// delivery is one event on its way to a client.
+type delivery struct {
+	kind     watch.EventType
+	obj      runtime.Object
+	ref      trace.Ref
+	revision int64
+	cause    trace.ID
+}
+
+// backlog is how many events may wait for a client before its watch is ended.
+// Kubernetes gives each watcher a small buffer and ends it when it stays full
+// (cacher.go dispatchTimeoutBudget).
+const backlog = 16 * 1024
+
+// Recv waits for the next event; see [client.Watch].
+func (w *watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
+	d, ok := w.box.Recv(t)
+	if !ok {
+		return client.WatchEvent{}, false
+	}
+	payload := &trace.WatchEvent{Watch: w.number, Client: w.client, Type: string(d.kind), Revision: d.revision}
+	if d.kind != watch.Bookmark && d.kind != watch.Error {
+		payload.Object = trace.Obj(d.obj)
+	}
+	var causes []trace.ID
+	if !d.cause.IsZero() {
+		causes = []trace.ID{d.cause}
+	} else {
+		causes = []trace.ID{}
+	}
+	id := t.Emit(trace.Event{Kind: trace.WatchDelivered, Object: d.ref, Causes: causes, Payload: payload})
+	return client.WatchEvent{Type: d.kind, Object: d.obj, Revision: d.revision, ID: id}, true
+}
+
+// Stop ends the watch from the client's side.
+func (w *watcher) Stop() { w.end("the client closed it") }
+
+func (w *watcher) end(why string) {
+	if w.closed {
+		return
+	}
+	w.closed = true
+	w.set.remove(w)
+	w.s.k.Emit(trace.Event{Lane: w.s.p.Lane, Kind: trace.WatchClosed, Payload: &trace.Watch{
+		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why}})
+	w.box.Close()
+}
+
+// put hands a delivery over.
+func (w *watcher) put(d delivery) {
+	if w.closed {
+		return
+	}
+	if w.box.Len() >= backlog {
+		w.end("the client was too slow: its events filled the buffer")
+		return
+	}
+	w.box.Send(d)
+}
+
+// see is what a change means to this watcher: an object that begins to match
+// is ADDED, one that ceases to is DELETED (cache_watcher.go
+// convertToWatchEvent).
+func (w *watcher) see(c *change) (delivery, bool) {
+	cur := c.kind != watch.Deleted && w.want.matches(c.obj)
+	old := c.prev != nil && w.want.matches(c.prev)
+	d := delivery{obj: c.obj, revision: c.revision, cause: c.id}
+	switch {
+	case cur && old:
+		d.kind = watch.Modified
+	case cur:
+		d.kind = watch.Added
+	case old:
+		d.kind = watch.Deleted
+		if c.kind != watch.Deleted {
+			if c.left == nil {
+				c.left = withRevision(c.prev, c.revision)
+			}
+			d.obj = c.left
+		}
+	default:
+		return d, false
+	}
+	return d, true
+}
+
+// watcherSet is the open watches of a kind. Those that ask for one value of
+// the kind's indexed field (a kubelet: the pods of its node) are found by it.
+type watcherSet struct {
+	kind    *Kind
+	plain   []*watcher
+	indexed map[string][]*watcher
+	last    time.Duration // when the newest delivery falls due
+}
+
+func (ws *watcherSet) init(k *Kind) { ws.kind, ws.indexed = k, map[string][]*watcher{} }
+
+func (ws *watcherSet) add(w *watcher) {
+	w.set = ws
+	if v, ok := w.want.trigger(); ok {
+		ws.indexed[v] = append(ws.indexed[v], w)
+		return
+	}
+	ws.plain = append(ws.plain, w)
+}
+
+func (ws *watcherSet) remove(w *watcher) {
+	if v, ok := w.want.trigger(); ok {
+		if ws.indexed[v] = without(ws.indexed[v], w); len(ws.indexed[v]) == 0 {
+			delete(ws.indexed, v)
+		}
+		return
+	}
+	ws.plain = without(ws.plain, w)
+}
+
+func without(list []*watcher, w *watcher) []*watcher {
+	for i, o := range list {
+		if o == w {
+			return append(list[:i:i], list[i+1:]...)
+		}
+	}
+	return list
+}
+
+// all lists the open watches in the order they were opened.
+func (ws *watcherSet) all() []*watcher {
+	out := append([]*watcher(nil), ws.plain...)
+	for _, list := range ws.indexed {
+		out = append(out, list...)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].number < out[j].number })
+	return out
+}
+
+// addressed is a delivery and whom it is for.
+type addressed struct {
+	to *watcher
+	delivery
+}
+
+// targets is who is to hear of a change.
+func (ws *watcherSet) targets(c *change) []addressed {
+	var out []addressed
+	look := func(list []*watcher) {
+		for _, w := range list {
+			if d, ok := w.see(c); ok {
+				w.sent = c.revision
+				out = append(out, addressed{w, d})
+			}
+		}
+	}
+	look(ws.plain)
+	if len(ws.indexed) > 0 {
+		v, _ := ws.kind.field(c.obj, ws.kind.trigger)
+		look(ws.indexed[v])
+		if c.prev != nil {
+			if was, _ := ws.kind.field(c.prev, ws.kind.trigger); was != v {
+				look(ws.indexed[was])
+			}
+		}
+	}
+	return out
+}
+
+// send delivers a change after the modelled delay, in order.
+func (ws *watcherSet) send(s *Server, c *change, targets []addressed) {
+	if len(targets) == 0 {
+		return
+	}
+	ref := refOf(ws.kind, c.obj)
+	for i := range targets {
+		targets[i].ref = ref
+		targets[i].cause = c.id
+	}
+	ws.later(s, func() {
+		for _, a := range targets {
+			a.to.put(a.delivery)
+		}
+	})
+}
+
+// later runs fn after the modelled delay, never before what was to come
+// earlier.
+func (ws *watcherSet) later(s *Server, fn func()) {
+	p := s.p
+	ws.last = max(s.k.Elapsed()+s.cfg.Cost.Deliver, ws.last)
+	s.k.After(ws.last-s.k.Elapsed(), func() {
+		if p.Alive() {
+			fn()
+		}
+	})
+}
