@@ -19,9 +19,12 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// kubectlVersion is what the embedded kubectl says in its user agent: constant,
-// so that it cannot make two traces differ.
-const kubectlVersion = "kubectl/v1.37.2 (kviz)"
+// clientVersion is the version of the embedded kubectl, which a program that is
+// not built by Kubernetes' own scripts does not know by itself.
+const clientVersion = "v1.37.2"
+
+// userAgent is constant, so that it cannot make two traces differ.
+const userAgent = "kubectl/" + clientVersion + " (kviz)"
 
 // construction serialises the building of kubectl command trees, which write
 // to flags of the whole process.
@@ -145,13 +148,12 @@ func (k *kubectlRun) tree(args []string, streams genericiooptions.IOStreams) *co
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	// As component-base cli.run does: usage after a wrong flag, not after a failure.
-	root.SilenceUsage, root.SilenceErrors = true, true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { c.SilenceUsage = false; return err })
+	root.SilenceErrors = true // the caller prints them
 	f := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
 	replace(root, execCommand(f, streams, k), "exec")
 	replace(root, diffCommand(f, streams), "diff")
 	replace(root, canICommand(f, streams), "auth", "can-i")
+	replace(root, versionCommand(f, streams), "version")
 	return root
 }
 
@@ -166,7 +168,7 @@ func configFlags(cache, namespace string, rt http.RoundTripper) *genericclioptio
 		flags.Namespace = &namespace
 	}
 	return flags.WithWrapConfigFn(func(c *rest.Config) *rest.Config {
-		c.Transport, c.QPS, c.UserAgent = rt, -1, kubectlVersion
+		c.Transport, c.QPS, c.UserAgent = rt, -1, userAgent
 		return c
 	})
 }

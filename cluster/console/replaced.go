@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
+	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
@@ -25,14 +27,15 @@ import (
 	kubectlexec "k8s.io/kubectl/pkg/cmd/exec"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	utilexec "k8s.io/utils/exec"
+	"sigs.k8s.io/yaml"
 
 	"kviz/cluster/sim"
 )
 
-// This file has the three kubectl commands that would leave the simulation:
-// exec (a connection of its own, not the transport's), diff (runs the program
-// diff) and auth can-i (ends the process). They are kubectl's own, with that
-// one part replaced.
+// This file has the kubectl commands of which one part is replaced: exec (a
+// connection of its own, not the transport's), diff (runs the program diff),
+// auth can-i (ends the process) and version (known only to Kubernetes' own
+// build scripts).
 
 // execCommand mirrors kubectl pkg/cmd/exec NewCmdExec.
 func execCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *kubectlRun) *cobra.Command {
@@ -136,6 +139,49 @@ func canICommand(f cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.C
 	c.Flags().StringVar(&o.Subresource, "subresource", o.Subresource, "SubResource such as pod/log or deployment/scale")
 	c.Flags().BoolVar(&o.List, "list", o.List, "If true, prints all allowed actions.")
 	c.Flags().BoolVar(&o.NoHeaders, "no-headers", o.NoHeaders, "If true, prints allowed actions without headers")
+	return c
+}
+
+// versionCommand says what kubectl version says.
+func versionCommand(f cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	clientOnly, format := false, ""
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the client and server version information",
+		Long:  "Print the client and server version information for the current context.",
+		Run: func(cmd *cobra.Command, args []string) {
+			said := struct {
+				ClientVersion    apimachineryversion.Info  `json:"clientVersion"`
+				KustomizeVersion string                    `json:"kustomizeVersion"`
+				ServerVersion    *apimachineryversion.Info `json:"serverVersion,omitempty"`
+			}{ClientVersion: apimachineryversion.Info{Major: "1", Minor: "37", GitVersion: clientVersion}, KustomizeVersion: "v5.8.1"}
+			if !clientOnly {
+				client, err := f.ToDiscoveryClient()
+				cmdutil.CheckErr(err)
+				said.ServerVersion, err = client.ServerVersion()
+				cmdutil.CheckErr(err)
+			}
+			switch format {
+			case "":
+				fmt.Fprintf(streams.Out, "Client Version: %s\nKustomize Version: %s\n", said.ClientVersion.GitVersion, said.KustomizeVersion)
+				if said.ServerVersion != nil {
+					fmt.Fprintf(streams.Out, "Server Version: %s\n", said.ServerVersion.GitVersion)
+				}
+			case "json":
+				b, err := json.MarshalIndent(said, "", "  ")
+				cmdutil.CheckErr(err)
+				fmt.Fprintln(streams.Out, string(b))
+			case "yaml":
+				b, err := yaml.Marshal(said)
+				cmdutil.CheckErr(err)
+				fmt.Fprint(streams.Out, string(b))
+			default:
+				cmdutil.CheckErr(errors.New("--output must be 'yaml' or 'json'"))
+			}
+		},
+	}
+	c.Flags().BoolVar(&clientOnly, "client", false, "If true, shows client version only (no server required).")
+	c.Flags().StringVarP(&format, "output", "o", "", "One of 'yaml' or 'json'.")
 	return c
 }
 

@@ -46,7 +46,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer t.mu.Unlock()
 	ctx := serve.WithCaller(t.ctx, serve.Caller{User: t.c.cfg.User, Client: "kubectl", Process: t.c.process, Causes: []trace.ID{t.cause}})
 	r = r.Clone(ctx)
-	r.Header.Set("User-Agent", kubectlVersion)
+	r.Header.Set("User-Agent", userAgent)
 	q := r.URL.Query()
 	switch {
 	case q.Get("watch") == "true" || q.Get("watch") == "1":

@@ -29,7 +29,7 @@ func init() {
 	verbs = map[string]verb{
 		"pause":  {"pause", "make the cluster stand still", pause},
 		"resume": {"resume", "let it run on", resume},
-		"step":   {"step [" + strings.Join(trace.GrainNames(), "|") + "]", "run to the next event of that grain or a coarser one (default watch)", step},
+		"step":   {"step [GRAIN]", "run to the next event of a grain or a coarser one: " + strings.Join(trace.GrainNames(), ", ") + " (default watch)", step},
 		"until":  {"until [--timeout D] EXPR", "run until the expression holds, then stand still", until},
 		"wait":   {"wait [--timeout D] EXPR", "wait until the expression holds (default timeout 5m, of virtual time)", waitFor},
 		"speed":  {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
@@ -73,7 +73,7 @@ func verbNames() []string {
 
 func printVerbs(w io.Writer) {
 	for _, n := range verbNames() {
-		fmt.Fprintf(w, "  kviz %-40s %s\n", verbs[n].usage, verbs[n].means)
+		fmt.Fprintf(w, "  kviz %-36s %s\n", verbs[n].usage, verbs[n].means)
 	}
 }
 
@@ -131,7 +131,7 @@ func status(_ context.Context, inv *Invocation, args []string) int {
 	if len(args) > 0 {
 		return inv.badUse()
 	}
-	c := inv.Console.cfg.Machine.Clock()
+	c := inv.clock()
 	state := "running"
 	if c.Paused {
 		state = "paused"
@@ -218,6 +218,15 @@ func until(ctx context.Context, inv *Invocation, args []string) int {
 	return 0
 }
 
+// clock is the state of the clock now; what a Machine has at hand may be a
+// moment old, and is renewed when it is asked.
+func (inv *Invocation) clock() control.Clock {
+	m := inv.Console.cfg.Machine
+	m.Clock()
+	_ = inv.Console.cfg.Kernel.Do(func() {})
+	return m.Clock()
+}
+
 // runUntilStanding sets the cluster going with start and returns when it
 // stands again. In the meantime somebody waits: so time passes in a script too.
 func (inv *Invocation) runUntilStanding(ctx context.Context, start func() error) int {
@@ -235,7 +244,7 @@ func (inv *Invocation) runUntilStanding(ctx context.Context, start func() error)
 			return inv.did(ErrStopped)
 		}
 		if standing {
-			c := inv.Console.cfg.Machine.Clock()
+			c := inv.clock()
 			fmt.Fprintf(inv.Out, "stands at event #%s, %s\n", c.Last, c.Elapsed.Round(time.Microsecond))
 			return 0
 		}

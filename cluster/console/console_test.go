@@ -1,0 +1,148 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kviz/cluster/console"
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// The shell and its tools, without a request to the cluster.
+func TestShell(t *testing.T) {
+	b := newBench(t, console.Config{})
+	golden(t, "shell.txt", b.run(t,
+		`echo hello | tr l L`,
+		`for i in $(seq 3); do echo "line $i"; done | grep -v 2 | wc -l`,
+		`x=demo; echo "namespace $x"`,
+		`echo "still $x"`,
+		`cat <<EOF | sort -r | head -2
+b
+a
+c
+EOF`,
+		`printf 'a 10\nb 9\nc 100\n' | sort -k 2 -n | cut -d ' ' -f 1`,
+		`printf 'a\na\nb\n' | uniq -c`,
+		`if test 2 -gt 1; then echo yes; fi`,
+		`false`,
+		`echo done | grep -c nothing`,
+		`kubctl get pods`,
+		`vim`,
+		`grep -z x`,
+		`sleep 5 &`,
+		`sleep soon`,
+		`date; sleep 90; date`,
+		`kviz`,
+		`kviz stauts`,
+		`kviz speed fast`,
+		`kviz fault sotp member/a`,
+		`kviz fault stop member/c`,
+		`kviz until x == 1`,
+		`timeout 3s sleep 10`,
+	))
+}
+
+func TestACommandIsTheCauseOfItsRequests(t *testing.T) {
+	b := newBench(t, console.Config{})
+	b.run(t, "kubectl get namespaces")
+	var command, done *trace.Event
+	requests := 0
+	for pos := uint64(0); pos < b.stream.Len(); pos++ {
+		switch e := b.stream.Get(pos); {
+		case e.Kind == trace.CommandStart:
+			command = e
+		case e.Kind == trace.RequestReceived && command != nil && done == nil:
+			requests++
+			if len(e.Causes) != 1 || e.Causes[0] != command.ID {
+				t.Errorf("request #%s has causes %v, want #%s", e.ID, e.Causes, command.ID)
+			}
+		case e.Kind == trace.CommandEnd:
+			done = e
+		}
+	}
+	if command == nil || done == nil || requests != 1 {
+		t.Fatalf("command %v, done %v, %d requests; want one of each", command, done, requests)
+	}
+	if c := done.Payload.(*trace.Command); c.Line != "kubectl get namespaces" || c.Exit != 0 || !strings.Contains(c.Output, "kube-system") {
+		t.Errorf("console.done says %+v", c)
+	}
+}
+
+func TestScriptStopsAtTheFirstFailure(t *testing.T) {
+	b := newBench(t, console.Config{})
+	path := filepath.Join(t.TempDir(), "script.sh")
+	script := "# a comment\necho one\nif false; then echo never; fi\nkubectl get pod nothing || echo tolerated\n\nfor i in 1 2; do\n  kubectl get pod missing\ndone\necho two\n"
+	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err := b.RunFile(context.Background(), path, control.Streams{Out: &out, Err: &out})
+	var failed *console.ScriptError
+	if !errors.As(err, &failed) {
+		t.Fatalf("RunFile gave %v, want a *ScriptError\n%s", err, out.String())
+	}
+	if failed.Line != 7 || failed.Exit != 1 || failed.Words != "kubectl get pod missing" || failed.Event.IsZero() {
+		t.Errorf("%+v", failed)
+	}
+	if want := `exit status 1 (event #`; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `pods "missing" not found`) {
+		t.Errorf("error %q", err)
+	}
+	if got := out.String(); strings.Contains(got, "two") || !strings.Contains(got, "one") || !strings.Contains(got, "tolerated") {
+		t.Errorf("output:\n%s", got)
+	}
+}
+
+func TestPausedClusterInAScript(t *testing.T) {
+	b := newBench(t, console.Config{})
+	golden(t, "paused.txt", b.run(t,
+		`kviz pause`,
+		`kviz status`,
+		`kubectl get pods`,
+		`kviz resume`,
+		`kubectl get pods`,
+	))
+}
+
+// A request that finds the cluster paused waits where it can be seen, and goes
+// on when the cluster does.
+func TestRequestWaitsWhilePaused(t *testing.T) {
+	b := newBench(t, console.Config{})
+	b.run(t, "kviz pause")
+	var out bytes.Buffer
+	done := make(chan int)
+	go func() {
+		done <- b.Exec(context.Background(), "kubectl get pods", control.Streams{Out: &out, Err: &out, Source: "console"})
+	}()
+	changed, stop := b.stream.Notify()
+	defer stop()
+	waiting := func() *trace.Event {
+		for pos := uint64(0); pos < b.stream.Len(); pos++ {
+			if e := b.stream.Get(pos); e.Kind == trace.RequestWaiting {
+				return e
+			}
+		}
+		return nil
+	}
+	for waiting() == nil {
+		select {
+		case <-changed:
+		case exit := <-done:
+			t.Fatalf("the command ended with %d while the cluster is paused: %s", exit, out.String())
+		}
+	}
+	if r := waiting().Payload.(*trace.Request); r.Resource != "pods" || r.Verb != "list" || r.Client != "kubectl" {
+		t.Errorf("api.waiting says %+v", r)
+	}
+	if err := b.kernel.Do(b.kernel.Resume); err != nil {
+		t.Fatal(err)
+	}
+	if exit := <-done; exit != 0 || !strings.Contains(out.String(), "No resources found") {
+		t.Errorf("exit %d: %s", exit, out.String())
+	}
+}
