@@ -1,0 +1,244 @@
+// Package cluster is a whole Kubernetes cluster in one process: a replicated
+// store, an API server, a controller manager, a scheduler, and nodes with their
+// kubelets, runtimes and proxies, all on one simulation kernel.
+//
+// Boot puts the parts together; nothing else here knows them all. A part that
+// can be stopped and started again is a component (component.go); the store is
+// opened in store.go; nodes are in node.go. Cluster implements
+// control.Cluster (control.go), the face that the explorer, lessons and the
+// console drive. Start reading at [Boot].
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/console"
+	"kviz/cluster/control"
+	"kviz/cluster/network"
+	"kviz/cluster/proxy"
+	"kviz/cluster/registry"
+	"kviz/cluster/sim"
+	"kviz/cluster/storage"
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/raftstore"
+)
+
+// Config is the shape of a cluster. The zero value is three members, three
+// nodes, the replicated store in a temporary directory, and full speed.
+type Config struct {
+	Seed    uint64
+	Epoch   time.Time // virtual time 0; zero means sim.DefaultEpoch
+	Bare    bool      // the mvcc state machine alone instead of raft members
+	Members int       // 1, 3 or 5; 0 means 3
+	Nodes   int       // 0 means 3; -1 means none
+	DataDir string    // where the members keep their logs; "" means a temporary directory
+	NoSync  bool      // do not wait for the disk (large simulations of something else than the store)
+	Speed   float64   // virtual seconds per real second; 0 is as fast as possible
+	Demand  bool      // time passes only while somebody waits for something: scripts
+	Light   bool      // nodes without a kube-proxy: very large clusters
+	Limit   int       // events kept in memory; 0 means trace.DefaultLimit
+
+	Version string // of kviz, for the trace
+	Tokens  apiserver.Config
+}
+
+// Cluster is a running cluster.
+type Cluster struct {
+	cfg    Config
+	k      *sim.Kernel
+	stream *trace.Stream
+
+	store    raftstore.Store
+	raft     *raftstore.Replicated // nil on the bare store
+	etcd     *storage.Client
+	server   *apiserver.Server
+	registry *registry.Registry
+	network  *network.Network
+	rules    *proxy.Shared
+
+	components []*component
+	nodes      []*node
+
+	ready    chan struct{} // closed when the control plane is up and every node Ready
+	elected  atomic.Bool   // the store has had a leader: from here on its health counts
+	ended    chan struct{}
+	endErr   error
+	stop     context.CancelFunc
+	closing  sync.Once
+	why      string // why the cluster stands; kernel's goroutine
+	clock    clock
+	endpoint atomic.Pointer[control.Endpoints]
+	api      *serve.Handler
+	console  *console.Console
+	causes   []trace.ID    // what the next fault is caused by; kernel's goroutine
+	fold     *view.Builder // the kernel's own fold, for expressions; see folded
+	foldAt   uint64
+}
+
+// Boot starts a cluster and returns at once; [Cluster.WaitReady] waits until
+// it is up. The caller must Close it.
+func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
+	if cfg.Members == 0 {
+		cfg.Members = 3
+	}
+	if cfg.Nodes == 0 {
+		cfg.Nodes = 3
+	}
+	cfg.Nodes = max(cfg.Nodes, 0)
+	c := &Cluster{cfg: cfg, stream: trace.NewStream(cfg.Limit), ready: make(chan struct{}), ended: make(chan struct{})}
+	c.k = sim.New(sim.Config{Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: c.stream, Healthy: c.healthy, Hold: c.hold})
+	c.k.SetDemand(cfg.Demand)
+	c.clock.set(control.Clock{Speed: cfg.Speed})
+	c.registry = registry.New(c.k)
+	c.network = network.New(c.k)
+	c.rules = proxy.NewShared()
+
+	if err := c.openStore(); err != nil {
+		return nil, err
+	}
+	c.etcd = storage.New(c.k, c.store)
+	c.openConsole()
+
+	system := c.k.NewProcess(trace.Lane{Component: trace.CompSimulation})
+	c.k.AddDemand(1) // until ready
+	system.Go("boot", c.boot)
+
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c.stop = cancel
+	go c.run(run)
+	return c, nil
+}
+
+// run is the kernel's goroutine.
+func (c *Cluster) run(ctx context.Context) {
+	defer close(c.ended)
+	c.endErr = c.k.Run(ctx)
+	if err := c.store.Close(); c.endErr == nil {
+		c.endErr = err
+	}
+}
+
+// boot brings the cluster up in the order a person would expect to see: the
+// store elects a leader, the API server connects to it, the rest of the control
+// plane to the API server, then the nodes.
+func (c *Cluster) boot(t *sim.Task) {
+	t.SetCauses(t.Emit(trace.Event{Kind: trace.RunStart, Payload: &trace.Run{Version: c.cfg.Version, Seed: c.cfg.Seed,
+		Epoch: c.k.Epoch(), Store: c.storeKind(), Members: c.cfg.Members, Nodes: c.cfg.Nodes}}))
+	c.awaitLeader(t)
+	c.startControlPlane(t)
+	c.watchReadiness(t)
+	for i := range c.cfg.Nodes {
+		c.addNode(t, i+1)
+		t.Sleep(3 * time.Millisecond) // machines do not power on at the same instant
+	}
+}
+
+// awaitLeader waits for the first election. It takes real time but no virtual
+// time, so that runs with and without raft start alike.
+func (c *Cluster) awaitLeader(t *sim.Task) {
+	if c.raft == nil {
+		c.elected.Store(true)
+		return
+	}
+	err := t.Await(0, 0, func(done func()) {
+		go func() {
+			defer done()
+			for !c.raft.Healthy() {
+				select {
+				case <-c.ended:
+					return
+				case <-time.After(2 * time.Millisecond):
+				}
+			}
+		}()
+	})
+	if err != nil {
+		panic(err)
+	}
+	c.elected.Store(true)
+}
+
+func (c *Cluster) storeKind() string {
+	if c.cfg.Bare {
+		return "mvcc"
+	}
+	return "raft"
+}
+
+// healthy is asked by the kernel. Before the first leader the cluster waits
+// with its clock still.
+func (c *Cluster) healthy() bool { return !c.elected.Load() || c.store.Healthy() }
+
+// hold is called by the kernel when the cluster comes to stand or moves again.
+func (c *Cluster) hold(on bool) {
+	if c.elected.Load() {
+		c.store.Hold(on)
+	}
+}
+
+// ErrNotReady is returned when a cluster ended before it was ready.
+var ErrNotReady = errors.New("the cluster ended before it was ready")
+
+// WaitReady waits until the control plane is up and every node is Ready.
+func (c *Cluster) WaitReady(ctx context.Context) error {
+	select {
+	case <-c.ready:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the cluster: %w", ctx.Err())
+	case <-c.ended:
+		if c.endErr != nil {
+			return c.endErr
+		}
+		return ErrNotReady
+	}
+}
+
+// Ready is closed when the cluster is up.
+func (c *Cluster) Ready() <-chan struct{} { return c.ready }
+
+// Ended is closed when the run has ended, by Close or by a broken invariant;
+// [Cluster.Err] then says which.
+func (c *Cluster) Ended() <-chan struct{} { return c.ended }
+
+// Err is the broken invariant that ended the run, if one did.
+func (c *Cluster) Err() error {
+	select {
+	case <-c.ended:
+		return c.endErr
+	default:
+		return nil
+	}
+}
+
+// Close stops everything and returns when no goroutine of the cluster is left.
+func (c *Cluster) Close() error {
+	c.closing.Do(func() {
+		c.elected.Store(true)
+		c.store.Hold(false)
+		c.api.Close()
+		c.stop()
+	})
+	<-c.ended
+	return c.endErr
+}
+
+// Kernel is the kernel the cluster runs on.
+func (c *Cluster) Kernel() *sim.Kernel { return c.k }
+
+// Server is the cluster's API server.
+func (c *Cluster) Server() *apiserver.Server { return c.server }
+
+// Raft is the replicated store, or nil on the bare one.
+func (c *Cluster) Raft() *raftstore.Replicated { return c.raft }
+
+// Network is the nodes' network.
+func (c *Cluster) Network() *network.Network { return c.network }

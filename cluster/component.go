@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"slices"
+
+	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/controller"
+	"kviz/cluster/scheduler"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// component is a process that can be stopped and started again.
+type component struct {
+	target string // as faults name it: "scheduler", "kubelet/node-1"
+	lane   trace.Lane
+	start  func(*sim.Process)
+	p      *sim.Process // nil while it is down
+}
+
+func (c *Cluster) addComponent(target string, lane trace.Lane, start func(*sim.Process)) *component {
+	m := &component{target: target, lane: lane, start: start}
+	c.components = append(c.components, m)
+	return m
+}
+
+// component finds a component by its target name.
+func (c *Cluster) component(target string) *component {
+	i := slices.IndexFunc(c.components, func(m *component) bool { return m.target == target })
+	if i < 0 {
+		return nil
+	}
+	return c.components[i]
+}
+
+func (m *component) up() bool { return m.p != nil && m.p.Alive() }
+
+// begin starts the process; it does nothing while it runs.
+func (m *component) begin(k *sim.Kernel, causes []trace.ID, reason string) {
+	if m.up() {
+		return
+	}
+	m.p = k.NewProcess(m.lane)
+	k.Emit(trace.Event{Lane: m.lane, Kind: trace.ProcessStart, Causes: causes, Payload: &trace.Process{Process: m.lane.String(), Reason: reason}})
+	m.start(m.p)
+}
+
+// end kills the process; it does nothing while it is down.
+func (m *component) end(k *sim.Kernel, causes []trace.ID, reason string) {
+	if !m.up() {
+		return
+	}
+	m.p.Kill()
+	k.Emit(trace.Event{Lane: m.lane, Kind: trace.ProcessExit, Causes: causes, Payload: &trace.Process{Process: m.lane.String(), Reason: reason}})
+}
+
+// startControlPlane starts the API server, waits until it answers, and starts
+// the controller manager and the scheduler.
+func (c *Cluster) startControlPlane(t *sim.Task) {
+	api := c.addComponent("apiserver", trace.Lane{Component: trace.CompAPIServer}, func(p *sim.Process) {
+		if c.server == nil {
+			c.server = apiserver.New(p, c.etcd, c.cfg.Tokens)
+			return
+		}
+		c.server.Restart(p)
+	})
+	api.begin(c.k, t.Causes(), "")
+	c.server.WaitReady(t)
+
+	kcm := trace.Lane{Component: trace.CompKCM}
+	c.addComponent("controller-manager", kcm, func(p *sim.Process) {
+		controller.Start(p, c.server.Client(kcm, authn.Component("kube-controller-manager")), controller.Config{})
+	}).begin(c.k, t.Causes(), "")
+
+	sched := trace.Lane{Component: trace.CompScheduler}
+	c.addComponent("scheduler", sched, func(p *sim.Process) {
+		scheduler.Start(p, c.server.Client(sched, authn.Component("kube-scheduler")), scheduler.Config{})
+	}).begin(c.k, t.Causes(), "")
+}

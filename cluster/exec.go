@@ -1,0 +1,190 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"kviz/assets"
+	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/console"
+	"kviz/cluster/control"
+	"kviz/cluster/expr"
+	"kviz/cluster/runtime"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+)
+
+// openConsole makes the API's HTTP face and the console that stands before it.
+func (c *Cluster) openConsole() {
+	c.api = serve.New(serve.Config{Kernel: c.k, API: func() serve.API {
+		if c.server == nil {
+			return nil
+		}
+		return c.server
+	}, Documents: assets.Documents()})
+	c.console = console.New(console.Config{Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c},
+		Compile: c.condition, Manifests: assets.Manifests()})
+}
+
+// Exec runs one console line and gives its exit status.
+func (c *Cluster) Exec(ctx context.Context, line string, streams control.Streams) int {
+	return c.console.Exec(ctx, line, streams)
+}
+
+// Console is the cluster's console.
+func (c *Cluster) Console() *console.Console { return c.console }
+
+// Trace is the stream of events.
+func (c *Cluster) Trace() *trace.Stream { return c.stream }
+
+// compile makes a condition on an event of an expression. It is used on the
+// kernel's goroutine.
+func (c *Cluster) compile(src string) (func(*trace.Event) bool, error) {
+	if strings.TrimSpace(src) == "" {
+		return nil, errNoExpression
+	}
+	p, err := expr.Compile(src)
+	if err != nil {
+		return nil, err
+	}
+	return func(e *trace.Event) bool {
+		holds, err := p.Eval(c.folded(), e)
+		return err == nil && holds
+	}, nil
+}
+
+// condition is compile for the console, which asks about the newest event.
+func (c *Cluster) condition(src string) (console.Condition, error) {
+	if strings.TrimSpace(src) == "" {
+		return nil, errNoExpression
+	}
+	p, err := expr.Compile(src)
+	if err != nil {
+		return nil, err
+	}
+	return func() (bool, error) { return p.Eval(c.folded(), c.stream.Last()) }, nil
+}
+
+// folded is the state after the newest event. The fold costs something, so it
+// is made only from the moment an expression first asks; it is the kernel's own,
+// beside the viewers' histories.
+func (c *Cluster) folded() *view.State {
+	if c.fold == nil {
+		c.fold = view.NewBuilder()
+		c.foldAt = c.stream.First()
+	}
+	for {
+		events, next, _ := c.stream.Read(c.foldAt, 4096)
+		c.foldAt = next
+		for _, e := range events {
+			c.fold.Apply(e)
+		}
+		if len(events) == 0 {
+			return c.fold.Mark()
+		}
+	}
+}
+
+// pods answers the console for the containers of all nodes.
+type pods struct{ c *Cluster }
+
+func (p pods) find(namespace, pod, container string) (*node, runtime.Container, error) {
+	for _, n := range p.c.nodes {
+		if ct, ok := n.runtime.Find(namespace, pod, container); ok {
+			return n, ct, nil
+		}
+	}
+	if container != "" {
+		return nil, runtime.Container{}, fmt.Errorf("container %q in pod %q is waiting to start or does not exist", container, pod)
+	}
+	return nil, runtime.Container{}, fmt.Errorf("no container of pod %q has started on any node", pod)
+}
+
+// reach fails when the API server cannot reach the node's kubelet, which is who
+// serves logs and exec.
+func (p pods) reach(n *node) error {
+	if !n.kubelet.up() || !n.link.Sound() {
+		return fmt.Errorf("error dialing backend: dial tcp %s:10250: connect: connection refused", n.net.Address)
+	}
+	return nil
+}
+
+func (p pods) Logs(t *sim.Task, namespace, pod string, opts console.LogOptions) ([]byte, error) {
+	n, ct, err := p.find(namespace, pod, opts.Container)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.reach(n); err != nil {
+		return nil, err
+	}
+	lines, err := n.runtime.Logs(ct.ID)
+	if err != nil {
+		return nil, err
+	}
+	if opts.TailLines >= 0 && int64(len(lines)) > opts.TailLines {
+		lines = lines[int64(len(lines))-opts.TailLines:]
+	}
+	var b bytes.Buffer
+	for _, l := range lines {
+		if opts.Timestamps {
+			fmt.Fprintf(&b, "%s ", l.At.Format(time.RFC3339Nano))
+		}
+		fmt.Fprintln(&b, l.Text)
+	}
+	return b.Bytes(), nil
+}
+
+func (p pods) Exec(t *sim.Task, namespace, pod, container string, command []string, _ []byte) (console.ExecResult, error) {
+	n, ct, err := p.find(namespace, pod, container)
+	if err != nil {
+		return console.ExecResult{}, err
+	}
+	if err := p.reach(n); err != nil {
+		return console.ExecResult{}, err
+	}
+	r, err := n.runtime.Exec(t, ct.ID, command, 0)
+	return console.ExecResult{Stdout: []byte(r.Stdout), Stderr: []byte(r.Stderr), Exit: r.Code}, err
+}
+
+// shells runs the tools of nodes.
+type shells struct{ c *Cluster }
+
+func (s shells) Names() []string {
+	names := make([]string, len(s.c.nodes))
+	for i, n := range s.c.nodes {
+		names[i] = n.name
+	}
+	return names
+}
+
+func (s shells) Run(name string, argv []string, _ []byte, out, errOut io.Writer) int {
+	n := s.c.node(name)
+	tool, ok := nodeTools[argv[0]]
+	if !ok {
+		fmt.Fprintf(errOut, "%s: command not found on %s; its tools: %s\n", argv[0], name, strings.Join(nodeToolNames(), ", "))
+		return 127
+	}
+	return tool(n, argv, out, errOut)
+}
+
+// nodeTools are the programs on a node that the simulation knows.
+var nodeTools = map[string]func(n *node, argv []string, out, errOut io.Writer) int{
+	"hostname":      func(n *node, _ []string, out, _ io.Writer) int { fmt.Fprintln(out, n.name); return 0 },
+	"iptables-save": iptablesSave,
+	"iptables":      iptables,
+}
+
+func nodeToolNames() []string {
+	var names []string
+	for name := range nodeTools {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,365 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kviz/cluster/control"
+	"kviz/cluster/fault"
+	"kviz/cluster/trace"
+	"kviz/raftstore"
+)
+
+// Faults is the catalogue of faults.
+func (c *Cluster) Faults() []control.FaultKind { return fault.Catalogue() }
+
+// Targets lists what can be broken now.
+func (c *Cluster) Targets() []string {
+	var names []string
+	c.k.Do(func() { names = c.targets() }) // a stopped cluster has no targets
+	return names
+}
+
+func (c *Cluster) targets() []string {
+	var names []string
+	if c.raft != nil {
+		for _, m := range c.raft.Members() {
+			names = append(names, "member/"+m.ID)
+		}
+	}
+	for _, n := range c.nodes {
+		names = append(names, "node/"+n.name)
+	}
+	for _, m := range c.components {
+		names = append(names, m.target)
+	}
+	names = append(names, "registry")
+	for _, n := range c.nodes {
+		for _, pod := range podsOn(n) {
+			names = append(names, "pod/"+pod)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Fault breaks or mends something. It returns when it is done.
+func (c *Cluster) Fault(f control.Fault) error {
+	kind, ok := fault.Lookup(f.Name)
+	if !ok {
+		return fmt.Errorf("unknown fault %q: one of %s", f.Name, strings.Join(faultNames(), ", "))
+	}
+	if tk := fault.TargetKind(f.Target); !slices.Contains(kind.Targets, tk) {
+		return fmt.Errorf("%s does not apply to %q; it applies to %s", f.Name, f.Target, strings.Join(kind.Targets, ", "))
+	}
+	var err error
+	if doErr := c.k.Do(func() { err = c.inject(f) }); doErr != nil {
+		return doErr
+	}
+	return err
+}
+
+func faultNames() []string {
+	var names []string
+	for _, k := range fault.Catalogue() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// mends are the faults that make something whole again.
+var mends = []string{"start", "restart", "heal", "fast", "free", "lead"}
+
+// inject runs on the kernel's goroutine.
+func (c *Cluster) inject(f control.Fault) error {
+	what, name, _ := strings.Cut(f.Target, "/")
+	kind := trace.FaultInjected
+	if slices.Contains(mends, f.Name) {
+		kind = trace.FaultHealed
+	}
+	do, err := c.prepare(what, name, f)
+	if err != nil {
+		return err
+	}
+	id := c.k.Emit(trace.Event{Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: c.causes,
+		Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")}})
+	return do([]trace.ID{id})
+}
+
+// action does a fault whose event is already in the trace.
+type action func(causes []trace.ID) error
+
+// prepare finds the target and checks the arguments, so that a refused fault
+// leaves no event.
+func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
+	switch what {
+	case "member":
+		return c.memberFault(name, f)
+	case "node":
+		return c.nodeFault(name, f)
+	case "registry":
+		return c.registryFault(f)
+	case "pod":
+		return c.podFault(name, f)
+	case "runtime":
+		return c.runtimeFault(name, f)
+	}
+	m := c.component(f.Target)
+	if m == nil {
+		return nil, c.noTarget(f.Target)
+	}
+	return func(causes []trace.ID) error {
+		switch f.Name {
+		case "stop", "crash":
+			m.end(c.k, causes, "fault: "+f.Name)
+		case "restart":
+			m.end(c.k, causes, "fault: restart")
+			m.begin(c.k, causes, "fault: restart")
+		case "start":
+			m.begin(c.k, causes, "started again")
+		}
+		return nil
+	}, nil
+}
+
+func (c *Cluster) noTarget(target string) error {
+	return fmt.Errorf("there is no %q: one of %s", target, strings.Join(c.targets(), ", "))
+}
+
+func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
+	if c.raft == nil {
+		return nil, fmt.Errorf("there is no %q: this cluster runs on the bare store, without members", f.Target)
+	}
+	known := func(id string) bool {
+		return slices.ContainsFunc(c.raft.Members(), func(m raftstore.MemberStatus) bool { return m.ID == id })
+	}
+	if !known(id) {
+		return nil, c.noTarget(f.Target)
+	}
+	for _, peer := range f.Args {
+		if peer = strings.TrimPrefix(peer, "member/"); (f.Name == "cut" || f.Name == "delay" || f.Name == "drop") && len(peer) == 1 && !known(peer) {
+			return nil, c.noTarget("member/" + peer)
+		}
+	}
+	var do func() error
+	switch f.Name {
+	case "stop":
+		do = func() error { return c.raft.Stop(id) }
+	case "crash":
+		do = func() error { return c.raft.Crash(id) }
+	case "start":
+		do = func() error { return c.raft.Restart(id) }
+	case "restart":
+		do = func() error {
+			if err := c.raft.Stop(id); err != nil {
+				return err
+			}
+			return c.raft.Restart(id)
+		}
+	case "cut":
+		do = func() error { return c.cutMember(id, f.Args) }
+	case "heal":
+		do = func() error { c.raft.Heal(); return nil }
+	case "slow":
+		d, err := duration(f.Args, 0, "slow wants how much longer each write takes, such as 400ms")
+		if err != nil {
+			return nil, err
+		}
+		do = func() error { return c.raft.SlowDisk(id, d) }
+	case "fast":
+		do = func() error { return c.raft.SlowDisk(id, 0) }
+	case "delay":
+		d, err := duration(f.Args, 1, "delay wants a member and a duration, such as: delay member/a b 50ms")
+		if err != nil {
+			return nil, err
+		}
+		do = func() error { return bothWays(c.raft.Delay, id, strings.TrimPrefix(f.Args[0], "member/"), d) }
+	case "drop":
+		p, err := fraction(f.Args, 1, "drop wants a member and a fraction, such as: drop member/a b 0.3")
+		if err != nil {
+			return nil, err
+		}
+		do = func() error { return bothWays(c.raft.Drop, id, strings.TrimPrefix(f.Args[0], "member/"), p) }
+	case "fill":
+		do = func() error { return c.raft.FillDisk(id) }
+	case "free":
+		do = func() error { return c.raft.FreeDisk(id) }
+	case "lead":
+		do = func() error { return c.raft.TransferLeadership(id) }
+	}
+	return func([]trace.ID) error { return do() }, nil
+}
+
+// cutMember cuts a member from the named peers, or from all.
+func (c *Cluster) cutMember(id string, peers []string) error {
+	if len(peers) == 0 {
+		return c.raft.Isolate(id)
+	}
+	for _, p := range peers {
+		p = strings.TrimPrefix(p, "member/")
+		if err := c.raft.Cut(id, p); err != nil {
+			return err
+		}
+		if err := c.raft.Cut(p, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bothWays[T any](set func(from, to string, v T) error, a, b string, v T) error {
+	if err := set(a, b, v); err != nil {
+		return err
+	}
+	return set(b, a, v)
+}
+
+func duration(args []string, i int, want string) (time.Duration, error) {
+	if len(args) <= i {
+		return 0, fmt.Errorf("%s", want)
+	}
+	d, err := time.ParseDuration(args[i])
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is no duration: %s", args[i], want)
+	}
+	return d, nil
+}
+
+func fraction(args []string, i int, want string) (float64, error) {
+	if len(args) <= i {
+		return 0, fmt.Errorf("%s", want)
+	}
+	p, err := strconv.ParseFloat(args[i], 64)
+	if err != nil || p < 0 || p > 1 {
+		return 0, fmt.Errorf("%q is no fraction between 0 and 1: %s", args[i], want)
+	}
+	return p, nil
+}
+
+func (c *Cluster) nodeFault(name string, f control.Fault) (action, error) {
+	n := c.node(name)
+	if n == nil {
+		return nil, c.noTarget(f.Target)
+	}
+	down := func(causes []trace.ID, reason string) {
+		n.kubelet.end(c.k, causes, reason)
+		if n.proxy != nil {
+			n.proxy.end(c.k, causes, reason)
+		}
+		n.runtime.PowerOff()
+	}
+	up := func(causes []trace.ID) {
+		n.runtime.PowerOn()
+		n.kubelet.begin(c.k, causes, "the node was powered on")
+		if n.proxy != nil {
+			n.proxy.begin(c.k, causes, "the node was powered on")
+		}
+	}
+	var slow time.Duration
+	if f.Name == "slow" {
+		d, err := duration(f.Args, 0, "slow wants how much longer each request takes, such as 500ms")
+		if err != nil {
+			return nil, err
+		}
+		slow = d
+	}
+	return func(causes []trace.ID) error {
+		switch f.Name {
+		case "stop", "crash":
+			down(causes, "the node lost power")
+		case "start":
+			up(causes)
+		case "restart":
+			down(causes, "the node was restarted")
+			up(causes)
+		case "cut":
+			n.link.Cut()
+			c.network.Cut(n.name)
+		case "heal":
+			n.link.Heal()
+			c.network.Heal(n.name)
+		case "slow":
+			n.link.Slow(slow)
+		case "fast":
+			n.link.Slow(0)
+		}
+		return nil
+	}, nil
+}
+
+func (c *Cluster) registryFault(f control.Fault) (action, error) {
+	factor := 1.0
+	if f.Name == "slow" {
+		if len(f.Args) == 0 {
+			return nil, fmt.Errorf("slow wants a factor, such as 10")
+		}
+		x, err := strconv.ParseFloat(f.Args[0], 64)
+		if err != nil || x < 1 {
+			return nil, fmt.Errorf("%q is no factor of at least 1", f.Args[0])
+		}
+		factor = x
+	}
+	return func([]trace.ID) error {
+		switch f.Name {
+		case "stop":
+			c.registry.SetReachable(false)
+		case "start":
+			c.registry.SetReachable(true)
+		case "slow", "fast":
+			c.registry.SetSlow(factor)
+		}
+		return nil
+	}, nil
+}
+
+func (c *Cluster) runtimeFault(name string, f control.Fault) (action, error) {
+	n := c.node(name)
+	if n == nil {
+		return nil, c.noTarget(f.Target)
+	}
+	return func([]trace.ID) error {
+		if f.Name == "start" {
+			n.runtime.Start()
+		} else {
+			n.runtime.Stop()
+		}
+		return nil
+	}, nil
+}
+
+// podFault crashes a container of a pod (every one, unless one is named).
+func (c *Cluster) podFault(key string, f control.Fault) (action, error) {
+	namespace, name, _ := strings.Cut(key, "/")
+	for _, n := range c.nodes {
+		if !slices.Contains(podsOn(n), key) {
+			continue
+		}
+		container := ""
+		if len(f.Args) > 0 {
+			container = f.Args[0]
+		}
+		return func(causes []trace.ID) error {
+			if !n.runtime.KillContainer(namespace, name, container, 137, "Error", causes...) {
+				return fmt.Errorf("no container of pod %s runs that could crash", key)
+			}
+			return nil
+		}, nil
+	}
+	return nil, fmt.Errorf("there is no pod %q on any node; pods are named pod/NAMESPACE/NAME", key)
+}
+
+// podsOn are the pods that a node's runtime knows, as "namespace/name".
+func podsOn(n *node) []string {
+	sandboxes, err := n.runtime.Pods()
+	if err != nil {
+		return nil // the runtime is down: nothing of it can be named
+	}
+	var keys []string
+	for _, s := range sandboxes {
+		keys = append(keys, s.Namespace+"/"+s.Name)
+	}
+	return slices.Compact(keys)
+}

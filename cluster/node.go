@@ -1,0 +1,60 @@
+package cluster
+
+import (
+	"fmt"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/fault"
+	"kviz/cluster/kubelet"
+	"kviz/cluster/network"
+	"kviz/cluster/proxy"
+	"kviz/cluster/runtime"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// node is a machine: its link to the control plane, its runtime, and the
+// processes on it.
+type node struct {
+	name    string
+	link    *fault.Link
+	runtime *runtime.Runtime
+	net     *network.Node
+	kubelet *component
+	proxy   *component // nil on light nodes
+}
+
+// addNode powers on node number i, from 1.
+func (c *Cluster) addNode(t *sim.Task, i int) {
+	n := &node{name: fmt.Sprintf("node-%d", i)}
+	address := fmt.Sprintf("192.168.%d.%d", (i+10)/250, (i+10)%250)
+	podCIDR := fmt.Sprintf("10.%d.%d.0/24", 244+i/256, i%256)
+	n.link = fault.NewLink(n.name)
+	n.runtime = runtime.New(c.k, c.registry, runtime.Config{Node: n.name, PodCIDR: podCIDR})
+	n.net = c.network.AddNode(n.name, address, podCIDR, n.runtime)
+
+	lane := trace.Lane{Component: trace.CompKubelet, Instance: n.name}
+	n.kubelet = c.addComponent("kubelet/"+n.name, lane, func(p *sim.Process) {
+		kubelet.Start(p, n.link.Wrap(c.server.Client(lane, authn.Node(n.name))), n.runtime,
+			kubelet.Config{Node: n.name, Address: address, PodCIDR: podCIDR})
+	})
+	n.kubelet.begin(c.k, t.Causes(), "")
+
+	if !c.cfg.Light {
+		plane := trace.Lane{Component: trace.CompProxy, Instance: n.name}
+		n.proxy = c.addComponent("proxy/"+n.name, plane, func(p *sim.Process) {
+			proxy.Start(p, n.link.Wrap(c.server.Client(plane, authn.Component("kube-proxy"))), proxy.Config{Node: n.net, Shared: c.rules})
+		})
+		n.proxy.begin(c.k, t.Causes(), "")
+	}
+	c.nodes = append(c.nodes, n)
+}
+
+func (c *Cluster) node(name string) *node {
+	for _, n := range c.nodes {
+		if n.name == name {
+			return n
+		}
+	}
+	return nil
+}
