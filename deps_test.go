@@ -24,6 +24,8 @@ import (
 	_ "github.com/sahilm/fuzzy"
 	_ "github.com/tidwall/btree"
 	_ "go.etcd.io/bbolt"
+	_ "go.etcd.io/etcd/api/v3/etcdserverpb"
+	_ "go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	_ "golang.org/x/term"
 	_ "golang.org/x/tools/go/packages"
 	_ "k8s.io/api/core/v1"
