@@ -1,17 +1,45 @@
 // Package controller starts the controllers of kube-controller-manager: each a
 // loop that compares what is wanted with what is and takes one step towards it.
+//
+// They know nothing of one another. That a Deployment ends up as running pods
+// is the work of five loops (Deployment, ReplicaSet, scheduler, kubelet,
+// EndpointSlice) that meet only in the API server's objects; kill any of them and
+// start it again, and it goes on from what it finds there.
+//
+// In each package, start reading at New (what it watches), then at sync (what it
+// does). What they share is in the packages reconcile (the loop), ownerref (what
+// belongs to whom), expect (what is on its way) and pods.
+//
+// Simplified: the controllers of kinds that this cluster does not serve (Jobs,
+// StatefulSets, …) are not here; all informers are shared, also those of the
+// garbage collector. Start reading at [Start].
 package controller
 
 import (
+	"fmt"
+
 	"kviz/cluster/client"
+	"kviz/cluster/controller/deployment"
+	"kviz/cluster/controller/endpointslice"
+	"kviz/cluster/controller/namespace"
+	"kviz/cluster/controller/reconcile"
+	"kviz/cluster/controller/replicaset"
+	"kviz/cluster/controller/rootca"
+	"kviz/cluster/controller/serviceaccount"
+	"kviz/cluster/informer"
+	"kviz/cluster/leaderelection"
 	"kviz/cluster/sim"
 )
+
+// Lease is the name of the Lease in kube-system that the active copy holds.
+const Lease = "kube-controller-manager"
 
 // Config says how the controllers run. The zero value is upstream's defaults
 // but for one worker a controller.
 type Config struct {
-	// Identity names this copy in the Lease kube-controller-manager; default
-	// the process's lane.
+	// Identity names this copy in the Lease; default: the process's lane and a
+	// random part, so that a restarted copy waits until the Lease of the one
+	// before has run out, as upstream's does.
 	Identity string
 	// ClientFor gives the connection a controller uses, as upstream gives each
 	// its own ServiceAccount ("deployment-controller" …); nil: all use c.
@@ -27,4 +55,35 @@ type Config struct {
 // and, once it is won, runs every controller in children of p. When the Lease is
 // lost, p is killed, as the real one exits.
 func Start(p *sim.Process, c client.Interface, cfg Config) {
+	if cfg.Identity == "" {
+		r := p.Kernel().Rand(fmt.Sprintf("%s identity at %s", p.Lane, p.Kernel().Elapsed()))
+		cfg.Identity = fmt.Sprintf("%s_%08x", p.Lane, r.Uint32())
+	}
+	p.Go("leader-election", func(t *sim.Task) {
+		leaderelection.Run(t, c, Lease, cfg.Identity, func(*sim.Task) { Run(p, c, cfg) }, p.Kill)
+	})
+}
+
+// Run runs every controller without an election.
+func Run(p *sim.Process, c client.Interface, cfg Config) {
+	informers := informer.NewFactory(p, p.Lane, c)
+	env := func(name, source string) *reconcile.Env {
+		own := c
+		if cfg.ClientFor != nil {
+			own = cfg.ClientFor(name)
+		}
+		return reconcile.NewEnv(p, name, source, own, informers, cfg.Workers)
+	}
+	all := []interface{ Start() }{
+		serviceaccount.New(env(serviceaccount.Name, serviceaccount.Name)),
+		rootca.New(env(rootca.Name, rootca.Name), cfg.RootCA),
+		namespace.New(env(namespace.Name, namespace.Name)),
+		deployment.New(env(deployment.Name, deployment.Name)),
+		replicaset.New(env(replicaset.Name, replicaset.Name)),
+		endpointslice.New(env(endpointslice.Name, endpointslice.Source)),
+	}
+	for _, one := range all {
+		one.Start()
+	}
+	informers.Start()
 }
