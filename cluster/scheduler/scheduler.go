@@ -1,16 +1,29 @@
 // Package scheduler is kube-scheduler: it gives each new pod a node.
 //
 // One task takes the pods from the active queue, one at a time, and runs the
-// scheduling cycle: filter out the nodes that cannot run the pod, score the
-// rest, reserve the best. Another task per pod then runs the binding cycle,
-// which tells the API server. A pod that fits nowhere waits in the unschedulable
-// pool until something happens in the cluster that could help it.
+// scheduling cycle (schedule_one.go): filter out the nodes that cannot run the
+// pod, score the rest, take the best, assume the pod there. A task of its own
+// for each pod then runs the binding cycle (binding_cycle.go), which tells the
+// API server. A pod that fits nowhere waits in the unschedulable pool until
+// something happens in the cluster that could help it (scheduling_queue.go).
+//
+// Which node is best is up to the plugins (plugins/<name>), at twelve extension
+// points (framework). The informers' handlers (event_handlers.go) keep the
+// cache (cache.go) and the queues up to date.
+//
+// Simplified: one profile; no preemption, volumes, pod affinity or topology
+// spread; nodes are judged one after another instead of sixteen at a time, all
+// at one instant after the modelled time of a cycle. DESIGN.md has the rest.
+// Start reading at [Scheduler.scheduleOne].
 package scheduler
 
 import (
 	"time"
 
 	"kviz/cluster/client"
+	"kviz/cluster/informer"
+	"kviz/cluster/leaderelection"
+	"kviz/cluster/record"
 	"kviz/cluster/sim"
 )
 
@@ -32,14 +45,82 @@ type Config struct {
 	// PercentageOfNodesToScore is how many nodes to find before scoring, from
 	// 100 nodes on; default (0) is 50 % less one for each 125 nodes, 5 % at
 	// least.
-	PercentageOfNodesToScore int32
+	PercentageOfNodesToScore int
 	// NoElection starts scheduling without winning the Lease first.
 	NoElection bool
 }
 
+func (cfg Config) withDefaults(p *sim.Process) Config {
+	if cfg.Identity == "" {
+		cfg.Identity = p.Lane.String()
+	}
+	if cfg.Name == "" {
+		cfg.Name = "default-scheduler"
+	}
+	if cfg.CycleTime == 0 {
+		cfg.CycleTime = time.Millisecond
+	}
+	if cfg.TraceNodes == 0 {
+		cfg.TraceNodes = 64
+	}
+	return cfg
+}
+
 // Scheduler is a running scheduler.
-type Scheduler struct{}
+type Scheduler struct {
+	process *sim.Process
+	client  client.Interface
+	cfg     Config
+	events  *record.Recorder
+	pods    *informer.Informer
+	nodes   *informer.Informer
+
+	profile *profile
+	queue   *schedulingQueue
+	cache   *cache
+
+	// nextStart is where in the order of nodes the next search begins, so that
+	// all nodes get their turn although only some are looked at.
+	nextStart int
+	scratch   scratch
+}
 
 // Start starts the scheduler's tasks in process p; they end with it. When the
 // Lease is lost, p is killed, as the real one exits.
-func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler { return &Scheduler{} }
+func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
+	cfg = cfg.withDefaults(p)
+	s := &Scheduler{process: p, client: c, cfg: cfg, cache: newCache()}
+	s.profile = newProfile(defaultPlugins(cfg, func() int { return len(s.cache.list()) }))
+	s.queue = newSchedulingQueue(s.profile.queueSort, s.profile.all)
+	s.events = record.New(p, c, cfg.Name)
+	s.nodes = informer.New(p, p.Lane, c, client.Nodes, "", informer.Options{})
+	s.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "status.phase!=Succeeded,status.phase!=Failed"})
+	s.addHandlers()
+	s.nodes.Start()
+	s.pods.Start()
+	p.Go("main", s.main)
+	return s
+}
+
+func (s *Scheduler) main(t *sim.Task) {
+	if s.cfg.NoElection {
+		s.run(t)
+		return
+	}
+	leaderelection.Run(t, s.client, "kube-scheduler", s.cfg.Identity, s.run, s.process.Kill)
+}
+
+// run schedules pods, one after another, for as long as the process lives.
+func (s *Scheduler) run(t *sim.Task) {
+	s.nodes.WaitForSync(t)
+	s.pods.WaitForSync(t)
+	s.process.Go("queue", s.queue.flush)
+	for {
+		s.scheduleOne(t, s.queue.pop(t))
+	}
+}
+
+// Pending is how many pods wait in each queue.
+func (s *Scheduler) Pending() (active, backoff, unschedulable int) {
+	return s.queue.active.Len(), s.queue.backoff.len(), s.queue.unschedulable.Len()
+}

@@ -49,6 +49,11 @@ type SchedCycleStart struct {
 	Attempt  int
 	Nodes    int // nodes in the snapshot
 	Priority int32
+
+	// Sizes of the queues without the pod.
+	Active        int
+	Backoff       int
+	Unschedulable int
 }
 
 // ExtensionPoint is one extension point having run.

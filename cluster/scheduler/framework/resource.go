@@ -64,9 +64,10 @@ func (r *Resource) add(o *Resource, sign int64) {
 
 // PodRequests is what a pod asks of its node: the sum over its containers, or
 // its greatest init container, plus overhead. An unscheduled pod is counted by
-// its spec.
+// its spec; a running one by the greater of its spec and what its kubelet says it
+// has (it may be in the middle of a resize).
 func PodRequests(pod *corev1.Pod) Resource {
-	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}))
+	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{UseStatusResources: true}))
 }
 
 var defaultRequests = corev1.ResourceList{
@@ -77,5 +78,5 @@ var defaultRequests = corev1.ResourceList{
 // NonZeroRequests is PodRequests with the defaults for containers that request
 // nothing.
 func NonZeroRequests(pod *corev1.Pod) Resource {
-	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{NonMissingContainerRequests: defaultRequests}))
+	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{UseStatusResources: true, NonMissingContainerRequests: defaultRequests}))
 }

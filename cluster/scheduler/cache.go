@@ -1,0 +1,151 @@
+package scheduler
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/scheduler/framework"
+)
+
+// cache is the scheduler's picture of the cluster: what the informers told, and
+// on top of it the pods it has assumed: decided on, but not yet seen bound. So
+// the next pod is scheduled at once, as if the binding had already happened.
+//
+// A cycle computes at one instant of virtual time, so it reads the cache
+// itself where upstream takes a snapshot.
+//
+// Mirrors pkg/scheduler/backend/cache/cache.go cacheImpl.
+type cache struct {
+	nodes   map[string]*framework.NodeInfo
+	order   nodeOrder
+	pods    map[string]cachedPod // on nodes, assumed ones included; by key
+	images  map[string]*framework.ImageState
+	holders map[string]map[string]bool // image -> nodes that have it
+}
+
+type cachedPod struct {
+	info    *framework.PodInfo
+	assumed bool
+}
+
+func newCache() *cache {
+	return &cache{
+		nodes: map[string]*framework.NodeInfo{}, pods: map[string]cachedPod{},
+		images: map[string]*framework.ImageState{}, holders: map[string]map[string]bool{},
+	}
+}
+
+// list is the nodes in the order in which they are tried: one of each zone in
+// turn. Callers must not change it.
+func (c *cache) list() []*framework.NodeInfo { return c.order.list(c.nodes) }
+
+func (c *cache) node(name string) *framework.NodeInfo {
+	n, ok := c.nodes[name]
+	if !ok {
+		n = framework.NewNodeInfo(nil)
+		c.nodes[name] = n
+	}
+	return n
+}
+
+// setNode takes in a new or changed node.
+func (c *cache) setNode(node *corev1.Node) {
+	n := c.node(node.Name)
+	if n.Node != nil {
+		c.dropImages(n.Node)
+	}
+	if n.Node == nil || zoneOf(n.Node) != zoneOf(node) {
+		if n.Node != nil {
+			c.order.remove(n.Node)
+		}
+		c.order.add(node)
+	}
+	n.SetNode(node)
+	n.Images = make(map[string]*framework.ImageState, len(node.Status.Images))
+	for _, image := range node.Status.Images {
+		for _, name := range image.Names {
+			s, ok := c.images[name]
+			if !ok {
+				s = &framework.ImageState{Size: image.SizeBytes}
+				c.images[name], c.holders[name] = s, map[string]bool{}
+			}
+			c.holders[name][node.Name] = true
+			s.Nodes = len(c.holders[name])
+			n.Images[name] = s
+		}
+	}
+}
+
+func (c *cache) dropImages(node *corev1.Node) {
+	for _, image := range node.Status.Images {
+		for _, name := range image.Names {
+			delete(c.holders[name], node.Name)
+			if s := c.images[name]; s != nil {
+				s.Nodes = len(c.holders[name])
+			}
+			if len(c.holders[name]) == 0 {
+				delete(c.holders, name)
+				delete(c.images, name)
+			}
+		}
+	}
+}
+
+// removeNode forgets a node; its pods are forgotten one by one as they go.
+func (c *cache) removeNode(node *corev1.Node) {
+	n, ok := c.nodes[node.Name]
+	if !ok || n.Node == nil {
+		return
+	}
+	c.order.remove(n.Node)
+	c.dropImages(n.Node)
+	n.Node = nil
+	if len(n.Pods) == 0 {
+		delete(c.nodes, node.Name)
+	}
+}
+
+// assume counts a pod on a node as if it were bound.
+func (c *cache) assume(info *framework.PodInfo, nodeName string) *corev1.Pod {
+	pod := info.Pod.DeepCopy()
+	pod.Spec.NodeName = nodeName
+	c.put(&framework.PodInfo{Pod: pod, Requests: info.Requests, NonZero: info.NonZero, Ports: info.Ports}, true)
+	return pod
+}
+
+// forget takes back an assumption.
+func (c *cache) forget(pod *corev1.Pod) {
+	if p, ok := c.pods[framework.PodKey(pod)]; ok && p.assumed {
+		c.remove(pod)
+	}
+}
+
+func (c *cache) isAssumed(pod *corev1.Pod) bool {
+	p, ok := c.pods[framework.PodKey(pod)]
+	return ok && p.assumed && p.info.Pod.UID == pod.UID
+}
+
+// setPod takes in a pod on a node as the API server has it, which confirms an
+// assumption or corrects it.
+func (c *cache) setPod(pod *corev1.Pod) { c.put(framework.NewPodInfo(pod), false) }
+
+func (c *cache) put(info *framework.PodInfo, assumed bool) {
+	c.remove(info.Pod)
+	c.pods[framework.PodKey(info.Pod)] = cachedPod{info, assumed}
+	c.node(info.Pod.Spec.NodeName).AddPod(info)
+}
+
+// remove counts a pod out, wherever the cache has it.
+func (c *cache) remove(pod *corev1.Pod) {
+	key := framework.PodKey(pod)
+	old, ok := c.pods[key]
+	if !ok {
+		return
+	}
+	delete(c.pods, key)
+	name := old.info.Pod.Spec.NodeName
+	n := c.nodes[name]
+	n.RemovePod(key)
+	if n.Node == nil && len(n.Pods) == 0 {
+		delete(c.nodes, name)
+	}
+}

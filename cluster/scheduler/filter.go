@@ -1,0 +1,181 @@
+package scheduler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"kviz/cluster/client"
+	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// From a hundred nodes on the search stops when enough feasible ones are found
+// (pkg/scheduler/schedule_one.go).
+const (
+	minFeasibleNodesToFind           = 100
+	minFeasibleNodesPercentageToFind = 5
+)
+
+// numFeasibleNodesToFind is how many feasible nodes are enough: all of fewer
+// than 100; else 50 % less one for each 125 nodes, at least 5 %, at least 100
+// nodes.
+func numFeasibleNodesToFind(percentage, all int) int {
+	if all < minFeasibleNodesToFind {
+		return all
+	}
+	if percentage == 0 {
+		percentage = max(50-all/125, minFeasibleNodesPercentageToFind)
+	}
+	return max(all*percentage/100, minFeasibleNodesToFind)
+}
+
+// findNodesThatFitPod runs PreFilter, then Filter on one node after another.
+//
+// Mirrors pkg/scheduler/schedule_one.go findNodesThatFitPod.
+func (s *Scheduler) findNodesThatFitPod(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo) ([]*framework.NodeInfo, *framework.Diagnosis, error) {
+	all := s.cache.list()
+	d := &framework.Diagnosis{}
+	pre, err := s.runPreFilter(t, state, info, d)
+	if err != nil || d.PreFilterMsg != "" {
+		return nil, d, err
+	}
+	nodes := all
+	if pre.names != nil {
+		nodes = nil
+		for _, n := range all {
+			if pre.names[n.Node.Name] {
+				nodes = append(nodes, n)
+			}
+		}
+		d.Statuses.Absent = framework.NewStatus("", framework.UnschedulableAndUnresolvable,
+			fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", slices.Sorted(maps.Keys(pre.by))))
+		for name := range pre.by {
+			d.AddPlugin(framework.NewStatus(name, framework.UnschedulableAndUnresolvable))
+		}
+	}
+	feasible, err := s.findNodesThatPassFilters(t, state, info, nodes, pre.skip, d)
+	s.nextStart = (s.nextStart + len(feasible) + d.Statuses.Len()) % len(all)
+	return feasible, d, err
+}
+
+// preFiltered is what the PreFilter plugins said together.
+type preFiltered struct {
+	names map[string]bool // the only nodes that matter; nil means all
+	by    map[string]bool // the plugins that narrowed
+	skip  map[string]bool // plugins whose Filter has nothing to do
+}
+
+// runPreFilter mirrors framework/runtime/framework.go RunPreFilterPlugins.
+func (s *Scheduler) runPreFilter(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, d *framework.Diagnosis) (preFiltered, error) {
+	pre := preFiltered{skip: map[string]bool{}, by: map[string]bool{}}
+	var notes []string
+	for _, pl := range s.profile.preFilter {
+		r, st := pl.PreFilter(state, info.Pod)
+		switch {
+		case st.IsSkip():
+			pre.skip[pl.Name()] = true
+			notes = append(notes, pl.Name()+" has nothing to do for this pod")
+		case st.IsRejected():
+			d.AddPlugin(st)
+			d.PreFilterMsg = st.Message()
+			d.Statuses.Absent = st
+			emitPoint(t, info, framework.PreFilter, pluginNames(s.profile.preFilter), pl.Name()+" rejects the pod on every node: "+st.Message())
+			return pre, nil
+		case !st.IsSuccess():
+			return pre, fmt.Errorf("running PreFilter plugin %q: %w", pl.Name(), st.Err())
+		}
+		if r == nil || r.NodeNames == nil {
+			continue
+		}
+		pre.by[pl.Name()] = true
+		if pre.names == nil {
+			pre.names = r.NodeNames
+		} else {
+			maps.DeleteFunc(pre.names, func(n string, _ bool) bool { return !r.NodeNames[n] })
+		}
+		notes = append(notes, fmt.Sprintf("%s leaves %s to look at", pl.Name(), count(len(pre.names), "node")))
+		if len(pre.names) == 0 {
+			d.PreFilterMsg = fmt.Sprintf("node(s) didn't satisfy plugin(s) %v simultaneously", slices.Sorted(maps.Keys(pre.by)))
+			for name := range pre.by {
+				d.AddPlugin(framework.NewStatus(name, framework.UnschedulableAndUnresolvable))
+			}
+			break
+		}
+	}
+	emitPoint(t, info, framework.PreFilter, pluginNames(s.profile.preFilter), strings.Join(notes, "; "))
+	return pre, nil
+}
+
+// findNodesThatPassFilters looks at nodes, starting where the last cycle
+// stopped, until enough are feasible.
+func (s *Scheduler) findNodesThatPassFilters(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, nodes []*framework.NodeInfo, skip map[string]bool, d *framework.Diagnosis) ([]*framework.NodeInfo, error) {
+	var plugins []framework.FilterPlugin
+	for _, pl := range s.profile.filter {
+		if !skip[pl.Name()] {
+			plugins = append(plugins, pl)
+		}
+	}
+	names := pluginNames(plugins)
+	enough := numFeasibleNodesToFind(s.cfg.PercentageOfNodesToScore, len(nodes))
+	feasible := s.scratch.feasible[:0]
+	looked := 0
+	for ; looked < len(nodes) && len(feasible) < enough; looked++ {
+		node := nodes[(s.nextStart+looked)%len(nodes)]
+		passed, st := len(plugins), (*framework.Status)(nil)
+		for i, pl := range plugins {
+			if st = pl.Filter(state, info.Pod, node); st != nil {
+				passed = i
+				break
+			}
+		}
+		if st.Code() == framework.Error {
+			return nil, fmt.Errorf("running %q filter plugin: %w", plugins[passed].Name(), st.Err())
+		}
+		if looked < s.cfg.TraceNodes {
+			t.Emit(trace.Event{Kind: trace.SchedFilter, Object: client.RefOf(info.Pod), Payload: verdict(info, node, names[:passed:passed], st)})
+		}
+		if st == nil {
+			feasible = append(feasible, node)
+			continue
+		}
+		d.Statuses.Set(node.Node.Name, st)
+		d.AddPlugin(st)
+	}
+	s.scratch.feasible = feasible
+	note := fmt.Sprintf("%d of %s feasible", len(feasible), count(looked, "node"))
+	if looked < len(nodes) {
+		note = fmt.Sprintf("looked at %d of %d nodes, until %d feasible ones were found: enough to choose from", looked, len(nodes), len(feasible))
+	}
+	emitPoint(t, info, framework.Filter, names, note+s.shown(looked))
+	return feasible, nil
+}
+
+// shown says for how many nodes the trace has the details.
+func (s *Scheduler) shown(nodes int) string {
+	if nodes <= s.cfg.TraceNodes {
+		return ""
+	}
+	return fmt.Sprintf("; details of %d are shown", max(s.cfg.TraceNodes, 0))
+}
+
+func verdict(info *framework.QueuedPodInfo, node *framework.NodeInfo, passed []string, st *framework.Status) *trace.FilterVerdict {
+	v := &trace.FilterVerdict{Pod: framework.PodKey(info.Pod), Node: node.Node.Name, Passed: passed}
+	if st != nil {
+		v.By, v.Code, v.Reasons = st.Plugin(), st.Code().String(), st.Reasons()
+	}
+	return v
+}
+
+// runPostFilter lets plugins make room for a later attempt; what they say
+// becomes part of the pod's message.
+func (s *Scheduler) runPostFilter(t *sim.Task, info *framework.QueuedPodInfo, state *framework.CycleState, fit *framework.FitError) {
+	for _, pl := range s.profile.postFilter {
+		if msg := pl.PostFilter(state, info.Pod, &fit.Diagnosis.Statuses).Message(); msg != "" {
+			fit.Diagnosis.PostFilterMsg = msg
+		}
+	}
+	emitPoint(t, info, framework.PostFilter, pluginNames(s.profile.postFilter), fit.Diagnosis.PostFilterMsg)
+}

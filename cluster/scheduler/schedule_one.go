@@ -1,0 +1,153 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+
+	v1helper "k8s.io/component-helpers/scheduling/corev1"
+
+	"kviz/cluster/client"
+	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// errNoNodes is what a cluster without nodes says
+// (pkg/scheduler/scheduler.go ErrNoNodesAvailable).
+var errNoNodes = errors.New("no nodes available to schedule pods")
+
+// result is a cycle that found a node.
+type result struct {
+	node      *framework.NodeInfo
+	total     int64
+	evaluated int
+	feasible  int
+	tied      []string // the others with the same total
+}
+
+// scheduleOne runs one pod's scheduling cycle, and starts its binding cycle.
+//
+// Mirrors pkg/scheduler/schedule_one.go scheduleOnePod and schedulingCycle.
+func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
+	t.SetCauses(info.Cause)
+	pod := info.Pod
+	if pod.DeletionTimestamp != nil {
+		s.events.Event(t, pod, "Warning", "FailedScheduling", "skip schedule deleting pod: %v/%v", pod.Namespace, pod.Name)
+		s.queue.done()
+		return
+	}
+	if s.cache.isAssumed(pod) {
+		s.queue.done()
+		return
+	}
+	info.Cause = t.Emit(trace.Event{
+		Kind: trace.SchedCycle, Object: client.RefOf(pod),
+		Payload: &trace.SchedCycleStart{
+			Pod: framework.PodKey(pod), Attempt: info.Attempts, Nodes: len(s.cache.list()), Priority: v1helper.PodPriority(pod),
+			Active: s.queue.active.Len(), Backoff: s.queue.backoff.len(), Unschedulable: s.queue.unschedulable.Len(),
+		},
+	})
+	t.SetCauses(info.Cause)
+	emitPoint(t, info, framework.QueueSort, []string{s.profile.queueSort.Name()}, "first of the active queue: the highest priority, and of those the one that waited longest")
+	t.Sleep(s.cfg.CycleTime)
+
+	state := &framework.CycleState{}
+	res, err := s.schedulePod(t, state, info)
+	if err != nil {
+		s.noNode(t, state, info, err)
+		return
+	}
+	decided := t.Emit(trace.Event{Kind: trace.SchedDecision, Object: client.RefOf(pod), Payload: &trace.Decision{
+		Pod: framework.PodKey(pod), Node: res.node.Node.Name, Total: res.total,
+		Evaluated: res.evaluated, Feasible: res.feasible, TiedWith: res.tied, Skipped: res.feasible == 1,
+	}})
+	info.Cause = decided
+	t.SetCauses(decided)
+	s.assumeAndBind(t, state, info, res)
+}
+
+// assumeAndBind reserves the node for the pod and lets go of it: the binding
+// cycle runs beside the next pod's scheduling cycle.
+func (s *Scheduler) assumeAndBind(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, res *result) {
+	node := res.node.Node.Name
+	b := &binding{s: s, state: state, info: info, node: node, assumed: s.cache.assume(info.PodInfo, node)}
+	if st := s.runReserve(t, info, state, b); !st.IsSuccess() {
+		b.undo(t)
+		s.failed(t, info, st, st.Err())
+		return
+	}
+	if st := s.runPermit(t, info, state, b); !st.IsSuccess() {
+		b.undo(t)
+		s.failed(t, info, st, st.Err())
+		return
+	}
+	s.queue.done()
+	s.process.Go("bind "+framework.PodKey(info.Pod), b.run)
+}
+
+// schedulePod picks a node. The error is a *framework.FitError when no node
+// fits.
+//
+// Mirrors pkg/scheduler/schedule_one.go schedulePod.
+func (s *Scheduler) schedulePod(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo) (*result, error) {
+	if len(s.cache.list()) == 0 {
+		return nil, errNoNodes
+	}
+	feasible, diagnosis, err := s.findNodesThatFitPod(t, state, info)
+	if err != nil {
+		return nil, err
+	}
+	evaluated := len(feasible) + diagnosis.Statuses.Len()
+	switch len(feasible) {
+	case 0:
+		return nil, &framework.FitError{Pod: info.Pod, NumAllNodes: len(s.cache.list()), Diagnosis: *diagnosis}
+	case 1:
+		// When only one node is left, it is taken without a look at its score.
+		return &result{node: feasible[0], evaluated: evaluated, feasible: 1}, nil
+	}
+	res, err := s.prioritizeNodes(t, state, info, feasible)
+	if err != nil {
+		return nil, err
+	}
+	res.evaluated, res.feasible = evaluated, len(feasible)
+	return res, nil
+}
+
+// noNode ends a cycle without a node: PostFilter plugins may make room for a
+// later attempt, and the pod goes back into the queues.
+//
+// Mirrors the second half of schedule_one.go schedulingAlgorithm.
+func (s *Scheduler) noNode(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, err error) {
+	d := &trace.Decision{Pod: framework.PodKey(info.Pod), Message: err.Error()}
+	status := framework.AsStatus("", err)
+	var fit *framework.FitError
+	switch {
+	case errors.As(err, &fit):
+		s.runPostFilter(t, info, state, fit)
+		status = framework.NewStatus("", framework.Unschedulable, fit.Error())
+		d.Message, d.Reasons, d.Evaluated = fit.Error(), fit.Reasons(), fit.Diagnosis.Statuses.Len()
+	case errors.Is(err, errNoNodes):
+		status = framework.NewStatus("", framework.UnschedulableAndUnresolvable, err.Error())
+	}
+	info.Cause = t.Emit(trace.Event{Kind: trace.SchedDecision, Object: client.RefOf(info.Pod), Payload: d})
+	t.SetCauses(info.Cause)
+	s.failed(t, info, status, err)
+}
+
+// emitPoint tells that an extension point ran its plugins.
+func emitPoint(t *sim.Task, info *framework.QueuedPodInfo, point string, plugins []string, note string) {
+	if len(plugins) == 0 && note == "" {
+		note = "no plugins"
+	}
+	t.Emit(trace.Event{
+		Kind: trace.SchedPoint, Object: client.RefOf(info.Pod),
+		Payload: &trace.ExtensionPoint{Pod: framework.PodKey(info.Pod), Point: point, Plugins: plugins, Note: note},
+	})
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,379 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/tidwall/btree"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/client"
+	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// The queues, as the trace names them.
+const (
+	active        = "active"
+	backoff       = "backoff"
+	unschedulable = "unschedulable"
+	gated         = "gated"
+)
+
+// What moves a pod besides events of the cluster
+// (pkg/scheduler/framework/events.go).
+const (
+	scheduleAttemptFailure = "ScheduleAttemptFailure"
+	backoffComplete        = "BackoffComplete"
+	popFromBackoffQ        = "PopFromBackoffQ"
+	unschedulableTimeout   = "UnschedulableTimeout"
+)
+
+// A pod waits in the unschedulable pool for at most five minutes, looked at
+// every half minute.
+const (
+	maxInUnschedulable = 5 * time.Minute
+	flushPeriod        = 30 * time.Second
+)
+
+// schedulingQueue holds every pod that is to be scheduled, in one of three
+// places: active (will be tried), backoff (will be active after a while),
+// unschedulable (waits for an event that could help, or five minutes).
+//
+// Mirrors pkg/scheduler/backend/queue/scheduling_queue.go PriorityQueue.
+type schedulingQueue struct {
+	active        podHeap
+	backoff       *backoffQueue
+	unschedulable btree.Map[string, *framework.QueuedPodInfo]
+	where         map[string]placed
+
+	preEnqueue []framework.PreEnqueuePlugin
+	hints      []pluginHint
+
+	// inFlight is the pod in the scheduling cycle; missed is what happened
+	// since it was taken, which may already make a rejection outdated.
+	inFlight *framework.QueuedPodInfo
+	missed   []missedEvent
+
+	serial   uint64
+	notEmpty sim.Cond // active or backoff got a pod
+	changed  sim.Cond // the flusher has something to wait for
+}
+
+// placed is where a pod is.
+type placed struct {
+	info  *framework.QueuedPodInfo
+	queue string
+}
+
+type pluginHint struct {
+	plugin string
+	framework.ClusterEventWithHint
+}
+
+type missedEvent struct {
+	event    framework.ClusterEvent
+	old, new runtime.Object
+}
+
+func newSchedulingQueue(sort framework.QueueSortPlugin, plugins []framework.Plugin) *schedulingQueue {
+	q := &schedulingQueue{active: podHeap{less: sort.Less}, backoff: newBackoffQueue(sort.Less), where: map[string]placed{}}
+	for _, pl := range plugins {
+		if p, ok := pl.(framework.PreEnqueuePlugin); ok {
+			q.preEnqueue = append(q.preEnqueue, p)
+		}
+		if p, ok := pl.(framework.EnqueueExtensions); ok {
+			for _, e := range p.EventsToRegister() {
+				q.hints = append(q.hints, pluginHint{p.Name(), e})
+			}
+		}
+	}
+	return q
+}
+
+// add takes in a new pod.
+func (q *schedulingQueue) add(t *sim.Task, pod *corev1.Pod, event string) {
+	q.serial++
+	info := &framework.QueuedPodInfo{PodInfo: framework.NewPodInfo(pod), Timestamp: t.Now(), Serial: q.serial, Index: -1}
+	q.moveToActive(t, info, "", event)
+}
+
+// moveToActive puts a pod into the active queue, unless a PreEnqueue plugin
+// keeps it out.
+func (q *schedulingQueue) moveToActive(t *sim.Task, info *framework.QueuedPodInfo, from, event string) {
+	wasGated := info.Gate
+	info.Gate = ""
+	for _, pl := range q.preEnqueue {
+		s := pl.PreEnqueue(info.Pod)
+		if s.IsSuccess() {
+			continue
+		}
+		info.Gate = pl.Name()
+		info.UnschedulablePlugins = map[string]bool{pl.Name(): true}
+		if wasGated == "" {
+			emitPoint(t, info, framework.PreEnqueue, []string{pl.Name()}, s.Message())
+		}
+		q.place(t, info, from, gated, event)
+		return
+	}
+	if from == "" || wasGated != "" {
+		emitPoint(t, info, framework.PreEnqueue, pluginNames(q.preEnqueue), "")
+		info.UnschedulablePlugins = nil
+	}
+	q.place(t, info, from, active, event)
+}
+
+// place files a pod in a queue and tells the trace.
+func (q *schedulingQueue) place(t *sim.Task, info *framework.QueuedPodInfo, from, to, event string) {
+	key := framework.PodKey(info.Pod)
+	switch to {
+	case active:
+		info.BackoffExpiration = time.Time{}
+		q.active.add(info)
+		q.notEmpty.Signal()
+	case backoff:
+		q.backoff.add(info)
+		q.notEmpty.Signal()
+		q.changed.Signal()
+	default:
+		q.unschedulable.Set(key, info)
+		q.changed.Signal()
+	}
+	q.where[key] = placed{info, to}
+	if from != to {
+		q.emitMove(t, info, from, to, event)
+	}
+}
+
+// take removes a pod from where it is, without a word to the trace.
+func (q *schedulingQueue) take(p placed) {
+	key := framework.PodKey(p.info.Pod)
+	switch p.queue {
+	case active:
+		q.active.remove(p.info)
+	case backoff:
+		q.backoff.remove(p.info)
+	default:
+		q.unschedulable.Delete(key)
+	}
+	delete(q.where, key)
+}
+
+// emitMove writes a move down. It is caused by what the task acts on, and by
+// the pod's move before.
+func (q *schedulingQueue) emitMove(t *sim.Task, info *framework.QueuedPodInfo, from, to, event string) {
+	causes := t.Causes()
+	if !info.Cause.IsZero() {
+		causes = append([]trace.ID{info.Cause}, causes...)
+	}
+	info.Cause = t.Emit(trace.Event{
+		Kind: trace.SchedQueue, Object: client.RefOf(info.Pod), Causes: distinct(causes),
+		Payload: &trace.SchedQueueMove{
+			Pod: framework.PodKey(info.Pod), From: from, To: to, Event: event, Attempts: info.Attempts,
+			Active: q.active.Len(), Backoff: q.backoff.len(), Unschedulable: q.unschedulable.Len(),
+		},
+	})
+}
+
+func distinct(ids []trace.ID) []trace.ID {
+	out := make([]trace.ID, 0, len(ids))
+	for _, id := range ids {
+		seen := false
+		for _, o := range out {
+			seen = seen || o == id
+		}
+		if !seen {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// pop waits for the next pod and starts its flight. With nothing active, a
+// rejected pod need not sit out its back-off: the scheduler has time.
+func (q *schedulingQueue) pop(t *sim.Task) *framework.QueuedPodInfo {
+	for q.active.Len() == 0 && q.backoff.rejected.Len() == 0 {
+		q.notEmpty.Wait(t)
+	}
+	if q.active.Len() == 0 {
+		info := q.backoff.rejected.take()
+		delete(q.where, framework.PodKey(info.Pod))
+		q.moveToActive(t, info, backoff, popFromBackoffQ)
+		return q.pop(t)
+	}
+	info := q.active.take()
+	delete(q.where, framework.PodKey(info.Pod))
+	info.Attempts++
+	q.inFlight, q.missed = info, nil
+	return info
+}
+
+// done ends a pod's flight: events are no longer kept for it.
+func (q *schedulingQueue) done() { q.inFlight, q.missed = nil, nil }
+
+// returned takes back a pod whose attempt failed. If something happened during
+// the attempt that could help, it does not go to the unschedulable pool.
+//
+// Mirrors AddUnschedulablePodIfNotPresent.
+func (q *schedulingQueue) returned(t *sim.Task, info *framework.QueuedPodInfo) {
+	missed := q.missed
+	if q.inFlight != info {
+		missed = nil // a failed binding: its flight ended before
+	} else {
+		q.done()
+	}
+	if len(info.UnschedulablePlugins) == 0 {
+		info.ConsecutiveErrors++
+	} else {
+		info.UnschedulableCount++
+		info.ConsecutiveErrors = 0
+	}
+	info.Timestamp = t.Now()
+	info.BackoffExpiration = time.Time{}
+	worth := len(info.UnschedulablePlugins) == 0
+	for _, m := range missed {
+		worth = worth || q.worthRequeuing(info, m.event, m.old, m.new)
+	}
+	q.requeue(t, info, "", worth, scheduleAttemptFailure)
+}
+
+// requeue puts a pod where it belongs: to wait for an event, for the end of its
+// back-off, or for its turn.
+func (q *schedulingQueue) requeue(t *sim.Task, info *framework.QueuedPodInfo, from string, worth bool, event string) {
+	switch {
+	case !worth:
+		to := unschedulable
+		if info.Gate != "" {
+			to = gated
+		}
+		q.place(t, info, from, to, event)
+	case backingOff(info, t.Now()):
+		q.place(t, info, from, backoff, event)
+	default:
+		q.moveToActive(t, info, from, event)
+	}
+}
+
+// worthRequeuing asks the plugins that rejected the pod whether an event could
+// change their minds (queueing hints). A pod rejected by nobody met an error
+// and is always worth another try.
+func (q *schedulingQueue) worthRequeuing(info *framework.QueuedPodInfo, event framework.ClusterEvent, old, new runtime.Object) bool {
+	if len(info.UnschedulablePlugins) == 0 {
+		return true
+	}
+	for _, h := range q.hints {
+		if info.UnschedulablePlugins[h.plugin] && h.Event.Matches(event) && (h.Hint == nil || h.Hint(info.Pod, old, new)) {
+			return true
+		}
+	}
+	return false
+}
+
+// happened moves every waiting pod that an event of the cluster could help.
+//
+// Mirrors MoveAllToActiveOrBackoffQueue.
+func (q *schedulingQueue) happened(t *sim.Task, event framework.ClusterEvent, old, new runtime.Object) {
+	if q.inFlight != nil {
+		q.missed = append(q.missed, missedEvent{event, old, new})
+	}
+	interested := false
+	for _, h := range q.hints {
+		interested = interested || h.Event.Matches(event)
+	}
+	if !interested || q.unschedulable.Len() == 0 {
+		return
+	}
+	for _, info := range q.unschedulable.Values() {
+		if q.worthRequeuing(info, event, old, new) {
+			q.leave(t, info, event.Label())
+		}
+	}
+}
+
+// leave moves a pod out of the unschedulable pool.
+func (q *schedulingQueue) leave(t *sim.Task, info *framework.QueuedPodInfo, event string) {
+	p, ok := q.where[framework.PodKey(info.Pod)]
+	if !ok || p.info != info {
+		return // moved meanwhile
+	}
+	q.take(p)
+	q.requeue(t, info, p.queue, true, event)
+}
+
+// update takes in a changed pod; one that waits may be helped by the change.
+func (q *schedulingQueue) update(t *sim.Task, old, pod *corev1.Pod) {
+	key := framework.PodKey(pod)
+	events := framework.PodChanges(old, pod, framework.TargetPod)
+	if f := q.inFlight; f != nil && f.Pod.UID == pod.UID {
+		for _, e := range events {
+			q.missed = append(q.missed, missedEvent{e, old, pod})
+		}
+		return
+	}
+	p, ok := q.where[key]
+	if !ok {
+		q.add(t, pod, framework.ClusterEvent{Resource: framework.UnscheduledPod, Action: framework.Update}.Label())
+		return
+	}
+	p.info.PodInfo = framework.NewPodInfo(pod)
+	switch p.queue {
+	case active:
+		q.active.fix(p.info)
+		return
+	case backoff:
+		q.backoff.heapOf(p.info).fix(p.info)
+		return
+	}
+	for _, e := range events {
+		if q.worthRequeuing(p.info, e, old, pod) {
+			q.leave(t, p.info, e.Label())
+			return
+		}
+	}
+}
+
+// remove forgets a pod that was deleted, or bound by somebody else.
+func (q *schedulingQueue) remove(t *sim.Task, pod *corev1.Pod, event string) {
+	if p, ok := q.where[framework.PodKey(pod)]; ok {
+		q.take(p)
+		q.emitMove(t, p.info, p.queue, "", event)
+	}
+}
+
+// flush is the task that ends back-offs and long waits.
+func (q *schedulingQueue) flush(t *sim.Task) {
+	nextLook := t.Now().Add(flushPeriod)
+	for {
+		wake := q.backoff.next()
+		if q.unschedulable.Len() > 0 && (wake.IsZero() || nextLook.Before(wake)) {
+			wake = nextLook
+		}
+		if wake.IsZero() {
+			q.changed.Wait(t)
+		} else if d := wake.Sub(t.Now()); d > 0 {
+			q.changed.WaitTimeout(t, d)
+		}
+		t.SetCauses()
+		for {
+			info := q.backoff.takeCompleted(t.Now())
+			if info == nil {
+				break
+			}
+			delete(q.where, framework.PodKey(info.Pod))
+			q.moveToActive(t, info, backoff, backoffComplete)
+		}
+		if now := t.Now(); !now.Before(nextLook) {
+			nextLook = now.Truncate(flushPeriod).Add(flushPeriod)
+			q.flushUnschedulable(t)
+		}
+	}
+}
+
+func (q *schedulingQueue) flushUnschedulable(t *sim.Task) {
+	for _, info := range q.unschedulable.Values() {
+		if info.Gate == "" && t.Now().Sub(info.Timestamp) > maxInUnschedulable {
+			q.leave(t, info, unschedulableTimeout)
+		}
+	}
+}
