@@ -1,0 +1,121 @@
+package lessons
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"kviz/cluster/control"
+	"kviz/cluster/view"
+)
+
+// Boot starts a cluster that is ready for a lesson.
+type Boot func() (control.Cluster, io.Closer, error)
+
+// Check proves a lesson, with a fresh cluster for every attempt: it is not
+// solved when the scene is set, its solution and the other accepted scripts
+// solve it, its near-misses do not, and every prediction comes out as marked.
+func Check(ctx context.Context, l *Lesson, boot Boot) error {
+	var wrong []error
+	try := func(name, script string, solves bool) {
+		if err := l.attempt(ctx, script, boot, solves); err != nil {
+			wrong = append(wrong, fmt.Errorf("lesson %s: %s: %w", l.ID, name, err))
+		}
+	}
+	try("solution.sh", l.Solution, true)
+	for _, name := range sorted(l.Accepted) {
+		try("accepted/"+name, l.Accepted[name], true)
+	}
+	for _, name := range sorted(l.Near) {
+		try("near-miss/"+name, l.Near[name], false)
+	}
+	return errors.Join(wrong...)
+}
+
+func (l *Lesson) attempt(ctx context.Context, script string, boot Boot, solves bool) (err error) {
+	c, closer, err := boot()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closer.Close()) }()
+
+	if out, exit := perform(ctx, c, l.Setup, "setup.sh"); exit != 0 {
+		return fmt.Errorf("setup.sh ended with exit status %d:\n%s", exit, out)
+	}
+	h := view.NewHistory(c.Trace())
+	h.CatchUp(0)
+	from := h.Len()
+	s := NewSession(l, h.Latest())
+	if s.Solved() {
+		return errors.New("it is solved before anything was done")
+	}
+	out, exit := perform(ctx, c, script, "script")
+	if solves && exit != 0 {
+		return fmt.Errorf("it ended with exit status %d:\n%s", exit, out)
+	}
+	if err := follow(s, c, from); err != nil {
+		return err
+	}
+	switch open := s.Unmet(); {
+	case solves && len(open) > 0:
+		var names []string
+		for _, g := range open {
+			names = append(names, fmt.Sprintf("%s (%s)", g.ID, g.Say))
+		}
+		return fmt.Errorf("it does not solve the lesson; open: %s\n%s", strings.Join(names, "; "), out)
+	case !solves && len(open) == 0:
+		return errors.New("it solves the lesson, but must not")
+	case solves:
+		return s.predictions()
+	}
+	return nil
+}
+
+// follow folds what has happened since a position.
+func follow(s *Session, c control.Cluster, from uint64) error {
+	for {
+		events, next, lost := c.Trace().Read(from, 4096)
+		if lost > 0 {
+			return fmt.Errorf("%d events were let go before they were judged; the cluster keeps too few for this lesson", lost)
+		}
+		for _, e := range events {
+			s.Apply(e)
+		}
+		if from = next; len(events) == 0 {
+			return s.Err()
+		}
+	}
+}
+
+// predictions holds the marked answers against what the simulation did.
+func (s *Session) predictions() error {
+	for _, step := range s.Lesson.Steps {
+		q := step.Question
+		if q == nil || q.Quiz() {
+			continue
+		}
+		v, ok := s.told[step.ID]
+		if !ok {
+			return fmt.Errorf("step %q: the moment that reveals the answer never came", step.ID)
+		}
+		for i, c := range q.Choices {
+			if v.holds[i] != c.Right {
+				return fmt.Errorf("step %q: %q is marked right=%v, but at #%s the simulation says %v", step.ID, c.Text, c.Right, v.at, v.holds[i])
+			}
+		}
+	}
+	return nil
+}
+
+// perform runs a script and gives what it wrote.
+func perform(ctx context.Context, c control.Cluster, script, source string) (string, int) {
+	if strings.TrimSpace(script) == "" {
+		return "", 0
+	}
+	var out bytes.Buffer
+	exit := c.Exec(ctx, script, control.Streams{In: strings.NewReader(""), Out: &out, Err: &out, Source: source})
+	return out.String(), exit
+}

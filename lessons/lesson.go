@@ -1,0 +1,112 @@
+// Package lessons turns folders of text into lessons: steps to read, predict,
+// do and break, goals that are judged by what the cluster does, and hints that
+// match where the learner stands.
+//
+// A lesson never looks at what is on the screen or at what was typed; its goals
+// are expressions over the folded state and the events of the trace (package
+// expr). So any way that leads there counts, and a test can prove that a
+// lesson's solution solves it and that its near-misses do not.
+//
+// Start reading at [Lesson], then [Load] (how a folder is read), [Session] (how
+// progress is judged), [Player] (what the explorer shows) and [Check] (how a
+// lesson is proven).
+package lessons
+
+import (
+	"time"
+
+	"kviz/cluster/expr"
+)
+
+// Lesson is one lesson.
+type Lesson struct {
+	ID      string   // "L02"
+	Title   string   //
+	Part    string   // the heading it stands under in the list
+	Teaches []string // what one can do afterwards
+	Needs   []string // lessons to take before
+	Minutes int
+	View    []string // panes to show at first, the explorer's names
+	Steps   []*Step
+
+	Setup    string            // console script that sets the scene
+	Solution string            // console script that solves the lesson
+	Cleanup  string            // console script that puts things back
+	Accepted map[string]string // other scripts that solve it, by name
+	Near     map[string]string // scripts that must not solve it, by name
+
+	dir string
+}
+
+// The kinds of steps.
+const (
+	See     = "see"     // read and look
+	Predict = "predict" // say what will happen
+	Do      = "do"      // make it happen
+	Break   = "break"   // break something
+	Free    = "free"    // try what you like
+)
+
+// Step is one step of a lesson.
+type Step struct {
+	ID       string
+	Kind     string
+	Title    string
+	Text     string // paragraphs, `code`, **bold** and "- " lists
+	Notes    string // for who teaches; not shown to learners
+	Goals    []*Goal
+	Question *Question
+}
+
+// Goal is something that must have happened or must be so.
+type Goal struct {
+	ID    string
+	Say   string        // the line of the checklist
+	Hold  time.Duration // a level must last this long (virtual)
+	After string        // an edge counts only after this goal was met
+	Hints []*Hint
+
+	edge  *expr.Program // happened once
+	level *expr.Program // is so now
+	never *expr.Program // must not happen
+}
+
+// Edge reports whether the goal is something that happens once, not something
+// that has to last.
+func (g *Goal) Edge() bool { return g.edge != nil }
+
+// Never reports whether the goal is something that must not happen.
+func (g *Goal) Never() bool { return g.never != nil }
+
+// Hint is one hint, given when it matches where the learner stands.
+type Hint struct {
+	Text string
+	when *expr.Program // nil for always
+}
+
+// Question is a prediction, which the simulation answers, or a quiz.
+type Question struct {
+	Ask     string
+	Choices []*Choice
+	reveal  *expr.Program // the moment when the simulation has answered; nil for a quiz
+}
+
+// Quiz reports whether the text, not the simulation, has the answer.
+func (q *Question) Quiz() bool { return q.reveal == nil }
+
+// Choice is one answer.
+type Choice struct {
+	Text  string
+	Right bool
+	Why   string
+	is    *expr.Program // whether the simulation did this, asked when it is revealed
+}
+
+// Goals lists the goals of all steps, in order.
+func (l *Lesson) Goals() []*Goal {
+	var all []*Goal
+	for _, s := range l.Steps {
+		all = append(all, s.Goals...)
+	}
+	return all
+}

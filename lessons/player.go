@@ -1,0 +1,308 @@
+package lessons
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"kviz/cluster/control"
+	"kviz/cluster/view"
+)
+
+// Player takes a learner through lessons on one cluster. Its methods may be
+// called from any goroutine and return at once; scripts that set a scene run
+// in the background.
+type Player struct {
+	cluster  control.Cluster
+	lessons  []*Lesson
+	progress *Progress
+
+	mu      sync.Mutex
+	lesson  *Lesson
+	session *Session // nil while the scene is being set
+	next    uint64   // position of the next event to judge
+	step    int
+	hint    int // hints shown of the step, 0 for none
+	trouble string
+	attempt int // counts scenes, so that an old one that ends late is ignored
+}
+
+// NewPlayer makes a player. progress may be nil.
+func NewPlayer(c control.Cluster, lessons []*Lesson, progress *Progress) *Player {
+	if progress == nil {
+		progress = &Progress{Version: progressVersion, Lessons: map[string]Mark{}}
+	}
+	return &Player{cluster: c, lessons: lessons, progress: progress}
+}
+
+// Info is one lesson in the list.
+type Info struct {
+	ID      string
+	Title   string
+	Part    string
+	Teaches string
+	Minutes int
+	Done    bool
+	Locked  string // what should be taken before; "" if nothing. It is advice: a lesson can be started anyway.
+}
+
+// List lists the lessons in the order they are meant to be taken.
+func (p *Player) List() []Info {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []Info
+	for _, l := range p.lessons {
+		out = append(out, Info{ID: l.ID, Title: l.Title, Part: l.Part, Teaches: strings.Join(l.Teaches, ", "), Minutes: l.Minutes,
+			Done: p.progress.Lessons[l.ID].Done})
+	}
+	return out
+}
+
+// Start begins a lesson: its scene is set in the background.
+func (p *Player) Start(id string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.lessons, func(l *Lesson) bool { return l.ID == id })
+	if i < 0 {
+		var known []string
+		for _, l := range p.lessons {
+			known = append(known, l.ID)
+		}
+		return fmt.Errorf("there is no lesson %q: one of %s", id, strings.Join(known, ", "))
+	}
+	p.begin(p.lessons[i])
+	return nil
+}
+
+// begin sets the scene of a lesson. The lock is held.
+func (p *Player) begin(l *Lesson) {
+	again := p.lesson == l
+	p.lesson, p.session, p.step, p.hint, p.trouble = l, nil, 0, 0, ""
+	p.attempt++
+	go p.setScene(l, p.attempt, again)
+}
+
+func (p *Player) setScene(l *Lesson, attempt int, again bool) {
+	ctx := context.Background()
+	if again {
+		perform(ctx, p.cluster, l.Cleanup, "cleanup.sh")
+	}
+	out, exit := perform(ctx, p.cluster, l.Setup, "setup.sh")
+	h := view.NewHistory(p.cluster.Trace())
+	h.CatchUp(0)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.attempt != attempt {
+		return
+	}
+	if exit != 0 {
+		p.trouble = "The scene could not be set:\n" + strings.TrimSpace(out)
+		return
+	}
+	p.session, p.next = NewSession(l, h.Latest()), h.Len()
+}
+
+// Look is a lesson's present step.
+type Look struct {
+	Active   bool
+	Title    string
+	Step     int // from 1
+	Steps    int
+	Kind     string // see, predict, do, break, free
+	Text     string // paragraphs, `code`, **bold** and "- " lists
+	Notes    string // for who teaches
+	Goals    []GoalLook
+	Ask      string
+	Choices  []ChoiceLook
+	Answered bool
+	Verdict  string // after an answer: what the simulation then did
+	Hint     string
+	HintNo   int
+	HintsOf  int
+	CanNext  bool
+	Finished bool
+}
+
+// GoalLook is one line of the checklist.
+type GoalLook struct {
+	Say string
+	Met bool
+}
+
+// ChoiceLook is one answer to choose.
+type ChoiceLook struct {
+	Text   string
+	Chosen bool
+	Right  bool // only once it is known
+}
+
+// judged bounds how many events one look judges, so that it returns at once.
+const judged = 4096
+
+// Look judges what has happened and is what to show now. It judges the cluster
+// as it is, also while the learner looks at the past.
+func (p *Player) Look() Look {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lesson == nil {
+		return Look{}
+	}
+	step := p.lesson.Steps[p.step]
+	look := Look{Active: true, Title: p.lesson.Title, Step: p.step + 1, Steps: len(p.lesson.Steps), Kind: step.Kind,
+		Text: "**" + step.Title + "**\n\n" + step.Text, Notes: step.Notes}
+	if p.session == nil {
+		look.Text = "Setting the scene …"
+		if p.trouble != "" {
+			look.Text = p.trouble
+		}
+		return look
+	}
+	p.judge()
+	s := p.session
+	for _, g := range step.Goals {
+		look.Goals = append(look.Goals, GoalLook{g.Say, s.Met(g) || s.reached(step) && !g.Never()})
+	}
+	p.lookQuestion(&look, step)
+	if fit := s.Hints(step); p.hint > 0 && len(fit) > 0 && !s.reached(step) {
+		n := min(p.hint, len(fit))
+		look.Hint, look.HintNo, look.HintsOf = fit[n-1].Text, n, len(fit)
+	}
+	look.CanNext = s.Passed(step) && p.step+1 < len(p.lesson.Steps)
+	look.Finished = s.Solved() && p.step+1 == len(p.lesson.Steps) && s.Passed(step)
+	m := p.progress.Lessons[p.lesson.ID]
+	if look.Finished {
+		m.Done = true
+	}
+	m.Step = step.ID
+	if err := p.progress.set(p.lesson.ID, m); err != nil {
+		look.Text += "\n\n" + err.Error()
+	}
+	return look
+}
+
+// lookQuestion shows a step's question, and the verdict of the last
+// prediction until it is known and read.
+func (p *Player) lookQuestion(look *Look, step *Step) {
+	s := p.session
+	if q := step.Question; q != nil {
+		look.Ask = q.Ask
+		look.Text += "\n\n**" + q.Ask + "**"
+		chosen := s.Answered(step)
+		look.Answered = chosen >= 0
+		known := look.Answered && s.Revealed(step)
+		for i, c := range q.Choices {
+			look.Choices = append(look.Choices, ChoiceLook{c.Text, i == chosen, known && c.Right})
+		}
+		look.Verdict = s.Verdict(step)
+		if look.Answered && !known {
+			look.Verdict = "You will see. Go on, and make it happen."
+		}
+		return
+	}
+	for i := p.step - 1; i >= 0 && i >= p.step-2; i-- {
+		if before := p.lesson.Steps[i]; before.Kind == Predict {
+			if v := s.Verdict(before); v != "" {
+				look.Verdict = "Your prediction: " + v
+			}
+			return
+		}
+	}
+}
+
+// judge folds what has happened since the last look.
+func (p *Player) judge() {
+	events, next, lost := p.cluster.Trace().Read(p.next, judged)
+	if lost > 0 {
+		p.trouble = fmt.Sprintf("%d events were let go before they were judged; restart the lesson if a goal does not tick", lost)
+	}
+	for _, e := range events {
+		p.session.Apply(e)
+	}
+	p.next = next
+}
+
+// Do answers: "next", "back", "hint", "restart", "leave", "reveal" (go on
+// without having done the step), or "answer 2" for the second choice.
+func (p *Player) Do(action string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lesson == nil {
+		return fmt.Errorf("no lesson is under way")
+	}
+	word, arg, _ := strings.Cut(action, " ")
+	switch word {
+	case "restart":
+		p.begin(p.lesson)
+		return nil
+	case "leave":
+		go perform(context.Background(), p.cluster, p.lesson.Cleanup, "cleanup.sh")
+		p.lesson, p.session = nil, nil
+		p.attempt++
+		return nil
+	}
+	if p.session == nil {
+		return fmt.Errorf("the scene is still being set")
+	}
+	step := p.lesson.Steps[p.step]
+	switch word {
+	case "next":
+		p.judge()
+		if !p.session.Passed(step) {
+			return fmt.Errorf("this step is not done yet (%s)", p.missing(step))
+		}
+		return p.move(1)
+	case "reveal":
+		return p.move(1)
+	case "back":
+		return p.move(-1)
+	case "hint":
+		return p.giveHint(step)
+	case "answer":
+		n, err := strconv.Atoi(arg)
+		if err != nil || step.Question == nil || n < 1 || n > len(step.Question.Choices) {
+			return fmt.Errorf("there is no answer %q here", arg)
+		}
+		if !p.session.Answer(step, n-1) {
+			return fmt.Errorf("the question is answered already")
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown action %q: next, back, hint, restart, leave, reveal or answer N", action)
+}
+
+func (p *Player) move(by int) error {
+	to := p.step + by
+	if to < 0 || to >= len(p.lesson.Steps) {
+		return fmt.Errorf("there is no further step; leave the lesson, or go on trying things")
+	}
+	p.step, p.hint = to, 0
+	return nil
+}
+
+// missing says what keeps a step from being done.
+func (p *Player) missing(step *Step) string {
+	if step.Question != nil && p.session.Answered(step) < 0 {
+		return "choose an answer"
+	}
+	for _, g := range step.Goals {
+		if !p.session.Met(g) {
+			return g.Say
+		}
+	}
+	return "the steps before it are open"
+}
+
+func (p *Player) giveHint(step *Step) error {
+	fit := p.session.Hints(step)
+	if len(fit) == 0 {
+		return fmt.Errorf("there is no hint for where you are: read the step again")
+	}
+	p.hint = p.hint%len(fit) + 1
+	m := p.progress.Lessons[p.lesson.ID]
+	m.Hints++
+	return p.progress.set(p.lesson.ID, m)
+}
