@@ -27,16 +27,13 @@ type Node struct {
 	Tables  *Tables
 }
 
-// Tables are a node's iptables: nat and filter.
-type Tables struct{}
-
 // New makes a network without nodes.
 func New(k *sim.Kernel) *Network { return &Network{k: k, nodes: map[string]*Node{}} }
 
 // AddNode adds a node. pods finds what listens on its addresses (the node's
 // runtime.Runtime).
 func (n *Network) AddNode(name, address, podCIDR string, pods Pods) *Node {
-	node := &Node{Name: name, Address: address, PodCIDR: podCIDR, Tables: &Tables{}}
+	node := &Node{Name: name, Address: address, PodCIDR: podCIDR, Tables: newTables()}
 	n.nodes[name] = node
 	return node
 }
