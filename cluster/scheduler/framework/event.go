@@ -68,9 +68,11 @@ type ClusterEvent struct {
 // "NodeAdd".
 func (e ClusterEvent) Label() string { return string(e.Resource) + e.Action.String() }
 
-// Matches reports whether an event that happened is one of those meant by e.
+// Matches reports whether an event that happened is one of those meant by e. A
+// general Update, in which nothing of interest changed, is meant only by those
+// who want every Update.
 func (e ClusterEvent) Matches(happened ClusterEvent) bool {
-	return e.Resource == happened.Resource && e.Action&happened.Action != 0
+	return e.Resource == happened.Resource && happened.Action != 0 && e.Action&happened.Action == happened.Action
 }
 
 // ClusterEventWithHint is an event a plugin is interested in, and how it takes

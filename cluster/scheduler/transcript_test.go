@@ -1,0 +1,337 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kviz/cluster/client"
+	"kviz/cluster/client/clienttest"
+	"kviz/cluster/scheduler"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// TestTranscripts runs the stories in testdata: "# comment", commands, "----",
+// what happened. KVIZ_REWRITE=1 writes what happened anew.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts (%v)", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := replay(t, string(want))
+			if os.Getenv("KVIZ_REWRITE") != "" {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s differs (rewrite it with KVIZ_REWRITE=1 if that is meant):\n%s", file, diff)
+			}
+		})
+	}
+}
+
+// env is a scheduler on an API server in memory.
+type env struct {
+	*clienttest.Bench
+	c     client.Interface
+	p     *sim.Process
+	sched *scheduler.Scheduler
+	seen  int // events already told of
+}
+
+func start(b *clienttest.Bench, cfg scheduler.Config) *env {
+	e := &env{Bench: b, c: b.Client()}
+	cfg.NoElection = true
+	e.p = b.Kernel.NewProcess(trace.Lane{Component: trace.CompScheduler})
+	e.sched = scheduler.Start(e.p, e.c, cfg)
+	return e
+}
+
+func replay(tb testing.TB, text string) string {
+	var out strings.Builder
+	clienttest.Run(tb, 1, func(b *clienttest.Bench, t *sim.Task) {
+		var e *env
+		var cfg scheduler.Config
+		answer := false
+		for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+			f := strings.Fields(line)
+			switch {
+			case line == "----":
+				t.Sleep(100 * time.Millisecond)
+				out.WriteString("----\n" + e.tell())
+				answer = true
+				continue
+			case answer && line != "":
+				continue // the old answer
+			case len(f) > 0 && f[0] == "config":
+				cfg.MostAllocated = strings.Contains(line, "most-allocated")
+				if d, ok := flags(f[1:])["cycle"]; ok {
+					cfg.CycleTime, _ = time.ParseDuration(d)
+				}
+				if n, ok := flags(f[1:])["trace"]; ok {
+					cfg.TraceNodes, _ = strconv.Atoi(n)
+				}
+			case len(f) > 0 && !strings.HasPrefix(line, "#"):
+				if e == nil {
+					e = start(b, cfg)
+					t.Sleep(10 * time.Millisecond)
+				}
+				e.do(t, f)
+			}
+			answer = false
+			out.WriteString(line + "\n")
+		}
+	})
+	return out.String()
+}
+
+func flags(f []string) map[string]string {
+	m := map[string]string{}
+	for _, x := range f {
+		k, v, _ := strings.Cut(x, "=")
+		m[k] = v
+	}
+	return m
+}
+
+// do runs one command of a transcript.
+func (e *env) do(t *sim.Task, f []string) {
+	switch f[0] {
+	case "node":
+		must(client.Create(t, e.c, client.Nodes, "", node(f[1], flags(f[2:]))))
+	case "nodes":
+		n, err := strconv.Atoi(f[1])
+		must(n, err)
+		for i := range n {
+			must(client.Create(t, e.c, client.Nodes, "", node(fmt.Sprintf("node-%03d", i+1), flags(f[2:]))))
+		}
+	case "pod":
+		must(client.Create(t, e.c, client.Pods, "demo", pod(f[1], flags(f[2:]))))
+	case "delete":
+		must(0, e.c.Delete(t, client.Pods, "demo", f[1], metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
+	case "delete-node":
+		must(0, e.c.Delete(t, client.Nodes, "", f[1], metav1.DeleteOptions{}))
+	case "ungate":
+		p := must(client.Get[*corev1.Pod](t, e.c, client.Pods, "demo", f[1]))
+		p.Spec.SchedulingGates = nil
+		must(client.Update(t, e.c, client.Pods, "demo", p))
+	case "change": // change NODE …: taints and labels anew
+		n := must(client.Get[*corev1.Node](t, e.c, client.Nodes, "", f[1]))
+		fresh := node(f[1], flags(f[2:]))
+		n.Labels, n.Spec = fresh.Labels, fresh.Spec
+		must(client.Update(t, e.c, client.Nodes, "", n))
+	case "sleep":
+		d, err := time.ParseDuration(f[1])
+		must(d, err)
+		t.Sleep(d)
+	case "down":
+		e.SetDown(true)
+	case "up":
+		e.SetDown(false)
+	default:
+		panic("no command " + f[0])
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+func node(name string, f map[string]string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}
+	n.Status.Allocatable = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("110")}
+	for k, v := range f {
+		switch k {
+		case "cpu", "memory", "pods", "example.com/gpu":
+			n.Status.Allocatable[corev1.ResourceName(k)] = resource.MustParse(v)
+		case "labels":
+			for _, l := range list(v) {
+				key, value, _ := strings.Cut(l, ":")
+				n.Labels[key] = value
+			}
+		case "taints":
+			for _, s := range list(v) {
+				kv, effect, _ := strings.Cut(s, ":")
+				key, value, _ := strings.Cut(kv, "/")
+				n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
+			}
+		case "cordoned":
+			n.Spec.Unschedulable = true
+		case "images":
+			for _, s := range list(v) {
+				image, mb, _ := strings.Cut(s, "/")
+				size, err := strconv.ParseInt(mb, 10, 64)
+				n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{image}, SizeBytes: must(size, err) << 20})
+			}
+		default:
+			panic("node has no " + k)
+		}
+	}
+	return n
+}
+
+func pod(name string, f map[string]string) *corev1.Pod {
+	c := corev1.Container{Name: "c", Image: "web:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}, Spec: corev1.PodSpec{SchedulerName: "default-scheduler"}}
+	p.Status.Phase = corev1.PodPending
+	for k, v := range f {
+		switch k {
+		case "cpu", "memory", "example.com/gpu":
+			c.Resources.Requests[corev1.ResourceName(k)] = resource.MustParse(v)
+		case "image":
+			c.Image = v
+		case "port":
+			n, err := strconv.Atoi(v)
+			c.Ports = append(c.Ports, corev1.ContainerPort{HostPort: int32(must(n, err)), ContainerPort: 80, Protocol: corev1.ProtocolTCP})
+		case "selector":
+			key, value, _ := strings.Cut(v, ":")
+			p.Spec.NodeSelector = map[string]string{key: value}
+		case "prefer":
+			key, value, _ := strings.Cut(v, ":")
+			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+				Weight: 50, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}}},
+			}}}}
+		case "only": // as a DaemonSet's pod
+			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{v}}},
+			}}}}}
+		case "tolerates":
+			p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: v, Operator: corev1.TolerationOpExists})
+		case "priority":
+			n, err := strconv.Atoi(v)
+			must(n, err)
+			p.Spec.Priority = new(int32)
+			*p.Spec.Priority = int32(n)
+		case "gate":
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v}}
+		case "scheduler":
+			p.Spec.SchedulerName = v
+		default:
+			panic("pod has no " + k)
+		}
+	}
+	p.Spec.Containers = []corev1.Container{c}
+	return p
+}
+
+// tell writes what the scheduler did since it last told.
+func (e *env) tell() string {
+	var out strings.Builder
+	var rows [][]string
+	table := func() {
+		out.WriteString(columns(rows))
+		rows = nil
+	}
+	for ; e.seen < len(e.Events); e.seen++ {
+		ev := e.Events[e.seen]
+		switch p := ev.Payload.(type) {
+		case *trace.FilterVerdict:
+			row := []string{"  " + p.Node, "fits"}
+			if p.By != "" {
+				row = []string{"  " + p.Node, "rejected by " + p.By + ": " + strings.Join(p.Reasons, ", ")}
+			}
+			rows = append(rows, row)
+		case *trace.NodeScore:
+			if len(rows) == 0 {
+				head := []string{"  score"}
+				for _, s := range p.Scores {
+					head = append(head, s.Plugin)
+				}
+				rows = append(rows, append(head, "total"))
+			}
+			row := []string{"  " + p.Node}
+			for _, s := range p.Scores {
+				row = append(row, fmt.Sprintf("%d>%d*%d=%d", s.Raw, s.Normalized, s.Weight, s.Weighted))
+			}
+			rows = append(rows, append(row, strconv.FormatInt(p.Total, 10)))
+		case *trace.ExtensionPoint:
+			table()
+			if p.Note != "" && (p.Point == "PreFilter" || p.Point == "Filter" || p.Point == "PreScore" || p.Point == "PreEnqueue") {
+				fmt.Fprintf(&out, "  %s: %s\n", p.Point, p.Note)
+			}
+		case *trace.SchedCycleStart:
+			fmt.Fprintf(&out, "%.3fs cycle of %s, attempt %d, %d nodes\n", ev.At.Seconds(), p.Pod, p.Attempt, p.Nodes)
+		case *trace.SchedQueueMove:
+			fmt.Fprintf(&out, "%.3fs queue %s: %s -> %s (%s) active %d backoff %d unschedulable %d\n", ev.At.Seconds(), p.Pod, or(p.From, "-"), or(p.To, "-"), p.Event, p.Active, p.Backoff, p.Unschedulable)
+		case *trace.Decision:
+			table()
+			switch {
+			case ev.Kind == trace.SchedBind && p.Message != "":
+				fmt.Fprintf(&out, "%.3fs bind %s to %s failed: %s\n", ev.At.Seconds(), p.Pod, p.Node, p.Message)
+			case ev.Kind == trace.SchedBind:
+				fmt.Fprintf(&out, "%.3fs bound %s to %s\n", ev.At.Seconds(), p.Pod, p.Node)
+			case p.Node == "":
+				fmt.Fprintf(&out, "decision: no node: %s\n", p.Message)
+			default:
+				fmt.Fprintf(&out, "decision: %s, %d of %d feasible", p.Node, p.Feasible, p.Evaluated)
+				if p.Skipped {
+					out.WriteString(", the only one: not scored")
+				}
+				if len(p.TiedWith) > 0 {
+					slices.Sort(p.TiedWith)
+					fmt.Fprintf(&out, ", drawn from it and %s", strings.Join(p.TiedWith, " "))
+				}
+				out.WriteString("\n")
+			}
+		}
+	}
+	return out.String()
+}
+
+func or(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}
+
+// columns lines up a table.
+func columns(rows [][]string) string {
+	var widths []int
+	for _, r := range rows {
+		for i, c := range r {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len(c))
+		}
+	}
+	var out strings.Builder
+	for _, r := range rows {
+		line := ""
+		for i, c := range r {
+			line += fmt.Sprintf("%-*s  ", widths[i], c)
+		}
+		out.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return out.String()
+}
