@@ -187,3 +187,26 @@ func (g *Grid) plane(of func(Cell) rune) string {
 	}
 	return b.String()
 }
+
+// Grow gives the grid at least h rows; what is drawn stays.
+func (g *Grid) Grow(h int) {
+	if h <= g.h {
+		return
+	}
+	h = max(h, g.h*2)
+	cells := make([]Cell, g.w*h)
+	copy(cells, g.cells)
+	g.cells, g.h = cells, h
+}
+
+// Blit copies rows of src from row from on into the area.
+func (a Area) Blit(src *Grid, from int) {
+	for y := 0; y < a.R.H; y++ {
+		for x := 0; x < a.R.W; x++ {
+			px, py := a.R.X+x, a.R.Y+y
+			if a.clip.Has(px, py) {
+				a.g.cells[py*a.g.w+px] = src.At(x, from+y)
+			}
+		}
+	}
+}

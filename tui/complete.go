@@ -1,0 +1,76 @@
+package tui
+
+import (
+	"sort"
+	"strings"
+
+	"kviz/cluster/view"
+)
+
+// completions gives the words that could stand after the words before: first
+// words are commands, then verbs, then resources, then names of objects.
+func completions(s *view.State, before []string, word string) []string {
+	var all []string
+	switch {
+	case len(before) == 0:
+		all = []string{"kubectl", "etcdctl", "etcdutl", "kviz", "help", "clear", "crictl", "iptables", "iptables-save", "ipvsadm", "nft", "ip", "ls", "cat", "curl", "dig"}
+	case before[0] == "kubectl" && len(before) == 1:
+		all = []string{"get", "describe", "apply", "create", "delete", "edit", "scale", "rollout", "logs", "exec", "expose", "run", "label", "annotate",
+			"patch", "taint", "cordon", "uncordon", "drain", "top", "wait", "explain", "auth", "api-resources", "version", "events", "set", "autoscale"}
+	case before[0] == "etcdctl" && len(before) == 1:
+		all = []string{"get", "put", "del", "txn", "watch", "lease", "member", "endpoint", "compaction", "snapshot", "alarm", "defrag"}
+	case before[0] == "kviz" && len(before) == 1:
+		all = []string{"pause", "resume", "step", "until", "speed", "skip", "why", "fault", "wait", "trace"}
+	case before[0] == "kubectl":
+		all = kubectlWords(s, before[2:])
+	}
+	var out []string
+	for _, w := range all {
+		if strings.HasPrefix(w, word) {
+			out = append(out, w)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+func kubectlWords(s *view.State, before []string) []string {
+	namespace := "default"
+	var words []string
+	for i := 0; i < len(before); i++ {
+		switch {
+		case before[i] == "-n" && i+1 < len(before):
+			namespace = before[i+1]
+			i++
+		case before[i] == "-n":
+			return names(s, "namespaces", "")
+		case !strings.HasPrefix(before[i], "-"):
+			words = append(words, before[i])
+		}
+	}
+	if len(before) > 0 && before[len(before)-1] == "-n" {
+		return names(s, "namespaces", "")
+	}
+	if len(words) == 0 {
+		var all []string
+		for r := range s.Resources() {
+			all = append(all, r)
+		}
+		return all
+	}
+	found := names(s, words[len(words)-1], namespace)
+	return append(found, names(s, words[0], "\x00cluster")...)
+}
+
+// names lists the objects of a resource in a namespace; "\x00cluster" stands
+// for those without one.
+func names(s *view.State, resource, namespace string) []string {
+	var out []string
+	s.EachObject(resource, "", func(o *view.Object) bool {
+		if o.Namespace() == namespace || namespace == "\x00cluster" && o.Namespace() == "" {
+			out = append(out, o.Name())
+		}
+		return true
+	})
+	return out
+}

@@ -1,0 +1,70 @@
+// Package tui is the explorer: the screen on which a person watches a cluster,
+// pauses it, steps, goes back in time, asks why, breaks things and learns.
+//
+// It is one tea.Model ([Explorer]). What it draws comes from immutable states
+// that package view folded out of the trace, never from a live object of the
+// cluster; what it does goes through the cluster's control face. So the same
+// explorer shows a live cluster, a recording, or a cluster somewhere else.
+//
+// Start reading at [Run], then explorer.go (what the model holds), update.go
+// (a message's way), draw.go (a frame's way), and package pane for what the
+// panes have in common. DESIGN.md tells it in one page.
+package tui
+
+import (
+	"context"
+	"io"
+
+	"kviz/cluster/control"
+	"kviz/cluster/view"
+)
+
+// Config says what the explorer shows and how.
+type Config struct {
+	// History is the history of the trace to show. Run keeps it up to date,
+	// unless Following says that somebody else does.
+	History   *view.History
+	Following bool
+
+	// Cluster drives the cluster. It may be nil while Booting is set.
+	Cluster control.Cluster
+	// Booting, if set, is called in the background after the first frame; it
+	// tells its progress in short sentences and gives the cluster's control
+	// face once there is one.
+	Booting func(ctx context.Context, progress func(string)) (control.Cluster, error)
+
+	// Recording is the name of the recording that is shown; "" for a cluster.
+	// A recording is played by the explorer itself.
+	Recording string
+
+	Lessons   LessonFace
+	Scenarios []Scenario
+	// StartScreen opens the start screen over the panes.
+	StartScreen bool
+	// Lesson begins a lesson at once.
+	Lesson string
+
+	Theme  string              // dark, light, 16, none; "" finds out
+	Preset string              // name of the first layout
+	Keys   map[string][]string // other keys for actions, by the action's name
+	Remote bool                // over SSH: fewer frames, no suspending
+
+	// Plain writes one explained line an event instead of a screen.
+	Plain bool
+	// PlainOutside includes the events of the raft lane in plain output.
+	PlainOutside bool
+
+	Input   io.Reader // nil: the terminal
+	Output  io.Writer // nil: standard output
+	Environ []string  // nil: the process's environment
+	Size    [2]int    // columns and rows where the output is no terminal
+
+	done func(*Explorer) // for tests: called with the model before it runs
+}
+
+// Scenario is a script that the start screen and the palette offer.
+type Scenario struct {
+	Name  string
+	Means string
+	Line  string // the console line that runs it
+}

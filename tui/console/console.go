@@ -1,0 +1,334 @@
+// Package console is the drawer in which commands are typed: kubectl, etcdctl,
+// iptables-save, kviz verbs. It runs one command at a time through the
+// cluster's control face and shows what it prints, with a scroll back and a
+// history. While the cluster stands, a command waits, and the console says so.
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/cluster/control"
+	"kviz/tui/edit"
+	"kviz/tui/grid"
+	"kviz/tui/safe"
+	"kviz/tui/theme"
+)
+
+// keep is how many lines of output are kept.
+const keep = 5000
+
+// Console is the drawer.
+type Console struct {
+	line edit.Line
+	top  int // rows scrolled back from the end
+	hint string
+
+	mu      sync.Mutex
+	rows    []row
+	open    bool // the last row has no line end yet
+	version uint64
+	cancel  context.CancelFunc
+	running string
+}
+
+type row struct {
+	text  string
+	style grid.Style
+}
+
+// New makes an empty console.
+func New() *Console {
+	c := &Console{}
+	c.say("Type a command; it runs inside the cluster's own time.  help lists them, esc goes back to the panes.", theme.Muted)
+	return c
+}
+
+// Version changes whenever there is something new to draw.
+func (c *Console) Version() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.version
+}
+
+// Running is the command that runs, or "".
+func (c *Console) Running() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running
+}
+
+func (c *Console) say(text string, st grid.Style) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.write(text+"\n", st)
+}
+
+// write appends output; c.mu is held.
+func (c *Console) write(text string, st grid.Style) {
+	c.version++
+	for {
+		line, rest, ended := strings.Cut(text, "\n")
+		line = strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    ")
+		if c.open && len(c.rows) > 0 {
+			c.rows[len(c.rows)-1].text += line
+		} else if line != "" || ended {
+			c.rows = append(c.rows, row{line, st})
+		}
+		c.open = !ended && (c.open || line != "")
+		if !ended {
+			break
+		}
+		c.open = false
+		text = rest
+	}
+	if len(c.rows) > keep {
+		c.rows = append([]row(nil), c.rows[len(c.rows)-keep:]...)
+	}
+}
+
+// stream is a standard stream of a command.
+type stream struct {
+	c  *Console
+	st grid.Style
+}
+
+func (s stream) Write(p []byte) (int, error) {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.c.write(stripEscapes(string(p)), s.st)
+	return len(p), nil
+}
+
+// stripEscapes takes terminal sequences out of a command's output.
+func stripEscapes(s string) string {
+	if !strings.ContainsRune(s, '\x1b') {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\x1b' {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if i < len(s) && s[i] == '[' {
+			for i++; i < len(s) && (s[i] < 0x40 || s[i] > 0x7e); i++ {
+			}
+		}
+	}
+	return b.String()
+}
+
+// Run runs a command unless one is running.
+func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, line string, columns int) {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return
+	}
+	c.line.Remember(line)
+	c.top = 0
+	c.say("$ "+line, theme.Accent)
+	if line == "clear" {
+		c.mu.Lock()
+		c.rows, c.open = nil, false
+		c.version++
+		c.mu.Unlock()
+		return
+	}
+	if cl == nil {
+		c.say("the cluster is still starting", theme.Warn)
+		return
+	}
+	c.mu.Lock()
+	if c.running != "" {
+		busy := c.running
+		c.mu.Unlock()
+		c.say("still running: "+busy+"  (ctrl+c ends it)", theme.Warn)
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c.cancel, c.running = cancel, line
+	c.version++
+	c.mu.Unlock()
+	g.Go(func() {
+		defer cancel()
+		code := cl.Exec(ctx, line, control.Streams{In: strings.NewReader(""), Out: stream{c, theme.Text}, Err: stream{c, theme.Bad},
+			Source: "console", Columns: columns})
+		c.mu.Lock()
+		if c.open {
+			c.write("\n", theme.Text)
+		}
+		if code != 0 {
+			c.write(fmt.Sprintf("exit status %d\n", code), theme.Bad)
+		}
+		c.running, c.cancel = "", nil
+		c.version++
+		c.mu.Unlock()
+	})
+}
+
+// Interrupt ends the running command and reports whether there was one.
+func (c *Console) Interrupt() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel == nil {
+		return false
+	}
+	c.cancel()
+	c.write("^C\n", theme.Warn)
+	return true
+}
+
+// Entered is what a key came to.
+type Entered struct {
+	Close bool
+	Line  string // a line to run
+}
+
+// Key answers a key press. complete gives what could stand at the end of a
+// line instead of its last word.
+func (c *Console) Key(k tea.KeyPressMsg, complete func(line string) []string) Entered {
+	c.mu.Lock()
+	c.version++
+	c.hint = ""
+	c.mu.Unlock()
+	switch k.String() {
+	case "esc":
+		return Entered{Close: true}
+	case "enter":
+		line := c.line.String()
+		c.line.Set("")
+		return Entered{Line: line}
+	case "ctrl+c":
+		if !c.Interrupt() {
+			c.line.Set("")
+		}
+	case "ctrl+l":
+		return Entered{Line: "clear"}
+	case "pgup":
+		c.Wheel(-8)
+	case "pgdown":
+		c.Wheel(8)
+	case "tab":
+		c.complete(complete)
+	default:
+		c.line.Key(k)
+	}
+	return Entered{}
+}
+
+func (c *Console) complete(complete func(string) []string) {
+	if complete == nil {
+		return
+	}
+	line := c.line.String()
+	all := complete(line)
+	if len(all) == 0 {
+		return
+	}
+	prefix := all[0]
+	for _, s := range all {
+		for !strings.HasPrefix(s, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+	}
+	head := line[:strings.LastIndex(line, " ")+1]
+	if len(all) == 1 {
+		c.line.Set(head + all[0] + " ")
+		return
+	}
+	if len(head)+len(prefix) > len(line) {
+		c.line.Set(head + prefix)
+	}
+	c.hint = strings.Join(all, "  ")
+}
+
+// Paste inserts text at the cursor.
+func (c *Console) Paste(s string) {
+	c.line.Insert(s)
+	c.mu.Lock()
+	c.version++
+	c.mu.Unlock()
+}
+
+// Wheel scrolls.
+func (c *Console) Wheel(by int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.top = max(0, min(c.top-by, len(c.rows)-1))
+	c.version++
+}
+
+// Draw draws the drawer and gives the cursor's place on the grid.
+func (c *Console) Draw(a grid.Area, focused, waits bool) (x, y int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	line, name := theme.Line, theme.Muted
+	if focused {
+		line, name = theme.Accent, theme.Title
+	}
+	title := []grid.Span{{Text: ": ", Style: theme.Key}, {Text: "Console", Style: name}}
+	switch {
+	case c.running != "" && waits:
+		title = append(title, grid.Span{Text: " · waits: the cluster stands (esc, then space or .)", Style: theme.Warn})
+	case c.running != "":
+		title = append(title, grid.Span{Text: " · running " + grid.Cut(c.running, 40), Style: theme.Busy})
+	}
+	in := a.Frame(title, line)
+	h := in.H() - 1
+	if c.hint != "" {
+		h--
+		in.Fit(1, h, in.W()-2, c.hint, theme.Muted)
+	}
+	rows := wrapped(c.rows, in.W()-2, h+c.top)
+	end := max(len(rows)-c.top, min(h, len(rows)))
+	from := max(end-h, 0)
+	for i := from; i < end; i++ {
+		in.Text(1, i-from, rows[i].text, rows[i].style)
+	}
+	px := 1
+	py := min(end-from, h)
+	if c.hint != "" {
+		py = in.H() - 1
+	}
+	px = in.Text(px, py, "$ ", theme.Accent)
+	cx := c.line.Draw(in, px, py, in.W()-px-1, theme.Text)
+	return in.R.X + cx, in.R.Y + py
+}
+
+// wrapped breaks the last rows into rows of w columns, enough for n.
+func wrapped(rows []row, w, n int) []row {
+	var out []row
+	for i := len(rows) - 1; i >= 0 && len(out) < n; i-- {
+		parts := hard(rows[i].text, w)
+		for j := len(parts) - 1; j >= 0; j-- {
+			out = append(out, row{parts[j], rows[i].style})
+		}
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}
+
+func hard(s string, w int) []string {
+	if w < 1 || grid.Width(s) <= w {
+		return []string{s}
+	}
+	var out []string
+	rs := []rune(s)
+	for len(rs) > 0 {
+		n := min(w, len(rs))
+		for n > 1 && grid.Width(string(rs[:n])) > w {
+			n--
+		}
+		out = append(out, string(rs[:n]))
+		rs = rs[n:]
+	}
+	return out
+}

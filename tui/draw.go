@@ -1,0 +1,384 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/keymap"
+	"kviz/tui/layout"
+	"kviz/tui/pane/clustermap"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// View implements [tea.Model]. While nothing changed it gives the same string,
+// which the renderer takes as "nothing to do".
+func (m *Explorer) View() tea.View {
+	if m.w == 0 || !m.dirty {
+		return m.shown
+	}
+	m.dirty = false
+	m.frames++
+	m.shown = tea.View{Content: m.draw(), AltScreen: true, MouseMode: tea.MouseModeCellMotion, WindowTitle: m.title(), Cursor: m.cursorAt}
+	return m.shown
+}
+
+func (m *Explorer) title() string {
+	if m.cfg.Recording != "" {
+		return "kviz " + m.cfg.Recording
+	}
+	return "kviz"
+}
+
+// draw draws what changed into the grid and gives the whole screen.
+func (m *Explorer) draw() string {
+	lay := layout.Compute(layout.In{W: m.w, H: m.h, Preset: m.preset, Focus: m.focus, Zoom: m.zoom,
+		Lesson: m.lessonOpen && m.lessonLook.Active, Console: m.consoleOpen})
+	if m.all || !same(lay, m.lay) {
+		m.grid.Area().Clear()
+		for _, h := range m.panes {
+			h.Dirty()
+		}
+		m.all = false
+	}
+	m.lay, m.cursorAt = lay, nil
+	if lay.TooSmall != "" {
+		m.grid.Area().Clear()
+		m.grid.Area().Wrap(0, 0, m.w, m.h, lay.TooSmall+". Make it larger, or use kviz run --plain.", theme.Warn)
+		return m.grid.Render(m.theme.SGR)
+	}
+	for _, s := range lay.Slots {
+		m.panes[s.Pane-1].Draw(m.grid, s.Rect, m.frame(s.Pane))
+	}
+	if x, y, ok := m.host().Cursor(); ok && m.paneFocused(m.focus) {
+		m.cursorAt = cursor(x, y)
+	}
+	m.drawStatus(m.grid.Window(lay.Status))
+	m.drawTabs(m.grid.Window(lay.Tabs))
+	if !lay.Lesson.Empty() {
+		m.drawLesson(m.grid.Window(lay.Lesson))
+	}
+	if !lay.Console.Empty() {
+		a := m.grid.Window(lay.Console)
+		a.Clear()
+		x, y := m.console.Draw(a, m.consoleKeys && len(m.open) == 0, m.clock.Paused && m.live)
+		if m.consoleKeys {
+			m.cursorAt = cursor(x, y)
+		}
+	}
+	m.drawExplain(m.grid.Window(lay.Explain))
+	t := m.grid.Window(lay.Timeline)
+	t.Clear()
+	m.index.Draw(t, m.hist.Stream(), m.where())
+	m.drawKeys(m.grid.Window(lay.Keys))
+	if len(m.open) == 0 {
+		return m.grid.Render(m.theme.SGR)
+	}
+	m.grid.Copy(m.over)
+	m.over.Window(lay.Body).Dim(theme.Shadow)
+	if p, ok := m.open[len(m.open)-1].Draw(m.over.Window(lay.Body)); ok {
+		m.cursorAt = cursor(p.X, p.Y)
+	}
+	return m.over.Render(m.theme.SGR)
+}
+
+func cursor(x, y int) *tea.Cursor {
+	c := tea.NewCursor(x, y)
+	c.Blink = false
+	return c
+}
+
+// same reports whether two layouts put everything at the same place.
+func same(a, b layout.Out) bool {
+	if a.TooSmall != b.TooSmall || a.Body != b.Body || a.Tabs != b.Tabs || a.Lesson != b.Lesson || a.Console != b.Console || len(a.Slots) != len(b.Slots) {
+		return false
+	}
+	for i := range a.Slots {
+		if a.Slots[i] != b.Slots[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// drawStatus draws the top line: what it is, when we are, how fast, how well.
+func (m *Explorer) drawStatus(a grid.Area) {
+	a.Clear()
+	for x := 0; x < a.W(); x++ {
+		a.Put(x, 0, ' ', theme.Text|grid.Fresh)
+	}
+	put := func(x int, s string, st grid.Style) int { return a.Text(x, 0, s, st|grid.Fresh) }
+	x := put(1, "kviz", theme.Title|grid.Bold)
+	name := m.clusterName()
+	x = put(x+2, name, theme.Muted)
+	if m.boot != "" {
+		put(x+2, "◐ "+m.boot, theme.Busy)
+		return
+	}
+	x = put(x+2, words.Clock(m.now()), theme.Text)
+	x = put(x+2, m.speedWord(), theme.Number)
+	state, st := m.clockState()
+	x = put(x+2, state, st)
+	if !m.state.Last.IsZero() {
+		x = put(x+2, "#"+m.state.Last.String(), theme.Event|grid.Bold)
+	}
+	if m.clock.Waiting > 0 {
+		x = put(x+2, words.Count(m.clock.Waiting, "request")+" waiting", theme.Warn)
+	}
+	for _, f := range m.state.Faults() {
+		if x+12 > a.W()-28 {
+			x = put(x+1, "…", theme.Bad)
+			break
+		}
+		x = put(x+2, "! "+f.Fault.Fault+" "+f.Target, theme.Bad)
+	}
+	q := m.state.Store.Quorum()
+	if meter := clustermap.Quorum(q); meter != "" {
+		st := theme.Good
+		if !q.OK() {
+			st = theme.Bad | grid.Bold
+		}
+		if lead := m.state.Store.Leader; lead != "" && a.W()-x > grid.Width(meter)+16 {
+			meter = "★ " + lead + "  " + meter
+		}
+		if a.W()-x > grid.Width(meter)+2 {
+			a.Right(a.W()-1, 0, meter, st|grid.Fresh)
+		}
+	}
+}
+
+func (m *Explorer) clusterName() string {
+	if m.cfg.Recording != "" {
+		return "recording " + m.cfg.Recording
+	}
+	r := m.state.Run
+	if r.Seed == 0 && r.Members == 0 {
+		return "cluster"
+	}
+	if m.w < 100 {
+		return fmt.Sprintf("seed %d", r.Seed)
+	}
+	return fmt.Sprintf("%s, %s · seed %d", words.Count(r.Members, "member"), words.Count(r.Nodes, "node"), r.Seed)
+}
+
+// clockState is the word for the clock.
+func (m *Explorer) clockState() (string, grid.Style) {
+	switch {
+	case m.clock.Ended != nil:
+		return "✗ ENDED " + m.clock.Ended.Error(), theme.Bad | grid.Bold
+	case m.bootErr != nil:
+		return "✗ " + m.bootErr.Error(), theme.Bad | grid.Bold
+	case m.playing:
+		return "▶ REPLAY", theme.Past | grid.Bold
+	case !m.live:
+		return "◀ PAST", theme.Past | grid.Bold
+	case m.clock.Paused:
+		why := ""
+		if m.clock.Why != "" && m.w >= 110 {
+			why = " (" + m.clock.Why + ")"
+		}
+		return "‖ PAUSED" + why, theme.Warn | grid.Bold
+	}
+	return "▶ RUNNING", theme.Good | grid.Bold
+}
+
+// drawTabs draws the names of all panes where not all are on the screen.
+func (m *Explorer) drawTabs(a grid.Area) {
+	if a.H() == 0 {
+		return
+	}
+	a.Clear()
+	x := 0
+	for i, t := range m.tabs() {
+		st, key := theme.Muted, theme.Key
+		if m.visible(i + 1) {
+			st = theme.Text
+		}
+		if i+1 == m.focus {
+			st, key = theme.Title|grid.Selected, theme.Key|grid.Selected
+		}
+		a.Text(x, 0, t[:2], key)
+		a.Text(x+2, 0, t[2:], st)
+		x += len(t) + 1
+	}
+	if p := layout.Presets[m.preset].Name; x+len(p)+10 < a.W() {
+		a.Right(a.W()-1, 0, "layout "+p, theme.Muted)
+	}
+}
+
+func (m *Explorer) visible(n int) bool {
+	for _, s := range m.lay.Slots {
+		if s.Pane == n {
+			return true
+		}
+	}
+	return false
+}
+
+// tabs are the labels of the tabs: " 1map" with one column for the key.
+func (m *Explorer) tabs() []string {
+	var out []string
+	long := 0
+	for i, h := range m.panes {
+		out = append(out, fmt.Sprintf(" %d", i+1)+h.Pane.Info().Name)
+		long += len(out[i]) + 1
+	}
+	if long > m.lay.Tabs.W {
+		for i, h := range m.panes {
+			out[i] = fmt.Sprintf(" %d", i+1) + grid.Clean(h.Pane.Info().Name[:min(5, len(h.Pane.Info().Name))])
+		}
+	}
+	return out
+}
+
+// tabAt is the pane whose tab is at column x.
+func tabAt(tabs []string, x int) int {
+	from := 0
+	for i, t := range tabs {
+		if x >= from && x <= from+len(t) {
+			return i + 1
+		}
+		from += len(t) + 1
+	}
+	return 0
+}
+
+// drawExplain draws what is going on in plain words: a notice if there is one,
+// else the event we are at and the thing under the cursor.
+func (m *Explorer) drawExplain(a grid.Area) {
+	a.Clear()
+	on := m.host().Under()
+	event := func(y int) {
+		e := m.state.Event
+		if e == nil {
+			a.Text(1, y, "waiting for the first event", theme.Muted)
+			return
+		}
+		x := a.Text(1, y, "#"+e.ID.String()+" ", theme.Event|grid.Bold)
+		x = a.Text(x, y, e.Lane.String()+" ", theme.Name)
+		a.Fit(x, y, a.W()-x-1, view.Explain(e), theme.Text)
+	}
+	under := func(y int) { a.Fit(1, y, a.W()-2, "▸ "+on.Words, theme.Number) }
+	switch {
+	case m.notice != "" && a.H() == 1:
+		a.Fit(1, 0, a.W()-2, m.notice, theme.Warn)
+	case m.notice != "":
+		event(0)
+		a.Fit(1, 1, a.W()-2, m.notice, theme.Warn)
+	case a.H() == 1 && m.pointed && on.Words != "":
+		under(0)
+	case a.H() == 1:
+		event(0)
+	default:
+		event(0)
+		if on.Words != "" {
+			under(1)
+		}
+	}
+}
+
+// hint is one key of the key line.
+type hint struct {
+	key, words, action string
+}
+
+// hints are what can be done now, most useful first.
+func (m *Explorer) hints() []hint {
+	var out []hint
+	if n := len(m.open); n > 0 {
+		k := m.open[n-1].Keys()
+		for i := 0; i+1 < len(k); i += 2 {
+			out = append(out, hint{k[i], k[i+1], ""})
+		}
+		return out
+	}
+	if m.consoleKeys {
+		return []hint{{"⏎", "run", ""}, {"tab", "complete", ""}, {"↑↓", "history", ""}, {"PgUp", "scroll", ""}, {"^c", "interrupt", ""}, {"esc", "back to the panes", ""}}
+	}
+	var ranked []keymap.Binding
+	for _, b := range m.keys.All() {
+		if b.Rank > 0 && m.useful(b.Action) {
+			ranked = append(ranked, b)
+		}
+	}
+	for i := 1; i < len(ranked); i++ { // few: an insertion sort keeps the order of equals
+		for j := i; j > 0 && ranked[j].Rank < ranked[j-1].Rank; j-- {
+			ranked[j], ranked[j-1] = ranked[j-1], ranked[j]
+		}
+	}
+	for i, b := range ranked {
+		if i == 6 {
+			for _, p := range m.host().Pane.Info().Keys {
+				out = append(out, hint{keymap.Label(p.Keys[0]), p.Short, p.Action})
+			}
+		}
+		out = append(out, hint{keymap.Label(b.Keys[0]), m.shortFor(b), b.Action})
+	}
+	return out
+}
+
+// useful reports whether an action does something now.
+func (m *Explorer) useful(action string) bool {
+	switch action {
+	case keymap.Now:
+		return !m.live
+	case keymap.StepOver, keymap.Until, keymap.Faults:
+		return m.cfg.Recording == "" && (m.ctl != nil || action == keymap.StepOver)
+	case keymap.Console:
+		return m.cfg.Recording == ""
+	case keymap.Lesson:
+		return m.cfg.Lessons != nil
+	}
+	return true
+}
+
+func (m *Explorer) shortFor(b keymap.Binding) string {
+	past := !m.live || m.cfg.Recording != ""
+	switch b.Action {
+	case keymap.Pause:
+		switch {
+		case past && m.playing:
+			return "stop"
+		case past:
+			return "play"
+		case m.clock.Paused:
+			return "run"
+		}
+	case keymap.StepInto:
+		return "step " + m.grain.String()
+	}
+	return b.Short
+}
+
+func (m *Explorer) drawKeys(a grid.Area) {
+	a.Clear()
+	x := 1
+	for _, h := range m.hints() {
+		w := grid.Width(h.key) + grid.Width(h.words) + 1
+		if x+w > a.W() {
+			break
+		}
+		end := a.Text(x, 0, h.key, theme.Key)
+		x = a.Text(end+1, 0, h.words, theme.Muted) + 2
+	}
+}
+
+// keyAt is the action of the hint at a column.
+func (m *Explorer) keyAt(col int) string {
+	x := 1
+	for _, h := range m.hints() {
+		w := grid.Width(h.key) + grid.Width(h.words) + 1
+		if col >= x && col < x+w {
+			if strings.HasPrefix(h.action, "map.") {
+				return ""
+			}
+			return h.action
+		}
+		x += w + 2
+	}
+	return ""
+}

@@ -1,0 +1,313 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/keymap"
+	"kviz/tui/layout"
+	"kviz/tui/overlay"
+	"kviz/tui/theme"
+)
+
+func (m *Explorer) startScreen() overlay.Overlay {
+	items := []overlay.Item{
+		{Label: "Explore", Note: "watch the cluster, pause it, step, break it, ask why", Value: explore{}},
+	}
+	if m.cfg.Lessons != nil {
+		done, all := 0, m.cfg.Lessons.List()
+		for _, l := range all {
+			if l.Done {
+				done++
+			}
+		}
+		items = append(items, overlay.Item{Label: "Lessons", Note: fmt.Sprintf("learn by doing, step by step (%d of %d done)", done, len(all)), Value: lessonList{}})
+	}
+	if len(m.cfg.Scenarios) > 0 {
+		items = append(items, overlay.Item{Label: "Scenarios", Note: "set a scene and see what comes of it", Value: scenarios{}})
+	}
+	items = append(items,
+		overlay.Item{Label: "Recording", Note: "kviz replay FILE opens a run that was saved", Off: "Leave with q and run: kviz replay FILE"},
+		overlay.Item{Label: "Keys", Note: "what can be pressed", Key: "?", Value: doAction(keymap.Help)},
+		overlay.Item{Label: "Quit", Key: "q", Value: doAction(keymap.Quit)})
+	return &overlay.Picker{Title: "kviz · a debugger for Kubernetes", Items: items,
+		Intro: "A whole cluster runs in this program: a replicated store, a control plane, nodes, a service network. Everything that happens in it is an event you can stop at."}
+}
+
+func (m *Explorer) palette() overlay.Overlay {
+	p := &overlay.Picker{Title: "Do anything", Search: true}
+	for _, b := range m.host().Pane.Info().Keys {
+		p.Items = append(p.Items, overlay.Item{Label: b.Short, Note: b.Help, Key: b.Labels(), Value: paneAction(b.Action)})
+	}
+	for _, b := range m.keys.All() {
+		if strings.HasPrefix(b.Action, "move.") || strings.HasPrefix(b.Action, "view.pane-") || b.Action == keymap.Palette {
+			continue
+		}
+		p.Items = append(p.Items, overlay.Item{Label: b.Short, Note: b.Help, Key: b.Labels(), Value: doAction(b.Action)})
+	}
+	for i, h := range m.panes {
+		info := h.Pane.Info()
+		p.Items = append(p.Items, overlay.Item{Label: "pane " + info.Name, Note: info.Title, Key: fmt.Sprint(i + 1), Value: focusPane(i + 1)})
+	}
+	for i, l := range layout.Presets {
+		p.Items = append(p.Items, overlay.Item{Label: "layout " + l.Name, Note: l.Means, Value: setLayout(i)})
+	}
+	for _, t := range theme.Names() {
+		p.Items = append(p.Items, overlay.Item{Label: "theme " + t, Value: useTheme(t)})
+	}
+	for _, s := range m.cfg.Scenarios {
+		p.Items = append(p.Items, overlay.Item{Label: "scenario " + s.Name, Note: s.Means, Value: runLine(s.Line)})
+	}
+	if m.cfg.Lessons != nil {
+		for _, l := range m.cfg.Lessons.List() {
+			p.Items = append(p.Items, overlay.Item{Label: "lesson " + l.Title, Note: l.Teaches, Value: beginLesson(l.ID)})
+		}
+	}
+	return p
+}
+
+// help is the page about the focused pane and all keys.
+func (m *Explorer) help() overlay.Overlay {
+	info := m.host().Pane.Info()
+	return &overlay.Page{Title: fmt.Sprintf("Help · %d %s", info.Number, info.Title), Rows: func(w int) []overlay.Row {
+		var rows []overlay.Row
+		for _, l := range linesOf(info.Means, w) {
+			rows = append(rows, overlay.Row{{Text: l}})
+		}
+		rows = append(rows, nil)
+		for _, l := range info.Legend {
+			rows = append(rows, overlay.Row{{Text: fmt.Sprintf("  %-8s ", l[0]), Style: theme.Name}, {Text: l[1]}})
+		}
+		if len(info.Legend) > 0 {
+			rows = append(rows, nil)
+		}
+		if len(info.Keys) > 0 {
+			rows = append(rows, overlay.Row{{Text: "Keys of this pane", Style: theme.Title}})
+			for _, b := range info.Keys {
+				rows = append(rows, keyRow(b))
+			}
+		}
+		headings := [][2]string{{"clock", "The clock"}, {"time", "Going through time"}, {"ask", "Asking"}, {"do", "Doing"}, {"find", "Finding"},
+			{"view", "The screen"}, {"move", "Moving"}, {"go", "Leaving"}}
+		for _, g := range headings {
+			rows = append(rows, nil, overlay.Row{{Text: g[1], Style: theme.Title}})
+			for _, b := range m.keys.All() {
+				if b.Group == g[0] && !strings.HasPrefix(b.Action, "view.pane-") {
+					rows = append(rows, keyRow(b))
+				}
+			}
+			if g[0] == "view" {
+				rows = append(rows, overlay.Row{{Text: fmt.Sprintf("  %-10s ", "1 … 9"), Style: theme.Key}, {Text: "Focus on the pane of that number."}})
+			}
+		}
+		return rows
+	}}
+}
+
+func keyRow(b keymap.Binding) overlay.Row {
+	return overlay.Row{{Text: "  " + padded(b.Labels(), 10) + " ", Style: theme.Key}, {Text: b.Help}}
+}
+
+// glossary lists every kind of event.
+func (m *Explorer) glossary() overlay.Overlay {
+	p := &overlay.Picker{Title: "Glossary · kinds of events", Search: true, Wide: true}
+	at := -1
+	for i, k := range trace.Kinds() {
+		p.Items = append(p.Items, overlay.Item{Label: padded(string(k.Kind), 18), Note: k.Means, Style: theme.Name,
+			Detail: k.Means + "\nLook at: " + k.Look + "\nIn the real thing: " + k.Source})
+		if e := m.state.Event; e != nil && e.Kind == k.Kind {
+			at = i
+		}
+		if on := m.host().Under(); on.Kind == k.Kind && on.Kind != "" {
+			at = i
+		}
+	}
+	if at >= 0 {
+		p.Select(at)
+	}
+	return p
+}
+
+// grains is the menu of step sizes.
+func (m *Explorer) grains() overlay.Overlay {
+	means := []string{"one raft message, disk write or vote", "one revision of the store", "one stage of an API request, one action of a kubelet or proxy",
+		"one watch event delivered", "one move of a work queue", "one reconcile or scheduling decision", "one object whose status says what its spec asks"}
+	p := &overlay.Picker{Title: "How far is a step?"}
+	for i, n := range trace.GrainNames() {
+		it := overlay.Item{Label: padded(n, 10), Note: means[i], Value: setGrain(i)}
+		if trace.Grain(i) == m.grain {
+			it.Style = theme.Accent
+			it.Note += "  ← now"
+		}
+		p.Items = append(p.Items, it)
+	}
+	p.Select(int(m.grain))
+	return p
+}
+
+// faults opens the menu of what can be broken at the thing under the cursor,
+// or of the targets if there is none.
+func (m *Explorer) faults() {
+	if m.ctl == nil {
+		m.say("the cluster is still starting")
+		return
+	}
+	if m.cfg.Recording != "" {
+		m.say(control.ErrRecording.Error())
+		return
+	}
+	if t := m.host().Under().Target; t != "" {
+		m.push(m.faultsOf(t))
+		return
+	}
+	m.push(m.targets())
+}
+
+func (m *Explorer) targets() overlay.Overlay {
+	p := &overlay.Picker{Title: "Break or mend what?", Search: true, Intro: "Nothing under the cursor can be broken; choose here."}
+	for _, t := range m.ctl.Targets() {
+		it := overlay.Item{Label: t, Value: openFaults{t}}
+		for _, f := range m.state.FaultsOn(t) {
+			it.Note, it.Style = "broken: "+f.Fault.Fault, theme.Bad
+		}
+		p.Items = append(p.Items, it)
+	}
+	return p
+}
+
+func (m *Explorer) faultsOf(target string) overlay.Overlay {
+	p := &overlay.Picker{Title: "Break or mend " + target, Empty: "nothing can be done to " + target}
+	kind, _, _ := strings.Cut(target, "/")
+	for _, f := range m.state.FaultsOn(target) {
+		p.Intro += "Broken now: " + f.Fault.Fault + " " + f.Detail + " since #" + f.Event.String() + ". "
+	}
+	for _, f := range m.ctl.Faults() {
+		fits := false
+		for _, t := range f.Targets {
+			fits = fits || t == kind
+		}
+		if !fits {
+			continue
+		}
+		it := overlay.Item{Label: padded(f.Name, 8), Note: f.Args, Detail: f.Means, Value: breakIt(control.Fault{Name: f.Name, Target: target})}
+		if f.Heals == "" {
+			it.Style = theme.Good
+		} else {
+			it.Style = theme.Bad
+		}
+		if f.Args != "" && !strings.HasPrefix(f.Args, "[") {
+			it.Value = askArgs{control.Fault{Name: f.Name, Target: target}}
+		}
+		p.Items = append(p.Items, it)
+	}
+	p.Items = append(p.Items, overlay.Item{Label: "something else …", Value: openTargets{}})
+	return p
+}
+
+type openTargets struct{}
+
+func (m *Explorer) faultArgs(name string) string {
+	for _, f := range m.ctl.Faults() {
+		if f.Name == name {
+			return f.Args
+		}
+	}
+	return ""
+}
+
+// why opens the chain of causes of an event.
+func (m *Explorer) why(id trace.ID) {
+	e := m.hist.Event(id)
+	if e == nil {
+		m.say("there is no event to ask about")
+		return
+	}
+	chain := m.hist.Chain(id)
+	p := &overlay.Picker{Title: "Why #" + id.String() + "?", Wide: true, Intro: view.Explain(e)}
+	for i, l := range chain {
+		p.Items = append(p.Items, linkItem(l, min(i, 1)))
+	}
+	if all := m.hist.Why(id); len(all) > len(chain) {
+		p.Items = append(p.Items, overlay.Item{Label: fmt.Sprintf("… all %d causes, with queues, stages and caches", len(all)-1), Style: theme.Muted, Value: allCauses{id}})
+	}
+	if len(e.Causes) == 0 {
+		p.Items = append(p.Items, overlay.Item{Label: "nothing caused it: it is an input, or a timer ran out", Style: theme.Muted})
+	}
+	then := m.hist.Followed(id)
+	if len(then) > 0 {
+		p.Items = append(p.Items, overlay.Item{Label: fmt.Sprintf("and then (%d)", len(then)), Style: theme.Title})
+	}
+	for i, t := range then {
+		if i == 20 {
+			p.Items = append(p.Items, overlay.Item{Label: fmt.Sprintf("  … and %d more", len(then)-i), Style: theme.Muted})
+			break
+		}
+		p.Items = append(p.Items, linkItem(view.Link{ID: t, Event: m.hist.Event(t)}, 1))
+	}
+	p.Items = append(p.Items, overlay.Item{Label: "the event itself, whole", Style: theme.Muted, Value: wholeEvent{id}})
+	m.push(p)
+}
+
+func (m *Explorer) whyAll(id trace.ID) overlay.Overlay {
+	p := &overlay.Picker{Title: "Why #" + id.String() + "? · everything", Wide: true}
+	for _, l := range m.hist.Why(id) {
+		it := linkItem(l, min(l.Depth, 24))
+		if l.Again {
+			it.Note += " (see above)"
+		}
+		if l.Main {
+			it.Style = theme.Accent
+		}
+		p.Items = append(p.Items, it)
+	}
+	return p
+}
+
+func linkItem(l view.Link, indent int) overlay.Item {
+	it := overlay.Item{Label: padded("#"+l.ID.String(), 7), Indent: indent, Style: theme.Event, Value: jumpTo{l.ID}}
+	if indent > 0 {
+		it.Label = "← " + it.Label
+	}
+	if l.Event == nil {
+		it.Note, it.Off = "not kept any more", "This event is older than what the trace keeps."
+		return it
+	}
+	it.Note = l.Event.Lane.String() + "  " + view.Explain(l.Event)
+	it.Detail = view.Explain(l.Event) + "\n" + string(l.Event.Kind) + ": " + l.Event.Kind.Info().Means
+	return it
+}
+
+// jumpList lists what can have the focus, with a letter each.
+func (m *Explorer) jumpList() overlay.Overlay {
+	p := &overlay.Picker{Title: "Jump to", Search: true}
+	for i, h := range m.panes {
+		info := h.Pane.Info()
+		p.Items = append(p.Items, overlay.Item{Label: fmt.Sprintf("%d %s", i+1, info.Title), Note: firstSentence(info.Means), Value: focusPane(i + 1)})
+	}
+	p.Items = append(p.Items, overlay.Item{Label: "Console", Key: ":", Value: doAction(keymap.Console)})
+	for _, k := range m.index.Marks() {
+		if e := m.hist.Stream().Get(k.Pos); e != nil {
+			p.Items = append(p.Items, overlay.Item{Label: string(k.Glyph) + " #" + e.ID.String(), Note: k.Words, Style: k.Style, Value: jumpTo{e.ID}})
+		}
+	}
+	return p
+}
+
+func firstSentence(s string) string {
+	head, _, found := strings.Cut(s, ". ")
+	if found {
+		return head + "."
+	}
+	return s
+}
+
+func (m *Explorer) scenarioList() overlay.Overlay {
+	p := &overlay.Picker{Title: "Scenarios", Search: true}
+	for _, s := range m.cfg.Scenarios {
+		p.Items = append(p.Items, overlay.Item{Label: s.Name, Note: s.Means, Detail: s.Means, Value: runLine(s.Line)})
+	}
+	return p
+}

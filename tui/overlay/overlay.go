@@ -1,0 +1,38 @@
+// Package overlay has what opens over the panes: pickers (palette, faults,
+// step sizes, causes, lessons), pages of text (help, an object), and prompts.
+// An overlay owns the keyboard while it is open; it answers every key with a
+// [Reaction] and never acts itself.
+package overlay
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/tui/grid"
+)
+
+// Point is a place on the grid.
+type Point struct{ X, Y int }
+
+// Reaction is what the explorer has to do after a key.
+type Reaction struct {
+	Close  bool
+	Chosen any    // the Value of the item that was chosen
+	Text   string // the text that was entered in a prompt
+	Copy   string // put this into the clipboard
+}
+
+// Overlay is something open over the panes.
+type Overlay interface {
+	// Draw draws into the whole screen and gives the place of the cursor.
+	Draw(screen grid.Area) (cursor Point, ok bool)
+	// Key answers a key press.
+	Key(tea.KeyPressMsg) Reaction
+	// Paste takes pasted text.
+	Paste(string)
+	// Click answers a click at a place of the screen.
+	Click(x, y int) Reaction
+	// Wheel scrolls by lines.
+	Wheel(by int)
+	// Keys are hints for the key line: key and words in turn.
+	Keys() []string
+}

@@ -1,0 +1,144 @@
+package overlay
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/tui/edit"
+	"kviz/tui/grid"
+	"kviz/tui/theme"
+)
+
+// Row is a line of a page: spans side by side.
+type Row []grid.Span
+
+// Page is text to read and scroll.
+type Page struct {
+	Title string
+	Rows  func(width int) []Row
+	Copy  string // what the copy key copies; "" for nothing
+	Wide  bool
+
+	top  int
+	h    int
+	rows int
+}
+
+// Keys implements [Overlay].
+func (p *Page) Keys() []string {
+	k := []string{"↑↓", "scroll", "esc", "close"}
+	if p.Copy != "" {
+		k = append(k, "y", "copy")
+	}
+	return k
+}
+
+// Paste implements [Overlay].
+func (p *Page) Paste(string) {}
+
+// Wheel implements [Overlay].
+func (p *Page) Wheel(by int) { p.scroll(by) }
+
+func (p *Page) scroll(by int) { p.top = max(0, min(p.top+by, p.rows-p.h)) }
+
+// Click implements [Overlay].
+func (p *Page) Click(x, y int) Reaction { return Reaction{Close: true} }
+
+// Key implements [Overlay].
+func (p *Page) Key(k tea.KeyPressMsg) Reaction {
+	switch k.String() {
+	case "up", "k":
+		p.scroll(-1)
+	case "down", "j":
+		p.scroll(1)
+	case "pgup":
+		p.scroll(-p.h)
+	case "pgdown", "space":
+		p.scroll(p.h)
+	case "home":
+		p.top = 0
+	case "end":
+		p.scroll(p.rows)
+	case "y":
+		return Reaction{Copy: p.Copy}
+	case "esc", "q", "enter", "ctrl+c", "?", "f1":
+		return Reaction{Close: true}
+	}
+	return Reaction{}
+}
+
+// Draw implements [Overlay].
+func (p *Page) Draw(screen grid.Area) (Point, bool) {
+	w := min(screen.W()-4, 78)
+	if p.Wide {
+		w = min(screen.W()-4, 110)
+	}
+	rows := p.Rows(w - 4)
+	h := min(len(rows)+2, screen.H()-2)
+	box := screen.Sub((screen.W()-w)/2, max((screen.H()-h)/3, 0), w, h)
+	box.Clear()
+	in := box.Frame([]grid.Span{{Text: p.Title, Style: theme.Title}}, theme.Accent)
+	p.h, p.rows = in.H(), len(rows)
+	p.scroll(0)
+	for y := 0; y < in.H() && p.top+y < len(rows); y++ {
+		in.Sub(1, y, in.W()-2, 1).Spans(0, 0, rows[p.top+y]...)
+	}
+	in.Scroll(in.W()-1, 0, in.H(), p.top, len(rows), theme.Muted)
+	return Point{in.R.X + 1, in.R.Y}, true
+}
+
+// Prompt asks for one line of text.
+type Prompt struct {
+	Title string
+	Intro string
+	Error string
+	Tag   any // what the text is for; handed back as Chosen
+	Line  edit.Line
+}
+
+// Keys implements [Overlay].
+func (p *Prompt) Keys() []string { return []string{"⏎", "go", "esc", "close", "↑↓", "history"} }
+
+// Paste implements [Overlay].
+func (p *Prompt) Paste(s string) { p.Line.Insert(s) }
+
+// Wheel implements [Overlay].
+func (p *Prompt) Wheel(int) {}
+
+// Click implements [Overlay].
+func (p *Prompt) Click(int, int) Reaction { return Reaction{} }
+
+// Key implements [Overlay].
+func (p *Prompt) Key(k tea.KeyPressMsg) Reaction {
+	switch k.String() {
+	case "esc", "ctrl+c":
+		return Reaction{Close: true}
+	case "enter":
+		p.Line.Remember(p.Line.String())
+		return Reaction{Close: true, Chosen: p.Tag, Text: p.Line.String()}
+	}
+	p.Line.Key(k)
+	return Reaction{}
+}
+
+// Draw implements [Overlay].
+func (p *Prompt) Draw(screen grid.Area) (Point, bool) {
+	w := min(screen.W()-4, 90)
+	intro := grid.Lines(p.Intro, w-4)
+	h := len(intro) + 3
+	if p.Error != "" {
+		h += len(grid.Lines(p.Error, w-4))
+	}
+	box := screen.Sub((screen.W()-w)/2, max((screen.H()-h)/3, 0), w, h)
+	box.Clear()
+	in := box.Frame([]grid.Span{{Text: p.Title, Style: theme.Title}}, theme.Accent)
+	for y, l := range intro {
+		in.Text(1, y, l, theme.Muted)
+	}
+	y := len(intro)
+	in.Text(1, y, "›", theme.Accent)
+	x := p.Line.Draw(in, 3, y, in.W()-4, theme.Text)
+	if p.Error != "" {
+		in.Wrap(1, y+1, in.W()-2, in.H()-y-1, p.Error, theme.Bad)
+	}
+	return Point{in.R.X + x, in.R.Y + y}, true
+}

@@ -1,0 +1,297 @@
+package overlay
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
+
+	"kviz/tui/edit"
+	"kviz/tui/grid"
+	"kviz/tui/theme"
+)
+
+// Item is one line of a picker.
+type Item struct {
+	Label  string
+	Key    string // shown right: the key that does the same
+	Note   string // shown after the label, muted
+	Detail string // shown below the list while the cursor is on it
+	Style  grid.Style
+	Indent int
+	Off    string // why it cannot be chosen; "" if it can
+	Value  any
+}
+
+// Picker is a list to choose from, with a search line.
+type Picker struct {
+	Title  string
+	Intro  string
+	Empty  string // said when nothing matches
+	Search bool   // typing narrows the list
+	Wide   bool
+	Items  []Item
+
+	line   edit.Line
+	shown  []int // indexes into Items
+	at     int   // cursor in shown
+	top    int
+	box    grid.Rect // where the list's rows were drawn
+	primed bool
+}
+
+// Select puts the cursor on item i.
+func (p *Picker) Select(i int) {
+	p.prime()
+	for n, k := range p.shown {
+		if k == i {
+			p.at = n
+		}
+	}
+}
+
+func (p *Picker) prime() {
+	if !p.primed {
+		p.primed = true
+		p.narrow()
+	}
+}
+
+func (p *Picker) narrow() {
+	p.shown, p.at, p.top = p.shown[:0], 0, 0
+	text := p.line.String()
+	if text == "" {
+		for i := range p.Items {
+			p.shown = append(p.shown, i)
+		}
+		return
+	}
+	for _, m := range fuzzy.FindFrom(text, source(p.Items)) {
+		p.shown = append(p.shown, m.Index)
+	}
+}
+
+type source []Item
+
+func (s source) String(i int) string { return s[i].Label + " " + s[i].Note }
+func (s source) Len() int            { return len(s) }
+
+// Keys implements [Overlay].
+func (p *Picker) Keys() []string {
+	k := []string{"↑↓", "move", "⏎", "choose", "esc", "close"}
+	if p.Search {
+		k = append(k, "type", "to search")
+	}
+	return k
+}
+
+// Paste implements [Overlay].
+func (p *Picker) Paste(s string) {
+	if p.Search {
+		p.prime()
+		p.line.Insert(s)
+		p.narrow()
+	}
+}
+
+// Key implements [Overlay].
+func (p *Picker) Key(k tea.KeyPressMsg) Reaction {
+	p.prime()
+	switch s := k.String(); s {
+	case "esc", "ctrl+c":
+		return Reaction{Close: true}
+	case "enter":
+		return p.choose()
+	case "up", "ctrl+p", "shift+tab":
+		p.move(-1)
+	case "down", "ctrl+n", "tab":
+		p.move(1)
+	case "pgup":
+		p.move(-max(p.box.H-1, 1))
+	case "pgdown":
+		p.move(max(p.box.H-1, 1))
+	default:
+		if p.Search {
+			if p.line.Key(k) {
+				p.narrow()
+			}
+			return Reaction{}
+		}
+		switch s {
+		case "k":
+			p.move(-1)
+		case "j":
+			p.move(1)
+		case "q":
+			return Reaction{Close: true}
+		case "home":
+			p.at = 0
+		case "end":
+			p.at = max(len(p.shown)-1, 0)
+		}
+	}
+	return Reaction{}
+}
+
+func (p *Picker) choose() Reaction {
+	if p.at >= len(p.shown) {
+		return Reaction{}
+	}
+	it := p.Items[p.shown[p.at]]
+	if it.Off != "" || it.Value == nil {
+		return Reaction{}
+	}
+	return Reaction{Close: true, Chosen: it.Value}
+}
+
+func (p *Picker) move(by int) {
+	p.at = max(0, min(p.at+by, len(p.shown)-1))
+}
+
+// Wheel implements [Overlay].
+func (p *Picker) Wheel(by int) { p.prime(); p.move(by) }
+
+// Click implements [Overlay].
+func (p *Picker) Click(x, y int) Reaction {
+	p.prime()
+	if !p.box.Has(x, y) {
+		return Reaction{Close: true}
+	}
+	n := p.top + y - p.box.Y
+	if n >= len(p.shown) {
+		return Reaction{}
+	}
+	if n == p.at {
+		return p.choose()
+	}
+	p.at = n
+	return Reaction{}
+}
+
+// Draw implements [Overlay].
+func (p *Picker) Draw(screen grid.Area) (Point, bool) {
+	p.prime()
+	w := min(screen.W()-4, 76)
+	if p.Wide {
+		w = min(screen.W()-4, 120)
+	}
+	detail := 0
+	for _, it := range p.Items {
+		d := it.Detail
+		if it.Off != "" {
+			d = it.Off
+		}
+		if d != "" {
+			detail = max(detail, min(len(grid.Lines(d, w-4)), 5))
+		}
+	}
+	head := 0
+	if p.Search {
+		head += 2
+	}
+	intro := grid.Lines(p.Intro, w-4)
+	if p.Intro == "" {
+		intro = nil
+	}
+	head += len(intro)
+	tail := 0
+	if detail > 0 {
+		tail = detail + 1
+	}
+	h := min(len(p.Items)+head+tail+2, screen.H()-2)
+	h = max(h, min(head+tail+5, screen.H()))
+	box := screen.Sub((screen.W()-w)/2, max((screen.H()-h)/3, 0), w, h)
+	box.Clear()
+	in := box.Frame([]grid.Span{{Text: p.Title, Style: theme.Title}}, theme.Accent)
+	y := 0
+	for _, l := range intro {
+		in.Text(1, y, l, theme.Muted)
+		y++
+	}
+	cursor, has := Point{}, false
+	if p.Search {
+		in.Text(1, y, "›", theme.Accent)
+		x := p.line.Draw(in, 3, y, in.W()-4, theme.Text)
+		if p.line.String() == "" {
+			in.Text(3, y, "type to search", theme.Muted)
+		}
+		cursor, has = Point{in.R.X + x, in.R.Y + y}, true
+		in.HLine(0, y+1, in.W(), theme.Line)
+		y += 2
+	}
+	rows := in.Rows(y, in.H()-y-tail)
+	p.box = rows.R
+	p.list(rows)
+	if !has {
+		cursor, has = Point{rows.R.X + 1, rows.R.Y + p.at - p.top}, len(p.shown) > 0
+	}
+	if tail > 0 && p.at < len(p.shown) {
+		in.HLine(0, in.H()-tail, in.W(), theme.Line)
+		it := p.Items[p.shown[p.at]]
+		if it.Off != "" {
+			in.Wrap(1, in.H()-detail, in.W()-2, detail, it.Off, theme.Warn)
+		} else {
+			in.Wrap(1, in.H()-detail, in.W()-2, detail, it.Detail, theme.Text)
+		}
+	}
+	return cursor, has
+}
+
+func (p *Picker) list(a grid.Area) {
+	if len(p.shown) == 0 {
+		why := p.Empty
+		if why == "" {
+			why = "nothing matches “" + p.line.String() + "”"
+		}
+		a.Wrap(1, 0, a.W()-2, a.H(), why, theme.Muted)
+		return
+	}
+	if p.at < p.top {
+		p.top = p.at
+	}
+	if p.at >= p.top+a.H() {
+		p.top = p.at - a.H() + 1
+	}
+	p.top = max(0, min(p.top, len(p.shown)-a.H()))
+	for y := 0; y < a.H() && p.top+y < len(p.shown); y++ {
+		it := p.Items[p.shown[p.top+y]]
+		st := it.Style
+		if it.Off != "" {
+			st = theme.Muted
+		}
+		x := 2 + it.Indent
+		right := a.W() - 2
+		if it.Key != "" {
+			a.Right(right, y, it.Key, theme.Key)
+			right -= grid.Width(it.Key) + 1
+		}
+		x = a.Fit(x, y, right-x, it.Label, st)
+		if it.Note != "" {
+			a.Fit(x+2, y, right-x-2, it.Note, theme.Muted)
+		}
+		if p.top+y == p.at {
+			a.Put(0, y, '▸', theme.Accent)
+			a.Mark(0, y, a.W(), grid.Selected)
+		}
+	}
+	a.Scroll(a.W()-1, 0, a.H(), p.top, len(p.shown), theme.Line)
+}
+
+// Under is the value under the cursor, for tests.
+func (p *Picker) Under() any {
+	p.prime()
+	if p.at < len(p.shown) {
+		return p.Items[p.shown[p.at]].Value
+	}
+	return nil
+}
+
+// Labels are the labels that are shown, for tests.
+func (p *Picker) Labels() string {
+	p.prime()
+	var b strings.Builder
+	for _, i := range p.shown {
+		b.WriteString(p.Items[i].Label + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,274 @@
+// Package clustermap is pane 1: the whole cluster on one sheet. Above, the
+// store's members with their raft roles and the control plane's processes;
+// below, the nodes as boxes with their pods as cells, each a letter for the
+// workload and a shape for the phase.
+package clustermap
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/keymap"
+	"kviz/tui/pane"
+	"kviz/tui/podmark"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// Map is the pane.
+type Map struct {
+	namespace string // "" shows all
+}
+
+// New makes the pane.
+func New() *Map { return &Map{} }
+
+const keyNamespace = "map.namespace"
+
+// Info implements [pane.Pane].
+func (*Map) Info() pane.Info {
+	return pane.Info{
+		Number: 1, Name: "map", Title: "Cluster",
+		Means: "What there is and how it is: the members of the store with their raft roles, the processes of the " +
+			"control plane, the nodes, and every pod as a cell on its node. A cell's letter names the workload, its " +
+			"shape the phase. The bar in a node's frame is the part of its CPU that pods have requested.",
+		Legend: podmark.Legend,
+		Keys: []keymap.Binding{
+			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Show the object under the cursor."},
+			{Action: keyNamespace, Keys: []string{"i"}, Short: "namespace", Help: "Show the pods of the next namespace only."},
+		},
+	}
+}
+
+// Note implements [pane.Pane].
+func (m *Map) Note(f *pane.Frame) string {
+	pods := 0
+	f.S.EachObject("pods", m.namespace, func(*view.Object) bool { pods++; return true })
+	note := words.Count(len(nodeNames(f.S)), "node") + ", " + words.Count(pods, "pod")
+	if m.namespace != "" {
+		note += " in " + m.namespace
+	}
+	return note
+}
+
+// Do implements [pane.Pane].
+func (m *Map) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
+	switch action {
+	case keymap.Open:
+		switch {
+		case strings.HasPrefix(on.ID, "member/"):
+			return pane.Focus{Pane: 2}
+		case on.ID == "process/apiserver":
+			return pane.Focus{Pane: 3}
+		case on.ID == "process/scheduler":
+			return pane.Focus{Pane: 6}
+		case on.ID == "process/controller-manager":
+			return pane.Focus{Pane: 5}
+		case on.Ref.Kind == "Node":
+			return pane.Focus{Pane: 7}
+		case on.Ref.Name != "":
+			return pane.Show{Ref: on.Ref}
+		}
+	case keyNamespace:
+		m.namespace = nextNamespace(f.S, m.namespace)
+		return pane.Redraw{}
+	}
+	return nil
+}
+
+func nextNamespace(s *view.State, now string) string {
+	seen := map[string]bool{}
+	s.EachObject("pods", "", func(o *view.Object) bool { seen[o.Namespace()] = true; return true })
+	var names []string
+	for n := range seen {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		if n > now {
+			return n
+		}
+	}
+	return ""
+}
+
+// Draw implements [pane.Pane].
+func (m *Map) Draw(s *pane.Sheet, f *pane.Frame) {
+	y := drawMembers(s, f, 0)
+	y = drawProcesses(s, f, y)
+	m.drawNodes(s, f, y)
+}
+
+func nodeNames(s *view.State) []string {
+	seen := map[string]bool{}
+	s.EachObject("nodes", "", func(o *view.Object) bool { seen[o.Name()] = true; return true })
+	for _, n := range s.Nodes() {
+		seen[n.Name] = true
+	}
+	names := make([]string, 0, len(seen))
+	for n := range seen {
+		names = append(names, n)
+	}
+	sort.Slice(names, func(i, j int) bool { return natural(names[i], names[j]) })
+	return names
+}
+
+// natural sorts node-2 before node-10.
+func natural(a, b string) bool {
+	pa, na := splitNumber(a)
+	pb, nb := splitNumber(b)
+	if pa != pb {
+		return a < b
+	}
+	return na < nb
+}
+
+func splitNumber(s string) (string, int) {
+	i := len(s)
+	for i > 0 && s[i-1] >= '0' && s[i-1] <= '9' {
+		i--
+	}
+	n := 0
+	for _, c := range s[i:] {
+		n = n*10 + int(c-'0')
+	}
+	return s[:i], n
+}
+
+func drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
+	members := f.S.Store.Members()
+	a := s.Row(y)
+	x := a.Text(0, y-y, "store   ", theme.Muted)
+	if len(members) == 0 {
+		a.Text(x, 0, fmt.Sprintf("one process, revision %d", f.S.Store.Revision), theme.Text)
+		return y + 1
+	}
+	for _, m := range members {
+		text, st := memberLook(m)
+		if x+grid.Width(text)+2 > s.W() {
+			y++
+			a = s.Row(y)
+			x = 8
+		}
+		if f.Fresh(m.Event) {
+			st |= grid.Fresh
+		}
+		end := a.Text(x, 0, text, st)
+		s.Hot(x, y, end-x, pane.Subject{ID: "member/" + m.Name, Target: "member/" + m.Name, Event: m.Event,
+			Words: memberWords(m), Copy: m.Name})
+		x = end + 2
+	}
+	q := f.S.Store.Quorum()
+	meter := Quorum(q)
+	if x+grid.Width(meter) > s.W() {
+		y++
+		a = s.Row(y)
+		x = 8
+	}
+	st := theme.Good
+	if !q.OK() {
+		st = theme.Bad
+	}
+	a.Text(x, 0, meter, st)
+	return y + 1
+}
+
+// Quorum writes the quorum meter: "●●○ 2/3 quorum".
+func Quorum(q view.Quorum) string {
+	if q.Total == 0 {
+		return ""
+	}
+	word := "quorum"
+	if !q.OK() {
+		word = "NO quorum"
+	}
+	return strings.Repeat("●", q.Have) + strings.Repeat("○", q.Total-q.Have) + fmt.Sprintf(" %d/%d %s", q.Have, q.Total, word)
+}
+
+func memberLook(m *view.Member) (string, grid.Style) {
+	switch {
+	case !m.Up:
+		return "✗ " + m.Name + " down", theme.Bad
+	case m.Role == "leader":
+		return fmt.Sprintf("★ %s leader t%d", m.Name, m.Term), theme.Term(m.Term) | grid.Bold
+	case m.Role == "candidate":
+		return fmt.Sprintf("◇ %s candidate t%d", m.Name, m.Term), theme.Term(m.Term) | grid.Bold
+	}
+	return fmt.Sprintf("● %s follower t%d", m.Name, m.Term), theme.Term(m.Term)
+}
+
+func memberWords(m *view.Member) string {
+	if !m.Up {
+		why := m.Reason
+		if why != "" {
+			why = ": " + why
+		}
+		return "Store member " + m.Name + " is down" + why + "."
+	}
+	w := fmt.Sprintf("Store member %s is %s in term %d, log up to %d, committed %d, applied %d.", m.Name, m.Role, m.Term, m.Last, m.Commit, m.Applied)
+	if m.Role == "follower" && m.Leader != "" {
+		w += " It follows " + m.Leader + "."
+	}
+	return w
+}
+
+func drawProcesses(s *pane.Sheet, f *pane.Frame, y int) int {
+	a := s.Row(y)
+	x := a.Text(0, 0, "control ", theme.Muted)
+	any := false
+	for _, p := range f.S.Processes() {
+		if strings.HasPrefix(p.Name, "kubelet/") || strings.HasPrefix(p.Name, "proxy/") || strings.HasPrefix(p.Name, "runtime/") ||
+			strings.HasPrefix(p.Name, "member/") {
+			continue
+		}
+		any = true
+		glyph, st := "● ", theme.Good
+		words := p.Name + " is running"
+		if !p.Up {
+			glyph, st = "✗ ", theme.Bad
+			words = p.Name + " is down"
+			if p.Reason != "" {
+				words += ": " + p.Reason
+			}
+		} else if p.Starts > 1 {
+			words += fmt.Sprintf(", started %d times", p.Starts)
+		}
+		text := glyph + p.Name
+		if x+grid.Width(text) > s.W() {
+			y++
+			a = s.Row(y)
+			x = 8
+		}
+		if f.Fresh(p.Event) {
+			st |= grid.Fresh
+		}
+		end := a.Text(x, 0, text, st)
+		s.Hot(x, y, end-x, pane.Subject{ID: "process/" + p.Name, Target: p.Name, Event: p.Event, Words: words + ".", Copy: p.Name})
+		x = end + 2
+	}
+	if !any {
+		a.Text(x, 0, "not started yet", theme.Muted)
+	}
+	return y + 1
+}
+
+// load is the part of a node's CPU that its pods requested.
+func load(node *corev1.Node, pods []cell) (used, all float64) {
+	if node == nil {
+		return 0, 0
+	}
+	for _, c := range pods {
+		if c.pod == nil || c.pod.Status.Phase == corev1.PodSucceeded || c.pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		for _, ct := range c.pod.Spec.Containers {
+			used += ct.Resources.Requests.Cpu().AsApproximateFloat64()
+		}
+	}
+	return used, node.Status.Allocatable.Cpu().AsApproximateFloat64()
+}

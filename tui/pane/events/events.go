@@ -1,0 +1,378 @@
+// Package events is pane 4: the stream itself, drawn as a sequence diagram.
+// One event a row, one column (lane) a component; an arrow leads from the lane
+// of an event's cause to its own, one hop and no more, because whole chains
+// cannot be read ("why?" shows them as a list).
+package events
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/keymap"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+)
+
+// Events is the pane.
+type Events struct {
+	raft   bool // show the raft lane whole
+	up     int  // how many events the cursor is above the present one
+	filter filtered
+	rows   []uint64 // positions shown, oldest first
+}
+
+// New makes the pane.
+func New() *Events { return &Events{} }
+
+const (
+	keyRaft   = "events.raft"
+	keyObject = "events.object"
+)
+
+// Info implements [pane.Pane].
+func (*Events) Info() pane.Info {
+	return pane.Info{
+		Number: 4, Name: "events", Title: "Events",
+		Means: "Everything that happens, in one order. Each row is an event in the lane of the component it happened to; an arrow " +
+			"comes from the lane of its cause. The row marked ▸ is where we are. Enter goes to the event under the cursor.",
+		Legend: [][2]string{{"●", "an event without a cause: an input or a timer"}, {"├──▷", "caused by the lane where the arrow starts"}, {"◆", "caused by its own lane"}, {"▸", "the event we are at"}},
+		Keys: []keymap.Binding{
+			{Action: keymap.Open, Keys: []string{"enter"}, Short: "go there", Help: "Go to the moment of the event under the cursor."},
+			{Action: keyRaft, Keys: []string{"r"}, Short: "raft", Help: "Show or hide the messages and disk writes of raft."},
+			{Action: keyObject, Keys: []string{"o"}, Short: "this object", Help: "Show the object that the event is about."},
+		},
+	}
+}
+
+// Note implements [pane.Pane].
+func (p *Events) Note(f *pane.Frame) string {
+	n := fmt.Sprintf("%d", f.S.Events)
+	if !p.raft {
+		n += ", raft hidden"
+	}
+	return n
+}
+
+// Do implements [pane.Pane].
+func (p *Events) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
+	switch action {
+	case keyRaft:
+		p.raft = !p.raft
+		p.filter = filtered{}
+		return pane.Redraw{}
+	case keyObject:
+		if on.Ref.Name != "" {
+			return pane.Show{Ref: on.Ref}
+		}
+		return pane.Notice{Text: "this event is about no object"}
+	case keymap.Open:
+		p.up = 0
+		if !on.Event.IsZero() {
+			return pane.Goto{ID: on.Event}
+		}
+	}
+	return nil
+}
+
+// Move implements [pane.Mover]: the cursor goes through all events there are.
+func (p *Events) Move(dx, dy int, f *pane.Frame) bool {
+	if dy == 0 {
+		return true
+	}
+	p.up = max(p.up-dy, 0)
+	return true
+}
+
+// lanes are the columns, left to right: as a request flows.
+var lanes = []struct{ long, short string }{
+	{"client", "cli"}, {"apiserver", "api"}, {"store", "sto"}, {"control", "ctl"}, {"sched", "sch"},
+	{"kubelet", "klt"}, {"runtime", "cri"}, {"proxy", "prx"}, {"net", "net"}, {"kviz", "kvz"},
+}
+
+// laneOf is the column of a component.
+func laneOf(l trace.Lane) int {
+	switch l.Component {
+	case trace.CompConsole, trace.CompClient:
+		return 0
+	case trace.CompAPIServer:
+		return 1
+	case trace.CompMember, "store":
+		return 2
+	case trace.CompScheduler:
+		return 4
+	case trace.CompKubelet:
+		return 5
+	case trace.CompRuntime, trace.CompRegistry:
+		return 6
+	case trace.CompProxy:
+		return 7
+	case trace.CompNet:
+		return 8
+	case trace.CompSimulation:
+		return 9
+	}
+	return 3
+}
+
+// quiet reports whether an event belongs to the chatter of raft.
+func quiet(e *trace.Event) bool {
+	if !e.Outside() {
+		return false
+	}
+	switch e.Kind {
+	case trace.MemberRole, trace.MemberDown, trace.MemberUp, trace.RaftSnapshot, trace.ClockChanged, trace.RequestWaiting:
+		return false
+	}
+	return true
+}
+
+func (p *Events) wants(f *pane.Frame, e *trace.Event) bool {
+	if !p.raft && quiet(e) {
+		return false
+	}
+	if f.Filter == "" {
+		return true
+	}
+	return f.Match("#"+e.ID.String(), e.Lane.String(), string(e.Kind), e.Object.String(), view.Explain(e))
+}
+
+// Draw implements [pane.Pane].
+func (p *Events) Draw(s *pane.Sheet, f *pane.Frame) {
+	stream := f.H.Stream()
+	_, here, ok := stream.At(f.S.Last)
+	if !ok {
+		s.Row(0).Text(0, 0, "nothing has happened yet", theme.Muted)
+		return
+	}
+	p.find(f, here, max(f.Rows-1, 1))
+	col, text := columns(s.W())
+	header(s, col)
+	for i, pos := range p.rows {
+		if e := stream.Get(pos); e != nil {
+			p.drawEvent(s, f, i+1, e, pos == here, col, text)
+		}
+	}
+	if len(p.rows) == 0 {
+		s.Row(1).Text(0, 0, "no event matches", theme.Muted)
+	}
+}
+
+// find chooses the positions to show: the cursor's event and what is before
+// it; what follows the present event is shown too while we are in the past.
+func (p *Events) find(f *pane.Frame, here uint64, rows int) {
+	stream := f.H.Stream()
+	p.rows = p.rows[:0]
+	after := 0
+	if !f.Live {
+		after = rows / 3
+	}
+	back := p.look(f, here, -1, rows+p.up)
+	if p.up > len(back)-1 {
+		p.up = max(len(back)-1, 0)
+	}
+	if p.up > rows-after-2 {
+		skip := p.up - (rows - after - 2)
+		back = back[min(skip, len(back)):]
+		after = 0
+		back = back[:min(rows, len(back))]
+	} else {
+		back = back[:min(rows-after, len(back))]
+	}
+	for i := len(back) - 1; i >= 0; i-- {
+		p.rows = append(p.rows, back[i])
+	}
+	if left := rows - len(p.rows); left > 0 && !f.Live && here+1 < stream.Len() && after > 0 {
+		p.rows = append(p.rows, p.look(f, here+1, 1, left)...)
+	}
+}
+
+// look collects up to n positions that are wanted, from pos in a direction.
+func (p *Events) look(f *pane.Frame, pos uint64, dir, n int) []uint64 {
+	if f.Filter != "" || !p.raft {
+		return p.filter.look(p, f, pos, dir, n)
+	}
+	stream := f.H.Stream()
+	var out []uint64
+	for first, end := stream.First(), stream.Len(); len(out) < n && pos >= first && pos < end; {
+		out = append(out, pos)
+		if dir < 0 && pos == 0 {
+			break
+		}
+		pos += uint64(dir)
+	}
+	return out
+}
+
+// filtered remembers which events a filter lets through, so that a long
+// stream is judged once.
+type filtered struct {
+	filter   string
+	raft     bool
+	from, to uint64 // positions judged
+	hits     []uint64
+}
+
+// atOnce bounds how many events are judged for one drawing.
+const atOnce = 30_000
+
+func (x *filtered) look(p *Events, f *pane.Frame, pos uint64, dir, n int) []uint64 {
+	stream := f.H.Stream()
+	if x.filter != f.Filter || x.raft != p.raft || x.to == 0 || pos > x.to+atOnce || x.to < stream.First() {
+		start := max(stream.First(), pos-min(pos, atOnce/2))
+		*x = filtered{filter: f.Filter, raft: p.raft, from: start, to: start}
+	}
+	end := min(stream.Len(), max(pos+1, x.to))
+	if dir > 0 {
+		end = min(stream.Len(), pos+4096)
+	}
+	for ; x.to < end; x.to++ {
+		if e := stream.Get(x.to); e != nil && p.wants(f, e) {
+			x.hits = append(x.hits, x.to)
+		}
+	}
+	at := sort.Search(len(x.hits), func(i int) bool { return x.hits[i] > pos })
+	for judged := 0; dir < 0 && at < n && x.from > stream.First() && judged < atOnce; judged += 2048 {
+		old := x.from
+		x.from -= min(x.from-stream.First(), 2048)
+		var more []uint64
+		for q := x.from; q < old; q++ {
+			if e := stream.Get(q); e != nil && p.wants(f, e) {
+				more = append(more, q)
+			}
+		}
+		x.hits = append(more, x.hits...)
+		at += len(more)
+	}
+	var out []uint64
+	if dir < 0 {
+		for i := at - 1; i >= 0 && len(out) < n; i-- {
+			out = append(out, x.hits[i])
+		}
+		return out
+	}
+	for i := sort.Search(len(x.hits), func(i int) bool { return x.hits[i] >= pos }); i < len(x.hits) && len(out) < n; i++ {
+		out = append(out, x.hits[i])
+	}
+	return out
+}
+
+// columns gives the width of a lane and where the text begins; 0 for no lanes.
+func columns(w int) (lane, text int) {
+	switch {
+	case w >= 150:
+		lane = 10
+	case w >= 104:
+		lane = 7
+	case w >= 64:
+		lane = 4
+	default:
+		return 0, 8
+	}
+	return lane, 8 + lane*len(lanes)
+}
+
+func header(s *pane.Sheet, col int) {
+	a := s.Row(0)
+	a.Text(1, 0, "#", theme.Muted)
+	if col == 0 {
+		a.Text(8, 0, "who       what", theme.Muted)
+		return
+	}
+	for i, l := range lanes {
+		name := l.short
+		if col > 8 {
+			name = l.long
+		} else if col >= 6 {
+			name = grid.Cut(l.long, 6)
+		}
+		a.Text(8+i*col, 0, name, theme.Term(uint64(i)))
+	}
+}
+
+func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, here bool, col, text int) {
+	a := s.Row(y)
+	num, body := theme.Event, theme.Text
+	if e.ID.Compare(f.S.Last) > 0 {
+		num, body = theme.Shadow, theme.Shadow // it lies ahead of where we are
+	}
+	if here {
+		a.Put(0, 0, '▸', theme.Accent|grid.Bold)
+		num |= grid.Bold
+		body |= grid.Bold
+	}
+	a.Text(1, 0, e.ID.String(), num)
+	words := view.Explain(e)
+	if col == 0 {
+		lane := laneOf(e.Lane)
+		x := a.Fit(8, 0, 9, pane.Abbreviate(e.Lane.String()), theme.Term(uint64(lane)))
+		a.Fit(max(x+1, 18), 0, s.W()-18, words, body)
+	} else {
+		p.drawLanes(a, f, e, col)
+		who := e.Lane.Instance
+		if laneOf(e.Lane) == 3 {
+			who = pane.Abbreviate(e.Lane.Component)
+		}
+		x := text
+		if who != "" && s.W()-text > 40 {
+			x = a.Text(x, 0, who+" ", theme.Name&0xff)
+		}
+		a.Fit(x, 0, s.W()-x, words, body)
+	}
+	s.Hot(0, y, s.W(), pane.Subject{ID: "#" + e.ID.String(), Event: e.ID, Ref: e.Object, Kind: e.Kind, Target: target(e.Lane),
+		Words: "#" + e.ID.String() + " " + e.Lane.String() + ": " + words, Copy: "#" + e.ID.String() + " " + e.Lane.String() + " " + string(e.Kind) + " " + words})
+}
+
+func (p *Events) drawLanes(a grid.Area, f *pane.Frame, e *trace.Event, col int) {
+	own := laneOf(e.Lane)
+	for i := range lanes {
+		a.Put(8+i*col+1, 0, '┊', theme.Line)
+	}
+	st := theme.Term(uint64(own)) | grid.Bold
+	glyph := '●'
+	from := -1
+	for _, c := range e.Causes {
+		if ce := f.H.Event(c); ce != nil {
+			from = laneOf(ce.Lane)
+		}
+	}
+	switch {
+	case from == own:
+		glyph = '◆'
+	case from >= 0:
+		x0, x1 := 8+from*col+1, 8+own*col+1
+		line := theme.Cause &^ grid.Bold
+		if x0 < x1 {
+			a.Put(x0, 0, '├', line)
+			for x := x0 + 1; x < x1; x++ {
+				a.Put(x, 0, '─', line)
+			}
+			glyph = '▷'
+		} else {
+			a.Put(x0, 0, '┤', line)
+			for x := x1 + 1; x < x0; x++ {
+				a.Put(x, 0, '─', line)
+			}
+			glyph = '◁'
+		}
+	}
+	a.Put(8+own*col+1, 0, glyph, st)
+}
+
+func target(l trace.Lane) string {
+	switch l.Component {
+	case trace.CompMember, trace.CompKubelet, trace.CompProxy, trace.CompRuntime:
+		if l.Instance != "" {
+			return l.Component + "/" + l.Instance
+		}
+	case trace.CompScheduler, trace.CompAPIServer, trace.CompKCM:
+		return l.Component
+	}
+	if strings.HasSuffix(l.Component, "-controller") {
+		return trace.CompKCM
+	}
+	return ""
+}

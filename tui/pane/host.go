@@ -1,0 +1,255 @@
+package pane
+
+import (
+	"kviz/tui/grid"
+	"kviz/tui/keymap"
+	"kviz/tui/theme"
+)
+
+// Host holds a pane: its sheet, how far it is scrolled, and the thing under its
+// cursor. The cursor stays on its thing while the thing moves.
+type Host struct {
+	Pane Pane
+
+	sheet  Sheet
+	top    int
+	cursor string // ID of the subject under the cursor
+	hot    int    // its index in sheet.hots, -1 for none
+	win    grid.Rect
+	free   bool // scrolled away from the cursor by the wheel
+	dirty  bool
+	last   drawn
+}
+
+// drawn is what the last drawing depended on, beside the pane's own state.
+type drawn struct {
+	state   any
+	win     grid.Rect
+	focused bool
+	filter  string
+	sel     string
+	live    bool
+}
+
+// NewHost makes a host.
+func NewHost(p Pane) *Host { return &Host{Pane: p, hot: -1, dirty: true} }
+
+// Dirty makes the next [Host.Draw] draw.
+func (h *Host) Dirty() { h.dirty = true }
+
+// Under is the subject under the cursor.
+func (h *Host) Under() Subject {
+	if h.hot >= 0 && h.hot < len(h.sheet.hots) {
+		return h.sheet.hots[h.hot].Subject
+	}
+	return Subject{}
+}
+
+// Put moves the cursor to a subject by its ID; it takes effect at the next
+// drawing.
+func (h *Host) Put(id string) {
+	h.cursor, h.free, h.dirty = id, false, true
+}
+
+// Draw draws the pane with its frame into its place on the screen, unless
+// nothing changed since the last time. It reports whether it drew.
+func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
+	now := drawn{f.S, place, f.Focused, f.Filter, f.Sel.ID, f.Live}
+	if !h.dirty && now == h.last {
+		return false
+	}
+	h.last, h.dirty = now, false
+	a := g.Window(place)
+	a.Clear()
+	in := h.frame(a, &f)
+	h.win = in.R
+	f.W, f.Rows, f.Cursor = in.W()-1, in.H(), h.cursor
+	h.sheet.reset(max(f.W, 0), f.Rows)
+	h.Pane.Draw(&h.sheet, &f)
+	h.follow(f.Rows)
+	in.Sub(0, 0, f.W, f.Rows).Blit(h.sheet.g, h.top)
+	if f.Focused && h.hot >= 0 {
+		c := h.sheet.hots[h.hot]
+		in.Mark(c.X, c.Y-h.top, c.W, grid.Selected)
+	}
+	bar := theme.Line
+	if f.Focused {
+		bar = theme.Accent
+	}
+	a.Scroll(a.W()-1, 1, in.H(), h.top, h.sheet.rows, bar)
+	return true
+}
+
+func (h *Host) frame(a grid.Area, f *Frame) grid.Area {
+	info := h.Pane.Info()
+	line, name := theme.Line, theme.Muted
+	if f.Focused {
+		line, name = theme.Accent, theme.Title
+	}
+	title := []grid.Span{{Text: string(rune('0'+info.Number)) + " ", Style: theme.Key}, {Text: info.Title, Style: name}}
+	if note := h.Pane.Note(f); note != "" {
+		title = append(title, grid.Span{Text: " · " + note, Style: theme.Muted})
+	}
+	if f.Filter != "" {
+		title = append(title, grid.Span{Text: " /" + f.Filter, Style: theme.Warn})
+	}
+	return a.Frame(title, line)
+}
+
+// follow finds the cursor's thing again and scrolls so that it is seen.
+func (h *Host) follow(rows int) {
+	old := h.hot
+	h.hot = -1
+	for i, s := range h.sheet.hots {
+		if s.ID == h.cursor {
+			h.hot = i
+			break
+		}
+	}
+	if h.hot < 0 && len(h.sheet.hots) > 0 {
+		h.hot = max(0, min(old, len(h.sheet.hots)-1))
+		h.cursor = h.sheet.hots[h.hot].ID
+	}
+	if h.hot >= 0 && !h.free {
+		y := h.sheet.hots[h.hot].Y
+		if h.hot == 0 && y < rows {
+			h.top = 0
+		}
+		if y < h.top {
+			h.top = max(y-1, 0)
+		}
+		if y >= h.top+rows {
+			h.top = y - rows + 1
+		}
+	}
+	h.top = max(0, min(h.top, h.sheet.rows-rows))
+}
+
+// Cursor is the place of the cursor on the screen.
+func (h *Host) Cursor() (x, y int, ok bool) {
+	if h.hot < 0 {
+		return h.win.X, h.win.Y, !h.win.Empty()
+	}
+	c := h.sheet.hots[h.hot]
+	y = h.win.Y + c.Y - h.top
+	return h.win.X + c.X, max(h.win.Y, min(y, h.win.Y+h.win.H-1)), true
+}
+
+// Wheel scrolls without moving the cursor.
+func (h *Host) Wheel(by int, f *Frame) {
+	h.dirty = true
+	if m, ok := h.Pane.(Mover); ok && m.Move(0, by, f) {
+		return
+	}
+	h.free = true
+	h.top += by
+}
+
+// Click puts the cursor on the thing at a place of the screen and reports
+// whether the cursor was there already.
+func (h *Host) Click(x, y int) (again bool) {
+	x, y = x-h.win.X, y-h.win.Y+h.top
+	for i, s := range h.sheet.hots {
+		if s.Y == y && x >= s.X && x < s.X+s.W {
+			again = i == h.hot
+			h.hot, h.cursor, h.free, h.dirty = i, s.ID, false, true
+			return again
+		}
+	}
+	return false
+}
+
+// Move answers the movement keys.
+func (h *Host) Move(action string, f *Frame) {
+	dx, dy := 0, 0
+	switch action {
+	case keymap.Up:
+		dy = -1
+	case keymap.Down:
+		dy = 1
+	case keymap.Left:
+		dx = -1
+	case keymap.Right:
+		dx = 1
+	case keymap.PageUp:
+		dy = -max(h.win.H-1, 1)
+	case keymap.PageDn:
+		dy = max(h.win.H-1, 1)
+	}
+	h.dirty = true
+	if m, ok := h.Pane.(Mover); ok && m.Move(dx, dy, f) {
+		return
+	}
+	h.free = false
+	if len(h.sheet.hots) == 0 {
+		h.top, h.free = max(h.top+dy, 0), true
+		return
+	}
+	from := h.sheet.hots[max(h.hot, 0)]
+	best := -1
+	if dy != 0 {
+		best = h.vertical(from, dy)
+	} else {
+		best = h.horizontal(from, dx)
+	}
+	if best >= 0 {
+		h.hot, h.cursor = best, h.sheet.hots[best].ID
+	} else if dy != 0 { // nothing further: show the rest of the text
+		h.top, h.free = h.top+dy, true
+	}
+}
+
+// vertical is the nearest thing at least |dy| rows away in dy's direction (or
+// the furthest there is), in the column nearest to the cursor's.
+func (h *Host) vertical(from Hot, dy int) int {
+	best, bestScore := -1, 0
+	for i, s := range h.sheet.hots {
+		d := s.Y - from.Y
+		if dy < 0 {
+			d = -d
+		}
+		if d <= 0 {
+			continue
+		}
+		want := max(dy, -dy)
+		off := d - want
+		if off < 0 {
+			off = -off
+		}
+		if want == 1 {
+			off = d
+		}
+		if score := off*1000 + gap(from, s); best < 0 || score < bestScore {
+			best, bestScore = i, score
+		}
+	}
+	return best
+}
+
+func gap(a, b Hot) int {
+	switch {
+	case b.X+b.W <= a.X:
+		return a.X - (b.X + b.W) + 1
+	case a.X+a.W <= b.X:
+		return b.X - (a.X + a.W) + 1
+	}
+	d := a.X - b.X
+	return max(d, -d) / 100
+}
+
+func (h *Host) horizontal(from Hot, dx int) int {
+	best, bestScore := -1, 0
+	for i, s := range h.sheet.hots {
+		d := (s.X - from.X) * dx
+		if d <= 0 || s.Y != from.Y {
+			continue
+		}
+		if best < 0 || d < bestScore {
+			best, bestScore = i, d
+		}
+	}
+	return best
+}
+
+// Size is the size of the pane's window as last drawn.
+func (h *Host) Size() (w, rows int) { return max(h.win.W-1, 0), h.win.H }

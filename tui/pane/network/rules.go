@@ -1,0 +1,285 @@
+package network
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+)
+
+// drawRules draws a node's chains as a tree of decisions, from the chains that
+// nothing jumps to.
+func (p *Network) drawRules(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) int {
+	met := metRules(f.S)
+	for _, table := range n.Tables() {
+		chains := n.Chains(table)
+		y = heading(s, y, "table "+table+" on "+n.Name, fmt.Sprintf("%d chains", len(chains)))
+		target := map[string]bool{}
+		for _, c := range chains {
+			for _, r := range c.Rules() {
+				target[jump(r.Text)] = true
+			}
+		}
+		for _, c := range chains {
+			if target[c.Name] || len(c.Rules()) == 0 {
+				continue
+			}
+			s.Row(y).Text(0, 0, c.Name, theme.Name|grid.Bold)
+			s.Hot(0, y, s.W(), pane.Subject{ID: "chain/" + table + "/" + c.Name, Node: n.Name, Words: "Chain " + c.Name + " of table " + table + "."})
+			y = p.chain(s, f, y+1, n, table, c, 1, met)
+		}
+	}
+	return y
+}
+
+// metRules says how the last packet fared at each rule, by its text.
+func metRules(s *view.State) map[string]string {
+	met := map[string]string{}
+	if fl := lastFlow(s); fl != nil {
+		for _, h := range fl.Hops() {
+			if h.Rule != "" {
+				met[strings.TrimSpace(h.Rule)] = h.Verdict
+			}
+		}
+	}
+	return met
+}
+
+// folded is how many rules of a chain are shown before the rest is folded.
+const folded = 12
+
+func (p *Network) chain(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, table string, c *view.Chain, depth int, met map[string]string) int {
+	rules := c.Rules()
+	for i, r := range rules {
+		if !f.Match(r.Text, r.Service) && depth == 1 {
+			continue
+		}
+		if i >= folded && !p.whole[c.Name] && f.Filter == "" {
+			s.Line(y, pane.Subject{ID: "more/" + table + "/" + c.Name, Value: c.Name, Words: "Enter shows the rest of " + c.Name + "."},
+				grid.Span{Text: strings.Repeat("  ", depth) + fmt.Sprintf("… %d more rules (enter shows them)", len(rules)-i), Style: theme.Muted})
+			return y + 1
+		}
+		p.drawRule(s, f, y, n, table, c, i, r, depth, met)
+		y++
+		if to := jump(r.Text); to != "" && depth < 6 {
+			if next := n.Chain(table, to); next != nil && len(next.Rules()) > 0 && (depth > 1 || strings.HasPrefix(to, "KUBE-")) {
+				if verdict, ok := met[strings.TrimSpace(r.Text)]; !ok || verdict != "no match" || p.whole[to] {
+					y = p.chain(s, f, y, n, table, next, depth+1, met)
+				}
+			}
+		}
+		if y > 3000 {
+			break
+		}
+	}
+	return y
+}
+
+func (p *Network) drawRule(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, table string, c *view.Chain, i int, r view.Rule, depth int, met map[string]string) {
+	mark, st := "  ", theme.Text
+	switch verdict, ok := met[strings.TrimSpace(r.Text)]; {
+	case ok && verdict == "no match":
+		mark, st = "✗ ", theme.Muted
+	case ok:
+		mark, st = "▸ ", theme.Accent
+	case len(met) > 0:
+		st = theme.Muted
+	}
+	if f.Fresh(r.Event) {
+		mark, st = "+ ", theme.Added|grid.Fresh
+	}
+	cond, to := Brief(r.Text)
+	a := s.Row(y)
+	x := a.Text(depth*2-1, 0, mark+cond, st)
+	if to != "" {
+		x = a.Text(x, 0, " → ", theme.Muted)
+		tst := theme.Name
+		switch {
+		case strings.HasPrefix(to, "DNAT"):
+			tst = theme.Number | grid.Bold
+		case to == "DROP" || to == "REJECT":
+			tst = theme.Bad
+		}
+		x = a.Text(x, 0, to, tst)
+	}
+	if r.Service != "" && x+grid.Width(r.Service)+3 < s.W() {
+		a.Right(s.W(), 0, r.Service, theme.Muted)
+	}
+	s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("rule/%s/%s/%d/%d", table, c.Name, i, depth), Event: r.Event, Node: n.Name, Kind: trace.RuleChange, Copy: r.Text,
+		Words: r.Text + "   (w: why is it there?)"})
+}
+
+// jump is where a rule jumps to, "" if nowhere.
+func jump(rule string) string {
+	f := strings.Fields(rule)
+	for i, w := range f {
+		if (w == "-j" || w == "-g") && i+1 < len(f) {
+			return f[i+1]
+		}
+	}
+	return ""
+}
+
+// Brief writes a rule as iptables-save prints it as a condition and what
+// follows: "dst 10.96.0.10:80 tcp" and "KUBE-SVC-X".
+func Brief(rule string) (cond, to string) {
+	f := fieldsQuoted(rule)
+	var parts []string
+	dst, port, target := "", "", ""
+	not := ""
+	for i := 0; i < len(f); i++ {
+		arg := ""
+		if i+1 < len(f) {
+			arg = f[i+1]
+		}
+		switch f[i] {
+		case "!":
+			not = "not "
+			continue
+		case "-A", "-m", "--comment", "--mode":
+			i++
+		case "-d":
+			dst = not + "dst " + strings.TrimSuffix(arg, "/32")
+			i++
+		case "-s":
+			parts = append(parts, not+"src "+strings.TrimSuffix(arg, "/32"))
+			i++
+		case "-p":
+			parts = append(parts, not+arg)
+			i++
+		case "--dport":
+			port = ":" + arg
+			i++
+		case "--probability":
+			parts = append(parts, "p="+trimZeros(arg))
+			i++
+		case "-j", "-g":
+			to = arg
+			i++
+		case "--to-destination":
+			target = " " + arg
+			i++
+		case "--ctstate", "--dst-type", "--mark", "--name":
+			parts = append(parts, not+strings.TrimPrefix(f[i], "--")+" "+arg)
+			i++
+		default:
+			if strings.HasPrefix(f[i], "--") && arg != "" && !strings.HasPrefix(arg, "-") {
+				target += " " + arg
+				i++
+			} else if strings.HasPrefix(f[i], "-") && arg != "" && !strings.HasPrefix(arg, "-") {
+				parts = append(parts, not+strings.TrimPrefix(f[i], "-")+" "+arg)
+				i++
+			}
+		}
+		not = ""
+	}
+	if dst == "" && port != "" {
+		dst = "port "
+		port = strings.TrimPrefix(port, ":")
+	}
+	cond = strings.TrimSpace(dst + port + " " + strings.Join(parts, " "))
+	if cond == "" {
+		cond = "always"
+	}
+	return cond, to + target
+}
+
+func trimZeros(p string) string {
+	if len(p) > 6 {
+		p = p[:6]
+	}
+	return strings.TrimRight(p, "0")
+}
+
+// fieldsQuoted splits at blanks, but not within double quotes.
+func fieldsQuoted(s string) []string {
+	var out []string
+	var b strings.Builder
+	quoted := false
+	for _, r := range s {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == ' ' && !quoted:
+			if b.Len() > 0 {
+				out = append(out, b.String())
+				b.Reset()
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if b.Len() > 0 {
+		out = append(out, b.String())
+	}
+	return out
+}
+
+// drawFlow draws the way of one packet.
+func (p *Network) drawFlow(s *pane.Sheet, f *pane.Frame, y int, fl *view.Flow) int {
+	if fl == nil {
+		return y
+	}
+	note, st := "under way", theme.Busy
+	if fl.End != nil {
+		note = fl.End.From + " → " + fl.End.To + ": " + fl.End.Result
+		st = theme.Bad
+		if fl.End.Result == "answered" {
+			st = theme.Good
+			note += " by " + fl.End.Pod
+		}
+	}
+	y = heading(s, y, fmt.Sprintf("packet %d", fl.Number), note)
+	for i, h := range fl.Hops() {
+		a := s.Row(y)
+		hst := theme.Text
+		if h.Verdict == "no match" {
+			hst = theme.Muted
+		}
+		if f.Fresh(h.Event) {
+			hst |= grid.Fresh
+			a.Put(0, 0, '▸', theme.Accent|grid.Bold)
+		}
+		x := a.Text(1, 0, grid.Pad(h.Node, 8)+" ", theme.Muted)
+		x = a.Text(x, 0, h.Where+" ", theme.Name)
+		if h.Rule != "" {
+			cond, _ := Brief(h.Rule)
+			x = a.Text(x, 0, cond+" ", hst)
+		}
+		vst := theme.Accent
+		if h.Verdict == "no match" {
+			vst = theme.Muted
+		} else if h.Verdict == "DROP" || strings.HasPrefix(h.Verdict, "REJECT") {
+			vst = theme.Bad
+		}
+		x = a.Text(x, 0, "⇒ "+h.Verdict+" ", vst)
+		a.Fit(x, 0, s.W()-x, h.Why, theme.Muted)
+		why := h.RuleAt
+		if why.IsZero() {
+			why = h.Event
+		}
+		s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("hop/%d/%d", fl.Number, i), Event: why, Node: h.Node, Kind: trace.PacketHop,
+			Words: fmt.Sprintf("%s on %s: %s %s. %s → %s. %s", h.Where, h.Node, h.Rule, h.Verdict, h.Src, h.Dst, h.Why)})
+		y++
+	}
+	if fl.End != nil {
+		s.Row(y).Fit(1, 0, s.W()-1, "⇒ "+fl.End.Result+" "+fl.End.Backend+" "+fl.End.Body, st|grid.Bold)
+		y++
+	}
+	return y
+}
+
+func (p *Network) drawFlows(s *pane.Sheet, f *pane.Frame, y int) {
+	all := f.S.Flows()
+	if len(all) == 0 {
+		s.Row(y).Text(0, 0, "no packet has been sent yet (try: kubectl exec … -- curl …)", theme.Muted)
+		return
+	}
+	for i := len(all) - 1; i >= 0 && i > len(all)-9; i-- {
+		y = p.drawFlow(s, f, y, all[i])
+	}
+}

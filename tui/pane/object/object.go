@@ -1,0 +1,339 @@
+// Package object is pane 9: one API object. Who owns it and what it owns, what
+// is wanted beside what is, the Events about it, what each write changed, and
+// the whole as YAML.
+package object
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/keymap"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// Object is the pane.
+type Object struct {
+	ref  trace.Ref // zero follows
+	part int       // 0 summary, 1 yaml, 2 history
+
+	cached     runtime.Object // yaml of this object
+	cachedText []string
+}
+
+// New makes the pane.
+func New() *Object { return &Object{} }
+
+const (
+	keyShow   = "object.show"
+	keyPart   = "object.part"
+	keyOwner  = "object.owner"
+	keyFollow = "object.follow"
+)
+
+// Info implements [pane.Pane].
+func (*Object) Info() pane.Info {
+	return pane.Info{
+		Number: 9, Name: "object", Title: "Object",
+		Means: "One object of the API: its owners and what it owns, the spec (what is wanted) beside the status (what is), the " +
+			"Events about it, and every write with the fields it changed. It follows what is selected in the other panes until " +
+			"an object is opened here.",
+		Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}},
+		Keys: []keymap.Binding{
+			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Show the object under the cursor, or go to the moment of a write or Event."},
+			{Action: keyPart, Keys: []string{"v"}, Short: "summary/yaml/history", Help: "Change between summary, YAML and history."},
+			{Action: keyOwner, Keys: []string{"o"}, Short: "owner", Help: "Show the owner of this object."},
+			{Action: keyFollow, Keys: []string{"x"}, Short: "follow", Help: "Follow what is selected or happens."},
+		},
+	}
+}
+
+// Note implements [pane.Pane].
+func (p *Object) Note(f *pane.Frame) string {
+	o := p.chosen(f)
+	if o == nil {
+		return ""
+	}
+	part := []string{"", " · yaml", " · history"}[p.part]
+	return o.Ref.String() + part
+}
+
+// Do implements [pane.Pane].
+func (p *Object) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
+	switch action {
+	case keyShow:
+		p.ref = on.Ref
+	case keyPart:
+		p.part = (p.part + 1) % 3
+	case keyFollow:
+		p.ref = trace.Ref{}
+	case keyOwner:
+		o := p.chosen(f)
+		if o == nil {
+			return nil
+		}
+		up := f.S.Owner(o)
+		if up == nil {
+			return pane.Notice{Text: o.Ref.String() + " has no owner"}
+		}
+		p.ref = up.Ref
+	case keymap.Open:
+		if on.Ref.Name != "" {
+			p.ref = on.Ref
+			break
+		}
+		if !on.Event.IsZero() {
+			return pane.Goto{ID: on.Event}
+		}
+		return nil
+	default:
+		return nil
+	}
+	return pane.Redraw{}
+}
+
+// chosen is the object shown: the one opened, the one selected elsewhere, or
+// that of the present event.
+func (p *Object) chosen(f *pane.Frame) *view.Object {
+	for _, r := range []trace.Ref{p.ref, f.Sel.Ref} {
+		if r.Name != "" {
+			if o := f.S.Find(r); o != nil {
+				return o
+			}
+		}
+	}
+	if e := f.Event(); e != nil && e.Object.Name != "" {
+		if o := f.S.Find(e.Object); o != nil {
+			return o
+		}
+	}
+	return newest(f.S)
+}
+
+// newest is the object written last.
+func newest(s *view.State) *view.Object {
+	commits := s.Store.Commits()
+	for i := len(commits) - 1; i >= 0; i-- {
+		for _, c := range commits[i].Changes {
+			if c.Object.Name != "" && c.Object.Kind != "Lease" {
+				if o := s.Find(c.Object); o != nil {
+					return o
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Draw implements [pane.Pane].
+func (p *Object) Draw(s *pane.Sheet, f *pane.Frame) {
+	o := p.chosen(f)
+	if o == nil {
+		text := "no object selected: move the cursor to one in another pane"
+		if p.ref.Name != "" {
+			text = p.ref.String() + " is not there at this moment"
+		}
+		s.Rows(0, 2).Wrap(0, 0, s.W(), 2, text, theme.Muted)
+		return
+	}
+	y := drawHead(s, f, o)
+	switch p.part {
+	case 0:
+		y = drawTree(s, f, y, o)
+		y = p.drawSpecStatus(s, f, y, o)
+		y = drawConditions(s, f, y, o)
+		y = drawEvents(s, f, y, o)
+		drawHistory(s, f, y, o, 1)
+	case 1:
+		p.drawYAML(s, f, y, o)
+	case 2:
+		drawHistory(s, f, y, o, 16)
+	}
+}
+
+func drawHead(s *pane.Sheet, f *pane.Frame, o *view.Object) int {
+	a := s.Row(0)
+	st := theme.Name | grid.Bold
+	if f.Fresh(o.Changed) {
+		st |= grid.Fresh
+	}
+	x := a.Text(0, 0, o.Ref.Kind+" ", theme.Muted)
+	x = a.Text(x, 0, o.Ref.Key(), st)
+	text := fmt.Sprintf("  revision %d, version %d, #%s", o.Revision, o.Version, o.Changed)
+	if o.Deleted {
+		a.Text(x, 0, "  DELETED at #"+o.Changed.String(), theme.Bad|grid.Bold)
+	} else {
+		a.Fit(x, 0, s.W()-x, text, theme.Muted)
+	}
+	s.Hot(0, 0, s.W(), pane.Subject{ID: "self", Ref: o.Ref, Event: o.Changed, Pod: podKey(o), Target: targetOf(o), Copy: o.Ref.Key(),
+		Words: fmt.Sprintf("%s: created at revision %d, last written at revision %d (event #%s), version %d, %s.", o.Ref, o.CreateRevision, o.Revision, o.Changed, o.Version, words.Bytes(o.Size))})
+	return 1
+}
+
+func podKey(o *view.Object) string {
+	if o.Resource == "pods" {
+		return o.Ref.Key()
+	}
+	return ""
+}
+
+func targetOf(o *view.Object) string {
+	switch o.Resource {
+	case "pods":
+		return "pod/" + o.Ref.Key()
+	case "nodes":
+		return "node/" + o.Name()
+	}
+	return ""
+}
+
+func heading(s *pane.Sheet, y int, name, note string) int {
+	a := s.Row(y)
+	x := a.Text(0, 0, name+" ", theme.Title)
+	if note != "" {
+		x = a.Text(x, 0, note+" ", theme.Muted)
+	}
+	a.HLine(x, 0, s.W()-x, theme.Line)
+	return y + 1
+}
+
+// drawTree draws the owners above and what is owned below the object.
+func drawTree(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
+	top := o
+	for i := 0; i < 6; i++ {
+		up := f.S.Owner(top)
+		if up == nil {
+			break
+		}
+		top = up
+	}
+	if top == o && len(f.S.Children(o.UID)) == 0 {
+		return y
+	}
+	y = heading(s, y, "owners", "")
+	return branch(s, f, y, top, o, "", "")
+}
+
+func branch(s *pane.Sheet, f *pane.Frame, y int, o, self *view.Object, lead, below string) int {
+	if y > 400 {
+		return y
+	}
+	st := theme.Text
+	if f.Fresh(o.Changed) {
+		st |= grid.Fresh
+	}
+	spans := []grid.Span{{Text: lead, Style: theme.Line}, {Text: o.Ref.Kind + " ", Style: theme.Muted}, {Text: o.Name(), Style: st}}
+	if o == self {
+		spans[2].Style |= grid.Bold
+		spans = append(spans, grid.Span{Text: " ◂", Style: theme.Accent})
+	}
+	if text, st := short(o); text != "" {
+		spans = append(spans, grid.Span{Text: "  " + text, Style: st})
+	}
+	s.Line(y, pane.Subject{ID: "tree/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Pod: podKey(o), Target: targetOf(o), Words: o.Ref.String() + ", revision " + fmt.Sprint(o.Revision) + "."}, spans...)
+	y++
+	kids := f.S.Children(o.UID)
+	for i, k := range kids {
+		l, b := "├─ ", "│  "
+		if i == len(kids)-1 {
+			l, b = "└─ ", "   "
+		}
+		y = branch(s, f, y, k, self, below+l, below+b)
+	}
+	return y
+}
+
+func drawEvents(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
+	list := f.S.KubeEventsAbout(o.Ref)
+	if len(list) == 0 {
+		return y
+	}
+	y = heading(s, y, "Events", "")
+	for i := len(list) - 1; i >= 0; i-- {
+		e := list[i]
+		st := theme.Text
+		if e.Type != "Normal" {
+			st = theme.Warn
+		}
+		if f.Fresh(e.Event) {
+			st |= grid.Fresh
+		}
+		a := s.Row(y)
+		x := a.Text(0, 0, "#"+e.Event.String()+" ", theme.Event)
+		x = a.Text(x, 0, e.Reason+" ", st|grid.Bold)
+		if e.Count > 1 {
+			x = a.Text(x, 0, fmt.Sprintf("×%d ", e.Count), theme.Number)
+		}
+		a.Fit(x, 0, s.W()-x, e.Message, st)
+		s.Hot(0, y, s.W(), pane.Subject{ID: "event/" + e.Event.String(), Event: e.Event, Kind: trace.EventRecorded, Words: e.From + ": " + e.Reason + ": " + e.Message})
+		y++
+	}
+	return y
+}
+
+// yamlOf writes an object as YAML without the managed fields.
+func yamlOf(v runtime.Object) []string {
+	if v == nil {
+		return nil
+	}
+	raw, err := yaml.Marshal(v)
+	if err != nil {
+		return []string{"(" + err.Error() + ")"}
+	}
+	lines := strings.Split(strings.TrimRight(string(raw), "\n"), "\n")
+	out := make([]string, 0, len(lines))
+	skip := false
+	for _, l := range lines {
+		if strings.HasPrefix(l, "  managedFields:") {
+			skip = true
+			out = append(out, "  managedFields: …")
+			continue
+		}
+		if skip && (strings.HasPrefix(l, "  - ") || strings.HasPrefix(l, "    ")) {
+			continue
+		}
+		skip = false
+		out = append(out, l)
+	}
+	return out
+}
+
+func (p *Object) drawYAML(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) {
+	if p.cached == nil || p.cached != o.Value {
+		p.cached, p.cachedText = o.Value, yamlOf(o.Value)
+	}
+	if len(p.cachedText) == 0 {
+		s.Row(y).Text(0, 0, "the trace has only the key of this object", theme.Muted)
+		return
+	}
+	for _, l := range p.cachedText {
+		if !f.Match(l) {
+			continue
+		}
+		drawYAMLLine(s.Row(y), l)
+		y++
+	}
+}
+
+func drawYAMLLine(a grid.Area, l string) {
+	body := strings.TrimLeft(l, " -")
+	indent := l[:len(l)-len(body)]
+	x := a.Text(0, 0, indent, theme.Muted)
+	if i := strings.Index(body, ": "); i > 0 {
+		x = a.Text(x, 0, body[:i+1], theme.Name)
+		a.Text(x, 0, body[i+1:], theme.Text)
+		return
+	}
+	if strings.HasSuffix(body, ":") {
+		a.Text(x, 0, body, theme.Name)
+		return
+	}
+	a.Text(x, 0, body, theme.Text)
+}

@@ -1,0 +1,131 @@
+// Package pane is what the explorer's panes have in common. A pane is a fold of
+// the trace made visible: it draws an immutable [view.State] on a [Sheet] and
+// names what lies where ([Sheet.Hot]), and that is all. Scrolling, the cursor,
+// the mouse and redrawing are the [Host]'s, the same for all panes.
+//
+// Start reading at [Pane], then any of the packages below this one.
+package pane
+
+import (
+	"strings"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/keymap"
+)
+
+// Info describes a pane.
+type Info struct {
+	Number int
+	Name   string // one word: "map"
+	Title  string // for the frame: "Cluster"
+	Means  string // a paragraph for the help
+	Legend [][2]string
+	Keys   []keymap.Binding // the pane's own keys
+}
+
+// Pane is one view of the state.
+type Pane interface {
+	Info() Info
+	// Note is a few words for the frame's title: "3 nodes, 12 pods".
+	Note(f *Frame) string
+	// Draw draws the state. It must depend on nothing but the frame and the
+	// pane's own small state.
+	Draw(s *Sheet, f *Frame)
+	// Do answers one of the pane's own actions, or [keymap.Open], with the
+	// cursor on a subject. It may change the pane's small state.
+	Do(action string, on Subject, f *Frame) Ask
+}
+
+// Mover is a pane that moves its cursor itself (a list too long to draw whole).
+type Mover interface {
+	Move(dx, dy int, f *Frame) bool
+}
+
+// Frame is what there is to draw.
+type Frame struct {
+	S       *view.State
+	H       *view.History
+	W, Rows int // size of the window
+	Focused bool
+	Live    bool    // S is the newest state
+	Filter  string  // "" shows all; "!x" what does not contain x
+	Cursor  string  // ID of the subject under this pane's cursor
+	Sel     Subject // what is under the cursor of the pane that has the focus, if that is another
+}
+
+// Event is the event the state is at, or nil.
+func (f *Frame) Event() *trace.Event { return f.S.Event }
+
+// Fresh reports whether the event is the one just reached.
+func (f *Frame) Fresh(id trace.ID) bool { return !id.IsZero() && id == f.S.Last }
+
+// Match reports whether the filter lets a thing with these words through.
+func (f *Frame) Match(words ...string) bool { return Match(f.Filter, words...) }
+
+// Match reports whether a filter lets a thing with these words through: every
+// word of the filter must be in one of them; a filter that begins with "!" is
+// turned round.
+func Match(filter string, words ...string) bool {
+	want, not := strings.CutPrefix(filter, "!")
+	if strings.TrimSpace(want) == "" {
+		return true
+	}
+	for _, w := range strings.Fields(strings.ToLower(want)) {
+		found := false
+		for _, in := range words {
+			if strings.Contains(strings.ToLower(in), w) {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return not
+		}
+	}
+	return !not
+}
+
+// Subject is a thing on the screen that the cursor can be on.
+type Subject struct {
+	ID     string     // stable while things move; unique in the pane
+	Ref    trace.Ref  // the API object it is or belongs to
+	Event  trace.ID   // the event that made it so: what "why?" starts from
+	Target string     // what a fault would hit: "member/a"
+	Node   string     // the node it is on or is
+	Pod    string     // namespace/name
+	Kind   trace.Kind // for the glossary
+	Words  string     // a sentence for the explanation line
+	Copy   string     // for the clipboard; Words or the name if empty
+	Value  any        // the pane's own
+}
+
+// IsZero reports whether there is nothing.
+func (s Subject) IsZero() bool { return s.ID == "" }
+
+// Ask is what a pane asks the explorer to do: one of the types below, or nil.
+type Ask any
+
+// The things a pane can ask for.
+type (
+	Goto   struct{ ID trace.ID }   // go to a moment
+	Show   struct{ Ref trace.Ref } // show an object in the object pane
+	Focus  struct{ Pane int }      // give another pane the focus
+	Exec   struct{ Line string }   // run a console command
+	Why    struct{ ID trace.ID }   // ask why
+	Notice struct{ Text string }   // say something in the explanation line
+	Redraw struct{}                // the pane's small state changed
+)
+
+// Abbreviate shortens the words that appear everywhere.
+func Abbreviate(name string) string {
+	for _, p := range abbreviations {
+		name = strings.ReplaceAll(name, p[0], p[1])
+	}
+	return name
+}
+
+var abbreviations = [][2]string{
+	{"controller-manager", "kcm"}, {"deployment-controller", "deploy-ctl"}, {"replicaset-controller", "rs-ctl"},
+	{"endpointslice-controller", "eps-ctl"}, {"node-lifecycle-controller", "nodelc-ctl"}, {"-controller", "-ctl"},
+}

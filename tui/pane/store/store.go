@@ -1,0 +1,414 @@
+// Package store is pane 2: the replicated store. Above, the members' logs side
+// by side, one cell an entry, with the term as its digit and colour and the
+// commit, match and next marks; then votes, messages under way, the last
+// revisions, and the tree of keys.
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/keymap"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// Store is the pane.
+type Store struct {
+	open map[string]bool // branches of the key tree that are open
+	part int             // which part comes first: 0 raft, 1 revisions and keys
+}
+
+// New makes the pane.
+func New() *Store { return &Store{open: map[string]bool{"/registry": true}} }
+
+const keyPart = "store.part"
+
+// Info implements [pane.Pane].
+func (*Store) Info() pane.Info {
+	return pane.Info{
+		Number: 2, Name: "store", Title: "Store",
+		Means: "The store that holds the cluster's state, and how its members agree. Every cell is an entry of a member's raft " +
+			"log; the digit and the colour are the term in which it was proposed. An entry is safe once a quorum of " +
+			"members has it on disk: then the leader moves the commit mark, the members apply it, and a new revision exists.",
+		Legend: [][2]string{
+			{"[3]", "committed entry of term 3"}, {":3:", "on this member's disk, not committed"}, {".3.", "written, not yet on disk"},
+			{"▾", "the leader's commit index"}, {"^", "match: the leader knows the follower has it"}, {">", "next: what the leader sends next"},
+			{"★", "leader"}, {"◇", "candidate"}, {"──▷", "message under way"}, {"✗", "down, or lost"},
+		},
+		Keys: []keymap.Binding{
+			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Open or close a branch of the keys; show the object of a key."},
+			{Action: keyPart, Keys: []string{"v"}, Short: "raft/keys", Help: "Change between the raft logs and the revisions and keys."},
+		},
+	}
+}
+
+// Note implements [pane.Pane].
+func (*Store) Note(f *pane.Frame) string {
+	s := &f.S.Store
+	if len(s.Members()) == 0 {
+		return fmt.Sprintf("revision %d", s.Revision)
+	}
+	lead := "no leader"
+	if s.Leader != "" {
+		lead = s.Leader + " leads"
+	}
+	return fmt.Sprintf("%s, term %d, revision %d", lead, s.Term, s.Revision)
+}
+
+// Do implements [pane.Pane].
+func (p *Store) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
+	switch action {
+	case keyPart:
+		p.part = 1 - p.part
+		return pane.Redraw{}
+	case keymap.Open:
+		if b, ok := on.Value.(view.Branch); ok && b.Key == nil {
+			p.open[b.Name] = !p.open[b.Name]
+			return pane.Redraw{}
+		}
+		if on.Ref.Name != "" {
+			return pane.Show{Ref: on.Ref}
+		}
+		if !on.Event.IsZero() {
+			return pane.Goto{ID: on.Event}
+		}
+	}
+	return nil
+}
+
+// Draw implements [pane.Pane].
+func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) {
+	y := 0
+	if p.part == 0 {
+		y = drawLogs(s, f, y)
+		y = drawVotes(s, f, y)
+		y = drawMessages(s, f, y)
+	}
+	y = drawRefused(s, f, y)
+	y = drawRevisions(s, f, y)
+	p.drawKeys(s, f, y)
+}
+
+func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
+	members := f.S.Store.Members()
+	if len(members) == 0 {
+		s.Row(y).Text(0, 0, "The bare store: one process, no raft, no members.", theme.Muted)
+		return y + 1
+	}
+	var last, commit, term uint64
+	var leader *view.Member
+	for _, m := range members {
+		last = max(last, m.Last)
+		commit = max(commit, m.Commit)
+		term = max(term, m.Term)
+		if m.Up && m.Role == "leader" {
+			leader = m
+		}
+	}
+	digits := len(fmt.Sprint(term))
+	cell := digits + 3
+	const head = 15
+	n := uint64(max((s.W()-head-cell)/cell, 1))
+	first := uint64(1)
+	if last > n {
+		first = last - n + 1
+	}
+	a := s.Row(y)
+	a.Text(0, 0, "member    term", theme.Muted)
+	for i := first; i <= last; i++ {
+		x := head + int(i-first)*cell
+		label := fmt.Sprint(i)
+		if len(label) > cell-1 {
+			label = label[len(label)-cell+1:]
+		}
+		if i == commit {
+			a.Text(x, 0, "▾"+label, theme.Good|grid.Bold)
+		} else if len(label) <= digits || i%2 == 0 || cell > len(fmt.Sprint(last)) {
+			a.Text(x+1, 0, label, theme.Muted)
+		}
+	}
+	for i, m := range members {
+		drawLog(s, f, y+1+i, m, leader, first, last, head, cell, digits)
+	}
+	return y + 1 + len(members)
+}
+
+func drawLog(s *pane.Sheet, f *pane.Frame, y int, m, leader *view.Member, first, last uint64, head, cell, digits int) {
+	a := s.Row(y)
+	glyph, st := '●', theme.Term(m.Term)
+	word := "follow"
+	switch {
+	case !m.Up:
+		glyph, st, word = '✗', theme.Bad, "down"
+	case m.Role == "leader":
+		glyph, st, word = '★', st|grid.Bold, "LEAD"
+	case m.Role == "candidate":
+		glyph, st, word = '◇', st|grid.Bold, "CAND"
+	}
+	if f.Fresh(m.Event) {
+		st |= grid.Fresh
+	}
+	a.Put(0, 0, glyph, st)
+	x := a.Text(2, 0, m.Name+" ", st)
+	a.Text(max(x, 4), 0, grid.Pad(word, 6), st)
+	a.Text(11, 0, fmt.Sprint(m.Term), st)
+	s.Hot(0, y, head-2, pane.Subject{ID: "member/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: Words(m), Copy: m.Name})
+	var peer *view.Peer
+	if leader != nil && leader != m {
+		peer = leader.Peer(m.Name)
+	}
+	for _, e := range m.Log() {
+		if e.Index < first || e.Index > last {
+			continue
+		}
+		drawEntry(s, f, y, head+int(e.Index-first)*cell, m, e, digits)
+	}
+	if peer == nil {
+		return
+	}
+	if peer.Match >= first && peer.Match <= last {
+		a.Put(head+int(peer.Match-first)*cell+digits+2, 0, '^', theme.Cause|grid.Bold)
+	}
+	if peer.Next >= first && peer.Next <= last+1 && m.Entry(peer.Next) == view.EntryAbsent {
+		a.Put(head+int(peer.Next-first)*cell+1, 0, '>', theme.Cause|grid.Bold)
+	}
+}
+
+func drawEntry(s *pane.Sheet, f *pane.Frame, y, x int, m *view.Member, e view.LogEntry, digits int) {
+	state := m.Entry(e.Index)
+	l, r := "[", "]"
+	st := theme.Term(e.Term)
+	switch state {
+	case view.EntryWritten, view.EntryAbsent:
+		l, r = ".", "."
+	case view.EntryDurable:
+		l, r = ":", ":"
+	case view.EntryApplied:
+		st |= grid.Bold
+	}
+	if f.Fresh(e.Event) {
+		st |= grid.Fresh
+	}
+	a := s.Row(y)
+	a.Text(x, 0, l+grid.PadLeft(fmt.Sprint(e.Term), digits)+r, st)
+	kind := e.Type
+	if kind == "" {
+		kind = "entry"
+	}
+	s.Hot(x, y, digits+2, pane.Subject{ID: fmt.Sprintf("entry/%s/%d", m.Name, e.Index), Event: e.Event, Target: "member/" + m.Name, Kind: trace.RaftAppend,
+		Words: fmt.Sprintf("Entry %d of term %d (%s, %s) on member %s: %s.", e.Index, e.Term, kind, words.Bytes(e.Size), m.Name, state)})
+}
+
+// Words says how a member is.
+func Words(m *view.Member) string {
+	if !m.Up {
+		if m.Reason != "" {
+			return "Member " + m.Name + " is down: " + m.Reason + "."
+		}
+		return "Member " + m.Name + " is down."
+	}
+	w := fmt.Sprintf("Member %s: %s in term %d; log to %d, on disk %d, committed %d, applied %d, revision %d.",
+		m.Name, m.Role, m.Term, m.Last, m.Durable, m.Commit, m.Applied, m.Revision)
+	if m.DiskError != "" {
+		w += " Its disk says: " + m.DiskError + "."
+	}
+	return w
+}
+
+func drawVotes(s *pane.Sheet, f *pane.Frame, y int) int {
+	q := f.S.Store.Quorum()
+	members := f.S.Store.Members()
+	for _, m := range members {
+		if m.Role != "candidate" && !(m.Role == "leader" && len(m.Votes) > 0 && m.Applied < m.Last && m.Commit < m.Last) {
+			continue
+		}
+		a := s.Row(y)
+		x := a.Text(0, 0, fmt.Sprintf("votes for %s in t%d ", m.Name, m.Term), theme.Term(m.Term)|grid.Bold)
+		for _, o := range members {
+			mark, st := "·", theme.Muted
+			if o.Name == m.Name && m.VotedFor == m.Name {
+				mark, st = "✓", theme.Good
+			}
+			for _, v := range m.Votes {
+				if v.From != o.Name || v.Term != m.Term {
+					continue
+				}
+				if v.Granted {
+					mark, st = "✓", theme.Good
+				} else {
+					mark, st = "✗", theme.Bad
+				}
+			}
+			x = a.Text(x, 0, "["+o.Name+" "+mark+"]", st)
+		}
+		a.Text(x+1, 0, fmt.Sprintf("needs %d of %d", q.Need, q.Total), theme.Muted)
+		y++
+	}
+	return y
+}
+
+func drawMessages(s *pane.Sheet, f *pane.Frame, y int) int {
+	all := append(f.S.Store.EndedMessages(), f.S.Store.InFlight()...)
+	if len(all) == 0 {
+		return y
+	}
+	const most = 5
+	y = heading(s, y, "messages", fmt.Sprintf("%d under way", len(f.S.Store.InFlight())))
+	if len(all) > most {
+		all = all[len(all)-most:]
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		drawMessage(s, f, y, all[i])
+		y++
+	}
+	return y
+}
+
+func drawMessage(s *pane.Sheet, f *pane.Frame, y int, m *view.Message) {
+	label := m.RPC
+	if r := m.Request; r != nil {
+		label += fmt.Sprintf(" t%d", r.Term)
+		if m.RPC == "AppendEntries" {
+			if n := len(r.Entries); n > 0 {
+				label += fmt.Sprintf(" %d+%d", r.PrevLog, n)
+			} else {
+				label += fmt.Sprintf(" commit %d", r.Commit)
+			}
+		}
+	}
+	event, arrow, st, end := m.Sent, "──▷ ", theme.Busy, ""
+	switch m.Phase {
+	case "delivered":
+		event, arrow, st = m.Delivered, "══▶ ", theme.Busy
+	case "answered":
+		event, arrow, st = m.Ended, "──▶ ", theme.Muted
+		end = "✓"
+		if m.Answer != nil && !m.Answer.OK {
+			end, st = "✗ refused", theme.Warn
+		} else if m.Answer != nil && m.Answer.Match > 0 {
+			end = fmt.Sprintf("✓ has %d", m.Answer.Match)
+		}
+	case "lost":
+		event, arrow, st, end = m.Ended, "──✗ ", theme.Bad, "lost"
+		if m.Answer != nil && m.Answer.Error != "" {
+			end += ": " + m.Answer.Error
+		}
+	}
+	if f.Fresh(event) {
+		st |= grid.Fresh
+	}
+	s.Line(y, pane.Subject{ID: fmt.Sprintf("msg/%d", m.Serial), Event: event, Kind: trace.RaftSend,
+		Words: fmt.Sprintf("%s from %s to %s: %s. %s", m.RPC, m.From, m.To, m.Phase, end)},
+		grid.Span{Text: m.From + " ──", Style: st}, grid.Span{Text: label, Style: st}, grid.Span{Text: arrow, Style: st},
+		grid.Span{Text: m.To + " ", Style: st}, grid.Span{Text: end, Style: st})
+}
+
+func drawRefused(s *pane.Sheet, f *pane.Frame, y int) int {
+	r := f.S.Store.Refused
+	if len(r) == 0 || f.S.At-r[len(r)-1].At > 10e9 {
+		return y
+	}
+	last := r[len(r)-1]
+	s.Line(y, pane.Subject{ID: "refused", Event: last.Event, Kind: trace.StoreRefused, Words: "The store refused " + last.Op + " " + last.Key + ": " + last.Error},
+		grid.Span{Text: "✗ " + last.Op + " " + last.Key + ": " + last.Error, Style: theme.Bad})
+	return y + 1
+}
+
+func drawRevisions(s *pane.Sheet, f *pane.Frame, y int) int {
+	all := f.S.Store.Commits()
+	note := fmt.Sprintf("newest %d", f.S.Store.Revision)
+	if f.S.Store.Compacted > 0 {
+		note += fmt.Sprintf(", gone up to %d", f.S.Store.Compacted)
+	}
+	y = heading(s, y, "revisions", note)
+	shown := 0
+	for i := len(all) - 1; i >= 0 && shown < 6; i-- {
+		c := all[i]
+		for _, k := range c.Changes {
+			if !f.Match(k.Key, k.Object.String()) {
+				continue
+			}
+			drawChange(s, f, y, c, k)
+			y++
+			shown++
+		}
+	}
+	return y
+}
+
+func drawChange(s *pane.Sheet, f *pane.Frame, y int, c *view.Commit, k trace.KeyChange) {
+	sign, st, what := "put", theme.Added, fmt.Sprintf("v%d %s", k.Version, words.Bytes(k.Size))
+	switch {
+	case k.Deleted:
+		sign, st, what = "del", theme.Removed, ""
+	case k.Version > 1:
+		st = theme.Text
+	}
+	fresh := grid.Style(0)
+	if f.Fresh(c.Event) {
+		fresh = grid.Fresh
+	}
+	a := s.Row(y)
+	x := a.Text(0, 0, grid.PadLeft(fmt.Sprint(c.Revision), 6), theme.Number|fresh)
+	x = a.Text(x+1, 0, sign, st|fresh)
+	right := s.W() - grid.Width(what) - 1
+	a.Fit(x+1, 0, right-x-1, strings.TrimPrefix(k.Key, "/registry/"), theme.Text|fresh)
+	a.Text(right, 0, what, theme.Muted)
+	s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("rev/%d/%s", c.Revision, k.Key), Ref: k.Object, Event: c.Event, Kind: trace.StoreCommit, Copy: k.Key,
+		Words: fmt.Sprintf("Revision %d: %s %s (version %d, created at revision %d).", c.Revision, sign, k.Key, k.Version, k.CreateRevision)})
+}
+
+// heading draws a section's name on a line of its own.
+func heading(s *pane.Sheet, y int, name, note string) int {
+	a := s.Row(y)
+	x := a.Text(0, 0, name+" ", theme.Title)
+	x = a.Text(x, 0, note+" ", theme.Muted)
+	a.HLine(x, 0, s.W()-x, theme.Line)
+	return y + 1
+}
+
+func (p *Store) drawKeys(s *pane.Sheet, f *pane.Frame, y int) {
+	y = heading(s, y, "keys", fmt.Sprint(f.S.Store.KeyCount()))
+	p.branch(s, f, y, "/registry", 0)
+}
+
+func (p *Store) branch(s *pane.Sheet, f *pane.Frame, y int, path string, depth int) int {
+	for _, b := range f.S.Store.Branches(path) {
+		if y > 2000 {
+			s.Row(y).Text(0, 0, "… more keys; a filter narrows them (/)", theme.Muted)
+			return y + 1
+		}
+		if b.Key != nil && !f.Match(b.Key.Key) {
+			continue
+		}
+		name := b.Name[strings.LastIndex(b.Name, "/")+1:]
+		indent := strings.Repeat("  ", depth)
+		on := pane.Subject{ID: "key/" + b.Name, Value: b, Copy: b.Name, Words: fmt.Sprintf("%d keys below %s.", b.Keys, b.Name)}
+		if b.Key != nil {
+			on.Ref, on.Event = b.Key.Ref, b.Key.Event
+			on.Words = fmt.Sprintf("%s: written at revision %d, version %d, %s.", b.Name, b.Key.ModRevision, b.Key.Version, words.Bytes(b.Key.Size))
+			st := theme.Text
+			if f.Fresh(b.Key.Event) {
+				st |= grid.Fresh
+			}
+			s.Line(y, on, grid.Span{Text: indent + "  " + name, Style: st}, grid.Span{Text: fmt.Sprintf("  @%d v%d", b.Key.ModRevision, b.Key.Version), Style: theme.Muted})
+			y++
+			continue
+		}
+		mark := "▸ "
+		if p.open[b.Name] {
+			mark = "▾ "
+		}
+		s.Line(y, on, grid.Span{Text: indent + mark, Style: theme.Accent}, grid.Span{Text: name, Style: theme.Name}, grid.Span{Text: fmt.Sprintf("  %d", b.Keys), Style: theme.Muted})
+		y++
+		if p.open[b.Name] {
+			y = p.branch(s, f, y, b.Name, depth+1)
+		}
+	}
+	return y
+}

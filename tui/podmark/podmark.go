@@ -1,0 +1,112 @@
+// Package podmark decides how a pod looks as a cell: a letter for its
+// workload, a shape and a style for its phase, and the word that kubectl would
+// print in its STATUS column.
+package podmark
+
+import (
+	"strings"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/theme"
+)
+
+// Mark is the look of a pod's phase.
+type Mark struct {
+	Glyph rune
+	Style grid.Style
+	Word  string // "Running", "ContainerCreating", "CrashLoopBackOff" …
+}
+
+// Of is the mark of a pod object.
+func Of(p *corev1.Pod) Mark {
+	word := Status(p)
+	switch {
+	case p.DeletionTimestamp != nil:
+		return Mark{'◌', theme.Warn, "Terminating"}
+	case word == "Unknown":
+		return Mark{'?', theme.Muted, word}
+	case p.Status.Phase == corev1.PodSucceeded:
+		return Mark{'✓', theme.Muted, word}
+	case p.Status.Phase == corev1.PodFailed || strings.Contains(word, "BackOff") || strings.Contains(word, "Err") || word == "Error" || word == "OOMKilled":
+		return Mark{'✗', theme.Bad, word}
+	case p.Spec.NodeName == "":
+		return Mark{'○', theme.Warn, word}
+	case p.Status.Phase == corev1.PodRunning && ready(p):
+		return Mark{'●', theme.Good, word}
+	case p.Status.Phase == corev1.PodRunning:
+		return Mark{'◑', theme.Warn, word + ", not ready"}
+	}
+	return Mark{'◐', theme.Busy, word}
+}
+
+// Legend explains the marks.
+var Legend = [][2]string{
+	{"●", "ready"}, {"◑", "running, not ready"}, {"◐", "starting"}, {"○", "pending, no node yet"},
+	{"◌", "terminating"}, {"✗", "failed or crashing"}, {"✓", "completed"}, {"?", "unknown"},
+}
+
+func ready(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// Status is what kubectl prints in the STATUS column, in short.
+// (pkg/printers/internalversion/printers.go printPod)
+func Status(p *corev1.Pod) string {
+	word := string(p.Status.Phase)
+	if p.Status.Reason != "" {
+		word = p.Status.Reason
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Waiting != nil && c.State.Waiting.Reason != "" {
+			word = c.State.Waiting.Reason
+		} else if c.State.Terminated != nil && p.Status.Phase != corev1.PodSucceeded && c.State.Terminated.Reason != "" {
+			word = c.State.Terminated.Reason
+		}
+	}
+	if word == "" {
+		word = "Pending"
+	}
+	return word
+}
+
+// Workload is the name of what the pod belongs to: its top owner's name.
+func Workload(s *view.State, o *view.Object) string {
+	top := o
+	for i := 0; i < 6; i++ {
+		up := s.Owner(top)
+		if up == nil {
+			break
+		}
+		top = up
+	}
+	if top == o {
+		if m := o.Meta(); m != nil {
+			for _, r := range m.GetOwnerReferences() {
+				return r.Name
+			}
+		}
+	}
+	return top.Name()
+}
+
+// Letter is the letter of a workload; workloads of kube-system have small ones.
+func Letter(namespace, workload string) rune {
+	for _, r := range strings.TrimPrefix(workload, "kube-") {
+		if unicode.IsLetter(r) && r < 0x80 {
+			if namespace == "kube-system" {
+				return unicode.ToLower(r)
+			}
+			return unicode.ToUpper(r)
+		}
+	}
+	return '#'
+}

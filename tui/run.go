@@ -1,0 +1,107 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/term"
+
+	"kviz/tui/safe"
+)
+
+// ErrNoTerminal is what [Run] answers where there is no terminal to draw on.
+var ErrNoTerminal = errors.New("there is no terminal here (input or output is not a TTY): run kviz run --plain for plain lines")
+
+// Run shows the explorer until the person leaves or ctx ends. The terminal is
+// restored whatever happens, also when a goroutine of the explorer panics:
+// then the panic with its stack is the error.
+func Run(ctx context.Context, cfg Config) error {
+	if cfg.History == nil {
+		return errors.New("tui: no history to show")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if cfg.Plain {
+		return runPlain(ctx, cfg)
+	}
+	if cfg.Input == nil && cfg.Output == nil && !(term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))) {
+		return ErrNoTerminal
+	}
+	if cfg.Environ == nil {
+		cfg.Environ = os.Environ()
+	}
+	noColor := lookup(cfg.Environ, "NO_COLOR") != ""
+	if noColor && cfg.Theme == "" {
+		cfg.Theme = "none"
+	}
+	var program *tea.Program
+	started := make(chan struct{})
+	group := safe.NewGroup(func() {
+		<-started
+		program.Kill()
+	})
+	m, err := New(ctx, cfg, group)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	program = tea.NewProgram(m, options(ctx, cfg, noColor)...)
+	close(started)
+	if cfg.done != nil {
+		cfg.done(m)
+	}
+	if !cfg.Following {
+		group.Go(func() { cfg.History.Run(ctx) })
+	}
+	if cfg.Booting != nil && cfg.Cluster == nil {
+		group.Go(func() {
+			c, err := cfg.Booting(ctx, func(s string) { program.Send(bootSay(s)) })
+			program.Send(bootDone{c, err})
+		})
+	}
+	_, err = program.Run()
+	cancel()
+	if crash := group.Crash(); crash != nil {
+		return fmt.Errorf("the explorer broke down: %w", crash)
+	}
+	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func options(ctx context.Context, cfg Config, noColor bool) []tea.ProgramOption {
+	fps := 60
+	if cfg.Remote {
+		fps = 30
+	}
+	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithEnvironment(cfg.Environ), tea.WithFPS(fps)}
+	if cfg.Input != nil {
+		opts = append(opts, tea.WithInput(cfg.Input))
+	}
+	if cfg.Output != nil {
+		opts = append(opts, tea.WithOutput(cfg.Output))
+	}
+	if cfg.Size[0] > 0 {
+		opts = append(opts, tea.WithWindowSize(cfg.Size[0], cfg.Size[1]))
+	}
+	if noColor {
+		opts = append(opts, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	return opts
+}
+
+// lookup is the value of a variable in an environment, the last one given.
+func lookup(env []string, name string) string {
+	value := ""
+	for _, e := range env {
+		if len(e) > len(name) && e[len(name)] == '=' && e[:len(name)] == name {
+			value = e[len(name)+1:]
+		}
+	}
+	return value
+}

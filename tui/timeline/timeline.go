@@ -1,0 +1,215 @@
+// Package timeline draws the line of time: how busy the cluster was, where
+// commands, faults and elections lie, and where we are. Its axis is the
+// position in the stream, not the clock, so that a quiet hour takes no room
+// and every event can be reached; how high the blocks stand says how many
+// events fell into how little virtual time.
+package timeline
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"time"
+
+	"kviz/cluster/trace"
+	"kviz/tui/grid"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// Mark is a moment worth jumping to.
+type Mark struct {
+	Pos   uint64
+	Glyph rune
+	Style grid.Style
+	Words string
+	rank  int
+}
+
+// Index finds the marks of a stream as it grows.
+type Index struct {
+	next  uint64
+	marks []Mark
+}
+
+// Catch takes in up to max new events.
+func (x *Index) Catch(s *trace.Stream, max int) {
+	for max > 0 {
+		events, next, _ := s.Read(x.next, min(max, 4096))
+		if len(events) == 0 {
+			break
+		}
+		pos := next - uint64(len(events))
+		for i, e := range events {
+			if m, ok := markOf(e); ok {
+				m.Pos = pos + uint64(i)
+				x.marks = append(x.marks, m)
+			}
+		}
+		x.next = next
+		max -= len(events)
+	}
+	first := s.First()
+	if len(x.marks) > 0 && x.marks[0].Pos < first {
+		n := sort.Search(len(x.marks), func(i int) bool { return x.marks[i].Pos >= first })
+		x.marks = append([]Mark(nil), x.marks[n:]...)
+	}
+}
+
+func markOf(e *trace.Event) (Mark, bool) {
+	switch e.Kind {
+	case trace.CommandStart:
+		if c, ok := e.Payload.(*trace.Command); ok {
+			return Mark{Glyph: '›', Style: theme.Accent, Words: c.Line, rank: 3}, true
+		}
+	case trace.FaultInjected, trace.FaultHealed:
+		if f, ok := e.Payload.(*trace.Fault); ok {
+			if e.Kind == trace.FaultHealed {
+				return Mark{Glyph: '+', Style: theme.Good, Words: "mended: " + f.Fault + " " + f.Target, rank: 4}, true
+			}
+			return Mark{Glyph: '!', Style: theme.Bad, Words: "broken: " + f.Fault + " " + f.Target, rank: 5}, true
+		}
+	case trace.MemberRole:
+		if m, ok := e.Payload.(*trace.MemberState); ok && m.Role == "leader" {
+			return Mark{Glyph: '★', Style: theme.Term(m.Term), Words: fmt.Sprintf("%s leads term %d", m.Member, m.Term), rank: 2}, true
+		}
+	case trace.Ready:
+		return Mark{Glyph: '✓', Style: theme.Good, Words: "ready", rank: 1}, true
+	case trace.InvariantBroken:
+		return Mark{Glyph: '✗', Style: theme.Bad, Words: "broken invariant", rank: 6}, true
+	}
+	return Mark{}, false
+}
+
+// Marks lists the marks, oldest first.
+func (x *Index) Marks() []Mark { return x.marks }
+
+// Before is the last mark before a position.
+func (x *Index) Before(pos uint64) (Mark, bool) {
+	n := sort.Search(len(x.marks), func(i int) bool { return x.marks[i].Pos >= pos })
+	if n == 0 {
+		return Mark{}, false
+	}
+	return x.marks[n-1], true
+}
+
+// After is the first mark after a position.
+func (x *Index) After(pos uint64) (Mark, bool) {
+	n := sort.Search(len(x.marks), func(i int) bool { return x.marks[i].Pos > pos })
+	if n == len(x.marks) {
+		return Mark{}, false
+	}
+	return x.marks[n], true
+}
+
+// Where is a place in the stream.
+type Where struct {
+	First, Len uint64 // what can be reached: [First, Len)
+	At         uint64 // position of the event we are at
+	Live       bool
+	Playing    bool
+	Mark       uint64 // the remembered position + 1; 0 for none
+}
+
+var blocks = []rune("▁▂▃▄▅▆▇█")
+
+// Draw draws two or three rows.
+func (x *Index) Draw(a grid.Area, s *trace.Stream, w Where) {
+	n := w.Len - w.First
+	width := a.W()
+	if n == 0 || width < 10 {
+		a.Text(0, 0, "no events yet", theme.Muted)
+		return
+	}
+	col := func(pos uint64) int { return int((pos - w.First) * uint64(width) / n) }
+	row := 0
+	if a.H() > 2 {
+		row = 1
+	}
+	x.density(a, row, s, w, width)
+	best := map[int]int{}
+	for _, m := range x.marks {
+		if m.Pos < w.First || m.Pos >= w.Len {
+			continue
+		}
+		c := col(m.Pos)
+		if m.rank > best[c] {
+			best[c] = m.rank
+			a.Put(c, 0, m.Glyph, m.Style|grid.Bold)
+		}
+	}
+	x.scrubber(a, a.H()-1, s, w, col)
+}
+
+func (x *Index) density(a grid.Area, row int, s *trace.Stream, w Where, width int) {
+	n := w.Len - w.First
+	for c := 0; c < width; c++ {
+		from := w.First + n*uint64(c)/uint64(width)
+		to := w.First + n*uint64(c+1)/uint64(width)
+		if to == from {
+			to = min(from+1, w.Len)
+		}
+		e0, e1 := s.Get(from), s.Get(min(to, w.Len-1))
+		if e0 == nil || e1 == nil {
+			continue
+		}
+		dt := max(e1.At-e0.At, 100*time.Microsecond)
+		rate := float64(to-from) / dt.Seconds()
+		level := int(math.Log10(max(rate, 1)) * 1.8) // 1/s … 20,000/s
+		level = max(0, min(level, len(blocks)-1))
+		st := theme.Line
+		if from <= w.At {
+			st = theme.Muted
+		}
+		a.Put(c, row, blocks[level], st)
+	}
+}
+
+func (x *Index) scrubber(a grid.Area, row int, s *trace.Stream, w Where, col func(uint64) int) {
+	at, last := s.Get(w.At), s.Get(w.Len-1)
+	label := ""
+	if at != nil && last != nil {
+		label = fmt.Sprintf(" #%s of #%s  %s ", at.ID, last.ID, words.Clock(at.At))
+	}
+	state, st := "NOW", theme.Good|grid.Bold
+	switch {
+	case !w.Live && w.Playing:
+		state, st = "PAST ▶", theme.Past|grid.Bold
+	case !w.Live:
+		state, st = "PAST", theme.Past|grid.Bold
+	}
+	here := min(col(w.At), a.W()-1)
+	if w.Live {
+		here = a.W() - 1
+	}
+	line, done := theme.Line, theme.Muted
+	if !w.Live {
+		done = theme.Past
+	}
+	for c := 0; c < a.W(); c++ {
+		if c < here {
+			a.Put(c, row, '━', done)
+		} else {
+			a.Put(c, row, '─', line)
+		}
+	}
+	if w.Mark > 0 && w.Mark-1 >= w.First && w.Mark-1 < w.Len {
+		a.Put(min(col(w.Mark-1), a.W()-1), row, '┃', theme.Key)
+	}
+	a.Put(here, row, '●', st)
+	room := grid.Width(label) + len([]rune(state)) + 3
+	x0 := here + 2
+	if here > a.W()/2 {
+		x0 = max(here-room-1, 0)
+	}
+	end := a.Text(x0, row, label, theme.Event)
+	a.Text(end, row, state+" ", st)
+}
+
+// At is the position a click in column c means.
+func At(c, width int, w Where) uint64 {
+	if width <= 0 || w.Len == w.First {
+		return w.First
+	}
+	return min(w.First+(w.Len-w.First)*uint64(max(c, 0))/uint64(width), w.Len-1)
+}
