@@ -20,6 +20,8 @@ type Loop struct {
 	// MaxRetries is how often a failing key is tried before it is dropped;
 	// 0 means for ever.
 	MaxRetries int
+	// RefOf names a key's object where keys are no object keys.
+	RefOf func(key string) trace.Ref
 
 	env       *Env
 	resource  client.Resource
@@ -91,8 +93,8 @@ func (l *Loop) emit(t *sim.Task, kind trace.Kind, p *trace.Reconcile, run *Run) 
 }
 
 func (l *Loop) ref(run *Run) trace.Ref {
-	if l.resource.Kind == "" {
-		return trace.Ref{}
+	if l.RefOf != nil {
+		return l.RefOf(run.Key)
 	}
 	return l.resource.Ref(run.Namespace, run.Name)
 }
