@@ -106,10 +106,10 @@ func (c *cache) removeNode(node *corev1.Node) {
 
 // assume counts a pod on a node as if it were bound.
 func (c *cache) assume(info *framework.PodInfo, nodeName string) *corev1.Pod {
-	pod := info.Pod.DeepCopy()
+	pod := *info.Pod // the rest is shared: nobody changes it
 	pod.Spec.NodeName = nodeName
-	c.put(&framework.PodInfo{Pod: pod, Requests: info.Requests, NonZero: info.NonZero, Ports: info.Ports}, true)
-	return pod
+	c.put(info.With(&pod), true)
+	return &pod
 }
 
 // forget takes back an assumption.
@@ -126,11 +126,31 @@ func (c *cache) isAssumed(pod *corev1.Pod) bool {
 
 // setPod takes in a pod on a node as the API server has it, which confirms an
 // assumption or corrects it.
-func (c *cache) setPod(pod *corev1.Pod) { c.put(framework.NewPodInfo(pod), false) }
+func (c *cache) setPod(pod *corev1.Pod) {
+	if old, ok := c.pods[framework.PodKey(pod)]; ok && sameRequests(old.info.Pod, pod) {
+		c.put(old.info.With(pod), false)
+		return
+	}
+	c.put(framework.NewPodInfo(pod), false)
+}
+
+// sameRequests reports whether a pod's requests can only be what they were: its
+// spec is the same, and its kubelet reports nothing else.
+func sameRequests(old, pod *corev1.Pod) bool {
+	if old.UID != pod.UID || old.Generation != pod.Generation {
+		return false
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Resources != nil {
+			return false
+		}
+	}
+	return true
+}
 
 func (c *cache) put(info *framework.PodInfo, assumed bool) {
 	c.remove(info.Pod)
-	c.pods[framework.PodKey(info.Pod)] = cachedPod{info, assumed}
+	c.pods[info.Key] = cachedPod{info, assumed}
 	c.node(info.Pod.Spec.NodeName).AddPod(info)
 }
 

@@ -34,7 +34,7 @@ func (s *Scheduler) failed(t *sim.Task, info *framework.QueuedPodInfo, st *frame
 		info.UnschedulablePlugins = map[string]bool{st.Plugin(): true}
 	}
 
-	obj, ok := s.pods.Get(framework.PodKey(info.Pod))
+	obj, ok := s.pods.Get(info.Key)
 	newest, _ := obj.(*corev1.Pod)
 	if !ok || newest.Spec.NodeName != "" || newest.UID != info.Pod.UID {
 		// Deleted, bound by somebody else, or made anew: not ours to requeue.

@@ -135,7 +135,7 @@ func (s *Scheduler) findNodesThatPassFilters(t *sim.Task, state *framework.Cycle
 			return nil, fmt.Errorf("running %q filter plugin: %w", plugins[passed].Name(), st.Err())
 		}
 		if looked < s.cfg.TraceNodes {
-			t.Emit(trace.Event{Kind: trace.SchedFilter, Object: client.RefOf(info.Pod), Payload: verdict(info, node, names[:passed:passed], st)})
+			t.Emit(trace.Event{Kind: trace.SchedFilter, Object: info.Ref, Payload: verdict(info, node, names[:passed:passed], st)})
 		}
 		if st == nil {
 			feasible = append(feasible, node)
@@ -162,7 +162,7 @@ func (s *Scheduler) shown(nodes int) string {
 }
 
 func verdict(info *framework.QueuedPodInfo, node *framework.NodeInfo, passed []string, st *framework.Status) *trace.FilterVerdict {
-	v := &trace.FilterVerdict{Pod: framework.PodKey(info.Pod), Node: node.Node.Name, Passed: passed}
+	v := &trace.FilterVerdict{Pod: info.Key, Node: node.Node.Name, Passed: passed}
 	if st != nil {
 		v.By, v.Code, v.Reasons = st.Plugin(), st.Code().String(), st.Reasons()
 	}

@@ -51,7 +51,7 @@ func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 	emitPoint(t, info, framework.QueueSort, []string{s.profile.queueSort.Name()}, "first of the active queue: the highest priority, and of those the one that waited longest")
 	t.Sleep(s.cfg.CycleTime)
 
-	state := &framework.CycleState{}
+	state := &framework.CycleState{Pod: info.PodInfo}
 	res, err := s.schedulePod(t, state, info)
 	if err != nil {
 		s.noNode(t, state, info, err)
@@ -82,7 +82,7 @@ func (s *Scheduler) assumeAndBind(t *sim.Task, state *framework.CycleState, info
 		return
 	}
 	s.queue.done()
-	s.process.Go("bind "+framework.PodKey(info.Pod), b.run)
+	s.process.Go("bind "+info.Key, b.run)
 }
 
 // schedulePod picks a node. The error is a *framework.FitError when no node
@@ -118,7 +118,7 @@ func (s *Scheduler) schedulePod(t *sim.Task, state *framework.CycleState, info *
 //
 // Mirrors the second half of schedule_one.go schedulingAlgorithm.
 func (s *Scheduler) noNode(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, err error) {
-	d := &trace.Decision{Pod: framework.PodKey(info.Pod), Message: err.Error()}
+	d := &trace.Decision{Pod: info.Key, Message: err.Error()}
 	status := framework.AsStatus("", err)
 	var fit *framework.FitError
 	switch {
@@ -129,7 +129,7 @@ func (s *Scheduler) noNode(t *sim.Task, state *framework.CycleState, info *frame
 	case errors.Is(err, errNoNodes):
 		status = framework.NewStatus("", framework.UnschedulableAndUnresolvable, err.Error())
 	}
-	info.Cause = t.Emit(trace.Event{Kind: trace.SchedDecision, Object: client.RefOf(info.Pod), Payload: d})
+	info.Cause = t.Emit(trace.Event{Kind: trace.SchedDecision, Object: info.Ref, Payload: d})
 	t.SetCauses(info.Cause)
 	s.failed(t, info, status, err)
 }
@@ -140,8 +140,8 @@ func emitPoint(t *sim.Task, info *framework.QueuedPodInfo, point string, plugins
 		note = "no plugins"
 	}
 	t.Emit(trace.Event{
-		Kind: trace.SchedPoint, Object: client.RefOf(info.Pod),
-		Payload: &trace.ExtensionPoint{Pod: framework.PodKey(info.Pod), Point: point, Plugins: plugins, Note: note},
+		Kind: trace.SchedPoint, Object: info.Ref,
+		Payload: &trace.ExtensionPoint{Pod: info.Key, Point: point, Plugins: plugins, Note: note},
 	})
 }
 

@@ -126,7 +126,7 @@ func (q *schedulingQueue) moveToActive(t *sim.Task, info *framework.QueuedPodInf
 
 // place files a pod in a queue and tells the trace.
 func (q *schedulingQueue) place(t *sim.Task, info *framework.QueuedPodInfo, from, to, event string) {
-	key := framework.PodKey(info.Pod)
+	key := info.Key
 	switch to {
 	case active:
 		info.BackoffExpiration = time.Time{}
@@ -148,7 +148,7 @@ func (q *schedulingQueue) place(t *sim.Task, info *framework.QueuedPodInfo, from
 
 // take removes a pod from where it is, without a word to the trace.
 func (q *schedulingQueue) take(p placed) {
-	key := framework.PodKey(p.info.Pod)
+	key := p.info.Key
 	switch p.queue {
 	case active:
 		q.active.remove(p.info)
@@ -168,9 +168,9 @@ func (q *schedulingQueue) emitMove(t *sim.Task, info *framework.QueuedPodInfo, f
 		causes = append([]trace.ID{info.Cause}, causes...)
 	}
 	info.Cause = t.Emit(trace.Event{
-		Kind: trace.SchedQueue, Object: client.RefOf(info.Pod), Causes: distinct(causes),
+		Kind: trace.SchedQueue, Object: info.Ref, Causes: distinct(causes),
 		Payload: &trace.SchedQueueMove{
-			Pod: framework.PodKey(info.Pod), From: from, To: to, Event: event, Attempts: info.Attempts,
+			Pod: info.Key, From: from, To: to, Event: event, Attempts: info.Attempts,
 			Active: q.active.Len(), Backoff: q.backoff.len(), Unschedulable: q.unschedulable.Len(),
 		},
 	})
@@ -198,12 +198,12 @@ func (q *schedulingQueue) pop(t *sim.Task) *framework.QueuedPodInfo {
 	}
 	if q.active.Len() == 0 {
 		info := q.backoff.rejected.take()
-		delete(q.where, framework.PodKey(info.Pod))
+		delete(q.where, info.Key)
 		q.moveToActive(t, info, backoff, popFromBackoffQ)
 		return q.pop(t)
 	}
 	info := q.active.take()
-	delete(q.where, framework.PodKey(info.Pod))
+	delete(q.where, info.Key)
 	info.Attempts++
 	q.inFlight, q.missed = info, nil
 	return info
@@ -293,7 +293,7 @@ func (q *schedulingQueue) happened(t *sim.Task, event framework.ClusterEvent, ol
 
 // leave moves a pod out of the unschedulable pool.
 func (q *schedulingQueue) leave(t *sim.Task, info *framework.QueuedPodInfo, event string) {
-	p, ok := q.where[framework.PodKey(info.Pod)]
+	p, ok := q.where[info.Key]
 	if !ok || p.info != info {
 		return // moved meanwhile
 	}
@@ -360,7 +360,7 @@ func (q *schedulingQueue) flush(t *sim.Task) {
 			if info == nil {
 				break
 			}
-			delete(q.where, framework.PodKey(info.Pod))
+			delete(q.where, info.Key)
 			q.moveToActive(t, info, backoff, backoffComplete)
 		}
 		if now := t.Now(); !now.Before(nextLook) {

@@ -139,8 +139,8 @@ func (s *Scheduler) emitScores(t *sim.Task, state *framework.CycleState, info *f
 			}
 		}
 		t.Emit(trace.Event{
-			Kind: trace.SchedScore, Object: client.RefOf(info.Pod),
-			Payload: &trace.NodeScore{Pod: framework.PodKey(info.Pod), Node: node.Node.Name, Scores: scores, Total: s.scratch.totals[j]},
+			Kind: trace.SchedScore, Object: info.Ref,
+			Payload: &trace.NodeScore{Pod: info.Key, Node: node.Node.Name, Scores: scores, Total: s.scratch.totals[j]},
 		})
 	}
 }

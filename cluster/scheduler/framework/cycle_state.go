@@ -1,5 +1,7 @@
 package framework
 
+import corev1 "k8s.io/api/core/v1"
+
 // CycleState carries what plugins remember of one pod within one cycle, from
 // PreFilter to Filter and from PreScore to Score.
 //
@@ -7,7 +9,28 @@ package framework
 // entries in a slice are found faster than in a map, and Filter looks once per
 // node.
 type CycleState struct {
+	// Pod is the pod of the cycle with its sums; nil where a plugin is used
+	// outside a cycle.
+	Pod     *PodInfo
 	entries []stateEntry
+}
+
+// Requests is the pod's sum of requests.
+func (s *CycleState) Requests(pod *corev1.Pod) *Resource {
+	if s.Pod != nil && s.Pod.Pod == pod {
+		return &s.Pod.Requests
+	}
+	r := PodRequests(pod)
+	return &r
+}
+
+// NonZeroRequests is the pod's sum of requests as it counts for scoring.
+func (s *CycleState) NonZeroRequests(pod *corev1.Pod) *Resource {
+	if s.Pod != nil && s.Pod.Pod == pod {
+		return &s.Pod.NonZero
+	}
+	r := NonZeroRequests(pod)
+	return &r
 }
 
 type stateEntry struct {

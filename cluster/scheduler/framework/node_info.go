@@ -2,11 +2,16 @@ package framework
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/client"
+	"kviz/cluster/trace"
 )
 
 // PodInfo is a pod with what the scheduler needs to know of it all the time.
 type PodInfo struct {
 	Pod      *corev1.Pod
+	Key      string    // "namespace/name"
+	Ref      trace.Ref // for the trace
 	Requests Resource
 	NonZero  Resource
 	Ports    []corev1.ContainerPort // with a host port
@@ -14,7 +19,15 @@ type PodInfo struct {
 
 // NewPodInfo computes a pod's sums.
 func NewPodInfo(pod *corev1.Pod) *PodInfo {
-	return &PodInfo{Pod: pod, Requests: PodRequests(pod), NonZero: NonZeroRequests(pod), Ports: HostPorts(pod)}
+	return &PodInfo{Pod: pod, Key: PodKey(pod), Ref: client.RefOf(pod), Requests: PodRequests(pod), NonZero: NonZeroRequests(pod), Ports: HostPorts(pod)}
+}
+
+// With is the same pod in another state, with sums that are known to be still
+// right.
+func (p *PodInfo) With(pod *corev1.Pod) *PodInfo {
+	same := *p
+	same.Pod = pod
+	return &same
 }
 
 // NodeInfo is a node as the scheduler sees it: the object, the pods on it
@@ -55,7 +68,7 @@ func (n *NodeInfo) SetNode(node *corev1.Node) {
 
 // AddPod counts a pod in. The pod must not be counted already.
 func (n *NodeInfo) AddPod(p *PodInfo) {
-	n.Pods[PodKey(p.Pod)] = p
+	n.Pods[p.Key] = p
 	n.count(p, 1)
 }
 

@@ -25,11 +25,11 @@ func (*BalancedAllocation) Name() string { return BalancedAllocationName }
 // PreScore skips pods that request neither CPU nor memory: they change no
 // node's balance.
 func (*BalancedAllocation) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
-	r := framework.PodRequests(pod)
+	r := state.Requests(pod)
 	if r.MilliCPU == 0 && r.Memory == 0 {
 		return balancedSkip
 	}
-	state.Write(balancedKey, &r)
+	state.Write(balancedKey, r)
 	return nil
 }
 

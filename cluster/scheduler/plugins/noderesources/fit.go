@@ -94,8 +94,7 @@ func Fits(want *framework.Resource, node *framework.NodeInfo) []Insufficient {
 
 // PreFilter adds up the pod's requests.
 func (*Fit) PreFilter(state *framework.CycleState, pod *corev1.Pod) (*framework.PreFilterResult, *framework.Status) {
-	r := framework.PodRequests(pod)
-	state.Write(stateKey, &r)
+	state.Write(stateKey, state.Requests(pod))
 	return nil, nil
 }
 
@@ -119,8 +118,7 @@ func (*Fit) Filter(state *framework.CycleState, _ *corev1.Pod, node *framework.N
 // PreScore adds up the requests that count for scoring: containers that ask
 // for nothing count as 100m and 200Mi.
 func (*Fit) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
-	r := framework.NonZeroRequests(pod)
-	state.Write(scoreKey, &r)
+	state.Write(scoreKey, state.NonZeroRequests(pod))
 	return nil
 }
 
