@@ -69,3 +69,42 @@ func BenchmarkGet(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkStart measures Open until the first put is acknowledged.
+func BenchmarkStart(b *testing.B) {
+	for _, timers := range []bool{false, true} {
+		b.Run(fmt.Sprintf("timers=%v", timers), func(b *testing.B) {
+			for range b.N {
+				s, err := raftstore.Open(raftstore.Config{NoCampaign: timers})
+				must(b, err)
+				mustPut(b, s, "k", "v")
+				b.StopTimer()
+				must(b, s.Close())
+				b.StartTimer()
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms/start")
+		})
+	}
+}
+
+// BenchmarkFailover measures the crash of the leader until the next put is
+// acknowledged.
+func BenchmarkFailover(b *testing.B) {
+	for _, members := range []int{3, 5} {
+		b.Run(fmt.Sprintf("members=%d", members), func(b *testing.B) {
+			s := open(b, raftstore.Config{Members: members})
+			mustPut(b, s, "k", "v")
+			b.ResetTimer()
+			for range b.N {
+				leader := s.Leader()
+				must(b, s.Crash(leader))
+				mustPut(b, s, "k", "v")
+				b.StopTimer()
+				must(b, s.Restart(leader))
+				mustPut(b, s, "k", "v")
+				b.StartTimer()
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms/failover")
+		})
+	}
+}

@@ -245,7 +245,7 @@ func (c *chaos) nemesis() {
 	for to == m {
 		to = pick()
 	}
-	switch c.rand.IntN(12) {
+	switch c.rand.IntN(14) {
 	case 0, 1:
 		c.note(c.s.Crash(m), "crash %s", m)
 	case 2:
@@ -264,7 +264,12 @@ func (c *chaos) nemesis() {
 		c.note(c.s.Delay(m, to, 20*time.Millisecond), "delay %s to %s", m, to)
 	case 9:
 		c.note(c.s.TransferLeadership(m), "transfer to %s", m)
-	case 10:
+	case 10, 11:
+		// The leader's disk lags behind what it has replicated, and that is lost.
+		c.note(c.s.SlowDisk(m, 30*time.Millisecond), "slow %s", m)
+		c.breathe(10)
+		c.note(c.s.Crash(m), "crash %s", m)
+	case 12:
 		c.s.Hold(true)
 		c.breathe(5)
 		for range c.rand.IntN(8) {
@@ -319,10 +324,10 @@ func (c *chaos) check() {
 	if !slices.IsSorted(c.ordered) {
 		t.Errorf("the pipeline's writes took effect out of order: %v", c.ordered)
 	}
-	if result, _ := porcupine.CheckOperationsVerbose(register, c.history, 20*time.Second); result != porcupine.Ok {
+	if result := porcupine.CheckOperationsTimeout(register, c.observable(), 60*time.Second); result != porcupine.Ok {
 		t.Errorf("the history is not linearizable: %v", result)
 	}
-	if acknowledged < 20 || len(c.ordered) < 20 {
+	if acknowledged < 5 || len(c.ordered) < 20 {
 		t.Errorf("only %d and %d writes were acknowledged: nothing was tested", acknowledged, len(c.ordered))
 	}
 	c.converge()
@@ -333,6 +338,21 @@ func (c *chaos) check() {
 		}
 		t.Logf("last events:\n%s", c.events.tail(60))
 	}
+}
+
+// observable is the history without the unknown writes that nobody has read:
+// they may have happened after everything else, and only cost time to place.
+func (c *chaos) observable() (ops []porcupine.Operation) {
+	read := map[string]bool{}
+	for _, op := range c.history {
+		read[op.Output.(output).value] = true
+	}
+	for _, op := range c.history {
+		if !op.Output.(output).unknown || read[op.Input.(input).value] {
+			ops = append(ops, op)
+		}
+	}
+	return ops
 }
 
 // converge checks that all members come to hold the same.

@@ -214,6 +214,45 @@ func TestWithoutAQuorum(t *testing.T) {
 	}
 }
 
+// A leader replicates while it writes, but is not counted before its own disk
+// has the entry: what it loses in a crash was not acknowledged on its word.
+func TestTheLeaderCountsWhatItsDiskHas(t *testing.T) {
+	tr := newTranscript()
+	s := open(t, raftstore.Config{Events: tr.add})
+	mustPut(t, s, "k", "0")
+	leader := s.Leader()
+	must(t, s.SlowDisk(leader, time.Minute))
+	start := tr.len()
+	result := make(chan *raftstore.Result, 1)
+	s.Do(putReq("k", "1"), func(r *raftstore.Result) { result <- r })
+	durable := func(m string) bool {
+		return slices.ContainsFunc(tr.from(start), func(l string) bool { return strings.HasPrefix(l, m+" durable:") })
+	}
+	x, y := other(leader), other(leader, other(leader))
+	await(t, "both followers have the entry", func() bool { return durable(x) && durable(y) })
+	select {
+	case r := <-result:
+		t.Fatalf("acknowledged before the leader's disk had it: %+v", r)
+	case <-time.After(50 * time.Millisecond):
+	}
+	must(t, s.Crash(leader))
+	if r := <-result; r.Err != nil {
+		t.Errorf("the put that both followers held: %v", r.Err)
+	}
+	if durable(leader) && !slices.ContainsFunc(tr.from(start), func(l string) bool { return strings.HasSuffix(l, "refused") }) {
+		t.Errorf("the crash did not lose the entry:\n%s", strings.Join(tr.from(start), "\n"))
+	}
+	must(t, s.SlowDisk(leader, 0))
+	must(t, s.Restart(leader))
+	if got := get(t, s, "k"); got != "1" {
+		t.Errorf("k is %q", got)
+	}
+	await(t, leader+" has caught up", func() bool {
+		r, err := s.RangeAt(leader, &pb.RangeRequest{Key: []byte("k")})
+		return err == nil && len(r.Kvs) == 1 && string(r.Kvs[0].Value) == "1"
+	})
+}
+
 // A leader that nobody hears must not answer from what it has.
 func TestIsolatedLeaderDoesNotRead(t *testing.T) {
 	s := open(t, raftstore.Config{})
@@ -390,4 +429,3 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 		t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
 	}
 }
-

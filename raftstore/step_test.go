@@ -172,4 +172,3 @@ func TestStepThroughAnElection(t *testing.T) {
 	}
 	mustPut(t, s, "k", "2")
 }
-

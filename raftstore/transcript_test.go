@@ -87,4 +87,3 @@ func describeMessage(m *wire.Message) string {
 	}
 	return line
 }
-

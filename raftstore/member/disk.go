@@ -31,8 +31,9 @@ type disk struct {
 	closed atomic.Bool
 
 	bootTerm uint64 // the term on the disk when it was opened
+	queue    flushQueue
 
-	torn     bool // the log's tail was removed and nothing has followed yet; raft's goroutine only
+	torn     atomic.Bool // the log's tail was removed and nothing has followed yet
 	noopTerm atomic.Uint64
 	noop     atomic.Uint64 // index of the entry with which noopTerm's leader began
 }
@@ -54,31 +55,25 @@ func (d *disk) hurry() {
 
 func (d *disk) close() {
 	d.hurry()
+	d.queue.end()
 	d.bolt.Close()
 }
 
-// StoreLogs writes entries; they are durable when it returns.
+// StoreLogs writes entries. They are durable when it returns, but on a leader
+// that may write while it already replicates (see [flushQueue]).
 func (d *disk) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
-	var told *Log
-	if d.inc.m.wanted() {
-		told = &Log{Entries: wire.Describe(logs), First: logs[0].Index, Last: logs[len(logs)-1].Index}
-		d.inc.m.emit(Event{Kind: KindAppend, Log: told})
+	d.tellAppend(logs)
+	if d.mayOverlap() {
+		d.queue.push(logs)
+		d.noteNoop(logs)
+		return nil
 	}
-	err := d.admit()
-	if err == nil {
-		err = d.write(func() error { return d.cache.StoreLogs(logs) })
-	}
-	if told != nil {
-		ended := *told
-		if err != nil {
-			ended.Error = err.Error()
-		}
-		d.inc.m.emit(Event{Kind: KindDurable, Log: &ended})
-	}
-	if err != nil && d.torn {
+	d.settle()
+	err := d.store(logs)
+	if err != nil && d.torn.Load() {
 		// Raft still believes in the tail that it has just removed, and would
 		// stand for election with a log that it does not have.
 		d.die("its disk took the old end of the log away and then refused the new one: " + err.Error())
@@ -86,9 +81,41 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 	if err != nil {
 		return err
 	}
-	d.torn = false
+	d.torn.Store(false)
 	d.noteNoop(logs)
 	return nil
+}
+
+// store writes entries and tells how it went.
+func (d *disk) store(logs []*raft.Log) error {
+	err := d.admit()
+	if err == nil {
+		err = d.write(func() error { return d.cache.StoreLogs(logs) })
+	}
+	if d.inc.m.wanted() {
+		l := &Log{Entries: wire.Describe(logs), First: logs[0].Index, Last: logs[len(logs)-1].Index}
+		if err != nil {
+			l.Error = err.Error()
+		}
+		d.inc.m.emit(Event{Kind: KindDurable, Log: l})
+	}
+	return err
+}
+
+// settle waits until what was queued is written. If it never will be, nothing
+// may follow it.
+func (d *disk) settle() {
+	if !d.queue.drained() {
+		d.die("its disk refused entries that it had promised to write")
+	}
+}
+
+func (d *disk) tellAppend(logs []*raft.Log) {
+	if d.inc.m.wanted() {
+		d.inc.m.emit(Event{Kind: KindAppend, Log: &Log{
+			Entries: wire.Describe(logs), First: logs[0].Index, Last: logs[len(logs)-1].Index,
+		}})
+	}
 }
 
 // noteNoop remembers where the latest term's leader began.
@@ -107,6 +134,7 @@ func (d *disk) StoreLog(log *raft.Log) error { return d.StoreLogs([]*raft.Log{lo
 // DeleteRange removes entries: a tail that another leader has overruled, or
 // what a snapshot covers.
 func (d *disk) DeleteRange(min, max uint64) error {
+	d.settle()
 	if err := d.admit(); err != nil {
 		return err
 	}
@@ -114,7 +142,9 @@ func (d *disk) DeleteRange(min, max uint64) error {
 	if err := d.write(func() error { return d.cache.DeleteRange(min, max) }); err != nil {
 		return err
 	}
-	d.torn = d.torn || max >= last
+	if max >= last {
+		d.torn.Store(true)
+	}
 	if d.inc.m.wanted() {
 		d.inc.m.emit(Event{Kind: KindTruncate, Log: &Log{First: min, Last: max}})
 	}
@@ -169,24 +199,37 @@ func (d *disk) die(reason string) {
 
 // GetLog reads an entry.
 func (d *disk) GetLog(index uint64, log *raft.Log) error {
-	err := d.contain(func() error { return d.cache.GetLog(index, log) })
+	err := d.read(index, log)
 	if err != nil && !errors.Is(err, raft.ErrLogNotFound) {
 		d.die("its log cannot be read: " + err.Error())
 	}
 	return err
 }
 
+// read is GetLog for those who can live with an error.
+func (d *disk) read(index uint64, log *raft.Log) error {
+	if d.queue.get(index, log) {
+		return nil
+	}
+	return d.contain(func() error { return d.cache.GetLog(index, log) })
+}
+
 // FirstIndex is the first index in the log, 0 if it is empty.
 func (d *disk) FirstIndex() (uint64, error) { return d.cache.FirstIndex() }
 
 // LastIndex is the last index in the log, 0 if it is empty.
-func (d *disk) LastIndex() (uint64, error) { return d.cache.LastIndex() }
+func (d *disk) LastIndex() (uint64, error) {
+	if last := d.queue.last(); last > 0 {
+		return last, nil
+	}
+	return d.cache.LastIndex()
+}
 
 // tail is the term and index of the last entry.
 func (d *disk) tail() (term, index uint64) {
 	var l raft.Log
 	index, _ = d.LastIndex()
-	if index == 0 || d.contain(func() error { return d.cache.GetLog(index, &l) }) != nil {
+	if index == 0 || d.read(index, &l) != nil {
 		return 0, 0
 	}
 	return l.Term, index

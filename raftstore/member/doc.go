@@ -18,6 +18,8 @@
 //     snapshots; on the leader one replicate and one heartbeat goroutine for
 //     each follower. They end in Shutdown.
 //   - "watch of a": owns nothing; waits for the member to fail and takes it down.
+//   - "flush of a": writes a leader's entries to the disk while raft already
+//     replicates them; ends with the disk.
 //   - "heartbeat of a" (package wire): answers one heartbeat; drained before
 //     the disk is closed.
 package member

@@ -102,6 +102,8 @@ func (m *Member) Start(fresh bool, reason string) error {
 		m.reason.Store(err.Error())
 		return err
 	}
+	inc.endpoint.SetGate(inc.disk.queue.passed)
+	m.cfg.Go("flush of "+m.cfg.ID, inc.disk.flush)
 	inc.live.Store(true)
 	m.running.Store(inc)
 	inc.raft.RegisterObserver(raft.NewObserver(nil, false, inc.observe))

@@ -130,7 +130,7 @@ func (r *Reader) confirm(ctx context.Context) error {
 func (d *disk) visible(index, applied uint64) uint64 {
 	for ; index > applied; index-- {
 		var l raft.Log
-		if d.contain(func() error { return d.cache.GetLog(index, &l) }) != nil {
+		if d.read(index, &l) != nil {
 			return applied // covered by a snapshot
 		}
 		if l.Type == raft.LogCommand || l.Type == raft.LogConfiguration {

@@ -41,6 +41,7 @@ func openDisk(inc *incarnation, fresh bool) (*disk, error) {
 		return nil, fmt.Errorf("member %s: %s %w", m.cfg.ID, path, err)
 	}
 	d := &disk{inc: inc, urgent: make(chan struct{})}
+	d.queue.init()
 	err := d.contain(func() (err error) {
 		d.bolt, err = raftboltdb.New(raftboltdb.Options{
 			Path:                    path,

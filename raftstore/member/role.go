@@ -44,9 +44,13 @@ func (inc *incarnation) termChanged(term uint64) {
 func (inc *incarnation) state() State {
 	r := inc.raft
 	_, leader := r.LeaderWithID()
+	applied, commit := inc.machine.applied.get(), r.CommitIndex()
+	if commit > applied && inc.disk.visible(commit, applied) == applied {
+		applied = commit // nothing but no-ops between, which have nothing to apply
+	}
 	return State{
 		Role: roleName(r.State()), Term: r.CurrentTerm(), Leader: string(leader),
-		Last: r.LastIndex(), Commit: r.CommitIndex(), Applied: inc.machine.applied.get(),
+		Last: r.LastIndex(), Commit: commit, Applied: applied,
 	}
 }
 

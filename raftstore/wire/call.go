@@ -50,6 +50,9 @@ func exchange[Resp any](e *Endpoint, m Message, args any, resp *Resp, body io.Re
 	if err := c.travel(&back, link{m.To, m.From}); err != nil {
 		return err
 	}
+	if !c.passGate(back.Match) {
+		return c.lose("the sender stopped before its own disk had the entries")
+	}
 	c.learn(to, &back, got)
 	c.observe(Replied, back)
 	*resp = *got
@@ -143,6 +146,31 @@ func (c *call) wait(d time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-c.abandoned:
+	case <-c.from.closed:
+	}
+	return false
+}
+
+// passGate waits until the sender's own disk holds what the receiver has
+// acknowledged (see [Endpoint.SetGate]).
+func (c *call) passGate(match uint64) bool {
+	if len(c.m.Entries) == 0 || match == 0 {
+		return true
+	}
+	c.from.mu.Lock()
+	gate := c.from.gate
+	c.from.mu.Unlock()
+	if gate == nil {
+		return true
+	}
+	durable := gate(match)
+	if durable == nil {
+		return true
+	}
+	select {
+	case <-durable:
 		return true
 	case <-c.abandoned:
 	case <-c.from.closed:

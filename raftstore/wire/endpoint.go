@@ -22,7 +22,8 @@ type Endpoint struct {
 	mu        sync.Mutex
 	isClosed  bool
 	heartbeat func(raft.RPC)
-	tenure    chan struct{}  // closed and replaced when role or term changed
+	tenure    chan struct{} // closed and replaced when role or term changed
+	gate      func(index uint64) <-chan struct{}
 	handlers  sync.WaitGroup // heartbeats being answered
 }
 
@@ -100,6 +101,15 @@ func (e *Endpoint) SetHeartbeatHandler(handler func(raft.RPC)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heartbeat = handler
+}
+
+// SetGate sets what an answer to an append waits for before raft sees it: that
+// the sender's own disk holds the entries too. gate gives nil if it does, else a
+// channel that is closed when it does.
+func (e *Endpoint) SetGate(gate func(index uint64) <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.gate = gate
 }
 
 // AppendEntriesPipeline is refused: without it raft has at most one append in

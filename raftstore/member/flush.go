@@ -1,0 +1,153 @@
+package member
+
+import (
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// flushQueue lets a leader write to its own disk while it already replicates
+// (raft dissertation §10.2.1; etcd does the same). Raft calls StoreLogs and
+// takes the entries for durable when it returns. So the leader's StoreLogs only
+// queues them, and package wire keeps each follower's acknowledgement from raft
+// until the leader's disk has the entries too ([wire.Endpoint.SetGate]).
+//
+// Why that is safe: an entry is committed when a quorum acknowledged it. Raft
+// counts the leader itself too early, but alone it is no quorum; every other
+// acknowledgement waits for the leader's disk. So a committed entry is on the
+// leader's disk and on those of enough followers, which is more than raft asks.
+// If the leader's disk fails, the leader goes down: nobody has counted on it.
+//
+// Followers, and everyone while messages are held, write before they answer.
+type flushQueue struct {
+	mu      sync.Mutex
+	more    *sync.Cond   // something was queued, was written, or the end has come
+	logs    []*raft.Log  // not yet durable, in index order, without gaps
+	ended   bool         // nothing more will come
+	dead    bool         // the flusher is gone and will write no more
+	waiters []gateWaiter // acknowledgements that wait
+}
+
+type gateWaiter struct {
+	index   uint64
+	durable chan struct{}
+}
+
+func (q *flushQueue) init() { q.more = sync.NewCond(&q.mu) }
+
+func (q *flushQueue) push(logs []*raft.Log) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.logs = append(q.logs, logs...)
+	q.more.Broadcast()
+}
+
+// get reads an entry that is not yet durable.
+func (q *flushQueue) get(index uint64, log *raft.Log) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.logs) == 0 || index < q.logs[0].Index || index > q.logs[len(q.logs)-1].Index {
+		return false
+	}
+	*log = *q.logs[index-q.logs[0].Index]
+	return true
+}
+
+// last is the last index queued, 0 if nothing is.
+func (q *flushQueue) last() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.logs) == 0 {
+		return 0
+	}
+	return q.logs[len(q.logs)-1].Index
+}
+
+// drained waits until everything queued is durable; false if it never will be.
+func (q *flushQueue) drained() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.logs) > 0 && !q.dead {
+		q.more.Wait()
+	}
+	return len(q.logs) == 0
+}
+
+// passed is nil when the entry is durable, else a channel that is closed then.
+func (q *flushQueue) passed(index uint64) <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.logs) == 0 || index < q.logs[0].Index {
+		return nil
+	}
+	w := gateWaiter{index: index, durable: make(chan struct{})}
+	q.waiters = append(q.waiters, w)
+	return w.durable
+}
+
+// take waits for entries to write; nil when the end has come.
+func (q *flushQueue) take() []*raft.Log {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.logs) == 0 && !q.ended {
+		q.more.Wait()
+	}
+	return q.logs[:len(q.logs):len(q.logs)]
+}
+
+// written takes the first n entries out and lets acknowledgements pass.
+func (q *flushQueue) written(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.logs = append([]*raft.Log(nil), q.logs[n:]...)
+	var still []gateWaiter
+	for _, w := range q.waiters {
+		if len(q.logs) == 0 || w.index < q.logs[0].Index {
+			close(w.durable)
+		} else {
+			still = append(still, w)
+		}
+	}
+	q.waiters = still
+	q.more.Broadcast()
+}
+
+// end lets the flusher write what is left and waits until it is gone.
+func (q *flushQueue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+	q.more.Broadcast()
+	for len(q.logs) > 0 && !q.dead {
+		q.more.Wait()
+	}
+}
+
+func (q *flushQueue) die() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.dead = true
+	q.more.Broadcast()
+}
+
+// flush is the goroutine that writes a leader's entries.
+func (d *disk) flush() {
+	defer d.queue.die()
+	for {
+		logs := d.queue.take()
+		if len(logs) == 0 {
+			return
+		}
+		if err := d.store(logs); err != nil {
+			d.die("its disk refused entries that it had promised to write: " + err.Error())
+		}
+		d.queue.written(len(logs))
+	}
+}
+
+// mayOverlap says whether an append may be written beside its replication.
+func (d *disk) mayOverlap() bool {
+	m := d.inc.m
+	return d.inc.live.Load() && d.inc.raft.State() == raft.Leader && len(m.cfg.Peers) > 1 &&
+		!m.held.Load() && !m.full.Load() && !d.gone.Load() && !d.torn.Load()
+}
