@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"kviz/cluster/scheduler/framework"
 )
@@ -135,10 +136,15 @@ func (c *cache) setPod(pod *corev1.Pod) {
 }
 
 // sameRequests reports whether a pod's requests can only be what they were: its
-// spec is the same, and its kubelet reports nothing else.
+// containers ask for the same, and its kubelet reports nothing else.
 func sameRequests(old, pod *corev1.Pod) bool {
-	if old.UID != pod.UID || old.Generation != pod.Generation {
+	if old.UID != pod.UID || len(old.Spec.Containers) != len(pod.Spec.Containers) || len(pod.Spec.InitContainers) > 0 || pod.Spec.Resources != nil {
 		return false
+	}
+	for i := range pod.Spec.Containers {
+		if !equality.Semantic.DeepEqual(old.Spec.Containers[i].Resources, pod.Spec.Containers[i].Resources) {
+			return false
+		}
 	}
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Resources != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"kviz/cluster/client"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"kviz/cluster/client"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"

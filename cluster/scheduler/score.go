@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"kviz/cluster/client"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
