@@ -1,0 +1,166 @@
+package tuitest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// Cluster plays a tape: a step moves to the next event of the grain, resume
+// lets it run with [Cluster.Play]. It notes what it was asked for.
+type Cluster struct {
+	mu    sync.Mutex
+	tape  []*trace.Event
+	next  int
+	out   *trace.Stream
+	clock control.Clock
+	Asked []string
+}
+
+// NewCluster is a cluster that will play the tape into a new stream; the first
+// n events have happened already (all for a negative n).
+func NewCluster(t *Tape, n int) *Cluster {
+	c := &Cluster{out: trace.NewStream(0), clock: control.Clock{Paused: true, Speed: 1, Why: "you paused"}}
+	for pos := uint64(0); pos < t.Stream.Len(); pos++ {
+		c.tape = append(c.tape, t.Stream.Get(pos))
+	}
+	if n < 0 || n > len(c.tape) {
+		n = len(c.tape)
+	}
+	for c.next < n {
+		c.one()
+	}
+	return c
+}
+
+func (c *Cluster) one() *trace.Event {
+	e := c.tape[c.next]
+	c.next++
+	c.clock.Elapsed, c.clock.Last = e.At, e.ID
+	c.out.Append(e)
+	return e
+}
+
+// Play appends the next n events unless the cluster is paused, and reports
+// whether there are more.
+func (c *Cluster) Play(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := 0; i < n && c.next < len(c.tape) && !c.clock.Paused; i++ {
+		c.one()
+	}
+	return c.next < len(c.tape)
+}
+
+func (c *Cluster) ask(format string, args ...any) {
+	c.Asked = append(c.Asked, fmt.Sprintf(format, args...))
+}
+
+// Trace implements [control.Cluster].
+func (c *Cluster) Trace() *trace.Stream { return c.out }
+
+// Clock implements [control.Cluster].
+func (c *Cluster) Clock() control.Clock { c.mu.Lock(); defer c.mu.Unlock(); return c.clock }
+
+// Pause implements [control.Cluster].
+func (c *Cluster) Pause() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ask("pause")
+	c.clock.Paused, c.clock.Why = true, "you paused"
+	return nil
+}
+
+// Resume implements [control.Cluster].
+func (c *Cluster) Resume() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ask("resume")
+	c.clock.Paused, c.clock.Why = false, ""
+	return nil
+}
+
+// Step implements [control.Cluster].
+func (c *Cluster) Step(g trace.Grain) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ask("step %s", g)
+	for c.next < len(c.tape) {
+		if e := c.one(); e.Grain() >= g {
+			break
+		}
+	}
+	c.clock.Paused, c.clock.Why = true, "step "+g.String()
+	return nil
+}
+
+// Until implements [control.Cluster].
+func (c *Cluster) Until(expr string) error {
+	c.ask("until %s", expr)
+	if expr == "bad" {
+		return fmt.Errorf("until: undeclared reference to 'bad' (known: store, nodes, queues, event)")
+	}
+	return nil
+}
+
+// Speed implements [control.Cluster].
+func (c *Cluster) Speed(x float64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ask("speed %v", x)
+	c.clock.Speed = x
+	return nil
+}
+
+// SkipIdle implements [control.Cluster].
+func (c *Cluster) SkipIdle() error { c.ask("skip idle"); return nil }
+
+// Faults implements [control.Cluster].
+func (c *Cluster) Faults() []control.FaultKind {
+	return []control.FaultKind{
+		{Name: "stop", Targets: []string{"member", "node", "kubelet", "scheduler"}, Heals: "start", Means: "Stop it in an orderly way; it stays down until it is started."},
+		{Name: "crash", Targets: []string{"member", "node", "pod"}, Heals: "start", Means: "Kill it without warning."},
+		{Name: "start", Targets: []string{"member", "node", "kubelet", "scheduler"}, Means: "Start what was stopped or has crashed."},
+		{Name: "slow", Targets: []string{"member", "node"}, Heals: "fast", Means: "Make it slow: a member's disk by this much a write.", Args: "DURATION"},
+	}
+}
+
+// Targets implements [control.Cluster].
+func (c *Cluster) Targets() []string {
+	return []string{"member/a", "member/b", "member/c", "node/node-1", "node/node-2", "node/node-3", "scheduler"}
+}
+
+// Fault implements [control.Cluster].
+func (c *Cluster) Fault(f control.Fault) error {
+	c.ask("fault %s %s %v", f.Name, f.Target, f.Args)
+	return nil
+}
+
+// Exec implements [control.Cluster].
+func (c *Cluster) Exec(ctx context.Context, line string, io control.Streams) int {
+	c.mu.Lock()
+	c.ask("exec %s", line)
+	c.mu.Unlock()
+	if line == "kubectl get pods -A" {
+		fmt.Fprint(io.Out, "NAMESPACE     NAME             READY   STATUS             RESTARTS   AGE\n"+
+			"demo          web-7f9c-k2x9p   0/1     CrashLoopBackOff   3          12s\n"+
+			"demo          web-7f9c-m4q7z   1/1     Running            0          12s\n"+
+			"demo          web-7f9c-x9b2c   0/1     Pending            0          12s\n"+
+			"kube-system   coredns-5d7      1/1     Running            0          15s\n")
+		return 0
+	}
+	fmt.Fprintf(io.Err, "error: unknown command %q\n", line)
+	return 1
+}
+
+// Endpoints implements [control.Cluster].
+func (c *Cluster) Endpoints() control.Endpoints { return control.Endpoints{} }
+
+var _ control.Cluster = (*Cluster)(nil)
+
+// Tick is how often the demo plays.
+const Tick = 15 * time.Millisecond
