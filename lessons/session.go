@@ -100,7 +100,7 @@ func (s *Session) judge(g *Goal, st *view.State, e *trace.Event) {
 	}
 }
 
-// levels looks at the lasting levels at the beginning.
+// levels looks at what holds at the beginning.
 func (s *Session) levels() {
 	st := s.b.Live()
 	for _, g := range s.Lesson.Goals() {
@@ -108,6 +108,7 @@ func (s *Session) levels() {
 			s.since[g.ID] = st.At
 		}
 	}
+	s.pass(st, st.Event)
 }
 
 func (s *Session) reveal(step *Step, st *view.State, e *trace.Event) {
@@ -198,7 +199,7 @@ func (s *Session) Unmet() []*Goal {
 				open = append(open, g)
 			}
 		}
-		if !s.reached(step) && len(open) == before && len(open) == 0 {
+		if !s.reached(step) && before == 0 && len(open) == 0 {
 			open = append(open, step.Goals...) // each was met, but never all together
 		}
 	}

@@ -3,6 +3,8 @@ package view
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kviz/cluster/trace"
 )
 
@@ -45,7 +47,22 @@ func nodeStatus(b *Builder, e *trace.Event, p *trace.NodeReport) {
 	if p.Conditions != nil {
 		n.Conditions = p.Conditions
 	}
-	n.ReadyBy, n.Taints, n.Note, n.Reported, n.ReportedAt = p.By, p.Taints, p.Note, e.ID, e.At
+	if len(p.Taints) > 0 || p.By != trace.CompKubelet { // a kubelet knows nothing of taints
+		n.Taints = p.Taints
+	}
+	n.ReadyBy, n.Note, n.Reported, n.ReportedAt = p.By, p.Note, e.ID, e.At
+}
+
+// nodeWritten takes a node's taints from its object, which has the last word.
+func (b *Builder) nodeWritten(node *corev1.Node) {
+	var taints []string
+	for i := range node.Spec.Taints {
+		taints = append(taints, node.Spec.Taints[i].ToString())
+	}
+	if old := b.s.Node(node.Name); old != nil && slices.Equal(old.Taints, taints) {
+		return
+	}
+	b.node(node.Name).Taints = taints
 }
 
 // nodePod is a pod on a node, ready to be changed.

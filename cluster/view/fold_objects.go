@@ -1,6 +1,7 @@
 package view
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -56,6 +57,9 @@ func (b *Builder) changeObject(e *trace.Event, revision int64, c *trace.KeyChang
 	o.history = recent(o.history, change, maxHistory)
 	if o.Value != nil {
 		b.link(o, key, old == nil)
+	}
+	if node, ok := o.Value.(*corev1.Node); ok {
+		b.nodeWritten(node)
 	}
 }
 
