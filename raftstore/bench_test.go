@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
@@ -106,5 +108,19 @@ func BenchmarkFailover(b *testing.B) {
 			}
 			b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms/failover")
 		})
+	}
+}
+
+// BenchmarkIdle measures the CPU that a store takes while nothing happens.
+func BenchmarkIdle(b *testing.B) {
+	s := open(b, raftstore.Config{})
+	mustPut(b, s, "k", "v")
+	for range b.N {
+		var before, after syscall.Rusage
+		must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &before))
+		pass(3 * time.Second)
+		must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &after))
+		used := time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+		b.ReportMetric(100*used.Seconds()/3, "%core")
 	}
 }

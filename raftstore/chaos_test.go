@@ -116,7 +116,7 @@ func (c *chaos) run() {
 		clients.Go(func() { c.client(i, done) })
 	}
 	clients.Go(func() { c.pipeline(done) })
-	for range 12 {
+	for range 10 {
 		c.nemesis()
 		c.breathe(40)
 	}

@@ -18,6 +18,7 @@ import (
 )
 
 func TestCrashAndReopen(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := raftstore.Open(raftstore.Config{Dir: dir, SnapshotEvery: 1000, SnapshotTrailing: 5})
 	if err != nil {
@@ -72,6 +73,7 @@ func TestCrashAndReopen(t *testing.T) {
 }
 
 func TestLeaderIsReplacedAndTheOldOneCatchesUp(t *testing.T) {
+	t.Parallel()
 	s := open(t, raftstore.Config{})
 	mustPut(t, s, "k", "0")
 	old := s.Leader()
@@ -92,6 +94,7 @@ func TestLeaderIsReplacedAndTheOldOneCatchesUp(t *testing.T) {
 
 // A follower far behind gets a snapshot instead of the log.
 func TestSnapshotIsInstalled(t *testing.T) {
+	t.Parallel()
 	tr := newTranscript()
 	s := open(t, raftstore.Config{SnapshotTrailing: 5, Events: tr.add})
 	mustPut(t, s, "k", "0")
@@ -132,6 +135,7 @@ func other(ids ...string) string {
 }
 
 func TestFollowersDiskIsFull(t *testing.T) {
+	t.Parallel()
 	s := open(t, raftstore.Config{})
 	mustPut(t, s, "k", "0")
 	follower := other(s.Leader())
@@ -160,6 +164,7 @@ func TestFollowersDiskIsFull(t *testing.T) {
 // The leader's full disk costs it its office, then itself when it must write
 // down the next term; the process and the others go on.
 func TestLeadersDiskIsFull(t *testing.T) {
+	t.Parallel()
 	s := open(t, raftstore.Config{})
 	mustPut(t, s, "k", "0")
 	leader := s.Leader()
@@ -187,6 +192,7 @@ func TestLeadersDiskIsFull(t *testing.T) {
 }
 
 func TestWithoutAQuorum(t *testing.T) {
+	t.Parallel()
 	s := open(t, raftstore.Config{RequestTimeout: 400 * time.Millisecond})
 	mustPut(t, s, "k", "1")
 	for _, m := range []string{"a", "c"} {
@@ -217,6 +223,7 @@ func TestWithoutAQuorum(t *testing.T) {
 // A leader replicates while it writes, but is not counted before its own disk
 // has the entry: what it loses in a crash was not acknowledged on its word.
 func TestTheLeaderCountsWhatItsDiskHas(t *testing.T) {
+	t.Parallel()
 	tr := newTranscript()
 	s := open(t, raftstore.Config{Events: tr.add})
 	mustPut(t, s, "k", "0")
@@ -255,6 +262,7 @@ func TestTheLeaderCountsWhatItsDiskHas(t *testing.T) {
 
 // A leader that nobody hears must not answer from what it has.
 func TestIsolatedLeaderDoesNotRead(t *testing.T) {
+	t.Parallel()
 	s := open(t, raftstore.Config{})
 	mustPut(t, s, "k", "old")
 	leader := s.Leader()
@@ -297,6 +305,7 @@ func TestHealingIsFast(t *testing.T) {
 }
 
 func TestLeadershipIsTransferred(t *testing.T) {
+	t.Parallel()
 	s := open(t, raftstore.Config{})
 	mustPut(t, s, "k", "0")
 	for _, to := range []string{"c", "a", "b"} {
@@ -314,6 +323,7 @@ func TestLeadershipIsTransferred(t *testing.T) {
 }
 
 func TestDamagedFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	damage := map[string]func(t *testing.T, file string){
 		"missing": func(t *testing.T, file string) { must(t, os.Remove(file)) },
 		"empty":   func(t *testing.T, file string) { must(t, os.Truncate(file, 0)) },
@@ -368,6 +378,7 @@ func must(t testing.TB, err error) {
 }
 
 func TestAFolderKeepsItsNumberOfMembers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := raftstore.Open(raftstore.Config{Dir: dir, Members: 5, NoSync: true})
 	must(t, err)
@@ -385,6 +396,7 @@ func TestAFolderKeepsItsNumberOfMembers(t *testing.T) {
 }
 
 func TestRequestsAfterClose(t *testing.T) {
+	t.Parallel()
 	s := open(t, raftstore.Config{NoSync: true})
 	mustPut(t, s, "k", "v")
 	must(t, s.Close())

@@ -165,7 +165,7 @@ func TestStepThroughAnElection(t *testing.T) {
 		s.ReleaseOne()
 	}
 	await(t, to+" leads", func() bool { return s.Leader() == to })
-	requireStory(t, tr.from(start), was+" send", to+" deliver", to+" role", to+" vote", to+" send", to+" reply", to+" role")
+	requireStory(t, tr.from(start), was+" send", to+" deliver", to+" role", to+" send", to+" reply", to+" role")
 	s.Hold(false)
 	if err := <-moved; err != nil {
 		t.Error(err)

@@ -32,9 +32,7 @@ type machine struct {
 	applied progress // the last entry that reached the machine; raft keeps no-ops to itself
 }
 
-var (
-	_ raft.BatchingFSM = (*machine)(nil)
-)
+var _ raft.BatchingFSM = (*machine)(nil)
 
 func newMachine(inc *incarnation) *machine {
 	mc := &machine{inc: inc, kv: mvcc.New()}
@@ -52,16 +50,7 @@ func (mc *machine) ApplyBatch(logs []*raft.Log) []any {
 	if mc.inc.live.Load() {
 		mc.inc.committed(max(mc.inc.raft.CommitIndex(), last.Index), mc.inc.raft.CurrentTerm())
 	}
-	batch := make([]Applied, 0, len(logs))
-	mc.mu.Lock()
-	for _, l := range logs {
-		if l.Type == raft.LogCommand {
-			batch = append(batch, mc.one(l))
-		}
-	}
-	rev := mc.kv.Revision()
-	mc.mu.Unlock()
-
+	batch, rev := mc.all(logs)
 	m := mc.inc.m
 	if m.wanted() {
 		m.emit(Event{Kind: KindApply, Progress: &Progress{Index: last.Index, Term: last.Term, Revision: rev}})
@@ -71,6 +60,18 @@ func (mc *machine) ApplyBatch(logs []*raft.Log) []any {
 	}
 	mc.applied.set(last.Index)
 	return make([]any, len(logs))
+}
+
+func (mc *machine) all(logs []*raft.Log) (batch []Applied, revision int64) {
+	batch = make([]Applied, 0, len(logs))
+	mc.mu.Lock()
+	defer mc.mu.Unlock()
+	for _, l := range logs {
+		if l.Type == raft.LogCommand {
+			batch = append(batch, mc.one(l))
+		}
+	}
+	return batch, mc.kv.Revision()
 }
 
 func (mc *machine) one(l *raft.Log) Applied {

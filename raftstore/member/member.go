@@ -104,12 +104,12 @@ func (m *Member) Start(fresh bool, reason string) error {
 	}
 	inc.endpoint.SetGate(inc.disk.queue.passed)
 	m.cfg.Go("flush of "+m.cfg.ID, inc.disk.flush)
+	m.emitState(KindUp, inc, reason)
 	inc.live.Store(true)
 	m.running.Store(inc)
 	inc.raft.RegisterObserver(raft.NewObserver(nil, false, inc.observe))
 	inc.retime(inc.raft.State())
 	m.cfg.Go("watch of "+m.cfg.ID, func() { m.watch(inc) })
-	m.emitState(KindUp, inc, reason)
 	m.cfg.Changed()
 	return nil
 }

@@ -57,6 +57,7 @@ func TestSessionKeepsTheOrder(t *testing.T) {
 		var s session
 		total := uint64(rapid.IntRange(1, 30).Draw(t, "requests"))
 		var applied []uint64
+		var old, given []Ticket // of earlier epochs, and of this one
 		take := func(tk Ticket) {
 			if s.admit(tk) == Done {
 				applied = append(applied, tk.Number)
@@ -72,13 +73,16 @@ func TestSessionKeepsTheOrder(t *testing.T) {
 				for _, l := range lost {
 					gone = gone || uint64(l) == seq
 				}
+				tk := Ticket{first + seq, epoch, seq}
+				given = append(given, tk)
 				if !gone || epoch > 50 {
-					take(Ticket{first + seq, epoch, seq})
+					take(tk)
 				}
-				if rapid.IntRange(0, 4).Draw(t, "straggler") == 0 && epoch > 1 {
-					take(Ticket{first + seq, epoch - 1, seq})
+				if len(old) > 0 && rapid.IntRange(0, 2).Draw(t, "straggler") == 0 {
+					take(rapid.SampledFrom(old).Draw(t, "which"))
 				}
 			}
+			old, given = append(old, given...), nil
 		}
 		for i, n := range applied {
 			if n != uint64(i)+1 {
