@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"bytes"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ type cache struct {
 	// decoded holds objects that a commit brought and that the cache's task has
 	// not taken in yet, so that a value is decoded once.
 	decoded map[string]*entry
+	// writing are transactions of components under way: the object they write
+	// need not be decoded again from the same bytes.
+	writing map[string]*entry
 	// changed is called after an event was taken in.
 	changed func(key string, obj runtime.Object)
 }
@@ -57,7 +61,7 @@ type change struct {
 }
 
 func newCache(s *Server, k *Kind) *cache {
-	c := &cache{s: s, kind: k, decoded: map[string]*entry{}}
+	c := &cache{s: s, kind: k, decoded: map[string]*entry{}, writing: map[string]*entry{}}
 	c.window.init(s.cfg.CacheSize)
 	c.watchers.init(k)
 	return c
@@ -184,7 +188,7 @@ func (c *cache) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 		}
 		return c.refOfKey(key), nil
 	}
-	en, err := decodeKV(c.kind, e.Kv)
+	en, err := c.decode(key, e.Kv)
 	if err != nil {
 		return c.refOfKey(key), nil
 	}
@@ -192,6 +196,17 @@ func (c *cache) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 		c.decoded[key] = en
 	}
 	return refOf(c.kind, en.obj), trace.Obj(en.obj)
+}
+
+// decode is the object of a commit.
+func (c *cache) decode(key string, kv *mvccpb.KeyValue) (*entry, error) {
+	w := c.writing[key]
+	if w == nil || !bytes.Equal(w.value, kv.Value) {
+		return decodeKV(c.kind, kv)
+	}
+	delete(c.writing, key)
+	metaOf(w.obj).SetResourceVersion(formatRevision(kv.ModRevision))
+	return &entry{obj: w.obj, value: kv.Value, revision: kv.ModRevision}, nil
 }
 
 func (c *cache) refOfKey(key string) trace.Ref {

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	coredefaults "k8s.io/kubernetes/pkg/apis/core/v1"
 
 	"kviz/cluster/trace"
 )
@@ -25,17 +27,17 @@ func (c *call) bodyKind() schema.GroupVersionKind {
 func (c *call) decode() (runtime.Object, error) {
 	c.pause(c.s.cfg.Cost.Decode)
 	gvk := c.bodyKind()
-	obj, err := c.body(gvk)
+	obj, err := c.readBody(gvk)
 	if err != nil {
 		return nil, c.refuse(trace.StageDecode, "", err)
 	}
 	note := "Read the " + gvk.Kind
 	var diff []trace.FieldDiff
 	if c.req.System {
-		scheme.Default(obj)
+		c.fillDefaults(obj)
 	} else {
 		before := obj.DeepCopyObject()
-		scheme.Default(obj)
+		c.fillDefaults(obj)
 		diff = diffObjects(before, obj)
 	}
 	switch len(diff) {
@@ -51,8 +53,37 @@ func (c *call) decode() (runtime.Object, error) {
 	return obj, nil
 }
 
-// body decodes the request's body, strictly if asked to.
-func (c *call) body(gvk schema.GroupVersionKind) (runtime.Object, error) {
+// fillDefaults sets what the writer left open, and brings fields that say the
+// same thing into line, as Kubernetes' conversion to the internal version
+// does.
+func (c *call) fillDefaults(obj runtime.Object) {
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		if c.req.System && c.req.Subresource == "status" {
+			coredefaults.SetDefaults_PodStatus(&o.Status) // the spec will be the stored one
+			return
+		}
+	case *corev1.Secret:
+		for _, k := range sortedKeys(o.StringData) {
+			if o.Data == nil {
+				o.Data = map[string][]byte{}
+			}
+			o.Data[k] = []byte(o.StringData[k])
+		}
+		o.StringData = nil
+	case *corev1.Node:
+		switch s := &o.Spec; {
+		case s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR):
+			s.PodCIDRs = []string{s.PodCIDR}
+		case s.PodCIDR == "" && len(s.PodCIDRs) > 0:
+			s.PodCIDR = s.PodCIDRs[0]
+		}
+	}
+	scheme.Default(obj)
+}
+
+// readBody decodes the request's body, strictly if asked to.
+func (c *call) readBody(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	if c.req.Object != nil {
 		obj := c.req.Object.DeepCopyObject()
 		want := newObject(gvk)

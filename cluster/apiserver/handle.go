@@ -34,18 +34,15 @@ func (s *Server) Handle(t *sim.Task, req *Request) *Response {
 		t.Sleep(refusedAfter)
 		return &Response{Err: unreachable(req, "connect")}
 	}
-	var resp *Response
-	over := false
-	var wait sim.Cond
-	task := s.p.Go("request", func(rt *sim.Task) { resp = s.serve(rt, req) })
-	task.OnEnd(func() { over = true; wait.Broadcast() })
-	for !over {
-		wait.Wait(t)
+	j := &job{req: req}
+	s.employ(j)
+	for !j.over {
+		j.wait.Wait(t)
 	}
-	if resp == nil {
+	if j.resp == nil {
 		return &Response{Err: unreachable(req, "read")}
 	}
-	return resp
+	return j.resp
 }
 
 // refusedAfter is how long it takes to hear that nobody listens.
@@ -72,10 +69,11 @@ type call struct {
 	old      runtime.Object // as it is stored; shared
 	oldRev   int64
 	oldValue []byte
-	cached   bool // old comes from the watch cache
-	live     bool // the next look must be at the store
-	original runtime.Object
-	commits  []trace.ID // what it wrote
+	cached   bool           // old comes from the watch cache
+	live     bool           // the next look must be at the store
+	body     runtime.Object // the decoded body of an update, until it is used
+	original runtime.Object // what was stored, as the watch cache has it; shared
+	commits  []trace.ID     // what it wrote
 	warnings []string
 	refused  string // the stage that ended it
 	created  bool   // an update made the object
@@ -173,7 +171,7 @@ func (c *call) receive() {
 	}
 	payload := &trace.Request{Request: c.n, Verb: r.Verb, Path: r.path(), Resource: r.Resource.Resource, Subresource: r.Subresource,
 		Namespace: r.Namespace, Name: r.Name, User: user.Name, Client: r.sender(), Patch: string(r.Patch)}
-	if r.Object != nil {
+	if r.Object != nil && !r.System {
 		payload.Body = trace.Obj(r.Object.DeepCopyObject())
 	}
 	c.last = c.t.Emit(trace.Event{Kind: trace.RequestReceived, Object: c.ref, Causes: causesOf(r.Causes), Payload: payload})

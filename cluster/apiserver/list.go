@@ -30,7 +30,7 @@ func (c *call) list() *Response {
 	opts := &c.req.List
 	want, err := newSelector(c.kind, c.req.Namespace, c.req.Name, opts)
 	if err != nil {
-		return &Response{Err: err}
+		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
 	}
 	if opts.Continue != "" {
 		return c.nextPage(want, opts)

@@ -55,6 +55,8 @@ type Request struct {
 	// System marks the request of a component of this process: managedFields
 	// are not tracked for it where nobody else has any.
 	System bool
+
+	approved bool // a part of a request that has been authorized
 }
 
 // Response is how a request ended. Exactly one of Object, Items (with

@@ -76,6 +76,8 @@ type Server struct {
 	keys       *authn.Keys
 	managers   fieldManagers
 
+	idle     []*worker
+	hired    int
 	requests uint64 // number of the newest request
 	watches  uint64 // number of the newest watch
 }
@@ -119,7 +121,7 @@ func (cfg *Config) complete() {
 // Restart starts the server again as process p, after its old process was
 // killed. Clients made before stay good; their watches have ended.
 func (s *Server) Restart(p *sim.Process) {
-	s.p, s.ready = p, false
+	s.p, s.ready, s.idle = p, false, nil
 	s.caches = map[*Kind]*cache{}
 	for _, k := range s.stored {
 		s.caches[k] = newCache(s, k)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -137,6 +138,28 @@ func (c *call) allocate(old runtime.Object) error {
 		return apierrors.NewInvalid(c.kind.GVK().GroupKind(), svc.Name, errs)
 	}
 	return nil
+}
+
+// allotted says what a Service was given.
+func (c *call) allotted(old runtime.Object) string {
+	svc, ok := c.obj.(*corev1.Service)
+	if !ok || c.req.Subresource != "" {
+		return ""
+	}
+	was := &corev1.Service{}
+	if old != nil {
+		was = old.(*corev1.Service)
+	}
+	note := ""
+	if ip := svc.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone && ip != was.Spec.ClusterIP {
+		note += "; it gets the cluster IP " + ip
+	}
+	for _, p := range svc.Spec.Ports {
+		if p.NodePort != 0 && !slices.ContainsFunc(was.Spec.Ports, func(o corev1.ServicePort) bool { return o.NodePort == p.NodePort }) {
+			note += "; port " + strconv.Itoa(int(p.Port)) + " gets the node port " + strconv.Itoa(int(p.NodePort))
+		}
+	}
+	return note
 }
 
 // defaultFamilies says what an IPv4 cluster says about every Service.

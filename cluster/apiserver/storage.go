@@ -45,7 +45,7 @@ func (c *call) insert() error {
 		return nil
 	}
 	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(value))+" bytes), if there is no such key.", nil)
-	ok, rev, _, err := c.txn(key, 0, putOp(key, value), nil)
+	ok, rev, _, err := c.put(key, 0, value)
 	if err != nil {
 		return c.refuse(trace.StageStorage, "", c.storeError(err))
 	}
@@ -74,7 +74,7 @@ func (c *call) replace() error {
 		return nil
 	}
 	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(value))+" bytes), if it is still at revision "+formatRevision(c.oldRev)+".", nil)
-	ok, rev, now, err := c.txn(key, c.oldRev, putOp(key, value), nil)
+	ok, rev, now, err := c.put(key, c.oldRev, value)
 	if err != nil {
 		return c.refuse(trace.StageStorage, "", c.storeError(err))
 	}
@@ -115,7 +115,7 @@ func (c *call) remove() error {
 	}
 	c.pass(trace.StageStorage, "", "Delete "+key+", if it is still at revision "+formatRevision(c.oldRev)+".", nil)
 	ok, _, now, err := c.txn(key, c.oldRev, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
-		RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)}}}, nil)
+		RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)}}})
 	if err != nil {
 		return c.refuse(trace.StageStorage, "", c.storeError(err))
 	}
@@ -129,12 +129,30 @@ func putOp(key string, value []byte) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(key), Value: value}}}
 }
 
+// put writes the object. The watch cache takes what a component of this process
+// wrote as it is; what comes from outside it reads back from the bytes, as
+// everybody else would.
+func (c *call) put(key string, rev int64, value []byte) (ok bool, made, now int64, err error) {
+	cache := c.cache()
+	short := key[len(c.kind.Prefix):]
+	if c.req.System {
+		w := &entry{obj: c.obj, value: value}
+		cache.writing[short] = w
+		defer func() {
+			if cache.writing[short] == w {
+				delete(cache.writing, short)
+			}
+		}()
+	}
+	return c.txn(key, rev, putOp(key, value))
+}
+
 // txn runs op if the key's modification revision is rev (0: there is no such
 // key). now is the key's revision if it is another, 0 if it is gone.
-func (c *call) txn(key string, rev int64, op *pb.RequestOp, also []*pb.RequestOp) (ok bool, made, now int64, err error) {
+func (c *call) txn(key string, rev int64, op *pb.RequestOp) (ok bool, made, now int64, err error) {
 	req := &pb.TxnRequest{
 		Compare: []*pb.Compare{{Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(key), TargetUnion: &pb.Compare_ModRevision{ModRevision: rev}}},
-		Success: append([]*pb.RequestOp{op}, also...),
+		Success: []*pb.RequestOp{op},
 		Failure: []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(key)}}}},
 	}
 	c.t.SetCauses(c.last)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/trace"
@@ -22,7 +21,6 @@ func (c *call) update() *Response {
 	if c.sub != nil && c.sub.Name == "scale" {
 		return c.updateScale()
 	}
-	var body runtime.Object
 	if c.req.Verb == "update" {
 		obj, err := c.decode()
 		if err != nil {
@@ -31,12 +29,12 @@ func (c *call) update() *Response {
 		if err := c.matchName(metaOf(obj).GetName()); err != nil {
 			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
 		}
-		body = obj
+		c.body = obj
 	} else {
 		c.pause(c.s.cfg.Cost.Decode)
 	}
 	c.pause(c.s.cfg.Cost.Admission)
-	err := c.repeat(func() error { return c.updateOnce(body) })
+	err := c.repeat(func() error { return c.updateOnce() })
 	if err == errNotThere {
 		return c.createObject(c.obj)
 	}
@@ -70,14 +68,14 @@ func (c *call) matchName(name string) error {
 	return nil
 }
 
-func (c *call) updateOnce(body runtime.Object) error {
+func (c *call) updateOnce() error {
 	if err := c.load(); err != nil {
 		if apierrors.IsNotFound(err) && c.mayCreate() {
-			return c.prepareCreate(body)
+			return c.prepareCreate()
 		}
 		return c.refuse(trace.StageStorage, "", err)
 	}
-	if err := c.change(body); err != nil {
+	if err := c.change(); err != nil {
 		return err
 	}
 	m := metaOf(c.obj)
@@ -115,16 +113,15 @@ func (c *call) updateOnce(body runtime.Object) error {
 }
 
 // change makes the new object from the old one and the request.
-func (c *call) change(body runtime.Object) error {
-	if body != nil {
-		c.obj = body.DeepCopyObject()
-		return nil
+func (c *call) change() error {
+	if c.req.Verb == "update" {
+		return c.useBody()
 	}
 	obj, err := c.applyPatch(c.old)
 	if err != nil {
 		return c.refuse(trace.StageDecode, "", err)
 	}
-	scheme.Default(obj)
+	c.fillDefaults(obj)
 	c.obj = obj
 	var diff []trace.FieldDiff
 	if !c.req.System {
@@ -132,6 +129,21 @@ func (c *call) change(body runtime.Object) error {
 	}
 	c.pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+formatRevision(c.oldRev)+".", diff)
 	return c.matchName(metaOf(obj).GetName())
+}
+
+// useBody takes the decoded body, and decodes it again for another round.
+func (c *call) useBody() error {
+	c.obj, c.body = c.body, nil
+	if c.obj != nil {
+		return nil
+	}
+	obj, err := c.readBody(c.bodyKind())
+	if err != nil {
+		return c.refuse(trace.StageDecode, "", err)
+	}
+	c.fillDefaults(obj)
+	c.obj = obj
+	return nil
 }
 
 func patchName(pt types.PatchType) string {
@@ -183,18 +195,21 @@ func (c *call) mayCreate() bool {
 }
 
 // prepareCreate turns the update of what does not exist into its creation.
-func (c *call) prepareCreate(body runtime.Object) error {
-	if body == nil {
+func (c *call) prepareCreate() error {
+	if c.req.Verb == "update" {
+		if err := c.useBody(); err != nil {
+			return err
+		}
+	} else {
 		obj, err := c.applyPatch(nil)
 		if err != nil {
 			return c.refuse(trace.StageDecode, "", err)
 		}
-		scheme.Default(obj)
+		c.fillDefaults(obj)
 		c.pass(trace.StageDecode, "", "There is no such object yet: apply creates it.", nil)
-		body = obj
+		c.obj = obj
 	}
-	c.obj = body
-	m := metaOf(body)
+	m := metaOf(c.obj)
 	if rv := m.GetResourceVersion(); rv != "" && rv != "0" {
 		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
 			fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again")))

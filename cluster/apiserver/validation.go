@@ -1,9 +1,14 @@
 package apiserver
 
 import (
+	"maps"
+	"slices"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	genericvalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kviz/cluster/trace"
@@ -14,6 +19,10 @@ import (
 // (apiserver pkg/registry/rest/create.go BeforeCreate).
 func (c *call) validateCreate() error {
 	st := c.kind.strategy
+	var before runtime.Object
+	if !c.req.System {
+		before = c.obj.DeepCopyObject()
+	}
 	if st.prepare != nil {
 		st.prepare(c, c.obj, nil)
 	}
@@ -32,7 +41,11 @@ func (c *call) validateCreate() error {
 		st.canonicalize(c.obj)
 	}
 	c.warn(false)
-	c.pass(trace.StageValidation, "", "The "+c.kind.Kind+" obeys the rules of its kind.", nil)
+	var diff []trace.FieldDiff
+	if before != nil {
+		diff = diffObjects(before, c.obj)
+	}
+	c.pass(trace.StageValidation, "", "The "+c.kind.Kind+" obeys the rules of its kind"+c.allotted(nil)+".", diff)
 	return nil
 }
 
@@ -66,8 +79,11 @@ func (c *call) validateUpdate() error {
 	if err := c.allocate(c.old); err != nil {
 		return c.refuse(trace.StageValidation, "", err)
 	}
-	errs := genericvalidation.ValidateObjectMetaAccessor(m, c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
-	errs = append(errs, genericvalidation.ValidateObjectMetaAccessorUpdate(m, was, field.NewPath("metadata"))...)
+	var errs field.ErrorList
+	if !sameMeta(m, was) {
+		errs = genericvalidation.ValidateObjectMetaAccessor(m, c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
+		errs = append(errs, genericvalidation.ValidateObjectMetaAccessorUpdate(m, was, field.NewPath("metadata"))...)
+	}
 	errs = append(errs, check(c.obj, c.old)...)
 	if len(errs) > 0 {
 		c.release()
@@ -81,7 +97,7 @@ func (c *call) validateUpdate() error {
 	if g := m.GetGeneration(); g != was.GetGeneration() {
 		note += "; what is wanted changed, so the generation is now " + formatRevision(g)
 	}
-	c.pass(trace.StageValidation, "", note+".", nil)
+	c.pass(trace.StageValidation, "", note+c.allotted(c.old)+".", nil)
 	return nil
 }
 
@@ -105,3 +121,23 @@ func pathSegment(name string, prefix bool) []string {
 	}
 	return content.IsPathSegmentName(name)
 }
+
+// sameMeta reports whether the metadata is what it was, which has been
+// validated before.
+func sameMeta(m, was metav1.Object) bool {
+	return m.GetName() == was.GetName() && m.GetNamespace() == was.GetNamespace() && m.GetGenerateName() == was.GetGenerateName() &&
+		m.GetUID() == was.GetUID() && m.GetResourceVersion() != "" && m.GetGeneration() == was.GetGeneration() &&
+		m.GetDeletionTimestamp().Equal(was.GetDeletionTimestamp()) && m.GetDeletionGracePeriodSeconds() == nil && was.GetDeletionGracePeriodSeconds() == nil &&
+		maps.Equal(m.GetLabels(), was.GetLabels()) && maps.Equal(m.GetAnnotations(), was.GetAnnotations()) &&
+		slices.Equal(m.GetFinalizers(), was.GetFinalizers()) && equalOwners(m.GetOwnerReferences(), was.GetOwnerReferences()) &&
+		len(m.GetManagedFields()) == 0
+}
+
+func equalOwners(a, b []metav1.OwnerReference) bool {
+	return slices.EqualFunc(a, b, func(x, y metav1.OwnerReference) bool {
+		return x.APIVersion == y.APIVersion && x.Kind == y.Kind && x.Name == y.Name && x.UID == y.UID &&
+			equalBool(x.Controller, y.Controller) && equalBool(x.BlockOwnerDeletion, y.BlockOwnerDeletion)
+	})
+}
+
+func equalBool(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }

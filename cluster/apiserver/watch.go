@@ -15,15 +15,15 @@ import (
 func (c *call) watch() *Response {
 	opts := &c.req.List
 	if err := validWatch(opts); err != nil {
-		return &Response{Err: err}
+		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
 	}
 	want, err := newSelector(c.kind, c.req.Namespace, c.req.Name, opts)
 	if err != nil {
-		return &Response{Err: err}
+		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
 	}
 	from, err := parseRevision(opts.ResourceVersion)
 	if err != nil {
-		return &Response{Err: apierrors.NewBadRequest(err.Error())}
+		return &Response{Err: c.refuse(trace.StageDecode, "", apierrors.NewBadRequest(err.Error()))}
 	}
 	streaming := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	if streaming {

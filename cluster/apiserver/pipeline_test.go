@@ -1,0 +1,167 @@
+package apiserver
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+// story runs steps and writes the transcript of each under its title.
+type story struct {
+	w   *world
+	t   *sim.Task
+	out strings.Builder
+}
+
+func (s *story) step(title string, fn func()) {
+	n := len(s.w.sink.events)
+	fn()
+	s.t.Sleep(s.w.s.cfg.Cost.Deliver) // what is on its way arrives
+	s.out.WriteString("## " + title + "\n" + transcript(s.w.sink.events[n:]) + "\n")
+}
+
+// outside sends a request as kubectl would: bytes, and no identity but a token.
+func (s *story) outside(req *Request) *Response {
+	if req.User == nil && req.Token == "" {
+		u := authn.Admin()
+		req.User = &u
+	}
+	req.Client = "kubectl"
+	if req.Body != nil && req.ContentType == "" {
+		req.ContentType = "application/json"
+	}
+	return s.w.s.Handle(s.t, req)
+}
+
+func defaultAccount(w *world, t *sim.Task) {
+	_, err := w.admin().Create(t, client.ServiceAccounts, "default", &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	w.must(err)
+}
+
+// TestPipeline tells what each stage does with requests that pass.
+func TestPipeline(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		defaultAccount(w, task)
+		s := &story{w: w, t: task}
+		post := func(r client.Resource, ns, body string) {
+			s.outside(&Request{Verb: "create", Resource: r.GroupVersionResource, Namespace: ns, Body: []byte(body), FieldManager: "kubectl-create", FieldValidation: "Strict"})
+		}
+		s.step("a pod is created: defaults, then admission", func() {
+			post(client.Pods, "default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"app","image":"nginx"}]}}`)
+		})
+		s.step("it is bound to a node", func() {
+			post2 := &Request{Verb: "create", Resource: client.Pods.GroupVersionResource, Subresource: "binding", Namespace: "default", Name: "web",
+				Body: []byte(`{"apiVersion":"v1","kind":"Binding","metadata":{"name":"web"},"target":{"kind":"Node","name":"node-1"}}`)}
+			s.outside(post2)
+		})
+		s.step("and deleted: it has 30 s to stop", func() {
+			s.outside(&Request{Verb: "delete", Resource: client.Pods.GroupVersionResource, Namespace: "default", Name: "web"})
+		})
+		s.step("the kubelet deletes it for good", func() {
+			c := w.s.Client(w.user.Lane, authn.Node("node-1"))
+			w.must(c.Delete(task, client.Pods, "default", "web", metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(0))}))
+		})
+		s.step("a service gets its address and port", func() {
+			post(client.Services, "default", `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"type":"NodePort","ports":[{"port":80}],"selector":{"app":"web"}}}`)
+		})
+		s.step("a deployment is created, scaled, and its template changed", func() {
+			post(client.Deployments, "default", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"app","image":"nginx"}]}}}}`)
+			s.outside(&Request{Verb: "patch", Resource: client.Deployments.GroupVersionResource, Subresource: "scale", Namespace: "default", Name: "web",
+				PatchType: "application/merge-patch+json", Patch: []byte(`{"spec":{"replicas":3}}`)})
+			s.outside(&Request{Verb: "patch", Resource: client.Deployments.GroupVersionResource, Namespace: "default", Name: "web",
+				PatchType: "application/strategic-merge-patch+json", Patch: []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.29"}]}}}}`)})
+		})
+		s.step("a namespace is deleted: it is Terminating", func() {
+			post(client.Namespaces, "", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"demo"}}`)
+			s.outside(&Request{Verb: "delete", Resource: client.Namespaces.GroupVersionResource, Name: "demo"})
+		})
+		s.step("the namespace controller takes the last finalizer: it is gone", func() {
+			ns, err := client.Get[*corev1.Namespace](task, w.admin(), client.Namespaces, "", "demo")
+			w.must(err)
+			ns.Spec.Finalizers = nil
+			_, err = w.admin().Update(task, client.Namespaces, "", ns, "finalize")
+			w.must(err)
+		})
+		golden(t, "pipeline", s.out.String())
+	})
+}
+
+// TestRefusals tells who refuses what, and in which words.
+func TestRefusals(t *testing.T) {
+	jane := authn.User{Name: "jane", Groups: []string{"developers"}}
+	run(t, Config{Tokens: map[string]authn.User{"jane-token": jane}}, func(w *world, task *sim.Task) {
+		defaultAccount(w, task)
+		s := &story{w: w, t: task}
+		cm := func(verb string, req Request) func() {
+			return func() {
+				req.Verb, req.Resource = verb, client.ConfigMaps.GroupVersionResource
+				if req.Namespace == "" {
+					req.Namespace = "default"
+				}
+				s.outside(&req)
+			}
+		}
+		podIn := func(ns, body, validation string) func() {
+			return func() {
+				s.outside(&Request{Verb: "create", Resource: client.Pods.GroupVersionResource, Namespace: ns, Body: []byte(body), FieldValidation: validation})
+			}
+		}
+		s.step("an unknown token", cm("get", Request{Name: "a", Token: "wrong"}))
+		s.step("a known user without rights", cm("get", Request{Name: "a", Token: "jane-token"}))
+		s.step("what does not exist", cm("get", Request{Name: "a"}))
+		s.step("no such namespace", cm("create", Request{Namespace: "nowhere", Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}))
+		s.step("a name that is no name", cm("create", Request{Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"Not_A_Name"}}`)}))
+		s.step("a body that is no JSON", cm("create", Request{Body: []byte(`{"metadata"`)}))
+		s.step("the wrong kind", cm("create", Request{Body: []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"}}`)}))
+		s.step("first", cm("create", Request{Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}))
+		s.step("the same again", cm("create", Request{Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}))
+		s.step("a field nobody knows, strictly", podIn("default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containerz":[],"containers":[{"name":"app","image":"nginx"}]}}`, "Strict"))
+		s.step("a pod without containers", podIn("default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{}}`, "Warn"))
+		s.step("a pod of a class that is not there", podIn("default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"priorityClassName":"gold","containers":[{"name":"app","image":"nginx"}]}}`, "Warn"))
+		s.step("a pod of an account that is not there", podIn("default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"serviceAccountName":"robot","containers":[{"name":"app","image":"nginx"}]}}`, "Warn"))
+		s.step("the namespace default cannot be deleted", func() {
+			s.outside(&Request{Verb: "delete", Resource: client.Namespaces.GroupVersionResource, Name: "default"})
+		})
+		s.step("a taken address", func() {
+			s.outside(&Request{Verb: "create", Resource: client.Services.GroupVersionResource, Namespace: "default",
+				Body: []byte(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"thief"},"spec":{"clusterIP":"10.96.0.1","ports":[{"port":80}]}}`)})
+		})
+		s.step("an update of an old state", func() {
+			c := w.admin()
+			old, err := client.Get[*corev1.ConfigMap](task, c, client.ConfigMaps, "default", "a")
+			w.must(err)
+			newer := old.DeepCopy()
+			newer.Data = map[string]string{"k": "1"}
+			_, err = client.Update(task, c, client.ConfigMaps, "default", newer)
+			w.must(err)
+			old.Data = map[string]string{"k": "2"}
+			_, err = client.Update(task, c, client.ConfigMaps, "default", old)
+			if err == nil {
+				t.Error("an update of an old state went through")
+			}
+		})
+		s.step("a field no pod can be selected by", func() {
+			s.outside(&Request{Verb: "list", Resource: client.Pods.GroupVersionResource, List: metav1.ListOptions{FieldSelector: "spec.color=blue"}})
+		})
+		s.step("what is not served", func() {
+			s.outside(&Request{Verb: "list", Resource: client.Pods.GroupVersion().WithResource("unicorns")})
+		})
+		s.step("a verb the kind does not have", func() {
+			s.outside(&Request{Verb: "deletecollection", Resource: client.Namespaces.GroupVersionResource})
+		})
+		s.step("a kubelet writes to another node's lease", func() {
+			c := w.s.Client(w.user.Lane, authn.Node("node-1"))
+			_, err := c.Get(task, client.Leases, "kube-node-lease", "node-2")
+			if err == nil {
+				t.Error("node-1 read the lease of node-2")
+			}
+		})
+		golden(t, "refusals", s.out.String())
+	})
+}
