@@ -3,19 +3,37 @@
 // them.
 //
 // In a real cluster this is the Linux kernel and the wires. Here a node's
-// tables hold exactly the rules kube-proxy wrote (package proxy), and a packet
-// is matched against them rule by rule; every rule met is an event. Start
-// reading at walk.go.
+// tables hold exactly the rules kube-proxy wrote (package proxy), and the first
+// packet of a connection is matched against them rule by rule; every rule met
+// is an event, with the reason why it matched or not.
+//
+// Simplified: only the first packet walks, answers find their way back; node
+// CIDRs are routed without encapsulation; there is no network policy; a name is
+// looked up in the API's Services, not by a DNS server. Start reading at dial.go,
+// then walk.go.
 package network
 
 import (
+	"math/rand/v2"
+	"net/netip"
+	"sort"
+	"time"
+
+	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
 )
 
-// Network joins the nodes of a cluster.
+// Network joins the nodes of a cluster. Its methods may be called only on the
+// kernel's goroutine.
 type Network struct {
 	k     *sim.Kernel
 	nodes map[string]*Node
+	rand  *rand.Rand
+	flows uint64
+	cut   map[[2]string]bool
+	delay map[[2]string]time.Duration
+
+	resolver Resolver
 }
 
 // Node is a node's kernel as far as packets go. It outlives kube-proxy: a
@@ -25,18 +43,91 @@ type Node struct {
 	Address string // 192.168.0.x
 	PodCIDR string
 	Tables  *Tables
+	// Down is a node without power: nothing arrives.
+	Down bool
+
+	address   netip.Addr
+	pods      netip.Prefix
+	listeners Pods
+	recent    map[string]map[netip.Addr]time.Duration
+	conntrack map[tuple]*Connection
+}
+
+// Pods finds what listens on a node's addresses: the node's *runtime.Runtime.
+type Pods interface {
+	Has(ip string) bool
+	PodAt(ip string) (string, bool)
+	AddressOf(namespace, name string) (string, bool)
+	Connect(ip string, port int, path string) runtime.Answer
 }
 
 // New makes a network without nodes.
-func New(k *sim.Kernel) *Network { return &Network{k: k, nodes: map[string]*Node{}} }
+func New(k *sim.Kernel) *Network {
+	return &Network{k: k, nodes: map[string]*Node{}, rand: k.Rand("network"), cut: map[[2]string]bool{}, delay: map[[2]string]time.Duration{}}
+}
 
-// AddNode adds a node. pods finds what listens on its addresses (the node's
-// runtime.Runtime).
+// AddNode adds a node, or replaces the one of the name. It panics on an address
+// or CIDR that cannot be read: the cluster makes them up.
 func (n *Network) AddNode(name, address, podCIDR string, pods Pods) *Node {
-	node := &Node{Name: name, Address: address, PodCIDR: podCIDR, Tables: newTables()}
+	node := &Node{
+		Name: name, Address: address, PodCIDR: podCIDR, Tables: newTables(),
+		address: netip.MustParseAddr(address), pods: netip.MustParsePrefix(podCIDR), listeners: pods,
+		recent: map[string]map[netip.Addr]time.Duration{}, conntrack: map[tuple]*Connection{},
+	}
 	n.nodes[name] = node
 	return node
 }
 
-// Pods finds what listens on the pod addresses of one node.
-type Pods interface{}
+// RemoveNode takes a node away.
+func (n *Network) RemoveNode(name string) { delete(n.nodes, name) }
+
+// Node gives a node, nil if there is none of the name.
+func (n *Network) Node(name string) *Node { return n.nodes[name] }
+
+// SetResolver sets who resolves names; nil is nobody.
+func (n *Network) SetResolver(r Resolver) { n.resolver = r }
+
+// Cut cuts the link between two nodes, both ways: packets are lost.
+func (n *Network) Cut(a, b string) { n.cut[pair(a, b)] = true }
+
+// Join mends a cut link.
+func (n *Network) Join(a, b string) { delete(n.cut, pair(a, b)) }
+
+// SetDelay makes the link between two nodes take d longer each way.
+func (n *Network) SetDelay(a, b string, d time.Duration) { n.delay[pair(a, b)] = d }
+
+func pair(a, b string) [2]string {
+	if b < a {
+		a, b = b, a
+	}
+	return [2]string{a, b}
+}
+
+// names lists the nodes, sorted.
+func (n *Network) names() []string {
+	names := make([]string, 0, len(n.nodes))
+	for name := range n.nodes {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// local reports whether an address is the node's own (addrtype LOCAL).
+func (n *Node) local(a netip.Addr) bool {
+	return a == n.address || a.IsLoopback() || a == n.pods.Masked().Addr().Next() // cni0
+}
+
+// owner is the node whose address it is, or whose pods have it.
+func (n *Network) owner(a netip.Addr) (node *Node, host bool) {
+	for _, name := range n.names() {
+		o := n.nodes[name]
+		if o.address == a {
+			return o, true
+		}
+		if o.pods.Contains(a) {
+			return o, false
+		}
+	}
+	return nil, false
+}

@@ -461,10 +461,12 @@ func cmdWget(sh *shell, a []string) int {
 	switch code {
 	case 6:
 		msg = fmt.Sprintf("wget: bad address '%s'", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"))
+	case 7:
+		msg = "wget: can't connect to remote host: Connection refused"
 	case 28:
 		msg = "wget: download timed out"
 	}
-	fmt.Fprintln(sh.err, strings.Replace(msg, "curl: (7)", "wget:", 1))
+	fmt.Fprintln(sh.err, msg)
 	return 1
 }
 
