@@ -2,6 +2,7 @@
 // that are data, not code. It imports nothing of kviz; the command hands what
 // it needs to the packages that use it, as an [io/fs.FS].
 //
+//	lessons/     one folder a lesson, as package lessons reads them
 //	manifests/   objects that lessons and the first five minutes use;
 //	             the console finds them as -f manifests/hello.yaml
 //	discovery/   the discovery document of Kubernetes v1.37, all groups
@@ -23,11 +24,23 @@ import (
 //go:embed manifests
 var manifests embed.FS
 
+//go:embed lessons
+var lessons embed.FS
+
 //go:embed discovery openapi
 var documents embed.FS
 
 // Manifests holds the example objects under "manifests/".
 func Manifests() fs.FS { return manifests }
+
+// Lessons holds one folder for each lesson.
+func Lessons() fs.FS {
+	sub, err := fs.Sub(lessons, "lessons")
+	if err != nil {
+		panic(err) // the folder's name is not a path: impossible
+	}
+	return sub
+}
 
 // Documents holds "discovery/discovery.json" and "openapi/…" as
 // cluster/apiserver/serve reads them.

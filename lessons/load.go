@@ -377,7 +377,7 @@ func (p *parser) check(l *Lesson) error {
 			bad("two steps are called %q", s.ID)
 		}
 		steps[s.ID] = true
-		if s.Text == "" {
+		if s.Text == "" && s.Question == nil {
 			bad("step %q has no text", s.ID)
 		}
 		if (s.Kind == Predict) != (s.Question != nil && !s.Question.Quiz()) && s.Kind != See {

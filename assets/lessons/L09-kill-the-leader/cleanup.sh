@@ -1,0 +1,5 @@
+for m in a b c; do
+  kviz fault start member/$m
+done
+kviz resume
+kubectl delete deployment web -n demo --ignore-not-found
