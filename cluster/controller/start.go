@@ -21,11 +21,15 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/controller/deployment"
 	"kviz/cluster/controller/endpointslice"
+	"kviz/cluster/controller/garbage"
 	"kviz/cluster/controller/namespace"
+	"kviz/cluster/controller/nodelifecycle"
+	"kviz/cluster/controller/podgc"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/rootca"
 	"kviz/cluster/controller/serviceaccount"
+	"kviz/cluster/controller/tainteviction"
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/sim"
@@ -81,6 +85,10 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		deployment.New(env(deployment.Name, deployment.Name)),
 		replicaset.New(env(replicaset.Name, replicaset.Name)),
 		endpointslice.New(env(endpointslice.Name, endpointslice.Source)),
+		garbage.New(env(garbage.Name, garbage.Name)),
+		nodelifecycle.New(env(nodelifecycle.Name, nodelifecycle.Source)),
+		tainteviction.New(env(tainteviction.Name, tainteviction.Name)),
+		podgc.New(env(podgc.Name, podgc.Name)),
 	}
 	for _, one := range all {
 		one.Start()

@@ -117,6 +117,14 @@ func (q *Queue[K]) AddAfter(t *sim.Task, key K, d time.Duration, why ...trace.ID
 	entry.why = []trace.ID{q.emit(t, trace.QueueDelay, item, why)}
 }
 
+// Cancel takes back an AddAfter whose time has not come.
+func (q *Queue[K]) Cancel(key K) {
+	if d := q.delayed[key]; d != nil {
+		d.timer.Cancel()
+		delete(q.delayed, key)
+	}
+}
+
 // AddRateLimited adds the key after the delay that the limiter gives a key that
 // failed.
 func (q *Queue[K]) AddRateLimited(t *sim.Task, key K, why ...trace.ID) {

@@ -14,6 +14,8 @@
 package reconcile
 
 import (
+	"fmt"
+
 	"kviz/cluster/client"
 	"kviz/cluster/informer"
 	"kviz/cluster/record"
@@ -40,3 +42,24 @@ func NewEnv(p *sim.Process, name, source string, c client.Interface, informers *
 
 // Name is the controller's name.
 func (e *Env) Name() string { return e.Process.Lane.Component }
+
+// Act emits reconcile.action outside of a Loop: what the controller is about to
+// do to target because of object, and in a full sentence why. What follows in
+// the task is caused by it.
+func (e *Env) Act(t *sim.Task, key string, object trace.Ref, verb string, target trace.Ref, desired, observed any, why string) {
+	id := t.Emit(trace.Event{
+		Kind: trace.ReconcileAction, Object: object,
+		Payload: &trace.Action{
+			Controller: e.Name(), Key: key, Verb: verb, Target: target, Why: why,
+			Desired: text(desired), Observed: text(observed),
+		},
+	})
+	t.SetCauses(id)
+}
+
+func text(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}

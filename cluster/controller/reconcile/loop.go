@@ -132,21 +132,8 @@ func (r *Run) Act(verb string, target trace.Ref, desired, observed any, why stri
 	if len(args) > 0 {
 		why = fmt.Sprintf(why, args...)
 	}
-	id := r.T.Emit(trace.Event{
-		Kind: trace.ReconcileAction, Object: r.loop.ref(r), Causes: []trace.ID{r.start},
-		Payload: &trace.Action{
-			Controller: r.loop.env.Name(), Key: r.Key, Verb: verb, Target: target, Why: why,
-			Desired: text(desired), Observed: text(observed),
-		},
-	})
-	r.T.SetCauses(id)
-}
-
-func text(v any) string {
-	if v == nil {
-		return ""
-	}
-	return fmt.Sprint(v)
+	r.T.SetCauses(r.start)
+	r.loop.env.Act(r.T, r.Key, r.loop.ref(r), verb, target, desired, observed, why)
 }
 
 // Converged notes whether the object's status now says what its spec asks for,
