@@ -10,13 +10,39 @@ import (
 	"kviz/raftstore/member"
 )
 
-// Stop ends a member in good order.
+// Stop ends a member in good order. A leader first hands its office to the
+// follower that has come furthest, if that can be done at once.
+//
+// Mirrors etcd server/etcdserver/server.go TryTransferLeadershipOnShutdown.
 func (s *Replicated) Stop(id string) error {
 	m, err := s.member(id)
 	if err != nil {
 		return err
 	}
+	if heir := s.heir(id); heir != "" {
+		// Without an heir there is an election.
+		_ = s.TransferLeadership(heir)
+	}
 	return m.Stop("stopped")
+}
+
+// heir is the follower that should lead after id, "" if id does not lead or
+// cannot hand over now.
+func (s *Replicated) heir(id string) string {
+	if s.Leader() != id || !s.Healthy() || s.clock.stopped() {
+		return ""
+	}
+	heir, match := "", uint64(0)
+	list := s.Members()
+	for _, m := range list {
+		for to, f := range m.Followers {
+			i := slices.Index(s.ids, to)
+			if m.ID == id && list[i].Up && (f.Match > match || f.Match == match && to < heir) {
+				heir, match = to, f.Match
+			}
+		}
+	}
+	return heir
 }
 
 // Crash ends a member as a power cut does: what was not yet synced is lost.

@@ -322,6 +322,42 @@ func TestLeadershipIsTransferred(t *testing.T) {
 	}
 }
 
+// A leader that is asked to stop hands over; one that crashes cannot.
+func TestStoppingALeaderHandsOver(t *testing.T) {
+	tr := newTranscript()
+	s := open(t, raftstore.Config{Events: tr.add})
+	mustPut(t, s, "k", "0")
+	settled(t, s)
+	leader := s.Leader()
+	start := tr.len()
+	must(t, s.Stop(leader))
+	mustPut(t, s, "k", "1")
+	if !slices.ContainsFunc(tr.from(start), func(l string) bool { return strings.HasPrefix(l, leader+" send:") && strings.Contains(l, "TimeoutNow") }) {
+		t.Errorf("%s did not hand over:\n%s", leader, strings.Join(tr.from(start), "\n"))
+	}
+}
+
+// A panic in what applies an entry takes one member down, not the process.
+func TestAPanicTakesOneMemberDown(t *testing.T) {
+	t.Parallel()
+	s := open(t, raftstore.Config{RequestTimeout: time.Second})
+	mustPut(t, s, "k", "0")
+	leader := s.Leader()
+	s.OnCommit(func(r *raftstore.Result) {
+		if string(r.Events[0].Kv.Value) == "poison" {
+			panic("poisoned")
+		}
+	})
+	if r := call(s, putReq("k", "poison")); r.Err == nil {
+		t.Error("acknowledged by a member that panicked")
+	}
+	m := s.Members()[slices.Index([]string{"a", "b", "c"}, leader)]
+	if m.Up || !strings.Contains(m.Reason, "poisoned") {
+		t.Errorf("%s is still up, or does not say why: %+v", leader, m)
+	}
+	mustPut(t, s, "k", "1")
+}
+
 func TestDamagedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	damage := map[string]func(t *testing.T, file string){
