@@ -31,7 +31,9 @@ type Network struct {
 	rand  *rand.Rand
 	flows uint64
 	cut   map[[2]string]bool
-	delay map[[2]string]time.Duration
+	// isolated are nodes that are cut from all others.
+	isolated map[string]bool
+	delay    map[[2]string]time.Duration
 
 	resolver Resolver
 }
@@ -63,11 +65,12 @@ type Pods interface {
 
 // New makes a network without nodes.
 func New(k *sim.Kernel) *Network {
-	return &Network{k: k, nodes: map[string]*Node{}, rand: k.Rand("network"), cut: map[[2]string]bool{}, delay: map[[2]string]time.Duration{}}
+	return &Network{k: k, nodes: map[string]*Node{}, rand: k.Rand("network"), cut: map[[2]string]bool{}, isolated: map[string]bool{}, delay: map[[2]string]time.Duration{}}
 }
 
-// AddNode adds a node, or replaces the one of the name. It panics on an address
-// or CIDR that cannot be read: the cluster makes them up.
+// AddNode adds a node, or replaces the one of the name, and joins the commands
+// in its containers to the network. It panics on an address or CIDR that cannot
+// be read: the cluster makes them up.
 func (n *Network) AddNode(name, address, podCIDR string, pods Pods) *Node {
 	node := &Node{
 		Name: name, Address: address, PodCIDR: podCIDR, Tables: newTables(),
@@ -75,6 +78,9 @@ func (n *Network) AddNode(name, address, podCIDR string, pods Pods) *Node {
 		recent: map[string]map[netip.Addr]time.Duration{}, conntrack: map[tuple]*Connection{},
 	}
 	n.nodes[name] = node
+	if rt, ok := pods.(interface{ SetDialer(runtime.Dialer) }); ok {
+		rt.SetDialer(n)
+	}
 	return node
 }
 
@@ -87,11 +93,34 @@ func (n *Network) Node(name string) *Node { return n.nodes[name] }
 // SetResolver sets who resolves names; nil is nobody.
 func (n *Network) SetResolver(r Resolver) { n.resolver = r }
 
-// Cut cuts the link between two nodes, both ways: packets are lost.
-func (n *Network) Cut(a, b string) { n.cut[pair(a, b)] = true }
+// Cut cuts the links between a node and its peers (all nodes, if none are
+// named), both ways: packets are lost.
+func (n *Network) Cut(node string, peers ...string) {
+	if len(peers) == 0 {
+		n.isolated[node] = true
+	}
+	for _, p := range peers {
+		n.cut[pair(node, p)] = true
+	}
+}
 
-// Join mends a cut link.
-func (n *Network) Join(a, b string) { delete(n.cut, pair(a, b)) }
+// Heal mends what Cut has cut.
+func (n *Network) Heal(node string, peers ...string) {
+	if len(peers) == 0 {
+		delete(n.isolated, node)
+		for _, p := range n.names() {
+			delete(n.cut, pair(node, p))
+		}
+	}
+	for _, p := range peers {
+		delete(n.cut, pair(node, p))
+	}
+}
+
+// linked reports whether packets get from one node to another.
+func (n *Network) linked(a, b *Node) bool {
+	return !n.cut[pair(a.Name, b.Name)] && !n.isolated[a.Name] && !n.isolated[b.Name] && !b.Down
+}
 
 // SetDelay makes the link between two nodes take d longer each way.
 func (n *Network) SetDelay(a, b string, d time.Duration) { n.delay[pair(a, b)] = d }

@@ -40,7 +40,6 @@ func run(tb testing.TB, seed uint64, main func(b *bench)) *clienttest.Bench {
 		for i, name := range []string{"node-1", "node-2"} {
 			cidr := fmt.Sprintf("10.244.%d.0/24", i+1)
 			rt := runtime.New(cb.Kernel, reg, runtime.Config{Node: name, PodCIDR: cidr, Images: []string{"nginx", "busybox"}})
-			rt.SetDialer(b.net)
 			b.rts[name] = rt
 			node := b.net.AddNode(name, fmt.Sprintf("192.168.0.1%d", i+1), cidr, rt)
 			b.proxies[name] = cb.Kernel.NewProcess(trace.Lane{Component: trace.CompProxy, Instance: name})
@@ -220,7 +219,7 @@ func TestWhatCurlSays(t *testing.T) {
 		ask("an address of a pod that is gone", "http://10.244.1.77", 0)
 		b.net.Cut("node-1", "node-2")
 		ask("the link between the nodes is cut", "web", 5*time.Second)
-		b.net.Join("node-1", "node-2")
+		b.net.Heal("node-1", "node-2")
 		res, err := b.rts["node-1"].Exec(b.t, first(b, "client"), []string{"sh", "-c", "wget -qO- http://web && curl -s web && nslookup web && wget -q -O- -T 2 empty"}, 0)
 		must(err)
 		fmt.Fprintf(&out, "$ kubectl exec client -- sh -c …\n%s%sexit %d\n", res.Stdout, res.Stderr, res.Code)

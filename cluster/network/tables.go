@@ -71,7 +71,7 @@ func (t *Table) Chain(name string) ([]Entry, bool) {
 }
 
 // errNoChain has iptables' own words.
-var errNoChain = errors.New("iptables: No chain/target/match by that name.")
+var errNoChain = errors.New("No chain/target/match by that name.")
 
 // Rules is how many rules the table has.
 func (t *Table) Rules() int { return t.rules }

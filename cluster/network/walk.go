@@ -181,7 +181,7 @@ func (w *walk) route() string {
 	}
 	w.hop("route", nil, "via "+next.Address, why)
 	link := pair(w.where.Name, next.Name)
-	if w.n.cut[link] || next.Down {
+	if !w.n.linked(w.where, next) {
 		w.hop("link", nil, "lost", fmt.Sprintf("nothing gets from %s to %s", w.where.Name, next.Name))
 		return TimedOut
 	}
