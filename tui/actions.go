@@ -265,7 +265,7 @@ func (m *Explorer) escape() {
 // whyID is the event that "why?" asks about: that of the thing under the
 // cursor if the cursor was moved, else the one we are at.
 func (m *Explorer) whyID() trace.ID {
-	if on := m.host().Under(); !on.Event.IsZero() {
+	if on := m.host().Under(); m.pointed && !on.Event.IsZero() {
 		return on.Event
 	}
 	return m.state.Last

@@ -29,6 +29,7 @@ type (
 	explore     struct{}
 	focusPane   int
 	wholeEvent  struct{ id trace.ID }
+	askWhy      struct{ id trace.ID }
 )
 
 // chosen does what was chosen in an overlay; text is what was typed.
@@ -52,6 +53,8 @@ func (m *Explorer) chosen(what any, text string) tea.Cmd {
 		m.themed = true
 	case jumpTo:
 		m.goToID(w.id)
+	case askWhy:
+		m.why(w.id)
 	case allCauses:
 		m.push(m.whyAll(w.id))
 	case wholeEvent:

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -129,12 +128,15 @@ func (m *Explorer) drawStatus(a grid.Area) {
 	if m.clock.Waiting > 0 {
 		x = put(x+2, words.Count(m.clock.Waiting, "request")+" waiting", theme.Warn)
 	}
-	for _, f := range m.state.Faults() {
-		if x+12 > a.W()-28 {
-			x = put(x+1, "…", theme.Bad)
-			break
+	if faults := m.state.Faults(); len(faults) > 0 {
+		text := ""
+		for _, f := range faults {
+			text += "  ! " + f.Fault.Fault + " " + f.Target
 		}
-		x = put(x+2, "! "+f.Fault.Fault+" "+f.Target, theme.Bad)
+		if grid.Width(text)+x > a.W()-28 {
+			text = fmt.Sprintf("  ! %d broken", len(faults))
+		}
+		x = put(x, text, theme.Bad)
 	}
 	q := m.state.Store.Quorum()
 	if meter := clustermap.Quorum(q); meter != "" {
@@ -356,10 +358,18 @@ func (m *Explorer) shortFor(b keymap.Binding) string {
 
 func (m *Explorer) drawKeys(a grid.Area) {
 	a.Clear()
-	x := 1
+	x, end := 1, a.W()
+	if len(m.open) == 0 && !m.consoleKeys { // the way to help is always there
+		end -= 8
+		a.Text(end+1, 0, "?", theme.Key)
+		a.Text(end+3, 0, "help", theme.Muted)
+	}
 	for _, h := range m.hints() {
 		w := grid.Width(h.key) + grid.Width(h.words) + 1
-		if x+w > a.W() {
+		if h.action == keymap.Help {
+			continue
+		}
+		if x+w > end {
 			break
 		}
 		end := a.Text(x, 0, h.key, theme.Key)
@@ -370,12 +380,15 @@ func (m *Explorer) drawKeys(a grid.Area) {
 // keyAt is the action of the hint at a column.
 func (m *Explorer) keyAt(col int) string {
 	x := 1
+	if col >= m.w-8 && len(m.open) == 0 && !m.consoleKeys {
+		return keymap.Help
+	}
 	for _, h := range m.hints() {
 		w := grid.Width(h.key) + grid.Width(h.words) + 1
+		if h.action == keymap.Help {
+			continue
+		}
 		if col >= x && col < x+w {
-			if strings.HasPrefix(h.action, "map.") {
-				return ""
-			}
 			return h.action
 		}
 		x += w + 2

@@ -245,9 +245,16 @@ func (m *Explorer) why(id trace.ID) {
 			p.Items = append(p.Items, overlay.Item{Label: fmt.Sprintf("  … and %d more", len(then)-i), Style: theme.Muted})
 			break
 		}
-		p.Items = append(p.Items, linkItem(view.Link{ID: t, Event: m.hist.Event(t)}, 1))
+		it := linkItem(view.Link{ID: t, Event: m.hist.Event(t)}, 1)
+		it.Label = strings.Replace(it.Label, "←", "→", 1)
+		p.Items = append(p.Items, it)
 	}
 	p.Items = append(p.Items, overlay.Item{Label: "the event itself, whole", Style: theme.Muted, Value: wholeEvent{id}})
+	for _, other := range []trace.ID{m.state.Last, m.host().Under().Event} {
+		if e := m.hist.Event(other); e != nil && other != id {
+			p.Items = append(p.Items, overlay.Item{Label: "rather: why #" + other.String() + "?", Note: view.Explain(e), Style: theme.Muted, Value: askWhy{other}})
+		}
+	}
 	m.push(p)
 }
 

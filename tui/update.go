@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/layout"
 	"kviz/tui/overlay"
@@ -238,12 +237,19 @@ func (m *Explorer) click(e tea.Mouse) tea.Cmd {
 		m.consoleKeys = true
 		m.refocus()
 	case m.lay.Keys.Has(e.X, e.Y):
-		return m.do(m.keyAt(e.X))
+		action := m.keyAt(e.X)
+		if _, global := m.keys.Get(action); !global && action != "" {
+			f := m.frame(m.focus)
+			m.host().Dirty()
+			return m.grant(m.host().Pane.Do(action, m.host().Under(), &f))
+		}
+		return m.do(action)
 	default:
 		if n := m.lay.Hit(e.X, e.Y); n > 0 {
 			same := n == m.focus && !m.consoleKeys
 			m.setFocus(n)
-			if m.panes[n-1].Click(e.X, e.Y) && same {
+			f := m.frame(n)
+			if m.panes[n-1].Click(e.X, e.Y, &f) && same {
 				return m.do(keymap.Open)
 			}
 			m.pointed = true
@@ -319,5 +325,3 @@ func (m *Explorer) complete(line string) []string {
 	}
 	return completions(m.state, strings.Fields(head), word)
 }
-
-var _ = grid.Rect{}

@@ -22,7 +22,10 @@ func (a Area) Frame(title []Span, line Style) Area {
 	if len(title) > 0 && w > 6 {
 		head := a.Sub(2, 0, w-4, 1)
 		head.Put(0, 0, ' ', line)
-		x := head.Spans(1, 0, title...)
+		x := 1
+		for _, s := range title {
+			x = head.Fit(x, 0, w-6-x, s.Text, s.Style)
+		}
 		head.Put(x, 0, ' ', line)
 	}
 	return a.Sub(1, 1, w-2, h-2)

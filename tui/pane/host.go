@@ -66,6 +66,9 @@ func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
 	f.W, f.Rows, f.Cursor = in.W()-1, in.H(), h.cursor
 	h.sheet.reset(max(f.W, 0), f.Rows)
 	h.Pane.Draw(&h.sheet, &f)
+	if p, ok := h.Pane.(Pointer); ok {
+		h.cursor = p.At()
+	}
 	h.follow(f.Rows)
 	in.Sub(0, 0, f.W, f.Rows).Blit(h.sheet.g, h.top)
 	if f.Focused && h.hot >= 0 {
@@ -147,12 +150,15 @@ func (h *Host) Wheel(by int, f *Frame) {
 
 // Click puts the cursor on the thing at a place of the screen and reports
 // whether the cursor was there already.
-func (h *Host) Click(x, y int) (again bool) {
+func (h *Host) Click(x, y int, f *Frame) (again bool) {
 	x, y = x-h.win.X, y-h.win.Y+h.top
 	for i, s := range h.sheet.hots {
 		if s.Y == y && x >= s.X && x < s.X+s.W {
 			again = i == h.hot
 			h.hot, h.cursor, h.free, h.dirty = i, s.ID, false, true
+			if p, ok := h.Pane.(Pointer); ok {
+				p.Select(s.Subject, f)
+			}
 			return again
 		}
 	}

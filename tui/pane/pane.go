@@ -42,6 +42,13 @@ type Mover interface {
 	Move(dx, dy int, f *Frame) bool
 }
 
+// Pointer is a pane that keeps its cursor itself. At is the ID of the subject
+// under it after a drawing; Select is told of a click.
+type Pointer interface {
+	At() string
+	Select(on Subject, f *Frame)
+}
+
 // Frame is what there is to draw.
 type Frame struct {
 	S       *view.State

@@ -143,6 +143,8 @@ func (x *Index) Draw(a grid.Area, s *trace.Stream, w Where) {
 
 func (x *Index) density(a grid.Area, row int, s *trace.Stream, w Where, width int) {
 	n := w.Len - w.First
+	logs := make([]float64, width)
+	low, high := math.Inf(1), math.Inf(-1)
 	for c := 0; c < width; c++ {
 		from := w.First + n*uint64(c)/uint64(width)
 		to := w.First + n*uint64(c+1)/uint64(width)
@@ -155,13 +157,16 @@ func (x *Index) density(a grid.Area, row int, s *trace.Stream, w Where, width in
 		}
 		dt := max(e1.At-e0.At, 100*time.Microsecond)
 		rate := float64(to-from) / dt.Seconds()
-		level := int(math.Log10(max(rate, 1)) * 1.8) // 1/s … 20,000/s
-		level = max(0, min(level, len(blocks)-1))
-		st := theme.Line
-		if from <= w.At {
-			st = theme.Muted
+		logs[c] = math.Log(max(rate, 0.01))
+		low, high = min(low, logs[c]), max(high, logs[c])
+	}
+	for c := 0; c < width; c++ {
+		level := 0
+		if high > low {
+			x := (logs[c] - low) / (high - low)
+			level = int(x * x * float64(len(blocks)-1))
 		}
-		a.Put(c, row, blocks[level], st)
+		a.Put(c, row, blocks[max(0, min(level, len(blocks)-1))], theme.Line)
 	}
 }
 

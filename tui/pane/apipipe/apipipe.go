@@ -166,8 +166,10 @@ func (p *Pipeline) stageWidth(w int) int {
 		return 6
 	case w >= 76:
 		return 3
+	case w >= 52:
+		return 2
 	}
-	return 2
+	return 1
 }
 
 func (p *Pipeline) header(s *pane.Sheet, cols int) int {
@@ -175,6 +177,9 @@ func (p *Pipeline) header(s *pane.Sheet, cols int) int {
 	x0 := s.W() - n*cols - 5
 	a := s.Row(0)
 	a.Text(0, 0, "request", theme.Muted)
+	if cols == 1 {
+		a.Text(x0, 0, "stages", theme.Muted)
+	}
 	for i, st := range trace.Stages() {
 		a.Text(x0+i*cols, 0, short[st][:min(cols-1, len(short[st]))], theme.Muted)
 	}

@@ -149,7 +149,7 @@ func drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 		return y + 1
 	}
 	for _, m := range members {
-		text, st := memberLook(m)
+		text, st := memberLook(m, s.W() < 60)
 		if x+grid.Width(text)+2 > s.W() {
 			y++
 			a = s.Row(y)
@@ -190,8 +190,16 @@ func Quorum(q view.Quorum) string {
 	return strings.Repeat("●", q.Have) + strings.Repeat("○", q.Total-q.Have) + fmt.Sprintf(" %d/%d %s", q.Have, q.Total, word)
 }
 
-func memberLook(m *view.Member) (string, grid.Style) {
+func memberLook(m *view.Member, narrow bool) (string, grid.Style) {
 	switch {
+	case narrow && !m.Up:
+		return "✗ " + m.Name, theme.Bad
+	case narrow && m.Role == "leader":
+		return fmt.Sprintf("★ %s t%d", m.Name, m.Term), theme.Term(m.Term) | grid.Bold
+	case narrow && m.Role == "candidate":
+		return fmt.Sprintf("◇ %s t%d", m.Name, m.Term), theme.Term(m.Term) | grid.Bold
+	case narrow:
+		return "● " + m.Name, theme.Term(m.Term)
 	case !m.Up:
 		return "✗ " + m.Name + " down", theme.Bad
 	case m.Role == "leader":
@@ -238,7 +246,7 @@ func drawProcesses(s *pane.Sheet, f *pane.Frame, y int) int {
 		} else if p.Starts > 1 {
 			words += fmt.Sprintf(", started %d times", p.Starts)
 		}
-		text := glyph + p.Name
+		text := glyph + pane.Abbreviate(p.Name)
 		if x+grid.Width(text) > s.W() {
 			y++
 			a = s.Row(y)

@@ -63,6 +63,8 @@ func (m *Map) drawNodes(s *pane.Sheet, f *pane.Frame, y int) {
 	}
 	if len(names) > 24 {
 		y = m.drawMany(s, f, y, names, byNode)
+	} else if cols := max(1, s.W()/26); y+3*((len(names)+cols-1)/cols)+2 > f.Rows {
+		y = m.drawLines(s, f, y, names, byNode)
 	} else {
 		y = m.drawBoxes(s, f, y, names, byNode)
 	}
@@ -115,6 +117,36 @@ func (m *Map) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name string, po
 		}
 	}
 	flow(s, f, r.X+2, r.Y+1, r.X+r.W-1, pods)
+}
+
+// drawLines draws a node a line: for windows too low for boxes.
+func (m *Map) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []string, byNode map[string][]cell) int {
+	wide := 0
+	for _, n := range names {
+		wide = max(wide, min(len(n), 14))
+	}
+	for _, n := range names {
+		on, glyph, st, _ := nodeSubject(f, n)
+		a := s.Row(y)
+		nst := theme.Name
+		if f.Fresh(on.Event) {
+			nst |= grid.Fresh
+		}
+		a.Fit(0, 0, wide, n, nst)
+		s.Hot(0, y, wide, on)
+		a.Put(wide+1, 0, glyph, st)
+		x := wide + 3
+		if o := f.S.Object("nodes", "", n); o != nil && s.W() > wide+20 {
+			if node, ok := o.Value.(*corev1.Node); ok {
+				if used, all := load(node, byNode[n]); all > 0 {
+					a.Bar(x, 0, 5, used, all, theme.Term0, theme.Line)
+					x += 6
+				}
+			}
+		}
+		y = flow(s, f, x, y, s.W(), byNode[n]) + 1
+	}
+	return y
 }
 
 // flow draws cells one after another from x, y on, in rows that end before

@@ -23,6 +23,7 @@ type Events struct {
 	up     int  // how many events the cursor is above the present one
 	filter filtered
 	rows   []uint64 // positions shown, oldest first
+	at     string   // ID of the row under the cursor
 }
 
 // New makes the pane.
@@ -85,6 +86,23 @@ func (p *Events) Move(dx, dy int, f *pane.Frame) bool {
 	}
 	p.up = max(p.up-dy, 0)
 	return true
+}
+
+// At implements [pane.Pointer].
+func (p *Events) At() string { return p.at }
+
+// Select implements [pane.Pointer].
+func (p *Events) Select(on pane.Subject, f *pane.Frame) {
+	_, here, _ := f.H.Stream().At(f.S.Last)
+	_, pos, ok := f.H.Stream().At(on.Event)
+	if !ok {
+		return
+	}
+	if pos > here {
+		p.up = 0
+		return
+	}
+	p.up = max(len(p.look(f, here, -1, 4096))-len(p.look(f, pos, -1, 4096)), 0)
 }
 
 // lanes are the columns, left to right: as a request flows.
@@ -173,6 +191,12 @@ func (p *Events) find(f *pane.Frame, here uint64, rows int) {
 	back := p.look(f, here, -1, rows+p.up)
 	if p.up > len(back)-1 {
 		p.up = max(len(back)-1, 0)
+	}
+	p.at = ""
+	if len(back) > 0 {
+		if e := stream.Get(back[p.up]); e != nil {
+			p.at = "#" + e.ID.String()
+		}
 	}
 	if p.up > rows-after-2 {
 		skip := p.up - (rows - after - 2)
@@ -267,8 +291,10 @@ func columns(w int) (lane, text int) {
 		lane = 10
 	case w >= 104:
 		lane = 7
-	case w >= 64:
+	case w >= 88:
 		lane = 4
+	case w >= 64:
+		lane = 3
 	default:
 		return 0, 8
 	}
@@ -279,11 +305,14 @@ func header(s *pane.Sheet, col int) {
 	a := s.Row(0)
 	a.Text(1, 0, "#", theme.Muted)
 	if col == 0 {
-		a.Text(8, 0, "who       what", theme.Muted)
+		a.Text(8, 0, "who    what", theme.Muted)
 		return
 	}
 	for i, l := range lanes {
 		name := l.short
+		if col == 3 {
+			name = name[:2]
+		}
 		if col > 8 {
 			name = l.long
 		} else if col >= 6 {
@@ -308,8 +337,8 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 	words := view.Explain(e)
 	if col == 0 {
 		lane := laneOf(e.Lane)
-		x := a.Fit(8, 0, 9, pane.Abbreviate(e.Lane.String()), theme.Term(uint64(lane)))
-		a.Fit(max(x+1, 18), 0, s.W()-18, words, body)
+		x := a.Fit(8, 0, 6, brief(e.Lane), theme.Term(uint64(lane)))
+		a.Fit(max(x+1, 15), 0, s.W()-15, words, body)
 	} else {
 		p.drawLanes(a, f, e, col)
 		who := e.Lane.Instance
@@ -324,6 +353,20 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 	}
 	s.Hot(0, y, s.W(), pane.Subject{ID: "#" + e.ID.String(), Event: e.ID, Ref: e.Object, Kind: e.Kind, Target: target(e.Lane),
 		Words: "#" + e.ID.String() + " " + e.Lane.String() + ": " + words, Copy: "#" + e.ID.String() + " " + e.Lane.String() + " " + string(e.Kind) + " " + words})
+}
+
+// brief is a lane's name in six columns.
+func brief(l trace.Lane) string {
+	name := lanes[laneOf(l)].short
+	switch {
+	case laneOf(l) == 3:
+		return strings.TrimSuffix(pane.Abbreviate(l.Component), "-ctl")
+	case strings.HasPrefix(l.Instance, "node-"):
+		return name + "·" + strings.TrimPrefix(l.Instance, "node-")
+	case l.Instance != "":
+		return name + "·" + l.Instance
+	}
+	return name
 }
 
 func (p *Events) drawLanes(a grid.Area, f *pane.Frame, e *trace.Event, col int) {

@@ -126,15 +126,18 @@ func drawQueue(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
 	if q.Ready+q.Processing+q.Delayed == 0 {
 		st = theme.Name
 	}
-	x := a.Fit(0, 0, 20, name, st)
+	nameW, room := 20, 12
+	if s.W() < 48 {
+		nameW, room = 14, 8
+	}
+	x := a.Fit(0, 0, nameW, name, st)
 	depths := q.Depths()
 	values := make([]int, 0, len(depths))
 	for _, d := range depths {
 		values = append(values, d.Ready)
 	}
-	const room = 12
-	a.Spark(max(x+1, 21), 0, room, values, theme.Term0)
-	x = max(x+1, 21) + room + 1
+	a.Spark(max(x+1, nameW+1), 0, room, values, theme.Term0)
+	x = max(x+1, nameW+1) + room + 1
 	x = a.Text(x, 0, fmt.Sprintf("%d", q.Ready), theme.Number|grid.Bold)
 	x = a.Text(x, 0, " ready", theme.Muted)
 	stats := fmt.Sprintf("%d adds, %d merged, %d retries", q.Adds, q.Merged, q.Retries)

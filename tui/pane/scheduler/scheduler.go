@@ -165,6 +165,9 @@ func brief(name string, w int) string {
 		"InterPodAffinity", "PodAff", "PodTopologySpread", "Spread", "BalancedAllocation", "Balance", "LeastAllocated", "Least",
 		"ImageLocality", "Image", "VolumeBinding", "VolBind", "VolumeRestrictions", "VolRest", "VolumeZone", "VolZone", "NodeVolumeLimits", "VolLim",
 		"NodePorts", "Ports", "NodeName", "Name").Replace(name)
+	if w < 5 && len(name) > w {
+		return name[:max(w, 1)]
+	}
 	return grid.Cut(name, w)
 }
 
@@ -178,7 +181,7 @@ func (p *Scheduler) drawCycle(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle
 		a.Right(s.W(), 0, "scores: "+kind, theme.Muted)
 	}
 	s.Hot(0, y, x, pane.Subject{ID: "cycle", Ref: podRef(c.Pod), Pod: c.Pod, Event: c.Start, Kind: trace.SchedCycle,
-		Words: fmt.Sprintf("Scheduling cycle %d tries to place %s for the %d. time.", c.Number, c.Pod, c.Attempt)})
+		Words: fmt.Sprintf("Scheduling cycle %d tries to place %s: attempt %d.", c.Number, c.Pod, c.Attempt)})
 	y++
 	y = p.drawMatrix(s, f, y, c)
 	return drawOutcome(s, f, y, c)

@@ -7,6 +7,7 @@ package store
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -112,14 +113,21 @@ func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	digits := len(fmt.Sprint(term))
 	cell := digits + 3
-	const head = 15
+	head := 15
+	if s.W() < 60 {
+		head = 9
+	}
 	n := uint64(max((s.W()-head-cell)/cell, 1))
 	first := uint64(1)
 	if last > n {
 		first = last - n + 1
 	}
 	a := s.Row(y)
-	a.Text(0, 0, "member    term", theme.Muted)
+	if head > 9 {
+		a.Text(0, 0, "member    term", theme.Muted)
+	} else {
+		a.Text(0, 0, "log   t", theme.Muted)
+	}
 	for i := first; i <= last; i++ {
 		x := head + int(i-first)*cell
 		label := fmt.Sprint(i)
@@ -155,8 +163,12 @@ func drawLog(s *pane.Sheet, f *pane.Frame, y int, m, leader *view.Member, first,
 	}
 	a.Put(0, 0, glyph, st)
 	x := a.Text(2, 0, m.Name+" ", st)
-	a.Text(max(x, 4), 0, grid.Pad(word, 6), st)
-	a.Text(11, 0, fmt.Sprint(m.Term), st)
+	if head > 9 {
+		a.Text(max(x, 4), 0, grid.Pad(word, 6), st)
+		a.Text(11, 0, fmt.Sprint(m.Term), st)
+	} else {
+		a.Text(max(x, 4), 0, "t"+fmt.Sprint(m.Term), st)
+	}
 	s.Hot(0, y, head-2, pane.Subject{ID: "member/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: Words(m), Copy: m.Name})
 	var peer *view.Peer
 	if leader != nil && leader != m {
@@ -224,7 +236,7 @@ func drawVotes(s *pane.Sheet, f *pane.Frame, y int) int {
 	q := f.S.Store.Quorum()
 	members := f.S.Store.Members()
 	for _, m := range members {
-		if m.Role != "candidate" && !(m.Role == "leader" && len(m.Votes) > 0 && m.Applied < m.Last && m.Commit < m.Last) {
+		if m.Role != "candidate" && !(m.Role == "leader" && len(m.Votes) > 0 && m.Commit+1 >= m.Last && f.S.At-m.Since < 100*time.Millisecond) {
 			continue
 		}
 		a := s.Row(y)
