@@ -88,7 +88,7 @@ ask: Which queue?
 reveal: event.kind == "queue.add"
 choices:
 - {text: a, right: true, why: yes indeed, is: 'event.payload.queue == "a"'}
-- {text: b, why: no, is: 'event.payload.queue == "b"'}
+- {text: b, why: not so, is: 'event.payload.queue == "b"'}
 ` + "```" + `
 
 ## Do {#do} do
@@ -202,7 +202,7 @@ func TestGoals(t *testing.T) {
 }
 
 func TestPredictions(t *testing.T) {
-	for answer, want := range []string{"Right (#1). yes indeed", "No (#1). no What happened: a. yes indeed"} {
+	for answer, want := range []string{"Right (#1). yes indeed", "No (#1). not so What happened: a. yes indeed"} {
 		a := begin(t, small)
 		step := a.l.Steps[1]
 		if a.Verdict(step) != "" || a.Revealed(step) || a.Passed(step) {

@@ -43,7 +43,7 @@ func init() {
 		return fmt.Sprintf("%s compares what is wanted with what is, for %s", p.Controller, p.Key)
 	})
 	say(trace.ReconcileAction, func(e *trace.Event, p *trace.Action) string {
-		return fmt.Sprintf("%s will %s %s%s", p.Controller, p.Verb, orElse(p.Target.String(), p.Key), tail(", because ", p.Why))
+		return fmt.Sprintf("%s will %s %s%s", p.Controller, p.Verb, orElse(target(p.Target), p.Key), tail(", because ", p.Why))
 	})
 	say(trace.ReconcileEnd, func(e *trace.Event, p *trace.Reconcile) string {
 		switch {
@@ -91,6 +91,18 @@ func init() {
 		}
 		return fmt.Sprintf("%s is bound to %s: the API server has set spec.nodeName", p.Pod, p.Node)
 	})
+}
+
+// target is what an action is about; an object that is yet to get its name is
+// named by its kind alone.
+func target(r trace.Ref) string {
+	switch {
+	case r.Kind != "" && r.Name == "" && r.Namespace != "":
+		return "a " + r.Kind + " in " + r.Namespace
+	case r.Kind != "" && r.Name == "":
+		return "a " + r.Kind
+	}
+	return r.String()
 }
 
 // one takes the plural s from a resource.

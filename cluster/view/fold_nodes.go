@@ -20,7 +20,7 @@ func init() {
 	on(trace.PodWorker, podWorker)
 	on(trace.PodAdmit, podAdmit)
 	on(trace.VolumesMounted, podStep)
-	on(trace.RestartBackoff, podStep)
+	on(trace.RestartBackoff, backoff)
 	on(trace.CRICall, runtimeCall)
 	on(trace.CNICall, runtimeCall)
 	on(trace.ContainerChange, containerChange)
@@ -98,6 +98,30 @@ func podStep(b *Builder, e *trace.Event, p *trace.PodStep) {
 	b.nodePod(e, p.Node, p.Pod).step(e, Step{Container: p.Container, What: p.What, Detail: p.Detail, Took: p.For})
 }
 
+// backoff also is a container's state: what kubectl shows as CrashLoopBackOff
+// or ImagePullBackOff.
+func backoff(b *Builder, e *trace.Event, p *trace.PodStep) {
+	podStep(b, e, p)
+	if p.Container == "" {
+		return
+	}
+	c := &trace.ContainerState{Node: p.Node, Pod: p.Pod, Container: p.Container}
+	x := b.nodePod(e, p.Node, p.Pod)
+	if old := x.Container(p.Container); old != nil {
+		*c = *old.ContainerState
+	}
+	c.State, c.Reason = "waiting", p.What
+	x.setContainer(Container{c, e.ID, e.At})
+}
+
+func (p *NodePod) setContainer(c Container) {
+	if old := p.Container(c.Container); old != nil {
+		*old = c
+		return
+	}
+	p.containers = append(p.containers, c)
+}
+
 func runtimeCall(b *Builder, e *trace.Event, p *trace.RuntimeCall) {
 	if p.Call == "RemovePodSandbox" || p.Call == "DEL" || p.Call == "StopPodSandbox" || p.Call == "RemoveContainer" {
 		// Cleaning up may go on after the pod worker has ended.
@@ -122,12 +146,7 @@ func runtimeCall(b *Builder, e *trace.Event, p *trace.RuntimeCall) {
 func containerChange(b *Builder, e *trace.Event, p *trace.ContainerState) {
 	x := b.nodePod(e, p.Node, p.Pod)
 	x.step(e, Step{Container: p.Container, What: p.State, Detail: p.Reason})
-	c := Container{p, e.ID, e.At}
-	if old := x.Container(p.Container); old != nil {
-		*old = c
-		return
-	}
-	x.containers = append(x.containers, c)
+	x.setContainer(Container{p, e.ID, e.At})
 }
 
 func probeResult(b *Builder, e *trace.Event, p *trace.Probe) {

@@ -1,0 +1,44 @@
+package lessons_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"kviz/assets"
+	"kviz/cluster"
+	"kviz/cluster/control"
+	"kviz/lessons"
+)
+
+func TestLessonsHold(t *testing.T) {
+	all, err := lessons.Load(assets.Lessons())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		if only := os.Getenv("LESSON"); only != "" && l.ID != only {
+			continue
+		}
+		t.Run(l.ID, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Second)
+			defer cancel()
+			err := lessons.Check(ctx, l, func() (control.Cluster, io.Closer, error) {
+				c, err := cluster.Boot(ctx, cluster.Config{Seed: 1, Demand: true, NoSync: true})
+				if err != nil {
+					return nil, nil, err
+				}
+				if err := c.WaitReady(ctx); err != nil {
+					c.Close()
+					return nil, nil, err
+				}
+				return c, c, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
