@@ -130,6 +130,16 @@ func (s *Replicated) Drop(from, to string, probability float64) error {
 	return s.onLink(from, to, f, func() { s.network.Drop(from, to, probability) })
 }
 
+// Duplicate delivers requests from one member to another twice with the
+// probability; 0 takes the fault away.
+func (s *Replicated) Duplicate(from, to string, probability float64) error {
+	if !(probability >= 0 && probability <= 1) {
+		return fmt.Errorf("raftstore: a probability of %v; it goes from 0 to 1", probability)
+	}
+	f := member.Fault{What: "duplicate", On: probability > 0, Detail: fmt.Sprintf("%.0f%%", 100*probability)}
+	return s.onLink(from, to, f, func() { s.network.Duplicate(from, to, probability) })
+}
+
 func (s *Replicated) onLink(from, to string, f member.Fault, set func()) error {
 	m, err := s.member(from)
 	if err != nil {

@@ -64,7 +64,7 @@ func (s *Replicated) Members() []MemberStatus {
 				}
 				list[i].Followers[to] = s.network.Progress(m.ID(), to, st.Term)
 			}
-			if f := s.network.Faults(m.ID(), to); f.Cut || f.Delay > 0 || f.Drop > 0 {
+			if f := s.network.Faults(m.ID(), to); f.Cut || f.Delay > 0 || f.Drop > 0 || f.Duplicate > 0 {
 				list[i].Links = append(list[i].Links, f)
 			}
 		}

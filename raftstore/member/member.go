@@ -51,6 +51,9 @@ type Member struct {
 	full atomic.Bool
 	held atomic.Bool
 
+	roomMu sync.Mutex
+	room   chan struct{} // closed when a full disk has room again; nil when it is not full
+
 	lifecycle sync.Mutex // held while starting and stopping
 	running   atomic.Pointer[incarnation]
 	reason    atomic.Value // string: why it is down
@@ -103,6 +106,7 @@ func (m *Member) Start(fresh bool, reason string) error {
 		return err
 	}
 	inc.endpoint.SetGate(inc.disk.queue.passed)
+	inc.endpoint.SetRoom(m.hasRoom)
 	m.cfg.Go("flush of "+m.cfg.ID, inc.disk.flush)
 	m.emitState(KindUp, inc, reason)
 	inc.live.Store(true)
@@ -238,7 +242,27 @@ func (m *Member) Why() string { return m.reason.Load().(string) }
 func (m *Member) SlowDisk(d time.Duration) { m.slow.Store(int64(d)) }
 
 // FillDisk makes the disk refuse writes (true) or take them again.
-func (m *Member) FillDisk(full bool) { m.full.Store(full) }
+func (m *Member) FillDisk(full bool) {
+	m.roomMu.Lock()
+	defer m.roomMu.Unlock()
+	if m.full.Swap(full) == full {
+		return
+	}
+	if full {
+		m.room = make(chan struct{})
+	} else {
+		close(m.room)
+		m.room = nil
+	}
+}
+
+// hasRoom is nil if the disk takes writes, else a channel that is closed when
+// it does again.
+func (m *Member) hasRoom() <-chan struct{} {
+	m.roomMu.Lock()
+	defer m.roomMu.Unlock()
+	return m.room
+}
 
 // Disk is the state of the disk: what is added to a write, and whether it is full.
 func (m *Member) Disk() (slow time.Duration, full bool) {

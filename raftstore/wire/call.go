@@ -55,6 +55,9 @@ func exchange[Resp any](e *Endpoint, m Message, args any, resp *Resp, body io.Re
 	}
 	c.learn(to, &back, got)
 	c.observe(Replied, back)
+	if !back.OK {
+		c.awaitRoom(to)
+	}
 	*resp = *got
 	return nil
 }
@@ -68,16 +71,35 @@ func (c *call) request(args any, body io.Reader) (raft.RPCResponse, *Endpoint, e
 	if to == nil {
 		return raft.RPCResponse{}, nil, c.unanswered("the receiver is down", nil)
 	}
+	if c.duplicated() {
+		if _, err := c.deliver(to, args, nil); err != nil {
+			return raft.RPCResponse{}, nil, err
+		}
+	}
+	answer, err := c.deliver(to, args, body)
+	return answer, to, err
+}
+
+// duplicated says whether the network delivers the request once more.
+func (c *call) duplicated() bool {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	p := c.n.link(c.m.From, c.m.To).duplicate
+	return p > 0 && c.m.RPC != InstallSnapshot && c.n.rand.Float64() < p
+}
+
+// deliver hands the request over and waits for the receiver's answer.
+func (c *call) deliver(to *Endpoint, args any, body io.Reader) (raft.RPCResponse, error) {
 	c.observe(Delivered, c.m)
 	answers := make(chan raft.RPCResponse, 1)
 	c.hand(to, raft.RPC{Command: args, Reader: body, RespChan: answers})
 	select {
 	case answer := <-answers:
-		return answer, to, nil
+		return answer, nil
 	case <-to.closed:
-		return raft.RPCResponse{}, nil, c.unanswered("the receiver went down", to)
+		return raft.RPCResponse{}, c.unanswered("the receiver went down", to)
 	case <-c.from.closed:
-		return raft.RPCResponse{}, nil, c.lose("the sender stopped")
+		return raft.RPCResponse{}, c.lose("the sender stopped")
 	}
 }
 
@@ -176,6 +198,28 @@ func (c *call) passGate(match uint64) bool {
 	case <-c.from.closed:
 	}
 	return false
+}
+
+// awaitRoom keeps a refusal from raft while the receiver's disk is full: raft
+// would try again at longer and longer intervals, and after the disk has room
+// seconds would pass until it tries again.
+func (c *call) awaitRoom(to *Endpoint) {
+	to.mu.Lock()
+	room := to.room
+	to.mu.Unlock()
+	if len(c.m.Entries) == 0 || room == nil {
+		return
+	}
+	full := room()
+	if full == nil {
+		return
+	}
+	select {
+	case <-full:
+	case <-to.closed:
+	case <-c.abandoned:
+	case <-c.from.closed:
+	}
 }
 
 // patient says whether the sender hangs when no answer comes. Heartbeats and

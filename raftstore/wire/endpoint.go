@@ -24,6 +24,7 @@ type Endpoint struct {
 	heartbeat func(raft.RPC)
 	tenure    chan struct{} // closed and replaced when role or term changed
 	gate      func(index uint64) <-chan struct{}
+	room      func() <-chan struct{}
 	handlers  sync.WaitGroup // heartbeats being answered
 }
 
@@ -110,6 +111,15 @@ func (e *Endpoint) SetGate(gate func(index uint64) <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.gate = gate
+}
+
+// SetRoom sets what the sender of a refused append waits for before it tries
+// again: that the receiver's disk takes writes. room gives nil if it does, else a
+// channel that is closed when it does.
+func (e *Endpoint) SetRoom(room func() <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.room = room
 }
 
 // AppendEntriesPipeline is refused: without it raft has at most one append in

@@ -20,12 +20,18 @@ func (n *Network) Drop(from, to string, probability float64) {
 	n.setLink(from, to, func(l *linkState) { l.drop = probability })
 }
 
+// Duplicate delivers requests from one member to another twice with the
+// probability; the second answer counts. Snapshots are not duplicated.
+func (n *Network) Duplicate(from, to string, probability float64) {
+	n.setLink(from, to, func(l *linkState) { l.duplicate = probability })
+}
+
 // Heal takes every fault of links away.
 func (n *Network) Heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, l := range n.links {
-		l.cut, l.delay, l.drop = false, 0, 0
+		l.cut, l.delay, l.drop, l.duplicate = false, 0, 0, 0
 	}
 	n.wake()
 }
@@ -42,5 +48,5 @@ func (n *Network) Faults(from, to string) LinkFault {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.link(from, to)
-	return LinkFault{To: to, Cut: l.cut, Delay: l.delay, Drop: l.drop}
+	return LinkFault{To: to, Cut: l.cut, Delay: l.delay, Drop: l.drop, Duplicate: l.duplicate}
 }

@@ -49,9 +49,10 @@ type link struct{ from, to string }
 // linkState is the way from one member to another: its faults, and what the
 // sender knows of the receiver.
 type linkState struct {
-	cut   bool
-	delay time.Duration
-	drop  float64
+	cut       bool
+	delay     time.Duration
+	drop      float64
+	duplicate float64
 
 	term      uint64 // the leader's term that progress and delivered belong to
 	progress  Progress

@@ -11,10 +11,11 @@ type Progress struct {
 
 // LinkFault is what is wrong with the way to another member.
 type LinkFault struct {
-	To    string
-	Cut   bool
-	Delay time.Duration
-	Drop  float64 // probability that a message is lost
+	To        string
+	Cut       bool
+	Delay     time.Duration
+	Drop      float64 // probability that a message is lost
+	Duplicate float64 // probability that a request is delivered twice
 }
 
 // Held is a message that waits to be let go.

@@ -306,6 +306,17 @@ func TestDrop(t *testing.T) {
 	}
 }
 
+func TestDuplicate(t *testing.T) {
+	p := newPair(t, Options{})
+	p.n.Duplicate("a", "b", 1)
+	if err := p.send(appendTo(2)); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.seen(); got != "1 sent, 1 delivered, 1 delivered, 1 replied" {
+		t.Errorf("reported %q", got)
+	}
+}
+
 func TestDelay(t *testing.T) {
 	p := newPair(t, Options{})
 	p.n.Delay("a", "b", 20*time.Millisecond)
