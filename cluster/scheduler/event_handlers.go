@@ -65,6 +65,8 @@ func (s *Scheduler) addPod(t *sim.Task, pod *corev1.Pod) {
 	case assigned(pod):
 		s.addAssigned(t, pod)
 	case s.mine(pod):
+		// A nomination outlives the scheduler that made it.
+		s.nominator.set(framework.NewPodInfo(pod), pod.Status.NominatedNodeName)
 		s.queue.add(t, pod, event(framework.UnscheduledPod, framework.Add).Label())
 	}
 }
@@ -87,6 +89,7 @@ func (s *Scheduler) updatePod(t *sim.Task, old, pod *corev1.Pod) {
 		}
 	case assigned(pod):
 		// The binding, by this scheduler or by somebody else.
+		s.nominator.remove(framework.PodKey(pod))
 		s.addAssigned(t, pod)
 		s.queue.remove(t, pod, event(framework.AssignedPod, framework.Add).Label())
 	case s.mine(pod) && old.ResourceVersion != pod.ResourceVersion:
@@ -101,6 +104,7 @@ func (s *Scheduler) updatePod(t *sim.Task, old, pod *corev1.Pod) {
 }
 
 func (s *Scheduler) deletePod(t *sim.Task, pod *corev1.Pod) {
+	s.nominator.remove(framework.PodKey(pod))
 	switch {
 	case assigned(pod):
 		s.queue.remove(t, pod, event(framework.UnscheduledPod, framework.Delete).Label())

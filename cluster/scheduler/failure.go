@@ -1,14 +1,11 @@
 package scheduler
 
 import (
-	"encoding/json"
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	"kviz/cluster/client"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
 )
@@ -62,8 +59,6 @@ func truncate(message string) string {
 }
 
 // setCondition patches the pod's status if the condition says something new.
-// A task of its own sends the patch, so that the next pod need not wait; if it
-// fails, the next attempt brings another.
 func (s *Scheduler) setCondition(t *sim.Task, pod *corev1.Pod, cond corev1.PodCondition) {
 	cond.LastTransitionTime = metav1.NewTime(t.Now())
 	for _, c := range pod.Status.Conditions {
@@ -77,16 +72,5 @@ func (s *Scheduler) setCondition(t *sim.Task, pod *corev1.Pod, cond corev1.PodCo
 			return
 		}
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID},
-		"status":   map[string]any{"conditions": []corev1.PodCondition{cond}},
-	})
-	if err != nil {
-		panic("scheduler: a pod condition does not marshal: " + err.Error())
-	}
-	causes := t.Causes()
-	s.process.Go("status "+framework.PodKey(pod), func(t *sim.Task) {
-		t.SetCauses(causes...)
-		_, _ = s.client.Patch(t, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType, patch, "status")
-	})
+	s.patchStatus(t, pod, map[string]any{"conditions": []corev1.PodCondition{cond}})
 }

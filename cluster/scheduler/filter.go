@@ -55,7 +55,11 @@ func (s *Scheduler) findNodesThatFitPod(t *sim.Task, state *framework.CycleState
 			d.AddPlugin(framework.NewStatus(name, framework.UnschedulableAndUnresolvable))
 		}
 	}
-	feasible, err := s.findNodesThatPassFilters(t, state, info, nodes, pre.skip, d)
+	if node := s.nominatedNode(state, info, pre.names); node != nil {
+		emitPoint(t, info, framework.Filter, pluginNames(s.activeFilters(state)), "the nominated node "+node.Node.Name+" is tried first, and fits: no other is looked at")
+		return []*framework.NodeInfo{node}, d, nil
+	}
+	feasible, err := s.findNodesThatPassFilters(t, state, info, nodes, d)
 	s.nextStart = (s.nextStart + len(feasible) + d.Statuses.Len()) % len(all)
 	return feasible, d, err
 }
@@ -64,18 +68,18 @@ func (s *Scheduler) findNodesThatFitPod(t *sim.Task, state *framework.CycleState
 type preFiltered struct {
 	names map[string]bool // the only nodes that matter; nil means all
 	by    map[string]bool // the plugins that narrowed
-	skip  map[string]bool // plugins whose Filter has nothing to do
 }
 
 // runPreFilter mirrors framework/runtime/framework.go RunPreFilterPlugins.
 func (s *Scheduler) runPreFilter(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, d *framework.Diagnosis) (preFiltered, error) {
-	pre := preFiltered{skip: map[string]bool{}, by: map[string]bool{}}
+	pre := preFiltered{by: map[string]bool{}}
+	state.SkipFilter = map[string]bool{}
 	var notes []string
 	for _, pl := range s.profile.preFilter {
 		r, st := pl.PreFilter(state, info.Pod)
 		switch {
 		case st.IsSkip():
-			pre.skip[pl.Name()] = true
+			state.SkipFilter[pl.Name()] = true
 			notes = append(notes, pl.Name()+" has nothing to do for this pod")
 		case st.IsRejected():
 			d.AddPlugin(st)
@@ -110,26 +114,15 @@ func (s *Scheduler) runPreFilter(t *sim.Task, state *framework.CycleState, info 
 
 // findNodesThatPassFilters looks at nodes, starting where the last cycle
 // stopped, until enough are feasible.
-func (s *Scheduler) findNodesThatPassFilters(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, nodes []*framework.NodeInfo, skip map[string]bool, d *framework.Diagnosis) ([]*framework.NodeInfo, error) {
-	var plugins []framework.FilterPlugin
-	for _, pl := range s.profile.filter {
-		if !skip[pl.Name()] {
-			plugins = append(plugins, pl)
-		}
-	}
+func (s *Scheduler) findNodesThatPassFilters(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, nodes []*framework.NodeInfo, d *framework.Diagnosis) ([]*framework.NodeInfo, error) {
+	plugins := s.activeFilters(state)
 	names := pluginNames(plugins)
 	enough := numFeasibleNodesToFind(s.cfg.PercentageOfNodesToScore, len(nodes))
 	feasible := s.scratch.feasible[:0]
 	looked := 0
 	for ; looked < len(nodes) && len(feasible) < enough; looked++ {
 		node := nodes[(s.nextStart+looked)%len(nodes)]
-		passed, st := len(plugins), (*framework.Status)(nil)
-		for i, pl := range plugins {
-			if st = pl.Filter(state, info.Pod, node); st != nil {
-				passed = i
-				break
-			}
-		}
+		passed, st := s.runFilters(state, info.PodInfo, node, plugins)
 		if st.Code() == framework.Error {
 			return nil, fmt.Errorf("running %q filter plugin: %w", plugins[passed].Name(), st.Err())
 		}
@@ -168,13 +161,36 @@ func verdict(info *framework.QueuedPodInfo, node *framework.NodeInfo, passed []s
 	return v
 }
 
-// runPostFilter lets plugins make room for a later attempt; what they say
-// becomes part of the pod's message.
-func (s *Scheduler) runPostFilter(t *sim.Task, info *framework.QueuedPodInfo, state *framework.CycleState, fit *framework.FitError) {
-	for _, pl := range s.profile.postFilter {
-		if msg := pl.PostFilter(state, info.Pod, &fit.Diagnosis.Statuses).Message(); msg != "" {
-			fit.Diagnosis.PostFilterMsg = msg
+// activeFilters are the filter plugins that have something to do.
+func (s *Scheduler) activeFilters(state *framework.CycleState) []framework.FilterPlugin {
+	plugins := make([]framework.FilterPlugin, 0, len(s.profile.filter))
+	for _, pl := range s.profile.filter {
+		if !state.SkipFilter[pl.Name()] {
+			plugins = append(plugins, pl)
 		}
 	}
-	emitPoint(t, info, framework.PostFilter, pluginNames(s.profile.postFilter), fit.Diagnosis.PostFilterMsg)
+	return plugins
+}
+
+// runFilters judges one node; passed is how many plugins let it pass.
+//
+// A node on which room is being made for another pod of at least this pod's
+// priority is judged twice: as if that pod were there already, and without it,
+// since it may never come.
+//
+// Mirrors framework/runtime/framework.go RunFilterPluginsWithNominatedPods.
+func (s *Scheduler) runFilters(state *framework.CycleState, pod *framework.PodInfo, node *framework.NodeInfo, plugins []framework.FilterPlugin) (passed int, st *framework.Status) {
+	if with := s.nominator.addTo(node, pod); with != nil {
+		for i, pl := range plugins {
+			if st := pl.Filter(state, pod.Pod, with); st != nil {
+				return i, st
+			}
+		}
+	}
+	for i, pl := range plugins {
+		if st := pl.Filter(state, pod.Pod, node); st != nil {
+			return i, st
+		}
+	}
+	return len(plugins), nil
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/scheduler/plugins/defaultbinder"
+	"kviz/cluster/scheduler/plugins/defaultpreemption"
 	"kviz/cluster/scheduler/plugins/imagelocality"
 	"kviz/cluster/scheduler/plugins/nodeaffinity"
 	"kviz/cluster/scheduler/plugins/nodename"
@@ -47,8 +48,8 @@ type entry struct {
 // defaultPlugins is upstream's default profile as far as this cluster has what
 // the plugins are about; the weights are upstream's
 // (pkg/scheduler/apis/config/v1/default_plugins.go). Missing: the volume
-// plugins, PodTopologySpread, InterPodAffinity, DefaultPreemption.
-func defaultPlugins(cfg Config, nodes func() int) []entry {
+// plugins, PodTopologySpread, InterPodAffinity.
+func defaultPlugins(cfg Config, s *Scheduler) []entry {
 	strategy := noderesources.LeastAllocated
 	if cfg.MostAllocated {
 		strategy = noderesources.MostAllocated
@@ -62,8 +63,9 @@ func defaultPlugins(cfg Config, nodes func() int) []entry {
 		{&nodeaffinity.NodeAffinity{}, 2},
 		{plugin: &nodeports.NodePorts{}},
 		{&noderesources.Fit{Strategy: strategy}, 1},
+		{plugin: &defaultpreemption.DefaultPreemption{Cluster: s}},
 		{&noderesources.BalancedAllocation{}, 1},
-		{&imagelocality.ImageLocality{Nodes: nodes}, 1},
+		{&imagelocality.ImageLocality{Nodes: func() int { return len(s.cache.list()) }}, 1},
 		{plugin: &defaultbinder.DefaultBinder{}},
 	}
 }

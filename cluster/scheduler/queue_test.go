@@ -34,7 +34,7 @@ func withQueue(t testing.TB, fn func(*sim.Task, *schedulingQueue)) []string {
 	k := sim.New(sim.Config{Seed: 1, Sink: m})
 	k.NewProcess(trace.Lane{Component: trace.CompScheduler}).Go("test", func(task *sim.Task) {
 		defer k.Stop()
-		p := newProfile(defaultPlugins(Config{}, func() int { return 1 }))
+		p := newProfile(defaultPlugins(Config{}, &Scheduler{cache: newCache()}))
 		q := newSchedulingQueue(p.queueSort, p.all)
 		task.Process().Go("queue", q.flush)
 		fn(task, q)

@@ -70,6 +70,7 @@ func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 // cycle runs beside the next pod's scheduling cycle.
 func (s *Scheduler) assumeAndBind(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, res *result) {
 	node := res.node.Node.Name
+	s.nominator.remove(info.Key)
 	b := &binding{s: s, state: state, info: info, node: node, assumed: s.cache.assume(info.PodInfo, node)}
 	if st := s.runReserve(t, info, state, b); !st.IsSuccess() {
 		b.undo(t)
@@ -123,7 +124,7 @@ func (s *Scheduler) noNode(t *sim.Task, state *framework.CycleState, info *frame
 	var fit *framework.FitError
 	switch {
 	case errors.As(err, &fit):
-		s.runPostFilter(t, info, state, fit)
+		s.runPostFilter(t, info, state, fit, d)
 		status = framework.NewStatus("", framework.Unschedulable, fit.Error())
 		d.Message, d.Reasons, d.Evaluated = fit.Error(), fit.Reasons(), fit.Diagnosis.Statuses.Len()
 	case errors.Is(err, errNoNodes):
@@ -132,6 +133,7 @@ func (s *Scheduler) noNode(t *sim.Task, state *framework.CycleState, info *frame
 	info.Cause = t.Emit(trace.Event{Kind: trace.SchedDecision, Object: info.Ref, Payload: d})
 	t.SetCauses(info.Cause)
 	s.failed(t, info, status, err)
+	s.nominate(t, info, d)
 }
 
 // emitPoint tells that an extension point ran its plugins.

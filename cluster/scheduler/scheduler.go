@@ -11,8 +11,7 @@
 // points (framework). The informers' handlers (event_handlers.go) keep the
 // cache (cache.go) and the queues up to date.
 //
-// Simplified: one profile; no preemption, volumes, pod affinity or topology
-// spread; nodes are judged one after another instead of sixteen at a time, all
+// Simplified: one profile; no volumes, pod affinity or topology spread; nodes are judged one after another instead of sixteen at a time, all
 // at one instant after the modelled time of a cycle. DESIGN.md has the rest.
 // Start reading at [Scheduler.scheduleOne].
 package scheduler
@@ -78,6 +77,8 @@ type Scheduler struct {
 	profile *profile
 	queue   *schedulingQueue
 	cache   *cache
+	// nominator knows the pods for which room is being made.
+	nominator *nominator
 
 	// nextStart is where in the order of nodes the next search begins, so that
 	// all nodes get their turn although only some are looked at.
@@ -89,8 +90,8 @@ type Scheduler struct {
 // Lease is lost, p is killed, as the real one exits.
 func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	cfg = cfg.withDefaults(p)
-	s := &Scheduler{process: p, client: c, cfg: cfg, cache: newCache()}
-	s.profile = newProfile(defaultPlugins(cfg, func() int { return len(s.cache.list()) }))
+	s := &Scheduler{process: p, client: c, cfg: cfg, cache: newCache(), nominator: newNominator()}
+	s.profile = newProfile(defaultPlugins(cfg, s))
 	s.queue = newSchedulingQueue(s.profile.queueSort, s.profile.all)
 	s.events = record.New(p, c, cfg.Name)
 	s.nodes = informer.New(p, p.Lane, c, client.Nodes, "", informer.Options{})

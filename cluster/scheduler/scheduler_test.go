@@ -39,7 +39,8 @@ func TestFailureIsToldToPeople(t *testing.T) {
 		e.do(task, strings.Fields("node n2 cpu=1 memory=1Gi"))
 		e.do(task, strings.Fields("pod web cpu=2"))
 		task.Sleep(time.Second)
-		const why = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)."
+		const why = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). " +
+			"preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 		if c := condition(e.pod("web")); c.Status != corev1.ConditionFalse || c.Reason != "Unschedulable" || c.Message != why {
 			t.Errorf("condition %+v", c)
 		}

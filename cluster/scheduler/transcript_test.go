@@ -56,6 +56,7 @@ type env struct {
 	p     *sim.Process
 	sched *scheduler.Scheduler
 	seen  int // events already told of
+	extra string
 }
 
 func start(b *clienttest.Bench, cfg scheduler.Config) *env {
@@ -130,6 +131,23 @@ func (e *env) do(t *sim.Task, f []string) {
 		must(0, e.c.Delete(t, client.Pods, "demo", f[1], metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
 	case "delete-node":
 		must(0, e.c.Delete(t, client.Nodes, "", f[1], metav1.DeleteOptions{}))
+	case "pods":
+		for _, o := range e.Objects(client.Pods) {
+			p := o.(*corev1.Pod)
+			line := fmt.Sprintf("  %s on %s", p.Name, or(p.Spec.NodeName, "-"))
+			if p.Status.NominatedNodeName != "" {
+				line += ", nominated to " + p.Status.NominatedNodeName
+			}
+			if p.DeletionTimestamp != nil {
+				line += ", terminating"
+			}
+			e.extra += line + "\n"
+		}
+		for _, o := range e.Objects(client.Events) {
+			if ev := o.(*corev1.Event); ev.Reason == "Preempted" {
+				e.extra += fmt.Sprintf("  Event on %s: %s %s\n", ev.InvolvedObject.Name, ev.Reason, ev.Message)
+			}
+		}
 	case "ungate":
 		p := must(client.Get[*corev1.Pod](t, e.c, client.Pods, "demo", f[1]))
 		p.Spec.SchedulingGates = nil
@@ -231,6 +249,9 @@ func pod(name string, f map[string]string) *corev1.Pod {
 			must(n, err)
 			p.Spec.Priority = new(int32)
 			*p.Spec.Priority = int32(n)
+		case "preemption":
+			policy := corev1.PreemptionPolicy(v)
+			p.Spec.PreemptionPolicy = &policy
 		case "gate":
 			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: v}}
 		case "scheduler":
@@ -291,6 +312,9 @@ func (e *env) tell() string {
 				fmt.Fprintf(&out, "%.3fs bound %s to %s\n", ev.At.Seconds(), p.Pod, p.Node)
 			case p.Node == "":
 				fmt.Fprintf(&out, "decision: no node: %s\n", p.Message)
+				if p.Nominated != "" {
+					fmt.Fprintf(&out, "  room is made on %s: %s\n", p.Nominated, strings.Join(p.Victims, " "))
+				}
 			default:
 				fmt.Fprintf(&out, "decision: %s, %d of %d feasible", p.Node, p.Feasible, p.Evaluated)
 				if p.Skipped {
@@ -304,6 +328,8 @@ func (e *env) tell() string {
 			}
 		}
 	}
+	out.WriteString(e.extra)
+	e.extra = ""
 	return out.String()
 }
 

@@ -103,4 +103,8 @@ type Decision struct {
 	Skipped   bool           `json:",omitempty"` // scoring skipped: a single feasible node
 	Message   string         `json:",omitempty"` // "0/3 nodes are available: …"
 	Reasons   map[string]int `json:",omitempty"` // reason -> number of nodes
+
+	// Preemption, where no node fits.
+	Nominated string   `json:",omitempty"` // the node on which room is being made
+	Victims   []string `json:",omitempty"` // the pods that are evicted from it
 }

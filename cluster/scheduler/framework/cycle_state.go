@@ -11,8 +11,11 @@ import corev1 "k8s.io/api/core/v1"
 type CycleState struct {
 	// Pod is the pod of the cycle with its sums; nil where a plugin is used
 	// outside a cycle.
-	Pod     *PodInfo
-	entries []stateEntry
+	Pod *PodInfo
+	// SkipFilter has the plugins whose PreFilter said that there is nothing for
+	// their Filter to do.
+	SkipFilter map[string]bool
+	entries    []stateEntry
 }
 
 // Requests is the pod's sum of requests.

@@ -14,15 +14,30 @@ type NodeStatuses struct {
 	Nodes  []string
 	status []*Status
 	Absent *Status
+	byName map[string]*Status // made when first asked for
 }
 
 // Set records a node's rejection.
 func (n *NodeStatuses) Set(node string, s *Status) {
-	n.Nodes, n.status = append(n.Nodes, node), append(n.status, s)
+	n.Nodes, n.status, n.byName = append(n.Nodes, node), append(n.status, s), nil
 }
 
 // Len is how many nodes were rejected one by one.
 func (n *NodeStatuses) Len() int { return len(n.Nodes) }
+
+// Of is why a node was rejected; Absent for one nobody looked at.
+func (n *NodeStatuses) Of(node string) *Status {
+	if n.byName == nil {
+		n.byName = make(map[string]*Status, len(n.Nodes))
+		for i, name := range n.Nodes {
+			n.byName[name] = n.status[i]
+		}
+	}
+	if s, ok := n.byName[node]; ok {
+		return s
+	}
+	return n.Absent
+}
 
 // At is the i-th rejection.
 func (n *NodeStatuses) At(i int) (string, *Status) { return n.Nodes[i], n.status[i] }

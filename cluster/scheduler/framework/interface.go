@@ -76,7 +76,15 @@ type FilterPlugin interface {
 // attempt; its message becomes part of the pod's.
 type PostFilterPlugin interface {
 	Plugin
-	PostFilter(state *CycleState, pod *corev1.Pod, statuses *NodeStatuses) *Status
+	PostFilter(t *sim.Task, state *CycleState, pod *corev1.Pod, statuses *NodeStatuses) (*PostFilterResult, *Status)
+}
+
+// PostFilterResult is the node on which room is being made, to be written to
+// the pod's status.nominatedNodeName; "" takes a nomination back, a nil result
+// leaves it as it is.
+type PostFilterResult struct {
+	NominatedNode string
+	Victims       []string // keys of the pods that make room
 }
 
 // PreScorePlugin looks at the pod once before scoring. Skip leaves out the

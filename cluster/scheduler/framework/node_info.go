@@ -1,6 +1,8 @@
 package framework
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/client"
@@ -93,6 +95,17 @@ func (n *NodeInfo) count(p *PodInfo, sign int64) {
 			n.UsedPorts.Remove(port)
 		}
 	}
+}
+
+// Clone is a copy in which pods can be moved about without harm to the
+// original.
+func (n *NodeInfo) Clone() *NodeInfo {
+	c := *n
+	c.Pods = maps.Clone(n.Pods)
+	c.Requested.ScalarResources = maps.Clone(n.Requested.ScalarResources)
+	c.NonZeroRequested.ScalarResources = maps.Clone(n.NonZeroRequested.ScalarResources)
+	c.UsedPorts.used = maps.Clone(n.UsedPorts.used)
+	return &c
 }
 
 // PodKey is "namespace/name".

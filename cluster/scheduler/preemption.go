@@ -1,0 +1,180 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	v1helper "k8s.io/component-helpers/scheduling/corev1"
+
+	"kviz/cluster/client"
+	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// nominator remembers for which pods room is being made where.
+//
+// Mirrors pkg/scheduler/backend/queue/nominator.go nominator.
+type nominator struct {
+	node map[string]string               // pod key -> node
+	pods map[string][]*framework.PodInfo // node -> pods, in the order of nomination
+}
+
+func newNominator() *nominator {
+	return &nominator{node: map[string]string{}, pods: map[string][]*framework.PodInfo{}}
+}
+
+func (n *nominator) set(pod *framework.PodInfo, node string) {
+	n.remove(pod.Key)
+	if node != "" {
+		n.node[pod.Key] = node
+		n.pods[node] = append(n.pods[node], pod)
+	}
+}
+
+func (n *nominator) remove(key string) {
+	node, ok := n.node[key]
+	if !ok {
+		return
+	}
+	delete(n.node, key)
+	n.pods[node] = slices.DeleteFunc(n.pods[node], func(p *framework.PodInfo) bool { return p.Key == key })
+	if len(n.pods[node]) == 0 {
+		delete(n.pods, node)
+	}
+}
+
+// addTo gives the node with the pods nominated to it that pod has to respect,
+// nil if there are none.
+func (n *nominator) addTo(node *framework.NodeInfo, pod *framework.PodInfo) *framework.NodeInfo {
+	if len(n.pods) == 0 {
+		return nil
+	}
+	var with *framework.NodeInfo
+	for _, p := range n.pods[node.Node.Name] {
+		if p.Key == pod.Key || v1helper.PodPriority(p.Pod) < v1helper.PodPriority(pod.Pod) {
+			continue
+		}
+		if with == nil {
+			with = node.Clone()
+		}
+		with.AddPod(p)
+	}
+	return with
+}
+
+// nominatedNode is the node on which room was made for the pod, if it fits now.
+func (s *Scheduler) nominatedNode(state *framework.CycleState, info *framework.QueuedPodInfo, only map[string]bool) *framework.NodeInfo {
+	name, ok := s.nominator.node[info.Key]
+	if !ok || only != nil && !only[name] {
+		return nil
+	}
+	node := s.cache.nodes[name]
+	if node == nil || node.Node == nil {
+		return nil
+	}
+	if _, st := s.runFilters(state, info.PodInfo, node, s.activeFilters(state)); st != nil {
+		return nil
+	}
+	return node
+}
+
+// runPostFilter lets plugins make room for a later attempt; what they say
+// becomes part of the pod's message.
+func (s *Scheduler) runPostFilter(t *sim.Task, info *framework.QueuedPodInfo, state *framework.CycleState, fit *framework.FitError, d *trace.Decision) {
+	for _, pl := range s.profile.postFilter {
+		res, st := pl.PostFilter(t, state, info.Pod, &fit.Diagnosis.Statuses)
+		if msg := st.Message(); msg != "" {
+			fit.Diagnosis.PostFilterMsg = msg
+		}
+		if res != nil {
+			d.Nominated, d.Victims = res.NominatedNode, res.Victims
+			s.nominator.set(info.PodInfo, res.NominatedNode)
+		}
+	}
+	emitPoint(t, info, framework.PostFilter, pluginNames(s.profile.postFilter), fit.Diagnosis.PostFilterMsg)
+}
+
+// nominate writes the pod's nomination, and evicts the victims.
+//
+// Mirrors framework/preemption/executor.go actuatePodPreemption.
+func (s *Scheduler) nominate(t *sim.Task, info *framework.QueuedPodInfo, d *trace.Decision) {
+	if _, still := s.nominator.node[info.Key]; d.Nominated != info.Pod.Status.NominatedNodeName && still == (d.Nominated != "") {
+		s.patchStatus(t, info.Pod, map[string]any{"nominatedNodeName": orNull(d.Nominated)})
+	}
+	if d.Nominated == "" {
+		return
+	}
+	// Pods of lower priority that were to come here may not fit any more.
+	for _, p := range slices.Clone(s.nominator.pods[d.Nominated]) {
+		if v1helper.PodPriority(p.Pod) < v1helper.PodPriority(info.Pod) {
+			s.nominator.remove(p.Key)
+			s.patchStatus(t, p.Pod, map[string]any{"nominatedNodeName": nil})
+		}
+	}
+	for _, key := range d.Victims {
+		if victim := s.cache.pods[key].info; victim != nil && victim.Pod.DeletionTimestamp == nil {
+			s.evict(t, info.Pod, victim.Pod, d.Nominated)
+		}
+	}
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// evict marks a victim as preempted and deletes it, with its grace period.
+func (s *Scheduler) evict(t *sim.Task, preemptor, victim *corev1.Pod, node string) {
+	patch := statusPatch(victim, map[string]any{"conditions": []corev1.PodCondition{{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
+		Message:            s.cfg.Name + ": preempting to accommodate a higher priority pod",
+		LastTransitionTime: metav1.NewTime(t.Now()), ObservedGeneration: victim.Generation,
+	}}})
+	causes := t.Causes()
+	s.process.Go("preempt "+framework.PodKey(victim), func(t *sim.Task) {
+		t.SetCauses(causes...)
+		if _, err := s.client.Patch(t, client.Pods, victim.Namespace, victim.Name, types.StrategicMergePatchType, patch, "status"); err != nil {
+			return // gone already, or the server is: the next attempt tries again
+		}
+		if s.client.Delete(t, client.Pods, victim.Namespace, victim.Name, metav1.DeleteOptions{}) == nil {
+			s.events.Event(t, victim, corev1.EventTypeNormal, "Preempted", "Preempted by pod %v on node %v", preemptor.UID, node)
+		}
+	})
+}
+
+// patchStatus changes a pod's status in a task of its own, so that the next pod
+// need not wait; if it fails, the next attempt brings another.
+func (s *Scheduler) patchStatus(t *sim.Task, pod *corev1.Pod, status map[string]any) {
+	patch, causes := statusPatch(pod, status), t.Causes()
+	s.process.Go("status "+framework.PodKey(pod), func(t *sim.Task) {
+		t.SetCauses(causes...)
+		_, _ = s.client.Patch(t, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType, patch, "status")
+	})
+}
+
+func statusPatch(pod *corev1.Pod, status map[string]any) []byte {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
+	if err != nil {
+		panic("scheduler: a pod's status does not marshal: " + err.Error())
+	}
+	return patch
+}
+
+// Nodes lists the nodes in the order in which they are tried.
+func (s *Scheduler) Nodes() []*framework.NodeInfo { return s.cache.list() }
+
+// Fits judges one node for the pod of the cycle.
+func (s *Scheduler) Fits(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
+	info := state.Pod
+	if info == nil || info.Pod != pod {
+		info = framework.NewPodInfo(pod)
+	}
+	_, st := s.runFilters(state, info, node, s.activeFilters(state))
+	return st
+}
