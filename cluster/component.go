@@ -5,6 +5,7 @@ import (
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
 	"kviz/cluster/controller"
 	"kviz/cluster/scheduler"
 	"kviz/cluster/sim"
@@ -70,11 +71,38 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 
 	kcm := trace.Lane{Component: trace.CompKCM}
 	c.addComponent("controller-manager", kcm, func(p *sim.Process) {
-		controller.Start(p, c.server.Client(kcm, authn.Component("kube-controller-manager")), controller.Config{})
+		controller.Start(p, c.server.Client(kcm, authn.Component("kube-controller-manager")), controller.Config{
+			// Each controller has a ServiceAccount of its own, with the rights of its
+			// bootstrap role (kube-controller-manager --use-service-account-credentials).
+			ClientFor: func(name string) client.Interface {
+				return c.server.Client(trace.Lane{Component: name}, authn.ServiceAccount("kube-system", serviceAccount(name)))
+			},
+		})
 	}).begin(c.k, t.Causes(), "")
+
+	c.startDNS(t)
 
 	sched := trace.Lane{Component: trace.CompScheduler}
 	c.addComponent("scheduler", sched, func(p *sim.Process) {
 		scheduler.Start(p, c.server.Client(sched, authn.Component("kube-scheduler")), scheduler.Config{})
 	}).begin(c.k, t.Causes(), "")
+}
+
+// serviceAccount is the ServiceAccount of a controller in kube-system; most have
+// the controller's name (plugin/pkg/auth/authorizer/rbac/bootstrappolicy
+// controller_policy.go; cmd/kube-controller-manager ClientOrDie).
+func serviceAccount(controller string) string {
+	switch controller {
+	case "serviceaccount-controller":
+		return "service-account-controller"
+	case "root-ca-certificate-publisher-controller":
+		return "root-ca-cert-publisher"
+	case "garbage-collector-controller":
+		return "generic-garbage-collector"
+	case "pod-garbage-collector-controller":
+		return "pod-garbage-collector"
+	case "node-lifecycle-controller", "taint-eviction-controller":
+		return "node-controller"
+	}
+	return controller
 }

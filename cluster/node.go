@@ -31,6 +31,7 @@ func (c *Cluster) addNode(t *sim.Task, i int) {
 	podCIDR := fmt.Sprintf("10.%d.%d.0/24", 244+i/256, i%256)
 	n.link = fault.NewLink(n.name)
 	n.runtime = runtime.New(c.k, c.registry, runtime.Config{Node: n.name, PodCIDR: podCIDR})
+	n.runtime.SetDialer(c.network)
 	n.net = c.network.AddNode(n.name, address, podCIDR, n.runtime)
 
 	lane := trace.Lane{Component: trace.CompKubelet, Instance: n.name}

@@ -7,7 +7,7 @@ import (
 	"kviz/cluster/trace"
 )
 
-// watchReadiness closes c.ready when every node has reported Ready. It looks
+// watchReadiness closes c.ready when every node is Ready and may be given pods. It looks
 // at commits as they pass, as a person at the screen would, and asks nobody.
 func (c *Cluster) watchReadiness(t *sim.Task) {
 	if c.cfg.Nodes == 0 {
@@ -41,7 +41,13 @@ func (c *Cluster) watchReadiness(t *sim.Task) {
 	c.k.AddStop(watch)
 }
 
+// nodeReady reports whether a node is Ready and its not-ready taint is gone.
 func nodeReady(n *corev1.Node) bool {
+	for _, t := range n.Spec.Taints {
+		if t.Key == corev1.TaintNodeNotReady {
+			return false
+		}
+	}
 	for _, cond := range n.Status.Conditions {
 		if cond.Type == corev1.NodeReady {
 			return cond.Status == corev1.ConditionTrue

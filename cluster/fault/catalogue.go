@@ -6,13 +6,13 @@ import "kviz/cluster/control"
 // what mends it.
 func Catalogue() []control.FaultKind {
 	return []control.FaultKind{
-		{Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "apiserver", "registry"}, Heals: "start",
+		{Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "registry"}, Heals: "start",
 			Means: "Stop it in an orderly way; it stays down until it is started."},
-		{Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "apiserver", "pod"}, Heals: "start",
+		{Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "pod"}, Heals: "start",
 			Means: "Kill it without warning. A container of a pod is restarted by its kubelet; everything else stays down until it is started.", Args: "[CONTAINER]"},
-		{Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "apiserver", "registry"},
+		{Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "registry"},
 			Means: "Start what was stopped or has crashed."},
-		{Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "apiserver"},
+		{Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver"},
 			Means: "Stop it and start it again at once."},
 		{Name: "cut", Targets: []string{"member", "node"}, Heals: "heal",
 			Means: "Cut its network: a member from the other members (or from those named), a node from the API server and the other nodes.", Args: "[MEMBER…]"},

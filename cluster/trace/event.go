@@ -134,6 +134,7 @@ const (
 	CompRuntime    = "runtime"            // the CRI runtime; instance: node
 	CompProxy      = "proxy"              // kube-proxy; instance: node
 	CompNet        = "net"                // a packet; instance: node it is on
+	CompDNS        = "dns"                // cluster DNS
 	CompRegistry   = "registry"           // the image registry
 	CompConsole    = "console"            // the person at the keys
 	CompClient     = "client"             // a client from another process

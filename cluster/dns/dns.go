@@ -1,0 +1,72 @@
+// Package dns is what CoreDNS's kubernetes plugin is to a cluster: it watches
+// Services and EndpointSlices and answers names from its cache, so that names
+// go on resolving while the API server or the store is away.
+//
+// Simplified: it speaks no DNS on the wire and has no Service of its own; a
+// program in a pod asks it directly (package network, Resolver). Start reading
+// at [Start].
+package dns
+
+import (
+	"sort"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/client"
+	"kviz/cluster/informer"
+	"kviz/cluster/network"
+	"kviz/cluster/sim"
+)
+
+// Server answers names.
+type Server struct {
+	names network.APIResolver
+}
+
+// Start starts the server's informers in process p.
+func Start(p *sim.Process, c client.Interface) *Server {
+	f := informer.NewFactory(p, p.Lane, c)
+	cache := &cached{Interface: c, services: f.For(client.Services), slices: f.For(client.EndpointSlices)}
+	f.Start()
+	return &Server{names: network.APIResolver{Client: cache}}
+}
+
+// Resolve gives the addresses of a name as seen from a pod of the namespace.
+func (s *Server) Resolve(t *sim.Task, node, namespace, name string) ([]string, error) {
+	return s.names.Resolve(t, node, namespace, name)
+}
+
+// cached answers reads of Services and EndpointSlices from the informers.
+type cached struct {
+	client.Interface
+	services, slices *informer.Informer
+}
+
+func (c *cached) Get(_ *sim.Task, r client.Resource, namespace, name string) (runtime.Object, error) {
+	obj, ok := c.services.Get(namespace + "/" + name)
+	if !ok {
+		return nil, apierrors.NewNotFound(r.GroupResource(), name)
+	}
+	return obj, nil
+}
+
+func (c *cached) List(_ *sim.Task, _ client.Resource, namespace string, opts metav1.ListOptions) ([]runtime.Object, int64, error) {
+	want, err := labels.Parse(opts.LabelSelector)
+	if err != nil {
+		return nil, 0, err
+	}
+	var items []runtime.Object
+	for _, obj := range c.slices.List() {
+		m := obj.(metav1.Object)
+		if m.GetNamespace() == namespace && want.Matches(labels.Set(m.GetLabels())) {
+			items = append(items, obj)
+		}
+	}
+	sort.SliceStable(items, func(i, j int) bool {
+		return items[i].(metav1.Object).GetName() < items[j].(metav1.Object).GetName()
+	})
+	return items, 0, nil
+}
