@@ -81,7 +81,7 @@ func change(t *sim.Task, c client.Interface, fn func(*appsv1.Deployment)) {
 func story(b *clienttest.Bench) string {
 	var out strings.Builder
 	for _, line := range strings.SplitAfter(b.Transcript(trace.ReconcileAction, trace.EventRecorded, trace.Converged, trace.CommandStart), "\n") {
-		if strings.Contains(line, "deployment-controller") && (!strings.Contains(line, "the ReplicaSets say") || strings.Contains(line, "ProgressDeadlineExceeded")) || strings.Contains(line, "#") {
+		if strings.Contains(line, "deployment-controller") && (!strings.Contains(line, "the status") || strings.Contains(line, "ProgressDeadlineExceeded")) || strings.Contains(line, "#") {
 			out.WriteString(line)
 		}
 	}

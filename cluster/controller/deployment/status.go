@@ -48,7 +48,7 @@ func complete(d *appsv1.Deployment, st *appsv1.DeploymentStatus) bool {
 func (r *rollout) writeStatus(st appsv1.DeploymentStatus) error {
 	if !reflect.DeepEqual(r.d.Status, st) {
 		was := r.d.Status
-		r.run.Act("update", client.RefOf(r.d), summary(&st), summary(&was), "the ReplicaSets say %s, the status says %s: update it", summary(&st), summary(&was))
+		r.run.Act("update", client.RefOf(r.d), summary(&st), summary(&was), "%s", whyStatus(r.d, &was, &st))
 		r.d.Status = st
 		if err := r.push(); err != nil {
 			return err
@@ -56,6 +56,21 @@ func (r *rollout) writeStatus(st appsv1.DeploymentStatus) error {
 	}
 	r.run.Converged(client.RefOf(r.d), r.d.Generation, complete(r.d, &r.d.Status))
 	return nil
+}
+
+// whyStatus says what is new in a status.
+func whyStatus(d *appsv1.Deployment, was, is *appsv1.DeploymentStatus) string {
+	switch {
+	case summary(was) != summary(is):
+		return fmt.Sprintf("the ReplicaSets say %s, the status says %s: update it", summary(is), summary(was))
+	case was.ObservedGeneration != is.ObservedGeneration:
+		return fmt.Sprintf("the spec is at generation %d, the status at %d: note that it was seen", d.Generation, was.ObservedGeneration)
+	case was.ReadyReplicas != is.ReadyReplicas || was.UnavailableReplicas != is.UnavailableReplicas:
+		return fmt.Sprintf("%d pods are ready and %d unavailable, the status says %d and %d: update it", is.ReadyReplicas, is.UnavailableReplicas, was.ReadyReplicas, was.UnavailableReplicas)
+	case !reflect.DeepEqual(was.TerminatingReplicas, is.TerminatingReplicas):
+		return "the number of pods on their way out changed: update the status"
+	}
+	return "the conditions changed: update the status"
 }
 
 // pushStatus writes what was changed in the status on the way.

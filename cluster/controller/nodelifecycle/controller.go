@@ -75,6 +75,7 @@ type Controller struct {
 	known  map[string]trace.Ref // nodes of the last pass
 	zones  map[string]*zone
 	retry  map[string]bool // nodes whose pods could not all be marked
+	blind  bool            // every node is silent, and it has said so
 	wake   sim.Cond        // something entered a zone's queue
 }
 

@@ -195,7 +195,9 @@ func (c *Controller) handleDisruption(t *sim.Task, byZone map[string][]*corev1.N
 		return
 	}
 	if allAre {
-		c.decide(t, "no node is ready in any zone: evict nothing until one is")
+		if c.blind = slices.ContainsFunc(names, func(n string) bool { return c.zones[n].state != stateInitial }); c.blind {
+			c.decide(t, "no node is ready in any zone: evict nothing until one is")
+		}
 		for _, obj := range nodes {
 			c.markReachable(t, obj.(*corev1.Node))
 		}
@@ -206,7 +208,10 @@ func (c *Controller) handleDisruption(t *sim.Task, byZone map[string][]*corev1.N
 		return
 	}
 	if allWere {
-		c.decide(t, "a node is ready again: count the silence of the others anew")
+		if c.blind {
+			c.decide(t, "a node is ready again: count the silence of the others anew")
+			c.blind = false
+		}
 		for _, obj := range nodes {
 			if h := c.health[obj.(*corev1.Node).Name]; h != nil {
 				h.seen = t.Now()

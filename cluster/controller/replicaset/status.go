@@ -92,7 +92,11 @@ func whyStatus(rs *appsv1.ReplicaSet, st appsv1.ReplicaSetStatus) string {
 	case was.ObservedGeneration != rs.Generation:
 		return fmt.Sprintf("the spec is at generation %d, the status at %d: note that it was seen", rs.Generation, was.ObservedGeneration)
 	case !reflect.DeepEqual(was.TerminatingReplicas, st.TerminatingReplicas):
-		return fmt.Sprintf("%d pods are on their way out, that is new: note it in the status", *st.TerminatingReplicas)
+		was := int32(0)
+		if rs.Status.TerminatingReplicas != nil {
+			was = *rs.Status.TerminatingReplicas
+		}
+		return fmt.Sprintf("%d pods are on their way out, the status says %d: update it", *st.TerminatingReplicas, was)
 	}
 	return "the conditions changed: update the status"
 }
