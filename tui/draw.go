@@ -107,10 +107,14 @@ func same(a, b layout.Out) bool {
 // drawStatus draws the top line: what it is, when we are, how fast, how well.
 func (m *Explorer) drawStatus(a grid.Area) {
 	a.Clear()
-	for x := 0; x < a.W(); x++ {
-		a.Put(x, 0, ' ', theme.Text|grid.Fresh)
+	bar := grid.Fresh
+	if m.theme.Name == "none" || m.theme.Name == "16" {
+		bar = 0 // there it would be an underline
 	}
-	put := func(x int, s string, st grid.Style) int { return a.Text(x, 0, s, st|grid.Fresh) }
+	for x := 0; x < a.W(); x++ {
+		a.Put(x, 0, ' ', theme.Text|bar)
+	}
+	put := func(x int, s string, st grid.Style) int { return a.Text(x, 0, s, st|bar) }
 	x := put(1, "kviz", theme.Title|grid.Bold)
 	name := m.clusterName()
 	x = put(x+2, name, theme.Muted)
@@ -148,7 +152,7 @@ func (m *Explorer) drawStatus(a grid.Area) {
 			meter = "★ " + lead + "  " + meter
 		}
 		if a.W()-x > grid.Width(meter)+2 {
-			a.Right(a.W()-1, 0, meter, st|grid.Fresh)
+			a.Right(a.W()-1, 0, meter, st|bar)
 		}
 	}
 }
@@ -363,6 +367,7 @@ func (m *Explorer) drawKeys(a grid.Area) {
 		end -= 8
 		a.Text(end+1, 0, "?", theme.Key)
 		a.Text(end+3, 0, "help", theme.Muted)
+		end--
 	}
 	for _, h := range m.hints() {
 		w := grid.Width(h.key) + grid.Width(h.words) + 1

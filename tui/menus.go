@@ -30,7 +30,7 @@ func (m *Explorer) startScreen() overlay.Overlay {
 		items = append(items, overlay.Item{Label: "Scenarios", Note: "set a scene and see what comes of it", Value: scenarios{}})
 	}
 	items = append(items,
-		overlay.Item{Label: "Recording", Note: "kviz replay FILE opens a run that was saved", Off: "Leave with q and run: kviz replay FILE"},
+		overlay.Item{Label: "Recording", Note: "leave with q and run kviz replay FILE: a run that was saved", Style: theme.Muted},
 		overlay.Item{Label: "Keys", Note: "what can be pressed", Key: "?", Value: doAction(keymap.Help)},
 		overlay.Item{Label: "Quit", Key: "q", Value: doAction(keymap.Quit)})
 	return &overlay.Picker{Title: "kviz · a debugger for Kubernetes", Items: items,

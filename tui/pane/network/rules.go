@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"kviz/cluster/trace"
@@ -24,6 +25,7 @@ func (p *Network) drawRules(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) i
 				target[jump(r.Text)] = true
 			}
 		}
+		sort.SliceStable(chains, func(i, j int) bool { return hook(chains[i].Name) < hook(chains[j].Name) })
 		for _, c := range chains {
 			if target[c.Name] || len(c.Rules()) == 0 {
 				continue
@@ -34,6 +36,16 @@ func (p *Network) drawRules(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) i
 		}
 	}
 	return y
+}
+
+// hook orders the kernel's own chains as a packet meets them.
+func hook(chain string) int {
+	for i, h := range []string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"} {
+		if chain == h {
+			return i
+		}
+	}
+	return 5
 }
 
 // metRules says how the last packet fared at each rule, by its text.

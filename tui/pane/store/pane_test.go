@@ -1,0 +1,30 @@
+package store
+
+import (
+	"testing"
+
+	"kviz/cluster/trace"
+	"kviz/tui/keymap"
+	"kviz/tui/tuitest"
+)
+
+// TestPane draws the pane at moments of the story that its package tells.
+func TestPane(t *testing.T) {
+	h := tuitest.Story().History()
+	for _, c := range []struct {
+		name  string
+		w, h  int
+		kind  trace.Kind
+		n     int
+		moves []string
+	}{
+		{"election", 76, 24, trace.RaftVote, 2, []string{}},
+		{"write", 76, 24, trace.RaftDurable, 8, []string{}},
+		{"end", 76, 40, "", 0, []string{keymap.Down, keymap.Right}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := tuitest.Pane(New(), h, tuitest.When(h, c.kind, c.n), c.w, c.h, c.moves...)
+			tuitest.Golden(t, c.name, tuitest.Planes(g))
+		})
+	}
+}
