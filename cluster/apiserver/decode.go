@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,8 +87,7 @@ func (c *call) fillDefaults(obj runtime.Object) {
 func (c *call) readBody(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	if c.req.Object != nil {
 		obj := c.req.Object.DeepCopyObject()
-		want := newObject(gvk)
-		if fmt.Sprintf("%T", obj) != fmt.Sprintf("%T", want) {
+		if reflect.TypeOf(obj) != typeOf(gvk) {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %T", gvk.Kind, obj))
 		}
 		obj.GetObjectKind().SetGroupVersionKind(gvk)
@@ -95,6 +95,18 @@ func (c *call) readBody(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	}
 	return c.parse(c.req.Body, c.req.ContentType, gvk)
 }
+
+// typeOf is the Go type of a kind: a pointer to its struct.
+func typeOf(gvk schema.GroupVersionKind) reflect.Type {
+	if t, ok := goTypes[gvk]; ok {
+		return t
+	}
+	return reflect.TypeOf(newObject(gvk))
+}
+
+// goTypes is filled when the program starts and only read from then on, as
+// clusters in one process share it.
+var goTypes = map[schema.GroupVersionKind]reflect.Type{}
 
 // parse decodes bytes as an object of a kind.
 func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKind) (runtime.Object, error) {

@@ -76,13 +76,17 @@ type call struct {
 	commits  []trace.ID     // what it wrote
 	warnings []string
 	refused  string // the stage that ended it
-	created  bool   // an update made the object
+
+	space   *stageSpace
+	staged  int
+	caused  int
+	created bool // an update made the object
 }
 
 // serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
 func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	s.requests++
-	c := &call{s: s, t: t, req: req, n: s.requests, began: t.Elapsed(), kind: KindFor(req.Resource)}
+	c := &call{s: s, t: t, req: req, n: s.requests, began: t.Elapsed(), kind: KindFor(req.Resource), space: &stageSpace{}}
 	c.receive()
 	resp := c.run()
 	return c.respond(resp)
@@ -194,7 +198,9 @@ func (c *call) pause(d time.Duration) {
 
 // pass notes that a stage let the request through, and what it did.
 func (c *call) pass(stage, by, note string, diff []trace.FieldDiff) {
-	c.stage(&trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "pass", Note: note, Diff: diff})
+	st := c.newStage()
+	*st = trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "pass", Note: note, Diff: diff}
+	c.stage(st)
 }
 
 // refuse notes that a stage ended the request, and gives the error back.
@@ -206,7 +212,33 @@ func (c *call) refuse(stage, by string, err error) error {
 }
 
 func (c *call) stage(st *trace.Stage) {
-	c.last = c.t.Emit(trace.Event{Kind: trace.RequestStage, Object: c.ref, Causes: []trace.ID{c.last}, Payload: st})
+	c.last = c.t.Emit(trace.Event{Kind: trace.RequestStage, Object: c.ref, Causes: c.because(), Payload: st})
+}
+
+// A request's stage events live and die together, so their payloads and causes
+// are made in one piece.
+type stageSpace struct {
+	stages [12]trace.Stage
+	causes [16]trace.ID
+}
+
+func (c *call) newStage() *trace.Stage {
+	if c.staged == len(c.space.stages) {
+		return &trace.Stage{}
+	}
+	c.staged++
+	return &c.space.stages[c.staged-1]
+}
+
+// because is the newest event of the request, as the cause of the next.
+func (c *call) because() []trace.ID {
+	if c.caused == len(c.space.causes) {
+		return []trace.ID{c.last}
+	}
+	c.caused++
+	at := c.space.causes[c.caused-1 : c.caused : c.caused]
+	at[0] = c.last
+	return at
 }
 
 // respond is the last stage: the answer goes back.

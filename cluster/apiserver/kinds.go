@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -84,8 +85,10 @@ func init() {
 			if k.Subresources[i].GVK.Empty() {
 				k.Subresources[i].GVK = k.GVK()
 			}
+			goTypes[k.Subresources[i].GVK] = reflect.TypeOf(newObject(k.Subresources[i].GVK))
 		}
 		k.apiVersion = k.GroupVersion().String()
+		goTypes[k.GVK()] = reflect.TypeOf(k.new())
 		kindByResource[k.GroupVersionResource] = k
 		if k.Stored() {
 			kindByPrefix[strings.TrimSuffix(strings.TrimPrefix(k.Prefix, "/registry/"), "/")] = k

@@ -48,7 +48,11 @@ func (c *call) mutate(op operation) error {
 			continue
 		}
 		by, note = join2(by, ", ", p.name), join2(note, " ", p.name+": "+did)
-		diff = append(diff, d...)
+		if diff == nil {
+			diff = d
+		} else {
+			diff = append(diff, d...)
+		}
 	}
 	if note == "" {
 		note = "No admission plugin changes anything."

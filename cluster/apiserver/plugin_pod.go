@@ -41,7 +41,7 @@ func admitServiceAccount(c *call, op operation) (string, []trace.FieldDiff, erro
 		return "", nil, c.checkMirrorPod(p)
 	}
 	note := ""
-	var diff []trace.FieldDiff
+	diff := make([]trace.FieldDiff, 0, 8) // room for the plugins after this one
 	if p.Spec.ServiceAccountName == "" {
 		p.Spec.ServiceAccountName, p.Spec.DeprecatedServiceAccount = "default", "default"
 		note = "added the default account"

@@ -60,13 +60,26 @@ func encodeStored(obj runtime.Object) ([]byte, error) {
 	m := metaOf(obj)
 	rv := m.GetResourceVersion()
 	m.SetResourceVersion("")
-	var buf bytes.Buffer
-	err := protoCodec.Encode(obj, &buf)
+	var w written
+	err := protoCodec.Encode(obj, &w)
 	m.SetResourceVersion(rv)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %T for storage: %w", obj, err)
 	}
-	return buf.Bytes(), nil
+	return w.data, nil
+}
+
+// written keeps what the codec writes. The codec makes a slice for each object
+// and writes it at once, so it need not be copied.
+type written struct{ data []byte }
+
+func (w *written) Write(p []byte) (int, error) {
+	if w.data == nil {
+		w.data = p
+	} else {
+		w.data = append(w.data, p...)
+	}
+	return len(p), nil
 }
 
 // decodeStored is the inverse; the object gets the revision as its
