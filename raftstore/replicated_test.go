@@ -1,7 +1,9 @@
 package raftstore_test
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -9,6 +11,18 @@ import (
 
 	"kviz/raftstore"
 )
+
+// The tests mostly wait, for disks and timers: more than one a core may run.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		// The flag exists in every test binary.
+		_ = flag.Set("test.parallel", "8")
+	}
+	os.Exit(m.Run())
+}
 
 // open is a store for a test; it is closed with the test.
 func open(t testing.TB, cfg raftstore.Config) *raftstore.Replicated {
