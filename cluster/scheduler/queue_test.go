@@ -29,7 +29,7 @@ func (m *moves) Append(e *trace.Event) {
 }
 
 // withQueue runs fn with the default plugins' queue.
-func withQueue(t testing.TB, fn func(*sim.Task, *schedulingQueue)) []string {
+func withQueue(t interface{ Fatal(...any) }, fn func(*sim.Task, *schedulingQueue)) []string {
 	m := &moves{}
 	k := sim.New(sim.Config{Seed: 1, Sink: m})
 	k.NewProcess(trace.Lane{Component: trace.CompScheduler}).Go("test", func(task *sim.Task) {
@@ -166,7 +166,7 @@ func TestPriorityOvertakes(t *testing.T) {
 func TestEveryPodIsInExactlyOnePlace(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 79), 1, 120).Draw(r, "ops")
-		withQueue(t, func(task *sim.Task, q *schedulingQueue) {
+		withQueue(r, func(task *sim.Task, q *schedulingQueue) {
 			alive := map[string]*corev1.Pod{}
 			var flying *framework.QueuedPodInfo
 			for _, op := range ops {

@@ -222,6 +222,9 @@ func (q *schedulingQueue) returned(t *sim.Task, info *framework.QueuedPodInfo) {
 	} else {
 		q.done()
 	}
+	if _, there := q.where[info.Key]; there {
+		return // deleted and made anew during the attempt
+	}
 	if len(info.UnschedulablePlugins) == 0 {
 		info.ConsecutiveErrors++
 	} else {
