@@ -1,0 +1,143 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/cluster/view"
+	"kviz/tui/safe"
+	"kviz/tui/tuitest"
+)
+
+// driver drives the model without a program: messages in, screens out.
+type driver struct {
+	t testing.TB
+	m *Explorer
+	c *tuitest.Cluster
+}
+
+// drive makes an explorer over the story's first n events.
+func drive(t testing.TB, w, h, n int, change ...func(*Config)) *driver {
+	t.Helper()
+	c := tuitest.NewCluster(tuitest.Story(), n)
+	cfg := Config{Cluster: c, History: view.NewHistory(c.Trace()), Theme: "dark"}
+	for _, f := range change {
+		f(&cfg)
+	}
+	cfg.History.CatchUp(0)
+	m, err := New(context.Background(), cfg, safe.NewGroup(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &driver{t, m, c}
+	d.m.Update(tea.WindowSizeMsg{Width: w, Height: h})
+	d.look()
+	return d
+}
+
+// look folds what happened and lets the explorer look once.
+func (d *driver) look() {
+	d.m.hist.CatchUp(0)
+	d.m.View() // as the program does after every message
+	d.m.Update(tickMsg{})
+	d.m.View()
+}
+
+// press presses keys by name, one after another.
+func (d *driver) press(keys ...string) *driver {
+	for _, k := range keys {
+		d.m.Update(key(k))
+		d.look()
+	}
+	return d
+}
+
+// typed types text.
+func (d *driver) typed(text string) *driver {
+	for _, r := range text {
+		d.m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	d.look()
+	return d
+}
+
+// screen is the frame as plain text.
+func (d *driver) screen() string {
+	d.m.View()
+	g := d.m.grid
+	if len(d.m.open) > 0 {
+		g = d.m.over
+	}
+	return g.Plane()
+}
+
+func (d *driver) planes() string {
+	d.m.View()
+	g := d.m.grid
+	if len(d.m.open) > 0 {
+		g = d.m.over
+	}
+	return tuitest.Planes(g)
+}
+
+func (d *driver) shows(what ...string) {
+	d.t.Helper()
+	s := d.screen()
+	for _, w := range what {
+		if !strings.Contains(s, w) {
+			d.t.Fatalf("the screen does not show %q:\n%s", w, s)
+		}
+	}
+}
+
+func (d *driver) hides(what string) {
+	d.t.Helper()
+	if s := d.screen(); strings.Contains(s, what) {
+		d.t.Fatalf("the screen shows %q:\n%s", what, s)
+	}
+}
+
+func (d *driver) asked(what string) {
+	d.t.Helper()
+	for _, a := range d.c.Asked {
+		if a == what {
+			return
+		}
+	}
+	d.t.Fatalf("the cluster was not asked %q, but %q", what, d.c.Asked)
+}
+
+// key is the message of a key's name.
+func key(name string) tea.KeyPressMsg {
+	var mod tea.KeyMod
+	rest := name
+	for {
+		if r, ok := strings.CutPrefix(rest, "ctrl+"); ok {
+			mod, rest = mod|tea.ModCtrl, r
+		} else if r, ok := strings.CutPrefix(rest, "alt+"); ok {
+			mod, rest = mod|tea.ModAlt, r
+		} else if r, ok := strings.CutPrefix(rest, "shift+"); ok {
+			mod, rest = mod|tea.ModShift, r
+		} else {
+			break
+		}
+	}
+	special := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "enter": tea.KeyEnter, "esc": tea.KeyEscape,
+		"tab": tea.KeyTab, "space": tea.KeySpace, "home": tea.KeyHome, "end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown,
+		"backspace": tea.KeyBackspace, "delete": tea.KeyDelete, "f1": tea.KeyF1}
+	if c, ok := special[rest]; ok {
+		text := ""
+		if rest == "space" {
+			text = " "
+		}
+		return tea.KeyPressMsg{Code: c, Mod: mod, Text: text}
+	}
+	r := []rune(rest)[0]
+	if mod&^tea.ModShift != 0 {
+		return tea.KeyPressMsg{Code: r, Mod: mod}
+	}
+	return tea.KeyPressMsg{Code: r, Text: rest}
+}

@@ -1,0 +1,269 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/tui/layout"
+	"kviz/tui/theme"
+	"kviz/tui/tuitest"
+)
+
+func TestFrames(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		w, h int
+		n    int
+		keys []string
+	}{
+		{"80x24-map", 80, 24, -1, nil},
+		{"80x24-events", 80, 24, 600, []string{"4"}},
+		{"80x24-past", 80, 24, -1, []string{"3", "{", "{"}},
+		{"80x24-help", 80, 24, -1, []string{"6", "?"}},
+		{"80x24-console", 80, 24, -1, []string{":"}},
+		{"120x40-overview", 120, 40, -1, nil},
+		{"120x40-main", 120, 40, -1, []string{"p", "2"}},
+		{"120x40-why", 120, 40, -1, []string{"8", "down", "down", "down", "w"}},
+		{"120x40-faults", 120, 40, -1, []string{"down", "up", "f"}},
+		{"120x40-palette", 120, 40, -1, []string{"ctrl+p"}},
+		{"120x40-glossary", 120, 40, -1, []string{"g"}},
+		{"200x60-all", 200, 60, -1, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := drive(t, c.w, c.h, c.n).press(c.keys...)
+			tuitest.Golden(t, c.name, d.planes())
+		})
+	}
+}
+
+func TestStartScreenLiesOverTheBootingCluster(t *testing.T) {
+	d := drive(t, 120, 40, 12, func(c *Config) {
+		c.StartScreen = true
+		c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
+	})
+	d.shows("Explore", "Scenarios", "candidate"[:4])
+	tuitest.Golden(t, "120x40-start", d.planes())
+	d.press("enter")
+	d.hides("a debugger for Kubernetes")
+}
+
+func TestPauseStepAndSpeedReachTheCluster(t *testing.T) {
+	d := drive(t, 120, 40, 300)
+	d.shows("PAUSED", "space run")
+	before := d.m.state.Last
+	d.press(".")
+	d.asked("step stage")
+	if d.m.state.Last == before {
+		t.Fatal("a step did not move the screen")
+	}
+	d.press("n")
+	d.asked("step decision")
+	d.press("s", "down", "enter", ".")
+	d.asked("step watch")
+	d.press("+", "space")
+	d.asked("speed 2")
+	d.asked("resume")
+	d.shows("RUNNING", "space pause")
+}
+
+func TestGoingBackIsSaidAndEndComesBack(t *testing.T) {
+	d := drive(t, 120, 40, -1)
+	last := d.m.state.Last
+	d.press(",", ",", ",")
+	d.shows("◀ PAST", "of #"+last.String(), "end now")
+	if d.m.state.Last.Compare(last) >= 0 {
+		t.Fatalf("three steps back from #%s lead to #%s", last, d.m.state.Last)
+	}
+	d.press("#").typed("60").press("enter")
+	if got := d.m.state.Last.String(); got != "60" {
+		t.Fatalf("# 60 went to #%s", got)
+	}
+	d.press("m", "end")
+	d.hides("PAST")
+	d.press("'")
+	if got := d.m.state.Last.String(); got != "60" {
+		t.Fatalf("' went to #%s", got)
+	}
+	d.press("#").typed("x").press("enter")
+	d.shows("want a number such as 214")
+}
+
+func TestMarksLeadToCommandsFaultsAndElections(t *testing.T) {
+	d := drive(t, 120, 40, -1)
+	var seen []string
+	for i := 0; i < 8; i++ {
+		d.press("{")
+		seen = append(seen, string(d.m.state.Event.Kind))
+	}
+	want := "[raft.role fault.inject console.command console.command console.command run.ready raft.role raft.role]"
+	if got := fmt.Sprint(seen); got != want {
+		t.Fatalf("marks, newest first:\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestWhyOnARuleLeadsToTheCommand(t *testing.T) {
+	d := drive(t, 120, 40, -1).press("8", "down", "down", "down", "w")
+	d.shows("Why #", "kubectl expose deployment web --port 80")
+	for i := 0; i < 30 && !strings.Contains(d.m.hist.Event(chosenID(d)).Lane.String(), "console"); i++ {
+		d.press("down")
+	}
+	d.press("enter")
+	if k := d.m.state.Event.Kind; k != "console.command" {
+		t.Fatalf("enter on the last cause went to %s", k)
+	}
+}
+
+func chosenID(d *driver) (id traceID) {
+	if j, ok := d.m.open[len(d.m.open)-1].(interface{ Under() any }).Under().(jumpTo); ok {
+		return j.id
+	}
+	return d.m.state.Last
+}
+
+func TestFaultMenuIsAboutTheThingUnderTheCursor(t *testing.T) {
+	d := drive(t, 120, 40, -1).press("right", "f")
+	d.shows("Break or mend member/b", "stop", "slow", "DURATION")
+	d.press("enter")
+	d.asked("fault stop member/b []")
+	d.press("f", "down", "down", "down", "enter").typed("20ms").press("enter")
+	d.asked("fault slow member/b [20ms]")
+}
+
+func TestConsoleRunsAndCompletes(t *testing.T) {
+	d := drive(t, 120, 40, -1).press(":").typed("kubectl get po")
+	d.press("tab").typed("-A").press("enter")
+	d.m.safe.Wait()
+	d.look()
+	d.asked("exec kubectl get pods -A")
+	d.shows("CrashLoopBackOff   3")
+	d.typed("nonsense").press("enter")
+	d.m.safe.Wait()
+	d.look()
+	d.shows(`unknown command "nonsense"`, "exit status 1")
+	d.press("esc", "esc")
+	d.hides("Console")
+}
+
+func TestUntilTellsWhatIsWrong(t *testing.T) {
+	d := drive(t, 120, 40, -1).press("u").typed("bad").press("enter")
+	d.shows("undeclared reference", "Run until")
+	d.press("esc")
+	d.hides("Run until ")
+}
+
+func TestFilterNarrowsThePane(t *testing.T) {
+	d := drive(t, 120, 40, -1).press("4", "z")
+	d.shows("authentication")
+	d.press("/").typed("kubectl").press("enter")
+	d.shows("kubectl expose", "/kubectl")
+	d.hides("authentication (x509)\n")
+	d.press("esc")
+	d.hides("/kubectl")
+}
+
+func TestEnterOnAPodShowsTheObject(t *testing.T) {
+	d := drive(t, 120, 40, -1)
+	for i := 0; i < 30 && d.m.host().Under().Pod == ""; i++ {
+		d.press("down")
+	}
+	pod := d.m.host().Under().Ref
+	d.press("enter")
+	if d.m.focus != 9 {
+		t.Fatalf("enter on a pod focuses pane %d", d.m.focus)
+	}
+	d.shows("Pod "+pod.Key(), "owners")
+}
+
+func TestRecordingPlaysItselfAndRefusesCommands(t *testing.T) {
+	d := drive(t, 120, 40, -1, func(c *Config) { c.Recording = "x.kvrun"; c.Cluster = nil })
+	d.shows("recording x.kvrun", "PAST", "space play")
+	d.hides(": console")
+	at := d.m.at
+	d.press("space")
+	for i := 0; i < 200; i++ {
+		d.look()
+	}
+	if d.m.at <= at {
+		t.Fatal("playing does not move on")
+	}
+}
+
+func TestClicksAndWheel(t *testing.T) {
+	d := drive(t, 120, 40, -1)
+	d.screen()
+	var slot layout.Slot
+	for _, s := range d.m.lay.Slots {
+		if s.Pane == 5 {
+			slot = s
+		}
+	}
+	d.m.Update(tea.MouseClickMsg{X: slot.Rect.X + 4, Y: slot.Rect.Y + 2, Button: tea.MouseLeft})
+	if d.m.focus != 5 {
+		t.Fatalf("a click on pane 5 focuses %d", d.m.focus)
+	}
+	d.m.Update(tea.MouseWheelMsg{X: slot.Rect.X + 4, Y: slot.Rect.Y + 2, Button: tea.MouseWheelDown})
+	d.screen()
+	d.m.Update(tea.MouseClickMsg{X: d.m.lay.Timeline.W / 2, Y: d.m.lay.Timeline.Y, Button: tea.MouseLeft})
+	d.look()
+	d.shows("PAST")
+	d.m.Update(tea.MouseClickMsg{X: 25, Y: d.m.lay.Tabs.Y, Button: tea.MouseLeft})
+	if d.m.focus != 4 {
+		t.Fatalf("a click on the fourth tab focuses %d", d.m.focus)
+	}
+}
+
+func TestTooSmallSaysTheSizeNeeded(t *testing.T) {
+	d := drive(t, 50, 12, -1)
+	d.shows("50x12", "60x18")
+}
+
+func TestBootingClusterShowsProgress(t *testing.T) {
+	d := drive(t, 80, 24, 20, func(c *Config) {
+		c.Cluster = nil
+		c.Booting = func(ctx ctxT, say func(string)) (clusterT, error) { return nil, nil }
+	})
+	d.m.Update(bootSay("three members elect a leader"))
+	d.shows("three members elect a leader")
+	d.press(".")
+	d.shows("still starting")
+	d.m.Update(bootDone{nil, errors.New("port 6443 is taken")})
+	d.shows("port 6443 is taken")
+}
+
+func TestThemesChangeLooksNotWords(t *testing.T) {
+	d := drive(t, 120, 40, -1)
+	plain := d.screen()
+	frames := map[string]string{}
+	for _, n := range theme.Names() {
+		d.m.setTheme(n)
+		if got := d.screen(); got != plain {
+			t.Fatalf("theme %s changes the text", n)
+		}
+		frames[d.m.View().Content] = n
+		if n == "none" && (strings.Contains(d.m.View().Content, "38;") || strings.Contains(d.m.View().Content, "[9")) {
+			t.Fatal("the theme without colour has colour")
+		}
+	}
+	if len(frames) != len(theme.Names()) {
+		t.Fatalf("only %d different frames of %d themes", len(frames), len(theme.Names()))
+	}
+}
+
+func TestIdleViewIsTheSameString(t *testing.T) {
+	d := drive(t, 120, 40, -1)
+	a := d.m.View().Content
+	drawn := d.m.frames
+	for i := 0; i < 10; i++ {
+		d.look()
+		if b := d.m.View().Content; &[]byte(a)[0] == nil || a != b {
+			t.Fatal("an idle view changed")
+		}
+	}
+	if d.m.frames != drawn {
+		t.Fatalf("%d frames were drawn though nothing happened", d.m.frames-drawn)
+	}
+}
