@@ -1,0 +1,158 @@
+package defaultpreemption
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/scheduler/plugins/noderesources"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// fits is a cluster whose only filter is NodeResourcesFit.
+type fits []*framework.NodeInfo
+
+func (f fits) Nodes() []*framework.NodeInfo { return f }
+
+func (f fits) Fits(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
+	pl := &noderesources.Fit{}
+	pl.PreFilter(state, pod)
+	return pl.Filter(state, pod, node)
+}
+
+func makePod(name string, milli int64, priority int32, started int) *corev1.Pod {
+	at := metav1.NewTime(time.Unix(int64(started), 0))
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name},
+		Spec: corev1.PodSpec{Priority: &priority, Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(milli, resource.DecimalSI)}}}}},
+		Status: corev1.PodStatus{StartTime: &at},
+	}
+}
+
+// makeNode reads pods as "name/milli/priority/started".
+func makeNode(name string, pods ...string) *framework.NodeInfo {
+	n := framework.NewNodeInfo(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10")}}})
+	for _, s := range pods {
+		var milli int64
+		var priority int32
+		var started int
+		who, rest, _ := strings.Cut(s, "/")
+		if _, err := fmt.Sscanf(rest, "%d/%d/%d", &milli, &priority, &started); err != nil {
+			panic(err)
+		}
+		n.AddPod(framework.NewPodInfo(makePod(who, milli, priority, started)))
+	}
+	return n
+}
+
+// The criteria of pickOneNodeForPreemption, one after another, and whom
+// SelectVictimsOnNode spares.
+func TestPostFilter(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pod   *corev1.Pod
+		nodes []*framework.NodeInfo
+		want  string
+	}{
+		"only lower priorities are victims": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/600/10/1"), makeNode("n2", "b/600/9/1")},
+			"n2 [demo/b]"},
+		"those that may stay are put back, the most important first": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/300/1/1", "b/300/5/1", "c/400/3/1")},
+			"n1 [demo/c demo/a]"},
+		"the older of equal pods stays": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "young/500/1/9", "old/500/1/2")},
+			"n1 [demo/young]"},
+		"lowest of the highest priorities": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/900/5/1"), makeNode("n2", "b/900/4/1"), makeNode("n3", "c/900/6/1")},
+			"n2 [demo/b]"},
+		"then the lowest sum": {
+			makePod("p", 900, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/500/5/1", "b/500/4/1"), makeNode("n2", "c/500/5/1", "d/500/1/1")},
+			"n2 [demo/c demo/d]"},
+		"fewer victims, though their priorities are negative": {
+			makePod("p", 900, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/500/-3/1", "b/500/-3/1"), makeNode("n2", "c/900/-3/1")},
+			"n2 [demo/c]"},
+		"then the latest start": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/900/5/1"), makeNode("n2", "b/900/5/8"), makeNode("n3", "c/900/5/3")},
+			"n2 [demo/b]"},
+		"nobody to evict": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/900/50/1"), makeNode("n2", "b/900/10/1")},
+			"preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."},
+		"evicting everybody would not do": {
+			makePod("p", 800, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/600/50/1", "b/300/1/1"), makeNode("n2", "c/900/50/1")},
+			"preemption: 0/2 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod."},
+		"too big for any node": {
+			makePod("p", 1800, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/600/1/1")},
+			"preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := postFilter(t, tt.pod, tt.nodes); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func postFilter(t *testing.T, pod *corev1.Pod, nodes []*framework.NodeInfo) (got string) {
+	k := sim.New(sim.Config{Seed: 1})
+	k.NewProcess(trace.Lane{Component: "test"}).Go("main", func(task *sim.Task) {
+		defer k.Stop()
+		state, statuses := &framework.CycleState{}, &framework.NodeStatuses{}
+		for _, n := range nodes {
+			if st := fits(nodes).Fits(state, pod, n); st != nil {
+				statuses.Set(n.Node.Name, st)
+			}
+		}
+		before := fmt.Sprint(nodes[0].Requested)
+		res, st := (&DefaultPreemption{Cluster: fits(nodes)}).PostFilter(task, state, pod, statuses)
+		got = st.Message()
+		if st.IsSuccess() {
+			got = fmt.Sprint(res.NominatedNode, " ", res.Victims)
+		}
+		if after := fmt.Sprint(nodes[0].Requested); after != before {
+			t.Errorf("the dry run changed a node: %s, %s before", after, before)
+		}
+	})
+	if err := k.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestNotEligible(t *testing.T) {
+	never := corev1.PreemptNever
+	p := makePod("p", 500, 10, 0)
+	p.Spec.PreemptionPolicy = &never
+	if got := postFilter(t, p, []*framework.NodeInfo{makeNode("n1", "a/900/1/1")}); got != "preemption: not eligible due to preemptionPolicy=Never." {
+		t.Error(got)
+	}
+	waiting := makePod("p", 500, 10, 0)
+	waiting.Status.NominatedNodeName = "n1"
+	n := makeNode("n1", "a/900/1/1")
+	for _, v := range n.Pods {
+		v.Pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(9, 0)}
+		v.Pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler}}
+	}
+	if got := postFilter(t, waiting, []*framework.NodeInfo{n}); got != "preemption: not eligible due to a terminating pod on the nominated node." {
+		t.Error(got)
+	}
+}
