@@ -3,6 +3,7 @@ package apiserver
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,11 +80,6 @@ func (c *call) apply(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
 	}
-	if c.req.FieldValidation != metav1.FieldValidationIgnore {
-		if _, err := c.parse(data, "application/json", c.kind.GVK()); err != nil {
-			return nil, err
-		}
-	}
 	m, err := c.s.managers.of(c.kind, c.req.Subresource)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
@@ -126,7 +122,7 @@ func (c *call) trackManager(op operation) error {
 	}
 	manager := c.req.FieldManager
 	if manager == "" {
-		manager = c.req.sender()
+		manager, _, _ = strings.Cut(c.req.sender(), "/") // of a user agent, the program
 	}
 	obj := m.UpdateNoErrors(live.DeepCopyObject(), c.obj, manager)
 	obj.GetObjectKind().SetGroupVersionKind(c.kind.GVK())

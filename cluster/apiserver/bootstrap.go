@@ -35,10 +35,8 @@ func (s *Server) bootstrap(t *sim.Task) {
 		t.Sleep(time.Second)
 	}
 	objs := s.initialObjects(metav1.NewTime(t.Now().Truncate(time.Second)))
-	// A few transactions: etcd allows 128 operations in one.
-	const most = 100
 	for len(objs) > 0 {
-		n := min(most, len(objs))
+		n := min(transactionOps, len(objs))
 		s.writeInitial(t, objs[:n])
 		objs = objs[n:]
 	}
@@ -62,6 +60,10 @@ func (s *Server) writeInitial(t *sim.Task, objs []initial) {
 		t.Sleep(time.Second)
 	}
 }
+
+// transactionOps is how many operations go into one transaction; etcd allows
+// 128.
+const transactionOps = 100
 
 // initial is an object of a new cluster.
 type initial struct {

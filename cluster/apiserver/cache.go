@@ -81,6 +81,10 @@ func (c *cache) run(t *sim.Task) {
 		}
 		if b.Revision > c.revision {
 			c.take(t, b)
+		} else { // the initial list had it
+			for _, e := range b.Events {
+				delete(c.decoded, c.key(e.Kv.Key))
+			}
 		}
 		c.moved.Broadcast()
 	}

@@ -20,6 +20,7 @@ import (
 // pkg/registry/generic/registry/store.go Delete).
 func (c *call) delete() *Response {
 	opts := c.req.Delete.DeepCopy()
+	c.req.DryRun = c.req.DryRun || len(opts.DryRun) > 0
 	if errs := metav1validation.ValidateDeleteOptions(opts); len(errs) > 0 {
 		return &Response{Err: c.refuse(trace.StageDecode, "", apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs))}
 	}

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"errors"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +19,13 @@ func statusOf(err error) *metav1.Status {
 		s.Kind, s.APIVersion = "Status", "v1"
 		return &s
 	}
-	s := apierrors.NewInternalError(err).Status()
-	s.Kind, s.APIVersion = "Status", "v1"
-	return &s
+	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: http.StatusInternalServerError, Reason: metav1.StatusReasonUnknown, Message: err.Error()}
+}
+
+// plainError is an error as Kubernetes passes it on when it has no word of its
+// own for it: 500, with the message as it is (responsewriters/status.go
+// ErrorToAPIStatus).
+func plainError(err error) error {
+	return &apierrors.StatusError{ErrStatus: *statusOf(err)}
 }

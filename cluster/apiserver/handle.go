@@ -106,6 +106,9 @@ func (c *call) run() *Response {
 	if !c.kind.Stored() {
 		return c.review()
 	}
+	if c.req.Subresource != "" && c.sub == nil {
+		return c.connect()
+	}
 	switch c.req.Verb {
 	case "get":
 		return c.get()

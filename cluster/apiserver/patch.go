@@ -7,10 +7,12 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // applyPatch makes the new object of a patch (apiserver
@@ -55,7 +57,7 @@ func (c *call) patchJSON(old runtime.Object, patch func([]byte) ([]byte, error))
 	if doc, err = patch(doc); err != nil {
 		return nil, err
 	}
-	return c.parse(doc, "application/json", c.kind.GVK())
+	return c.parsePatched(doc)
 }
 
 // patchStrategic merges lists by the keys their types name.
@@ -76,5 +78,27 @@ func (c *call) patchStrategic(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	return c.parse(out, "application/json", c.kind.GVK())
+	return c.parsePatched(out)
+}
+
+// parsePatched decodes the object that a patch made; unknown fields are told
+// in the words of the patch handler.
+func (c *call) parsePatched(doc []byte) (runtime.Object, error) {
+	gvk := c.kind.GVK()
+	obj, _, err := jsonStrict.Decode(doc, &gvk, c.kind.new())
+	if err != nil {
+		strict, ok := runtime.AsStrictDecodingError(err)
+		switch {
+		case !ok:
+			return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(doc), err.Error())})
+		case c.req.FieldValidation == metav1.FieldValidationStrict:
+			return nil, apierrors.NewBadRequest(strict.Error())
+		case c.req.FieldValidation != metav1.FieldValidationIgnore:
+			for _, e := range strict.Errors() {
+				c.warnings = append(c.warnings, e.Error())
+			}
+		}
+	}
+	obj.GetObjectKind().SetGroupVersionKind(gvk)
+	return obj, nil
 }

@@ -78,3 +78,18 @@ func tooLarge(want, have int64) error {
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	return err
 }
+
+// connect answers a request to reach into a pod (logs, exec, attach,
+// port-forward): it has been allowed; the caller makes the connection to the
+// kubelet (pkg/registry/core/pod/rest/subresources.go).
+func (c *call) connect() *Response {
+	en, err := c.s.read(c.t, c.kind, keyOf(c.kind, c.req.Namespace, c.req.Name))
+	if err != nil {
+		return &Response{Err: c.refuse(trace.StageStorage, "", c.storeError(err))}
+	}
+	if en == nil {
+		return &Response{Err: c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}
+	}
+	c.pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
+	return &Response{Object: c.own(en.obj)}
+}

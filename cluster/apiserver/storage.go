@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -190,14 +189,9 @@ func (c *call) result() runtime.Object {
 	return c.obj.DeepCopyObject() // parts of it may be the old object's
 }
 
-// storeError is a failure of the store in the API's words.
-func (c *call) storeError(err error) error {
-	if errors.Is(err, rpctypes.ErrTimeout) || errors.Is(err, rpctypes.ErrTimeoutDueToLeaderFail) || errors.Is(err, rpctypes.ErrNoLeader) {
-		// etcdserver's own words reach the client, as with a real cluster
-		return apierrors.NewTimeoutError(rpctypes.ErrorDesc(err), 0)
-	}
-	return apierrors.NewInternalError(err)
-}
+// storeError is a failure of the store. Its own words reach the client
+// ("etcdserver: request timed out"), as with a real cluster.
+func (c *call) storeError(err error) error { return plainError(err) }
 
 // load reads the object as it is now: from the watch cache, or, where that may
 // be behind or does not know it, from the store.

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
@@ -66,7 +67,8 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 		seconds = *req.Spec.ExpirationSeconds
 	}
 	if seconds < 600 {
-		return nil, c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.sub.GVK.GroupKind(), "", nil))
+		return nil, c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.sub.GVK.GroupKind(), "",
+			field.ErrorList{field.Invalid(field.NewPath("spec", "expirationSeconds"), seconds, "may not specify a duration less than 10 minutes")}))
 	}
 	now := c.t.Now()
 	claims := authn.Claims{Audience: req.Spec.Audiences, Issuer: authn.Issuer, IssuedAt: now.Unix(), NotBefore: now.Unix(),

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"time"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -57,6 +59,9 @@ func (c *call) openWatcher(want *selector, opts *metav1.ListOptions, from int64)
 	w := &watcher{number: c.s.watches, s: c.s, want: want, client: c.req.sender(), bookmarks: opts.AllowWatchBookmarks}
 	w.sent = max(from, c.cache().current())
 	c.cache().watchers.add(w)
+	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
+		c.s.k.After(time.Duration(*opts.TimeoutSeconds)*time.Second, func() { w.end("its time was over, the client asked for a limit") })
+	}
 	return w
 }
 
