@@ -1,0 +1,209 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/tuitest"
+)
+
+// terminal is an emulator that a program can write to.
+type terminal struct {
+	emu *vt.SafeEmulator
+	in  *io.PipeReader
+	typ *io.PipeWriter
+	mu  sync.Mutex
+	raw bytes.Buffer
+}
+
+func newTerminal(w, h int) *terminal {
+	t := &terminal{emu: vt.NewSafeEmulator(w, h)}
+	t.in, t.typ = io.Pipe()
+	go func() { // answers to queries go nowhere, but they must be taken
+		buf := make([]byte, 256)
+		for {
+			if _, err := t.emu.Read(buf); err != nil {
+				return
+			}
+		}
+	}()
+	return t
+}
+
+func (t *terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	t.raw.Write(p)
+	t.mu.Unlock()
+	if _, err := t.emu.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (t *terminal) await(tb testing.TB, text string) string {
+	tb.Helper()
+	end := time.After(20 * time.Second)
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		if s := t.emu.String(); strings.Contains(s, text) {
+			return s
+		}
+		select {
+		case <-end:
+			tb.Fatalf("%q never appeared on the screen:\n%s", text, t.emu.String())
+		case <-poll.C:
+		}
+	}
+}
+
+func (t *terminal) bytes() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.raw.String()
+}
+
+var plainTerminal = []string{"TERM=xterm-256color", "COLORTERM=truecolor"}
+
+func TestProgramDrawsStepsAndLeaves(t *testing.T) {
+	c := tuitest.NewCluster(tuitest.Story(), 300)
+	term := newTerminal(120, 40)
+	var m *Explorer
+	done := make(chan error, 1)
+	go func() {
+		done <- Run(context.Background(), Config{Cluster: c, History: view.NewHistory(c.Trace()), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal,
+			Size: [2]int{120, 40}, done: func(e *Explorer) { m = e }})
+	}()
+	term.await(t, "PAUSED")
+	before := c.Trace().Len()
+	if _, err := term.typ.Write([]byte(".")); err != nil {
+		t.Fatal(err)
+	}
+	term.await(t, "#"+c.Trace().Last().ID.String())
+	for c.Trace().Len() == before {
+		time.Sleep(time.Millisecond)
+	}
+	want := c.Trace().Last().ID.String()
+	term.await(t, "of #"+want)
+	if _, err := term.typ.Write([]byte("q")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(term.bytes(), "\x1b[?1049l") {
+		t.Fatal("the alternate screen was not left")
+	}
+	if m.frames == 0 {
+		t.Fatal("no frame was drawn")
+	}
+}
+
+func TestFirstFrameComesBeforeTheCluster(t *testing.T) {
+	term := newTerminal(80, 24)
+	stream := trace.NewStream(0)
+	boot := make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- Run(context.Background(), Config{History: view.NewHistory(stream), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal, Size: [2]int{80, 24},
+			Booting: func(ctx context.Context, say func(string)) (control.Cluster, error) {
+				say("three members elect a leader")
+				<-boot
+				return nil, errors.New("port 6443 is taken")
+			}})
+	}()
+	term.await(t, "three members elect a leader")
+	close(boot)
+	term.await(t, "port 6443 is taken")
+	if _, err := term.typ.Write([]byte("q")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAPanicInTheBackgroundRestoresTheTerminal(t *testing.T) {
+	term := newTerminal(80, 24)
+	stream := trace.NewStream(0)
+	fall := make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- Run(context.Background(), Config{History: view.NewHistory(stream), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal, Size: [2]int{80, 24},
+			Booting: func(ctx context.Context, say func(string)) (control.Cluster, error) {
+				<-fall
+				panic("the floor gave way")
+			}})
+	}()
+	term.await(t, "waiting for the first event")
+	close(fall)
+	err := <-done
+	if err == nil || !strings.Contains(err.Error(), "the floor gave way") || !strings.Contains(err.Error(), "run_test.go") {
+		t.Fatalf("the panic with its stack is not the error: %v", err)
+	}
+	if !strings.Contains(term.bytes(), "\x1b[?1049l") {
+		t.Fatal("the alternate screen was not left")
+	}
+}
+
+func TestNoColorIsHonouredForAnyValue(t *testing.T) {
+	c := tuitest.NewCluster(tuitest.Story(), 300)
+	term := newTerminal(120, 40)
+	done := make(chan error, 1)
+	go func() {
+		done <- Run(context.Background(), Config{Cluster: c, History: view.NewHistory(c.Trace()), Input: term.in, Output: term, Size: [2]int{120, 40},
+			Environ: append([]string{"NO_COLOR=yes"}, plainTerminal...)})
+	}()
+	term.await(t, "PAUSED")
+	if _, err := term.typ.Write([]byte("q")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if s := term.bytes(); strings.Contains(s, "38;2;") || strings.Contains(s, "38;5;") {
+		t.Fatal("colour was written though NO_COLOR is set")
+	}
+}
+
+func TestNoTerminalIsSaid(t *testing.T) {
+	stdin, stdout := os.Stdin, os.Stdout
+	defer func() { os.Stdin, os.Stdout = stdin, stdout }()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	os.Stdin, os.Stdout = null, null
+	err = Run(context.Background(), Config{History: view.NewHistory(trace.NewStream(0))})
+	if !errors.Is(err, ErrNoTerminal) || !strings.Contains(err.Error(), "kviz run --plain") {
+		t.Fatalf("without a terminal Run says %v", err)
+	}
+}
+
+func TestPlainIsOneLineAnEvent(t *testing.T) {
+	tape := tuitest.Story()
+	var out bytes.Buffer
+	if err := Run(context.Background(), Config{History: view.NewHistory(tape.Stream), Plain: true, Recording: "story", Output: &out}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsRune(out.String(), '\x1b') {
+		t.Fatal("plain output has escape sequences")
+	}
+	tuitest.Golden(t, "plain", out.String())
+	if got, want := strings.Count(out.String(), "\n"), int(tape.Stream.Last().ID.Seq); got != want {
+		t.Fatalf("%d lines for %d control-plane events", got, want)
+	}
+}
