@@ -134,7 +134,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 			}
 		}
 		for _, v := range verbs {
-			if v == req.Verb {
+			if v == req.Verb && fits(req) {
 				return true
 			}
 		}
@@ -143,6 +143,18 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 	}
 	writePathNotFound(w)
 	return false
+}
+
+// fits reports whether a path is one that the verb has: one object is named to
+// be changed, none to be created.
+func fits(req *apiserver.Request) bool {
+	switch req.Verb {
+	case "update", "patch", "delete", "get":
+		return req.Name != ""
+	case "create":
+		return req.Name == "" || req.Subresource != ""
+	}
+	return true
 }
 
 // stop ends a stream nobody reads any more.

@@ -138,7 +138,11 @@ func (h *Handler) listObject(req *apiserver.Request, out output, resp *apiserver
 	case out.convert == nil:
 		return typedList(req.Resource, resp, now, aged)
 	case out.convert.Kind == "Table":
-		return h.table.table(resp.Items, resp.ListMeta, false, out, now)
+		table, status := h.table.table(resp.Items, resp.ListMeta, false, out, now)
+		if t, ok := table.(*metav1.Table); ok && len(resp.Items) == 0 && !out.table.NoHeaders {
+			t.ColumnDefinitions = h.table.columns(req.Resource)
+		}
+		return table, status
 	case out.convert.Kind == "PartialObjectMetadataList":
 		list := &metav1.PartialObjectMetadataList{ListMeta: resp.ListMeta, Items: []metav1.PartialObjectMetadata{}}
 		list.SetGroupVersionKind(*out.convert)

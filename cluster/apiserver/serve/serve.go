@@ -173,7 +173,7 @@ func (h *Handler) caller(r *http.Request) (c Caller, token string, proven bool) 
 func clientName(userAgent string) string {
 	name, _, _ := strings.Cut(userAgent, "/")
 	if name == "" {
-		return "unknown client"
+		return "unknown"
 	}
 	return name
 }

@@ -54,6 +54,23 @@ func (g tables) table(items []runtime.Object, list metav1.ListMeta, single bool,
 	return table, nil
 }
 
+// columns are those of a table without rows.
+func (g tables) columns(r schema.GroupVersionResource) []metav1.TableColumnDefinition {
+	k := apiserver.KindFor(r)
+	if k == nil {
+		return nil
+	}
+	sample, err := legacyscheme.Scheme.New(k.GVK())
+	if err != nil {
+		return nil
+	}
+	t, err := g.print(sample, time.Time{}, false)
+	if err != nil {
+		return nil
+	}
+	return t.ColumnDefinitions
+}
+
 func (g tables) print(item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
 	copied := item.DeepCopyObject()
 	internal, err := legacyscheme.Scheme.UnsafeConvertToVersion(copied, schema.GroupVersion{Group: groupOf(item), Version: runtime.APIVersionInternal})
