@@ -39,7 +39,7 @@ func Run(tb testing.TB, seed uint64, main func(b *Bench, t *sim.Task)) *Bench {
 		defer b.Kernel.Stop()
 		main(b, t)
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := b.Kernel.Run(ctx); err != nil {
 		if pe, ok := err.(*sim.PanicError); ok {
@@ -48,7 +48,7 @@ func Run(tb testing.TB, seed uint64, main func(b *Bench, t *sim.Task)) *Bench {
 		tb.Fatal(err)
 	}
 	if ctx.Err() != nil {
-		tb.Fatalf("seed %d: the simulation did not end within a minute", seed)
+		tb.Fatalf("seed %d: the simulation did not end within three minutes", seed)
 	}
 	return b
 }

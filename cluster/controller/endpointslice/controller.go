@@ -28,7 +28,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
@@ -92,11 +91,11 @@ func New(env *reconcile.Env) *Controller {
 		Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) { enqueue(t, obj) },
 	})
 	c.pods.AddHandler(informer.Handler{
-		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.enqueueServices(t, obj.(*corev1.Pod), nil) },
+		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.podCameOrWent(t, obj.(*corev1.Pod)) },
 		Update: func(t *sim.Task, old, new runtime.Object, _ trace.ID) {
 			c.updatePod(t, old.(*corev1.Pod), new.(*corev1.Pod))
 		},
-		Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.enqueueServices(t, obj.(*corev1.Pod), nil) },
+		Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.podCameOrWent(t, obj.(*corev1.Pod)) },
 	})
 	c.slices.AddHandler(informer.Handler{
 		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.sliceChanged(t, obj.(*discoveryv1.EndpointSlice)) },
@@ -124,6 +123,14 @@ func serviceKey(s *discoveryv1.EndpointSlice) string {
 	return informer.Key(s.Namespace, name)
 }
 
+// podCameOrWent wakes up the pod's Services. (Upstream does so for a pod
+// without an address too, and finds nothing to do.)
+func (c *Controller) podCameOrWent(t *sim.Task, pod *corev1.Pod) {
+	if addressed(pod) {
+		c.enqueueServices(t, pod, nil)
+	}
+}
+
 // updatePod wakes up the pod's Services if something changed that endpoints
 // tell (podEndpointsChanged).
 func (c *Controller) updatePod(t *sim.Task, old, pod *corev1.Pod) {
@@ -131,6 +138,7 @@ func (c *Controller) updatePod(t *sim.Task, old, pod *corev1.Pod) {
 	changed := (old.DeletionTimestamp == nil) != (pod.DeletionTimestamp == nil) ||
 		pods.Ready(old) != pods.Ready(pod) || pods.Terminal(old) != pods.Terminal(pod) || !sameIPs(old, pod)
 	switch {
+	case !addressed(old) && !addressed(pod):
 	case labelled:
 		c.enqueueServices(t, pod, old)
 	case changed:
@@ -150,16 +158,26 @@ func sameIPs(a, b *corev1.Pod) bool {
 	return true
 }
 
+// selects reports whether the Service's selector matches the pod. (A map of
+// labels, compared directly: this runs for every pod in every sync.)
+func selects(svc *corev1.Service, pod *corev1.Pod) bool {
+	for k, v := range svc.Spec.Selector {
+		if have, ok := pod.Labels[k]; !ok || have != v {
+			return false
+		}
+	}
+	return svc.Spec.Selector != nil
+}
+
+// addressed reports whether a pod can be an endpoint at all.
+func addressed(pod *corev1.Pod) bool { return pod.Status.PodIP != "" || len(pod.Status.PodIPs) > 0 }
+
 // enqueueServices wakes up the Services that select the pod, as it is or as it
 // was.
 func (c *Controller) enqueueServices(t *sim.Task, pod, was *corev1.Pod) {
 	for _, obj := range c.services.ListNamespace(pod.Namespace) {
 		svc := obj.(*corev1.Service)
-		if svc.Spec.Selector == nil {
-			continue
-		}
-		sel := labels.SelectorFromSet(svc.Spec.Selector)
-		if sel.Matches(labels.Set(pod.Labels)) || was != nil && sel.Matches(labels.Set(was.Labels)) {
+		if selects(svc, pod) || was != nil && selects(svc, was) {
 			c.loop.Add(t, informer.KeyOf(svc))
 		}
 	}

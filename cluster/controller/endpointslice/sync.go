@@ -9,7 +9,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/pods"
@@ -36,13 +35,6 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	if svc.Spec.Type == corev1.ServiceTypeExternalName || svc.Spec.Selector == nil {
 		return nil
 	}
-	var behind []*corev1.Pod
-	selector := labels.SelectorFromSet(svc.Spec.Selector)
-	for _, o := range c.pods.ListNamespace(svc.Namespace) {
-		if pod := o.(*corev1.Pod); selector.Matches(labels.Set(pod.Labels)) {
-			behind = append(behind, pod)
-		}
-	}
 	var existing []*discoveryv1.EndpointSlice
 	for _, o := range c.slices.ByIndex(byServiceLabels, run.Key) {
 		if s := o.(*discoveryv1.EndpointSlice); s.DeletionTimestamp == nil {
@@ -60,6 +52,13 @@ func (c *Controller) sync(run *reconcile.Run) error {
 		// next sync removes what is twice.
 		delete(c.tracker, run.Key)
 	}
+	var behind []*corev1.Pod
+	for _, o := range c.pods.ListNamespace(svc.Namespace) {
+		if pod := o.(*corev1.Pod); selects(svc, pod) {
+			behind = append(behind, pod)
+		}
+	}
+	run.Look(len(behind))
 	changed := c.triggers.lastChange(run.Key, svc, behind)
 	if err := c.reconcile(run, svc, behind, existing, changed); err != nil {
 		c.Events.Event(run.T, svc, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices",

@@ -112,6 +112,18 @@ type Run struct {
 	limited bool
 }
 
+// perObject is about what a controller needs to look at one object.
+const perObject = 2 * time.Microsecond
+
+// Look lets the virtual time pass that looking at n objects takes. Without it a
+// controller would be infinitely fast, and run once for each of a thousand
+// changes that a real one finds merged in its queue.
+func (r *Run) Look(n int) {
+	if n > 0 {
+		r.T.Sleep(time.Duration(n) * perObject)
+	}
+}
+
 // Again asks for another run when d has passed.
 func (r *Run) Again(d time.Duration) {
 	if r.again == 0 || d < r.again {

@@ -32,6 +32,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 		return nil // no retry makes it valid
 	}
 	all := ownerref.Candidates[*corev1.Pod](c.pods, rs.Namespace, rs.UID)
+	run.Look(len(all))
 	claimer := &ownerref.Claimer{Run: run, Client: c.Client, Owner: rs, OwnerOf: client.ReplicaSets, Kind: client.Pods, Selector: selector}
 	active, err := ownerref.Claim(claimer, pods.Filter(all, pods.Active))
 	if err != nil {
