@@ -25,10 +25,12 @@ type Network struct {
 	node  string // "" is the first
 	part  int    // 0 rules, 1 last diff, 2 packets
 	whole map[string]bool
+
+	parsed map[string]parsed // rules taken apart, by their text
 }
 
 // New makes the pane.
-func New() *Network { return &Network{whole: map[string]bool{}} }
+func New() *Network { return &Network{whole: map[string]bool{}, parsed: map[string]parsed{}} }
 
 const (
 	keyNode = "net.node"

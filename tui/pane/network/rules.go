@@ -2,7 +2,6 @@ package network
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 
 	"kviz/cluster/trace"
@@ -15,38 +14,72 @@ import (
 // drawRules draws a node's chains as a tree of decisions, from the chains that
 // nothing jumps to.
 func (p *Network) drawRules(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) int {
-	met := metRules(f.S)
+	d := &drawing{met: metRules(f.S), open: map[string]bool{}}
 	for _, table := range n.Tables() {
 		chains := n.Chains(table)
 		y = heading(s, y, "table "+table+" on "+n.Name, fmt.Sprintf("%d chains", len(chains)))
-		target := map[string]bool{}
-		for _, c := range chains {
-			for _, r := range c.Rules() {
-				target[jump(r.Text)] = true
-			}
-		}
-		sort.SliceStable(chains, func(i, j int) bool { return hook(chains[i].Name) < hook(chains[j].Name) })
-		for _, c := range chains {
-			if target[c.Name] || len(c.Rules()) == 0 {
-				continue
-			}
+		for _, c := range p.roots(chains) {
 			s.Row(y).Text(0, 0, c.Name, theme.Name|grid.Bold)
 			s.Hot(0, y, s.W(), pane.Subject{ID: "chain/" + table + "/" + c.Name, Node: n.Name, Words: "Chain " + c.Name + " of table " + table + "."})
-			y = p.chain(s, f, y+1, n, table, c, 1, met)
+			y = p.chain(s, f, y+1, n, table, c, 1, d)
 		}
 	}
 	return y
 }
 
-// hook orders the kernel's own chains as a packet meets them.
-func hook(chain string) int {
-	for i, h := range []string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"} {
-		if chain == h {
-			return i
+// drawing is what one drawing of the rules keeps in mind.
+type drawing struct {
+	met  map[string]string // how the last packet fared at each rule, by its text
+	open map[string]bool   // chains that are drawn open already
+}
+
+// hooks are the kernel's own chains, as a packet meets them.
+var hooks = []string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}
+
+// roots are the chains a packet enters by: the kernel's own, or where there
+// are none, those that nothing jumps to.
+func (p *Network) roots(chains []*view.Chain) []*view.Chain {
+	var out []*view.Chain
+	for _, h := range hooks {
+		for _, c := range chains {
+			if c.Name == h && len(c.Rules()) > 0 {
+				out = append(out, c)
+			}
 		}
 	}
-	return 5
+	if len(out) > 0 {
+		return out
+	}
+	target := map[string]bool{}
+	for _, c := range chains {
+		for _, r := range c.Rules() {
+			target[p.brief(r.Text).chain] = true
+		}
+	}
+	for _, c := range chains {
+		if !target[c.Name] && len(c.Rules()) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
 }
+
+// brief is [Brief] remembered.
+func (p *Network) brief(rule string) parsed {
+	b, ok := p.parsed[rule]
+	if !ok {
+		if len(p.parsed) > 20_000 {
+			clear(p.parsed)
+		}
+		b.cond, b.to = Brief(rule)
+		b.chain, _, _ = strings.Cut(b.to, " ")
+		p.parsed[rule] = b
+	}
+	return b
+}
+
+// parsed is a rule as a condition and what follows.
+type parsed struct{ cond, to, chain string }
 
 // metRules says how the last packet fared at each rule, by its text.
 func metRules(s *view.State) map[string]string {
@@ -64,7 +97,8 @@ func metRules(s *view.State) map[string]string {
 // folded is how many rules of a chain are shown before the rest is folded.
 const folded = 12
 
-func (p *Network) chain(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, table string, c *view.Chain, depth int, met map[string]string) int {
+func (p *Network) chain(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, table string, c *view.Chain, depth int, d *drawing) int {
+	d.open[table+c.Name] = true
 	rules := c.Rules()
 	for i, r := range rules {
 		if !f.Match(r.Text, r.Service) && depth == 1 {
@@ -75,17 +109,18 @@ func (p *Network) chain(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, table
 				grid.Span{Text: strings.Repeat("  ", depth) + fmt.Sprintf("… %d more rules (enter shows them)", len(rules)-i), Style: theme.Muted})
 			return y + 1
 		}
-		p.drawRule(s, f, y, n, table, c, i, r, depth, met)
+		p.drawRule(s, f, y, n, table, c, i, r, depth, d.met)
 		y++
-		if to := jump(r.Text); to != "" && depth < 6 {
-			if next := n.Chain(table, to); next != nil && len(next.Rules()) > 0 && (depth > 1 || strings.HasPrefix(to, "KUBE-")) {
-				if verdict, ok := met[strings.TrimSpace(r.Text)]; !ok || verdict != "no match" || p.whole[to] {
-					y = p.chain(s, f, y, n, table, next, depth+1, met)
+		if to := p.brief(r.Text).chain; to != "" && depth < 6 && !d.open[table+to] {
+			if next := n.Chain(table, to); next != nil && len(next.Rules()) > 0 {
+				if verdict, ok := d.met[strings.TrimSpace(r.Text)]; !ok || verdict != "no match" || p.whole[to] {
+					y = p.chain(s, f, y, n, table, next, depth+1, d)
 				}
 			}
 		}
-		if y > 3000 {
-			break
+		if y > 1000 {
+			s.Row(y).Text(0, 0, "… more; a filter narrows them (/)", theme.Muted)
+			return y + 1
 		}
 	}
 	return y
@@ -104,7 +139,8 @@ func (p *Network) drawRule(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, ta
 	if f.Fresh(r.Event) {
 		mark, st = "+ ", theme.Added|grid.Fresh
 	}
-	cond, to := Brief(r.Text)
+	b := p.brief(r.Text)
+	cond, to := b.cond, b.to
 	a := s.Row(y)
 	x := a.Text(depth*2-1, 0, mark+cond, st)
 	if to != "" {
@@ -123,17 +159,6 @@ func (p *Network) drawRule(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, ta
 	}
 	s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("rule/%s/%s/%d/%d", table, c.Name, i, depth), Event: r.Event, Node: n.Name, Kind: trace.RuleChange, Copy: r.Text,
 		Words: r.Text + "   (w: why is it there?)"})
-}
-
-// jump is where a rule jumps to, "" if nowhere.
-func jump(rule string) string {
-	f := strings.Fields(rule)
-	for i, w := range f {
-		if (w == "-j" || w == "-g") && i+1 < len(f) {
-			return f[i+1]
-		}
-	}
-	return ""
 }
 
 // Brief writes a rule as iptables-save prints it as a condition and what
@@ -259,8 +284,7 @@ func (p *Network) drawFlow(s *pane.Sheet, f *pane.Frame, y int, fl *view.Flow) i
 		x := a.Text(1, 0, grid.Pad(h.Node, 8)+" ", theme.Muted)
 		x = a.Text(x, 0, h.Where+" ", theme.Name)
 		if h.Rule != "" {
-			cond, _ := Brief(h.Rule)
-			x = a.Text(x, 0, cond+" ", hst)
+			x = a.Text(x, 0, p.brief(h.Rule).cond+" ", hst)
 		}
 		vst := theme.Accent
 		if h.Verdict == "no match" {

@@ -24,12 +24,11 @@ type Object struct {
 	ref  trace.Ref // zero follows
 	part int       // 0 summary, 1 yaml, 2 history
 
-	cached     runtime.Object // yaml of this object
-	cachedText []string
+	yamls map[runtime.Object][]string // objects as YAML, for as long as they are looked at
 }
 
 // New makes the pane.
-func New() *Object { return &Object{} }
+func New() *Object { return &Object{yamls: map[runtime.Object][]string{}} }
 
 const (
 	keyShow   = "object.show"
@@ -150,11 +149,11 @@ func (p *Object) Draw(s *pane.Sheet, f *pane.Frame) {
 		y = p.drawSpecStatus(s, f, y, o)
 		y = drawConditions(s, f, y, o)
 		y = drawEvents(s, f, y, o)
-		drawHistory(s, f, y, o, 1)
+		p.drawHistory(s, f, y, o, 1)
 	case 1:
 		p.drawYAML(s, f, y, o)
 	case 2:
-		drawHistory(s, f, y, o, 16)
+		p.drawHistory(s, f, y, o, 16)
 	}
 }
 
@@ -305,15 +304,29 @@ func yamlOf(v runtime.Object) []string {
 	return out
 }
 
-func (p *Object) drawYAML(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) {
-	if p.cached == nil || p.cached != o.Value {
-		p.cached, p.cachedText = o.Value, yamlOf(o.Value)
+// yaml is [yamlOf] remembered for the last few dozen objects.
+func (p *Object) yaml(v runtime.Object) []string {
+	if v == nil {
+		return nil
 	}
-	if len(p.cachedText) == 0 {
+	text, ok := p.yamls[v]
+	if !ok {
+		if len(p.yamls) >= 40 {
+			clear(p.yamls)
+		}
+		text = yamlOf(v)
+		p.yamls[v] = text
+	}
+	return text
+}
+
+func (p *Object) drawYAML(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) {
+	text := p.yaml(o.Value)
+	if len(text) == 0 {
 		s.Row(y).Text(0, 0, "the trace has only the key of this object", theme.Muted)
 		return
 	}
-	for _, l := range p.cachedText {
+	for _, l := range text {
 		if !f.Match(l) {
 			continue
 		}

@@ -181,7 +181,7 @@ func drawConditions(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 }
 
 // drawHistory draws the last n writes with the lines they changed.
-func drawHistory(s *pane.Sheet, f *pane.Frame, y int, o *view.Object, n int) int {
+func (p *Object) drawHistory(s *pane.Sheet, f *pane.Frame, y int, o *view.Object, n int) int {
 	all := o.History()
 	if len(all) == 0 {
 		return y
@@ -203,7 +203,7 @@ func drawHistory(s *pane.Sheet, f *pane.Frame, y int, o *view.Object, n int) int
 			grid.Span{Text: "#" + c.Event.String() + " ", Style: theme.Event}, grid.Span{Text: fmt.Sprintf("rev %d %s", c.Revision, c.Type), Style: st})
 		y++
 		if i > 0 && c.Type == "MODIFIED" {
-			y = drawDiff(s, y, yamlOf(all[i-1].Value), yamlOf(c.Value), 14)
+			y = drawDiff(s, y, p.yaml(all[i-1].Value), p.yaml(c.Value), 14)
 		}
 	}
 	return y
