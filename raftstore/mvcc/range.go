@@ -39,8 +39,8 @@ func (s *Store) rangeAt(r *pb.RangeRequest, current int64) (*pb.RangeResponse, e
 		return nil, err
 	}
 	resp := &pb.RangeResponse{Header: header(current)}
-	// Sorting and filtering need every key; else only as many are taken as
-	// asked for.
+	// Sorting and filtering need every key; else one more is taken than asked
+	// for, to know whether there are more.
 	all := !defaultOrder(r) || filtered(r)
 	limit := int(r.Limit)
 	s.scan(r.Key, r.RangeEnd, func(ki *keyIndex) bool {
@@ -49,7 +49,7 @@ func (s *Store) rangeAt(r *pb.RangeRequest, current int64) (*pb.RangeResponse, e
 			return true
 		}
 		resp.Count++
-		if !r.CountOnly && (all || limit <= 0 || len(resp.Kvs) < limit) {
+		if !r.CountOnly && (all || limit <= 0 || len(resp.Kvs) <= limit) {
 			resp.Kvs = append(resp.Kvs, kv)
 		}
 		return true
@@ -60,12 +60,12 @@ func (s *Store) rangeAt(r *pb.RangeRequest, current int64) (*pb.RangeResponse, e
 	if filtered(r) {
 		resp.Kvs = slices.DeleteFunc(resp.Kvs, func(kv *mvccpb.KeyValue) bool { return !passes(r, kv) })
 	}
-	if all {
+	if !defaultOrder(r) || r.SortTarget != pb.RangeRequest_KEY {
 		order(r, resp.Kvs)
 	}
-	if limit > 0 {
-		resp.More = len(resp.Kvs) > limit || !all && resp.Count > int64(limit)
-		resp.Kvs = resp.Kvs[:min(limit, len(resp.Kvs))]
+	if limit > 0 && len(resp.Kvs) > limit {
+		resp.More = true
+		resp.Kvs = resp.Kvs[:limit]
 	}
 	if r.KeysOnly {
 		for i, kv := range resp.Kvs {
@@ -98,9 +98,11 @@ func (s *Store) scan(key, end []byte, fn func(*keyIndex) bool) {
 	})
 }
 
+// defaultOrder reports whether a limit may be applied before sorting. As in
+// etcd that is so whenever no order is given: then only the first limit + 1 keys
+// are sorted by another target than the key.
 func defaultOrder(r *pb.RangeRequest) bool {
-	return r.SortOrder == pb.RangeRequest_NONE && r.SortTarget == pb.RangeRequest_KEY ||
-		r.SortOrder == pb.RangeRequest_ASCEND && r.SortTarget == pb.RangeRequest_KEY
+	return r.SortOrder == pb.RangeRequest_NONE || r.SortOrder == pb.RangeRequest_ASCEND && r.SortTarget == pb.RangeRequest_KEY
 }
 
 func filtered(r *pb.RangeRequest) bool {
