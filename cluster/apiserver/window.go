@@ -22,7 +22,7 @@ type window struct {
 
 const (
 	windowDefault = 1024
-	windowMax     = 100 * 1024
+	windowMax     = 16 * 1024 // upstream: 102400
 	// windowFresh is how old the oldest event should be before it may fall out:
 	// the ring grows to hold it (watch_cache.go eventFreshDuration).
 	windowFresh = 75 * time.Second
