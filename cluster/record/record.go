@@ -11,6 +11,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,7 @@ type Recorder struct {
 	source     corev1.EventSource
 	correlator *correlator
 	outbox     sim.Mailbox[entry]
+	offset     int64 // nanoseconds by which its names differ from other recorders'
 	lastNano   int64
 }
 
@@ -52,6 +54,9 @@ type entry struct {
 // node where the component runs on one (the instance of p's lane).
 func New(p *sim.Process, c client.Interface, component string) *Recorder {
 	r := &Recorder{process: p, client: c, source: corev1.EventSource{Component: component, Host: p.Lane.Instance}, correlator: newCorrelator()}
+	h := fnv.New32a()
+	h.Write([]byte(component + "/" + r.source.Host))
+	r.offset = int64(h.Sum32() % 1000)
 	p.Go("events-"+component, r.send)
 	return r
 }
@@ -85,8 +90,9 @@ func (r *Recorder) make(t *sim.Task, ref trace.Ref, eventtype, reason, message s
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
-	// Upstream takes the nanosecond for unique; virtual time can stand still.
-	r.lastNano = max(t.Now().UnixNano(), r.lastNano+1)
+	// Upstream takes the nanosecond for unique; virtual time can stand still,
+	// and two components can speak of one object at the same instant.
+	r.lastNano = max(t.Now().UnixNano()+r.offset, r.lastNano+1)
 	now := metav1.NewTime(t.Now())
 	return &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Name: eventName(ref.Name, r.lastNano), Namespace: namespace},
