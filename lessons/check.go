@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"kviz/cluster/control"
 	"kviz/cluster/view"
@@ -19,19 +20,31 @@ type Boot func() (control.Cluster, io.Closer, error)
 // solved when the scene is set, its solution and the other accepted scripts
 // solve it, its near-misses do not, and every prediction comes out as marked.
 func Check(ctx context.Context, l *Lesson, boot Boot) error {
-	var wrong []error
-	try := func(name, script string, solves bool) {
-		if err := l.attempt(ctx, script, boot, solves); err != nil {
-			wrong = append(wrong, fmt.Errorf("lesson %s: %s: %w", l.ID, name, err))
-		}
+	type trial struct {
+		name, script string
+		solves       bool
 	}
-	try("solution.sh", l.Solution, true)
+	trials := []trial{{"solution.sh", l.Solution, true}}
 	for _, name := range sorted(l.Accepted) {
-		try("accepted/"+name, l.Accepted[name], true)
+		trials = append(trials, trial{"accepted/" + name, l.Accepted[name], true})
 	}
 	for _, name := range sorted(l.Near) {
-		try("near-miss/"+name, l.Near[name], false)
+		trials = append(trials, trial{"near-miss/" + name, l.Near[name], false})
 	}
+	// Clusters without a quorum wait in real time, so trials wait side by side.
+	wrong := make([]error, len(trials))
+	slots := make(chan struct{}, 3)
+	var wg sync.WaitGroup
+	for i, x := range trials {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if err := l.attempt(ctx, x.script, boot, x.solves); err != nil {
+				wrong[i] = fmt.Errorf("lesson %s: %s: %w", l.ID, x.name, err)
+			}
+		})
+	}
+	wg.Wait()
 	return errors.Join(wrong...)
 }
 
