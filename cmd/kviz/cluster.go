@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"kviz/cluster"
+	"kviz/cluster/console"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+)
+
+// shape are the flags that say what cluster to boot.
+type shape struct {
+	seed    uint64
+	speed   string
+	store   string
+	members int
+	nodes   int
+	dataDir string
+	record  string
+}
+
+func (s *shape) register(f *pflag.FlagSet, speed string) {
+	f.Uint64Var(&s.seed, "seed", 1, "what decides every random choice; the same seed and inputs give the same trace")
+	f.StringVar(&s.speed, "speed", speed, "virtual seconds in a real one: 0.02, 1, 10, or max")
+	f.StringVar(&s.store, "store", "raft", "raft: replicated over members; mvcc: the state machine alone")
+	f.IntVar(&s.members, "members", 3, "members of the raft store: 3 or 5")
+	f.IntVar(&s.nodes, "nodes", 3, "nodes of the cluster")
+	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs (default: a temporary directory)")
+	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
+}
+
+// config checks the flags.
+func (s *shape) config(demand bool) (cluster.Config, error) {
+	cfg := cluster.Config{Seed: s.seed, Members: s.members, Nodes: s.nodes, DataDir: s.dataDir, Demand: demand, Version: version()}
+	switch s.store {
+	case "raft":
+		if s.members != 3 && s.members != 5 {
+			return cfg, &usageError{text: fmt.Sprintf("--members %d: a raft store has 3 or 5", s.members)}
+		}
+	case "mvcc":
+		cfg.Bare = true
+	default:
+		text := fmt.Sprintf("--store %q: want raft or mvcc", s.store)
+		if near := console.Nearest(s.store, []string{"raft", "mvcc"}); near != "" {
+			text += fmt.Sprintf("; did you mean %q?", near)
+		}
+		return cfg, &usageError{text: text}
+	}
+	if s.nodes < 0 || s.nodes > 5000 {
+		return cfg, &usageError{text: fmt.Sprintf("--nodes %d: want 0 to 5000", s.nodes)}
+	}
+	if s.nodes == 0 {
+		cfg.Nodes = -1
+	}
+	if s.speed != "max" {
+		x, err := strconv.ParseFloat(s.speed, 64)
+		if err != nil || x < 0.001 {
+			return cfg, &usageError{text: fmt.Sprintf("--speed %q: want virtual seconds in a real one (0.001 or more), or max", s.speed)}
+		}
+		cfg.Speed = x
+	}
+	return cfg, nil
+}
+
+// boot starts a cluster and, if asked, its recording. The function it returns
+// ends both; call it once. inputs say in the recording how the run came about.
+func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) (*cluster.Cluster, func() error, error) {
+	var file *os.File
+	if s.record != "" {
+		var err error
+		if file, err = os.Create(s.record); err != nil {
+			return nil, nil, fmt.Errorf("--trace: %w", err)
+		}
+	}
+	c, err := cluster.Boot(ctx, cfg)
+	if err != nil {
+		if file != nil {
+			file.Close()
+			os.Remove(s.record)
+		}
+		return nil, nil, err
+	}
+	stopRecording := func() error { return nil }
+	if file != nil {
+		stopRecording, err = record(c, file, trace.Header{Version: cfg.Version, Seed: cfg.Seed, Epoch: c.Kernel().Epoch(),
+			Store: s.store, Members: s.members, Nodes: s.nodes, Inputs: inputs})
+		if err != nil {
+			return nil, nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, func() error {
+		err := c.Close()
+		return errors.Join(err, stopRecording())
+	}, nil
+}
+
+// record copies the stream into a recording until the function it returns is
+// called, which writes the rest.
+func record(c *cluster.Cluster, file *os.File, h trace.Header) (stop func() error, err error) {
+	r, err := trace.NewRecorder(file, h)
+	if err != nil {
+		return nil, fmt.Errorf("--trace: %w", err)
+	}
+	changed, quiet := c.Trace().Notify()
+	ending, ended := make(chan struct{}), make(chan struct{})
+	var at, missed uint64
+	copyAll := func() {
+		for {
+			events, next, lost := c.Trace().Read(at, 4096)
+			at, missed = next, missed+lost
+			if len(events) == 0 {
+				return
+			}
+			for _, e := range events {
+				r.Append(e)
+			}
+		}
+	}
+	go func() {
+		defer close(ended)
+		for {
+			copyAll()
+			select {
+			case <-changed:
+			case <-ending:
+				copyAll()
+				return
+			}
+		}
+	}()
+	return func() error {
+		close(ending)
+		<-ended
+		quiet()
+		err := errors.Join(r.Close(), file.Close())
+		if missed > 0 {
+			err = errors.Join(err, fmt.Errorf("the recording misses %d events: the disk could not keep up", missed))
+		}
+		return err
+	}, nil
+}
+
+// broken reports a broken invariant: what is needed to run it again, and what
+// came before it.
+func broken(w io.Writer, c *cluster.Cluster, err error) {
+	var p *sim.PanicError
+	if !errors.As(err, &p) {
+		return
+	}
+	fmt.Fprintf(w, "\nkviz found something that must never happen. Please report it, with what follows.\n\n")
+	fmt.Fprintf(w, "version %s, seed %d, after event #%s\n%v\n\n", version(), p.Seed, p.After, err)
+	if c != nil {
+		from := uint64(0)
+		if n := c.Trace().Len(); n > 20 {
+			from = n - 20
+		}
+		events, _, _ := c.Trace().Read(from, 20)
+		_ = trace.Text(w, events, view.Explain)
+	}
+	fmt.Fprintf(w, "\n%s\n", p.Stack)
+}
+
+// runtimeDir is where a serving kviz leaves its endpoints.
+func runtimeDir() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		return filepath.Join(dir, "kviz")
+	}
+	return filepath.Join(os.TempDir(), "kviz-"+strconv.Itoa(os.Getuid()))
+}

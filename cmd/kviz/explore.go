@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"kviz/assets"
+	"kviz/cluster"
+	"kviz/cluster/control"
+	"kviz/cluster/view"
+	"kviz/lessons"
+	"kviz/tui"
+)
+
+func exploreCommand() *command {
+	var (
+		s     shape
+		e     endpoints
+		theme string
+		plain bool
+	)
+	return &command{
+		name: "explore", usage: "[flags]",
+		short:   "the explorer, straight in (kviz alone opens its start screen)",
+		long:    "Opens the screen at once; the cluster boots behind it.",
+		example: "kviz explore --speed 0.1",
+		flags: func(f *pflag.FlagSet) {
+			s.register(f, "1")
+			e.register(f)
+			f.StringVar(&theme, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
+			f.BoolVar(&plain, "plain", false, "one explained line an event instead of a screen")
+		},
+		run: func(ctx context.Context, io streams, args []string) error {
+			if len(args) > 0 {
+				return &usageError{text: fmt.Sprintf("unexpected %q", args[0])}
+			}
+			return screen(ctx, io, &s, &e, tui.Config{Theme: theme, Plain: plain})
+		},
+	}
+}
+
+// start is kviz alone: the explorer with its start screen.
+func start(ctx context.Context, io streams) error {
+	s := shape{seed: 1, speed: "1", store: "raft", members: 3, nodes: 3}
+	return screen(ctx, io, &s, &endpoints{}, tui.Config{StartScreen: true})
+}
+
+// screen boots a cluster and opens the explorer over it.
+func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Config) error {
+	cfg, err := s.config(false)
+	if err != nil {
+		return err
+	}
+	all, err := lessons.Load(assets.Lessons())
+	if err != nil {
+		return err
+	}
+	progress, err := loadProgress()
+	if err != nil {
+		fmt.Fprintf(io.err, "kviz: %v\n", err)
+	}
+	c, end, err := s.boot(ctx, cfg, "explore")
+	if err != nil {
+		return err
+	}
+	shut, err := e.open(c)
+	if err != nil {
+		return errors.Join(err, end())
+	}
+	look.History = view.NewHistory(c.Trace())
+	look.Lessons = lessonFace{lessons.NewPlayer(c, all, progress)}
+	look.Scenarios = scenarios
+	look.Booting = func(ctx context.Context, progress func(string)) (control.Cluster, error) {
+		return ready(ctx, c, progress)
+	}
+	err = tui.Run(ctx, look)
+	endErr := errors.Join(shut(), end())
+	broken(io.err, c, endErr)
+	return errors.Join(err, endErr)
+}
+
+// scenarios are scripts that the start screen offers.
+var scenarios = []tui.Scenario{
+	{Name: "hello", Means: "a Deployment and a Service: from apply to the iptables rule", Line: "kubectl apply -f manifests/hello.yaml"},
+	{Name: "leader", Means: "the store's leader crashes; two others elect a new one", Line: "kviz fault crash member/a"},
+	{Name: "no registry", Means: "an image cannot be pulled, until the registry is back", Line: "kviz fault stop registry; kubectl create deployment late --image=httpd:2.4"},
+	{Name: "node lost", Means: "a node loses power: Lease, taint, eviction, new pods", Line: "kubectl apply -f manifests/hello.yaml; kviz fault stop node/node-2"},
+}
+
+// ready waits until the cluster is up.
+func ready(ctx context.Context, c *cluster.Cluster, progress func(string)) (control.Cluster, error) {
+	progress("electing a leader and starting the control plane")
+	if err := c.WaitReady(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

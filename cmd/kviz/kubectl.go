@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/kubectl/pkg/cmd"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+)
+
+func kubectlCommand() *command {
+	return &command{
+		name: "kubectl", usage: "ARGUMENTS", raw: true,
+		short:   "kubectl, for the kviz that is being served",
+		long:    "The same kubectl as in the console (v1.37), for a machine that has none. It talks to the cluster of kviz serve.",
+		example: "kviz kubectl get pods -A",
+		run: func(_ context.Context, io streams, args []string) error {
+			if len(args) == 1 && (args[0] == "-h" || args[0] == "--help") {
+				printHelp(io.out, kubectlCommand())
+				return nil
+			}
+			s, err := readServed()
+			if err != nil {
+				return err
+			}
+			os.Setenv("KUBECONFIG", s.Kubeconfig)
+			std := genericiooptions.IOStreams{In: io.in, Out: io.out, ErrOut: io.err}
+			root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...), IOStreams: std,
+				ConfigFlags: genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(std)})
+			root.SetArgs(args)
+			root.SetOut(io.out)
+			root.SetErr(io.err)
+			root.SilenceErrors = true
+			if err := root.Execute(); err != nil {
+				exit := exitError(0)
+				cmdutil.BehaviorOnFatal(func(text string, code int) { fmt.Fprintln(io.err, text); exit = exitError(code) })
+				cmdutil.CheckErr(err)
+				return exit
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"kviz/assets"
+	"kviz/cluster"
+	"kviz/cluster/console"
+	"kviz/cluster/control"
+	"kviz/cluster/view"
+	"kviz/lessons"
+	"kviz/tui"
+)
+
+func lessonCommand() *command {
+	var s shape
+	var theme string
+	return &command{
+		name: "lesson", usage: "list | show ID | start ID | check [ID…]",
+		short: "guided lessons",
+		long: `list   what there is, and what you have done
+show   a lesson as text
+start  a lesson in the explorer
+check  proves lessons: each starts unsolved, its solution solves it, its near-misses do not`,
+		example: "kviz lesson start L02",
+		flags: func(f *pflag.FlagSet) {
+			s.register(f, "1")
+			f.StringVar(&theme, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
+		},
+		run: func(ctx context.Context, io streams, args []string) error {
+			all, err := lessons.Load(assets.Lessons())
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return &usageError{text: "say what to do: list, show, start or check", command: "lesson"}
+			}
+			switch verb, ids := args[0], args[1:]; verb {
+			case "list":
+				return listLessons(io.out, all)
+			case "show":
+				l, err := oneLesson(all, ids)
+				if err != nil {
+					return err
+				}
+				showLesson(io.out, l)
+				return nil
+			case "start":
+				l, err := oneLesson(all, ids)
+				if err != nil {
+					return err
+				}
+				return screen(ctx, io, &s, &endpoints{}, tui.Config{Theme: theme, Lesson: l.ID})
+			case "check":
+				return checkLessons(ctx, io.out, all, ids, s.seed)
+			default:
+				text := fmt.Sprintf("unknown verb %q: list, show, start or check", verb)
+				if near := console.Nearest(verb, []string{"list", "show", "start", "check"}); near != "" {
+					text += fmt.Sprintf("; did you mean %q?", near)
+				}
+				return &usageError{text: text, command: "lesson"}
+			}
+		},
+	}
+}
+
+func listLessons(w io.Writer, all []*lessons.Lesson) error {
+	progress, err := loadProgress()
+	if err != nil {
+		return err
+	}
+	for _, l := range all {
+		mark := "○"
+		if progress.Lessons[l.ID].Done {
+			mark = "●"
+		}
+		fmt.Fprintf(w, "%s %s  %s (%d min)\n     %s\n", mark, l.ID, l.Title, l.Minutes, strings.Join(l.Teaches, ", "))
+	}
+	return nil
+}
+
+func loadProgress() (*lessons.Progress, error) {
+	path, err := lessons.ProgressPath()
+	if err != nil {
+		return nil, err
+	}
+	return lessons.LoadProgress(path)
+}
+
+// lessonsNamed finds lessons by ID; no ID is every lesson.
+func lessonsNamed(all []*lessons.Lesson, ids []string) ([]*lessons.Lesson, error) {
+	if len(ids) == 0 {
+		return all, nil
+	}
+	var found []*lessons.Lesson
+	var known []string
+	for _, l := range all {
+		known = append(known, l.ID)
+	}
+next:
+	for _, id := range ids {
+		for _, l := range all {
+			if strings.EqualFold(l.ID, id) {
+				found = append(found, l)
+				continue next
+			}
+		}
+		return nil, fmt.Errorf("there is no lesson %q: one of %s", id, strings.Join(known, ", "))
+	}
+	return found, nil
+}
+
+func oneLesson(all []*lessons.Lesson, ids []string) (*lessons.Lesson, error) {
+	if len(ids) != 1 {
+		return nil, &usageError{text: "name one lesson", command: "lesson"}
+	}
+	found, err := lessonsNamed(all, ids)
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+func showLesson(w io.Writer, l *lessons.Lesson) {
+	fmt.Fprintf(w, "%s  %s (%d min)\n", l.ID, l.Title, l.Minutes)
+	for i, step := range l.Steps {
+		fmt.Fprintf(w, "\n%d. [%s] %s\n\n%s\n", i+1, step.Kind, step.Title, step.Text)
+		for _, g := range step.Goals {
+			fmt.Fprintf(w, "   ○ %s\n", g.Say)
+		}
+	}
+}
+
+func checkLessons(ctx context.Context, w io.Writer, all []*lessons.Lesson, ids []string, seed uint64) error {
+	chosen, err := lessonsNamed(all, ids)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	for _, l := range chosen {
+		err := lessons.Check(ctx, l, func() (control.Cluster, io.Closer, error) { return bootForLesson(ctx, seed) })
+		if err != nil {
+			wrong = append(wrong, err)
+			fmt.Fprintf(w, "✗ %s %s\n%v\n", l.ID, l.Title, err)
+			continue
+		}
+		fmt.Fprintf(w, "✓ %s %s: starts unsolved, solution and %d other ways pass, %d near-misses fail\n", l.ID, l.Title, len(l.Accepted), len(l.Near))
+	}
+	return errors.Join(wrong...)
+}
+
+// bootForLesson gives a ready cluster whose time passes only while something is
+// waited for.
+func bootForLesson(ctx context.Context, seed uint64) (control.Cluster, io.Closer, error) {
+	c, err := cluster.Boot(ctx, cluster.Config{Seed: seed, Demand: true, NoSync: true, Version: version()})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.WaitReady(ctx); err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	return c, c, nil
+}
+
+// lessonFace shows a player's lessons in the explorer.
+type lessonFace struct{ *lessons.Player }
+
+func (f lessonFace) List() []tui.LessonInfo {
+	var out []tui.LessonInfo
+	for _, l := range f.Player.List() {
+		out = append(out, tui.LessonInfo{ID: l.ID, Title: l.Title, Part: l.Part, Teaches: l.Teaches, Minutes: l.Minutes, Done: l.Done, Locked: l.Locked})
+	}
+	return out
+}
+
+func (f lessonFace) Look(*view.State) tui.LessonLook {
+	l := f.Player.Look()
+	look := tui.LessonLook{Active: l.Active, Title: l.Title, Step: l.Step, Steps: l.Steps, Kind: l.Kind, Text: l.Text, Answered: l.Answered,
+		Verdict: l.Verdict, Hint: l.Hint, HintNo: l.HintNo, HintsOf: l.HintsOf, CanNext: l.CanNext, Finished: l.Finished}
+	if l.Ask != "" {
+		look.Text += "\n\n**" + l.Ask + "**"
+	}
+	for _, g := range l.Goals {
+		look.Goals = append(look.Goals, tui.LessonGoal{Say: g.Say, Met: g.Met})
+	}
+	for _, ch := range l.Choices {
+		look.Choices = append(look.Choices, tui.LessonChoice{Text: ch.Text, Chosen: ch.Chosen, Right: ch.Right})
+	}
+	return look
+}

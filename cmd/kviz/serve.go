@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
+
+func serveCommand() *command {
+	var (
+		s shape
+		e endpoints
+	)
+	return &command{
+		name: "serve", usage: "[flags]",
+		short: "a cluster for kubectl and other programs of this machine, without a screen",
+		long: `The API is served over TLS on 127.0.0.1, to whoever has the kubeconfig (made anew each time, readable
+by its owner only). kviz env, in another terminal, prints what to put into the environment.`,
+		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes",
+		flags: func(f *pflag.FlagSet) {
+			s.register(f, "1")
+			e.register(f)
+		},
+		run: func(ctx context.Context, io streams, args []string) error {
+			if len(args) > 0 {
+				return &usageError{text: fmt.Sprintf("unexpected %q", args[0])}
+			}
+			cfg, err := s.config(false)
+			if err != nil {
+				return err
+			}
+			c, end, err := s.boot(ctx, cfg, "serve")
+			if err != nil {
+				return err
+			}
+			shut, err := e.open(c)
+			if err != nil {
+				return errors.Join(err, end())
+			}
+			if err := c.WaitReady(ctx); err == nil {
+				at := c.Endpoints()
+				fmt.Fprintf(io.out, "%s, %d nodes ready\nexport KUBECONFIG=%s\n", at.APIServer, s.nodes, at.Kubeconfig)
+			}
+			select {
+			case <-ctx.Done():
+			case <-c.Ended():
+			}
+			_ = shut()
+			err = end()
+			broken(io.err, c, err)
+			return err
+		},
+	}
+}
