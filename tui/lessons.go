@@ -100,7 +100,7 @@ func (m *Explorer) drawLesson(a grid.Area) {
 	kinds := map[string]string{"see": "look", "predict": "predict", "do": "do", "break": "break it", "free": "your turn"}
 	title := []grid.Span{{Text: l.Title, Style: theme.Title}}
 	if l.Steps > 0 {
-		title = append(title, grid.Span{Text: fmt.Sprintf(" · %d/%d %s", l.Step, l.Steps, kinds[l.Kind]), Style: theme.Muted})
+		title = append([]grid.Span{{Text: fmt.Sprintf("%d/%d %s · ", l.Step, l.Steps, kinds[l.Kind]), Style: theme.Key}}, title...)
 	}
 	in := a.Frame(title, theme.Accent)
 	rows := lessonRows(l, in.W()-2)
@@ -109,9 +109,9 @@ func (m *Explorer) drawLesson(a grid.Area) {
 		in.Sub(1, y, in.W()-2, 1).Spans(0, 0, rows[m.lessonTop+y]...)
 	}
 	in.Scroll(in.W()-1, 0, in.H()-1, m.lessonTop, len(rows), theme.Muted)
-	hints := []string{"^n", "next", "^b", "back", "^t", "hint", "^x", "leave"}
+	hints := []string{"^n", "next", "^t", "hint", "^b", "back", "^x", "leave"}
 	if len(l.Choices) > 0 && !l.Answered {
-		hints = append([]string{"alt+1…", "answer"}, hints...)
+		hints = append([]string{"alt+1", "answer"}, hints...)
 	}
 	x := 1
 	for i := 0; i+1 < len(hints); i += 2 {
@@ -120,7 +120,7 @@ func (m *Explorer) drawLesson(a grid.Area) {
 			st = theme.Muted
 		}
 		x = in.Text(x, in.H()-1, hints[i], st)
-		x = in.Text(x+1, in.H()-1, hints[i+1], theme.Muted) + 2
+		x = in.Text(x+1, in.H()-1, hints[i+1], theme.Muted) + 1
 	}
 }
 

@@ -152,7 +152,7 @@ func shape(in In, body grid.Rect) (cols, rows int) {
 	default:
 		rows = 1
 	}
-	if cols == 1 && body.H < 40 {
+	if cols == 1 && body.H < 28 {
 		rows = 1
 	}
 	if cols == 3 && rows == 1 {
