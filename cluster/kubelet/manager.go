@@ -92,7 +92,7 @@ func (w *worker) writeStatus(t *sim.Task) error {
 			return err
 		}
 		if pod, ok := obj.(*corev1.Pod); ok {
-			w.written = pod.Status
+			w.written, w.revision = pod.Status, revisionOf(pod)
 		}
 	}
 	if w.pod.DeletionTimestamp == nil || w.phase != finished || w.deleted {

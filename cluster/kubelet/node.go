@@ -92,8 +92,7 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 			made, err = client.Get[*corev1.Node](t, kl.c, client.Nodes, "", kl.cfg.Node)
 		}
 		if err == nil {
-			n.uid, n.registered = made.UID, true
-			n.written = made.Status
+			n.uid, n.registered, n.written = made.UID, true, made.Status
 			break
 		}
 		t.Sleep(delay)
@@ -101,7 +100,12 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 	}
 	ref := node(kl.cfg.Node, n.uid)
 	kl.event2(t, ref, corev1.EventTypeNormal, "Starting", "Starting kubelet.")
-	n.update(t, "registered")
+	if s := n.status(t.Now()); sameNodeStatus(&n.written, &s) && n.written.NodeInfo == s.NodeInfo {
+		n.reported = max(t.Elapsed(), 1) // the object was made with this status
+		t.Emit(trace.Event{Kind: trace.NodeStatus, Object: client.RefOf(ref), Payload: report(kl.cfg.Node, s.Conditions, s.Conditions[len(s.Conditions)-1].Message)})
+	} else {
+		n.update(t, "registered")
+	}
 	n.renewLease(t)
 	// Everything from here on is timers: spread, so that a thousand nodes do
 	// not speak at once.

@@ -49,8 +49,7 @@ func (w *worker) startContainer(t *sim.Task, sandbox string, c *corev1.Container
 		return err
 	}
 	kl := w.kl
-	last := latest(rs, c.Name)
-	if wait := w.crashWait(t, c, last); wait != nil {
+	if wait := w.crashWait(t, c, lastEnded(rs, c.Name)); wait != nil {
 		return false, fail(crashLoopBackOff, wait.Error(), wait)
 	}
 	if reason, message, err := w.ensureImage(t, c); reason != "" {
@@ -97,10 +96,22 @@ func grpcMessage(err error) string {
 	return err.Error()
 }
 
+// lastEnded is the newest container of a name that had ended when the sync
+// began. One that this sync has killed for its probe does not count: so the
+// delay of a container that fails its probe begins one restart later.
+func lastEnded(rs runtime.PodStatus, name string) *runtime.Container {
+	for i := range rs.Containers {
+		if rs.Containers[i].Name == name && rs.Containers[i].State == runtime.Exited {
+			return &rs.Containers[i]
+		}
+	}
+	return nil
+}
+
 // crashWait reports the time a crashed container still has to wait
 // (kuberuntime_manager.go doBackOff); nil when it may start.
 func (w *worker) crashWait(t *sim.Task, c *corev1.Container, last *runtime.Container) *waitError {
-	if last == nil || last.State != runtime.Exited {
+	if last == nil {
 		return nil
 	}
 	key := w.uid + "_" + c.Name + "_" + hashOf(c)

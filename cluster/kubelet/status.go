@@ -44,10 +44,12 @@ func (w *worker) generateStatus(t *sim.Task, rs runtime.PodStatus, terminal bool
 	return s
 }
 
+// over reports whether a phase is a last one.
+func over(p corev1.PodPhase) bool { return p == corev1.PodFailed || p == corev1.PodSucceeded }
+
 // keepPhase holds that a pod does not leave a terminal phase, and that its
 // reason stays with the phase.
 func keepPhase(pod *corev1.Pod, s, old *corev1.PodStatus) {
-	over := func(p corev1.PodPhase) bool { return p == corev1.PodFailed || p == corev1.PodSucceeded }
 	switch {
 	case over(pod.Status.Phase):
 		s.Phase = pod.Status.Phase
@@ -112,6 +114,9 @@ func (w *worker) containerStatus(rs runtime.PodStatus, c *corev1.Container, old 
 		} else if seen == 2 {
 			s.LastTerminationState = stateOf(con)
 		}
+	}
+	if seen == 0 && old != nil && old.State.Terminated != nil && (init || over(w.pod.Status.Phase)) {
+		return *old // the runtime has forgotten it, the API has not
 	}
 	if seen == 0 && old != nil && old.State.Running != nil {
 		s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137,

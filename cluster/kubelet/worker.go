@@ -2,9 +2,11 @@ package kubelet
 
 import (
 	"errors"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
@@ -51,8 +53,10 @@ type worker struct {
 	status  corev1.PodStatus // as the status manager has it
 	set     bool             // status is set
 	written corev1.PodStatus // as the API server has it, as far as we know
-	dirty   bool
-	deleted bool // the final delete was sent
+	// revision is the newest one whose status is in written.
+	revision int64
+	dirty    bool
+	deleted  bool // the final delete was sent
 
 	reasons map[string]startError // why a container could not be started
 	probes  map[string]*prober    // by container and probe
@@ -60,6 +64,14 @@ type worker struct {
 
 func newWorker(kl *Kubelet, pod *corev1.Pod) *worker {
 	return &worker{kl: kl, uid: string(pod.UID), pod: pod, written: pod.Status, reasons: map[string]startError{}, probes: map[string]*prober{}}
+}
+
+func revisionOf(pod *corev1.Pod) int64 {
+	n, err := strconv.ParseInt(pod.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func apiUID(s string) types.UID { return types.UID(s) }
@@ -70,7 +82,16 @@ func (w *worker) key() string { return w.pod.Namespace + "/" + w.pod.Name }
 func (w *worker) update(pod *corev1.Pod, why trace.ID) {
 	first := !w.set && !w.busy && w.phase == syncing
 	specChanged := w.pod.Generation != pod.Generation || w.pod.DeletionTimestamp == nil && pod.DeletionTimestamp != nil
-	w.pod, w.written = pod, pod.Status
+	gates := len(pod.Spec.ReadinessGates) > 0 && !equality.Semantic.DeepEqual(w.pod.Status.Conditions, pod.Status.Conditions)
+	w.pod = pod
+	if rv := revisionOf(pod); rv >= w.revision {
+		// Newer than what this kubelet wrote: somebody else may have written, as
+		// the node lifecycle controller does for a node it cannot hear.
+		w.written, w.revision = pod.Status, rv
+		if w.set && statusPatch(w.uid, &w.written, &w.status) != nil {
+			w.kl.statuses.add(w, why)
+		}
+	}
 	switch {
 	case pod.DeletionTimestamp != nil:
 		w.terminate(graceOf(pod), why, "delete")
@@ -78,7 +99,7 @@ func (w *worker) update(pod *corev1.Pod, why trace.ID) {
 		w.terminate(graceOf(pod), why, "add")
 	case first:
 		w.wake("add", why)
-	case specChanged:
+	case specChanged, gates:
 		w.wake("update", why)
 	}
 	if w.phase == finished {

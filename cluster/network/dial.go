@@ -77,7 +77,7 @@ func (n *Network) Dial(t *sim.Task, from From, req Request) Result {
 	w := &walk{n: n, t: t, req: req, from: from, began: t.Elapsed(), last: t.Causes()}
 	w.res.Flow = n.flows
 	w.where = n.nodes[from.Node]
-	if w.where == nil || w.where.Down {
+	if w.where == nil || !w.where.listeners.Powered() {
 		return w.end(Unreachable)
 	}
 	src, err := n.source(from)

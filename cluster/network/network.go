@@ -45,8 +45,6 @@ type Node struct {
 	Address string // 192.168.0.x
 	PodCIDR string
 	Tables  *Tables
-	// Down is a node without power: nothing arrives.
-	Down bool
 
 	address   netip.Addr
 	pods      netip.Prefix
@@ -61,6 +59,7 @@ type Pods interface {
 	PodAt(ip string) (string, bool)
 	AddressOf(namespace, name string) (string, bool)
 	Connect(ip string, port int, path string) runtime.Answer
+	Powered() bool
 }
 
 // New makes a network without nodes.
@@ -119,7 +118,7 @@ func (n *Network) Heal(node string, peers ...string) {
 
 // linked reports whether packets get from one node to another.
 func (n *Network) linked(a, b *Node) bool {
-	return !n.cut[pair(a.Name, b.Name)] && !n.isolated[a.Name] && !n.isolated[b.Name] && !b.Down
+	return !n.cut[pair(a.Name, b.Name)] && !n.isolated[a.Name] && !n.isolated[b.Name] && b.listeners.Powered()
 }
 
 // SetDelay makes the link between two nodes take d longer each way.

@@ -43,6 +43,7 @@ type Runtime struct {
 	lane trace.Lane
 	rand *rand.Rand
 
+	off  bool    // the node has no power
 	down bool    // the runtime's socket does not answer
 	slow float64 // factor on every call
 
@@ -133,7 +134,7 @@ func (r *Runtime) NetworkReady() bool { return r.cni.ready }
 // PowerOff is the node losing power: all containers and sandboxes are dead
 // when it comes back, and nobody is told. The image store stays.
 func (r *Runtime) PowerOff() {
-	r.down = true
+	r.down, r.off = true, true
 	for _, s := range r.sortedSandboxes() {
 		for _, c := range r.pods[s.PodUID].containers {
 			if c.State == Running {
@@ -145,7 +146,10 @@ func (r *Runtime) PowerOff() {
 }
 
 // PowerOn starts the node again.
-func (r *Runtime) PowerOn() { r.down = false }
+func (r *Runtime) PowerOn() { r.down, r.off = false, false }
+
+// Powered reports whether the node has power: without it no packet arrives.
+func (r *Runtime) Powered() bool { return !r.off }
 
 // Status is the CRI's Status call.
 type Status struct {
