@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 )
 
 // maxLinks bounds what why prints.
@@ -50,16 +51,7 @@ func why(_ context.Context, inv *Invocation, args []string) int {
 	return 0
 }
 
-// subject is what an event is about, in a few words.
+// subject is what an event says, in a sentence.
 func subject(e *trace.Event) string {
-	switch p := e.Payload.(type) {
-	case *trace.Command:
-		return p.Line
-	case *trace.Request:
-		return p.Verb + " " + p.Path
-	}
-	if s := e.Object.String(); s != "" {
-		return s
-	}
-	return e.Kind.Info().Means
+	return view.Explain(e)
 }
