@@ -134,7 +134,7 @@ func (w *walk) resolve() (netip.Addr, error) {
 	}
 	a, err := netip.ParseAddr(ips[0])
 	if err == nil {
-		w.hop("dns", nil, a.String(), fmt.Sprintf("%s is %s (looked up in the API: cluster DNS is not simulated)", w.req.Host, strings.Join(ips, ", ")))
+		w.hop("dns", nil, a.String(), fmt.Sprintf("%s is %s, says cluster DNS (which is asked directly, not by packets)", w.req.Host, strings.Join(ips, ", ")))
 	}
 	return a, err
 }

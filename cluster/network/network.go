@@ -8,8 +8,8 @@
 // is an event, with the reason why it matched or not.
 //
 // Simplified: only the first packet walks, answers find their way back; node
-// CIDRs are routed without encapsulation; there is no network policy; a name is
-// looked up in the API's Services, not by a DNS server. Start reading at dial.go,
+// CIDRs are routed without encapsulation; there is no network policy; names are
+// asked of a Resolver, not of a DNS server by packets. Start reading at dial.go,
 // then walk.go.
 package network
 
