@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
@@ -260,6 +261,11 @@ func (m *Explorer) drawExplain(a grid.Area) {
 	on := m.host().Under()
 	event := func(y int) {
 		e := m.state.Event
+		if e != nil && e.Outside() && m.live && !m.clock.Paused { // while it runs, raft would drown the rest
+			if c := m.hist.Event(traceOf(e)); c != nil {
+				e = c
+			}
+		}
 		if e == nil {
 			a.Text(1, y, "waiting for the first event", theme.Muted)
 			return
@@ -286,6 +292,9 @@ func (m *Explorer) drawExplain(a grid.Area) {
 		}
 	}
 }
+
+// traceOf is the number of the control-plane event before an outside one.
+func traceOf(e *trace.Event) trace.ID { return trace.ID{Seq: e.ID.Seq} }
 
 // hint is one key of the key line.
 type hint struct {

@@ -41,7 +41,7 @@ func (*Pipeline) Info() pane.Info {
 		},
 		Keys: []keymap.Binding{
 			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Go to the moment of the request or stage under the cursor."},
-			{Action: keyReads, Keys: []string{"r"}, Short: "reads", Help: "Show or hide requests that only read."},
+			{Action: keyReads, Keys: []string{"r"}, Short: "reads", Help: "Show or hide requests that only read, and renewals of Leases."},
 		},
 	}
 }
@@ -85,7 +85,7 @@ func (p *Pipeline) Draw(s *pane.Sheet, f *pane.Frame) {
 		list = list[:show]
 	}
 	if len(list) == 0 {
-		s.Row(y).Text(0, 0, "no requests that write yet (r shows reads)", theme.Muted)
+		s.Row(y).Text(0, 0, "no requests that write yet (r shows reads and Lease renewals)", theme.Muted)
 		y++
 	}
 	chosen := p.chosen(f, list)
@@ -106,7 +106,7 @@ func (p *Pipeline) requests(f *pane.Frame) []*view.Request {
 	add := func(list []*view.Request) {
 		for i := len(list) - 1; i >= 0 && len(out) < 200; i-- {
 			r := list[i]
-			if !p.reads && (r.Verb == "get" || r.Verb == "list" || r.Verb == "watch") && r.Refused == "" && f.Filter == "" {
+			if !p.reads && quiet(r) && f.Filter == "" {
 				continue
 			}
 			if f.Match(r.Verb, r.Path, r.Client, r.User, r.Resource, r.Refused) {
@@ -118,6 +118,15 @@ func (p *Pipeline) requests(f *pane.Frame) []*view.Request {
 	add(f.S.ActiveRequests())
 	add(f.S.Requests())
 	return out
+}
+
+// quiet reports whether a request is one of the many that change nothing worth
+// seeing: a read, or the renewal of a Lease.
+func quiet(r *view.Request) bool {
+	if r.Refused != "" || r.Code >= 400 {
+		return false
+	}
+	return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch" || r.Resource == "leases" && r.Verb != "create"
 }
 
 // chosen is the request told in detail: the one under the cursor, else that

@@ -43,7 +43,7 @@ func (*Events) Info() pane.Info {
 		Legend: [][2]string{{"●", "an event without a cause: an input or a timer"}, {"├──▷", "caused by the lane where the arrow starts"}, {"◆", "caused by its own lane"}, {"▸", "the event we are at"}},
 		Keys: []keymap.Binding{
 			{Action: keymap.Open, Keys: []string{"enter"}, Short: "go there", Help: "Go to the moment of the event under the cursor."},
-			{Action: keyRaft, Keys: []string{"r"}, Short: "raft", Help: "Show or hide the messages and disk writes of raft."},
+			{Action: keyRaft, Keys: []string{"r"}, Short: "chatter", Help: "Show or hide the messages and disk writes of raft, and the renewals of Leases."},
 			{Action: keyObject, Keys: []string{"o"}, Short: "this object", Help: "Show the object that the event is about."},
 		},
 	}
@@ -53,7 +53,7 @@ func (*Events) Info() pane.Info {
 func (p *Events) Note(f *pane.Frame) string {
 	n := fmt.Sprintf("%d", f.S.Events)
 	if !p.raft {
-		n += ", raft hidden"
+		n += ", chatter hidden"
 	}
 	return n
 }
@@ -136,10 +136,11 @@ func laneOf(l trace.Lane) int {
 	return 3
 }
 
-// quiet reports whether an event belongs to the chatter of raft.
+// quiet reports whether an event belongs to the chatter that never ends: the
+// messages of raft, and the renewals of Leases.
 func quiet(e *trace.Event) bool {
 	if !e.Outside() {
-		return false
+		return e.Object.Kind == "Lease" && e.Kind != trace.LeaderElected
 	}
 	switch e.Kind {
 	case trace.MemberRole, trace.MemberDown, trace.MemberUp, trace.RaftSnapshot, trace.ClockChanged, trace.RequestWaiting:

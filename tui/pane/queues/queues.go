@@ -126,6 +126,7 @@ func drawQueue(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
 	if q.Ready+q.Processing+q.Delayed == 0 {
 		st = theme.Name
 	}
+	name = strings.TrimSuffix(name, "_controller")
 	nameW, room := 20, 12
 	if s.W() < 48 {
 		nameW, room = 14, 8
