@@ -1,9 +1,5 @@
-# The same in single steps, with kubectl create, and another image that nobody has.
+# kubectl create instead of apply, and a Deployment whose image nobody has.
 kubectl create -f manifests/pod.yaml
-kviz until --timeout 60s 'event.kind == "sched.decision"'
-kviz step decision
-kviz step stage
-kviz resume
 kviz wait --timeout 120s 'object("pods", "demo", "hello-pod").status.phase == "Running"'
 kubectl wait -n demo --for=condition=Ready pod/hello-pod --timeout=120s
 kviz fault stop registry
