@@ -17,12 +17,17 @@ type bare struct {
 	onCommit func(*Result)
 	leases   int64 // how many lease IDs were given out
 	closed   bool
+	recent   recent
 }
 
 // OpenBare gives a Store without raft, members or disk: always healthy, gone
 // when closed. It is for tests, seeded sweeps and forks. done is called before
 // Do returns; OnCommit's function must not call the store.
-func OpenBare() Store { return &bare{kv: mvcc.New()} }
+func OpenBare() Store {
+	b := &bare{kv: mvcc.New()}
+	b.recent.reach(b.kv.Revision())
+	return b
+}
 
 // Do applies the request.
 func (b *bare) Do(req *pb.InternalRaftRequest, done func(*Result)) { done(b.apply(req)) }
@@ -41,6 +46,9 @@ func (b *bare) apply(req *pb.InternalRaftRequest) *Result {
 	res := &Result{Response: r.Response, Err: r.Err, Revision: r.Revision, Events: r.Events}
 	if len(r.Events) > 0 && b.onCommit != nil {
 		b.onCommit(res)
+	}
+	if len(r.Events) > 0 {
+		b.recent.add(r.Revision, r.Events)
 	}
 	return res
 }
@@ -66,5 +74,57 @@ func (b *bare) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
+	b.recent.end()
 	return nil
+}
+
+// Changes gives the changes from a revision on; see [History].
+func (b *bare) Changes(from int64) (Changes, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return Changes{}, rpctypes.ErrGRPCStopped
+	}
+	c, ok := b.recent.since(from)
+	if ok {
+		return c, nil
+	}
+	err := c.read(b.kv, from)
+	return c, err
+}
+
+// Revision is the store's revision.
+func (b *bare) Revision() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kv.Revision()
+}
+
+// CompactRevision is the oldest revision that can still be read, or -1.
+func (b *bare) CompactRevision() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kv.CompactRevision()
+}
+
+// Leases lists the granted leases by ID.
+func (b *bare) Leases() ([]mvcc.Lease, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kv.Leases(), nil
+}
+
+// Lease is a granted lease.
+func (b *bare) Lease(id int64) (mvcc.Lease, bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l, ok := b.kv.Lease(id)
+	return l, ok, nil
+}
+
+// HashKV is the hash of the keys up to a revision (0: all).
+func (b *bare) HashKV(_ string, rev int64) (KVHash, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return hashKV(b.kv, rev)
 }

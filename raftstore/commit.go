@@ -36,6 +36,9 @@ func (s *Replicated) report(id string, a *member.Applied) {
 	if len(r.Events) > 0 && s.onCommit != nil && a.Term > s.bootTerm {
 		s.onCommit(r)
 	}
+	if len(r.Events) > 0 {
+		s.recent.add(r.Revision, r.Events)
+	}
 	s.mu.Lock()
 	w := s.writes.byNumber[a.Ticket.Number]
 	s.mu.Unlock()

@@ -34,6 +34,7 @@ type Replicated struct {
 	front    sync.Mutex
 	reported uint64 // the last log index that callers were told of
 	onCommit func(*Result)
+	recent   recent // for Changes; has its own lock
 
 	mu     sync.Mutex
 	writes writes
@@ -100,6 +101,7 @@ func (s *Replicated) boot() error {
 	best := s.members[0]
 	for _, m := range s.members {
 		s.bootTerm = max(s.bootTerm, m.BootTerm())
+		s.recent.reach(m.Status().Revision)
 		term, index := m.Tail()
 		if bestTerm, bestIndex := best.Tail(); term > bestTerm || term == bestTerm && index > bestIndex {
 			best = m
@@ -213,6 +215,7 @@ func (s *Replicated) Close() error {
 	wg.Wait()
 	s.abort(rpctypes.ErrGRPCStopped)
 	s.goroutines.Wait()
+	s.recent.end()
 	if s.tmp != "" {
 		if err := os.RemoveAll(s.tmp); err != nil {
 			return fmt.Errorf("raftstore: %w", err)

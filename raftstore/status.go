@@ -26,6 +26,19 @@ func (s *Replicated) Leader() string {
 	return s.leader.Member()
 }
 
+// IDs are the members' names, in order.
+func (s *Replicated) IDs() []string { return slices.Clone(s.ids) }
+
+// TermAt is the term that a member is in; up is false if the member is down.
+func (s *Replicated) TermAt(id string) (term uint64, up bool) {
+	m, err := s.member(id)
+	if err != nil {
+		return 0, false
+	}
+	st := m.Status()
+	return st.Term, st.Up
+}
+
 // Healthy reports whether the store can answer now: there is a leader, and
 // a quorum answered it within the election timeout.
 func (s *Replicated) Healthy() bool {
