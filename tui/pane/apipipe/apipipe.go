@@ -41,7 +41,7 @@ func (*Pipeline) Info() pane.Info {
 		},
 		Keys: []keymap.Binding{
 			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Go to the moment of the request or stage under the cursor."},
-			{Action: keyReads, Keys: []string{"r"}, Short: "reads", Help: "Show or hide requests that only read, and renewals of Leases."},
+			{Action: keyReads, Keys: []string{"r"}, Short: "reads", Help: "Show or hide requests that only read, renewals of Leases, and Kubernetes Events."},
 		},
 	}
 }
@@ -85,7 +85,7 @@ func (p *Pipeline) Draw(s *pane.Sheet, f *pane.Frame) {
 		list = list[:show]
 	}
 	if len(list) == 0 {
-		s.Row(y).Text(0, 0, "no requests that write yet (r shows reads and Lease renewals)", theme.Muted)
+		s.Row(y).Text(0, 0, "no requests that write yet (r shows reads, Leases and Events)", theme.Muted)
 		y++
 	}
 	chosen := p.chosen(f, list)
@@ -121,12 +121,12 @@ func (p *Pipeline) requests(f *pane.Frame) []*view.Request {
 }
 
 // quiet reports whether a request is one of the many that change nothing worth
-// seeing: a read, or the renewal of a Lease.
+// seeing: a read, the renewal of a Lease, a Kubernetes Event.
 func quiet(r *view.Request) bool {
 	if r.Refused != "" || r.Code >= 400 {
 		return false
 	}
-	return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch" || r.Resource == "leases" && r.Verb != "create"
+	return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch" || r.Resource == "leases" && r.Verb != "create" || r.Resource == "events"
 }
 
 // chosen is the request told in detail: the one under the cursor, else that

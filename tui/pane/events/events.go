@@ -43,7 +43,7 @@ func (*Events) Info() pane.Info {
 		Legend: [][2]string{{"●", "an event without a cause: an input or a timer"}, {"├──▷", "caused by the lane where the arrow starts"}, {"◆", "caused by its own lane"}, {"▸", "the event we are at"}},
 		Keys: []keymap.Binding{
 			{Action: keymap.Open, Keys: []string{"enter"}, Short: "go there", Help: "Go to the moment of the event under the cursor."},
-			{Action: keyRaft, Keys: []string{"r"}, Short: "chatter", Help: "Show or hide the messages and disk writes of raft, and the renewals of Leases."},
+			{Action: keyRaft, Keys: []string{"r"}, Short: "chatter", Help: "Show or hide the messages and disk writes of raft, Lease renewals, and writes of Kubernetes Events."},
 			{Action: keyObject, Keys: []string{"o"}, Short: "this object", Help: "Show the object that the event is about."},
 		},
 	}
@@ -137,10 +137,10 @@ func laneOf(l trace.Lane) int {
 }
 
 // quiet reports whether an event belongs to the chatter that never ends: the
-// messages of raft, and the renewals of Leases.
+// messages of raft, the renewals of Leases, the writing of Kubernetes Events.
 func quiet(e *trace.Event) bool {
 	if !e.Outside() {
-		return e.Object.Kind == "Lease" && e.Kind != trace.LeaderElected
+		return (e.Object.Kind == "Lease" || e.Object.Kind == "Event") && e.Kind != trace.LeaderElected && e.Kind != trace.EventRecorded
 	}
 	switch e.Kind {
 	case trace.MemberRole, trace.MemberDown, trace.MemberUp, trace.RaftSnapshot, trace.ClockChanged, trace.RequestWaiting:

@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"kviz/cluster/trace"
@@ -15,7 +16,9 @@ import (
 // nothing jumps to.
 func (p *Network) drawRules(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) int {
 	d := &drawing{met: metRules(f.S), open: map[string]bool{}}
-	for _, table := range n.Tables() {
+	tables := n.Tables()
+	sort.SliceStable(tables, func(i, j int) bool { return tables[i] == "nat" && tables[j] != "nat" }) // Services are there
+	for _, table := range tables {
 		chains := n.Chains(table)
 		y = heading(s, y, "table "+table+" on "+n.Name, fmt.Sprintf("%d chains", len(chains)))
 		for _, c := range p.roots(chains) {

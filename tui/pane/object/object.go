@@ -121,7 +121,7 @@ func newest(s *view.State) *view.Object {
 	commits := s.Store.Commits()
 	for i := len(commits) - 1; i >= 0; i-- {
 		for _, c := range commits[i].Changes {
-			if c.Object.Name != "" && c.Object.Kind != "Lease" {
+			if c.Object.Name != "" && c.Object.Kind != "Lease" && c.Object.Kind != "Event" {
 				if o := s.Find(c.Object); o != nil {
 					return o
 				}
