@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	"cluster/controller": {"cluster/controller", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
 	"cluster/scheduler":  {"cluster/scheduler", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
 	"cluster/kubelet":    {"cluster/kubelet", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/runtime", "cluster/registry", "cluster/sim", "cluster/trace"},
-	"cluster/proxy":      {"cluster/proxy", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/sim", "cluster/trace"},
+	"cluster/proxy":      {"cluster/proxy", "cluster/network", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/sim", "cluster/trace"},
 	"raftstore":          {"raftstore"},
 	"assets":             {"assets"},
 }

@@ -1,0 +1,140 @@
+package cluster_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"time"
+
+	"kviz/cluster"
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// stillFor is how long, in real time, the cluster is watched standing still;
+// KVIZ_PAUSE=1m is the long form.
+func stillFor(t *testing.T) time.Duration {
+	if s := os.Getenv("KVIZ_PAUSE"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	return 1500 * time.Millisecond
+}
+
+// Pause means pause: in the middle of an apply nothing moves however long one
+// looks, not the trace, not the term; a step is one event; and when the cluster
+// runs again the apply completes.
+func TestPauseInTheMiddleOfAnApply(t *testing.T) {
+	ctx := t.Context()
+	c, err := cluster.Boot(ctx, cluster.Config{Seed: 3, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.WaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Speed(1); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Until(`event.kind == "api.stage" && event.payload.stage == "storage" && event.object.kind == "Deployment"`); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	exit := make(chan int, 1)
+	go func() {
+		exit <- c.Exec(ctx, "kubectl apply -f manifests/hello.yaml", control.Streams{Out: &out, Err: &out})
+	}()
+
+	stand(t, c, exit)
+	before, term := standing(t, c), termOf(c)
+	for end := time.Now().Add(stillFor(t)); time.Now().Before(end); {
+		if now := standing(t, c); now != before {
+			t.Fatalf("the trace moved from #%d to #%d while the cluster stood", before, now)
+		}
+	}
+	if now := termOf(c); now != term {
+		t.Fatalf("term %d became %d while the cluster stood", term, now)
+	}
+
+	for i := range 5 {
+		if err := c.Step(trace.GrainStage); err != nil {
+			t.Fatal(err)
+		}
+		stand(t, c, exit)
+		now := standing(t, c)
+		if coarse := since(c, before); coarse != 1 {
+			t.Fatalf("step %d: %d events of the grain or coarser, want 1", i, coarse)
+		}
+		before = now
+	}
+	if err := c.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case code := <-exit:
+		if code != 0 {
+			t.Fatalf("exit status %d\n%s", code, out.String())
+		}
+	case <-time.After(30 * time.Second):
+		dump(t, c, 40)
+		t.Fatalf("the apply did not complete after resume\n%s", out.String())
+	}
+}
+
+func termOf(c *cluster.Cluster) uint64 {
+	var newest uint64
+	for _, m := range c.Raft().Members() {
+		newest = max(newest, m.Term)
+	}
+	return newest
+}
+
+// stand waits until the cluster stands.
+func stand(t *testing.T, c *cluster.Cluster, exit <-chan int) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		paused := false
+		if err := c.Kernel().Do(func() { paused = c.Kernel().Paused() }); err != nil {
+			t.Fatal(err)
+		}
+		if paused {
+			return
+		}
+		select {
+		case code := <-exit:
+			t.Fatalf("the command ended with exit status %d before the cluster stood", code)
+		case <-deadline:
+			dump(t, c, 40)
+			t.Fatal("the cluster does not come to stand")
+		default:
+		}
+	}
+}
+
+// standing is the number of the newest control-plane event.
+func standing(t *testing.T, c *cluster.Cluster) uint64 {
+	t.Helper()
+	var seq uint64
+	if err := c.Kernel().Do(func() { seq = c.Kernel().Last().Seq }); err != nil {
+		t.Fatal(err)
+	}
+	return seq
+}
+
+// since counts the control-plane events after seq at the grain of an API stage
+// or coarser.
+func since(c *cluster.Cluster, seq uint64) int {
+	events, _, _ := c.Trace().Read(c.Trace().Search(trace.ID{Seq: seq + 1}), 1<<16)
+	n := 0
+	for _, e := range events {
+		if !e.Outside() && e.Grain() >= trace.GrainStage {
+			n++
+		}
+	}
+	return n
+}
