@@ -44,12 +44,19 @@ func newTerminal(w, h int) *terminal {
 
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.raw.Write(p)
-	t.mu.Unlock()
 	if _, err := t.emu.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// screen is the text on the screen; the emulator's own String takes no lock.
+func (t *terminal) screen() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.emu.String()
 }
 
 func (t *terminal) await(tb testing.TB, text string) string {
@@ -58,12 +65,12 @@ func (t *terminal) await(tb testing.TB, text string) string {
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
 	for {
-		if s := t.emu.String(); strings.Contains(s, text) {
+		if s := t.screen(); strings.Contains(s, text) {
 			return s
 		}
 		select {
 		case <-end:
-			tb.Fatalf("%q never appeared on the screen:\n%s", text, t.emu.String())
+			tb.Fatalf("%q never appeared on the screen:\n%s", text, t.screen())
 		case <-poll.C:
 		}
 	}
