@@ -29,6 +29,7 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/raftstore"
+	"kviz/raftstore/etcdapi"
 )
 
 // Config is the shape of a cluster. The zero value is three members, three
@@ -76,6 +77,7 @@ type Cluster struct {
 	why      string // why the cluster stands; kernel's goroutine
 	clock    clock
 	endpoint atomic.Pointer[control.Endpoints]
+	etcdFace atomic.Pointer[etcdapi.Server] // nil unless ListenEtcd was called
 	api      *serve.Handler
 	console  *console.Console
 	causes   []trace.ID    // what the next fault is caused by; kernel's goroutine
@@ -239,6 +241,7 @@ func (c *Cluster) Close() error {
 		c.elected.Store(true)
 		c.store.Hold(false)
 		c.api.Close()
+		_ = c.closeEtcd() // it only waits
 		c.stop()
 	})
 	<-c.ended

@@ -92,7 +92,7 @@ type Streams struct {
 type Endpoints struct {
 	APIServer  string // https://127.0.0.1:port
 	Kubeconfig string // path
-	Etcd       string // 127.0.0.1:port
+	Etcd       string // 127.0.0.1:port, one a member, separated by commas
 	DataDir    string
 }
 

@@ -18,11 +18,13 @@ import (
 type endpoints struct {
 	port       int
 	kubeconfig string
+	etcdPort   int
 }
 
 func (e *endpoints) register(f *pflag.FlagSet) {
 	f.IntVar(&e.port, "port", 0, "port of the API server (default: any free one)")
 	f.StringVar(&e.kubeconfig, "kubeconfig", "", "where to write the kubeconfig (default: the runtime directory)")
+	f.IntVar(&e.etcdPort, "etcd-port", 0, "serve the store to etcdctl, unprotected, on this port and the next ones, one a member (default: not)")
 }
 
 // open serves the cluster and announces it to kviz env; the function it returns
@@ -39,7 +41,12 @@ func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	forget, err := announce(served{PID: os.Getpid(), APIServer: l.URL, Kubeconfig: l.Kubeconfig})
+	if e.etcdPort != 0 {
+		if _, err := c.ListenEtcd(e.etcdPort); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	forget, err := announce(served{PID: os.Getpid(), APIServer: l.URL, Kubeconfig: l.Kubeconfig, Etcd: c.Endpoints().Etcd})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
