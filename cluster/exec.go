@@ -86,7 +86,7 @@ func (c *Cluster) folded() *view.State {
 			c.fold.Apply(e)
 		}
 		if len(events) == 0 {
-			return c.fold.Mark()
+			return c.fold.Live()
 		}
 	}
 }
