@@ -128,3 +128,10 @@ func (b *bare) HashKV(_ string, rev int64) (KVHash, error) {
 	defer b.mu.Unlock()
 	return hashKV(b.kv, rev)
 }
+
+// Size is how many bytes the keys take, with their history.
+func (b *bare) Size(string) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kv.Size(), nil
+}

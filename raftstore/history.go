@@ -36,6 +36,9 @@ type History interface {
 	// HashKV is the hash of a member's keys up to a revision (0: all). Members
 	// that agree have the same. A bare store has no members and ignores id.
 	HashKV(id string, rev int64) (KVHash, error)
+
+	// Size is how many bytes a member's keys take, with their history.
+	Size(id string) (int64, error)
 }
 
 // Changes is a run of changes.
@@ -204,4 +207,14 @@ func (s *Replicated) HashKV(id string, rev int64) (KVHash, error) {
 		return KVHash{}, err
 	}
 	return h, hashErr
+}
+
+// Size is how many bytes a member's keys take, with their history.
+func (s *Replicated) Size(id string) (n int64, err error) {
+	m, err := s.member(id)
+	if err != nil {
+		return 0, err
+	}
+	err = m.View(func(kv *mvcc.Store) { n = kv.Size() })
+	return n, err
 }

@@ -308,7 +308,7 @@ func TestClusterAndMaintenance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Version != etcdapi.Version || s.Header.Revision != 3 || s.RaftTerm == 0 || s.Header.MemberId != list.Members[i].ID {
+		if s.Version != etcdapi.Version || s.DbSize < 50 || s.Header.Revision != 3 || s.RaftTerm == 0 || s.Header.MemberId != list.Members[i].ID {
 			t.Errorf("status %v", s)
 		}
 		leader = s.Leader

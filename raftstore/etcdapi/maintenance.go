@@ -22,9 +22,15 @@ type maintenanceServer struct {
 	*face
 }
 
-// Status tells of the member. Its database has no size: it lives in memory.
+// Status tells of the member. There is no database file: its size is that of
+// the keys, and all of it is in use.
 func (m *maintenanceServer) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
-	resp := &pb.StatusResponse{Header: m.header(m.server.history.Revision()), Version: Version, StorageVersion: "3.7.0", Leader: m.id}
+	size, err := m.server.history.Size(m.member)
+	if err != nil {
+		return nil, err
+	}
+	resp := &pb.StatusResponse{Header: m.header(m.server.history.Revision()), Version: Version, StorageVersion: "3.7.0",
+		Leader: m.id, DbSize: size, DbSizeInUse: size}
 	if m.server.raft == nil {
 		return resp, nil
 	}
