@@ -38,7 +38,7 @@ func (c *call) review() *Response {
 	}
 	c.pass(trace.StageStorage, "", note+" Nothing is stored.", nil)
 	c.created = true
-	return &Response{Object: obj.(runtime.Object)}
+	return &Response{Object: obj}
 }
 
 func userInfo(u authn.User) authenticationv1.UserInfo {

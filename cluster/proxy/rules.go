@@ -82,12 +82,12 @@ func (w *builder) chain(name string) {
 
 // plan is what the policies make of a Service port.
 type plan struct {
-	svc, svl, ext, fw, sep string // chain names
-	internal               string // where ClusterIP traffic goes
-	externalPolicy         string
-	hasInternal            bool
-	hasExternal            bool
-	usesFirewall           bool
+	svc, svl, ext, fw string // chain names
+	internal          string // where ClusterIP traffic goes
+	externalPolicy    string
+	hasInternal       bool
+	hasExternal       bool
+	usesFirewall      bool
 }
 
 // buildBlock writes the rules of one Service port: the body of upstream's

@@ -208,6 +208,3 @@ func fieldsOf(obj runtime.Object, m metav1.Object) fields.Set {
 	}
 	return set
 }
-
-// qualified is "replicasets.apps" for messages.
-func qualified(r client.Resource) string { return strings.TrimSuffix(r.Resource+"."+r.Group, ".") }
