@@ -3,7 +3,6 @@ package apiserver
 import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"

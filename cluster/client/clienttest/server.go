@@ -9,7 +9,6 @@ package clienttest
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/tidwall/btree"
