@@ -108,7 +108,8 @@ func aggregate(resources []metav1.APIResource, group, version string) []apidisco
 		}
 		if isSub {
 			all[i].Subresources = append(all[i].Subresources, apidiscovery.APISubresourceDiscovery{
-				Subresource: sub, ResponseKind: kind, Verbs: r.Verbs})
+				Subresource: sub, ResponseKind: kind, Verbs: r.Verbs,
+			})
 			continue
 		}
 		all[i].ResponseKind, all[i].SingularResource, all[i].Verbs = kind, r.SingularName, r.Verbs
