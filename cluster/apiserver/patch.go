@@ -40,6 +40,9 @@ func (c *call) applyPatch(old runtime.Object) (runtime.Object, error) {
 			return out, nil
 		})
 	case types.StrategicMergePatchType:
+		if pod, ok := c.podStatus(); ok {
+			return pod, nil
+		}
 		return c.patchStrategic(old)
 	case types.ApplyPatchType:
 		return c.apply(old)
