@@ -135,3 +135,9 @@ func (i *Informer) AddIndex(name string, fn IndexFunc) { i.store.addIndex(name, 
 // ByIndex gives the objects that the named index files under value, sorted by
 // key.
 func (i *Informer) ByIndex(name, value string) []runtime.Object { return i.store.byIndex(name, value) }
+
+// EachByIndex calls fn for what ByIndex gives, in the same order. fn must not
+// wait.
+func (i *Informer) EachByIndex(name, value string, fn func(runtime.Object)) {
+	i.store.eachByIndex(name, value, fn)
+}

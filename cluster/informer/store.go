@@ -116,6 +116,19 @@ func (s *store) byIndex(name, value string) []runtime.Object {
 	return nil
 }
 
+func (s *store) eachByIndex(name, value string, fn func(runtime.Object)) {
+	in := s.indexes[name]
+	if in == nil {
+		panic("informer: no index " + name + "; call AddIndex first")
+	}
+	if m := in.values[value]; m != nil {
+		m.Scan(func(_ string, obj runtime.Object) bool {
+			fn(obj)
+			return true
+		})
+	}
+}
+
 func (in *index) insert(key string, obj runtime.Object) {
 	for _, v := range in.fn(obj) {
 		m := in.values[v]

@@ -43,6 +43,14 @@ func Candidates[T any](i *informer.Informer, namespace string, uid types.UID) []
 	return slices.Concat(ControlledBy[T](i, uid), typed[T](i.ByIndex(Index, orphans(namespace))))
 }
 
+// EachCandidate calls fn for the same objects in the same order, without a list
+// of them.
+func EachCandidate[T any](i *informer.Informer, namespace string, uid types.UID, fn func(T)) {
+	each := func(obj runtime.Object) { fn(obj.(T)) }
+	i.EachByIndex(Index, string(uid), each)
+	i.EachByIndex(Index, orphans(namespace), each)
+}
+
 func typed[T any](objs []runtime.Object) []T {
 	out := make([]T, 0, len(objs))
 	for _, o := range objs {

@@ -54,11 +54,13 @@ type Controller struct {
 	pods   *informer.Informer
 	expect *expect.Expectations
 	loop   *reconcile.Loop
+
+	tallies map[string]*tally // by key of the ReplicaSet
 }
 
 // New makes the controller; Start starts it.
 func New(env *reconcile.Env) *Controller {
-	c := &Controller{Env: env, sets: env.Informers.For(client.ReplicaSets), pods: env.Informers.For(client.Pods), expect: expect.New()}
+	c := &Controller{Env: env, sets: env.Informers.For(client.ReplicaSets), pods: env.Informers.For(client.Pods), expect: expect.New(), tallies: map[string]*tally{}}
 	c.loop = reconcile.NewLoop(env, "replicaset", client.ReplicaSets, c.sync)
 	ownerref.AddIndex(c.sets)
 	ownerref.AddIndex(c.pods)

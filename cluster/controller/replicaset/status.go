@@ -9,32 +9,19 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"kviz/cluster/client"
-	"kviz/cluster/controller/pods"
 	"kviz/cluster/controller/reconcile"
 )
 
 // status counts (calculateStatus).
-func status(rs *appsv1.ReplicaSet, active, terminating []*corev1.Pod, manageErr error, now time.Time) appsv1.ReplicaSetStatus {
+func status(rs *appsv1.ReplicaSet, y *tally, manageErr error, now time.Time) appsv1.ReplicaSetStatus {
 	st := *rs.Status.DeepCopy()
-	gone := int32(len(terminating))
-	st.Replicas, st.FullyLabeledReplicas, st.ReadyReplicas, st.AvailableReplicas = int32(len(active)), 0, 0, 0
-	st.TerminatingReplicas = &gone
-	template := labels.Set(rs.Spec.Template.Labels).AsSelectorPreValidated()
-	for _, pod := range active {
-		if template.Matches(labels.Set(pod.Labels)) {
-			st.FullyLabeledReplicas++
-		}
-		if pods.Ready(pod) {
-			st.ReadyReplicas++
-		}
-		if pods.Available(pod, rs.Spec.MinReadySeconds, now) {
-			st.AvailableReplicas++
-		}
-	}
-	setFailure(&st, manageErr, len(active), int(*rs.Spec.Replicas), now)
+	number := func(what fact) int32 { return int32(y.number(claimed | what)) }
+	gone := number(terminating)
+	st.Replicas, st.FullyLabeledReplicas, st.TerminatingReplicas = number(active), number(active|labelled), &gone
+	st.ReadyReplicas, st.AvailableReplicas = number(active|ready), int32(y.available(rs.Spec.MinReadySeconds, now))
+	setFailure(&st, manageErr, int(st.Replicas), int(*rs.Spec.Replicas), now)
 	return st
 }
 

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/ownerref"
@@ -22,6 +21,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	obj, ok := c.sets.Get(run.Key)
 	if !ok {
 		c.expect.Forget(run.Key)
+		delete(c.tallies, run.Key)
 		run.Gone()
 		return nil
 	}
@@ -31,23 +31,18 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	if err != nil {
 		return nil // no retry makes it valid
 	}
-	all := ownerref.Candidates[*corev1.Pod](c.pods, rs.Namespace, rs.UID)
-	run.Look(len(all))
-	claimer := &ownerref.Claimer{Run: run, Client: c.Client, Owner: rs, OwnerOf: client.ReplicaSets, Kind: client.Pods, Selector: selector}
-	active, err := ownerref.Claim(claimer, pods.Filter(all, pods.Active))
-	if err != nil {
+	y := c.tallyOf(run.Key, rs, selector)
+	run.Look(len(y.now.pods))
+	if err := y.settle(&ownerref.Claimer{Run: run, Client: c.Client, Owner: rs, OwnerOf: client.ReplicaSets, Kind: client.Pods, Selector: selector}); err != nil {
 		return err
 	}
-	terminating := pods.Filter(all, func(pod *corev1.Pod) bool {
-		return pods.Terminating(pod) && metav1.IsControlledBy(pod, rs) && selector.Matches(labels.Set(pod.Labels))
-	})
 
 	var manageErr error
 	if satisfied && rs.DeletionTimestamp == nil {
-		manageErr = c.manage(run, rs, active)
+		manageErr = c.manage(run, rs, y)
 	}
 	now := run.T.Now()
-	updated, err := c.updateStatus(run, rs, status(rs, active, terminating, manageErr, now))
+	updated, err := c.updateStatus(run, rs, status(rs, y, manageErr, now))
 	if err != nil {
 		return err
 	}
@@ -56,7 +51,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 		return manageErr
 	}
 	if s := updated.Spec.MinReadySeconds; s > 0 && updated.Status.ReadyReplicas != updated.Status.AvailableReplicas {
-		if next := pods.NextAvailable(active, s, now); next > 0 {
+		if next := pods.NextAvailable(y.list(claimed|active), s, now); next > 0 {
 			run.Again(next)
 		}
 	}
@@ -64,13 +59,13 @@ func (c *Controller) sync(run *reconcile.Run) error {
 }
 
 // manage creates or deletes pods (manageReplicas).
-func (c *Controller) manage(run *reconcile.Run, rs *appsv1.ReplicaSet, active []*corev1.Pod) error {
-	want, have := int(*rs.Spec.Replicas), len(active)
+func (c *Controller) manage(run *reconcile.Run, rs *appsv1.ReplicaSet, y *tally) error {
+	want, have := int(*rs.Spec.Replicas), y.number(claimed|active)
 	switch {
 	case have < want:
 		return c.create(run, rs, have, want)
 	case have > want:
-		return c.delete(run, rs, active, want)
+		return c.delete(run, rs, y.list(claimed|active), want)
 	}
 	return nil
 }
