@@ -1,76 +1,121 @@
 package theme
 
-import "kviz/tui/grid"
+import (
+	"charm.land/lipgloss/v2"
 
+	"kviz/tui/grid"
+)
+
+// ink is the colour of a role on a dark and on a light ground, and among the
+// sixteen of which the terminal's own palette decides the looks ("" there is
+// the terminal's text colour).
+type ink struct{ dark, light, ansi string }
+
+// inks are the roles' colours. Good and bad differ in brightness and along the
+// axis that colour-blind eyes keep (the palette of Okabe and Ito).
+var inks = [Roles]ink{
+	Text:    {"#d8dee9", "#1f2429", ""},
+	Muted:   {"#8b95a7", "#5b6470", "7"},
+	Line:    {"#4a5467", "#b4bcc6", "8"},
+	Accent:  {"#7cc7f5", "#005a9c", "14"},
+	Title:   {"#e6ebf3", "#14181d", "15"},
+	Key:     {"#f0e442", "#7a4300", "11"},
+	Good:    {"#56b4e9", "#0067a8", "12"},
+	Warn:    {"#e69f00", "#8f5400", "3"},
+	Bad:     {"#ff7a3d", "#b13c00", "9"},
+	Busy:    {"#f0e442", "#6b5d00", "11"},
+	Added:   {"#2cc295", "#00684c", "2"},
+	Removed: {"#ff7a3d", "#b13c00", "1"},
+	Name:    {"#b9d7f0", "#1b3f66", "6"},
+	Number:  {"#f2dfa7", "#5c4200", "7"},
+	Event:   {"#d9a3c4", "#8a3a70", "13"},
+	Cause:   {"#d98fbb", "#8a3a70", "5"},
+	Past:    {"#e69f00", "#8f5400", "3"},
+	Term0:   {"#56b4e9", "#0067a8", "12"},
+	Term1:   {"#e69f00", "#8f5400", "3"},
+	Term2:   {"#2cc295", "#00684c", "2"},
+	Term3:   {"#d98fbb", "#8a3a70", "13"},
+	Term4:   {"#f0e442", "#6b5d00", "11"},
+	Term5:   {"#8fa3ff", "#3c43a8", "6"},
+	Shadow:  {"#4f596b", "#a3acb8", "8"},
+}
+
+// The grounds of what is selected and of what is fresh.
+var (
+	selected = ink{dark: "#2b3b52", light: "#d3e5f7"}
+	fresh    = ink{dark: "#23314a", light: "#e6eef7"}
+)
+
+// emphasised are the roles that are bold in every theme.
 var emphasised = map[grid.Style]bool{Accent: true, Title: true, Key: true}
 
-var dark = palette{
-	roles: [Roles]uint32{
-		Text: 0xd8dee9, Muted: 0x8b95a7, Line: 0x4a5467, Accent: 0x7cc7f5, Title: 0xe6ebf3, Key: 0xf0e442,
-		Good: 0x56b4e9, Warn: 0xe69f00, Bad: 0xff7a3d, Busy: 0xf0e442, Added: 0x2cc295, Removed: 0xff7a3d,
-		Name: 0xb9d7f0, Number: 0xf2dfa7, Event: 0xd9a3c4, Cause: 0xd98fbb, Past: 0xe69f00,
-		Term0: 0x56b4e9, Term1: 0xe69f00, Term2: 0x2cc295, Term3: 0xd98fbb, Term4: 0xf0e442, Term5: 0x8fa3ff,
-		Shadow: 0x4f596b,
-	},
-	selected: 0x2b3b52, fresh: 0x23314a, bold: emphasised,
+// attributes are what a style says besides its role and the cursor.
+func attributes(s grid.Style) lipgloss.Style {
+	return lipgloss.NewStyle().Inline(true).Bold(s.Has(grid.Bold)).Faint(s.Has(grid.Faint)).Underline(s.Has(grid.Underline)).
+		Reverse(s.Has(grid.Reverse)).Strikethrough(s.Has(grid.Strike))
 }
 
-var light = palette{
-	roles: [Roles]uint32{
-		Text: 0x1f2429, Muted: 0x5b6470, Line: 0xb4bcc6, Accent: 0x005a9c, Title: 0x14181d, Key: 0x7a4300,
-		Good: 0x0067a8, Warn: 0x8f5400, Bad: 0xb13c00, Busy: 0x6b5d00, Added: 0x00684c, Removed: 0xb13c00,
-		Name: 0x1b3f66, Number: 0x5c4200, Event: 0x8a3a70, Cause: 0x8a3a70, Past: 0x8f5400,
-		Term0: 0x0067a8, Term1: 0x8f5400, Term2: 0x00684c, Term3: 0x8a3a70, Term4: 0x6b5d00, Term5: 0x3c43a8,
-		Shadow: 0xa3acb8,
-	},
-	selected: 0xd3e5f7, fresh: 0xe6eef7, bold: emphasised,
-}
-
-// ansi are the 16-colour codes: the user's own palette decides their looks.
-var ansi = [Roles]string{
-	Text: "", Muted: "37", Line: "90", Accent: "96", Title: "97", Key: "93",
-	Good: "94", Warn: "33", Bad: "91", Busy: "93", Added: "32", Removed: "31",
-	Name: "36", Number: "37", Event: "95", Cause: "35", Past: "33",
-	Term0: "94", Term1: "33", Term2: "32", Term3: "95", Term4: "93", Term5: "36",
-	Shadow: "90",
-}
-
-func sixteen(s grid.Style) []string {
+func roleOf(s grid.Style) (grid.Style, bool) {
 	role := grid.Style(s.Role())
-	p := attrs(s)
-	if emphasised[role] {
-		p = append(p, "1")
-	}
-	if s.Has(grid.Selected) && !s.Has(grid.Reverse) {
-		return append(p, "7")
-	}
-	if s.Has(grid.Fresh) && !s.Has(grid.Underline) {
-		p = append(p, "4")
-	}
-	if role < Roles && ansi[role] != "" {
-		p = append(p, ansi[role])
-	}
-	return p
+	return role, role < Roles
 }
 
-// plain uses weight, underline and reverse only.
-func plain(s grid.Style) []string {
-	p := attrs(s)
-	switch grid.Style(s.Role()) {
-	case Accent, Title, Key, Bad, Removed, Added:
-		if !s.Has(grid.Bold) {
-			p = append(p, "1")
+// full are the looks of a terminal with many colours, on a dark or light ground.
+func full(isDark bool) func(grid.Style) lipgloss.Style {
+	choose := lipgloss.LightDark(isDark)
+	return func(s grid.Style) lipgloss.Style {
+		st := attributes(s)
+		role, known := roleOf(s)
+		if emphasised[role] {
+			st = st.Bold(true)
 		}
-	case Line, Muted, Shadow:
-		if !s.Has(grid.Faint) {
-			p = append(p, "2")
+		if known {
+			st = st.Foreground(choose(lipgloss.Color(inks[role].light), lipgloss.Color(inks[role].dark)))
 		}
+		switch {
+		case s.Has(grid.Selected):
+			st = st.Background(choose(lipgloss.Color(selected.light), lipgloss.Color(selected.dark)))
+		case s.Has(grid.Fresh):
+			st = st.Background(choose(lipgloss.Color(fresh.light), lipgloss.Color(fresh.dark)))
+		}
+		return st
+	}
+}
+
+// sixteen are the looks of a terminal with sixteen colours: no grounds, so the
+// cursor is reverse and what is fresh is underlined.
+func sixteen(s grid.Style) lipgloss.Style {
+	st := attributes(s)
+	role, known := roleOf(s)
+	if emphasised[role] {
+		st = st.Bold(true)
 	}
 	if s.Has(grid.Selected) && !s.Has(grid.Reverse) {
-		p = append(p, "7")
+		return st.Reverse(true)
 	}
-	if s.Has(grid.Fresh) && !s.Has(grid.Underline) {
-		p = append(p, "4")
+	if s.Has(grid.Fresh) {
+		st = st.Underline(true)
 	}
-	return p
+	if known && inks[role].ansi != "" {
+		st = st.Foreground(lipgloss.Color(inks[role].ansi))
+	}
+	return st
+}
+
+// plain are the looks without colour: weight, underline and reverse.
+func plain(s grid.Style) lipgloss.Style {
+	st := attributes(s)
+	switch role, _ := roleOf(s); role {
+	case Accent, Title, Key, Bad, Removed, Added:
+		st = st.Bold(true)
+	case Line, Muted, Shadow:
+		st = st.Faint(true)
+	}
+	if s.Has(grid.Selected) {
+		st = st.Reverse(true)
+	}
+	if s.Has(grid.Fresh) {
+		st = st.Underline(true)
+	}
+	return st
 }

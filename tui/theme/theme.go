@@ -10,8 +10,9 @@
 package theme
 
 import (
-	"strconv"
 	"strings"
+
+	"charm.land/lipgloss/v2"
 
 	"kviz/tui/grid"
 )
@@ -47,7 +48,7 @@ const (
 
 // letters are the roles' letters in the style plane of golden files, in the
 // order of the roles.
-const letters = "tmlfikgwbuardnoecp012345s"
+const letters = "tmlfikgwbuardnoec012345s"
 
 // Letter is the role's letter in a style plane.
 func Letter(role uint8) rune {
@@ -64,11 +65,13 @@ const Legend = "t text m muted l line f focus i title k key g good w warn b bad 
 // Term is the colour of raft term n (or of the n-th of anything).
 func Term(n uint64) grid.Style { return Term0 + grid.Style(n%6) }
 
-// Theme is a table of looks.
+// Theme is a table of looks: a lipgloss style for every style of the grid,
+// turned once into the escape sequence that switches it on. Rendering cell by
+// cell through lipgloss would cost two hundred times as much.
 type Theme struct {
 	Name string
 	sgr  map[grid.Style]string
-	look func(grid.Style) []string
+	look func(grid.Style) lipgloss.Style
 }
 
 // SGR is the escape sequence that switches the style on, "" for the default.
@@ -78,16 +81,10 @@ func (t *Theme) SGR(s grid.Style) string {
 	}
 	code, ok := t.sgr[s]
 	if !ok {
-		if p := t.look(s); len(p) > 0 {
-			code = "\x1b[" + strings.Join(p, ";") + "m"
-		}
+		code, _, _ = strings.Cut(t.look(s).Render("x"), "x")
 		t.sgr[s] = code
 	}
 	return code
-}
-
-func build(name string, look func(grid.Style) []string) *Theme {
-	return &Theme{Name: name, sgr: map[grid.Style]string{}, look: look}
 }
 
 // Names lists the themes in the order the theme key goes through them.
@@ -95,64 +92,16 @@ func Names() []string { return []string{"dark", "light", "16", "none"} }
 
 // Named makes the theme of that name; an unknown name gives dark.
 func Named(name string) *Theme {
+	t := &Theme{Name: name, sgr: map[grid.Style]string{}}
 	switch name {
 	case "light":
-		return build("light", rgb(light))
+		t.look = full(false)
 	case "16":
-		return build("16", sixteen)
+		t.look = sixteen
 	case "none":
-		return build("none", plain)
+		t.look = plain
+	default:
+		t.Name, t.look = "dark", full(true)
 	}
-	return build("dark", rgb(dark))
-}
-
-type palette struct {
-	roles                   [Roles]uint32
-	selected, fresh         uint32
-	bold                    map[grid.Style]bool
-	selectedText, freshText uint32
-}
-
-func attrs(s grid.Style) []string {
-	var p []string
-	if s.Has(grid.Bold) {
-		p = append(p, "1")
-	}
-	if s.Has(grid.Faint) {
-		p = append(p, "2")
-	}
-	if s.Has(grid.Underline) {
-		p = append(p, "4")
-	}
-	if s.Has(grid.Reverse) {
-		p = append(p, "7")
-	}
-	if s.Has(grid.Strike) {
-		p = append(p, "9")
-	}
-	return p
-}
-
-func rgb(pal palette) func(grid.Style) []string {
-	return func(s grid.Style) []string {
-		p := attrs(s)
-		role := grid.Style(s.Role())
-		if pal.bold[role] && !s.Has(grid.Bold) {
-			p = append(p, "1")
-		}
-		if role < Roles && pal.roles[role] != 0 {
-			p = append(p, "38;2;"+triple(pal.roles[role]))
-		}
-		switch {
-		case s.Has(grid.Selected):
-			p = append(p, "48;2;"+triple(pal.selected))
-		case s.Has(grid.Fresh):
-			p = append(p, "48;2;"+triple(pal.fresh))
-		}
-		return p
-	}
-}
-
-func triple(c uint32) string {
-	return strconv.Itoa(int(c>>16)) + ";" + strconv.Itoa(int(c>>8&255)) + ";" + strconv.Itoa(int(c&255))
+	return t
 }
