@@ -196,7 +196,7 @@ func TestLeadersDiskIsFull(t *testing.T) {
 
 func TestWithoutAQuorum(t *testing.T) {
 	t.Parallel()
-	s := open(t, raftstore.Config{RequestTimeout: 400 * time.Millisecond})
+	s := open(t, raftstore.Config{RequestTimeout: 3 * time.Second})
 	mustPut(t, s, "k", "1")
 	for _, m := range []string{"a", "c"} {
 		if err := s.Stop(m); err != nil {

@@ -79,16 +79,15 @@ type Explorer struct {
 	index    timeline.Index
 	clock    control.Clock
 
-	notice     string // said in the explanation line until the next key
-	pointed    bool   // the last key moved the cursor: explain what is under it
-	ticking    bool
-	watching   bool
-	stepWaits  int // ticks to keep going after a control action
-	wake       <-chan struct{}
-	stopWake   func()
-	cursorAt   *tea.Cursor
-	quitReason error
-	frames     uint64 // drawn
+	notice    string // said in the explanation line until the next key
+	pointed   bool   // the last key moved the cursor: explain what is under it
+	ticking   bool
+	watching  bool
+	stepWaits int // ticks to keep going after a control action
+	wake      <-chan struct{}
+	stopWake  func()
+	cursorAt  *tea.Cursor
+	frames    uint64 // drawn
 }
 
 // New makes the model. Nothing runs before the program sends it messages.

@@ -124,12 +124,10 @@ func (t *Tape) schedule(pod, node string, total int64) {
 	t.After(time.Millisecond)
 	t.Emit(trace.CompScheduler, "", trace.SchedPoint, ref, &trace.ExtensionPoint{Pod: "demo/" + pod, Point: "PreFilter", Plugins: []string{"NodeResourcesFit", "PodTopologySpread"}}, cy)
 	t.verdicts(pod, map[string]string{"node-2": "TaintToleration"}, cy)
-	for i, n := range []string{"node-1", "node-3"} {
-		sum := total - int64(i*25)
+	for _, n := range []string{"node-1", "node-3"} {
+		sum := total - 25
 		if n == node {
 			sum = total
-		} else {
-			sum = total - 25
 		}
 		t.Emit(trace.CompScheduler, "", trace.SchedScore, ref, &trace.NodeScore{Pod: "demo/" + pod, Node: n, Total: sum, Scores: []trace.PluginScore{
 			{Plugin: "NodeResourcesBalancedAllocation", Raw: 62, Normalized: 62, Weight: 1, Weighted: 62, How: "cpu 25 % and memory 3 % used: a standard deviation of 0.11"},

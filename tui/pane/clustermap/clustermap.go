@@ -143,7 +143,7 @@ func splitNumber(s string) (string, int) {
 func drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 	members := f.S.Store.Members()
 	a := s.Row(y)
-	x := a.Text(0, y-y, "store   ", theme.Muted)
+	x := a.Text(0, 0, "store   ", theme.Muted)
 	if len(members) == 0 {
 		a.Text(x, 0, fmt.Sprintf("one process, revision %d", f.S.Store.Revision), theme.Text)
 		return y + 1
