@@ -3,6 +3,8 @@ package grid
 import (
 	"strings"
 	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // clean gives the rune to draw and its width in columns. Only what every
@@ -33,6 +35,8 @@ func clean(r rune) (rune, int) {
 		return '▯', 1
 	case !unicode.IsPrint(r):
 		return '·', 1
+	case ansi.StringWidth(string(r)) != 1: // old scripts that some terminals draw wide
+		return '▯', 1
 	}
 	return r, 1
 }
