@@ -89,8 +89,19 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 
 	sched := trace.Lane{Component: trace.CompScheduler}
 	c.addComponent("scheduler", sched, func(p *sim.Process) {
-		scheduler.Start(p, c.server.Client(sched, authn.Component("kube-scheduler")), scheduler.Config{})
+		scheduler.Start(p, c.server.Client(sched, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: c.traceNodes()})
 	}).begin(c.k, t.Causes(), "")
+}
+
+// traceNodes is for how many nodes a scheduling cycle tells its verdicts and
+// scores; 0 is the scheduler's default, for clusters whose matrix fits a screen.
+// In a larger one they would be a third of all events, and nobody reads the
+// fortieth of a thousand like it.
+func (c *Cluster) traceNodes() int {
+	if c.cfg.Nodes > 64 {
+		return 16
+	}
+	return 0
 }
 
 // serviceAccount is the ServiceAccount of a controller in kube-system; most have

@@ -2,7 +2,8 @@ package record
 
 import (
 	"fmt"
-	"strings"
+	"hash/fnv"
+	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,6 +46,20 @@ type bucket struct {
 	last   time.Time
 }
 
+// key stands for what events have in common: the hash of its parts, which a
+// thousand kubelets remember more of than the parts themselves are worth.
+type key [16]byte
+
+func keyOf(parts ...string) (k key) {
+	h := fnv.New128a()
+	for _, p := range parts {
+		io.WriteString(h, p)
+		h.Write([]byte{0})
+	}
+	h.Sum(k[:0])
+	return k
+}
+
 func newCorrelator() *correlator {
 	return &correlator{similar: lru.New(cacheEntries), observed: lru.New(cacheEntries), spam: lru.New(cacheEntries)}
 }
@@ -68,11 +83,9 @@ func (c *correlator) correlate(e *corev1.Event) (out *corev1.Event, known, ok bo
 
 // aggregate combines the event with those that differ only in their message,
 // where there are too many of them, and gives the key to count it under.
-func (c *correlator) aggregate(e *corev1.Event, now time.Time) string {
-	about := strings.Join([]string{
-		e.Source.Component, e.Source.Host, e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name,
-		e.InvolvedObject.FieldPath, string(e.InvolvedObject.UID), e.InvolvedObject.APIVersion, e.Type, e.Reason,
-	}, "\x00")
+func (c *correlator) aggregate(e *corev1.Event, now time.Time) key {
+	about := keyOf(e.Source.Component, e.Source.Host, e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name,
+		e.InvolvedObject.FieldPath, string(e.InvolvedObject.UID), e.InvolvedObject.APIVersion, e.Type, e.Reason)
 	s, _ := c.similar.Get(about)
 	group, _ := s.(*similarEvents)
 	if group == nil || now.Sub(group.last) > aggregateInterval {
@@ -88,7 +101,7 @@ func (c *correlator) aggregate(e *corev1.Event, now time.Time) string {
 		group.messages = append(group.messages, e.Message)
 	}
 	if len(group.messages) < aggregateMax {
-		return about + "\x00" + e.Message
+		return keyOf(string(about[:]), e.Message)
 	}
 	group.messages = group.messages[1:]
 	e.Message = fmt.Sprintf("(combined from similar events): %s", e.Message)
@@ -97,10 +110,8 @@ func (c *correlator) aggregate(e *corev1.Event, now time.Time) string {
 
 // accept takes a token of the source's budget for the object.
 func (c *correlator) accept(e *corev1.Event, now time.Time) bool {
-	key := strings.Join([]string{
-		e.Source.Component, e.Source.Host, e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name,
-		string(e.InvolvedObject.UID), e.InvolvedObject.APIVersion, e.Type,
-	}, "\x00")
+	key := keyOf(e.Source.Component, e.Source.Host, e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name,
+		string(e.InvolvedObject.UID), e.InvolvedObject.APIVersion, e.Type)
 	v, _ := c.spam.Get(key)
 	b, _ := v.(*bucket)
 	if b == nil {
