@@ -80,7 +80,6 @@ type Cluster struct {
 	etcdFace atomic.Pointer[etcdapi.Server] // nil unless ListenEtcd was called
 	api      *serve.Handler
 	console  *console.Console
-	causes   []trace.ID    // what the next fault is caused by; kernel's goroutine
 	fold     *view.Builder // the kernel's own fold, for expressions; see folded
 	foldAt   uint64
 }

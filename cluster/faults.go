@@ -31,7 +31,7 @@ func (c *Cluster) targets() []string {
 		}
 	}
 	for _, n := range c.nodes {
-		names = append(names, "node/"+n.name)
+		names = append(names, "node/"+n.name, "runtime/"+n.name)
 	}
 	for _, m := range c.components {
 		names = append(names, m.target)
@@ -71,7 +71,7 @@ func faultNames() []string {
 }
 
 // mends are the faults that make something whole again.
-var mends = []string{"start", "restart", "heal", "fast", "free", "lead"}
+var mends = []string{"start", "restart", "heal", "fast", "free", "lead", "mend-cni", "relieve"}
 
 // inject runs on the kernel's goroutine.
 func (c *Cluster) inject(f control.Fault) error {
@@ -84,9 +84,17 @@ func (c *Cluster) inject(f control.Fault) error {
 	if err != nil {
 		return err
 	}
-	id := c.k.Emit(trace.Event{Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: c.causes,
+	id := c.k.Emit(trace.Event{Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: causesOf(f),
 		Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")}})
 	return do([]trace.ID{id})
+}
+
+// causesOf is what a fault comes from, if it was not a person's key.
+func causesOf(f control.Fault) []trace.ID {
+	if f.Cause.IsZero() {
+		return nil
+	}
+	return []trace.ID{f.Cause}
 }
 
 // action does a fault whose event is already in the trace.
@@ -162,7 +170,7 @@ func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
 	case "cut":
 		do = func() error { return c.cutMember(id, f.Args) }
 	case "heal":
-		do = func() error { c.raft.Heal(); return nil }
+		do = func() error { return c.raft.HealMember(id) }
 	case "slow":
 		d, err := duration(f.Args, 0, "slow wants how much longer each write takes, such as 400ms")
 		if err != nil {
@@ -266,8 +274,21 @@ func (c *Cluster) nodeFault(name string, f control.Fault) (action, error) {
 		}
 		slow = d
 	}
+	if f.Name == "pressure" {
+		if len(f.Args) != 1 || !slices.ContainsFunc(shortages, func(s shortage) bool { return s.of == f.Args[0] }) {
+			return nil, fmt.Errorf("pressure wants what the node is short of: memory, disk or pid")
+		}
+	}
 	return func(causes []trace.ID) error {
 		switch f.Name {
+		case "break-cni", "mend-cni":
+			n.runtime.SetNetworkReady(f.Name == "mend-cni")
+		case "pressure":
+			n.press(f.Args[0], causes)
+		case "relieve":
+			n.press("", causes)
+		case "flush":
+			n.net.Tables.Flush()
 		case "stop", "crash":
 			down(causes, "the node lost power")
 		case "start":

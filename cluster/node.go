@@ -3,6 +3,8 @@ package cluster
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/fault"
 	"kviz/cluster/kubelet"
@@ -22,11 +24,14 @@ type node struct {
 	net     *network.Node
 	kubelet *component
 	proxy   *component // nil on light nodes
+
+	agent *kubelet.Kubelet                    // of the newest kubelet process
+	short map[corev1.NodeConditionType]string // what the machine is short of
 }
 
 // addNode powers on node number i, from 1.
 func (c *Cluster) addNode(t *sim.Task, i int) {
-	n := &node{name: fmt.Sprintf("node-%d", i)}
+	n := &node{name: fmt.Sprintf("node-%d", i), short: map[corev1.NodeConditionType]string{}}
 	address := fmt.Sprintf("192.168.%d.%d", (i+10)/250, (i+10)%250)
 	podCIDR := fmt.Sprintf("10.%d.%d.0/24", 244+i/256, i%256)
 	n.link = fault.NewLink(n.name)
@@ -36,8 +41,13 @@ func (c *Cluster) addNode(t *sim.Task, i int) {
 
 	lane := trace.Lane{Component: trace.CompKubelet, Instance: n.name}
 	n.kubelet = c.addComponent("kubelet/"+n.name, lane, func(p *sim.Process) {
-		kubelet.Start(p, n.link.Wrap(c.server.Client(lane, authn.Node(n.name))), n.runtime,
+		n.agent = kubelet.Start(p, n.link.Wrap(c.server.Client(lane, authn.Node(n.name))), n.runtime,
 			kubelet.Config{Node: n.name, Address: address, PodCIDR: podCIDR})
+		for _, s := range shortages {
+			if message := n.short[s.condition]; message != "" {
+				n.agent.SetPressure(s.condition, message, trace.ID{})
+			}
+		}
 	})
 	n.kubelet.begin(c.k, t.Causes(), "")
 

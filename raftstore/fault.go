@@ -110,6 +110,25 @@ func (s *Replicated) Heal() {
 	}
 }
 
+// HealMember takes every fault of one member's links away, both ways, and
+// makes its disk sound again. A member that went down stays down.
+func (s *Replicated) HealMember(id string) error {
+	m, err := s.member(id)
+	if err != nil {
+		return err
+	}
+	for _, peer := range s.ids {
+		if peer != id {
+			s.network.HealLink(id, peer)
+			s.network.HealLink(peer, id)
+		}
+	}
+	m.SlowDisk(0)
+	m.FillDisk(false)
+	m.ReportFault(member.Fault{What: "links", Detail: "healed"})
+	return nil
+}
+
 // Delay adds d to the way of every message from one member to another; 0 takes
 // the delay away. A delay both ways of half an election timeout or more ends
 // the leader's office, and no election ends.

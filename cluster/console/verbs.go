@@ -362,7 +362,7 @@ func faultVerb(_ context.Context, inv *Invocation, args []string) int {
 	if targets := m.Targets(); !contains(targets, args[1]) {
 		return inv.unknown("target", args[1], targets)
 	}
-	return inv.did(m.Fault(control.Fault{Name: args[0], Target: args[1], Args: args[2:]}))
+	return inv.did(m.Fault(control.Fault{Name: args[0], Target: args[1], Args: args[2:], Cause: inv.Cause}))
 }
 
 func contains(list []string, s string) bool {

@@ -75,6 +75,9 @@ type Fault struct {
 	Name   string
 	Target string
 	Args   []string
+	// Cause is the event that it is a consequence of, such as the console
+	// command it was typed as; zero where a person's key is the beginning.
+	Cause trace.ID
 }
 
 // Streams are a command's standard streams.

@@ -70,11 +70,14 @@ var mends = map[string][]string{
 	"heal":    {"cut", "delay", "drop", "slow", "fill"},
 	"fast":    {"slow"},
 	"free":    {"fill"},
+
+	"mend-cni": {"break-cni"},
+	"relieve":  {"pressure"},
 }
 
 // passing reports faults that are over as soon as they have happened.
 func passing(p *trace.Fault) bool {
-	return p.Fault == "lead" || p.Fault == "crash" && len(p.Target) > 4 && p.Target[:4] == "pod/"
+	return p.Fault == "lead" || p.Fault == "flush" || p.Fault == "crash" && len(p.Target) > 4 && p.Target[:4] == "pod/"
 }
 
 func faultInjected(b *Builder, e *trace.Event, p *trace.Fault) {

@@ -36,6 +36,11 @@ func (n *Network) Heal() {
 	n.wake()
 }
 
+// HealLink takes every fault of the way from a member to another away.
+func (n *Network) HealLink(from, to string) {
+	n.setLink(from, to, func(l *linkState) { l.cut, l.delay, l.drop, l.duplicate = false, 0, 0, 0 })
+}
+
 func (n *Network) setLink(from, to string, set func(*linkState)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
