@@ -8,6 +8,7 @@
 package dns
 
 import (
+	"errors"
 	"sort"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,8 @@ import (
 
 // Server answers names.
 type Server struct {
+	p     *sim.Process
+	cache *cached
 	names network.APIResolver
 }
 
@@ -31,11 +34,26 @@ func Start(p *sim.Process, c client.Interface) *Server {
 	f := informer.NewFactory(p, p.Lane, c)
 	cache := &cached{Interface: c, services: f.For(client.Services), slices: f.For(client.EndpointSlices)}
 	f.Start()
-	return &Server{names: network.APIResolver{Client: cache}}
+	return &Server{p: p, cache: cache, names: network.APIResolver{Client: cache}}
 }
 
-// Resolve gives the addresses of a name as seen from a pod of the namespace.
+// ErrDown is what a client gets while no DNS server runs: the Service kube-dns
+// then has no endpoints, and kube-proxy rejects packets to it at once.
+var ErrDown = errors.New("connection refused: no DNS server is running")
+
+// ErrServFail is the answer of a server that has not yet seen the cluster's
+// Services once (CoreDNS plugin/kubernetes handler.go, HasSynced).
+var ErrServFail = errors.New("SERVFAIL: the DNS server has not heard from the API server yet")
+
+// Resolve gives the addresses of a name as seen from a pod of the namespace. It
+// fails with ErrDown or ErrServFail where nobody can tell.
 func (s *Server) Resolve(t *sim.Task, node, namespace, name string) ([]string, error) {
+	if !s.p.Alive() {
+		return nil, ErrDown
+	}
+	if !s.cache.services.HasSynced() || !s.cache.slices.HasSynced() {
+		return nil, ErrServFail
+	}
 	return s.names.Resolve(t, node, namespace, name)
 }
 

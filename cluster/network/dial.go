@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -127,6 +128,10 @@ func (w *walk) resolve() (netip.Addr, error) {
 	ips, err := w.n.resolver.Resolve(w.t, w.from.Node, ns, w.req.Host)
 	if err == nil && len(ips) == 0 {
 		err = errNoName
+	}
+	if err != nil && !errors.Is(err, errNoName) {
+		w.hop("dns", nil, "no answer", "cluster DNS: "+err.Error())
+		return netip.Addr{}, err
 	}
 	if err != nil {
 		w.hop("dns", nil, "no such name", fmt.Sprintf("%s is no Service the cluster knows", w.req.Host))
