@@ -48,10 +48,16 @@ type Client struct {
 	writing  int           // writes in flight
 	watches  []*Watch
 
-	mu       sync.Mutex
-	arrived  []*raftstore.Result  // committed, not yet visible; revision order
-	askedFor map[int64][]trace.ID // revision -> causes of the request
-	commits  map[int64]trace.ID   // revision -> its store.commit event, for the asker
+	mu      sync.Mutex
+	arrived []*raftstore.Result // committed, not yet visible; revision order
+	own     map[int64]*request  // writes by the revision they made, until it is visible
+	shown   int64               // newest revision taken out of arrived
+}
+
+// request is a write of this client.
+type request struct {
+	causes []trace.ID
+	commit trace.ID // the store.commit event of its revision, once that is visible
 }
 
 // Cost is the modelled time of store operations.
@@ -67,8 +73,7 @@ var DefaultCost = Cost{Read: 500 * time.Microsecond, Write: 2 * time.Millisecond
 
 // New connects to a store. It must be called before anything is written.
 func New(k *sim.Kernel, s raftstore.Store) *Client {
-	c := &Client{k: k, store: s, rand: k.Rand("store"), cost: DefaultCost, revision: 1,
-		askedFor: map[int64][]trace.ID{}, commits: map[int64]trace.ID{}}
+	c := &Client{k: k, store: s, rand: k.Rand("store"), cost: DefaultCost, revision: 1, own: map[int64]*request{}}
 	s.OnCommit(c.arrive)
 	return c
 }
@@ -86,7 +91,8 @@ func (c *Client) Revision() int64 { return c.revision }
 // Range reads keys. Revision 0 means the newest visible one. Errors are etcd's
 // (rpctypes).
 func (c *Client) Range(t *sim.Task, r *pb.RangeRequest) (*pb.RangeResponse, error) {
-	if r.Revision == 0 {
+	latest := r.Revision == 0
+	if latest {
 		r = proto.Clone(r).(*pb.RangeRequest)
 		r.Revision = c.revision
 	}
@@ -105,6 +111,11 @@ func (c *Client) Range(t *sim.Task, r *pb.RangeRequest) (*pb.RangeResponse, erro
 	}
 	resp := res.Response.(*pb.RangeResponse)
 	resp.Header.Revision = c.revision
+	if latest {
+		// Others may have written while the answer was on its way; the header says
+		// what the answer holds, for a watch goes on from there.
+		resp.Header.Revision = r.Revision
+	}
 	return resp, nil
 }
 
@@ -112,23 +123,17 @@ func (c *Client) Range(t *sim.Task, r *pb.RangeRequest) (*pb.RangeResponse, erro
 // made, zero when it changed nothing. After an error the transaction may or
 // may not have happened, as with etcd.
 func (c *Client) Txn(t *sim.Task, r *pb.TxnRequest) (resp *pb.TxnResponse, commit trace.ID, err error) {
-	res, err := c.write(t, &pb.InternalRaftRequest{Txn: r})
+	res, commit, err := c.write(t, &pb.InternalRaftRequest{Txn: r})
 	if err != nil {
 		c.refused(t, "txn", txnKey(r), err)
 		return nil, trace.ID{}, rpctypes.Error(err)
-	}
-	commit = c.commits[res.Revision]
-	if len(res.Events) > 0 {
-		delete(c.commits, res.Revision)
-	} else {
-		commit = trace.ID{}
 	}
 	return res.Response.(*pb.TxnResponse), commit, nil
 }
 
 // Compact throws away history before rev.
 func (c *Client) Compact(t *sim.Task, rev int64) error {
-	if _, err := c.write(t, &pb.InternalRaftRequest{Compaction: &pb.CompactionRequest{Revision: rev}}); err != nil {
+	if _, _, err := c.write(t, &pb.InternalRaftRequest{Compaction: &pb.CompactionRequest{Revision: rev}}); err != nil {
 		c.refused(t, "compact", "", err)
 		return rpctypes.Error(err)
 	}
@@ -148,22 +153,20 @@ func txnKey(r *pb.TxnRequest) string {
 // write sends a request that may change the store and waits until its effect
 // is visible. The operation belongs to the client, not to the task: if the
 // task is killed, what was asked for still happens and is still seen.
-func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Result, error) {
+func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Result, trace.ID, error) {
 	var (
-		res    *raftstore.Result
-		err    error
-		over   bool
-		wait   sim.Cond
-		causes = t.Causes()
+		res  *raftstore.Result
+		err  error
+		over bool
+		wait sim.Cond
+		mine = &request{causes: t.Causes()}
 	)
 	c.due = max(c.k.Elapsed()+c.drawn(c.cost.Write), c.due)
 	c.writing++
 	c.k.Operate(c.due-c.k.Elapsed(), c.cost.Timeout, func(done func()) {
 		c.store.Do(req, func(got *raftstore.Result) {
 			if got.Err == nil && len(got.Events) > 0 {
-				c.mu.Lock()
-				c.askedFor[got.Revision] = causes
-				c.mu.Unlock()
+				c.claim(got.Revision, mine)
 			}
 			res = got
 			done()
@@ -188,9 +191,19 @@ func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Res
 		wait.Wait(t)
 	}
 	if err != nil {
-		return nil, err
+		return nil, trace.ID{}, err
 	}
-	return res, nil
+	return res, mine.commit, nil
+}
+
+// claim notes which write made a revision. One that is visible already (the
+// writer had given up, and the commit came before the answer) needs no note.
+func (c *Client) claim(revision int64, r *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if revision > c.shown {
+		c.own[revision] = r
+	}
 }
 
 const newest = int64(1<<63 - 1)
@@ -211,7 +224,7 @@ func (c *Client) arrive(r *raftstore.Result) {
 // to the watches.
 func (c *Client) show(upTo int64) {
 	for {
-		r, causes := c.take(upTo)
+		r, writer := c.take(upTo)
 		if r == nil {
 			return
 		}
@@ -223,9 +236,13 @@ func (c *Client) show(upTo int64) {
 			continue
 		}
 		payload := c.commit(r)
-		id := c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreCommit, Causes: causes, Object: payload.Changes[0].Object, Payload: payload})
-		if causes != nil {
-			c.commits[r.Revision] = id
+		e := trace.Event{Lane: lane, Kind: trace.StoreCommit, Object: payload.Changes[0].Object, Payload: payload}
+		if writer != nil {
+			e.Causes = writer.causes
+		}
+		id := c.k.Emit(e)
+		if writer != nil {
+			writer.commit = id
 		}
 		b := Batch{Revision: r.Revision, Events: r.Events, Commit: id}
 		for _, w := range c.watches {
@@ -234,7 +251,7 @@ func (c *Client) show(upTo int64) {
 	}
 }
 
-func (c *Client) take(upTo int64) (*raftstore.Result, []trace.ID) {
+func (c *Client) take(upTo int64) (*raftstore.Result, *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.arrived) == 0 || c.arrived[0].Revision > upTo {
@@ -242,12 +259,10 @@ func (c *Client) take(upTo int64) (*raftstore.Result, []trace.ID) {
 	}
 	r := c.arrived[0]
 	c.arrived = c.arrived[1:]
-	causes, mine := c.askedFor[r.Revision]
-	delete(c.askedFor, r.Revision)
-	if mine && causes == nil {
-		causes = []trace.ID{}
-	}
-	return r, causes
+	c.shown = max(c.shown, r.Revision)
+	writer := c.own[r.Revision]
+	delete(c.own, r.Revision)
+	return r, writer
 }
 
 func (c *Client) commit(r *raftstore.Result) *trace.Commit {
