@@ -50,7 +50,7 @@ func (k *Kernel) Operate(modelled, timeout time.Duration, start func(done func()
 // Await is [Kernel.Operate] for a task that waits for the operation's end. It
 // gives ErrTimeout when the operation did not end within timeout.
 func (t *Task) Await(modelled, timeout time.Duration, start func(done func())) error {
-	t.mustRun("Await")
+	t.mayWait("Await")
 	var late bool
 	o := t.k.Operate(modelled, timeout, start, func(timedOut bool) {
 		late = timedOut

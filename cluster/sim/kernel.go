@@ -140,9 +140,12 @@ var ErrStopped = errors.New("the simulation has stopped")
 
 // Run runs until ctx ends, [Kernel.Stop] is called or a task panics. It
 // returns nil, or the *PanicError. All tasks have ended when it returns.
-func (k *Kernel) Run(ctx context.Context) error {
+func (k *Kernel) Run(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, k.Stop)()
-	defer k.shutdown()
+	defer func() {
+		k.shutdown()
+		err = k.failure // also that of a task's deferred calls
+	}()
 	k.pace.anchor(k.now)
 	for !k.inbox.stopped() {
 		k.drain()
@@ -156,11 +159,12 @@ func (k *Kernel) Run(ctx context.Context) error {
 			k.resume(k.runq.pop())
 		case len(k.timers) == 0 || !k.pace.mayAdvance():
 			k.inbox.wait(0)
+			k.pace.anchor(k.now) // the time waited here is nobody's to catch up with
 		default:
 			k.advance()
 		}
 	}
-	return k.failure
+	return nil
 }
 
 // Stop makes Run return. It may be called from any goroutine.
@@ -300,9 +304,9 @@ func (k *Kernel) Do(fn func()) error {
 func (k *Kernel) Call(ctx context.Context, p *Process, name string, fn func(*Task)) error {
 	done := make(chan struct{})
 	ok := k.Post(func() {
-		k.pace.demand++
+		k.AddDemand(1)
 		var once sync.Once
-		end := func() { once.Do(func() { k.pace.demand--; close(done) }) }
+		end := func() { once.Do(func() { k.AddDemand(-1); close(done) }) }
 		t := p.Go(name, fn)
 		t.onEnd = end
 	})

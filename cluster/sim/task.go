@@ -188,7 +188,7 @@ func (t *Task) Emit(e trace.Event) trace.ID {
 // Sleep lets d of virtual time pass. Zero or less gives way to everything that
 // is ready at this instant.
 func (t *Task) Sleep(d time.Duration) {
-	t.mustRun("Sleep")
+	t.mayWait("Sleep")
 	if d <= 0 {
 		t.k.runq.push(t)
 		t.park(nil)
@@ -203,6 +203,15 @@ func (t *Task) SleepUntil(at time.Time) { t.Sleep(at.Sub(t.Now())) }
 
 // Yield gives way to everything that is ready at this instant.
 func (t *Task) Yield() { t.Sleep(0) }
+
+// mayWait is mustRun for the verbs that give way; it also ends a task that was
+// killed meanwhile, before it registers with anything that could wake it.
+func (t *Task) mayWait(verb string) {
+	t.mustRun(verb)
+	if t.killed {
+		panic(killedSignal{})
+	}
+}
 
 // mustRun panics when a verb is used outside its task's turn.
 func (t *Task) mustRun(verb string) {
@@ -272,9 +281,9 @@ func (t *Task) finish() {
 
 func (t *Task) end() {
 	t.done = true
-	if t.onEnd != nil {
-		t.onEnd()
+	if fn := t.onEnd; fn != nil {
 		t.onEnd = nil
+		t.k.guard("end of "+t.process.Lane.String()+"/"+t.name, fn)
 	}
 }
 

@@ -83,7 +83,7 @@ type condWaiter struct {
 
 // Wait gives way until Signal or Broadcast wakes the task.
 func (c *Cond) Wait(t *Task) {
-	t.mustRun("Cond.Wait")
+	t.mayWait("Cond.Wait")
 	w := &condWaiter{task: t}
 	c.waiters = append(c.waiters, w)
 	t.park(func() { c.remove(w) })
@@ -96,7 +96,7 @@ func (c *Cond) WaitTimeout(t *Task, d time.Duration) bool {
 		c.Wait(t)
 		return true
 	}
-	t.mustRun("Cond.WaitTimeout")
+	t.mayWait("Cond.WaitTimeout")
 	w := &condWaiter{task: t}
 	c.waiters = append(c.waiters, w)
 	w.timer = t.k.After(d, func() {
