@@ -296,42 +296,24 @@ func (m *Explorer) drawExplain(a grid.Area) {
 // traceOf is the number of the control-plane event before an outside one.
 func traceOf(e *trace.Event) trace.ID { return trace.ID{Seq: e.ID.Seq} }
 
-// hint is one key of the key line.
-type hint struct {
-	key, words, action string
-}
-
 // hints are what can be done now, most useful first.
-func (m *Explorer) hints() []hint {
-	var out []hint
+func (m *Explorer) hints() []keymap.Binding {
 	if n := len(m.open); n > 0 {
-		k := m.open[n-1].Keys()
-		for i := 0; i+1 < len(k); i += 2 {
-			out = append(out, hint{k[i], k[i+1], ""})
-		}
-		return out
+		return keymap.Hints(m.open[n-1].Keys()...)
 	}
 	if m.consoleKeys {
-		return []hint{{"⏎", "run", ""}, {"tab", "complete", ""}, {"↑↓", "history", ""}, {"PgUp", "scroll", ""}, {"^c", "interrupt", ""}, {"esc", "back to the panes", ""}}
+		return keymap.Hints(m.console.Keys()...)
 	}
-	var ranked []keymap.Binding
-	for _, b := range m.keys.All() {
-		if b.Rank > 0 && m.useful(b.Action) {
-			ranked = append(ranked, b)
+	var out []keymap.Binding
+	for _, b := range m.keys.Ranked() {
+		if !m.useful(b.Action) || b.Action == keymap.Help { // the way to help stands at the right
+			continue
 		}
-	}
-	for i := 1; i < len(ranked); i++ { // few: an insertion sort keeps the order of equals
-		for j := i; j > 0 && ranked[j].Rank < ranked[j-1].Rank; j-- {
-			ranked[j], ranked[j-1] = ranked[j-1], ranked[j]
+		if len(out) == 6 {
+			out = append(out, m.host().Pane.Info().Keys...)
 		}
-	}
-	for i, b := range ranked {
-		if i == 6 {
-			for _, p := range m.host().Pane.Info().Keys {
-				out = append(out, hint{keymap.Label(p.Keys[0]), p.Short, p.Action})
-			}
-		}
-		out = append(out, hint{keymap.Label(b.Keys[0]), m.shortFor(b), b.Action})
+		b.SetHelp(b.Help().Key, m.wordsFor(b))
+		out = append(out, b)
 	}
 	return out
 }
@@ -351,7 +333,8 @@ func (m *Explorer) useful(action string) bool {
 	return true
 }
 
-func (m *Explorer) shortFor(b keymap.Binding) string {
+// wordsFor are the words of a key where they depend on what is going on.
+func (m *Explorer) wordsFor(b keymap.Binding) string {
 	past := !m.live || m.cfg.Recording != ""
 	switch b.Action {
 	case keymap.Pause:
@@ -366,7 +349,7 @@ func (m *Explorer) shortFor(b keymap.Binding) string {
 	case keymap.StepInto:
 		return "step " + m.grain.String()
 	}
-	return b.Short
+	return b.Words()
 }
 
 func (m *Explorer) drawKeys(a grid.Area) {
@@ -378,16 +361,13 @@ func (m *Explorer) drawKeys(a grid.Area) {
 		a.Text(end+3, 0, "help", theme.Muted)
 		end--
 	}
-	for _, h := range m.hints() {
-		w := grid.Width(h.key) + grid.Width(h.words) + 1
-		if h.action == keymap.Help {
-			continue
-		}
-		if x+w > end {
+	for _, b := range m.hints() {
+		h := b.Help()
+		if x+hintWidth(b) > end {
 			break
 		}
-		end := a.Text(x, 0, h.key, theme.Key)
-		x = a.Text(end+1, 0, h.words, theme.Muted) + 2
+		at := a.Text(x, 0, h.Key, theme.Key)
+		x = a.Text(at+1, 0, h.Desc, theme.Muted) + 2
 	}
 }
 
@@ -397,13 +377,12 @@ func (m *Explorer) keyAt(col int) string {
 	if col >= m.w-8 && len(m.open) == 0 && !m.consoleKeys {
 		return keymap.Help
 	}
-	for _, h := range m.hints() {
-		w := grid.Width(h.key) + grid.Width(h.words) + 1
-		if h.action == keymap.Help {
-			continue
-		}
+	for _, b := range m.hints() {
+		w := hintWidth(b)
 		if col >= x && col < x+w {
-			return h.action
+			return b.Action
+func hintWidth(b keymap.Binding) int { return grid.Width(b.Help().Key) + 1 + grid.Width(b.Help().Desc) }
+
 		}
 		x += w + 2
 	}

@@ -40,13 +40,13 @@ func (m *Explorer) startScreen() overlay.Overlay {
 func (m *Explorer) palette() overlay.Overlay {
 	p := &overlay.Picker{Title: "Do anything", Search: true}
 	for _, b := range m.host().Pane.Info().Keys {
-		p.Items = append(p.Items, overlay.Item{Label: b.Short, Note: b.Help, Key: b.Labels(), Value: paneAction(b.Action)})
+		p.Items = append(p.Items, overlay.Item{Label: b.Words(), Note: b.Means, Key: b.Labels(), Value: paneAction(b.Action)})
 	}
 	for _, b := range m.keys.All() {
 		if strings.HasPrefix(b.Action, "move.") || strings.HasPrefix(b.Action, "view.pane-") || b.Action == keymap.Palette {
 			continue
 		}
-		p.Items = append(p.Items, overlay.Item{Label: b.Short, Note: b.Help, Key: b.Labels(), Value: doAction(b.Action)})
+		p.Items = append(p.Items, overlay.Item{Label: b.Words(), Note: b.Means, Key: b.Labels(), Value: doAction(b.Action)})
 	}
 	for i, h := range m.panes {
 		info := h.Pane.Info()
@@ -94,8 +94,8 @@ func (m *Explorer) help() overlay.Overlay {
 			{"view", "The screen"}, {"move", "Moving"}, {"go", "Leaving"}}
 		for _, g := range headings {
 			rows = append(rows, nil, overlay.Row{{Text: g[1], Style: theme.Title}})
-			for _, b := range m.keys.All() {
-				if b.Group == g[0] && !strings.HasPrefix(b.Action, "view.pane-") {
+			for _, b := range m.keys.Group(g[0]) {
+				if !strings.HasPrefix(b.Action, "view.pane-") {
 					rows = append(rows, keyRow(b))
 				}
 			}
@@ -108,7 +108,7 @@ func (m *Explorer) help() overlay.Overlay {
 }
 
 func keyRow(b keymap.Binding) overlay.Row {
-	return overlay.Row{{Text: "  " + padded(b.Labels(), 10) + " ", Style: theme.Key}, {Text: b.Help}}
+	return overlay.Row{{Text: "  " + padded(b.Labels(), 10) + " ", Style: theme.Key}, {Text: b.Means}}
 }
 
 // glossary lists every kind of event.

@@ -144,21 +144,17 @@ func (m *Explorer) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.consoleKey(k)
 	}
 	m.notice = ""
-	for _, b := range m.host().Pane.Info().Keys {
-		for _, bound := range b.Keys {
-			if bound == name {
-				f := m.frame(m.focus)
-				m.host().Dirty()
-				return m.grant(m.host().Pane.Do(b.Action, m.host().Under(), &f))
-			}
-		}
+	if action := keymap.Action(k, m.host().Pane.Info().Keys); action != "" {
+		f := m.frame(m.focus)
+		m.host().Dirty()
+		return m.grant(m.host().Pane.Do(action, m.host().Under(), &f))
 	}
 	if m.lessonOpen && m.lessonLook.Active {
 		if cmd, used := m.lessonKey(name); used {
 			return cmd
 		}
 	}
-	return m.do(m.keys.Action(name))
+	return m.do(m.keys.Action(k))
 }
 
 // react does what an overlay's reaction asks for.

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"sync"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/cluster/control"
 	"kviz/tui/edit"
 	"kviz/tui/grid"
+	"kviz/tui/keymap"
 	"kviz/tui/safe"
 	"kviz/tui/theme"
 )
@@ -190,6 +192,23 @@ type Entered struct {
 	Line  string // a line to run
 }
 
+// The console's own keys.
+var (
+	runKey       = keymap.Hint("⏎", "run", "enter")
+	completeKey  = keymap.Hint("tab", "complete", "tab")
+	historyKey   = keymap.Hint("↑↓", "history", "up", "down")
+	pageUp       = keymap.Hint("PgUp", "scroll", "pgup")
+	pageDown     = keymap.Hint("PgDn", "scroll", "pgdown")
+	interruptKey = keymap.Hint("^c", "interrupt", "ctrl+c")
+	clearKey     = keymap.Hint("^l", "clear", "ctrl+l")
+	leaveKey     = keymap.Hint("esc", "back to the panes", "esc")
+)
+
+// Keys are what the key line shows.
+func (c *Console) Keys() []key.Binding {
+	return []key.Binding{runKey, completeKey, historyKey, pageUp, interruptKey, leaveKey}
+}
+
 // Key answers a key press. complete gives what could stand at the end of a
 // line instead of its last word.
 func (c *Console) Key(k tea.KeyPressMsg, complete func(line string) []string) Entered {
@@ -197,24 +216,24 @@ func (c *Console) Key(k tea.KeyPressMsg, complete func(line string) []string) En
 	c.version++
 	c.hint = ""
 	c.mu.Unlock()
-	switch k.String() {
-	case "esc":
+	switch {
+	case key.Matches(k, leaveKey):
 		return Entered{Close: true}
-	case "enter":
+	case key.Matches(k, runKey):
 		line := c.line.String()
 		c.line.Set("")
 		return Entered{Line: line}
-	case "ctrl+c":
+	case key.Matches(k, interruptKey):
 		if !c.Interrupt() {
 			c.line.Set("")
 		}
-	case "ctrl+l":
+	case key.Matches(k, clearKey):
 		return Entered{Line: "clear"}
-	case "pgup":
+	case key.Matches(k, pageUp):
 		c.Wheel(-8)
-	case "pgdown":
+	case key.Matches(k, pageDown):
 		c.Wheel(8)
-	case "tab":
+	case key.Matches(k, completeKey):
 		c.complete(complete)
 	default:
 		c.line.Key(k)

@@ -58,62 +58,66 @@ const (
 
 // Global is the map of keys that work in every pane.
 func Global() *Map {
-	list := []Binding{
-		{Pause, []string{"space"}, "pause", "Stop the cluster where it is, or let it run on.", "clock", 1},
-		{StepInto, []string{"."}, "step", "Run to the next event of the chosen grain and stand again.", "clock", 2},
-		{StepOver, []string{"n"}, "step over", "Run to the next decision: a reconcile or a scheduling verdict.", "clock", 3},
-		{StepFar, []string{"N"}, "to converged", "Run until some object's status says what its spec asks.", "clock", 0},
-		{GrainMenu, []string{"s"}, "step size", "Choose how far a step goes, from one raft message to a converged object.", "clock", 0},
-		{Until, []string{"u"}, "run until", "Run until an expression holds, then stand.", "clock", 9},
-		{Faster, []string{"+", "="}, "faster", "More virtual time in a second.", "clock", 0},
-		{Slower, []string{"-"}, "slower", "Less virtual time in a second.", "clock", 10},
-		{SkipIdle, []string{">"}, "skip idle", "Jump to the next timer.", "clock", 0},
-
-		{Back, []string{","}, "back", "One event back in time.", "time", 4},
-		{Forward, []string{";"}, "forward", "One event forward in what has already happened.", "time", 0},
-		{ScrubBack, []string{"["}, "scrub", "A stretch back in time.", "time", 0},
-		{ScrubOn, []string{"]"}, "scrub on", "A stretch forward in time.", "time", 0},
-		{MarkBack, []string{"{"}, "previous mark", "Back to the previous command, fault or election.", "time", 0},
-		{MarkOn, []string{"}"}, "next mark", "Forward to the next command, fault or election.", "time", 0},
-		{Start, []string{"home"}, "start", "To the first event.", "time", 0},
-		{Now, []string{"end"}, "now", "To the newest event, and stay there.", "time", 5},
-		{GoTo, []string{"#"}, "go to number", "To the event of a number, such as 214 or 214.3.", "time", 0},
-		{SetMark, []string{"m"}, "mark", "Remember this moment.", "time", 0},
-		{ToMark, []string{"'"}, "to mark", "Back to the remembered moment, and from there back here.", "time", 0},
-
-		{NextPane, []string{"tab"}, "next pane", "Focus on the next pane.", "view", 15},
-		{PrevPane, []string{"shift+tab"}, "previous pane", "Focus on the previous pane.", "view", 0},
-		{Zoom, []string{"z"}, "zoom", "The pane in focus alone, or all again.", "view", 12},
-		{Layout, []string{"p"}, "layout", "The next arrangement of panes.", "view", 16},
-		{LayoutUp, []string{"P"}, "layout back", "The previous arrangement of panes.", "view", 0},
-		{ThemeKey, []string{"t"}, "theme", "The next set of colours.", "view", 0},
-		{Jump, []string{"ctrl+o"}, "jump", "Letters on everything that can have the focus; type one.", "view", 0},
-
-		{Filter, []string{"/"}, "filter", "Show only what contains a text; ! before it turns it round.", "find", 11},
-		{Palette, []string{"ctrl+p"}, "palette", "Find any action by its name.", "find", 13},
-		{Why, []string{"w"}, "why?", "The chain of causes of what is under the cursor; enter jumps to one.", "ask", 6},
-		{Help, []string{"?", "f1"}, "help", "What this pane shows and which keys it has.", "ask", 14},
-		{Glossary, []string{"g"}, "glossary", "Every kind of event: what it means, what to look at, where the real code is.", "ask", 0},
-		{Console, []string{":"}, "console", "Type commands: kubectl, etcdctl, iptables-save, kviz …", "do", 7},
-		{Faults, []string{"f"}, "break it", "What can be broken or mended at what is under the cursor.", "do", 8},
-		{Copy, []string{"y"}, "copy", "Copy what is under the cursor to the clipboard.", "do", 0},
-		{Lesson, []string{"L"}, "lesson", "Show or hide the lesson; lessons to choose from if there is none.", "do", 0},
-
-		{Escape, []string{"esc"}, "back", "Close what is open; out of zoom; out of the past.", "go", 0},
-		{Quit, []string{"q", "ctrl+c"}, "quit", "Leave kviz.", "go", 18},
-		{Suspend, []string{"ctrl+z"}, "suspend", "Put kviz to sleep and go back to the shell (fg wakes it).", "go", 0},
-
-		{Up, []string{"up", "k"}, "up", "Move the cursor up.", "move", 0},
-		{Down, []string{"down", "j"}, "down", "Move the cursor down.", "move", 0},
-		{Left, []string{"left", "h"}, "left", "Move the cursor left.", "move", 0},
-		{Right, []string{"right", "l"}, "right", "Move the cursor right.", "move", 0},
-		{PageUp, []string{"pgup"}, "page up", "A page up.", "move", 0},
-		{PageDn, []string{"pgdown"}, "page down", "A page down.", "move", 0},
-		{Open, []string{"enter"}, "open", "Open what is under the cursor.", "move", 0},
+	var list []Binding
+	add := func(group string, rank int, b Binding) {
+		b.Group, b.Rank = group, rank
+		list = append(list, b)
 	}
+	add("clock", 1, Bind(Pause, "pause", "Stop the cluster where it is, or let it run on.", "space"))
+	add("clock", 2, Bind(StepInto, "step", "Run to the next event of the chosen grain and stand again.", "."))
+	add("clock", 3, Bind(StepOver, "step over", "Run to the next decision: a reconcile or a scheduling verdict.", "n"))
+	add("clock", 0, Bind(StepFar, "to converged", "Run until some object's status says what its spec asks.", "N"))
+	add("clock", 0, Bind(GrainMenu, "step size", "Choose how far a step goes, from one raft message to a converged object.", "s"))
+	add("clock", 9, Bind(Until, "run until", "Run until an expression holds, then stand.", "u"))
+	add("clock", 0, Bind(Faster, "faster", "More virtual time in a second.", "+", "="))
+	add("clock", 10, Bind(Slower, "slower", "Less virtual time in a second.", "-"))
+	add("clock", 0, Bind(SkipIdle, "skip idle", "Jump to the next timer.", ">"))
+
+	add("time", 4, Bind(Back, "back", "One event back in time.", ","))
+	add("time", 0, Bind(Forward, "forward", "One event forward in what has already happened.", ";"))
+	add("time", 0, Bind(ScrubBack, "scrub", "A stretch back in time.", "["))
+	add("time", 0, Bind(ScrubOn, "scrub on", "A stretch forward in time.", "]"))
+	add("time", 0, Bind(MarkBack, "previous mark", "Back to the previous command, fault or election.", "{"))
+	add("time", 0, Bind(MarkOn, "next mark", "Forward to the next command, fault or election.", "}"))
+	add("time", 0, Bind(Start, "start", "To the first event.", "home"))
+	add("time", 5, Bind(Now, "now", "To the newest event, and stay there.", "end"))
+	add("time", 0, Bind(GoTo, "go to number", "To the event of a number, such as 214 or 214.3.", "#"))
+	add("time", 0, Bind(SetMark, "mark", "Remember this moment.", "m"))
+	add("time", 0, Bind(ToMark, "to mark", "Back to the remembered moment, and from there back here.", "'"))
+
+	add("view", 15, Bind(NextPane, "next pane", "Focus on the next pane.", "tab"))
+	add("view", 0, Bind(PrevPane, "previous pane", "Focus on the previous pane.", "shift+tab"))
+	add("view", 12, Bind(Zoom, "zoom", "The pane in focus alone, or all again.", "z"))
+	add("view", 16, Bind(Layout, "layout", "The next arrangement of panes.", "p"))
+	add("view", 0, Bind(LayoutUp, "layout back", "The previous arrangement of panes.", "P"))
+	add("view", 0, Bind(ThemeKey, "theme", "The next set of colours.", "t"))
+	add("view", 0, Bind(Jump, "jump", "Letters on everything that can have the focus; type one.", "ctrl+o"))
+
+	add("find", 11, Bind(Filter, "filter", "Show only what contains a text; ! before it turns it round.", "/"))
+	add("find", 13, Bind(Palette, "palette", "Find any action by its name.", "ctrl+p"))
+	add("ask", 6, Bind(Why, "why?", "The chain of causes of what is under the cursor; enter jumps to one.", "w"))
+	add("ask", 14, Bind(Help, "help", "What this pane shows and which keys it has.", "?", "f1"))
+	add("ask", 0, Bind(Glossary, "glossary", "Every kind of event: what it means, what to look at, where the real code is.", "g"))
+	add("do", 7, Bind(Console, "console", "Type commands: kubectl, etcdctl, iptables-save, kviz …", ":"))
+	add("do", 8, Bind(Faults, "break it", "What can be broken or mended at what is under the cursor.", "f"))
+	add("do", 0, Bind(Copy, "copy", "Copy what is under the cursor to the clipboard.", "y"))
+	add("do", 0, Bind(Lesson, "lesson", "Show or hide the lesson; lessons to choose from if there is none.", "L"))
+
+	add("go", 0, Bind(Escape, "back", "Close what is open; out of zoom; out of the past.", "esc"))
+	add("go", 18, Bind(Quit, "quit", "Leave kviz.", "q", "ctrl+c"))
+	add("go", 0, Bind(Suspend, "suspend", "Put kviz to sleep and go back to the shell (fg wakes it).", "ctrl+z"))
+
+	add("move", 0, Bind(Up, "up", "Move the cursor up.", "up", "k"))
+	add("move", 0, Bind(Down, "down", "Move the cursor down.", "down", "j"))
+	add("move", 0, Bind(Left, "left", "Move the cursor left.", "left", "h"))
+	add("move", 0, Bind(Right, "right", "Move the cursor right.", "right", "l"))
+	add("move", 0, Bind(PageUp, "page up", "A page up.", "pgup"))
+	add("move", 0, Bind(PageDn, "page down", "A page down.", "pgdown"))
+	add("move", 0, Bind(Open, "open", "Open what is under the cursor.", "enter"))
+
 	for n := 1; n <= 9; n++ {
 		d := string(rune('0' + n))
-		list = append(list, Binding{"view.pane-" + d, []string{d}, "pane " + d, "Focus on pane " + d + ".", "view", 0})
+		add("view", 0, Bind("view.pane-"+d, "pane "+d, "Focus on pane "+d+".", d))
 	}
 	return New(list)
 }

@@ -1,34 +1,76 @@
-// Package keymap binds keys to named actions. Everything that says which keys
-// there are (the key line, the help, the palette) is written from the map in
-// use, so it cannot be out of date; and a key is changed by the action's name.
+// Package keymap binds keys to named actions, with the key bindings of bubbles.
+// Everything that says which keys there are (the key line, the help, the
+// palette) is written from the map in use, so it cannot be out of date; and a
+// key is changed by the action's name.
 package keymap
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
+
+	"charm.land/bubbles/v2/key"
 )
 
-// Binding binds keys to an action.
+// Binding binds keys to an action. The embedded binding has the keys, as
+// bubbletea names them, and for the key line the first of them with two words.
 type Binding struct {
-	Action string   // "clock.pause"
-	Keys   []string // as bubbletea names them; the first is shown
-	Short  string   // two words for the key line: "pause"
-	Help   string   // a sentence
-	Group  string   // heading in the help
-	Rank   int      // place in the key line, lower first; 0 keeps it out
+	key.Binding
+	Action string // "clock.pause"
+	Means  string // a sentence
+	Group  string // heading in the help
+	Rank   int    // place in the key line, lower first; 0 keeps it out
+}
+
+// Bind binds an action: its two words, a sentence, its keys, the first of
+// which is shown.
+func Bind(action, words, means string, keys ...string) Binding {
+	b := Binding{Action: action, Means: means}
+	b.SetHelp("", words)
+	return b.with(keys)
+}
+
+// with is the binding with other keys.
+func (b Binding) with(keys []string) Binding {
+	b.SetKeys(keys...)
+	first := ""
+	if len(keys) > 0 {
+		first = Label(keys[0])
+	}
+	b.SetHelp(first, b.Words())
+	return b
+}
+
+// Words are the two words for the key line: "pause".
+func (b Binding) Words() string { return b.Help().Desc }
+
+// Hint is a binding of keys that the key line shows under one label: "↑↓".
+func Hint(label, words string, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(label, words))
+}
+
+// Hints are bindings without an action, for keys that an overlay or the console
+// answers itself. Those that are off are left out.
+func Hints(list ...key.Binding) []Binding {
+	var out []Binding
+	for _, k := range list {
+		if k.Enabled() {
+			out = append(out, Binding{Binding: k})
+		}
+	}
+	return out
 }
 
 // Map is a set of bindings.
 type Map struct {
-	list  []Binding
-	byKey map[string]int
-	byID  map[string]int
+	list []Binding
+	byID map[string]int
 }
 
 // New makes a map. Two bindings of one key are a mistake of the program.
 func New(list []Binding) *Map {
-	m := &Map{list: append([]Binding(nil), list...)}
+	m := &Map{list: slices.Clone(list)}
 	if err := m.index(); err != nil {
 		panic("keymap: " + err.Error())
 	}
@@ -36,26 +78,32 @@ func New(list []Binding) *Map {
 }
 
 func (m *Map) index() error {
-	m.byKey, m.byID = map[string]int{}, map[string]int{}
+	m.byID = map[string]int{}
+	byKey := map[string]int{}
 	for i, b := range m.list {
 		if _, dup := m.byID[b.Action]; dup {
 			return fmt.Errorf("action %s is bound twice", b.Action)
 		}
 		m.byID[b.Action] = i
-		for _, k := range b.Keys {
-			if j, dup := m.byKey[k]; dup {
+		for _, k := range b.Keys() {
+			if j, dup := byKey[k]; dup {
 				return fmt.Errorf("key %q is bound to %s and to %s", k, m.list[j].Action, b.Action)
 			}
-			m.byKey[k] = i
+			byKey[k] = i
 		}
 	}
 	return nil
 }
 
 // Action is the action of a key, "" if it has none.
-func (m *Map) Action(key string) string {
-	if i, ok := m.byKey[key]; ok {
-		return m.list[i].Action
+func (m *Map) Action(k fmt.Stringer) string { return Action(k, m.list) }
+
+// Action is the action that a list of bindings gives a key, "" if none does.
+func Action(k fmt.Stringer, list []Binding) string {
+	for _, b := range list {
+		if key.Matches(k, b.Binding) {
+			return b.Action
+		}
 	}
 	return ""
 }
@@ -72,10 +120,33 @@ func (m *Map) Get(action string) (Binding, bool) {
 // All lists the bindings in their order.
 func (m *Map) All() []Binding { return m.list }
 
+// Ranked lists the bindings of the key line, the most useful first.
+func (m *Map) Ranked() []Binding {
+	var out []Binding
+	for _, b := range m.list {
+		if b.Rank > 0 {
+			out = append(out, b)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Binding) int { return a.Rank - b.Rank })
+	return out
+}
+
+// Group lists the bindings under a heading of the help.
+func (m *Map) Group(name string) []Binding {
+	var out []Binding
+	for _, b := range m.list {
+		if b.Group == name {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
 // Rebind gives actions other keys. Unknown actions and keys used twice are
 // refused, and the map stays as it was.
 func (m *Map) Rebind(keys map[string][]string) error {
-	old := append([]Binding(nil), m.list...)
+	old := slices.Clone(m.list)
 	names := make([]string, 0, len(keys))
 	for a := range keys {
 		names = append(names, a)
@@ -87,7 +158,7 @@ func (m *Map) Rebind(keys map[string][]string) error {
 			m.list = old
 			return fmt.Errorf("keys: there is no action %q", a)
 		}
-		m.list[i].Keys = keys[a]
+		m.list[i] = m.list[i].with(keys[a])
 	}
 	if err := m.index(); err != nil {
 		m.list = old
@@ -125,8 +196,8 @@ func Label(key string) string {
 
 // Labels writes all keys of a binding.
 func (b Binding) Labels() string {
-	out := make([]string, 0, len(b.Keys))
-	for _, k := range b.Keys {
+	var out []string
+	for _, k := range b.Keys() {
 		out = append(out, Label(k))
 	}
 	return strings.Join(out, " ")

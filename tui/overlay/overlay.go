@@ -5,9 +5,11 @@
 package overlay
 
 import (
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/tui/grid"
+	"kviz/tui/keymap"
 )
 
 // Point is a place on the grid.
@@ -33,6 +35,12 @@ type Overlay interface {
 	Click(x, y int) Reaction
 	// Wheel scrolls by lines.
 	Wheel(by int)
-	// Keys are hints for the key line: key and words in turn.
-	Keys() []string
+	// Keys are what the key line shows.
+	Keys() []key.Binding
 }
+
+// The keys that more than one overlay has.
+var (
+	closeKey  = keymap.Hint("esc", "close", "esc", "ctrl+c")
+	chooseKey = keymap.Hint("⏎", "choose", "enter")
+)

@@ -1,10 +1,12 @@
 package overlay
 
 import (
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/tui/edit"
 	"kviz/tui/grid"
+	"kviz/tui/keymap"
 	"kviz/tui/theme"
 )
 
@@ -24,13 +26,13 @@ type Page struct {
 }
 
 // Keys implements [Overlay].
-func (p *Page) Keys() []string {
-	k := []string{"↑↓", "scroll", "esc", "close"}
-	if p.Copy != "" {
-		k = append(k, "y", "copy")
-	}
+func (p *Page) Keys() []key.Binding {
+	k := []key.Binding{keymap.Hint("↑↓", "scroll", "up", "down"), closeKey, copyKey}
+	k[2].SetEnabled(p.Copy != "")
 	return k
 }
+
+var copyKey = keymap.Hint("y", "copy", "y")
 
 // Paste implements [Overlay].
 func (p *Page) Paste(string) {}
@@ -96,7 +98,11 @@ type Prompt struct {
 }
 
 // Keys implements [Overlay].
-func (p *Prompt) Keys() []string { return []string{"⏎", "go", "esc", "close", "↑↓", "history"} }
+func (p *Prompt) Keys() []key.Binding {
+	return []key.Binding{goKey, closeKey, keymap.Hint("↑↓", "history", "up", "down")}
+}
+
+var goKey = keymap.Hint("⏎", "go", "enter")
 
 // Paste implements [Overlay].
 func (p *Prompt) Paste(s string) { p.Line.Insert(s) }
@@ -109,10 +115,10 @@ func (p *Prompt) Click(int, int) Reaction { return Reaction{} }
 
 // Key implements [Overlay].
 func (p *Prompt) Key(k tea.KeyPressMsg) Reaction {
-	switch k.String() {
-	case "esc", "ctrl+c":
+	switch {
+	case key.Matches(k, closeKey):
 		return Reaction{Close: true}
-	case "enter":
+	case key.Matches(k, goKey):
 		p.Line.Remember(p.Line.String())
 		return Reaction{Close: true, Chosen: p.Tag, Text: p.Line.String()}
 	}

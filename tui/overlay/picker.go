@@ -3,11 +3,13 @@ package overlay
 import (
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/sahilm/fuzzy"
 
 	"kviz/tui/edit"
 	"kviz/tui/grid"
+	"kviz/tui/keymap"
 	"kviz/tui/theme"
 )
 
@@ -77,13 +79,27 @@ func (s source) String(i int) string { return s[i].Label + " " + s[i].Note }
 func (s source) Len() int            { return len(s) }
 
 // Keys implements [Overlay].
-func (p *Picker) Keys() []string {
-	k := []string{"↑↓", "move", "⏎", "choose", "esc", "close"}
+func (p *Picker) Keys() []key.Binding {
+	k := []key.Binding{keymap.Hint("↑↓", "move", "up", "down"), chooseKey, closeKey}
 	if p.Search {
-		k = append(k, "type", "to search")
+		k = append(k, keymap.Hint("type", "to search", "any"))
 	}
 	return k
 }
+
+// What a picker does. Up to pageDown work while a search is typed, the rest
+// only where letters are not typed.
+var (
+	up       = key.NewBinding(key.WithKeys("up", "ctrl+p", "shift+tab"))
+	down     = key.NewBinding(key.WithKeys("down", "ctrl+n", "tab"))
+	pageUp   = key.NewBinding(key.WithKeys("pgup"))
+	pageDown = key.NewBinding(key.WithKeys("pgdown"))
+	upToo    = key.NewBinding(key.WithKeys("k"))
+	downToo  = key.NewBinding(key.WithKeys("j"))
+	leave    = key.NewBinding(key.WithKeys("q"))
+	first    = key.NewBinding(key.WithKeys("home"))
+	last     = key.NewBinding(key.WithKeys("end"))
+)
 
 // Paste implements [Overlay].
 func (p *Picker) Paste(s string) {
@@ -97,38 +113,33 @@ func (p *Picker) Paste(s string) {
 // Key implements [Overlay].
 func (p *Picker) Key(k tea.KeyPressMsg) Reaction {
 	p.prime()
-	switch s := k.String(); s {
-	case "esc", "ctrl+c":
+	switch {
+	case key.Matches(k, closeKey):
 		return Reaction{Close: true}
-	case "enter":
+	case key.Matches(k, chooseKey):
 		return p.choose()
-	case "up", "ctrl+p", "shift+tab":
+	case key.Matches(k, up):
 		p.move(-1)
-	case "down", "ctrl+n", "tab":
+	case key.Matches(k, down):
 		p.move(1)
-	case "pgup":
+	case key.Matches(k, pageUp):
 		p.move(-max(p.box.H-1, 1))
-	case "pgdown":
+	case key.Matches(k, pageDown):
 		p.move(max(p.box.H-1, 1))
-	default:
-		if p.Search {
-			if p.line.Key(k) {
-				p.narrow()
-			}
-			return Reaction{}
+	case p.Search:
+		if p.line.Key(k) {
+			p.narrow()
 		}
-		switch s {
-		case "k":
-			p.move(-1)
-		case "j":
-			p.move(1)
-		case "q":
-			return Reaction{Close: true}
-		case "home":
-			p.at = 0
-		case "end":
-			p.at = max(len(p.shown)-1, 0)
-		}
+	case key.Matches(k, upToo):
+		p.move(-1)
+	case key.Matches(k, downToo):
+		p.move(1)
+	case key.Matches(k, leave):
+		return Reaction{Close: true}
+	case key.Matches(k, first):
+		p.at = 0
+	case key.Matches(k, last):
+		p.at = max(len(p.shown)-1, 0)
 	}
 	return Reaction{}
 }
@@ -171,7 +182,7 @@ func (p *Picker) Click(x, y int) Reaction {
 // Draw implements [Overlay].
 func (p *Picker) Draw(screen grid.Area) (Point, bool) {
 	p.prime()
-	w := min(screen.W()-4, 76)
+	w := min(screen.W()-4, max(76, min(p.natural(), 110)))
 	if p.Wide {
 		w = min(screen.W()-4, 120)
 	}
@@ -235,6 +246,22 @@ func (p *Picker) Draw(screen grid.Area) (Point, bool) {
 		}
 	}
 	return cursor, has
+}
+
+// natural is the width at which no row is cut.
+func (p *Picker) natural() int {
+	w := 0
+	for _, it := range p.Items {
+		row := 6 + it.Indent + grid.Width(it.Label)
+		if it.Note != "" {
+			row += 2 + grid.Width(it.Note)
+		}
+		if it.Key != "" {
+			row += 1 + grid.Width(it.Key)
+		}
+		w = max(w, row)
+	}
+	return w
 }
 
 func (p *Picker) list(a grid.Area) {

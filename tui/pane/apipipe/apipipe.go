@@ -40,8 +40,8 @@ func (*Pipeline) Info() pane.Info {
 			{"mutat", "mutating admission"}, {"valid", "validation"}, {"admit", "validating admission"}, {"store", "the transaction in the store"},
 		},
 		Keys: []keymap.Binding{
-			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Go to the moment of the request or stage under the cursor."},
-			{Action: keyReads, Keys: []string{"r"}, Short: "reads", Help: "Show or hide requests that only read, renewals of Leases, and Kubernetes Events."},
+			keymap.Bind(keymap.Open, "open", "Go to the moment of the request or stage under the cursor.", "enter"),
+			keymap.Bind(keyReads, "reads", "Show or hide requests that only read, renewals of Leases, and Kubernetes Events.", "r"),
 		},
 	}
 }

@@ -39,8 +39,8 @@ func (*Map) Info() pane.Info {
 			"shape the phase. The bar in a node's frame is the part of its CPU that pods have requested.",
 		Legend: podmark.Legend,
 		Keys: []keymap.Binding{
-			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Show the object under the cursor."},
-			{Action: keyNamespace, Keys: []string{"i"}, Short: "namespace", Help: "Show the pods of the next namespace only."},
+			keymap.Bind(keymap.Open, "open", "Show the object under the cursor.", "enter"),
+			keymap.Bind(keyNamespace, "namespace", "Show the pods of the next namespace only.", "i"),
 		},
 	}
 }

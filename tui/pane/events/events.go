@@ -42,9 +42,9 @@ func (*Events) Info() pane.Info {
 			"comes from the lane of its cause. The row marked ▸ is where we are. Enter goes to the event under the cursor.",
 		Legend: [][2]string{{"●", "an event without a cause: an input or a timer"}, {"├──▷", "caused by the lane where the arrow starts"}, {"◆", "caused by its own lane"}, {"▸", "the event we are at"}},
 		Keys: []keymap.Binding{
-			{Action: keymap.Open, Keys: []string{"enter"}, Short: "go there", Help: "Go to the moment of the event under the cursor."},
-			{Action: keyRaft, Keys: []string{"r"}, Short: "chatter", Help: "Show or hide the messages and disk writes of raft, Lease renewals, and writes of Kubernetes Events."},
-			{Action: keyObject, Keys: []string{"o"}, Short: "this object", Help: "Show the object that the event is about."},
+			keymap.Bind(keymap.Open, "go there", "Go to the moment of the event under the cursor.", "enter"),
+			keymap.Bind(keyRaft, "chatter", "Show or hide the messages and disk writes of raft, Lease renewals, and writes of Kubernetes Events.", "r"),
+			keymap.Bind(keyObject, "this object", "Show the object that the event is about.", "o"),
 		},
 	}
 }

@@ -46,9 +46,9 @@ func (*Network) Info() pane.Info {
 			"rules are those that the real kube-proxy writes. Put the cursor on a rule and press w for the reason it exists.",
 		Legend: [][2]string{{"▸", "the last packet took this rule"}, {"✗", "it met this rule, no match"}, {"+ -", "rule added, removed in the last sync"}, {"●", "endpoint ready"}, {"○", "endpoint not ready"}},
 		Keys: []keymap.Binding{
-			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Show the Service, or go to the moment of the rule or hop."},
-			{Action: keyNode, Keys: []string{"o"}, Short: "other node", Help: "The rules of the next node."},
-			{Action: keyPart, Keys: []string{"v"}, Short: "rules/diff/packets", Help: "Change between the rules, the last change of the rules, and packets."},
+			keymap.Bind(keymap.Open, "open", "Show the Service, or go to the moment of the rule or hop.", "enter"),
+			keymap.Bind(keyNode, "other node", "The rules of the next node.", "o"),
+			keymap.Bind(keyPart, "rules/diff/packets", "Change between the rules, the last change of the rules, and packets.", "v"),
 		},
 	}
 }

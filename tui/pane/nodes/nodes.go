@@ -39,8 +39,8 @@ func (*Nodes) Info() pane.Info {
 			"them. Below the runtime everything is simulated: there are no real containers.",
 		Legend: [][2]string{{"●", "container running"}, {"◐", "waiting or starting"}, {"✗", "ended with an error"}, {"✓", "ended well; probe succeeds"}},
 		Keys: []keymap.Binding{
-			{Action: keyNext, Keys: []string{"o"}, Short: "other node", Help: "The next node."},
-			{Action: keyFollow, Keys: []string{"x"}, Short: "follow", Help: "Follow the node of what is selected or happens."},
+			keymap.Bind(keyNext, "other node", "The next node.", "o"),
+			keymap.Bind(keyFollow, "follow", "Follow the node of what is selected or happens.", "x"),
 		},
 	}
 }

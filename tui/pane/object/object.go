@@ -46,10 +46,10 @@ func (*Object) Info() pane.Info {
 			"an object is opened here.",
 		Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}},
 		Keys: []keymap.Binding{
-			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Show the object under the cursor, or go to the moment of a write or Event."},
-			{Action: keyPart, Keys: []string{"v"}, Short: "summary/yaml/history", Help: "Change between summary, YAML and history."},
-			{Action: keyOwner, Keys: []string{"o"}, Short: "owner", Help: "Show the owner of this object."},
-			{Action: keyFollow, Keys: []string{"x"}, Short: "follow", Help: "Follow what is selected or happens."},
+			keymap.Bind(keymap.Open, "open", "Show the object under the cursor, or go to the moment of a write or Event.", "enter"),
+			keymap.Bind(keyPart, "summary/yaml/history", "Change between summary, YAML and history.", "v"),
+			keymap.Bind(keyOwner, "owner", "Show the owner of this object.", "o"),
+			keymap.Bind(keyFollow, "follow", "Follow what is selected or happens.", "x"),
 		},
 	}
 }

@@ -36,8 +36,8 @@ func (*Queues) Info() pane.Info {
 		Legend: [][2]string{{"▁▃▇", "how many keys were ready lately"}, {"×3", "three adds merged into one"}, {"▸", "a worker has it"}, {"↻", "dirty: goes round again"},
 			{"◷", "delayed: waits for its time"}, {"retry 4", "failed four times"}, {"≠", "wanted differs from observed"}},
 		Keys: []keymap.Binding{
-			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Go to the moment of the key's last move or of the action."},
-			{Action: keyIdle, Keys: []string{"i"}, Short: "idle ones", Help: "Show or hide the queues that never had a key."},
+			keymap.Bind(keymap.Open, "open", "Go to the moment of the key's last move or of the action.", "enter"),
+			keymap.Bind(keyIdle, "idle ones", "Show or hide the queues that never had a key.", "i"),
 		},
 	}
 }

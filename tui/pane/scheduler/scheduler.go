@@ -41,9 +41,9 @@ func (*Scheduler) Info() pane.Info {
 			"one node left, scoring is skipped.",
 		Legend: [][2]string{{"✓", "the filter lets the node pass"}, {"✗a", "rejected, reason a below"}, {"blank", "not asked: an earlier filter said no"}, {"◀", "the node that was chosen"}},
 		Keys: []keymap.Binding{
-			{Action: keyOlder, Keys: []string{"<"}, Short: "older cycle", Help: "The cycle before."},
-			{Action: keyNewer, Keys: []string{"x"}, Short: "newest", Help: "Follow the newest cycle."},
-			{Action: keyScores, Keys: []string{"v"}, Short: "raw/weighted", Help: "Change between weighted, normalised and raw scores."},
+			keymap.Bind(keyOlder, "older cycle", "The cycle before.", "<"),
+			keymap.Bind(keyNewer, "newest", "Follow the newest cycle.", "x"),
+			keymap.Bind(keyScores, "raw/weighted", "Change between weighted, normalised and raw scores.", "v"),
 		},
 	}
 }

@@ -42,8 +42,8 @@ func (*Store) Info() pane.Info {
 			{"★", "leader"}, {"◇", "candidate"}, {"──▷", "message under way"}, {"✗", "down, or lost"},
 		},
 		Keys: []keymap.Binding{
-			{Action: keymap.Open, Keys: []string{"enter"}, Short: "open", Help: "Open or close a branch of the keys; show the object of a key."},
-			{Action: keyPart, Keys: []string{"v"}, Short: "raft/keys", Help: "Change between the raft logs and the revisions and keys."},
+			keymap.Bind(keymap.Open, "open", "Open or close a branch of the keys; show the object of a key.", "enter"),
+			keymap.Bind(keyPart, "raft/keys", "Change between the raft logs and the revisions and keys.", "v"),
 		},
 	}
 }
