@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"kviz/tui/grid"
 )
 
 func press(l *Line, keys ...tea.KeyPressMsg) {
@@ -43,5 +45,33 @@ func TestHistory(t *testing.T) {
 	press(&l, down, down)
 	if l.String() != "thr" {
 		t.Fatalf("coming back gives %q", l.String())
+	}
+}
+
+func TestPastingTheHostsClipboardIsOff(t *testing.T) {
+	var l Line
+	if l.Key(tea.KeyPressMsg{Code: 'v', Mod: tea.ModCtrl}) || l.String() != "" {
+		t.Fatalf("ctrl+v gives %q", l.String())
+	}
+}
+
+func TestTheCursorStaysInSight(t *testing.T) {
+	g := grid.New(8, 1)
+	var l Line
+	l.Insert("get 世界 pods")
+	if at := l.Draw(g.Area(), 1, 0, 7, 0); at != 6 {
+		t.Errorf("at the end the cursor is in column %d", at)
+	}
+	if g.Plane() != "  pods\n" {
+		t.Errorf("at the end we see %q", g.Plane())
+	}
+	press(&l, tea.KeyPressMsg{Code: tea.KeyHome}, tea.KeyPressMsg{Code: tea.KeyRight, Mod: tea.ModCtrl}, tea.KeyPressMsg{Code: tea.KeyRight},
+		tea.KeyPressMsg{Code: tea.KeyRight})
+	g.Area().Clear()
+	if at := l.Draw(g.Area(), 1, 0, 7, 0); at != 7 {
+		t.Errorf("behind a wide rune the cursor is in column %d", at)
+	}
+	if g.Plane() != " get 世\n" {
+		t.Errorf("behind a wide rune we see %q", g.Plane())
 	}
 }
