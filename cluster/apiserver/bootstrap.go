@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"fmt"
 	"sort"
 	"time"
 
@@ -24,6 +25,14 @@ import (
 // classes, and the kubernetes Service with its endpoints. It goes past the
 // pipeline, and leaves alone what exists.
 func (s *Server) bootstrap(t *sim.Task) {
+	for s.st.Resume(t) != nil {
+		t.Sleep(time.Second)
+	}
+	if r := s.st.Revision(); r > 1 {
+		// A store from a run before has objects with names and UIDs drawn from the
+		// same seed; what is drawn now must differ.
+		s.rand = s.k.Rand(fmt.Sprintf("apiserver@%d", r))
+	}
 	for {
 		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/"), KeysOnly: true, Limit: 1})
 		if err == nil && resp.Count > 0 {
