@@ -268,6 +268,9 @@ func (m *Explorer) whyID() trace.ID {
 	if on := m.host().Under(); m.pointed && !on.Event.IsZero() {
 		return on.Event
 	}
+	if e := m.told(); e != nil {
+		return e.ID
+	}
 	return m.state.Last
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -260,19 +261,17 @@ func (m *Explorer) drawExplain(a grid.Area) {
 	a.Clear()
 	on := m.host().Under()
 	event := func(y int) {
-		e := m.state.Event
-		if e != nil && e.Outside() && m.live && !m.clock.Paused { // while it runs, raft would drown the rest
-			if c := m.hist.Event(traceOf(e)); c != nil {
-				e = c
-			}
-		}
+		e := m.told()
 		if e == nil {
 			a.Text(1, y, "waiting for the first event", theme.Muted)
 			return
 		}
 		x := a.Text(1, y, "#"+e.ID.String()+" ", theme.Event|grid.Bold)
-		x = a.Text(x, y, e.Lane.String()+" ", theme.Name)
-		a.Fit(x, y, a.W()-x-1, view.Explain(e), theme.Text)
+		words := view.Explain(e)
+		if !strings.HasPrefix(words, e.Lane.Component+" ") { // else it says itself who did it
+			x = a.Text(x, y, e.Lane.String()+" ", theme.Name)
+		}
+		a.Fit(x, y, a.W()-x-1, words, theme.Text)
 	}
 	under := func(y int) { a.Fit(1, y, a.W()-2, "▸ "+on.Words, theme.Number) }
 	switch {
@@ -291,6 +290,20 @@ func (m *Explorer) drawExplain(a grid.Area) {
 			under(1)
 		}
 	}
+}
+
+// told is the event that the explanation line tells and "why?" asks about: the
+// one we are at, or, where raft's messages would drown the rest (they go on by
+// themselves unless they are what is being stepped), the one before them.
+func (m *Explorer) told() *trace.Event {
+	e := m.state.Event
+	if e == nil || !e.Outside() || !m.live || m.clock.Paused && m.grain < trace.GrainStage {
+		return e
+	}
+	if c := m.hist.Event(traceOf(e)); c != nil {
+		return c
+	}
+	return e
 }
 
 // traceOf is the number of the control-plane event before an outside one.
@@ -371,6 +384,8 @@ func (m *Explorer) drawKeys(a grid.Area) {
 	}
 }
 
+func hintWidth(b keymap.Binding) int { return grid.Width(b.Help().Key) + 1 + grid.Width(b.Help().Desc) }
+
 // keyAt is the action of the hint at a column.
 func (m *Explorer) keyAt(col int) string {
 	x := 1
@@ -381,8 +396,6 @@ func (m *Explorer) keyAt(col int) string {
 		w := hintWidth(b)
 		if col >= x && col < x+w {
 			return b.Action
-func hintWidth(b keymap.Binding) int { return grid.Width(b.Help().Key) + 1 + grid.Width(b.Help().Desc) }
-
 		}
 		x += w + 2
 	}

@@ -124,7 +124,7 @@ func consoleRect(in In, body grid.Rect) (rest, console grid.Rect) {
 	if !in.Console {
 		return body, grid.Rect{}
 	}
-	h := min(max(body.H*2/5, 8), body.H-4)
+	h := min(max(body.H/3, 8), body.H-4)
 	return grid.Rect{X: body.X, Y: body.Y, W: body.W, H: body.H - h},
 		grid.Rect{X: body.X, Y: body.Y + body.H - h, W: body.W, H: h}
 }

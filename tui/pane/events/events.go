@@ -24,6 +24,7 @@ type Events struct {
 	filter filtered
 	rows   []uint64 // positions shown, oldest first
 	at     string   // ID of the row under the cursor
+	left   int      // columns of the event numbers; the rest begins there
 }
 
 // New makes the pane.
@@ -168,8 +169,9 @@ func (p *Events) Draw(s *pane.Sheet, f *pane.Frame) {
 		return
 	}
 	p.find(f, here, max(f.Rows-1, 1))
-	col, text := columns(s.W())
-	header(s, col)
+	p.left = p.numbers(stream)
+	col, text := columns(s.W(), p.left)
+	header(s, col, p.left)
 	for i, pos := range p.rows {
 		if e := stream.Get(pos); e != nil {
 			p.drawEvent(s, f, i+1, e, pos == here, col, text)
@@ -285,8 +287,19 @@ func (x *filtered) look(p *Events, f *pane.Frame, pos uint64, dir, n int) []uint
 	return out
 }
 
+// numbers is how wide the column of the numbers must be for the rows shown.
+func (p *Events) numbers(stream *trace.Stream) int {
+	w := 8
+	for _, pos := range p.rows {
+		if e := stream.Get(pos); e != nil {
+			w = max(w, len(e.ID.String())+2)
+		}
+	}
+	return w
+}
+
 // columns gives the width of a lane and where the text begins; 0 for no lanes.
-func columns(w int) (lane, text int) {
+func columns(w, left int) (lane, text int) {
 	switch {
 	case w >= 150:
 		lane = 10
@@ -297,16 +310,16 @@ func columns(w int) (lane, text int) {
 	case w >= 64:
 		lane = 3
 	default:
-		return 0, 8
+		return 0, left
 	}
-	return lane, 8 + lane*len(lanes)
+	return lane, left + lane*len(lanes)
 }
 
-func header(s *pane.Sheet, col int) {
+func header(s *pane.Sheet, col, left int) {
 	a := s.Row(0)
 	a.Text(1, 0, "#", theme.Muted)
 	if col == 0 {
-		a.Text(8, 0, "who    what", theme.Muted)
+		a.Text(left, 0, "who    what", theme.Muted)
 		return
 	}
 	for i, l := range lanes {
@@ -319,7 +332,7 @@ func header(s *pane.Sheet, col int) {
 		} else if col >= 6 {
 			name = grid.Cut(l.long, 6)
 		}
-		a.Text(8+i*col, 0, name, theme.Term(uint64(i)))
+		a.Text(left+i*col, 0, name, theme.Term(uint64(i)))
 	}
 }
 
@@ -338,8 +351,9 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 	words := view.Explain(e)
 	if col == 0 {
 		lane := laneOf(e.Lane)
-		x := a.Fit(8, 0, 6, brief(e.Lane), theme.Term(uint64(lane)))
-		a.Fit(max(x+1, 15), 0, s.W()-15, words, body)
+		x := a.Fit(p.left, 0, 6, brief(e.Lane), theme.Term(uint64(lane)))
+		at := max(x+1, p.left+7)
+		a.Fit(at, 0, s.W()-at, words, body)
 	} else {
 		p.drawLanes(a, f, e, col)
 		who := e.Lane.Instance
@@ -373,7 +387,7 @@ func brief(l trace.Lane) string {
 func (p *Events) drawLanes(a grid.Area, f *pane.Frame, e *trace.Event, col int) {
 	own := laneOf(e.Lane)
 	for i := range lanes {
-		a.Put(8+i*col+1, 0, '┊', theme.Line)
+		a.Put(p.left+i*col+1, 0, '┊', theme.Line)
 	}
 	st := theme.Term(uint64(own)) | grid.Bold
 	glyph := '●'
@@ -387,7 +401,7 @@ func (p *Events) drawLanes(a grid.Area, f *pane.Frame, e *trace.Event, col int) 
 	case from == own:
 		glyph = '◆'
 	case from >= 0:
-		x0, x1 := 8+from*col+1, 8+own*col+1
+		x0, x1 := p.left+from*col+1, p.left+own*col+1
 		line := theme.Cause &^ grid.Bold
 		if x0 < x1 {
 			a.Put(x0, 0, '├', line)
@@ -403,7 +417,7 @@ func (p *Events) drawLanes(a grid.Area, f *pane.Frame, e *trace.Event, col int) 
 			glyph = '◁'
 		}
 	}
-	a.Put(8+own*col+1, 0, glyph, st)
+	a.Put(p.left+own*col+1, 0, glyph, st)
 }
 
 func target(l trace.Lane) string {

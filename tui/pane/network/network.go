@@ -177,7 +177,11 @@ func drawServices(s *pane.Sheet, f *pane.Frame, y int) int {
 		y++
 	}
 	if !any {
-		s.Row(y).Text(0, 0, "no Services", theme.Muted)
+		none := "no Services"
+		if f.Filter != "" {
+			none = "no Service matches /" + f.Filter
+		}
+		s.Row(y).Text(0, 0, none, theme.Muted)
 		y++
 	}
 	return y

@@ -15,15 +15,18 @@ import (
 // drawRules draws a node's chains as a tree of decisions, from the chains that
 // nothing jumps to.
 func (p *Network) drawRules(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) int {
-	d := &drawing{met: metRules(f.S), open: map[string]bool{}}
+	d := &drawing{met: metRules(f.S), open: map[string]bool{}, found: map[string]bool{}}
 	tables := n.Tables()
 	sort.SliceStable(tables, func(i, j int) bool { return tables[i] == "nat" && tables[j] != "nat" }) // Services are there
 	for _, table := range tables {
 		chains := n.Chains(table)
 		y = heading(s, y, "table "+table+" on "+n.Name, fmt.Sprintf("%d chains", len(chains)))
 		for _, c := range p.roots(chains) {
+			if !d.leads(p, f, n, table, c) {
+				continue
+			}
 			s.Row(y).Text(0, 0, c.Name, theme.Name|grid.Bold)
-			s.Hot(0, y, s.W(), pane.Subject{ID: "chain/" + table + "/" + c.Name, Node: n.Name, Words: "Chain " + c.Name + " of table " + table + "."})
+			s.Hot(0, y, s.W(), pane.Subject{ID: "chain/" + table + "/" + c.Name, Node: n.Name, Event: c.Rules()[0].Event, Words: "Chain " + c.Name + " of table " + table + "."})
 			y = p.chain(s, f, y+1, n, table, c, 1, d)
 		}
 	}
@@ -34,6 +37,41 @@ func (p *Network) drawRules(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) i
 type drawing struct {
 	met  map[string]string // how the last packet fared at each rule, by its text
 	open map[string]bool   // chains that are drawn open already
+
+	found map[string]bool // chains known to lead to a rule that the filter wants, or not
+}
+
+// leads reports whether a chain holds, or leads to, a rule that the filter
+// wants: what is on the way to a match is shown with it.
+func (d *drawing) leads(p *Network, f *pane.Frame, n *view.Node, table string, c *view.Chain) bool {
+	if f.Filter == "" {
+		return true
+	}
+	key := table + c.Name
+	if yes, known := d.found[key]; known {
+		return yes
+	}
+	d.found[key] = false // a chain that leads back to itself
+	for _, r := range c.Rules() {
+		if d.wants(p, f, n, table, r) {
+			d.found[key] = true
+			return true
+		}
+	}
+	return false
+}
+
+// wants reports whether a rule matches the filter or jumps to one that does.
+func (d *drawing) wants(p *Network, f *pane.Frame, n *view.Node, table string, r view.Rule) bool {
+	if f.Match(r.Text, r.Service) {
+		return true
+	}
+	to := p.brief(r.Text).chain
+	if to == "" {
+		return false
+	}
+	next := n.Chain(table, to)
+	return next != nil && d.leads(p, f, n, table, next)
 }
 
 // hooks are the kernel's own chains, as a packet meets them.
@@ -104,7 +142,7 @@ func (p *Network) chain(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, table
 	d.open[table+c.Name] = true
 	rules := c.Rules()
 	for i, r := range rules {
-		if !f.Match(r.Text, r.Service) && depth == 1 {
+		if !d.wants(p, f, n, table, r) {
 			continue
 		}
 		if i >= folded && !p.whole[c.Name] && f.Filter == "" {
@@ -145,7 +183,7 @@ func (p *Network) drawRule(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, ta
 	b := p.brief(r.Text)
 	cond, to := b.cond, b.to
 	a := s.Row(y)
-	x := a.Text(depth*2-1, 0, mark+cond, st)
+	x := a.Fit(depth*2-1, 0, s.W()-depth*2+1, mark+cond, st)
 	if to != "" {
 		x = a.Text(x, 0, " → ", theme.Muted)
 		tst := theme.Name
@@ -155,7 +193,7 @@ func (p *Network) drawRule(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, ta
 		case to == "DROP" || to == "REJECT":
 			tst = theme.Bad
 		}
-		x = a.Text(x, 0, to, tst)
+		x = a.Fit(x, 0, s.W()-x, to, tst)
 	}
 	if r.Service != "" && x+grid.Width(r.Service)+3 < s.W() {
 		a.Right(s.W(), 0, r.Service, theme.Muted)

@@ -275,8 +275,10 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.Re
 			}
 			x = a.Spans(x, 0, grid.Span{Text: act.Desired, Style: theme.Number}, grid.Span{Text: mark, Style: mst}, grid.Span{Text: act.Observed + "  ", Style: theme.Number})
 		}
-		x = a.Text(x, 0, "⇒ "+act.Verb+" ", theme.Accent)
-		a.Fit(x, 0, s.W()-x, act.Why, style)
+		x = a.Fit(x, 0, s.W()-x, "⇒ "+act.Verb, theme.Accent) + 1
+		if x < s.W() {
+			a.Fit(x, 0, s.W()-x, act.Why, style)
+		}
 		s.Hot(10, y, s.W()-10, pane.Subject{ID: fmt.Sprintf("act/%s/%s/%d", c.Name, r.Key, i), Event: act.Event, Ref: act.Target, Kind: trace.ReconcileAction,
 			Words: c.Name + ": " + act.Why})
 		y++

@@ -51,7 +51,7 @@ func (*Scheduler) Info() pane.Info {
 // Note implements [pane.Pane].
 func (*Scheduler) Note(f *pane.Frame) string {
 	s := &f.S.Scheduler
-	return fmt.Sprintf("active %d, backoff %d, unschedulable %d · %d bound", s.Active, s.Backoff, s.Unschedulable, s.Bound)
+	return fmt.Sprintf("active %d, backoff %d, unschedulable %d · %d bound", len(s.PodsIn("active")), len(s.PodsIn("backoff")), len(s.PodsIn("unschedulable")), s.Bound)
 }
 
 // Do implements [pane.Pane].
