@@ -30,7 +30,7 @@ func init() {
 		"pause":  {"pause", "make the cluster stand still", pause},
 		"resume": {"resume", "let it run on", resume},
 		"step":   {"step [GRAIN]", "run to the next event of a grain or a coarser one: " + strings.Join(trace.GrainNames(), ", ") + " (default watch)", step},
-		"until":  {"until [--timeout D] EXPR", "run until the expression holds, then stand still", until},
+		"until":  {"until [--timeout D] EXPR", "run until the expression holds, then stand still (in a script: for 5m at most)", until},
 		"wait":   {"wait [--timeout D] EXPR", "wait until the expression holds (default timeout 5m, of virtual time)", waitFor},
 		"speed":  {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
 		"skip":   {"skip", "jump to the next timer", skip},
@@ -50,9 +50,10 @@ func kviz(ctx context.Context, inv *Invocation) int {
 	if !ok {
 		fmt.Fprintf(inv.Err, "kviz: unknown verb %q", inv.Args[1])
 		if near := nearest(inv.Args[1], verbNames()); near != "" {
-			fmt.Fprintf(inv.Err, "; did you mean %q?", near)
+			fmt.Fprintf(inv.Err, "; did you mean %q?\n", near)
+		} else {
+			fmt.Fprintf(inv.Err, ": one of %s\n", strings.Join(verbNames(), ", "))
 		}
-		fmt.Fprintf(inv.Err, "\nthe verbs: %s\n", strings.Join(verbNames(), ", "))
 		return 2
 	}
 	if inv.Console.cfg.Machine == nil {
@@ -151,6 +152,10 @@ func status(_ context.Context, inv *Invocation, args []string) int {
 	return 0
 }
 
+// standLimit is how long (in virtual time) a script's until and wait take
+// without --timeout, and how far a step goes: nobody is there to end them.
+const standLimit = 5 * time.Minute
+
 func step(ctx context.Context, inv *Invocation, args []string) int {
 	grain := trace.GrainWatch
 	switch len(args) {
@@ -164,7 +169,25 @@ func step(ctx context.Context, inv *Invocation, args []string) int {
 	default:
 		return inv.badUse()
 	}
-	return inv.runUntilStanding(ctx, func() error { return inv.Console.cfg.Machine.Step(grain) })
+	k := inv.Console.cfg.Kernel
+	over := false
+	var end *sim.Timer
+	if inv.Script {
+		// Nobody is there to end a step that finds nothing to stop at.
+		if err := k.Do(func() { end = k.After(standLimit, func() { over = true; k.Pause() }) }); err != nil {
+			return inv.did(ErrStopped)
+		}
+	}
+	exit := inv.runUntilStanding(ctx, grain, func() error { return inv.Console.cfg.Machine.Step(grain) })
+	_ = k.Do(func() {
+		if end != nil {
+			end.Cancel()
+		}
+	})
+	if exit == 0 && over {
+		return inv.did(fmt.Errorf("nothing of the grain %s happened within %s; the cluster stands", grain, standLimit))
+	}
+	return exit
 }
 
 // until runs the cluster until an expression holds, and leaves it standing
@@ -173,6 +196,9 @@ func until(ctx context.Context, inv *Invocation, args []string) int {
 	limit, expr, ok := limitAndExpr(args)
 	if !ok {
 		return inv.badUse()
+	}
+	if limit == 0 && inv.Script {
+		limit = standLimit
 	}
 	holds, ok := inv.compile(expr)
 	if !ok {
@@ -200,7 +226,7 @@ func until(ctx context.Context, inv *Invocation, args []string) int {
 	if err != nil {
 		return inv.did(ErrStopped)
 	}
-	exit := inv.runUntilStanding(ctx, inv.Console.cfg.Machine.Resume)
+	exit := inv.runUntilStanding(ctx, trace.GrainConverged, inv.Console.cfg.Machine.Resume)
 	_ = k.Do(func() {
 		k.RemoveStop(stop)
 		if end != nil {
@@ -229,7 +255,7 @@ func (inv *Invocation) clock() control.Clock {
 
 // runUntilStanding sets the cluster going with start and returns when it
 // stands again. In the meantime somebody waits: so time passes in a script too.
-func (inv *Invocation) runUntilStanding(ctx context.Context, start func() error) int {
+func (inv *Invocation) runUntilStanding(ctx context.Context, grain trace.Grain, start func() error) int {
 	k := inv.Console.cfg.Kernel
 	if err := k.Do(func() { k.AddDemand(1) }); err != nil {
 		return inv.did(ErrStopped)
@@ -245,7 +271,11 @@ func (inv *Invocation) runUntilStanding(ctx context.Context, start func() error)
 		}
 		if standing {
 			c := inv.clock()
-			fmt.Fprintf(inv.Out, "stands at event #%s, %s\n", c.Last, c.Elapsed.Round(time.Microsecond))
+			last := c.Last
+			if grain != trace.GrainRaft {
+				last.Sub = 0 // what the members said since is not the same in the next run
+			}
+			fmt.Fprintf(inv.Out, "stands at event #%s, %s\n", last, c.Elapsed.Round(time.Microsecond))
 			return 0
 		}
 		select {
@@ -263,7 +293,7 @@ func waitFor(ctx context.Context, inv *Invocation, args []string) int {
 		return inv.badUse()
 	}
 	if limit == 0 {
-		limit = 5 * time.Minute
+		limit = standLimit
 	}
 	holds, ok := inv.compile(expr)
 	if !ok {
@@ -286,9 +316,13 @@ func waitFor(ctx context.Context, inv *Invocation, args []string) int {
 		return inv.did(err)
 	}
 	defer w.close()
-	_ = inv.Console.cfg.Kernel.Do(func() { look() })
-	if met || failed != nil {
-		return inv.did(failed)
+	already, why := false, error(nil) // as of now: what comes later is the kernel's to write
+	_ = inv.Console.cfg.Kernel.Do(func() {
+		look()
+		already, why = met || failed != nil, failed
+	})
+	if already {
+		return inv.did(why)
 	}
 	switch err := w.next(ctx); {
 	case errors.Is(err, errLimit):
@@ -377,9 +411,10 @@ func contains(list []string, s string) bool {
 func (inv *Invocation) unknown(what, name string, known []string) int {
 	fmt.Fprintf(inv.Err, "kviz %s: unknown %s %q", inv.Args[1], what, name)
 	if near := nearest(name, known); near != "" {
-		fmt.Fprintf(inv.Err, "; did you mean %q?", near)
+		fmt.Fprintf(inv.Err, "; did you mean %q? (kviz fault list tells all)\n", near)
+		return 2
 	}
-	fmt.Fprintf(inv.Err, "\nknown: %s\n", strings.Join(known, " "))
+	fmt.Fprintf(inv.Err, ": one of %s\n", strings.Join(known, ", "))
 	return 2
 }
 
