@@ -10,9 +10,6 @@ import (
 	"kviz/tui/theme"
 )
 
-// Row is a line of a page: spans side by side.
-type Row []grid.Span
-
 // Page is text to read and scroll.
 type Page struct {
 	Title string
@@ -20,9 +17,7 @@ type Page struct {
 	Copy  string // what the copy key copies; "" for nothing
 	Wide  bool
 
-	top  int
-	h    int
-	rows int
+	text Scroll
 }
 
 // Keys implements [Overlay].
@@ -32,39 +27,29 @@ func (p *Page) Keys() []key.Binding {
 	return k
 }
 
-var copyKey = keymap.Hint("y", "copy", "y")
+var (
+	copyKey  = keymap.Hint("y", "copy", "y")
+	leaveKey = keymap.Hint("q", "close", "q", "enter", "?", "f1")
+)
 
 // Paste implements [Overlay].
 func (p *Page) Paste(string) {}
 
 // Wheel implements [Overlay].
-func (p *Page) Wheel(by int) { p.scroll(by) }
-
-func (p *Page) scroll(by int) { p.top = max(0, min(p.top+by, p.rows-p.h)) }
+func (p *Page) Wheel(by int) { p.text.By(by) }
 
 // Click implements [Overlay].
 func (p *Page) Click(x, y int) Reaction { return Reaction{Close: true} }
 
 // Key implements [Overlay].
 func (p *Page) Key(k tea.KeyPressMsg) Reaction {
-	switch k.String() {
-	case "up", "k":
-		p.scroll(-1)
-	case "down", "j":
-		p.scroll(1)
-	case "pgup":
-		p.scroll(-p.h)
-	case "pgdown", "space":
-		p.scroll(p.h)
-	case "home":
-		p.top = 0
-	case "end":
-		p.scroll(p.rows)
-	case "y":
+	switch {
+	case key.Matches(k, copyKey):
 		return Reaction{Copy: p.Copy}
-	case "esc", "q", "enter", "ctrl+c", "?", "f1":
+	case key.Matches(k, closeKey, leaveKey):
 		return Reaction{Close: true}
 	}
+	p.text.Key(k)
 	return Reaction{}
 }
 
@@ -79,12 +64,7 @@ func (p *Page) Draw(screen grid.Area) (Point, bool) {
 	box := screen.Sub((screen.W()-w)/2, max((screen.H()-h)/3, 0), w, h)
 	box.Clear()
 	in := box.Frame([]grid.Span{{Text: p.Title, Style: theme.Title}}, theme.Accent)
-	p.h, p.rows = in.H(), len(rows)
-	p.scroll(0)
-	for y := 0; y < in.H() && p.top+y < len(rows); y++ {
-		in.Sub(1, y, in.W()-2, 1).Spans(0, 0, rows[p.top+y]...)
-	}
-	in.Scroll(in.W()-1, 0, in.H(), p.top, len(rows), theme.Muted)
+	p.text.Draw(in, rows)
 	return Point{in.R.X + 1, in.R.Y}, true
 }
 
