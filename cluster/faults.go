@@ -147,9 +147,12 @@ func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
 	if !known(id) {
 		return nil, c.noTarget(f.Target)
 	}
-	for _, peer := range f.Args {
-		if peer = strings.TrimPrefix(peer, "member/"); (f.Name == "cut" || f.Name == "delay" || f.Name == "drop") && len(peer) == 1 && !known(peer) {
+	for _, peer := range peersOf(f) {
+		switch {
+		case !known(peer):
 			return nil, c.noTarget("member/" + peer)
+		case peer == id:
+			return nil, fmt.Errorf("%s has no link to itself: name another member", f.Target)
 		}
 	}
 	var do func() error
@@ -168,7 +171,7 @@ func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
 			return c.raft.Restart(id)
 		}
 	case "cut":
-		do = func() error { return c.cutMember(id, f.Args) }
+		do = func() error { return c.cutMember(id, peersOf(f)) }
 	case "heal":
 		do = func() error { return c.raft.HealMember(id) }
 	case "slow":
@@ -201,13 +204,28 @@ func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
 	return func([]trace.ID) error { return do() }, nil
 }
 
+// peersOf are the other members that a fault's arguments name.
+func peersOf(f control.Fault) []string {
+	var named []string
+	switch f.Name {
+	case "cut":
+		named = f.Args
+	case "delay", "drop":
+		named = f.Args[:min(1, len(f.Args))]
+	}
+	peers := make([]string, len(named))
+	for i, n := range named {
+		peers[i] = strings.TrimPrefix(n, "member/")
+	}
+	return peers
+}
+
 // cutMember cuts a member from the named peers, or from all.
 func (c *Cluster) cutMember(id string, peers []string) error {
 	if len(peers) == 0 {
 		return c.raft.Isolate(id)
 	}
 	for _, p := range peers {
-		p = strings.TrimPrefix(p, "member/")
 		if err := c.raft.Cut(id, p); err != nil {
 			return err
 		}
@@ -361,6 +379,9 @@ func (c *Cluster) podFault(key string, f control.Fault) (action, error) {
 		container := ""
 		if len(f.Args) > 0 {
 			container = f.Args[0]
+			if _, ok := n.runtime.Find(namespace, name, container); !ok {
+				return nil, fmt.Errorf("pod %s has no container %q that has started", key, container)
+			}
 		}
 		return func(causes []trace.ID) error {
 			if !n.runtime.KillContainer(namespace, name, container, 137, "Error", causes...) {

@@ -1,0 +1,235 @@
+package cluster_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kviz/cluster"
+	"kviz/cluster/control"
+	"kviz/cluster/fault"
+	"kviz/cluster/trace"
+)
+
+// hellos is the documents' deployment, answered.
+const hellos = `
+kubectl apply -f manifests/namespace.yaml
+kubectl apply -f manifests/pod.yaml
+kubectl apply -f manifests/deployment.yaml
+kubectl apply -f manifests/service.yaml
+` + converged
+
+// converged fails unless the deployment has both replicas, every node is Ready
+// and free of taints, and the Service answers inside a pod, all within minutes.
+const converged = `
+kubectl wait --for=condition=Ready node --all --timeout=300s
+kviz wait --timeout 300s 'object("deployments", "demo", "hello-deploy").status.availableReplicas == 2'
+kubectl wait --for=condition=Ready -n demo pod/hello-pod --timeout=300s
+` + answered
+
+// answered asks the Service until it answers, for half a minute.
+const answered = `
+ok=no
+for i in 1 2 3 4 5 6 7 8 9 10; do
+  if kubectl exec -n demo hello-pod -- curl -s --max-time 2 hello-svc; then ok=yes; break; fi
+  sleep 1
+done
+test $ok = yes
+`
+
+// try runs a script and gives what it wrote and how it ended.
+func try(t testing.TB, c *cluster.Cluster, script string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := c.Console().RunScript(t.Context(), t.Name(), script, control.Streams{Out: &out, Err: &out})
+	return out.String(), err
+}
+
+// mark is the number of the newest event.
+func mark(t testing.TB, c *cluster.Cluster) trace.ID {
+	t.Helper()
+	var id trace.ID
+	if err := c.Kernel().Do(func() { id = c.Kernel().Last() }); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// after are the control-plane events after one.
+func after(t testing.TB, c *cluster.Cluster, id trace.ID) []*trace.Event {
+	t.Helper()
+	var events []*trace.Event
+	if err := c.Kernel().Do(func() {
+		events, _, _ = c.Trace().Read(c.Trace().Search(trace.ID{Seq: id.Seq + 1}), 1<<20)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return inside(events)
+}
+
+// victim names one target of a kind: of members the one that leads.
+func victim(t testing.TB, c *cluster.Cluster, kind string) string {
+	switch kind {
+	case "member":
+		return "member/" + c.Raft().Leader()
+	case "node", "kubelet", "proxy", "runtime":
+		return kind + "/node-2"
+	case "pod":
+		for _, target := range c.Targets() {
+			if strings.HasPrefix(target, "pod/demo/hello-deploy-") {
+				return target
+			}
+		}
+		t.Fatal("no pod of the deployment is a target")
+	}
+	return kind
+}
+
+// peer is a member other than the target.
+func peer(target string) string {
+	if target == "member/a" {
+		return "b"
+	}
+	return "a"
+}
+
+func argsOf(name, kind, target string) string {
+	switch name + " " + kind {
+	case "slow member":
+		return "20ms"
+	case "slow node":
+		return "500ms"
+	case "slow registry":
+		return "10"
+	case "delay member":
+		return peer(target) + " 20ms"
+	case "drop member":
+		return peer(target) + " 0.2"
+	case "pressure node":
+		return "memory"
+	}
+	return ""
+}
+
+// Every fault of the catalogue is done to every kind of target it names, and
+// mended with what the catalogue says mends it; then the cluster works as
+// before. The typed command is the cause of the fault, and the fault of what
+// it does.
+func TestEveryFaultIsMended(t *testing.T) {
+	groups := map[string][]string{
+		"store":         {"member"},
+		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry"},
+		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
+	}
+	tested := map[string]bool{}
+	for _, g := range []string{"store", "control plane", "nodes"} {
+		t.Run(g, func(t *testing.T) {
+			c := boot(t, cluster.Config{Seed: 11, NoSync: true})
+			run(t, c, hellos)
+			for _, f := range fault.Catalogue() {
+				for _, kind := range f.Targets {
+					if slices.Contains(groups[g], kind) {
+						tested[f.Name+" "+kind] = true
+						t.Run(f.Name+" "+kind, func(t *testing.T) { breakAndMend(t, c, f, kind) })
+					}
+				}
+			}
+		})
+	}
+	for _, f := range fault.Catalogue() {
+		for _, kind := range f.Targets {
+			if !tested[f.Name+" "+kind] {
+				t.Errorf("%s %s is in no group", f.Name, kind)
+			}
+		}
+	}
+}
+
+func breakAndMend(t *testing.T, c *cluster.Cluster, f control.FaultKind, kind string) {
+	target, from := victim(t, c, kind), mark(t, c)
+	script := fmt.Sprintf("kviz fault %s %s %s\nsleep 1\n", f.Name, target, argsOf(f.Name, kind, target))
+	if f.Heals != "" && kind != "pod" {
+		script += fmt.Sprintf("kviz fault %s %s\n", f.Heals, target)
+	}
+	if f.Name == "fill" {
+		script += fmt.Sprintf("kviz fault start %s\n", target) // a full disk may have ended it
+	}
+	run(t, c, script+"sleep 1\n"+converged)
+	told := false
+	for _, e := range after(t, c, from) {
+		p, ok := e.Payload.(*trace.Fault)
+		if !ok || p.Fault != f.Name {
+			continue
+		}
+		told = true
+		if p.Target != target || len(e.Causes) != 1 {
+			t.Errorf("%s: target %s, causes %v", e.ID, p.Target, e.Causes)
+			continue
+		}
+		if cause := eventAt(t, c, e.Causes[0]); cause == nil || cause.Kind != trace.CommandStart {
+			t.Errorf("%s comes from %v, want the command", e.ID, cause)
+		}
+	}
+	if !told {
+		t.Error("the fault is not in the trace")
+	}
+}
+
+func eventAt(t testing.TB, c *cluster.Cluster, id trace.ID) *trace.Event {
+	t.Helper()
+	var found *trace.Event
+	if err := c.Kernel().Do(func() {
+		if events, _, _ := c.Trace().Read(c.Trace().Search(id), 1); len(events) == 1 && events[0].ID == id {
+			found = events[0]
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// A fault that cannot be done says what can, and leaves no event.
+func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
+	c := boot(t, cluster.Config{Seed: 12, NoSync: true, Nodes: 1})
+	from := mark(t, c)
+	for _, tc := range []struct {
+		f    control.Fault
+		want string
+	}{
+		{control.Fault{Name: "explode", Target: "node/node-1"}, "one of stop, crash, start"},
+		{control.Fault{Name: "fill", Target: "node/node-1"}, "it applies to member"},
+		{control.Fault{Name: "stop", Target: ""}, "it applies to member, node"},
+		{control.Fault{Name: "stop", Target: "member/x"}, "member/a, member/b, member/c"},
+		{control.Fault{Name: "stop", Target: "member"}, "member/a, member/b, member/c"},
+		{control.Fault{Name: "stop", Target: "node/node-9"}, "node/node-1"},
+		{control.Fault{Name: "stop", Target: "kubelet/node-9"}, "kubelet/node-1"},
+		{control.Fault{Name: "stop", Target: "runtime/node-9"}, "runtime/node-1"},
+		{control.Fault{Name: "stop", Target: "scheduler/x"}, "scheduler"},
+		{control.Fault{Name: "crash", Target: "pod/demo/nobody"}, "pod/NAMESPACE/NAME"},
+		{control.Fault{Name: "slow", Target: "member/a"}, "such as 400ms"},
+		{control.Fault{Name: "slow", Target: "member/a", Args: []string{"very"}}, `"very" is no duration`},
+		{control.Fault{Name: "slow", Target: "node/node-1"}, "such as 500ms"},
+		{control.Fault{Name: "slow", Target: "registry"}, "such as 10"},
+		{control.Fault{Name: "slow", Target: "registry", Args: []string{"0.5"}}, "no factor of at least 1"},
+		{control.Fault{Name: "delay", Target: "member/a", Args: []string{"b"}}, "delay member/a b 50ms"},
+		{control.Fault{Name: "delay", Target: "member/a", Args: []string{"zebra", "50ms"}}, "member/a, member/b, member/c"},
+		{control.Fault{Name: "delay", Target: "member/a", Args: []string{"a", "50ms"}}, "itself"},
+		{control.Fault{Name: "drop", Target: "member/a", Args: []string{"b", "7"}}, "between 0 and 1"},
+		{control.Fault{Name: "cut", Target: "member/a", Args: []string{"zebra"}}, "member/a, member/b, member/c"},
+		{control.Fault{Name: "cut", Target: "member/a", Args: []string{"member/a"}}, "itself"},
+		{control.Fault{Name: "pressure", Target: "node/node-1"}, "memory, disk or pid"},
+		{control.Fault{Name: "pressure", Target: "node/node-1", Args: []string{"patience"}}, "memory, disk or pid"},
+	} {
+		err := c.Fault(tc.f)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v, want …%s…", tc.f, err, tc.want)
+		}
+	}
+	for _, e := range after(t, c, from) {
+		if e.Kind == trace.FaultInjected || e.Kind == trace.FaultHealed {
+			t.Errorf("a refused fault left #%s %s", e.ID, e.Payload)
+		}
+	}
+}
