@@ -374,16 +374,10 @@ func (m *Explorer) drawKeys(a grid.Area) {
 		a.Text(end+3, 0, "help", theme.Muted)
 		end--
 	}
-	for _, b := range m.hints() {
-		h := b.Help()
-		if x+hintWidth(b) > end {
-			break
-		}
-		at := a.Text(x, 0, h.Key, theme.Key)
-		x = a.Text(at+1, 0, h.Desc, theme.Muted) + 2
-	}
+	a.Sub(x, 0, end-x, 1).Styled(keymap.Line(m.hints(), end-x))
 }
 
+// hintWidth is how wide a hint is in the key line.
 func hintWidth(b keymap.Binding) int { return grid.Width(b.Help().Key) + 1 + grid.Width(b.Help().Desc) }
 
 // keyAt is the action of the hint at a column.
@@ -397,7 +391,7 @@ func (m *Explorer) keyAt(col int) string {
 		if col >= x && col < x+w {
 			return b.Action
 		}
-		x += w + 2
+		x += w + grid.Width(keymap.Gap)
 	}
 	return ""
 }

@@ -64,7 +64,7 @@ type Explorer struct {
 	consoleKeys bool // the console has the keyboard
 	consoleSeen uint64
 	lessonOpen  bool
-	lessonTop   int
+	lessonText  overlay.Scroll
 	lessonLook  LessonLook
 
 	// Where in time.

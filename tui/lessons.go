@@ -57,7 +57,8 @@ func (m *Explorer) startLesson(id string) {
 		m.say(err.Error())
 		return
 	}
-	m.lessonOpen, m.lessonTop, m.all, m.dirty = true, 0, true, true
+	m.lessonOpen, m.all, m.dirty = true, true, true
+	m.lessonText.Top()
 	m.lessonLook = m.cfg.Lessons.Look(m.state)
 }
 
@@ -85,7 +86,7 @@ func (m *Explorer) lessonKey(name string) (tea.Cmd, bool) {
 	if err := m.cfg.Lessons.Do(action); err != nil {
 		m.say(err.Error())
 	}
-	m.lessonTop = 0
+	m.lessonText.Top()
 	m.lessonLook = m.cfg.Lessons.Look(m.state)
 	if action == "leave" {
 		m.lessonOpen, m.all = false, true
@@ -104,11 +105,7 @@ func (m *Explorer) drawLesson(a grid.Area) {
 	}
 	in := a.Frame(title, theme.Accent)
 	rows := lessonRows(l, in.W()-2)
-	m.lessonTop = max(0, min(m.lessonTop, len(rows)-(in.H()-1)))
-	for y := 0; y < in.H()-1 && m.lessonTop+y < len(rows); y++ {
-		in.Sub(1, y, in.W()-2, 1).Spans(0, 0, rows[m.lessonTop+y]...)
-	}
-	in.Scroll(in.W()-1, 0, in.H()-1, m.lessonTop, len(rows), theme.Muted)
+	m.lessonText.Draw(in.Rows(0, in.H()-1), rows)
 	hints := []string{"^n", "next", "^t", "hint", "^b", "back", "^x", "leave"}
 	if len(l.Choices) > 0 && !l.Answered {
 		hints = append([]string{"alt+1", "answer"}, hints...)

@@ -268,7 +268,7 @@ func (m *Explorer) wheel(e tea.Mouse) {
 	case m.lay.Console.Has(e.X, e.Y):
 		m.console.Wheel(by)
 	case m.lay.Lesson.Has(e.X, e.Y):
-		m.lessonTop = max(m.lessonTop+by, 0)
+		m.lessonText.By(by)
 	case m.lay.Timeline.Has(e.X, e.Y):
 		m.scrub(by)
 	default:

@@ -10,7 +10,11 @@ import (
 	"sort"
 	"strings"
 
+	"charm.land/bubbles/v2/help"
 	"charm.land/bubbles/v2/key"
+
+	"kviz/tui/grid"
+	"kviz/tui/theme"
 )
 
 // Binding binds keys to an action. The embedded binding has the keys, as
@@ -60,6 +64,23 @@ func Hints(list ...key.Binding) []Binding {
 		}
 	}
 	return out
+}
+
+// Gap stands between two keys of a key line.
+const Gap = "  "
+
+// Line is the key line of bindings in so many columns, as the help of bubbles
+// writes it; the grid knows how to draw it ([grid.Area.Styled]).
+func Line(list []Binding, width int) string {
+	h := help.New()
+	h.ShortSeparator, h.Ellipsis = Gap, ""
+	h.Styles = help.Styles{ShortKey: grid.Ink(theme.Key), ShortDesc: grid.Ink(theme.Muted)}
+	h.SetWidth(max(width, 1))
+	keys := make([]key.Binding, len(list))
+	for i, b := range list {
+		keys[i] = b.Binding
+	}
+	return h.ShortHelpView(keys)
 }
 
 // Map is a set of bindings.
