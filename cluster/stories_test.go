@@ -42,6 +42,13 @@ func milestones(events []*trace.Event) string {
 	var b strings.Builder
 	start := time.Duration(-1)
 	seen := map[string]string{}
+	names := map[string]string{} // in order of appearance: the generated part of a name tells nothing
+	short := func(pod string) string {
+		if names[pod] == "" {
+			names[pod] = fmt.Sprintf("pod %d", len(names)+1)
+		}
+		return names[pod]
+	}
 	say := func(e *trace.Event, key, now string) {
 		if seen[key] == now {
 			return
@@ -62,7 +69,7 @@ func milestones(events []*trace.Event) string {
 			}
 			for _, ch := range p.Changes {
 				if ch.Object.Kind == "Pod" && ch.Object.Namespace == "demo" && ch.Deleted {
-					say(e, "pod "+ch.Object.Name, "is gone")
+					say(e, short(ch.Object.Name), "is gone")
 				}
 				if ch.Value == nil {
 					continue
@@ -72,7 +79,7 @@ func milestones(events []*trace.Event) string {
 					say(e, o.Name, nodeWords(o))
 				case *corev1.Pod:
 					if o.Namespace == "demo" && !ch.Deleted {
-						say(e, "pod "+o.Name, podWords(o))
+						say(e, short(o.Name), podWords(o))
 					}
 				}
 			}

@@ -73,7 +73,7 @@ func TestPanicsAreContained(t *testing.T) {
 			tk.Emit(trace.Event{Kind: trace.QueueAdd})
 			tk.Process().Go("bad", func(*sim.Task) { panic("boom") })
 		}, "panic in test (task bad) after event 1, seed 4: boom"},
-		"in a timer": {func(tk *sim.Task) { tk.Kernel().After(time.Second, func() { panic("boom") }) }, "(task timer) after event 0, seed 4: boom"},
+		"in a timer":     {func(tk *sim.Task) { tk.Kernel().After(time.Second, func() { panic("boom") }) }, "(task timer) after event 0, seed 4: boom"},
 		"in posted work": {func(tk *sim.Task) { tk.Kernel().Post(func() { panic("boom") }) }, "(task inbox) after event 0, seed 4: boom"},
 		"in a stop": {func(tk *sim.Task) {
 			tk.Kernel().AddStop(&sim.Stop{At: func(*trace.Event) bool { panic("boom") }})
