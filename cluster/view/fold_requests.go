@@ -16,7 +16,11 @@ func init() {
 	on(trace.RequestStage, requestStage)
 	on(trace.RequestDone, requestDone)
 	on(trace.RequestWaiting, func(b *Builder, e *trace.Event, p *trace.Request) {
-		b.s.waiting.set(p.Request, &Request{Request: p, Received: e.ID, At: e.At})
+		key := p.Request
+		if key == 0 { // it gets its number when it is let in
+			key = e.ID.Seq<<20 | uint64(e.ID.Sub)
+		}
+		b.s.waiting.set(key, &Request{Request: p, Received: e.ID, At: e.At})
 		b.s.waiting.trim(maxWaiting)
 	})
 	on(trace.WatchCacheEvent, func(b *Builder, e *trace.Event, p *trace.CacheUpdate) {
@@ -35,10 +39,28 @@ func init() {
 }
 
 func requestReceived(b *Builder, e *trace.Event, p *trace.Request) {
-	b.s.waiting.delete(p.Request)
+	b.letIn(p)
 	r := &Request{gen: gen{b.gen}, Request: p, Received: e.ID, At: e.At}
 	b.s.active.set(p.Request, r)
 	b.s.active.trim(maxActive)
+}
+
+// letIn takes a request off those that wait before a cluster that stands: by
+// its number, or, where it had none yet, the oldest that asked for the same.
+func (b *Builder) letIn(p *trace.Request) {
+	if _, ok := b.s.waiting.delete(p.Request); ok {
+		return
+	}
+	var oldest uint64
+	b.s.waiting.back(func(key uint64, r *Request) bool {
+		if r.Request.Request == 0 && r.Verb == p.Verb && r.Path == p.Path && r.Client == p.Client {
+			oldest = key
+		}
+		return true
+	})
+	if oldest != 0 {
+		b.s.waiting.delete(oldest)
+	}
 }
 
 func requestStage(b *Builder, e *trace.Event, p *trace.Stage) {
