@@ -2,12 +2,13 @@ package tui
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/tui/grid"
+	"kviz/tui/keymap"
 	"kviz/tui/overlay"
 	"kviz/tui/theme"
 )
@@ -62,26 +63,35 @@ func (m *Explorer) startLesson(id string) {
 	m.lessonLook = m.cfg.Lessons.Look(m.state)
 }
 
+// The keys of the lesson pane; an action is what the lesson is told to do.
+// Those with a rank stand in its last line.
+var (
+	lessonKeys = []keymap.Binding{
+		lessonBind(1, "next", "ctrl+n"), lessonBind(2, "hint", "ctrl+t", "ctrl+h"), lessonBind(3, "back", "ctrl+b"),
+		lessonBind(4, "leave", "ctrl+x"), lessonBind(0, "restart", "ctrl+r"),
+	}
+	answerKeys = []keymap.Binding{
+		lessonBind(1, "answer 1", "alt+1"), lessonBind(0, "answer 2", "alt+2"), lessonBind(0, "answer 3", "alt+3"),
+		lessonBind(0, "answer 4", "alt+4"), lessonBind(0, "answer 5", "alt+5"), lessonBind(0, "answer 6", "alt+6"),
+		lessonBind(0, "answer 7", "alt+7"), lessonBind(0, "answer 8", "alt+8"), lessonBind(0, "answer 9", "alt+9"),
+	}
+)
+
+func lessonBind(rank int, action string, keys ...string) keymap.Binding {
+	words, _, _ := strings.Cut(action, " ")
+	b := keymap.Bind(action, words, "", keys...)
+	b.Rank = rank
+	return b
+}
+
 // lessonKey answers the keys of the lesson pane.
-func (m *Explorer) lessonKey(name string) (tea.Cmd, bool) {
-	action := ""
-	switch name {
-	case "ctrl+n":
-		action = "next"
-	case "ctrl+b":
-		action = "back"
-	case "ctrl+h", "ctrl+t":
-		action = "hint"
-	case "ctrl+r":
-		action = "restart"
-	case "ctrl+x":
-		action = "leave"
-	default:
-		n, err := strconv.Atoi(strings.TrimPrefix(name, "alt+"))
-		if err != nil || !strings.HasPrefix(name, "alt+") {
-			return nil, false
-		}
-		action = fmt.Sprintf("answer %d", n)
+func (m *Explorer) lessonKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	action := keymap.Action(k, lessonKeys)
+	if action == "" {
+		action = keymap.Action(k, answerKeys)
+	}
+	if action == "" {
+		return nil, false
 	}
 	if err := m.cfg.Lessons.Do(action); err != nil {
 		m.say(err.Error())
@@ -106,18 +116,21 @@ func (m *Explorer) drawLesson(a grid.Area) {
 	in := a.Frame(title, theme.Accent)
 	rows := lessonRows(l, in.W()-2)
 	m.lessonText.Draw(in.Rows(0, in.H()-1), rows)
-	hints := []string{"^n", "next", "^t", "hint", "^b", "back", "^x", "leave"}
+	hints := lessonKeys
 	if len(l.Choices) > 0 && !l.Answered {
-		hints = append([]string{"alt+1", "answer"}, hints...)
+		hints = slices.Concat(answerKeys, lessonKeys)
 	}
 	x := 1
-	for i := 0; i+1 < len(hints); i += 2 {
+	for _, b := range hints {
+		if b.Rank == 0 {
+			continue
+		}
 		st := theme.Key
-		if hints[i] == "^n" && !l.CanNext {
+		if b.Action == "next" && !l.CanNext {
 			st = theme.Muted
 		}
-		x = in.Text(x, in.H()-1, hints[i], st)
-		x = in.Text(x+1, in.H()-1, hints[i+1], theme.Muted) + 1
+		x = in.Text(x, in.H()-1, b.Help().Key, st)
+		x = in.Text(x+1, in.H()-1, b.Words(), theme.Muted) + 1
 	}
 }
 

@@ -150,7 +150,7 @@ func (m *Explorer) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.grant(m.host().Pane.Do(action, m.host().Under(), &f))
 	}
 	if m.lessonOpen && m.lessonLook.Active {
-		if cmd, used := m.lessonKey(name); used {
+		if cmd, used := m.lessonKey(k); used {
 			return cmd
 		}
 	}
