@@ -111,6 +111,11 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if err := c.mutate(opUpdate); err != nil {
 		return err
 	}
+	// The writer of a scale comes to own spec.replicas of the object behind it
+	// (managedfields.ScaleHandler), so that a later apply of another is a conflict.
+	if err := c.trackManager(opUpdate); err != nil {
+		return err
+	}
 	sub := c.req.Subresource
 	c.req.Subresource = "" // what is validated is the whole object
 	err := c.validateUpdate()

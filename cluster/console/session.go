@@ -256,20 +256,22 @@ func (c *Console) RunScript(ctx context.Context, name, text string, io control.S
 		if err := interp.Params("-e")(s.runner); err != nil {
 			return err
 		}
+		var last error
 		for _, st := range file.Stmts {
 			s.failed = failure{}
 			err := s.runner.Run(ctx, st)
 			if err != nil && s.failed.exit == 0 { // a builtin of the shell
 				s.failed = failure{line: st.Pos().Line(), words: source(st), exit: 1}
 			}
-			if err != nil {
+			if err != nil && (s.runner.Exited() || st.Negated || ctx.Err() != nil) {
 				return err
 			}
 			if s.runner.Exited() {
 				return nil
 			}
+			last = err // after set +e, and where the shell itself does not stop
 		}
-		return nil
+		return last
 	})
 	if exit == 0 {
 		return ctx.Err()

@@ -67,7 +67,7 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	many := what + "s"
-	if y, ok := strings.CutSuffix(what, "y"); ok {
+	if y, ok := strings.CutSuffix(what, "y"); ok && !strings.HasSuffix(y, "e") {
 		many = y + "ies"
 	}
 	return fmt.Sprintf("%d %s", n, many)

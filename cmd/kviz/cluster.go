@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -35,7 +37,7 @@ func (s *shape) register(f *pflag.FlagSet, speed string) {
 	f.StringVar(&s.store, "store", "raft", "raft: replicated over members; mvcc: the state machine alone")
 	f.IntVar(&s.members, "members", 3, "members of the raft store: 3 or 5")
 	f.IntVar(&s.nodes, "nodes", 3, "nodes of the cluster")
-	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs (default: a temporary directory)")
+	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
 	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
 }
 
@@ -82,6 +84,9 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 			return nil, nil, fmt.Errorf("--trace: %w", err)
 		}
 	}
+	if err := s.takeUpClock(&cfg); err != nil {
+		return nil, nil, err
+	}
 	c, err := cluster.Boot(ctx, cfg)
 	if err != nil {
 		if file != nil {
@@ -99,9 +104,43 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 		}
 	}
 	return c, func() error {
+		keepErr := s.keepClock(c)
 		err := c.Close()
-		return errors.Join(err, stopRecording())
+		return errors.Join(err, stopRecording(), keepErr)
 	}, nil
+}
+
+// clockFile, in a data directory, says when the next run on it begins: virtual
+// time goes on where it ended, so that nothing in the store is of the future.
+const clockFile = "clock"
+
+func (s *shape) takeUpClock(cfg *cluster.Config) error {
+	if s.dataDir == "" || cfg.Bare {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(s.dataDir, clockFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		cfg.Epoch, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
+	}
+	if err != nil {
+		return fmt.Errorf("--data-dir: when its last run ended: %w", err)
+	}
+	return nil
+}
+
+func (s *shape) keepClock(c *cluster.Cluster) error {
+	if s.dataDir == "" || c.Raft() == nil {
+		return nil
+	}
+	var now time.Time
+	if c.Kernel().Do(func() { now = c.Kernel().Now() }) != nil {
+		return nil // it has ended by itself, and that is told elsewhere
+	}
+	next := now.UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
+	return os.WriteFile(filepath.Join(s.dataDir, clockFile), []byte(next+"\n"), 0o644)
 }
 
 // record copies the stream into a recording until the function it returns is

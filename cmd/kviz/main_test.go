@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"encoding/binary"
 	"os"
+	"regexp"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -19,5 +23,42 @@ func TestCommandLine(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TMPDIR", e.WorkDir)
 			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"waitfor": waitFor, "findid": findID,
+			"breakoff": changed(func(b []byte) []byte { return b[:len(b)-20] }), // within the end and the last block
+			"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
+			"newer":    changed(func(b []byte) []byte { binary.LittleEndian.PutUint16(b[8:], 9); return b }),
 		}})
+}
+
+// waitFor FILE waits until a program in the background has written a file.
+func waitFor(ts *testscript.TestScript, _ bool, args []string) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range 6000 {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		<-tick.C
+	}
+	ts.Fatalf("%s was not written within 30 s", args[0])
+}
+
+// findID PATTERN NAME puts the number of the last event on standard output
+// that the pattern matches into an environment variable.
+func findID(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(`(?m)^#(\S+) .*`+args[0]).FindAllStringSubmatch(ts.ReadFile("stdout"), -1)
+	if len(found) == 0 {
+		ts.Fatalf("no event matches %s", args[0])
+	}
+	ts.Setenv(args[1], found[len(found)-1][1])
+}
+
+// changed is a command FROM TO that writes a changed copy of a file.
+func changed(how func([]byte) []byte) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		b := bytes.Clone([]byte(ts.ReadFile(args[0])))
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), how(b), 0o600))
+	}
 }

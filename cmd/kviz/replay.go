@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -33,12 +31,9 @@ func replayCommand() *command {
 			if err := mustExist(args[0]); err != nil {
 				return err
 			}
-			_, events, err := trace.ReadAll(args[0])
-			if err != nil && !errors.Is(err, trace.ErrTruncated) {
-				return err
-			}
+			events, _, err := readRecording(io, args[0])
 			if err != nil {
-				fmt.Fprintf(io.err, "kviz: %v; what came before that is shown\n", err)
+				return err
 			}
 			stream := trace.NewStream(len(events) + 1)
 			for _, e := range events {

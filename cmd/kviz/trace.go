@@ -15,6 +15,7 @@ import (
 func traceCommand() *command {
 	var (
 		hash    bool
+		full    bool
 		outside bool
 		why     string
 		kind    string
@@ -23,12 +24,13 @@ func traceCommand() *command {
 		name: "trace", usage: "FILE [flags]",
 		short: "a recording as text, one event a line",
 		long: `--hash prints one line that is the same for two runs whose control planes did the same.
---why N prints what led to event N, link by link.`,
+--why N prints what led to event N, link by link, down to the command or fault it began with.`,
 		example: "kviz trace out.kvrun --why 214",
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&hash, "hash", false, "print only the hash of the control-plane events")
 			f.BoolVar(&outside, "raft", false, "include the raft and wall-clock lanes")
 			f.StringVar(&why, "why", "", "print the causes of this event `NUMBER`")
+			f.BoolVar(&full, "full", false, "with --why: pipeline stages, caches and queues too")
 			f.StringVar(&kind, "kind", "", "only events of this `KIND` (store.commit, …)")
 		},
 		run: func(_ context.Context, io streams, args []string) error {
@@ -41,15 +43,15 @@ func traceCommand() *command {
 			if kind != "" && !trace.Kind(kind).Known() {
 				return &usageError{text: unknownKind(kind)}
 			}
-			_, events, err := trace.ReadAll(args[0])
-			if err != nil && !errors.Is(err, trace.ErrTruncated) {
-				return err
-			}
+			events, damage, err := readRecording(io, args[0])
 			if err != nil {
-				fmt.Fprintf(io.err, "kviz: %v; what came before that follows\n", err)
+				return err
 			}
 			switch {
 			case hash:
+				if damage != nil {
+					return damage // a hash of a part would be compared with that of a whole
+				}
 				h, err := trace.Hash(events)
 				if err != nil {
 					return err
@@ -57,7 +59,7 @@ func traceCommand() *command {
 				fmt.Fprintln(io.out, h)
 				return nil
 			case why != "":
-				if events, err = causes(events, why); err != nil {
+				if events, err = causes(events, why, full); err != nil {
 					return err
 				}
 				outside = true
@@ -68,23 +70,40 @@ func traceCommand() *command {
 					shown = append(shown, e)
 				}
 			}
-			return trace.Text(io.out, shown, view.Explain)
+			if err := trace.Text(io.out, shown, view.Explain); err != nil {
+				return err
+			}
+			if damage != nil {
+				return exitError(1)
+			}
+			return nil
 		},
 	}
 }
 
-// causes is the chain from an event back to what started it, the event first;
-// of several causes the newest is followed.
-func causes(events []*trace.Event, number string) ([]*trace.Event, error) {
+// readRecording reads what can be read. A recording that breaks off or is
+// damaged is good up to there: damage then says what is wrong, and has been
+// printed.
+func readRecording(io streams, path string) (events []*trace.Event, damage, err error) {
+	_, events, err = trace.ReadAll(path)
+	if err == nil || len(events) == 0 || !errors.Is(err, trace.ErrTruncated) && !errors.Is(err, trace.ErrDamaged) {
+		return events, nil, err
+	}
+	fmt.Fprintf(io.err, "kviz: %v; what came before that is shown\n", err)
+	return events, err, nil
+}
+
+// causes is the chain from an event back to what started it, the event first.
+func causes(events []*trace.Event, number string, full bool) ([]*trace.Event, error) {
 	id, err := trace.ParseID(number)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[trace.ID]*trace.Event, len(events))
+	stream := trace.NewStream(len(events) + 1)
 	for _, e := range events {
-		byID[e.ID] = e
+		stream.Append(e)
 	}
-	if byID[id] == nil {
+	if _, _, ok := stream.At(id); !ok {
 		text := fmt.Sprintf("there is no event #%s in this recording", id)
 		if len(events) > 0 {
 			text += fmt.Sprintf("; it has #%s to #%s", events[0].ID, events[len(events)-1].ID)
@@ -92,12 +111,10 @@ func causes(events []*trace.Event, number string) ([]*trace.Event, error) {
 		return nil, errors.New(text)
 	}
 	var chain []*trace.Event
-	for e := byID[id]; e != nil; {
-		chain = append(chain, e)
-		if len(e.Causes) == 0 {
-			break
+	for _, l := range view.NewHistory(stream).Why(id) {
+		if l.Event != nil && l.Main && (full || !l.Minor || len(chain) == 0) {
+			chain = append(chain, l.Event)
 		}
-		e = byID[e.Causes[len(e.Causes)-1]]
 	}
 	return chain, nil
 }
