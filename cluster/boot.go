@@ -45,7 +45,7 @@ type Config struct {
 	Speed   float64   // virtual seconds per real second; 0 is as fast as possible
 	Demand  bool      // time passes only while somebody waits for something: scripts
 	Light   bool      // nodes without a kube-proxy: very large clusters
-	Limit   int       // events kept in memory; 0 means trace.DefaultLimit
+	Limit   int       // events kept in memory; 0 means trace.DefaultLimit, or fewer in a very large cluster
 
 	Version string // of kviz, for the trace
 	Tokens  apiserver.Config
@@ -84,6 +84,16 @@ type Cluster struct {
 	foldAt   uint64
 }
 
+// limit is how many events are kept in memory. A cluster too large for its score
+// matrices to be told (see traceNodes) has two thirds of the events a pod, so
+// that fewer are the same stretch of its life.
+func (cfg Config) limit() int {
+	if cfg.Limit == 0 && cfg.Nodes > wholeMatrix {
+		return trace.DefaultLimit * 5 / 8
+	}
+	return cfg.Limit
+}
+
 // Boot starts a cluster and returns at once; [Cluster.WaitReady] waits until
 // it is up. The caller must Close it.
 func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
@@ -94,7 +104,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 		cfg.Nodes = 3
 	}
 	cfg.Nodes = max(cfg.Nodes, 0)
-	c := &Cluster{cfg: cfg, stream: trace.NewStream(cfg.Limit), ready: make(chan struct{}), ended: make(chan struct{})}
+	c := &Cluster{cfg: cfg, stream: trace.NewStream(cfg.limit()), ready: make(chan struct{}), ended: make(chan struct{})}
 	c.k = sim.New(sim.Config{Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: c.stream, Healthy: c.healthy, Hold: c.hold})
 	c.k.SetDemand(cfg.Demand)
 	c.clock.set(control.Clock{Speed: cfg.Speed})

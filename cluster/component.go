@@ -93,12 +93,15 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 	}).begin(c.k, t.Causes(), "")
 }
 
+// wholeMatrix is up to how many nodes the trace tells every verdict and score.
+const wholeMatrix = 64
+
 // traceNodes is for how many nodes a scheduling cycle tells its verdicts and
 // scores; 0 is the scheduler's default, for clusters whose matrix fits a screen.
 // In a larger one they would be a third of all events, and nobody reads the
 // fortieth of a thousand like it.
 func (c *Cluster) traceNodes() int {
-	if c.cfg.Nodes > 64 {
+	if c.cfg.Nodes > wholeMatrix {
 		return 16
 	}
 	return 0
