@@ -12,7 +12,7 @@ import (
 
 // Most patches of a cluster are kubelets' pod statuses. patchPodStatus merges
 // them field by field into the typed object, where the general way goes through
-// maps and JSON of the whole pod and takes twenty times as long. Its result is
+// maps and JSON of the whole pod. Its result is
 // the same: TestPodStatusPatchIsStrategicMerge compares the two.
 
 // podStatusPatch is a strategic merge patch of what a kubelet writes. A patch
