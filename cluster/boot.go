@@ -141,8 +141,10 @@ func (c *Cluster) run(ctx context.Context) {
 // store elects a leader, the API server connects to it, the rest of the control
 // plane to the API server, then the nodes.
 func (c *Cluster) boot(t *sim.Task) {
-	t.SetCauses(t.Emit(trace.Event{Kind: trace.RunStart, Payload: &trace.Run{Version: c.cfg.Version, Seed: c.cfg.Seed,
-		Epoch: c.k.Epoch(), Store: c.storeKind(), Members: c.cfg.Members, Nodes: c.cfg.Nodes}}))
+	t.SetCauses(t.Emit(trace.Event{Kind: trace.RunStart, Payload: &trace.Run{
+		Version: c.cfg.Version, Seed: c.cfg.Seed,
+		Epoch: c.k.Epoch(), Store: c.storeKind(), Members: c.cfg.Members, Nodes: c.cfg.Nodes,
+	}}))
 	c.awaitLeader(t)
 	c.startControlPlane(t)
 	c.watchReadiness(t)

@@ -34,8 +34,10 @@ func (c *Cluster) Clock() control.Clock {
 
 // showClock publishes the state of the clock; on the kernel's goroutine.
 func (c *Cluster) showClock() {
-	c.clock.set(control.Clock{Paused: c.k.Paused(), Speed: c.cfg.Speed, Elapsed: c.k.Elapsed(), Last: c.k.Last(),
-		Waiting: c.k.Waiting(), Why: c.why})
+	c.clock.set(control.Clock{
+		Paused: c.k.Paused(), Speed: c.cfg.Speed, Elapsed: c.k.Elapsed(), Last: c.k.Last(),
+		Waiting: c.k.Waiting(), Why: c.why,
+	})
 }
 
 // change runs fn on the kernel's goroutine, even while the cluster stands, and
@@ -53,8 +55,10 @@ func (c *Cluster) change(why string, fn func()) error {
 }
 
 func (c *Cluster) noteClock() {
-	c.k.Emit(trace.Event{Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.ClockChanged,
-		Payload: &trace.Clock{Paused: c.k.Paused(), Speed: c.cfg.Speed, Why: c.why}})
+	c.k.Emit(trace.Event{
+		Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.ClockChanged,
+		Payload: &trace.Clock{Paused: c.k.Paused(), Speed: c.cfg.Speed, Why: c.why},
+	})
 	c.showClock()
 }
 

@@ -28,8 +28,10 @@ func (c *Cluster) openConsole() {
 		}
 		return c.server
 	}, Documents: assets.Documents()})
-	c.console = console.New(console.Config{Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c},
-		Compile: c.condition, Manifests: assets.Manifests()})
+	c.console = console.New(console.Config{
+		Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c},
+		Compile: c.condition, Manifests: assets.Manifests(),
+	})
 }
 
 // Exec runs one console line and gives its exit status.

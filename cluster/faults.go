@@ -84,8 +84,10 @@ func (c *Cluster) inject(f control.Fault) error {
 	if err != nil {
 		return err
 	}
-	id := c.k.Emit(trace.Event{Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: causesOf(f),
-		Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")}})
+	id := c.k.Emit(trace.Event{
+		Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: causesOf(f),
+		Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")},
+	})
 	return do([]trace.ID{id})
 }
 

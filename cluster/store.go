@@ -17,8 +17,10 @@ func (c *Cluster) openStore() error {
 		return nil
 	}
 	lane := &raftLane{c: c}
-	r, err := raftstore.Open(raftstore.Config{Members: c.cfg.Members, Dir: c.cfg.DataDir, NoSync: c.cfg.NoSync,
-		Seed: c.cfg.Seed, Events: lane.take})
+	r, err := raftstore.Open(raftstore.Config{
+		Members: c.cfg.Members, Dir: c.cfg.DataDir, NoSync: c.cfg.NoSync,
+		Seed: c.cfg.Seed, Events: lane.take,
+	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
@@ -65,8 +67,10 @@ func traceEvent(e raftstore.Event) (trace.Event, bool) {
 	switch {
 	case e.State != nil:
 		s := e.State
-		t.Payload = &trace.MemberState{Member: e.Member, Role: s.Role, Term: s.Term, Leader: s.Leader, Last: s.Last,
-			Commit: s.Commit, Applied: s.Applied, Reason: s.Reason}
+		t.Payload = &trace.MemberState{
+			Member: e.Member, Role: s.Role, Term: s.Term, Leader: s.Leader, Last: s.Last,
+			Commit: s.Commit, Applied: s.Applied, Reason: s.Reason,
+		}
 	case e.Message != nil:
 		t.Payload = traceMessage(e.Message)
 	case e.Log != nil:
@@ -84,8 +88,10 @@ func traceEvent(e raftstore.Event) (trace.Event, bool) {
 }
 
 func traceMessage(m *wire.Message) *trace.RaftMessage {
-	return &trace.RaftMessage{Serial: m.Serial, RPC: m.RPC, From: m.From, To: m.To, Term: m.Term, PrevLog: m.PrevLog, PrevTerm: m.PrevTerm,
-		Commit: m.Commit, Entries: traceEntries(m.Entries), Answer: m.Answer, OK: m.OK, ReplyTerm: m.ReplyTerm, Match: m.Match, Error: m.Error}
+	return &trace.RaftMessage{
+		Serial: m.Serial, RPC: m.RPC, From: m.From, To: m.To, Term: m.Term, PrevLog: m.PrevLog, PrevTerm: m.PrevTerm,
+		Commit: m.Commit, Entries: traceEntries(m.Entries), Answer: m.Answer, OK: m.OK, ReplyTerm: m.ReplyTerm, Match: m.Match, Error: m.Error,
+	}
 }
 
 func traceEntries(entries []wire.Entry) []trace.RaftEntry {

@@ -55,8 +55,10 @@ func (p *Player) List() []Info {
 	defer p.mu.Unlock()
 	var out []Info
 	for _, l := range p.lessons {
-		out = append(out, Info{ID: l.ID, Title: l.Title, Part: l.Part, Teaches: strings.Join(l.Teaches, ", "), Minutes: l.Minutes,
-			Done: p.progress.Lessons[l.ID].Done})
+		out = append(out, Info{
+			ID: l.ID, Title: l.Title, Part: l.Part, Teaches: strings.Join(l.Teaches, ", "), Minutes: l.Minutes,
+			Done: p.progress.Lessons[l.ID].Done,
+		})
 	}
 	return out
 }
@@ -152,8 +154,10 @@ func (p *Player) Look() Look {
 		return Look{}
 	}
 	step := p.lesson.Steps[p.step]
-	look := Look{Active: true, Title: p.lesson.Title, Step: p.step + 1, Steps: len(p.lesson.Steps), Kind: step.Kind,
-		Text: "**" + step.Title + "**\n\n" + step.Text, Notes: step.Notes}
+	look := Look{
+		Active: true, Title: p.lesson.Title, Step: p.step + 1, Steps: len(p.lesson.Steps), Kind: step.Kind,
+		Text: "**" + step.Title + "**\n\n" + step.Text, Notes: step.Notes,
+	}
 	if p.session == nil {
 		look.Text = "Setting the scene …"
 		if p.trouble != "" {

@@ -33,8 +33,10 @@ type verdict struct {
 // NewSession begins an attempt at a state: that of the cluster when the scene
 // was set.
 func NewSession(l *Lesson, start *view.State) *Session {
-	s := &Session{Lesson: l, b: view.From(start), met: map[string]trace.ID{}, broken: map[string]trace.ID{},
-		since: map[string]time.Duration{}, passed: map[string]bool{}, answers: map[string]int{}, told: map[string]verdict{}}
+	s := &Session{
+		Lesson: l, b: view.From(start), met: map[string]trace.ID{}, broken: map[string]trace.ID{},
+		since: map[string]time.Duration{}, passed: map[string]bool{}, answers: map[string]int{}, told: map[string]verdict{},
+	}
 	s.levels()
 	return s
 }

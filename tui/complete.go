@@ -15,8 +15,10 @@ func completions(s *view.State, before []string, word string) []string {
 	case len(before) == 0:
 		all = []string{"kubectl", "etcdctl", "etcdutl", "kviz", "help", "clear", "crictl", "iptables", "iptables-save", "ipvsadm", "nft", "ip", "ls", "cat", "curl", "dig"}
 	case before[0] == "kubectl" && len(before) == 1:
-		all = []string{"get", "describe", "apply", "create", "delete", "edit", "scale", "rollout", "logs", "exec", "expose", "run", "label", "annotate",
-			"patch", "taint", "cordon", "uncordon", "drain", "top", "wait", "explain", "auth", "api-resources", "version", "events", "set", "autoscale"}
+		all = []string{
+			"get", "describe", "apply", "create", "delete", "edit", "scale", "rollout", "logs", "exec", "expose", "run", "label", "annotate",
+			"patch", "taint", "cordon", "uncordon", "drain", "top", "wait", "explain", "auth", "api-resources", "version", "events", "set", "autoscale",
+		}
 	case before[0] == "etcdctl" && len(before) == 1:
 		all = []string{"get", "put", "del", "txn", "watch", "lease", "member", "endpoint", "compaction", "snapshot", "alarm", "defrag"}
 	case before[0] == "kviz" && len(before) == 1:

@@ -37,8 +37,10 @@ func (m *Explorer) title() string {
 
 // draw draws what changed into the grid and gives the whole screen.
 func (m *Explorer) draw() string {
-	lay := layout.Compute(layout.In{W: m.w, H: m.h, Preset: m.preset, Focus: m.focus, Zoom: m.zoom,
-		Lesson: m.lessonOpen && m.lessonLook.Active, Console: m.consoleOpen})
+	lay := layout.Compute(layout.In{
+		W: m.w, H: m.h, Preset: m.preset, Focus: m.focus, Zoom: m.zoom,
+		Lesson: m.lessonOpen && m.lessonLook.Active, Console: m.consoleOpen,
+	})
 	if m.all || !same(lay, m.lay) {
 		m.grid.Area().Clear()
 		for _, h := range m.panes {

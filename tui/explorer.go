@@ -92,15 +92,19 @@ type Explorer struct {
 
 // New makes the model. Nothing runs before the program sends it messages.
 func New(ctx context.Context, cfg Config, g *safe.Group) (*Explorer, error) {
-	m := &Explorer{cfg: cfg, ctx: ctx, safe: g, hist: cfg.History, ctl: cfg.Cluster, keys: keymap.Global(),
+	m := &Explorer{
+		cfg: cfg, ctx: ctx, safe: g, hist: cfg.History, ctl: cfg.Cluster, keys: keymap.Global(),
 		grid: grid.New(0, 0), over: grid.New(0, 0), theme: theme.Named(cfg.Theme), themed: cfg.Theme != "",
 		focus: 1, console: console.New(), live: true, grain: trace.GrainStage, playRate: 1, all: true, dirty: true,
-		prompts: map[promptTag]*overlay.Prompt{}}
+		prompts: map[promptTag]*overlay.Prompt{},
+	}
 	if err := m.keys.Rebind(cfg.Keys); err != nil {
 		return nil, err
 	}
-	for i, p := range []pane.Pane{clustermap.New(), store.New(), apipipe.New(), events.New(), queues.New(), scheduler.New(),
-		nodes.New(), network.New(), object.New()} {
+	for i, p := range []pane.Pane{
+		clustermap.New(), store.New(), apipipe.New(), events.New(), queues.New(), scheduler.New(),
+		nodes.New(), network.New(), object.New(),
+	} {
 		m.panes[i] = pane.NewHost(p)
 	}
 	for i, p := range layout.Presets {

@@ -34,8 +34,10 @@ func (m *Explorer) lessons() overlay.Overlay {
 			part = l.Part
 			p.Items = append(p.Items, overlay.Item{Label: part, Style: theme.Title})
 		}
-		it := overlay.Item{Label: "○ " + l.Title, Note: l.Teaches, Indent: 2, Off: l.Locked, Value: beginLesson(l.ID), Key: fmt.Sprintf("%d min", l.Minutes),
-			Detail: "Teaches: " + l.Teaches}
+		it := overlay.Item{
+			Label: "○ " + l.Title, Note: l.Teaches, Indent: 2, Off: l.Locked, Value: beginLesson(l.ID), Key: fmt.Sprintf("%d min", l.Minutes),
+			Detail: "Teaches: " + l.Teaches,
+		}
 		if l.Done {
 			it.Label, it.Style = "● "+l.Title, theme.Good
 		} else if at < 0 && l.Locked == "" {

@@ -45,8 +45,10 @@ func (l *oneLesson) Do(action string) error {
 }
 
 func (l *oneLesson) Look(s *view.State) LessonLook {
-	look := LessonLook{Active: l.on, Title: "Who brings the pod back?", Step: l.step, Steps: 2, Kind: "predict", CanNext: true, HintsOf: 3, HintNo: l.hints,
-		Text: "Three `web` pods run. We delete one. What happens **first**?", Answered: l.answered > 0}
+	look := LessonLook{
+		Active: l.on, Title: "Who brings the pod back?", Step: l.step, Steps: 2, Kind: "predict", CanNext: true, HintsOf: 3, HintNo: l.hints,
+		Text: "Three `web` pods run. We delete one. What happens **first**?", Answered: l.answered > 0,
+	}
 	for i, c := range []string{"the scheduler picks a node", "the ReplicaSet controller's queue gets one key", "the kubelet restarts it"} {
 		look.Choices = append(look.Choices, LessonChoice{Text: c, Chosen: l.answered == i+1, Right: i == 1})
 	}

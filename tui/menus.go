@@ -33,8 +33,10 @@ func (m *Explorer) startScreen() overlay.Overlay {
 		overlay.Item{Label: "Recording", Note: "leave with q and run kviz replay FILE: a run that was saved", Style: theme.Muted},
 		overlay.Item{Label: "Keys", Note: "what can be pressed", Key: "?", Value: doAction(keymap.Help)},
 		overlay.Item{Label: "Quit", Key: "q", Value: doAction(keymap.Quit)})
-	return &overlay.Picker{Title: "kviz · a debugger for Kubernetes", Items: items,
-		Intro: "A whole cluster runs in this program: a replicated store, a control plane, nodes, a service network. Everything that happens in it is an event you can stop at."}
+	return &overlay.Picker{
+		Title: "kviz · a debugger for Kubernetes", Items: items,
+		Intro: "A whole cluster runs in this program: a replicated store, a control plane, nodes, a service network. Everything that happens in it is an event you can stop at.",
+	}
 }
 
 func (m *Explorer) palette() overlay.Overlay {
@@ -90,8 +92,16 @@ func (m *Explorer) help() overlay.Overlay {
 				rows = append(rows, keyRow(b))
 			}
 		}
-		headings := [][2]string{{"clock", "The clock"}, {"time", "Going through time"}, {"ask", "Asking"}, {"do", "Doing"}, {"find", "Finding"},
-			{"view", "The screen"}, {"move", "Moving"}, {"go", "Leaving"}}
+		headings := [][2]string{
+			{"clock", "The clock"},
+			{"time", "Going through time"},
+			{"ask", "Asking"},
+			{"do", "Doing"},
+			{"find", "Finding"},
+			{"view", "The screen"},
+			{"move", "Moving"},
+			{"go", "Leaving"},
+		}
 		for _, g := range headings {
 			rows = append(rows, nil, overlay.Row{{Text: g[1], Style: theme.Title}})
 			for _, b := range m.keys.Group(g[0]) {
@@ -116,8 +126,10 @@ func (m *Explorer) glossary() overlay.Overlay {
 	p := &overlay.Picker{Title: "Glossary · kinds of events", Search: true, Wide: true}
 	at := -1
 	for i, k := range trace.Kinds() {
-		p.Items = append(p.Items, overlay.Item{Label: padded(string(k.Kind), 18), Note: k.Means, Style: theme.Name,
-			Detail: k.Means + "\nLook at: " + k.Look + "\nIn the real thing: " + k.Source})
+		p.Items = append(p.Items, overlay.Item{
+			Label: padded(string(k.Kind), 18), Note: k.Means, Style: theme.Name,
+			Detail: k.Means + "\nLook at: " + k.Look + "\nIn the real thing: " + k.Source,
+		})
 		if e := m.state.Event; e != nil && e.Kind == k.Kind {
 			at = i
 		}
@@ -133,8 +145,10 @@ func (m *Explorer) glossary() overlay.Overlay {
 
 // grains is the menu of step sizes.
 func (m *Explorer) grains() overlay.Overlay {
-	means := []string{"one raft message, disk write or vote", "one revision of the store", "one stage of an API request, one action of a kubelet or proxy",
-		"one watch event delivered", "one move of a work queue", "one reconcile or scheduling decision", "one object whose status says what its spec asks"}
+	means := []string{
+		"one raft message, disk write or vote", "one revision of the store", "one stage of an API request, one action of a kubelet or proxy",
+		"one watch event delivered", "one move of a work queue", "one reconcile or scheduling decision", "one object whose status says what its spec asks",
+	}
 	p := &overlay.Picker{Title: "How far is a step?"}
 	for i, n := range trace.GrainNames() {
 		it := overlay.Item{Label: padded(n, 10), Note: means[i], Value: setGrain(i)}
@@ -250,7 +264,11 @@ func (m *Explorer) why(id trace.ID) {
 		p.Items = append(p.Items, it)
 	}
 	p.Items = append(p.Items, overlay.Item{Label: "the event itself, whole", Style: theme.Muted, Value: wholeEvent{id}})
-	for _, other := range []trace.ID{m.state.Last, m.host().Under().Event} {
+	others := []trace.ID{m.host().Under().Event}
+	if told := m.told(); told != nil {
+		others = append([]trace.ID{told.ID}, others...)
+	}
+	for _, other := range others {
 		if e := m.hist.Event(other); e != nil && other != id {
 			p.Items = append(p.Items, overlay.Item{Label: "rather: why #" + other.String() + "?", Note: view.Explain(e), Style: theme.Muted, Value: askWhy{other}})
 		}

@@ -90,8 +90,10 @@ func TestProgramDrawsStepsAndLeaves(t *testing.T) {
 	var m *Explorer
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(context.Background(), Config{Cluster: c, History: view.NewHistory(c.Trace()), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal,
-			Size: [2]int{120, 40}, done: func(e *Explorer) { m = e }})
+		done <- Run(context.Background(), Config{
+			Cluster: c, History: view.NewHistory(c.Trace()), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal,
+			Size: [2]int{120, 40}, done: func(e *Explorer) { m = e },
+		})
 	}()
 	term.await(t, "PAUSED")
 	before := c.Trace().Len()
@@ -124,12 +126,14 @@ func TestFirstFrameComesBeforeTheCluster(t *testing.T) {
 	boot := make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(context.Background(), Config{History: view.NewHistory(stream), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal, Size: [2]int{80, 24},
+		done <- Run(context.Background(), Config{
+			History: view.NewHistory(stream), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal, Size: [2]int{80, 24},
 			Booting: func(ctx context.Context, say func(string)) (control.Cluster, error) {
 				say("three members elect a leader")
 				<-boot
 				return nil, errors.New("port 6443 is taken")
-			}})
+			},
+		})
 	}()
 	term.await(t, "three members elect a leader")
 	close(boot)
@@ -148,11 +152,13 @@ func TestAPanicInTheBackgroundRestoresTheTerminal(t *testing.T) {
 	fall := make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(context.Background(), Config{History: view.NewHistory(stream), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal, Size: [2]int{80, 24},
+		done <- Run(context.Background(), Config{
+			History: view.NewHistory(stream), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal, Size: [2]int{80, 24},
 			Booting: func(ctx context.Context, say func(string)) (control.Cluster, error) {
 				<-fall
 				panic("the floor gave way")
-			}})
+			},
+		})
 	}()
 	term.await(t, "waiting for the first event")
 	close(fall)
@@ -170,8 +176,10 @@ func TestNoColorIsHonouredForAnyValue(t *testing.T) {
 	term := newTerminal(120, 40)
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(context.Background(), Config{Cluster: c, History: view.NewHistory(c.Trace()), Input: term.in, Output: term, Size: [2]int{120, 40},
-			Environ: append([]string{"NO_COLOR=yes"}, plainTerminal...)})
+		done <- Run(context.Background(), Config{
+			Cluster: c, History: view.NewHistory(c.Trace()), Input: term.in, Output: term, Size: [2]int{120, 40},
+			Environ: append([]string{"NO_COLOR=yes"}, plainTerminal...),
+		})
 	}()
 	term.await(t, "PAUSED")
 	if _, err := term.typ.Write([]byte("q")); err != nil {

@@ -41,9 +41,11 @@ func TestRBAC(t *testing.T) {
 		if err := list(); !apierrors.IsForbidden(err) || err.Error() != `pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default"` {
 			t.Errorf("got %v, want a 403", err)
 		}
-		_, err := c.Create(task, client.RoleBindings, "default", &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "devs"},
-			Subjects: []rbacv1.Subject{{Kind: "Group", APIGroup: "rbac.authorization.k8s.io", Name: "developers"}},
-			RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "view"}})
+		_, err := c.Create(task, client.RoleBindings, "default", &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "devs"},
+			Subjects:   []rbacv1.Subject{{Kind: "Group", APIGroup: "rbac.authorization.k8s.io", Name: "developers"}},
+			RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "view"},
+		})
 		w.must(err)
 		task.Sleep(time.Millisecond)
 		w.must(list())
@@ -112,12 +114,15 @@ func TestTokens(t *testing.T) {
 		p, err := client.Create(task, c, client.Pods, "default", pod("web"))
 		w.must(err)
 		made, err := c.CreateSub(task, client.ServiceAccounts, "default", "default", "token", &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-			BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", Name: "web", UID: p.UID}}})
+			BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", Name: "web", UID: p.UID},
+		}})
 		w.must(err)
 		token := made.(*authenticationv1.TokenRequest).Status.Token
 		whoami := func(token string) *Response {
-			return w.s.Handle(task, &Request{Verb: "create", Token: token, Object: &authenticationv1.SelfSubjectReview{},
-				Resource: schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"}})
+			return w.s.Handle(task, &Request{
+				Verb: "create", Token: token, Object: &authenticationv1.SelfSubjectReview{},
+				Resource: schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"},
+			})
 		}
 		r := whoami(token)
 		w.must(r.Err)
@@ -148,18 +153,23 @@ func TestReviews(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		u := authn.User{Name: "jane"}
 		ask := func(verb, resource string) bool {
-			r := w.s.Handle(task, &Request{Verb: "create", User: &u, Resource: schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"},
+			r := w.s.Handle(task, &Request{
+				Verb: "create", User: &u, Resource: schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"},
 				Object: &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-					ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: resource, Namespace: "default"}}}})
+					ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: resource, Namespace: "default"},
+				}},
+			})
 			w.must(r.Err)
 			return r.Object.(*authorizationv1.SelfSubjectAccessReview).Status.Allowed
 		}
 		if ask("delete", "pods") {
 			t.Error("jane may delete pods")
 		}
-		_, err := w.admin().Create(task, client.ClusterRoleBindings, "", &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "jane"},
-			Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "jane"}},
-			RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "edit"}})
+		_, err := w.admin().Create(task, client.ClusterRoleBindings, "", &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "jane"},
+			Subjects:   []rbacv1.Subject{{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "jane"}},
+			RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "edit"},
+		})
 		w.must(err)
 		task.Sleep(time.Millisecond)
 		if !ask("delete", "pods") || ask("delete", "nodes") {

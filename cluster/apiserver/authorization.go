@@ -14,8 +14,10 @@ import (
 // authorize decides whether the user may do this (apiserver
 // pkg/endpoints/filters/authorization.go; the Node authorizer, then RBAC).
 func authorize(c *call) error {
-	a := authz.Attributes{User: c.user, Verb: c.req.Verb, Group: c.req.Resource.Group, Resource: c.req.Resource.Resource,
-		Subresource: c.req.Subresource, Namespace: c.req.Namespace, Name: c.req.Name}
+	a := authz.Attributes{
+		User: c.user, Verb: c.req.Verb, Group: c.req.Resource.Group, Resource: c.req.Resource.Resource,
+		Subresource: c.req.Subresource, Namespace: c.req.Namespace, Name: c.req.Name,
+	}
 	if c.kind != nil && !c.kind.Namespaced {
 		a.Namespace = ""
 	}

@@ -91,8 +91,10 @@ func (s *Server) initialObjects(now metav1.Time) []initial {
 		out = append(out, initial{KindFor(r.GroupVersionResource), obj})
 	}
 	for _, name := range []string{"kube-system", "kube-public", "kube-node-lease", "default"} {
-		add(client.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}},
-			Spec: corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{corev1.FinalizerKubernetes}}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}})
+		add(client.Namespaces, &corev1.Namespace{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}},
+			Spec:       corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{corev1.FinalizerKubernetes}}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive},
+		})
 	}
 	addPolicy(add)
 	for _, pc := range schedulinghelper.SystemPriorityClasses() {
@@ -178,14 +180,18 @@ func (s *Server) addKubernetesService(add func(client.Resource, runtime.Object))
 	ip := s.cidr.Masked().Addr().Next().String()
 	add(client.Services, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "kubernetes", Namespace: "default", Labels: map[string]string{"provider": "kubernetes", "component": "apiserver"}},
-		Spec: corev1.ServiceSpec{ClusterIP: ip, ClusterIPs: []string{ip}, Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
+		Spec: corev1.ServiceSpec{
+			ClusterIP: ip, ClusterIPs: []string{ip}, Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
 			IPFamilyPolicy: ptr(corev1.IPFamilyPolicySingleStack),
-			Ports:          []corev1.ServicePort{{Name: "https", Port: 443, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(6443)}}}})
+			Ports:          []corev1.ServicePort{{Name: "https", Port: 443, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(6443)}},
+		},
+	})
 	add(client.EndpointSlices, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: "kubernetes", Namespace: "default", Generation: 1, Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{s.cfg.AdvertiseIP}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr("https"), Port: ptr(int32(6443)), Protocol: ptr(corev1.ProtocolTCP)}}})
+		Ports:       []discoveryv1.EndpointPort{{Name: ptr("https"), Port: ptr(int32(6443)), Protocol: ptr(corev1.ProtocolTCP)}},
+	})
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -128,8 +128,10 @@ func (c *cache) take(t *sim.Task, b storage.Batch) {
 			continue
 		}
 		targets := c.watchers.targets(ch)
-		ch.id = t.Emit(trace.Event{Kind: trace.WatchCacheEvent, Object: refOf(c.kind, ch.obj), Causes: []trace.ID{b.Commit},
-			Payload: &trace.CacheUpdate{Resource: c.kind.GroupVersionResource.Resource, Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets)}})
+		ch.id = t.Emit(trace.Event{
+			Kind: trace.WatchCacheEvent, Object: refOf(c.kind, ch.obj), Causes: []trace.ID{b.Commit},
+			Payload: &trace.CacheUpdate{Resource: c.kind.GroupVersionResource.Resource, Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets)},
+		})
 		ch.at = t.Elapsed()
 		c.window.add(ch)
 		c.watchers.send(c.s, ch, targets)

@@ -19,8 +19,10 @@ type connection struct {
 }
 
 func (c *connection) request(verb string, r client.Resource, namespace, name, subresource string) *Request {
-	return &Request{Verb: verb, Resource: r.GroupVersionResource, Subresource: subresource, Namespace: namespace, Name: name,
-		User: &c.user, Lane: c.lane, System: true}
+	return &Request{
+		Verb: verb, Resource: r.GroupVersionResource, Subresource: subresource, Namespace: namespace, Name: name,
+		User: &c.user, Lane: c.lane, System: true,
+	}
 }
 
 func (c *connection) do(t *sim.Task, req *Request) (runtime.Object, error) {

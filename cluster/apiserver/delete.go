@@ -53,8 +53,10 @@ func (c *call) delete() *Response {
 
 // deleted is the answer to a deletion that is done.
 func (c *call) deleted() runtime.Object {
-	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{Name: c.ref.Name, Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource, UID: metaOf(c.old).GetUID()}}
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: c.ref.Name, Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource, UID: metaOf(c.old).GetUID()},
+	}
 }
 
 func describeDelete(o *metav1.DeleteOptions) string {
@@ -294,8 +296,10 @@ func (c *call) deleteCollection() *Response {
 	}
 	for _, obj := range listed.Items {
 		m := metaOf(obj)
-		req := &Request{Verb: "delete", Resource: c.req.Resource, Namespace: m.GetNamespace(), Name: m.GetName(), User: &c.user,
-			Client: c.req.sender(), Causes: []trace.ID{c.last}, approved: true, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System}
+		req := &Request{
+			Verb: "delete", Resource: c.req.Resource, Namespace: m.GetNamespace(), Name: m.GetName(), User: &c.user,
+			Client: c.req.sender(), Causes: []trace.ID{c.last}, approved: true, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System,
+		}
 		if r := c.s.serve(c.t, req); r.Err != nil && !apierrors.IsNotFound(r.Err) {
 			return &Response{Err: r.Err}
 		}

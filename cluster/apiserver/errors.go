@@ -19,8 +19,10 @@ func statusOf(err error) *metav1.Status {
 		s.Kind, s.APIVersion = "Status", "v1"
 		return &s
 	}
-	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
-		Code: http.StatusInternalServerError, Reason: metav1.StatusReasonUnknown, Message: err.Error()}
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: http.StatusInternalServerError, Reason: metav1.StatusReasonUnknown, Message: err.Error(),
+	}
 }
 
 // plainError is an error as Kubernetes passes it on when it has no word of its

@@ -176,8 +176,10 @@ func (c *call) receive() {
 	if user == nil {
 		user = &authn.User{}
 	}
-	payload := &trace.Request{Request: c.n, Verb: r.Verb, Path: r.path(), Resource: r.Resource.Resource, Subresource: r.Subresource,
-		Namespace: r.Namespace, Name: r.Name, User: user.Name, Client: r.sender(), Patch: string(r.Patch)}
+	payload := &trace.Request{
+		Request: c.n, Verb: r.Verb, Path: r.path(), Resource: r.Resource.Resource, Subresource: r.Subresource,
+		Namespace: r.Namespace, Name: r.Name, User: user.Name, Client: r.sender(), Patch: string(r.Patch),
+	}
 	if r.Object != nil && !r.System {
 		payload.Body = trace.Obj(r.Object.DeepCopyObject())
 	}

@@ -2,12 +2,11 @@ package apiserver
 
 import (
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"time"
 )
 
 // now is the virtual time as objects carry it: in seconds.

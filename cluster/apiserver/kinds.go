@@ -23,29 +23,45 @@ var scaleGVK = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind
 var kinds = []*Kind{
 	{Resource: client.ConfigMaps, Singular: "configmap", ShortNames: []string{"cm"}, Prefix: "/registry/configmaps/", strategy: configMapStrategy, field: metaField, trigger: "metadata.name"},
 	{Resource: client.Events, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", strategy: eventStrategy, field: eventField},
-	{Resource: client.Namespaces, Singular: "namespace", ShortNames: []string{"ns"}, Prefix: "/registry/namespaces/", strategy: namespaceStrategy, field: namespaceField,
+	{
+		Resource: client.Namespaces, Singular: "namespace", ShortNames: []string{"ns"}, Prefix: "/registry/namespaces/", strategy: namespaceStrategy, field: namespaceField,
 		Verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"},
 		Subresources: []Subresource{
 			{Name: "finalize", Verbs: []string{"update"}},
-			{Name: "status", Verbs: statusOnly}}},
-	{Resource: client.Nodes, Singular: "node", ShortNames: []string{"no"}, Prefix: "/registry/minions/", strategy: nodeStrategy, field: nodeField, trigger: "metadata.name",
-		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}}},
-	{Resource: client.Pods, Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}, Prefix: "/registry/pods/", strategy: podStrategy, field: podField, trigger: "spec.nodeName",
+			{Name: "status", Verbs: statusOnly},
+		},
+	},
+	{
+		Resource: client.Nodes, Singular: "node", ShortNames: []string{"no"}, Prefix: "/registry/minions/", strategy: nodeStrategy, field: nodeField, trigger: "metadata.name",
+		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}},
+	},
+	{
+		Resource: client.Pods, Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}, Prefix: "/registry/pods/", strategy: podStrategy, field: podField, trigger: "spec.nodeName",
 		Subresources: []Subresource{
 			{Name: "binding", GVK: gvk("", "v1", "Binding"), Verbs: createOnly},
 			{Name: "ephemeralcontainers", Verbs: statusOnly},
 			{Name: "eviction", GVK: gvk("policy", "v1", "Eviction"), Verbs: createOnly},
 			{Name: "resize", Verbs: statusOnly},
-			{Name: "status", Verbs: statusOnly}}},
+			{Name: "status", Verbs: statusOnly},
+		},
+	},
 	{Resource: client.Secrets, Singular: "secret", Prefix: "/registry/secrets/", strategy: secretStrategy, field: secretField, trigger: "metadata.name"},
-	{Resource: client.ServiceAccounts, Singular: "serviceaccount", ShortNames: []string{"sa"}, Prefix: "/registry/serviceaccounts/", strategy: serviceAccountStrategy, field: metaField,
-		Subresources: []Subresource{{Name: "token", GVK: gvk("authentication.k8s.io", "v1", "TokenRequest"), Verbs: createOnly}}},
-	{Resource: client.Services, Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}, Prefix: "/registry/services/specs/", strategy: serviceStrategy, field: serviceField,
-		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}}},
-	{Resource: client.Deployments, Singular: "deployment", ShortNames: []string{"deploy"}, Categories: []string{"all"}, Prefix: "/registry/deployments/", strategy: deploymentStrategy, field: metaField,
-		Subresources: []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}}},
-	{Resource: client.ReplicaSets, Singular: "replicaset", ShortNames: []string{"rs"}, Categories: []string{"all"}, Prefix: "/registry/replicasets/", strategy: replicaSetStrategy, field: replicaSetField,
-		Subresources: []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}}},
+	{
+		Resource: client.ServiceAccounts, Singular: "serviceaccount", ShortNames: []string{"sa"}, Prefix: "/registry/serviceaccounts/", strategy: serviceAccountStrategy, field: metaField,
+		Subresources: []Subresource{{Name: "token", GVK: gvk("authentication.k8s.io", "v1", "TokenRequest"), Verbs: createOnly}},
+	},
+	{
+		Resource: client.Services, Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}, Prefix: "/registry/services/specs/", strategy: serviceStrategy, field: serviceField,
+		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}},
+	},
+	{
+		Resource: client.Deployments, Singular: "deployment", ShortNames: []string{"deploy"}, Categories: []string{"all"}, Prefix: "/registry/deployments/", strategy: deploymentStrategy, field: metaField,
+		Subresources: []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}},
+	},
+	{
+		Resource: client.ReplicaSets, Singular: "replicaset", ShortNames: []string{"rs"}, Categories: []string{"all"}, Prefix: "/registry/replicasets/", strategy: replicaSetStrategy, field: replicaSetField,
+		Subresources: []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}},
+	},
 	{Resource: client.Leases, Singular: "lease", Prefix: "/registry/leases/", strategy: leaseStrategy, field: metaField},
 	{Resource: client.EndpointSlices, Singular: "endpointslice", Prefix: "/registry/endpointslices/", strategy: endpointSliceStrategy, field: metaField},
 	{Resource: client.ClusterRoleBindings, Singular: "clusterrolebinding", Prefix: "/registry/clusterrolebindings/", strategy: clusterRoleBindingStrategy, field: metaField},
@@ -69,9 +85,12 @@ func gvk(group, version, kind string) schema.GroupVersionKind {
 // review is a kind that is answered and not stored.
 func review(group, plural, kind string, namespaced bool) *Kind {
 	return &Kind{
-		Resource: client.Resource{GroupVersionResource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural},
-			Kind: kind, Namespaced: namespaced},
-		Singular: plural[:len(plural)-1], Verbs: createOnly}
+		Resource: client.Resource{
+			GroupVersionResource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural},
+			Kind:                 kind, Namespaced: namespaced,
+		},
+		Singular: plural[:len(plural)-1], Verbs: createOnly,
+	}
 }
 
 var kindByResource = map[schema.GroupVersionResource]*Kind{}

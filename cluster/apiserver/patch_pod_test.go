@@ -74,8 +74,10 @@ func drawStatus(r *rapid.T, label string) corev1.PodStatus {
 		s.HostIPs = append(s.HostIPs, corev1.HostIP{IP: a})
 	}
 	for _, c := range rapid.SliceOfNDistinct(rapid.SampledFrom(conditionTypes), 0, 3, rapid.ID[corev1.PodConditionType]).Draw(r, label) {
-		s.Conditions = append(s.Conditions, corev1.PodCondition{Type: c, Status: "True", Reason: word.Draw(r, label), Message: word.Draw(r, label),
-			LastTransitionTime: metav1.NewTime(time.Unix(rapid.Int64Range(1, 9).Draw(r, label), 0).UTC())})
+		s.Conditions = append(s.Conditions, corev1.PodCondition{
+			Type: c, Status: "True", Reason: word.Draw(r, label), Message: word.Draw(r, label),
+			LastTransitionTime: metav1.NewTime(time.Unix(rapid.Int64Range(1, 9).Draw(r, label), 0).UTC()),
+		})
 	}
 	for range rapid.IntRange(0, 2).Draw(r, label) {
 		s.ContainerStatuses = append(s.ContainerStatuses, corev1.ContainerStatus{Name: word.Draw(r, label), Image: word.Draw(r, label)})

@@ -56,8 +56,10 @@ func TestPipeline(t *testing.T) {
 			post(client.Pods, "default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"app","image":"nginx"}]}}`)
 		})
 		s.step("it is bound to a node", func() {
-			post2 := &Request{Verb: "create", Resource: client.Pods.GroupVersionResource, Subresource: "binding", Namespace: "default", Name: "web",
-				Body: []byte(`{"apiVersion":"v1","kind":"Binding","metadata":{"name":"web"},"target":{"kind":"Node","name":"node-1"}}`)}
+			post2 := &Request{
+				Verb: "create", Resource: client.Pods.GroupVersionResource, Subresource: "binding", Namespace: "default", Name: "web",
+				Body: []byte(`{"apiVersion":"v1","kind":"Binding","metadata":{"name":"web"},"target":{"kind":"Node","name":"node-1"}}`),
+			}
 			s.outside(post2)
 		})
 		s.step("and deleted: it has 30 s to stop", func() {
@@ -72,10 +74,14 @@ func TestPipeline(t *testing.T) {
 		})
 		s.step("a deployment is created, scaled, and its template changed", func() {
 			post(client.Deployments, "default", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"app","image":"nginx"}]}}}}`)
-			s.outside(&Request{Verb: "patch", Resource: client.Deployments.GroupVersionResource, Subresource: "scale", Namespace: "default", Name: "web",
-				PatchType: "application/merge-patch+json", Patch: []byte(`{"spec":{"replicas":3}}`)})
-			s.outside(&Request{Verb: "patch", Resource: client.Deployments.GroupVersionResource, Namespace: "default", Name: "web",
-				PatchType: "application/strategic-merge-patch+json", Patch: []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.29"}]}}}}`)})
+			s.outside(&Request{
+				Verb: "patch", Resource: client.Deployments.GroupVersionResource, Subresource: "scale", Namespace: "default", Name: "web",
+				PatchType: "application/merge-patch+json", Patch: []byte(`{"spec":{"replicas":3}}`),
+			})
+			s.outside(&Request{
+				Verb: "patch", Resource: client.Deployments.GroupVersionResource, Namespace: "default", Name: "web",
+				PatchType: "application/strategic-merge-patch+json", Patch: []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.29"}]}}}}`),
+			})
 		})
 		s.step("a namespace is deleted: it is Terminating", func() {
 			post(client.Namespaces, "", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"demo"}}`)
@@ -129,8 +135,10 @@ func TestRefusals(t *testing.T) {
 			s.outside(&Request{Verb: "delete", Resource: client.Namespaces.GroupVersionResource, Name: "default"})
 		})
 		s.step("a taken address", func() {
-			s.outside(&Request{Verb: "create", Resource: client.Services.GroupVersionResource, Namespace: "default",
-				Body: []byte(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"thief"},"spec":{"clusterIP":"10.96.0.1","ports":[{"port":80}]}}`)})
+			s.outside(&Request{
+				Verb: "create", Resource: client.Services.GroupVersionResource, Namespace: "default",
+				Body: []byte(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"thief"},"spec":{"clusterIP":"10.96.0.1","ports":[{"port":80}]}}`),
+			})
 		})
 		s.step("an update of an old state", func() {
 			c := w.admin()

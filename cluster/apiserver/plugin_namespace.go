@@ -41,7 +41,8 @@ func admitNamespaceLifecycle(c *call, op operation) (string, []trace.FieldDiff, 
 	}
 	refusal := c.forbid(fmt.Errorf("unable to create new content in namespace %s because it is being terminated", c.ref.Namespace))
 	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
-		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", c.ref.Namespace), Field: "metadata.namespace"})
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", c.ref.Namespace), Field: "metadata.namespace",
+	})
 	return "", nil, refusal
 }
 

@@ -152,15 +152,18 @@ func (c *call) mountToken(p *corev1.Pod) []trace.FieldDiff {
 				corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: tokenMountPath})
 			diff = append(diff, trace.FieldDiff{
 				Path: "spec." + field + "[" + strconv.Itoa(i) + "].volumeMounts[" + strconv.Itoa(len(list[i].VolumeMounts)-1) + "]",
-				To:   `{"name":"` + name + `","readOnly":true,"mountPath":"` + tokenMountPath + `"}`})
+				To:   `{"name":"` + name + `","readOnly":true,"mountPath":"` + tokenMountPath + `"}`,
+			})
 		}
 	}
 	mount("initContainers", p.Spec.InitContainers)
 	mount("containers", p.Spec.Containers)
 	if !has && len(diff) > 0 {
 		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Projected: tokenVolume()}})
-		diff = append(diff, trace.FieldDiff{Path: "spec.volumes[" + strconv.Itoa(len(p.Spec.Volumes)-1) + "]",
-			To: `{"name":"` + name + `","projected":{"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},{"configMap":{"name":"kube-root-ca.crt"}},{"downwardAPI":{"items":[{"path":"namespace"}]}}]}}`})
+		diff = append(diff, trace.FieldDiff{
+			Path: "spec.volumes[" + strconv.Itoa(len(p.Spec.Volumes)-1) + "]",
+			To:   `{"name":"` + name + `","projected":{"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},{"configMap":{"name":"kube-root-ca.crt"}},{"downwardAPI":{"items":[{"path":"namespace"}]}}]}}`,
+		})
 	}
 	return diff
 }
@@ -181,10 +184,13 @@ func tokenVolume() *corev1.ProjectedVolumeSource {
 		DefaultMode: &mode,
 		Sources: []corev1.VolumeProjection{
 			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &lifetime}},
-			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
-				Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},
+			{ConfigMap: &corev1.ConfigMapProjection{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
+				Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
+			}},
 			{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{
-				{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}}},
+				{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}},
+			}}},
 		},
 	}
 }
@@ -208,8 +214,10 @@ func admitTolerations(c *call, op operation) (string, []trace.FieldDiff, error) 
 		seconds := int64(300)
 		p.Spec.Tolerations = append(p.Spec.Tolerations[:len(p.Spec.Tolerations):len(p.Spec.Tolerations)],
 			corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds})
-		diff = append(diff, trace.FieldDiff{Path: "spec.tolerations[" + strconv.Itoa(len(p.Spec.Tolerations)-1) + "]",
-			To: `{"key":"` + key + `","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}`})
+		diff = append(diff, trace.FieldDiff{
+			Path: "spec.tolerations[" + strconv.Itoa(len(p.Spec.Tolerations)-1) + "]",
+			To:   `{"key":"` + key + `","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}`,
+		})
 	}
 	if len(diff) == 0 {
 		return "", nil, nil

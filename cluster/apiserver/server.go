@@ -53,8 +53,10 @@ type Cost struct {
 }
 
 // DefaultCost is what a small kube-apiserver takes, store excepted.
-var DefaultCost = Cost{Access: 40 * time.Microsecond, Decode: 60 * time.Microsecond,
-	Admission: 80 * time.Microsecond, Respond: 40 * time.Microsecond, Deliver: time.Millisecond}
+var DefaultCost = Cost{
+	Access: 40 * time.Microsecond, Decode: 60 * time.Microsecond,
+	Admission: 80 * time.Microsecond, Respond: 40 * time.Microsecond, Deliver: time.Millisecond,
+}
 
 // Server is a kube-apiserver. Its methods may be called only on the kernel's
 // goroutine.
@@ -87,8 +89,10 @@ type Server struct {
 // and is then [Server.Ready].
 func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	cfg.complete()
-	s := &Server{cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
-		keys: authn.NewKeys(p.Kernel().Rand("serviceaccount-key"))}
+	s := &Server{
+		cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
+		keys: authn.NewKeys(p.Kernel().Rand("serviceaccount-key")),
+	}
 	for _, k := range kinds {
 		if k.Stored() {
 			s.stored = append(s.stored, k)

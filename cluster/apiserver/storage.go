@@ -99,8 +99,10 @@ func (c *call) overtaken(now int64) error {
 	if now == 0 {
 		return c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.ref.Name))
 	}
-	c.stage(&trace.Stage{Request: c.n, Stage: trace.StageStorage, Verdict: "pass",
-		Note: "The key is at revision " + formatRevision(now) + ", not " + formatRevision(c.oldRev) + ": another writer was faster. Read it and try again."})
+	c.stage(&trace.Stage{
+		Request: c.n, Stage: trace.StageStorage, Verdict: "pass",
+		Note: "The key is at revision " + formatRevision(now) + ", not " + formatRevision(c.oldRev) + ": another writer was faster. Read it and try again.",
+	})
 	c.live = true
 	return errStale
 }
@@ -114,7 +116,8 @@ func (c *call) remove() error {
 	}
 	c.pass(trace.StageStorage, "", "Delete "+key+", if it is still at revision "+formatRevision(c.oldRev)+".", nil)
 	ok, _, now, err := c.txn(key, c.oldRev, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
-		RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)}}})
+		RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)},
+	}})
 	if err != nil {
 		return c.refuse(trace.StageStorage, "", c.storeError(err))
 	}

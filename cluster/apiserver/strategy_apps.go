@@ -163,10 +163,16 @@ func invalidAggregation(r *rbac.ClusterRole) bool {
 }
 
 var (
-	roleStrategy = &strategy{createOnUpdate: true,
-		validate: creation(rbacvalidation.ValidateRole), validateUpdate: updating(rbacvalidation.ValidateRoleUpdate)}
-	roleBindingStrategy = &strategy{createOnUpdate: true,
-		validate: creation(rbacvalidation.ValidateRoleBinding), validateUpdate: updating(rbacvalidation.ValidateRoleBindingUpdate)}
-	clusterRoleBindingStrategy = &strategy{createOnUpdate: true,
-		validate: creation(rbacvalidation.ValidateClusterRoleBinding), validateUpdate: updating(rbacvalidation.ValidateClusterRoleBindingUpdate)}
+	roleStrategy = &strategy{
+		createOnUpdate: true,
+		validate:       creation(rbacvalidation.ValidateRole), validateUpdate: updating(rbacvalidation.ValidateRoleUpdate),
+	}
+	roleBindingStrategy = &strategy{
+		createOnUpdate: true,
+		validate:       creation(rbacvalidation.ValidateRoleBinding), validateUpdate: updating(rbacvalidation.ValidateRoleBindingUpdate),
+	}
+	clusterRoleBindingStrategy = &strategy{
+		createOnUpdate: true,
+		validate:       creation(rbacvalidation.ValidateClusterRoleBinding), validateUpdate: updating(rbacvalidation.ValidateClusterRoleBindingUpdate),
+	}
 )

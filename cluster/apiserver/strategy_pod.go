@@ -28,8 +28,10 @@ var podStrategy = &strategy{
 		p.Generation = 1
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		if len(p.Spec.SchedulingGates) > 0 {
-			setPodCondition(p, c.now(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
-				Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates"})
+			setPodCondition(p, c.now(), corev1.PodCondition{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+				Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates",
+			})
 		}
 		mergeMatchLabelKeys(p)
 		p.Status.QOSClass = qos.ComputePodQOS(p)

@@ -71,10 +71,12 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 			field.ErrorList{field.Invalid(field.NewPath("spec", "expirationSeconds"), seconds, "may not specify a duration less than 10 minutes")}))
 	}
 	now := c.t.Now()
-	claims := authn.Claims{Audience: req.Spec.Audiences, Issuer: authn.Issuer, IssuedAt: now.Unix(), NotBefore: now.Unix(),
+	claims := authn.Claims{
+		Audience: req.Spec.Audiences, Issuer: authn.Issuer, IssuedAt: now.Unix(), NotBefore: now.Unix(),
 		Expires: now.Add(time.Duration(seconds) * time.Second).Unix(), ID: string(c.s.newUID()),
 		Subject: "system:serviceaccount:" + sa.Namespace + ":" + sa.Name,
-		Kube:    authn.KubeClaims{Namespace: sa.Namespace, ServiceAccount: authn.Bound{Name: sa.Name, UID: string(sa.UID)}}}
+		Kube:    authn.KubeClaims{Namespace: sa.Namespace, ServiceAccount: authn.Bound{Name: sa.Name, UID: string(sa.UID)}},
+	}
 	if len(claims.Audience) == 0 {
 		claims.Audience = []string{authn.Issuer}
 	}

@@ -179,8 +179,10 @@ func (c *call) checkRevision() error {
 	}
 	c.refused = trace.StageStorage
 	err := c.conflict()
-	c.stage(&trace.Stage{Request: c.n, Stage: trace.StageStorage, Verdict: "refuse", Code: 409,
-		Note: "The client changed the object as of revision " + rv + ", but it is at revision " + metaOf(c.old).GetResourceVersion() + " now: " + statusOf(err).Message})
+	c.stage(&trace.Stage{
+		Request: c.n, Stage: trace.StageStorage, Verdict: "refuse", Code: 409,
+		Note: "The client changed the object as of revision " + rv + ", but it is at revision " + metaOf(c.old).GetResourceVersion() + " now: " + statusOf(err).Message,
+	})
 	return err
 }
 

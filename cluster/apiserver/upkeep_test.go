@@ -21,8 +21,10 @@ import (
 // TestUpkeep: Events go after an hour, history after ten minutes.
 func TestUpkeep(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		ev := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: "default"}, Reason: "Test", Type: "Normal",
-			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "p"}, LastTimestamp: metav1.NewTime(task.Now())}
+		ev := &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: "default"}, Reason: "Test", Type: "Normal",
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "p"}, LastTimestamp: metav1.NewTime(task.Now()),
+		}
 		_, err := w.admin().Create(task, client.Events, "default", ev)
 		w.must(err)
 		first := w.s.Revision()
@@ -32,8 +34,10 @@ func TestUpkeep(t *testing.T) {
 			t.Errorf("after 50 minutes: %v", err)
 		}
 		u := authn.Admin()
-		old := w.s.Handle(task, &Request{Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, User: &u,
-			List: metav1.ListOptions{ResourceVersion: formatRevision(first), ResourceVersionMatch: metav1.ResourceVersionMatchExact}})
+		old := w.s.Handle(task, &Request{
+			Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, User: &u,
+			List: metav1.ListOptions{ResourceVersion: formatRevision(first), ResourceVersionMatch: metav1.ResourceVersionMatchExact},
+		})
 		if !apierrors.IsResourceExpired(old.Err) {
 			t.Errorf("history of 50 minutes ago gave %v, want 410", old.Err)
 		}

@@ -107,8 +107,10 @@ func TestWatchList(t *testing.T) {
 		w.put(task, "a", "1")
 		b := w.put(task, "b", "1")
 		yes := true
-		wa := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{SendInitialEvents: &yes,
-			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true})
+		wa := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{
+			SendInitialEvents:    &yes,
+			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true,
+		})
 		expect(t, next(task, wa), "ADDED a@4")
 		expect(t, next(task, wa), "ADDED b@"+b.ResourceVersion)
 		expect(t, next(task, wa), "BOOKMARK @"+b.ResourceVersion+" (the initial events end)")

@@ -70,7 +70,8 @@ func (w *watcher) end(why string) {
 	w.closed = true
 	w.set.remove(w)
 	w.s.k.Emit(trace.Event{Lane: w.s.p.Lane, Kind: trace.WatchClosed, Payload: &trace.Watch{
-		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why}})
+		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why,
+	}})
 	w.box.Close()
 }
 

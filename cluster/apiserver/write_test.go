@@ -21,8 +21,10 @@ import (
 // patch sends a patch as kubectl would.
 func (w *world) patch(t *sim.Task, r client.Resource, name string, pt types.PatchType, body, manager string, force bool) *Response {
 	u := authn.Admin()
-	return w.s.Handle(t, &Request{Verb: "patch", Resource: r.GroupVersionResource, Namespace: "default", Name: name, User: &u, Client: "kubectl",
-		PatchType: pt, Patch: []byte(body), FieldManager: manager, Force: force, FieldValidation: "Strict"})
+	return w.s.Handle(t, &Request{
+		Verb: "patch", Resource: r.GroupVersionResource, Namespace: "default", Name: name, User: &u, Client: "kubectl",
+		PatchType: pt, Patch: []byte(body), FieldManager: manager, Force: force, FieldValidation: "Strict",
+	})
 }
 
 // TestPatchTypes: the four ways to change a part of an object.
@@ -30,8 +32,11 @@ func TestPatchTypes(t *testing.T) {
 	deployment := func() *appsv1.Deployment {
 		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"}, Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "nginx"}, {Name: "log", Image: "busybox"}}}}}}
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "nginx"}, {Name: "log", Image: "busybox"}}},
+			},
+		}}
 	}
 	images := func(o runtime.Object) string {
 		var out []string
@@ -155,7 +160,8 @@ func TestFinalizers(t *testing.T) {
 // collector.
 func TestPropagation(t *testing.T) {
 	for policy, want := range map[metav1.DeletionPropagation]string{
-		metav1.DeletePropagationOrphan: metav1.FinalizerOrphanDependents, metav1.DeletePropagationForeground: metav1.FinalizerDeleteDependents, metav1.DeletePropagationBackground: ""} {
+		metav1.DeletePropagationOrphan: metav1.FinalizerOrphanDependents, metav1.DeletePropagationForeground: metav1.FinalizerDeleteDependents, metav1.DeletePropagationBackground: "",
+	} {
 		t.Run(string(policy), func(t *testing.T) {
 			run(t, Config{}, func(w *world, task *sim.Task) {
 				w.put(task, "a", "1")
@@ -273,7 +279,8 @@ func TestScale(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"}, Spec: appsv1.ReplicaSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}, Spec: pod("").Spec}}}
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}, Spec: pod("").Spec},
+		}}
 		_, err := w.admin().Create(task, client.ReplicaSets, "default", rs)
 		w.must(err)
 		u := authn.Admin()

@@ -25,8 +25,10 @@ func lookup(args []string) (sub string, flags *parsed) {
 	construction.Lock()
 	defer construction.Unlock()
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}
-	root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...),
-		ConfigFlags: configFlags(os.TempDir(), "", nil), IOStreams: streams})
+	root := cmd.NewKubectlCommand(cmd.KubectlOptions{
+		Arguments:   append([]string{"kubectl"}, args...),
+		ConfigFlags: configFlags(os.TempDir(), "", nil), IOStreams: streams,
+	})
 	c, rest, err := root.Find(args)
 	if err != nil || c == root {
 		return "", nil

@@ -152,8 +152,10 @@ func (s *Session) handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		var exit int
 		var last lastLine
 		errOut := io.MultiWriter(orDiscard(hc.Stderr), &last)
-		inv := &Invocation{Console: s.c, Args: args, Dir: hc.Dir, In: hc.Stdin, Out: orDiscard(hc.Stdout), Err: errOut,
-			Script: s.script, Source: s.source, Columns: s.columns}
+		inv := &Invocation{
+			Console: s.c, Args: args, Dir: hc.Dir, In: hc.Stdin, Out: orDiscard(hc.Stdout), Err: errOut,
+			Script: s.script, Source: s.source, Columns: s.columns,
+		}
 		if inv.In == nil {
 			inv.In = strings.NewReader("")
 		}

@@ -156,8 +156,10 @@ func (t *transport) watch(r *http.Request, q url.Values) (*http.Response, error)
 	}
 	var revision string
 	_ = json.Unmarshal(list.Metadata["resourceVersion"], &revision)
-	write("BOOKMARK", map[string]any{"metadata": map[string]any{"resourceVersion": revision, "creationTimestamp": nil,
-		"annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"}}})
+	write("BOOKMARK", map[string]any{"metadata": map[string]any{
+		"resourceVersion": revision, "creationTimestamp": nil,
+		"annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"},
+	}})
 	done, cancel := context.WithCancel(r.Context())
 	resp.Header = http.Header{"Content-Type": {"application/json"}}
 	resp.Body, resp.ContentLength = &silence{Reader: bytes.NewReader(b.Bytes()), ctx: done, cancel: cancel}, -1
@@ -206,17 +208,23 @@ func (t *transport) logs(r *http.Request, q url.Values) (*http.Response, error) 
 	if err != nil {
 		return statusResponse(r, err), nil
 	}
-	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(bytes.NewReader(out)), ContentLength: int64(len(out))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(bytes.NewReader(out)), ContentLength: int64(len(out)),
+	}, nil
 }
 
 var errNoContainers = fmt.Errorf("this cluster has no container runtime")
 
 // statusResponse is an error as the API server would answer it.
 func statusResponse(r *http.Request, err error) *http.Response {
-	s := metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
-		Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: err.Error()}
+	s := metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: err.Error(),
+	}
 	b, _ := json.Marshal(s)
-	return &http.Response{StatusCode: int(s.Code), Status: "400 Bad Request", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(b)), ContentLength: int64(len(b))}
+	return &http.Response{
+		StatusCode: int(s.Code), Status: "400 Bad Request", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(b)), ContentLength: int64(len(b)),
+	}
 }

@@ -43,15 +43,25 @@ func TestNamesResolveFromTheCache(t *testing.T) {
 		if _, err := resolve(tk, s, "default", "kubernetes"); !errors.Is(err, dns.ErrServFail) {
 			t.Errorf("before the first list: %v, want %v", err, dns.ErrServFail)
 		}
-		headless := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "peers", Namespace: "default"},
-			Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}}}
-		plain := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},
-			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+		headless := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "peers", Namespace: "default"},
+			Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}},
+		}
+		plain := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+		}
 		notReady := false
-		slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: "peers-1", Namespace: "default",
-			Labels: map[string]string{discoveryv1.LabelServiceName: "peers"}}, AddressType: discoveryv1.AddressTypeIPv4,
-			Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}},
-				{Addresses: []string{"10.0.0.2"}, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}}}}
+		slice := &discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "peers-1", Namespace: "default",
+				Labels: map[string]string{discoveryv1.LabelServiceName: "peers"},
+			}, AddressType: discoveryv1.AddressTypeIPv4,
+			Endpoints: []discoveryv1.Endpoint{
+				{Addresses: []string{"10.0.0.1"}},
+				{Addresses: []string{"10.0.0.2"}, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}},
+			},
+		}
 		if _, err := c.Create(tk, client.Services, "default", headless); err != nil {
 			t.Error(err)
 		}
@@ -71,9 +81,15 @@ func TestNamesResolveFromTheCache(t *testing.T) {
 				namespace, name string
 				want            []string
 			}{
-				{"default", "web", ip}, {"other", "web", nil}, {"other", "web.default", ip}, {"", "web", nil},
-				{"other", "web.default.svc", ip}, {"", "web.default.svc.cluster.local", ip}, {"", "web.default.svc.cluster.local.", ip},
-				{"default", "peers", []string{"10.0.0.1"}}, {"default", "example.com", nil},
+				{"default", "web", ip},
+				{"other", "web", nil},
+				{"other", "web.default", ip},
+				{"", "web", nil},
+				{"other", "web.default.svc", ip},
+				{"", "web.default.svc.cluster.local", ip},
+				{"", "web.default.svc.cluster.local.", ip},
+				{"default", "peers", []string{"10.0.0.1"}},
+				{"default", "example.com", nil},
 			} {
 				got, err := resolve(tk, s, q.namespace, q.name)
 				if !slices.Equal(got, q.want) || (err == nil) != (q.want != nil) {

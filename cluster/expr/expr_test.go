@@ -27,8 +27,10 @@ func small() (*view.State, *trace.Event) {
 		}
 		at += time.Second
 		c, i, _ := strings.Cut(lane, "/")
-		b.Apply(&trace.Event{ID: id, At: at, Lane: trace.Lane{Component: c, Instance: i}, Kind: k, Payload: payload,
-			Object: trace.Ref{APIVersion: "v1", Kind: "Pod", Namespace: "demo", Name: "web-1"}})
+		b.Apply(&trace.Event{
+			ID: id, At: at, Lane: trace.Lane{Component: c, Instance: i}, Kind: k, Payload: payload,
+			Object: trace.Ref{APIVersion: "v1", Kind: "Pod", Namespace: "demo", Name: "web-1"},
+		})
 	}
 	for _, m := range []string{"a", "b", "c"} {
 		role := "follower"
@@ -41,15 +43,21 @@ func small() (*view.State, *trace.Event) {
 	emit(trace.FaultInjected, "kviz", &trace.Fault{Fault: "stop", Target: "member/c"})
 	ready := int32(2)
 	for i, name := range []string{"web-1", "web-2"} {
-		emit(trace.StoreCommit, "store", &trace.Commit{Revision: int64(10 + i), Changes: []trace.KeyChange{{Key: "/registry/pods/demo/" + name,
+		emit(trace.StoreCommit, "store", &trace.Commit{Revision: int64(10 + i), Changes: []trace.KeyChange{{
+			Key:    "/registry/pods/demo/" + name,
 			Object: trace.Ref{Kind: "Pod", Namespace: "demo", Name: name}, Value: trace.Obj(&corev1.Pod{
 				TypeMeta:   metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"},
-				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}})}}})
+				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
+			}),
+		}}})
 	}
-	emit(trace.StoreCommit, "store", &trace.Commit{Revision: 12, Changes: []trace.KeyChange{{Key: "/registry/deployments/demo/web",
+	emit(trace.StoreCommit, "store", &trace.Commit{Revision: 12, Changes: []trace.KeyChange{{
+		Key:    "/registry/deployments/demo/web",
 		Object: trace.Ref{Kind: "Deployment", Namespace: "demo", Name: "web"}, Value: trace.Obj(&appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "demo"}, Spec: appsv1.DeploymentSpec{Replicas: &ready},
-			Status: appsv1.DeploymentStatus{ReadyReplicas: 2}})}}})
+			Status: appsv1.DeploymentStatus{ReadyReplicas: 2},
+		}),
+	}}})
 	emit(trace.NodeStatus, "kubelet/node-1", &trace.NodeReport{Node: "node-1", By: "kubelet", Ready: "True", Taints: []string{"dedicated=gpu:NoSchedule"}})
 	emit(trace.ContainerChange, "kubelet/node-1", &trace.ContainerState{Node: "node-1", Pod: "demo/web-1", Container: "web", State: "running", Restarts: 3})
 	emit(trace.RuleChange, "proxy/node-1", &trace.Rule{Node: "node-1", Table: "nat", Chain: "KUBE-SERVICES", Text: "-A KUBE-SERVICES -d 10.96.0.10/32 -j KUBE-SVC-X", Service: "demo/web:http"})
@@ -165,8 +173,10 @@ func TestEveryNameHasAMeaningAndAValue(t *testing.T) {
 
 func BenchmarkEval(b *testing.B) {
 	s, e := small()
-	for _, src := range []string{`event.kind == "queue.add" && event.payload.queue == "replicaset"`, `store.leader == "a"`,
-		`object("deployments", "demo", "web").status.readyReplicas == 3`} {
+	for _, src := range []string{
+		`event.kind == "queue.add" && event.payload.queue == "replicaset"`, `store.leader == "a"`,
+		`object("deployments", "demo", "web").status.readyReplicas == 3`,
+	} {
 		p := expr.MustCompile(src)
 		b.Run(src[:12], func(b *testing.B) {
 			for b.Loop() {

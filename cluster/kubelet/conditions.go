@@ -32,8 +32,10 @@ func (w *worker) setConditions(t *sim.Task, s, old *corev1.PodStatus, rs runtime
 		}
 	}
 	add := func(typ corev1.PodConditionType, status corev1.ConditionStatus, reason, message string) {
-		c := corev1.PodCondition{Type: typ, Status: status, Reason: reason, Message: message, ObservedGeneration: w.pod.Generation,
-			LastTransitionTime: seconds(t.Now())}
+		c := corev1.PodCondition{
+			Type: typ, Status: status, Reason: reason, Message: message, ObservedGeneration: w.pod.Generation,
+			LastTransitionTime: seconds(t.Now()),
+		}
 		for _, o := range old.Conditions {
 			if o.Type == typ && o.Status == status {
 				c.LastTransitionTime = o.LastTransitionTime

@@ -47,7 +47,7 @@ func (w *worker) syncTerminated(t *sim.Task) {
 		w.setStatus(t, w.generateStatus(t, rs, true))
 	}
 	w.unmountVolumes(t)
-	var cause = t.Causes()
+	cause := t.Causes()
 	if len(cause) > 0 {
 		w.kl.statuses.add(w, cause[0])
 	}

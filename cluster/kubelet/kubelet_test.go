@@ -212,22 +212,27 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{name: "crashloop", about: "A container that exits 1 after two seconds: restarts after 0 s, 10 s, 20 s, 40 s … as CrashLoopBackOff says.",
+	{
+		name: "crashloop", about: "A container that exits 1 after two seconds: restarts after 0 s, 10 s, 20 s, 40 s … as CrashLoopBackOff says.",
 		pod: `
 metadata: {name: web}
 spec:
   containers: [{name: app, image: kviz/crash}]
 `,
 		quiet: []trace.Kind{trace.PodAdmit, trace.VolumesMounted, trace.CNICall},
-		then:  func(b *bench) { b.t.Sleep(100 * time.Second) }},
-	{name: "image-missing", about: "An image that does not exist: ErrImagePull, then ImagePullBackOff, 10 s, 20 s, …",
+		then:  func(b *bench) { b.t.Sleep(100 * time.Second) },
+	},
+	{
+		name: "image-missing", about: "An image that does not exist: ErrImagePull, then ImagePullBackOff, 10 s, 20 s, …",
 		pod: `
 metadata: {name: web}
 spec:
   containers: [{name: app, image: "nginx:nosuch"}]
 `,
-		then: func(b *bench) { b.t.Sleep(40 * time.Second) }},
-	{name: "init", about: "Init containers one after another, each image pulled when its turn comes; the second fails once and is tried again.",
+		then: func(b *bench) { b.t.Sleep(40 * time.Second) },
+	},
+	{
+		name: "init", about: "Init containers one after another, each image pulled when its turn comes; the second fails once and is tried again.",
 		pod: `
 metadata: {name: web}
 spec:
@@ -236,8 +241,10 @@ spec:
   - {name: second, image: busybox, imagePullPolicy: IfNotPresent, command: [sh, -c, "test -f /tmp/x || exit 3"]}
   containers: [{name: app, image: nginx}]
 `,
-		then: func(b *bench) { b.t.Sleep(25 * time.Second) }},
-	{name: "terminate", about: "Deletion: preStop, TERM, and the container ends in time; sandbox and CNI DEL; the final delete.",
+		then: func(b *bench) { b.t.Sleep(25 * time.Second) },
+	},
+	{
+		name: "terminate", about: "Deletion: preStop, TERM, and the container ends in time; sandbox and CNI DEL; the final delete.",
 		pod: `
 metadata: {name: web}
 spec:
@@ -250,8 +257,10 @@ spec:
 			b.delete("web")
 			b.wait("gone", func() bool { return b.pod("web") == nil })
 			b.t.Sleep(time.Second)
-		}},
-	{name: "terminate-kill", about: "Deletion of a container whose PID 1 ignores TERM (sleep has no handler): KILL after the grace period.",
+		},
+	},
+	{
+		name: "terminate-kill", about: "Deletion of a container whose PID 1 ignores TERM (sleep has no handler): KILL after the grace period.",
 		pod: `
 metadata: {name: web}
 spec:
@@ -263,16 +272,20 @@ spec:
 			b.delete("web")
 			b.wait("gone", func() bool { return b.pod("web") == nil })
 			b.t.Sleep(time.Second)
-		}},
-	{name: "completes", about: "restartPolicy OnFailure: exit 1 is tried again, exit 0 completes the pod; the sandbox goes, the containers stay for their logs.",
+		},
+	},
+	{
+		name: "completes", about: "restartPolicy OnFailure: exit 1 is tried again, exit 0 completes the pod; the sandbox goes, the containers stay for their logs.",
 		pod: `
 metadata: {name: web}
 spec:
   restartPolicy: OnFailure
   containers: [{name: app, image: busybox, command: [sh, -c, "sleep 3; exit $((1 - 1))"]}]
 `,
-		then: func(b *bench) { b.t.Sleep(10 * time.Second) }},
-	{name: "configmap", about: "A volume from a ConfigMap that does not exist yet keeps the pod in ContainerCreating.",
+		then: func(b *bench) { b.t.Sleep(10 * time.Second) },
+	},
+	{
+		name: "configmap", about: "A volume from a ConfigMap that does not exist yet keeps the pod in ContainerCreating.",
 		pod: `
 metadata: {name: web}
 spec:
@@ -293,8 +306,10 @@ spec:
 			if err != nil || len(lines) != 1 || lines[0].Text != "good morning" {
 				panic(fmt.Sprint("log of app: ", lines, err))
 			}
-		}},
-	{name: "liveness", about: "The liveness example of the Kubernetes documentation: /tmp/healthy is removed after 30 s, three failures later the container restarts.",
+		},
+	},
+	{
+		name: "liveness", about: "The liveness example of the Kubernetes documentation: /tmp/healthy is removed after 30 s, three failures later the container restarts.",
 		pod: `
 metadata: {name: web}
 spec:
@@ -305,15 +320,19 @@ spec:
     livenessProbe: {exec: {command: [cat, /tmp/healthy]}, initialDelaySeconds: 5, periodSeconds: 5, failureThreshold: 3, successThreshold: 1, timeoutSeconds: 1}
     
 `,
-		then: func(b *bench) { b.t.Sleep(80 * time.Second) }},
-	{name: "oversized", about: "A pod bound by hand that does not fit: the kubelet refuses it, and it is Failed for good.",
+		then: func(b *bench) { b.t.Sleep(80 * time.Second) },
+	},
+	{
+		name: "oversized", about: "A pod bound by hand that does not fit: the kubelet refuses it, and it is Failed for good.",
 		pod: `
 metadata: {name: web}
 spec:
   containers: [{name: app, image: nginx, resources: {requests: {cpu: "5"}}}]
 `,
-		then: func(b *bench) { b.t.Sleep(5 * time.Second) }},
-	{name: "sandbox-killed", about: "The pause container is killed: the whole pod starts anew with a new address.",
+		then: func(b *bench) { b.t.Sleep(5 * time.Second) },
+	},
+	{
+		name: "sandbox-killed", about: "The pause container is killed: the whole pod starts anew with a new address.",
 		pod: `
 metadata: {name: web}
 spec:
@@ -323,8 +342,10 @@ spec:
 			b.waitReady("web")
 			b.rt.KillSandbox("demo", "web")
 			b.t.Sleep(5 * time.Second)
-		}},
-	{name: "sidecar", about: "A sidecar (init container with restartPolicy Always) starts before the container and stops after it.",
+		},
+	},
+	{
+		name: "sidecar", about: "A sidecar (init container with restartPolicy Always) starts before the container and stops after it.",
 		pod: `
 metadata: {name: web}
 spec:
@@ -336,7 +357,8 @@ spec:
 			b.waitReady("web")
 			b.delete("web")
 			b.wait("gone", func() bool { return b.pod("web") == nil })
-		}},
+		},
+	},
 }
 
 func TestScenarios(t *testing.T) {

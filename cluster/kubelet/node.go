@@ -164,7 +164,8 @@ func (n *nodeState) status(now time.Time) corev1.NodeStatus {
 	s := corev1.NodeStatus{
 		Capacity: kl.capacity(), Allocatable: kl.allocatable(),
 		Addresses: []corev1.NodeAddress{
-			{Type: corev1.NodeInternalIP, Address: kl.cfg.Address}, {Type: corev1.NodeHostName, Address: kl.cfg.Node}},
+			{Type: corev1.NodeInternalIP, Address: kl.cfg.Address}, {Type: corev1.NodeHostName, Address: kl.cfg.Node},
+		},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID: machineID(kl.cfg.Node, 1), SystemUUID: machineID(kl.cfg.Node, 2), BootID: machineID(kl.cfg.Node, 3),
@@ -350,8 +351,10 @@ func (n *nodeState) renewLease(t *sim.Task) {
 	secs, holder := int32(leaseSeconds), kl.cfg.Node
 	if n.lease == nil {
 		l := &coordv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Name: kl.cfg.Node, Namespace: leaseNamespace,
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: kl.cfg.Node, UID: n.uid}}},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: kl.cfg.Node, Namespace: leaseNamespace,
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: kl.cfg.Node, UID: n.uid}},
+			},
 			Spec: coordv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &secs, RenewTime: &now},
 		}
 		made, err := client.Create(t, kl.c, client.Leases, leaseNamespace, l)

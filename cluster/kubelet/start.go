@@ -125,7 +125,8 @@ func (w *worker) crashWait(t *sim.Task, c *corev1.Container, last *runtime.Conta
 	w.kl.event(t, w.pod, corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container %s in pod %s", c.Name, podName)
 	t.Emit(trace.Event{Kind: trace.RestartBackoff, Object: client.RefOf(w.pod), Payload: &trace.PodStep{
 		Node: w.kl.cfg.Node, Pod: w.key(), Container: c.Name, What: crashLoopBackOff,
-		Detail: fmt.Sprintf("the container ended at %s; it restarts %s after that", last.FinishedAt.UTC().Format(time.TimeOnly), delay), For: until.Sub(t.Now())}})
+		Detail: fmt.Sprintf("the container ended at %s; it restarts %s after that", last.FinishedAt.UTC().Format(time.TimeOnly), delay), For: until.Sub(t.Now()),
+	}})
 	return &waitError{until, fmt.Errorf("back-off %s restarting failed container=%s pod=%s", delay, c.Name, podName)}
 }
 
@@ -172,7 +173,8 @@ func (w *worker) pullImage(t *sim.Task, c *corev1.Container, image string) (reas
 		kl.event(t, w.pod, corev1.EventTypeNormal, "BackOff", "%s", message)
 		until := kl.pull.entries[key].updated.Add(delay)
 		t.Emit(trace.Event{Kind: trace.RestartBackoff, Object: client.RefOf(w.pod), Payload: &trace.PodStep{
-			Node: kl.cfg.Node, Pod: w.key(), Container: c.Name, What: imagePullBackOff, Detail: image, For: until.Sub(t.Now())}})
+			Node: kl.cfg.Node, Pod: w.key(), Container: c.Name, What: imagePullBackOff, Detail: image, For: until.Sub(t.Now()),
+		}})
 		if prev := kl.pullErr[key]; prev != "" {
 			message += ": " + prev
 		}

@@ -96,8 +96,10 @@ func (w *worker) containerStatus(rs runtime.PodStatus, c *corev1.Container, old 
 	if hasInit {
 		waiting = "PodInitializing"
 	}
-	s := corev1.ContainerStatus{Name: c.Name, Image: c.Image,
-		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waiting}}}
+	s := corev1.ContainerStatus{
+		Name: c.Name, Image: c.Image,
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waiting}},
+	}
 	if old != nil {
 		s.RestartCount, s.LastTerminationState = old.RestartCount, old.LastTerminationState
 	}
@@ -119,8 +121,10 @@ func (w *worker) containerStatus(rs runtime.PodStatus, c *corev1.Container, old 
 		return *old // the runtime has forgotten it, the API has not
 	}
 	if seen == 0 && old != nil && old.State.Running != nil {
-		s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137,
-			Message: "The container could not be located when the pod was deleted.  The container used to be Running"}
+		s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+			Reason: "ContainerStatusUnknown", ExitCode: 137,
+			Message: "The container could not be located when the pod was deleted.  The container used to be Running",
+		}
 	}
 	if why, ok := w.reasons[c.Name]; ok && shouldStart(w.pod, c, init, rs) {
 		if s.State.Terminated != nil {
@@ -138,7 +142,8 @@ func stateOf(c *runtime.Container) corev1.ContainerState {
 	case runtime.Exited:
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 			ExitCode: c.ExitCode, Reason: c.Reason, Message: c.Message,
-			StartedAt: seconds(c.StartedAt), FinishedAt: seconds(c.FinishedAt), ContainerID: "containerd://" + c.ID}}
+			StartedAt: seconds(c.StartedAt), FinishedAt: seconds(c.FinishedAt), ContainerID: "containerd://" + c.ID,
+		}}
 	}
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 }

@@ -246,4 +246,3 @@ func TestSameSeedSameTrace(t *testing.T) {
 		t.Error("two runs of one seed differ")
 	}
 }
-

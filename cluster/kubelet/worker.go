@@ -186,8 +186,10 @@ func (w *worker) loop(t *sim.Task) {
 		}
 		t.SetCauses(w.causes[max(0, len(w.causes)-maxCauses):]...)
 		w.causes = nil
-		began := t.Emit(trace.Event{Kind: trace.PodWorker, Object: client.RefOf(w.pod),
-			Payload: &trace.PodSync{Node: w.kl.cfg.Node, Pod: w.key(), Work: phaseNames[w.phase], Reason: w.why}})
+		began := t.Emit(trace.Event{
+			Kind: trace.PodWorker, Object: client.RefOf(w.pod),
+			Payload: &trace.PodSync{Node: w.kl.cfg.Node, Pod: w.key(), Work: phaseNames[w.phase], Reason: w.why},
+		})
 		t.SetCauses(began)
 		w.step(t)
 	}

@@ -144,8 +144,10 @@ func (w *walk) node(local bool) string {
 		w.chain(NAT, "POSTROUTING")
 		if w.p.dnat || w.p.src != was.src {
 			w.where.forgetOld(w.t.Elapsed())
-			w.where.conntrack[as] = &Connection{Src: fmt.Sprintf("%s:%d", was.src, was.sport), Dst: was.to(), To: w.p.to(), Masq: w.p.src != was.src,
-				Since: w.t.Elapsed(), dst: w.p.dst, dport: w.p.dport, dnat: w.p.dnat}
+			w.where.conntrack[as] = &Connection{
+				Src: fmt.Sprintf("%s:%d", was.src, was.sport), Dst: was.to(), To: w.p.to(), Masq: w.p.src != was.src,
+				Since: w.t.Elapsed(), dst: w.p.dst, dport: w.p.dport, dnat: w.p.dnat,
+			}
 		}
 	} else if known.Masq {
 		w.p.src = w.where.address

@@ -273,8 +273,10 @@ func TestIncrementalIsFull(t *testing.T) {
 				_, err := c.Get(b.t, client.Services, "default", name)
 				switch op := rapid.SampledFrom([]string{"service", "slice", "delete service", "delete slice", "wait", "flush"}).Draw(r, "op"); op {
 				case "service":
-					kind := rapid.SampledFrom([]string{"", "spec: {type: NodePort, ports: [{nodePort: 30080}]}", "spec: {type: NodePort, externalTrafficPolicy: Local, ports: [{nodePort: 30081}]}",
-						"spec: {sessionAffinity: ClientIP}", "spec: {internalTrafficPolicy: Local}"}).Draw(r, "kind")
+					kind := rapid.SampledFrom([]string{
+						"", "spec: {type: NodePort, ports: [{nodePort: 30080}]}", "spec: {type: NodePort, externalTrafficPolicy: Local, ports: [{nodePort: 30081}]}",
+						"spec: {sessionAffinity: ClientIP}", "spec: {internalTrafficPolicy: Local}",
+					}).Draw(r, "kind")
 					if err != nil {
 						b.service(name, "10.96.0."+fmt.Sprint(10+len(name)+int(name[0])), kind)
 					}

@@ -95,8 +95,10 @@ type plan struct {
 func buildBlock(s *servicePort, c *chosen, opts options) *block {
 	w := &builder{s: s, c: c, opts: opts, b: &block{port: s.name + "/" + s.protocol, nat: map[string][]*network.Rule{}, filter: map[string][]*network.Rule{}, endpoints: len(c.all)}}
 	id := s.name + s.protocol
-	p := plan{svc: chainName("KUBE-SVC-", id), svl: chainName("KUBE-SVL-", id), ext: chainName("KUBE-EXT-", id), fw: chainName("KUBE-FW-", id),
-		hasInternal: c.any, hasExternal: c.any}
+	p := plan{
+		svc: chainName("KUBE-SVC-", id), svl: chainName("KUBE-SVL-", id), ext: chainName("KUBE-EXT-", id), fw: chainName("KUBE-FW-", id),
+		hasInternal: c.any, hasExternal: c.any,
+	}
 	p.internal, p.externalPolicy = p.svc, p.svc
 	if s.internalLocal {
 		p.internal, p.hasInternal = p.svl, c.any && len(c.local) > 0

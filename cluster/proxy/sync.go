@@ -328,7 +328,8 @@ func (w *writing) tell(table string, r *network.Rule, pos int, removed bool) tra
 		return trace.ID{}
 	}
 	e := trace.Event{Kind: trace.RuleChange, Payload: &trace.Rule{
-		Node: w.px.cfg.Node.Name, Table: table, Chain: r.Chain, Text: r.String(), Removed: removed, Pos: pos, Service: r.Service}}
+		Node: w.px.cfg.Node.Name, Table: table, Chain: r.Chain, Text: r.String(), Removed: removed, Pos: pos, Service: r.Service,
+	}}
 	if r.Service != "" {
 		ns, name, _ := strings.Cut(r.Service, "/")
 		name, _, _ = strings.Cut(name, ":")

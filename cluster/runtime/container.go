@@ -134,8 +134,10 @@ func (r *Runtime) StartContainer(t *sim.Task, id string) error {
 		r.notify(c.PodUID, call)
 		return err
 	}
-	c.StartedBy = t.Emit(trace.Event{Kind: trace.ContainerChange, Lane: r.lane, Object: podRef(s.key()), Causes: []trace.ID{call},
-		Payload: &trace.ContainerState{Node: r.cfg.Node, Pod: s.key(), Container: c.Name, State: "running", Restarts: c.Attempt, Init: c.Init}})
+	c.StartedBy = t.Emit(trace.Event{
+		Kind: trace.ContainerChange, Lane: r.lane, Object: podRef(s.key()), Causes: []trace.ID{call},
+		Payload: &trace.ContainerState{Node: r.cfg.Node, Pod: s.key(), Container: c.Name, State: "running", Restarts: c.Attempt, Init: c.Init},
+	})
 	if c.State == Running { // it may have been killed while the cluster stood
 		r.begin(c, s)
 	}
@@ -192,8 +194,10 @@ func (r *Runtime) end(c *Container, code int32, reason, message string, causes [
 	c.run = nil
 	if !quiet {
 		s := r.sandboxes[c.SandboxID]
-		c.EndedBy = r.k.Emit(trace.Event{Kind: trace.ContainerChange, Lane: r.lane, Object: podRef(s.key()), Causes: causes,
-			Payload: &trace.ContainerState{Node: r.cfg.Node, Pod: s.key(), Container: c.Name, State: "terminated", Reason: reason, ExitCode: code, Restarts: c.Attempt, Init: c.Init}})
+		c.EndedBy = r.k.Emit(trace.Event{
+			Kind: trace.ContainerChange, Lane: r.lane, Object: podRef(s.key()), Causes: causes,
+			Payload: &trace.ContainerState{Node: r.cfg.Node, Pod: s.key(), Container: c.Name, State: "terminated", Reason: reason, ExitCode: code, Restarts: c.Attempt, Init: c.Init},
+		})
 		r.notify(c.PodUID, c.EndedBy)
 	}
 	run.ended.Broadcast()

@@ -65,8 +65,12 @@ func TestContainersBehave(t *testing.T) {
 		{"a script listens", runtime.ContainerConfig{Image: "busybox", Command: sh("echo up; httpd -f -p 80")}, "runs", "hello from web\n", "up"},
 		{"a command that is not there", runtime.ContainerConfig{Image: "busybox", Command: []string{"nosuch"}}, "StartError 128", "", ""},
 		{"kviz/crash", runtime.ContainerConfig{Image: "kviz/crash"}, "Error 1 at 2s", "", "starting fatal: cannot reach the database"},
-		{"postgres without its password", runtime.ContainerConfig{Image: "postgres"}, "Error 1 at 300ms", "",
-			"Error: Database is uninitialized and superuser password is not specified.        You must specify POSTGRES_PASSWORD to a non-empty value."},
+		{
+			"postgres without its password",
+			runtime.ContainerConfig{Image: "postgres"},
+			"Error 1 at 300ms", "",
+			"Error: Database is uninitialized and superuser password is not specified.        You must specify POSTGRES_PASSWORD to a non-empty value.",
+		},
 		{"postgres", runtime.ContainerConfig{Image: "postgres", Env: map[string]string{"POSTGRES_PASSWORD": "x"}}, "runs", "", ""},
 		{"environment", runtime.ContainerConfig{Image: "busybox", Command: sh("echo $GREETING"), Env: map[string]string{"GREETING": "good morning"}}, "Completed 0 at 0s", "", "good morning"},
 		{"annotation: out of memory", runtime.ContainerConfig{Image: "nginx", Behaviour: "oom after 10s"}, "OOMKilled 137 at 10s", "", ""},
@@ -168,8 +172,13 @@ func TestAddresses(t *testing.T) {
 			return ""
 		}
 		for _, c := range []struct{ do, want string }{
-			{make("a"), "10.244.1.2"}, {make("b"), "10.244.1.3"}, {free("a"), ""}, {make("c"), "10.244.1.4"},
-			{make("d"), "10.244.1.5"}, {make("e"), "10.244.1.6"}, {make("f"), "10.244.1.2"},
+			{make("a"), "10.244.1.2"},
+			{make("b"), "10.244.1.3"},
+			{free("a"), ""},
+			{make("c"), "10.244.1.4"},
+			{make("d"), "10.244.1.5"},
+			{make("e"), "10.244.1.6"},
+			{make("f"), "10.244.1.2"},
 		} {
 			if c.do != c.want {
 				t.Errorf("got %s, want %s", c.do, c.want)

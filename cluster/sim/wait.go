@@ -50,15 +50,18 @@ func (h timerHeap) Less(i, j int) bool {
 	}
 	return h[i].serial < h[j].serial
 }
+
 func (h timerHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].index, h[j].index = i, j
 }
+
 func (h *timerHeap) Push(x any) {
 	t := x.(*Timer)
 	t.index = len(*h)
 	*h = append(*h, t)
 }
+
 func (h *timerHeap) Pop() any {
 	old := *h
 	n := len(old) - 1

@@ -268,8 +268,10 @@ func (c *Client) take(upTo int64) (*raftstore.Result, *request) {
 func (c *Client) commit(r *raftstore.Result) *trace.Commit {
 	m := &trace.Commit{Revision: r.Revision, Index: r.Index, Changes: make([]trace.KeyChange, 0, len(r.Events))}
 	for _, e := range r.Events {
-		ch := trace.KeyChange{Key: string(e.Kv.Key), Deleted: e.Type == mvccpb.DELETE,
-			CreateRevision: e.Kv.CreateRevision, Version: e.Kv.Version, Size: len(e.Kv.Value), Lease: e.Kv.Lease}
+		ch := trace.KeyChange{
+			Key: string(e.Kv.Key), Deleted: e.Type == mvccpb.DELETE,
+			CreateRevision: e.Kv.CreateRevision, Version: e.Kv.Version, Size: len(e.Kv.Value), Lease: e.Kv.Lease,
+		}
 		switch {
 		case c.DescribeEvent != nil:
 			ch.Object, ch.Value = c.DescribeEvent(e)

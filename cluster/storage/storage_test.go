@@ -195,8 +195,10 @@ func (s *scripted) Hold(bool)                           {}
 func (s *scripted) Close() error                        { return nil }
 
 func made(rev int64, key string) *raftstore.Result {
-	return &raftstore.Result{Response: &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: rev}, Succeeded: true}, Revision: rev,
-		Events: []*mvccpb.Event{{Kv: &mvccpb.KeyValue{Key: []byte(key), ModRevision: rev}}}}
+	return &raftstore.Result{
+		Response: &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: rev}, Succeeded: true}, Revision: rev,
+		Events: []*mvccpb.Event{{Kv: &mvccpb.KeyValue{Key: []byte(key), ModRevision: rev}}},
+	}
 }
 
 // The store cannot answer in time: the writer gets etcd's timeout. The write

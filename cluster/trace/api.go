@@ -65,8 +65,10 @@ const (
 
 // Stages lists the pipeline's stages in order.
 func Stages() []string {
-	return []string{StageAuthentication, StageAudit, StageImpersonation, StageFairness, StageAuthorization,
-		StageDecode, StageMutatingAdmission, StageValidation, StageValidatingAdmission, StageStorage}
+	return []string{
+		StageAuthentication, StageAudit, StageImpersonation, StageFairness, StageAuthorization,
+		StageDecode, StageMutatingAdmission, StageValidation, StageValidatingAdmission, StageStorage,
+	}
 }
 
 // Stage is what one stage did with a request.

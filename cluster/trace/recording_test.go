@@ -74,7 +74,8 @@ func aPod(n int64) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "demo", Generation: n, Labels: map[string]string{"b": "2", "a": "1", "c": "3"}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("64Mi")}}}}},
+			Requests: corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("64Mi")},
+		}}}},
 	}
 }
 
@@ -84,8 +85,10 @@ func everyKind() []*trace.Event {
 	var n int64
 	id := trace.ID{}
 	for _, in := range trace.Kinds() {
-		e := &trace.Event{Kind: in.Kind, At: time.Duration(n) * time.Millisecond, Lane: trace.Lane{Component: "kubelet", Instance: "node-1"},
-			Object: trace.Ref{APIVersion: "v1", Kind: "Pod", Namespace: "demo", Name: "web", UID: "u"}}
+		e := &trace.Event{
+			Kind: in.Kind, At: time.Duration(n) * time.Millisecond, Lane: trace.Lane{Component: "kubelet", Instance: "node-1"},
+			Object: trace.Ref{APIVersion: "v1", Kind: "Pod", Namespace: "demo", Name: "web", UID: "u"},
+		}
 		if !id.IsZero() {
 			e.Causes = []trace.ID{id, {Seq: 1, Sub: 7}}
 		}
@@ -182,8 +185,10 @@ func TestSharedObjectsStayShared(t *testing.T) {
 func TestATruncatedRecordingIsReadToItsLastWholeBlock(t *testing.T) {
 	var events []*trace.Event
 	for i := range 10_000 {
-		events = append(events, &trace.Event{ID: trace.ID{Seq: uint64(i + 1)}, Kind: trace.QueueAdd,
-			Payload: &trace.QueueItem{Queue: "replicaset", Key: "demo/web", Ready: i}})
+		events = append(events, &trace.Event{
+			ID: trace.ID{Seq: uint64(i + 1)}, Kind: trace.QueueAdd,
+			Payload: &trace.QueueItem{Queue: "replicaset", Key: "demo/web", Ready: i},
+		})
 	}
 	whole := record(t, events)
 	was := len(events)

@@ -53,8 +53,10 @@ func schedCycle(b *Builder, e *trace.Event, p *trace.SchedCycleStart) {
 	s := &b.s.Scheduler
 	s.Cycles++
 	s.pods.delete(p.Pod)
-	s.cycles.set(s.Cycles, &Cycle{gen: gen{b.gen}, Number: s.Cycles, Pod: p.Pod, Attempt: p.Attempt, NodeCount: p.Nodes,
-		Priority: p.Priority, Start: e.ID, At: e.At})
+	s.cycles.set(s.Cycles, &Cycle{
+		gen: gen{b.gen}, Number: s.Cycles, Pod: p.Pod, Attempt: p.Attempt, NodeCount: p.Nodes,
+		Priority: p.Priority, Start: e.ID, At: e.At,
+	})
 	s.cycles.trim(maxCycles)
 }
 

@@ -310,8 +310,10 @@ func (b *Builder) changeKey(e *trace.Event, revision int64, c *trace.KeyChange) 
 		if create == 0 {
 			create = revision
 		}
-		s.keys.set(c.Key, &Key{Key: c.Key, CreateRevision: create, ModRevision: revision, Version: c.Version,
-			Size: c.Size, Lease: c.Lease, Ref: c.Object, Event: e.ID})
+		s.keys.set(c.Key, &Key{
+			Key: c.Key, CreateRevision: create, ModRevision: revision, Version: c.Version,
+			Size: c.Size, Lease: c.Lease, Ref: c.Object, Event: e.ID,
+		})
 	}
 	if c.Object.Kind != "" {
 		b.changeObject(e, revision, c)

@@ -153,21 +153,33 @@ func TestWords(t *testing.T) {
 		payload any
 		want    string
 	}{
-		{trace.SchedFilter, &trace.FilterVerdict{Pod: "demo/web-1", Node: "node-2", By: "TaintToleration", Reasons: []string{"node(s) had untolerated taint {dedicated: gpu}"}},
-			"node-2 rejected by TaintToleration: node(s) had untolerated taint {dedicated: gpu}"},
-		{trace.SchedDecision, &trace.Decision{Pod: "demo/web-1", Node: "node-3", Total: 498, Feasible: 2},
-			"demo/web-1 goes to node-3: 498 points, the most of 2 nodes that fit"},
-		{trace.ReconcileAction, &trace.Action{Controller: "replicaset", Key: "demo/web", Verb: "create", Target: trace.Ref{Kind: "Pod", Namespace: "demo", Name: "web-1"}, Why: "spec.replicas is 3, 2 pods exist: create 1"},
-			"replicaset will create Pod demo/web-1, because spec.replicas is 3, 2 pods exist: create 1"},
-		{trace.RaftReply, &trace.RaftMessage{RPC: "AppendEntries", From: "a", To: "b", OK: true, Match: 12},
-			"b answers a: I have everything up to entry 12"},
-		{trace.ProbeResult, &trace.Probe{Node: "node-1", Pod: "demo/web-1", Container: "web", Probe: "liveness", Failures: 3, Threshold: 3, Output: "connection refused"},
-			"liveness probe of web of demo/web-1 fails (3 of 3): connection refused: the kubelet restarts the container"},
+		{
+			trace.SchedFilter, &trace.FilterVerdict{Pod: "demo/web-1", Node: "node-2", By: "TaintToleration", Reasons: []string{"node(s) had untolerated taint {dedicated: gpu}"}},
+			"node-2 rejected by TaintToleration: node(s) had untolerated taint {dedicated: gpu}",
+		},
+		{
+			trace.SchedDecision, &trace.Decision{Pod: "demo/web-1", Node: "node-3", Total: 498, Feasible: 2},
+			"demo/web-1 goes to node-3: 498 points, the most of 2 nodes that fit",
+		},
+		{
+			trace.ReconcileAction, &trace.Action{Controller: "replicaset", Key: "demo/web", Verb: "create", Target: trace.Ref{Kind: "Pod", Namespace: "demo", Name: "web-1"}, Why: "spec.replicas is 3, 2 pods exist: create 1"},
+			"replicaset will create Pod demo/web-1, because spec.replicas is 3, 2 pods exist: create 1",
+		},
+		{
+			trace.RaftReply, &trace.RaftMessage{RPC: "AppendEntries", From: "a", To: "b", OK: true, Match: 12},
+			"b answers a: I have everything up to entry 12",
+		},
+		{
+			trace.ProbeResult, &trace.Probe{Node: "node-1", Pod: "demo/web-1", Container: "web", Probe: "liveness", Failures: 3, Threshold: 3, Output: "connection refused"},
+			"liveness probe of web of demo/web-1 fails (3 of 3): connection refused: the kubelet restarts the container",
+		},
 		{trace.MemberRole, &trace.MemberState{Member: "b", Role: "leader", Term: 4}, "member b has a majority of the votes and leads term 4"},
 		{trace.QueueAdd, &trace.QueueItem{Queue: "deployment", Key: "demo/web", Merged: true}, "demo/web is in queue deployment already: this change is merged into it"},
 		{trace.CommandStart, &trace.Command{Line: "kubectl get pods"}, "you typed: kubectl get pods"},
-		{trace.StoreCommit, &trace.Commit{Revision: 143, Changes: []trace.KeyChange{{Object: trace.Ref{Kind: "Pod", Namespace: "demo", Name: "web-1"}, Version: 1}}},
-			"revision 143: Pod demo/web-1 created"},
+		{
+			trace.StoreCommit, &trace.Commit{Revision: 143, Changes: []trace.KeyChange{{Object: trace.Ref{Kind: "Pod", Namespace: "demo", Name: "web-1"}, Version: 1}}},
+			"revision 143: Pod demo/web-1 created",
+		},
 	} {
 		if got := view.Explain(&trace.Event{Kind: c.kind, Payload: c.payload}); got != c.want {
 			t.Errorf("%s:\n got %q\nwant %q", c.kind, got, c.want)

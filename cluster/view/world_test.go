@@ -179,8 +179,10 @@ func (w *world) newPod() {
 }
 
 func aPod(name string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo", UID: types.UID("uid-" + name),
-		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: "uid-rs", Controller: new(bool)}}}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Namespace: "demo", UID: types.UID("uid-" + name),
+		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: "uid-rs", Controller: new(bool)}},
+	}}
 }
 
 // madeUp is at least n events of a world.

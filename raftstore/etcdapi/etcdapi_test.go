@@ -237,8 +237,10 @@ func TestServeTakesNothingAndLeavesNothing(t *testing.T) {
 // Every method of etcd's services is answered, or refused with a sentence.
 func TestWhatIsMissingSaysSo(t *testing.T) {
 	b := newBench(t, raftstore.OpenBare())
-	services := []grpc.ServiceDesc{pb.KV_ServiceDesc, pb.Watch_ServiceDesc, pb.Lease_ServiceDesc,
-		pb.Cluster_ServiceDesc, pb.Maintenance_ServiceDesc, pb.Auth_ServiceDesc}
+	services := []grpc.ServiceDesc{
+		pb.KV_ServiceDesc, pb.Watch_ServiceDesc, pb.Lease_ServiceDesc,
+		pb.Cluster_ServiceDesc, pb.Maintenance_ServiceDesc, pb.Auth_ServiceDesc,
+	}
 	var refused []string
 	note := func(method string, err error) {
 		s := status.Convert(err)

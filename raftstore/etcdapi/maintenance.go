@@ -29,8 +29,10 @@ func (m *maintenanceServer) Status(context.Context, *pb.StatusRequest) (*pb.Stat
 	if err != nil {
 		return nil, err
 	}
-	resp := &pb.StatusResponse{Header: m.header(m.server.history.Revision()), Version: Version, StorageVersion: "3.7.0",
-		Leader: m.id, DbSize: size, DbSizeInUse: size}
+	resp := &pb.StatusResponse{
+		Header: m.header(m.server.history.Revision()), Version: Version, StorageVersion: "3.7.0",
+		Leader: m.id, DbSize: size, DbSizeInUse: size,
+	}
 	if m.server.raft == nil {
 		return resp, nil
 	}

@@ -104,7 +104,8 @@ func testWatchLongHistory(t *testing.T, b *bench) {
 	w := b.watch()
 	for range watchers {
 		w.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
-			Key: []byte("k"), RangeEnd: []byte("l"), StartRevision: 2}}})
+			Key: []byte("k"), RangeEnd: []byte("l"), StartRevision: 2,
+		}}})
 	}
 	written := make(chan struct{})
 	go func() { defer close(written); write(after) }()

@@ -17,22 +17,31 @@ func TestSessionAdmits(t *testing.T) {
 	for name, entries := range map[string][]entry{
 		"in order": {{Ticket{1, 10, 0}, Done}, {Ticket{2, 10, 1}, Done}, {Ticket{3, 10, 2}, Done}},
 		"resubmitted by the next leader after it was applied": {
-			{Ticket{1, 10, 0}, Done}, {Ticket{2, 10, 1}, Done},
-			{Ticket{2, 20, 0}, Duplicate}, {Ticket{3, 20, 1}, Done},
+			{Ticket{1, 10, 0}, Done},
+			{Ticket{2, 10, 1}, Done},
+			{Ticket{2, 20, 0}, Duplicate},
+			{Ticket{3, 20, 1}, Done},
 		},
 		"resubmitted because it was lost": {
 			{Ticket{1, 10, 0}, Done}, // 2 was lost with its leader
 			{Ticket{2, 20, 0}, Done}, {Ticket{3, 20, 1}, Done},
 		},
 		"one lost on its way, the next is not let past it": {
-			{Ticket{1, 10, 0}, Done}, {Ticket{3, 10, 2}, OutOfOrder}, {Ticket{4, 10, 3}, OutOfOrder},
-			{Ticket{2, 11, 0}, Done}, {Ticket{3, 11, 1}, Done}, {Ticket{4, 11, 2}, Done},
+			{Ticket{1, 10, 0}, Done},
+			{Ticket{3, 10, 2}, OutOfOrder},
+			{Ticket{4, 10, 3}, OutOfOrder},
+			{Ticket{2, 11, 0}, Done},
+			{Ticket{3, 11, 1}, Done},
+			{Ticket{4, 11, 2}, Done},
 		},
 		"an epoch whose beginning was lost does not begin": {
 			{Ticket{1, 10, 0}, Done}, {Ticket{3, 20, 1}, OutOfOrder}, {Ticket{2, 10, 1}, Done},
 		},
 		"a straggler of an old epoch": {
-			{Ticket{1, 10, 0}, Done}, {Ticket{2, 20, 0}, Done}, {Ticket{2, 10, 1}, OutOfOrder}, {Ticket{1, 10, 0}, OutOfOrder},
+			{Ticket{1, 10, 0}, Done},
+			{Ticket{2, 20, 0}, Done},
+			{Ticket{2, 10, 1}, OutOfOrder},
+			{Ticket{1, 10, 0}, OutOfOrder},
 			{Ticket{3, 20, 1}, Done},
 		},
 		"one that timed out leaves a gap in the numbers": {

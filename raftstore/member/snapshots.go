@@ -24,7 +24,8 @@ func openSnapshots(inc *incarnation) (*snapshots, error) {
 // Create begins a snapshot file: one the member takes of its own state, or one
 // that the leader sends.
 func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
-	configurationIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
+	configurationIndex uint64, trans raft.Transport,
+) (raft.SnapshotSink, error) {
 	if s.inc.m.full.Load() {
 		return nil, fmt.Errorf("snapshot in %s: %w", s.inc.m.cfg.Dir, syscall.ENOSPC)
 	}

@@ -227,13 +227,17 @@ func parseOp(f []string) *pb.RequestOp {
 	on := func(name string) bool { return flags[name] != "" }
 	switch f[0] {
 	case "put":
-		return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: k, Value: []byte(flags["value"]),
-			Lease: n("lease"), PrevKv: on("prev"), IgnoreValue: on("ignore-value"), IgnoreLease: on("ignore-lease")}}}
+		return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{
+			Key: k, Value: []byte(flags["value"]),
+			Lease: n("lease"), PrevKv: on("prev"), IgnoreValue: on("ignore-value"), IgnoreLease: on("ignore-lease"),
+		}}}
 	case "del":
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: k, RangeEnd: e, PrevKv: on("prev")}}}
 	case "get":
-		r := &pb.RangeRequest{Key: k, RangeEnd: e, Revision: n("rev"), Limit: n("limit"), CountOnly: on("count"), KeysOnly: on("keys"),
-			MinModRevision: n("minmod"), MaxModRevision: n("maxmod"), MinCreateRevision: n("mincreate"), MaxCreateRevision: n("maxcreate")}
+		r := &pb.RangeRequest{
+			Key: k, RangeEnd: e, Revision: n("rev"), Limit: n("limit"), CountOnly: on("count"), KeysOnly: on("keys"),
+			MinModRevision: n("minmod"), MaxModRevision: n("maxmod"), MinCreateRevision: n("mincreate"), MaxCreateRevision: n("maxcreate"),
+		}
 		r.SortTarget = pb.RangeRequest_SortTarget(pb.RangeRequest_SortTarget_value[strings.ToUpper(flags["by"])])
 		r.SortOrder = pb.RangeRequest_SortOrder(pb.RangeRequest_SortOrder_value[strings.ToUpper(flags["order"])])
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: r}}

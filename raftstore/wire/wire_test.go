@@ -80,8 +80,10 @@ func (p *pair) seen() string {
 func heartbeat() *raft.AppendEntriesRequest { return &raft.AppendEntriesRequest{Term: 1} }
 
 func appendTo(index uint64) *raft.AppendEntriesRequest {
-	return &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: index - 1, PrevLogTerm: 1, LeaderCommitIndex: 1,
-		Entries: []*raft.Log{{Index: index, Term: 1, Data: []byte("x")}}}
+	return &raft.AppendEntriesRequest{
+		Term: 1, PrevLogEntry: index - 1, PrevLogTerm: 1, LeaderCommitIndex: 1,
+		Entries: []*raft.Log{{Index: index, Term: 1, Data: []byte("x")}},
+	}
 }
 
 func noNews(index uint64) *raft.AppendEntriesRequest {
@@ -142,8 +144,11 @@ func TestWhatIsReported(t *testing.T) {
 		"a heartbeat asked": {true, []*raft.AppendEntriesRequest{heartbeat()}, "1 sent, 1 delivered, 1 replied"},
 		"the first probe":   {false, []*raft.AppendEntriesRequest{noNews(2)}, "1 sent, 1 delivered, 1 replied"},
 		"no news":           {false, []*raft.AppendEntriesRequest{appendTo(2), noNews(2)}, "1 sent, 1 delivered, 1 replied"},
-		"a commit index": {false, []*raft.AppendEntriesRequest{appendTo(2), {Term: 1, PrevLogEntry: 2, PrevLogTerm: 1, LeaderCommitIndex: 2}},
-			"1 sent, 1 delivered, 1 replied, 2 sent, 2 delivered, 2 replied"},
+		"a commit index": {
+			false,
+			[]*raft.AppendEntriesRequest{appendTo(2), {Term: 1, PrevLogEntry: 2, PrevLogTerm: 1, LeaderCommitIndex: 2}},
+			"1 sent, 1 delivered, 1 replied, 2 sent, 2 delivered, 2 replied",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, Options{Heartbeats: c.heartbeats})

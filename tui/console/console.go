@@ -159,8 +159,10 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, li
 	c.mu.Unlock()
 	g.Go(func() {
 		defer cancel()
-		code := cl.Exec(ctx, line, control.Streams{In: strings.NewReader(""), Out: stream{c, theme.Text}, Err: stream{c, theme.Bad},
-			Source: "console", Columns: columns})
+		code := cl.Exec(ctx, line, control.Streams{
+			In: strings.NewReader(""), Out: stream{c, theme.Text}, Err: stream{c, theme.Bad},
+			Source: "console", Columns: columns,
+		})
 		c.mu.Lock()
 		if c.open {
 			c.write("\n", theme.Text)

@@ -12,8 +12,10 @@ import (
 // pane is there, and the parts fill it.
 func TestPartsTileTheScreen(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		in := In{W: rapid.IntRange(1, 260).Draw(r, "w"), H: rapid.IntRange(1, 80).Draw(r, "h"), Preset: rapid.IntRange(-3, 9).Draw(r, "preset"),
-			Focus: rapid.IntRange(1, Panes).Draw(r, "focus"), Zoom: rapid.Bool().Draw(r, "zoom"), Lesson: rapid.Bool().Draw(r, "lesson"), Console: rapid.Bool().Draw(r, "console")}
+		in := In{
+			W: rapid.IntRange(1, 260).Draw(r, "w"), H: rapid.IntRange(1, 80).Draw(r, "h"), Preset: rapid.IntRange(-3, 9).Draw(r, "preset"),
+			Focus: rapid.IntRange(1, Panes).Draw(r, "focus"), Zoom: rapid.Bool().Draw(r, "zoom"), Lesson: rapid.Bool().Draw(r, "lesson"), Console: rapid.Bool().Draw(r, "console"),
+		}
 		o := Compute(in)
 		if o.TooSmall != "" {
 			if in.W >= MinW && in.H >= MinH {

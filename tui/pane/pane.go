@@ -133,6 +133,10 @@ func Abbreviate(name string) string {
 }
 
 var abbreviations = [][2]string{
-	{"controller-manager", "kcm"}, {"deployment-controller", "deploy-ctl"}, {"replicaset-controller", "rs-ctl"},
-	{"endpointslice-controller", "eps-ctl"}, {"node-lifecycle-controller", "nodelc-ctl"}, {"-controller", "-ctl"},
+	{"controller-manager", "kcm"},
+	{"deployment-controller", "deploy-ctl"},
+	{"replicaset-controller", "rs-ctl"},
+	{"endpointslice-controller", "eps-ctl"},
+	{"node-lifecycle-controller", "nodelc-ctl"},
+	{"-controller", "-ctl"},
 }

@@ -45,8 +45,14 @@ func Of(p *corev1.Pod) Mark {
 
 // Legend explains the marks.
 var Legend = [][2]string{
-	{"●", "ready"}, {"◑", "running, not ready"}, {"◐", "starting"}, {"○", "pending, no node yet"},
-	{"◌", "terminating"}, {"✗", "failed or crashing"}, {"✓", "completed"}, {"?", "unknown"},
+	{"●", "ready"},
+	{"◑", "running, not ready"},
+	{"◐", "starting"},
+	{"○", "pending, no node yet"},
+	{"◌", "terminating"},
+	{"✗", "failed or crashing"},
+	{"✓", "completed"},
+	{"?", "unknown"},
 }
 
 func ready(p *corev1.Pod) bool {

@@ -40,8 +40,10 @@ func (t *Tape) Request(c Call, causes ...trace.ID) trace.ID {
 	if c.User == "" {
 		c.User = "system:kube-controller-manager"
 	}
-	last := t.Emit(trace.CompAPIServer, "", trace.RequestReceived, c.Ref, &trace.Request{Request: n, Verb: c.Verb, Path: path, Resource: c.Resource,
-		Subresource: c.Sub, Namespace: c.Ref.Namespace, Name: c.Ref.Name, User: c.User, Client: c.Client, Body: trace.Obj(c.Object)}, causes...)
+	last := t.Emit(trace.CompAPIServer, "", trace.RequestReceived, c.Ref, &trace.Request{
+		Request: n, Verb: c.Verb, Path: path, Resource: c.Resource,
+		Subresource: c.Sub, Namespace: c.Ref.Namespace, Name: c.Ref.Name, User: c.User, Client: c.Client, Body: trace.Obj(c.Object),
+	}, causes...)
 	by := map[string]string{trace.StageAuthentication: "x509", trace.StageAuthorization: "RBAC", trace.StageMutatingAdmission: "ServiceAccount"}
 	notes := map[string]string{
 		trace.StageAuthentication: "the client certificate says " + c.User, trace.StageAuthorization: "ClusterRoleBinding " + c.User,
@@ -62,8 +64,10 @@ func (t *Tape) Request(c Call, causes ...trace.ID) trace.ID {
 		if st == c.Refused {
 			s.Verdict, s.Note, s.Code = "refuse", c.Why, c.Code
 			r := t.Emit(trace.CompAPIServer, "", trace.RequestStage, c.Ref, s, last)
-			return t.Emit(trace.CompAPIServer, "", trace.RequestDone, c.Ref, &trace.Response{Request: n, Verb: c.Verb, Code: c.Code, Reason: "Forbidden",
-				Message: c.Why, Stage: st, Took: 3 * time.Millisecond}, r)
+			return t.Emit(trace.CompAPIServer, "", trace.RequestDone, c.Ref, &trace.Response{
+				Request: n, Verb: c.Verb, Code: c.Code, Reason: "Forbidden",
+				Message: c.Why, Stage: st, Took: 3 * time.Millisecond,
+			}, r)
 		}
 		if st == trace.StageStorage {
 			commit := t.Commit(c.Ref, c.Resource, c.Object, last)

@@ -34,7 +34,8 @@ func owner(api, kind, name string) *metav1.OwnerReference {
 func Node(name, cpu string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: meta("Node", "", name, nil), Status: corev1.NodeStatus{
 		Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("4Gi")},
-		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}}}}
+		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}},
+	}}
 }
 
 // Pod is a pod object in a phase: "", Pending, Creating, Running, Ready,
@@ -44,9 +45,12 @@ func Pod(ns, name, rs, node, phase, ip string) *corev1.Pod {
 	if rs != "" {
 		o = owner("apps/v1", "ReplicaSet", rs)
 	}
-	p := &corev1.Pod{ObjectMeta: meta("Pod", ns, name, o), Spec: corev1.PodSpec{NodeName: node, ServiceAccountName: "default",
+	p := &corev1.Pod{ObjectMeta: meta("Pod", ns, name, o), Spec: corev1.PodSpec{
+		NodeName: node, ServiceAccountName: "default",
 		Containers: []corev1.Container{{Name: "web", Image: "nginx:1.27", Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")}}}}}}
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
+		}}},
+	}}
 	p.Labels = map[string]string{"app": "web"}
 	p.Status.Phase = corev1.PodPending
 	p.Status.PodIP = ip
@@ -77,20 +81,26 @@ func Pod(ns, name, rs, node, phase, ip string) *corev1.Pod {
 
 // Deployment is the web deployment with a status.
 func Deployment(replicas, ready int32) *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: meta("Deployment", "demo", "web", nil), Spec: appsv1.DeploymentSpec{Replicas: ptr(replicas)},
-		Status: appsv1.DeploymentStatus{Replicas: ready, ReadyReplicas: ready, UpdatedReplicas: ready, AvailableReplicas: ready, ObservedGeneration: 1}}
+	return &appsv1.Deployment{
+		ObjectMeta: meta("Deployment", "demo", "web", nil), Spec: appsv1.DeploymentSpec{Replicas: ptr(replicas)},
+		Status: appsv1.DeploymentStatus{Replicas: ready, ReadyReplicas: ready, UpdatedReplicas: ready, AvailableReplicas: ready, ObservedGeneration: 1},
+	}
 }
 
 // ReplicaSet is the web replica set with a status.
 func ReplicaSet(replicas, have, ready int32) *appsv1.ReplicaSet {
-	return &appsv1.ReplicaSet{ObjectMeta: meta("ReplicaSet", "demo", "web-7f9c", owner("apps/v1", "Deployment", "web")), Spec: appsv1.ReplicaSetSpec{Replicas: ptr(replicas)},
-		Status: appsv1.ReplicaSetStatus{Replicas: have, ReadyReplicas: ready, ObservedGeneration: 1}}
+	return &appsv1.ReplicaSet{
+		ObjectMeta: meta("ReplicaSet", "demo", "web-7f9c", owner("apps/v1", "Deployment", "web")), Spec: appsv1.ReplicaSetSpec{Replicas: ptr(replicas)},
+		Status: appsv1.ReplicaSetStatus{Replicas: have, ReadyReplicas: ready, ObservedGeneration: 1},
+	}
 }
 
 // Service is the web service.
 func Service() *corev1.Service {
-	return &corev1.Service{ObjectMeta: meta("Service", "demo", "web", nil), Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.10", Selector: map[string]string{"app": "web"},
-		Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP}}}}
+	return &corev1.Service{ObjectMeta: meta("Service", "demo", "web", nil), Spec: corev1.ServiceSpec{
+		ClusterIP: "10.96.0.10", Selector: map[string]string{"app": "web"},
+		Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP}},
+	}}
 }
 
 // Slice is the endpoint slice of the web service.

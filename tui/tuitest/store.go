@@ -87,8 +87,10 @@ func (t *Tape) half(kind string, size int, causes ...trace.ID) map[string]trace.
 			continue
 		}
 		t.serial++
-		m := trace.RaftMessage{Serial: t.serial, RPC: "AppendEntries", From: t.leader, To: n, Term: t.term, PrevLog: t.index - 1, PrevTerm: t.term,
-			Commit: t.index - 1, Entries: e}
+		m := trace.RaftMessage{
+			Serial: t.serial, RPC: "AppendEntries", From: t.leader, To: n, Term: t.term, PrevLog: t.index - 1, PrevTerm: t.term,
+			Commit: t.index - 1, Entries: e,
+		}
 		t.Emit(trace.CompMember, t.leader, trace.RaftSend, trace.Ref{}, &m, w)
 		sent[n] = m
 	}

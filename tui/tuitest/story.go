@@ -43,11 +43,15 @@ func (t *Tape) boot() {
 		t.process("proxy/"+n, trace.CompProxy, n)
 		ref := Ref("Node", "", n)
 		c := t.Request(Call{Verb: "create", Resource: "nodes", Ref: ref, Client: "kubelet/" + n, User: "system:node:" + n, Object: Node(n, "2")})
-		t.Emit(trace.CompKubelet, n, trace.NodeStatus, ref, &trace.NodeReport{Node: n, By: "kubelet", Ready: "True",
-			Conditions: map[string]string{"Ready": "True", "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False"}}, c)
+		t.Emit(trace.CompKubelet, n, trace.NodeStatus, ref, &trace.NodeReport{
+			Node: n, By: "kubelet", Ready: "True",
+			Conditions: map[string]string{"Ready": "True", "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False"},
+		}, c)
 	}
-	t.Emit("node-lifecycle-controller", "", trace.NodeStatus, Ref("Node", "", "node-2"), &trace.NodeReport{Node: "node-2", By: "kubelet", Ready: "True",
-		Conditions: map[string]string{"Ready": "True", "MemoryPressure": "False"}, Taints: []string{"dedicated=gpu:NoSchedule"}})
+	t.Emit("node-lifecycle-controller", "", trace.NodeStatus, Ref("Node", "", "node-2"), &trace.NodeReport{
+		Node: "node-2", By: "kubelet", Ready: "True",
+		Conditions: map[string]string{"Ready": "True", "MemoryPressure": "False"}, Taints: []string{"dedicated=gpu:NoSchedule"},
+	})
 	for _, d := range []string{"kube-proxy-1", "coredns-5d7"} {
 		ref := Ref("Pod", "kube-system", d)
 		node := map[string]string{"kube-proxy-1": "node-1", "coredns-5d7": "node-3"}[d]
@@ -62,30 +66,38 @@ func (t *Tape) deploy() []string {
 	t.After(2 * time.Second)
 	cmd := t.Emit(trace.CompConsole, "", trace.CommandStart, trace.Ref{}, &trace.Command{Line: "kubectl apply -f hello.yaml", Source: "console"})
 	dep := Ref("Deployment", "demo", "web")
-	c := t.Request(Call{Verb: "create", Resource: "deployments", Ref: dep, Client: "console", User: "kubernetes-admin", Object: Deployment(3, 0),
-		Defaults: []trace.FieldDiff{{Path: "spec.strategy.type", To: `"RollingUpdate"`}, {Path: "spec.revisionHistoryLimit", To: "10"}, {Path: "spec.progressDeadlineSeconds", To: "600"}}}, cmd)
+	c := t.Request(Call{
+		Verb: "create", Resource: "deployments", Ref: dep, Client: "console", User: "kubernetes-admin", Object: Deployment(3, 0),
+		Defaults: []trace.FieldDiff{{Path: "spec.strategy.type", To: `"RollingUpdate"`}, {Path: "spec.revisionHistoryLimit", To: "10"}, {Path: "spec.progressDeadlineSeconds", To: "600"}},
+	}, cmd)
 	t.Emit(trace.CompConsole, "", trace.CommandEnd, trace.Ref{}, &trace.Command{Line: "kubectl apply -f hello.yaml", Source: "console", Output: "deployment.apps/web created"}, cmd)
 	w := t.Watched(c, "deployments", "ADDED", Deployment(3, 0), dep, depCtl)
 	run := t.Enqueue(depCtl, "deployment", "demo/web", w...)
 	rs := Ref("ReplicaSet", "demo", "web-7f9c")
-	act := t.Emit(depCtl, "", trace.ReconcileAction, dep, &trace.Action{Controller: "deployment", Key: "demo/web", Verb: "create", Target: rs,
-		Why: "no ReplicaSet has this pod template: create one with 3 replicas", Desired: "1 ReplicaSet", Observed: "0"}, run)
+	act := t.Emit(depCtl, "", trace.ReconcileAction, dep, &trace.Action{
+		Controller: "deployment", Key: "demo/web", Verb: "create", Target: rs,
+		Why: "no ReplicaSet has this pod template: create one with 3 replicas", Desired: "1 ReplicaSet", Observed: "0",
+	}, run)
 	c = t.Request(Call{Verb: "create", Resource: "replicasets", Ref: rs, Client: depCtl, Object: ReplicaSet(3, 0, 0)}, act)
 	t.Finish(depCtl, "deployment", "demo/web", act)
 	w = t.Watched(c, "replicasets", "ADDED", ReplicaSet(3, 0, 0), rs, rsCtl, depCtl)
 	t.Emit(depCtl, "", trace.QueueAdd, trace.Ref{}, &trace.QueueItem{Queue: "deployment", Key: "demo/web", Ready: 1}, w[1])
 	run = t.Enqueue(rsCtl, "replicaset", "demo/web-7f9c", w[0])
-	act = t.Emit(rsCtl, "", trace.ReconcileAction, rs, &trace.Action{Controller: "replicaset", Key: "demo/web-7f9c", Verb: "create", Target: rs,
-		Why: "spec.replicas is 3, 0 pods exist: create 3", Desired: "3", Observed: "0"}, run)
+	act = t.Emit(rsCtl, "", trace.ReconcileAction, rs, &trace.Action{
+		Controller: "replicaset", Key: "demo/web-7f9c", Verb: "create", Target: rs,
+		Why: "spec.replicas is 3, 0 pods exist: create 3", Desired: "3", Observed: "0",
+	}, run)
 	var names []string
 	for _, suffix := range []string{"k2x9p", "m4q7z", "x9b2c"} {
 		name := "web-7f9c-" + suffix
 		names = append(names, name)
 		ref := Ref("Pod", "demo", name)
 		pod := Pod("demo", name, "web-7f9c", "", "", "")
-		c = t.Request(Call{Verb: "create", Resource: "pods", Ref: ref, Client: rsCtl, User: "system:serviceaccount:kube-system:replicaset-controller", Object: pod,
+		c = t.Request(Call{
+			Verb: "create", Resource: "pods", Ref: ref, Client: rsCtl, User: "system:serviceaccount:kube-system:replicaset-controller", Object: pod,
 			Defaults:  []trace.FieldDiff{{Path: "spec.restartPolicy", To: `"Always"`}},
-			Admission: []trace.FieldDiff{{Path: "spec.serviceAccountName", To: `"default"`}, {Path: "spec.volumes[0]", To: `{"name":"kube-api-access-x","projected":{…}}`}}}, act)
+			Admission: []trace.FieldDiff{{Path: "spec.serviceAccountName", To: `"default"`}, {Path: "spec.volumes[0]", To: `{"name":"kube-api-access-x","projected":{…}}`}},
+		}, act)
 		w = t.Watched(c, "pods", "ADDED", pod, ref, trace.CompScheduler, rsCtl)
 		t.Emit(trace.CompScheduler, "", trace.SchedQueue, ref, &trace.SchedQueueMove{Pod: "demo/" + name, To: "active", Event: "EventUnscheduledPodAdd", Active: len(names)}, w[0])
 		t.Emit(rsCtl, "", trace.QueueAdd, trace.Ref{}, &trace.QueueItem{Queue: "replicaset", Key: "demo/web-7f9c", Processing: 1, Merged: len(names) > 1}, w[1])
@@ -132,14 +144,17 @@ func (t *Tape) schedule(pod, node string, total int64) {
 		t.Emit(trace.CompScheduler, "", trace.SchedScore, ref, &trace.NodeScore{Pod: "demo/" + pod, Node: n, Total: sum, Scores: []trace.PluginScore{
 			{Plugin: "NodeResourcesBalancedAllocation", Raw: 62, Normalized: 62, Weight: 1, Weighted: 62, How: "cpu 25 % and memory 3 % used: a standard deviation of 0.11"},
 			{Plugin: "NodeResourcesFit", Raw: 71, Normalized: 71, Weight: 1, Weighted: 71, How: "LeastAllocated: 75 % of the cpu and 97 % of the memory stay free"},
-			{Plugin: "PodTopologySpread", Raw: 4, Normalized: 90, Weight: 2, Weighted: sum - 133, How: "fewest matching pods in the zone"}}}, cy)
+			{Plugin: "PodTopologySpread", Raw: 4, Normalized: 90, Weight: 2, Weighted: sum - 133, How: "fewest matching pods in the zone"},
+		}}, cy)
 	}
 	d := t.Emit(trace.CompScheduler, "", trace.SchedDecision, ref, &trace.Decision{Pod: "demo/" + pod, Node: node, Total: total, Evaluated: 3, Feasible: 2}, cy)
 	bound := Pod("demo", pod, "web-7f9c", node, "", "")
 	c := t.Request(Call{Verb: "create", Resource: "pods", Sub: "binding", Ref: ref, Client: trace.CompScheduler, User: "system:kube-scheduler", Object: bound}, d)
 	t.Emit(trace.CompScheduler, "", trace.SchedBind, ref, &trace.Decision{Pod: "demo/" + pod, Node: node, Total: total}, c)
-	t.Emit(trace.CompScheduler, "", trace.EventRecorded, ref, &trace.KubeEvent{Type: "Normal", Reason: "Scheduled", Message: "Successfully assigned demo/" + pod + " to " + node,
-		From: "default-scheduler", Regarding: ref, Count: 1}, d)
+	t.Emit(trace.CompScheduler, "", trace.EventRecorded, ref, &trace.KubeEvent{
+		Type: "Normal", Reason: "Scheduled", Message: "Successfully assigned demo/" + pod + " to " + node,
+		From: "default-scheduler", Regarding: ref, Count: 1,
+	}, d)
 	t.Watched(c, "pods", "MODIFIED", bound, ref, "kubelet/"+node)
 }
 
@@ -147,11 +162,15 @@ func (t *Tape) pending(pod string) {
 	ref := Ref("Pod", "demo", pod)
 	cy := t.Emit(trace.CompScheduler, "", trace.SchedCycle, ref, &trace.SchedCycleStart{Pod: "demo/" + pod, Attempt: 1, Nodes: 3})
 	t.verdicts(pod, map[string]string{"node-1": "NodeResourcesFit", "node-2": "TaintToleration", "node-3": "NodeResourcesFit"}, cy)
-	d := t.Emit(trace.CompScheduler, "", trace.SchedDecision, ref, &trace.Decision{Pod: "demo/" + pod, Evaluated: 3,
+	d := t.Emit(trace.CompScheduler, "", trace.SchedDecision, ref, &trace.Decision{
+		Pod: "demo/" + pod, Evaluated: 3,
 		Message: "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 Insufficient cpu.",
-		Reasons: map[string]int{"Insufficient cpu": 2, "node(s) had untolerated taint {dedicated: gpu}": 1}}, cy)
-	t.Emit(trace.CompScheduler, "", trace.EventRecorded, ref, &trace.KubeEvent{Type: "Warning", Reason: "FailedScheduling",
-		Message: "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 Insufficient cpu.", From: "default-scheduler", Regarding: ref, Count: 1}, d)
+		Reasons: map[string]int{"Insufficient cpu": 2, "node(s) had untolerated taint {dedicated: gpu}": 1},
+	}, cy)
+	t.Emit(trace.CompScheduler, "", trace.EventRecorded, ref, &trace.KubeEvent{
+		Type: "Warning", Reason: "FailedScheduling",
+		Message: "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 Insufficient cpu.", From: "default-scheduler", Regarding: ref, Count: 1,
+	}, d)
 	t.Emit(trace.CompScheduler, "", trace.SchedQueue, ref, &trace.SchedQueueMove{Pod: "demo/" + pod, From: "active", To: "unschedulable", Event: "ScheduleAttemptFailure", Attempts: 1, Unschedulable: 1}, d)
 }
 

@@ -12,14 +12,18 @@ func (t *Tape) service(pods []string) {
 	t.After(3 * time.Second)
 	cmd := t.Emit(trace.CompConsole, "", trace.CommandStart, trace.Ref{}, &trace.Command{Line: "kubectl expose deployment web --port 80", Source: "console"})
 	svc := Ref("Service", "demo", "web")
-	c := t.Request(Call{Verb: "create", Resource: "services", Ref: svc, Client: "console", User: "kubernetes-admin", Object: Service(),
-		Defaults: []trace.FieldDiff{{Path: "spec.clusterIP", To: `"10.96.0.10"`}, {Path: "spec.type", To: `"ClusterIP"`}}}, cmd)
+	c := t.Request(Call{
+		Verb: "create", Resource: "services", Ref: svc, Client: "console", User: "kubernetes-admin", Object: Service(),
+		Defaults: []trace.FieldDiff{{Path: "spec.clusterIP", To: `"10.96.0.10"`}, {Path: "spec.type", To: `"ClusterIP"`}},
+	}, cmd)
 	w := t.Watched(c, "services", "ADDED", Service(), svc, epsCtl, "proxy/node-1", "proxy/node-2", "proxy/node-3")
 	run := t.Enqueue(epsCtl, "endpointslice", "demo/web", w[0])
 	sl := Ref("EndpointSlice", "demo", "web-x2k")
 	slice := Slice("10.244.1.7", "10.244.3.4")
-	act := t.Emit(epsCtl, "", trace.ReconcileAction, svc, &trace.Action{Controller: "endpointslice", Key: "demo/web", Verb: "create", Target: sl,
-		Why: "2 ready pods match app=web, no slice lists them: create one", Desired: "2 endpoints", Observed: "0"}, run)
+	act := t.Emit(epsCtl, "", trace.ReconcileAction, svc, &trace.Action{
+		Controller: "endpointslice", Key: "demo/web", Verb: "create", Target: sl,
+		Why: "2 ready pods match app=web, no slice lists them: create one", Desired: "2 endpoints", Observed: "0",
+	}, run)
 	c = t.Request(Call{Verb: "create", Resource: "endpointslices", Ref: sl, Client: epsCtl, Object: slice}, act)
 	t.Finish(epsCtl, "endpointslice", "demo/web", act)
 	for _, n := range []string{"node-1", "node-2", "node-3"} {
@@ -61,15 +65,19 @@ func (t *Tape) packet() {
 	hop("KUBE-SVC-WEB7F3QKLM2XCV9R", `-A KUBE-SVC-WEB7F3QKLM2XCV9R -m comment --comment "demo/web -> 10.244.3.4:80" -j KUBE-SEP-Z9Y8X7W6V5U4T3S2`, "jump KUBE-SEP-Z9Y8X7W6V5U4T3S2", "the last one takes the rest")
 	dst = "10.244.3.4:80"
 	hop("KUBE-SEP-Z9Y8X7W6V5U4T3S2", `-A KUBE-SEP-Z9Y8X7W6V5U4T3S2 -p tcp -m comment --comment demo/web -m tcp -j DNAT --to-destination 10.244.3.4:80`, "DNAT 10.244.3.4:80", "")
-	t.Emit(trace.CompNet, "node-1", trace.PacketEnd, trace.Ref{}, &trace.Flow{Flow: 1, From: "demo/web-7f9c-k2x9p", To: "web:80", Proto: "tcp", Backend: "10.244.3.4:80",
-		Pod: "demo/web-7f9c-m4q7z", Result: "answered", Body: "hello from web-7f9c-m4q7z"}, cmd)
+	t.Emit(trace.CompNet, "node-1", trace.PacketEnd, trace.Ref{}, &trace.Flow{
+		Flow: 1, From: "demo/web-7f9c-k2x9p", To: "web:80", Proto: "tcp", Backend: "10.244.3.4:80",
+		Pod: "demo/web-7f9c-m4q7z", Result: "answered", Body: "hello from web-7f9c-m4q7z",
+	}, cmd)
 }
 
 // trouble refuses a request, stops two members, and leaves a write waiting.
 func (t *Tape) trouble() {
 	t.After(4 * time.Second)
-	t.Request(Call{Verb: "delete", Resource: "nodes", Ref: Ref("Node", "", "node-1"), Client: "console", User: "jane", Refused: trace.StageAuthorization, Code: 403,
-		Why: `nodes "node-1" is forbidden: User "jane" cannot delete resource "nodes" in API group "" at the cluster scope`})
+	t.Request(Call{
+		Verb: "delete", Resource: "nodes", Ref: Ref("Node", "", "node-1"), Client: "console", User: "jane", Refused: trace.StageAuthorization, Code: 403,
+		Why: `nodes "node-1" is forbidden: User "jane" cannot delete resource "nodes" in API group "" at the cluster scope`,
+	})
 	f := t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{Kind: "Member", Name: "a"}, &trace.Fault{Fault: "stop", Target: "member/a"})
 	t.Down("a", "stopped by a fault", f)
 	t.Elect("b")
@@ -81,13 +89,19 @@ func (t *Tape) trouble() {
 	t.Emit(rsCtl, "", trace.QueueAdd, trace.Ref{}, &trace.QueueItem{Queue: "replicaset", Key: "demo/api-2c", Ready: 1, Delayed: 1, Merged: true})
 	crash := Pod("demo", "web-7f9c-k2x9p", "web-7f9c", "node-1", "Crash", "10.244.1.7")
 	key := "demo/web-7f9c-k2x9p"
-	p := t.Emit(trace.CompKubelet, "node-1", trace.ContainerChange, Ref("Pod", "demo", "web-7f9c-k2x9p"), &trace.ContainerState{Node: "node-1", Pod: key, Container: "web",
-		State: "waiting", Reason: "CrashLoopBackOff", Restarts: 3, ExitCode: 1})
-	t.Emit(trace.CompKubelet, "node-1", trace.ProbeResult, Ref("Pod", "demo", "web-7f9c-k2x9p"), &trace.Probe{Node: "node-1", Pod: key, Container: "web", Probe: "liveness",
-		Output: "connection refused", Failures: 3, Threshold: 3}, p)
+	p := t.Emit(trace.CompKubelet, "node-1", trace.ContainerChange, Ref("Pod", "demo", "web-7f9c-k2x9p"), &trace.ContainerState{
+		Node: "node-1", Pod: key, Container: "web",
+		State: "waiting", Reason: "CrashLoopBackOff", Restarts: 3, ExitCode: 1,
+	})
+	t.Emit(trace.CompKubelet, "node-1", trace.ProbeResult, Ref("Pod", "demo", "web-7f9c-k2x9p"), &trace.Probe{
+		Node: "node-1", Pod: key, Container: "web", Probe: "liveness",
+		Output: "connection refused", Failures: 3, Threshold: 3,
+	}, p)
 	t.Request(Call{Verb: "patch", Resource: "pods", Sub: "status", Ref: Ref("Pod", "demo", "web-7f9c-k2x9p"), Client: "kubelet/node-1", User: "system:node:node-1", Object: crash}, p)
 	t.half("command", 900)
-	t.Emit(trace.CompAPIServer, "", trace.RequestReceived, Ref("Deployment", "demo", "web"), &trace.Request{Request: t.req + 1, Verb: "patch",
-		Path: "/apis/apps/v1/namespaces/demo/deployments/web/scale", Resource: "deployments", Subresource: "scale", Namespace: "demo", Name: "web", User: "kubernetes-admin", Client: "console"})
+	t.Emit(trace.CompAPIServer, "", trace.RequestReceived, Ref("Deployment", "demo", "web"), &trace.Request{
+		Request: t.req + 1, Verb: "patch",
+		Path: "/apis/apps/v1/namespaces/demo/deployments/web/scale", Resource: "deployments", Subresource: "scale", Namespace: "demo", Name: "web", User: "kubernetes-admin", Client: "console",
+	})
 	t.Emit(trace.CompAPIServer, "", trace.RequestStage, Ref("Deployment", "demo", "web"), &trace.Stage{Request: t.req + 1, Stage: trace.StageAuthentication, By: "x509", Verdict: "pass", Note: "kubernetes-admin"})
 }

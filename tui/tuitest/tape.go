@@ -51,8 +51,10 @@ func (t *Tape) Emit(component, instance string, kind trace.Kind, object trace.Re
 			real = append(real, c)
 		}
 	}
-	t.Stream.Append(&trace.Event{ID: t.last, At: t.at, Lane: trace.Lane{Component: component, Instance: instance}, Kind: kind,
-		Object: object, Payload: payload, Causes: real})
+	t.Stream.Append(&trace.Event{
+		ID: t.last, At: t.at, Lane: trace.Lane{Component: component, Instance: instance}, Kind: kind,
+		Object: object, Payload: payload, Causes: real,
+	})
 	return t.last
 }
 

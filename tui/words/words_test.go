@@ -6,8 +6,10 @@ import (
 )
 
 func TestDur(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0s", 80 * time.Microsecond: "80µs", 1200 * time.Microsecond: "1.2ms", 340 * time.Millisecond: "340ms",
-		4500 * time.Millisecond: "4.5s", 125 * time.Second: "2m05s", 192 * time.Minute: "3h12m", 102 * time.Hour: "4d06h", -time.Second: "-1s"} {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 80 * time.Microsecond: "80µs", 1200 * time.Microsecond: "1.2ms", 340 * time.Millisecond: "340ms",
+		4500 * time.Millisecond: "4.5s", 125 * time.Second: "2m05s", 192 * time.Minute: "3h12m", 102 * time.Hour: "4d06h", -time.Second: "-1s",
+	} {
 		if got := Dur(d); got != want {
 			t.Errorf("Dur(%d) = %s, want %s", d, got, want)
 		}

@@ -39,8 +39,10 @@ func Component(name string) User { return User{Name: "system:" + name} }
 // ServiceAccount is a service account; each controller of the controller
 // manager has one in kube-system.
 func ServiceAccount(namespace, name string) User {
-	return User{Name: "system:serviceaccount:" + namespace + ":" + name,
-		Groups: []string{ServiceAccounts, ServiceAccounts + ":" + namespace}}
+	return User{
+		Name:   "system:serviceaccount:" + namespace + ":" + name,
+		Groups: []string{ServiceAccounts, ServiceAccounts + ":" + namespace},
+	}
 }
 
 // In reports whether the user is in the group.

@@ -122,8 +122,10 @@ func (z *Authorizer) user(u *authn.User) *granted {
 			g.missing = append(g.missing, fmt.Sprintf("clusterrole.rbac.authorization.k8s.io %q not found", b.RoleRef.Name))
 			continue
 		}
-		g.cluster = append(g.cluster, grant{by: "ClusterRoleBinding " + b.Name, rules: role.Rules,
-			reason: fmt.Sprintf("RBAC: allowed by ClusterRoleBinding %q of ClusterRole %q to %s.", b.Name, role.Name, subject)})
+		g.cluster = append(g.cluster, grant{
+			by: "ClusterRoleBinding " + b.Name, rules: role.Rules,
+			reason: fmt.Sprintf("RBAC: allowed by ClusterRoleBinding %q of ClusterRole %q to %s.", b.Name, role.Name, subject),
+		})
 	}
 	if z.users == nil {
 		z.users = map[string][]*granted{}
@@ -146,8 +148,10 @@ func (z *Authorizer) inNamespace(g *granted, u *authn.User, namespace string) []
 		if !found {
 			continue
 		}
-		list = append(list, grant{by: "RoleBinding " + namespace + "/" + b.Name, rules: rules,
-			reason: fmt.Sprintf("RBAC: allowed by RoleBinding \"%s/%s\" of %s %q to %s.", b.Name, namespace, b.RoleRef.Kind, b.RoleRef.Name, subject)})
+		list = append(list, grant{
+			by: "RoleBinding " + namespace + "/" + b.Name, rules: rules,
+			reason: fmt.Sprintf("RBAC: allowed by RoleBinding \"%s/%s\" of %s %q to %s.", b.Name, namespace, b.RoleRef.Kind, b.RoleRef.Name, subject),
+		})
 	}
 	g.namespaces[namespace] = list
 	return list

@@ -100,7 +100,8 @@ func (h *Handler) announce(req *apiserver.Request, caller Caller) {
 		}
 		k.Emit(trace.Event{Kind: trace.RequestWaiting, Lane: req.Lane, Causes: caller.Causes, Payload: &trace.Request{
 			Verb: req.Verb, Path: req.Path, Resource: req.Resource.Resource, Subresource: req.Subresource,
-			Namespace: req.Namespace, Name: req.Name, User: user, Client: req.Client}})
+			Namespace: req.Namespace, Name: req.Name, User: user, Client: req.Client,
+		}})
 	})
 }
 

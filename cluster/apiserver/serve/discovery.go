@@ -113,13 +113,17 @@ func addResource(groups []apidiscovery.APIGroupDiscovery, k *apiserver.Kind) []a
 		groups[i].Versions = append(groups[i].Versions, newVersion(k))
 		return groups
 	}
-	return append(groups, apidiscovery.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: k.Group},
-		Versions: []apidiscovery.APIVersionDiscovery{newVersion(k)}})
+	return append(groups, apidiscovery.APIGroupDiscovery{
+		ObjectMeta: metav1.ObjectMeta{Name: k.Group},
+		Versions:   []apidiscovery.APIVersionDiscovery{newVersion(k)},
+	})
 }
 
 func newVersion(k *apiserver.Kind) apidiscovery.APIVersionDiscovery {
-	return apidiscovery.APIVersionDiscovery{Version: k.Version, Freshness: apidiscovery.DiscoveryFreshnessCurrent,
-		Resources: []apidiscovery.APIResourceDiscovery{describe(k, nil)}}
+	return apidiscovery.APIVersionDiscovery{
+		Version: k.Version, Freshness: apidiscovery.DiscoveryFreshnessCurrent,
+		Resources: []apidiscovery.APIResourceDiscovery{describe(k, nil)},
+	}
 }
 
 // describe is the registry's word on a kind; upstream's document adds the
@@ -209,8 +213,10 @@ func legacyDiscovery(groups []apidiscovery.APIGroupDiscovery, parts []string, co
 	name, version := "", ""
 	switch {
 	case core && len(parts) == 1:
-		return &metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
-			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: "127.0.0.1"}}}
+		return &metav1.APIVersions{
+			TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
+			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: "127.0.0.1"}},
+		}
 	case core:
 		version = parts[1]
 	case len(parts) == 1:

@@ -59,8 +59,10 @@ func writePathNotFound(w http.ResponseWriter) {
 }
 
 func pathNotFound() *metav1.Status {
-	return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-		Message: "the server could not find the requested resource"}
+	return &metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+		Message: "the server could not find the requested resource",
+	}
 }
 
 func methodNotAllowed(req *apiserver.Request) *metav1.Status {

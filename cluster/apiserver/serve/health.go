@@ -16,8 +16,10 @@ const KubernetesVersion = "v1.37.1"
 // serveVersion answers /version.
 func serveVersion(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
-	b, _ := json.MarshalIndent(apimachineryversion.Info{Major: "1", Minor: "37", GitVersion: KubernetesVersion + "+kviz",
-		GitTreeState: "clean", GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH}, "", "  ")
+	b, _ := json.MarshalIndent(apimachineryversion.Info{
+		Major: "1", Minor: "37", GitVersion: KubernetesVersion + "+kviz",
+		GitTreeState: "clean", GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}, "", "  ")
 	_, _ = w.Write(b)
 }
 

@@ -62,8 +62,10 @@ func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
 	h.mu.Lock()
 	h.admin = token
 	h.mu.Unlock()
-	l.server = &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
+	l.server = &http.Server{
+		Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
+	}
 	go func() {
 		defer close(l.done)
 		_ = l.server.ServeTLS(ln, "", "")
@@ -112,8 +114,10 @@ func newCertificate() (ca []byte, server tls.Certificate, err error) {
 	}
 	now := time.Now()
 	template := func(serial int64, name string) *x509.Certificate {
-		return &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
-			NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), BasicConstraintsValid: true}
+		return &x509.Certificate{
+			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
+			NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), BasicConstraintsValid: true,
+		}
 	}
 	root := template(1, "kviz-ca")
 	root.IsCA, root.KeyUsage = true, x509.KeyUsageCertSign|x509.KeyUsageDigitalSignature

@@ -179,6 +179,8 @@ func clientName(userAgent string) string {
 }
 
 func unavailable(message string) *metav1.Status {
-	return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable,
-		Reason: metav1.StatusReasonServiceUnavailable, Message: message}
+	return &metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable,
+		Reason: metav1.StatusReasonServiceUnavailable, Message: message,
+	}
 }

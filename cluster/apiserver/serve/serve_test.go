@@ -194,8 +194,10 @@ func TestDocumentsAreOutsideTheSimulation(t *testing.T) {
 	events, elapsed := e.stream.Len(), time.Duration(0)
 	_ = e.kernel.Do(func() { elapsed = e.kernel.Elapsed() })
 	aggregated := "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-	for _, path := range []string{"/", "/version", "/healthz", "/livez", "/readyz", "/metrics", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1",
-		"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/apps/v1"} {
+	for _, path := range []string{
+		"/", "/version", "/healthz", "/livez", "/readyz", "/metrics", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1",
+		"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/apps/v1",
+	} {
 		resp := e.do(t, "GET", path, "")
 		b, _ := io.ReadAll(resp.Body)
 		if resp.StatusCode != 200 || len(b) == 0 {

@@ -33,8 +33,10 @@ func (c *Controller) report(run *reconcile.Run, ns *corev1.Namespace, left []rem
 			texts = append(texts, err.Error())
 		}
 		slices.Sort(texts)
-		bad[corev1.NamespaceDeletionContentFailure] = corev1.NamespaceCondition{Reason: "ContentDeletionFailed",
-			Message: fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(errs), strings.Join(texts, ", "))}
+		bad[corev1.NamespaceDeletionContentFailure] = corev1.NamespaceCondition{
+			Reason:  "ContentDeletionFailed",
+			Message: fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(errs), strings.Join(texts, ", ")),
+		}
 	}
 	if totals {
 		countLeft(bad, left)
@@ -60,16 +62,20 @@ func countLeft(bad map[corev1.NamespaceConditionType]corev1.NamespaceCondition, 
 	}
 	if len(content) > 0 {
 		slices.Sort(content)
-		bad[corev1.NamespaceContentRemaining] = corev1.NamespaceCondition{Reason: "SomeResourcesRemain",
-			Message: "Some resources are remaining: " + strings.Join(content, ", ")}
+		bad[corev1.NamespaceContentRemaining] = corev1.NamespaceCondition{
+			Reason:  "SomeResourcesRemain",
+			Message: "Some resources are remaining: " + strings.Join(content, ", "),
+		}
 	}
 	if len(finalizers) > 0 {
 		var texts []string
 		for _, f := range slices.Sorted(maps.Keys(finalizers)) {
 			texts = append(texts, fmt.Sprintf("%s in %d resource instances", f, finalizers[f]))
 		}
-		bad[corev1.NamespaceFinalizersRemaining] = corev1.NamespaceCondition{Reason: "SomeFinalizersRemain",
-			Message: "Some content in the namespace has finalizers remaining: " + strings.Join(texts, ", ")}
+		bad[corev1.NamespaceFinalizersRemaining] = corev1.NamespaceCondition{
+			Reason:  "SomeFinalizersRemain",
+			Message: "Some content in the namespace has finalizers remaining: " + strings.Join(texts, ", "),
+		}
 	}
 }
 

@@ -53,8 +53,10 @@ const (
 func (c *Controller) tallyOf(key string, rs *appsv1.ReplicaSet, selector labels.Selector) *tally {
 	y := c.tallies[key]
 	if y == nil || y.uid != rs.UID || y.generation != rs.Generation {
-		y = &tally{uid: rs.UID, generation: rs.Generation, selector: selector,
-			template: labels.Set(rs.Spec.Template.Labels).AsSelectorPreValidated()}
+		y = &tally{
+			uid: rs.UID, generation: rs.Generation, selector: selector,
+			template: labels.Set(rs.Spec.Template.Labels).AsSelectorPreValidated(),
+		}
 		c.tallies[key] = y
 	}
 	y.begin()

@@ -34,10 +34,20 @@ func (*Pipeline) Info() pane.Info {
 		Means: "Every request on its way through the API server. A stage lets a request pass, changes its object, or refuses it; " +
 			"only what passes all of them is written to the store. After the answer, the watch cache tells the watchers.",
 		Legend: [][2]string{
-			{"✓", "the stage let it pass"}, {"±", "the stage changed the object"}, {"▸", "the request is here"}, {"✗", "refused here"},
-			{"authn", "who are you? certificates, tokens"}, {"audit", "write down that it was asked"}, {"imper", "acting for somebody else"},
-			{"fair", "priority and fairness: wait for a seat"}, {"authz", "may you? RBAC"}, {"decod", "read the object, set defaults"},
-			{"mutat", "mutating admission"}, {"valid", "validation"}, {"admit", "validating admission"}, {"store", "the transaction in the store"},
+			{"✓", "the stage let it pass"},
+			{"±", "the stage changed the object"},
+			{"▸", "the request is here"},
+			{"✗", "refused here"},
+			{"authn", "who are you? certificates, tokens"},
+			{"audit", "write down that it was asked"},
+			{"imper", "acting for somebody else"},
+			{"fair", "priority and fairness: wait for a seat"},
+			{"authz", "may you? RBAC"},
+			{"decod", "read the object, set defaults"},
+			{"mutat", "mutating admission"},
+			{"valid", "validation"},
+			{"admit", "validating admission"},
+			{"store", "the transaction in the store"},
 		},
 		Keys: []keymap.Binding{
 			keymap.Bind(keymap.Open, "open", "Go to the moment of the request or stage under the cursor.", "enter"),
@@ -397,8 +407,10 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 		if f.Fresh(c.Event) {
 			st |= grid.Fresh
 		}
-		s.Line(y, pane.Subject{ID: "cache/" + c.Resource, Event: c.Event, Kind: trace.WatchCacheEvent,
-			Words: fmt.Sprintf("The watch cache of %s is at revision %d; %d watchers.", c.Resource, c.Revision, watching[c.Resource])},
+		s.Line(y, pane.Subject{
+			ID: "cache/" + c.Resource, Event: c.Event, Kind: trace.WatchCacheEvent,
+			Words: fmt.Sprintf("The watch cache of %s is at revision %d; %d watchers.", c.Resource, c.Revision, watching[c.Resource]),
+		},
 			grid.Span{Text: grid.Pad(c.Resource, 22), Style: st}, grid.Span{Text: fmt.Sprintf("rev %-6d", c.Revision), Style: theme.Number},
 			grid.Span{Text: fmt.Sprintf(" → %d watching, %d events", watching[c.Resource], c.Events), Style: theme.Muted})
 		y++

@@ -159,8 +159,10 @@ func drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 			st |= grid.Fresh
 		}
 		end := a.Text(x, 0, text, st)
-		s.Hot(x, y, end-x, pane.Subject{ID: "member/" + m.Name, Target: "member/" + m.Name, Event: m.Event,
-			Words: memberWords(m), Copy: m.Name})
+		s.Hot(x, y, end-x, pane.Subject{
+			ID: "member/" + m.Name, Target: "member/" + m.Name, Event: m.Event,
+			Words: memberWords(m), Copy: m.Name,
+		})
 		x = end + 2
 	}
 	q := f.S.Store.Quorum()

@@ -179,13 +179,17 @@ func podSubject(c cell) pane.Subject {
 	if c.pod.Status.PodIP != "" {
 		w += ", address " + c.pod.Status.PodIP
 	}
-	return pane.Subject{ID: "pod/" + c.obj.Ref.Key(), Ref: c.obj.Ref, Event: c.obj.Changed, Target: "pod/" + c.obj.Ref.Key(),
-		Node: c.pod.Spec.NodeName, Pod: c.obj.Ref.Key(), Words: w + ".", Copy: c.obj.Ref.Key()}
+	return pane.Subject{
+		ID: "pod/" + c.obj.Ref.Key(), Ref: c.obj.Ref, Event: c.obj.Changed, Target: "pod/" + c.obj.Ref.Key(),
+		Node: c.pod.Spec.NodeName, Pod: c.obj.Ref.Key(), Words: w + ".", Copy: c.obj.Ref.Key(),
+	}
 }
 
 func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st grid.Style, word string) {
-	on = pane.Subject{ID: "node/" + name, Ref: trace.Ref{APIVersion: "v1", Kind: "Node", Name: name}, Target: "node/" + name,
-		Node: name, Copy: name}
+	on = pane.Subject{
+		ID: "node/" + name, Ref: trace.Ref{APIVersion: "v1", Kind: "Node", Name: name}, Target: "node/" + name,
+		Node: name, Copy: name,
+	}
 	if o := f.S.Object("nodes", "", name); o != nil {
 		on.Event = o.Changed
 	}

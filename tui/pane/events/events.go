@@ -108,8 +108,16 @@ func (p *Events) Select(on pane.Subject, f *pane.Frame) {
 
 // lanes are the columns, left to right: as a request flows.
 var lanes = []struct{ long, short string }{
-	{"client", "cli"}, {"apiserver", "api"}, {"store", "sto"}, {"control", "ctl"}, {"sched", "sch"},
-	{"kubelet", "klt"}, {"runtime", "cri"}, {"proxy", "prx"}, {"net", "net"}, {"kviz", "kvz"},
+	{"client", "cli"},
+	{"apiserver", "api"},
+	{"store", "sto"},
+	{"control", "ctl"},
+	{"sched", "sch"},
+	{"kubelet", "klt"},
+	{"runtime", "cri"},
+	{"proxy", "prx"},
+	{"net", "net"},
+	{"kviz", "kvz"},
 }
 
 // laneOf is the column of a component.
@@ -366,8 +374,10 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 		}
 		a.Fit(x, 0, s.W()-x, words, body)
 	}
-	s.Hot(0, y, s.W(), pane.Subject{ID: "#" + e.ID.String(), Event: e.ID, Ref: e.Object, Kind: e.Kind, Target: target(e.Lane),
-		Words: "#" + e.ID.String() + " " + e.Lane.String() + ": " + words, Copy: "#" + e.ID.String() + " " + e.Lane.String() + " " + string(e.Kind) + " " + words})
+	s.Hot(0, y, s.W(), pane.Subject{
+		ID: "#" + e.ID.String(), Event: e.ID, Ref: e.Object, Kind: e.Kind, Target: target(e.Lane),
+		Words: "#" + e.ID.String() + " " + e.Lane.String() + ": " + words, Copy: "#" + e.ID.String() + " " + e.Lane.String() + " " + string(e.Kind) + " " + words,
+	})
 }
 
 // brief is a lane's name in six columns.

@@ -172,8 +172,10 @@ func drawServices(s *pane.Sheet, f *pane.Frame, y int) int {
 		ready, all := endpoints(f.S, o)
 		spans = append(spans, grid.Span{Text: strings.Repeat("●", min(ready, 8)), Style: theme.Good}, grid.Span{Text: strings.Repeat("○", min(all-ready, 8)), Style: theme.Warn},
 			grid.Span{Text: fmt.Sprintf(" %d/%d ready", ready, all), Style: theme.Muted})
-		s.Line(y, pane.Subject{ID: "svc/" + o.Ref.Key(), Ref: o.Ref, Event: o.Changed, Copy: svc.Spec.ClusterIP,
-			Words: fmt.Sprintf("Service %s: %s, ports %s, %d of %d endpoints ready. Its address exists only in the rules of the nodes.", o.Ref.Key(), svc.Spec.ClusterIP, strings.Join(ports, ", "), ready, all)}, spans...)
+		s.Line(y, pane.Subject{
+			ID: "svc/" + o.Ref.Key(), Ref: o.Ref, Event: o.Changed, Copy: svc.Spec.ClusterIP,
+			Words: fmt.Sprintf("Service %s: %s, ports %s, %d of %d endpoints ready. Its address exists only in the rules of the nodes.", o.Ref.Key(), svc.Spec.ClusterIP, strings.Join(ports, ", "), ready, all),
+		}, spans...)
 		y++
 	}
 	if !any {
@@ -228,8 +230,10 @@ func drawDiff(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) {
 		}
 		a := s.Row(y)
 		a.Fit(0, 0, s.W(), sign+d.Text, st)
-		s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("diff/%d", i), Event: d.Event, Node: n.Name, Kind: trace.RuleChange, Copy: d.Text,
-			Words: fmt.Sprintf("%s %s/%s: %s", strings.TrimSpace(sign), d.Table, d.Chain, d.Text)})
+		s.Hot(0, y, s.W(), pane.Subject{
+			ID: fmt.Sprintf("diff/%d", i), Event: d.Event, Node: n.Name, Kind: trace.RuleChange, Copy: d.Text,
+			Words: fmt.Sprintf("%s %s/%s: %s", strings.TrimSpace(sign), d.Table, d.Chain, d.Text),
+		})
 		y++
 	}
 }

@@ -198,8 +198,10 @@ func (p *Network) drawRule(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, ta
 	if r.Service != "" && x+grid.Width(r.Service)+3 < s.W() {
 		a.Right(s.W(), 0, r.Service, theme.Muted)
 	}
-	s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("rule/%s/%s/%d/%d", table, c.Name, i, depth), Event: r.Event, Node: n.Name, Kind: trace.RuleChange, Copy: r.Text,
-		Words: r.Text + "   (w: why is it there?)"})
+	s.Hot(0, y, s.W(), pane.Subject{
+		ID: fmt.Sprintf("rule/%s/%s/%d/%d", table, c.Name, i, depth), Event: r.Event, Node: n.Name, Kind: trace.RuleChange, Copy: r.Text,
+		Words: r.Text + "   (w: why is it there?)",
+	})
 }
 
 // Brief writes a rule as iptables-save prints it as a condition and what
@@ -339,8 +341,10 @@ func (p *Network) drawFlow(s *pane.Sheet, f *pane.Frame, y int, fl *view.Flow) i
 		if why.IsZero() {
 			why = h.Event
 		}
-		s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("hop/%d/%d", fl.Number, i), Event: why, Node: h.Node, Kind: trace.PacketHop,
-			Words: fmt.Sprintf("%s on %s: %s %s. %s → %s. %s", h.Where, h.Node, h.Rule, h.Verdict, h.Src, h.Dst, h.Why)})
+		s.Hot(0, y, s.W(), pane.Subject{
+			ID: fmt.Sprintf("hop/%d/%d", fl.Number, i), Event: why, Node: h.Node, Kind: trace.PacketHop,
+			Words: fmt.Sprintf("%s on %s: %s %s. %s → %s. %s", h.Where, h.Node, h.Rule, h.Verdict, h.Src, h.Dst, h.Why),
+		})
 		y++
 	}
 	if fl.End != nil {

@@ -154,8 +154,10 @@ func drawNode(s *pane.Sheet, f *pane.Frame, n *view.Node) int {
 	if f.Fresh(n.Reported) {
 		st |= grid.Fresh
 	}
-	on := pane.Subject{ID: "node/" + n.Name, Node: n.Name, Ref: trace.Ref{APIVersion: "v1", Kind: "Node", Name: n.Name}, Target: "node/" + n.Name,
-		Event: n.Reported, Kind: trace.NodeStatus, Words: fmt.Sprintf("Node %s: %s, says the %s. %s", n.Name, word, n.ReadyBy, n.Note)}
+	on := pane.Subject{
+		ID: "node/" + n.Name, Node: n.Name, Ref: trace.Ref{APIVersion: "v1", Kind: "Node", Name: n.Name}, Target: "node/" + n.Name,
+		Event: n.Reported, Kind: trace.NodeStatus, Words: fmt.Sprintf("Node %s: %s, says the %s. %s", n.Name, word, n.ReadyBy, n.Note),
+	}
 	y := 0
 	x := s.Line(y, on, grid.Span{Text: n.Name + " ", Style: theme.Name | grid.Bold}, grid.Span{Text: glyph + " " + word, Style: st})
 	if n.ReadyBy != "" {
@@ -246,8 +248,10 @@ func drawPod(s *pane.Sheet, f *pane.Frame, y, w int, p *view.NodePod, chosen boo
 	a.Fit(1, 0, max(right-2, 4), p.Pod, st)
 	x := a.Spans(max(right, 0), 0, marks...)
 	a.Text(x+1, 0, word, wst)
-	s.Hot(0, y, w, pane.Subject{ID: "pod/" + p.Pod, Pod: p.Pod, Node: p.Node, Ref: podRef(p.Pod), Target: "pod/" + p.Pod, Event: p.Event, Kind: trace.PodWorker,
-		Words: podWords(p)})
+	s.Hot(0, y, w, pane.Subject{
+		ID: "pod/" + p.Pod, Pod: p.Pod, Node: p.Node, Ref: podRef(p.Pod), Target: "pod/" + p.Pod, Event: p.Event, Kind: trace.PodWorker,
+		Words: podWords(p),
+	})
 }
 
 func podRef(key string) trace.Ref {
@@ -314,8 +318,10 @@ func drawSteps(s *pane.Sheet, f *pane.Frame, y, x0 int, p *view.NodePod) {
 		a.Put(0, 0, g, st)
 		x := a.Text(2, 0, name+" ", theme.Name)
 		a.Fit(x, 0, w-x, text, st&0xff)
-		s.Hot(x0, y, w, pane.Subject{ID: "pod/" + p.Pod + "#c/" + c.Container, Pod: p.Pod, Node: p.Node, Event: c.Event, Target: "pod/" + p.Pod, Kind: trace.ContainerChange,
-			Words: fmt.Sprintf("Container %s: %s since %s.", name, text, words.Clock(c.Since))})
+		s.Hot(x0, y, w, pane.Subject{
+			ID: "pod/" + p.Pod + "#c/" + c.Container, Pod: p.Pod, Node: p.Node, Event: c.Event, Target: "pod/" + p.Pod, Kind: trace.ContainerChange,
+			Words: fmt.Sprintf("Container %s: %s since %s.", name, text, words.Clock(c.Since)),
+		})
 		y++
 	}
 	for _, pr := range p.Probes() {
@@ -330,8 +336,10 @@ func drawSteps(s *pane.Sheet, f *pane.Frame, y, x0 int, p *view.NodePod) {
 		a := row()
 		a.Text(0, 0, mark+" "+pr.Probe.Probe+" ", st)
 		a.Fit(14, 0, w-14, pr.Container+": "+text, theme.Muted)
-		s.Hot(x0, y, w, pane.Subject{ID: "pod/" + p.Pod + "#p/" + pr.Container + pr.Probe.Probe, Pod: p.Pod, Node: p.Node, Event: pr.Event, Kind: trace.ProbeResult,
-			Words: fmt.Sprintf("The %s probe of %s %s", pr.Probe.Probe, pr.Container, text)})
+		s.Hot(x0, y, w, pane.Subject{
+			ID: "pod/" + p.Pod + "#p/" + pr.Container + pr.Probe.Probe, Pod: p.Pod, Node: p.Node, Event: pr.Event, Kind: trace.ProbeResult,
+			Words: fmt.Sprintf("The %s probe of %s %s", pr.Probe.Probe, pr.Container, text),
+		})
 		y++
 	}
 	steps := p.Steps()
@@ -375,6 +383,8 @@ func drawStep(s *pane.Sheet, f *pane.Frame, y, x0, w int, p *view.NodePod, t vie
 	}
 	a.Fit(x+1, 0, w-x-2-len(took), rest, theme.Muted)
 	a.Right(w, 0, took, theme.Number)
-	s.Hot(x0, y, w, pane.Subject{ID: "pod/" + p.Pod + "#" + t.Event.String(), Pod: p.Pod, Node: p.Node, Event: t.Event, Kind: t.Kind,
-		Words: strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", t.What, t.Container, t.Detail, t.Error, took))})
+	s.Hot(x0, y, w, pane.Subject{
+		ID: "pod/" + p.Pod + "#" + t.Event.String(), Pod: p.Pod, Node: p.Node, Event: t.Event, Kind: t.Kind,
+		Words: strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", t.What, t.Container, t.Detail, t.Error, took)),
+	})
 }

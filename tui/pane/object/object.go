@@ -171,8 +171,10 @@ func drawHead(s *pane.Sheet, f *pane.Frame, o *view.Object) int {
 	} else {
 		a.Fit(x, 0, s.W()-x, text, theme.Muted)
 	}
-	s.Hot(0, 0, s.W(), pane.Subject{ID: "self", Ref: o.Ref, Event: o.Changed, Pod: podKey(o), Target: targetOf(o), Copy: o.Ref.Key(),
-		Words: fmt.Sprintf("%s: created at revision %d, last written at revision %d (event #%s), version %d, %s.", o.Ref, o.CreateRevision, o.Revision, o.Changed, o.Version, words.Bytes(o.Size))})
+	s.Hot(0, 0, s.W(), pane.Subject{
+		ID: "self", Ref: o.Ref, Event: o.Changed, Pod: podKey(o), Target: targetOf(o), Copy: o.Ref.Key(),
+		Words: fmt.Sprintf("%s: created at revision %d, last written at revision %d (event #%s), version %d, %s.", o.Ref, o.CreateRevision, o.Revision, o.Changed, o.Version, words.Bytes(o.Size)),
+	})
 	return 1
 }
 

@@ -60,17 +60,30 @@ func fields(v runtime.Object) []field {
 	n := func(x int32) string { return fmt.Sprint(x) }
 	switch v := v.(type) {
 	case *appsv1.Deployment:
-		return []field{{"replicas", n(want(v.Spec.Replicas)), n(v.Status.Replicas)}, {"updated", n(want(v.Spec.Replicas)), n(v.Status.UpdatedReplicas)},
-			{"available", n(want(v.Spec.Replicas)), n(v.Status.AvailableReplicas)}, {"generation", fmt.Sprint(v.Generation), fmt.Sprint(v.Status.ObservedGeneration)}}
+		return []field{
+			{"replicas", n(want(v.Spec.Replicas)), n(v.Status.Replicas)},
+			{"updated", n(want(v.Spec.Replicas)), n(v.Status.UpdatedReplicas)},
+			{"available", n(want(v.Spec.Replicas)), n(v.Status.AvailableReplicas)},
+			{"generation", fmt.Sprint(v.Generation), fmt.Sprint(v.Status.ObservedGeneration)},
+		}
 	case *appsv1.ReplicaSet:
-		return []field{{"replicas", n(want(v.Spec.Replicas)), n(v.Status.Replicas)}, {"ready", n(want(v.Spec.Replicas)), n(v.Status.ReadyReplicas)},
-			{"generation", fmt.Sprint(v.Generation), fmt.Sprint(v.Status.ObservedGeneration)}}
+		return []field{
+			{"replicas", n(want(v.Spec.Replicas)), n(v.Status.Replicas)},
+			{"ready", n(want(v.Spec.Replicas)), n(v.Status.ReadyReplicas)},
+			{"generation", fmt.Sprint(v.Generation), fmt.Sprint(v.Status.ObservedGeneration)},
+		}
 	case *appsv1.StatefulSet:
-		return []field{{"replicas", n(want(v.Spec.Replicas)), n(v.Status.Replicas)}, {"ready", n(want(v.Spec.Replicas)), n(v.Status.ReadyReplicas)},
-			{"generation", fmt.Sprint(v.Generation), fmt.Sprint(v.Status.ObservedGeneration)}}
+		return []field{
+			{"replicas", n(want(v.Spec.Replicas)), n(v.Status.Replicas)},
+			{"ready", n(want(v.Spec.Replicas)), n(v.Status.ReadyReplicas)},
+			{"generation", fmt.Sprint(v.Generation), fmt.Sprint(v.Status.ObservedGeneration)},
+		}
 	case *appsv1.DaemonSet:
-		return []field{{"scheduled", n(v.Status.DesiredNumberScheduled), n(v.Status.CurrentNumberScheduled)}, {"ready", n(v.Status.DesiredNumberScheduled), n(v.Status.NumberReady)},
-			{"generation", fmt.Sprint(v.Generation), fmt.Sprint(v.Status.ObservedGeneration)}}
+		return []field{
+			{"scheduled", n(v.Status.DesiredNumberScheduled), n(v.Status.CurrentNumberScheduled)},
+			{"ready", n(v.Status.DesiredNumberScheduled), n(v.Status.NumberReady)},
+			{"generation", fmt.Sprint(v.Generation), fmt.Sprint(v.Status.ObservedGeneration)},
+		}
 	case *batchv1.Job:
 		return []field{{"completions", n(want(v.Spec.Completions)), n(v.Status.Succeeded)}}
 	}

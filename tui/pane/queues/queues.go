@@ -33,8 +33,15 @@ func (*Queues) Info() pane.Info {
 		Means: "Controllers do not act on events, they act on keys: a watch event puts the object's key into a queue, a worker " +
 			"takes it, compares spec and status, and acts. A key that is already waiting is merged, a key that a worker has " +
 			"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles.",
-		Legend: [][2]string{{"▁▃▇", "how many keys were ready lately"}, {"×3", "three adds merged into one"}, {"▸", "a worker has it"}, {"↻", "dirty: goes round again"},
-			{"◷", "delayed: waits for its time"}, {"retry 4", "failed four times"}, {"≠", "wanted differs from observed"}},
+		Legend: [][2]string{
+			{"▁▃▇", "how many keys were ready lately"},
+			{"×3", "three adds merged into one"},
+			{"▸", "a worker has it"},
+			{"↻", "dirty: goes round again"},
+			{"◷", "delayed: waits for its time"},
+			{"retry 4", "failed four times"},
+			{"≠", "wanted differs from observed"},
+		},
 		Keys: []keymap.Binding{
 			keymap.Bind(keymap.Open, "open", "Go to the moment of the key's last move or of the action.", "enter"),
 			keymap.Bind(keyIdle, "idle ones", "Show or hide the queues that never had a key.", "i"),
@@ -145,9 +152,11 @@ func drawQueue(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
 	if x+grid.Width(stats)+2 <= s.W() {
 		a.Right(s.W(), 0, stats, theme.Muted)
 	}
-	s.Hot(0, y, s.W(), pane.Subject{ID: "queue/" + q.Name, Copy: q.Name, Target: trace.CompKCM,
+	s.Hot(0, y, s.W(), pane.Subject{
+		ID: "queue/" + q.Name, Copy: q.Name, Target: trace.CompKCM,
 		Words: fmt.Sprintf("Queue %s: %d ready, %d at work, %d delayed; %d adds since the start, %d of them merged, %d retries.",
-			q.Name, q.Ready, q.Processing, q.Delayed, q.Adds, q.Merged, q.Retries)})
+			q.Name, q.Ready, q.Processing, q.Delayed, q.Adds, q.Merged, q.Retries),
+	})
 	y++
 	if keys := q.Waiting(); len(keys) > 0 {
 		y = drawKeys(s, f, y, q, "waits", keys, theme.Text)
@@ -258,8 +267,10 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.Re
 	x := a.Text(2, 0, "sync    ", theme.Muted)
 	x = a.Text(x, 0, r.Key+" ", theme.Text)
 	a.Fit(x, 0, s.W()-x, word, st)
-	s.Hot(2, y, s.W()-2, pane.Subject{ID: "run/" + c.Name + "/" + r.Key, Event: event, Kind: trace.ReconcileStart,
-		Words: fmt.Sprintf("%s and %s: %s; %d runs so far, %d of them failed.", c.Name, r.Key, word, c.Runs, c.Errors)})
+	s.Hot(2, y, s.W()-2, pane.Subject{
+		ID: "run/" + c.Name + "/" + r.Key, Event: event, Kind: trace.ReconcileStart,
+		Words: fmt.Sprintf("%s and %s: %s; %d runs so far, %d of them failed.", c.Name, r.Key, word, c.Runs, c.Errors),
+	})
 	y++
 	for i, act := range r.Actions {
 		style := theme.Text
@@ -279,8 +290,10 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.Re
 		if x < s.W() {
 			a.Fit(x, 0, s.W()-x, act.Why, style)
 		}
-		s.Hot(10, y, s.W()-10, pane.Subject{ID: fmt.Sprintf("act/%s/%s/%d", c.Name, r.Key, i), Event: act.Event, Ref: act.Target, Kind: trace.ReconcileAction,
-			Words: c.Name + ": " + act.Why})
+		s.Hot(10, y, s.W()-10, pane.Subject{
+			ID: fmt.Sprintf("act/%s/%s/%d", c.Name, r.Key, i), Event: act.Event, Ref: act.Target, Kind: trace.ReconcileAction,
+			Words: c.Name + ": " + act.Why,
+		})
 		y++
 	}
 	return y

@@ -180,8 +180,10 @@ func (p *Scheduler) drawCycle(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle
 	if len(c.Scores()) > 0 && x+len(kind)+10 < s.W() {
 		a.Right(s.W(), 0, "scores: "+kind, theme.Muted)
 	}
-	s.Hot(0, y, x, pane.Subject{ID: "cycle", Ref: podRef(c.Pod), Pod: c.Pod, Event: c.Start, Kind: trace.SchedCycle,
-		Words: fmt.Sprintf("Scheduling cycle %d tries to place %s: attempt %d.", c.Number, c.Pod, c.Attempt)})
+	s.Hot(0, y, x, pane.Subject{
+		ID: "cycle", Ref: podRef(c.Pod), Pod: c.Pod, Event: c.Start, Kind: trace.SchedCycle,
+		Words: fmt.Sprintf("Scheduling cycle %d tries to place %s: attempt %d.", c.Number, c.Pod, c.Attempt),
+	})
 	y++
 	y = p.drawMatrix(s, f, y, c)
 	return drawOutcome(s, f, y, c)
@@ -287,7 +289,8 @@ func better(c *view.Cycle, a, b string) bool {
 }
 
 func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle, name string, filters []string, scores []trace.PluginScore,
-	nameW, col, sx int, reasons map[string]rune, order *[]string) {
+	nameW, col, sx int, reasons map[string]rune, order *[]string,
+) {
 	a := s.Row(y)
 	won := c.Decision != nil && c.Decision.Node == name
 	v, judged := c.Filter(name)
@@ -299,8 +302,10 @@ func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle,
 		st |= grid.Fresh
 	}
 	a.Fit(0, 0, nameW, name, st)
-	s.Hot(0, y, nameW, pane.Subject{ID: "node/" + name, Node: name, Ref: trace.Ref{APIVersion: "v1", Kind: "Node", Name: name}, Target: "node/" + name,
-		Event: v.Event, Words: nodeWords(c, name)})
+	s.Hot(0, y, nameW, pane.Subject{
+		ID: "node/" + name, Node: name, Ref: trace.Ref{APIVersion: "v1", Kind: "Node", Name: name}, Target: "node/" + name,
+		Event: v.Event, Words: nodeWords(c, name),
+	})
 	if judged {
 		passed := map[string]bool{}
 		for _, n := range v.Passed {
@@ -312,12 +317,16 @@ func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle,
 			case pl == v.By:
 				text := "✗" + string(letter(reasons, order, strings.Join(v.Reasons, "; ")))
 				a.Text(x, 0, text, theme.Bad|grid.Bold)
-				s.Hot(x, y, 2, pane.Subject{ID: "filter/" + name + "/" + pl, Node: name, Event: v.Event, Kind: trace.SchedFilter,
-					Words: fmt.Sprintf("%s rejected: %s says: %s (%s).", name, pl, strings.Join(v.Reasons, "; "), v.Code)})
+				s.Hot(x, y, 2, pane.Subject{
+					ID: "filter/" + name + "/" + pl, Node: name, Event: v.Event, Kind: trace.SchedFilter,
+					Words: fmt.Sprintf("%s rejected: %s says: %s (%s).", name, pl, strings.Join(v.Reasons, "; "), v.Code),
+				})
 			case passed[pl]:
 				a.Text(x, 0, "✓", theme.Good)
-				s.Hot(x, y, 1, pane.Subject{ID: "filter/" + name + "/" + pl, Node: name, Event: v.Event, Kind: trace.SchedFilter,
-					Words: fmt.Sprintf("%s lets %s pass.", pl, name)})
+				s.Hot(x, y, 1, pane.Subject{
+					ID: "filter/" + name + "/" + pl, Node: name, Event: v.Event, Kind: trace.SchedFilter,
+					Words: fmt.Sprintf("%s lets %s pass.", pl, name),
+				})
 			}
 		}
 	}
@@ -347,8 +356,10 @@ func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle,
 			if got.How != "" {
 				how = " " + got.How
 			}
-			s.Hot(end-len(text), y, len(text), pane.Subject{ID: "score/" + name + "/" + got.Plugin, Node: name, Event: sc.Event, Kind: trace.SchedScore,
-				Words: fmt.Sprintf("%s on %s: raw %d, normalised %d, ×%d = %d.%s", got.Plugin, name, got.Raw, got.Normalized, got.Weight, got.Weighted, how)})
+			s.Hot(end-len(text), y, len(text), pane.Subject{
+				ID: "score/" + name + "/" + got.Plugin, Node: name, Event: sc.Event, Kind: trace.SchedScore,
+				Words: fmt.Sprintf("%s on %s: raw %d, normalised %d, ×%d = %d.%s", got.Plugin, name, got.Raw, got.Normalized, got.Weight, got.Weighted, how),
+			})
 		}
 	}
 	a.Right(s.W()-2, 0, fmt.Sprint(sc.Total), theme.Number|grid.Bold)
@@ -467,8 +478,10 @@ func drawQueues(s *pane.Sheet, f *pane.Frame, y int) {
 				style |= grid.Fresh
 			}
 			end := s.Row(y).Text(x, 0, text, style)
-			s.Hot(x, y, end-x, pane.Subject{ID: "pod/" + pod.Pod, Pod: pod.Pod, Ref: podRef(pod.Pod), Event: pod.Event, Kind: trace.SchedQueue,
-				Words: fmt.Sprintf("Pod %s is in the %s queue, moved there by %s, %s so far.", pod.Pod, pod.Queue, pod.Cause, words.Count(pod.Attempts, "attempt"))})
+			s.Hot(x, y, end-x, pane.Subject{
+				ID: "pod/" + pod.Pod, Pod: pod.Pod, Ref: podRef(pod.Pod), Event: pod.Event, Kind: trace.SchedQueue,
+				Words: fmt.Sprintf("Pod %s is in the %s queue, moved there by %s, %s so far.", pod.Pod, pod.Queue, pod.Cause, words.Count(pod.Attempts, "attempt")),
+			})
 			x = end + 2
 		}
 		y++

@@ -37,9 +37,16 @@ func (*Store) Info() pane.Info {
 			"log; the digit and the colour are the term in which it was proposed. An entry is safe once a quorum of " +
 			"members has it on disk: then the leader moves the commit mark, the members apply it, and a new revision exists.",
 		Legend: [][2]string{
-			{"[3]", "committed entry of term 3"}, {":3:", "on this member's disk, not committed"}, {".3.", "written, not yet on disk"},
-			{"▾", "the leader's commit index"}, {"^", "match: the leader knows the follower has it"}, {">", "next: what the leader sends next"},
-			{"★", "leader"}, {"◇", "candidate"}, {"──▷", "message under way"}, {"✗", "down, or lost"},
+			{"[3]", "committed entry of term 3"},
+			{":3:", "on this member's disk, not committed"},
+			{".3.", "written, not yet on disk"},
+			{"▾", "the leader's commit index"},
+			{"^", "match: the leader knows the follower has it"},
+			{">", "next: what the leader sends next"},
+			{"★", "leader"},
+			{"◇", "candidate"},
+			{"──▷", "message under way"},
+			{"✗", "down, or lost"},
 		},
 		Keys: []keymap.Binding{
 			keymap.Bind(keymap.Open, "open", "Open or close a branch of the keys; show the object of a key.", "enter"),
@@ -212,8 +219,10 @@ func drawEntry(s *pane.Sheet, f *pane.Frame, y, x int, m *view.Member, e view.Lo
 	if kind == "" {
 		kind = "entry"
 	}
-	s.Hot(x, y, digits+2, pane.Subject{ID: fmt.Sprintf("entry/%s/%d", m.Name, e.Index), Event: e.Event, Target: "member/" + m.Name, Kind: trace.RaftAppend,
-		Words: fmt.Sprintf("Entry %d of term %d (%s, %s) on member %s: %s.", e.Index, e.Term, kind, words.Bytes(e.Size), m.Name, state)})
+	s.Hot(x, y, digits+2, pane.Subject{
+		ID: fmt.Sprintf("entry/%s/%d", m.Name, e.Index), Event: e.Event, Target: "member/" + m.Name, Kind: trace.RaftAppend,
+		Words: fmt.Sprintf("Entry %d of term %d (%s, %s) on member %s: %s.", e.Index, e.Term, kind, words.Bytes(e.Size), m.Name, state),
+	})
 }
 
 // Words says how a member is.
@@ -314,8 +323,10 @@ func drawMessage(s *pane.Sheet, f *pane.Frame, y int, m *view.Message) {
 	if f.Fresh(event) {
 		st |= grid.Fresh
 	}
-	s.Line(y, pane.Subject{ID: fmt.Sprintf("msg/%d", m.Serial), Event: event, Kind: trace.RaftSend,
-		Words: fmt.Sprintf("%s from %s to %s: %s. %s", m.RPC, m.From, m.To, m.Phase, end)},
+	s.Line(y, pane.Subject{
+		ID: fmt.Sprintf("msg/%d", m.Serial), Event: event, Kind: trace.RaftSend,
+		Words: fmt.Sprintf("%s from %s to %s: %s. %s", m.RPC, m.From, m.To, m.Phase, end),
+	},
 		grid.Span{Text: m.From + " ──", Style: st}, grid.Span{Text: label, Style: st}, grid.Span{Text: arrow, Style: st},
 		grid.Span{Text: m.To + " ", Style: st}, grid.Span{Text: end, Style: st})
 }
@@ -371,8 +382,10 @@ func drawChange(s *pane.Sheet, f *pane.Frame, y int, c *view.Commit, k trace.Key
 	right := s.W() - grid.Width(what) - 1
 	a.Fit(x+1, 0, right-x-1, strings.TrimPrefix(k.Key, "/registry/"), theme.Text|fresh)
 	a.Text(right, 0, what, theme.Muted)
-	s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("rev/%d/%s", c.Revision, k.Key), Ref: k.Object, Event: c.Event, Kind: trace.StoreCommit, Copy: k.Key,
-		Words: fmt.Sprintf("Revision %d: %s %s (version %d, created at revision %d).", c.Revision, sign, k.Key, k.Version, k.CreateRevision)})
+	s.Hot(0, y, s.W(), pane.Subject{
+		ID: fmt.Sprintf("rev/%d/%s", c.Revision, k.Key), Ref: k.Object, Event: c.Event, Kind: trace.StoreCommit, Copy: k.Key,
+		Words: fmt.Sprintf("Revision %d: %s %s (version %d, created at revision %d).", c.Revision, sign, k.Key, k.Version, k.CreateRevision),
+	})
 }
 
 // heading draws a section's name on a line of its own.

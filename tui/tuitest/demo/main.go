@@ -25,8 +25,10 @@ func main() {
 	flag.Parse()
 	tape := tuitest.Story()
 	c := tuitest.NewCluster(tape, *at)
-	cfg := tui.Config{Cluster: c, History: view.NewHistory(c.Trace()), Theme: *theme, Preset: *preset, StartScreen: *start, Plain: *plain,
-		Scenarios: []tui.Scenario{{Name: "rolling update", Means: "three versions, one at a time", Line: "kviz scenario rollout"}}}
+	cfg := tui.Config{
+		Cluster: c, History: view.NewHistory(c.Trace()), Theme: *theme, Preset: *preset, StartScreen: *start, Plain: *plain,
+		Scenarios: []tui.Scenario{{Name: "rolling update", Means: "three versions, one at a time", Line: "kviz scenario rollout"}},
+	}
 	cfg.History.CatchUp(0)
 	if *recording || *plain {
 		cfg.Recording = "story.kvrun"

@@ -33,7 +33,8 @@ func makePod(name string, milli int64, priority int32, started int) *corev1.Pod 
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name},
 		Spec: corev1.PodSpec{Priority: &priority, Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(milli, resource.DecimalSI)}}}}},
+			Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(milli, resource.DecimalSI)},
+		}}}},
 		Status: corev1.PodStatus{StartTime: &at},
 	}
 }
@@ -41,7 +42,8 @@ func makePod(name string, milli int64, priority int32, started int) *corev1.Pod 
 // makeNode reads pods as "name/milli/priority/started".
 func makeNode(name string, pods ...string) *framework.NodeInfo {
 	n := framework.NewNodeInfo(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10")}}})
+		corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10"),
+	}}})
 	for _, s := range pods {
 		var milli int64
 		var priority int32
@@ -66,43 +68,53 @@ func TestPostFilter(t *testing.T) {
 		"only lower priorities are victims": {
 			makePod("p", 500, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/600/10/1"), makeNode("n2", "b/600/9/1")},
-			"n2 [demo/b]"},
+			"n2 [demo/b]",
+		},
 		"those that may stay are put back, the most important first": {
 			makePod("p", 500, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/300/1/1", "b/300/5/1", "c/400/3/1")},
-			"n1 [demo/c demo/a]"},
+			"n1 [demo/c demo/a]",
+		},
 		"the older of equal pods stays": {
 			makePod("p", 500, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "young/500/1/9", "old/500/1/2")},
-			"n1 [demo/young]"},
+			"n1 [demo/young]",
+		},
 		"lowest of the highest priorities": {
 			makePod("p", 500, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/900/5/1"), makeNode("n2", "b/900/4/1"), makeNode("n3", "c/900/6/1")},
-			"n2 [demo/b]"},
+			"n2 [demo/b]",
+		},
 		"then the lowest sum": {
 			makePod("p", 900, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/500/5/1", "b/500/4/1"), makeNode("n2", "c/500/5/1", "d/500/1/1")},
-			"n2 [demo/c demo/d]"},
+			"n2 [demo/c demo/d]",
+		},
 		"fewer victims, though their priorities are negative": {
 			makePod("p", 900, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/500/-3/1", "b/500/-3/1"), makeNode("n2", "c/900/-3/1")},
-			"n2 [demo/c]"},
+			"n2 [demo/c]",
+		},
 		"then the latest start": {
 			makePod("p", 500, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/900/5/1"), makeNode("n2", "b/900/5/8"), makeNode("n3", "c/900/5/3")},
-			"n2 [demo/b]"},
+			"n2 [demo/b]",
+		},
 		"nobody to evict": {
 			makePod("p", 500, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/900/50/1"), makeNode("n2", "b/900/10/1")},
-			"preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."},
+			"preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.",
+		},
 		"evicting everybody would not do": {
 			makePod("p", 800, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/600/50/1", "b/300/1/1"), makeNode("n2", "c/900/50/1")},
-			"preemption: 0/2 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod."},
+			"preemption: 0/2 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod.",
+		},
 		"too big for any node": {
 			makePod("p", 1800, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/600/1/1")},
-			"preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
+			"preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := postFilter(t, tt.pod, tt.nodes); got != tt.want {

@@ -17,8 +17,10 @@ func TestNodeName(t *testing.T) {
 	}{
 		"no host specified": {corev1.Pod{}, ""},
 		"host matches":      {corev1.Pod{Spec: corev1.PodSpec{NodeName: "foo"}}, ""},
-		"host doesn't match": {corev1.Pod{Spec: corev1.PodSpec{NodeName: "bar"}},
-			"node(s) didn't match the requested node name"},
+		"host doesn't match": {
+			corev1.Pod{Spec: corev1.PodSpec{NodeName: "bar"}},
+			"node(s) didn't match the requested node name",
+		},
 	} {
 		pl := &NodeName{}
 		got := pl.Filter(&framework.CycleState{}, &tt.pod, node)

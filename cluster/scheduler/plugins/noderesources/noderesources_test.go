@@ -82,15 +82,20 @@ func TestScores(t *testing.T) {
 		least, most, balanced int64
 	}{
 		"nothing requested on an empty node (defaults 100m, 200Mi count)": {
-			podOf(""), nodeOf("cpu=4 memory=10000Mi pods=9"), (97 + 98) / 2, (2 + 2) / 2, -1},
+			podOf(""), nodeOf("cpu=4 memory=10000Mi pods=9"), (97 + 98) / 2, (2 + 2) / 2, -1,
+		},
 		"requested, empty node": {
-			podOf("cpu=1", "cpu=2 memory=5000Mi"), nodeOf("cpu=4 memory=10000Mi pods=9"), (25 + 48) / 2, (75 + 52) / 2, 68},
+			podOf("cpu=1", "cpu=2 memory=5000Mi"), nodeOf("cpu=4 memory=10000Mi pods=9"), (25 + 48) / 2, (75 + 52) / 2, 68,
+		},
 		"requested, larger node": {
-			podOf("cpu=1 memory=2000Mi", "cpu=2 memory=3000Mi"), nodeOf("cpu=6 memory=10000Mi pods=9"), 50, 50, 75},
+			podOf("cpu=1 memory=2000Mi", "cpu=2 memory=3000Mi"), nodeOf("cpu=6 memory=10000Mi pods=9"), 50, 50, 75,
+		},
 		"more than there is scores 0, or all": {
-			podOf("cpu=6 memory=1000Mi"), nodeOf("cpu=4 memory=2000Mi pods=9"), (0 + 50) / 2, (100 + 50) / 2, 62},
+			podOf("cpu=6 memory=1000Mi"), nodeOf("cpu=4 memory=2000Mi pods=9"), (0 + 50) / 2, (100 + 50) / 2, 62,
+		},
 		"the pod evens out": {
-			podOf("memory=5000Mi"), nodeOf("cpu=4 memory=10000Mi pods=9", "cpu=2"), (47 + 47) / 2, (52 + 52) / 2, 87},
+			podOf("memory=5000Mi"), nodeOf("cpu=4 memory=10000Mi pods=9", "cpu=2"), (47 + 47) / 2, (52 + 52) / 2, 87,
+		},
 	} {
 		for _, s := range []struct {
 			strategy Strategy

@@ -60,10 +60,16 @@ func TestScore(t *testing.T) {
 		want  []int64
 	}{
 		"none intolerable": {tolerating(), []*corev1.Node{node(), node(taint("a", no))}, []int64{100, 100}},
-		"two of three": {tolerating(corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists}),
-			[]*corev1.Node{node(taint("a", prefer)), node(taint("b", prefer)), node(taint("b", prefer), taint("c", prefer))}, []int64{100, 50, 0}},
-		"a NoSchedule toleration is none for PreferNoSchedule": {tolerating(corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists, Effect: no}),
-			[]*corev1.Node{node(taint("a", prefer)), node()}, []int64{0, 100}},
+		"two of three": {
+			tolerating(corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists}),
+			[]*corev1.Node{node(taint("a", prefer)), node(taint("b", prefer)), node(taint("b", prefer), taint("c", prefer))},
+			[]int64{100, 50, 0},
+		},
+		"a NoSchedule toleration is none for PreferNoSchedule": {
+			tolerating(corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists, Effect: no}),
+			[]*corev1.Node{node(taint("a", prefer)), node()},
+			[]int64{0, 100},
+		},
 	} {
 		pl, state := &TaintToleration{}, &framework.CycleState{}
 		pl.PreScore(state, tt.pod, nil)
