@@ -95,8 +95,10 @@ func firstFrame(ctx context.Context) ([]bench.Result, error) {
 		best = min(best, took)
 	}
 	budget := 200 * time.Millisecond
-	return []bench.Result{{Name: fmt.Sprintf("start to the first frame (best of %d)", tries), Got: best.Round(time.Millisecond).String(),
-		Budget: "under " + budget.String(), OK: best < budget}}, nil
+	return []bench.Result{{
+		Name: fmt.Sprintf("start to the first frame (best of %d)", tries), Got: best.Round(time.Millisecond).String(),
+		Budget: "under " + budget.String(), OK: best < budget,
+	}}, nil
 }
 
 func oneFrame(ctx context.Context, self string) (time.Duration, error) {

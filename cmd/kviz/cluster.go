@@ -97,8 +97,10 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 	}
 	stopRecording := func() error { return nil }
 	if file != nil {
-		stopRecording, err = record(c, file, trace.Header{Version: cfg.Version, Seed: cfg.Seed, Epoch: c.Kernel().Epoch(),
-			Store: s.store, Members: s.members, Nodes: s.nodes, Inputs: inputs})
+		stopRecording, err = record(c, file, trace.Header{
+			Version: cfg.Version, Seed: cfg.Seed, Epoch: c.Kernel().Epoch(),
+			Store: s.store, Members: s.members, Nodes: s.nodes, Inputs: inputs,
+		})
 		if err != nil {
 			return nil, nil, errors.Join(err, c.Close())
 		}

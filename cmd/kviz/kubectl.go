@@ -28,8 +28,10 @@ func kubectlCommand() *command {
 			}
 			os.Setenv("KUBECONFIG", s.Kubeconfig)
 			std := genericiooptions.IOStreams{In: io.in, Out: io.out, ErrOut: io.err}
-			root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...), IOStreams: std,
-				ConfigFlags: genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(std)})
+			root := cmd.NewKubectlCommand(cmd.KubectlOptions{
+				Arguments: append([]string{"kubectl"}, args...), IOStreams: std,
+				ConfigFlags: genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(std),
+			})
 			root.SetArgs(args)
 			root.SetOut(io.out)
 			root.SetErr(io.err)

@@ -181,8 +181,10 @@ func (f lessonFace) List() []tui.LessonInfo {
 
 func (f lessonFace) Look(*view.State) tui.LessonLook {
 	l := f.Player.Look()
-	look := tui.LessonLook{Active: l.Active, Title: l.Title, Step: l.Step, Steps: l.Steps, Kind: l.Kind, Text: l.Text, Answered: l.Answered,
-		Verdict: l.Verdict, Hint: l.Hint, HintNo: l.HintNo, HintsOf: l.HintsOf, CanNext: l.CanNext, Finished: l.Finished}
+	look := tui.LessonLook{
+		Active: l.Active, Title: l.Title, Step: l.Step, Steps: l.Steps, Kind: l.Kind, Text: l.Text, Answered: l.Answered,
+		Verdict: l.Verdict, Hint: l.Hint, HintNo: l.HintNo, HintsOf: l.HintsOf, CanNext: l.CanNext, Finished: l.Finished,
+	}
 	if l.Ask != "" {
 		look.Text += "\n\n**" + l.Ask + "**"
 	}

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 
 // The command line as its users meet it: testdata/*.txtar.
 func TestCommandLine(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata", UpdateScripts: os.Getenv("KVIZ_REWRITE") == "1",
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata", UpdateScripts: os.Getenv("KVIZ_REWRITE") == "1",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
 			e.Setenv("HOME", e.WorkDir)
@@ -29,7 +30,8 @@ func TestCommandLine(t *testing.T) {
 			"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
 			"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
 			"newer":    changed(func(b []byte) []byte { binary.LittleEndian.PutUint16(b[8:], 9); return b }),
-		}})
+		},
+	})
 }
 
 // waitFor FILE waits until a program in the background has written a file.
