@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -181,8 +182,11 @@ func (d *disk) write(fn func() error) error {
 }
 
 // contain turns a panic of bbolt, which is its answer to a damaged page, into
-// an error.
+// an error. A page number that points behind the end of a file cut short makes
+// bbolt read memory that is not there; that fault too becomes a panic here
+// instead of the end of the process.
 func (d *disk) contain(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s is damaged: %v", d.inc.m.path(logFile), p)
