@@ -74,6 +74,7 @@ type Cluster struct {
 	endErr   error
 	stop     context.CancelFunc
 	closing  sync.Once
+	closeErr error  // of the console's temporary files
 	why      string // why the cluster stands; kernel's goroutine
 	clock    clock
 	endpoint atomic.Pointer[control.Endpoints]
@@ -254,9 +255,11 @@ func (c *Cluster) Close() error {
 		c.api.Close()
 		_ = c.closeEtcd() // it only waits
 		c.stop()
+		<-c.ended
+		c.closeErr = c.console.Close()
 	})
 	<-c.ended
-	return c.endErr
+	return errors.Join(c.endErr, c.closeErr)
 }
 
 // Kernel is the kernel the cluster runs on.
