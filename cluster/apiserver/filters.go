@@ -9,13 +9,6 @@ func audit(c *call) error {
 	return nil
 }
 
-// impersonate is where a user may act as another (apiserver
-// pkg/endpoints/filters/impersonation.go). Nobody does here.
-func impersonate(c *call) error {
-	c.pass(trace.StageImpersonation, "", "The request does not ask to act as somebody else.", nil)
-	return nil
-}
-
 // queueFairly is API priority and fairness (apiserver
 // pkg/server/filters/priority-and-fairness.go). It has seats for everyone
 // here.

@@ -27,6 +27,8 @@ type Request struct {
 	// request is anonymous.
 	User  *authn.User
 	Token string // bearer token
+	// Impersonate is whom the sender asks to act as; nil for nobody.
+	Impersonate *Impersonation
 
 	Client string     // who sent it, for the trace: a user agent; empty takes Lane
 	Lane   trace.Lane // the sender's lane; zero means trace.CompClient

@@ -36,7 +36,7 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if caller.Process != nil {
 		req.Lane = caller.Process.Lane
 	}
-	if status := impersonate(r, req); status != nil {
+	if req.Impersonate, status = actAs(r); status != nil {
 		writeStatus(w, r, status)
 		return
 	}

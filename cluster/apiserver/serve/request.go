@@ -6,8 +6,10 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"sort"
 	"strings"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -20,7 +22,6 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"kviz/cluster/apiserver"
-	"kviz/cluster/apiserver/authn"
 )
 
 // maxBody is the largest request body, as in apiserver pkg/server/config.go.
@@ -216,29 +217,33 @@ func patchType(contentType string) (types.PatchType, *metav1.Status) {
 	return "", statusOf(negotiation.NewUnsupportedMediaTypeError(patchTypes))
 }
 
-// impersonate lets members of system:masters act as somebody else (kubectl
-// --as). Upstream asks the authorizer for the verb "impersonate", which they
-// have for everybody; nobody else has it here.
-func impersonate(r *http.Request, req *apiserver.Request) *metav1.Status {
-	name, groups := r.Header.Get("Impersonate-User"), r.Header.Values("Impersonate-Group")
-	if name == "" && len(groups) == 0 {
-		return nil
+// actAs reads the Impersonate- headers (kubectl --as); the pipeline decides
+// about them. It mirrors apiserver pkg/endpoints/filters/impersonation
+// buildImpersonationRequests.
+func actAs(r *http.Request) (*apiserver.Impersonation, *metav1.Status) {
+	as := &apiserver.Impersonation{
+		User: r.Header.Get(authenticationv1.ImpersonateUserHeader), UID: r.Header.Get(authenticationv1.ImpersonateUIDHeader),
+		Groups: r.Header.Values(authenticationv1.ImpersonateGroupHeader),
 	}
-	if name == "" {
-		return statusOf(apierrors.NewInternalError(fmt.Errorf("requested %v without impersonating a user", groups)))
-	}
-	if req.User == nil || !req.User.In(authn.Masters) {
-		who := "system:anonymous"
-		if req.User != nil {
-			who = req.User.Name
+	var names []string
+	for name := range r.Header {
+		if strings.HasPrefix(name, authenticationv1.ImpersonateUserExtraHeaderPrefix) {
+			names = append(names, name)
 		}
-		return statusOf(apierrors.NewForbidden(schema.GroupResource{Resource: "users"}, name,
-			fmt.Errorf("User %q cannot impersonate resource \"users\" in API group \"\" at the cluster scope", who)))
 	}
-	u := authn.User{Name: name, Groups: groups}
-	if parts := strings.Split(name, ":"); len(groups) == 0 && len(parts) == 4 && strings.HasPrefix(name, "system:serviceaccount:") {
-		u = authn.ServiceAccount(parts[2], parts[3])
+	sort.Strings(names)
+	for _, name := range names {
+		key := strings.ToLower(strings.TrimPrefix(name, authenticationv1.ImpersonateUserExtraHeaderPrefix))
+		if plain, err := url.PathUnescape(key); err == nil {
+			key = plain
+		}
+		as.Extra = append(as.Extra, apiserver.ImpersonatedExtra{Key: key, Values: r.Header[name]})
 	}
-	req.User = &u
-	return nil
+	if as.User != "" {
+		return as, nil
+	}
+	if len(as.Groups) > 0 || len(as.Extra) > 0 || as.UID != "" {
+		return nil, statusOf(apierrors.NewInternalError(fmt.Errorf("requested %v without impersonating a user", as.Asked())))
+	}
+	return nil, nil
 }
