@@ -18,7 +18,13 @@ import (
 // somebody wrote spec.nodeName by hand. A refused pod is Failed, and nobody
 // schedules it again.
 func (w *worker) admit(t *sim.Task) bool {
-	reason, message := w.refusal()
+	reason, message := w.refusal(w.kl.node.object())
+	if reason == reasonAffinity {
+		// Somebody may have labelled the node: ask before refusing.
+		if node, err := client.Get[*corev1.Node](t, w.kl.c, client.Nodes, "", w.kl.cfg.Node); err == nil {
+			reason, message = w.refusal(node)
+		}
+	}
 	e := &trace.PodSync{Node: w.kl.cfg.Node, Pod: w.key(), Work: "admitted", Reason: reason, Note: message}
 	if reason != "" {
 		e.Work = "refused"
@@ -37,12 +43,15 @@ func (w *worker) admit(t *sim.Task) bool {
 	return false
 }
 
-// refusal says why the node cannot run the pod, "" if it can.
-func (w *worker) refusal() (reason, message string) {
+// reasonAffinity is a pod whose node selector or affinity means other nodes.
+const reasonAffinity = "NodeAffinity"
+
+// refusal says why the node cannot run the pod, "" if it can (predicate.go
+// generalFilter).
+func (w *worker) refusal(node *corev1.Node) (reason, message string) {
 	kl := w.kl
-	node := kl.node.object()
 	if ok, err := nodeaffinity.GetRequiredNodeAffinity(w.pod).Match(node); err != nil || !ok {
-		return "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
+		return reasonAffinity, "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
 	}
 	used, pods := corev1.ResourceList{}, int64(0)
 	for _, o := range kl.sortedWorkers() {

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"kviz/cluster/client"
@@ -208,6 +209,7 @@ type scenario struct {
 	name, about string
 	pod         string
 	quiet       []trace.Kind // kinds left out of the transcript
+	before      func(b *bench)
 	then        func(b *bench)
 }
 
@@ -332,6 +334,54 @@ spec:
 		then: func(b *bench) { b.t.Sleep(5 * time.Second) },
 	},
 	{
+		name: "labelled", about: "A node selector that means a label somebody gave the node after it registered: the kubelet asks the API server before it refuses.",
+		pod: `
+metadata: {name: web}
+spec:
+  nodeSelector: {disk: ssd}
+  containers: [{name: app, image: nginx}]
+`,
+		before: func(b *bench) {
+			if _, err := b.Client().Patch(b.t, client.Nodes, "", "node-1", types.MergePatchType, []byte(`{"metadata":{"labels":{"disk":"ssd"}}}`), ""); err != nil {
+				panic(err)
+			}
+		},
+		then: func(b *bench) { b.waitReady("web") },
+	},
+	{
+		name: "misplaced", about: "A pod bound by hand to a node that its node selector does not mean: refused.",
+		pod: `
+metadata: {name: web}
+spec:
+  nodeSelector: {disk: ssd}
+  containers: [{name: app, image: nginx}]
+`,
+		then: func(b *bench) { b.t.Sleep(5 * time.Second) },
+	},
+	{
+		name: "sidecar-unprobed", about: "A sidecar without a startup probe: the next container starts as soon as it runs.",
+		pod: `
+metadata: {name: web}
+spec:
+  initContainers:
+  - {name: first, image: busybox, command: [sh, -c, "sleep 1"]}
+  - {name: mesh, image: nginx, restartPolicy: Always}
+  containers: [{name: app, image: httpd}]
+`,
+		then: func(b *bench) { b.waitReady("web") },
+	},
+	{
+		name: "ends-during-sync", about: "A container that ends while the kubelet still pulls the next one's image is not forgotten.",
+		pod: `
+metadata: {name: web}
+spec:
+  containers:
+  - {name: brief, image: busybox, command: [sh, -c, "exit 1"]}
+  - {name: slow, image: nginx}
+`,
+		then: func(b *bench) { b.t.Sleep(20 * time.Second) },
+	},
+	{
 		name: "sandbox-killed", about: "The pause container is killed: the whole pod starts anew with a new address.",
 		pod: `
 metadata: {name: web}
@@ -366,6 +416,9 @@ func TestScenarios(t *testing.T) {
 		t.Run(sc.name, func(t *testing.T) {
 			var status string
 			b := run(t, 1, func(b *bench) {
+				if sc.before != nil {
+					sc.before(b)
+				}
 				b.create(sc.pod)
 				sc.then(b)
 				if pod := b.pod("web"); pod != nil {

@@ -20,6 +20,9 @@ func (w *worker) generateStatus(t *sim.Task, rs runtime.PodStatus, terminal bool
 	if w.set {
 		old = &w.status
 	}
+	if w.rejected {
+		return *old // no container of it was ever looked at
+	}
 	s := corev1.PodStatus{
 		ObservedGeneration:    pod.Generation,
 		QOSClass:              qosOf(pod),

@@ -49,18 +49,30 @@ func (w *worker) syncPod(t *sim.Task) (terminal bool, err error) {
 	w.startProbes(t, rs)
 	did, err := w.act(t, rs)
 	if (did || err != nil) && w.phase == syncing {
-		// What the sync has changed, or why it could not, is told at once; if all
-		// went well the PLEG need not look again (PLEGOnDemandRelist).
+		// What the sync has changed, or why it could not, is told at once, and
+		// seen at once (PLEGOnDemandRelist).
 		if rs, e := w.runtimeStatus(); e == nil {
 			status = w.generateStatus(t, rs, false)
 			w.setStatus(t, status)
 			w.startProbes(t, rs)
 			if err == nil {
-				kl.relist.seen(w.uid)
+				w.seen(rs, status.Phase)
 			}
 		}
 	}
 	return false, err
+}
+
+// seen is the look at the runtime after a sync that went well. Upstream's PLEG
+// then has another sync for every container that was started; here only where
+// there is something to do: the next container after a sidecar, or one that has
+// ended meanwhile.
+func (w *worker) seen(rs runtime.PodStatus, phase corev1.PodPhase) {
+	changed := w.kl.relist.seen(w.uid)
+	do := w.computeActions(rs)
+	if over(phase) || do.createSandbox || len(do.toKill)+len(do.initToStart)+len(do.toStart) > 0 {
+		w.wake("PLEG", changed...)
+	}
 }
 
 // act does what computeActions found to do (kuberuntime_manager.go SyncPod). did
@@ -212,10 +224,12 @@ func (r *relist) plan() {
 	r.timer = r.kl.k.After(relistPeriod-since%relistPeriod, r.tick)
 }
 
-// seen says that the worker has looked at its pod by itself.
-func (r *relist) seen(uid string) {
-	if _, ok := r.changed[uid]; !ok {
-		return
+// seen says that the worker has looked at its pod by itself, and gives the
+// changes that the next relist would have told it of.
+func (r *relist) seen(uid string) []trace.ID {
+	changed, ok := r.changed[uid]
+	if !ok {
+		return nil
 	}
 	delete(r.changed, uid)
 	for i, o := range r.order {
@@ -224,6 +238,7 @@ func (r *relist) seen(uid string) {
 			break
 		}
 	}
+	return changed
 }
 
 func (r *relist) tick() {
