@@ -33,7 +33,7 @@ func runPlain(ctx context.Context, cfg Config) error {
 	stream := cfg.History.Stream()
 	changed, stop := stream.Notify()
 	defer stop()
-	pos := stream.First()
+	pos := stream.Oldest()
 	for {
 		events, next, lost := stream.Read(pos, 0)
 		pos = next

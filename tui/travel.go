@@ -31,7 +31,7 @@ func (m *Explorer) pull() bool {
 		}
 		if first := m.hist.First(); m.at < first {
 			m.at, changed = first, true
-			m.notice = "the oldest events are not kept any more"
+			m.notice = "older events have left memory; with --trace FILE they are read back from the recording"
 		}
 		if s := m.hist.At(m.at); s != nil {
 			m.state = s

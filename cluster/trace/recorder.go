@@ -21,15 +21,35 @@ type Recorder struct {
 	mu      sync.Mutex
 	pending []*Event
 	closing bool
+	flush   bool // write a block of what there is, however little
 	err     error
 	wake    chan struct{}
 	done    chan struct{}
+
+	// What is in the file, for the [Archive]. The list is replaced, not changed,
+	// but for its end.
+	blocks  []placed
+	offset  int64
+	given   uint64        // events handed over
+	laid    uint64        // events in blocks
+	gap     bool          // events are missing, so that positions cannot be told
+	another chan struct{} // closed and replaced with every block
 }
 
 const (
-	blockEvents = 4096        // events in a full block
-	blockEvery  = time.Second // an event lies at most this long in memory
+	blockEvents = 4096                   // events in a full block
+	blockEvery  = 250 * time.Millisecond // an event lies at most this long in memory
+	firstBlock  = 256                    // events in the first blocks: a short run that is cut off is worth reading
+	smallBlocks = 8                      // how many blocks are small; from then on each may be twice as large as the one before
 )
+
+// room is how many events the next block may have.
+func (r *Recorder) room() int {
+	if n := len(r.blocks) - smallBlocks; n >= 0 {
+		return min(firstBlock<<min(n+1, 16), blockEvents)
+	}
+	return firstBlock
+}
 
 // NewRecorder begins a recording by writing its header. Give its Append to
 // [Stream.Tee]; Close writes what is left and the end.
@@ -48,7 +68,10 @@ func NewRecorder(w io.Writer, h Header) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{w: w, zip: zip, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	r := &Recorder{
+		w: w, zip: zip, wake: make(chan struct{}, 1), done: make(chan struct{}), another: make(chan struct{}),
+		offset: int64(len(head) + len(raw)),
+	}
 	go r.run()
 	return r, nil
 }
@@ -59,12 +82,78 @@ func (r *Recorder) Append(e *Event) {
 	r.mu.Lock()
 	if !r.closing && r.err == nil {
 		r.pending = append(r.pending, e)
+		r.given++
 	}
 	r.mu.Unlock()
+	r.stir()
+}
+
+// Gap says that events are missing before the next one: whoever gives them was
+// too slow. Nothing can be read back by position from then on.
+func (r *Recorder) Gap() {
+	r.mu.Lock()
+	r.gap = true
+	r.mu.Unlock()
+}
+
+// Flush has a block written of what was handed over, and waits for it, but not
+// for long: a disk that hangs holds nobody up.
+func (r *Recorder) Flush() {
+	deadline := time.After(flushWait)
+	for {
+		r.mu.Lock()
+		if r.laid == r.given || r.err != nil || r.closing {
+			r.mu.Unlock()
+			return
+		}
+		r.flush = true
+		another := r.another
+		r.mu.Unlock()
+		r.stir()
+		select {
+		case <-another:
+		case <-r.done:
+			return
+		case <-deadline:
+			return
+		}
+	}
+}
+
+func (r *Recorder) stir() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
+}
+
+// written lists the blocks in the file; none when positions cannot be told.
+func (r *Recorder) written() []placed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gap {
+		return nil
+	}
+	return r.blocks[:len(r.blocks):len(r.blocks)]
+}
+
+// reached lists the blocks in the file, with that of the n-th event if it was
+// handed over.
+func (r *Recorder) reached(n uint64) []placed {
+	r.mu.Lock()
+	waits := n >= r.laid && n < r.given
+	r.mu.Unlock()
+	if waits {
+		r.Flush()
+	}
+	return r.written()
+}
+
+// whole reports whether everything that was handed over can be read back.
+func (r *Recorder) whole() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.gap && r.err == nil
 }
 
 // Err is the error that ended the recording, if one did.
@@ -82,10 +171,7 @@ func (r *Recorder) Close() error {
 	r.closing = true
 	r.mu.Unlock()
 	if !again {
-		select {
-		case r.wake <- struct{}{}:
-		default:
-		}
+		r.stir()
 	}
 	<-r.done
 	return r.Err()
@@ -111,13 +197,14 @@ func (r *Recorder) run() {
 			r.pending = nil
 		}
 		closing := r.closing
+		due, r.flush = due || closing || r.flush, false
 		r.mu.Unlock()
-		for len(events) >= blockEvents {
-			r.fail(r.block(events[:blockEvents]))
-			events = events[blockEvents:]
+		for n := r.room(); len(events) >= n || due && len(events) > 0; n = r.room() {
+			n = min(n, len(events))
+			r.fail(r.block(events[:n]))
+			events = events[n:]
 		}
-		if len(events) > 0 && (due || closing) {
-			r.fail(r.block(events))
+		if len(events) == 0 {
 			events = nil
 		}
 		if closing {
@@ -160,7 +247,18 @@ func (r *Recorder) block(events []*Event) error {
 	head := binary.LittleEndian.AppendUint32(nil, uint32(len(packed)))
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(events)))
 	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(packed, castagnoli))
-	return r.write(append(head, packed...))
+	if err := r.write(append(head, packed...)); err != nil {
+		return err
+	}
+	b := placed{offset: r.offset, size: int64(len(head) + len(packed)), events: uint64(len(events)), after: r.laid, first: events[0].ID}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.blocks = append(r.blocks, b)
+	r.offset += b.size
+	r.laid += b.events
+	close(r.another)
+	r.another = make(chan struct{})
+	return nil
 }
 
 // encodeBlock writes the objects of the events, then the events.

@@ -22,7 +22,8 @@ import (
 //
 // All numbers are little-endian; the checksum is CRC-32C of the compressed
 // bytes. A block stands alone: a file that was cut off is readable to its last
-// whole block, and the writer cuts a block at least once a second.
+// whole block, and the writer cuts a block at least four times a second, the
+// first ones small.
 
 // Format is the version of the format that this package writes, and the newest
 // that it reads.

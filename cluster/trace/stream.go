@@ -30,6 +30,8 @@ type Stream struct {
 	mu    sync.Mutex // guards changes of the two lists below, not their reading
 	wakes atomic.Pointer[[]*wake]
 	tees  atomic.Pointer[[]*tee]
+
+	archive atomic.Pointer[Archive] // has what was let go; nil if nothing does
 }
 
 // directory is an immutable list of chunks; chunks[0] starts at first.
@@ -100,7 +102,7 @@ func (s *Stream) grow(d *directory) *directory {
 // Len is how many events were ever appended: the position after the newest.
 func (s *Stream) Len() uint64 { return s.length.Load() }
 
-// First is the position of the oldest event still kept.
+// First is the position of the oldest event still kept in memory.
 func (s *Stream) First() uint64 { return s.dir.Load().first }
 
 // Limit is about how many events are kept.
@@ -111,7 +113,13 @@ func (s *Stream) Limit() int { return int(s.limit) }
 func (s *Stream) Get(pos uint64) *Event {
 	n := s.length.Load()
 	d := s.dir.Load()
-	if pos < d.first || pos >= n {
+	if pos < d.first {
+		if old := s.archived(pos, 1); len(old) > 0 {
+			return old[0]
+		}
+		return nil
+	}
+	if pos >= n {
 		return nil
 	}
 	at := pos - d.first
@@ -134,15 +142,18 @@ func (s *Stream) Last() *Event {
 func (s *Stream) Read(from uint64, max int) (events []*Event, next uint64, lost uint64) {
 	n := s.length.Load()
 	d := s.dir.Load()
+	if max <= 0 {
+		max = int(s.size)
+	}
 	if from < d.first {
+		if old := s.archived(from, int(min(uint64(max), d.first-from))); len(old) > 0 {
+			return old, from + uint64(len(old)), 0
+		}
 		lost = d.first - from
 		from = d.first
 	}
 	if from >= n {
 		return nil, from, lost
-	}
-	if max <= 0 {
-		max = int(s.size)
 	}
 	want := min(uint64(max), n-from)
 	at := from - d.first
@@ -169,13 +180,18 @@ func (s *Stream) At(id ID) (*Event, uint64, bool) {
 	return nil, 0, false
 }
 
-// Search is the position of the first kept event whose number is id or
+// Search is the position of the first event to be had whose number is id or
 // greater; Len if there is none.
 func (s *Stream) Search(id ID) uint64 {
 	n := s.length.Load()
 	d := s.dir.Load()
 	if n <= d.first {
 		return n
+	}
+	if a := s.archive.Load(); a != nil && d.first > 0 && id.Compare(d.chunks[0][0].ID) < 0 {
+		if pos, ok := a.search(id); ok && pos < d.first {
+			return pos
+		}
 	}
 	return d.first + uint64(sort.Search(int(n-d.first), func(i int) bool {
 		return d.chunks[uint64(i)/s.size][uint64(i)%s.size].ID.Compare(id) >= 0

@@ -54,9 +54,16 @@ func (x *effects) add(s *trace.Stream, e *trace.Event, pos uint64) {
 func (x *effects) position(s *trace.Stream, id trace.ID) (uint64, bool) {
 	if id.Seq >= x.seq0 && id.Seq < x.seq0+uint64(len(x.seqs)) {
 		pos := x.seqs[id.Seq-x.seq0] + uint64(id.Sub)
+		if pos < s.First() {
+			return 0, false
+		}
 		if e := s.Get(pos); e != nil && e.ID == id {
 			return pos, true
 		}
+	}
+	// Not from the archive: this is asked for every event.
+	if oldest := s.Get(s.First()); oldest == nil || id.Compare(oldest.ID) < 0 {
+		return 0, false
 	}
 	_, pos, ok := s.At(id)
 	return pos, ok

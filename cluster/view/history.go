@@ -12,7 +12,9 @@ import (
 const (
 	markEvery = 1000 // events between two marks that are kept
 	visited   = 8    // states lately asked for that are kept as well
-	batch     = 2048 // events folded before others get a turn
+
+	archivedMarks = 48   // marks kept of events that are not in memory any more
+	batch         = 2048 // events folded before others get a turn
 )
 
 // History reaches any moment of a stream: it folds the stream as it grows,
@@ -28,6 +30,7 @@ type History struct {
 	marks  []mark
 	visits []mark // lately reached states, the newest last
 	links  effects
+	apart  uint64 // least distance between marks of archived events
 }
 
 // mark is the state after all events before a position.
@@ -39,7 +42,7 @@ type mark struct {
 // NewHistory is the history of a stream. Nothing is folded yet: call
 // [History.CatchUp] now and then, or leave it to [History.Run].
 func NewHistory(s *trace.Stream) *History {
-	h := &History{stream: s, b: NewBuilder(), next: s.First()}
+	h := &History{stream: s, b: NewBuilder(), next: s.Oldest(), apart: markEvery}
 	start := h.b.Mark()
 	h.marks = []mark{{h.next, start}}
 	h.latest.Store(start)
@@ -107,7 +110,8 @@ func (h *History) foldIn(events []*trace.Event, pos uint64) {
 }
 
 // publish makes what was folded the latest state, and lets go of marks from
-// which nothing can be reached any more.
+// which nothing can be reached any more. Of events that only the stream's
+// archive has, a few marks are kept.
 func (h *History) publish() {
 	if s := h.latest.Load(); s.Events != h.b.s.Events || s.Lost != h.b.s.Lost {
 		h.latest.Store(h.b.Mark())
@@ -117,10 +121,31 @@ func (h *History) publish() {
 	for keep+1 < len(h.marks) && h.marks[keep].pos < first {
 		keep++
 	}
-	if keep > 0 {
-		h.marks = append([]mark(nil), h.marks[keep:]...)
+	var old []mark
+	if h.stream.Oldest() < first {
+		old = h.thinned(h.marks[:keep])
+	}
+	if len(old) < keep {
+		h.marks = append(old, h.marks[keep:]...)
 	}
 	h.links.forget(first)
+}
+
+// thinned keeps the first mark of archived events, and of the others those that
+// lie far enough from the one before. The more there are, the farther that is.
+func (h *History) thinned(marks []mark) []mark {
+	for {
+		out := make([]mark, 0, len(marks))
+		for _, m := range marks {
+			if len(out) == 0 || m.pos-out[len(out)-1].pos >= h.apart {
+				out = append(out, m)
+			}
+		}
+		if len(out) <= archivedMarks {
+			return out
+		}
+		h.apart *= 2
+	}
 }
 
 // Latest is the newest state folded. It never waits.
@@ -130,7 +155,7 @@ func (h *History) Latest() *State { return h.latest.Load() }
 func (h *History) First() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return max(h.stream.First(), h.marks[0].pos)
+	return max(h.stream.Oldest(), h.marks[0].pos)
 }
 
 // Len is the position after the newest event folded.
@@ -156,13 +181,16 @@ func (h *History) At(pos uint64) *State {
 	if from.pos == pos+1 {
 		return from.state
 	}
-	events, next, lost := h.stream.Read(from.pos, int(pos+1-from.pos))
-	if lost > 0 || next != pos+1 {
-		return nil // let go meanwhile
-	}
 	b := From(from.state)
-	for _, e := range events {
-		b.Apply(e)
+	for at := from.pos; at <= pos; {
+		events, next, lost := h.stream.Read(at, int(pos+1-at))
+		if lost > 0 || len(events) == 0 {
+			return nil // let go meanwhile
+		}
+		for _, e := range events {
+			b.Apply(e)
+		}
+		at = next
 	}
 	s := b.Mark()
 	h.mu.Lock()

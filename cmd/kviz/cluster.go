@@ -152,6 +152,11 @@ func record(c *cluster.Cluster, file *os.File, h trace.Header) (stop func() erro
 	if err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)
 	}
+	archive, err := trace.NewArchive(r, file, 0)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("--trace: %w", err), r.Close())
+	}
+	c.Trace().SetArchive(archive) // so that viewers see more of the past than memory holds
 	changed, quiet := c.Trace().Notify()
 	ending, ended := make(chan struct{}), make(chan struct{})
 	var at, missed uint64
@@ -159,6 +164,9 @@ func record(c *cluster.Cluster, file *os.File, h trace.Header) (stop func() erro
 		for {
 			events, next, lost := c.Trace().Read(at, 4096)
 			at, missed = next, missed+lost
+			if lost > 0 {
+				r.Gap()
+			}
 			if len(events) == 0 {
 				return
 			}
@@ -183,6 +191,8 @@ func record(c *cluster.Cluster, file *os.File, h trace.Header) (stop func() erro
 		close(ending)
 		<-ended
 		quiet()
+		c.Trace().SetArchive(nil)
+		archive.Close()
 		err := errors.Join(r.Close(), file.Close())
 		if missed > 0 {
 			err = errors.Join(err, fmt.Errorf("the recording misses %d events: the disk could not keep up", missed))

@@ -30,6 +30,24 @@ type Mark struct {
 type Index struct {
 	next  uint64
 	marks []Mark
+	times []time.Duration // when every timesEvery-th event happened
+}
+
+// timesEvery is how far apart the times are that are remembered of events that
+// are not in memory any more.
+const timesEvery = 512
+
+// when is the time of the event at a position.
+func (x *Index) when(s *trace.Stream, pos uint64) (time.Duration, bool) {
+	if pos >= s.First() {
+		if e := s.Get(pos); e != nil {
+			return e.At, true
+		}
+	}
+	if n := pos / timesEvery; n < uint64(len(x.times)) {
+		return x.times[n], true
+	}
+	return 0, false
 }
 
 // Catch takes in up to max new events.
@@ -41,6 +59,9 @@ func (x *Index) Catch(s *trace.Stream, max int) {
 		}
 		pos := next - uint64(len(events))
 		for i, e := range events {
+			for uint64(len(x.times))*timesEvery <= pos+uint64(i) {
+				x.times = append(x.times, e.At)
+			}
 			if m, ok := markOf(e); ok {
 				m.Pos = pos + uint64(i)
 				x.marks = append(x.marks, m)
@@ -49,7 +70,7 @@ func (x *Index) Catch(s *trace.Stream, max int) {
 		x.next = next
 		max -= len(events)
 	}
-	first := s.First()
+	first := s.Oldest()
 	if len(x.marks) > 0 && x.marks[0].Pos < first {
 		n := sort.Search(len(x.marks), func(i int) bool { return x.marks[i].Pos >= first })
 		x.marks = append([]Mark(nil), x.marks[n:]...)
@@ -151,11 +172,12 @@ func (x *Index) density(a grid.Area, row int, s *trace.Stream, w Where, width in
 		if to == from {
 			to = min(from+1, w.Len)
 		}
-		e0, e1 := s.Get(from), s.Get(min(to, w.Len-1))
-		if e0 == nil || e1 == nil {
+		t0, ok0 := x.when(s, from)
+		t1, ok1 := x.when(s, min(to, w.Len-1))
+		if !ok0 || !ok1 {
 			continue
 		}
-		dt := max(e1.At-e0.At, 100*time.Microsecond)
+		dt := max(t1-t0, 100*time.Microsecond)
 		rate := float64(to-from) / dt.Seconds()
 		logs[c] = math.Log(max(rate, 0.01))
 		low, high = min(low, logs[c]), max(high, logs[c])
