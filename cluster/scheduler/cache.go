@@ -16,11 +16,12 @@ import (
 //
 // Mirrors pkg/scheduler/backend/cache/cache.go cacheImpl.
 type cache struct {
-	nodes   map[string]*framework.NodeInfo
-	order   nodeOrder
-	pods    map[string]cachedPod // on nodes, assumed ones included; by key
-	images  map[string]*framework.ImageState
-	holders map[string]map[string]bool // image -> nodes that have it
+	nodes  map[string]*framework.NodeInfo
+	order  nodeOrder
+	pods   map[string]cachedPod // on nodes, assumed ones included; by key
+	images map[string]*framework.ImageState
+	slots  int   // given to nodes so far
+	free   []int // slots of nodes that are gone
 }
 
 type cachedPod struct {
@@ -30,8 +31,7 @@ type cachedPod struct {
 
 func newCache() *cache {
 	return &cache{
-		nodes: map[string]*framework.NodeInfo{}, pods: map[string]cachedPod{},
-		images: map[string]*framework.ImageState{}, holders: map[string]map[string]bool{},
+		nodes: map[string]*framework.NodeInfo{}, pods: map[string]cachedPod{}, images: map[string]*framework.ImageState{},
 	}
 }
 
@@ -43,16 +43,29 @@ func (c *cache) node(name string) *framework.NodeInfo {
 	n, ok := c.nodes[name]
 	if !ok {
 		n = framework.NewNodeInfo(nil)
+		if last := len(c.free) - 1; last >= 0 {
+			n.Slot, c.free = c.free[last], c.free[:last]
+		} else {
+			n.Slot, c.slots = c.slots, c.slots+1
+		}
 		c.nodes[name] = n
 	}
 	return n
+}
+
+// drop forgets a node of which nothing is left.
+func (c *cache) drop(name string, n *framework.NodeInfo) {
+	if n.Node == nil && len(n.Pods) == 0 {
+		delete(c.nodes, name)
+		c.free = append(c.free, n.Slot)
+	}
 }
 
 // setNode takes in a new or changed node.
 func (c *cache) setNode(node *corev1.Node) {
 	n := c.node(node.Name)
 	if n.Node != nil {
-		c.dropImages(n.Node)
+		c.dropImages(n)
 	}
 	if n.Node == nil || zoneOf(n.Node) != zoneOf(node) {
 		if n.Node != nil {
@@ -61,30 +74,26 @@ func (c *cache) setNode(node *corev1.Node) {
 		c.order.add(node)
 	}
 	n.SetNode(node)
-	n.Images = make(map[string]*framework.ImageState, len(node.Status.Images))
 	for _, image := range node.Status.Images {
 		for _, name := range image.Names {
 			s, ok := c.images[name]
 			if !ok {
 				s = &framework.ImageState{Size: image.SizeBytes}
-				c.images[name], c.holders[name] = s, map[string]bool{}
+				c.images[name] = s
 			}
-			c.holders[name][node.Name] = true
-			s.Nodes = len(c.holders[name])
-			n.Images[name] = s
+			s.Add(n)
 		}
 	}
 }
 
-func (c *cache) dropImages(node *corev1.Node) {
-	for _, image := range node.Status.Images {
+func (c *cache) dropImages(n *framework.NodeInfo) {
+	for _, image := range n.Node.Status.Images {
 		for _, name := range image.Names {
-			delete(c.holders[name], node.Name)
-			if s := c.images[name]; s != nil {
-				s.Nodes = len(c.holders[name])
+			s := c.images[name]
+			if s == nil {
+				continue
 			}
-			if len(c.holders[name]) == 0 {
-				delete(c.holders, name)
+			if s.Remove(n); s.Nodes == 0 {
 				delete(c.images, name)
 			}
 		}
@@ -98,11 +107,9 @@ func (c *cache) removeNode(node *corev1.Node) {
 		return
 	}
 	c.order.remove(n.Node)
-	c.dropImages(n.Node)
+	c.dropImages(n)
 	n.Node = nil
-	if len(n.Pods) == 0 {
-		delete(c.nodes, node.Name)
-	}
+	c.drop(node.Name, n)
 }
 
 // assume counts a pod on a node as if it were bound.
@@ -171,7 +178,5 @@ func (c *cache) remove(pod *corev1.Pod) {
 	name := old.info.Pod.Spec.NodeName
 	n := c.nodes[name]
 	n.RemovePod(key)
-	if n.Node == nil && len(n.Pods) == 0 {
-		delete(c.nodes, name)
-	}
+	c.drop(name, n)
 }

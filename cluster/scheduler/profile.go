@@ -65,7 +65,10 @@ func defaultPlugins(cfg Config, s *Scheduler) []entry {
 		{&noderesources.Fit{Strategy: strategy}, 1},
 		{plugin: &defaultpreemption.DefaultPreemption{Cluster: s}},
 		{&noderesources.BalancedAllocation{}, 1},
-		{&imagelocality.ImageLocality{Nodes: func() int { return len(s.cache.list()) }}, 1},
+		{&imagelocality.ImageLocality{
+			Nodes: func() int { return len(s.cache.list()) },
+			Image: func(name string) *framework.ImageState { return s.cache.images[name] },
+		}, 1},
 		{plugin: &defaultbinder.DefaultBinder{}},
 	}
 }

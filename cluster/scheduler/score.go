@@ -15,6 +15,7 @@ type scratch struct {
 	raw      [][]int64 // by plugin, by node
 	norm     [][]int64
 	totals   []int64
+	best     []int
 }
 
 // grid gives a table of plugins by nodes.
@@ -97,7 +98,7 @@ func (s *Scheduler) runPreScore(t *sim.Task, state *framework.CycleState, info *
 
 // selectHost takes the node with the highest total; among equals it draws.
 func (s *Scheduler) selectHost(t *sim.Task, nodes []*framework.NodeInfo, totals []int64) *result {
-	var best []int
+	best := s.scratch.best[:0]
 	for i, total := range totals {
 		switch {
 		case len(best) == 0 || total > totals[best[0]]:
@@ -106,6 +107,7 @@ func (s *Scheduler) selectHost(t *sim.Task, nodes []*framework.NodeInfo, totals 
 			best = append(best, i)
 		}
 	}
+	s.scratch.best = best
 	winner := best[0]
 	if len(best) > 1 {
 		winner = best[t.Rand().IntN(len(best))]

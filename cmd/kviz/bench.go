@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 func benchCommand() *command {
 	var idle time.Duration
 	var nodes, pods int
+	var cpu, mem string
 	return &command{
 		name: "bench", usage: "[small | large-raft | large-mvcc | frame]…",
 		short:   "what kviz takes on this machine, beside its budgets",
@@ -29,6 +31,8 @@ func benchCommand() *command {
 			f.DurationVar(&idle, "idle", 10*time.Second, "how long to watch an idle cluster")
 			f.IntVar(&nodes, "nodes", 1000, "nodes of the large cluster")
 			f.IntVar(&pods, "pods", 5000, "pods of the large cluster")
+			f.StringVar(&cpu, "cpuprofile", "", "write a processor profile of a single measurement to this `file`")
+			f.StringVar(&mem, "memprofile", "", "write a profile of what a single measurement allocated to this `file`")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			measure := map[string]func() ([]bench.Result, error){
@@ -42,7 +46,7 @@ func benchCommand() *command {
 				if !ok {
 					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc or frame", args[0]), command: "bench"}
 				}
-				results, err := one()
+				results, err := profiled(cpu, mem, one)
 				printResults(io.out, results)
 				return err
 			}
@@ -63,6 +67,31 @@ func benchCommand() *command {
 			return nil
 		},
 	}
+}
+
+// profiled measures while it writes the profiles that are asked for.
+func profiled(cpu, mem string, measure func() ([]bench.Result, error)) ([]bench.Result, error) {
+	if cpu != "" {
+		f, err := os.Create(cpu)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return nil, err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	results, err := measure()
+	if mem != "" {
+		f, ferr := os.Create(mem)
+		if ferr != nil {
+			return results, errors.Join(err, ferr)
+		}
+		defer f.Close()
+		err = errors.Join(err, pprof.Lookup("allocs").WriteTo(f, 0))
+	}
+	return results, err
 }
 
 func printResults(w io.Writer, results []bench.Result) {

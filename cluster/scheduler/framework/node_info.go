@@ -36,21 +36,52 @@ func (p *PodInfo) With(pod *corev1.Pod) *PodInfo {
 // (assumed ones included) and their sums, which are kept up to date one pod at
 // a time so that no plugin ever adds up pods.
 //
+// What plugins ask of every node lies in the NodeInfo itself and comes first: a
+// cycle looks at hundreds of nodes, and mostly waits for memory.
+//
 // Mirrors pkg/scheduler/framework/types.go NodeInfo.
 type NodeInfo struct {
 	Node             *corev1.Node // nil when the node is gone and pods of it are not
-	Pods             map[string]*PodInfo
-	Requested        Resource // sum of Requests
-	NonZeroRequested Resource // sum of NonZero
+	Taints           []corev1.Taint
+	Unschedulable    bool
+	PodCount         int // of Pods
+	Slot             int // a small number that no other node of the cluster has now
+	Requested        Resource
 	Allocatable      Resource
+	NonZeroRequested Resource // sum of NonZero; Requested is that of Requests
+	Pods             map[string]*PodInfo
 	UsedPorts        HostPortInfo
-	Images           map[string]*ImageState // by normalised name
 }
 
-// ImageState is an image as the nodes report it.
+// ImageState is an image as the nodes report it, by its normalised name.
 type ImageState struct {
 	Size  int64
-	Nodes int // how many nodes have it
+	Nodes int      // how many nodes have it
+	slots []uint64 // which: a bit each
+}
+
+// Add notes that the node has the image.
+func (s *ImageState) Add(n *NodeInfo) {
+	for len(s.slots) <= n.Slot/64 {
+		s.slots = append(s.slots, 0)
+	}
+	if !s.On(n) {
+		s.slots[n.Slot/64] |= 1 << (n.Slot % 64)
+		s.Nodes++
+	}
+}
+
+// Remove notes that the node has it no more.
+func (s *ImageState) Remove(n *NodeInfo) {
+	if s.On(n) {
+		s.slots[n.Slot/64] &^= 1 << (n.Slot % 64)
+		s.Nodes--
+	}
+}
+
+// On reports whether the node has the image.
+func (s *ImageState) On(n *NodeInfo) bool {
+	return n.Slot/64 < len(s.slots) && s.slots[n.Slot/64]&(1<<(n.Slot%64)) != 0
 }
 
 // NewNodeInfo is a node without pods; node may be nil.
@@ -64,13 +95,14 @@ func NewNodeInfo(node *corev1.Node) *NodeInfo {
 
 // SetNode takes in the node's newest state.
 func (n *NodeInfo) SetNode(node *corev1.Node) {
-	n.Node = node
+	n.Node, n.Taints, n.Unschedulable = node, node.Spec.Taints, node.Spec.Unschedulable
 	n.Allocatable = NewResource(node.Status.Allocatable)
 }
 
 // AddPod counts a pod in. The pod must not be counted already.
 func (n *NodeInfo) AddPod(p *PodInfo) {
 	n.Pods[p.Key] = p
+	n.PodCount = len(n.Pods)
 	n.count(p, 1)
 }
 
@@ -81,6 +113,7 @@ func (n *NodeInfo) RemovePod(key string) bool {
 		return false
 	}
 	delete(n.Pods, key)
+	n.PodCount = len(n.Pods)
 	n.count(p, -1)
 	return true
 }

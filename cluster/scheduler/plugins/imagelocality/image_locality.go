@@ -26,15 +26,33 @@ const (
 	stateKey = "Score" + Name
 )
 
-// ImageLocality is the plugin. Nodes says how many nodes there are.
-type ImageLocality struct{ Nodes func() int }
+// ImageLocality is the plugin. Nodes says how many nodes there are, Image what
+// is known of an image, nil if no node has it.
+type ImageLocality struct {
+	Nodes func() int
+	Image func(name string) *framework.ImageState
+}
 
 // Name is [Name].
 func (*ImageLocality) Name() string { return Name }
 
-// PreScore writes the images' names out in full once.
-func (*ImageLocality) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
-	state.Write(stateKey, images(pod))
+// wanted is the pod's images, and what is known of those that some node has.
+type wanted struct {
+	images int
+	nodes  int
+	known  []*framework.ImageState
+}
+
+// PreScore looks the images up once.
+func (pl *ImageLocality) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
+	names := images(pod)
+	w := &wanted{images: len(names), nodes: pl.Nodes()}
+	for _, name := range names {
+		if s := pl.Image(name); s != nil {
+			w.known = append(w.known, s)
+		}
+	}
+	state.Write(stateKey, w)
 	return nil
 }
 
@@ -65,19 +83,16 @@ func NormalizedName(image string) string {
 // Score is between 0 and 100 for between 23 MB and 1000 MB a container that
 // need not be pulled.
 func (pl *ImageLocality) Score(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) int64 {
-	names := framework.Read[[]string](state, stateKey)
-	return Priority(present(names, node, pl.Nodes()), len(names))
+	w := framework.Read[*wanted](state, stateKey)
+	return Priority(w.present(node), w.images)
 }
 
 // present is the bytes the node has of the images, each scaled by the part of
 // the nodes that have it.
-func present(names []string, node *framework.NodeInfo, nodes int) (sum int64) {
-	if len(node.Images) == 0 || nodes == 0 {
-		return 0
-	}
-	for _, name := range names {
-		if s, ok := node.Images[name]; ok {
-			sum += int64(float64(s.Size) * (float64(s.Nodes) / float64(nodes)))
+func (w *wanted) present(node *framework.NodeInfo) (sum int64) {
+	for _, s := range w.known {
+		if s.On(node) {
+			sum += int64(float64(s.Size) * (float64(s.Nodes) / float64(w.nodes)))
 		}
 	}
 	return sum
@@ -91,6 +106,6 @@ func Priority(sum int64, images int) int64 {
 
 // ExplainScore names the bytes.
 func (pl *ImageLocality) ExplainScore(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) string {
-	names := framework.Read[[]string](state, stateKey)
-	return fmt.Sprintf("%d MB of the pod's images are here, scaled by how many nodes have them; 23 MB or less score 0", present(names, node, pl.Nodes())/mb)
+	w := framework.Read[*wanted](state, stateKey)
+	return fmt.Sprintf("%d MB of the pod's images are here, scaled by how many nodes have them; 23 MB or less score 0", w.present(node)/mb)
 }

@@ -42,7 +42,7 @@ func (*NodeName) PreFilter(_ *framework.CycleState, pod *corev1.Pod) (*framework
 
 // Filter rejects every node but the named one.
 func (*NodeName) Filter(_ *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
-	if Fits(pod, node.Node) {
+	if pod.Spec.NodeName == "" || Fits(pod, node.Node) {
 		return nil
 	}
 	return rejected

@@ -63,7 +63,7 @@ var commonReasons = map[corev1.ResourceName]string{
 // Fits lists what a node lacks for the request; nothing means that it fits.
 func Fits(want *framework.Resource, node *framework.NodeInfo) []Insufficient {
 	var lacks []Insufficient
-	if pods := len(node.Pods); pods+1 > node.Allocatable.AllowedPodNumber {
+	if pods := node.PodCount; pods+1 > node.Allocatable.AllowedPodNumber {
 		lacks = append(lacks, Insufficient{Resource: corev1.ResourcePods, Reason: ErrReasonPods, Requested: 1, Used: int64(pods), Capacity: int64(node.Allocatable.AllowedPodNumber)})
 	}
 	check := func(name corev1.ResourceName, want, used, capacity int64) {

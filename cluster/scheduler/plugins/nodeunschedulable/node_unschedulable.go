@@ -32,18 +32,13 @@ var (
 // Name is [Name].
 func (*NodeUnschedulable) Name() string { return Name }
 
-// Fits reports whether the node takes new pods, or the pod does not mind.
-func Fits(pod *corev1.Pod, node *corev1.Node) bool {
-	return !node.Spec.Unschedulable || tolerates(pod)
-}
-
 func tolerates(pod *corev1.Pod) bool {
 	return v1helper.TolerationsTolerateTaint(klog.Logger{}, pod.Spec.Tolerations, &taint, false)
 }
 
 // Filter rejects cordoned nodes.
 func (*NodeUnschedulable) Filter(_ *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
-	if Fits(pod, node.Node) {
+	if !node.Unschedulable || tolerates(pod) { // it takes new pods, or the pod does not mind
 		return nil
 	}
 	return rejected

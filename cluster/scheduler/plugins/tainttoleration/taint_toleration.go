@@ -48,6 +48,9 @@ func keepsOut(t *corev1.Taint) bool {
 
 // Filter rejects nodes with an untolerated taint.
 func (*TaintToleration) Filter(_ *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
+	if len(node.Taints) == 0 {
+		return nil
+	}
 	if _, bad := Untolerated(pod, node.Node); bad {
 		return rejected
 	}
@@ -79,10 +82,10 @@ func Intolerable(tolerations []corev1.Toleration, taints []corev1.Taint) (n int6
 // Score is the number of intolerable taints: the fewer the better, which
 // NormalizeScore turns round.
 func (*TaintToleration) Score(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) int64 {
-	if len(node.Node.Spec.Taints) == 0 {
+	if len(node.Taints) == 0 {
 		return 0
 	}
-	return Intolerable(framework.Read[[]corev1.Toleration](state, stateKey), node.Node.Spec.Taints)
+	return Intolerable(framework.Read[[]corev1.Toleration](state, stateKey), node.Taints)
 }
 
 // NormalizeScore gives the node with the most such taints 0, one without any
