@@ -3,11 +3,11 @@ package pods
 import (
 	"math"
 	"sort"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/pkg/apis/core/helper"
 )
 
 // ToDelete picks the n pods of list that are missed least: not scheduled, not
@@ -62,9 +62,14 @@ func before(a, b *corev1.Pod, onNode map[string]int, now metav1.Time) bool {
 			return younger(a, b, ra, rb, now)
 		}
 	}
-	// 7. More restarts first.
-	if ra, rb := restarts(a), restarts(b); ra != rb {
+	// 7. More restarts first; of the containers, then of the sidecars.
+	ra, sa := restarts(a)
+	rb, sb := restarts(b)
+	if ra != rb {
 		return ra > rb
+	}
+	if sa != sb {
+		return sa > sb
 	}
 	// 8. Younger first, on a logarithmic scale.
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
@@ -94,17 +99,32 @@ func magnitude(age time.Duration) int64 {
 	return int64(math.Log2(float64(age)))
 }
 
-func deletionCost(pod *corev1.Pod) int64 {
-	n, err := strconv.ParseInt(pod.Annotations[corev1.PodDeletionCost], 10, 32)
+// deletionCost is what the annotation says; 0 where it cannot be read, as with
+// a plus sign or leading zeros.
+func deletionCost(pod *corev1.Pod) int32 {
+	n, err := helper.GetDeletionCostFromPodAnnotations(pod.Annotations)
 	if err != nil {
 		return 0
 	}
 	return n
 }
 
-func restarts(pod *corev1.Pod) (most int32) {
+// restarts is how often the container restarted that did so most often, and the
+// same of the sidecars.
+func restarts(pod *corev1.Pod) (most, sidecars int32) {
 	for _, c := range pod.Status.ContainerStatuses {
 		most = max(most, c.RestartCount)
 	}
-	return most
+	for i := range pod.Spec.InitContainers {
+		spec := &pod.Spec.InitContainers[i]
+		if spec.RestartPolicy == nil || *spec.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+			continue
+		}
+		for _, c := range pod.Status.InitContainerStatuses {
+			if c.Name == spec.Name {
+				sidecars = max(sidecars, c.RestartCount)
+			}
+		}
+	}
+	return most, sidecars
 }
