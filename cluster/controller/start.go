@@ -17,6 +17,7 @@ package controller
 
 import (
 	"fmt"
+	"time"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/deployment"
@@ -68,9 +69,21 @@ func Start(p *sim.Process, c client.Interface, cfg Config) {
 	})
 }
 
+// MinResyncPeriod is the shortest time after which the caches tell the
+// controllers of everything again (--min-resync-period).
+const MinResyncPeriod = 12 * time.Hour
+
+// resyncPeriod is up to twice that, so that the copies of a cluster do not all
+// do it at the same time (controllermanager.go ResyncPeriod).
+func resyncPeriod(p *sim.Process) time.Duration {
+	r := p.Kernel().Rand(fmt.Sprintf("%s resync period at %s", p.Lane, p.Kernel().Elapsed()))
+	return time.Duration((r.Float64() + 1) * float64(MinResyncPeriod))
+}
+
 // Run runs every controller without an election.
 func Run(p *sim.Process, c client.Interface, cfg Config) {
 	informers := informer.NewFactory(p, p.Lane, c)
+	informers.Resync = resyncPeriod(p)
 	env := func(name, source string) *reconcile.Env {
 		own := c
 		if cfg.ClientFor != nil {

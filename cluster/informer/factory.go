@@ -1,6 +1,8 @@
 package informer
 
 import (
+	"time"
+
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -9,6 +11,9 @@ import (
 // Factory gives all parts of a process one informer a kind
 // (client-go informers SharedInformerFactory).
 type Factory struct {
+	// Resync is the period of the informers asked for from now on; zero: none.
+	Resync time.Duration
+
 	process   *sim.Process
 	owner     trace.Lane
 	client    client.Interface
@@ -29,7 +34,7 @@ func (f *Factory) For(r client.Resource) *Informer {
 	if i := f.informers[r]; i != nil {
 		return i
 	}
-	i := New(f.process, f.owner, f.client, r, "", Options{})
+	i := New(f.process, f.owner, f.client, r, "", Options{Resync: f.Resync})
 	f.informers[r] = i
 	f.order = append(f.order, i)
 	if f.started {

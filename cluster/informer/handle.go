@@ -1,6 +1,8 @@
 package informer
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/sim"
@@ -14,6 +16,7 @@ type handler struct {
 	Handler
 	replaying bool
 	waiting   []change
+	due       time.Duration // when it is told of everything again
 }
 
 type change struct {
@@ -25,7 +28,9 @@ type change struct {
 // store.
 func (i *Informer) AddHandler(h Handler) {
 	entry := &handler{Handler: h}
+	entry.due = i.process.Kernel().Elapsed() + i.period(entry)
 	i.handlers = append(i.handlers, entry)
+	i.planResync()
 	if i.store.len() == 0 {
 		return
 	}
@@ -48,13 +53,17 @@ func (i *Informer) AddHandler(h Handler) {
 func (i *Informer) notify(t *sim.Task, old, new runtime.Object, why trace.ID) {
 	c := change{old, new, why}
 	for n := 0; n < len(i.handlers); n++ {
-		h := i.handlers[n]
-		if h.replaying {
-			h.waiting = append(h.waiting, c)
-			continue
-		}
-		h.tell(t, c)
+		i.handlers[n].inTurn(t, c)
 	}
+}
+
+// inTurn tells h of c, after what it has still to be told.
+func (h *handler) inTurn(t *sim.Task, c change) {
+	if h.replaying {
+		h.waiting = append(h.waiting, c)
+		return
+	}
+	h.tell(t, c)
 }
 
 func (h *handler) tell(t *sim.Task, c change) {

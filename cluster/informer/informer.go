@@ -11,7 +11,8 @@
 // list and then a watch), events applied to the store one by one, and when the
 // watch ends another from the last revision seen. A revision the server no
 // longer has (410 Gone) means starting over: list everything, and tell the
-// handlers of what vanished meanwhile.
+// handlers of what vanished meanwhile. Now and then a resync tells them of
+// everything in the store again.
 //
 // Simplified: no DeltaFIFO between reflector and store (the informer's task
 // does both, so handlers see each event at once), no transformers, no paging.
@@ -33,15 +34,20 @@ import (
 type Options struct {
 	LabelSelector string
 	FieldSelector string
-	// Resync is how often the handlers get an Update of every object with the
-	// same object as old and new. Zero: never.
+	// Resync is how often handlers get an Update of every object, with the
+	// same object as old and new, unless they ask for another period (see
+	// [Handler]). Zero: no handler ever does.
 	Resync time.Duration
 }
 
-// Handler is told what changed. Its functions run one after another in the
-// informer's task, whose causes are the watch event. Any of them may be nil.
-// Objects are shared: copy before changing.
+// Handler is told what changed. Its functions run one after another in a task
+// whose causes are the watch event (or the resync) and must not wait. Any of them
+// may be nil. Objects are shared: copy before changing.
 type Handler struct {
+	// Resync is this handler's own period (AddEventHandlerWithResyncPeriod):
+	// zero is the informer's, [NoResync] none.
+	Resync time.Duration
+
 	Add    func(t *sim.Task, obj runtime.Object, why trace.ID)
 	Update func(t *sim.Task, old, new runtime.Object, why trace.ID)
 	Delete func(t *sim.Task, obj runtime.Object, why trace.ID)
@@ -61,6 +67,7 @@ type Informer struct {
 	started  bool
 	synced   bool
 	syncCond sim.Cond
+	next     *sim.Timer // of the next resync
 
 	revision int64 // newest revision seen: where the next watch starts
 }
@@ -87,9 +94,7 @@ func (i *Informer) Start() {
 	}
 	i.started = true
 	i.process.Go("informer-"+i.resource.Resource, i.run)
-	if i.opts.Resync > 0 {
-		i.process.Go("resync-"+i.resource.Resource, i.resync)
-	}
+	i.planResync()
 }
 
 // HasSynced reports whether the store holds a first complete list and the

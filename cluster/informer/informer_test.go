@@ -116,10 +116,41 @@ func TestLateHandlerIsToldOfEverything(t *testing.T) {
 		put(t, c, "a", "2")
 		t.Sleep(time.Hour)
 	})
-	const want = "    0.002s  add    a=1\n    0.004s  update a=2\n 3600.001s  update a=2\n"
+	const want = "    0.002s  add    a=1\n    0.004s  update a=2\n 3600.002s  update a=2\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
+}
+
+// A resync tells of everything again, each handler at its own pace, and asks the
+// server nothing.
+func TestResync(t *testing.T) {
+	var often, seldom, never strings.Builder
+	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
+		c := b.Client()
+		put(t, c, "a", "1")
+		put(t, c, "b", "1")
+		i := informer.New(t.Process(), lane, c, client.ConfigMaps, "", informer.Options{Resync: 12 * time.Hour})
+		i.AddHandler(log(&seldom))
+		h := log(&never)
+		h.Resync = informer.NoResync
+		i.AddHandler(h)
+		i.Start()
+		i.WaitForSync(t)
+		t.Sleep(time.Hour)
+		h = log(&often) // its first comes before what the informer sleeps for
+		h.Resync = 5 * time.Hour
+		i.AddHandler(h)
+		t.Sleep(5 * time.Hour)
+		remove(t, c, "b")
+		t.Sleep(7 * time.Hour)
+	})
+	var out strings.Builder
+	for _, h := range []struct{ name, told string }{{"every 5h", often.String()}, {"every 12h", seldom.String()}, {"never", never.String()}} {
+		fmt.Fprintf(&out, "# %s\n%s", h.name, h.told)
+	}
+	fmt.Fprintf(&out, "requests: %v\n%s", b.Requests, b.Transcript(trace.InformerResync))
+	clienttest.Golden(t, "resync.txt", out.String())
 }
 
 func TestIndexFollowsChanges(t *testing.T) {

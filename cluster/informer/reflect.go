@@ -208,21 +208,6 @@ func (i *Informer) replace(t *sim.Task, items []runtime.Object, why []trace.ID, 
 	i.syncCond.Broadcast()
 }
 
-// resync tells the handlers of every object again, unchanged.
-func (i *Informer) resync(t *sim.Task) {
-	for {
-		t.Sleep(i.opts.Resync)
-		if !i.synced {
-			continue
-		}
-		for _, obj := range i.store.list("") {
-			if now, ok := i.store.get(KeyOf(obj)); ok {
-				i.notify(t, now, now, trace.ID{})
-			}
-		}
-	}
-}
-
 func (i *Informer) emit(t *sim.Task, kind trace.Kind, reason string) trace.ID {
 	return t.Emit(trace.Event{
 		Lane: i.owner, Kind: kind, Object: trace.Ref{APIVersion: i.resource.GroupVersion().String(), Kind: i.resource.Kind},

@@ -66,6 +66,10 @@ const (
 	syncPeriod    = 30 * time.Second // how often the canary chain is looked at
 )
 
+// configSync is how often the caches tell of everything again
+// (configSyncPeriod); what has not changed makes no work.
+const configSync = 15 * time.Minute
+
 const bySvc = "service"
 
 // Start starts a proxy as tasks of p, whose lane is {proxy, node}.
@@ -77,8 +81,8 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Proxy {
 		cfg.Shared = NewShared()
 	}
 	px := &Proxy{cfg: cfg, p: p, k: p.Kernel(), blocks: map[string][]*block{}, changed: map[string][]trace.ID{}, full: true, done: -minSyncPeriod}
-	px.services = informer.New(p, p.Lane, c, client.Services, "", informer.Options{LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name"})
-	px.slices = informer.New(p, p.Lane, c, client.EndpointSlices, "", informer.Options{LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name"})
+	px.services = informer.New(p, p.Lane, c, client.Services, "", informer.Options{LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name", Resync: configSync})
+	px.slices = informer.New(p, p.Lane, c, client.EndpointSlices, "", informer.Options{LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name", Resync: configSync})
 	px.slices.AddIndex(bySvc, func(obj runtime.Object) []string { return []string{serviceOf(obj.(*discoveryv1.EndpointSlice))} })
 	px.services.AddHandler(handler(px, func(obj runtime.Object) string {
 		s := obj.(*corev1.Service)
@@ -108,8 +112,12 @@ func handler(px *Proxy, key func(runtime.Object) string) informer.Handler {
 		px.schedule()
 	}
 	return informer.Handler{
-		Add:    touch,
-		Update: func(t *sim.Task, _, obj runtime.Object, why trace.ID) { touch(t, obj, why) },
+		Add: touch,
+		Update: func(t *sim.Task, old, obj runtime.Object, why trace.ID) {
+			if old != obj { // not a resync
+				touch(t, obj, why)
+			}
+		},
 		Delete: touch,
 	}
 }

@@ -12,6 +12,10 @@ var (
 		"An informer starts over with a list: first start, 410 Gone, or a lost watch.",
 		"The reason, and the revision it restarts from.",
 		"client-go tools/cache/reflector.go ListAndWatch")
+	InformerResync = define[Informer]("informer.resync", GrainWatch,
+		"An informer tells its handlers of every object in its cache again, without asking the server.",
+		"The keys that enter the queues: most find nothing to do, and what was forgotten is done now.",
+		"client-go tools/cache/shared_informer.go shouldResync")
 
 	QueueAdd = define[QueueItem]("queue.add", GrainQueue,
 		"A key was added to a work queue (or found already waiting there, and merged).",

@@ -15,6 +15,9 @@ func init() {
 	say(trace.InformerRelist, func(e *trace.Event, p *trace.Informer) string {
 		return fmt.Sprintf("the cache of %s lists %s anew%s", p.Informer, p.Resource, tail(": ", p.Reason))
 	})
+	say(trace.InformerResync, func(e *trace.Event, p *trace.Informer) string {
+		return fmt.Sprintf("the cache of %s tells of all %s again, as it does %s", p.Informer, count(p.Items, one(p.Resource)), p.Reason)
+	})
 	say(trace.QueueAdd, func(e *trace.Event, p *trace.QueueItem) string {
 		if p.Merged {
 			return fmt.Sprintf("%s is in queue %s already: this change is merged into it", p.Key, p.Queue)

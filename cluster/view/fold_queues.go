@@ -24,6 +24,7 @@ func init() {
 		i.Synced = false
 		i.Relists++
 	})
+	on(trace.InformerResync, func(b *Builder, e *trace.Event, p *trace.Informer) { b.informer(e, p) })
 	on(trace.ReconcileStart, reconcileStart)
 	on(trace.ReconcileAction, reconcileAction)
 	on(trace.ReconcileEnd, reconcileEnd)

@@ -65,9 +65,13 @@ func setReady(t *sim.Task, c client.Interface, n int, ready bool) {
 	must(client.UpdateStatus(t, c, client.Pods, "demo", p))
 }
 
+// resync is the longest period that kube-controller-manager's caches have.
+const resync = 24 * time.Hour
+
 func start(b *clienttest.Bench) *sim.Process {
 	p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
 	f := informer.NewFactory(p, p.Lane, b.Client())
+	f.Resync = resync
 	endpointslice.New(reconcile.NewEnv(p, endpointslice.Name, endpointslice.Source, b.Client(), f, 1)).Start()
 	f.Start()
 	return p
@@ -148,6 +152,33 @@ func TestSlicesHoldAHundredAndChangeLittle(t *testing.T) {
 	_ = b
 }
 
+// The controller makes a slice while its watch starts over, and somebody
+// deletes it before the list: the informer never saw it come or go, and nobody
+// is woken. The resync comes, the cache still lacks what was written, a few
+// retries wait for it, and then the slice is made again.
+func TestASliceThatNobodySawIsMadeAgain(t *testing.T) {
+	var states strings.Builder
+	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
+		c := b.Client()
+		start(b)
+		must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
+		note(t, "the watch of slices ends, and its history is compacted, while the first slice is made")
+		must(client.Create(t, c, client.Services, "demo", service()))
+		b.EndWatchesOf(client.EndpointSlices)
+		b.Compact()
+		for len(b.Objects(client.EndpointSlices)) == 0 {
+			t.Sleep(time.Millisecond)
+		}
+		note(t, "somebody deletes it")
+		_ = c.Delete(t, client.EndpointSlices, "demo", b.Objects(client.EndpointSlices)[0].(*discoveryv1.EndpointSlice).Name, metav1.DeleteOptions{})
+		t.Sleep(resync - time.Minute)
+		fmt.Fprintf(&states, "\n# shortly before the resync\n%s", slices(b))
+		t.Sleep(time.Hour)
+		fmt.Fprintf(&states, "\n# an hour after it\n%s", slices(b))
+	})
+	clienttest.Golden(t, "unseen.txt", b.Transcript(trace.InformerRelist, trace.InformerResync, trace.ReconcileAction, trace.ReconcileEnd, trace.CommandStart)+states.String())
+}
+
 // Whatever happens to pods, slices and the controller, in the end the slices
 // hold each pod with an address exactly once, as it is.
 func TestConvergesFromAnything(t *testing.T) {
@@ -185,7 +216,9 @@ func TestConvergesFromAnything(t *testing.T) {
 					t.Sleep(time.Duration(op) * time.Millisecond)
 				}
 			}
-			t.Sleep(time.Hour)
+			// Longer than a resync and the retries after it: a slice that came
+			// and went while the watch started over is known by nothing else.
+			t.Sleep(resync + time.Hour)
 		})
 		want, have := map[string]bool{}, map[string]bool{}
 		for _, o := range b.Objects(client.Pods) {

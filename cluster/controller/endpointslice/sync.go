@@ -48,7 +48,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 			return errStale
 		}
 		// It never will: it was deleted while the cache was starting over.
-		// (Upstream waits for ever here.) Should it be there after all, the
+		// (Upstream gives up and, at the next resync, waits again.) Should it be there after all, the
 		// next sync removes what is twice.
 		delete(c.tracker, run.Key)
 	}

@@ -76,6 +76,7 @@ func New(env *reconcile.Env) *Controller {
 		i := env.Informers.For(r)
 		c.informers = append(c.informers, i)
 		i.AddHandler(informer.Handler{
+			Resync: informer.NoResync, // ResourceResyncTime
 			Add:    func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.observe(t, r, nil, obj) },
 			Update: func(t *sim.Task, old, new runtime.Object, _ trace.ID) { c.observe(t, r, old, new) },
 			Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.vanished(t, obj) },

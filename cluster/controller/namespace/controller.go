@@ -44,6 +44,10 @@ const Name = "namespace-controller"
 // components see the deletion first (namespaceDeletionGracePeriod).
 const graceful = 5 * time.Second
 
+// resync is how often every namespace is looked at again
+// (--namespace-sync-period).
+const resync = 5 * time.Minute
+
 // finalizerEstimate is how long content with finalizers is guessed to stay.
 const finalizerEstimate = 15 * time.Second
 
@@ -64,6 +68,7 @@ func New(env *reconcile.Env) *Controller {
 		}
 	}
 	c.namespaces.AddHandler(informer.Handler{
+		Resync: resync,
 		Add:    func(t *sim.Task, obj runtime.Object, _ trace.ID) { enqueue(t, obj) },
 		Update: func(t *sim.Task, _, obj runtime.Object, _ trace.ID) { enqueue(t, obj) },
 	})

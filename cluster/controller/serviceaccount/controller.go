@@ -38,6 +38,7 @@ func New(env *reconcile.Env) *Controller {
 	c := &Controller{Env: env, namespaces: env.Informers.For(client.Namespaces), accounts: env.Informers.For(client.ServiceAccounts)}
 	c.loop = reconcile.NewLoop(env, "serviceaccount", client.Namespaces, c.sync)
 	c.namespaces.AddHandler(informer.Handler{
+		Resync: informer.NoResync,
 		Add:    func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.loop.Add(t, informer.KeyOf(obj)) },
 		Update: func(t *sim.Task, _, obj runtime.Object, _ trace.ID) { c.loop.Add(t, informer.KeyOf(obj)) },
 	})
