@@ -29,10 +29,11 @@ func newBackoff(base, max time.Duration) *backoff {
 	return &backoff{base, max, map[string]*backoffEntry{}}
 }
 
-// next moves a key to its next delay.
-func (b *backoff) next(key string, now time.Time) {
+// next moves a key to its next delay. from is what the delay is for (the end of
+// a container): long after the last one, it begins anew.
+func (b *backoff) next(key string, from, now time.Time) {
 	e := b.entries[key]
-	if e == nil || now.Sub(e.updated) > 2*b.max {
+	if e == nil || from.Sub(e.updated) > 2*b.max {
 		e = &backoffEntry{delay: b.base}
 		b.entries[key] = e
 	} else {

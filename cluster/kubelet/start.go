@@ -117,7 +117,7 @@ func (w *worker) crashWait(t *sim.Task, c *corev1.Container, last *runtime.Conta
 	key := w.uid + "_" + c.Name + "_" + hashOf(c)
 	delay := w.kl.crash.since(key, last.FinishedAt, t.Now())
 	if delay == 0 {
-		w.kl.crash.next(key, last.FinishedAt)
+		w.kl.crash.next(key, last.FinishedAt, t.Now())
 		return nil
 	}
 	until := last.FinishedAt.Add(delay)
@@ -184,7 +184,7 @@ func (w *worker) pullImage(t *sim.Task, c *corev1.Container, image string) (reas
 	_, size, took, err := kl.rt.PullImage(t, w.key(), c.Name, image)
 	if err != nil {
 		kl.event(t, w.pod, corev1.EventTypeWarning, "Failed", "Failed to pull image %q: %v", image, err)
-		kl.pull.next(key, t.Now())
+		kl.pull.next(key, t.Now(), t.Now())
 		kl.pullErr[key] = errImagePull + ": " + err.Error()
 		message = err.Error()
 		return errImagePull, message, startError{errImagePull, message}
