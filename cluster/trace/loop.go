@@ -13,8 +13,8 @@ var (
 		"The reason, and the revision it restarts from.",
 		"client-go tools/cache/reflector.go ListAndWatch")
 	InformerResync = define[Informer]("informer.resync", GrainWatch,
-		"An informer tells its handlers of every object in its cache again, without asking the server.",
-		"The keys that enter the queues: most find nothing to do, and what was forgotten is done now.",
+		"An informer tells its handlers of every object in its cache again.",
+		"The server is not asked. The keys that enter the queues: what was forgotten is done now.",
 		"client-go tools/cache/shared_informer.go shouldResync")
 
 	QueueAdd = define[QueueItem]("queue.add", GrainQueue,
