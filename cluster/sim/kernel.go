@@ -21,7 +21,6 @@
 package sim
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +71,7 @@ type Kernel struct {
 	serial  uint64 // breaks ties between timers due at the same instant
 	current *Task
 	live    map[*Task]struct{}
+	idle    []*coroutine // whose tasks have ended
 
 	last trace.ID // number of the newest event
 
@@ -173,7 +173,7 @@ func (k *Kernel) Stop() { k.inbox.stop() }
 // advance moves virtual time to the next timer and fires it, or waits a while
 // in real time if it is too early (or the store has to answer first).
 func (k *Kernel) advance() {
-	next := k.timers[0]
+	next := k.timers[0].Timer
 	if next.at > k.now {
 		if wait := k.pace.until(next.at, k.stalled > 0); wait > 0 {
 			k.inbox.wait(wait)
@@ -185,11 +185,15 @@ func (k *Kernel) advance() {
 			return
 		}
 	}
-	heap.Pop(&k.timers)
+	k.timers.pop()
 	if next.at > k.now {
 		k.now = next.at
 	}
-	if next.fire != nil && !next.cancelled {
+	switch {
+	case next.cancelled:
+	case next.sleeper != nil:
+		next.sleeper.ready()
+	case next.fire != nil:
 		k.guard("timer", next.fire)
 	}
 }
@@ -205,7 +209,7 @@ func (k *Kernel) waitFor(aw *Operation) bool {
 	}
 	// The store cannot answer. Take the operation out of the way; its end is
 	// posted to the inbox, its timeout is a timer of its own.
-	heap.Pop(&k.timers)
+	k.timers.pop()
 	aw.stall()
 	return false
 }
@@ -265,6 +269,10 @@ func (k *Kernel) shutdown() {
 			delete(k.live, t)
 		}
 	}
+	for _, c := range k.idle {
+		c.stop()
+	}
+	k.idle = nil
 	k.inbox.close()
 }
 

@@ -15,7 +15,7 @@ import (
 type Process struct {
 	Lane  trace.Lane
 	k     *Kernel
-	tasks map[*Task]struct{}
+	tasks int     // that have not ended
 	order []*Task // tasks in the order they started, for a repeatable kill
 	dead  bool
 
@@ -24,7 +24,7 @@ type Process struct {
 
 // NewProcess makes a process that speaks in the given lane.
 func (k *Kernel) NewProcess(lane trace.Lane) *Process {
-	return &Process{Lane: lane, k: k, tasks: map[*Task]struct{}{}}
+	return &Process{Lane: lane, k: k}
 }
 
 // Child makes a part of the process that speaks in a lane of its own, as each
@@ -48,13 +48,9 @@ func (p *Process) Go(name string, fn func(*Task)) *Task {
 	if p.dead {
 		panic("sim: Process.Go on " + p.Lane.String() + ", which has been killed; make a new Process to restart it")
 	}
-	t := &Task{name: name, process: p, k: p.k}
-	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
-		t.yield = yield
-		defer t.finish()
-		fn(t)
-	})
-	p.tasks[t] = struct{}{}
+	t := &Task{name: name, process: p, k: p.k, fn: fn}
+	t.leave = t.waiter.leave
+	p.tasks++
 	p.order = append(p.order, t)
 	p.k.live[t] = struct{}{}
 	p.k.runq.push(t)
@@ -81,9 +77,9 @@ func (p *Process) Kill() {
 }
 
 func (p *Process) forget(t *Task) {
-	delete(p.tasks, t)
+	p.tasks--
 	// order is compacted when most of it is finished tasks.
-	if len(p.order) > 32 && len(p.order) > 2*len(p.tasks) {
+	if len(p.order) > 32 && len(p.order) > 2*p.tasks {
 		kept := p.order[:0]
 		for _, o := range p.order {
 			if !o.done {
@@ -102,9 +98,12 @@ type Task struct {
 	k       *Kernel
 	rand    *rand.Rand
 
-	next  func() (struct{}, bool)
-	stop  func()
-	yield func(struct{}) bool
+	fn     func(*Task)
+	on     *coroutine // what it runs on; nil before its first line and after its end
+	sleep  Timer      // of Sleep: a task sleeps once at a time
+	waiter condWaiter
+	leave  func() // waiter.leave
+	rouse  func() // sleep.Cancel, once it has slept
 
 	causes   []trace.ID
 	unpark   func() // takes the task out of what it waits in; nil when ready
@@ -194,8 +193,14 @@ func (t *Task) Sleep(d time.Duration) {
 		t.park(nil)
 		return
 	}
-	timer := t.k.After(d, func() { t.ready() })
-	t.park(timer.Cancel)
+	if t.rouse == nil {
+		t.rouse = t.sleep.Cancel
+	}
+	k := t.k
+	k.serial++
+	t.sleep = Timer{at: k.now + d, serial: k.serial, sleeper: t, k: k}
+	k.timers.push(&t.sleep)
+	t.park(t.rouse)
 }
 
 // SleepUntil sleeps until the virtual time at.
@@ -228,10 +233,9 @@ func (t *Task) park(unpark func()) {
 		panic(killedSignal{})
 	}
 	t.unpark, t.parked = unpark, true
-	ok := t.yield(struct{}{})
+	t.on.yield(struct{}{})
 	t.unpark, t.parked = nil, false
-	if !ok || t.killed {
-		t.killed = true
+	if t.killed {
 		panic(killedSignal{})
 	}
 }
@@ -261,13 +265,68 @@ func (t *Task) kill() {
 
 // step runs the task to its next verb and reports whether it lives on.
 func (t *Task) step() bool {
-	if t.killed && t.yield == nil { // never started
-		t.stop()
-		t.end()
-		return false
+	if t.on == nil {
+		if t.killed { // never started
+			t.end()
+			return false
+		}
+		t.on = t.k.coroutine()
+		t.on.task = t
 	}
-	_, alive := t.next()
-	return alive
+	c := t.on
+	c.next()
+	if !t.done {
+		return true
+	}
+	t.on, t.fn = nil, nil
+	t.k.rest(c)
+	return false
+}
+
+// coroutine runs one task after another: its stack has grown to what a task
+// needs, and making one costs more than most tasks do.
+type coroutine struct {
+	task  *Task
+	next  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
+}
+
+// idleCoroutines is how many are kept for the next tasks.
+const idleCoroutines = 64
+
+func (k *Kernel) coroutine() *coroutine {
+	if last := len(k.idle) - 1; last >= 0 {
+		c := k.idle[last]
+		k.idle[last], k.idle = nil, k.idle[:last]
+		return c
+	}
+	c := &coroutine{}
+	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
+		c.yield = yield
+		for {
+			c.task.run()
+			if !yield(struct{}{}) {
+				return
+			}
+		}
+	})
+	return c
+}
+
+// rest keeps a coroutine whose task has ended, or lets it go.
+func (k *Kernel) rest(c *coroutine) {
+	c.task = nil
+	if len(k.idle) < idleCoroutines {
+		k.idle = append(k.idle, c)
+		return
+	}
+	c.stop()
+}
+
+func (t *Task) run() {
+	defer t.finish()
+	t.fn(t)
 }
 
 func (t *Task) finish() {

@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"container/heap"
-	"time"
-)
+import "time"
 
 // Timer is something that happens at a later virtual time.
 type Timer struct {
@@ -11,6 +8,7 @@ type Timer struct {
 	serial    uint64
 	index     int
 	fire      func()
+	sleeper   *Task // in place of fire: the task to wake
 	await     *Operation
 	cancelled bool
 	k         *Kernel
@@ -25,7 +23,7 @@ func (k *Kernel) After(d time.Duration, fn func()) *Timer {
 func (k *Kernel) addTimer(d time.Duration, fn func(), aw *Operation) *Timer {
 	k.serial++
 	t := &Timer{at: k.now + max(d, 0), serial: k.serial, fire: fn, await: aw, k: k}
-	heap.Push(&k.timers, t)
+	k.timers.push(t)
 	return t
 }
 
@@ -36,60 +34,32 @@ func (t *Timer) Cancel() {
 		return
 	}
 	t.cancelled = true
-	if t.index >= 0 && t.index < len(t.k.timers) && t.k.timers[t.index] == t {
-		heap.Remove(&t.k.timers, t.index)
+	if t.index >= 0 {
+		t.k.timers.remove(t.index)
 	}
-}
-
-type timerHeap []*Timer
-
-func (h timerHeap) Len() int { return len(h) }
-func (h timerHeap) Less(i, j int) bool {
-	if h[i].at != h[j].at {
-		return h[i].at < h[j].at
-	}
-	return h[i].serial < h[j].serial
-}
-
-func (h timerHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (h *timerHeap) Push(x any) {
-	t := x.(*Timer)
-	t.index = len(*h)
-	*h = append(*h, t)
-}
-
-func (h *timerHeap) Pop() any {
-	old := *h
-	n := len(old) - 1
-	t := old[n]
-	old[n] = nil
-	*h = old[:n]
-	t.index = -1
-	return t
 }
 
 // Cond is a place where tasks wait to be woken. The zero value is ready to
 // use. Unlike sync.Cond it needs no lock: only one task runs at a time.
 type Cond struct {
-	waiters []*condWaiter
+	first, last *condWaiter
 }
 
+// condWaiter is a task's place among those that wait. A task waits in one place
+// at a time, so its own one (Task.waiter) serves every wait.
 type condWaiter struct {
-	task  *Task
-	timer *Timer
-	woken bool
+	task       *Task
+	cond       *Cond // where it waits; nil when it does not
+	prev, next *condWaiter
+	timer      *Timer
+	woken      bool
 }
 
 // Wait gives way until Signal or Broadcast wakes the task.
 func (c *Cond) Wait(t *Task) {
 	t.mayWait("Cond.Wait")
-	w := &condWaiter{task: t}
-	c.waiters = append(c.waiters, w)
-	t.park(func() { c.remove(w) })
+	c.join(t)
+	t.park(t.leave)
 }
 
 // WaitTimeout is Wait with a limit in virtual time. It reports whether the
@@ -100,49 +70,70 @@ func (c *Cond) WaitTimeout(t *Task, d time.Duration) bool {
 		return true
 	}
 	t.mayWait("Cond.WaitTimeout")
-	w := &condWaiter{task: t}
-	c.waiters = append(c.waiters, w)
+	w := c.join(t)
 	w.timer = t.k.After(d, func() {
-		c.remove(w)
+		w.timer = nil
+		w.leave()
 		t.ready()
 	})
-	t.park(func() { w.timer.Cancel(); c.remove(w) })
+	t.park(t.leave)
 	return w.woken
 }
 
 // Signal wakes the task that has waited longest, if any.
 func (c *Cond) Signal() {
-	if len(c.waiters) > 0 {
-		w := c.waiters[0]
-		c.waiters = c.waiters[1:]
-		w.wake()
+	if c.first != nil {
+		c.first.wake()
 	}
 }
 
 // Broadcast wakes every waiting task, in the order they came.
 func (c *Cond) Broadcast() {
-	ws := c.waiters
-	c.waiters = nil
-	for _, w := range ws {
-		w.wake()
+	for c.first != nil {
+		c.first.wake()
 	}
+}
+
+// join puts the task behind those that wait already.
+func (c *Cond) join(t *Task) *condWaiter {
+	w := &t.waiter
+	*w = condWaiter{task: t, cond: c, prev: c.last}
+	if c.last != nil {
+		c.last.next = w
+	} else {
+		c.first = w
+	}
+	c.last = w
+	return w
 }
 
 func (w *condWaiter) wake() {
-	if w.timer != nil {
-		w.timer.Cancel()
-	}
 	w.woken = true
+	w.leave()
 	w.task.ready()
 }
 
-func (c *Cond) remove(w *condWaiter) {
-	for i, o := range c.waiters {
-		if o == w {
-			c.waiters = append(c.waiters[:i:i], c.waiters[i+1:]...)
-			return
-		}
+// leave takes the task out of where it waits.
+func (w *condWaiter) leave() {
+	c := w.cond
+	if c == nil {
+		return
 	}
+	if w.timer != nil {
+		w.timer.Cancel()
+		w.timer = nil
+	}
+	if w.prev != nil {
+		w.prev.next = w.next
+	} else {
+		c.first = w.next
+	}
+	if w.next != nil {
+		w.next.prev = w.prev
+	} else {
+		c.last = w.prev
+	}
+	w.cond, w.prev, w.next = nil, nil, nil
 }
 
 // Mailbox is an unbounded queue between tasks (or from the kernel to a task):
