@@ -22,20 +22,21 @@ func clean(r rune) (rune, int) {
 		return '·', 1
 	case r < 0x300:
 		return r, 1
-	case r >= 0x2010 && r < 0x2e80 && !emojiLow(r):
+	case r >= 0x2010 && r < 0x20d0 || r >= 0x2100 && r < 0x2ce0 && !emojiLow(r):
+		// Lines, boxes, arrows, signs: most of what the explorer draws.
 		if r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f {
 			return 0, 0
 		}
 		return r, 1
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0, 0
-	case wide(r):
+	case wide(r) && ansi.StringWidth(string(r)) == 2:
 		return r, 2
 	case r >= 0x1f000 && r < 0x20000 || emojiLow(r) || r >= 0xe000 && r < 0xf900:
 		return '▯', 1
 	case !unicode.IsPrint(r):
 		return '·', 1
-	case ansi.StringWidth(string(r)) != 1: // old scripts that some terminals draw wide
+	case wide(r) || ansi.StringWidth(string(r)) != 1: // terminals disagree
 		return '▯', 1
 	}
 	return r, 1
@@ -50,7 +51,8 @@ func emojiLow(r rune) bool {
 		0x2754, 0x2755, 0x2757, 0x2795, 0x2796, 0x2797, 0x27b0, 0x27bf, 0x2b1b, 0x2b1c, 0x2b50, 0x2b55:
 		return true
 	}
-	return r >= 0x2648 && r <= 0x2653
+	return r >= 0x2648 && r <= 0x2653 || r == 0x2329 || r == 0x232a ||
+		r >= 0x2630 && r <= 0x2637 || r >= 0x268a && r <= 0x268f // Yijing signs, since Unicode 16
 }
 
 func wide(r rune) bool {
