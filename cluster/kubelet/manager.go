@@ -1,10 +1,7 @@
 package kubelet
 
 import (
-	"encoding/json"
-
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +23,7 @@ type statusQueue struct {
 
 // setStatus takes a pod's new status and has it written if it differs.
 func (w *worker) setStatus(t *sim.Task, s corev1.PodStatus) {
-	if w.set && equality.Semantic.DeepEqual(w.status, s) {
+	if w.set && sameStatus(&w.status, &s) {
 		return
 	}
 	w.status, w.set = s, true
@@ -105,112 +102,4 @@ func (w *worker) writeStatus(t *sim.Task) error {
 	}
 	w.deleted = true
 	return nil
-}
-
-// statusPatch is the strategic merge patch from old to new, nil when they are
-// equal. It holds the changed fields only, and of the conditions the changed
-// ones (status_manager.go PatchPodStatus).
-func statusPatch(uid string, old, new *corev1.PodStatus) []byte {
-	d := map[string]any{}
-	diff(d, "phase", old.Phase, new.Phase)
-	diff(d, "reason", old.Reason, new.Reason)
-	diff(d, "message", old.Message, new.Message)
-	diff(d, "hostIP", old.HostIP, new.HostIP)
-	diff(d, "podIP", old.PodIP, new.PodIP)
-	diff(d, "qosClass", old.QOSClass, new.QOSClass)
-	diff(d, "observedGeneration", old.ObservedGeneration, new.ObservedGeneration)
-	if !equality.Semantic.DeepEqual(old.StartTime, new.StartTime) {
-		d["startTime"] = new.StartTime
-	}
-	if !equality.Semantic.DeepEqual(old.HostIPs, new.HostIPs) {
-		d["hostIPs"] = new.HostIPs
-	}
-	if !equality.Semantic.DeepEqual(old.PodIPs, new.PodIPs) {
-		d["podIPs"] = podIPPatch(old.PodIPs, new.PodIPs)
-	}
-	if !equality.Semantic.DeepEqual(old.ContainerStatuses, new.ContainerStatuses) {
-		d["containerStatuses"] = new.ContainerStatuses
-	}
-	if !equality.Semantic.DeepEqual(old.InitContainerStatuses, new.InitContainerStatuses) {
-		d["initContainerStatuses"] = new.InitContainerStatuses
-	}
-	if c := changedConditions(old.Conditions, new.Conditions); len(c) > 0 {
-		d["conditions"] = c
-	}
-	if len(d) == 0 {
-		return nil
-	}
-	b, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": d})
-	if err != nil {
-		panic("kubelet: a pod status does not marshal: " + err.Error())
-	}
-	return b
-}
-
-func diff[T comparable](d map[string]any, field string, old, new T) {
-	var zero T
-	if old == new {
-		return
-	}
-	if new == zero {
-		d[field] = nil
-		return
-	}
-	d[field] = new
-}
-
-// podIPPatch merges by ip: what is no longer there has to be deleted by name.
-func podIPPatch(old, new []corev1.PodIP) []any {
-	out := []any{}
-	for _, ip := range new {
-		out = append(out, ip)
-	}
-	for _, o := range old {
-		kept := false
-		for _, n := range new {
-			kept = kept || n.IP == o.IP
-		}
-		if !kept {
-			out = append(out, map[string]string{"ip": o.IP, "$patch": "delete"})
-		}
-	}
-	return out
-}
-
-// changedConditions are the kubelet's conditions that differ, cleared fields
-// written out as null.
-func changedConditions(old, new []corev1.PodCondition) []any {
-	var out []any
-	for i := range new {
-		n := &new[i]
-		if !isOwned(n.Type) {
-			continue
-		}
-		var o *corev1.PodCondition
-		for j := range old {
-			if old[j].Type == n.Type {
-				o = &old[j]
-			}
-		}
-		if o != nil && n.Type == corev1.PodScheduled && o.Status == n.Status {
-			continue // the scheduler's
-		}
-		if o != nil && o.Status == n.Status && o.Reason == n.Reason && o.Message == n.Message && o.ObservedGeneration == n.ObservedGeneration {
-			continue
-		}
-		c := map[string]any{"type": n.Type, "status": n.Status, "lastTransitionTime": n.LastTransitionTime, "observedGeneration": n.ObservedGeneration}
-		setOrClear(c, "reason", n.Reason, o != nil && o.Reason != "")
-		setOrClear(c, "message", n.Message, o != nil && o.Message != "")
-		out = append(out, c)
-	}
-	return out
-}
-
-func setOrClear(c map[string]any, field, value string, was bool) {
-	switch {
-	case value != "":
-		c[field] = value
-	case was:
-		c[field] = nil
-	}
 }

@@ -39,6 +39,7 @@ type nodeState struct {
 	written    corev1.NodeStatus // as last written
 	reported   time.Duration
 	ready      corev1.ConditionStatus
+	told       map[corev1.NodeConditionType]corev1.ConditionStatus // the shortages as Events have told them
 	updating   bool
 	again      bool
 	pressure   map[corev1.NodeConditionType]string // condition -> message
@@ -49,7 +50,7 @@ type nodeState struct {
 
 func (n *nodeState) init(kl *Kubelet) {
 	n.kl, n.runtimeOK, n.ready = kl, kl.k.Elapsed(), corev1.ConditionUnknown
-	n.pressure = map[corev1.NodeConditionType]string{}
+	n.pressure, n.told = map[corev1.NodeConditionType]string{}, map[corev1.NodeConditionType]corev1.ConditionStatus{}
 	n.labels = map[string]string{
 		"beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux",
 		corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux", corev1.LabelHostname: kl.cfg.Node,
@@ -100,6 +101,7 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 	}
 	ref := node(kl.cfg.Node, n.uid)
 	kl.event2(t, ref, corev1.EventTypeNormal, "Starting", "Starting kubelet.")
+	n.tellPressure(t, n.written.Conditions)
 	if s := n.status(t.Now()); sameNodeStatus(&n.written, &s) && n.written.NodeInfo == s.NodeInfo {
 		n.reported = max(t.Elapsed(), 1) // the object was made with this status
 		t.Emit(trace.Event{Kind: trace.NodeStatus, Object: client.RefOf(ref), Payload: report(kl.cfg.Node, s.Conditions, s.Conditions[len(s.Conditions)-1].Message)})
@@ -268,6 +270,7 @@ func (n *nodeState) update(t *sim.Task, what string) {
 	}
 	patch := nodePatch(&old, &s)
 	ready := s.Conditions[len(s.Conditions)-1]
+	n.tellPressure(t, s.Conditions)
 	id := t.Emit(trace.Event{Kind: trace.NodeStatus, Object: client.RefOf(node(n.kl.cfg.Node, n.uid)), Payload: report(n.kl.cfg.Node, s.Conditions, ready.Message)})
 	t.SetCauses(id)
 	if _, err := n.kl.c.Patch(t, client.Nodes, "", n.kl.cfg.Node, types.StrategicMergePatchType, patch, "status"); err != nil {
@@ -284,6 +287,30 @@ func (n *nodeState) update(t *sim.Task, what string) {
 			n.kl.event2(t, node(n.kl.cfg.Node, n.uid), corev1.EventTypeNormal, "NodeNotReady", fmt.Sprintf("Node %s status is now: NodeNotReady", n.kl.cfg.Node))
 		}
 		n.ready = ready.Status
+	}
+}
+
+// pressureEvents are the Events that tell of a shortage, and of its end
+// (setters.go MemoryPressureCondition …).
+var pressureEvents = map[corev1.NodeConditionType][2]string{
+	corev1.NodeMemoryPressure: {"NodeHasInsufficientMemory", "NodeHasSufficientMemory"},
+	corev1.NodeDiskPressure:   {"NodeHasDiskPressure", "NodeHasNoDiskPressure"},
+	corev1.NodePIDPressure:    {"NodeHasInsufficientPID", "NodeHasSufficientPID"},
+}
+
+// tellPressure writes an Event for every shortage that began or ended.
+func (n *nodeState) tellPressure(t *sim.Task, conditions []corev1.NodeCondition) {
+	for _, c := range conditions {
+		reasons, ok := pressureEvents[c.Type]
+		if !ok || n.told[c.Type] == c.Status {
+			continue
+		}
+		n.told[c.Type] = c.Status
+		reason := reasons[1]
+		if c.Status == corev1.ConditionTrue {
+			reason = reasons[0]
+		}
+		n.kl.event2(t, node(n.kl.cfg.Node, n.uid), corev1.EventTypeNormal, reason, fmt.Sprintf("Node %s status is now: %s", n.kl.cfg.Node, reason))
 	}
 }
 
