@@ -91,7 +91,7 @@ func (b *Behaviour) clause(w []string) (err error) {
 			b.Serve = append(b.Serve, n)
 		}
 	case "start":
-		b.Start, err = time.ParseDuration(rest)
+		b.Start, err = duration(rest)
 	case "exit", "oom":
 		b.Exits, b.OOM = true, w[0] == "oom"
 		args := w[1:]
@@ -117,7 +117,7 @@ func (b *Behaviour) clause(w []string) (err error) {
 	case "ignore":
 		b.IgnoreTerm = true
 	case "term":
-		b.Term, err = time.ParseDuration(rest)
+		b.Term, err = duration(rest)
 	case "text":
 		b.Text = rest
 	case "say":
@@ -128,9 +128,17 @@ func (b *Behaviour) clause(w []string) (err error) {
 	return err
 }
 
+func duration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("want a duration such as 20s, not %q", s)
+	}
+	return d, err
+}
+
 func afterFor(w []string) (after, for_ time.Duration, err error) {
 	for len(w) >= 2 {
-		d, err := time.ParseDuration(w[1])
+		d, err := duration(w[1])
 		if err != nil {
 			return 0, 0, err
 		}
