@@ -87,11 +87,11 @@ func (c *call) podStatus() (*corev1.Pod, bool) {
 // the patch holds more than a kubelet writes. What the patch does not touch is
 // shared with old.
 func patchPodStatus(old *corev1.Pod, patch []byte) (pod *corev1.Pod, ok bool) {
-	var p podStatusPatch
-	d := json.NewDecoder(bytes.NewReader(patch))
-	d.DisallowUnknownFields()
-	if d.Decode(&p) != nil {
-		return nil, false
+	p := &podStatusPatch{}
+	if !scanPodStatusPatch(patch, p) {
+		if p = decodePodStatusPatch(patch); p == nil {
+			return nil, false
+		}
 	}
 	changed := *old
 	pod = &changed
@@ -113,6 +113,18 @@ func patchPodStatus(old *corev1.Pod, patch []byte) (pod *corev1.Pod, ok bool) {
 	s.PodIPs = union(s.PodIPs, p.Status.PodIPs)
 	s.Conditions = mergeConditions(s.Conditions, p.Status.Conditions)
 	return pod, true
+}
+
+// decodePodStatusPatch reads any patch that has nothing but such fields; nil if
+// it has others.
+func decodePodStatusPatch(patch []byte) *podStatusPatch {
+	p := &podStatusPatch{}
+	d := json.NewDecoder(bytes.NewReader(patch))
+	d.DisallowUnknownFields()
+	if d.Decode(p) != nil {
+		return nil
+	}
+	return p
 }
 
 // union merges lists whose items are nothing but their merge key.

@@ -2,11 +2,13 @@ package apiserver
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -48,6 +50,31 @@ func TestPodStatusPatchIsStrategicMerge(t *testing.T) {
 	})
 }
 
+// What is read in one pass is what encoding/json reads; what encoding/json does
+// not take, the one pass does not take either.
+func TestScannedPatchIsWhatEncodingJSONReads(t *testing.T) {
+	scanned := 0
+	rapid.Check(t, func(r *rapid.T) {
+		patch := drawPatch(r)
+		if rapid.Bool().Draw(r, "damaged") {
+			i := rapid.IntRange(0, len(patch)-1).Draw(r, "at")
+			patch[i] = rapid.SampledFrom([]byte(`{}[]",:0x\ `)).Draw(r, "with")
+		}
+		got := &podStatusPatch{}
+		if !scanPodStatusPatch(patch, got) {
+			return
+		}
+		scanned++
+		want := decodePodStatusPatch(patch)
+		if want == nil || !reflect.DeepEqual(got, want) {
+			r.Fatalf("%s\ngot  %+v\nwant %+v", patch, got, want)
+		}
+	})
+	if scanned < 20 {
+		t.Errorf("%d patches were read in one pass", scanned)
+	}
+}
+
 func TestPatchWithADirectiveGoesTheGeneralWay(t *testing.T) {
 	for _, patch := range []string{
 		`{"status":{"podIPs":[{"ip":"10.0.0.1","$patch":"delete"}]}}`,
@@ -80,9 +107,28 @@ func drawStatus(r *rapid.T, label string) corev1.PodStatus {
 		})
 	}
 	for range rapid.IntRange(0, 2).Draw(r, label) {
-		s.ContainerStatuses = append(s.ContainerStatuses, corev1.ContainerStatus{Name: word.Draw(r, label), Image: word.Draw(r, label)})
+		s.ContainerStatuses = append(s.ContainerStatuses, drawContainerStatus(r, label, word))
 	}
 	return s
+}
+
+func drawContainerStatus(r *rapid.T, label string, word *rapid.Generator[string]) corev1.ContainerStatus {
+	started := rapid.Bool().Draw(r, label)
+	c := corev1.ContainerStatus{Name: word.Draw(r, label), Image: word.Draw(r, label), ImageID: word.Draw(r, label), ContainerID: word.Draw(r, label), Started: &started, RestartCount: rapid.Int32Range(0, 12).Draw(r, label)}
+	at := metav1.NewTime(time.Unix(rapid.Int64Range(0, 9).Draw(r, label), 0).UTC())
+	switch rapid.IntRange(0, 3).Draw(r, label) {
+	case 0:
+		c.State.Waiting = &corev1.ContainerStateWaiting{Reason: word.Draw(r, label), Message: word.Draw(r, label)}
+	case 1:
+		c.State.Running = &corev1.ContainerStateRunning{StartedAt: at}
+		c.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1")}}
+		c.AllocatedResources = corev1.ResourceList{"memory": resource.MustParse("1Gi")}
+	case 2:
+		c.State.Running = &corev1.ContainerStateRunning{}
+	case 3:
+		c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: at}
+	}
+	return c
 }
 
 // drawPatch is a patch such as kubelets write: some fields, some of them null.
