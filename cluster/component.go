@@ -17,7 +17,8 @@ type component struct {
 	target string // as faults name it: "scheduler", "kubelet/node-1"
 	lane   trace.Lane
 	start  func(*sim.Process)
-	p      *sim.Process // nil while it is down
+	leave  func(*sim.Task) // what an orderly stop does last; may be nil
+	p      *sim.Process    // nil while it is down
 }
 
 func (c *Cluster) addComponent(target string, lane trace.Lane, start func(*sim.Process)) *component {
@@ -56,6 +57,20 @@ func (m *component) end(k *sim.Kernel, causes []trace.ID, reason string) {
 	k.Emit(trace.Event{Lane: m.lane, Kind: trace.ProcessExit, Causes: causes, Payload: &trace.Process{Process: m.lane.String(), Reason: reason}})
 }
 
+// stop is an orderly end: SIGTERM, where end is SIGKILL.
+func (m *component) stop(k *sim.Kernel, causes []trace.ID, reason string) {
+	if !m.up() {
+		return
+	}
+	m.end(k, causes, reason)
+	if m.leave != nil {
+		k.NewProcess(m.lane).Go("leave", func(t *sim.Task) {
+			t.SetCauses(causes...)
+			m.leave(t)
+		})
+	}
+}
+
 // startControlPlane starts the API server, waits until it answers, and starts
 // the controller manager and the scheduler.
 func (c *Cluster) startControlPlane(t *sim.Task) {
@@ -88,9 +103,11 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 	c.startDNS(t)
 
 	sched := trace.Lane{Component: trace.CompScheduler}
-	c.addComponent("scheduler", sched, func(p *sim.Process) {
-		scheduler.Start(p, c.server.Client(sched, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: c.traceNodes()})
-	}).begin(c.k, t.Causes(), "")
+	m := c.addComponent("scheduler", sched, nil)
+	m.start = func(p *sim.Process) {
+		m.leave = scheduler.Start(p, c.server.Client(sched, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: c.traceNodes()}).Leave
+	}
+	m.begin(c.k, t.Causes(), "")
 }
 
 // wholeMatrix is up to how many nodes the trace tells every verdict and score.

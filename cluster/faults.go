@@ -123,10 +123,12 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 	}
 	return func(causes []trace.ID) error {
 		switch f.Name {
-		case "stop", "crash":
-			m.end(c.k, causes, "fault: "+f.Name)
+		case "stop":
+			m.stop(c.k, causes, "fault: stop")
+		case "crash":
+			m.end(c.k, causes, "fault: crash")
 		case "restart":
-			m.end(c.k, causes, "fault: restart")
+			m.stop(c.k, causes, "fault: restart")
 			m.begin(c.k, causes, "fault: restart")
 		case "start":
 			m.begin(c.k, causes, "started again")

@@ -33,6 +33,7 @@ import (
 	"kviz/cluster/controller/tainteviction"
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
+	"kviz/cluster/record"
 	"kviz/cluster/sim"
 )
 
@@ -61,11 +62,11 @@ type Config struct {
 // lost, p is killed, as the real one exits.
 func Start(p *sim.Process, c client.Interface, cfg Config) {
 	if cfg.Identity == "" {
-		r := p.Kernel().Rand(fmt.Sprintf("%s identity at %s", p.Lane, p.Kernel().Elapsed()))
-		cfg.Identity = fmt.Sprintf("%s_%08x", p.Lane, r.Uint32())
+		cfg.Identity = leaderelection.Identity(p)
 	}
+	events := record.New(p, c, "kube-controller-manager")
 	p.Go("leader-election", func(t *sim.Task) {
-		leaderelection.Run(t, c, Lease, cfg.Identity, func(*sim.Task) { Run(p, c, cfg) }, p.Kill)
+		leaderelection.Run(t, c, events, Lease, cfg.Identity, func(*sim.Task) { Run(p, c, cfg) }, p.Kill)
 	})
 }
 

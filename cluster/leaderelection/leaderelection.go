@@ -7,19 +7,21 @@
 // promise: a holder that is cut off may believe in its Lease until its renew
 // deadline (10 s), which is why that is shorter than the Lease (15 s).
 //
-// Simplified: no release on exit, no coordinated election. Start reading at
-// [Run].
+// Simplified: no coordinated election. Start reading at [Run].
 package leaderelection
 
 import (
+	"fmt"
 	"reflect"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/client"
+	"kviz/cluster/record"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -36,6 +38,7 @@ const (
 // elector is one candidate.
 type elector struct {
 	client   client.Interface
+	events   *record.Recorder
 	name     string
 	identity string
 
@@ -44,13 +47,21 @@ type elector struct {
 	elected  bool                  // has won since it started
 }
 
+// Identity names one run of a component: its lane and a random part, as upstream
+// takes the host's name and a UUID. So a component that starts again is another
+// candidate, and waits until the Lease of the one before has run out.
+func Identity(p *sim.Process) string {
+	r := p.Kernel().Rand(fmt.Sprintf("%s identity at %s", p.Lane, p.Kernel().Elapsed()))
+	return fmt.Sprintf("%s_%08x", p.Lane, r.Uint32())
+}
+
 // Run takes part in the election for the Lease name in kube-system until the
 // lease is lost: it waits until identity holds the Lease, starts onStarted as a
 // task of its own, and renews. When it cannot renew in time it calls onStopped
 // and returns; the caller decides whether to end the process, as upstream's
-// components do.
-func Run(t *sim.Task, c client.Interface, name, identity string, onStarted func(*sim.Task), onStopped func()) {
-	e := &elector{client: c, name: name, identity: identity}
+// components do. Kubernetes Events tell who became leader.
+func Run(t *sim.Task, c client.Interface, events *record.Recorder, name, identity string, onStarted func(*sim.Task), onStopped func()) {
+	e := &elector{client: c, events: events, name: name, identity: identity}
 	for !e.tryAcquireOrRenew(t) {
 		t.Sleep(RetryPeriod + time.Duration(t.Rand().Float64()*jitterFactor*float64(RetryPeriod)))
 	}
@@ -60,7 +71,25 @@ func Run(t *sim.Task, c client.Interface, name, identity string, onStarted func(
 		Kind: trace.LeaderElected, Object: client.RefOf(e.lease),
 		Payload: &trace.Election{Lease: name, Holder: e.holder(), Won: false, Previous: identity},
 	})
+	e.tell(t, "stopped leading")
 	onStopped()
+}
+
+// Release gives the Lease up, if identity holds it, so that the next candidate
+// need not wait: what kube-scheduler does when it is stopped in an orderly way
+// (leaderelection.go release).
+func Release(t *sim.Task, c client.Interface, name, identity string) {
+	for {
+		found, err := client.Get[*coordinationv1.Lease](t, c, client.Leases, metav1.NamespaceSystem, name)
+		if err != nil || found.Spec.HolderIdentity == nil || *found.Spec.HolderIdentity != identity {
+			return
+		}
+		lease, nobody, second, now := found.DeepCopy(), "", int32(1), metav1.NewMicroTime(t.Now())
+		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.RenewTime, lease.Spec.AcquireTime = &nobody, &second, &now, &now
+		if _, err = client.Update(t, c, client.Leases, metav1.NamespaceSystem, lease); !apierrors.IsConflict(err) {
+			return
+		}
+	}
 }
 
 // renew keeps the Lease and returns when it is lost: somebody else holds it, or
@@ -173,4 +202,11 @@ func (e *elector) won(t *sim.Task, lease *coordinationv1.Lease, previous string)
 		Kind: trace.LeaderElected, Object: client.RefOf(lease),
 		Payload: &trace.Election{Lease: e.name, Holder: e.identity, Won: true, Previous: previous},
 	})
+	e.tell(t, "became leader")
+}
+
+// tell writes a Kubernetes Event about the Lease (resourcelock/leaselock.go
+// RecordEvent).
+func (e *elector) tell(t *sim.Task, what string) {
+	e.events.Event(t, e.lease, corev1.EventTypeNormal, "LeaderElection", "%s %s", e.identity, what)
 }

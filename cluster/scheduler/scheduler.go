@@ -26,10 +26,13 @@ import (
 	"kviz/cluster/sim"
 )
 
+// Lease is the name of the Lease in kube-system that the active copy holds.
+const Lease = "kube-scheduler"
+
 // Config says how the scheduler works. The zero value is upstream's defaults.
 type Config struct {
-	// Identity names this copy in the Lease kube-scheduler; default the
-	// process's lane.
+	// Identity names this copy in the Lease kube-scheduler; default: the
+	// process's lane and a random part.
 	Identity string
 	// Name is the schedulerName of the pods it schedules; default
 	// "default-scheduler".
@@ -51,7 +54,7 @@ type Config struct {
 
 func (cfg Config) withDefaults(p *sim.Process) Config {
 	if cfg.Identity == "" {
-		cfg.Identity = p.Lane.String()
+		cfg.Identity = leaderelection.Identity(p)
 	}
 	if cfg.Name == "" {
 		cfg.Name = "default-scheduler"
@@ -108,7 +111,7 @@ func (s *Scheduler) main(t *sim.Task) {
 		s.run(t)
 		return
 	}
-	leaderelection.Run(t, s.client, "kube-scheduler", s.cfg.Identity, s.run, s.process.Kill)
+	leaderelection.Run(t, s.client, s.events, Lease, s.cfg.Identity, s.run, s.process.Kill)
 }
 
 // run schedules pods, one after another, for as long as the process lives.
@@ -120,6 +123,11 @@ func (s *Scheduler) run(t *sim.Task) {
 		s.scheduleOne(t, s.queue.pop(t))
 	}
 }
+
+// Leave gives up the Lease of a scheduler that has been stopped in an orderly
+// way, so that the next one can begin at once. It runs in a task of another
+// process: the scheduler's own has ended.
+func (s *Scheduler) Leave(t *sim.Task) { leaderelection.Release(t, s.client, Lease, s.cfg.Identity) }
 
 // Pending is how many pods wait in each queue.
 func (s *Scheduler) Pending() (active, backoff, unschedulable int) {
