@@ -74,6 +74,20 @@ func TestACommandIsTheCauseOfItsRequests(t *testing.T) {
 	}
 }
 
+// The commands of a pipeline run side by side. What they write comes out whole,
+// and when several fail it is always the last one that is named.
+func TestAPipelineFailsByItsLastCommand(t *testing.T) {
+	b := newBench(t, console.Config{})
+	for range 20 {
+		var out bytes.Buffer
+		err := b.RunScript(t.Context(), "pipe.sh", "kubectl get pod none | grep -c nothing | grep something\n", control.Streams{Out: &out, Err: &out})
+		var failed *console.ScriptError
+		if !errors.As(err, &failed) || failed.Words != "grep something" {
+			t.Fatalf("RunScript gave %v\n%s", err, out.String())
+		}
+	}
+}
+
 func TestScriptStopsAtTheFirstFailure(t *testing.T) {
 	b := newBench(t, console.Config{})
 	path := filepath.Join(t.TempDir(), "script.sh")

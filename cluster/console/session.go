@@ -28,6 +28,7 @@ type Session struct {
 	source  string   // "console", or the script's file name
 	script  bool
 	columns int
+	failing sync.Mutex // of failed
 	failed  failure
 }
 
@@ -38,6 +39,30 @@ type failure struct {
 	exit  int
 	event trace.ID
 	err   string // the last line it wrote to its standard error
+
+	offset uint // of the command in the text
+	piped  bool // its output goes into a pipe: its status is not the pipeline's
+}
+
+// note takes a failure down. Of a pipeline, whose commands fail side by side, it
+// is always the last one's.
+func (s *Session) note(f failure) {
+	s.failing.Lock()
+	defer s.failing.Unlock()
+	if was := s.failed; f.piped && was.exit != 0 && (!was.piped || was.offset > f.offset) {
+		return
+	}
+	s.failed = f
+}
+
+// intoPipe reports whether w leads to the next command of a pipeline.
+func intoPipe(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
 // NewSession gives a shell of its own.
@@ -66,7 +91,8 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 	}
 	defer done()
 	s.stdin = stdin
-	out, errOut := orDiscard(streams.Out), orDiscard(streams.Err)
+	var writing sync.Mutex
+	out, errOut := &inTurn{&writing, orDiscard(streams.Out)}, &inTurn{&writing, orDiscard(streams.Err)}
 	if s.runner == nil {
 		s.runner, err = interp.New(interp.StdIO(stdin, out, errOut), interp.ExecHandlers(s.handle))
 		if err != nil {
@@ -113,6 +139,19 @@ func stdinFile(in io.Reader) (*os.File, func(), error) {
 		return nil, nil, err
 	}
 	return f, done, nil
+}
+
+// inTurn lets the commands of a pipeline, which run side by side, write to what
+// is often the same buffer for output and errors.
+type inTurn struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (o *inTurn) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(p)
 }
 
 func orDiscard(w io.Writer) io.Writer {
@@ -176,7 +215,10 @@ func (s *Session) handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 			exit = 127
 		}
 		if exit != 0 {
-			s.failed = failure{line: hc.Pos.Line(), words: quoteAll(args), exit: exit, event: inv.Cause, err: last.String()}
+			s.note(failure{
+				line: hc.Pos.Line(), words: quoteAll(args), exit: exit, event: inv.Cause, err: last.String(),
+				offset: hc.Pos.Offset(), piped: intoPipe(hc.Stdout),
+			})
 			return interp.NewExitStatus(uint8(exit))
 		}
 		return nil
