@@ -145,8 +145,19 @@ func sliceLabels(have map[string]string, svc *corev1.Service) (out map[string]st
 	return out, changed
 }
 
+// isPlaceholder reports whether a slice is the empty one already. As upstream
+// compares them, a label without a value is as good as none
+// (placeholderSliceCompare).
 func isPlaceholder(s, placeholder *discoveryv1.EndpointSlice) bool {
-	return len(s.Endpoints) == 0 && len(s.Ports) == 0 && maps.Equal(s.Labels, placeholder.Labels)
+	covers := func(a, b map[string]string) bool {
+		for k, v := range b {
+			if a[k] != v {
+				return false
+			}
+		}
+		return true
+	}
+	return len(s.Endpoints) == 0 && len(s.Ports) == 0 && covers(s.Labels, placeholder.Labels) && covers(placeholder.Labels, s.Labels)
 }
 
 func ownedBy(s *discoveryv1.EndpointSlice, svc *corev1.Service) bool {
