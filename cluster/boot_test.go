@@ -16,7 +16,7 @@ import (
 func boot(t testing.TB, cfg cluster.Config) *cluster.Cluster {
 	t.Helper()
 	cfg.Demand = true
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	c, err := cluster.Boot(ctx, cfg)
 	if err != nil {

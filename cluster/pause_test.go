@@ -79,7 +79,7 @@ func TestPauseInTheMiddleOfAnApply(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("exit status %d\n%s", code, out.String())
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(3 * time.Minute):
 		dump(t, c, 40)
 		t.Fatalf("the apply did not complete after resume\n%s", out.String())
 	}
@@ -96,7 +96,7 @@ func termOf(c *cluster.Cluster) uint64 {
 // stand waits until the cluster stands.
 func stand(t *testing.T, c *cluster.Cluster, exit <-chan int) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(3 * time.Minute)
 	for {
 		paused := false
 		if err := c.Kernel().Do(func() { paused = c.Kernel().Paused() }); err != nil {

@@ -23,7 +23,7 @@ func TestLessonsHold(t *testing.T) {
 			continue
 		}
 		t.Run(l.ID, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
 			err := lessons.Check(ctx, l, func() (control.Cluster, io.Closer, error) {
 				c, err := cluster.Boot(ctx, cluster.Config{Seed: 1, Demand: true, NoSync: true})

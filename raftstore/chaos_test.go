@@ -332,7 +332,7 @@ func (c *chaos) check() {
 	if !slices.IsSorted(c.ordered) {
 		t.Errorf("the pipeline's writes took effect out of order: %v", c.ordered)
 	}
-	if result := porcupine.CheckOperationsTimeout(register, c.observable(), 60*time.Second); result != porcupine.Ok {
+	if result := porcupine.CheckOperationsTimeout(register, c.observable(), 5*time.Minute); result != porcupine.Ok {
 		t.Errorf("the history is not linearizable: %v", result)
 	}
 	t.Logf("%d operations and %d pipelined writes acknowledged; faults: %v", acknowledged, len(c.ordered), c.faults)
@@ -377,13 +377,13 @@ func (c *chaos) converge() {
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for range 1000 {
+	for range 6000 {
 		if same() {
 			return
 		}
 		<-tick.C
 	}
-	c.t.Errorf("after 10 s the members hold different states: %v", states)
+	c.t.Errorf("after a minute the members hold different states: %v", states)
 }
 
 // register is one correct register per key.

@@ -28,7 +28,7 @@ func follow(t *testing.T, s raftstore.History, from, to int64) []raftstore.Chang
 		}
 		select {
 		case <-c.More:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("revision %d did not come", from)
 		}
 	}

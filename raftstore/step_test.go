@@ -93,8 +93,8 @@ func requireStory(t *testing.T, lines []string, story ...string) {
 
 func TestHoldKeepsTheLeaderInOffice(t *testing.T) {
 	tr := newTranscript()
-	s := open(t, raftstore.Config{Events: tr.add, RequestTimeout: 300 * time.Millisecond})
-	mustPut(t, s, "k", "1")
+	s := open(t, raftstore.Config{Events: tr.add, RequestTimeout: time.Second})
+	await(t, "the first put", func() bool { return call(s, putReq("k", "1")).Err == nil })
 	settled(t, s)
 	before := s.Members()
 
@@ -102,7 +102,7 @@ func TestHoldKeepsTheLeaderInOffice(t *testing.T) {
 	start := tr.len()
 	result := make(chan *raftstore.Result, 1)
 	s.Do(putReq("k", "2"), func(r *raftstore.Result) { result <- r })
-	pass(1500 * time.Millisecond) // ten election timeouts, five request timeouts
+	pass(2500 * time.Millisecond) // more than ten election timeouts, two request timeouts
 	for i, m := range s.Members() {
 		if m.Term != before[i].Term || m.Role != before[i].Role || m.Applied != before[i].Applied {
 			t.Errorf("while held, %+v became %+v", before[i], m)

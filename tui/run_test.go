@@ -61,7 +61,7 @@ func (t *terminal) screen() string {
 
 func (t *terminal) await(tb testing.TB, text string) string {
 	tb.Helper()
-	end := time.After(20 * time.Second)
+	end := time.After(time.Minute)
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
 	for {

@@ -148,7 +148,7 @@ func (b *bench) run(tb testing.TB, lines ...string) string {
 	var out bytes.Buffer
 	for _, line := range lines {
 		fmt.Fprintf(&out, "$ %s\n", line)
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		exit := b.Exec(ctx, line, control.Streams{Out: &out, Err: &out, Source: "test"})
 		cancel()
 		if b := out.Bytes(); len(b) > 0 && b[len(b)-1] != '\n' {

@@ -17,7 +17,7 @@ import (
 // to Ready, answers, and goes when it is deleted; and the start of its container
 // leads back, link by link, to the binding.
 func TestInACluster(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	c, err := cluster.Boot(ctx, cluster.Config{Bare: true, Nodes: 2, Demand: true, Seed: 1})
 	if err != nil {

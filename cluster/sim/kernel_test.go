@@ -20,7 +20,7 @@ func run(t testing.TB, cfg sim.Config, body func(*sim.Task)) error {
 		defer k.Stop()
 		body(t)
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return k.Run(ctx)
 }

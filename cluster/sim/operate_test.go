@@ -128,17 +128,22 @@ func TestSpeedTiesVirtualTimeToRealTime(t *testing.T) {
 	go func() { end <- k.Run(context.Background()) }()
 	pass := func(d time.Duration) {
 		t.Helper()
-		if err := k.Call(t.Context(), p, "sleep", func(tk *sim.Task) {
-			begun := time.Now()
-			for range 5 {
-				tk.Sleep(d / 5)
+		slowest := time.Duration(0) // of ten: after a hold-up, virtual time catches up
+		for range 10 {
+			if err := k.Call(t.Context(), p, "sleep", func(tk *sim.Task) {
+				begun := time.Now()
+				for range 5 {
+					tk.Sleep(d / 5)
+				}
+				slowest = max(slowest, time.Since(begun))
+			}); err != nil {
+				t.Fatal(err)
 			}
-			if real := time.Since(begun); real < d*8/10 {
-				t.Errorf("%v of virtual time took %v", d, real)
+			if slowest >= d*8/10 {
+				return
 			}
-		}); err != nil {
-			t.Fatal(err)
 		}
+		t.Errorf("%v of virtual time never took more than %v", d, slowest)
 	}
 	pass(40 * time.Millisecond)
 	idle := time.NewTimer(2 * 250 * time.Millisecond) // real: longer than the kernel would catch up

@@ -45,7 +45,7 @@ func run(t *testing.T, s raftstore.Store, healthy func() bool, body func(*world,
 		defer w.k.Stop()
 		body(w, tk)
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := w.k.Run(ctx); err != nil {
 		t.Fatal(err)

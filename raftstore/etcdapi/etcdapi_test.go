@@ -52,7 +52,7 @@ func newBench(t *testing.T, store raftstore.Store) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	b := &bench{t: t, ctx: ctx, store: store, server: server}
 	for _, addr := range server.Endpoints {
 		conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -222,7 +222,7 @@ func TestServeTakesNothingAndLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Goroutines of the client end on their own.
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}
 	if n := runtime.NumGoroutine(); n > before {

@@ -18,7 +18,8 @@ func FuzzApply(f *testing.F) {
 		{DeleteRange: &pb.DeleteRangeRequest{Key: end, RangeEnd: end, PrevKv: true}},
 		{Range: &pb.RangeRequest{Key: end, RangeEnd: end, Limit: -1, Revision: 3}},
 		{Compaction: &pb.CompactionRequest{Revision: -2}},
-		{LeaseGrant: &pb.LeaseGrantRequest{TTL: -1, ID: 7}}, {LeaseRevoke: &pb.LeaseRevokeRequest{ID: 7}},
+		{LeaseGrant: &pb.LeaseGrantRequest{TTL: -1, ID: 7}},
+		{LeaseRevoke: &pb.LeaseRevokeRequest{ID: 7}},
 		{Txn: &pb.TxnRequest{
 			Compare: []*pb.Compare{{Key: key, Target: pb.Compare_MOD, TargetUnion: &pb.Compare_ModRevision{ModRevision: 2}}},
 			Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: key}}}, {}},
