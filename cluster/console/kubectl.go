@@ -149,6 +149,12 @@ func (k *kubectlRun) tree(args []string, streams genericiooptions.IOStreams) *co
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	root.SilenceErrors = true // the caller prints them
+	begin := root.PersistentPreRunE
+	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
+		construction.Lock() // it reads what building another tree writes
+		defer construction.Unlock()
+		return begin(c, args)
+	}
 	f := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
 	replace(root, execCommand(f, streams, k), "exec")
 	replace(root, diffCommand(f, streams), "diff")
