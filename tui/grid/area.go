@@ -1,5 +1,7 @@
 package grid
 
+import "strings"
+
 // Rect is a rectangle of cells.
 type Rect struct{ X, Y, W, H int }
 
@@ -63,11 +65,18 @@ func (a Area) Fill(r rune, s Style) {
 func (a Area) Clear() { a.Fill(0, 0) }
 
 // Text draws s at x, y on one line and gives the column after it. What does
-// not fit is cut; control characters, emoji and zero-width runes never reach
-// the screen (see [Clean]).
+// not fit is cut, and the cut is marked with "…"; control characters, emoji and
+// zero-width runes never reach the screen (see [Clean]).
 func (a Area) Text(x, y int, s string, st Style) int {
+	from := x
 	for _, r := range s {
 		r, w := clean(r)
+		if w > 0 && x+w > a.R.W && x > from {
+			if r != ' ' {
+				a.Put(a.R.W-1, y, '…', st)
+			}
+			return a.R.W
+		}
 		switch w {
 		case 0:
 			continue
@@ -112,9 +121,16 @@ type Span struct {
 	Style Style
 }
 
-// Spans draws pieces one after another and gives the column after them.
+// Spans draws pieces one after another and gives the column after them. A
+// piece that finds no room any more is marked like a cut.
 func (a Area) Spans(x, y int, spans ...Span) int {
 	for _, s := range spans {
+		if x >= a.R.W {
+			if strings.TrimSpace(s.Text) != "" {
+				a.Put(a.R.W-1, y, '…', s.Style)
+			}
+			continue
+		}
 		x = a.Text(x, y, s.Text, s.Style)
 	}
 	return x

@@ -32,8 +32,33 @@ func TestWideRunesAreNeverHalved(t *testing.T) {
 	}
 	a.Clear()
 	a.Text(0, 0, "abcde世", 0)
-	if got := g.Plane(); got != "abcde\n" {
+	if got := g.Plane(); got != "abcde…\n" {
 		t.Fatalf("a wide rune in the last column: %q", got)
+	}
+}
+
+// What does not fit is never lost without a mark.
+func TestCutsAreMarked(t *testing.T) {
+	for _, c := range []struct {
+		spans []string
+		want  string
+	}{
+		{[]string{"abcdef"}, "abcdef"},
+		{[]string{"abcdefg"}, "abcde…"},
+		{[]string{"abc", "defg"}, "abcde…"},
+		{[]string{"abcdef", "g"}, "abcde…"},
+		{[]string{"abcdef", " "}, "abcdef"},
+		{[]string{"abcdef "}, "abcdef"},
+	} {
+		g := New(6, 1)
+		var spans []Span
+		for _, s := range c.spans {
+			spans = append(spans, Span{Text: s})
+		}
+		g.Area().Spans(0, 0, spans...)
+		if got := strings.TrimRight(g.Plane(), "\n"); got != c.want {
+			t.Errorf("%q are drawn %q, want %q", c.spans, got, c.want)
+		}
 	}
 }
 

@@ -67,20 +67,24 @@ func (a Area) Bar(x, y, w int, part, whole float64, on, off Style) {
 var sparks = []rune("▁▂▃▄▅▆▇█")
 
 // Spark draws values as a row of blocks of rising height, newest at the right
-// end of w columns; zero is a blank.
+// end of w columns: the lowest block is zero, and a full one is at least seven,
+// so that one or two do not look like many.
 func (a Area) Spark(x, y, w int, values []int, s Style) {
 	if len(values) > w {
 		values = values[len(values)-w:]
 	}
 	x += w - len(values)
-	top := 1
+	most := len(sparks) - 1
+	top := most
 	for _, v := range values {
 		top = max(top, v)
 	}
 	for i, v := range values {
+		level := v * most / top
 		if v > 0 {
-			a.Put(x+i, y, sparks[min((v*len(sparks)-1)/top, len(sparks)-1)], s)
+			level = max(level, 1)
 		}
+		a.Put(x+i, y, sparks[level], s)
 	}
 }
 

@@ -4,13 +4,14 @@
 //
 // The frame is always there: a status line above; below, the explanation, the
 // timeline and the key line. Between them lies the body with as many panes as
-// fit: one with tabs at 80x24, four from 100x30, six from 120x40, nine from
-// 180x48. A lesson takes a column on the right, or the lower part of the
+// fit: one with tabs at 80x24, four from 100x30, six (two columns of three)
+// from 120x40, nine from 180x48. A lesson takes a column on the right, or the lower part of the
 // body where the screen is narrow; the console takes the lower part.
 package layout
 
 import (
 	"fmt"
+	"slices"
 
 	"kviz/tui/grid"
 )
@@ -50,6 +51,8 @@ type In struct {
 	Focus   int // number of the pane in focus, 1-based
 	Zoom    bool
 	Lesson  bool
+	Reading bool  // the lesson is large: where the screen is narrow it takes the panes' place
+	Order   []int // panes to show before those of the preset; nil for the preset's order
 	Console bool
 }
 
@@ -95,6 +98,10 @@ func Compute(in In) Out {
 	o.Body = grid.Rect{X: 0, Y: 1, W: in.W, H: y - 1}
 
 	body := o.Body
+	if in.Lesson && in.Reading && in.W < beside {
+		o.Lesson, o.Console = consoleRect(in, body)
+		return o
+	}
 	body, o.Lesson = lessonRect(in, body)
 	body, o.Console = consoleRect(in, body)
 	cols, rows := shape(in, body)
@@ -106,11 +113,17 @@ func Compute(in In) Out {
 	return o
 }
 
+// beside is how wide the screen must be for a lesson to stand beside the panes.
+const beside = 110
+
+// Narrow reports whether a lesson lies below the panes, not beside them.
+func Narrow(w int) bool { return w < beside }
+
 func lessonRect(in In, body grid.Rect) (rest, lesson grid.Rect) {
 	if !in.Lesson {
 		return body, grid.Rect{}
 	}
-	if in.W >= 110 {
+	if in.W >= beside {
 		w := min(max(in.W*3/10, 40), 64)
 		return grid.Rect{X: body.X, Y: body.Y, W: body.W - w, H: body.H},
 			grid.Rect{X: body.X + body.W - w, Y: body.Y, W: w, H: body.H}
@@ -137,7 +150,7 @@ func shape(in In, body grid.Rect) (cols, rows int) {
 	switch {
 	case body.W >= 240:
 		cols = 4
-	case body.W >= 116:
+	case body.W >= 165:
 		cols = 3
 	case body.W >= 90:
 		cols = 2
@@ -145,7 +158,7 @@ func shape(in In, body grid.Rect) (cols, rows int) {
 		cols = 1
 	}
 	switch {
-	case body.H >= 42:
+	case body.H >= 42 || cols == 2 && body.H >= 32: // six panes of sixty columns say more than six of forty
 		rows = 3
 	case body.H >= 22:
 		rows = 2
@@ -173,6 +186,7 @@ func preset(in In) int {
 // if the preset's order leaves it out, it takes the last place.
 func slots(in In, body grid.Rect, cols, rows int) []Slot {
 	p := Presets[preset(in)]
+	p.Order = Order(in)
 	if cols*rows == 1 {
 		return []Slot{{in.Focus, body}}
 	}
@@ -186,6 +200,18 @@ func slots(in In, body grid.Rect, cols, rows int) []Slot {
 		x0, x1 := body.W*c/cols, body.W*(c+1)/cols
 		y0, y1 := body.H*r/rows, body.H*(r+1)/rows
 		out = append(out, Slot{n, grid.Rect{X: body.X + x0, Y: body.Y + y0, W: x1 - x0, H: y1 - y0}})
+	}
+	return out
+}
+
+// Order is the order in which panes get places: those asked for, then those of
+// the preset.
+func Order(in In) []int {
+	out := append([]int(nil), in.Order...)
+	for _, n := range Presets[preset(in)].Order {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
 	}
 	return out
 }

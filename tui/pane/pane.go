@@ -140,3 +140,12 @@ var abbreviations = [][2]string{
 	{"node-lifecycle-controller", "nodelc-ctl"},
 	{"-controller", "-ctl"},
 }
+
+// PodRef is the reference of a pod, "namespace/name".
+func PodRef(key string) trace.Ref {
+	ns, name, ok := strings.Cut(key, "/")
+	if !ok {
+		ns, name = "", key
+	}
+	return trace.Ref{APIVersion: "v1", Kind: "Pod", Namespace: ns, Name: name}
+}

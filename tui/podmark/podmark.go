@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"kviz/cluster/view"
 	"kviz/tui/grid"
@@ -115,4 +116,31 @@ func Letter(namespace, workload string) rune {
 		}
 	}
 	return '#'
+}
+
+// Restarts is how often containers of the pod were started again.
+func Restarts(p *corev1.Pod) int {
+	n := 0
+	for _, c := range p.Status.ContainerStatuses {
+		n += int(c.RestartCount)
+	}
+	return n
+}
+
+// Endpoints counts the endpoints in the slices of a Service.
+func Endpoints(s *view.State, svc *view.Object) (ready, all int) {
+	s.EachObject("endpointslices", svc.Namespace(), func(o *view.Object) bool {
+		sl, ok := o.Value.(*discoveryv1.EndpointSlice)
+		if !ok || sl.Labels[discoveryv1.LabelServiceName] != svc.Name() {
+			return true
+		}
+		for _, e := range sl.Endpoints {
+			all++
+			if e.Conditions.Ready == nil || *e.Conditions.Ready {
+				ready++
+			}
+		}
+		return true
+	})
+	return ready, all
 }

@@ -9,7 +9,6 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
-	"kviz/tui/pane"
 	"kviz/tui/theme"
 )
 
@@ -51,26 +50,6 @@ func Golden(t *testing.T, name, got string) {
 // Planes is a grid as a golden file shows it: its text, then its styles.
 func Planes(g *grid.Grid) string {
 	return g.Plane() + "---- styles: " + theme.Legend + "\n" + g.StylePlane(theme.Letter)
-}
-
-// Pane draws one pane of a state alone, in focus, with the cursor moved down
-// some times.
-func Pane(p pane.Pane, h *view.History, s *view.State, w, rows int, moves ...string) *grid.Grid {
-	g := grid.New(w, rows)
-	host := pane.NewHost(p)
-	f := pane.Frame{S: s, H: h, Focused: true, Live: s == h.Latest()}
-	f.W, f.Rows = w-3, rows-2
-	host.Draw(g, grid.Rect{W: w, H: rows}, f)
-	for _, m := range moves {
-		if key, ok := strings.CutPrefix(m, "do "); ok {
-			p.Do(key, host.Under(), &f)
-			host.Dirty()
-		} else {
-			host.Move(m, &f)
-		}
-		host.Draw(g, grid.Rect{W: w, H: rows}, f)
-	}
-	return g
 }
 
 // When is the state right after the n-th event of a kind; the newest state for

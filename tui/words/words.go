@@ -80,3 +80,21 @@ func Count(n int, one string) string {
 	}
 	return strconv.Itoa(n) + " " + one + "s"
 }
+
+// Cores is an amount of CPU in cores: "0.25", "2".
+func Cores(n float64) string {
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(n, 'f', 2, 64), "0"), ".")
+}
+
+// Memory is an amount of memory as Kubernetes writes it: "64Mi", "1.5Gi".
+func Memory(bytes float64) string {
+	switch {
+	case bytes == 0:
+		return "0"
+	case bytes >= 1<<30:
+		return trim(bytes/(1<<30)) + "Gi"
+	case bytes >= 1<<20:
+		return trim(bytes/(1<<20)) + "Mi"
+	}
+	return trim(bytes/(1<<10)) + "Ki"
+}

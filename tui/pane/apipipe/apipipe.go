@@ -19,41 +19,43 @@ import (
 
 // Pipeline is the pane.
 type Pipeline struct {
+	pane.List
 	reads bool // show reads too
 }
 
+var about = pane.Info{
+	Number: 3, Name: "api", Title: "API requests",
+	Means: "Every request on its way through the API server. A stage lets a request pass, changes its object, or refuses it; " +
+		"only what passes all of them is written to the store. After the answer, the watch cache tells the watchers.",
+	Legend: [][2]string{
+		{"✓", "the stage let it pass"},
+		{"±", "the stage changed the object"},
+		{"▸", "the request is here"},
+		{"✗", "refused here"},
+		{"authn", "who are you? certificates, tokens"},
+		{"audit", "write down that it was asked"},
+		{"imper", "acting for somebody else"},
+		{"fair", "priority and fairness: wait for a seat"},
+		{"authz", "may you? RBAC"},
+		{"decod", "read the object, set defaults"},
+		{"mutat", "mutating admission"},
+		{"valid", "validation"},
+		{"admit", "validating admission"},
+		{"store", "the transaction in the store"},
+	},
+}
+
 // New makes the pane.
-func New() *Pipeline { return &Pipeline{} }
-
-const keyReads = "api.reads"
-
-// Info implements [pane.Pane].
-func (*Pipeline) Info() pane.Info {
-	return pane.Info{
-		Number: 3, Name: "api", Title: "API requests",
-		Means: "Every request on its way through the API server. A stage lets a request pass, changes its object, or refuses it; " +
-			"only what passes all of them is written to the store. After the answer, the watch cache tells the watchers.",
-		Legend: [][2]string{
-			{"✓", "the stage let it pass"},
-			{"±", "the stage changed the object"},
-			{"▸", "the request is here"},
-			{"✗", "refused here"},
-			{"authn", "who are you? certificates, tokens"},
-			{"audit", "write down that it was asked"},
-			{"imper", "acting for somebody else"},
-			{"fair", "priority and fairness: wait for a seat"},
-			{"authz", "may you? RBAC"},
-			{"decod", "read the object, set defaults"},
-			{"mutat", "mutating admission"},
-			{"valid", "validation"},
-			{"admit", "validating admission"},
-			{"store", "the transaction in the store"},
-		},
-		Keys: []keymap.Binding{
-			keymap.Bind(keymap.Open, "open", "Go to the moment of the request or stage under the cursor.", "enter"),
-			keymap.Bind(keyReads, "reads", "Show or hide requests that only read, renewals of Leases, and Kubernetes Events.", "r"),
-		},
-	}
+func New() *Pipeline {
+	p := &Pipeline{List: pane.NewList(about)}
+	p.Key(keymap.Bind(keymap.Open, "open", "Go to the moment of the request or stage under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+		if on.Event.IsZero() {
+			return nil
+		}
+		return pane.Goto{ID: on.Event}
+	})
+	p.Key(keymap.Bind("api.reads", "reads", "Show or hide requests that only read, renewals of Leases, and Kubernetes Events.", "r"), pane.Flip(&p.reads))
+	return p
 }
 
 // Note implements [pane.Pane].
@@ -65,20 +67,6 @@ func (*Pipeline) Note(f *pane.Frame) string {
 	return n
 }
 
-// Do implements [pane.Pane].
-func (p *Pipeline) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	switch action {
-	case keyReads:
-		p.reads = !p.reads
-		return pane.Redraw{}
-	case keymap.Open:
-		if !on.Event.IsZero() {
-			return pane.Goto{ID: on.Event}
-		}
-	}
-	return nil
-}
-
 var short = map[string]string{
 	trace.StageAuthentication: "authn", trace.StageAudit: "audit", trace.StageImpersonation: "imper", trace.StageFairness: "fair",
 	trace.StageAuthorization: "authz", trace.StageDecode: "decod", trace.StageMutatingAdmission: "mutat", trace.StageValidation: "valid",
@@ -88,20 +76,29 @@ var short = map[string]string{
 // Draw implements [pane.Pane].
 func (p *Pipeline) Draw(s *pane.Sheet, f *pane.Frame) {
 	list := p.requests(f)
-	cols := p.stageWidth(s.W())
-	y := p.header(s, cols)
+	t := columns(s.W())
+	y := t.header(s)
 	show := max(f.Rows*2/5, 4)
 	if len(list) > show {
 		list = list[:show]
 	}
 	if len(list) == 0 {
-		s.Row(y).Text(0, 0, "no requests that write yet (r shows reads, Leases and Events)", theme.Muted)
-		y++
+		y = s.Say(y, "No request that writes yet; it appears here with a mark for each stage that it has passed. r shows reads, Leases and Events too.", theme.Muted)
 	}
 	chosen := p.chosen(f, list)
 	for _, r := range list {
-		p.drawRequest(s, f, y, r, cols, r == chosen)
+		t.request(s, f, y, r, r == chosen)
 		y++
+	}
+	if s.W() >= 150 {
+		left := s.W() * 64 / 100
+		a, b := s.Halves(left)
+		if chosen != nil {
+			drawDetail(a, f, y, chosen)
+		}
+		drawCaches(b, f, y)
+		s.Divide(y, left, a, b)
+		return
 	}
 	if chosen != nil {
 		y = drawDetail(s, f, y, chosen)
@@ -178,37 +175,65 @@ func requestOf(e *trace.Event) uint64 {
 	return 0
 }
 
-// stageWidth is how many columns a stage takes.
-func (p *Pipeline) stageWidth(w int) int {
-	switch {
-	case w >= 120:
-		return 6
-	case w >= 76:
-		return 3
-	case w >= 52:
-		return 2
-	}
-	return 1
+// table is where the columns of the list of requests are.
+type table struct {
+	w, cols int  // width; columns a stage
+	stages  int  // where the stages begin
+	client  int  // where the client stands, 0 for nowhere
+	took    bool // say how long it took
 }
 
-func (p *Pipeline) header(s *pane.Sheet, cols int) int {
-	n := len(trace.Stages())
-	x0 := s.W() - n*cols - 5
+func columns(w int) table {
+	t := table{w: w, cols: 1}
+	switch {
+	case w >= 160:
+		t.cols, t.client, t.took = 7, 70, true
+	case w >= 100:
+		t.cols = 6
+	case w >= 70:
+		t.cols = 3
+	case w >= 48:
+		t.cols = 2
+	}
+	t.stages = w - len(trace.Stages())*t.cols - 5
+	if t.took {
+		t.stages -= 7
+	}
+	return t
+}
+
+// initials are the stages in two letters, where there is no room for more.
+var initials = map[string]string{
+	trace.StageAuthentication: "an", trace.StageAudit: "au", trace.StageImpersonation: "im", trace.StageFairness: "pf",
+	trace.StageAuthorization: "az", trace.StageDecode: "de", trace.StageMutatingAdmission: "mu", trace.StageValidation: "va",
+	trace.StageValidatingAdmission: "ad", trace.StageStorage: "st",
+}
+
+func (t table) header(s *pane.Sheet) int {
 	a := s.Row(0)
-	a.Text(0, 0, "request", theme.Muted)
-	if cols == 1 {
-		a.Text(x0, 0, "stages", theme.Muted)
+	a.Text(1, 0, "request", theme.Muted)
+	if t.client > 0 {
+		a.Text(t.client, 0, "from", theme.Muted)
 	}
 	for i, st := range trace.Stages() {
-		a.Text(x0+i*cols, 0, short[st][:min(cols-1, len(short[st]))], theme.Muted)
+		switch x := t.stages + i*t.cols; {
+		case t.cols >= 6:
+			a.Text(x, 0, short[st], theme.Muted)
+		case t.cols == 3:
+			a.Text(x, 0, initials[st], theme.Muted)
+		}
 	}
-	a.Text(s.W()-4, 0, "code", theme.Muted)
+	if t.cols < 3 {
+		a.Text(t.stages, 0, "stages", theme.Muted)
+	}
+	if t.took {
+		a.Right(s.W()-5, 0, "took", theme.Muted)
+	}
+	a.Right(s.W(), 0, "code", theme.Muted)
 	return 1
 }
 
-func (p *Pipeline) drawRequest(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, cols int, chosen bool) {
-	stages := trace.Stages()
-	x0 := s.W() - len(stages)*cols - 5
+func (t table) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, chosen bool) {
 	a := s.Row(y)
 	st := theme.Text
 	if f.Fresh(r.Received) || requestOf(f.Event()) == r.Request.Request {
@@ -217,7 +242,6 @@ func (p *Pipeline) drawRequest(s *pane.Sheet, f *pane.Frame, y int, r *view.Requ
 	if chosen {
 		a.Put(0, 0, '▸', theme.Accent)
 	}
-	x := a.Text(1, 0, r.Verb+" ", theme.Accent&0xff|st&grid.Fresh)
 	name := r.Resource
 	if r.Subresource != "" {
 		name += "/" + r.Subresource
@@ -226,15 +250,24 @@ func (p *Pipeline) drawRequest(s *pane.Sheet, f *pane.Frame, y int, r *view.Requ
 	if r.Namespace != "" {
 		key = r.Namespace + "/" + key
 	}
-	room := x0 - 1 - x
-	client := pane.Abbreviate(r.Client)
-	if full := name + " " + key; grid.Width(full)+grid.Width(client)+4 <= room {
-		x = a.Text(x, 0, full, st)
-		a.Text(x, 0, "  ← "+client, theme.Muted)
-	} else {
-		a.Fit(x, 0, room, full, st)
+	room := t.stages - 1
+	if t.client > 0 {
+		room = t.client - 1
+		a.Fit(t.client, 0, t.stages-t.client-1, r.Client, theme.Muted)
 	}
-	drawStages(a, f, r, x0, cols)
+	line := a.Sub(0, 0, room, 1)
+	x := line.Text(1, 0, r.Verb, theme.Accent&0xff|st&grid.Fresh)
+	x = line.Text(max(x, 7)+1, 0, name, theme.Name|st&grid.Fresh)
+	x = line.Text(x+1, 0, key, st)
+	if t.client == 0 {
+		if client := "  ← " + pane.Abbreviate(r.Client); x+grid.Width(client) <= room {
+			line.Text(x, 0, client, theme.Muted)
+		}
+	}
+	drawStages(a, f, r, t.stages, t.cols)
+	if t.took && r.Done {
+		a.Right(s.W()-5, 0, words.Dur(r.Took), theme.Number)
+	}
 	s.Hot(0, y, s.W(), pane.Subject{ID: requestID(r), Event: latest(r), Ref: refOf(r), Kind: trace.RequestReceived, Words: describe(r), Copy: r.Path})
 }
 
@@ -313,11 +346,7 @@ func describe(r *view.Request) string {
 
 // drawDetail tells one request stage by stage.
 func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
-	a := s.Row(y)
-	x := a.Text(0, 0, strings.ToUpper(r.Verb)+" ", theme.Title)
-	x = a.Fit(x, 0, s.W()-x-2, r.Path, theme.Name)
-	a.HLine(x+1, 0, s.W()-x-1, theme.Line)
-	y++
+	y = s.Heading(y, r.Verb, r.Path)
 	s.Row(y).Fit(0, 0, s.W(), "from "+r.Client+" as "+r.User, theme.Muted)
 	y++
 	for i, run := range r.Stages {
@@ -354,10 +383,13 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun) 
 	a.Put(0, 0, glyph, st|fresh)
 	name := run.Stage.Stage
 	x := a.Text(2, 0, name, st&0xff|fresh)
-	if run.By != "" {
-		x = a.Text(x, 0, " "+run.By, theme.Name|fresh)
+	if s.W() >= 60 { // the notes under one another
+		x = max(x, 23)
 	}
-	a.Fit(x+2, 0, s.W()-x-2, run.Note, theme.Muted)
+	x = a.Fit(x+1, 0, s.W()-x-1, run.Note, theme.Text|fresh)
+	if run.By != "" {
+		a.Fit(x+2, 0, s.W()-x-2, "("+run.By+")", theme.Muted)
+	}
 	w := name + ": " + run.Note
 	if run.By != "" {
 		w = name + " (" + run.By + "): " + run.Note
@@ -390,11 +422,7 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 	if len(caches) == 0 {
 		return
 	}
-	a := s.Row(y)
-	x := a.Text(0, 0, "watch caches ", theme.Title)
-	x = a.Text(x, 0, words.Count(len(f.S.Watchers()), "watcher")+" ", theme.Muted)
-	a.HLine(x, 0, s.W()-x, theme.Line)
-	y++
+	y = s.Heading(y, "watch caches", "who is told of every write: "+words.Count(len(f.S.Watchers()), "watcher"))
 	watching := map[string]int{}
 	for _, w := range f.S.Watchers() {
 		watching[w.Resource]++
@@ -411,8 +439,8 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 			ID: "cache/" + c.Resource, Event: c.Event, Kind: trace.WatchCacheEvent,
 			Words: fmt.Sprintf("The watch cache of %s is at revision %d; %d watchers.", c.Resource, c.Revision, watching[c.Resource]),
 		},
-			grid.Span{Text: grid.Pad(c.Resource, 22), Style: st}, grid.Span{Text: fmt.Sprintf("rev %-6d", c.Revision), Style: theme.Number},
-			grid.Span{Text: fmt.Sprintf(" → %d watching, %d events", watching[c.Resource], c.Events), Style: theme.Muted})
+			grid.Span{Text: grid.Pad(c.Resource, 21) + " ", Style: st}, grid.Span{Text: fmt.Sprintf("revision %-6d", c.Revision), Style: theme.Number},
+			grid.Span{Text: " → " + words.Count(watching[c.Resource], "watcher") + ", " + words.Count(int(c.Events), "event"), Style: theme.Muted})
 		y++
 	}
 }

@@ -5,25 +5,14 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/tui/keymap"
+	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
 
-// TestPane draws the pane at moments of the story that its package tells.
+// The pane at moments of the story that its package tells, and at every size.
 func TestPane(t *testing.T) {
-	h := tuitest.Story().History()
-	for _, c := range []struct {
-		name  string
-		w, h  int
-		kind  trace.Kind
-		n     int
-		moves []string
-	}{
-		{"stage", 76, 30, trace.RequestStage, 60, []string{}},
-		{"refused", 110, 36, "", 0, []string{keymap.Down, keymap.Down, keymap.Down, keymap.Down}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := tuitest.Pane(New(), h, tuitest.When(h, c.kind, c.n), c.w, c.h, c.moves...)
-			tuitest.Golden(t, c.name, tuitest.Planes(g))
-		})
-	}
+	tuitest.Frames(t, func() pane.Pane { return New() },
+		tuitest.Case{Name: "stage", W: 76, H: 30, Kind: trace.RequestStage, N: 60},
+		tuitest.Case{Name: "refused", W: 110, H: 36, Moves: []string{keymap.Down, keymap.Down, keymap.Down, keymap.Down}},
+	)
 }

@@ -9,8 +9,6 @@ import (
 	"sort"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
@@ -22,27 +20,28 @@ import (
 
 // Map is the pane.
 type Map struct {
+	pane.List
 	namespace string // "" shows all
 }
 
+var about = pane.Info{
+	Number: 1, Name: "map", Title: "Cluster",
+	Means: "What there is and how it is: the members of the store with their raft roles, the processes of the " +
+		"control plane, the nodes, and every pod on its node. A pod's letter names the workload, its shape the " +
+		"phase. The bars are the part of a node's CPU and memory that its pods have requested. Where there is room, " +
+		"workloads, Services and the newest Kubernetes Events follow.",
+	Legend: podmark.Legend,
+}
+
 // New makes the pane.
-func New() *Map { return &Map{} }
-
-const keyNamespace = "map.namespace"
-
-// Info implements [pane.Pane].
-func (*Map) Info() pane.Info {
-	return pane.Info{
-		Number: 1, Name: "map", Title: "Cluster",
-		Means: "What there is and how it is: the members of the store with their raft roles, the processes of the " +
-			"control plane, the nodes, and every pod as a cell on its node. A cell's letter names the workload, its " +
-			"shape the phase. The bar in a node's frame is the part of its CPU that pods have requested.",
-		Legend: podmark.Legend,
-		Keys: []keymap.Binding{
-			keymap.Bind(keymap.Open, "open", "Show the object under the cursor.", "enter"),
-			keymap.Bind(keyNamespace, "namespace", "Show the pods of the next namespace only.", "i"),
-		},
-	}
+func New() *Map {
+	m := &Map{List: pane.NewList(about)}
+	m.Key(keymap.Bind(keymap.Open, "open", "Show the object under the cursor.", "enter"), m.open)
+	m.Key(keymap.Bind("map.namespace", "namespace", "Show the pods of the next namespace only.", "i"), func(_ pane.Subject, f *pane.Frame) pane.Ask {
+		m.namespace = nextNamespace(f.S, m.namespace)
+		return pane.Redraw{}
+	})
+	return m
 }
 
 // Note implements [pane.Pane].
@@ -56,29 +55,21 @@ func (m *Map) Note(f *pane.Frame) string {
 	return note
 }
 
-// Do implements [pane.Pane].
-func (m *Map) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	switch action {
-	case keymap.Open:
-		switch {
-		case strings.HasPrefix(on.ID, "member/"):
-			return pane.Focus{Pane: 2}
-		case on.ID == "process/apiserver":
-			return pane.Focus{Pane: 3}
-		case on.ID == "process/scheduler":
-			return pane.Focus{Pane: 6}
-		case on.ID == "process/controller-manager":
-			return pane.Focus{Pane: 5}
-		case on.Ref.Kind == "Node":
-			return pane.Focus{Pane: 7}
-		case on.Ref.Name != "":
-			return pane.Show{Ref: on.Ref}
-		}
-	case keyNamespace:
-		m.namespace = nextNamespace(f.S, m.namespace)
-		return pane.Redraw{}
+// open goes to the pane that shows a thing from the inside.
+func (m *Map) open(on pane.Subject, _ *pane.Frame) pane.Ask {
+	switch {
+	case strings.HasPrefix(on.ID, "member/"):
+		return pane.Focus{Pane: 2}
+	case on.ID == "process/apiserver":
+		return pane.Focus{Pane: 3}
+	case on.ID == "process/scheduler":
+		return pane.Focus{Pane: 6}
+	case on.ID == "process/controller-manager":
+		return pane.Focus{Pane: 5}
+	case on.Ref.Kind == "Node":
+		return pane.Focus{Pane: 7}
 	}
-	return nil
+	return on.Open()
 }
 
 func nextNamespace(s *view.State, now string) string {
@@ -101,7 +92,8 @@ func nextNamespace(s *view.State, now string) string {
 func (m *Map) Draw(s *pane.Sheet, f *pane.Frame) {
 	y := drawMembers(s, f, 0)
 	y = drawProcesses(s, f, y)
-	m.drawNodes(s, f, y)
+	y = m.drawNodes(s, f, y)
+	m.drawRest(s, f, y)
 }
 
 func nodeNames(s *view.State) []string {
@@ -177,7 +169,11 @@ func drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 		st = theme.Bad
 	}
 	a.Text(x, 0, meter, st)
-	return y + 1
+	y++
+	if !q.OK() {
+		y = s.Say(y, fmt.Sprintf("No write can succeed until %d of %d members are up. Running pods and written rules go on.", q.Need, q.Total), theme.Warn)
+	}
+	return y
 }
 
 // Quorum writes the quorum meter: "●●○ 2/3 quorum".
@@ -248,8 +244,11 @@ func drawProcesses(s *pane.Sheet, f *pane.Frame, y int) int {
 		} else if p.Starts > 1 {
 			words += fmt.Sprintf(", started %d times", p.Starts)
 		}
-		text := glyph + pane.Abbreviate(p.Name)
-		if x+grid.Width(text) > s.W() {
+		text, busy := glyph+processName(p.Name, s.W()), ""
+		if s.W() >= 100 && p.Up {
+			busy = atWork(f.S, p.Name)
+		}
+		if x+grid.Width(text)+grid.Width(busy) > s.W() {
 			y++
 			a = s.Row(y)
 			x = 8
@@ -257,7 +256,7 @@ func drawProcesses(s *pane.Sheet, f *pane.Frame, y int) int {
 		if f.Fresh(p.Event) {
 			st |= grid.Fresh
 		}
-		end := a.Text(x, 0, text, st)
+		end := a.Spans(x, 0, grid.Span{Text: text, Style: st}, grid.Span{Text: busy, Style: theme.Muted})
 		s.Hot(x, y, end-x, pane.Subject{ID: "process/" + p.Name, Target: p.Name, Event: p.Event, Words: words + ".", Copy: p.Name})
 		x = end + 2
 	}
@@ -267,18 +266,26 @@ func drawProcesses(s *pane.Sheet, f *pane.Frame, y int) int {
 	return y + 1
 }
 
-// load is the part of a node's CPU that its pods requested.
-func load(node *corev1.Node, pods []cell) (used, all float64) {
-	if node == nil {
-		return 0, 0
+func processName(name string, w int) string {
+	if w >= 100 {
+		return name
 	}
-	for _, c := range pods {
-		if c.pod == nil || c.pod.Status.Phase == corev1.PodSucceeded || c.pod.Status.Phase == corev1.PodFailed {
-			continue
+	return pane.Abbreviate(name)
+}
+
+// atWork says in a few words what a process of the control plane has before it.
+func atWork(s *view.State, process string) string {
+	switch process {
+	case "apiserver":
+		return fmt.Sprintf(" %s inside", words.Count(len(s.ActiveRequests()), "request"))
+	case "controller-manager":
+		n := 0
+		for _, q := range s.Queues() {
+			n += q.Ready + q.Processing
 		}
-		for _, ct := range c.pod.Spec.Containers {
-			used += ct.Resources.Requests.Cpu().AsApproximateFloat64()
-		}
+		return fmt.Sprintf(" %s to do", words.Count(n, "key"))
+	case "scheduler":
+		return fmt.Sprintf(" %s to place", words.Count(len(s.Scheduler.PodsIn("active")), "pod"))
 	}
-	return used, node.Status.Allocatable.Cpu().AsApproximateFloat64()
+	return ""
 }

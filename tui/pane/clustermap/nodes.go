@@ -2,11 +2,11 @@ package clustermap
 
 import (
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/pane"
@@ -24,109 +24,239 @@ type cell struct {
 	owner  string
 }
 
-func (m *Map) cells(f *pane.Frame) (byNode map[string][]cell, pending []cell, legend map[rune]string) {
-	byNode, legend = map[string][]cell{}, map[rune]string{}
-	f.S.EachObject("pods", m.namespace, func(o *view.Object) bool {
-		p, ok := o.Value.(*corev1.Pod)
-		if !ok {
-			return true
-		}
-		c := cell{obj: o, pod: p, mark: podmark.Of(p), owner: podmark.Workload(f.S, o)}
-		if !f.Match(o.Name(), o.Namespace(), c.owner, c.mark.Word, p.Spec.NodeName) {
-			return true
-		}
-		c.letter = podmark.Letter(o.Namespace(), c.owner)
-		if have, ok := legend[c.letter]; !ok {
-			legend[c.letter] = c.owner
-		} else if have != c.owner {
-			legend[c.letter] = have + "…"
-			if len(have) > 3 && have[len(have)-3:] == "…" {
-				legend[c.letter] = have
-			}
-		}
-		if p.Spec.NodeName == "" {
-			pending = append(pending, c)
-		} else {
-			byNode[p.Spec.NodeName] = append(byNode[p.Spec.NodeName], c)
+// population is the pods, by what the map does with them.
+type population struct {
+	byNode  map[string][]cell
+	pending []cell
+	legend  map[rune]string         // the workload of each letter
+	marks   map[rune]bool           // the phases there are
+	load    map[string]*requested   // of every pod, whatever the filter says
+	nodes   map[string]*corev1.Node // the objects
+}
+
+// requested is what the pods of a node have asked for.
+type requested struct {
+	cpu, memory float64 // cores, bytes
+	pods        int
+}
+
+func (m *Map) population(f *pane.Frame) population {
+	p := population{
+		byNode: map[string][]cell{}, legend: map[rune]string{}, marks: map[rune]bool{},
+		load: map[string]*requested{}, nodes: map[string]*corev1.Node{},
+	}
+	f.S.EachObject("nodes", "", func(o *view.Object) bool {
+		if n, ok := o.Value.(*corev1.Node); ok {
+			p.nodes[n.Name] = n
 		}
 		return true
 	})
-	return byNode, pending, legend
+	f.S.EachObject("pods", "", func(o *view.Object) bool {
+		if pod, ok := o.Value.(*corev1.Pod); ok {
+			p.count(pod)
+			if m.namespace == "" || m.namespace == o.Namespace() {
+				p.add(f, o, pod)
+			}
+		}
+		return true
+	})
+	return p
 }
 
-func (m *Map) drawNodes(s *pane.Sheet, f *pane.Frame, y int) {
-	byNode, pending, legend := m.cells(f)
-	names := nodeNames(f.S)
-	if len(names) == 0 {
-		s.Row(y+1).Text(0, 0, "no node has joined yet", theme.Muted)
+func (p *population) count(pod *corev1.Pod) {
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return
 	}
-	if len(names) > 24 {
-		y = m.drawMany(s, f, y, names, byNode)
-	} else if cols := max(1, s.W()/26); y+3*((len(names)+cols-1)/cols)+2 > f.Rows {
-		y = m.drawLines(s, f, y, names, byNode)
-	} else {
-		y = m.drawBoxes(s, f, y, names, byNode)
+	l := p.load[pod.Spec.NodeName]
+	if l == nil {
+		l = &requested{}
+		p.load[pod.Spec.NodeName] = l
 	}
-	if len(pending) > 0 {
-		x := s.Row(y).Text(0, 0, "pending ", theme.Muted)
-		y = flow(s, f, x, y, s.W(), pending) + 1
+	l.pods++
+	for _, ct := range pod.Spec.Containers {
+		l.cpu += ct.Resources.Requests.Cpu().AsApproximateFloat64()
+		l.memory += ct.Resources.Requests.Memory().AsApproximateFloat64()
 	}
-	drawLegend(s, y, legend)
 }
 
-func (m *Map) drawBoxes(s *pane.Sheet, f *pane.Frame, y int, names []string, byNode map[string][]cell) int {
-	cols := max(1, min(len(names), s.W()/26))
+func (p *population) add(f *pane.Frame, o *view.Object, pod *corev1.Pod) {
+	c := cell{obj: o, pod: pod, mark: podmark.Of(pod), owner: podmark.Workload(f.S, o)}
+	if !f.Match(o.Name(), o.Namespace(), c.owner, c.mark.Word, pod.Spec.NodeName) {
+		return
+	}
+	c.letter = podmark.Letter(o.Namespace(), c.owner)
+	p.marks[c.mark.Glyph] = true
+	if have, ok := p.legend[c.letter]; !ok {
+		p.legend[c.letter] = c.owner
+	} else if have != c.owner && !strings.HasSuffix(have, "…") {
+		p.legend[c.letter] = have + ", …"
+	}
+	if pod.Spec.NodeName == "" {
+		p.pending = append(p.pending, c)
+	} else {
+		p.byNode[pod.Spec.NodeName] = append(p.byNode[pod.Spec.NodeName], c)
+	}
+}
+
+// boxW is the least width of a node's box.
+const boxW = 25
+
+func (m *Map) drawNodes(s *pane.Sheet, f *pane.Frame, y int) int {
+	p := m.population(f)
+	names := nodeNames(f.S)
+	if len(names) == 0 {
+		return s.Say(y+1, "No node has joined yet. A node appears here when its kubelet registers it with the API server.", theme.Muted)
+	}
+	rest := f.Rows - y - 2 // for the legend and what is pending
+	switch cols, h, rows := p.boxes(names, s.W(), rest); {
+	case len(names) > 24:
+		y = p.drawMany(s, f, y, names)
+	case h == 0:
+		y = p.drawLines(s, f, y, names)
+	default:
+		y = p.drawBoxes(s, f, y, names, cols, h, rows)
+	}
+	if len(p.pending) > 0 {
+		x := s.Row(y).Text(0, 0, "pending ", theme.Warn)
+		y = flow(s, f, x, y, s.W(), p.pending) + 1
+	}
+	return p.drawLegend(s, y)
+}
+
+// boxes decides how many boxes stand beside one another and how high they are;
+// 0 where there is no room for boxes. A box has a row for each pod if that
+// fits, else a cell.
+func (p *population) boxes(names []string, w, room int) (cols, h int, podRows bool) {
+	cols = max(1, min(len(names), w/boxW))
+	rows := (len(names) + cols - 1) / cols
+	most := 0
+	for _, n := range names {
+		most = max(most, len(p.byNode[n]))
+	}
+	if h = 3 + max(most, 1); w/cols >= 36 && rows*h <= room {
+		return cols, h, true
+	}
+	per := max((w/cols-3)/3, 1)
+	if h = 2 + max((most+per-1)/per, 1); rows*h <= room {
+		return cols, h, false
+	}
+	return cols, 0, false
+}
+
+func (p *population) drawBoxes(s *pane.Sheet, f *pane.Frame, y int, names []string, cols, h int, podRows bool) int {
 	for i := 0; i < len(names); i += cols {
-		row := names[i:min(i+cols, len(names))]
-		w := s.W() / cols
-		h := 3
-		for _, n := range row {
-			per := max((w-3)/3, 1)
-			h = max(h, 2+(len(byNode[n])+per-1)/per)
-		}
-		for c, n := range row {
-			x0 := s.W() * c / cols
-			x1 := s.W() * (c + 1) / cols
-			m.drawBox(s, f, grid.Rect{X: x0, Y: y, W: x1 - x0, H: h}, n, byNode[n])
+		for c, n := range names[i:min(i+cols, len(names))] {
+			x0, x1 := s.W()*c/cols, s.W()*(c+1)/cols
+			p.drawBox(s, f, grid.Rect{X: x0, Y: y, W: x1 - x0, H: h}, n, podRows)
 		}
 		y += h
 	}
 	return y
 }
 
-func (m *Map) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name string, pods []cell) {
+func (p *population) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name string, podRows bool) {
 	a := s.Rows(r.Y, r.H).Sub(r.X, 0, r.W, r.H)
 	on, glyph, st, word := nodeSubject(f, name)
 	line := theme.Line
 	if f.Fresh(on.Event) {
 		line = theme.Accent
 	}
-	a.Frame([]grid.Span{{Text: name + " ", Style: theme.Name}, {Text: string(glyph), Style: st}, {Text: word, Style: st}}, line)
+	pods := p.byNode[name]
+	inside := a.Frame([]grid.Span{{Text: name + " ", Style: theme.Name}, {Text: string(glyph), Style: st}, {Text: word, Style: st}}, line)
 	s.Hot(r.X+3, r.Y, grid.Width(name), on)
-	var node *corev1.Node
-	if o := f.S.Object("nodes", "", name); o != nil {
-		node, _ = o.Value.(*corev1.Node)
-	}
-	if used, all := load(node, pods); all > 0 && r.W > grid.Width(name)+20 {
-		w := min(8, r.W-grid.Width(name)-grid.Width(word)-12)
-		if w >= 4 {
+	if !podRows { // cells, and the bar in the frame
+		if w := min(8, r.W-grid.Width(name)-grid.Width(word)-12); w >= 4 {
+			p.cpuBar(a, r.W-w-2, 0, w, name)
 			a.Put(r.W-w-3, 0, ' ', line)
-			a.Bar(r.W-w-2, 0, w, used, all, theme.Term0, theme.Line)
 			a.Put(r.W-2, 0, ' ', line)
 		}
+		flow(s, f, r.X+2, r.Y+1, r.X+r.W-1, pods)
+		return
 	}
-	flow(s, f, r.X+2, r.Y+1, r.X+r.W-1, pods)
+	p.drawLoad(inside.Sub(1, 0, r.W-4, 1), f, name)
+	for i, c := range pods {
+		drawPod(s.Part(r.X+2, r.W-4), f, r.Y+2+i, c)
+	}
+	if len(pods) == 0 {
+		inside.Text(1, 1, "no pods", theme.Muted)
+	}
+}
+
+// cpuBar draws the part of a node's CPU that its pods requested.
+func (p *population) cpuBar(a grid.Area, x, y, w int, name string) {
+	if n := p.nodes[name]; n != nil {
+		a.Bar(x, y, w, p.of(name).cpu, n.Status.Allocatable.Cpu().AsApproximateFloat64(), theme.Term0, theme.Line)
+	}
+}
+
+func (p *population) of(node string) requested {
+	if l := p.load[node]; l != nil {
+		return *l
+	}
+	return requested{}
+}
+
+// drawLoad draws what the pods of a node have requested, and its taints.
+func (p *population) drawLoad(a grid.Area, f *pane.Frame, name string) {
+	n := p.nodes[name]
+	if n == nil {
+		a.Text(0, 0, "not registered yet", theme.Muted)
+		return
+	}
+	l := p.of(name)
+	x := a.Text(0, 0, "cpu ", theme.Muted)
+	p.cpuBar(a, x, 0, 6, name)
+	x = a.Text(x+6, 0, fmt.Sprintf(" %s/%s", words.Cores(l.cpu), words.Cores(n.Status.Allocatable.Cpu().AsApproximateFloat64())), theme.Number)
+	if a.W()-x > 26 {
+		all := n.Status.Allocatable.Memory().AsApproximateFloat64()
+		x = a.Text(x+2, 0, "mem ", theme.Muted)
+		a.Bar(x, 0, 6, l.memory, all, theme.Term0, theme.Line)
+		x = a.Text(x+6, 0, " "+words.Memory(l.memory)+"/"+words.Memory(all), theme.Number)
+	}
+	if v := f.S.Node(name); v != nil && len(v.Taints) > 0 {
+		a.Fit(x+2, 0, a.W()-x-2, "taint "+strings.Join(v.Taints, " "), theme.Warn)
+	} else if a.W()-x > 12 {
+		a.Text(x+2, 0, words.Count(l.pods, "pod"), theme.Muted)
+	}
+}
+
+// drawPod draws a pod as a row of its node's box.
+func drawPod(s *pane.Sheet, f *pane.Frame, y int, c cell) {
+	a := s.Row(y)
+	st := c.mark.Style
+	if f.Fresh(c.obj.Changed) {
+		st |= grid.Fresh | grid.Bold
+	}
+	a.Put(0, 0, c.letter, st)
+	a.Put(1, 0, c.mark.Glyph, st)
+	word := c.mark.Word
+	if word == "Running" {
+		word = c.pod.Status.PodIP
+	}
+	if n := podmark.Restarts(c.pod); n > 0 {
+		word = fmt.Sprintf("%s ↻%d", word, n)
+	}
+	room := s.W() - 3
+	if w := grid.Width(word); w+8 <= room {
+		a.Right(s.W(), 0, word, st&^grid.Bold)
+		room -= w + 1
+	}
+	name := c.obj.Name()
+	if grid.Width(name) > room { // the end tells pods of a workload apart
+		name = grid.CutLeft(name, room)
+	}
+	a.Text(3, 0, name, theme.Text|st&grid.Fresh)
+	s.Hot(0, y, s.W(), podSubject(c))
 }
 
 // drawLines draws a node a line: for windows too low for boxes.
-func (m *Map) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []string, byNode map[string][]cell) int {
+func (p *population) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
 	wide := 0
 	for _, n := range names {
 		wide = max(wide, min(len(n), 14))
 	}
 	for _, n := range names {
-		on, glyph, st, _ := nodeSubject(f, n)
+		on, glyph, st, word := nodeSubject(f, n)
 		a := s.Row(y)
 		nst := theme.Name
 		if f.Fresh(on.Event) {
@@ -136,15 +266,14 @@ func (m *Map) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []string, byN
 		s.Hot(0, y, wide, on)
 		a.Put(wide+1, 0, glyph, st)
 		x := wide + 3
-		if o := f.S.Object("nodes", "", n); o != nil && s.W() > wide+20 {
-			if node, ok := o.Value.(*corev1.Node); ok {
-				if used, all := load(node, byNode[n]); all > 0 {
-					a.Bar(x, 0, 5, used, all, theme.Term0, theme.Line)
-					x += 6
-				}
-			}
+		if word != "" {
+			x = a.Text(wide+2, 0, word, st) + 1
 		}
-		y = flow(s, f, x, y, s.W(), byNode[n]) + 1
+		if s.W() > x+17 {
+			p.cpuBar(a, x, 0, 5, n)
+			x += 6
+		}
+		y = flow(s, f, x, y, s.W(), p.byNode[n]) + 1
 	}
 	return y
 }
@@ -179,17 +308,13 @@ func podSubject(c cell) pane.Subject {
 	if c.pod.Status.PodIP != "" {
 		w += ", address " + c.pod.Status.PodIP
 	}
-	return pane.Subject{
-		ID: "pod/" + c.obj.Ref.Key(), Ref: c.obj.Ref, Event: c.obj.Changed, Target: "pod/" + c.obj.Ref.Key(),
-		Node: c.pod.Spec.NodeName, Pod: c.obj.Ref.Key(), Words: w + ".", Copy: c.obj.Ref.Key(),
-	}
+	on := pane.OnPod(c.obj.Ref.Key())
+	on.Ref, on.Event, on.Node, on.Words = c.obj.Ref, c.obj.Changed, c.pod.Spec.NodeName, w+"."
+	return on
 }
 
 func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st grid.Style, word string) {
-	on = pane.Subject{
-		ID: "node/" + name, Ref: trace.Ref{APIVersion: "v1", Kind: "Node", Name: name}, Target: "node/" + name,
-		Node: name, Copy: name,
-	}
+	on = pane.OnNode(name)
 	if o := f.S.Object("nodes", "", name); o != nil {
 		on.Event = o.Changed
 	}
@@ -215,7 +340,7 @@ func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st gr
 }
 
 // drawMany draws a node a cell: its state and how many pods it has.
-func (m *Map) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string, byNode map[string][]cell) int {
+func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
 	wide := 0
 	for _, n := range names {
 		wide = max(wide, len(n))
@@ -224,40 +349,44 @@ func (m *Map) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string, byNo
 	cols := max(1, s.W()/wide)
 	rows := (len(names) + cols - 1) / cols
 	for i, n := range names {
-		c, r := i/rows, i%rows
+		col, r := i/rows, i%rows
 		on, glyph, st, _ := nodeSubject(f, n)
-		pods := byNode[n]
+		pods := p.byNode[n]
 		worst := podmark.Mark{Glyph: ' '}
-		for _, p := range pods {
-			if p.mark.Style == theme.Bad || p.mark.Style == theme.Warn {
-				worst = p.mark
+		for _, c := range pods {
+			if c.mark.Style == theme.Bad || c.mark.Style == theme.Warn {
+				worst = c.mark
 			}
 		}
 		a := s.Row(y + r)
-		x := a.Text(c*wide, 0, n+" ", theme.Name)
+		x := a.Text(col*wide, 0, n+" ", theme.Name)
 		a.Put(x, 0, glyph, st)
 		x = a.Text(x+1, 0, fmt.Sprintf("%3d", len(pods)), theme.Muted)
 		a.Put(x, 0, worst.Glyph, worst.Style)
 		on.Words += " " + words.Count(len(pods), "pod") + "."
-		s.Hot(c*wide, y+r, wide-1, on)
+		s.Hot(col*wide, y+r, wide-1, on)
 	}
 	return y + rows
 }
 
-func drawLegend(s *pane.Sheet, y int, legend map[rune]string) {
-	letters := make([]rune, 0, len(legend))
-	for l := range legend {
+// drawLegend says whose letters these are and what the shapes that occur mean.
+func (p *population) drawLegend(s *pane.Sheet, y int) int {
+	letters := make([]rune, 0, len(p.legend))
+	for l := range p.legend {
 		letters = append(letters, l)
 	}
-	sort.Slice(letters, func(i, j int) bool { return letters[i] < letters[j] })
-	x := 0
+	slices.Sort(letters)
+	var pairs [][2]string
 	for _, l := range letters {
-		text := string(l) + " " + grid.Cut(legend[l], 22)
-		if x+grid.Width(text) > s.W() {
-			x, y = 0, y+1
-		}
-		a := s.Row(y)
-		a.Put(x, 0, l, theme.Text|grid.Bold)
-		x = a.Text(x+1, 0, text[1:], theme.Muted) + 2
+		pairs = append(pairs, [2]string{string(l), grid.Cut(p.legend[l], 22)})
 	}
+	for _, m := range podmark.Legend {
+		if p.marks[[]rune(m[0])[0]] {
+			pairs = append(pairs, m)
+		}
+	}
+	if len(pairs) == 0 {
+		return y
+	}
+	return s.Legend(y, pairs...)
 }

@@ -5,26 +5,15 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/tui/keymap"
+	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
 
-// TestPane draws the pane at moments of the story that its package tells.
+// The pane at moments of the story that its package tells, and at every size.
 func TestPane(t *testing.T) {
-	h := tuitest.Story().History()
-	for _, c := range []struct {
-		name  string
-		w, h  int
-		kind  trace.Kind
-		n     int
-		moves []string
-	}{
-		{"end", 60, 24, "", 0, []string{}},
-		{"boot", 44, 14, trace.MemberRole, 4, []string{}},
-		{"cursor", 80, 20, "", 0, []string{keymap.Down, keymap.Down, keymap.Down}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := tuitest.Pane(New(), h, tuitest.When(h, c.kind, c.n), c.w, c.h, c.moves...)
-			tuitest.Golden(t, c.name, tuitest.Planes(g))
-		})
-	}
+	tuitest.Frames(t, func() pane.Pane { return New() },
+		tuitest.Case{Name: "end", W: 60, H: 24},
+		tuitest.Case{Name: "boot", W: 44, H: 14, Kind: trace.MemberRole, N: 4},
+		tuitest.Case{Name: "cursor", W: 80, H: 20, Moves: []string{keymap.Down, keymap.Down, keymap.Down}},
+	)
 }

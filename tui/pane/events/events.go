@@ -19,6 +19,7 @@ import (
 
 // Events is the pane.
 type Events struct {
+	pane.List
 	raft   bool // show the raft lane whole
 	up     int  // how many events the cursor is above the present one
 	filter filtered
@@ -27,57 +28,43 @@ type Events struct {
 	left   int      // columns of the event numbers; the rest begins there
 }
 
+var about = pane.Info{
+	Number: 4, Name: "events", Title: "Events",
+	Means: "Everything that happens, in one order. Each row is an event in the lane of the component it happened to; an arrow " +
+		"comes from the lane of its cause. The row marked ▸ is where we are. Enter goes to the event under the cursor. The lanes: " +
+		"client is the console and kubectl, kcm the controllers of the controller manager, cri the container runtime.",
+	Legend: [][2]string{{"●", "an event without a cause: an input or a timer"}, {"├──▷", "caused by the lane where the arrow starts"}, {"◆", "caused by its own lane"}, {"▸", "the event we are at"}},
+}
+
 // New makes the pane.
-func New() *Events { return &Events{} }
-
-const (
-	keyRaft   = "events.raft"
-	keyObject = "events.object"
-)
-
-// Info implements [pane.Pane].
-func (*Events) Info() pane.Info {
-	return pane.Info{
-		Number: 4, Name: "events", Title: "Events",
-		Means: "Everything that happens, in one order. Each row is an event in the lane of the component it happened to; an arrow " +
-			"comes from the lane of its cause. The row marked ▸ is where we are. Enter goes to the event under the cursor.",
-		Legend: [][2]string{{"●", "an event without a cause: an input or a timer"}, {"├──▷", "caused by the lane where the arrow starts"}, {"◆", "caused by its own lane"}, {"▸", "the event we are at"}},
-		Keys: []keymap.Binding{
-			keymap.Bind(keymap.Open, "go there", "Go to the moment of the event under the cursor.", "enter"),
-			keymap.Bind(keyRaft, "chatter", "Show or hide the messages and disk writes of raft, Lease renewals, and writes of Kubernetes Events.", "r"),
-			keymap.Bind(keyObject, "this object", "Show the object that the event is about.", "o"),
-		},
-	}
+func New() *Events {
+	p := &Events{List: pane.NewList(about)}
+	p.Key(keymap.Bind(keymap.Open, "go there", "Go to the moment of the event under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+		p.up = 0
+		if on.Event.IsZero() {
+			return nil
+		}
+		return pane.Goto{ID: on.Event}
+	})
+	p.Key(keymap.Bind("events.raft", "chatter", "Show or hide the messages and disk writes of raft, Lease renewals, and writes of Kubernetes Events.", "r"), pane.Then(func() {
+		p.raft, p.filter = !p.raft, filtered{}
+	}))
+	p.Key(keymap.Bind("events.object", "this object", "Show the object that the event is about.", "o"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+		if on.Ref.Name == "" {
+			return pane.Notice{Text: "this event is about no object"}
+		}
+		return pane.Show{Ref: on.Ref}
+	})
+	return p
 }
 
 // Note implements [pane.Pane].
 func (p *Events) Note(f *pane.Frame) string {
-	n := fmt.Sprintf("%d", f.S.Events)
+	n := fmt.Sprintf("%d so far", f.S.Events)
 	if !p.raft {
-		n += ", chatter hidden"
+		n += ", chatter hidden (r)"
 	}
 	return n
-}
-
-// Do implements [pane.Pane].
-func (p *Events) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	switch action {
-	case keyRaft:
-		p.raft = !p.raft
-		p.filter = filtered{}
-		return pane.Redraw{}
-	case keyObject:
-		if on.Ref.Name != "" {
-			return pane.Show{Ref: on.Ref}
-		}
-		return pane.Notice{Text: "this event is about no object"}
-	case keymap.Open:
-		p.up = 0
-		if !on.Event.IsZero() {
-			return pane.Goto{ID: on.Event}
-		}
-	}
-	return nil
 }
 
 // Move implements [pane.Mover]: the cursor goes through all events there are.
@@ -106,18 +93,19 @@ func (p *Events) Select(on pane.Subject, f *pane.Frame) {
 	p.up = max(len(p.look(f, here, -1, 4096))-len(p.look(f, pos, -1, 4096)), 0)
 }
 
-// lanes are the columns, left to right: as a request flows.
-var lanes = []struct{ long, short string }{
-	{"client", "cli"},
-	{"apiserver", "api"},
-	{"store", "sto"},
-	{"control", "ctl"},
-	{"sched", "sch"},
-	{"kubelet", "klt"},
-	{"runtime", "cri"},
-	{"proxy", "prx"},
-	{"net", "net"},
-	{"kviz", "kvz"},
+// lanes are the columns, left to right: as a request flows. Their names are
+// long, of four letters and of two.
+var lanes = []struct{ long, short, tiny string }{
+	{"client", "clnt", "cl"},
+	{"apiserver", "api", "ap"},
+	{"store", "stor", "st"},
+	{"kcm", "kcm", "cm"},
+	{"sched", "schd", "sc"},
+	{"kubelet", "klet", "kl"},
+	{"runtime", "cri", "cr"},
+	{"proxy", "prxy", "px"},
+	{"net", "net", "nt"},
+	{"kviz", "kviz", "kv"},
 }
 
 // laneOf is the column of a component.
@@ -173,20 +161,20 @@ func (p *Events) Draw(s *pane.Sheet, f *pane.Frame) {
 	stream := f.H.Stream()
 	_, here, ok := stream.At(f.S.Last)
 	if !ok {
-		s.Row(0).Text(0, 0, "nothing has happened yet", theme.Muted)
+		s.Say(0, "Nothing has happened yet. Every event of the cluster appears here, oldest above, as soon as it boots.", theme.Muted)
 		return
 	}
 	p.find(f, here, max(f.Rows-1, 1))
 	p.left = p.numbers(stream)
 	col, text := columns(s.W(), p.left)
-	header(s, col, p.left)
+	header(s, col, p.left, text)
 	for i, pos := range p.rows {
 		if e := stream.Get(pos); e != nil {
 			p.drawEvent(s, f, i+1, e, pos == here, col, text)
 		}
 	}
 	if len(p.rows) == 0 {
-		s.Row(1).Text(0, 0, "no event matches", theme.Muted)
+		s.Say(1, "No event matches /"+f.Filter+". Esc in the filter shows all again; r shows the chatter too.", theme.Muted)
 	}
 }
 
@@ -196,8 +184,8 @@ func (p *Events) find(f *pane.Frame, here uint64, rows int) {
 	stream := f.H.Stream()
 	p.rows = p.rows[:0]
 	after := 0
-	if !f.Live {
-		after = rows / 3
+	if !f.Live && here+1 < stream.Len() {
+		after = min(rows/3, len(p.look(f, here+1, 1, rows/3)))
 	}
 	back := p.look(f, here, -1, rows+p.up)
 	if p.up > len(back)-1 {
@@ -232,7 +220,7 @@ func (p *Events) look(f *pane.Frame, pos uint64, dir, n int) []uint64 {
 	}
 	stream := f.H.Stream()
 	var out []uint64
-	for first, end := stream.First(), stream.Len(); len(out) < n && pos >= first && pos < end; {
+	for first, end := stream.Oldest(), stream.Len(); len(out) < n && pos >= first && pos < end; {
 		out = append(out, pos)
 		if dir < 0 && pos == 0 {
 			break
@@ -256,8 +244,8 @@ const atOnce = 30_000
 
 func (x *filtered) look(p *Events, f *pane.Frame, pos uint64, dir, n int) []uint64 {
 	stream := f.H.Stream()
-	if x.filter != f.Filter || x.raft != p.raft || x.to == 0 || pos > x.to+atOnce || x.to < stream.First() {
-		start := max(stream.First(), pos-min(pos, atOnce/2))
+	if x.filter != f.Filter || x.raft != p.raft || x.to == 0 || pos > x.to+atOnce || x.to < stream.Oldest() {
+		start := max(stream.Oldest(), pos-min(pos, atOnce/2))
 		*x = filtered{filter: f.Filter, raft: p.raft, from: start, to: start}
 	}
 	end := min(stream.Len(), max(pos+1, x.to))
@@ -270,9 +258,9 @@ func (x *filtered) look(p *Events, f *pane.Frame, pos uint64, dir, n int) []uint
 		}
 	}
 	at := sort.Search(len(x.hits), func(i int) bool { return x.hits[i] > pos })
-	for judged := 0; dir < 0 && at < n && x.from > stream.First() && judged < atOnce; judged += 2048 {
+	for judged := 0; dir < 0 && at < n && x.from > stream.Oldest() && judged < atOnce; judged += 2048 {
 		old := x.from
-		x.from -= min(x.from-stream.First(), 2048)
+		x.from -= min(x.from-stream.Oldest(), 2048)
 		var more []uint64
 		for q := x.from; q < old; q++ {
 			if e := stream.Get(q); e != nil && p.wants(f, e) {
@@ -309,13 +297,11 @@ func (p *Events) numbers(stream *trace.Stream) int {
 // columns gives the width of a lane and where the text begins; 0 for no lanes.
 func columns(w, left int) (lane, text int) {
 	switch {
-	case w >= 150:
+	case w >= 190:
 		lane = 10
-	case w >= 104:
-		lane = 7
-	case w >= 88:
-		lane = 4
-	case w >= 64:
+	case w >= 96:
+		lane = 5
+	case w >= 72:
 		lane = 3
 	default:
 		return 0, left
@@ -323,25 +309,24 @@ func columns(w, left int) (lane, text int) {
 	return lane, left + lane*len(lanes)
 }
 
-func header(s *pane.Sheet, col, left int) {
+func header(s *pane.Sheet, col, left, text int) {
 	a := s.Row(0)
-	a.Text(1, 0, "#", theme.Muted)
+	a.Text(1, 0, "event", theme.Muted)
 	if col == 0 {
-		a.Text(left, 0, "who    what", theme.Muted)
+		a.Text(left, 0, "who     what", theme.Muted)
 		return
 	}
 	for i, l := range lanes {
-		name := l.short
-		if col == 3 {
-			name = name[:2]
-		}
-		if col > 8 {
-			name = l.long
-		} else if col >= 6 {
-			name = grid.Cut(l.long, 6)
+		name := l.long
+		switch {
+		case col < 4:
+			name = l.tiny
+		case col < 10:
+			name = l.short
 		}
 		a.Text(left+i*col, 0, name, theme.Term(uint64(i)))
 	}
+	a.Text(text, 0, "what happened", theme.Muted)
 }
 
 func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, here bool, col, text int) {
@@ -356,12 +341,12 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 		body |= grid.Bold
 	}
 	a.Text(1, 0, e.ID.String(), num)
-	words := view.Explain(e)
+	say := view.Explain(e)
 	if col == 0 {
 		lane := laneOf(e.Lane)
-		x := a.Fit(p.left, 0, 6, brief(e.Lane), theme.Term(uint64(lane)))
-		at := max(x+1, p.left+7)
-		a.Fit(at, 0, s.W()-at, words, body)
+		x := a.Fit(p.left, 0, 7, brief(e.Lane), theme.Term(uint64(lane)))
+		at := max(x+1, p.left+8)
+		a.Fit(at, 0, s.W()-at, say, body)
 	} else {
 		p.drawLanes(a, f, e, col)
 		who := e.Lane.Instance
@@ -369,21 +354,23 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 			who = pane.Abbreviate(e.Lane.Component)
 		}
 		x := text
-		if who != "" && s.W()-text > 40 {
+		if who != "" && s.W()-text > 40 && !strings.Contains(say, who) {
 			x = a.Text(x, 0, who+" ", theme.Name&0xff)
 		}
-		a.Fit(x, 0, s.W()-x, words, body)
+		a.Fit(x, 0, s.W()-x, say, body)
 	}
 	s.Hot(0, y, s.W(), pane.Subject{
 		ID: "#" + e.ID.String(), Event: e.ID, Ref: e.Object, Kind: e.Kind, Target: target(e.Lane),
-		Words: "#" + e.ID.String() + " " + e.Lane.String() + ": " + words, Copy: "#" + e.ID.String() + " " + e.Lane.String() + " " + string(e.Kind) + " " + words,
+		Words: "#" + e.ID.String() + " " + e.Lane.String() + ": " + say, Copy: "#" + e.ID.String() + " " + e.Lane.String() + " " + string(e.Kind) + " " + say,
 	})
 }
 
-// brief is a lane's name in six columns.
+// brief is a lane's name in seven columns.
 func brief(l trace.Lane) string {
 	name := lanes[laneOf(l)].short
 	switch {
+	case laneOf(l) == 2 && l.Instance == "":
+		return "store"
 	case laneOf(l) == 3:
 		return strings.TrimSuffix(pane.Abbreviate(l.Component), "-ctl")
 	case strings.HasPrefix(l.Instance, "node-"):

@@ -5,25 +5,14 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/tui/keymap"
+	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
 
-// TestPane draws the pane at moments of the story that its package tells.
+// The pane at moments of the story that its package tells, and at every size.
 func TestPane(t *testing.T) {
-	h := tuitest.Story().History()
-	for _, c := range []struct {
-		name  string
-		w, h  int
-		kind  trace.Kind
-		n     int
-		moves []string
-	}{
-		{"narrow", 50, 20, "", 0, []string{}},
-		{"lanes", 110, 24, trace.StoreCommit, 12, []string{keymap.Up, keymap.Up, keymap.Up}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := tuitest.Pane(New(), h, tuitest.When(h, c.kind, c.n), c.w, c.h, c.moves...)
-			tuitest.Golden(t, c.name, tuitest.Planes(g))
-		})
-	}
+	tuitest.Frames(t, func() pane.Pane { return New() },
+		tuitest.Case{Name: "narrow", W: 50, H: 20},
+		tuitest.Case{Name: "lanes", W: 110, H: 24, Kind: trace.StoreCommit, N: 12, Moves: []string{keymap.Up, keymap.Up, keymap.Up}},
+	)
 }

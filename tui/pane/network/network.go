@@ -9,48 +9,52 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
+	"kviz/tui/podmark"
 	"kviz/tui/theme"
 	"kviz/tui/words"
 )
 
 // Network is the pane.
 type Network struct {
-	node  string // "" is the first
-	part  int    // 0 rules, 1 last diff, 2 packets
+	pane.List
+	node  pane.NodeChoice
+	part  int // 0 rules, 1 last diff, 2 packets
 	whole map[string]bool
 
 	parsed map[string]parsed // rules taken apart, by their text
 }
 
+var about = pane.Info{
+	Number: 8, Name: "network", Title: "Network",
+	Means: "Services, their endpoints, and the rules kube-proxy writes on each node. The tree shows the chains as decisions: what " +
+		"a packet asks at each rule, and where it jumps. The way of the last packet is marked ▸. A Service's chain is KUBE-SVC-…, " +
+		"an endpoint's KUBE-SEP-…; p=0.5 is the chance that a rule is taken. Packets are simulated; the rules are those that the " +
+		"real kube-proxy writes. Put the cursor on a rule and press w for the reason it exists.",
+	Legend: [][2]string{{"▸", "the last packet took this rule"}, {"✗", "it met this rule, no match"}, {"+ -", "rule added, removed in the last sync"}, {"●", "endpoint ready"}, {"○", "endpoint not ready"}},
+}
+
 // New makes the pane.
-func New() *Network { return &Network{whole: map[string]bool{}, parsed: map[string]parsed{}} }
-
-const (
-	keyNode = "net.node"
-	keyPart = "net.part"
-)
-
-// Info implements [pane.Pane].
-func (*Network) Info() pane.Info {
-	return pane.Info{
-		Number: 8, Name: "network", Title: "Network",
-		Means: "Services, their endpoints, and the rules kube-proxy writes on each node. The tree shows the chains as decisions: what " +
-			"a packet asks at each rule, and where it jumps. The way of the last packet is marked ▸. Packets are simulated; the " +
-			"rules are those that the real kube-proxy writes. Put the cursor on a rule and press w for the reason it exists.",
-		Legend: [][2]string{{"▸", "the last packet took this rule"}, {"✗", "it met this rule, no match"}, {"+ -", "rule added, removed in the last sync"}, {"●", "endpoint ready"}, {"○", "endpoint not ready"}},
-		Keys: []keymap.Binding{
-			keymap.Bind(keymap.Open, "open", "Show the Service, or go to the moment of the rule or hop.", "enter"),
-			keymap.Bind(keyNode, "other node", "The rules of the next node.", "o"),
-			keymap.Bind(keyPart, "rules/diff/packets", "Change between the rules, the last change of the rules, and packets.", "v"),
-		},
-	}
+func New() *Network {
+	p := &Network{List: pane.NewList(about), whole: map[string]bool{}, parsed: map[string]parsed{}}
+	p.Key(keymap.Bind(keymap.Open, "open", "Show the Service, or go to the moment of the rule or hop.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+		if c, ok := on.Value.(string); ok {
+			p.whole[c] = !p.whole[c]
+			return pane.Redraw{}
+		}
+		return on.Open()
+	})
+	p.Key(keymap.Bind("net.node", "other node", "The rules of the next node.", "o"), func(_ pane.Subject, f *pane.Frame) pane.Ask {
+		p.node.Next(p.chosen(f), f)
+		return pane.Redraw{}
+	})
+	p.Key(keymap.Bind("net.part", "rules/diff/packets", "Change between the rules, the last change of the rules, and packets.", "v"), pane.Turn(&p.part, 3))
+	return p
 }
 
 // Note implements [pane.Pane].
@@ -62,58 +66,17 @@ func (p *Network) Note(f *pane.Frame) string {
 	return fmt.Sprintf("%s, %s", n.Name, words.Count(n.RuleCount, "rule"))
 }
 
-// Do implements [pane.Pane].
-func (p *Network) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	switch action {
-	case keyNode:
-		all := f.S.Nodes()
-		now := p.chosen(f)
-		for i, n := range all {
-			if n == now {
-				p.node = all[(i+1)%len(all)].Name
-				break
-			}
-		}
-		return pane.Redraw{}
-	case keyPart:
-		p.part = (p.part + 1) % 3
-		return pane.Redraw{}
-	case keymap.Open:
-		if c, ok := on.Value.(string); ok {
-			p.whole[c] = !p.whole[c]
-			return pane.Redraw{}
-		}
-		if on.Ref.Name != "" {
-			return pane.Show{Ref: on.Ref}
-		}
-		if !on.Event.IsZero() {
-			return pane.Goto{ID: on.Event}
-		}
-	}
-	return nil
-}
-
+// chosen is the node shown: the chosen one, that of the present event, that of
+// what is selected elsewhere, or the first with rules.
 func (p *Network) chosen(f *pane.Frame) *view.Node {
-	if n := f.S.Node(p.node); n != nil {
-		return n
-	}
-	if e := f.Event(); e != nil && (e.Lane.Component == trace.CompProxy || e.Lane.Component == trace.CompNet) {
-		if n := f.S.Node(e.Lane.Instance); n != nil {
-			return n
-		}
-	}
-	if n := f.S.Node(f.Sel.Node); n != nil {
-		return n
-	}
+	ruled := ""
 	for _, n := range f.S.Nodes() {
 		if n.RuleCount > 0 {
-			return n
+			ruled = n.Name
+			break
 		}
 	}
-	if all := f.S.Nodes(); len(all) > 0 {
-		return all[0]
-	}
-	return nil
+	return p.node.Of(f, f.Instance(trace.CompProxy, trace.CompNet), f.Sel.Node, ruled)
 }
 
 // Draw implements [pane.Pane].
@@ -121,16 +84,25 @@ func (p *Network) Draw(s *pane.Sheet, f *pane.Frame) {
 	y := drawServices(s, f, 0)
 	n := p.chosen(f)
 	if n == nil {
+		s.Say(y, "No node yet. When kube-proxy runs on one, the rules that it writes for each Service appear here.", theme.Muted)
 		return
 	}
-	switch p.part {
-	case 0:
-		y = p.drawRules(s, f, y, n)
-		p.drawFlow(s, f, y, lastFlow(f.S))
-	case 1:
+	switch {
+	case p.part == 0 && s.W() >= 140: // the packets beside the rules
+		left := s.W() * 56 / 100
+		a, b := s.Halves(left)
+		p.drawRules(a, f, y, n)
+		end := p.drawFlows(b, f, y, 3)
+		drawDiff(b, f, end, n)
+		s.Divide(y, left, a, b)
+	case p.part == 0 && f.Instance(trace.CompNet) != "": // a packet is under way: it comes first
+		p.drawRules(s, f, p.drawFlow(s, f, y, lastFlow(f.S)), n)
+	case p.part == 0:
+		p.drawFlow(s, f, p.drawRules(s, f, y, n), lastFlow(f.S))
+	case p.part == 1:
 		drawDiff(s, f, y, n)
-	case 2:
-		p.drawFlows(s, f, y)
+	default:
+		p.drawFlows(s, f, y, 8)
 	}
 }
 
@@ -142,18 +114,12 @@ func lastFlow(s *view.State) *view.Flow {
 	return all[len(all)-1]
 }
 
-func heading(s *pane.Sheet, y int, name, note string) int {
-	a := s.Row(y)
-	x := a.Text(0, 0, name+" ", theme.Title)
-	if note != "" {
-		x = a.Fit(x, 0, s.W()-x-2, note, theme.Muted) + 1
-	}
-	a.HLine(x, 0, s.W()-x, theme.Line)
-	return y + 1
-}
-
 func drawServices(s *pane.Sheet, f *pane.Frame, y int) int {
-	any := false
+	any, wide := false, 0
+	for _, o := range f.S.Objects("services", "") {
+		wide = max(wide, grid.Width(o.Ref.Key()))
+	}
+	wide = min(wide, max(s.W()/3, 20))
 	for _, o := range f.S.Objects("services", "") {
 		svc, ok := o.Value.(*corev1.Service)
 		if !ok || !f.Match(o.Name(), o.Namespace(), svc.Spec.ClusterIP) {
@@ -168,10 +134,10 @@ func drawServices(s *pane.Sheet, f *pane.Frame, y int) int {
 		for _, p := range svc.Spec.Ports {
 			ports = append(ports, fmt.Sprint(p.Port))
 		}
-		spans := []grid.Span{{Text: o.Ref.Key() + " ", Style: st}, {Text: svc.Spec.ClusterIP + ":" + strings.Join(ports, ",") + " ", Style: theme.Number}}
-		ready, all := endpoints(f.S, o)
+		spans := []grid.Span{{Text: grid.Pad(o.Ref.Key(), wide) + " ", Style: st}, {Text: grid.Pad(svc.Spec.ClusterIP+":"+strings.Join(ports, ","), 18) + " → ", Style: theme.Number}}
+		ready, all := podmark.Endpoints(f.S, o)
 		spans = append(spans, grid.Span{Text: strings.Repeat("●", min(ready, 8)), Style: theme.Good}, grid.Span{Text: strings.Repeat("○", min(all-ready, 8)), Style: theme.Warn},
-			grid.Span{Text: fmt.Sprintf(" %d/%d ready", ready, all), Style: theme.Muted})
+			grid.Span{Text: fmt.Sprintf(" %d of %s ready", ready, words.Count(all, "endpoint")), Style: theme.Muted})
 		s.Line(y, pane.Subject{
 			ID: "svc/" + o.Ref.Key(), Ref: o.Ref, Event: o.Changed, Copy: svc.Spec.ClusterIP,
 			Words: fmt.Sprintf("Service %s: %s, ports %s, %d of %d endpoints ready. Its address exists only in the rules of the nodes.", o.Ref.Key(), svc.Spec.ClusterIP, strings.Join(ports, ", "), ready, all),
@@ -179,36 +145,17 @@ func drawServices(s *pane.Sheet, f *pane.Frame, y int) int {
 		y++
 	}
 	if !any {
-		none := "no Services"
+		none := "No Services yet. A Service is an address that stands for the ready pods behind it."
 		if f.Filter != "" {
-			none = "no Service matches /" + f.Filter
+			none = "No Service matches /" + f.Filter
 		}
-		s.Row(y).Text(0, 0, none, theme.Muted)
-		y++
+		y = s.Say(y, none, theme.Muted)
 	}
 	return y
 }
 
-// endpoints counts the endpoints in the slices of a Service.
-func endpoints(s *view.State, svc *view.Object) (ready, all int) {
-	s.EachObject("endpointslices", svc.Namespace(), func(o *view.Object) bool {
-		sl, ok := o.Value.(*discoveryv1.EndpointSlice)
-		if !ok || sl.Labels[discoveryv1.LabelServiceName] != svc.Name() {
-			return true
-		}
-		for _, e := range sl.Endpoints {
-			all++
-			if e.Conditions.Ready == nil || *e.Conditions.Ready {
-				ready++
-			}
-		}
-		return true
-	})
-	return ready, all
-}
-
 func drawDiff(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) {
-	note := "no sync yet"
+	note := "kube-proxy has not synced yet"
 	if n.Sync != nil {
 		how := "partial"
 		if n.Sync.Full {
@@ -216,7 +163,7 @@ func drawDiff(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) {
 		}
 		note = fmt.Sprintf("#%s %s sync: +%d -%d, %s, %s", n.Synced, how, n.Sync.Added, n.Sync.Removed, words.Count(n.Sync.Services, "service"), words.Count(n.Sync.Endpoints, "endpoint"))
 	}
-	y = heading(s, y, "last change on "+n.Name, note)
+	y = s.Heading(y, "last change on "+n.Name, note)
 	for i, d := range n.LastDiff() {
 		if !f.Match(d.Text, d.Chain, d.Service) {
 			continue

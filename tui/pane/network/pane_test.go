@@ -5,25 +5,14 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/tui/keymap"
+	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
 
-// TestPane draws the pane at moments of the story that its package tells.
+// The pane at moments of the story that its package tells, and at every size.
 func TestPane(t *testing.T) {
-	h := tuitest.Story().History()
-	for _, c := range []struct {
-		name  string
-		w, h  int
-		kind  trace.Kind
-		n     int
-		moves []string
-	}{
-		{"packet", 90, 34, "", 0, []string{keymap.Down, keymap.Down, keymap.Down, keymap.Down}},
-		{"diff", 90, 20, trace.ProxySync, 1, []string{"do net.part"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := tuitest.Pane(New(), h, tuitest.When(h, c.kind, c.n), c.w, c.h, c.moves...)
-			tuitest.Golden(t, c.name, tuitest.Planes(g))
-		})
-	}
+	tuitest.Frames(t, func() pane.Pane { return New() },
+		tuitest.Case{Name: "packet", W: 90, H: 34, Moves: []string{keymap.Down, keymap.Down, keymap.Down, keymap.Down}},
+		tuitest.Case{Name: "diff", W: 90, H: 20, Kind: trace.ProxySync, N: 1, Moves: []string{"do net.part"}},
+	)
 }

@@ -10,17 +10,21 @@ import (
 	"kviz/tui/grid"
 	"kviz/tui/pane"
 	"kviz/tui/theme"
+	"kviz/tui/words"
 )
 
 // drawRules draws a node's chains as a tree of decisions, from the chains that
 // nothing jumps to.
 func (p *Network) drawRules(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) int {
+	if n.RuleCount == 0 {
+		return s.Say(y, "No rules on "+n.Name+" yet: kube-proxy writes them when it has synced.", theme.Muted)
+	}
 	d := &drawing{met: metRules(f.S), open: map[string]bool{}, found: map[string]bool{}}
 	tables := n.Tables()
 	sort.SliceStable(tables, func(i, j int) bool { return tables[i] == "nat" && tables[j] != "nat" }) // Services are there
 	for _, table := range tables {
 		chains := n.Chains(table)
-		y = heading(s, y, "table "+table+" on "+n.Name, fmt.Sprintf("%d chains", len(chains)))
+		y = s.Heading(y, "table "+table+" on "+n.Name, words.Count(len(chains), "chain"))
 		for _, c := range p.roots(chains) {
 			if !d.leads(p, f, n, table, c) {
 				continue
@@ -195,8 +199,8 @@ func (p *Network) drawRule(s *pane.Sheet, f *pane.Frame, y int, n *view.Node, ta
 		}
 		x = a.Fit(x, 0, s.W()-x, to, tst)
 	}
-	if r.Service != "" && x+grid.Width(r.Service)+3 < s.W() {
-		a.Right(s.W(), 0, r.Service, theme.Muted)
+	if r.Service != "" && x+grid.Width(r.Service)+2 < s.W() {
+		a.Text(max(x+2, min(s.W()-grid.Width(r.Service), 72)), 0, r.Service, theme.Muted)
 	}
 	s.Hot(0, y, s.W(), pane.Subject{
 		ID: fmt.Sprintf("rule/%s/%s/%d/%d", table, c.Name, i, depth), Event: r.Event, Node: n.Name, Kind: trace.RuleChange, Copy: r.Text,
@@ -313,7 +317,7 @@ func (p *Network) drawFlow(s *pane.Sheet, f *pane.Frame, y int, fl *view.Flow) i
 			note += " by " + fl.End.Pod
 		}
 	}
-	y = heading(s, y, fmt.Sprintf("packet %d", fl.Number), note)
+	y = s.Heading(y, fmt.Sprintf("packet %d", fl.Number), note)
 	for i, h := range fl.Hops() {
 		a := s.Row(y)
 		hst := theme.Text
@@ -324,7 +328,7 @@ func (p *Network) drawFlow(s *pane.Sheet, f *pane.Frame, y int, fl *view.Flow) i
 			hst |= grid.Fresh
 			a.Put(0, 0, '▸', theme.Accent|grid.Bold)
 		}
-		x := a.Text(1, 0, grid.Pad(h.Node, 8)+" ", theme.Muted)
+		x := a.Text(1, 0, grid.Pad(h.Node, 7)+" ", theme.Muted)
 		x = a.Text(x, 0, h.Where+" ", theme.Name)
 		if h.Rule != "" {
 			x = a.Text(x, 0, p.brief(h.Rule).cond+" ", hst)
@@ -354,13 +358,15 @@ func (p *Network) drawFlow(s *pane.Sheet, f *pane.Frame, y int, fl *view.Flow) i
 	return y
 }
 
-func (p *Network) drawFlows(s *pane.Sheet, f *pane.Frame, y int) {
+// drawFlows draws the last packets, newest first.
+func (p *Network) drawFlows(s *pane.Sheet, f *pane.Frame, y, most int) int {
 	all := f.S.Flows()
 	if len(all) == 0 {
-		s.Row(y).Text(0, 0, "no packet has been sent yet (try: kubectl exec … -- curl …)", theme.Muted)
-		return
+		y = s.Heading(y, "packets", "")
+		return s.Say(y, "No packet yet. kubectl exec POD -n demo -- curl hello-svc sends one, and its way through the rules appears here.", theme.Muted)
 	}
-	for i := len(all) - 1; i >= 0 && i > len(all)-9; i-- {
+	for i := len(all) - 1; i >= 0 && i >= len(all)-most; i-- {
 		y = p.drawFlow(s, f, y, all[i])
 	}
+	return y
 }

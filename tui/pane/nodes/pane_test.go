@@ -4,25 +4,14 @@ import (
 	"testing"
 
 	"kviz/cluster/trace"
+	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
 
-// TestPane draws the pane at moments of the story that its package tells.
+// The pane at moments of the story that its package tells, and at every size.
 func TestPane(t *testing.T) {
-	h := tuitest.Story().History()
-	for _, c := range []struct {
-		name  string
-		w, h  int
-		kind  trace.Kind
-		n     int
-		moves []string
-	}{
-		{"starting", 76, 24, trace.CRICall, 2, []string{}},
-		{"crash", 110, 24, "", 0, []string{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := tuitest.Pane(New(), h, tuitest.When(h, c.kind, c.n), c.w, c.h, c.moves...)
-			tuitest.Golden(t, c.name, tuitest.Planes(g))
-		})
-	}
+	tuitest.Frames(t, func() pane.Pane { return New() },
+		tuitest.Case{Name: "starting", W: 76, H: 24, Kind: trace.CRICall, N: 2},
+		tuitest.Case{Name: "crash", W: 110, H: 24},
+	)
 }

@@ -21,37 +21,57 @@ import (
 
 // Object is the pane.
 type Object struct {
+	pane.List
 	ref  trace.Ref // zero follows
 	part int       // 0 summary, 1 yaml, 2 history
 
 	yamls map[runtime.Object][]string // objects as YAML, for as long as they are looked at
 }
 
+var about = pane.Info{
+	Number: 9, Name: "object", Title: "Object",
+	Means: "One object of the API: its owners and what it owns, the spec (what is wanted) beside the status (what is), the " +
+		"Events about it, and every write with the fields it changed. It follows what is selected in the other panes until " +
+		"an object is opened here.",
+	Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}},
+}
+
 // New makes the pane.
-func New() *Object { return &Object{yamls: map[runtime.Object][]string{}} }
+func New() *Object {
+	p := &Object{List: pane.NewList(about), yamls: map[runtime.Object][]string{}}
+	p.Key(keymap.Bind(keymap.Open, "open", "Show the object under the cursor, or go to the moment of a write or Event.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+		if on.Ref.Name == "" {
+			return on.Open()
+		}
+		p.ref = on.Ref
+		return pane.Redraw{}
+	})
+	p.Key(keymap.Bind("object.part", "summary/yaml/history", "Change between summary, YAML and history.", "v"), pane.Turn(&p.part, 3))
+	p.Key(keymap.Bind("object.owner", "owner", "Show the owner of this object.", "o"), p.owner)
+	p.Key(keymap.Bind("object.follow", "follow", "Follow what is selected or happens.", "x"), pane.Then(func() { p.ref = trace.Ref{} }))
+	return p
+}
 
-const (
-	keyShow   = "object.show"
-	keyPart   = "object.part"
-	keyOwner  = "object.owner"
-	keyFollow = "object.follow"
-)
-
-// Info implements [pane.Pane].
-func (*Object) Info() pane.Info {
-	return pane.Info{
-		Number: 9, Name: "object", Title: "Object",
-		Means: "One object of the API: its owners and what it owns, the spec (what is wanted) beside the status (what is), the " +
-			"Events about it, and every write with the fields it changed. It follows what is selected in the other panes until " +
-			"an object is opened here.",
-		Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}},
-		Keys: []keymap.Binding{
-			keymap.Bind(keymap.Open, "open", "Show the object under the cursor, or go to the moment of a write or Event.", "enter"),
-			keymap.Bind(keyPart, "summary/yaml/history", "Change between summary, YAML and history.", "v"),
-			keymap.Bind(keyOwner, "owner", "Show the owner of this object.", "o"),
-			keymap.Bind(keyFollow, "follow", "Follow what is selected or happens.", "x"),
-		},
+// Do implements [pane.Pane]; the explorer too asks for an object to be shown.
+func (p *Object) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
+	if action == "object.show" {
+		p.ref = on.Ref
+		return pane.Redraw{}
 	}
+	return p.List.Do(action, on, f)
+}
+
+func (p *Object) owner(_ pane.Subject, f *pane.Frame) pane.Ask {
+	o := p.chosen(f)
+	if o == nil {
+		return nil
+	}
+	up := f.S.Owner(o)
+	if up == nil {
+		return pane.Notice{Text: o.Ref.String() + " has no owner"}
+	}
+	p.ref = up.Ref
+	return pane.Redraw{}
 }
 
 // Note implements [pane.Pane].
@@ -62,40 +82,6 @@ func (p *Object) Note(f *pane.Frame) string {
 	}
 	part := []string{"", " · yaml", " · history"}[p.part]
 	return o.Ref.String() + part
-}
-
-// Do implements [pane.Pane].
-func (p *Object) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	switch action {
-	case keyShow:
-		p.ref = on.Ref
-	case keyPart:
-		p.part = (p.part + 1) % 3
-	case keyFollow:
-		p.ref = trace.Ref{}
-	case keyOwner:
-		o := p.chosen(f)
-		if o == nil {
-			return nil
-		}
-		up := f.S.Owner(o)
-		if up == nil {
-			return pane.Notice{Text: o.Ref.String() + " has no owner"}
-		}
-		p.ref = up.Ref
-	case keymap.Open:
-		if on.Ref.Name != "" {
-			p.ref = on.Ref
-			break
-		}
-		if !on.Event.IsZero() {
-			return pane.Goto{ID: on.Event}
-		}
-		return nil
-	default:
-		return nil
-	}
-	return pane.Redraw{}
 }
 
 // chosen is the object shown: the one opened, the one selected elsewhere, or
@@ -135,26 +121,38 @@ func newest(s *view.State) *view.Object {
 func (p *Object) Draw(s *pane.Sheet, f *pane.Frame) {
 	o := p.chosen(f)
 	if o == nil {
-		text := "no object selected: move the cursor to one in another pane"
+		text := "No object yet. Put the cursor on one in another pane and it is told here: who owns it, what is wanted and what is."
 		if p.ref.Name != "" {
-			text = p.ref.String() + " is not there at this moment"
+			text = p.ref.String() + " is not there at this moment. x follows what is selected again."
 		}
-		s.Rows(0, 2).Wrap(0, 0, s.W(), 2, text, theme.Muted)
+		s.Say(0, text, theme.Muted)
 		return
 	}
 	y := drawHead(s, f, o)
 	switch p.part {
 	case 0:
-		y = drawTree(s, f, y, o)
-		y = p.drawSpecStatus(s, f, y, o)
-		y = drawConditions(s, f, y, o)
-		y = drawEvents(s, f, y, o)
-		p.drawHistory(s, f, y, o, 1)
+		if s.W() < 140 {
+			p.drawHistory(s, f, p.drawSummary(s, f, y, o), o, 1)
+			return
+		}
+		left := s.W() * 54 / 100
+		a, b := s.Halves(left)
+		p.drawHistory(a, f, p.drawSummary(a, f, y, o), o, 3)
+		p.drawYAML(b, f, b.Heading(y, "YAML", "as stored, without managedFields"), o)
+		s.Divide(y, left, a, b)
 	case 1:
 		p.drawYAML(s, f, y, o)
 	case 2:
 		p.drawHistory(s, f, y, o, 16)
 	}
+}
+
+// drawSummary draws what one wants to know of an object first.
+func (p *Object) drawSummary(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
+	y = drawTree(s, f, y, o)
+	y = p.drawSpecStatus(s, f, y, o)
+	y = drawConditions(s, f, y, o)
+	return drawEvents(s, f, y, o)
 }
 
 func drawHead(s *pane.Sheet, f *pane.Frame, o *view.Object) int {
@@ -195,16 +193,6 @@ func targetOf(o *view.Object) string {
 	return ""
 }
 
-func heading(s *pane.Sheet, y int, name, note string) int {
-	a := s.Row(y)
-	x := a.Text(0, 0, name+" ", theme.Title)
-	if note != "" {
-		x = a.Text(x, 0, note+" ", theme.Muted)
-	}
-	a.HLine(x, 0, s.W()-x, theme.Line)
-	return y + 1
-}
-
 // drawTree draws the owners above and what is owned below the object.
 func drawTree(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	top := o
@@ -218,7 +206,7 @@ func drawTree(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	if top == o && len(f.S.Children(o.UID)) == 0 {
 		return y
 	}
-	y = heading(s, y, "owners", "")
+	y = s.Heading(y, "owners", "")
 	return branch(s, f, y, top, o, "", "")
 }
 
@@ -256,7 +244,7 @@ func drawEvents(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	if len(list) == 0 {
 		return y
 	}
-	y = heading(s, y, "Events", "")
+	y = s.Heading(y, "Events", "")
 	for i := len(list) - 1; i >= 0; i-- {
 		e := list[i]
 		st := theme.Text

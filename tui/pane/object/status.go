@@ -96,7 +96,11 @@ func (p *Object) drawSpecStatus(s *pane.Sheet, f *pane.Frame, y int, o *view.Obj
 	if len(list) == 0 {
 		return drawPod(s, f, y, o)
 	}
-	y = heading(s, y, "wanted and observed", "")
+	y = s.Heading(y, "wanted and observed", "")
+	a := s.Row(y)
+	a.Right(18, 0, "spec", theme.Muted)
+	a.Right(28, 0, "status", theme.Muted)
+	y++
 	for _, d := range list {
 		mark, st := "=", theme.Good
 		if d.spec != d.status {
@@ -106,7 +110,7 @@ func (p *Object) drawSpecStatus(s *pane.Sheet, f *pane.Frame, y int, o *view.Obj
 		a.Text(0, 0, d.name, theme.Muted)
 		a.Right(18, 0, d.spec, theme.Number)
 		a.Text(20, 0, mark, st)
-		a.Right(26, 0, d.status, theme.Number)
+		a.Right(28, 0, d.status, theme.Number)
 		y++
 	}
 	return y
@@ -174,7 +178,7 @@ func drawConditions(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	if len(list) == 0 {
 		return y
 	}
-	y = heading(s, y, "conditions", "")
+	y = s.Heading(y, "conditions", "")
 	for _, c := range list {
 		mark, st := "✓", theme.Good
 		bad := strings.HasSuffix(c.kind, "Pressure") || strings.HasSuffix(c.kind, "Unavailable") || c.kind == "Failed" || c.kind == "ReplicaFailure"
@@ -199,7 +203,7 @@ func (p *Object) drawHistory(s *pane.Sheet, f *pane.Frame, y int, o *view.Object
 	if len(all) == 0 {
 		return y
 	}
-	y = heading(s, y, "writes", fmt.Sprintf("%d of %d", min(n, len(all)), o.Version))
+	y = s.Heading(y, "writes", fmt.Sprintf("%d of %d", min(n, len(all)), o.Version))
 	for i := len(all) - 1; i >= 0 && i >= len(all)-n; i-- {
 		c := all[i]
 		st := theme.Text
@@ -222,51 +226,70 @@ func (p *Object) drawHistory(s *pane.Sheet, f *pane.Frame, y int, o *view.Object
 	return y
 }
 
-// drawDiff draws the changed lines of two YAML texts with their parents.
+// drawDiff draws what changed between two YAML texts, each field with its path.
 func drawDiff(s *pane.Sheet, y int, before, after []string, most int) int {
-	for _, d := range diff(before, after) {
-		if most == 0 {
-			s.Row(y).Text(2, 0, "…", theme.Muted)
+	list := diff(before, after)
+	for i, d := range list {
+		if i == most {
+			s.Row(y).Text(2, 0, fmt.Sprintf("… %d more", len(list)-i), theme.Muted)
 			return y + 1
 		}
-		most--
-		st := theme.Added
-		if d.sign == '-' {
-			st = theme.Removed
-		}
 		a := s.Row(y)
-		a.Put(2, 0, d.sign, st)
-		a.Fit(4, 0, s.W()-4, d.text, st)
+		a.Put(2, 0, d.sign, d.style())
+		x := a.Text(4, 0, d.path, theme.Name)
+		if d.sign == '~' {
+			a.Spans(x, 0, grid.Span{Text: ": " + d.old, Style: theme.Removed}, grid.Span{Text: " → ", Style: theme.Muted}, grid.Span{Text: d.now, Style: theme.Added})
+		} else {
+			a.Spans(x, 0, grid.Span{Text: ": " + d.old + d.now, Style: d.style()})
+		}
 		y++
 	}
 	return y
 }
 
+// change is a field that came ('+'), went ('-') or got another value ('~').
 type change struct {
-	sign rune
-	text string
+	sign           rune
+	path, old, now string
 }
 
-// diff lists the lines that went and came, each with its path, leaving out
-// what changes at every write.
+func (c change) style() grid.Style {
+	switch c.sign {
+	case '+':
+		return theme.Added
+	case '-':
+		return theme.Removed
+	}
+	return theme.Text
+}
+
+// diff lists the fields that changed, by path, leaving out what changes at
+// every write.
 func diff(before, after []string) []change {
 	old, now := paths(before), paths(after)
+	at := map[string]int{}
 	var out []change
 	for _, p := range old.order {
 		if !now.has[p] && !noise(p) {
-			out = append(out, change{'-', p})
+			path, value, _ := strings.Cut(p, ": ")
+			at[path] = len(out)
+			out = append(out, change{'-', path, value, ""})
 		}
 	}
 	for _, p := range now.order {
-		if !old.has[p] && !noise(p) {
-			out = append(out, change{'+', p})
+		if old.has[p] || noise(p) {
+			continue
 		}
+		path, value, _ := strings.Cut(p, ": ")
+		if i, ok := at[path]; ok && out[i].sign == '-' {
+			out[i].sign, out[i].now = '~', value
+			continue
+		}
+		out = append(out, change{'+', path, "", value})
 	}
-	sort.SliceStable(out, func(i, j int) bool { return key(out[i].text) < key(out[j].text) })
+	sort.SliceStable(out, func(i, j int) bool { return out[i].path < out[j].path })
 	return out
 }
-
-func key(p string) string { k, _, _ := strings.Cut(p, ": "); return k }
 
 func noise(p string) bool {
 	return strings.HasPrefix(p, "metadata.resourceVersion") || strings.HasPrefix(p, "metadata.managedFields")

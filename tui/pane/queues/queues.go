@@ -18,35 +18,37 @@ import (
 
 // Queues is the pane.
 type Queues struct {
+	pane.List
 	idle bool // show queues that never had a key
 }
 
+var about = pane.Info{
+	Number: 5, Name: "queues", Title: "Work queues",
+	Means: "Controllers do not act on events, they act on keys: a watch event puts the object's key into a queue, a worker " +
+		"takes it, compares spec and status, and acts. A key that is already waiting is merged, a key that a worker has " +
+		"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles.",
+	Legend: [][2]string{
+		{"▁▃▇", "how many keys were ready lately"},
+		{"×3", "three adds merged into one"},
+		{"▸", "a worker has it"},
+		{"↻", "dirty: goes round again"},
+		{"◷", "delayed: waits for its time"},
+		{"retry 4", "failed four times"},
+		{"≠", "wanted differs from observed"},
+	},
+}
+
 // New makes the pane.
-func New() *Queues { return &Queues{} }
-
-const keyIdle = "queues.idle"
-
-// Info implements [pane.Pane].
-func (*Queues) Info() pane.Info {
-	return pane.Info{
-		Number: 5, Name: "queues", Title: "Work queues",
-		Means: "Controllers do not act on events, they act on keys: a watch event puts the object's key into a queue, a worker " +
-			"takes it, compares spec and status, and acts. A key that is already waiting is merged, a key that a worker has " +
-			"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles.",
-		Legend: [][2]string{
-			{"▁▃▇", "how many keys were ready lately"},
-			{"×3", "three adds merged into one"},
-			{"▸", "a worker has it"},
-			{"↻", "dirty: goes round again"},
-			{"◷", "delayed: waits for its time"},
-			{"retry 4", "failed four times"},
-			{"≠", "wanted differs from observed"},
-		},
-		Keys: []keymap.Binding{
-			keymap.Bind(keymap.Open, "open", "Go to the moment of the key's last move or of the action.", "enter"),
-			keymap.Bind(keyIdle, "idle ones", "Show or hide the queues that never had a key.", "i"),
-		},
-	}
+func New() *Queues {
+	p := &Queues{List: pane.NewList(about)}
+	p.Key(keymap.Bind(keymap.Open, "open", "Go to the moment of the key's last move or of the action.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+		if on.Event.IsZero() {
+			return nil
+		}
+		return pane.Goto{ID: on.Event}
+	})
+	p.Key(keymap.Bind("queues.idle", "idle ones", "Show or hide the queues that never had a key.", "i"), pane.Flip(&p.idle))
+	return p
 }
 
 // Note implements [pane.Pane].
@@ -60,23 +62,28 @@ func (*Queues) Note(f *pane.Frame) string {
 	return fmt.Sprintf("%d ready, %d at work, %d delayed", ready, work, delayed)
 }
 
-// Do implements [pane.Pane].
-func (p *Queues) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	switch action {
-	case keyIdle:
-		p.idle = !p.idle
-		return pane.Redraw{}
-	case keymap.Open:
-		if !on.Event.IsZero() {
-			return pane.Goto{ID: on.Event}
-		}
+// Draw implements [pane.Pane]: a queue below the other, or in a wide window in
+// two columns, each queue where there is more room.
+func (p *Queues) Draw(s *pane.Sheet, f *pane.Frame) {
+	if s.W() < 130 {
+		p.draw(s, f, func(draw func(*pane.Sheet, int) int) { draw(s, s.Len()) })
+		return
 	}
-	return nil
+	left := s.W() / 2
+	a, b := s.Halves(left)
+	p.draw(s, f, func(draw func(*pane.Sheet, int) int) {
+		if b.Len() < a.Len() {
+			draw(b, b.Len())
+			return
+		}
+		draw(a, a.Len())
+	})
+	s.Divide(0, left, a, b)
 }
 
-// Draw implements [pane.Pane].
-func (p *Queues) Draw(s *pane.Sheet, f *pane.Frame) {
-	y, hidden := 0, 0
+// draw hands every block to put, which finds it a place.
+func (p *Queues) draw(s *pane.Sheet, f *pane.Frame, put func(draw func(s *pane.Sheet, y int) int)) {
+	hidden := 0
 	done := map[string]bool{}
 	for _, q := range f.S.Queues() {
 		if !f.Match(q.Name, q.Lane) {
@@ -86,27 +93,33 @@ func (p *Queues) Draw(s *pane.Sheet, f *pane.Frame) {
 			hidden++
 			continue
 		}
-		y = drawQueue(s, f, y, q)
-		if c := controllerOf(f.S, q); c != nil && !done[c.Name] {
-			done[c.Name] = true
-			y = drawController(s, f, y, c)
-		}
+		c := controllerOf(f.S, q)
+		put(func(s *pane.Sheet, y int) int {
+			y = drawQueue(s, f, y, q)
+			if c != nil && !done[c.Name] {
+				done[c.Name] = true
+				y = drawController(s, f, y, c)
+			}
+			return y
+		})
 	}
 	for _, c := range f.S.Controllers() {
 		if !done[c.Name] && f.Match(c.Name) {
-			y = drawName(s, f, y, c.Name, theme.Name)
-			y = drawController(s, f, y, c)
+			put(func(s *pane.Sheet, y int) int {
+				s.Row(y).Text(0, 0, pane.Abbreviate(c.Name), theme.Name)
+				return drawController(s, f, y+1, c)
+			})
 		}
 	}
-	if y == 0 {
-		s.Row(0).Text(0, 0, "no queue has had a key yet", theme.Muted)
-		y++
+	if s.Len() == 0 {
+		s.Say(0, "No queue has had a key yet. A watch event puts the key of its object into the queue of each controller that cares.", theme.Muted)
 	}
+	put(func(s *pane.Sheet, y int) int { return drawLeases(s, f, y) })
 	if hidden > 0 {
-		s.Row(y).Text(0, 0, words.Count(hidden, "queue")+" without any key so far (i shows them)", theme.Muted)
-		y++
+		put(func(s *pane.Sheet, y int) int {
+			return s.Say(y, words.Count(hidden, "queue")+" without any key so far (i shows them)", theme.Muted)
+		})
 	}
-	drawLeases(s, f, y)
 }
 
 func controllerOf(s *view.State, q *view.Queue) *view.Controller {
@@ -119,11 +132,6 @@ func controllerOf(s *view.State, q *view.Queue) *view.Controller {
 		}
 	}
 	return nil
-}
-
-func drawName(s *pane.Sheet, f *pane.Frame, y int, name string, st grid.Style) int {
-	s.Row(y).Text(0, 0, pane.Abbreviate(name), st)
-	return y + 1
 }
 
 func drawQueue(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
@@ -148,7 +156,7 @@ func drawQueue(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
 	x = max(x+1, nameW+1) + room + 1
 	x = a.Text(x, 0, fmt.Sprintf("%d", q.Ready), theme.Number|grid.Bold)
 	x = a.Text(x, 0, " ready", theme.Muted)
-	stats := fmt.Sprintf("%d adds, %d merged, %d retries", q.Adds, q.Merged, q.Retries)
+	stats := words.Count(int(q.Adds), "add") + fmt.Sprintf(", %d merged, ", q.Merged) + tries(q.Retries)
 	if x+grid.Width(stats)+2 <= s.W() {
 		a.Right(s.W(), 0, stats, theme.Muted)
 	}
@@ -159,13 +167,13 @@ func drawQueue(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
 	})
 	y++
 	if keys := q.Waiting(); len(keys) > 0 {
-		y = drawKeys(s, f, y, q, "waits", keys, theme.Text)
+		y = drawKeys(s, f, y, q, "ready", keys, theme.Text)
 	}
 	if keys := q.InProcess(); len(keys) > 0 {
-		y = drawKeys(s, f, y, q, "work ▸", keys, theme.Busy)
+		y = drawKeys(s, f, y, q, "▸ works", keys, theme.Busy)
 	}
 	if keys := q.DelayedKeys(); len(keys) > 0 {
-		y = drawKeys(s, f, y, q, "later◷", keys, theme.Warn)
+		y = drawKeys(s, f, y, q, "◷ later", keys, theme.Warn)
 	}
 	return y
 }
@@ -195,6 +203,13 @@ func drawKeys(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue, label string, 
 	return y + 1
 }
 
+func tries(n uint64) string {
+	if n == 1 {
+		return "1 retry"
+	}
+	return fmt.Sprintf("%d retries", n)
+}
+
 func keyText(f *pane.Frame, k *view.QueueKey) string {
 	t := k.Key
 	if k.Merged > 0 {
@@ -203,9 +218,9 @@ func keyText(f *pane.Frame, k *view.QueueKey) string {
 	if k.Dirty && k.Processing {
 		t += "↻"
 	}
-	if k.Delayed {
+	if k.Delayed && !k.Processing {
 		if left := k.Due - f.S.At; left > 0 {
-			t += " " + words.Dur(left)
+			t += " in " + words.Dur(left)
 		}
 	}
 	if k.Retries > 0 {
@@ -249,7 +264,7 @@ func drawController(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller) int
 }
 
 func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.ReconcileRun) int {
-	st, word := theme.Busy, "compares"
+	st, word := theme.Busy, "comparing wanted with observed"
 	event := r.Start
 	if r.Done {
 		st, word, event = theme.Muted, "last: "+r.Result, r.End
@@ -264,49 +279,82 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.Re
 		st |= grid.Fresh
 	}
 	a := s.Row(y)
-	x := a.Text(2, 0, "sync    ", theme.Muted)
-	x = a.Text(x, 0, r.Key+" ", theme.Text)
-	a.Fit(x, 0, s.W()-x, word, st)
+	a.Text(2, 0, "sync", theme.Muted)
+	x := a.Fit(10, 0, max(s.W()-18, 8), r.Key, theme.Text)
+	a.Fit(x+2, 0, s.W()-x-2, word, st)
 	s.Hot(2, y, s.W()-2, pane.Subject{
 		ID: "run/" + c.Name + "/" + r.Key, Event: event, Kind: trace.ReconcileStart,
 		Words: fmt.Sprintf("%s and %s: %s; %d runs so far, %d of them failed.", c.Name, r.Key, word, c.Runs, c.Errors),
 	})
 	y++
 	for i, act := range r.Actions {
-		style := theme.Text
-		if f.Fresh(act.Event) {
-			style |= grid.Fresh
-		}
-		a := s.Row(y)
-		x := 10
-		if act.Desired != "" || act.Observed != "" {
-			mark, mst := " ≠ ", theme.Warn|grid.Bold
-			if act.Desired == act.Observed {
-				mark, mst = " = ", theme.Good
-			}
-			x = a.Spans(x, 0, grid.Span{Text: act.Desired, Style: theme.Number}, grid.Span{Text: mark, Style: mst}, grid.Span{Text: act.Observed + "  ", Style: theme.Number})
-		}
-		x = a.Fit(x, 0, s.W()-x, "⇒ "+act.Verb, theme.Accent) + 1
-		if x < s.W() {
-			a.Fit(x, 0, s.W()-x, act.Why, style)
-		}
-		s.Hot(10, y, s.W()-10, pane.Subject{
-			ID: fmt.Sprintf("act/%s/%s/%d", c.Name, r.Key, i), Event: act.Event, Ref: act.Target, Kind: trace.ReconcileAction,
-			Words: c.Name + ": " + act.Why,
-		})
-		y++
+		y = drawAction(s, f, y, c, r, i, act)
 	}
 	return y
 }
 
-func drawLeases(s *pane.Sheet, f *pane.Frame, y int) {
-	for _, l := range f.S.Leases() {
+// drawAction draws what was wanted beside what was observed, and below what the
+// controller does about it.
+func drawAction(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.ReconcileRun, i int, act view.ActionTaken) int {
+	const in = 10
+	style := theme.Text
+	if f.Fresh(act.Event) {
+		style |= grid.Fresh
+	}
+	on := pane.Subject{
+		ID: fmt.Sprintf("act/%s/%s/%d", c.Name, r.Key, i), Event: act.Event, Ref: act.Target, Kind: trace.ReconcileAction,
+		Words: c.Name + ": " + act.Why,
+	}
+	if act.Desired != "" || act.Observed != "" {
+		mark, mst := " ≠ ", theme.Warn|grid.Bold
+		if act.Desired == act.Observed {
+			mark, mst = " = ", theme.Good
+		}
+		s.Part(in, s.W()-in).Line(y, pane.Subject{}, grid.Span{Text: "wanted ", Style: theme.Muted}, grid.Span{Text: or(act.Desired, "nothing"), Style: theme.Number},
+			grid.Span{Text: mark, Style: mst}, grid.Span{Text: or(act.Observed, "nothing"), Style: theme.Number}, grid.Span{Text: " observed", Style: theme.Muted})
+		s.Hot(in, y, s.W()-in, on)
+		on.ID += "/do"
+		y++
+	}
+	x := s.Row(y).Text(in, 0, "⇒ "+act.Verb+" ", theme.Accent)
+	lines := grid.Lines(act.Why, max(s.W()-x, 12))
+	for j, l := range lines {
+		if j == 2 { // the whole sentence is in the explanation line
+			break
+		}
+		if j == 1 && len(lines) > 2 {
+			l = grid.Cut(l+" …", s.W()-x)
+		}
+		s.Row(y+j).Text(x, 0, l, style)
+	}
+	s.Hot(in, y, s.W()-in, on)
+	return y + min(max(len(lines), 1), 2)
+}
+
+func or(s, none string) string {
+	if s == "" {
+		return none
+	}
+	return s
+}
+
+func drawLeases(s *pane.Sheet, f *pane.Frame, y int) int {
+	leases := f.S.Leases()
+	if len(leases) == 0 {
+		return y
+	}
+	y = s.Heading(y, "leader Leases", "only the holder works")
+	for _, l := range leases {
 		who, st := l.Holder, theme.Text
 		if who == "" {
 			who, st = "nobody", theme.Warn
 		}
+		if f.Fresh(l.Event) {
+			st |= grid.Fresh
+		}
 		s.Line(y, pane.Subject{ID: "lease/" + l.Name, Event: l.Event, Kind: trace.LeaderElected, Words: "Lease " + l.Name + " is held by " + who + "."},
-			grid.Span{Text: "lease " + l.Name + " ", Style: theme.Muted}, grid.Span{Text: who, Style: st})
+			grid.Span{Text: grid.Pad(l.Name, 26), Style: theme.Name}, grid.Span{Text: who, Style: st})
 		y++
 	}
+	return y
 }

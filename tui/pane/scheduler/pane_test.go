@@ -5,26 +5,15 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/tui/keymap"
+	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
 
-// TestPane draws the pane at moments of the story that its package tells.
+// The pane at moments of the story that its package tells, and at every size.
 func TestPane(t *testing.T) {
-	h := tuitest.Story().History()
-	for _, c := range []struct {
-		name  string
-		w, h  int
-		kind  trace.Kind
-		n     int
-		moves []string
-	}{
-		{"scores", 100, 24, trace.SchedDecision, 1, []string{}},
-		{"pending", 76, 24, "", 0, []string{keymap.Down, keymap.Right}},
-		{"narrow", 40, 20, trace.SchedDecision, 2, []string{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := tuitest.Pane(New(), h, tuitest.When(h, c.kind, c.n), c.w, c.h, c.moves...)
-			tuitest.Golden(t, c.name, tuitest.Planes(g))
-		})
-	}
+	tuitest.Frames(t, func() pane.Pane { return New() },
+		tuitest.Case{Name: "scores", W: 100, H: 24, Kind: trace.SchedDecision, N: 1},
+		tuitest.Case{Name: "pending", W: 76, H: 24, Moves: []string{keymap.Down, keymap.Right}},
+		tuitest.Case{Name: "narrow", W: 40, H: 20, Kind: trace.SchedDecision, N: 2},
+	)
 }

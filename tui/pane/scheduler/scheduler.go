@@ -19,71 +19,60 @@ import (
 
 // Scheduler is the pane.
 type Scheduler struct {
+	pane.List
 	number uint64 // cycle shown; 0 follows
 	scores int    // which score: 0 weighted, 1 normalised, 2 raw
 }
 
+var about = pane.Info{
+	Number: 6, Name: "scheduler", Title: "Scheduler",
+	Means: "One scheduling cycle: the filters ask of every node whether it can run the pod, in order, and the first no ends the " +
+		"row. Nodes that remain are scored; a raw score is brought to 0…100, weighted, and summed. The highest sum wins. With " +
+		"one node left, scoring is skipped. Pods wait in three queues: active (to be placed now), backoff (tried lately, for a " +
+		"while not again), unschedulable (until an event of the cluster could help).",
+	Legend: [][2]string{
+		{"✓", "the filter lets the node pass"},
+		{"✗a", "rejected, reason a below"},
+		{"blank", "not asked: an earlier filter said no"},
+		{"×3", "weight of a score plugin"},
+		{"◀", "the node that was chosen"},
+	},
+}
+
 // New makes the pane.
-func New() *Scheduler { return &Scheduler{} }
+func New() *Scheduler {
+	p := &Scheduler{List: pane.NewList(about)}
+	p.Key(keymap.Bind("sched.older", "older cycle", "The cycle before.", "<"), p.older)
+	p.Key(keymap.Bind("sched.newer", "newest", "Follow the newest cycle.", "x"), pane.Then(func() { p.number = 0 }))
+	p.Key(keymap.Bind("sched.scores", "raw/weighted", "Change between weighted, normalised and raw scores.", "v"), pane.Turn(&p.scores, 3))
+	p.Key(keymap.Bind(keymap.Open, "open", "Show the pod or node, or the scheduling cycle under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+		if n, ok := on.Value.(uint64); ok {
+			p.number = n
+			return pane.Redraw{}
+		}
+		return on.Open()
+	})
+	return p
+}
 
-const (
-	keyOlder  = "sched.older"
-	keyNewer  = "sched.newer"
-	keyScores = "sched.scores"
-)
-
-// Info implements [pane.Pane].
-func (*Scheduler) Info() pane.Info {
-	return pane.Info{
-		Number: 6, Name: "scheduler", Title: "Scheduler",
-		Means: "One scheduling cycle: the filters ask of every node whether it can run the pod, in order, and the first no ends the " +
-			"row. Nodes that remain are scored; a raw score is brought to 0…100, weighted, and summed. The highest sum wins. With " +
-			"one node left, scoring is skipped.",
-		Legend: [][2]string{{"✓", "the filter lets the node pass"}, {"✗a", "rejected, reason a below"}, {"blank", "not asked: an earlier filter said no"}, {"◀", "the node that was chosen"}},
-		Keys: []keymap.Binding{
-			keymap.Bind(keyOlder, "older cycle", "The cycle before.", "<"),
-			keymap.Bind(keyNewer, "newest", "Follow the newest cycle.", "x"),
-			keymap.Bind(keyScores, "raw/weighted", "Change between weighted, normalised and raw scores.", "v"),
-		},
+func (p *Scheduler) older(_ pane.Subject, f *pane.Frame) pane.Ask {
+	c := p.cycle(f)
+	if c == nil {
+		return nil
 	}
+	all := f.S.Scheduler.RecentCycles()
+	for i, x := range all {
+		if x.Number == c.Number && i > 0 {
+			p.number = all[i-1].Number
+		}
+	}
+	return pane.Redraw{}
 }
 
 // Note implements [pane.Pane].
 func (*Scheduler) Note(f *pane.Frame) string {
 	s := &f.S.Scheduler
 	return fmt.Sprintf("active %d, backoff %d, unschedulable %d · %d bound", len(s.PodsIn("active")), len(s.PodsIn("backoff")), len(s.PodsIn("unschedulable")), s.Bound)
-}
-
-// Do implements [pane.Pane].
-func (p *Scheduler) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	switch action {
-	case keyScores:
-		p.scores = (p.scores + 1) % 3
-	case keyNewer:
-		p.number = 0
-	case keyOlder:
-		c := p.cycle(f)
-		if c == nil {
-			return nil
-		}
-		all := f.S.Scheduler.RecentCycles()
-		for i, x := range all {
-			if x.Number == c.Number && i > 0 {
-				p.number = all[i-1].Number
-			}
-		}
-	case keymap.Open:
-		if on.Ref.Name != "" {
-			return pane.Show{Ref: on.Ref}
-		}
-		if !on.Event.IsZero() {
-			return pane.Goto{ID: on.Event}
-		}
-		return nil
-	default:
-		return nil
-	}
-	return pane.Redraw{}
 }
 
 // cycle is the cycle to show: the chosen one, that of the pod selected
@@ -104,22 +93,24 @@ func (p *Scheduler) cycle(f *pane.Frame) *view.Cycle {
 
 // Draw implements [pane.Pane].
 func (p *Scheduler) Draw(s *pane.Sheet, f *pane.Frame) {
+	c := p.cycle(f)
 	y := 0
-	if c := p.cycle(f); c != nil {
+	if c != nil {
 		y = p.drawCycle(s, f, y, c)
+		y = drawWalk(s, y, c)
 	} else {
-		s.Row(0).Text(0, 0, "no scheduling cycle yet", theme.Muted)
-		y++
+		y = s.Say(y, "No pod has been placed yet. When one waits, its scheduling cycle appears here: every node against every plugin.", theme.Muted)
 	}
-	drawQueues(s, f, y)
-}
-
-func podRef(key string) trace.Ref {
-	ns, name, ok := strings.Cut(key, "/")
-	if !ok {
-		ns, name = "", key
+	if s.W() >= 130 {
+		left := s.W() / 2
+		a, b := s.Halves(left)
+		drawQueues(a, f, y)
+		drawCycles(b, f, y, c)
+		s.Divide(y, left, a, b)
+		return
 	}
-	return trace.Ref{APIVersion: "v1", Kind: "Pod", Namespace: ns, Name: name}
+	y = drawQueues(s, f, y)
+	drawCycles(s, f, y, c)
 }
 
 // plugins lists the filter and score plugins that spoke in a cycle.
@@ -159,8 +150,13 @@ func plugins(c *view.Cycle) (filters []string, scores []trace.PluginScore) {
 	return filters, scores
 }
 
+var scoreKinds = []string{"weighted", "normalised 0…100", "raw"}
+
 // brief shortens a plugin's name to the width of a column.
 func brief(name string, w int) string {
+	if len(name) <= w {
+		return name
+	}
 	name = strings.NewReplacer("NodeResources", "", "TaintToleration", "Taint", "NodeUnschedulable", "Unsched", "NodeAffinity", "Affin",
 		"InterPodAffinity", "PodAff", "PodTopologySpread", "Spread", "BalancedAllocation", "Balance", "LeastAllocated", "Least",
 		"ImageLocality", "Image", "VolumeBinding", "VolBind", "VolumeRestrictions", "VolRest", "VolumeZone", "VolZone", "NodeVolumeLimits", "VolLim",
@@ -176,12 +172,8 @@ func (p *Scheduler) drawCycle(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle
 	x := a.Text(0, 0, fmt.Sprintf("cycle %d  ", c.Number), theme.Muted)
 	x = a.Text(x, 0, c.Pod, theme.Name|grid.Bold)
 	x = a.Text(x, 0, fmt.Sprintf("  attempt %d, %s", c.Attempt, words.Count(c.NodeCount, "node")), theme.Muted)
-	kind := []string{"weighted", "normalised 0…100", "raw"}[p.scores]
-	if len(c.Scores()) > 0 && x+len(kind)+10 < s.W() {
-		a.Right(s.W(), 0, "scores: "+kind, theme.Muted)
-	}
 	s.Hot(0, y, x, pane.Subject{
-		ID: "cycle", Ref: podRef(c.Pod), Pod: c.Pod, Event: c.Start, Kind: trace.SchedCycle,
+		ID: "cycle", Ref: pane.PodRef(c.Pod), Pod: c.Pod, Event: c.Start, Kind: trace.SchedCycle,
 		Words: fmt.Sprintf("Scheduling cycle %d tries to place %s: attempt %d.", c.Number, c.Pod, c.Attempt),
 	})
 	y++
@@ -201,17 +193,29 @@ func (p *Scheduler) drawMatrix(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycl
 	}
 	room := s.W() - nameW - 2 - 8
 	n := len(filters) + len(scores)
-	col := 6
+	col, widest := 6, 9
+	if s.W() >= 150 {
+		widest = 18 // whole names
+	}
 	if n > 0 {
-		col = max(3, min(9, room/n))
+		col = max(3, min(widest, room/n))
 	}
 	maxFilters := len(filters)
 	if n*col > room { // too narrow for all: the filters that let everything pass are folded
 		filters = telling(c, filters)
 		n = len(filters) + len(scores)
 		if n > 0 {
-			col = max(3, min(9, room/n))
+			col = max(3, min(widest, room/n))
 		}
+	}
+	if s.W() >= 70 {
+		a := s.Row(y)
+		a.Fit(nameW+2, 0, len(filters)*col-1, "filters: may it run here?", theme.Muted)
+		if x := nameW + 2 + len(filters)*col; len(scores) > 0 {
+			a.Put(x, 0, '│', theme.Line)
+			a.Fit(x+2, 0, s.W()-x-2, "scores: how well? "+scoreKinds[p.scores]+" (v changes)", theme.Muted)
+		}
+		y++
 	}
 	a := s.Row(y)
 	for i, pl := range filters {
@@ -224,7 +228,7 @@ func (p *Scheduler) drawMatrix(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycl
 			label := brief(pl.Plugin, col-3) + fmt.Sprintf("×%d", pl.Weight)
 			a.Right(sx+1+(i+1)*col, 0, grid.Cut(label, col-1), theme.Muted)
 		}
-		a.Right(s.W()-2, 0, "sum", theme.Title)
+		a.Right(sumAt(s, sx, len(scores), col), 0, "sum", theme.Title)
 	}
 	y++
 	reasons := map[string]rune{}
@@ -243,7 +247,7 @@ func (p *Scheduler) drawMatrix(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycl
 		}
 	}
 	if hidden := maxFilters - len(filters); hidden > 0 {
-		s.Row(y).Text(0, 0, fmt.Sprintf("+%d filters that let every node pass", hidden), theme.Muted)
+		s.Row(y).Text(0, 0, "+"+words.Count(hidden, "filter")+" more, which let every node pass", theme.Muted)
 		y++
 	}
 	for _, r := range order {
@@ -302,10 +306,9 @@ func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle,
 		st |= grid.Fresh
 	}
 	a.Fit(0, 0, nameW, name, st)
-	s.Hot(0, y, nameW, pane.Subject{
-		ID: "node/" + name, Node: name, Ref: trace.Ref{APIVersion: "v1", Kind: "Node", Name: name}, Target: "node/" + name,
-		Event: v.Event, Words: nodeWords(c, name),
-	})
+	on := pane.OnNode(name)
+	on.Event, on.Words = v.Event, nodeWords(c, name)
+	s.Hot(0, y, nameW, on)
 	if judged {
 		passed := map[string]bool{}
 		for _, n := range v.Passed {
@@ -336,10 +339,10 @@ func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle,
 	sc, ok := c.Score(name)
 	if !ok {
 		if len(scores) > 0 {
-			a.Right(s.W()-2, 0, "–", theme.Muted)
+			a.Right(sumAt(s, sx, len(scores), col), 0, "–", theme.Muted)
 		}
 		if won {
-			a.Put(s.W()-1, 0, '◀', theme.Good|grid.Bold)
+			a.Text(sumAt(s, sx, len(scores), col)+1, 0, "◀ chosen", theme.Good|grid.Bold)
 		}
 		return
 	}
@@ -362,11 +365,17 @@ func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle,
 			})
 		}
 	}
-	a.Right(s.W()-2, 0, fmt.Sprint(sc.Total), theme.Number|grid.Bold)
-	if won {
-		a.Put(s.W()-1, 0, '◀', theme.Good|grid.Bold)
+	end := sumAt(s, sx, len(scores), col)
+	a.Right(end, 0, fmt.Sprint(sc.Total), theme.Number|grid.Bold)
+	if won && s.W()-end > 9 {
+		a.Text(end+1, 0, "◀ chosen", theme.Good|grid.Bold)
+	} else if won {
+		a.Put(end+1, 0, '◀', theme.Good|grid.Bold)
 	}
 }
+
+// sumAt is the column at which the sums end: right beside the scores.
+func sumAt(s *pane.Sheet, sx, scores, col int) int { return min(sx+scores*col+8, s.W()-2) }
 
 func letter(reasons map[string]rune, order *[]string, reason string) rune {
 	if l, ok := reasons[reason]; ok {
@@ -410,13 +419,13 @@ func drawPoints(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
 func drawOutcome(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
 	d := c.Decision
 	if d == nil {
-		s.Row(y).Text(0, 0, "… not decided yet", theme.Busy)
+		s.Row(y).Text(0, 0, "… not decided yet: step (.) to the next verdict", theme.Busy)
 		return y + 1
 	}
 	st, text := theme.Good, ""
 	switch {
 	case d.Node != "" && d.Skipped:
-		text = fmt.Sprintf("⇒ %s: the only feasible node, scoring skipped", d.Node)
+		text = fmt.Sprintf("⇒ %s: the only feasible node, so scoring is skipped", d.Node)
 	case d.Node != "":
 		text = fmt.Sprintf("⇒ %s with %d points; %d of %d nodes feasible", d.Node, d.Total, d.Feasible, d.Evaluated)
 		if len(d.TiedWith) > 0 {
@@ -435,55 +444,6 @@ func drawOutcome(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
 	for i, l := range lines {
 		s.Row(y+i).Text(0, 0, l, st|grid.Bold)
 	}
-	s.Hot(0, y, s.W(), pane.Subject{ID: "decision", Event: c.Decided, Pod: c.Pod, Ref: podRef(c.Pod), Kind: trace.SchedDecision, Words: strings.TrimPrefix(text, "⇒ ")})
+	s.Hot(0, y, s.W(), pane.Subject{ID: "decision", Event: c.Decided, Pod: c.Pod, Ref: pane.PodRef(c.Pod), Kind: trace.SchedDecision, Words: strings.TrimPrefix(text, "⇒ ")})
 	return y + len(lines)
-}
-
-// drawQueues draws the pods in the scheduler's queues.
-func drawQueues(s *pane.Sheet, f *pane.Frame, y int) {
-	a := s.Row(y)
-	x := a.Text(0, 0, "queues ", theme.Title)
-	a.HLine(x, 0, s.W()-x, theme.Line)
-	y++
-	marks := map[string]string{"active": "▸", "backoff": "◷", "unschedulable": "✗", "gated": "‖"}
-	for _, q := range []string{"active", "backoff", "unschedulable", "gated"} {
-		pods := f.S.Scheduler.PodsIn(q)
-		if q == "gated" && len(pods) == 0 {
-			continue
-		}
-		st := theme.Text
-		if q == "unschedulable" || q == "backoff" {
-			st = theme.Warn
-		}
-		a := s.Row(y)
-		a.Text(0, 0, marks[q]+" "+q, theme.Muted)
-		x := 17
-		if len(pods) == 0 {
-			a.Text(x, 0, "–", theme.Muted)
-		}
-		for i, pod := range pods {
-			text := pod.Pod
-			if pod.Attempts > 1 {
-				text += fmt.Sprintf(" (%d tries)", pod.Attempts)
-			}
-			if x > 17 && x+grid.Width(text) > s.W() {
-				x, y = 17, y+1
-				if y > 3000 {
-					s.Row(y).Text(x, 0, fmt.Sprintf("… +%d", len(pods)-i), theme.Muted)
-					break
-				}
-			}
-			style := st
-			if f.Fresh(pod.Event) {
-				style |= grid.Fresh
-			}
-			end := s.Row(y).Text(x, 0, text, style)
-			s.Hot(x, y, end-x, pane.Subject{
-				ID: "pod/" + pod.Pod, Pod: pod.Pod, Ref: podRef(pod.Pod), Event: pod.Event, Kind: trace.SchedQueue,
-				Words: fmt.Sprintf("Pod %s is in the %s queue, moved there by %s, %s so far.", pod.Pod, pod.Queue, pod.Cause, words.Count(pod.Attempts, "attempt")),
-			})
-			x = end + 2
-		}
-		y++
-	}
 }

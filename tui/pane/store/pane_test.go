@@ -5,26 +5,15 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/tui/keymap"
+	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
 
-// TestPane draws the pane at moments of the story that its package tells.
+// The pane at moments of the story that its package tells, and at every size.
 func TestPane(t *testing.T) {
-	h := tuitest.Story().History()
-	for _, c := range []struct {
-		name  string
-		w, h  int
-		kind  trace.Kind
-		n     int
-		moves []string
-	}{
-		{"election", 76, 24, trace.RaftVote, 2, []string{}},
-		{"write", 76, 24, trace.RaftDurable, 8, []string{}},
-		{"end", 76, 40, "", 0, []string{keymap.Down, keymap.Right}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := tuitest.Pane(New(), h, tuitest.When(h, c.kind, c.n), c.w, c.h, c.moves...)
-			tuitest.Golden(t, c.name, tuitest.Planes(g))
-		})
-	}
+	tuitest.Frames(t, func() pane.Pane { return New() },
+		tuitest.Case{Name: "election", W: 76, H: 24, Kind: trace.RaftVote, N: 2},
+		tuitest.Case{Name: "write", W: 76, H: 24, Kind: trace.RaftDurable, N: 8},
+		tuitest.Case{Name: "end", W: 76, H: 40, Moves: []string{keymap.Down, keymap.Right}},
+	)
 }

@@ -20,39 +20,43 @@ import (
 
 // Store is the pane.
 type Store struct {
+	pane.List
 	open map[string]bool // branches of the key tree that are open
 	part int             // which part comes first: 0 raft, 1 revisions and keys
 }
 
+var about = pane.Info{
+	Number: 2, Name: "store", Title: "Store",
+	Means: "The store that holds the cluster's state, and how its members agree. Every cell is an entry of a member's raft " +
+		"log; the digit and the colour are the term in which it was proposed. An entry is safe once a quorum of " +
+		"members has it on disk: then the leader moves the commit mark, the members apply it, and a new revision exists. " +
+		"A message says what it carries: \"78+1\" is one entry after entry 78; without entries it is a heartbeat.",
+	Legend: [][2]string{
+		{"[3]", "committed entry of term 3"},
+		{":3:", "on this member's disk, not committed"},
+		{".3.", "written, not yet on disk"},
+		{"▾", "the leader's commit index"},
+		{"^", "match: the leader knows the follower has it"},
+		{">", "next: what the leader sends next"},
+		{"★", "leader"},
+		{"◇", "candidate"},
+		{"──▷", "message under way"},
+		{"✗", "down, or lost"},
+	},
+}
+
 // New makes the pane.
-func New() *Store { return &Store{open: map[string]bool{"/registry": true}} }
-
-const keyPart = "store.part"
-
-// Info implements [pane.Pane].
-func (*Store) Info() pane.Info {
-	return pane.Info{
-		Number: 2, Name: "store", Title: "Store",
-		Means: "The store that holds the cluster's state, and how its members agree. Every cell is an entry of a member's raft " +
-			"log; the digit and the colour are the term in which it was proposed. An entry is safe once a quorum of " +
-			"members has it on disk: then the leader moves the commit mark, the members apply it, and a new revision exists.",
-		Legend: [][2]string{
-			{"[3]", "committed entry of term 3"},
-			{":3:", "on this member's disk, not committed"},
-			{".3.", "written, not yet on disk"},
-			{"▾", "the leader's commit index"},
-			{"^", "match: the leader knows the follower has it"},
-			{">", "next: what the leader sends next"},
-			{"★", "leader"},
-			{"◇", "candidate"},
-			{"──▷", "message under way"},
-			{"✗", "down, or lost"},
-		},
-		Keys: []keymap.Binding{
-			keymap.Bind(keymap.Open, "open", "Open or close a branch of the keys; show the object of a key.", "enter"),
-			keymap.Bind(keyPart, "raft/keys", "Change between the raft logs and the revisions and keys.", "v"),
-		},
-	}
+func New() *Store {
+	p := &Store{List: pane.NewList(about), open: map[string]bool{"/registry": true}}
+	p.Key(keymap.Bind(keymap.Open, "open", "Open or close a branch of the keys; show the object of a key.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+		if b, ok := on.Value.(view.Branch); ok && b.Key == nil {
+			p.open[b.Name] = !p.open[b.Name]
+			return pane.Redraw{}
+		}
+		return on.Open()
+	})
+	p.Key(keymap.Bind("store.part", "raft/keys", "Change between the raft logs and the revisions and keys.", "v"), pane.Turn(&p.part, 2))
+	return p
 }
 
 // Note implements [pane.Pane].
@@ -68,44 +72,60 @@ func (*Store) Note(f *pane.Frame) string {
 	return fmt.Sprintf("%s, term %d, revision %d", lead, s.Term, s.Revision)
 }
 
-// Do implements [pane.Pane].
-func (p *Store) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	switch action {
-	case keyPart:
-		p.part = 1 - p.part
-		return pane.Redraw{}
-	case keymap.Open:
-		if b, ok := on.Value.(view.Branch); ok && b.Key == nil {
-			p.open[b.Name] = !p.open[b.Name]
-			return pane.Redraw{}
-		}
-		if on.Ref.Name != "" {
-			return pane.Show{Ref: on.Ref}
-		}
-		if !on.Event.IsZero() {
-			return pane.Goto{ID: on.Event}
-		}
-	}
-	return nil
-}
+// wide is from which width on the revisions and keys stand beside the logs.
+const wide = 130
 
 // Draw implements [pane.Pane].
 func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) {
+	if s.W() >= wide && p.part == 0 {
+		left := s.W() * 55 / 100
+		a, b := s.Halves(left)
+		drawRaft(a, f, 0)
+		p.drawKeys(b, f, drawRevisions(b, f, 0, 12))
+		s.Divide(0, left, a, b)
+		return
+	}
 	y := 0
 	if p.part == 0 {
-		y = drawLogs(s, f, y)
-		y = drawVotes(s, f, y)
-		y = drawMessages(s, f, y)
+		y = drawRaft(s, f, y)
+	} else {
+		y = drawRefused(s, f, y)
 	}
+	p.drawKeys(s, f, drawRevisions(s, f, y, 6))
+}
+
+// drawRaft draws what the members have and what goes on between them.
+func drawRaft(s *pane.Sheet, f *pane.Frame, y int) int {
+	y = drawLogs(s, f, y)
+	if f.Rows >= 24 && len(f.S.Store.Members()) > 0 {
+		y = s.Legend(y, [2]string{"[1]", "committed"}, [2]string{":1:", "on disk"}, [2]string{".1.", "written"}, [2]string{"▾", "commit"},
+			[2]string{"^", "match"}, [2]string{">", "next"}, [2]string{"digit", "term"})
+	}
+	y = drawQuorum(s, f, y)
+	y = drawVotes(s, f, y)
 	y = drawRefused(s, f, y)
-	y = drawRevisions(s, f, y)
-	p.drawKeys(s, f, y)
+	return drawMessages(s, f, y)
+}
+
+// drawQuorum says what it means that too few members are up, or that none
+// leads.
+func drawQuorum(s *pane.Sheet, f *pane.Frame, y int) int {
+	q := f.S.Store.Quorum()
+	switch {
+	case q.Total == 0:
+		return y
+	case !q.OK():
+		return s.Say(y, fmt.Sprintf("No quorum: %d of %d members are up, %d are needed. Nothing can be committed; writes wait, then fail.", q.Have, q.Total, q.Need), theme.Bad)
+	case f.S.Store.Leader == "":
+		return s.Say(y, "No leader: an election is due. Writes wait until a member has the votes of a quorum.", theme.Warn)
+	}
+	return y
 }
 
 func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 	members := f.S.Store.Members()
 	if len(members) == 0 {
-		s.Row(y).Text(0, 0, "The bare store: one process, no raft, no members.", theme.Muted)
+		s.Row(y).Text(0, 0, "The bare store: one process, no raft, no members (--store mvcc).", theme.Muted)
 		return y + 1
 	}
 	var last, commit, term uint64
@@ -249,7 +269,7 @@ func drawVotes(s *pane.Sheet, f *pane.Frame, y int) int {
 			continue
 		}
 		a := s.Row(y)
-		x := a.Text(0, 0, fmt.Sprintf("votes for %s in t%d ", m.Name, m.Term), theme.Term(m.Term)|grid.Bold)
+		x := a.Text(0, 0, fmt.Sprintf("votes for %s in term %d ", m.Name, m.Term), theme.Term(m.Term)|grid.Bold)
 		for _, o := range members {
 			mark, st := "·", theme.Muted
 			if o.Name == m.Name && m.VotedFor == m.Name {
@@ -278,8 +298,11 @@ func drawMessages(s *pane.Sheet, f *pane.Frame, y int) int {
 	if len(all) == 0 {
 		return y
 	}
-	const most = 5
-	y = heading(s, y, "messages", fmt.Sprintf("%d under way", len(f.S.Store.InFlight())))
+	most := 5
+	if s.Columns() { // beside the keys: to the end of the window
+		most = max(f.Rows-y-1, 5)
+	}
+	y = s.Heading(y, "messages between members", fmt.Sprintf("%d under way, newest first", len(f.S.Store.InFlight())))
 	if len(all) > most {
 		all = all[len(all)-most:]
 	}
@@ -291,17 +314,7 @@ func drawMessages(s *pane.Sheet, f *pane.Frame, y int) int {
 }
 
 func drawMessage(s *pane.Sheet, f *pane.Frame, y int, m *view.Message) {
-	label := m.RPC
-	if r := m.Request; r != nil {
-		label += fmt.Sprintf(" t%d", r.Term)
-		if m.RPC == "AppendEntries" {
-			if n := len(r.Entries); n > 0 {
-				label += fmt.Sprintf(" %d+%d", r.PrevLog, n)
-			} else {
-				label += fmt.Sprintf(" commit %d", r.Commit)
-			}
-		}
-	}
+	label := content(m, s.W() >= 66)
 	event, arrow, st, end := m.Sent, "──▷ ", theme.Busy, ""
 	switch m.Phase {
 	case "delivered":
@@ -331,6 +344,38 @@ func drawMessage(s *pane.Sheet, f *pane.Frame, y int, m *view.Message) {
 		grid.Span{Text: m.To + " ", Style: st}, grid.Span{Text: end, Style: st})
 }
 
+// content is what a message carries, in full or in short.
+func content(m *view.Message, full bool) string {
+	label, r := m.RPC, m.Request
+	if r == nil {
+		return label
+	}
+	if full {
+		label += fmt.Sprintf(" term %d", r.Term)
+	} else {
+		label += fmt.Sprintf(" t%d", r.Term)
+	}
+	switch n := len(r.Entries); {
+	case m.RPC != "AppendEntries":
+	case n > 0 && full:
+		label += fmt.Sprintf(", %s after %d", entries(n), r.PrevLog)
+	case n > 0:
+		label += fmt.Sprintf(" %d+%d", r.PrevLog, n)
+	case full:
+		label += fmt.Sprintf(", no entry, commit %d", r.Commit)
+	default:
+		label += fmt.Sprintf(" commit %d", r.Commit)
+	}
+	return label
+}
+
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
 func drawRefused(s *pane.Sheet, f *pane.Frame, y int) int {
 	r := f.S.Store.Refused
 	if len(r) == 0 || f.S.At-r[len(r)-1].At > 10e9 {
@@ -342,15 +387,19 @@ func drawRefused(s *pane.Sheet, f *pane.Frame, y int) int {
 	return y + 1
 }
 
-func drawRevisions(s *pane.Sheet, f *pane.Frame, y int) int {
+func drawRevisions(s *pane.Sheet, f *pane.Frame, y, most int) int {
 	all := f.S.Store.Commits()
 	note := fmt.Sprintf("newest %d", f.S.Store.Revision)
 	if f.S.Store.Compacted > 0 {
 		note += fmt.Sprintf(", gone up to %d", f.S.Store.Compacted)
 	}
-	y = heading(s, y, "revisions", note)
+	y = s.Heading(y, "revisions", note+"; what each write put, its version and size")
+	if len(all) == 0 {
+		s.Row(y).Fit(0, 0, s.W(), "Nothing is written yet.", theme.Muted)
+		return y + 1
+	}
 	shown := 0
-	for i := len(all) - 1; i >= 0 && shown < 6; i-- {
+	for i := len(all) - 1; i >= 0 && shown < most; i-- {
 		c := all[i]
 		for _, k := range c.Changes {
 			if !f.Match(k.Key, k.Object.String()) {
@@ -379,8 +428,8 @@ func drawChange(s *pane.Sheet, f *pane.Frame, y int, c *view.Commit, k trace.Key
 	a := s.Row(y)
 	x := a.Text(0, 0, grid.PadLeft(fmt.Sprint(c.Revision), 6), theme.Number|fresh)
 	x = a.Text(x+1, 0, sign, st|fresh)
-	right := s.W() - grid.Width(what) - 1
-	a.Fit(x+1, 0, right-x-1, strings.TrimPrefix(k.Key, "/registry/"), theme.Text|fresh)
+	right := min(s.W()-grid.Width(what)-1, max(x+52, 90))
+	a.Fit(x+1, 0, right-x-2, strings.TrimPrefix(k.Key, "/registry/"), theme.Text|fresh)
 	a.Text(right, 0, what, theme.Muted)
 	s.Hot(0, y, s.W(), pane.Subject{
 		ID: fmt.Sprintf("rev/%d/%s", c.Revision, k.Key), Ref: k.Object, Event: c.Event, Kind: trace.StoreCommit, Copy: k.Key,
@@ -388,17 +437,8 @@ func drawChange(s *pane.Sheet, f *pane.Frame, y int, c *view.Commit, k trace.Key
 	})
 }
 
-// heading draws a section's name on a line of its own.
-func heading(s *pane.Sheet, y int, name, note string) int {
-	a := s.Row(y)
-	x := a.Text(0, 0, name+" ", theme.Title)
-	x = a.Text(x, 0, note+" ", theme.Muted)
-	a.HLine(x, 0, s.W()-x, theme.Line)
-	return y + 1
-}
-
 func (p *Store) drawKeys(s *pane.Sheet, f *pane.Frame, y int) {
-	y = heading(s, y, "keys", fmt.Sprint(f.S.Store.KeyCount()))
+	y = s.Heading(y, "keys", fmt.Sprintf("%d below /registry", f.S.Store.KeyCount()))
 	p.branch(s, f, y, "/registry", 0)
 }
 
@@ -421,7 +461,7 @@ func (p *Store) branch(s *pane.Sheet, f *pane.Frame, y int, path string, depth i
 			if f.Fresh(b.Key.Event) {
 				st |= grid.Fresh
 			}
-			s.Line(y, on, grid.Span{Text: indent + "  " + name, Style: st}, grid.Span{Text: fmt.Sprintf("  @%d v%d", b.Key.ModRevision, b.Key.Version), Style: theme.Muted})
+			s.Line(y, on, grid.Span{Text: indent + "  " + name, Style: st}, grid.Span{Text: fmt.Sprintf("  revision %d, version %d", b.Key.ModRevision, b.Key.Version), Style: theme.Muted})
 			y++
 			continue
 		}
@@ -429,7 +469,7 @@ func (p *Store) branch(s *pane.Sheet, f *pane.Frame, y int, path string, depth i
 		if p.open[b.Name] {
 			mark = "▾ "
 		}
-		s.Line(y, on, grid.Span{Text: indent + mark, Style: theme.Accent}, grid.Span{Text: name, Style: theme.Name}, grid.Span{Text: fmt.Sprintf("  %d", b.Keys), Style: theme.Muted})
+		s.Line(y, on, grid.Span{Text: indent + mark, Style: theme.Accent}, grid.Span{Text: name, Style: theme.Name}, grid.Span{Text: "  " + words.Count(b.Keys, "key"), Style: theme.Muted})
 		y++
 		if p.open[b.Name] {
 			y = p.branch(s, f, y, b.Name, depth+1)

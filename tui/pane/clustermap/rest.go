@@ -1,0 +1,218 @@
+package clustermap
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/podmark"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// drawRest fills the rows that are left: workloads and Services beside each
+// other (or below), then the newest Kubernetes Events.
+func (m *Map) drawRest(s *pane.Sheet, f *pane.Frame, y int) {
+	work, services := m.workloads(f), m.services(f)
+	if room := f.Rows - y; room >= 4 {
+		if s.W() >= 76 {
+			left := s.W() / 2
+			a, b := s.Halves(left)
+			drawList(a, y, room, "workloads", "ready of wanted", work, "None yet: kubectl apply -f manifests/hello.yaml makes one.")
+			drawList(b, y, room, "Services", "ready endpoints", services, "None yet.")
+			y = s.Divide(y, left, a, b)
+		} else {
+			y = drawList(s, y, room, "workloads", "ready of wanted", work, "None yet: kubectl apply -f manifests/hello.yaml makes one.")
+			if f.Rows-y >= 3 {
+				y = drawList(s, y, f.Rows-y, "Services", "ready endpoints", services, "None yet.")
+			}
+		}
+	}
+	if room := f.Rows - y; room >= 3 {
+		drawList(s, y, room, "Kubernetes Events", "newest first", lately(f, room), "None yet.")
+	}
+}
+
+// entry is a row of a list and what the cursor finds there.
+type entry struct {
+	on    pane.Subject
+	spans []grid.Span
+}
+
+// drawList draws a heading and as many rows as there is room for; the last row
+// says how many are left out.
+func drawList(s *pane.Sheet, y, room int, name, note string, list []entry, none string) int {
+	y = s.Heading(y, name, note)
+	room--
+	if len(list) == 0 {
+		s.Row(y).Fit(0, 0, s.W(), none, theme.Muted)
+		return y + 1
+	}
+	for i, e := range list {
+		if i == room-1 && i < len(list)-1 {
+			s.Row(y).Text(0, 0, fmt.Sprintf("… %d more", len(list)-i), theme.Muted)
+			return y + 1
+		}
+		s.Line(y, e.on, e.spans...)
+		y++
+	}
+	return y
+}
+
+func (m *Map) workloads(f *pane.Frame) []entry {
+	var list []*view.Object
+	for _, kind := range []string{"deployments", "statefulsets", "daemonsets", "jobs"} {
+		list = append(list, m.wanted(f, kind)...)
+	}
+	sort.SliceStable(list, func(i, j int) bool { return !system(list[i]) && system(list[j]) })
+	out, wide := make([]entry, 0, len(list)), widest(list, func(o *view.Object) string { return o.Ref.Kind + " " + o.Ref.Key() })
+	for _, o := range list {
+		have, want := replicas(o)
+		st := theme.Good
+		if have != want {
+			st = theme.Warn
+		}
+		name := theme.Name
+		if f.Fresh(o.Changed) {
+			name |= grid.Fresh
+		}
+		letter := podmark.Letter(o.Namespace(), o.Name())
+		out = append(out, entry{
+			pane.Subject{
+				ID: "work/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Copy: o.Ref.Key(),
+				Words: fmt.Sprintf("%s: %d of %d pods ready, written last at revision %d.", o.Ref, have, want, o.Revision),
+			},
+			append([]grid.Span{
+				{Text: string(letter) + " ", Style: theme.Text | grid.Bold},
+				{Text: o.Ref.Kind + " ", Style: theme.Muted},
+				{Text: grid.Pad(o.Ref.Key(), wide-grid.Width(o.Ref.Kind)), Style: name},
+			}, dots(have, want, st)...),
+		})
+	}
+	return out
+}
+
+// widest is the width of the longest name, but no more than forty.
+func widest(list []*view.Object, name func(*view.Object) string) int {
+	w := 0
+	for _, o := range list {
+		w = max(w, grid.Width(name(o)))
+	}
+	return min(w, 40)
+}
+
+// dots are "●●○ 2/3": what is there of what is wanted.
+func dots(have, want int, st grid.Style) []grid.Span {
+	row := ""
+	if want <= 12 && have <= 12 {
+		row = strings.Repeat("●", have) + strings.Repeat("○", max(want-have, 0)) + " "
+	}
+	return []grid.Span{{Text: fmt.Sprintf("%s%d/%d", row, have, want), Style: st}}
+}
+
+// wanted are the objects of a kind that the filter and the namespace let
+// through.
+func (m *Map) wanted(f *pane.Frame, kind string) []*view.Object {
+	var out []*view.Object
+	f.S.EachObject(kind, m.namespace, func(o *view.Object) bool {
+		if f.Match(o.Name(), o.Namespace()) {
+			out = append(out, o)
+		}
+		return true
+	})
+	return out
+}
+
+func system(o *view.Object) bool { return o.Namespace() == "kube-system" }
+
+func replicas(o *view.Object) (have, want int) {
+	of := func(n *int32) int {
+		if n == nil {
+			return 1
+		}
+		return int(*n)
+	}
+	switch v := o.Value.(type) {
+	case *appsv1.Deployment:
+		return int(v.Status.ReadyReplicas), of(v.Spec.Replicas)
+	case *appsv1.StatefulSet:
+		return int(v.Status.ReadyReplicas), of(v.Spec.Replicas)
+	case *appsv1.DaemonSet:
+		return int(v.Status.NumberReady), int(v.Status.DesiredNumberScheduled)
+	case *batchv1.Job:
+		return int(v.Status.Succeeded), of(v.Spec.Completions)
+	}
+	return 0, 0
+}
+
+func (m *Map) services(f *pane.Frame) []entry {
+	list := m.wanted(f, "services")
+	out, wide := make([]entry, 0, len(list)), widest(list, func(o *view.Object) string { return o.Ref.Key() })
+	for _, o := range list {
+		svc, ok := o.Value.(*corev1.Service)
+		if !ok {
+			continue
+		}
+		ready, all := podmark.Endpoints(f.S, o)
+		st := theme.Good
+		if ready == 0 || ready < all {
+			st = theme.Warn
+		}
+		name := theme.Name
+		if f.Fresh(o.Changed) {
+			name |= grid.Fresh
+		}
+		address := svc.Spec.ClusterIP
+		for i, p := range svc.Spec.Ports {
+			address += []string{":", ","}[min(i, 1)] + fmt.Sprint(p.Port)
+		}
+		out = append(out, entry{
+			pane.Subject{
+				ID: "svc/" + o.Ref.Key(), Ref: o.Ref, Event: o.Changed, Copy: svc.Spec.ClusterIP,
+				Words: fmt.Sprintf("Service %s at %s: %d of %d endpoints ready. Its address exists only in the rules of the nodes.", o.Ref.Key(), address, ready, all),
+			},
+			append([]grid.Span{{Text: grid.Pad(o.Ref.Key(), wide+1), Style: name}, {Text: address + " → ", Style: theme.Number}}, dots(ready, all, st)...),
+		})
+	}
+	return out
+}
+
+// lately are the newest Kubernetes Events, newest first.
+func lately(f *pane.Frame, most int) []entry {
+	all := f.S.KubeEvents()
+	var out []entry
+	for i := len(all) - 1; i >= 0 && len(out) < most; i-- {
+		e := all[i]
+		if !f.Match(e.Reason, e.Message, e.Regarding.String(), e.Type) {
+			continue
+		}
+		mark, st := "  ", theme.Text
+		if e.Type != "Normal" {
+			mark, st = "! ", theme.Warn
+		}
+		if f.Fresh(e.Event) {
+			st |= grid.Fresh
+		}
+		out = append(out, entry{
+			pane.Subject{
+				ID: "event/" + e.Event.String(), Ref: e.Regarding, Event: e.Event, Kind: trace.EventRecorded,
+				Words: fmt.Sprintf("%s says of %s, %s ago: %s: %s", e.From, e.Regarding, words.Dur(f.S.At-e.At), e.Reason, e.Message),
+			},
+			[]grid.Span{
+				{Text: grid.PadLeft(words.Dur(f.S.At-e.At), 6) + " ago ", Style: theme.Muted},
+				{Text: mark + grid.Pad(e.Reason, 20) + " ", Style: st | grid.Bold},
+				{Text: e.Regarding.Kind + "/" + e.Regarding.Name + "  ", Style: theme.Name},
+				{Text: e.Message, Style: st},
+			},
+		})
+	}
+	return out
+}

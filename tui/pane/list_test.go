@@ -1,0 +1,121 @@
+package pane_test
+
+import (
+	"fmt"
+	"testing"
+
+	"kviz/cluster/trace"
+	"kviz/tui/grid"
+	"kviz/tui/keymap"
+	"kviz/tui/pane"
+	"kviz/tui/tuitest"
+)
+
+// numbers is the smallest pane: a list of a hundred numbers, two side by side.
+type numbers struct {
+	pane.List
+	part    int
+	flipped bool
+}
+
+func newNumbers() *numbers {
+	p := &numbers{List: pane.NewList(pane.Info{Number: 1, Name: "numbers", Title: "Numbers"})}
+	p.Key(keymap.Bind(keymap.Open, "open", "Open it.", "enter"), nil)
+	p.Key(keymap.Bind("n.part", "part", "The next part.", "v"), pane.Turn(&p.part, 3))
+	p.Key(keymap.Bind("n.flip", "flip", "Turn it over.", "i"), pane.Flip(&p.flipped))
+	return p
+}
+
+func (*numbers) Note(*pane.Frame) string { return "" }
+
+func (*numbers) Draw(s *pane.Sheet, f *pane.Frame) {
+	left := s.W() / 2
+	a, b := s.Halves(left)
+	for i := range 100 {
+		half := []*pane.Sheet{a, b}[i%2]
+		half.Line(i/2, pane.Subject{ID: fmt.Sprint(i), Event: trace.ID{Seq: uint64(i)}}, grid.Span{Text: fmt.Sprintf("number %d", i)})
+	}
+	s.Divide(0, left, a, b)
+}
+
+// list is a host with the list drawn in a window of 40x12, and its frame.
+func list(t *testing.T) (*numbers, *pane.Host, *pane.Frame, func()) {
+	t.Helper()
+	h := tuitest.Story().History()
+	p := newNumbers()
+	host, g := pane.NewHost(p), grid.New(40, 12)
+	f := &pane.Frame{S: h.Latest(), H: h, Focused: true, Live: true}
+	draw := func() { host.Draw(g, grid.Rect{W: 40, H: 12}, *f) }
+	draw()
+	return p, host, f, draw
+}
+
+// Keys, clicks and the wheel choose and scroll in every list alike.
+func TestCursorWheelAndClick(t *testing.T) {
+	_, host, f, draw := list(t)
+	under := func(want string) {
+		t.Helper()
+		draw()
+		if got := host.Under().ID; got != want {
+			t.Fatalf("the cursor is on %q, want %q", got, want)
+		}
+	}
+	under("0")
+	host.Move(keymap.Down, f)
+	under("2")
+	host.Move(keymap.Right, f)
+	under("3")
+	host.Move(keymap.Down, f) // stays in its column
+	under("5")
+	host.Move(keymap.PageDn, f)
+	under("23")
+	host.Move(keymap.Left, f)
+	under("22")
+	if again := host.Click(25, 5, f); again {
+		t.Fatal("a first click counts as a second")
+	}
+	draw()
+	clicked := host.Under().ID
+	if !host.Click(25, 5, f) {
+		t.Fatal("a second click at the same place does not")
+	}
+	host.Wheel(6, f) // the cursor stays on its thing, out of sight
+	under(clicked)
+	x, y, ok := host.Cursor()
+	if !ok || x < 1 || y < 1 || y > 10 {
+		t.Fatalf("the cursor left the window: %d,%d", x, y)
+	}
+	for range 99 {
+		host.Move(keymap.Down, f)
+		draw()
+	}
+	under("99")
+}
+
+// A key does what the pane said, enter opens what is under the cursor, and
+// what the pane does not know it leaves alone.
+func TestKeys(t *testing.T) {
+	p, host, f, _ := list(t)
+	for range 4 {
+		if ask := p.Do("n.part", host.Under(), f); ask != (pane.Redraw{}) {
+			t.Fatalf("%#v", ask)
+		}
+	}
+	p.Do("n.flip", host.Under(), f)
+	if p.part != 1 || !p.flipped {
+		t.Fatalf("part %d, flipped %t", p.part, p.flipped)
+	}
+	host.Move(keymap.Down, f)
+	if ask := p.Do(keymap.Open, host.Under(), f); ask != (pane.Goto{ID: trace.ID{Seq: 2}}) {
+		t.Fatalf("enter asks for %#v", ask)
+	}
+	if ask := p.Do(keymap.Open, pane.OnPod("demo/web"), f); ask != (pane.Show{Ref: pane.PodRef("demo/web")}) {
+		t.Fatalf("enter on a pod asks for %#v", ask)
+	}
+	if ask := p.Do("another.pane", host.Under(), f); ask != nil {
+		t.Fatalf("%#v", ask)
+	}
+	if n := len(p.Info().Keys); n != 3 {
+		t.Fatalf("%d keys are shown", n)
+	}
+}

@@ -1,0 +1,141 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// points are the extension points of the scheduling framework in their order.
+// (pkg/scheduler/framework/interface.go)
+var points = []string{
+	"PreEnqueue", "QueueSort", "PreFilter", "Filter", "PostFilter", "PreScore", "Score", "Reserve", "Permit", "PreBind", "Bind", "PostBind",
+}
+
+// drawWalk draws the twelve extension points and which of them the cycle has
+// passed.
+func drawWalk(s *pane.Sheet, y int, c *view.Cycle) int {
+	ran := map[string]view.PointRun{}
+	for _, p := range c.Points() {
+		ran[p.Point] = p
+	}
+	x := s.Row(y).Text(0, 0, "points ", theme.Muted)
+	for _, p := range points {
+		run, ok := ran[p]
+		passed := ok || p == "Filter" && len(c.Filters()) > 0 || p == "Score" && len(c.Scores()) > 0 || p == "Bind" && c.Bind != nil
+		text, st := p, theme.Line
+		if passed {
+			text, st = "✓"+p, theme.Good
+		}
+		if x+grid.Width(text) > s.W() {
+			x, y = 7, y+1
+		}
+		end := s.Row(y).Text(x, 0, text, st)
+		if ok {
+			s.Hot(x, y, end-x, pane.Subject{
+				ID: "point/" + p, Event: run.Event, Kind: trace.SchedPoint,
+				Words: strings.TrimSpace("Extension point " + p + ": " + strings.Join(run.Plugins, ", ") + ". " + run.Note),
+			})
+		}
+		x = end + 1
+	}
+	return y + 1
+}
+
+// drawQueues draws the pods in the scheduler's queues.
+func drawQueues(s *pane.Sheet, f *pane.Frame, y int) int {
+	y = s.Heading(y, "queues", "pods without a node")
+	marks := map[string]string{"active": "▸", "backoff": "◷", "unschedulable": "✗", "gated": "‖"}
+	means := map[string]string{"active": "none to place", "backoff": "none waits to be tried again", "unschedulable": "none that no node can take"}
+	for _, q := range []string{"active", "backoff", "unschedulable", "gated"} {
+		pods := f.S.Scheduler.PodsIn(q)
+		if q == "gated" && len(pods) == 0 {
+			continue
+		}
+		s.Row(y).Text(0, 0, marks[q]+" "+q, theme.Muted)
+		if len(pods) == 0 {
+			s.Row(y).Text(17, 0, means[q], theme.Line)
+			y++
+			continue
+		}
+		st := theme.Text
+		if q == "unschedulable" || q == "backoff" {
+			st = theme.Warn
+		}
+		y = drawPods(s, f, y, pods, st)
+	}
+	return y
+}
+
+// drawPods draws the pods of a queue, as many in a row as there is room for.
+func drawPods(s *pane.Sheet, f *pane.Frame, y int, pods []*view.SchedPod, st grid.Style) int {
+	const in = 17
+	x := in
+	for i, pod := range pods {
+		text := pod.Pod
+		if pod.Attempts > 1 {
+			text += fmt.Sprintf(" (%d tries)", pod.Attempts)
+		}
+		if x > in && x+grid.Width(text) > s.W() {
+			x, y = in, y+1
+			if y > 3000 {
+				s.Row(y).Text(x, 0, fmt.Sprintf("… %d more", len(pods)-i), theme.Muted)
+				break
+			}
+		}
+		style := st
+		if f.Fresh(pod.Event) {
+			style |= grid.Fresh
+		}
+		end := s.Row(y).Text(x, 0, text, style)
+		on := pane.OnPod(pod.Pod)
+		on.Event, on.Kind = pod.Event, trace.SchedQueue
+		on.Words = fmt.Sprintf("Pod %s is in the %s queue, moved there by %s, %s so far.", pod.Pod, pod.Queue, pod.Cause, words.Count(pod.Attempts, "attempt"))
+		s.Hot(x, y, end-x, on)
+		x = end + 2
+	}
+	return y + 1
+}
+
+// drawCycles lists the last cycles, newest first.
+func drawCycles(s *pane.Sheet, f *pane.Frame, y int, shown *view.Cycle) {
+	all := f.S.Scheduler.RecentCycles()
+	if len(all) == 0 {
+		return
+	}
+	y = s.Heading(y, "cycles", "newest first; enter shows one")
+	for i := len(all) - 1; i >= 0; i-- {
+		c := all[i]
+		if !f.Match(c.Pod) {
+			continue
+		}
+		mark := " "
+		if shown != nil && c.Number == shown.Number {
+			mark = "▸"
+		}
+		text, st := "not decided yet", theme.Busy
+		if d := c.Decision; d != nil && d.Node != "" {
+			text, st = "⇒ "+d.Node, theme.Good
+		} else if d != nil {
+			text, st = "✗ no node fits", theme.Warn
+		}
+		name := theme.Name
+		if f.Fresh(c.Start) || f.Fresh(c.Decided) {
+			name |= grid.Fresh
+		}
+		s.Line(y, pane.Subject{
+			ID: fmt.Sprintf("cycle/%d", c.Number), Value: c.Number, Event: c.Start, Pod: c.Pod, Kind: trace.SchedCycle,
+			Words: fmt.Sprintf("Cycle %d, %s ago: %s, attempt %d: %s.", c.Number, words.Dur(f.S.At-c.At), c.Pod, c.Attempt, strings.TrimPrefix(text, "⇒ ")),
+		},
+			grid.Span{Text: mark, Style: theme.Accent}, grid.Span{Text: grid.PadLeft(fmt.Sprint(c.Number), 4) + "  ", Style: theme.Muted},
+			grid.Span{Text: grid.Pad(c.Pod, max(min(s.W()-40, 44), 16)) + " ", Style: name}, grid.Span{Text: text, Style: st},
+			grid.Span{Text: "  " + words.Dur(f.S.At-c.At) + " ago", Style: theme.Muted})
+		y++
+	}
+}
