@@ -18,6 +18,14 @@ import (
 // applyPatch makes the new object of a patch (apiserver
 // pkg/endpoints/handlers/patch.go). old is nil for an apply that creates.
 func (c *call) applyPatch(old runtime.Object) (runtime.Object, error) {
+	if patched, ok, err := c.patchTouched(old); ok {
+		return patched, err
+	}
+	return c.patchWhole(old)
+}
+
+// patchWhole makes it by way of the whole object's JSON.
+func (c *call) patchWhole(old runtime.Object) (runtime.Object, error) {
 	switch c.req.PatchType {
 	case types.JSONPatchType:
 		return c.patchJSON(old, func(doc []byte) ([]byte, error) {
@@ -40,9 +48,6 @@ func (c *call) applyPatch(old runtime.Object) (runtime.Object, error) {
 			return out, nil
 		})
 	case types.StrategicMergePatchType:
-		if pod, ok := c.podStatus(); ok {
-			return pod, nil
-		}
 		return c.patchStrategic(old)
 	case types.ApplyPatchType:
 		return c.apply(old)

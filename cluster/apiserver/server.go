@@ -6,9 +6,8 @@
 // talks to etcd. Each stage is a file here: authentication.go … storage.go,
 // and says in the trace what it did. Start reading at [Server.Handle].
 //
-// Simplified: one API server; every kind has one version; audit, impersonation
-// and priority-and-fairness let everything pass; no webhooks and no
-// aggregation.
+// Simplified: one API server; every kind has one version; audit and
+// priority-and-fairness let everything pass; no webhooks and no aggregation.
 package apiserver
 
 import (

@@ -184,9 +184,13 @@ func (c *call) stored(rev int64) error {
 	return nil
 }
 
-// result is the caller's own copy of what was written.
+// result is what was written: the caller's own copy, but for what
+// components patch, and the Events they tell: at these they look at most.
 func (c *call) result() runtime.Object {
 	if c.original != nil {
+		if c.req.System && (c.req.Verb == "patch" || c.kind.Kind == "Event") {
+			return c.original
+		}
 		return c.original.DeepCopyObject()
 	}
 	return c.obj.DeepCopyObject() // parts of it may be the old object's

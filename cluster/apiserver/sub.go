@@ -2,6 +2,8 @@ package apiserver
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -60,7 +62,7 @@ func (c *call) bindOnce(b *corev1.Binding) error {
 	if err := c.mutate(opCreate); err != nil {
 		return err
 	}
-	p := c.old.(*corev1.Pod).DeepCopy()
+	p := bindable(c.old.(*corev1.Pod), b)
 	if err := c.mayBind(p, b); err != nil {
 		if c.cached {
 			c.live = true
@@ -84,6 +86,20 @@ func (c *call) bindOnce(b *corev1.Binding) error {
 		return err
 	}
 	return c.replace()
+}
+
+// bindable is a copy of the pod in which everything a binding changes can be
+// changed; the rest is shared.
+func bindable(old *corev1.Pod, b *corev1.Binding) *corev1.Pod {
+	p := *old
+	p.Status.Conditions = slices.Clone(old.Status.Conditions)
+	if len(b.Annotations) > 0 {
+		p.Annotations = maps.Clone(old.Annotations)
+	}
+	if len(b.Labels) > 0 {
+		p.Labels = maps.Clone(old.Labels)
+	}
+	return &p
 }
 
 // mayBind says why a pod cannot be bound, as a conflict.

@@ -76,7 +76,7 @@ func Small(ctx context.Context, idle time.Duration) ([]Result, error) {
 // Large brings nodes and pods up, with the trace on.
 func Large(ctx context.Context, bare bool, nodes, pods int) ([]Result, error) {
 	start, before := time.Now(), processorTime()
-	c, err := cluster.Boot(ctx, cluster.Config{Bare: bare, Nodes: nodes, Light: true})
+	c, err := cluster.Boot(ctx, cluster.Config{Bare: bare, Nodes: nodes, Light: true, Demand: true})
 	if err != nil {
 		return nil, err
 	}

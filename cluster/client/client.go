@@ -5,7 +5,8 @@
 // In Kubernetes this is client-go's rest.Client over HTTPS. Here a request
 // goes to the API server's pipeline without a socket, as a task of the API
 // server's process; what a caller can notice is the same: it takes time, it can
-// be refused, the server can be down, and the answer is the caller's own copy.
+// be refused, the server can be down, and the answer is the caller's own copy
+// (but that of Patch, and of writing Events, which callers look at at most).
 // Components never import the API server: [Interface] is all they know of it.
 //
 // Errors are the API machinery's own (apierrors.IsNotFound, IsConflict,
@@ -53,6 +54,8 @@ type Interface interface {
 	// A resourceVersion in obj that is not the newest gives a conflict.
 	Update(t *sim.Task, r Resource, namespace string, obj runtime.Object, subresource string) (runtime.Object, error)
 
+	// Patch changes parts of an object. What it gives is shared: copy it before
+	// changing it.
 	Patch(t *sim.Task, r Resource, namespace, name string, pt types.PatchType, data []byte, subresource string) (runtime.Object, error)
 
 	Delete(t *sim.Task, r Resource, namespace, name string, opts metav1.DeleteOptions) error

@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -59,16 +58,6 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return dispatch(ctx, streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
-}
-
-// collectGarbage has the collector run when the heap has grown by half since it
-// last did, not when it has doubled: a cluster's objects live long, so twice their
-// size is mostly waste, and the collector works on the processor that a
-// simulation, which runs on one, leaves idle. GOGC says otherwise.
-func collectGarbage() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
 }
 
 // exitError is an end with an exit status and nothing more to say.

@@ -67,7 +67,26 @@ func (r *Resource) add(o *Resource, sign int64) {
 // its spec; a running one by the greater of its spec and what its kubelet says it
 // has (it may be in the middle of a resize).
 func PodRequests(pod *corev1.Pod) Resource {
+	if list, ok := onlyRequests(pod); ok {
+		return NewResource(list)
+	}
 	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{UseStatusResources: true}))
+}
+
+// onlyRequests is what the only container of a pod requests, where nothing else
+// counts: most pods are such, and adding up lists of one costs more than
+// scheduling the pod.
+func onlyRequests(pod *corev1.Pod) (corev1.ResourceList, bool) {
+	if len(pod.Spec.Containers) != 1 || len(pod.Spec.InitContainers) > 0 || pod.Spec.Resources != nil || pod.Spec.Overhead != nil ||
+		len(pod.Spec.ResourceClaims) > 0 || resourcehelper.IsPodResizeInfeasible(pod) {
+		return nil, false
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; s.Resources != nil || s.AllocatedResources != nil {
+			return nil, false
+		}
+	}
+	return pod.Spec.Containers[0].Resources.Requests, true
 }
 
 var defaultRequests = corev1.ResourceList{
@@ -78,5 +97,15 @@ var defaultRequests = corev1.ResourceList{
 // NonZeroRequests is PodRequests with the defaults for containers that request
 // nothing.
 func NonZeroRequests(pod *corev1.Pod) Resource {
+	if list, ok := onlyRequests(pod); ok {
+		r := NewResource(list)
+		if _, ok := list[corev1.ResourceCPU]; !ok {
+			r.MilliCPU = DefaultMilliCPURequest
+		}
+		if _, ok := list[corev1.ResourceMemory]; !ok {
+			r.Memory = DefaultMemoryRequest
+		}
+		return r
+	}
 	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{UseStatusResources: true, NonMissingContainerRequests: defaultRequests}))
 }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+// collectGarbage has the collector run when the heap has grown by half since it
+// last did, not when it has doubled: a cluster's objects live long, so twice their
+// size is mostly waste, and the collector works on the processor that a
+// simulation, which runs on one, leaves idle. While a large cluster makes it run
+// again and again, the heap may grow further first, as far as there is room
+// within what a large cluster is meant to take. GOGC says otherwise.
+func collectGarbage() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	p := &pacer{last: time.Now()}
+	debug.SetGCPercent(p.percent)
+	p.calm = time.AfterFunc(0, p.calmDown)
+	p.listen()
+}
+
+const (
+	grownByHalf = 50               // percent
+	large       = 48 << 20         // live bytes from which a heap counts as large
+	room        = 420 << 20        // bytes the heap of a busy cluster may take before it is collected
+	often       = 10 * time.Second // collections closer than this are a burden
+)
+
+// pacer chooses how far the heap grows before the next collection.
+type pacer struct {
+	mu      sync.Mutex
+	last    time.Time // the newest collection
+	percent int
+	calm    *time.Timer
+}
+
+// growth is by how many percent live bytes may grow.
+func growth(live uint64, busy bool) int {
+	if !busy || live < large {
+		return grownByHalf
+	}
+	goal := min(4*live, room)
+	if goal <= live {
+		return grownByHalf
+	}
+	return max(grownByHalf, int((goal-live)*100/live))
+}
+
+// listen is told of the next collection by an object that does not outlive it.
+func (p *pacer) listen() {
+	sentinel := new([16]byte)
+	runtime.AddCleanup(sentinel, func(p *pacer) { p.collected(); p.listen() }, p)
+}
+
+func (p *pacer) collected() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	busy := now.Sub(p.last) < often
+	p.last = now
+	p.set(growth(live[0].Value.Uint64(), busy))
+	if p.percent != grownByHalf {
+		p.calm.Reset(often)
+	}
+}
+
+// calmDown ends the extra room when there has been no collection for a while.
+func (p *pacer) calmDown() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.set(grownByHalf)
+}
+
+func (p *pacer) set(percent int) {
+	if percent != p.percent {
+		p.percent = percent
+		debug.SetGCPercent(percent)
+	}
+}
