@@ -33,9 +33,9 @@ func init() {
 		"until":  {"until [--timeout D] EXPR", "run until the expression holds, then stand still (in a script: for 5m at most)", until},
 		"wait":   {"wait [--timeout D] EXPR", "wait until the expression holds (default timeout 5m, of virtual time)", waitFor},
 		"speed":  {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
-		"skip":   {"skip", "jump to the next timer", skip},
+		"skip":   {"skip", "jump to the next timer and let happen what it starts", skip},
 		"status": {"status", "how the clock stands", status},
-		"why":    {"why N", "what led to event N, link by link", why},
+		"why":    {"why [--full] N", "what led to event N, as a tree (--full: stages, caches and queues too)", why},
 		"fault":  {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
 	}
 }
@@ -106,11 +106,36 @@ func resume(_ context.Context, inv *Invocation, args []string) int {
 	return inv.did(inv.Console.cfg.Machine.Resume())
 }
 
-func skip(_ context.Context, inv *Invocation, args []string) int {
+// skip jumps to the next timer. In a script nobody else makes time pass, so the
+// console itself waits until then.
+func skip(ctx context.Context, inv *Invocation, args []string) int {
 	if len(args) > 0 {
 		return inv.badUse()
 	}
-	return inv.did(inv.Console.cfg.Machine.SkipIdle())
+	if !inv.mayWait() {
+		return 1
+	}
+	if inv.clock().Paused { // where it stands, the jump is made when it moves again
+		return inv.did(inv.Console.cfg.Machine.SkipIdle())
+	}
+	var from, to time.Duration
+	k := inv.Console.cfg.Kernel
+	err := inv.Console.call(ctx, inv.Cause, "skip", func(t *sim.Task) {
+		from, to = t.Elapsed(), t.Elapsed()
+		if at, ok := k.NextTimer(); ok {
+			to = at
+			k.SkipTo(at)
+			t.Sleep(at - from)
+		}
+	})
+	if err != nil {
+		return inv.did(err)
+	}
+	if to == from {
+		return inv.did(errors.New("no timer is set: nothing will happen by itself"))
+	}
+	fmt.Fprintf(inv.Out, "%s skipped, %s after the start\n", (to - from).Round(time.Microsecond), to.Round(time.Microsecond))
+	return 0
 }
 
 func speed(_ context.Context, inv *Invocation, args []string) int {

@@ -3,55 +3,128 @@ package console
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
 
-// maxLinks bounds what why prints.
-const maxLinks = 40
+// maxLines bounds the short answer of why.
+const maxLines = 60
 
-// why prints the chain of causes from an event back to what started it,
-// following the newest cause of each.
+// why prints what led to an event, down to what started it.
 func why(_ context.Context, inv *Invocation, args []string) int {
-	if len(args) != 1 {
+	full := false
+	var numbers []string
+	for _, a := range args {
+		if a == "--full" {
+			full = true
+			continue
+		}
+		numbers = append(numbers, a)
+	}
+	if len(numbers) != 1 {
 		return inv.badUse()
 	}
-	id, err := trace.ParseID(args[0])
+	id, err := trace.ParseID(numbers[0])
 	if err != nil {
 		fmt.Fprintf(inv.Err, "kviz why: %v\n", err)
 		return 2
 	}
 	stream := inv.Console.cfg.Machine.Trace()
-	e, _, ok := stream.At(id)
-	if !ok {
-		last := trace.ID{}
-		if l := stream.Last(); l != nil {
-			last = l.ID
-		}
-		fmt.Fprintf(inv.Err, "kviz why: there is no event #%s in memory (the newest is #%s)\n", id, last)
+	if _, _, ok := stream.At(id); !ok {
+		fmt.Fprintf(inv.Err, "kviz why: %s\n", NoEvent(stream, id, "in memory"))
 		return 1
 	}
-	for range maxLinks {
-		fmt.Fprintf(inv.Out, "#%-7s %-22s %-22s %s\n", e.ID, e.Lane, e.Kind, subject(e))
-		if len(e.Causes) == 0 {
-			return 0
-		}
-		next, _, ok := stream.At(e.Causes[len(e.Causes)-1])
-		if !ok {
-			fmt.Fprintf(inv.Out, "#%s is not in memory any more\n", e.Causes[len(e.Causes)-1])
-			return 0
-		}
-		if more := len(e.Causes) - 1; more > 0 {
-			fmt.Fprintf(inv.Out, "         (and %d more)\n", more)
-		}
-		e = next
-	}
-	fmt.Fprintf(inv.Out, "         … (kviz why %s)\n", e.ID)
+	WriteWhy(inv.Out, view.NewHistory(stream).Why(id), full)
 	return 0
 }
 
-// subject is what an event says, in a sentence.
-func subject(e *trace.Event) string {
-	return view.Explain(e)
+// NoEvent says that there is no event of this number in a stream, and which is
+// nearest.
+func NoEvent(s *trace.Stream, id trace.ID, where string) string {
+	text := fmt.Sprintf("there is no event #%s %s", id, where)
+	first, last := s.Get(s.First()), s.Last()
+	if first == nil || last == nil {
+		return text
+	}
+	near := last.ID
+	if e := s.Get(s.Search(id)); e != nil {
+		near = e.ID
+	}
+	return fmt.Sprintf("%s; it has #%s to #%s, and the nearest is #%s", text, first.ID, last.ID, near)
+}
+
+// WriteWhy writes the answer to "why?" as a tree: an event, below it its cause,
+// below that the cause's cause. Where an event has several causes each has a
+// branch of its own, the one that leads to the beginning first. Without full,
+// plumbing (pipeline stages, caches, queues) is left out.
+func WriteWhy(w io.Writer, links []view.Link, full bool) {
+	t := &whyTree{w: w, links: links, below: map[int][]int{}, left: maxLines}
+	if full {
+		t.left = len(links)
+	}
+	// Where the nearest ancestor that is shown stands.
+	shownAt := make([]int, len(links))
+	told := map[[2]any]bool{} // a cause that an event has by several ways of plumbing is told once
+	for i, l := range links {
+		above := -1
+		if i > 0 {
+			above = shownAt[l.From]
+		}
+		shownAt[i] = i
+		if i > 0 && l.Minor && !full {
+			shownAt[i] = above
+			continue
+		}
+		if key := [2]any{above, l.ID}; i > 0 && !told[key] {
+			told[key] = true
+			t.below[above] = append(t.below[above], i)
+		}
+	}
+	if len(links) > 0 {
+		t.write(0, "", "")
+	}
+	if t.left < 0 {
+		fmt.Fprintf(w, "… and %d more (--full shows them all)\n", -t.left)
+	}
+}
+
+type whyTree struct {
+	w     io.Writer
+	links []view.Link
+	below map[int][]int // link to its causes
+	left  int           // lines that may still be written
+}
+
+// write writes a link and what is below it; first stands before its own line,
+// rest before those that follow.
+func (t *whyTree) write(i int, first, rest string) {
+	if t.left--; t.left >= 0 {
+		fmt.Fprintln(t.w, first+said(t.links[i]))
+	}
+	causes := t.below[i]
+	if len(causes) == 1 {
+		t.write(causes[0], rest, rest)
+		return
+	}
+	for n, c := range causes {
+		if n < len(causes)-1 {
+			t.write(c, rest+"├ ", rest+"│ ")
+		} else {
+			t.write(c, rest+"└ ", rest+"  ")
+		}
+	}
+}
+
+func said(l view.Link) string {
+	switch {
+	case l.Event == nil:
+		return fmt.Sprintf("#%s is not in memory any more", l.ID)
+	case l.Again:
+		return fmt.Sprintf("#%s again, as above", l.ID)
+	}
+	e := *l.Event
+	e.Causes = nil // they are the lines below
+	return trace.Line(&e, view.Explain(l.Event))
 }

@@ -128,6 +128,22 @@ func (k *Kernel) SkipIdle() {
 	}
 }
 
+// NextTimer is when the next timer after now is due; false if none is set.
+func (k *Kernel) NextTimer() (time.Duration, bool) {
+	var at time.Duration
+	found := false
+	for _, t := range k.timers {
+		if !t.cancelled && t.at > k.now && (!found || t.at < at) {
+			at, found = t.at, true
+		}
+	}
+	return at, found
+}
+
+// SkipTo has virtual time reach at without waiting for it, however slow the
+// clock runs.
+func (k *Kernel) SkipTo(at time.Duration) { k.pace.skipTo = max(k.pace.skipTo, at) }
+
 // Max is the speed "as fast as possible".
 const Max = 0.0
 

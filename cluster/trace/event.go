@@ -153,13 +153,15 @@ type Ref struct {
 
 // String is "Pod demo/web-1", "Node node-1", or "" for the zero Ref.
 func (r Ref) String() string {
-	if r == (Ref{}) {
+	switch {
+	case r == (Ref{}):
 		return ""
+	case r.Name == "" && r.Namespace == "": // of a request for a whole kind
+		return r.Kind
+	case r.Name == "":
+		return strings.TrimSpace(r.Kind + " in " + r.Namespace)
 	}
-	if r.Namespace != "" {
-		return r.Kind + " " + r.Namespace + "/" + r.Name
-	}
-	return r.Kind + " " + r.Name
+	return strings.TrimSpace(r.Kind + " " + r.Key())
 }
 
 // Key is "namespace/name", or "name" where there is no namespace.

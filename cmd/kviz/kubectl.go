@@ -9,6 +9,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"kviz/cluster/console"
 )
 
 func kubectlCommand() *command {
@@ -28,10 +30,9 @@ func kubectlCommand() *command {
 			}
 			os.Setenv("KUBECONFIG", s.Kubeconfig)
 			std := genericiooptions.IOStreams{In: io.in, Out: io.out, ErrOut: io.err}
-			root := cmd.NewKubectlCommand(cmd.KubectlOptions{
-				Arguments: append([]string{"kubectl"}, args...), IOStreams: std,
-				ConfigFlags: genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(std),
-			})
+			flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(std)
+			root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...), IOStreams: std, ConfigFlags: flags})
+			console.ReplaceVersion(root, flags, std)
 			root.SetArgs(args)
 			root.SetOut(io.out)
 			root.SetErr(io.err)

@@ -24,7 +24,7 @@ func traceCommand() *command {
 		name: "trace", usage: "FILE [flags]",
 		short: "a recording as text, one event a line",
 		long: `--hash prints one line that is the same for two runs whose control planes did the same.
---why N prints what led to event N, link by link, down to the command or fault it began with.`,
+--why N prints what led to event N as a tree, down to the commands and faults it began with.`,
 		example: "kviz trace out.kvrun --why 214",
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&hash, "hash", false, "print only the hash of the control-plane events")
@@ -59,10 +59,15 @@ func traceCommand() *command {
 				fmt.Fprintln(io.out, h)
 				return nil
 			case why != "":
-				if events, err = causes(events, why, full); err != nil {
+				links, err := causes(events, why)
+				if err != nil {
 					return err
 				}
-				outside = true
+				console.WriteWhy(io.out, links, full)
+				if damage != nil {
+					return exitError(1)
+				}
+				return nil
 			}
 			var shown []*trace.Event
 			for _, e := range events {
@@ -93,8 +98,8 @@ func readRecording(io streams, path string) (events []*trace.Event, damage, err 
 	return events, err, nil
 }
 
-// causes is the chain from an event back to what started it, the event first.
-func causes(events []*trace.Event, number string, full bool) ([]*trace.Event, error) {
+// causes is the answer to why an event happened.
+func causes(events []*trace.Event, number string) ([]view.Link, error) {
 	id, err := trace.ParseID(number)
 	if err != nil {
 		return nil, err
@@ -104,19 +109,9 @@ func causes(events []*trace.Event, number string, full bool) ([]*trace.Event, er
 		stream.Append(e)
 	}
 	if _, _, ok := stream.At(id); !ok {
-		text := fmt.Sprintf("there is no event #%s in this recording", id)
-		if len(events) > 0 {
-			text += fmt.Sprintf("; it has #%s to #%s", events[0].ID, events[len(events)-1].ID)
-		}
-		return nil, errors.New(text)
+		return nil, errors.New(console.NoEvent(stream, id, "in this recording"))
 	}
-	var chain []*trace.Event
-	for _, l := range view.NewHistory(stream).Why(id) {
-		if l.Event != nil && l.Main && (full || !l.Minor || len(chain) == 0) {
-			chain = append(chain, l.Event)
-		}
-	}
-	return chain, nil
+	return view.NewHistory(stream).Why(id), nil
 }
 
 func unknownKind(kind string) string {
