@@ -176,7 +176,7 @@ func (k *Kernel) advance() {
 	next := k.timers[0].Timer
 	if next.at > k.now {
 		if wait := k.pace.until(next.at, k.stalled > 0); wait > 0 {
-			k.inbox.wait(wait)
+			k.inbox.wait(wait + slack)
 			return
 		}
 	}
@@ -197,6 +197,11 @@ func (k *Kernel) advance() {
 		k.guard("timer", next.fire)
 	}
 }
+
+// slack is by how much the kernel oversleeps in real time: what falls due a
+// little later happens in the same waking, which an idle cluster, whose timers
+// are small steps of a few components, feels in the processor time it takes.
+const slack = 8 * time.Millisecond
 
 // waitFor handles an operation whose modelled time is over and whose store has
 // not answered: wait for it in real time, or, where the store cannot answer
