@@ -73,6 +73,7 @@ type incarnation struct {
 	stopped  chan struct{} // closed when it goes down
 	commit   atomic.Uint64 // highest commit index that an event told
 	live     atomic.Bool   // raft is set and may be asked
+	timing   sync.Mutex    // held while raft's timeouts are changed
 }
 
 // New is a member that is not running yet.

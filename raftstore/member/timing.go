@@ -7,14 +7,15 @@ import (
 )
 
 // Timing, measured on two cores (DESIGN.md): short enough to replace a leader in
-// about 300 ms, long enough to stay idle below one percent of a core.
+// about 400 ms; long enough for a busy machine, and to stay idle below one
+// percent of a core.
 const (
 	// ElectionTimeout is the least time without a heartbeat after which a
 	// follower wants to be leader; also the leader's lease.
-	ElectionTimeout = 150 * time.Millisecond
+	ElectionTimeout = 250 * time.Millisecond
 	// leaderHeartbeat is the leader's own HeartbeatTimeout: it sends a
 	// heartbeat every tenth to fifth of it.
-	leaderHeartbeat = 400 * time.Millisecond
+	leaderHeartbeat = 600 * time.Millisecond
 	// commitTimeout is after how long an idle leader tells followers what is
 	// committed.
 	commitTimeout = 300 * time.Millisecond
@@ -56,6 +57,10 @@ func (m *Member) timeout(role raft.RaftState) time.Duration {
 // retime sets the timeouts for the role. A leader's timeouts only set its
 // heartbeat interval, so it may have longer ones than its followers.
 func (inc *incarnation) retime(role raft.RaftState) {
+	inc.timing.Lock()
+	defer inc.timing.Unlock()
+	// Raft checks the other timeouts against the lease it has.
+	setLease(inc.raft, ElectionTimeout)
 	t := inc.m.timeout(role)
 	// The values are constants that raft accepts.
 	_ = inc.raft.ReloadConfig(raft.ReloadableConfig{
@@ -65,12 +70,29 @@ func (inc *incarnation) retime(role raft.RaftState) {
 		HeartbeatTimeout:  t,
 		ElectionTimeout:   t,
 	})
+	if inc.m.held.Load() {
+		setLease(inc.raft, heldLease)
+	}
 }
 
-// Hold keeps the member from starting elections (true), or lets it again.
+// Hold keeps the member from starting elections and from giving up its office
+// (true), or lets it again.
+//
+// Timeouts that become shorter are looked at by raft at once. On a busy machine
+// the last heartbeat may be older than they are; then every follower would stand
+// for election in the same instant. So a follower's are set only when the next
+// heartbeat has come. If none comes, there is nobody to wait for.
 func (m *Member) Hold(on bool) {
 	m.held.Store(on)
-	if inc := m.running.Load(); inc != nil {
-		inc.retime(inc.raft.State())
+	inc := m.running.Load()
+	if inc == nil {
+		return
 	}
+	if on || inc.raft.State() == raft.Leader {
+		inc.retime(inc.raft.State())
+		return
+	}
+	thaw := func() { inc.retime(inc.raft.State()) }
+	inc.endpoint.AfterHeartbeat(thaw)
+	time.AfterFunc(ElectionTimeout, thaw)
 }

@@ -129,9 +129,14 @@ func (e *Endpoint) beat(rpc raft.RPC) {
 		return
 	}
 	e.handlers.Add(1)
+	heard := e.heard
+	e.heard = nil
 	e.n.opts.Go("heartbeat of "+e.id, func() {
 		defer e.handlers.Done()
 		handler(rpc)
+		if heard != nil {
+			heard()
+		}
 	})
 }
 

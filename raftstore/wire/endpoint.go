@@ -26,6 +26,7 @@ type Endpoint struct {
 	gate      func(index uint64) <-chan struct{}
 	room      func() <-chan struct{}
 	handlers  sync.WaitGroup // heartbeats being answered
+	heard     func()         // called once, after the next heartbeat
 }
 
 var (
@@ -102,6 +103,14 @@ func (e *Endpoint) SetHeartbeatHandler(handler func(raft.RPC)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heartbeat = handler
+}
+
+// AfterHeartbeat has fn called once, when the member has answered the next
+// heartbeat. A later call replaces an earlier one.
+func (e *Endpoint) AfterHeartbeat(fn func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.heard = fn
 }
 
 // SetGate sets what an answer to an append waits for before raft sees it: that
