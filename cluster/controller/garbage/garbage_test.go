@@ -104,6 +104,29 @@ func TestOwnerThatNeverWasAndOwnerElsewhere(t *testing.T) {
 	clienttest.Golden(t, "absent-owners.txt", b.Transcript(trace.ReconcileAction, trace.EventRecorded)+left(b))
 }
 
+// Root is deleted in the foreground, and so is its grandchild. Child, which
+// blocks nobody, is in between: it must not lose its owner, or nobody would
+// delete it.
+func TestForegroundAboveAndBelow(t *testing.T) {
+	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
+		c := b.Client()
+		start(b)
+		make := func(name string, refs ...metav1.OwnerReference) types.UID {
+			return must(client.Create(t, c, client.ConfigMaps, "demo", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, OwnerReferences: refs}})).UID
+		}
+		root := make("root")
+		child := make("child", ownedBy(client.ConfigMaps, "root", root, false)...)
+		make("grandchild", ownedBy(client.ConfigMaps, "child", child, true)...)
+		t.Sleep(time.Second)
+		foreground := metav1.DeletePropagationForeground
+		for _, name := range []string{"root", "grandchild"} {
+			must(0, c.Delete(t, client.ConfigMaps, "demo", name, metav1.DeleteOptions{PropagationPolicy: &foreground}))
+		}
+		t.Sleep(time.Minute)
+	})
+	clienttest.Golden(t, "above-and-below.txt", b.Transcript(trace.ReconcileAction)+left(b))
+}
+
 // Any forest of owners, any order of creation and deletion, with the collector
 // restarted and its watches cut: in the end exactly those objects are left that
 // were not deleted and have, or never named, a living owner.

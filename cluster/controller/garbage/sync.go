@@ -178,13 +178,16 @@ func (c *Controller) breakCycle(run *reconcile.Run, n *node) error {
 	if !cycle {
 		return nil
 	}
-	run.Act("patch", n.id.ref(), false, true, "a dependent of %s already waits for its own dependents: let %s no longer block its owners", n.id, n.id)
 	var refs []map[string]any
 	for _, ref := range n.owners {
 		if isTrue(ref.BlockOwnerDeletion) {
 			refs = append(refs, map[string]any{"uid": ref.UID, "blockOwnerDeletion": false})
 		}
 	}
+	if len(refs) == 0 {
+		return nil // a patch without references would take them all away
+	}
+	run.Act("patch", n.id.ref(), false, true, "a dependent of %s already waits for its own dependents: let %s no longer block its owners", n.id, n.id)
 	return c.patchReferences(run.T, n, refs)
 }
 
