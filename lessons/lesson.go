@@ -38,6 +38,20 @@ type Lesson struct {
 	dir string
 }
 
+// Panes are the names of the explorer's panes, which a lesson's view may have.
+var Panes = []string{"map", "store", "api", "events", "queues", "scheduler", "node", "network", "object"}
+
+// ViewAt is what to show at a step: its own panes, else those of the nearest
+// step before it that has some, else the lesson's.
+func (l *Lesson) ViewAt(step int) []string {
+	for i := min(step, len(l.Steps)-1); i >= 0; i-- {
+		if len(l.Steps[i].View) > 0 {
+			return l.Steps[i].View
+		}
+	}
+	return l.View
+}
+
 // The kinds of steps.
 const (
 	See     = "see"     // read and look
@@ -52,8 +66,9 @@ type Step struct {
 	ID       string
 	Kind     string
 	Title    string
-	Text     string // paragraphs, `code`, **bold** and "- " lists
-	Notes    string // for who teaches; not shown to learners
+	Text     string   // paragraphs, `code`, **bold** and "- " lists
+	Notes    string   // for who teaches; not shown to learners
+	View     []string // panes to show from this step on; none: as before
 	Goals    []*Goal
 	Question *Question
 }

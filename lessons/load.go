@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -245,14 +246,18 @@ func strict(text string, into any) error {
 	return yaml.UnmarshalStrict([]byte(text), into)
 }
 
-var headingForm = regexp.MustCompile(`^## (.+?) \{#([a-z0-9-]+)\} (see|predict|do|break|free)$`)
+var headingForm = regexp.MustCompile(`^## (.+?) \{#([a-z0-9-]+)(?: view=([a-z,]+))?\} (see|predict|do|break|free)$`)
 
 func heading(line string) (*Step, error) {
 	m := headingForm.FindStringSubmatch(strings.TrimRight(line, " "))
 	if m == nil {
-		return nil, fmt.Errorf("%q is no step: want ## Title {#id} see|predict|do|break|free", line)
+		return nil, fmt.Errorf("%q is no step: want ## Title {#id} see|predict|do|break|free, or {#id view=pane,pane}", line)
 	}
-	return &Step{Title: m[1], ID: m[2], Kind: m[3]}, nil
+	step := &Step{Title: m[1], ID: m[2], Kind: m[4]}
+	if m[3] != "" {
+		step.View = strings.Split(m[3], ",")
+	}
+	return step, nil
 }
 
 var noteForm = regexp.MustCompile(`(?s)<!-- note: (.*?) -->`)
@@ -369,6 +374,15 @@ func (p *parser) check(l *Lesson) error {
 	}
 	if len(l.Steps) == 0 || len(l.Goals()) == 0 {
 		bad("a lesson has at least one step and one goal")
+	}
+	views := slices.Clone(l.View)
+	for _, s := range l.Steps {
+		views = append(views, s.View...)
+	}
+	for _, name := range views {
+		if !slices.Contains(Panes, name) {
+			bad("view: there is no pane %q: one of %s", name, strings.Join(Panes, ", "))
+		}
 	}
 	seen := map[string]bool{}
 	steps := map[string]bool{}

@@ -63,7 +63,8 @@ func (p *Player) List() []Info {
 	return out
 }
 
-// Start begins a lesson: its scene is set in the background.
+// Start begins a lesson, or goes on with it at the step where it was left: its
+// scene is set in the background.
 func (p *Player) Start(id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,24 +76,44 @@ func (p *Player) Start(id string) error {
 		}
 		return fmt.Errorf("there is no lesson %q: one of %s", id, strings.Join(known, ", "))
 	}
-	p.begin(p.lessons[i])
+	l := p.lessons[i]
+	step := 0
+	if mark := p.progress.Lessons[id]; !mark.Done {
+		step = max(0, slices.IndexFunc(l.Steps, func(s *Step) bool { return s.ID == mark.Step }))
+	}
+	p.begin(l, step)
 	return nil
 }
 
 // begin sets the scene of a lesson. The lock is held.
-func (p *Player) begin(l *Lesson) {
+func (p *Player) begin(l *Lesson, step int) {
 	again := p.lesson == l
-	p.lesson, p.session, p.step, p.hint, p.trouble = l, nil, 0, 0, ""
+	p.lesson, p.session, p.step, p.hint, p.trouble = l, nil, step, 0, ""
 	p.attempt++
 	go p.setScene(l, p.attempt, again)
 }
 
+// hurry lets the cluster run as fast as it can, though it may have been slow
+// or standing: a script could not end otherwise. The function it returns puts
+// the speed back.
+func (p *Player) hurry() (back func()) {
+	was := p.cluster.Clock()
+	// What they answer is told by the script, which then does not end well.
+	if was.Paused {
+		_ = p.cluster.Resume()
+	}
+	_ = p.cluster.Speed(0)
+	return func() { _ = p.cluster.Speed(was.Speed) }
+}
+
 func (p *Player) setScene(l *Lesson, attempt int, again bool) {
 	ctx := context.Background()
+	back := p.hurry()
 	if again {
 		perform(ctx, p.cluster, l.Cleanup, "cleanup.sh")
 	}
 	out, exit := perform(ctx, p.cluster, l.Setup, "setup.sh")
+	back()
 	h := view.NewHistory(p.cluster.Trace())
 	h.CatchUp(0)
 
@@ -106,6 +127,7 @@ func (p *Player) setScene(l *Lesson, attempt int, again bool) {
 		return
 	}
 	p.session, p.next = NewSession(l, h.Latest()), h.Len()
+	p.session.Assume(p.step)
 }
 
 // Look is a lesson's present step.
@@ -114,9 +136,10 @@ type Look struct {
 	Title    string
 	Step     int // from 1
 	Steps    int
-	Kind     string // see, predict, do, break, free
-	Text     string // paragraphs, `code`, **bold** and "- " lists
-	Notes    string // for who teaches
+	Kind     string   // see, predict, do, break, free
+	Text     string   // paragraphs, `code`, **bold** and "- " lists
+	Notes    string   // for who teaches
+	View     []string // panes to show
 	Goals    []GoalLook
 	Ask      string
 	Choices  []ChoiceLook
@@ -156,7 +179,7 @@ func (p *Player) Look() Look {
 	step := p.lesson.Steps[p.step]
 	look := Look{
 		Active: true, Title: p.lesson.Title, Step: p.step + 1, Steps: len(p.lesson.Steps), Kind: step.Kind,
-		Text: "**" + step.Title + "**\n\n" + step.Text, Notes: step.Notes,
+		Text: "**" + step.Title + "**\n\n" + step.Text, Notes: step.Notes, View: p.lesson.ViewAt(p.step),
 	}
 	if p.session == nil {
 		look.Text = "Setting the scene …"
@@ -240,10 +263,13 @@ func (p *Player) Do(action string) error {
 	word, arg, _ := strings.Cut(action, " ")
 	switch word {
 	case "restart":
-		p.begin(p.lesson)
+		p.begin(p.lesson, 0)
 		return nil
 	case "leave":
-		go perform(context.Background(), p.cluster, p.lesson.Cleanup, "cleanup.sh")
+		go func(script string) {
+			defer p.hurry()()
+			perform(context.Background(), p.cluster, script, "cleanup.sh")
+		}(p.lesson.Cleanup)
 		p.lesson, p.session = nil, nil
 		p.attempt++
 		return nil

@@ -218,7 +218,7 @@ func (m *Explorer) ask(f func(control.Cluster) error, done string) tea.Cmd {
 }
 
 func (m *Explorer) setPreset(n int) {
-	m.preset, m.zoom, m.all = n, false, true
+	m.preset, m.zoom, m.all, m.order = n, false, true, nil
 	p := layout.Presets[n]
 	if !contains(p.Order[:min(4, len(p.Order))], m.focus) {
 		m.focus = p.Order[0]
@@ -302,6 +302,8 @@ const (
 	promptFilter promptTag = "filter"
 	promptGoto   promptTag = "goto"
 	promptUntil  promptTag = "until"
+
+	promptRecording promptTag = "recording"
 )
 
 func (m *Explorer) prompt(tag promptTag, title, intro, text string) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,24 +13,33 @@ import (
 
 // What can be chosen in an overlay.
 type (
-	doAction    string // a global action
-	paneAction  string // an action of the focused pane
-	setGrain    trace.Grain
-	setLayout   int
-	useTheme    string
-	jumpTo      struct{ id trace.ID }
-	allCauses   struct{ id trace.ID }
-	openFaults  struct{ target string }
-	breakIt     control.Fault
-	askArgs     struct{ fault control.Fault }
-	beginLesson string
-	lessonList  struct{}
-	scenarios   struct{}
-	runLine     string
-	explore     struct{}
-	focusPane   int
-	wholeEvent  struct{ id trace.ID }
-	askWhy      struct{ id trace.ID }
+	doAction   string // a global action
+	paneAction string // an action of the focused pane
+	setGrain   trace.Grain
+	setLayout  int
+	useTheme   string
+	jumpTo     struct{ id trace.ID }
+	allCauses  struct{ id trace.ID }
+	openFaults struct{ target string }
+	breakIt    control.Fault
+	askArgsTag string // the prompt of an askArgs
+	askArgs    struct {
+		fault control.Fault
+		what  string
+	}
+	beginLesson  string
+	lessonAction string
+	lessonList   struct{}
+	scenarios    struct{}
+	runLine      string
+	explore      struct{}
+	focusPane    int
+	wholeEvent   struct{ id trace.ID }
+	askWhy       struct{ id trace.ID }
+
+	recordings    struct{}
+	openRecording string
+	askRecording  struct{}
 )
 
 // chosen does what was chosen in an overlay; text is what was typed.
@@ -62,28 +72,33 @@ func (m *Explorer) chosen(what any, text string) tea.Cmd {
 	case openFaults:
 		m.push(m.faultsOf(w.target))
 	case askArgs:
-		p := &overlay.Prompt{Tag: w, Title: w.fault.Name + " " + w.fault.Target, Intro: "Say " + m.faultArgs(w.fault.Name) + "."}
-		if text == "" {
-			m.push(p)
-			return nil
-		}
-		w.fault.Args = strings.Fields(text)
-		return m.breakIt(w.fault)
+		return m.askArgs(w, text)
+	case askArgsTag:
+		return m.askArgs(m.asking, text)
 	case breakIt:
 		return m.breakIt(control.Fault(w))
 	case lessonList:
 		m.push(m.lessons())
 	case beginLesson:
 		m.startLesson(string(w))
+	case lessonAction:
+		return m.doLesson(string(w))
 	case scenarios:
 		m.push(m.scenarioList())
 	case runLine:
+		m.open = nil
 		m.consoleOpen, m.all = true, true
 		return m.run(string(w))
 	case focusPane:
 		m.setFocus(int(w))
 	case openTargets:
-		m.push(m.targets())
+		m.push(m.targets(""))
+	case recordings:
+		m.push(m.recordingList())
+	case openRecording:
+		return m.openRecording(string(w))
+	case askRecording:
+		m.prompt(promptRecording, "Open a recording", recordingIntro, "")
 	case explore:
 	}
 	return nil
@@ -100,6 +115,10 @@ func (m *Explorer) prompted(tag promptTag, text string) tea.Cmd {
 			return m.again(tag, err)
 		}
 		m.goToID(id)
+	case promptRecording:
+		if text = strings.TrimSpace(text); text != "" {
+			return m.openRecording(text)
+		}
 	case promptUntil:
 		if strings.TrimSpace(text) == "" {
 			return nil
@@ -127,7 +146,38 @@ func (m *Explorer) again(tag promptTag, err error) tea.Cmd {
 	return nil
 }
 
+// askArgs asks for what a fault still needs, until the cluster takes it.
+func (m *Explorer) askArgs(w askArgs, text string) tea.Cmd {
+	p := &overlay.Prompt{Tag: askArgsTag(w.what), Title: w.fault.Name + " " + targetWords(w.fault.Target), Intro: "Say " + w.what + "."}
+	m.asking = w
+	if text == "" {
+		m.push(p)
+		return nil
+	}
+	m.goLive()
+	w.fault.Args = append(slices.Clone(w.fault.Args), strings.Fields(text)...)
+	if err := m.ctl.Fault(w.fault); err != nil {
+		p.Error = err.Error()
+		p.Line.Set(text)
+		m.push(p)
+		return nil
+	}
+	return m.broke(w.fault)
+}
+
 func (m *Explorer) breakIt(f control.Fault) tea.Cmd {
 	m.goLive()
-	return m.ask(func(c control.Cluster) error { return c.Fault(f) }, "done: "+strings.Join(append([]string{f.Name, f.Target}, f.Args...), " "))
+	if err := m.ctl.Fault(f); err != nil {
+		m.say(err.Error())
+		return nil
+	}
+	return m.broke(f)
+}
+
+// broke says what was done.
+func (m *Explorer) broke(f control.Fault) tea.Cmd {
+	m.say("done: " + strings.Join(append([]string{f.Name, f.Target}, f.Args...), " "))
+	m.stepWaits = 6
+	m.pull()
+	return m.tick()
 }

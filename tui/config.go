@@ -36,9 +36,14 @@ type Config struct {
 	// Recording is the name of the recording that is shown; "" for a cluster.
 	// A recording is played by the explorer itself.
 	Recording string
+	// Damage says why the recording ends where it does, if that is not its end.
+	Damage error
 
 	Lessons   LessonFace
 	Scenarios []Scenario
+	// Recordings lists the recordings that can be opened instead; nil where
+	// none can. Run then ends with an [OpenRecording].
+	Recordings func() []string
 	// StartScreen opens the start screen over the panes.
 	StartScreen bool
 	// Lesson begins a lesson at once.

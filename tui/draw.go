@@ -39,7 +39,7 @@ func (m *Explorer) title() string {
 func (m *Explorer) draw() string {
 	lay := layout.Compute(layout.In{
 		W: m.w, H: m.h, Preset: m.preset, Focus: m.focus, Zoom: m.zoom,
-		Lesson: m.lessonOpen && m.lessonLook.Active, Console: m.consoleOpen,
+		Lesson: m.lessonOpen && m.lessonLook.Active, Reading: m.reading, Order: m.order, Console: m.consoleOpen,
 	})
 	if m.all || !same(lay, m.lay) {
 		m.grid.Area().Clear()
@@ -57,7 +57,7 @@ func (m *Explorer) draw() string {
 	for _, s := range lay.Slots {
 		m.panes[s.Pane-1].Draw(m.grid, s.Rect, m.frame(s.Pane))
 	}
-	if x, y, ok := m.host().Cursor(); ok && m.paneFocused(m.focus) {
+	if x, y, ok := m.host().Cursor(); ok && m.paneFocused(m.focus) && m.visible(m.focus) {
 		m.cursorAt = cursor(x, y)
 	}
 	m.drawStatus(m.grid.Window(lay.Status))

@@ -58,6 +58,7 @@ type Explorer struct {
 	filters [layout.Panes]string
 	open    []overlay.Overlay
 	prompts map[promptTag]*overlay.Prompt
+	asking  askArgs // the fault that a prompt asks about
 
 	console     *console.Console
 	consoleOpen bool
@@ -66,6 +67,10 @@ type Explorer struct {
 	lessonOpen  bool
 	lessonText  overlay.Scroll
 	lessonLook  LessonLook
+	reading     bool   // the lesson is large
+	notes       bool   // the notes for who teaches are shown
+	lessonNext  string // the lesson to begin when the cluster is there
+	order       []int  // the panes that the lesson's step asks for
 
 	// Where in time.
 	state    *view.State
@@ -88,6 +93,7 @@ type Explorer struct {
 	stopWake  func()
 	cursorAt  *tea.Cursor
 	frames    uint64 // drawn
+	leaveFor  string // the recording to open after this
 }
 
 // New makes the model. Nothing runs before the program sends it messages.
@@ -120,6 +126,9 @@ func New(ctx context.Context, cfg Config, g *safe.Group) (*Explorer, error) {
 		m.live = false
 		m.at = m.hist.First()
 		m.pull()
+		if cfg.Damage != nil {
+			m.say(cfg.Damage.Error() + "; what came before that is here")
+		}
 	}
 	if cfg.StartScreen {
 		m.push(m.startScreen())

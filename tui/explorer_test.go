@@ -126,11 +126,19 @@ func chosenID(d *driver) (id traceID) {
 
 func TestFaultMenuIsAboutTheThingUnderTheCursor(t *testing.T) {
 	d := drive(t, 120, 40, -1).press("right", "f")
-	d.shows("Break or mend member/b", "stop", "slow", "DURATION")
+	d.shows("Break or mend member b", "Stop it in an orderly way", "Slow its disk: 400 ms more a write", "Slow its disk by …")
+	d.hides("Start it again") // it runs
 	d.press("enter")
 	d.asked("fault stop member/b []")
-	d.press("f", "down", "down", "down", "enter").typed("20ms").press("enter")
+	d.press("f", "end", "up", "enter")
+	d.shows("how much longer each write takes")
+	d.typed("20ms").press("enter")
 	d.asked("fault slow member/b [20ms]")
+	d.press("f", "end", "enter")
+	d.shows("Break or mend what?", "The store", "member a", "broken: stop", "kubelet of node-1")
+	d.press("down", "up", "enter")
+	d.shows("Break or mend member a", "Broken since", "Start it again")
+	d.hides("Crash it")
 }
 
 func TestConsoleRunsAndCompletes(t *testing.T) {

@@ -34,8 +34,10 @@ type LessonLook struct {
 	Title    string
 	Step     int // 1-based
 	Steps    int
-	Kind     string // see, predict, do, break, free
-	Text     string // paragraphs, `code`, **bold** and "- " lists
+	Kind     string   // see, predict, do, break, free
+	View     []string // names of the panes to show, the most important first; none leaves them
+	Notes    string   // for who teaches
+	Text     string   // paragraphs, `code`, **bold** and "- " lists
 	Goals    []LessonGoal
 	Choices  []LessonChoice
 	Answered bool

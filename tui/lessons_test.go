@@ -77,7 +77,12 @@ func TestLessonBesideThePanes(t *testing.T) {
 	if got := fmt.Sprint(l.did); got != "[answer 2 hint next leave]" {
 		t.Fatal(got)
 	}
-	small := drive(t, 80, 24, -1, func(c *Config) { c.Lessons = l; c.Lesson = "healing" })
-	small.shows("Who brings the pod back?", "1map")
+	small := drive(t, 80, 24, -1, func(c *Config) { c.Lessons = &oneLesson{}; c.Lesson = "healing" })
+	small.shows("Who brings the pod back?", "1…3 answer", "the kubelet restarts it") // large, to be read
+	tuitest.Golden(t, "80x24-lesson-large", small.planes())
+	small.press("2").shows("It did: the key was added at #88.")
+	small.press("L").shows("1map")
 	tuitest.Golden(t, "80x24-lesson", small.planes())
+	small.press("L").hides("Who brings the pod back?")
+	small.press("L", "5").shows("5 Work queues", "1map") // a pane asked for has its place again
 }

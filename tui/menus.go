@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/layout"
 	"kviz/tui/overlay"
@@ -15,7 +15,7 @@ import (
 
 func (m *Explorer) startScreen() overlay.Overlay {
 	items := []overlay.Item{
-		{Label: "Explore", Note: "watch the cluster, pause it, step, break it, ask why", Value: explore{}},
+		{Label: padded("Explore", 10), Note: "watch the cluster, pause it, step, break it, ask why", Value: explore{}},
 	}
 	if m.cfg.Lessons != nil {
 		done, all := 0, m.cfg.Lessons.List()
@@ -24,15 +24,17 @@ func (m *Explorer) startScreen() overlay.Overlay {
 				done++
 			}
 		}
-		items = append(items, overlay.Item{Label: "Lessons", Note: fmt.Sprintf("learn by doing, step by step (%d of %d done)", done, len(all)), Value: lessonList{}})
+		items = append(items, overlay.Item{Label: padded("Lessons", 10), Note: fmt.Sprintf("learn by doing, step by step (%d of %d done)", done, len(all)), Stay: true, Value: lessonList{}})
 	}
 	if len(m.cfg.Scenarios) > 0 {
-		items = append(items, overlay.Item{Label: "Scenarios", Note: "set a scene and see what comes of it", Value: scenarios{}})
+		items = append(items, overlay.Item{Label: padded("Scenarios", 10), Note: "set a scene and see what comes of it", Stay: true, Value: scenarios{}})
+	}
+	if m.cfg.Recordings != nil {
+		items = append(items, overlay.Item{Label: padded("Recording", 10), Note: "open a run that was saved, and go back and forth in it", Stay: true, Value: recordings{}})
 	}
 	items = append(items,
-		overlay.Item{Label: "Recording", Note: "leave with q and run kviz replay FILE: a run that was saved", Style: theme.Muted},
-		overlay.Item{Label: "Keys", Note: "what can be pressed", Key: "?", Value: doAction(keymap.Help)},
-		overlay.Item{Label: "Quit", Key: "q", Value: doAction(keymap.Quit)})
+		overlay.Item{Label: padded("Keys", 10), Note: "what can be pressed", Key: "?", Stay: true, Value: doAction(keymap.Help)},
+		overlay.Item{Label: padded("Quit", 10), Note: "leave; nothing is kept unless a flag said so", Key: "q", Value: doAction(keymap.Quit)})
 	return &overlay.Picker{
 		Title: "kviz · a debugger for Kubernetes", Items: items,
 		Intro: "A whole cluster runs in this program: a replicated store, a control plane, nodes, a service network. Everything that happens in it is an event you can stop at.",
@@ -63,6 +65,26 @@ func (m *Explorer) palette() overlay.Overlay {
 	for _, s := range m.cfg.Scenarios {
 		p.Items = append(p.Items, overlay.Item{Label: "scenario " + s.Name, Note: s.Means, Value: runLine(s.Line)})
 	}
+	if m.cfg.Recordings != nil {
+		p.Items = append(p.Items, overlay.Item{Label: "open a recording", Note: "leave this cluster and watch a run that was saved", Value: recordings{}})
+	}
+	if m.lessonLook.Active {
+		for _, a := range [][2]string{
+			{"next", "go on to the next step"},
+			{"hint", "a hint for where you stand"},
+			{"back", "back to the step before"},
+			{"restart", "begin again"},
+			{"leave", "leave it, and put everything back"},
+			{"text.notes", "the notes for who teaches"},
+		} {
+			p.Items = append(p.Items, overlay.Item{Label: "lesson: " + strings.TrimPrefix(a[0], "text."), Note: a[1], Value: lessonAction(a[0])})
+		}
+		for i, c := range m.lessonLook.Choices {
+			if m.asks() {
+				p.Items = append(p.Items, overlay.Item{Label: fmt.Sprintf("lesson: answer %d", i+1), Note: c.Text, Value: lessonAction(fmt.Sprintf("answer %d", i+1))})
+			}
+		}
+	}
 	if m.cfg.Lessons != nil {
 		for _, l := range m.cfg.Lessons.List() {
 			p.Items = append(p.Items, overlay.Item{Label: "lesson " + l.Title, Note: l.Teaches, Value: beginLesson(l.ID)})
@@ -81,7 +103,7 @@ func (m *Explorer) help() overlay.Overlay {
 		}
 		rows = append(rows, nil)
 		for _, l := range info.Legend {
-			rows = append(rows, overlay.Row{{Text: fmt.Sprintf("  %-8s ", l[0]), Style: theme.Name}, {Text: l[1]}})
+			rows = append(rows, hanging(l[0], 10, theme.Name, l[1], w)...)
 		}
 		if len(info.Legend) > 0 {
 			rows = append(rows, nil)
@@ -89,7 +111,7 @@ func (m *Explorer) help() overlay.Overlay {
 		if len(info.Keys) > 0 {
 			rows = append(rows, overlay.Row{{Text: "Keys of this pane", Style: theme.Title}})
 			for _, b := range info.Keys {
-				rows = append(rows, keyRow(b))
+				rows = append(rows, keyRow(b, w)...)
 			}
 		}
 		headings := [][2]string{
@@ -106,19 +128,32 @@ func (m *Explorer) help() overlay.Overlay {
 			rows = append(rows, nil, overlay.Row{{Text: g[1], Style: theme.Title}})
 			for _, b := range m.keys.Group(g[0]) {
 				if !strings.HasPrefix(b.Action, "view.pane-") {
-					rows = append(rows, keyRow(b))
+					rows = append(rows, keyRow(b, w)...)
 				}
 			}
 			if g[0] == "view" {
-				rows = append(rows, overlay.Row{{Text: fmt.Sprintf("  %-10s ", "1 … 9"), Style: theme.Key}, {Text: "Focus on the pane of that number."}})
+				rows = append(rows, hanging("1 … 9", 12, theme.Key, "Focus on the pane of that number.", w)...)
 			}
 		}
 		return rows
 	}}
 }
 
-func keyRow(b keymap.Binding) overlay.Row {
-	return overlay.Row{{Text: "  " + padded(b.Labels(), 10) + " ", Style: theme.Key}, {Text: b.Means}}
+func keyRow(b keymap.Binding, w int) []overlay.Row {
+	return hanging(b.Labels(), 12, theme.Key, b.Means, w)
+}
+
+// hanging is a label and, beside it, a text that is broken where the width
+// ends.
+func hanging(label string, col int, st grid.Style, text string, w int) []overlay.Row {
+	var rows []overlay.Row
+	for i, l := range linesOf(text, w-col-3) {
+		if i > 0 {
+			label = ""
+		}
+		rows = append(rows, overlay.Row{{Text: "  " + padded(label, col) + " ", Style: st}, {Text: l}})
+	}
+	return rows
 }
 
 // glossary lists every kind of event.
@@ -162,75 +197,7 @@ func (m *Explorer) grains() overlay.Overlay {
 	return p
 }
 
-// faults opens the menu of what can be broken at the thing under the cursor,
-// or of the targets if there is none.
-func (m *Explorer) faults() {
-	if m.ctl == nil {
-		m.say("the cluster is still starting")
-		return
-	}
-	if m.cfg.Recording != "" {
-		m.say(control.ErrRecording.Error())
-		return
-	}
-	if t := m.host().Under().Target; t != "" {
-		m.push(m.faultsOf(t))
-		return
-	}
-	m.push(m.targets())
-}
-
-func (m *Explorer) targets() overlay.Overlay {
-	p := &overlay.Picker{Title: "Break or mend what?", Search: true, Intro: "Nothing under the cursor can be broken; choose here."}
-	for _, t := range m.ctl.Targets() {
-		it := overlay.Item{Label: t, Value: openFaults{t}}
-		for _, f := range m.state.FaultsOn(t) {
-			it.Note, it.Style = "broken: "+f.Fault.Fault, theme.Bad
-		}
-		p.Items = append(p.Items, it)
-	}
-	return p
-}
-
-func (m *Explorer) faultsOf(target string) overlay.Overlay {
-	p := &overlay.Picker{Title: "Break or mend " + target, Empty: "nothing can be done to " + target}
-	kind, _, _ := strings.Cut(target, "/")
-	for _, f := range m.state.FaultsOn(target) {
-		p.Intro += "Broken now: " + f.Fault.Fault + " " + f.Detail + " since #" + f.Event.String() + ". "
-	}
-	for _, f := range m.ctl.Faults() {
-		fits := false
-		for _, t := range f.Targets {
-			fits = fits || t == kind
-		}
-		if !fits {
-			continue
-		}
-		it := overlay.Item{Label: padded(f.Name, 8), Note: f.Args, Detail: f.Means, Value: breakIt(control.Fault{Name: f.Name, Target: target})}
-		if f.Heals == "" {
-			it.Style = theme.Good
-		} else {
-			it.Style = theme.Bad
-		}
-		if f.Args != "" && !strings.HasPrefix(f.Args, "[") {
-			it.Value = askArgs{control.Fault{Name: f.Name, Target: target}}
-		}
-		p.Items = append(p.Items, it)
-	}
-	p.Items = append(p.Items, overlay.Item{Label: "something else …", Value: openTargets{}})
-	return p
-}
-
 type openTargets struct{}
-
-func (m *Explorer) faultArgs(name string) string {
-	for _, f := range m.ctl.Faults() {
-		if f.Name == name {
-			return f.Args
-		}
-	}
-	return ""
-}
 
 // why opens the chain of causes of an event.
 func (m *Explorer) why(id trace.ID) {

@@ -16,6 +16,10 @@ import (
 // ErrNoTerminal is what [Run] answers where there is no terminal to draw on.
 var ErrNoTerminal = errors.New("there is no terminal here (input or output is not a TTY): run kviz run --plain for plain lines")
 
+// ErrBroken is what [Run] answers when the explorer broke down in answering a
+// message; the terminal is restored, and the stack has been printed.
+var ErrBroken = tea.ErrProgramPanic
+
 // Run shows the explorer until the person leaves or ctx ends. The terminal is
 // restored whatever happens, also when a goroutine of the explorer panics:
 // then the panic with its stack is the error.
@@ -67,6 +71,9 @@ func Run(ctx context.Context, cfg Config) error {
 	cancel()
 	if crash := group.Crash(); crash != nil {
 		return fmt.Errorf("the explorer broke down: %w", crash)
+	}
+	if err == nil && m.leaveFor != "" {
+		return &OpenRecording{m.leaveFor}
 	}
 	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return nil

@@ -44,7 +44,7 @@ func (m *Explorer) pull() bool {
 		m.consoleSeen, changed = v, true
 	}
 	if m.cfg.Lessons != nil && changed {
-		m.lessonLook = m.cfg.Lessons.Look(m.state)
+		m.lookAtLesson()
 	}
 	return changed
 }

@@ -112,6 +112,10 @@ func (m *Explorer) booted(b bootDone) {
 		return
 	}
 	m.pull()
+	if id := m.lessonNext; id != "" {
+		m.lessonNext, m.notice = "", ""
+		m.startLesson(id)
+	}
 }
 
 // say puts a sentence into the explanation line until the next key.
@@ -144,12 +148,17 @@ func (m *Explorer) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.consoleKey(k)
 	}
 	m.notice = ""
-	if action := keymap.Action(k, m.host().Pane.Info().Keys); action != "" {
+	if m.largeLesson() && m.lessonLook.Active {
+		if cmd, used := m.lessonKey(k); used {
+			return cmd
+		}
+	}
+	if action := keymap.Action(k, m.host().Pane.Info().Keys); action != "" && m.visible(m.focus) {
 		f := m.frame(m.focus)
 		m.host().Dirty()
 		return m.grant(m.host().Pane.Do(action, m.host().Under(), &f))
 	}
-	if m.lessonOpen && m.lessonLook.Active {
+	if m.lessonLook.Active && (m.lessonOpen || m.cfg.Lessons != nil && keymap.Action(k, lessonKeys) != "") {
 		if cmd, used := m.lessonKey(k); used {
 			return cmd
 		}
@@ -174,6 +183,10 @@ func (m *Explorer) react(o overlay.Overlay, r overlay.Reaction) tea.Cmd {
 }
 
 func (m *Explorer) consoleKey(k tea.KeyPressMsg) tea.Cmd {
+	if name := k.String(); m.lessonLook.Active && (name == "ctrl+n" || name == "ctrl+t") { // what a lesson needs between two commands
+		cmd, _ := m.lessonKey(k)
+		return cmd
+	}
 	e := m.console.Key(k, m.complete)
 	if e.Close {
 		m.consoleKeys = false
@@ -284,7 +297,7 @@ func (m *Explorer) setFocus(n int) {
 	if n < 1 || n > layout.Panes {
 		return
 	}
-	m.focus, m.consoleKeys, m.all = n, false, true
+	m.focus, m.consoleKeys, m.all, m.reading = n, false, true, false
 	m.refocus()
 }
 

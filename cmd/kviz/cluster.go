@@ -210,15 +210,25 @@ func broken(w io.Writer, c *cluster.Cluster, err error) {
 	}
 	fmt.Fprintf(w, "\nkviz found something that must never happen. Please report it, with what follows.\n\n")
 	fmt.Fprintf(w, "version %s, seed %d, after event #%s\n%v\n\n", version(), p.Seed, p.After, err)
-	if c != nil {
-		from := uint64(0)
-		if n := c.Trace().Len(); n > 20 {
-			from = n - 20
-		}
-		events, _, _ := c.Trace().Read(from, 20)
-		_ = trace.Text(w, events, view.Explain)
-	}
+	lastEvents(w, c)
 	fmt.Fprintf(w, "\n%s\n", p.Stack)
+}
+
+// reportCrash says after a breakdown of the explorer what is needed to see it
+// again.
+func reportCrash(w io.Writer, c *cluster.Cluster, seed uint64) {
+	fmt.Fprintf(w, "\nThe explorer broke down, not the cluster. Please report it, with what follows.\n\nversion %s, seed %d\n\n", version(), seed)
+	lastEvents(w, c)
+}
+
+// lastEvents prints how a trace ends.
+func lastEvents(w io.Writer, c *cluster.Cluster) {
+	if c == nil {
+		return
+	}
+	n := c.Trace().Len()
+	events, _, _ := c.Trace().Read(n-min(n, 20), 20)
+	_ = trace.Text(w, events, view.Explain)
 }
 
 // runtimeDir is where a serving kviz leaves its endpoints.

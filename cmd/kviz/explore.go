@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	goio "io"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
 
 	"kviz/assets"
 	"kviz/cluster"
@@ -13,6 +16,7 @@ import (
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui"
+	"kviz/tui/safe"
 )
 
 func exploreCommand() *command {
@@ -76,10 +80,34 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 	look.Booting = func(ctx context.Context, progress func(string)) (control.Cluster, error) {
 		return ready(ctx, c, progress)
 	}
+	look.Recordings = recordingsHere
+	if !look.Plain { // what kubectl's libraries log would lie over the screen
+		klog.LogToStderr(false)
+		klog.SetOutput(goio.Discard)
+	}
 	err = tui.Run(ctx, look)
 	endErr := errors.Join(shut(), end())
 	broken(io.err, c, endErr)
+	if crashed(err) {
+		reportCrash(io.err, c, s.seed)
+	}
+	if open := (*tui.OpenRecording)(nil); errors.As(err, &open) {
+		return errors.Join(replay(ctx, io, open.Path, look.Theme, false), endErr)
+	}
 	return errors.Join(err, endErr)
+}
+
+// crashed reports whether the screen broke down; the terminal is restored
+// then, and what happened has been told.
+func crashed(err error) bool {
+	var crash *safe.Crash
+	return errors.As(err, &crash) || errors.Is(err, tui.ErrBroken)
+}
+
+// recordingsHere lists the recordings in the working directory.
+func recordingsHere() []string {
+	found, _ := filepath.Glob("*.kvrun") // the pattern is sound
+	return found
 }
 
 // scenarios are scripts that the start screen offers.

@@ -21,6 +21,7 @@ import (
 func lessonCommand() *command {
 	var s shape
 	var theme string
+	var notes bool
 	return &command{
 		name: "lesson", usage: "list | show ID | start ID | check [ID…]",
 		short: "guided lessons",
@@ -31,6 +32,7 @@ check  proves lessons: each starts unsolved, its solution solves it, its near-mi
 		example: "kviz lesson start L02",
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1")
+			f.BoolVar(&notes, "notes", false, "with show: the notes for who teaches, too")
 			f.StringVar(&theme, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
@@ -49,7 +51,7 @@ check  proves lessons: each starts unsolved, its solution solves it, its near-mi
 				if err != nil {
 					return err
 				}
-				showLesson(io.out, l)
+				showLesson(io.out, l, notes)
 				return nil
 			case "start":
 				l, err := oneLesson(all, ids)
@@ -127,12 +129,15 @@ func oneLesson(all []*lessons.Lesson, ids []string) (*lessons.Lesson, error) {
 	return found[0], nil
 }
 
-func showLesson(w io.Writer, l *lessons.Lesson) {
+func showLesson(w io.Writer, l *lessons.Lesson, notes bool) {
 	fmt.Fprintf(w, "%s  %s (%d min)\n", l.ID, l.Title, l.Minutes)
 	for i, step := range l.Steps {
 		fmt.Fprintf(w, "\n%d. [%s] %s\n\n%s\n", i+1, step.Kind, step.Title, step.Text)
 		for _, g := range step.Goals {
 			fmt.Fprintf(w, "   ○ %s\n", g.Say)
+		}
+		if notes && step.Notes != "" {
+			fmt.Fprintf(w, "   Note: %s\n", step.Notes)
 		}
 	}
 }
@@ -184,9 +189,7 @@ func (f lessonFace) Look(*view.State) tui.LessonLook {
 	look := tui.LessonLook{
 		Active: l.Active, Title: l.Title, Step: l.Step, Steps: l.Steps, Kind: l.Kind, Text: l.Text, Answered: l.Answered,
 		Verdict: l.Verdict, Hint: l.Hint, HintNo: l.HintNo, HintsOf: l.HintsOf, CanNext: l.CanNext, Finished: l.Finished,
-	}
-	if l.Ask != "" {
-		look.Text += "\n\n**" + l.Ask + "**"
+		View: l.View, Notes: l.Notes,
 	}
 	for _, g := range l.Goals {
 		look.Goals = append(look.Goals, tui.LessonGoal{Say: g.Say, Met: g.Met})

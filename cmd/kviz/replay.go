@@ -28,18 +28,25 @@ func replayCommand() *command {
 			if len(args) != 1 {
 				return &usageError{text: "name one recording"}
 			}
-			if err := mustExist(args[0]); err != nil {
-				return err
-			}
-			events, _, err := readRecording(io, args[0])
-			if err != nil {
-				return err
-			}
-			stream := trace.NewStream(len(events) + 1)
-			for _, e := range events {
-				stream.Append(e)
-			}
-			return tui.Run(ctx, tui.Config{History: view.NewHistory(stream), Recording: filepath.Base(args[0]), Theme: theme, Plain: plain})
+			return replay(ctx, io, args[0], theme, plain)
 		},
 	}
+}
+
+// replay opens a recording in the explorer.
+func replay(ctx context.Context, io streams, path, theme string, plain bool) error {
+	if err := mustExist(path); err != nil {
+		return err
+	}
+	events, damage, err := readRecording(io, path)
+	if err != nil {
+		return err
+	}
+	stream := trace.NewStream(len(events) + 1)
+	for _, e := range events {
+		stream.Append(e)
+	}
+	return tui.Run(ctx, tui.Config{
+		History: view.NewHistory(stream), Recording: filepath.Base(path), Damage: damage, Theme: theme, Plain: plain,
+	})
 }

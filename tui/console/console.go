@@ -46,7 +46,7 @@ type row struct {
 // New makes an empty console.
 func New() *Console {
 	c := &Console{}
-	c.say("Type a command; it runs inside the cluster's own time.  help lists them, esc goes back to the panes.", theme.Muted)
+	c.say("Type a command, such as  kubectl get pods -A.  help lists them all.", theme.Muted)
 	return c
 }
 

@@ -22,6 +22,7 @@ type Item struct {
 	Style  grid.Style
 	Indent int
 	Off    string // why it cannot be chosen; "" if it can
+	Stay   bool   // what it opens lies over this picker
 	Value  any
 }
 
@@ -152,7 +153,7 @@ func (p *Picker) choose() Reaction {
 	if it.Off != "" || it.Value == nil {
 		return Reaction{}
 	}
-	return Reaction{Close: true, Chosen: it.Value}
+	return Reaction{Close: !it.Stay, Chosen: it.Value}
 }
 
 func (p *Picker) move(by int) {

@@ -131,7 +131,7 @@ func (c *Cluster) Faults() []control.FaultKind {
 
 // Targets implements [control.Cluster].
 func (c *Cluster) Targets() []string {
-	return []string{"member/a", "member/b", "member/c", "node/node-1", "node/node-2", "node/node-3", "scheduler"}
+	return []string{"member/a", "member/b", "member/c", "node/node-1", "node/node-2", "node/node-3", "kubelet/node-1", "scheduler"}
 }
 
 // Fault implements [control.Cluster].

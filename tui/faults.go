@@ -1,0 +1,354 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kviz/cluster/control"
+	"kviz/cluster/view"
+	"kviz/tui/overlay"
+	"kviz/tui/theme"
+)
+
+// way is one thing that can be done to a target, as a plain sentence.
+type way struct {
+	say  string
+	args []string
+	ask  string // what still has to be typed; "" for nothing
+	peer bool   // one for each other member: "%s" in say is its name, and it is the first argument
+}
+
+// ways are the sentences of each fault for each kind of target. A fault that
+// stands here with none does the same as another one and is left out.
+var ways = map[string]map[string][]way{
+	"member": {
+		"stop":    {{say: "Stop it in an orderly way"}},
+		"crash":   {{say: "Crash it, as kill -9 does"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once"}},
+		"lead":    {{say: "Make it the leader"}},
+		"cut":     {{say: "Cut it off from all other members"}, {say: "Cut it off from member %s only", peer: true}},
+		"heal":    {{say: "Mend its links and its disk"}},
+		"slow":    {{say: "Slow its disk: 400 ms more a write", args: []string{"400ms"}}, {say: "Slow its disk by …", ask: "how much longer each write takes, such as 2s"}},
+		"fast":    {{say: "Make its disk as fast as it was"}},
+		"delay":   {{say: "Delay what goes to and from member %s by 100 ms", args: []string{"100ms"}, peer: true}},
+		"drop":    {{say: "Lose three in ten messages to and from member %s", args: []string{"0.3"}, peer: true}},
+		"fill":    {{say: "Fill its disk: it can write nothing more"}},
+		"free":    {{say: "Make room on its disk"}},
+	},
+	"node": {
+		"stop":      {{say: "Cut its power: nothing on it runs"}},
+		"crash":     {}, // a node without power does not say goodbye either
+		"start":     {{say: "Switch it on again"}},
+		"restart":   {{say: "Switch it off and on: its containers start anew"}},
+		"break-cni": {{say: "Take its network plugin away: new pods get no address"}},
+		"mend-cni":  {{say: "Give it its network plugin back"}},
+		"pressure": {
+			{say: "Make it short of memory: its kubelet evicts pods", args: []string{"memory"}},
+			{say: "Make it short of disk", args: []string{"disk"}},
+			{say: "Make it short of process IDs", args: []string{"pid"}},
+		},
+		"relieve": {{say: "End its shortages"}},
+		"flush":   {{say: "Empty its iptables, as iptables -F does"}},
+		"cut":     {{say: "Cut its network: nobody reaches it, it reaches nobody"}},
+		"heal":    {{say: "Mend its network"}},
+		"slow":    {{say: "Slow its network: 500 ms more a request", args: []string{"500ms"}}, {say: "Slow its network by …", ask: "how much longer each request takes, such as 2s"}},
+		"fast":    {{say: "Make its network as fast as it was"}},
+	},
+	"kubelet": {
+		"stop":    {{say: "Stop it: containers run on, nobody looks after them"}},
+		"crash":   {{say: "Crash it, as kill -9 does"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once"}},
+	},
+	"proxy": {
+		"stop":    {{say: "Stop it: the rules stay, and go out of date"}},
+		"crash":   {{say: "Crash it, as kill -9 does"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once"}},
+	},
+	"runtime": {
+		"stop":  {{say: "Stop it: the kubelet's calls fail"}},
+		"start": {{say: "Start it again"}},
+	},
+	"scheduler": {
+		"stop":    {{say: "Stop it: new pods stay Pending"}},
+		"crash":   {{say: "Crash it: its Lease must run out before another leads"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once"}},
+	},
+	"controller-manager": {
+		"stop":    {{say: "Stop it: nobody compares what is with what is wanted"}},
+		"crash":   {{say: "Crash it: its Lease must run out before another leads"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once"}},
+	},
+	"dns": {
+		"stop":    {{say: "Stop it: names of Services are not found"}},
+		"crash":   {{say: "Crash it, as kill -9 does"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once"}},
+	},
+	"apiserver": {
+		"stop":    {{say: "Stop it: no request is answered, no watch told"}},
+		"crash":   {{say: "Crash it, as kill -9 does"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once"}},
+	},
+	"registry": {
+		"stop":  {{say: "Make it unreachable: no image can be pulled"}},
+		"start": {{say: "Make it reachable again"}},
+		"slow":  {{say: "Make it ten times slower", args: []string{"10"}}, {say: "Make it slower by …", ask: "how many times slower, such as 25"}},
+		"fast":  {{say: "Make it as fast as it was"}},
+	},
+	"pod": {
+		"crash": {{say: "Kill its container: the kubelet starts it again"}},
+	},
+}
+
+// FaultWords are the sentences that the fault menu has for a fault on a kind of
+// target, and whether it knows the two at all.
+func FaultWords(fault, kind string) (sentences []string, known bool) {
+	list, known := ways[kind][fault]
+	for _, w := range list {
+		sentences = append(sentences, w.say)
+	}
+	return sentences, known
+}
+
+// targetWords name a target in a sentence.
+func targetWords(target string) string {
+	kind, name, _ := strings.Cut(target, "/")
+	switch kind {
+	case "member", "pod":
+		return kind + " " + name
+	case "node":
+		return name
+	case "kubelet":
+		return "the kubelet of " + name
+	case "proxy":
+		return "kube-proxy on " + name
+	case "runtime":
+		return "the container runtime of " + name
+	case "scheduler":
+		return "the scheduler"
+	case "controller-manager":
+		return "the controller manager"
+	case "apiserver":
+		return "the API server"
+	case "dns":
+		return "the cluster's DNS"
+	case "registry":
+		return "the image registry"
+	}
+	return target
+}
+
+// faults opens the menu of what can be broken at the thing under the cursor,
+// or of the targets if there is none.
+func (m *Explorer) faults() {
+	if m.cfg.Recording != "" {
+		m.say(control.ErrRecording.Error())
+		return
+	}
+	if m.ctl == nil {
+		m.say("the cluster is still starting")
+		return
+	}
+	if t := m.host().Under().Target; t != "" && slices.Contains(m.ctl.Targets(), t) {
+		m.push(m.faultsOf(t))
+		return
+	}
+	m.push(m.targets("Nothing under the cursor can be broken; choose here."))
+}
+
+// targets lists what can be broken, by part of the cluster.
+func (m *Explorer) targets(intro string) overlay.Overlay {
+	p := &overlay.Picker{Title: "Break or mend what?", Search: true, Intro: intro}
+	parts := []struct {
+		title string
+		kinds []string
+	}{
+		{"The store", []string{"member"}},
+		{"The control plane", []string{"apiserver", "controller-manager", "scheduler", "dns"}},
+		{"Outside", []string{"registry"}},
+		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
+		{"Pods", []string{"pod"}},
+		{"Other", nil},
+	}
+	left := m.ctl.Targets()
+	for _, part := range parts {
+		var here, rest []string
+		for _, t := range left {
+			if kind, _, _ := strings.Cut(t, "/"); part.kinds == nil || slices.Contains(part.kinds, kind) {
+				here = append(here, t)
+			} else {
+				rest = append(rest, t)
+			}
+		}
+		left = rest
+		if len(here) > 0 {
+			p.Items = append(p.Items, overlay.Item{Label: part.title, Style: theme.Title})
+		}
+		for _, t := range here {
+			it := overlay.Item{Label: targetWords(t), Note: m.standing(t), Indent: 2, Key: t, Value: openFaults{t}}
+			if now := brokenWords(m.state.FaultsOn(t)); now != "" {
+				it.Note, it.Style = "broken: "+now, theme.Bad
+			}
+			p.Items = append(p.Items, it)
+		}
+	}
+	if len(p.Items) > 1 {
+		p.Select(1)
+	}
+	return p
+}
+
+// standing says in a word or two how a target is.
+func (m *Explorer) standing(target string) string {
+	kind, name, _ := strings.Cut(target, "/")
+	if kind == "member" {
+		if x := m.state.Store.Member(name); x != nil {
+			return x.Role
+		}
+	}
+	return ""
+}
+
+func brokenWords(faults []*view.Fault) string {
+	var all []string
+	for _, f := range faults {
+		all = append(all, strings.TrimSpace(f.Fault.Fault+" "+f.Detail))
+	}
+	return strings.Join(all, ", ")
+}
+
+// faultsOf is the menu of one target: what mends it first, then what breaks
+// it, and only what makes sense as it is now.
+func (m *Explorer) faultsOf(target string) overlay.Overlay {
+	p := &overlay.Picker{Title: "Break or mend " + targetWords(target), Empty: "nothing can be done to it"}
+	kind, _, _ := strings.Cut(target, "/")
+	broken := m.state.FaultsOn(target)
+	for _, f := range broken {
+		p.Intro += "Broken since #" + f.Event.String() + ": " + strings.TrimSpace(f.Fault.Fault+" "+f.Detail) + ". "
+	}
+	var mend, harm []overlay.Item
+	for _, f := range m.ctl.Faults() {
+		if !slices.Contains(f.Targets, kind) || !m.sensible(f, target, broken) {
+			continue
+		}
+		items := m.faultItems(f, target)
+		if f.Heals == "" && f.Name != "restart" && f.Name != "lead" && f.Name != "flush" {
+			mend = append(mend, items...)
+		} else {
+			harm = append(harm, items...)
+		}
+	}
+	for i := range mend {
+		mend[i].Style = theme.Good
+	}
+	p.Items = append(mend, harm...)
+	p.Items = append(p.Items, overlay.Item{Label: "Something else …", Style: theme.Muted, Value: openTargets{}})
+	return p
+}
+
+// sensible reports whether a fault does something to a target as it is now.
+func (m *Explorer) sensible(f control.FaultKind, target string, broken []*view.Fault) bool {
+	kind, name, _ := strings.Cut(target, "/")
+	down := false
+	for _, b := range broken {
+		down = down || m.healsWith(b.Fault.Fault) == "start"
+	}
+	if x := m.state.Store.Member(name); kind == "member" && x != nil {
+		down = down || !x.Up
+		if f.Name == "lead" {
+			return x.Up && m.state.Store.Leader != name
+		}
+	}
+	switch f.Name {
+	case "start":
+		return down
+	case "stop", "crash", "restart":
+		return !down
+	}
+	if !m.mends(f.Name) {
+		return true
+	}
+	for _, b := range broken { // what mends is offered where there is something to mend
+		if m.healsWith(b.Fault.Fault) == f.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// healsWith is the fault that mends a fault.
+func (m *Explorer) healsWith(name string) string {
+	for _, f := range m.ctl.Faults() {
+		if f.Name == name {
+			return f.Heals
+		}
+	}
+	return ""
+}
+
+// mends reports whether a fault mends another.
+func (m *Explorer) mends(name string) bool {
+	for _, f := range m.ctl.Faults() {
+		if f.Heals == name {
+			return true
+		}
+	}
+	return false
+}
+
+// faultItems are the lines of the menu for one fault.
+func (m *Explorer) faultItems(f control.FaultKind, target string) []overlay.Item {
+	kind, name, _ := strings.Cut(target, "/")
+	list, known := ways[kind][f.Name]
+	if !known {
+		w := way{say: firstSentence(f.Means)}
+		if f.Args != "" && !strings.HasPrefix(f.Args, "[") {
+			w.ask = f.Args
+		}
+		list = []way{w}
+	}
+	if kind == "pod" && f.Name == "crash" {
+		list = m.containerWays(name, list)
+	}
+	var items []overlay.Item
+	add := func(w way) {
+		do := control.Fault{Name: f.Name, Target: target, Args: w.args}
+		it := overlay.Item{Label: w.say, Key: strings.Join(append([]string{f.Name}, w.args...), " "), Detail: f.Means, Value: breakIt(do)}
+		if w.ask != "" {
+			it.Value = askArgs{do, w.ask}
+		}
+		items = append(items, it)
+	}
+	for _, w := range list {
+		if !w.peer {
+			add(w)
+			continue
+		}
+		for _, t := range m.ctl.Targets() {
+			if peer, ok := strings.CutPrefix(t, "member/"); ok && peer != name {
+				add(way{say: fmt.Sprintf(w.say, peer), args: append([]string{peer}, w.args...)})
+			}
+		}
+	}
+	return items
+}
+
+// containerWays names the containers of a pod that has several.
+func (m *Explorer) containerWays(pod string, list []way) []way {
+	p := m.state.NodePod(pod)
+	if p == nil || len(p.Containers()) < 2 {
+		return list
+	}
+	var out []way
+	for _, c := range p.Containers() {
+		out = append(out, way{say: "Kill its container " + c.Container + ": the kubelet starts it again", args: []string{c.Container}})
+	}
+	return out
+}
