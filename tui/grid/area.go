@@ -62,7 +62,19 @@ func (a Area) Fill(r rune, s Style) {
 }
 
 // Clear blanks the area.
-func (a Area) Clear() { a.Fill(0, 0) }
+func (a Area) Clear() {
+	r := a.R.and(a.clip)
+	for y := r.Y; y < r.Y+r.H; y++ {
+		row := a.g.cells[y*a.g.w:]
+		if r.X > 0 && row[r.X].R == continuation && r.W > 0 {
+			row[r.X-1].R = ' ' // its right half is going
+		}
+		if end := r.X + r.W; end < a.g.w && row[end].R == continuation {
+			row[end].R = ' '
+		}
+		clear(row[r.X : r.X+r.W])
+	}
+}
 
 // Text draws s at x, y on one line and gives the column after it. What does
 // not fit is cut, and the cut is marked with "…"; control characters, emoji and

@@ -122,17 +122,20 @@ func (g *Grid) Render(sgr func(Style) string) string {
 }
 
 func (g *Grid) run(row []Cell, sgr func(Style) string) {
-	on := ""
-	for _, c := range row {
+	on, last := "", Style(0)
+	for i, c := range row {
 		if c.R == continuation {
 			continue
 		}
-		if code := sgr(c.S); code != on {
-			if on != "" {
-				g.out.WriteString("\x1b[m")
+		if i == 0 || c.S != last { // most cells look like the one before
+			last = c.S
+			if code := sgr(c.S); code != on {
+				if on != "" {
+					g.out.WriteString("\x1b[m")
+				}
+				g.out.WriteString(code)
+				on = code
 			}
-			g.out.WriteString(code)
-			on = code
 		}
 		if c.R == 0 {
 			g.out.WriteByte(' ')

@@ -9,13 +9,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/pane"
 	"kviz/tui/podmark"
 	"kviz/tui/theme"
-	"kviz/tui/words"
 )
 
 // drawRest fills the rows that are left: workloads and Services beside each
@@ -37,7 +35,7 @@ func (m *Map) drawRest(s *pane.Sheet, f *pane.Frame, y int) {
 		}
 	}
 	if room := f.Rows - y; room >= 3 {
-		drawList(s, y, room, "Kubernetes Events", "newest first", lately(f, room), "None yet.")
+		s.KubeEvents(y, room, f, func(view.KubeEvent) bool { return true })
 	}
 }
 
@@ -180,38 +178,6 @@ func (m *Map) services(f *pane.Frame) []entry {
 				Words: fmt.Sprintf("Service %s at %s: %d of %d endpoints ready. Its address exists only in the rules of the nodes.", o.Ref.Key(), address, ready, all),
 			},
 			append([]grid.Span{{Text: grid.Pad(o.Ref.Key(), wide+1), Style: name}, {Text: address + " → ", Style: theme.Number}}, dots(ready, all, st)...),
-		})
-	}
-	return out
-}
-
-// lately are the newest Kubernetes Events, newest first.
-func lately(f *pane.Frame, most int) []entry {
-	all := f.S.KubeEvents()
-	var out []entry
-	for i := len(all) - 1; i >= 0 && len(out) < most; i-- {
-		e := all[i]
-		if !f.Match(e.Reason, e.Message, e.Regarding.String(), e.Type) {
-			continue
-		}
-		mark, st := "  ", theme.Text
-		if e.Type != "Normal" {
-			mark, st = "! ", theme.Warn
-		}
-		if f.Fresh(e.Event) {
-			st |= grid.Fresh
-		}
-		out = append(out, entry{
-			pane.Subject{
-				ID: "event/" + e.Event.String(), Ref: e.Regarding, Event: e.Event, Kind: trace.EventRecorded,
-				Words: fmt.Sprintf("%s says of %s, %s ago: %s: %s", e.From, e.Regarding, words.Dur(f.S.At-e.At), e.Reason, e.Message),
-			},
-			[]grid.Span{
-				{Text: grid.PadLeft(words.Dur(f.S.At-e.At), 6) + " ago ", Style: theme.Muted},
-				{Text: mark + grid.Pad(e.Reason, 20) + " ", Style: st | grid.Bold},
-				{Text: e.Regarding.Kind + "/" + e.Regarding.Name + "  ", Style: theme.Name},
-				{Text: e.Message, Style: st},
-			},
 		})
 	}
 	return out

@@ -93,12 +93,28 @@ func (p *Nodes) Draw(s *pane.Sheet, f *pane.Frame) {
 	if chosen == nil {
 		return
 	}
+	var end int
 	if list != s {
 		drawSteps(steps, f, from, chosen)
-		s.Divide(from, left, list, steps)
-		return
+		end = s.Divide(from, left, list, steps)
+	} else {
+		drawSteps(s, f, y, chosen)
+		end = s.Len()
 	}
-	drawSteps(s, f, y, chosen)
+	if room := f.Rows - end; room >= 4 {
+		s.KubeEvents(end, room, f, func(e view.KubeEvent) bool { return concerns(n, e) })
+	}
+}
+
+// concerns reports whether an Event is about the node or one of its pods.
+func concerns(n *view.Node, e view.KubeEvent) bool {
+	switch e.Regarding.Kind {
+	case "Node":
+		return e.Regarding.Name == n.Name
+	case "Pod":
+		return n.Pod(e.Regarding.Key()) != nil
+	}
+	return false
 }
 
 // pod is the pod told in detail: under the cursor, selected elsewhere, that of

@@ -63,22 +63,28 @@ func (*Queues) Note(f *pane.Frame) string {
 }
 
 // Draw implements [pane.Pane]: a queue below the other, or in a wide window in
-// two columns, each queue where there is more room.
+// two columns, each queue where there is more room. What room is left below
+// goes to the latest runs.
 func (p *Queues) Draw(s *pane.Sheet, f *pane.Frame) {
+	end := 0
 	if s.W() < 130 {
 		p.draw(s, f, func(draw func(*pane.Sheet, int) int) { draw(s, s.Len()) })
-		return
+		end = s.Len()
+	} else {
+		left := s.W() / 2
+		a, b := s.Halves(left)
+		p.draw(s, f, func(draw func(*pane.Sheet, int) int) {
+			if b.Len() < a.Len() {
+				draw(b, b.Len())
+				return
+			}
+			draw(a, a.Len())
+		})
+		end = s.Divide(0, left, a, b)
 	}
-	left := s.W() / 2
-	a, b := s.Halves(left)
-	p.draw(s, f, func(draw func(*pane.Sheet, int) int) {
-		if b.Len() < a.Len() {
-			draw(b, b.Len())
-			return
-		}
-		draw(a, a.Len())
-	})
-	s.Divide(0, left, a, b)
+	if room := f.Rows - end; room >= 4 {
+		drawRuns(s, f, end, room)
+	}
 }
 
 // draw hands every block to put, which finds it a place.

@@ -110,10 +110,14 @@ func drawCycles(s *pane.Sheet, f *pane.Frame, y int, shown *view.Cycle) {
 		return
 	}
 	y = s.Heading(y, "cycles", "newest first; enter shows one")
-	for i := len(all) - 1; i >= 0; i-- {
+	for i, end := len(all)-1, y+max(f.Rows, 16); i >= 0; i-- {
 		c := all[i]
 		if !f.Match(c.Pod) {
 			continue
+		}
+		if y == end {
+			s.Row(y).Text(1, 0, "… older ones; < goes on to them", theme.Muted)
+			return
 		}
 		mark := " "
 		if shown != nil && c.Number == shown.Number {

@@ -1,0 +1,53 @@
+package pane
+
+import (
+	"fmt"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// KubeEvents draws the newest Kubernetes Events that are wanted and that the
+// filter lets through, newest first, in room rows from y on with their heading.
+func (s *Sheet) KubeEvents(y, room int, f *Frame, want func(view.KubeEvent) bool) int {
+	y = s.Heading(y, "Kubernetes Events", "newest first")
+	all, end := f.S.KubeEvents(), y+room-1
+	for i := len(all) - 1; i >= 0 && y < end; i-- {
+		if e := all[i]; want(e) && f.Match(e.Reason, e.Message, e.Regarding.String(), e.Type) {
+			s.kubeEvent(y, f, e)
+			y++
+		}
+	}
+	if s.rows < y+1 && y == end-room+1 {
+		s.Row(y).Fit(0, 0, s.w, "None yet.", theme.Muted)
+		y++
+	}
+	return y
+}
+
+func (s *Sheet) kubeEvent(y int, f *Frame, e view.KubeEvent) {
+	mark, st := "  ", theme.Text
+	if e.Type != "Normal" {
+		mark, st = "! ", theme.Warn
+	}
+	if f.Fresh(e.Event) {
+		st |= grid.Fresh
+	}
+	ago := words.Dur(f.S.At - e.At)
+	spans := []grid.Span{
+		{Text: grid.PadLeft(ago, 6) + " ago ", Style: theme.Muted},
+		{Text: mark + grid.Pad(e.Reason, 18) + " ", Style: st | grid.Bold},
+		{Text: e.Regarding.Kind + "/" + e.Regarding.Name + "  ", Style: theme.Name},
+		{Text: e.Message, Style: st},
+	}
+	if s.w < 76 {
+		spans[1].Text = mark + e.Reason + " "
+	}
+	s.Line(y, Subject{
+		ID: "event/" + e.Event.String(), Ref: e.Regarding, Event: e.Event, Kind: trace.EventRecorded,
+		Words: fmt.Sprintf("%s says of %s, %s ago: %s: %s", e.From, e.Regarding, ago, e.Reason, e.Message),
+	}, spans...)
+}
