@@ -20,7 +20,6 @@ func collectGarbage() {
 		return
 	}
 	p := &pacer{last: time.Now()}
-	debug.SetGCPercent(p.percent)
 	p.calm = time.AfterFunc(0, p.calmDown)
 	p.listen()
 }
@@ -28,7 +27,7 @@ func collectGarbage() {
 const (
 	grownByHalf = 50               // percent
 	large       = 48 << 20         // live bytes from which a heap counts as large
-	room        = 420 << 20        // bytes the heap of a busy cluster may take before it is collected
+	room        = 420 << 20        // bytes at which a large heap is collected, unless a quarter more than lives is beyond
 	often       = 10 * time.Second // collections closer than this are a burden
 )
 
@@ -36,20 +35,23 @@ const (
 type pacer struct {
 	mu      sync.Mutex
 	last    time.Time // the newest collection
+	live    uint64    // bytes it found
 	percent int
 	calm    *time.Timer
 }
 
-// growth is by how many percent live bytes may grow.
+// growth is by how many percent live bytes may grow: by half, threefold when
+// busy, within the room there is, but by a quarter at least.
 func growth(live uint64, busy bool) int {
-	if !busy || live < large {
+	if live < large {
 		return grownByHalf
 	}
-	goal := min(4*live, room)
-	if goal <= live {
-		return grownByHalf
+	goal := live + live/2
+	if busy {
+		goal = 4 * live
 	}
-	return max(grownByHalf, int((goal-live)*100/live))
+	goal = max(min(goal, room), live+live/4)
+	return int((goal - live) * 100 / live)
 }
 
 // listen is told of the next collection by an object that does not outlive it.
@@ -66,8 +68,9 @@ func (p *pacer) collected() {
 	now := time.Now()
 	busy := now.Sub(p.last) < often
 	p.last = now
-	p.set(growth(live[0].Value.Uint64(), busy))
-	if p.percent != grownByHalf {
+	p.live = live[0].Value.Uint64()
+	p.set(growth(p.live, busy))
+	if busy {
 		p.calm.Reset(often)
 	}
 }
@@ -76,7 +79,7 @@ func (p *pacer) collected() {
 func (p *pacer) calmDown() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.set(grownByHalf)
+	p.set(growth(p.live, false))
 }
 
 func (p *pacer) set(percent int) {
