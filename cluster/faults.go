@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/fault"
 	"kviz/cluster/trace"
@@ -52,6 +53,9 @@ func (c *Cluster) Fault(f control.Fault) error {
 	if !ok {
 		return fmt.Errorf("unknown fault %q: one of %s", f.Name, strings.Join(faultNames(), ", "))
 	}
+	if most := words[f.Name]; f.Name != "cut" && len(f.Args) > most {
+		return fmt.Errorf("%s takes no %q: usage: %s", f.Name, strings.Join(f.Args[most:], " "), strings.TrimSpace(f.Name+" "+f.Target+" "+kind.Args))
+	}
 	if tk := fault.TargetKind(f.Target); !slices.Contains(kind.Targets, tk) {
 		return fmt.Errorf("%s does not apply to %q; it applies to %s", f.Name, f.Target, strings.Join(kind.Targets, ", "))
 	}
@@ -70,6 +74,9 @@ func faultNames() []string {
 	return names
 }
 
+// words is how many words may follow a fault's target, where any may.
+var words = map[string]int{"crash": 1, "slow": 1, "pressure": 1, "delay": 2, "drop": 2}
+
 // mends are the faults that make something whole again.
 var mends = []string{"start", "restart", "heal", "fast", "free", "lead", "mend-cni", "relieve"}
 
@@ -84,11 +91,22 @@ func (c *Cluster) inject(f control.Fault) error {
 	if err != nil {
 		return err
 	}
-	id := c.k.Emit(trace.Event{
-		Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: causesOf(f),
-		Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")},
-	})
-	return do([]trace.ID{id})
+	note := func() []trace.ID {
+		return []trace.ID{c.k.Emit(trace.Event{
+			Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: causesOf(f),
+			Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")},
+		})}
+	}
+	if what != "member" {
+		return do(note())
+	}
+	// Only the store itself knows whether a member can do it. What its members
+	// say of it enters the trace later, in their own lane.
+	if err := do(nil); err != nil {
+		return err
+	}
+	note()
+	return nil
 }
 
 // causesOf is what a fault comes from, if it was not a person's key.
@@ -137,8 +155,40 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 	}, nil
 }
 
+// noTarget names what is there of the same kind, and what was likely meant.
 func (c *Cluster) noTarget(target string) error {
-	return fmt.Errorf("there is no %q: one of %s", target, strings.Join(c.targets(), ", "))
+	var same []string
+	for _, t := range c.targets() {
+		if fault.TargetKind(t) == fault.TargetKind(target) {
+			same = append(same, t)
+		}
+	}
+	if near := console.Nearest(target, same); near != "" {
+		return fmt.Errorf("there is no %q; did you mean %q?", target, near)
+	}
+	return fmt.Errorf("there is no %q: one of %s", target, strings.Join(same, ", "))
+}
+
+// noPeer refuses an argument that should name another member.
+func (c *Cluster) noPeer(f control.Fault, peer string) error {
+	var ids []string
+	for _, m := range c.raft.Members() {
+		if "member/"+m.ID != f.Target {
+			ids = append(ids, m.ID)
+		}
+	}
+	text := fmt.Sprintf("%q is no member that %s has a link to (%s)", peer, f.Target, strings.Join(ids, ", "))
+	if near := console.Nearest(peer, ids); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return fmt.Errorf("%s; usage: %s", text, usageOf(f, ids[0]))
+}
+
+// usageOf is how a fault is used, with an example of its arguments.
+func usageOf(f control.Fault, peer string) string {
+	kind, _ := fault.Lookup(f.Name)
+	example := map[string]string{"delay": " 30ms", "drop": " 0.3"}[f.Name]
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Name, f.Target, kind.Args)) + fmt.Sprintf(", such as: %s %s %s%s", f.Name, f.Target, peer, example)
 }
 
 func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
@@ -151,12 +201,18 @@ func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
 	if !known(id) {
 		return nil, c.noTarget(f.Target)
 	}
+	other := "" // a member for examples
+	for _, m := range c.raft.Members() {
+		if m.ID != id && other == "" {
+			other = m.ID
+		}
+	}
 	for _, peer := range peersOf(f) {
 		switch {
-		case !known(peer):
-			return nil, c.noTarget("member/" + peer)
 		case peer == id:
 			return nil, fmt.Errorf("%s has no link to itself: name another member", f.Target)
+		case !known(peer):
+			return nil, c.noPeer(f, peer)
 		}
 	}
 	var do func() error
@@ -187,13 +243,13 @@ func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
 	case "fast":
 		do = func() error { return c.raft.SlowDisk(id, 0) }
 	case "delay":
-		d, err := duration(f.Args, 1, "delay wants a member and a duration, such as: delay member/a b 50ms")
+		d, err := duration(f.Args, 1, "usage: "+usageOf(f, other))
 		if err != nil {
 			return nil, err
 		}
 		do = func() error { return bothWays(c.raft.Delay, id, strings.TrimPrefix(f.Args[0], "member/"), d) }
 	case "drop":
-		p, err := fraction(f.Args, 1, "drop wants a member and a fraction, such as: drop member/a b 0.3")
+		p, err := fraction(f.Args, 1, "usage: "+usageOf(f, other))
 		if err != nil {
 			return nil, err
 		}
@@ -386,6 +442,9 @@ func (c *Cluster) podFault(key string, f control.Fault) (action, error) {
 			if _, ok := n.runtime.Find(namespace, name, container); !ok {
 				return nil, fmt.Errorf("pod %s has no container %q that has started", key, container)
 			}
+		}
+		if !n.runtime.Runs(namespace, name, container) {
+			return nil, fmt.Errorf("no container of pod %s runs that could crash", key)
 		}
 		return func(causes []trace.ID) error {
 			if !n.runtime.KillContainer(namespace, name, container, 137, "Error", causes...) {

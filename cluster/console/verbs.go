@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -419,9 +420,25 @@ func faultVerb(_ context.Context, inv *Invocation, args []string) int {
 		return inv.unknown("fault", args[0], names)
 	}
 	if targets := m.Targets(); !contains(targets, args[1]) {
-		return inv.unknown("target", args[1], targets)
+		return inv.unknown("target", args[1], ofKinds(targets, args[1], kinds[slices.Index(names, args[0])].Targets))
 	}
 	return inv.did(m.Fault(control.Fault{Name: args[0], Target: args[1], Args: args[2:], Cause: inv.Cause}))
+}
+
+// ofKinds are the targets that a fault applies to: those of the kind that word
+// begins with, if it is one of them.
+func ofKinds(targets []string, word string, kinds []string) []string {
+	kindOf := func(t string) string { k, _, _ := strings.Cut(t, "/"); return k }
+	if k := kindOf(word); contains(kinds, k) {
+		kinds = []string{k}
+	}
+	var fit []string
+	for _, t := range targets {
+		if contains(kinds, kindOf(t)) {
+			fit = append(fit, t)
+		}
+	}
+	return fit
 }
 
 func contains(list []string, s string) bool {
@@ -437,6 +454,10 @@ func (inv *Invocation) unknown(what, name string, known []string) int {
 	fmt.Fprintf(inv.Err, "kviz %s: unknown %s %q", inv.Args[1], what, name)
 	if near := nearest(name, known); near != "" {
 		fmt.Fprintf(inv.Err, "; did you mean %q? (kviz fault list tells all)\n", near)
+		return 2
+	}
+	if len(known) == 0 {
+		fmt.Fprintf(inv.Err, ", and there is none of its kind now (kviz fault list tells all)\n")
 		return 2
 	}
 	fmt.Fprintf(inv.Err, ": one of %s\n", strings.Join(known, ", "))

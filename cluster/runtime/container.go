@@ -314,6 +314,17 @@ func (r *Runtime) Find(namespace, pod, container string) (c Container, ok bool) 
 	return c, ok
 }
 
+// Runs reports whether a container of a pod runs; an empty name is any.
+func (r *Runtime) Runs(namespace, pod, container string) bool {
+	for _, c := range r.containers {
+		s := r.sandboxes[c.SandboxID]
+		if s != nil && s.Namespace == namespace && s.Name == pod && c.State == Running && (container == "" || c.Name == container) {
+			return true
+		}
+	}
+	return false
+}
+
 // KillContainer ends a running container from outside: a crash, the kernel's
 // OOM killer. It reports whether it ran. An empty container name is every
 // container of the pod.
