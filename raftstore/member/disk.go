@@ -34,6 +34,8 @@ type disk struct {
 	bootTerm uint64 // the term on the disk when it was opened
 	queue    flushQueue
 
+	unreturned atomic.Int64 // bytes written since the log's pages were given back
+
 	torn     atomic.Bool // the log's tail was removed and nothing has followed yet
 	noopTerm atomic.Uint64
 	noop     atomic.Uint64 // index of the entry with which noopTerm's leader began
@@ -92,6 +94,9 @@ func (d *disk) store(logs []*raft.Log) error {
 	err := d.admit()
 	if err == nil {
 		err = d.write(func() error { return d.cache.StoreLogs(logs) })
+	}
+	if err == nil {
+		d.wrote(logs)
 	}
 	if d.inc.m.wanted() {
 		l := &Log{Entries: wire.Describe(logs), First: logs[0].Index, Last: logs[len(logs)-1].Index}

@@ -63,6 +63,7 @@ func openDisk(inc *incarnation, fresh bool) (*disk, error) {
 		d.bolt.Close()
 		return nil, fmt.Errorf("member %s: %w", m.cfg.ID, err)
 	}
+	d.returnPages()
 	return d, nil
 }
 
