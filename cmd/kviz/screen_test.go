@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+
+	"kviz/cluster/fault"
+	"kviz/tui"
+)
+
+// terminal is kviz itself on a terminal of its own, driven by keys, and looked at
+// as a person does.
+type terminal struct {
+	t    *testing.T
+	tty  *os.File
+	emu  *vt.SafeEmulator
+	mu   sync.Mutex
+	raw  bytes.Buffer
+	done chan error
+}
+
+// begin starts kviz in a directory that is its home.
+func begin(t *testing.T, home string, w, h int, args ...string) *terminal {
+	t.Helper()
+	cmd := exec.Command("kviz", args...)
+	cmd.Dir = home
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_RUNTIME_DIR="+home, "TMPDIR="+home,
+		"TERM=xterm-256color", "COLORTERM=truecolor", "NO_COLOR=", "SSH_TTY=")
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &terminal{t: t, tty: tty, emu: vt.NewSafeEmulator(w, h), done: make(chan error, 1)}
+	go func() { _, _ = io.Copy(tty, s.emu) }() // what a terminal answers to queries
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		buf := make([]byte, 1<<16)
+		for {
+			n, err := tty.Read(buf)
+			s.mu.Lock()
+			s.raw.Write(buf[:n])
+			_, _ = s.emu.Write(buf[:n])
+			s.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		err := cmd.Wait()
+		<-read // to the last byte it wrote
+		s.done <- err
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it has ended in a test that went well
+		_ = tty.Close()
+	})
+	return s
+}
+
+var sequences = map[string]string{
+	"enter": "\r", "esc": "\x1b", "tab": "\t", "space": " ", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D",
+	"home": "\x1b[H", "end": "\x1b[F", "pgdown": "\x1b[6~",
+}
+
+// press presses keys, one after another. After escape it gives the terminal a
+// moment, as a finger does: what follows at once would be one sequence with it.
+func (s *terminal) press(keys ...string) *terminal {
+	s.t.Helper()
+	for _, k := range keys {
+		seq, ok := sequences[k]
+		if letter, ctrl := strings.CutPrefix(k, "ctrl+"); ctrl {
+			seq, ok = string(rune(letter[0]&0x1f)), true
+		}
+		if !ok {
+			seq = k
+		}
+		if _, err := s.tty.WriteString(seq); err != nil {
+			s.t.Fatal(err)
+		}
+		if k == "esc" {
+			<-time.After(120 * time.Millisecond)
+		}
+	}
+	return s
+}
+
+// command types a line into the console.
+func (s *terminal) command(line string) *terminal {
+	s.t.Helper()
+	return s.press(line, "enter")
+}
+
+func (s *terminal) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.emu.String()
+}
+
+// sees waits until everything is on the screen at once.
+func (s *terminal) sees(what ...string) *terminal {
+	s.t.Helper()
+	s.until("the screen never showed", func(text string) bool {
+		for _, w := range what {
+			if !strings.Contains(text, w) {
+				return false
+			}
+		}
+		return true
+	}, what)
+	return s
+}
+
+// misses waits until something is not on the screen any more.
+func (s *terminal) misses(what string) *terminal {
+	s.t.Helper()
+	s.until("the screen still shows", func(text string) bool { return !strings.Contains(text, what) }, []string{what})
+	return s
+}
+
+func (s *terminal) until(wrong string, ok func(string) bool, what []string) {
+	s.t.Helper()
+	end := time.After(60 * time.Second)
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for !ok(s.text()) {
+		select {
+		case err := <-s.done:
+			s.t.Fatalf("kviz ended (%v); %s %q:\n%s", err, wrong, what, s.all())
+		case <-end:
+			s.t.Fatalf("%s %q:\n%s", wrong, what, s.text())
+		case <-poll.C:
+		}
+	}
+}
+
+func (s *terminal) resize(w, h int) *terminal {
+	s.t.Helper()
+	s.mu.Lock()
+	s.emu.Resize(w, h)
+	s.mu.Unlock()
+	if err := pty.Setsize(s.tty, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)}); err != nil {
+		s.t.Fatal(err)
+	}
+	return s
+}
+
+func (s *terminal) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.raw.String()
+}
+
+// ends waits for the end and holds that the terminal is as it was: the
+// alternate screen left, the cursor shown, the mouse let go.
+func (s *terminal) ends(exit int) string {
+	s.t.Helper()
+	var err error
+	select {
+	case err = <-s.done:
+	case <-time.After(60 * time.Second):
+		s.t.Fatalf("kviz did not end:\n%s", s.text())
+	}
+	code := 0
+	if bad := (*exec.ExitError)(nil); errors.As(err, &bad) {
+		code = bad.ExitCode()
+	}
+	all := s.all()
+	if code != exit {
+		s.t.Errorf("kviz ended with status %d, want %d:\n%s", code, exit, s.text())
+	}
+	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?1002h": "\x1b[?1002l", "\x1b[?25l": "\x1b[?25h"} {
+		if strings.LastIndex(all, on) > strings.LastIndex(all, off) {
+			s.t.Errorf("the terminal is left with %q", on)
+		}
+	}
+	return all
+}
+
+// Whoever comes for the first time is told in one line each what there is, can
+// look into everything, and come back.
+func TestTheFirstVisit(t *testing.T) {
+	t.Parallel()
+	s := begin(t, t.TempDir(), 80, 24)
+	s.sees("Explore", "Lessons     learn by doing", "Scenarios   set a scene", "Recording   open a run", "3/3 quorum")
+	s.press("down", "enter").sees("From apply to running", "Kill the leader").press("esc").sees("Explore")
+	s.press("down", "enter").sees("an image cannot be pulled").press("esc").sees("Explore")
+	s.press("down", "enter").sees("Open a recording").press("esc").sees("Explore")
+	s.press("up", "up", "up", "enter").misses("Scenarios   set a scene").sees("1 Cluster")
+	s.press("q").ends(0)
+}
+
+// From apply to the rule in the kernel, why it is there, and back to then.
+func TestWhyIsThisRuleHere(t *testing.T) {
+	t.Parallel()
+	s := begin(t, t.TempDir(), 120, 40, "explore", "--speed", "5")
+	s.sees("RUNNING").press(":").command("kubectl apply -f manifests/hello.yaml").sees("service/hello-svc created")
+	s.press("esc", "esc").misses("Console").press("8", "z").sees("Network", "DNAT 10.244")
+	s.press("space").sees("PAUSED").press("/").sees("Filter").press("DNAT 10.244", "enter").misses("Filter Network")
+	explained := regexp.MustCompile(`(?m)^ ▸ (.*)`)
+	for range 30 { // the cursor goes down to the rule, past what leads there
+		at := explained.FindString(s.text())
+		if strings.Contains(at, "-j DNAT") {
+			break
+		}
+		s.press("down")
+		s.until("the cursor does not move from", func(text string) bool { return explained.FindString(text) != at }, []string{at})
+	}
+	s.press("w").sees("Why #", "EndpointSlice demo/hello-svc", "goes to node-", "you typed: kubectl apply -f manifests/hello.yaml")
+	s.press("down", "down", "enter").sees("PAST").misses("Why #")
+	s.press(",").press("end").sees("PAUSED").press("space").sees("RUNNING")
+	s.press("q").ends(0)
+}
+
+// Two of three members stop: nothing can be written, the pods run on, and all
+// comes back; what was seen can be gone back to.
+func TestWithoutAQuorum(t *testing.T) {
+	t.Parallel()
+	s := begin(t, t.TempDir(), 120, 40, "explore", "--speed", "5")
+	s.sees("RUNNING").press(":").command("kubectl create deployment web --image=nginx:stable --replicas=2").sees("web created")
+	s.command("kubectl rollout status deployment/web").sees("successfully rolled out").press("esc", "2")
+	s.press("f").sees("Break or mend").press("esc") // something is under the cursor
+	stop := func(member string) {
+		s.press("ctrl+p").sees("Do anything").press("break it", "enter").sees("Break or mend")
+		if !strings.Contains(s.text(), "Break or mend what?") {
+			s.press("end", "enter") // the last line: something else
+		}
+		s.sees("Break or mend what?").press("member "+member, "enter").sees("Break or mend member " + member)
+	}
+	stop("b")
+	s.sees("Stop it in an orderly way").press("enter").sees("2/3")
+	stop("c")
+	s.press("enter").sees("1/3 NO")
+	s.press(":").command("kubectl scale deployment/web --replicas=4").sees("etcdserver: request timed out")
+	s.press("esc")
+	stop("c")
+	s.sees("Broken since", "Start it again").press("enter").sees("2/3 quorum")
+	s.press("{").sees("PAST", "mended: start member/c").press(",").sees("1/3 NO").press("end").sees("RUNNING", "2/3 quorum")
+	s.press("q").ends(0)
+}
+
+// A lesson is finished by keys alone, on the smallest screen; leaving in the
+// middle loses nothing.
+func TestLessonByKeys(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	s := begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "10")
+	s.sees("1/8", "One list of everything").press("enter").sees("2/8 predict", "1…3 answer").press("1").sees("You will see")
+	s.press("enter").sees("3/8", "Pause the cluster")
+	s.press("ctrl+n").sees("not done yet")
+	s.press("L").sees("3 API requests").press(":").command("kubectl apply -f manifests/pod.yaml").sees("All of it is done")
+	s.press("ctrl+n").sees("4/8", "Which is set first").press("esc", "2").sees("Right.").press("ctrl+n").sees("5/8 break it")
+	s.press("q").ends(0)
+
+	s = begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "20")
+	s.sees("5/8 break it") // where it was left
+	s.press(":").command("kubectl apply -f manifests/pod.yaml; kviz fault stop registry; kubectl run late-pod -n demo --image=nginx:1.27-alpine")
+	s.sees("All of it is done").press("ctrl+n").sees("6/8").command("kviz fault start registry").sees("All of it is done")
+	s.press("ctrl+n").sees("7/8").press("esc").sees("1…").press("1").sees("Right.").press("ctrl+n").sees("8/8", "✓ Done")
+	s.press("ctrl+x").misses("8/8").press(":").command("kubectl get pods -n demo").sees("No resources found")
+	s.press("ctrl+c", "esc", "q").ends(0)
+
+	out, err := exec.Command("cat", filepath.Join(home, "kviz", "progress.json")).Output()
+	if err != nil || !strings.Contains(string(out), `"done": true`) {
+		t.Fatalf("the progress says %s (%v)", out, err)
+	}
+}
+
+// A screen too small says so, and comes back when it is large enough again.
+func TestTinyAndBack(t *testing.T) {
+	t.Parallel()
+	s := begin(t, t.TempDir(), 100, 30, "explore")
+	s.sees("RUNNING", "quorum").resize(40, 10).sees("kviz needs").resize(100, 30).sees("RUNNING", "1 Cluster")
+	s.press("f").sees("Break or mend").resize(40, 10).sees("kviz needs").resize(80, 24).sees("Break or mend").press("esc", "q").ends(0)
+}
+
+// A recording opens from the start screen; one that breaks off shows what it
+// has and says so.
+func TestRecordingsOpen(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	script := filepath.Join(home, "hello.sh")
+	if err := os.WriteFile(script, []byte("kubectl create namespace demo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("kviz", "run", "--trace", "whole.kvrun", script)
+	run.Dir = home
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	whole, err := os.ReadFile(filepath.Join(home, "whole.kvrun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "cut.kvrun"), whole[:len(whole)*3/4], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := begin(t, home, 100, 30)
+	s.sees("Explore").press("down", "down", "down", "enter").sees("cut.kvrun", "whole.kvrun", "seed 1").press("whole", "enter")
+	s.sees("recording whole.kvrun", "PAST").press("space").sees("of #").press("q").ends(0)
+
+	s = begin(t, home, 100, 30, "replay", "cut.kvrun")
+	s.sees("recording cut.kvrun", "the recording breaks off").press("f").sees("this is a recording").press("q").ends(0)
+}
+
+// Every fault of the catalogue has a plain sentence for every kind of target
+// that it applies to.
+func TestFaultsHaveWords(t *testing.T) {
+	for _, f := range fault.Catalogue() {
+		for _, kind := range f.Targets {
+			if _, known := tui.FaultWords(f.Name, kind); !known {
+				t.Errorf("the fault menu has no words for %s of %s", f.Name, kind)
+			}
+		}
+	}
+}
