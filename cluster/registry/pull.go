@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distribution/reference"
@@ -54,6 +56,29 @@ const (
 // Normalize gives the full name of a reference: "nginx" is
 // "docker.io/library/nginx:latest".
 func Normalize(ref string) (string, error) {
+	if full, ok := normalized.Load(ref); ok {
+		return full.(string), nil
+	}
+	full, err := normalize(ref)
+	if err == nil && names.Load() < namesKept {
+		if _, had := normalized.LoadOrStore(ref, full); !had {
+			names.Add(1)
+		}
+	}
+	return full, err
+}
+
+// normalized remembers what names in full are: kubelets and runtimes ask again
+// and again for the same few, and reading one takes a dozen regular expressions.
+// A name says everything, so clusters in one process share it.
+var (
+	normalized sync.Map
+	names      atomic.Int64
+)
+
+const namesKept = 1024
+
+func normalize(ref string) (string, error) {
 	named, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {
 		return "", fmt.Errorf("failed to parse reference %q: %w", ref, err)

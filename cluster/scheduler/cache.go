@@ -148,8 +148,10 @@ func sameRequests(old, pod *corev1.Pod) bool {
 	if old.UID != pod.UID || len(old.Spec.Containers) != len(pod.Spec.Containers) || len(pod.Spec.InitContainers) > 0 || pod.Spec.Resources != nil {
 		return false
 	}
+	// After a write of the status alone the spec is the very same.
+	shared := len(pod.Spec.Containers) > 0 && &old.Spec.Containers[0] == &pod.Spec.Containers[0]
 	for i := range pod.Spec.Containers {
-		if !equality.Semantic.DeepEqual(old.Spec.Containers[i].Resources, pod.Spec.Containers[i].Resources) {
+		if !shared && !equality.Semantic.DeepEqual(old.Spec.Containers[i].Resources, pod.Spec.Containers[i].Resources) {
 			return false
 		}
 	}
