@@ -34,6 +34,10 @@ func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
 	if kubeconfig == "" {
 		kubeconfig = filepath.Join(runtimeDir(), "kubeconfig")
 	}
+	// kviz env prints it in terminals that stand elsewhere.
+	if kubeconfig, err = filepath.Abs(kubeconfig); err != nil {
+		return nil, fmt.Errorf("--kubeconfig: %w", err)
+	}
 	if err := os.MkdirAll(runtimeDir(), 0o700); err != nil {
 		return nil, fmt.Errorf("runtime directory: %w", err)
 	}
