@@ -83,6 +83,7 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 		fmt.Fprintf(inv.Err, "error: %v\n", err)
 		return 1
 	}
+	k.transport.raw = flags != nil && flags.set("raw")
 	switch {
 	case flags == nil:
 	case sub == "rollout status" && flags.on("watch"):

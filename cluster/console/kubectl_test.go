@@ -49,6 +49,12 @@ func TestKubectl(t *testing.T) {
 			`kubectl edit ns default`,
 			`kubectl config view`,
 		}},
+		{"raw-watch", []string{
+			`kubectl create configmap a --from-literal=v=1`,
+			`kubectl get --raw '/api/v1/namespaces/default/configmaps?watch=1'`,
+			`kubectl get --raw '/api/v1/namespaces/default/configmaps?watch=1&allowWatchBookmarks=true&timeoutSeconds=70&fieldSelector=metadata.name%3Da'`,
+			`kubectl get --raw '/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=1&timeoutSeconds=5'`,
+		}},
 		{"write", []string{
 			`kubectl apply -f manifests/hello.yaml`,
 			`kubectl apply -f manifests/hello.yaml`,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,6 +30,7 @@ type transport struct {
 	c     *Console
 	base  http.RoundTripper
 	cause trace.ID
+	raw   bool // kubectl get --raw: the answer is shown as it is
 
 	mu      sync.Mutex
 	deleted []deletion
@@ -44,12 +46,13 @@ type deletion struct {
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ctx := serve.WithCaller(t.ctx, serve.Caller{User: t.c.cfg.User, Client: "kubectl", Process: t.c.process, Causes: []trace.ID{t.cause}})
-	r = r.Clone(ctx)
+	r = r.Clone(serve.WithCaller(t.ctx, t.caller()))
 	r.Header.Set("User-Agent", userAgent)
 	q := r.URL.Query()
-	switch {
-	case q.Get("watch") == "true" || q.Get("watch") == "1":
+	switch watch := q.Get("watch"); {
+	case t.raw && watch != "" && watch != "0" && watch != "false":
+		return t.rawWatch(r, q)
+	case watch == "true" || watch == "1":
 		return t.watch(r, q)
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/log") && strings.Contains(r.URL.Path, "/pods/"):
 		return t.logs(r, q)
@@ -59,6 +62,10 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.noteDeletion(r.URL.Path, resp)
 	}
 	return resp, err
+}
+
+func (t *transport) caller() serve.Caller {
+	return serve.Caller{User: t.c.cfg.User, Client: "kubectl", Process: t.c.process, Causes: []trace.ID{t.cause}}
 }
 
 // send sends a request and reads the whole answer, so that nothing of the
@@ -165,6 +172,21 @@ func (t *transport) watch(r *http.Request, q url.Values) (*http.Response, error)
 	resp.Body, resp.ContentLength = &silence{Reader: bytes.NewReader(b.Bytes()), ctx: done, cancel: cancel}, -1
 	return resp, nil
 }
+
+// rawWatch is a watch whose events a person wants to see as they come over the
+// wire. It lasts timeoutSeconds of virtual time, which passes for it, and is
+// shown when it is over.
+func (t *transport) rawWatch(r *http.Request, q url.Values) (*http.Response, error) {
+	n, err := strconv.Atoi(q.Get("timeoutSeconds"))
+	if err != nil || n < 1 {
+		return statusResponse(r, errNoTimeout), nil
+	}
+	caller := t.caller()
+	caller.Waits = true
+	return t.send(r.WithContext(serve.WithCaller(t.ctx, caller)))
+}
+
+var errNoTimeout = errors.New("a watch by hand has to say how long it lasts: add timeoutSeconds=N (seconds of virtual time) to the path")
 
 // silence is a body that, when it has been read, does not end before it is
 // closed.

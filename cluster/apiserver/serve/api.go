@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"kviz/cluster/apiserver"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -56,8 +58,11 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		}
 		answer := api.Handle(t, req)
 		now = t.Now()
-		if answer.Watch != nil {
-			feed = follow(t, answer.Watch, req)
+		switch {
+		case answer.Watch != nil:
+			feed = follow(t, answer.Watch, req, caller.Waits)
+		case req.Verb == "watch" && apierrors.IsResourceExpired(answer.Err):
+			feed = expired(t, answer.Err)
 		}
 		resp = answer
 	})
@@ -160,7 +165,9 @@ func fits(req *apiserver.Request) bool {
 
 // stop ends a stream nobody reads any more.
 func (s *stream) stop() {
-	s.kernel.Post(s.watch.Stop)
+	if s.watch != nil {
+		s.kernel.Post(s.watch.Stop)
+	}
 }
 
 var errRefused = &refusedError{}

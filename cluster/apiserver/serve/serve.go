@@ -92,6 +92,7 @@ type Caller struct {
 	Client  string       // for the trace: "kubectl"
 	Process *sim.Process // whose task the request is; its lane is the sender's
 	Causes  []trace.ID   // what made the sender send it
+	Waits   bool         // for the end of a watch: until then, time passes for it
 }
 
 type callerKey struct{}

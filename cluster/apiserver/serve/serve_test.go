@@ -341,3 +341,29 @@ func TestWatchTables(t *testing.T) {
 		t.Errorf("columns said %d times, %d rows, initial events ended: %v", columns, rows, bookmark)
 	}
 }
+
+// A watch that begins before what the server remembers is answered with an
+// ERROR event that says 410, not refused: client-go counts on it.
+func TestWatchTooOldIsAnErrorEvent(t *testing.T) {
+	e := newEdge(t)
+	_ = e.kernel.Do(func() { e.kernel.SetDemand(false); e.kernel.SetSpeed(1000) })
+	resp := e.do(t, "GET", "/api/v1/namespaces?watch=true&resourceVersion=1&timeoutSeconds=5", "")
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, want 200", resp.StatusCode)
+	}
+	dec := json.NewDecoder(resp.Body)
+	var event struct {
+		Type   string
+		Object metav1.Status
+	}
+	if err := dec.Decode(&event); err != nil {
+		t.Fatal(err)
+	}
+	s := event.Object
+	if event.Type != "ERROR" || s.Code != http.StatusGone || s.Reason != metav1.StatusReasonExpired || !strings.HasPrefix(s.Message, "too old resource version: 1 (") {
+		t.Errorf("got %s %+v", event.Type, s)
+	}
+	if err := dec.Decode(&event); err != io.EOF {
+		t.Errorf("after the error: %v, want the end", err)
+	}
+}

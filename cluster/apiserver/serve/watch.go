@@ -2,10 +2,12 @@ package serve
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -38,8 +40,9 @@ type timed struct {
 }
 
 // follow starts a task that takes events from w into a stream, until the watch
-// ends or its time (virtual) is over.
-func follow(t *sim.Task, w client.Watch, req *apiserver.Request) *stream {
+// ends or its time (virtual) is over. waits counts it as somebody for whom time
+// has to pass until then.
+func follow(t *sim.Task, w client.Watch, req *apiserver.Request, waits bool) *stream {
 	s := &stream{watch: w, kernel: t.Kernel(), wake: make(chan struct{}, 1)}
 	limit := minWatch + time.Duration(t.Rand().Int64N(int64(minWatch)))
 	if n := req.List.TimeoutSeconds; n != nil && *n > 0 {
@@ -47,7 +50,7 @@ func follow(t *sim.Task, w client.Watch, req *apiserver.Request) *stream {
 	}
 	timer := t.Kernel().After(limit, w.Stop)
 	causes := t.Causes()
-	t.Process().Go("watch "+req.Resource.Resource, func(t *sim.Task) {
+	task := t.Process().Go("watch "+req.Resource.Resource, func(t *sim.Task) {
 		defer s.end()
 		defer timer.Cancel()
 		t.SetCauses(causes...)
@@ -59,6 +62,24 @@ func follow(t *sim.Task, w client.Watch, req *apiserver.Request) *stream {
 			s.put(timed{e, t.Now()})
 		}
 	})
+	if k := t.Kernel(); waits {
+		k.AddDemand(1)
+		task.OnEnd(func() { k.AddDemand(-1) })
+	}
+	return s
+}
+
+// expired is the stream of a watch that begins too long ago: 200, and then an
+// ERROR event that says 410 Gone (cacher.go newErrWatcher). A client whose watch
+// was open finds out in the same way.
+func expired(t *sim.Task, err error) *stream {
+	s := &stream{kernel: t.Kernel(), wake: make(chan struct{}, 1)}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		object := status.Status()
+		s.put(timed{client.WatchEvent{Type: watch.Error, Object: &object}, t.Now()})
+	}
+	s.end()
 	return s
 }
 
