@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"os"
 	"regexp"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +28,7 @@ func TestCommandLine(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfor": waitFor, "findid": findID,
+			"waitfor": waitFor, "findid": findID, "terminate": terminate,
 			"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
 			"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
 			"newer":    changed(func(b []byte) []byte { binary.LittleEndian.PutUint16(b[8:], 9); return b }),
@@ -63,4 +65,11 @@ func changed(how func([]byte) []byte) func(*testscript.TestScript, bool, []strin
 		b := bytes.Clone([]byte(ts.ReadFile(args[0])))
 		ts.Check(os.WriteFile(ts.MkAbs(args[1]), how(b), 0o600))
 	}
+}
+
+// terminate sends SIGTERM to the kviz that is being served.
+func terminate(ts *testscript.TestScript, _ bool, _ []string) {
+	var s served
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("kviz/endpoints.json")), &s))
+	ts.Check(syscall.Kill(s.PID, syscall.SIGTERM))
 }
