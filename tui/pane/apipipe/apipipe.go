@@ -299,8 +299,8 @@ func drawStages(a grid.Area, f *pane.Frame, r *view.Request, x0, cols int) {
 			a.Put(x0+i*cols, 0, '·', theme.Line)
 		}
 	}
-	if !r.Done && reached+1 < len(stages) {
-		a.Put(x0+(reached+1)*cols, 0, '▸', theme.Busy|grid.Bold)
+	if !r.Done { // the last stage has its mark when the store has answered
+		a.Put(x0+min(reached+1, len(stages)-1)*cols, 0, '▸', theme.Busy|grid.Bold)
 	}
 	switch {
 	case r.Done && r.Code >= 400:
@@ -353,6 +353,9 @@ func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
 		y = drawRun(s, f, y, fmt.Sprintf("%s/%d", requestID(r), i), run)
 	}
 	if !r.Done {
+		if r.Reached == trace.StageStorage {
+			y = s.Say(y, "▸ waits for the store to answer: a write is answered when a quorum of its members has it", theme.Busy)
+		}
 		return y
 	}
 	st, text := theme.Good, fmt.Sprintf("answered %d in %s", r.Code, words.Dur(r.Took))

@@ -99,7 +99,7 @@ func (p *population) add(f *pane.Frame, o *view.Object, pod *corev1.Pod) {
 }
 
 // boxW is the least width of a node's box.
-const boxW = 25
+const boxW = 23
 
 func (m *Map) drawNodes(s *pane.Sheet, f *pane.Frame, y int) int {
 	p := m.population(f)

@@ -226,6 +226,9 @@ func (p *Scheduler) drawMatrix(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycl
 		a.Put(sx, 0, '│', theme.Line)
 		for i, pl := range scores {
 			label := brief(pl.Plugin, col-3) + fmt.Sprintf("×%d", pl.Weight)
+			if col < 5 {
+				label = brief(pl.Plugin, col-1)
+			}
 			a.Right(sx+1+(i+1)*col, 0, grid.Cut(label, col-1), theme.Muted)
 		}
 		a.Right(sumAt(s, sx, len(scores), col), 0, "sum", theme.Title)
@@ -353,7 +356,7 @@ func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle,
 			}
 			value := [...]int64{got.Weighted, got.Normalized, got.Raw}[p.scores]
 			text := fmt.Sprint(value)
-			end := sx + (i+1)*col
+			end := sx + 1 + (i+1)*col
 			a.Right(end, 0, text, theme.Number)
 			how := ""
 			if got.How != "" {
