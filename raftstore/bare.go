@@ -43,7 +43,7 @@ func (b *bare) apply(req *pb.InternalRaftRequest) *Result {
 		req = &pb.InternalRaftRequest{LeaseGrant: &pb.LeaseGrantRequest{ID: firstLeaseID + b.leases, TTL: g.TTL}}
 	}
 	r := b.kv.Apply(0, req)
-	res := &Result{Response: r.Response, Err: r.Err, Revision: r.Revision, Events: r.Events}
+	res := &Result{Response: r.Response, Err: r.Err, Revision: r.Revision, Events: r.Events, Request: req}
 	if len(r.Events) > 0 && b.onCommit != nil {
 		b.onCommit(res)
 	}

@@ -32,7 +32,10 @@ func (s *Replicated) report(id string, a *member.Applied) {
 	case member.Duplicate:
 		return // whoever asked was told at its first place in the log
 	}
-	r := &Result{Response: a.Result.Response, Err: a.Result.Err, Index: a.Index, Revision: a.Result.Revision, Events: a.Result.Events}
+	s.mu.Lock()
+	req := s.writes.applied(a.Ticket.Number)
+	s.mu.Unlock()
+	r := &Result{Response: a.Result.Response, Err: a.Result.Err, Index: a.Index, Revision: a.Result.Revision, Events: a.Result.Events, Request: req}
 	if len(r.Events) > 0 && s.onCommit != nil && a.Term > s.bootTerm {
 		s.onCommit(r)
 	}

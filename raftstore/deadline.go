@@ -99,6 +99,9 @@ func (s *Replicated) expire() (next time.Duration, any bool) {
 func (s *Replicated) overdue(now time.Duration) (ends []func()) {
 	s.mu.Lock()
 	late := s.lateWrites(now)
+	for _, l := range late {
+		s.writes.giveUp(l.w)
+	}
 	for _, r := range s.lateReads(now) {
 		ends = append(ends, func() { r.done(&Result{Err: rpctypes.ErrGRPCTimeout}) })
 	}

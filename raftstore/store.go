@@ -56,4 +56,9 @@ type Result struct {
 	Index    uint64          // raft log index; 0 without raft
 	Revision int64           // the store's revision after the request
 	Events   []*mvccpb.Event // what changed, in order; with PrevKv
+
+	// Request is the very request that Do was given, so that who asked can be
+	// told also of a write that was given up and took effect later; nil for one
+	// from before the store was opened.
+	Request *pb.InternalRaftRequest
 }

@@ -12,6 +12,7 @@ import (
 // write is a request that changes the store, on its way through the log.
 type write struct {
 	number   uint64 // in call order
+	req      *pb.InternalRaftRequest
 	data     []byte
 	done     func(*Result)
 	deadline time.Duration // on the store's clock
@@ -28,7 +29,8 @@ type writes struct {
 	last       uint64 // number of the newest
 	head, tail *write // tail may be settled: reads look at it
 	byNumber   map[uint64]*write
-	leases     int64 // lease IDs given out
+	givenUp    map[uint64]*pb.InternalRaftRequest // settled before their end was known
+	leases     int64                              // lease IDs given out
 }
 
 func (w *writes) push(n *write) {
@@ -49,7 +51,7 @@ func (w *writes) push(n *write) {
 
 // write queues a request for the leader.
 func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
-	w := &write{done: done, deadline: s.clock.now() + s.cfg.RequestTimeout}
+	w := &write{req: req, done: done, deadline: s.clock.now() + s.cfg.RequestTimeout}
 	s.mu.Lock()
 	if g := req.LeaseGrant; g != nil && g.ID == 0 {
 		s.writes.leases++
@@ -78,6 +80,29 @@ func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
 	if idle {
 		poke(s.wakeDeadlines)
 	}
+}
+
+// giveUp notes that a write may still take effect after its end was told.
+func (w *writes) giveUp(n *write) {
+	if w.givenUp == nil {
+		w.givenUp = map[uint64]*pb.InternalRaftRequest{}
+	}
+	w.givenUp[n.number] = n.req
+}
+
+// applied is the request of a number that took effect, nil if it is from an
+// earlier run. No request with a lower number can still take effect.
+func (w *writes) applied(number uint64) *pb.InternalRaftRequest {
+	req := w.givenUp[number]
+	if n := w.byNumber[number]; n != nil {
+		req = n.req
+	}
+	for old := range w.givenUp {
+		if old <= number {
+			delete(w.givenUp, old)
+		}
+	}
+	return req
 }
 
 // refusal is why requests are not taken any more. Call with mu held.

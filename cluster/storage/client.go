@@ -47,17 +47,20 @@ type Client struct {
 	due      time.Duration // when the newest write in flight falls due
 	writing  int           // writes in flight
 	watches  []*Watch
+	givenUp  int                                  // how many of own have ended without an answer
+	asked    uint64                               // writes asked for
+	own      map[*pb.InternalRaftRequest]*request // writes whose effect is not yet visible; also those given up
 
 	mu      sync.Mutex
 	arrived []*raftstore.Result // committed, not yet visible; revision order
-	own     map[int64]*request  // writes by the revision they made, until it is visible
-	shown   int64               // newest revision taken out of arrived
 }
 
 // request is a write of this client.
 type request struct {
-	causes []trace.ID
-	commit trace.ID // the store.commit event of its revision, once that is visible
+	number  uint64 // in the order asked for
+	givenUp bool
+	causes  []trace.ID
+	commit  trace.ID // the store.commit event of its revision, once that is visible
 }
 
 // Cost is the modelled time of store operations.
@@ -73,7 +76,7 @@ var DefaultCost = Cost{Read: 500 * time.Microsecond, Write: 2 * time.Millisecond
 
 // New connects to a store. It must be called before anything is written.
 func New(k *sim.Kernel, s raftstore.Store) *Client {
-	c := &Client{k: k, store: s, rand: k.Rand("store"), cost: DefaultCost, revision: 1, own: map[int64]*request{}}
+	c := &Client{k: k, store: s, rand: k.Rand("store"), cost: DefaultCost, revision: 1, own: map[*pb.InternalRaftRequest]*request{}}
 	s.OnCommit(c.arrive)
 	return c
 }
@@ -159,15 +162,14 @@ func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Res
 		err  error
 		over bool
 		wait sim.Cond
-		mine = &request{causes: t.Causes()}
+		mine = &request{number: c.asked, causes: t.Causes()}
 	)
+	c.asked++
+	c.own[req] = mine
 	c.due = max(c.k.Elapsed()+c.drawn(c.cost.Write), c.due)
 	c.writing++
 	c.k.Operate(c.due-c.k.Elapsed(), c.cost.Timeout, func(done func()) {
 		c.store.Do(req, func(got *raftstore.Result) {
-			if got.Err == nil && len(got.Events) > 0 {
-				c.claim(got.Revision, mine)
-			}
 			res = got
 			done()
 		})
@@ -181,6 +183,13 @@ func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Res
 			err = res.Err
 		default:
 			c.show(res.Revision)
+		}
+		switch {
+		case !timedOut && !maybe(res.Err):
+			delete(c.own, req) // whatever it did is visible
+		case c.own[req] != nil:
+			mine.givenUp = true
+			c.givenUp++
 		}
 		if c.writing == 0 {
 			c.show(newest)
@@ -196,14 +205,9 @@ func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Res
 	return res, mine.commit, nil
 }
 
-// claim notes which write made a revision. One that is visible already (the
-// writer had given up, and the commit came before the answer) needs no note.
-func (c *Client) claim(revision int64, r *request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if revision > c.shown {
-		c.own[revision] = r
-	}
+// maybe says whether a write that ended so can still take effect.
+func maybe(err error) bool {
+	return err == rpctypes.ErrGRPCTimeout || err == rpctypes.ErrGRPCTimeoutDueToLeaderFail
 }
 
 const newest = int64(1<<63 - 1)
@@ -259,10 +263,31 @@ func (c *Client) take(upTo int64) (*raftstore.Result, *request) {
 	}
 	r := c.arrived[0]
 	c.arrived = c.arrived[1:]
-	c.shown = max(c.shown, r.Revision)
-	writer := c.own[r.Revision]
-	delete(c.own, r.Revision)
-	return r, writer
+	return r, c.writer(r)
+}
+
+// writer is who asked for what a commit did, nil for others. It may have given
+// up since. Writes take effect in the order asked for, so those asked for
+// earlier, which have not yet, never will.
+func (c *Client) writer(r *raftstore.Result) *request {
+	w := c.own[r.Request]
+	if w == nil {
+		return nil
+	}
+	delete(c.own, r.Request)
+	if w.givenUp {
+		c.givenUp--
+	}
+	if c.givenUp == 0 {
+		return w
+	}
+	for req, o := range c.own {
+		if o.givenUp && o.number < w.number {
+			delete(c.own, req)
+			c.givenUp--
+		}
+	}
+	return w
 }
 
 func (c *Client) commit(r *raftstore.Result) *trace.Commit {

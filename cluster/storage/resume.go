@@ -37,9 +37,6 @@ func (c *Client) Resume(t *sim.Task) error {
 	for _, kv := range resp.Kvs {
 		r.Events = append(r.Events, &mvccpb.Event{Type: mvccpb.PUT, Kv: kv})
 	}
-	c.mu.Lock()
-	c.shown = max(c.shown, r.Revision)
-	c.mu.Unlock()
 	c.revision = r.Revision
 	if len(r.Events) > 0 {
 		m := c.commit(r)

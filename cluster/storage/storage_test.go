@@ -180,14 +180,15 @@ func TestWatchesHearOfTheirPrefix(t *testing.T) {
 type scripted struct {
 	mu       sync.Mutex
 	asked    []func(*raftstore.Result)
+	requests []*pb.InternalRaftRequest
 	onCommit func(*raftstore.Result)
 	sick     bool
 }
 
-func (s *scripted) Do(_ *pb.InternalRaftRequest, done func(*raftstore.Result)) {
+func (s *scripted) Do(req *pb.InternalRaftRequest, done func(*raftstore.Result)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = append(s.asked, done)
+	s.asked, s.requests = append(s.asked, done), append(s.requests, req)
 }
 func (s *scripted) OnCommit(fn func(*raftstore.Result)) { s.onCommit = fn }
 func (s *scripted) Healthy() bool                       { return !s.sick }
@@ -204,18 +205,24 @@ func made(rev int64, key string) *raftstore.Result {
 // The store cannot answer in time: the writer gets etcd's timeout. The write
 // lands later, in whichever order answer and commit come, and is shown once.
 func TestAWriteThatLandsAfterItsTimeoutIsShownOnce(t *testing.T) {
-	for _, order := range []string{"answer first", "commit first", "commit, then nothing for a while"} {
+	for _, order := range []string{"given up by the store", "answer first", "commit first", "commit, then nothing for a while"} {
 		t.Run(order, func(t *testing.T) {
 			s := &scripted{sick: true}
 			run(t, s, s.Healthy, func(w *world, tk *sim.Task) {
 				w.c.SetCost(Cost{Write: time.Millisecond, Timeout: 20 * time.Millisecond})
-				tk.SetCauses(tk.Emit(trace.Event{Kind: trace.QueueAdd}))
+				cause := tk.Emit(trace.Event{Kind: trace.QueueAdd})
+				tk.SetCauses(cause)
 				if _, _, err := w.c.Txn(tk, put("/k", "x")); err != rpctypes.ErrTimeout {
 					t.Errorf("got %v, want %v", err, rpctypes.ErrTimeout)
 				}
 				s.sick = false
 				r := made(2, "/k")
+				r.Request = s.requests[0]
 				switch order {
+				case "given up by the store": // it told its timeout first
+					s.asked[0](&raftstore.Result{Err: rpctypes.ErrGRPCTimeout})
+					tk.Sleep(time.Second)
+					s.onCommit(r)
 				case "answer first": // both before the kernel looks
 					s.onCommit(r)
 					s.asked[0](r)
@@ -230,6 +237,8 @@ func TestAWriteThatLandsAfterItsTimeoutIsShownOnce(t *testing.T) {
 				tk.Sleep(time.Millisecond)
 				if got := w.commits(); len(got) != 1 || w.c.Revision() != 2 {
 					t.Errorf("%d commits, revision %d", len(got), w.c.Revision())
+				} else if len(got[0].Causes) != 1 || got[0].Causes[0] != cause {
+					t.Errorf("the commit's causes are %v, want the request's, %v", got[0].Causes, cause)
 				}
 			})
 		})
@@ -249,6 +258,7 @@ func TestForeignWritesComeBetweenOurs(t *testing.T) {
 		tk.Yield()
 		s.onCommit(made(2, "/foreign"))
 		ours := made(3, "/ours")
+		ours.Request = s.requests[0]
 		s.onCommit(ours)
 		s.asked[0](ours)
 		s.onCommit(made(4, "/foreign"))
