@@ -100,10 +100,10 @@ func TestProgramDrawsStepsAndLeaves(t *testing.T) {
 	if _, err := term.typ.Write([]byte(".")); err != nil {
 		t.Fatal(err)
 	}
-	term.await(t, "#"+c.Trace().Last().ID.String())
-	for c.Trace().Len() == before {
+	for c.Trace().Len() == before { // the step is taken before its number can be waited for
 		time.Sleep(time.Millisecond)
 	}
+	term.await(t, "#"+c.Trace().Last().ID.String())
 	want := c.Trace().Last().ID.String()
 	term.await(t, "of #"+want)
 	if _, err := term.typ.Write([]byte("q")); err != nil {
