@@ -27,7 +27,7 @@ func collectGarbage() {
 const (
 	grownByHalf = 50               // percent
 	large       = 48 << 20         // live bytes from which a heap counts as large
-	room        = 420 << 20        // bytes at which a large heap is collected, unless a quarter more than lives is beyond
+	room        = 370 << 20        // bytes at which a large heap is collected, unless a quarter more than lives is beyond
 	often       = 10 * time.Second // collections closer than this are a burden
 )
 
