@@ -9,6 +9,7 @@ import (
 
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // minimumGrace is what every container gets between TERM and KILL
@@ -94,11 +95,13 @@ func (w *worker) killAll(t *sim.Task, cs []runtime.Container, grace int64) error
 	}
 	var done sim.Cond
 	left, errs := len(cs), make([]error, len(cs))
+	var ends []trace.ID
 	for i, c := range cs {
 		causes := t.Causes()
 		w.kl.p.Go("kill "+w.key()+"/"+c.Name, func(kt *sim.Task) {
 			kt.SetCauses(causes...)
 			errs[i] = w.killContainer(kt, c, "", grace)
+			ends = append(ends, kt.Causes()...)
 			if left--; left == 0 {
 				done.Signal()
 			}
@@ -107,6 +110,7 @@ func (w *worker) killAll(t *sim.Task, cs []runtime.Container, grace int64) error
 	for left > 0 {
 		done.Wait(t)
 	}
+	t.SetCauses(ends[max(0, len(ends)-maxCauses):]...)
 	return errors.Join(errs...)
 }
 

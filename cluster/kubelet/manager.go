@@ -1,6 +1,8 @@
 package kubelet
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,14 +29,10 @@ func (w *worker) setStatus(t *sim.Task, s corev1.PodStatus) {
 		return
 	}
 	w.status, w.set = s, true
-	var cause trace.ID
-	if c := t.Causes(); len(c) > 0 {
-		cause = c[len(c)-1]
-	}
-	w.kl.statuses.add(w, cause)
+	w.kl.statuses.add(w, t.Causes()...)
 }
 
-func (q *statusQueue) add(w *worker, cause trace.ID) {
+func (q *statusQueue) add(w *worker, causes ...trace.ID) {
 	if w.gone || !w.set {
 		return
 	}
@@ -45,8 +43,10 @@ func (q *statusQueue) add(w *worker, cause trace.ID) {
 		w.dirty = true
 		q.order = append(q.order, w)
 	}
-	if !cause.IsZero() {
-		q.causes[w] = append(q.causes[w], cause)
+	for _, id := range causes {
+		if !id.IsZero() && !slices.Contains(q.causes[w], id) {
+			q.causes[w] = append(q.causes[w], id)
+		}
 	}
 	if !q.busy && w.kl.p.Alive() {
 		q.busy = true
@@ -69,7 +69,7 @@ func (kl *Kubelet) writeStatuses(t *sim.Task) {
 		delete(q.causes, w)
 		t.SetCauses(causes[max(0, len(causes)-maxCauses):]...)
 		if err := w.writeStatus(t); err != nil && !w.gone {
-			kl.after(statusRetry, "status-retry "+w.key(), func(*sim.Task) { q.add(w, trace.ID{}) })
+			kl.after(statusRetry, "status-retry "+w.key(), func(*sim.Task) { q.add(w, causes...) })
 		}
 	}
 }

@@ -51,6 +51,7 @@ type prober struct {
 	onHold  bool   // until a new container
 	stopped bool
 	timer   *sim.Timer
+	after   trace.ID // the startup probe's success that let this one begin; zero: the container's start
 }
 
 func probeOf(c *corev1.Container, kind probeKind) *corev1.Probe {
@@ -195,6 +196,9 @@ func (p *prober) tick(t *sim.Task) {
 		return // a new container gets a new prober
 	}
 	t.SetCauses(con.StartedBy)
+	if !p.after.IsZero() {
+		t.SetCauses(p.after)
+	}
 	if p.mayProbe() {
 		p.probe(t)
 	}
@@ -251,6 +255,7 @@ func (w *worker) probed(t *sim.Task, p *prober, id trace.ID) {
 		for _, kind := range []probeKind{liveness, readiness} { // do not wait for their next tick
 			if o := w.prober(p.c.Name, kind, p.id); o != nil && !o.stopped {
 				o.timer.Cancel()
+				o.after = id
 				o.plan(0)
 			}
 		}

@@ -123,10 +123,10 @@ func (w *worker) crashWait(t *sim.Task, c *corev1.Container, last *runtime.Conta
 	until := last.FinishedAt.Add(delay)
 	podName := fmt.Sprintf("%s_%s(%s)", w.pod.Name, w.pod.Namespace, w.uid)
 	w.kl.event(t, w.pod, corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container %s in pod %s", c.Name, podName)
-	t.Emit(trace.Event{Kind: trace.RestartBackoff, Object: client.RefOf(w.pod), Payload: &trace.PodStep{
+	t.SetCauses(t.Emit(trace.Event{Kind: trace.RestartBackoff, Object: client.RefOf(w.pod), Payload: &trace.PodStep{
 		Node: w.kl.cfg.Node, Pod: w.key(), Container: c.Name, What: crashLoopBackOff,
 		Detail: fmt.Sprintf("the container ended at %s; it restarts %s after that", last.FinishedAt.UTC().Format(time.TimeOnly), delay), For: until.Sub(t.Now()),
-	}})
+	}}))
 	return &waitError{until, fmt.Errorf("back-off %s restarting failed container=%s pod=%s", delay, c.Name, podName)}
 }
 
@@ -172,9 +172,9 @@ func (w *worker) pullImage(t *sim.Task, c *corev1.Container, image string) (reas
 		message = fmt.Sprintf("Back-off pulling image %q", image)
 		kl.event(t, w.pod, corev1.EventTypeNormal, "BackOff", "%s", message)
 		until := kl.pull.entries[key].updated.Add(delay)
-		t.Emit(trace.Event{Kind: trace.RestartBackoff, Object: client.RefOf(w.pod), Payload: &trace.PodStep{
+		t.SetCauses(t.Emit(trace.Event{Kind: trace.RestartBackoff, Object: client.RefOf(w.pod), Payload: &trace.PodStep{
 			Node: kl.cfg.Node, Pod: w.key(), Container: c.Name, What: imagePullBackOff, Detail: image, For: until.Sub(t.Now()),
-		}})
+		}}))
 		if prev := kl.pullErr[key]; prev != "" {
 			message += ": " + prev
 		}
@@ -192,7 +192,7 @@ func (w *worker) pullImage(t *sim.Task, c *corev1.Container, image string) (reas
 	delete(kl.pullErr, key)
 	took = took.Truncate(time.Millisecond)
 	kl.event(t, w.pod, corev1.EventTypeNormal, "Pulled", "Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", image, took, took, size)
-	kl.node.check("images", trace.ID{})
+	kl.node.check("images", t.Causes()[0])
 	return "", "", nil
 }
 

@@ -110,13 +110,24 @@ func (w *worker) act(t *sim.Task, rs runtime.PodStatus) (did bool, err error) {
 		}
 		w.setStatus(t, w.generateStatus(t, rs, false))
 	}
+	// Containers are started one after another, but each because of what came
+	// before all of them; what follows is because of all.
 	var errs []error
+	var ends []trace.ID
+	before := t.Causes()
+	defer func() {
+		if len(ends) > 0 {
+			t.SetCauses(ends[max(0, len(ends)-maxCauses):]...)
+		}
+	}()
 	for _, i := range do.initToStart {
 		if w.phase != syncing {
 			return did, errors.Join(errs...)
 		}
 		c := &w.pod.Spec.InitContainers[i]
+		t.SetCauses(before...)
 		d, err := w.startContainer(t, sandbox, c, rs, true)
+		ends = append(ends, t.Causes()...)
 		did = did || d
 		if err != nil {
 			errs = append(errs, err)
@@ -129,7 +140,9 @@ func (w *worker) act(t *sim.Task, rs runtime.PodStatus) (did bool, err error) {
 		if w.phase != syncing {
 			break
 		}
+		t.SetCauses(before...)
 		d, err := w.startContainer(t, sandbox, &w.pod.Spec.Containers[i], rs, false)
+		ends = append(ends, t.Causes()...)
 		did = did || d
 		if err != nil {
 			errs = append(errs, err)

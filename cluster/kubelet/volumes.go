@@ -140,20 +140,20 @@ func (w *worker) mountVolumes(t *sim.Task) error {
 	if len(names) > 0 {
 		t.Sleep(mountTime)
 	}
-	t.Emit(trace.Event{
+	t.SetCauses(t.Emit(trace.Event{
 		Kind: trace.VolumesMounted, Object: client.RefOf(w.pod),
 		Payload: &trace.PodStep{Node: w.kl.cfg.Node, Pod: w.key(), What: "volumes mounted", Detail: strings.Join(names, ", ")},
-	})
+	}))
 	return nil
 }
 
 func (w *worker) unmountVolumes(t *sim.Task) {
 	if w.mounted {
 		w.mounted = false
-		t.Emit(trace.Event{
+		t.SetCauses(t.Emit(trace.Event{
 			Kind: trace.VolumesMounted, Object: client.RefOf(w.pod),
 			Payload: &trace.PodStep{Node: w.kl.cfg.Node, Pod: w.key(), What: "volumes unmounted"},
-		})
+		}))
 	}
 }
 

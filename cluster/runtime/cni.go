@@ -94,7 +94,7 @@ func (r *Runtime) setupNetwork(t *sim.Task, s *Sandbox) error {
 		e.Error = err.Error()
 	}
 	e.Took = t.Elapsed() - began
-	t.Emit(trace.Event{Kind: trace.CNICall, Lane: r.lane, Object: podRef(s.key()), Payload: &e})
+	t.SetCauses(t.Emit(trace.Event{Kind: trace.CNICall, Lane: r.lane, Object: podRef(s.key()), Payload: &e}))
 	return err
 }
 
@@ -106,10 +106,10 @@ func (r *Runtime) teardownNetwork(t *sim.Task, s *Sandbox) {
 	began := t.Elapsed()
 	r.take(t, cniTime/2)
 	r.dropNetwork(s)
-	t.Emit(trace.Event{
+	t.SetCauses(t.Emit(trace.Event{
 		Kind: trace.CNICall, Lane: r.lane, Object: podRef(s.key()),
 		Payload: &trace.RuntimeCall{Node: r.cfg.Node, Pod: s.key(), Call: "DEL", Arg: s.IP, Took: t.Elapsed() - began},
-	})
+	}))
 }
 
 func (r *Runtime) dropNetwork(s *Sandbox) {

@@ -138,6 +138,7 @@ func (r *Runtime) StartContainer(t *sim.Task, id string) error {
 		Kind: trace.ContainerChange, Lane: r.lane, Object: podRef(s.key()), Causes: []trace.ID{call},
 		Payload: &trace.ContainerState{Node: r.cfg.Node, Pod: s.key(), Container: c.Name, State: "running", Restarts: c.Attempt, Init: c.Init},
 	})
+	t.SetCauses(c.StartedBy)
 	if c.State == Running { // it may have been killed while the cluster stood
 		r.begin(c, s)
 	}
@@ -227,6 +228,9 @@ func (r *Runtime) StopContainer(t *sim.Task, id string, grace time.Duration) err
 		if c.State == Running && c.run == run {
 			how = "KILL"
 			r.end(c, 137, "Error", "", causes, false)
+		}
+		if !c.EndedBy.IsZero() { // zero: its node lost power meanwhile
+			t.SetCauses(c.EndedBy)
 		}
 		return how, nil
 	})

@@ -184,7 +184,8 @@ type Error struct {
 func (e *Error) Error() string { return "rpc error: code = " + e.Code + " desc = " + e.Desc }
 
 // call is one CRI call: it takes base time (varied by the seed and the faults),
-// runs do, and emits the event. do gives the result's text.
+// runs do, and emits the event. do gives the result's text. What the caller does
+// next follows from the answer: the call becomes the task's cause.
 func (r *Runtime) call(t *sim.Task, e trace.RuntimeCall, base time.Duration, do func() (string, error)) (trace.ID, error) {
 	began := t.Elapsed()
 	e.Node = r.cfg.Node
@@ -206,6 +207,7 @@ func (r *Runtime) call(t *sim.Task, e trace.RuntimeCall, base time.Duration, do 
 	}
 	e.Took = t.Elapsed() - began
 	id := t.Emit(trace.Event{Kind: trace.CRICall, Lane: r.lane, Object: podRef(e.Pod), Payload: &e})
+	t.SetCauses(id)
 	return id, err
 }
 
