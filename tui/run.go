@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoTerminal is what [Run] answers where there is no terminal to draw on.
-var ErrNoTerminal = errors.New("there is no terminal here (input or output is not a TTY): run kviz run --plain for plain lines")
+var ErrNoTerminal = errors.New("there is no terminal here (input or output is not a TTY): run kviz explore --plain for plain lines")
 
 // ErrBroken is what [Run] answers when the explorer broke down in answering a
 // message; the terminal is restored, and the stack has been printed.

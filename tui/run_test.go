@@ -203,7 +203,7 @@ func TestNoTerminalIsSaid(t *testing.T) {
 	defer null.Close()
 	os.Stdin, os.Stdout = null, null
 	err = Run(context.Background(), Config{History: view.NewHistory(trace.NewStream(0))})
-	if !errors.Is(err, ErrNoTerminal) || !strings.Contains(err.Error(), "kviz run --plain") {
+	if !errors.Is(err, ErrNoTerminal) || !strings.Contains(err.Error(), "kviz explore --plain") {
 		t.Fatalf("without a terminal Run says %v", err)
 	}
 }

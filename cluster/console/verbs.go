@@ -32,6 +32,7 @@ func init() {
 		"resume": {"resume", "let it run on", resume},
 		"step":   {"step [GRAIN]", "run to the next event of a grain or a coarser one: " + strings.Join(trace.GrainNames(), ", ") + " (default watch)", step},
 		"until":  {"until [--timeout D] EXPR", "run until the expression holds, then stand still (in a script: for 5m at most)", until},
+		"break":  {"break [EXPR] | break remove N", "stand still after each event for which it holds; alone: the breakpoints there are", breakVerb},
 		"wait":   {"wait [--timeout D] EXPR", "wait until the expression holds (default timeout 5m, of virtual time)", waitFor},
 		"speed":  {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
 		"skip":   {"skip", "jump to the next timer and let happen what it starts", skip},
@@ -242,7 +243,11 @@ func until(ctx context.Context, inv *Invocation, args []string) int {
 		return yes || err != nil
 	}}
 	var end *sim.Timer
+	already := false
 	err := k.Do(func() {
+		if already = stop.At(nil); already {
+			return
+		}
 		// The clock's limit is a stop of its own, at the first event after it.
 		if limit > 0 {
 			end = k.After(limit, func() { k.RemoveStop(stop); k.Pause() })
@@ -252,7 +257,11 @@ func until(ctx context.Context, inv *Invocation, args []string) int {
 	if err != nil {
 		return inv.did(ErrStopped)
 	}
-	exit := inv.runUntilStanding(ctx, trace.GrainConverged, inv.Console.cfg.Machine.Resume)
+	start := inv.Console.cfg.Machine.Resume
+	if already {
+		start = inv.Console.cfg.Machine.Pause // it holds as it is
+	}
+	exit := inv.runUntilStanding(ctx, trace.GrainConverged, start)
 	_ = k.Do(func() {
 		k.RemoveStop(stop)
 		if end != nil {
@@ -283,13 +292,15 @@ func (inv *Invocation) clock() control.Clock {
 // stands again. In the meantime somebody waits: so time passes in a script too.
 func (inv *Invocation) runUntilStanding(ctx context.Context, grain trace.Grain, start func() error) int {
 	k := inv.Console.cfg.Kernel
+	// First what starts it: did time pass before, it would be the machine's to
+	// say how far the cluster had come by then.
+	if err := start(); err != nil {
+		return inv.did(err)
+	}
 	if err := k.Do(func() { k.AddDemand(1) }); err != nil {
 		return inv.did(ErrStopped)
 	}
 	defer k.Do(func() { k.AddDemand(-1) })
-	if err := start(); err != nil {
-		return inv.did(err)
-	}
 	for {
 		standing := false
 		if err := k.Do(func() { standing = k.Paused() }); err != nil {

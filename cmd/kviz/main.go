@@ -56,6 +56,9 @@ func main() {
 // Main is the whole program; it gives the exit status.
 func Main() int {
 	collectGarbage()
+	// Who reads has seen enough (kviz trace | head): a write then fails, and the
+	// cluster is closed in order, its recording and directories too.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return dispatch(ctx, streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
@@ -91,6 +94,8 @@ func dispatch(ctx context.Context, io streams, args []string) int {
 		return 2
 	case errors.Is(err, context.Canceled):
 		return 130
+	case errors.Is(err, syscall.EPIPE):
+		return 0 // nobody reads any more
 	}
 	fmt.Fprintf(io.err, "kviz: %v\n", err)
 	return 1

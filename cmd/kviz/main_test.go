@@ -1,16 +1,29 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"io"
+	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"kviz/cluster/trace"
 )
 
 func TestMain(m *testing.M) {
@@ -28,7 +41,7 @@ func TestCommandLine(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfor": waitFor, "findid": findID, "terminate": terminate,
+			"waitfor": waitFor, "findid": findID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet,
 			"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
 			"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
 			"newer":    changed(func(b []byte) []byte { binary.LittleEndian.PutUint16(b[8:], 9); return b }),
@@ -72,4 +85,113 @@ func terminate(ts *testscript.TestScript, _ bool, _ []string) {
 	var s served
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("kviz/endpoints.json")), &s))
 	ts.Check(syscall.Kill(s.PID, syscall.SIGTERM))
+}
+
+// freePorts NAME N puts the first of N free ports in a row into an environment
+// variable.
+func freePorts(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	for range 100 {
+		if port, ok := portsInRow(n); ok {
+			ts.Setenv(args[0], strconv.Itoa(port))
+			return
+		}
+	}
+	ts.Fatalf("no %d free ports in a row", n)
+}
+
+func portsInRow(n int) (first int, ok bool) {
+	for i := range n {
+		port := 0
+		if i > 0 {
+			port = first + i
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return 0, false
+		}
+		defer l.Close()
+		if i == 0 {
+			first = l.Addr().(*net.TCPAddr).Port
+		}
+	}
+	return first, true
+}
+
+// etcdGet ADDRESS KEY asks a member for a key in etcd's own words, and fails
+// unless it is there.
+func etcdGet(ts *testscript.TestScript, _ bool, args []string) {
+	conn, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	ts.Check(err)
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	got, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte(args[1])})
+	ts.Check(err)
+	if got.Count != 1 {
+		ts.Fatalf("%s has %d of %s", args[0], got.Count, args[1])
+	}
+}
+
+// Every subcommand's help has an example, which is a use of that subcommand.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	for _, c := range commands() {
+		for _, args := range [][]string{{"help", c.name}, {c.name, "--help"}} {
+			var out, errs bytes.Buffer
+			if exit := dispatch(t.Context(), streams{strings.NewReader(""), &out, &errs}, args); exit != 0 || errs.Len() > 0 {
+				t.Errorf("kviz %s: exit %d %s", strings.Join(args, " "), exit, errs.String())
+			}
+			_, example, found := strings.Cut(out.String(), "\nExample:\n")
+			if !found || !strings.Contains(example, "kviz "+c.name) {
+				t.Errorf("kviz %s shows no example of its use:\n%s", strings.Join(args, " "), out.String())
+			}
+			if !strings.Contains(out.String(), "Usage: kviz "+c.name) {
+				t.Errorf("kviz %s shows no usage", strings.Join(args, " "))
+			}
+		}
+	}
+}
+
+// Who reads --plain through a pipe may stop reading: then kviz ends, in order.
+func TestPlainEndsWhenNobodyReads(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for _, args := range [][]string{{"explore", "--plain", "--trace", "out.kvrun"}, {"replay", "--plain", "out.kvrun"}, {"trace", "out.kvrun"}} {
+		kviz := exec.Command("kviz", args...)
+		kviz.Dir = home
+		kviz.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, "XDG_RUNTIME_DIR="+home, "XDG_STATE_HOME="+home)
+		var errs bytes.Buffer
+		kviz.Stderr = &errs
+		out, err := kviz.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := kviz.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(io.LimitReader(out, 40)).ReadString(' ')
+		if err != nil || line != "#1 " {
+			t.Errorf("it began with %q (%v)", line, err)
+		}
+		out.Close()
+		if err := kviz.Wait(); err != nil || errs.Len() > 0 {
+			t.Errorf("kviz %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+		}
+	}
+	if _, events, err := trace.ReadAll(filepath.Join(home, "out.kvrun")); err != nil || len(events) < 3 {
+		t.Errorf("the recording has %d events: %v", len(events), err)
+	}
+	left, err := filepath.Glob(filepath.Join(home, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range left {
+		if name := filepath.Base(path); name != "out.kvrun" && name != "kviz" {
+			t.Errorf("%s was left behind", name)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(home, "kviz", "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
 }

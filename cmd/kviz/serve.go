@@ -42,6 +42,9 @@ by its owner only). kviz env, in another terminal, prints what to put into the e
 			if err := c.WaitReady(ctx); err == nil {
 				at := c.Endpoints()
 				fmt.Fprintf(io.out, "%s, %d nodes ready\nexport KUBECONFIG=%s\n", at.APIServer, s.nodes, at.Kubeconfig)
+				if at.Etcd != "" {
+					fmt.Fprintf(io.out, "export ETCDCTL_ENDPOINTS=%s\n", at.Etcd)
+				}
 			}
 			select {
 			case <-ctx.Done():

@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -48,8 +49,11 @@ func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
 		return nil, fmt.Errorf("make the API server's certificate: %w", err)
 	}
 	ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %d is in use by another program; name another, or 0 for any that is free: %w", port, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("serve the API: %w", err)
+		return nil, err
 	}
 	l := &Listener{URL: "https://" + ln.Addr().String(), done: make(chan struct{})}
 	if kubeconfig != "" {
