@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
 	"kviz/cluster/fault"
 	"kviz/cluster/kubelet"
 	"kviz/cluster/network"
@@ -37,6 +38,9 @@ func (c *Cluster) addNode(t *sim.Task, i int) {
 	n.link = fault.NewLink(n.name)
 	n.runtime = runtime.New(c.k, c.registry, runtime.Config{Node: n.name, PodCIDR: podCIDR})
 	n.runtime.SetDialer(c.network)
+	n.runtime.SetAPI(func(namespace, account, pod string) client.Interface {
+		return n.link.Wrap(c.server.Client(trace.Lane{Component: trace.CompPod, Instance: pod}, authn.ServiceAccount(namespace, account)))
+	})
 	n.net = c.network.AddNode(n.name, address, podCIDR, n.runtime)
 
 	lane := trace.Lane{Component: trace.CompKubelet, Instance: n.name}

@@ -32,8 +32,9 @@ import (
 
 // Program is a compiled expression. It may be evaluated by many goroutines.
 type Program struct {
-	src string
-	p   cel.Program
+	src   string
+	p     cel.Program
+	names map[string]bool // the state's names in it
 }
 
 // Error says where and why an expression was refused.
@@ -82,6 +83,12 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		reads("pod", 1, func(s *view.State, a []string) any {
 			if p := s.NodePod(a[0]); p != nil {
 				return p
+			}
+			return nil
+		}),
+		reads("key", 1, func(s *view.State, a []string) any {
+			if k := s.Store.Key(a[0]); k != nil {
+				return k
 			}
 			return nil
 		}),
@@ -165,8 +172,16 @@ func Compile(src string) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("expression %q: %w", src, err)
 	}
-	return &Program{src, p}, nil
+	names := map[string]bool{}
+	for _, id := range ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.IdentKind)) {
+		names[id.AsIdent()] = true
+	}
+	return &Program{src, p, names}, nil
 }
+
+// Mentions reports whether the expression asks about one of the state's own
+// names, such as event.
+func (p *Program) Mentions(name string) bool { return p.names[name] }
 
 // MustCompile is Compile for expressions that are part of the program.
 func MustCompile(src string) *Program {

@@ -169,6 +169,7 @@ var functions = []struct{ name, use, means string }{
 	{"objects", `objects("pods", "demo")`, "the objects of a kind, in one namespace or in all, as in JSON"},
 	{"object", `object("deployments", "demo", "web")`, "one object as in JSON, or null; without a namespace: object(\"nodes\", \"node-1\")"},
 	{"pod", `pod("demo/web-1")`, "a pod as its node's kubelet sees it: containers, steps, probes"},
+	{"key", `key("/registry/pods/demo/web-1")`, "a key of the store: createRevision, modRevision, version (how often it was written); null if there is none"},
 	{"kubeEvents", `kubeEvents("Pod", "demo", "web-1")`, "the Kubernetes Events about an object"},
 }
 

@@ -178,6 +178,7 @@ func (w *worker) createSandbox(t *sim.Task, attempt uint32) (string, error) {
 	id, err := w.kl.rt.RunPodSandbox(t, runtime.SandboxConfig{
 		PodUID: w.uid, Namespace: w.pod.Namespace, Name: w.pod.Name, Attempt: attempt,
 		Hostname: hostname, HostNetwork: w.pod.Spec.HostNetwork, HostIP: w.kl.cfg.Address,
+		ServiceAccount: w.pod.Spec.ServiceAccountName,
 	})
 	if err != nil {
 		if w.phase == syncing {

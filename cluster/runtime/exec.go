@@ -74,7 +74,7 @@ func init() { // not a composite literal: the commands refer to the table
 		"break": func(sh *shell, _ []string) int { sh.loop = 1; return 0 }, "continue": func(sh *shell, _ []string) int { sh.loop = 2; return 0 },
 		"exec": func(sh *shell, a []string) int { sh.exited = true; return sh.exec(a) }, "tail": cmdTail, "ps": cmdPs,
 		"httpd": cmdListen, "nc": cmdListen, "python": cmdListen, "python3": cmdListen, "nginx": cmdListen,
-		"curl": cmdCurl, "wget": cmdWget, "nslookup": cmdNslookup, "kill": cmdKill,
+		"kubectl": cmdKubectl, "curl": cmdCurl, "wget": cmdWget, "nslookup": cmdNslookup, "kill": cmdKill,
 	}
 }
 

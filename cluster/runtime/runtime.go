@@ -58,6 +58,7 @@ type Runtime struct {
 
 	changed func(podUID string, cause trace.ID)
 	dialer  Dialer
+	api     API
 }
 
 // podRecord is what the runtime holds of one pod, oldest first.

@@ -17,6 +17,8 @@ type SandboxConfig struct {
 	Hostname    string
 	HostNetwork bool
 	HostIP      string // the address of a pod on the host's network
+	// ServiceAccount is who the pod's programs are to the API server.
+	ServiceAccount string
 }
 
 // Sandbox is a pod's sandbox: the pause container that holds its namespaces,

@@ -133,6 +133,7 @@ const (
 	CompKubelet    = "kubelet"            // instance: node
 	CompRuntime    = "runtime"            // the CRI runtime; instance: node
 	CompProxy      = "proxy"              // kube-proxy; instance: node
+	CompPod        = "pod"                // a program in a pod that uses the API; instance: namespace/name
 	CompNet        = "net"                // a packet; instance: node it is on
 	CompDNS        = "dns"                // cluster DNS
 	CompRegistry   = "registry"           // the image registry
