@@ -19,6 +19,7 @@ type component struct {
 	start  func(*sim.Process)
 	leave  func(*sim.Task) // what an orderly stop does last; may be nil
 	p      *sim.Process    // nil while it is down
+	exited trace.ID        // the event of its end while it is down
 }
 
 func (c *Cluster) addComponent(target string, lane trace.Lane, start func(*sim.Process)) *component {
@@ -44,7 +45,9 @@ func (m *component) begin(k *sim.Kernel, causes []trace.ID, reason string) {
 		return
 	}
 	m.p = k.NewProcess(m.lane)
-	k.Emit(trace.Event{Lane: m.lane, Kind: trace.ProcessStart, Causes: causes, Payload: &trace.Process{Process: m.lane.String(), Reason: reason}})
+	m.p.Begin(k.Emit(trace.Event{Lane: m.lane, Kind: trace.ProcessStart, Causes: causes, Payload: &trace.Process{Process: m.lane.String(), Reason: reason}}))
+	m.exited = trace.ID{}
+	k.Silence(m.lane, m.exited)
 	m.start(m.p)
 }
 
@@ -54,7 +57,8 @@ func (m *component) end(k *sim.Kernel, causes []trace.ID, reason string) {
 		return
 	}
 	m.p.Kill()
-	k.Emit(trace.Event{Lane: m.lane, Kind: trace.ProcessExit, Causes: causes, Payload: &trace.Process{Process: m.lane.String(), Reason: reason}})
+	m.exited = k.Emit(trace.Event{Lane: m.lane, Kind: trace.ProcessExit, Causes: causes, Payload: &trace.Process{Process: m.lane.String(), Reason: reason}})
+	k.Silence(m.lane, m.exited)
 }
 
 // stop is an orderly end: SIGTERM, where end is SIGKILL.

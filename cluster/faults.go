@@ -366,7 +366,7 @@ func (c *Cluster) nodeFault(name string, f control.Fault) (action, error) {
 		case "relieve":
 			n.press("", causes)
 		case "flush":
-			n.net.Tables.Flush()
+			n.net.Tables.Flush(causes...)
 		case "stop", "crash":
 			down(causes, "the node lost power")
 		case "start":
@@ -377,9 +377,11 @@ func (c *Cluster) nodeFault(name string, f control.Fault) (action, error) {
 		case "cut":
 			n.link.Cut()
 			c.network.Cut(n.name)
+			c.k.Silence(n.kubelet.lane, causes[0])
 		case "heal":
 			n.link.Heal()
 			c.network.Heal(n.name)
+			c.k.Silence(n.kubelet.lane, n.kubelet.exited)
 		case "slow":
 			n.link.Slow(slow)
 		case "fast":

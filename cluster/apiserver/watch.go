@@ -42,7 +42,7 @@ func (c *call) watch() *Response {
 	}
 	w := c.openWatcher(want, opts, from)
 	c.pass(trace.StageStorage, "watch cache", how, nil)
-	c.s.k.Emit(trace.Event{
+	w.opened = c.s.k.Emit(trace.Event{
 		Lane: c.t.Lane(), Kind: trace.WatchOpened, Object: c.ref, Causes: []trace.ID{c.last},
 		Payload: &trace.Watch{Watch: w.number, Resource: c.req.Resource.Resource, Client: w.client, From: from, Selector: want.String()},
 	})

@@ -24,6 +24,8 @@ type watcher struct {
 	box       sim.Mailbox[delivery]
 	sent      int64 // newest revision sent
 	closed    bool
+	opened    trace.ID // the event of its opening
+	ended     trace.ID // and of its end
 }
 
 // delivery is one event on its way to a client.
@@ -44,19 +46,17 @@ const backlog = 16 * 1024
 func (w *watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
 	d, ok := w.box.Recv(t)
 	if !ok {
-		return client.WatchEvent{}, false
+		return client.WatchEvent{ID: w.ended}, false
 	}
 	payload := &trace.WatchEvent{Watch: w.number, Client: w.client, Type: string(d.kind), Revision: d.revision}
 	if d.kind != watch.Bookmark && d.kind != watch.Error {
 		payload.Object = trace.Obj(d.obj)
 	}
-	var causes []trace.ID
-	if !d.cause.IsZero() {
-		causes = []trace.ID{d.cause}
-	} else {
-		causes = []trace.ID{}
+	cause := d.cause
+	if cause.IsZero() { // what there was when it began, or a bookmark
+		cause = w.opened
 	}
-	id := t.Emit(trace.Event{Kind: trace.WatchDelivered, Object: d.ref, Causes: causes, Payload: payload})
+	id := t.Emit(trace.Event{Kind: trace.WatchDelivered, Object: d.ref, Causes: []trace.ID{cause}, Payload: payload})
 	return client.WatchEvent{Type: d.kind, Object: d.obj, Revision: d.revision, ID: id}, true
 }
 
@@ -69,7 +69,11 @@ func (w *watcher) end(why string) {
 	}
 	w.closed = true
 	w.set.remove(w)
-	w.s.k.Emit(trace.Event{Lane: w.s.p.Lane, Kind: trace.WatchClosed, Payload: &trace.Watch{
+	causes := []trace.ID{w.opened}
+	if dead := w.s.k.Silenced(w.s.p.Lane); !dead.IsZero() {
+		causes = append(causes, dead)
+	}
+	w.ended = w.s.k.Emit(trace.Event{Lane: w.s.p.Lane, Kind: trace.WatchClosed, Causes: causes, Payload: &trace.Watch{
 		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why,
 	}})
 	w.box.Close()

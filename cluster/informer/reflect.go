@@ -20,8 +20,8 @@ import (
 func (i *Informer) run(t *sim.Task) {
 	wait := &backoff{}
 	reason := "first start"
+	t.SetCauses(i.process.Began())
 	for {
-		t.SetCauses()
 		next, err := i.listAndWatch(t, reason, wait)
 		reason = next
 		if err != nil {
@@ -81,7 +81,7 @@ func (i *Informer) follow(t *sim.Task, w client.Watch, wait *backoff) error {
 	for {
 		e, ok := w.Recv(t)
 		if !ok {
-			t.SetCauses()
+			t.SetCauses(e.ID)
 			if events == 0 && t.Elapsed()-start < time.Second {
 				// "very short watch": do not spin.
 				t.Sleep(wait.next(t))

@@ -42,6 +42,7 @@ type nodeState struct {
 	told       map[corev1.NodeConditionType]corev1.ConditionStatus // the shortages as Events have told them
 	updating   bool
 	again      bool
+	cause      trace.ID                            // of again
 	pressure   map[corev1.NodeConditionType]string // condition -> message
 	runtimeOK  time.Duration                       // when the runtime answered last
 	lease      *coordv1.Lease
@@ -81,6 +82,7 @@ func (kl *Kubelet) SetPressure(c corev1.NodeConditionType, message string, cause
 // registerWithAPIServer). It tries until the API server takes it.
 func (kl *Kubelet) registerNode(t *sim.Task) {
 	n := &kl.node
+	t.SetCauses(kl.p.Began())
 	delay := 100 * time.Millisecond
 	for {
 		node := &corev1.Node{
@@ -239,7 +241,7 @@ func (n *nodeState) check(what string, cause trace.ID) {
 		return
 	}
 	if n.updating {
-		n.again = true
+		n.again, n.cause = true, cause
 		return
 	}
 	n.updating = true
@@ -249,6 +251,7 @@ func (n *nodeState) check(what string, cause trace.ID) {
 		n.update(t, what)
 		for n.again {
 			n.again = false
+			t.SetCauses(n.cause)
 			n.update(t, what)
 		}
 	})

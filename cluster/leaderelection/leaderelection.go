@@ -62,6 +62,7 @@ func Identity(p *sim.Process) string {
 // components do. Kubernetes Events tell who became leader.
 func Run(t *sim.Task, c client.Interface, events *record.Recorder, name, identity string, onStarted func(*sim.Task), onStopped func()) {
 	e := &elector{client: c, events: events, name: name, identity: identity}
+	t.SetCauses(t.Process().Began())
 	for !e.tryAcquireOrRenew(t) {
 		t.Sleep(RetryPeriod + time.Duration(t.Rand().Float64()*jitterFactor*float64(RetryPeriod)))
 	}

@@ -29,7 +29,7 @@ var builtins = map[string][]string{
 // the proxy that wrote them is gone.
 type Tables struct {
 	tables  map[string]*Table
-	flushed func()
+	flushed func(causes []trace.ID)
 }
 
 // Table is one of them.
@@ -114,13 +114,14 @@ func (t *Table) Commit(chains map[string][]Entry, gone []string) {
 
 // OnFlush sets who notices that somebody flushed the tables: kube-proxy, by its
 // canary chain.
-func (t *Tables) OnFlush(fn func()) { t.flushed = fn }
+func (t *Tables) OnFlush(fn func(causes []trace.ID)) { t.flushed = fn }
 
-// Flush empties all tables, as `iptables -F; iptables -X` in each would.
-func (t *Tables) Flush() {
+// Flush empties all tables, as `iptables -F; iptables -X` in each would, because
+// of causes.
+func (t *Tables) Flush(causes ...trace.ID) {
 	t.empty()
 	if t.flushed != nil {
-		t.flushed()
+		t.flushed(causes)
 	}
 }
 

@@ -52,6 +52,7 @@ type Proxy struct {
 	blocks  map[string][]*block // by namespace/name of the Service
 	changed map[string][]trace.ID
 	full    bool
+	whole   []trace.ID // why it is full
 
 	synced  bool // both informers are
 	waiting *sim.Timer
@@ -80,7 +81,7 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Proxy {
 	if cfg.Shared == nil {
 		cfg.Shared = NewShared()
 	}
-	px := &Proxy{cfg: cfg, p: p, k: p.Kernel(), blocks: map[string][]*block{}, changed: map[string][]trace.ID{}, full: true, done: -minSyncPeriod}
+	px := &Proxy{cfg: cfg, p: p, k: p.Kernel(), blocks: map[string][]*block{}, changed: map[string][]trace.ID{}, full: true, whole: []trace.ID{p.Began()}, done: -minSyncPeriod}
 	px.services = informer.New(p, p.Lane, c, client.Services, "", informer.Options{LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name", Resync: configSync})
 	px.slices = informer.New(p, p.Lane, c, client.EndpointSlices, "", informer.Options{LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name", Resync: configSync})
 	px.slices.AddIndex(bySvc, func(obj runtime.Object) []string { return []string{serviceOf(obj.(*discoveryv1.EndpointSlice))} })
@@ -141,10 +142,10 @@ func (px *Proxy) schedule() {
 // flushed is somebody having flushed the node's tables: the canary chain is
 // gone, which the proxy sees within the sync period and answers with a full
 // sync (pkg/util/iptables Monitor).
-func (px *Proxy) flushed() {
+func (px *Proxy) flushed(causes []trace.ID) {
 	px.k.After(syncPeriod-px.k.Elapsed()%syncPeriod, func() {
 		if px.p.Alive() {
-			px.full = true
+			px.full, px.whole = true, causes
 			px.schedule()
 		}
 	})

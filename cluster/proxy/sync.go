@@ -34,8 +34,8 @@ func (px *Proxy) sync(t *sim.Task) {
 			px.schedule()
 		}
 	}()
-	w := &writing{px: px, t: t, why: px.changed, full: px.full}
-	px.changed, px.full = map[string][]trace.ID{}, false
+	w := &writing{px: px, t: t, why: px.changed, full: px.full, whole: px.whole}
+	px.changed, px.full, px.whole = map[string][]trace.ID{}, false, nil
 	w.causes()
 	w.collect()
 	w.chains()
@@ -55,11 +55,12 @@ func (px *Proxy) sync(t *sim.Task) {
 
 // writing is one sync.
 type writing struct {
-	px   *Proxy
-	t    *sim.Task
-	full bool
-	why  map[string][]trace.ID // by Service
-	all  []trace.ID
+	px    *Proxy
+	t     *sim.Task
+	full  bool
+	whole []trace.ID            // why it is full
+	why   map[string][]trace.ID // by Service
+	all   []trace.ID
 
 	old     []*block // of the Services that changed
 	filter  wanted
@@ -94,6 +95,11 @@ func (w *writing) causes() {
 		keys = append(keys, k)
 	}
 	sort.Strings(keys)
+	for _, id := range w.whole {
+		if !id.IsZero() {
+			w.all = append(w.all, id)
+		}
+	}
 	for _, k := range keys {
 		for _, id := range w.why[k] {
 			if !id.IsZero() {

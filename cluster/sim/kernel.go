@@ -75,6 +75,8 @@ type Kernel struct {
 
 	last trace.ID // number of the newest event
 
+	silenced map[trace.Lane]trace.ID // see Silence
+
 	gate  gate
 	pace  pace
 	inbox inbox

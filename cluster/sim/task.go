@@ -18,6 +18,7 @@ type Process struct {
 	tasks int     // that have not ended
 	order []*Task // tasks in the order they started, for a repeatable kill
 	dead  bool
+	began trace.ID // see Began
 
 	children []*Process // die with this one
 }
@@ -31,10 +32,17 @@ func (k *Kernel) NewProcess(lane trace.Lane) *Process {
 // controller of the controller manager does. It is killed with its parent.
 func (p *Process) Child(lane trace.Lane) *Process {
 	c := p.k.NewProcess(lane)
-	c.dead = p.dead
+	c.dead, c.began = p.dead, p.began
 	p.children = append(p.children, c)
 	return c
 }
+
+// Begin notes the event of the process's start, before its first task.
+func (p *Process) Begin(id trace.ID) { p.began = id }
+
+// Began is the event of the process's start: the cause of what it does first,
+// before it has heard of anything. Zero if nobody told.
+func (p *Process) Began() trace.ID { return p.began }
 
 // Kernel is the kernel the process runs on.
 func (p *Process) Kernel() *Kernel { return p.k }

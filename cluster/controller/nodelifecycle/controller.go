@@ -26,6 +26,7 @@ package nodelifecycle
 import (
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -74,9 +75,11 @@ type Controller struct {
 	health map[string]*health
 	known  map[string]trace.Ref // nodes of the last pass
 	zones  map[string]*zone
-	retry  map[string]bool // nodes whose pods could not all be marked
-	blind  bool            // every node is silent, and it has said so
-	wake   sim.Cond        // something entered a zone's queue
+	retry  map[string]bool     // nodes whose pods could not all be marked
+	blind  bool                // every node is silent, and it has said so
+	told   map[string]trace.ID // the newest watch event of each node
+	heard  map[string]trace.ID // and of its Lease
+	wake   sim.Cond            // something entered a zone's queue
 }
 
 // New makes the controller; Start starts it.
@@ -85,16 +88,31 @@ func New(env *reconcile.Env) *Controller {
 	c := &Controller{
 		Env: env, nodes: f.For(client.Nodes), pods: f.For(client.Pods), leases: f.For(client.Leases),
 		health: map[string]*health{}, known: map[string]trace.Ref{}, zones: map[string]*zone{}, retry: map[string]bool{},
+		told: map[string]trace.ID{}, heard: map[string]trace.ID{},
 	}
 	c.taints = reconcile.NewLoop(env, "node_lifecycle_controller", client.Nodes, c.syncTaints)
 	c.marks = reconcile.NewLoop(env, "node_lifecycle_controller_pods", client.Pods, c.syncPod)
 	c.pods.AddIndex(byNode, func(obj runtime.Object) []string { return []string{obj.(*corev1.Pod).Spec.NodeName} })
 	c.nodes.AddHandler(informer.Handler{
-		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.nodeSeen(t, obj.(*corev1.Node)) },
-		Update: func(t *sim.Task, _, obj runtime.Object, _ trace.ID) {
-			c.nodeSeen(t, obj.(*corev1.Node))
+		Add: func(t *sim.Task, obj runtime.Object, why trace.ID) { c.nodeSeen(t, obj.(*corev1.Node), why) },
+		Update: func(t *sim.Task, _, obj runtime.Object, why trace.ID) {
+			c.nodeSeen(t, obj.(*corev1.Node), why)
 		},
-		Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) { delete(c.retry, informer.KeyOf(obj)) },
+		Delete: func(t *sim.Task, obj runtime.Object, why trace.ID) {
+			c.told[informer.KeyOf(obj)] = why
+			delete(c.retry, informer.KeyOf(obj))
+		},
+	})
+	heard := func(obj runtime.Object, why trace.ID) {
+		if l := obj.(*coordinationv1.Lease); l.Namespace == corev1.NamespaceNodeLease && !why.IsZero() {
+			c.heard[l.Name] = why
+		}
+	}
+	c.leases.AddHandler(informer.Handler{
+		Resync: informer.NoResync,
+		Add:    func(_ *sim.Task, obj runtime.Object, why trace.ID) { heard(obj, why) },
+		Update: func(_ *sim.Task, _, obj runtime.Object, why trace.ID) { heard(obj, why) },
+		Delete: func(_ *sim.Task, obj runtime.Object, _ trace.ID) { delete(c.heard, obj.(*coordinationv1.Lease).Name) },
 	})
 	c.pods.AddHandler(informer.Handler{
 		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.podSeen(t, "", obj.(*corev1.Pod)) },
@@ -107,7 +125,10 @@ func New(env *reconcile.Env) *Controller {
 
 // nodeSeen has a node's NoSchedule taints looked at if they are not what its
 // conditions ask for. (Upstream looks at every update of every node.)
-func (c *Controller) nodeSeen(t *sim.Task, node *corev1.Node) {
+func (c *Controller) nodeSeen(t *sim.Task, node *corev1.Node, why trace.ID) {
+	if !why.IsZero() {
+		c.told[node.Name] = why
+	}
 	if add, remove := taintDiff(node); len(add)+len(remove) > 0 {
 		c.taints.Add(t, node.Name)
 	}

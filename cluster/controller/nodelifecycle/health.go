@@ -51,6 +51,9 @@ func (c *Controller) judge(t *sim.Task, node *corev1.Node) (observed corev1.Node
 	if changed == nil || reflect.DeepEqual(condition(changed, corev1.NodeReady), &observed) {
 		return observed, node, false, nil
 	}
+	// All it goes by is that nothing came after the last it heard. What ended
+	// that is known to the simulation only.
+	t.SetCauses(c.heard[node.Name], t.Kernel().Silenced(trace.Lane{Component: trace.CompKubelet, Instance: node.Name}))
 	c.Act(t, node.Name, client.RefOf(node), "update", client.RefOf(node), corev1.ConditionUnknown, observed.Status,
 		fmt.Sprintf("nothing was heard of node %s for %s, more than %s: set its conditions to Unknown", node.Name, silent.Round(time.Second), grace))
 	t.Emit(trace.Event{Kind: trace.NodeStatus, Object: client.RefOf(node), Payload: &trace.NodeReport{

@@ -23,7 +23,7 @@ func (c *Controller) monitor(t *sim.Task) {
 	workers := min(updateWorkers, 1+len(nodes)/nodesAWorker)
 	reconcile.Parallel(t, "update", workers, func(t *sim.Task, w int) {
 		for i := w; i < len(nodes); i += workers {
-			t.SetCauses()
+			t.SetCauses(c.told[nodes[i].(*corev1.Node).Name])
 			states[i], seen[i] = c.update(t, nodes[i].(*corev1.Node))
 		}
 	})
@@ -34,8 +34,23 @@ func (c *Controller) monitor(t *sim.Task) {
 			byZone[zoneOf(node)] = append(byZone[zoneOf(node)], states[i])
 		}
 	}
-	t.SetCauses()
+	t.SetCauses(c.newest(nodes)...)
 	c.handleDisruption(t, byZone, nodes)
+}
+
+// maxCauses bounds how many events a judgement on all nodes names.
+const maxCauses = 8
+
+// newest are the last events by which the nodes became what they are.
+func (c *Controller) newest(nodes []runtime.Object) []trace.ID {
+	var ids []trace.ID
+	for _, obj := range nodes {
+		if id := c.told[obj.(*corev1.Node).Name]; !id.IsZero() {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, trace.ID.Compare)
+	return ids[max(0, len(ids)-maxCauses):]
 }
 
 // register notes nodes that are new and nodes that are gone.
@@ -46,12 +61,15 @@ func (c *Controller) register(t *sim.Task, nodes []runtime.Object) {
 		now[node.Name] = client.RefOf(node)
 		c.zone(t, zoneOf(node))
 		if _, had := c.known[node.Name]; !had {
+			t.SetCauses(c.told[node.Name])
 			c.Events.Event(t, node, corev1.EventTypeNormal, "RegisteredNode", "Node %s event: Registered Node %s in Controller", node.Name, node.Name)
 			c.markReachable(t, node)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.known)) {
 		if _, have := now[name]; !have {
+			t.SetCauses(c.told[name])
+			delete(c.told, name)
 			c.Events.EventRef(t, c.known[name], corev1.EventTypeNormal, "RemovingNode", "Node %s event: Removing Node %s from Controller", name, name)
 			delete(c.health, name)
 		}

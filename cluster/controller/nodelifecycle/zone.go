@@ -102,7 +102,7 @@ func (c *Controller) taintPass(t *sim.Task) time.Duration {
 		for len(z.queue) > 0 && z.accept(t.Now()) {
 			node := z.queue[0]
 			z.queue = z.queue[1:]
-			t.SetCauses()
+			t.SetCauses(c.told[node])
 			if !c.taintOne(t, node) && z.in[node] {
 				z.queue = append(z.queue, node)
 				break
@@ -234,6 +234,7 @@ func (c *Controller) handleDisruption(t *sim.Task, byZone map[string][]*corev1.N
 
 // decide tells of a decision about no one node.
 func (c *Controller) decide(t *sim.Task, why string) {
+	causes := t.Causes()
 	c.Act(t, "", trace.Ref{}, "update", client.Nodes.Ref("", ""), nil, nil, why)
-	t.SetCauses()
+	t.SetCauses(causes...)
 }

@@ -1,0 +1,81 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kviz/cluster"
+	"kviz/cluster/trace"
+)
+
+// everything are all control-plane events from the beginning.
+func everything(t testing.TB, c *cluster.Cluster) []*trace.Event {
+	t.Helper()
+	return after(t, c, trace.ID{})
+}
+
+// beginnings are the events that nothing caused, after the cluster was ready:
+// what a person did, and what a clock did. The text says which clock. All else
+// must name its causes.
+func beginning(e *trace.Event) string {
+	switch e.Kind {
+	case trace.CommandStart:
+		return "somebody typed it"
+	case trace.FaultInjected, trace.FaultHealed:
+		return "somebody did it by key"
+	case trace.StoreCompact:
+		return "the API server compacts the store every 5 minutes"
+	case trace.InformerResync:
+		return "a cache tells of everything again, every 15 minutes or 12 to 24 hours"
+	case trace.NodeStatus:
+		return "a kubelet reports its node, every 10 s if something changed, every 5 minutes else"
+	case trace.RequestReceived:
+		if e.Payload.(*trace.Request).Resource == "leases" {
+			return "a Lease is renewed: a node's every 10 s, a leader's every 2 s"
+		}
+	}
+	return ""
+}
+
+// Every event names its causes: they are in the trace, they are older, and
+// following them ends at an input, a clock or the boot.
+func TestEveryEventNamesItsCauses(t *testing.T) {
+	for name, cfg := range map[string]cluster.Config{"mvcc": {Seed: 31, Bare: true}, "raft": {Seed: 31, NoSync: true}} {
+		t.Run(name, func(t *testing.T) {
+			c := boot(t, cfg)
+			run(t, c, hellos+"sleep 900")
+			checkCauses(t, everything(t, c))
+		})
+	}
+}
+
+func checkCauses(t *testing.T, events []*trace.Event) {
+	t.Helper()
+	at := map[trace.ID]*trace.Event{}
+	ready := false
+	faults := map[string][]string{}
+	fail := func(e *trace.Event, format string, args ...any) {
+		k := fmt.Sprintf("%s %s: %s", e.Lane.Component, e.Kind, fmt.Sprintf(format, args...))
+		faults[k] = append(faults[k], e.ID.String())
+	}
+	for _, e := range events {
+		at[e.ID] = e
+		if e.Kind == trace.Ready {
+			ready = true
+		}
+		if len(e.Causes) == 0 && ready && beginning(e) == "" {
+			fail(e, "nothing caused it")
+		}
+		for _, id := range e.Causes {
+			switch cause := at[id]; {
+			case id.Sub != 0:
+			case cause == nil:
+				fail(e, "its cause is not in the trace before it")
+			}
+		}
+	}
+	for k, ids := range faults {
+		t.Errorf("%s (%d times): #%s", k, len(ids), strings.Join(ids[:min(4, len(ids))], " #"))
+	}
+}
