@@ -83,6 +83,9 @@ type Cluster struct {
 	console  *console.Console
 	fold     *view.Builder // the kernel's own fold, for expressions; see folded
 	foldAt   uint64
+
+	breakpoints []*breakpoint // kernel's goroutine
+	broken      int           // number of the newest breakpoint
 }
 
 // limit is how many events are kept in memory. A cluster too large for its score

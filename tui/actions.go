@@ -174,6 +174,8 @@ func (m *Explorer) doClock(action string) tea.Cmd {
 		m.push(m.grains())
 	case keymap.Until:
 		m.prompt(promptUntil, "Run until", "A CEL expression over the state, such as  store.leader == \"b\"  or  nodes[\"node-1\"].ready", "")
+	case keymap.Break:
+		m.breakpoints()
 	case keymap.Faster, keymap.Slower:
 		by := 1
 		if action == keymap.Slower {
@@ -302,6 +304,7 @@ const (
 	promptFilter promptTag = "filter"
 	promptGoto   promptTag = "goto"
 	promptUntil  promptTag = "until"
+	promptBreak  promptTag = "break"
 
 	promptRecording promptTag = "recording"
 )

@@ -99,6 +99,12 @@ func (m *Explorer) chosen(what any, text string) tea.Cmd {
 		return m.openRecording(string(w))
 	case askRecording:
 		m.prompt(promptRecording, "Open a recording", recordingIntro, "")
+	case setBreak:
+		return m.setBreak(string(w))
+	case removeBreak:
+		m.removeBreak(int(w))
+	case askBreak:
+		m.prompt(promptBreak, "Stand where", breakIntro, "")
 	case explore:
 	}
 	return nil
@@ -119,6 +125,8 @@ func (m *Explorer) prompted(tag promptTag, text string) tea.Cmd {
 		if text = strings.TrimSpace(text); text != "" {
 			return m.openRecording(text)
 		}
+	case promptBreak:
+		return m.setBreak(text)
 	case promptUntil:
 		if strings.TrimSpace(text) == "" {
 			return nil

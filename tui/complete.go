@@ -22,7 +22,7 @@ func completions(s *view.State, before []string, word string) []string {
 	case before[0] == "etcdctl" && len(before) == 1:
 		all = []string{"get", "put", "del", "txn", "watch", "lease", "member", "endpoint", "compaction", "snapshot", "alarm", "defrag"}
 	case before[0] == "kviz" && len(before) == 1:
-		all = []string{"pause", "resume", "step", "until", "speed", "skip", "why", "fault", "wait", "trace"}
+		all = []string{"break", "pause", "resume", "status", "step", "until", "speed", "skip", "why", "fault", "wait"}
 	case before[0] == "kubectl":
 		all = kubectlWords(s, before[2:])
 	}

@@ -382,18 +382,24 @@ func (m *Explorer) drawKeys(a grid.Area) {
 // hintWidth is how wide a hint is in the key line.
 func hintWidth(b keymap.Binding) int { return grid.Width(b.Help().Key) + 1 + grid.Width(b.Help().Desc) }
 
-// keyAt is the action of the hint at a column.
-func (m *Explorer) keyAt(col int) string {
-	x := 1
-	if col >= m.w-8 && len(m.open) == 0 && !m.consoleKeys {
-		return keymap.Help
+// keyAt is the hint at a column of the key line.
+func (m *Explorer) keyAt(col int) (keymap.Binding, bool) {
+	x, end := 1, m.w
+	if len(m.open) == 0 && !m.consoleKeys {
+		if end -= 8; col >= end {
+			return m.keys.Get(keymap.Help)
+		}
+		end--
 	}
 	for _, b := range m.hints() {
 		w := hintWidth(b)
+		if x+w > end { // it did not fit, nor does what follows
+			break
+		}
 		if col >= x && col < x+w {
-			return b.Action
+			return b, true
 		}
 		x += w + grid.Width(keymap.Gap)
 	}
-	return ""
+	return keymap.Binding{}, false
 }

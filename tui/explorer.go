@@ -86,6 +86,7 @@ type Explorer struct {
 
 	notice    string // said in the explanation line until the next key
 	pointed   bool   // the last key moved the cursor: explain what is under it
+	dragging  bool   // the scrubber is held by the mouse
 	ticking   bool
 	watching  bool
 	stepWaits int // ticks to keep going after a control action

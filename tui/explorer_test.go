@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"kviz/cluster/trace"
 	"kviz/tui/layout"
 	"kviz/tui/theme"
 	"kviz/tui/tuitest"
@@ -31,6 +32,9 @@ func TestFrames(t *testing.T) {
 		{"120x40-faults", 120, 40, -1, []string{"down", "up", "f"}},
 		{"120x40-palette", 120, 40, -1, []string{"ctrl+p"}},
 		{"120x40-glossary", 120, 40, -1, []string{"g"}},
+		{"120x40-breakpoints", 120, 40, -1, []string{"8", "down", "down", "down", "b", "enter", "b"}},
+		{"120x40-scrubbed", 120, 40, -1, []string{"m", "[", "[", "[", "[", "[", "[", ",", "3"}},
+		{"120x40-in-apply", 120, 40, 300, []string{"3"}},
 		{"200x60-all", 200, 60, -1, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -154,6 +158,81 @@ func TestConsoleRunsAndCompletes(t *testing.T) {
 	d.shows(`unknown command "nonsense"`, "exit status 1")
 	d.press("esc", "esc")
 	d.hides("Console")
+}
+
+// The keys that the start screen shows are the keys it has.
+func TestStartScreenHasTheKeysItShows(t *testing.T) {
+	d := drive(t, 120, 40, 12, func(c *Config) { c.StartScreen = true })
+	d.press("?")
+	d.shows("Help · ")
+	d.press("esc")
+	d.shows("a debugger for Kubernetes")
+	if _, cmd := d.m.Update(key("q")); cmd == nil || !quits(cmd) {
+		t.Fatal("q does not leave, though the start screen says so")
+	}
+}
+
+// quits runs a command, and those in a batch, to see whether one of them leaves.
+func quits(cmd tea.Cmd) bool {
+	if cmd == nil {
+		return false
+	}
+	switch msg := cmd().(type) {
+	case tea.QuitMsg:
+		return true
+	case tea.BatchMsg:
+		for _, c := range msg {
+			if quits(c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// From wherever one is, ctrl+c leads out, without a question.
+func TestControlCLeavesFromEverywhere(t *testing.T) {
+	for name, keys := range map[string][]string{
+		"the panes": nil, "the past": {"[", "["}, "zoom": {"z"}, "help": {"?"}, "the palette": {"ctrl+p"}, "a prompt": {"/"},
+		"a prompt over a list": {"b", "end", "enter"}, "the console": {":"}, "a line half typed": {":", "a", "b"}, "the glossary": {"g"},
+		"a playing past": {"home", "space"}, "why": {"w"}, "the fault menu": {"f"},
+	} {
+		d := drive(t, 120, 40, -1).press(keys...)
+		left := false
+		for i := 0; i < 3 && !left; i++ {
+			_, cmd := d.m.Update(key("ctrl+c"))
+			left = quits(cmd)
+			d.look()
+		}
+		if !left {
+			t.Errorf("ctrl+c three times does not leave from %s:\n%s", name, d.screen())
+		}
+	}
+}
+
+func TestControlDLeavesTheConsole(t *testing.T) {
+	d := drive(t, 120, 40, -1).press(":").typed("ab").press("ctrl+d")
+	d.shows("esc back to the panes") // a line is not thrown away
+	d.press("backspace", "backspace", "ctrl+d")
+	d.hides("esc back to the panes")
+}
+
+// The glossary opens at the kind of what the cursor is on.
+func TestGlossaryOpensAtTheKindUnderTheCursor(t *testing.T) {
+	d := drive(t, 120, 40, -1).press("8", "down", "down", "down", "g")
+	d.shows("▸ proxy.rule")
+	d = drive(t, 120, 40, -1).press("4", "up", "up")
+	kind := string(d.m.hist.Event(d.m.host().Under().Event).Kind)
+	d.press("g")
+	d.shows("▸ " + kind)
+}
+
+func TestEveryKindHasAGlossaryEntry(t *testing.T) {
+	for _, k := range trace.Kinds() {
+		if k.Means == "" || k.Look == "" || k.Source == "" {
+			t.Errorf("the glossary says too little about %s: %+v", k.Kind, k)
+		}
+	}
 }
 
 func TestUntilTellsWhatIsWrong(t *testing.T) {

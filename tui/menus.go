@@ -156,19 +156,17 @@ func hanging(label string, col int, st grid.Style, text string, w int) []overlay
 	return rows
 }
 
-// glossary lists every kind of event.
+// glossary lists every kind of event, the cursor on the one of what is under
+// the explorer's, or else of the event that the explanation line tells.
 func (m *Explorer) glossary() overlay.Overlay {
 	p := &overlay.Picker{Title: "Glossary · kinds of events", Search: true, Wide: true}
-	at := -1
+	at, here := -1, m.kindHere()
 	for i, k := range trace.Kinds() {
 		p.Items = append(p.Items, overlay.Item{
 			Label: padded(string(k.Kind), 18), Note: k.Means, Style: theme.Name,
 			Detail: k.Means + "\nLook at: " + k.Look + "\nIn the real thing: " + k.Source,
 		})
-		if e := m.state.Event; e != nil && e.Kind == k.Kind {
-			at = i
-		}
-		if on := m.host().Under(); on.Kind == k.Kind && on.Kind != "" {
+		if k.Kind == here {
 			at = i
 		}
 	}
@@ -176,6 +174,21 @@ func (m *Explorer) glossary() overlay.Overlay {
 		p.Select(at)
 	}
 	return p
+}
+
+// kindHere is the kind of event that the person is looking at.
+func (m *Explorer) kindHere() trace.Kind {
+	on := m.host().Under()
+	if on.Kind != "" {
+		return on.Kind
+	}
+	if e := m.hist.Event(on.Event); m.pointed && e != nil && !on.Event.IsZero() {
+		return e.Kind
+	}
+	if e := m.told(); e != nil {
+		return e.Kind
+	}
+	return ""
 }
 
 // grains is the menu of step sizes.

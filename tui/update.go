@@ -52,6 +52,13 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.paste(msg.Content)
 	case tea.MouseClickMsg:
 		cmd = tea.Batch(m.click(msg.Mouse()), m.tick())
+	case tea.MouseMotionMsg:
+		if m.dragging && msg.Button == tea.MouseLeft {
+			m.dragTo(msg.X)
+			cmd = m.tick()
+		}
+	case tea.MouseReleaseMsg:
+		m.dragging = false
 	case tea.MouseWheelMsg:
 		m.wheel(msg.Mouse())
 	case tea.ResumeMsg:
@@ -227,7 +234,10 @@ func (m *Explorer) refocus() {
 }
 
 func (m *Explorer) click(e tea.Mouse) tea.Cmd {
-	m.dirty = true
+	m.dirty, m.dragging = true, false
+	if m.lay.Keys.Has(e.X, e.Y) && e.Button == tea.MouseLeft {
+		return m.clickKey(e.X)
+	}
 	if n := len(m.open); n > 0 {
 		return m.react(m.open[n-1], m.open[n-1].Click(e.X, e.Y))
 	}
@@ -237,7 +247,12 @@ func (m *Explorer) click(e tea.Mouse) tea.Cmd {
 	m.notice = ""
 	switch {
 	case m.lay.Timeline.Has(e.X, e.Y):
-		m.goTo(timeline.At(e.X-m.lay.Timeline.X, m.lay.Timeline.W, m.where()))
+		m.dragging = true
+		m.dragTo(e.X)
+		if k, ok := m.index.MarkAt(e.X-m.lay.Timeline.X, m.lay.Timeline.W, m.where()); ok && e.Y == m.lay.Timeline.Y {
+			m.goTo(k.Pos) // the very event that the mark stands for
+			m.say(k.Words)
+		}
 	case m.lay.Tabs.Has(e.X, e.Y):
 		if n := tabAt(m.tabs(), e.X-m.lay.Tabs.X); n > 0 {
 			m.setFocus(n)
@@ -245,14 +260,6 @@ func (m *Explorer) click(e tea.Mouse) tea.Cmd {
 	case m.lay.Console.Has(e.X, e.Y):
 		m.consoleKeys = true
 		m.refocus()
-	case m.lay.Keys.Has(e.X, e.Y):
-		action := m.keyAt(e.X)
-		if _, global := m.keys.Get(action); !global && action != "" {
-			f := m.frame(m.focus)
-			m.host().Dirty()
-			return m.grant(m.host().Pane.Do(action, m.host().Under(), &f))
-		}
-		return m.do(action)
 	default:
 		if n := m.lay.Hit(e.X, e.Y); n > 0 {
 			same := n == m.focus && !m.consoleKeys
@@ -265,6 +272,47 @@ func (m *Explorer) click(e tea.Mouse) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// dragTo brings the scrubber to a column of the screen.
+func (m *Explorer) dragTo(x int) {
+	m.goTo(timeline.At(x-m.lay.Timeline.X, m.lay.Timeline.W, m.where()))
+}
+
+// clickKey answers a click on the key line as the key that is written there.
+func (m *Explorer) clickKey(x int) tea.Cmd {
+	b, ok := m.keyAt(x)
+	if !ok {
+		return nil
+	}
+	if b.Action == "" { // of an overlay or the console, which act on keys alone
+		k, ok := pressed(b.Keys())
+		if !ok {
+			return nil
+		}
+		return m.key(k)
+	}
+	m.notice = ""
+	if _, global := m.keys.Get(b.Action); !global {
+		f := m.frame(m.focus)
+		m.host().Dirty()
+		return m.grant(m.host().Pane.Do(b.Action, m.host().Under(), &f))
+	}
+	return m.do(b.Action)
+}
+
+// pressed is the press of the first of some keys that a click can stand for.
+func pressed(names []string) (tea.KeyPressMsg, bool) {
+	special := map[string]tea.KeyPressMsg{
+		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp},
+		"pgup": {Code: tea.KeyPgUp}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "y": {Code: 'y', Text: "y"},
+	}
+	for _, n := range names {
+		if k, ok := special[n]; ok {
+			return k, true
+		}
+	}
+	return tea.KeyPressMsg{}, false
 }
 
 func (m *Explorer) wheel(e tea.Mouse) {

@@ -203,6 +203,7 @@ var (
 	pageDown     = keymap.Hint("PgDn", "scroll", "pgdown")
 	interruptKey = keymap.Hint("^c", "interrupt", "ctrl+c")
 	clearKey     = keymap.Hint("^l", "clear", "ctrl+l")
+	endKey       = keymap.Hint("^d", "back to the panes", "ctrl+d")
 	leaveKey     = keymap.Hint("esc", "back to the panes", "esc")
 )
 
@@ -227,8 +228,13 @@ func (c *Console) Key(k tea.KeyPressMsg, complete func(line string) []string) En
 		return Entered{Line: line}
 	case key.Matches(k, interruptKey):
 		if !c.Interrupt() {
+			if c.line.String() == "" {
+				return Entered{Close: true} // nothing left to end but the console itself
+			}
 			c.line.Set("")
 		}
+	case key.Matches(k, endKey) && c.line.String() == "":
+		return Entered{Close: true}
 	case key.Matches(k, clearKey):
 		return Entered{Line: "clear"}
 	case key.Matches(k, pageUp):

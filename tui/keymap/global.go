@@ -8,6 +8,7 @@ const (
 	StepFar   = "clock.converge"
 	GrainMenu = "clock.grain"
 	Until     = "clock.until"
+	Break     = "clock.break"
 	Faster    = "clock.faster"
 	Slower    = "clock.slower"
 	SkipIdle  = "clock.skip"
@@ -69,6 +70,7 @@ func Global() *Map {
 	add("clock", 0, Bind(StepFar, "to converged", "Run until some object's status says what its spec asks.", "N"))
 	add("clock", 0, Bind(GrainMenu, "step size", "Choose how far a step goes, from one raft message to a converged object.", "s"))
 	add("clock", 9, Bind(Until, "run until", "Run until an expression holds, then stand.", "u"))
+	add("clock", 0, Bind(Break, "breakpoints", "Where the cluster comes to stand every time: at a kind of event, an object, a component, an expression.", "b"))
 	add("clock", 0, Bind(Faster, "faster", "More virtual time in a second.", "+", "="))
 	add("clock", 10, Bind(Slower, "slower", "Less virtual time in a second.", "-"))
 	add("clock", 0, Bind(SkipIdle, "skip idle", "Jump to the next timer.", ">"))

@@ -1,6 +1,8 @@
 package overlay
 
 import (
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
@@ -111,9 +113,8 @@ func (p *Prompt) Draw(screen grid.Area) (Point, bool) {
 	w := min(screen.W()-4, 90)
 	intro := grid.Lines(p.Intro, w-4)
 	h := len(intro) + 3
-	if p.Error != "" {
-		h += len(grid.Lines(p.Error, w-4))
-	}
+	wrong := errorLines(p.Error, w-4)
+	h += len(wrong)
 	box := screen.Sub((screen.W()-w)/2, max((screen.H()-h)/3, 0), w, h)
 	box.Clear()
 	in := box.Frame([]grid.Span{{Text: p.Title, Style: theme.Title}}, theme.Accent)
@@ -123,8 +124,25 @@ func (p *Prompt) Draw(screen grid.Area) (Point, bool) {
 	y := len(intro)
 	in.Text(1, y, "›", theme.Accent)
 	x := p.Line.Draw(in, 3, y, in.W()-4, theme.Text)
-	if p.Error != "" {
-		in.Wrap(1, y+1, in.W()-2, in.H()-y-1, p.Error, theme.Bad)
+	for i, l := range wrong {
+		in.Text(1, y+1+i, l, theme.Bad)
 	}
 	return Point{in.R.X + x, in.R.Y + y}, true
+}
+
+// errorLines breaks what was wrong into lines. Lines that begin with a space
+// are quoted, such as an expression with a mark below it, and stay as they are.
+func errorLines(text string, w int) []string {
+	if text == "" {
+		return nil
+	}
+	var out []string
+	for _, l := range strings.Split(text, "\n") {
+		if strings.HasPrefix(l, " ") {
+			out = append(out, l)
+		} else {
+			out = append(out, grid.Lines(l, w)...)
+		}
+	}
+	return out
 }

@@ -135,6 +135,8 @@ func (p *Picker) Key(k tea.KeyPressMsg) Reaction {
 		p.move(-1)
 	case key.Matches(k, downToo):
 		p.move(1)
+	case p.byKey(k.String()):
+		return p.choose()
 	case key.Matches(k, leave):
 		return Reaction{Close: true}
 	case key.Matches(k, first):
@@ -154,6 +156,17 @@ func (p *Picker) choose() Reaction {
 		return Reaction{}
 	}
 	return Reaction{Close: !it.Stay, Chosen: it.Value}
+}
+
+// byKey moves the cursor to the item that shows this key.
+func (p *Picker) byKey(name string) bool {
+	for n, i := range p.shown {
+		if p.Items[i].Key == name {
+			p.at = n
+			return true
+		}
+	}
+	return false
 }
 
 func (p *Picker) move(by int) {

@@ -142,7 +142,7 @@ func (x *Index) Draw(a grid.Area, s *trace.Stream, w Where) {
 		a.Text(0, 0, "no events yet", theme.Muted)
 		return
 	}
-	col := func(pos uint64) int { return int((pos - w.First) * uint64(width) / n) }
+	col := func(pos uint64) int { return column(pos, width, w) }
 	row := 0
 	if a.H() > 2 {
 		row = 1
@@ -233,10 +233,31 @@ func (x *Index) scrubber(a grid.Area, row int, s *trace.Stream, w Where, col fun
 	a.Text(end, row, state+" ", st)
 }
 
-// At is the position a click in column c means.
+// column is where a position is drawn.
+func column(pos uint64, width int, w Where) int {
+	return int((pos - w.First) * uint64(width) / (w.Len - w.First))
+}
+
+// At is the position a click in column c means: the first that is drawn there,
+// and in the last column, where now is drawn, the newest of all.
 func At(c, width int, w Where) uint64 {
 	if width <= 0 || w.Len == w.First {
 		return w.First
 	}
-	return min(w.First+(w.Len-w.First)*uint64(max(c, 0))/uint64(width), w.Len-1)
+	if c >= width-1 {
+		return w.Len - 1
+	}
+	n, cols := w.Len-w.First, uint64(width)
+	return min(w.First+(n*uint64(max(c, 0))+cols-1)/cols, w.Len-1)
+}
+
+// MarkAt is the mark that is drawn in column c, if there is one.
+func (x *Index) MarkAt(c, width int, w Where) (Mark, bool) {
+	best, ok := Mark{}, false
+	for _, m := range x.marks {
+		if m.Pos >= w.First && m.Pos < w.Len && column(m.Pos, width, w) == c && (!ok || m.rank > best.rank) {
+			best, ok = m, true
+		}
+	}
+	return best, ok
 }

@@ -3,6 +3,7 @@ package tuitest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,9 @@ type Cluster struct {
 	out   *trace.Stream
 	clock control.Clock
 	Asked []string
+
+	breakpoints []control.Breakpoint
+	broken      int
 }
 
 // NewCluster is a cluster that will play the tape into a new stream; the first
@@ -107,6 +111,27 @@ func (c *Cluster) Until(expr string) error {
 	return nil
 }
 
+// Break implements [control.Breaker]; the tape plays on past it.
+func (c *Cluster) Break(expr string) (control.Breakpoint, error) {
+	c.ask("break %s", expr)
+	if expr == "bad" {
+		return control.Breakpoint{}, fmt.Errorf("expression, column 1: there is no %q\n  %s\n  ^", expr, expr)
+	}
+	c.broken++
+	c.breakpoints = append(c.breakpoints, control.Breakpoint{Number: c.broken, Expr: expr})
+	return c.breakpoints[len(c.breakpoints)-1], nil
+}
+
+// Breakpoints implements [control.Breaker].
+func (c *Cluster) Breakpoints() []control.Breakpoint { return c.breakpoints }
+
+// Unbreak implements [control.Breaker].
+func (c *Cluster) Unbreak(number int) error {
+	c.ask("unbreak %d", number)
+	c.breakpoints = slices.DeleteFunc(c.breakpoints, func(b control.Breakpoint) bool { return b.Number == number })
+	return nil
+}
+
 // Speed implements [control.Cluster].
 func (c *Cluster) Speed(x float64) error {
 	c.mu.Lock()
@@ -160,7 +185,10 @@ func (c *Cluster) Exec(ctx context.Context, line string, io control.Streams) int
 // Endpoints implements [control.Cluster].
 func (c *Cluster) Endpoints() control.Endpoints { return control.Endpoints{} }
 
-var _ control.Cluster = (*Cluster)(nil)
+var (
+	_ control.Cluster = (*Cluster)(nil)
+	_ control.Breaker = (*Cluster)(nil)
+)
 
 // Tick is how often the demo plays.
 const Tick = 15 * time.Millisecond

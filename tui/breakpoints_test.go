@@ -1,0 +1,51 @@
+package tui
+
+import "testing"
+
+func TestBreakpointsAreSetListedAndRemoved(t *testing.T) {
+	d := drive(t, 120, 40, -1).press("8", "down", "down", "down", "b")
+	d.shows("Breakpoints", "at every proxy.rule: ", "where an expression holds")
+	d.press("enter")
+	d.asked(`break event.kind == "proxy.rule"`)
+	d.shows(`breakpoint 1: event.kind == "proxy.rule"`)
+	d.press("b", "end", "enter")
+	d.shows("Stand where")
+	d.typed("bad").press("enter")
+	d.shows("Stand where", `there is no "bad"`, "   bad ", "   ^ ") // the mark below the place, and the prompt still open
+	for range "bad" {
+		d.press("backspace")
+	}
+	d.typed(`store.leader == "b"`).press("enter")
+	d.asked(`break store.leader == "b"`)
+	d.press("b")
+	d.shows(`● 1  event.kind == "proxy.rule"`, `● 2  store.leader == "b"`, "hit 0 times")
+	d.press("enter")
+	d.asked("unbreak 1")
+	d.shows("breakpoint 1 is removed")
+	d.press("b")
+	d.hides("● 1 ")
+}
+
+func TestBreakpointsOfAnObjectAndAComponent(t *testing.T) {
+	d := drive(t, 120, 40, -1)
+	for i := 0; i < 30 && d.m.host().Under().Pod == ""; i++ {
+		d.press("down")
+	}
+	pod := d.m.host().Under().Ref
+	d.press("b")
+	d.shows("at everything about " + pod.String())
+	for _, s := range d.m.breakable() {
+		if s[0] == "at everything about "+pod.String() {
+			want := `event.object.kind == "Pod" && event.object.name == "` + pod.Name + `" && event.object.namespace == "` + pod.Namespace + `"`
+			if s[1] != want {
+				t.Fatalf("%s is the expression %s, want %s", s[0], s[1], want)
+			}
+		}
+	}
+	d.shows(" does")
+}
+
+func TestARecordingHasNoBreakpoints(t *testing.T) {
+	d := drive(t, 120, 40, -1, func(c *Config) { c.Cluster, c.Recording = nil, "story.kvrun" }).press("b")
+	d.shows("this is a recording")
+}
