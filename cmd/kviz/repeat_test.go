@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"kviz/assets"
+	"kviz/cluster"
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// script is a console script that kviz comes with, and the files beside it.
+type script struct {
+	name, text string
+	files      []txtar.File
+}
+
+// scripts are those of the command line's tests and of the lessons: for each
+// way that a lesson knows, its set-up, the way and its clean-up.
+func scripts(t *testing.T) []script {
+	var all []script
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range archives {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			if path.Ext(f.Name) == ".sh" {
+				all = append(all, script{strings.TrimSuffix(filepath.Base(name), ".txtar") + "/" + f.Name, string(f.Data), a.Files})
+			}
+		}
+	}
+	lessons := assets.Lessons()
+	for _, pattern := range []string{"*/solution.sh", "*/accepted/*.sh", "*/near-miss/*.sh"} {
+		names, err := fs.Glob(lessons, pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("no lesson has %s: %v", pattern, err)
+		}
+		for _, name := range names {
+			lesson, _, _ := strings.Cut(name, "/")
+			text := ""
+			for _, part := range []string{lesson + "/setup.sh", name, lesson + "/cleanup.sh"} {
+				b, err := fs.ReadFile(lessons, part)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += string(b) + "\n"
+			}
+			all = append(all, script{name: name, text: text})
+		}
+	}
+	return all
+}
+
+// Every script that kviz comes with gives the same trace each time, on one
+// processor and on two: the promise that `kviz trace --hash` lets anyone check.
+// It is the bare store's; KVIZ_RUNS=20 is the long form.
+func TestEveryScriptRepeats(t *testing.T) {
+	runs := 2
+	if n, err := strconv.Atoi(os.Getenv("KVIZ_RUNS")); err == nil && n > 1 {
+		runs = n
+	}
+	all := scripts(t)
+	if len(all) < 15 {
+		t.Fatalf("only %d scripts", len(all))
+	}
+	for _, s := range all {
+		t.Run(s.name, func(t *testing.T) {
+			first, said, hash := "", "", ""
+			for i := range runs {
+				before := runtime.GOMAXPROCS(1 + i%2)
+				lines, out, h := runOnce(t, s)
+				runtime.GOMAXPROCS(before)
+				if i == 0 {
+					first, said, hash = lines, out, h
+					continue
+				}
+				if h != hash {
+					t.Errorf("run %d gives another trace: %s", i, parting(first, lines))
+				}
+				if out != said {
+					t.Errorf("run %d says something else: %s", i, parting(said, out))
+				}
+			}
+		})
+	}
+}
+
+// runOnce runs a script and gives its trace as text, what it wrote, and the
+// trace's hash. What fails in it fails each time: members can only be broken
+// where there are some.
+func runOnce(t *testing.T, s script) (lines, said, hash string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for _, f := range s.files {
+		if err := os.WriteFile(f.Name, f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := cluster.Boot(t.Context(), cluster.Config{Seed: 1, Bare: true, Demand: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	_ = c.Console().RunScript(t.Context(), "script.sh", "set +e\n"+s.text, control.Streams{Out: &out, Err: &out})
+	var events []*trace.Event
+	if err := c.Kernel().Do(func() { events, _, _ = c.Trace().Read(c.Trace().First(), 1<<20) }); err != nil {
+		t.Fatal(err)
+	}
+	inside := events[:0:0]
+	for _, e := range events {
+		if !e.Outside() {
+			inside = append(inside, e)
+		}
+	}
+	if hash, err = trace.Hash(inside); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := trace.Text(&text, inside); err != nil {
+		t.Fatal(err)
+	}
+	return text.String(), out.String(), hash
+}
+
+// parting tells where two texts part.
+func parting(a, b string) string {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return strings.Join([]string{"", as[max(0, i-1)], "- " + as[i], "+ " + bs[i]}, "\n")
+		}
+	}
+	return strconv.Itoa(len(as)) + " lines against " + strconv.Itoa(len(bs))
+}
