@@ -68,6 +68,7 @@ func Run(ctx context.Context, cfg Config) error {
 		})
 	}
 	_, err = program.Run()
+	stopped := ctx.Err() != nil // from outside
 	cancel()
 	if crash := group.Crash(); crash != nil {
 		return fmt.Errorf("the explorer broke down: %w", crash)
@@ -75,7 +76,10 @@ func Run(ctx context.Context, cfg Config) error {
 	if err == nil && m.leaveFor != "" {
 		return &OpenRecording{m.leaveFor}
 	}
-	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+	if errors.Is(err, ErrBroken) { // which counts as killed too
+		return err
+	}
+	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && stopped {
 		return nil
 	}
 	return err

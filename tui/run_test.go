@@ -16,6 +16,9 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/pane"
+	"kviz/tui/pane/store"
+	"kviz/tui/safe"
 	"kviz/tui/tuitest"
 )
 
@@ -221,4 +224,83 @@ func TestPlainIsOneLineAnEvent(t *testing.T) {
 	if got, want := strings.Count(out.String(), "\n"), int(tape.Stream.Last().ID.Seq); got != want {
 		t.Fatalf("%d lines for %d control-plane events", got, want)
 	}
+}
+
+// fallingPane is a pane that breaks down: when it is drawn, or at a key.
+type fallingPane struct {
+	pane.Pane
+	drawn, asked bool
+}
+
+func (f *fallingPane) Draw(s *pane.Sheet, fr *pane.Frame) {
+	if f.drawn {
+		panic("the floor gave way")
+	}
+	f.Pane.Draw(s, fr)
+}
+
+func (f *fallingPane) Do(action string, on pane.Subject, fr *pane.Frame) pane.Ask {
+	if f.asked {
+		panic("the floor gave way")
+	}
+	return f.Pane.Do(action, on, fr)
+}
+
+// A panic in answering a message, in drawing, or in a command of the console:
+// the terminal is as it was before Run gives its error.
+func TestAPanicAnywhereRestoresTheTerminal(t *testing.T) {
+	stderr := os.Stderr
+	defer func() { os.Stderr = stderr }()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	os.Stderr = null // the library prints the stack there
+	for name, c := range map[string]struct {
+		fall func(*Explorer)
+		keys string
+	}{
+		"drawing":   {func(m *Explorer) { m.panes[1] = pane.NewHost(&fallingPane{Pane: store.New(), drawn: true}) }, ""},
+		"a key":     {func(m *Explorer) { m.panes[1] = pane.NewHost(&fallingPane{Pane: store.New(), asked: true}) }, "2\r"},
+		"a command": {func(m *Explorer) { m.ctl = fallingCluster{m.ctl} }, ":x\r"},
+		"in a list": {func(m *Explorer) { m.ctl = fallingCluster{m.ctl} }, "f\x1b[F\r"},
+		"the clock": {func(m *Explorer) { m.ctl = fallingCluster{m.ctl} }, "+"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c0 := tuitest.NewCluster(tuitest.Story(), 300)
+			term := newTerminal(120, 40)
+			done := make(chan error, 1)
+			go func() {
+				done <- Run(context.Background(), Config{
+					Cluster: c0, History: view.NewHistory(c0.Trace()), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal,
+					Size: [2]int{120, 40}, done: c.fall,
+				})
+			}()
+			if c.keys != "" {
+				term.await(t, "PAUSED")
+				go func() { _, _ = term.typ.Write([]byte(c.keys)) }() // what is left when it ends is nobody's
+			}
+			err := <-done
+			var crash *safe.Crash
+			if !errors.As(err, &crash) && !errors.Is(err, ErrBroken) {
+				t.Fatalf("Run ends with %v", err)
+			}
+			all := term.bytes()
+			for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?1002h": "\x1b[?1002l", "\x1b[?25l": "\x1b[?25h"} {
+				if strings.LastIndex(all, on) > strings.LastIndex(all, off) {
+					t.Errorf("the terminal is left with %q", on)
+				}
+			}
+		})
+	}
+}
+
+// fallingCluster breaks down when it is asked to do something.
+type fallingCluster struct{ control.Cluster }
+
+func (f fallingCluster) Speed(float64) error { panic("the floor gave way") }
+func (f fallingCluster) Targets() []string   { panic("the floor gave way") }
+func (f fallingCluster) Exec(context.Context, string, control.Streams) int {
+	panic("the floor gave way")
 }
