@@ -1,0 +1,311 @@
+# Every fault of the catalogue, done to every kind of target it applies to, what
+# is felt of it through the ordinary interfaces, and what mends it. A section
+# begins with the faults it tries; the first, without any, comes before each.
+
+shows() { # COMMAND WORDS
+  $1 | grep -q -- "$2" || { echo "not in what $1 shows: $2"; $1; return 1; }
+}
+hides() { # COMMAND WORDS
+  if $1 | grep -q -- "$2"; then echo "still in what $1 shows: $2"; return 1; fi
+}
+fails() { # COMMAND…
+  if "$@"; then echo "this went well, and should not: $*"; return 1; fi
+}
+settled() { # what was scaled is there, and every node is well
+  kubectl rollout status deploy/web --timeout=10m >/dev/null
+  kubectl wait --for=condition=Ready node --all --timeout=5m >/dev/null
+}
+says() { # EXPR: it holds soon, also where members take time of the machine
+  kviz wait --timeout 10m "$1"
+}
+
+##
+kubectl create deployment web --image=nginx:1.27 --replicas=6
+kubectl expose deployment web --port=80
+kubectl run client --image=busybox:1.36 --overrides='{"spec":{"nodeName":"node-3"}}' -- sleep 3600
+kubectl wait --for=condition=Ready pod/client --timeout=2m
+settled
+
+## lead member
+kviz fault lead member/c
+says 'store.leader == "c"'
+kviz fault lead member/a
+says 'store.leader == "a"'
+
+## stop member, start member
+kviz fault stop member/b
+says 'store.members["b"].role == "stopped" && store.quorum.have == 2'
+kubectl create configmap without-b
+kviz fault start member/b
+says 'store.members["b"].role == "follower" && store.members["b"].last == store.members["a"].last'
+
+## crash member, start member
+kviz fault crash member/a
+says 'store.members["a"].role == "stopped"'
+says 'store.leader != "" && store.leader != "a"'
+kubectl create configmap without-a
+kviz fault start member/a
+says 'store.members["a"].role == "follower"'
+kviz fault lead member/a
+says 'store.leader == "a"'
+
+## restart member
+sleep 5
+kviz fault restart member/b
+says 'store.members["b"].up && time - store.members["b"].since < duration("4s")'
+says 'store.members["b"].role == "follower"'
+
+## cut member, heal member
+kviz fault cut member/c
+kubectl create configmap without-c
+says 'store.members["c"].last < store.members["a"].last'
+kviz fault heal member/c
+says 'store.members["c"].last == store.members["a"].last'
+
+## slow member, fast member
+kviz fault slow member/b 50ms
+kubectl create configmap while-b-is-slow
+says 'store.members["b"].durable < store.members["a"].durable'
+kviz fault fast member/b
+says 'store.members["b"].durable == store.members["a"].durable'
+
+## delay member
+kviz fault delay member/a b 50ms
+kubectl create configmap while-b-is-late
+says 'store.members["b"].last < store.members["a"].last'
+kviz fault heal member/a
+says 'store.members["b"].last == store.members["a"].last'
+
+## drop member
+kviz fault drop member/a c 1
+kubectl create configmap while-c-hears-nothing
+says 'store.members["c"].last < store.members["a"].last'
+kviz fault heal member/a
+says 'store.members["c"].last == store.members["a"].last'
+
+## fill member, free member
+kviz fault fill member/c
+kubectl create configmap while-c-is-full
+says 'store.members["c"].diskError != "" || !store.members["c"].up'
+kviz fault free member/c
+kviz fault start member/c
+says 'store.members["c"].up && store.members["c"].last == store.members["a"].last'
+
+## stop scheduler, start scheduler
+kviz fault stop scheduler
+kubectl scale deploy/web --replicas=7
+sleep 2
+shows 'kubectl get pods' Pending
+kviz fault start scheduler
+settled
+hides 'kubectl get pods' Pending
+
+## crash scheduler, start scheduler
+kviz fault crash scheduler
+kubectl scale deploy/web --replicas=8
+sleep 2
+shows 'kubectl get pods' Pending
+kviz fault start scheduler
+settled
+
+## restart scheduler
+kviz fault restart scheduler
+says 'processes["scheduler"].up && processes["scheduler"].reason == "fault: restart"'
+kubectl scale deploy/web --replicas=9
+settled
+
+## stop controller-manager, start controller-manager
+kviz fault stop controller-manager
+kubectl scale deploy/web --replicas=6
+sleep 2
+shows 'kubectl get deploy web' 9/6
+kviz fault start controller-manager
+says 'object("deployments", "default", "web").status.replicas == 6'
+
+## crash controller-manager, start controller-manager
+kviz fault crash controller-manager
+kubectl scale deploy/web --replicas=7
+sleep 2
+shows 'kubectl get deploy web' 6/7
+kviz fault start controller-manager
+settled
+
+## restart controller-manager
+kviz fault restart controller-manager
+kubectl scale deploy/web --replicas=6
+says 'object("deployments", "default", "web").status.replicas == 6'
+
+## stop apiserver, start apiserver
+kviz fault stop apiserver
+fails kubectl get nodes
+kviz fault start apiserver
+sleep 1
+shows 'kubectl get nodes' node-1
+
+## crash apiserver, start apiserver
+kviz fault crash apiserver
+fails kubectl get nodes
+kviz fault start apiserver
+sleep 1
+shows 'kubectl get nodes' node-1
+
+## restart apiserver
+kviz fault restart apiserver
+sleep 1
+shows 'kubectl get nodes' node-1
+settled
+
+## stop dns, start dns
+kviz fault stop dns
+fails kubectl exec client -- curl -s --max-time 5 web
+kviz fault start dns
+sleep 1
+kubectl exec client -- curl -s web
+
+## crash dns, start dns
+kviz fault crash dns
+fails kubectl exec client -- curl -s --max-time 5 web
+kviz fault start dns
+sleep 1
+kubectl exec client -- curl -s web
+
+## restart dns
+kviz fault restart dns
+says 'processes["dns"].up && processes["dns"].reason == "fault: restart"'
+sleep 1
+kubectl exec client -- curl -s web
+
+## stop node, start node
+kviz fault stop node/node-1
+kubectl wait --for=condition=Ready=Unknown node/node-1 --timeout=2m
+shows 'kubectl get nodes' NotReady
+kviz fault start node/node-1
+settled
+
+## crash node, start node
+kviz fault crash node/node-1
+kubectl wait --for=condition=Ready=Unknown node/node-1 --timeout=2m
+kviz fault start node/node-1
+settled
+
+## restart node
+kubectl run steady --image=nginx:1.27 --overrides='{"spec":{"nodeName":"node-1"}}'
+kubectl wait --for=condition=Ready pod/steady --timeout=2m
+kviz fault restart node/node-1
+kubectl wait --for=jsonpath='{.status.containerStatuses[0].restartCount}'=1 pod/steady --timeout=2m
+settled
+
+## cut node, heal node
+kviz fault cut node/node-1
+kubectl wait --for=condition=Ready=Unknown node/node-1 --timeout=2m
+kviz fault heal node/node-1
+settled
+
+## slow node, fast node
+kviz fault slow node/node-1 3s
+kubectl run slowly --image=nginx:1.27 --overrides='{"spec":{"nodeName":"node-1"}}'
+fails kubectl wait --for=condition=Ready pod/slowly --timeout=3s
+kubectl wait --for=condition=Ready pod/slowly --timeout=2m
+kviz fault fast node/node-1
+kubectl run fast --image=nginx:1.27 --overrides='{"spec":{"nodeName":"node-1"}}'
+kubectl wait --for=condition=Ready pod/fast --timeout=3s
+
+## break-cni node, mend-cni node
+kviz fault break-cni node/node-1
+kubectl wait --for=condition=Ready=false node/node-1 --timeout=2m
+shows 'kubectl describe node node-1' 'cni plugin not initialized'
+kviz fault mend-cni node/node-1
+settled
+
+## pressure node, relieve node
+kviz fault pressure node/node-1 memory
+kviz fault pressure node/node-1 disk
+kviz fault pressure node/node-1 pid
+for what in Memory Disk PID; do
+  kubectl wait --for=condition=${what}Pressure node/node-1 --timeout=2m
+done
+sleep 1
+shows 'kubectl describe node node-1' 'node.kubernetes.io/memory-pressure:NoSchedule'
+kviz fault relieve node/node-1
+for what in Memory Disk PID; do
+  kubectl wait --for=condition=${what}Pressure=false node/node-1 --timeout=10m
+done
+
+## flush node
+shows 'on node-2 iptables-save' default/web
+kviz fault flush node/node-2
+hides 'on node-2 iptables-save' default/web
+sleep 40
+shows 'on node-2 iptables-save' default/web
+
+## stop proxy, start proxy
+kviz fault stop proxy/node-2
+kubectl create service clusterip unseen --tcp=80
+sleep 2
+hides 'on node-2 iptables-save' default/unseen
+kviz fault start proxy/node-2
+sleep 2
+shows 'on node-2 iptables-save' default/unseen
+kubectl delete service unseen
+
+## crash proxy, start proxy
+kviz fault crash proxy/node-2
+kubectl create service clusterip hidden --tcp=80
+sleep 2
+hides 'on node-2 iptables-save' default/hidden
+kviz fault start proxy/node-2
+sleep 2
+shows 'on node-2 iptables-save' default/hidden
+kubectl delete service hidden
+
+## restart proxy
+kviz fault restart proxy/node-2
+says 'processes["proxy/node-2"].up && processes["proxy/node-2"].reason == "fault: restart"'
+sleep 2
+shows 'on node-2 iptables-save' default/web
+
+## stop kubelet, start kubelet
+kviz fault stop kubelet/node-2
+kubectl wait --for=condition=Ready=Unknown node/node-2 --timeout=2m
+kviz fault start kubelet/node-2
+settled
+
+## crash kubelet, start kubelet
+kviz fault crash kubelet/node-2
+kubectl wait --for=condition=Ready=Unknown node/node-2 --timeout=2m
+kviz fault start kubelet/node-2
+settled
+
+## restart kubelet
+kviz fault restart kubelet/node-2
+says 'processes["kubelet/node-2"].up && processes["kubelet/node-2"].reason == "fault: restart"'
+settled
+
+## stop runtime, start runtime
+kviz fault stop runtime/node-2
+kubectl wait --for=condition=Ready=false node/node-2 --timeout=2m
+kviz fault start runtime/node-2
+settled
+
+## stop registry, start registry
+kviz fault stop registry
+kubectl run late --image=httpd:2.4
+sleep 40
+shows 'kubectl get pod late' ImagePullBackOff
+kviz fault start registry
+kubectl wait --for=condition=Ready pod/late --timeout=10m
+
+## slow registry, fast registry
+kviz fault slow registry 100
+kubectl run drip --image=redis:7 --overrides='{"spec":{"nodeName":"node-1"}}'
+fails kubectl wait --for=condition=Ready pod/drip --timeout=60s
+kubectl wait --for=condition=Ready pod/drip --timeout=30m
+kviz fault fast registry
+kubectl run flow --image=redis:7 --overrides='{"spec":{"nodeName":"node-2"}}'
+kubectl wait --for=condition=Ready pod/flow --timeout=60s
+
+## crash pod
+kviz fault crash pod/default/late
+kubectl wait --for=jsonpath='{.status.containerStatuses[0].restartCount}'=1 pod/late --timeout=1m
+kviz fault crash pod/default/client client
+kubectl wait --for=jsonpath='{.status.containerStatuses[0].restartCount}'=1 pod/client --timeout=1m
