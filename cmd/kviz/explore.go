@@ -6,24 +6,28 @@ import (
 	"fmt"
 	goio "io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
 	"kviz/assets"
 	"kviz/cluster"
+	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui"
 	"kviz/tui/safe"
+	"kviz/tui/theme"
 )
 
 func exploreCommand() *command {
 	var (
 		s     shape
 		e     endpoints
-		theme string
+		look  string
 		plain bool
 	)
 	return &command{
@@ -34,14 +38,14 @@ func exploreCommand() *command {
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1")
 			e.register(f)
-			f.StringVar(&theme, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
+			f.StringVar(&look, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
 			f.BoolVar(&plain, "plain", false, "one explained line an event instead of a screen")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) > 0 {
 				return &usageError{text: fmt.Sprintf("unexpected %q", args[0])}
 			}
-			return screen(ctx, io, &s, &e, tui.Config{Theme: theme, Plain: plain})
+			return screen(ctx, io, &s, &e, tui.Config{Theme: look, Plain: plain})
 		},
 	}
 }
@@ -55,6 +59,9 @@ func start(ctx context.Context, io streams) error {
 // screen boots a cluster and opens the explorer over it.
 func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Config) error {
 	cfg, err := s.config(false)
+	if err == nil {
+		err = knownTheme(look.Theme)
+	}
 	if err != nil {
 		return err
 	}
@@ -85,6 +92,9 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 		klog.LogToStderr(false)
 		klog.SetOutput(goio.Discard)
 	}
+	if beforeScreen != nil {
+		beforeScreen(c, &look)
+	}
 	err = tui.Run(ctx, look)
 	endErr := errors.Join(shut(), end())
 	broken(io.err, c, endErr)
@@ -95,6 +105,21 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 		return errors.Join(replay(ctx, io, open.Path, look.Theme, false), endErr)
 	}
 	return errors.Join(err, endErr)
+}
+
+// beforeScreen, which only tests set, may change what the screen shows.
+var beforeScreen func(*cluster.Cluster, *tui.Config)
+
+// knownTheme refuses a theme that there is not.
+func knownTheme(name string) error {
+	if name == "" || slices.Contains(theme.Names(), name) {
+		return nil
+	}
+	text := fmt.Sprintf("--theme %q: want %s", name, strings.Join(theme.Names(), ", "))
+	if near := console.Nearest(name, theme.Names()); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return &usageError{text: text}
 }
 
 // crashed reports whether the screen broke down; the terminal is restored

@@ -27,7 +27,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kviz": func() { os.Exit(Main()) }})
+	programs := fallers()
+	programs["kviz"] = func() { os.Exit(Main()) }
+	testscript.Main(m, programs)
 }
 
 // The command line as its users meet it: testdata/*.txtar.

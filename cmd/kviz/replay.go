@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -35,7 +36,7 @@ func replayCommand() *command {
 
 // replay opens a recording in the explorer.
 func replay(ctx context.Context, io streams, path, theme string, plain bool) error {
-	if err := mustExist(path); err != nil {
+	if err := errors.Join(knownTheme(theme), mustExist(path)); err != nil {
 		return err
 	}
 	events, damage, err := readRecording(io, path)

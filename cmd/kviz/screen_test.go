@@ -34,7 +34,13 @@ type terminal struct {
 // begin starts kviz in a directory that is its home.
 func begin(t *testing.T, home string, w, h int, args ...string) *terminal {
 	t.Helper()
-	cmd := exec.Command("kviz", args...)
+	return beginAs(t, "kviz", home, w, h, args...)
+}
+
+// beginAs starts another program of this test instead.
+func beginAs(t *testing.T, program, home string, w, h int, args ...string) *terminal {
+	t.Helper()
+	cmd := exec.Command(program, args...)
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_RUNTIME_DIR="+home, "TMPDIR="+home,
 		"TERM=xterm-256color", "COLORTERM=truecolor", "NO_COLOR=", "SSH_TTY=")

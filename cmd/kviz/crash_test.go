@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"kviz/cluster"
+	"kviz/cluster/control"
+	"kviz/cluster/view"
+	"kviz/tui"
+)
+
+// falls are kviz with something in it that breaks down while its screen is
+// shown, as programs that begin can start.
+var falls = map[string]func(c *cluster.Cluster, look *tui.Config){
+	"kviz-update": func(_ *cluster.Cluster, look *tui.Config) { look.Lessons = falling{look.Lessons} },
+	"kviz-goroutine": func(_ *cluster.Cluster, look *tui.Config) {
+		boot := look.Booting
+		look.Booting = func(ctx context.Context, progress func(string)) (control.Cluster, error) {
+			if _, err := boot(ctx, progress); err != nil {
+				return nil, err
+			}
+			panic("the floor gave way")
+		}
+	},
+	"kviz-kernel": func(c *cluster.Cluster, _ *tui.Config) {
+		go func() {
+			<-c.Ready()
+			c.Kernel().Post(func() { panic("the floor gave way") })
+		}()
+	},
+}
+
+// falling breaks down in answering a message, as soon as the store has a leader.
+type falling struct{ tui.LessonFace }
+
+func (f falling) Look(s *view.State) tui.LessonLook {
+	if s.Store.Leader != "" {
+		panic("the floor gave way")
+	}
+	return f.LessonFace.Look(s)
+}
+
+// fallers are the programs of falls.
+func fallers() map[string]func() {
+	programs := map[string]func(){}
+	for name, fall := range falls {
+		programs[name] = func() {
+			beforeScreen = fall
+			os.Exit(Main())
+		}
+	}
+	return programs
+}
+
+// Whatever breaks down while the screen is shown, the terminal is given back as
+// it was, the exit status says that something is wrong, and the report has what
+// is needed to see it again.
+func TestABreakdownGivesTheTerminalBack(t *testing.T) {
+	t.Parallel()
+	for name, report := range map[string]string{
+		"kviz-update":    "The explorer broke down, not the cluster.",
+		"kviz-goroutine": "The explorer broke down, not the cluster.",
+		"kviz-kernel":    "kviz found something that must never happen.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := beginAs(t, name, t.TempDir(), 100, 30, "explore", "--seed", "5")
+			if name == "kviz-kernel" { // what was seen can still be looked at
+				s.sees("ENDED").press(",").sees("PAST").press("q")
+			}
+			all := s.ends(1)
+			all = all[strings.LastIndex(all, "\x1b[?1049l"):]
+			for _, want := range []string{report, "the floor gave way", "version ", "seed 5", "crash_test.go", "\n#"} {
+				if !strings.Contains(all, want) {
+					t.Errorf("after the screen there is no %q:\n%s", want, all)
+				}
+			}
+		})
+	}
+}
