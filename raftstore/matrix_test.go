@@ -96,8 +96,7 @@ type patient struct {
 	ids    []string
 	leader string // before the fault
 	victim string
-	heir   string // who is to lead next
-	set    []string
+	heir   string            // who is to lead next
 	wrote  map[string]string // acknowledged
 }
 

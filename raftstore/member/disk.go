@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"kviz/raftstore/wire"
 )
@@ -25,7 +24,7 @@ import (
 // member down.
 type disk struct {
 	inc    *incarnation
-	bolt   *raftboltdb.BoltStore
+	bolt   *boltLog
 	cache  *raft.LogCache
 	gone   atomic.Bool   // crashed: nothing reaches the file any more
 	urgent chan struct{} // closed when slow writes must not wait any longer

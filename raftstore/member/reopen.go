@@ -42,13 +42,14 @@ func openDisk(inc *incarnation, fresh bool) (*disk, error) {
 	}
 	d := &disk{inc: inc, urgent: make(chan struct{})}
 	d.queue.init()
-	err := d.contain(func() (err error) {
-		d.bolt, err = raftboltdb.New(raftboltdb.Options{
+	err := d.contain(func() error {
+		store, err := raftboltdb.New(raftboltdb.Options{
 			Path:                    path,
 			NoSync:                  m.cfg.NoSync,
 			BoltOptions:             &bbolt.Options{Timeout: time.Second, NoGrowSync: m.cfg.NoSync},
 			MsgpackUseNewTimeFormat: true,
 		})
+		d.bolt = &boltLog{BoltStore: store}
 		return err
 	})
 	if errors.Is(err, bolterrors.ErrTimeout) {

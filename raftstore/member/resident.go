@@ -37,7 +37,7 @@ func (d *disk) wrote(logs []*raft.Log) {
 // meanwhile.
 func (d *disk) returnPages() {
 	// It saves memory and nothing else: where it fails, pages stay.
-	_ = boltOf(d.bolt).View(func(tx *bbolt.Tx) error {
+	_ = boltOf(d.bolt.BoltStore).View(func(tx *bbolt.Tx) error {
 		data := tx.DB().Info().Data // an address outside Go's heap
 		return forget(*(*unsafe.Pointer)(unsafe.Pointer(&data)), tx.Size())
 	})

@@ -50,7 +50,7 @@ func TestALongLogDoesNotStayInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bolt.Close()
-	d := &disk{bolt: bolt}
+	d := &disk{bolt: &boltLog{BoltStore: bolt}}
 	data := make([]byte, 4096)
 	const batch, batches = 64, 128 // 32 MiB
 	write := func(b int) []*raft.Log {
