@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 	"kviz/tui/layout"
 	"kviz/tui/theme"
 	"kviz/tui/tuitest"
@@ -41,6 +43,25 @@ func TestFrames(t *testing.T) {
 			d := drive(t, c.w, c.h, c.n).press(c.keys...)
 			tuitest.Golden(t, c.name, d.planes())
 		})
+	}
+}
+
+// Two of three members are down: whatever is on the screen says that nothing can
+// be written any more.
+func TestFrameWithoutAQuorum(t *testing.T) {
+	tape := tuitest.Story()
+	stopped := tape.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{Kind: "Member", Name: "c"}, &trace.Fault{Fault: "stop", Target: "member/c"})
+	tape.Down("c", "stopped by a fault", stopped)
+	tape.After(500 * time.Millisecond)
+	tape.Emit(trace.CompMember, "b", trace.MemberRole, trace.Ref{Kind: "Member", Name: "b"}, &trace.MemberState{Member: "b", Role: "follower", Term: 2}, stopped)
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		d := drive(t, size[0], size[1], -1, func(c *Config) {
+			cluster := tuitest.NewCluster(tape, -1)
+			c.Cluster, c.History = cluster, view.NewHistory(cluster.Trace())
+		})
+		d.press("2")
+		d.shows("1/3 NO")
+		tuitest.Golden(t, fmt.Sprintf("%dx%d-no-quorum", size[0], size[1]), d.planes())
 	}
 }
 
