@@ -109,7 +109,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	}
 	cfg.Nodes = max(cfg.Nodes, 0)
 	c := &Cluster{cfg: cfg, stream: trace.NewStream(cfg.limit()), ready: make(chan struct{}), ended: make(chan struct{})}
-	c.k = sim.New(sim.Config{Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: c.stream, Healthy: c.healthy, Hold: c.hold})
+	c.k = sim.New(sim.Config{Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: c.stream, Healthy: c.healthy, Hold: c.hold, Release: c.release})
 	c.k.SetDemand(cfg.Demand)
 	c.clock.set(control.Clock{Speed: cfg.Speed})
 	c.registry = registry.New(c.k)
@@ -198,14 +198,15 @@ func (c *Cluster) healthy() bool {
 	if !c.elected.Load() || c.raft == nil {
 		return true
 	}
-	whole := true
+	if c.raft.Whole() {
+		return true
+	}
 	for _, m := range c.raft.Members() {
 		if m.SlowDisk > 0 {
 			return false
 		}
-		whole = whole && m.Up && !m.FullDisk && len(m.Links) == 0
 	}
-	return whole || c.store.Healthy()
+	return c.store.Healthy()
 }
 
 // hold is called by the kernel when the cluster comes to stand or moves again.
@@ -214,6 +215,9 @@ func (c *Cluster) hold(on bool) {
 		c.store.Hold(on)
 	}
 }
+
+// release lets one held message between members go.
+func (c *Cluster) release() bool { return c.raft != nil && c.raft.ReleaseOne() }
 
 // ErrNotReady is returned when a cluster ended before it was ready.
 var ErrNotReady = errors.New("the cluster ended before it was ready")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -100,16 +101,21 @@ type patient struct {
 	wrote  map[string]string // acknowledged
 }
 
-func (f *matrixFault) once(t *testing.T, members int, onLeader bool, seed uint64) error {
+func openPatient(t *testing.T, members int, seed uint64) *patient {
 	s, err := raftstore.Open(raftstore.Config{Members: members, Seed: seed, RequestTimeout: 700 * time.Millisecond})
 	must(t, err)
-	defer func() { must(t, s.Close()) }()
 	x := &patient{t: t, s: s, ids: s.IDs(), rand: rand.New(rand.NewPCG(seed, uint64(members))), wrote: map[string]string{}}
-	await(t, "the first put", func() bool { return call(s, putReq("first", "0")).Err == nil })
-	x.wrote["first"] = "0"
+	x.write("first", 1)
+	await(t, "there is a leader", func() bool { x.leader = s.Leader(); return x.leader != "" })
+	return x
+}
+
+func (f *matrixFault) once(t *testing.T, members int, onLeader bool, seed uint64) error {
+	x := openPatient(t, members, seed)
+	s := x.s
+	defer func() { must(t, s.Close()) }()
 	x.write("before", 5)
 	term := x.equal("before the fault")
-
 	x.leader = s.Leader()
 	x.victim = x.leader
 	if !onLeader {
@@ -222,12 +228,16 @@ func (x *patient) equal(when string) (term uint64) {
 
 // whole says whether no member and no link has a fault.
 func (x *patient) whole() bool {
+	before, whole := x.s.Whole(), true
 	for _, m := range x.s.Members() {
 		if !m.Up || m.FullDisk || m.SlowDisk > 0 || len(m.Links) > 0 {
-			return false
+			whole = false
 		}
 	}
-	return true
+	if after := x.s.Whole(); before == after && after != whole {
+		x.t.Errorf("Whole is %v beside %+v", after, x.s.Members())
+	}
+	return whole
 }
 
 // others are the members that are none of these, in drawn order.
@@ -334,4 +344,42 @@ func (x *patient) move() error {
 		x.heir = x.others(x.leader)[0]
 	}
 	return x.s.TransferLeadership(x.heir)
+}
+
+// Whatever is wrong when the store is closed, and whatever is under way, no
+// goroutine stays: not the members', not raft's, not those of calls that hang.
+func TestNoFaultLeavesAGoroutineBehind(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for round, f := range matrixFaults {
+		for _, undone := range []bool{false, true} {
+			x := openPatient(t, 3+2*(round%2), uint64(round))
+			if x.victim = x.leader; undone {
+				x.victim = x.others(x.leader)[0]
+			}
+			must(t, f.do(x))
+			ended := make(chan *raftstore.Result, 64)
+			for i := range cap(ended) / 2 {
+				x.s.Do(putReq("k", fmt.Sprint(i)), func(r *raftstore.Result) { ended <- r })
+				x.s.Do(getReq("k"), func(r *raftstore.Result) { ended <- r })
+			}
+			if undone {
+				must(t, f.undo(x))
+			}
+			must(t, x.s.Close())
+			for range cap(ended) {
+				<-ended // every request ends, whatever it ends with
+			}
+			left := 0
+			for range 2000 { // a goroutine that has just said its last word may still be counted
+				if left = runtime.NumGoroutine(); left <= before {
+					break
+				}
+				pass(time.Millisecond)
+			}
+			if left > before {
+				buf := make([]byte, 1<<18)
+				t.Fatalf("%s, undone %v: %d goroutines before, %d after:\n%s", f.name, undone, before, left, buf[:runtime.Stack(buf, true)])
+			}
+		}
+	}
 }

@@ -57,6 +57,18 @@ func (s *Replicated) Healthy() bool {
 	return heard > len(s.ids)/2
 }
 
+// Whole reports whether nothing is wrong with any member: all are up, no disk is
+// slow or full, no link has a fault. It takes no lock and makes no garbage, so
+// it may be asked at every step.
+func (s *Replicated) Whole() bool {
+	for _, m := range s.members {
+		if slow, full := m.Disk(); slow > 0 || full || !m.Up() {
+			return false
+		}
+	}
+	return s.network.Whole()
+}
+
 // Members tells what is known of every member, in order of ID.
 func (s *Replicated) Members() []MemberStatus {
 	list := make([]MemberStatus, len(s.members))

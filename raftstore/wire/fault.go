@@ -33,8 +33,12 @@ func (n *Network) Heal() {
 	for _, l := range n.links {
 		l.cut, l.delay, l.drop, l.duplicate = false, 0, 0, 0
 	}
+	n.faulty.Store(0)
 	n.wake()
 }
+
+// Whole reports whether no link has a fault. It costs an atomic load.
+func (n *Network) Whole() bool { return n.faulty.Load() == 0 }
 
 // HealLink takes every fault of the way from a member to another away.
 func (n *Network) HealLink(from, to string) {
@@ -44,7 +48,15 @@ func (n *Network) HealLink(from, to string) {
 func (n *Network) setLink(from, to string, set func(*linkState)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	set(n.link(from, to))
+	l := n.link(from, to)
+	was := l.faulty()
+	set(l)
+	switch is := l.faulty(); {
+	case is && !was:
+		n.faulty.Add(1)
+	case was && !is:
+		n.faulty.Add(-1)
+	}
 	n.wake()
 }
 

@@ -35,6 +35,8 @@ type Network struct {
 	opts   Options
 	serial atomic.Uint64
 
+	faulty atomic.Int32 // links with a fault
+
 	mu        sync.Mutex
 	changed   chan struct{} // closed and replaced when a link or an endpoint changed
 	endpoints map[string]*Endpoint
@@ -59,6 +61,10 @@ type linkState struct {
 	delivered uint64    // highest commit index that reached the receiver
 	receiver  *Endpoint // the incarnation that delivered is about
 	contact   time.Time // when the last answer was sent for: the request's start
+}
+
+func (l *linkState) faulty() bool {
+	return l.cut || l.delay > 0 || l.drop > 0 || l.duplicate > 0
 }
 
 // New is a network without members and without faults.
