@@ -7,6 +7,7 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 )
 
 // everything are all control-plane events from the beginning.
@@ -15,9 +16,9 @@ func everything(t testing.TB, c *cluster.Cluster) []*trace.Event {
 	return after(t, c, trace.ID{})
 }
 
-// beginnings are the events that nothing caused, after the cluster was ready:
-// what a person did, and what a clock did. The text says which clock. All else
-// must name its causes.
+// beginning says why an event has no cause: it is one of the events that nothing caused, after the cluster was ready:
+// what a person did, and what a clock did. The text says which clock. It is "" for
+// all else, which must name its causes.
 func beginning(e *trace.Event) string {
 	switch e.Kind {
 	case trace.CommandStart:
@@ -50,6 +51,38 @@ func TestEveryEventNamesItsCauses(t *testing.T) {
 	}
 }
 
+// Whatever breaks and is mended, what follows still names its causes.
+func TestWhatFollowsAFaultNamesItsCauses(t *testing.T) {
+	c := boot(t, cluster.Config{Seed: 33, Bare: true})
+	run(t, c, hellos)
+	for _, f := range []string{
+		"crash apiserver/start apiserver", "stop scheduler/start scheduler", "crash scheduler/start scheduler",
+		"crash controller-manager/start controller-manager", "crash kubelet node-1/start kubelet node-1",
+		"restart proxy node-1/", "cut node node-2/heal node node-2", "break-cni node node-1/mend-cni node node-1",
+		"pressure node node-1 memory/relieve node node-1", "flush node node-1/", "stop runtime node-1/start runtime node-1",
+		"stop registry/start registry", "stop node node-3/start node node-3", "crash pod demo hello-pod/",
+	} {
+		begin, mend, _ := strings.Cut(f, "/")
+		run(t, c, faultLine(begin)+"\nkubectl scale -n demo deployment/hello-deploy --replicas=3 || true\nsleep 70\n"+faultLine(mend)+"\nsleep 20\nkubectl scale -n demo deployment/hello-deploy --replicas=2\n"+converged)
+	}
+	checkCauses(t, everything(t, c))
+}
+
+// faultLine is the command of a fault written with spaces for the slashes of its
+// target.
+func faultLine(f string) string {
+	words := strings.Fields(f)
+	switch {
+	case len(words) == 0:
+		return ""
+	case len(words) == 2:
+		return "kviz fault " + f
+	case words[1] == "pod":
+		return "kviz fault " + words[0] + " " + strings.Join(words[1:], "/")
+	}
+	return "kviz fault " + words[0] + " " + words[1] + "/" + strings.Join(words[2:], " ")
+}
+
 func checkCauses(t *testing.T, events []*trace.Event) {
 	t.Helper()
 	at := map[trace.ID]*trace.Event{}
@@ -57,7 +90,7 @@ func checkCauses(t *testing.T, events []*trace.Event) {
 	faults := map[string][]string{}
 	fail := func(e *trace.Event, format string, args ...any) {
 		k := fmt.Sprintf("%s %s: %s", e.Lane.Component, e.Kind, fmt.Sprintf(format, args...))
-		faults[k] = append(faults[k], e.ID.String())
+		faults[k] = append(faults[k], trace.Line(e, view.Explain(e)))
 	}
 	for _, e := range events {
 		at[e.ID] = e
@@ -76,6 +109,6 @@ func checkCauses(t *testing.T, events []*trace.Event) {
 		}
 	}
 	for k, ids := range faults {
-		t.Errorf("%s (%d times): #%s", k, len(ids), strings.Join(ids[:min(4, len(ids))], " #"))
+		t.Errorf("%s (%d times):\n%s", k, len(ids), strings.Join(ids[:min(4, len(ids))], "\n"))
 	}
 }

@@ -375,7 +375,7 @@ func (c *Cluster) nodeFault(name string, f control.Fault) (action, error) {
 			down(causes, "the node was restarted")
 			up(causes)
 		case "cut":
-			n.link.Cut()
+			n.link.Cut(causes[0])
 			c.network.Cut(n.name)
 			c.k.Silence(n.kubelet.lane, causes[0])
 		case "heal":

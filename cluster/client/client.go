@@ -69,7 +69,8 @@ type Interface interface {
 type Watch interface {
 	// Recv waits for the next event and emits watch.event for it in the
 	// receiving task's lane. ok is false when the watch has ended; the client
-	// then watches again from the last revision it saw.
+	// then watches again from the last revision it saw. e.ID is then the event
+	// of the end, if there is one.
 	Recv(t *sim.Task) (e WatchEvent, ok bool)
 	// Stop ends the watch from the client's side.
 	Stop()

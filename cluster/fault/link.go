@@ -18,12 +18,14 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // Link is the network between one machine and the API server.
 type Link struct {
 	name  string
 	cut   bool
+	why   trace.ID      // of the cut
 	slow  time.Duration // added to every request
 	again sim.Cond      // the link was mended
 }
@@ -32,8 +34,9 @@ type Link struct {
 func NewLink(name string) *Link { return &Link{name: name} }
 
 // Cut loses everything sent over the link, in both directions, until it is
-// mended: nobody is told, things just do not arrive.
-func (l *Link) Cut() { l.cut = true }
+// mended: nobody is told, things just do not arrive. why is the event of it, for
+// the causes of what a client does when it notices.
+func (l *Link) Cut(why trace.ID) { l.cut, l.why = true, why }
 
 // Heal mends the link.
 func (l *Link) Heal() {
@@ -153,7 +156,7 @@ func (w *linkedWatch) Recv(t *sim.Task) (client.WatchEvent, bool) {
 		left := deadline - t.Elapsed()
 		if left <= 0 {
 			w.w.Stop()
-			return client.WatchEvent{}, false
+			return client.WatchEvent{ID: w.l.why}, false
 		}
 		w.l.again.WaitTimeout(t, left)
 	}

@@ -110,7 +110,9 @@ func (w *worker) killAll(t *sim.Task, cs []runtime.Container, grace int64) error
 	for left > 0 {
 		done.Wait(t)
 	}
-	t.SetCauses(ends[max(0, len(ends)-maxCauses):]...)
+	if len(ends) > 0 {
+		t.SetCauses(ends[max(0, len(ends)-maxCauses):]...)
+	}
 	return errors.Join(errs...)
 }
 

@@ -154,7 +154,7 @@ func (kl *Kubelet) killOrphans(t *sim.Task) {
 		pod.Spec.NodeName = kl.cfg.Node
 		w := newWorker(kl, pod)
 		kl.workers[s.PodUID] = w
-		w.removed(pod, trace.ID{})
+		w.removed(pod, kl.p.Began())
 	}
 }
 

@@ -68,6 +68,8 @@ func Run(t *sim.Task, c client.Interface, events *record.Recorder, name, identit
 	}
 	t.Process().Go("leading", onStarted)
 	e.renew(t)
+	// That nobody answered is no event; why is known to the simulation only.
+	t.SetCauses(t.Process().Began(), t.Kernel().Silenced(trace.Lane{Component: trace.CompAPIServer}))
 	t.Emit(trace.Event{
 		Kind: trace.LeaderElected, Object: client.RefOf(e.lease),
 		Payload: &trace.Election{Lease: name, Holder: e.holder(), Won: false, Previous: identity},
