@@ -41,16 +41,19 @@ func (b *Builder) node(name string) *Node {
 
 func nodeStatus(b *Builder, e *trace.Event, p *trace.NodeReport) {
 	n := b.node(p.Node)
+	judged := p.By == trace.CompKubelet || p.Ready != "" && p.Ready != n.Ready
 	if p.Ready != "" {
 		n.Ready = p.Ready
 	}
 	if p.Conditions != nil {
 		n.Conditions = p.Conditions
 	}
-	if len(p.Taints) > 0 || p.By != trace.CompKubelet { // a kubelet knows nothing of taints
+	if len(p.Taints) > 0 { // that the last is gone, the object says
 		n.Taints = p.Taints
 	}
-	n.ReadyBy, n.Note, n.Reported, n.ReportedAt = p.By, p.Note, e.ID, e.At
+	if judged { // who taints a node says nothing of its readiness
+		n.ReadyBy, n.Note, n.Reported, n.ReportedAt = p.By, p.Note, e.ID, e.At
+	}
 }
 
 // nodeWritten takes a node's taints from its object, which has the last word.
@@ -79,7 +82,7 @@ func (p *NodePod) step(e *trace.Event, s Step) {
 }
 
 func podWorker(b *Builder, e *trace.Event, p *trace.PodSync) {
-	if p.Work == "terminated" {
+	if p.Work == "finished" { // the object is gone, and the worker with it
 		n := b.node(p.Node)
 		n.pods.delete(p.Pod)
 		return

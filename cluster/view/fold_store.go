@@ -9,6 +9,8 @@ const (
 	maxCommits = 256
 	maxEnded   = 64
 	maxFlight  = 4096
+
+	preVote = "RequestPreVote"
 )
 
 func init() {
@@ -123,7 +125,9 @@ func raftSend(b *Builder, e *trace.Event, p *trace.RaftMessage) {
 	m := edit(b, s.messages, p.Serial)
 	m.Serial, m.RPC, m.From, m.To, m.Phase, m.Request, m.Sent, m.At = p.Serial, p.RPC, p.From, p.To, "sent", p, e.ID, e.At
 	s.messages.trim(maxFlight)
-	s.Term = max(s.Term, p.Term)
+	if p.RPC != preVote { // a pre-vote asks about a term that nobody is in yet
+		s.Term = max(s.Term, p.Term)
+	}
 	if p.RPC == "AppendEntries" {
 		if peer := b.peer(p.From, p.To); peer != nil {
 			peer.Sent = e.At
@@ -156,7 +160,9 @@ func raftDeliver(b *Builder, e *trace.Event, p *trace.RaftMessage) {
 
 func raftReply(b *Builder, e *trace.Event, p *trace.RaftMessage) {
 	from, to := b.end(e, p, "answered")
-	b.s.Store.Term = max(b.s.Store.Term, p.ReplyTerm)
+	if p.RPC != preVote {
+		b.s.Store.Term = max(b.s.Store.Term, p.ReplyTerm)
+	}
 	switch p.RPC {
 	case "AppendEntries", "InstallSnapshot":
 		peer := b.peer(from, to)
@@ -170,9 +176,9 @@ func raftReply(b *Builder, e *trace.Event, p *trace.RaftMessage) {
 		} else if p.Match > 0 {
 			peer.Next = p.Match + 1
 		}
-	case "RequestVote", "RequestPreVote":
+	case "RequestVote", preVote:
 		m := b.member(from)
-		m.Votes = append(m.Votes, Vote{From: to, Term: p.Term, Granted: p.OK, Pre: p.RPC == "RequestPreVote", Event: e.ID})
+		m.Votes = append(m.Votes, Vote{From: to, Term: p.Term, Granted: p.OK, Pre: p.RPC == preVote, Event: e.ID})
 		if len(m.Votes) > 64 {
 			m.Votes = append([]Vote(nil), m.Votes[32:]...)
 		}

@@ -139,7 +139,7 @@ func (w *world) round() {
 		i := w.r.IntN(len(w.pods))
 		w.write(aPod(w.pods[i]), true)
 		node := "node-" + fmt.Sprint(w.r.IntN(3)+1)
-		w.say(trace.PodWorker, "kubelet/"+node, trace.Ref{}, &trace.PodSync{Node: node, Pod: "demo/" + w.pods[i], Work: "terminated"})
+		w.say(trace.PodWorker, "kubelet/"+node, trace.Ref{}, &trace.PodSync{Node: node, Pod: "demo/" + w.pods[i], Work: "finished"})
 		w.pods = append(w.pods[:i], w.pods[i+1:]...)
 	default:
 		w.newPod()

@@ -14,21 +14,30 @@ import (
 // filter lets through, newest first, in room rows from y on with their heading.
 func (s *Sheet) KubeEvents(y, room int, f *Frame, want func(view.KubeEvent) bool) int {
 	y = s.Heading(y, "Kubernetes Events", "newest first")
-	all, end := f.S.KubeEvents(), y+room-1
-	for i := len(all) - 1; i >= 0 && y < end; i-- {
+	all, shown, about := f.S.KubeEvents(), make([]view.KubeEvent, 0, room), 0
+	for i := len(all) - 1; i >= 0 && len(shown) < room-1; i-- {
 		if e := all[i]; want(e) && f.Match(e.Reason, e.Message, e.Regarding.String(), e.Type) {
-			s.kubeEvent(y, f, e)
-			y++
+			shown = append(shown, e)
+			about = max(about, min(grid.Width(regarding(e)), 36))
 		}
 	}
-	if s.rows < y+1 && y == end-room+1 {
+	if len(shown) == 0 {
 		s.Row(y).Fit(0, 0, s.w, "None yet.", theme.Muted)
+		return y + 1
+	}
+	if s.w < 100 { // no room to have the messages stand below one another
+		about = 0
+	}
+	for _, e := range shown {
+		s.kubeEvent(y, f, e, about)
 		y++
 	}
 	return y
 }
 
-func (s *Sheet) kubeEvent(y int, f *Frame, e view.KubeEvent) {
+func regarding(e view.KubeEvent) string { return e.Regarding.Kind + "/" + e.Regarding.Name }
+
+func (s *Sheet) kubeEvent(y int, f *Frame, e view.KubeEvent, about int) {
 	mark, st := "  ", theme.Text
 	if e.Type != "Normal" {
 		mark, st = "! ", theme.Warn
@@ -40,7 +49,7 @@ func (s *Sheet) kubeEvent(y int, f *Frame, e view.KubeEvent) {
 	spans := []grid.Span{
 		{Text: grid.PadLeft(ago, 6) + " ago ", Style: theme.Muted},
 		{Text: mark + grid.Pad(e.Reason, 18) + " ", Style: st | grid.Bold},
-		{Text: e.Regarding.Kind + "/" + e.Regarding.Name + "  ", Style: theme.Name},
+		{Text: grid.Pad(regarding(e), max(about, grid.Width(regarding(e)))) + "  ", Style: theme.Name},
 		{Text: e.Message, Style: st},
 	}
 	if s.w < 76 {

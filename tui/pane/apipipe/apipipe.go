@@ -7,6 +7,7 @@ package apipipe
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -79,6 +80,9 @@ func (p *Pipeline) Draw(s *pane.Sheet, f *pane.Frame) {
 	t := columns(s.W())
 	y := t.header(s)
 	show := max(f.Rows*2/5, 4)
+	if s.W() >= 150 { // the caches stand beside the stages, and neither takes the rest
+		show = max(show, f.Rows-26)
+	}
 	if len(list) > show {
 		list = list[:show]
 	}
@@ -113,7 +117,7 @@ func (p *Pipeline) requests(f *pane.Frame) []*view.Request {
 	add := func(list []*view.Request) {
 		for i := len(list) - 1; i >= 0 && len(out) < 200; i-- {
 			r := list[i]
-			if !p.reads && quiet(r) && f.Filter == "" {
+			if !p.reads && quiet(r) && f.Filter == "" && !stuck(f, r) {
 				continue
 			}
 			if f.Match(r.Verb, r.Path, r.Client, r.User, r.Resource, r.Refused) {
@@ -135,6 +139,10 @@ func quiet(r *view.Request) bool {
 	}
 	return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch" || r.Resource == "leases" && r.Verb != "create" || r.Resource == "events"
 }
+
+// stuck reports whether a request is inside for longer than a healthy store
+// takes: even a read or a renewal is worth seeing then.
+func stuck(f *pane.Frame, r *view.Request) bool { return !r.Done && f.S.At-r.At > 50*time.Millisecond }
 
 // chosen is the request told in detail: the one under the cursor, else that
 // of the present event, else the newest.
@@ -247,7 +255,10 @@ func (t table) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, cho
 		name += "/" + r.Subresource
 	}
 	key := r.Name
-	if r.Namespace != "" {
+	switch {
+	case key == "":
+		key = r.Namespace // the server makes the name up, or it is about all
+	case r.Namespace != "":
 		key = r.Namespace + "/" + key
 	}
 	room := t.stages - 1
@@ -299,7 +310,7 @@ func drawStages(a grid.Area, f *pane.Frame, r *view.Request, x0, cols int) {
 			a.Put(x0+i*cols, 0, '·', theme.Line)
 		}
 	}
-	if !r.Done { // the last stage has its mark when the store has answered
+	if !r.Done && !turnedDown(r) { // the last stage has its mark when the store has answered
 		a.Put(x0+min(reached+1, len(stages)-1)*cols, 0, '▸', theme.Busy|grid.Bold)
 	}
 	switch {
@@ -310,6 +321,13 @@ func drawStages(a grid.Area, f *pane.Frame, r *view.Request, x0, cols int) {
 	default:
 		a.Right(a.W(), 0, "…", theme.Busy)
 	}
+}
+
+// turnedDown reports whether the last stage refused the request, so that it
+// only waits for its answer.
+func turnedDown(r *view.Request) bool {
+	n := len(r.Stages)
+	return n > 0 && r.Stages[n-1].Verdict == "refuse"
 }
 
 func latest(r *view.Request) trace.ID {
@@ -353,14 +371,14 @@ func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
 		y = drawRun(s, f, y, fmt.Sprintf("%s/%d", requestID(r), i), run)
 	}
 	if !r.Done {
-		if r.Reached == trace.StageStorage {
+		if r.Reached == trace.StageStorage && !turnedDown(r) {
 			y = s.Say(y, "▸ waits for the store to answer: a write is answered when a quorum of its members has it", theme.Busy)
 		}
 		return y
 	}
 	st, text := theme.Good, fmt.Sprintf("answered %d in %s", r.Code, words.Dur(r.Took))
 	if r.Code >= 400 {
-		st, text = theme.Bad, fmt.Sprintf("answered %d %s: %s", r.Code, r.Reason, r.Message)
+		st, text = theme.Bad, strings.TrimSuffix(fmt.Sprintf("answered %d %s", r.Code, r.Reason), " ")+": "+r.Message
 	}
 	lines := grid.Lines("⇒ "+text, s.W())
 	for i, l := range lines {
@@ -440,7 +458,7 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 		}
 		s.Line(y, pane.Subject{
 			ID: "cache/" + c.Resource, Event: c.Event, Kind: trace.WatchCacheEvent,
-			Words: fmt.Sprintf("The watch cache of %s is at revision %d; %d watchers.", c.Resource, c.Revision, watching[c.Resource]),
+			Words: fmt.Sprintf("The watch cache of %s is at revision %d; it has %s.", c.Resource, c.Revision, words.Count(watching[c.Resource], "watcher")),
 		},
 			grid.Span{Text: grid.Pad(c.Resource, 21) + " ", Style: st}, grid.Span{Text: fmt.Sprintf("revision %-6d", c.Revision), Style: theme.Number},
 			grid.Span{Text: " → " + words.Count(watching[c.Resource], "watcher") + ", " + words.Count(int(c.Events), "event"), Style: theme.Muted})

@@ -216,7 +216,11 @@ func memberWords(m *view.Member) string {
 		}
 		return "Store member " + m.Name + " is down" + why + "."
 	}
-	w := fmt.Sprintf("Store member %s is %s in term %d, log up to %d, committed %d, applied %d.", m.Name, m.Role, m.Term, m.Last, m.Commit, m.Applied)
+	role := m.Role
+	if role == "" {
+		role = "starting"
+	}
+	w := fmt.Sprintf("Store member %s is %s in term %d, log up to %d, committed %d, applied %d.", m.Name, role, m.Term, m.Last, m.Commit, m.Applied)
 	if m.Role == "follower" && m.Leader != "" {
 		w += " It follows " + m.Leader + "."
 	}

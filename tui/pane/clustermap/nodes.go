@@ -161,11 +161,14 @@ func (p *population) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name str
 	if f.Fresh(on.Event) {
 		line = theme.Accent
 	}
+	if !podRows && word == "" && taints(f.S.Node(name)) != "" {
+		word = tainted
+	}
 	pods := p.byNode[name]
-	inside := a.Frame([]grid.Span{{Text: name + " ", Style: theme.Name}, {Text: string(glyph), Style: st}, {Text: word, Style: st}}, line)
+	inside := a.Frame([]grid.Span{{Text: name + " ", Style: theme.Name}, {Text: string(glyph), Style: st}, {Text: word, Style: wordStyle(word, st)}}, line)
 	s.Hot(r.X+3, r.Y, grid.Width(name), on)
 	if !podRows { // cells, and the bar in the frame
-		if w := min(8, r.W-grid.Width(name)-grid.Width(word)-12); w >= 4 {
+		if w := min(8, r.W-grid.Width(name)-grid.Width(word)-12); w >= 4 && p.of(name).cpu > 0 {
 			p.cpuBar(a, r.W-w-2, 0, w, name)
 			a.Put(r.W-w-3, 0, ' ', line)
 			a.Put(r.W-2, 0, ' ', line)
@@ -213,11 +216,44 @@ func (p *population) drawLoad(a grid.Area, f *pane.Frame, name string) {
 		a.Bar(x, 0, 6, l.memory, all, theme.Term0, theme.Line)
 		x = a.Text(x+6, 0, " "+words.Memory(l.memory)+"/"+words.Memory(all), theme.Number)
 	}
-	if v := f.S.Node(name); v != nil && len(v.Taints) > 0 {
-		a.Fit(x+2, 0, a.W()-x-2, "taint "+strings.Join(v.Taints, " "), theme.Warn)
+	if text := taints(f.S.Node(name)); text != "" {
+		a.Fit(x+2, 0, a.W()-x-2, text, theme.Warn)
 	} else if a.W()-x > 12 {
 		a.Text(x+2, 0, words.Count(l.pods, "pod"), theme.Muted)
 	}
+}
+
+// taints are a node's taints in short: without the domain that all those of
+// Kubernetes have, and without what "cordoned" beside the node's name says.
+func taints(n *view.Node) string {
+	var list []string
+	if n != nil {
+		for _, t := range n.Taints {
+			if t != cordon {
+				list = append(list, strings.TrimPrefix(t, "node.kubernetes.io/"))
+			}
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "taint " + strings.Join(list, " ")
+}
+
+// cordon is the taint of a node that kubectl cordon has closed to new pods.
+const (
+	cordon   = corev1.TaintNodeUnschedulable + ":NoSchedule"
+	cordoned = " cordoned"
+	tainted  = " tainted"
+)
+
+// wordStyle is the style of the word beside a node's name: a cordoned or
+// tainted node is healthy, but not open to all.
+func wordStyle(word string, st grid.Style) grid.Style {
+	if word == cordoned || word == tainted {
+		return theme.Warn
+	}
+	return st
 }
 
 // drawPod draws a pod as a row of its node's box.
@@ -267,7 +303,7 @@ func (p *population) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []stri
 		a.Put(wide+1, 0, glyph, st)
 		x := wide + 3
 		if word != "" {
-			x = a.Text(wide+2, 0, word, st) + 1
+			x = a.Text(wide+2, 0, word, wordStyle(word, st)) + 1
 		}
 		if s.W() > x+17 {
 			p.cpuBar(a, x, 0, 5, n)
@@ -330,7 +366,10 @@ func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st gr
 	switch n.Ready {
 	case "True":
 		on.Words = "Node " + name + " is Ready, says the " + n.ReadyBy + "." + on.Words
-		return on, '●', theme.Good, ""
+		if slices.Contains(n.Taints, cordon) {
+			word = cordoned
+		}
+		return on, '●', theme.Good, word
 	case "False":
 		on.Words = "Node " + name + " is not Ready, says the " + n.ReadyBy + ". " + n.Note + on.Words
 		return on, '✗', theme.Bad, " NotReady"
@@ -345,6 +384,7 @@ func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []strin
 	for _, n := range names {
 		wide = max(wide, len(n))
 	}
+	name := wide
 	wide += 7
 	cols := max(1, s.W()/wide)
 	rows := (len(names) + cols - 1) / cols
@@ -359,9 +399,13 @@ func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []strin
 			}
 		}
 		a := s.Row(y + r)
-		x := a.Text(col*wide, 0, n+" ", theme.Name)
+		x := a.Text(col*wide, 0, grid.Pad(n, name)+" ", theme.Name)
 		a.Put(x, 0, glyph, st)
-		x = a.Text(x+1, 0, fmt.Sprintf("%3d", len(pods)), theme.Muted)
+		count := theme.Muted
+		if len(pods) > 0 {
+			count = theme.Number
+		}
+		x = a.Text(x+1, 0, fmt.Sprintf("%3d", len(pods)), count)
 		a.Put(x, 0, worst.Glyph, worst.Style)
 		on.Words += " " + words.Count(len(pods), "pod") + "."
 		s.Hot(col*wide, y+r, wide-1, on)

@@ -19,10 +19,15 @@ import (
 // drawRest fills the rows that are left: workloads and Services beside each
 // other (or below), then the newest Kubernetes Events.
 func (m *Map) drawRest(s *pane.Sheet, f *pane.Frame, y int) {
-	work, services := m.workloads(f), m.services(f)
+	beside := s.W() >= 76
+	narrow := beside && s.W() < 100
+	work, services := m.workloads(f, narrow), m.services(f, narrow)
 	if room := f.Rows - y; room >= 4 {
-		if s.W() >= 76 {
+		if beside {
 			left := s.W() / 2
+			if narrow { // addresses are longer than the names of workloads
+				left -= 4
+			}
 			a, b := s.Halves(left)
 			drawList(a, y, room, "workloads", "ready of wanted", work, "None yet: kubectl apply -f manifests/hello.yaml makes one.")
 			drawList(b, y, room, "Services", "ready endpoints", services, "None yet.")
@@ -51,8 +56,7 @@ func drawList(s *pane.Sheet, y, room int, name, note string, list []entry, none 
 	y = s.Heading(y, name, note)
 	room--
 	if len(list) == 0 {
-		s.Row(y).Fit(0, 0, s.W(), none, theme.Muted)
-		return y + 1
+		return s.Say(y, none, theme.Muted)
 	}
 	for i, e := range list {
 		if i == room-1 && i < len(list)-1 {
@@ -65,13 +69,13 @@ func drawList(s *pane.Sheet, y, room int, name, note string, list []entry, none 
 	return y
 }
 
-func (m *Map) workloads(f *pane.Frame) []entry {
+func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 	var list []*view.Object
 	for _, kind := range []string{"deployments", "statefulsets", "daemonsets", "jobs"} {
 		list = append(list, m.wanted(f, kind)...)
 	}
 	sort.SliceStable(list, func(i, j int) bool { return !system(list[i]) && system(list[j]) })
-	out, wide := make([]entry, 0, len(list)), widest(list, func(o *view.Object) string { return o.Ref.Kind + " " + o.Ref.Key() })
+	out, wide := make([]entry, 0, len(list)), widest(list, func(o *view.Object) string { return kind(o, narrow) + " " + o.Ref.Key() })
 	for _, o := range list {
 		have, want := replicas(o)
 		st := theme.Good
@@ -90,12 +94,21 @@ func (m *Map) workloads(f *pane.Frame) []entry {
 			},
 			append([]grid.Span{
 				{Text: string(letter) + " ", Style: theme.Text | grid.Bold},
-				{Text: o.Ref.Kind + " ", Style: theme.Muted},
-				{Text: grid.Pad(o.Ref.Key(), wide-grid.Width(o.Ref.Kind)), Style: name},
-			}, dots(have, want, st)...),
+				{Text: kind(o, narrow) + " ", Style: theme.Muted},
+				{Text: grid.Pad(o.Ref.Key(), wide-grid.Width(kind(o, narrow))), Style: name},
+			}, dots(have, want, st, narrow)...),
 		})
 	}
 	return out
+}
+
+// kind is the kind of a workload, where it is narrow by the short name that
+// kubectl takes.
+func kind(o *view.Object, narrow bool) string {
+	if short, ok := map[string]string{"Deployment": "deploy", "StatefulSet": "sts", "DaemonSet": "ds"}[o.Ref.Kind]; ok && narrow {
+		return short
+	}
+	return o.Ref.Kind
 }
 
 // widest is the width of the longest name, but no more than forty.
@@ -107,10 +120,11 @@ func widest(list []*view.Object, name func(*view.Object) string) int {
 	return min(w, 40)
 }
 
-// dots are "●●○ 2/3": what is there of what is wanted.
-func dots(have, want int, st grid.Style) []grid.Span {
+// dots are "●●○ 2/3": what is there of what is wanted; only the numbers where
+// it is narrow.
+func dots(have, want int, st grid.Style, narrow bool) []grid.Span {
 	row := ""
-	if want <= 12 && have <= 12 {
+	if !narrow && want <= 12 && have <= 12 {
 		row = strings.Repeat("●", have) + strings.Repeat("○", max(want-have, 0)) + " "
 	}
 	return []grid.Span{{Text: fmt.Sprintf("%s%d/%d", row, have, want), Style: st}}
@@ -151,7 +165,7 @@ func replicas(o *view.Object) (have, want int) {
 	return 0, 0
 }
 
-func (m *Map) services(f *pane.Frame) []entry {
+func (m *Map) services(f *pane.Frame, narrow bool) []entry {
 	list := m.wanted(f, "services")
 	out, wide := make([]entry, 0, len(list)), widest(list, func(o *view.Object) string { return o.Ref.Key() })
 	for _, o := range list {
@@ -168,7 +182,10 @@ func (m *Map) services(f *pane.Frame) []entry {
 		if f.Fresh(o.Changed) {
 			name |= grid.Fresh
 		}
-		address := svc.Spec.ClusterIP
+		address, arrow := svc.Spec.ClusterIP, " → "
+		if narrow {
+			arrow = " "
+		}
 		for i, p := range svc.Spec.Ports {
 			address += []string{":", ","}[min(i, 1)] + fmt.Sprint(p.Port)
 		}
@@ -177,7 +194,7 @@ func (m *Map) services(f *pane.Frame) []entry {
 				ID: "svc/" + o.Ref.Key(), Ref: o.Ref, Event: o.Changed, Copy: svc.Spec.ClusterIP,
 				Words: fmt.Sprintf("Service %s at %s: %d of %d endpoints ready. Its address exists only in the rules of the nodes.", o.Ref.Key(), address, ready, all),
 			},
-			append([]grid.Span{{Text: grid.Pad(o.Ref.Key(), wide+1), Style: name}, {Text: address + " → ", Style: theme.Number}}, dots(ready, all, st)...),
+			append([]grid.Span{{Text: grid.Pad(o.Ref.Key(), wide+1), Style: name}, {Text: address + arrow, Style: theme.Number}}, dots(ready, all, st, narrow)...),
 		})
 	}
 	return out

@@ -97,7 +97,7 @@ func (p *Events) Select(on pane.Subject, f *pane.Frame) {
 // long, of four letters and of two.
 var lanes = []struct{ long, short, tiny string }{
 	{"client", "clnt", "cl"},
-	{"apiserver", "api", "ap"},
+	{"apisrv", "api", "ap"},
 	{"store", "stor", "st"},
 	{"kcm", "kcm", "cm"},
 	{"sched", "schd", "sc"},
@@ -298,7 +298,7 @@ func (p *Events) numbers(stream *trace.Stream) int {
 func columns(w, left int) (lane, text int) {
 	switch {
 	case w >= 190:
-		lane = 10
+		lane = 8
 	case w >= 96:
 		lane = 5
 	case w >= 72:
@@ -321,7 +321,7 @@ func header(s *pane.Sheet, col, left, text int) {
 		switch {
 		case col < 4:
 			name = l.tiny
-		case col < 10:
+		case col < 8:
 			name = l.short
 		}
 		a.Text(left+i*col, 0, name, theme.Term(uint64(i)))
@@ -333,7 +333,7 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 	a := s.Row(y)
 	num, body := theme.Event, theme.Text
 	if e.ID.Compare(f.S.Last) > 0 {
-		num, body = theme.Shadow, theme.Shadow // it lies ahead of where we are
+		num, body = theme.Muted, theme.Muted // it lies ahead of where we are
 	}
 	if here {
 		a.Put(0, 0, '▸', theme.Accent|grid.Bold)
@@ -342,6 +342,11 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 	}
 	a.Text(1, 0, e.ID.String(), num)
 	say := view.Explain(e)
+	if e.Kind == trace.PacketHop { // what it met, not once more which packet
+		if _, met, ok := strings.Cut(say, " meets "); ok {
+			say = met
+		}
+	}
 	if col == 0 {
 		lane := laneOf(e.Lane)
 		x := a.Fit(p.left, 0, 7, brief(e.Lane), theme.Term(uint64(lane)))

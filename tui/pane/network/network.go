@@ -140,7 +140,7 @@ func drawServices(s *pane.Sheet, f *pane.Frame, y int) int {
 			grid.Span{Text: fmt.Sprintf(" %d of %s ready", ready, words.Count(all, "endpoint")), Style: theme.Muted})
 		s.Line(y, pane.Subject{
 			ID: "svc/" + o.Ref.Key(), Ref: o.Ref, Event: o.Changed, Copy: svc.Spec.ClusterIP,
-			Words: fmt.Sprintf("Service %s: %s, ports %s, %d of %d endpoints ready. Its address exists only in the rules of the nodes.", o.Ref.Key(), svc.Spec.ClusterIP, strings.Join(ports, ", "), ready, all),
+			Words: fmt.Sprintf("Service %s: %s, port %s, %d of %s ready. Its address exists only in the rules of the nodes.", o.Ref.Key(), svc.Spec.ClusterIP, strings.Join(ports, ", "), ready, words.Count(all, "endpoint")),
 		}, spans...)
 		y++
 	}

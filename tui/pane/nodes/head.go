@@ -28,6 +28,9 @@ func drawNode(s *pane.Sheet, f *pane.Frame, n *view.Node) int {
 	case "":
 		glyph, st, word = "?", theme.Muted, "no report yet"
 	}
+	if node := object(f, n.Name); node != nil && node.Spec.Unschedulable {
+		word += ",SchedulingDisabled" // as kubectl get nodes says it
+	}
 	if f.Fresh(n.Reported) {
 		st |= grid.Fresh
 	}

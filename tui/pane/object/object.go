@@ -132,7 +132,10 @@ func (p *Object) Draw(s *pane.Sheet, f *pane.Frame) {
 	switch p.part {
 	case 0:
 		if s.W() < 140 {
-			p.drawHistory(s, f, p.drawSummary(s, f, y, o), o, 1)
+			y = p.drawHistory(s, f, p.drawSummary(s, f, y, o), o, 1)
+			if f.Rows-y >= 4 { // little is to be said of many kinds
+				p.drawYAML(s, f, s.Heading(y, "YAML", "as stored, without managedFields"), o)
+			}
 			return
 		}
 		left := s.W() * 54 / 100

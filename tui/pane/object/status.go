@@ -292,7 +292,7 @@ func diff(before, after []string) []change {
 }
 
 func noise(p string) bool {
-	return strings.HasPrefix(p, "metadata.resourceVersion") || strings.HasPrefix(p, "metadata.managedFields")
+	return strings.HasSuffix(p, ": null") || strings.HasPrefix(p, "metadata.resourceVersion") || strings.HasPrefix(p, "metadata.managedFields")
 }
 
 type pathSet struct {

@@ -29,7 +29,7 @@ func drawWalk(s *pane.Sheet, y int, c *view.Cycle) int {
 	for _, p := range points {
 		run, ok := ran[p]
 		passed := ok || p == "Filter" && len(c.Filters()) > 0 || p == "Score" && len(c.Scores()) > 0 || p == "Bind" && c.Bind != nil
-		text, st := p, theme.Line
+		text, st := p, theme.Muted
 		if passed {
 			text, st = "✓"+p, theme.Good
 		}
@@ -60,7 +60,7 @@ func drawQueues(s *pane.Sheet, f *pane.Frame, y int) int {
 		}
 		s.Row(y).Text(0, 0, marks[q]+" "+q, theme.Muted)
 		if len(pods) == 0 {
-			s.Row(y).Text(17, 0, means[q], theme.Line)
+			s.Row(y).Text(17, 0, means[q], theme.Muted)
 			y++
 			continue
 		}

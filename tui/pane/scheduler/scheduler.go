@@ -106,7 +106,10 @@ func (p *Scheduler) Draw(s *pane.Sheet, f *pane.Frame) {
 		a, b := s.Halves(left)
 		drawQueues(a, f, y)
 		drawCycles(b, f, y, c)
-		s.Divide(y, left, a, b)
+		y = s.Divide(y, left, a, b)
+		if room := f.Rows - y; room >= 4 {
+			s.KubeEvents(y, room, f, func(e view.KubeEvent) bool { return strings.Contains(e.From, "scheduler") })
+		}
 		return
 	}
 	y = drawQueues(s, f, y)
@@ -213,7 +216,7 @@ func (p *Scheduler) drawMatrix(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycl
 		a.Fit(nameW+2, 0, len(filters)*col-1, "filters: may it run here?", theme.Muted)
 		if x := nameW + 2 + len(filters)*col; len(scores) > 0 {
 			a.Put(x, 0, '│', theme.Line)
-			a.Fit(x+2, 0, s.W()-x-2, "scores: how well? "+scoreKinds[p.scores]+" (v changes)", theme.Muted)
+			a.Fit(x+2, 0, s.W()-x-2, "scores: how well? "+scoreKinds[p.scores]+" (v)", theme.Muted)
 		}
 		y++
 	}

@@ -65,11 +65,12 @@ func (*Store) Note(f *pane.Frame) string {
 	if len(s.Members()) == 0 {
 		return fmt.Sprintf("revision %d", s.Revision)
 	}
-	lead := "no leader"
-	if s.Leader != "" {
-		lead = s.Leader + " leads"
+	for _, m := range s.Members() {
+		if m.Name == s.Leader {
+			return fmt.Sprintf("%s leads term %d, revision %d", m.Name, m.Term, s.Revision)
+		}
 	}
-	return fmt.Sprintf("%s, term %d, revision %d", lead, s.Term, s.Revision)
+	return fmt.Sprintf("no leader, term %d, revision %d", s.Term, s.Revision)
 }
 
 // wide is from which width on the revisions and keys stand beside the logs.
@@ -269,14 +270,18 @@ func drawVotes(s *pane.Sheet, f *pane.Frame, y int) int {
 			continue
 		}
 		a := s.Row(y)
-		x := a.Text(0, 0, fmt.Sprintf("votes for %s in term %d ", m.Name, m.Term), theme.Term(m.Term)|grid.Bold)
+		label, term, pre := "votes for %s in term %d ", m.Term, preVoting(f, m)
+		if pre {
+			label, term = "pre-votes for %s, before term %d ", m.Term+1
+		}
+		x := a.Text(0, 0, fmt.Sprintf(label, m.Name, term), theme.Term(term)|grid.Bold)
 		for _, o := range members {
 			mark, st := "·", theme.Muted
-			if o.Name == m.Name && m.VotedFor == m.Name {
+			if o.Name == m.Name && (pre || m.VotedFor == m.Name && m.VotedTerm == term) {
 				mark, st = "✓", theme.Good
 			}
 			for _, v := range m.Votes {
-				if v.From != o.Name || v.Term != m.Term {
+				if v.From != o.Name || v.Term != term || v.Pre != pre {
 					continue
 				}
 				if v.Granted {
@@ -293,6 +298,20 @@ func drawVotes(s *pane.Sheet, f *pane.Frame, y int) int {
 	return y
 }
 
+// preVoting reports whether a candidate still asks whether it would be elected:
+// only then does it go on to the next term and ask for votes.
+func preVoting(f *pane.Frame, m *view.Member) bool {
+	asks := func(list []*view.Message) bool {
+		for _, x := range list {
+			if x.RPC == "RequestPreVote" && x.From == m.Name && x.Request != nil && x.Request.Term == m.Term+1 {
+				return true
+			}
+		}
+		return false
+	}
+	return m.Role == "candidate" && (asks(f.S.Store.InFlight()) || asks(f.S.Store.EndedMessages()))
+}
+
 func drawMessages(s *pane.Sheet, f *pane.Frame, y int) int {
 	all := append(f.S.Store.EndedMessages(), f.S.Store.InFlight()...)
 	if len(all) == 0 {
@@ -303,17 +322,34 @@ func drawMessages(s *pane.Sheet, f *pane.Frame, y int) int {
 		most = max(f.Rows-y-1, 5)
 	}
 	y = s.Heading(y, "messages between members", fmt.Sprintf("%d under way, newest first", len(f.S.Store.InFlight())))
-	if len(all) > most {
-		all = all[len(all)-most:]
+	type loss struct{ from, to, content, why string }
+	lost := map[loss]int{} // the same message lost again and again is one row
+	like := func(m *view.Message) (loss, bool) {
+		if m.Phase != "lost" || m.Answer == nil {
+			return loss{}, false
+		}
+		return loss{m.From, m.To, content(m, true), m.Answer.Error}, true
 	}
-	for i := len(all) - 1; i >= 0; i-- {
-		drawMessage(s, f, y, all[i])
-		y++
+	for _, m := range all {
+		if l, ok := like(m); ok {
+			lost[l]++
+		}
+	}
+	for i := len(all) - 1; i >= 0 && most > 0; i-- {
+		times := 1
+		if l, ok := like(all[i]); ok {
+			if times = lost[l]; times == 0 {
+				continue
+			}
+			lost[l] = 0
+		}
+		drawMessage(s, f, y, all[i], times)
+		y, most = y+1, most-1
 	}
 	return y
 }
 
-func drawMessage(s *pane.Sheet, f *pane.Frame, y int, m *view.Message) {
+func drawMessage(s *pane.Sheet, f *pane.Frame, y int, m *view.Message, times int) {
 	label := content(m, s.W() >= 66)
 	event, arrow, st, end := m.Sent, "──▷ ", theme.Busy, ""
 	switch m.Phase {
@@ -331,6 +367,9 @@ func drawMessage(s *pane.Sheet, f *pane.Frame, y int, m *view.Message) {
 		event, arrow, st, end = m.Ended, "──✗ ", theme.Bad, "lost"
 		if m.Answer != nil && m.Answer.Error != "" {
 			end += ": " + m.Answer.Error
+		}
+		if times > 1 {
+			end += fmt.Sprintf(" ×%d", times)
 		}
 	}
 	if f.Fresh(event) {
