@@ -67,14 +67,14 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
-	d.tellAppend(logs)
+	told := d.tellAppend(logs)
 	if d.mayOverlap() {
 		d.queue.push(logs)
 		d.noteNoop(logs)
 		return nil
 	}
 	d.settle()
-	err := d.store(logs)
+	err := d.store(logs, told)
 	if err != nil && d.torn.Load() {
 		// Raft still believes in the tail that it has just removed, and would
 		// stand for election with a log that it does not have.
@@ -88,8 +88,9 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 	return nil
 }
 
-// store writes entries and tells how it went.
-func (d *disk) store(logs []*raft.Log) error {
+// store writes entries and tells how it went; entries describes them, if it was
+// done already.
+func (d *disk) store(logs []*raft.Log, entries []wire.Entry) error {
 	err := d.admit()
 	if err == nil {
 		err = d.write(func() error { return d.cache.StoreLogs(logs) })
@@ -98,7 +99,10 @@ func (d *disk) store(logs []*raft.Log) error {
 		d.wrote(logs)
 	}
 	if d.inc.m.wanted() {
-		l := &Log{Entries: wire.Describe(logs), First: logs[0].Index, Last: logs[len(logs)-1].Index}
+		if entries == nil {
+			entries = wire.Describe(logs)
+		}
+		l := &Log{Entries: entries, First: logs[0].Index, Last: logs[len(logs)-1].Index}
 		if err != nil {
 			l.Error = err.Error()
 		}
@@ -115,12 +119,14 @@ func (d *disk) settle() {
 	}
 }
 
-func (d *disk) tellAppend(logs []*raft.Log) {
-	if d.inc.m.wanted() {
-		d.inc.m.emit(Event{Kind: KindAppend, Log: &Log{
-			Entries: wire.Describe(logs), First: logs[0].Index, Last: logs[len(logs)-1].Index,
-		}})
+// tellAppend tells that a write begins and gives what it said of the entries.
+func (d *disk) tellAppend(logs []*raft.Log) []wire.Entry {
+	if !d.inc.m.wanted() {
+		return nil
 	}
+	entries := wire.Describe(logs)
+	d.inc.m.emit(Event{Kind: KindAppend, Log: &Log{Entries: entries, First: logs[0].Index, Last: logs[len(logs)-1].Index}})
+	return entries
 }
 
 // noteNoop remembers where the latest term's leader began.

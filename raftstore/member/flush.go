@@ -138,7 +138,7 @@ func (d *disk) flush() {
 		if len(logs) == 0 {
 			return
 		}
-		if err := d.store(logs); err != nil {
+		if err := d.store(logs, nil); err != nil {
 			d.die("its disk refused entries that it had promised to write: " + err.Error())
 		}
 		d.queue.written(len(logs))

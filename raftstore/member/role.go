@@ -103,15 +103,16 @@ func (m *Member) Report(p wire.Phase, msg wire.Message) {
 	if !m.wanted() {
 		return
 	}
-	kind := map[wire.Phase]Kind{wire.Sent: KindSend, wire.Delivered: KindDeliver, wire.Replied: KindReply, wire.Lost: KindLost}[p]
 	if inc := m.running.Load(); inc != nil && p == wire.Sent {
 		inc.committed(msg.Commit, msg.Term)
 	}
 	if p == wire.Sent && msg.RPC == wire.InstallSnapshot {
 		m.emit(Event{Kind: KindSnapshot, Snapshot: &Snapshot{Index: msg.PrevLog, Term: msg.PrevTerm, What: "sent"}})
 	}
-	m.emit(Event{Kind: kind, Message: &msg})
+	m.emit(Event{Kind: phaseKinds[p], Message: &msg})
 }
+
+var phaseKinds = [...]Kind{wire.Sent: KindSend, wire.Delivered: KindDeliver, wire.Replied: KindReply, wire.Lost: KindLost}
 
 // ReportFault tells of a fault of this member or of a link that starts at it.
 func (m *Member) ReportFault(f Fault) {
