@@ -69,10 +69,11 @@ func (c *Cluster) Pause() error { return c.change("you paused", c.k.Pause) }
 func (c *Cluster) Resume() error { return c.change("", c.k.Resume) }
 
 // Step runs to the next event of the grain or a coarser one. At the grain of
-// raft it lets exactly one message between members go, if one is held.
+// raft it lets exactly one message between members go, if one is held; else the
+// cluster goes on to the next thing that it or a member does.
 func (c *Cluster) Step(g trace.Grain) error {
 	return c.change("step "+g.String(), func() {
-		if g == trace.GrainRaft && c.raft != nil && c.k.Paused() && c.raft.ReleaseOne() {
+		if g == trace.GrainRaft && c.k.Paused() && c.release() {
 			return
 		}
 		c.k.Step(g)

@@ -9,6 +9,7 @@ import (
 // gate decides whether the cluster stands still after an event.
 type gate struct {
 	standing bool        // nothing moves
+	held     bool        // the store's messages are held: while it stands, and in steps of the grain raft
 	stepping bool        // stand at the next event of grain or coarser
 	grain    trace.Grain //
 	stops    []*Stop     // stand when one of these says so
@@ -25,7 +26,8 @@ type Stop struct {
 }
 
 // append numbers an event, hands it to the sink and works the gate. Outside
-// events never stop the cluster here: the store holds its own messages.
+// events do not stop the cluster here, for the store holds its own messages; but
+// in a step of the grain raft what a member does is what is stepped to.
 func (k *Kernel) append(e *trace.Event) trace.ID {
 	if e.Outside() {
 		k.last.Sub++
@@ -37,7 +39,7 @@ func (k *Kernel) append(e *trace.Event) trace.ID {
 	if k.cfg.Sink != nil && !k.stopping {
 		k.cfg.Sink.Append(e)
 	}
-	if k.gate.stepping && !e.Outside() && e.Grain() >= k.gate.grain {
+	if k.gate.stepping && (!e.Outside() && e.Grain() >= k.gate.grain || k.singly() && e.Lane.Component == trace.CompMember) {
 		k.stand()
 	}
 	for i := 0; i < len(k.gate.stops); i++ {
@@ -64,25 +66,31 @@ func (k *Kernel) Emit(e trace.Event) trace.ID { return k.append(&e) }
 
 func (k *Kernel) stand() {
 	k.gate.stepping = false
+	k.gate.standing = true
+	k.hold(true)
+}
+
+// move lets the cluster go on, with the store's messages held or let go.
+func (k *Kernel) move(held bool) {
 	if k.gate.standing {
+		k.gate.standing = false
+		k.pace.anchor(k.now)
+	}
+	k.hold(held)
+}
+
+func (k *Kernel) hold(on bool) {
+	if k.gate.held == on {
 		return
 	}
-	k.gate.standing = true
+	k.gate.held = on
 	if k.cfg.Hold != nil {
-		k.cfg.Hold(true)
+		k.cfg.Hold(on)
 	}
 }
 
-func (k *Kernel) move() {
-	if !k.gate.standing {
-		return
-	}
-	k.gate.standing = false
-	k.pace.anchor(k.now)
-	if k.cfg.Hold != nil {
-		k.cfg.Hold(false)
-	}
-}
+// singly reports whether the cluster moves by the grain of single messages.
+func (k *Kernel) singly() bool { return k.gate.stepping && k.gate.held && !k.gate.standing }
 
 // Paused reports whether the cluster stands.
 func (k *Kernel) Paused() bool { return k.gate.standing }
@@ -96,15 +104,16 @@ func (k *Kernel) Pause() { k.stand() }
 // Resume lets the cluster run.
 func (k *Kernel) Resume() {
 	k.gate.stepping = false
-	k.move()
+	k.move(false)
 }
 
 // Step lets the cluster run to the next control-plane event of the given grain
-// or a coarser one, and stand there. (Grain raft is the store's to release;
-// here it means the very next event.)
+// or a coarser one, and stand there. At the grain of raft the store's messages
+// stay held while it does, and what a member does is a place to stand at, too;
+// only when the cluster waits for the store does one message go.
 func (k *Kernel) Step(g trace.Grain) {
 	k.gate.stepping, k.gate.grain = true, g
-	k.move()
+	k.move(g == trace.GrainRaft && k.cfg.Release != nil)
 }
 
 // AddStop adds a condition to stand at.

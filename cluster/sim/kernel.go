@@ -53,6 +53,8 @@ type Config struct {
 	// Hold is called with true when the cluster comes to stand (paused) and
 	// with false when it moves again, so that the store can hold its messages.
 	Hold func(bool)
+	// Release lets one held message of the store go; nil where there are none.
+	Release func() bool
 }
 
 // DefaultEpoch is virtual time 0 unless Config says otherwise: fixed, so that
@@ -212,6 +214,9 @@ const slack = 8 * time.Millisecond
 func (k *Kernel) waitFor(aw *Operation) bool {
 	if k.cfg.Healthy == nil || k.cfg.Healthy() {
 		k.inbox.wait(healthyPoll)
+		if k.singly() && !aw.finished() {
+			k.cfg.Release() // what the members do with it is where the step ends
+		}
 		return aw.finished()
 	}
 	// The store cannot answer. Take the operation out of the way; its end is
