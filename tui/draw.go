@@ -43,6 +43,7 @@ func (m *Explorer) draw() string {
 	})
 	if m.all || !same(lay, m.lay) {
 		m.grid.Area().Clear()
+		m.hinted = ""
 		for _, h := range m.panes {
 			h.Dirty()
 		}
@@ -367,7 +368,18 @@ func (m *Explorer) wordsFor(b keymap.Binding) string {
 	return b.Words()
 }
 
+// drawKeys draws the key line unless it stands there already.
 func (m *Explorer) drawKeys(a grid.Area) {
+	hints := m.hints()
+	var says strings.Builder
+	fmt.Fprint(&says, a.W(), len(m.open) == 0 && !m.consoleKeys)
+	for _, b := range hints {
+		says.WriteString("\x00" + b.Help().Key + "\x00" + b.Help().Desc)
+	}
+	if says.String() == m.hinted {
+		return
+	}
+	m.hinted = says.String()
 	a.Clear()
 	x, end := 1, a.W()
 	if len(m.open) == 0 && !m.consoleKeys { // the way to help is always there
@@ -376,7 +388,7 @@ func (m *Explorer) drawKeys(a grid.Area) {
 		a.Text(end+3, 0, "help", theme.Muted)
 		end--
 	}
-	a.Sub(x, 0, end-x, 1).Styled(keymap.Line(m.hints(), end-x))
+	a.Sub(x, 0, end-x, 1).Styled(keymap.Line(hints, end-x))
 }
 
 // hintWidth is how wide a hint is in the key line.

@@ -81,6 +81,7 @@ type Explorer struct {
 	playRate float64
 	mark     uint64 // remembered position + 1
 	grain    trace.Grain
+	hinted   string // what the key line says, while it stands in the grid
 	index    timeline.Index
 	clock    control.Clock
 

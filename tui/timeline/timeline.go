@@ -31,6 +31,8 @@ type Index struct {
 	next  uint64
 	marks []Mark
 	times []time.Duration // when every timesEvery-th event happened
+
+	heights heights
 }
 
 // timesEvery is how far apart the times are that are remembered of events that
@@ -162,34 +164,69 @@ func (x *Index) Draw(a grid.Area, s *trace.Stream, w Where) {
 	x.scrubber(a, a.H()-1, s, w, col)
 }
 
+// heights is how high the blocks of a stretch stand, kept while it is the same.
+type heights struct {
+	first, end uint64
+	levels     []uint8
+}
+
+// rounded is from how many events a column on the ends of the stretch are
+// rounded to about a column.
+const rounded = 64
+
+// density draws the blocks. Both ends of a long stretch are rounded: a cluster
+// at work adds events with every frame, and blocks that would look the same are
+// not reckoned anew.
 func (x *Index) density(a grid.Area, row int, s *trace.Stream, w Where, width int) {
-	n := w.Len - w.First
+	step := uint64(1)
+	if n := w.Len - w.First; n >= rounded*uint64(width) {
+		for step*uint64(width)*2 <= n {
+			step *= 2
+		}
+	}
+	first, end := (w.First+step-1)/step*step, w.Len/step*step
+	if h := &x.heights; h.first != first || h.end != end || len(h.levels) != width {
+		x.reckon(s, first, end, width)
+	}
+	for c, level := range x.heights.levels {
+		a.Put(c, row, blocks[level], theme.Line)
+	}
+}
+
+// reckon reckons the heights of a stretch: the logarithm of the events in a
+// virtual second, between the lowest and the highest there is.
+func (x *Index) reckon(s *trace.Stream, first, end uint64, width int) {
+	n := end - first
 	logs := make([]float64, width)
 	low, high := math.Inf(1), math.Inf(-1)
+	known, t0, ok0 := uint64(math.MaxUint64), time.Duration(0), false
 	for c := 0; c < width; c++ {
-		from := w.First + n*uint64(c)/uint64(width)
-		to := w.First + n*uint64(c+1)/uint64(width)
+		from := first + n*uint64(c)/uint64(width)
+		to := first + n*uint64(c+1)/uint64(width)
 		if to == from {
-			to = min(from+1, w.Len)
+			to = min(from+1, end)
 		}
-		t0, ok0 := x.when(s, from)
-		t1, ok1 := x.when(s, min(to, w.Len-1))
-		if !ok0 || !ok1 {
-			continue
+		if known != from {
+			t0, ok0 = x.when(s, from)
 		}
-		dt := max(t1-t0, 100*time.Microsecond)
-		rate := float64(to-from) / dt.Seconds()
-		logs[c] = math.Log(max(rate, 0.01))
-		low, high = min(low, logs[c]), max(high, logs[c])
+		last := min(to, end-1)
+		t1, ok1 := x.when(s, last)
+		if ok0 && ok1 {
+			dt := max(t1-t0, 100*time.Microsecond)
+			rate := float64(to-from) / dt.Seconds()
+			logs[c] = math.Log(max(rate, 0.01))
+			low, high = min(low, logs[c]), max(high, logs[c])
+		}
+		known, t0, ok0 = last, t1, ok1
 	}
-	for c := 0; c < width; c++ {
-		level := 0
+	h := heights{first, end, make([]uint8, width)}
+	for c := range h.levels {
 		if high > low {
 			x := (logs[c] - low) / (high - low)
-			level = int(x * x * float64(len(blocks)-1))
+			h.levels[c] = uint8(max(0, min(int(x*x*float64(len(blocks)-1)), len(blocks)-1)))
 		}
-		a.Put(c, row, blocks[max(0, min(level, len(blocks)-1))], theme.Line)
 	}
+	x.heights = h
 }
 
 func (x *Index) scrubber(a grid.Area, row int, s *trace.Stream, w Where, col func(uint64) int) {
