@@ -90,7 +90,10 @@ func options(ctx context.Context, cfg Config, noColor bool) []tea.ProgramOption 
 	if cfg.Remote {
 		fps = 30
 	}
-	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithEnvironment(cfg.Environ), tea.WithFPS(fps)}
+	// Signals end ctx, which is the caller's. Bubble Tea's own handler would at
+	// the same time wait for the program to take a last message, which it does
+	// not once ctx has ended: it hung now and then on SIGTERM.
+	opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithEnvironment(cfg.Environ), tea.WithFPS(fps)}
 	if cfg.Input != nil {
 		opts = append(opts, tea.WithInput(cfg.Input))
 	}

@@ -184,6 +184,7 @@ func (c *Console) Interrupt() bool {
 		return false
 	}
 	c.cancel()
+	c.cancel = nil // it is ending, and is not asked twice
 	c.write("^C\n", theme.Warn)
 	return true
 }
