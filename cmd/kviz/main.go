@@ -59,7 +59,11 @@ func Main() int {
 	// Who reads has seen enough (kviz trace | head): a write then fails, and the
 	// cluster is closed in order, its recording and directories too.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means that a closed terminal is no end
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	return dispatch(ctx, streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ type terminal struct {
 	mu   sync.Mutex
 	raw  bytes.Buffer
 	done chan error
+
+	process *os.Process
 }
 
 // begin starts kviz in a directory that is its home.
@@ -48,7 +51,7 @@ func beginAs(t *testing.T, program, home string, w, h int, args ...string) *term
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &terminal{t: t, tty: tty, emu: vt.NewSafeEmulator(w, h), done: make(chan error, 1)}
+	s := &terminal{t: t, tty: tty, emu: vt.NewSafeEmulator(w, h), done: make(chan error, 1), process: cmd.Process}
 	go func() { _, _ = io.Copy(tty, s.emu) }() // what a terminal answers to queries
 	read := make(chan struct{})
 	go func() {
@@ -291,6 +294,58 @@ func TestTinyAndBack(t *testing.T) {
 	s := begin(t, t.TempDir(), 100, 30, "explore")
 	s.sees("RUNNING", "quorum").resize(40, 10).sees("kviz needs").resize(100, 30).sees("RUNNING", "1 Cluster")
 	s.press("f").sees("Break or mend").resize(40, 10).sees("kviz needs").resize(80, 24).sees("Break or mend").press("esc", "q").ends(0)
+}
+
+// Whoever ends it from outside, or closes its terminal, leaves nothing behind
+// but what is meant to be kept: no cluster's directory.
+func TestEndedFromOutside(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			s := begin(t, home, 100, 30, "explore")
+			s.sees("RUNNING", "3/3 quorum").press("?").sees("Help")
+			if found, _ := filepath.Glob(filepath.Join(home, "raftstore-*")); len(found) != 1 {
+				t.Fatalf("the store's directory is not here: %q", found)
+			}
+			if err := s.process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			s.ends(0)
+			if left, _ := filepath.Glob(filepath.Join(home, "raftstore-*")); len(left) > 0 {
+				t.Errorf("%q is left behind", left)
+			}
+		})
+	}
+}
+
+// From every state the way out is short and asks nothing.
+func TestLeavingFromEveryState(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string][]string{
+		"starting": {"q"},
+		"console":  {":", "ctrl+c", "ctrl+c"},
+		"command":  {"RUNNING", ":", "kubectl get pods -A -w", "enter", "ctrl+c", "ctrl+c", "ctrl+c"},
+		"palette":  {"RUNNING", "ctrl+p", "ctrl+c", "ctrl+c"},
+		"prompt":   {"RUNNING", "u", "x", "ctrl+c", "ctrl+c"},
+		"past":     {"RUNNING", "[", "q"},
+		"paused":   {"RUNNING", "space", "PAUSED", "ctrl+c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := begin(t, t.TempDir(), 100, 30, "explore")
+			s.sees("1map") // the first frame; the cluster may still be starting
+			for _, k := range keys {
+				if strings.ToUpper(k) == k && len(k) > 1 {
+					s.sees(k)
+				} else {
+					s.press(k)
+				}
+			}
+			s.ends(0)
+		})
+	}
 }
 
 // A recording opens from the start screen; one that breaks off shows what it
