@@ -82,7 +82,7 @@ func changedPod(test func(now *corev1.Pod, deleted bool) bool) func(*trace.Event
 }
 
 const probed = `
-cat > probed.yaml <<EOF
+kubectl apply -f - <<EOF
 apiVersion: v1
 kind: Pod
 metadata: {name: probed, namespace: demo}
@@ -92,7 +92,6 @@ spec:
     image: nginx:stable
     readinessProbe: {httpGet: {path: /, port: 80}, initialDelaySeconds: 3}
 EOF
-kubectl apply -f probed.yaml
 kubectl wait -n demo --for=condition=Ready pod/probed --timeout=100s
 `
 
