@@ -17,7 +17,8 @@ func serveCommand() *command {
 		name: "serve", usage: "[flags]",
 		short: "a cluster for kubectl and other programs of this machine, without a screen",
 		long: `The API is served over TLS on 127.0.0.1, to whoever has the kubeconfig (made anew each time, readable
-by its owner only). kviz env, in another terminal, prints what to put into the environment.`,
+by its owner only). kviz env, in another terminal, prints what to put into the environment.
+Containers are simulated: kubectl logs, exec and port-forward are refused here, the first two work in the console.`,
 		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes",
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1")

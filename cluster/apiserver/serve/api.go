@@ -134,6 +134,10 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 					verbs = s.Verbs
 				}
 			}
+			if why := unserved[req.Subresource]; verbs == nil && req.Resource.Resource == "pods" && why != "" {
+				writeStatus(w, r, notImplemented(why))
+				return false
+			}
 			if verbs == nil {
 				writePathNotFound(w)
 				return false
@@ -149,6 +153,16 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 	}
 	writePathNotFound(w)
 	return false
+}
+
+// unserved are what the real API server hands on to a pod's kubelet, and what to
+// use here: containers are simulated, and only the console reaches into them.
+var unserved = map[string]string{
+	"log":         "a container's output is read in kviz's own console: kubectl logs, in the explorer or kviz sh",
+	"exec":        "a command in a container runs from kviz's own console: kubectl exec, in the explorer or kviz sh",
+	"attach":      "containers are simulated and have no terminal; kubectl logs and exec work in kviz's own console",
+	"portforward": "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches them",
+	"proxy":       "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches them",
 }
 
 // fits reports whether a path is one that the verb has: one object is named to

@@ -68,3 +68,12 @@ func pathNotFound() *metav1.Status {
 func methodNotAllowed(req *apiserver.Request) *metav1.Status {
 	return statusOf(apierrors.NewMethodNotSupported(req.Resource.GroupResource(), req.Verb))
 }
+
+// notImplemented says that kviz does not serve what a real server would, and
+// what to do instead.
+func notImplemented(why string) *metav1.Status {
+	return &metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Reason: "NotImplemented",
+		Message: "kviz does not serve this to other programs: " + why,
+	}
+}
