@@ -128,7 +128,15 @@ func (c *call) remove() error {
 }
 
 func putOp(key string, value []byte) *pb.RequestOp {
-	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(key), Value: value}}}
+	m := &struct {
+		op  pb.RequestOp
+		put pb.RequestOp_RequestPut
+		req pb.PutRequest
+	}{}
+	m.req.Key, m.req.Value = []byte(key), value
+	m.put.RequestPut = &m.req
+	m.op.Request = &m.put
+	return &m.op
 }
 
 // put writes the object. The watch cache takes what a component of this process
@@ -152,13 +160,8 @@ func (c *call) put(key string, rev int64, value []byte) (ok bool, made, now int6
 // txn runs op if the key's modification revision is rev (0: there is no such
 // key). now is the key's revision if it is another, 0 if it is gone.
 func (c *call) txn(key string, rev int64, op *pb.RequestOp) (ok bool, made, now int64, err error) {
-	req := &pb.TxnRequest{
-		Compare: []*pb.Compare{{Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(key), TargetUnion: &pb.Compare_ModRevision{ModRevision: rev}}},
-		Success: []*pb.RequestOp{op},
-		Failure: []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(key)}}}},
-	}
 	c.t.SetCauses(c.last)
-	resp, commit, err := c.s.st.Txn(c.t, req)
+	resp, commit, err := c.s.st.Txn(c.t, ifUnmoved([]byte(key), rev, op))
 	if err != nil {
 		return false, 0, 0, err
 	}
@@ -172,6 +175,31 @@ func (c *call) txn(key string, rev int64, op *pb.RequestOp) (ok bool, made, now 
 		return false, 0, now, nil
 	}
 	return true, resp.Header.Revision, 0, nil
+}
+
+// ifUnmoved is the transaction of every write, made in one piece: op if the
+// key's modification revision is rev, else a look at the key.
+func ifUnmoved(key []byte, rev int64, op *pb.RequestOp) *pb.TxnRequest {
+	m := &struct {
+		txn     pb.TxnRequest
+		compare pb.Compare
+		target  pb.Compare_ModRevision
+		look    pb.RequestOp
+		ranged  pb.RequestOp_RequestRange
+		read    pb.RangeRequest
+
+		compares [1]*pb.Compare
+		ops      [2]*pb.RequestOp
+	}{}
+	m.target.ModRevision = rev
+	m.compare.Result, m.compare.Target, m.compare.Key, m.compare.TargetUnion = pb.Compare_EQUAL, pb.Compare_MOD, key, &m.target
+	m.read.Key = key
+	m.ranged.RequestRange = &m.read
+	m.look.Request = &m.ranged
+	m.compares[0] = &m.compare
+	m.ops = [2]*pb.RequestOp{op, &m.look}
+	m.txn.Compare, m.txn.Success, m.txn.Failure = m.compares[:], m.ops[:1:1], m.ops[1:]
+	return &m.txn
 }
 
 // stored takes the object as it now is at the store.

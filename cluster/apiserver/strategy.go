@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"sync"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,20 +35,44 @@ type strategy struct {
 // internal converts to the internal version.
 func internal[I any](obj runtime.Object) *I {
 	in := new(I)
+	convert(obj, in)
+	return in
+}
+
+func convert[I any](obj runtime.Object, in *I) {
 	if err := scheme.Convert(obj, in, nil); err != nil {
 		panic(fmt.Sprintf("apiserver: converting %T to %T: %v", obj, in, err))
 	}
-	return in
+}
+
+// lending lends a validation function the internal objects it looks at.
+// They are used again unless it found fault: errors may point into them.
+func lending[I any](fn func(obj, old *I) field.ErrorList) func(obj, old runtime.Object) field.ErrorList {
+	spare := sync.Pool{New: func() any { return new([2]I) }}
+	return func(obj, old runtime.Object) field.ErrorList {
+		in := spare.Get().(*[2]I)
+		convert(obj, &in[0])
+		if old != nil {
+			convert(old, &in[1])
+		}
+		errs := fn(&in[0], &in[1])
+		if len(errs) == 0 {
+			clear(in[:])
+			spare.Put(in)
+		}
+		return errs
+	}
 }
 
 // creation adapts a Kubernetes validation function.
 func creation[I any](fn func(*I) field.ErrorList) func(runtime.Object) field.ErrorList {
-	return func(obj runtime.Object) field.ErrorList { return fn(internal[I](obj)) }
+	check := lending(func(in, _ *I) field.ErrorList { return fn(in) })
+	return func(obj runtime.Object) field.ErrorList { return check(obj, nil) }
 }
 
 // updating adapts a Kubernetes validation function for updates.
 func updating[I any](fn func(obj, old *I) field.ErrorList) func(obj, old runtime.Object) field.ErrorList {
-	return func(obj, old runtime.Object) field.ErrorList { return fn(internal[I](obj), internal[I](old)) }
+	return lending(fn)
 }
 
 // prepare adapts a typed function.

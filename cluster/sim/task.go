@@ -163,7 +163,7 @@ func (t *Task) Causes() []trace.ID { return t.causes }
 // SetCauses says which events the task is acting on from now on: events it
 // emits without causes of their own get these.
 func (t *Task) SetCauses(ids ...trace.ID) {
-	t.causes = t.causes[:0:0]
+	t.causes = make([]trace.ID, 0, len(ids)) // a new one: events have the old
 	for _, id := range ids {
 		if !id.IsZero() {
 			t.causes = append(t.causes, id)

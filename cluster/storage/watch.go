@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"strings"
-
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"kviz/cluster/sim"
@@ -44,10 +42,15 @@ func (w *Watch) Stop() {
 	}
 }
 
+// covers is asked by every watch about every write, so it copies nothing.
+func (w *Watch) covers(key []byte) bool {
+	return len(key) >= len(w.prefix) && string(key[:len(w.prefix)]) == w.prefix
+}
+
 func (w *Watch) offer(b Batch) {
 	n := 0
 	for _, e := range b.Events {
-		if strings.HasPrefix(string(e.Kv.Key), w.prefix) {
+		if w.covers(e.Kv.Key) {
 			n++
 		}
 	}
@@ -60,7 +63,7 @@ func (w *Watch) offer(b Batch) {
 	}
 	some := make([]*mvccpb.Event, 0, n)
 	for _, e := range b.Events {
-		if strings.HasPrefix(string(e.Kv.Key), w.prefix) {
+		if w.covers(e.Kv.Key) {
 			some = append(some, e)
 		}
 	}

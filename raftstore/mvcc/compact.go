@@ -30,6 +30,7 @@ func (s *Store) compact(r *pb.CompactionRequest) (*pb.CompactionResponse, error)
 	})
 	for _, ki := range gone {
 		s.index.Delete(ki)
+		delete(s.keys, ki.key)
 	}
 	return &pb.CompactionResponse{Header: header(s.currentRev)}, nil
 }

@@ -83,7 +83,7 @@ func (s *Store) leaseRevoke(r *pb.LeaseRevokeRequest, res *Result) (*pb.LeaseRev
 	}
 	w := s.write(res)
 	for _, key := range l.sortedKeys() {
-		if ki, ok := s.index.Get(&keyIndex{key: key}); ok && ki.live() != nil {
+		if ki := s.keys[key]; ki != nil && ki.live() != nil {
 			w.delete(ki)
 		}
 	}

@@ -87,7 +87,7 @@ func (ki *keyIndex) at(rev, current int64) *mvccpb.KeyValue {
 // is the key alone, "\0" everything from key on.
 func (s *Store) scan(key, end []byte, fn func(*keyIndex) bool) {
 	if len(end) == 0 {
-		if ki, ok := s.index.Get(&keyIndex{key: string(key)}); ok {
+		if ki := s.keys[string(key)]; ki != nil {
 			fn(ki)
 		}
 		return

@@ -26,7 +26,7 @@ func (s *Store) Since(rev int64) (iter.Seq[*mvccpb.Event], error) {
 				e.Type = mvccpb.Event_DELETE
 			}
 			if before := v.rev.Main - 1; before >= s.compactRev {
-				if ki, ok := s.index.Get(&keyIndex{key: string(v.kv.Key)}); ok {
+				if ki := s.keys[string(v.kv.Key)]; ki != nil {
 					e.PrevKv = ki.get(before)
 				}
 			}

@@ -252,18 +252,15 @@ func (in *snapshotReader) version(s *Store) version {
 
 // restoreVersion files one version; versions come in the order they happened.
 func (s *Store) restoreVersion(v version) error {
-	ki, ok := s.index.Get(&keyIndex{key: string(v.kv.Key)})
-	if !ok {
-		ki = newKeyIndex(string(v.kv.Key))
-		s.index.Set(ki)
-	}
+	_, known := s.keys[string(v.kv.Key)]
+	ki := s.keyIndex(v.kv.Key)
 	s.revisions.Set(v)
 	if !v.tombstone() {
 		ki.put(v)
 		return nil
 	}
 	// A tombstone may stand alone only where compaction left it.
-	if ki.live() == nil && (ok || v.rev.Main != s.compactRev) {
+	if ki.live() == nil && (known || v.rev.Main != s.compactRev) {
 		return fmt.Errorf("revision %v deletes key %q, which does not exist then", v.rev, ki.key)
 	}
 	ki.tombstone(v)

@@ -35,7 +35,8 @@ type Store struct {
 	compactRev int64 // main revision of the last compaction; -1 when there was none
 	applied    uint64
 
-	index     *btree.BTreeG[*keyIndex] // by key
+	index     *btree.BTreeG[*keyIndex] // by key, for ranges
+	keys      map[string]*keyIndex     // the same, for single keys
 	revisions *btree.BTreeG[version]   // by revision: what etcd keeps in its database
 	leases    *btree.Map[int64, *lease]
 }
@@ -61,6 +62,7 @@ func New() *Store {
 		currentRev: 1,
 		compactRev: -1,
 		index:      btree.NewBTreeGOptions(keyIndexLess, noLocks),
+		keys:       map[string]*keyIndex{},
 		revisions:  btree.NewBTreeGOptions(versionLess, noLocks),
 		leases:     new(btree.Map[int64, *lease]),
 	}

@@ -94,7 +94,7 @@ func run(s *Store, command []string, req *pb.InternalRaftRequest) string {
 	f := strings.Fields(command[0])
 	switch f[0] {
 	case "history":
-		ki, ok := s.index.Get(&keyIndex{key: f[1]})
+		ki, ok := s.keys[f[1]]
 		if !ok {
 			return f[1] + " is not in the index\n"
 		}

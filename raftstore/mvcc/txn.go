@@ -82,7 +82,7 @@ func (s *Store) checkTxnState(r *pb.TxnRequest, p *path) error {
 func (w *writeTxn) execute(r *pb.TxnRequest, p *path) (*pb.TxnResponse, error) {
 	succeeded := p.next()
 	ops := branch(r, succeeded)
-	resp := &pb.TxnResponse{Succeeded: succeeded, Header: &pb.ResponseHeader{}, Responses: make([]*pb.ResponseOp, len(ops))}
+	resp := &pb.TxnResponse{Succeeded: succeeded, Responses: make([]*pb.ResponseOp, len(ops))}
 	for i, op := range ops {
 		switch o := op.Request.(type) {
 		case *pb.RequestOp_RequestRange:
@@ -100,6 +100,7 @@ func (w *writeTxn) execute(r *pb.TxnRequest, p *path) (*pb.TxnResponse, error) {
 			if err != nil {
 				return nil, err
 			}
+			nested.Header = &pb.ResponseHeader{}
 			resp.Responses[i] = &pb.ResponseOp{Response: &pb.ResponseOp_ResponseTxn{ResponseTxn: nested}}
 		}
 	}

@@ -37,11 +37,7 @@ func (w *writeTxn) end() { w.s.currentRev = w.rev() }
 // put writes a key and moves it from its old lease to the new one.
 func (w *writeTxn) put(key, value []byte, leaseID int64) {
 	s := w.s
-	ki, ok := s.index.Get(&keyIndex{key: string(key)})
-	if !ok {
-		ki = newKeyIndex(string(key))
-		s.index.Set(ki)
-	}
+	ki := s.keyIndex(key)
 	rev := w.next()
 	kv := &mvccpb.KeyValue{Key: key, Value: value, CreateRevision: rev.Main, ModRevision: rev.Main, Version: 1, Lease: leaseID}
 	oldLease := int64(0)
@@ -55,6 +51,17 @@ func (w *writeTxn) put(key, value []byte, leaseID int64) {
 		s.detach(oldLease, ki.key)
 		s.attach(leaseID, ki.key)
 	}
+}
+
+// keyIndex is the key's history, a new one if it has none.
+func (s *Store) keyIndex(key []byte) *keyIndex {
+	ki := s.keys[string(key)]
+	if ki == nil {
+		ki = newKeyIndex(string(key))
+		s.index.Set(ki)
+		s.keys[ki.key] = ki
+	}
+	return ki
 }
 
 // delete writes the tombstone of a key that exists.
