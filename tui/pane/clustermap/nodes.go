@@ -287,9 +287,10 @@ func drawPod(s *pane.Sheet, f *pane.Frame, y int, c cell) {
 
 // drawLines draws a node a line: for windows too low for boxes.
 func (p *population) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
-	wide := 0
+	wide, asked := 0, false
 	for _, n := range names {
 		wide = max(wide, min(len(n), 14))
+		asked = asked || p.of(n).cpu > 0
 	}
 	for _, n := range names {
 		on, glyph, st, word := nodeSubject(f, n)
@@ -305,7 +306,7 @@ func (p *population) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []stri
 		if word != "" {
 			x = a.Text(wide+2, 0, word, wordStyle(word, st)) + 1
 		}
-		if s.W() > x+17 {
+		if asked && s.W() > x+17 { // bars that are all empty say nothing
 			p.cpuBar(a, x, 0, 5, n)
 			x += 6
 		}
