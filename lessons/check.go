@@ -18,7 +18,8 @@ type Boot func() (control.Cluster, io.Closer, error)
 
 // Check proves a lesson, with a fresh cluster for every attempt: it is not
 // solved when the scene is set, its solution and the other accepted scripts
-// solve it, its near-misses do not, and every prediction comes out as marked.
+// solve it, its near-misses do not, every prediction comes out as marked, and of a
+// question of order or match the marked answer passes and none next to it.
 func Check(ctx context.Context, l *Lesson, boot Boot) error {
 	type trial struct {
 		name, script string
@@ -107,6 +108,12 @@ func follow(s *Session, c control.Cluster, from uint64) error {
 func (s *Session) predictions() error {
 	for _, step := range s.Lesson.Steps {
 		q := step.Question
+		if q != nil && q.Form() != OneOf {
+			if err := s.prove(step); err != nil {
+				return err
+			}
+			continue
+		}
 		if q == nil || q.Quiz() {
 			continue
 		}

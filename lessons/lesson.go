@@ -99,10 +99,16 @@ type Hint struct {
 	when *expr.Program // nil for always
 }
 
-// Question is a prediction, which the simulation answers, or a quiz.
+// Question is a prediction, which the simulation answers, or a quiz. It has one
+// of three forms (forms.go): one of several choices, cards to put in order, or
+// items to label.
 type Question struct {
 	Ask     string
 	Choices []*Choice
+	Cards   []*Card // in the right order
+	Labels  []*Label
+	Items   []*Item
+	laid    []int         // the cards as they are laid out
 	reveal  *expr.Program // the moment when the simulation has answered; nil for a quiz
 }
 

@@ -57,6 +57,9 @@ type questionText struct {
 		Why   string `json:"why"`
 		Is    string `json:"is"`
 	} `json:"choices"`
+	Order  []cardText  `json:"order"`
+	Labels []labelText `json:"labels"`
+	Match  []itemText  `json:"match"`
 }
 
 // Load reads every lesson under fsys: one folder each, with lesson.md,
@@ -236,6 +239,7 @@ func (p *parser) fence(step *Step, what string) error {
 		if step.Question, err = q.compile(); err != nil {
 			return fmt.Errorf("question %q: %w", q.Ask, err)
 		}
+		step.Question.lay(step.ID)
 	default:
 		return fmt.Errorf("unknown block %q: want goal or question", what)
 	}
@@ -362,7 +366,7 @@ func (q *questionText) compile() (*Question, error) {
 		}
 		out.Choices = append(out.Choices, choice)
 	}
-	return out, nil
+	return out, q.compileParts(out)
 }
 
 // check finds what is wrong with a lesson as a whole.
@@ -427,7 +431,7 @@ func (p *parser) check(l *Lesson) error {
 					bad("step %q: every choice has a text and says why", s.ID)
 				}
 			}
-			if q.Ask == "" || right != 1 || len(q.Choices) < 2 {
+			if q.Ask == "" || q.Form() == OneOf && (right != 1 || len(q.Choices) < 2) {
 				bad("step %q: a question asks something and has two or more choices, one of them right", s.ID)
 			}
 		}

@@ -142,7 +142,9 @@ type Look struct {
 	View     []string // panes to show
 	Goals    []GoalLook
 	Ask      string
+	Form     string // how the question is answered: OneOf, Order or Match
 	Choices  []ChoiceLook
+	Items    []ItemLook // of Match: what gets the choices as labels
 	Answered bool
 	Verdict  string // after an answer: what the simulation then did
 	Hint     string
@@ -162,7 +164,18 @@ type GoalLook struct {
 type ChoiceLook struct {
 	Text   string
 	Chosen bool
-	Right  bool // only once it is known
+	Right  bool   // only once it is known
+	Place  int    // of Order: the place it was given; 0 is none yet
+	Event  string // of Order: the event it stood for, once it is known
+}
+
+// ItemLook is one thing that gets a label.
+type ItemLook struct {
+	Text  string
+	Label string // "" as long as it has none
+	Next  bool   // the next answer is its label
+	Right bool   // only once it is known
+	Event string // its event, once it is known
 }
 
 // judged bounds how many events one look judges, so that it returns at once.
@@ -199,7 +212,7 @@ func (p *Player) Look() Look {
 		look.Hint, look.HintNo, look.HintsOf = fit[n-1].Text, n, len(fit)
 	}
 	look.CanNext = s.Passed(step) && p.step+1 < len(p.lesson.Steps)
-	look.Finished = s.Solved() && p.step+1 == len(p.lesson.Steps) && s.Passed(step)
+	look.Finished = s.Solved() && len(s.Unsettled()) == 0 && p.step+1 == len(p.lesson.Steps) && s.Passed(step)
 	m := p.progress.Lessons[p.lesson.ID]
 	if look.Finished {
 		m.Done = true
@@ -216,13 +229,17 @@ func (p *Player) Look() Look {
 func (p *Player) lookQuestion(look *Look, step *Step) {
 	s := p.session
 	if q := step.Question; q != nil {
-		look.Ask = q.Ask
+		look.Ask, look.Form = q.Ask, q.Form()
 		look.Text += "\n\n**" + q.Ask + "**"
+		if q.Form() != OneOf {
+			s.lookParts(look, step)
+			return
+		}
 		chosen := s.Answered(step)
 		look.Answered = chosen >= 0
 		known := look.Answered && s.Revealed(step)
 		for i, c := range q.Choices {
-			look.Choices = append(look.Choices, ChoiceLook{c.Text, i == chosen, known && c.Right})
+			look.Choices = append(look.Choices, ChoiceLook{Text: c.Text, Chosen: i == chosen, Right: known && c.Right})
 		}
 		look.Verdict = s.Verdict(step)
 		if look.Answered && !known {
@@ -253,7 +270,8 @@ func (p *Player) judge() {
 }
 
 // Do answers: "next", "back", "hint", "restart", "leave", "reveal" (go on
-// without having done the step), or "answer 2" for the second choice.
+// without having done the step), "answer 2" for the second choice (or the second
+// card as the next one, the second label for the next item), or "undo".
 func (p *Player) Do(action string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -292,16 +310,31 @@ func (p *Player) Do(action string) error {
 	case "hint":
 		return p.giveHint(step)
 	case "answer":
-		n, err := strconv.Atoi(arg)
-		if err != nil || step.Question == nil || n < 1 || n > len(step.Question.Choices) {
-			return fmt.Errorf("there is no answer %q here", arg)
-		}
-		if !p.session.Answer(step, n-1) {
-			return fmt.Errorf("the question is answered already")
+		return p.answer(step, arg)
+	case "undo":
+		if !p.session.Undo(step) {
+			return fmt.Errorf("there is nothing to take back")
 		}
 		return nil
 	}
-	return fmt.Errorf("unknown action %q: next, back, hint, restart, leave, reveal or answer N", action)
+	return fmt.Errorf("unknown action %q: next, back, hint, restart, leave, reveal, undo or answer N", action)
+}
+
+func (p *Player) answer(step *Step, arg string) error {
+	n, err := strconv.Atoi(arg)
+	if err != nil || step.Question == nil || n < 1 {
+		return fmt.Errorf("there is no answer %q here", arg)
+	}
+	if _, among := step.Question.parts(); n > among {
+		return fmt.Errorf("there is no answer %q here", arg)
+	}
+	if p.session.Answer(step, n-1) {
+		return nil
+	}
+	if step.Question.Form() == Order && !p.session.Settled(step) {
+		return fmt.Errorf("card %d has its place already", n)
+	}
+	return fmt.Errorf("the question is answered already")
 }
 
 func (p *Player) move(by int) error {
@@ -315,7 +348,12 @@ func (p *Player) move(by int) error {
 
 // missing says what keeps a step from being done.
 func (p *Player) missing(step *Step) string {
-	if step.Question != nil && p.session.Answered(step) < 0 {
+	switch q := step.Question; {
+	case q != nil && q.Form() != OneOf:
+		if !p.session.Settled(step) {
+			return "answer the question right"
+		}
+	case q != nil && p.session.Answered(step) < 0:
 		return "choose an answer"
 	}
 	for _, g := range step.Goals {

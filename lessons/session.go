@@ -21,6 +21,9 @@ type Session struct {
 	passed  map[string]bool          // steps whose goals were all met once
 	answers map[string]int           // by step: index of the choice
 	told    map[string]verdict       // by step: what the simulation did
+	given   map[string][]int         // by step: the parts of an answer, as far as it goes
+	facts   map[string][]fact        // by step: what the simulation did about the parts of its question
+	kept    map[string]bool          // by step: answered right in an earlier sitting
 	failed  error                    // an expression that could not be answered
 }
 
@@ -36,6 +39,7 @@ func NewSession(l *Lesson, start *view.State) *Session {
 	s := &Session{
 		Lesson: l, b: view.From(start), met: map[string]trace.ID{}, broken: map[string]trace.ID{},
 		since: map[string]time.Duration{}, passed: map[string]bool{}, answers: map[string]int{}, told: map[string]verdict{},
+		given: map[string][]int{}, facts: map[string][]fact{}, kept: map[string]bool{},
 	}
 	s.levels()
 	return s
@@ -53,6 +57,9 @@ func (s *Session) Assume(before int) {
 		if len(step.Goals) > 0 {
 			s.passed[step.ID] = true
 		}
+		if step.Question != nil && step.Question.Form() != OneOf {
+			s.kept[step.ID] = true
+		}
 	}
 }
 
@@ -65,6 +72,7 @@ func (s *Session) Apply(e *trace.Event) {
 			s.judge(g, st, e)
 		}
 		s.reveal(step, st, e)
+		s.watch(step, st, e)
 	}
 	s.pass(st, e)
 }
@@ -176,9 +184,15 @@ func (s *Session) Met(g *Goal) bool {
 func (s *Session) MetAt(g *Goal) trace.ID { return s.met[g.ID] }
 
 // Passed reports whether a step is done: its goals were all met together once,
-// and its question, if it has one, is answered.
+// and its question, if it has one, is answered; one of order or match must be
+// answered right.
 func (s *Session) Passed(step *Step) bool {
-	if step.Question != nil {
+	switch q := step.Question; {
+	case q != nil && q.Form() != OneOf:
+		if !s.Settled(step) {
+			return false
+		}
+	case q != nil:
 		if _, ok := s.answers[step.ID]; !ok {
 			return false
 		}
@@ -227,11 +241,18 @@ func (s *Session) Unmet() []*Goal {
 func (s *Session) Solved() bool { return len(s.Unmet()) == 0 }
 
 // Answer chooses an answer to a step's question. A prediction that the
-// simulation has already answered, and a quiz that was answered, stand.
+// simulation has already answered, and a quiz that was answered, stand. A
+// question of order or match takes one part at a time, until all are right.
 func (s *Session) Answer(step *Step, choice int) bool {
 	q := step.Question
-	if q == nil || choice < 0 || choice >= len(q.Choices) {
+	if q == nil {
 		return false
+	}
+	if _, among := q.parts(); choice < 0 || choice >= among {
+		return false
+	}
+	if q.Form() != OneOf {
+		return s.put(step, choice)
 	}
 	if _, answered := s.answers[step.ID]; answered && (q.Quiz() || s.answered(step)) {
 		return false
@@ -256,6 +277,9 @@ func (s *Session) Revealed(step *Step) bool {
 	if step.Question == nil {
 		return false
 	}
+	if step.Question.Form() != OneOf {
+		return s.Settled(step)
+	}
 	if step.Question.Quiz() {
 		return s.Answered(step) >= 0
 	}
@@ -265,6 +289,9 @@ func (s *Session) Revealed(step *Step) bool {
 // Verdict says what became of an answer, in a sentence; "" while that is not
 // known or nothing was answered.
 func (s *Session) Verdict(step *Step) string {
+	if q := step.Question; q != nil && q.Form() != OneOf {
+		return s.judgeParts(step)
+	}
 	n := s.Answered(step)
 	if n < 0 || !s.Revealed(step) {
 		return ""

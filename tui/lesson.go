@@ -12,8 +12,8 @@ type LessonFace interface {
 	// Look is what to show now, judged at a state; Active is false when no
 	// lesson is under way.
 	Look(s *view.State) LessonLook
-	// Do answers: "next", "back", "hint", "restart", "leave", "reveal", or
-	// "answer 2" for the second choice.
+	// Do answers: "next", "back", "hint", "restart", "leave", "reveal", "undo", or
+	// "answer 2" for the second choice (card, label).
 	Do(action string) error
 }
 
@@ -39,7 +39,9 @@ type LessonLook struct {
 	Notes    string   // for who teaches
 	Text     string   // paragraphs, `code`, **bold** and "- " lists
 	Goals    []LessonGoal
+	Form     string // how the question is answered: "choice", "order" (choices are cards), "match" (choices are labels)
 	Choices  []LessonChoice
+	Items    []LessonItem // of "match"
 	Answered bool
 	Verdict  string // after an answer: what the simulation then did
 	Hint     string
@@ -59,5 +61,16 @@ type LessonGoal struct {
 type LessonChoice struct {
 	Text   string
 	Chosen bool
-	Right  bool // shown once answered
+	Right  bool   // shown once answered
+	Place  int    // of a card: where it was put; 0 is nowhere yet
+	Event  string // of a card: the event it was, once answered
+}
+
+// LessonItem is one thing that gets a label.
+type LessonItem struct {
+	Text  string
+	Label string // "" as long as it has none
+	Next  bool   // the next answer is its label
+	Right bool
+	Event string
 }

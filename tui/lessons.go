@@ -145,6 +145,8 @@ var (
 		lessonBind(0, "answer 4", "alt+4"), lessonBind(0, "answer 5", "alt+5"), lessonBind(0, "answer 6", "alt+6"),
 		lessonBind(0, "answer 7", "alt+7"), lessonBind(0, "answer 8", "alt+8"), lessonBind(0, "answer 9", "alt+9"),
 	}
+	// undoKeys take back the last part of an answer that has several.
+	undoKeys = []keymap.Binding{lessonBind(1, "undo", "alt+backspace", "alt+0")}
 )
 
 func lessonBind(rank int, action string, keys ...string) keymap.Binding {
@@ -161,7 +163,11 @@ func (m *Explorer) lessonKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		action = keymap.Action(k, textKeys)
 	}
 	if action == "" && m.asks() {
-		action = keymap.Action(k, answerKeys)
+		if action = keymap.Action(k, answerKeys); action == "" && m.asksParts() {
+			if action = keymap.Action(k, undoKeys); m.largeLesson() && (k.Code == tea.KeyBackspace || k.Text == "0") {
+				action = "undo"
+			}
+		}
 	}
 	if action == "" && m.largeLesson() {
 		if action = keymap.Action(k, readKeys); action == "" && m.asks() && len(k.Text) == 1 && k.Text >= "1" && k.Text <= "9" {
@@ -176,6 +182,11 @@ func (m *Explorer) lessonKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 
 // asks reports whether the step asks something that can be answered.
 func (m *Explorer) asks() bool { return len(m.lessonLook.Choices) > 0 && !m.lessonLook.Answered }
+
+// asksParts reports whether the answer has several parts: an order, or labels.
+func (m *Explorer) asksParts() bool {
+	return m.asks() && (m.lessonLook.Form == "order" || m.lessonLook.Form == "match")
+}
 
 func (m *Explorer) largeLesson() bool { return m.lessonOpen && m.reading && layout.Narrow(m.w) }
 
@@ -254,7 +265,9 @@ func (m *Explorer) drawLesson(a grid.Area) {
 // drawLessonKeys draws the lesson's last line: what can be pressed.
 func (m *Explorer) drawLessonKeys(in grid.Area) {
 	hints := lessonKeys
-	if m.asks() {
+	if m.asksParts() {
+		hints = slices.Concat(answerKeys, undoKeys, lessonKeys)
+	} else if m.asks() {
 		hints = slices.Concat(answerKeys, lessonKeys)
 	}
 	x, y := 1, in.H()-1
@@ -277,6 +290,11 @@ func (m *Explorer) drawLessonKeys(in grid.Area) {
 			label = fmt.Sprintf("alt+1…%d", len(m.lessonLook.Choices))
 			if m.largeLesson() {
 				label = fmt.Sprintf("1…%d", len(m.lessonLook.Choices))
+			}
+		}
+		if b.Action == "undo" {
+			if label = "alt+0"; m.largeLesson() {
+				label = "0"
 			}
 		}
 		put(label, b.Words(), st)
@@ -343,27 +361,64 @@ func lessonRows(l LessonLook, w int) []overlay.Row {
 	for _, line := range carried(grid.Lines(l.Text, w)) {
 		rows = append(rows, markup(line, theme.Text))
 	}
-	known := slices.ContainsFunc(l.Choices, func(c LessonChoice) bool { return c.Right })
 	if len(l.Choices) > 0 {
-		rows = append(rows, nil)
-		for i, c := range l.Choices {
-			mark, st := "○", theme.Text
-			if c.Chosen {
-				mark, st = "●", theme.Accent
-			}
-			if known && c.Right {
-				mark, st = "✓", theme.Good
-			} else if known && c.Chosen {
-				mark, st = "✗", theme.Bad
-			}
-			for n, line := range grid.Lines(c.Text, w-5) {
-				head := "     "
-				if n == 0 {
-					head = fmt.Sprintf("%d %s  ", i+1, mark)
-				}
-				rows = append(rows, append(overlay.Row{{Text: head, Style: st}}, markup(line, st)...))
-			}
+		rows = append(append(rows, nil), questionRows(l, w)...)
+	}
+	return rows
+}
+
+// questionRows are the answers that one can choose, and what was chosen.
+func questionRows(l LessonLook, w int) []overlay.Row {
+	var rows []overlay.Row
+	put := func(head, text, event string, st grid.Style) {
+		if event != "" {
+			text += "  `" + event + "`"
 		}
+		for n, line := range carried(grid.Lines(text, w-grid.Width(head))) {
+			if n > 0 {
+				head = strings.Repeat(" ", grid.Width(head))
+			}
+			rows = append(rows, append(overlay.Row{{Text: head, Style: st}}, markup(line, st)...))
+		}
+	}
+	known := slices.ContainsFunc(l.Choices, func(c LessonChoice) bool { return c.Right })
+	for _, it := range l.Items {
+		mark, st, label := " ", theme.Text, "…"
+		switch {
+		case it.Right:
+			mark, st = "✓", theme.Good
+		case it.Next:
+			mark, st, label = "▸", theme.Accent, "?"
+		}
+		if it.Label != "" {
+			label = it.Label
+		}
+		put(mark+" ", fmt.Sprintf("**%s** is from: %s", it.Text, label), it.Event, st)
+	}
+	if len(l.Items) > 0 {
+		if l.Answered {
+			return rows
+		}
+		rows = append(rows, nil)
+	}
+	for i, c := range l.Choices {
+		mark, st := "○", theme.Text
+		switch {
+		case l.Form == "order" && c.Right:
+			put(fmt.Sprintf("✓ %d. ", c.Place), c.Text, c.Event, theme.Good)
+			continue
+		case l.Form == "order" && c.Place > 0:
+			mark, st = fmt.Sprintf("[%d]", c.Place), theme.Accent
+		case l.Form == "order":
+			mark = "[ ]"
+		case known && c.Right:
+			mark, st = "✓", theme.Good
+		case known && c.Chosen:
+			mark, st = "✗", theme.Bad
+		case c.Chosen:
+			mark, st = "●", theme.Accent
+		}
+		put(fmt.Sprintf("%d %s  ", i+1, mark), c.Text, "", st)
 	}
 	return rows
 }

@@ -32,7 +32,7 @@ check  proves lessons: each starts unsolved, its solution solves it, its near-mi
 		example: "kviz lesson start L02",
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1")
-			f.BoolVar(&notes, "notes", false, "with show: the notes for who teaches, too")
+			f.BoolVar(&notes, "notes", false, "with show: the notes for who teaches, and the answers, too")
 			f.StringVar(&theme, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
@@ -133,6 +133,12 @@ func showLesson(w io.Writer, l *lessons.Lesson, notes bool) {
 	fmt.Fprintf(w, "%s  %s (%d min)\n", l.ID, l.Title, l.Minutes)
 	for i, step := range l.Steps {
 		fmt.Fprintf(w, "\n%d. [%s] %s\n\n%s\n", i+1, step.Kind, step.Title, step.Text)
+		if q := step.Question; q != nil {
+			fmt.Fprintf(w, "\n%s\n", q.Ask)
+			for n, line := range q.Lines(notes) {
+				fmt.Fprintf(w, "   %d) %s\n", n+1, line)
+			}
+		}
 		for _, g := range step.Goals {
 			fmt.Fprintf(w, "   ○ %s\n", g.Say)
 		}
@@ -189,13 +195,16 @@ func (f lessonFace) Look(*view.State) tui.LessonLook {
 	look := tui.LessonLook{
 		Active: l.Active, Title: l.Title, Step: l.Step, Steps: l.Steps, Kind: l.Kind, Text: l.Text, Answered: l.Answered,
 		Verdict: l.Verdict, Hint: l.Hint, HintNo: l.HintNo, HintsOf: l.HintsOf, CanNext: l.CanNext, Finished: l.Finished,
-		View: l.View, Notes: l.Notes,
+		View: l.View, Notes: l.Notes, Form: l.Form,
 	}
 	for _, g := range l.Goals {
 		look.Goals = append(look.Goals, tui.LessonGoal{Say: g.Say, Met: g.Met})
 	}
 	for _, ch := range l.Choices {
-		look.Choices = append(look.Choices, tui.LessonChoice{Text: ch.Text, Chosen: ch.Chosen, Right: ch.Right})
+		look.Choices = append(look.Choices, tui.LessonChoice{Text: ch.Text, Chosen: ch.Chosen, Right: ch.Right, Place: ch.Place, Event: ch.Event})
+	}
+	for _, it := range l.Items {
+		look.Items = append(look.Items, tui.LessonItem{Text: it.Text, Label: it.Label, Next: it.Next, Right: it.Right, Event: it.Event})
 	}
 	return look
 }

@@ -1,0 +1,459 @@
+package lessons
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"kviz/cluster/expr"
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+)
+
+// The forms of questions.
+const (
+	OneOf = "choice" // one of the choices is right
+	Order = "order"  // cards are put in order
+	Match = "match"  // each item gets one of a few labels
+)
+
+// Card is one of several that are put in order.
+type Card struct {
+	Text string
+	Why  string        // what it has to wait for
+	is   *expr.Program // the event it stands for, when it happened first; nil where the text alone knows
+}
+
+// Label is what an item can get.
+type Label struct {
+	Text string
+	is   *expr.Program // whether an item's event is of this label
+}
+
+// Item is one thing that gets a label.
+type Item struct {
+	Text  string
+	Why   string
+	label int           // the marked one
+	when  *expr.Program // its event; nil where the text alone knows
+}
+
+// Form is how the question is answered: [OneOf], [Order] or [Match].
+func (q *Question) Form() string {
+	switch {
+	case len(q.Cards) > 0:
+		return Order
+	case len(q.Items) > 0:
+		return Match
+	}
+	return OneOf
+}
+
+// parts is how many answers the question wants, and among how many.
+func (q *Question) parts() (want, among int) {
+	switch q.Form() {
+	case Order:
+		return len(q.Cards), len(q.Cards)
+	case Match:
+		return len(q.Items), len(q.Labels)
+	}
+	return 1, len(q.Choices)
+}
+
+// cardText, labelText and itemText are parts of a question as they are written.
+type cardText struct {
+	Text string `json:"text"`
+	Why  string `json:"why"`
+	Is   string `json:"is"`
+}
+
+type labelText struct {
+	Text string `json:"text"`
+	Is   string `json:"is"`
+}
+
+type itemText struct {
+	Text  string `json:"text"`
+	Label string `json:"label"`
+	Why   string `json:"why"`
+	When  string `json:"when"`
+}
+
+// compileParts reads the parts of a question that is no choice.
+func (q *questionText) compileParts(out *Question) error {
+	var err error
+	for _, c := range q.Order {
+		card := &Card{Text: c.Text, Why: c.Why}
+		if card.is, err = optional(c.Is); err != nil {
+			return fmt.Errorf("card %q: %w", c.Text, err)
+		}
+		out.Cards = append(out.Cards, card)
+	}
+	for _, l := range q.Labels {
+		label := &Label{Text: l.Text}
+		if label.is, err = optional(l.Is); err != nil {
+			return fmt.Errorf("label %q: %w", l.Text, err)
+		}
+		out.Labels = append(out.Labels, label)
+	}
+	for _, m := range q.Match {
+		item := &Item{Text: m.Text, Why: m.Why}
+		if item.when, err = optional(m.When); err != nil {
+			return fmt.Errorf("item %q: %w", m.Text, err)
+		}
+		if item.label = slices.IndexFunc(out.Labels, func(l *Label) bool { return l.Text == m.Label }); item.label < 0 {
+			return fmt.Errorf("item %q: there is no label %q", m.Text, m.Label)
+		}
+		out.Items = append(out.Items, item)
+	}
+	return out.checkParts()
+}
+
+func optional(src string) (*expr.Program, error) {
+	if src == "" {
+		return nil, nil
+	}
+	return expr.Compile(strings.TrimSpace(src))
+}
+
+func (q *Question) checkParts() error {
+	forms := 0
+	for _, n := range []int{len(q.Choices), len(q.Cards), len(q.Items)} {
+		if n > 0 {
+			forms++
+		}
+	}
+	if forms > 1 || len(q.Items) == 0 && len(q.Labels) > 0 {
+		return errors.New("want one of choices, order, and match with labels")
+	}
+	if q.Form() == OneOf {
+		return nil
+	}
+	if q.reveal != nil {
+		return errors.New("a question of order or match has no reveal: its cards and items say their events")
+	}
+	want, among := q.parts()
+	if want < 2 || among < 2 || among > 9 {
+		return errors.New("want two or more to answer, and from two to nine answers: there is a key for each")
+	}
+	told := 0
+	for _, c := range q.Cards {
+		if c.Text == "" || c.Why == "" {
+			return errors.New("every card has a text and says why it stands there")
+		}
+		if c.is != nil {
+			told++
+		}
+	}
+	for _, m := range q.Items {
+		if m.Text == "" || m.Why == "" {
+			return errors.New("every item has a text and says why")
+		}
+		if m.when != nil {
+			told++
+		}
+	}
+	if told != 0 && told != want {
+		return errors.New("the simulation answers for every card (is) or item (when), or for none")
+	}
+	for _, l := range q.Labels {
+		if l.Text == "" || (l.is != nil) != (told > 0) {
+			return errors.New("every label has a text and, where items have when, is")
+		}
+	}
+	return nil
+}
+
+// lay lays the cards of an order question out: always in the same way for the
+// same step, and never in the right order.
+func (q *Question) lay(step string) {
+	h := fnv.New64a()
+	h.Write([]byte(step))
+	q.laid = rand.New(rand.NewPCG(h.Sum64(), 1)).Perm(len(q.Cards))
+	if slices.IsSorted(q.laid) {
+		slices.Reverse(q.laid)
+	}
+}
+
+// fact is what the simulation did about a card or an item.
+type fact struct {
+	at     trace.ID
+	labels []bool // of an item: which labels its event has
+}
+
+// watch notes when what a step's cards or items stand for happens first.
+func (s *Session) watch(step *Step, st *view.State, e *trace.Event) {
+	q := step.Question
+	if q == nil || q.Form() == OneOf {
+		return
+	}
+	facts := s.facts[step.ID]
+	if facts == nil {
+		want, _ := q.parts()
+		facts = make([]fact, want)
+		s.facts[step.ID] = facts
+	}
+	for i := range facts {
+		if !facts[i].at.IsZero() {
+			continue
+		}
+		if q.Form() == Order {
+			if is := q.Cards[i].is; is != nil && s.holds(is, st, e) {
+				facts[i].at = e.ID
+			}
+			continue
+		}
+		if when := q.Items[i].when; when != nil && s.holds(when, st, e) {
+			facts[i].at = e.ID
+			for _, l := range q.Labels {
+				facts[i].labels = append(facts[i].labels, s.holds(l.is, st, e))
+			}
+		}
+	}
+}
+
+// truth is the right answer, by part: the order in which the simulation did
+// things where it did all of them, else the marked one; an item's label as its
+// event had it, else the marked one.
+func (s *Session) truth(step *Step) []int {
+	q, facts := step.Question, s.facts[step.ID]
+	want, _ := q.parts()
+	right := make([]int, want)
+	for i := range right {
+		right[i] = i
+		if q.Form() == Match {
+			right[i] = q.Items[i].label
+			if facts != nil && !facts[i].at.IsZero() {
+				if l := slices.Index(facts[i].labels, true); l >= 0 {
+					right[i] = l
+				}
+			}
+		}
+	}
+	if q.Form() == Order && !slices.ContainsFunc(facts, func(f fact) bool { return f.at.IsZero() }) && len(facts) > 0 {
+		slices.SortStableFunc(right, func(a, b int) int { return facts[a].at.Compare(facts[b].at) })
+	}
+	return right
+}
+
+// put adds one part to an answer: the card that comes next, or the label of the
+// next item. After a wrong answer it begins a new one.
+func (s *Session) put(step *Step, n int) bool {
+	q, given := step.Question, s.given[step.ID]
+	want, _ := q.parts()
+	if len(given) == want {
+		if s.Settled(step) {
+			return false
+		}
+		given = nil
+	}
+	if q.Form() == Order {
+		if n = q.laid[n]; slices.Contains(given, n) {
+			return false
+		}
+	}
+	s.given[step.ID] = append(slices.Clip(given), n)
+	return true
+}
+
+// Undo takes back the last part of an answer in parts, as long as it is not
+// right as a whole.
+func (s *Session) Undo(step *Step) bool {
+	given := s.given[step.ID]
+	if len(given) == 0 || s.Settled(step) {
+		return false
+	}
+	s.given[step.ID] = given[:len(given)-1]
+	return true
+}
+
+// Settled reports whether a question of order or match has been answered right,
+// in this sitting or in one before.
+func (s *Session) Settled(step *Step) bool {
+	return s.kept[step.ID] || slices.Equal(s.given[step.ID], s.truth(step))
+}
+
+// judgeParts says what an answer in parts is worth; "" while it is not complete.
+func (s *Session) judgeParts(step *Step) string {
+	q, given, right := step.Question, s.given[step.ID], s.truth(step)
+	if len(given) < len(right) {
+		return ""
+	}
+	good, first := 0, -1
+	for i := range right {
+		if given[i] == right[i] {
+			good++
+		} else if first < 0 {
+			first = i
+		}
+	}
+	switch {
+	case first < 0 && q.Form() == Order:
+		return "Right: that is the order in which it happened."
+	case first < 0:
+		return "Right, every one of them."
+	case q.Form() == Order:
+		c := q.Cards[given[first]]
+		return fmt.Sprintf("Not yet: %d of %d stand where they belong. Place %d is not “%s”: %s", good, len(right), first+1, c.Text, c.Why)
+	}
+	m := q.Items[first]
+	return fmt.Sprintf("Not yet: %d of %d are right. “%s” is not of “%s”: %s", good, len(right), m.Text, q.Labels[given[first]].Text, m.Why)
+}
+
+// Unsettled lists the steps whose questions of order or match wait for a right
+// answer.
+func (s *Session) Unsettled() []*Step {
+	var open []*Step
+	for _, step := range s.Lesson.Steps {
+		if q := step.Question; q != nil && q.Form() != OneOf && !s.Settled(step) {
+			open = append(open, step)
+		}
+	}
+	return open
+}
+
+// prove holds the marked answer of a question of order or match against what
+// the simulation did, and that no answer near to it passes.
+func (s *Session) prove(step *Step) error {
+	q := step.Question
+	marked := make([]int, 0, 9)
+	for i, f := range s.facts[step.ID] {
+		told := q.Form() == Order && q.Cards[i].is != nil || q.Form() == Match && q.Items[i].when != nil
+		if told && f.at.IsZero() {
+			return fmt.Errorf("step %q: part %d of the question never happened", step.ID, i+1)
+		}
+		if q.Form() == Order {
+			marked = append(marked, i)
+			if before := s.facts[step.ID]; told && i > 0 && f.at.Compare(before[i-1].at) <= 0 {
+				return fmt.Errorf("step %q: %q is marked after %q, but it happened at #%s and that at #%s", step.ID, q.Cards[i].Text, q.Cards[i-1].Text, f.at, before[i-1].at)
+			}
+			continue
+		}
+		marked = append(marked, q.Items[i].label)
+		for l, holds := range f.labels {
+			if holds != (l == q.Items[i].label) {
+				return fmt.Errorf("step %q: %q is marked %q, but at #%s the simulation says %v to %q", step.ID, q.Items[i].Text, q.Labels[q.Items[i].label].Text, f.at, holds, q.Labels[l].Text)
+			}
+		}
+	}
+	passes := func(answer []int) bool {
+		delete(s.given, step.ID)
+		for _, n := range answer {
+			if q.Form() == Order {
+				n = slices.Index(q.laid, n)
+			}
+			s.Answer(step, n)
+		}
+		return s.Passed(step)
+	}
+	for _, near := range nearby(q, marked) {
+		if passes(near) {
+			return fmt.Errorf("step %q: the answer %v passes, but must not", step.ID, near)
+		}
+	}
+	if !passes(marked) {
+		return fmt.Errorf("step %q: the marked answer does not pass: %s", step.ID, s.Verdict(step))
+	}
+	return nil
+}
+
+// nearby are the answers next to a right one: neighbours exchanged, one label
+// another, the last part left out, everything the other way round.
+func nearby(q *Question, right []int) [][]int {
+	all := [][]int{right[:len(right)-1]}
+	if q.Form() == Order {
+		for i := 1; i < len(right); i++ {
+			near := slices.Clone(right)
+			near[i-1], near[i] = near[i], near[i-1]
+			all = append(all, near)
+		}
+		back := slices.Clone(right)
+		slices.Reverse(back)
+		return append(all, back)
+	}
+	for i := range right {
+		for l := range q.Labels {
+			if l != right[i] {
+				near := slices.Clone(right)
+				near[i] = l
+				all = append(all, near)
+			}
+		}
+	}
+	return all
+}
+
+// lookParts shows a question of order or match as far as it is answered; once it
+// is right, cards stand in their order, with the events that they were.
+func (s *Session) lookParts(look *Look, step *Step) {
+	q, given, facts := step.Question, s.given[step.ID], s.facts[step.ID]
+	look.Answered = s.Settled(step)
+	look.Verdict = s.judgeParts(step)
+	event := func(i int) string {
+		if !look.Answered || facts == nil || facts[i].at.IsZero() {
+			return ""
+		}
+		return "#" + facts[i].at.String()
+	}
+	if q.Form() == Match {
+		for _, l := range q.Labels {
+			look.Choices = append(look.Choices, ChoiceLook{Text: l.Text})
+		}
+		right := s.truth(step)
+		if s.kept[step.ID] {
+			given = right
+		}
+		for i, m := range q.Items {
+			item := ItemLook{Text: m.Text, Next: i == len(given) && !look.Answered, Right: look.Answered, Event: event(i)}
+			if i < len(given) {
+				item.Label = q.Labels[given[i]].Text
+			}
+			look.Items = append(look.Items, item)
+		}
+		return
+	}
+	order := q.laid
+	if look.Answered {
+		order = s.truth(step)
+		given = order
+	}
+	for _, i := range order {
+		place := slices.Index(given, i) + 1
+		look.Choices = append(look.Choices, ChoiceLook{Text: q.Cards[i].Text, Chosen: place > 0, Place: place, Right: look.Answered, Event: event(i)})
+	}
+}
+
+// Lines are the question's answers as text, one a line: as they are shown to a
+// learner, or with what is right.
+func (q *Question) Lines(answers bool) []string {
+	var lines []string
+	for _, c := range q.Choices {
+		if answers && c.Right {
+			lines = append(lines, c.Text+" (right: "+c.Why+")")
+			continue
+		}
+		lines = append(lines, c.Text)
+	}
+	for _, n := range q.laid {
+		line := q.Cards[n].Text
+		if answers {
+			line += fmt.Sprintf(" (place %d: %s)", n+1, q.Cards[n].Why)
+		}
+		lines = append(lines, line)
+	}
+	var labels []string
+	for _, l := range q.Labels {
+		labels = append(labels, l.Text)
+	}
+	for _, m := range q.Items {
+		line := m.Text + ": " + strings.Join(labels, ", or ")
+		if answers {
+			line = m.Text + ": " + labels[m.label] + " (" + m.Why + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
