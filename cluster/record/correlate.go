@@ -2,13 +2,10 @@ package record
 
 import (
 	"fmt"
-	"hash/fnv"
-	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/lru"
 )
 
 // Upstream's numbers (tools/record/events_cache.go).
@@ -25,9 +22,9 @@ const (
 // differ only in their message become one "(combined from similar events)", and
 // a source that goes on about one object is cut off.
 type correlator struct {
-	similar  *lru.Cache // aggregate key -> *similarEvents
-	observed *lru.Cache // event key -> *observation
-	spam     *lru.Cache // source and object -> *bucket
+	similar  lru[similarEvents] // by what is alike but for the message
+	observed lru[observation]   // by that and the message
+	spam     lru[bucket]        // by source and object
 }
 
 type similarEvents struct {
@@ -48,20 +45,27 @@ type bucket struct {
 
 // key stands for what events have in common: the hash of its parts, which a
 // thousand kubelets remember more of than the parts themselves are worth.
-type key [16]byte
+type key uint64
 
-func keyOf(parts ...string) (k key) {
-	h := fnv.New128a()
+// keyOf is the 64-bit FNV-1a hash of the parts, each ended by a zero byte.
+func keyOf(parts ...string) key { return noKey.and(parts...) }
+
+const noKey key = 14695981039346656037
+
+// and is the key of what k is of, and more parts.
+func (k key) and(parts ...string) key {
+	const prime = 1099511628211
 	for _, p := range parts {
-		io.WriteString(h, p)
-		h.Write([]byte{0})
+		for i := range len(p) {
+			k = (k ^ key(p[i])) * prime
+		}
+		k *= prime
 	}
-	h.Sum(k[:0])
 	return k
 }
 
 func newCorrelator() *correlator {
-	return &correlator{similar: lru.New(cacheEntries), observed: lru.New(cacheEntries), spam: lru.New(cacheEntries)}
+	return &correlator{similar: lru[similarEvents]{limit: cacheEntries}, observed: lru[observation]{limit: cacheEntries}, spam: lru[bucket]{limit: cacheEntries}}
 }
 
 // correlate gives the event to write; known is true when it is one that was
@@ -69,11 +73,9 @@ func newCorrelator() *correlator {
 func (c *correlator) correlate(e *corev1.Event) (out *corev1.Event, known, ok bool) {
 	now := e.LastTimestamp.Time
 	key := c.aggregate(e, now)
-	o, _ := c.observed.Get(key)
-	seen, _ := o.(*observation)
-	if seen == nil {
-		seen = &observation{name: e.Name, first: e.FirstTimestamp}
-		c.observed.Add(key, seen)
+	seen, had := c.observed.get(key)
+	if !had {
+		*seen = observation{name: e.Name, first: e.FirstTimestamp}
 	}
 	known = seen.count > 0
 	seen.count++
@@ -86,11 +88,9 @@ func (c *correlator) correlate(e *corev1.Event) (out *corev1.Event, known, ok bo
 func (c *correlator) aggregate(e *corev1.Event, now time.Time) key {
 	about := keyOf(e.Source.Component, e.Source.Host, e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name,
 		e.InvolvedObject.FieldPath, string(e.InvolvedObject.UID), e.InvolvedObject.APIVersion, e.Type, e.Reason)
-	s, _ := c.similar.Get(about)
-	group, _ := s.(*similarEvents)
-	if group == nil || now.Sub(group.last) > aggregateInterval {
-		group = &similarEvents{}
-		c.similar.Add(about, group)
+	group, had := c.similar.get(about)
+	if had && now.Sub(group.last) > aggregateInterval {
+		*group = similarEvents{}
 	}
 	group.last = now
 	present := false
@@ -101,7 +101,7 @@ func (c *correlator) aggregate(e *corev1.Event, now time.Time) key {
 		group.messages = append(group.messages, e.Message)
 	}
 	if len(group.messages) < aggregateMax {
-		return keyOf(string(about[:]), e.Message)
+		return about.and(e.Message)
 	}
 	group.messages = group.messages[1:]
 	e.Message = fmt.Sprintf("(combined from similar events): %s", e.Message)
@@ -112,11 +112,9 @@ func (c *correlator) aggregate(e *corev1.Event, now time.Time) key {
 func (c *correlator) accept(e *corev1.Event, now time.Time) bool {
 	key := keyOf(e.Source.Component, e.Source.Host, e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name,
 		string(e.InvolvedObject.UID), e.InvolvedObject.APIVersion, e.Type)
-	v, _ := c.spam.Get(key)
-	b, _ := v.(*bucket)
-	if b == nil {
-		b = &bucket{tokens: spamBurst, last: now}
-		c.spam.Add(key, b)
+	b, had := c.spam.get(key)
+	if !had {
+		*b = bucket{tokens: spamBurst, last: now}
 	}
 	b.tokens = min(spamBurst, b.tokens+now.Sub(b.last).Seconds()/spamRefill.Seconds())
 	b.last = now

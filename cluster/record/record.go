@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -105,7 +106,9 @@ func (r *Recorder) make(t *sim.Task, ref trace.Ref, eventtype, reason, message s
 	}
 }
 
-func eventName(object string, nano int64) string { return fmt.Sprintf("%s.%x", object, nano) }
+func eventName(object string, nano int64) string {
+	return object + "." + strconv.FormatInt(nano, 16)
+}
 
 // send writes the Events one by one (event.go recordToSink).
 func (r *Recorder) send(t *sim.Task) {
