@@ -98,10 +98,9 @@ func (p *Player) begin(l *Lesson, step int) {
 // the speed back.
 func (p *Player) hurry() (back func()) {
 	was := p.cluster.Clock()
-	// What they answer is told by the script, which then does not end well.
-	if was.Paused {
-		_ = p.cluster.Resume()
-	}
+	// What they answer is told by the script, which then does not end well. It
+	// goes on whatever was.Paused says: that may be a moment old.
+	_ = p.cluster.Resume()
 	_ = p.cluster.Speed(0)
 	return func() { _ = p.cluster.Speed(was.Speed) }
 }
