@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/client"
+	"kviz/cluster/controller/pods"
 )
 
 // status adds up what the ReplicaSets say (calculateStatus).
@@ -66,7 +67,7 @@ func whyStatus(d *appsv1.Deployment, was, is *appsv1.DeploymentStatus) string {
 	case was.ObservedGeneration != is.ObservedGeneration:
 		return fmt.Sprintf("the spec is at generation %d, the status at %d: note that it was seen", d.Generation, was.ObservedGeneration)
 	case was.ReadyReplicas != is.ReadyReplicas || was.UnavailableReplicas != is.UnavailableReplicas:
-		return fmt.Sprintf("%d pods are ready and %d unavailable, the status says %d and %d: update it", is.ReadyReplicas, is.UnavailableReplicas, was.ReadyReplicas, was.UnavailableReplicas)
+		return fmt.Sprintf("%s ready and %d unavailable, the status says %d and %d: update it", pods.Count(is.ReadyReplicas), is.UnavailableReplicas, was.ReadyReplicas, was.UnavailableReplicas)
 	case !reflect.DeepEqual(was.TerminatingReplicas, is.TerminatingReplicas):
 		return "the number of pods on their way out changed: update the status"
 	}
@@ -96,7 +97,7 @@ func because(st *appsv1.DeploymentStatus) string {
 }
 
 func summary(st *appsv1.DeploymentStatus) string {
-	s := fmt.Sprintf("%d pods, %d updated, %d available", st.Replicas, st.UpdatedReplicas, st.AvailableReplicas)
+	s := fmt.Sprintf("%s, %d updated, %d available", pods.Count(st.Replicas), st.UpdatedReplicas, st.AvailableReplicas)
 	if c := condition(st, appsv1.DeploymentProgressing); c != nil {
 		s += ", " + c.Reason
 	}

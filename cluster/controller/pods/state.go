@@ -6,6 +6,7 @@
 package pods
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,4 +78,12 @@ func Filter(list []*corev1.Pod, keep func(*corev1.Pod) bool) []*corev1.Pod {
 		}
 	}
 	return out
+}
+
+// Count is how sentences speak of n pods: "1 pod", "2 pods".
+func Count(n int32) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
 }

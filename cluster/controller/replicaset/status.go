@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/client"
+	"kviz/cluster/controller/pods"
 	"kviz/cluster/controller/reconcile"
 )
 
@@ -83,13 +84,13 @@ func whyStatus(rs *appsv1.ReplicaSet, st appsv1.ReplicaSetStatus) string {
 		if rs.Status.TerminatingReplicas != nil {
 			was = *rs.Status.TerminatingReplicas
 		}
-		return fmt.Sprintf("%d pods are on their way out, the status says %d: update it", *st.TerminatingReplicas, was)
+		return fmt.Sprintf("%s on the way out, the status says %d: update it", pods.Count(*st.TerminatingReplicas), was)
 	}
 	return "the conditions changed: update the status"
 }
 
 func words(st appsv1.ReplicaSetStatus) string {
-	return fmt.Sprintf("%d pods (%d ready, %d available)", st.Replicas, st.ReadyReplicas, st.AvailableReplicas)
+	return fmt.Sprintf("%s (%d ready, %d available)", pods.Count(st.Replicas), st.ReadyReplicas, st.AvailableReplicas)
 }
 
 func counts(st appsv1.ReplicaSetStatus) [3]int32 {
