@@ -71,7 +71,7 @@ func TestTheCursorStaysInSight(t *testing.T) {
 	if at := l.Draw(g.Area(), 1, 0, 7, 0); at != 7 {
 		t.Errorf("behind a wide rune the cursor is in column %d", at)
 	}
-	if g.Plane() != " get 世\n" {
+	if g.Plane() != " get 世…\n" {
 		t.Errorf("behind a wide rune we see %q", g.Plane())
 	}
 }

@@ -23,16 +23,16 @@ func TestRebind(t *testing.T) {
 	if m.Action(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}) != Pause {
 		t.Fatal("a refused change left a mark")
 	}
-	if err := m.Rebind(map[string][]string{Pause: {"b"}}); err != nil {
+	if err := m.Rebind(map[string][]string{Pause: {"B"}}); err != nil {
 		t.Fatal(err)
 	}
-	if m.Action(tea.KeyPressMsg{Code: 'b', Text: "b"}) != Pause || m.Action(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}) != "" {
+	if m.Action(tea.KeyPressMsg{Code: 'B', Text: "B"}) != Pause || m.Action(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}) != "" {
 		t.Fatal("the key did not move")
 	}
-	if b, _ := m.Get(Pause); b.Help().Key != "b" || b.Words() != "pause" {
+	if b, _ := m.Get(Pause); b.Help().Key != "B" || b.Words() != "pause" {
 		t.Fatalf("the key line still says %+v", b.Help())
 	}
-	if err := m.Rebind(map[string][]string{"no.such": {"b"}}); err == nil {
+	if err := m.Rebind(map[string][]string{"no.such": {"B"}}); err == nil {
 		t.Fatal("an unknown action was taken")
 	}
 }
