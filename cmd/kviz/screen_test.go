@@ -279,7 +279,7 @@ func TestLessonByKeys(t *testing.T) {
 	s.press(":").command("kubectl apply -f manifests/pod.yaml; kviz fault stop registry; kubectl run late-pod -n demo --image=nginx:1.27-alpine")
 	s.sees("All of it is done").press("ctrl+n").sees("6/8").command("kviz fault start registry").sees("All of it is done")
 	s.press("ctrl+n").sees("7/8").press("esc").sees("1…").press("1").sees("Right.").press("ctrl+n").sees("8/8", "✓ Done")
-	s.press("ctrl+x").misses("8/8").press(":").command("kubectl get pods -n demo").sees("No resources found")
+	s.press("ctrl+x").misses("8/8").press(":").command(`kviz wait 'objects("pods", "demo").size() == 0'; kubectl get pods -n demo`).sees("No resources found")
 	s.press("ctrl+c", "esc", "q").ends(0)
 
 	out, err := exec.Command("cat", filepath.Join(home, "kviz", "progress.json")).Output()
