@@ -267,19 +267,21 @@ func TestLessonByKeys(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	s := begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "10")
-	s.sees("1/8", "One list of everything").press("enter").sees("2/8 predict", "1…3 answer").press("1").sees("You will see")
-	s.press("enter").sees("3/8", "Pause the cluster")
+	s.sees("1/10", "One list of everything").press("enter").sees("2/10 predict", "1…3 answer").press("1").sees("You will see")
+	s.press("enter").sees("3/10", "Pause the cluster")
 	s.press("ctrl+n").sees("not done yet")
 	s.press("L").sees("3 API requests").press(":").command("kubectl apply -f manifests/pod.yaml").sees("All of it is done")
-	s.press("ctrl+n").sees("4/8", "Which is set first").press("esc", "2").sees("Right.").press("ctrl+n").sees("5/8 break it")
+	s.press("ctrl+n").sees("4/10", "Which is set first").press("esc", "2").sees("Right.")
+	s.press("ctrl+n").sees("5/10", "Put it in order").press("6", "7", "1", "4", "2", "8", "5", "3").sees("that is the order")
+	s.press("ctrl+n").sees("6/10", "Who wrote it").press("1", "2", "2").sees("every one of them").press("ctrl+n").sees("7/10 break it")
 	s.press("q").ends(0)
 
 	s = begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "20")
-	s.sees("5/8 break it") // where it was left
+	s.sees("7/10 break it") // where it was left
 	s.press(":").command("kubectl apply -f manifests/pod.yaml; kviz fault stop registry; kubectl run late-pod -n demo --image=nginx:1.27-alpine")
-	s.sees("All of it is done").press("ctrl+n").sees("6/8").command("kviz fault start registry").sees("All of it is done")
-	s.press("ctrl+n").sees("7/8").press("esc").sees("1…").press("1").sees("Right.").press("ctrl+n").sees("8/8", "✓ Done")
-	s.press("ctrl+x").misses("8/8").press(":").command(`kviz wait 'objects("pods", "demo").size() == 0'; kubectl get pods -n demo`).sees("No resources found")
+	s.sees("All of it is done").press("ctrl+n").sees("8/10").command("kviz fault start registry").sees("All of it is done")
+	s.press("ctrl+n").sees("9/10").press("esc").sees("1…").press("1").sees("Right.").press("ctrl+n").sees("10/10", "✓ Done")
+	s.press("ctrl+x").misses("10/10").press(":").command(`kviz wait 'objects("pods", "demo").size() == 0'; kubectl get pods -n demo`).sees("No resources found")
 	s.press("ctrl+c", "esc", "q").ends(0)
 
 	out, err := exec.Command("cat", filepath.Join(home, "kviz", "progress.json")).Output()
