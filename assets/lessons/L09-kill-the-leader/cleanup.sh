@@ -3,3 +3,4 @@ for m in a b c; do
 done
 kviz resume
 kubectl delete deployment web -n demo --ignore-not-found
+kubectl delete -f manifests/ledger.yaml --ignore-not-found
