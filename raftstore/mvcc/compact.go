@@ -17,10 +17,16 @@ func (s *Store) compact(r *pb.CompactionRequest) (*pb.CompactionResponse, error)
 	if r.Revision > s.currentRev {
 		return nil, rpctypes.ErrGRPCFutureRev
 	}
-	s.compactRev = r.Revision
+	s.compactTo(r.Revision)
+	return &pb.CompactionResponse{Header: header(s.currentRev)}, nil
+}
+
+// compactTo is compact for a revision that there is.
+func (s *Store) compactTo(rev int64) {
+	s.compactRev = rev
 	var gone []*keyIndex
 	s.index.Scan(func(ki *keyIndex) bool {
-		for _, v := range ki.compact(r.Revision) {
+		for _, v := range ki.compact(rev) {
 			s.revisions.Delete(v)
 		}
 		if ki.gone() {
@@ -32,5 +38,4 @@ func (s *Store) compact(r *pb.CompactionRequest) (*pb.CompactionResponse, error)
 		s.index.Delete(ki)
 		delete(s.keys, ki.key)
 	}
-	return &pb.CompactionResponse{Header: header(s.currentRev)}, nil
 }
