@@ -90,9 +90,14 @@ func (c *call) duplicated() bool {
 
 // deliver hands the request over and waits for the receiver's answer.
 func (c *call) deliver(to *Endpoint, args any, body io.Reader) (raft.RPCResponse, error) {
-	c.observe(Delivered, c.m)
 	answers := make(chan raft.RPCResponse, 1)
-	c.hand(to, raft.RPC{Command: args, Reader: body, RespChan: answers})
+	rpc := raft.RPC{Command: args, Reader: body, RespChan: answers}
+	if to.carry != nil {
+		to.carry(c.m, c.news, rpc) // its own network observes the arrival
+	} else {
+		c.observe(Delivered, c.m)
+		to.take(c.m, rpc, c.from.closed)
+	}
 	select {
 	case answer := <-answers:
 		return answer, nil
@@ -103,17 +108,17 @@ func (c *call) deliver(to *Endpoint, args any, body io.Reader) (raft.RPCResponse
 	}
 }
 
-// hand gives the request to the receiver: to raft's main loop, or, for a
-// heartbeat, to the handler beside it.
-func (c *call) hand(to *Endpoint, rpc raft.RPC) {
-	if c.m.Heartbeat() {
-		to.beat(rpc)
+// take gives a request to its receiver: to raft's main loop, or, for a
+// heartbeat, to the handler beside it. It gives up when the sender has stopped.
+func (e *Endpoint) take(m Message, rpc raft.RPC, stopped <-chan struct{}) {
+	if m.Heartbeat() {
+		e.beat(rpc)
 		return
 	}
 	select {
-	case to.consumer <- rpc:
-	case <-to.closed:
-	case <-c.from.closed:
+	case e.consumer <- rpc:
+	case <-e.closed:
+	case <-stopped:
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 type Endpoint struct {
 	n        *Network
 	id       string
+	carry    Carrier // nil for a member of this process
 	consumer chan raft.RPC
 	closed   chan struct{}
 

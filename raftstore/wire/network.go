@@ -27,6 +27,9 @@ type Options struct {
 	Seed       uint64
 	// Go starts the goroutines that answer heartbeats.
 	Go func(name string, fn func())
+	// FirstSerial is what the serial numbers of messages begin after: networks of
+	// several processes that make one must not give a number twice.
+	FirstSerial uint64
 }
 
 // Network connects the members of a group. It holds the state of the links
@@ -75,13 +78,15 @@ func New(opts Options) *Network {
 	if opts.Go == nil {
 		opts.Go = func(_ string, fn func()) { go fn() }
 	}
-	return &Network{
+	n := &Network{
 		opts:      opts,
 		changed:   make(chan struct{}),
 		endpoints: map[string]*Endpoint{},
 		links:     map[link]*linkState{},
 		rand:      rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)),
 	}
+	n.serial.Store(opts.FirstSerial)
+	return n
 }
 
 // Attach gives a member that starts its place on the network; what waited for
