@@ -6,6 +6,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
+	"kviz/raftstore/apply"
 	"kviz/raftstore/mvcc"
 )
 
@@ -13,7 +14,7 @@ import (
 // that brings it.
 type bare struct {
 	mu       sync.Mutex
-	kv       *mvcc.Store
+	state    *apply.State
 	onCommit func(*Result)
 	leases   int64 // how many lease IDs were given out
 	closed   bool
@@ -23,9 +24,13 @@ type bare struct {
 // OpenBare gives a Store without raft, members or disk: always healthy, gone
 // when closed. It is for tests, seeded sweeps and forks. done is called before
 // Do returns; OnCommit's function must not call the store.
-func OpenBare() Store {
-	b := &bare{kv: mvcc.New()}
-	b.recent.reach(b.kv.Revision())
+func OpenBare() Store { return OpenBareWith(Config{}) }
+
+// OpenBareWith is [OpenBare] with the Quota, Clock, BcryptCost and AuthToken of
+// a configuration; a wrong AuthToken panics.
+func OpenBareWith(cfg Config) Store {
+	b := &bare{state: apply.New(cfg.limits())}
+	b.recent.reach(b.state.KV.Revision())
 	return b
 }
 
@@ -42,7 +47,7 @@ func (b *bare) apply(req *pb.InternalRaftRequest) *Result {
 		b.leases++
 		req = &pb.InternalRaftRequest{LeaseGrant: &pb.LeaseGrantRequest{ID: firstLeaseID + b.leases, TTL: g.TTL}}
 	}
-	r := b.kv.Apply(0, req)
+	r := b.state.Apply(0, req)
 	res := &Result{Response: r.Response, Err: r.Err, Revision: r.Revision, Events: r.Events, Request: req}
 	if len(r.Events) > 0 && b.onCommit != nil {
 		b.onCommit(res)
@@ -89,7 +94,7 @@ func (b *bare) Changes(from int64) (Changes, error) {
 	if ok {
 		return c, nil
 	}
-	err := c.read(b.kv, from)
+	err := c.read(b.state.KV, from)
 	return c, err
 }
 
@@ -97,28 +102,28 @@ func (b *bare) Changes(from int64) (Changes, error) {
 func (b *bare) Revision() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.kv.Revision()
+	return b.state.KV.Revision()
 }
 
 // CompactRevision is the oldest revision that can still be read, or -1.
 func (b *bare) CompactRevision() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.kv.CompactRevision()
+	return b.state.KV.CompactRevision()
 }
 
 // Leases lists the granted leases by ID.
 func (b *bare) Leases() ([]mvcc.Lease, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.kv.Leases(), nil
+	return b.state.KV.Leases(), nil
 }
 
 // Lease is a granted lease.
 func (b *bare) Lease(id int64) (mvcc.Lease, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l, ok := b.kv.Lease(id)
+	l, ok := b.state.KV.Lease(id)
 	return l, ok, nil
 }
 
@@ -126,12 +131,12 @@ func (b *bare) Lease(id int64) (mvcc.Lease, bool, error) {
 func (b *bare) HashKV(_ string, rev int64) (KVHash, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return hashKV(b.kv, rev)
+	return hashKV(b.state.KV, rev)
 }
 
 // Size is how many bytes the keys take, with their history.
 func (b *bare) Size(string) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.kv.Size(), nil
+	return b.state.KV.Size(), nil
 }

@@ -40,6 +40,17 @@ type Config struct {
 	// SnapshotTrailing is how many entries stay in the log behind a snapshot, for slow
 	// followers; 0 is etcd's 5,000.
 	SnapshotTrailing uint64
+	// Quota is how big a member's database may grow, in bytes, before the NOSPACE
+	// alarm refuses further writes; 0 is etcd's 2 GiB, less is no limit.
+	Quota int64
+	// Clock is the time by which leases and tokens run out; nil is real time,
+	// which stands still while messages are held.
+	Clock Clock
+	// BcryptCost is the cost of hashing passwords; 0 is etcd's 10.
+	BcryptCost int
+	// AuthToken is etcd's --auth-token: "" and "simple" are tokens assigned through
+	// the log, "jwt,…" signed ones.
+	AuthToken string
 	// NoCampaign leaves the first election to the members' timers. Otherwise the
 	// member with the best log stands for election at once, as an etcd that
 	// starts fast-forwards its election ticks.

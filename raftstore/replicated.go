@@ -11,7 +11,9 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/server/v3/auth"
 
+	"kviz/raftstore/apply"
 	"kviz/raftstore/member"
 	"kviz/raftstore/wire"
 )
@@ -26,7 +28,8 @@ type Replicated struct {
 	ids     []string
 	members []*member.Member
 	network *wire.Network
-	tmp     string // the temporary folder to remove, if any
+	tmp     string         // the temporary folder to remove, if any
+	noUsers auth.AuthStore // what AuthStore gives while no member runs
 	clock   clock
 
 	bootTerm uint64 // the highest term of any member when the store was opened
@@ -72,6 +75,10 @@ func Open(cfg Config) (*Replicated, error) {
 		wakeDeadlines: make(chan struct{}, 1),
 		closing:       make(chan struct{}),
 	}
+	if err := cfg.limits().Check(); err != nil {
+		return nil, fmt.Errorf("raftstore: %w", err)
+	}
+	s.noUsers = apply.New(cfg.limits()).Auth()
 	if cfg.Dir == "" {
 		tmp, err := os.MkdirTemp("", "raftstore-")
 		if err != nil {
@@ -149,7 +156,7 @@ func (s *Replicated) memberConfig(id string, requests *member.Requests) member.C
 		Network: s.network, NoSync: s.cfg.NoSync,
 		SnapshotEvery: s.cfg.SnapshotEvery, SnapshotTrailing: s.cfg.SnapshotTrailing,
 		Emit: s.cfg.Events, Applied: s.applied, Changed: s.leadershipChanged,
-		Requests: requests, Go: s.spawn,
+		Requests: requests, Go: s.spawn, Limits: s.cfg.limits(),
 	}
 }
 

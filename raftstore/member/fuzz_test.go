@@ -116,7 +116,7 @@ func FuzzRestore(f *testing.F) {
 			t.Fatalf("what was restored does not survive a snapshot: %v", err)
 		}
 		// It must be fit for use.
-		mc.kv.Apply(mc.kv.AppliedIndex()+1, &pb.InternalRaftRequest{DeleteRange: &pb.DeleteRangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}})
+		mc.state.Apply(mc.state.KV.AppliedIndex()+1, &pb.InternalRaftRequest{DeleteRange: &pb.DeleteRangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}})
 	})
 }
 
@@ -133,7 +133,7 @@ func filled(t testing.TB) *machine {
 		{Put: &pb.PutRequest{Key: []byte("a"), Value: []byte("3")}},
 		{Compaction: &pb.CompactionRequest{Revision: 3}},
 	} {
-		if r := mc.kv.Apply(uint64(i+2), r); r.Err != nil {
+		if r := mc.state.Apply(uint64(i+2), r); r.Err != nil {
 			t.Fatal(r.Err)
 		}
 	}
@@ -147,7 +147,7 @@ func written(t testing.TB, mc *machine) []byte {
 	if err := mc.session.writeTo(&b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mc.kv.Snapshot().WriteTo(&b); err != nil {
+	if _, err := mc.state.Snapshot().WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

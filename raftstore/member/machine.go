@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"kviz/raftstore/apply"
 	"kviz/raftstore/mvcc"
 )
 
@@ -22,12 +23,12 @@ type Applied struct {
 	Result      *mvcc.Result // set when Done
 }
 
-// machine is the member's state machine: raft's FSM over mvcc. Raft calls
+// machine is the member's state machine: raft's FSM over apply. Raft calls
 // ApplyBatch, Snapshot and Restore on one goroutine; readers may come from any.
 type machine struct {
 	inc     *incarnation
-	mu      sync.RWMutex // guards kv and session
-	kv      *mvcc.Store
+	mu      sync.RWMutex // guards state and session
+	state   *apply.State
 	session session
 	applied progress // the last entry that reached the machine; raft keeps no-ops to itself
 }
@@ -35,8 +36,13 @@ type machine struct {
 var _ raft.BatchingFSM = (*machine)(nil)
 
 func newMachine(inc *incarnation) *machine {
-	mc := &machine{inc: inc, kv: mvcc.New()}
+	var limits apply.Limits
+	if inc.m != nil {
+		limits = inc.m.cfg.Limits
+	}
+	mc := &machine{inc: inc, state: apply.New(limits)}
 	mc.applied.init()
+	mc.state.Reached(mc.applied.reached)
 	return mc
 }
 
@@ -71,7 +77,7 @@ func (mc *machine) all(logs []*raft.Log) (batch []Applied, revision int64) {
 			batch = append(batch, mc.one(l))
 		}
 	}
-	return batch, mc.kv.Revision()
+	return batch, mc.state.KV.Revision()
 }
 
 func (mc *machine) one(l *raft.Log) Applied {
@@ -88,7 +94,7 @@ func (mc *machine) one(l *raft.Log) Applied {
 	if err != nil {
 		panic(err)
 	}
-	a.Result = mc.kv.Apply(l.Index, req)
+	a.Result = mc.state.Apply(l.Index, req)
 	return a
 }
 
@@ -105,13 +111,13 @@ func (mc *machine) contain() {
 func (mc *machine) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) {
 	mc.mu.RLock()
 	defer mc.mu.RUnlock()
-	return mc.kv.Range(req)
+	return mc.state.KV.Range(req)
 }
 
 func (mc *machine) revision() int64 {
 	mc.mu.RLock()
 	defer mc.mu.RUnlock()
-	return mc.kv.Revision()
+	return mc.state.KV.Revision()
 }
 
 // Snapshot takes the state as it is now; writing it out comes later, beside
@@ -119,7 +125,7 @@ func (mc *machine) revision() int64 {
 func (mc *machine) Snapshot() (raft.FSMSnapshot, error) {
 	mc.mu.Lock()
 	defer mc.mu.Unlock()
-	return &frozenState{kv: mc.kv.Snapshot(), session: mc.session}, nil
+	return &frozenState{state: mc.state.Snapshot(), session: mc.session}, nil
 }
 
 // Restore replaces the state by a snapshot's.
@@ -131,16 +137,16 @@ func (mc *machine) Restore(r io.ReadCloser) error {
 	}
 	mc.mu.Lock()
 	defer mc.mu.Unlock()
-	if err := mc.kv.Restore(r); err != nil {
+	if err := mc.state.Restore(r); err != nil {
 		return err
 	}
 	mc.session = s
-	mc.applied.set(mc.kv.AppliedIndex())
+	mc.applied.set(mc.state.KV.AppliedIndex())
 	return nil
 }
 
 type frozenState struct {
-	kv      *mvcc.Snapshot
+	state   *apply.Frozen
 	session session
 }
 
@@ -148,7 +154,7 @@ type frozenState struct {
 func (f *frozenState) Persist(sink raft.SnapshotSink) error {
 	err := f.session.writeTo(sink)
 	if err == nil {
-		_, err = f.kv.WriteTo(sink)
+		_, err = f.state.WriteTo(sink)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", errors.Join(err, sink.Cancel()))

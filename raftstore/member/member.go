@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"kviz/raftstore/apply"
 	"kviz/raftstore/wire"
 )
 
@@ -28,6 +29,8 @@ type Config struct {
 
 	SnapshotEvery    uint64
 	SnapshotTrailing uint64
+	// Limits is what the state machine is configured with.
+	Limits apply.Limits
 
 	// Emit is told of every event, in order; nil for none. It must not block.
 	Emit func(Event)

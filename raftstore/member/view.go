@@ -3,6 +3,7 @@ package member
 import (
 	"fmt"
 
+	"kviz/raftstore/apply"
 	"kviz/raftstore/mvcc"
 )
 
@@ -16,6 +17,18 @@ func (m *Member) View(fn func(kv *mvcc.Store)) error {
 	}
 	inc.machine.mu.RLock()
 	defer inc.machine.mu.RUnlock()
-	fn(inc.machine.kv)
+	fn(inc.machine.state.KV)
+	return nil
+}
+
+// Inspect is [Member.View] for the whole state machine: alarms, users, sizes.
+func (m *Member) Inspect(fn func(state *apply.State)) error {
+	inc := m.running.Load()
+	if inc == nil {
+		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
+	}
+	inc.machine.mu.RLock()
+	defer inc.machine.mu.RUnlock()
+	fn(inc.machine.state)
 	return nil
 }
