@@ -1,5 +1,7 @@
 package trace
 
+import "time"
+
 // Kinds of the store. The raft lane (Outside) comes from the members
 // themselves in real time; store.commit is a control-plane event.
 var (
@@ -118,7 +120,8 @@ type RaftLog struct {
 	Entries []RaftEntry `json:",omitempty"` // what is appended
 	First   uint64      // first and last index touched
 	Last    uint64
-	Error   string `json:",omitempty"` // disk full, …
+	Error   string        `json:",omitempty"` // disk full, …
+	Took    time.Duration `json:",omitempty"` // raft.durable: the write with its fsync, in real time
 }
 
 // RaftVoteRecord is a vote that a member made durable.
@@ -134,6 +137,14 @@ type RaftProgress struct {
 	Index    uint64
 	Term     uint64
 	Revision int64 `json:",omitempty"` // after the apply
+
+	// Took is how long, in real time: for a commit from the leader's beginning to
+	// write the entry until a quorum had it, for an apply until the backend had
+	// taken it.
+	Took    time.Duration `json:",omitempty"`
+	Entries int           `json:",omitempty"` // how many were committed at once
+	DBSize  int64         `json:",omitempty"` // after an apply: bytes of the member's database
+	DBInUse int64         `json:",omitempty"` // of which are in use; compaction leaves holes, defragmentation removes them
 }
 
 // RaftSnapshotInfo is a snapshot taken, sent or installed.
@@ -149,6 +160,7 @@ type Commit struct {
 	Revision int64
 	Index    uint64 `json:",omitempty"` // raft log index; 0 on the bare mvcc store
 	Changes  []KeyChange
+	If       []Comparison `json:",omitempty"` // what the transaction had compared, if it was a conditional one
 }
 
 // KeyChange is one key written or deleted in a revision.
@@ -161,6 +173,7 @@ type KeyChange struct {
 	Lease          int64   `json:",omitempty"`
 	Object         Ref     // decoded from the key
 	Value          *Object `json:",omitempty"` // the object now; nil when deleted or not an API object
+	Raw            []byte  `json:",omitempty"` // the value, where it is no API object (see [Stored])
 }
 
 // StoreError is an operation that failed at the store.

@@ -31,9 +31,11 @@ func init() {
 	on(trace.StoreCommit, storeCommit)
 	on(trace.StoreRefused, func(b *Builder, e *trace.Event, p *trace.StoreError) {
 		b.s.Store.Refused = recent(b.s.Store.Refused, Refusal{*p, e.ID, e.At}, 32)
+		b.s.Store.Failed++
 	})
 	on(trace.StoreCompact, func(b *Builder, e *trace.Event, p *trace.Compaction) {
 		b.s.Store.Compacted = p.Revision
+		b.s.Store.CompactedBy = e.ID
 	})
 }
 
@@ -250,6 +252,9 @@ func raftDurable(b *Builder, e *trace.Event, p *trace.RaftLog) {
 	}
 	m.Durable = max(m.Durable, p.Last)
 	m.Last = max(m.Last, p.Last)
+	if p.Took > 0 {
+		m.fsyncs = recent(m.fsyncs, p.Took, samples)
+	}
 }
 
 func raftTruncate(b *Builder, e *trace.Event, p *trace.RaftLog) {
@@ -277,6 +282,9 @@ func raftVote(b *Builder, e *trace.Event, p *trace.RaftVoteRecord) {
 func raftCommit(b *Builder, e *trace.Event, p *trace.RaftProgress) {
 	m := b.member(p.Member)
 	m.Commit = max(m.Commit, p.Index)
+	if m.Role == "leader" && p.Took > 0 {
+		b.committed(e, p)
+	}
 }
 
 func raftApply(b *Builder, e *trace.Event, p *trace.RaftProgress) {
@@ -284,6 +292,12 @@ func raftApply(b *Builder, e *trace.Event, p *trace.RaftProgress) {
 	m.Applied = max(m.Applied, p.Index)
 	m.Commit = max(m.Commit, p.Index)
 	m.Revision = max(m.Revision, p.Revision)
+	if p.DBSize > 0 {
+		m.DBSize, m.DBInUse = p.DBSize, p.DBInUse
+	}
+	if p.Took > 0 {
+		m.backs = recent(m.backs, p.Took, samples)
+	}
 }
 
 func raftSnapshot(b *Builder, e *trace.Event, p *trace.RaftSnapshotInfo) {
@@ -309,6 +323,13 @@ func storeCommit(b *Builder, e *trace.Event, p *trace.Commit) {
 
 func (b *Builder) changeKey(e *trace.Event, revision int64, c *trace.KeyChange) {
 	s := &b.s.Store
+	var history []KeyWrite
+	if old, ok := s.keys.get(c.Key); ok {
+		history = old.history
+	}
+	if c.Lease != 0 || c.Deleted {
+		b.leaseKeys(c)
+	}
 	if c.Deleted {
 		s.keys.delete(c.Key)
 	} else {
@@ -318,7 +339,8 @@ func (b *Builder) changeKey(e *trace.Event, revision int64, c *trace.KeyChange) 
 		}
 		s.keys.set(c.Key, &Key{
 			Key: c.Key, CreateRevision: create, ModRevision: revision, Version: c.Version,
-			Size: c.Size, Lease: c.Lease, Ref: c.Object, Event: e.ID,
+			Size: c.Size, Lease: c.Lease, Ref: c.Object, Event: e.ID, Raw: c.Raw,
+			history: written(history, KeyWrite{Event: e.ID, At: e.At, Revision: revision, Version: c.Version, Size: c.Size}),
 		})
 	}
 	if c.Object.Kind != "" {

@@ -15,6 +15,7 @@ type Store struct {
 	Leader    string // member that leads; "" while there is none
 	Elections int    // how often a member became leader
 	Refused   []Refusal
+	Upkeep
 
 	members  table[string, *Member]
 	messages table[uint64, *Message]
@@ -56,13 +57,23 @@ type Member struct {
 	SnapshotTerm  uint64
 	DiskError     string // the error of its last write, if that failed
 
-	log []LogEntry
+	Learner bool // it follows and has no vote
+	Left    bool // it was removed; Members does not list it
+	DBSize  int64
+	DBInUse int64
+	Defrag  *Defrag // its last defragmentation, which may be going on
+
+	log    []LogEntry
+	fsyncs []time.Duration
+	backs  []time.Duration
 }
 
 func (m *Member) seal() {
 	clip(&m.Votes)
 	m.Peers = append([]Peer(nil), m.Peers...)
 	clip(&m.log)
+	clip(&m.fsyncs)
+	clip(&m.backs)
 }
 
 // Vote is one answer to a candidate.
@@ -169,6 +180,9 @@ type Key struct {
 	Lease          int64
 	Ref            trace.Ref
 	Event          trace.ID // store.commit that wrote it last
+	Raw            []byte   // its value, where it is no API object
+
+	history []KeyWrite
 }
 
 // Quorum says how many members can vote on a write.
@@ -181,16 +195,30 @@ type Quorum struct {
 // OK reports whether there are enough members up.
 func (q Quorum) OK() bool { return q.Have >= q.Need && q.Total > 0 }
 
-// Members lists the members by name; none on the bare store.
-func (s *Store) Members() []*Member { return s.members.values() }
+// Members lists the members by name, learners too; none on the bare store.
+func (s *Store) Members() []*Member {
+	var here []*Member
+	s.members.all(func(_ string, m *Member) bool {
+		if !m.Left {
+			here = append(here, m)
+		}
+		return true
+	})
+	return here
+}
 
-// Member is a member by name, or nil.
+// Member is a member by name, or nil. One that was removed is still there,
+// with Left set.
 func (s *Store) Member(name string) *Member { m, _ := s.members.get(name); return m }
 
-// Quorum counts the members that are up.
+// Quorum counts the voters that are up.
 func (s *Store) Quorum() Quorum {
-	q := Quorum{Total: s.members.len()}
+	q := Quorum{}
 	s.members.all(func(_ string, m *Member) bool {
+		if m.Left || m.Learner {
+			return true
+		}
+		q.Total++
 		if m.Up {
 			q.Have++
 		}

@@ -1,0 +1,151 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/trace"
+)
+
+func init() {
+	say(trace.MemberJoined, func(e *trace.Event, p *trace.Membership) string {
+		if p.Learner {
+			return fmt.Sprintf("member %s joined as a learner: it gets the log and has no vote, so the quorum stays %d of %d", p.Member, p.Voters/2+1, p.Voters)
+		}
+		return fmt.Sprintf("member %s joined as a voter: the quorum is %d of %d now", p.Member, p.Voters/2+1, p.Voters)
+	})
+	say(trace.MemberPromoted, func(e *trace.Event, p *trace.Membership) string {
+		return fmt.Sprintf("learner %s is a voter now: the quorum is %d of %d", p.Member, p.Voters/2+1, p.Voters)
+	})
+	say(trace.MemberLeft, func(e *trace.Event, p *trace.Membership) string {
+		return fmt.Sprintf("member %s was removed: the quorum is %d of %d now", p.Member, p.Voters/2+1, p.Voters)
+	})
+	say(trace.RaftForward, func(e *trace.Event, p *trace.RaftMessage) string {
+		return fmt.Sprintf("%s does not lead: it passes a client's request on to %s%s", p.From, p.To, tail(": ", p.Error))
+	})
+	say(trace.RaftRead, func(e *trace.Event, p *trace.ReadRound) string {
+		if p.Error != "" {
+			return fmt.Sprintf("%s cannot prove that it still leads, so %s: %s", p.Member, waits(p.Reads), p.Error)
+		}
+		return fmt.Sprintf("%s still leads term %d%s: %s may be answered as of entry %d", p.Member, p.Term, tail(", says ", strings.Join(p.Heard, " and ")), count(p.Reads, "linearizable read"), p.Index)
+	})
+	say(trace.MemberRead, func(e *trace.Event, p *trace.MemberAnswer) string {
+		how := "linearizable, after asking a quorum"
+		if p.Serializable {
+			how = "serializable, from what it has"
+		}
+		switch {
+		case p.Error != "":
+			return fmt.Sprintf("member %s does not answer a read of %s (%s): %s", p.Member, p.Key, how, p.Error)
+		case p.ModRevision == 0:
+			return fmt.Sprintf("member %s says there is no %s at revision %d (%s)", p.Member, p.Key, p.Revision, how)
+		}
+		return fmt.Sprintf("member %s reads %s as of revision %d: written at revision %d (%s)", p.Member, p.Key, p.Revision, p.ModRevision, how)
+	})
+	say(trace.MemberDefrag, func(e *trace.Event, p *trace.Defrag) string {
+		switch {
+		case p.Error != "":
+			return fmt.Sprintf("member %s could not defragment its database: %s", p.Member, p.Error)
+		case p.Done:
+			return fmt.Sprintf("member %s has defragmented its database: %s before, %s now", p.Member, size(p.Before), size(p.After))
+		}
+		return fmt.Sprintf("member %s rewrites its database of %s without the holes; it answers nobody meanwhile", p.Member, size(p.Before))
+	})
+	say(trace.MemberBackup, func(e *trace.Event, p *trace.Backup) string {
+		return fmt.Sprintf("member %s wrote a snapshot file of %s: the state at revision %d", p.Member, size(p.Size), p.Revision)
+	})
+	say(trace.StoreRestored, func(e *trace.Event, p *trace.Restore) string {
+		s := fmt.Sprintf("every member has a new disk with a snapshot of revision %d: another cluster, ID %x", p.Revision, p.ClusterID)
+		if p.Bumped > 0 {
+			s += fmt.Sprintf("; revisions go on %d higher, so that none is given twice", p.Bumped)
+		}
+		return s
+	})
+	say(trace.StoreUnmet, explainUnmet)
+	say(trace.LeaseGranted, func(e *trace.Event, p *trace.StoreLease) string {
+		return fmt.Sprintf("the store granted lease %x for %s%s", p.ID, p.TTL, tail(", for ", p.For))
+	})
+	say(trace.LeaseRenewed, func(e *trace.Event, p *trace.StoreLease) string {
+		return fmt.Sprintf("lease %x is kept alive: it has %s again", p.ID, p.TTL)
+	})
+	say(trace.LeaseExpired, func(e *trace.Event, p *trace.StoreLease) string {
+		return fmt.Sprintf("lease %x ran out after %s: %s", p.ID, p.TTL, withLease(p))
+	})
+	say(trace.LeaseRevoked, func(e *trace.Event, p *trace.StoreLease) string {
+		return fmt.Sprintf("lease %x was revoked: %s", p.ID, withLease(p))
+	})
+	say(trace.AlarmRaised, func(e *trace.Event, p *trace.Alarm) string {
+		what := ""
+		if p.Alarm == "NOSPACE" {
+			what = ": its database is over the quota; nothing more is written until it is compacted, defragmented and disarmed"
+		}
+		return fmt.Sprintf("alarm %s%s%s", p.Alarm, tail(" of member ", p.Member), what)
+	})
+	say(trace.AlarmCleared, func(e *trace.Event, p *trace.Alarm) string {
+		return fmt.Sprintf("alarm %s%s is disarmed", p.Alarm, tail(" of member ", p.Member))
+	})
+	say(trace.StoreWatchOpened, func(e *trace.Event, p *trace.StoreWatch) string {
+		return fmt.Sprintf("%s watches %s at the store from revision %d on", orElse(p.Client, "a client"), p.Prefix, p.Revision)
+	})
+	say(trace.StoreWatchClosed, func(e *trace.Event, p *trace.StoreWatch) string {
+		return fmt.Sprintf("the watch of %s on %s at the store ended%s", orElse(p.Client, "a client"), p.Prefix, tail(": ", p.Reason))
+	})
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "a linearizable read waits"
+	}
+	return fmt.Sprintf("%d linearizable reads wait", n)
+}
+
+func withLease(p *trace.StoreLease) string {
+	switch n := len(p.Keys); n {
+	case 0:
+		return "no key was attached to it"
+	case 1:
+		return p.Keys[0] + " goes with it"
+	default:
+		return fmt.Sprintf("%d keys go with it", n)
+	}
+}
+
+func explainUnmet(e *trace.Event, p *trace.Txn) string {
+	if len(p.If) == 0 {
+		return "the comparison of a transaction did not hold, and nothing was written"
+	}
+	c := p.If[0]
+	found := ""
+	if c.Found != "" {
+		found = ", and it is " + c.Found
+	}
+	if c.Target == "mod" && c.Want == "0" {
+		return fmt.Sprintf("nothing is written: the transaction wanted that there is no %s%s", c.Key, tail(", and it was written at revision ", c.Found))
+	}
+	return fmt.Sprintf("nothing is written: the transaction wanted %s of %s %s %s%s", compared(c.Target), c.Key, c.Op, c.Want, found)
+}
+
+func compared(s string) string {
+	switch s {
+	case "mod":
+		return "the mod revision"
+	case "create":
+		return "the create revision"
+	case "":
+		return "something"
+	}
+	return "the " + s
+}
+
+// size is a number of bytes for a sentence.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
