@@ -26,6 +26,7 @@ func (e *epoch) wake() {
 
 // leadershipChanged is called by members from raft's goroutines.
 func (s *Replicated) leadershipChanged() {
+	defer s.listeners.tell()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var leader *member.Reader

@@ -51,6 +51,7 @@ type Replicated struct {
 	wakeDeadlines chan struct{}
 	closing       chan struct{}
 	goroutines    sync.WaitGroup
+	listeners     listeners // of OnChange
 }
 
 var _ Store = (*Replicated)(nil)

@@ -26,6 +26,7 @@ const (
 	KindApply    Kind = "raft.apply"    // Progress: the member applied an entry
 	KindSnapshot Kind = "raft.snapshot" // Snapshot: taken, sent or installed
 	KindFault    Kind = "raft.fault"    // Fault: a fault was set or taken away
+	KindForward  Kind = "raft.forward"  // Message: the member passed a client's request on to the leader
 )
 
 // Event is one thing that happened at a member. Events of one member come in

@@ -1,0 +1,121 @@
+package raftstore
+
+import (
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore/member"
+	"kviz/raftstore/mvcc"
+	"kviz/raftstore/wire"
+)
+
+// Glance is what a member knows of the group; see [member.Glance].
+type Glance = member.Glance
+
+// Glance tells what a member knows of the group now. It is cheap enough to be
+// asked at every request.
+func (s *Replicated) Glance(id string) Glance {
+	m, err := s.member(id)
+	if err != nil {
+		return Glance{}
+	}
+	return m.Glance()
+}
+
+// Reaches reports whether a request that enters at a member gets to the leader
+// and its answer back: the member leads, or follows the leader and no link
+// between them is cut. While there is no leader, and every link is sound, it
+// says yes: the request then waits for the election.
+//
+// In etcd a member passes what it is asked on to the leader (raft's MsgProp and
+// MsgReadIndex) and answers when it has itself applied the entry.
+func (s *Replicated) Reaches(id string) bool {
+	m, err := s.member(id)
+	if err != nil || !m.Up() {
+		return false
+	}
+	if s.network.Whole() {
+		return true
+	}
+	leader := s.Leader()
+	if leader == "" || leader == id {
+		return leader == id
+	}
+	return m.Glance().Leader == leader && !s.network.Faults(id, leader).Cut && !s.network.Faults(leader, id).Cut
+}
+
+// RevisionAt is the revision of a member's own state, 0 if it is down.
+func (s *Replicated) RevisionAt(id string) int64 {
+	m, err := s.member(id)
+	if err != nil {
+		return 0
+	}
+	return m.Revision()
+}
+
+// ReadTxnAt runs a transaction that only reads against one member's own state,
+// however old that is.
+func (s *Replicated) ReadTxnAt(id string, r *pb.TxnRequest) (resp *pb.TxnResponse, err error) {
+	m, err := s.member(id)
+	if err != nil {
+		return nil, err
+	}
+	if downErr := m.View(func(kv *mvcc.Store) { resp, err = kv.ReadTxn(r) }); downErr != nil {
+		return nil, downErr
+	}
+	if err == nil {
+		fillHeader(resp.Header, id, m.Glance().Term)
+	}
+	return resp, err
+}
+
+// Forwarded tells the world that a member passed a request on to the leader.
+// what is raft's name for it: MsgProp for a write, MsgReadIndex for a read.
+func (s *Replicated) Forwarded(id, what string, size int) {
+	leader := s.Leader()
+	if s.cfg.Events == nil || leader == "" || leader == id || !s.Glance(id).Up {
+		return
+	}
+	m := &wire.Message{RPC: what, From: id, To: leader, Term: s.Glance(id).Term}
+	if size > 0 {
+		m.Entries = []wire.Entry{{Type: "command", Size: size}}
+	}
+	s.cfg.Events(Event{Kind: member.KindForward, Member: id, Wall: time.Now(), Message: m})
+}
+
+// listeners are told that something about who is up or who leads changed.
+type listeners struct {
+	mu   sync.Mutex
+	next int
+	fns  map[int]func()
+}
+
+func (l *listeners) tell() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, fn := range l.fns {
+		fn()
+	}
+}
+
+// OnChange adds a function that is told, on any goroutine, after a member went
+// up or down or changed its role. It must not block and must not call the
+// store. It is told no more after stop.
+func (s *Replicated) OnChange(fn func()) (stop func()) {
+	l := &s.listeners
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fns == nil {
+		l.fns = map[int]func(){}
+	}
+	id := l.next
+	l.next++
+	l.fns[id] = fn
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.fns, id)
+	}
+}
