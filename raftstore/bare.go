@@ -16,6 +16,7 @@ type bare struct {
 	mu       sync.Mutex
 	state    *apply.State
 	onCommit func(*Result)
+	onUpkeep func(*Result)
 	leases   int64 // how many lease IDs were given out
 	closed   bool
 	recent   recent
@@ -51,6 +52,9 @@ func (b *bare) apply(req *pb.InternalRaftRequest) *Result {
 	res := &Result{Response: r.Response, Err: r.Err, Revision: r.Revision, Events: r.Events, Request: req}
 	if len(r.Events) > 0 && b.onCommit != nil {
 		b.onCommit(res)
+	}
+	if b.onUpkeep != nil && isUpkeep(res) {
+		b.onUpkeep(res)
 	}
 	if len(r.Events) > 0 {
 		b.recent.add(r.Revision, r.Events)

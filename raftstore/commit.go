@@ -39,6 +39,9 @@ func (s *Replicated) report(id string, a *member.Applied) {
 	if len(r.Events) > 0 && s.onCommit != nil && a.Term > s.bootTerm {
 		s.onCommit(r)
 	}
+	if s.onUpkeep != nil && isUpkeep(r) && a.Term > s.bootTerm {
+		s.onUpkeep(r)
+	}
 	if len(r.Events) > 0 {
 		s.recent.add(r.Revision, r.Events)
 	}

@@ -37,6 +37,7 @@ type Replicated struct {
 	front    sync.Mutex
 	reported uint64 // the last log index that callers were told of
 	onCommit func(*Result)
+	onUpkeep func(*Result)
 	recent   recent // for Changes; has its own lock
 
 	mu     sync.Mutex

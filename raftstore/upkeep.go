@@ -1,0 +1,26 @@
+package raftstore
+
+// OnUpkeep sets who is told of every request that took effect and changed what
+// the store holds beside its keys: leases granted and revoked, alarms raised
+// and cleared, history compacted. It is told in log order with what
+// [Store.OnCommit] tells of; a lease's end that deleted keys comes after the
+// commit. fn must not block. Set it before the first Do.
+func (s *Replicated) OnUpkeep(fn func(*Result)) {
+	s.front.Lock()
+	defer s.front.Unlock()
+	s.onUpkeep = fn
+}
+
+// OnUpkeep sets who is told of leases, alarms and compaction.
+func (b *bare) OnUpkeep(fn func(*Result)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.onUpkeep = fn
+}
+
+// isUpkeep reports whether a request took effect and changed something beside
+// keys.
+func isUpkeep(r *Result) bool {
+	q := r.Request
+	return r.Err == nil && q != nil && (q.LeaseGrant != nil || q.LeaseRevoke != nil || q.Compaction != nil || q.Alarm != nil)
+}
