@@ -82,7 +82,11 @@ func (f *face) do(ctx context.Context, req *pb.InternalRaftRequest) (proto.Messa
 		return nil, rpctypes.ErrGRPCRequestTooLarge
 	}
 	results := make(chan *raftstore.Result, 1)
-	f.server.store.Do(req, func(r *raftstore.Result) { results <- r })
+	if do := f.server.cfg.Do; do != nil {
+		results <- do(ctx, f.member, req)
+	} else {
+		f.server.store.Do(req, func(r *raftstore.Result) { results <- r })
+	}
 	select {
 	case r := <-results:
 		if r.Err != nil {

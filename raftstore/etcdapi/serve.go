@@ -20,6 +20,7 @@
 package etcdapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -37,6 +38,17 @@ type Config struct {
 	// Port is the first member's; the others have the following ones. 0 takes
 	// free ones. Only 127.0.0.1 is listened on.
 	Port int
+
+	// Listen, if set, is asked for each member's listener and for the address
+	// that clients know it by, instead of a port on loopback.
+	Listen func(member string) (l net.Listener, address string, err error)
+	// Do, if set, carries requests to the store instead of [raftstore.Store.Do].
+	// It waits for the end, and is called on the request's goroutine.
+	Do func(ctx context.Context, member string, req *pb.InternalRaftRequest) *raftstore.Result
+	// Unary and Stream, if set, are called around every call, inside of the
+	// checks that etcd's own interceptors make. member is whose address was called.
+	Unary  func(member string) grpc.UnaryServerInterceptor
+	Stream func(member string) grpc.StreamServerInterceptor
 }
 
 // Server is the running face of a store.
@@ -46,6 +58,7 @@ type Server struct {
 	// Endpoints are all members' addresses, in order of the members' names.
 	Endpoints []string
 
+	cfg     Config
 	store   raftstore.Store
 	history raftstore.History
 	raft    *raftstore.Replicated // nil on a bare store
@@ -65,27 +78,39 @@ func Serve(store raftstore.Store, cfg Config) (*Server, error) {
 	if !ok {
 		return nil, fmt.Errorf("serve etcd's API: a %T does not tell its history", store)
 	}
-	s := &Server{store: store, history: history, closing: make(chan struct{})}
+	s := &Server{cfg: cfg, store: store, history: history, closing: make(chan struct{})}
 	names := []string{bareName}
 	if r, ok := store.(*raftstore.Replicated); ok {
 		s.raft, names = r, r.IDs()
 	}
 	for i, name := range names {
-		port := 0
-		if cfg.Port != 0 {
-			port = cfg.Port + i
-		}
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		l, address, err := cfg.listen(name, i)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("serve etcd's API of member %s: %w", name, err), s.Close())
 		}
-		s.Endpoints = append(s.Endpoints, l.Addr().String())
+		s.Endpoints = append(s.Endpoints, address)
 		f := &face{server: s, member: name, id: raftstore.MemberID(name)}
 		s.faces = append(s.faces, f)
 		f.serve(l)
 	}
 	s.Addr = s.Endpoints[0]
 	return s, nil
+}
+
+// listen opens the i-th member's address.
+func (cfg Config) listen(member string, i int) (net.Listener, string, error) {
+	if cfg.Listen != nil {
+		return cfg.Listen(member)
+	}
+	port := 0
+	if cfg.Port != 0 {
+		port = cfg.Port + i
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, "", err
+	}
+	return l, l.Addr().String(), nil
 }
 
 // Close ends every connection and waits for every goroutine.
@@ -108,9 +133,16 @@ const (
 )
 
 func (f *face) serve(l net.Listener) {
+	unary, stream := []grpc.UnaryServerInterceptor{f.checkUnary}, []grpc.StreamServerInterceptor{f.checkStream}
+	if f.server.cfg.Unary != nil {
+		unary = append(unary, f.server.cfg.Unary(f.member))
+	}
+	if f.server.cfg.Stream != nil {
+		stream = append(stream, f.server.cfg.Stream(f.member))
+	}
 	f.grpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxRequestBytes+grpcOverhead), grpc.MaxSendMsgSize(maxResponseBytes),
-		grpc.UnaryInterceptor(f.checkUnary), grpc.StreamInterceptor(f.checkStream),
+		grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...),
 		grpc.UnknownServiceHandler(unknown), grpc.WaitForHandlers(true),
 	)
 	pb.RegisterKVServer(f.grpc, &kvServer{face: f})
