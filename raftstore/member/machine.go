@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -31,7 +32,11 @@ type machine struct {
 	state   *apply.State
 	session session
 	applied progress // the last entry that reached the machine; raft keeps no-ops to itself
+	upTo    uint64   // the entry that state and session are as of; guarded by mu
+	number  uint64   // which incarnation's machine of this process it is
 }
+
+var machines atomic.Uint64
 
 var _ raft.BatchingFSM = (*machine)(nil)
 
@@ -40,7 +45,7 @@ func newMachine(inc *incarnation) *machine {
 	if inc.m != nil {
 		limits = inc.m.cfg.Limits
 	}
-	mc := &machine{inc: inc, state: apply.New(limits)}
+	mc := &machine{inc: inc, state: apply.New(limits), number: machines.Add(1)}
 	mc.applied.init()
 	mc.state.Reached(mc.applied.reached)
 	return mc
@@ -77,6 +82,7 @@ func (mc *machine) all(logs []*raft.Log) (batch []Applied, revision int64) {
 			batch = append(batch, mc.one(l))
 		}
 	}
+	mc.upTo = logs[len(logs)-1].Index
 	return batch, mc.state.KV.Revision()
 }
 
@@ -141,6 +147,7 @@ func (mc *machine) Restore(r io.ReadCloser) error {
 		return err
 	}
 	mc.session = s
+	mc.upTo = mc.state.KV.AppliedIndex()
 	mc.applied.set(mc.state.KV.AppliedIndex())
 	return nil
 }

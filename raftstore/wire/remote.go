@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hashicorp/raft"
 )
@@ -48,3 +49,17 @@ func (n *Network) Receive(m Message, news bool, args any, body io.Reader) (any, 
 
 // Closed is closed when the member has left the network.
 func (e *Endpoint) Closed() <-chan struct{} { return e.closed }
+
+// Release lets one held message go; false if it is not held.
+func (n *Network) Release(serial uint64, answer bool) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, h := range n.held {
+		if h.Serial == serial && h.Answer == answer {
+			close(h.release)
+			n.held = slices.Delete(n.held, i, i+1)
+			return true
+		}
+	}
+	return false
+}
