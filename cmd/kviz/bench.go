@@ -22,29 +22,40 @@ func benchCommand() *command {
 	var idle time.Duration
 	var nodes, pods int
 	var cpu, mem string
+	store := &benchStore{}
 	return &command{
-		name: "bench", usage: "[small | large-raft | large-mvcc | frame]…",
-		short:   "what kviz takes on this machine, beside its budgets",
-		long:    "Each measurement runs in a process of its own; without a name, all of them, one after the other.",
-		example: "kviz bench small frame",
+		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store]…",
+		short: "what kviz takes on this machine, beside its budgets",
+		long: `Each measurement runs in a process of its own; without a name, all but store, one after the other.
+store measures kviz' store beside real etcd, through etcd's own client: give --etcd BINARY, have an etcd in the PATH, or
+run it in the source tree.`,
+		example: "kviz bench small frame\nkviz bench store --rounds 5",
 		flags: func(f *pflag.FlagSet) {
 			f.DurationVar(&idle, "idle", 10*time.Second, "how long to watch an idle cluster")
 			f.IntVar(&nodes, "nodes", 1000, "nodes of the large cluster")
 			f.IntVar(&pods, "pods", 5000, "pods of the large cluster")
 			f.StringVar(&cpu, "cpuprofile", "", "write a processor profile of a single measurement to this `file`")
 			f.StringVar(&mem, "memprofile", "", "write a profile of what a single measurement allocated to this `file`")
+			store.flags(f)
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
+			if len(args) == 1 && args[0] == "store" {
+				return store.run(ctx, io, idle)
+			}
 			measure := map[string]func() ([]bench.Result, error){
 				"small":      func() ([]bench.Result, error) { return bench.Small(ctx, idle) },
 				"large-raft": func() ([]bench.Result, error) { return bench.Large(ctx, false, nodes, pods) },
 				"large-mvcc": func() ([]bench.Result, error) { return bench.Large(ctx, true, nodes, pods) },
 				"frame":      func() ([]bench.Result, error) { return firstFrame(ctx) },
 			}
+			if len(args) == 1 && args[0] == benchStoreServer {
+				_, err := profiled(cpu, mem, func() ([]bench.Result, error) { return nil, store.serve(ctx, io) })
+				return err
+			}
 			if len(args) == 1 {
 				one, ok := measure[args[0]]
 				if !ok {
-					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc or frame", args[0]), command: "bench"}
+					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame or store", args[0]), command: "bench"}
 				}
 				results, err := profiled(cpu, mem, one)
 				printResults(io.out, results)
@@ -58,6 +69,12 @@ func benchCommand() *command {
 				return err
 			}
 			for _, name := range args {
+				if name == "store" {
+					if err := store.run(ctx, io, idle); err != nil {
+						return fmt.Errorf("bench store: %w", err)
+					}
+					continue
+				}
 				c := exec.CommandContext(ctx, self, "bench", name, "--idle", idle.String(), fmt.Sprint("--nodes=", nodes), fmt.Sprint("--pods=", pods))
 				c.Stdout, c.Stderr = io.out, io.err
 				if err := c.Run(); err != nil {
