@@ -45,8 +45,8 @@ type Config struct {
 	// Do, if set, carries requests to the store instead of [raftstore.Store.Do].
 	// It waits for the end, and is called on the request's goroutine.
 	Do func(ctx context.Context, member string, req *pb.InternalRaftRequest) *raftstore.Result
-	// Unary and Stream, if set, are called around every call, inside of the
-	// checks that etcd's own interceptors make. member is whose address was called.
+	// Unary and Stream, if set, are called around every call, before it is looked
+	// at. member is whose address was called.
 	Unary  func(member string) grpc.UnaryServerInterceptor
 	Stream func(member string) grpc.StreamServerInterceptor
 }
@@ -133,13 +133,17 @@ const (
 )
 
 func (f *face) serve(l net.Listener) {
-	unary, stream := []grpc.UnaryServerInterceptor{f.checkUnary}, []grpc.StreamServerInterceptor{f.checkStream}
+	var (
+		unary  []grpc.UnaryServerInterceptor
+		stream []grpc.StreamServerInterceptor
+	)
 	if f.server.cfg.Unary != nil {
 		unary = append(unary, f.server.cfg.Unary(f.member))
 	}
 	if f.server.cfg.Stream != nil {
 		stream = append(stream, f.server.cfg.Stream(f.member))
 	}
+	unary, stream = append(unary, f.checkUnary), append(stream, f.checkStream)
 	f.grpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxRequestBytes+grpcOverhead), grpc.MaxSendMsgSize(maxResponseBytes),
 		grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...),
