@@ -25,3 +25,38 @@ func sortedAlarms(list []*pb.AlarmMember) ([]*pb.AlarmMember, error) {
 	}
 	return list, nil
 }
+
+// alarm raises, takes back or lists alarms.
+//
+// Mirrors etcd server/etcdserver/apply/backend.go Alarm and v3alarm.AlarmStore.
+func (s *State) alarm(r *pb.AlarmRequest) *pb.AlarmResponse {
+	resp := &pb.AlarmResponse{Header: &pb.ResponseHeader{}}
+	a := &pb.AlarmMember{MemberID: r.MemberID, Alarm: r.Alarm}
+	i, raised := slices.BinarySearchFunc(s.alarms, a, alarmOrder)
+	switch {
+	case r.Action == pb.AlarmRequest_GET:
+		for _, a := range s.alarms {
+			if r.Alarm == pb.AlarmType_NONE || r.Alarm == a.Alarm {
+				resp.Alarms = append(resp.Alarms, a)
+			}
+		}
+	case r.Action == pb.AlarmRequest_ACTIVATE && r.Alarm != pb.AlarmType_NONE:
+		resp.Alarms = []*pb.AlarmMember{a}
+		if !raised {
+			s.setAlarms(slices.Insert(slices.Clone(s.alarms), i, a))
+		}
+	case r.Action == pb.AlarmRequest_DEACTIVATE && raised:
+		resp.Alarms = []*pb.AlarmMember{a}
+		s.setAlarms(slices.Delete(slices.Clone(s.alarms), i, i+1))
+	}
+	return resp
+}
+
+// setAlarms takes a new list, which is not changed afterwards: snapshots share it.
+func (s *State) setAlarms(list []*pb.AlarmMember) {
+	s.alarms, s.capped, s.corrupt = list, false, false
+	for _, a := range list {
+		s.capped = s.capped || a.Alarm == pb.AlarmType_NOSPACE
+		s.corrupt = s.corrupt || a.Alarm == pb.AlarmType_CORRUPT
+	}
+}

@@ -109,7 +109,9 @@ func (s *State) Restore(r io.Reader) error {
 		return fmt.Errorf("apply: restore: %w", err)
 	}
 	fresh.Reached(s.reached)
-	*s = *fresh
+	s.KV, s.users, s.auth = fresh.KV, fresh.users, fresh.auth
+	s.setAlarms(fresh.alarms)
+	s.measure()
 	return nil
 }
 

@@ -13,6 +13,7 @@
 package apply
 
 import (
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -43,11 +44,13 @@ type Limits struct {
 // caller's to serialise, with everything that reads; [State.Auth],
 // [State.Available] and [State.Size] may be used beside them.
 type State struct {
-	KV     *mvcc.Store
-	limits Limits
-	users  *authBackend
-	auth   auth.AuthStore
-	alarms []*pb.AlarmMember
+	KV              *mvcc.Store
+	limits          Limits
+	users           *authBackend
+	auth            auth.AuthStore
+	alarms          []*pb.AlarmMember // by type, then member
+	capped, corrupt bool              // a NOSPACE, a CORRUPT alarm is raised
+	size            atomic.Int64
 
 	reached func(index uint64) <-chan struct{}
 }
@@ -76,7 +79,10 @@ func Load(l Limits, c Contents) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &State{KV: c.KV, limits: l, users: users, auth: as, alarms: alarms}, nil
+	s := &State{KV: c.KV, limits: l, users: users, auth: as}
+	s.setAlarms(alarms)
+	s.measure()
+	return s, nil
 }
 
 // Reached sets how the state learns whether the member has applied an entry: nil
@@ -101,14 +107,18 @@ func (s *State) Alarms() []*pb.AlarmMember { return s.alarms }
 // Auth is the users, roles and tokens.
 func (s *State) Auth() auth.AuthStore { return s.auth }
 
-// Apply carries out a committed request. A refused one changes nothing; one
-// that exceeded the quota did happen, and says so by its events beside its error.
-func (s *State) Apply(index uint64, req *pb.InternalRaftRequest) *mvcc.Result {
-	return s.KV.Apply(index, req)
-}
-
-// Size is how many bytes etcd's database file would have.
-func (s *State) Size() int64 { return s.KV.Size() }
+// Size is how many bytes etcd's database file would have: it may be asked
+// beside Apply.
+func (s *State) Size() int64 { return s.size.Load() }
 
 // SizeInUse is how many of them hold something.
-func (s *State) SizeInUse() int64 { return s.KV.Size() }
+func (s *State) SizeInUse() int64 { return s.KV.SizeInUse() }
+
+// Defragment packs the database. Nothing else of the state changes.
+func (s *State) Defragment() {
+	s.KV.Defragment()
+	s.measure()
+}
+
+// measure notes the size for those who ask beside Apply.
+func (s *State) measure() { s.size.Store(s.KV.Size()) }

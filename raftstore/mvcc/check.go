@@ -12,6 +12,22 @@ const MaxTxnOps = 128
 // The checks of this file look at the request alone. They mirror etcd
 // server/etcdserver/api/v3rpc/key.go.
 
+// Check refuses a request that no state of the store could grant. [Store.Apply]
+// asks it too.
+func Check(req *pb.InternalRaftRequest) error {
+	switch {
+	case req.Range != nil:
+		return checkRange(req.Range)
+	case req.Put != nil:
+		return checkPut(req.Put)
+	case req.DeleteRange != nil:
+		return checkDelete(req.DeleteRange)
+	case req.Txn != nil:
+		return checkTxn(req.Txn)
+	}
+	return nil
+}
+
 func checkRange(r *pb.RangeRequest) error {
 	if len(r.GetKey()) == 0 {
 		return rpctypes.ErrGRPCEmptyKey

@@ -24,10 +24,12 @@ func (s *Store) compact(r *pb.CompactionRequest) (*pb.CompactionResponse, error)
 // compactTo is compact for a revision that there is.
 func (s *Store) compactTo(rev int64) {
 	s.compactRev = rev
+	pages, records := s.pages.inUse(), s.revisions.Len()
 	var gone []*keyIndex
 	s.index.Scan(func(ki *keyIndex) bool {
 		for _, v := range ki.compact(rev) {
 			s.revisions.Delete(v)
+			s.pages.remove(v)
 		}
 		if ki.gone() {
 			gone = append(gone, ki)
@@ -38,4 +40,5 @@ func (s *Store) compactTo(rev int64) {
 		s.index.Delete(ki)
 		delete(s.keys, ki.key)
 	}
+	s.pages.compacted(pages, records, s.revisions)
 }

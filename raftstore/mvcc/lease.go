@@ -1,6 +1,7 @@
 package mvcc
 
 import (
+	"cmp"
 	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -19,8 +20,9 @@ const (
 //
 // Mirrors etcd server/lease/lessor.go Lease.
 type lease struct {
-	id, ttl int64
-	keys    map[string]struct{}
+	id, ttl   int64
+	remaining int64 // seconds it had left at the last checkpoint; 0: all
+	keys      map[string]struct{}
 }
 
 // Lease is a granted lease as seen from outside.
@@ -28,6 +30,9 @@ type Lease struct {
 	ID   int64
 	TTL  int64    // seconds, as granted
 	Keys []string // attached keys, sorted
+
+	// RemainingTTL is what it had left at the last LeaseCheckpoint; 0: all.
+	RemainingTTL int64
 }
 
 // Lease looks up one lease.
@@ -36,17 +41,31 @@ func (s *Store) Lease(id int64) (Lease, bool) {
 	if !ok {
 		return Lease{}, false
 	}
-	return Lease{ID: l.id, TTL: l.ttl, Keys: l.sortedKeys()}, true
+	return l.seen(), true
 }
 
 // Leases lists the granted leases by ID.
 func (s *Store) Leases() []Lease {
 	var ls []Lease
 	s.leases.Scan(func(_ int64, l *lease) bool {
-		ls = append(ls, Lease{ID: l.id, TTL: l.ttl, Keys: l.sortedKeys()})
+		ls = append(ls, l.seen())
 		return true
 	})
 	return ls
+}
+
+// LeaseTTL is how many seconds a lease has from a renewal on: what is left of
+// it at the last checkpoint, or all. It costs nothing.
+func (s *Store) LeaseTTL(id int64) (ttl int64, ok bool) {
+	l, ok := s.leases.Get(id)
+	if !ok {
+		return 0, false
+	}
+	return cmp.Or(l.remaining, l.ttl), true
+}
+
+func (l *lease) seen() Lease {
+	return Lease{ID: l.id, TTL: l.ttl, RemainingTTL: l.remaining, Keys: l.sortedKeys()}
 }
 
 func (l *lease) sortedKeys() []string {
@@ -90,6 +109,17 @@ func (s *Store) leaseRevoke(r *pb.LeaseRevokeRequest, res *Result) (*pb.LeaseRev
 	w.end()
 	s.leases.Delete(r.ID)
 	return &pb.LeaseRevokeResponse{Header: header(s.currentRev)}, nil
+}
+
+// leaseCheckpoint notes how long leases still have. Leases are shared with
+// snapshots, so one that changes is replaced.
+func (s *Store) leaseCheckpoint(r *pb.LeaseCheckpointRequest) (*pb.LeaseCheckpointResponse, error) {
+	for _, c := range r.Checkpoints {
+		if l, ok := s.leases.Get(c.ID); ok {
+			s.leases.Set(c.ID, &lease{id: l.id, ttl: l.ttl, remaining: c.Remaining_TTL, keys: l.keys})
+		}
+	}
+	return &pb.LeaseCheckpointResponse{Header: header(s.currentRev)}, nil
 }
 
 func (s *Store) attach(id int64, key string) {

@@ -79,6 +79,7 @@ func (l *Loader) Store(finished, scheduled int64, applied uint64) (*Store, error
 	}
 	s.currentRev = max(s.currentRev, finished, scheduled)
 	s.reattach()
+	s.pages.pack(s.revisions)
 	if scheduled > max(finished, 0) {
 		s.compactTo(scheduled)
 	}

@@ -22,6 +22,7 @@ type Snapshot struct {
 	applied                uint64
 	revisions              *btree.BTreeG[version]
 	leases                 *btree.Map[int64, *lease]
+	pages                  layout
 }
 
 // Snapshot takes a snapshot: the trees are copied on write from now on.
@@ -32,6 +33,7 @@ func (s *Store) Snapshot() *Snapshot {
 		applied:    s.applied,
 		revisions:  s.revisions.Copy(),
 		leases:     s.leases.Copy(),
+		pages:      s.pages.copy(),
 	}
 }
 
@@ -66,12 +68,13 @@ func (sn *Snapshot) Leases(fn func(id, ttl int64) error) error {
 }
 
 // The file: magic, format version, then unsigned varints (revision, compacted
-// revision + 1, applied index, leases, for each id and ttl; revisions, for each
-// main, sub, tombstone, length and the KeyValue's protobuf), then a CRC-32C of
-// everything before it, little-endian.
+// revision + 1, applied index, leases, for each id, ttl and remaining ttl; revisions, for each
+// main, sub, tombstone, length and the KeyValue's protobuf; pages of the database,
+// its leaves, for each the number of records), then a CRC-32C of everything
+// before it, little-endian.
 const (
 	snapshotMagic   = "kviz.mvcc"
-	snapshotVersion = 1
+	snapshotVersion = 2
 	maxRecordBytes  = 64 << 20 // no request that big passes any server
 )
 
@@ -91,6 +94,7 @@ func (sn *Snapshot) WriteTo(w io.Writer) (int64, error) {
 	sn.leases.Scan(func(_ int64, l *lease) bool {
 		b = binary.AppendUvarint(b, uint64(l.id))
 		b = binary.AppendUvarint(b, uint64(l.ttl))
+		b = binary.AppendUvarint(b, uint64(l.remaining))
 		return true
 	})
 	b = binary.AppendUvarint(b, uint64(sn.revisions.Len()))
@@ -110,6 +114,13 @@ func (sn *Snapshot) WriteTo(w io.Writer) (int64, error) {
 		out.Write(kv)
 		return out.err == nil
 	})
+	b = binary.AppendUvarint(b[:0], uint64(sn.pages.high))
+	b = binary.AppendUvarint(b, uint64(sn.pages.leaves.Len()))
+	sn.pages.leaves.Scan(func(l leaf) bool {
+		b = binary.AppendUvarint(b, uint64(l.n))
+		return true
+	})
+	out.Write(b)
 	out.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32()))
 	if out.err == nil {
 		out.err = out.w.Flush()
@@ -203,8 +214,8 @@ func (in *snapshotReader) read() (*Store, error) {
 		return nil, fmt.Errorf("%w: revision %d with compacted revision %d", ErrDamaged, s.currentRev, s.compactRev)
 	}
 	for n := in.uvarint(); n > 0 && in.err == nil; n-- {
-		id, ttl := int64(in.uvarint()), int64(in.uvarint())
-		s.leases.Set(id, &lease{id: id, ttl: ttl, keys: map[string]struct{}{}})
+		l := &lease{id: int64(in.uvarint()), ttl: int64(in.uvarint()), remaining: int64(in.uvarint()), keys: map[string]struct{}{}}
+		s.leases.Set(l.id, l)
 	}
 	last := Revision{Main: -1}
 	for n := in.uvarint(); n > 0 && in.err == nil; n-- {
@@ -217,6 +228,7 @@ func (in *snapshotReader) read() (*Store, error) {
 		}
 		last = v.rev
 	}
+	in.pages(s)
 	in.trailer()
 	if in.err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, unexpectedEnd(in.err))
@@ -265,6 +277,31 @@ func (s *Store) restoreVersion(v version) error {
 	}
 	ki.tombstone(v)
 	return nil
+}
+
+// pages reads where the records would be in the database.
+func (in *snapshotReader) pages(s *Store) {
+	high, leaves := in.uvarint(), in.uvarint()
+	if in.err == nil && leaves > uint64(s.revisions.Len()) {
+		in.err = fmt.Errorf("%d records in %d leaves", s.revisions.Len(), leaves)
+	}
+	if in.err != nil {
+		return
+	}
+	ns := make([]int, leaves)
+	left := uint64(s.revisions.Len())
+	for i := range ns {
+		n := in.uvarint()
+		if in.err == nil && (n == 0 || n > left) {
+			in.err = fmt.Errorf("a leaf of %d records where %d are left", n, left)
+		}
+		if in.err != nil {
+			return
+		}
+		ns[i], left = int(n), left-n
+	}
+	s.pages.lay(s.revisions, ns)
+	in.err = s.pages.reach(high)
 }
 
 // reattach gives the leases their keys back.

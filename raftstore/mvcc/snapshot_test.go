@@ -45,7 +45,7 @@ func TestRestoreBringsEverythingBack(t *testing.T) {
 	if r.Revision() != 6 || r.CompactRevision() != 5 || r.AppliedIndex() != 6 || r.Hash() != s.Hash() {
 		t.Fatalf("revision %d, compacted %d, applied %d, hash %08x (want %08x)", r.Revision(), r.CompactRevision(), r.AppliedIndex(), r.Hash(), s.Hash())
 	}
-	if l, _ := r.Lease(7); fmt.Sprint(l) != "{7 60 [c]}" {
+	if l, _ := r.Lease(7); fmt.Sprint(l) != "{7 60 [c] 0}" {
 		t.Errorf("lease %v", l)
 	}
 	if again := written(t, r); !bytes.Equal(again, written(t, s)) {
@@ -80,7 +80,7 @@ func TestRestoreSaysWhatIsWrong(t *testing.T) {
 	newer[len(snapshotMagic)] = 9
 	for want, b := range map[string][]byte{
 		`it does not begin with "kviz.mvcc"`:                 []byte("PK\x03\x04 this is something else"),
-		"snapshot has format 9, this program reads format 1": newer,
+		"snapshot has format 9, this program reads format 2": newer,
 		"snapshot is damaged: it ends too early":             file[:len(file)-1],
 		"snapshot is damaged: its checksum is":               append(bytes.Clone(file[:len(file)-1]), file[len(file)-1]^1),
 	} {

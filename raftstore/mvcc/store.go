@@ -39,6 +39,7 @@ type Store struct {
 	keys      map[string]*keyIndex     // the same, for single keys
 	revisions *btree.BTreeG[version]   // by revision: what etcd keeps in its database
 	leases    *btree.Map[int64, *lease]
+	pages     layout // of etcd's database, were there one
 }
 
 // Result is how a request ended.
@@ -65,6 +66,7 @@ func New() *Store {
 		keys:       map[string]*keyIndex{},
 		revisions:  btree.NewBTreeGOptions(versionLess, noLocks),
 		leases:     new(btree.Map[int64, *lease]),
+		pages:      newLayout(),
 	}
 }
 
@@ -77,6 +79,9 @@ func (s *Store) CompactRevision() int64 { return s.compactRev }
 
 // AppliedIndex is the highest index given to [Store.Apply].
 func (s *Store) AppliedIndex() uint64 { return s.applied }
+
+// Advance notes that an entry was applied that is not the store's business.
+func (s *Store) Advance(index uint64) { s.applied = max(s.applied, index) }
 
 // Keys is how many keys exist now.
 func (s *Store) Keys() int {
@@ -91,7 +96,7 @@ func (s *Store) Keys() int {
 }
 
 // Apply executes one request, which has exactly one of Range, Put,
-// DeleteRange, Txn, Compaction, LeaseGrant, LeaseRevoke set. index is the
+// DeleteRange, Txn, Compaction, LeaseGrant, LeaseRevoke, LeaseCheckpoint set. index is the
 // request's place in the replicated log (0 without one). A request that is
 // refused changes nothing but the applied index.
 //
@@ -116,6 +121,8 @@ func (s *Store) Apply(index uint64, req *pb.InternalRaftRequest) *Result {
 		set(res)(s.leaseGrant(req.LeaseGrant))
 	case req.LeaseRevoke != nil:
 		set(res)(s.leaseRevoke(req.LeaseRevoke, res))
+	case req.LeaseCheckpoint != nil:
+		set(res)(s.leaseCheckpoint(req.LeaseCheckpoint))
 	default:
 		res.Err = rpctypes.ErrGRPCNotCapable
 	}

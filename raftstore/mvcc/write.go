@@ -77,5 +77,6 @@ func (w *writeTxn) delete(ki *keyIndex) {
 // record files the version by revision and makes its event.
 func (w *writeTxn) record(t mvccpb.Event_EventType, ki *keyIndex, v version) {
 	w.s.revisions.Set(v)
+	w.s.pages.append(v)
 	w.res.Events = append(w.res.Events, &mvccpb.Event{Type: t, Kv: v.kv, PrevKv: ki.get(w.beginRev)})
 }

@@ -1,0 +1,58 @@
+package apply
+
+import (
+	"cmp"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+// What a request is taken to cost beside its key and value: etcd's estimates.
+const (
+	leaseOverhead = 64
+	kvOverhead    = 256
+)
+
+// Available reports whether the database, as big as it is now, may take what
+// the request adds. What adds nothing is always available. etcd's server asks it
+// before it proposes; it may be asked beside Apply.
+//
+// Mirrors etcd server/storage/quota.go BackendQuota.Available.
+func (s *State) Available(req *pb.InternalRaftRequest) bool {
+	return s.limits.Quota < 0 || s.room(cost(req), s.size.Load())
+}
+
+// fits is Available for Apply itself.
+func (s *State) fits(req *pb.InternalRaftRequest) bool {
+	return s.limits.Quota < 0 || s.room(cost(req), s.KV.Size())
+}
+
+func (s *State) room(cost, size int64) bool {
+	return cost == 0 || size+cost < cmp.Or(s.limits.Quota, DefaultQuota)
+}
+
+func cost(req *pb.InternalRaftRequest) int64 {
+	switch {
+	case req.Put != nil:
+		return costPut(req.Put)
+	case req.Txn != nil:
+		return costTxn(req.Txn)
+	case req.LeaseGrant != nil:
+		return leaseOverhead
+	}
+	return 0
+}
+
+func costPut(r *pb.PutRequest) int64 { return kvOverhead + int64(len(r.Key)+len(r.Value)) }
+
+func costTxn(r *pb.TxnRequest) int64 { return max(costOps(r.Success), costOps(r.Failure)) }
+
+func costOps(ops []*pb.RequestOp) (n int64) {
+	for _, op := range ops {
+		if p := op.GetRequestPut(); p != nil {
+			n += costPut(p)
+		} else if t := op.GetRequestTxn(); t != nil {
+			n += costTxn(t)
+		}
+	}
+	return n
+}

@@ -1,0 +1,288 @@
+package mvcc
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/tidwall/btree"
+)
+
+// What bbolt's file is made of, in bytes.
+const (
+	pageSize    = 4096
+	pageHeader  = 16
+	element     = 16                  // of a page's directory, for each record
+	revisionKey = 8 + 1 + 8           // "main_sub"; a tombstone's has one more
+	fullPage    = pageSize * 90 / 100 // etcd fills pages to 90 %: it appends
+	halfPage    = pageSize / 2        // what is split after deletes, to 50 %
+	sparsePage  = pageSize / 4        // a page with less is merged with its neighbour
+	branchKeys  = (fullPage - pageHeader) / (element + revisionKey)
+
+	// rest is the two meta pages, the root and etcd's other buckets.
+	rest = 4
+	// rewritten is how many pages a commit needs beside those in use: bbolt
+	// writes changed pages (last leaf, branches, roots) to new places before it
+	// frees the old ones.
+	rewritten = 3
+	// compactBatch is how many records etcd looks at in one commit of a compaction.
+	compactBatch = 1000
+)
+
+// layout is where etcd's database would have the store's records: which run of
+// them shares a page of bbolt's B-tree. Nothing is written; it only accounts, so
+// that quota, database size and defragmentation behave as they do in etcd.
+//
+// Records are appended in order of revision, so only the last leaf grows; one
+// that is over full is split as bbolt splits. Compaction takes records out of
+// leaves: a leaf below a quarter of a page is merged with its neighbour. Pages
+// that get free stay in the file for later use; only defragmentation makes the
+// file smaller.
+//
+// Mirrors go.etcd.io/bbolt node.go (split, rebalance) and etcd
+// server/storage/backend/backend.go (size, sizeInUse, defrag).
+type layout struct {
+	leaves *btree.BTreeG[leaf] // all but the last, by first revision
+	last   []record            // of the last leaf
+	bytes  int                 // of the last leaf's records
+	used   int64               // pages of leaves
+	high   int64               // pages the file has
+}
+
+// leaf is a page, or several for records that do not fit into one.
+type leaf struct {
+	first Revision // no record before it, since it was made
+	n     int
+	bytes int
+}
+
+type record struct {
+	rev  Revision
+	size int32
+}
+
+func newLayout() layout {
+	l := layout{leaves: btree.NewBTreeGOptions(func(a, b leaf) bool { return a.first.Less(b.first) }, noLocks)}
+	l.high = l.inUse()
+	return l
+}
+
+// pagesOf is how many pages that many bytes of records take.
+func pagesOf(n int) int64 {
+	if n == 0 {
+		return 0
+	}
+	return int64(pageHeader+n+pageSize-1) / pageSize
+}
+
+// inUse is how many pages hold something.
+func (l *layout) inUse() int64 {
+	pages := rest + l.used + pagesOf(l.bytes)
+	for n := l.leaves.Len() + 1; n > 1; { // the branch pages of each level
+		n = (n + branchKeys - 1) / branchKeys
+		pages += int64(n)
+	}
+	return pages
+}
+
+// append takes the next record.
+func (l *layout) append(v version) {
+	size, was := recordSize(v), pagesOf(l.bytes)
+	l.last = append(l.last, record{v.rev, int32(size)})
+	l.bytes += size
+	if pagesOf(l.bytes) == was {
+		return
+	}
+	// bbolt leaves a node alone that has no more than twice the fewest keys.
+	for len(l.last) > 4 && pageHeader+l.bytes >= pageSize {
+		l.split()
+	}
+	l.high = max(l.high, l.inUse()+rewritten)
+}
+
+// split closes the last leaf where it is full and begins the next one.
+func (l *layout) split() {
+	n, bytes := 0, 0
+	for ; n < len(l.last)-3; n++ { // the next one gets three at least
+		size := int(l.last[n].size)
+		if n >= 2 && pageHeader+bytes+size > fullPage {
+			break
+		}
+		bytes += size
+	}
+	l.leaves.Set(leaf{l.last[0].rev, n, bytes})
+	l.used += pagesOf(bytes)
+	l.last = append(l.last[:0], l.last[n:]...)
+	l.bytes -= bytes
+}
+
+// remove takes a record out; tidy must follow.
+func (l *layout) remove(v version) {
+	size := recordSize(v)
+	if len(l.last) > 0 && !v.rev.Less(l.last[0].rev) {
+		for i, r := range l.last {
+			if r.rev == v.rev {
+				l.last = append(l.last[:i], l.last[i+1:]...)
+				l.bytes -= size
+				return
+			}
+		}
+		return
+	}
+	l.leaves.Descend(leaf{first: v.rev}, func(lf leaf) bool {
+		l.used -= pagesOf(lf.bytes)
+		lf.n--
+		lf.bytes -= size
+		l.used += pagesOf(lf.bytes)
+		l.leaves.Set(lf)
+		return false
+	})
+}
+
+// tidy merges what removals have left nearly empty.
+func (l *layout) tidy(revisions *btree.BTreeG[version]) {
+	var sparse []leaf
+	l.leaves.Scan(func(lf leaf) bool {
+		if lf.n <= 1 || pageHeader+lf.bytes <= sparsePage {
+			sparse = append(sparse, lf)
+		}
+		return true
+	})
+	for _, lf := range sparse {
+		l.merge(lf, revisions)
+	}
+}
+
+// merge joins a leaf with the one before it, as it is by now.
+func (l *layout) merge(lf leaf, revisions *btree.BTreeG[version]) {
+	lf, ok := l.leaves.Get(lf)
+	if !ok || lf.n > 1 && pageHeader+lf.bytes > sparsePage {
+		return
+	}
+	if lf.n == 0 {
+		l.leaves.Delete(lf)
+		return
+	}
+	var left leaf
+	found := false
+	l.leaves.Descend(lf, func(x leaf) bool {
+		left, found = x, x.first != lf.first
+		return !found
+	})
+	if !found {
+		return // the first one: bbolt merges the second into it, when that is its turn
+	}
+	l.used -= pagesOf(lf.bytes) + pagesOf(left.bytes)
+	n, bytes := left.n+lf.n, left.bytes+lf.bytes
+	if n <= 4 || pageHeader+bytes < pageSize {
+		l.leaves.Delete(lf)
+		left.n, left.bytes = n, bytes
+	} else { // too much for one: split in the middle
+		l.leaves.Delete(lf)
+		lf = leaf{n: n, bytes: bytes}
+		left.n, left.bytes = 0, 0
+		revisions.Ascend(version{rev: left.first}, func(v version) bool {
+			size := recordSize(v)
+			if lf.first = v.rev; left.n >= n-2 || left.n >= 2 && pageHeader+left.bytes+size > halfPage {
+				return false
+			}
+			left.n, left.bytes = left.n+1, left.bytes+size
+			return true
+		})
+		lf.n, lf.bytes = n-left.n, bytes-left.bytes
+		l.leaves.Set(lf)
+		l.used += pagesOf(lf.bytes)
+	}
+	l.leaves.Set(left)
+	l.used += pagesOf(left.bytes)
+}
+
+// compacted notes what a compaction needed beside the pages in use: each of its
+// commits writes the leaves it touched anew.
+func (l *layout) compacted(before int64, records int, revisions *btree.BTreeG[version]) {
+	if n := int64(records); n > 0 {
+		touched := min(n, compactBatch) * before / n
+		l.high = max(l.high, before+touched+rewritten)
+	}
+	l.tidy(revisions)
+}
+
+// pack lays the records out anew, as defragmentation does.
+func (l *layout) pack(revisions *btree.BTreeG[version]) {
+	*l = newLayout()
+	revisions.Scan(func(v version) bool {
+		l.append(v)
+		return true
+	})
+	l.high = l.inUse()
+}
+
+// lay lays the records out in leaves of so many records each; what is left is in
+// the last one.
+func (l *layout) lay(revisions *btree.BTreeG[version], leaves []int) {
+	*l = newLayout()
+	revisions.Scan(func(v version) bool {
+		size := recordSize(v)
+		l.last = append(l.last, record{v.rev, int32(size)})
+		l.bytes += size
+		if len(leaves) > 0 && len(l.last) == leaves[0] {
+			l.leaves.Set(leaf{l.last[0].rev, len(l.last), l.bytes})
+			l.used += pagesOf(l.bytes)
+			l.last, l.bytes, leaves = l.last[:0], 0, leaves[1:]
+		}
+		return true
+	})
+}
+
+// reach says how big the file is.
+func (l *layout) reach(pages uint64) error {
+	if need := l.inUse(); pages < uint64(need) || pages > 1<<40 {
+		return fmt.Errorf("a database of %d pages, of which %d are in use", pages, need)
+	}
+	l.high = int64(pages)
+	return nil
+}
+
+// copy is for a snapshot.
+func (l *layout) copy() layout {
+	c := *l
+	c.leaves = l.leaves.Copy()
+	c.last = append([]record(nil), l.last...)
+	return c
+}
+
+// recordSize is how many bytes a version takes in a page: its place in the
+// page's directory, its revision, and the KeyValue as protobuf.
+func recordSize(v version) int {
+	kv := v.kv
+	n := element + revisionKey + bytesSize(len(kv.Key))
+	if v.tombstone() {
+		return n + 1
+	}
+	return n + intSize(kv.CreateRevision) + intSize(kv.ModRevision) + intSize(kv.Version) + bytesSize(len(kv.Value)) + intSize(kv.Lease)
+}
+
+// bytesSize is the size of a protobuf field of n bytes, intSize that of an
+// integer; fields with nothing in them are left out.
+func bytesSize(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return 1 + (bits.Len64(uint64(n))+6)/7 + n
+}
+
+func intSize(x int64) int {
+	if x == 0 {
+		return 0
+	}
+	return 1 + (bits.Len64(uint64(x))+6)/7
+}
+
+// Size is how many bytes etcd's database file would have: it grows, and only
+// Defragment makes it smaller.
+func (s *Store) Size() int64 { return s.pages.high * pageSize }
+
+// SizeInUse is how many bytes of the file would hold something.
+func (s *Store) SizeInUse() int64 { return s.pages.inUse() * pageSize }
+
+// Defragment packs the file. What clients see of the store does not change.
+func (s *Store) Defragment() { s.pages.pack(s.revisions) }
