@@ -66,7 +66,7 @@ func (s *Replicated) ReadTxnAt(id string, r *pb.TxnRequest) (resp *pb.TxnRespons
 		return nil, downErr
 	}
 	if err == nil {
-		fillHeader(resp.Header, id, m.Glance().Term)
+		s.fillHeader(resp.Header, id, m.Glance().Term)
 	}
 	return resp, err
 }

@@ -52,20 +52,17 @@ func (s *Replicated) report(id string, a *member.Applied) {
 		return // it timed out, or was asked for before the store was reopened
 	}
 	if h, ok := r.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok {
-		fillHeader(h.GetHeader(), id, a.Term)
+		s.fillHeader(h.GetHeader(), id, a.Term)
 	}
 	w.done(r)
 }
 
 // fillHeader adds to a response's header what the state machine does not know.
-func fillHeader(h *pb.ResponseHeader, id string, term uint64) {
+func (s *Replicated) fillHeader(h *pb.ResponseHeader, id string, term uint64) {
 	if h != nil {
-		h.ClusterId, h.MemberId, h.RaftTerm = ClusterID, MemberID(id), term
+		h.ClusterId, h.MemberId, h.RaftTerm = s.ClusterID(), MemberID(id), term
 	}
 }
-
-// ClusterID stands in response headers.
-const ClusterID uint64 = 0x6b76697a00000001
 
 // MemberID is the number under which a member stands in response headers.
 func MemberID(id string) uint64 {

@@ -33,11 +33,11 @@ func (s *Replicated) heir(id string) string {
 		return ""
 	}
 	heir, match := "", uint64(0)
-	list := s.Members()
+	g, list := s.group(), s.Members()
 	for _, m := range list {
 		for to, f := range m.Followers {
-			i := slices.Index(s.ids, to)
-			if m.ID == id && list[i].Up && (f.Match > match || f.Match == match && to < heir) {
+			i := g.index(to)
+			if m.ID == id && i >= 0 && !g.learner[i] && g.members[i].Up() && (f.Match > match || f.Match == match && to < heir) {
 				heir, match = to, f.Match
 			}
 		}
@@ -70,7 +70,7 @@ func (s *Replicated) Restart(id string) error {
 		// It may have gone down by itself meanwhile, which is just as well.
 		_ = m.Stop("restarted")
 	}
-	return m.Start(false, "restarted")
+	return s.start(m, false, "restarted")
 }
 
 // Cut stops every message from one member to another, one way, until [Replicated.Heal].
@@ -87,7 +87,7 @@ func (s *Replicated) Isolate(ids ...string) error {
 		}
 	}
 	for _, in := range ids {
-		for _, out := range s.ids {
+		for _, out := range s.IDs() {
 			if slices.Contains(ids, out) {
 				continue
 			}
@@ -105,7 +105,7 @@ func (s *Replicated) Isolate(ids ...string) error {
 // Heal takes every fault of the links away.
 func (s *Replicated) Heal() {
 	s.network.Heal()
-	for _, m := range s.members {
+	for _, m := range s.group().members {
 		m.ReportFault(member.Fault{What: "links", Detail: "healed"})
 	}
 }
@@ -117,7 +117,7 @@ func (s *Replicated) HealMember(id string) error {
 	if err != nil {
 		return err
 	}
-	for _, peer := range s.ids {
+	for _, peer := range s.IDs() {
 		if peer != id {
 			s.network.HealLink(id, peer)
 			s.network.HealLink(peer, id)
@@ -157,6 +157,19 @@ func (s *Replicated) Duplicate(from, to string, probability float64) error {
 	}
 	f := member.Fault{What: "duplicate", On: probability > 0, Detail: fmt.Sprintf("%.0f%%", 100*probability)}
 	return s.onLink(from, to, f, func() { s.network.Duplicate(from, to, probability) })
+}
+
+// Reorder makes messages from one member to another overtake one another with the
+// probability; 0 takes the fault away. What is overtaken is a request that its
+// sender has given up and sent again: the old one arrives after the new one, and
+// nobody waits for its answer. Entries cannot overtake entries on their first
+// way, for at most one append to a follower is under way.
+func (s *Replicated) Reorder(from, to string, probability float64) error {
+	if !(probability >= 0 && probability <= 1) {
+		return fmt.Errorf("raftstore: a probability of %v; it goes from 0 to 1", probability)
+	}
+	f := member.Fault{What: "reorder", On: probability > 0, Detail: fmt.Sprintf("%.0f%%", 100*probability)}
+	return s.onLink(from, to, f, func() { s.network.Reorder(from, to, probability) })
 }
 
 func (s *Replicated) onLink(from, to string, f member.Fault, set func()) error {
@@ -232,6 +245,8 @@ func (s *Replicated) TransferLeadership(to string) error {
 		return rpctypes.ErrGRPCNoLeader
 	case leader.Member() == to:
 		return nil
+	case !slices.Contains(s.group().voters(), to):
+		return rpctypes.ErrGRPCBadLeaderTransferee // a learner cannot lead
 	case !m.Up():
 		return fmt.Errorf("raftstore: leadership cannot go to member %s: %w", to, member.ErrDown)
 	}

@@ -409,15 +409,23 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 			}
 			must(t, s.Close())
 			harm(t, filepath.Join(dir, "b", "raft.db"))
-			s, err = raftstore.Open(raftstore.Config{Dir: dir, NoSync: true})
-			if err == nil {
-				s.Close()
-				t.Fatal("the damage was not noticed")
+			s = open(t, raftstore.Config{Dir: dir, NoSync: true})
+			b := s.Members()[1]
+			if b.Up || !strings.Contains(b.Reason, "member b") || !strings.Contains(b.Reason, filepath.Join(dir, "b", "raft.db")) {
+				t.Errorf("b runs on a damaged log, or does not say of what file: %+v", b)
 			}
-			if !strings.Contains(err.Error(), "b") || !strings.Contains(err.Error(), dir) {
-				t.Errorf("the error names neither member nor folder: %v", err)
+			t.Log(b.Reason)
+			mustPut(t, s, "k", "v") // the others are a quorum
+			if err := s.Restart("b"); err == nil || err.Error() != b.Reason {
+				t.Errorf("restart: %v", err)
 			}
-			t.Log(err)
+			must(t, s.Close())
+			harm(t, filepath.Join(dir, "a", "raft.db"))
+			if _, err := raftstore.Open(raftstore.Config{Dir: dir, NoSync: true}); err == nil || !strings.Contains(err.Error(), "1 of 3 voters") {
+				t.Errorf("two of three logs are damaged: %v", err)
+			} else {
+				t.Log(err)
+			}
 		})
 	}
 }
@@ -438,7 +446,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func TestAFolderKeepsItsNumberOfMembers(t *testing.T) {
+func TestAFolderKeepsItsMembers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, err := raftstore.Open(raftstore.Config{Dir: dir, Members: 5, NoSync: true})
@@ -448,11 +456,16 @@ func TestAFolderKeepsItsNumberOfMembers(t *testing.T) {
 		t.Errorf("a second store in the same folder: %v", err)
 	}
 	must(t, s.Close())
-	if _, err := raftstore.Open(raftstore.Config{Dir: dir, Members: 3}); err == nil || !strings.Contains(err.Error(), "5 members") {
-		t.Errorf("five members opened as three: %v", err)
+	s, err = raftstore.Open(raftstore.Config{Dir: dir, Members: 3})
+	must(t, err)
+	if got := strings.Join(s.IDs(), ""); got != "abcde" {
+		t.Errorf("five members opened as %q", got)
 	}
-	if _, err := raftstore.Open(raftstore.Config{Members: 4}); err == nil {
-		t.Error("four members were accepted")
+	must(t, s.Close())
+	for _, n := range []int{-1, 10} {
+		if _, err := raftstore.Open(raftstore.Config{Members: n}); err == nil {
+			t.Errorf("%d members were accepted", n)
+		}
 	}
 }
 

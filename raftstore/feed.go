@@ -30,7 +30,7 @@ func (s *Replicated) leadershipChanged() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var leader *member.Reader
-	for _, m := range s.members {
+	for _, m := range s.group().all() {
 		if r := m.Leader(); r != nil && (leader == nil || r.Term() > leader.Term()) {
 			leader = r
 		}
@@ -42,6 +42,9 @@ func (s *Replicated) leadershipChanged() {
 	s.leader = leader
 	if leader != nil {
 		s.beginEpoch(leader.Term() << 16)
+		if !s.closed {
+			s.spawn("roll call of "+leader.Member(), func() { s.rollCall(leader) })
+		}
 	}
 	s.reads.restart()
 	poke(s.wakeReads)

@@ -143,7 +143,7 @@ func (s *Replicated) informed(rev int64) (*member.Member, error) {
 	leader := s.Leader()
 	var best *member.Member
 	var most int64
-	for _, m := range s.members {
+	for _, m := range s.group().members {
 		if st := m.Status(); st.Up && st.Revision >= rev && (best == nil || m.ID() == leader || st.Revision > most && best.ID() != leader) {
 			best, most = m, st.Revision
 		}
@@ -157,7 +157,7 @@ func (s *Replicated) informed(rev int64) (*member.Member, error) {
 // Revision is the newest revision that any answer can have shown.
 func (s *Replicated) Revision() int64 {
 	rev := s.recent.revision()
-	for _, m := range s.members {
+	for _, m := range s.group().members {
 		rev = max(rev, m.Status().Revision)
 	}
 	return rev
@@ -167,7 +167,7 @@ func (s *Replicated) Revision() int64 {
 // member, -1 if nothing was compacted.
 func (s *Replicated) CompactRevision() int64 {
 	rev := int64(-1)
-	for _, m := range s.members {
+	for _, m := range s.group().members {
 		// A member that is down has nothing to say.
 		_ = m.View(func(kv *mvcc.Store) { rev = max(rev, kv.CompactRevision()) })
 	}

@@ -7,15 +7,19 @@ import "kviz/raftstore/wire"
 // election starts, and the time of requests under way stands still.
 func (s *Replicated) Hold(on bool) {
 	s.clock.hold(on)
+	s.rosterMu.Lock()
+	s.held.Store(on) // for members to come
+	members := s.group().all()
+	s.rosterMu.Unlock()
 	if on {
-		for _, m := range s.members {
+		for _, m := range members {
 			m.Hold(true)
 		}
 		s.network.Hold(true)
 		return
 	}
 	s.network.Hold(false)
-	for _, m := range s.members {
+	for _, m := range members {
 		m.Hold(false)
 	}
 	poke(s.wakeDeadlines)

@@ -16,7 +16,8 @@ type Held = wire.Held
 // Config says what [Open] opens. The zero value is three members in a
 // temporary folder.
 type Config struct {
-	// Members is three (also for 0) or five; they are named a, b, c, d, e.
+	// Members is how many voters a new group begins with: 1 to 9; 0 is three.
+	// They are named a, b, c …, and so on as others join.
 	Members int
 	// Dir holds one folder a member. "" is a temporary folder, removed by Close.
 	// Opening a folder again goes on where it was left.
@@ -75,6 +76,9 @@ type MemberStatus struct {
 
 	// Followers is, on the leader, what it knows of the others, by ID.
 	Followers map[string]Follower
+
+	Learner  bool     // it gets the log, but does not vote and cannot lead
+	PeerURLs []string // where the others reach it; of members in one process, its name
 
 	SlowDisk time.Duration // added to every fsync
 	FullDisk bool

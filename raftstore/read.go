@@ -80,7 +80,7 @@ func (s *Replicated) readLoop() {
 		}
 		err := leader.ReadIndex(ctx)
 		for _, r := range s.endTurn(err == nil) {
-			r.done(r.answer(leader))
+			r.done(s.answer(r, leader))
 		}
 		if err != nil {
 			s.pause(10 * time.Millisecond)
@@ -137,7 +137,7 @@ func (s *Replicated) endTurn(success bool) []*read {
 }
 
 // answer reads from the leader's state, which ReadIndex has found fresh enough.
-func (r *read) answer(leader *member.Reader) *Result {
+func (s *Replicated) answer(r *read, leader *member.Reader) *Result {
 	if r.pinned > 0 && r.req.Revision > r.pinned {
 		return &Result{Err: rpctypes.ErrGRPCFutureRev, Revision: r.pinned}
 	}
@@ -154,7 +154,7 @@ func (r *read) answer(leader *member.Reader) *Result {
 	if err != nil {
 		return &Result{Err: err}
 	}
-	fillHeader(resp.Header, leader.Member(), leader.Term())
+	s.fillHeader(resp.Header, leader.Member(), leader.Term())
 	return &Result{Response: resp, Revision: resp.Header.Revision}
 }
 
@@ -168,7 +168,7 @@ func (s *Replicated) serializable(req *pb.RangeRequest) *Result {
 		return &Result{Err: err}
 	}
 	var best *member.Member
-	for _, m := range s.members {
+	for _, m := range s.group().members {
 		if !m.Up() {
 			continue
 		}
@@ -201,6 +201,6 @@ func (s *Replicated) RangeAt(id string, req *pb.RangeRequest) (*pb.RangeResponse
 	if err != nil {
 		return nil, err
 	}
-	fillHeader(resp.Header, id, m.Status().Term)
+	s.fillHeader(resp.Header, id, m.Status().Term)
 	return resp, nil
 }

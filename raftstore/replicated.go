@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -18,15 +18,15 @@ import (
 	"kviz/raftstore/wire"
 )
 
-// Replicated is the store over three or five raft members in this process.
+// Replicated is the store over raft members in this process: three, if nothing
+// else is asked for.
 //
-// Locks: front, then mu. front keeps the order of what callers are told; mu
+// Locks: changing, then adopting, then front, then mu; rosterMu is taken last
+// and for moments only. front keeps the order of what callers are told; mu
 // guards the requests under way and who leads. Neither is held while a member
 // is started or stopped.
 type Replicated struct {
 	cfg     Config
-	ids     []string
-	members []*member.Member
 	network *wire.Network
 	tmp     string         // the temporary folder to remove, if any
 	noUsers auth.AuthStore // what AuthStore gives while no member runs
@@ -48,6 +48,19 @@ type Replicated struct {
 	closed bool
 	broken error // why the store cannot go on
 
+	roster    atomic.Pointer[roster]
+	rosterMu  sync.Mutex // guards onMembers and the replacing of roster
+	onMembers []func()
+	changing  sync.Mutex   // held during a change of the group; guards facts
+	facts     groupFacts   // what is in the group's file
+	adopting  sync.Mutex   // keeps the order in which configurations are taken over
+	adopted   uint64       // the term of the leader whose configuration was taken over last
+	starting  sync.RWMutex // read-locked while a member starts
+	clusterID atomic.Uint64
+	held      atomic.Bool
+	pace      atomic.Int64 // see SlowElections
+	requests  member.Requests
+
 	wakeReads     chan struct{}
 	wakeDeadlines chan struct{}
 	closing       chan struct{}
@@ -57,26 +70,26 @@ type Replicated struct {
 
 var _ Store = (*Replicated)(nil)
 
-var memberNames = []string{"a", "b", "c", "d", "e"}
-
 // Open starts the members and gives the store back at once; requests wait
-// until a leader is elected. It fails if a member's folder is damaged, or was
-// made for another number of members.
+// until a leader is elected. A folder that holds a store goes on with the members
+// it has, whatever Config.Members says. A member whose log is missing or damaged
+// stays down, and says why; Open fails if too few for a quorum can start.
 func Open(cfg Config) (*Replicated, error) {
 	cfg.Members = cmp.Or(cfg.Members, 3)
-	if cfg.Members != 3 && cfg.Members != 5 {
-		return nil, fmt.Errorf("raftstore: a store of %d members; it can have 3 or 5", cfg.Members)
+	if cfg.Members < 1 || cfg.Members > maxMembers {
+		return nil, fmt.Errorf("raftstore: a store of %d members; it can have 1 to %d", cfg.Members, maxMembers)
 	}
 	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, 7*time.Second)
 	cfg.SnapshotEvery = cmp.Or(cfg.SnapshotEvery, 10_000)
 	cfg.SnapshotTrailing = cmp.Or(cfg.SnapshotTrailing, 5_000)
 	s := &Replicated{
-		cfg: cfg, ids: memberNames[:cfg.Members],
+		cfg:           cfg,
 		clock:         clock{start: time.Now()},
 		wakeReads:     make(chan struct{}, 1),
 		wakeDeadlines: make(chan struct{}, 1),
 		closing:       make(chan struct{}),
 	}
+	s.roster.Store(&roster{})
 	if err := cfg.limits().Check(); err != nil {
 		return nil, fmt.Errorf("raftstore: %w", err)
 	}
@@ -92,88 +105,6 @@ func Open(cfg Config) (*Replicated, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-func (s *Replicated) boot() error {
-	fresh, err := s.isFresh()
-	if err != nil {
-		return err
-	}
-	s.network = wire.New(wire.Options{Observe: s.observe, Heartbeats: s.cfg.Heartbeats, Seed: s.cfg.Seed, Go: s.spawn})
-	requests := &member.Requests{}
-	for _, id := range s.ids {
-		s.members = append(s.members, member.New(s.memberConfig(id, requests)))
-	}
-	if err := s.startAll(fresh); err != nil {
-		return err
-	}
-	best := s.members[0]
-	for _, m := range s.members {
-		s.bootTerm = max(s.bootTerm, m.BootTerm())
-		s.recent.reach(m.Status().Revision)
-		term, index := m.Tail()
-		if bestTerm, bestIndex := best.Tail(); term > bestTerm || term == bestTerm && index > bestIndex {
-			best = m
-		}
-	}
-	s.writes.last = (s.bootTerm + 1) << 32
-	s.spawn("reads", s.readLoop)
-	s.spawn("deadlines", s.deadlineLoop)
-	if !s.cfg.NoCampaign {
-		s.spawn("campaign", best.Campaign)
-	}
-	return nil
-}
-
-// isFresh says whether the folder is new. Some members' logs without the
-// others' are refused: a member that starts empty has forgotten its votes.
-func (s *Replicated) isFresh() (bool, error) {
-	var there, missing []string
-	for _, id := range memberNames {
-		ok, err := member.Exists(filepath.Join(s.cfg.Dir, id))
-		if err != nil {
-			return false, fmt.Errorf("raftstore: %w", err)
-		}
-		if ok {
-			there = append(there, id)
-		} else if len(missing) < len(s.ids) {
-			missing = append(missing, id)
-		}
-	}
-	switch {
-	case len(there) == 0:
-		return true, nil
-	case len(there) == 3 && len(s.ids) != 3 && missing[0] == "d", len(there) == 5 && len(s.ids) != 5:
-		return false, fmt.Errorf("raftstore: %s holds a store of %d members, not of %d", s.cfg.Dir, len(there), len(s.ids))
-	case len(there) < len(s.ids):
-		return false, fmt.Errorf("raftstore: %s holds the logs of members %v but not of %s; a member that has forgotten its votes must not come back under its old name",
-			s.cfg.Dir, there, missing[0])
-	}
-	return false, nil
-}
-
-func (s *Replicated) memberConfig(id string, requests *member.Requests) member.Config {
-	return member.Config{
-		ID: id, Peers: s.ids, Dir: filepath.Join(s.cfg.Dir, id),
-		Network: s.network, NoSync: s.cfg.NoSync,
-		SnapshotEvery: s.cfg.SnapshotEvery, SnapshotTrailing: s.cfg.SnapshotTrailing,
-		Emit: s.cfg.Events, Applied: s.applied, Changed: s.leadershipChanged,
-		Requests: requests, Go: s.spawn, Limits: s.cfg.limits(),
-	}
-}
-
-func (s *Replicated) startAll(fresh bool) error {
-	errs := make([]error, len(s.members))
-	var wg sync.WaitGroup
-	for i, m := range s.members {
-		wg.Add(1)
-		s.spawn("start of "+m.ID(), func() {
-			defer wg.Done()
-			errs[i] = m.Start(fresh, "the store was opened")
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }
 
 // Do starts a request; see [Store].
@@ -209,9 +140,11 @@ func (s *Replicated) Close() error {
 	close(s.closing)
 	s.endEpoch()
 	s.mu.Unlock()
+	s.starting.Lock() // whoever starts a member now will see that it is too late
+	s.starting.Unlock()
 
 	var wg sync.WaitGroup
-	for _, m := range s.members {
+	for _, m := range s.group().all() {
 		if m.Up() {
 			wg.Add(1)
 			s.spawn("stop of "+m.ID(), func() {

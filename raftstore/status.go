@@ -1,20 +1,8 @@
 package raftstore
 
 import (
-	"fmt"
 	"slices"
-	"time"
-
-	"kviz/raftstore/member"
 )
-
-func (s *Replicated) member(id string) (*member.Member, error) {
-	i := slices.Index(s.ids, id)
-	if i < 0 {
-		return nil, fmt.Errorf("raftstore: no member %q; the members are %v", id, s.ids)
-	}
-	return s.members[i], nil
-}
 
 // Leader is the member that leads, "" if there is none.
 func (s *Replicated) Leader() string {
@@ -26,8 +14,8 @@ func (s *Replicated) Leader() string {
 	return s.leader.Member()
 }
 
-// IDs are the members' names, in order.
-func (s *Replicated) IDs() []string { return slices.Clone(s.ids) }
+// IDs are the names of the members now, learners too, in order of joining.
+func (s *Replicated) IDs() []string { return slices.Clone(s.group().ids) }
 
 // TermAt is the term that a member is in; up is false if the member is down.
 func (s *Replicated) TermAt(id string) (term uint64, up bool) {
@@ -48,20 +36,24 @@ func (s *Replicated) Healthy() bool {
 	if leader == nil {
 		return false
 	}
-	heard := 1
-	for _, id := range s.ids {
-		if id != leader.Member() && time.Since(s.network.Contact(leader.Member(), id, leader.Term())) < 2*member.ElectionTimeout {
+	g, heard, voters := s.group(), 0, 0
+	for i, id := range g.ids {
+		if g.learner[i] {
+			continue
+		}
+		voters++
+		if s.inContact(leader, id) {
 			heard++
 		}
 	}
-	return heard > len(s.ids)/2
+	return heard > voters/2
 }
 
 // Whole reports whether nothing is wrong with any member: all are up, no disk is
 // slow or full, no link has a fault. It takes no lock and makes no garbage, so
 // it may be asked at every step.
 func (s *Replicated) Whole() bool {
-	for _, m := range s.members {
+	for _, m := range s.group().members {
 		if slow, full := m.Disk(); slow > 0 || full || !m.Up() {
 			return false
 		}
@@ -69,17 +61,18 @@ func (s *Replicated) Whole() bool {
 	return s.network.Whole()
 }
 
-// Members tells what is known of every member, in order of ID.
+// Members tells what is known of every member, in order of joining.
 func (s *Replicated) Members() []MemberStatus {
-	list := make([]MemberStatus, len(s.members))
-	for i, m := range s.members {
+	g := s.group()
+	list := make([]MemberStatus, len(g.members))
+	for i, m := range g.members {
 		st := m.Status()
 		list[i] = MemberStatus{
 			ID: m.ID(), Up: st.Up, Reason: st.Reason, Role: st.Role, Term: st.Term, Leader: st.Leader,
 			Last: st.Last, Commit: st.Commit, Applied: st.Applied, Revision: st.Revision,
-			SlowDisk: st.SlowDisk, FullDisk: st.FullDisk,
+			SlowDisk: st.SlowDisk, FullDisk: st.FullDisk, Learner: g.learner[i], PeerURLs: g.urls[i],
 		}
-		for _, to := range s.ids {
+		for _, to := range g.ids {
 			if to == m.ID() {
 				continue
 			}
@@ -89,7 +82,7 @@ func (s *Replicated) Members() []MemberStatus {
 				}
 				list[i].Followers[to] = s.network.Progress(m.ID(), to, st.Term)
 			}
-			if f := s.network.Faults(m.ID(), to); f.Cut || f.Delay > 0 || f.Drop > 0 || f.Duplicate > 0 {
+			if f := s.network.Faults(m.ID(), to); f.Cut || f.Delay > 0 || f.Drop > 0 || f.Duplicate > 0 || f.Reorder > 0 {
 				list[i].Links = append(list[i].Links, f)
 			}
 		}

@@ -68,7 +68,7 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 		return nil
 	}
 	told := d.tellAppend(logs)
-	if d.mayOverlap() {
+	if d.mayOverlap(logs) {
 		d.queue.push(logs)
 		d.noteNoop(logs)
 		return nil
@@ -91,6 +91,7 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 // store writes entries and tells how it went; entries describes them, if it was
 // done already.
 func (d *disk) store(logs []*raft.Log, entries []wire.Entry) error {
+	start := time.Now()
 	err := d.admit()
 	if err == nil {
 		err = d.write(func() error { return d.cache.StoreLogs(logs) })
@@ -102,7 +103,7 @@ func (d *disk) store(logs []*raft.Log, entries []wire.Entry) error {
 		if entries == nil {
 			entries = wire.Describe(logs)
 		}
-		l := &Log{Entries: entries, First: logs[0].Index, Last: logs[len(logs)-1].Index}
+		l := &Log{Entries: entries, First: logs[0].Index, Last: logs[len(logs)-1].Index, Took: time.Since(start)}
 		if err != nil {
 			l.Error = err.Error()
 		}

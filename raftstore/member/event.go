@@ -27,6 +27,7 @@ const (
 	KindSnapshot Kind = "raft.snapshot" // Snapshot: taken, sent or installed
 	KindFault    Kind = "raft.fault"    // Fault: a fault was set or taken away
 	KindForward  Kind = "raft.forward"  // Message: the member passed a client's request on to the leader
+	KindMember   Kind = "raft.member"   // Membership: the member joined, was promoted or updated, or left
 )
 
 // Event is one thing that happened at a member. Events of one member come in
@@ -43,6 +44,8 @@ type Event struct {
 	Progress *Progress
 	Snapshot *Snapshot
 	Fault    *Fault
+
+	Membership *Membership
 }
 
 // State is what a member is right now.
@@ -61,6 +64,9 @@ type Log struct {
 	Entries     []wire.Entry // what is appended
 	First, Last uint64
 	Error       string // disk full, …
+	// Took is how long the write with its fsync took, a slow disk's slowness
+	// included; set when the entries are durable, or refused.
+	Took time.Duration
 }
 
 // Vote is a vote that the member made durable.
@@ -81,9 +87,18 @@ type Snapshot struct {
 	What        string // taken, sent, installed
 }
 
+// Membership is a change of the group that is committed.
+type Membership struct {
+	What     string   // joined, promoted, updated, left
+	Learner  bool     // it joined as a learner, or was one
+	Voters   []string // the group after the change
+	Learners []string
+	PeerURLs []string
+}
+
 // Fault is an injected fault: what it is, and whether it is there now.
 type Fault struct {
-	What     string // cut, delay, drop, slow disk, full disk
+	What     string // cut, delay, drop, duplicate, reorder, slow disk, full disk, wiped, damaged, split vote, slow elections, …
 	From, To string // the link, for faults of links
 	On       bool
 	Detail   string // "1.5s", "30%"

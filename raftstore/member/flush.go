@@ -145,9 +145,26 @@ func (d *disk) flush() {
 	}
 }
 
-// mayOverlap says whether an append may be written beside its replication.
-func (d *disk) mayOverlap() bool {
+// mayOverlap says whether an append may be written beside its replication. A
+// leader that is the only voter commits by its own disk alone, so it writes
+// first; and so does every leader with a change of the members, which may make
+// it the only one in the very moment in which it is appended.
+func (d *disk) mayOverlap(logs []*raft.Log) bool {
 	m := d.inc.m
-	return d.inc.live.Load() && d.inc.raft.State() == raft.Leader && len(m.cfg.Peers) > 1 &&
-		!m.held.Load() && !m.full.Load() && !d.gone.Load() && !d.torn.Load()
+	if !d.inc.live.Load() || d.inc.raft.State() != raft.Leader ||
+		m.held.Load() || m.full.Load() || d.gone.Load() || d.torn.Load() {
+		return false
+	}
+	for _, l := range logs {
+		if l.Type == raft.LogConfiguration {
+			return false
+		}
+	}
+	voters := 0
+	for _, sv := range d.inc.servers() {
+		if sv.Suffrage == raft.Voter {
+			voters++
+		}
+	}
+	return voters > 1
 }

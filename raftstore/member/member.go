@@ -3,6 +3,7 @@ package member
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -16,14 +17,20 @@ import (
 	"kviz/raftstore/wire"
 )
 
+// NotStarted is why a member is down that was never started.
+const NotStarted = "not started"
+
 // ErrDown is returned for a member that is not running.
 var ErrDown = errors.New("the member is down")
 
 // Config says what a [Member] is.
 type Config struct {
-	ID      string
-	Peers   []string // every member's ID, this one's too
-	Dir     string   // the member's own folder
+	ID string
+	// Peers are the voters of a new group, this member among them; nil for one
+	// that joins a group and learns from its leader who belongs to it. What raft
+	// has written down counts from then on.
+	Peers   []Server
+	Dir     string // the member's own folder
 	Network *wire.Network
 	NoSync  bool
 
@@ -53,6 +60,7 @@ type Member struct {
 	slow atomic.Int64 // time.Duration added to every write
 	full atomic.Bool
 	held atomic.Bool
+	pace atomic.Int64 // by how much elections are slowed down; see SlowElections
 
 	roomMu sync.Mutex
 	room   chan struct{} // closed when a full disk has room again; nil when it is not full
@@ -85,7 +93,7 @@ func New(cfg Config) *Member {
 		cfg.Logger = hclog.NewNullLogger()
 	}
 	m := &Member{cfg: cfg}
-	m.reason.Store("not started")
+	m.reason.Store(NotStarted)
 	return m
 }
 
@@ -159,7 +167,7 @@ func (m *Member) build(fresh bool) (*incarnation, error) {
 	inc.machine = newMachine(inc)
 	inc.endpoint = m.cfg.Network.Attach(m.cfg.ID)
 	conf := m.raftConfig()
-	if fresh {
+	if fresh && len(m.cfg.Peers) > 0 {
 		if err := raft.BootstrapCluster(conf, d, d, snapshots, inc.endpoint, m.group()); err != nil {
 			return nil, fmt.Errorf("member %s: first start: %w", m.cfg.ID, err)
 		}
@@ -173,8 +181,8 @@ func (m *Member) build(fresh bool) (*incarnation, error) {
 
 func (m *Member) group() raft.Configuration {
 	var c raft.Configuration
-	for _, id := range m.cfg.Peers {
-		c.Servers = append(c.Servers, raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(id)})
+	for _, p := range m.cfg.Peers {
+		c.Servers = append(c.Servers, p.raft())
 	}
 	return c
 }
@@ -229,6 +237,18 @@ func (m *Member) halt(inc *incarnation, reason string) {
 	last.Role, last.Leader, last.Reason = "stopped", "", reason
 	m.emitRole(KindDown, last)
 	m.cfg.Changed()
+}
+
+// Erase deletes all that is on the disk of a member that is down, which is down
+// for that reason then.
+func (m *Member) Erase(reason string) error {
+	m.lifecycle.Lock()
+	defer m.lifecycle.Unlock()
+	if m.Up() {
+		return fmt.Errorf("member %s is running", m.cfg.ID)
+	}
+	m.reason.Store(reason)
+	return os.RemoveAll(m.cfg.Dir)
 }
 
 // fail says why the incarnation cannot go on; the first reason counts.

@@ -97,19 +97,25 @@ func (r *Reader) began(ctx context.Context) error {
 	}
 }
 
-// confirm asks every other member whether it still is in the leader's term,
+// confirm asks every other voter whether it still is in the leader's term,
 // until a quorum has said so.
 func (r *Reader) confirm(ctx context.Context) error {
-	peers := r.inc.m.cfg.Peers
-	answers := make(chan bool, len(peers))
-	for _, id := range peers {
-		if id == r.inc.m.cfg.ID {
+	servers := r.inc.servers()
+	answers := make(chan bool, len(servers))
+	voters, yes, asked := 0, 0, 0
+	for _, sv := range servers {
+		if sv.Suffrage != raft.Voter {
 			continue
 		}
-		r.inc.m.cfg.Go("confirm of "+r.inc.m.cfg.ID, func() { answers <- r.inc.endpoint.Confirm(id, r.term) })
+		voters++
+		if id := string(sv.ID); id == r.inc.m.cfg.ID {
+			yes++
+		} else {
+			asked++
+			r.inc.m.cfg.Go("confirm of "+r.inc.m.cfg.ID, func() { answers <- r.inc.endpoint.Confirm(id, r.term) })
+		}
 	}
-	yes, asked := 1, len(peers)-1
-	for ; yes <= len(peers)/2; asked-- {
+	for ; yes <= voters/2; asked-- {
 		if asked == 0 {
 			return ErrNotLeader
 		}

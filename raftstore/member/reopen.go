@@ -27,6 +27,13 @@ func Exists(dir string) (bool, error) {
 	return err == nil, err
 }
 
+// DiskError is why a member cannot start from its log: it is missing, empty or
+// damaged. The member must not come back under its name.
+type DiskError struct{ err error }
+
+func (e *DiskError) Error() string { return e.err.Error() }
+func (e *DiskError) Unwrap() error { return e.err }
+
 // openDisk opens the log file, or makes one. A file that is not what a
 // member has written is refused: losing an entry or a vote silently would
 // break what raft promises.
@@ -38,7 +45,7 @@ func openDisk(inc *incarnation, fresh bool) (*disk, error) {
 			return nil, fmt.Errorf("member %s: %w", m.cfg.ID, err)
 		}
 	} else if err := inspect(path); err != nil {
-		return nil, fmt.Errorf("member %s: %s %w", m.cfg.ID, path, err)
+		return nil, &DiskError{fmt.Errorf("member %s: %s %w", m.cfg.ID, path, err)}
 	}
 	d := &disk{inc: inc, urgent: make(chan struct{})}
 	d.queue.init()
@@ -56,13 +63,13 @@ func openDisk(inc *incarnation, fresh bool) (*disk, error) {
 		return nil, fmt.Errorf("member %s: %s is in use by another process", m.cfg.ID, path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("member %s: %s cannot be opened: %w", m.cfg.ID, path, err)
+		return nil, &DiskError{fmt.Errorf("member %s: %s cannot be opened: %w", m.cfg.ID, path, err)}
 	}
 	// The cache cannot fail with a size above zero.
 	d.cache, _ = raft.NewLogCache(logCacheEntries, d.bolt)
 	if err := d.contain(d.readThrough); err != nil {
 		d.bolt.Close()
-		return nil, fmt.Errorf("member %s: %w", m.cfg.ID, err)
+		return nil, &DiskError{fmt.Errorf("member %s: %s is damaged: %w", m.cfg.ID, path, err)}
 	}
 	d.returnPages()
 	return d, nil

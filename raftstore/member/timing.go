@@ -30,7 +30,7 @@ const (
 func (m *Member) raftConfig() *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = raft.ServerID(m.cfg.ID)
-	c.LeaderLeaseTimeout = ElectionTimeout
+	c.LeaderLeaseTimeout = ElectionTimeout // follows the pace as soon as raft runs
 	c.HeartbeatTimeout, c.ElectionTimeout = m.timeout(raft.Follower), m.timeout(raft.Follower)
 	c.CommitTimeout = commitTimeout
 	c.MaxAppendEntries = maxAppendEntries
@@ -51,7 +51,12 @@ func (m *Member) timeout(role raft.RaftState) time.Duration {
 	case m.held.Load():
 		return frozen
 	}
-	return ElectionTimeout
+	return m.slowed(ElectionTimeout)
+}
+
+// slowed is a time of the election, at the pace that is asked for.
+func (m *Member) slowed(d time.Duration) time.Duration {
+	return d * time.Duration(max(m.pace.Load(), 1))
 }
 
 // retime sets the timeouts for the role. A leader's timeouts only set its
@@ -70,9 +75,21 @@ func (inc *incarnation) retime(role raft.RaftState) {
 		HeartbeatTimeout:  t,
 		ElectionTimeout:   t,
 	})
-	if inc.m.held.Load() {
+	switch {
+	case inc.m.held.Load():
 		setLease(inc.raft, heldLease)
+	default:
+		setLease(inc.raft, inc.m.slowed(ElectionTimeout))
 	}
+}
+
+// SlowElections makes everything that leads to an election take factor times as
+// long: how long followers wait, how long candidates stand, and the leader's
+// lease, so that it outlives the same silence. Heartbeats come as often as ever:
+// the leader's timeouts set nothing else. 1 is the usual pace.
+func (m *Member) SlowElections(factor int) {
+	m.pace.Store(int64(factor))
+	m.repace(factor > 1 || m.held.Load())
 }
 
 // Hold keeps the member from starting elections and from giving up its office
@@ -84,15 +101,20 @@ func (inc *incarnation) retime(role raft.RaftState) {
 // heartbeat has come. If none comes, there is nobody to wait for.
 func (m *Member) Hold(on bool) {
 	m.held.Store(on)
+	m.repace(on)
+}
+
+// repace sets the timeouts anew.
+func (m *Member) repace(longer bool) {
 	inc := m.running.Load()
 	if inc == nil {
 		return
 	}
-	if on || inc.raft.State() == raft.Leader {
+	if longer || inc.raft.State() == raft.Leader {
 		inc.retime(inc.raft.State())
 		return
 	}
 	thaw := func() { inc.retime(inc.raft.State()) }
 	inc.endpoint.AfterHeartbeat(thaw)
-	time.AfterFunc(ElectionTimeout, thaw)
+	time.AfterFunc(m.slowed(ElectionTimeout), thaw)
 }

@@ -24,6 +24,7 @@ type call struct {
 	news      bool    // neither a heartbeat nor an append that tells nothing new
 	abandoned <-chan struct{}
 	started   time.Time
+	stray     bool // its sender waits no longer
 }
 
 // exchange brings the request to its receiver and the answer back into resp,
@@ -71,21 +72,36 @@ func (c *call) request(args any, body io.Reader) (raft.RPCResponse, *Endpoint, e
 	if to == nil {
 		return raft.RPCResponse{}, nil, c.unanswered("the receiver is down", nil)
 	}
-	if c.duplicated() {
+	late, twice, overtaken := c.fate()
+	if late {
+		return raft.RPCResponse{}, nil, c.setAside(args)
+	}
+	if twice {
 		if _, err := c.deliver(to, args, nil); err != nil {
 			return raft.RPCResponse{}, nil, err
 		}
 	}
 	answer, err := c.deliver(to, args, body)
+	for _, o := range overtaken {
+		close(o)
+	}
 	return answer, to, err
 }
 
-// duplicated says whether the network delivers the request once more.
-func (c *call) duplicated() bool {
+// fate draws what the network does with the request: bring it late, or twice; and
+// tells which earlier ones it overtakes.
+func (c *call) fate() (late, twice bool, overtaken []chan struct{}) {
 	c.n.mu.Lock()
 	defer c.n.mu.Unlock()
-	p := c.n.link(c.m.From, c.m.To).duplicate
-	return p > 0 && c.m.RPC != InstallSnapshot && c.n.rand.Float64() < p
+	l := c.n.link(c.m.From, c.m.To)
+	if c.m.RPC != InstallSnapshot {
+		late = l.reorder > 0 && c.n.rand.Float64() < l.reorder
+		twice = l.duplicate > 0 && !late && c.n.rand.Float64() < l.duplicate
+	}
+	if !late {
+		overtaken, l.overtaken = l.overtaken, nil
+	}
+	return late, twice, overtaken
 }
 
 // deliver hands the request over and waits for the receiver's answer.
@@ -236,7 +252,7 @@ func (c *call) awaitRoom(to *Endpoint) {
 // votes are asked again soon; for the rest raft would back off longer and
 // longer, and after healing seconds would pass until it tries again.
 func (c *call) patient() bool {
-	return (c.m.RPC == AppendEntries && !c.m.Heartbeat()) || c.m.RPC == InstallSnapshot
+	return !c.stray && (c.m.RPC == AppendEntries && !c.m.Heartbeat()) || c.m.RPC == InstallSnapshot
 }
 
 // unanswered loses the message and, for a patient call, hangs until something
@@ -252,8 +268,9 @@ func (c *call) unanswered(why string, receiver *Endpoint) error {
 		now := c.n.endpoints[c.m.To]
 		open := !there.cut && !back.cut && now != nil
 		changed := c.n.changed
+		gone := c.n.gone[c.m.To]
 		c.n.mu.Unlock()
-		if open || now != nil && now != receiver && !there.cut {
+		if open || gone || now != nil && now != receiver && !there.cut {
 			return err
 		}
 		select {

@@ -26,12 +26,18 @@ func (n *Network) Duplicate(from, to string, probability float64) {
 	n.setLink(from, to, func(l *linkState) { l.duplicate = probability })
 }
 
+// Reorder lets requests from one member to another be overtaken with the
+// probability; see reorder.go.
+func (n *Network) Reorder(from, to string, probability float64) {
+	n.setLink(from, to, func(l *linkState) { l.reorder = probability })
+}
+
 // Heal takes every fault of links away.
 func (n *Network) Heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, l := range n.links {
-		l.cut, l.delay, l.drop, l.duplicate = false, 0, 0, 0
+		l.cut, l.delay, l.drop, l.duplicate, l.reorder = false, 0, 0, 0, 0
 	}
 	n.faulty.Store(0)
 	n.wake()
@@ -42,7 +48,7 @@ func (n *Network) Whole() bool { return n.faulty.Load() == 0 }
 
 // HealLink takes every fault of the way from a member to another away.
 func (n *Network) HealLink(from, to string) {
-	n.setLink(from, to, func(l *linkState) { l.cut, l.delay, l.drop, l.duplicate = false, 0, 0, 0 })
+	n.setLink(from, to, func(l *linkState) { l.cut, l.delay, l.drop, l.duplicate, l.reorder = false, 0, 0, 0, 0 })
 }
 
 func (n *Network) setLink(from, to string, set func(*linkState)) {
@@ -65,5 +71,5 @@ func (n *Network) Faults(from, to string) LinkFault {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.link(from, to)
-	return LinkFault{To: to, Cut: l.cut, Delay: l.delay, Drop: l.drop, Duplicate: l.duplicate}
+	return LinkFault{To: to, Cut: l.cut, Delay: l.delay, Drop: l.drop, Duplicate: l.duplicate, Reorder: l.reorder}
 }

@@ -9,7 +9,8 @@ import (
 type heldMessage struct {
 	Held
 	release chan struct{} // closed when it may go
-	gone    chan struct{} // closed when a newer message took its place
+	gone    chan struct{} // closed when it must not wait any longer
+	why     string        // it must not; set before gone is closed
 }
 
 // Hold stops everything between members but heartbeats and appends that bring
@@ -70,7 +71,7 @@ func (n *Network) hold(c *call, m *Message) (lost string) {
 	case <-h.release:
 		return ""
 	case <-h.gone:
-		return "overtaken by a newer request"
+		return h.why
 	case <-c.abandoned:
 		lost = "the sender's term or role changed"
 	case <-c.from.closed:
@@ -93,6 +94,7 @@ func (n *Network) overtake(m *Message) {
 		if h.Serial == m.Serial || h.RPC != m.RPC || h.From != m.From || h.To != m.To {
 			return false
 		}
+		h.why = "overtaken by a newer request"
 		close(h.gone)
 		return true
 	})

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,7 +47,8 @@ type Network struct {
 	links     map[link]*linkState
 	rand      *rand.Rand
 	holding   bool
-	held      []*heldMessage // in order of arrival
+	held      []*heldMessage  // in order of arrival
+	gone      map[string]bool // members that will never come back
 }
 
 type link struct{ from, to string }
@@ -58,6 +60,8 @@ type linkState struct {
 	delay     time.Duration
 	drop      float64
 	duplicate float64
+	reorder   float64
+	overtaken []chan struct{} // requests that arrive after the next one
 
 	term      uint64 // the leader's term that progress and delivered belong to
 	progress  Progress
@@ -67,7 +71,7 @@ type linkState struct {
 }
 
 func (l *linkState) faulty() bool {
-	return l.cut || l.delay > 0 || l.drop > 0 || l.duplicate > 0
+	return l.cut || l.delay > 0 || l.drop > 0 || l.duplicate > 0 || l.reorder > 0
 }
 
 // New is a network without members and without faults.
@@ -83,6 +87,7 @@ func New(opts Options) *Network {
 		changed:   make(chan struct{}),
 		endpoints: map[string]*Endpoint{},
 		links:     map[link]*linkState{},
+		gone:      map[string]bool{},
 		rand:      rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15)),
 	}
 	n.serial.Store(opts.FirstSerial)
@@ -97,8 +102,35 @@ func (n *Network) Attach(id string) *Endpoint {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.endpoints[id] = e
+	delete(n.gone, id)
 	n.wake()
 	return e
+}
+
+// Forget takes a member that left for good off the network, with the faults of its
+// links and what is held on the way to it. Nobody waits for its answers any more.
+func (n *Network) Forget(id string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gone[id] = true
+	for l, state := range n.links {
+		if l.from != id && l.to != id {
+			continue
+		}
+		if state.faulty() {
+			n.faulty.Add(-1)
+		}
+		delete(n.links, l)
+	}
+	n.held = slices.DeleteFunc(n.held, func(h *heldMessage) bool {
+		if h.From != id && h.To != id {
+			return false
+		}
+		h.why = id + " is no member any more"
+		close(h.gone)
+		return true
+	})
+	n.wake()
 }
 
 // wake lets everything that hangs look at the links again. Call with mu held.

@@ -16,6 +16,7 @@ type LinkFault struct {
 	Delay     time.Duration
 	Drop      float64 // probability that a message is lost
 	Duplicate float64 // probability that a request is delivered twice
+	Reorder   float64 // probability that a request is overtaken by a later one
 }
 
 // Held is a message that waits to be let go.

@@ -1,0 +1,181 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"kviz/raftstore/member"
+	"kviz/raftstore/wire"
+)
+
+// boot starts the group that the folder holds, or makes one.
+func (s *Replicated) boot() error {
+	facts, folders, fresh, err := s.readGroup()
+	if err != nil {
+		return err
+	}
+	id, err := facts.id()
+	if err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	s.clusterID.Store(id)
+	s.network = wire.New(wire.Options{Observe: s.observe, Heartbeats: s.cfg.Heartbeats, Seed: s.cfg.Seed, Go: s.spawn})
+	if fresh {
+		err = s.found(facts)
+	} else {
+		err = s.reopen(facts, folders)
+	}
+	if err != nil {
+		return err
+	}
+	best := s.best()
+	for _, m := range s.group().members {
+		s.bootTerm = max(s.bootTerm, m.BootTerm())
+		s.recent.reach(m.Status().Revision)
+	}
+	s.writes.last = (s.bootTerm + 1) << 32
+	s.spawn("reads", s.readLoop)
+	s.spawn("deadlines", s.deadlineLoop)
+	if !s.cfg.NoCampaign {
+		s.spawn("campaign", best.Campaign)
+	}
+	return nil
+}
+
+// found makes a new group.
+func (s *Replicated) found(facts groupFacts) error {
+	facts.Named, facts.Born = s.cfg.Members, false
+	if err := s.writeGroup(facts); err != nil {
+		return err
+	}
+	var servers []member.Server
+	for i := range s.cfg.Members {
+		servers = append(servers, member.Server{ID: memberName(i), Address: memberName(i)})
+	}
+	s.roster.Store((&roster{}).with(servers, func(id string) *member.Member { return s.makeMember(id, servers) }))
+	if err := errors.Join(s.startAll(s.group().members, true)...); err != nil {
+		return err
+	}
+	facts.Born = true
+	s.facts = facts
+	return s.writeGroup(facts)
+}
+
+// reopen starts the members that have a log. Who belongs to the group stands in
+// the best of the logs. A member whose disk is lost or damaged stays down, as long
+// as the others are a quorum.
+func (s *Replicated) reopen(facts groupFacts, folders []string) error {
+	first := make([]member.Server, len(folders))
+	for i, id := range folders {
+		first[i] = member.Server{ID: id, Address: id}
+	}
+	s.roster.Store((&roster{}).with(first, s.newMember))
+	errs := s.startAll(s.group().members, false)
+	var damaged *member.DiskError
+	for _, err := range errs {
+		if err != nil && !errors.As(err, &damaged) {
+			return errors.Join(errs...)
+		}
+	}
+	best := s.best()
+	if best == nil {
+		return errors.Join(errs...)
+	}
+	servers := best.Servers()
+	for _, sv := range servers {
+		facts.Named = max(facts.Named, memberNumber(sv.ID)+1)
+	}
+	if len(servers) == 0 {
+		return fmt.Errorf("raftstore: none of the logs in %s says who belongs to the group", s.cfg.Dir)
+	}
+	old := s.group()
+	now := old.with(servers, s.newMember)
+	s.roster.Store(now)
+	for i, id := range old.ids {
+		if now.index(id) >= 0 {
+			continue
+		}
+		if old.members[i].Up() {
+			// Down by itself meanwhile is just as well.
+			_ = old.members[i].Stop("it is not in the group any more")
+		}
+		old.members[i].ReportFault(member.Fault{What: "not a member", Detail: s.dirOf(id) + " is ignored: the group has no such member any more"})
+	}
+	if err := s.mustHaveQuorum(errs); err != nil {
+		return err
+	}
+	s.facts = facts
+	return s.writeGroup(facts)
+}
+
+// mustHaveQuorum refuses a group of which too many disks are lost.
+func (s *Replicated) mustHaveQuorum(errs []error) error {
+	g := s.group()
+	voters, up := 0, 0
+	for i, m := range g.members {
+		if !g.learner[i] {
+			voters++
+			if m.Up() {
+				up++
+			}
+		}
+		if !m.Up() && m.Why() == member.NotStarted {
+			errs = append(errs, m.Start(false, "")) // says what is missing
+		}
+	}
+	if up > voters/2 {
+		return nil
+	}
+	return fmt.Errorf("raftstore: only %d of %d voters can start, which is no quorum: %w", up, voters, errors.Join(errs...))
+}
+
+// best is the running member with the best log; nil if none runs.
+func (s *Replicated) best() (best *member.Member) {
+	var bestTerm, bestIndex uint64
+	for _, m := range s.group().members {
+		term, index := m.Tail()
+		if m.Up() && (best == nil || term > bestTerm || term == bestTerm && index > bestIndex) {
+			best, bestTerm, bestIndex = m, term, index
+		}
+	}
+	return best
+}
+
+// newMember is a member that finds out from its log, or from a leader, who
+// belongs to the group.
+func (s *Replicated) newMember(id string) *member.Member { return s.makeMember(id, nil) }
+
+// makeMember is the one place where members are made.
+func (s *Replicated) makeMember(id string, peers []member.Server) *member.Member {
+	m := member.New(s.memberConfig(id, peers))
+	m.Hold(s.held.Load())
+	m.SlowElections(int(s.pace.Load()))
+	return m
+}
+
+func (s *Replicated) memberConfig(id string, peers []member.Server) member.Config {
+	return member.Config{
+		ID: id, Peers: peers, Dir: s.dirOf(id),
+		Network: s.network, NoSync: s.cfg.NoSync,
+		SnapshotEvery: s.cfg.SnapshotEvery, SnapshotTrailing: s.cfg.SnapshotTrailing,
+		Emit: s.cfg.Events, Applied: s.applied, Changed: s.leadershipChanged,
+		Requests: &s.requests, Go: s.spawn, Limits: s.cfg.limits(),
+	}
+}
+
+// startAll starts members at the same time.
+func (s *Replicated) startAll(members []*member.Member, fresh bool) []error {
+	errs := make([]error, len(members))
+	var wg sync.WaitGroup
+	for i, m := range members {
+		wg.Add(1)
+		s.spawn("start of "+m.ID(), func() {
+			defer wg.Done()
+			errs[i] = m.Start(fresh, "the store was opened")
+		})
+	}
+	wg.Wait()
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}

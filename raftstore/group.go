@@ -1,0 +1,157 @@
+package raftstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"kviz/raftstore/member"
+)
+
+// groupFile is what the store itself writes down beside the members' folders.
+// Who belongs to the group stands in the members' logs.
+const groupFile = "group.json"
+
+// ClusterID is the ID of a group that was not made by [Replicated.Rebuild].
+const ClusterID uint64 = 0x6b76697a00000001
+
+// groupFacts is the contents of the file.
+type groupFacts struct {
+	// ClusterID stands in response headers, in hexadecimal.
+	ClusterID string `json:"cluster_id"`
+	// Named is how many names were given to members. None is given twice.
+	Named int `json:"named"`
+	// Born says that every first member was started once. Before that nothing can
+	// have been acknowledged, and a start that was broken off begins anew.
+	Born bool `json:"born"`
+}
+
+func (f groupFacts) id() (uint64, error) {
+	id, err := strconv.ParseUint(f.ClusterID, 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("cluster_id is %q, not a number in hexadecimal", f.ClusterID)
+	}
+	return id, nil
+}
+
+// ClusterID stands in response headers. Rebuild changes it.
+func (s *Replicated) ClusterID() uint64 { return s.clusterID.Load() }
+
+// readGroup reads the file and finds the members' folders. fresh says that there
+// is no group yet.
+func (s *Replicated) readGroup() (f groupFacts, folders []string, fresh bool, err error) {
+	path := filepath.Join(s.cfg.Dir, groupFile)
+	data, err := os.ReadFile(path)
+	there := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return f, nil, false, fmt.Errorf("raftstore: %w", err)
+	}
+	f = groupFacts{ClusterID: strconv.FormatUint(ClusterID, 16), Born: !there}
+	if there {
+		if err := json.Unmarshal(data, &f); err != nil {
+			return f, nil, false, fmt.Errorf("raftstore: %s is damaged: %w", path, err)
+		}
+		if _, err := f.id(); err != nil {
+			return f, nil, false, fmt.Errorf("raftstore: %s is damaged: %w", path, err)
+		}
+	}
+	if folders, err = s.folders(); err != nil {
+		return f, nil, false, err
+	}
+	for _, id := range folders {
+		f.Named = max(f.Named, memberNumber(id)+1)
+	}
+	switch {
+	case there && !f.Born:
+		for _, id := range folders {
+			if err := os.RemoveAll(s.dirOf(id)); err != nil {
+				return f, nil, false, fmt.Errorf("raftstore: %w", err)
+			}
+		}
+		return f, nil, true, nil
+	case there && len(folders) == 0:
+		return f, nil, false, fmt.Errorf("raftstore: %s holds no member's log, though a store was made there; without any log nothing of it can be known", s.cfg.Dir)
+	}
+	return f, folders, len(folders) == 0, nil
+}
+
+// folders are the names of those members that have a log, in order of joining.
+func (s *Replicated) folders() (list []string, err error) {
+	entries, err := os.ReadDir(s.cfg.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("raftstore: %w", err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || memberNumber(e.Name()) < 0 {
+			continue
+		}
+		ok, err := member.Exists(s.dirOf(e.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("raftstore: %w", err)
+		}
+		if ok {
+			list = append(list, e.Name())
+		}
+	}
+	slices.SortFunc(list, byName)
+	return list, nil
+}
+
+func (s *Replicated) dirOf(id string) string { return filepath.Join(s.cfg.Dir, id) }
+
+// writeGroup writes the file so that after a crash it is the old one or the new.
+func (s *Replicated) writeGroup(f groupFacts) error {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	if err := os.MkdirAll(s.cfg.Dir, 0o700); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	path := filepath.Join(s.cfg.Dir, groupFile)
+	if err := s.writeWhole(path+".new", append(data, '\n')); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	return s.syncDir(s.cfg.Dir)
+}
+
+func (s *Replicated) writeWhole(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && !s.lossy() {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncDir makes what was created, renamed or deleted in a folder durable.
+func (s *Replicated) syncDir(dir string) error {
+	if s.lossy() {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	return nil
+}
+
+// lossy says that nobody will open the folder again after a power cut.
+func (s *Replicated) lossy() bool { return s.cfg.NoSync || s.tmp != "" }

@@ -1,0 +1,408 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"kviz/raftstore/member"
+)
+
+// How the group changes: one member at a time, by an entry in the log that counts
+// from when it is appended (raft dissertation §4.1). The store makes one change at a
+// time and takes over what raft's configuration says when that is committed
+// ([Replicated.adopt]). If the leader is lost meanwhile the next one is asked again:
+// a change that is made twice is one change.
+
+// AddMember starts an empty member and has the group take it in: as a learner,
+// which gets the log but does not vote, or as a voter, which counts at once and is
+// of no use until it has caught up. It gives the new member's name.
+//
+// Refused like etcd's strict reconfiguration check does (server/etcdserver/server.go
+// mayAddMember), but that who is connected now counts, not who was for five seconds.
+func (s *Replicated) AddMember(learner bool) (id string, err error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	return s.add(learner)
+}
+
+func (s *Replicated) add(learner bool) (id string, err error) {
+	if err := s.mayAdd(learner); err != nil {
+		return "", err
+	}
+	if id, err = s.nextName(); err != nil {
+		return "", err
+	}
+	m := s.join(id)
+	if err := s.start(m, true, "it joins the group"); err != nil {
+		return "", errors.Join(err, s.unjoin(m))
+	}
+	err = s.change(func(leader *member.Reader) error {
+		return leader.Set(member.Server{ID: id, Learner: learner, Address: id})
+	})
+	if err != nil {
+		s.update(func(r *roster) { r.undecided = append(slices.Clone(r.undecided), id) })
+		return "", err
+	}
+	return id, nil
+}
+
+func (s *Replicated) mayAdd(learner bool) error {
+	leader, err := s.someLeader()
+	if err != nil {
+		return err
+	}
+	g := s.group()
+	voters := len(g.voters())
+	switch {
+	case len(g.ids) >= maxMembers:
+		return fmt.Errorf("raftstore: the group has %d members; more than %d it cannot have", len(g.ids), maxMembers)
+	case learner && len(g.learners()) > 0:
+		return rpctypes.ErrGRPCTooManyLearners // etcd's --max-learners is 1
+	case voters > 1 && s.connected(leader) < (voters+1)/2+1:
+		return rpctypes.ErrGRPCUnhealthy
+	}
+	return nil
+}
+
+// connected is how many voters the leader is in contact with, itself among them.
+func (s *Replicated) connected(leader *member.Reader) (n int) {
+	for _, id := range s.group().voters() {
+		if s.inContact(leader, id) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Replicated) inContact(leader *member.Reader, id string) bool {
+	return id == leader.Member() || time.Since(s.network.Contact(leader.Member(), id, leader.Term())) < 2*member.ElectionTimeout
+}
+
+// readyShare is how much of the leader's log a learner must have to become a voter:
+// etcd's readyPercentThreshold.
+const readyShare = 0.9
+
+// PromoteMember makes a learner a voter, if it has nearly caught up.
+//
+// Mirrors etcd server/etcdserver/server.go promoteMember, isLearnerReady.
+func (s *Replicated) PromoteMember(id string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	return s.promote(id)
+}
+
+func (s *Replicated) promote(id string) error {
+	g := s.group()
+	i := g.index(id)
+	if i < 0 {
+		return rpctypes.ErrGRPCMemberNotFound
+	}
+	if !g.learner[i] {
+		return rpctypes.ErrGRPCMemberNotLearner
+	}
+	leader, err := s.someLeader()
+	if err != nil {
+		return err
+	}
+	match := s.network.Progress(leader.Member(), id, leader.Term()).Match
+	if float64(match) < readyShare*float64(leader.Last()) {
+		return rpctypes.ErrGRPCLearnerNotReady
+	}
+	return s.change(func(leader *member.Reader) error {
+		return leader.Set(member.Server{ID: id, Address: addressOf(id, g.urls[i])})
+	})
+}
+
+// RemoveMember takes a member out of the group, stops it and deletes what is on its
+// disk. A leader can be removed too: it steps down when that is committed.
+//
+// Mirrors etcd server/etcdserver/server.go mayRemoveMember.
+func (s *Replicated) RemoveMember(id string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	return s.remove(id)
+}
+
+func (s *Replicated) remove(id string) error {
+	if err := s.mayRemove(id); err != nil {
+		return err
+	}
+	return s.change(func(leader *member.Reader) error { return leader.Remove(id) })
+}
+
+func (s *Replicated) mayRemove(id string) error {
+	g := s.group()
+	i := g.index(id)
+	if i < 0 {
+		return rpctypes.ErrGRPCMemberNotFound
+	}
+	leader, err := s.someLeader()
+	if err != nil {
+		return err
+	}
+	voters := len(g.voters())
+	switch {
+	case g.learner[i]:
+		return nil
+	case voters == 1:
+		return rpctypes.ErrGRPCMemberNotEnoughStarted
+	case !s.inContact(leader, id):
+		return nil // it is no part of the quorum that is there
+	case s.connected(leader)-1 < 1+(voters-1)/2:
+		return rpctypes.ErrGRPCUnhealthy
+	}
+	return nil
+}
+
+// UpdateMember changes a member's peer URLs.
+func (s *Replicated) UpdateMember(id string, peers []string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	g := s.group()
+	i := g.index(id)
+	if i < 0 {
+		return rpctypes.ErrGRPCMemberNotFound
+	}
+	if len(peers) == 0 {
+		return rpctypes.ErrGRPCMemberBadURLs
+	}
+	for _, p := range peers {
+		if u, err := url.Parse(p); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Contains(p, ",") {
+			return rpctypes.ErrGRPCMemberBadURLs
+		}
+		for j, urls := range g.urls {
+			if j != i && slices.Contains(urls, p) {
+				return rpctypes.ErrGRPCPeerURLExist
+			}
+		}
+	}
+	return s.change(func(leader *member.Reader) error {
+		return leader.Set(member.Server{ID: id, Learner: g.learner[i], Address: addressOf(id, peers)})
+	})
+}
+
+// addressOf is the inverse of urlsOf.
+func addressOf(id string, urls []string) string {
+	if slices.Equal(urls, urlsOf(member.Server{ID: id, Address: id})) {
+		return id
+	}
+	return strings.Join(urls, ",")
+}
+
+// nextName is a name that was never used.
+func (s *Replicated) nextName() (string, error) {
+	facts := s.facts
+	id := memberName(facts.Named)
+	facts.Named++
+	if err := s.writeGroup(facts); err != nil {
+		return "", err
+	}
+	s.facts = facts
+	return id, nil
+}
+
+// update changes the roster.
+func (s *Replicated) update(fn func(r *roster)) {
+	s.rosterMu.Lock()
+	defer s.rosterMu.Unlock()
+	now := *s.group()
+	fn(&now)
+	s.roster.Store(&now)
+}
+
+// join makes a member of which raft does not know yet.
+func (s *Replicated) join(id string) (m *member.Member) {
+	s.update(func(r *roster) {
+		m = s.newMember(id)
+		r.joining = append(slices.Clone(r.joining), m)
+	})
+	return m
+}
+
+// unjoin forgets a member that did not join after all.
+func (s *Replicated) unjoin(m *member.Member) error {
+	s.update(func(r *roster) {
+		r.joining = slices.DeleteFunc(slices.Clone(r.joining), func(o *member.Member) bool { return o == m })
+		r.undecided = slices.DeleteFunc(slices.Clone(r.undecided), func(id string) bool { return id == m.ID() })
+	})
+	return s.retire(m, "it did not become a member")
+}
+
+// retire ends a member for good.
+func (s *Replicated) retire(m *member.Member, why string) error {
+	if m.Up() {
+		// Down by itself meanwhile is just as well.
+		_ = m.Stop(why)
+	}
+	s.network.Forget(m.ID())
+	if err := m.Erase(why); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	return s.syncDir(s.cfg.Dir)
+}
+
+// start starts a member, unless the store is closed: Close stops what was
+// started before.
+func (s *Replicated) start(m *member.Member, fresh bool, why string) error {
+	s.starting.RLock()
+	defer s.starting.RUnlock()
+	s.mu.Lock()
+	err := s.refusal()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return m.Start(fresh, why)
+}
+
+// someLeader is the leader. It waits for one a little: there may be an election.
+func (s *Replicated) someLeader() (*member.Reader, error) {
+	return s.awaitLeader(s.clock.now()+4*member.ElectionTimeout, rpctypes.ErrGRPCNoLeader)
+}
+
+func (s *Replicated) awaitLeader(deadline time.Duration, late error) (*member.Reader, error) {
+	for {
+		s.mu.Lock()
+		leader, err := s.leader, s.refusal()
+		s.mu.Unlock()
+		switch {
+		case err != nil:
+			return nil, err
+		case leader != nil:
+			return leader, nil
+		case s.clock.now() >= deadline:
+			return nil, late
+		}
+		s.sleep(5 * time.Millisecond)
+	}
+}
+
+// change has leaders make a change until one has committed it.
+func (s *Replicated) change(make func(*member.Reader) error) error {
+	deadline := s.clock.now() + s.cfg.RequestTimeout
+	late := rpctypes.ErrGRPCTimeout
+	for {
+		leader, err := s.awaitLeader(deadline, late)
+		if err != nil {
+			return err
+		}
+		err = s.changeAt(leader, make, deadline)
+		switch {
+		case errors.Is(err, member.ErrLeaderLost):
+			late = rpctypes.ErrGRPCTimeoutDueToLeaderFail
+		case !errors.Is(err, member.ErrNotLeader):
+			return err
+		}
+		s.sleep(5 * time.Millisecond)
+	}
+}
+
+// changeAt has one leader make the change. What is committed after the deadline is
+// taken over all the same.
+func (s *Replicated) changeAt(leader *member.Reader, make func(*member.Reader) error, deadline time.Duration) error {
+	done := newResult()
+	s.spawn("change of members by "+leader.Member(), func() {
+		err := make(leader)
+		if err == nil {
+			err = s.adopt(leader)
+		}
+		done <- err
+	})
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-s.closing:
+			return rpctypes.ErrGRPCStopped
+		case <-tick.C:
+			if s.clock.now() >= deadline {
+				return rpctypes.ErrGRPCTimeout
+			}
+		}
+	}
+}
+
+func newResult() chan error { return make(chan error, 1) }
+
+// rollCall takes over the group as a new leader has it, once that can change no
+// more without the store: what a lost leader left undecided is decided then.
+func (s *Replicated) rollCall(leader *member.Reader) {
+	if leader.Began(context.Background()) != nil {
+		return
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	s.mu.Lock()
+	current := !s.closed && leader.Same(s.leader)
+	s.mu.Unlock()
+	if !current {
+		return
+	}
+	// What is left on a disk is in nobody's way.
+	_ = s.adopt(leader)
+	g := s.group()
+	for _, m := range g.joining {
+		if slices.Contains(g.undecided, m.ID()) {
+			_ = s.unjoin(m)
+		}
+	}
+}
+
+// Wipe is the loss of a member's disk: it is stopped and its folder deleted. It has
+// forgotten its votes and must not come back under its name; see [Replicated.Rejoin].
+func (s *Replicated) Wipe(id string) error {
+	m, err := s.member(id)
+	if err != nil {
+		return err
+	}
+	if m.Up() {
+		// Down by itself meanwhile is just as well.
+		_ = m.Crash("its disk was lost")
+	}
+	m.ReportFault(member.Fault{What: "wiped", On: true, Detail: s.dirOf(id)})
+	if err := m.Erase("its disk was lost; a member that has forgotten its votes must not come back under its old name"); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	return s.syncDir(s.cfg.Dir)
+}
+
+// Rejoin replaces a member by an empty one with a new name, as etcd wants it: member
+// remove, member add as learner, and member promote when that has caught up. If it
+// does not in time the new member stays a learner, and the error says so.
+func (s *Replicated) Rejoin(id string) (newID string, err error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	g := s.group()
+	i := g.index(id)
+	if i < 0 {
+		return "", rpctypes.ErrGRPCMemberNotFound
+	}
+	if err := s.remove(id); err != nil {
+		return "", err
+	}
+	if newID, err = s.add(true); err != nil || g.learner[i] {
+		return newID, err
+	}
+	deadline := s.clock.now() + s.cfg.RequestTimeout
+	for {
+		err = s.promote(newID)
+		if !errors.Is(err, rpctypes.ErrGRPCLearnerNotReady) || s.clock.now() >= deadline {
+			return newID, err
+		}
+		s.sleep(5 * time.Millisecond)
+		select {
+		case <-s.closing:
+			return newID, rpctypes.ErrGRPCStopped
+		default:
+		}
+	}
+}

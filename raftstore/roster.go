@@ -1,0 +1,219 @@
+package raftstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kviz/raftstore/member"
+)
+
+// maxMembers is how many members a group can have. Raft has no limit; etcd
+// recommends seven at most.
+const maxMembers = 9
+
+// roster is who belongs to the group now. It is replaced whole, never changed, so
+// that it is read without a lock.
+type roster struct {
+	ids     []string // in order of joining
+	members []*member.Member
+	learner []bool
+	urls    [][]string
+	// joining are members that were started to join, while raft has not decided.
+	joining []*member.Member
+	// undecided are those of them of which nobody knows whether they belong: their
+	// leader was lost. The next leader's configuration tells.
+	undecided []string
+}
+
+// group is who belongs to the group now.
+func (s *Replicated) group() *roster { return s.roster.Load() }
+
+// all are the members and those that are joining.
+func (r *roster) all() []*member.Member {
+	if len(r.joining) == 0 {
+		return r.members
+	}
+	return slices.Concat(r.members, r.joining)
+}
+
+func (r *roster) index(id string) int { return slices.Index(r.ids, id) }
+
+// find is the member of that name, one that is joining too; nil if there is none.
+func (r *roster) find(id string) *member.Member {
+	if i := r.index(id); i >= 0 {
+		return r.members[i]
+	}
+	for _, m := range r.joining {
+		if m.ID() == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// voters and learners are the names of those that vote, and of those that do not.
+func (r *roster) voters() []string   { return r.names(false) }
+func (r *roster) learners() []string { return r.names(true) }
+
+func (r *roster) names(learner bool) (list []string) {
+	for i, id := range r.ids {
+		if r.learner[i] == learner {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// with is the roster for a configuration of raft's; who was joining and is in it
+// has joined. make gives a member that was not known.
+func (r *roster) with(servers []member.Server, make func(id string) *member.Member) *roster {
+	servers = slices.SortedFunc(slices.Values(servers), func(a, b member.Server) int { return byName(a.ID, b.ID) })
+	n := &roster{}
+	for _, sv := range servers {
+		m := r.find(sv.ID)
+		if m == nil {
+			m = make(sv.ID)
+		}
+		n.ids, n.members = append(n.ids, sv.ID), append(n.members, m)
+		n.learner, n.urls = append(n.learner, sv.Learner), append(n.urls, urlsOf(sv))
+	}
+	for _, m := range r.joining {
+		if n.index(m.ID()) < 0 {
+			n.joining = append(n.joining, m)
+		}
+	}
+	for _, id := range r.undecided {
+		if n.index(id) < 0 {
+			n.undecided = append(n.undecided, id)
+		}
+	}
+	return n
+}
+
+// urlsOf is what etcd shows as a member's peer URLs. In one process there is
+// no port: the name stands for it.
+func urlsOf(sv member.Server) []string {
+	if sv.Address == sv.ID {
+		return []string{"http://" + sv.ID + ":2380"}
+	}
+	return strings.Split(sv.Address, ",")
+}
+
+// memberName is the n-th name, from 0: a to z, then aa, ab, …
+func memberName(n int) string {
+	name := ""
+	for n++; n > 0; n = (n - 1) / 26 {
+		name = string(rune('a'+(n-1)%26)) + name
+	}
+	return name
+}
+
+// memberNumber is the inverse of memberName, -1 for what is no name.
+func memberNumber(name string) int {
+	n := 0
+	for _, c := range name {
+		if c < 'a' || c > 'z' || n > 1<<20 {
+			return -1
+		}
+		n = 26*n + int(c-'a') + 1
+	}
+	return n - 1
+}
+
+// byName puts names in order of joining.
+func byName(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}
+
+func (s *Replicated) member(id string) (*member.Member, error) {
+	g := s.group()
+	if m := g.find(id); m != nil {
+		return m, nil
+	}
+	return nil, fmt.Errorf("raftstore: no member %q; the members are %v", id, g.ids)
+}
+
+// OnMembers adds who is told, from any goroutine, after members came, went or
+// were promoted. fn must not block and must not change members itself.
+func (s *Replicated) OnMembers(fn func()) {
+	s.rosterMu.Lock()
+	defer s.rosterMu.Unlock()
+	s.onMembers = append(s.onMembers, fn)
+}
+
+func (s *Replicated) membersChanged() {
+	s.rosterMu.Lock()
+	told := s.onMembers[:len(s.onMembers):len(s.onMembers)]
+	s.rosterMu.Unlock()
+	for _, fn := range told {
+		fn()
+	}
+}
+
+// adopt makes the leader's configuration the group. Who is in it no more is stopped,
+// and what is on its disk deleted: a name is never used again.
+func (s *Replicated) adopt(leader *member.Reader) error {
+	s.adopting.Lock()
+	defer s.adopting.Unlock()
+	if leader.Term() < s.adopted {
+		return nil // a later leader has told already
+	}
+	s.adopted = leader.Term()
+	servers := leader.Servers()
+	s.rosterMu.Lock()
+	old := s.group()
+	now := old.with(servers, s.newMember)
+	s.roster.Store(now)
+	s.rosterMu.Unlock()
+	changed := false
+	for _, c := range compare(old, now) {
+		changed = true
+		c.who.ReportMembership(c.Membership)
+	}
+	var err error
+	for i, id := range old.ids {
+		if now.index(id) < 0 {
+			err = s.retire(old.members[i], "it was removed from the group")
+		}
+	}
+	if changed {
+		s.membersChanged()
+	}
+	return err
+}
+
+// change is one member's part in a change of the group.
+type change struct {
+	member.Membership
+	who *member.Member
+}
+
+// compare tells what is different.
+func compare(old, now *roster) (list []change) {
+	add := func(what string, who *member.Member, learner bool, urls []string) {
+		list = append(list, change{member.Membership{
+			What: what, Learner: learner, Voters: now.voters(), Learners: now.learners(), PeerURLs: urls,
+		}, who})
+	}
+	for i, id := range now.ids {
+		was := old.index(id)
+		switch {
+		case was < 0:
+			add("joined", now.members[i], now.learner[i], now.urls[i])
+		case old.learner[was] && !now.learner[i]:
+			add("promoted", now.members[i], true, now.urls[i])
+		case !slices.Equal(old.urls[was], now.urls[i]):
+			add("updated", now.members[i], now.learner[i], now.urls[i])
+		}
+	}
+	for i, id := range old.ids {
+		if now.index(id) < 0 {
+			add("left", old.members[i], old.learner[i], old.urls[i])
+		}
+	}
+	return list
+}
