@@ -66,6 +66,7 @@ func (t *Task) Await(modelled, timeout time.Duration, start func(done func())) e
 // landed runs on the kernel's goroutine after the store has answered.
 func (o *Operation) landed() {
 	if o.stalled {
+		o.k.catchUp()
 		o.settle(false)
 	}
 }
@@ -73,6 +74,9 @@ func (o *Operation) landed() {
 // stall takes the operation out of virtual time's way: the store cannot
 // answer now.
 func (o *Operation) stall() {
+	if o.k.stalled > 0 {
+		o.k.catchUp() // the anchor below must not forget what has passed since the last one
+	}
 	o.stalled = true
 	o.k.stalled++
 	o.k.pace.anchor(o.k.now)

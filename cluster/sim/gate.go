@@ -196,6 +196,32 @@ func (p *pace) until(at time.Duration, stalled bool) time.Duration {
 	return wait
 }
 
+// passed is where virtual time is by the real time since the anchor, while the
+// store cannot answer.
+func (p *pace) passed() time.Duration {
+	speed := p.speed
+	if speed == Max || speed > 1 {
+		speed = 1
+	}
+	return p.virt + time.Duration(float64(time.Since(p.wall))*speed)
+}
+
+// catchUp moves virtual time on to where real time has got beside a store that
+// could not answer, at most to the next timer. Otherwise it would move at timers
+// only, and whoever waited for a slow disk would not have waited for it.
+func (k *Kernel) catchUp() {
+	if k.gate.standing || !k.pace.mayAdvance() || k.runq.len() > 0 || k.stalled == 0 {
+		return
+	}
+	at := k.pace.passed()
+	if len(k.timers) > 0 {
+		at = min(at, k.timers[0].at)
+	}
+	if at > k.now {
+		k.now = at
+	}
+}
+
 // SetSpeed sets how many virtual seconds pass in a real one; [Max] means as
 // fast as possible.
 func (k *Kernel) SetSpeed(x float64) {

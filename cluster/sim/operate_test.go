@@ -73,6 +73,25 @@ func TestAStalledOperationEndsWhenTheStoreRecovers(t *testing.T) {
 	}
 }
 
+// Who waits for a store that is slow to answer has waited that long, also where
+// nothing else makes time pass.
+func TestWhoWaitsForASickStoreFeelsIt(t *testing.T) {
+	err := run(t, sim.Config{Healthy: func() bool { return false }}, func(tk *sim.Task) {
+		from := tk.Elapsed()
+		for range 3 {
+			if err := tk.Await(time.Millisecond, time.Hour, func(done func()) { time.AfterFunc(40*time.Millisecond, done) }); err != nil {
+				t.Error(err)
+			}
+		}
+		if took := tk.Elapsed() - from; took < 110*time.Millisecond {
+			t.Errorf("three answers, each after 40 ms, took %v of virtual time", took)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A task killed in Await leaves nothing that time would wait for.
 func TestAKilledAwaitHoldsNobodyUp(t *testing.T) {
 	err := run(t, sim.Config{}, func(tk *sim.Task) {
