@@ -1,0 +1,462 @@
+package remote
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kviz/raftstore/apply"
+	"kviz/raftstore/member"
+	"kviz/raftstore/wire"
+)
+
+// ProcessConfig says what a [Process] is.
+type ProcessConfig struct {
+	Name        string
+	Listen      string // host:port; port 0 is any free one
+	Dir         string // the member's own folder
+	Credentials *Credentials
+	// Peers are addresses of other members, by name. They go before what the
+	// folder remembers; a driver may change them.
+	Peers map[string]string
+	// Log is told what a person who started the process wants to know.
+	Log io.Writer
+}
+
+// Process is one member in a process of its own: it listens for the other
+// members and for a driver.
+//
+// Locks: mu, then a peer's or the feed's. The member's own are never held over
+// one of these.
+type Process struct {
+	cfg      ProcessConfig
+	listener net.Listener
+	network  *wire.Network
+	feed     *feed
+
+	mu      sync.Mutex
+	member  *member.Member // nil until it is known what group it belongs to
+	memory  memory
+	peers   map[string]*peer
+	session *session // the driver's, nil while there is none
+	lines   map[*line]bool
+	closed  bool
+	healthy chan struct{} // closed and replaced when health changed
+
+	ctx    context.Context
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+	failed atomic.Pointer[error]
+}
+
+// memory is what the folder remembers beside the member's log and snapshots.
+type memory struct {
+	Name     string
+	Peers    map[string]string // addresses by name
+	Settings Settings
+}
+
+// Settings are a member's, as the driver gave them when it started first.
+type Settings struct {
+	NoSync           bool
+	SnapshotEvery    uint64
+	SnapshotTrailing uint64
+	Quota            int64
+	BcryptCost       int
+	AuthToken        string
+}
+
+const memoryFile = "member.json"
+
+// Serve listens, and starts the member if its folder holds a log. Without one it
+// waits for a driver to say what group it begins or joins. The caller must Close
+// it.
+func Serve(cfg ProcessConfig) (*Process, error) {
+	if !nameForm.MatchString(cfg.Name) {
+		return nil, fmt.Errorf("%q cannot be a member's name; want a, b, c …", cfg.Name)
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	p := &Process{
+		cfg: cfg, feed: newFeed(), peers: map[string]*peer{}, lines: map[*line]bool{},
+		healthy: make(chan struct{}),
+	}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	var seed [8]byte
+	if _, err := rand.Read(seed[:]); err != nil {
+		return nil, err
+	}
+	p.network = wire.New(wire.Options{
+		Observe: p.observe, Go: p.spawn,
+		Seed: binary.BigEndian.Uint64(seed[:]),
+		// The first letter keeps members apart, the rest one run from another.
+		FirstSerial: uint64(cfg.Name[0])<<48 | uint64(binary.BigEndian.Uint16(seed[:]))<<32,
+	})
+	if err := p.remember(); err != nil {
+		return nil, err
+	}
+	there, err := member.Exists(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if p.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
+		return nil, err
+	}
+	p.meet(p.memory.Peers)
+	if there {
+		p.make(nil)
+		if err := p.member.Start(false, "its process started"); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+	}
+	p.logf("member %s listens on %s", cfg.Name, p.Addr())
+	if !there {
+		p.logf("member %s: %s holds no log; it waits for a driver (kviz serve --members …) to begin or join a group", cfg.Name, cfg.Dir)
+	}
+	p.spawn("accept", p.accept)
+	return p, nil
+}
+
+// Addr is where the process listens.
+func (p *Process) Addr() string { return p.listener.Addr().String() }
+
+// Failed is why the process stopped listening by itself, nil if it did not.
+func (p *Process) Failed() error {
+	if err := p.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Done is closed when the process does not listen any more.
+func (p *Process) Done() <-chan struct{} { return p.ctx.Done() }
+
+func (p *Process) logf(format string, args ...any) {
+	if p.cfg.Log != nil {
+		fmt.Fprintf(p.cfg.Log, format+"\n", args...)
+	}
+}
+
+// remember reads what the folder remembers.
+func (p *Process) remember() error {
+	path := filepath.Join(p.cfg.Dir, memoryFile)
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &p.memory)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if was := p.memory.Name; was != "" && was != p.cfg.Name {
+		return fmt.Errorf("%s is the folder of member %s, not of %s", p.cfg.Dir, was, p.cfg.Name)
+	}
+	p.memory.Name = p.cfg.Name
+	if p.memory.Peers == nil {
+		p.memory.Peers = map[string]string{}
+	}
+	maps.Copy(p.memory.Peers, p.cfg.Peers)
+	delete(p.memory.Peers, p.cfg.Name)
+	return nil
+}
+
+// note writes down what the folder must remember. Call with mu held.
+func (p *Process) note() error {
+	b, err := json.MarshalIndent(p.memory, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(p.cfg.Dir, memoryFile)
+	if err := os.WriteFile(path+".new", append(b, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// make builds the member; group is nil unless it begins a new one.
+func (p *Process) make(group []member.Server) {
+	s := p.memory.Settings
+	p.member = member.New(member.Config{
+		ID: p.cfg.Name, Peers: group, Dir: p.cfg.Dir, Network: p.network, NoSync: s.NoSync,
+		SnapshotEvery: s.SnapshotEvery, SnapshotTrailing: s.SnapshotTrailing,
+		Limits:   apply.Limits{Quota: s.Quota, BcryptCost: s.BcryptCost, AuthToken: s.AuthToken},
+		Emit:     p.feed.event,
+		Applied:  p.feed.applied,
+		Changed:  p.tell,
+		Requests: &member.Requests{},
+		Go:       p.spawn,
+	})
+}
+
+// meet takes in the addresses of other members.
+func (p *Process) meet(addrs map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(addrs)) {
+		if name == p.cfg.Name || !nameForm.MatchString(name) {
+			continue
+		}
+		r := p.peers[name]
+		if r == nil {
+			r = &peer{p: p, name: name, addr: addrs[name], moved: make(chan struct{}), lines: map[*line]bool{}}
+			p.peers[name] = r
+			p.spawn("way to "+name, func() { r.run(p.ctx) })
+		}
+		r.move(addrs[name])
+	}
+}
+
+// the member, nil if it is not known yet what group it belongs to.
+func (p *Process) current() *member.Member {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.member
+}
+
+// observe turns what the network tells into events of the member.
+func (p *Process) observe(phase wire.Phase, m wire.Message) {
+	at := m.From
+	if phase == wire.Delivered {
+		at = m.To
+	}
+	if me := p.current(); me != nil && at == p.cfg.Name {
+		me.Report(phase, m)
+	}
+	p.feed.poke()
+}
+
+// tell makes watchers look at the member's health again: its role or term
+// changed, it went up or down, or its disk is full. Never call the member with
+// mu held: it calls this.
+func (p *Process) tell() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.healthy)
+	p.healthy = make(chan struct{})
+	p.feed.poke()
+}
+
+// health is what other members are told.
+func (p *Process) health() (h health, changed <-chan struct{}) {
+	p.mu.Lock()
+	m := p.member
+	changed = p.healthy
+	p.mu.Unlock()
+	if m != nil {
+		_, h.Full = m.Disk()
+		h.Incarnation = m.Incarnation()
+	}
+	return h, changed
+}
+
+func (p *Process) spawn(_ string, fn func()) {
+	p.wg.Add(1)
+	go func() {
+		defer p.wg.Done()
+		fn()
+	}()
+}
+
+// Close stops the member in good order, and everything else.
+func (p *Process) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	m := p.member
+	p.mu.Unlock()
+	if m != nil && m.Up() {
+		// Down by itself meanwhile is just as well.
+		_ = m.Stop("its process was asked to end")
+	}
+	p.stop()
+	err := p.listener.Close()
+	p.mu.Lock()
+	for l := range p.lines {
+		l.Close()
+	}
+	p.mu.Unlock()
+	p.feed.poke()
+	p.wg.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	return err
+}
+
+// accept takes connections until the process ends.
+func (p *Process) accept() {
+	config := p.cfg.Credentials.server()
+	for {
+		c, err := p.listener.Accept()
+		if err != nil {
+			if p.ctx.Err() == nil {
+				err = fmt.Errorf("listen on %s: %w", p.Addr(), err)
+				p.failed.Store(&err)
+				p.stop()
+			}
+			return
+		}
+		l := &line{Conn: tls.Server(c, config)}
+		if !p.keep(l) {
+			l.Close()
+			return
+		}
+		p.spawn("connection", func() {
+			defer p.drop(l)
+			p.serve(l)
+		})
+	}
+}
+
+func (p *Process) keep(l *line) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.lines[l] = true
+	return true
+}
+
+func (p *Process) drop(l *line) {
+	l.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.lines, l)
+}
+
+// serve finds out what a connection is for and serves it to its end.
+func (p *Process) serve(l *line) {
+	var s *session
+	h, from, err := l.accept(p.cfg.Name, func(h *hello, from string, driver bool) (err error) {
+		s, err = p.admit(l, h, driver)
+		return err
+	})
+	if err != nil {
+		if h.Role == roleDrive && s != nil {
+			p.end(s)
+		}
+		if from != "" {
+			p.logf("member %s: %s at %v turned away: %v", p.cfg.Name, from, l.RemoteAddr(), err)
+		} else {
+			p.logf("member %s: %v turned away: %v", p.cfg.Name, l.RemoteAddr(), err)
+		}
+		return
+	}
+	switch h.Role {
+	case roleRaft:
+		p.serveRaft(l, from)
+	case roleWatch:
+		p.serveWatch(l)
+	case roleDrive:
+		p.drive(s, l)
+	case roleFollow:
+		p.follow(s, l, h.From)
+	case rolePropose:
+		p.propose(s, l)
+	}
+}
+
+// admit says whether a connection is welcome.
+func (p *Process) admit(l *line, h *hello, driver bool) (*session, error) {
+	switch h.Role {
+	case roleRaft, roleWatch:
+		if driver {
+			return nil, errors.New("a driver does not speak for a member")
+		}
+		return nil, nil
+	case roleDrive, roleFollow, rolePropose:
+		if !driver {
+			return nil, errors.New("this needs a driver's certificate")
+		}
+		if h.Driver == "" {
+			return nil, errors.New("a driver without a name")
+		}
+	default:
+		return nil, fmt.Errorf("a connection for %q is not known here", h.Role)
+	}
+	if h.Role == roleDrive {
+		return p.begin(l, h.Driver)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.session == nil || p.session.driver != h.Driver {
+		return nil, errors.New("another driver has taken over")
+	}
+	return p.session, nil
+}
+
+// serveRaft answers another member's requests, one after another.
+func (p *Process) serveRaft(l *line, from string) {
+	for {
+		var r rpc
+		if err := l.receive(&r, maxFrame); err != nil {
+			return
+		}
+		command, err := r.command()
+		if err == nil && (r.Message.From != from || r.Message.To != p.cfg.Name) {
+			err = fmt.Errorf("a request from %s to %s on a connection of %s", r.Message.From, r.Message.To, from)
+		}
+		if err != nil {
+			p.logf("member %s: %v", p.cfg.Name, err)
+			return
+		}
+		var contents *body
+		var reader io.Reader
+		if r.Snapshot != nil {
+			contents = &body{l: l}
+			reader = contents
+		}
+		resp, err := p.network.Receive(r.Message, r.News, command, reader)
+		if errors.Is(err, wire.ErrLost) {
+			return // the sender waits until the member is back
+		}
+		if contents != nil && contents.finish() != nil {
+			return
+		}
+		if l.send(newAnswer(resp, err)) != nil {
+			return
+		}
+	}
+}
+
+// serveWatch tells another member of this one's health.
+func (p *Process) serveWatch(l *line) {
+	gone := make(chan struct{})
+	p.spawn("end of a watch", func() {
+		defer close(gone)
+		_, _ = io.Copy(io.Discard, l)
+	})
+	defer func() { l.Close(); <-gone }()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		h, changed := p.health()
+		if l.send(&h) != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-tick.C:
+		case <-gone:
+			return
+		case <-p.ctx.Done():
+			return
+		}
+	}
+}
