@@ -39,6 +39,9 @@ type Config struct {
 	// CacheSize is how many events a kind's watch cache remembers, exactly;
 	// by default 1024, and more while events are younger than 75 s.
 	CacheSize int
+	// EventTTL is kube-apiserver's --event-ttl: how long Events are kept; default
+	// an hour.
+	EventTTL time.Duration
 }
 
 // Cost is the modelled virtual time of a request's stages (the store's time is
@@ -76,6 +79,8 @@ type Server struct {
 	alloc      *allocator
 	keys       *authn.Keys
 	managers   fieldManagers
+
+	eventLeases *storage.Leases
 
 	idle     []*worker
 	hired    int
@@ -116,6 +121,9 @@ func (cfg *Config) complete() {
 	if cfg.Cost == (Cost{}) {
 		cfg.Cost = DefaultCost
 	}
+	if cfg.EventTTL == 0 {
+		cfg.EventTTL = time.Hour
+	}
 	if cfg.Bookmarks == 0 {
 		cfg.Bookmarks = time.Minute
 	}
@@ -131,6 +139,7 @@ func (s *Server) Restart(p *sim.Process) {
 	}
 	s.authorizer = &authz.Authorizer{Source: policy{s}}
 	s.alloc = newAllocator(s)
+	s.eventLeases = s.st.NewLeases("events")
 	s.listen()
 	caches := s.caches
 	boot := p.Go("main", s.main)

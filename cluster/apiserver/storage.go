@@ -154,7 +154,16 @@ func (c *call) put(key string, rev int64, value []byte) (ok bool, made, now int6
 			}
 		}()
 	}
-	return c.txn(key, rev, putOp(key, value))
+	op := putOp(key, value)
+	if c.kind.Kind == "Event" { // they go with their lease (kube-apiserver --event-ttl)
+		c.t.SetCauses(c.last)
+		id, err := c.s.eventLeases.Get(c.t, c.s.cfg.EventTTL)
+		if err != nil {
+			return false, 0, 0, err
+		}
+		op.GetRequestPut().Lease = id
+	}
+	return c.txn(key, rev, op)
 }
 
 // txn runs op if the key's modification revision is rev (0: there is no such
@@ -165,14 +174,15 @@ func (c *call) txn(key string, rev int64, op *pb.RequestOp) (ok bool, made, now 
 	if err != nil {
 		return false, 0, 0, err
 	}
-	if !commit.IsZero() {
-		c.commits = append(c.commits, commit)
-	}
 	if !resp.Succeeded {
+		c.last = commit // what the store found is why the request ends or begins anew
 		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 			now = kvs[0].ModRevision
 		}
 		return false, 0, now, nil
+	}
+	if !commit.IsZero() {
+		c.commits = append(c.commits, commit)
 	}
 	return true, resp.Header.Revision, 0, nil
 }

@@ -68,6 +68,8 @@ type Kernel struct {
 	epoch time.Time
 	now   time.Duration
 
+	moment atomic.Int64 // now, for other goroutines
+
 	runq    fifo
 	timers  timerHeap
 	serial  uint64 // breaks ties between timers due at the same instant
@@ -107,6 +109,9 @@ func (k *Kernel) Epoch() time.Time { return k.epoch }
 
 // Elapsed is the virtual time since the epoch.
 func (k *Kernel) Elapsed() time.Duration { return k.now }
+
+// Moment is [Kernel.Elapsed] for any goroutine.
+func (k *Kernel) Moment() time.Duration { return time.Duration(k.moment.Load()) }
 
 // Now is the virtual wall-clock time.
 func (k *Kernel) Now() time.Time { return k.epoch.Add(k.now) }
@@ -192,6 +197,7 @@ func (k *Kernel) advance() {
 	k.timers.pop()
 	if next.at > k.now {
 		k.now = next.at
+		k.moment.Store(int64(k.now))
 	}
 	switch {
 	case next.cancelled:

@@ -51,13 +51,34 @@ type Client struct {
 	asked    uint64                               // writes asked for
 	own      map[*pb.InternalRaftRequest]*request // writes whose effect is not yet visible; also those given up
 
+	leases    map[int64]*lease // that are granted, as far as is visible
+	watched   uint64           // watches opened
+	granting  string           // what the next lease is for
+	leaseRand *rand.Rand       // draws the numbers of leases
+	clock     *Clock           // nil where the store has a clock of its own
+
+	// Member names a member by the number it has in alarms; nil leaves the name
+	// out.
+	Member func(id uint64) string
+
 	mu      sync.Mutex
-	arrived []*raftstore.Result // committed, not yet visible; revision order
+	arrived []arrival // took effect, not yet visible; in log order
+	awaited []*awaited
+}
+
+// arrival is what took effect at the store: a commit, or the upkeep of
+// something beside the keys.
+type arrival struct {
+	*raftstore.Result
+	upkeep bool
 }
 
 // request is a write of this client.
 type request struct {
 	number  uint64 // in the order asked for
+	at      time.Duration
+	purpose string // what a lease is for
+	landed  bool   // its operation has fallen due
 	givenUp bool
 	causes  []trace.ID
 	commit  trace.ID // the store.commit event of its revision, once that is visible
@@ -76,8 +97,14 @@ var DefaultCost = Cost{Read: 500 * time.Microsecond, Write: 2 * time.Millisecond
 
 // New connects to a store. It must be called before anything is written.
 func New(k *sim.Kernel, s raftstore.Store) *Client {
-	c := &Client{k: k, store: s, rand: k.Rand("store"), cost: DefaultCost, revision: 1, own: map[*pb.InternalRaftRequest]*request{}}
-	s.OnCommit(c.arrive)
+	c := &Client{
+		k: k, store: s, rand: k.Rand("store"), cost: DefaultCost, revision: 1,
+		own: map[*pb.InternalRaftRequest]*request{}, leases: map[int64]*lease{}, leaseRand: k.Rand("lease"),
+	}
+	s.OnCommit(func(r *raftstore.Result) { c.arrive(arrival{r, false}) })
+	if u, ok := s.(interface{ OnUpkeep(func(*raftstore.Result)) }); ok {
+		u.OnUpkeep(func(r *raftstore.Result) { c.arrive(arrival{r, true}) })
+	}
 	return c
 }
 
@@ -123,7 +150,8 @@ func (c *Client) Range(t *sim.Task, r *pb.RangeRequest) (*pb.RangeResponse, erro
 }
 
 // Txn runs a transaction. commit is the store.commit event of the revision it
-// made, zero when it changed nothing. After an error the transaction may or
+// made, the store.unmet event where its comparison did not hold, zero when it
+// changed nothing. After an error the transaction may or
 // may not have happened, as with etcd.
 func (c *Client) Txn(t *sim.Task, r *pb.TxnRequest) (resp *pb.TxnResponse, commit trace.ID, err error) {
 	res, commit, err := c.write(t, &pb.InternalRaftRequest{Txn: r})
@@ -131,7 +159,11 @@ func (c *Client) Txn(t *sim.Task, r *pb.TxnRequest) (resp *pb.TxnResponse, commi
 		c.refused(t, "txn", txnKey(r), err)
 		return nil, trace.ID{}, rpctypes.Error(err)
 	}
-	return res.Response.(*pb.TxnResponse), commit, nil
+	resp = res.Response.(*pb.TxnResponse)
+	if !resp.Succeeded && len(r.Compare) > 0 && len(r.Success) > 0 {
+		commit = c.unmet(t, r, resp)
+	}
+	return resp, commit, nil
 }
 
 // Compact throws away history before rev.
@@ -140,11 +172,21 @@ func (c *Client) Compact(t *sim.Task, rev int64) error {
 		c.refused(t, "compact", "", err)
 		return rpctypes.Error(err)
 	}
-	t.Emit(trace.Event{Lane: lane, Kind: trace.StoreCompact, Payload: &trace.Compaction{Revision: rev}})
 	return nil
 }
 
 var lane = trace.Lane{Component: trace.CompStore}
+
+// Do runs a request of upkeep (a compaction, an alarm) and waits until its
+// effect is visible.
+func (c *Client) Do(t *sim.Task, op string, req *pb.InternalRaftRequest) (proto.Message, error) {
+	res, _, err := c.write(t, req)
+	if err != nil {
+		c.refused(t, op, "", err)
+		return nil, rpctypes.Error(err)
+	}
+	return res.Response, nil
+}
 
 func txnKey(r *pb.TxnRequest) string {
 	if len(r.Compare) > 0 {
@@ -162,8 +204,12 @@ func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Res
 		err  error
 		over bool
 		wait sim.Cond
-		mine = &request{number: c.asked, causes: t.Causes()}
+		mine = &request{number: c.asked, at: c.k.Elapsed(), causes: t.Causes()}
 	)
+	if req.LeaseGrant != nil {
+		mine.purpose = c.granting
+		c.clock.pin()
+	}
 	c.asked++
 	c.own[req] = mine
 	c.due = max(c.k.Elapsed()+c.drawn(c.cost.Write), c.due)
@@ -175,7 +221,10 @@ func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Res
 		})
 	}, func(timedOut bool) {
 		c.writing--
-		over = true
+		over, mine.landed = true, true
+		if req.LeaseGrant != nil {
+			c.clock.unpin()
+		}
 		switch {
 		case timedOut:
 			err = rpctypes.ErrGRPCTimeout
@@ -212,10 +261,12 @@ func maybe(err error) bool {
 
 const newest = int64(1<<63 - 1)
 
-// arrive is called by the store, on its goroutine, for every commit.
-func (c *Client) arrive(r *raftstore.Result) {
+// arrive is called by the store, on its goroutine, for everything that took
+// effect.
+func (c *Client) arrive(r arrival) {
 	c.mu.Lock()
 	c.arrived = append(c.arrived, r)
+	c.settle(r)
 	c.mu.Unlock()
 	c.k.Post(func() {
 		if c.writing == 0 {
@@ -229,8 +280,12 @@ func (c *Client) arrive(r *raftstore.Result) {
 func (c *Client) show(upTo int64) {
 	for {
 		r, writer := c.take(upTo)
-		if r == nil {
+		if r.Result == nil {
 			return
+		}
+		if r.upkeep {
+			c.upkeep(r.Result, writer)
+			continue
 		}
 		if r.Revision <= c.revision && len(r.Events) > 0 {
 			continue // already shown
@@ -239,7 +294,7 @@ func (c *Client) show(upTo int64) {
 		if len(r.Events) == 0 {
 			continue
 		}
-		payload := c.commit(r)
+		payload := c.commit(r.Result)
 		e := trace.Event{Lane: lane, Kind: trace.StoreCommit, Object: payload.Changes[0].Object, Payload: payload}
 		if writer != nil {
 			e.Causes = writer.causes
@@ -255,15 +310,24 @@ func (c *Client) show(upTo int64) {
 	}
 }
 
-func (c *Client) take(upTo int64) (*raftstore.Result, *request) {
+func (c *Client) take(upTo int64) (arrival, *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.arrived) == 0 || c.arrived[0].Revision > upTo {
-		return nil, nil
+		return arrival{}, nil
 	}
 	r := c.arrived[0]
+	w := c.own[r.Request]
+	if w != nil && r.upkeep && !w.landed && !w.givenUp {
+		// It made no revision by which one could say whether it came before what is
+		// shown now; so it is shown when its own time has come.
+		return arrival{}, nil
+	}
 	c.arrived = c.arrived[1:]
-	return r, c.writer(r)
+	if w != nil && len(r.Events) > 0 && !r.upkeep && r.Request.LeaseRevoke != nil {
+		return r, w // its upkeep follows
+	}
+	return r, c.writer(r.Result)
 }
 
 // writer is who asked for what a commit did, nil for others. It may have given
@@ -303,7 +367,13 @@ func (c *Client) commit(r *raftstore.Result) *trace.Commit {
 		case c.Describe != nil:
 			ch.Object, ch.Value = c.Describe(ch.Key, e.Kv.Value)
 		}
+		if ch.Value == nil && ch.Object.Kind == "" && !ch.Deleted {
+			ch.Raw = e.Kv.Value
+		}
 		m.Changes = append(m.Changes, ch)
+	}
+	if r.Request != nil && r.Request.Txn != nil && len(r.Request.Txn.Compare) > 0 {
+		m.If = comparisons(r.Request.Txn.Compare)
 	}
 	return m
 }

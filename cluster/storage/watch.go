@@ -13,6 +13,7 @@ import (
 type Watch struct {
 	Mailbox sim.Mailbox[Batch]
 
+	number uint64
 	prefix string
 	c      *Client
 }
@@ -26,9 +27,16 @@ type Batch struct {
 
 // Watch opens a watch on every key with the prefix, from now on.
 func (c *Client) Watch(prefix string) *Watch {
-	w := &Watch{prefix: prefix, c: c}
+	c.watched++
+	w := &Watch{number: c.watched, prefix: prefix, c: c}
 	c.watches = append(c.watches, w)
+	c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchOpened, Payload: w.told("")})
 	return w
+}
+
+// told is the watch as the trace has it.
+func (w *Watch) told(reason string) *trace.StoreWatch {
+	return &trace.StoreWatch{Watch: w.number, Client: trace.CompAPIServer, Prefix: w.prefix, Revision: w.c.revision + 1, Reason: reason}
 }
 
 // Stop closes the watch.
@@ -37,6 +45,7 @@ func (w *Watch) Stop() {
 	for i, o := range w.c.watches {
 		if o == w {
 			w.c.watches = append(w.c.watches[:i:i], w.c.watches[i+1:]...)
+			w.c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchClosed, Payload: w.told("the client closed it")})
 			return
 		}
 	}
