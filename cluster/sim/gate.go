@@ -219,6 +219,7 @@ func (k *Kernel) catchUp() {
 	}
 	if at > k.now {
 		k.now = at
+		k.moment.Store(int64(at))
 	}
 }
 
