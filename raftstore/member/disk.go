@@ -41,8 +41,9 @@ type disk struct {
 }
 
 var (
-	_ raft.LogStore    = (*disk)(nil)
-	_ raft.StableStore = (*disk)(nil)
+	_ raft.LogStore          = (*disk)(nil)
+	_ raft.MonotonicLogStore = (*disk)(nil)
+	_ raft.StableStore       = (*disk)(nil)
 )
 
 // crash makes the disk lose whatever is written from now on.
@@ -139,6 +140,10 @@ func (d *disk) noteNoop(logs []*raft.Log) {
 		}
 	}
 }
+
+// IsMonotonic has raft delete the old log when a snapshot is installed, instead of
+// leaving a gap between it and what follows.
+func (d *disk) IsMonotonic() bool { return true }
 
 // StoreLog writes one entry.
 func (d *disk) StoreLog(log *raft.Log) error { return d.StoreLogs([]*raft.Log{log}) }

@@ -146,7 +146,11 @@ func (m *Member) open(fresh bool) (*incarnation, error) {
 
 func (m *Member) build(fresh bool) (*incarnation, error) {
 	inc := &incarnation{m: m, failed: make(chan string, 1), stopped: make(chan struct{})}
-	d, err := openDisk(inc, fresh)
+	snapshots, err := openSnapshots(inc)
+	if err != nil {
+		return nil, err
+	}
+	d, err := openDisk(inc, fresh, snapshots.last())
 	if err != nil {
 		return nil, err
 	}
@@ -160,10 +164,6 @@ func (m *Member) build(fresh bool) (*incarnation, error) {
 			d.close()
 		}
 	}()
-	snapshots, err := openSnapshots(inc)
-	if err != nil {
-		return nil, err
-	}
 	inc.machine = newMachine(inc)
 	inc.endpoint = m.cfg.Network.Attach(m.cfg.ID)
 	conf := m.raftConfig()
@@ -173,7 +173,13 @@ func (m *Member) build(fresh bool) (*incarnation, error) {
 		}
 	}
 	if inc.raft, err = raft.NewRaft(conf, inc.machine, d, d, snapshots, inc.endpoint); err != nil {
-		return nil, fmt.Errorf("member %s: start from %s: %w", m.cfg.ID, m.cfg.Dir, err)
+		return nil, errors.Join(snapshots.damage, fmt.Errorf("member %s: start from %s: %w", m.cfg.ID, m.cfg.Dir, err))
+	}
+	if snapshots.damage != nil {
+		// Raft went on with an older one, which the log does not continue.
+		inc.endpoint.Close()
+		inc.raft.Shutdown().Error()
+		return nil, snapshots.damage
 	}
 	built = true
 	return inc, nil

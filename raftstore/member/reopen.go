@@ -1,10 +1,8 @@
 package member
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -36,8 +34,8 @@ func (e *DiskError) Unwrap() error { return e.err }
 
 // openDisk opens the log file, or makes one. A file that is not what a
 // member has written is refused: losing an entry or a vote silently would
-// break what raft promises.
-func openDisk(inc *incarnation, fresh bool) (*disk, error) {
+// break what raft promises. snapshot is the last index that a snapshot covers.
+func openDisk(inc *incarnation, fresh bool, snapshot uint64) (*disk, error) {
 	m := inc.m
 	path := m.path(logFile)
 	if fresh {
@@ -65,6 +63,10 @@ func openDisk(inc *incarnation, fresh bool) (*disk, error) {
 	if err != nil {
 		return nil, &DiskError{fmt.Errorf("member %s: %s cannot be opened: %w", m.cfg.ID, path, err)}
 	}
+	if err := d.contain(func() error { return d.verify(fresh, snapshot) }); err != nil {
+		d.bolt.Close()
+		return nil, &DiskError{fmt.Errorf("member %s: %s is damaged: %w", m.cfg.ID, path, err)}
+	}
 	// The cache cannot fail with a size above zero.
 	d.cache, _ = raft.NewLogCache(logCacheEntries, d.bolt)
 	if err := d.contain(d.readThrough); err != nil {
@@ -73,6 +75,13 @@ func openDisk(inc *incarnation, fresh bool) (*disk, error) {
 	}
 	d.returnPages()
 	return d, nil
+}
+
+func (d *disk) verify(fresh bool, snapshot uint64) error {
+	if fresh {
+		return d.bolt.create()
+	}
+	return d.bolt.verify(snapshot)
 }
 
 // readThrough reads the whole log once, so that damage shows now, where it
@@ -90,56 +99,12 @@ func (d *disk) readThrough() error {
 	}
 	for i := first; i <= last; i++ {
 		var l raft.Log
-		if err := d.bolt.GetLog(i, &l); err != nil {
+		if err := d.bolt.GetLog(i, &l); errors.Is(err, raft.ErrLogNotFound) {
+			continue // below a snapshot that a leader sent; verify knows
+		} else if err != nil {
 			return fmt.Errorf("entry %d of %d to %d: %w", i, first, last, err)
 		}
 		d.noteNoop([]*raft.Log{&l})
 	}
 	return nil
-}
-
-// bbolt's file begins with two meta pages, written in turn. One that is not
-// whole makes bbolt fall back on the other, that is, forget the last write.
-const (
-	metaMagic    = 0xED0CDAED
-	metaOffset   = 16 // after the page header
-	metaSumStart = 56 // checksum's place in the meta
-)
-
-// inspect looks at a log file before bbolt does.
-func inspect(path string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("is missing; a member that has forgotten its votes must not come back under its old name")
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() == 0 {
-		return errors.New("is empty; a member that has forgotten its votes must not come back under its old name")
-	}
-	size := int64(os.Getpagesize())
-	for page := range int64(2) {
-		meta := make([]byte, metaSumStart+8)
-		if _, err := f.ReadAt(meta, page*size+metaOffset); err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if binary.NativeEndian.Uint32(meta) != metaMagic || binary.NativeEndian.Uint64(meta[metaSumStart:]) != fnv64a(meta[:metaSumStart]) {
-			return fmt.Errorf("is damaged: its meta page %d is not whole, so its last write may be lost", page)
-		}
-	}
-	return nil
-}
-
-func fnv64a(b []byte) uint64 {
-	h := uint64(14695981039346656037)
-	for _, c := range b {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return h
 }

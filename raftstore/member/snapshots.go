@@ -2,6 +2,7 @@ package member
 
 import (
 	"fmt"
+	"io"
 	"syscall"
 
 	"github.com/hashicorp/raft"
@@ -11,6 +12,27 @@ import (
 type snapshots struct {
 	*raft.FileSnapshotStore
 	inc *incarnation
+	// damage is why a snapshot cannot be read, if one cannot.
+	damage error
+}
+
+// last is the last index that a snapshot covers, 0 if there is none.
+func (s *snapshots) last() (index uint64) {
+	// A folder that cannot be read holds none; the log says what is missing then.
+	list, _ := s.List()
+	for _, meta := range list {
+		index = max(index, meta.Index)
+	}
+	return index
+}
+
+// Open gives a snapshot's contents after a look at its checksum.
+func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	meta, contents, err := s.FileSnapshotStore.Open(id)
+	if err != nil && s.damage == nil {
+		s.damage = &DiskError{fmt.Errorf("member %s: snapshot %s in %s is damaged: %w", s.inc.m.cfg.ID, id, s.inc.m.cfg.Dir, err)}
+	}
+	return meta, contents, err
 }
 
 func openSnapshots(inc *incarnation) (*snapshots, error) {
