@@ -12,6 +12,9 @@ import (
 
 // boot starts the group that the folder holds, or makes one.
 func (s *Replicated) boot() error {
+	if !s.cfg.NoSync {
+		moreProcessors(s.cfg.Members)
+	}
 	facts, folders, fresh, err := s.readGroup()
 	if err != nil {
 		return err

@@ -42,60 +42,61 @@ func (b *benchStore) run(ctx context.Context, io streams, idle time.Duration) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	self, err := os.Executable()
+	kviz, etcd, note, err := b.sides(ctx, dir, io)
+	for _, s := range []*bench.Server{kviz, etcd} {
+		if s != nil {
+			defer func() { err = errors.Join(err, s.Close()) }()
+		}
+	}
 	if err != nil {
 		return err
-	}
-	kviz, err := bench.Start(ctx, "kviz", self, "bench", benchStoreServer, "--dir", filepath.Join(dir, "kviz"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, kviz.Close()) }()
-	etcd, why, err := b.peer(ctx, dir, io)
-	if err != nil {
-		return err
-	}
-	if etcd != nil {
-		defer func() { err = errors.Join(err, etcd.Close()) }()
 	}
 	bench.Head(io.out)
 	err = bench.Compare(ctx, kviz, etcd, bench.Options{Rounds: b.rounds, For: b.length, Idle: idle, Only: b.only},
 		func(r bench.Row) { bench.Print(io.out, r) })
-	fmt.Fprintln(io.out, why)
+	fmt.Fprintln(io.out, note)
 	return err
 }
 
-// peer starts a real etcd if there is one: the binary that is named, one in
-// the PATH, or the one that the source tree can build. Otherwise why tells how
-// to get it.
-func (b *benchStore) peer(ctx context.Context, dir string, io streams) (s *bench.Server, why string, err error) {
-	data := filepath.Join(dir, "etcd")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		return nil, "", err
+// sides starts what is measured. In the source tree both sides are one command
+// that is built for it; else kviz' is this program, and etcd's the binary that
+// is named or in the PATH. Without one, note tells how to get it.
+func (b *benchStore) sides(ctx context.Context, dir string, io streams) (kviz, etcd *bench.Server, note string, err error) {
+	kvizData, etcdData := filepath.Join(dir, "kviz"), filepath.Join(dir, "etcd")
+	if err := errors.Join(os.Mkdir(kvizData, 0o700), os.Mkdir(etcdData, 0o700)); err != nil {
+		return nil, nil, "", err
 	}
-	if b.etcd == "none" {
-		return nil, "Etcd was not asked for.", nil
+	if source := proofSource(); source != "" && b.etcd == "" {
+		fmt.Fprintln(io.err, "Building the etcd to compare with …")
+		built := filepath.Join(dir, "peer")
+		c := exec.CommandContext(ctx, "go", "build", "-C", source, "-o", built, "./cmd/peer")
+		c.Stdout, c.Stderr = io.err, io.err
+		if err := c.Run(); err != nil {
+			return nil, nil, "", fmt.Errorf("build %s: %w", source, err)
+		}
+		if kviz, err = bench.Start(ctx, "kviz", built, "kviz", kvizData); err == nil {
+			etcd, err = bench.Start(ctx, "etcd", built, "etcd", etcdData)
+		}
+		return kviz, etcd, "etcd v3.7.3. Each side is three members embedded in one process of the same program. Ratio: how much better kviz is.", err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if kviz, err = bench.Start(ctx, "kviz", self, "bench", benchStoreServer, "--dir", kvizData); err != nil {
+		return nil, nil, "", err
 	}
 	binary := b.etcd
-	if binary == "" {
-		if source := proofSource(); source != "" {
-			fmt.Fprintln(io.err, "Building the etcd to compare with …")
-			built := filepath.Join(dir, "peer")
-			c := exec.CommandContext(ctx, "go", "build", "-C", source, "-o", built, "./cmd/peer")
-			c.Stdout, c.Stderr = io.err, io.err
-			if err := c.Run(); err != nil {
-				return nil, "", fmt.Errorf("build %s: %w", source, err)
-			}
-			s, err = bench.Start(ctx, "etcd", built, data)
-			return s, "etcd: v3.7.3, three members embedded in one process. Ratio: how much better kviz is.", err
+	switch {
+	case binary == "none":
+		return kviz, nil, "Etcd was not asked for. The memory of kviz is that of the whole program.", nil
+	case binary == "":
+		if binary, err = exec.LookPath("etcd"); err != nil {
+			return kviz, nil, "No etcd to compare with: give --etcd BINARY, put an etcd in the PATH, or run this in kviz' source tree with Go at hand. The memory of kviz is that of the whole program.", nil
 		}
-		binary, _ = exec.LookPath("etcd")
 	}
-	if binary == "" {
-		return nil, "No etcd to compare with: give --etcd BINARY, put an etcd in the PATH, or run this in kviz' source tree with Go at hand.", nil
-	}
-	s, err = bench.StartBinary(ctx, binary, data)
-	return s, "etcd: " + binary + ", three processes. Ratio: how much better kviz is.", err
+	etcd, err = bench.StartBinary(ctx, binary, etcdData)
+	return kviz, etcd, "etcd: " + binary + ", three processes; kviz: this whole program with three members. Ratio: how much better kviz is.", err
 }
 
 // proofSource is the folder of the module that holds etcd, if this runs in the
