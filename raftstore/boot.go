@@ -24,7 +24,8 @@ func (s *Replicated) boot() error {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	s.clusterID.Store(id)
-	s.network = wire.New(wire.Options{Observe: s.observe, Heartbeats: s.cfg.Heartbeats, Seed: s.cfg.Seed, Go: s.spawn})
+	s.here = wire.New(wire.Options{Observe: s.observe, Heartbeats: s.cfg.Heartbeats, Seed: s.cfg.Seed, Go: s.spawn})
+	s.network = s.here
 	if fresh {
 		err = s.found(facts)
 	} else {
@@ -57,7 +58,7 @@ func (s *Replicated) found(facts groupFacts) error {
 	for i := range s.cfg.Members {
 		servers = append(servers, member.Server{ID: memberName(i), Address: memberName(i)})
 	}
-	s.roster.Store((&roster{}).with(servers, func(id string) *member.Member { return s.makeMember(id, servers) }))
+	s.roster.Store((&roster{}).with(servers, func(id string) peer { return s.makeMember(id, servers) }))
 	if err := errors.Join(s.startAll(s.group().members, true)...); err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (s *Replicated) mustHaveQuorum(errs []error) error {
 }
 
 // best is the running member with the best log; nil if none runs.
-func (s *Replicated) best() (best *member.Member) {
+func (s *Replicated) best() (best peer) {
 	var bestTerm, bestIndex uint64
 	for _, m := range s.group().members {
 		term, index := m.Tail()
@@ -148,11 +149,11 @@ func (s *Replicated) best() (best *member.Member) {
 
 // newMember is a member that finds out from its log, or from a leader, who
 // belongs to the group.
-func (s *Replicated) newMember(id string) *member.Member { return s.makeMember(id, nil) }
+func (s *Replicated) newMember(id string) peer { return s.makeMember(id, nil) }
 
 // makeMember is the one place where members are made.
-func (s *Replicated) makeMember(id string, peers []member.Server) *member.Member {
-	m := member.New(s.memberConfig(id, peers))
+func (s *Replicated) makeMember(id string, peers []member.Server) peer {
+	m := local{member.New(s.memberConfig(id, peers))}
 	m.Hold(s.held.Load())
 	m.SlowElections(int(s.pace.Load()))
 	return m
@@ -161,7 +162,7 @@ func (s *Replicated) makeMember(id string, peers []member.Server) *member.Member
 func (s *Replicated) memberConfig(id string, peers []member.Server) member.Config {
 	return member.Config{
 		ID: id, Peers: peers, Dir: s.dirOf(id),
-		Network: s.network, NoSync: s.cfg.NoSync,
+		Network: s.here, NoSync: s.cfg.NoSync,
 		SnapshotEvery: s.cfg.SnapshotEvery, SnapshotTrailing: s.cfg.SnapshotTrailing,
 		Emit: s.cfg.Events, Applied: s.applied, Changed: s.leadershipChanged,
 		Requests: &s.requests, Go: s.spawn, Limits: s.cfg.limits(),
@@ -169,7 +170,7 @@ func (s *Replicated) memberConfig(id string, peers []member.Server) member.Confi
 }
 
 // startAll starts members at the same time.
-func (s *Replicated) startAll(members []*member.Member, fresh bool) []error {
+func (s *Replicated) startAll(members []peer, fresh bool) []error {
 	errs := make([]error, len(members))
 	var wg sync.WaitGroup
 	for i, m := range members {

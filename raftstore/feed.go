@@ -11,7 +11,7 @@ import (
 // a late entry of an old epoch (see [member.Ticket]).
 type epoch struct {
 	id     uint64
-	leader *member.Reader
+	leader leadership
 	ended  bool
 	more   *sync.Cond // on Replicated.mu: there is more to give, or the epoch ended
 	given  *write     // the last write given, nil at the start
@@ -29,13 +29,13 @@ func (s *Replicated) leadershipChanged() {
 	defer s.listeners.tell()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var leader *member.Reader
+	var leader leadership
 	for _, m := range s.group().all() {
 		if r := m.Leader(); r != nil && (leader == nil || r.Term() > leader.Term()) {
 			leader = r
 		}
 	}
-	if leader.Same(s.leader) || leader == nil && s.leader == nil {
+	if sameLeader(leader, s.leader) {
 		return
 	}
 	s.endEpoch()

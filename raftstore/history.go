@@ -6,7 +6,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"kviz/raftstore/member"
 	"kviz/raftstore/mvcc"
 )
 
@@ -139,9 +138,9 @@ func (s *Replicated) Changes(from int64) (Changes, error) {
 
 // informed is a running member that has applied a revision: the leader if it
 // has, else the one that has come furthest.
-func (s *Replicated) informed(rev int64) (*member.Member, error) {
+func (s *Replicated) informed(rev int64) (peer, error) {
 	leader := s.Leader()
-	var best *member.Member
+	var best peer
 	var most int64
 	for _, m := range s.group().members {
 		if st := m.Status(); st.Up && st.Revision >= rev && (best == nil || m.ID() == leader || st.Revision > most && best.ID() != leader) {

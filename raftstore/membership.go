@@ -43,7 +43,7 @@ func (s *Replicated) add(learner bool) (id string, err error) {
 	if err := s.start(m, true, "it joins the group"); err != nil {
 		return "", errors.Join(err, s.unjoin(m))
 	}
-	err = s.change(func(leader *member.Reader) error {
+	err = s.change(func(leader leadership) error {
 		return leader.Set(member.Server{ID: id, Learner: learner, Address: id})
 	})
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Replicated) mayAdd(learner bool) error {
 }
 
 // connected is how many voters the leader is in contact with, itself among them.
-func (s *Replicated) connected(leader *member.Reader) (n int) {
+func (s *Replicated) connected(leader leadership) (n int) {
 	for _, id := range s.group().voters() {
 		if s.inContact(leader, id) {
 			n++
@@ -81,7 +81,7 @@ func (s *Replicated) connected(leader *member.Reader) (n int) {
 	return n
 }
 
-func (s *Replicated) inContact(leader *member.Reader, id string) bool {
+func (s *Replicated) inContact(leader leadership, id string) bool {
 	return id == leader.Member() || time.Since(s.network.Contact(leader.Member(), id, leader.Term())) < 2*member.ElectionTimeout
 }
 
@@ -115,7 +115,7 @@ func (s *Replicated) promote(id string) error {
 	if float64(match) < readyShare*float64(leader.Last()) {
 		return rpctypes.ErrGRPCLearnerNotReady
 	}
-	return s.change(func(leader *member.Reader) error {
+	return s.change(func(leader leadership) error {
 		return leader.Set(member.Server{ID: id, Address: addressOf(id, g.urls[i])})
 	})
 }
@@ -134,7 +134,7 @@ func (s *Replicated) remove(id string) error {
 	if err := s.mayRemove(id); err != nil {
 		return err
 	}
-	return s.change(func(leader *member.Reader) error { return leader.Remove(id) })
+	return s.change(func(leader leadership) error { return leader.Remove(id) })
 }
 
 func (s *Replicated) mayRemove(id string) error {
@@ -183,7 +183,7 @@ func (s *Replicated) UpdateMember(id string, peers []string) error {
 			}
 		}
 	}
-	return s.change(func(leader *member.Reader) error {
+	return s.change(func(leader leadership) error {
 		return leader.Set(member.Server{ID: id, Learner: g.learner[i], Address: addressOf(id, peers)})
 	})
 }
@@ -218,7 +218,7 @@ func (s *Replicated) update(fn func(r *roster)) {
 }
 
 // join makes a member of which raft does not know yet.
-func (s *Replicated) join(id string) (m *member.Member) {
+func (s *Replicated) join(id string) (m peer) {
 	s.update(func(r *roster) {
 		m = s.newMember(id)
 		r.joining = append(slices.Clone(r.joining), m)
@@ -227,16 +227,16 @@ func (s *Replicated) join(id string) (m *member.Member) {
 }
 
 // unjoin forgets a member that did not join after all.
-func (s *Replicated) unjoin(m *member.Member) error {
+func (s *Replicated) unjoin(m peer) error {
 	s.update(func(r *roster) {
-		r.joining = slices.DeleteFunc(slices.Clone(r.joining), func(o *member.Member) bool { return o == m })
+		r.joining = slices.DeleteFunc(slices.Clone(r.joining), func(o peer) bool { return o == m })
 		r.undecided = slices.DeleteFunc(slices.Clone(r.undecided), func(id string) bool { return id == m.ID() })
 	})
 	return s.retire(m, "it did not become a member")
 }
 
 // retire ends a member for good.
-func (s *Replicated) retire(m *member.Member, why string) error {
+func (s *Replicated) retire(m peer, why string) error {
 	if m.Up() {
 		// Down by itself meanwhile is just as well.
 		_ = m.Stop(why)
@@ -250,7 +250,7 @@ func (s *Replicated) retire(m *member.Member, why string) error {
 
 // start starts a member, unless the store is closed: Close stops what was
 // started before.
-func (s *Replicated) start(m *member.Member, fresh bool, why string) error {
+func (s *Replicated) start(m peer, fresh bool, why string) error {
 	s.starting.RLock()
 	defer s.starting.RUnlock()
 	s.mu.Lock()
@@ -263,11 +263,11 @@ func (s *Replicated) start(m *member.Member, fresh bool, why string) error {
 }
 
 // someLeader is the leader. It waits for one a little: there may be an election.
-func (s *Replicated) someLeader() (*member.Reader, error) {
+func (s *Replicated) someLeader() (leadership, error) {
 	return s.awaitLeader(s.clock.now()+4*member.ElectionTimeout, rpctypes.ErrGRPCNoLeader)
 }
 
-func (s *Replicated) awaitLeader(deadline time.Duration, late error) (*member.Reader, error) {
+func (s *Replicated) awaitLeader(deadline time.Duration, late error) (leadership, error) {
 	for {
 		s.mu.Lock()
 		leader, err := s.leader, s.refusal()
@@ -285,7 +285,7 @@ func (s *Replicated) awaitLeader(deadline time.Duration, late error) (*member.Re
 }
 
 // change has leaders make a change until one has committed it.
-func (s *Replicated) change(make func(*member.Reader) error) error {
+func (s *Replicated) change(make func(leadership) error) error {
 	deadline := s.clock.now() + s.cfg.RequestTimeout
 	late := rpctypes.ErrGRPCTimeout
 	for {
@@ -306,7 +306,7 @@ func (s *Replicated) change(make func(*member.Reader) error) error {
 
 // changeAt has one leader make the change. What is committed after the deadline is
 // taken over all the same.
-func (s *Replicated) changeAt(leader *member.Reader, make func(*member.Reader) error, deadline time.Duration) error {
+func (s *Replicated) changeAt(leader leadership, make func(leadership) error, deadline time.Duration) error {
 	done := newResult()
 	s.spawn("change of members by "+leader.Member(), func() {
 		err := make(leader)
@@ -335,14 +335,14 @@ func newResult() chan error { return make(chan error, 1) }
 
 // rollCall takes over the group as a new leader has it, once that can change no
 // more without the store: what a lost leader left undecided is decided then.
-func (s *Replicated) rollCall(leader *member.Reader) {
+func (s *Replicated) rollCall(leader leadership) {
 	if leader.Began(context.Background()) != nil {
 		return
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	s.mu.Lock()
-	current := !s.closed && leader.Same(s.leader)
+	current := !s.closed && sameLeader(leader, s.leader)
 	s.mu.Unlock()
 	if !current {
 		return

@@ -7,8 +7,6 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/protobuf/proto"
-
-	"kviz/raftstore/member"
 )
 
 // read is a linearizable Range under way.
@@ -100,7 +98,7 @@ func (s *Replicated) pause(d time.Duration) {
 }
 
 // beginTurn takes what waits, if there is a leader to ask.
-func (s *Replicated) beginTurn() (*member.Reader, context.Context, bool) {
+func (s *Replicated) beginTurn() (leadership, context.Context, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -137,7 +135,7 @@ func (s *Replicated) endTurn(success bool) []*read {
 }
 
 // answer reads from the leader's state, which ReadIndex has found fresh enough.
-func (s *Replicated) answer(r *read, leader *member.Reader) *Result {
+func (s *Replicated) answer(r *read, leader leadership) *Result {
 	if r.pinned > 0 && r.req.Revision > r.pinned {
 		return &Result{Err: rpctypes.ErrGRPCFutureRev, Revision: r.pinned}
 	}
@@ -167,7 +165,7 @@ func (s *Replicated) serializable(req *pb.RangeRequest) *Result {
 	if err != nil {
 		return &Result{Err: err}
 	}
-	var best *member.Member
+	var best peer
 	for _, m := range s.group().members {
 		if !m.Up() {
 			continue

@@ -27,7 +27,8 @@ import (
 // is started or stopped.
 type Replicated struct {
 	cfg     Config
-	network *wire.Network
+	network network
+	here    *wire.Network  // the same, if the members are of this process
 	tmp     string         // the temporary folder to remove, if any
 	noUsers auth.AuthStore // what AuthStore gives while no member runs
 	clock   clock
@@ -43,8 +44,8 @@ type Replicated struct {
 	mu     sync.Mutex
 	writes writes
 	reads  reads
-	leader *member.Reader // nil while there is none
-	epoch  *epoch         // what the leader is being given
+	leader leadership // nil while there is none
+	epoch  *epoch     // what the leader is being given
 	closed bool
 	broken error // why the store cannot go on
 

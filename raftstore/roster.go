@@ -16,11 +16,11 @@ const maxMembers = 9
 // that it is read without a lock.
 type roster struct {
 	ids     []string // in order of joining
-	members []*member.Member
+	members []peer
 	learner []bool
 	urls    [][]string
 	// joining are members that were started to join, while raft has not decided.
-	joining []*member.Member
+	joining []peer
 	// undecided are those of them of which nobody knows whether they belong: their
 	// leader was lost. The next leader's configuration tells.
 	undecided []string
@@ -30,7 +30,7 @@ type roster struct {
 func (s *Replicated) group() *roster { return s.roster.Load() }
 
 // all are the members and those that are joining.
-func (r *roster) all() []*member.Member {
+func (r *roster) all() []peer {
 	if len(r.joining) == 0 {
 		return r.members
 	}
@@ -40,7 +40,7 @@ func (r *roster) all() []*member.Member {
 func (r *roster) index(id string) int { return slices.Index(r.ids, id) }
 
 // find is the member of that name, one that is joining too; nil if there is none.
-func (r *roster) find(id string) *member.Member {
+func (r *roster) find(id string) peer {
 	if i := r.index(id); i >= 0 {
 		return r.members[i]
 	}
@@ -67,7 +67,7 @@ func (r *roster) names(learner bool) (list []string) {
 
 // with is the roster for a configuration of raft's; who was joining and is in it
 // has joined. make gives a member that was not known.
-func (r *roster) with(servers []member.Server, make func(id string) *member.Member) *roster {
+func (r *roster) with(servers []member.Server, make func(id string) peer) *roster {
 	servers = slices.SortedFunc(slices.Values(servers), func(a, b member.Server) int { return byName(a.ID, b.ID) })
 	n := &roster{}
 	for _, sv := range servers {
@@ -129,7 +129,7 @@ func byName(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func (s *Replicated) member(id string) (*member.Member, error) {
+func (s *Replicated) member(id string) (peer, error) {
 	g := s.group()
 	if m := g.find(id); m != nil {
 		return m, nil
@@ -156,7 +156,7 @@ func (s *Replicated) membersChanged() {
 
 // adopt makes the leader's configuration the group. Who is in it no more is stopped,
 // and what is on its disk deleted: a name is never used again.
-func (s *Replicated) adopt(leader *member.Reader) error {
+func (s *Replicated) adopt(leader leadership) error {
 	s.adopting.Lock()
 	defer s.adopting.Unlock()
 	if leader.Term() < s.adopted {
@@ -189,12 +189,12 @@ func (s *Replicated) adopt(leader *member.Reader) error {
 // change is one member's part in a change of the group.
 type change struct {
 	member.Membership
-	who *member.Member
+	who peer
 }
 
 // compare tells what is different.
 func compare(old, now *roster) (list []change) {
-	add := func(what string, who *member.Member, learner bool, urls []string) {
+	add := func(what string, who peer, learner bool, urls []string) {
 		list = append(list, change{member.Membership{
 			What: what, Learner: learner, Voters: now.voters(), Learners: now.learners(), PeerURLs: urls,
 		}, who})
