@@ -1,12 +1,59 @@
 package raftstore
 
 import (
+	"errors"
+	"fmt"
+	"time"
+
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/raftstore/apply"
+	"kviz/raftstore/member"
 )
 
-// Alarms lists the raised alarms by type, then by member.
+// MaxRequestBytes is how big a request may be: etcd's --max-request-bytes.
+const MaxRequestBytes = 1.5 * 1024 * 1024
+
+// bareName is the one member that a bare store shows.
+const bareName = "mvcc"
+
+// noSpace raises a member's alarm that its database is full.
+func noSpace(id string) *pb.InternalRaftRequest {
+	return &pb.InternalRaftRequest{Alarm: &pb.AlarmRequest{
+		Action: pb.AlarmRequest_ACTIVATE, MemberID: MemberID(id), Alarm: pb.AlarmType_NOSPACE,
+	}}
+}
+
+// available reports whether the leader has room for what a request adds. A leader
+// in another process is not asked: it sees when it applies the request. Call with mu
+// held.
+func (s *Replicated) available(req *pb.InternalRaftRequest) bool {
+	l, ok := s.leader.(interface {
+		Available(*pb.InternalRaftRequest) bool
+	})
+	return !ok || l.Available(req)
+}
+
+// full raises a member's alarm and then tells whoever asked that there is no
+// space, so that it finds the alarm.
+//
+// Mirrors etcd server/etcdserver/api/v3rpc/quota.go quotaAlarmer.check.
+func (s *Replicated) full(id string, then func()) {
+	s.Do(noSpace(id), func(*Result) { then() })
+}
+
+// overQuota raises the alarm of a member that has applied something for which
+// it had no room.
+//
+// Mirrors etcd server/etcdserver/server.go applyEntryNormal.
+func (s *Replicated) overQuota(id string, a *member.Applied) {
+	if a.OverQuota && a.Term > s.bootTerm {
+		s.full(id, func() {})
+	}
+}
+
+// Alarms lists the raised alarms; see [Server].
 func (s *Replicated) Alarms() []*pb.AlarmMember {
 	var list []*pb.AlarmMember
 	if m, err := s.informed(0); err == nil {
@@ -16,8 +63,7 @@ func (s *Replicated) Alarms() []*pb.AlarmMember {
 	return list
 }
 
-// DBSize is how big a member's database is, and how much of it holds something,
-// in bytes: accounted as etcd's would be.
+// DBSize is how big a member's database is; see [Server].
 func (s *Replicated) DBSize(id string) (size, inUse int64, err error) {
 	m, err := s.member(id)
 	if err != nil {
@@ -27,29 +73,61 @@ func (s *Replicated) DBSize(id string) (size, inUse int64, err error) {
 	return size, inUse, err
 }
 
-// Defragment gives back what a member's database holds and does not use. The
-// member answers and applies nothing meanwhile, as etcd.
+// What defragmenting takes: etcd writes what is in use to a new file.
+const (
+	defragmentStart  = 10 * time.Millisecond
+	defragmentSecond = 100 << 20 // bytes in use
+)
+
+// Defragment packs a member's database; see [Server].
 func (s *Replicated) Defragment(id string) error {
 	m, err := s.member(id)
 	if err != nil {
 		return err
 	}
-	return m.Inspect(func(*apply.State) {})
+	d, ok := m.(interface {
+		Defragment(busy func(inUse int64) (done <-chan struct{})) error
+	})
+	if !ok {
+		return fmt.Errorf("raftstore: member %s runs in a process that cannot be told to defragment", id)
+	}
+	err = d.Defragment(func(inUse int64) <-chan struct{} {
+		done := make(chan struct{})
+		s.spawn("defragment "+id, func() {
+			defer close(done)
+			timer := time.NewTimer(defragmentStart + time.Duration(inUse)*time.Second/defragmentSecond)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-s.closing:
+			}
+		})
+		return done
+	})
+	if errors.Is(err, member.ErrDown) {
+		return rpctypes.ErrGRPCStopped
+	}
+	return err
 }
 
-// Alarms lists the raised alarms.
+// Alarms lists the raised alarms; see [Server].
 func (b *bare) Alarms() []*pb.AlarmMember {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state.Alarms()
 }
 
-// DBSize is how big the database is, and how much of it holds something.
+// DBSize is how big the database is; see [Server].
 func (b *bare) DBSize(string) (size, inUse int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state.Size(), b.state.SizeInUse(), nil
 }
 
-// Defragment gives back what the database holds and does not use.
-func (b *bare) Defragment(string) error { return nil }
+// Defragment packs the database; see [Server]. It takes no time.
+func (b *bare) Defragment(string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state.Defragment()
+	return nil
+}

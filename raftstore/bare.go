@@ -5,8 +5,10 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/protobuf/proto"
 
 	"kviz/raftstore/apply"
+	"kviz/raftstore/lessor"
 	"kviz/raftstore/mvcc"
 )
 
@@ -20,6 +22,7 @@ type bare struct {
 	leases   int64 // how many lease IDs were given out
 	closed   bool
 	recent   recent
+	lessor   *lessor.Lessor
 }
 
 // OpenBare gives a Store without raft, members or disk: always healthy, gone
@@ -32,6 +35,12 @@ func OpenBare() Store { return OpenBareWith(Config{}) }
 func OpenBareWith(cfg Config) Store {
 	b := &bare{state: apply.New(cfg.limits())}
 	b.recent.reach(b.state.KV.Revision())
+	clock := cfg.Clock
+	if clock == nil {
+		clock = lessor.Real()
+	}
+	b.lessor = lessor.New(clock, b.expire)
+	b.lessor.Promote(nil, 0)
 	return b
 }
 
@@ -39,16 +48,39 @@ func OpenBareWith(cfg Config) Store {
 func (b *bare) Do(req *pb.InternalRaftRequest, done func(*Result)) { done(b.apply(req)) }
 
 func (b *bare) apply(req *pb.InternalRaftRequest) *Result {
+	req, err := prepared(req, b.AuthStore, b.leaseID)
+	if err != nil {
+		return &Result{Err: err}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return &Result{Err: rpctypes.ErrGRPCStopped}
 	}
-	if g := req.LeaseGrant; g != nil && g.ID == 0 {
-		b.leases++
-		req = &pb.InternalRaftRequest{LeaseGrant: &pb.LeaseGrantRequest{ID: firstLeaseID + b.leases, TTL: g.TTL}}
+	if proto.Size(req) > MaxRequestBytes {
+		return &Result{Err: rpctypes.ErrGRPCRequestTooLarge}
 	}
+	if req.Range != nil {
+		resp, err := b.state.Range(req.Header, req.Range)
+		if err != nil {
+			return &Result{Err: err, Revision: b.state.KV.Revision(), Request: req}
+		}
+		return &Result{Response: resp, Revision: resp.Header.Revision, Request: req}
+	}
+	if !b.state.Available(req) {
+		b.applyLocked(noSpace(bareName))
+		return &Result{Err: rpctypes.ErrGRPCNoSpace, Revision: b.state.KV.Revision(), Request: req}
+	}
+	return b.applyLocked(req)
+}
+
+// applyLocked is apply for a request that nothing speaks against. Call with mu
+// held.
+func (b *bare) applyLocked(req *pb.InternalRaftRequest) *Result {
 	r := b.state.Apply(0, req)
+	if r.Err == nil {
+		noteLease(b.lessor, req, r.Response)
+	}
 	res := &Result{Response: r.Response, Err: r.Err, Revision: r.Revision, Events: r.Events, Request: req}
 	if len(r.Events) > 0 && b.onCommit != nil {
 		b.onCommit(res)
@@ -60,6 +92,14 @@ func (b *bare) apply(req *pb.InternalRaftRequest) *Result {
 		b.recent.add(r.Revision, r.Events)
 	}
 	return res
+}
+
+// leaseID draws the ID of a lease that was asked for without one.
+func (b *bare) leaseID() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.leases++
+	return firstLeaseID + b.leases
 }
 
 // firstLeaseID makes lease IDs look like etcd's, without its randomness.
@@ -83,6 +123,7 @@ func (b *bare) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
+	b.lessor.Stop()
 	b.recent.end()
 	return nil
 }

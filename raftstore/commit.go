@@ -18,6 +18,8 @@ func (s *Replicated) applied(id string, batch []member.Applied) {
 		if a := &batch[i]; a.Index > s.reported {
 			s.reported = a.Index
 			s.report(id, a)
+		} else {
+			s.overQuota(id, a)
 		}
 	}
 }
@@ -42,6 +44,7 @@ func (s *Replicated) report(id string, a *member.Applied) {
 	if s.onUpkeep != nil && isUpkeep(r) && a.Term > s.bootTerm {
 		s.onUpkeep(r)
 	}
+	s.noteLease(id, a)
 	if len(r.Events) > 0 {
 		s.recent.add(r.Revision, r.Events)
 	}
@@ -49,10 +52,15 @@ func (s *Replicated) report(id string, a *member.Applied) {
 	w := s.writes.byNumber[a.Ticket.Number]
 	s.mu.Unlock()
 	if w == nil || !s.settle(w, r.Revision) {
+		s.overQuota(id, a)
 		return // it timed out, or was asked for before the store was reopened
 	}
 	if h, ok := r.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok {
 		s.fillHeader(h.GetHeader(), id, a.Term)
+	}
+	if a.OverQuota {
+		s.full(id, func() { w.done(r) })
+		return
 	}
 	w.done(r)
 }

@@ -40,9 +40,11 @@ func (s *Replicated) leadershipChanged() {
 	}
 	s.endEpoch()
 	s.leader = leader
+	s.lessor.Demote()
 	if leader != nil {
 		s.beginEpoch(leader.Term() << 16)
 		if !s.closed {
+			s.spawn("leases of "+leader.Member(), func() { s.promoteLessor(leader) })
 			s.spawn("roll call of "+leader.Member(), func() { s.rollCall(leader) })
 		}
 	}

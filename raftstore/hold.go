@@ -23,6 +23,9 @@ func (s *Replicated) Hold(on bool) {
 		m.Hold(false)
 	}
 	poke(s.wakeDeadlines)
+	if s.wakeLeases != nil {
+		poke(s.wakeLeases)
+	}
 }
 
 // ReleaseOne lets the oldest held message, a request or an answer, go; false

@@ -12,6 +12,7 @@ import (
 // read is a linearizable Range under way.
 type read struct {
 	req      *pb.RangeRequest
+	who      *pb.RequestHeader // who asks
 	done     func(*Result)
 	deadline time.Duration // on the store's clock
 	// pinned is the revision after the last write called before the read: the
@@ -36,8 +37,8 @@ func (r *reads) restart() {
 }
 
 // read queues a linearizable Range behind the writes that were called before.
-func (s *Replicated) read(req *pb.RangeRequest, done func(*Result)) {
-	r := &read{req: req, done: done, deadline: s.clock.now() + s.cfg.RequestTimeout}
+func (s *Replicated) read(who *pb.RequestHeader, req *pb.RangeRequest, done func(*Result)) {
+	r := &read{req: req, who: who, done: done, deadline: s.clock.now() + s.cfg.RequestTimeout}
 	s.mu.Lock()
 	if err := s.refusal(); err != nil {
 		s.mu.Unlock()
@@ -139,6 +140,9 @@ func (s *Replicated) answer(r *read, leader leadership) *Result {
 	if r.pinned > 0 && r.req.Revision > r.pinned {
 		return &Result{Err: rpctypes.ErrGRPCFutureRev, Revision: r.pinned}
 	}
+	if err := s.mayRead(leader.Member(), r.who, r.req); err != nil {
+		return &Result{Err: err}
+	}
 	resp, err := leader.Range(r.req)
 	if err == nil && r.pinned > 0 && resp.Header.Revision != r.pinned && r.req.Revision == 0 {
 		then := proto.Clone(r.req).(*pb.RangeRequest)
@@ -158,7 +162,7 @@ func (s *Replicated) answer(r *read, leader leadership) *Result {
 
 // serializable answers a Range without asking anybody: from the leader if one
 // is known, else from the member that has come furthest.
-func (s *Replicated) serializable(req *pb.RangeRequest) *Result {
+func (s *Replicated) serializable(who *pb.RequestHeader, req *pb.RangeRequest) *Result {
 	s.mu.Lock()
 	err, leader := s.refusal(), s.leader
 	s.mu.Unlock()
@@ -181,15 +185,19 @@ func (s *Replicated) serializable(req *pb.RangeRequest) *Result {
 	if best == nil {
 		return &Result{Err: rpctypes.ErrGRPCStopped}
 	}
-	resp, err := s.RangeAt(best.ID(), req)
+	if err := s.mayRead(best.ID(), who, req); err != nil {
+		return &Result{Err: err}
+	}
+	resp, err := best.Range(req)
 	if err != nil {
 		return &Result{Err: err}
 	}
+	s.fillHeader(resp.Header, best.ID(), best.Glance().Term)
 	return &Result{Response: resp, Revision: resp.Header.Revision}
 }
 
 // RangeAt answers a Range from one member's own state, however old that is:
-// etcd's serializable read.
+// etcd's serializable read. It does not ask who reads; see AuthStoreAt.
 func (s *Replicated) RangeAt(id string, req *pb.RangeRequest) (*pb.RangeResponse, error) {
 	m, err := s.member(id)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/server/v3/auth"
 
 	"kviz/raftstore/apply"
+	"kviz/raftstore/lessor"
 	"kviz/raftstore/member"
 	"kviz/raftstore/wire"
 )
@@ -64,6 +65,8 @@ type Replicated struct {
 
 	wakeReads     chan struct{}
 	wakeDeadlines chan struct{}
+	wakeLeases    chan struct{} // nil if Config.Clock is the leases' clock
+	lessor        *lessor.Lessor
 	closing       chan struct{}
 	goroutines    sync.WaitGroup
 	listeners     listeners // of OnChange
@@ -95,6 +98,14 @@ func Open(cfg Config) (*Replicated, error) {
 		return nil, fmt.Errorf("raftstore: %w", err)
 	}
 	s.noUsers = apply.New(cfg.limits()).Auth()
+	if cfg.Clock == nil {
+		own := &storeClock{s: s, wake: make(chan struct{}, 1)}
+		s.lessor = lessor.New(own, s.expireLease)
+		s.wakeLeases = own.wake
+		s.spawn("leases", own.loop)
+	} else {
+		s.lessor = lessor.New(cfg.Clock, s.expireLease)
+	}
 	if cfg.Dir == "" {
 		tmp, err := os.MkdirTemp("", "raftstore-")
 		if err != nil {
@@ -115,10 +126,10 @@ func (s *Replicated) Do(req *pb.InternalRaftRequest, done func(*Result)) {
 		return
 	}
 	if req.Range.Serializable {
-		done(s.serializable(req.Range))
+		done(s.serializable(req.Header, req.Range))
 		return
 	}
-	s.read(req.Range, done)
+	s.read(req.Header, req.Range, done)
 }
 
 // OnCommit sets who is told of every change, once, in log order. What was in
@@ -140,6 +151,7 @@ func (s *Replicated) Close() error {
 	s.closed = true
 	close(s.closing)
 	s.endEpoch()
+	s.lessor.Stop()
 	s.mu.Unlock()
 	s.starting.Lock() // whoever starts a member now will see that it is too late
 	s.starting.Unlock()

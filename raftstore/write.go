@@ -52,13 +52,11 @@ func (w *writes) push(n *write) {
 // write queues a request for the leader.
 func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
 	w := &write{req: req, done: done, deadline: s.clock.now() + s.cfg.RequestTimeout}
-	s.mu.Lock()
-	if g := req.LeaseGrant; g != nil && g.ID == 0 {
-		s.writes.leases++
-		id := firstLeaseID + int64(s.bootTerm)<<32 + s.writes.leases
-		req = &pb.InternalRaftRequest{LeaseGrant: &pb.LeaseGrantRequest{ID: id, TTL: g.TTL}}
+	req, err := prepared(req, s.AuthStore, s.leaseID)
+	if err != nil {
+		done(&Result{Err: err})
+		return
 	}
-	s.mu.Unlock()
 	// Marshalling can be slow and needs no lock; the number, which decides the
 	// order, is appended under the lock.
 	data, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, 0, proto.Size(req)+16), req)
@@ -66,10 +64,20 @@ func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
 		done(&Result{Err: err})
 		return
 	}
+	if len(data) > MaxRequestBytes {
+		done(&Result{Err: rpctypes.ErrGRPCRequestTooLarge})
+		return
+	}
 	s.mu.Lock()
 	if err := s.refusal(); err != nil {
 		s.mu.Unlock()
 		done(&Result{Err: err})
+		return
+	}
+	if !s.available(req) {
+		id := s.leader.Member()
+		s.mu.Unlock()
+		s.full(id, func() { done(&Result{Err: rpctypes.ErrGRPCNoSpace}) })
 		return
 	}
 	idle := s.writes.head == nil
@@ -80,6 +88,14 @@ func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
 	if idle {
 		poke(s.wakeDeadlines)
 	}
+}
+
+// leaseID draws the ID of a lease that was asked for without one.
+func (s *Replicated) leaseID() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes.leases++
+	return firstLeaseID + int64(s.bootTerm)<<32 + s.writes.leases
 }
 
 // giveUp notes that a write may still take effect after its end was told.

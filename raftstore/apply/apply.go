@@ -36,7 +36,7 @@ func keyValue(r *pb.InternalRaftRequest) bool {
 
 // applyKV asks in etcd's order: corrupt, capped, auth, quota.
 func (s *State) applyKV(index uint64, req *pb.InternalRaftRequest) *mvcc.Result {
-	if s.corrupt || s.capped || s.auth.IsAuthEnabled() {
+	if s.corrupt || s.capped || s.guarded {
 		if err := s.refuse(req); err != nil {
 			s.KV.Advance(index)
 			return s.refused(err)
@@ -79,6 +79,7 @@ func (s *State) refused(err error) *mvcc.Result {
 func (s *State) applyRest(index uint64, req *pb.InternalRaftRequest) *mvcc.Result {
 	s.KV.Advance(index)
 	resp, err := s.dispatch(index, req)
+	s.guarded = s.auth.IsAuthEnabled()
 	if err != nil {
 		return s.refused(err)
 	}
@@ -119,20 +120,27 @@ func onlyVersion(v string) error {
 //
 // Mirrors etcd server/etcdserver/v3_server.go Range.
 func (s *State) Range(h *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
-	if s.auth.IsAuthEnabled() {
-		if err := mvcc.Check(&pb.InternalRaftRequest{Range: r}); err != nil {
-			return nil, err
-		}
-		if err := s.permit(&pb.InternalRaftRequest{Header: h, Range: r}); err != nil {
-			return nil, rpcError(err)
-		}
+	if err := s.MayRead(h, r); err != nil {
+		return nil, err
 	}
 	return s.KV.Range(r)
 }
 
+// MayRead says why whoever asks must not read, if it must not.
+func (s *State) MayRead(h *pb.RequestHeader, r *pb.RangeRequest) error {
+	if !s.guarded {
+		return nil
+	}
+	req := &pb.InternalRaftRequest{Header: h, Range: r}
+	if err := mvcc.Check(req); err != nil {
+		return err
+	}
+	return rpcError(s.permit(req))
+}
+
 // ReadTxn runs a transaction that only reads, if whoever asks may.
 func (s *State) ReadTxn(h *pb.RequestHeader, r *pb.TxnRequest) (*pb.TxnResponse, error) {
-	if s.auth.IsAuthEnabled() {
+	if s.guarded {
 		req := &pb.InternalRaftRequest{Header: h, Txn: r}
 		if err := mvcc.Check(req); err != nil {
 			return nil, err

@@ -21,6 +21,9 @@ func (s *State) Available(req *pb.InternalRaftRequest) bool {
 	return s.limits.Quota < 0 || s.room(cost(req), s.size.Load())
 }
 
+// Capped reports whether a NOSPACE alarm is raised.
+func (s *State) Capped() bool { return s.capped }
+
 // fits is Available for Apply itself.
 func (s *State) fits(req *pb.InternalRaftRequest) bool {
 	return s.limits.Quota < 0 || s.room(cost(req), s.KV.Size())

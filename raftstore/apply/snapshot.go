@@ -111,6 +111,7 @@ func (s *State) Restore(r io.Reader) error {
 	fresh.Reached(s.reached)
 	s.KV, s.users, s.auth = fresh.KV, fresh.users, fresh.auth
 	s.setAlarms(fresh.alarms)
+	s.guarded = fresh.guarded
 	s.measure()
 	return nil
 }

@@ -50,6 +50,7 @@ type State struct {
 	auth            auth.AuthStore
 	alarms          []*pb.AlarmMember // by type, then member
 	capped, corrupt bool              // a NOSPACE, a CORRUPT alarm is raised
+	guarded         bool              // auth is enabled
 	size            atomic.Int64
 
 	reached func(index uint64) <-chan struct{}
@@ -81,6 +82,7 @@ func Load(l Limits, c Contents) (*State, error) {
 	}
 	s := &State{KV: c.KV, limits: l, users: users, auth: as}
 	s.setAlarms(alarms)
+	s.guarded = as.IsAuthEnabled()
 	s.measure()
 	return s, nil
 }

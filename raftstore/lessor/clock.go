@@ -8,8 +8,8 @@ import "time"
 type Clock interface {
 	// Now is the time since some fixed moment.
 	Now() time.Duration
-	// AfterFunc calls fn once when d has passed, from any goroutine. stop
-	// takes that back; fn may be running then.
+	// AfterFunc calls fn once when d has passed, from any goroutine, but not
+	// before it returns. stop takes that back; fn may be running then.
 	AfterFunc(d time.Duration, fn func()) (stop func())
 }
 

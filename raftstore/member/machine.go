@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/raftstore/apply"
 	"kviz/raftstore/mvcc"
@@ -22,6 +23,12 @@ type Applied struct {
 	Ticket      Ticket
 	Outcome     Outcome
 	Result      *mvcc.Result // set when Done
+
+	// Request is what was applied, nil unless Done. It must not be changed.
+	Request *pb.InternalRaftRequest
+	// OverQuota says that it was applied although it exceeded the quota, and that
+	// no NOSPACE alarm is raised yet: somebody should.
+	OverQuota bool
 }
 
 // machine is the member's state machine: raft's FSM over apply. Raft calls
@@ -34,6 +41,7 @@ type machine struct {
 	applied progress // the last entry that reached the machine; raft keeps no-ops to itself
 	upTo    uint64   // the entry that state and session are as of; guarded by mu
 	number  uint64   // which incarnation's machine of this process it is
+	rev     atomic.Int64
 }
 
 var machines atomic.Uint64
@@ -47,6 +55,7 @@ func newMachine(inc *incarnation) *machine {
 	}
 	mc := &machine{inc: inc, state: apply.New(limits), number: machines.Add(1)}
 	mc.applied.init()
+	mc.rev.Store(mc.state.KV.Revision())
 	mc.state.Reached(mc.applied.reached)
 	return mc
 }
@@ -83,6 +92,7 @@ func (mc *machine) all(logs []*raft.Log) (batch []Applied, revision int64) {
 		}
 	}
 	mc.upTo = logs[len(logs)-1].Index
+	mc.rev.Store(mc.state.KV.Revision())
 	return batch, mc.state.KV.Revision()
 }
 
@@ -100,7 +110,9 @@ func (mc *machine) one(l *raft.Log) Applied {
 	if err != nil {
 		panic(err)
 	}
+	a.Request = req
 	a.Result = mc.state.Apply(l.Index, req)
+	a.OverQuota = a.Result.Err == rpctypes.ErrGRPCNoSpace && !mc.state.Capped()
 	return a
 }
 
@@ -113,18 +125,42 @@ func (mc *machine) contain() {
 	}
 }
 
-// Range reads.
+// Range reads, without asking who does.
 func (mc *machine) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) {
 	mc.mu.RLock()
 	defer mc.mu.RUnlock()
 	return mc.state.KV.Range(req)
 }
 
-func (mc *machine) revision() int64 {
-	mc.mu.RLock()
-	defer mc.mu.RUnlock()
-	return mc.state.KV.Revision()
+// Available reports whether the leader's database, as big as it is now, may
+// take what the request adds.
+func (r *Reader) Available(req *pb.InternalRaftRequest) bool {
+	return r.inc.machine.state.Available(req)
 }
+
+// Defragment packs the member's database, which takes as long as busy says for
+// one of that size. The member answers and applies nothing meanwhile, but votes
+// and appends, as etcd's.
+func (m *Member) Defragment(busy func(inUse int64) (done <-chan struct{})) error {
+	inc := m.running.Load()
+	if inc == nil {
+		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
+	}
+	mc := inc.machine
+	mc.mu.Lock()
+	defer mc.mu.Unlock()
+	select {
+	case <-busy(mc.state.SizeInUse()):
+	case <-inc.stopped:
+		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
+	}
+	mc.state.Defragment()
+	return nil
+}
+
+// revision is what the state has come to; it may be asked at any moment, also
+// while the member defragments.
+func (mc *machine) revision() int64 { return mc.rev.Load() }
 
 // Snapshot takes the state as it is now; writing it out comes later, beside
 // the applying of further entries.
@@ -146,6 +182,7 @@ func (mc *machine) Restore(r io.ReadCloser) error {
 	if err := mc.state.Restore(r); err != nil {
 		return err
 	}
+	mc.rev.Store(mc.state.KV.Revision())
 	mc.session = s
 	mc.upTo = mc.state.KV.AppliedIndex()
 	mc.applied.set(mc.state.KV.AppliedIndex())
