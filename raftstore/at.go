@@ -5,7 +5,9 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/auth"
 
+	"kviz/raftstore/apply"
 	"kviz/raftstore/member"
 	"kviz/raftstore/mvcc"
 	"kviz/raftstore/wire"
@@ -53,6 +55,29 @@ func (s *Replicated) RevisionAt(id string) int64 {
 		return 0
 	}
 	return m.Revision()
+}
+
+// AuthAt is the users, roles and tokens as a member that reaches the leader
+// has to know them, or as one that is cut off last did; see [Server].
+func (s *Replicated) AuthAt(id string) auth.AuthStore {
+	if leader := s.Leader(); leader != "" && leader != id && s.Reaches(id) {
+		id = leader
+	}
+	as := s.noUsers
+	if m, err := s.member(id); err == nil {
+		// A member that is down has nothing to say.
+		_ = m.Inspect(func(st *apply.State) { as = st.Auth() })
+	}
+	return as
+}
+
+// ViewAt lets fn look at a member's own state; see [member.Member.View].
+func (s *Replicated) ViewAt(id string, fn func(kv *mvcc.Store)) error {
+	m, err := s.member(id)
+	if err != nil {
+		return err
+	}
+	return m.View(fn)
 }
 
 // ReadTxnAt runs a transaction that only reads against one member's own state,
@@ -118,4 +143,15 @@ func (s *Replicated) OnChange(fn func()) (stop func()) {
 		defer l.mu.Unlock()
 		delete(l.fns, id)
 	}
+}
+
+// Quota is how many bytes a member's database may take; 0 is etcd's default,
+// less is no limit.
+func (s *Replicated) Quota() int64 { return s.cfg.Quota }
+
+// Pending is how many writes are under way whose end is not known.
+func (s *Replicated) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.writes.byNumber)
 }

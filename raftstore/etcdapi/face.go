@@ -1,128 +1,187 @@
 package etcdapi
 
 import (
-	"context"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"kviz/raftstore"
+	"kviz/raftstore/metrics"
 )
 
 // face is one member's address.
 type face struct {
-	server *Server
-	member string
-	id     uint64
-	grpc   *grpc.Server
+	server  *Server
+	member  string
+	id      uint64
+	port    int    // 0: any free one, the first time
+	addr    string // 127.0.0.1:port, once it was open
+	numbers *metrics.Member
+	streams streams
+
+	// shown is the highest revision that was answered here: what the member, had
+	// it been the only one asked, must have applied.
+	shown atomic.Int64
+	size  sizeGuess // for the quota
+
+	mu     sync.Mutex
+	open   *serving // nil while the member is down
+	closed bool
+}
+
+// serving is a face between its member's start and the next stop.
+type serving struct {
+	listener net.Listener
+	split    *splitter
+	grpc     *grpc.Server
+	http     *http.Server
+	inside   *inside
+	done     chan struct{} // closed when it ends
+}
+
+func newFace(s *Server, member string, port int) *face {
+	f := &face{server: s, member: member, id: raftstore.MemberID(member), port: port, numbers: s.metrics.Member(member)}
+	f.numbers.Ask(f.values)
+	return f
 }
 
 // up reports whether the member runs.
-func (f *face) up() bool {
-	if f.server.raft == nil {
-		return true
-	}
-	_, up := f.server.raft.TermAt(f.member)
-	return up
+func (f *face) up() bool { return f.server.group == nil || f.server.group.Glance(f.member).Up }
+
+func (f *face) isOpen() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open != nil
 }
 
-// check refuses what cannot be answered at all.
-//
-// Mirrors etcd server/etcdserver/api/v3rpc/interceptor.go.
-func (f *face) check(ctx context.Context, method string) error {
-	if why, ok := missing[method]; ok {
-		return status.Error(codes.Unimplemented, why)
+// follow opens the address if the member runs, and closes it if not.
+func (f *face) follow() (changed bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	up := f.up() || f.server.cfg.Listen != nil
+	switch {
+	case f.closed || up == (f.open != nil):
+		return false, nil
+	case !up:
+		f.shut()
+		return true, nil
 	}
-	if !f.up() {
-		return rpctypes.ErrGRPCStopped
+	l, err := f.listen()
+	if err != nil {
+		return false, err
 	}
-	if md, ok := metadata.FromIncomingContext(ctx); ok && f.server.raft != nil && f.server.raft.Leader() == "" {
-		if v := md.Get(rpctypes.MetadataRequireLeaderKey); len(v) > 0 && v[0] == rpctypes.MetadataHasLeader {
-			return rpctypes.ErrGRPCNoLeader
+	f.serve(l)
+	return true, nil
+}
+
+// listen opens the address, the same one every time.
+func (f *face) listen() (l net.Listener, err error) {
+	if listen := f.server.cfg.Listen; listen != nil {
+		l, f.addr, err = listen(f.member)
+		return l, err
+	}
+	addr := f.addr
+	if addr == "" {
+		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(f.port))
+	}
+	if l, err = net.Listen("tcp", addr); err == nil {
+		f.addr = l.Addr().String()
+	}
+	return l, err
+}
+
+// close ends the address for good.
+func (f *face) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	if f.open != nil {
+		f.shut()
+	}
+}
+
+// shut ends every connection, as the end of a process does. Call with mu held.
+func (f *face) shut() {
+	open := f.open
+	f.open = nil
+	close(open.done)
+	// What ends with an error here ends all the same.
+	_ = open.listener.Close()
+	open.split.close()
+	open.inside.close()
+	open.grpc.Stop()
+	_ = open.http.Close()
+}
+
+// leader is whom the member follows, "" if it knows nobody.
+func (f *face) leader() string {
+	if f.server.group == nil {
+		return f.member
+	}
+	return f.server.group.Glance(f.member).Leader
+}
+
+func (f *face) reaches() bool { return f.server.group == nil || f.server.group.Reaches(f.member) }
+
+// learner reports whether the member has no vote.
+func (f *face) learner() bool {
+	m, ok := f.server.status(f.member)
+	return ok && m.Learner
+}
+
+// revision is the newest that the member may tell of.
+func (f *face) revision() int64 {
+	if f.reaches() {
+		return f.server.store.Revision()
+	}
+	return max(f.server.group.RevisionAt(f.member), f.shown.Load())
+}
+
+// show notes that an answer told of a revision.
+func (f *face) show(rev int64) {
+	for {
+		was := f.shown.Load()
+		if rev <= was || f.shown.CompareAndSwap(was, rev) {
+			return
 		}
-	}
-	return nil
-}
-
-func (f *face) checkUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	if err := f.check(ctx, info.FullMethod); err != nil {
-		return nil, err
-	}
-	resp, err := handle(ctx, req)
-	return resp, asStatus(err)
-}
-
-func (f *face) checkStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-	if err := f.check(stream.Context(), info.FullMethod); err != nil {
-		return err
-	}
-	return asStatus(handle(srv, stream))
-}
-
-// asStatus gives an error without a gRPC code that of a member that cannot
-// answer now: such errors tell that members are down.
-func asStatus(err error) error {
-	if err == nil {
-		return nil
-	}
-	if s, ok := status.FromError(err); ok {
-		return s.Err()
-	}
-	return status.Error(codes.Unavailable, err.Error())
-}
-
-// do asks the store. A caller that gives up does not take its request back.
-func (f *face) do(ctx context.Context, req *pb.InternalRaftRequest) (proto.Message, error) {
-	if req.Range == nil && proto.Size(req) > maxRequestBytes {
-		return nil, rpctypes.ErrGRPCRequestTooLarge
-	}
-	results := make(chan *raftstore.Result, 1)
-	if do := f.server.cfg.Do; do != nil {
-		results <- do(ctx, f.member, req)
-	} else {
-		f.server.store.Do(req, func(r *raftstore.Result) { results <- r })
-	}
-	select {
-	case r := <-results:
-		if r.Err != nil {
-			return nil, r.Err
-		}
-		if h, ok := r.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok {
-			f.stamp(h.GetHeader())
-		}
-		return r.Response, nil
-	case <-ctx.Done():
-		return nil, status.FromContextError(ctx.Err()).Err()
-	case <-f.server.closing:
-		return nil, rpctypes.ErrGRPCStopped
 	}
 }
 
 // stamp makes an answer this member's: in etcd the member that was asked
 // answers, whoever leads.
 func (f *face) stamp(h *pb.ResponseHeader) {
-	if h != nil {
-		h.ClusterId, h.MemberId = raftstore.ClusterID, f.id
+	if h == nil {
+		return
 	}
+	h.ClusterId, h.MemberId = f.server.clusterID(), f.id
+	if h.RaftTerm == 0 {
+		h.RaftTerm = f.term()
+	}
+	f.show(h.Revision)
+}
+
+func (f *face) term() uint64 {
+	if f.server.group == nil {
+		return 0
+	}
+	return f.server.group.Glance(f.member).Term
 }
 
 func (f *face) header(rev int64) *pb.ResponseHeader {
 	h := &pb.ResponseHeader{Revision: rev}
 	f.stamp(h)
-	if f.server.raft != nil {
-		h.RaftTerm, _ = f.server.raft.TermAt(f.member)
-	}
 	return h
 }
 
-// barrier waits until the leader's state holds everything that was committed
-// before: etcd's linearizableReadNotify.
-func (f *face) barrier(ctx context.Context) error {
-	_, err := f.do(ctx, &pb.InternalRaftRequest{Range: &pb.RangeRequest{Key: []byte{0}, CountOnly: true}})
-	return err
+// clusterID is the group's; restoring a backup changes it.
+func (s *Server) clusterID() uint64 {
+	if c, ok := s.store.(interface{ ClusterID() uint64 }); ok {
+		return c.ClusterID()
+	}
+	return raftstore.ClusterID
 }

@@ -1,22 +1,27 @@
-// Package etcdapi is etcd's v3 gRPC face on a raftstore: what etcdctl, an API
-// server or clientv3 talk to. One address a member, as in an etcd cluster.
+// Package etcdapi is etcd's v3 face on a raftstore: what etcdctl, an API server
+// or clientv3 talk to. One address a member, as in an etcd cluster; each serves
+// etcd's gRPC services and, over plain HTTP on the same port, /metrics,
+// /health, /livez, /readyz, /version and the JSON gateway /v3/.
 //
-// Answered are KV (without RangeStream), Watch, Lease, Cluster/MemberList and
-// of Maintenance what the store can tell. Everything else is answered with
-// Unimplemented and a sentence (missing.go).
+// Served are KV, Watch, Lease, Cluster, Maintenance, Auth, Health, and the lock
+// and election services, with the requests, answers, error codes and texts of
+// etcd v3.7. The addresses follow the group: one opens when a member joins or
+// starts, and closes when it leaves or goes down, as the process of a real one
+// would.
 //
-// Simplified against etcd: plain TCP on 127.0.0.1 without authentication, so
-// every program of this machine can read and write. A request enters at the
-// store, not at the member whose address was called: only serializable reads,
-// HashKV and Status are the member's own, and the address of a member that is
-// cut off still takes writes; that of a member that is down answers nothing.
-// Leases are kept and can be revoked, but no clock runs: none expires, a keep
-// alive only says that the lease is there. Progress is told when asked for, not
-// every ten minutes; watch responses are not fragmented. A watcher that asks
-// for a leader (metadata hasleader) is refused when there is none, but not
-// cancelled when the leader is lost.
+// A request enters at the member whose address was called. A follower passes it
+// on to the leader; one that cannot reach the leader answers serializable reads
+// from its own state and lets everything else time out; a learner refuses what
+// etcd's learners refuse.
 //
-// Start reading at [Serve], then face in face.go and watchStream in watch.go.
+// Different from etcd: only loopback is listened on. A follower answers a write
+// as soon as any member has applied it, not when it has itself; what it told
+// once it does not take back (face.shown). A serializable read that would
+// have to is answered by the leader. There is one version, so nothing can be
+// downgraded. Logs, tracing and rate limits are not there.
+//
+// Start reading at [Serve], then face in face.go, ask.go for a request's way,
+// and watchStream in watch.go.
 package etcdapi
 
 import (
@@ -24,26 +29,45 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
+	"slices"
 	"sync"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 
 	"kviz/raftstore"
+	"kviz/raftstore/metrics"
 )
 
-// Config says where to serve.
+// Config says where and how to serve.
 type Config struct {
-	// Port is the first member's; the others have the following ones. 0 takes
-	// free ones. Only 127.0.0.1 is listened on.
+	// Port is the first member's; the others have the following ones, and so
+	// have members that join later. 0 takes free ones. Only 127.0.0.1 is
+	// listened on.
 	Port int
+	// TLS protects every address and demands client certificates; nil is plain TCP.
+	TLS *TLS
+	// Metrics are the members' numbers; give one that takes the store's events.
+	// nil makes one that knows only what can be asked for.
+	Metrics *metrics.Set
+	// WatchProgressInterval is how often a watcher that asks for it is told how
+	// far it is; 0 is etcd's ten minutes.
+	WatchProgressInterval time.Duration
+	// MaxRequestBytes and MaxTxnOps are etcd's --max-request-bytes and
+	// --max-txn-ops; 0 is 1.5 MiB and 128. A Txn of more than 128 operations is
+	// refused by the store whatever is allowed here.
+	MaxRequestBytes int
+	MaxTxnOps       int
 
 	// Listen, if set, is asked for each member's listener and for the address
-	// that clients know it by, instead of a port on loopback.
+	// that clients know it by, instead of a port on loopback. Such an address
+	// stays open while the member is down.
 	Listen func(member string) (l net.Listener, address string, err error)
 	// Do, if set, carries requests to the store instead of [raftstore.Store.Do].
-	// It waits for the end, and is called on the request's goroutine.
+	// It waits for the end, and is called on the request's goroutine. It is not
+	// asked for a member that cannot reach the leader: that times out at once, and
+	// whoever set Do lets the time pass.
 	Do func(ctx context.Context, member string, req *pb.InternalRaftRequest) *raftstore.Result
 	// Unary and Stream, if set, are called around every call, before it is looked
 	// at. member is whose address was called.
@@ -55,107 +79,153 @@ type Config struct {
 type Server struct {
 	// Addr is the first member's address, 127.0.0.1:port.
 	Addr string
-	// Endpoints are all members' addresses, in order of the members' names.
+	// Endpoints are the members' addresses when the server began, in order of
+	// the members' names; [Server.Addresses] are those of now.
 	Endpoints []string
 
 	cfg     Config
-	store   raftstore.Store
-	history raftstore.History
-	raft    *raftstore.Replicated // nil on a bare store
-	faces   []*face
+	store   backend
+	group   group // nil on a bare store
+	metrics *metrics.Set
+	events  eventCache
 
+	mu       sync.Mutex
+	faces    []*face // in order of joining
+	nextPort int
+	listener func() // told when addresses came or went
+
+	poke      chan struct{}
 	closing   chan struct{}
 	closeOnce sync.Once
-	running   sync.WaitGroup // servers, and receivers of streams
+	stop      func()
+	running   sync.WaitGroup // every goroutine
 }
 
-// bareName is the one member that a bare store shows.
-const bareName = "mvcc"
+// Address is where one member is served.
+type Address struct {
+	Member   string
+	ID       uint64
+	Addr     string // 127.0.0.1:port, the same as long as the member is in the group
+	URL      string // with http:// or https://
+	Open     bool   // something listens: the member runs
+	Learner  bool
+	PeerURLs []string
+}
+
+// BareName is the one member that a bare store shows.
+const BareName = "mvcc"
 
 // Serve answers etcd's clients until Close, which must come before the store's.
 func Serve(store raftstore.Store, cfg Config) (*Server, error) {
-	history, ok := store.(raftstore.History)
+	b, ok := store.(backend)
 	if !ok {
 		return nil, fmt.Errorf("serve etcd's API: a %T does not tell its history", store)
 	}
-	s := &Server{cfg: cfg, store: store, history: history, closing: make(chan struct{})}
-	names := []string{bareName}
-	if r, ok := store.(*raftstore.Replicated); ok {
-		s.raft, names = r, r.IDs()
+	cfg.complete()
+	s := &Server{
+		cfg: cfg, store: b, metrics: cfg.Metrics, nextPort: cfg.Port,
+		poke: make(chan struct{}, 1), closing: make(chan struct{}), stop: func() {},
 	}
-	for i, name := range names {
-		l, address, err := cfg.listen(name, i)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("serve etcd's API of member %s: %w", name, err), s.Close())
-		}
-		s.Endpoints = append(s.Endpoints, address)
-		f := &face{server: s, member: name, id: raftstore.MemberID(name)}
-		s.faces = append(s.faces, f)
-		f.serve(l)
+	if g, ok := store.(group); ok {
+		s.group = g
+	}
+	if err := s.follow(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	for _, a := range s.Addresses() {
+		s.Endpoints = append(s.Endpoints, a.Addr)
 	}
 	s.Addr = s.Endpoints[0]
+	if s.group != nil {
+		s.stop = s.group.OnChange(s.wake)
+		if m, ok := store.(membership); ok {
+			m.OnMembers(s.wake)
+		}
+		s.running.Go(s.followLoop)
+	}
 	return s, nil
 }
 
-// listen opens the i-th member's address.
-func (cfg Config) listen(member string, i int) (net.Listener, string, error) {
-	if cfg.Listen != nil {
-		return cfg.Listen(member)
+// wake has the loop look whether the group changed.
+func (s *Server) wake() {
+	select {
+	case s.poke <- struct{}{}:
+	default:
 	}
-	port := 0
-	if cfg.Port != 0 {
-		port = cfg.Port + i
+}
+
+func (c *Config) complete() {
+	if c.Metrics == nil {
+		c.Metrics = metrics.New()
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		return nil, "", err
+	if c.WatchProgressInterval == 0 {
+		c.WatchProgressInterval = 10 * time.Minute
 	}
-	return l, l.Addr().String(), nil
+	c.WatchProgressInterval = max(c.WatchProgressInterval, 100*time.Millisecond)
+	if c.MaxRequestBytes == 0 {
+		c.MaxRequestBytes = 1536 * 1024
+	}
+	if c.MaxTxnOps == 0 {
+		c.MaxTxnOps = 128
+	}
 }
 
 // Close ends every connection and waits for every goroutine.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
+		s.stop()
 		close(s.closing)
-		for _, f := range s.faces {
-			f.grpc.Stop()
+		s.mu.Lock()
+		faces := slices.Clone(s.faces)
+		s.mu.Unlock()
+		for _, f := range faces {
+			f.close()
 		}
 	})
 	s.running.Wait()
 	return nil
 }
 
-// Limits of etcd: --max-request-bytes, and what gRPC may add to it.
-const (
-	maxRequestBytes  = 1536 * 1024
-	grpcOverhead     = 512 * 1024
-	maxResponseBytes = 1<<31 - 1
-)
+// Addresses are where the members are served now, in order of joining.
+func (s *Server) Addresses() []Address {
+	learners, peers := s.attributes()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Address, len(s.faces))
+	for i, f := range s.faces {
+		list[i] = Address{
+			Member: f.member, ID: f.id, Addr: f.addr, URL: s.scheme() + f.addr, Open: f.isOpen(),
+			Learner: learners[f.member], PeerURLs: peers[f.member],
+		}
+	}
+	return list
+}
 
-func (f *face) serve(l net.Listener) {
-	var (
-		unary  []grpc.UnaryServerInterceptor
-		stream []grpc.StreamServerInterceptor
-	)
-	if f.server.cfg.Unary != nil {
-		unary = append(unary, f.server.cfg.Unary(f.member))
+// OnAddresses sets who is told, on any goroutine, after an address came, went,
+// opened or closed.
+func (s *Server) OnAddresses(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listener = fn
+}
+
+// Metrics are the members' numbers.
+func (s *Server) Metrics() *metrics.Set { return s.metrics }
+
+func (s *Server) scheme() string {
+	if s.cfg.TLS != nil {
+		return "https://"
 	}
-	if f.server.cfg.Stream != nil {
-		stream = append(stream, f.server.cfg.Stream(f.member))
+	return "http://"
+}
+
+func (s *Server) face(id uint64) *face {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.faces {
+		if f.id == id {
+			return f
+		}
 	}
-	unary, stream = append(unary, f.checkUnary), append(stream, f.checkStream)
-	f.grpc = grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxRequestBytes+grpcOverhead), grpc.MaxSendMsgSize(maxResponseBytes),
-		grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...),
-		grpc.UnknownServiceHandler(unknown), grpc.WaitForHandlers(true),
-	)
-	pb.RegisterKVServer(f.grpc, &kvServer{face: f})
-	pb.RegisterWatchServer(f.grpc, &watchServer{face: f})
-	pb.RegisterLeaseServer(f.grpc, &leaseServer{face: f})
-	pb.RegisterClusterServer(f.grpc, &clusterServer{face: f})
-	pb.RegisterMaintenanceServer(f.grpc, &maintenanceServer{face: f})
-	f.server.running.Go(func() {
-		// It ends with Stop; a listener that fails before has nobody to tell.
-		_ = f.grpc.Serve(l)
-	})
+	return nil
 }

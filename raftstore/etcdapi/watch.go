@@ -2,13 +2,16 @@ package etcdapi
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"google.golang.org/grpc/status"
+	"go.etcd.io/etcd/server/v3/auth"
 )
 
 // watchServer is etcd's Watch service.
@@ -30,19 +33,35 @@ type watchStream struct {
 	*face
 	stream   pb.Watch_WatchServer
 	position int64      // the next revision of those that are up to date
-	synced   []*watcher // by ID; may start in the future
+	synced   watchers   // may start in the future
 	behind   []*watcher // by ID
+	touched  []*watcher // those with something to send
 	nextID   int64
-	progress bool // was asked for
+	progress bool        // was asked for
+	look     *time.Timer // while the member is cut off: when to look again
 }
 
 // noWatch is the ID in answers that are not about one watcher.
 const noWatch = -1
 
-// Watch serves one stream until the client or the server ends it.
+// grpcOverhead is what gRPC may add to a request.
+const grpcOverhead = 512 * 1024
+
+// Watch serves one stream until the client, the server or the loss of the leader
+// ends it.
 func (w *watchServer) Watch(stream pb.Watch_WatchServer) error {
-	s := &watchStream{face: w.face, stream: stream, position: w.server.history.Revision() + 1}
-	requests, ended := w.receive(stream)
+	open := w.serving()
+	if open == nil {
+		return rpctypes.ErrGRPCStopped
+	}
+	s := &watchStream{face: w.face, stream: stream, position: w.revision() + 1}
+	s.numbers.WatchStreams.Inc()
+	defer s.end()
+	ctx := stream.Context()
+	requests, ended := receive(w.server, stream)
+	interval := w.server.cfg.WatchProgressInterval
+	ticker := time.NewTicker(interval + rand.N(interval/10))
+	defer ticker.Stop()
 	for {
 		more, err := s.advance()
 		if err != nil {
@@ -52,17 +71,16 @@ func (w *watchServer) Watch(stream pb.Watch_WatchServer) error {
 		case r := <-requests:
 			err = s.request(r)
 		case err := <-ended:
-			if errors.Is(err, io.EOF) {
-				return nil
+			if !errors.Is(err, io.EOF) {
+				return asCanceled(err)
 			}
-			return err
+			ended = nil // it asks no more, and still listens
 		case <-more:
-			if !s.up() {
-				return rpctypes.ErrGRPCStopped
-			}
-		case <-stream.Context().Done():
-			return status.FromContextError(stream.Context().Err()).Err()
-		case <-w.server.closing:
+		case <-ticker.C:
+			err = s.tick()
+		case <-ctx.Done():
+			return asCanceled(ctx.Err())
+		case <-open.done:
 			return rpctypes.ErrGRPCStopped
 		}
 		if err != nil {
@@ -71,10 +89,17 @@ func (w *watchServer) Watch(stream pb.Watch_WatchServer) error {
 	}
 }
 
+func asCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return rpctypes.ErrGRPCWatchCanceled
+	}
+	return err
+}
+
 // receive reads requests on a goroutine that ends with the stream.
-func (w *watchServer) receive(stream pb.Watch_WatchServer) (<-chan *pb.WatchRequest, <-chan error) {
+func receive(server *Server, stream pb.Watch_WatchServer) (<-chan *pb.WatchRequest, <-chan error) {
 	requests, ended := make(chan *pb.WatchRequest), make(chan error, 1)
-	w.server.running.Go(func() {
+	server.running.Go(func() {
 		for {
 			r, err := stream.Recv()
 			if err != nil {
@@ -91,6 +116,15 @@ func (w *watchServer) receive(stream pb.Watch_WatchServer) (<-chan *pb.WatchRequ
 	return requests, ended
 }
 
+func (s *watchStream) end() {
+	s.numbers.WatchStreams.Dec()
+	s.numbers.Watchers.Sub(float64(len(s.synced.all) + len(s.behind)))
+	s.numbers.SlowWatch.Sub(float64(len(s.behind)))
+	if s.look != nil {
+		s.look.Stop()
+	}
+}
+
 func (s *watchStream) request(r *pb.WatchRequest) error {
 	switch u := r.RequestUnion.(type) {
 	case *pb.WatchRequest_CreateRequest:
@@ -102,47 +136,82 @@ func (s *watchStream) request(r *pb.WatchRequest) error {
 			return s.stream.Send(&pb.WatchResponse{Header: s.now(), WatchId: u.CancelRequest.WatchId, Canceled: true})
 		}
 	case *pb.WatchRequest_ProgressRequest:
-		s.progress = len(s.synced)+len(s.behind) > 0
+		if u.ProgressRequest != nil {
+			s.progress = len(s.synced.all)+len(s.behind) > 0
+		}
 	}
 	return nil
 }
 
-func (s *watchStream) now() *pb.ResponseHeader { return s.header(s.server.history.Revision()) }
+func (s *watchStream) now() *pb.ResponseHeader { return s.header(s.revision()) }
 
 // create adds a watcher. Its answer comes before its first event.
 func (s *watchStream) create(r *pb.WatchCreateRequest) error {
 	header := s.now()
+	refuse := func(reason string) error {
+		return s.stream.Send(&pb.WatchResponse{Header: header, WatchId: noWatch, Created: true, Canceled: true, CancelReason: reason})
+	}
 	w, err := newWatcher(r, header.Revision)
+	if errors.Is(err, rpctypes.ErrCompacted) {
+		return refuse(err.Error())
+	}
+	if refused := s.permit(r); refused != nil {
+		return refuse(refused.Error())
+	}
 	if err == nil {
 		err = s.name(w, r.WatchId)
 	}
 	if err != nil {
-		return s.stream.Send(&pb.WatchResponse{Header: header, WatchId: noWatch, Created: true, Canceled: true, CancelReason: err.Error()})
+		return refuse(err.Error())
 	}
 	if err := s.stream.Send(&pb.WatchResponse{Header: header, WatchId: w.id, Created: true}); err != nil {
 		return err
 	}
-	if compacted := s.server.history.CompactRevision(); r.StartRevision > 0 && r.StartRevision < compacted {
-		return s.compacted(w, compacted)
-	}
+	s.numbers.Watchers.Inc()
 	if w.next < s.position {
 		s.behind = insert(s.behind, w)
+		s.numbers.SlowWatch.Inc()
 	} else {
-		s.synced = insert(s.synced, w)
+		s.synced.add(w)
+	}
+	if compacted := s.server.store.CompactRevision(); r.StartRevision > 0 && r.StartRevision < compacted {
+		return s.compacted(w, compacted)
 	}
 	return nil
+}
+
+// permit refuses a watcher whose keys the caller may not read.
+//
+// Mirrors etcd server/etcdserver/api/v3rpc/watch.go isWatchPermitted.
+func (s *watchStream) permit(r *pb.WatchCreateRequest) error {
+	key := r.Key
+	if len(key) == 0 {
+		key = []byte{0}
+	}
+	err := s.mayRead(s.stream.Context(), key, r.RangeEnd)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, auth.ErrInvalidAuthToken):
+		return rpctypes.ErrGRPCInvalidAuthToken
+	case errors.Is(err, auth.ErrAuthOldRevision):
+		return rpctypes.ErrGRPCAuthOldRevision
+	case errors.Is(err, auth.ErrUserEmpty):
+		return rpctypes.ErrGRPCUserEmpty
+	}
+	return rpctypes.ErrGRPCPermissionDenied
 }
 
 // name gives the watcher the ID that the client wants, or the next free one.
 func (s *watchStream) name(w *watcher, want int64) error {
 	if want != 0 {
-		if s.has(want) {
+		if s.find(want) != nil {
 			return errDuplicateID
 		}
 		w.id = want
 		return nil
 	}
-	for s.has(s.nextID) {
+	for s.find(s.nextID) != nil {
 		s.nextID++
 	}
 	w.id = s.nextID
@@ -150,25 +219,41 @@ func (s *watchStream) name(w *watcher, want int64) error {
 	return nil
 }
 
-func (s *watchStream) has(id int64) bool {
-	is := func(w *watcher) bool { return w.id == id }
-	return slices.ContainsFunc(s.synced, is) || slices.ContainsFunc(s.behind, is)
+func (s *watchStream) find(id int64) *watcher {
+	if w := s.synced.all[id]; w != nil {
+		return w
+	}
+	if i, ok := byID(s.behind, id); ok {
+		return s.behind[i]
+	}
+	return nil
 }
 
 func (s *watchStream) remove(id int64) bool {
-	there := s.has(id)
-	is := func(w *watcher) bool { return w.id == id }
-	s.synced, s.behind = slices.DeleteFunc(s.synced, is), slices.DeleteFunc(s.behind, is)
-	return there
+	if i, ok := byID(s.behind, id); ok {
+		s.behind = slices.Delete(s.behind, i, i+1)
+		s.numbers.SlowWatch.Dec()
+	} else if w := s.synced.all[id]; w != nil {
+		s.synced.remove(w)
+	} else {
+		return false
+	}
+	s.numbers.Watchers.Dec()
+	return true
+}
+
+func byID(list []*watcher, id int64) (int, bool) {
+	return slices.BinarySearchFunc(list, id, func(w *watcher, id int64) int { return cmp.Compare(w.id, id) })
 }
 
 func insert(list []*watcher, w *watcher) []*watcher {
-	i, _ := slices.BinarySearchFunc(list, w.id, func(w *watcher, id int64) int { return cmp.Compare(w.id, id) })
+	i, _ := byID(list, w.id)
 	return slices.Insert(list, i, w)
 }
 
-// compacted cancels a watcher whose start is not there any more.
+// compacted cancels a watcher whose start is not there any more. As in etcd its
+// header tells no revision.
 func (s *watchStream) compacted(w *watcher, rev int64) error {
 	s.remove(w.id)
-	return s.stream.Send(&pb.WatchResponse{Header: s.now(), WatchId: w.id, Canceled: true, CompactRevision: rev})
+	return s.stream.Send(&pb.WatchResponse{Header: s.header(0), WatchId: w.id, Canceled: true, CompactRevision: rev})
 }

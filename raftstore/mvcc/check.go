@@ -184,3 +184,16 @@ func changedKeys(ops []*pb.RequestOp) (puts map[string]bool, dels []interval, er
 	}
 	return puts, dels, nil
 }
+
+// CheckRange refuses a request that no store can answer, by the request alone,
+// as etcd's API does; so do the others.
+func CheckRange(r *pb.RangeRequest) error { return checkRange(r) }
+
+// CheckPut is for a Put.
+func CheckPut(r *pb.PutRequest) error { return checkPut(r) }
+
+// CheckDelete is for a DeleteRange.
+func CheckDelete(r *pb.DeleteRangeRequest) error { return checkDelete(r) }
+
+// CheckTxn is for a Txn and everything nested in it.
+func CheckTxn(r *pb.TxnRequest) error { return checkTxn(r) }

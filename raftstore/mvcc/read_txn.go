@@ -4,21 +4,15 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// ReadOnly reports whether a transaction only reads, whichever branches it
-// takes.
+// ReadOnly reports whether a transaction only reads, whichever branch it takes.
+// One in which another is nested does not count as such.
 //
 // Mirrors etcd server/etcdserver/txn/txn.go IsTxnReadonly.
-func ReadOnly(r *pb.TxnRequest) bool { return readOnly(r.Success) && readOnly(r.Failure) }
+func ReadOnly(r *pb.TxnRequest) bool { return onlyRanges(r.Success) && onlyRanges(r.Failure) }
 
-func readOnly(ops []*pb.RequestOp) bool {
+func onlyRanges(ops []*pb.RequestOp) bool {
 	for _, op := range ops {
-		switch o := op.Request.(type) {
-		case *pb.RequestOp_RequestRange:
-		case *pb.RequestOp_RequestTxn:
-			if o.RequestTxn == nil || !ReadOnly(o.RequestTxn) {
-				return false
-			}
-		default:
+		if op.GetRequestRange() == nil {
 			return false
 		}
 	}

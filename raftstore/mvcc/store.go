@@ -40,7 +40,14 @@ type Store struct {
 	revisions *btree.BTreeG[version]   // by revision: what etcd keeps in its database
 	leases    *btree.Map[int64, *lease]
 	pages     layout // of etcd's database, were there one
+	counts    Counts
 }
+
+// Counts is what a store did since it was made or opened.
+type Counts struct{ Puts, Deletes uint64 }
+
+// Counts tells it; etcd's mvcc_put_total and mvcc_delete_total.
+func (s *Store) Counts() Counts { return s.counts }
 
 // Result is how a request ended.
 type Result struct {

@@ -45,6 +45,7 @@ func (w *writeTxn) put(key, value []byte, leaseID int64) {
 		kv.CreateRevision, kv.Version, oldLease = live.CreateRevision, live.Version+1, live.Lease
 	}
 	v := version{rev, kv}
+	s.counts.Puts++
 	w.record(mvccpb.Event_PUT, ki, v)
 	ki.put(v)
 	if oldLease != leaseID {
@@ -69,6 +70,7 @@ func (w *writeTxn) delete(ki *keyIndex) {
 	live := ki.live()
 	rev := w.next()
 	v := version{rev, &mvccpb.KeyValue{Key: live.Key, ModRevision: rev.Main}}
+	w.s.counts.Deletes++
 	w.record(mvccpb.Event_DELETE, ki, v)
 	ki.tombstone(v)
 	w.s.detach(live.Lease, ki.key)

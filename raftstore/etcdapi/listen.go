@@ -1,0 +1,81 @@
+package etcdapi
+
+import (
+	"crypto/tls"
+	"math"
+	"net"
+	"net/http"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3election/v3electionpb"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3lock/v3lockpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+)
+
+const maxResponseBytes = math.MaxInt32
+
+// buffers is how many bytes a connection reads and writes at a time.
+const buffers = 64 << 10
+
+// serve answers on a listener. Call with mu held.
+func (f *face) serve(l net.Listener) {
+	var cfg *tls.Config
+	if f.server.cfg.TLS != nil {
+		cfg = f.server.cfg.TLS.serverConfig()
+	}
+	split := newSplitter(cfg, l.Addr())
+	f.open = &serving{
+		listener: l, split: split, grpc: f.grpcServer(), done: make(chan struct{}),
+		inside: &inside{queue: split.grpc},
+	}
+	f.register(f.open.grpc, f.open.inside)
+	f.open.http = &http.Server{Handler: f.mux(f.open.inside), ReadHeaderTimeout: firstBytes}
+	open := f.open
+	// All three end when the face is shut; what they end with is that.
+	f.server.running.Go(func() { split.accept(l) })
+	f.server.running.Go(func() { _ = open.grpc.Serve(split.grpc) })
+	f.server.running.Go(func() { _ = open.http.Serve(split.http) })
+}
+
+// grpcServer has etcd's limits.
+//
+// Mirrors etcd server/etcdserver/api/v3rpc/grpc.go Server and server/embed/etcd.go.
+func (f *face) grpcServer() *grpc.Server {
+	var (
+		unary  []grpc.UnaryServerInterceptor
+		stream []grpc.StreamServerInterceptor
+	)
+	if f.server.cfg.Unary != nil {
+		unary = append(unary, f.server.cfg.Unary(f.member))
+	}
+	if f.server.cfg.Stream != nil {
+		stream = append(stream, f.server.cfg.Stream(f.member))
+	}
+	return grpc.NewServer(
+		grpc.Creds(greeted{}), grpc.ForceServerCodecV2(newCodec(f.numbers)),
+		grpc.MaxRecvMsgSize(f.server.cfg.MaxRequestBytes+grpcOverhead), grpc.MaxSendMsgSize(maxResponseBytes),
+		grpc.MaxConcurrentStreams(math.MaxUint32),
+		grpc.ChainUnaryInterceptor(append(unary, f.unary)...), grpc.ChainStreamInterceptor(append(stream, f.stream)...), grpc.WaitForHandlers(true),
+		grpc.SharedWriteBuffer(true), grpc.ReadBufferSize(buffers), grpc.WriteBufferSize(buffers),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 2 * time.Hour, Timeout: 20 * time.Second}),
+	)
+}
+
+func (f *face) register(g *grpc.Server, in *inside) {
+	pb.RegisterKVServer(g, &kvServer{face: f})
+	pb.RegisterWatchServer(g, &watchServer{face: f})
+	pb.RegisterLeaseServer(g, &leaseServer{face: f})
+	pb.RegisterClusterServer(g, &clusterServer{face: f})
+	pb.RegisterMaintenanceServer(g, &maintenanceServer{face: f})
+	pb.RegisterAuthServer(g, &authServer{face: f})
+	v3lockpb.RegisterLockServer(g, lockServer{in: in})
+	v3electionpb.RegisterElectionServer(g, electionServer{in: in})
+	h := health.NewServer()
+	h.SetServingStatus("", grpc_health_v1.HealthCheckResponse_SERVING)
+	grpc_health_v1.RegisterHealthServer(g, h)
+}

@@ -1,0 +1,34 @@
+package etcdapi
+
+import (
+	"kviz/raftstore/metrics"
+	"kviz/raftstore/mvcc"
+)
+
+// values answers for the numbers that are asked for when somebody reads.
+func (f *face) values() metrics.Values {
+	s := f.server
+	v := metrics.Values{ServerID: f.id, Quota: f.quota(), HasLeader: f.leader() != "", IsLeader: true}
+	// A member that is down has no size.
+	v.Size, v.InUse, _ = s.store.DBSize(f.member)
+	v.Alarms = s.store.Alarms()
+	v.AuthRevision = f.users().Revision()
+	if s.group == nil {
+		v.Revision, v.Compacted = s.store.Revision(), s.store.CompactRevision()
+		return v
+	}
+	v.IsLeader = s.group.Glance(f.member).Leads
+	if m, ok := s.status(f.member); ok {
+		v.Committed, v.Applied, v.IsLearner = m.Commit, m.Applied, m.Learner
+	}
+	if p, ok := s.store.(interface{ Pending() int }); ok {
+		v.Pending = p.Pending()
+	}
+	// A member that is down has nothing to say.
+	_ = s.group.ViewAt(f.member, func(kv *mvcc.Store) {
+		v.Revision, v.Compacted, v.Keys = kv.Revision(), kv.CompactRevision(), kv.Keys()
+		c := kv.Counts()
+		v.Puts, v.Deletes = c.Puts, c.Deletes
+	})
+	return v
+}

@@ -1,0 +1,105 @@
+package etcdapi
+
+import (
+	"context"
+
+	"go.etcd.io/etcd/server/v3/auth"
+)
+
+// users is the users, roles and tokens that the member goes by.
+func (f *face) users() auth.AuthStore {
+	if f.server.group == nil {
+		return f.server.store.AuthStore()
+	}
+	return f.server.group.AuthAt(f.member)
+}
+
+// who says who asks: by token, else by the client certificate's common name.
+// It is nil if nobody is named or authentication is off.
+//
+// Mirrors etcd server/etcdserver/v3_server.go AuthInfoFromCtx.
+func (f *face) who(ctx context.Context) (*auth.AuthInfo, error) {
+	return f.whoIn(ctx, f.users())
+}
+
+func (f *face) whoIn(ctx context.Context, users auth.AuthStore) (*auth.AuthInfo, error) {
+	if !users.IsAuthEnabled() {
+		return nil, nil
+	}
+	info, err := users.AuthInfoFromCtx(ctx)
+	if info != nil || err != nil {
+		return info, err
+	}
+	if f.server.cfg.TLS == nil {
+		return nil, nil
+	}
+	if info = users.AuthInfoFromTLS(ctx); info != nil && info.Username == "" {
+		return nil, nil // the common certificate names nobody
+	}
+	return info, nil
+}
+
+// permitted asks check, unless authentication is off, and gives the auth
+// revision that the answer holds for (0: authentication is off).
+//
+// Mirrors etcd server/etcdserver/v3_server.go doSerialize.
+func (f *face) permitted(ctx context.Context, check func(users auth.AuthStore, info *auth.AuthInfo) error) (err error) {
+	users := f.users()
+	if !users.IsAuthEnabled() {
+		return nil
+	}
+	info, err := f.whoIn(ctx, users)
+	if err != nil {
+		return err
+	}
+	if info == nil {
+		info = &auth.AuthInfo{}
+	}
+	if err := check(users, info); err != nil {
+		return err
+	}
+	if info.Revision != 0 && info.Revision != users.Revision() {
+		return auth.ErrAuthOldRevision
+	}
+	return nil
+}
+
+// mayRead asks whether a range may be read.
+func (f *face) mayRead(ctx context.Context, key, end []byte) error {
+	return f.permitted(ctx, func(users auth.AuthStore, info *auth.AuthInfo) error {
+		return users.IsRangePermitted(info, key, end)
+	})
+}
+
+// mustBeAdmin refuses everybody but users with the root role.
+//
+// Mirrors etcd server/etcdserver/api/v3rpc/auth.go AuthAdmin.isPermitted.
+func (f *face) mustBeAdmin(ctx context.Context) error {
+	users := f.users()
+	if !users.IsAuthEnabled() {
+		return nil
+	}
+	info, err := f.whoIn(ctx, users)
+	if err != nil {
+		return err
+	}
+	return users.IsAdminPermitted(info)
+}
+
+// mustBeSomebody refuses who gives no name while authentication is on.
+//
+// Mirrors etcd server/etcdserver/v3_server.go requireAuthInfo.
+func (f *face) mustBeSomebody(ctx context.Context) error {
+	users := f.users()
+	if !users.IsAuthEnabled() {
+		return nil
+	}
+	info, err := f.whoIn(ctx, users)
+	if err != nil {
+		return err
+	}
+	if info == nil {
+		return auth.ErrUserEmpty
+	}
+	return nil
+}

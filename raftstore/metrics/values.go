@@ -1,0 +1,100 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+// Values are the numbers that are asked for when somebody reads. A member that
+// is down has the zero ones.
+type Values struct {
+	ServerID                       uint64
+	HasLeader, IsLeader, IsLearner bool
+	Committed, Applied             uint64
+	Pending                        int // proposals whose end is not known
+	Quota, Size, InUse             int64
+	Revision, Compacted            int64
+	Keys                           int
+	Puts, Deletes                  uint64 // since the member started
+	AuthRevision                   uint64
+	Alarms                         []*pb.AlarmMember
+}
+
+// Ask sets who answers for the numbers that are asked for.
+func (m *Member) Ask(fn func() Values) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ask = fn
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	hasLeader    = desc("etcd_server_has_leader", "Whether or not a leader exists. 1 is existence, 0 is not.")
+	isLeader     = desc("etcd_server_is_leader", "Whether or not this member is a leader. 1 if is, 0 otherwise.")
+	isLearner    = desc("etcd_server_is_learner", "Whether or not this member is a learner. 1 if is, 0 otherwise.")
+	committed    = desc("etcd_server_proposals_committed_total", "The total number of consensus proposals committed.")
+	applied      = desc("etcd_server_proposals_applied_total", "The total number of consensus proposals applied.")
+	pending      = desc("etcd_server_proposals_pending", "The current number of pending proposals to commit. Here: of the whole store, whichever member they entered at.")
+	quota        = desc("etcd_server_quota_backend_bytes", "Current backend storage quota size in bytes.")
+	dbSize       = desc("etcd_mvcc_db_total_size_in_bytes", "Total size of the underlying database physically allocated in bytes. Here: what etcd's database would take; values live in memory.")
+	dbInUse      = desc("etcd_mvcc_db_total_size_in_use_in_bytes", "Total size of the underlying database logically in use in bytes. Here: what etcd's database would take; values live in memory.")
+	revision     = desc("etcd_debugging_mvcc_current_revision", "The current revision of store.")
+	compacted    = desc("etcd_debugging_mvcc_compact_revision", "The revision of the last compaction in store.")
+	keys         = desc("etcd_debugging_mvcc_keys_total", "Total number of keys.")
+	authRevision = desc("etcd_debugging_auth_revision", "The current revision of auth store.")
+	puts         = desc("etcd_mvcc_put_total", "Total number of puts seen by this member.")
+	deletes      = desc("etcd_mvcc_delete_total", "Total number of deletes seen by this member.")
+	serverID     = desc("etcd_server_id", "Server or member ID in hexadecimal format. 1 for 'server_id' label with current ID.", "server_id")
+	alarms       = desc("etcd_debugging_server_alarms", "Alarms for every member in cluster. 1 for 'server_id' label with current ID. 2 for 'alarm_type' label with type of this alarm", "server_id", "alarm_type")
+)
+
+// asked is the collector of [Values].
+type asked struct{ m *Member }
+
+func (a asked) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(a, to) }
+
+func (a asked) Collect(to chan<- prometheus.Metric) {
+	a.m.mu.Lock()
+	ask := a.m.ask
+	a.m.mu.Unlock()
+	var v Values
+	if ask != nil {
+		v = ask()
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	flag := func(d *prometheus.Desc, on bool) {
+		if on {
+			gauge(d, 1)
+		} else {
+			gauge(d, 0)
+		}
+	}
+	flag(hasLeader, v.HasLeader)
+	flag(isLeader, v.IsLeader)
+	flag(isLearner, v.IsLearner)
+	gauge(committed, float64(v.Committed))
+	gauge(applied, float64(v.Applied))
+	gauge(pending, float64(v.Pending))
+	gauge(quota, float64(v.Quota))
+	gauge(dbSize, float64(v.Size))
+	gauge(dbInUse, float64(v.InUse))
+	gauge(revision, float64(v.Revision))
+	gauge(compacted, float64(v.Compacted))
+	gauge(keys, float64(v.Keys))
+	gauge(authRevision, float64(v.AuthRevision))
+	to <- prometheus.MustNewConstMetric(puts, prometheus.CounterValue, float64(v.Puts))
+	to <- prometheus.MustNewConstMetric(deletes, prometheus.CounterValue, float64(v.Deletes))
+	if v.ServerID != 0 {
+		gauge(serverID, 1, fmt.Sprintf("%x", v.ServerID))
+	}
+	for _, x := range v.Alarms {
+		gauge(alarms, 1, fmt.Sprintf("%x", x.MemberID), x.Alarm.String())
+	}
+}
