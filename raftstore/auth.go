@@ -152,7 +152,7 @@ func asRoot(as auth.AuthStore) *pb.RequestHeader {
 
 // limits is what the configuration says of the state machine.
 func (c *Config) limits() apply.Limits {
-	l := apply.Limits{Quota: c.Quota, BcryptCost: c.BcryptCost, AuthToken: c.AuthToken}
+	l := apply.Limits{Quota: c.Quota, Knob: c.QuotaKnob, BcryptCost: c.BcryptCost, AuthToken: c.AuthToken}
 	if c.Clock != nil {
 		l.Now = c.Clock.Now
 	}

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"sync/atomic"
 	"time"
 
 	"kviz/raftstore/member"
@@ -44,6 +45,9 @@ type Config struct {
 	// Quota is how big a member's database may grow, in bytes, before the NOSPACE
 	// alarm refuses further writes; 0 is etcd's 2 GiB, less is no limit.
 	Quota int64
+	// QuotaKnob overrides Quota while it is not 0. It may be turned while the store
+	// runs, as etcd's quota is by a restart with another flag.
+	QuotaKnob *atomic.Int64
 	// Clock is the time by which leases and tokens run out; nil is real time,
 	// which stands still while messages are held.
 	Clock Clock

@@ -18,7 +18,7 @@ const (
 //
 // Mirrors etcd server/storage/quota.go BackendQuota.Available.
 func (s *State) Available(req *pb.InternalRaftRequest) bool {
-	return s.limits.Quota < 0 || s.room(cost(req), s.size.Load())
+	return s.room(cost(req), s.size.Load())
 }
 
 // Capped reports whether a NOSPACE alarm is raised.
@@ -26,11 +26,22 @@ func (s *State) Capped() bool { return s.capped }
 
 // fits is Available for Apply itself.
 func (s *State) fits(req *pb.InternalRaftRequest) bool {
-	return s.limits.Quota < 0 || s.room(cost(req), s.KV.Size())
+	return s.room(cost(req), s.KV.Size())
 }
 
 func (s *State) room(cost, size int64) bool {
-	return cost == 0 || size+cost < cmp.Or(s.limits.Quota, DefaultQuota)
+	quota := s.limits.quota()
+	return cost == 0 || quota < 0 || size+cost < quota
+}
+
+// quota is how big the database may grow now, less than 0 without a limit.
+func (l *Limits) quota() int64 {
+	if l.Knob != nil {
+		if n := l.Knob.Load(); n != 0 {
+			return n
+		}
+	}
+	return cmp.Or(l.Quota, DefaultQuota)
 }
 
 func cost(req *pb.InternalRaftRequest) int64 {

@@ -31,6 +31,8 @@ type Limits struct {
 	// Quota is how big the database may grow, in bytes: 0 is [DefaultQuota], less
 	// is no limit.
 	Quota int64
+	// Knob overrides Quota while it is not 0; nil is none.
+	Knob *atomic.Int64
 	// BcryptCost is the cost of hashing passwords; 0 is etcd's 10.
 	BcryptCost int
 	// AuthToken is etcd's --auth-token: "" and "simple" are tokens assigned
