@@ -68,14 +68,24 @@ func (s *Replicated) found(facts groupFacts) error {
 }
 
 // reopen starts the members that have a log. Who belongs to the group stands in
-// the best of the logs. A member whose disk is lost or damaged stays down, as long
-// as the others are a quorum.
+// the best of the logs. A member whose disk is lost or damaged stays down and says
+// why; the others wait for a quorum, as etcd's do.
 func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 	first := make([]member.Server, len(folders))
 	for i, id := range folders {
 		first[i] = member.Server{ID: id, Address: id}
 	}
 	s.roster.Store((&roster{}).with(first, s.newMember))
+	if facts.Survivor != "" {
+		_, d, err := s.diskOf(facts.Survivor)
+		if err == nil {
+			err = s.recoverDisk(d, facts, 0)
+		}
+		if err != nil {
+			return err
+		}
+		facts = s.facts
+	}
 	errs := s.startAll(s.group().members, false)
 	var damaged *member.DiskError
 	for _, err := range errs {
@@ -107,32 +117,19 @@ func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 		}
 		old.members[i].ReportFault(member.Fault{What: "not a member", Detail: s.dirOf(id) + " is ignored: the group has no such member any more"})
 	}
-	if err := s.mustHaveQuorum(errs); err != nil {
-		return err
-	}
+	s.tellWhoIsMissing()
 	s.facts = facts
 	return s.writeGroup(facts)
 }
 
-// mustHaveQuorum refuses a group of which too many disks are lost.
-func (s *Replicated) mustHaveQuorum(errs []error) error {
-	g := s.group()
-	voters, up := 0, 0
-	for i, m := range g.members {
-		if !g.learner[i] {
-			voters++
-			if m.Up() {
-				up++
-			}
-		}
+// tellWhoIsMissing has each member that was never started say why.
+func (s *Replicated) tellWhoIsMissing() {
+	for _, m := range s.group().members {
 		if !m.Up() && m.Why() == member.NotStarted {
-			errs = append(errs, m.Start(false, "")) // says what is missing
+			// What is wrong is the member's reason for being down.
+			_ = m.Start(false, "")
 		}
 	}
-	if up > voters/2 {
-		return nil
-	}
-	return fmt.Errorf("raftstore: only %d of %d voters can start, which is no quorum: %w", up, voters, errors.Join(errs...))
 }
 
 // best is the running member with the best log; nil if none runs.

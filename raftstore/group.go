@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"kviz/raftstore/member"
 )
@@ -29,6 +30,17 @@ type groupFacts struct {
 	// Born says that every first member was started once. Before that nothing can
 	// have been acknowledged, and a start that was broken off begins anew.
 	Born bool `json:"born"`
+	// Survivor is the member from whose data alone the group is about to go on.
+	Survivor string `json:"survivor,omitempty"`
+	// Exchange says that the new disks beside the members' folders are about to
+	// take their places.
+	Exchange bool `json:"exchange,omitempty"`
+}
+
+// nameOfNew is the member for whom a new disk was made.
+func nameOfNew(folder string) (id string, ok bool) {
+	id, ok = strings.CutSuffix(folder, member.NewSuffix)
+	return id, ok && memberNumber(id) >= 0
 }
 
 func (f groupFacts) id() (uint64, error) {
@@ -60,6 +72,9 @@ func (s *Replicated) readGroup() (f groupFacts, folders []string, fresh bool, er
 			return f, nil, false, fmt.Errorf("raftstore: %s is damaged: %w", path, err)
 		}
 	}
+	if err := s.finish(&f); err != nil {
+		return f, nil, false, err
+	}
 	if folders, err = s.folders(); err != nil {
 		return f, nil, false, err
 	}
@@ -78,6 +93,28 @@ func (s *Replicated) readGroup() (f groupFacts, folders []string, fresh bool, er
 		return f, nil, false, fmt.Errorf("raftstore: %s holds no member's log, though a store was made there; without any log nothing of it can be known", s.cfg.Dir)
 	}
 	return f, folders, len(folders) == 0, nil
+}
+
+// finish goes on with what a process that died was in the middle of, and clears
+// away what it had only prepared.
+func (s *Replicated) finish(f *groupFacts) error {
+	if f.Exchange {
+		return s.finishExchange(f)
+	}
+	entries, err := os.ReadDir(s.cfg.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	for _, e := range entries {
+		_, isNew := nameOfNew(e.Name())
+		gone := f.Survivor != "" && f.Survivor != e.Name() && memberNumber(e.Name()) >= 0
+		if e.IsDir() && (isNew || gone) {
+			if err := os.RemoveAll(filepath.Join(s.cfg.Dir, e.Name())); err != nil {
+				return fmt.Errorf("raftstore: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // folders are the names of those members that have a log, in order of joining.

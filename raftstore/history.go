@@ -49,6 +49,10 @@ type Changes struct {
 	UpTo int64
 	// More is closed when there may be changes after UpTo.
 	More <-chan struct{}
+	// Era is how often the store's history was replaced by another (Rebuild) or
+	// lost its end (Recover). Whoever followed the store in an earlier era must begin
+	// anew, as with an etcd that was restored from a backup.
+	Era uint64
 }
 
 // Change is what one revision changed, in order. An event's PrevKv is the

@@ -6,11 +6,9 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// recentChanges is how many changes are kept for those who follow closely: a
-// good tenth of a second of the most writes that a disk takes, which is what a
-// thousand watchers on a busy machine need. Whoever falls further behind reads a
-// member's history.
-const recentChanges = 2048
+// recentChanges is how many changes are kept for those who follow closely.
+// Whoever falls further behind reads a member's history.
+const recentChanges = 256
 
 // recent is the newest changes the world was told of. It holds an unbroken
 // run of revisions that ends at told.
@@ -19,6 +17,7 @@ type recent struct {
 	told    int64 // no change up to here will still come
 	changes []Change
 	more    chan struct{} // closed with the next change; nil if nobody waits
+	era     uint64        // how often the history was replaced
 }
 
 // add takes the next change. One that a snapshot on the disk already held is
@@ -49,6 +48,20 @@ func (r *recent) reach(rev int64) {
 	}
 }
 
+// reset goes on from a revision: the members hold another history, or, if it is the
+// same one, possibly less of it. It reports whether anything that was told is not
+// true any more.
+func (r *recent) reset(rev int64, another bool) (lost bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if lost = another || rev < r.told; lost {
+		r.told, r.changes = rev, nil
+		r.era++
+		r.wake()
+	}
+	return lost
+}
+
 // end wakes who waits; call it when nothing more comes.
 func (r *recent) end() {
 	r.mu.Lock()
@@ -71,7 +84,7 @@ func (r *recent) since(from int64) (c Changes, ok bool) {
 	if r.more == nil {
 		r.more = make(chan struct{})
 	}
-	c = Changes{UpTo: max(r.told, from-1), More: r.more}
+	c = Changes{UpTo: max(r.told, from-1), More: r.more, Era: r.era}
 	if from > r.told {
 		return c, true
 	}

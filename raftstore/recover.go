@@ -2,33 +2,299 @@ package raftstore
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/raftstore/apply"
 	"kviz/raftstore/member"
 )
 
-var errNotYet = errors.New("raftstore: not there yet")
+// Both verbs here take every member down, change what is on the disks, and start
+// anew. What they are about to do is written into the group's file first, so that a
+// process that dies in the middle finishes it when the folder is opened again.
 
 // Damage is what happens to a member's log file; see [member.Damage].
 type Damage = member.Damage
 
-// Recover goes on from one member's data when the quorum is lost for good: etcd's
-// --force-new-cluster.
-func (s *Replicated) Recover(id string) error { return errNotYet }
+// disks is a member whose disk is of this machine.
+type disks interface {
+	Recover(term uint64) error
+	Prepare(member.Seed) error
+	Corrupt(member.Damage) error
+}
+
+func (s *Replicated) diskOf(id string) (peer, disks, error) {
+	m, err := s.member(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, ok := m.(disks)
+	if !ok {
+		return nil, nil, fmt.Errorf("raftstore: the disk of member %s is another process's", id)
+	}
+	return m, d, nil
+}
+
+// Corrupt damages the log file of a member that is down. Its next start is refused.
+func (s *Replicated) Corrupt(id string, what Damage) error {
+	m, d, err := s.diskOf(id)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(member.Damages, what) {
+		return fmt.Errorf("raftstore: no damage %q; it can be one of %v", what, member.Damages)
+	}
+	if err := d.Corrupt(what); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	m.ReportFault(member.Fault{What: "damaged", On: true, Detail: string(what)})
+	return nil
+}
+
+// OnReset adds who is told, from any goroutine, when what the store said before is
+// not its history any more: [Replicated.Rebuild] put another in its place, or
+// [Replicated.Recover] lost its end. The store goes on from the revision. fn must not
+// block.
+func (s *Replicated) OnReset(fn func(revision int64)) {
+	s.rosterMu.Lock()
+	defer s.rosterMu.Unlock()
+	s.onReset = append(s.onReset, fn)
+}
+
+// reset has the world go on from where the members are now.
+func (s *Replicated) reset(index uint64, revision int64, another bool) {
+	s.front.Lock()
+	s.reported = index
+	lost := s.recent.reset(revision, another)
+	s.front.Unlock()
+	if !lost {
+		return
+	}
+	s.rosterMu.Lock()
+	told := s.onReset[:len(s.onReset):len(s.onReset)]
+	s.rosterMu.Unlock()
+	for _, fn := range told {
+		fn(revision)
+	}
+}
+
+// stopAll takes every member down.
+func (s *Replicated) stopAll(why string) {
+	for _, m := range s.group().all() {
+		if m.Up() {
+			// Down by itself meanwhile is just as well.
+			_ = m.Stop(why)
+		}
+	}
+}
+
+// Recover goes on from one member's data when the quorum is lost for good: it becomes
+// the only member, and what is in its log counts, committed or not. The others are
+// gone, with what only they had; others can join ([Replicated.AddMember]).
+//
+// Mirrors etcd --force-new-cluster.
+func (s *Replicated) Recover(id string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	m, d, err := s.diskOf(id)
+	if err != nil {
+		return err
+	}
+	if s.group().index(id) < 0 {
+		return rpctypes.ErrGRPCMemberNotFound
+	}
+	_, term := s.reach()
+	if m.Up() {
+		if err := m.Stop("it goes on alone"); err != nil && !errors.Is(err, member.ErrDown) {
+			return err
+		}
+	}
+	facts := s.facts
+	facts.Survivor = id
+	if err := s.writeGroup(facts); err != nil {
+		return err
+	}
+	m.ReportFault(member.Fault{What: "quorum lost for good", On: true, Detail: id + " goes on alone"})
+	old := s.group()
+	for _, other := range old.all() {
+		if other.ID() != id {
+			err = errors.Join(err, s.retire(other, "the group goes on without it"))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.recoverDisk(d, facts, term); err != nil {
+		return err
+	}
+	if err := s.start(m, false, "it goes on alone"); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	s.takeOver(old, []member.Server{{ID: id, Address: id}})
+	st := m.Status()
+	s.reset(st.Last, st.Revision, false)
+	m.Campaign()
+	return nil
+}
+
+func (s *Replicated) recoverDisk(d disks, facts groupFacts, term uint64) error {
+	if err := d.Recover(term); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	facts.Survivor = ""
+	if err := s.writeGroup(facts); err != nil {
+		return err
+	}
+	s.facts = facts
+	return nil
+}
+
+// takeOver makes a group that no leader told of the present one.
+func (s *Replicated) takeOver(old *roster, servers []member.Server) {
+	s.adopting.Lock()
+	defer s.adopting.Unlock()
+	s.rosterMu.Lock()
+	now := (&roster{ids: old.ids, members: old.members}).with(servers, s.newMember)
+	s.roster.Store(now)
+	s.rosterMu.Unlock()
+	s.adopted = 0 // no leader of before can tell any more
+	for _, c := range compare(old, now) {
+		c.who.ReportMembership(c.Membership)
+	}
+	s.membersChanged()
+}
 
 // RebuildOptions are etcdutl snapshot restore's --bump-revision and
-// --mark-compacted.
+// --mark-compacted, of which one wants the other.
 type RebuildOptions struct {
 	BumpRevision  int64
 	MarkCompacted bool
 }
 
-// Rebuild gives every member a new disk with this state: etcdutl snapshot restore
-// and start.
-func (s *Replicated) Rebuild(state *apply.State, opt RebuildOptions) error { return errNotYet }
+// Rebuild gives every member a new disk with this state and starts it: what
+// etcdutl snapshot restore and the start of a new cluster from it do. Members keep
+// their names, the cluster gets another ID. Requests under way end with
+// rpctypes.ErrGRPCStopped. The state must not be used afterwards.
+//
+// Mirrors etcdutl/snapshot/v3_snapshot.go Restore.
+func (s *Replicated) Rebuild(state *apply.State, opt RebuildOptions) error {
+	if opt.BumpRevision < 0 || (opt.BumpRevision > 0) != opt.MarkCompacted {
+		return fmt.Errorf("raftstore: --bump-revision %d and --mark-compacted %v: one wants the other", opt.BumpRevision, opt.MarkCompacted)
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	g := s.group()
+	for _, id := range g.ids {
+		if _, _, err := s.diskOf(id); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	err := s.refusal()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if opt.MarkCompacted {
+		state.KV.Bump(opt.BumpRevision)
+	}
+	index, term := s.reach()
+	index = max(index, state.KV.AppliedIndex()) + 1
+	state.KV.Advance(index)
+	seed := member.Seed{State: state.Snapshot(), Index: index, Term: term + 1}
+	for i, id := range g.ids {
+		seed.Servers = append(seed.Servers, member.Server{ID: id, Learner: g.learner[i], Address: addressOf(id, g.urls[i])})
+	}
+	s.stopAll("every member gets a new disk")
+	if err := s.exchange(seed); err != nil {
+		return err
+	}
+	s.abort(rpctypes.ErrGRPCStopped)
+	s.reset(index, seed.State.KV.Revision(), true)
+	return s.startAgain()
+}
 
-// Corrupt damages the log file of a member that is down.
-func (s *Replicated) Corrupt(id string, what Damage) error { return errNotYet }
+// reach is the last index and term that any member or caller has heard of.
+func (s *Replicated) reach() (index, term uint64) {
+	s.front.Lock()
+	index = s.reported
+	s.front.Unlock()
+	term = s.bootTerm
+	s.adopting.Lock()
+	term = max(term, s.adopted)
+	s.adopting.Unlock()
+	for _, m := range s.group().all() {
+		st := m.Status()
+		index, term = max(index, st.Last), max(term, st.Term)
+	}
+	return index, term
+}
 
-// SplitVote arranges an election in which nobody gets a majority.
-func (s *Replicated) SplitVote() error { return errNotYet }
+// exchange puts new disks in the place of the old ones.
+func (s *Replicated) exchange(seed member.Seed) error {
+	old := s.ClusterID()
+	facts := s.facts
+	facts.ClusterID = strconv.FormatUint(old*6364136223846793005+seed.Term, 16)
+	for _, id := range s.group().ids {
+		_, d, err := s.diskOf(id)
+		if err == nil {
+			err = d.Prepare(seed)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("raftstore: %w", err), s.startAgain())
+		}
+	}
+	facts.Exchange = true
+	if err := s.writeGroup(facts); err != nil {
+		return err
+	}
+	if err := s.finishExchange(&facts); err != nil {
+		return err
+	}
+	id, err := facts.id()
+	s.clusterID.Store(id)
+	s.facts = facts
+	return err
+}
+
+// finishExchange does what [groupFacts.Exchange] says, from wherever it was left.
+func (s *Replicated) finishExchange(facts *groupFacts) error {
+	entries, err := os.ReadDir(s.cfg.Dir)
+	if err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	for _, e := range entries {
+		id, isNew := nameOfNew(e.Name())
+		if !isNew {
+			continue
+		}
+		if err := os.RemoveAll(s.dirOf(id)); err != nil {
+			return fmt.Errorf("raftstore: %w", err)
+		}
+		if err := os.Rename(s.dirOf(id)+member.NewSuffix, s.dirOf(id)); err != nil {
+			return fmt.Errorf("raftstore: %w", err)
+		}
+	}
+	if err := s.syncDir(s.cfg.Dir); err != nil {
+		return err
+	}
+	facts.Exchange = false
+	return s.writeGroup(*facts)
+}
+
+// startAgain starts every member that is down.
+func (s *Replicated) startAgain() (err error) {
+	for _, m := range s.group().members {
+		if !m.Up() {
+			err = errors.Join(err, s.start(m, false, "it has a new disk"))
+		}
+	}
+	if best := s.best(); best != nil {
+		best.Campaign()
+	}
+	return err
+}

@@ -51,8 +51,9 @@ type Replicated struct {
 	broken error // why the store cannot go on
 
 	roster    atomic.Pointer[roster]
-	rosterMu  sync.Mutex // guards onMembers and the replacing of roster
+	rosterMu  sync.Mutex // guards onMembers, onReset and the replacing of roster
 	onMembers []func()
+	onReset   []func(revision int64)
 	changing  sync.Mutex   // held during a change of the group; guards facts
 	facts     groupFacts   // what is in the group's file
 	adopting  sync.Mutex   // keeps the order in which configurations are taken over
@@ -77,7 +78,7 @@ var _ Store = (*Replicated)(nil)
 // Open starts the members and gives the store back at once; requests wait
 // until a leader is elected. A folder that holds a store goes on with the members
 // it has, whatever Config.Members says. A member whose log is missing or damaged
-// stays down, and says why; Open fails if too few for a quorum can start.
+// stays down, and says why; Open fails if none can start.
 func Open(cfg Config) (*Replicated, error) {
 	cfg.Members = cmp.Or(cfg.Members, 3)
 	if cfg.Members < 1 || cfg.Members > maxMembers {

@@ -75,16 +75,17 @@ type Member struct {
 
 // incarnation is a member between a start and the next stop.
 type incarnation struct {
-	m        *Member
-	raft     *raft.Raft
-	disk     *disk
-	endpoint *wire.Endpoint
-	machine  *machine
-	failed   chan string   // the first reason why it cannot go on
-	stopped  chan struct{} // closed when it goes down
-	commit   atomic.Uint64 // highest commit index that an event told
-	live     atomic.Bool   // raft is set and may be asked
-	timing   sync.Mutex    // held while raft's timeouts are changed
+	m         *Member
+	raft      *raft.Raft
+	disk      *disk
+	snapshots *snapshots
+	endpoint  *wire.Endpoint
+	machine   *machine
+	failed    chan string   // the first reason why it cannot go on
+	stopped   chan struct{} // closed when it goes down
+	commit    atomic.Uint64 // highest commit index that an event told
+	live      atomic.Bool   // raft is set and may be asked
+	timing    sync.Mutex    // held while raft's timeouts are changed
 }
 
 // New is a member that is not running yet.
@@ -154,7 +155,7 @@ func (m *Member) build(fresh bool) (*incarnation, error) {
 	if err != nil {
 		return nil, err
 	}
-	inc.disk = d
+	inc.disk, inc.snapshots = d, snapshots
 	built := false
 	defer func() {
 		if !built {

@@ -70,7 +70,7 @@ func (s *snapshotSink) Close() error {
 		return err
 	}
 	what := "taken"
-	if s.index > s.inc.machine.applied.get() && s.index > s.inc.raft.AppliedIndex() {
+	if s.inc.raft != nil && s.index > s.inc.machine.applied.get() && s.index > s.inc.raft.AppliedIndex() {
 		what = "installed"
 	}
 	if s.inc.m.wanted() {

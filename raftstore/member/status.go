@@ -31,7 +31,15 @@ func (m *Member) Tail() (term, index uint64) {
 	if inc == nil {
 		return 0, 0
 	}
-	return inc.disk.tail()
+	term, index = inc.disk.tail()
+	// A folder that could not be read would not have let the member start.
+	list, _ := inc.snapshots.List()
+	for _, meta := range list {
+		if meta.Index > index {
+			term, index = meta.Term, meta.Index
+		}
+	}
+	return term, index
 }
 
 // BootTerm is the term that was on the member's disk when it was last started.

@@ -25,6 +25,7 @@ type call struct {
 	abandoned <-chan struct{}
 	started   time.Time
 	stray     bool // its sender waits no longer
+	split     *Split
 }
 
 // exchange brings the request to its receiver and the answer back into resp,
@@ -34,6 +35,8 @@ func exchange[Resp any](e *Endpoint, m Message, args any, resp *Resp, body io.Re
 	c := &call{n: e.n, from: e, m: m, abandoned: e.currentTenure(), started: time.Now()}
 	c.news = c.isNews()
 	c.observe(Sent, c.m)
+	c.inTurn()
+	defer c.over()
 
 	answer, to, err := c.request(args, body)
 	if err != nil {
@@ -46,6 +49,9 @@ func exchange[Resp any](e *Endpoint, m Message, args any, resp *Resp, body io.Re
 		}
 		c.lose(answer.Error.Error())
 		return answer.Error
+	}
+	if c.voted() {
+		return c.lose("the answer was lost, so that the vote is split")
 	}
 	back := c.answer(got)
 	if err := c.travel(&back, link{m.To, m.From}); err != nil {

@@ -49,6 +49,7 @@ type Network struct {
 	holding   bool
 	held      []*heldMessage  // in order of arrival
 	gone      map[string]bool // members that will never come back
+	split     *Split          // an election that is arranged
 }
 
 type link struct{ from, to string }

@@ -1,0 +1,122 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"kviz/raftstore/member"
+	"kviz/raftstore/wire"
+)
+
+// ErrNotSplit says that an election which should have been split was not.
+var ErrNotSplit = errors.New("raftstore: the election was not split: another one came between")
+
+// SplitVote makes two members stand for election in the same moment and arranges the
+// messages so that each gets half the votes ([wire.Split]). Nobody wins; the next
+// election, by the members' own timers, decides. It returns when the votes are cast;
+// while messages are held, when both stand.
+func (s *Replicated) SplitVote() error {
+	arranger, ok := s.network.(interface {
+		SetSplit(*wire.Split) <-chan struct{}
+		TermOf(*wire.Split) uint64
+	})
+	if !ok {
+		return errors.New("raftstore: a split vote can be arranged only among members of one process")
+	}
+	split, err := s.planSplit()
+	if err != nil {
+		return err
+	}
+	done := arranger.SetSplit(split)
+	for _, id := range split.Candidates {
+		m, err := s.member(id)
+		if err != nil {
+			return err
+		}
+		m.ReportFault(member.Fault{What: "split vote", On: true, Detail: splitStory(split)})
+		s.spawn("campaign of "+id, m.Campaign)
+	}
+	for range 400 {
+		select {
+		case <-done:
+			return nil
+		case <-s.closing:
+			return rpctypes.ErrGRPCStopped
+		default:
+		}
+		if s.clock.stopped() && arranger.TermOf(split) > 0 {
+			return nil
+		}
+		s.sleep(5 * time.Millisecond)
+	}
+	arranger.SetSplit(nil)
+	return ErrNotSplit
+}
+
+// planSplit chooses the candidates, not the leader if there is another way, and
+// whom the others hear first.
+func (s *Replicated) planSplit() (*wire.Split, error) {
+	leader, err := s.someLeader()
+	if err != nil {
+		return nil, err
+	}
+	var up []string
+	matches := map[string]uint64{leader.Member(): 0} // so it is chosen last
+	for _, id := range s.group().voters() {
+		if m, err := s.member(id); err == nil && m.Up() {
+			up = append(up, id)
+			if id != leader.Member() {
+				matches[id] = 1 + s.network.Progress(leader.Member(), id, leader.Term()).Match
+			}
+		}
+	}
+	if len(up) < 2 {
+		return nil, errors.New("raftstore: one voter alone cannot split a vote")
+	}
+	slices.SortStableFunc(up, func(a, b string) int {
+		switch {
+		case matches[a] > matches[b]:
+			return -1
+		case matches[a] < matches[b]:
+			return 1
+		}
+		return 0
+	})
+	split := &wire.Split{Candidates: [2]string{up[0], up[1]}, Side: map[string]string{}}
+	others := up[2:]
+	for i, id := range others {
+		if i == len(others)-1 && len(others)%2 == 1 {
+			split.Side[id] = ""
+		} else {
+			split.Side[id] = split.Candidates[i%2]
+		}
+	}
+	return split, nil
+}
+
+// splitStory tells the plan.
+func splitStory(split *wire.Split) string {
+	votes := map[string][]string{}
+	lost := ""
+	for _, c := range split.Candidates {
+		votes[c] = []string{c}
+	}
+	for voter, c := range split.Side {
+		if c == "" {
+			lost = "; the answer of " + voter + " is lost"
+		} else {
+			votes[c] = append(votes[c], voter)
+		}
+	}
+	var parts []string
+	for _, c := range split.Candidates {
+		slices.Sort(votes[c])
+		parts = append(parts, fmt.Sprintf("%s gets the votes of %s", c, strings.Join(votes[c], " and ")))
+	}
+	return strings.Join(parts, ", ") + lost
+}
