@@ -2,8 +2,8 @@ package mvcc
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
+	"sort"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -28,6 +28,21 @@ func (s *Store) checkRevision(rev, current int64) error {
 	case rev > current:
 		return rpctypes.ErrGRPCFutureRev
 	case rev > 0 && rev < s.compactRev:
+		return rpctypes.ErrGRPCCompacted
+	}
+	return nil
+}
+
+// checkTxnRevision is checkRevision for a range inside a transaction. As in etcd,
+// that one takes a revision below zero for one that was compacted, once anything
+// was; anywhere else it means the present.
+//
+// Mirrors etcd server/etcdserver/txn/range.go checkRange.
+func (s *Store) checkTxnRevision(rev int64) error {
+	switch {
+	case rev > s.currentRev:
+		return rpctypes.ErrGRPCFutureRev
+	case rev != 0 && rev < s.compactRev:
 		return rpctypes.ErrGRPCCompacted
 	}
 	return nil
@@ -69,7 +84,7 @@ func (s *Store) rangeAt(r *pb.RangeRequest, current int64) (*pb.RangeResponse, e
 	}
 	if r.KeysOnly {
 		for i, kv := range resp.Kvs {
-			resp.Kvs[i] = withoutValue(kv)
+			resp.Kvs[i] = withoutValue(kv, r.SortTarget == pb.RangeRequest_VALUE)
 		}
 	}
 	return resp, nil
@@ -116,30 +131,44 @@ func passes(r *pb.RangeRequest, kv *mvccpb.KeyValue) bool {
 		(r.MinCreateRevision == 0 || kv.CreateRevision >= r.MinCreateRevision)
 }
 
-// order sorts as the request asks. Keys that tie stay in key order, which etcd
-// leaves open.
+// order sorts as the request asks. Which of several keys that tie comes first is
+// left open by etcd's API; sorting with its very algorithm gives its very order.
 func order(r *pb.RangeRequest, kvs []*mvccpb.KeyValue) {
-	less := func(a, b *mvccpb.KeyValue) int {
-		switch r.SortTarget {
-		case pb.RangeRequest_VERSION:
-			return cmp.Compare(a.Version, b.Version)
-		case pb.RangeRequest_CREATE:
-			return cmp.Compare(a.CreateRevision, b.CreateRevision)
-		case pb.RangeRequest_MOD:
-			return cmp.Compare(a.ModRevision, b.ModRevision)
-		case pb.RangeRequest_VALUE:
-			return bytes.Compare(a.Value, b.Value)
-		default:
-			return bytes.Compare(a.Key, b.Key)
-		}
+	o := sorter{kvs: kvs}
+	switch r.SortTarget {
+	case pb.RangeRequest_VERSION:
+		o.less = func(a, b *mvccpb.KeyValue) bool { return a.Version < b.Version }
+	case pb.RangeRequest_CREATE:
+		o.less = func(a, b *mvccpb.KeyValue) bool { return a.CreateRevision < b.CreateRevision }
+	case pb.RangeRequest_MOD:
+		o.less = func(a, b *mvccpb.KeyValue) bool { return a.ModRevision < b.ModRevision }
+	case pb.RangeRequest_VALUE:
+		o.less = func(a, b *mvccpb.KeyValue) bool { return bytes.Compare(a.Value, b.Value) < 0 }
+	default:
+		o.less = func(a, b *mvccpb.KeyValue) bool { return bytes.Compare(a.Key, b.Key) < 0 }
 	}
 	if r.SortOrder == pb.RangeRequest_DESCEND {
-		slices.SortStableFunc(kvs, func(a, b *mvccpb.KeyValue) int { return less(b, a) })
+		sort.Sort(sort.Reverse(o))
 		return
 	}
-	slices.SortStableFunc(kvs, less)
+	sort.Sort(o)
 }
 
-func withoutValue(kv *mvccpb.KeyValue) *mvccpb.KeyValue {
-	return &mvccpb.KeyValue{Key: kv.Key, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision, Version: kv.Version, Lease: kv.Lease}
+type sorter struct {
+	kvs  []*mvccpb.KeyValue
+	less func(a, b *mvccpb.KeyValue) bool
+}
+
+func (o sorter) Len() int           { return len(o.kvs) }
+func (o sorter) Less(i, j int) bool { return o.less(o.kvs[i], o.kvs[j]) }
+func (o sorter) Swap(i, j int)      { o.kvs[i], o.kvs[j] = o.kvs[j], o.kvs[i] }
+
+// withoutValue is what keys_only shows of a key. etcd takes it from its index,
+// where the lease is not, unless it had to look at the values to sort them.
+func withoutValue(kv *mvccpb.KeyValue, lease bool) *mvccpb.KeyValue {
+	k := &mvccpb.KeyValue{Key: kv.Key, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision, Version: kv.Version}
+	if lease {
+		k.Lease = kv.Lease
+	}
+	return k
 }

@@ -65,7 +65,7 @@ func (s *Store) checkTxnState(r *pb.TxnRequest, p *path) error {
 		var err error
 		switch o := op.Request.(type) {
 		case *pb.RequestOp_RequestRange:
-			err = s.checkRevision(o.RequestRange.Revision, s.currentRev)
+			err = s.checkTxnRevision(o.RequestRange.Revision)
 		case *pb.RequestOp_RequestPut:
 			err = s.checkPutState(o.RequestPut)
 		case *pb.RequestOp_RequestTxn:
