@@ -28,13 +28,11 @@ const requestTimeout = 7 * time.Second
 // Mirrors etcd server/etcdserver/v3_server.go processInternalRaftRequestOnce.
 func (f *face) change(ctx context.Context, req *pb.InternalRaftRequest) (proto.Message, error) {
 	if req.Authenticate == nil {
-		who, err := f.who(ctx)
+		who, err := f.nameOf(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if who != nil {
-			req.Header = &pb.RequestHeader{Username: who.Username, AuthRevision: who.Revision}
-		}
+		req.Header = who
 	}
 	if f.tooLarge(req) {
 		return nil, rpctypes.ErrGRPCRequestTooLarge
@@ -156,6 +154,9 @@ func (f *face) awaitLeader(ctx context.Context, open *serving, deadline time.Tim
 			return rpctypes.ErrGRPCStopped
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
 	return nil
 }
 
@@ -163,7 +164,7 @@ func (f *face) awaitLeader(ctx context.Context, open *serving, deadline time.Tim
 // before is in the leader's state, and gives its revision: etcd's
 // linearizableReadNotify.
 func (f *face) barrier(ctx context.Context) (int64, error) {
-	r, err := f.ask(ctx, &pb.InternalRaftRequest{Range: &pb.RangeRequest{Key: []byte{0}, CountOnly: true}}, "MsgReadIndex")
+	r, err := f.ask(ctx, &pb.InternalRaftRequest{Header: f.root(), Range: &pb.RangeRequest{Key: []byte{0}, CountOnly: true}}, "MsgReadIndex")
 	if err == nil {
 		err = r.Err
 	}
@@ -172,6 +173,32 @@ func (f *face) barrier(ctx context.Context) (int64, error) {
 		return 0, asTimeout(err)
 	}
 	return r.Revision, nil
+}
+
+// settle waits until the member has applied what the leader has, as it would
+// have in etcd after a moment, for a second at most: an idle leader tells of its
+// commits late. A member that is cut off or slow is taken as it is.
+func (f *face) settle(ctx context.Context) {
+	g := f.server.group
+	if g == nil {
+		return
+	}
+	leader, ok := f.server.status(g.Leader())
+	if !ok {
+		return
+	}
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for end := time.Now().Add(time.Second); time.Now().Before(end) && f.reaches(); {
+		if own, ok := f.server.status(f.member); !ok || own.Applied >= leader.Applied {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // asTimeout is how a read ends that was not answered in time: etcd has one

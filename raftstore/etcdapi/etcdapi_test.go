@@ -54,11 +54,7 @@ func newBench(t *testing.T, store raftstore.Store) *bench {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	b := &bench{t: t, ctx: ctx, store: store, server: server}
 	for _, addr := range server.Endpoints {
-		conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.conns = append(b.conns, conn)
+		b.dial(addr)
 	}
 	t.Cleanup(func() {
 		for _, c := range b.conns {
@@ -73,6 +69,17 @@ func newBench(t *testing.T, store raftstore.Store) *bench {
 		cancel()
 	})
 	return b
+}
+
+// dial opens one more connection.
+func (b *bench) dial(addr string) *grpc.ClientConn {
+	b.t.Helper()
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.conns = append(b.conns, conn)
+	return conn
 }
 
 func (b *bench) kv() pb.KVClient { return pb.NewKVClient(b.conns[0]) }
@@ -101,9 +108,11 @@ func (b *bench) compact(rev int64) {
 }
 
 // watch opens a stream.
-func (b *bench) watch() *watch {
+func (b *bench) watch() *watch { return b.watchAt(0) }
+
+func (b *bench) watchAt(i int) *watch {
 	b.t.Helper()
-	s, err := pb.NewWatchClient(b.conns[0]).Watch(b.ctx)
+	s, err := pb.NewWatchClient(b.conns[i]).Watch(b.ctx)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (f *face) unhealthy(ctx context.Context, exclude []string, serializable boo
 
 // canRead tries a read that needs no permission.
 func (f *face) canRead(ctx context.Context, serializable bool) error {
-	_, err := f.read(ctx, &pb.RangeRequest{Key: []byte{0}, KeysOnly: true, Limit: 1, Serializable: serializable})
+	_, err := f.read(ctx, f.root(), &pb.RangeRequest{Key: []byte{0}, KeysOnly: true, Limit: 1, Serializable: serializable})
 	return plain(err)
 }
 

@@ -25,7 +25,11 @@ func (k *kvServer) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResp
 		return nil, err
 	}
 	k.numbers.Ranges.Inc()
-	resp, err := k.read(ctx, r)
+	who, err := k.nameOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := k.read(ctx, who, r)
 	// Who may not read it is told so, whatever the answer would have been.
 	if refused := k.mayRead(ctx, r.Key, r.RangeEnd); refused != nil && !isTimeout(err) {
 		return nil, refused
@@ -33,11 +37,11 @@ func (k *kvServer) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResp
 	return resp, err
 }
 
-func (f *face) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+func (f *face) read(ctx context.Context, who *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	if r.Serializable {
-		return f.local(ctx, r)
+		return f.local(ctx, who, r)
 	}
-	res, err := f.ask(ctx, &pb.InternalRaftRequest{Range: r}, "MsgReadIndex")
+	res, err := f.ask(ctx, &pb.InternalRaftRequest{Header: who, Range: r}, "MsgReadIndex")
 	if err != nil {
 		f.numbers.FailedRead.Inc()
 		return nil, asTimeout(err)
@@ -48,7 +52,7 @@ func (f *face) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse,
 // local reads from the member's own state. If the member has told of more than
 // it has applied, because an answer came through it early, the leader reads
 // for it.
-func (f *face) local(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+func (f *face) local(ctx context.Context, who *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	g := f.server.group
 	if g == nil || g.RevisionAt(f.member) < f.shown.Load() && g.Reaches(f.member) {
 		own := &pb.RangeRequest{
@@ -56,7 +60,7 @@ func (f *face) local(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse
 			Serializable: true, KeysOnly: r.KeysOnly, CountOnly: r.CountOnly, MinModRevision: r.MinModRevision, MaxModRevision: r.MaxModRevision,
 			MinCreateRevision: r.MinCreateRevision, MaxCreateRevision: r.MaxCreateRevision,
 		}
-		res, err := f.ask(ctx, &pb.InternalRaftRequest{Range: own}, "MsgReadIndex")
+		res, err := f.ask(ctx, &pb.InternalRaftRequest{Header: who, Range: own}, "MsgReadIndex")
 		if err != nil {
 			return nil, err
 		}

@@ -75,6 +75,7 @@ func (m *maintenanceServer) Hash(ctx context.Context, _ *pb.HashRequest) (*pb.Ha
 	if err != nil {
 		return nil, err
 	}
+	m.settle(ctx)
 	rev := m.revision()
 	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	if err := b.Backup(m.member, h); err != nil {
@@ -89,6 +90,7 @@ func (m *maintenanceServer) HashKV(ctx context.Context, r *pb.HashKVRequest) (*p
 	if err := m.mustBeAdmin(ctx); err != nil {
 		return nil, err
 	}
+	m.settle(ctx)
 	h, err := m.server.store.HashKV(m.member, r.Revision)
 	if err != nil {
 		return nil, err
@@ -101,6 +103,7 @@ func (m *maintenanceServer) Defragment(ctx context.Context, _ *pb.DefragmentRequ
 	if err := m.mustBeAdmin(ctx); err != nil {
 		return nil, err
 	}
+	m.settle(ctx)
 	began := time.Now()
 	m.numbers.DefragInflight.Set(1)
 	defer m.numbers.DefragInflight.Set(0)

@@ -3,6 +3,7 @@ package etcdapi
 import (
 	"context"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/auth"
 )
 
@@ -12,6 +13,25 @@ func (f *face) users() auth.AuthStore {
 		return f.server.store.AuthStore()
 	}
 	return f.server.group.AuthAt(f.member)
+}
+
+// nameOf is who asks, as a request to the store carries it; nil if nobody is
+// named.
+func (f *face) nameOf(ctx context.Context) (*pb.RequestHeader, error) {
+	who, err := f.who(ctx)
+	if err != nil || who == nil {
+		return nil, err
+	}
+	return &pb.RequestHeader{Username: who.Username, AuthRevision: who.Revision}, nil
+}
+
+// root is who asks in the server's own name.
+func (f *face) root() *pb.RequestHeader {
+	users := f.users()
+	if !users.IsAuthEnabled() {
+		return nil
+	}
+	return &pb.RequestHeader{Username: "root", AuthRevision: users.Revision()}
 }
 
 // who says who asks: by token, else by the client certificate's common name.

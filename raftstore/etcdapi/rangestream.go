@@ -33,7 +33,11 @@ func (k *kvServer) RangeStream(r *pb.RangeRequest, stream pb.KV_RangeStreamServe
 			first.Limit = min(firstChunk, r.Limit)
 		}
 	}
-	resp, err := k.read(ctx, first)
+	who, err := k.nameOf(ctx)
+	if err != nil {
+		return err
+	}
+	resp, err := k.read(ctx, who, first)
 	if refused := k.mayRead(ctx, r.Key, r.RangeEnd); refused != nil && !isTimeout(err) {
 		return refused
 	}
@@ -43,10 +47,10 @@ func (k *kvServer) RangeStream(r *pb.RangeRequest, stream pb.KV_RangeStreamServe
 	if r.CountOnly {
 		return stream.Send(&pb.RangeStreamResponse{RangeResponse: &pb.RangeResponse{Header: resp.Header, Count: resp.Count}})
 	}
-	return k.pieces(ctx, r, first, resp, stream.Send)
+	return k.pieces(ctx, who, r, first, resp, stream.Send)
 }
 
-func (k *kvServer) pieces(ctx context.Context, r, next *pb.RangeRequest, resp *pb.RangeResponse, send func(*pb.RangeStreamResponse) error) error {
+func (k *kvServer) pieces(ctx context.Context, who *pb.RequestHeader, r, next *pb.RangeRequest, resp *pb.RangeResponse, send func(*pb.RangeStreamResponse) error) error {
 	total := r.Limit
 	if total == 0 {
 		total = math.MaxInt64
@@ -70,7 +74,7 @@ func (k *kvServer) pieces(ctx context.Context, r, next *pb.RangeRequest, resp *p
 		next.Key = append(bytes.Clone(resp.Kvs[len(resp.Kvs)-1].Key), 0)
 		next.Limit = min(chunkAfter(next.Limit, proto.Size(resp), k.server.cfg.MaxRequestBytes), total-sent)
 		var err error
-		if resp, err = k.local(ctx, next); err != nil {
+		if resp, err = k.local(ctx, who, next); err != nil {
 			return err
 		}
 	}

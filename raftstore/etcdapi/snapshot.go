@@ -36,6 +36,7 @@ func (m *maintenanceServer) Snapshot(_ *pb.SnapshotRequest, stream pb.Maintenanc
 	if err != nil {
 		return err
 	}
+	m.settle(stream.Context())
 	began := time.Now()
 	// How much there is has to be said with the first piece.
 	file, err := os.CreateTemp("", "kviz-snapshot-")

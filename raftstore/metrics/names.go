@@ -3,7 +3,6 @@ package metrics
 import (
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -22,7 +21,6 @@ type Member struct {
 	RoundTrip      *prometheus.HistogramVec // by To
 	LeaderChanges  prometheus.Counter
 	HeartbeatLost  prometheus.Counter
-	SlowApply      prometheus.Counter
 	ProposalFailed prometheus.Counter
 	SlowReadIndex  prometheus.Counter
 	FailedRead     prometheus.Counter
@@ -85,7 +83,6 @@ func (m *Member) raft() {
 	m.RoundTrip = m.histogramVec("etcd_network_peer_round_trip_time_seconds", "Round-Trip-Time histogram between peers. Here: of requests that bring entries, the receiver's write included.", fine, "To")
 	m.LeaderChanges = m.counter("etcd_server_leader_changes_seen_total", "The number of leader changes seen.")
 	m.HeartbeatLost = m.counter("etcd_server_heartbeat_send_failures_total", "The total number of leader heartbeat send failures (likely overloaded from slow disk).")
-	m.SlowApply = m.counter("etcd_server_slow_apply_total", "The total number of slow apply requests (likely overloaded from slow disk).")
 	m.ProposalFailed = m.counter("etcd_server_proposals_failed_total", "The total number of failed proposals seen.")
 	m.SlowReadIndex = m.counter("etcd_server_slow_read_indexes_total", "The total number of pending read indexes not in sync with leader's or timed out read index requests.")
 	m.FailedRead = m.counter("etcd_server_read_indexes_failed_total", "The total number of failed read indexes seen.")
@@ -162,7 +159,3 @@ func (m *Member) histogramVec(name, help string, buckets []float64, labels ...st
 
 // clusterVersion is the version without its patch level.
 func clusterVersion() string { return version.Cluster(version.Version) + ".0" }
-
-// slowApply is how long an apply may take: etcd's
-// --warning-apply-duration.
-const slowApply = 100 * time.Millisecond
