@@ -6,9 +6,11 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// recentChanges is how many changes are kept for those who follow closely.
-// Whoever falls further behind reads a member's history.
-const recentChanges = 256
+// recentChanges is how many changes are kept for those who follow closely: a
+// good tenth of a second of the most writes that a disk takes, which is what a
+// thousand watchers on a busy machine need. Whoever falls further behind reads a
+// member's history.
+const recentChanges = 2048
 
 // recent is the newest changes the world was told of. It holds an unbroken
 // run of revisions that ends at told.

@@ -56,6 +56,12 @@ const lookAgain = 50 * time.Millisecond
 // of it: if it is cut off, as far as it has come itself.
 func (s *watchStream) changes(from int64) (raftstore.Changes, error) {
 	c, err := s.server.store.Changes(from)
+	if err == nil && c.Era != s.era {
+		// Another history stands in the store now: in etcd the members would have
+		// been started anew with it.
+		s.shown.Store(0)
+		return c, rpctypes.ErrGRPCStopped
+	}
 	if err != nil || s.reaches() {
 		return c, err
 	}

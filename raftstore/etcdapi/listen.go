@@ -23,6 +23,7 @@ const buffers = 64 << 10
 
 // serve answers on a listener. Call with mu held.
 func (f *face) serve(l net.Listener) {
+	f.shown.Store(0) // a process that starts has told nobody anything
 	var cfg *tls.Config
 	if f.server.cfg.TLS != nil {
 		cfg = f.server.cfg.TLS.serverConfig()

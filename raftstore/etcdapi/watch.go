@@ -37,6 +37,7 @@ type watchStream struct {
 	behind   []*watcher // by ID
 	touched  []*watcher // those with something to send
 	nextID   int64
+	era      uint64      // of the store's history
 	progress bool        // was asked for
 	look     *time.Timer // while the member is cut off: when to look again
 }
@@ -55,6 +56,11 @@ func (w *watchServer) Watch(stream pb.Watch_WatchServer) error {
 		return rpctypes.ErrGRPCStopped
 	}
 	s := &watchStream{face: w.face, stream: stream, position: w.revision() + 1}
+	now, err := w.server.store.Changes(s.position)
+	if err != nil {
+		return err
+	}
+	s.era = now.Era
 	s.numbers.WatchStreams.Inc()
 	defer s.end()
 	ctx := stream.Context()
