@@ -260,7 +260,8 @@ func (c *Cluster) Close() error {
 		c.elected.Store(true)
 		c.store.Hold(false)
 		c.api.Close()
-		_ = c.closeEtcd() // it only waits
+		_ = c.closeEtcd()         // it only waits
+		_ = c.console.CloseEtcd() // likewise
 		c.stop()
 		<-c.ended
 		c.closeErr = c.console.Close()

@@ -29,7 +29,7 @@ func (c *Cluster) openConsole() {
 		return c.server
 	}, Documents: assets.Documents()})
 	c.console = console.New(console.Config{
-		Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c},
+		Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c}, Etcd: etcd{c},
 		Compile: c.condition, Manifests: assets.Manifests(),
 	})
 }

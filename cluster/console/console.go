@@ -27,6 +27,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/console/etcdtool"
 	"kviz/cluster/control"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -89,6 +90,7 @@ type Config struct {
 	Machine Machine
 	Pods    Pods  // nil: logs and exec say that they are not there
 	Nodes   Nodes // nil: no "on"
+	Etcd    Etcd  // nil: no etcdctl
 	// Compile makes a condition of an expression, for until and wait. Its error
 	// names the place and the known names.
 	Compile func(expr string) (Condition, error)
@@ -107,6 +109,7 @@ type Console struct {
 	session  *Session // variables that live from line to line
 	cache    string   // directory, "" before it is needed
 	ns       string   // the namespace of kubectl config set-context --current
+	etcd     *etcdGate
 }
 
 // Command is a command of the console. It gives the exit status.
@@ -126,6 +129,8 @@ type Invocation struct {
 	Source  string   // "console" or "file:line"
 	Cause   trace.ID // the command in the trace
 	Columns int
+
+	untold bool // what it prints is not the same in every run, and stays out of the trace
 }
 
 // New makes a console with the commands kubectl, on, kviz and timeout. The
@@ -144,6 +149,10 @@ func New(cfg Config) *Console {
 	if cfg.Nodes != nil {
 		c.Register("on", onNode)
 	}
+	if cfg.Etcd != nil {
+		c.Register(etcdtool.Etcdctl, etcdctl)
+	}
+	c.Register(etcdtool.Etcdutl, etcdutl)
 	c.Register("kviz", kviz)
 	return c
 }

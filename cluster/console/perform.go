@@ -38,9 +38,13 @@ func (c *Console) perform(ctx context.Context, inv *Invocation, run Command) int
 	inv.Out = io.MultiWriter(inv.Out, head)
 	inv.Err = io.MultiWriter(inv.Err, head)
 	exit := run(ctx, inv)
+	output := head.String()
+	if inv.untold {
+		output = ""
+	}
 	_, _ = c.emit(context.WithoutCancel(ctx), trace.Event{
 		Kind: trace.CommandEnd, Causes: []trace.ID{id},
-		Payload: &trace.Command{Line: line, Source: inv.Source, Exit: exit, Output: head.String()},
+		Payload: &trace.Command{Line: line, Source: inv.Source, Exit: exit, Output: output},
 	})
 	return exit
 }

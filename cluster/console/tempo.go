@@ -112,6 +112,7 @@ func timeout(ctx context.Context, inv *Invocation) int {
 	inner := *inv
 	inner.Args = inv.Args[2:]
 	exit := run(context.WithValue(ctx, deadlineKey{}, until), &inner)
+	inv.untold = inner.untold
 	_ = k.Do(func() { now = k.Elapsed() })
 	if now >= until {
 		return 124

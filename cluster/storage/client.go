@@ -121,6 +121,11 @@ func (c *Client) Revision() int64 { return c.revision }
 // Range reads keys. Revision 0 means the newest visible one. Errors are etcd's
 // (rpctypes).
 func (c *Client) Range(t *sim.Task, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	return c.RangeAs(t, nil, r)
+}
+
+// RangeAs is [Client.Range] for whoever the header says.
+func (c *Client) RangeAs(t *sim.Task, who *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	latest := r.Revision == 0
 	if latest {
 		r = proto.Clone(r).(*pb.RangeRequest)
@@ -128,7 +133,7 @@ func (c *Client) Range(t *sim.Task, r *pb.RangeRequest) (*pb.RangeResponse, erro
 	}
 	var res *raftstore.Result
 	err := t.Await(c.drawn(c.cost.Read), c.cost.Timeout, func(done func()) {
-		c.store.Do(&pb.InternalRaftRequest{Range: r}, func(got *raftstore.Result) { res = got; done() })
+		c.store.Do(&pb.InternalRaftRequest{Header: who, Range: r}, func(got *raftstore.Result) { res = got; done() })
 	})
 	if err == nil {
 		err = res.Err

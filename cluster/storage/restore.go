@@ -1,0 +1,53 @@
+package storage
+
+import (
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+	"kviz/raftstore"
+)
+
+// Restored takes over a store that was given another content (etcdutl snapshot
+// restore): what was visible is not any more, every watch ends, and after the
+// event that says so, one store.commit event tells all there is now. It fills
+// in told's revision and keys. The API server, whose watches these are, must
+// not run.
+func (c *Client) Restored(t *sim.Task, told *trace.Restore) error {
+	for len(c.watches) > 0 {
+		c.watches[0].Stop()
+	}
+	c.mu.Lock()
+	c.arrived = nil // of the store that was
+	c.mu.Unlock()
+	clear(c.own)
+	clear(c.leases)
+	c.givenUp = 0
+	var res *raftstore.Result
+	err := t.Await(0, c.cost.Timeout, func(done func()) {
+		all := &pb.RangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}
+		c.store.Do(&pb.InternalRaftRequest{Range: all}, func(got *raftstore.Result) { res = got; done() })
+	})
+	switch {
+	case err != nil:
+		return rpctypes.ErrGRPCTimeout
+	case res.Err != nil:
+		return rpctypes.Error(res.Err)
+	}
+	resp := res.Response.(*pb.RangeResponse)
+	c.revision = resp.Header.Revision
+	told.Revision, told.Keys = c.revision, len(resp.Kvs)
+	t.SetCauses(t.Emit(trace.Event{Lane: lane, Kind: trace.StoreRestored, Payload: told}))
+	r := &raftstore.Result{Revision: c.revision, Index: res.Index}
+	for _, kv := range resp.Kvs {
+		r.Events = append(r.Events, &mvccpb.Event{Type: mvccpb.PUT, Kv: kv})
+	}
+	if len(r.Events) > 0 {
+		m := c.commit(r)
+		t.Emit(trace.Event{Lane: lane, Kind: trace.StoreCommit, Object: m.Changes[0].Object, Payload: m})
+	}
+	return nil
+}
