@@ -34,6 +34,9 @@ func (s *Replicated) report(id string, a *member.Applied) {
 	case member.Duplicate:
 		return // whoever asked was told at its first place in the log
 	}
+	if s.cfg.Applied != nil {
+		s.cfg.Applied(a.Index, a.Request)
+	}
 	s.mu.Lock()
 	req := s.writes.applied(a.Ticket.Number)
 	s.mu.Unlock()

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"kviz/raftstore/member"
 	"kviz/raftstore/wire"
 )
@@ -32,6 +34,11 @@ type Config struct {
 	// Events is told of everything that happens, from any goroutine, in order
 	// for each member. It must not block and must not call the store.
 	Events func(Event)
+	// Applied, if set, is told of every request that took effect, whether it changed
+	// anything or not, once and in log order; after the store is opened also of
+	// those that are applied again from the log. Neither may be changed, and it must
+	// not block.
+	Applied func(index uint64, req *pb.InternalRaftRequest)
 	// Heartbeats asks for the messages too that bring no news.
 	Heartbeats bool
 	// Seed seeds the dropping of messages.
