@@ -58,7 +58,7 @@ func TestFollowersMissNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 700 {
+		for range 5000 {
 			rev++
 			mustPut(t, s, "k", fmt.Sprint(rev))
 			want = append(want, fmt.Sprintf("%d %d", rev, rev))
@@ -90,7 +90,7 @@ func TestFollowersMissNothing(t *testing.T) {
 func TestFollowersAreRefusedWhatIsCompacted(t *testing.T) {
 	s := raftstore.OpenBare()
 	h := s.(raftstore.History)
-	for i := range 1000 {
+	for i := range 10_000 {
 		mustPut(t, s, "k", fmt.Sprint(i))
 	}
 	if r := call(s, &pb.InternalRaftRequest{Compaction: &pb.CompactionRequest{Revision: 100}}); r.Err != nil {
@@ -99,7 +99,7 @@ func TestFollowersAreRefusedWhatIsCompacted(t *testing.T) {
 	if _, err := h.Changes(99); err != rpctypes.ErrGRPCCompacted || h.CompactRevision() != 100 {
 		t.Errorf("from 99: %v, compacted at %d", err, h.CompactRevision())
 	}
-	if got := follow(t, h, 100, 1001); len(got) != 902 {
-		t.Errorf("%d changes from the compacted revision on, want 902", len(got))
+	if got := follow(t, h, 100, 10_001); len(got) != 9902 {
+		t.Errorf("%d changes from the compacted revision on, want 9902", len(got))
 	}
 }

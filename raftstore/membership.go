@@ -65,10 +65,26 @@ func (s *Replicated) mayAdd(learner bool) error {
 		return fmt.Errorf("raftstore: the group has %d members; more than %d it cannot have", len(g.ids), maxMembers)
 	case learner && len(g.learners()) > 0:
 		return rpctypes.ErrGRPCTooManyLearners // etcd's --max-learners is 1
-	case voters > 1 && s.connected(leader) < (voters+1)/2+1:
+	case voters > 1 && !s.connects(leader, (voters+1)/2+1):
 		return rpctypes.ErrGRPCUnhealthy
 	}
 	return nil
+}
+
+// connects waits for a moment until the leader is in contact with n voters: it may
+// have been elected only now.
+func (s *Replicated) connects(leader leadership, n int) bool {
+	for deadline := s.clock.now() + 2*member.ElectionTimeout; s.connected(leader) < n; s.sleep(5 * time.Millisecond) {
+		if s.clock.now() >= deadline || s.clock.stopped() {
+			return false
+		}
+		select {
+		case <-s.closing:
+			return false
+		default:
+		}
+	}
+	return true
 }
 
 // connected is how many voters the leader is in contact with, itself among them.
@@ -155,7 +171,7 @@ func (s *Replicated) mayRemove(id string) error {
 		return rpctypes.ErrGRPCMemberNotEnoughStarted
 	case !s.inContact(leader, id):
 		return nil // it is no part of the quorum that is there
-	case s.connected(leader)-1 < 1+(voters-1)/2:
+	case !s.connects(leader, 2+(voters-1)/2):
 		return rpctypes.ErrGRPCUnhealthy
 	}
 	return nil

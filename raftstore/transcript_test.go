@@ -63,6 +63,9 @@ func describe(e raftstore.Event) string {
 		return fmt.Sprintf("%s: %d", head, e.Progress.Index)
 	case e.Snapshot != nil:
 		return fmt.Sprintf("%s: %s at %d", head, e.Snapshot.What, e.Snapshot.Index)
+	case e.Membership != nil:
+		m := e.Membership
+		return fmt.Sprintf("%s: %s; voters %v, learners %v", head, m.What, m.Voters, m.Learners)
 	case e.Fault != nil:
 		return fmt.Sprintf("%s: %s %s%s %v %s", head, e.Fault.What, e.Fault.From, e.Fault.To, e.Fault.On, e.Fault.Detail)
 	}

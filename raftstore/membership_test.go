@@ -1,0 +1,543 @@
+package raftstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"kviz/raftstore"
+)
+
+// status is what is known of one member.
+func status(t testing.TB, s *raftstore.Replicated, id string) raftstore.MemberStatus {
+	t.Helper()
+	for _, m := range s.Members() {
+		if m.ID == id {
+			return m
+		}
+	}
+	t.Fatalf("no member %s among %v", id, s.IDs())
+	return raftstore.MemberStatus{}
+}
+
+// caughtUp waits until a member's own state has the key with the value.
+func caughtUp(t testing.TB, s *raftstore.Replicated, id, key, value string) {
+	t.Helper()
+	await(t, id+" holds "+key+"="+value, func() bool {
+		r, err := s.RangeAt(id, &pb.RangeRequest{Key: []byte(key)})
+		return err == nil && len(r.Kvs) == 1 && string(r.Kvs[0].Value) == value
+	})
+}
+
+// promoted asks until the learner has caught up.
+func promoted(t testing.TB, s *raftstore.Replicated, id string) {
+	t.Helper()
+	await(t, id+" is promoted", func() bool {
+		err := s.PromoteMember(id)
+		if err != nil && !errors.Is(err, rpctypes.ErrGRPCLearnerNotReady) {
+			t.Fatalf("promote %s: %v", id, err)
+		}
+		return err == nil
+	})
+}
+
+// writer puts one value after the other until it is stopped, and notes which were
+// acknowledged.
+type writer struct {
+	wg    sync.WaitGroup
+	stop  context.CancelFunc
+	acked []string // by the writer's goroutine; read it after end
+	ended atomic.Int64
+}
+
+func startWriter(s *raftstore.Replicated) *writer {
+	ctx, stop := context.WithCancel(context.Background())
+	w := &writer{stop: stop}
+	w.wg.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			key := fmt.Sprintf("w%d", i)
+			if call(s, putReq(key, key)).Err == nil {
+				w.acked = append(w.acked, key)
+			}
+			w.ended.Add(1)
+		}
+	})
+	return w
+}
+
+func (w *writer) end() []string { w.stop(); w.wg.Wait(); return w.acked }
+
+// goOn waits for n more writes.
+func (w *writer) goOn(t testing.TB, n int64) {
+	t.Helper()
+	goal := w.ended.Load() + n
+	await(t, "the writer goes on", func() bool { return w.ended.Load() >= goal })
+}
+
+func TestFromThreeToFiveToThree(t *testing.T) {
+	t.Parallel()
+	tr := newTranscript()
+	dir := t.TempDir()
+	s := open(t, raftstore.Config{Dir: dir, Events: tr.add})
+	mustPut(t, s, "k", "0")
+	var told atomic.Int64
+	s.OnMembers(func() { told.Add(1) })
+	start := tr.len()
+	w := startWriter(s)
+	for _, want := range []string{"d", "e"} {
+		id, err := s.AddMember(true)
+		must(t, err)
+		if id != want || !status(t, s, id).Learner {
+			t.Errorf("%s joined: %+v; it should be the learner %s", id, status(t, s, id), want)
+		}
+		w.goOn(t, 20)
+		promoted(t, s, id)
+		if status(t, s, id).Learner {
+			t.Errorf("%s is still a learner", id)
+		}
+		w.goOn(t, 20)
+	}
+	if got := strings.Join(s.IDs(), ""); got != "abcde" {
+		t.Fatalf("the members are %s", got)
+	}
+	// With five, two can be missing.
+	first, second := s.Leader(), other(s.Leader())
+	must(t, s.Crash(first))
+	must(t, s.Crash(second))
+	w.goOn(t, 20)
+	must(t, s.Restart(first))
+	must(t, s.Restart(second))
+	await(t, "everybody is in contact", s.Healthy)
+
+	leader := s.Leader()
+	must(t, s.RemoveMember(leader)) // the leader itself
+	await(t, "another leads", func() bool { l := s.Leader(); return l != "" && l != leader })
+	await(t, "a follower can go too", func() bool { return s.RemoveMember(other(leader, s.Leader())) == nil })
+	w.goOn(t, 20)
+	acked := w.end()
+	if n := len(s.IDs()); n != 3 {
+		t.Fatalf("%d members are left: %v", n, s.IDs())
+	}
+	for _, key := range acked {
+		if get(t, s, key) != key {
+			t.Fatalf("%s was acknowledged and is lost", key)
+		}
+	}
+	for _, id := range s.IDs() {
+		caughtUp(t, s, id, acked[len(acked)-1], acked[len(acked)-1])
+	}
+	if _, err := os.Stat(filepath.Join(dir, leader)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of %s, which was removed, is still there: %v", leader, err)
+	}
+	if told.Load() < 6 {
+		t.Errorf("of six changes %d were told", told.Load())
+	}
+	requireStory(t, tr.from(start), "d up", "d member", "d member", "e up", "e member", "e member", leader+" member", leader+" down")
+}
+
+func TestAnyNumberOfMembers(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s, err := raftstore.Open(raftstore.Config{Dir: dir, Members: n})
+			must(t, err)
+			for i := range 20 {
+				mustPut(t, s, fmt.Sprintf("k%d", i), fmt.Sprint(i))
+			}
+			if len(s.IDs()) != n || !s.Healthy() || !s.Whole() {
+				t.Errorf("of %d: members %v, healthy %v, whole %v", n, s.IDs(), s.Healthy(), s.Whole())
+			}
+			// As many may be missing as a quorum spares.
+			for _, id := range s.IDs()[:(n-1)/2] {
+				must(t, s.Crash(id))
+			}
+			mustPut(t, s, "k", "last")
+			for _, m := range s.Members() {
+				if m.Up {
+					must(t, s.Crash(m.ID)) // everybody, so that only the disks know
+				}
+			}
+			must(t, s.Close())
+			s = open(t, raftstore.Config{Dir: dir, Members: 3}) // what the disks say counts
+			if len(s.IDs()) != n {
+				t.Errorf("opened again: %v", s.IDs())
+			}
+			for i := range 20 {
+				if got := get(t, s, fmt.Sprintf("k%d", i)); got != fmt.Sprint(i) {
+					t.Errorf("k%d is %q", i, got)
+				}
+			}
+			if got := get(t, s, "k"); got != "last" {
+				t.Errorf("k is %q", got)
+			}
+		})
+	}
+}
+
+// A leader alone is a quorum by its own disk: what it has not written there is not
+// acknowledged. And when the other of two leaves, it is alone from that entry on.
+func TestTheOnlyVoterWritesBeforeItAnswers(t *testing.T) {
+	t.Parallel()
+	for name, alone := range map[string]func(t *testing.T) *raftstore.Replicated{
+		"one member": func(t *testing.T) *raftstore.Replicated { return open(t, raftstore.Config{Members: 1}) },
+		"one voter and a learner": func(t *testing.T) *raftstore.Replicated {
+			s := open(t, raftstore.Config{Members: 1})
+			mustPut(t, s, "k", "0")
+			_, err := s.AddMember(true)
+			must(t, err)
+			return s
+		},
+		"the other of two leaves": func(t *testing.T) *raftstore.Replicated {
+			s := open(t, raftstore.Config{Members: 2, RequestTimeout: time.Minute})
+			mustPut(t, s, "k", "0")
+			leader := s.Leader()
+			must(t, s.SlowDisk(leader, 100*time.Millisecond))
+			w := startWriter(s)
+			must(t, s.RemoveMember(other(leader)))
+			w.goOn(t, 2)
+			must(t, s.Crash(leader))
+			w.stop()
+			must(t, s.SlowDisk(leader, 0))
+			must(t, s.Restart(leader))
+			for _, key := range w.end() {
+				if get(t, s, key) != key {
+					t.Errorf("%s was acknowledged and is lost", key)
+				}
+			}
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := alone(t)
+			mustPut(t, s, "k", "before")
+			voter := s.Leader()
+			must(t, s.SlowDisk(voter, time.Minute))
+			result := make(chan *raftstore.Result, 1)
+			s.Do(putReq("k", "after"), func(r *raftstore.Result) { result <- r })
+			select {
+			case r := <-result:
+				t.Fatalf("acknowledged before it was on the disk: %+v", r)
+			case <-time.After(100 * time.Millisecond):
+			}
+			must(t, s.Crash(voter))
+			must(t, s.SlowDisk(voter, 0))
+			must(t, s.Restart(voter))
+			if r := <-result; r.Err == nil && get(t, s, "k") != "after" {
+				t.Error("acknowledged, and lost in the crash")
+			}
+			mustPut(t, s, "k", "again")
+		})
+	}
+}
+
+// A learner gets the log. It does not vote, does not count and cannot lead.
+func TestALearner(t *testing.T) {
+	t.Parallel()
+	tr := newTranscript()
+	s := open(t, raftstore.Config{Members: 3, RequestTimeout: time.Second, Events: tr.add})
+	mustPut(t, s, "k", "0")
+	learner, err := s.AddMember(true)
+	must(t, err)
+	mustPut(t, s, "k", "1")
+	caughtUp(t, s, learner, "k", "1")
+	if _, err := s.AddMember(true); !errors.Is(err, rpctypes.ErrGRPCTooManyLearners) {
+		t.Errorf("a second learner: %v", err)
+	}
+	if err := s.TransferLeadership(learner); !errors.Is(err, rpctypes.ErrGRPCBadLeaderTransferee) {
+		t.Errorf("leadership for the learner: %v", err)
+	}
+	// Two of three voters down: two members run, one of them a learner.
+	leader := s.Leader()
+	must(t, s.Crash(leader))
+	must(t, s.Crash(other(leader)))
+	await(t, "nobody leads", func() bool { return s.Leader() == "" && !s.Healthy() })
+	if r := call(s, putReq("k", "2")); r.Err == nil {
+		t.Error("a put was acknowledged by one voter of three")
+	}
+	pass(time.Second) // several election timeouts
+	if r := status(t, s, learner); r.Role != "follower" {
+		t.Errorf("the learner is %s", r.Role)
+	}
+	if slices.ContainsFunc(tr.from(0), func(l string) bool { return strings.HasPrefix(l, learner+" vote:") }) {
+		t.Error("the learner has voted")
+	}
+	if _, err := s.RangeAt(learner, &pb.RangeRequest{Key: []byte("k")}); err != nil {
+		t.Errorf("a serializable read from the learner: %v", err)
+	}
+	must(t, s.Restart(leader))
+	must(t, s.Restart(other(leader)))
+	mustPut(t, s, "k", "3")
+	caughtUp(t, s, learner, "k", "3")
+	// Stopping the leader does not hand the office to the learner.
+	must(t, s.Stop(s.Leader()))
+	mustPut(t, s, "k", "4")
+}
+
+func TestALearnerThatIsBehindIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	s := open(t, raftstore.Config{SnapshotEvery: 1 << 30})
+	for i := range 50 {
+		mustPut(t, s, "k", fmt.Sprint(i))
+	}
+	id, err := s.AddMember(true)
+	must(t, err)
+	promotable := func() error { return s.PromoteMember(id) }
+	caughtUp(t, s, id, "k", "49")
+	must(t, s.Isolate(id))
+	for i := range 20 {
+		mustPut(t, s, "k", fmt.Sprint("later ", i))
+	}
+	if err := promotable(); !errors.Is(err, rpctypes.ErrGRPCLearnerNotReady) {
+		t.Errorf("a learner that lacks 20 of 70 entries: %v", err)
+	}
+	s.Heal()
+	promoted(t, s, id)
+	if err := promotable(); !errors.Is(err, rpctypes.ErrGRPCMemberNotLearner) {
+		t.Errorf("a voter: %v", err)
+	}
+	if err := s.PromoteMember("z"); !errors.Is(err, rpctypes.ErrGRPCMemberNotFound) {
+		t.Errorf("nobody: %v", err)
+	}
+}
+
+// What would cost the quorum is refused with etcd's own errors.
+func TestRefusedChanges(t *testing.T) {
+	t.Parallel()
+	add := func(s *raftstore.Replicated) error { _, err := s.AddMember(false); return err }
+	remove := func(id string) func(s *raftstore.Replicated) error {
+		return func(s *raftstore.Replicated) error { return s.RemoveMember(id) }
+	}
+	for _, c := range []struct {
+		name    string
+		members int
+		down    []string
+		do      func(s *raftstore.Replicated) error
+		want    error
+	}{
+		{"the only voter leaves", 1, nil, remove("a"), rpctypes.ErrGRPCMemberNotEnoughStarted},
+		{"somebody unknown leaves", 3, nil, remove("q"), rpctypes.ErrGRPCMemberNotFound},
+		{"one of two that run of three leaves", 3, []string{"c"}, remove("a"), rpctypes.ErrGRPCUnhealthy},
+		{"the one of three that is down leaves", 3, []string{"c"}, remove("c"), nil},
+		{"a fourth voter where one of three is down", 3, []string{"c"}, add, rpctypes.ErrGRPCUnhealthy},
+		{"a second voter", 1, nil, add, nil},
+		{"a sixth voter where one of five is down", 5, []string{"e"}, add, nil},
+		{"somebody unknown moves", 3, nil, func(s *raftstore.Replicated) error { return s.UpdateMember("q", []string{"http://q:1"}) }, rpctypes.ErrGRPCMemberNotFound},
+		{"to nowhere", 3, nil, func(s *raftstore.Replicated) error { return s.UpdateMember("a", []string{"nowhere"}) }, rpctypes.ErrGRPCMemberBadURLs},
+		{"to where another is", 3, nil, func(s *raftstore.Replicated) error { return s.UpdateMember("a", []string{"http://b:2380"}) }, rpctypes.ErrGRPCPeerURLExist},
+		{"to a new place", 3, nil, func(s *raftstore.Replicated) error {
+			return s.UpdateMember("a", []string{"https://10.0.0.1:2380", "https://a.example:2380"})
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, raftstore.Config{Members: c.members})
+			mustPut(t, s, "k", "1")
+			for _, id := range c.down {
+				must(t, s.Crash(id))
+			}
+			mustPut(t, s, "k", "2")
+			await(t, "those that run are in contact", func() bool {
+				n := 0
+				for _, m := range s.Members() {
+					if m.Leader != "" && (m.ID == m.Leader || status(t, s, m.Leader).Followers[m.ID].Match > 0) {
+						n++
+					}
+				}
+				return n == c.members-len(c.down)
+			})
+			pass(600 * time.Millisecond) // until those that are down are out of contact
+			before := s.IDs()
+			if err := c.do(s); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+				t.Errorf("%v, not %v", err, c.want)
+			}
+			if c.want != nil && !slices.Equal(before, s.IDs()) {
+				t.Errorf("refused, and yet %v became %v", before, s.IDs())
+			}
+			mustPut(t, s, "k", "3")
+		})
+	}
+}
+
+// Who belongs to the group stands in the logs; names are never given again.
+func TestTheGroupSurvivesReopening(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := raftstore.Open(raftstore.Config{Dir: dir})
+	must(t, err)
+	mustPut(t, s, "k", "0")
+	d, err := s.AddMember(false)
+	must(t, err)
+	must(t, s.RemoveMember(d))
+	e, err := s.AddMember(true)
+	must(t, err)
+	must(t, s.UpdateMember("b", []string{"http://10.1.2.3:2380"}))
+	mustPut(t, s, "k", "1")
+	await(t, "a can be removed", func() bool { return s.RemoveMember("a") == nil })
+	if d != "d" || e != "e" || !slices.Equal(s.IDs(), []string{"b", "c", "e"}) {
+		t.Fatalf("%s and %s joined, members %v", d, e, s.IDs())
+	}
+	for life := range 2 {
+		if life == 0 {
+			// A folder of somebody who is no member any more is left alone.
+			must(t, os.MkdirAll(filepath.Join(dir, "d"), 0o700))
+			copyFile(t, filepath.Join(dir, "b", "raft.db"), filepath.Join(dir, "d", "raft.db"))
+		}
+		must(t, s.Close())
+		tr := newTranscript()
+		s, err = raftstore.Open(raftstore.Config{Dir: dir, Events: tr.add})
+		must(t, err)
+		if !slices.Equal(s.IDs(), []string{"b", "c", "e"}) || !status(t, s, "e").Learner || status(t, s, "b").PeerURLs[0] != "http://10.1.2.3:2380" {
+			t.Errorf("opened again: %+v", s.Members())
+		}
+		if got := get(t, s, "k"); got != "1" {
+			t.Errorf("k is %q", got)
+		}
+		if !slices.ContainsFunc(tr.from(0), func(l string) bool { return strings.HasPrefix(l, "d fault: not a member") }) {
+			t.Error("nobody said that the folder of d is ignored")
+		}
+	}
+	f, err := s.AddMember(false)
+	must(t, err)
+	if f != "f" {
+		t.Errorf("the name %s was given again", f)
+	}
+	must(t, s.Close())
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	must(t, err)
+	must(t, os.WriteFile(to, data, 0o600))
+}
+
+// A member whose disk is lost comes back under another name.
+func TestWipeAndRejoin(t *testing.T) {
+	t.Parallel()
+	for _, victim := range []string{"the leader", "a follower"} {
+		t.Run(victim, func(t *testing.T) {
+			t.Parallel()
+			tr := newTranscript()
+			dir := t.TempDir()
+			s, err := raftstore.Open(raftstore.Config{Dir: dir, Events: tr.add, SnapshotEvery: 20, SnapshotTrailing: 5})
+			must(t, err)
+			for i := range 60 {
+				mustPut(t, s, "k", fmt.Sprint(i))
+			}
+			id := s.Leader()
+			if victim == "a follower" {
+				id = other(id)
+			}
+			must(t, s.Snapshot(other(id)))
+			must(t, s.Wipe(id))
+			if err := s.Restart(id); err == nil || !strings.Contains(err.Error(), "must not come back under its old name") {
+				t.Errorf("restart of a wiped member: %v", err)
+			}
+			mustPut(t, s, "k", "without it")
+			// Also when the process begins anew the others go on.
+			must(t, s.Close())
+			s = open(t, raftstore.Config{Dir: dir, Events: tr.add, SnapshotEvery: 20, SnapshotTrailing: 5})
+			mustPut(t, s, "k", "anew")
+			if m := status(t, s, id); m.Up || !strings.Contains(m.Reason, "is missing") {
+				t.Errorf("opened again without the disk of %s: %+v", id, m)
+			}
+			start := tr.len()
+			newID, err := s.Rejoin(id)
+			must(t, err)
+			mustPut(t, s, "k", "with it")
+			caughtUp(t, s, newID, "k", "with it")
+			if newID != "d" || slices.Contains(s.IDs(), id) || len(s.IDs()) != 3 || status(t, s, newID).Learner {
+				t.Errorf("%s came back as %s: %+v", id, newID, s.Members())
+			}
+			requireStory(t, tr.from(start), id+" member", "d up", "d member", "d member")
+			await(t, "the store is whole", s.Whole)
+		})
+	}
+}
+
+// Stepped, a change of the members is an entry like any other: it counts from the
+// moment at which it is appended, and the new member must have it too.
+func TestAMemberJoinsStepByStep(t *testing.T) {
+	t.Parallel()
+	s := open(t, raftstore.Config{})
+	mustPut(t, s, "k", "1")
+	settled(t, s)
+	s.Hold(true)
+	joined := make(chan error, 1)
+	go func() { _, err := s.AddMember(false); joined <- err }()
+	steps := 0
+	for done := false; !done; {
+		select {
+		case err := <-joined:
+			must(t, err)
+			done = true
+		default:
+			if s.ReleaseOne() {
+				steps++
+			}
+			pass(time.Millisecond)
+		}
+	}
+	if steps < 3 {
+		t.Errorf("it took %d messages", steps)
+	}
+	if len(s.IDs()) != 4 {
+		t.Errorf("members %v", s.IDs())
+	}
+	s.Hold(false)
+	mustPut(t, s, "k", "2")
+	caughtUp(t, s, "d", "k", "2")
+}
+
+// Whatever is under way when the store is closed ends.
+func TestClosingDuringAChange(t *testing.T) {
+	t.Parallel()
+	for i := range 12 {
+		s, err := raftstore.Open(raftstore.Config{NoSync: true})
+		must(t, err)
+		mustPut(t, s, "k", "1")
+		ended := make(chan error, 3)
+		go func() { _, err := s.AddMember(i%2 == 0); ended <- err }()
+		go func() { ended <- s.RemoveMember("c") }()
+		go func() { _, err := s.Rejoin("b"); ended <- err }()
+		pass(time.Duration(i) * 3 * time.Millisecond)
+		must(t, s.Close())
+		for range 3 {
+			if err := <-ended; err != nil {
+				t.Log(err)
+			}
+		}
+	}
+}
+
+// The links of a member that left are forgotten with their faults.
+func TestFaultsLeaveWithTheMember(t *testing.T) {
+	t.Parallel()
+	s := open(t, raftstore.Config{Members: 4})
+	mustPut(t, s, "k", "1")
+	leaver := other(s.Leader())
+	must(t, s.Isolate(leaver))
+	if s.Whole() {
+		t.Error("isolated, and the store is whole")
+	}
+	await(t, "it leaves", func() bool { return s.RemoveMember(leaver) == nil })
+	if !s.Whole() {
+		t.Errorf("%s left with its faults, but the store is not whole: %+v", leaver, s.Members())
+	}
+	if err := s.Cut(leaver, s.Leader()); err == nil {
+		t.Error("a link of somebody who left was cut")
+	}
+	mustPut(t, s, "k", "2")
+}
