@@ -12,6 +12,9 @@ import (
 
 // boot starts the group that the folder holds, or makes one.
 func (s *Replicated) boot() error {
+	if s.cfg.Remote != nil {
+		return s.bootRemote()
+	}
 	if !s.cfg.NoSync {
 		moreProcessors(s.cfg.Members)
 	}
@@ -150,6 +153,9 @@ func (s *Replicated) newMember(id string) peer { return s.makeMember(id, nil) }
 
 // makeMember is the one place where members are made.
 func (s *Replicated) makeMember(id string, peers []member.Server) peer {
+	if s.far != nil {
+		return elsewhere{s.far.Member(id)}
+	}
 	m := local{member.New(s.memberConfig(id, peers))}
 	m.Hold(s.held.Load())
 	m.SlowElections(int(s.pace.Load()))

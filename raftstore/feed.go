@@ -58,6 +58,8 @@ func (s *Replicated) beginEpoch(id uint64) {
 	if s.closed {
 		return
 	}
+	id = max(id, s.lastEpoch+1)
+	s.lastEpoch = id
 	e := &epoch{id: id, leader: s.leader, more: sync.NewCond(&s.mu)}
 	s.epoch = e
 	s.spawn("feed of "+e.leader.Member(), func() { s.feed(e) })

@@ -44,7 +44,7 @@ func (s *Replicated) add(learner bool) (id string, err error) {
 		return "", errors.Join(err, s.unjoin(m))
 	}
 	err = s.change(func(leader leadership) error {
-		return leader.Set(member.Server{ID: id, Learner: learner, Address: id})
+		return leader.Set(member.Server{ID: id, Learner: learner, Address: s.addressFor(id)})
 	})
 	if err != nil {
 		s.update(func(r *roster) { r.undecided = append(slices.Clone(r.undecided), id) })
@@ -214,6 +214,9 @@ func addressOf(id string, urls []string) string {
 
 // nextName is a name that was never used.
 func (s *Replicated) nextName() (string, error) {
+	if s.far != nil {
+		return s.spare()
+	}
 	facts := s.facts
 	id := memberName(facts.Named)
 	facts.Named++

@@ -25,6 +25,9 @@ type Config struct {
 	// Dir holds one folder a member. "" is a temporary folder, removed by Close.
 	// Opening a folder again goes on where it was left.
 	Dir string
+	// Remote are members in processes of their own (kviz member), instead of Members
+	// and Dir. Close leaves them running.
+	Remote *Remote
 	// NoSync leaves out every fsync. Only for tests of what lies above: a
 	// machine that loses power then loses acknowledged writes.
 	NoSync bool

@@ -16,6 +16,7 @@ import (
 	"kviz/raftstore/apply"
 	"kviz/raftstore/lessor"
 	"kviz/raftstore/member"
+	"kviz/raftstore/remote"
 	"kviz/raftstore/wire"
 )
 
@@ -30,6 +31,7 @@ type Replicated struct {
 	cfg     Config
 	network network
 	here    *wire.Network  // the same, if the members are of this process
+	far     *remote.Group  // if they are not
 	tmp     string         // the temporary folder to remove, if any
 	noUsers auth.AuthStore // what AuthStore gives while no member runs
 	clock   clock
@@ -38,6 +40,7 @@ type Replicated struct {
 
 	front    sync.Mutex
 	reported uint64 // the last log index that callers were told of
+	attached bool   // members of other processes were taken over
 	onCommit func(*Result)
 	onUpkeep func(*Result)
 	recent   recent // for Changes; has its own lock
@@ -47,8 +50,10 @@ type Replicated struct {
 	reads  reads
 	leader leadership // nil while there is none
 	epoch  *epoch     // what the leader is being given
-	closed bool
-	broken error // why the store cannot go on
+
+	lastEpoch uint64 // the ID of the newest
+	closed    bool
+	broken    error // why the store cannot go on
 
 	roster    atomic.Pointer[roster]
 	rosterMu  sync.Mutex // guards onMembers, onReset and the replacing of roster
@@ -142,7 +147,7 @@ func (s *Replicated) OnCommit(fn func(*Result)) {
 }
 
 // Close ends every request with [rpctypes.ErrGRPCStopped] and stops every
-// member. It waits for every goroutine.
+// member, but those of other processes, which go on. It waits for every goroutine.
 func (s *Replicated) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -159,7 +164,7 @@ func (s *Replicated) Close() error {
 
 	var wg sync.WaitGroup
 	for _, m := range s.group().all() {
-		if m.Up() {
+		if m.Up() && s.far == nil {
 			wg.Add(1)
 			s.spawn("stop of "+m.ID(), func() {
 				defer wg.Done()
@@ -169,6 +174,9 @@ func (s *Replicated) Close() error {
 		}
 	}
 	wg.Wait()
+	if s.far != nil {
+		s.far.Close()
+	}
 	s.abort(rpctypes.ErrGRPCStopped)
 	s.goroutines.Wait()
 	s.recent.end()

@@ -164,6 +164,10 @@ func (s *Replicated) adopt(leader leadership) error {
 	}
 	s.adopted = leader.Term()
 	servers := leader.Servers()
+	if len(servers) == 0 {
+		return member.ErrNotLeader // it cannot tell any more
+	}
+	s.meet(servers)
 	s.rosterMu.Lock()
 	old := s.group()
 	now := old.with(servers, s.newMember)
@@ -173,6 +177,9 @@ func (s *Replicated) adopt(leader leadership) error {
 	for _, c := range compare(old, now) {
 		changed = true
 		c.who.ReportMembership(c.Membership)
+		if c.What == "updated" && s.far != nil {
+			s.far.Move(c.who.ID(), strings.TrimPrefix(c.PeerURLs[0], scheme))
+		}
 	}
 	var err error
 	for i, id := range old.ids {

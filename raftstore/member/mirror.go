@@ -151,6 +151,14 @@ func (mi *Mirror) Restore(r io.Reader, index uint64) error {
 	return nil
 }
 
+// Defragment packs the copy's database.
+func (mi *Mirror) Defragment() {
+	mc := mi.machine.Load()
+	mc.mu.Lock()
+	defer mc.mu.Unlock()
+	mc.state.Defragment()
+}
+
 // Range reads from the copy.
 func (mi *Mirror) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return mi.machine.Load().Range(req)

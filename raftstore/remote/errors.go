@@ -23,7 +23,7 @@ type failure struct {
 
 // sentinels are the errors that errors.Is still finds on the other side.
 var sentinels = map[string]error{
-	"down": member.ErrDown, "not leader": member.ErrNotLeader, "lost": wire.ErrLost,
+	"down": member.ErrDown, "not leader": member.ErrNotLeader, "leader lost": member.ErrLeaderLost, "lost": wire.ErrLost,
 	"full": syscall.ENOSPC, "canceled": context.Canceled, "deadline": context.DeadlineExceeded,
 }
 

@@ -85,6 +85,7 @@ func (f *feed) take() (items []item, lost uint64) {
 type standing struct {
 	Name        string
 	HasLog      bool
+	Removed     bool // from its group, for good
 	Status      member.Status
 	Incarnation uint64
 	TailTerm    uint64
@@ -118,13 +119,13 @@ type held struct {
 // standing looks at everything.
 func (p *Process) standing() *standing {
 	p.mu.Lock()
-	m := p.member
+	m, why, removed := p.member, p.why, p.memory.Removed
 	peers := make([]string, 0, len(p.peers)+1)
 	for name := range p.peers {
 		peers = append(peers, name)
 	}
 	p.mu.Unlock()
-	s := &standing{Name: p.cfg.Name}
+	s := &standing{Name: p.cfg.Name, Removed: removed}
 	s.Held = p.held()
 	for _, from := range append(peers, p.cfg.Name) {
 		for _, to := range append(peers, p.cfg.Name) {
@@ -137,7 +138,7 @@ func (p *Process) standing() *standing {
 		}
 	}
 	if m == nil {
-		s.Status.State.Role, s.Status.State.Reason = "stopped", "it belongs to no group yet"
+		s.Status.State.Role, s.Status.State.Reason = "stopped", why
 		return s
 	}
 	s.HasLog, s.Status, s.Incarnation = true, m.Status(), m.Incarnation()

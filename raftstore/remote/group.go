@@ -170,7 +170,7 @@ func (g *Group) enlist(all []found) (silent []string, err error) {
 		}
 		name := f.about.Now.Name
 		if other := g.members[name]; other != nil {
-			return nil, fmt.Errorf("%s and %s are both member %s", other.addr, f.addr, name)
+			return nil, fmt.Errorf("%s and %s are both member %s", other.Addr(), f.addr, name)
 		}
 		m := g.newMember(name, f.addr)
 		m.first = f.c
@@ -239,13 +239,49 @@ func (g *Group) Member(name string) *Member {
 	return g.members[name]
 }
 
+// Need is the member of a name. One that is not known yet is looked for at the
+// address.
+func (g *Group) Need(name, addr string) *Member {
+	g.mu.Lock()
+	m := g.members[name]
+	if m != nil {
+		g.mu.Unlock()
+		return m
+	}
+	m = g.newMember(name, addr)
+	g.members[name] = m
+	g.mu.Unlock()
+	g.cfg.Go("way to "+name, func() { m.run(nil) })
+	g.introduce()
+	return m
+}
+
+// Move says that a member's process is at another address from now on.
+func (g *Group) Move(name, addr string) {
+	m := g.Member(name)
+	if m == nil || m.Addr() == addr {
+		return
+	}
+	m.mu.Lock()
+	m.addr = addr
+	m.mu.Unlock()
+	m.disconnect(errNoConnection)
+	g.introduce()
+}
+
+// introduce tells every member where the others are.
+func (g *Group) introduce() {
+	addrs := g.addrs()
+	g.Network().each(g.list(), func(m *Member) { _ = do1(m, verbPeers, addrs) }) // one that is away is told when it is back
+}
+
 // addrs are the members' addresses by name.
 func (g *Group) addrs() map[string]string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	addrs := map[string]string{}
 	for name, m := range g.members {
-		addrs[name] = m.addr
+		addrs[name] = m.Addr()
 	}
 	return addrs
 }

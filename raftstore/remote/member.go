@@ -15,6 +15,7 @@ import (
 	"kviz/raftstore/apply"
 	"kviz/raftstore/member"
 	"kviz/raftstore/mvcc"
+	"kviz/raftstore/wire"
 )
 
 // Member is a member in another process, as its driver has it: it has the methods
@@ -22,7 +23,6 @@ import (
 type Member struct {
 	g     *Group
 	id    string
-	addr  string
 	copy  *member.Mirror
 	first *caller // made by Open
 	about about   // what it said then
@@ -38,6 +38,7 @@ type Member struct {
 	unlost sync.Once
 
 	mu       sync.Mutex
+	addr     string
 	c        *caller // nil while there is no connection
 	greeted  bool    // it has told how things stand since the connection was made
 	now      *standing
@@ -98,7 +99,7 @@ func (m *Member) run(c *caller) {
 
 // again connects to the process once more.
 func (g *Group) again(m *Member) (f found) {
-	l, name, err := dial(g.ctx, g.cfg.Credentials, m.addr, hello{Role: roleDrive, To: m.id, Driver: g.driver})
+	l, name, err := dial(g.ctx, g.cfg.Credentials, m.Addr(), hello{Role: roleDrive, To: m.id, Driver: g.driver})
 	if err != nil {
 		return found{err: err}
 	}
@@ -122,13 +123,13 @@ func (m *Member) attend(c *caller) error {
 		return err
 	}
 	h := hello{Role: rolePropose, To: m.id, Driver: m.g.driver}
-	proposals, _, err := dial(m.g.ctx, m.g.cfg.Credentials, m.addr, h)
+	proposals, _, err := dial(m.g.ctx, m.g.cfg.Credentials, m.Addr(), h)
 	if err != nil {
 		return err
 	}
 	defer proposals.Close()
 	h.Role, h.From = roleFollow, m.copy.Index()
-	stream, _, err := dial(m.g.ctx, m.g.cfg.Credentials, m.addr, h)
+	stream, _, err := dial(m.g.ctx, m.g.cfg.Credentials, m.Addr(), h)
 	if err != nil {
 		return err
 	}
@@ -248,7 +249,7 @@ func (m *Member) stand(now *standing) {
 	m.up.Store(now.Status.Up)
 	if now.Status.Up && !greeted {
 		// When it starts later, that is an event of its own.
-		m.tell(member.KindUp, now.Status.State, "its process at "+m.addr+" can be reached")
+		m.tell(member.KindUp, now.Status.State, "its process at "+m.Addr()+" can be reached")
 	}
 	m.once.Do(func() { close(m.ready) })
 	if was == nil || wasUp != now.Status.Up || was.Status.Role != now.Status.Role || was.Status.Term != now.Status.Term || was.Incarnation != now.Incarnation {
@@ -354,7 +355,18 @@ func (m *Member) explain(c *caller, err error) error {
 func (m *Member) ID() string { return m.id }
 
 // Addr is where its process listens.
-func (m *Member) Addr() string { return m.addr }
+func (m *Member) Addr() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.addr
+}
+
+// Free reports whether the process answers and its member belongs to no group and
+// never did.
+func (m *Member) Free() bool {
+	now, _ := m.standing()
+	return now != nil && !now.HasLog && !now.Removed
+}
 
 // Up reports whether the member runs and its process can be reached.
 func (m *Member) Up() bool { return m.up.Load() }
@@ -450,6 +462,46 @@ func (m *Member) Status() (s member.Status) {
 	s.SlowDisk, s.FullDisk = m.Disk()
 	return s
 }
+
+// Revision is the member's, 0 while it is down.
+func (m *Member) Revision() int64 {
+	if now, _ := m.standing(); now != nil && now.Status.Up {
+		return now.Status.Revision
+	}
+	return 0
+}
+
+// Glance is what the member told last of the group.
+func (m *Member) Glance() member.Glance {
+	now, _ := m.standing()
+	if now == nil || !now.Status.Up {
+		return member.Glance{}
+	}
+	s := now.Status
+	return member.Glance{Up: true, Leads: s.Role == "leader", Leader: s.Leader, Term: s.Term}
+}
+
+// Erase deletes all that is on the disk of a member that is down. Its process
+// stays, and belongs to no group any more. One that cannot be reached keeps what it
+// has; the group does not listen to it any more.
+func (m *Member) Erase(reason string) error {
+	if !m.Reachable() {
+		return nil
+	}
+	return do2(m, verbErase, reason, 30*time.Second)
+}
+
+// Defragment packs the member's database, in its process and in the copy.
+func (m *Member) Defragment(func(inUse int64) (done <-chan struct{})) error {
+	if err := do2(m, verbDefragment, none{}, time.Minute); err != nil {
+		return err
+	}
+	m.copy.Defragment()
+	return nil
+}
+
+// Report is for members of the driver's own process; this one's tells itself.
+func (m *Member) Report(wire.Phase, wire.Message) {}
 
 // Tail is the term and index of the last entry in the member's log.
 func (m *Member) Tail() (term, index uint64) {
@@ -550,6 +602,12 @@ func (m *Member) HashKV(rev int64) (KVHash, error) {
 // View lets fn look at the copy of the member's keys; see member.Member.
 func (m *Member) View(fn func(kv *mvcc.Store)) error {
 	return m.Inspect(func(st *apply.State) { fn(st.KV) })
+}
+
+// Inspected lets fn look at the copy of the member's keys, also while the member is
+// down.
+func (m *Member) Inspected(fn func(kv *mvcc.Store)) {
+	m.copy.Inspect(func(st *apply.State) { fn(st.KV) })
 }
 
 // Inspect lets fn look at the copy of the member's state machine.

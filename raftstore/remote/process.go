@@ -50,9 +50,11 @@ type Process struct {
 
 	mu      sync.Mutex
 	member  *member.Member // nil until it is known what group it belongs to
+	why     string         // it belongs to none
 	memory  memory
 	peers   map[string]*peer
 	session *session // the driver's, nil while there is none
+	holding bool
 	lines   map[*line]bool
 	closed  bool
 	healthy chan struct{} // closed and replaced when health changed
@@ -68,6 +70,9 @@ type memory struct {
 	Name     string
 	Peers    map[string]string // addresses by name
 	Settings Settings
+	// Removed says that the member was taken out of its group. Its name is not
+	// used again.
+	Removed bool
 }
 
 // Settings are a member's, as the driver gave them when it started first.
@@ -93,7 +98,7 @@ func Serve(cfg ProcessConfig) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		cfg: cfg, feed: newFeed(), peers: map[string]*peer{}, lines: map[*line]bool{},
+		cfg: cfg, why: "it belongs to no group yet", feed: newFeed(), peers: map[string]*peer{}, lines: map[*line]bool{},
 		healthy: make(chan struct{}),
 	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
@@ -125,11 +130,18 @@ func Serve(cfg ProcessConfig) (*Process, error) {
 		}
 	}
 	p.logf("member %s listens on %s", cfg.Name, p.Addr())
-	if !there {
+	if p.memory.Removed {
+		p.why = removed(cfg.Name)
+		p.logf("member %s: %s", cfg.Name, p.why)
+	} else if !there {
 		p.logf("member %s: %s holds no log; it waits for a driver (kviz serve --members …) to begin or join a group", cfg.Name, cfg.Dir)
 	}
 	p.spawn("accept", p.accept)
 	return p, nil
+}
+
+func removed(name string) string {
+	return "member " + name + " was taken out of its group; a new member needs a new name and an empty folder"
 }
 
 // Addr is where the process listens.
@@ -200,6 +212,7 @@ func (p *Process) make(group []member.Server) {
 		Requests: &member.Requests{},
 		Go:       p.spawn,
 	})
+	p.member.Hold(p.holding)
 }
 
 // meet takes in the addresses of other members.

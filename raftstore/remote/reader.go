@@ -2,10 +2,12 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"kviz/raftstore/apply"
 	"kviz/raftstore/member"
 )
 
@@ -59,8 +61,56 @@ func (r *Reader) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) { return
 // Transfer asks raft to make another member the leader.
 func (r *Reader) Transfer(to string) { _ = do1(r.m, verbTransfer, office{r.term, to}) }
 
-// Servers is the group as the leader has it.
-func (r *Reader) Servers() []member.Server { return r.m.Servers() }
+// Began waits until an entry of the leader's own term is committed.
+func (r *Reader) Began(ctx context.Context) error {
+	_, err := call[uint64, none](ctx, r.c, verbBegan, r.term)
+	return r.lost(err)
+}
+
+// lost says that the leader is, if that is why there is no answer.
+func (r *Reader) lost(err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-r.c.gone:
+		return fmt.Errorf("%w: %w", member.ErrLeaderLost, err)
+	default:
+		return err
+	}
+}
+
+// Last is the last index in the leader's log, as it told last.
+func (r *Reader) Last() uint64 { return r.m.Status().Last }
+
+// Available reports whether the leader's database has room, by the copy.
+func (r *Reader) Available(req *pb.InternalRaftRequest) (ok bool) {
+	r.m.copy.Inspect(func(st *apply.State) { ok = st.Available(req) })
+	return ok
+}
+
+// Set adds a member to the group, makes a learner a voter, or changes an address;
+// see member.Reader.
+func (r *Reader) Set(s member.Server) error {
+	_, err := call[change, none](r.m.g.ctx, r.c, verbSet, change{r.term, s})
+	return r.lost(err)
+}
+
+// Remove takes a member out of the group.
+func (r *Reader) Remove(id string) error {
+	_, err := call[change, none](r.m.g.ctx, r.c, verbRemove, change{r.term, member.Server{ID: id}})
+	return r.lost(err)
+}
+
+// Servers asks the leader for the group as it has it; nil if it cannot be asked or
+// does not lead in that term any more.
+func (r *Reader) Servers() []member.Server {
+	list, err := call[uint64, []member.Server](r.m.g.ctx, r.c, verbServers, r.term)
+	if err != nil {
+		return nil
+	}
+	return list
+}
 
 // outbox is what is on its way to be proposed.
 type outbox struct {

@@ -58,15 +58,11 @@ func (p *Process) end(s *session) {
 	if last {
 		p.session = nil
 	}
-	m := p.member
 	p.mu.Unlock()
 	if !last {
 		return
 	}
-	p.network.Hold(false)
-	if m != nil {
-		m.Hold(false)
-	}
+	p.holdAll(false)
 	p.logf("member %s: the driver at %s is gone", p.cfg.Name, s.from)
 }
 

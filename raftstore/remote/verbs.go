@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -38,6 +39,13 @@ const (
 	verbHeld      = "held"
 	verbForget    = "forget"
 	verbPace      = "slow elections"
+	verbBegan     = "began"
+	verbSet       = "set member"
+	verbRemove    = "remove member"
+	verbErase     = "erase"
+	verbServers   = "servers"
+
+	verbDefragment = "defragment"
 )
 
 // verb carries out one order and gives its result.
@@ -65,8 +73,21 @@ var verbs = map[string]verb{
 	verbRange:     do((*Process).rangeKeys),
 	verbHashKV:    do((*Process).hashKV),
 	verbTransfer:  do((*Process).transfer),
-	verbAbout:     do((*Process).tellAbout),
-	verbHeld:      do(func(p *Process, _ context.Context, _ none) ([]held, error) { return p.held(), nil }),
+	verbBegan:     do((*Process).began),
+	verbSet: do(func(p *Process, _ context.Context, c change) (none, error) {
+		return p.leading(c.Term, func(r *member.Reader) error { return r.Set(c.Server) })
+	}),
+	verbRemove: do(func(p *Process, _ context.Context, c change) (none, error) {
+		return p.leading(c.Term, func(r *member.Reader) error { return r.Remove(c.Server.ID) })
+	}),
+	verbServers: do(func(p *Process, _ context.Context, term uint64) (list []member.Server, err error) {
+		_, err = p.leading(term, func(r *member.Reader) error { list = r.Servers(); return nil })
+		return list, err
+	}),
+	verbErase:      do((*Process).erase),
+	verbDefragment: do((*Process).defragment),
+	verbAbout:      do((*Process).tellAbout),
+	verbHeld:       do(func(p *Process, _ context.Context, _ none) ([]held, error) { return p.held(), nil }),
 	verbForget: do(func(p *Process, _ context.Context, id string) (none, error) {
 		p.network.Forget(id)
 		return none{}, nil
@@ -135,6 +156,10 @@ func (p *Process) start(_ context.Context, s Start) (none, error) {
 		return none{}, fmt.Errorf("member %s: %s holds a log already", p.cfg.Name, p.cfg.Dir)
 	}
 	p.mu.Lock()
+	if s.Fresh && p.memory.Removed {
+		p.mu.Unlock()
+		return none{}, errors.New(removed(p.cfg.Name))
+	}
 	if s.Fresh {
 		p.memory.Settings = s.Settings
 		if err := p.note(); err != nil {
@@ -178,15 +203,23 @@ func (p *Process) fillDisk(_ context.Context, full bool) (none, error) {
 }
 
 func (p *Process) hold(_ context.Context, on bool) (none, error) {
-	m := p.current()
+	p.holdAll(on)
+	return none{}, nil
+}
+
+// holdAll holds, or lets go, if that is not so already.
+func (p *Process) holdAll(on bool) {
+	p.mu.Lock()
+	was, m := p.holding, p.member
+	p.holding = on
+	p.mu.Unlock()
 	if m != nil && on {
 		m.Hold(true)
 	}
 	p.network.Hold(on)
-	if m != nil && !on {
+	if m != nil && !on && was {
 		m.Hold(false)
 	}
-	return none{}, nil
 }
 
 // which names a held message.
@@ -272,6 +305,61 @@ func (p *Process) hashKV(_ context.Context, rev int64) (h KVHash, err error) {
 		h.Hash, hashErr = kv.HashKV(rev)
 	})
 	return h, errors.Join(err, hashErr)
+}
+
+// change is a change of the group by the leader of a term.
+type change struct {
+	Term   uint64
+	Server member.Server
+}
+
+func (p *Process) leading(term uint64, fn func(*member.Reader) error) (none, error) {
+	r, err := p.reader(term)
+	if err != nil {
+		return none{}, err
+	}
+	return none{}, fn(r)
+}
+
+func (p *Process) began(ctx context.Context, term uint64) (none, error) {
+	return p.leading(term, func(r *member.Reader) error { return r.Began(ctx) })
+}
+
+// erase deletes the member and all it has written. The process stays, and belongs
+// to no group.
+func (p *Process) erase(_ context.Context, reason string) (none, error) {
+	m, err := p.need()
+	if err != nil {
+		return none{}, err
+	}
+	if err := m.Erase(reason); err != nil {
+		return none{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.member, p.why, p.memory.Removed = nil, reason, true
+	if err := os.MkdirAll(p.cfg.Dir, 0o700); err != nil {
+		return none{}, err
+	}
+	return none{}, p.note()
+}
+
+// What defragmenting takes: etcd writes what is in use to a new file.
+const (
+	defragmentStart  = 10 * time.Millisecond
+	defragmentSecond = 100 << 20 // bytes in use
+)
+
+func (p *Process) defragment(context.Context, none) (none, error) {
+	m, err := p.need()
+	if err != nil {
+		return none{}, err
+	}
+	return none{}, m.Defragment(func(inUse int64) <-chan struct{} {
+		done := make(chan struct{})
+		time.AfterFunc(defragmentStart+time.Duration(inUse)*time.Second/defragmentSecond, func() { close(done) })
+		return done
+	})
 }
 
 // office is a leader's term and whom it hands it to.
