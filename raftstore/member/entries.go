@@ -59,23 +59,39 @@ func (b *boltLog) StoreLogs(logs []*raft.Log) error {
 	})
 }
 
-// DeleteRange removes entries.
+// DeleteRange removes entries. What is last afterwards is found before: bbolt's
+// Cursor.Last does not end in a transaction that has emptied more than one page
+// (v1.5.0).
 func (b *boltLog) DeleteRange(min, max uint64) error {
 	return boltOf(b.BoltStore).Update(func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(logsBucket)
+		bucket, last := tx.Bucket(logsBucket), lastIn(tx)
 		if first, _ := bucket.Cursor().First(); len(first) == 8 && binary.BigEndian.Uint64(first) > min {
 			min = binary.BigEndian.Uint64(first)
 		}
-		if last := lastIn(tx); max > last {
+		left := last
+		if max >= last && min <= last {
 			max = last
+			left = before(bucket, min)
 		}
 		for i := min; i <= max && max > 0; i++ {
 			if err := bucket.Delete(binary.BigEndian.AppendUint64(nil, i)); err != nil {
 				return err
 			}
 		}
-		return setAnchor(tx, lastIn(tx))
+		return setAnchor(tx, left)
 	})
+}
+
+// before is the last index before another, 0 if there is none.
+func before(bucket *bbolt.Bucket, index uint64) uint64 {
+	c := bucket.Cursor()
+	if key, _ := c.Seek(binary.BigEndian.AppendUint64(nil, index)); key == nil {
+		return 0
+	}
+	if key, _ := c.Prev(); len(key) == 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	return 0
 }
 
 // Set writes a key of raft's.

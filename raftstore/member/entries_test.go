@@ -154,3 +154,26 @@ func BenchmarkStoreLogs(b *testing.B) {
 		})
 	}
 }
+
+// Removing entries leaves the anchor at what is last then, whatever goes: the end,
+// the beginning, all of many pages, or what was not there.
+func TestTheAnchorFollowsWhatIsRemoved(t *testing.T) {
+	for _, c := range []struct{ min, max, last uint64 }{
+		{1, 300, 0}, {200, 300, 199}, {1, 100, 300}, {250, 900, 249}, {400, 900, 300}, {1, 299, 300},
+	} {
+		m := down(t)
+		d, err := openLog(m, true)
+		must(t, err)
+		for i := uint64(1); i <= 300; i++ {
+			must(t, d.bolt.StoreLog(&raft.Log{Index: i, Term: 1, Data: make([]byte, 300)}))
+		}
+		must(t, d.bolt.DeleteRange(c.min, c.max))
+		d.bolt.Close()
+		d, err = openDisk(&incarnation{m: m}, false, 300) // a snapshot covers all
+		must(t, err)
+		if last, err := d.bolt.LastIndex(); err != nil || last != c.last {
+			t.Errorf("without %d to %d the last is %d (%v), not %d", c.min, c.max, last, err, c.last)
+		}
+		d.bolt.Close()
+	}
+}

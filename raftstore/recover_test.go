@@ -1,0 +1,271 @@
+package raftstore_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"kviz/raftstore"
+	"kviz/raftstore/apply"
+	"kviz/raftstore/member"
+)
+
+// Two of three disks are lost. The third goes on alone, with all it has, and others
+// join it.
+func TestTheQuorumIsLostForGood(t *testing.T) {
+	t.Parallel()
+	tr := newTranscript()
+	dir := t.TempDir()
+	s := open(t, raftstore.Config{Dir: dir, Events: tr.add, RequestTimeout: time.Second})
+	for i := range 30 {
+		mustPut(t, s, fmt.Sprintf("k%d", i), fmt.Sprint(i))
+	}
+	settled(t, s)
+	survivor := other(s.Leader())
+	var resets []int64
+	s.OnReset(func(rev int64) { resets = append(resets, rev) })
+	term, _ := s.TermAt(survivor)
+	for _, id := range s.IDs() {
+		if id != survivor {
+			must(t, s.Wipe(id))
+		}
+	}
+	if r := call(s, putReq("k", "nobody hears")); r.Err == nil {
+		t.Error("acknowledged without a quorum")
+	}
+	start := tr.len()
+	must(t, s.Recover(survivor))
+	if got := s.IDs(); !slices.Equal(got, []string{survivor}) {
+		t.Errorf("the members are %v", got)
+	}
+	mustPut(t, s, "k", "alone")
+	for i := range 30 {
+		if got := get(t, s, fmt.Sprintf("k%d", i)); got != fmt.Sprint(i) {
+			t.Errorf("k%d is %q", i, got)
+		}
+	}
+	if now, _ := s.TermAt(survivor); now <= term {
+		t.Errorf("term %d came after %d", now, term)
+	}
+	if len(resets) > 0 {
+		t.Errorf("nothing that was told was lost, but the store said so: %v", resets)
+	}
+	requireStory(t, tr.from(start), survivor+" fault", survivor+" up")
+	for range 2 {
+		id, err := s.AddMember(false)
+		must(t, err)
+		mustPut(t, s, "k", "with "+id)
+		caughtUp(t, s, id, "k", "with "+id)
+	}
+	must(t, s.Close())
+	s = open(t, raftstore.Config{Dir: dir})
+	if got := get(t, s, "k"); got != "with e" || len(s.IDs()) != 3 {
+		t.Errorf("opened again: k is %q, members %v", got, s.IDs())
+	}
+}
+
+// What the others had and the survivor had not is lost, and that is said. What was
+// only in the survivor's log counts, and is told.
+func TestWhatIsLostWithTheQuorumIsSaid(t *testing.T) {
+	t.Parallel()
+	s := open(t, raftstore.Config{RequestTimeout: time.Minute})
+	mustPut(t, s, "k", "both know")
+	settled(t, s)
+	survivor := other(s.Leader())
+	must(t, s.Isolate(survivor))
+	for i := range 10 {
+		mustPut(t, s, "lost", fmt.Sprint(i))
+	}
+	told := make(chan int64, 8)
+	s.OnReset(func(rev int64) { told <- rev })
+	before, err := s.Changes(5)
+	must(t, err)
+	for _, id := range s.IDs() {
+		if id != survivor {
+			must(t, s.Crash(id))
+		}
+	}
+	s.Heal()
+	must(t, s.Recover(survivor))
+	if rev := <-told; rev != 2 {
+		t.Errorf("the store goes on from revision %d", rev)
+	}
+	commits := make(chan *raftstore.Result, 64)
+	s.OnCommit(func(r *raftstore.Result) { commits <- r })
+	if got := get(t, s, "lost"); got != "" {
+		t.Errorf("what only the others had is %q", got)
+	}
+	if r := mustPut(t, s, "k", "after"); r.Revision != 3 {
+		t.Errorf("after revision 2 came %d", r.Revision)
+	}
+	if r := <-commits; r.Revision != 3 {
+		t.Errorf("revision %d was told", r.Revision)
+	}
+	after, err := s.Changes(3)
+	must(t, err)
+	if after.Era == before.Era || len(after.List) != 1 {
+		t.Errorf("followed from revision 3: %+v; era before %d", after, before.Era)
+	}
+}
+
+// The log's end that no quorum had acknowledged counts after the recovery, and
+// everybody is told.
+func TestTheSurvivorsLogCounts(t *testing.T) {
+	t.Parallel()
+	s := open(t, raftstore.Config{RequestTimeout: time.Minute})
+	mustPut(t, s, "k", "1")
+	settled(t, s)
+	commits := make(chan *raftstore.Result, 64)
+	s.OnCommit(func(r *raftstore.Result) { commits <- r })
+	leader := s.Leader()
+	must(t, s.Isolate(leader))
+	result := make(chan *raftstore.Result, 1)
+	s.Do(putReq("k", "2"), func(r *raftstore.Result) { result <- r })
+	await(t, "the leader has it in its log, or another has done it", func() bool {
+		return status(t, s, leader).Last > status(t, s, leader).Commit || len(result) > 0
+	})
+	for _, id := range s.IDs() {
+		if id != leader {
+			must(t, s.Crash(id))
+		}
+	}
+	s.Heal()
+	must(t, s.Recover(leader))
+	if r := <-result; r.Err != nil {
+		t.Errorf("the put: %v", r.Err)
+	}
+	if got := get(t, s, "k"); got != "2" {
+		t.Errorf("k is %q", got)
+	}
+	if r := <-commits; string(r.Events[0].Kv.Value) != "2" {
+		t.Errorf("told: %+v", r)
+	}
+}
+
+// A process that dies in the middle of a recovery finishes it when it opens again.
+func TestARecoveryThatWasBrokenOffIsFinished(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := raftstore.Open(raftstore.Config{Dir: dir})
+	must(t, err)
+	mustPut(t, s, "k", "1")
+	settled(t, s)
+	must(t, s.Close())
+	file := filepath.Join(dir, "group.json")
+	data, err := os.ReadFile(file)
+	must(t, err)
+	must(t, os.WriteFile(file, []byte(strings.Replace(string(data), "{", `{"survivor":"b",`, 1)), 0o600))
+	s = open(t, raftstore.Config{Dir: dir})
+	if got := get(t, s, "k"); got != "1" || !slices.Equal(s.IDs(), []string{"b"}) {
+		t.Errorf("k is %q, members %v", got, s.IDs())
+	}
+	for _, id := range []string{"a", "c"} {
+		if _, err := os.Stat(filepath.Join(dir, id)); err == nil {
+			t.Errorf("the folder of %s is still there", id)
+		}
+	}
+}
+
+// Every member gets a new disk with another state, as from a backup.
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	for _, opt := range []raftstore.RebuildOptions{{}, {BumpRevision: 1000, MarkCompacted: true}} {
+		t.Run(fmt.Sprintf("%+v", opt), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s, err := raftstore.Open(raftstore.Config{Dir: dir})
+			must(t, err)
+			for i := range 40 {
+				mustPut(t, s, "k", fmt.Sprint("old ", i))
+			}
+			was := s.ClusterID()
+			backup := apply.New(apply.Limits{})
+			for i := range 10 {
+				backup.Apply(uint64(i+1), putReq("k", fmt.Sprint("backup ", i)))
+			}
+			told := make(chan int64, 8)
+			s.OnReset(func(rev int64) { told <- rev })
+			must(t, s.Crash("b")) // it gets a new disk too
+			must(t, s.Rebuild(backup, opt))
+			want := 11 + opt.BumpRevision
+			if rev := <-told; rev != want {
+				t.Errorf("the store goes on from revision %d, not %d", rev, want)
+			}
+			if got := get(t, s, "k"); got != "backup 9" {
+				t.Errorf("k is %q", got)
+			}
+			if s.ClusterID() == was {
+				t.Error("another cluster has the same ID")
+			}
+			r := mustPut(t, s, "k", "new")
+			if r.Revision != want+1 || r.Response.(*pb.PutResponse).Header.ClusterId != s.ClusterID() {
+				t.Errorf("the first put: %+v", r)
+			}
+			for _, id := range s.IDs() {
+				caughtUp(t, s, id, "k", "new")
+			}
+			// Whoever followed the store from before is told that this is gone, if the
+			// revisions were bumped; else revisions come twice.
+			_, err = s.Changes(20)
+			if opt.MarkCompacted != (err == rpctypes.ErrGRPCCompacted) {
+				t.Errorf("following from revision 20: %v", err)
+			}
+			id := s.ClusterID()
+			must(t, s.Close())
+			s = open(t, raftstore.Config{Dir: dir})
+			if got := get(t, s, "k"); got != "new" || s.ClusterID() != id {
+				t.Errorf("opened again: k is %q, cluster %x, not %x", got, s.ClusterID(), id)
+			}
+			if r := mustPut(t, s, "k", "newer"); r.Revision != want+2 {
+				t.Errorf("then revision %d", r.Revision)
+			}
+		})
+	}
+}
+
+// Damage of every kind is noticed when the member starts; it does not vote.
+func TestACorruptLogKeepsItsMemberDown(t *testing.T) {
+	t.Parallel()
+	for _, what := range member.Damages {
+		t.Run(string(what), func(t *testing.T) {
+			t.Parallel()
+			tr := newTranscript()
+			s := open(t, raftstore.Config{Events: tr.add})
+			for i := range 40 {
+				mustPut(t, s, "k", fmt.Sprint(i))
+			}
+			id := other(s.Leader())
+			if err := s.Corrupt(id, what); err == nil {
+				t.Error("damaged while the member runs")
+			}
+			must(t, s.Crash(id))
+			if err := s.Corrupt(id, "sharks"); err == nil || !strings.Contains(err.Error(), "sharks") {
+				t.Errorf("damage by sharks: %v", err)
+			}
+			must(t, s.Corrupt(id, what))
+			start := tr.len()
+			err := s.Restart(id)
+			if err == nil || !strings.Contains(err.Error(), "member "+id) || !strings.Contains(err.Error(), filepath.Join(id, "raft.db")) {
+				t.Fatalf("start with a damaged log: %v", err)
+			}
+			if m := status(t, s, id); m.Up || m.Reason != err.Error() {
+				t.Errorf("%+v; it should be down because of %v", m, err)
+			}
+			must(t, s.TransferLeadership(other(id, s.Leader()))) // an election without it
+			if slices.ContainsFunc(tr.from(start), func(l string) bool { return strings.HasPrefix(l, id+" vote") }) {
+				t.Error("it has voted")
+			}
+			newID, err := s.Rejoin(id)
+			must(t, err)
+			mustPut(t, s, "k", "last")
+			caughtUp(t, s, newID, "k", "last")
+		})
+	}
+}
