@@ -30,6 +30,7 @@ import (
 	"kviz/cluster/view"
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/metrics"
 )
 
 // Config is the shape of a cluster. The zero value is three members, three
@@ -38,13 +39,14 @@ type Config struct {
 	Seed    uint64
 	Epoch   time.Time // virtual time 0; zero means sim.DefaultEpoch
 	Bare    bool      // the mvcc state machine alone instead of raft members
-	Members int       // 1, 3 or 5; 0 means 3
+	Members int       // 1 to 9; 0 means 3
 	Nodes   int       // 0 means 3; -1 means none
 	DataDir string    // where the members keep their logs; "" means a temporary directory
 	NoSync  bool      // do not wait for the disk (large simulations of something else than the store)
 	Speed   float64   // virtual seconds per real second; 0 is as fast as possible
 	Demand  bool      // time passes only while somebody waits for something: scripts
 	Light   bool      // nodes without a kube-proxy: very large clusters
+	Quota   int64     // bytes that a member's database may have (etcd --quota-backend-bytes); 0 means 2 GiB
 	Limit   int       // events kept in memory; 0 means trace.DefaultLimit, or fewer in a very large cluster
 
 	Version string // of kviz, for the trace
@@ -57,13 +59,17 @@ type Cluster struct {
 	k      *sim.Kernel
 	stream *trace.Stream
 
-	store    raftstore.Store
-	raft     *raftstore.Replicated // nil on the bare store
-	etcd     *storage.Client
-	server   *apiserver.Server
-	registry *registry.Registry
-	network  *network.Network
-	rules    *proxy.Shared
+	store   raftstore.Store
+	raft    *raftstore.Replicated // nil on the bare store
+	metrics *metrics.Set          // of the members; nil on the bare store
+	etcd    *storage.Client
+
+	leaseClock *storage.Clock
+	quota      atomic.Int64 // of the store, where it was changed since the start
+	server     *apiserver.Server
+	registry   *registry.Registry
+	network    *network.Network
+	rules      *proxy.Shared
 
 	components []*component
 	nodes      []*node
@@ -85,6 +91,7 @@ type Cluster struct {
 	foldAt   uint64
 
 	breakpoints []*breakpoint // kernel's goroutine
+	questions   uint64        // put to single members; kernel's goroutine
 	broken      int           // number of the newest breakpoint
 }
 
@@ -120,6 +127,8 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 		return nil, err
 	}
 	c.etcd = storage.New(c.k, c.store)
+	c.etcd.Use(c.leaseClock)
+	c.etcd.Member = c.memberName
 	c.openConsole()
 
 	system := c.k.NewProcess(trace.Lane{Component: trace.CompSimulation})
@@ -147,7 +156,7 @@ func (c *Cluster) run(ctx context.Context) {
 func (c *Cluster) boot(t *sim.Task) {
 	t.SetCauses(t.Emit(trace.Event{Kind: trace.RunStart, Payload: &trace.Run{
 		Version: c.cfg.Version, Seed: c.cfg.Seed,
-		Epoch: c.k.Epoch(), Store: c.storeKind(), Members: c.cfg.Members, Nodes: c.cfg.Nodes,
+		Epoch: c.k.Epoch(), Store: c.storeKind(), Members: c.cfg.Members, Nodes: c.cfg.Nodes, Quota: c.cfg.Quota,
 	}}))
 	c.awaitLeader(t)
 	c.startControlPlane(t)

@@ -10,25 +10,35 @@ import (
 )
 
 // What every fault does is felt, and what mends it mends it:
-// testdata/every-fault.sh. A fault of the catalogue that no section tries fails
-// the test.
+// testdata/every-fault.sh and every-store-fault.sh, each in a cluster of its
+// own. A fault of the catalogue that no section tries fails the test.
 func TestEveryFaultIsFelt(t *testing.T) {
-	b, err := os.ReadFile("testdata/every-fault.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sections := strings.Split(string(b), "\n##")
 	untried := map[string]bool{}
 	for _, f := range fault.Catalogue() {
 		for _, kind := range f.Targets {
 			untried[f.Name+" "+kind] = true
 		}
 	}
-	c := boot(t, cluster.Config{Seed: 5, NoSync: true})
+	for _, file := range []string{"every-fault", "every-store-fault"} {
+		t.Run(file, func(t *testing.T) {
+			b, err := os.ReadFile("testdata/" + file + ".sh")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := boot(t, cluster.Config{Seed: 5, NoSync: true})
+			feel(t, c, strings.Split(string(b), "\n##"), untried)
+		})
+	}
+	for pair := range untried {
+		t.Errorf("no section of testdata/every-fault.sh or every-store-fault.sh tries %s", pair)
+	}
+}
+
+// feel runs the sections of a file, the first before each of the others.
+func feel(t *testing.T, c *cluster.Cluster, sections []string, untried map[string]bool) {
 	for _, s := range sections[1:] {
 		title, script, _ := strings.Cut(s, "\n")
-		pairs := strings.Split(strings.TrimSpace(title), ", ")
-		for _, pair := range pairs {
+		for _, pair := range strings.Split(strings.TrimSpace(title), ", ") {
 			name, kind, ok := strings.Cut(pair, " ")
 			if ok && !strings.Contains(script, "kviz fault "+name+" "+kind) {
 				t.Errorf("section %q does not try %s", title, pair)
@@ -38,8 +48,5 @@ func TestEveryFaultIsFelt(t *testing.T) {
 		if !t.Run(strings.TrimSpace(title), func(t *testing.T) { run(t, c, sections[0]+"\n"+script) }) {
 			t.FailNow() // what follows would begin with something broken
 		}
-	}
-	for pair := range untried {
-		t.Errorf("no section of testdata/every-fault.sh tries %s", pair)
 	}
 }

@@ -1,17 +1,19 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
 	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/fault"
 	"kviz/cluster/trace"
-	"kviz/raftstore"
 )
 
 // Faults is the catalogue of faults.
@@ -31,6 +33,7 @@ func (c *Cluster) targets() []string {
 			names = append(names, "member/"+m.ID)
 		}
 	}
+	names = append(names, "store")
 	for _, n := range c.nodes {
 		names = append(names, "node/"+n.name, "runtime/"+n.name)
 	}
@@ -53,15 +56,26 @@ func (c *Cluster) Fault(f control.Fault) error {
 	if !ok {
 		return fmt.Errorf("unknown fault %q: one of %s", f.Name, strings.Join(faultNames(), ", "))
 	}
-	if most := words[f.Name]; f.Name != "cut" && len(f.Args) > most {
+	if most := words[f.Name]; most >= 0 && len(f.Args) > most {
 		return fmt.Errorf("%s takes no %q: usage: %s", f.Name, strings.Join(f.Args[most:], " "), strings.TrimSpace(f.Name+" "+f.Target+" "+kind.Args))
 	}
 	if tk := fault.TargetKind(f.Target); !slices.Contains(kind.Targets, tk) {
 		return fmt.Errorf("%s does not apply to %q; it applies to %s", f.Name, f.Target, strings.Join(kind.Targets, ", "))
 	}
+	if aside(f) {
+		return plain(c.injectAside(f))
+	}
 	var err error
 	if doErr := c.k.Do(func() { err = c.inject(f) }); doErr != nil {
 		return doErr
+	}
+	return plain(err)
+}
+
+// plain leaves etcd's own words of an error that came by gRPC's rules.
+func plain(err error) error {
+	if desc := rpctypes.ErrorDesc(err); err != nil && desc != err.Error() {
+		return errors.New(desc)
 	}
 	return err
 }
@@ -74,30 +88,29 @@ func faultNames() []string {
 	return names
 }
 
-// words is how many words may follow a fault's target, where any may.
-var words = map[string]int{"crash": 1, "slow": 1, "pressure": 1, "delay": 2, "drop": 2}
+// words is how many words may follow a fault's target, where any may; -1 is any
+// number.
+var words = map[string]int{
+	"crash": 1, "slow": 1, "pressure": 1, "delay": 2, "drop": 2, "duplicate": 2, "reorder": 2,
+	"cut": -1, "mute": -1, "deafen": -1, "partition": -1, "corrupt": 1, "slow-elections": 1, "compact": 1, "quota": 1,
+}
 
-// mends are the faults that make something whole again.
-var mends = []string{"start", "restart", "heal", "fast", "free", "lead", "mend-cni", "relieve"}
+// mends are the faults that make something whole again, or leave it whole.
+var mends = []string{
+	"start", "restart", "heal", "fast", "free", "lead", "mend-cni", "relieve",
+	"rejoin", "recover", "add-learner", "add-voter", "promote", "fast-elections", "snapshot", "defrag", "compact", "disarm",
+}
 
 // inject runs on the kernel's goroutine.
 func (c *Cluster) inject(f control.Fault) error {
 	what, name, _ := strings.Cut(f.Target, "/")
-	kind := trace.FaultInjected
-	if slices.Contains(mends, f.Name) {
-		kind = trace.FaultHealed
-	}
+	kind := kindOf(f)
 	do, err := c.prepare(what, name, f)
 	if err != nil {
 		return err
 	}
-	note := func() []trace.ID {
-		return []trace.ID{c.k.Emit(trace.Event{
-			Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: causesOf(f),
-			Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")},
-		})}
-	}
-	if what != "member" {
+	note := func() []trace.ID { return []trace.ID{c.note(f, kind)} }
+	if what != "member" && what != "store" {
 		return do(note())
 	}
 	// Only the store itself knows whether a member can do it. What its members
@@ -107,6 +120,22 @@ func (c *Cluster) inject(f control.Fault) error {
 	}
 	note()
 	return nil
+}
+
+// kindOf says whether a fault breaks or mends.
+func kindOf(f control.Fault) trace.Kind {
+	if slices.Contains(mends, f.Name) {
+		return trace.FaultHealed
+	}
+	return trace.FaultInjected
+}
+
+// note tells of a fault in the trace; on the kernel's goroutine.
+func (c *Cluster) note(f control.Fault, kind trace.Kind) trace.ID {
+	return c.k.Emit(trace.Event{
+		Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: causesOf(f),
+		Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")},
+	})
 }
 
 // causesOf is what a fault comes from, if it was not a person's key.
@@ -126,6 +155,8 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 	switch what {
 	case "member":
 		return c.memberFault(name, f)
+	case "store":
+		return c.storeFault(f)
 	case "node":
 		return c.nodeFault(name, f)
 	case "registry":
@@ -187,113 +218,8 @@ func (c *Cluster) noPeer(f control.Fault, peer string) error {
 // usageOf is how a fault is used, with an example of its arguments.
 func usageOf(f control.Fault, peer string) string {
 	kind, _ := fault.Lookup(f.Name)
-	example := map[string]string{"delay": " 30ms", "drop": " 0.3"}[f.Name]
+	example := map[string]string{"delay": " 30ms", "drop": " 0.3", "duplicate": " 0.3", "reorder": " 0.3"}[f.Name]
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Name, f.Target, kind.Args)) + fmt.Sprintf(", such as: %s %s %s%s", f.Name, f.Target, peer, example)
-}
-
-func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
-	if c.raft == nil {
-		return nil, fmt.Errorf("there is no %q: this cluster runs on the bare store, without members", f.Target)
-	}
-	known := func(id string) bool {
-		return slices.ContainsFunc(c.raft.Members(), func(m raftstore.MemberStatus) bool { return m.ID == id })
-	}
-	if !known(id) {
-		return nil, c.noTarget(f.Target)
-	}
-	other := "" // a member for examples
-	for _, m := range c.raft.Members() {
-		if m.ID != id && other == "" {
-			other = m.ID
-		}
-	}
-	for _, peer := range peersOf(f) {
-		switch {
-		case peer == id:
-			return nil, fmt.Errorf("%s has no link to itself: name another member", f.Target)
-		case !known(peer):
-			return nil, c.noPeer(f, peer)
-		}
-	}
-	var do func() error
-	switch f.Name {
-	case "stop":
-		do = func() error { return c.raft.Stop(id) }
-	case "crash":
-		do = func() error { return c.raft.Crash(id) }
-	case "start":
-		do = func() error { return c.raft.Restart(id) }
-	case "restart":
-		do = func() error {
-			if err := c.raft.Stop(id); err != nil {
-				return err
-			}
-			return c.raft.Restart(id)
-		}
-	case "cut":
-		do = func() error { return c.cutMember(id, peersOf(f)) }
-	case "heal":
-		do = func() error { return c.raft.HealMember(id) }
-	case "slow":
-		d, err := duration(f.Args, 0, "slow wants how much longer each write takes, such as 400ms")
-		if err != nil {
-			return nil, err
-		}
-		do = func() error { return c.raft.SlowDisk(id, d) }
-	case "fast":
-		do = func() error { return c.raft.SlowDisk(id, 0) }
-	case "delay":
-		d, err := duration(f.Args, 1, "usage: "+usageOf(f, other))
-		if err != nil {
-			return nil, err
-		}
-		do = func() error { return bothWays(c.raft.Delay, id, strings.TrimPrefix(f.Args[0], "member/"), d) }
-	case "drop":
-		p, err := fraction(f.Args, 1, "usage: "+usageOf(f, other))
-		if err != nil {
-			return nil, err
-		}
-		do = func() error { return bothWays(c.raft.Drop, id, strings.TrimPrefix(f.Args[0], "member/"), p) }
-	case "fill":
-		do = func() error { return c.raft.FillDisk(id) }
-	case "free":
-		do = func() error { return c.raft.FreeDisk(id) }
-	case "lead":
-		do = func() error { return c.raft.TransferLeadership(id) }
-	}
-	return func([]trace.ID) error { return do() }, nil
-}
-
-// peersOf are the other members that a fault's arguments name.
-func peersOf(f control.Fault) []string {
-	var named []string
-	switch f.Name {
-	case "cut":
-		named = f.Args
-	case "delay", "drop":
-		named = f.Args[:min(1, len(f.Args))]
-	}
-	peers := make([]string, len(named))
-	for i, n := range named {
-		peers[i] = strings.TrimPrefix(n, "member/")
-	}
-	return peers
-}
-
-// cutMember cuts a member from the named peers, or from all.
-func (c *Cluster) cutMember(id string, peers []string) error {
-	if len(peers) == 0 {
-		return c.raft.Isolate(id)
-	}
-	for _, p := range peers {
-		if err := c.raft.Cut(id, p); err != nil {
-			return err
-		}
-		if err := c.raft.Cut(p, id); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func bothWays[T any](set func(from, to string, v T) error, a, b string, v T) error {

@@ -107,6 +107,8 @@ func argsOf(name, kind, target string) string {
 		return peer(target) + " 20ms"
 	case "drop member":
 		return peer(target) + " 0.2"
+	case "duplicate member", "reorder member":
+		return peer(target) + " 0.3"
 	case "pressure node":
 		return "memory"
 	}

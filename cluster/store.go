@@ -2,30 +2,53 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
+	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
 	"kviz/raftstore/member"
+	"kviz/raftstore/metrics"
 	"kviz/raftstore/wire"
 )
 
 // openStore opens the store that the configuration asks for.
 func (c *Cluster) openStore() error {
+	c.leaseClock = storage.NewClock(c.k)
+	cfg := raftstore.Config{
+		Members: c.cfg.Members, Dir: c.cfg.DataDir, NoSync: c.cfg.NoSync,
+		Seed: c.cfg.Seed, Quota: c.cfg.Quota, QuotaKnob: &c.quota, Clock: c.leaseClock,
+	}
 	if c.cfg.Bare {
-		c.store = raftstore.OpenBare()
+		c.store = raftstore.OpenBareWith(cfg)
 		return nil
 	}
-	lane := &raftLane{c: c}
-	r, err := raftstore.Open(raftstore.Config{
-		Members: c.cfg.Members, Dir: c.cfg.DataDir, NoSync: c.cfg.NoSync,
-		Seed: c.cfg.Seed, Events: lane.take,
-	})
+	lane := &raftLane{c: c, began: map[string][]written{}, committed: map[string]uint64{}}
+	c.metrics = metrics.New()
+	cfg.Events = func(e raftstore.Event) {
+		c.metrics.Observe(e)
+		lane.take(e)
+	}
+	r, err := raftstore.Open(cfg)
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	c.raft, c.store = r, r
 	return nil
+}
+
+// memberName is the member with a number, as alarms have it.
+func (c *Cluster) memberName(id uint64) string {
+	if c.raft != nil {
+		for _, name := range c.raft.IDs() {
+			if raftstore.MemberID(name) == id {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // raftLane carries what members report, on their own goroutines and in real
@@ -36,6 +59,17 @@ type raftLane struct {
 	mu      sync.Mutex
 	waiting []raftstore.Event
 	posted  bool
+
+	// What follows is the kernel's. When a member began to write which entries
+	// is remembered until it knows them committed.
+	began     map[string][]written
+	committed map[string]uint64
+}
+
+// written is entries that a member began to write.
+type written struct {
+	last uint64
+	at   time.Time
 }
 
 func (l *raftLane) take(e raftstore.Event) {
@@ -55,9 +89,39 @@ func (l *raftLane) flush() {
 	l.waiting, l.posted = nil, false
 	l.mu.Unlock()
 	for _, e := range events {
-		if t, ok := traceEvent(e); ok {
-			l.c.k.Emit(t)
+		t, ok := traceEvent(e)
+		if !ok {
+			continue
 		}
+		l.measure(e, t.Payload)
+		l.c.k.Emit(t)
+	}
+}
+
+// measure fills in how long a commit took in real time: from the moment at
+// which the member began to write the entry.
+func (l *raftLane) measure(e raftstore.Event, payload any) {
+	switch e.Kind {
+	case member.KindAppend:
+		if list := l.began[e.Member]; len(list) < 4096 {
+			l.began[e.Member] = append(list, written{e.Log.Last, e.Wall})
+		}
+	case member.KindCommit:
+		p := payload.(*trace.RaftProgress)
+		list, done := l.began[e.Member], 0
+		for done < len(list) && list[done].last <= e.Progress.Index {
+			done++
+		}
+		if done > 0 {
+			p.Took = e.Wall.Sub(list[done-1].at)
+		}
+		if was := l.committed[e.Member]; was > 0 && was < e.Progress.Index {
+			p.Entries = int(e.Progress.Index - was)
+		}
+		l.committed[e.Member], l.began[e.Member] = e.Progress.Index, list[done:]
+	case member.KindUp, member.KindDown, member.KindTruncate:
+		delete(l.began, e.Member)
+		delete(l.committed, e.Member)
 	}
 }
 
@@ -65,6 +129,8 @@ func (l *raftLane) flush() {
 func traceEvent(e raftstore.Event) (trace.Event, bool) {
 	t := trace.Event{Lane: trace.Lane{Component: trace.CompMember, Instance: e.Member}, Kind: trace.Kind(e.Kind)}
 	switch {
+	case e.Membership != nil:
+		return membershipEvent(t, e)
 	case e.State != nil:
 		s := e.State
 		t.Payload = &trace.MemberState{
@@ -74,7 +140,7 @@ func traceEvent(e raftstore.Event) (trace.Event, bool) {
 	case e.Message != nil:
 		t.Payload = traceMessage(e.Message)
 	case e.Log != nil:
-		t.Payload = &trace.RaftLog{Member: e.Member, Entries: traceEntries(e.Log.Entries), First: e.Log.First, Last: e.Log.Last, Error: e.Log.Error}
+		t.Payload = &trace.RaftLog{Member: e.Member, Entries: traceEntries(e.Log.Entries), First: e.Log.First, Last: e.Log.Last, Error: e.Log.Error, Took: e.Log.Took}
 	case e.Vote != nil:
 		t.Payload = &trace.RaftVoteRecord{Member: e.Member, Term: e.Vote.Term, Candidate: e.Vote.Candidate}
 	case e.Progress != nil:
@@ -84,6 +150,25 @@ func traceEvent(e raftstore.Event) (trace.Event, bool) {
 	case e.Kind == member.KindFault:
 		return t, false // the fault's own event, in the control-plane lane, tells it
 	}
+	return t, true
+}
+
+// membershipEvent tells of a change of the group.
+func membershipEvent(t trace.Event, e raftstore.Event) (trace.Event, bool) {
+	m := e.Membership
+	switch m.What {
+	case "joined":
+		t.Kind = trace.MemberJoined
+	case "promoted":
+		t.Kind = trace.MemberPromoted
+	case "left":
+		t.Kind = trace.MemberLeft
+	default:
+		return t, false // another address of a member changes nothing that is shown
+	}
+	all := append(slices.Clone(m.Voters), m.Learners...)
+	slices.Sort(all)
+	t.Payload = &trace.Membership{Member: e.Member, Learner: m.Learner && m.What != "promoted", Members: all, Voters: len(m.Voters)}
 	return t, true
 }
 

@@ -40,6 +40,7 @@ func init() {
 		"why":     {"why [--full] N", "what led to event N, as a tree (--full: stages, caches and queues too)", why},
 		"restore": {"restore FILE [--bump-revision N --mark-compacted]", "let the store go on from a backup (etcdctl snapshot save)", restore},
 		"fault":   {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
+		"read":    {"read KEY", "ask every store member for a key, linearizable and serializable, side by side", readMembers},
 	}
 }
 

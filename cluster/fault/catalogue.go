@@ -7,15 +7,15 @@ import "kviz/cluster/control"
 func Catalogue() []control.FaultKind {
 	return []control.FaultKind{
 		{
-			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "registry"}, Heals: "start",
-			Means: "Stop it in an orderly way; it stays down until it is started.",
+			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "registry", "store"}, Heals: "start",
+			Means: "Stop it in an orderly way; it stays down until it is started. Of the store: every member.",
 		},
 		{
-			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "pod"}, Heals: "start",
+			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "pod", "store"}, Heals: "start",
 			Means: "Kill it without warning. A container of a pod is restarted by its kubelet; everything else stays down until it is started.", Args: "[CONTAINER]",
 		},
 		{
-			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "registry"},
+			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "registry", "store"},
 			Means: "Start what was stopped or has crashed.",
 		},
 		{
@@ -47,8 +47,8 @@ func Catalogue() []control.FaultKind {
 			Means: "Cut its network: a member from the other members (or from those named), a node from the API server and the other nodes.", Args: "[MEMBER…]",
 		},
 		{
-			Name: "heal", Targets: []string{"member", "node"},
-			Means: "Mend every link of it, and a member's disk.",
+			Name: "heal", Targets: []string{"member", "node", "store"},
+			Means: "Mend every link of it, and a member's disk; of the store, every member's.",
 		},
 		{
 			Name: "slow", Targets: []string{"member", "node", "registry"}, Heals: "fast",
@@ -67,6 +67,30 @@ func Catalogue() []control.FaultKind {
 			Means: "Lose this fraction of the messages between two members.", Args: "PEER FRACTION",
 		},
 		{
+			Name: "duplicate", Targets: []string{"member"}, Heals: "heal",
+			Means: "Deliver this fraction of the messages between two members twice.", Args: "PEER FRACTION",
+		},
+		{
+			Name: "reorder", Targets: []string{"member"}, Heals: "heal",
+			Means: "Let this fraction of the messages between two members be overtaken by later ones.", Args: "PEER FRACTION",
+		},
+		{
+			Name: "mute", Targets: []string{"member"}, Heals: "heal",
+			Means: "Lose what it sends to the other members (or to those named); it hears them still: a cut one way.", Args: "[MEMBER…]",
+		},
+		{
+			Name: "deafen", Targets: []string{"member"}, Heals: "heal",
+			Means: "Lose what the other members (or those named) send to it; they hear it still: a cut the other way.", Args: "[MEMBER…]",
+		},
+		{
+			Name: "partition", Targets: []string{"store"}, Heals: "heal",
+			Means: "Cut the members into groups that do not reach one another; members that are not named are a group of their own.", Args: "MEMBER,MEMBER… [MEMBER,MEMBER…]",
+		},
+		{
+			Name: "power-cut", Targets: []string{"member"}, Heals: "start",
+			Means: "Take its machine's power: unlike a crash it loses also what it had written and not yet synced.",
+		},
+		{
 			Name: "fill", Targets: []string{"member"}, Heals: "free",
 			Means: "Fill its disk: it can write nothing more.",
 		},
@@ -77,6 +101,70 @@ func Catalogue() []control.FaultKind {
 		{
 			Name: "lead", Targets: []string{"member"},
 			Means: "Hand the leadership to it.",
+		},
+		{
+			Name: "corrupt", Targets: []string{"member"},
+			Means: "Damage the log file of a member that is down; it must find that out before it votes again. It comes back with rejoin.", Args: "[meta|metas|truncate|middle|flip|empty]",
+		},
+		{
+			Name: "wipe", Targets: []string{"member", "store"},
+			Means: "Lose its disk. A member cannot come back under its name, because it has forgotten its votes; of the store: every disk, and an empty one is begun.",
+		},
+		{
+			Name: "rejoin", Targets: []string{"member"},
+			Means: "Replace it by a new, empty member: member remove, member add as a learner, promote when it has caught up.",
+		},
+		{
+			Name: "recover", Targets: []string{"member"},
+			Means: "The quorum is lost for good: go on from this one member's data alone, as etcd --force-new-cluster. What only others had is lost.",
+		},
+		{
+			Name: "add-learner", Targets: []string{"store"},
+			Means: "Add an empty member that gets the log and has no vote.",
+		},
+		{
+			Name: "add-voter", Targets: []string{"store"},
+			Means: "Add an empty member that has a vote at once: the quorum may grow before it has caught up.",
+		},
+		{
+			Name: "promote", Targets: []string{"member"},
+			Means: "Give a learner that has caught up its vote.",
+		},
+		{
+			Name: "remove", Targets: []string{"member"},
+			Means: "Take it out of the group for good; its name is not used again.",
+		},
+		{
+			Name: "split-vote", Targets: []string{"store"},
+			Means: "Let the next election end without a winner: as many candidates at once as it takes.",
+		},
+		{
+			Name: "slow-elections", Targets: []string{"store"}, Heals: "fast-elections",
+			Means: "Watch elections in slow motion: heartbeats and election timeouts take this many times as long.", Args: "FACTOR",
+		},
+		{
+			Name: "fast-elections", Targets: []string{"store"},
+			Means: "Undo slow-elections.",
+		},
+		{
+			Name: "snapshot", Targets: []string{"member"},
+			Means: "Have it write a snapshot and cut its log off behind it: a member that lags further gets the snapshot installed.",
+		},
+		{
+			Name: "defrag", Targets: []string{"member", "store"},
+			Means: "Rewrite its database without the holes that compaction left. It answers nobody meanwhile; of the store: one member after another.",
+		},
+		{
+			Name: "compact", Targets: []string{"store"},
+			Means: "Throw away the history before the newest revision, or before the one named: older reads and watches fail from then on.", Args: "[REVISION]",
+		},
+		{
+			Name: "quota", Targets: []string{"store"},
+			Means: "Set how big a member's database may grow before the NOSPACE alarm (etcd --quota-backend-bytes; 2GiB unless set).", Args: "SIZE",
+		},
+		{
+			Name: "disarm", Targets: []string{"store"},
+			Means: "Clear every alarm, as etcdctl alarm disarm. It comes back if what raised it is not mended.",
 		},
 	}
 }

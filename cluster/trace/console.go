@@ -45,6 +45,7 @@ type Run struct {
 	Store   string // raft, mvcc
 	Members int
 	Nodes   int
+	Quota   int64 `json:",omitempty"` // bytes that a store member's database may have; 0 is etcd's default
 }
 
 // Command is one console command.

@@ -107,6 +107,7 @@ type MemberAnswer struct {
 	Member       string
 	Serializable bool
 	Key          string
+	Asked        int64         `json:",omitempty"` // the revision asked for; 0: the newest
 	Revision     int64         // of the answer
 	ModRevision  int64         `json:",omitempty"` // of the key; 0 where there is none
 	Size         int           `json:",omitempty"` // bytes of the value

@@ -34,6 +34,9 @@ func init() {
 		if p.Serializable {
 			how = "serializable, from what it has"
 		}
+		if p.Asked > 0 {
+			how += fmt.Sprintf("; asked for revision %d", p.Asked)
+		}
 		switch {
 		case p.Error != "":
 			return fmt.Sprintf("member %s does not answer a read of %s (%s): %s", p.Member, p.Key, how, p.Error)

@@ -1,7 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"kviz/cluster/trace"
 )
@@ -11,6 +14,7 @@ const maxCommands = 64
 func init() {
 	on(trace.RunStart, func(b *Builder, e *trace.Event, p *trace.Run) {
 		b.s.Run = Run{Run: *p, Start: e.ID}
+		b.s.Store.Quota = cmp.Or(p.Quota, DefaultQuota)
 	})
 	folds[trace.Ready] = func(b *Builder, e *trace.Event) {
 		b.s.Run.Ready, b.s.Run.ReadyAt = true, e.At
@@ -65,11 +69,15 @@ func commandEnd(b *Builder, e *trace.Event, p *trace.Command) {
 
 // mends says which faults a name undoes, as the catalogue of faults has it.
 var mends = map[string][]string{
-	"start":   {"stop", "crash"},
-	"restart": {"stop", "crash"},
-	"heal":    {"cut", "delay", "drop", "slow", "fill"},
+	"start":   {"stop", "crash", "power-cut"},
+	"restart": {"stop", "crash", "power-cut"},
+	"rejoin":  {"stop", "crash", "power-cut", "corrupt", "wipe", "cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill"},
+	"remove":  {"stop", "crash", "power-cut", "corrupt", "wipe", "cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill"},
+	"heal":    {"cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill", "partition"},
 	"fast":    {"slow"},
 	"free":    {"fill"},
+
+	"fast-elections": {"slow-elections"},
 
 	"mend-cni": {"break-cni"},
 	"relieve":  {"pressure"},
@@ -77,12 +85,46 @@ var mends = map[string][]string{
 
 // passing reports faults that are over as soon as they have happened.
 func passing(p *trace.Fault) bool {
-	return p.Fault == "lead" || p.Fault == "flush" || p.Fault == "crash" && len(p.Target) > 4 && p.Target[:4] == "pod/"
+	switch p.Fault {
+	case "lead", "flush", "quota", "split-vote", "recover", "add-learner", "add-voter", "promote", "snapshot", "defrag", "compact", "disarm":
+		return true
+	case "wipe":
+		return p.Target == "store"
+	case "crash":
+		return strings.HasPrefix(p.Target, "pod/")
+	}
+	return false
+}
+
+// everyMember is faults of the store that are the same fault of every member.
+func (b *Builder) everyMember(p *trace.Fault) bool {
+	if p.Target != "store" || !slices.Contains([]string{"stop", "crash", "start", "heal"}, p.Fault) {
+		return false
+	}
+	for name, m := range entries(b.s.Store.members) {
+		q := *p
+		q.Target = "member/" + name
+		if !m.Left && !b.mend(&q) {
+			b.s.faults.set(faultKey(q.Target, q.Fault, q.Detail), &Fault{Fault: q, Event: b.s.Last, Since: b.s.At})
+		}
+	}
+	b.mend(p)
+	return true
 }
 
 func faultInjected(b *Builder, e *trace.Event, p *trace.Fault) {
-	if b.mend(p) || passing(p) {
+	if p.Fault == "quota" {
+		b.s.Store.Quota = bytesIn(p.Detail)
+	}
+	if b.everyMember(p) || b.mend(p) || passing(p) {
 		return
+	}
+	if p.Fault == "slow" || p.Fault == "slow-elections" { // a knob: turned anew, it stands elsewhere
+		for key, f := range entries(b.s.faults) {
+			if f.Target == p.Target && f.Fault.Fault == p.Fault {
+				b.s.faults.delete(key)
+			}
+		}
 	}
 	b.s.faults.set(faultKey(p.Target, p.Fault, p.Detail), &Fault{Fault: *p, Event: e.ID, Since: e.At})
 }
@@ -90,7 +132,7 @@ func faultInjected(b *Builder, e *trace.Event, p *trace.Fault) {
 // faultHealed takes a healing by its name ("start") or by that of the fault
 // that is over ("stop").
 func faultHealed(b *Builder, e *trace.Event, p *trace.Fault) {
-	if b.mend(p) {
+	if b.everyMember(p) || b.mend(p) || passing(p) {
 		return
 	}
 	for key, f := range entries(b.s.faults) {
@@ -117,4 +159,23 @@ func (b *Builder) mend(p *trace.Fault) bool {
 
 func faultKey(target, fault, detail string) string {
 	return target + "\x00" + fault + "\x00" + detail
+}
+
+// bytesIn reads a size as the quota's fault has it: "4MiB", "500000".
+func bytesIn(text string) int64 {
+	unit := 1.0
+	for _, u := range []struct {
+		name string
+		is   float64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"k", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}} {
+		if rest, ok := strings.CutSuffix(text, u.name); ok {
+			text, unit = rest, u.is
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n <= 0 {
+		return DefaultQuota
+	}
+	return int64(n * unit)
 }
