@@ -312,14 +312,16 @@ func (u unaryGate) call(ctx context.Context, req any, info *grpc.UnaryServerInfo
 		return nil, err
 	}
 	if err := run.begin(u.member, info.FullMethod, req); err != nil {
+		u.answered(run, req, nil, asGRPC(err))
 		return nil, asGRPC(err)
 	}
 	resp, err := handle(ctx, req)
 	if grpcstatus.Code(err) == codes.Unavailable {
 		// Nobody who could answer is reached: the client would ask again until its
 		// time is over.
-		return nil, asGRPC(run.expire())
+		resp, err = nil, asGRPC(run.expire())
 	}
+	u.answered(run, req, resp, err)
 	return resp, err
 }
 

@@ -24,7 +24,7 @@ var (
 		"etcd raft: raft.go stepFollower MsgProp, MsgReadIndex")
 	RaftRead = outside[ReadRound]("raft.readindex",
 		"The leader asked the others whether it still leads, so that a linearizable read may be answered.",
-		"The answers: a quorum, or the read waits. A serializable read skips this.",
+		"Whether a quorum said so: else the read waits. A serializable read skips this.",
 		"etcd server/etcdserver/v3_server.go linearizableReadLoop; raft ReadOnlySafe")
 	MemberRead = outside[MemberAnswer]("store.read",
 		"A member answered a read, or could not: linearizable after asking a quorum, serializable from what it has.",
@@ -96,7 +96,6 @@ type ReadRound struct {
 	Term   uint64
 	Index  uint64        // the commit index that answers must hold
 	Reads  int           // how many reads it serves
-	Heard  []string      `json:",omitempty"` // who answered in time
 	Took   time.Duration // real time
 	Error  string        `json:",omitempty"` // why the reads still wait
 }

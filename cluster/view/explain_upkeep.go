@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strings"
 
 	"kviz/cluster/trace"
 )
@@ -27,7 +26,7 @@ func init() {
 		if p.Error != "" {
 			return fmt.Sprintf("%s cannot prove that it still leads, so %s: %s", p.Member, waits(p.Reads), p.Error)
 		}
-		return fmt.Sprintf("%s still leads term %d%s: %s may be answered as of entry %d", p.Member, p.Term, tail(", says ", strings.Join(p.Heard, " and ")), count(p.Reads, "linearizable read"), p.Index)
+		return fmt.Sprintf("a quorum says that %s still leads term %d: %s may be answered as of entry %d", p.Member, p.Term, count(p.Reads, "linearizable read"), p.Index)
 	})
 	say(trace.MemberRead, func(e *trace.Event, p *trace.MemberAnswer) string {
 		how := "linearizable, after asking a quorum"
