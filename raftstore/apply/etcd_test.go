@@ -3,8 +3,11 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"testing"
 	"time"
 	"unsafe"
@@ -26,6 +29,7 @@ import (
 	etcdmvcc "go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"golang.org/x/crypto/bcrypt"
 	"google.golang.org/protobuf/proto"
 
@@ -48,6 +52,14 @@ type etcd struct {
 	watch  <-chan etcdmvcc.WatchResponse
 }
 
+// fatal shows where etcd gives up, instead of ending without a word.
+type fatal struct{}
+
+func (fatal) OnWrite(e *zapcore.CheckedEntry, _ []zapcore.Field) {
+	fmt.Fprintf(os.Stderr, "etcd gave up: %s\n%s\n", e.Message, debug.Stack())
+	os.Exit(2)
+}
+
 type noRaft struct{}
 
 func (noRaft) MemberID() types.ID     { return 0 }
@@ -59,13 +71,14 @@ func (noRaft) ForceSnapshot()         {}
 
 func newEtcd(t testing.TB, quota int64) *etcd {
 	t.Helper()
-	lg := zap.NewNop()
+	lg := zap.NewNop().WithOptions(zap.WithFatalHook(fatal{}))
 	cfg := backend.DefaultBackendConfig(lg)
+	cfg.BatchInterval = time.Hour // it commits when it is told to, and when it is full
 	cfg.Path, cfg.UnsafeNoFsync, cfg.MmapSize = filepath.Join(t.TempDir(), "db"), true, 64<<20
 	e := &etcd{be: backend.New(cfg)}
 	cluster := membership.NewCluster(lg)
 	e.lessor = lease.NewLessor(lg, e.be, cluster, lease.LessorConfig{MinLeaseTTL: mvcc.MinLeaseTTL, CheckpointPersist: true})
-	e.kv = etcdmvcc.New(lg, e.be, e.lessor, etcdmvcc.StoreConfig{CompactionSleepInterval: time.Microsecond})
+	e.kv = etcdmvcc.New(lg, e.be, e.lessor, etcdmvcc.StoreConfig{})
 	var err error
 	if e.alarms, err = v3alarm.NewAlarmStore(lg, schema.NewAlarmBackend(lg, e.be)); err != nil {
 		t.Fatal(err)

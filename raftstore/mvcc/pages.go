@@ -20,10 +20,13 @@ const (
 
 	// rest is the two meta pages, the root and etcd's other buckets.
 	rest = 4
-	// rewritten is how many pages a commit needs beside those in use: bbolt
-	// writes changed pages (last leaf, branches, roots) to new places before it
-	// frees the old ones.
-	rewritten = 3
+	// rewritten is how many pages of the commits before are not free yet, beside
+	// those of the last leaf: bbolt writes what changes (branches, roots) to new
+	// places, and frees the old ones when nobody reads them.
+	rewritten = 4
+	// commitBatch is how many records are taken to be in a commit: etcd commits
+	// ten times a second. A leaf is split when it is written.
+	commitBatch = 100
 	// compactBatch is how many records etcd looks at in one commit of a compaction.
 	compactBatch = 1000
 )
@@ -41,11 +44,13 @@ const (
 // Mirrors go.etcd.io/bbolt node.go (split, rebalance) and etcd
 // server/storage/backend/backend.go (size, sizeInUse, defrag).
 type layout struct {
-	leaves *btree.BTreeG[leaf] // all but the last, by first revision
-	last   []record            // of the last leaf
-	bytes  int                 // of the last leaf's records
-	used   int64               // pages of leaves
-	high   int64               // pages the file has
+	leaves  *btree.BTreeG[leaf] // all but the last, by first revision
+	last    []record            // of the last leaf
+	bytes   int                 // of the last leaf's records
+	pending int                 // records since the last commit
+	used    int64               // pages of leaves
+	old     int64               // pages of the last leaf when it was written
+	high    int64               // pages the file has
 }
 
 // leaf is a page, or several for records that do not fit into one.
@@ -53,6 +58,7 @@ type leaf struct {
 	first Revision // no record before it, since it was made
 	n     int
 	bytes int
+	dirty bool // it lost records and is still to be written anew
 }
 
 type record struct {
@@ -62,7 +68,7 @@ type record struct {
 
 func newLayout() layout {
 	l := layout{leaves: btree.NewBTreeGOptions(func(a, b leaf) bool { return a.first.Less(b.first) }, noLocks)}
-	l.high = l.inUse()
+	l.high = l.inUse() + 1
 	return l
 }
 
@@ -77,6 +83,9 @@ func pagesOf(n int) int64 {
 // inUse is how many pages hold something.
 func (l *layout) inUse() int64 {
 	pages := rest + l.used + pagesOf(l.bytes)
+	if l.used > 0 {
+		pages += rewritten + 2*l.old
+	}
 	for n := l.leaves.Len() + 1; n > 1; { // the branch pages of each level
 		n = (n + branchKeys - 1) / branchKeys
 		pages += int64(n)
@@ -89,14 +98,22 @@ func (l *layout) append(v version) {
 	size, was := recordSize(v), pagesOf(l.bytes)
 	l.last = append(l.last, record{v.rev, int32(size)})
 	l.bytes += size
-	if pagesOf(l.bytes) == was {
-		return
+	if l.pending++; l.pending >= commitBatch {
+		l.commit()
+	} else if pagesOf(l.bytes) != was {
+		l.high = max(l.high, l.inUse()+1)
 	}
+}
+
+// commit splits the last leaf.
+func (l *layout) commit() {
+	l.pending = 0
 	// bbolt leaves a node alone that has no more than twice the fewest keys.
 	for len(l.last) > 4 && pageHeader+l.bytes >= pageSize {
 		l.split()
 	}
-	l.high = max(l.high, l.inUse()+rewritten)
+	l.old = pagesOf(l.bytes)
+	l.high = max(l.high, l.inUse()+1)
 }
 
 // split closes the last leaf where it is full and begins the next one.
@@ -109,7 +126,7 @@ func (l *layout) split() {
 		}
 		bytes += size
 	}
-	l.leaves.Set(leaf{l.last[0].rev, n, bytes})
+	l.leaves.Set(leaf{first: l.last[0].rev, n: n, bytes: bytes})
 	l.used += pagesOf(bytes)
 	l.last = append(l.last[:0], l.last[n:]...)
 	l.bytes -= bytes
@@ -132,22 +149,30 @@ func (l *layout) remove(v version) {
 		l.used -= pagesOf(lf.bytes)
 		lf.n--
 		lf.bytes -= size
+		lf.dirty = true
 		l.used += pagesOf(lf.bytes)
 		l.leaves.Set(lf)
 		return false
 	})
 }
 
-// tidy merges what removals have left nearly empty.
-func (l *layout) tidy(revisions *btree.BTreeG[version]) {
-	var sparse []leaf
+// compacted writes the leaves anew that a compaction of so many records took
+// some from, batch by batch, and merges what it has left nearly empty.
+func (l *layout) compacted(before int64, records int, revisions *btree.BTreeG[version]) {
+	var dirty []leaf
+	written := int64(0)
 	l.leaves.Scan(func(lf leaf) bool {
-		if lf.n <= 1 || pageHeader+lf.bytes <= sparsePage {
-			sparse = append(sparse, lf)
+		if lf.dirty {
+			dirty = append(dirty, lf)
+			written += pagesOf(lf.bytes)
 		}
 		return true
 	})
-	for _, lf := range sparse {
+	if records > compactBatch {
+		written = written * compactBatch / int64(records)
+	}
+	l.high = max(l.high, before+written+1)
+	for _, lf := range dirty {
 		l.merge(lf, revisions)
 	}
 }
@@ -155,13 +180,18 @@ func (l *layout) tidy(revisions *btree.BTreeG[version]) {
 // merge joins a leaf with the one before it, as it is by now.
 func (l *layout) merge(lf leaf, revisions *btree.BTreeG[version]) {
 	lf, ok := l.leaves.Get(lf)
-	if !ok || lf.n > 1 && pageHeader+lf.bytes > sparsePage {
+	if !ok {
+		return // merged already
+	}
+	if lf.dirty = false; lf.n > 1 && pageHeader+lf.bytes > sparsePage {
+		l.leaves.Set(lf)
 		return
 	}
 	if lf.n == 0 {
 		l.leaves.Delete(lf)
 		return
 	}
+	l.leaves.Set(lf)
 	var left leaf
 	found := false
 	l.leaves.Descend(lf, func(x leaf) bool {
@@ -196,16 +226,6 @@ func (l *layout) merge(lf leaf, revisions *btree.BTreeG[version]) {
 	l.used += pagesOf(left.bytes)
 }
 
-// compacted notes what a compaction needed beside the pages in use: each of its
-// commits writes the leaves it touched anew.
-func (l *layout) compacted(before int64, records int, revisions *btree.BTreeG[version]) {
-	if n := int64(records); n > 0 {
-		touched := min(n, compactBatch) * before / n
-		l.high = max(l.high, before+touched+rewritten)
-	}
-	l.tidy(revisions)
-}
-
 // pack lays the records out anew, as defragmentation does.
 func (l *layout) pack(revisions *btree.BTreeG[version]) {
 	*l = newLayout()
@@ -213,6 +233,8 @@ func (l *layout) pack(revisions *btree.BTreeG[version]) {
 		l.append(v)
 		return true
 	})
+	l.commit()
+	l.old = 0
 	l.high = l.inUse()
 }
 
@@ -225,7 +247,7 @@ func (l *layout) lay(revisions *btree.BTreeG[version], leaves []int) {
 		l.last = append(l.last, record{v.rev, int32(size)})
 		l.bytes += size
 		if len(leaves) > 0 && len(l.last) == leaves[0] {
-			l.leaves.Set(leaf{l.last[0].rev, len(l.last), l.bytes})
+			l.leaves.Set(leaf{first: l.last[0].rev, n: len(l.last), bytes: l.bytes})
 			l.used += pagesOf(l.bytes)
 			l.last, l.bytes, leaves = l.last[:0], 0, leaves[1:]
 		}
