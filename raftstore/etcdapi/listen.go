@@ -61,7 +61,7 @@ func (f *face) grpcServer() *grpc.Server {
 		grpc.MaxRecvMsgSize(f.server.cfg.MaxRequestBytes+grpcOverhead), grpc.MaxSendMsgSize(maxResponseBytes),
 		grpc.MaxConcurrentStreams(math.MaxUint32),
 		grpc.ChainUnaryInterceptor(append(unary, f.unary)...), grpc.ChainStreamInterceptor(append(stream, f.stream)...), grpc.WaitForHandlers(true),
-		grpc.SharedWriteBuffer(true), grpc.ReadBufferSize(buffers), grpc.WriteBufferSize(buffers),
+		grpc.NumStreamWorkers(16), grpc.SharedWriteBuffer(true), grpc.ReadBufferSize(buffers), grpc.WriteBufferSize(buffers),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 2 * time.Hour, Timeout: 20 * time.Second}),
 	)
