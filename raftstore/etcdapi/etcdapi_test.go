@@ -45,9 +45,11 @@ type bench struct {
 	conns  []*grpc.ClientConn
 }
 
-func newBench(t *testing.T, store raftstore.Store) *bench {
+func newBench(t *testing.T, store raftstore.Store) *bench { return serve(t, store, etcdapi.Config{}) }
+
+func serve(t *testing.T, store raftstore.Store, cfg etcdapi.Config) *bench {
 	t.Helper()
-	server, err := etcdapi.Serve(store, etcdapi.Config{})
+	server, err := etcdapi.Serve(store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,9 +112,14 @@ func (b *bench) compact(rev int64) {
 // watch opens a stream.
 func (b *bench) watch() *watch { return b.watchAt(0) }
 
-func (b *bench) watchAt(i int) *watch {
+func (b *bench) watchAt(i int) *watch { return b.watchWith(i) }
+
+// watchLarge takes answers of any size.
+func (b *bench) watchLarge() *watch { return b.watchWith(0, grpc.MaxCallRecvMsgSize(1<<30)) }
+
+func (b *bench) watchWith(i int, opts ...grpc.CallOption) *watch {
 	b.t.Helper()
-	s, err := pb.NewWatchClient(b.conns[i]).Watch(b.ctx)
+	s, err := pb.NewWatchClient(b.conns[i]).Watch(b.ctx, opts...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
