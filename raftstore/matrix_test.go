@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/raftstore"
+	"kviz/raftstore/member"
 )
 
 // Every fault, on the leader and on a follower, over three and five members: what
@@ -52,11 +53,21 @@ var matrixFaults = []matrixFault{
 	// The victim's side is the one that goes on.
 	{"cut a majority", (*patient).cutMajority, (*patient).heal, stays, moves, true},
 	{"cut a majority apart", (*patient).cutApart, (*patient).heal, nobody, nobody, true},
+	{"cut what one sends", (*patient).mute, (*patient).heal, moves, stays, true},
+	{"cut what one hears", (*patient).deafen, (*patient).heal, moves, stays, true},
 	{"delay a link", (*patient).delay, (*patient).heal, stays, stays, true},
 	{"drop on a link", (*patient).drop, (*patient).heal, stays, stays, true},
+	{"duplicate on a link", (*patient).duplicate, (*patient).heal, stays, stays, true},
+	{"reorder on a link", (*patient).reorder, (*patient).heal, stays, stays, true},
 	{"slow disk", (*patient).slow, (*patient).sound, stays, stays, true},
+	{"crash with unsynced writes", (*patient).crashUnsynced, (*patient).restart, moves, stays, true},
+	{"lose the disk and rejoin", (*patient).wipe, (*patient).rejoin, moves, stays, true},
+	{"damage the log and rejoin", (*patient).corrupt, (*patient).rejoin, moves, stays, true},
 	{"full disk", (*patient).fill, (*patient).room, moves, stays, true},
 	{"move leadership", (*patient).move, func(*patient) error { return nil }, toHeir, toHeir, false},
+	{"slow elections", (*patient).slowElections, (*patient).usualElections, stays, stays, false},
+	{"a learner joins and is promoted", (*patient).join, (*patient).promote, stays, stays, false},
+	{"one leaves, another joins", (*patient).leave, (*patient).replace, moves, stays, false},
 }
 
 func TestEveryFaultOnEveryRole(t *testing.T) {
@@ -335,6 +346,102 @@ func (x *patient) room() error {
 		})
 	}
 	return x.restart()
+}
+
+// mute cuts every link that starts at the victim, deafen every one that ends there.
+func (x *patient) mute() error {
+	for _, id := range x.others(x.victim) {
+		if err := x.s.Cut(x.victim, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *patient) deafen() error {
+	for _, id := range x.others(x.victim) {
+		if err := x.s.Cut(id, x.victim); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *patient) duplicate() error {
+	from, to := x.link()
+	return x.s.Duplicate(from, to, 0.5)
+}
+
+func (x *patient) reorder() error {
+	from, to := x.link()
+	return x.s.Reorder(from, to, 0.2)
+}
+
+// crashUnsynced crashes the victim while its disk has yet to write what others
+// have already acknowledged.
+func (x *patient) crashUnsynced() error {
+	if err := x.s.SlowDisk(x.victim, time.Minute); err != nil {
+		return err
+	}
+	for i := range 5 {
+		x.s.Do(putReq("unsynced", fmt.Sprint(i)), func(*raftstore.Result) {})
+	}
+	last := x.status(x.leader).Last
+	await(x.t, "the entries are on their way", func() bool { return x.status(x.leader).Last > last || x.s.Leader() != x.leader })
+	if err := x.s.Crash(x.victim); err != nil {
+		return err
+	}
+	return x.s.SlowDisk(x.victim, 0)
+}
+
+func (x *patient) status(id string) raftstore.MemberStatus { return status(x.t, x.s, id) }
+
+func (x *patient) wipe() error { return x.s.Wipe(x.victim) }
+
+func (x *patient) corrupt() error {
+	if err := x.s.Crash(x.victim); err != nil {
+		return err
+	}
+	if err := x.s.Corrupt(x.victim, member.Flipped); err != nil {
+		return err
+	}
+	if err := x.s.Restart(x.victim); err == nil {
+		x.t.Error("a member started from a damaged log")
+	}
+	return nil
+}
+
+func (x *patient) rejoin() error {
+	_, err := x.s.Rejoin(x.victim)
+	x.ids = x.s.IDs()
+	return err
+}
+
+func (x *patient) slowElections() error  { return x.s.SlowElections(3) }
+func (x *patient) usualElections() error { return x.s.SlowElections(1) }
+
+func (x *patient) join() (err error) {
+	_, err = x.s.AddMember(true)
+	x.ids = x.s.IDs()
+	return err
+}
+
+func (x *patient) promote() error {
+	promoted(x.t, x.s, x.ids[len(x.ids)-1])
+	return nil
+}
+
+func (x *patient) leave() error {
+	err := x.s.RemoveMember(x.victim)
+	x.ids = x.s.IDs()
+	return err
+}
+
+func (x *patient) replace() error {
+	// A machine with other things to do may lose the leader once more.
+	await(x.t, "another joins", func() bool { _, err := x.s.AddMember(false); return err == nil })
+	x.ids = x.s.IDs()
+	return nil
 }
 
 // move hands the office to the victim; if that is the leader, from it to another.
