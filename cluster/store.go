@@ -144,7 +144,18 @@ func traceEvent(e raftstore.Event) (trace.Event, bool) {
 	case e.Vote != nil:
 		t.Payload = &trace.RaftVoteRecord{Member: e.Member, Term: e.Vote.Term, Candidate: e.Vote.Candidate}
 	case e.Progress != nil:
-		t.Payload = &trace.RaftProgress{Member: e.Member, Index: e.Progress.Index, Term: e.Progress.Term, Revision: e.Progress.Revision}
+		p := e.Progress
+		t.Payload = &trace.RaftProgress{
+			Member: e.Member, Index: p.Index, Term: p.Term, Revision: p.Revision, Took: p.Took, DBSize: p.DBSize, DBInUse: p.InUse,
+		}
+	case e.Defrag != nil:
+		d := e.Defrag
+		t.Payload = &trace.Defrag{Member: e.Member, Done: d.Done, Before: d.Before, After: d.After, Took: d.Took, Error: d.Error}
+	case e.Backup != nil:
+		t.Payload = &trace.Backup{Member: e.Member, Revision: e.Backup.Revision, Keys: e.Backup.Keys, Size: e.Backup.Size}
+	case e.Read != nil:
+		r := e.Read
+		t.Payload = &trace.ReadRound{Member: e.Member, Term: r.Term, Index: r.Index, Reads: r.Reads, Took: r.Took, Error: r.Error}
 	case e.Snapshot != nil:
 		t.Payload = &trace.RaftSnapshotInfo{Member: e.Member, Index: e.Snapshot.Index, Term: e.Snapshot.Term, What: e.Snapshot.What}
 	case e.Kind == member.KindFault:

@@ -91,6 +91,9 @@ func (s *Replicated) Defragment(id string) error {
 	if !ok {
 		return fmt.Errorf("raftstore: member %s runs in a process that cannot be told to defragment", id)
 	}
+	before, _, _ := s.DBSize(id)
+	began := time.Now()
+	s.tell(Event{Kind: member.KindDefrag, Member: id, Defrag: &member.Defrag{Before: before}})
 	err = d.Defragment(func(inUse int64) <-chan struct{} {
 		done := make(chan struct{})
 		s.spawn("defragment "+id, func() {
@@ -104,6 +107,13 @@ func (s *Replicated) Defragment(id string) error {
 		})
 		return done
 	})
+	told := &member.Defrag{Done: true, Before: before, Took: time.Since(began)}
+	if err != nil {
+		told.Error = err.Error()
+	} else {
+		told.After, _, _ = s.DBSize(id)
+	}
+	s.tell(Event{Kind: member.KindDefrag, Member: id, Defrag: told})
 	if errors.Is(err, member.ErrDown) {
 		return rpctypes.ErrGRPCStopped
 	}

@@ -7,6 +7,7 @@ import (
 
 	"kviz/raftstore/apply"
 	"kviz/raftstore/dbfile"
+	"kviz/raftstore/member"
 )
 
 // Backup writes a member's state as an etcd snapshot file (package dbfile), as
@@ -29,10 +30,26 @@ func (s *Replicated) Backup(id string, w io.Writer) error {
 			ID: MemberID(ms.ID), Name: ms.ID, IsLearner: ms.Learner, PeerURLs: ms.PeerURLs, ClientURLs: []string{},
 		})
 	}
-	if err := dbfile.Write(w, c); err != nil {
+	file := &counted{w: w}
+	if err := dbfile.Write(file, c); err != nil {
 		return fmt.Errorf("backup of member %s: %w", id, err)
 	}
+	told := &member.Backup{Size: file.n, Revision: status.Revision}
+	_ = m.Inspect(func(st *apply.State) { told.Keys = st.KV.Keys() }) // down by now: it said what it had
+	s.tell(Event{Kind: member.KindBackup, Member: id, Backup: told})
 	return nil
+}
+
+// counted is a writer that knows how much went through it.
+type counted struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // Backup writes the state as an etcd snapshot file.

@@ -7,6 +7,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/protobuf/proto"
+
+	"kviz/raftstore/member"
 )
 
 // read is a linearizable Range under way.
@@ -77,13 +79,45 @@ func (s *Replicated) readLoop() {
 			}
 			continue
 		}
+		began, waiting := time.Now(), s.turn()
 		err := leader.ReadIndex(ctx)
+		s.proved(leader, waiting, time.Since(began), err)
 		for _, r := range s.endTurn(err == nil) {
 			r.done(s.answer(r, leader))
 		}
 		if err != nil {
 			s.pause(10 * time.Millisecond)
 		}
+	}
+}
+
+// turn is how many reads are being answered.
+func (s *Replicated) turn() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.reads.turn)
+}
+
+// proved tells of a round by which the leader made sure that it still leads.
+func (s *Replicated) proved(leader leadership, reads int, took time.Duration, err error) {
+	if s.cfg.Events == nil {
+		return
+	}
+	told := &member.Read{Term: leader.Term(), Reads: reads, Took: took}
+	if m, e := s.member(leader.Member()); e == nil {
+		told.Index = m.Status().Commit
+	}
+	if err != nil {
+		told.Error = err.Error()
+	}
+	s.tell(Event{Kind: member.KindRead, Member: leader.Member(), Read: told})
+}
+
+// tell reports what no member reports itself.
+func (s *Replicated) tell(e Event) {
+	if s.cfg.Events != nil {
+		e.Wall = time.Now()
+		s.cfg.Events(e)
 	}
 }
 

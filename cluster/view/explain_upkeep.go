@@ -64,6 +64,9 @@ func init() {
 		return s
 	})
 	say(trace.StoreUnmet, explainUnmet)
+	say(trace.EtcdRequest, func(e *trace.Event, p *trace.EtcdCall) string {
+		return fmt.Sprintf("a client asks the store itself, at member %s: %s%s%s", p.Member, p.Method, tail(" of ", p.Key), tail(", and nobody answers: ", p.Error))
+	})
 	say(trace.LeaseGranted, func(e *trace.Event, p *trace.StoreLease) string {
 		return fmt.Sprintf("the store granted lease %x for %s%s", p.ID, p.TTL, tail(", for ", p.For))
 	})

@@ -44,6 +44,9 @@ func init() {
 		b.s.Store.Backups = recent(b.s.Store.Backups, Backup{*p, e.ID, e.At}, 16)
 	})
 	on(trace.StoreRestored, storeRestored)
+	on(trace.EtcdRequest, func(b *Builder, e *trace.Event, p *trace.EtcdCall) {
+		b.s.Store.Calls = recent(b.s.Store.Calls, Call{p, e.ID, e.At}, 16)
+	})
 	on(trace.StoreUnmet, func(b *Builder, e *trace.Event, p *trace.Txn) {
 		b.s.Store.Unmet = recent(b.s.Store.Unmet, Unmet{p, e.Causes, e.ID, e.At}, 32)
 	})

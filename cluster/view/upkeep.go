@@ -20,6 +20,7 @@ type Upkeep struct {
 	Unmet       []Unmet  // transactions whose comparison did not hold, oldest first
 	Answers     []Answer // reads at single members, oldest first
 	Rounds      []Round  // the last proofs of leadership for linearizable reads
+	Calls       []Call   // the last requests of clients that are no API servers
 	Forwarded   Forwarded
 	Failed      int // requests that the store refused or did not answer
 
@@ -35,6 +36,7 @@ func (u *Upkeep) share(from *Store) {
 	clip(&u.Unmet)
 	clip(&u.Answers)
 	clip(&u.Rounds)
+	clip(&u.Calls)
 }
 
 // samples is how many durations are kept of each thing that is measured.
@@ -117,6 +119,13 @@ type StoreWatch struct {
 }
 
 func (w *StoreWatch) seal() {}
+
+// Call is a request that did not come from an API server.
+type Call struct {
+	*trace.EtcdCall
+	Event trace.ID
+	At    time.Duration
+}
 
 // Forwarded is the last request that a follower passed on to the leader.
 type Forwarded struct {

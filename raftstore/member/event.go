@@ -11,23 +11,26 @@ type Kind string
 
 // The kinds of events.
 const (
-	KindRole     Kind = "raft.role"     // State: role, term or known leader changed
-	KindUp       Kind = "raft.up"       // State: the member started and opened its log
-	KindDown     Kind = "raft.down"     // State: the member stopped, with the reason
-	KindSend     Kind = "raft.send"     // Message: a request left the member
-	KindDeliver  Kind = "raft.deliver"  // Message: a request arrived at the member
-	KindReply    Kind = "raft.reply"    // Message: the answer came back to the member that asked
-	KindLost     Kind = "raft.lost"     // Message: the request or its answer was lost
-	KindAppend   Kind = "raft.append"   // Log: the member began to write entries
-	KindDurable  Kind = "raft.durable"  // Log: the entries are on disk, or Error says why not
-	KindTruncate Kind = "raft.truncate" // Log: entries were removed
-	KindVote     Kind = "raft.vote"     // Vote: the member wrote down its vote
-	KindCommit   Kind = "raft.commit"   // Progress: the member's commit index moved
-	KindApply    Kind = "raft.apply"    // Progress: the member applied an entry
-	KindSnapshot Kind = "raft.snapshot" // Snapshot: taken, sent or installed
-	KindFault    Kind = "raft.fault"    // Fault: a fault was set or taken away
-	KindForward  Kind = "raft.forward"  // Message: the member passed a client's request on to the leader
-	KindMember   Kind = "raft.member"   // Membership: the member joined, was promoted or updated, or left
+	KindRole     Kind = "raft.role"      // State: role, term or known leader changed
+	KindUp       Kind = "raft.up"        // State: the member started and opened its log
+	KindDown     Kind = "raft.down"      // State: the member stopped, with the reason
+	KindSend     Kind = "raft.send"      // Message: a request left the member
+	KindDeliver  Kind = "raft.deliver"   // Message: a request arrived at the member
+	KindReply    Kind = "raft.reply"     // Message: the answer came back to the member that asked
+	KindLost     Kind = "raft.lost"      // Message: the request or its answer was lost
+	KindAppend   Kind = "raft.append"    // Log: the member began to write entries
+	KindDurable  Kind = "raft.durable"   // Log: the entries are on disk, or Error says why not
+	KindTruncate Kind = "raft.truncate"  // Log: entries were removed
+	KindVote     Kind = "raft.vote"      // Vote: the member wrote down its vote
+	KindCommit   Kind = "raft.commit"    // Progress: the member's commit index moved
+	KindApply    Kind = "raft.apply"     // Progress: the member applied an entry
+	KindSnapshot Kind = "raft.snapshot"  // Snapshot: taken, sent or installed
+	KindDefrag   Kind = "raft.defrag"    // Defrag: the member began or ended packing its database
+	KindBackup   Kind = "raft.backup"    // Backup: the member wrote its state to a snapshot file
+	KindRead     Kind = "raft.readindex" // Read: the leader made sure that it still leads
+	KindFault    Kind = "raft.fault"     // Fault: a fault was set or taken away
+	KindForward  Kind = "raft.forward"   // Message: the member passed a client's request on to the leader
+	KindMember   Kind = "raft.member"    // Membership: the member joined, was promoted or updated, or left
 )
 
 // Event is one thing that happened at a member. Events of one member come in
@@ -46,6 +49,33 @@ type Event struct {
 	Fault    *Fault
 
 	Membership *Membership
+	Defrag     *Defrag
+	Backup     *Backup
+	Read       *Read
+}
+
+// Defrag is the beginning or the end of packing a database.
+type Defrag struct {
+	Done          bool
+	Before, After int64 // bytes; After when it has ended
+	Took          time.Duration
+	Error         string
+}
+
+// Backup is a snapshot file that was written.
+type Backup struct {
+	Revision int64
+	Keys     int
+	Size     int64
+}
+
+// Read is one round by which a leader proved, or could not prove, that it still
+// leads.
+type Read struct {
+	Term, Index uint64 // the commit index that answers must hold
+	Reads       int    // how many reads it was for
+	Took        time.Duration
+	Error       string
 }
 
 // State is what a member is right now.
@@ -79,6 +109,11 @@ type Vote struct {
 type Progress struct {
 	Index, Term uint64
 	Revision    int64 // after the apply
+
+	// Of an apply: how long the state machine took, and the size of the database
+	// after it, with what of that is in use.
+	Took          time.Duration
+	DBSize, InUse int64
 }
 
 // Snapshot is a snapshot taken, sent or installed.

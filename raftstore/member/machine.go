@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -70,10 +71,17 @@ func (mc *machine) ApplyBatch(logs []*raft.Log) []any {
 	if mc.inc.live.Load() {
 		mc.inc.committed(max(mc.inc.raft.CommitIndex(), last.Index), mc.inc.raft.CurrentTerm())
 	}
-	batch, rev := mc.all(logs)
 	m := mc.inc.m
-	if m.wanted() {
-		m.emit(Event{Kind: KindApply, Progress: &Progress{Index: last.Index, Term: last.Term, Revision: rev}})
+	wanted := m.wanted()
+	var began time.Time
+	if wanted {
+		began = time.Now()
+	}
+	batch, rev := mc.all(logs)
+	if wanted {
+		p := &Progress{Index: last.Index, Term: last.Term, Revision: rev, Took: time.Since(began)}
+		p.DBSize, p.InUse = mc.sizes()
+		m.emit(Event{Kind: KindApply, Progress: p})
 	}
 	if len(batch) > 0 {
 		m.cfg.Applied(m.cfg.ID, batch)
@@ -114,6 +122,13 @@ func (mc *machine) one(l *raft.Log) Applied {
 	a.Result = mc.state.Apply(l.Index, req)
 	a.OverQuota = a.Result.Err == rpctypes.ErrGRPCNoSpace && !mc.state.Capped()
 	return a
+}
+
+// sizes are those of the database.
+func (mc *machine) sizes() (size, inUse int64) {
+	mc.mu.RLock()
+	defer mc.mu.RUnlock()
+	return mc.state.Size(), mc.state.SizeInUse()
 }
 
 // contain takes the member down when its state machine panics. The others
