@@ -23,18 +23,44 @@ func (c *Cluster) Listen(port int, kubeconfig string) (*serve.Listener, error) {
 
 // ListenEtcd serves the store itself over etcd's own API on loopback, one
 // address a member: the first member's is port, the others' follow; 0 takes
-// free ones. It is plain TCP without authentication. What is written this way
-// reaches the cluster as in a real one, past the API server: watches tell of
-// it, nothing checks it. Closing the cluster ends it.
-func (c *Cluster) ListenEtcd(port int) (*etcdapi.Server, error) {
-	s, err := etcdapi.Serve(c.store, etcdapi.Config{Port: port})
+// free ones. certificates is the folder of those that protect it, made where
+// there are none; with "" it is plain TCP, and every program of this machine
+// can read and write. What is written this way reaches the cluster as in a real
+// one, past the API server: watches tell of it, nothing checks it. Closing the
+// cluster ends it.
+func (c *Cluster) ListenEtcd(port int, certificates string) (*etcdapi.Server, error) {
+	cfg := etcdapi.Config{Port: port, Metrics: c.metrics}
+	if certificates != "" {
+		var err error
+		if cfg.TLS, err = etcdapi.MakeTLS(certificates); err != nil {
+			return nil, err
+		}
+	}
+	s, err := etcdapi.Serve(c.store, cfg)
 	if err != nil {
 		return nil, err
 	}
 	if !c.etcdFace.CompareAndSwap(nil, s) {
 		return nil, errors.Join(errors.New("serve etcd's API: it is served already"), s.Close())
 	}
-	c.announce(func(e *control.Endpoints) { e.Etcd = strings.Join(s.Endpoints, ",") })
+	follow := func() {
+		var at []string
+		for _, a := range s.Addresses() {
+			if cfg.TLS != nil {
+				at = append(at, a.URL)
+			} else {
+				at = append(at, a.Addr)
+			}
+		}
+		c.announce(func(e *control.Endpoints) {
+			e.Etcd = strings.Join(at, ",")
+			if cfg.TLS != nil {
+				e.EtcdCA, e.EtcdCert, e.EtcdKey = cfg.TLS.CA, cfg.TLS.Cert, cfg.TLS.Key
+			}
+		})
+	}
+	follow()
+	s.OnAddresses(follow)
 	return s, nil
 }
 

@@ -18,14 +18,14 @@ import (
 // watch cache hears of it, and so does everybody above.
 func TestAForeignWriteReachesTheCluster(t *testing.T) {
 	c := boot(t, cluster.Config{Bare: true, Nodes: -1})
-	s, err := c.ListenEtcd(0)
+	s, err := c.ListenEtcd(0, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Endpoints().Etcd; got != s.Addr {
 		t.Errorf("endpoint %q, served at %s", got, s.Addr)
 	}
-	if _, err := c.ListenEtcd(0); err == nil {
+	if _, err := c.ListenEtcd(0, ""); err == nil {
 		t.Error("served twice")
 	}
 	run(t, c, "kubectl create configmap hello --from-literal=greeting=hi")

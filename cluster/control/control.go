@@ -95,7 +95,10 @@ type Streams struct {
 type Endpoints struct {
 	APIServer  string // https://127.0.0.1:port
 	Kubeconfig string // path
-	Etcd       string // 127.0.0.1:port, one a member, separated by commas
+	Etcd       string // 127.0.0.1:port, one a member, separated by commas; with https:// where TLS protects them
+	EtcdCA     string // paths of what a client of etcd's API needs with TLS
+	EtcdCert   string
+	EtcdKey    string
 	DataDir    string
 }
 

@@ -19,12 +19,14 @@ type endpoints struct {
 	port       int
 	kubeconfig string
 	etcdPort   int
+	etcdPlain  bool
 }
 
 func (e *endpoints) register(f *pflag.FlagSet) {
 	f.IntVar(&e.port, "port", 0, "port of the API server (default: any free one)")
 	f.StringVar(&e.kubeconfig, "kubeconfig", "", "where to write the kubeconfig (default: the runtime directory)")
-	f.IntVar(&e.etcdPort, "etcd-port", 0, "serve the store to etcdctl, unprotected, on this port and the next ones, one a member (default: not)")
+	f.IntVar(&e.etcdPort, "etcd-port", 0, "serve the store to etcdctl over TLS on this port and the next ones, one a member (default: not)")
+	f.BoolVar(&e.etcdPlain, "etcd-plain", false, "with --etcd-port: without TLS, for every program of this machine")
 }
 
 // open serves the cluster and announces it to kviz env; the function it returns
@@ -46,11 +48,19 @@ func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
 		return nil, err
 	}
 	if e.etcdPort != 0 {
-		if _, err := c.ListenEtcd(e.etcdPort); err != nil {
+		certificates := filepath.Join(runtimeDir(), "etcd")
+		if e.etcdPlain {
+			certificates = ""
+		}
+		if _, err := c.ListenEtcd(e.etcdPort, certificates); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 	}
-	forget, err := announce(served{PID: os.Getpid(), APIServer: l.URL, Kubeconfig: l.Kubeconfig, Etcd: c.Endpoints().Etcd})
+	at := c.Endpoints()
+	forget, err := announce(served{
+		PID: os.Getpid(), APIServer: l.URL, Kubeconfig: l.Kubeconfig,
+		Etcd: at.Etcd, EtcdCA: at.EtcdCA, EtcdCert: at.EtcdCert, EtcdKey: at.EtcdKey,
+	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -66,6 +76,22 @@ type served struct {
 	APIServer  string
 	Kubeconfig string
 	Etcd       string `json:",omitempty"`
+	EtcdCA     string `json:",omitempty"`
+	EtcdCert   string `json:",omitempty"`
+	EtcdKey    string `json:",omitempty"`
+}
+
+// etcdctl are the variables by which etcdctl finds the store; none where it is
+// not served.
+func (s served) etcdctl() [][2]string {
+	if s.Etcd == "" {
+		return nil
+	}
+	vars := [][2]string{{"ETCDCTL_ENDPOINTS", s.Etcd}}
+	if s.EtcdCA != "" {
+		vars = append(vars, [2]string{"ETCDCTL_CACERT", s.EtcdCA}, [2]string{"ETCDCTL_CERT", s.EtcdCert}, [2]string{"ETCDCTL_KEY", s.EtcdKey})
+	}
+	return vars
 }
 
 // announce writes the endpoints for kviz env; the function it returns removes

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	goio "io"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -11,7 +12,7 @@ func envCommand() *command {
 	return &command{
 		name:    "env",
 		short:   "how other programs reach the kviz that is being served",
-		long:    "Prints lines for a shell: KUBECONFIG for kubectl and, where the store is served, ETCDCTL_ENDPOINTS for etcdctl.",
+		long:    "Prints lines for a shell: KUBECONFIG for kubectl and, where the store is served (--etcd-port), ETCDCTL_ENDPOINTS,\nETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY for etcdctl.",
 		example: `eval "$(kviz env)"`,
 		run: func(_ context.Context, io streams, args []string) error {
 			if len(args) > 0 {
@@ -21,17 +22,19 @@ func envCommand() *command {
 			if err != nil {
 				return err
 			}
-			for _, v := range [][2]string{{"KUBECONFIG", s.Kubeconfig}, {"ETCDCTL_ENDPOINTS", s.Etcd}} {
-				if v[1] == "" {
-					continue
-				}
-				quoted, err := syntax.Quote(v[1], syntax.LangPOSIX)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(io.out, "export %s=%s\n", v[0], quoted)
-			}
-			return nil
+			return exports(io.out, append([][2]string{{"KUBECONFIG", s.Kubeconfig}}, s.etcdctl()...))
 		},
 	}
+}
+
+// exports prints lines that set variables of a shell.
+func exports(w goio.Writer, vars [][2]string) error {
+	for _, v := range vars {
+		quoted, err := syntax.Quote(v[1], syntax.LangPOSIX)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "export %s=%s\n", v[0], quoted)
+	}
+	return nil
 }

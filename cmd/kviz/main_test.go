@@ -121,15 +121,21 @@ func portsInRow(n int) (first int, ok bool) {
 	return first, true
 }
 
-// etcdGet ADDRESS KEY asks a member for a key in etcd's own words, and fails
-// unless it is there.
-func etcdGet(ts *testscript.TestScript, _ bool, args []string) {
+// etcdGet ADDRESS KEY asks a member for a key in etcd's own words, without TLS,
+// and fails unless it is there; ! etcdGet fails if it is answered.
+func etcdGet(ts *testscript.TestScript, neg bool, args []string) {
 	conn, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	ts.Check(err)
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	got, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte(args[1])})
+	if neg && err == nil {
+		ts.Fatalf("%s answered", args[0])
+	}
+	if neg {
+		return
+	}
 	ts.Check(err)
 	if got.Count != 1 {
 		ts.Fatalf("%s has %d of %s", args[0], got.Count, args[1])

@@ -18,6 +18,7 @@ func serveCommand() *command {
 		short: "a cluster for kubectl and other programs of this machine, without a screen",
 		long: `The API is served over TLS on 127.0.0.1, to whoever has the kubeconfig (made anew each time, readable
 by its owner only). kviz env, in another terminal, prints what to put into the environment.
+With --etcd-port etcdctl reaches the store's members, over TLS with client certificates (kviz etcdctl has them by itself).
 Containers are simulated: kubectl logs, exec and port-forward are refused here, the first two work in the console.`,
 		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes",
 		flags: func(f *pflag.FlagSet) {
@@ -42,10 +43,10 @@ Containers are simulated: kubectl logs, exec and port-forward are refused here, 
 			}
 			if err := c.WaitReady(ctx); err == nil {
 				at := c.Endpoints()
-				fmt.Fprintf(io.out, "%s, %d nodes ready\nexport KUBECONFIG=%s\n", at.APIServer, s.nodes, at.Kubeconfig)
-				if at.Etcd != "" {
-					fmt.Fprintf(io.out, "export ETCDCTL_ENDPOINTS=%s\n", at.Etcd)
-				}
+				fmt.Fprintf(io.out, "%s, %d nodes ready\n", at.APIServer, s.nodes)
+				found := served{Etcd: at.Etcd, EtcdCA: at.EtcdCA, EtcdCert: at.EtcdCert, EtcdKey: at.EtcdKey}
+				// Only a path that is no text could fail, and then kviz env tells.
+				_ = exports(io.out, append([][2]string{{"KUBECONFIG", at.Kubeconfig}}, found.etcdctl()...))
 			}
 			select {
 			case <-ctx.Done():

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,6 +55,8 @@ func endWithParent() {
 
 // Main runs one of the programs and ends the process.
 func Main(tool string, args []string) {
+	// The programs end by a signal as any other, unless they handle it themselves.
+	signal.Reset()
 	cobra.EnablePrefixMatching = true
 	os.Args = append([]string{tool}, args...) // etcdctl watch reads them itself
 	switch tool {
