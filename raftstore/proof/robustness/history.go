@@ -1,0 +1,277 @@
+// Package robustness records what clients see of the store under each of its
+// faults, and has etcd's own robustness model and watch validation judge it
+// (go.etcd.io/etcd/tests/v3/robustness): whether the answers are those of one
+// machine that takes one request after the other (porcupine), whether every
+// watch got every event once, in order, with the right previous values, and
+// whether reads of the past told the past.
+//
+// The traffic is etcd's own too: puts, deletes, transactions, leases, ranges
+// whole and streamed, now and at earlier revisions, watches from the past and
+// from the future, compactions.
+//
+// What etcd reads from its members' write-ahead logs, the order in which
+// requests took effect, the store tells here, and it is written to a log of
+// etcd's form, so that etcd's own reader makes the model's requests of it.
+//
+// Start reading at [record], then the faults in fault.go.
+package robustness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.etcd.io/etcd/tests/v3/robustness/client"
+	"go.etcd.io/etcd/tests/v3/robustness/identity"
+	"go.etcd.io/etcd/tests/v3/robustness/model"
+	"go.etcd.io/etcd/tests/v3/robustness/report"
+	"go.etcd.io/etcd/tests/v3/robustness/traffic"
+	"go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+	"google.golang.org/protobuf/proto"
+
+	"kviz/raftstore"
+	"kviz/raftstore/etcdapi"
+)
+
+// history is what was seen.
+type history struct {
+	reports   []report.ClientReport
+	persisted []model.EtcdRequest
+}
+
+// operations is how many requests were answered well, and how many events came.
+func (h *history) operations() (good, failed, events int) {
+	for _, r := range h.reports {
+		events += r.WatchEventCount()
+		for _, op := range r.KeyValue {
+			if op.Output.(model.MaybeEtcdResponse).Error == "" {
+				good++
+			} else {
+				failed++
+			}
+		}
+	}
+	return good, failed, events
+}
+
+// applied collects the requests that took effect.
+type applied struct {
+	mu       sync.Mutex
+	requests map[uint64]*pb.InternalRaftRequest
+}
+
+func (a *applied) note(index uint64, req *pb.InternalRaftRequest) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.requests[index] = req
+}
+
+// moments are how long the parts of a recording last.
+type moments struct{ before, during, after time.Duration }
+
+// record runs clients against a store, has the fault come and go, and gives
+// what was seen. dir must be empty.
+func record(ctx context.Context, dir string, f fault, victim string, m moments) (h *history, err error) {
+	log := &applied{requests: map[uint64]*pb.InternalRaftRequest{}}
+	store, err := raftstore.Open(raftstore.Config{
+		Dir: dir + "/store", Applied: log.note, SnapshotEvery: 150, SnapshotTrailing: 20, RequestTimeout: 3 * time.Second,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	face, err := etcdapi.Serve(store, etcdapi.Config{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, face.Close()) }()
+	clients, err := observe(ctx, store, face.Endpoints, f, victim, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := sameState(store); err != nil {
+		return nil, err
+	}
+	persisted, err := log.asRequests(dir + "/wal")
+	return &history{reports: clients, persisted: persisted}, err
+}
+
+// observe is the clients' part, as etcd's SimulateTraffic, without its demand
+// for a number of requests a second.
+func observe(ctx context.Context, store *raftstore.Replicated, endpoints []string, f fault, victim string, m moments) ([]report.ClientReport, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	lg := zap.NewNop()
+	ids, start := identity.NewIDProvider(), time.Now()
+	busy := client.NewSet(ids, start)
+	defer busy.Close()
+	if err := traffic.CheckEmptyDatabaseAtStart(ctx, lg, endpoints, busy); err != nil {
+		return nil, err
+	}
+	g, err := groupOf(store, victim, f, m.during)
+	if err != nil {
+		return nil, err
+	}
+
+	// Watchers that see everything, one at each member that stays.
+	whole := client.NewSet(ids, start)
+	defer whole.Close()
+	until := make(chan int64, 1)
+	var watching errgroup.Group
+	watching.Go(func() error {
+		var at []string
+		for i, id := range []string{"a", "b", "c"} {
+			if !f.gone || id != g.victim && id != g.other {
+				at = append(at, endpoints[i])
+			}
+		}
+		return client.CollectClusterWatchEvents(ctx, client.CollectClusterWatchEventsParam{Lg: lg, Endpoints: at, MaxRevisionChan: until, ClientSet: whole})
+	})
+
+	finish := make(chan struct{})
+	var running sync.WaitGroup
+	err = simulate(ctx, &running, busy, endpoints, finish)
+	if err == nil {
+		time.Sleep(m.before)
+		err = f.run(g)
+		time.Sleep(m.after)
+	}
+	close(finish)
+	running.Wait()
+	if err == nil {
+		err = tombstone(ctx, busy, endpoints)
+	}
+	reports := busy.Reports()
+	if err == nil {
+		until <- report.OperationsMaxRevision(reports)
+	}
+	close(until)
+	if err != nil {
+		cancel()
+	}
+	err = errors.Join(err, watching.Wait())
+	return slices.Concat(reports, whole.Reports()), err
+}
+
+// simulate starts etcd's traffic.
+func simulate(ctx context.Context, running *sync.WaitGroup, set *client.ClientSet, endpoints []string, finish <-chan struct{}) error {
+	kv := &traffic.KeyValue{MaximalQPS: 300, BurstableQPS: 300, MemberClientCount: 3, ClusterClientCount: 2, MaxNonUniqueRequestConcurrency: 2}
+	watch := &traffic.Watch{MemberClientCount: 3, ClusterClientCount: 1, RevisionOffsetRange: traffic.Range{Min: -50, Max: 50}}
+	limiter := rate.NewLimiter(rate.Limit(kv.MaximalQPS), kv.BurstableQPS)
+	keys, objects := traffic.NewKeyStore(10, "key"), traffic.NewKubernetesStorage()
+	what := traffic.EtcdPutDeleteLease
+	return errors.Join(
+		traffic.SimulateKeyValueTraffic(ctx, running, kv, endpoints, set, what, traffic.RunTrafficLoopParam{
+			QPSLimiter: limiter, IDs: set.IdentityProvider(), LeaseIDStorage: identity.NewLeaseIDStorage(),
+			NonUniqueRequestConcurrencyLimiter: traffic.NewConcurrencyLimiter(kv.MaxNonUniqueRequestConcurrency),
+			KeyStore:                           keys, Storage: objects, Finish: finish,
+		}),
+		traffic.SimulateWatchTraffic(ctx, running, watch, endpoints, set, what, traffic.RunWatchLoopParam{
+			Config: *watch, QPSLimiter: limiter, KeyStore: keys, Storage: objects, Finish: finish, Logger: zap.NewNop(),
+		}),
+		traffic.SimulateCompactionTraffic(ctx, running, &traffic.Compaction{Period: 200 * time.Millisecond}, endpoints, set, what,
+			traffic.RunCompactLoopParam{Period: 200 * time.Millisecond, Finish: finish}),
+	)
+}
+
+// tombstone is the last write; the validation wants one that succeeds.
+func tombstone(ctx context.Context, set *client.ClientSet, endpoints []string) error {
+	c, err := set.NewClient(endpoints)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for range 20 {
+		try, cancel := context.WithTimeout(ctx, 3*time.Second)
+		_, err = c.Put(try, "tombstone", fmt.Sprint("true-", set.IdentityProvider().NewRequestID()))
+		cancel()
+		if err == nil {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return fmt.Errorf("no write succeeds after the fault: %w", err)
+}
+
+func groupOf(store *raftstore.Replicated, victim string, f fault, during time.Duration) (*group, error) {
+	g := &group{Replicated: store, leader: store.Leader(), last: func() { time.Sleep(during) }}
+	if g.leader == "" {
+		return nil, errors.New("nobody leads")
+	}
+	for _, id := range store.IDs() {
+		switch {
+		case id == g.leader:
+		case g.victim == "" && (id == victim || victim == g.leader):
+			g.victim = id
+		default:
+			g.other = id
+		}
+	}
+	if f.name == "the leader is removed" {
+		g.victim, g.leader = g.leader, g.victim
+	}
+	return g, nil
+}
+
+// sameState waits until all members have the same keys at the same revision.
+func sameState(store *raftstore.Replicated) error {
+	start := time.Now()
+	for {
+		hashes := map[raftstore.KVHash][]string{}
+		rev := store.Revision()
+		var err error
+		for _, id := range store.IDs() {
+			h, e := store.HashKV(id, rev)
+			err = errors.Join(err, e)
+			hashes[h] = append(hashes[h], id)
+		}
+		if err == nil && len(hashes) == 1 {
+			return nil
+		}
+		if time.Since(start) > 20*time.Second {
+			return fmt.Errorf("members differ at revision %d: %v, %v", rev, hashes, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// asRequests gives what took effect as the model's requests, by way of a
+// write-ahead log of etcd's.
+func (a *applied) asRequests(dir string) ([]model.EtcdRequest, error) {
+	lg := zap.NewNop()
+	wal.SegmentSizeBytes = 1 << 20
+	w, err := wal.Create(lg, dir+"/member/wal", nil)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var indexes []uint64
+	for i, r := range a.requests {
+		if r.Put != nil || r.DeleteRange != nil || r.Txn != nil || r.LeaseGrant != nil || r.LeaseRevoke != nil || r.Compaction != nil {
+			indexes = append(indexes, i)
+		}
+	}
+	slices.Sort(indexes)
+	var entries []*raftpb.Entry
+	for n, i := range indexes {
+		data, err := proto.Marshal(a.requests[i])
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, &raftpb.Entry{Term: proto.Uint64(1), Index: proto.Uint64(uint64(n + 1)), Type: raftpb.EntryNormal.Enum(), Data: data})
+	}
+	n := uint64(len(entries))
+	if err := errors.Join(w.Save(&raftpb.HardState{Term: proto.Uint64(1), Vote: proto.Uint64(0), Commit: &n}, entries), w.Close()); err != nil {
+		return nil, err
+	}
+	return report.PersistedRequests(lg, []string{dir})
+}
