@@ -73,6 +73,9 @@ func (s *Replicated) promoteLessor(leader leadership) {
 func (s *Replicated) expireLease(id int64) {
 	req := &pb.InternalRaftRequest{Header: asRoot(s.AuthStore()), LeaseRevoke: &pb.LeaseRevokeRequest{ID: id}}
 	s.Do(req, func(r *Result) {
+		if r.Err == nil {
+			s.expired.Add(1)
+		}
 		if errors.Is(r.Err, rpctypes.ErrGRPCLeaseNotFound) {
 			s.lessor.Revoked(id)
 		}

@@ -76,6 +76,7 @@ type Replicated struct {
 	closing       chan struct{}
 	goroutines    sync.WaitGroup
 	listeners     listeners // of OnChange
+	expired       atomic.Int64
 }
 
 var _ Store = (*Replicated)(nil)

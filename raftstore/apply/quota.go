@@ -34,6 +34,12 @@ func (s *State) room(cost, size int64) bool {
 	return cost == 0 || quota < 0 || size+cost < quota
 }
 
+// QuotaNow is how big the database may grow now, less than 0 without a limit.
+func (l Limits) QuotaNow() int64 { return l.quota() }
+
+// Quota is how big the database may grow now, less than 0 without a limit.
+func (s *State) Quota() int64 { return s.limits.quota() }
+
 // quota is how big the database may grow now, less than 0 without a limit.
 func (l *Limits) quota() int64 {
 	if l.Knob != nil {

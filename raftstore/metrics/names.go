@@ -32,7 +32,7 @@ type Member struct {
 	Events                            prometheus.Counter
 	Watchers, WatchStreams, SlowWatch prometheus.Gauge
 
-	Granted, Renewed, Revoked, Expired prometheus.Counter
+	Granted, Renewed, Revoked prometheus.Counter
 
 	Sent, Received  prometheus.Counter
 	ClientRequests  *prometheus.CounterVec // by type, client_api_version
@@ -104,7 +104,6 @@ func (m *Member) mvcc() {
 	m.Granted = m.counter("etcd_debugging_lease_granted_total", "The total number of granted leases.")
 	m.Renewed = m.counter("etcd_debugging_lease_renewed_total", "The number of renewed leases seen by the leader.")
 	m.Revoked = m.counter("etcd_debugging_lease_revoked_total", "The total number of revoked leases.")
-	m.Expired = m.counter("etcd_debugging_server_lease_expired_total", "The total number of expired leases.")
 }
 
 func (m *Member) clients() {

@@ -10,11 +10,10 @@ import (
 )
 
 // turns is what is remembered of events until the ones that belong to them
-// come: when a message was sent, when a write began.
+// come: when a message was sent, who led.
 type turns struct {
 	mu     sync.Mutex
 	sent   map[uint64]time.Time // by serial, of messages under way
-	wrote  time.Time            // when the log write under way began
 	leader string
 }
 
@@ -81,7 +80,6 @@ func (m *Member) seeMessage(e raftstore.Event) {
 func (m *Member) seeLog(e raftstore.Event) {
 	switch e.Kind {
 	case member.KindAppend:
-		m.turns.wrote = e.Wall
 		for _, entry := range e.Log.Entries {
 			m.WrittenBytes.Add(float64(entry.Size))
 		}
@@ -89,14 +87,9 @@ func (m *Member) seeLog(e raftstore.Event) {
 		if e.Log.Error != "" {
 			return
 		}
-		took := time.Duration(0)
-		if !m.turns.wrote.IsZero() {
-			took = e.Wall.Sub(m.turns.wrote)
-		}
-		m.turns.wrote = time.Time{}
-		if took > 0 {
-			m.FsyncSeconds.Observe(took.Seconds())
-			m.CommitSeconds.Observe(took.Seconds())
+		if took := e.Log.Took.Seconds(); took > 0 {
+			m.FsyncSeconds.Observe(took)
+			m.CommitSeconds.Observe(took)
 		}
 	}
 }

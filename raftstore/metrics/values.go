@@ -18,6 +18,7 @@ type Values struct {
 	Revision, Compacted            int64
 	Keys                           int
 	Puts, Deletes                  uint64 // since the member started
+	Expired                        int64  // leases
 	AuthRevision                   uint64
 	Alarms                         []*pb.AlarmMember
 }
@@ -49,6 +50,7 @@ var (
 	authRevision = desc("etcd_debugging_auth_revision", "The current revision of auth store.")
 	puts         = desc("etcd_mvcc_put_total", "Total number of puts seen by this member.")
 	deletes      = desc("etcd_mvcc_delete_total", "Total number of deletes seen by this member.")
+	expired      = desc("etcd_debugging_server_lease_expired_total", "The total number of expired leases. Here: of the whole store, whoever led.")
 	serverID     = desc("etcd_server_id", "Server or member ID in hexadecimal format. 1 for 'server_id' label with current ID.", "server_id")
 	alarms       = desc("etcd_debugging_server_alarms", "Alarms for every member in cluster. 1 for 'server_id' label with current ID. 2 for 'alarm_type' label with type of this alarm", "server_id", "alarm_type")
 )
@@ -91,6 +93,7 @@ func (a asked) Collect(to chan<- prometheus.Metric) {
 	gauge(authRevision, float64(v.AuthRevision))
 	to <- prometheus.MustNewConstMetric(puts, prometheus.CounterValue, float64(v.Puts))
 	to <- prometheus.MustNewConstMetric(deletes, prometheus.CounterValue, float64(v.Deletes))
+	to <- prometheus.MustNewConstMetric(expired, prometheus.CounterValue, float64(v.Expired))
 	if v.ServerID != 0 {
 		gauge(serverID, 1, fmt.Sprintf("%x", v.ServerID))
 	}
