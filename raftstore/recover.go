@@ -67,6 +67,7 @@ func (s *Replicated) OnReset(fn func(revision int64)) {
 
 // reset has the world go on from where the members are now.
 func (s *Replicated) reset(index uint64, revision int64, another bool) {
+	s.lessor.Forget()
 	s.front.Lock()
 	s.reported = index
 	lost := s.recent.reset(revision, another)

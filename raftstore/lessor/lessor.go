@@ -167,6 +167,17 @@ func (le *Lessor) demote() {
 	le.disarm()
 }
 
+// Forget drops every lease: the state machine was replaced by another. The next
+// Promote brings what that one has.
+func (le *Lessor) Forget() {
+	le.mu.Lock()
+	defer le.mu.Unlock()
+	le.demote()
+	for _, it := range le.leases {
+		le.drop(it)
+	}
+}
+
 // Stop ends the lessor for good.
 func (le *Lessor) Stop() {
 	le.mu.Lock()
