@@ -541,3 +541,32 @@ func TestFaultsLeaveWithTheMember(t *testing.T) {
 	}
 	mustPut(t, s, "k", "2")
 }
+
+// Of a and b, the leader is being removed when the other goes down, and steps down
+// with the removal in its log, where no quorum has it. When the other comes back its
+// log is the shorter one: the one that is being removed must win the election, so
+// that it can be.
+func TestWhoIsBeingRemovedMayHaveToBeElected(t *testing.T) {
+	t.Parallel()
+	for round := range 3 {
+		s := open(t, raftstore.Config{Members: 2, RequestTimeout: time.Second})
+		mustPut(t, s, "k", "1")
+		settled(t, s)
+		leader := s.Leader()
+		must(t, s.Cut(leader, other(leader))) // nothing goes out any more, but the contact is fresh
+		removed := make(chan error, 1)
+		go func() { removed <- s.RemoveMember(leader) }()
+		await(t, "the removal is in the leader's log", func() bool { return status(t, s, leader).Last > status(t, s, leader).Commit || len(removed) > 0 })
+		must(t, s.Crash(other(leader)))
+		if err := <-removed; err == nil {
+			t.Error("removed without the other's word")
+		}
+		s.Heal()
+		if round == 1 {
+			must(t, s.Restart(leader)) // also after a restart
+		}
+		must(t, s.Restart(other(leader)))
+		await(t, "the group goes on", func() bool { return call(s, putReq("k", "2")).Err == nil })
+		t.Logf("%s was being removed; now the members are %v", leader, s.IDs())
+	}
+}

@@ -38,6 +38,9 @@ type disk struct {
 	torn     atomic.Bool // the log's tail was removed and nothing has followed yet
 	noopTerm atomic.Uint64
 	noop     atomic.Uint64 // index of the entry with which noopTerm's leader began
+
+	before, latest []raft.Server // the last two groups in the log, as it was opened
+	latestIndex    uint64
 }
 
 var (
@@ -131,12 +134,16 @@ func (d *disk) tellAppend(logs []*raft.Log) []wire.Entry {
 	return entries
 }
 
-// noteNoop remembers where the latest term's leader began.
+// noteNoop remembers where the latest term's leader began, and who belongs to the
+// group.
 func (d *disk) noteNoop(logs []*raft.Log) {
 	for _, l := range logs {
-		if l.Type == raft.LogNoop {
+		switch l.Type {
+		case raft.LogNoop:
 			d.noop.Store(l.Index)
 			d.noopTerm.Store(l.Term)
+		case raft.LogConfiguration:
+			d.noteGroup(l)
 		}
 	}
 }

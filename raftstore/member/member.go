@@ -126,6 +126,7 @@ func (m *Member) Start(fresh bool, reason string) error {
 	m.running.Store(inc)
 	inc.raft.RegisterObserver(raft.NewObserver(nil, false, inc.observe))
 	inc.retime(inc.raft.State())
+	inc.startStranded()
 	m.cfg.Go("watch of "+m.cfg.ID, func() { m.watch(inc) })
 	m.cfg.Changed()
 	return nil
