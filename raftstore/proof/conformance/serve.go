@@ -35,7 +35,7 @@ func Run(t testing.TB, progress time.Duration) *kubernetes.Client {
 			t.Error(err)
 		}
 	})
-	face, err := etcdapi.Serve(store, etcdapi.Config{})
+	face, err := etcdapi.Serve(store, etcdapi.Config{WatchProgressInterval: progress})
 	if err != nil {
 		t.Fatal(err)
 	}
