@@ -327,12 +327,16 @@ func (s *Replicated) change(make func(leadership) error) error {
 // taken over all the same.
 func (s *Replicated) changeAt(leader leadership, make func(leadership) error, deadline time.Duration) error {
 	done := newResult()
+	s.underWay.Add(1)
 	s.spawn("change of members by "+leader.Member(), func() {
 		err := make(leader)
 		if err == nil {
 			err = s.adopt(leader)
 		}
 		done <- err
+		if s.underWay.Add(-1); err != nil {
+			s.callTheRoll() // whoever asked may be gone
+		}
 	})
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -352,8 +356,18 @@ func (s *Replicated) changeAt(leader leadership, make func(leadership) error, de
 
 func newResult() chan error { return make(chan error, 1) }
 
+// callTheRoll asks the leader who belongs to the group, if there is one.
+func (s *Replicated) callTheRoll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if leader := s.leader; leader != nil && !s.closed {
+		s.spawn("roll call of "+leader.Member(), func() { s.rollCall(leader) })
+	}
+}
+
 // rollCall takes over the group as a new leader has it, once that can change no
-// more without the store: what a lost leader left undecided is decided then.
+// more without the store: what a lost leader left undecided is decided then. While a
+// change is under way, also one that nobody waits for any longer, nothing is.
 func (s *Replicated) rollCall(leader leadership) {
 	if leader.Began(context.Background()) != nil {
 		return
@@ -363,7 +377,7 @@ func (s *Replicated) rollCall(leader leadership) {
 	s.mu.Lock()
 	current := !s.closed && sameLeader(leader, s.leader)
 	s.mu.Unlock()
-	if !current {
+	if !current || s.underWay.Load() > 0 {
 		return
 	}
 	// What is left on a disk is in nobody's way.

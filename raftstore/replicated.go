@@ -62,6 +62,7 @@ type Replicated struct {
 	changing  sync.Mutex   // held during a change of the group; guards facts
 	facts     groupFacts   // what is in the group's file
 	adopting  sync.Mutex   // keeps the order in which configurations are taken over
+	underWay  atomic.Int64 // changes that leaders were asked for and that have not ended
 	adopted   uint64       // the term of the leader whose configuration was taken over last
 	starting  sync.RWMutex // read-locked while a member starts
 	clusterID atomic.Uint64

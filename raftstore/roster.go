@@ -162,6 +162,9 @@ func (s *Replicated) adopt(leader leadership) error {
 	if leader.Term() < s.adopted {
 		return nil // a later leader has told already
 	}
+	if l, ok := leader.(interface{ Settled() bool }); ok && !l.Settled() {
+		return nil // whatever it is, it is taken over when it is committed
+	}
 	s.adopted = leader.Term()
 	servers := leader.Servers()
 	if len(servers) == 0 {

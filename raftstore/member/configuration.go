@@ -88,6 +88,11 @@ func outcome(err error) error {
 	return err
 }
 
+// Settled reports whether the group as the leader has it is committed.
+func (r *Reader) Settled() bool {
+	return r.inc.disk.groupIndex.Load() <= r.inc.raft.CommitIndex()
+}
+
 // Last is the last index in the leader's log.
 func (r *Reader) Last() uint64 { return r.inc.raft.LastIndex() }
 

@@ -41,6 +41,7 @@ type disk struct {
 
 	before, latest []raft.Server // the last two groups in the log, as it was opened
 	latestIndex    uint64
+	groupIndex     atomic.Uint64 // of the last change of the group in the log
 }
 
 var (
@@ -168,6 +169,9 @@ func (d *disk) DeleteRange(min, max uint64) error {
 	}
 	if max >= last {
 		d.torn.Store(true)
+		if d.groupIndex.Load() >= min {
+			d.groupIndex.Store(0) // an earlier one counts again, which is committed
+		}
 	}
 	if d.inc.m.wanted() {
 		d.inc.m.emit(Event{Kind: KindTruncate, Log: &Log{First: min, Last: max}})

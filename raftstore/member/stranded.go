@@ -43,6 +43,7 @@ func (inc *incarnation) removedBy(servers []raft.Server) bool {
 // noteGroup is called with every change of the group that is appended.
 func (d *disk) noteGroup(l *raft.Log) {
 	servers := raft.DecodeConfiguration(l.Data).Servers
+	d.groupIndex.Store(l.Index)
 	if !d.inc.live.Load() {
 		d.before, d.latest, d.latestIndex = d.latest, servers, l.Index // the log is being read
 		return
