@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 
@@ -56,6 +57,15 @@ func (l *Lesson) attempt(ctx context.Context, script string, boot Boot, solves b
 	}
 	defer func() { err = errors.Join(err, closer.Close()) }()
 
+	// What scripts write to files (a backup of the store) is this trial's own.
+	dir, err := os.MkdirTemp("", "kviz-lesson-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if out, exit := perform(ctx, c, "cd '"+dir+"'", "setup.sh"); exit != 0 {
+		return fmt.Errorf("the trial's folder: %s", out)
+	}
 	if out, exit := perform(ctx, c, l.Setup, "setup.sh"); exit != 0 {
 		return fmt.Errorf("setup.sh ended with exit status %d:\n%s", exit, out)
 	}

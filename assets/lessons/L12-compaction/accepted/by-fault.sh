@@ -1,0 +1,13 @@
+# By the verbs of faults, which know the order, and with kubectl's own restart of nothing.
+key=/registry/configmaps/demo/settings
+old=$(kubectl get configmap settings -n demo -o jsonpath='{.metadata.resourceVersion}')
+kubectl patch configmap settings -n demo -p '{"data":{"color":"last"}}'
+etcdctl get $key --rev=$old --keys-only
+kviz fault compact store
+etcdctl get $key --rev=$old --consistency=s --keys-only
+kviz fault defrag store
+kviz wait --timeout 60s 'store.members.all(m, has(store.members[m].defrag) && store.members[m].defrag.done)'
+kubectl create configmap after -n demo
+kviz fault compact store
+kviz fault restart apiserver
+sleep 10

@@ -1,0 +1,3 @@
+kviz resume
+kubectl delete configmap settings -n demo --ignore-not-found
+kubectl delete configmap after -n demo --ignore-not-found

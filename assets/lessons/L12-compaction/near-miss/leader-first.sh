@@ -1,0 +1,18 @@
+# Everything, but the leader goes first and is not asked again.
+key=/registry/configmaps/demo/settings
+old=$(kubectl get configmap settings -n demo -o jsonpath='{.metadata.resourceVersion}')
+kubectl patch configmap settings -n demo -p '{"data":{"color":"last"}}'
+etcdctl get $key --rev=$old --keys-only
+kviz fault compact store
+etcdctl get $key --rev=$old --keys-only
+for m in a b c; do
+  kviz wait --timeout 1ms "store.leader == \"$m\"" >/dev/null 2>&1 && first=$m
+done
+kviz fault defrag member/$first
+for m in a b c; do
+  [ $m = $first ] || kviz fault defrag member/$m
+done
+kubectl patch configmap settings -n demo -p '{"data":{"color":"new"}}'
+kviz fault compact store
+kviz fault restart apiserver
+sleep 10

@@ -1,0 +1,29 @@
+key=/registry/configmaps/demo/settings
+number() { # FIELD
+  etcdctl get $key -w fields | grep "\"$1\"" | cut -d: -f2 | tr -d ' '
+}
+leader() {
+  for m in a b c; do
+    kviz wait --timeout 1ms "store.leader == \"$m\"" >/dev/null 2>&1 && echo $m
+  done
+}
+
+old=$(number CreateRevision)
+etcdctl get $key --rev=$old --keys-only
+etcdctl compact $(number Revision)
+etcdctl get $key --rev=$old --keys-only && exit 1
+
+# One after another, the leader last.
+last=$(leader)
+for m in a b c; do
+  [ $m = $last ] || etcdctl defrag --endpoints=$m:2379
+done
+kviz wait --timeout 60s "store.members.all(m, m == \"$last\" || has(store.members[m].defrag) && store.members[m].defrag.done)"
+etcdctl defrag --endpoints=$last:2379
+kviz wait --timeout 60s "store.members[\"$last\"].defrag.done"
+
+kubectl patch configmap settings -n demo -p '{"data":{"color":"new"}}'
+kviz fault compact store
+kviz fault restart apiserver
+sleep 10
+kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 > store.members[m].dbSize)'
