@@ -197,13 +197,7 @@ func (c *Cluster) storeFault(f control.Fault) (action, error) {
 	case "compact":
 		return c.compactStore(f)
 	case "disarm":
-		return c.onStore("disarm", func(t *sim.Task) error {
-			_, err := c.etcd.Do(t, "alarm disarm", &pb.InternalRaftRequest{Alarm: &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, Alarm: pb.AlarmType_NOSPACE}})
-			if err == nil {
-				_, err = c.etcd.Do(t, "alarm disarm", &pb.InternalRaftRequest{Alarm: &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, Alarm: pb.AlarmType_CORRUPT}})
-			}
-			return err
-		}), nil
+		return c.onStore("disarm", c.disarm), nil
 	case "quota":
 		n, err := bytesOf(f.Args)
 		if err != nil {
@@ -351,6 +345,21 @@ func (c *Cluster) compactStore(f control.Fault) (action, error) {
 		rev = n
 	}
 	return c.onStore("compact", func(t *sim.Task) error { return c.etcd.Compact(t, rev) }), nil
+}
+
+// disarm clears every alarm of every member, one after another, as etcdctl does.
+func (c *Cluster) disarm(t *sim.Task) error {
+	s, ok := c.store.(interface{ Alarms() []*pb.AlarmMember })
+	if !ok {
+		return fmt.Errorf("this store has no alarms")
+	}
+	for _, a := range s.Alarms() {
+		off := &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: a.Alarm}
+		if _, err := c.etcd.Do(t, "alarm disarm", &pb.InternalRaftRequest{Alarm: off}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bytesOf reads a size: "4MiB", "2GiB", "500000".

@@ -36,6 +36,37 @@ var ways = map[string]map[string][]way{
 		"drop":    {{say: "Lose three in ten messages to and from member %s", args: []string{"0.3"}, peer: true}},
 		"fill":    {{say: "Fill its disk: it can write nothing more"}},
 		"free":    {{say: "Make room on its disk"}},
+
+		"power-cut": {{say: "Cut its power: it loses also what it had not yet synced"}},
+		"mute":      {{say: "Lose what it sends: it hears the others, they do not hear it"}, {say: "Lose what it sends to member %s", peer: true}},
+		"deafen":    {{say: "Lose what is sent to it: they hear it, it does not hear them"}, {say: "Lose what member %s sends to it", peer: true}},
+		"duplicate": {{say: "Deliver three in ten messages to and from member %s twice", args: []string{"0.3"}, peer: true}},
+		"reorder":   {{say: "Let three in ten messages to and from member %s be overtaken", args: []string{"0.3"}, peer: true}},
+		"corrupt":   {{say: "Flip bits in its log file", args: []string{"flip"}}, {say: "Damage its log file in a way that bbolt does not notice", args: []string{"meta"}}, {say: "Damage its log file by …", ask: "meta, metas, truncate, middle, flip or empty"}},
+		"wipe":      {{say: "Lose its disk: it cannot come back under its name"}},
+		"rejoin":    {{say: "Replace it by a new member that catches up"}},
+		"recover":   {{say: "Go on from its data alone: the quorum is lost for good"}},
+		"promote":   {{say: "Give it a vote"}},
+		"remove":    {{say: "Take it out of the group for good"}},
+		"snapshot":  {{say: "Have it write a snapshot and cut its log off behind it"}},
+		"defrag":    {{say: "Defragment its database: it answers nobody meanwhile"}},
+	},
+	"store": {
+		"stop":           {{say: "Stop every member"}},
+		"crash":          {{say: "Crash every member"}},
+		"start":          {{say: "Start every member that is down"}},
+		"heal":           {{say: "Mend every link and every disk"}},
+		"partition":      {{say: "Cut the members into groups …", ask: "groups of members, such as a,b or a,b c"}},
+		"split-vote":     {{say: "Let the next election have no winner"}},
+		"slow-elections": {{say: "Watch elections ten times slower", args: []string{"10"}}, {say: "Watch elections slower by …", ask: "how many times slower, such as 30"}},
+		"fast-elections": {{say: "Let elections be as fast as they were"}},
+		"add-learner":    {{say: "Add a member as a learner, without a vote"}},
+		"add-voter":      {{say: "Add a member that votes at once"}},
+		"compact":        {{say: "Throw the history before now away"}, {say: "Throw the history away before …", ask: "a revision"}},
+		"defrag":         {{say: "Defragment one member after another"}},
+		"quota":          {{say: "Give the database room for 4 MiB only", args: []string{"4MiB"}}, {say: "Give the database the usual 2 GiB", args: []string{"2GiB"}}, {say: "Give the database room for …", ask: "a size, such as 500KiB"}},
+		"disarm":         {{say: "Clear the alarms"}},
+		"wipe":           {{say: "Lose every disk: a new, empty store begins"}},
 	},
 	"node": {
 		"stop":      {{say: "Cut its power: nothing on it runs"}},
@@ -123,6 +154,8 @@ func targetWords(target string) string {
 	switch kind {
 	case "member", "pod":
 		return kind + " " + name
+	case "store":
+		return "the store as a whole"
 	case "node":
 		return name
 	case "kubelet":
@@ -170,7 +203,7 @@ func (m *Explorer) targets(intro string) overlay.Overlay {
 		title string
 		kinds []string
 	}{
-		{"The store", []string{"member"}},
+		{"The store", []string{"store", "member"}},
 		{"The control plane", []string{"apiserver", "controller-manager", "scheduler", "dns"}},
 		{"Outside", []string{"registry"}},
 		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
@@ -262,8 +295,33 @@ func (m *Explorer) sensible(f control.FaultKind, target string, broken []*view.F
 	}
 	if x := m.state.Store.Member(name); kind == "member" && x != nil {
 		down = down || !x.Up
-		if f.Name == "lead" {
-			return x.Up && m.state.Store.Leader != name
+		switch f.Name {
+		case "lead":
+			return x.Up && m.state.Store.Leader != name && !x.Learner
+		case "promote":
+			return x.Learner
+		case "corrupt":
+			return !x.Up
+		case "snapshot", "defrag":
+			return x.Up
+		case "rejoin":
+			return !x.Up
+		case "recover":
+			return !m.state.Store.Quorum().OK()
+		case "power-cut":
+			return x.Up
+		}
+	}
+	if kind == "store" {
+		switch q := m.state.Store.Quorum(); f.Name {
+		case "start":
+			return q.Have < q.Total
+		case "stop", "crash":
+			return q.Have > 0
+		case "heal":
+			return true
+		case "disarm":
+			return len(m.state.Store.Alarms) > 0
 		}
 	}
 	switch f.Name {

@@ -46,6 +46,9 @@ func (c *Client) upkeep(r *raftstore.Result, writer *request) {
 	case q.Compaction != nil:
 		e.Kind, e.Payload = trace.StoreCompact, &trace.Compaction{Revision: q.Compaction.Revision}
 	case q.Alarm != nil:
+		if resp, ok := r.Response.(*pb.AlarmResponse); ok && len(resp.Alarms) == 0 {
+			return // it was raised, or clear, already
+		}
 		p := &trace.Alarm{Alarm: q.Alarm.Alarm.String()}
 		if c.Member != nil && q.Alarm.MemberID != 0 {
 			p.Member = c.Member(q.Alarm.MemberID)

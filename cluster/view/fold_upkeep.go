@@ -74,11 +74,11 @@ func init() {
 	})
 }
 
-// noAlarm takes an alarm out; one without a member's name is all of its kind.
+// noAlarm takes an alarm out.
 func (b *Builder) noAlarm(p *trace.Alarm) {
 	var left []Alarm
 	for _, a := range b.s.Store.Alarms {
-		if a.Alarm.Alarm != p.Alarm || p.Member != "" && a.Member != p.Member {
+		if a.Alarm.Alarm != p.Alarm || a.Member != p.Member {
 			left = append(left, a)
 		}
 	}

@@ -1,7 +1,9 @@
 // Package store is pane 2: the replicated store. Above, the members' logs side
 // by side, one cell an entry, with the term as its digit and colour and the
 // commit, match and next marks; then votes, messages under way, the last
-// revisions, and the tree of keys.
+// revisions, and the tree of keys. Its other views are the keys with their
+// values, the members, what the store does beside keys, its metrics, and reads
+// at single members.
 package store
 
 import (
@@ -21,9 +23,14 @@ import (
 // Store is the pane.
 type Store struct {
 	pane.List
-	open map[string]bool // branches of the key tree that are open
-	part int             // which part comes first: 0 raft, 1 revisions and keys
+	open  map[string]bool // branches of the key tree that are open
+	part  int             // which view is shown: one of views
+	limit int             // the threshold of the alert line: one of thresholds
+	value value
 }
+
+// views are what the pane can show, in the order of its key.
+var views = []string{"raft", "keys", "members", "leases", "metrics", "reads"}
 
 var about = pane.Info{
 	Number: 2, Name: "store", Title: "Store",
@@ -41,6 +48,7 @@ var about = pane.Info{
 		{"★", "leader"},
 		{"◇", "candidate"},
 		{"──▷", "message under way"},
+		{"○", "learner: it has no vote"},
 		{"✗", "down, or lost"},
 	},
 }
@@ -55,8 +63,22 @@ func New() *Store {
 		}
 		return on.Open()
 	})
-	p.Key(keymap.Bind("store.part", "raft/keys", "Change between the raft logs and the revisions and keys.", "v"), pane.Turn(&p.part, 2))
+	p.Key(keymap.Bind("store.part", "view", "The next view: the raft logs; revisions and keys; members with quorum, sizes and faults; transactions, leases and watchers; metrics; reads.", "v"), pane.Turn(&p.part, len(views)))
+	p.Key(keymap.Bind("store.back", "view back", "The previous view.", "V"), pane.Then(func() { p.part = (p.part + len(views) - 1) % len(views) }))
+	p.Key(keymap.Bind("store.value", "value", "The value of the key under the cursor: decoded, then the bytes, then closed.", "x"), p.look)
+	p.Key(keymap.Bind("store.read", "read", "Ask every member for the key under the cursor, linearizable and serializable.", "R"), p.read)
+	p.Key(keymap.Bind("store.limit", "threshold", "Change the threshold of the alert about slow disks.", "T"), pane.Turn(&p.limit, len(thresholds)))
 	return p
+}
+
+// read asks every member for a key.
+func (p *Store) read(on pane.Subject, _ *pane.Frame) pane.Ask {
+	key, ok := strings.CutPrefix(on.ID, "key/")
+	if !ok {
+		return pane.Notice{Text: "Put the cursor on a key (v shows the keys) to read it at every member."}
+	}
+	p.part = len(views) - 1
+	return pane.Exec{Line: "kviz read '" + key + "'"}
 }
 
 // Note implements [pane.Pane].
@@ -78,26 +100,56 @@ const wide = 130
 
 // Draw implements [pane.Pane].
 func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) {
+	if p.part >= 2 {
+		p.drawView(s, f)
+		return
+	}
 	if s.W() >= wide && p.part == 0 {
 		left := s.W() * 55 / 100
 		a, b := s.Halves(left)
-		drawRaft(a, f, 0)
-		p.drawKeys(b, f, drawRevisions(b, f, 0, 12))
+		p.drawRaft(a, f, 0)
+		p.drawKeys(b, f, drawRevisions(b, f, p.drawValue(b, f, 0), 12))
 		s.Divide(0, left, a, b)
 		return
 	}
 	y := 0
 	if p.part == 0 {
-		y = drawRaft(s, f, y)
+		y = p.drawRaft(s, f, y)
 	} else {
 		y = drawRefused(s, f, y)
 	}
+	y = p.drawValue(s, f, y)
 	p.drawKeys(s, f, drawRevisions(s, f, y, 6))
 }
 
+// drawView draws one of the views that are not the logs and keys.
+func (p *Store) drawView(s *pane.Sheet, f *pane.Frame) {
+	y := 0
+	a := s.Row(y)
+	x := 0
+	for i, name := range views {
+		st := theme.Muted
+		if i == p.part {
+			st = theme.Accent | grid.Bold
+		}
+		x = a.Text(x, 0, name, st) + 2
+	}
+	y = p.drawAlarms(s, f, y+1)
+	switch views[p.part] {
+	case "members":
+		p.drawMembers(s, f, y)
+	case "leases":
+		p.drawUpkeep(s, f, y)
+	case "metrics":
+		p.drawMetrics(s, f, y)
+	case "reads":
+		drawReads(s, f, y)
+	}
+}
+
 // drawRaft draws what the members have and what goes on between them.
-func drawRaft(s *pane.Sheet, f *pane.Frame, y int) int {
-	y = drawLogs(s, f, y)
+func (p *Store) drawRaft(s *pane.Sheet, f *pane.Frame, y int) int {
+	y = p.drawAlarms(s, f, drawLogs(s, f, y))
 	if f.Rows >= 24 && len(f.S.Store.Members()) > 0 {
 		y = s.Legend(y, [2]string{"[1]", "committed"}, [2]string{":1:", "on disk"}, [2]string{".1.", "written"}, [2]string{"▾", "commit"},
 			[2]string{"^", "match"}, [2]string{">", "next"}, [2]string{"digit", "term"})
@@ -185,6 +237,8 @@ func drawLog(s *pane.Sheet, f *pane.Frame, y int, m, leader *view.Member, first,
 		glyph, st, word = '★', st|grid.Bold, "LEAD"
 	case m.Role == "candidate":
 		glyph, st, word = '◇', st|grid.Bold, "CAND"
+	case m.Learner:
+		glyph, word = '○', "learn"
 	}
 	if f.Fresh(m.Event) {
 		st |= grid.Fresh
@@ -256,6 +310,12 @@ func Words(m *view.Member) string {
 	}
 	w := fmt.Sprintf("Member %s: %s in term %d; log to %d, on disk %d, committed %d, applied %d, revision %d.",
 		m.Name, m.Role, m.Term, m.Last, m.Durable, m.Commit, m.Applied, m.Revision)
+	if m.Learner {
+		w += " It is a learner: it has no vote."
+	}
+	if m.DBSize > 0 {
+		w += fmt.Sprintf(" Its database has %s, of which %s are in use.", words.Bytes(int(m.DBSize)), words.Bytes(int(m.DBInUse)))
+	}
 	if m.DiskError != "" {
 		w += " Its disk says: " + m.DiskError + "."
 	}
