@@ -108,7 +108,18 @@ func kill(g *group, id string) error  { return g.Kill(id) }
 func slow(g *group, id string) error { return g.SlowDisk(id, 40*time.Millisecond) }
 func fast(g *group, id string) error { return g.SlowDisk(id, 0) }
 func full(g *group, id string) error { return g.FillDisk(id) }
-func free(g *group, id string) error { return g.FreeDisk(id) }
+
+// free makes room. A member that could not write down its term or vote has gone
+// down meanwhile.
+func free(g *group, id string) error {
+	if err := g.FreeDisk(id); err != nil {
+		return err
+	}
+	if _, up := g.TermAt(id); !up {
+		return g.Restart(id)
+	}
+	return nil
+}
 
 // faults are all that the store has.
 var faults = []fault{

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -124,17 +125,13 @@ func observe(ctx context.Context, store *raftstore.Replicated, endpoints []strin
 	// Watchers that see everything, one at each member that stays.
 	whole := client.NewSet(ids, start)
 	defer whole.Close()
-	until := make(chan int64, 1)
-	var watching errgroup.Group
-	watching.Go(func() error {
-		var at []string
-		for i, id := range []string{"a", "b", "c"} {
-			if !f.gone || id != g.victim && id != g.other {
-				at = append(at, endpoints[i])
-			}
+	var last atomic.Int64
+	watching, watchCtx := errgroup.WithContext(ctx)
+	for i, id := range []string{"a", "b", "c"} {
+		if !f.gone || id != g.victim && id != g.other {
+			watching.Go(func() error { return watchAll(watchCtx, whole, endpoints[i], &last) })
 		}
-		return client.CollectClusterWatchEvents(ctx, client.CollectClusterWatchEventsParam{Lg: lg, Endpoints: at, MaxRevisionChan: until, ClientSet: whole})
-	})
+	}
 
 	finish := make(chan struct{})
 	var running sync.WaitGroup
@@ -151,14 +148,62 @@ func observe(ctx context.Context, store *raftstore.Replicated, endpoints []strin
 	}
 	reports := busy.Reports()
 	if err == nil {
-		until <- report.OperationsMaxRevision(reports)
-	}
-	close(until)
-	if err != nil {
+		last.Store(report.OperationsMaxRevision(reports))
+	} else {
 		cancel()
 	}
 	err = errors.Join(err, watching.Wait())
 	return slices.Concat(reports, whole.Reports()), err
+}
+
+// watchAll watches every key at one member until it has seen the last revision,
+// and begins anew where it was cut off.
+//
+// As etcd's client.CollectClusterWatchEvents, which does not end when its time
+// is over.
+func watchAll(ctx context.Context, set *client.ClientSet, endpoint string, last *atomic.Int64) error {
+	c, err := set.NewClient([]string{endpoint})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	seen := int64(1)
+	for end := int64(0); end == 0 || seen < end; end = last.Load() {
+		if ctx.Err() != nil {
+			return fmt.Errorf("the watcher at %s is at revision %d of %d: %w", endpoint, seen, last.Load(), ctx.Err())
+		}
+		seen = watchOnce(ctx, c, seen, last)
+	}
+	return nil
+}
+
+// watchOnce watches until the stream ends, or there is nothing more to see.
+func watchOnce(ctx context.Context, c *client.RecordingClient, seen int64, last *atomic.Int64) int64 {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	responses := c.Watch(ctx, "", seen+1, true, true, false)
+	ticks := time.NewTicker(100 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		if end := last.Load(); end > 0 && seen >= end {
+			return seen
+		}
+		select {
+		case <-ticks.C:
+			// A stream that is gone says so by itself.
+			_ = c.RequestProgress(ctx)
+		case r, ok := <-responses:
+			switch {
+			case !ok:
+				time.Sleep(10 * time.Millisecond)
+				return seen
+			case r.CompactRevision > seen:
+				return r.CompactRevision
+			case len(r.Events) > 0:
+				seen = r.Events[len(r.Events)-1].Kv.ModRevision
+			}
+		}
+	}
 }
 
 // simulate starts etcd's traffic.
