@@ -177,5 +177,8 @@ func (c *clusterServer) MemberPromote(ctx context.Context, r *pb.MemberPromoteRe
 		return nil, err
 	}
 	c.numbers.Promoted.Inc()
+	if err := c.server.follow(); err != nil {
+		return nil, err
+	}
 	return &pb.MemberPromoteResponse{Header: c.clusterHeader(), Members: c.server.memberList()}, nil
 }

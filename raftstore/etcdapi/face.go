@@ -23,6 +23,7 @@ type face struct {
 	addr    string // 127.0.0.1:port, once it was open
 	numbers *metrics.Member
 	streams streams
+	learns  atomic.Bool // the member has no vote, as of the last look
 
 	// shown is the highest revision that was answered here: what the member, had
 	// it been the only one asked, must have applied.
@@ -129,10 +130,7 @@ func (f *face) leader() string {
 func (f *face) reaches() bool { return f.server.group == nil || f.server.group.Reaches(f.member) }
 
 // learner reports whether the member has no vote.
-func (f *face) learner() bool {
-	m, ok := f.server.status(f.member)
-	return ok && m.Learner
-}
+func (f *face) learner() bool { return f.learns.Load() }
 
 // revision is the newest that the member may tell of.
 func (f *face) revision() int64 {

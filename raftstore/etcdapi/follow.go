@@ -43,7 +43,9 @@ func (s *Server) follow() error {
 		changed = true
 	}
 	var failed error
+	learners, _ := s.attributes()
 	for _, f := range faces {
+		f.learns.Store(learners[f.member])
 		did, err := f.follow()
 		changed = changed || did
 		if err != nil && failed == nil {
