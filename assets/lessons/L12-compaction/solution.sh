@@ -13,7 +13,8 @@ etcdctl get $key --rev=$old --keys-only
 etcdctl compact $(number Revision)
 etcdctl get $key --rev=$old --keys-only && exit 1
 
-# One after another, the leader last.
+# One after another, the leader last, when all have heard of the compaction.
+kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
 last=$(leader)
 for m in a b c; do
   [ $m = $last ] || etcdctl defrag --endpoints=$m:2379

@@ -5,6 +5,7 @@ kubectl patch configmap settings -n demo -p '{"data":{"color":"last"}}'
 etcdctl get $key --rev=$old --keys-only
 kviz fault compact store
 etcdctl get $key --rev=$old --consistency=s --keys-only
+kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
 kviz fault defrag store
 kviz wait --timeout 60s 'store.members.all(m, has(store.members[m].defrag) && store.members[m].defrag.done)'
 kubectl create configmap after -n demo

@@ -8,6 +8,7 @@ etcdctl get $key --rev=$old --keys-only
 for m in a b c; do
   kviz wait --timeout 1ms "store.leader == \"$m\"" >/dev/null 2>&1 && first=$m
 done
+kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
 kviz fault defrag member/$first
 for m in a b c; do
   [ $m = $first ] || kviz fault defrag member/$m
