@@ -71,11 +71,13 @@ func (s *Replicated) mayAdd(learner bool) error {
 	return nil
 }
 
-// connects waits for a moment until the leader is in contact with n voters: it may
-// have been elected only now.
+// connects waits for a moment until the leader has heard from n voters since now,
+// itself among them. That somebody was there a moment ago is not enough for a change
+// that takes a quorum of those who remain.
 func (s *Replicated) connects(leader leadership, n int) bool {
-	for deadline := s.clock.now() + 2*member.ElectionTimeout; s.connected(leader) < n; s.sleep(5 * time.Millisecond) {
-		if s.clock.now() >= deadline || s.clock.stopped() {
+	start := time.Now()
+	for s.heardSince(leader, start) < n {
+		if time.Since(start) > 4*member.ElectionTimeout {
 			return false
 		}
 		select {
@@ -83,22 +85,29 @@ func (s *Replicated) connects(leader leadership, n int) bool {
 			return false
 		default:
 		}
+		s.sleep(5 * time.Millisecond)
 	}
 	return true
 }
 
-// connected is how many voters the leader is in contact with, itself among them.
-func (s *Replicated) connected(leader leadership) (n int) {
+// heardSince is how many voters have answered what the leader sent since then.
+func (s *Replicated) heardSince(leader leadership, start time.Time) (n int) {
 	for _, id := range s.group().voters() {
-		if s.inContact(leader, id) {
+		if s.heardFrom(leader, id, start) {
 			n++
 		}
 	}
 	return n
 }
 
+func (s *Replicated) heardFrom(leader leadership, id string, start time.Time) bool {
+	return id == leader.Member() || s.network.Contact(leader.Member(), id, leader.Term()).After(start)
+}
+
+// inContact says whether the leader has heard from a voter within the time after
+// which followers miss their leader.
 func (s *Replicated) inContact(leader leadership, id string) bool {
-	return id == leader.Member() || time.Since(s.network.Contact(leader.Member(), id, leader.Term())) < 2*member.ElectionTimeout
+	return s.heardFrom(leader, id, time.Now().Add(-2*member.ElectionTimeout))
 }
 
 // readyShare is how much of the leader's log a learner must have to become a voter:
@@ -163,18 +172,18 @@ func (s *Replicated) mayRemove(id string) error {
 	if err != nil {
 		return err
 	}
-	voters := len(g.voters())
+	voters, start := len(g.voters()), time.Now()
 	switch {
 	case g.learner[i]:
 		return nil
 	case voters == 1:
 		return rpctypes.ErrGRPCMemberNotEnoughStarted
-	case !s.inContact(leader, id):
+	case s.connects(leader, 2+(voters-1)/2):
+		return nil
+	case !s.heardFrom(leader, id, start):
 		return nil // it is no part of the quorum that is there
-	case !s.connects(leader, 2+(voters-1)/2):
-		return rpctypes.ErrGRPCUnhealthy
 	}
-	return nil
+	return rpctypes.ErrGRPCUnhealthy
 }
 
 // UpdateMember changes a member's peer URLs.
