@@ -60,8 +60,8 @@ func (s *Replicated) RevisionAt(id string) int64 {
 // AuthAt is the users, roles and tokens as a member that reaches the leader
 // has to know them, or as one that is cut off last did; see [Server].
 func (s *Replicated) AuthAt(id string) auth.AuthStore {
-	if leader := s.Leader(); leader != "" && leader != id && s.Reaches(id) {
-		id = leader
+	if g := s.Glance(id); g.Up && !g.Leads && g.Leader != "" && s.Reaches(id) {
+		id = g.Leader
 	}
 	as := s.noUsers
 	if m, err := s.member(id); err == nil {
@@ -99,11 +99,14 @@ func (s *Replicated) ReadTxnAt(id string, r *pb.TxnRequest) (resp *pb.TxnRespons
 // Forwarded tells the world that a member passed a request on to the leader.
 // what is raft's name for it: MsgProp for a write, MsgReadIndex for a read.
 func (s *Replicated) Forwarded(id, what string, size int) {
-	leader := s.Leader()
-	if s.cfg.Events == nil || leader == "" || leader == id || !s.Glance(id).Up {
+	if s.cfg.Events == nil {
 		return
 	}
-	m := &wire.Message{RPC: what, From: id, To: leader, Term: s.Glance(id).Term}
+	g, leader := s.Glance(id), s.Leader()
+	if !g.Up || leader == "" || leader == id {
+		return
+	}
+	m := &wire.Message{RPC: what, From: id, To: leader, Term: g.Term}
 	if size > 0 {
 		m.Entries = []wire.Entry{{Type: "command", Size: size}}
 	}

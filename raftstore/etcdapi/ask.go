@@ -65,7 +65,7 @@ const frameOfHeader = 16
 // cannot reach the leader it waits, and its answer waits too. A caller that
 // gives up does not take its request back.
 func (f *face) ask(ctx context.Context, req *pb.InternalRaftRequest, what string) (*raftstore.Result, error) {
-	open := f.serving()
+	open := f.open.Load()
 	if open == nil {
 		return nil, rpctypes.ErrGRPCStopped
 	}
@@ -128,12 +128,6 @@ func (f *face) outOfReach() error {
 		return rpctypes.ErrGRPCTimeoutDueToConnectionLost
 	}
 	return rpctypes.ErrGRPCTimeout
-}
-
-func (f *face) serving() *serving {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.open
 }
 
 // awaitLeader waits until the member reaches the leader, and says at the

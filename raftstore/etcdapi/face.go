@@ -22,6 +22,7 @@ type face struct {
 	port    int    // 0: any free one, the first time
 	addr    string // 127.0.0.1:port, once it was open
 	numbers *metrics.Member
+	calls   calls
 	streams streams
 	learns  atomic.Bool // the member has no vote, as of the last look
 
@@ -30,8 +31,8 @@ type face struct {
 	shown atomic.Int64
 	size  sizeGuess // for the quota
 
-	mu     sync.Mutex
-	open   *serving // nil while the member is down
+	open   atomic.Pointer[serving] // nil while the member is down
+	mu     sync.Mutex              // held while the address is opened and closed
 	closed bool
 }
 
@@ -54,11 +55,7 @@ func newFace(s *Server, member string, port int) *face {
 // up reports whether the member runs.
 func (f *face) up() bool { return f.server.group == nil || f.server.group.Glance(f.member).Up }
 
-func (f *face) isOpen() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.open != nil
-}
+func (f *face) isOpen() bool { return f.open.Load() != nil }
 
 // follow opens the address if the member runs, and closes it if not.
 func (f *face) follow() (changed bool, err error) {
@@ -66,7 +63,7 @@ func (f *face) follow() (changed bool, err error) {
 	defer f.mu.Unlock()
 	up := f.up() || f.server.cfg.Listen != nil
 	switch {
-	case f.closed || up == (f.open != nil):
+	case f.closed || up == f.isOpen():
 		return false, nil
 	case !up:
 		f.shut()
@@ -101,15 +98,14 @@ func (f *face) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	if f.open != nil {
+	if f.isOpen() {
 		f.shut()
 	}
 }
 
 // shut ends every connection, as the end of a process does. Call with mu held.
 func (f *face) shut() {
-	open := f.open
-	f.open = nil
+	open := f.open.Swap(nil)
 	close(open.done)
 	// What ends with an error here ends all the same.
 	_ = open.listener.Close()

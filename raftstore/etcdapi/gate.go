@@ -2,7 +2,6 @@ package etcdapi
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -11,7 +10,6 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 )
 
 // gate is what every call passes: it refuses what the member cannot answer at
@@ -25,19 +23,15 @@ func (f *face) gate(ctx context.Context, kind string, supportsLearner bool) (ins
 	if !supportsLearner && f.learner() {
 		return false, rpctypes.ErrGRPCNotSupportedForLearner
 	}
-	md, ok := metadata.FromIncomingContext(ctx)
-	if !ok {
-		return false, nil
-	}
 	version := "unknown"
-	if v := md.Get(rpctypes.MetadataClientAPIVersionKey); len(v) > 0 {
+	if v := metadata.ValueFromIncomingContext(ctx, rpctypes.MetadataClientAPIVersionKey); len(v) > 0 {
 		version = v[0]
 	}
 	if !utf8.ValidString(version) {
 		return false, rpctypes.ErrGRPCInvalidClientAPIVersion
 	}
-	f.numbers.ClientRequests.WithLabelValues(kind, version).Inc()
-	if v := md[rpctypes.MetadataRequireLeaderKey]; len(v) > 0 && v[0] == rpctypes.MetadataHasLeader {
+	f.calls.client(f.numbers, kind, version).Inc()
+	if v := metadata.ValueFromIncomingContext(ctx, rpctypes.MetadataRequireLeaderKey); len(v) > 0 && v[0] == rpctypes.MetadataHasLeader {
 		if f.leader() == "" {
 			return false, rpctypes.ErrGRPCNoLeader
 		}
@@ -62,12 +56,13 @@ func forLearner(req any) bool {
 const snapshotMethod = "/etcdserverpb.Maintenance/Snapshot"
 
 func (f *face) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
-	call := f.begin("unary", info.FullMethod)
+	call, began := f.calls.of(f.numbers, "unary", info.FullMethod), time.Now()
+	call.started.Inc()
 	if _, err = f.gate(ctx, "unary", forLearner(req)); err == nil {
 		resp, err = handle(ctx, req)
 	}
 	err = asStatus(err)
-	call.end(err)
+	call.end(err, began)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +70,8 @@ func (f *face) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, h
 }
 
 func (f *face) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-	call := f.begin("bidi_stream", info.FullMethod)
+	call := f.calls.of(f.numbers, streamKind(info), info.FullMethod)
+	call.started.Inc()
 	insists, err := f.gate(stream.Context(), "stream", info.FullMethod == snapshotMethod)
 	if err == nil && insists {
 		ctx := newLeaderContext(stream.Context())
@@ -87,38 +83,8 @@ func (f *face) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServer
 		err = handle(srv, stream)
 	}
 	err = asStatus(err)
-	call.end(err)
+	call.end(err, time.Time{})
 	return err
-}
-
-// call is one call being counted.
-type call struct {
-	f                     *face
-	kind, service, method string
-	began                 time.Time
-}
-
-func (f *face) begin(kind, full string) call {
-	service, method, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
-	f.numbers.Started.WithLabelValues(kind, service, method).Inc()
-	return call{f, kind, service, method, time.Now()}
-}
-
-func (c call) end(err error) {
-	c.f.numbers.Handled.WithLabelValues(c.kind, c.service, c.method, status.Code(err).String()).Inc()
-	if c.kind == "unary" && timed[c.method] {
-		success := "true"
-		if err != nil {
-			success = "false"
-		}
-		c.f.numbers.RequestSeconds.WithLabelValues(c.method, success).Observe(time.Since(c.began).Seconds())
-	}
-}
-
-// timed are the methods whose duration etcd tells.
-var timed = map[string]bool{
-	"Range": true, "Put": true, "DeleteRange": true, "Txn": true, "Compact": true,
-	"LeaseGrant": true, "LeaseRevoke": true, "Alarm": true, "Authenticate": true,
 }
 
 // leaderContext ends with an error of its own when the leader is lost.

@@ -77,7 +77,7 @@ func (l *leaseServer) LeaseRevoke(ctx context.Context, r *pb.LeaseRevokeRequest)
 // LeaseKeepAlive answers each request with the lease's time to live, 0 if it
 // is gone.
 func (l *leaseServer) LeaseKeepAlive(stream pb.Lease_LeaseKeepAliveServer) error {
-	open := l.serving()
+	open := l.open.Load()
 	if open == nil {
 		return rpctypes.ErrGRPCStopped
 	}
@@ -138,7 +138,7 @@ func (f *face) reachLeader(ctx context.Context) error {
 	if f.reaches() {
 		return nil
 	}
-	open := f.serving()
+	open := f.open.Load()
 	if open == nil {
 		return rpctypes.ErrGRPCStopped
 	}

@@ -29,13 +29,13 @@ func (f *face) serve(l net.Listener) {
 		cfg = f.server.cfg.TLS.serverConfig()
 	}
 	split := newSplitter(cfg, l.Addr())
-	f.open = &serving{
+	open := &serving{
 		listener: l, split: split, grpc: f.grpcServer(), done: make(chan struct{}),
 		inside: &inside{queue: split.grpc},
 	}
-	f.register(f.open.grpc, f.open.inside)
-	f.open.http = &http.Server{Handler: f.mux(f.open.inside), ReadHeaderTimeout: firstBytes}
-	open := f.open
+	f.register(open.grpc, open.inside)
+	open.http = &http.Server{Handler: f.mux(open.inside), ReadHeaderTimeout: firstBytes}
+	f.open.Store(open)
 	// All three end when the face is shut; what they end with is that.
 	f.server.running.Go(func() { split.accept(l) })
 	f.server.running.Go(func() { _ = open.grpc.Serve(split.grpc) })

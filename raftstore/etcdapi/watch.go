@@ -51,7 +51,7 @@ const grpcOverhead = 512 * 1024
 // Watch serves one stream until the client, the server or the loss of the leader
 // ends it.
 func (w *watchServer) Watch(stream pb.Watch_WatchServer) error {
-	open := w.serving()
+	open := w.open.Load()
 	if open == nil {
 		return rpctypes.ErrGRPCStopped
 	}
