@@ -127,11 +127,16 @@ func (s *watchStream) catchUp(w *watcher) error {
 	if err != nil {
 		return err
 	}
+	// etcd reads the former value at the revision before, when it sends the event:
+	// of one that happened at the compaction it is gone, and clients rely on being
+	// told that they ask for too old a revision.
+	compacted := s.server.store.CompactRevision()
 	for _, ch := range c.List {
 		bytes := s.server.events.of(ch)
+		prev := w.prevKV && ch.Revision > compacted
 		for i, e := range ch.Events {
 			if ch.Revision >= w.next && w.wants(e) {
-				w.pending = append(w.pending, bytes.form(w.prevKV)[i])
+				w.pending = append(w.pending, bytes.form(prev)[i])
 			}
 		}
 	}
