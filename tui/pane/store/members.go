@@ -106,7 +106,7 @@ type column struct {
 
 // columns are where the members' figures stand.
 func columns(w int) []column {
-	if w < 70 {
+	if w < 90 {
 		return []column{{"member", 0}, {"role", 9}, {"term", 18}, {"commit", 24}, {"revision", 32}, {"in use / db size", 42}}
 	}
 	return []column{{"member", 0}, {"role", 10}, {"term", 20}, {"commit", 26}, {"applied", 34}, {"revision", 43}, {"in use / db size, of the quota", 53}}

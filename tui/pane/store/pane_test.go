@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"kviz/cluster/trace"
@@ -16,4 +18,33 @@ func TestPane(t *testing.T) {
 		tuitest.Case{Name: "write", W: 76, H: 24, Kind: trace.RaftDurable, N: 8},
 		tuitest.Case{Name: "end", W: 76, H: 40, Moves: []string{keymap.Down, keymap.Right}},
 	)
+}
+
+// Every other view of the pane, at the sizes that every pane is looked at, after
+// the store's own story.
+func TestViews(t *testing.T) {
+	h := tuitest.StoreStory().History()
+	pod := "key//registry/pods/demo/web-7f9c-k2x9p"
+	for _, size := range [][2]int{{78, 22}, {118, 38}} {
+		for i, name := range views {
+			t.Run(fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				p := New()
+				p.part = i
+				if name == "keys" {
+					p.value = value{key: strings.TrimPrefix(pod, "key/")}
+				}
+				tuitest.Golden(t, fmt.Sprintf("view-%s-%d", name, size[0]), tuitest.Planes(tuitest.Pane(p, h, h.Latest(), size[0], size[1])))
+			})
+		}
+	}
+	t.Run("bytes", func(t *testing.T) {
+		p := New()
+		p.part, p.value = 1, value{key: strings.TrimPrefix(pod, "key/"), raw: true}
+		g := tuitest.Pane(p, h, h.Latest(), 118, 38)
+		tuitest.Golden(t, "view-bytes", tuitest.Planes(g))
+		tuitest.Golden(t, "view-bytes-none", tuitest.Colourless(t, g))
+		if !strings.Contains(g.Plane(), "6b 38 73 00") {
+			t.Error("the bytes of a Pod do not begin with k8s and a zero byte")
+		}
+	})
 }
