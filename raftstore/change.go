@@ -119,4 +119,3 @@ func (s *Replicated) rollCall(leader leadership) {
 		}
 	}
 }
-

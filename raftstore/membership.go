@@ -288,4 +288,3 @@ func (s *Replicated) start(m peer, fresh bool, why string) error {
 	}
 	return m.Start(fresh, why)
 }
-

@@ -161,11 +161,12 @@ func (s *Replicated) Close() error {
 	s.endEpoch()
 	s.lessor.Stop()
 	s.mu.Unlock()
-	s.starting.Lock() // whoever starts a member now will see that it is too late
+	s.starting.Lock() // whoever starts a member later will see that it is too late
+	all := s.group().all()
 	s.starting.Unlock()
 
 	var wg sync.WaitGroup
-	for _, m := range s.group().all() {
+	for _, m := range all {
 		if m.Up() && s.far == nil {
 			wg.Add(1)
 			s.spawn("stop of "+m.ID(), func() {

@@ -1,5 +1,5 @@
 // Package raftstore is a small etcd: a revisioned key-value store replicated
-// by hashicorp/raft over three or five members in one process, every step of
+// by hashicorp/raft over one to nine members in one process, every step of
 // which can be watched, held, stepped and broken.
 //
 // It speaks etcd's own requests (etcdserverpb), so that its log holds what
