@@ -1,0 +1,7 @@
+kviz fault heal store
+kviz fault start store
+kviz fault quota store 2GiB
+kviz fault disarm store
+kviz resume
+kubectl delete configmap settings -n demo --ignore-not-found
+kubectl delete -f manifests/ledger.yaml --ignore-not-found

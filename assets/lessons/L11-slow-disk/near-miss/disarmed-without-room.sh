@@ -1,0 +1,38 @@
+# The alarm is disarmed, and comes back with the next write.
+leader() {
+  for m in a b c; do
+    kviz wait --timeout 1ms "store.leader == \"$m\"" >/dev/null 2>&1 && echo $m
+  done
+}
+old=$(leader)
+for m in a b c; do
+  [ $m != $old ] && other=$m
+done
+
+# A slow follower, then a slow leader.
+kviz fault slow member/$other 300ms
+sleep 1
+kviz fault fast member/$other
+kviz fault slow member/$old 300ms
+sleep 2
+until kviz fault lead member/$other; do sleep 1; done
+kviz wait --timeout 60s "store.leader == \"$other\""
+sleep 1
+kviz fault fast member/$old
+
+# A full disk.
+kviz fault fill member/$old
+kviz wait --timeout 60s "store.members[\"$old\"].diskError != \"\" || !store.members[\"$old\"].up"
+kviz fault free member/$old
+kviz wait --timeout 1ms "store.members[\"$old\"].up" >/dev/null 2>&1 || kviz fault start member/$old
+kviz wait --timeout 60s 'store.leader != "" && store.quorum.have == 3 && store.members.all(m, store.members[m].last == store.members[store.leader].last)'
+
+# The quota.
+kviz fault quota store 2MiB
+for i in $(seq 1 120); do
+  kubectl patch configmap settings -n demo -p "{\"data\":{\"color\":\"c$i\"}}" >/dev/null 2>&1
+  kviz wait --timeout 1ms 'store.alarms.size() > 0' >/dev/null 2>&1 && break
+done
+kubectl get configmaps -n demo >/dev/null
+etcdctl alarm disarm
+sleep 5
