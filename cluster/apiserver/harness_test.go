@@ -38,9 +38,11 @@ func run(t testing.TB, cfg Config, fn func(w *world, t *sim.Task)) *world {
 	t.Helper()
 	w := &world{t: t, sink: &sink{}}
 	w.k = sim.New(sim.Config{Seed: 7, Sink: w.sink})
-	store := raftstore.OpenBare()
+	clock := storage.NewClock(w.k)
+	store := raftstore.OpenBareWith(raftstore.Config{Clock: clock})
 	defer store.Close()
 	w.st = storage.New(w.k, store)
+	w.st.Use(clock)
 	w.s = New(w.k.NewProcess(trace.Lane{Component: trace.CompAPIServer}), w.st, cfg)
 	w.user = w.k.NewProcess(trace.Lane{Component: trace.CompConsole})
 	w.user.Go("test", func(task *sim.Task) {

@@ -175,7 +175,6 @@ func (s *Server) main(t *sim.Task) {
 	s.ready = true
 	s.started.Broadcast()
 	s.p.Go("compactor", s.compact)
-	s.p.Go("event-ttl", s.expireEvents)
 	s.keepFresh(t)
 }
 

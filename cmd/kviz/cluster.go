@@ -26,6 +26,7 @@ type shape struct {
 	speed   string
 	store   string
 	members int
+	quota   int64
 	nodes   int
 	dataDir string
 	record  string
@@ -35,7 +36,8 @@ func (s *shape) register(f *pflag.FlagSet, speed string) {
 	f.Uint64Var(&s.seed, "seed", 1, "what decides every random choice; the same seed and inputs give the same trace")
 	f.StringVar(&s.speed, "speed", speed, "virtual seconds in a real one: 0.02, 1, 10, or max")
 	f.StringVar(&s.store, "store", "raft", "raft: replicated over members; mvcc: the state machine alone")
-	f.IntVar(&s.members, "members", 3, "members of the raft store: 3 or 5")
+	f.IntVar(&s.members, "members", 3, "members of the raft store, 1 to 9; an odd number bears most")
+	f.Int64Var(&s.quota, "quota", 0, "how many bytes a member's database may have before the NOSPACE alarm (0: etcd's 2 GiB)")
 	f.IntVar(&s.nodes, "nodes", 3, "nodes of the cluster")
 	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
 	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
@@ -43,11 +45,11 @@ func (s *shape) register(f *pflag.FlagSet, speed string) {
 
 // config checks the flags.
 func (s *shape) config(demand bool) (cluster.Config, error) {
-	cfg := cluster.Config{Seed: s.seed, Members: s.members, Nodes: s.nodes, DataDir: s.dataDir, Demand: demand, Version: version()}
+	cfg := cluster.Config{Seed: s.seed, Members: s.members, Quota: s.quota, Nodes: s.nodes, DataDir: s.dataDir, Demand: demand, Version: version()}
 	switch s.store {
 	case "raft":
-		if s.members != 3 && s.members != 5 {
-			return cfg, &usageError{text: fmt.Sprintf("--members %d: a raft store has 3 or 5", s.members)}
+		if s.members < 1 || s.members > 9 {
+			return cfg, &usageError{text: fmt.Sprintf("--members %d: a raft store has 1 to 9", s.members)}
 		}
 	case "mvcc":
 		cfg.Bare = true
