@@ -56,6 +56,13 @@ func (e etcd) Do(t *sim.Task, req *pb.InternalRaftRequest) (proto.Message, error
 		}
 		return resp, nil
 	}
+	if req.Txn != nil {
+		resp, _, err := e.c.etcd.Txn(t, req.Txn)
+		if err != nil {
+			return nil, err
+		}
+		return resp, nil
+	}
 	return e.c.etcd.Do(t, operation(req), req)
 }
 
@@ -66,8 +73,6 @@ func operation(req *pb.InternalRaftRequest) string {
 		return "put"
 	case req.DeleteRange != nil:
 		return "delete"
-	case req.Txn != nil:
-		return "txn"
 	case req.Compaction != nil:
 		return "compact"
 	case req.LeaseGrant != nil:

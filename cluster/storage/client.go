@@ -212,7 +212,7 @@ func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Res
 		mine = &request{number: c.asked, at: c.k.Elapsed(), causes: t.Causes()}
 	)
 	if req.LeaseGrant != nil {
-		mine.purpose = c.granting
+		mine.purpose, c.granting = c.granting, ""
 		c.clock.pin()
 	}
 	c.asked++
