@@ -29,11 +29,15 @@ func TestStorageConformance(t *testing.T) {
 	if os.Getenv("KVIZ_PEER") != "etcd" {
 		args = append(args, "-modfile", modified(t))
 	}
-	cmd := exec.Command("go", append(args, etcd3)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	results, logs := outcome(t, out)
+	results, logs := run(t, append(args, etcd3))
+	// Some count requests, and see the storage's own polling too when the machine
+	// is slow. What fails must fail a second time, with nothing before it.
+	if again := failedTests(results); len(again) > 0 {
+		t.Logf("once more: %v", again)
+		second, said := run(t, append(args, "-run", "^("+strings.Join(again, "|")+")$", etcd3))
+		maps.Copy(results, second)
+		maps.Copy(logs, said)
+	}
 	passed := 0
 	for _, name := range slices.Sorted(maps.Keys(results)) {
 		why, known := cannot[name]
@@ -52,9 +56,32 @@ func TestStorageConformance(t *testing.T) {
 		}
 	}
 	if passed < 50 {
-		t.Errorf("only %d tests passed; did they run? %v\n%s", passed, err, stderr.String())
+		t.Errorf("only %d tests passed; did they run?", passed)
 	}
 	t.Logf("%d tests pass, %d cannot", passed, len(cannot))
+}
+
+// run is what became of each test, and what those that failed printed.
+func run(t *testing.T, args []string) (results, logs map[string]string) {
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	results, logs = outcome(t, out)
+	if len(results) == 0 {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return results, logs
+}
+
+// failedTests are the whole tests that did not pass.
+func failedTests(results map[string]string) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		if results[name] == "fail" && !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // modified is a go.mod with a copy of k8s.io/apiserver in which our testserver
