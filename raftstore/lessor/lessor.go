@@ -200,6 +200,7 @@ func (le *Lessor) Renew(ctx context.Context, id int64) (ttl int64, err error) {
 	if it != nil && it.expiry > le.clock.Now() {
 		defer le.mu.Unlock()
 		le.refresh(it, 0)
+		le.arm() // a promotion may have given it more
 		return it.ttl, nil
 	}
 	le.mu.Unlock()

@@ -29,7 +29,6 @@ func (s *Store) compactTo(rev int64) {
 	s.index.Scan(func(ki *keyIndex) bool {
 		for _, v := range ki.compact(rev) {
 			s.revisions.Delete(v)
-			s.pages.remove(v)
 		}
 		if ki.gone() {
 			gone = append(gone, ki)
@@ -40,5 +39,5 @@ func (s *Store) compactTo(rev int64) {
 		s.index.Delete(ki)
 		delete(s.keys, ki.key)
 	}
-	s.pages.compacted(pages, records, s.revisions)
+	s.pages.compacted(rev, pages, records, s.revisions)
 }

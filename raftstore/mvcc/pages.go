@@ -2,7 +2,9 @@ package mvcc
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/tidwall/btree"
 )
@@ -58,7 +60,6 @@ type leaf struct {
 	first Revision // no record before it, since it was made
 	n     int
 	bytes int
-	dirty bool // it lost records and is still to be written anew
 }
 
 type record struct {
@@ -132,98 +133,112 @@ func (l *layout) split() {
 	l.bytes -= bytes
 }
 
-// remove takes a record out; tidy must follow.
-func (l *layout) remove(v version) {
-	size := recordSize(v)
-	if len(l.last) > 0 && !v.rev.Less(l.last[0].rev) {
-		for i, r := range l.last {
-			if r.rev == v.rev {
-				l.last = append(l.last[:i], l.last[i+1:]...)
-				l.bytes -= size
-				return
+// compacted takes out what a compaction at a revision has removed, of so many
+// records, from a file with so many pages in use before. Each of its commits writes the
+// leaves anew that it took records from, and merges one that is left nearly
+// empty with the one before it.
+func (l *layout) compacted(rev, before int64, records int, revisions *btree.BTreeG[version]) {
+	var old []leaf
+	l.leaves.Scan(func(lf leaf) bool {
+		if lf.first.Main <= rev {
+			old = append(old, lf)
+		}
+		return lf.first.Main <= rev
+	})
+	now := l.recount(old, revisions)
+	written := int64(0)
+	var kept []leaf
+	for i, lf := range now {
+		l.used -= pagesOf(old[i].bytes)
+		l.leaves.Delete(old[i])
+		if lf.n == 0 {
+			continue
+		}
+		if lf.n != old[i].n {
+			written += pagesOf(lf.bytes)
+			if sparse := lf.n <= 1 || pageHeader+lf.bytes <= sparsePage; sparse && len(kept) > 0 {
+				last := len(kept) - 1
+				kept = append(kept[:last], join(kept[last], lf, revisions)...)
+				continue
 			}
 		}
-		return
+		kept = append(kept, lf)
 	}
-	l.leaves.Descend(leaf{first: v.rev}, func(lf leaf) bool {
-		l.used -= pagesOf(lf.bytes)
-		lf.n--
-		lf.bytes -= size
-		lf.dirty = true
+	for _, lf := range kept {
 		l.used += pagesOf(lf.bytes)
 		l.leaves.Set(lf)
-		return false
-	})
-}
-
-// compacted writes the leaves anew that a compaction of so many records took
-// some from, batch by batch, and merges what it has left nearly empty.
-func (l *layout) compacted(before int64, records int, revisions *btree.BTreeG[version]) {
-	var dirty []leaf
-	written := int64(0)
-	l.leaves.Scan(func(lf leaf) bool {
-		if lf.dirty {
-			dirty = append(dirty, lf)
-			written += pagesOf(lf.bytes)
+	}
+	l.last = slices.DeleteFunc(l.last, func(r record) bool {
+		gone := false
+		if r.rev.Main <= rev {
+			_, there := revisions.Get(version{rev: r.rev})
+			gone = !there
 		}
-		return true
+		if gone {
+			l.bytes -= int(r.size)
+		}
+		return gone
 	})
 	if records > compactBatch {
 		written = written * compactBatch / int64(records)
 	}
-	l.high = max(l.high, before+written+1)
-	for _, lf := range dirty {
-		l.merge(lf, revisions)
-	}
+	l.high = max(l.high, before+written+1, l.inUse())
 }
 
-// merge joins a leaf with the one before it, as it is by now.
-func (l *layout) merge(lf leaf, revisions *btree.BTreeG[version]) {
-	lf, ok := l.leaves.Get(lf)
-	if !ok {
-		return // merged already
+// recount is the leaves, which are the first of all, with what is still in them.
+func (l *layout) recount(old []leaf, revisions *btree.BTreeG[version]) []leaf {
+	if len(old) == 0 {
+		return nil
 	}
-	if lf.dirty = false; lf.n > 1 && pageHeader+lf.bytes > sparsePage {
-		l.leaves.Set(lf)
-		return
+	now := make([]leaf, len(old))
+	for i, lf := range old {
+		now[i].first = lf.first
 	}
-	if lf.n == 0 {
-		l.leaves.Delete(lf)
-		return
+	end := Revision{Main: math.MaxInt64}
+	if len(l.last) > 0 {
+		end = l.last[0].rev
 	}
-	l.leaves.Set(lf)
-	var left leaf
-	found := false
-	l.leaves.Descend(lf, func(x leaf) bool {
-		left, found = x, x.first != lf.first
-		return !found
+	l.leaves.Ascend(old[len(old)-1], func(lf leaf) bool {
+		if lf.first != old[len(old)-1].first {
+			end = lf.first
+			return false
+		}
+		return true
 	})
-	if !found {
-		return // the first one: bbolt merges the second into it, when that is its turn
-	}
-	l.used -= pagesOf(lf.bytes) + pagesOf(left.bytes)
-	n, bytes := left.n+lf.n, left.bytes+lf.bytes
+	i := 0
+	revisions.Ascend(version{rev: old[0].first}, func(v version) bool {
+		if !v.rev.Less(end) {
+			return false
+		}
+		for i+1 < len(old) && !v.rev.Less(old[i+1].first) {
+			i++
+		}
+		now[i].n++
+		now[i].bytes += recordSize(v)
+		return true
+	})
+	return now
+}
+
+// join makes one leaf of two neighbours, or two of about the same size.
+func join(left, right leaf, revisions *btree.BTreeG[version]) []leaf {
+	n, bytes := left.n+right.n, left.bytes+right.bytes
 	if n <= 4 || pageHeader+bytes < pageSize {
-		l.leaves.Delete(lf)
-		left.n, left.bytes = n, bytes
-	} else { // too much for one: split in the middle
-		l.leaves.Delete(lf)
-		lf = leaf{n: n, bytes: bytes}
-		left.n, left.bytes = 0, 0
-		revisions.Ascend(version{rev: left.first}, func(v version) bool {
-			size := recordSize(v)
-			if lf.first = v.rev; left.n >= n-2 || left.n >= 2 && pageHeader+left.bytes+size > halfPage {
-				return false
-			}
-			left.n, left.bytes = left.n+1, left.bytes+size
-			return true
-		})
-		lf.n, lf.bytes = n-left.n, bytes-left.bytes
-		l.leaves.Set(lf)
-		l.used += pagesOf(lf.bytes)
+		return []leaf{{first: left.first, n: n, bytes: bytes}}
 	}
-	l.leaves.Set(left)
-	l.used += pagesOf(left.bytes)
+	a := leaf{first: left.first}
+	b := leaf{}
+	revisions.Ascend(version{rev: left.first}, func(v version) bool {
+		size := recordSize(v)
+		if a.n >= n-2 || a.n >= 2 && pageHeader+a.bytes+size > halfPage {
+			b.first = v.rev
+			return false
+		}
+		a.n, a.bytes = a.n+1, a.bytes+size
+		return true
+	})
+	b.n, b.bytes = n-a.n, bytes-a.bytes
+	return []leaf{a, b}
 }
 
 // pack lays the records out anew, as defragmentation does.
