@@ -1,0 +1,238 @@
+package etcdapi_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"kviz/raftstore"
+	"kviz/raftstore/etcdapi"
+)
+
+// get asks over plain HTTP.
+func (b *bench) get(path string, cfg *tls.Config) (*http.Response, string) {
+	b.t.Helper()
+	scheme := "http://"
+	if cfg != nil {
+		scheme = "https://"
+	}
+	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: cfg}, Timeout: 20 * time.Second}
+	defer hc.CloseIdleConnections()
+	resp, err := hc.Get(scheme + b.server.Addr + path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+func TestPlainHTTPOnTheSamePort(t *testing.T) {
+	b := newBench(t, replicated(t))
+	b.put("a", "1")
+	for path, want := range map[string]string{
+		"/health":                   `{"health":"true","reason":""}`,
+		"/health?serializable=true": `{"health":"true","reason":""}`,
+		"/livez":                    "ok\n",
+		"/livez?verbose":            "[+]serializable_read ok\nok\n",
+		"/readyz":                   "ok\n",
+		"/readyz/linearizable_read": "ok\n",
+		"/readyz?verbose&exclude=serializable_read&exclude=linearizable_read": "[+]data_corruption ok\n[+]non_learner ok\nok\n",
+		"/version": `{"etcdserver":"3.7.3","etcdcluster":"3.7.0","storage":"3.7.0"}`,
+	} {
+		if resp, body := b.get(path, nil); resp.StatusCode != http.StatusOK || body != want {
+			t.Errorf("%s: %d %q, want %q", path, resp.StatusCode, body, want)
+		}
+	}
+	resp, body := b.get("/metrics", nil)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status)
+	}
+	for _, line := range []string{
+		"etcd_server_has_leader 1", `etcd_server_version{server_version="3.7.3"} 1`, "etcd_mvcc_put_total 1",
+		"etcd_debugging_mvcc_current_revision 2", "etcd_server_quota_backend_bytes 2.147483648e+09",
+		"# TYPE etcd_disk_wal_fsync_duration_seconds histogram",
+		`grpc_server_handled_total{grpc_code="OK",grpc_method="Put",grpc_service="etcdserverpb.KV",grpc_type="unary"} 1`,
+	} {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			t.Errorf("no line %q in /metrics", line)
+		}
+	}
+	post, err := http.Post("http://"+b.server.Addr+"/v3/kv/range", "application/json", strings.NewReader(`{"key":"YQ=="}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer post.Body.Close()
+	// protojson puts blanks where it likes.
+	if body, err := io.ReadAll(post.Body); err != nil || !strings.Contains(strings.ReplaceAll(string(body), " ", ""), `"key":"YQ==","create_revision":"2","mod_revision":"2","version":"1","value":"MQ=="`) {
+		t.Errorf("JSON: %s %v", body, err)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	certs, err := etcdapi.MakeTLS(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := raftstore.OpenBare()
+	server, err := etcdapi.Serve(store, etcdapi.Config{TLS: certs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(server.Close(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	b := &bench{t: t, ctx: t.Context(), server: server}
+	cfg, err := certs.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Addresses()[0].URL}, TLS: cfg, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Put(ctx, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := b.get("/health", cfg); body != `{"health":"true","reason":""}` || resp.TLS.Version != tls.VersionTLS13 {
+		t.Errorf("health: %s over %x", body, resp.TLS.Version)
+	}
+	// Nobody without a certificate, with a foreign one, in the clear, or with an old TLS.
+	other, err := etcdapi.MakeTLS(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := other.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign.RootCAs = cfg.RootCAs
+	old := cfg.Clone()
+	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+	for what, bad := range map[string]*tls.Config{"no certificate": {RootCAs: cfg.RootCAs}, "a foreign certificate": foreign, "TLS 1.1": old, "no TLS": nil} {
+		hc := &http.Client{Transport: &http.Transport{TLSClientConfig: bad}}
+		scheme := "https://"
+		if bad == nil {
+			scheme = "http://"
+		}
+		if resp, err := hc.Get(scheme + server.Addr + "/health"); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				t.Errorf("%s was let in", what)
+			}
+		}
+		hc.CloseIdleConnections()
+	}
+	// The files stay, and only their owner reads them.
+	again, err := etcdapi.MakeTLS(dir)
+	if err != nil || again.Cert != certs.Cert {
+		t.Fatal(err)
+	}
+	if later, err := again.Client(); err != nil || string(later.Certificates[0].Certificate[0]) != string(cfg.Certificates[0].Certificate[0]) {
+		t.Errorf("the certificates were made anew: %v", err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 6 {
+		t.Fatalf("%v %v", files, err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", f.Name(), info.Mode(), err)
+		}
+	}
+	if err := os.WriteFile(certs.CA, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := etcdapi.MakeTLS(dir); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a damaged certificate: %v", err)
+	}
+}
+
+// A certificate's common name is a user, as soon as users count.
+func TestACertificateCanNameAUser(t *testing.T) {
+	certs, err := etcdapi.MakeTLS(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := raftstore.OpenBareWith(raftstore.Config{BcryptCost: 4})
+	server, err := etcdapi.Serve(store, etcdapi.Config{TLS: certs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(server.Close(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	connect := func(cert, key string) *clientv3.Client {
+		cfg, err := certs.Client()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cert != "" {
+			pair, err := tls.LoadX509KeyPair(cert, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.Certificates = []tls.Certificate{pair}
+		}
+		c, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Addresses()[0].URL}, TLS: cfg, Logger: zap.NewNop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	nobody := connect("", "")
+	root := connect(issue(t, certs, "root"))
+	for _, fn := range []func() error{
+		func() error { _, err := nobody.UserAdd(ctx, "root", "r"); return err },
+		func() error { _, err := nobody.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := nobody.AuthEnable(ctx); return err },
+		func() error { _, err := root.Put(ctx, "a", "1"); return err },
+	} {
+		if err := fn(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := nobody.Get(ctx, "a"); !errors.Is(err, rpctypes.ErrUserEmpty) {
+		t.Errorf("nobody: %v", err)
+	}
+	if _, err := connect(issue(t, certs, "mallory")).Get(ctx, "a"); !errors.Is(err, rpctypes.ErrPermissionDenied) {
+		t.Errorf("a user that there is not: %v", err)
+	}
+	if _, _, err := certs.Issue("../x"); err == nil {
+		t.Error("a user's name left the folder")
+	}
+}
+
+func issue(t *testing.T, certs *etcdapi.TLS, user string) (cert, key string) {
+	t.Helper()
+	cert, key, err := certs.Issue(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert, key
+}
