@@ -3,6 +3,7 @@ package raftstore_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,11 +59,19 @@ func TestFollowersMissNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var puts sync.WaitGroup
 		for range 5000 {
 			rev++
-			mustPut(t, s, "k", fmt.Sprint(rev))
+			puts.Add(1)
+			s.Do(putReq("k", fmt.Sprint(rev)), func(r *raftstore.Result) {
+				if r.Err != nil {
+					t.Error(r.Err)
+				}
+				puts.Done()
+			})
 			want = append(want, fmt.Sprintf("%d %d", rev, rev))
 		}
+		puts.Wait()
 		for _, from := range []int64{2, 500, rev - 300, rev - 100, rev} {
 			check(s, from)
 		}
