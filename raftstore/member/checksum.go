@@ -55,15 +55,14 @@ func sumFits(index uint64, value []byte) bool {
 // anchor is what stands beside the term and the vote that conf holds.
 func anchor(conf *bbolt.Bucket, last uint64) []byte {
 	a := binary.BigEndian.AppendUint64(make([]byte, 0, anchorSize), last)
-	sum := crc32.New(castagnoli)
-	// A hash takes whatever it is given.
-	_, _ = sum.Write(a)
+	sum := crc32.Checksum(a, castagnoli)
+	var size [4]byte
 	for _, key := range raftKeys {
 		value := conf.Get([]byte(key))
-		_, _ = sum.Write(binary.BigEndian.AppendUint32(nil, uint32(len(value))))
-		_, _ = sum.Write(value)
+		binary.BigEndian.PutUint32(size[:], uint32(len(value)))
+		sum = crc32.Update(crc32.Update(sum, castagnoli, size[:]), castagnoli, value)
 	}
-	return sum.Sum(a)
+	return binary.BigEndian.AppendUint32(a, sum)
 }
 
 // setAnchor writes it; the transaction holds the rest of the change already.
