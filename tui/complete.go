@@ -20,9 +20,15 @@ func completions(s *view.State, before []string, word string) []string {
 			"patch", "taint", "cordon", "uncordon", "drain", "top", "wait", "explain", "auth", "api-resources", "version", "events", "set", "autoscale",
 		}
 	case before[0] == "etcdctl" && len(before) == 1:
-		all = []string{"get", "put", "del", "txn", "watch", "lease", "member", "endpoint", "compaction", "snapshot", "alarm", "defrag"}
+		all = etcdWords[""]
+	case before[0] == "etcdctl" && len(before) == 2:
+		all = etcdWords[before[1]]
+	case before[0] == "etcdutl" && len(before) == 1:
+		all = []string{"snapshot", "hashkv", "defrag", "migrate", "version"}
+	case before[0] == "etcdutl" && len(before) == 2 && before[1] == "snapshot":
+		all = []string{"status", "restore"}
 	case before[0] == "kviz" && len(before) == 1:
-		all = []string{"break", "pause", "resume", "status", "step", "until", "speed", "skip", "why", "fault", "wait"}
+		all = []string{"break", "pause", "resume", "status", "step", "until", "speed", "skip", "why", "fault", "wait", "read", "restore", "endpoints"}
 	case before[0] == "kubectl":
 		all = kubectlWords(s, before[2:])
 	}
@@ -34,6 +40,22 @@ func completions(s *view.State, before []string, word string) []string {
 	}
 	sort.Strings(out)
 	return out
+}
+
+// etcdWords are etcdctl's commands, and those below each.
+var etcdWords = map[string][]string{
+	"": {
+		"get", "put", "del", "txn", "watch", "lease", "member", "endpoint", "compaction", "snapshot", "alarm", "defrag", "move-leader",
+		"user", "role", "auth", "version", "help",
+	},
+	"lease":    {"grant", "revoke", "timetolive", "list", "keep-alive"},
+	"member":   {"list", "add", "promote", "remove", "update"},
+	"endpoint": {"status", "health", "hashkv"},
+	"snapshot": {"save"},
+	"alarm":    {"list", "disarm"},
+	"user":     {"add", "delete", "get", "list", "passwd", "grant-role", "revoke-role"},
+	"role":     {"add", "delete", "get", "list", "grant-permission", "revoke-permission"},
+	"auth":     {"enable", "disable", "status"},
 }
 
 func kubectlWords(s *view.State, before []string) []string {

@@ -132,7 +132,11 @@ func (m machine) Pause() error             { return m.b.kernel.Do(m.b.kernel.Pau
 func (m machine) Resume() error            { return m.b.kernel.Do(m.b.kernel.Resume) }
 func (m machine) Step(g trace.Grain) error { return m.b.kernel.Do(func() { m.b.kernel.Step(g) }) }
 func (m machine) Speed(x float64) error    { return m.b.kernel.Do(func() { m.b.kernel.SetSpeed(x) }) }
-func (m machine) SkipIdle() error          { return m.b.kernel.Do(m.b.kernel.SkipIdle) }
+func (m machine) Endpoints() control.Endpoints {
+	return control.Endpoints{APIServer: "https://127.0.0.1:6443", Kubeconfig: "/run/kviz/kubeconfig", Etcd: "https://127.0.0.1:2379", EtcdCA: "/run/kviz/etcd/ca.crt"}
+}
+
+func (m machine) SkipIdle() error { return m.b.kernel.Do(m.b.kernel.SkipIdle) }
 func (m machine) Faults() []control.FaultKind {
 	return []control.FaultKind{{Name: "stop", Targets: []string{"member"}, Means: "stop it"}}
 }

@@ -42,6 +42,7 @@ type Machine interface {
 	Step(trace.Grain) error
 	Speed(x float64) error
 	SkipIdle() error
+	Endpoints() control.Endpoints
 	Faults() []control.FaultKind
 	Targets() []string
 	Fault(control.Fault) error

@@ -45,6 +45,12 @@ func etcdctl(ctx context.Context, inv *Invocation) int {
 	if inv.Script && call.rev && !ends(ctx) {
 		run.watch = watchHistory
 	}
+	if call.words == [2]string{"endpoint", "health"} {
+		run.turns = newTurns(call.endpoints)
+		if call.has("--cluster") {
+			run.turns = newTurns(inv.Console.cfg.Etcd.Members())
+		}
+	}
 	if call.words[0] == "watch" {
 		run.limit = scriptLimit
 	}
@@ -217,9 +223,40 @@ func parseEtcdctl(args, members []string) (*etcdctlCall, error) {
 		}
 		call.rest = append(call.rest, a)
 	}
+	call.words[0] = whole(call.words[0], ctlCommands)
+	switch call.words[0] {
+	case "endpoint", "lease":
+		call.words[1] = whole(call.words[1], ctlSubcommands)
+	}
 	// The console measures a command's time itself, in virtual time.
 	call.args = append([]string{"--endpoints=" + call.asked(), "--command-timeout=24h", "--dial-timeout=1h"}, call.fixed()...)
 	return call, nil
+}
+
+// ctlCommands are etcdctl's commands; it takes any beginning of one for it.
+var ctlCommands = []string{
+	"alarm", "auth", "check", "compaction", "completion", "defrag", "del", "downgrade", "elect", "endpoint", "get", "help", "lease", "lock",
+	"make-mirror", "member", "move-leader", "options", "put", "role", "snapshot", "txn", "user", "version", "watch",
+}
+
+// ctlSubcommands are those that make a difference here.
+var ctlSubcommands = []string{"grant", "hashkv", "health", "keep-alive", "list", "revoke", "status", "timetolive"}
+
+// whole is the one name that a word is the beginning of, else the word.
+func whole(word string, names []string) string {
+	var found []string
+	for _, n := range names {
+		if n == word {
+			return n
+		}
+		if word != "" && strings.HasPrefix(n, word) {
+			found = append(found, n)
+		}
+	}
+	if len(found) == 1 {
+		return found[0]
+	}
+	return word
 }
 
 // fixed are the arguments with short flags that were made "-w=json" as etcdctl
@@ -280,7 +317,7 @@ func memberAt(endpoint string, members []string) (string, error) {
 func (call *etcdctlCall) asked() string {
 	eps := call.endpoints
 	switch call.words[0] {
-	case "endpoint", "ep", "defrag", "move-leader", "snapshot":
+	case "endpoint", "defrag", "move-leader", "snapshot":
 	default:
 		eps = eps[:1]
 	}
@@ -325,7 +362,7 @@ func (call *etcdctlCall) refused(inv *Invocation, limited bool) string {
 			return "watch: it never ends by itself, and this is a script: put timeout 30s before it, or --rev N to see what there is from revision N on"
 		}
 	case "lease":
-		if strings.HasPrefix(call.words[1], "keep-alive") && !call.has("--once") {
+		if call.words[1] == "keep-alive" && !call.has("--once") {
 			return "lease keep-alive: it never ends by itself; add --once, which extends the lease by its time to live"
 		}
 	}
@@ -336,7 +373,7 @@ func (call *etcdctlCall) refused(inv *Invocation, limited bool) string {
 // decide, and so stays out of the trace.
 func (call *etcdctlCall) untold() bool {
 	switch call.words[0] {
-	case "endpoint", "ep", "move-leader", "snapshot", "defrag":
+	case "endpoint", "move-leader", "snapshot", "defrag":
 		return true
 	}
 	return call.format != "simple" && call.format != "table"

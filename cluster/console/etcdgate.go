@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"strings"
@@ -38,6 +39,7 @@ type etcdGate struct {
 	proxy  net.Listener
 	server *etcdapi.Server
 	done   sync.WaitGroup
+	rand   *mathrand.Rand // for lease numbers; kernel's goroutine
 
 	mu      sync.Mutex
 	runs    map[string]*etcdRun // by secret
@@ -311,9 +313,14 @@ func (u unaryGate) call(ctx context.Context, req any, info *grpc.UnaryServerInfo
 	if err != nil {
 		return nil, err
 	}
+	run.turns.await(ctx, u.member)
 	if err := run.begin(u.member, info.FullMethod, req); err != nil {
+		run.turns.end(u.member)
 		u.answered(run, req, nil, asGRPC(err))
 		return nil, asGRPC(err)
+	}
+	if r, ok := req.(*pb.LeaseGrantRequest); ok && r.ID == 0 {
+		r.ID = u.g.leaseID()
 	}
 	resp, err := handle(ctx, req)
 	if grpcstatus.Code(err) == codes.Unavailable {
@@ -321,8 +328,24 @@ func (u unaryGate) call(ctx context.Context, req any, info *grpc.UnaryServerInfo
 		// time is over.
 		resp, err = nil, asGRPC(run.expire())
 	}
+	if err != nil || info.FullMethod == "/etcdserverpb.Maintenance/Alarm" { // the last of a health check
+		run.turns.end(u.member)
+	}
 	u.answered(run, req, resp, err)
 	return resp, err
+}
+
+// leaseID draws a lease's number, which in etcd the member that is asked does,
+// from the cluster's seed.
+func (g *etcdGate) leaseID() (id int64) {
+	// A kernel that has stopped grants nothing.
+	_ = g.c.cfg.Kernel.Do(func() {
+		if g.rand == nil {
+			g.rand = g.c.cfg.Kernel.Rand("etcdctl leases")
+		}
+		id = g.rand.Int64N(1<<62) + 1
+	})
+	return id
 }
 
 // begin puts the request into the trace and waits, where the member answers

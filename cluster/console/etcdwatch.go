@@ -70,6 +70,15 @@ func (w *watchGate) receive() {
 			w.stop()
 			return
 		}
+		if c := r.GetCreateRequest(); c != nil && c.StartRevision == 0 {
+			// From now on: what now is, virtual time says.
+			rev, ok := w.visible()
+			if !ok {
+				w.stop()
+				return
+			}
+			c.StartRevision = rev + 1
+		}
 		if r.GetProgressRequest() != nil {
 			w.mu.Lock()
 			w.theirs++
@@ -164,10 +173,16 @@ func (w *watchGate) drive() {
 	}
 }
 
+// visible is the newest visible revision; not ok: the cluster has stopped.
+func (w *watchGate) visible() (rev int64, ok bool) {
+	err := w.run.c.cfg.Kernel.Do(func() { rev = w.run.c.cfg.Etcd.Revision() })
+	return rev, err == nil
+}
+
 // release lets through what is visible, once it has come.
 func (w *watchGate) release() bool {
-	var visible int64
-	if w.run.c.cfg.Kernel.Do(func() { visible = w.run.c.cfg.Etcd.Revision() }) != nil {
+	visible, ok := w.visible()
+	if !ok {
 		return false
 	}
 	for {

@@ -138,6 +138,8 @@ var edges = map[string]string{
 	"cluster/bench":              "measures the real machine",
 	"cluster/store.go":           "opens the store and takes its events from its goroutines",
 	"cluster/boot.go":            "starts the kernel's goroutine",
+	"cluster/etcd.go":            "waits for a member of the store, on a goroutine beside the kernel",
+	"cluster/rebuild.go":         "waits for the store to be rebuilt, likewise",
 }
 
 func TestSimulationKnowsNoWallClock(t *testing.T) {
