@@ -269,3 +269,37 @@ func TestACorruptLogKeepsItsMemberDown(t *testing.T) {
 		})
 	}
 }
+
+// A process that dies while it makes the first members begins anew: nothing can have
+// been acknowledged. One that dies between preparing new disks and putting them in
+// place finishes that, or forgets them if it had not decided.
+func TestWhatWasBrokenOffAtTheStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "group.json"), []byte(`{"cluster_id":"7","named":3,"born":false}`), 0o600))
+	must(t, os.MkdirAll(filepath.Join(dir, "a"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "a", "raft.db"), []byte("half a page"), 0o600))
+	s, err := raftstore.Open(raftstore.Config{Dir: dir})
+	must(t, err)
+	mustPut(t, s, "k", "1")
+	must(t, s.Close())
+	for _, decided := range []bool{false, true} {
+		for _, id := range []string{"a", "b", "c"} {
+			must(t, os.CopyFS(filepath.Join(dir, id+".new"), os.DirFS(filepath.Join(dir, id))))
+			if decided { // then what stands in the old place does not matter any more
+				must(t, os.WriteFile(filepath.Join(dir, id, "raft.db"), nil, 0o600))
+			}
+		}
+		facts := fmt.Sprintf(`{"cluster_id":"8","named":3,"born":true,"exchange":%v}`, decided)
+		must(t, os.WriteFile(filepath.Join(dir, "group.json"), []byte(facts), 0o600))
+		s, err = raftstore.Open(raftstore.Config{Dir: dir})
+		must(t, err)
+		if got := get(t, s, "k"); got != "1" || s.ClusterID() != 8 {
+			t.Errorf("decided %v: k is %q, cluster %x", decided, got, s.ClusterID())
+		}
+		must(t, s.Close())
+		if left, err := filepath.Glob(filepath.Join(dir, "*.new")); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v %v", left, err)
+		}
+	}
+}
