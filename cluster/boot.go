@@ -37,17 +37,18 @@ import (
 // nodes, the replicated store in a temporary directory, and full speed.
 type Config struct {
 	Seed    uint64
-	Epoch   time.Time // virtual time 0; zero means sim.DefaultEpoch
-	Bare    bool      // the mvcc state machine alone instead of raft members
-	Members int       // 1 to 9; 0 means 3
-	Nodes   int       // 0 means 3; -1 means none
-	DataDir string    // where the members keep their logs; "" means a temporary directory
-	NoSync  bool      // do not wait for the disk (large simulations of something else than the store)
-	Speed   float64   // virtual seconds per real second; 0 is as fast as possible
-	Demand  bool      // time passes only while somebody waits for something: scripts
-	Light   bool      // nodes without a kube-proxy: very large clusters
-	Quota   int64     // bytes that a member's database may have (etcd --quota-backend-bytes); 0 means 2 GiB
-	Limit   int       // events kept in memory; 0 means trace.DefaultLimit, or fewer in a very large cluster
+	Epoch   time.Time         // virtual time 0; zero means sim.DefaultEpoch
+	Bare    bool              // the mvcc state machine alone instead of raft members
+	Members int               // 1 to 9; 0 means 3
+	Remote  *raftstore.Remote // members in processes of their own, instead of Members and DataDir
+	Nodes   int               // 0 means 3; -1 means none
+	DataDir string            // where the members keep their logs; "" means a temporary directory
+	NoSync  bool              // do not wait for the disk (large simulations of something else than the store)
+	Speed   float64           // virtual seconds per real second; 0 is as fast as possible
+	Demand  bool              // time passes only while somebody waits for something: scripts
+	Light   bool              // nodes without a kube-proxy: very large clusters
+	Quota   int64             // bytes that a member's database may have (etcd --quota-backend-bytes); 0 means 2 GiB
+	Limit   int               // events kept in memory; 0 means trace.DefaultLimit, or fewer in a very large cluster
 
 	Version string // of kviz, for the trace
 	Tokens  apiserver.Config

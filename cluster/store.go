@@ -19,7 +19,7 @@ func (c *Cluster) openStore() error {
 	c.leaseClock = storage.NewClock(c.k)
 	cfg := raftstore.Config{
 		Members: c.cfg.Members, Dir: c.cfg.DataDir, NoSync: c.cfg.NoSync,
-		Seed: c.cfg.Seed, Quota: c.cfg.Quota, QuotaKnob: &c.quota, Clock: c.leaseClock,
+		Seed: c.cfg.Seed, Quota: c.cfg.Quota, QuotaKnob: &c.quota, Clock: c.leaseClock, Remote: c.cfg.Remote,
 	}
 	if c.cfg.Bare {
 		c.store = raftstore.OpenBareWith(cfg)
@@ -36,6 +36,9 @@ func (c *Cluster) openStore() error {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	c.raft, c.store = r, r
+	if c.cfg.Remote != nil {
+		c.cfg.Members = len(r.IDs())
+	}
 	return nil
 }
 

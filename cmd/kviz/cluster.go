@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,8 @@ type shape struct {
 	seed    uint64
 	speed   string
 	store   string
-	members int
+	members members
+	certs   string
 	quota   int64
 	nodes   int
 	dataDir string
@@ -36,7 +38,9 @@ func (s *shape) register(f *pflag.FlagSet, speed string) {
 	f.Uint64Var(&s.seed, "seed", 1, "what decides every random choice; the same seed and inputs give the same trace")
 	f.StringVar(&s.speed, "speed", speed, "virtual seconds in a real one: 0.02, 1, 10, or max")
 	f.StringVar(&s.store, "store", "raft", "raft: replicated over members; mvcc: the state machine alone")
-	f.IntVar(&s.members, "members", 3, "members of the raft store, 1 to 9; an odd number bears most")
+	s.members = members{n: 3}
+	f.Var(&s.members, "members", "members of the raft store: how many, 1 to 9, in this process (an odd number bears most); or the addresses of processes that are one each (kviz member), host:port,host:port,…")
+	f.StringVar(&s.certs, "certs", "", "with addresses in --members: the folder with the driver's certificate (kviz member certs)")
 	f.Int64Var(&s.quota, "quota", 0, "how many bytes a member's database may have before the NOSPACE alarm (0: etcd's 2 GiB)")
 	f.IntVar(&s.nodes, "nodes", 3, "nodes of the cluster")
 	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
@@ -45,13 +49,16 @@ func (s *shape) register(f *pflag.FlagSet, speed string) {
 
 // config checks the flags.
 func (s *shape) config(demand bool) (cluster.Config, error) {
-	cfg := cluster.Config{Seed: s.seed, Members: s.members, Quota: s.quota, Nodes: s.nodes, DataDir: s.dataDir, Demand: demand, Version: version()}
+	cfg := cluster.Config{Seed: s.seed, Members: s.members.n, Quota: s.quota, Nodes: s.nodes, DataDir: s.dataDir, Demand: demand, Version: version()}
 	switch s.store {
 	case "raft":
-		if s.members < 1 || s.members > 9 {
-			return cfg, &usageError{text: fmt.Sprintf("--members %d: a raft store has 1 to 9", s.members)}
+		if err := s.reach(&cfg); err != nil {
+			return cfg, err
 		}
 	case "mvcc":
+		if s.members.addrs != nil {
+			return cfg, &usageError{text: "--store mvcc is a state machine in this process; --members can give no addresses then"}
+		}
 		cfg.Bare = true
 	default:
 		text := fmt.Sprintf("--store %q: want raft or mvcc", s.store)
@@ -101,7 +108,7 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 	if file != nil {
 		stopRecording, err = record(c, file, trace.Header{
 			Version: cfg.Version, Seed: cfg.Seed, Epoch: c.Kernel().Epoch(),
-			Store: s.store, Members: s.members, Nodes: s.nodes, Inputs: inputs,
+			Store: s.store, Members: s.members.n, Nodes: s.nodes, Inputs: inputs,
 		})
 		if err != nil {
 			return nil, nil, errors.Join(err, c.Close())
@@ -118,11 +125,15 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 // time goes on where it ended, so that nothing in the store is of the future.
 const clockFile = "clock"
 
+// clockDir is where the file is: with members elsewhere, whose folders are
+// elsewhere too, beside the driver's certificate.
+func (s *shape) clockDir() string { return cmp.Or(s.dataDir, s.certs) }
+
 func (s *shape) takeUpClock(cfg *cluster.Config) error {
-	if s.dataDir == "" || cfg.Bare {
+	if s.clockDir() == "" || cfg.Bare {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(s.dataDir, clockFile))
+	text, err := os.ReadFile(filepath.Join(s.clockDir(), clockFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -130,13 +141,13 @@ func (s *shape) takeUpClock(cfg *cluster.Config) error {
 		cfg.Epoch, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
 	}
 	if err != nil {
-		return fmt.Errorf("--data-dir: when its last run ended: %w", err)
+		return fmt.Errorf("%s: when the last run ended: %w", s.clockDir(), err)
 	}
 	return nil
 }
 
 func (s *shape) keepClock(c *cluster.Cluster) error {
-	if s.dataDir == "" || c.Raft() == nil {
+	if s.clockDir() == "" || c.Raft() == nil {
 		return nil
 	}
 	var now time.Time
@@ -144,7 +155,7 @@ func (s *shape) keepClock(c *cluster.Cluster) error {
 		return nil // it has ended by itself, and that is told elsewhere
 	}
 	next := now.UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
-	return os.WriteFile(filepath.Join(s.dataDir, clockFile), []byte(next+"\n"), 0o644)
+	return os.WriteFile(filepath.Join(s.clockDir(), clockFile), []byte(next+"\n"), 0o644)
 }
 
 // record copies the stream into a recording until the function it returns is

@@ -44,7 +44,7 @@ type streams struct {
 // commands are made anew for each run, for their flags are variables of theirs.
 func commands() []*command {
 	return []*command{
-		exploreCommand(), runCommand(), shCommand(), kubectlCommand(), etcdctlCommand(), etcdutlCommand(), serveCommand(), envCommand(),
+		exploreCommand(), runCommand(), shCommand(), kubectlCommand(), etcdctlCommand(), etcdutlCommand(), serveCommand(), envCommand(), memberCommand(),
 		replayCommand(), traceCommand(), lessonCommand(), benchCommand(), versionCommand(),
 	}
 }
