@@ -65,6 +65,8 @@ type farm struct {
 	mu    sync.Mutex
 	procs map[string]*proc
 	addrs map[string]string
+
+	inside map[string]string // network namespaces of members that have one
 }
 
 type proc struct {
@@ -75,11 +77,9 @@ type proc struct {
 
 func newFarm(t *testing.T, names ...string) *farm {
 	t.Helper()
-	f := &farm{t: t, dir: t.TempDir(), procs: map[string]*proc{}, addrs: map[string]string{}}
+	f := &farm{t: t, dir: t.TempDir(), procs: map[string]*proc{}, addrs: map[string]string{}, inside: map[string]string{}}
 	f.certs = filepath.Join(f.dir, "certs")
-	if _, err := remote.MakeCerts(f.certs, append([]string{remote.Driver}, names...)...); err != nil {
-		t.Fatal(err)
-	}
+	f.certify(append([]string{remote.Driver}, names...)...)
 	for _, name := range names {
 		f.launch(name)
 	}
@@ -89,6 +89,13 @@ func newFarm(t *testing.T, names ...string) *farm {
 		}
 	})
 	return f
+}
+
+func (f *farm) certify(names ...string) {
+	f.t.Helper()
+	if _, err := remote.MakeCerts(f.certs, names...); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 func (f *farm) names() (list []string) {
@@ -113,6 +120,9 @@ func (f *farm) launch(name string) {
 		f.t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
+	if ns := f.inside[name]; ns != "" {
+		cmd = exec.Command("ip", "netns", "exec", ns, exe)
+	}
 	cmd.Env = append(os.Environ(), envName+"="+name, envDir+"="+filepath.Join(f.dir, name), envCerts+"="+f.certs, envListen+"="+listen)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

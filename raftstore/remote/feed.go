@@ -16,6 +16,7 @@ import (
 // enough any more, the driver gets the state instead. So a driver that is slow
 // or away costs the member nothing but the events it misses.
 type feed struct {
+	limit    int // how many events wait at most
 	mu       sync.Mutex
 	items    []item
 	lost     uint64 // events left out since the last item taken
@@ -30,10 +31,10 @@ type item struct {
 	applied uint64
 }
 
-// maxItems is how many events wait at most.
+// maxItems is the limit.
 const maxItems = 1 << 15
 
-func newFeed() *feed { return &feed{wake: make(chan struct{}, 1)} }
+func newFeed() *feed { return &feed{limit: maxItems, wake: make(chan struct{}, 1)} }
 
 func (f *feed) poke() {
 	select {
@@ -46,7 +47,7 @@ func (f *feed) event(e member.Event) {
 	f.mu.Lock()
 	switch {
 	case !f.followed:
-	case len(f.items) >= maxItems:
+	case len(f.items) >= f.limit:
 		f.lost++
 	default:
 		f.items = append(f.items, item{event: e})
@@ -59,7 +60,7 @@ func (f *feed) event(e member.Event) {
 func (f *feed) applied(_ string, batch []member.Applied) {
 	f.mu.Lock()
 	f.upTo = batch[len(batch)-1].Index
-	if n := len(f.items); f.followed && n > 0 && n < maxItems {
+	if n := len(f.items); f.followed && n > 0 && n < f.limit {
 		f.items = append(f.items, item{applied: f.upTo})
 	}
 	f.mu.Unlock()
