@@ -125,7 +125,7 @@ says 'store.members.all(n, store.members[n].left || store.members[n].defrag.done
 ## quota store, disarm store
 kviz fault quota store 100KiB
 fails kubectl create configmap too-much --from-literal=a=1
-says 'store.alarms.exists(a, a.alarm == "NOSPACE")'
+says 'store.alarms.size() == 3'
 kviz fault quota store 2GiB
 fails kubectl create configmap too-much --from-literal=a=1
 kviz fault disarm store
