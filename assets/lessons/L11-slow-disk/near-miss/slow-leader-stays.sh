@@ -1,3 +1,14 @@
+hit() { # DURATION: slow down whoever leads, until the writer feels it
+  for try in 1 2 3 4 5; do
+    old=$(leader)
+    for m in a b c; do
+      [ $m = $old ] || kviz fault fast member/$m
+    done
+    kviz fault slow member/$old $1
+    sleep 3
+    kviz wait --timeout 10s "store.leader == \"$old\" && requests.exists(r, r.name == \"ledger\" && r.took >= duration(\"250ms\"))" && return 0
+  done
+}
 leader() {
   for m in a b c; do
     kviz wait --timeout 1ms "store.leader == \"$m\"" >/dev/null 2>&1 && echo $m
@@ -11,8 +22,10 @@ done
 kviz fault slow member/$other 300ms
 sleep 1
 kviz fault fast member/$other
-kviz fault slow member/$old 300ms
-sleep 2
+hit 300ms
+for m in a b c; do
+  [ $m != $old ] && other=$m
+done
 kviz fault fast member/$old
 sleep 1
 kviz fault fill member/$other
