@@ -39,6 +39,7 @@ type watchGate struct {
 	begun  bool
 	ids    []int64
 	held   []*pb.WatchResponse // events that are not let through yet
+	after  int64               // the revision that was visible when a watch from now on began
 	theirs int                 // progress etcdctl itself asked for
 }
 
@@ -77,7 +78,10 @@ func (w *watchGate) receive() {
 				w.stop()
 				return
 			}
-			c.StartRevision = rev + 1
+			w.mu.Lock()
+			w.after = rev
+			w.mu.Unlock()
+			c.StartRevision = rev
 		}
 		if r.GetProgressRequest() != nil {
 			w.mu.Lock()
@@ -213,6 +217,9 @@ func (w *watchGate) pass(visible int64) bool {
 	defer w.mu.Unlock()
 	var later []*pb.WatchResponse
 	for _, r := range w.held {
+		for len(r.Events) > 0 && r.Events[0].Kv.ModRevision <= w.after {
+			r = &pb.WatchResponse{Header: r.Header, WatchId: r.WatchId, Events: r.Events[1:]}
+		}
 		n, _ := slices.BinarySearchFunc(r.Events, visible+1, func(e *mvccpb.Event, rev int64) int { return int(e.Kv.ModRevision - rev) })
 		if n < len(r.Events) {
 			later = append(later, &pb.WatchResponse{Header: r.Header, WatchId: r.WatchId, Events: r.Events[n:]})
