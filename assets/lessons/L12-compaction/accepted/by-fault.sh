@@ -8,6 +8,9 @@ etcdctl get $key --rev=$old --consistency=s --keys-only
 kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
 kviz fault defrag store
 kviz wait --timeout 60s 'store.members.all(m, has(store.members[m].defrag) && store.members[m].defrag.done)'
+for m in a b c; do
+  kviz wait --timeout 1ms "store.leader == \"$m\"" >/dev/null 2>&1 && kviz fault defrag member/$m
+done
 kubectl create configmap after -n demo
 kviz fault compact store
 kviz fault restart apiserver
