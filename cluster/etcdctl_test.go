@@ -1,0 +1,157 @@
+package cluster_test
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"kviz/cluster"
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// uncertain is what raft, the machine's clock or chance have in what etcd's
+// programs print, and what it is called in the transcript.
+var uncertain = []struct {
+	what *regexp.Regexp
+	name string
+}{
+	{regexp.MustCompile(`took = [0-9.]+(µs|ms|s)`), "took = TIME"},
+	{regexp.MustCompile(`Took [0-9.]+(µs|ms|s)`), "Took TIME"},
+	{regexp.MustCompile(`took [0-9.]+(µs|ms|s)`), "took TIME"},
+	{regexp.MustCompile(`\b\d+(\.\d+)? [kMG]?B\b`), "SIZE"},
+	{regexp.MustCompile(`(true|false), (true|false), \d+, \d+, \d+,`), "LEADER, $2, TERM, INDEX, APPLIED,"},
+	{regexp.MustCompile(`[│─┌┐└┘├┤┬┴┼]+`), " "},
+	{regexp.MustCompile(`(3\.7\.0 .*%  +SIZE  +)(true|false)( +false) +\d+ +\d+ +\d+`), "${1}LEADER${3} TERM INDEX APPLIED"},
+	{regexp.MustCompile(`(SIZE  SIZE.*?)(true|false)( +false)  +\d+  +\d+  +\d+`), "${1}LEADER${3}  TERM  INDEX  APPLIED"},
+	{regexp.MustCompile(`\bhash = \d+|\b[0-9a-f]{8}, (\d+), (\d+), SIZE`), "HASH, $1, $2, SIZE"},
+	{regexp.MustCompile(`\b[0-9a-f]{7,8}( +\d+ +\d+ +SIZE)`), "HASH$1"},
+	{regexp.MustCompile(`(?m)^([^,\n]*:2379), \d+, `), "$1, HASH, "},
+	{regexp.MustCompile(`(?m)^\d{6,}, (\d+), `), "HASH, $1, "},
+	{regexp.MustCompile(`HASH, \d+, \d+, SIZE`), "HASH, REVISION, KEYS, SIZE"},
+	{regexp.MustCompile(`HASH, \d+, `), "HASH, REVISION, "},
+	{regexp.MustCompile(`(?m)^HASH, \d+$`), "HASH, REVISION"},
+	{regexp.MustCompile(`HASH +\d+ +\d+ +SIZE`), "HASH  REVISION  KEYS  SIZE"},
+	{regexp.MustCompile(`(:2379, HASH), \d+`), "$1, REVISION"},
+	{regexp.MustCompile(`"Count" : \d+`), `"Count" : N`},
+	{regexp.MustCompile(`lease [0-9a-f]{16}|(?m)^[0-9a-f]{16}$`), "lease ID"},
+	{regexp.MustCompile(`(?m) +$`), ""},
+}
+
+// typed runs the commands of a transcript and gives the transcript anew.
+func typed(t *testing.T, c *cluster.Cluster, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var told strings.Builder
+	for line := range strings.Lines(string(b)) {
+		command, typed := strings.CutPrefix(line, "$ ")
+		if !typed {
+			continue
+		}
+		var out bytes.Buffer
+		c.Console().RunScript(t.Context(), "typed", "set +e\ncd "+dir+"\n"+command, control.Streams{Out: &out, Err: &out})
+		text := out.String()
+		for _, u := range uncertain {
+			text = u.what.ReplaceAllString(text, u.name)
+		}
+		told.WriteString("$ " + command + text)
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			told.WriteString("\n")
+		}
+	}
+	return told.String()
+}
+
+// Every verb of etcdctl and etcdutl, on a whole cluster: testdata/etcdctl.txt is
+// what is typed and what is seen (inventory 382, 383, 384).
+func TestEtcdctlVerbs(t *testing.T) {
+	c := boot(t, cluster.Config{Seed: 1, NoSync: true})
+	golden(t, "etcdctl", typed(t, c, "testdata/etcdctl.txt"))
+}
+
+// What etcdctl does is part of the control-plane trace, the same in every run:
+// also where it asks all members, waits, and finds one of them down.
+func TestEtcdctlRepeats(t *testing.T) {
+	const script = `set +e
+cd $DIR
+etcdctl put greeting hello
+etcdctl get greeting
+etcdctl get / --prefix --keys-only --limit 3
+printf 'value("greeting") = "hello"\n\nput greeting changed\n\n\n' | etcdctl txn
+etcdctl lease grant 30
+etcdctl endpoint health --cluster
+etcdctl endpoint status --cluster -w table
+etcdctl watch greeting --rev 1
+timeout 3s etcdctl watch /registry/leases --prefix
+etcdctl get greeting --consistency=s --endpoints=b:2379
+etcdctl del greeting
+etcdctl snapshot save backup.db
+etcdutl snapshot status backup.db
+kviz fault stop member/c
+etcdctl endpoint health --cluster
+etcdctl get greeting --endpoints=c:2379
+kviz fault start member/c
+`
+	var first []*trace.Event
+	for i := range runs() {
+		c := boot(t, cluster.Config{Seed: 3, NoSync: true, Nodes: 1})
+		run(t, c, strings.ReplaceAll(script, "$DIR", t.TempDir()))
+		var events []*trace.Event
+		if err := c.Kernel().Do(func() { events, _, _ = c.Trace().Read(c.Trace().First(), 1<<20) }); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = events
+			continue
+		}
+		if sum(t, first) != sum(t, events) {
+			t.Fatalf("run %d differs from run 0 %s", i, difference(t, first, events))
+		}
+	}
+}
+
+// A namespace is deleted after a backup was made, and something else is made.
+// The backup brings the namespace back; what came later is gone, and the store is
+// another cluster (inventory 87).
+func TestABackupBringsANamespaceBack(t *testing.T) {
+	for name, bump := range map[string]string{"as it was": "", "with other revisions": " --bump-revision 1000000 --mark-compacted"} {
+		t.Run(name, func(t *testing.T) {
+			c := boot(t, cluster.Config{Seed: 5, NoSync: true, Nodes: 1})
+			before := c.Raft().ClusterID()
+			out := run(t, c, "cd "+t.TempDir()+`
+kubectl create namespace shop
+kubectl create configmap prices --namespace shop --from-literal=tea=3
+etcdctl snapshot save backup.db
+kubectl delete namespace shop
+kubectl create namespace later
+kviz restore backup.db`+bump+`
+kubectl get configmap prices --namespace shop -o jsonpath='{.data.tea}{"\n"}'
+kubectl get namespaces -o name
+kubectl create namespace after
+kubectl wait --for=jsonpath='{.status.phase}'=Active namespace/after --timeout=30s
+kubectl get configmap kube-root-ca.crt --namespace shop -o name
+`)
+			t.Log(out)
+			_, after, _ := strings.Cut(out, "restored backup.db: ")
+			for _, want := range []string{"\n3\n", "namespace/shop\n", "namespace/after condition met", "configmap/kube-root-ca.crt"} {
+				if !strings.Contains(after, want) {
+					t.Errorf("after the restore there is no %q", want)
+				}
+			}
+			if strings.Contains(after, "namespace/later") {
+				t.Error("what came after the backup is still there")
+			}
+			if now := c.Raft().ClusterID(); now == before {
+				t.Errorf("the cluster ID is still %x", now)
+			}
+			// New pods come up: controllers, scheduler and kubelet go on with the store.
+			run(t, c, "kubectl run web --image=nginx:1.27\nkubectl wait --for=condition=Ready pod/web --timeout=120s")
+		})
+	}
+}
