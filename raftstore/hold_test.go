@@ -12,12 +12,12 @@ import (
 	"kviz/raftstore"
 )
 
-// busy keeps every processor busy with n goroutines each, none of which ever
+// busy keeps every processor of the machine busy with n goroutines each, none of which ever
 // waits, until the returned function is called. A goroutine that wakes then gets
 // a processor only after 10 ms for each of them.
 func busy(n int) (end func()) {
 	var over atomic.Bool
-	for range n * runtime.GOMAXPROCS(0) {
+	for range n * runtime.NumCPU() {
 		go func() {
 			for i := 0; !over.Load(); i++ {
 				_ = i * i
