@@ -71,6 +71,7 @@ func typed(t *testing.T, c *cluster.Cluster, file string) string {
 // Every verb of etcdctl and etcdutl, on a whole cluster: testdata/etcdctl.txt is
 // what is typed and what is seen (inventory 382, 383, 384).
 func TestEtcdctlVerbs(t *testing.T) {
+	t.Parallel()
 	c := boot(t, cluster.Config{Seed: 1, NoSync: true})
 	golden(t, "etcdctl", typed(t, c, "testdata/etcdctl.txt"))
 }
@@ -78,6 +79,7 @@ func TestEtcdctlVerbs(t *testing.T) {
 // What etcdctl does is part of the control-plane trace, the same in every run:
 // also where it asks all members, waits, and finds one of them down.
 func TestEtcdctlRepeats(t *testing.T) {
+	t.Parallel()
 	const script = `set +e
 cd $DIR
 etcdctl put greeting hello
@@ -120,6 +122,7 @@ kviz fault start member/c
 // The backup brings the namespace back; what came later is gone, and the store is
 // another cluster (inventory 87).
 func TestABackupBringsANamespaceBack(t *testing.T) {
+	t.Parallel()
 	for name, bump := range map[string]string{"as it was": "", "with other revisions": " --bump-revision 1000000 --mark-compacted"} {
 		t.Run(name, func(t *testing.T) {
 			c := boot(t, cluster.Config{Seed: 5, NoSync: true, Nodes: 1})

@@ -60,9 +60,25 @@ func etcdctl(ctx context.Context, inv *Invocation) int {
 		return 1
 	}
 	defer leave()
-	exit := inv.tool(ctx, etcdtool.Etcdctl, call.args, run.words, "HTTPS_PROXY="+proxy, "NO_PROXY=")
+	shown := *inv
+	var out *withoutLast
+	if call.words[0] == "watch" {
+		last, err := shownAs(call.format)
+		if err != nil {
+			fmt.Fprintf(inv.Err, "etcdctl: %v\n", err)
+			return 1
+		}
+		out = &withoutLast{to: inv.Out, last: last}
+		shown.Out = out
+	}
+	exit := shown.tool(ctx, etcdtool.Etcdctl, call.args, run.words, "HTTPS_PROXY="+proxy, "NO_PROXY=")
 	run.mu.Lock()
 	defer run.mu.Unlock()
+	if out != nil {
+		if err := out.end(run.ended); err != nil {
+			fmt.Fprintf(inv.Err, "etcdctl: %v\n", err)
+		}
+	}
 	if run.ended {
 		exit = 0
 	}
@@ -82,7 +98,7 @@ func etcdutl(ctx context.Context, inv *Invocation) int {
 func (r *etcdRun) words(line string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended && strings.HasPrefix(line, "Error: watch is canceled by the server") {
+	if r.ended && (strings.HasPrefix(line, "watch was canceled (") || strings.HasPrefix(line, "Error: watch is canceled by the server")) {
 		return ""
 	}
 	line = strings.ReplaceAll(line, "rpc error: code = Unknown desc = "+errTooLate.Error(), context.DeadlineExceeded.Error())

@@ -23,6 +23,10 @@ const (
 	watchHistory                  // when it has told what there is
 )
 
+// unanswered is how long (of real time) a member may take to tell its progress
+// before it is asked again.
+const unanswered = 50 * time.Millisecond
+
 // watchGate stands between etcdctl and a member's watch. It lets through what
 // is visible in the cluster, and no more; it asks for the watch's progress to
 // learn that everything has come; and it ends the watch, at an exact event.
@@ -39,7 +43,7 @@ type watchGate struct {
 	begun  bool
 	ids    []int64
 	held   []*pb.WatchResponse // events that are not let through yet
-	after  int64               // the revision that was visible when a watch from now on began
+	after  int64               // a watch that begins now or later is not told up to this revision
 	theirs int                 // progress etcdctl itself asked for
 }
 
@@ -71,17 +75,20 @@ func (w *watchGate) receive() {
 			w.stop()
 			return
 		}
-		if c := r.GetCreateRequest(); c != nil && c.StartRevision == 0 {
-			// From now on: what now is, virtual time says.
+		if c := r.GetCreateRequest(); c != nil {
+			// From now on: what now is, virtual time says. A member does not tell the
+			// progress of a watch that begins in the future, so such a one begins now too.
 			rev, ok := w.visible()
 			if !ok {
 				w.stop()
 				return
 			}
-			w.mu.Lock()
-			w.after = rev
-			w.mu.Unlock()
-			c.StartRevision = rev
+			if c.StartRevision == 0 || c.StartRevision > rev {
+				w.mu.Lock()
+				w.after = max(rev, c.StartRevision-1)
+				w.mu.Unlock()
+				c.StartRevision = rev
+			}
 		}
 		if r.GetProgressRequest() != nil {
 			w.mu.Lock()
@@ -171,7 +178,7 @@ func (w *watchGate) drive() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range w.ids {
-		if w.ServerStream.SendMsg(&pb.WatchResponse{Header: &pb.ResponseHeader{}, WatchId: id, Canceled: true}) != nil {
+		if w.ServerStream.SendMsg(lastOfWatch(id)) != nil {
 			w.stop()
 		}
 	}
@@ -204,6 +211,8 @@ func (w *watchGate) release() bool {
 				}
 				continue
 			}
+		case <-time.After(unanswered):
+			continue // it does not tell while it has not come to where the watch begins
 		case <-w.ctx.Done():
 			return false
 		}
