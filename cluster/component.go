@@ -58,6 +58,7 @@ func (m *component) end(k *sim.Kernel, causes []trace.ID, reason string) {
 	}
 	m.p.Kill()
 	m.exited = k.Emit(trace.Event{Lane: m.lane, Kind: trace.ProcessExit, Causes: causes, Payload: &trace.Process{Process: m.lane.String(), Reason: reason}})
+	m.p.End(m.exited)
 	k.Silence(m.lane, m.exited)
 }
 

@@ -69,8 +69,8 @@ func newCache(s *Server, k *Kind) *cache {
 
 // run fills the cache and then follows the store; it is a task of the server.
 func (c *cache) run(t *sim.Task) {
-	c.feed = c.s.st.Watch(c.kind.Prefix)
-	t.OnEnd(func() { c.feed.Stop() })
+	c.feed = c.s.st.Watch(c.kind.Prefix, t.Process().Began())
+	t.OnEnd(func() { c.feed.Stop(t.Process().Ended()) })
 	if !c.fill(t) {
 		return
 	}

@@ -19,6 +19,7 @@ type Process struct {
 	order []*Task // tasks in the order they started, for a repeatable kill
 	dead  bool
 	began trace.ID // see Began
+	ended trace.ID // see Ended
 
 	children []*Process // die with this one
 }
@@ -43,6 +44,13 @@ func (p *Process) Begin(id trace.ID) { p.began = id }
 // Began is the event of the process's start: the cause of what it does first,
 // before it has heard of anything. Zero if nobody told.
 func (p *Process) Began() trace.ID { return p.began }
+
+// End notes the event of the process's end, after it was killed.
+func (p *Process) End(id trace.ID) { p.ended = id }
+
+// Ended is the event of the process's end: the cause of what others conclude
+// from it, such as that a connection is closed. Zero while nobody told.
+func (p *Process) Ended() trace.ID { return p.ended }
 
 // Kernel is the kernel the process runs on.
 func (p *Process) Kernel() *Kernel { return p.k }

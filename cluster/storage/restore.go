@@ -18,7 +18,7 @@ import (
 // not run.
 func (c *Client) Restored(t *sim.Task, told *trace.Restore) error {
 	for len(c.watches) > 0 {
-		c.watches[0].Stop()
+		c.watches[0].Stop(t.Causes()...)
 	}
 	c.mu.Lock()
 	c.arrived = nil // of the store that was

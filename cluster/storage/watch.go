@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"slices"
+
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"kviz/cluster/sim"
@@ -25,12 +27,13 @@ type Batch struct {
 	Commit   trace.ID
 }
 
-// Watch opens a watch on every key with the prefix, from now on.
-func (c *Client) Watch(prefix string) *Watch {
+// Watch opens a watch on every key with the prefix, from now on. The causes are
+// why the client does.
+func (c *Client) Watch(prefix string, causes ...trace.ID) *Watch {
 	c.watched++
 	w := &Watch{number: c.watched, prefix: prefix, c: c}
 	c.watches = append(c.watches, w)
-	c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchOpened, Payload: w.told("")})
+	c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchOpened, Causes: known(causes), Payload: w.told("")})
 	return w
 }
 
@@ -39,13 +42,19 @@ func (w *Watch) told(reason string) *trace.StoreWatch {
 	return &trace.StoreWatch{Watch: w.number, Client: trace.CompAPIServer, Prefix: w.prefix, Revision: w.c.revision + 1, Reason: reason}
 }
 
-// Stop closes the watch.
-func (w *Watch) Stop() {
+// known are the causes that have an event.
+func known(causes []trace.ID) []trace.ID {
+	return slices.DeleteFunc(slices.Clone(causes), trace.ID.IsZero)
+}
+
+// Stop closes the watch. The causes are what ended its client, or why that has
+// done with it.
+func (w *Watch) Stop(causes ...trace.ID) {
 	w.Mailbox.Close()
 	for i, o := range w.c.watches {
 		if o == w {
 			w.c.watches = append(w.c.watches[:i:i], w.c.watches[i+1:]...)
-			w.c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchClosed, Payload: w.told("the client closed it")})
+			w.c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchClosed, Causes: known(causes), Payload: w.told("the client closed it")})
 			return
 		}
 	}
