@@ -8,7 +8,7 @@ joined() { # MEMBER: it has the log, and can be promoted
   kviz wait --timeout 60s "store.members[\"$1\"].learner && store.members[\"$1\"].last == store.members[store.leader].last"
 }
 promote() {
-  until kviz fault promote member/$1; do sleep 1; done
+  for try in $(seq 30); do kviz fault promote member/$1 && break; sleep 1; done
 }
 settled() {
   kviz wait --timeout 60s 'store.leader != "" && store.quorum.have == store.quorum.total && store.members.all(m, store.members[m].last == store.members[store.leader].last)'

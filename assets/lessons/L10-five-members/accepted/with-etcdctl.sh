@@ -17,7 +17,7 @@ id() {
 for m in d e; do
   etcdctl member add $m --learner --peer-urls=http://$m:2380
   joined $m
-  until etcdctl member promote $(id $m); do sleep 1; done
+  for try in $(seq 30); do etcdctl member promote $(id $m) && break; sleep 1; done
   kviz wait --timeout 60s "!store.members[\"$m\"].learner"
 done
 settled

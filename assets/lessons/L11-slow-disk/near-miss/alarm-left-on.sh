@@ -28,7 +28,7 @@ hit 300ms
 for m in a b c; do
   [ $m != $old ] && other=$m
 done
-until kviz fault lead member/$other; do sleep 1; done
+for try in $(seq 30); do kviz fault lead member/$other && break; sleep 1; done
 kviz wait --timeout 60s "store.leader == \"$other\""
 sleep 1
 kviz fault fast member/$old
