@@ -95,6 +95,10 @@ etcdctl get greeting --consistency=s --endpoints=b:2379
 etcdctl del greeting
 etcdctl snapshot save backup.db
 etcdutl snapshot status backup.db
+etcdutl hashkv backup.db
+id=$(etcdctl lease grant 60 | cut -d ' ' -f 2)
+etcdctl lease timetolive $id
+etcdctl member list
 kviz fault stop member/c
 etcdctl endpoint health --cluster
 etcdctl get greeting --endpoints=c:2379
