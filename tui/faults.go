@@ -272,7 +272,7 @@ func (m *Explorer) faultsOf(target string) overlay.Overlay {
 			continue
 		}
 		items := m.faultItems(f, target)
-		if f.Heals == "" && f.Name != "restart" && f.Name != "lead" && f.Name != "flush" {
+		if m.mends(f.Name) || slices.Contains(repairs, f.Name) {
 			mend = append(mend, items...)
 		} else {
 			harm = append(harm, items...)
@@ -285,6 +285,9 @@ func (m *Explorer) faultsOf(target string) overlay.Overlay {
 	p.Items = append(p.Items, overlay.Item{Label: "Something else …", Style: theme.Muted, Value: openTargets{}})
 	return p
 }
+
+// repairs are what makes something whole again without undoing one fault alone.
+var repairs = []string{"rejoin", "recover", "disarm"}
 
 // sensible reports whether a fault does something to a target as it is now.
 func (m *Explorer) sensible(f control.FaultKind, target string, broken []*view.Fault) bool {

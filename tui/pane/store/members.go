@@ -32,12 +32,17 @@ func (p *Store) drawAlarms(s *pane.Sheet, f *pane.Frame, y int) int {
 			grid.Span{Text: "⚠ alarm " + a.Alarm.Alarm + " " + who + ": ", Style: theme.Bad | grid.Bold}, grid.Span{Text: what, Style: theme.Bad})
 		y++
 	}
+	var slow []string
 	for _, m := range f.S.Store.Members() {
 		if x := m.Fsync(); x.Count > 0 && x.P99 > p.threshold() {
-			s.Line(y, pane.Subject{ID: "slow/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: fmt.Sprintf("The 99th percentile of member %s's last %d writes with fsync is %s, above the threshold of %s.", m.Name, x.Count, words.Dur(x.P99), words.Dur(p.threshold()))},
-				grid.Span{Text: fmt.Sprintf("⚠ alert: fsync p99 of %s is %s, above %s", m.Name, words.Dur(x.P99), words.Dur(p.threshold())), Style: theme.Warn})
-			y++
+			slow = append(slow, m.Name+" "+words.Dur(x.P99))
 		}
+	}
+	if len(slow) > 0 {
+		who := strings.Join(slow, ", ")
+		s.Line(y, pane.Subject{ID: "slow", Target: "store", Words: fmt.Sprintf("The 99th percentile of the members' last writes with fsync (%s) is above the threshold of %s (T changes it).", who, words.Dur(p.threshold()))},
+			grid.Span{Text: fmt.Sprintf("⚠ alert: fsync p99 above %s: %s", words.Dur(p.threshold()), who), Style: theme.Warn})
+		y++
 	}
 	return y
 }
