@@ -13,8 +13,14 @@ import (
 	"go.uber.org/zap/zaptest"
 )
 
-// judge is etcd's verdict.
-func judge(lg *zap.Logger, h *history) error {
+// judge is etcd's verdict. Of a history in which a watch saw more than was
+// written etcd's validation says so with a panic.
+func judge(lg *zap.Logger, h *history) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("etcd's validation panicked: %v", p)
+		}
+	}()
 	result := validate.ValidateAndReturnVisualize(lg, validate.Config{}, h.reports, h.persisted, 2*time.Minute)
 	return result.Error()
 }
