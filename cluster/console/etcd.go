@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -59,48 +58,6 @@ type etcdRun struct {
 	wrote    []string      // keys of the API server's that it wrote
 	ended    bool          // its watch has seen enough
 	turns    *turns        // nil: the program itself asks one member after the other
-}
-
-// turns lets calls to one member after the other through: etcdctl endpoint
-// health asks them all at once, and in which order they then come is chance.
-type turns struct {
-	mu    sync.Mutex
-	left  []string // whose turn has not ended
-	moved chan struct{}
-}
-
-func newTurns(members []string) *turns { return &turns{left: members, moved: make(chan struct{})} }
-
-// await waits for a member's turn.
-func (t *turns) await(ctx context.Context, member string) {
-	for t != nil {
-		t.mu.Lock()
-		i := slices.Index(t.left, member)
-		moved := t.moved
-		t.mu.Unlock()
-		if i <= 0 {
-			return
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// end ends a member's turn.
-func (t *turns) end(member string) {
-	if t == nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if i := slices.Index(t.left, member); i >= 0 {
-		t.left = slices.Delete(slices.Clone(t.left), i, i+1)
-		close(t.moved)
-		t.moved = make(chan struct{})
-	}
 }
 
 // errTooLate is what a request ends with that the command's time was too short

@@ -45,11 +45,13 @@ func etcdctl(ctx context.Context, inv *Invocation) int {
 	if inv.Script && call.rev && !ends(ctx) {
 		run.watch = watchHistory
 	}
+	var atOnce []string // members that the program asks at once
 	if call.words == [2]string{"endpoint", "health"} {
-		run.turns = newTurns(call.endpoints)
+		atOnce = call.endpoints
 		if call.has("--cluster") {
-			run.turns = newTurns(inv.Console.cfg.Etcd.Members())
+			atOnce = inv.Console.cfg.Etcd.Members()
 		}
+		run.turns = newTurns(atOnce)
 	}
 	if call.words[0] == "watch" {
 		run.limit = scriptLimit
@@ -71,7 +73,15 @@ func etcdctl(ctx context.Context, inv *Invocation) int {
 		out = &withoutLast{to: inv.Out, last: last}
 		shown.Out = out
 	}
-	exit := shown.tool(ctx, etcdtool.Etcdctl, call.args, run.words, "HTTPS_PROXY="+proxy, "NO_PROXY=")
+	tool := func(inv *Invocation) int {
+		return inv.tool(ctx, etcdtool.Etcdctl, call.args, run.words, "HTTPS_PROXY="+proxy, "NO_PROXY=")
+	}
+	var exit int
+	if atOnce != nil {
+		exit = inOrder(&shown, call.format, atOnce, tool)
+	} else {
+		exit = tool(&shown)
+	}
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	if out != nil {
