@@ -75,21 +75,23 @@ type Cluster struct {
 	components []*component
 	nodes      []*node
 
-	ready    chan struct{} // closed when the control plane is up and every node Ready
-	elected  atomic.Bool   // the store has had a leader: from here on its health counts
-	ended    chan struct{}
-	endErr   error
-	stop     context.CancelFunc
-	closing  sync.Once
-	closeErr error  // of the console's temporary files
-	why      string // why the cluster stands; kernel's goroutine
-	clock    clock
-	endpoint atomic.Pointer[control.Endpoints]
-	etcdFace atomic.Pointer[etcdapi.Server] // nil unless ListenEtcd was called
-	api      *serve.Handler
-	console  *console.Console
-	fold     *view.Builder // the kernel's own fold, for expressions; see folded
-	foldAt   uint64
+	ready       chan struct{} // closed when the control plane is up and every node Ready
+	elected     atomic.Bool   // the store has had a leader: from here on its health counts
+	ended       chan struct{}
+	endErr      error
+	stop        context.CancelFunc
+	closing     sync.Once
+	closeErr    error  // of the console's temporary files
+	why         string // why the cluster stands; kernel's goroutine
+	clock       clock
+	endpoint    atomic.Pointer[control.Endpoints]
+	onEndpoints atomic.Pointer[func()]
+	etcdFace    atomic.Pointer[etcdapi.Server] // nil unless ListenEtcd was called
+	served      served
+	api         *serve.Handler
+	console     *console.Console
+	fold        *view.Builder // the kernel's own fold, for expressions; see folded
+	foldAt      uint64
 
 	breakpoints []*breakpoint // kernel's goroutine
 	questions   uint64        // put to single members; kernel's goroutine
@@ -120,6 +122,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.k = sim.New(sim.Config{Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: c.stream, Healthy: c.healthy, Hold: c.hold, Release: c.release})
 	c.k.SetDemand(cfg.Demand)
 	c.clock.set(control.Clock{Speed: cfg.Speed})
+	c.served = served{c: c, told: map[string]trace.MemberEndpoint{}, at: map[string]etcdapi.Address{}}
 	c.registry = registry.New(c.k)
 	c.network = network.New(c.k)
 	c.rules = proxy.NewShared()
@@ -176,7 +179,7 @@ func (c *Cluster) awaitLeader(t *sim.Task) {
 		return
 	}
 	err := t.Await(0, 0, func(done func()) {
-		go func() {
+		c.k.Beside("await the leader", func() {
 			defer done()
 			for !c.raft.Healthy() {
 				select {
@@ -185,7 +188,7 @@ func (c *Cluster) awaitLeader(t *sim.Task) {
 				case <-time.After(2 * time.Millisecond):
 				}
 			}
-		}()
+		})
 	})
 	if err != nil {
 		panic(err)

@@ -95,7 +95,7 @@ func (e etcd) Settle(t *sim.Task, member string) {
 	want := c.etcd.Revision()
 	// Errors: it is asked as it is.
 	_ = t.Await(c.etcd.Cost().Read, c.etcd.Cost().Timeout, func(done func()) {
-		go func() {
+		c.k.Beside("settle "+member, func() {
 			defer done()
 			for c.raft.Whole() {
 				for _, m := range c.raft.Members() {
@@ -109,7 +109,7 @@ func (e etcd) Settle(t *sim.Task, member string) {
 				case <-time.After(time.Millisecond):
 				}
 			}
-		}()
+		})
 	})
 }
 

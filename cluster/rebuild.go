@@ -19,10 +19,10 @@ func (c *Cluster) rebuild(t *sim.Task, state *apply.State, opt raftstore.Rebuild
 	}
 	var rebuilt error
 	if err := t.Await(0, 0, func(done func()) {
-		go func() {
+		c.k.Beside("rebuild the store", func() {
 			defer done()
 			rebuilt = c.raft.Rebuild(state, opt)
-		}()
+		})
 	}); err != nil {
 		return nil, err
 	}

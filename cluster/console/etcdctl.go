@@ -121,7 +121,7 @@ func (r *etcdRun) words(line string) string {
 // tool runs one of etcd's programs in the console's folder. words is asked how
 // each line of its standard error is shown.
 func (inv *Invocation) tool(ctx context.Context, name string, args []string, words func(string) string, env ...string) int {
-	cmd, err := etcdtool.Command(name, args, env)
+	cmd, err := etcdtool.Command(ctx, name, args, env)
 	if err != nil {
 		fmt.Fprintf(inv.Err, "%s: %v\n", name, err)
 		return 1
@@ -146,16 +146,7 @@ func (inv *Invocation) tool(ctx context.Context, name string, args []string, wor
 		fmt.Fprintf(inv.Err, "%s: %v\n", name, err)
 		return 1
 	}
-	ended := make(chan struct{})
-	go func() {
-		select {
-		case <-ctx.Done():
-			_ = cmd.Process.Kill() // it may have ended by itself
-		case <-ended:
-		}
-	}()
 	err = cmd.Wait()
-	close(ended)
 	for line := range strings.Lines(errOut.String()) {
 		// What it logs for its makers has times, addresses in memory and line
 		// numbers; the errors themselves it says again in plain words.

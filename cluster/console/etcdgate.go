@@ -68,7 +68,7 @@ func (c *Console) gate() (*etcdGate, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("etcdctl's way into the cluster: %w", err), l.Close())
 	}
-	g.done.Go(g.accept)
+	g.beside("etcdctl's way in", g.accept)
 	c.etcd = g
 	return g, nil
 }
@@ -109,6 +109,15 @@ func (g *etcdGate) enter(r *etcdRun) (proxy string, leave func(), err error) {
 	}, nil
 }
 
+// beside runs fn in a goroutine that CloseEtcd waits for.
+func (g *etcdGate) beside(what string, fn func()) {
+	g.done.Add(1)
+	g.c.cfg.Kernel.Beside(what, func() {
+		defer g.done.Done()
+		fn()
+	})
+}
+
 func (g *etcdGate) accept() {
 	for {
 		conn, err := g.proxy.Accept()
@@ -123,7 +132,7 @@ func (g *etcdGate) accept() {
 		}
 		g.conns[conn] = true
 		g.mu.Unlock()
-		g.done.Go(func() {
+		g.beside("an etcdctl comes in", func() {
 			if err := g.connect(conn); err != nil {
 				conn.Close()
 			}

@@ -56,11 +56,10 @@ func (w *watchGate) Context() context.Context { return w.ctx }
 
 // serve runs the member's handler on what etcdctl asks.
 func (w *watchGate) serve(srv any, handle grpc.StreamHandler) error {
-	var all sync.WaitGroup
-	all.Go(w.receive)
+	// What waits in receive ends with the call, that is, when this returns.
+	w.run.c.cfg.Kernel.Beside("etcdctl watch requests", w.receive)
 	err := handle(srv, w)
 	w.stop()
-	// What waits in receive ends with the call, that is, when this returns.
 	if w.run.ctx.Err() != nil {
 		return w.run.ctx.Err()
 	}
@@ -132,7 +131,7 @@ func (w *watchGate) SendMsg(m any) error {
 		w.ids = append(w.ids, r.WatchId)
 		if !w.begun && !r.Canceled {
 			w.begun = true
-			go w.drive()
+			w.run.c.cfg.Kernel.Beside("etcdctl watch", w.drive)
 		}
 	case len(r.Events) > 0:
 		w.held = append(w.held, r)

@@ -271,7 +271,7 @@ func (k *Kernel) drain() {
 func (k *Kernel) guard(what string, fn func()) {
 	defer func() {
 		if v := recover(); v != nil && k.failure == nil {
-			k.failure = &PanicError{Process: trace.CompSimulation, Task: what, Value: v, Stack: debug.Stack(), Seed: k.cfg.Seed, After: k.last}
+			k.failure = k.broken(what, v, debug.Stack())
 		}
 	}()
 	fn()

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"errors"
 	"context"
 	"fmt"
 	"strings"
@@ -56,6 +57,16 @@ func TestPanicNamesProcessTaskAndSeed(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "panic in test (task bad) after event 0, seed 7: boom") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+func TestPanicBesideTheKernelEndsTheRun(t *testing.T) {
+	k := sim.New(sim.Config{Seed: 7})
+	k.Beside("read a socket", func() { panic("the socket is upside down") })
+	err := k.Run(t.Context()) // would wait for ever
+	var p *sim.PanicError
+	if !errors.As(err, &p) || p.Task != "read a socket" || p.Seed != 7 || len(p.Stack) == 0 {
+		t.Fatalf("the run ended with %v", err)
 	}
 }
 

@@ -70,10 +70,10 @@ func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
 		Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
 	}
-	go func() {
+	h.cfg.Kernel.Beside("the API server's listener", func() {
 		defer close(l.done)
-		_ = l.server.ServeTLS(ln, "", "")
-	}()
+		_ = l.server.ServeTLS(ln, "", "") // it ends with Close
+	})
 	return l, nil
 }
 

@@ -26,7 +26,7 @@ func (t localTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if inner.Body == nil {
 		inner.Body = http.NoBody
 	}
-	go func() {
+	t.h.cfg.Kernel.Beside("request "+r.Method+" "+r.URL.Path, func() {
 		defer cancel()
 		defer func() {
 			if v := recover(); v != nil && v != http.ErrAbortHandler {
@@ -35,7 +35,7 @@ func (t localTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}()
 		defer w.finish()
 		t.h.ServeHTTP(w, inner)
-	}()
+	})
 	select {
 	case <-w.started:
 	case <-r.Context().Done():

@@ -9,6 +9,7 @@
 package etcdtool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -73,13 +74,13 @@ func Main(tool string, args []string) {
 }
 
 // Command is one of the programs in a process of its own, with nothing of this
-// one's environment.
-func Command(tool string, args, env []string) (*exec.Cmd, error) {
+// one's environment. It is killed when ctx ends.
+func Command(ctx context.Context, tool string, args, env []string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: this program does not find itself", tool), err)
 	}
-	cmd := exec.Command(self, args...)
+	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Env = append([]string{which + "=" + tool, "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir()}, env...)
 	return cmd, nil
 }
