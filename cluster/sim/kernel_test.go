@@ -1,8 +1,8 @@
 package sim_test
 
 import (
-	"errors"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"

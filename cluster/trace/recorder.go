@@ -2,8 +2,10 @@ package trace
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"io"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -179,6 +181,13 @@ func (r *Recorder) Close() error {
 
 func (r *Recorder) run() {
 	defer close(r.done)
+	// An event that cannot be written ends the recording, not the program and
+	// the person's terminal with it.
+	defer func() {
+		if v := recover(); v != nil {
+			r.fail(fmt.Errorf("write a recording: panic: %v\n%s", v, debug.Stack()))
+		}
+	}()
 	tick := time.NewTicker(blockEvery)
 	defer tick.Stop()
 	var events []*Event
