@@ -52,6 +52,7 @@ func (c *Cluster) ListenEtcd(port int, certificates string) (*etcdapi.Server, er
 				at = append(at, a.Addr)
 			}
 		}
+		c.k.PostControl(c.served.listeners)
 		c.announce(func(e *control.Endpoints) {
 			e.Etcd = strings.Join(at, ",")
 			if cfg.TLS != nil {
@@ -74,10 +75,17 @@ func (c *Cluster) announce(change func(*control.Endpoints)) {
 		}
 		change(&next)
 		if c.endpoint.CompareAndSwap(old, &next) {
-			return
+			break
 		}
 	}
+	if fn := c.onEndpoints.Load(); fn != nil {
+		(*fn)()
+	}
 }
+
+// OnEndpoints sets who is told, on any goroutine, after what Endpoints says has
+// changed: the store's addresses do when members come and go.
+func (c *Cluster) OnEndpoints(fn func()) { c.onEndpoints.Store(&fn) }
 
 // closeEtcd ends what ListenEtcd began.
 func (c *Cluster) closeEtcd() error {

@@ -98,6 +98,9 @@ func (l *raftLane) flush() {
 		}
 		l.measure(e, t.Payload)
 		l.c.k.Emit(t)
+		if e.Kind == member.KindUp || t.Kind == trace.MemberLeft {
+			l.c.served.member(e.Member, t.Kind != trace.MemberLeft)
+		}
 	}
 }
 

@@ -30,6 +30,10 @@ var (
 		"A member answered a read, or could not: linearizable after asking a quorum, serializable from what it has.",
 		"The revision of the answer: in a partition a serializable one is old.",
 		"etcd server/etcdserver/v3_server.go Range")
+	MemberServed = outside[MemberEndpoint]("store.endpoint",
+		"Where etcd's clients find a member: its client URL inside the cluster and, where one is open, a listener of this machine.",
+		"The endpoints in the store pane's members view; kviz env prints them for etcdctl.",
+		"etcd server/embed/etcd.go serveClients; --listen-client-urls, --advertise-client-urls")
 	MemberDefrag = outside[Defrag]("raft.defrag",
 		"A member rewrites its database file without the holes that compaction left, and answers nobody meanwhile.",
 		"The database's size before and after.",
@@ -79,6 +83,10 @@ var (
 		"A watch on the store ended.",
 		"The list of the store's watchers.",
 		"etcd server/etcdserver/api/v3rpc/watch.go cancel")
+	StoreWatchLag = define[StoreWatch]("store.watch-lag", GrainCommit,
+		"A watch on the store fell further behind what is committed, or caught up again (no revisions behind).",
+		"Its row in the list of watchers: how many revisions it is behind. One that is behind a compaction will be cancelled.",
+		"etcd server/storage/mvcc/watchable_store.go syncWatchers (the unsynced watchers)")
 )
 
 // Membership is a member that came, was promoted, or went.
@@ -87,6 +95,14 @@ type Membership struct {
 	Learner bool     `json:",omitempty"` // it has no vote
 	Members []string // all there are now
 	Voters  int      // how many of them vote
+}
+
+// MemberEndpoint is where etcd's clients find a member.
+type MemberEndpoint struct {
+	Member   string
+	Client   string // its client URL inside the cluster: http://a:2379
+	Listener string `json:",omitempty"` // its URL on this machine, https://127.0.0.1:port; "" where it is not served
+	Open     bool   `json:",omitempty"` // the listener takes connections: the member runs
 }
 
 // ReadRound is one round by which a leader makes sure that it still leads. It
@@ -180,4 +196,10 @@ type StoreWatch struct {
 	Prefix   string
 	Revision int64  // from which it tells
 	Reason   string `json:",omitempty"` // why it ended
+
+	Name      string `json:",omitempty"` // what faults call it: "pods"
+	Next      int64  `json:",omitempty"` // the first revision that it has not been told of, where it lags
+	Lag       int64  `json:",omitempty"` // how many revisions it is behind the newest
+	Waiting   int    `json:",omitempty"` // how many events it has still to be told
+	Compacted int64  `json:",omitempty"` // the compaction that it was cancelled with
 }

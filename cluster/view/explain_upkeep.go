@@ -44,6 +44,16 @@ func init() {
 		}
 		return fmt.Sprintf("member %s reads %s as of revision %d: written at revision %d (%s)", p.Member, p.Key, p.Revision, p.ModRevision, how)
 	})
+	say(trace.MemberServed, func(e *trace.Event, p *trace.MemberEndpoint) string {
+		s := fmt.Sprintf("etcd's clients find member %s at %s", p.Member, p.Client)
+		switch {
+		case p.Open:
+			s += ", and on this machine at " + p.Listener
+		case p.Listener != "":
+			s += "; " + p.Listener + " is closed while it is down"
+		}
+		return s
+	})
 	say(trace.MemberDefrag, func(e *trace.Event, p *trace.Defrag) string {
 		switch {
 		case p.Error != "":
@@ -93,7 +103,17 @@ func init() {
 		return fmt.Sprintf("%s watches %s at the store from revision %d on", orElse(p.Client, "a client"), p.Prefix, p.Revision)
 	})
 	say(trace.StoreWatchClosed, func(e *trace.Event, p *trace.StoreWatch) string {
-		return fmt.Sprintf("the watch of %s on %s at the store ended%s", orElse(p.Client, "a client"), p.Prefix, tail(": ", p.Reason))
+		s := fmt.Sprintf("the watch of %s on %s at the store ended%s", orElse(p.Client, "a client"), p.Prefix, tail(": ", p.Reason))
+		if p.Compacted > 0 {
+			s += fmt.Sprintf(" (it had still to be told of revision %d, and history begins at %d)", p.Next, p.Compacted)
+		}
+		return s
+	})
+	say(trace.StoreWatchLag, func(e *trace.Event, p *trace.StoreWatch) string {
+		if p.Lag == 0 {
+			return fmt.Sprintf("the watch of %s on %s has caught up with the store", orElse(p.Client, "a client"), p.Prefix)
+		}
+		return fmt.Sprintf("the watch of %s on %s is %s behind the store, with %s to be told from revision %d on", orElse(p.Client, "a client"), p.Prefix, count(int(p.Lag), "revision"), count(p.Waiting, "event"), p.Next)
 	})
 }
 

@@ -40,8 +40,8 @@ func init() {
 		b.s.commands.trim(maxCommands)
 	})
 	on(trace.CommandEnd, commandEnd)
-	on(trace.FaultInjected, faultInjected)
-	on(trace.FaultHealed, faultHealed)
+	on(trace.FaultInjected, func(b *Builder, e *trace.Event, p *trace.Fault) { faultInjected(b, e, p); b.turnDisks(e) })
+	on(trace.FaultHealed, func(b *Builder, e *trace.Event, p *trace.Fault) { faultHealed(b, e, p); b.turnDisks(e) })
 }
 
 func (b *Builder) process(e *trace.Event, p *trace.Process) *Process {
@@ -73,7 +73,7 @@ var mends = map[string][]string{
 	"restart": {"stop", "crash", "power-cut"},
 	"rejoin":  {"stop", "crash", "power-cut", "corrupt", "wipe", "cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill"},
 	"remove":  {"stop", "crash", "power-cut", "corrupt", "wipe", "cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill"},
-	"heal":    {"cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill", "partition"},
+	"heal":    {"cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill", "partition", "stall"},
 	"fast":    {"slow"},
 	"free":    {"fill"},
 

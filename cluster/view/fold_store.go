@@ -158,6 +158,7 @@ func raftDeliver(b *Builder, e *trace.Event, p *trace.RaftMessage) {
 	}
 	m := edit(b, b.s.Store.messages, p.Serial)
 	m.Phase, m.Delivered = "delivered", e.ID
+	m.Came++
 }
 
 func raftReply(b *Builder, e *trace.Event, p *trace.RaftMessage) {
@@ -253,7 +254,9 @@ func raftDurable(b *Builder, e *trace.Event, p *trace.RaftLog) {
 	m.Durable = max(m.Durable, p.Last)
 	m.Last = max(m.Last, p.Last)
 	if p.Took > 0 {
-		m.fsyncs = recent(m.fsyncs, p.Took, samples)
+		d := m.disk()
+		d.Fsync.add(p.Took)
+		d.took = recent(d.took, p.Took, samples)
 	}
 }
 

@@ -17,6 +17,7 @@ func init() {
 	on(trace.MemberPromoted, memberJoined)
 	on(trace.MemberLeft, func(b *Builder, e *trace.Event, p *trace.Membership) {
 		m := b.member(p.Member)
+		b.s.Store.endpoints.delete(p.Member)
 		m.Left, m.Up, m.Role, m.Peers, m.Votes = true, false, "removed", nil, nil
 		m.Event, m.Since = e.ID, e.At
 		if b.s.Store.Leader == p.Member {
@@ -31,6 +32,12 @@ func init() {
 	})
 	on(trace.MemberRead, func(b *Builder, e *trace.Event, p *trace.MemberAnswer) {
 		b.s.Store.Answers = recent(b.s.Store.Answers, Answer{p, e.ID, e.At}, 64)
+	})
+	on(trace.MemberServed, func(b *Builder, e *trace.Event, p *trace.MemberEndpoint) {
+		if m, ok := b.s.Store.members.get(p.Member); ok && m.Left {
+			return // its listener closes a moment after it has left
+		}
+		b.s.Store.endpoints.set(p.Member, &Endpoint{*p, e.ID, e.At})
 	})
 	on(trace.MemberDefrag, func(b *Builder, e *trace.Event, p *trace.Defrag) {
 		m := b.member(p.Member)
@@ -69,8 +76,18 @@ func init() {
 	on(trace.StoreWatchOpened, func(b *Builder, e *trace.Event, p *trace.StoreWatch) {
 		b.s.Store.watches.set(p.Watch, &StoreWatch{gen: gen{b.gen}, StoreWatch: *p, Event: e.ID, Since: e.At})
 	})
+	on(trace.StoreWatchLag, func(b *Builder, e *trace.Event, p *trace.StoreWatch) {
+		if _, ok := b.s.Store.watches.get(p.Watch); !ok {
+			return
+		}
+		w := edit(b, b.s.Store.watches, p.Watch)
+		w.Next, w.Lag, w.Waiting, w.Lagged = p.Next, p.Lag, p.Waiting, e.ID
+	})
 	on(trace.StoreWatchClosed, func(b *Builder, e *trace.Event, p *trace.StoreWatch) {
 		b.s.Store.watches.delete(p.Watch)
+		if p.Compacted > 0 {
+			b.s.Store.Cancelled = recent(b.s.Store.Cancelled, Cancelled{*p, e.ID, e.At}, 16)
+		}
 	})
 }
 
@@ -149,10 +166,8 @@ func (b *Builder) committed(e *trace.Event, p *trace.RaftProgress) {
 	voters := s.Quorum().Total
 	var slow []string
 	for _, m := range s.Members() {
-		for _, f := range b.s.FaultsOn("member/" + m.Name) {
-			if f.Fault.Fault == "slow" {
-				slow = append(slow, m.Name+" +"+f.Detail)
-			}
+		if x := b.s.slowness(m.Name); x != "" {
+			slow = append(slow, m.Name+" +"+x)
 		}
 	}
 	slices.Sort(slow)

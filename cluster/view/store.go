@@ -63,16 +63,16 @@ type Member struct {
 	DBInUse int64
 	Defrag  *Defrag // its last defragmentation, which may be going on
 
-	log    []LogEntry
-	fsyncs []time.Duration
-	backs  []time.Duration
+	log   []LogEntry
+	disks []Disk
+	backs []time.Duration
 }
 
 func (m *Member) seal() {
 	clip(&m.Votes)
 	m.Peers = append([]Peer(nil), m.Peers...)
 	clip(&m.log)
-	clip(&m.fsyncs)
+	m.sealDisks()
 	clip(&m.backs)
 }
 
@@ -153,6 +153,7 @@ type Message struct {
 	RPC       string
 	From, To  string
 	Phase     string             // sent, delivered, answered, lost
+	Came      int                // how often it was delivered: twice when the network doubled it
 	Request   *trace.RaftMessage // as sent
 	Answer    *trace.RaftMessage // as it came back, or as it was lost
 	Sent      trace.ID

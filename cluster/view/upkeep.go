@@ -22,21 +22,24 @@ type Upkeep struct {
 	Rounds      []Round  // the last proofs of leadership for linearizable reads
 	Calls       []Call   // the last requests of clients that are no API servers
 	Forwarded   Forwarded
-	Failed      int // requests that the store refused or did not answer
+	Cancelled   []Cancelled // the last watches that ended because their history was compacted
+	Failed      int         // requests that the store refused or did not answer
 
+	endpoints table[string, *Endpoint]
 	leases    table[int64, *StoreLease]
 	watches   table[uint64, *StoreWatch]
 	latencies table[string, *Latency]
 }
 
 func (u *Upkeep) share(from *Store) {
-	u.leases, u.watches, u.latencies = from.leases.copy(), from.watches.copy(), from.latencies.copy()
+	u.endpoints, u.leases, u.watches, u.latencies = from.endpoints.copy(), from.leases.copy(), from.watches.copy(), from.latencies.copy()
 	clip(&u.Alarms)
 	clip(&u.Backups)
 	clip(&u.Unmet)
 	clip(&u.Answers)
 	clip(&u.Rounds)
 	clip(&u.Calls)
+	clip(&u.Cancelled)
 }
 
 // samples is how many durations are kept of each thing that is measured.
@@ -92,6 +95,20 @@ type Round struct {
 	At    time.Duration
 }
 
+// Endpoint is where etcd's clients find a member.
+type Endpoint struct {
+	trace.MemberEndpoint
+	Event trace.ID
+	At    time.Duration
+}
+
+// Endpoint is where etcd's clients find a member, or nil while nothing has told
+// it. The bare store is the member "mvcc", if it is served at all.
+func (s *Store) Endpoint(member string) *Endpoint { e, _ := s.endpoints.get(member); return e }
+
+// Endpoints lists where etcd's clients find the members there are, by name.
+func (s *Store) Endpoints() []*Endpoint { return s.endpoints.values() }
+
 // StoreLease is a lease of the store; it is no Lease object.
 type StoreLease struct {
 	gen
@@ -114,8 +131,20 @@ func (l *StoreLease) Remaining(at time.Duration) time.Duration {
 type StoreWatch struct {
 	gen
 	trace.StoreWatch
+	Event  trace.ID
+	Since  time.Duration
+	Lagged trace.ID // the event that told last how far behind it is
+}
+
+// Doomed reports whether the watch has still to be told of something that was
+// compacted: it will be cancelled.
+func (w *StoreWatch) Doomed(compacted int64) bool { return w.Lag > 0 && w.Next < compacted }
+
+// Cancelled is a watch that ended because its history was compacted.
+type Cancelled struct {
+	trace.StoreWatch
 	Event trace.ID
-	Since time.Duration
+	At    time.Duration
 }
 
 func (w *StoreWatch) seal() {}
@@ -175,12 +204,17 @@ func measure(s []time.Duration) Measured {
 	return Measured{Count: len(s), P50: at(50), P99: at(99), Last: s[len(s)-1]}
 }
 
-// Fsync is how long the member's last writes took with their fsync.
-func (m *Member) Fsync() Measured { return measure(m.fsyncs) }
+// Fsync is how long the member's last writes took with their fsync, with the
+// disk as it is now.
+func (m *Member) Fsync() Measured {
+	if len(m.disks) == 0 {
+		return Measured{}
+	}
+	return m.disks[len(m.disks)-1].Writes()
+}
 
-// BackendCommit is how long the member's backend took the last applied
-// entries.
-func (m *Member) BackendCommit() Measured { return measure(m.backs) }
+// Applying is how long the member took to apply the last committed entries.
+func (m *Member) Applying() Measured { return measure(m.backs) }
 
 // Latency is how long commits took with so many voters and such disks.
 type Latency struct {

@@ -88,6 +88,15 @@ func (a Area) Spark(x, y, w int, values []int, s Style) {
 	}
 }
 
+// Level is a block as high as n is beside most: never none for what is more than
+// nothing.
+func Level(n, most int) rune {
+	if n <= 0 || most <= 0 {
+		return sparks[0]
+	}
+	return sparks[max(min(n*(len(sparks)-1)/most, len(sparks)-1), 1)]
+}
+
 // Scroll draws a scroll bar in the column x over h rows, for a list of total
 // rows of which those from top on are seen.
 func (a Area) Scroll(x, y, h, top, total int, s Style) {

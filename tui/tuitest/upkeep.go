@@ -1,6 +1,7 @@
 package tuitest
 
 import (
+	"fmt"
 	"time"
 
 	"kviz/cluster/trace"
@@ -19,6 +20,9 @@ func StoreStory() *Tape {
 	}
 	at("d", trace.MemberUp, &trace.MemberState{Member: "d", Role: "follower", Reason: "it joined"})
 	at("d", trace.MemberJoined, &trace.Membership{Member: "d", Learner: true, Members: []string{"a", "b", "c", "d"}, Voters: 3})
+	for i, m := range []string{"a", "b", "c", "d"} {
+		at(m, trace.MemberServed, &trace.MemberEndpoint{Member: m, Client: "http://" + m + ":2379", Listener: fmt.Sprintf("https://127.0.0.1:%d", 2379+i), Open: m != "a"})
+	}
 	for _, m := range []string{"b", "c", "d"} {
 		for i := range 8 {
 			at(m, trace.RaftDurable, &trace.RaftLog{Member: m, First: t.index, Last: t.index, Took: time.Duration(900+100*i) * time.Microsecond})

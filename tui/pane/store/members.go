@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/pane"
@@ -70,7 +71,8 @@ func (p *Store) drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 		y = p.drawMember(s, f, y, m, cols)
 	}
 	y = drawLinks(s, f, y)
-	return drawPeers(s, f, y)
+	y = drawPeers(s, f, y)
+	return drawEndpoints(s, f, y)
 }
 
 // drawMeter is the quorum as boxes: full for a voter that is up, and where the
@@ -145,7 +147,7 @@ func (p *Store) drawMember(s *pane.Sheet, f *pane.Frame, y int, m *view.Member, 
 		}
 		p.drawSize(a, f, c.x, s.W(), m)
 	}
-	s.Hot(0, y, s.W(), pane.Subject{ID: "status/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: Words(m), Copy: m.Name})
+	s.Hot(0, y, s.W(), pane.Subject{ID: "status/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: Words(m) + found(f.S.Store.Endpoint(m.Name)), Copy: m.Name})
 	y++
 	var faults []string
 	for _, x := range f.S.FaultsOn("member/" + m.Name) {
@@ -227,4 +229,56 @@ func drawPeers(s *pane.Sheet, f *pane.Frame, y int) int {
 		y++
 	}
 	return y
+}
+
+// found says where etcd's clients find a member.
+func found(e *view.Endpoint) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.Open:
+		return " etcd's clients find it at " + e.Client + ", on this machine at " + e.Listener + "."
+	}
+	return " etcd's clients find it at " + e.Client + "."
+}
+
+// drawEndpoints tells where etcd's clients find the members: the console's
+// etcdctl inside the cluster, any other on this machine.
+func drawEndpoints(s *pane.Sheet, f *pane.Frame, y int) int {
+	list := f.S.Store.Endpoints()
+	if len(list) == 0 {
+		return y
+	}
+	served := false
+	for _, e := range list {
+		served = served || e.Listener != ""
+	}
+	note := "inside the cluster (etcdctl in the console); on this machine"
+	if !served {
+		note = "for etcdctl in the console; for other programs start kviz with --etcd-port 2379"
+	}
+	y = s.Heading(y, "endpoints", note)
+	for _, e := range list {
+		at, st := e.Listener, theme.Text
+		switch m := f.S.Store.Member(e.Member); {
+		case served && e.Listener == "":
+			at, st = "not served yet", theme.Muted
+		case served && !e.Open:
+			at, st = e.Listener+"  ✗ closed: it is down", theme.Warn
+		case m != nil && !m.Up:
+			at, st = "✗ nobody answers: it is down", theme.Warn
+		}
+		s.Line(y, pane.Subject{ID: "endpoint/" + e.Member, Target: "member/" + e.Member, Event: e.Event, Kind: trace.MemberServed, Copy: address(e), Words: strings.TrimSpace("Member "+e.Member+":"+found(e)) + " y copies the address; kviz env, in another terminal, prints it for etcdctl."},
+			grid.Span{Text: fmt.Sprintf("%-8s ", e.Member), Style: theme.Name}, grid.Span{Text: fmt.Sprintf("%-14s ", e.Client), Style: theme.Text}, grid.Span{Text: at, Style: st})
+		y++
+	}
+	return y
+}
+
+// address is what is copied of an endpoint: what other programs can use, if any.
+func address(e *view.Endpoint) string {
+	if e.Listener != "" {
+		return e.Listener
+	}
+	return e.Client
 }

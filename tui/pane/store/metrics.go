@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"kviz/cluster/trace"
@@ -18,14 +19,22 @@ var thresholds = []time.Duration{10 * time.Millisecond, 25 * time.Millisecond, 1
 
 func (p *Store) threshold() time.Duration { return thresholds[p.limit] }
 
-// drawMetrics is what etcd's /metrics tells, and the chart of what a commit
-// takes with how many members and which disks.
+// drawMetrics is what etcd's /metrics tells: the histograms of the disks, what a
+// commit takes with how many members and which disks, then the counters.
 func (p *Store) drawMetrics(s *pane.Sheet, f *pane.Frame, y int) int {
+	y = p.drawHistograms(s, f, y)
+	s.Row(y).Fit(0, 0, s.W(), "alert when p99 is above "+words.Dur(p.threshold())+", at ╎ (T changes it)", theme.Muted)
+	y = drawLatencies(s, f, y+1)
+	return drawCounters(s, f, y)
+}
+
+// drawCounters are the metrics that are one number.
+func drawCounters(s *pane.Sheet, f *pane.Frame, y int) int {
 	st := &f.S.Store
-	y = s.Heading(y, "metrics", "etcd's names; durations are real time, of the last writes")
+	y = s.Heading(y, "counters and sizes", "under etcd's names")
 	row := func(name, value string, style grid.Style) {
 		a := s.Row(y)
-		a.Fit(0, 0, max(s.W()-22, 20), name, theme.Muted)
+		a.Fit(0, 0, max(s.W()-grid.Width(value)-1, 20), name, theme.Muted)
 		a.Right(s.W(), 0, value, style)
 		s.Hot(0, y, s.W(), pane.Subject{ID: "metric/" + name, Target: "store", Copy: name, Words: name + " is " + value + "."})
 		y++
@@ -35,72 +44,93 @@ func (p *Store) drawMetrics(s *pane.Sheet, f *pane.Frame, y int) int {
 	row("etcd_server_proposals_committed_total", fmt.Sprint(q.Committed), theme.Number)
 	row("etcd_server_proposals_pending", fmt.Sprint(q.Pending), theme.Number)
 	row("etcd_server_proposals_failed_total", fmt.Sprint(q.Failed), theme.Number)
+	sizes, applying := "", ""
 	for _, m := range st.Members() {
-		style := theme.Text
-		if x := m.Fsync(); x.Count > 0 {
-			if x.P99 > p.threshold() {
-				style = theme.Warn
-			}
-			row("etcd_disk_wal_fsync_duration_seconds  "+m.Name, "p50 "+words.Dur(x.P50)+" p99 "+words.Dur(x.P99), style)
-		}
-		if x := m.BackendCommit(); x.Count > 0 {
-			row("etcd_disk_backend_commit_duration_seconds  "+m.Name, "p50 "+words.Dur(x.P50)+" p99 "+words.Dur(x.P99), theme.Text)
-		}
 		if m.DBSize > 0 {
-			row("etcd_mvcc_db_total_size_in_bytes  "+m.Name, words.Bytes(int(m.DBSize)), theme.Text)
+			sizes += "  " + m.Name + " " + words.Bytes(int(m.DBSize))
+		}
+		if x := m.Applying(); x.Count > 0 {
+			applying += "  " + m.Name + " " + words.Dur(x.P99)
 		}
 	}
-	a := s.Row(y)
-	a.Fit(0, 0, s.W(), "alert when fsync p99 is above "+words.Dur(p.threshold())+" (T changes it)", theme.Muted)
-	return drawLatencies(s, f, y+1)
-}
-
-// drawLatencies compares how long commits took: the knob is the disks' fsync
-// (kviz fault slow member/a 20ms) and the number of voters.
-func drawLatencies(s *pane.Sheet, f *pane.Frame, y int) int {
-	list := f.S.Store.Latencies()
-	y = s.Heading(y, "commit latency", "from the leader's first byte until a quorum has it; real time")
-	if len(list) == 0 {
-		s.Row(y).Fit(0, 0, s.W(), "Nothing is committed yet.", theme.Muted)
-		return y + 1
+	if sizes != "" {
+		row("etcd_mvcc_db_total_size_in_bytes", strings.TrimSpace(sizes), theme.Text)
 	}
-	var most time.Duration
-	for _, l := range list {
-		most = max(most, l.Commit().P50)
-	}
-	for _, l := range list {
-		c := l.Commit()
-		disks := "all disks as they are"
-		if l.Disks != "" {
-			disks = "slow: " + l.Disks
-		}
-		perSecond := 0.0
-		if c.P50 > 0 {
-			perSecond = float64(time.Second) / float64(c.P50)
-		}
-		s.Line(y, pane.Subject{ID: fmt.Sprintf("latency/%d/%s", l.Voters, l.Disks), Event: l.Last, Target: "store", Words: fmt.Sprintf("With %s (%s), half of the last %d commits took under %s, 99 of 100 under %s; one writer after another gets %.0f writes a second.", words.Count(l.Voters, "voter"), disks, c.Count, words.Dur(c.P50), words.Dur(c.P99), perSecond)},
-			grid.Span{Text: fmt.Sprintf("%d voters ", l.Voters), Style: theme.Name}, grid.Span{Text: fmt.Sprintf("p50 %-6s p99 %-6s ", words.Dur(c.P50), words.Dur(c.P99)), Style: theme.Number},
-			grid.Span{Text: fmt.Sprintf("≤ %.0f writes/s by one writer ", perSecond), Style: theme.Text}, grid.Span{Text: disks, Style: theme.Muted})
-		y++
-		a := s.Row(y)
-		bar := min(s.W()/3, 30)
-		a.Bar(2, 0, bar, float64(c.P50), float64(most), theme.Busy, theme.Line)
-		if w := s.W() - bar - 5; w > 8 {
-			a.Spark(bar+4, 0, min(w, 60), micros(l.Series(), min(w, 60)), theme.Busy)
-		}
-		y++
+	if applying != "" {
+		row("etcd_server_apply_duration_seconds p99", strings.TrimSpace(applying), theme.Text)
 	}
 	return y
 }
 
-// micros are the last w durations in microseconds.
-func micros(series []time.Duration, w int) []int {
-	series = series[max(len(series)-w, 0):]
-	out := make([]int, len(series))
-	for i, d := range series {
-		out[i] = int(d / time.Microsecond)
+// drawLatencies compares how long commits took, and how many writes a second
+// that leaves: the knob is the disks' fsync (kviz fault slow member/a 20ms) and
+// the number of voters.
+func drawLatencies(s *pane.Sheet, f *pane.Frame, y int) int {
+	list := f.S.Store.Latencies()
+	y = s.Heading(y, "commit latency and throughput", "from the leader's first byte until a quorum has it")
+	if len(list) == 0 {
+		s.Row(y).Fit(0, 0, s.W(), "Nothing is committed yet.", theme.Muted)
+		return y + 1
 	}
-	return out
+	label, bar := 24, (s.W()-24-14-9)/2
+	if s.W() < 74 {
+		label, bar = 17, (s.W()-17-14-9)/2
+	}
+	rate := label + 14 + bar + 1
+	a := s.Row(y)
+	a.Text(0, 0, "voters, disks", theme.Muted)
+	a.Text(label, 0, "p50", theme.Muted)
+	a.Text(label+7, 0, "p99", theme.Muted)
+	a.Fit(rate, 0, s.W()-rate, "writes/s, one writer", theme.Muted)
+	y++
+	var slowest, fastest float64
+	var peak time.Duration
+	for _, l := range list {
+		slowest, fastest = max(slowest, float64(l.Commit().P50)), max(fastest, perSecond(l))
+		peak = max(peak, l.Commit().P99)
+	}
+	for _, l := range list {
+		c := l.Commit()
+		disks, slow := "all disks as they are", l.Disks
+		if slow != "" {
+			disks = "slow: " + slow
+		} else {
+			slow = "as they are"
+		}
+		a := s.Row(y)
+		a.Fit(0, 0, label-1, fmt.Sprintf("%d, %s", l.Voters, slow), theme.Name)
+		a.Text(label, 0, words.Dur(c.P50), theme.Number)
+		a.Text(label+7, 0, words.Dur(c.P99), theme.Number)
+		a.Bar(label+14, 0, bar, float64(c.P50), slowest, theme.Busy, theme.Line)
+		a.Text(rate, 0, fmt.Sprintf("≤ %.0f", perSecond(l)), theme.Number)
+		a.Bar(rate+8, 0, s.W()-rate-8, perSecond(l), fastest, theme.Good, theme.Line)
+		s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("latency/%d/%s", l.Voters, l.Disks), Event: l.Last, Target: "store", Words: fmt.Sprintf("With %s (%s), half of the last %d commits took under %s, 99 of 100 under %s; one writer after another gets at most %.0f writes a second.", words.Count(l.Voters, "voter"), disks, c.Count, words.Dur(c.P50), words.Dur(c.P99), perSecond(l))})
+		y++
+		y = drawSeries(s, y, l, label, peak)
+	}
+	return y
+}
+
+// drawSeries is the last commits one after another, as high as they took beside
+// the slowest of all.
+func drawSeries(s *pane.Sheet, y int, l *view.Latency, x int, peak time.Duration) int {
+	series := l.Series()
+	w := s.W() - x
+	series = series[max(len(series)-w, 0):]
+	a := s.Row(y)
+	a.Fit(2, 0, x-3, "its last commits", theme.Muted)
+	for i, d := range series {
+		a.Put(x+i, 0, grid.Level(int(d), int(peak)), theme.Busy)
+	}
+	return y + 1
+}
+
+// perSecond is how many writes one writer after another can have committed.
+func perSecond(l *view.Latency) float64 {
+	if d := l.Commit().P50; d > 0 {
+		return float64(time.Second) / float64(d)
+	}
+	return 0
 }
 
 // drawReads shows what the members answered to one question, each both ways.

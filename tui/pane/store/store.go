@@ -104,15 +104,18 @@ func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) {
 		p.drawView(s, f)
 		return
 	}
+	y := 0
+	if f.Rows >= 12 { // beside other panes every row is needed
+		y = p.drawTabs(s, y)
+	}
 	if s.W() >= wide && p.part == 0 {
 		left := s.W() * 55 / 100
 		a, b := s.Halves(left)
-		p.drawRaft(a, f, 0)
-		p.drawKeys(b, f, drawRevisions(b, f, p.drawValue(b, f, 0), 12))
-		s.Divide(0, left, a, b)
+		p.drawRaft(a, f, y)
+		p.drawKeys(b, f, drawRevisions(b, f, p.drawValue(b, f, y), 12))
+		s.Divide(y, left, a, b)
 		return
 	}
-	y := 0
 	if p.part == 0 {
 		y = p.drawRaft(s, f, y)
 	} else {
@@ -124,17 +127,7 @@ func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) {
 
 // drawView draws one of the views that are not the logs and keys.
 func (p *Store) drawView(s *pane.Sheet, f *pane.Frame) {
-	y := 0
-	a := s.Row(y)
-	x := 0
-	for i, name := range views {
-		st := theme.Muted
-		if i == p.part {
-			st = theme.Accent | grid.Bold
-		}
-		x = a.Text(x, 0, name, st) + 2
-	}
-	y = p.drawAlarms(s, f, y+1)
+	y := p.drawAlarms(s, f, p.drawTabs(s, 0))
 	switch views[p.part] {
 	case "members":
 		p.drawMembers(s, f, y)
@@ -145,6 +138,22 @@ func (p *Store) drawView(s *pane.Sheet, f *pane.Frame) {
 	case "reads":
 		drawReads(s, f, y)
 	}
+}
+
+// drawTabs names the views and which one is shown.
+func (p *Store) drawTabs(s *pane.Sheet, y int) int {
+	a, x := s.Row(y), 0
+	for i, name := range views {
+		if i == p.part {
+			x = a.Text(x, 0, "▸"+name, theme.Accent|grid.Bold) + 1
+		} else {
+			x = a.Text(x, 0, " "+name, theme.Muted) + 1
+		}
+	}
+	if hint := "v V other views"; x+len(hint) < s.W() {
+		a.Right(s.W(), 0, hint, theme.Muted)
+	}
+	return y + 1
 }
 
 // drawRaft draws what the members have and what goes on between them.
@@ -179,7 +188,7 @@ func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 	members := f.S.Store.Members()
 	if len(members) == 0 {
 		s.Row(y).Text(0, 0, "The bare store: one process, no raft, no members (--store mvcc).", theme.Muted)
-		return y + 1
+		return drawEndpoints(s, f, y+1)
 	}
 	var last, commit, term uint64
 	var leader *view.Member
