@@ -41,6 +41,9 @@ func (c *Cluster) targets() []string {
 		names = append(names, m.target)
 	}
 	names = append(names, "registry")
+	for _, name := range c.etcd.Lines() {
+		names = append(names, "watch/"+name)
+	}
 	for _, n := range c.nodes {
 		for _, pod := range podsOn(n) {
 			names = append(names, "pod/"+pod)
@@ -161,6 +164,8 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 		return c.nodeFault(name, f)
 	case "registry":
 		return c.registryFault(f)
+	case "watch":
+		return c.watchFault(name, f)
 	case "pod":
 		return c.podFault(name, f)
 	case "runtime":
@@ -337,6 +342,33 @@ func (c *Cluster) registryFault(f control.Fault) (action, error) {
 			c.registry.SetReachable(true)
 		case "slow", "fast":
 			c.registry.SetSlow(factor)
+		}
+		return nil
+	}, nil
+}
+
+// watchFault is a fault of the API server's watch of one kind at the store.
+func (c *Cluster) watchFault(name string, f control.Fault) (action, error) {
+	if !slices.Contains(c.etcd.Lines(), name) {
+		return nil, c.noTarget(f.Target)
+	}
+	var slow time.Duration
+	if f.Name == "slow" {
+		d, err := duration(f.Args, 0, "slow wants how much longer each revision takes, such as 2s")
+		if err != nil {
+			return nil, err
+		}
+		slow = d
+	}
+	return func(causes []trace.ID) error {
+		switch f.Name {
+		case "stall":
+			c.etcd.Stall(name, causes[0])
+		case "heal":
+			c.etcd.SlowLine(name, 0, causes[0])
+			c.etcd.Flow(name, causes[0])
+		case "slow", "fast":
+			c.etcd.SlowLine(name, slow, causes[0])
 		}
 		return nil
 	}, nil

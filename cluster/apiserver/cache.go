@@ -68,12 +68,34 @@ func newCache(s *Server, k *Kind) *cache {
 }
 
 // run fills the cache and then follows the store; it is a task of the server.
+// A watch that the store cancelled, because its history was compacted, is begun
+// anew with a list (cacher.go startCaching, every second until it works).
 func (c *cache) run(t *sim.Task) {
-	c.feed = c.s.st.Watch(c.kind.Prefix, t.Process().Began())
+	c.feed = c.s.st.WatchAs(c.watchName(), c.kind.Prefix, t.Process().Began())
 	t.OnEnd(func() { c.feed.Stop(t.Process().Ended()) })
-	if !c.fill(t) {
-		return
+	c.fill(t)
+	for {
+		c.follow(t)
+		ended, compacted := c.feed.Ended()
+		if compacted == 0 {
+			return
+		}
+		c.beginAnew(t, ended)
 	}
+}
+
+// watchName is what faults call the cache's watch at the store: the resource, of
+// a custom one with its group.
+func (c *cache) watchName() string {
+	gr := c.kind.GroupVersionResource.GroupResource()
+	if strings.Contains(gr.Group, ".") && !strings.HasSuffix(gr.Group, ".k8s.io") {
+		return gr.String()
+	}
+	return gr.Resource
+}
+
+// follow takes in what the watch tells until it ends.
+func (c *cache) follow(t *sim.Task) {
 	for {
 		b, ok := c.feed.Mailbox.Recv(t)
 		if !ok {
@@ -81,7 +103,7 @@ func (c *cache) run(t *sim.Task) {
 		}
 		if b.Revision > c.revision {
 			c.take(t, b)
-		} else { // the initial list had it
+		} else { // the list had it
 			for _, e := range b.Events {
 				delete(c.decoded, c.key(e.Kv.Key))
 			}
@@ -90,8 +112,26 @@ func (c *cache) run(t *sim.Task) {
 	}
 }
 
+// beginAnew ends every watch, because their clients would miss what the cache
+// has missed, and fills the cache again.
+func (c *cache) beginAnew(t *sim.Task, ended trace.ID) {
+	was := c.revision
+	t.SetCauses(ended)
+	c.synced = false
+	for _, w := range c.watchers.all() {
+		w.end("the watch cache begins anew: its own watch at the store was cancelled", ended)
+	}
+	t.Sleep(time.Second)
+	c.feed = c.s.st.WatchAs(c.watchName(), c.kind.Prefix, ended)
+	clear(c.decoded)
+	c.fill(t)
+	t.Emit(trace.Event{Kind: trace.WatchCacheListed, Causes: []trace.ID{ended}, Payload: &trace.CacheList{
+		Resource: c.kind.GroupVersionResource.Resource, Revision: c.revision, Was: was, Objects: c.items.Len(),
+	}})
+}
+
 // fill lists the kind from the store.
-func (c *cache) fill(t *sim.Task) bool {
+func (c *cache) fill(t *sim.Task) {
 	var resp *pb.RangeResponse
 	for {
 		var err error
@@ -100,21 +140,29 @@ func (c *cache) fill(t *sim.Task) bool {
 		}
 		t.Sleep(time.Second) // the store has no leader; reflectors retry as well
 	}
+	gone := c.items.Copy()
 	for _, kv := range resp.Kvs {
 		en, err := decodeKV(c.kind, kv)
 		if err != nil {
 			continue // written past the API server; listing such a key fails in Kubernetes too
 		}
+		gone.Delete(c.key(kv.Key))
 		c.items.Set(c.key(kv.Key), en)
 		if c.changed != nil {
 			c.changed(c.key(kv.Key), en.obj)
 		}
 	}
+	gone.Scan(func(key string, _ *entry) bool {
+		c.items.Delete(key)
+		if c.changed != nil {
+			c.changed(key, nil)
+		}
+		return true
+	})
 	c.revision = resp.Header.Revision
 	c.window.start(c.revision)
 	c.synced = true
 	c.moved.Broadcast()
-	return true
 }
 
 func (c *cache) key(full []byte) string { return string(full[len(c.kind.Prefix):]) }
@@ -129,7 +177,7 @@ func (c *cache) take(t *sim.Task, b storage.Batch) {
 		}
 		targets := c.watchers.targets(ch)
 		ch.id = t.Emit(trace.Event{
-			Kind: trace.WatchCacheEvent, Object: refOf(c.kind, ch.obj), Causes: []trace.ID{b.Commit},
+			Kind: trace.WatchCacheEvent, Object: refOf(c.kind, ch.obj), Causes: whyTaken(b),
 			Payload: &trace.CacheUpdate{Resource: c.kind.GroupVersionResource.Resource, Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets)},
 		})
 		ch.at = t.Elapsed()
@@ -143,6 +191,15 @@ func (c *cache) take(t *sim.Task, b storage.Batch) {
 			}
 		}
 	}
+}
+
+// whyTaken is why the cache takes in a revision: the commit, and what let it
+// come if it had to wait.
+func whyTaken(b storage.Batch) []trace.ID {
+	if b.Late.IsZero() {
+		return []trace.ID{b.Commit}
+	}
+	return []trace.ID{b.Commit, b.Late}
 }
 
 // apply changes items by one event.
@@ -189,8 +246,13 @@ func withRevision(obj runtime.Object, revision int64) runtime.Object {
 func (c *cache) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 	key := c.key(e.Kv.Key)
 	if e.Type == mvccpb.DELETE {
-		if en, ok := c.items.Get(key); ok {
+		if en, ok := c.items.Get(key); ok && !c.lags() {
 			return refOf(c.kind, en.obj), nil
+		}
+		if e.PrevKv != nil {
+			if en, err := decodeKV(c.kind, e.PrevKv); err == nil {
+				return refOf(c.kind, en.obj), nil
+			}
 		}
 		return c.refOfKey(key), nil
 	}
@@ -235,19 +297,23 @@ func (c *cache) written(key string, revision int64) runtime.Object {
 }
 
 // get is the newest object the cache knows, counting what has become visible
-// and is not taken in yet.
+// and is not taken in yet, unless its watch lags.
 func (c *cache) get(key string) *entry {
-	if en := c.decoded[key]; en != nil {
+	if en := c.decoded[key]; en != nil && !c.lags() {
 		return en
 	}
 	en, _ := c.items.Get(key)
 	return en
 }
 
+// lags reports whether the store has still to tell the cache something that it
+// cannot take yet.
+func (c *cache) lags() bool { return c.feed != nil && c.feed.Waiting() > c.feed.Mailbox.Len() }
+
 // current is the revision the cache stands for: with nothing waiting to be
 // taken in, everything the store has shown.
 func (c *cache) current() int64 {
-	if c.synced && c.feed.Mailbox.Len() == 0 {
+	if c.synced && c.feed.Waiting() == 0 {
 		return max(c.revision, c.s.st.Revision())
 	}
 	return c.revision

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
 
 	"kviz/cluster/trace"
 )
@@ -38,6 +39,11 @@ func (c *call) list() *Response {
 		return c.listAt(want, opts)
 	}
 	how, err := c.freshen(opts.ResourceVersion)
+	if storage.IsTooLargeResourceVersion(err) && opts.ResourceVersion == "" {
+		// The cache lags; what the client wants is at the store (cacher/delegator.go
+		// GetList, the fallback of a consistent read).
+		return c.page(want, opts, c.s.st.Revision(), c.kind.Prefix)
+	}
 	if err != nil {
 		return &Response{Err: c.refuse(trace.StageStorage, "watch cache", err)}
 	}

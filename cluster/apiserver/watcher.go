@@ -63,13 +63,14 @@ func (w *watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
 // Stop ends the watch from the client's side.
 func (w *watcher) Stop() { w.end("the client closed it") }
 
-func (w *watcher) end(why string) {
+// end ends the watch; more are causes beside its opening.
+func (w *watcher) end(why string, more ...trace.ID) {
 	if w.closed {
 		return
 	}
 	w.closed = true
 	w.set.remove(w)
-	causes := []trace.ID{w.opened}
+	causes := append([]trace.ID{w.opened}, more...)
 	if dead := w.s.k.Silenced(w.s.p.Lane); !dead.IsZero() {
 		causes = append(causes, dead)
 	}

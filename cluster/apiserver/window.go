@@ -36,7 +36,11 @@ func (w *window) init(size int) {
 	w.ring = make([]*change, size)
 }
 
-func (w *window) start(revision int64) { w.listed = revision }
+// start forgets every event: the cache was filled as of a revision.
+func (w *window) start(revision int64) {
+	clear(w.ring)
+	w.first, w.lostSome, w.listed = w.end, false, revision
+}
 
 func (w *window) add(c *change) {
 	if w.end-w.first == len(w.ring) {

@@ -47,16 +47,20 @@ func Catalogue() []control.FaultKind {
 			Means: "Cut its network: a member from the other members (or from those named), a node from the API server and the other nodes.", Args: "[MEMBER…]",
 		},
 		{
-			Name: "heal", Targets: []string{"member", "node", "store"},
-			Means: "Mend every link of it, and a member's disk; of the store, every member's.",
+			Name: "heal", Targets: []string{"member", "node", "store", "watch"},
+			Means: "Mend every link of it, and a member's disk; of the store, every member's; a watch is told what it has missed.",
 		},
 		{
-			Name: "slow", Targets: []string{"member", "node", "registry"}, Heals: "fast",
-			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, the registry by this factor.", Args: "DURATION|FACTOR",
+			Name: "slow", Targets: []string{"member", "node", "registry", "watch"}, Heals: "fast",
+			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, a watch at the store by this much a revision, the registry by this factor.", Args: "DURATION|FACTOR",
 		},
 		{
-			Name: "fast", Targets: []string{"member", "node", "registry"},
+			Name: "fast", Targets: []string{"member", "node", "registry", "watch"},
 			Means: "Undo slow.",
+		},
+		{
+			Name: "stall", Targets: []string{"watch"}, Heals: "heal",
+			Means: "Have the store tell the API server nothing more of one kind of object: its watch falls behind, and is cancelled if what it has missed is compacted meanwhile.",
 		},
 		{
 			Name: "delay", Targets: []string{"member"}, Heals: "heal",

@@ -47,9 +47,13 @@ type Client struct {
 	due      time.Duration // when the newest write in flight falls due
 	writing  int           // writes in flight
 	watches  []*Watch
+	lines    map[string]*line                     // of the named watches
 	givenUp  int                                  // how many of own have ended without an answer
 	asked    uint64                               // writes asked for
 	own      map[*pb.InternalRaftRequest]*request // writes whose effect is not yet visible; also those given up
+
+	compacted   int64    // the newest compaction that is visible
+	compactedBy trace.ID // and its event
 
 	leases    map[int64]*lease // that are granted, as far as is visible
 	watched   uint64           // watches opened
@@ -99,7 +103,7 @@ var DefaultCost = Cost{Read: 500 * time.Microsecond, Write: 2 * time.Millisecond
 func New(k *sim.Kernel, s raftstore.Store) *Client {
 	c := &Client{
 		k: k, store: s, rand: k.Rand("store"), cost: DefaultCost, revision: 1,
-		own: map[*pb.InternalRaftRequest]*request{}, leases: map[int64]*lease{}, leaseRand: k.Rand("lease"),
+		own: map[*pb.InternalRaftRequest]*request{}, lines: map[string]*line{}, leases: map[int64]*lease{}, leaseRand: k.Rand("lease"),
 	}
 	s.OnCommit(func(r *raftstore.Result) { c.arrive(arrival{r, false}) })
 	if u, ok := s.(interface{ OnUpkeep(func(*raftstore.Result)) }); ok {

@@ -25,7 +25,7 @@ func (c *Client) Restored(t *sim.Task, told *trace.Restore) error {
 	c.mu.Unlock()
 	clear(c.own)
 	clear(c.leases)
-	c.givenUp = 0
+	c.givenUp, c.compacted = 0, 0
 	var res *raftstore.Result
 	err := t.Await(0, c.cost.Timeout, func(done func()) {
 		all := &pb.RangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}

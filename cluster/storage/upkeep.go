@@ -63,6 +63,9 @@ func (c *Client) upkeep(r *raftstore.Result, writer *request) {
 		}
 	}
 	id := c.k.Emit(e)
+	if q := r.Request.Compaction; q != nil {
+		c.compacted, c.compactedBy = max(c.compacted, q.Revision), id
+	}
 	if writer != nil && writer.commit.IsZero() {
 		writer.commit = id
 	}

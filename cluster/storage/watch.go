@@ -10,14 +10,22 @@ import (
 )
 
 // Watch is a stream of the commits under a prefix, from the moment it was
-// opened. It is never dropped for being slow; the API server's watch cache,
-// which is its only reader, must keep up.
+// opened. It is never dropped for being slow; it ends when the history that it
+// has still to be told was compacted (see lag.go).
 type Watch struct {
 	Mailbox sim.Mailbox[Batch]
 
 	number uint64
+	name   string
 	prefix string
 	c      *Client
+	line   *line
+
+	held []Batch // what it lags behind by, oldest first
+	turn uint64  // counts what was planned for it: an older plan is void
+
+	ended     trace.ID // the event of its end
+	compacted int64    // the compaction it was cancelled with, 0 if it was not
 }
 
 // Batch is what one revision changed under the watch's prefix.
@@ -25,13 +33,19 @@ type Batch struct {
 	Revision int64
 	Events   []*mvccpb.Event // shared; with PrevKv
 	Commit   trace.ID
+	Late     trace.ID // what let it go on, if it had to wait
 }
 
 // Watch opens a watch on every key with the prefix, from now on. The causes are
 // why the client does.
 func (c *Client) Watch(prefix string, causes ...trace.ID) *Watch {
+	return c.WatchAs("", prefix, causes...)
+}
+
+// WatchAs is [Client.Watch] of a watch that faults can name.
+func (c *Client) WatchAs(name, prefix string, causes ...trace.ID) *Watch {
 	c.watched++
-	w := &Watch{number: c.watched, prefix: prefix, c: c}
+	w := &Watch{number: c.watched, name: name, prefix: prefix, c: c, line: c.lineOf(name)}
 	c.watches = append(c.watches, w)
 	c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchOpened, Causes: known(causes), Payload: w.told("")})
 	return w
@@ -39,7 +53,7 @@ func (c *Client) Watch(prefix string, causes ...trace.ID) *Watch {
 
 // told is the watch as the trace has it.
 func (w *Watch) told(reason string) *trace.StoreWatch {
-	return &trace.StoreWatch{Watch: w.number, Client: trace.CompAPIServer, Prefix: w.prefix, Revision: w.c.revision + 1, Reason: reason}
+	return &trace.StoreWatch{Watch: w.number, Name: w.name, Client: trace.CompAPIServer, Prefix: w.prefix, Revision: w.c.revision + 1, Reason: reason}
 }
 
 // known are the causes that have an event.
@@ -49,16 +63,26 @@ func known(causes []trace.ID) []trace.ID {
 
 // Stop closes the watch. The causes are what ended its client, or why that has
 // done with it.
-func (w *Watch) Stop(causes ...trace.ID) {
+func (w *Watch) Stop(causes ...trace.ID) { w.end(w.told("the client closed it"), causes...) }
+
+func (w *Watch) end(told *trace.StoreWatch, causes ...trace.ID) {
 	w.Mailbox.Close()
-	for i, o := range w.c.watches {
-		if o == w {
-			w.c.watches = append(w.c.watches[:i:i], w.c.watches[i+1:]...)
-			w.c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchClosed, Causes: known(causes), Payload: w.told("the client closed it")})
-			return
-		}
+	w.held = nil
+	w.turn++
+	i := slices.Index(w.c.watches, w)
+	if i < 0 {
+		return
 	}
+	w.c.watches = slices.Delete(slices.Clone(w.c.watches), i, i+1)
+	w.ended = w.c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchClosed, Causes: known(causes), Payload: told})
 }
+
+// Ended is the event of the watch's end, and the compaction that it was
+// cancelled with, 0 if it was not.
+func (w *Watch) Ended() (id trace.ID, compacted int64) { return w.ended, w.compacted }
+
+// Waiting is how many revisions the client has not taken yet.
+func (w *Watch) Waiting() int { return len(w.held) + w.Mailbox.Len() }
 
 // covers is asked by every watch about every write, so it copies nothing.
 func (w *Watch) covers(key []byte) bool {
@@ -76,7 +100,7 @@ func (w *Watch) offer(b Batch) {
 	case 0:
 		return
 	case len(b.Events):
-		w.Mailbox.Send(b)
+		w.send(b)
 		return
 	}
 	some := make([]*mvccpb.Event, 0, n)
@@ -86,5 +110,5 @@ func (w *Watch) offer(b Batch) {
 		}
 	}
 	b.Events = some
-	w.Mailbox.Send(b)
+	w.send(b)
 }

@@ -20,6 +20,10 @@ var (
 		"The API server's watch cache took in one event from the store and fans it out.",
 		"The cache's revision against the store's.",
 		"apiserver pkg/storage/cacher/watch_cache.go processEvent")
+	WatchCacheListed = define[CacheList]("api.watchcache-list", GrainStage,
+		"The API server's watch cache listed its kind from the store anew: the watch it lived on was cancelled.",
+		"The watches of this kind, which all end: their clients get 410 Gone for old revisions and list anew too.",
+		"apiserver pkg/storage/cacher/cacher.go startCaching; watch_cache.go Replace")
 	WatchOpened = define[Watch]("watch.open", GrainWatch,
 		"A client opened a watch.",
 		"The new watcher of this kind.",
@@ -92,6 +96,14 @@ type Response struct {
 	Stage   string        `json:",omitempty"` // the stage that ended it, if refused
 	Object  *Object       `json:",omitempty"`
 	Took    time.Duration // virtual
+}
+
+// CacheList is a watch cache filled anew.
+type CacheList struct {
+	Resource string
+	Revision int64 // of the list; the cache remembers no event before it
+	Was      int64 // up to where it had followed the store
+	Objects  int
 }
 
 // CacheUpdate is one event in the watch cache.

@@ -28,6 +28,10 @@ func init() {
 		w.Resource, w.Revision, w.Watchers, w.Event = p.Resource, p.Revision, p.Watchers, e.ID
 		w.Events++
 	})
+	on(trace.WatchCacheListed, func(b *Builder, e *trace.Event, p *trace.CacheList) {
+		w := edit(b, b.s.watchCaches, p.Resource)
+		w.Resource, w.Revision, w.Watchers, w.Event = p.Resource, p.Revision, 0, e.ID
+	})
 	on(trace.WatchOpened, func(b *Builder, e *trace.Event, p *trace.Watch) {
 		b.s.watchers.set(p.Watch, &Watcher{gen: gen{b.gen}, Watch: *p, Opened: e.ID, Revision: p.From})
 		b.s.watchers.trim(maxWatches)
