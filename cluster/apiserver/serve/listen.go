@@ -116,7 +116,7 @@ func newCertificate() (ca []byte, server tls.Certificate, err error) {
 	if err != nil {
 		return nil, server, err
 	}
-	now := time.Now()
+	now := time.Now() // real clients compare it with the machine's clock
 	template := func(serial int64, name string) *x509.Certificate {
 		return &x509.Certificate{
 			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
