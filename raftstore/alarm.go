@@ -2,7 +2,6 @@ package raftstore
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -25,14 +24,10 @@ func noSpace(id string) *pb.InternalRaftRequest {
 	}}
 }
 
-// available reports whether the leader has room for what a request adds. A leader
-// in another process is not asked: it sees when it applies the request. Call with mu
-// held.
+// available reports whether the leader has room for what a request adds; without a
+// leader there is nobody to ask. Call with mu held.
 func (s *Replicated) available(req *pb.InternalRaftRequest) bool {
-	l, ok := s.leader.(interface {
-		Available(*pb.InternalRaftRequest) bool
-	})
-	return !ok || l.Available(req)
+	return s.leader == nil || s.leader.Available(req)
 }
 
 // full raises a member's alarm and then tells whoever asked that there is no
@@ -85,16 +80,10 @@ func (s *Replicated) Defragment(id string) error {
 	if err != nil {
 		return err
 	}
-	d, ok := m.(interface {
-		Defragment(busy func(inUse int64) (done <-chan struct{})) error
-	})
-	if !ok {
-		return fmt.Errorf("raftstore: member %s runs in a process that cannot be told to defragment", id)
-	}
 	before, _, _ := s.DBSize(id)
 	began := time.Now()
 	s.tell(Event{Kind: member.KindDefrag, Member: id, Defrag: &member.Defrag{Before: before}})
-	err = d.Defragment(func(inUse int64) <-chan struct{} {
+	err = m.Defragment(func(inUse int64) <-chan struct{} {
 		done := make(chan struct{})
 		s.spawn("defragment "+id, func() {
 			defer close(done)

@@ -80,9 +80,9 @@ func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 	}
 	s.roster.Store((&roster{}).with(first, s.newMember))
 	if facts.Survivor != "" {
-		_, d, err := s.diskOf(facts.Survivor)
+		m, err := s.member(facts.Survivor)
 		if err == nil {
-			err = s.recoverDisk(d, facts, 0)
+			err = s.recoverDisk(m, facts, 0)
 		}
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"kviz/raftstore/member"
+	"kviz/raftstore/remote"
 )
 
 // groupFile is what the store itself writes down beside the members' folders.
@@ -19,7 +20,7 @@ import (
 const groupFile = "group.json"
 
 // ClusterID is the ID of a group that was not made by [Replicated.Rebuild].
-const ClusterID uint64 = 0x6b76697a00000001
+const ClusterID = remote.FirstCluster
 
 // groupFacts is the contents of the file.
 type groupFacts struct {

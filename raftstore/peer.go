@@ -42,6 +42,11 @@ type peer interface {
 	SlowDisk(time.Duration)
 	FillDisk(bool)
 	Disk() (slow time.Duration, full bool)
+	Defragment(busy func(inUse int64) (done <-chan struct{})) error
+
+	Recover(term uint64, address string) error
+	Prepare(member.Seed) error
+	Corrupt(member.Damage) error
 
 	Report(wire.Phase, wire.Message)
 	ReportFault(member.Fault)
@@ -58,6 +63,8 @@ type leadership interface {
 	Range(*pb.RangeRequest) (*pb.RangeResponse, error)
 	Transfer(to string)
 	Began(context.Context) error
+	Available(*pb.InternalRaftRequest) bool
+	Settled() bool
 	Last() uint64
 	Servers() []member.Server
 	Set(member.Server) error
@@ -91,10 +98,18 @@ type network interface {
 	ReleaseOne() bool
 	Held() []wire.Held
 	Forget(id string)
+	SetSplit(*wire.Split) <-chan struct{}
+	TermOf(*wire.Split) uint64
 }
 
 // local is a member of this process.
 type local struct{ *member.Member }
+
+// Recover makes the member the only one; what counts again it tells as it applies it.
+func (l local) Recover(term uint64, address string) error {
+	_, _, err := l.Member.Recover(member.Recovery{Term: term, Address: address})
+	return err
+}
 
 // Leader is the member's leadership, nil if it does not lead.
 func (l local) Leader() leadership {

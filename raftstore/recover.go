@@ -20,35 +20,16 @@ import (
 // Damage is what happens to a member's log file; see [member.Damage].
 type Damage = member.Damage
 
-// disks is a member whose disk is of this machine.
-type disks interface {
-	Recover(term uint64) error
-	Prepare(member.Seed) error
-	Corrupt(member.Damage) error
-}
-
-func (s *Replicated) diskOf(id string) (peer, disks, error) {
-	m, err := s.member(id)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, ok := m.(disks)
-	if !ok {
-		return nil, nil, fmt.Errorf("raftstore: the disk of member %s is another process's", id)
-	}
-	return m, d, nil
-}
-
 // Corrupt damages the log file of a member that is down. Its next start is refused.
 func (s *Replicated) Corrupt(id string, what Damage) error {
-	m, d, err := s.diskOf(id)
+	m, err := s.member(id)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(member.Damages, what) {
 		return fmt.Errorf("raftstore: no damage %q; it can be one of %v", what, member.Damages)
 	}
-	if err := d.Corrupt(what); err != nil {
+	if err := m.Corrupt(what); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	m.ReportFault(member.Fault{What: "damaged", On: true, Detail: string(what)})
@@ -101,7 +82,7 @@ func (s *Replicated) stopAll(why string) {
 func (s *Replicated) Recover(id string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	m, d, err := s.diskOf(id)
+	m, err := s.member(id)
 	if err != nil {
 		return err
 	}
@@ -129,21 +110,21 @@ func (s *Replicated) Recover(id string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.recoverDisk(d, facts, term); err != nil {
+	if err := s.recoverDisk(m, facts, term); err != nil {
 		return err
 	}
 	if err := s.start(m, false, "it goes on alone"); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	s.takeOver(old, []member.Server{{ID: id, Address: id}})
+	s.takeOver(old, []member.Server{{ID: id, Address: s.addressFor(id)}})
 	st := m.Status()
 	s.reset(st.Last, st.Revision, false)
 	m.Campaign()
 	return nil
 }
 
-func (s *Replicated) recoverDisk(d disks, facts groupFacts, term uint64) error {
-	if err := d.Recover(term); err != nil {
+func (s *Replicated) recoverDisk(m peer, facts groupFacts, term uint64) error {
+	if err := m.Recover(term, s.addressFor(m.ID())); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	facts.Survivor = ""
@@ -189,11 +170,6 @@ func (s *Replicated) Rebuild(state *apply.State, opt RebuildOptions) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	g := s.group()
-	for _, id := range g.ids {
-		if _, _, err := s.diskOf(id); err != nil {
-			return err
-		}
-	}
 	s.mu.Lock()
 	err := s.refusal()
 	s.mu.Unlock()
@@ -207,6 +183,7 @@ func (s *Replicated) Rebuild(state *apply.State, opt RebuildOptions) error {
 	index = max(index, state.KV.AppliedIndex()) + 1
 	state.KV.Advance(index)
 	seed := member.Seed{State: state.Snapshot(), Index: index, Term: term + 1}
+	seed.Cluster = s.ClusterID()*6364136223846793005 + seed.Term
 	for i, id := range g.ids {
 		seed.Servers = append(seed.Servers, member.Server{ID: id, Learner: g.learner[i], Address: addressOf(id, g.urls[i])})
 	}
@@ -237,29 +214,33 @@ func (s *Replicated) reach() (index, term uint64) {
 
 // exchange puts new disks in the place of the old ones.
 func (s *Replicated) exchange(seed member.Seed) error {
-	old := s.ClusterID()
-	facts := s.facts
-	facts.ClusterID = strconv.FormatUint(old*6364136223846793005+seed.Term, 16)
-	for _, id := range s.group().ids {
-		_, d, err := s.diskOf(id)
-		if err == nil {
-			err = d.Prepare(seed)
-		}
-		if err != nil {
+	for _, m := range s.group().members {
+		if err := m.Prepare(seed); err != nil {
 			return errors.Join(fmt.Errorf("raftstore: %w", err), s.startAgain())
 		}
 	}
-	facts.Exchange = true
-	if err := s.writeGroup(facts); err != nil {
-		return err
+	facts := s.facts
+	facts.ClusterID = strconv.FormatUint(seed.Cluster, 16)
+	if s.far != nil {
+		// Each process keeps its own folder, and what is left undone is finished by
+		// the next driver (remote.Member.join).
+		decided, err := s.far.Exchange(s.group().ids, seed.Cluster)
+		if !decided {
+			return errors.Join(fmt.Errorf("raftstore: %w", err), s.startAgain())
+		}
+		// Who failed has not started either, and says so then.
+	} else {
+		facts.Exchange = true
+		if err := s.writeGroup(facts); err != nil {
+			return err
+		}
+		if err := s.finishExchange(&facts); err != nil {
+			return err
+		}
 	}
-	if err := s.finishExchange(&facts); err != nil {
-		return err
-	}
-	id, err := facts.id()
-	s.clusterID.Store(id)
+	s.clusterID.Store(seed.Cluster)
 	s.facts = facts
-	return err
+	return nil
 }
 
 // finishExchange does what [groupFacts.Exchange] says, from wherever it was left.

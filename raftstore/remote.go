@@ -50,12 +50,11 @@ const scheme = "https://"
 // bootRemote takes over the members in other processes as they are, or makes a
 // group of them.
 func (s *Replicated) bootRemote() error {
-	s.clusterID.Store(ClusterID)
 	far, err := remote.Open(remote.Config{
 		Addrs: s.cfg.Remote.Addrs, Credentials: s.cfg.Remote.Credentials,
 		Settings: remote.Settings{
 			NoSync: s.cfg.NoSync, SnapshotEvery: s.cfg.SnapshotEvery, SnapshotTrailing: s.cfg.SnapshotTrailing,
-			Quota: s.cfg.Quota, BcryptCost: s.cfg.BcryptCost, AuthToken: s.cfg.AuthToken,
+			BcryptCost: s.cfg.BcryptCost, AuthToken: s.cfg.AuthToken,
 		},
 		Emit: s.cfg.Events, Applied: s.applied, Changed: s.leadershipChanged, Restored: s.restored,
 		Requests: &s.requests, Limits: s.cfg.limits(), Go: s.spawn,
@@ -64,6 +63,7 @@ func (s *Replicated) bootRemote() error {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	s.far, s.network = far, far.Network()
+	s.clusterID.Store(far.Cluster())
 	first, err := s.foundFar()
 	if err != nil {
 		return fmt.Errorf("raftstore: %w", err)

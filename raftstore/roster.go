@@ -162,7 +162,7 @@ func (s *Replicated) adopt(leader leadership) error {
 	if leader.Term() < s.adopted {
 		return nil // a later leader has told already
 	}
-	if l, ok := leader.(interface{ Settled() bool }); ok && !l.Settled() {
+	if !leader.Settled() {
 		return nil // whatever it is, it is taken over when it is committed
 	}
 	s.adopted = leader.Term()

@@ -21,18 +21,11 @@ var ErrNotSplit = errors.New("raftstore: the election was not split: another one
 // election, by the members' own timers, decides. It returns when the votes are cast;
 // while messages are held, when both stand.
 func (s *Replicated) SplitVote() error {
-	arranger, ok := s.network.(interface {
-		SetSplit(*wire.Split) <-chan struct{}
-		TermOf(*wire.Split) uint64
-	})
-	if !ok {
-		return errors.New("raftstore: a split vote can be arranged only among members of one process")
-	}
 	split, err := s.planSplit()
 	if err != nil {
 		return err
 	}
-	done := arranger.SetSplit(split)
+	done := s.network.SetSplit(split)
 	for _, id := range split.Candidates {
 		m, err := s.member(id)
 		if err != nil {
@@ -49,12 +42,12 @@ func (s *Replicated) SplitVote() error {
 			return rpctypes.ErrGRPCStopped
 		default:
 		}
-		if s.clock.stopped() && arranger.TermOf(split) > 0 {
+		if s.clock.stopped() && s.network.TermOf(split) > 0 {
 			return nil
 		}
 		s.sleep(5 * time.Millisecond)
 	}
-	arranger.SetSplit(nil)
+	s.network.SetSplit(nil)
 	return ErrNotSplit
 }
 

@@ -62,6 +62,8 @@ type Member struct {
 	held atomic.Bool
 	pace atomic.Int64 // by how much elections are slowed down; see SlowElections
 
+	asked atomic.Int32 // snapshots that somebody asked for and that are under way
+
 	roomMu sync.Mutex
 	room   chan struct{} // closed when a full disk has room again; nil when it is not full
 
@@ -116,6 +118,7 @@ func (m *Member) Start(fresh bool, reason string) error {
 	inc, err := m.open(fresh)
 	if err != nil {
 		m.reason.Store(err.Error())
+		m.tellRefused(err)
 		return err
 	}
 	inc.endpoint.SetGate(inc.disk.queue.passed)
@@ -130,6 +133,18 @@ func (m *Member) Start(fresh bool, reason string) error {
 	m.cfg.Go("watch of "+m.cfg.ID, func() { m.watch(inc) })
 	m.cfg.Changed()
 	return nil
+}
+
+// tellRefused tells that the member found its log missing or damaged and stays down.
+func (m *Member) tellRefused(err error) {
+	if disk := (*DiskError)(nil); !errors.As(err, &disk) {
+		return
+	}
+	m.emitting.Lock()
+	last := m.lastRole
+	m.emitting.Unlock()
+	last.Role, last.Leader, last.Reason = "stopped", "", err.Error()
+	m.emitRole(KindDown, last)
 }
 
 // open builds an incarnation on a goroutine of its own, because the disk
@@ -317,12 +332,19 @@ func (m *Member) Campaign() {
 	}
 }
 
-// Snapshot makes the member take a snapshot now.
+// Snapshot makes the member take a snapshot now, and cut its log off behind it: a
+// follower that lags further than a few entries gets the snapshot.
 func (m *Member) Snapshot() error {
 	inc := m.running.Load()
 	if inc == nil {
 		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
 	}
+	m.asked.Add(1)
+	inc.retime(inc.raft.State())
+	defer func() {
+		m.asked.Add(-1)
+		inc.retime(inc.raft.State())
+	}()
 	if err := inc.raft.Snapshot().Error(); err != nil {
 		return fmt.Errorf("member %s: snapshot: %w", m.cfg.ID, err)
 	}

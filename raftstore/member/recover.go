@@ -10,19 +10,28 @@ import (
 	"kviz/raftstore/wire"
 )
 
+// Recovery is how a member goes on alone.
+type Recovery struct {
+	Term    uint64 // the terms to come are above it, whatever the member has heard of
+	Address string // the member's in its new group
+	// Entry, if set, is told of the commands in the log that no snapshot covers.
+	Entry func(*raft.Log)
+}
+
 // Recover makes a member that is down the only one of its group: what is in its log
-// counts from now on, committed or not. All other members must be gone for good. The
-// terms to come are above term, whatever the member has heard of.
+// counts from now on, committed or not. All other members must be gone for good. It
+// gives the entries that a snapshot covered, and that the new state is as of.
 //
 // Mirrors etcd --force-new-cluster; hashicorp/raft RecoverCluster.
-func (m *Member) Recover(term uint64) error {
-	return m.offline("recovery", func() (err error) {
+func (m *Member) Recover(r Recovery) (covered, last uint64, err error) {
+	err = m.offline("recovery", func() (err error) {
 		inc := &incarnation{m: m, failed: make(chan string, 1), stopped: make(chan struct{})}
 		snapshots, err := openSnapshots(inc)
 		if err != nil {
 			return err
 		}
-		d, err := openDisk(inc, false, snapshots.last())
+		covered = snapshots.last()
+		d, err := openDisk(inc, false, covered)
 		if err != nil {
 			return err
 		}
@@ -30,17 +39,48 @@ func (m *Member) Recover(term uint64) error {
 		inc.machine = newMachine(inc)
 		inc.endpoint = m.cfg.Network.Attach(m.cfg.ID)
 		defer inc.endpoint.Close()
-		alone := raft.Configuration{Servers: []raft.Server{Server{ID: m.cfg.ID, Address: m.cfg.ID}.raft()}}
-		if err := raft.RecoverCluster(m.raftConfig(), inc.machine, d, d, snapshots, inc.endpoint, alone); err != nil {
+		alone := raft.Configuration{Servers: []raft.Server{Server{ID: m.cfg.ID, Address: r.Address}.raft()}}
+		tail, err := d.LastIndex()
+		if err != nil {
 			return fmt.Errorf("member %s: recovery: %w", m.cfg.ID, err)
 		}
-		if d.bootTerm < term {
-			if err := d.bolt.SetUint64([]byte(keyCurrentTerm), term); err != nil {
+		last = max(covered, tail)
+		replay := &replay{machine: inc.machine, entry: r.Entry, last: last}
+		if err := raft.RecoverCluster(m.raftConfig(), replay, d, d, snapshots, inc.endpoint, alone); err != nil {
+			return fmt.Errorf("member %s: recovery: %w", m.cfg.ID, err)
+		}
+		if d.bootTerm < r.Term {
+			if err := d.bolt.SetUint64([]byte(keyCurrentTerm), r.Term); err != nil {
 				return fmt.Errorf("member %s: recovery: %w", m.cfg.ID, err)
 			}
 		}
 		return snapshots.damage
 	})
+	return covered, last, err
+}
+
+// replay is the state machine during a recovery.
+type replay struct {
+	*machine
+	entry func(*raft.Log)
+	last  uint64 // in the log
+}
+
+// Apply applies one entry of the log, in order.
+func (r *replay) Apply(l *raft.Log) any {
+	if r.entry != nil {
+		r.entry(l)
+	}
+	return r.machine.Apply(l)
+}
+
+// Snapshot is of all that is in the log, also where that ends with entries which are
+// not the machine's business: nobody can ask for them any more.
+func (r *replay) Snapshot() (raft.FSMSnapshot, error) {
+	r.mu.Lock()
+	r.state.KV.Advance(r.last)
+	r.mu.Unlock()
+	return r.machine.Snapshot()
 }
 
 // Seed is what a member's new disk begins with.
@@ -49,6 +89,9 @@ type Seed struct {
 	Servers []Server // the new group
 	// Index and Term are where the new log begins: above all that were.
 	Index, Term uint64
+	// Cluster is the ID of the new cluster. The disk does not hold it; who keeps it
+	// beside the disk needs it.
+	Cluster uint64
 }
 
 // NewSuffix is behind the name of a folder with a new disk.

@@ -44,6 +44,18 @@ func (m *Member) raftConfig() *raft.Config {
 	return c
 }
 
+// asked is how many entries a snapshot that somebody asked for leaves in the log:
+// so few that who lags gets the snapshot, and more than a healthy follower is behind.
+const asked = 10
+
+// trailing is how many entries the next snapshot leaves in the log.
+func (m *Member) trailing() uint64 {
+	if m.asked.Load() > 0 {
+		return min(asked, m.cfg.SnapshotTrailing)
+	}
+	return m.cfg.SnapshotTrailing
+}
+
 func (m *Member) timeout(role raft.RaftState) time.Duration {
 	switch {
 	case role == raft.Leader:
@@ -69,7 +81,7 @@ func (inc *incarnation) retime(role raft.RaftState) {
 	t := inc.m.timeout(role)
 	// The values are constants that raft accepts.
 	_ = inc.raft.ReloadConfig(raft.ReloadableConfig{
-		TrailingLogs:      inc.m.cfg.SnapshotTrailing,
+		TrailingLogs:      inc.m.trailing(),
 		SnapshotThreshold: inc.m.cfg.SnapshotEvery,
 		SnapshotInterval:  30 * time.Second,
 		HeartbeatTimeout:  t,

@@ -67,6 +67,7 @@ type farm struct {
 	addrs map[string]string
 
 	inside map[string]string // network namespaces of members that have one
+	config raftstore.Config  // of the drivers, without what makes them drivers
 }
 
 type proc struct {
@@ -230,7 +231,9 @@ func (f *farm) tryDriver(addrs ...string) (*raftstore.Replicated, *log, error) {
 		}
 	}
 	l := &log{}
-	s, err := raftstore.Open(raftstore.Config{Remote: &raftstore.Remote{Addrs: addrs, Credentials: creds}, Events: l.take})
+	cfg := f.config
+	cfg.Remote, cfg.Events = &raftstore.Remote{Addrs: addrs, Credentials: creds}, l.take
+	s, err := raftstore.Open(cfg)
 	return s, l, err
 }
 

@@ -67,6 +67,14 @@ func (f *feed) applied(_ string, batch []member.Applied) {
 	f.poke()
 }
 
+// reach notes that the machine will begin as of an entry, whatever it has told: of a
+// recovery, or of a new disk. The log does not hold what comes before.
+func (f *feed) reach(index uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.upTo = max(f.upTo, index)
+}
+
 // follow begins the queue anew.
 func (f *feed) follow(on bool) {
 	f.mu.Lock()

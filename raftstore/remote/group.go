@@ -47,7 +47,10 @@ type Group struct {
 	members  map[string]*Member
 	links    map[[2]string]wire.LinkFault // the faults that shall be
 	holding  bool
-	released map[which]bool // let go, and perhaps still in a member's list
+	released map[which]bool  // let go, and perhaps still in a member's list
+	gone     map[string]bool // members that were taken out of the group
+	arranged *arrangement    // the election that is to be split; nil if none is
+	cluster  uint64          // its ID, for members that join
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -67,7 +70,7 @@ func Open(cfg Config) (*Group, error) {
 	}
 	g := &Group{
 		cfg: cfg, driver: hex.EncodeToString(id[:]), members: map[string]*Member{},
-		links: map[[2]string]wire.LinkFault{}, released: map[which]bool{},
+		links: map[[2]string]wire.LinkFault{}, released: map[which]bool{}, gone: map[string]bool{}, cluster: FirstCluster,
 	}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	if err := g.connect(); err != nil {
@@ -100,6 +103,9 @@ func (g *Group) connect() error {
 	}
 	wg.Wait()
 	silent, err := g.enlist(all)
+	if err == nil {
+		err = g.choose(all)
+	}
 	if err != nil {
 		for _, f := range all {
 			if f.c != nil {

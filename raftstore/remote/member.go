@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/raft"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/proto"
 
@@ -46,13 +48,15 @@ type Member struct {
 	why      string    // there is no connection
 	outbox   *outbox
 	emitting sync.Mutex // keeps the order of events
+	applying sync.Mutex // held while the copy is brought forward
 }
 
 // about is the answer to a driver's first question.
 type about struct {
 	Now      standing
 	Peers    map[string]string
-	Settings Settings
+	Cluster  uint64 // that it belongs to, 0 for none
+	Prepared uint64 // that its new disk is for, 0 if it has none
 }
 
 func (g *Group) newMember(id, addr string) *Member {
@@ -86,6 +90,9 @@ func (m *Member) run(c *caller) {
 			m.mu.Unlock()
 		}
 		m.unlost.Do(func() { close(m.lost) })
+		if errors.Is(err, errDismissed) {
+			return
+		}
 		c = nil
 		timer := time.NewTimer(pause)
 		select {
@@ -159,11 +166,23 @@ func (m *Member) attend(c *caller) error {
 func (m *Member) prepare(c *caller) error {
 	ctx, cancel := context.WithTimeout(m.g.ctx, openTimeout)
 	defer cancel()
-	if _, err := call[map[string]string, none](ctx, c, verbPeers, m.g.addrs()); err != nil {
-		return err
-	}
 	a, err := call[none, about](ctx, c, verbAbout, none{})
 	if err != nil {
+		return err
+	}
+	gone := m.g.without()
+	if slices.Contains(gone, m.id) {
+		return m.dismiss(ctx, c, a.Now)
+	}
+	if err := m.join(ctx, c, a); err != nil {
+		return err
+	}
+	for _, id := range gone {
+		if _, err := call[string, none](ctx, c, verbForget, id); err != nil {
+			return err
+		}
+	}
+	if _, err := call[map[string]string, none](ctx, c, verbPeers, m.g.addrs()); err != nil {
 		return err
 	}
 	for _, f := range m.g.linksOf(m.id, a.Now.Links) {
@@ -188,6 +207,24 @@ func (m *Member) prepare(c *caller) error {
 	}
 	_, err = call[bool, none](ctx, c, verbFillDisk, m.full.Load())
 	return err
+}
+
+// errDismissed is why nobody looks for a member's process any more.
+var errDismissed = errors.New("it was taken out of the group")
+
+// dismiss tells a member that was away that the group goes on without it.
+func (m *Member) dismiss(ctx context.Context, c *caller, now standing) error {
+	if now.Status.Up {
+		if _, err := call[string, none](ctx, c, verbStop, errDismissed.Error()); err != nil {
+			return err
+		}
+	}
+	if now.HasLog {
+		if _, err := call[string, none](ctx, c, verbErase, errDismissed.Error()); err != nil {
+			return err
+		}
+	}
+	return errDismissed
 }
 
 // followSilence is after how long a member that tells nothing is taken for gone:
@@ -216,7 +253,10 @@ func (m *Member) take(l *line, r *report) error {
 	if r.Snapshot {
 		_ = l.SetReadDeadline(time.Time{})
 		contents := &body{l: l}
-		if err := m.copy.Restore(contents, r.UpTo); err != nil {
+		m.applying.Lock()
+		err := m.copy.Restore(contents, r.UpTo)
+		m.applying.Unlock()
+		if err != nil {
 			return err
 		}
 		if err := contents.finish(); err != nil {
@@ -224,19 +264,30 @@ func (m *Member) take(l *line, r *report) error {
 		}
 		m.g.cfg.Restored(m, r.UpTo)
 	}
-	if r.UpTo > m.copy.Index() {
-		batch, err := m.copy.Apply(r.Applied, r.UpTo)
-		if err != nil {
-			return err
-		}
-		if len(batch) > 0 {
-			m.g.cfg.Applied(m.id, batch)
-		}
-		m.copy.Reached()
+	if err := m.applied(r.Applied, r.UpTo); err != nil {
+		return err
 	}
 	if r.Now != nil {
 		m.stand(r.Now)
 	}
+	return nil
+}
+
+// applied brings the copy forward to an entry, and tells of it.
+func (m *Member) applied(logs []raft.Log, upTo uint64) error {
+	m.applying.Lock()
+	defer m.applying.Unlock()
+	if upTo <= m.copy.Index() {
+		return nil
+	}
+	batch, err := m.copy.Apply(logs, upTo)
+	if err != nil {
+		return err
+	}
+	if len(batch) > 0 {
+		m.g.cfg.Applied(m.id, batch)
+	}
+	m.copy.Reached()
 	return nil
 }
 
@@ -388,7 +439,7 @@ func (m *Member) Reachable() bool { return m.caller() != nil }
 // Begin starts the member with a new disk, in a new group, or, without one, to
 // join the group that a leader takes it into.
 func (m *Member) Begin(group []member.Server, reason string) error {
-	return m.begin(Start{Fresh: true, Group: group, Settings: m.g.cfg.Settings, Reason: reason})
+	return m.begin(Start{Fresh: true, Group: group, Settings: m.g.cfg.Settings, Cluster: m.g.Cluster(), Reason: reason})
 }
 
 // Start starts the member again; see member.Member.
@@ -401,6 +452,8 @@ func (m *Member) Start(fresh bool, reason string) error {
 
 func (m *Member) begin(s Start) error {
 	if err := do2(m, verbStart, s, 30*time.Second); err != nil {
+		// What is to be said is said: a member that stays down says no more.
+		_ = m.awaitReason()
 		return err
 	}
 	return m.await(true)
@@ -445,6 +498,29 @@ func (m *Member) await(up bool) error {
 		}
 	}
 	return nil
+}
+
+// awaitReason waits until the member has told why it is down, as its process knows it.
+func (m *Member) awaitReason() error {
+	ctx, cancel := context.WithTimeout(m.g.ctx, orderTimeout)
+	defer cancel()
+	for {
+		c := m.caller()
+		a, err := call[none, about](ctx, c, verbAbout, none{})
+		if err != nil {
+			return m.explain(c, err)
+		}
+		if s := m.Status(); s.Up == a.Now.Status.Up && s.Reason == a.Now.Status.Reason {
+			return nil
+		}
+		timer := time.NewTimer(time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
 }
 
 // Why is the reason why the member is down.

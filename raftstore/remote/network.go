@@ -225,6 +225,7 @@ func (n *Network) follower(from, to string, term uint64) (f follower, age time.D
 // Forget takes a member that left for good off the network.
 func (n *Network) Forget(id string) {
 	n.g.mu.Lock()
+	n.g.gone[id] = true // also for members that are away now
 	for l := range n.g.links {
 		if l[0] == id || l[1] == id {
 			delete(n.g.links, l)

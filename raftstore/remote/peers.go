@@ -22,6 +22,7 @@ import (
 type peer struct {
 	p    *Process
 	name string
+	stop context.CancelFunc // it is no member any more
 
 	mu       sync.Mutex
 	addr     string
@@ -64,7 +65,7 @@ func (r *peer) run(ctx context.Context) {
 
 // attend listens to the peer until it falls silent.
 func (r *peer) attend(ctx context.Context, addr string) {
-	l, _, err := dial(ctx, r.p.cfg.Credentials, addr, hello{Role: roleWatch, To: r.name})
+	l, _, err := dial(ctx, r.p.cfg.Credentials, addr, r.p.hello(roleWatch, r.name))
 	if err != nil {
 		return
 	}
@@ -218,7 +219,7 @@ func (r *peer) take(e *wire.Endpoint) (*line, error) {
 	}
 	addr := r.addr
 	r.mu.Unlock()
-	l, _, err := dial(context.Background(), r.p.cfg.Credentials, addr, hello{Role: roleRaft, To: r.name})
+	l, _, err := dial(context.Background(), r.p.cfg.Credentials, addr, r.p.hello(roleRaft, r.name))
 	if err != nil {
 		return nil, err
 	}

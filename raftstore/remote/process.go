@@ -5,11 +5,9 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -55,7 +53,9 @@ type Process struct {
 	peers   map[string]*peer
 	session *session // the driver's, nil while there is none
 	holding bool
-	lines   map[*line]bool
+	split   *wire.Split      // the election that the driver has arranged last
+	seeding *seeding         // the state of a new disk that is on its way
+	lines   map[*line]string // whose they are, "" while that is not known
 	closed  bool
 	healthy chan struct{} // closed and replaced when health changed
 
@@ -65,28 +65,6 @@ type Process struct {
 	failed atomic.Pointer[error]
 }
 
-// memory is what the folder remembers beside the member's log and snapshots.
-type memory struct {
-	Name     string
-	Peers    map[string]string // addresses by name
-	Settings Settings
-	// Removed says that the member was taken out of its group. Its name is not
-	// used again.
-	Removed bool
-}
-
-// Settings are a member's, as the driver gave them when it started first.
-type Settings struct {
-	NoSync           bool
-	SnapshotEvery    uint64
-	SnapshotTrailing uint64
-	Quota            int64
-	BcryptCost       int
-	AuthToken        string
-}
-
-const memoryFile = "member.json"
-
 // Serve listens, and starts the member if its folder holds a log. Without one it
 // waits for a driver to say what group it begins or joins. The caller must Close
 // it.
@@ -94,12 +72,19 @@ func Serve(cfg ProcessConfig) (*Process, error) {
 	if !nameForm.MatchString(cfg.Name) {
 		return nil, fmt.Errorf("%q cannot be a member's name; want a, b, c …", cfg.Name)
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+	var err error
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
 		return nil, err
 	}
 	p := &Process{
-		cfg: cfg, why: "it belongs to no group yet", feed: newFeed(), peers: map[string]*peer{}, lines: map[*line]bool{},
+		cfg: cfg, why: "it belongs to no group yet", feed: newFeed(), peers: map[string]*peer{}, lines: map[*line]string{},
 		healthy: make(chan struct{}),
+	}
+	if err := p.settleFolders(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, err
 	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	var seed [8]byte
@@ -124,8 +109,14 @@ func Serve(cfg ProcessConfig) (*Process, error) {
 	}
 	p.meet(p.memory.Peers)
 	if there {
-		p.make(nil)
-		if err := p.member.Start(false, "its process started"); err != nil {
+		p.member = p.newMember(nil)
+		var damaged *member.DiskError
+		switch err := p.member.Start(false, "its process started"); {
+		case errors.As(err, &damaged):
+			// It stays down, and here, so that a driver sees why and can put another in
+			// its place.
+			p.logf("%v", err)
+		case err != nil:
 			return nil, errors.Join(err, p.Close())
 		}
 	}
@@ -164,74 +155,76 @@ func (p *Process) logf(format string, args ...any) {
 	}
 }
 
-// remember reads what the folder remembers.
-func (p *Process) remember() error {
-	path := filepath.Join(p.cfg.Dir, memoryFile)
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, &p.memory)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if was := p.memory.Name; was != "" && was != p.cfg.Name {
-		return fmt.Errorf("%s is the folder of member %s, not of %s", p.cfg.Dir, was, p.cfg.Name)
-	}
-	p.memory.Name = p.cfg.Name
-	if p.memory.Peers == nil {
-		p.memory.Peers = map[string]string{}
-	}
-	maps.Copy(p.memory.Peers, p.cfg.Peers)
-	delete(p.memory.Peers, p.cfg.Name)
-	return nil
-}
-
-// note writes down what the folder must remember. Call with mu held.
-func (p *Process) note() error {
-	b, err := json.MarshalIndent(p.memory, "", "  ")
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(p.cfg.Dir, memoryFile)
-	if err := os.WriteFile(path+".new", append(b, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-// make builds the member; group is nil unless it begins a new one.
-func (p *Process) make(group []member.Server) {
+// newMember is the member, not started; group is nil unless it begins a new one.
+func (p *Process) newMember(group []member.Server) *member.Member {
 	s := p.memory.Settings
-	p.member = member.New(member.Config{
+	m := member.New(member.Config{
 		ID: p.cfg.Name, Peers: group, Dir: p.cfg.Dir, Network: p.network, NoSync: s.NoSync,
 		SnapshotEvery: s.SnapshotEvery, SnapshotTrailing: s.SnapshotTrailing,
-		Limits:   apply.Limits{Quota: s.Quota, BcryptCost: s.BcryptCost, AuthToken: s.AuthToken},
+		Limits:   p.limits(),
 		Emit:     p.feed.event,
 		Applied:  p.feed.applied,
 		Changed:  p.tell,
 		Requests: &member.Requests{},
 		Go:       p.spawn,
 	})
-	p.member.Hold(p.holding)
+	m.Hold(p.holding)
+	return m
+}
+
+// limits are the state machine's. The quota is the driver's business: its copies say
+// what exceeds it.
+func (p *Process) limits() apply.Limits {
+	return apply.Limits{Quota: -1, BcryptCost: p.memory.Settings.BcryptCost, AuthToken: p.memory.Settings.AuthToken}
 }
 
 // meet takes in the addresses of other members.
 func (p *Process) meet(addrs map[string]string) {
+	if p.memory.Removed {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(addrs)) {
-		if name == p.cfg.Name || !nameForm.MatchString(name) {
+		if name == p.cfg.Name || !nameForm.MatchString(name) || slices.Contains(p.memory.Gone, name) {
 			continue
 		}
 		r := p.peers[name]
 		if r == nil {
-			r = &peer{p: p, name: name, addr: addrs[name], moved: make(chan struct{}), lines: map[*line]bool{}}
+			ctx, stop := context.WithCancel(p.ctx)
+			r = &peer{p: p, name: name, addr: addrs[name], stop: stop, moved: make(chan struct{}), lines: map[*line]bool{}}
 			p.peers[name] = r
-			p.spawn("way to "+name, func() { r.run(p.ctx) })
+			p.spawn("way to "+name, func() { r.run(ctx) })
 		}
 		r.move(addrs[name])
 	}
 }
 
-// the member, nil if it is not known yet what group it belongs to.
+// forget takes another member off the network for good: what it says is refused from
+// now on, also after this process has started anew.
+//
+// Mirrors etcd server/etcdserver/server.go Process, which refuses messages of removed
+// members.
+func (p *Process) forget(_ context.Context, id string) (none, error) {
+	p.network.Forget(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id == p.cfg.Name || slices.Contains(p.memory.Gone, id) {
+		return none{}, nil
+	}
+	if r := p.peers[id]; r != nil {
+		r.stop()
+		delete(p.peers, id)
+	}
+	for l, from := range p.lines {
+		if from == id {
+			l.Close()
+		}
+	}
+	delete(p.memory.Peers, id)
+	p.memory.Gone = append(p.memory.Gone, id)
+	return none{}, p.note()
+}
+
+// current is the member, nil if it is not known yet what group it belongs to.
 func (p *Process) current() *member.Member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -342,7 +335,7 @@ func (p *Process) keep(l *line) bool {
 	if p.closed {
 		return false
 	}
-	p.lines[l] = true
+	p.lines[l] = ""
 	return true
 }
 
@@ -357,7 +350,7 @@ func (p *Process) drop(l *line) {
 func (p *Process) serve(l *line) {
 	var s *session
 	h, from, err := l.accept(p.cfg.Name, func(h *hello, from string, driver bool) (err error) {
-		s, err = p.admit(l, h, driver)
+		s, err = p.admit(l, h, from, driver)
 		return err
 	})
 	if err != nil {
@@ -386,13 +379,13 @@ func (p *Process) serve(l *line) {
 }
 
 // admit says whether a connection is welcome.
-func (p *Process) admit(l *line, h *hello, driver bool) (*session, error) {
+func (p *Process) admit(l *line, h *hello, from string, driver bool) (*session, error) {
 	switch h.Role {
 	case roleRaft, roleWatch:
 		if driver {
 			return nil, errors.New("a driver does not speak for a member")
 		}
-		return nil, nil
+		return nil, p.admitMember(l, h, from)
 	case roleDrive, roleFollow, rolePropose:
 		if !driver {
 			return nil, errors.New("this needs a driver's certificate")
@@ -412,6 +405,36 @@ func (p *Process) admit(l *line, h *hello, driver bool) (*session, error) {
 		return nil, errors.New("another driver has taken over")
 	}
 	return p.session, nil
+}
+
+// admitMember says whether another member's connection is welcome.
+func (p *Process) admitMember(l *line, h *hello, from string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch mine := p.cluster(); {
+	case slices.Contains(p.memory.Gone, from):
+		return fmt.Errorf("member %s was taken out of the group", from)
+	case h.Cluster != 0 && mine != 0 && h.Cluster != mine:
+		return fmt.Errorf("member %s is of cluster %x, this one of %x", from, h.Cluster, mine)
+	}
+	p.lines[l] = from
+	return nil
+}
+
+// cluster is the ID of the cluster that the member belongs to, 0 while it belongs to
+// none. Call with mu held.
+func (p *Process) cluster() uint64 {
+	if p.member == nil {
+		return 0
+	}
+	return p.memory.cluster()
+}
+
+// hello is the first frame to another member.
+func (p *Process) hello(r role, to string) hello {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return hello{Role: r, To: to, Cluster: p.cluster()}
 }
 
 // serveRaft answers another member's requests, one after another.

@@ -41,6 +41,9 @@ type hello struct {
 	To     string // the member meant, "" if the driver does not know its name
 	Driver string // the same for all connections of one driver
 	From   uint64 // follow: what the driver's copy has applied; 0: it has none
+	// Cluster is that of the member that dials, 0 if it belongs to none yet: members of
+	// different clusters do not listen to one another.
+	Cluster uint64
 }
 
 type welcome struct {
@@ -125,6 +128,7 @@ var protocol = schema(
 	reflect.TypeFor[health](), reflect.TypeFor[order](), reflect.TypeFor[reply](), reflect.TypeFor[proposal](),
 	reflect.TypeFor[report](), reflect.TypeFor[failure](), reflect.TypeFor[standing](), reflect.TypeFor[Start](),
 	reflect.TypeFor[about](), reflect.TypeFor[linkFault](), reflect.TypeFor[which](), reflect.TypeFor[office](), reflect.TypeFor[change](),
+	reflect.TypeFor[recovery](), reflect.TypeFor[recovered](), reflect.TypeFor[seedPart](), reflect.TypeFor[splitPlan](), reflect.TypeFor[wire.SplitState](),
 )
 
 // line is a connection on which frames go.
@@ -134,6 +138,8 @@ type line struct {
 	out []byte
 }
 
+var errFrame = errors.New("the message is too large")
+
 // send writes a value as one frame. One goroutine at a time.
 func (l *line) send(v any) error {
 	if cap(l.out) > keepFrame {
@@ -141,7 +147,7 @@ func (l *line) send(v any) error {
 	}
 	l.out = frame(l.out[:0], v)
 	if len(l.out)-len(frameHeader) > maxFrame {
-		return fmt.Errorf("a frame of %d bytes; at most %d can be sent", len(l.out), maxFrame)
+		return fmt.Errorf("%w: %d bytes; at most %d can be sent", errFrame, len(l.out), maxFrame)
 	}
 	_, err := l.Write(l.out)
 	return err

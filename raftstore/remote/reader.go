@@ -112,6 +112,13 @@ func (r *Reader) Servers() []member.Server {
 	return list
 }
 
+// Settled reports whether the group as the leader has it is committed; false if it
+// cannot be asked.
+func (r *Reader) Settled() bool {
+	settled, err := call[uint64, bool](r.m.g.ctx, r.c, verbSettled, r.term)
+	return err == nil && settled
+}
+
 // outbox is what is on its way to be proposed.
 type outbox struct {
 	l     *line

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -63,6 +64,9 @@ func (p *Process) end(s *session) {
 		return
 	}
 	p.holdAll(false)
+	p.dropSeed(nil)
+	// Nobody carries any more what the other candidate's process knows.
+	_, _ = p.arrange(context.Background(), nil)
 	p.logf("member %s: the driver at %s is gone", p.cfg.Name, s.from)
 }
 
@@ -146,7 +150,10 @@ func (s *session) answer(id uint64, r *reply) {
 	s.sends.Lock()
 	defer s.sends.Unlock()
 	r.ID = id
-	_ = s.line.send(r) // a broken connection shows where it is read
+	// A broken connection shows where it is read.
+	if err := s.line.send(r); errors.Is(err, errFrame) {
+		_ = s.line.send(&reply{ID: id, Failure: failureOf(err)})
+	}
 }
 
 // obey carries out an order.

@@ -46,6 +46,14 @@ const (
 	verbServers   = "servers"
 
 	verbDefragment = "defragment"
+	verbSettled    = "settled"
+
+	verbCorrupt    = "corrupt"
+	verbRecover    = "recover"
+	verbSeed       = "seed"
+	verbExchange   = "exchange"
+	verbSplit      = "split"
+	verbShareSplit = "share split"
 )
 
 // verb carries out one order and gives its result.
@@ -88,9 +96,16 @@ var verbs = map[string]verb{
 	verbDefragment: do((*Process).defragment),
 	verbAbout:      do((*Process).tellAbout),
 	verbHeld:       do(func(p *Process, _ context.Context, _ none) ([]held, error) { return p.held(), nil }),
-	verbForget: do(func(p *Process, _ context.Context, id string) (none, error) {
-		p.network.Forget(id)
-		return none{}, nil
+	verbForget:     do((*Process).forget),
+	verbCorrupt:    do((*Process).corrupt),
+	verbRecover:    do((*Process).recover),
+	verbSeed:       do((*Process).takeSeed),
+	verbExchange:   do((*Process).exchange),
+	verbSplit:      do((*Process).arrange),
+	verbShareSplit: do((*Process).shareSplit),
+	verbSettled: do(func(p *Process, _ context.Context, term uint64) (settled bool, err error) {
+		_, err = p.leading(term, func(r *member.Reader) error { settled = r.Settled(); return nil })
+		return settled, err
 	}),
 	verbPace: do(func(p *Process, _ context.Context, factor int) (none, error) {
 		return quietly(p, func(m *member.Member) { m.SlowElections(factor) })
@@ -144,6 +159,7 @@ type Start struct {
 	// has a log.
 	Group    []member.Server
 	Settings Settings // of a fresh one
+	Cluster  uint64   // of a fresh one: the cluster's ID
 	Reason   string
 }
 
@@ -161,14 +177,14 @@ func (p *Process) start(_ context.Context, s Start) (none, error) {
 		return none{}, errors.New(removed(p.cfg.Name))
 	}
 	if s.Fresh {
-		p.memory.Settings = s.Settings
+		p.memory.Settings, p.memory.Cluster = s.Settings, s.Cluster
 		if err := p.note(); err != nil {
 			p.mu.Unlock()
 			return none{}, err
 		}
 	}
 	if p.member == nil || s.Fresh && !p.member.Up() {
-		p.make(s.Group)
+		p.member = p.newMember(s.Group)
 	}
 	m := p.member
 	p.mu.Unlock()
@@ -338,6 +354,10 @@ func (p *Process) erase(_ context.Context, reason string) (none, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.member, p.why, p.memory.Removed = nil, reason, true
+	for name, r := range p.peers { // they would turn it away
+		r.stop()
+		delete(p.peers, name)
+	}
 	if err := os.MkdirAll(p.cfg.Dir, 0o700); err != nil {
 		return none{}, err
 	}
@@ -370,9 +390,10 @@ type office struct {
 
 func (p *Process) tellAbout(context.Context, none) (about, error) {
 	a := about{Now: *p.standing()}
+	a.Prepared = p.prepared()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a.Peers, a.Settings = maps.Clone(p.memory.Peers), p.memory.Settings
+	a.Peers, a.Cluster = maps.Clone(p.memory.Peers), p.cluster()
 	return a, nil
 }
 

@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"maps"
+	"slices"
+)
+
 // Split is an election that is arranged so that nobody wins it: two candidates of one
 // term, of whom each hears the votes of half the others.
 //
@@ -12,6 +17,10 @@ type Split struct {
 	// Side says of every other voter whose request it gets first; "" is that of the
 	// first candidate, whose answer is lost.
 	Side map[string]string
+	// Here is the candidate that is of this process, if the other is of another one:
+	// each process arranges the requests of its own, and is told of the rest by
+	// [Network.ShareSplit]. "" if both are of this process.
+	Here string
 
 	term     uint64
 	standing map[string]bool // candidates whose requests are under way
@@ -35,7 +44,10 @@ func (n *Network) SetSplit(s *Split) <-chan struct{} {
 		return nil
 	}
 	s.standing, s.heard = map[string]bool{}, map[string]bool{}
-	s.left = 2 * (1 + len(s.Side))
+	s.left = 1 + len(s.Side)
+	if s.Here == "" {
+		s.left *= 2
+	}
 	s.changed, s.done = make(chan struct{}), make(chan struct{})
 	n.split = s
 	return s.done
@@ -46,6 +58,39 @@ func (n *Network) TermOf(s *Split) uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return s.term
+}
+
+// SplitState is what one process knows of an election that is arranged across
+// several.
+type SplitState struct {
+	Term     uint64   // 0 before anybody stands
+	Standing []string // candidates whose requests are under way
+	Heard    []string // voters that have answered their side
+	Done     bool     // every request of this process' candidate has had its answer
+}
+
+// ShareSplit adds what another process knows and gives what is known then.
+func (n *Network) ShareSplit(s *Split, other SplitState) SplitState {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	news := false
+	if s.term == 0 && other.Term != 0 {
+		s.term, news = other.Term, true
+	}
+	add := func(known map[string]bool, list []string) {
+		for _, id := range list {
+			news = news || !known[id]
+			known[id] = true
+		}
+	}
+	add(s.standing, other.Standing)
+	add(s.heard, other.Heard)
+	if news && n.split == s {
+		s.tell()
+	}
+	return SplitState{
+		Term: s.term, Standing: slices.Sorted(maps.Keys(s.standing)), Heard: slices.Sorted(maps.Keys(s.heard)), Done: s.left == 0,
+	}
 }
 
 // mine is the arrangement that the request belongs to, nil if to none. Call with mu
