@@ -88,6 +88,9 @@ func victim(t testing.TB, c *cluster.Cluster, kind string, newest bool) string {
 		}
 		t.Fatal("no pod of the deployment is a target")
 	}
+	if kind == "watch" {
+		return "watch/configmaps"
+	}
 	return kind
 }
 
@@ -109,7 +112,7 @@ func argsOf(c *cluster.Cluster, name, kind, target string) string {
 	switch name + " " + kind {
 	case "slow member":
 		return "20ms"
-	case "slow node":
+	case "slow node", "slow watch":
 		return "500ms"
 	case "slow registry":
 		return "10"
@@ -186,7 +189,7 @@ var treatments = map[string]treatment{
 func TestEveryFaultIsMended(t *testing.T) {
 	groups := map[string][]string{
 		"members":       {"member"},
-		"store":         {"store"},
+		"store":         {"store", "watch"},
 		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 	}
@@ -294,6 +297,8 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 		{control.Fault{Name: "drop", Target: "member/a", Args: []string{"b", "7"}}, "between 0 and 1"},
 		{control.Fault{Name: "cut", Target: "member/a", Args: []string{"zebra"}}, "usage: cut member/a [MEMBER…]"},
 		{control.Fault{Name: "cut", Target: "member/a", Args: []string{"member/a"}}, "itself"},
+		{control.Fault{Name: "stall", Target: "watch/pod"}, `did you mean "watch/pods"?`},
+		{control.Fault{Name: "slow", Target: "watch/pods"}, "such as 2s"},
 		{control.Fault{Name: "pressure", Target: "node/node-1"}, "memory, disk or pid"},
 		{control.Fault{Name: "pressure", Target: "node/node-1", Args: []string{"patience"}}, "memory, disk or pid"},
 	} {

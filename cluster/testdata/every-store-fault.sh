@@ -116,6 +116,25 @@ kubectl annotate configmap of-three seen=once
 kviz fault compact store
 says 'store.compacted > 0'
 
+## stall watch, heal watch
+kviz fault stall watch/configmaps
+kubectl create configmap unheard
+kubectl get configmap unheard
+kubectl get configmaps | grep -q unheard # after a while: the watch cache does not have it, the store has
+says 'store.watches.exists(w, w.name == "configmaps" && w.lag > 0 && w.waiting == 1)'
+kviz fault heal watch/configmaps
+says 'store.watches.exists(w, w.name == "configmaps" && w.lag == 0)'
+
+## slow watch, fast watch
+kviz fault slow watch/configmaps 10s
+kubectl create configmap heard-late
+kubectl create configmap heard-later
+says 'store.watches.exists(w, w.name == "configmaps" && w.waiting == 2)'
+sleep 11
+says 'store.watches.exists(w, w.name == "configmaps" && w.waiting == 1)'
+kviz fault fast watch/configmaps
+says 'store.watches.exists(w, w.name == "configmaps" && w.lag == 0)'
+
 ## defrag member, defrag store
 kviz fault defrag member/b
 says 'store.members["b"].defrag.done'
