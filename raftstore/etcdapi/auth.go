@@ -83,8 +83,8 @@ func (a *authServer) UserAdd(ctx context.Context, r *pb.AuthUserAddRequest) (_ *
 		if r.HashedPassword, err = a.hash(r.Password); err != nil {
 			return nil, err
 		}
-		r.Password = ""
 	}
+	r.Password = "" // one that is given for a user who must have none is not looked at
 	return throughLog[*pb.AuthUserAddResponse](a, ctx, &pb.InternalRaftRequest{AuthUserAdd: r})
 }
 

@@ -41,7 +41,7 @@ func (f *face) mux(in *inside) http.Handler {
 		}
 		gateway.ServeHTTP(w, r)
 	})
-	return mux
+	return f.access(mux)
 }
 
 // newGateway translates JSON into gRPC calls.
@@ -58,7 +58,7 @@ func newGateway(conn *grpc.ClientConn) (http.Handler, error) {
 			return nil, err
 		}
 	}
-	return mux, nil
+	return webSockets(mux), nil
 }
 
 func onlyGet(w http.ResponseWriter, r *http.Request) bool {

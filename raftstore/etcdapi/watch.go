@@ -35,6 +35,10 @@ type watchStream struct {
 	position int64      // the next revision of those that are up to date
 	synced   watchers   // may start in the future
 	behind   []*watcher // by ID
+	// lost are the IDs of those that a compaction canceled: as in etcd the client
+	// has to cancel them too. Until then the ID is taken, and the stream tells no
+	// progress.
+	lost     map[int64]struct{}
 	touched  []*watcher // those with something to send
 	nextID   int64
 	era      uint64      // of the store's history
@@ -138,12 +142,12 @@ func (s *watchStream) request(r *pb.WatchRequest) error {
 			return s.create(u.CreateRequest)
 		}
 	case *pb.WatchRequest_CancelRequest:
-		if u.CancelRequest != nil && s.remove(u.CancelRequest.WatchId) {
+		if u.CancelRequest != nil && s.cancel(u.CancelRequest.WatchId) {
 			return s.stream.Send(&pb.WatchResponse{Header: s.now(), WatchId: u.CancelRequest.WatchId, Canceled: true})
 		}
 	case *pb.WatchRequest_ProgressRequest:
 		if u.ProgressRequest != nil {
-			s.progress = len(s.synced.all)+len(s.behind) > 0
+			s.progress = len(s.synced.all)+len(s.behind) > 0 && len(s.lost) == 0
 		}
 	}
 	return nil
@@ -211,13 +215,13 @@ func (s *watchStream) permit(r *pb.WatchCreateRequest) error {
 // name gives the watcher the ID that the client wants, or the next free one.
 func (s *watchStream) name(w *watcher, want int64) error {
 	if want != 0 {
-		if s.find(want) != nil {
+		if s.taken(want) {
 			return errDuplicateID
 		}
 		w.id = want
 		return nil
 	}
-	for s.find(s.nextID) != nil {
+	for s.taken(s.nextID) {
 		s.nextID++
 	}
 	w.id = s.nextID
@@ -225,14 +229,19 @@ func (s *watchStream) name(w *watcher, want int64) error {
 	return nil
 }
 
-func (s *watchStream) find(id int64) *watcher {
-	if w := s.synced.all[id]; w != nil {
-		return w
+func (s *watchStream) taken(id int64) bool {
+	_, behind := byID(s.behind, id)
+	_, lost := s.lost[id]
+	return behind || lost || s.synced.all[id] != nil
+}
+
+// cancel takes a watcher away because its client wants that.
+func (s *watchStream) cancel(id int64) bool {
+	if _, lost := s.lost[id]; lost {
+		delete(s.lost, id)
+		return true
 	}
-	if i, ok := byID(s.behind, id); ok {
-		return s.behind[i]
-	}
-	return nil
+	return s.remove(id)
 }
 
 func (s *watchStream) remove(id int64) bool {
@@ -261,5 +270,9 @@ func insert(list []*watcher, w *watcher) []*watcher {
 // header tells no revision.
 func (s *watchStream) compacted(w *watcher, rev int64) error {
 	s.remove(w.id)
+	if s.lost == nil {
+		s.lost = map[int64]struct{}{}
+	}
+	s.lost[w.id] = struct{}{}
 	return s.stream.Send(&pb.WatchResponse{Header: s.header(0), WatchId: w.id, Canceled: true, CompactRevision: rev})
 }

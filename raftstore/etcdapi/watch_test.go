@@ -134,3 +134,53 @@ func testProgress(t *testing.T, b *bench) {
 		t.Errorf("progress: %v, want revision %d", r, rev)
 	}
 }
+
+func testCanceledTwice(t *testing.T, b *bench) {
+	for range 4 {
+		b.put("a", "1")
+	}
+	b.compact(4)
+	w := b.watch()
+	w.create(&pb.WatchCreateRequest{Key: []byte("a"), StartRevision: 2, WatchId: 5})
+	if r := w.recv(); r.CompactRevision != 4 {
+		t.Fatalf("%v", r)
+	}
+	w.create(&pb.WatchCreateRequest{Key: []byte("a"), WatchId: 6})
+	if r := w.create(&pb.WatchCreateRequest{Key: []byte("a"), WatchId: 5}); !r.Canceled {
+		t.Errorf("the ID is free: %v", r)
+	}
+	w.progress()
+	w.cancel(5)
+	if r := w.recv(); r.WatchId != 5 || !r.Canceled || r.CompactRevision != 0 {
+		t.Errorf("of the request for progress or the cancel: %v", r)
+	}
+	w.progress()
+	if r := w.recv(); r.WatchId != -1 || r.Header.Revision != 5 {
+		t.Errorf("progress: %v", r)
+	}
+	if r := w.create(&pb.WatchCreateRequest{Key: []byte("a"), WatchId: 5}); r.Canceled {
+		t.Errorf("the ID is still taken: %v", r)
+	}
+}
+
+// A watcher that begins with the next revision has not begun: as in etcd nobody
+// is told of progress until there is such a revision. Then everybody is.
+func TestNoProgressBeforeTheWatchBegins(t *testing.T) { on(t, testProgressOfTheFuture) }
+
+func testProgressOfTheFuture(t *testing.T, b *bench) {
+	b.put("a", "1") // 2
+	w := b.watch()
+	w.create(&pb.WatchCreateRequest{Key: []byte("a"), StartRevision: 3})
+	w.progress()
+	w.create(&pb.WatchCreateRequest{Key: []byte("b")}) // had there been an answer, it would have come first
+	b.put("c", "1")                                    // 3
+	w.progress()
+	if r := w.recv(); r.WatchId != -1 || r.Header.Revision != 3 || len(r.Events) > 0 {
+		t.Errorf("%v", r)
+	}
+}
+
+func (w *watch) progress() {
+	w.t.Helper()
+	w.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}})
+}
