@@ -63,10 +63,10 @@ func (l *Lesson) attempt(ctx context.Context, script string, boot Boot, solves b
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if out, exit := perform(ctx, c, "cd '"+dir+"'", "setup.sh"); exit != 0 {
+	if out, exit := perform(ctx, c, enter(dir), "setup.sh"); exit != 0 {
 		return fmt.Errorf("the trial's folder: %s", out)
 	}
-	if out, exit := perform(ctx, c, l.Setup, "setup.sh"); exit != 0 {
+	if out, exit := perform(ctx, c, l.script(l.Setup), "setup.sh"); exit != 0 {
 		return fmt.Errorf("setup.sh ended with exit status %d:\n%s", exit, out)
 	}
 	h := view.NewHistory(c.Trace())
@@ -76,7 +76,7 @@ func (l *Lesson) attempt(ctx context.Context, script string, boot Boot, solves b
 	if s.Solved() {
 		return errors.New("it is solved before anything was done")
 	}
-	out, exit := perform(ctx, c, script, "script")
+	out, exit := perform(ctx, c, l.script(script), "script")
 	if solves && exit != 0 {
 		return fmt.Errorf("it ended with exit status %d:\n%s", exit, out)
 	}
@@ -138,6 +138,14 @@ func (s *Session) predictions() error {
 		}
 	}
 	return nil
+}
+
+// script is a script of the lesson with the functions that it may use.
+func (l *Lesson) script(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return l.Words + "\n" + text
 }
 
 // perform runs a script and gives what it wrote.

@@ -29,6 +29,7 @@ type Lesson struct {
 	View    []string // panes to show at first, the explorer's names
 	Steps   []*Step
 
+	Words    string            // shell functions that come before each of the scripts
 	Setup    string            // console script that sets the scene
 	Solution string            // console script that solves the lesson
 	Cleanup  string            // console script that puts things back

@@ -66,8 +66,15 @@ type questionText struct {
 // setup.sh, solution.sh and, if there are any, cleanup.sh, accepted/*.sh and
 // near-miss/*.sh. Lessons come in the order of their folders' names. A mistake
 // in one is reported with its place; the others are still returned.
+//
+// What scripts have in common stands once: words.sh beside the folders holds
+// functions for all of them, words.sh in a folder those of its lesson.
 func Load(fsys fs.FS) ([]*Lesson, error) {
 	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		return nil, fmt.Errorf("lessons: %w", err)
+	}
+	words, err := ifThere(fsys, wordsFile)
 	if err != nil {
 		return nil, fmt.Errorf("lessons: %w", err)
 	}
@@ -78,7 +85,7 @@ func Load(fsys fs.FS) ([]*Lesson, error) {
 		if !e.IsDir() {
 			continue
 		}
-		l, err := read(fsys, e.Name())
+		l, err := read(fsys, e.Name(), words)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -93,7 +100,19 @@ func Load(fsys fs.FS) ([]*Lesson, error) {
 	return all, errors.Join(wrong...)
 }
 
-func read(fsys fs.FS, dir string) (*Lesson, error) {
+// wordsFile holds the functions that scripts share.
+const wordsFile = "words.sh"
+
+// ifThere reads a file that need not be there.
+func ifThere(fsys fs.FS, name string) (string, error) {
+	b, err := fs.ReadFile(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(b), err
+}
+
+func read(fsys fs.FS, dir, words string) (*Lesson, error) {
 	text, err := fs.ReadFile(fsys, path.Join(dir, "lesson.md"))
 	if err != nil {
 		return nil, fmt.Errorf("lesson %s: %w", dir, err)
@@ -103,12 +122,18 @@ func read(fsys fs.FS, dir string) (*Lesson, error) {
 		return nil, err
 	}
 	l.dir = dir
+	own, err := ifThere(fsys, path.Join(dir, wordsFile))
+	if err != nil {
+		return nil, fmt.Errorf("lesson %s: %w", dir, err)
+	}
+	l.Words = words + own
 	for name, into := range map[string]*string{"setup.sh": &l.Setup, "solution.sh": &l.Solution, "cleanup.sh": &l.Cleanup} {
-		b, err := fs.ReadFile(fsys, path.Join(dir, name))
-		if err != nil && (!errors.Is(err, fs.ErrNotExist) || name == "solution.sh") {
+		if *into, err = ifThere(fsys, path.Join(dir, name)); err != nil {
 			return nil, fmt.Errorf("lesson %s: %w", dir, err)
 		}
-		*into = string(b)
+	}
+	if l.Solution == "" {
+		return nil, fmt.Errorf("lesson %s has no solution.sh", dir)
 	}
 	if l.Accepted, err = scripts(fsys, path.Join(dir, "accepted")); err != nil {
 		return nil, err

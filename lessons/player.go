@@ -3,6 +3,7 @@ package lessons
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,8 @@ type Player struct {
 	step    int
 	hint    int // hints shown of the step, 0 for none
 	trouble string
-	attempt int // counts scenes, so that an old one that ends late is ignored
+	attempt int    // counts scenes, so that an old one that ends late is ignored
+	folder  string // where the console stands during a lesson; "" while there is none
 }
 
 // NewPlayer makes a player. progress may be nil.
@@ -90,7 +92,53 @@ func (p *Player) begin(l *Lesson, step int) {
 	again := p.lesson == l
 	p.lesson, p.session, p.step, p.hint, p.trouble = l, nil, step, 0, ""
 	p.attempt++
+	if err := p.enter(); err != nil {
+		p.trouble = err.Error()
+	}
 	go p.setScene(l, p.attempt, again)
+}
+
+// enter has the console stand in a folder of the lesson's own, which goes with it:
+// what a lesson writes (a backup of the store) must not lie among somebody's files.
+// The lock is held.
+func (p *Player) enter() error {
+	p.discard()
+	dir, err := os.MkdirTemp("", "kviz-lesson-")
+	if err != nil {
+		return fmt.Errorf("the lesson has no folder for its files: %w", err)
+	}
+	p.folder = dir
+	if out, exit := perform(context.Background(), p.cluster, enter(dir), "setup.sh"); exit != 0 {
+		return fmt.Errorf("the lesson has no folder for its files: %s", strings.TrimSpace(out))
+	}
+	return nil
+}
+
+// enter is a script that goes into a folder, and remembers where the console stood.
+func enter(dir string) string {
+	return ": ${KVIZ_BEFORE_LESSON:=$PWD}; cd '" + dir + "'"
+}
+
+// discard goes back to where the console stood before the lesson, and removes what the
+// lesson wrote. The lock is held.
+func (p *Player) discard() {
+	if p.folder == "" {
+		return
+	}
+	// A folder that is left over lies among temporary ones.
+	perform(context.Background(), p.cluster, `cd "$KVIZ_BEFORE_LESSON"; unset KVIZ_BEFORE_LESSON`, "cleanup.sh")
+	_ = os.RemoveAll(p.folder)
+	p.folder = ""
+}
+
+// Close ends the lesson that is under way, if there is one, as the explorer ends; the
+// cluster is left as it is.
+func (p *Player) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.discard()
+	p.lesson, p.session = nil, nil
+	p.attempt++
 }
 
 // hurry lets the cluster run as fast as it can, though it may have been slow
@@ -109,9 +157,9 @@ func (p *Player) setScene(l *Lesson, attempt int, again bool) {
 	ctx := context.Background()
 	back := p.hurry()
 	if again {
-		perform(ctx, p.cluster, l.Cleanup, "cleanup.sh")
+		perform(ctx, p.cluster, l.script(l.Cleanup), "cleanup.sh")
 	}
-	out, exit := perform(ctx, p.cluster, l.Setup, "setup.sh")
+	out, exit := perform(ctx, p.cluster, l.script(l.Setup), "setup.sh")
 	back()
 	h := view.NewHistory(p.cluster.Trace())
 	h.CatchUp(0)
@@ -283,10 +331,11 @@ func (p *Player) Do(action string) error {
 		p.begin(p.lesson, 0)
 		return nil
 	case "leave":
+		p.discard()
 		go func(script string) {
 			defer p.hurry()()
 			perform(context.Background(), p.cluster, script, "cleanup.sh")
-		}(p.lesson.Cleanup)
+		}(p.lesson.script(p.lesson.Cleanup))
 		p.lesson, p.session = nil, nil
 		p.attempt++
 		return nil

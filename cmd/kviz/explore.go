@@ -82,7 +82,9 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 		return errors.Join(err, end())
 	}
 	look.History = view.NewHistory(c.Trace())
-	look.Lessons = lessonFace{lessons.NewPlayer(c, all, progress)}
+	player := lessons.NewPlayer(c, all, progress)
+	defer player.Close()
+	look.Lessons = lessonFace{player}
 	look.Scenarios = scenarios
 	look.Booting = func(ctx context.Context, progress func(string)) (control.Cluster, error) {
 		return ready(ctx, c, progress)

@@ -2,12 +2,13 @@ package main
 
 import (
 	"bytes"
-	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
+	"kviz/lessons"
 )
 
 // script is a console script that kviz comes with, and the files beside it.
@@ -46,27 +48,18 @@ func scripts(t *testing.T) []script {
 			}
 		}
 	}
-	lessons := assets.Lessons()
-	patterns := []string{"*/solution.sh"}
-	if os.Getenv("KVIZ_RUNS") != "" {
-		patterns = append(patterns, "*/accepted/*.sh", "*/near-miss/*.sh")
+	known, err := lessons.Load(assets.Lessons())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, pattern := range patterns {
-		names, err := fs.Glob(lessons, pattern)
-		if err != nil || len(names) == 0 {
-			t.Fatalf("no lesson has %s: %v", pattern, err)
+	for _, l := range known {
+		ways := map[string]string{"solution.sh": l.Solution}
+		if os.Getenv("KVIZ_RUNS") != "" {
+			maps.Copy(ways, l.Accepted)
+			maps.Copy(ways, l.Near)
 		}
-		for _, name := range names {
-			lesson, _, _ := strings.Cut(name, "/")
-			text := ""
-			for _, part := range []string{lesson + "/setup.sh", name, lesson + "/cleanup.sh"} {
-				b, err := fs.ReadFile(lessons, part)
-				if err != nil {
-					t.Fatal(err)
-				}
-				text += string(b) + "\n"
-			}
-			all = append(all, script{name: name, text: text})
+		for _, name := range slices.Sorted(maps.Keys(ways)) {
+			all = append(all, script{name: l.ID + "/" + name, text: strings.Join([]string{l.Words, l.Setup, ways[name], l.Cleanup}, "\n")})
 		}
 	}
 	return all

@@ -1,6 +1,3 @@
-for m in a b c; do
-  kviz fault start member/$m
-done
-kviz resume
+whole
 kubectl delete deployment web -n demo --ignore-not-found
 kubectl delete -f manifests/ledger.yaml --ignore-not-found

@@ -1,7 +1,5 @@
-kviz fault heal store
-kviz fault start store
+whole
 kviz fault quota store 2GiB
 kviz fault disarm store
-kviz resume
 kubectl delete configmap settings -n demo --ignore-not-found
 kubectl delete -f manifests/ledger.yaml --ignore-not-found

@@ -2,11 +2,6 @@ key=/registry/configmaps/demo/settings
 number() { # FIELD
   etcdctl get $key -w fields | grep "\"$1\"" | cut -d: -f2 | tr -d ' '
 }
-leader() {
-  for m in a b c; do
-    kviz wait --timeout 1ms "store.leader == \"$m\"" >/dev/null 2>&1 && echo $m
-  done
-}
 
 old=$(number CreateRevision)
 etcdctl get $key --rev=$old --keys-only

@@ -1,44 +1,11 @@
-hit() { # DURATION: slow down whoever leads, until the writer feels it
-  for try in 1 2 3 4 5; do
-    old=$(leader)
-    for m in a b c; do
-      [ $m = $old ] || kviz fault fast member/$m
-    done
-    kviz fault slow member/$old $1
-    sleep 3
-    kviz wait --timeout 10s "store.leader == \"$old\" && requests.exists(r, r.name == \"ledger\" && r.took >= duration(\"250ms\"))" && return 0
-  done
-}
-leader() {
-  for m in a b c; do
-    kviz wait --timeout 1ms "store.leader == \"$m\"" >/dev/null 2>&1 && echo $m
-  done
-}
 # The slow disk is mended, and the leadership never moves.
-old=$(leader)
-for m in a b c; do
-  [ $m != $old ] && other=$m
-done
-kviz fault slow member/$other 300ms
-sleep 1
-kviz fault fast member/$other
-hit 300ms
-for m in a b c; do
-  [ $m != $old ] && other=$m
-done
+slowed 300ms
 kviz fault fast member/$old
 sleep 1
-kviz fault fill member/$other
-kviz wait --timeout 60s "store.members[\"$other\"].diskError != \"\" || !store.members[\"$other\"].up"
-kviz fault free member/$other
-kviz wait --timeout 1ms "store.members[\"$other\"].up" >/dev/null 2>&1 || kviz fault start member/$other
-kviz fault quota store 2MiB
-for i in $(seq 1 120); do
-  kubectl patch configmap settings -n demo -p "{\"data\":{\"color\":\"c$i\"}}" >/dev/null 2>&1
-  kviz wait --timeout 1ms 'store.alarms.size() > 0' >/dev/null 2>&1 && break
-done
+full $(follower)
+overfull 2MiB
 kviz fault compact store
-kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
+holes
 kviz fault defrag store
 kviz fault disarm store
 sleep 5

@@ -5,9 +5,7 @@ kubectl patch configmap settings -n demo -p '{"data":{"color":"last"}}'
 etcdctl get $key --rev=$old --keys-only
 kviz fault compact store
 etcdctl get $key --rev=$old --keys-only
-for m in a b c; do
-  kviz wait --timeout 1ms "store.leader == \"$m\"" >/dev/null 2>&1 && first=$m
-done
+first=$(leader)
 kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
 kviz fault defrag member/$first
 for m in a b c; do

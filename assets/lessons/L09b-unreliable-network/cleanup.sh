@@ -1,0 +1,2 @@
+whole
+kubectl delete -f manifests/ledger.yaml --ignore-not-found

@@ -1,0 +1,3 @@
+# A pod that keeps writing, and three healthy members.
+writing
+settled

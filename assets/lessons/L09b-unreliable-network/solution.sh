@@ -1,0 +1,15 @@
+unheard
+unhearing
+far 40ms
+kviz fault heal store
+settled
+
+old=$(leader)
+one=$(follower)
+two=$(follower $one)
+bad drop 0.2
+bad duplicate 0.4
+bad reorder 0.3
+through 40
+kviz fault heal store
+settled

@@ -1,0 +1,30 @@
+unheard() { # the leader is mute, until another leads
+  old=$(leader)
+  kviz fault mute member/$old
+  elected $old
+  sleep 1
+  kviz fault heal member/$old
+  settled
+}
+unhearing() { # a follower is deaf, until it has asked for votes and writes went on
+  other=$(follower)
+  kviz fault deafen member/$other
+  kviz wait --timeout 120s "store.members[\"$other\"].role == \"candidate\" && store.endedMessages.exists(x, x.rpc == \"RequestPreVote\" && x.from == \"$other\" && x.phase == \"lost\" && x.at >= store.members[\"$other\"].since)"
+  wrote
+  kviz fault heal member/$other
+  settled
+}
+far() { # DURATION: one follower is far away, then both are
+  old=$(leader)
+  one=$(follower)
+  two=$(follower $one)
+  kviz fault delay member/$old $one $1
+  through 10
+  kviz fault delay member/$old $two $1
+  wrote
+  wrote
+}
+bad() { # FAULT PART: what happens to messages between the leader and both followers
+  kviz fault $1 member/$old $one $2
+  kviz fault $1 member/$old $two $2
+}

@@ -1,0 +1,11 @@
+asked() { # every member is asked in both ways; then the network is mended
+  wrote
+  kviz read /registry/configmaps/demo/ledger
+  kviz fault heal store
+  settled
+}
+undecided() { # an election that nobody wins, and one that somebody wins
+  kviz fault split-vote store
+  kviz wait --timeout 60s 'store.leader != ""'
+  settled
+}

@@ -1,0 +1,4 @@
+# A pod that keeps writing, and three healthy members.
+writing
+shrunk 3
+settled

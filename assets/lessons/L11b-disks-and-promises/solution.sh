@@ -1,0 +1,11 @@
+one=$(follower)
+gone stop $one
+gone crash $one
+powerless $one 400ms
+lagging $one
+damaged $one flip
+replaced $one
+one=$(follower)
+kviz fault wipe member/$one
+kviz fault start member/$one && exit 1
+replaced $one
