@@ -43,6 +43,9 @@ func readValue(b []byte, v any) error {
 
 // codec is how the values of one type are carried.
 type codec struct {
+	// least is how few bytes a value can take: so many elements of a list cannot be
+	// announced as do not fit into what follows, and what is announced can be allocated.
+	least  int
 	encode func(b []byte, v reflect.Value) []byte
 	decode func(b []byte, v reflect.Value) ([]byte, error)
 }
@@ -64,6 +67,7 @@ func newCodec(t reflect.Type) *codec {
 	switch t.Kind() {
 	case reflect.Bool:
 		return &codec{
+			1,
 			func(b []byte, v reflect.Value) []byte {
 				if v.Bool() {
 					return append(b, 1)
@@ -77,14 +81,16 @@ func newCodec(t reflect.Type) *codec {
 			},
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return &codec{encodeInt, decodeInt}
+		return &codec{1, encodeInt, decodeInt}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return &codec{
+			1,
 			func(b []byte, v reflect.Value) []byte { return binary.AppendUvarint(b, v.Uint()) },
 			decodeUint,
 		}
 	case reflect.Float64:
 		return &codec{
+			8,
 			func(b []byte, v reflect.Value) []byte {
 				return binary.BigEndian.AppendUint64(b, math.Float64bits(v.Float()))
 			},
@@ -92,6 +98,7 @@ func newCodec(t reflect.Type) *codec {
 		}
 	case reflect.String:
 		return &codec{
+			1,
 			func(b []byte, v reflect.Value) []byte { return append(appendLength(b, v.Len()), v.String()...) },
 			func(b []byte, v reflect.Value) ([]byte, error) {
 				s, b, err := counted(b)
@@ -101,7 +108,7 @@ func newCodec(t reflect.Type) *codec {
 		}
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return &codec{encodeBytes, decodeBytes}
+			return &codec{1, encodeBytes, decodeBytes}
 		}
 		return sliceCodec(t)
 	case reflect.Map:
@@ -110,7 +117,7 @@ func newCodec(t reflect.Type) *codec {
 		return pointerCodec(t)
 	case reflect.Struct:
 		if t == timeType {
-			return &codec{encodeTime, decodeTime}
+			return &codec{1, encodeTime, decodeTime}
 		}
 		return structCodec(t)
 	}
@@ -200,6 +207,7 @@ func decodeTime(b []byte, v reflect.Value) ([]byte, error) {
 func sliceCodec(t reflect.Type) *codec {
 	elem := codecOf(t.Elem())
 	return &codec{
+		1,
 		func(b []byte, v reflect.Value) []byte {
 			if v.IsNil() {
 				return append(b, 0)
@@ -211,18 +219,15 @@ func sliceCodec(t reflect.Type) *codec {
 			return b
 		},
 		func(b []byte, v reflect.Value) ([]byte, error) {
-			n, b, err := length(b)
+			n, b, err := length(b, elem.least)
 			if err != nil || n < 0 {
 				return b, err
 			}
-			// A length is only believed as far as elements follow.
-			list := reflect.MakeSlice(t, 0, min(n, 64))
-			for range n {
-				e := reflect.New(t.Elem()).Elem()
-				if b, err = elem.decode(b, e); err != nil {
+			list := reflect.MakeSlice(t, n, n)
+			for i := range n {
+				if b, err = elem.decode(b, list.Index(i)); err != nil {
 					return nil, err
 				}
-				list = reflect.Append(list, e)
 			}
 			v.Set(list)
 			return b, nil
@@ -233,6 +238,7 @@ func sliceCodec(t reflect.Type) *codec {
 func mapCodec(t reflect.Type) *codec {
 	key, elem := codecOf(t.Key()), codecOf(t.Elem())
 	return &codec{
+		1,
 		func(b []byte, v reflect.Value) []byte {
 			if v.IsNil() {
 				return append(b, 0)
@@ -244,7 +250,7 @@ func mapCodec(t reflect.Type) *codec {
 			return b
 		},
 		func(b []byte, v reflect.Value) ([]byte, error) {
-			n, b, err := length(b)
+			n, b, err := length(b, key.least+elem.least)
 			if err != nil || n < 0 {
 				return b, err
 			}
@@ -268,6 +274,7 @@ func mapCodec(t reflect.Type) *codec {
 func pointerCodec(t reflect.Type) *codec {
 	elem := codecOf(t.Elem())
 	return &codec{
+		1,
 		func(b []byte, v reflect.Value) []byte {
 			if v.IsNil() {
 				return append(b, 0)
@@ -294,12 +301,16 @@ func structCodec(t reflect.Type) *codec {
 		*codec
 	}
 	var fields []field
+	least := 0
 	for i := range t.NumField() {
 		if f := t.Field(i); carried(f) {
-			fields = append(fields, field{i, codecOf(f.Type)})
+			c := codecOf(f.Type)
+			fields = append(fields, field{i, c})
+			least += c.least
 		}
 	}
 	return &codec{
+		least,
 		func(b []byte, v reflect.Value) []byte {
 			for _, f := range fields {
 				b = f.encode(b, v.Field(f.index))
@@ -328,14 +339,15 @@ func carried(f reflect.StructField) bool {
 
 func appendLength(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)+1) }
 
-// length reads the length of a slice, -1 for nil. Every element takes a byte
-// at least.
-func length(b []byte) (int, []byte, error) {
+// length reads the length of a list whose elements take so many bytes at least, -1
+// for nil.
+func length(b []byte, least int) (int, []byte, error) {
 	n, b, err := uvarint(b)
 	if err != nil || n == 0 {
 		return -1, b, err
 	}
-	if n-1 > uint64(len(b)) {
+	// Elements without contents would be free: they are counted as a byte each.
+	if n-1 > uint64(len(b)/max(least, 1)) {
 		return 0, nil, errShort
 	}
 	return int(n - 1), b, nil
@@ -343,7 +355,7 @@ func length(b []byte) (int, []byte, error) {
 
 // counted reads a string or byte slice; nil stays nil.
 func counted(b []byte) (s, rest []byte, err error) {
-	n, b, err := length(b)
+	n, b, err := length(b, 1)
 	if err != nil || n < 0 {
 		return nil, b, err
 	}

@@ -2,7 +2,9 @@ package remote
 
 import (
 	"bytes"
+	"encoding/binary"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +94,31 @@ func TestWhatIsNoMessageIsRefused(t *testing.T) {
 	}
 }
 
+// What somebody sends makes no more of itself than a small multiple, whatever it says of
+// its length: lists are announced as long as they can be, of elements as small as
+// they can be.
+func TestWhatIsReadTakesNoMoreThanAMultipleOfItsBytes(t *testing.T) {
+	const most = 40
+	for _, into := range []any{&rpc{}, &[]proposal{}, &report{}, &about{}, &map[string]string{}, &recovered{}, &splitPlan{}, &seedPart{}} {
+		typ := reflect.TypeOf(into).Elem()
+		for _, fill := range []byte{0, 1, 2} {
+			for lead := range 60 {
+				const n = 1 << 15
+				for _, announced := range []uint64{n / 16, n / 2, n + 1} {
+					b := append(binary.AppendUvarint(bytes.Repeat([]byte{fill}, lead), announced), make([]byte, n)...)
+					var before, after runtime.MemStats
+					runtime.ReadMemStats(&before)
+					err := readValue(b, reflect.New(typ).Interface())
+					runtime.ReadMemStats(&after)
+					if made := after.TotalAlloc - before.TotalAlloc; made > uint64(most*len(b)) {
+						t.Errorf("%v from %d bytes, %d of %d behind %d, made %d: %v", typ, len(b), announced, fill, lead, made, err)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestTheSchemaTellsTypesApart(t *testing.T) {
 	type one struct{ A, B uint64 }
 	type two struct {
@@ -126,6 +153,7 @@ func FuzzFrames(f *testing.F) {
 		for _, into := range []any{
 			&hello{}, &welcome{}, &rpc{}, &answer{}, &health{}, &order{}, &reply{}, &[]proposal{}, &report{}, &failure{},
 			&Start{}, &about{}, &linkFault{}, &which{}, &office{}, &KVHash{}, new(string), &map[string]string{},
+			&recovery{}, &recovered{}, &seedPart{}, &splitPlan{}, &wire.SplitState{},
 		} {
 			if readValue(b, into) != nil {
 				continue
