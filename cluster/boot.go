@@ -132,6 +132,9 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	}
 	c.etcd = storage.New(c.k, c.store)
 	c.etcd.Use(c.leaseClock)
+	if c.raft != nil {
+		c.raft.OnReset(func(int64) { c.etcd.Reset() })
+	}
 	c.etcd.Member = c.memberName
 	c.openConsole()
 

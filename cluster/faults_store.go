@@ -88,6 +88,9 @@ func (c *Cluster) memberFault(id string, f control.Fault) (action, error) {
 			return nil, c.noPeer(f, peer)
 		}
 	}
+	if f.Name == "recover" {
+		return c.onStore("recover", func(t *sim.Task) error { return c.recover(t, id) }), nil
+	}
 	do, err := c.memberAction(id, f, others)
 	if err != nil {
 		return nil, err
@@ -100,7 +103,7 @@ func (c *Cluster) memberAction(id string, f control.Fault, others []string) (fun
 	simple := map[string]func(string) error{
 		"stop": r.Stop, "crash": r.Kill, "power-cut": r.Crash, "start": r.Restart, "heal": r.HealMember,
 		"fill": r.FillDisk, "free": r.FreeDisk, "lead": r.TransferLeadership,
-		"wipe": r.Wipe, "promote": r.PromoteMember, "remove": r.RemoveMember, "recover": r.Recover,
+		"wipe": r.Wipe, "promote": r.PromoteMember, "remove": r.RemoveMember,
 		"snapshot": r.Snapshot, "defrag": r.Defragment,
 		"fast":    func(id string) error { return r.SlowDisk(id, 0) },
 		"rejoin":  func(id string) error { _, err := r.Rejoin(id); return err },

@@ -10,6 +10,28 @@ import (
 // rebuild gives every member a new disk with a state, while what depends on the
 // store is stopped.
 func (c *Cluster) rebuild(t *sim.Task, state *apply.State, opt raftstore.RebuildOptions, why string) (*trace.Restore, error) {
+	told := &trace.Restore{Bumped: opt.BumpRevision, MarkCompacted: opt.MarkCompacted}
+	return told, c.anew(t, told, why, func() error { return c.raft.Rebuild(state, opt) })
+}
+
+// recover goes on from one member's data alone. What is not certain to have
+// reached that member may be lost, and its log may hold what nobody was told of:
+// then all that depends on the store is started anew, as people do after a
+// disaster, and takes over what there is.
+func (c *Cluster) recover(t *sim.Task, id string) error {
+	do := func() error { return c.raft.Recover(id) }
+	for _, m := range c.raft.Members() {
+		if m.ID == id && m.Up && m.Revision >= c.etcd.Revision() {
+			return c.beside(t, "recover "+id, do)
+		}
+	}
+	return c.anew(t, &trace.Restore{Survivor: id}, "the store goes on from member "+id+" alone", do)
+}
+
+// anew changes what the store holds, while what depends on it is stopped: the API
+// server's caches, and those of who follows it, know revisions that the store may
+// give out again.
+func (c *Cluster) anew(t *sim.Task, told *trace.Restore, why string, change func() error) error {
 	var stopped []*component
 	for _, target := range []string{"scheduler", "controller-manager", "apiserver"} {
 		if m := c.component(target); m != nil && m.up() {
@@ -17,25 +39,33 @@ func (c *Cluster) rebuild(t *sim.Task, state *apply.State, opt raftstore.Rebuild
 			stopped = append(stopped, m)
 		}
 	}
-	var rebuilt error
-	if err := t.Await(0, 0, func(done func()) {
-		c.k.Beside("rebuild the store", func() {
-			defer done()
-			rebuilt = c.raft.Rebuild(state, opt)
-		})
-	}); err != nil {
-		return nil, err
-	}
-	c.awaitLeader(t)
-	told := &trace.Restore{ClusterID: c.raft.ClusterID(), Bumped: opt.BumpRevision, MarkCompacted: opt.MarkCompacted}
-	if rebuilt == nil {
-		rebuilt = c.etcd.Restored(t, told)
+	err := c.beside(t, why, change)
+	if err == nil || c.raft.Healthy() {
+		c.awaitLeader(t)
+		told.ClusterID = c.raft.ClusterID()
+		if e := c.etcd.Restored(t, told); err == nil {
+			err = e
+		}
 	}
 	for i := len(stopped) - 1; i >= 0; i-- {
 		stopped[i].begin(c.k, t.Causes(), why)
-		if stopped[i].target == "apiserver" {
+		if stopped[i].target == "apiserver" && err == nil {
 			c.server.WaitReady(t)
 		}
 	}
-	return told, rebuilt
+	return err
+}
+
+// beside does something to the store that takes real time.
+func (c *Cluster) beside(t *sim.Task, what string, do func() error) error {
+	var failed error
+	if err := t.Await(0, 0, func(done func()) {
+		c.k.Beside(what, func() {
+			defer done()
+			failed = do()
+		})
+	}); err != nil {
+		return err
+	}
+	return failed
 }

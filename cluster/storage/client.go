@@ -67,6 +67,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	arrived []arrival // took effect, not yet visible; in log order
+	reset   bool      // the store's history is another than what was shown; see Reset
 	awaited []*awaited
 }
 
@@ -239,6 +240,8 @@ func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Res
 			err = rpctypes.ErrGRPCTimeout
 		case res.Err != nil:
 			err = res.Err
+		case c.isReset():
+			err = rpctypes.ErrGRPCTimeout // whoever asked it knows another history
 		default:
 			c.show(res.Revision)
 		}
@@ -322,7 +325,7 @@ func (c *Client) show(upTo int64) {
 func (c *Client) take(upTo int64) (arrival, *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.arrived) == 0 || c.arrived[0].Revision > upTo {
+	if c.reset || len(c.arrived) == 0 || c.arrived[0].Revision > upTo {
 		return arrival{}, nil
 	}
 	r := c.arrived[0]

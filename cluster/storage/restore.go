@@ -11,11 +11,27 @@ import (
 	"kviz/raftstore"
 )
 
+// Reset says, from any goroutine, that what the store told is not its history
+// any more. Nothing more is shown until [Client.Restored] takes over what it
+// holds: revisions may be given anew, and would be taken for those already
+// shown.
+func (c *Client) Reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reset = true
+}
+
+func (c *Client) isReset() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reset
+}
+
 // Restored takes over a store that was given another content (etcdutl snapshot
-// restore): what was visible is not any more, every watch ends, and after the
-// event that says so, one store.commit event tells all there is now. It fills
-// in told's revision and keys. The API server, whose watches these are, must
-// not run.
+// restore) or has lost some (etcd --force-new-cluster): what was visible is not
+// any more, every watch ends, and after the event that says so, one store.commit
+// event tells all there is now. It fills in told's revisions and keys. The API
+// server, whose watches these are, must not run.
 func (c *Client) Restored(t *sim.Task, told *trace.Restore) error {
 	for len(c.watches) > 0 {
 		c.watches[0].Stop(t.Causes()...)
@@ -38,6 +54,10 @@ func (c *Client) Restored(t *sim.Task, told *trace.Restore) error {
 		return rpctypes.Error(res.Err)
 	}
 	resp := res.Response.(*pb.RangeResponse)
+	told.Shown = c.revision
+	c.mu.Lock()
+	c.reset = false
+	c.mu.Unlock()
 	c.revision = resp.Header.Revision
 	told.Revision, told.Keys = c.revision, len(resp.Kvs)
 	t.SetCauses(t.Emit(trace.Event{Lane: lane, Kind: trace.StoreRestored, Payload: told}))

@@ -155,6 +155,9 @@ type Restore struct {
 	ClusterID     uint64
 	Bumped        int64 `json:",omitempty"` // by how much the revision was raised
 	MarkCompacted bool  `json:",omitempty"`
+
+	Survivor string `json:",omitempty"` // no snapshot, but this member's own data: the quorum was lost for good
+	Shown    int64  `json:",omitempty"` // the newest revision that anybody had seen before
 }
 
 // Comparison is one condition of a transaction.

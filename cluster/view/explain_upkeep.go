@@ -67,6 +67,13 @@ func init() {
 		return fmt.Sprintf("member %s wrote a snapshot file of %s: the state at revision %d", p.Member, size(p.Size), p.Revision)
 	})
 	say(trace.StoreRestored, func(e *trace.Event, p *trace.Restore) string {
+		if p.Survivor != "" {
+			s := fmt.Sprintf("the store goes on from what member %s has, alone, at revision %d", p.Survivor, p.Revision)
+			if p.Shown > p.Revision {
+				s += fmt.Sprintf(": %s up to %d that had been shown are lost, and their numbers are given again", count(int(p.Shown-p.Revision), "revision"), p.Shown)
+			}
+			return s
+		}
 		s := fmt.Sprintf("every member has a new disk with a snapshot of revision %d: another cluster, ID %x", p.Revision, p.ClusterID)
 		if p.Bumped > 0 {
 			s += fmt.Sprintf("; revisions go on %d higher, so that none is given twice", p.Bumped)

@@ -153,6 +153,9 @@ func storeRestored(b *Builder, e *trace.Event, p *trace.Restore) {
 	for _, rev := range s.commits.keys() {
 		s.commits.delete(rev)
 	}
+	if p.Survivor != "" {
+		return // its disk is the same
+	}
 	for name := range entries(s.members) {
 		m := b.member(name)
 		m.log, m.Last, m.Durable, m.Commit, m.Applied, m.Revision = nil, 0, 0, 0, 0, 0
