@@ -27,6 +27,9 @@ const requestTimeout = 7 * time.Second
 //
 // Mirrors etcd server/etcdserver/v3_server.go processInternalRaftRequestOnce.
 func (f *face) change(ctx context.Context, req *pb.InternalRaftRequest) (proto.Message, error) {
+	if f.crowded() {
+		return nil, errTooMany
+	}
 	if req.Authenticate == nil {
 		who, err := f.nameOf(ctx)
 		if err != nil {
@@ -163,8 +166,7 @@ func (f *face) barrier(ctx context.Context) (int64, error) {
 		err = r.Err
 	}
 	if err != nil {
-		f.numbers.FailedRead.Inc()
-		return 0, asTimeout(err)
+		return 0, f.notRead(err)
 	}
 	return r.Revision, nil
 }

@@ -28,7 +28,9 @@ type call struct {
 	started prometheus.Counter
 	ok      prometheus.Counter
 	failed  *prometheus.CounterVec
-	took    [2]prometheus.Observer // by success; nil if etcd does not tell
+	// Messages, as grpc-prometheus counts them.
+	received, sent prometheus.Counter
+	took           [2]prometheus.Observer // by success; nil if etcd does not tell
 }
 
 // timed are the methods whose duration etcd tells.
@@ -45,8 +47,9 @@ func (c *calls) of(numbers *metrics.Member, kind, full string) *call {
 	labels := []string{kind, service, method}
 	m := &call{
 		labels: labels, started: numbers.Started.WithLabelValues(labels...),
-		ok:     numbers.Handled.WithLabelValues(kind, service, method, codes.OK.String()),
-		failed: numbers.Handled,
+		ok:       numbers.Handled.WithLabelValues(kind, service, method, codes.OK.String()),
+		failed:   numbers.Handled,
+		received: numbers.MsgReceived.WithLabelValues(labels...), sent: numbers.MsgSent.WithLabelValues(labels...),
 	}
 	if kind == "unary" && timed[method] {
 		m.took = [2]prometheus.Observer{numbers.RequestSeconds.WithLabelValues(method, "true"), numbers.RequestSeconds.WithLabelValues(method, "false")}
@@ -66,6 +69,28 @@ func (c *call) end(err error, began time.Time) {
 	if o := c.took[result]; o != nil {
 		o.Observe(time.Since(began).Seconds())
 	}
+}
+
+// counted is a stream whose messages are counted.
+type counted struct {
+	grpc.ServerStream
+	call *call
+}
+
+func (c counted) SendMsg(m any) error {
+	err := c.ServerStream.SendMsg(m)
+	if err == nil {
+		c.call.sent.Inc()
+	}
+	return err
+}
+
+func (c counted) RecvMsg(m any) error {
+	err := c.ServerStream.RecvMsg(m)
+	if err == nil {
+		c.call.received.Inc()
+	}
+	return err
 }
 
 // mostClients bounds how many versions of clients are counted apart: what they

@@ -30,6 +30,7 @@ type face struct {
 	// it been the only one asked, must have applied.
 	shown atomic.Int64
 	size  sizeGuess // for the quota
+	crowd crowd     // whether it has too much to do
 
 	open   atomic.Pointer[serving] // nil while the member is down
 	mu     sync.Mutex              // held while the address is opened and closed

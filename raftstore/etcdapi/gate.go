@@ -58,6 +58,7 @@ const snapshotMethod = "/etcdserverpb.Maintenance/Snapshot"
 func (f *face) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
 	call, began := f.calls.of(f.numbers, "unary", info.FullMethod), time.Now()
 	call.started.Inc()
+	call.received.Inc()
 	if _, err = f.gate(ctx, "unary", forLearner(req)); err == nil {
 		resp, err = handle(ctx, req)
 	}
@@ -66,12 +67,14 @@ func (f *face) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, h
 	if err != nil {
 		return nil, err
 	}
+	call.sent.Inc()
 	return resp, nil
 }
 
 func (f *face) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	call := f.calls.of(f.numbers, streamKind(info), info.FullMethod)
 	call.started.Inc()
+	stream = counted{stream, call}
 	insists, err := f.gate(stream.Context(), "stream", info.FullMethod == snapshotMethod)
 	if err == nil && insists {
 		ctx := newLeaderContext(stream.Context())

@@ -2,6 +2,8 @@ package etcdapi
 
 import (
 	"context"
+	"strconv"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -20,11 +22,13 @@ type kvServer struct {
 
 // Range reads. A serializable one is answered by the member that is asked,
 // however old its state is.
-func (k *kvServer) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+func (k *kvServer) Range(ctx context.Context, r *pb.RangeRequest) (resp *pb.RangeResponse, err error) {
 	if err := mvcc.CheckRange(r); err != nil {
 		return nil, err
 	}
 	k.numbers.Ranges.Inc()
+	began := time.Now()
+	defer func() { k.ranged(began, err) }()
 	if !k.users().IsAuthEnabled() {
 		return k.read(ctx, nil, r)
 	}
@@ -32,12 +36,17 @@ func (k *kvServer) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResp
 	if err != nil {
 		return nil, err
 	}
-	resp, err := k.read(ctx, who, r)
+	resp, err = k.read(ctx, who, r)
 	// Who may not read it is told so, whatever the answer would have been.
 	if refused := k.mayRead(ctx, r.Key, r.RangeEnd); refused != nil && !isTimeout(err) {
 		return nil, refused
 	}
 	return resp, err
+}
+
+// ranged counts a range that is over.
+func (f *face) ranged(began time.Time, err error) {
+	f.numbers.RangeSeconds.WithLabelValues(strconv.FormatBool(err == nil)).Observe(time.Since(began).Seconds())
 }
 
 func (f *face) read(ctx context.Context, who *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
@@ -46,10 +55,18 @@ func (f *face) read(ctx context.Context, who *pb.RequestHeader, r *pb.RangeReque
 	}
 	res, err := f.ask(ctx, &pb.InternalRaftRequest{Header: who, Range: r}, "MsgReadIndex")
 	if err != nil {
-		f.numbers.FailedRead.Inc()
-		return nil, asTimeout(err)
+		return nil, f.notRead(err)
 	}
 	return answer[*pb.RangeResponse](res.Response, res.Err)
+}
+
+// notRead counts a linearizable read that had no answer, and says why.
+func (f *face) notRead(err error) error {
+	f.numbers.FailedRead.Inc()
+	if err = asTimeout(err); err == rpctypes.ErrGRPCTimeout {
+		f.numbers.SlowReadIndex.Inc()
+	}
+	return err
 }
 
 // local reads from the member's own state. If the member has told of more than

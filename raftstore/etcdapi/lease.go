@@ -39,6 +39,7 @@ func (l *leaseServer) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (
 	resp, err := answer[*pb.LeaseGrantResponse](l.change(ctx, &pb.InternalRaftRequest{LeaseGrant: r}))
 	if err == nil {
 		l.numbers.Granted.Inc()
+		l.numbers.LeaseTTL.Observe(float64(resp.TTL))
 		l.fill(resp.Header)
 	}
 	return resp, err

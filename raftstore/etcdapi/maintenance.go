@@ -77,10 +77,12 @@ func (m *maintenanceServer) Hash(ctx context.Context, _ *pb.HashRequest) (*pb.Ha
 	}
 	m.settle(ctx)
 	rev := m.revision()
+	began := time.Now()
 	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	if err := b.Backup(m.member, h); err != nil {
 		return nil, err
 	}
+	m.numbers.HashSeconds.Observe(time.Since(began).Seconds())
 	return &pb.HashResponse{Header: m.header(rev), Hash: h.Sum32()}, nil
 }
 
@@ -91,10 +93,12 @@ func (m *maintenanceServer) HashKV(ctx context.Context, r *pb.HashKVRequest) (*p
 		return nil, err
 	}
 	m.settle(ctx)
+	began := time.Now()
 	h, err := m.server.store.HashKV(m.member, r.Revision)
 	if err != nil {
 		return nil, err
 	}
+	m.numbers.HashRevSeconds.Observe(time.Since(began).Seconds())
 	return &pb.HashKVResponse{Header: m.header(h.Revision), Hash: h.Hash, HashRevision: h.HashRevision, CompactRevision: h.CompactRevision}, nil
 }
 

@@ -1,6 +1,9 @@
 package etcdapi
 
 import (
+	"go.etcd.io/etcd/api/v3/version"
+
+	"kviz/raftstore"
 	"kviz/raftstore/metrics"
 	"kviz/raftstore/mvcc"
 )
@@ -12,10 +15,16 @@ func (f *face) values() metrics.Values {
 	// A member that is down has no size.
 	v.Size, v.InUse, _ = s.store.DBSize(f.member)
 	v.Alarms = s.store.Alarms()
+	v.Cluster = version.Cluster(clusterVersion)
 	v.AuthRevision = f.users().Revision()
 	if s.group == nil {
 		v.Revision, v.Compacted = s.store.Revision(), s.store.CompactRevision()
 		return v
+	}
+	for _, id := range s.group.IDs() {
+		if id != f.member {
+			v.Peers = append(v.Peers, raftstore.MemberID(id))
+		}
 	}
 	v.IsLeader = s.group.Glance(f.member).Leads
 	if m, ok := s.status(f.member); ok {
@@ -31,7 +40,7 @@ func (f *face) values() metrics.Values {
 	_ = s.group.ViewAt(f.member, func(kv *mvcc.Store) {
 		v.Revision, v.Compacted, v.Keys = kv.Revision(), kv.CompactRevision(), kv.Keys()
 		c := kv.Counts()
-		v.Puts, v.Deletes = c.Puts, c.Deletes
+		v.Work = c
 	})
 	return v
 }

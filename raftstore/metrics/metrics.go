@@ -118,7 +118,7 @@ func values(f *dto.MetricFamily, m *dto.Metric) []Value {
 
 // Handler answers /metrics in Prometheus' text format.
 func (m *Member) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	return promhttp.InstrumentMetricHandler(m.registry, promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 }
 
 // Registry is where the member's numbers are registered.

@@ -38,8 +38,14 @@ type Member struct {
 	ClientRequests  *prometheus.CounterVec // by type, client_api_version
 	StreamFailures  *prometheus.CounterVec // by Type, API
 	RequestSeconds  *prometheus.HistogramVec
-	Started         *prometheus.CounterVec // by grpc_type, grpc_service, grpc_method
-	Handled         *prometheus.CounterVec // the same and grpc_code
+	Started         *prometheus.CounterVec   // by grpc_type, grpc_service, grpc_method
+	Handled         *prometheus.CounterVec   // the same and grpc_code
+	MsgReceived     *prometheus.CounterVec   // by grpc_type, grpc_service, grpc_method
+	MsgSent         *prometheus.CounterVec   // the same
+	RangeSeconds    *prometheus.HistogramVec // by success
+	LeaseTTL        prometheus.Histogram
+	HashSeconds     prometheus.Histogram
+	HashRevSeconds  prometheus.Histogram
 	HealthSuccess   prometheus.Counter
 	HealthFailures  prometheus.Counter
 	HealthGauge     *prometheus.GaugeVec
@@ -72,7 +78,6 @@ func newMember(id string) *Member {
 	m.clients()
 	m.gaugeVec("etcd_server_version", "Which version is running. 1 for 'server_version' label with current version.", "server_version").WithLabelValues(version.Version).Set(1)
 	m.gaugeVec("etcd_server_go_version", "Which Go version server is running with. 1 for 'server_go_version' label with current version.", "server_go_version").WithLabelValues(runtime.Version()).Set(1)
-	m.gaugeVec("etcd_cluster_version", "Which version is running. 1 for 'cluster_version' label with current cluster version", "cluster_version").WithLabelValues(clusterVersion()).Set(1)
 	return m
 }
 
@@ -102,6 +107,9 @@ func (m *Member) mvcc() {
 	m.WatchStreams = m.gauge("etcd_debugging_mvcc_watch_stream_total", "Total number of watch streams.")
 	m.SlowWatch = m.gauge("etcd_debugging_mvcc_slow_watcher_total", "Total number of unsynced slow watchers.")
 	m.Granted = m.counter("etcd_debugging_lease_granted_total", "The total number of granted leases.")
+	m.LeaseTTL = m.histogram("etcd_debugging_lease_ttl_total", "Bucketed histogram of lease TTLs.", prometheus.ExponentialBuckets(1, 2, 24))
+	m.HashSeconds = m.histogram("etcd_mvcc_hash_duration_seconds", "The latency distribution of storage hash operation.", prometheus.ExponentialBuckets(.01, 2, 15))
+	m.HashRevSeconds = m.histogram("etcd_mvcc_hash_rev_duration_seconds", "The latency distribution of storage hash by revision operation.", prometheus.ExponentialBuckets(.01, 2, 15))
 	m.Renewed = m.counter("etcd_debugging_lease_renewed_total", "The number of renewed leases seen by the leader.")
 	m.Revoked = m.counter("etcd_debugging_lease_revoked_total", "The total number of revoked leases.")
 }
@@ -114,6 +122,9 @@ func (m *Member) clients() {
 	m.RequestSeconds = m.histogramVec("etcd_server_request_duration_seconds", "Response latency distribution in seconds for each type.", coarse, "type", "success")
 	m.Started = m.counterVec("grpc_server_started_total", "Total number of RPCs started on the server.", "grpc_type", "grpc_service", "grpc_method")
 	m.Handled = m.counterVec("grpc_server_handled_total", "Total number of RPCs completed on the server, regardless of success or failure.", "grpc_type", "grpc_service", "grpc_method", "grpc_code")
+	m.MsgReceived = m.counterVec("grpc_server_msg_received_total", "Total number of RPC stream messages received on the server.", "grpc_type", "grpc_service", "grpc_method")
+	m.MsgSent = m.counterVec("grpc_server_msg_sent_total", "Total number of gRPC stream messages sent by the server.", "grpc_type", "grpc_service", "grpc_method")
+	m.RangeSeconds = m.histogramVec("etcd_server_range_duration_seconds", "The latency distributions of txn.Range", prometheus.ExponentialBuckets(0.0001, 2, 20), "success")
 	m.HealthSuccess = m.counter("etcd_server_health_success", "The total number of successful health checks")
 	m.HealthFailures = m.counter("etcd_server_health_failures", "The total number of failed health checks")
 	m.HealthGauge = m.gaugeVec("etcd_server_healthcheck", "The result of each kind of healthcheck.", "type", "name")
@@ -155,6 +166,3 @@ func (m *Member) histogramVec(name, help string, buckets []float64, labels ...st
 	m.registry.MustRegister(h)
 	return h
 }
-
-// clusterVersion is the version without its patch level.
-func clusterVersion() string { return version.Cluster(version.Version) + ".0" }

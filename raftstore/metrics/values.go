@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore/mvcc"
 )
 
 // Values are the numbers that are asked for when somebody reads. A member that
@@ -17,10 +19,12 @@ type Values struct {
 	Quota, Size, InUse             int64
 	Revision, Compacted            int64
 	Keys                           int
-	Puts, Deletes                  uint64 // since the member started
-	Expired                        int64  // leases
+	Expired                        int64 // leases
 	AuthRevision                   uint64
 	Alarms                         []*pb.AlarmMember
+	Cluster                        string   // the cluster's version, "3.7"
+	Peers                          []uint64 // the other members' IDs
+	Work                           mvcc.Counts
 }
 
 // Ask sets who answers for the numbers that are asked for.
@@ -52,6 +56,16 @@ var (
 	deletes      = desc("etcd_mvcc_delete_total", "Total number of deletes seen by this member.")
 	expired      = desc("etcd_debugging_server_lease_expired_total", "The total number of expired leases. Here: of the whole store, whoever led.")
 	serverID     = desc("etcd_server_id", "Server or member ID in hexadecimal format. 1 for 'server_id' label with current ID.", "server_id")
+	putBytes     = desc("etcd_debugging_mvcc_total_put_size_in_bytes", "The total size of put kv pairs seen by this member.")
+	compactKeys  = desc("etcd_debugging_mvcc_db_compaction_keys_total", "Total number of db keys compacted.")
+	compactLast  = desc("etcd_debugging_mvcc_db_compaction_last", "The unix time of the last db compaction. Resets to 0 on start.")
+	compactTook  = desc("etcd_debugging_mvcc_db_compaction_total_duration_milliseconds", "Bucketed histogram of db compaction total duration. Here: in memory, so the buckets begin at 0.1 ms.")
+	slowApply    = desc("etcd_server_slow_apply_total", "The total number of slow apply requests (likely overloaded from slow disk).")
+	applyTook    = desc("etcd_server_apply_duration_seconds", "The latency distributions of v2 apply called by backend. Here: of keys and leases.", "version", "op", "success")
+	knownPeers   = desc("etcd_network_known_peers", "The current number of known peers.", "Local", "Remote")
+	cluster      = desc("etcd_cluster_version", "Which version is running. 1 for 'cluster_version' label with current cluster version", "cluster_version")
+	fdUsed       = desc("os_fd_used", "The number of used file descriptors.")
+	fdLimit      = desc("os_fd_limit", "The file descriptor limit.")
 	alarms       = desc("etcd_debugging_server_alarms", "Alarms for every member in cluster. 1 for 'server_id' label with current ID. 2 for 'alarm_type' label with type of this alarm", "server_id", "alarm_type")
 )
 
@@ -91,12 +105,20 @@ func (a asked) Collect(to chan<- prometheus.Metric) {
 	gauge(compacted, float64(v.Compacted))
 	gauge(keys, float64(v.Keys))
 	gauge(authRevision, float64(v.AuthRevision))
-	to <- prometheus.MustNewConstMetric(puts, prometheus.CounterValue, float64(v.Puts))
-	to <- prometheus.MustNewConstMetric(deletes, prometheus.CounterValue, float64(v.Deletes))
+	to <- prometheus.MustNewConstMetric(puts, prometheus.CounterValue, float64(v.Work.Puts))
+	to <- prometheus.MustNewConstMetric(deletes, prometheus.CounterValue, float64(v.Work.Deletes))
 	to <- prometheus.MustNewConstMetric(expired, prometheus.CounterValue, float64(v.Expired))
 	if v.ServerID != 0 {
 		gauge(serverID, 1, fmt.Sprintf("%x", v.ServerID))
 	}
+	if v.Cluster != "" {
+		gauge(cluster, 1, v.Cluster)
+	}
+	for _, peer := range v.Peers {
+		gauge(knownPeers, 1, fmt.Sprintf("%x", v.ServerID), fmt.Sprintf("%x", peer))
+	}
+	work(to, &v.Work)
+	files(to)
 	for _, x := range v.Alarms {
 		gauge(alarms, 1, fmt.Sprintf("%x", x.MemberID), x.Alarm.String())
 	}

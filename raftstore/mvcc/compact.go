@@ -1,6 +1,8 @@
 package mvcc
 
 import (
+	"time"
+
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
@@ -23,6 +25,7 @@ func (s *Store) compact(r *pb.CompactionRequest) (*pb.CompactionResponse, error)
 
 // compactTo is compact for a revision that there is.
 func (s *Store) compactTo(rev int64) {
+	began := time.Now()
 	s.compactRev = rev
 	pages, records := s.pages.inUse(), s.revisions.Len()
 	var gone []*keyIndex
@@ -40,4 +43,7 @@ func (s *Store) compactTo(rev int64) {
 		delete(s.keys, ki.key)
 	}
 	s.pages.compacted(rev, pages, records, s.revisions)
+	s.counts.Compacted += uint64(records - s.revisions.Len())
+	s.counts.LastCompaction = time.Now().Unix()
+	s.counts.Compactions.add(time.Since(began))
 }

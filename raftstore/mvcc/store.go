@@ -1,5 +1,6 @@
 // Package mvcc is the revisioned key-value state machine of etcd without
-// anything around it: no raft, no disk, no clock, no goroutines.
+// anything around it: no raft, no disk, no goroutines, no clock but to say how long
+// something took.
 //
 // A [Store] takes etcd's own requests ([Store.Apply]) and gives etcd v3.7's
 // own answers. Every change makes a new revision and the old ones stay
@@ -18,6 +19,8 @@
 package mvcc
 
 import (
+	"time"
+
 	"github.com/tidwall/btree"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -42,12 +45,6 @@ type Store struct {
 	pages     layout // of etcd's database, were there one
 	counts    Counts
 }
-
-// Counts is what a store did since it was made or opened.
-type Counts struct{ Puts, Deletes uint64 }
-
-// Counts tells it; etcd's mvcc_put_total and mvcc_delete_total.
-func (s *Store) Counts() Counts { return s.counts }
 
 // Result is how a request ended.
 type Result struct {
@@ -112,7 +109,15 @@ func (s *Store) Keys() int {
 // store is held to them.
 func (s *Store) Apply(index uint64, req *pb.InternalRaftRequest) *Result {
 	s.applied = max(s.applied, index)
+	began := time.Now()
 	res := &Result{}
+	s.apply(req, res)
+	res.Revision = s.currentRev
+	s.counts.applied(operation(req), res.Err == nil, time.Since(began))
+	return res
+}
+
+func (s *Store) apply(req *pb.InternalRaftRequest, res *Result) {
 	switch {
 	case req.Range != nil:
 		set(res)(s.Range(req.Range))
@@ -133,8 +138,6 @@ func (s *Store) Apply(index uint64, req *pb.InternalRaftRequest) *Result {
 	default:
 		res.Err = rpctypes.ErrGRPCNotCapable
 	}
-	res.Revision = s.currentRev
-	return res
 }
 
 // set files a response or an error; a typed nil must not become a Response.

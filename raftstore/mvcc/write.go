@@ -46,6 +46,7 @@ func (w *writeTxn) put(key, value []byte, leaseID int64) {
 	}
 	v := version{rev, kv}
 	s.counts.Puts++
+	s.counts.PutBytes += uint64(len(key) + len(value))
 	w.record(mvccpb.Event_PUT, ki, v)
 	ki.put(v)
 	if oldLease != leaseID {

@@ -10,6 +10,7 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/metrics"
 	"kviz/raftstore/proof/peer"
 )
 
@@ -115,11 +116,12 @@ func realEtcd(t *testing.T) *side {
 
 func ours(t *testing.T) *side {
 	t.Helper()
-	store, err := raftstore.Open(raftstore.Config{NoSync: true})
+	set := metrics.New()
+	store, err := raftstore.Open(raftstore.Config{NoSync: true, Events: set.Observe})
 	if err != nil {
 		t.Fatal(err)
 	}
-	face, err := etcdapi.Serve(store, etcdapi.Config{})
+	face, err := etcdapi.Serve(store, etcdapi.Config{Metrics: set})
 	if err != nil {
 		t.Fatal(err)
 	}
