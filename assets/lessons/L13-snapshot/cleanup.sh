@@ -1,4 +1,2 @@
-kviz fault heal store
-kviz fault start store
-kviz resume
+whole
 kubectl delete deployment front middle back late -n demo --ignore-not-found

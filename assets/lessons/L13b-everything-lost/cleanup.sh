@@ -1,0 +1,4 @@
+whole
+kubectl delete pod visitor -n demo --ignore-not-found
+kubectl delete service web -n demo --ignore-not-found
+kubectl delete deployment web -n demo --ignore-not-found
