@@ -66,5 +66,8 @@ func (b *bare) Backup(_ string, w io.Writer) error {
 // contentOf takes a state as it is now.
 func contentOf(st *apply.State) dbfile.Content {
 	f := st.Snapshot()
-	return dbfile.Content{KV: f.KV, Alarms: f.Alarms, Auth: f.Users(), ConsistentIndex: f.KV.AppliedIndex()}
+	return dbfile.Content{
+		KV: f.KV, Alarms: f.Alarms, Auth: f.Users(), ConsistentIndex: f.KV.AppliedIndex(),
+		ClusterVersion: f.Versions.Cluster, WriteAs: f.Versions.Cluster, DowngradeTo: f.Versions.Target,
+	}
 }

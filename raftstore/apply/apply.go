@@ -92,28 +92,15 @@ func (s *State) applyRest(index uint64, req *pb.InternalRaftRequest) *mvcc.Resul
 func (s *State) dispatch(index uint64, req *pb.InternalRaftRequest) (proto.Message, error) {
 	switch {
 	case req.ClusterVersionSet != nil:
-		return nil, onlyVersion(req.ClusterVersionSet.Ver)
+		return nil, s.setClusterVersion(req.ClusterVersionSet)
 	case req.DowngradeInfoSet != nil:
-		if req.DowngradeInfoSet.Enabled {
-			return nil, rpctypes.ErrGRPCInvalidDowngradeTargetVersion
-		}
-		return nil, nil
+		return nil, s.setDowngrade(req.DowngradeInfoSet)
 	case req.ClusterMemberAttrSet != nil, req.DowngradeVersionTest != nil:
 		return nil, nil // what members are is raft's configuration here
 	case req.Alarm != nil:
 		return s.alarm(req.Alarm), nil
 	}
 	return s.applyAuth(index, req)
-}
-
-// ClusterVersion is the only version that a cluster of this program has.
-const ClusterVersion = "3.7.0"
-
-func onlyVersion(v string) error {
-	if v != ClusterVersion {
-		return rpctypes.ErrGRPCInvalidDowngradeTargetVersion
-	}
-	return nil
 }
 
 // Range reads, if whoever asks may; h says who does.

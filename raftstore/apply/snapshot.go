@@ -21,6 +21,8 @@ type Frozen struct {
 	KV     *mvcc.Snapshot
 	Alarms []*pb.AlarmMember // by type, then member; not to be changed
 	users  authContent
+
+	Versions Versions
 }
 
 // Users is what etcd's buckets for users and roles hold.
@@ -33,7 +35,7 @@ type Users struct {
 
 // Snapshot takes a snapshot.
 func (s *State) Snapshot() *Frozen {
-	return &Frozen{KV: s.KV.Snapshot(), Alarms: s.alarms, users: s.users.snapshot()}
+	return &Frozen{KV: s.KV.Snapshot(), Alarms: s.alarms, users: s.users.snapshot(), Versions: s.versions}
 }
 
 // Users are the users and roles at that moment.
@@ -73,7 +75,9 @@ func (f *Frozen) WriteTo(w io.Writer) (int64, error) {
 
 // appendHead appends the alarms (number, then type and member of each), then
 // of the users whether auth is on, its revision, and the users and roles
-// (number, then length and protobuf of each).
+// (number, then length and protobuf of each), then the versions, if they are not
+// the usual ones (whether a downgrade is under way, length and text of the
+// cluster's version and the downgrade's target).
 func (f *Frozen) appendHead(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(f.Alarms)))
 	for _, a := range f.Alarms {
@@ -87,7 +91,7 @@ func (f *Frozen) appendHead(b []byte) []byte {
 	b = append(b, on)
 	b = binary.AppendUvarint(b, f.users.revision)
 	b = appendTree(b, f.users.users)
-	return appendTree(b, f.users.roles)
+	return f.Versions.append(appendTree(b, f.users.roles))
 }
 
 // Restore replaces the state by a snapshot's. If it fails, the state is as it
@@ -111,7 +115,7 @@ func (s *State) Restore(r io.Reader) error {
 	fresh.Reached(s.reached)
 	s.KV, s.users, s.auth = fresh.KV, fresh.users, fresh.auth
 	s.setAlarms(fresh.alarms)
-	s.guarded = fresh.guarded
+	s.guarded, s.versions = fresh.guarded, fresh.versions
 	s.measure()
 	return nil
 }
@@ -121,6 +125,8 @@ type Contents struct {
 	KV     *mvcc.Store
 	Alarms []*pb.AlarmMember
 	Users  Users
+
+	Versions Versions // the zero value is a new cluster's
 }
 
 // readHead reads up to where the key-value state begins, byte by byte where
@@ -187,6 +193,7 @@ func (c *Contents) decode(b []byte) error {
 		in.message(r)
 		c.Users.Roles = append(c.Users.Roles, r)
 	}
+	c.Versions = in.versions()
 	if in.err == nil && len(in.b) > 0 {
 		in.err = errors.New("something follows its head's end")
 	}

@@ -53,6 +53,7 @@ type State struct {
 	alarms          []*pb.AlarmMember // by type, then member
 	capped, corrupt bool              // a NOSPACE, a CORRUPT alarm is raised
 	guarded         bool              // auth is enabled
+	versions        Versions
 	size            atomic.Int64
 
 	reached func(index uint64) <-chan struct{}
@@ -82,7 +83,10 @@ func Load(l Limits, c Contents) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &State{KV: c.KV, limits: l, users: users, auth: as}
+	s := &State{KV: c.KV, limits: l, users: users, auth: as, versions: c.Versions}
+	if c.Versions == (Versions{}) {
+		s.versions = newVersions()
+	}
 	s.setAlarms(alarms)
 	s.guarded = as.IsAuthEnabled()
 	s.measure()

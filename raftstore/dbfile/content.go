@@ -40,6 +40,11 @@ type Content struct {
 	StorageVersion string
 	// ClusterVersion is the lowest version of the members, "3.7.0"; "" if unknown.
 	ClusterVersion string
+	// WriteAs is the storage version that a file is to have, "3.6.0" where a
+	// downgrade to it is under way, since its layout is the same; "" is 3.7.0.
+	WriteAs string
+	// DowngradeTo is the version that the cluster is being downgraded to, "" if it is not.
+	DowngradeTo string
 }
 
 // Member is one member of the cluster, as the bucket "members" has it.

@@ -195,10 +195,10 @@ func (p *putter) meta(c Content) {
 		p.put(bucketMeta, []byte(keyScheduled), key)
 		p.put(bucketMeta, []byte(keyFinished), key)
 	}
-	p.put(bucketMeta, []byte(keyStorageVersion), []byte(storageVersion))
+	p.put(bucketMeta, []byte(keyStorageVersion), []byte(cmp.Or(c.WriteAs, storageVersion)))
 	p.put(bucketMeta, []byte(keyConfState), p.json(confStateOf(c.Members)))
 	p.put(bucketCluster, []byte(keyClusterVersion), []byte(cmp.Or(c.ClusterVersion, version.Cluster(version.Version)+".0")))
-	p.put(bucketCluster, []byte(keyDowngrade), []byte(`{"target-version":"","enabled":false}`))
+	p.put(bucketCluster, []byte(keyDowngrade), p.json(downgrade{c.DowngradeTo, c.DowngradeTo != ""}))
 }
 
 func (p *putter) members(c Content) {
@@ -208,6 +208,14 @@ func (p *putter) members(c Content) {
 	for _, id := range c.Removed {
 		p.put(bucketMembersRemoved, memberKey(id), []byte("removed"))
 	}
+}
+
+// downgrade is what the bucket "cluster" says of one.
+//
+// Mirrors etcd server/etcdserver/version/downgrade.go DowngradeInfo.
+type downgrade struct {
+	Target  string `json:"target-version"`
+	Enabled bool   `json:"enabled"`
 }
 
 // memberKey is client/pkg/types/id.go ID.String.

@@ -75,7 +75,8 @@ func (f *face) version(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	f.reply(w, &version.Versions{Server: Version, Cluster: clusterVersion, Storage: storageVersion})
+	now := f.versionsAt(f.member)
+	f.reply(w, &version.Versions{Server: Version, Cluster: now.Cluster, Storage: now.Cluster})
 }
 
 func (f *face) reply(w http.ResponseWriter, v any) {

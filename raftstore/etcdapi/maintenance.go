@@ -3,14 +3,10 @@ package etcdapi
 import (
 	"context"
 	"hash/crc32"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"go.etcd.io/etcd/api/v3/version"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -20,12 +16,6 @@ import (
 // Version is the etcd whose behaviour is served; clients decide by it what
 // they may ask for.
 const Version = "3.7.3"
-
-// Versions without the patch level, as etcd tells them.
-const (
-	clusterVersion = "3.7.0"
-	storageVersion = "3.7.0"
-)
 
 // maintenanceServer is etcd's Maintenance service.
 //
@@ -44,10 +34,11 @@ func (m *maintenanceServer) Status(ctx context.Context, _ *pb.StatusRequest) (*p
 	if err != nil {
 		return nil, err
 	}
+	versions := m.versionsAt(m.member)
 	resp := &pb.StatusResponse{
-		Header: m.header(m.revision()), Version: Version, StorageVersion: storageVersion,
+		Header: m.header(m.revision()), Version: Version, StorageVersion: versions.Cluster,
 		Leader: m.id, DbSize: size, DbSizeInUse: inUse, DbSizeQuota: m.quota(),
-		DowngradeInfo: &pb.DowngradeInfo{},
+		DowngradeInfo: &pb.DowngradeInfo{Enabled: versions.Downgrading, TargetVersion: versions.Target},
 	}
 	if s, ok := m.server.status(m.member); ok {
 		resp.Header.Revision = max(s.Revision, m.shown.Load())
@@ -169,50 +160,4 @@ func (m *maintenanceServer) MoveLeader(ctx context.Context, r *pb.MoveLeaderRequ
 		return nil, err
 	}
 	return &pb.MoveLeaderResponse{}, nil
-}
-
-// Downgrade is what a cluster of 3.7 says as long as every member is one: there
-// is no older program here that could take over.
-//
-// Mirrors etcd server/etcdserver/v3_server.go Downgrade.
-func (m *maintenanceServer) Downgrade(ctx context.Context, r *pb.DowngradeRequest) (*pb.DowngradeResponse, error) {
-	if err := m.mustBeAdmin(ctx); err != nil {
-		return nil, err
-	}
-	resp := &pb.DowngradeResponse{Version: version.Cluster(clusterVersion)}
-	switch r.Action {
-	case pb.DowngradeRequest_VALIDATE, pb.DowngradeRequest_ENABLE:
-		minor, ok := majorMinor(r.Version)
-		if !ok {
-			return nil, rpctypes.ErrGRPCWrongDowngradeVersionFormat
-		}
-		if _, err := m.barrier(ctx); err != nil {
-			return nil, err
-		}
-		if minor != "3.6" {
-			return nil, rpctypes.ErrGRPCInvalidDowngradeTargetVersion
-		}
-		if r.Action == pb.DowngradeRequest_ENABLE {
-			return nil, status.Error(codes.FailedPrecondition, "kviz serves etcd 3.7 only: there is no older member that could take over")
-		}
-	case pb.DowngradeRequest_CANCEL:
-		// That none is under way etcd only writes to its log.
-	default:
-		return nil, status.Error(codes.Unknown, "etcdserver: unknown method")
-	}
-	resp.Header = m.header(m.revision())
-	return resp, nil
-}
-
-// majorMinor reads 3.6 or 3.6.1 as 3.6.
-func majorMinor(v string) (string, bool) {
-	parts := strings.Split(v, ".")
-	if len(parts) < 2 || len(parts) > 3 {
-		return "", false
-	}
-	bad := func(s string) bool { _, err := strconv.ParseUint(s, 10, 32); return err != nil }
-	if slices.ContainsFunc(parts, bad) {
-		return "", false
-	}
-	return parts[0] + "." + parts[1], true
 }

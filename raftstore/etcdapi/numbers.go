@@ -15,7 +15,7 @@ func (f *face) values() metrics.Values {
 	// A member that is down has no size.
 	v.Size, v.InUse, _ = s.store.DBSize(f.member)
 	v.Alarms = s.store.Alarms()
-	v.Cluster = version.Cluster(clusterVersion)
+	v.Cluster = version.Cluster(f.versionsAt(f.member).Cluster)
 	v.AuthRevision = f.users().Revision()
 	if s.group == nil {
 		v.Revision, v.Compacted = s.store.Revision(), s.store.CompactRevision()

@@ -17,8 +17,9 @@
 // Different from etcd: only loopback is listened on. A follower answers a write
 // as soon as any member has applied it, not when it has itself; what it told
 // once it does not take back (face.shown). A serializable read that would
-// have to is answered by the leader. There is one version, so nothing can be
-// downgraded. Logs and tracing are not there; DESIGN.md has the whole list.
+// have to is answered by the leader. A downgrade has no
+// older program to go on with. Logs and tracing are not there; DESIGN.md has
+// the whole list.
 //
 // Start reading at [Serve], then face in face.go, ask.go for a request's way,
 // and watchStream in watch.go.

@@ -57,11 +57,12 @@ func (m *maintenanceServer) Snapshot(_ *pb.SnapshotRequest, stream pb.Maintenanc
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	defer func() { m.numbers.SnapshotSeconds.Observe(time.Since(began).Seconds()) }()
-	return sendSnapshot(file, size, stream.Send)
+	return sendSnapshot(file, size, m.versionsAt(m.member).Cluster, stream.Send)
 }
 
-// sendSnapshot sends a file whose last bytes are its SHA-256.
-func sendSnapshot(from io.Reader, size int64, send func(*pb.SnapshotResponse) error) error {
+// sendSnapshot sends a file whose last bytes are its SHA-256, and says which
+// version its layout has.
+func sendSnapshot(from io.Reader, size int64, version string, send func(*pb.SnapshotResponse) error) error {
 	left := size - shaSize
 	for left > 0 {
 		// gRPC may still hold the piece when Send is back: each has its own memory.
@@ -70,7 +71,7 @@ func sendSnapshot(from io.Reader, size int64, send func(*pb.SnapshotResponse) er
 			return fmt.Errorf("snapshot: %w", err)
 		}
 		left -= int64(len(piece))
-		if err := send(&pb.SnapshotResponse{RemainingBytes: uint64(left), Blob: piece, Version: storageVersion}); err != nil {
+		if err := send(&pb.SnapshotResponse{RemainingBytes: uint64(left), Blob: piece, Version: version}); err != nil {
 			return err
 		}
 	}
@@ -78,5 +79,5 @@ func sendSnapshot(from io.Reader, size int64, send func(*pb.SnapshotResponse) er
 	if _, err := io.ReadFull(from, sha); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	return send(&pb.SnapshotResponse{Blob: sha, Version: storageVersion})
+	return send(&pb.SnapshotResponse{Blob: sha, Version: version})
 }

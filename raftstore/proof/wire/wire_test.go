@@ -33,6 +33,7 @@ var scripts = []struct {
 	{"leases", leases},
 	{"upkeep", upkeep},
 
+	{"versions", versions},
 	{"users", users},
 	{"members", members},
 	{"recipes", recipes},
