@@ -67,16 +67,38 @@ func (h *history) operations() (good, failed, events int) {
 type applied struct {
 	mu       sync.Mutex
 	requests map[uint64]*pb.InternalRaftRequest
+	writes   atomic.Int64 // of them, what may have changed keys
 }
 
 func (a *applied) note(index uint64, req *pb.InternalRaftRequest) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if _, again := a.requests[index]; !again && (req.Put != nil || req.Txn != nil) {
+		a.writes.Add(1)
+	}
 	a.requests[index] = req
 }
 
-// moments are how long the parts of a recording last.
-type moments struct{ before, during, after time.Duration }
+// await waits until so many more writes have taken effect, however long a busy
+// machine takes.
+func (a *applied) await(ctx context.Context, n int64) error {
+	for until := a.writes.Load() + n; a.writes.Load() < until; {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d writes are missing: %w", until-a.writes.Load(), ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// moments are how long the parts of a recording last: the fault by time, since
+// it may let nothing through; before and after it by how many writes take effect,
+// so that a history says as much on a machine that is busy.
+type moments struct {
+	before, after int64
+	during        time.Duration
+}
 
 // record runs clients against a store, has the fault come and go, and gives
 // what was seen. dir must be empty.
@@ -94,7 +116,7 @@ func record(ctx context.Context, dir string, f fault, victim string, m moments) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, face.Close()) }()
-	clients, err := observe(ctx, store, face.Endpoints, f, victim, m)
+	clients, err := observe(ctx, store, face.Endpoints, f, victim, m, log)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +129,7 @@ func record(ctx context.Context, dir string, f fault, victim string, m moments) 
 
 // observe is the clients' part, as etcd's SimulateTraffic, without its demand
 // for a number of requests a second.
-func observe(ctx context.Context, store *raftstore.Replicated, endpoints []string, f fault, victim string, m moments) ([]report.ClientReport, error) {
+func observe(ctx context.Context, store *raftstore.Replicated, endpoints []string, f fault, victim string, m moments, log *applied) ([]report.ClientReport, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	lg := zap.NewNop()
@@ -137,9 +159,7 @@ func observe(ctx context.Context, store *raftstore.Replicated, endpoints []strin
 	var running sync.WaitGroup
 	err = simulate(ctx, &running, busy, endpoints, finish)
 	if err == nil {
-		time.Sleep(m.before)
-		err = f.run(g)
-		time.Sleep(m.after)
+		err = steps(func() error { return log.await(ctx, m.before) }, func() error { return f.run(g) }, func() error { return log.await(ctx, m.after) })
 	}
 	close(finish)
 	running.Wait()

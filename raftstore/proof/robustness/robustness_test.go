@@ -43,7 +43,7 @@ func TestHistoriesAreAccepted(t *testing.T) {
 		}
 		seeds, all = n, true
 	}
-	m := moments{before: 300 * time.Millisecond, during: 700 * time.Millisecond, after: 500 * time.Millisecond}
+	m := moments{before: 60, during: 700 * time.Millisecond, after: 60}
 	for _, f := range faults {
 		if !all && !short[f.name] {
 			continue
@@ -56,7 +56,7 @@ func TestHistoriesAreAccepted(t *testing.T) {
 				}
 				good, failed, events := h.operations()
 				t.Logf("%d requests answered, %d failed, %d events watched, %d took effect", good, failed, events, len(h.persisted))
-				if good < 20 || events < 20 {
+				if good < 60 || events < 60 {
 					t.Error("too little happened to say anything")
 				}
 				if err := judge(zaptest.NewLogger(t, zaptest.Level(zap.ErrorLevel)), h); err != nil {
@@ -70,7 +70,7 @@ func TestHistoriesAreAccepted(t *testing.T) {
 // TestBrokenHistoriesAreRefused changes one thing in a good history: the
 // validation must see each.
 func TestBrokenHistoriesAreRefused(t *testing.T) {
-	m := moments{before: 200 * time.Millisecond, during: 300 * time.Millisecond, after: 200 * time.Millisecond}
+	m := moments{before: 40, during: 300 * time.Millisecond, after: 40}
 	h, err := record(t.Context(), t.TempDir(), faults[0], "a", m)
 	if err != nil {
 		t.Fatal(err)
