@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-
 )
 
 // plain sends bytes as they are, whatever the method takes.
