@@ -56,25 +56,28 @@ writing() { # a namespace, and a pod in it that counts aloud
   kubectl apply -f manifests/ledger.yaml >/dev/null
   kubectl wait -n demo --for=condition=Ready pod/writer --timeout=180s
 }
+member() { # WORDS…: etcdctl member at whoever leads: others may be down
+  etcdctl member $* --endpoints=$(leader):2379
+}
 id() { # MEMBER: its number, as etcdctl wants it
-  etcdctl member list | grep ", $1, http" | cut -d, -f1
+  member list | grep ", $1, http" | cut -d, -f1
 }
 dismissed() { # MEMBER: etcdctl takes it out of the group
   for try in $(seq 10); do
-    etcdctl member remove $(id $1)
+    member remove $(id $1)
     if is "!store.members.exists(m, m == \"$1\")"; then return 0; fi
     sleep 1
   done
 }
 welcomed() { # MEMBER: etcdctl lets it join as a learner, and promotes it
   for try in $(seq 10); do
-    etcdctl member add $1 --learner --peer-urls=http://$1:2380
+    member add $1 --learner --peer-urls=http://$1:2380
     if is "store.members.exists(m, m == \"$1\")"; then break; fi
     sleep 1
   done
   joined $1
   for try in $(seq 10); do
-    etcdctl member promote $(id $1)
+    member promote $(id $1)
     if is "!store.members[\"$1\"].learner"; then break; fi
     sleep 1
   done
