@@ -28,14 +28,36 @@ import (
 func (s *Replicated) AddMember(learner bool) (id string, err error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	return s.add(learner)
+	return s.add(learner, "")
 }
 
-func (s *Replicated) add(learner bool) (id string, err error) {
+// AddMemberAt is AddMember with the peer URLs of the new member. In one process they
+// are only shown; else a process that belongs to no group must listen at the first.
+func (s *Replicated) AddMemberAt(learner bool, peerURLs []string) (id string, err error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	if s.far == nil {
+		if id, err = s.add(learner, ""); err == nil {
+			err = s.setURLs(id, peerURLs)
+		}
+		return id, err
+	}
+	if len(peerURLs) != 1 || !strings.HasPrefix(peerURLs[0], scheme) {
+		return "", rpctypes.ErrGRPCMemberBadURLs // a member listens at one address, with TLS
+	}
+	name, err := s.far.Invite(strings.TrimPrefix(peerURLs[0], scheme))
+	if err != nil {
+		return "", fmt.Errorf("raftstore: %w", err)
+	}
+	return s.add(learner, name)
+}
+
+// add adds a member; invited is the one whose process waits, "" for any.
+func (s *Replicated) add(learner bool, invited string) (id string, err error) {
 	if err := s.mayAdd(learner); err != nil {
 		return "", err
 	}
-	if id, err = s.nextName(); err != nil {
+	if id, err = s.nextName(invited); err != nil {
 		return "", err
 	}
 	m := s.join(id)
@@ -189,6 +211,10 @@ func (s *Replicated) mayRemove(id string) error {
 func (s *Replicated) UpdateMember(id string, peers []string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
+	return s.setURLs(id, peers)
+}
+
+func (s *Replicated) setURLs(id string, peers []string) error {
 	g := s.group()
 	i := g.index(id)
 	if i < 0 {
@@ -220,10 +246,11 @@ func addressOf(id string, urls []string) string {
 	return strings.Join(urls, ",")
 }
 
-// nextName is a name that was never used.
-func (s *Replicated) nextName() (string, error) {
+// nextName is a name that was never used: of a process that waits, if members have
+// one, of the one that was invited, if one was.
+func (s *Replicated) nextName(invited string) (string, error) {
 	if s.far != nil {
-		return s.spare()
+		return s.spare(invited)
 	}
 	facts := s.facts
 	id := memberName(facts.Named)

@@ -247,18 +247,23 @@ func (s *Replicated) breakDown(err error) {
 	s.spawn("end of requests", func() { s.abort(err) })
 }
 
-// spare is the name of a process that waits to join: the first that was never used.
-func (s *Replicated) spare() (string, error) {
+// spare is the name of a process that waits to join: the one that was invited, else
+// the first that was never used.
+func (s *Replicated) spare(invited string) (string, error) {
 	g := s.group()
 	var free []string
 	for _, m := range s.far.Members() {
-		if m.Free() && g.find(m.ID()) == nil && memberNumber(m.ID()) >= s.facts.Named {
+		if m.Free() && g.find(m.ID()) == nil && memberNumber(m.ID()) >= s.facts.Named && (invited == "" || m.ID() == invited) {
 			free = append(free, m.ID())
 		}
 	}
-	if len(free) == 0 {
-		next := memberName(s.facts.Named)
-		return "", fmt.Errorf("raftstore: no process waits to join; start one (kviz member --name %s …) and name its address in --members", next)
+	next := memberName(s.facts.Named)
+	switch {
+	case len(free) > 0:
+	case invited != "":
+		return "", fmt.Errorf("raftstore: member %s cannot join: it belongs to a group or did, or its name was used; the next name is %s", invited, next)
+	default:
+		return "", fmt.Errorf("raftstore: no process waits to join; start one (kviz member --name %s …) and name its address: kviz etcdctl member add %s --peer-urls=https://…", next, next)
 	}
 	id := slices.MinFunc(free, byName)
 	s.facts.Named = memberNumber(id) + 1

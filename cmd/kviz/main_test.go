@@ -43,7 +43,7 @@ func TestCommandLine(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfor": waitFor, "findid": findID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet,
+			"waitfor": waitFor, "findid": findID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet, "documented": documented,
 			"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
 			"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
 			"newer":    changed(func(b []byte) []byte { binary.LittleEndian.PutUint16(b[8:], 9); return b }),

@@ -40,7 +40,7 @@ type group interface {
 // membership is what a group does whose members can change.
 type membership interface {
 	OnMembers(fn func())
-	AddMember(learner bool) (id string, err error)
+	AddMemberAt(learner bool, peerURLs []string) (id string, err error)
 	PromoteMember(id string) error
 	RemoveMember(id string) error
 	UpdateMember(id string, peerURLs []string) error

@@ -67,7 +67,8 @@ func (c *clusterServer) may(ctx context.Context) (membership, error) {
 	return m, c.reachLeader(ctx)
 }
 
-// MemberAdd adds a member, a voter or a learner, and starts it.
+// MemberAdd adds a member, a voter or a learner, and starts it. Where members are
+// processes of their own, one that belongs to no group must listen at its peer URL.
 func (c *clusterServer) MemberAdd(ctx context.Context, r *pb.MemberAddRequest) (*pb.MemberAddResponse, error) {
 	urls, err := types.NewURLs(r.PeerURLs)
 	if err != nil {
@@ -80,11 +81,8 @@ func (c *clusterServer) MemberAdd(ctx context.Context, r *pb.MemberAddRequest) (
 	if c.taken(urls.StringSlice(), 0) {
 		return nil, rpctypes.ErrGRPCPeerURLExist
 	}
-	name, err := m.AddMember(r.IsLearner)
+	name, err := m.AddMemberAt(r.IsLearner, urls.StringSlice())
 	if err != nil {
-		return nil, err
-	}
-	if err := m.UpdateMember(name, urls.StringSlice()); err != nil {
 		return nil, err
 	}
 	if err := c.server.follow(); err != nil {

@@ -262,6 +262,42 @@ func (g *Group) Need(name, addr string) *Member {
 	return m
 }
 
+// Invite finds the member whose process listens at an address, which may be one that
+// the group never heard of, and gives its name.
+func (g *Group) Invite(addr string) (name string, err error) {
+	for _, m := range g.list() {
+		if m.Addr() == addr {
+			return m.id, nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(g.ctx, openTimeout)
+	defer cancel()
+	f := g.find(ctx, addr)
+	if f.err != nil {
+		return "", fmt.Errorf("%s: %w", addr, f.err)
+	}
+	name = f.about.Now.Name
+	g.mu.Lock()
+	other := g.members[name]
+	if other == nil {
+		m := g.newMember(name, addr)
+		m.about = f.about
+		g.members[name] = m
+		g.mu.Unlock()
+		g.cfg.Go("way to "+name, func() { m.run(f.c) })
+		g.introduce()
+		select {
+		case <-m.ready:
+			return name, nil
+		case <-ctx.Done():
+			return "", fmt.Errorf("%s: member %s does not tell how it stands: %w", addr, name, ctx.Err())
+		}
+	}
+	g.mu.Unlock()
+	f.c.fail(context.Canceled)
+	return "", fmt.Errorf("%s: this is member %s, which is at %s", addr, name, other.Addr())
+}
+
 // Move says that a member's process is at another address from now on.
 func (g *Group) Move(name, addr string) {
 	m := g.Member(name)
