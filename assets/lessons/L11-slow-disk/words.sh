@@ -26,9 +26,9 @@ moved() { # the office goes to a member whose disk is fast, which is other
 }
 full() { # MEMBER: its disk runs full, and has room again
   kviz fault fill member/$1
-  kviz wait --timeout 60s "store.members[\"$1\"].diskError != \"\" || !store.members[\"$1\"].up"
+  awaits "store.members[\"$1\"].diskError != \"\" || !store.members[\"$1\"].up"
   kviz fault free member/$1
-  kviz wait --timeout 60s 'store.leader != ""'
+  awaits 'store.leader != ""'
   if is "!store.members[\"$1\"].up"; then kviz fault start member/$1; fi
   settled
 }
@@ -41,8 +41,8 @@ overfull() { # SIZE: the database grows beyond this quota
   kubectl get configmaps -n demo >/dev/null
 }
 holes() { # the compaction has reached every member
-  kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
+  awaits 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
 }
 small() { # no member's database is near the quota
-  kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbSize * 2 < store.quota)'
+  awaits 'store.members.all(m, store.members[m].dbSize * 2 < store.quota)'
 }
