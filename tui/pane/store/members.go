@@ -21,7 +21,7 @@ func onStore(words string) pane.Subject {
 // that is slower than the threshold.
 func (p *Store) drawAlarms(s *pane.Sheet, f *pane.Frame, y int) int {
 	for _, a := range f.S.Store.Alarms {
-		what := "nothing that grows it is written until it is compacted, defragmented and disarmed"
+		what := "no write that grows it until compact, defrag, disarm"
 		if a.Alarm.Alarm != "NOSPACE" {
 			what = "the members' data differ; nothing is written"
 		}
