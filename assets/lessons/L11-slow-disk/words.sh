@@ -34,7 +34,7 @@ full() { # MEMBER: its disk runs full, and has room again
 }
 overfull() { # SIZE: the database grows beyond this quota
   kviz fault quota store $1
-  for i in $(seq 1 120); do
+  for i in $(seq 1 80); do
     kubectl patch configmap settings -n demo -p "{\"data\":{\"color\":\"c$i\"}}" >/dev/null 2>&1
     if is 'store.alarms.size() > 0'; then break; fi
   done

@@ -4,7 +4,7 @@ unanswered() { # MEMBERS…: they go, until the API server gives up
 }
 revived() { # a container of web dies, and is started again
   kviz fault crash pod/demo/$pod
-  awaits "pod(\"demo/$pod\").containers[\"nginx\"].state != \"running\""
+  sleep 3
   awaits "pod(\"demo/$pod\").containers[\"nginx\"].state == \"running\""
   sleep 3
 }
