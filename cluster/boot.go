@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/apiserver/serve"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
+	"kviz/cluster/kms"
 	"kviz/cluster/network"
 	"kviz/cluster/proxy"
 	"kviz/cluster/registry"
@@ -71,6 +72,7 @@ type Cluster struct {
 	registry   *registry.Registry
 	network    *network.Network
 	rules      *proxy.Shared
+	kms        *kms.Plugin
 
 	components []*component
 	nodes      []*node
@@ -126,6 +128,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.registry = registry.New(c.k)
 	c.network = network.New(c.k)
 	c.rules = proxy.NewShared()
+	c.kms = kms.New(c.k)
 
 	if err := c.openStore(); err != nil {
 		return nil, err

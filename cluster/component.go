@@ -81,11 +81,13 @@ func (m *component) stop(k *sim.Kernel, causes []trace.ID, reason string) {
 func (c *Cluster) startControlPlane(t *sim.Task) {
 	api := c.addComponent("apiserver", trace.Lane{Component: trace.CompAPIServer}, func(p *sim.Process) {
 		if c.server == nil {
+			c.cfg.Tokens.KMS = c.kms.Dial
 			c.server = apiserver.New(p, c.etcd, c.cfg.Tokens)
 			return
 		}
 		c.server.Restart(p)
 	})
+	c.addKMS()
 	api.begin(c.k, t.Causes(), "")
 	c.server.WaitReady(t)
 

@@ -30,7 +30,7 @@ func (c *Cluster) openConsole() {
 	}, Documents: assets.Documents()})
 	c.console = console.New(console.Config{
 		Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c}, Etcd: etcd{c},
-		Compile: c.condition, Manifests: assets.Manifests(),
+		Compile: c.condition, Manifests: assets.Manifests(), ControlPlane: controlPlane{c},
 	})
 }
 

@@ -100,8 +100,8 @@ var words = map[string]int{
 
 // mends are the faults that make something whole again, or leave it whole.
 var mends = []string{
-	"start", "restart", "heal", "fast", "free", "lead", "mend-cni", "relieve",
-	"rejoin", "recover", "add-learner", "add-voter", "promote", "fast-elections", "snapshot", "defrag", "compact", "disarm", "reinstall",
+	"start", "restart", "rotate", "heal", "fast", "free", "lead", "mend-cni", "relieve",
+	"rejoin", "recover", "add-learner", "add-voter", "promote", "fast-elections", "snapshot", "defrag", "compact", "disarm",
 }
 
 // inject runs on the kernel's goroutine.
@@ -186,6 +186,8 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 			m.begin(c.k, causes, "fault: restart")
 		case "start":
 			m.begin(c.k, causes, "started again")
+		case "rotate":
+			c.kms.Rotate()
 		}
 		return nil
 	}, nil

@@ -32,7 +32,9 @@ func (s *Server) bootstrap(t *sim.Task) {
 		// A store from a run before has objects with names and UIDs drawn from the
 		// same seed; what is drawn now must differ.
 		s.rand = s.k.Rand(fmt.Sprintf("apiserver@%d", r))
+		s.enc.rand = s.k.Rand(fmt.Sprintf("encryption@%d", r))
 	}
+	s.startEncryption(t)
 	for {
 		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/"), KeysOnly: true, Limit: 1})
 		if err == nil && resp.Count > 0 {
@@ -54,13 +56,17 @@ func (s *Server) bootstrap(t *sim.Task) {
 func (s *Server) writeInitial(t *sim.Task, objs []initial) {
 	req := &pb.TxnRequest{}
 	for _, o := range objs {
+		key := o.kind.Prefix + keyOf(o.kind, metaOf(o.obj).GetNamespace(), metaOf(o.obj).GetName())
 		value, err := encodeStored(o.obj)
 		if err != nil {
 			panic("apiserver: " + err.Error())
 		}
-		key := o.kind.Prefix + keyOf(o.kind, metaOf(o.obj).GetNamespace(), metaOf(o.obj).GetName())
+		sealed, err := s.transformer(o.kind).Write(t, key, value)
+		for ; err != nil; sealed, err = s.transformer(o.kind).Write(t, key, value) {
+			t.Sleep(time.Second) // a KMS plugin is down
+		}
 		req.Compare = append(req.Compare, &pb.Compare{Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(key), TargetUnion: &pb.Compare_ModRevision{}})
-		req.Success = append(req.Success, putOp(key, value))
+		req.Success = append(req.Success, putOp(key, sealed))
 	}
 	for {
 		if _, _, err := s.st.Txn(t, req); err == nil {

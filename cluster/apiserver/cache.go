@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
@@ -27,7 +28,10 @@ type cache struct {
 	items    btree.Map[string, *entry] // by key without the prefix: "demo/web-1"
 	revision int64                     // of the newest event (or of the initial list)
 	synced   bool
-	moved    sim.Cond // revision or synced changed
+	lost     error         // a value cannot be decrypted; see cache_locked.go
+	lostAt   time.Duration // since when
+	lostBy   trace.ID      // the event of it
+	moved    sim.Cond      // revision or synced changed
 
 	window   window
 	watchers watcherSet
@@ -37,7 +41,7 @@ type cache struct {
 	decoded map[string]*entry
 	// writing are transactions of components under way: the object they write
 	// need not be decoded again from the same bytes.
-	writing map[string]*entry
+	writing map[string]*pending
 	// changed is called after an event was taken in.
 	changed func(key string, obj runtime.Object)
 }
@@ -45,8 +49,14 @@ type cache struct {
 // entry is one object in the cache.
 type entry struct {
 	obj      runtime.Object // shared: never changed
-	value    []byte         // what the store holds
+	value    []byte         // what the store holds, decrypted
 	revision int64
+}
+
+// pending is what a transaction under way writes, and the bytes of it.
+type pending struct {
+	entry
+	stored []byte
 }
 
 // change is one event in the window.
@@ -61,7 +71,7 @@ type change struct {
 }
 
 func newCache(s *Server, k *Kind) *cache {
-	c := &cache{s: s, kind: k, decoded: map[string]*entry{}, writing: map[string]*entry{}}
+	c := &cache{s: s, kind: k, decoded: map[string]*entry{}, writing: map[string]*pending{}}
 	c.window.init(s.cfg.CacheSize)
 	c.watchers.init(k)
 	return c
@@ -80,7 +90,7 @@ func (c *cache) run(t *sim.Task) {
 		if compacted == 0 {
 			return
 		}
-		c.beginAnew(t, ended)
+		c.beginAnew(t, ended, "its own watch at the store was cancelled")
 	}
 }
 
@@ -103,6 +113,9 @@ func (c *cache) follow(t *sim.Task) {
 		}
 		if b.Revision > c.revision {
 			c.take(t, b)
+			if c.lost != nil {
+				c.beginAnew(t, c.lostBy, "a value cannot be decrypted")
+			}
 		} else { // the list had it
 			for _, e := range b.Events {
 				delete(c.decoded, c.key(e.Kv.Key))
@@ -114,15 +127,17 @@ func (c *cache) follow(t *sim.Task) {
 
 // beginAnew ends every watch, because their clients would miss what the cache
 // has missed, and fills the cache again.
-func (c *cache) beginAnew(t *sim.Task, ended trace.ID) {
+func (c *cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
 	was := c.revision
 	t.SetCauses(ended)
 	c.synced = false
 	for _, w := range c.watchers.all() {
-		w.end("the watch cache begins anew: its own watch at the store was cancelled", ended)
+		w.end("the watch cache begins anew: "+reason, ended)
 	}
 	t.Sleep(time.Second)
-	c.feed = c.s.st.WatchAs(c.watchName(), c.kind.Prefix, ended)
+	if _, compacted := c.feed.Ended(); compacted != 0 {
+		c.feed = c.s.st.WatchAs(c.watchName(), c.kind.Prefix, ended)
+	}
 	clear(c.decoded)
 	c.fill(t)
 	t.Emit(trace.Event{Kind: trace.WatchCacheListed, Causes: []trace.ID{ended}, Payload: &trace.CacheList{
@@ -133,15 +148,19 @@ func (c *cache) beginAnew(t *sim.Task, ended trace.ID) {
 // fill lists the kind from the store.
 func (c *cache) fill(t *sim.Task) {
 	var resp *pb.RangeResponse
+	var kvs []*mvccpb.KeyValue
 	for {
 		var err error
 		if resp, err = c.s.st.Range(t, &pb.RangeRequest{Key: []byte(c.kind.Prefix), RangeEnd: prefixEnd(c.kind.Prefix)}); err == nil {
+			kvs, err = c.unlock(t, resp.Kvs)
+		}
+		if err == nil {
 			break
 		}
-		t.Sleep(time.Second) // the store has no leader; reflectors retry as well
+		t.Sleep(time.Second) // the store has no leader, or a key is missing; reflectors retry as well
 	}
 	gone := c.items.Copy()
-	for _, kv := range resp.Kvs {
+	for _, kv := range kvs {
 		en, err := decodeKV(c.kind, kv)
 		if err != nil {
 			continue // written past the API server; listing such a key fails in Kubernetes too
@@ -220,9 +239,9 @@ func (c *cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 	}
 	en := c.decoded[key]
 	delete(c.decoded, key)
-	if en == nil || en.revision != b.Revision {
+	if en == nil || en.revision != b.Revision || c.s.transformer(c.kind).Configured() {
 		var err error
-		if en, err = decodeKV(c.kind, e.Kv); err != nil {
+		if en, err = c.openEvent(t, b.Commit, e.Kv); err != nil {
 			return nil, false
 		}
 	}
@@ -250,7 +269,7 @@ func (c *cache) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 			return refOf(c.kind, en.obj), nil
 		}
 		if e.PrevKv != nil {
-			if en, err := decodeKV(c.kind, e.PrevKv); err == nil {
+			if en, _, err := c.s.open(nil, c.kind, e.PrevKv); err == nil {
 				return refOf(c.kind, en.obj), nil
 			}
 		}
@@ -269,12 +288,17 @@ func (c *cache) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 // decode is the object of a commit.
 func (c *cache) decode(key string, kv *mvccpb.KeyValue) (*entry, error) {
 	w := c.writing[key]
-	if w == nil || !bytes.Equal(w.value, kv.Value) {
-		return decodeKV(c.kind, kv)
+	if w == nil || !bytes.Equal(w.stored, kv.Value) {
+		en, _, err := c.s.open(nil, c.kind, kv)
+		return en, err
 	}
 	delete(c.writing, key)
 	metaOf(w.obj).SetResourceVersion(formatRevision(kv.ModRevision))
-	return &entry{obj: w.obj, value: kv.Value, revision: kv.ModRevision}, nil
+	value := kv.Value // the store keeps these bytes in any case
+	if encrypt.Encrypted(value) {
+		value = w.value
+	}
+	return &entry{obj: w.obj, value: value, revision: kv.ModRevision}, nil
 }
 
 func (c *cache) refOfKey(key string) trace.Ref {

@@ -70,6 +70,8 @@ type call struct {
 	oldRev   int64
 	oldValue []byte
 	cached   bool           // old comes from the watch cache
+	listed   tally          // how the values of a list from the store were encrypted
+	stale    bool           // old, read from the store, is encrypted otherwise than it would be now
 	live     bool           // the next look must be at the store
 	body     runtime.Object // the decoded body of an update, until it is used
 	original runtime.Object // what was stored, as the watch cache has it; shared
@@ -210,6 +212,9 @@ func (c *call) pass(stage, by, note string, diff []trace.FieldDiff) {
 
 // refuse notes that a stage ended the request, and gives the error back.
 func (c *call) refuse(stage, by string, err error) error {
+	if bad, ok := err.(*undecrypted); ok {
+		stage, by = trace.StageDecrypt, bad.label
+	}
 	c.refused = stage
 	st := statusOf(err)
 	c.stage(&trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "refuse", Note: st.Message, Code: int(st.Code)})

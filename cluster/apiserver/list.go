@@ -38,6 +38,12 @@ func (c *call) list() *Response {
 	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
 		return c.listAt(want, opts)
 	}
+	if c.cache().lost != nil {
+		if opts.Limit > 0 && want.anyLabel && want.field.Empty() {
+			return c.page(want, opts, c.s.st.Revision(), c.kind.Prefix)
+		}
+		return &Response{Err: c.notReady()}
+	}
 	how, err := c.freshen(opts.ResourceVersion)
 	if storage.IsTooLargeResourceVersion(err) && opts.ResourceVersion == "" {
 		// The cache lags; what the client wants is at the store (cacher/delegator.go
@@ -151,9 +157,9 @@ func (c *call) page(want *selector, opts *metav1.ListOptions, rev int64, from st
 			return &Response{Err: c.refuse(trace.StageStorage, "etcd", c.pageError(err, opts))}
 		}
 		for i, kv := range resp.Kvs {
-			en, err := decodeKV(c.kind, kv)
+			en, err := c.openItem(kv)
 			if err != nil {
-				return &Response{Err: c.refuse(trace.StageStorage, "etcd", apierrors.NewInternalError(err))}
+				return &Response{Err: c.refuse(trace.StageStorage, "etcd", err)}
 			}
 			if want.matches(en.obj) {
 				items = append(items, en.obj)
@@ -184,6 +190,7 @@ func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int6
 		note += "; there are more, the client gets a token to continue"
 	}
 	c.pass(trace.StageStorage, "etcd", note+".", nil)
+	c.tellTally()
 	return &Response{IsList: true, Items: items, ListMeta: meta}
 }
 

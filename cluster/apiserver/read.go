@@ -12,15 +12,22 @@ import (
 
 // read gets one object from the store; nil if there is none.
 func (s *Server) read(t *sim.Task, k *Kind, key string) (*entry, error) {
+	en, _, err := s.look(t, k, key)
+	return en, err
+}
+
+// look is read that also says how the value was encrypted; nil where its kind
+// has no encryption.
+func (s *Server) look(t *sim.Task, k *Kind, key string) (*entry, *opened, error) {
 	resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte(k.Prefix + key)})
 	if err != nil || len(resp.Kvs) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	kv := resp.Kvs[0]
-	if en := s.caches[k].get(key); en != nil && en.revision == kv.ModRevision {
-		return en, nil
+	if en := s.caches[k].get(key); en != nil && en.revision == kv.ModRevision && !s.transformer(k).Configured() {
+		return en, nil, nil
 	}
-	return decodeKV(k, kv)
+	return s.open(t, k, kv)
 }
 
 // get is the verb get.
@@ -34,7 +41,7 @@ func (c *call) get() *Response {
 		return &Response{Err: apierrors.NewBadRequest(err.Error())}
 	}
 	var obj runtime.Object
-	if c.req.Get.ResourceVersion != "" {
+	if c.req.Get.ResourceVersion != "" && c.cache().lost == nil {
 		if !c.cache().wait(c.t, rv, tooNewWait) {
 			return &Response{Err: c.refuse(trace.StageStorage, "watch cache", tooLarge(rv, c.cache().current()))}
 		}
@@ -45,13 +52,14 @@ func (c *call) get() *Response {
 			c.pass(trace.StageStorage, "watch cache", "Read "+c.kind.Prefix+key+" from the watch cache: the client accepts any state from revision "+formatRevision(rv)+" on.", nil)
 		}
 	} else {
-		en, err := c.s.read(c.t, c.kind, key)
+		en, err := c.read(key, func(en *entry) {
+			c.pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store, at revision "+metaOf(en.obj).GetResourceVersion()+".", nil)
+		})
 		if err != nil {
-			return &Response{Err: c.refuse(trace.StageStorage, "", c.storeError(err))}
+			return &Response{Err: c.refuse(trace.StageStorage, "", err)}
 		}
 		if en != nil {
 			obj = en.obj
-			c.pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store, at revision "+metaOf(obj).GetResourceVersion()+".", nil)
 		}
 	}
 	if obj == nil {
@@ -83,9 +91,9 @@ func tooLarge(want, have int64) error {
 // port-forward): it has been allowed; the caller makes the connection to the
 // kubelet (pkg/registry/core/pod/rest/subresources.go).
 func (c *call) connect() *Response {
-	en, err := c.s.read(c.t, c.kind, keyOf(c.kind, c.req.Namespace, c.req.Name))
+	en, err := c.read(keyOf(c.kind, c.req.Namespace, c.req.Name), nil)
 	if err != nil {
-		return &Response{Err: c.refuse(trace.StageStorage, "", c.storeError(err))}
+		return &Response{Err: c.refuse(trace.StageStorage, "", err)}
 	}
 	if en == nil {
 		return &Response{Err: c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}

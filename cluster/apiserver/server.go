@@ -17,9 +17,11 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kms/pkg/service"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
@@ -42,6 +44,9 @@ type Config struct {
 	// EventTTL is kube-apiserver's --event-ttl: how long Events are kept; default
 	// an hour.
 	EventTTL time.Duration
+	// KMS connects to the KMS plugin beside the server, for configurations of
+	// encryption at rest that name one; nil where there is none.
+	KMS func(path string, timeout time.Duration) service.Service
 }
 
 // Cost is the modelled virtual time of a request's stages (the store's time is
@@ -79,6 +84,7 @@ type Server struct {
 	alloc      *allocator
 	keys       *authn.Keys
 	managers   fieldManagers
+	enc        encryption
 
 	eventLeases *storage.Leases
 
@@ -96,6 +102,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
 		keys: authn.NewKeys(p.Kernel().Rand("serviceaccount-key")),
+		enc:  encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
 	}
 	for _, k := range kinds {
 		if k.Stored() {
@@ -168,9 +175,7 @@ func (s *Server) main(t *sim.Task) {
 		s.p.Go("watch-cache/"+k.GroupVersionResource.Resource, cache.run)
 	}
 	for _, k := range s.stored {
-		for cache := s.caches[k]; !cache.synced; {
-			cache.moved.Wait(t)
-		}
+		s.caches[k].start(t)
 	}
 	s.ready = true
 	s.started.Broadcast()

@@ -43,8 +43,12 @@ func (c *call) insert() error {
 		c.pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
 		return nil
 	}
-	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(value))+" bytes), if there is no such key.", nil)
-	ok, rev, _, err := c.put(key, 0, value)
+	sealed, err := c.seal(key, value)
+	if err != nil {
+		return err
+	}
+	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if there is no such key.", nil)
+	ok, rev, _, err := c.put(key, 0, value, sealed)
 	if err != nil {
 		return c.refuse(trace.StageStorage, "", c.storeError(err))
 	}
@@ -69,11 +73,15 @@ func (c *call) replace() error {
 		c.pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
 		return nil
 	}
-	if c.unchanged(value) {
-		return nil
+	if same, err := c.unchanged(value); same || err != nil {
+		return err
 	}
-	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(value))+" bytes), if it is still at revision "+formatRevision(c.oldRev)+".", nil)
-	ok, rev, now, err := c.put(key, c.oldRev, value)
+	sealed, err := c.seal(key, value)
+	if err != nil {
+		return err
+	}
+	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if it is still at revision "+formatRevision(c.oldRev)+".", nil)
+	ok, rev, now, err := c.put(key, c.oldRev, value, sealed)
 	if err != nil {
 		return c.refuse(trace.StageStorage, "", c.storeError(err))
 	}
@@ -84,14 +92,18 @@ func (c *call) replace() error {
 }
 
 // unchanged ends an update that changes nothing: Kubernetes does not write
-// then, and nobody hears of it (etcd3 store.go GuaranteedUpdate).
-func (c *call) unchanged(value []byte) bool {
+// then, and nobody hears of it (etcd3 store.go GuaranteedUpdate), unless the
+// value is encrypted otherwise than it would be now.
+func (c *call) unchanged(value []byte) (bool, error) {
 	if !bytes.Equal(value, c.oldValue) {
-		return false
+		return false, nil
+	}
+	if again, err := c.rewrites(); again || err != nil {
+		return false, err
 	}
 	c.pass(trace.StageStorage, "", "The object is as it was; nothing is written.", nil)
 	metaOf(c.obj).SetResourceVersion(formatRevision(c.oldRev))
-	return true
+	return true, nil
 }
 
 // overtaken is a transaction that found another revision.
@@ -139,14 +151,14 @@ func putOp(key string, value []byte) *pb.RequestOp {
 	return &m.op
 }
 
-// put writes the object. The watch cache takes what a component of this process
-// wrote as it is; what comes from outside it reads back from the bytes, as
-// everybody else would.
-func (c *call) put(key string, rev int64, value []byte) (ok bool, made, now int64, err error) {
+// put writes the object, sealed: its value encrypted. The watch cache takes what
+// a component of this process wrote as it is; what comes from outside it reads
+// back from the bytes, as everybody else would.
+func (c *call) put(key string, rev int64, value, sealed []byte) (ok bool, made, now int64, err error) {
 	cache := c.cache()
 	short := key[len(c.kind.Prefix):]
 	if c.req.System {
-		w := &entry{obj: c.obj, value: value}
+		w := &pending{entry{obj: c.obj, value: value}, sealed}
 		cache.writing[short] = w
 		defer func() {
 			if cache.writing[short] == w {
@@ -154,7 +166,7 @@ func (c *call) put(key string, rev int64, value []byte) (ok bool, made, now int6
 			}
 		}()
 	}
-	op := putOp(key, value)
+	op := putOp(key, sealed)
 	if c.kind.Kind == "Event" { // they go with their lease (kube-apiserver --event-ttl)
 		c.t.SetCauses(c.last)
 		id, err := c.s.eventLeases.Get(c.t, c.s.cfg.EventTTL)
@@ -236,7 +248,13 @@ func (c *call) result() runtime.Object {
 
 // storeError is a failure of the store. Its own words reach the client
 // ("etcdserver: request timed out"), as with a real cluster.
-func (c *call) storeError(err error) error { return plainError(err) }
+func (c *call) storeError(err error) error {
+	var bad *untransformable
+	if errors.As(err, &bad) {
+		return undecryptable(bad, bad.err)
+	}
+	return plainError(err)
+}
 
 // load reads the object as it is now: from the watch cache, or, where that may
 // be behind or does not know it, from the store.
@@ -245,14 +263,14 @@ func (c *call) load() error {
 	if !c.live {
 		if en := c.cache().get(key); en != nil {
 			c.take(en)
-			c.cached = true
+			c.cached, c.stale = true, false
 			return nil
 		}
 	}
 	c.live, c.cached = false, false
-	en, err := c.s.read(c.t, c.kind, key)
+	en, err := c.read(key, nil)
 	if err != nil {
-		return c.storeError(err)
+		return err
 	}
 	if en == nil {
 		return apierrors.NewNotFound(c.kind.groupResource(), c.ref.Name)

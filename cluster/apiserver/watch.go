@@ -27,6 +27,9 @@ func (c *call) watch() *Response {
 	if err != nil {
 		return &Response{Err: c.refuse(trace.StageDecode, "", apierrors.NewBadRequest(err.Error()))}
 	}
+	if c.cache().lost != nil {
+		return &Response{Err: c.notReady()}
+	}
 	streaming := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	if streaming {
 		if _, err := c.freshen(opts.ResourceVersion); err != nil {

@@ -92,6 +92,8 @@ type Config struct {
 	Pods    Pods  // nil: logs and exec say that they are not there
 	Nodes   Nodes // nil: no "on"
 	Etcd    Etcd  // nil: no etcdctl
+	// ControlPlane is where the API server runs; nil: no kviz apiserver.
+	ControlPlane ControlPlane
 	// Compile makes a condition of an expression, for until and wait. Its error
 	// names the place and the known names.
 	Compile func(expr string) (Condition, error)

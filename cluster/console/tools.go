@@ -21,6 +21,7 @@ func init() {
 	tools = map[string]Command{
 		"cat": cat, "grep": grep, "head": head, "tail": tail, "sort": sortLines,
 		"uniq": uniq, "wc": wc, "seq": seq, "cut": cut, "tr": tr,
+		"hexdump": hexdump, "xxd": xxd, "base64": base64Tool,
 	}
 }
 

@@ -7,20 +7,24 @@ import "kviz/cluster/control"
 func Catalogue() []control.FaultKind {
 	return []control.FaultKind{
 		{
-			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "registry", "store"}, Heals: "start",
+			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "registry", "store"}, Heals: "start",
 			Means: "Stop it in an orderly way; it stays down until it is started. Of the store: every member.",
 		},
 		{
-			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "pod", "store"}, Heals: "start",
+			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "pod", "store"}, Heals: "start",
 			Means: "Kill it without warning. A container of a pod is restarted by its kubelet; everything else stays down until it is started.", Args: "[CONTAINER]",
 		},
 		{
-			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "registry", "store"},
+			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "registry", "store"},
 			Means: "Start what was stopped or has crashed.",
 		},
 		{
-			Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver"},
+			Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms"},
 			Means: "Stop it and start it again at once.",
+		},
+		{
+			Name: "rotate", Targets: []string{"kms"},
+			Means: "Make a new key encryption key, which the API server notices within a minute. The old one still decrypts.",
 		},
 		{
 			Name: "break-cni", Targets: []string{"node"}, Heals: "mend-cni",
@@ -112,7 +116,7 @@ func Catalogue() []control.FaultKind {
 		},
 		{
 			Name: "wipe", Targets: []string{"member", "store"},
-			Means: "Lose its disk. A member cannot come back under its name, because it has forgotten its votes; of the store: every disk, and an empty one is begun. A backup brings it back (kviz restore); without one, reinstall makes a new cluster of it.",
+			Means: "Lose its disk. A member cannot come back under its name, because it has forgotten its votes; of the store: every disk, and an empty one is begun.",
 		},
 		{
 			Name: "rejoin", Targets: []string{"member"},
@@ -169,10 +173,6 @@ func Catalogue() []control.FaultKind {
 		{
 			Name: "disarm", Targets: []string{"store"},
 			Means: "Clear every alarm, as etcdctl alarm disarm. It comes back if what raised it is not mended.",
-		},
-		{
-			Name: "reinstall", Targets: []string{"store"},
-			Means: "After the store was wiped: apply kubeadm's add-ons again (the rights of CoreDNS) and restart DNS, kube-proxies and kubelets, so that nodes register with the empty API. Containers that it knows nothing of end then.",
 		},
 	}
 }

@@ -309,3 +309,49 @@ kviz fault crash pod/default/late
 kubectl wait --for=jsonpath='{.status.containerStatuses[0].restartCount}'=1 pod/late --timeout=1m
 kviz fault crash pod/default/client client
 kubectl wait --for=jsonpath='{.status.containerStatuses[0].restartCount}'=1 pod/client --timeout=1m
+
+## stop kms, start kms
+kviz apiserver encryption manifests/encryption/kms.yaml
+kviz fault restart apiserver
+sleep 1
+kubectl create secret generic locked --from-literal=k=v
+kviz fault stop kms
+kviz fault restart apiserver
+sleep 5
+fails kubectl get secret locked
+kviz fault start kms
+sleep 15
+kubectl get secret locked
+
+## crash kms, start kms
+kviz apiserver encryption manifests/encryption/kms.yaml
+kviz fault restart apiserver
+sleep 1
+kubectl create secret generic locked --from-literal=k=v
+kviz fault crash kms
+kviz fault restart apiserver
+sleep 5
+fails kubectl get secret locked
+kviz fault start kms
+sleep 15
+kubectl get secret locked
+
+## restart kms
+kviz apiserver encryption manifests/encryption/kms.yaml
+kviz fault restart kms
+says 'processes["kms"].up && processes["kms"].reason == "fault: restart"'
+kviz fault restart apiserver
+sleep 1
+kubectl create secret generic sealed --from-literal=k=v
+shows 'etcdctl get /registry/secrets/default/sealed --print-value-only' k8s:enc:kms:v2:vault:
+
+## rotate kms
+kviz apiserver encryption manifests/encryption/kms.yaml
+kviz fault restart apiserver
+sleep 1
+kubectl create secret generic turned --from-literal=k=v
+kviz fault rotate kms
+sleep 61
+shows 'kviz apiserver encryption' kek-2
+kubectl get secret turned -o json | kubectl replace -f -
+shows 'etcdctl get /registry/secrets/default/turned --print-value-only' kek-2

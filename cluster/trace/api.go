@@ -67,6 +67,14 @@ const (
 	StageStorage             = "storage"
 )
 
+// The halves of the storage stage that only resources with encryption at rest
+// have, and which are told beside it: what is written is encrypted before, what
+// was read is decrypted after. By is the provider and the key ("aescbc key1").
+const (
+	StageEncrypt = "encrypt"
+	StageDecrypt = "decrypt"
+)
+
 // Stages lists the pipeline's stages in order.
 func Stages() []string {
 	return []string{

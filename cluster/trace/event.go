@@ -137,6 +137,7 @@ const (
 	CompNet        = "net"                // a packet; instance: node it is on
 	CompDNS        = "dns"                // cluster DNS
 	CompRegistry   = "registry"           // the image registry
+	CompKMS        = "kms"                // the KMS plugin beside the API server
 	CompConsole    = "console"            // the person at the keys
 	CompClient     = "client"             // a client from another process
 	CompSimulation = "kviz"               // the simulator itself: pause, fault, seed

@@ -173,7 +173,7 @@ type KeyChange struct {
 	Lease          int64   `json:",omitempty"`
 	Object         Ref     // decoded from the key
 	Value          *Object `json:",omitempty"` // the object now; nil when deleted or not an API object
-	Raw            []byte  `json:",omitempty"` // the value, where it is no API object (see [Stored])
+	Raw            []byte  `json:",omitempty"` // the value, where it is no API object (see [Stored]), or encrypted
 }
 
 // StoreError is an operation that failed at the store.

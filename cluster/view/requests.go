@@ -68,6 +68,7 @@ type WatchCache struct {
 	Events   uint64
 	Watchers int // the last event went to
 	Event    trace.ID
+	Locked   string // why a value cannot be decrypted, and so nothing is listed or watched; "" otherwise
 }
 
 func (w *WatchCache) seal() {}

@@ -25,6 +25,8 @@ type State struct {
 	Store     Store
 	Scheduler Scheduler
 
+	Encryption Encryption
+
 	lanes     table[string, *Lane]
 	processes table[string, *Process]
 	commands  table[uint64, *Command]

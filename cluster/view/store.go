@@ -181,7 +181,7 @@ type Key struct {
 	Lease          int64
 	Ref            trace.Ref
 	Event          trace.ID // store.commit that wrote it last
-	Raw            []byte   // its value, where it is no API object
+	Raw            []byte   // its value, where it is no API object, or encrypted
 
 	history []KeyWrite
 }

@@ -27,10 +27,14 @@ func serveVersion(w http.ResponseWriter) {
 // ?verbose is asked (apiserver pkg/server/healthz).
 func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path string) {
 	group, only, _ := strings.Cut(path, "/")
-	up, ready := false, false
+	up, ready, plugins, well := false, false, false, false
 	err := h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
 			up, ready = true, api.Ready()
+			if s, ok := api.(interface{ PluginHealth() (bool, error) }); ok {
+				exists, err := s.PluginHealth()
+				plugins, well = exists, err == nil
+			}
 		}
 	})
 	if err == nil && !up {
@@ -41,6 +45,12 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 		name string
 		ok   bool
 	}{{"ping", true}, {"log", true}, {"etcd", ready}, {"poststarthook/start-apiserver-admission-initializer", ready}}
+	if plugins && group != "livez" {
+		checks = append(checks, struct {
+			name string
+			ok   bool
+		}{"kms-providers", well})
+	}
 	if group == "readyz" {
 		checks = append(checks, struct {
 			name string

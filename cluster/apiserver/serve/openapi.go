@@ -13,8 +13,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// openAPIv2Proto is how kubectl asks for OpenAPI v2.
-const openAPIv2Proto = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+// openAPIv2Proto is what OpenAPI v2 is sent as. kubectl asks for it by an older
+// name, with an @ that no media type may have (kube-openapi pkg/handler).
+const openAPIv2Proto = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 // serveOpenAPI answers /openapi/v2 and /openapi/v3. The documents are
 // Kubernetes' own; the v3 index lists those of group versions that are served.

@@ -443,6 +443,7 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 	if len(caches) == 0 {
 		return
 	}
+	y = drawEncryption(s, f, y)
 	y = s.Heading(y, "watch caches", "who is told of every write: "+words.Count(len(f.S.Watchers()), "watcher"))
 	watching := map[string]int{}
 	for _, w := range f.S.Watchers() {
@@ -463,5 +464,35 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 			grid.Span{Text: grid.Pad(c.Resource, 21) + " ", Style: st}, grid.Span{Text: fmt.Sprintf("revision %-6d", c.Revision), Style: theme.Number},
 			grid.Span{Text: " → " + words.Count(watching[c.Resource], "watcher") + ", " + words.Count(int(c.Events), "event"), Style: theme.Muted})
 		y++
+		if c.Locked != "" {
+			y = s.Say(y, "✗ cannot be filled: "+c.Locked, theme.Bad)
+		}
 	}
+}
+
+// drawEncryption tells which resources are encrypted at rest, and how.
+func drawEncryption(s *pane.Sheet, f *pane.Frame, y int) int {
+	n := &f.S.Encryption
+	if n.Loaded == nil && n.Written == nil {
+		return y
+	}
+	y = s.Heading(y, "encryption at rest", "the first provider encrypts, any decrypts")
+	on := pane.Subject{ID: "encryption", Event: n.Event, Kind: trace.EncryptionConfig, Words: "How the API server encrypts what it writes to the store; the keys are in its file, not in the store."}
+	if n.Loaded != nil {
+		for _, r := range n.Loaded.Rules {
+			s.Line(y, on, grid.Span{Text: strings.Join(r.Resources, ", ") + " ", Style: theme.Text}, grid.Span{Text: strings.Join(r.Providers, " → "), Style: theme.Name})
+			y++
+		}
+	}
+	switch {
+	case n.Refused != "":
+		y = s.Say(y, "✗ not taken up: "+n.Refused, theme.Bad)
+	case n.Written != nil && (n.Loaded == nil || n.Loaded.Hash != n.Written.Hash):
+		y = s.Say(y, "The file was changed; the API server has not read it yet: it does when it starts.", theme.Warn)
+	}
+	if c := n.Call; c != nil {
+		s.Row(y).Fit(0, 0, s.W(), fmt.Sprintf("KMS plugin: %s, last %s with %s", words.Count(int(n.Calls), "call"), c.Method, c.KeyID), theme.Muted)
+		y++
+	}
+	return y
 }

@@ -44,6 +44,9 @@ func (p *Store) drawValue(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	k := f.S.Store.Key(p.value.key)
 	how := "decoded; x shows the bytes"
+	if k != nil && encrypted(k.Raw) {
+		how = "as the API server decrypts it; x shows the bytes"
+	}
 	if p.value.raw {
 		how = "the bytes as stored; x closes"
 	}
@@ -71,6 +74,9 @@ func stored(f *pane.Frame, k *view.Key) (*trace.Object, []byte) {
 		return nil, k.Raw
 	}
 	object := trace.Obj(o.Value)
+	if len(k.Raw) > 0 { // encrypted: only the API server can make the object of it
+		return object, k.Raw
+	}
 	b, err := trace.Stored(object)
 	if err != nil {
 		return object, nil
@@ -105,7 +111,14 @@ func drawDecoded(s *pane.Sheet, y int, k *view.Key, o *trace.Object) int {
 // a zero byte; what begins with "{" is JSON.
 func drawBytes(s *pane.Sheet, y int, b []byte) int {
 	kind := "neither Kubernetes' protobuf nor JSON"
+	head := len(trace.Magic)
+	if !strings.HasPrefix(string(b), trace.Magic) {
+		head = 0
+	}
 	switch {
+	case encrypted(b):
+		head = envelope(b)
+		kind = fmt.Sprintf("encrypted at rest: %q says by which provider and key, then ciphertext", b[:head])
 	case strings.HasPrefix(string(b), trace.Magic):
 		kind = `the magic "k8s\0", then protobuf: runtime.Unknown with apiVersion, kind and the object`
 	case len(b) > 0 && b[0] == '{':
@@ -127,7 +140,7 @@ func drawBytes(s *pane.Sheet, y int, b []byte) int {
 		x := a.Text(0, 0, fmt.Sprintf("%06x  ", at), theme.Muted)
 		for i, c := range row {
 			st := theme.Text
-			if at+i < len(trace.Magic) && strings.HasPrefix(string(b), trace.Magic) {
+			if at+i < head {
 				st = theme.Accent
 			}
 			x = a.Text(x, 0, fmt.Sprintf("%02x ", c), st)
@@ -144,6 +157,24 @@ func drawBytes(s *pane.Sheet, y int, b []byte) int {
 		y++
 	}
 	return y
+}
+
+// encrypted reports whether bytes are of a provider of encryption at rest.
+func encrypted(b []byte) bool { return strings.HasPrefix(string(b), "k8s:enc:") }
+
+// envelope is how long the readable beginning of an encrypted value is:
+// "k8s:enc:", provider, version and name of the key, each with a colon.
+func envelope(b []byte) int {
+	colons := 0
+	for i, c := range b {
+		if c == ':' {
+			colons++
+		}
+		if colons == 5 {
+			return i + 1
+		}
+	}
+	return len(b)
 }
 
 func drawWrites(s *pane.Sheet, k *view.Key, y int) int {

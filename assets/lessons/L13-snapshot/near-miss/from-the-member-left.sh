@@ -3,7 +3,7 @@ copied backup.db
 lost wipe c b
 mistaken backup.db a
 kviz fault recover member/a
-awaits 'store.leader == "a"'
+kviz wait --timeout 120s 'store.leader == "a"'
 kviz fault add-voter store
 kviz fault add-voter store
-awaits 'store.quorum.have == 3'
+kviz wait --timeout 120s 'store.quorum.have == 3'

@@ -1,0 +1,122 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// ControlPlane is the machine that the API server runs on: its files and flags.
+// The methods are called on the kernel's goroutine, as part of a task.
+type ControlPlane interface {
+	// WriteEncryption replaces the API server's encryption configuration; nil
+	// removes it. A file that it could not start with is refused.
+	WriteEncryption(t *sim.Task, file []byte) error
+	// ReloadEncryption is --encryption-provider-config-automatic-reload.
+	ReloadEncryption(on bool)
+	Encryption() apiserver.EncryptionState
+}
+
+// apiserverVerb is kviz apiserver encryption: what an administrator does in a
+// terminal on the control plane's machine.
+func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
+	flags := pflag.NewFlagSet("apiserver", pflag.ContinueOnError)
+	flags.SetOutput(inv.Err)
+	flags.Usage = func() {}
+	reload := flags.Bool("automatic-reload", false, "")
+	none := flags.Bool("none", false, "")
+	if err := flags.Parse(args); err != nil || flags.NArg() < 1 || flags.NArg() > 2 || flags.Arg(0) != "encryption" || *none && flags.NArg() > 1 {
+		return inv.badUse()
+	}
+	plane := inv.Console.cfg.ControlPlane
+	if plane == nil {
+		return inv.did(fmt.Errorf("this console has no control plane"))
+	}
+	var file []byte
+	if flags.NArg() == 2 {
+		r, done, err := input(inv, flags.Args()[1:])
+		if err != nil {
+			return inv.did(err)
+		}
+		defer done()
+		if file, err = io.ReadAll(r); err != nil {
+			return inv.did(err)
+		}
+	}
+	if !inv.mayWait() {
+		return 1
+	}
+	var st apiserver.EncryptionState
+	var err error
+	cerr := inv.Console.call(ctx, inv.Cause, "encryption", func(t *sim.Task) {
+		if flags.Changed("automatic-reload") {
+			plane.ReloadEncryption(*reload)
+		}
+		if flags.NArg() == 2 || *none {
+			err = plane.WriteEncryption(t, file)
+		}
+		st = plane.Encryption()
+	})
+	if cerr != nil {
+		err = cerr
+	}
+	if err == nil {
+		tellEncryption(inv.Out, st)
+	}
+	return inv.did(err)
+}
+
+func tellEncryption(w io.Writer, st apiserver.EncryptionState) {
+	if st.FileHash == "" {
+		fmt.Fprintf(w, "%s: there is none\n", encrypt.File)
+	} else {
+		fmt.Fprintf(w, "%s: %s\n", encrypt.File, encryptionRules(st.FileRules))
+	}
+	switch {
+	case st.LoadedHash == st.FileHash:
+		fmt.Fprintln(w, "in force: the same")
+	default:
+		fmt.Fprintf(w, "in force: %s\n", encryptionRules(st.LoadedRules))
+	}
+	switch {
+	case st.LoadedHash != st.FileHash && st.Reload:
+		fmt.Fprintln(w, "the API server looks at the file every minute")
+	case st.LoadedHash != st.FileHash:
+		fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart apiserver")
+	case st.Reload != st.Wanted:
+		fmt.Fprintf(w, "automatic reload will be %s when the API server starts again: kviz fault restart apiserver\n", onOff(st.Wanted))
+	}
+	for _, p := range st.KMS {
+		if p.Err != nil {
+			fmt.Fprintf(w, "KMS provider %s: %v\n", p.Name, p.Err)
+			continue
+		}
+		fmt.Fprintf(w, "KMS provider %s: ok, key encryption key %s\n", p.Name, p.KeyID)
+	}
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func encryptionRules(rules []trace.EncryptionRule) string {
+	if len(rules) == 0 {
+		return "nothing is encrypted"
+	}
+	var parts []string
+	for _, r := range rules {
+		parts = append(parts, strings.Join(r.Resources, ", ")+": "+strings.Join(r.Providers, ", then "))
+	}
+	return strings.Join(parts, "; ")
+}

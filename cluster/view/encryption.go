@@ -1,0 +1,81 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/trace"
+)
+
+// Encryption is encryption at rest, as the API server has it.
+type Encryption struct {
+	Written *trace.Encryption // what the file says; nil where there is none
+	Loaded  *trace.Encryption // what is in force; nil where nothing is
+	Refused string            // why what was written last is not taken up
+	Event   trace.ID          // that changed it last
+	Call    *trace.KMSCall    // the newest of the KMS plugin
+	Calls   uint64
+}
+
+func init() {
+	on(trace.EncryptionConfig, func(b *Builder, e *trace.Event, p *trace.Encryption) {
+		n := &b.s.Encryption
+		n.Event, n.Refused = e.ID, p.Error
+		switch p.What {
+		case "written":
+			n.Written = p
+		case "removed":
+			n.Written = nil
+		case "loaded":
+			n.Loaded = p
+			if len(p.Rules) == 0 {
+				n.Loaded = nil
+			}
+		}
+	})
+	on(trace.CacheDecrypted, func(b *Builder, e *trace.Event, p *trace.Decryption) {
+		w := edit(b, b.s.watchCaches, p.Resource)
+		w.Resource, w.Locked = p.Resource, p.Error
+	})
+	on(trace.KMSCalled, func(b *Builder, _ *trace.Event, p *trace.KMSCall) {
+		b.s.Encryption.Call = p
+		b.s.Encryption.Calls++
+	})
+
+	say(trace.EncryptionConfig, func(_ *trace.Event, p *trace.Encryption) string {
+		switch p.What {
+		case "written":
+			return "the API server's encryption configuration was written: " + rules(p.Rules)
+		case "removed":
+			return "the API server's encryption configuration was removed"
+		case "loaded":
+			return "the API server encrypts and decrypts by its configuration: " + rules(p.Rules)
+		}
+		return "the API server does not take up its encryption configuration" + tail(": ", p.Error)
+	})
+	say(trace.CacheDecrypted, func(_ *trace.Event, p *trace.Decryption) string {
+		if p.Error != "" {
+			return fmt.Sprintf("the watch cache of %s cannot decrypt %s%s: %s", p.Resource, p.Key, tail(", which is of ", strings.Join(p.By, ", ")), p.Error)
+		}
+		if p.Key != "" {
+			return fmt.Sprintf("the watch cache of %s reads %s%s", p.Resource, p.Key, tail(", which is of ", strings.Join(p.By, ", ")))
+		}
+		return fmt.Sprintf("the watch cache of %s reads %s%s", p.Resource, count(p.Values, "value"), tail(" of ", strings.Join(p.By, ", ")))
+	})
+	say(trace.KMSCalled, func(_ *trace.Event, p *trace.KMSCall) string {
+		what := map[string]string{"Status": "says that it is well and uses", "Encrypt": "encrypts a data key with", "Decrypt": "decrypts a data key with"}[p.Method]
+		if p.Error != "" {
+			return fmt.Sprintf("the KMS plugin refuses %s: %s", p.Method, p.Error)
+		}
+		return fmt.Sprintf("the KMS plugin %s %s", orElse(what, "answers with"), orElse(p.KeyID, "its key"))
+	})
+}
+
+// rules is "secrets: aescbc key2, then aescbc key1".
+func rules(list []trace.EncryptionRule) string {
+	var parts []string
+	for _, r := range list {
+		parts = append(parts, strings.Join(r.Resources, ", ")+": "+strings.Join(r.Providers, ", then "))
+	}
+	return orElse(strings.Join(parts, "; "), "nothing is encrypted")
+}
