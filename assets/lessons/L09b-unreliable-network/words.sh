@@ -21,10 +21,11 @@ far() { # DURATION: one follower is far away, then both are
   kviz fault delay member/$old $one $1
   through 10
   kviz fault delay member/$old $two $1
-  wrote
-  wrote
+  kviz fault delay member/$one $two $1 # on a busy machine another may lead by now
+  through 6
 }
-bad() { # FAULT PART: what happens to messages between the leader and both followers
+bad() { # FAULT PART: what happens to messages between the members, whoever leads by now
+  kviz fault $1 member/$one $two $2
   kviz fault $1 member/$old $one $2
   kviz fault $1 member/$old $two $2
 }

@@ -7,6 +7,7 @@ two=$(follower $one)
 kviz fault delay member/$one $old 30ms
 through 10
 kviz fault delay member/$two $old 30ms
+kviz fault delay member/$two $one 30ms
 through 10
 through 10
 kviz fault heal store
