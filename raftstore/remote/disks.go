@@ -97,7 +97,9 @@ type seeding struct {
 func (p *Process) takeSeed(_ context.Context, part seedPart) (none, error) {
 	if part.Begin != nil {
 		r, w := io.Pipe()
+		p.mu.Lock()
 		s := &seeding{head: *part.Begin, state: apply.New(p.limits()), w: w, read: make(chan error, 1)}
+		p.mu.Unlock()
 		p.spawn("state of a new disk", func() {
 			err := s.state.Restore(r)
 			_ = r.CloseWithError(err) // so that whoever writes hears of it

@@ -173,7 +173,7 @@ func (p *Process) newMember(group []member.Server) *member.Member {
 }
 
 // limits are the state machine's. The quota is the driver's business: its copies say
-// what exceeds it.
+// what exceeds it. Call with mu held.
 func (p *Process) limits() apply.Limits {
 	return apply.Limits{Quota: -1, BcryptCost: p.memory.Settings.BcryptCost, AuthToken: p.memory.Settings.AuthToken}
 }
