@@ -101,7 +101,7 @@ var words = map[string]int{
 // mends are the faults that make something whole again, or leave it whole.
 var mends = []string{
 	"start", "restart", "rotate", "heal", "fast", "free", "lead", "mend-cni", "relieve",
-	"rejoin", "recover", "add-learner", "add-voter", "promote", "fast-elections", "snapshot", "defrag", "compact", "disarm",
+	"rejoin", "recover", "add-learner", "add-voter", "promote", "fast-elections", "snapshot", "defrag", "compact", "disarm", "reinstall",
 }
 
 // inject runs on the kernel's goroutine.

@@ -22,7 +22,7 @@ import (
 // it, catch up, or rewrite a disk. It is done beside the kernel, which goes on.
 func aside(f control.Fault) bool {
 	switch f.Name {
-	case "rejoin", "recover", "add-learner", "add-voter", "promote", "remove", "split-vote", "defrag", "snapshot", "compact", "disarm":
+	case "rejoin", "recover", "add-learner", "add-voter", "promote", "remove", "split-vote", "defrag", "snapshot", "compact", "disarm", "reinstall":
 		return true
 	case "wipe":
 		return f.Target == "store"
@@ -201,6 +201,8 @@ func (c *Cluster) storeFault(f control.Fault) (action, error) {
 		return c.compactStore(f)
 	case "disarm":
 		return c.onStore("disarm", c.disarm), nil
+	case "reinstall":
+		return c.onStore("reinstall", c.reinstall), nil
 	case "quota":
 		n, err := bytesOf(f.Args)
 		if err != nil {

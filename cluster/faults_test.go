@@ -156,15 +156,10 @@ sleep 2
 until test "$(etcdctl alarm list | wc -l)" -eq 0; do kviz fault disarm store; done
 `
 
-// anew is what an empty store needs: a kubelet registers its node only when it
-// starts, and nobody but who installed CoreDNS gives it its rights.
-const anew = `
-kubectl create clusterrole system:coredns --verb=list,watch --resource=services,pods,namespaces,endpointslices.discovery.k8s.io
-kubectl create clusterrolebinding system:coredns --clusterrole=system:coredns --serviceaccount=kube-system:coredns
-kviz fault restart dns
-for n in 1 2 3; do kviz fault restart kubelet/node-$n; done
+// nodesAgain waits until every node has registered.
+const nodesAgain = `
 until test "$(kubectl get nodes -o name | wc -l)" -eq 3; do sleep 1; done
-` + hellos
+`
 
 // treatments are of the faults that the catalogue says too little of: those
 // that change who is in the group, or are possible only after something else.
@@ -175,7 +170,7 @@ var treatments = map[string]treatment{
 	"recover member":    {before: "kviz fault stop store", after: "kviz fault add-voter store\nkviz fault add-voter store"},
 	"promote member":    {before: "kviz fault add-learner store", newest: true, again: true, after: "kviz fault remove TARGET"},
 	"remove member":     {after: "kviz fault add-voter store"},
-	"wipe store":        {after: anew},
+	"wipe store":        {after: "kviz fault reinstall store" + nodesAgain + hellos},
 	"add-learner store": {after: "kviz fault remove member/NEWEST"},
 	"add-voter store":   {after: "kviz fault remove member/NEWEST"},
 	"quota store":       {after: noAlarms},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"kviz/cluster/control"
 	"kviz/cluster/view"
@@ -16,6 +17,10 @@ import (
 
 // Boot starts a cluster that is ready for a lesson.
 type Boot func() (control.Cluster, io.Closer, error)
+
+// slots bounds how many trials run at once, of all lessons that are being proven.
+// Clusters without a quorum wait in real time, so trials wait side by side.
+var slots = make(chan struct{}, 4)
 
 // Check proves a lesson, with a fresh cluster for every attempt: it is not
 // solved when the scene is set, its solution and the other accepted scripts
@@ -33,9 +38,7 @@ func Check(ctx context.Context, l *Lesson, boot Boot) error {
 	for _, name := range sorted(l.Near) {
 		trials = append(trials, trial{"near-miss/" + name, l.Near[name], false})
 	}
-	// Clusters without a quorum wait in real time, so trials wait side by side.
 	wrong := make([]error, len(trials))
-	slots := make(chan struct{}, 3)
 	var wg sync.WaitGroup
 	for i, x := range trials {
 		wg.Go(func() {
@@ -76,12 +79,12 @@ func (l *Lesson) attempt(ctx context.Context, script string, boot Boot, solves b
 	if s.Solved() {
 		return errors.New("it is solved before anything was done")
 	}
-	out, exit := perform(ctx, c, l.script(script), "script")
+	out, exit, err := s.attend(c, from, func() (string, int) { return perform(ctx, c, l.script(script), "script") })
+	if err != nil {
+		return err
+	}
 	if solves && exit != 0 {
 		return fmt.Errorf("it ended with exit status %d:\n%s", exit, out)
-	}
-	if err := follow(s, c, from); err != nil {
-		return err
 	}
 	switch open := s.Unmet(); {
 	case solves && len(open) > 0:
@@ -98,18 +101,41 @@ func (l *Lesson) attempt(ctx context.Context, script string, boot Boot, solves b
 	return nil
 }
 
-// follow folds what has happened since a position.
-func follow(s *Session, c control.Cluster, from uint64) error {
+// attend runs a script and judges what happens while it runs, as the explorer does: the
+// cluster does not keep every event to the end.
+func (s *Session) attend(c control.Cluster, from uint64, script func() (string, int)) (out string, exit int, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		out, exit = script()
+	}()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for err == nil {
+		select {
+		case <-done:
+			_, err = s.follow(c, from)
+			return out, exit, err
+		case <-look.C:
+			from, err = s.follow(c, from)
+		}
+	}
+	<-done
+	return out, exit, err
+}
+
+// follow folds what has happened since a position, and gives the next one.
+func (s *Session) follow(c control.Cluster, from uint64) (next uint64, err error) {
 	for {
 		events, next, lost := c.Trace().Read(from, 4096)
 		if lost > 0 {
-			return fmt.Errorf("%d events were let go before they were judged; the cluster keeps too few for this lesson", lost)
+			return next, fmt.Errorf("%d events were let go before they were judged; the cluster keeps too few for this lesson", lost)
 		}
 		for _, e := range events {
 			s.Apply(e)
 		}
 		if from = next; len(events) == 0 {
-			return s.Err()
+			return from, s.Err()
 		}
 	}
 }

@@ -68,12 +68,6 @@ func (s *Replicated) DBSize(id string) (size, inUse int64, err error) {
 	return size, inUse, err
 }
 
-// What defragmenting takes: etcd writes what is in use to a new file.
-const (
-	defragmentStart  = 10 * time.Millisecond
-	defragmentSecond = 100 << 20 // bytes in use
-)
-
 // Defragment packs a member's database; see [Server].
 func (s *Replicated) Defragment(id string) error {
 	m, err := s.member(id)
@@ -87,7 +81,7 @@ func (s *Replicated) Defragment(id string) error {
 		done := make(chan struct{})
 		s.spawn("defragment "+id, func() {
 			defer close(done)
-			timer := time.NewTimer(defragmentStart + time.Duration(inUse)*time.Second/defragmentSecond)
+			timer := time.NewTimer(member.DefragmentTime(inUse))
 			defer timer.Stop()
 			select {
 			case <-timer.C:

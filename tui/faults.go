@@ -32,16 +32,16 @@ var ways = map[string]map[string][]way{
 		"heal":    {{say: "Mend its links and its disk"}},
 		"slow":    {{say: "Slow its disk: 400 ms more a write", args: []string{"400ms"}}, {say: "Slow its disk by …", ask: "how much longer each write takes, such as 2s"}},
 		"fast":    {{say: "Make its disk as fast as it was"}},
-		"delay":   {{say: "Delay what goes to and from member %s by 100 ms", args: []string{"100ms"}, peer: true}},
-		"drop":    {{say: "Lose three in ten messages to and from member %s", args: []string{"0.3"}, peer: true}},
+		"delay":   {{say: "Delay messages with member %s by 100 ms", args: []string{"100ms"}, peer: true}},
+		"drop":    {{say: "Lose three in ten messages with member %s", args: []string{"0.3"}, peer: true}},
 		"fill":    {{say: "Fill its disk: it can write nothing more"}},
 		"free":    {{say: "Make room on its disk"}},
 
 		"power-cut": {{say: "Cut its power: it loses also what it had not yet synced"}},
 		"mute":      {{say: "Lose what it sends: it hears the others, they do not hear it"}, {say: "Lose what it sends to member %s", peer: true}},
 		"deafen":    {{say: "Lose what is sent to it: they hear it, it does not hear them"}, {say: "Lose what member %s sends to it", peer: true}},
-		"duplicate": {{say: "Deliver three in ten messages to and from member %s twice", args: []string{"0.3"}, peer: true}},
-		"reorder":   {{say: "Let three in ten messages to and from member %s be overtaken", args: []string{"0.3"}, peer: true}},
+		"duplicate": {{say: "Deliver three in ten messages with member %s twice", args: []string{"0.3"}, peer: true}},
+		"reorder":   {{say: "Let three in ten messages with member %s be overtaken", args: []string{"0.3"}, peer: true}},
 		"corrupt":   {{say: "Flip bits in its log file", args: []string{"flip"}}, {say: "Damage its log file in a way that bbolt does not notice", args: []string{"meta"}}, {say: "Damage its log file by …", ask: "meta, metas, truncate, middle, flip or empty"}},
 		"wipe":      {{say: "Lose its disk: it cannot come back under its name"}},
 		"rejoin":    {{say: "Replace it by a new member that catches up"}},
@@ -67,6 +67,7 @@ var ways = map[string]map[string][]way{
 		"quota":          {{say: "Give the database room for 4 MiB only", args: []string{"4MiB"}}, {say: "Give the database the usual 2 GiB", args: []string{"2GiB"}}, {say: "Give the database room for …", ask: "a size, such as 500KiB"}},
 		"disarm":         {{say: "Clear the alarms"}},
 		"wipe":           {{say: "Lose every disk: a new, empty store begins"}},
+		"reinstall":      {{say: "Install the add-ons again, and have the nodes register"}},
 	},
 	"node": {
 		"stop":      {{say: "Cut its power: nothing on it runs"}},
@@ -134,6 +135,12 @@ var ways = map[string]map[string][]way{
 		"restart": {{say: "Stop it and start it at once"}},
 		"rotate":  {{say: "Give it a new key encryption key"}},
 	},
+	"watch": {
+		"stall": {{say: "Tell it nothing more: it falls behind the store"}},
+		"heal":  {{say: "Tell it what it has missed, and all that comes"}},
+		"slow":  {{say: "Tell it a revision every 2 s at most", args: []string{"2s"}}, {say: "Tell it a revision every …", ask: "how much longer each revision takes, such as 500ms"}},
+		"fast":  {{say: "Tell it everything at once, as before"}},
+	},
 	"registry": {
 		"stop":  {{say: "Make it unreachable: no image can be pulled"}},
 		"start": {{say: "Make it reachable again"}},
@@ -181,6 +188,8 @@ func targetWords(target string) string {
 		return "the cluster's DNS"
 	case "registry":
 		return "the image registry"
+	case "watch":
+		return "the API server's watch of " + name + " at the store"
 	}
 	return target
 }
@@ -215,6 +224,7 @@ func (m *Explorer) targets(intro string) overlay.Overlay {
 		{"Outside", []string{"registry"}},
 		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
 		{"Pods", []string{"pod"}},
+		{"Watches at the store", []string{"watch"}},
 		{"Other", nil},
 	}
 	left := m.ctl.Targets()
@@ -294,7 +304,7 @@ func (m *Explorer) faultsOf(target string) overlay.Overlay {
 }
 
 // repairs are what makes something whole again without undoing one fault alone.
-var repairs = []string{"rejoin", "recover", "disarm"}
+var repairs = []string{"rejoin", "recover", "disarm", "reinstall"}
 
 // sensible reports whether a fault does something to a target as it is now.
 func (m *Explorer) sensible(f control.FaultKind, target string, broken []*view.Fault) bool {
@@ -332,6 +342,9 @@ func (m *Explorer) sensible(f control.FaultKind, target string, broken []*view.F
 			return true
 		case "disarm":
 			return len(m.state.Store.Alarms) > 0
+		case "reinstall":
+			r := m.state.Store.Restored
+			return r != nil && r.Keys == 0
 		}
 	}
 	switch f.Name {

@@ -387,13 +387,15 @@ func questionRows(l LessonLook, w int) []overlay.Row {
 		switch {
 		case it.Right:
 			mark, st = "✓", theme.Good
+		case l.Answered:
+			mark, st = "✗", theme.Bad
 		case it.Next:
 			mark, st, label = "▸", theme.Accent, "?"
 		}
 		if it.Label != "" {
 			label = it.Label
 		}
-		put(mark+" ", fmt.Sprintf("**%s** is from: %s", it.Text, label), it.Event, st)
+		put(mark+" ", fmt.Sprintf("**%s** → %s", it.Text, label), it.Event, st)
 	}
 	if len(l.Items) > 0 {
 		if l.Answered {

@@ -116,7 +116,7 @@ func Catalogue() []control.FaultKind {
 		},
 		{
 			Name: "wipe", Targets: []string{"member", "store"},
-			Means: "Lose its disk. A member cannot come back under its name, because it has forgotten its votes; of the store: every disk, and an empty one is begun.",
+			Means: "Lose its disk. A member cannot come back under its name, because it has forgotten its votes; of the store: every disk, and an empty one is begun. A backup brings it back (kviz restore); without one, reinstall makes a new cluster of it.",
 		},
 		{
 			Name: "rejoin", Targets: []string{"member"},
@@ -173,6 +173,10 @@ func Catalogue() []control.FaultKind {
 		{
 			Name: "disarm", Targets: []string{"store"},
 			Means: "Clear every alarm, as etcdctl alarm disarm. It comes back if what raised it is not mended.",
+		},
+		{
+			Name: "reinstall", Targets: []string{"store"},
+			Means: "After the store was wiped: apply kubeadm's add-ons again (the rights of CoreDNS) and restart DNS, kube-proxies and kubelets, so that nodes register with the empty API. Containers that it knows nothing of end then.",
 		},
 	}
 }

@@ -180,7 +180,10 @@ kviz fault recover member/a
 says 'store.quorum.total == 1 && store.leader == "a"'
 kubectl create configmap alone
 
-## wipe store
+## wipe store, reinstall store
 kviz fault wipe store
 says 'store.leader != "" && key("/registry/deployments/default/web") == null'
 kubectl get namespaces
+test "$(kubectl get nodes -o name | wc -l)" -eq 0
+kviz fault reinstall store
+until test "$(kubectl get nodes -o name | wc -l)" -eq 3; do sleep 1; done

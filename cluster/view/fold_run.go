@@ -86,7 +86,7 @@ var mends = map[string][]string{
 // passing reports faults that are over as soon as they have happened.
 func passing(p *trace.Fault) bool {
 	switch p.Fault {
-	case "lead", "flush", "quota", "split-vote", "recover", "add-learner", "add-voter", "promote", "snapshot", "defrag", "compact", "disarm":
+	case "lead", "flush", "quota", "split-vote", "recover", "add-learner", "add-voter", "promote", "snapshot", "defrag", "compact", "disarm", "reinstall":
 		return true
 	case "wipe":
 		return p.Target == "store"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -56,16 +57,19 @@ func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
 			return nil, errors.Join(err, l.Close())
 		}
 	}
-	at := c.Endpoints()
-	forget, err := announce(served{
-		PID: os.Getpid(), APIServer: l.URL, Kubeconfig: l.Kubeconfig,
-		Etcd: at.Etcd, EtcdCA: at.EtcdCA, EtcdCert: at.EtcdCert, EtcdKey: at.EtcdKey,
-	})
-	if err != nil {
+	a := &announcement{now: func() served {
+		at := c.Endpoints()
+		return served{
+			PID: os.Getpid(), APIServer: l.URL, Kubeconfig: l.Kubeconfig,
+			Etcd: at.Etcd, EtcdCA: at.EtcdCA, EtcdCert: at.EtcdCert, EtcdKey: at.EtcdKey,
+		}
+	}}
+	c.OnEndpoints(a.renew)
+	if err := a.write(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return func() error {
-		forget()
+		a.forget()
 		return l.Close()
 	}, nil
 }
@@ -94,22 +98,53 @@ func (s served) etcdctl() [][2]string {
 	return vars
 }
 
-// announce writes the endpoints for kviz env; the function it returns removes
-// them.
-func announce(s served) (forget func(), err error) {
+// announcement keeps what kviz env reads true for as long as the cluster is
+// served: the store's addresses change when members come and go.
+type announcement struct {
+	now func() served
+
+	mu    sync.Mutex
+	last  served
+	ended bool
+}
+
+// write announces what is served now, if that is news. The file is replaced as a
+// whole: who reads it finds the old lines or the new ones.
+func (a *announcement) write() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.now()
+	if a.ended || s == a.last {
+		return nil
+	}
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	path := endpointsFile()
-	if err := os.WriteFile(path, append(b, '\n'), 0o600); err != nil {
-		return nil, fmt.Errorf("runtime directory: %w", err)
+	next := fmt.Sprintf("%s.%d", path, s.PID)
+	if err := os.WriteFile(next, append(b, '\n'), 0o600); err != nil {
+		return fmt.Errorf("runtime directory: %w", err)
 	}
-	return func() {
-		if now, err := readServed(); err == nil && now.PID == s.PID {
-			os.Remove(path)
-		}
-	}, nil
+	if err := os.Rename(next, path); err != nil {
+		return errors.Join(fmt.Errorf("runtime directory: %w", err), os.Remove(next))
+	}
+	a.last = s
+	return nil
+}
+
+// renew announces a change. One that cannot be written leaves the lines as they
+// were; the explorer's store pane and kviz endpoints have the new ones.
+func (a *announcement) renew() { _ = a.write() }
+
+// forget ends the announcement.
+func (a *announcement) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
+	if now, err := readServed(); err == nil && now.PID == a.last.PID {
+		os.Remove(endpointsFile())
+	}
 }
 
 func endpointsFile() string { return filepath.Join(runtimeDir(), "endpoints.json") }

@@ -12,7 +12,7 @@ func envCommand() *command {
 	return &command{
 		name:    "env",
 		short:   "how other programs reach the kviz that is being served",
-		long:    "Prints lines for a shell: KUBECONFIG for kubectl and, where the store is served (--etcd-port), ETCDCTL_ENDPOINTS,\nETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY for etcdctl.",
+		long:    "Prints lines for a shell: KUBECONFIG for kubectl and, where the store is served (--etcd-port), ETCDCTL_ENDPOINTS,\nETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY for etcdctl. ETCDCTL_ENDPOINTS are the members there are now: after\nmembers have come or gone, print them again.",
 		example: `eval "$(kviz env)"`,
 		run: func(_ context.Context, io streams, args []string) error {
 			if len(args) > 0 {

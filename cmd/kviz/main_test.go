@@ -43,7 +43,7 @@ func TestCommandLine(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfor": waitFor, "findid": findID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet, "documented": documented,
+			"waitfor": waitFor, "findid": findID, "memberid": memberID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet, "documented": documented,
 			"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
 			"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
 			"newer":    changed(func(b []byte) []byte { binary.LittleEndian.PutUint16(b[8:], 9); return b }),
@@ -51,17 +51,29 @@ func TestCommandLine(t *testing.T) {
 	})
 }
 
-// waitFor FILE waits until a program in the background has written a file.
+// waitFor FILE [PATTERN] waits until a program in the background has written a
+// file, and something in it that the pattern matches.
 func waitFor(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile(strings.Join(args[1:], ""))
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for range 6000 {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+		if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(b) {
 			return
 		}
 		<-tick.C
 	}
-	ts.Fatalf("%s was not written within 30 s", args[0])
+	ts.Fatalf("%s was not written within 30 s", strings.Join(args, ": "))
+}
+
+// memberID NAME puts the ID of the learner that etcdctl member list has just shown
+// into an environment variable.
+func memberID(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(`(?m)^([0-9a-f]+), .*, true$`).FindStringSubmatch(ts.ReadFile("stdout"))
+	if found == nil {
+		ts.Fatalf("no learner is in the list")
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 // findID PATTERN NAME puts the number of the last event on standard output

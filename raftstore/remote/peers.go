@@ -104,7 +104,7 @@ func (r *peer) note(h health) {
 		r.started = h.Incarnation
 		var e *wire.Endpoint
 		e = r.p.network.AttachRemote(r.name, func(m wire.Message, news bool, call raft.RPC) {
-			go r.ask(e, m, news, call)
+			r.p.spawn("request to "+r.name, func() { r.ask(e, m, news, call) })
 		})
 		e.SetRoom(r.hasRoom)
 		r.endpoint = e
@@ -219,7 +219,7 @@ func (r *peer) take(e *wire.Endpoint) (*line, error) {
 	}
 	addr := r.addr
 	r.mu.Unlock()
-	l, _, err := dial(context.Background(), r.p.cfg.Credentials, addr, r.p.hello(roleRaft, r.name))
+	l, _, err := dial(r.p.ctx, r.p.cfg.Credentials, addr, r.p.hello(roleRaft, r.name))
 	if err != nil {
 		return nil, err
 	}

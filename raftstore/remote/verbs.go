@@ -364,12 +364,6 @@ func (p *Process) erase(_ context.Context, reason string) (none, error) {
 	return none{}, p.note()
 }
 
-// What defragmenting takes: etcd writes what is in use to a new file.
-const (
-	defragmentStart  = 10 * time.Millisecond
-	defragmentSecond = 100 << 20 // bytes in use
-)
-
 func (p *Process) defragment(context.Context, none) (none, error) {
 	m, err := p.need()
 	if err != nil {
@@ -377,7 +371,7 @@ func (p *Process) defragment(context.Context, none) (none, error) {
 	}
 	return none{}, m.Defragment(func(inUse int64) <-chan struct{} {
 		done := make(chan struct{})
-		time.AfterFunc(defragmentStart+time.Duration(inUse)*time.Second/defragmentSecond, func() { close(done) })
+		time.AfterFunc(member.DefragmentTime(inUse), func() { close(done) })
 		return done
 	})
 }

@@ -210,7 +210,7 @@ var (
 
 // Keys are what the key line shows.
 func (c *Console) Keys() []key.Binding {
-	return []key.Binding{runKey, completeKey, historyKey, pageUp, interruptKey, leaveKey}
+	return []key.Binding{runKey, completeKey, leaveKey, interruptKey, historyKey, pageUp}
 }
 
 // Key answers a key press. complete gives what could stand at the end of a

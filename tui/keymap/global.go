@@ -66,7 +66,7 @@ func Global() *Map {
 	}
 	add("clock", 1, Bind(Pause, "pause", "Stop the cluster where it is, or let it run on.", "space"))
 	add("clock", 2, Bind(StepInto, "step", "Run to the next event of the chosen grain and stand again.", "."))
-	add("clock", 3, Bind(StepOver, "step over", "Run to the next decision: a reconcile or a scheduling verdict.", "n"))
+	add("clock", 9, Bind(StepOver, "step over", "Run to the next decision: a reconcile or a scheduling verdict.", "n"))
 	add("clock", 0, Bind(StepFar, "to converged", "Run until some object's status says what its spec asks.", "N"))
 	add("clock", 0, Bind(GrainMenu, "step size", "Choose how far a step goes, from one raft message to a converged object.", "s"))
 	add("clock", 9, Bind(Until, "run until", "Run until an expression holds, then stand.", "u"))

@@ -3,4 +3,4 @@ writing
 kubectl delete deployment web -n demo --ignore-not-found >/dev/null
 kubectl create deployment web -n demo --image=nginx:stable --replicas=2
 kubectl rollout status -n demo deployment/web --timeout=180s
-kviz wait --timeout 60s 'store.leader != "" && store.quorum.have == 3'
+awaits 'store.leader != "" && store.quorum.have == 3'

@@ -11,7 +11,7 @@ lost $one $two
 kubectl scale deployment web -n demo --replicas=5 && exit 1
 
 kviz fault start member/$one
-kviz wait --timeout 60s 'store.leader != ""'
+awaits 'store.leader != ""'
 kubectl annotate deployment web -n demo lesson=done --overwrite
 kviz fault start member/$two
-kviz wait --timeout 60s 'store.quorum.have == 3 && store.leader != ""'
+awaits 'store.quorum.have == 3 && store.leader != ""'

@@ -16,5 +16,5 @@ slowly() { # FACTOR: an election in slow motion
 lost() { # MEMBER MEMBER: two go, and nobody leads
   kviz fault stop member/$1
   kviz fault stop member/$2
-  kviz wait --timeout 60s '!store.quorum.ok && store.leader == ""'
+  awaits '!store.quorum.ok && store.leader == ""'
 }

@@ -9,7 +9,7 @@ unheard() { # the leader is mute, until another leads
 unhearing() { # a follower is deaf, until it has asked for votes and writes went on
   other=$(follower)
   kviz fault deafen member/$other
-  kviz wait --timeout 120s "store.members[\"$other\"].role == \"candidate\" && store.endedMessages.exists(x, x.rpc == \"RequestPreVote\" && x.from == \"$other\" && x.phase == \"lost\" && x.at >= store.members[\"$other\"].since)"
+  awaits "store.members[\"$other\"].role == \"candidate\" && store.endedMessages.exists(x, x.rpc == \"RequestPreVote\" && x.from == \"$other\" && x.phase == \"lost\" && x.at >= store.members[\"$other\"].since)"
   wrote
   kviz fault heal member/$other
   settled

@@ -6,6 +6,6 @@ asked() { # every member is asked in both ways; then the network is mended
 }
 undecided() { # an election that nobody wins, and one that somebody wins
   kviz fault split-vote store
-  kviz wait --timeout 60s 'store.leader != ""'
+  awaits 'store.leader != ""'
   settled
 }

@@ -3,4 +3,4 @@ writing
 kubectl delete configmap settings -n demo --ignore-not-found >/dev/null
 padding=$(seq 1 10000)
 kubectl create configmap settings -n demo --from-literal=color=c0 --from-literal=padding="$padding" >/dev/null
-kviz wait --timeout 60s 'store.leader != "" && store.quorum.have == store.quorum.total'
+awaits 'store.leader != "" && store.quorum.have == store.quorum.total'

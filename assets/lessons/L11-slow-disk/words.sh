@@ -26,23 +26,23 @@ moved() { # the office goes to a member whose disk is fast, which is other
 }
 full() { # MEMBER: its disk runs full, and has room again
   kviz fault fill member/$1
-  kviz wait --timeout 60s "store.members[\"$1\"].diskError != \"\" || !store.members[\"$1\"].up"
+  awaits "store.members[\"$1\"].diskError != \"\" || !store.members[\"$1\"].up"
   kviz fault free member/$1
-  kviz wait --timeout 60s 'store.leader != ""'
+  awaits 'store.leader != ""'
   if is "!store.members[\"$1\"].up"; then kviz fault start member/$1; fi
   settled
 }
 overfull() { # SIZE: the database grows beyond this quota
   kviz fault quota store $1
-  for i in $(seq 1 120); do
+  for i in $(seq 1 80); do
     kubectl patch configmap settings -n demo -p "{\"data\":{\"color\":\"c$i\"}}" >/dev/null 2>&1
     if is 'store.alarms.size() > 0'; then break; fi
   done
   kubectl get configmaps -n demo >/dev/null
 }
 holes() { # the compaction has reached every member
-  kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
+  awaits 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
 }
 small() { # no member's database is near the quota
-  kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbSize * 2 < store.quota)'
+  awaits 'store.members.all(m, store.members[m].dbSize * 2 < store.quota)'
 }

@@ -6,7 +6,7 @@ gone() { # FAULT MEMBER: it goes in this way, and comes back
 }
 powerless() { # MEMBER DURATION: its machine loses power with a disk so slow
   kviz fault slow member/$1 $2
-  kviz wait --timeout 60s "store.members[\"$1\"].last > store.members[\"$1\"].durable"
+  awaits "store.members[\"$1\"].last > store.members[\"$1\"].durable"
   kviz fault power-cut member/$1
   wrote
   kviz fault start member/$1
@@ -18,7 +18,7 @@ lagging() { # MEMBER: it misses so much that it needs a snapshot
   through 30
   kviz fault snapshot member/$(leader)
   kviz fault start member/$1
-  kviz wait --timeout 60s "store.members[\"$1\"].snapshotIndex > 0"
+  awaits "store.members[\"$1\"].snapshotIndex > 0"
   settled
 }
 damaged() { # MEMBER KIND: its log is damaged, and it does not come up

@@ -6,4 +6,4 @@ kubectl create configmap settings -n demo --from-literal=color=c0 --from-literal
 for i in $(seq 1 40); do
   kubectl patch configmap settings -n demo -p "{\"data\":{\"color\":\"c$i\"}}" >/dev/null
 done
-kviz wait --timeout 60s 'store.leader != "" && store.quorum.have == store.quorum.total'
+awaits 'store.leader != "" && store.quorum.have == store.quorum.total'

@@ -9,12 +9,12 @@ last=$(leader)
 for m in a b c; do
   [ $m = $last ] || etcdctl defrag --endpoints=$m:2379
 done
-kviz wait --timeout 60s "store.members.all(m, m == \"$last\" || has(store.members[m].defrag) && store.members[m].defrag.done)"
+awaits "store.members.all(m, m == \"$last\" || has(store.members[m].defrag) && store.members[m].defrag.done)"
 etcdctl defrag --endpoints=$last:2379
-kviz wait --timeout 60s "store.members[\"$last\"].defrag.done"
+awaits "store.members[\"$last\"].defrag.done"
 now=$(leader) # on a busy machine they may have elected another
 [ "$now" = "$last" ] || etcdctl defrag --endpoints=$now:2379
 
 away
-kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 > store.members[m].dbSize)'
+awaits 'store.members.all(m, store.members[m].dbInUse * 2 > store.members[m].dbSize)'
 lagged

@@ -13,7 +13,7 @@ refused() { # an old value is read, and after a compaction not any more
   etcdctl get $key --rev=$old --keys-only
 }
 holes() { # every member has heard of the compaction
-  kviz wait --timeout 60s 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
+  awaits 'store.members.all(m, store.members[m].dbInUse * 2 < store.members[m].dbSize)'
 }
 away() { # everybody has to list anew
   colored new
@@ -24,7 +24,7 @@ away() { # everybody has to list anew
 behind() { # the watch of ConfigMaps has something to be told, and cannot be
   kviz fault stall watch/configmaps
   colored unheard
-  kviz wait --timeout 60s 'store.watches.exists(w, w.name == "configmaps" && w.lag > 0)'
+  awaits 'store.watches.exists(w, w.name == "configmaps" && w.lag > 0)'
 }
 lagged() { # a compaction under a watch that is behind
   behind

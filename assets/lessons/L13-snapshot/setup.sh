@@ -7,4 +7,4 @@ done
 for d in front middle back; do
   kubectl rollout status -n demo deployment/$d --timeout=180s
 done
-kviz wait --timeout 60s 'store.leader != "" && store.quorum.have == 3 && store.quorum.total == 3'
+awaits 'store.leader != "" && store.quorum.have == 3 && store.quorum.total == 3'

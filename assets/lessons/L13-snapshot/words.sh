@@ -7,7 +7,7 @@ lost() { # FAULT MEMBER MEMBER: front is deleted, and two members are lost in th
   kubectl delete deployment front -n demo
   kviz fault $1 member/$2
   kviz fault $1 member/$3
-  kviz wait --timeout 60s 'store.leader == "" && !store.quorum.ok'
+  awaits 'store.leader == "" && !store.quorum.ok'
 }
 mistaken() { # FILE NAME: a restore for a member that is not in the list
   etcdutl snapshot restore $1 --name $2 --initial-cluster x=http://x:2380,y=http://y:2380 --data-dir wrong && exit 1
@@ -15,5 +15,5 @@ mistaken() { # FILE NAME: a restore for a member that is not in the list
 front() { # front runs, and late does not
   voters 3
   kubectl rollout status -n demo deployment/front --timeout=180s
-  kviz wait --timeout 120s 'object("deployments", "demo", "late") == null && nodes.all(n, !nodes[n].pods.exists(p, p.startsWith("demo/late-")))'
+  awaits 'object("deployments", "demo", "late") == null && nodes.all(n, !nodes[n].pods.exists(p, p.startsWith("demo/late-")))'
 }

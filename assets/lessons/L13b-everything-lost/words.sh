@@ -4,20 +4,20 @@ unanswered() { # MEMBERS…: they go, until the API server gives up
 }
 revived() { # a container of web dies, and is started again
   kviz fault crash pod/demo/$pod
-  kviz wait --timeout 60s "pod(\"demo/$pod\").containers[\"nginx\"].state != \"running\""
-  kviz wait --timeout 120s "pod(\"demo/$pod\").containers[\"nginx\"].state == \"running\""
+  sleep 3
+  awaits "pod(\"demo/$pod\").containers[\"nginx\"].state == \"running\""
   sleep 3
 }
 available() { # web has its two pods
-  kviz wait --timeout 120s 'store.leader != "" && object("deployments", "demo", "web") != null && object("deployments", "demo", "web").status.availableReplicas == 2'
+  awaits 'store.leader != "" && object("deployments", "demo", "web") != null && object("deployments", "demo", "web").status.availableReplicas == 2'
 }
 alone() { # MEMBER: the others lose their disks, and it goes on alone; then two join
   for m in a b c; do
     if [ $m != $1 ]; then kviz fault wipe member/$m; fi
   done
-  kviz wait --timeout 60s 'store.leader == "" && !store.quorum.ok'
+  awaits 'store.leader == "" && !store.quorum.ok'
   kviz fault recover member/$1
-  kviz wait --timeout 60s "store.leader == \"$1\""
+  awaits "store.leader == \"$1\""
   kubectl get nodes >/dev/null
   grown 3
   kubectl annotate deployment web -n demo lesson=recovered --overwrite
@@ -25,6 +25,6 @@ alone() { # MEMBER: the others lose their disks, and it goes on alone; then two 
 emptied() { # FILE: a backup, and then nothing
   etcdctl snapshot save $1
   kviz fault wipe store
-  kviz wait --timeout 60s 'store.leader != "" && store.quorum.have == 3 && object("namespaces", "kube-system") != null'
+  awaits 'store.leader != "" && store.quorum.have == 3 && object("namespaces", "kube-system") != null'
   sleep 5
 }

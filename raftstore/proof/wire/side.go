@@ -40,6 +40,7 @@ type side struct {
 	at        int // the member that is asked: 0 is the leader
 	token     string
 	said      []said
+	term      uint64
 	ids       []uint64 // of the members, in order of their being heard of
 }
 
@@ -68,7 +69,7 @@ func (s *side) leaderFirst() error {
 				return fmt.Errorf("%s: %w", s.endpoints[i], err)
 			}
 			if r.Leader == r.Header.MemberId {
-				leader = i
+				leader, s.term = i, r.RaftTerm
 			}
 			agree[r.Leader] = true
 		}
@@ -78,6 +79,13 @@ func (s *side) leaderFirst() error {
 			return nil
 		}
 	}
+}
+
+// steady reports whether the same member has led all the time: on a busy machine
+// an election can come between.
+func (s *side) steady() bool {
+	r, err := pb.NewMaintenanceClient(s.conns[0]).Status(s.ctx, &pb.StatusRequest{})
+	return err == nil && r.Leader == r.Header.MemberId && r.RaftTerm == s.term
 }
 
 func (s *side) close() {

@@ -21,7 +21,7 @@ func onStore(words string) pane.Subject {
 // that is slower than the threshold.
 func (p *Store) drawAlarms(s *pane.Sheet, f *pane.Frame, y int) int {
 	for _, a := range f.S.Store.Alarms {
-		what := "nothing that grows it is written until it is compacted, defragmented and disarmed"
+		what := "writes fail until compact, defrag, disarm"
 		if a.Alarm.Alarm != "NOSPACE" {
 			what = "the members' data differ; nothing is written"
 		}
@@ -255,7 +255,7 @@ func drawEndpoints(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	note := "inside the cluster (etcdctl in the console); on this machine"
 	if !served {
-		note = "for etcdctl in the console; for other programs start kviz with --etcd-port 2379"
+		note = "for the console's etcdctl; other programs need --etcd-port 2379"
 	}
 	y = s.Heading(y, "endpoints", note)
 	for _, e := range list {

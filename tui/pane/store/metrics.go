@@ -135,7 +135,7 @@ func perSecond(l *view.Latency) float64 {
 
 // drawReads shows what the members answered to one question, each both ways.
 func drawReads(s *pane.Sheet, f *pane.Frame, y int) int {
-	y = s.Heading(y, "reads", "linearizable: after asking a quorum; serializable: what the member has, however old")
+	y = s.Heading(y, "reads", "linearizable asks a quorum first; serializable: what the member has")
 	answers := f.S.Store.Question()
 	if len(answers) == 0 {
 		y = s.Say(y, "Put the cursor on a key and press R, or type kviz read KEY: every member is asked both ways. In a partition they differ.", theme.Muted)
@@ -160,7 +160,7 @@ func drawReads(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	if n := len(f.S.Store.Rounds); n > 0 {
 		r := f.S.Store.Rounds[n-1]
-		st, text := theme.Text, fmt.Sprintf("last ReadIndex: %s asked the others in term %d and had a quorum's word after %s; %s as of entry %d", r.Member, r.Term, words.Dur(r.Took), words.Count(r.Reads, "read"), r.Index)
+		st, text := theme.Text, fmt.Sprintf("last ReadIndex: %s had a quorum's word in term %d after %s; %s at entry %d", r.Member, r.Term, words.Dur(r.Took), words.Count(r.Reads, "read"), r.Index)
 		if r.Error != "" {
 			st, text = theme.Bad, fmt.Sprintf("last ReadIndex: %s got no quorum's word: %s", r.Member, r.Error)
 		}

@@ -361,7 +361,11 @@ func drawVotes(s *pane.Sheet, f *pane.Frame, y int) int {
 			}
 			x = a.Text(x, 0, "["+o.Name+" "+mark+"]", st)
 		}
-		a.Text(x+1, 0, fmt.Sprintf("needs %d of %d", q.Need, q.Total), theme.Muted)
+		needs := fmt.Sprintf("needs %d of %d", q.Need, q.Total)
+		if x+1+grid.Width(needs) > s.W() {
+			needs = fmt.Sprintf("%d/%d", q.Need, q.Total)
+		}
+		a.Fit(x+1, 0, s.W()-x-1, needs, theme.Muted)
 		y++
 	}
 	return y
@@ -491,7 +495,7 @@ func drawRefused(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	last := r[len(r)-1]
 	s.Line(y, pane.Subject{ID: "refused", Event: last.Event, Kind: trace.StoreRefused, Words: "The store refused " + last.Op + " " + last.Key + ": " + last.Error},
-		grid.Span{Text: "✗ " + last.Op + " " + last.Key + ": " + last.Error, Style: theme.Bad})
+		grid.Span{Text: "✗ " + last.Error, Style: theme.Bad}, grid.Span{Text: " (" + last.Op + " " + last.Key + ")", Style: theme.Muted})
 	return y + 1
 }
 

@@ -10,5 +10,5 @@ two=$(follower)
 lost $two $(follower $two)
 kubectl create configmap note -n demo --from-literal=a=b && exit 1
 kviz fault start store
-kviz wait --timeout 60s 'store.quorum.have == 3 && store.leader != ""'
+awaits 'store.quorum.have == 3 && store.leader != ""'
 kubectl create configmap note-2 -n demo --from-literal=a=b

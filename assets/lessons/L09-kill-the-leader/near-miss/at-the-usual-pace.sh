@@ -5,5 +5,5 @@ settled
 lost a b
 kubectl scale deployment web -n demo --replicas=5
 kviz fault start store
-kviz wait --timeout 60s 'store.quorum.have == 3 && store.leader != ""'
+awaits 'store.quorum.have == 3 && store.leader != ""'
 kubectl annotate deployment web -n demo lesson=done --overwrite

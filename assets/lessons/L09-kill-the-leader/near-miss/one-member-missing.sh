@@ -6,5 +6,5 @@ slowly 4
 lost a b
 kubectl scale deployment web -n demo --replicas=5
 kviz fault start member/a
-kviz wait --timeout 60s 'store.leader != ""'
+awaits 'store.leader != ""'
 kubectl annotate deployment web -n demo lesson=done --overwrite

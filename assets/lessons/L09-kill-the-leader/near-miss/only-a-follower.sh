@@ -4,4 +4,4 @@ kviz fault crash member/$other
 kubectl scale deployment web -n demo --replicas=3
 kubectl rollout status -n demo deployment/web --timeout=180s
 kviz fault start member/$other
-kviz wait --timeout 60s 'store.quorum.have == 3'
+awaits 'store.quorum.have == 3'

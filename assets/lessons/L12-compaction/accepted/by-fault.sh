@@ -2,13 +2,13 @@
 refused
 holes
 kviz fault defrag store
-kviz wait --timeout 60s 'store.members.all(m, has(store.members[m].defrag) && store.members[m].defrag.done)'
+awaits 'store.members.all(m, has(store.members[m].defrag) && store.members[m].defrag.done)'
 kviz fault defrag member/$(leader)
 away
 kviz fault stall watch/configmaps
 kubectl create configmap after -n demo
 kubectl delete configmap after -n demo
-kviz wait --timeout 60s 'store.watches.exists(w, w.name == "configmaps" && w.lag > 0)'
+awaits 'store.watches.exists(w, w.name == "configmaps" && w.lag > 0)'
 kviz fault compact store
 kviz fault heal watch/configmaps
 sleep 5

@@ -2,7 +2,7 @@
 refused
 holes
 kviz fault defrag store
-kviz wait --timeout 60s 'store.members.all(m, has(store.members[m].defrag) && store.members[m].defrag.done)'
+awaits 'store.members.all(m, has(store.members[m].defrag) && store.members[m].defrag.done)'
 kviz fault defrag member/$(leader)
 away
 behind

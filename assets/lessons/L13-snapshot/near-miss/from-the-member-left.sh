@@ -3,7 +3,7 @@ copied backup.db
 lost wipe c b
 mistaken backup.db a
 kviz fault recover member/a
-kviz wait --timeout 120s 'store.leader == "a"'
+awaits 'store.leader == "a"'
 kviz fault add-voter store
 kviz fault add-voter store
-kviz wait --timeout 120s 'store.quorum.have == 3'
+awaits 'store.quorum.have == 3'

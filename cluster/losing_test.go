@@ -1,0 +1,63 @@
+package cluster_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"kviz/cluster"
+)
+
+// running lists the containers of a node, or of all nodes.
+func running(t *testing.T, c *cluster.Cluster, node string) []string {
+	t.Helper()
+	list, err := c.Running(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// stillThere fails unless the same containers run as before, and the Service
+// answers a pod's packets: nobody asks the API for that.
+func stillThere(t *testing.T, c *cluster.Cluster, when string, before []string) {
+	t.Helper()
+	if now := running(t, c, ""); !slices.Equal(now, before) {
+		t.Errorf("%s run %v, before %v", when, now, before)
+	}
+	if body, exit := curlFrom(t, c, "demo/hello-pod", "hello-svc"); exit != 0 {
+		t.Errorf("%s curl hello-svc: exit %d %q", when, exit, body)
+	}
+}
+
+// Every disk of the store is lost: the API is empty, and what runs goes on. With a
+// backup all is as it was, and no container has noticed; without one a new cluster
+// begins (inventory 90).
+func TestLosingTheStore(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 35, NoSync: true})
+	dir := t.TempDir()
+	run(t, c, hellos)
+	run(t, c, "cd "+dir+"\netcdctl snapshot save later.db\n")
+	before := running(t, c, "")
+	t.Run("every disk is lost", func(t *testing.T) {
+		out := run(t, c, "kviz fault wipe store\nsleep 120\nkubectl get pods,deployments,nodes -A -o name\nkubectl get namespaces -o name\n")
+		if strings.Contains(out, "pod/") || strings.Contains(out, "node/") || strings.Contains(out, "namespace/demo") || !strings.Contains(out, "namespace/kube-system") {
+			t.Errorf("the API is not that of an empty cluster:\n%s", out)
+		}
+		stillThere(t, c, "with an empty store", before)
+	})
+	t.Run("a backup brings it back", func(t *testing.T) {
+		run(t, c, "cd "+dir+"\nkviz restore later.db --bump-revision 1000000 --mark-compacted\n"+converged)
+		stillThere(t, c, "with the backup", before)
+	})
+	t.Run("without a backup another cluster begins", func(t *testing.T) {
+		run(t, c, "kviz fault wipe store\nsleep 60\n")
+		stillThere(t, c, "with an empty store", before)
+		run(t, c, "kviz fault reinstall store\n"+nodesAgain+"sleep 60\n")
+		if left := running(t, c, ""); len(left) > 0 {
+			t.Errorf("kubelets that start know of no pod, and leave %v", left)
+		}
+		run(t, c, hellos)
+	})
+}
