@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	crdconfigurations "k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,15 +29,25 @@ type fieldManagers struct {
 }
 
 func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldManager, error) {
-	if f.types == nil {
-		f.types = applyconfigurations.NewTypeConverter(scheme)
+	if k.custom != nil {
+		return k.custom.managerOf(k, subresource)
+	}
+	if f.made == nil {
 		f.made = map[string]*managedfields.FieldManager{}
 	}
 	key := k.GroupVersionResource.String() + "/" + subresource
 	if m := f.made[key]; m != nil {
 		return m, nil
 	}
-	m, err := managedfields.NewDefaultFieldManager(f.types, scheme, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
+	types := f.types
+	switch {
+	case k.is("CustomResourceDefinition"):
+		types = crdconfigurations.NewTypeConverter(scheme)
+	case types == nil:
+		f.types = applyconfigurations.NewTypeConverter(scheme)
+		types = f.types
+	}
+	m, err := managedfields.NewDefaultFieldManager(types, scheme, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
 	if err != nil {
 		return nil, fmt.Errorf("making the field manager of %s: %w", k.Kind, err)
 	}

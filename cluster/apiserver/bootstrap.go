@@ -57,7 +57,7 @@ func (s *Server) writeInitial(t *sim.Task, objs []initial) {
 	req := &pb.TxnRequest{}
 	for _, o := range objs {
 		key := o.kind.Prefix + keyOf(o.kind, metaOf(o.obj).GetNamespace(), metaOf(o.obj).GetName())
-		value, err := encodeStored(o.obj)
+		value, err := encodeStored(o.kind, o.obj)
 		if err != nil {
 			panic("apiserver: " + err.Error())
 		}

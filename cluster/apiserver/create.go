@@ -37,6 +37,7 @@ func (c *call) createObject(obj runtime.Object) *Response {
 		c.ref.Name, c.ref.Namespace, c.ref.UID = m.GetName(), m.GetNamespace(), string(m.GetUID())
 		err := c.createOnce()
 		if err == nil {
+			c.awaitNames()
 			return &Response{Object: c.result()}
 		}
 		if !drawn || !apierrors.IsAlreadyExists(err) || try == nameTries {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coredefaults "k8s.io/kubernetes/pkg/apis/core/v1"
@@ -33,6 +34,9 @@ func (c *call) decode() (runtime.Object, error) {
 		return nil, c.refuse(trace.StageDecode, "", err)
 	}
 	note := "Read the " + gvk.Kind
+	if c.custom() {
+		return c.decodedCustom(obj, note), nil
+	}
 	var diff []trace.FieldDiff
 	if c.req.System {
 		c.fillDefaults(obj)
@@ -64,6 +68,9 @@ func (c *call) fillDefaults(obj runtime.Object) {
 			coredefaults.SetDefaults_PodStatus(&o.Status) // the spec will be the stored one
 			return
 		}
+	case *unstructured.Unstructured:
+		c.kind.custom.fill(o)
+		return
 	case *corev1.Secret:
 		for _, k := range sortedKeys(o.StringData) {
 			if o.Data == nil {
@@ -85,6 +92,12 @@ func (c *call) fillDefaults(obj runtime.Object) {
 
 // readBody decodes the request's body, strictly if asked to.
 func (c *call) readBody(gvk schema.GroupVersionKind) (runtime.Object, error) {
+	if c.custom() {
+		if c.req.Object != nil {
+			return c.takeCustom(c.req.Object, gvk)
+		}
+		return c.parseCustom(c.req.Body, c.req.ContentType, gvk)
+	}
 	if c.req.Object != nil {
 		obj := c.req.Object.DeepCopyObject()
 		if reflect.TypeOf(obj) != typeOf(gvk) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -43,7 +44,7 @@ func (c *call) delete() *Response {
 	if gone {
 		c.obj = c.old
 		c.release()
-		if c.kind.Kind == "Pod" || c.kind.Kind == "ServiceAccount" || c.kind.Kind == "Service" {
+		if c.kind.is("Pod") || c.kind.is("ServiceAccount") || c.kind.is("Service") {
 			return &Response{Object: c.old.DeepCopyObject()}
 		}
 		return &Response{Object: c.deleted()}
@@ -137,6 +138,9 @@ const (
 func (c *call) markDeletion(obj runtime.Object, opts *metav1.DeleteOptions) (deletion, string) {
 	if ns, ok := obj.(*corev1.Namespace); ok {
 		return c.markNamespace(ns, opts)
+	}
+	if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok && crd.DeletionTimestamp == nil {
+		return c.markDefinition(crd)
 	}
 	graceful, pending := c.beforeDelete(obj, opts)
 	if pending {
@@ -298,7 +302,7 @@ func (c *call) deleteCollection() *Response {
 		m := metaOf(obj)
 		req := &Request{
 			Verb: "delete", Resource: c.req.Resource, Namespace: m.GetNamespace(), Name: m.GetName(), User: &c.user,
-			Client: c.req.sender(), Causes: []trace.ID{c.last}, approved: true, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System,
+			Client: c.req.sender(), Causes: []trace.ID{c.last}, approved: true, kind: c.req.kind, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System,
 		}
 		if r := c.s.serve(c.t, req); r.Err != nil && !apierrors.IsNotFound(r.Err) {
 			return &Response{Err: r.Err}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/trace"
@@ -20,6 +21,10 @@ const diffLimit = 64
 // order of the type's fields. Equal parts cost a comparison and nothing else.
 func diffObjects(a, b runtime.Object) []trace.FieldDiff {
 	var d differ
+	if u, ok := a.(*unstructured.Unstructured); ok {
+		d.json("", u.Object, mapOf(b).Object)
+		return d.out
+	}
 	d.walk("", reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
 	return d.out
 }

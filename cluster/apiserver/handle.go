@@ -77,7 +77,10 @@ type call struct {
 	original runtime.Object // what was stored, as the watch cache has it; shared
 	commits  []trace.ID     // what it wrote
 	warnings []string
-	refused  string // the stage that ended it
+	refused  string         // the stage that ended it
+	raw      runtime.Object // of a custom kind: the body before it was pruned
+	pruned   []string       // and what was
+	settled  bool           // it waited for its definition to be known
 
 	space   *stageSpace
 	staged  int
@@ -88,7 +91,10 @@ type call struct {
 // serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
 func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	s.requests++
-	c := &call{s: s, t: t, req: req, n: s.requests, began: t.Elapsed(), kind: KindFor(req.Resource), space: &stageSpace{}}
+	c := &call{s: s, t: t, req: req, n: s.requests, began: t.Elapsed(), kind: req.kind, space: &stageSpace{}}
+	if c.kind == nil {
+		c.kind = s.kindFor(req.Resource)
+	}
 	c.receive()
 	resp := c.run()
 	return c.respond(resp)
@@ -139,10 +145,13 @@ func (c *call) route() error {
 	if c.kind == nil {
 		return notServed()
 	}
+	if err := c.routeCustom(); err != nil {
+		return err
+	}
 	verbs := c.kind.Verbs
 	if c.req.Subresource != "" {
 		if c.sub = c.kind.subresource(c.req.Subresource); c.sub == nil {
-			if c.kind.Kind == "Pod" && connects[c.req.Subresource] {
+			if c.kind.is("Pod") && connects[c.req.Subresource] {
 				return nil
 			}
 			return notServed()
@@ -255,6 +264,7 @@ func (c *call) because() []trace.ID {
 func (c *call) respond(r *Response) *Response {
 	c.pause(c.s.cfg.Cost.Respond)
 	r.Warnings, r.Stage, r.Took = c.warnings, c.refused, c.t.Elapsed()-c.began
+	r.Kind = c.kind
 	payload := &trace.Response{Request: c.n, Verb: c.req.Verb, Took: r.Took, Stage: c.refused}
 	if r.Err != nil {
 		st := statusOf(r.Err)
@@ -301,7 +311,7 @@ func (r *Request) path() string {
 		p = "/apis/" + r.Resource.Group + "/" + r.Resource.Version
 	}
 	k := KindFor(r.Resource)
-	if r.Namespace != "" && k != nil && k.Namespaced {
+	if r.Namespace != "" && (k == nil || k.Namespaced) { // a custom kind's client gives none if it is not namespaced
 		p += "/namespaces/" + r.Namespace
 	}
 	p += "/" + r.Resource.Resource

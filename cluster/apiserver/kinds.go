@@ -18,7 +18,7 @@ var (
 
 var scaleGVK = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
-// kinds is the registry: every kind this server serves, by group in the order
+// kinds is the registry: every built-in kind this server serves, by group in the order
 // of client.Resources, then those that are answered and not stored.
 var kinds = []*Kind{
 	{Resource: client.ConfigMaps, Singular: "configmap", ShortNames: []string{"cm"}, Prefix: "/registry/configmaps/", strategy: configMapStrategy, field: metaField, trigger: "metadata.name"},
@@ -52,6 +52,11 @@ var kinds = []*Kind{
 	},
 	{
 		Resource: client.Services, Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}, Prefix: "/registry/services/specs/", strategy: serviceStrategy, field: serviceField,
+		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}},
+	},
+	{
+		Resource: client.CustomResourceDefinitions, Singular: "customresourcedefinition", ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
+		Prefix: "/registry/apiextensions.k8s.io/customresourcedefinitions/", strategy: customResourceDefinitionStrategy, field: metaField,
 		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}},
 	},
 	{
@@ -138,7 +143,7 @@ func kindOfKey(key []byte) *Kind {
 	if i < 0 {
 		return nil
 	}
-	if string(rest[:i]) == "services" {
+	if first := rest[:i]; string(first) == "services" || string(first) == "apiextensions.k8s.io" {
 		if j := bytes.IndexByte(rest[i+1:], '/'); j >= 0 {
 			i += 1 + j
 		}

@@ -36,6 +36,9 @@ var mutating = []plugin{
 // mutate is the mutating admission stage.
 func (c *call) mutate(op operation) error {
 	c.ref.UID = c.uid()
+	if err := c.mayCreateCustom(op); err != nil {
+		return c.refuse(trace.StageMutatingAdmission, "", err)
+	}
 	by, note := "", ""
 	var diff []trace.FieldDiff
 	for i := range mutating {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 )
 
 // applyPatch makes the new object of a patch (apiserver
@@ -26,6 +27,9 @@ func (c *call) applyPatch(old runtime.Object) (runtime.Object, error) {
 
 // patchWhole makes it by way of the whole object's JSON.
 func (c *call) patchWhole(old runtime.Object) (runtime.Object, error) {
+	if c.kind.custom != nil && c.req.PatchType == types.StrategicMergePatchType {
+		return nil, negotiation.NewUnsupportedMediaTypeError(customPatches)
+	}
 	switch c.req.PatchType {
 	case types.JSONPatchType:
 		return c.patchJSON(old, func(doc []byte) ([]byte, error) {
@@ -93,6 +97,9 @@ func (c *call) patchStrategic(old runtime.Object) (runtime.Object, error) {
 // in the words of the patch handler.
 func (c *call) parsePatched(doc []byte) (runtime.Object, error) {
 	gvk := c.kind.GVK()
+	if c.custom() {
+		return c.parsePatchedCustom(doc, gvk)
+	}
 	obj, _, err := jsonStrict.Decode(doc, &gvk, c.kind.new())
 	if err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)

@@ -23,7 +23,7 @@ var immortal = map[string]bool{metav1.NamespaceDefault: true, metav1.NamespaceSy
 // pkg/admission/plugin/namespace/lifecycle): nothing is created in a namespace
 // that does not exist or is going away, and three namespaces stay.
 func admitNamespaceLifecycle(c *call, op operation) (string, []trace.FieldDiff, error) {
-	if c.kind.Kind == "Namespace" {
+	if c.kind.is("Namespace") {
 		if op == opDelete && immortal[c.ref.Name] {
 			return "", nil, apierrors.NewForbidden(c.kind.groupResource(), c.ref.Name, fmt.Errorf("this namespace may not be deleted"))
 		}

@@ -34,7 +34,7 @@ func admitTaintNodes(c *call, op operation) (string, []trace.FieldDiff, error) {
 // own lease and the pods bound to it, nothing else.
 func admitNodeRestriction(c *call, op operation) (string, []trace.FieldDiff, error) {
 	node, ok := authz.NodeName(&c.user)
-	if !ok {
+	if !ok || c.kind.custom != nil {
 		return "", nil, nil
 	}
 	switch c.kind.Kind {

@@ -24,7 +24,7 @@ func (s *Server) look(t *sim.Task, k *Kind, key string) (*entry, *opened, error)
 		return nil, nil, err
 	}
 	kv := resp.Kvs[0]
-	if en := s.caches[k].get(key); en != nil && en.revision == kv.ModRevision && !s.transformer(k).Configured() {
+	if en := s.cacheOf(k).get(key); en != nil && en.revision == kv.ModRevision && !s.transformer(k).Configured() {
 		return en, nil, nil
 	}
 	return s.open(t, k, kv)
@@ -66,7 +66,11 @@ func (c *call) get() *Response {
 		return &Response{Err: c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}
 	}
 	if c.sub != nil && c.sub.Name == "scale" {
-		return &Response{Object: scaleOf(obj)}
+		scale, err := c.scaleOf(obj)
+		if err != nil {
+			return &Response{Err: err}
+		}
+		return &Response{Object: scale}
 	}
 	return &Response{Object: c.own(obj)}
 }

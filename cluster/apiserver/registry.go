@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -19,6 +20,7 @@ type Kind struct {
 	Prefix       string   // key prefix in the store: "/registry/minions/"; empty for kinds that are not stored
 	Subresources []Subresource
 
+	custom     *customVersion // nil for built-in kinds
 	strategy   *strategy
 	apiVersion string                                               // "apps/v1"
 	trigger    string                                               // field by which watches are indexed
@@ -37,7 +39,22 @@ type Subresource struct {
 func (k *Kind) Stored() bool { return k.Prefix != "" }
 
 // new makes an empty object of the kind.
-func (k *Kind) new() runtime.Object { return newObject(k.GVK()) }
+func (k *Kind) new() runtime.Object {
+	if k.custom == nil {
+		return newObject(k.GVK())
+	}
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(k.GVK())
+	return u
+}
+
+// ListKind is the kind of a list of the kind.
+func (k *Kind) ListKind() string {
+	if k.custom != nil {
+		return k.custom.of.born.Status.AcceptedNames.ListKind
+	}
+	return k.Kind + "List"
+}
 
 // groupResource is how errors name the kind.
 func (k *Kind) groupResource() schema.GroupResource { return k.GroupVersionResource.GroupResource() }

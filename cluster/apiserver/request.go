@@ -58,7 +58,8 @@ type Request struct {
 	// are not tracked for it where nobody else has any.
 	System bool
 
-	approved bool // a part of a request that has been authorized
+	kind     *Kind // of a kind that need not be served
+	approved bool  // a part of a request that has been authorized
 }
 
 // Response is how a request ended. Exactly one of Object, Items (with
@@ -73,6 +74,8 @@ type Response struct {
 	ListMeta metav1.ListMeta
 
 	Watch client.Watch
+
+	Kind *Kind // that the request was for; nil for what is not served
 
 	Warnings []string // for the Warning headers
 	Stage    string   // the stage that refused, if one did

@@ -81,7 +81,10 @@ func (c *call) updateScale() *Response {
 	if err := c.repeat(func() error { return c.scaleOnce(body) }); err != nil {
 		return &Response{Err: err}
 	}
-	result := scaleOf(c.result())
+	result, err := c.scaleOf(c.result())
+	if err != nil {
+		return &Response{Err: err}
+	}
 	c.original = nil
 	return &Response{Object: result}
 }
@@ -90,7 +93,10 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if err := c.load(); err != nil {
 		return c.refuse(trace.StageStorage, "", err)
 	}
-	current := scaleOf(c.old)
+	current, err := c.scaleToChange()
+	if err != nil {
+		return c.refuse(trace.StageDecode, "", err)
+	}
 	scale, ok := body.(*autoscalingv1.Scale)
 	if !ok {
 		obj, err := c.patchScale(current)
@@ -110,7 +116,9 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if err := c.checkRevision(); err != nil {
 		return err
 	}
-	setReplicas(c.obj, scale.Spec.Replicas)
+	if err := c.setReplicas(scale.Spec.Replicas); err != nil {
+		return c.refuse(trace.StageDecode, "", err)
+	}
 	if err := c.mutate(opUpdate); err != nil {
 		return err
 	}
@@ -121,7 +129,7 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	}
 	sub := c.req.Subresource
 	c.req.Subresource = "" // what is validated is the whole object
-	err := c.validateUpdate()
+	err = c.validateUpdate()
 	c.req.Subresource = sub
 	if err != nil {
 		return err

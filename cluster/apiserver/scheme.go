@@ -5,10 +5,13 @@ import (
 	"fmt"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	// Kubernetes' own groups: types, defaulting, conversion, field labels.
@@ -27,7 +30,15 @@ import (
 // scheme knows every type, how it is defaulted and converted. Objects inside
 // the server are of the version they are served in (v1); the internal
 // version, in which Kubernetes keeps them, is made for validation only.
-var scheme = legacyscheme.Scheme
+var scheme = withExtensions(legacyscheme.Scheme)
+
+// withExtensions adds what apiextensions-apiserver serves.
+func withExtensions(s *runtime.Scheme) *runtime.Scheme {
+	utilruntime.Must(apiextensions.AddToScheme(s))
+	utilruntime.Must(apiextensionsv1.AddToScheme(s))
+	utilruntime.Must(s.SetVersionPriority(apiextensionsv1.SchemeGroupVersion))
+	return s
+}
 
 var (
 	protoCodec  = protobuf.NewSerializer(scheme, scheme)
@@ -56,7 +67,10 @@ func newObject(gvk schema.GroupVersionKind) runtime.Object {
 // runtime.Unknown with the type and the object's protobuf. The object must
 // have its kind set; its resourceVersion is left out, as the store has it in
 // the revision (apiserver pkg/storage/etcd3/store.go).
-func encodeStored(obj runtime.Object) ([]byte, error) {
+func encodeStored(k *Kind, obj runtime.Object) ([]byte, error) {
+	if k.custom != nil {
+		return encodeCustom(k, obj)
+	}
 	m := metaOf(obj)
 	rv := m.GetResourceVersion()
 	m.SetResourceVersion("")
@@ -85,6 +99,9 @@ func (w *written) Write(p []byte) (int, error) {
 // decodeStored is the inverse; the object gets the revision as its
 // resourceVersion.
 func decodeStored(k *Kind, value []byte, revision int64) (runtime.Object, error) {
+	if k.custom != nil {
+		return decodeCustom(k, value, revision)
+	}
 	if !bytes.HasPrefix(value, protoPrefix) {
 		return decodeForeign(k, value, revision)
 	}

@@ -36,6 +36,9 @@ func newSelector(k *Kind, namespace, name string, opts *metav1.ListOptions) (*se
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 		s.field, err = s.field.Transform(func(label, value string) (string, string, error) {
+			if k.custom != nil {
+				return k.custom.label(k, label, value)
+			}
 			return scheme.ConvertFieldLabel(k.GVK(), label, value)
 		})
 		if err != nil {

@@ -6,7 +6,7 @@
 // talks to etcd. Each stage is a file here: authentication.go … storage.go,
 // and says in the trace what it did. Start reading at [Server.Handle].
 //
-// Simplified: one API server; every kind has one version; audit and
+// Simplified: one API server; every built-in kind has one version; audit and
 // priority-and-fairness let everything pass; no webhooks and no aggregation.
 package apiserver
 
@@ -78,8 +78,10 @@ type Server struct {
 	ready   bool
 	started sim.Cond // ready changed
 
-	stored     []*Kind
-	caches     map[*Kind]*cache
+	stored     []*Kind          // the built-in kinds
+	caches     map[*Kind]*cache // theirs; see cacheOf
+	customs    *customs         // the kinds that CustomResourceDefinitions make
+	defs       *definitions
 	authorizer *authz.Authorizer
 	alloc      *allocator
 	keys       *authn.Keys
@@ -146,14 +148,18 @@ func (s *Server) Restart(p *sim.Process) {
 	}
 	s.authorizer = &authz.Authorizer{Source: policy{s}}
 	s.alloc = newAllocator(s)
+	s.customs, s.defs = newCustoms(s), newDefinitions(s)
 	s.eventLeases = s.st.NewLeases("events")
 	s.listen()
-	caches := s.caches
+	caches, customs := s.caches, s.customs
 	boot := p.Go("main", s.main)
 	boot.OnEnd(func() {
 		s.ready = false
 		for _, k := range s.stored {
 			caches[k].close()
+		}
+		for _, c := range customs.open() {
+			c.close()
 		}
 		s.started.Broadcast()
 	})
@@ -165,6 +171,11 @@ func (s *Server) listen() {
 		s.caches[KindFor(r.GroupVersionResource)].changed = func(string, runtime.Object) { s.authorizer.Invalidate() }
 	}
 	s.caches[KindFor(client.Services.GroupVersionResource)].changed = s.alloc.changed
+	customs, defs := s.customs, s.defs
+	s.caches[definitionKind()].changed = func(name string, obj runtime.Object) {
+		customs.changed(name, obj)
+		defs.changed(name, obj)
+	}
 }
 
 // main is the server's first task; it lives as long as the process.
@@ -180,13 +191,14 @@ func (s *Server) main(t *sim.Task) {
 	s.ready = true
 	s.started.Broadcast()
 	s.p.Go("compactor", s.compact)
+	s.p.Go("crd-controllers", s.defs.run)
 	s.keepFresh(t)
 }
 
 // describe names the API object behind a key for the trace.
 func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
-	if k := kindOfKey(e.Kv.Key); k != nil {
-		return s.caches[k].describe(e)
+	if k := s.kindOf(e.Kv.Key); k != nil {
+		return s.cacheOf(k).describe(e)
 	}
 	return trace.Ref{}, nil
 }
@@ -207,9 +219,14 @@ func (s *Server) WaitReady(t *sim.Task) {
 // Revision is the newest revision the store has shown.
 func (s *Server) Revision() int64 { return s.st.Revision() }
 
-// Resources lists what the server serves, in the order of kubectl
-// api-resources.
-func (s *Server) Resources() []*Kind { return kinds }
+// Resources lists what the server serves: the built-in kinds in the order of
+// kubectl api-resources, then the custom ones.
+func (s *Server) Resources() []*Kind {
+	if len(s.customs.kinds) == 0 {
+		return kinds
+	}
+	return append(kinds[:len(kinds):len(kinds)], s.customs.served()...)
+}
 
 // Authorize answers what the authorizers say: for the reviews, and for
 // requests that are for no resource (/version, /metrics).

@@ -30,12 +30,12 @@ func (c *call) storeKey() string {
 	return c.kind.Prefix + keyOf(c.kind, c.ref.Namespace, c.ref.Name)
 }
 
-func (c *call) cache() *cache { return c.s.caches[c.kind] }
+func (c *call) cache() *cache { return c.s.cacheOf(c.kind) }
 
 // insert is the storage stage of a creation.
 func (c *call) insert() error {
 	key := c.storeKey()
-	value, err := encodeStored(c.obj)
+	value, err := encodeStored(c.kind, c.obj)
 	if err != nil {
 		return c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
 	}
@@ -65,7 +65,7 @@ var errStale = errors.New("the object has been modified")
 // replace is the storage stage of an update; errStale asks for another round.
 func (c *call) replace() error {
 	key := c.storeKey()
-	value, err := encodeStored(c.obj)
+	value, err := encodeStored(c.kind, c.obj)
 	if err != nil {
 		return c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
 	}
@@ -167,7 +167,7 @@ func (c *call) put(key string, rev int64, value, sealed []byte) (ok bool, made, 
 		}()
 	}
 	op := putOp(key, sealed)
-	if c.kind.Kind == "Event" { // they go with their lease (kube-apiserver --event-ttl)
+	if c.kind.is("Event") { // they go with their lease (kube-apiserver --event-ttl)
 		c.t.SetCauses(c.last)
 		id, err := c.s.eventLeases.Get(c.t, c.s.cfg.EventTTL)
 		if err != nil {
@@ -238,7 +238,7 @@ func (c *call) stored(rev int64) error {
 // components patch, and the Events they tell: at these they look at most.
 func (c *call) result() runtime.Object {
 	if c.original != nil {
-		if c.req.System && (c.req.Verb == "patch" || c.kind.Kind == "Event") {
+		if c.req.System && (c.req.Verb == "patch" || c.kind.is("Event")) {
 			return c.original
 		}
 		return c.original.DeepCopyObject()

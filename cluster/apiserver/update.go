@@ -127,7 +127,7 @@ func (c *call) change() error {
 	if !c.req.System {
 		diff = diffObjects(c.old, obj)
 	}
-	c.pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+formatRevision(c.oldRev)+".", diff)
+	c.pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+formatRevision(c.oldRev)+"."+c.prunedNote(), diff)
 	return c.matchName(metaOf(obj).GetName())
 }
 

@@ -126,8 +126,8 @@ func (s *Server) bookmark(k *Kind, revision int64, initialEnd bool) delivery {
 func (s *Server) keepFresh(t *sim.Task) {
 	for {
 		t.Sleep(s.cfg.Bookmarks)
-		for _, k := range s.stored {
-			cache := s.caches[k]
+		for _, cache := range s.openCaches() {
+			k := cache.kind
 			now := cache.current()
 			var mark *delivery
 			for _, w := range cache.watchers.all() {

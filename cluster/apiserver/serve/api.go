@@ -22,10 +22,11 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		writeStatus(w, r, status)
 		return
 	}
-	if !h.route(w, r, req) {
+	kind, ok := h.route(w, r, req)
+	if !ok {
 		return
 	}
-	out, status := negotiate(r)
+	out, status := negotiate(r, kind.Custom() && req.Subresource != "scale")
 	if status != nil {
 		writeStatus(w, r, status)
 		return
@@ -112,15 +113,15 @@ func (h *Handler) announce(req *apiserver.Request, caller Caller) {
 
 // A request for a resource that is not served, or with a method it has not, is
 // answered before the pipeline, as upstream's router does.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.Request) bool {
+func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.Request) (*apiserver.Kind, bool) {
 	kinds := h.resources()
 	if kinds == nil {
 		if h.cfg.Kernel.Do(func() {}) != nil {
 			writeStatus(w, r, unavailable("the simulation has stopped"))
-			return false
+			return nil, false
 		}
 		refuse(w)
-		return false
+		return nil, false
 	}
 	for _, k := range kinds {
 		if k.GroupVersionResource != req.Resource {
@@ -136,23 +137,23 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 			}
 			if why := unserved[req.Subresource]; verbs == nil && req.Resource.Resource == "pods" && why != "" {
 				writeStatus(w, r, notImplemented(why))
-				return false
+				return nil, false
 			}
 			if verbs == nil {
 				writePathNotFound(w)
-				return false
+				return nil, false
 			}
 		}
 		for _, v := range verbs {
 			if v == req.Verb && fits(req) {
-				return true
+				return k, true
 			}
 		}
 		writeStatus(w, r, methodNotAllowed(req))
-		return false
+		return nil, false
 	}
 	writePathNotFound(w)
-	return false
+	return nil, false
 }
 
 // unserved are what the real API server hands on to a pod's kubelet, and what to

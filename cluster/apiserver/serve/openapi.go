@@ -69,6 +69,9 @@ func (h *Handler) openAPIIndex() (map[string]string, error) {
 			delete(all, path)
 		}
 	}
+	if err := h.addCustom(all); err != nil {
+		return nil, err
+	}
 	return all, nil
 }
 
@@ -105,6 +108,10 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request, path st
 	}
 	if asked := r.URL.Query().Get("hash"); asked != "" && asked != hash { // kube-openapi pkg/handler3 HandleGroupVersion
 		http.Redirect(w, r, "/openapi/v3/"+path+"?hash="+url.QueryEscape(hash), http.StatusMovedPermanently)
+		return
+	}
+	if doc := h.custom(path); doc != nil {
+		writeHashed(w, r, doc, hash)
 		return
 	}
 	h.writeCompressed(w, r, "openapi/v3/"+strings.ReplaceAll(path, "/", "__")+".json.zst", "application/json", hash)

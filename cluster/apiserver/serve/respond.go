@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,11 +28,11 @@ type output struct {
 
 // restrictions mirrors RequestScope.AllowsMediaTypeTransform
 // (apiserver pkg/endpoints/handlers/rest.go).
-type restrictions struct{}
+type restrictions struct{ custom bool } // custom objects have no protobuf
 
-func (restrictions) AllowsMediaTypeTransform(mimeType, mimeSubType string, gvk *schema.GroupVersionKind) bool {
+func (r restrictions) AllowsMediaTypeTransform(mimeType, mimeSubType string, gvk *schema.GroupVersionKind) bool {
 	if gvk == nil {
-		return true
+		return !r.custom || mimeSubType != "vnd.kubernetes.protobuf"
 	}
 	if gv := gvk.GroupVersion(); gv != metav1.SchemeGroupVersion && gv != metav1beta1.SchemeGroupVersion {
 		return false
@@ -48,8 +49,8 @@ func (restrictions) AllowsServerVersion(string) bool  { return false }
 func (restrictions) AllowsStreamSchema(s string) bool { return s == "watch" }
 
 // negotiate reads the Accept header; 406 if nothing in it can be served.
-func negotiate(r *http.Request) (output, *metav1.Status) {
-	options, info, err := negotiation.NegotiateOutputMediaType(r, legacyscheme.Codecs, restrictions{})
+func negotiate(r *http.Request, custom bool) (output, *metav1.Status) {
+	options, info, err := negotiation.NegotiateOutputMediaType(r, legacyscheme.Codecs, restrictions{custom})
 	if err != nil {
 		return output{}, statusOf(err)
 	}
@@ -89,9 +90,9 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *api
 	)
 	aged := agedFor(r, req)
 	if resp.IsList {
-		obj, status = h.listObject(req, out, resp, now, aged)
+		obj, status = h.listObject(out, resp, now, aged)
 	} else {
-		obj, status = h.singleObject(out, resp.Object, now)
+		obj, status = h.singleObject(resp.Kind, out, resp.Object, now)
 	}
 	if status != nil {
 		writeStatus(w, r, status)
@@ -115,7 +116,7 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *api
 }
 
 // singleObject is one object in the asked form.
-func (h *Handler) singleObject(out output, obj runtime.Object, now time.Time) (runtime.Object, *metav1.Status) {
+func (h *Handler) singleObject(k *apiserver.Kind, out output, obj runtime.Object, now time.Time) (runtime.Object, *metav1.Status) {
 	if s, ok := obj.(*metav1.Status); ok {
 		s = s.DeepCopy()
 		s.Kind, s.APIVersion = "Status", "v1"
@@ -125,7 +126,7 @@ func (h *Handler) singleObject(out output, obj runtime.Object, now time.Time) (r
 	case out.convert == nil:
 		return named(obj), nil
 	case out.convert.Kind == "Table":
-		return h.table.table([]runtime.Object{obj}, metav1.ListMeta{}, true, out, now)
+		return h.table.table(k, []runtime.Object{obj}, metav1.ListMeta{}, true, out, now)
 	case out.convert.Kind == "PartialObjectMetadata":
 		return partial(obj, out.convert.GroupVersion())
 	}
@@ -133,14 +134,14 @@ func (h *Handler) singleObject(out output, obj runtime.Object, now time.Time) (r
 }
 
 // listObject is a list in the asked form.
-func (h *Handler) listObject(req *apiserver.Request, out output, resp *apiserver.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
+func (h *Handler) listObject(out output, resp *apiserver.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
 	switch {
 	case out.convert == nil:
-		return typedList(req.Resource, resp, now, aged)
+		return typedList(resp, now, aged)
 	case out.convert.Kind == "Table":
-		table, status := h.table.table(resp.Items, resp.ListMeta, false, out, now)
+		table, status := h.table.table(resp.Kind, resp.Items, resp.ListMeta, false, out, now)
 		if t, ok := table.(*metav1.Table); ok && len(resp.Items) == 0 && !out.table.NoHeaders {
-			t.ColumnDefinitions = h.table.columns(req.Resource)
+			t.ColumnDefinitions = h.table.columns(resp.Kind)
 		}
 		return table, status
 	case out.convert.Kind == "PartialObjectMetadataList":
@@ -160,13 +161,15 @@ func (h *Handler) listObject(req *apiserver.Request, out output, resp *apiserver
 
 // typedList is the items as the list kind of their resource. The items are
 // shared with the watch cache, so they are copied as far as they are changed.
-func typedList(r schema.GroupVersionResource, resp *apiserver.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
-	k := apiserver.KindFor(r)
-	if k == nil {
+func typedList(resp *apiserver.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
+	if resp.Kind == nil {
 		return nil, pathNotFound()
 	}
-	gvk := k.GVK()
+	gvk := resp.Kind.GVK()
 	gvk.Kind += "List"
+	if resp.Kind.Custom() {
+		return customList(resp), nil
+	}
 	list, err := legacyscheme.Scheme.New(gvk)
 	if err != nil {
 		return nil, statusOf(err)
@@ -197,6 +200,20 @@ func typedList(r schema.GroupVersionResource, resp *apiserver.Response, now time
 	}
 	list.GetObjectKind().SetGroupVersionKind(gvk)
 	return list, nil
+}
+
+// customList is the items of a custom kind as a list; they say their kind.
+func customList(resp *apiserver.Response) runtime.Object {
+	list := &unstructured.UnstructuredList{Items: make([]unstructured.Unstructured, len(resp.Items))}
+	for i, item := range resp.Items {
+		list.Items[i] = *item.(*unstructured.Unstructured)
+	}
+	list.SetAPIVersion(resp.Kind.GroupVersion().String())
+	list.SetKind(resp.Kind.ListKind())
+	list.SetResourceVersion(resp.ListMeta.ResourceVersion)
+	list.SetContinue(resp.ListMeta.Continue)
+	list.SetRemainingItemCount(resp.ListMeta.RemainingItemCount)
+	return list
 }
 
 // named is the object with its kind and apiVersion filled in; a shared object

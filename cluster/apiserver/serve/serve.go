@@ -57,9 +57,10 @@ type Config struct {
 
 // Handler answers the API's HTTP requests.
 type Handler struct {
-	cfg   Config
-	docs  documents
-	table tables
+	cfg        Config
+	docs       documents
+	table      tables
+	customDocs customDocs
 
 	once    sync.Once
 	process *sim.Process // whose tasks requests of outside programs are

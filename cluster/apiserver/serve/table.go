@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -28,11 +29,11 @@ func newTables() tables {
 // table prints the items, one row each. The printers compute ages against the
 // machine's clock, so each item is printed from a copy whose timestamps are as
 // far from the machine's clock as the item's are from virtual now.
-func (g tables) table(items []runtime.Object, list metav1.ListMeta, single bool, out output, now time.Time) (runtime.Object, *metav1.Status) {
+func (g tables) table(k *apiserver.Kind, items []runtime.Object, list metav1.ListMeta, single bool, out output, now time.Time) (runtime.Object, *metav1.Status) {
 	table := &metav1.Table{ListMeta: list, Rows: []metav1.TableRow{}, ColumnDefinitions: []metav1.TableColumnDefinition{}}
 	table.SetGroupVersionKind(*out.convert)
 	for i, item := range items {
-		part, err := g.print(item, now, out.table.NoHeaders)
+		part, err := g.print(k, item, now, out.table.NoHeaders)
 		if err != nil {
 			return nil, statusOf(err)
 		}
@@ -55,23 +56,35 @@ func (g tables) table(items []runtime.Object, list metav1.ListMeta, single bool,
 }
 
 // columns are those of a table without rows.
-func (g tables) columns(r schema.GroupVersionResource) []metav1.TableColumnDefinition {
-	k := apiserver.KindFor(r)
+func (g tables) columns(k *apiserver.Kind) []metav1.TableColumnDefinition {
 	if k == nil {
+		return nil
+	}
+	if k.Custom() {
+		if t, err := k.Table(nil, time.Time{}); err == nil {
+			return t.ColumnDefinitions
+		}
 		return nil
 	}
 	sample, err := legacyscheme.Scheme.New(k.GVK())
 	if err != nil {
 		return nil
 	}
-	t, err := g.print(sample, time.Time{}, false)
+	t, err := g.print(k, sample, time.Time{}, false)
 	if err != nil {
 		return nil
 	}
 	return t.ColumnDefinitions
 }
 
-func (g tables) print(item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
+func (g tables) print(k *apiserver.Kind, item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
+	if _, ok := item.(*unstructured.Unstructured); ok && k != nil && k.Custom() {
+		t, err := k.Table(item, now)
+		if err == nil && noHeaders {
+			t.ColumnDefinitions = nil
+		}
+		return t, err
+	}
 	copied := item.DeepCopyObject()
 	internal, err := legacyscheme.Scheme.UnsafeConvertToVersion(copied, schema.GroupVersion{Group: groupOf(item), Version: runtime.APIVersionInternal})
 	if err != nil {

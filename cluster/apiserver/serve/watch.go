@@ -137,7 +137,7 @@ func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *apiser
 	for {
 		events, ended := feed.take()
 		for _, e := range events {
-			b, err := h.encodeEvent(&out, e)
+			b, err := h.encodeEvent(resp.Kind, &out, e)
 			if err != nil {
 				return
 			}
@@ -161,7 +161,7 @@ func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *apiser
 
 // encodeEvent is one event as the client asked for it. In a watch of tables
 // only the first one says its columns.
-func (h *Handler) encodeEvent(out *output, e timed) ([]byte, error) {
+func (h *Handler) encodeEvent(k *apiserver.Kind, out *output, e timed) ([]byte, error) {
 	obj := e.Object
 	if s, ok := obj.(*metav1.Status); ok || e.Type == watch.Error {
 		if ok {
@@ -170,7 +170,7 @@ func (h *Handler) encodeEvent(out *output, e timed) ([]byte, error) {
 			obj = s
 		}
 	} else {
-		converted, status := h.singleObject(*out, obj, e.now)
+		converted, status := h.singleObject(k, *out, obj, e.now)
 		if status != nil {
 			e.Type, converted = watch.Error, status
 		}

@@ -16,8 +16,8 @@
 // A namespace stuck in Terminating is always step 3: its conditions name what is
 // left.
 //
-// Mirrors pkg/controller/namespace. Simplified: the kinds are those this cluster
-// serves, without discovery. Start reading at [Controller.sync].
+// Mirrors pkg/controller/namespace. Simplified: in place of discovery, the kinds are
+// those this cluster always serves and those its CustomResourceDefinitions name. Start reading at [Controller.sync].
 package namespace
 
 import (
@@ -158,7 +158,12 @@ func (c *Controller) deleteContent(run *reconcile.Run, ns *corev1.Namespace) (ti
 	var left []remains
 	var errs []error
 	estimate := time.Duration(0)
-	for _, r := range client.Resources() {
+	kinds := client.Resources()
+	custom, err := client.CustomResources(run.T, c.Client)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	for _, r := range append(kinds, custom...) {
 		if !r.Namespaced || r == client.Pods {
 			continue
 		}

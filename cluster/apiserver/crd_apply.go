@@ -1,0 +1,131 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// customModels is the schema of a definition's versions as server-side apply
+// reads it.
+type customModels struct{ types managedfields.TypeConverter }
+
+// types makes the type converter (customresource_handler.go
+// buildOpenAPIModelsForApply); a definition without schemas has its types deduced.
+func (cu *custom) types() (managedfields.TypeConverter, error) {
+	if cu.models != nil {
+		return cu.models.types, nil
+	}
+	models := map[string]*spec.Schema{}
+	for _, k := range cu.kinds {
+		doc, err := builder.BuildOpenAPIV3(cu.born, k.Version, builder.Options{})
+		if err != nil {
+			return nil, err
+		}
+		for name, s := range doc.Components.Schemas {
+			models[name] = s
+		}
+	}
+	types, err := managedfields.NewTypeConverter(models, cu.crd.Spec.PreserveUnknownFields)
+	if err != nil {
+		return nil, err
+	}
+	cu.models = &customModels{types}
+	return types, nil
+}
+
+// managerOf is the field manager of a custom kind and subresource, made once.
+func (v *customVersion) managerOf(k *Kind, subresource string) (*managedfields.FieldManager, error) {
+	if m := v.managers[subresource]; m != nil {
+		return m, nil
+	}
+	m, err := v.fieldManager(k, subresource)
+	if err != nil {
+		return nil, fmt.Errorf("making the field manager of %s: %w", k.Kind, err)
+	}
+	if v.managers == nil {
+		v.managers = map[string]*managedfields.FieldManager{}
+	}
+	v.managers[subresource] = m
+	return m, nil
+}
+
+func (v *customVersion) fieldManager(k *Kind, subresource string) (*managedfields.FieldManager, error) {
+	types, err := v.of.types()
+	if err != nil {
+		return nil, err
+	}
+	reset := map[fieldpath.APIVersion]*fieldpath.Set{}
+	switch subresource {
+	case "":
+		if v.hasStatus() {
+			reset[fieldpath.APIVersion(k.apiVersion)] = fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+		}
+	case "status":
+		for _, other := range v.of.kinds {
+			if other.custom.hasStatus() {
+				reset[fieldpath.APIVersion(other.apiVersion)] = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
+			}
+		}
+	}
+	object := customObject{v.of}
+	return managedfields.NewDefaultCRDFieldManager(types, object, object, object, k.GVK(), k.GroupVersion(), subresource, fieldpath.NewExcludeFilterSetMap(reset))
+}
+
+// customObject converts, defaults and makes a definition's objects for the field
+// manager.
+type customObject struct{ of *custom }
+
+// New is runtime.ObjectCreater.
+func (customObject) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	return u, nil
+}
+
+// Default is runtime.ObjectDefaulter.
+func (o customObject) Default(obj runtime.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		if k := o.of.version(u.GetAPIVersion()); k != nil {
+			k.custom.fill(u)
+		}
+	}
+}
+
+// ConvertToVersion is runtime.ObjectConvertor.
+func (o customObject) ConvertToVersion(in runtime.Object, gv runtime.GroupVersioner) (runtime.Object, error) {
+	u, ok := in.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("converting %T: not a custom object", in)
+	}
+	to, ok := gv.KindForGroupVersionKinds([]schema.GroupVersionKind{u.GroupVersionKind()})
+	if !ok {
+		return nil, fmt.Errorf("converting %s to %v: no such version", u.GroupVersionKind(), gv)
+	}
+	k := o.of.version(to.GroupVersion().String())
+	if k == nil {
+		return nil, runtime.NewNotRegisteredErrForKind("customresource", to)
+	}
+	u = u.DeepCopy()
+	return u, k.custom.convert(u, k)
+}
+
+// Convert is runtime.ObjectConvertor; nobody calls it with maps.
+func (customObject) Convert(_, _, _ any) error {
+	return errors.New("a custom object is converted to a version")
+}
+
+// ConvertFieldLabel is runtime.ObjectConvertor.
+func (o customObject) ConvertFieldLabel(gvk schema.GroupVersionKind, label, value string) (string, string, error) {
+	if k := o.of.version(gvk.GroupVersion().String()); k != nil {
+		return k.custom.label(k, label, value)
+	}
+	return "", "", fmt.Errorf("field label not supported: %s", label)
+}

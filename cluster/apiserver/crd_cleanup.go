@@ -1,0 +1,111 @@
+package apiserver
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/sim"
+)
+
+// The end of a definition (finalizer/crd_finalizer.go): its objects are deleted,
+// and when none is left the definition loses its finalizer and goes.
+
+const (
+	cleanupPoll  = 5 * time.Second // how often it looks whether objects are left
+	cleanupLimit = time.Minute     // how long, before it says so and begins again
+	cleanupBy    = "crd-finalizer"
+)
+
+func (d *definitions) end(t *sim.Task, name string) {
+	en := d.s.cacheOf(definitionKind()).get(name)
+	if en == nil {
+		return
+	}
+	crd := en.obj.(*apiextensionsv1.CustomResourceDefinition).DeepCopy()
+	terminating := func(status apiextensionsv1.ConditionStatus, reason, message string) {
+		setDefinitionCondition(crd, metav1.NewTime(t.Now().Truncate(time.Second)), apiextensionsv1.CustomResourceDefinitionCondition{
+			Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,
+		})
+	}
+	terminating(apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+	if !d.noted(t, name, crd) {
+		return
+	}
+	if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
+		terminating(apiextensionsv1.ConditionFalse, "NeverEstablished", "resource was never established")
+	} else if reason, err := d.deleteObjects(t, name); err != nil {
+		terminating(apiextensionsv1.ConditionTrue, reason, err.Error())
+		d.noted(t, name, crd)
+		d.later(name, cleanupPoll)
+		return
+	} else {
+		terminating(apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted", "removed all instances")
+	}
+	apihelpers.CRDRemoveFinalizer(crd, apiextensionsv1.CustomResourceCleanupFinalizer)
+	d.noted(t, name, crd)
+}
+
+// noted writes the definition's status. Where somebody else was faster it will be
+// looked at again because of that; other errors are tried again.
+func (d *definitions) noted(t *sim.Task, name string, crd *apiextensionsv1.CustomResourceDefinition) bool {
+	err := d.write(t, cleanupBy, crd)
+	if err != nil && !apierrors.IsNotFound(err) {
+		d.later(name, time.Second)
+	}
+	return err == nil
+}
+
+// deleteObjects deletes what there is of the kind, namespace by namespace, and
+// waits until it is gone: objects may have finalizers of their own. reason is
+// for the condition if it did not work.
+func (d *definitions) deleteObjects(t *sim.Task, name string) (reason string, err error) {
+	cu := d.s.customs.byName[name]
+	if cu == nil {
+		return "", nil
+	}
+	list := func() ([]runtime.Object, error) {
+		r := d.s.serve(t, d.request(t, cu.storage, "list", ""))
+		return r.Items, r.Err
+	}
+	items, err := list()
+	if err != nil {
+		return "InstanceDeletionFailed", fmt.Errorf("could not list instances: %w", err)
+	}
+	done := map[string]bool{}
+	for _, obj := range items {
+		ns := metaOf(obj).GetNamespace()
+		if done[ns] {
+			continue
+		}
+		done[ns] = true
+		if r := d.s.serve(t, d.request(t, cu.storage, "deletecollection", ns)); r.Err != nil {
+			return "InstanceDeletionFailed", fmt.Errorf("could not issue all deletes: %w", r.Err)
+		}
+	}
+	for waited := time.Duration(0); ; waited += cleanupPoll {
+		if items, err = list(); err == nil && len(items) == 0 {
+			return "", nil
+		}
+		if err == nil && waited >= cleanupLimit {
+			err = fmt.Errorf("timed out waiting for the condition")
+		}
+		if err != nil {
+			return "InstanceDeletionCheck", fmt.Errorf("could not confirm zero CustomResources remaining: %w", err)
+		}
+		t.Sleep(cleanupPoll)
+	}
+}
+
+// request is one for all objects of a kind, which need not be served.
+func (d *definitions) request(t *sim.Task, k *Kind, verb, namespace string) *Request {
+	return &Request{
+		Verb: verb, Resource: k.GroupVersionResource, Namespace: namespace, User: &selfUser, Client: cleanupBy, Causes: t.Causes(),
+		System: true, kind: k,
+	}
+}

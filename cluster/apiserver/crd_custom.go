@@ -1,0 +1,259 @@
+package apiserver
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/version"
+
+	"kviz/cluster/client"
+)
+
+// Custom resources: kinds that come and go while the server runs, as the
+// CustomResourceDefinitions in its cache say (apiextensions-apiserver
+// pkg/apiserver/customresource_handler.go). Each version of a definition is a
+// [Kind] as any other, made when the definition's names are accepted; its schema,
+// validators and watch cache are made when somebody asks for the first object.
+
+// custom is one definition as it is served. A new spec makes a new one.
+type custom struct {
+	s       *Server
+	crd     *apiextensionsv1.CustomResourceDefinition // the newest; shared
+	born    *apiextensionsv1.CustomResourceDefinition // with the same spec; never another
+	kinds   []*Kind                                   // a version each, in the order of the spec
+	storage *Kind                                     // whose version is written
+
+	models *customModels // for server-side apply; made on first use
+}
+
+// customVersion is what a Kind has more if a definition made it.
+type customVersion struct {
+	of    *custom
+	spec  *apiextensionsv1.CustomResourceDefinitionVersion
+	cache *cache // nil until somebody asks
+
+	made     *customSchema                          // nil until somebody asks
+	managers map[string]*managedfields.FieldManager // by subresource
+	printer  printer
+}
+
+// customs is what the definitions make the server serve.
+type customs struct {
+	s        *Server
+	byName   map[string]*custom // by the definition's name
+	kinds    map[schema.GroupVersionResource]*Kind
+	byPrefix map[string]*Kind // the storage version's, by "group/plural"
+}
+
+func newCustoms(s *Server) *customs {
+	return &customs{s: s, byName: map[string]*custom{}, kinds: map[schema.GroupVersionResource]*Kind{}, byPrefix: map[string]*Kind{}}
+}
+
+// changed hears of every change of a definition, as soon as the watch cache has
+// it. A kind whose definition changed is made anew, and its watches end, as
+// upstream's do.
+func (cs *customs) changed(name string, obj runtime.Object) {
+	crd, _ := obj.(*apiextensionsv1.CustomResourceDefinition)
+	had := cs.byName[name]
+	serve := crd != nil && (apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established))
+	if had != nil {
+		if serve && had.crd.UID == crd.UID && equal(had.crd.Spec, crd.Spec) && equal(had.crd.Status.AcceptedNames, crd.Status.AcceptedNames) {
+			had.crd = crd
+			return
+		}
+		cs.drop(name)
+	}
+	if serve {
+		cs.add(name, crd)
+	}
+}
+
+func (cs *customs) add(name string, crd *apiextensionsv1.CustomResourceDefinition) {
+	cu := &custom{s: cs.s, crd: crd, born: crd}
+	names := crd.Status.AcceptedNames
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		k := &Kind{
+			Resource: client.Resource{
+				GroupVersionResource: schema.GroupVersionResource{Group: crd.Spec.Group, Version: v.Name, Resource: names.Plural},
+				Kind:                 names.Kind, Namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+			},
+			Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
+			Verbs: customVerbs, Prefix: "/registry/" + crd.Spec.Group + "/" + names.Plural + "/",
+			apiVersion: crd.Spec.Group + "/" + v.Name,
+			custom:     &customVersion{of: cu, spec: v},
+		}
+		k.strategy, k.field = customStrategy(k), k.custom.field
+		if sub := v.Subresources; sub != nil && sub.Status != nil {
+			k.Subresources = append(k.Subresources, Subresource{Name: "status", GVK: k.GVK(), Verbs: statusOnly})
+		}
+		if sub := v.Subresources; sub != nil && sub.Scale != nil {
+			k.Subresources = append(k.Subresources, Subresource{Name: "scale", GVK: scaleGVK, Verbs: statusOnly})
+		}
+		cu.kinds = append(cu.kinds, k)
+		if v.Storage {
+			cu.storage = k
+		}
+		if v.Served {
+			cs.kinds[k.GroupVersionResource] = k
+		}
+	}
+	cs.byName[name] = cu
+	cs.byPrefix[crd.Spec.Group+"/"+names.Plural] = cu.storage
+}
+
+// drop ends the service of a definition's kinds.
+func (cs *customs) drop(name string) {
+	cu := cs.byName[name]
+	delete(cs.byName, name)
+	for _, k := range cu.kinds {
+		if cs.kinds[k.GroupVersionResource] == k {
+			delete(cs.kinds, k.GroupVersionResource)
+		}
+		if c := k.custom.cache; c != nil {
+			for _, w := range c.watchers.all() {
+				w.end("the CustomResourceDefinition " + name + " changed or is gone")
+			}
+			if c.feed != nil {
+				c.feed.Stop(cs.s.k.Last())
+			}
+		}
+	}
+	prefix := cu.crd.Spec.Group + "/" + cu.crd.Status.AcceptedNames.Plural
+	if cs.byPrefix[prefix] == cu.storage {
+		delete(cs.byPrefix, prefix)
+	}
+}
+
+// customVerbs are in upstream's order; a definition that is going takes no new
+// objects (customresource_discovery_controller.go).
+var (
+	customVerbs      = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
+	terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
+)
+
+func (cu *custom) terminating() bool {
+	return cu.crd.DeletionTimestamp != nil || apihelpers.IsCRDConditionTrue(cu.crd, apiextensionsv1.Terminating)
+}
+
+// established is since when the definition is; zero if it is not.
+func (cu *custom) established() metav1.Time {
+	if c := apihelpers.FindCRDCondition(cu.crd, apiextensionsv1.Established); c != nil && c.Status == apiextensionsv1.ConditionTrue {
+		return c.LastTransitionTime
+	}
+	return metav1.Time{}
+}
+
+// version finds the kind of another version of the same definition; nil if there
+// is none.
+func (cu *custom) version(apiVersion string) *Kind {
+	for _, k := range cu.kinds {
+		if k.apiVersion == apiVersion {
+			return k
+		}
+	}
+	return nil
+}
+
+// served lists the kinds that discovery tells of: by group, the preferred
+// version first.
+func (cs *customs) served() []*Kind {
+	out := make([]*Kind, 0, len(cs.kinds))
+	for _, k := range cs.kinds {
+		if since := k.custom.of.established(); since.IsZero() {
+			continue
+		}
+		if k.custom.of.terminating() {
+			going := *k
+			going.Verbs = terminatingVerbs
+			k = &going
+		}
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b *Kind) int {
+		if c := strings.Compare(a.Group, b.Group); c != 0 {
+			return c
+		}
+		if c := version.CompareKubeAwareVersionStrings(b.Version, a.Version); c != 0 {
+			return c
+		}
+		return strings.Compare(a.GroupVersionResource.Resource, b.GroupVersionResource.Resource)
+	})
+	return out
+}
+
+// open are the watch caches that are open, in the order of served.
+func (cs *customs) open() []*cache {
+	var out []*cache
+	for _, name := range sortedKeys(cs.byName) {
+		for _, k := range cs.byName[name].kinds {
+			if k.custom.cache != nil {
+				out = append(out, k.custom.cache)
+			}
+		}
+	}
+	return out
+}
+
+// kindFor is the kind served as a resource now; nil if none is.
+func (s *Server) kindFor(r schema.GroupVersionResource) *Kind {
+	if k := KindFor(r); k != nil {
+		return k
+	}
+	return s.customs.kinds[r]
+}
+
+// kindOf is the kind a key at the store belongs to; nil if to none.
+func (s *Server) kindOf(key []byte) *Kind {
+	if k := kindOfKey(key); k != nil || len(s.customs.byPrefix) == 0 {
+		return k
+	}
+	rest, ok := strings.CutPrefix(string(key), "/registry/")
+	if parts := strings.SplitN(rest, "/", 3); ok && len(parts) == 3 {
+		return s.customs.byPrefix[parts[0]+"/"+parts[1]]
+	}
+	return nil
+}
+
+// cacheOf is the watch cache of a kind. That of a custom one begins to fill when
+// it is first asked for.
+func (s *Server) cacheOf(k *Kind) *cache {
+	if k.custom == nil {
+		return s.caches[k]
+	}
+	v := k.custom
+	if v.cache == nil {
+		v.cache = newCache(s, k)
+		s.p.Go("watch-cache/"+k.groupResource().String()+"/"+k.Version, v.cache.run)
+	}
+	return v.cache
+}
+
+// openCaches are those that watch the store: every built-in kind's, and those of
+// custom kinds that somebody has asked for.
+func (s *Server) openCaches() []*cache {
+	var out []*cache
+	for _, k := range s.stored {
+		out = append(out, s.caches[k])
+	}
+	return append(out, s.customs.open()...)
+}
+
+// is reports whether this is the built-in kind of a name; a custom kind may be
+// called Service too.
+func (k *Kind) is(name string) bool { return k.custom == nil && k.Kind == name }
+
+// SameDefinition reports whether two kinds are versions of the same definition,
+// with the same spec.
+func (k *Kind) SameDefinition(o *Kind) bool {
+	return k.custom != nil && o.custom != nil && k.custom.of == o.custom.of && k.Version == o.Version
+}
+
+// Custom reports whether a CustomResourceDefinition made the kind.
+func (k *Kind) Custom() bool { return k.custom != nil }

@@ -1,0 +1,132 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// The kind CustomResourceDefinition: an object that tells the server to serve a
+// kind more. Here is what is particular about writing one (apiextensions-apiserver
+// pkg/registry/customresourcedefinition/strategy.go); what it brings about begins in
+// crd_custom.go, and crd_controller.go answers it with conditions.
+
+var customResourceDefinitionStrategy = &strategy{
+	conditional: true,
+	prepare: prepare(func(_ *call, crd, old *apiextensionsv1.CustomResourceDefinition) {
+		if old == nil {
+			crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+			crd.Generation = 1
+		} else {
+			crd.Status = *old.Status.DeepCopy()
+			if !equal(old.Spec, crd.Spec) {
+				crd.Generation = old.Generation + 1
+			}
+		}
+		for _, v := range crd.Spec.Versions {
+			if v.Storage {
+				if !apihelpers.IsStoredVersion(crd, v.Name) {
+					crd.Status.StoredVersions = append(crd.Status.StoredVersions, v.Name)
+				}
+				break
+			}
+		}
+	}),
+	subPrepare: preparers{"status": prepare(func(_ *call, crd, old *apiextensionsv1.CustomResourceDefinition) { crd.Spec = old.Spec })},
+	validate: creation(func(crd *apiextensions.CustomResourceDefinition) field.ErrorList {
+		return inOrder(crdvalidation.ValidateCustomResourceDefinition(context.Background(), crd))
+	}),
+	validateUpdate: updating(func(crd, old *apiextensions.CustomResourceDefinition) field.ErrorList {
+		return inOrder(crdvalidation.ValidateCustomResourceDefinitionUpdate(context.Background(), crd, old))
+	}),
+	subValidate: validators{"status": updating(func(crd, old *apiextensions.CustomResourceDefinition) field.ErrorList {
+		return inOrder(crdvalidation.ValidateUpdateCustomResourceDefinitionStatus(context.Background(), crd, old))
+	})},
+	warn: func(obj, old runtime.Object) []string {
+		had := map[string]bool{}
+		if old != nil {
+			for _, w := range definitionWarnings(old) {
+				had[w] = true
+			}
+		}
+		return slices.DeleteFunc(definitionWarnings(obj), func(w string) bool { return had[w] })
+	},
+}
+
+// inOrder sorts refusals that upstream gives in the random order of its maps.
+func inOrder(errs field.ErrorList) field.ErrorList {
+	slices.SortStableFunc(errs, func(a, b *field.Error) int {
+		return strings.Compare(a.Field+"\x00"+a.Error(), b.Field+"\x00"+b.Error())
+	})
+	return errs
+}
+
+// definitionWarnings are of formats that nobody checks and sets that cannot be
+// merged (WarningsOnCreate).
+func definitionWarnings(obj runtime.Object) []string {
+	crd := internal[apiextensions.CustomResourceDefinition](obj)
+	found := map[string]bool{}
+	look := func(s *apiextensions.JSONSchemaProps) bool {
+		if s.Format != "" {
+			typed := &spec.Schema{SchemaProps: spec.SchemaProps{Format: s.Format, Type: []string{s.Type}}}
+			for _, f := range apiservervalidation.GetUnrecognizedFormats(typed, environment.DefaultCompatibilityVersion()) {
+				found[fmt.Sprintf("unrecognized format %q", f)] = true
+			}
+		}
+		if s.XListType != nil && *s.XListType == "set" && s.Items != nil && s.Items.Schema != nil && (s.Items.Schema.Type == "object" || s.Items.Schema.Type == "array") {
+			found[fmt.Sprintf("x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules", s.Items.Schema.Type)] = true
+		}
+		return false // go on
+	}
+	if v := crd.Spec.Validation; v != nil && v.OpenAPIV3Schema != nil {
+		crdvalidation.SchemaHas(v.OpenAPIV3Schema, look)
+	}
+	for _, v := range crd.Spec.Versions {
+		if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
+			crdvalidation.SchemaHas(v.Schema.OpenAPIV3Schema, look)
+		}
+	}
+	return sortedKeys(found)
+}
+
+// markDefinition begins the end of a definition: its objects have to go first, so
+// it gets a finalizer of the server's own (customresourcedefinition/etcd.go Delete).
+func (c *call) markDefinition(crd *apiextensionsv1.CustomResourceDefinition) (deletion, string) {
+	now := c.now()
+	crd.DeletionTimestamp = &now
+	if !apihelpers.CRDHasFinalizer(crd, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
+	}
+	setDefinitionCondition(crd, now, apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: "InstanceDeletionPending",
+		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+	})
+	return deleteLater, "The objects of this kind have to go first: the finalizer " + apiextensionsv1.CustomResourceCleanupFinalizer + " holds the definition until they have."
+}
+
+// setDefinitionCondition is apihelpers.SetCRDCondition with the virtual time.
+func setDefinitionCondition(crd *apiextensionsv1.CustomResourceDefinition, now metav1.Time, cond apiextensionsv1.CustomResourceDefinitionCondition) {
+	cond.LastTransitionTime = now
+	was := apihelpers.FindCRDCondition(crd, cond.Type)
+	if was == nil {
+		crd.Status.Conditions = append(crd.Status.Conditions, cond)
+		return
+	}
+	if was.Status == cond.Status && !was.LastTransitionTime.IsZero() {
+		cond.LastTransitionTime = was.LastTransitionTime
+	}
+	cond.ObservedGeneration = was.ObservedGeneration
+	*was = cond
+}

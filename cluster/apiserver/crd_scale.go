@@ -1,0 +1,103 @@
+package apiserver
+
+import (
+	"fmt"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// unsetReplicas stands for a replicas field that is not there, while a patch of
+// the scale is made (customresource/etcd.go invalidSpecReplicas).
+const unsetReplicas = -2147483648
+
+// scale is the scale subresource of a custom object: the fields its definition
+// says (customresource/etcd.go scaleFromCustomResource). found says whether
+// there is a replicas field.
+func (v *customVersion) scale(u *unstructured.Unstructured) (s *autoscalingv1.Scale, found bool, err error) {
+	paths := v.spec.Subresources.Scale
+	replicas, found, err := unstructured.NestedInt64(u.Object, pathOf(paths.SpecReplicasPath)...)
+	if err != nil {
+		return nil, false, err
+	}
+	now, _, err := unstructured.NestedInt64(u.Object, pathOf(paths.StatusReplicasPath)...)
+	if err != nil {
+		return nil, false, err
+	}
+	selector := ""
+	if p := paths.LabelSelectorPath; p != nil && *p != "" {
+		if selector, _, err = unstructured.NestedString(u.Object, pathOf(*p)...); err != nil {
+			return nil, false, err
+		}
+	}
+	return &autoscalingv1.Scale{
+		TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "Scale"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), CreationTimestamp: u.GetCreationTimestamp(),
+		},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: int32(replicas)},
+		Status: autoscalingv1.ScaleStatus{Replicas: int32(now), Selector: selector},
+	}, found, nil
+}
+
+// readScale answers get on scale.
+func (v *customVersion) readScale(u *unstructured.Unstructured) (*autoscalingv1.Scale, error) {
+	s, found, err := v.scale(u)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if !found {
+		return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", v.spec.Subresources.Scale.SpecReplicasPath))
+	}
+	return s, nil
+}
+
+// scaleToChange is the scale that an update starts from.
+func (v *customVersion) scaleToChange(u *unstructured.Unstructured) (*autoscalingv1.Scale, error) {
+	s, found, err := v.scale(u)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if !found {
+		s.Spec.Replicas = unsetReplicas
+	}
+	return s, nil
+}
+
+// setScale writes the replicas into the object.
+func (v *customVersion) setScale(u *unstructured.Unstructured, n int32) error {
+	path := v.spec.Subresources.Scale.SpecReplicasPath
+	if n == unsetReplicas {
+		return apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty", path))
+	}
+	if err := unstructured.SetNestedField(u.Object, int64(n), pathOf(path)...); err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	return nil
+}
+
+// scaleOf is the scale subresource of an object.
+func (c *call) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
+	if c.kind.custom == nil {
+		return scaleOf(obj), nil
+	}
+	return c.kind.custom.readScale(mapOf(obj))
+}
+
+func (c *call) scaleToChange() (*autoscalingv1.Scale, error) {
+	if c.kind.custom == nil {
+		return scaleOf(c.old), nil
+	}
+	return c.kind.custom.scaleToChange(mapOf(c.old))
+}
+
+func (c *call) setReplicas(n int32) error {
+	if c.kind.custom == nil {
+		setReplicas(c.obj, n)
+		return nil
+	}
+	return c.kind.custom.setScale(mapOf(c.obj), n)
+}

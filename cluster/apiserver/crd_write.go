@@ -1,0 +1,128 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/version"
+
+	"kviz/cluster/trace"
+)
+
+// What the pipeline does otherwise for custom kinds (customresource_handler.go).
+
+// customPatches are what a custom object can be patched with; there is no Go
+// type that would say how a strategic merge patch merges its lists.
+var customPatches = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType)}
+
+// settling is how long after its definition was established the first objects of
+// a kind wait: other API servers may not know it yet.
+const settling = 2 * time.Second
+
+// routeCustom refuses paths that a custom kind has not, warns of versions that
+// are going, and lets the first objects wait.
+func (c *call) routeCustom() error {
+	if c.kind.custom == nil || c.req.kind != nil {
+		return nil
+	}
+	across := c.req.Verb == "list" || c.req.Verb == "watch" || c.req.Verb == "deletecollection"
+	if !c.kind.Namespaced && c.req.Namespace != "" || c.kind.Namespaced && c.req.Namespace == "" && !across {
+		return notServed()
+	}
+	v := c.kind.custom
+	if v.spec.Deprecated && !c.req.System {
+		c.warnings = append(c.warnings, v.deprecation())
+	}
+	if c.req.Subresource != "" && c.kind.subresource(c.req.Subresource) == nil {
+		return apierrors.NewNotFound(c.kind.groupResource(), c.req.Name)
+	}
+	if !slices.Contains(c.kind.Verbs, c.req.Verb) {
+		return apierrors.NewMethodNotSupported(c.kind.groupResource(), c.req.Verb)
+	}
+	if since := v.of.established(); c.req.Verb == "create" && !since.IsZero() && c.t.Now().Sub(since.Time) < settling {
+		c.pause(settling)
+		c.settled = true
+	}
+	return nil
+}
+
+// deprecation is the warning of a deprecated version (defaultDeprecationWarning).
+func (v *customVersion) deprecation() string {
+	if v.spec.DeprecationWarning != nil {
+		return *v.spec.DeprecationWarning
+	}
+	spec := &v.of.crd.Spec
+	msg, better := fmt.Sprintf("%s/%s %s is deprecated", spec.Group, v.spec.Name, spec.Names.Kind), ""
+	for _, o := range spec.Versions {
+		if o.Served && !o.Deprecated && version.CompareKubeAwareVersionStrings(v.spec.Name, o.Name) < 0 && (better == "" || version.CompareKubeAwareVersionStrings(better, o.Name) < 0) {
+			better = o.Name
+		}
+	}
+	if better != "" {
+		msg += fmt.Sprintf("; use %s/%s %s", spec.Group, better, spec.Names.Kind)
+	}
+	return msg
+}
+
+// mayCreateCustom refuses new objects of a definition that is going
+// (forbidCreateAdmission).
+func (c *call) mayCreateCustom(op operation) error {
+	if op != opCreate || c.kind.custom == nil || !c.kind.custom.of.terminating() {
+		return nil
+	}
+	return apierrors.NewForbidden(c.kind.groupResource(), c.ref.Name, errors.New("create not allowed while custom resource definition is terminating"))
+}
+
+// decodedCustom fills in the defaults of a body and says what became of it.
+func (c *call) decodedCustom(obj runtime.Object, note string) runtime.Object {
+	pruned := c.prunedNote()
+	before := c.raw
+	if before == nil {
+		before = obj.DeepCopyObject()
+	}
+	read := obj.DeepCopyObject()
+	c.fillDefaults(obj)
+	filled := len(diffObjects(read, obj))
+	switch {
+	case filled > 0:
+		note += " and filled in " + plural(filled, "default", "defaults") + " of its schema."
+	default:
+		note += "; it needs no defaults."
+	}
+	if c.settled {
+		note = "The definition was established less than 2 s ago, so the server waited 2 s. " + note
+		c.settled = false
+	}
+	c.pass(trace.StageDecode, "", note+pruned, diffObjects(before, obj))
+	return obj
+}
+
+// prunedNote says which fields of the body the schema does not know.
+func (c *call) prunedNote() string {
+	switch len(c.pruned) {
+	case 0:
+		return ""
+	case 1:
+		return " Pruned " + c.pruned[0] + ", which the schema does not know."
+	}
+	return fmt.Sprintf(" Pruned %d fields that the schema does not know: %v.", len(c.pruned), c.pruned)
+}
+
+// parsePatchedCustom decodes the object that a patch made.
+func (c *call) parsePatchedCustom(doc []byte, gvk schema.GroupVersionKind) (runtime.Object, error) {
+	u, _, strict, err := c.readCustom(jsonStrict, doc, gvk)
+	if err != nil {
+		return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(doc), err.Error())})
+	}
+	if err := c.tellStrict(strict, func(err error) error { return apierrors.NewBadRequest(err.Error()) }); err != nil {
+		return nil, err
+	}
+	return u, nil
+}

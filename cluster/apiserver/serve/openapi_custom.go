@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"crypto/sha512"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"kviz/cluster/apiserver"
+)
+
+// customDocs are the OpenAPI v3 documents of custom kinds, by path below
+// /openapi/v3. They are made when somebody asks for OpenAPI, and again when a
+// definition has changed: its kinds are new ones then.
+type customDocs struct {
+	mu   sync.Mutex
+	docs map[string]*customDoc
+}
+
+type customDoc struct {
+	kinds []*apiserver.Kind
+	body  []byte
+	hash  string
+}
+
+// addCustom enters the documents of what is served now into an index.
+func (h *Handler) addCustom(index map[string]string) error {
+	byPath := map[string][]*apiserver.Kind{}
+	for _, k := range h.resources() {
+		if k.Custom() {
+			path := "apis/" + k.Group + "/" + k.Version
+			byPath[path] = append(byPath[path], k)
+		}
+	}
+	h.customDocs.mu.Lock()
+	defer h.customDocs.mu.Unlock()
+	for path := range h.customDocs.docs {
+		if byPath[path] == nil {
+			delete(h.customDocs.docs, path)
+		}
+	}
+	for path, kinds := range byPath {
+		doc := h.customDocs.docs[path]
+		if doc == nil || !sameKinds(doc.kinds, kinds) {
+			body, err := apiserver.OpenAPI(kinds)
+			if err != nil {
+				return fmt.Errorf("the OpenAPI document of %s: %w", path, err)
+			}
+			sum := sha512.Sum512(body)
+			doc = &customDoc{kinds: kinds, body: body, hash: strings.ToUpper(hex.EncodeToString(sum[:]))}
+			if h.customDocs.docs == nil {
+				h.customDocs.docs = map[string]*customDoc{}
+			}
+			h.customDocs.docs[path] = doc
+		}
+		index[path] = doc.hash
+	}
+	return nil
+}
+
+func sameKinds(a, b []*apiserver.Kind) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !a[i].SameDefinition(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// custom is the document of a path if it is of custom kinds.
+func (h *Handler) custom(path string) []byte {
+	h.customDocs.mu.Lock()
+	defer h.customDocs.mu.Unlock()
+	if doc := h.customDocs.docs[path]; doc != nil {
+		return doc.body
+	}
+	return nil
+}
+
+func writeHashed(w http.ResponseWriter, r *http.Request, body []byte, hash string) {
+	etag := fmt.Sprintf("%q", hash)
+	w.Header().Set("ETag", etag)
+	if r.Header.Get("If-None-Match") == etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body)
+}
