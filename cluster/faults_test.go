@@ -156,9 +156,12 @@ sleep 2
 until test "$(etcdctl alarm list | wc -l)" -eq 0; do kviz fault disarm store; done
 `
 
-// nodesAgain waits until every node has registered.
+// nodesAgain waits until every node has registered and a namespace has what pods
+// need.
 const nodesAgain = `
 until test "$(kubectl get nodes -o name | wc -l)" -eq 3; do sleep 1; done
+kubectl apply -f manifests/namespace.yaml
+until kubectl get serviceaccount -n demo default; do sleep 1; done
 `
 
 // treatments are of the faults that the catalogue says too little of: those
