@@ -62,7 +62,7 @@ func TestWhatHasNoWayBackIsNamed(t *testing.T) {
 		"restart": "it is up again", "flush": "kube-proxy writes them again", "lead": "lead of another member", "corrupt": "rejoin", "wipe": "rejoin, kviz restore or reinstall",
 		"rejoin": "it mends", "recover": "add-voter", "add-learner": "remove", "add-voter": "remove", "promote": "remove", "remove": "add-voter",
 		"split-vote": "the next election", "snapshot": "nothing is lost", "defrag": "nothing is lost", "compact": "a backup", "quota": "quota of 2GiB, then disarm",
-		"disarm": "it mends", "reinstall": "it mends",
+		"disarm": "it mends", "reinstall": "it mends", "rotate": "the plugin still has its former keys",
 	}
 	for _, f := range Catalogue() {
 		if f.Heals == "" && !mends[f.Name] && back[f.Name] == "" {

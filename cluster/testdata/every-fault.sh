@@ -327,14 +327,14 @@ kubectl get secret locked
 kviz apiserver encryption manifests/encryption/kms.yaml
 kviz fault restart apiserver
 sleep 1
-kubectl create secret generic locked --from-literal=k=v
+kubectl create secret generic bolted --from-literal=k=v
 kviz fault crash kms
 kviz fault restart apiserver
 sleep 5
-fails kubectl get secret locked
+fails kubectl get secret bolted
 kviz fault start kms
 sleep 15
-kubectl get secret locked
+kubectl get secret bolted
 
 ## restart kms
 kviz apiserver encryption manifests/encryption/kms.yaml

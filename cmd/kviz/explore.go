@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	goio "io"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
-	"k8s.io/klog/v2"
 
 	"kviz/assets"
 	"kviz/cluster"
@@ -90,10 +88,6 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 		return ready(ctx, c, progress)
 	}
 	look.Recordings = recordingsHere
-	if !look.Plain { // what kubectl's libraries log would lie over the screen
-		klog.LogToStderr(false)
-		klog.SetOutput(goio.Discard)
-	}
 	if beforeScreen != nil {
 		beforeScreen(c, &look)
 	}

@@ -5,11 +5,8 @@ import (
 	"crypto/aes"
 	"encoding/base64"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,7 +14,6 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 	kmsv2 "k8s.io/apiserver/pkg/storage/value/encrypt/envelope/kmsv2"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
-	"k8s.io/klog/v2"
 	"k8s.io/kms/pkg/service"
 	"k8s.io/kms/pkg/util"
 
@@ -57,26 +53,12 @@ func None() *Set { return &Set{} }
 // Build makes the transformers. KMS providers are not asked anything yet: see
 // [Set.Probes].
 func (c *Config) Build(env Env) (*Set, error) {
-	quiet()
 	s, err := c.build(env)
 	if err != nil {
 		return nil, fmt.Errorf("error while building transformers: %w", err)
 	}
 	return s, nil
 }
-
-// quiet keeps what upstream's transformers log of each failure off the terminal,
-// which belongs to the explorer: the trace has it.
-var quiet = sync.OnceFunc(func() {
-	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
-	klog.InitFlags(flags)
-	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": "FATAL"} {
-		if err := flags.Set(name, value); err != nil {
-			panic(err) // klog has no such flag any more
-		}
-	}
-	klog.SetOutput(io.Discard)
-})
 
 // anything is the rule *.*.
 var anything = schema.GroupResource{Group: "*", Resource: "*"}
