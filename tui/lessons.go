@@ -180,6 +180,12 @@ func (m *Explorer) lessonKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	return m.doLesson(action), true
 }
 
+// answers reports whether a key answers the step's question wherever it is
+// pressed, in the console too, where alt+backspace deletes a word.
+func (m *Explorer) answers(k tea.KeyPressMsg) bool {
+	return m.asks() && keymap.Action(k, answerKeys) != "" || m.asksParts() && k.String() == "alt+0"
+}
+
 // asks reports whether the step asks something that can be answered.
 func (m *Explorer) asks() bool { return len(m.lessonLook.Choices) > 0 && !m.lessonLook.Answered }
 
@@ -271,6 +277,7 @@ func (m *Explorer) drawLessonKeys(in grid.Area) {
 		hints = slices.Concat(answerKeys, lessonKeys)
 	}
 	x, y := 1, in.H()-1
+	plain := m.largeLesson() && !m.consoleKeys // letters and digits are the lesson's
 	put := func(label, words string, st grid.Style) {
 		if x+grid.Width(label)+grid.Width(words)+1 >= in.W() {
 			return
@@ -288,17 +295,17 @@ func (m *Explorer) drawLessonKeys(in grid.Area) {
 		}
 		if b.Action == "answer 1" {
 			label = fmt.Sprintf("alt+1…%d", len(m.lessonLook.Choices))
-			if m.largeLesson() {
+			if plain {
 				label = fmt.Sprintf("1…%d", len(m.lessonLook.Choices))
 			}
 		}
 		if b.Action == "undo" {
-			if label = "alt+0"; m.largeLesson() {
+			if label = "alt+0"; plain {
 				label = "0"
 			}
 		}
 		put(label, b.Words(), st)
-		if b.Action == "next" && m.largeLesson() {
+		if b.Action == "next" && plain {
 			put("L", "panes", theme.Key|grid.Bold)
 		}
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -190,7 +191,7 @@ func (m *Explorer) react(o overlay.Overlay, r overlay.Reaction) tea.Cmd {
 }
 
 func (m *Explorer) consoleKey(k tea.KeyPressMsg) tea.Cmd {
-	if name := k.String(); m.lessonLook.Active && (name == "ctrl+n" || name == "ctrl+t") { // what a lesson needs between two commands
+	if m.lessonLook.Active && (slices.Contains([]string{"ctrl+n", "ctrl+t", "ctrl+x"}, k.String()) || m.answers(k)) { // what a lesson needs between two commands
 		cmd, _ := m.lessonKey(k)
 		return cmd
 	}

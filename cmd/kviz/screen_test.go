@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -271,7 +272,7 @@ func TestLessonByKeys(t *testing.T) {
 	s.press("enter").sees("3/10", "Pause the cluster")
 	s.press("ctrl+n").sees("not done yet")
 	s.press("L").sees("3 API requests").press(":").command("kubectl apply -f manifests/pod.yaml").sees("All of it is done")
-	s.press("ctrl+n").sees("4/10", "Which is set first").press("esc", "2").sees("Right.")
+	s.press("ctrl+n").sees("4/10", "Which is set first").press("esc").misses("back to the panes").press("2").sees("Right.")
 	s.press("ctrl+n").sees("5/10", "Put it in order").press("6", "7", "1", "4", "2", "8", "5", "3").sees("that is the order")
 	s.press("ctrl+n").sees("6/10", "Who wrote it").press("1", "2", "2").sees("every one of them").press("ctrl+n").sees("7/10 break it")
 	s.press("q").ends(0)
@@ -280,7 +281,7 @@ func TestLessonByKeys(t *testing.T) {
 	s.sees("7/10 break it") // where it was left
 	s.press(":").command("kubectl apply -f manifests/pod.yaml; kviz fault stop registry; kubectl run late-pod -n demo --image=nginx:1.27-alpine")
 	s.sees("All of it is done").press("ctrl+n").sees("8/10").command("kviz fault start registry").sees("All of it is done")
-	s.press("ctrl+n").sees("9/10").press("esc").sees("1…").press("1").sees("Right.").press("ctrl+n").sees("10/10", "✓ Done")
+	s.press("ctrl+n").sees("9/10").press("esc").misses("back to the panes").press("1").sees("Right.").press("ctrl+n").sees("10/10", "✓ Done")
 	s.press("ctrl+x").misses("10/10").press(":").command(`kviz wait 'objects("pods", "demo").size() == 0'; kubectl get pods -n demo`).sees("No resources found")
 	s.press("ctrl+c", "esc", "q").ends(0)
 
@@ -302,6 +303,8 @@ func TestTinyAndBack(t *testing.T) {
 // but what is meant to be kept: no cluster's directory.
 func TestEndedFromOutside(t *testing.T) {
 	t.Parallel()
+	// Where the tests run under nohup, kviz would ignore the signal too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()

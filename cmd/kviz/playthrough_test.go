@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kviz/assets"
+	"kviz/lessons"
+)
+
+// Lessons about the store are gone through by keys, to their end, as a learner
+// does: read on, answer, and where a step wants something done, type what the
+// lesson's own solution does next until the step says that it is done. What is
+// typed and answered is read from the lesson, so that it may change.
+func TestStoreLessonsByKeys(t *testing.T) {
+	t.Parallel()
+	all, err := lessons.Load(assets.Lessons())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, play := range []struct {
+		id   string
+		w, h int
+	}{
+		{"L09", 120, 40},
+		{"L08", 80, 24},
+	} {
+		t.Run(play.id, func(t *testing.T) {
+			t.Parallel()
+			for _, l := range all {
+				if l.ID == play.id {
+					playThrough(t, l, play.w, play.h)
+					return
+				}
+			}
+			t.Fatal("there is no such lesson")
+		})
+	}
+}
+
+// playThrough goes through a lesson.
+func playThrough(t *testing.T, l *lessons.Lesson, w, h int) {
+	home := t.TempDir()
+	p := &playing{t: t, home: home, parts: append([]string{l.Words}, paragraphs(l.Solution)...)}
+	p.s = begin(t, home, w, h, "lesson", "start", l.ID, "--speed", "10")
+	for i, step := range l.Steps {
+		p.s.sees(fmt.Sprintf("%d/%d", i+1, len(l.Steps))).misses("Setting the scene")
+		if step.Question != nil {
+			p.answer(step.Question)
+		}
+		if len(step.Goals) > 0 {
+			p.solve()
+		}
+		if i+1 < len(l.Steps) {
+			p.s.press("ctrl+n")
+		}
+	}
+	for p.next < len(p.parts) { // what a last step is about
+		p.typeNext()
+	}
+	p.s.sees("✓ Done").press("ctrl+x").misses("✓ Done").press("ctrl+c", "esc", "q").ends(0)
+}
+
+// playing is a lesson under way.
+type playing struct {
+	t       *testing.T
+	s       *terminal
+	home    string
+	parts   []string // of the solution; those from next on are not typed yet
+	next    int
+	console bool
+}
+
+// paragraphs are the parts of a script between empty lines.
+func paragraphs(script string) []string {
+	var out []string
+	for _, p := range strings.Split(script, "\n\n") {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// answer presses the keys of the right answer.
+func (p *playing) answer(q *lessons.Question) {
+	p.t.Helper()
+	for _, n := range q.Right() {
+		p.s.press(fmt.Sprintf("\x1b%d", n)) // alt and the number: it works in the console too
+	}
+}
+
+// solve types the parts of the solution until the step is done.
+func (p *playing) solve() {
+	p.t.Helper()
+	for p.next < len(p.parts) && !strings.Contains(p.s.text(), "All of it is done") {
+		p.typeNext()
+	}
+	p.s.sees("All of it is done")
+}
+
+// typeNext has the console run the next part, and waits for its end.
+func (p *playing) typeNext() {
+	p.t.Helper()
+	name := filepath.Join(p.home, fmt.Sprintf("part-%d.sh", p.next))
+	if err := os.WriteFile(name, []byte(p.parts[p.next]+"\n"), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	if !p.console {
+		p.s.press(":")
+		p.console = true
+	}
+	p.next++
+	p.s.command(fmt.Sprintf(". '%s'; echo part-$((%d+0))-ended", name, p.next)).sees(fmt.Sprintf("part-%d-ended", p.next))
+}
