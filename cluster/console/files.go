@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -40,12 +41,38 @@ func (f *files) substitute(args []string) ([]string, error) {
 			out[i], err = f.prefixed("-f=", a)
 		case strings.HasPrefix(a, "-f") && len(a) > 2 && !isLogs(out):
 			out[i], err = f.prefixed("-f", a)
+		case slices.Contains(filed, a) && i+1 < len(out):
+			i++
+			out[i] = f.here(out[i])
+		default:
+			if flag, value, ok := strings.Cut(a, "="); ok && slices.Contains(filed, flag) {
+				out[i] = flag + "=" + f.here(value)
+			}
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// filed are the other flags whose value is a file on the disk, some with a name
+// before it: --from-file=key=path.
+var filed = []string{"--from-file", "--from-env-file", "--patch-file", "--cert", "--key"}
+
+// here takes a path from the console's folder on.
+func (f *files) here(value string) string {
+	key, path, named := strings.Cut(value, "=")
+	if !named {
+		key, path = "", value
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.inv.Dir, path)
+	}
+	if named {
+		return key + "=" + path
+	}
+	return path
 }
 
 // isLogs reports whether -f means --follow.

@@ -1,0 +1,59 @@
+package cluster_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kviz/cluster"
+)
+
+// The store takes no object that is too large, and says so; nothing of it is
+// stored (inventory 81). Full of old revisions it takes nothing more, until its
+// history is compacted, the members are defragmented and the alarms disarmed, with
+// the same quota as before (inventory 83).
+func TestWhatTheStoreHasNoRoomFor(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 36, NoSync: true, Nodes: 1})
+	dir := t.TempDir()
+	for name, size := range map[string]int{"large": 2 << 20, "beyond": 1600 << 10, "part": 200 << 10} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat("x", size)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("2 MiB", func(t *testing.T) {
+		before := c.Raft().Revision()
+		out, err := try(t, c, "cd "+dir+"\nkubectl create configmap large --from-file=large\n")
+		if err == nil || !strings.Contains(out, "Too long: may not be more than 1048576 bytes") {
+			t.Errorf("a ConfigMap of 2 MiB: %v\n%s", err, out)
+		}
+		out, err = try(t, c, "cd "+dir+"\netcdctl put large < beyond\n")
+		if err == nil || !strings.Contains(out, "etcdserver: request is too large") {
+			t.Errorf("a value of 2 MiB: %v\n%s", err, out)
+		}
+		run(t, c, `test "$(etcdctl get large --count-only -w fields | grep -c '"Count" : 0')" -eq 1`)
+		if out, err := try(t, c, "kubectl get configmap large"); err == nil || !strings.Contains(out, "NotFound") {
+			t.Errorf("something of it was stored after revision %d: %v\n%s", before, err, out)
+		}
+	})
+	t.Run("full", func(t *testing.T) {
+		out := run(t, c, "cd "+dir+`
+kviz fault quota store 6MiB
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40; do
+  if ! etcdctl put fill < part; then break; fi
+done
+kviz wait --timeout 1m 'store.alarms.exists(a, a.alarm == "NOSPACE")'
+if kubectl create configmap refused; then exit 1; fi
+kviz fault compact store
+kviz fault defrag store
+sleep 2
+until test "$(etcdctl alarm list | wc -l)" -eq 0; do kviz fault disarm store; done
+kubectl create configmap taken
+kviz wait --timeout 1m 'store.alarms.size() == 0'
+`)
+		if !strings.Contains(out, "etcdserver: mvcc: database space exceeded") || !strings.Contains(out, "configmap/taken created") {
+			t.Errorf("a full store:\n%s", out)
+		}
+	})
+}
