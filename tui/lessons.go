@@ -317,7 +317,7 @@ func (m *Explorer) drawLessonKeys(in grid.Area) {
 func footRows(l LessonLook, w, most int) []overlay.Row {
 	var head, goals []overlay.Row
 	add := func(into *[]overlay.Row, s string, st grid.Style) {
-		for _, line := range carried(grid.Lines(s, w)) {
+		for _, line := range lines(s, w) {
 			*into = append(*into, markup(line, st))
 		}
 	}
@@ -365,8 +365,17 @@ func footRows(l LessonLook, w, most int) []overlay.Row {
 
 func lessonRows(l LessonLook, w int) []overlay.Row {
 	var rows []overlay.Row
-	for _, line := range carried(grid.Lines(l.Text, w)) {
-		rows = append(rows, markup(line, theme.Text))
+	for _, para := range strings.Split(l.Text, "\n") {
+		head := "" // what a list's item goes on below
+		if item, ok := strings.CutPrefix(para, "- "); ok {
+			head, para = "- ", item
+		}
+		for n, line := range lines(para, w-grid.Width(head)) {
+			if n > 0 {
+				head = strings.Repeat(" ", grid.Width(head))
+			}
+			rows = append(rows, append(overlay.Row{{Text: head, Style: theme.Text}}, markup(line, theme.Text)...))
+		}
 	}
 	if len(l.Choices) > 0 {
 		rows = append(append(rows, nil), questionRows(l, w)...)
@@ -381,7 +390,7 @@ func questionRows(l LessonLook, w int) []overlay.Row {
 		if event != "" {
 			text += "  `" + event + "`"
 		}
-		for n, line := range carried(grid.Lines(text, w-grid.Width(head))) {
+		for n, line := range lines(text, w-grid.Width(head)) {
 			if n > 0 {
 				head = strings.Repeat(" ", grid.Width(head))
 			}
@@ -431,6 +440,14 @@ func questionRows(l LessonLook, w int) []overlay.Row {
 	}
 	return rows
 }
+
+// lines breaks marked-up text into lines of w columns as they are seen.
+func lines(s string, w int) []string { return carried(grid.LinesBy(s, w, seen)) }
+
+// seen is how wide a text is without the marks of [markup].
+func seen(s string) int { return grid.Width(marks.Replace(s)) }
+
+var marks = strings.NewReplacer("**", "", "`", "")
 
 // carried closes **bold** and `code` at the end of a line and opens them again
 // on the next, where breaking the text has cut them.

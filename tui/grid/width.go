@@ -139,7 +139,11 @@ func PadLeft(s string, w int) string {
 }
 
 // Lines breaks s at spaces and newlines into lines of at most w columns.
-func Lines(s string, w int) []string {
+func Lines(s string, w int) []string { return LinesBy(s, w, Width) }
+
+// LinesBy is [Lines] where a text is as wide as width says: of marked-up text,
+// what is seen of it.
+func LinesBy(s string, w int, width func(string) int) []string {
 	if w <= 0 {
 		return nil
 	}
@@ -147,7 +151,7 @@ func Lines(s string, w int) []string {
 	for _, para := range strings.Split(s, "\n") {
 		line := ""
 		for _, word := range strings.Fields(para) {
-			for Width(word) > w {
+			for width(word) > w {
 				if line != "" {
 					out, line = append(out, line), ""
 				}
@@ -157,7 +161,7 @@ func Lines(s string, w int) []string {
 			switch {
 			case line == "":
 				line = word
-			case Width(line)+1+Width(word) <= w:
+			case width(line)+1+width(word) <= w:
 				line += " " + word
 			default:
 				out, line = append(out, line), word
