@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"time"
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
@@ -76,6 +77,29 @@ func (m *component) stop(k *sim.Kernel, causes []trace.ID, reason string) {
 	}
 }
 
+// afterExit is how long a component that has ended itself stays down. It is a
+// static pod of the control plane's machine, whose kubelet starts it again; the
+// back-off of one that keeps ending is left out, since what has lost its Lease
+// waits for the next one and does not end before it had it.
+const afterExit = time.Second
+
+// exit ends a component by its own wish, because of an event, and starts it again.
+// What a person stops or crashes stays down instead: it is there to be looked at.
+func (c *Cluster) exit(m *component, why trace.ID) {
+	p := m.p
+	c.k.NewProcess(trace.Lane{Component: trace.CompSimulation}).Go("restart "+m.target, func(t *sim.Task) {
+		if m.p != p || !m.up() {
+			return
+		}
+		m.end(c.k, []trace.ID{why}, "it lost its Lease")
+		exited := m.exited
+		t.Sleep(afterExit)
+		if m.exited == exited {
+			m.begin(c.k, []trace.ID{exited}, "its static pod is restarted")
+		}
+	})
+}
+
 // startControlPlane starts the API server, waits until it answers, and starts
 // the controller manager and the scheduler.
 func (c *Cluster) startControlPlane(t *sim.Task) {
@@ -96,23 +120,25 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 		panic(err) // fixed input: it works always or never
 	}
 	kcm := trace.Lane{Component: trace.CompKCM}
-	c.addComponent("controller-manager", kcm, func(p *sim.Process) {
+	manager := c.addComponent("controller-manager", kcm, nil)
+	manager.start = func(p *sim.Process) {
 		controller.Start(p, c.server.Client(kcm, authn.Component("kube-controller-manager")), controller.Config{
-			RootCA: ca,
+			RootCA: ca, Exit: func(lost trace.ID) { c.exit(manager, lost) },
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {
 				return c.server.Client(trace.Lane{Component: name}, authn.ServiceAccount("kube-system", serviceAccount(name)))
 			},
 		})
-	}).begin(c.k, t.Causes(), "")
+	}
+	manager.begin(c.k, t.Causes(), "")
 
 	c.startDNS(t)
 
 	sched := trace.Lane{Component: trace.CompScheduler}
 	m := c.addComponent("scheduler", sched, nil)
 	m.start = func(p *sim.Process) {
-		m.leave = scheduler.Start(p, c.server.Client(sched, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: c.traceNodes()}).Leave
+		m.leave = scheduler.Start(p, c.server.Client(sched, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: c.traceNodes(), Exit: func(lost trace.ID) { c.exit(m, lost) }}).Leave
 	}
 	m.begin(c.k, t.Causes(), "")
 }

@@ -61,3 +61,38 @@ func TestLosingTheStore(t *testing.T) {
 		run(t, c, hellos)
 	})
 }
+
+// Without a quorum nothing is decided any more: a pod cannot be deleted, one on a
+// node that is gone for good is not replaced, and a container that crashes is
+// restarted all the same, by its kubelet alone. With the quorum back, what was due
+// happens (inventory 91, 92).
+func TestWithoutAQuorumNothingConverges(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 37, NoSync: true})
+	run(t, c, hellos)
+	pod := run(t, c, `kubectl get pods -n demo -o name | grep hello-deploy | head -n 1`)
+	pod = strings.TrimSpace(pod)
+	node := run(t, c, "kubectl get -n demo "+pod+" -o jsonpath='{.spec.nodeName}'")
+	elsewhere := func() (containers []string) {
+		for _, n := range []string{"node-1", "node-2", "node-3"} {
+			if n != node {
+				containers = append(containers, running(t, c, n)...)
+			}
+		}
+		return containers
+	}
+	// Its pods are due to be evicted 340 s after the node was last heard of.
+	run(t, c, "kviz fault crash node/"+node+"\nsleep 330\nkviz fault stop member/b\nkviz fault stop member/c\n")
+	before := elsewhere()
+	out, err := try(t, c, "sleep 12\nkubectl delete -n demo "+pod+" --wait=false\n")
+	if err == nil || !strings.Contains(out, "etcdserver: ") {
+		t.Errorf("deleting a pod without a quorum: %v\n%s", err, out)
+	}
+	if now := elsewhere(); !slices.Equal(now, before) {
+		t.Errorf("without a quorum run %v, before %v", now, before)
+	}
+	run(t, c, "kviz fault start member/b\nkviz fault start member/c\nsleep 30\nkubectl rollout status deployment/hello-deploy -n demo --timeout=15m\n")
+	if now := elsewhere(); slices.Equal(now, before) {
+		t.Errorf("with the quorum back the pods of %s are not replaced: %v", node, now)
+	}
+}

@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/google/go-cmp/cmp"
+
 	"kviz/cluster"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -32,7 +34,8 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the transcript is another than %s (KVIZ_REWRITE=1 writes it):\n%s", path, got)
+		t.Errorf("the transcript is another than %s (KVIZ_REWRITE=1 writes it; -want +got):\n%s", path,
+			cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")))
 	}
 }
 

@@ -35,6 +35,7 @@ import (
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // Lease is the name of the Lease in kube-system that the active copy holds.
@@ -50,6 +51,9 @@ type Config struct {
 	// ClientFor gives the connection a controller uses, as upstream gives each
 	// its own ServiceAccount ("deployment-controller" …); nil: all use c.
 	ClientFor func(controller string) client.Interface
+	// Exit ends the process because of an event, the loss of the Lease; nil:
+	// it is killed.
+	Exit func(why trace.ID)
 	// Workers is how many workers each controller has; default 1.
 	Workers int
 	// RootCA is the certificate published as ConfigMap kube-root-ca.crt in
@@ -59,14 +63,17 @@ type Config struct {
 
 // Start begins the election for the Lease kube-controller-manager in process p
 // and, once it is won, runs every controller in children of p. When the Lease is
-// lost, p is killed, as the real one exits.
+// lost, the process exits, as the real one does.
 func Start(p *sim.Process, c client.Interface, cfg Config) {
 	if cfg.Identity == "" {
 		cfg.Identity = leaderelection.Identity(p)
 	}
+	if cfg.Exit == nil {
+		cfg.Exit = func(trace.ID) { p.Kill() }
+	}
 	events := record.New(p, c, "kube-controller-manager")
 	p.Go("leader-election", func(t *sim.Task) {
-		leaderelection.Run(t, c, events, Lease, cfg.Identity, func(*sim.Task) { Run(p, c, cfg) }, p.Kill)
+		leaderelection.Run(t, c, events, Lease, cfg.Identity, func(*sim.Task) { Run(p, c, cfg) }, cfg.Exit)
 	})
 }
 

@@ -60,7 +60,7 @@ func Identity(p *sim.Process) string {
 // task of its own, and renews. When it cannot renew in time it calls onStopped
 // and returns; the caller decides whether to end the process, as upstream's
 // components do. Kubernetes Events tell who became leader.
-func Run(t *sim.Task, c client.Interface, events *record.Recorder, name, identity string, onStarted func(*sim.Task), onStopped func()) {
+func Run(t *sim.Task, c client.Interface, events *record.Recorder, name, identity string, onStarted func(*sim.Task), onStopped func(lost trace.ID)) {
 	e := &elector{client: c, events: events, name: name, identity: identity}
 	t.SetCauses(t.Process().Began())
 	for !e.tryAcquireOrRenew(t) {
@@ -70,12 +70,12 @@ func Run(t *sim.Task, c client.Interface, events *record.Recorder, name, identit
 	e.renew(t)
 	// That nobody answered is no event; why is known to the simulation only.
 	t.SetCauses(t.Process().Began(), t.Kernel().Silenced(trace.Lane{Component: trace.CompAPIServer}))
-	t.Emit(trace.Event{
+	lost := t.Emit(trace.Event{
 		Kind: trace.LeaderElected, Object: client.RefOf(e.lease),
 		Payload: &trace.Election{Lease: name, Holder: e.holder(), Won: false, Previous: identity},
 	})
 	e.tell(t, "stopped leading")
-	onStopped()
+	onStopped(lost)
 }
 
 // Release gives the Lease up, if identity holds it, so that the next candidate

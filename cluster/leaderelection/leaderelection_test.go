@@ -32,7 +32,7 @@ func TestOneLeadsAtATime(t *testing.T) {
 					if len(leading) > 1 {
 						t.Errorf("several lead: %v", leading)
 					}
-				}, func() {
+				}, func(trace.ID) {
 					say(me, "%s stops", name)
 					delete(leading, name)
 				})

@@ -24,6 +24,7 @@ import (
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // Lease is the name of the Lease in kube-system that the active copy holds.
@@ -50,11 +51,17 @@ type Config struct {
 	PercentageOfNodesToScore int
 	// NoElection starts scheduling without winning the Lease first.
 	NoElection bool
+	// Exit ends the process because of an event, the loss of the Lease; nil:
+	// it is killed.
+	Exit func(why trace.ID)
 }
 
 func (cfg Config) withDefaults(p *sim.Process) Config {
 	if cfg.Identity == "" {
 		cfg.Identity = leaderelection.Identity(p)
+	}
+	if cfg.Exit == nil {
+		cfg.Exit = func(trace.ID) { p.Kill() }
 	}
 	if cfg.Name == "" {
 		cfg.Name = "default-scheduler"
@@ -111,7 +118,7 @@ func (s *Scheduler) main(t *sim.Task) {
 		s.run(t)
 		return
 	}
-	leaderelection.Run(t, s.client, s.events, Lease, s.cfg.Identity, s.run, s.process.Kill)
+	leaderelection.Run(t, s.client, s.events, Lease, s.cfg.Identity, s.run, s.cfg.Exit)
 }
 
 // run schedules pods, one after another, for as long as the process lives.
