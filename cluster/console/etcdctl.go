@@ -395,6 +395,8 @@ func (call *etcdctlCall) untold() bool {
 	switch call.words[0] {
 	case "endpoint", "move-leader", "snapshot", "defrag":
 		return true
+	case "lease": // a new leader extends all leases, and when one is elected raft decides
+		return call.words[1] == "timetolive"
 	}
 	return call.format != "simple" && call.format != "table"
 }
