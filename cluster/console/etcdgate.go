@@ -86,6 +86,9 @@ func (c *Console) CloseEtcd() error {
 	for conn := range g.conns {
 		conn.Close()
 	}
+	for _, d := range g.members { // a face that is just being opened is not the server's to close yet
+		_ = d.Close() // always nil
+	}
 	g.mu.Unlock()
 	err := errors.Join(g.proxy.Close(), g.server.Close())
 	g.done.Wait()
@@ -179,6 +182,12 @@ func (g *etcdGate) listen(member string) (net.Listener, string, error) {
 	d := &doorway{member: member, conns: make(chan net.Conn), closed: make(chan struct{})}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.closed { // a member that comes up while all ends
+		return nil, "", net.ErrClosed
+	}
+	if old := g.members[member]; old != nil {
+		_ = old.Close() // always nil
+	}
 	g.members[member] = d
 	return d, member + ":2379", nil
 }
