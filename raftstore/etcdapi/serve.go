@@ -176,15 +176,25 @@ func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		s.stop()
 		close(s.closing)
+	})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.running.Wait()
+	}()
+	for {
 		s.mu.Lock()
 		faces := slices.Clone(s.faces)
 		s.mu.Unlock()
 		for _, f := range faces {
 			f.close()
 		}
-	})
-	s.running.Wait()
-	return nil
+		select {
+		case <-ended:
+			return nil
+		case <-time.After(10 * time.Millisecond): // a member that joined just now may have been given its face since
+		}
+	}
 }
 
 // Addresses are where the members are served now, in order of joining.
