@@ -147,7 +147,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.stop = cancel
-	go c.run(run)
+	go c.run(run) // the kernel's one goroutine; what is beside it is started by Beside
 	return c, nil
 }
 
@@ -191,7 +191,7 @@ func (c *Cluster) awaitLeader(t *sim.Task) {
 				select {
 				case <-c.ended:
 					return
-				case <-time.After(2 * time.Millisecond):
+				case <-time.After(2 * time.Millisecond): // of real time: raft elects by the machine's clock
 				}
 			}
 		})

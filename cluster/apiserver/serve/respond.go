@@ -179,7 +179,7 @@ func typedList(resp *apiserver.Response, now time.Time, aged bool) (runtime.Obje
 		items = make([]runtime.Object, len(resp.Items))
 		for i, item := range resp.Items {
 			items[i] = item.DeepCopyObject()
-			shiftTimes(items[i], now, time.Now())
+			shiftTimes(items[i], now, time.Now()) // the printers take ages from the machine's clock
 		}
 	}
 	if items == nil {

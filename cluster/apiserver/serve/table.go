@@ -90,7 +90,7 @@ func (g tables) print(k *apiserver.Kind, item runtime.Object, now time.Time, noH
 	if err != nil {
 		return defaultTable(item), nil
 	}
-	shiftTimes(internal, now, time.Now())
+	shiftTimes(internal, now, time.Now()) // the printers take ages from the machine's clock
 	t, err := g.generator.GenerateTable(internal, printers.GenerateOptions{Wide: true, NoHeaders: noHeaders})
 	if err != nil {
 		return defaultTable(item), nil
