@@ -29,7 +29,7 @@ func (c *Cluster) Listen(port int, kubeconfig string) (*serve.Listener, error) {
 // one, past the API server: watches tell of it, nothing checks it. Closing the
 // cluster ends it.
 func (c *Cluster) ListenEtcd(port int, certificates string) (*etcdapi.Server, error) {
-	cfg := etcdapi.Config{Port: port, Metrics: c.metrics}
+	cfg := etcdapi.Config{Port: port, Metrics: c.metrics, Contain: c.k.Contain}
 	if certificates != "" {
 		var err error
 		if cfg.TLS, err = etcdapi.MakeTLS(certificates); err != nil {

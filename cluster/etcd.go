@@ -40,6 +40,7 @@ func (e etcd) Up(member string) bool {
 
 // Serve makes the store answer etcd's clients on the console's listeners.
 func (e etcd) Serve(cfg etcdapi.Config) (*etcdapi.Server, error) {
+	cfg.Contain = e.c.k.Contain
 	return etcdapi.Serve(e.c.store, cfg)
 }
 

@@ -122,6 +122,32 @@ kviz fault start member/c
 	}
 }
 
+// A backup of a store with users keeps the API server of the restored one from
+// serving, since it is none of them: the restore says so, and how to go on.
+func TestABackupWithUsersIsToldOf(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 6, NoSync: true, Nodes: 1})
+	out := run(t, c, "cd "+t.TempDir()+`
+etcdctl user add root:secret
+etcdctl user grant-role root root
+etcdctl auth enable
+etcdctl --user root:secret snapshot save guarded.db
+etcdctl --user root:secret auth disable
+kviz restore guarded.db || echo it goes on
+etcdctl --user root:secret auth disable
+kviz wait --timeout 60s 'watchers.size() > 5 && time > duration("33s")'
+kubectl wait --for=condition=Ready node/node-1 --timeout=60s
+`)
+	for _, want := range []string{
+		"the API server does not serve after 30s: the content came with users, of whom the API server is none: etcdctl --user root:PASSWORD auth disable",
+		"node/node-1 condition met",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("there is no %q in:\n%s", want, out)
+		}
+	}
+}
+
 // A namespace is deleted after a backup was made, and something else is made.
 // The backup brings the namespace back; what came later is gone, and the store is
 // another cluster (inventory 87).

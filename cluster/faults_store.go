@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"kviz/cluster/control"
@@ -372,21 +374,11 @@ func bytesOf(args []string) (int64, error) {
 	if len(args) == 0 {
 		return 0, fmt.Errorf("quota wants a size, such as 4MiB")
 	}
-	text, unit := args[0], int64(1)
-	for _, u := range []struct {
-		name string
-		is   int64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"k", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}} {
-		if rest, ok := strings.CutSuffix(text, u.name); ok {
-			text, unit = rest, u.is
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || n <= 0 {
+	n, err := humanize.ParseBytes(args[0])
+	if err != nil || n == 0 || n > math.MaxInt64 {
 		return 0, fmt.Errorf("%q is no size: want bytes, such as 4MiB, 500KiB or 2GiB", args[0])
 	}
-	return int64(n * float64(unit)), nil
+	return int64(n), nil
 }
 
 // setQuota changes the quota of a running store; etcd reads it when it starts.

@@ -1,6 +1,12 @@
 package cluster
 
 import (
+	"fmt"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/auth"
+
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
@@ -50,10 +56,29 @@ func (c *Cluster) anew(t *sim.Task, told *trace.Restore, why string, change func
 	for i := len(stopped) - 1; i >= 0; i-- {
 		stopped[i].begin(c.k, t.Causes(), why)
 		if stopped[i].target == "apiserver" && err == nil {
-			c.server.WaitReady(t)
+			err = c.awaitServer(t)
 		}
 	}
 	return err
+}
+
+// serverLimit is how long a restored store's API server may take until it serves;
+// it takes a second or so.
+const serverLimit = 30 * time.Second
+
+// awaitServer waits for the API server on a store with another content. One that
+// refuses its writes keeps it from serving until somebody mends that.
+func (c *Cluster) awaitServer(t *sim.Task) error {
+	if c.server.WaitReadyFor(t, serverLimit) {
+		return nil
+	}
+	why := "the store pane shows what it asks for and is refused"
+	if s, ok := c.store.(interface{ Alarms() []*pb.AlarmMember }); ok && len(s.Alarms()) > 0 {
+		why = "the content came with an alarm, under which writes are refused: etcdctl alarm list, then etcdctl alarm disarm"
+	} else if s, ok := c.store.(interface{ AuthStore() auth.AuthStore }); ok && s.AuthStore().IsAuthEnabled() {
+		why = "the content came with users, of whom the API server is none: etcdctl --user root:PASSWORD auth disable"
+	}
+	return fmt.Errorf("the store holds the new content, but the API server does not serve after %v: %s", serverLimit, why)
 }
 
 // beside does something to the store that takes real time.

@@ -142,8 +142,10 @@ func loggingIn(req *pb.InternalRaftRequest, as auth.AuthStore) (*pb.InternalRaft
 	return &pb.InternalRaftRequest{Header: req.Header, Authenticate: &pb.InternalAuthenticateRequest{Name: r.Name, SimpleToken: prefix}}, nil
 }
 
-// asRoot is the header of what the store itself asks for.
-func asRoot(as auth.AuthStore) *pb.RequestHeader {
+// AsRoot is the header of what is asked for on behalf of the store itself, whatever
+// users it has; nil while it has none.
+func AsRoot(s interface{ AuthStore() auth.AuthStore }) *pb.RequestHeader {
+	as := s.AuthStore()
 	if !as.IsAuthEnabled() {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (b *bare) Remaining(id int64) (left time.Duration, l mvcc.Lease, ok bool, e
 
 // expire revokes a lease that has run out.
 func (b *bare) expire(id int64) {
-	r := b.apply(&pb.InternalRaftRequest{Header: asRoot(b.AuthStore()), LeaseRevoke: &pb.LeaseRevokeRequest{ID: id}})
+	r := b.apply(&pb.InternalRaftRequest{Header: AsRoot(b), LeaseRevoke: &pb.LeaseRevokeRequest{ID: id}})
 	if errors.Is(r.Err, rpctypes.ErrGRPCLeaseNotFound) {
 		b.lessor.Revoked(id)
 	}
@@ -71,7 +71,7 @@ func (s *Replicated) promoteLessor(leader leadership) {
 
 // expireLease asks for the revocation of a lease that has run out.
 func (s *Replicated) expireLease(id int64) {
-	req := &pb.InternalRaftRequest{Header: asRoot(s.AuthStore()), LeaseRevoke: &pb.LeaseRevokeRequest{ID: id}}
+	req := &pb.InternalRaftRequest{Header: AsRoot(s), LeaseRevoke: &pb.LeaseRevokeRequest{ID: id}}
 	s.Do(req, func(r *Result) {
 		if r.Err == nil {
 			s.expired.Add(1)

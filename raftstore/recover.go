@@ -56,6 +56,9 @@ func (s *Replicated) reset(index uint64, revision int64, another bool) {
 	if !lost {
 		return
 	}
+	s.mu.Lock()
+	s.writes.forget()
+	s.mu.Unlock()
 	s.rosterMu.Lock()
 	told := s.onReset[:len(s.onReset):len(s.onReset)]
 	s.rosterMu.Unlock()

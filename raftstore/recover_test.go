@@ -201,6 +201,11 @@ func TestRebuild(t *testing.T) {
 			if got := get(t, s, "k"); got != "backup 9" {
 				t.Errorf("k is %q", got)
 			}
+			newest := getReq("k")
+			newest.Range.Revision = want
+			if r := call(s, newest); r.Err != nil {
+				t.Errorf("a read as of the newest revision: %v", r.Err)
+			}
 			if s.ClusterID() == was {
 				t.Error("another cluster has the same ID")
 			}

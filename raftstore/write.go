@@ -49,6 +49,14 @@ func (w *writes) push(n *write) {
 	}
 }
 
+// forget has reads not be as of the last write any more: it is of a history that
+// is gone.
+func (w *writes) forget() {
+	if w.tail != nil && w.tail.settled {
+		w.tail.revision = 0
+	}
+}
+
 // write queues a request for the leader.
 func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
 	w := &write{req: req, done: done, deadline: s.clock.now() + s.cfg.RequestTimeout}

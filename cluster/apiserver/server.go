@@ -216,6 +216,19 @@ func (s *Server) WaitReady(t *sim.Task) {
 	}
 }
 
+// WaitReadyFor is WaitReady with a limit in virtual time. It reports whether the
+// server is ready.
+func (s *Server) WaitReadyFor(t *sim.Task, limit time.Duration) bool {
+	for end := t.Elapsed() + limit; !s.Ready(); {
+		left := end - t.Elapsed()
+		if left <= 0 {
+			return false
+		}
+		s.started.WaitTimeout(t, left)
+	}
+	return true
+}
+
 // Revision is the newest revision the store has shown.
 func (s *Server) Revision() int64 { return s.st.Revision() }
 

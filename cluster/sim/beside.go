@@ -15,14 +15,18 @@ import (
 // fn must not touch what belongs to the kernel's goroutine; [Kernel.Post],
 // [Kernel.Do] and [Kernel.Call] are its way in.
 func (k *Kernel) Beside(what string, fn func()) {
-	go func() {
-		defer func() {
-			if v := recover(); v != nil {
-				k.fail(what, v, debug.Stack())
-			}
-		}()
-		fn()
+	go k.Contain(what, fn)
+}
+
+// Contain runs fn on the calling goroutine, which a library started, so that a
+// panic in it ends the run as one in a task does.
+func (k *Kernel) Contain(what string, fn func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			k.fail(what, v, debug.Stack())
+		}
 	}()
+	fn()
 }
 
 // fail ends the run with a panic that happened beside it. A kernel that has

@@ -1,14 +1,8 @@
 package storage
 
 import (
-	"go.etcd.io/etcd/api/v3/mvccpb"
-
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
-	"kviz/raftstore"
 )
 
 // Reset says, from any goroutine, that what the store told is not its history
@@ -42,32 +36,17 @@ func (c *Client) Restored(t *sim.Task, told *trace.Restore) error {
 	clear(c.own)
 	clear(c.leases)
 	c.givenUp, c.compacted = 0, 0
-	var res *raftstore.Result
-	err := t.Await(0, c.cost.Timeout, func(done func()) {
-		all := &pb.RangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}
-		c.store.Do(&pb.InternalRaftRequest{Range: all}, func(got *raftstore.Result) { res = got; done() })
-	})
-	switch {
-	case err != nil:
-		return rpctypes.ErrGRPCTimeout
-	case res.Err != nil:
-		return rpctypes.Error(res.Err)
+	r, err := c.everything(t)
+	if err != nil {
+		return err
 	}
-	resp := res.Response.(*pb.RangeResponse)
 	told.Shown = c.revision
 	c.mu.Lock()
 	c.reset = false
 	c.mu.Unlock()
-	c.revision = resp.Header.Revision
-	told.Revision, told.Keys = c.revision, len(resp.Kvs)
+	c.revision = r.Revision
+	told.Revision, told.Keys = c.revision, len(r.Events)
 	t.SetCauses(t.Emit(trace.Event{Lane: lane, Kind: trace.StoreRestored, Payload: told}))
-	r := &raftstore.Result{Revision: c.revision, Index: res.Index}
-	for _, kv := range resp.Kvs {
-		r.Events = append(r.Events, &mvccpb.Event{Type: mvccpb.PUT, Kv: kv})
-	}
-	if len(r.Events) > 0 {
-		m := c.commit(r)
-		t.Emit(trace.Event{Lane: lane, Kind: trace.StoreCommit, Object: m.Changes[0].Object, Payload: m})
-	}
+	c.tell(t, r)
 	return nil
 }

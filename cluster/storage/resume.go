@@ -4,6 +4,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/server/v3/auth"
 
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -18,29 +19,44 @@ func (c *Client) Resume(t *sim.Task) error {
 	if c.revision > 1 {
 		return nil
 	}
+	r, err := c.everything(t)
+	if err != nil || r.Revision <= c.revision {
+		return err
+	}
+	c.revision = r.Revision
+	c.tell(t, r)
+	return nil
+}
+
+// everything is all that the store holds, whatever users it has, as a revision
+// that made it.
+func (c *Client) everything(t *sim.Task) (*raftstore.Result, error) {
+	req := &pb.InternalRaftRequest{Range: &pb.RangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}}
+	if s, ok := c.store.(interface{ AuthStore() auth.AuthStore }); ok {
+		req.Header = raftstore.AsRoot(s)
+	}
 	var res *raftstore.Result
 	err := t.Await(0, c.cost.Timeout, func(done func()) {
-		all := &pb.RangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}
-		c.store.Do(&pb.InternalRaftRequest{Range: all}, func(got *raftstore.Result) { res = got; done() })
+		c.store.Do(req, func(got *raftstore.Result) { res = got; done() })
 	})
 	switch {
 	case err != nil:
-		return rpctypes.ErrGRPCTimeout
+		return nil, rpctypes.ErrGRPCTimeout
 	case res.Err != nil:
-		return rpctypes.Error(res.Err)
+		return nil, rpctypes.Error(res.Err)
 	}
 	resp := res.Response.(*pb.RangeResponse)
-	if resp.Header.Revision <= c.revision {
-		return nil
-	}
 	r := &raftstore.Result{Revision: resp.Header.Revision, Index: res.Index}
 	for _, kv := range resp.Kvs {
 		r.Events = append(r.Events, &mvccpb.Event{Type: mvccpb.PUT, Kv: kv})
 	}
-	c.revision = r.Revision
-	if len(r.Events) > 0 {
-		m := c.commit(r)
+	return r, nil
+}
+
+// tell is the event that makes those who fold the trace know everything.
+func (c *Client) tell(t *sim.Task, everything *raftstore.Result) {
+	if len(everything.Events) > 0 {
+		m := c.commit(everything)
 		t.Emit(trace.Event{Lane: lane, Kind: trace.StoreCommit, Object: m.Changes[0].Object, Payload: m})
 	}
-	return nil
 }

@@ -2,9 +2,11 @@ package view
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 
 	"kviz/cluster/trace"
 )
@@ -114,7 +116,10 @@ func (b *Builder) everyMember(p *trace.Fault) bool {
 
 func faultInjected(b *Builder, e *trace.Event, p *trace.Fault) {
 	if p.Fault == "quota" {
-		b.s.Store.Quota = bytesIn(p.Detail)
+		b.s.Store.Quota = DefaultQuota
+		if n, err := humanize.ParseBytes(p.Detail); err == nil && n <= math.MaxInt64 {
+			b.s.Store.Quota = int64(n)
+		}
 	}
 	if b.everyMember(p) || b.mend(p) || passing(p) {
 		return
@@ -159,23 +164,4 @@ func (b *Builder) mend(p *trace.Fault) bool {
 
 func faultKey(target, fault, detail string) string {
 	return target + "\x00" + fault + "\x00" + detail
-}
-
-// bytesIn reads a size as the quota's fault has it: "4MiB", "500000".
-func bytesIn(text string) int64 {
-	unit := 1.0
-	for _, u := range []struct {
-		name string
-		is   float64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"k", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}} {
-		if rest, ok := strings.CutSuffix(text, u.name); ok {
-			text, unit = rest, u.is
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || n <= 0 {
-		return DefaultQuota
-	}
-	return int64(n * unit)
 }

@@ -37,19 +37,17 @@ func (f *face) serve(l net.Listener) {
 	open.http = &http.Server{Handler: f.mux(open.inside), ReadHeaderTimeout: firstBytes}
 	f.open.Store(open)
 	// All three end when the face is shut; what they end with is that.
-	f.server.running.Go(func() { split.accept(l) })
-	f.server.running.Go(func() { _ = open.grpc.Serve(split.grpc) })
-	f.server.running.Go(func() { _ = open.http.Serve(split.http) })
+	f.server.begin("accept at "+f.addr, func() { split.accept(l) })
+	f.server.begin("gRPC at "+f.addr, func() { _ = open.grpc.Serve(split.grpc) })
+	f.server.begin("HTTP at "+f.addr, func() { _ = open.http.Serve(split.http) })
 }
 
 // grpcServer has etcd's limits.
 //
 // Mirrors etcd server/etcdserver/api/v3rpc/grpc.go Server and server/embed/etcd.go.
 func (f *face) grpcServer() *grpc.Server {
-	var (
-		unary  []grpc.UnaryServerInterceptor
-		stream []grpc.StreamServerInterceptor
-	)
+	unary := []grpc.UnaryServerInterceptor{f.server.containUnary}
+	stream := []grpc.StreamServerInterceptor{f.server.containStream}
 	if f.server.cfg.Unary != nil {
 		unary = append(unary, f.server.cfg.Unary(f.member))
 	}

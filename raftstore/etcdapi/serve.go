@@ -74,6 +74,10 @@ type Config struct {
 	// at. member is whose address was called.
 	Unary  func(member string) grpc.UnaryServerInterceptor
 	Stream func(member string) grpc.StreamServerInterceptor
+	// Contain, if set, runs a part of the server's work in the calling goroutine and
+	// takes care of a panic in it: whoever owns the terminal gives it back first.
+	// Without it a panic ends the process as any other does.
+	Contain func(what string, fn func())
 }
 
 // Server is the running face of a store.
@@ -142,7 +146,7 @@ func Serve(store raftstore.Store, cfg Config) (*Server, error) {
 		if m, ok := store.(membership); ok {
 			m.OnMembers(s.wake)
 		}
-		s.running.Go(s.followLoop)
+		s.begin("follow the members", s.followLoop)
 	}
 	return s, nil
 }
@@ -158,6 +162,9 @@ func (s *Server) wake() {
 func (c *Config) complete() {
 	if c.Metrics == nil {
 		c.Metrics = metrics.New()
+	}
+	if c.Contain == nil {
+		c.Contain = func(_ string, fn func()) { fn() }
 	}
 	if c.WatchProgressInterval == 0 {
 		c.WatchProgressInterval = 10 * time.Minute

@@ -109,7 +109,7 @@ func asCanceled(err error) error {
 // receive reads requests on a goroutine that ends with the stream.
 func receive(server *Server, stream pb.Watch_WatchServer) (<-chan *pb.WatchRequest, <-chan error) {
 	requests, ended := make(chan *pb.WatchRequest), make(chan error, 1)
-	server.running.Go(func() {
+	server.begin("receive watch requests", func() {
 		for {
 			r, err := stream.Recv()
 			if err != nil {
