@@ -18,7 +18,9 @@ import (
 func TestAPanicOfAHandlerIsContained(t *testing.T) {
 	var broken []string
 	b := serve(t, raftstore.OpenBare(), etcdapi.Config{
-		Do: func(context.Context, string, *pb.InternalRaftRequest) *raftstore.Result { panic("the store is upside down") },
+		Do: func(context.Context, string, *pb.InternalRaftRequest) *raftstore.Result {
+			panic("the store is upside down")
+		},
 		Contain: func(what string, fn func()) {
 			defer func() {
 				if v := recover(); v != nil {
