@@ -3,6 +3,7 @@ package apiserver
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,9 +19,15 @@ var (
 
 var scaleGVK = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
-// kinds is the registry: every built-in kind this server serves, by group in the order
-// of client.Resources, then those that are answered and not stored.
-var kinds = []*Kind{
+// kinds is the registry: every built-in kind this server serves, a table a file,
+// each by group in the order of client.Resources; last those that are answered and
+// not stored.
+var kinds = slices.Concat(
+	firstKinds,
+	reviewKinds,
+)
+
+var firstKinds = []*Kind{
 	{Resource: client.ConfigMaps, Singular: "configmap", ShortNames: []string{"cm"}, Prefix: "/registry/configmaps/", strategy: configMapStrategy, field: metaField, trigger: "metadata.name"},
 	{Resource: client.Events, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", strategy: eventStrategy, field: eventField},
 	{
@@ -74,7 +81,9 @@ var kinds = []*Kind{
 	{Resource: client.RoleBindings, Singular: "rolebinding", Prefix: "/registry/rolebindings/", strategy: roleBindingStrategy, field: metaField},
 	{Resource: client.Roles, Singular: "role", Prefix: "/registry/roles/", strategy: roleStrategy, field: metaField},
 	{Resource: client.PriorityClasses, Singular: "priorityclass", ShortNames: []string{"pc"}, Prefix: "/registry/priorityclasses/", strategy: priorityClassStrategy, field: metaField},
+}
 
+var reviewKinds = []*Kind{
 	review("authentication.k8s.io", "tokenreviews", "TokenReview", false),
 	review("authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview", false),
 	review("authorization.k8s.io", "localsubjectaccessreviews", "LocalSubjectAccessReview", true),
