@@ -308,3 +308,69 @@ func TestWhatWasBrokenOffAtTheStart(t *testing.T) {
 		}
 	}
 }
+
+// newestSnapshot is the folder of a member's newest snapshot.
+func newestSnapshot(t *testing.T, dir, id string) string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, id, "snapshots", "*"))
+	must(t, err)
+	newest, last := "", -1
+	for _, path := range list {
+		var term, index int
+		if _, err := fmt.Sscanf(filepath.Base(path), "%d-%d-", &term, &index); err == nil && index > last {
+			newest, last = path, index
+		}
+	}
+	if newest == "" {
+		t.Fatalf("member %s has no snapshot", id)
+	}
+	return newest
+}
+
+// flip damages a file in one place.
+func flip(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	must(t, err)
+	data[len(data)/2] ^= 1
+	must(t, os.WriteFile(path, data, 0o600))
+}
+
+// A member whose newest snapshot is damaged stays down and says why, though it has an
+// older one: the log does not continue that. The others go on, also when the store is
+// opened again.
+func TestADamagedSnapshotKeepsItsMemberDown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := raftstore.Open(raftstore.Config{Dir: dir})
+	must(t, err)
+	mustPut(t, s, "k", "0")
+	id := other(s.Leader())
+	for round := range 2 {
+		for i := range 20 {
+			mustPut(t, s, "k", fmt.Sprint(round, " ", i))
+		}
+		caughtUp(t, s, id, "k", fmt.Sprint(round, " ", 19))
+		must(t, s.Snapshot(id))
+	}
+	must(t, s.Stop(id))
+	flip(t, filepath.Join(newestSnapshot(t, dir, id), "state.bin"))
+	refused := func(err string) {
+		t.Helper()
+		if !strings.Contains(err, "member "+id) || !strings.Contains(err, "snapshot") {
+			t.Errorf("the start says: %v", err)
+		}
+	}
+	if err := s.Restart(id); err == nil {
+		t.Error("it started from a damaged snapshot")
+	} else {
+		refused(err.Error())
+	}
+	mustPut(t, s, "k", "without it")
+	must(t, s.Close())
+	s = open(t, raftstore.Config{Dir: dir})
+	if got := get(t, s, "k"); got != "without it" {
+		t.Errorf("opened again: k is %q", got)
+	}
+	refused(status(t, s, id).Reason)
+}

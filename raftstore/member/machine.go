@@ -193,6 +193,14 @@ func (mc *machine) Snapshot() (raft.FSMSnapshot, error) {
 
 // Restore replaces the state by a snapshot's.
 func (mc *machine) Restore(r io.ReadCloser) error {
+	err := mc.restore(r)
+	if s := mc.inc.snapshots; err != nil && s != nil {
+		s.damaged(fmt.Errorf("a snapshot in %s cannot be restored: %w", s.inc.m.cfg.Dir, err))
+	}
+	return err
+}
+
+func (mc *machine) restore(r io.ReadCloser) error {
 	defer r.Close()
 	var s session
 	if err := s.readFrom(r); err != nil {

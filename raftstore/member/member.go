@@ -192,12 +192,6 @@ func (m *Member) build(fresh bool) (*incarnation, error) {
 	if inc.raft, err = raft.NewRaft(conf, inc.machine, d, d, snapshots, inc.endpoint); err != nil {
 		return nil, errors.Join(snapshots.damage, fmt.Errorf("member %s: start from %s: %w", m.cfg.ID, m.cfg.Dir, err))
 	}
-	if snapshots.damage != nil {
-		// Raft went on with an older one, which the log does not continue.
-		inc.endpoint.Close()
-		inc.raft.Shutdown().Error()
-		return nil, snapshots.damage
-	}
 	built = true
 	return inc, nil
 }

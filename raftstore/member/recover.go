@@ -1,6 +1,7 @@
 package member
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -36,7 +37,7 @@ func (m *Member) Recover(r Recovery) (covered, last uint64, err error) {
 			return err
 		}
 		defer d.close()
-		inc.machine = newMachine(inc)
+		inc.snapshots, inc.machine = snapshots, newMachine(inc)
 		inc.endpoint = m.cfg.Network.Attach(m.cfg.ID)
 		defer inc.endpoint.Close()
 		alone := raft.Configuration{Servers: []raft.Server{Server{ID: m.cfg.ID, Address: r.Address}.raft()}}
@@ -47,14 +48,14 @@ func (m *Member) Recover(r Recovery) (covered, last uint64, err error) {
 		last = max(covered, tail)
 		replay := &replay{machine: inc.machine, entry: r.Entry, last: last}
 		if err := raft.RecoverCluster(m.raftConfig(), replay, d, d, snapshots, inc.endpoint, alone); err != nil {
-			return fmt.Errorf("member %s: recovery: %w", m.cfg.ID, err)
+			return errors.Join(snapshots.damage, fmt.Errorf("member %s: recovery: %w", m.cfg.ID, err))
 		}
 		if d.bootTerm < r.Term {
 			if err := d.bolt.SetUint64([]byte(keyCurrentTerm), r.Term); err != nil {
 				return fmt.Errorf("member %s: recovery: %w", m.cfg.ID, err)
 			}
 		}
-		return snapshots.damage
+		return nil
 	})
 	return covered, last, err
 }

@@ -16,6 +16,16 @@ type snapshots struct {
 	damage error
 }
 
+// List gives raft the newest snapshot only. Where that cannot be read raft would go
+// on with an older one, which the log does not continue, and panic over the gap.
+func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
+	list, err := s.all()
+	return list[:min(len(list), 1)], err
+}
+
+// all lists the snapshots, newest first.
+func (s *snapshots) all() ([]*raft.SnapshotMeta, error) { return s.FileSnapshotStore.List() }
+
 // last is the last index that a snapshot covers, 0 if there is none.
 func (s *snapshots) last() (index uint64) {
 	// A folder that cannot be read holds none; the log says what is missing then.
@@ -29,10 +39,17 @@ func (s *snapshots) last() (index uint64) {
 // Open gives a snapshot's contents after a look at its checksum.
 func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	meta, contents, err := s.FileSnapshotStore.Open(id)
-	if err != nil && s.damage == nil {
-		s.damage = &DiskError{fmt.Errorf("member %s: snapshot %s in %s is damaged: %w", s.inc.m.cfg.ID, id, s.inc.m.cfg.Dir, err)}
+	if err != nil {
+		s.damaged(fmt.Errorf("snapshot %s in %s is damaged: %w", id, s.inc.m.cfg.Dir, err))
 	}
 	return meta, contents, err
+}
+
+// damaged notes why a snapshot cannot be used: raft says only that it has none.
+func (s *snapshots) damaged(why error) {
+	if s.damage == nil {
+		s.damage = &DiskError{fmt.Errorf("member %s: %w", s.inc.m.cfg.ID, why)}
+	}
 }
 
 func openSnapshots(inc *incarnation) (*snapshots, error) {

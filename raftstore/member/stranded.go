@@ -58,7 +58,7 @@ func (inc *incarnation) startStranded() {
 	before := inc.disk.before
 	if before == nil {
 		// A folder that could not be read would not have let the member start.
-		list, _ := inc.snapshots.List()
+		list, _ := inc.snapshots.all()
 		for _, meta := range list {
 			if meta.ConfigurationIndex < inc.disk.latestIndex {
 				before = meta.Configuration.Servers

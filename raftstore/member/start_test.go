@@ -1,0 +1,94 @@
+package member
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
+
+	"kviz/raftstore/wire"
+)
+
+// solo is a member that is the only one of its group, not started.
+func solo(t testing.TB, emit func(Event)) *Member {
+	t.Helper()
+	var wg sync.WaitGroup
+	spawn := func(_ string, fn func()) { wg.Go(fn) }
+	m := New(Config{
+		ID: "m", Peers: []Server{{ID: "m", Address: "m"}}, Dir: filepath.Join(t.TempDir(), "m"),
+		Network: wire.New(wire.Options{Go: spawn}), NoSync: true, SnapshotEvery: 10_000, SnapshotTrailing: 10,
+		Emit: emit, Applied: func(string, []Applied) {}, Changed: func() {}, Requests: &Requests{}, Go: spawn,
+	})
+	t.Cleanup(func() {
+		if m.Up() {
+			must(t, m.Stop("the test is over"))
+		}
+		wg.Wait()
+	})
+	return m
+}
+
+// until waits until cond holds.
+func until(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		if time.Now().After(deadline) {
+			t.Fatalf("after a minute still not: %s", what)
+		}
+		<-tick.C
+	}
+}
+
+// leads starts the member and waits until it leads.
+func leads(t testing.TB, m *Member) *Reader {
+	t.Helper()
+	must(t, m.Start(true, ""))
+	m.Campaign()
+	until(t, "it leads", func() bool { return m.Leader() != nil })
+	r := m.Leader()
+	must(t, r.Began(t.Context()))
+	return r
+}
+
+// put proposes the n-th put of the first epoch, from 0.
+func put(t testing.TB, r *Reader, n uint64) {
+	t.Helper()
+	data, err := proto.Marshal(&pb.InternalRaftRequest{Put: &pb.PutRequest{Key: []byte("k"), Value: []byte(strings.Repeat("v", 50))}})
+	must(t, err)
+	if !r.Propose(data, Ticket{Number: n + 1, Epoch: 1, Seq: n}) {
+		t.Fatal("it does not lead any more")
+	}
+}
+
+// A snapshot whose bytes are whole but make no sense keeps its member down, with the
+// reason.
+func TestASnapshotThatCannotBeRestoredKeepsItsMemberDown(t *testing.T) {
+	m := solo(t, nil)
+	leads(t, m)
+	must(t, m.Stop(""))
+	files, err := raft.NewFileSnapshotStoreWithLogger(m.cfg.Dir, 2, m.cfg.Logger)
+	must(t, err)
+	sink, err := files.Create(raft.SnapshotVersionMax, 1, 1, m.group(), 1, (*wire.Endpoint)(nil))
+	must(t, err)
+	_, err = sink.Write([]byte("sharks"))
+	must(t, err)
+	must(t, sink.Close())
+	var damaged *DiskError
+	if err := m.Start(false, ""); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "snapshot") {
+		t.Errorf("started: %v", err)
+	}
+	if m.Up() {
+		t.Error("it runs")
+	}
+	must(t, os.RemoveAll(m.cfg.Dir))
+}
