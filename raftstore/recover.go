@@ -57,7 +57,7 @@ func (s *Replicated) reset(index uint64, revision int64, another bool) {
 		return
 	}
 	s.mu.Lock()
-	s.writes.forget()
+	s.forget()
 	s.mu.Unlock()
 	s.rosterMu.Lock()
 	told := s.onReset[:len(s.onReset):len(s.onReset)]
@@ -190,13 +190,31 @@ func (s *Replicated) Rebuild(state *apply.State, opt RebuildOptions) error {
 	for i, id := range g.ids {
 		seed.Servers = append(seed.Servers, member.Server{ID: id, Learner: g.learner[i], Address: addressOf(id, g.urls[i])})
 	}
-	s.stopAll("every member gets a new disk")
-	if err := s.exchange(seed); err != nil {
+	decided, err := s.replaceDisks(seed)
+	switch {
+	case err == nil:
+		return s.startAgain("it has a new disk")
+	case decided:
+		// Who started now might do so from a disk that is about to be replaced.
+		s.breakDown(fmt.Errorf("raftstore: the members' disks were not all exchanged; opening the store again finishes that: %w", err))
 		return err
 	}
+	return errors.Join(err, s.startAgain("it keeps its old disk"))
+}
+
+// replaceDisks stops every member, gives it the new disk, and has the world go on from
+// there. Nobody starts a member meanwhile: it would go on writing to a file that has no
+// name any more, and forget its votes.
+func (s *Replicated) replaceDisks(seed member.Seed) (decided bool, err error) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	s.stopAll("every member gets a new disk")
+	if decided, err = s.exchange(seed); err != nil {
+		return decided, err
+	}
 	s.abort(rpctypes.ErrGRPCStopped)
-	s.reset(index, seed.State.KV.Revision(), true)
-	return s.startAgain()
+	s.reset(seed.Index, seed.State.KV.Revision(), true)
+	return true, nil
 }
 
 // reach is the last index and term that any member or caller has heard of.
@@ -215,11 +233,12 @@ func (s *Replicated) reach() (index, term uint64) {
 	return index, term
 }
 
-// exchange puts new disks in the place of the old ones.
-func (s *Replicated) exchange(seed member.Seed) error {
+// exchange puts new disks in the place of the old ones. Once that is decided it will
+// be finished, by this process or the next.
+func (s *Replicated) exchange(seed member.Seed) (decided bool, err error) {
 	for _, m := range s.group().members {
 		if err := m.Prepare(seed); err != nil {
-			return errors.Join(fmt.Errorf("raftstore: %w", err), s.startAgain())
+			return false, fmt.Errorf("raftstore: %w", err)
 		}
 	}
 	facts := s.facts
@@ -229,21 +248,21 @@ func (s *Replicated) exchange(seed member.Seed) error {
 		// the next driver (remote.Member.join).
 		decided, err := s.far.Exchange(s.group().ids, seed.Cluster)
 		if !decided {
-			return errors.Join(fmt.Errorf("raftstore: %w", err), s.startAgain())
+			return false, fmt.Errorf("raftstore: %w", err)
 		}
 		// Who failed has not started either, and says so then.
 	} else {
 		facts.Exchange = true
 		if err := s.writeGroup(facts); err != nil {
-			return err
+			return true, err // what a power cut now would leave is not known
 		}
 		if err := s.finishExchange(&facts); err != nil {
-			return err
+			return true, err
 		}
 	}
 	s.clusterID.Store(seed.Cluster)
 	s.facts = facts
-	return nil
+	return true, nil
 }
 
 // finishExchange does what [groupFacts.Exchange] says, from wherever it was left.
@@ -272,10 +291,13 @@ func (s *Replicated) finishExchange(facts *groupFacts) error {
 }
 
 // startAgain starts every member that is down.
-func (s *Replicated) startAgain() (err error) {
+func (s *Replicated) startAgain(why string) (err error) {
 	for _, m := range s.group().members {
-		if !m.Up() {
-			err = errors.Join(err, s.start(m, false, "it has a new disk"))
+		if m.Up() {
+			continue
+		}
+		if e := s.start(m, false, why); e != nil && !m.Up() { // somebody else may have been faster
+			err = errors.Join(err, e)
 		}
 	}
 	if best := s.best(); best != nil {

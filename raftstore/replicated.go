@@ -23,8 +23,8 @@ import (
 // Replicated is the store over raft members in this process: three, if nothing
 // else is asked for.
 //
-// Locks: changing, then adopting, then front, then mu; rosterMu is taken last
-// and for moments only. front keeps the order of what callers are told; mu
+// Locks: changing, then starting, then adopting, then front, then mu; rosterMu is
+// taken last and for moments only. front keeps the order of what callers are told; mu
 // guards the requests under way and who leads. Neither is held while a member
 // is started or stopped.
 type Replicated struct {
@@ -64,7 +64,7 @@ type Replicated struct {
 	adopting  sync.Mutex   // keeps the order in which configurations are taken over
 	underWay  atomic.Int64 // changes that leaders were asked for and that have not ended
 	adopted   uint64       // the term of the leader whose configuration was taken over last
-	starting  sync.RWMutex // read-locked while a member starts
+	starting  sync.RWMutex // read-locked while a member starts; locked while none may
 	clusterID atomic.Uint64
 	held      atomic.Bool
 	pace      atomic.Int64 // see SlowElections
@@ -161,6 +161,9 @@ func (s *Replicated) Close() error {
 	s.endEpoch()
 	s.lessor.Stop()
 	s.mu.Unlock()
+	if s.far != nil {
+		s.far.Close() // orders that are under way end too
+	}
 	s.starting.Lock() // whoever starts a member later will see that it is too late
 	all := s.group().all()
 	s.starting.Unlock()
@@ -177,9 +180,6 @@ func (s *Replicated) Close() error {
 		}
 	}
 	wg.Wait()
-	if s.far != nil {
-		s.far.Close()
-	}
 	s.abort(rpctypes.ErrGRPCStopped)
 	s.goroutines.Wait()
 	s.recent.end()

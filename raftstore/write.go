@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -49,11 +50,14 @@ func (w *writes) push(n *write) {
 	}
 }
 
-// forget has reads not be as of the last write any more: it is of a history that
-// is gone.
-func (w *writes) forget() {
-	if w.tail != nil && w.tail.settled {
-		w.tail.revision = 0
+// forget has reads, those that wait already too, not be as of the last write any more:
+// it is of a history that is gone. Call with mu held.
+func (s *Replicated) forget() {
+	if t := s.writes.tail; t != nil && t.settled {
+		t.revision = 0
+	}
+	for _, r := range slices.Concat(s.reads.waiting, s.reads.turn) {
+		r.pinned = 0
 	}
 }
 
