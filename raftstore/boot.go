@@ -45,7 +45,7 @@ func (s *Replicated) boot() error {
 	s.writes.last = (s.bootTerm + 1) << 32
 	s.spawn("reads", s.readLoop)
 	s.spawn("deadlines", s.deadlineLoop)
-	if !s.cfg.NoCampaign {
+	if best != nil && !s.cfg.NoCampaign {
 		s.spawn("campaign", best.Campaign)
 	}
 	return nil
@@ -121,6 +121,9 @@ func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 		old.members[i].ReportFault(member.Fault{What: "not a member", Detail: s.dirOf(id) + " is ignored: the group has no such member any more"})
 	}
 	s.tellWhoIsMissing()
+	if s.best() == nil && len(errs) > 0 {
+		return errors.Join(errs...) // only who is no member any more could start
+	}
 	s.facts = facts
 	return s.writeGroup(facts)
 }

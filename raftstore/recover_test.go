@@ -374,3 +374,55 @@ func TestADamagedSnapshotKeepsItsMemberDown(t *testing.T) {
 	}
 	refused(status(t, s, id).Reason)
 }
+
+// A read that was called while the history was being replaced is as of the new one,
+// also where that is ahead of the last write.
+func TestAReadDuringARebuildIsOfTheNewHistory(t *testing.T) {
+	t.Parallel()
+	s := open(t, raftstore.Config{RequestTimeout: time.Minute})
+	mustPut(t, s, "k", "old")
+	for _, id := range s.IDs() {
+		must(t, s.Crash(id)) // so that reads wait
+	}
+	await(t, "nobody leads", func() bool { return s.Leader() == "" })
+	backup := apply.New(apply.Limits{})
+	for i := range 50 {
+		backup.Apply(uint64(i+1), putReq("k", fmt.Sprint("backup ", i)))
+	}
+	second := make(chan *raftstore.Result, 1)
+	s.Do(getReq("k"), func(r *raftstore.Result) {
+		if r.Err != rpctypes.ErrGRPCStopped {
+			t.Errorf("a read of before ended with %v", r.Err)
+		}
+		s.Do(getReq("k"), func(r *raftstore.Result) { second <- r })
+	})
+	must(t, s.Rebuild(backup, raftstore.RebuildOptions{}))
+	r := <-second
+	must(t, r.Err)
+	if kvs := r.Response.(*pb.RangeResponse).Kvs; string(kvs[0].Value) != "backup 49" || r.Revision != 51 {
+		t.Errorf("k is %s as of revision %d", kvs[0].Value, r.Revision)
+	}
+}
+
+// Where only somebody can start who is no member any more, Open fails and names the
+// member whose log is damaged.
+func TestOnlyOneWhoWasRemovedCouldStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := raftstore.Open(raftstore.Config{Dir: dir, Members: 1})
+	must(t, err)
+	mustPut(t, s, "k", "1")
+	must(t, s.Close())
+	// b's log ends with its own removal; the process died before the folder was deleted.
+	must(t, os.CopyFS(filepath.Join(dir, "b"), os.DirFS(filepath.Join(dir, "a"))))
+	path := filepath.Join(dir, "a", "raft.db")
+	must(t, os.Truncate(path, 4096))
+	s, err = raftstore.Open(raftstore.Config{Dir: dir})
+	if err == nil {
+		must(t, s.Close())
+		t.Fatal("opened")
+	}
+	if !strings.Contains(err.Error(), "member a: "+path) {
+		t.Errorf("Open says: %v", err)
+	}
+}
