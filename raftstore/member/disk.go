@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
@@ -120,10 +121,12 @@ func (d *disk) store(logs []*raft.Log, entries []wire.Entry) error {
 // settle waits until what was queued is written. If it never will be, nothing
 // may follow it.
 func (d *disk) settle() {
-	if !d.queue.drained() {
-		d.die("its disk refused entries that it had promised to write")
+	if !d.queue.drained(math.MaxUint64) {
+		d.die(brokenPromise)
 	}
 }
+
+const brokenPromise = "its disk refused entries that it had promised to write"
 
 // tellAppend tells that a write begins and gives what it said of the entries.
 func (d *disk) tellAppend(logs []*raft.Log) []wire.Entry {
@@ -157,14 +160,23 @@ func (d *disk) IsMonotonic() bool { return true }
 func (d *disk) StoreLog(log *raft.Log) error { return d.StoreLogs([]*raft.Log{log}) }
 
 // DeleteRange removes entries: a tail that another leader has overruled, or
-// what a snapshot covers.
+// what a snapshot covers. It waits for the entries in question only: what a busy
+// leader queues behind them meanwhile may never come to an end.
+//
+// Who asks for it can live with an error, and somebody waits for the answer of raft's
+// goroutine that takes snapshots. So it gives one instead of ending the goroutine; the
+// member goes down all the same.
 func (d *disk) DeleteRange(min, max uint64) error {
-	d.settle()
+	if !d.queue.drained(max) {
+		d.inc.fail(brokenPromise)
+		return errors.New(brokenPromise)
+	}
 	if err := d.admit(); err != nil {
 		return err
 	}
-	last, _ := d.cache.LastIndex()
-	if err := d.write(func() error { return d.cache.DeleteRange(min, max) }); err != nil {
+	last, _ := d.LastIndex()
+	if err := d.contain(func() error { return d.cache.DeleteRange(min, max) }); err != nil {
+		d.inc.fail("its disk failed: " + err.Error())
 		return err
 	}
 	if max >= last {

@@ -63,14 +63,16 @@ func (q *flushQueue) last() uint64 {
 	return q.logs[len(q.logs)-1].Index
 }
 
-// drained waits until everything queued is durable; false if it never will be.
-func (q *flushQueue) drained() bool {
+// drained waits until everything queued up to an index is durable; false if it never
+// will be.
+func (q *flushQueue) drained(upTo uint64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.logs) > 0 && !q.dead {
+	waits := func() bool { return len(q.logs) > 0 && q.logs[0].Index <= upTo }
+	for waits() && !q.dead {
 		q.more.Wait()
 	}
-	return len(q.logs) == 0
+	return !waits()
 }
 
 // passed is nil when the entry is durable, else a channel that is closed then.
@@ -139,7 +141,7 @@ func (d *disk) flush() {
 			return
 		}
 		if err := d.store(logs, nil); err != nil {
-			d.die("its disk refused entries that it had promised to write: " + err.Error())
+			d.die(brokenPromise + ": " + err.Error())
 		}
 		d.queue.written(len(logs))
 	}
