@@ -14,6 +14,7 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // twoVersions serves hats as v1beta1, which is stored, and v1.
@@ -142,6 +143,35 @@ func TestNamesConflict(t *testing.T) {
 		}
 		if r := w.ask(task, &Request{Verb: "list", Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "caps"}}); r.Err != nil {
 			t.Errorf("caps are not served: %v", r.Err)
+		}
+	})
+}
+
+// What is written past a server that is down is told, and nothing is started in
+// it: no more than the watch of a kind that nobody has asked for.
+func TestACustomObjectIsDescribedWhileTheServerIsDown(t *testing.T) {
+	const key = "/registry/example.com/hats/top"
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		w.define(task, twoVersions)
+		w.restart(task) // its caches are closed again
+		w.s.Process().Kill()
+		from := len(w.sink.events)
+		value := []byte(`{"apiVersion":"example.com/v1beta1","kind":"Hat","metadata":{"name":"top"}}`)
+		_, _, err := w.st.Txn(task, &pb.TxnRequest{Success: []*pb.RequestOp{putOp(key, value)}})
+		w.must(err)
+		told := ""
+		for _, e := range w.sink.events[from:] {
+			switch p := e.Payload.(type) {
+			case *trace.Commit:
+				told += p.Changes[0].Object.String() + ";"
+			case *trace.StoreWatch:
+				if e.Kind == trace.StoreWatchOpened {
+					t.Errorf("the watch %s of the store is opened", p.Name)
+				}
+			}
+		}
+		if told != "Hat top;" {
+			t.Errorf("told: %s", told)
 		}
 	})
 }

@@ -195,12 +195,17 @@ func (s *Server) main(t *sim.Task) {
 	s.keepFresh(t)
 }
 
-// describe names the API object behind a key for the trace.
+// describe names the API object behind a key for the trace. It may be asked while
+// no process of the server lives, and opens no cache.
 func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
-	if k := s.kindOf(e.Kv.Key); k != nil {
-		return s.cacheOf(k).describe(e)
+	k := s.kindOf(e.Kv.Key)
+	switch {
+	case k == nil:
+		return trace.Ref{}, nil
+	case k.custom != nil && k.custom.cache == nil: // nobody watches it: there is only what the bytes say
+		return newCache(s, k).describe(e)
 	}
-	return trace.Ref{}, nil
+	return s.cacheOf(k).describe(e)
 }
 
 // Process is the process the server runs as.

@@ -12,9 +12,10 @@ import (
 // begin at any revision that is still in it (apiserver
 // pkg/storage/cacher/watch_cache_history.go).
 type window struct {
-	ring     []*change
-	first    int // index of the oldest, counting from the beginning of time
-	end      int // index after the newest
+	ring     []*change // nil until there is an event
+	size     int       // it begins with
+	first    int       // index of the oldest, counting from the beginning of time
+	end      int       // index after the newest
 	fixed    bool
 	listed   int64 // revision of the initial list
 	lostSome bool  // events have fallen out of the ring
@@ -33,7 +34,7 @@ func (w *window) init(size int) {
 	if size <= 0 {
 		size = windowDefault
 	}
-	w.ring = make([]*change, size)
+	w.size = size
 }
 
 // start forgets every event: the cache was filled as of a revision.
@@ -43,6 +44,9 @@ func (w *window) start(revision int64) {
 }
 
 func (w *window) add(c *change) {
+	if w.ring == nil {
+		w.ring = make([]*change, w.size)
+	}
 	if w.end-w.first == len(w.ring) {
 		oldest := w.ring[w.first%len(w.ring)]
 		if !w.fixed && len(w.ring) < windowMax && c.at-oldest.at < windowFresh {
