@@ -44,8 +44,9 @@ func (c *cache) unlock(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*mvccpb.KeyValue,
 		y.add(&opened{label: encrypt.Label(kv.Value)})
 		out[i] = &mvccpb.KeyValue{Key: kv.Key, Value: plain, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision, Version: kv.Version, Lease: kv.Lease}
 	}
+	was := c.lost
 	c.lost = nil
-	if n := y.total(); n > 0 {
+	if n := y.total(); n > 0 || was != nil { // what was lost is found, or has gone
 		t.Emit(trace.Event{Kind: trace.CacheDecrypted, Payload: &trace.Decryption{Resource: c.kind.GroupVersionResource.Resource, By: y.by, Values: n}})
 	}
 	return out, nil

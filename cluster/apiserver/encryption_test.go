@@ -16,6 +16,7 @@ import (
 	"kviz/cluster/kms"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 )
 
 func secret(name, value string) *corev1.Secret {
@@ -239,6 +240,52 @@ func TestOneSpoiledValue(t *testing.T) {
 		w.must(err)
 		if len(items) != 2 {
 			t.Errorf("mended: %d Secrets", len(items))
+		}
+	})
+}
+
+// The only value of a kind is spoiled, and then deleted past the API server: its
+// watch cache is well again, and whoever looks at the trace sees that.
+func TestTheOnlyValueIsSpoiledAndGoes(t *testing.T) {
+	const key = "/registry/secrets/default/spoiled"
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		w.configure(task, "aesgcm a")
+		_, err := w.admin().Create(task, client.Secrets, "default", secret("spoiled", "word"))
+		w.must(err)
+		locked := func() string {
+			b := view.NewBuilder()
+			for _, e := range w.sink.events {
+				b.Apply(e)
+			}
+			c := b.Mark().WatchCache("secrets")
+			if c == nil {
+				t.Error("the watch cache of Secrets is not seen")
+				return ""
+			}
+			return c.Locked
+		}
+		do := func(op *pb.RequestOp) {
+			_, _, err := w.st.Txn(task, &pb.TxnRequest{Success: []*pb.RequestOp{op}})
+			w.must(err)
+			task.Sleep(3 * time.Second)
+		}
+		do(putOp(key, []byte("k8s:enc:aesgcm:v1:a:nonsense")))
+		if locked() == "" {
+			t.Error("it is not seen that a value cannot be decrypted")
+		}
+		do(&pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)}}})
+		_, _, err = w.admin().List(task, client.Secrets, "", metav1.ListOptions{})
+		w.must(err)
+		if why := locked(); why != "" {
+			t.Errorf("the value is gone, and it still says %q", why)
+		}
+		told := false
+		for _, e := range w.sink.events {
+			p, ok := e.Payload.(*trace.Decryption)
+			told = told || ok && p.Resource == "secrets" && p.Values == 0 && p.Error == ""
+		}
+		if !told {
+			t.Error("nothing tells that the cache can be filled again")
 		}
 	})
 }

@@ -38,7 +38,7 @@ type Decryption struct {
 	Resource string
 	Key      string   `json:",omitempty"` // of the one value, or of the one that could not be decrypted
 	By       []string `json:",omitempty"` // "aescbc key1"
-	Values   int      // how many
+	Values   int      // how many; 0 with neither key nor error: what could not be decrypted is gone
 	Error    string   `json:",omitempty"`
 }
 

@@ -60,6 +60,9 @@ func init() {
 		if p.Key != "" {
 			return fmt.Sprintf("the watch cache of %s reads %s%s", p.Resource, p.Key, tail(", which is of ", strings.Join(p.By, ", ")))
 		}
+		if p.Values == 0 {
+			return fmt.Sprintf("the watch cache of %s can be filled again: what it could not decrypt is gone", p.Resource)
+		}
 		return fmt.Sprintf("the watch cache of %s reads %s%s", p.Resource, count(p.Values, "value"), tail(" of ", strings.Join(p.By, ", ")))
 	})
 	say(trace.KMSCalled, func(_ *trace.Event, p *trace.KMSCall) string {

@@ -30,7 +30,7 @@ func init() {
 	})
 	on(trace.WatchCacheListed, func(b *Builder, e *trace.Event, p *trace.CacheList) {
 		w := edit(b, b.s.watchCaches, p.Resource)
-		w.Resource, w.Revision, w.Watchers, w.Event = p.Resource, p.Revision, 0, e.ID
+		w.Resource, w.Revision, w.Watchers, w.Event, w.Locked = p.Resource, p.Revision, 0, e.ID, ""
 	})
 	on(trace.WatchOpened, func(b *Builder, e *trace.Event, p *trace.Watch) {
 		b.s.watchers.set(p.Watch, &Watcher{gen: gen{b.gen}, Watch: *p, Opened: e.ID, Revision: p.From})
