@@ -107,7 +107,7 @@ func (e etcd) Settle(t *sim.Task, member string) {
 				select {
 				case <-c.ended:
 					return
-				case <-time.After(time.Millisecond):
+				case <-time.After(time.Millisecond): // of real time: members replicate by the machine's clock
 				}
 			}
 		})

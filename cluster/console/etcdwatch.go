@@ -204,13 +204,13 @@ func (w *watchGate) release() bool {
 			if rev < visible {
 				// The member that is asked lags behind; it tells when it has caught up.
 				select {
-				case <-time.After(time.Millisecond):
+				case <-time.After(time.Millisecond): // of real time: members replicate by the machine's clock
 				case <-w.ctx.Done():
 					return false
 				}
 				continue
 			}
-		case <-time.After(unanswered):
+		case <-time.After(unanswered): // of real time, likewise
 			continue // it does not tell while it has not come to where the watch begins
 		case <-w.ctx.Done():
 			return false

@@ -88,7 +88,7 @@ func (c *Console) emit(ctx context.Context, e trace.Event) (trace.ID, error) {
 			return id, nil
 		case <-ctx.Done():
 			return trace.ID{}, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond): // of real time: a cluster that stands has no other
 			// Perhaps the cluster came to stand in between.
 			if err := k.Do(func() {
 				if !entered && k.Paused() {

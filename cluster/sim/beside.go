@@ -8,8 +8,8 @@ import (
 
 // Beside runs fn in a goroutine of its own, beside the kernel's: at an edge,
 // where something real is waited for (a socket, a child process, the store's
-// disks). It is the only place below package cluster that starts one for such
-// work; a panic in it ends the run as one in a task does, with the seed.
+// disks). Below package cluster goroutines for such work start here, but for the
+// recorder's, which outlives the kernel; a panic in it ends the run as one in a task does, with the seed.
 // It may be called from any goroutine.
 //
 // fn must not touch what belongs to the kernel's goroutine; [Kernel.Post],
