@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -162,14 +163,17 @@ func (s *Replicated) adopt(leader leadership) error {
 	if leader.Term() < s.adopted {
 		return nil // a later leader has told already
 	}
-	if !leader.Settled() {
-		return nil // whatever it is, it is taken over when it is committed
-	}
-	s.adopted = leader.Term()
+	// In this order: what was the latest before is committed if nothing newer is pending
+	// afterwards. Asked the other way round, a change that begins in between would be
+	// taken over before anybody knows whether it will be.
 	servers := leader.Servers()
 	if len(servers) == 0 {
 		return member.ErrNotLeader // it cannot tell any more
 	}
+	if !leader.Settled() {
+		return nil // whatever it is, it is taken over when it is committed
+	}
+	s.adopted = leader.Term()
 	s.meet(servers)
 	s.rosterMu.Lock()
 	old := s.group()
@@ -187,7 +191,7 @@ func (s *Replicated) adopt(leader leadership) error {
 	var err error
 	for i, id := range old.ids {
 		if now.index(id) < 0 {
-			err = s.retire(old.members[i], "it was removed from the group")
+			err = errors.Join(err, s.retire(old.members[i], "it was removed from the group"))
 		}
 	}
 	if changed {
