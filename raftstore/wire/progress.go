@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/hashicorp/raft"
+import (
+	"time"
+
+	"github.com/hashicorp/raft"
+)
 
 // isNews says whether the request tells its receiver anything: everything but
 // heartbeats, and appends without entries whose position and commit index the
@@ -63,12 +67,14 @@ func (c *call) learn(to *Endpoint, back *Message, resp any) {
 	defer c.n.mu.Unlock()
 	l := c.n.link(c.m.From, c.m.To)
 	if l.term < c.m.Term {
-		l.term, l.progress, l.delivered = c.m.Term, Progress{Next: c.m.PrevLog + 1}, 0
+		l.term, l.progress, l.delivered, l.contact = c.m.Term, Progress{Next: c.m.PrevLog + 1}, 0, time.Time{}
 	}
 	if l.term != c.m.Term || back.ReplyTerm > c.m.Term {
 		return
 	}
-	l.contact = c.started
+	if c.started.After(l.contact) { // a slow append is answered after heartbeats that were sent later
+		l.contact = c.started
+	}
 	if c.m.Heartbeat() {
 		return
 	}

@@ -384,3 +384,22 @@ func TestConfirm(t *testing.T) {
 		})
 	}
 }
+
+// An append that took long is answered after heartbeats that were sent later: when the
+// leader last heard from the other does not go back. A new term begins with nothing.
+func TestContactDoesNotGoBack(t *testing.T) {
+	p := newPair(t, Options{})
+	began := time.Now()
+	heard := func(term, reply uint64, after time.Duration) time.Time {
+		c := &call{n: p.n, from: p.a, m: Message{RPC: AppendEntries, From: "a", To: "b", Term: term}, started: began.Add(after)}
+		c.learn(p.b, &Message{OK: true, ReplyTerm: reply}, &raft.AppendEntriesResponse{})
+		return p.n.Contact("a", "b", term)
+	}
+	heard(1, 1, time.Second)
+	if got := heard(1, 1, 0); !got.Equal(began.Add(time.Second)) {
+		t.Errorf("the contact went back by %v", began.Add(time.Second).Sub(got))
+	}
+	if got := heard(2, 3, 2*time.Second); !got.IsZero() {
+		t.Errorf("in a term that the other has left the contact is of %v later", got.Sub(began))
+	}
+}
