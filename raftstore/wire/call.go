@@ -258,7 +258,7 @@ func (c *call) awaitRoom(to *Endpoint) {
 // votes are asked again soon; for the rest raft would back off longer and
 // longer, and after healing seconds would pass until it tries again.
 func (c *call) patient() bool {
-	return !c.stray && (c.m.RPC == AppendEntries && !c.m.Heartbeat()) || c.m.RPC == InstallSnapshot
+	return !c.stray && (c.m.RPC == InstallSnapshot || c.m.RPC == AppendEntries && !c.m.Heartbeat())
 }
 
 // unanswered loses the message and, for a patient call, hangs until something

@@ -15,7 +15,8 @@ import (
 type Split struct {
 	Candidates [2]string
 	// Side says of every other voter whose request it gets first; "" is that of the
-	// first candidate, whose answer is lost.
+	// first candidate, whose answer is lost. Whoever is in neither place is down:
+	// nobody waits for what comes of asking it.
 	Side map[string]string
 	// Here is the candidate that is of this process, if the other is of another one:
 	// each process arranges the requests of its own, and is told of the rest by
@@ -25,7 +26,7 @@ type Split struct {
 	term     uint64
 	standing map[string]bool // candidates whose requests are under way
 	heard    map[string]bool // voters that have answered their side
-	left     int             // calls that have not ended
+	left     int             // calls to those who were up that have not ended
 	changed  chan struct{}   // closed and replaced with every change
 	done     chan struct{}   // closed when all has been said
 }
@@ -53,10 +54,13 @@ func (n *Network) SetSplit(s *Split) <-chan struct{} {
 	return s.done
 }
 
-// TermOf is the term in which a split election takes place, 0 before it does.
+// TermOf is the term in which a split election takes place, 0 before both stand.
 func (n *Network) TermOf(s *Split) uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if len(s.standing) < len(s.Candidates) {
+		return 0
+	}
 	return s.term
 }
 
@@ -117,6 +121,12 @@ func (s *Split) first(voter string) (candidate string, lost bool) {
 		return c, false
 	}
 	return s.Candidates[0], true
+}
+
+// planned says whether the arrangement counts on a voter.
+func (s *Split) planned(voter string) bool {
+	_, ok := s.Side[voter]
+	return ok || voter == s.Candidates[0] || voter == s.Candidates[1]
 }
 
 func (s *Split) tell() {
@@ -186,6 +196,9 @@ func (c *call) over() {
 		return
 	}
 	s.tell()
+	if !s.planned(c.m.To) {
+		return
+	}
 	if s.left--; s.left == 0 {
 		c.n.split = nil
 		close(s.done)
