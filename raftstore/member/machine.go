@@ -172,7 +172,8 @@ func (m *Member) Defragment(busy func(inUse int64) (done <-chan struct{})) error
 	defer mc.mu.Unlock()
 	select {
 	case <-busy(mc.state.SizeInUse()):
-	case <-inc.stopped:
+	case <-inc.endpoint.Closed():
+		// It is to go down. Raft's end waits for whoever applies entries, who waits here.
 		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
 	}
 	mc.state.Defragment()

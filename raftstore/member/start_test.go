@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,4 +92,33 @@ func TestASnapshotThatCannotBeRestoredKeepsItsMemberDown(t *testing.T) {
 		t.Error("it runs")
 	}
 	must(t, os.RemoveAll(m.cfg.Dir))
+}
+
+// A member that packs its database can be stopped at once, also while an entry waits to
+// be applied.
+func TestAMemberThatDefragmentsCanBeStopped(t *testing.T) {
+	var committed atomic.Uint64
+	m := solo(t, func(e Event) {
+		if e.Kind == KindCommit { // the only voter's state machine tells it, before it applies
+			committed.Store(e.Progress.Index)
+		}
+	})
+	r := leads(t, m)
+	put(t, r, 0)
+	until(t, "the first put is applied", func() bool { return m.Revision() == 2 })
+	packing, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- m.Defragment(func(int64) <-chan struct{} {
+			close(packing)
+			return nil // for ever
+		})
+	}()
+	<-packing
+	was := committed.Load()
+	put(t, r, 1)
+	until(t, "the second put waits to be applied", func() bool { return committed.Load() > was })
+	must(t, m.Crash("crashed"))
+	if err := <-ended; !errors.Is(err, ErrDown) {
+		t.Errorf("the defragmentation ended with %v", err)
+	}
 }
