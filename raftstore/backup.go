@@ -19,7 +19,7 @@ func (s *Replicated) Backup(id string, w io.Writer) error {
 		return err
 	}
 	var c dbfile.Content
-	if err := m.Inspect(func(st *apply.State) { c = contentOf(st) }); err != nil {
+	if err := m.Change(func(st *apply.State) { c = contentOf(st) }); err != nil {
 		return err
 	}
 	status := m.Status()

@@ -34,6 +34,7 @@ type peer interface {
 	Range(*pb.RangeRequest) (*pb.RangeResponse, error)
 	View(func(*mvcc.Store)) error
 	Inspect(func(*apply.State)) error
+	Change(func(*apply.State)) error
 
 	Campaign()
 	Snapshot() error

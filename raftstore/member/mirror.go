@@ -164,6 +164,14 @@ func (mi *Mirror) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return mi.machine.Load().Range(req)
 }
 
+// Change lets fn take a snapshot of the copy; see [Member.Change].
+func (mi *Mirror) Change(fn func(state *apply.State)) {
+	mc := mi.machine.Load()
+	mc.mu.Lock()
+	defer mc.mu.Unlock()
+	fn(mc.state)
+}
+
 // Inspect lets fn look at the copy; see [Member.Inspect].
 func (mi *Mirror) Inspect(fn func(state *apply.State)) {
 	mc := mi.machine.Load()

@@ -21,6 +21,19 @@ func (m *Member) View(fn func(kv *mvcc.Store)) error {
 	return nil
 }
 
+// Change is [Member.Inspect] for what changes the state's bookkeeping though not what
+// it holds, as [apply.State.Snapshot] does.
+func (m *Member) Change(fn func(state *apply.State)) error {
+	inc := m.running.Load()
+	if inc == nil {
+		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
+	}
+	inc.machine.mu.Lock()
+	defer inc.machine.mu.Unlock()
+	fn(inc.machine.state)
+	return nil
+}
+
 // Inspect is [Member.View] for the whole state machine: alarms, users, sizes.
 func (m *Member) Inspect(fn func(state *apply.State)) error {
 	inc := m.running.Load()

@@ -328,6 +328,15 @@ func (m *Member) Inspected(fn func(kv *mvcc.Store)) {
 	m.copy.Inspect(func(st *apply.State) { fn(st.KV) })
 }
 
+// Change lets fn take a snapshot of the copy; see member.Member.
+func (m *Member) Change(fn func(state *apply.State)) error {
+	if !m.Up() {
+		return fmt.Errorf("member %s: %w", m.id, member.ErrDown)
+	}
+	m.copy.Change(fn)
+	return nil
+}
+
 // Inspect lets fn look at the copy of the member's state machine.
 func (m *Member) Inspect(fn func(state *apply.State)) error {
 	if !m.Up() {
