@@ -6,6 +6,8 @@ import "kviz/raftstore/wire"
 // and appends without news still pass, so that the leader stays in office; no
 // election starts, and the time of requests under way stands still.
 func (s *Replicated) Hold(on bool) {
+	s.holding.Lock() // clock, members and network stand or go together
+	defer s.holding.Unlock()
 	s.clock.hold(on)
 	s.rosterMu.Lock()
 	s.held.Store(on) // for members to come

@@ -24,7 +24,8 @@ import (
 // else is asked for.
 //
 // Locks: changing, then starting, then adopting, then front, then mu; rosterMu is
-// taken last and for moments only. front keeps the order of what callers are told; mu
+// taken last and for moments only; holding is taken before rosterMu and by nobody who
+// has another. front keeps the order of what callers are told; mu
 // guards the requests under way and who leads. Neither is held while a member
 // is started or stopped.
 type Replicated struct {
@@ -66,6 +67,7 @@ type Replicated struct {
 	adopted   uint64       // the term of the leader whose configuration was taken over last
 	starting  sync.RWMutex // read-locked while a member starts; locked while none may
 	clusterID atomic.Uint64
+	holding   sync.Mutex // held during Hold; guards nothing else
 	held      atomic.Bool
 	pace      atomic.Int64 // see SlowElections
 	requests  member.Requests

@@ -20,6 +20,8 @@
 //   - "watch of a": owns nothing; waits for the member to fail and takes it down.
 //   - "flush of a": writes a leader's entries to the disk while raft already
 //     replicates them; ends with the disk.
+//   - "thaw of a": sets a follower's timeouts after a hold if no heartbeat does;
+//     ends after an election timeout, or with the member.
 //   - "heartbeat of a" (package wire): answers one heartbeat; drained before
 //     the disk is closed.
 package member

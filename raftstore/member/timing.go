@@ -128,5 +128,13 @@ func (m *Member) repace(longer bool) {
 	}
 	thaw := func() { inc.retime(inc.raft.State()) }
 	inc.endpoint.AfterHeartbeat(thaw)
-	time.AfterFunc(m.slowed(ElectionTimeout), thaw)
+	m.cfg.Go("thaw of "+m.cfg.ID, func() {
+		timer := time.NewTimer(m.slowed(ElectionTimeout))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			thaw()
+		case <-inc.stopped:
+		}
+	})
 }
