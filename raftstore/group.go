@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kviz/raftstore/durable"
 	"kviz/raftstore/member"
 	"kviz/raftstore/remote"
 )
@@ -155,37 +156,18 @@ func (s *Replicated) writeGroup(f groupFacts) error {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	path := filepath.Join(s.cfg.Dir, groupFile)
-	if err := s.writeWhole(path+".new", append(data, '\n')); err != nil {
+	if err := durable.Replace(path, append(data, '\n'), !s.lossy()); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("raftstore: %w", err)
-	}
-	return s.syncDir(s.cfg.Dir)
+	return nil
 }
 
-func (s *Replicated) writeWhole(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil && !s.lossy() {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-// syncDir makes what was created, renamed or deleted in a folder durable.
-func (s *Replicated) syncDir(dir string) error {
+// syncDir makes what was created, renamed or deleted in the store's folder durable.
+func (s *Replicated) syncDir() error {
 	if s.lossy() {
 		return nil
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("raftstore: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+	if err := durable.Dir(s.cfg.Dir); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	return nil

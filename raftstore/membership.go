@@ -299,7 +299,7 @@ func (s *Replicated) retire(m peer, why string) error {
 	if err := m.Erase(why); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	return s.syncDir(s.cfg.Dir)
+	return s.syncDir()
 }
 
 // start starts a member, unless the store is closed: Close stops what was

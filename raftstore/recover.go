@@ -283,7 +283,7 @@ func (s *Replicated) finishExchange(facts *groupFacts) error {
 			return fmt.Errorf("raftstore: %w", err)
 		}
 	}
-	if err := s.syncDir(s.cfg.Dir); err != nil {
+	if err := s.syncDir(); err != nil {
 		return err
 	}
 	facts.Exchange = false

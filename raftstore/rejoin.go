@@ -25,7 +25,7 @@ func (s *Replicated) Wipe(id string) error {
 	if err := m.Erase("its disk was lost; a member that has forgotten its votes must not come back under its old name"); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	return s.syncDir(s.cfg.Dir)
+	return s.syncDir()
 }
 
 // Rejoin replaces a member by an empty one with a new name, as etcd wants it: member

@@ -142,6 +142,9 @@ func (m *Member) seed(s Seed) error {
 	if err := (&frozenState{state: s.State}).Persist(sink); err != nil {
 		return fmt.Errorf("member %s: new disk: %w", m.cfg.ID, err)
 	}
+	if err := m.syncDirs(); err != nil { // there is a snapshots folder now
+		return fmt.Errorf("member %s: new disk: %w", m.cfg.ID, err)
+	}
 	return nil
 }
 

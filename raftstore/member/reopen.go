@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"kviz/raftstore/durable"
 )
 
 // logFile is the member's log and vote file, in its folder.
@@ -73,8 +76,23 @@ func openDisk(inc *incarnation, fresh bool, snapshot uint64) (*disk, error) {
 		d.bolt.Close()
 		return nil, &DiskError{fmt.Errorf("member %s: %s is damaged: %w", m.cfg.ID, path, err)}
 	}
+	if fresh {
+		if err := m.syncDirs(); err != nil {
+			d.bolt.Close()
+			return nil, fmt.Errorf("member %s: %w", m.cfg.ID, err)
+		}
+	}
 	d.returnPages()
 	return d, nil
+}
+
+// syncDirs makes the names of the member's files durable, and that of its folder:
+// an fsync of a file keeps its bytes only.
+func (m *Member) syncDirs() error {
+	if m.cfg.NoSync {
+		return nil
+	}
+	return durable.Dir(m.cfg.Dir, filepath.Dir(m.cfg.Dir))
 }
 
 func (d *disk) verify(fresh bool, snapshot uint64) error {

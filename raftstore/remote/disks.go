@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"kviz/raftstore/apply"
+	"kviz/raftstore/durable"
 	"kviz/raftstore/member"
 )
 
@@ -216,17 +217,10 @@ func (p *Process) settleFolders() error {
 			return err
 		}
 	}
-	if err := syncDir(filepath.Dir(dir)); err != nil {
+	// Also where the member itself does without: what it is about to delete is all there
+	// was.
+	if err := durable.Dir(filepath.Dir(dir)); err != nil {
 		return err
 	}
 	return os.RemoveAll(dir + oldSuffix)
-}
-
-// syncDir makes what was renamed in a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+
+	"kviz/raftstore/durable"
 )
 
 // memory is what a member's folder remembers beside its log and snapshots.
@@ -64,22 +66,7 @@ func (m *memory) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, memoryFile)
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	if err == nil && !m.Settings.NoSync {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".new", path); err != nil || m.Settings.NoSync {
-		return err
-	}
-	return syncDir(dir)
+	return durable.Replace(filepath.Join(dir, memoryFile), append(b, '\n'), !m.Settings.NoSync)
 }
 
 // remember reads what the folder remembers.
