@@ -40,9 +40,8 @@ type disk struct {
 	noopTerm atomic.Uint64
 	noop     atomic.Uint64 // index of the entry with which noopTerm's leader began
 
-	before, latest []raft.Server // the last two groups in the log, as it was opened
-	latestIndex    uint64
-	groupIndex     atomic.Uint64 // of the last change of the group in the log
+	found      foundGroups
+	groupIndex atomic.Uint64 // of the last change of the group in the log
 }
 
 var (

@@ -84,3 +84,18 @@ func TestCompactionOfABrokenFileEnds(t *testing.T) {
 		t.Errorf("it ended the goroutine, or with %v", err)
 	}
 }
+
+// An entry that cannot be read is not taken for one that a snapshot covers: a read
+// would be answered before it is applied.
+func TestAnUnreadableEntryIsNotVisible(t *testing.T) {
+	d, err := openLog(down(t), true)
+	must(t, err)
+	must(t, d.bolt.StoreLogs(entries(5, 10))) // past the cache
+	if got := d.visible(4, 2); got != 2 {
+		t.Errorf("of entries that a snapshot covers %d is to be waited for", got)
+	}
+	must(t, d.bolt.Close())
+	if got := d.visible(10, 7); got != 10 {
+		t.Errorf("of entries that cannot be read %d is to be waited for", got)
+	}
+}

@@ -85,8 +85,9 @@ type incarnation struct {
 	machine   *machine
 	failed    chan string   // the first reason why it cannot go on
 	stopped   chan struct{} // closed when it goes down
-	commit    atomic.Uint64 // highest commit index that an event told
+	commit    atomic.Uint64 // highest commit index that an event told; set with emitting held
 	live      atomic.Bool   // raft is set and may be asked
+	offline   bool          // there will be no raft: only the disk is worked on
 	timing    sync.Mutex    // held while raft's timeouts are changed
 }
 
@@ -190,7 +191,7 @@ func (m *Member) build(fresh bool) (*incarnation, error) {
 		}
 	}
 	if inc.raft, err = raft.NewRaft(conf, inc.machine, d, d, snapshots, inc.endpoint); err != nil {
-		return nil, errors.Join(snapshots.damage, fmt.Errorf("member %s: start from %s: %w", m.cfg.ID, m.cfg.Dir, err))
+		return nil, errors.Join(snapshots.why(), fmt.Errorf("member %s: start from %s: %w", m.cfg.ID, m.cfg.Dir, err))
 	}
 	built = true
 	return inc, nil

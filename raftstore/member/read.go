@@ -136,8 +136,11 @@ func (r *Reader) confirm(ctx context.Context) error {
 func (d *disk) visible(index, applied uint64) uint64 {
 	for ; index > applied; index-- {
 		var l raft.Log
-		if d.read(index, &l) != nil {
+		switch err := d.read(index, &l); {
+		case errors.Is(err, raft.ErrLogNotFound):
 			return applied // covered by a snapshot
+		case err != nil:
+			return index // who needs it waits for it, or for the end of the member
 		}
 		if l.Type == raft.LogCommand || l.Type == raft.LogConfiguration {
 			return index

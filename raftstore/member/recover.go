@@ -26,7 +26,7 @@ type Recovery struct {
 // Mirrors etcd --force-new-cluster; hashicorp/raft RecoverCluster.
 func (m *Member) Recover(r Recovery) (covered, last uint64, err error) {
 	err = m.offline("recovery", func() (err error) {
-		inc := &incarnation{m: m, failed: make(chan string, 1), stopped: make(chan struct{})}
+		inc := &incarnation{m: m, failed: make(chan string, 1), stopped: make(chan struct{}), offline: true}
 		snapshots, err := openSnapshots(inc)
 		if err != nil {
 			return err
@@ -48,7 +48,7 @@ func (m *Member) Recover(r Recovery) (covered, last uint64, err error) {
 		last = max(covered, tail)
 		replay := &replay{machine: inc.machine, entry: r.Entry, last: last}
 		if err := raft.RecoverCluster(m.raftConfig(), replay, d, d, snapshots, inc.endpoint, alone); err != nil {
-			return errors.Join(snapshots.damage, fmt.Errorf("member %s: recovery: %w", m.cfg.ID, err))
+			return errors.Join(snapshots.why(), fmt.Errorf("member %s: recovery: %w", m.cfg.ID, err))
 		}
 		if d.bootTerm < r.Term {
 			if err := d.bolt.SetUint64([]byte(keyCurrentTerm), r.Term); err != nil {

@@ -92,6 +92,11 @@ func (m *Member) emitRole(k Kind, s State) {
 func (m *Member) emit(e Event) {
 	m.emitting.Lock()
 	defer m.emitting.Unlock()
+	m.emitLocked(e)
+}
+
+// emitLocked is emit. Call with emitting held.
+func (m *Member) emitLocked(e Event) {
 	e.Member, e.Wall = m.cfg.ID, time.Now()
 	m.cfg.Emit(e)
 }
@@ -122,18 +127,17 @@ func (m *Member) ReportFault(f Fault) {
 }
 
 // committed tells that the commit index moved. Raft has no hook for it: it is
-// seen when the machine gets entries or when the leader sends it on.
+// seen when the machine gets entries or when the leader sends it on, on several
+// goroutines at once.
 func (inc *incarnation) committed(index, term uint64) {
-	for {
-		was := inc.commit.Load()
-		if index <= was {
-			return
-		}
-		if inc.commit.CompareAndSwap(was, index) {
-			break
-		}
+	m := inc.m
+	if !m.wanted() || index <= inc.commit.Load() {
+		return
 	}
-	if inc.m.wanted() {
-		inc.m.emit(Event{Kind: KindCommit, Progress: &Progress{Index: index, Term: term}})
+	m.emitting.Lock()
+	defer m.emitting.Unlock()
+	if index > inc.commit.Load() { // else a higher one was told meanwhile
+		inc.commit.Store(index)
+		m.emitLocked(Event{Kind: KindCommit, Progress: &Progress{Index: index, Term: term}})
 	}
 }

@@ -3,6 +3,8 @@ package member
 import (
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/hashicorp/raft"
@@ -12,8 +14,9 @@ import (
 type snapshots struct {
 	*raft.FileSnapshotStore
 	inc *incarnation
-	// damage is why a snapshot cannot be read, if one cannot.
-	damage error
+
+	mu     sync.Mutex // raft opens them on one goroutine for each follower
+	damage error      // why a snapshot cannot be read, if one cannot
 }
 
 // List gives raft the newest snapshot only. Where that cannot be read raft would go
@@ -39,17 +42,37 @@ func (s *snapshots) last() (index uint64) {
 // Open gives a snapshot's contents after a look at its checksum.
 func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	meta, contents, err := s.FileSnapshotStore.Open(id)
-	if err != nil {
+	if err != nil && !s.overtaken(id) {
 		s.damaged(fmt.Errorf("snapshot %s in %s is damaged: %w", id, s.inc.m.cfg.Dir, err))
 	}
 	return meta, contents, err
 }
 
-// damaged notes why a snapshot cannot be used: raft says only that it has none.
+// overtaken says that newer snapshots have taken the place of one.
+func (s *snapshots) overtaken(id string) bool {
+	list, err := s.all()
+	return err == nil && len(list) > 0 && !slices.ContainsFunc(list, func(m *raft.SnapshotMeta) bool { return m.ID == id })
+}
+
+// damaged notes why a snapshot cannot be used: raft says only that it has none. A member
+// that runs goes down, as with a log that cannot be read: it would never bring up
+// anybody who needs the snapshot, and nobody would know why.
 func (s *snapshots) damaged(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.damage == nil {
 		s.damage = &DiskError{fmt.Errorf("member %s: %w", s.inc.m.cfg.ID, why)}
 	}
+	if s.inc.live.Load() {
+		s.inc.fail(s.damage.Error())
+	}
+}
+
+// why is why a snapshot cannot be read, nil if none was found damaged.
+func (s *snapshots) why() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.damage
 }
 
 func openSnapshots(inc *incarnation) (*snapshots, error) {
@@ -87,7 +110,8 @@ func (s *snapshotSink) Close() error {
 		return err
 	}
 	what := "taken"
-	if s.inc.raft != nil && s.index > s.inc.machine.applied.get() && s.index > s.inc.raft.AppliedIndex() {
+	// A member that is still starting, of whose raft nothing can be asked, has taken none.
+	if s.index > s.inc.machine.applied.get() && !s.inc.offline && (!s.inc.live.Load() || s.index > s.inc.raft.AppliedIndex()) {
 		what = "installed"
 	}
 	if s.inc.m.wanted() {

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -40,12 +41,34 @@ func (inc *incarnation) removedBy(servers []raft.Server) bool {
 	return len(servers) > 0
 }
 
+// foundGroups are the last two groups in the log with which a member starts. They are
+// noted as the log is read, and by raft, which may be sent another while the member is
+// still starting.
+type foundGroups struct {
+	mu             sync.Mutex
+	before, latest []raft.Server
+	index          uint64 // of the latest
+}
+
+func (f *foundGroups) note(servers []raft.Server, index uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before, f.latest, f.index = f.latest, servers, index
+}
+
+// get is the group before the latest, and the latest's index.
+func (f *foundGroups) get() (before []raft.Server, index uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.before, f.index
+}
+
 // noteGroup is called with every change of the group that is appended.
 func (d *disk) noteGroup(l *raft.Log) {
 	servers := raft.DecodeConfiguration(l.Data).Servers
 	d.groupIndex.Store(l.Index)
 	if !d.inc.live.Load() {
-		d.before, d.latest, d.latestIndex = d.latest, servers, l.Index // the log is being read
+		d.found.note(servers, l.Index)
 		return
 	}
 	if d.inc.removedBy(servers) && voterIn(d.inc.servers(), d.inc.m.cfg.ID) {
@@ -55,12 +78,12 @@ func (d *disk) noteGroup(l *raft.Log) {
 
 // startStranded looks at the log with which the member starts.
 func (inc *incarnation) startStranded() {
-	before := inc.disk.before
+	before, latest := inc.disk.found.get()
 	if before == nil {
 		// A folder that could not be read would not have let the member start.
 		list, _ := inc.snapshots.all()
 		for _, meta := range list {
-			if meta.ConfigurationIndex < inc.disk.latestIndex {
+			if meta.ConfigurationIndex < latest {
 				before = meta.Configuration.Servers
 				break
 			}
