@@ -426,3 +426,26 @@ func TestOnlyOneWhoWasRemovedCouldStart(t *testing.T) {
 		t.Errorf("Open says: %v", err)
 	}
 }
+
+// A leader that finds its newest snapshot damaged when a new member needs it goes down
+// and says why; the others take over, and the new member is brought up.
+func TestALeadersDamagedSnapshotIsNoticed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, raftstore.Config{Dir: dir, RequestTimeout: time.Minute})
+	for i := range 40 {
+		mustPut(t, s, "k", fmt.Sprint(i))
+	}
+	leader := s.Leader()
+	must(t, s.Snapshot(leader))
+	flip(t, filepath.Join(newestSnapshot(t, dir, leader), "state.bin"))
+	_, err := s.AddMember(true)
+	t.Log("the learner joins: ", err)
+	await(t, leader+" is down", func() bool { return !status(t, s, leader).Up })
+	if why := status(t, s, leader).Reason; !strings.Contains(why, "snapshot") || !strings.Contains(why, "member "+leader) {
+		t.Errorf("it is down because %s", why)
+	}
+	mustPut(t, s, "k", "last")
+	await(t, "the learner has joined", func() bool { return len(s.IDs()) == 4 })
+	caughtUp(t, s, "d", "k", "last")
+}

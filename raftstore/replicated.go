@@ -108,6 +108,13 @@ func Open(cfg Config) (*Replicated, error) {
 		return nil, fmt.Errorf("raftstore: %w", err)
 	}
 	s.noUsers = apply.New(cfg.limits()).Auth()
+	if cfg.Dir == "" { // before there is a goroutine that would have to be ended
+		tmp, err := os.MkdirTemp("", "raftstore-")
+		if err != nil {
+			return nil, fmt.Errorf("raftstore: %w", err)
+		}
+		s.cfg.Dir, s.tmp = tmp, tmp
+	}
 	if cfg.Clock == nil {
 		own := &storeClock{s: s, wake: make(chan struct{}, 1)}
 		s.lessor = lessor.New(own, s.expireLease)
@@ -115,13 +122,6 @@ func Open(cfg Config) (*Replicated, error) {
 		s.spawn("leases", own.loop)
 	} else {
 		s.lessor = lessor.New(cfg.Clock, s.expireLease)
-	}
-	if cfg.Dir == "" {
-		tmp, err := os.MkdirTemp("", "raftstore-")
-		if err != nil {
-			return nil, fmt.Errorf("raftstore: %w", err)
-		}
-		s.cfg.Dir, s.tmp = tmp, tmp
 	}
 	if err := s.boot(); err != nil {
 		return nil, errors.Join(err, s.Close())
