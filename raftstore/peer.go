@@ -20,6 +20,7 @@ type peer interface {
 	Why() string
 	Start(fresh bool, reason string) error
 	Stop(reason string) error
+	Kill(reason string) error
 	Crash(reason string) error
 	Erase(reason string) error
 

@@ -25,6 +25,7 @@ type flushQueue struct {
 	logs    []*raft.Log  // not yet durable, in index order, without gaps
 	ended   bool         // nothing more will come
 	dead    bool         // the flusher is gone and will write no more
+	dropped bool         // what is not being written now never will be
 	waiters []gateWaiter // acknowledgements that wait
 }
 
@@ -94,6 +95,9 @@ func (q *flushQueue) take() []*raft.Log {
 	for len(q.logs) == 0 && !q.ended {
 		q.more.Wait()
 	}
+	if q.dropped {
+		return nil
+	}
 	return q.logs[:len(q.logs):len(q.logs)]
 }
 
@@ -123,6 +127,15 @@ func (q *flushQueue) end() {
 	for len(q.logs) > 0 && !q.dead {
 		q.more.Wait()
 	}
+}
+
+// drop has the flusher end after what it is writing now, if anything. The rest can still
+// be read, but counts for nothing: no acknowledgement passes.
+func (q *flushQueue) drop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended, q.dropped = true, true
+	q.more.Broadcast()
 }
 
 func (q *flushQueue) die() {

@@ -99,3 +99,34 @@ func TestAnUnreadableEntryIsNotVisible(t *testing.T) {
 		t.Errorf("of entries that cannot be read %d is to be waited for", got)
 	}
 }
+
+// What a killed process had only in its memory is lost; what it was writing is not, and
+// nothing passes for durable that is not.
+func TestAKilledMemberLosesWhatItHadNotWritten(t *testing.T) {
+	for _, writing := range []bool{false, true} {
+		d := lagging(t)
+		batch := d.queue.take() // the flusher has it
+		d.queue.push(entries(21, 30))
+		if !writing {
+			batch = nil
+		}
+		d.queue.drop()
+		if len(batch) > 0 {
+			must(t, d.store(batch, nil))
+			d.queue.written(len(batch))
+		}
+		d.flush() // ends at once
+		d.queue.end()
+		want := uint64(10 + len(batch))
+		if last, err := d.bolt.LastIndex(); last != want || err != nil {
+			t.Errorf("writing %v: the file ends with entry %d (%v)", writing, last, err)
+		}
+		if d.queue.drained(30) || d.queue.passed(30) == nil {
+			t.Error("what was lost counts as durable")
+		}
+		var l raft.Log
+		if err := d.read(30, &l); err != nil || l.Index != 30 {
+			t.Errorf("raft, which has not ended yet, reads %d (%v)", l.Index, err)
+		}
+	}
+}

@@ -216,20 +216,25 @@ func (m *Member) watch(inc *incarnation) {
 
 // Stop ends the member as a signal does that it may answer: what it was
 // writing is still written.
-func (m *Member) Stop(reason string) error { return m.down(reason, false) }
+func (m *Member) Stop(reason string) error { return m.down(reason, func(*disk) {}) }
+
+// Kill ends the member as kill -9 ends its process: what it was writing is still
+// written, since the machine goes on; what waited in its memory is lost.
+func (m *Member) Kill(reason string) error {
+	return m.down(reason, func(d *disk) { d.queue.drop() })
+}
 
 // Crash ends the member as a power cut does: nothing that was not yet synced
 // reaches the disk.
-func (m *Member) Crash(reason string) error { return m.down(reason, true) }
+func (m *Member) Crash(reason string) error { return m.down(reason, (*disk).crash) }
 
-func (m *Member) down(reason string, crash bool) error {
+// down takes the member down, after what becomes of its disk.
+func (m *Member) down(reason string, become func(*disk)) error {
 	inc := m.running.Load()
 	if inc == nil {
 		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
 	}
-	if crash {
-		inc.disk.crash()
-	}
+	become(inc.disk)
 	m.halt(inc, reason)
 	return nil
 }

@@ -125,6 +125,14 @@ func (m *Member) Crash(reason string) error {
 	return m.await(false)
 }
 
+// Kill ends the member as kill -9 ends its process, which stays all the same.
+func (m *Member) Kill(reason string) error {
+	if err := do2(m, verbKill, reason, 30*time.Second); err != nil {
+		return err
+	}
+	return m.await(false)
+}
+
 // await waits until the member has told that it is up or down, so that who gave
 // the order sees it done. It may have changed again meanwhile.
 func (m *Member) await(up bool) error {

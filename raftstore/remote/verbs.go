@@ -23,6 +23,7 @@ const (
 	verbStart     = "start"
 	verbStop      = "stop"
 	verbCrash     = "crash"
+	verbKill      = "kill"
 	verbPeers     = "peers"
 	verbCampaign  = "campaign"
 	verbSnapshot  = "snapshot"
@@ -66,6 +67,9 @@ var verbs = map[string]verb{
 	}),
 	verbCrash: do(func(p *Process, _ context.Context, reason string) (none, error) {
 		return onMember(p, reason, (*member.Member).Crash)
+	}),
+	verbKill: do(func(p *Process, _ context.Context, reason string) (none, error) {
+		return onMember(p, reason, (*member.Member).Kill)
 	}),
 	verbPeers: do((*Process).introduce),
 	verbCampaign: do(func(p *Process, _ context.Context, _ none) (none, error) {
