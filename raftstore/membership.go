@@ -28,7 +28,7 @@ import (
 func (s *Replicated) AddMember(learner bool) (id string, err error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	return s.add(learner, "")
+	return s.add(learner, "", nil)
 }
 
 // AddMemberAt is AddMember with the peer URLs of the new member. In one process they
@@ -37,10 +37,10 @@ func (s *Replicated) AddMemberAt(learner bool, peerURLs []string) (id string, er
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	if s.far == nil {
-		if id, err = s.add(learner, ""); err == nil {
-			err = s.setURLs(id, peerURLs)
+		if err := s.mayHave(peerURLs, ""); err != nil {
+			return "", err
 		}
-		return id, err
+		return s.add(learner, "", peerURLs)
 	}
 	if len(peerURLs) != 1 || !strings.HasPrefix(peerURLs[0], scheme) {
 		return "", rpctypes.ErrGRPCMemberBadURLs // a member listens at one address, with TLS
@@ -49,11 +49,12 @@ func (s *Replicated) AddMemberAt(learner bool, peerURLs []string) (id string, er
 	if err != nil {
 		return "", fmt.Errorf("raftstore: %w", err)
 	}
-	return s.add(learner, name)
+	return s.add(learner, name, nil)
 }
 
-// add adds a member; invited is the one whose process waits, "" for any.
-func (s *Replicated) add(learner bool, invited string) (id string, err error) {
+// add adds a member; invited is the one whose process waits, "" for any. Members in one
+// process may have peer URLs.
+func (s *Replicated) add(learner bool, invited string, peerURLs []string) (id string, err error) {
 	if err := s.mayAdd(learner); err != nil {
 		return "", err
 	}
@@ -65,7 +66,11 @@ func (s *Replicated) add(learner bool, invited string) (id string, err error) {
 		return "", errors.Join(err, s.unjoin(m))
 	}
 	err = s.change(func(leader leadership) error {
-		return leader.Set(member.Server{ID: id, Learner: learner, Address: s.addressFor(id)})
+		address := s.addressFor(id)
+		if len(peerURLs) > 0 {
+			address = addressOf(id, peerURLs)
+		}
+		return leader.Set(member.Server{ID: id, Learner: learner, Address: address})
 	})
 	if err != nil {
 		s.update(func(r *roster) { r.undecided = append(slices.Clone(r.undecided), id) })
@@ -220,22 +225,32 @@ func (s *Replicated) setURLs(id string, peers []string) error {
 	if i < 0 {
 		return rpctypes.ErrGRPCMemberNotFound
 	}
-	if len(peers) == 0 {
-		return rpctypes.ErrGRPCMemberBadURLs
-	}
-	for _, p := range peers {
-		if u, err := url.Parse(p); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Contains(p, ",") {
-			return rpctypes.ErrGRPCMemberBadURLs
-		}
-		for j, urls := range g.urls {
-			if j != i && slices.Contains(urls, p) {
-				return rpctypes.ErrGRPCPeerURLExist
-			}
-		}
+	if err := s.mayHave(peers, id); err != nil {
+		return err
 	}
 	return s.change(func(leader leadership) error {
 		return leader.Set(member.Server{ID: id, Learner: g.learner[i], Address: addressOf(id, peers)})
 	})
+}
+
+// mayHave says whether a member may have peer URLs: they make sense, and no other
+// member has them. id is "" for one that is yet to join.
+func (s *Replicated) mayHave(peerURLs []string, id string) error {
+	if len(peerURLs) == 0 {
+		return rpctypes.ErrGRPCMemberBadURLs
+	}
+	g := s.group()
+	for _, p := range peerURLs {
+		if u, err := url.Parse(p); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Contains(p, ",") {
+			return rpctypes.ErrGRPCMemberBadURLs
+		}
+		for i, urls := range g.urls {
+			if g.ids[i] != id && slices.Contains(urls, p) {
+				return rpctypes.ErrGRPCPeerURLExist
+			}
+		}
+	}
+	return nil
 }
 
 // addressOf is the inverse of urlsOf.

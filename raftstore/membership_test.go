@@ -570,3 +570,34 @@ func TestWhoIsBeingRemovedMayHaveToBeElected(t *testing.T) {
 		t.Logf("%s was being removed; now the members are %v", leader, s.IDs())
 	}
 }
+
+// A member that joins with peer URLs is one change of the group; where it may not have
+// them nobody joins.
+func TestAMemberJoinsWithItsURLs(t *testing.T) {
+	t.Parallel()
+	tr := newTranscript()
+	s := open(t, raftstore.Config{Events: tr.add, RequestTimeout: time.Minute})
+	mustPut(t, s, "k", "1")
+	for _, refused := range []struct {
+		urls []string
+		want error
+	}{
+		{[]string{"http://b:2380"}, rpctypes.ErrGRPCPeerURLExist},
+		{[]string{"sharks"}, rpctypes.ErrGRPCMemberBadURLs},
+		{nil, rpctypes.ErrGRPCMemberBadURLs},
+	} {
+		if id, err := s.AddMemberAt(true, refused.urls); !errors.Is(err, refused.want) || len(s.IDs()) != 3 {
+			t.Errorf("member %q at %v: %v, want %v; the members are %v", id, refused.urls, err, refused.want, s.IDs())
+		}
+	}
+	start := tr.len()
+	urls := []string{"https://10.0.0.7:2380", "https://d.example:2380"}
+	id, err := s.AddMemberAt(true, urls)
+	must(t, err)
+	if got := status(t, s, id).PeerURLs; !slices.Equal(got, urls) {
+		t.Errorf("%s is at %v", id, got)
+	}
+	if lines := tr.from(start); slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "member: updated") }) {
+		t.Errorf("it joined and was updated:\n%s", strings.Join(lines, "\n"))
+	}
+}

@@ -42,7 +42,7 @@ func (s *Replicated) Rejoin(id string) (newID string, err error) {
 	if err := s.remove(id); err != nil {
 		return "", err
 	}
-	if newID, err = s.add(true, ""); err != nil || g.learner[i] {
+	if newID, err = s.add(true, "", nil); err != nil || g.learner[i] {
 		return newID, err
 	}
 	deadline := s.clock.now() + s.cfg.RequestTimeout
