@@ -103,13 +103,16 @@ func (s *Replicated) noteLease(id string, a *member.Applied) {
 
 // Renew is a lease's keep-alive; see [Server]. While there is no leader it waits
 // for one, as long as a request may take.
-func (s *Replicated) Renew(ctx context.Context, id int64) (ttl int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
+func (s *Replicated) Renew(caller context.Context, id int64) (ttl int64, err error) {
+	ctx, cancel := context.WithTimeout(caller, s.cfg.RequestTimeout)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		ttl, err := s.lessor.Renew(ctx, id)
+		if errors.Is(err, context.DeadlineExceeded) && caller.Err() == nil {
+			return 0, rpctypes.ErrGRPCTimeout // the store's own time is over, as v3_server.go LeaseRenew says it
+		}
 		if !errors.Is(err, rpctypes.ErrGRPCNoLeader) {
 			return ttl, err
 		}

@@ -246,3 +246,31 @@ func TestLeasesInRealTime(t *testing.T) {
 		t.Errorf("a lease of 2 s ran out after %v", took)
 	}
 }
+
+// A keep-alive of a lease that has run out, and whose revocation is not committed in
+// time, ends with etcd's own timeout, not with one of a context that is not the caller's.
+func TestAKeepAliveEndsWithEtcdsTimeout(t *testing.T) {
+	t.Parallel()
+	clock := &handClock{}
+	s := open(t, raftstore.Config{Clock: clock, RequestTimeout: 300 * time.Millisecond})
+	var id int64
+	await(t, "a lease is granted", func() bool {
+		r := call(s, &pb.InternalRaftRequest{LeaseGrant: &pb.LeaseGrantRequest{TTL: 5}})
+		if r.Err == nil {
+			id = r.Response.(*pb.LeaseGrantResponse).ID
+		}
+		return r.Err == nil
+	})
+	await(t, "its time runs", func() bool { _, err := s.Renew(t.Context(), id); return err == nil })
+	s.Hold(true) // nothing is committed any more, and the leader stays
+	clock.wait(time.Minute)
+	if _, err := s.Renew(t.Context(), id); !errors.Is(err, rpctypes.ErrGRPCTimeout) {
+		t.Errorf("the keep-alive ended with %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Renew(ctx, id); !errors.Is(err, context.Canceled) {
+		t.Errorf("one whose caller is gone ended with %v", err)
+	}
+	s.Hold(false)
+}
