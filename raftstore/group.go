@@ -110,13 +110,23 @@ func (s *Replicated) finish(f *groupFacts) error {
 	for _, e := range entries {
 		_, isNew := nameOfNew(e.Name())
 		gone := f.Survivor != "" && f.Survivor != e.Name() && memberNumber(e.Name()) >= 0
-		if e.IsDir() && (isNew || gone) {
-			if err := os.RemoveAll(filepath.Join(s.cfg.Dir, e.Name())); err != nil {
+		if path := filepath.Join(s.cfg.Dir, e.Name()); e.IsDir() && (isNew || gone) && ofAMember(path) {
+			if err := os.RemoveAll(path); err != nil {
 				return fmt.Errorf("raftstore: %w", err)
 			}
 		}
 	}
 	return nil
+}
+
+// ofAMember says whether a folder holds what a member writes. Others may have folders
+// beside the members', and short names are anybody's.
+func ofAMember(dir string) bool {
+	there, _ := member.Exists(dir) // what cannot be read is left alone
+	if info, err := os.Stat(filepath.Join(dir, "snapshots")); err == nil && info.IsDir() {
+		there = true
+	}
+	return there
 }
 
 // folders are the names of those members that have a log, in order of joining.

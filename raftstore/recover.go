@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -273,7 +274,7 @@ func (s *Replicated) finishExchange(facts *groupFacts) error {
 	}
 	for _, e := range entries {
 		id, isNew := nameOfNew(e.Name())
-		if !isNew {
+		if !isNew || !ofAMember(filepath.Join(s.cfg.Dir, e.Name())) {
 			continue
 		}
 		if err := os.RemoveAll(s.dirOf(id)); err != nil {

@@ -162,6 +162,9 @@ func TestARecoveryThatWasBrokenOffIsFinished(t *testing.T) {
 	data, err := os.ReadFile(file)
 	must(t, err)
 	must(t, os.WriteFile(file, []byte(strings.Replace(string(data), "{", `{"survivor":"b",`, 1)), 0o600))
+	for _, theirs := range []string{"pki", "pki.new"} { // folders of somebody else's beside the members'
+		must(t, os.MkdirAll(filepath.Join(dir, theirs, "private"), 0o700))
+	}
 	s = open(t, raftstore.Config{Dir: dir})
 	if got := get(t, s, "k"); got != "1" || !slices.Equal(s.IDs(), []string{"b"}) {
 		t.Errorf("k is %q, members %v", got, s.IDs())
@@ -169,6 +172,11 @@ func TestARecoveryThatWasBrokenOffIsFinished(t *testing.T) {
 	for _, id := range []string{"a", "c"} {
 		if _, err := os.Stat(filepath.Join(dir, id)); err == nil {
 			t.Errorf("the folder of %s is still there", id)
+		}
+	}
+	for _, theirs := range []string{"pki", "pki.new"} {
+		if _, err := os.Stat(filepath.Join(dir, theirs, "private")); err != nil {
+			t.Errorf("the folder %s, which is no member's, is gone: %v", theirs, err)
 		}
 	}
 }
