@@ -70,6 +70,7 @@ type Replicated struct {
 	holding   sync.Mutex // held during Hold; guards nothing else
 	held      atomic.Bool
 	pace      atomic.Int64 // see SlowElections
+	splitting sync.Mutex   // held while an election is being split
 	requests  member.Requests
 
 	wakeReads     chan struct{}

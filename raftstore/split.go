@@ -20,12 +20,22 @@ var ErrNotSplit = errors.New("raftstore: the election was not split: another one
 // messages so that each gets half the votes ([wire.Split]). Nobody wins; the next
 // election, by the members' own timers, decides. It returns when the votes are cast;
 // while messages are held, when both stand.
-func (s *Replicated) SplitVote() error {
+//
+// One election is arranged at a time. What was arranged is taken back if it does not
+// come to that.
+func (s *Replicated) SplitVote() (err error) {
+	s.splitting.Lock()
+	defer s.splitting.Unlock()
 	split, err := s.planSplit()
 	if err != nil {
 		return err
 	}
 	done := s.network.SetSplit(split)
+	defer func() {
+		if err != nil {
+			s.network.SetSplit(nil)
+		}
+	}()
 	for _, id := range split.Candidates {
 		m, err := s.member(id)
 		if err != nil {
@@ -47,7 +57,6 @@ func (s *Replicated) SplitVote() error {
 		}
 		s.sleep(5 * time.Millisecond)
 	}
-	s.network.SetSplit(nil)
 	return ErrNotSplit
 }
 
