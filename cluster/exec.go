@@ -39,6 +39,9 @@ func (c *Cluster) Exec(ctx context.Context, line string, streams control.Streams
 	return c.console.Exec(ctx, line, streams)
 }
 
+// Stand has the console stand in a folder; it gives where it stood.
+func (c *Cluster) Stand(dir string) (before string) { return c.console.Stand(dir) }
+
 // Console is the cluster's console.
 func (c *Cluster) Console() *console.Console { return c.console }
 

@@ -66,9 +66,7 @@ func (l *Lesson) attempt(ctx context.Context, script string, boot Boot, solves b
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if out, exit := perform(ctx, c, enter(dir), "setup.sh"); exit != 0 {
-		return fmt.Errorf("the trial's folder: %s", out)
-	}
+	c.Stand(dir)
 	if out, exit := perform(ctx, c, l.script(l.Setup), "setup.sh"); exit != 0 {
 		return fmt.Errorf("setup.sh ended with exit status %d:\n%s", exit, out)
 	}

@@ -30,6 +30,10 @@ type Player struct {
 	trouble string
 	attempt int    // counts scenes, so that an old one that ends late is ignored
 	folder  string // where the console stands during a lesson; "" while there is none
+	before  string // where it stood before
+
+	ended chan struct{}      // closed when the scripts that were begun last have ended; nil before the first
+	stop  context.CancelFunc // ends the scene that is being set; nil where none was
 }
 
 // NewPlayer makes a player. progress may be nil.
@@ -95,7 +99,35 @@ func (p *Player) begin(l *Lesson, step int) {
 	if err := p.enter(); err != nil {
 		p.trouble = err.Error()
 	}
-	go p.setScene(l, p.attempt, again)
+	p.halt()
+	ctx, cancel := context.WithCancel(context.Background())
+	p.stop = cancel
+	attempt := p.attempt
+	p.behind(func() { p.setScene(ctx, l, attempt, again) })
+}
+
+// halt ends the scene that is being set, if there is one: nobody waits for it any
+// more. The lock is held.
+func (p *Player) halt() {
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
+	}
+}
+
+// behind runs scripts in the background, after those that were begun before: what
+// puts a cluster back must not run beside what sets a scene. The lock is held.
+func (p *Player) behind(scripts func()) {
+	before, ended := p.ended, make(chan struct{})
+	p.ended = ended
+	go func() {
+		defer close(ended)
+		if before != nil {
+			_ = p.cluster.Resume() // they would not end while the cluster stands
+			<-before
+		}
+		scripts()
+	}()
 }
 
 // enter has the console stand in a folder of the lesson's own, which goes with it:
@@ -107,16 +139,8 @@ func (p *Player) enter() error {
 	if err != nil {
 		return fmt.Errorf("the lesson has no folder for its files: %w", err)
 	}
-	p.folder = dir
-	if out, exit := perform(context.Background(), p.cluster, enter(dir), "setup.sh"); exit != 0 {
-		return fmt.Errorf("the lesson has no folder for its files: %s", strings.TrimSpace(out))
-	}
+	p.folder, p.before = dir, p.cluster.Stand(dir)
 	return nil
-}
-
-// enter is a script that goes into a folder, and remembers where the console stood.
-func enter(dir string) string {
-	return ": ${KVIZ_BEFORE_LESSON:=$PWD}; cd '" + dir + "'"
 }
 
 // discard goes back to where the console stood before the lesson, and removes what the
@@ -125,9 +149,8 @@ func (p *Player) discard() {
 	if p.folder == "" {
 		return
 	}
-	// A folder that is left over lies among temporary ones.
-	perform(context.Background(), p.cluster, `cd "$KVIZ_BEFORE_LESSON"; unset KVIZ_BEFORE_LESSON`, "cleanup.sh")
-	_ = os.RemoveAll(p.folder)
+	p.cluster.Stand(p.before)
+	_ = os.RemoveAll(p.folder) // one that is left over lies among temporary ones
 	p.folder = ""
 }
 
@@ -136,6 +159,7 @@ func (p *Player) discard() {
 func (p *Player) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.halt()
 	p.discard()
 	p.lesson, p.session = nil, nil
 	p.attempt++
@@ -153,8 +177,7 @@ func (p *Player) hurry() (back func()) {
 	return func() { _ = p.cluster.Speed(was.Speed) }
 }
 
-func (p *Player) setScene(l *Lesson, attempt int, again bool) {
-	ctx := context.Background()
+func (p *Player) setScene(ctx context.Context, l *Lesson, attempt int, again bool) {
 	back := p.hurry()
 	if again {
 		perform(ctx, p.cluster, l.script(l.Cleanup), "cleanup.sh")
@@ -331,11 +354,13 @@ func (p *Player) Do(action string) error {
 		p.begin(p.lesson, 0)
 		return nil
 	case "leave":
+		p.halt()
 		p.discard()
-		go func(script string) {
+		script := p.lesson.script(p.lesson.Cleanup)
+		p.behind(func() {
 			defer p.hurry()()
 			perform(context.Background(), p.cluster, script, "cleanup.sh")
-		}(p.lesson.script(p.lesson.Cleanup))
+		})
 		p.lesson, p.session = nil, nil
 		p.attempt++
 		return nil

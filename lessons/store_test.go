@@ -3,10 +3,12 @@ package lessons_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"kviz/assets"
@@ -117,4 +119,65 @@ func TestAStoreLessonIsPlayed(t *testing.T) {
 	if _, err := os.Stat(folder); !os.IsNotExist(err) {
 		t.Errorf("the lesson's folder %s is still there: %v", folder, err)
 	}
+	p.leftAtOnce(home)
+	p.busyConsole(home)
+}
+
+// leftAtOnce leaves a lesson whose scene is still being set: the console is back
+// where it stood, and stays there.
+func (p *player) leftAtOnce(home string) {
+	p.t.Helper()
+	if err := p.Start("L09"); err != nil {
+		p.t.Fatal(err)
+	}
+	p.do("leave")
+	if now := p.where(); now != home {
+		p.t.Errorf("at once the console stands in %s, and stood in %s before", now, home)
+	}
+	p.Wait()
+	if now := p.where(); now != home {
+		p.t.Errorf("in the end the console stands in %s, and stood in %s before", now, home)
+	}
+}
+
+// busyConsole begins and leaves a lesson while a command of the person runs: it goes
+// on, and the line after it stands in the lesson's folder, or where they stood.
+func (p *player) busyConsole(home string) {
+	p.t.Helper()
+	ctx, interrupt := context.WithCancel(context.Background())
+	begun, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.c.Exec(ctx, "kubectl get namespaces -w", control.Streams{In: strings.NewReader(""), Out: &first{said: begun}, Err: io.Discard, Source: "console"})
+	}()
+	<-begun
+	if err := p.Start("L09"); err != nil {
+		p.t.Fatal(err)
+	}
+	p.Wait()
+	folder := p.where()
+	if folder == home {
+		p.t.Error("the lesson has set its scene among somebody's files")
+	}
+	interrupt()
+	<-ended
+	if now := p.where(); now != folder {
+		p.t.Errorf("after their command the console stands in %s, want the lesson's %s", now, folder)
+	}
+	p.do("leave")
+	p.Wait()
+	if now := p.where(); now != home {
+		p.t.Errorf("the console stands in %s after the lesson, and stood in %s before", now, home)
+	}
+}
+
+// first tells of the first thing written to it.
+type first struct {
+	once sync.Once
+	said chan struct{}
+}
+
+func (f *first) Write(p []byte) (int, error) {
+	f.once.Do(func() { close(f.said) })
+	return len(p), nil
 }

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"sort"
 	"sync"
 
@@ -113,6 +114,8 @@ type Console struct {
 	cache    string   // directory, "" before it is needed
 	ns       string   // the namespace of kubectl config set-context --current
 	etcd     *etcdGate
+	dir      string // where its own session stands, and others begin; "" before the first line
+	moved    bool   // by Stand: its own session has still to go there
 }
 
 // Command is a command of the console. It gives the exit status.
@@ -190,20 +193,47 @@ func (c *Console) command(name string) Command {
 
 // Exec runs one line (or several) typed at the console and gives the exit
 // status. Variables live on to the next line; a line that is run while another
-// still runs gets a shell of its own.
+// still runs gets a shell of its own, which begins where the console stands.
 func (c *Console) Exec(ctx context.Context, line string, io control.Streams) int {
 	c.mu.Lock()
 	if c.session == nil {
 		c.session = c.NewSession()
 	}
 	s := c.session
-	c.mu.Unlock()
-	if !s.busy.TryLock() {
+	own := s.busy.TryLock()
+	if !own {
 		s = c.NewSession()
 		s.busy.Lock()
 	}
+	dir := ""
+	if !own || c.moved {
+		dir = c.dir
+	}
+	c.moved = c.moved && !own
+	c.mu.Unlock()
 	defer s.busy.Unlock()
-	return s.exec(ctx, line, io)
+	exit := s.exec(ctx, dir, line, io)
+	if own && s.runner != nil {
+		c.mu.Lock()
+		if !c.moved {
+			c.dir = s.runner.Dir
+		}
+		c.mu.Unlock()
+	}
+	return exit
+}
+
+// Stand has the console's own session stand in a folder from its next line on, and
+// gives where it stood. It waits for nothing: a command that runs goes on where it
+// is.
+func (c *Console) Stand(dir string) (before string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if before = c.dir; before == "" {
+		before, _ = os.Getwd() // where a shell begins; without one, it says so itself
+	}
+	c.dir, c.moved = dir, true
+	return before
 }
 
 // ErrStopped is what commands fail with when the cluster has gone.

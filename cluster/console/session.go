@@ -68,8 +68,8 @@ func intoPipe(w io.Writer) bool {
 // NewSession gives a shell of its own.
 func (c *Console) NewSession() *Session { return &Session{c: c} }
 
-// exec runs a line. s.busy is held.
-func (s *Session) exec(ctx context.Context, line string, io control.Streams) int {
+// exec runs a line, in the folder dir if it is not "". s.busy is held.
+func (s *Session) exec(ctx context.Context, dir, line string, io control.Streams) int {
 	s.source, s.script, s.columns = io.Source, io.Source != "" && io.Source != "console", io.Columns
 	if s.source == "" {
 		s.source = "console"
@@ -79,7 +79,32 @@ func (s *Session) exec(ctx context.Context, line string, io control.Streams) int
 		fmt.Fprintf(io.Err, "%v\n", err)
 		return 2
 	}
-	return s.run(ctx, io, func(ctx context.Context) error { return s.runner.Run(ctx, file) })
+	return s.run(ctx, io, func(ctx context.Context) error {
+		if err := s.enter(ctx, dir); err != nil {
+			return err
+		}
+		return s.runner.Run(ctx, file)
+	})
+}
+
+// enter has the shell stand in a folder as the command cd does, which says if there
+// is no such folder any more; the line then runs where the shell stood.
+func (s *Session) enter(ctx context.Context, dir string) error {
+	if dir == "" || dir == s.runner.Dir {
+		return nil
+	}
+	name, err := syntax.Quote(dir, syntax.LangBash)
+	if err != nil {
+		return fmt.Errorf("console: cd: %w", err)
+	}
+	file, err := parse("cd "+name, "")
+	if err != nil {
+		return err
+	}
+	if err := s.runner.Run(ctx, file); ctx.Err() != nil {
+		return err
+	}
+	return nil
 }
 
 // run sets the streams up and runs do; it gives the exit status.

@@ -45,6 +45,9 @@ type Cluster interface {
 	// Exec runs one console line and gives its exit status. It blocks until
 	// the command ends or ctx does.
 	Exec(ctx context.Context, line string, io Streams) int
+	// Stand has the console stand in a folder from its next line on, and gives
+	// where it stood. What runs goes on where it is.
+	Stand(dir string) (before string)
 
 	// Endpoints say how other programs reach the cluster.
 	Endpoints() Endpoints

@@ -23,6 +23,7 @@ type Cluster struct {
 
 	breakpoints []control.Breakpoint
 	broken      int
+	dir         string // where the console stands
 }
 
 // NewCluster is a cluster that will play the tape into a new stream; the first
@@ -180,6 +181,16 @@ func (c *Cluster) Exec(ctx context.Context, line string, io control.Streams) int
 	}
 	fmt.Fprintf(io.Err, "error: unknown command %q\n", line)
 	return 1
+}
+
+// Stand implements [control.Cluster].
+func (c *Cluster) Stand(dir string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ask("stand %s", dir)
+	before := c.dir
+	c.dir = dir
+	return before
 }
 
 // Endpoints implements [control.Cluster].
