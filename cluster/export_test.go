@@ -3,8 +3,27 @@ package cluster
 import (
 	"slices"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"kviz/cluster/runtime"
+	"kviz/raftstore"
 )
+
+// Held is what the store itself holds under every key.
+func (c *Cluster) Held() (map[string][]byte, error) {
+	all := &pb.RangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}
+	got := make(chan *raftstore.Result, 1)
+	c.store.Do(&pb.InternalRaftRequest{Range: all}, func(r *raftstore.Result) { got <- r })
+	r := <-got
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	held := map[string][]byte{}
+	for _, kv := range r.Response.(*pb.RangeResponse).Kvs {
+		held[string(kv.Key)] = kv.Value
+	}
+	return held, nil
+}
 
 // Running lists the containers that run on a node, as "namespace/pod container ID";
 // on all nodes if it is "".

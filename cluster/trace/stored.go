@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -15,7 +16,7 @@ const Magic = "k8s\x00"
 // byte for byte: the magic, then a runtime.Unknown with the object's version,
 // kind and protobuf, without its resourceVersion, which is the key's revision
 // (apimachinery pkg/runtime/serializer/protobuf; apiserver
-// pkg/storage/etcd3/store.go). Objects without a protobuf are JSON.
+// pkg/storage/etcd3/store.go). Custom objects are JSON.
 func Stored(o *Object) ([]byte, error) {
 	if o == nil || o.Value == nil {
 		return nil, nil
@@ -26,6 +27,9 @@ func Stored(o *Object) ([]byte, error) {
 		return nil, fmt.Errorf("the stored form of %T: %w", o.Value, err)
 	}
 	m.SetResourceVersion("")
+	if u, ok := bare.(*unstructured.Unstructured); ok {
+		return u.MarshalJSON()
+	}
 	w, err := encodeObject(bare)
 	if err != nil {
 		return nil, err
