@@ -1,7 +1,6 @@
 package raftstore
 
 import (
-	"sync"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -111,60 +110,4 @@ func (s *Replicated) Forwarded(id, what string, size int) {
 		m.Entries = []wire.Entry{{Type: "command", Size: size}}
 	}
 	s.cfg.Events(Event{Kind: member.KindForward, Member: id, Wall: time.Now(), Message: m})
-}
-
-// listeners are told that something about who is up or who leads changed.
-type listeners struct {
-	mu   sync.Mutex
-	next int
-	fns  map[int]func()
-}
-
-func (l *listeners) tell() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, fn := range l.fns {
-		fn()
-	}
-}
-
-// OnChange adds a function that is told, on any goroutine, after a member went
-// up or down or changed its role. It must not block and must not call the
-// store. It is told no more after stop.
-func (s *Replicated) OnChange(fn func()) (stop func()) {
-	l := &s.listeners
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.fns == nil {
-		l.fns = map[int]func(){}
-	}
-	id := l.next
-	l.next++
-	l.fns[id] = fn
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.fns, id)
-	}
-}
-
-// Quota is how many bytes a member's database may take now, less than 0 without
-// a limit.
-func (s *Replicated) Quota() int64 { return s.cfg.limits().QuotaNow() }
-
-// Quota is how many bytes the database may take now.
-func (b *bare) Quota() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.state.Quota()
-}
-
-// Expired is how many leases have run out since the store was opened.
-func (s *Replicated) Expired() int64 { return s.expired.Load() }
-
-// Pending is how many writes are under way whose end is not known.
-func (s *Replicated) Pending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.writes.byNumber)
 }

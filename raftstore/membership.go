@@ -130,8 +130,8 @@ func (s *Replicated) heardFrom(leader leadership, id string, start time.Time) bo
 	return id == leader.Member() || s.network.Contact(leader.Member(), id, leader.Term()).After(start)
 }
 
-// inContact says whether the leader has heard from a voter within the time after
-// which followers miss their leader.
+// inContact says whether the leader has heard from a voter within twice the time after
+// which followers miss their leader at the earliest.
 func (s *Replicated) inContact(leader leadership, id string) bool {
 	return s.heardFrom(leader, id, time.Now().Add(-2*member.ElectionTimeout))
 }

@@ -6,6 +6,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"kviz/raftstore/apply"
 	"kviz/raftstore/member"
 	"kviz/raftstore/wire"
 )
@@ -28,8 +29,9 @@ type Config struct {
 	// Remote are members in processes of their own (kviz member), instead of Members
 	// and Dir. Close leaves them running.
 	Remote *Remote
-	// NoSync leaves out every fsync. Only for tests of what lies above: a
-	// machine that loses power then loses acknowledged writes.
+	// NoSync leaves out every fsync but those of snapshots, which raft's own store
+	// makes. Only for tests of what lies above: a machine that loses power then loses
+	// acknowledged writes.
 	NoSync bool
 	// RequestTimeout is how long, in real time, a request waits for its end;
 	// the time during which messages are held does not count. 0 is etcd's 7 s.
@@ -73,6 +75,15 @@ type Config struct {
 	// Go starts a goroutine that survives no panic silently; nil is a plain
 	// one that turns a panic into an event and takes the member down.
 	Go func(name string, fn func())
+}
+
+// limits is what the configuration says of the state machine.
+func (c *Config) limits() apply.Limits {
+	l := apply.Limits{Quota: c.Quota, Knob: c.QuotaKnob, BcryptCost: c.BcryptCost, AuthToken: c.AuthToken}
+	if c.Clock != nil {
+		l.Now = c.Clock.Now
+	}
+	return l
 }
 
 // MemberStatus is what is known about a member now. It is cheap to get.

@@ -113,14 +113,6 @@ func (s *Replicated) proved(leader leadership, reads int, took time.Duration, er
 	s.tell(Event{Kind: member.KindRead, Member: leader.Member(), Read: told})
 }
 
-// tell reports what no member reports itself.
-func (s *Replicated) tell(e Event) {
-	if s.cfg.Events != nil {
-		e.Wall = time.Now()
-		s.cfg.Events(e)
-	}
-}
-
 // pause waits a little, or until something changed.
 func (s *Replicated) pause(d time.Duration) {
 	timer := time.NewTimer(d)

@@ -20,8 +20,8 @@ import (
 	"kviz/raftstore/wire"
 )
 
-// Replicated is the store over raft members in this process: three, if nothing
-// else is asked for.
+// Replicated is the store over raft members, in this process (three, if nothing else
+// is asked for) or each in one of its own ([Config.Remote]).
 //
 // Locks: changing, then starting, then adopting, then front, then mu; rosterMu is
 // taken last and for moments only; holding is taken before rosterMu and by nobody who

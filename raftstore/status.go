@@ -28,7 +28,7 @@ func (s *Replicated) TermAt(id string) (term uint64, up bool) {
 }
 
 // Healthy reports whether the store can answer now: there is a leader, and
-// a quorum answered it within the election timeout.
+// a quorum answered it within two election timeouts.
 func (s *Replicated) Healthy() bool {
 	s.mu.Lock()
 	leader := s.leader

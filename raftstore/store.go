@@ -1,11 +1,12 @@
 // Package raftstore is a small etcd: a revisioned key-value store replicated
-// by hashicorp/raft over one to nine members in one process, every step of
-// which can be watched, held, stepped and broken.
+// by hashicorp/raft over one to nine members, in one process or each in its own,
+// every step of which can be watched, held, stepped and broken.
 //
 // It speaks etcd's own requests (etcdserverpb), so that its log holds what
 // etcd's log holds. It imports nothing of the rest of kviz; anyone could use
 // it. Package mvcc is the state machine without raft, member one raft node,
-// wire the transport between members. Start reading at [Store].
+// wire the transport between members, remote what brings members in processes of
+// their own into it. Start reading at [Store].
 package raftstore
 
 import (
@@ -18,8 +19,9 @@ import (
 // the bare state machine without raft ([OpenBare]) both are one. All methods
 // may be called from any goroutine.
 type Store interface {
-	// Do starts a request and returns at once. done is called exactly once,
-	// from any goroutine (it may be before Do returns). Requests that change
+	// Do starts a request and returns at once; only where a password is to be hashed
+	// or checked it takes the time of that, about 60 ms at etcd's cost. done is called
+	// exactly once, from any goroutine (it may be before Do returns). Requests that change
 	// the store take effect in the order of the calls. A Range is linearizable
 	// unless it asks to be serializable.
 	//

@@ -2,7 +2,9 @@ package member
 
 import "time"
 
-// Status is what is known of the member now. It costs a few atomic loads.
+// Status is what is known of the member now. It costs a few atomic loads, and while
+// something is committed and not applied yet a look at the log; [Member.Glance] costs
+// less.
 type Status struct {
 	State
 	Up       bool
