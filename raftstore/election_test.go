@@ -113,7 +113,7 @@ func TestSlowElections(t *testing.T) {
 // serializable one at the member that is cut off sees what was.
 func TestLinearizableBesideSerializable(t *testing.T) {
 	t.Parallel()
-	s := open(t, raftstore.Config{RequestTimeout: time.Second})
+	s := open(t, raftstore.Config{RequestTimeout: 5 * time.Second})
 	mustPut(t, s, "k", "before")
 	settled(t, s)
 	old := s.Leader()

@@ -365,7 +365,7 @@ func TestStoppingALeaderHandsOver(t *testing.T) {
 // A panic in what applies an entry takes one member down, not the process.
 func TestAPanicTakesOneMemberDown(t *testing.T) {
 	t.Parallel()
-	s := open(t, raftstore.Config{RequestTimeout: time.Second})
+	s := open(t, raftstore.Config{RequestTimeout: 5 * time.Second})
 	mustPut(t, s, "k", "0")
 	s.OnCommit(func(r *raftstore.Result) {
 		if string(r.Events[0].Kv.Value) == "poison" {

@@ -246,7 +246,7 @@ func TestTheOnlyVoterWritesBeforeItAnswers(t *testing.T) {
 func TestALearner(t *testing.T) {
 	t.Parallel()
 	tr := newTranscript()
-	s := open(t, raftstore.Config{Members: 3, RequestTimeout: time.Second, Events: tr.add})
+	s := open(t, raftstore.Config{Members: 3, RequestTimeout: 5 * time.Second, Events: tr.add})
 	mustPut(t, s, "k", "0")
 	learner, err := s.AddMember(true)
 	must(t, err)
@@ -550,24 +550,34 @@ func TestWhoIsBeingRemovedMayHaveToBeElected(t *testing.T) {
 	t.Parallel()
 	for round := range 3 {
 		s := open(t, raftstore.Config{Members: 2, RequestTimeout: time.Second})
-		mustPut(t, s, "k", "1")
+		await(t, "the first put", func() bool { return call(s, putReq("k", "1")).Err == nil })
 		settled(t, s)
 		leader := s.Leader()
-		must(t, s.Cut(leader, other(leader))) // nothing goes out any more, but the contact is fresh
+		s.Hold(true) // the two are in contact, but no entry goes out, and no time passes for who asks
 		removed := make(chan error, 1)
-		go func() { removed <- s.RemoveMember(leader) }()
-		await(t, "the removal is in the leader's log", func() bool { return status(t, s, leader).Last > status(t, s, leader).Commit || len(removed) > 0 })
+		ask := func() { removed <- s.RemoveMember(leader) }
+		go ask()
+		await(t, "the removal is in the leader's log", func() bool {
+			select {
+			case err := <-removed: // a busy machine lost the contact for a moment
+				t.Log("again: ", err)
+				go ask()
+			default:
+			}
+			return status(t, s, leader).Last > status(t, s, leader).Commit
+		})
 		must(t, s.Crash(other(leader)))
+		s.Hold(false)
 		if err := <-removed; err == nil {
 			t.Error("removed without the other's word")
 		}
-		s.Heal()
 		if round == 1 {
 			must(t, s.Restart(leader)) // also after a restart
 		}
 		must(t, s.Restart(other(leader)))
 		await(t, "the group goes on", func() bool { return call(s, putReq("k", "2")).Err == nil })
-		t.Logf("%s was being removed; now the members are %v", leader, s.IDs())
+		// Nobody else could be elected, so what was in its log is what happened.
+		await(t, leader+" is no member any more", func() bool { return !slices.Contains(s.IDs(), leader) })
 	}
 }
 

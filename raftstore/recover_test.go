@@ -23,7 +23,7 @@ func TestTheQuorumIsLostForGood(t *testing.T) {
 	t.Parallel()
 	tr := newTranscript()
 	dir := t.TempDir()
-	s := open(t, raftstore.Config{Dir: dir, Events: tr.add, RequestTimeout: time.Second})
+	s := open(t, raftstore.Config{Dir: dir, Events: tr.add, RequestTimeout: 5 * time.Second})
 	for i := range 30 {
 		mustPut(t, s, fmt.Sprintf("k%d", i), fmt.Sprint(i))
 	}
