@@ -97,11 +97,22 @@ func (c *cache) run(t *sim.Task) {
 // watchName is what faults call the cache's watch at the store: the resource, of
 // a custom one with its group.
 func (c *cache) watchName() string {
-	gr := c.kind.GroupVersionResource.GroupResource()
-	if strings.Contains(gr.Group, ".") && !strings.HasSuffix(gr.Group, ".k8s.io") {
-		return gr.String()
+	if c.kind.custom != nil {
+		return c.kind.groupResource().String()
 	}
-	return gr.Resource
+	return c.kind.GroupVersionResource.Resource
+}
+
+// customName is what the trace calls a custom kind's cache beside its resource,
+// which another kind may have too; "" of a built-in one.
+func (k *Kind) customName() string {
+	switch {
+	case k.custom == nil:
+		return ""
+	case k.custom.spec.Storage:
+		return k.groupResource().String()
+	}
+	return k.groupResource().String() + "/" + k.Version
 }
 
 // follow takes in what the watch tells until it ends.
@@ -141,7 +152,7 @@ func (c *cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
 	clear(c.decoded)
 	c.fill(t)
 	t.Emit(trace.Event{Kind: trace.WatchCacheListed, Causes: []trace.ID{ended}, Payload: &trace.CacheList{
-		Resource: c.kind.GroupVersionResource.Resource, Revision: c.revision, Was: was, Objects: c.items.Len(),
+		Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Revision: c.revision, Was: was, Objects: c.items.Len(),
 	}})
 }
 
@@ -197,7 +208,9 @@ func (c *cache) take(t *sim.Task, b storage.Batch) {
 		targets := c.watchers.targets(ch)
 		ch.id = t.Emit(trace.Event{
 			Kind: trace.WatchCacheEvent, Object: refOf(c.kind, ch.obj), Causes: whyTaken(b),
-			Payload: &trace.CacheUpdate{Resource: c.kind.GroupVersionResource.Resource, Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets)},
+			Payload: &trace.CacheUpdate{
+				Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets),
+			},
 		})
 		ch.at = t.Elapsed()
 		c.window.add(ch)

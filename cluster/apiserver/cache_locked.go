@@ -47,7 +47,7 @@ func (c *cache) unlock(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*mvccpb.KeyValue,
 	was := c.lost
 	c.lost = nil
 	if n := y.total(); n > 0 || was != nil { // what was lost is found, or has gone
-		t.Emit(trace.Event{Kind: trace.CacheDecrypted, Payload: &trace.Decryption{Resource: c.kind.GroupVersionResource.Resource, By: y.by, Values: n}})
+		t.Emit(trace.Event{Kind: trace.CacheDecrypted, Payload: &trace.Decryption{Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), By: y.by, Values: n}})
 	}
 	return out, nil
 }
@@ -61,7 +61,7 @@ func (c *cache) lose(t *sim.Task, kv *mvccpb.KeyValue, err error, causes []trace
 	}
 	c.lostAt = t.Elapsed()
 	c.lostBy = t.Emit(trace.Event{Kind: trace.CacheDecrypted, Object: c.refOfKey(c.key(kv.Key)), Causes: causes, Payload: &trace.Decryption{
-		Resource: c.kind.GroupVersionResource.Resource, Key: string(kv.Key), By: []string{encrypt.Label(kv.Value)}, Values: 1, Error: err.Error(),
+		Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Key: string(kv.Key), By: []string{encrypt.Label(kv.Value)}, Values: 1, Error: err.Error(),
 	}})
 	c.moved.Broadcast()
 }
@@ -76,7 +76,7 @@ func (c *cache) openEvent(t *sim.Task, commit trace.ID, kv *mvccpb.KeyValue) (*e
 	}
 	if how != nil {
 		t.Emit(trace.Event{Kind: trace.CacheDecrypted, Object: refOf(c.kind, en.obj), Payload: &trace.Decryption{
-			Resource: c.kind.GroupVersionResource.Resource, Key: string(kv.Key), By: []string{how.label}, Values: 1,
+			Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Key: string(kv.Key), By: []string{how.label}, Values: 1,
 		}})
 	}
 	return en, err

@@ -15,6 +15,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 )
 
 // twoVersions serves hats as v1beta1, which is stored, and v1.
@@ -172,6 +173,50 @@ func TestACustomObjectIsDescribedWhileTheServerIsDown(t *testing.T) {
 		}
 		if told != "Hat top;" {
 			t.Errorf("told: %s", told)
+		}
+	})
+}
+
+// A definition may give its kind the name of a built-in one, in a group that looks
+// like one of Kubernetes' own. The caches, what they tell and their watches at the
+// store are not mixed up, nor are two versions of one definition.
+func TestCustomKindsShareNoNames(t *testing.T) {
+	services := strings.NewReplacer("{name: hats.example.com}", `{name: services.net.k8s.io, annotations: {api-approved.kubernetes.io: "https://example.com/1"}}`,
+		"group: example.com", "group: net.k8s.io", "plural: hats", "plural: services").Replace(twoVersions)
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		w.define(task, services)
+		task.Sleep(3 * time.Second)
+		for _, version := range []string{"v1beta1", "v1"} {
+			gvr := schema.GroupVersionResource{Group: "net.k8s.io", Version: version, Resource: "services"}
+			w.must(w.ask(task, &Request{Verb: "watch", Resource: gvr}).Err)
+		}
+		gvr := schema.GroupVersionResource{Group: "net.k8s.io", Version: "v1", Resource: "services"}
+		w.must(w.ask(task, &Request{Verb: "create", Resource: gvr, Body: []byte(`{"apiVersion":"net.k8s.io/v1","kind":"Hat","metadata":{"name":"top"}}`)}).Err)
+		task.Sleep(time.Second)
+		b := view.NewBuilder()
+		for _, e := range w.sink.events {
+			b.Apply(e)
+		}
+		s := b.Mark()
+		if own := s.WatchCache("services"); own != nil { // nothing has come to it since the start
+			t.Errorf("the cache of the built-in kind is taken for %+v", own)
+		}
+		for _, name := range []string{"services.net.k8s.io", "services.net.k8s.io/v1"} {
+			if c := s.WatchCache(name); c == nil || c.Events != 1 || c.Watchers != 1 {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+		var lines []string
+		for _, w := range s.Watchers() {
+			lines = append(lines, w.Of())
+		}
+		if got := strings.Join(lines, " "); got != "services.net.k8s.io services.net.k8s.io/v1" {
+			t.Errorf("the watches are of %s", got)
+		}
+		for _, c := range w.s.customs.open() {
+			if c.watchName() != "services.net.k8s.io" {
+				t.Errorf("a fault would call the watch at the store %s", c.watchName())
+			}
 		}
 	})
 }

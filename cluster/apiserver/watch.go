@@ -47,7 +47,7 @@ func (c *call) watch() *Response {
 	c.pass(trace.StageStorage, "watch cache", how, nil)
 	w.opened = c.s.k.Emit(trace.Event{
 		Lane: c.t.Lane(), Kind: trace.WatchOpened, Object: c.ref, Causes: []trace.ID{c.last},
-		Payload: &trace.Watch{Watch: w.number, Resource: c.req.Resource.Resource, Client: w.client, From: from, Selector: want.String()},
+		Payload: &trace.Watch{Watch: w.number, Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Client: w.client, From: from, Selector: want.String()},
 	})
 	if len(first) > 0 {
 		c.cache().watchers.later(c.s, func() {

@@ -75,7 +75,7 @@ func (w *watcher) end(why string, more ...trace.ID) {
 		causes = append(causes, dead)
 	}
 	w.ended = w.s.k.Emit(trace.Event{Lane: w.s.p.Lane, Kind: trace.WatchClosed, Causes: causes, Payload: &trace.Watch{
-		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why,
+		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Custom: w.want.kind.customName(), Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why,
 	}})
 	w.box.Close()
 }

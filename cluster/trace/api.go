@@ -109,14 +109,16 @@ type Response struct {
 // CacheList is a watch cache filled anew.
 type CacheList struct {
 	Resource string
-	Revision int64 // of the list; the cache remembers no event before it
-	Was      int64 // up to where it had followed the store
+	Custom   string `json:",omitempty"` // of a custom kind: with its group, and its version where that is not the stored one
+	Revision int64  // of the list; the cache remembers no event before it
+	Was      int64  // up to where it had followed the store
 	Objects  int
 }
 
 // CacheUpdate is one event in the watch cache.
 type CacheUpdate struct {
 	Resource string
+	Custom   string `json:",omitempty"` // of a custom kind: with its group, and its version where that is not the stored one
 	Type     string // ADDED, MODIFIED, DELETED
 	Revision int64
 	Watchers int // how many watchers it goes to
@@ -126,6 +128,7 @@ type CacheUpdate struct {
 type Watch struct {
 	Watch    uint64 // number of the watch
 	Resource string
+	Custom   string `json:",omitempty"` // of a custom kind: with its group, and its version where that is not the stored one
 	Client   string
 	From     int64  // resourceVersion it starts at
 	Selector string `json:",omitempty"`

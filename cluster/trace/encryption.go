@@ -36,6 +36,7 @@ type EncryptionRule struct {
 // Decryption is values that were decrypted together.
 type Decryption struct {
 	Resource string
+	Custom   string   `json:",omitempty"` // of a custom kind: with its group, and its version where that is not the stored one
 	Key      string   `json:",omitempty"` // of the one value, or of the one that could not be decrypted
 	By       []string `json:",omitempty"` // "aescbc key1"
 	Values   int      // how many; 0 with neither key nor error: what could not be decrypted is gone

@@ -34,8 +34,9 @@ func init() {
 		}
 	})
 	on(trace.CacheDecrypted, func(b *Builder, e *trace.Event, p *trace.Decryption) {
-		w := edit(b, b.s.watchCaches, p.Resource)
-		w.Resource, w.Locked = p.Resource, p.Error
+		name := orElse(p.Custom, p.Resource)
+		w := edit(b, b.s.watchCaches, name)
+		w.Resource, w.Locked = name, p.Error
 	})
 	on(trace.KMSCalled, func(b *Builder, _ *trace.Event, p *trace.KMSCall) {
 		b.s.Encryption.Call = p
@@ -54,16 +55,17 @@ func init() {
 		return "the API server does not take up its encryption configuration" + tail(": ", p.Error)
 	})
 	say(trace.CacheDecrypted, func(_ *trace.Event, p *trace.Decryption) string {
+		name := orElse(p.Custom, p.Resource)
 		if p.Error != "" {
-			return fmt.Sprintf("the watch cache of %s cannot decrypt %s%s: %s", p.Resource, p.Key, tail(", which is of ", strings.Join(p.By, ", ")), p.Error)
+			return fmt.Sprintf("the watch cache of %s cannot decrypt %s%s: %s", name, p.Key, tail(", which is of ", strings.Join(p.By, ", ")), p.Error)
 		}
 		if p.Key != "" {
-			return fmt.Sprintf("the watch cache of %s reads %s%s", p.Resource, p.Key, tail(", which is of ", strings.Join(p.By, ", ")))
+			return fmt.Sprintf("the watch cache of %s reads %s%s", name, p.Key, tail(", which is of ", strings.Join(p.By, ", ")))
 		}
 		if p.Values == 0 {
-			return fmt.Sprintf("the watch cache of %s can be filled again: what it could not decrypt is gone", p.Resource)
+			return fmt.Sprintf("the watch cache of %s can be filled again: what it could not decrypt is gone", name)
 		}
-		return fmt.Sprintf("the watch cache of %s reads %s%s", p.Resource, count(p.Values, "value"), tail(" of ", strings.Join(p.By, ", ")))
+		return fmt.Sprintf("the watch cache of %s reads %s%s", name, count(p.Values, "value"), tail(" of ", strings.Join(p.By, ", ")))
 	})
 	say(trace.KMSCalled, func(_ *trace.Event, p *trace.KMSCall) string {
 		what := map[string]string{"Status": "says that it is well and uses", "Encrypt": "encrypts a data key with", "Decrypt": "decrypts a data key with"}[p.Method]

@@ -21,16 +21,16 @@ func init() {
 		return fmt.Sprintf("the API server answers %s with %d after %s", p.Verb, p.Code, took(p.Took))
 	})
 	say(trace.WatchCacheEvent, func(e *trace.Event, p *trace.CacheUpdate) string {
-		return fmt.Sprintf("the watch cache of %s is at revision %d and passes the %s on to %s", p.Resource, p.Revision, change(p.Type), count(p.Watchers, "watcher"))
+		return fmt.Sprintf("the watch cache of %s is at revision %d and passes the %s on to %s", orElse(p.Custom, p.Resource), p.Revision, change(p.Type), count(p.Watchers, "watcher"))
 	})
 	say(trace.WatchCacheListed, func(e *trace.Event, p *trace.CacheList) string {
-		return fmt.Sprintf("the watch cache of %s listed %s from the store anew, as of revision %d; it had followed up to %d, and who watched it must list again", p.Resource, count(p.Objects, "object"), p.Revision, p.Was)
+		return fmt.Sprintf("the watch cache of %s listed %s from the store anew, as of revision %d; it had followed up to %d, and who watched it must list again", orElse(p.Custom, p.Resource), count(p.Objects, "object"), p.Revision, p.Was)
 	})
 	say(trace.WatchOpened, func(e *trace.Event, p *trace.Watch) string {
-		return fmt.Sprintf("%s watches %s from revision %d%s", p.Client, p.Resource, p.From, tail(", only ", p.Selector))
+		return fmt.Sprintf("%s watches %s from revision %d%s", p.Client, orElse(p.Custom, p.Resource), p.From, tail(", only ", p.Selector))
 	})
 	say(trace.WatchClosed, func(e *trace.Event, p *trace.Watch) string {
-		return fmt.Sprintf("the watch of %s on %s ended%s", p.Client, p.Resource, tail(": ", p.Reason))
+		return fmt.Sprintf("the watch of %s on %s ended%s", p.Client, orElse(p.Custom, p.Resource), tail(": ", p.Reason))
 	})
 	say(trace.WatchDelivered, explainWatchEvent)
 

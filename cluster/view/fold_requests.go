@@ -24,13 +24,15 @@ func init() {
 		b.s.waiting.trim(maxWaiting)
 	})
 	on(trace.WatchCacheEvent, func(b *Builder, e *trace.Event, p *trace.CacheUpdate) {
-		w := edit(b, b.s.watchCaches, p.Resource)
-		w.Resource, w.Revision, w.Watchers, w.Event = p.Resource, p.Revision, p.Watchers, e.ID
+		name := orElse(p.Custom, p.Resource)
+		w := edit(b, b.s.watchCaches, name)
+		w.Resource, w.Revision, w.Watchers, w.Event = name, p.Revision, p.Watchers, e.ID
 		w.Events++
 	})
 	on(trace.WatchCacheListed, func(b *Builder, e *trace.Event, p *trace.CacheList) {
-		w := edit(b, b.s.watchCaches, p.Resource)
-		w.Resource, w.Revision, w.Watchers, w.Event, w.Locked = p.Resource, p.Revision, 0, e.ID, ""
+		name := orElse(p.Custom, p.Resource)
+		w := edit(b, b.s.watchCaches, name)
+		w.Resource, w.Revision, w.Watchers, w.Event, w.Locked = name, p.Revision, 0, e.ID, ""
 	})
 	on(trace.WatchOpened, func(b *Builder, e *trace.Event, p *trace.Watch) {
 		b.s.watchers.set(p.Watch, &Watcher{gen: gen{b.gen}, Watch: *p, Opened: e.ID, Revision: p.From})

@@ -60,10 +60,13 @@ type Watcher struct {
 
 func (w *Watcher) seal() {}
 
+// Of is the watch cache the watch is at, as [WatchCache] names it.
+func (w *Watcher) Of() string { return orElse(w.Custom, w.Resource) }
+
 // WatchCache is the API server's watch cache of one resource.
 type WatchCache struct {
 	gen
-	Resource string
+	Resource string // of a custom kind with its group: "hats.example.com"
 	Revision int64
 	Events   uint64
 	Watchers int // the last event went to

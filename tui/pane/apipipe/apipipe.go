@@ -447,7 +447,7 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 	y = s.Heading(y, "watch caches", "who is told of every write: "+words.Count(len(f.S.Watchers()), "watcher"))
 	watching := map[string]int{}
 	for _, w := range f.S.Watchers() {
-		watching[w.Resource]++
+		watching[w.Of()]++
 	}
 	for _, c := range caches {
 		if !f.Match(c.Resource) {
