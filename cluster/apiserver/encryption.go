@@ -140,7 +140,7 @@ func (s *Server) useEncryption(t *sim.Task, set *encrypt.Set, rules []trace.Encr
 		was.Stop()
 	}
 	if set.Hash != was.Hash || set.Hash != "" {
-		t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "loaded", File: encrypt.File, Hash: set.Hash, Rules: rules}})
+		t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "loaded", File: encrypt.File, Hash: set.Hash, Rules: rules, Reload: e.reload}})
 	}
 }
 

@@ -305,6 +305,13 @@ func TestAutomaticReload(t *testing.T) {
 			w.begins(task, name, prefix)
 		}
 		write("first", "k8s:enc:aescbc:v1:a:")
+		b := view.NewBuilder()
+		for _, e := range w.sink.events {
+			b.Apply(e)
+		}
+		if n := b.Mark().Encryption; n.Loaded == nil || !n.Loaded.Reload {
+			t.Errorf("it is not seen that the file is looked at: %+v", n.Loaded)
+		}
 		_, err := w.s.WriteEncryption(task, encryptionOf("secretbox b", "aescbc a"))
 		w.must(err)
 		write("second", "k8s:enc:aescbc:v1:a:")

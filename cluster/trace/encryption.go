@@ -24,6 +24,8 @@ type Encryption struct {
 	Hash  string           `json:",omitempty"` // of the file: "sha256:…"
 	Rules []EncryptionRule `json:",omitempty"`
 	Error string           `json:",omitempty"`
+
+	Reload bool `json:",omitempty"` // of what is loaded: the server looks at the file every minute
 }
 
 // EncryptionRule is how some resources are encrypted: the first provider

@@ -484,15 +484,27 @@ func drawEncryption(s *pane.Sheet, f *pane.Frame, y int) int {
 			y++
 		}
 	}
-	switch {
-	case n.Refused != "":
+	if n.Refused != "" {
 		y = s.Say(y, "✗ not taken up: "+n.Refused, theme.Bad)
-	case n.Written != nil && (n.Loaded == nil || n.Loaded.Hash != n.Written.Hash):
-		y = s.Say(y, "The file was changed; the API server has not read it yet: it does when it starts.", theme.Warn)
+	} else if words := unread(n); words != "" {
+		y = s.Say(y, words, theme.Warn)
 	}
 	if c := n.Call; c != nil {
 		s.Row(y).Fit(0, 0, s.W(), fmt.Sprintf("KMS plugin: %s, last %s with %s", words.Count(int(n.Calls), "call"), c.Method, c.KeyID), theme.Muted)
 		y++
 	}
 	return y
+}
+
+// unread says what the file has that the API server has not; "" if nothing.
+func unread(n *view.Encryption) string {
+	switch {
+	case n.Written == nil && n.Loaded == nil, n.Written != nil && n.Loaded != nil && n.Loaded.Hash == n.Written.Hash:
+		return ""
+	case n.Written == nil:
+		return "The file was removed; what is above is in force until the API server starts again."
+	case n.Loaded != nil && n.Loaded.Reload:
+		return "The file was changed; the API server has not read it yet: it looks every minute."
+	}
+	return "The file was changed; the API server has not read it yet: it does when it starts."
 }
