@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -116,8 +115,7 @@ func (b *Builder) everyMember(p *trace.Fault) bool {
 
 func faultInjected(b *Builder, e *trace.Event, p *trace.Fault) {
 	if p.Fault == "quota" {
-		b.s.Store.Quota = DefaultQuota
-		if n, err := humanize.ParseBytes(p.Detail); err == nil && n <= math.MaxInt64 {
+		if n, err := humanize.ParseBytes(p.Detail); err == nil { // else it was refused
 			b.s.Store.Quota = int64(n)
 		}
 	}
