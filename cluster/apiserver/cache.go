@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
@@ -308,7 +307,7 @@ func (c *cache) decode(key string, kv *mvccpb.KeyValue) (*entry, error) {
 	delete(c.writing, key)
 	metaOf(w.obj).SetResourceVersion(formatRevision(kv.ModRevision))
 	value := kv.Value // the store keeps these bytes in any case
-	if encrypt.Encrypted(value) {
+	if trace.Encrypted(value) {
 		value = w.value
 	}
 	return &entry{obj: w.obj, value: value, revision: kv.ModRevision}, nil

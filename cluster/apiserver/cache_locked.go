@@ -33,7 +33,7 @@ func (c *cache) unlock(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*mvccpb.KeyValue,
 	var y tally
 	out := make([]*mvccpb.KeyValue, len(kvs))
 	for i, kv := range kvs {
-		if out[i] = kv; !x.Configured() && !encrypt.Encrypted(kv.Value) {
+		if out[i] = kv; !x.Configured() && !trace.Encrypted(kv.Value) {
 			continue
 		}
 		plain, _, err := x.Read(t, string(kv.Key), kv.Value)

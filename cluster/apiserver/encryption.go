@@ -236,7 +236,7 @@ type opened struct {
 // without encryption. Only with a task can a KMS plugin be asked.
 func (s *Server) open(t *sim.Task, k *Kind, kv *mvccpb.KeyValue) (en *entry, how *opened, err error) {
 	x := s.transformer(k)
-	if !x.Configured() && !encrypt.Encrypted(kv.Value) {
+	if !x.Configured() && !trace.Encrypted(kv.Value) {
 		en, err = decodeKV(k, kv)
 		return en, nil, err
 	}
@@ -265,7 +265,7 @@ func (c *call) seal(key string, value []byte) ([]byte, error) {
 		return nil, c.refuse(trace.StageEncrypt, "", apierrors.NewInternalError(err))
 	}
 	label := encrypt.Label(sealed)
-	if !encrypt.Encrypted(sealed) {
+	if !trace.Encrypted(sealed) {
 		c.pass(trace.StageEncrypt, label, "Left the value as it is: the first provider is identity.", nil)
 		return sealed, nil
 	}

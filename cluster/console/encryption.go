@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -78,13 +77,13 @@ func tellEncryption(w io.Writer, st apiserver.EncryptionState) {
 	if st.FileHash == "" {
 		fmt.Fprintf(w, "%s: there is none\n", encrypt.File)
 	} else {
-		fmt.Fprintf(w, "%s: %s\n", encrypt.File, encryptionRules(st.FileRules))
+		fmt.Fprintf(w, "%s: %s\n", encrypt.File, trace.RulesText(st.FileRules))
 	}
 	switch {
 	case st.LoadedHash == st.FileHash:
 		fmt.Fprintln(w, "in force: the same")
 	default:
-		fmt.Fprintf(w, "in force: %s\n", encryptionRules(st.LoadedRules))
+		fmt.Fprintf(w, "in force: %s\n", trace.RulesText(st.LoadedRules))
 	}
 	switch {
 	case st.LoadedHash != st.FileHash && st.Reload:
@@ -108,15 +107,4 @@ func onOff(on bool) string {
 		return "on"
 	}
 	return "off"
-}
-
-func encryptionRules(rules []trace.EncryptionRule) string {
-	if len(rules) == 0 {
-		return "nothing is encrypted"
-	}
-	var parts []string
-	for _, r := range rules {
-		parts = append(parts, strings.Join(r.Resources, ", ")+": "+strings.Join(r.Providers, ", then "))
-	}
-	return strings.Join(parts, "; ")
 }

@@ -13,7 +13,6 @@
 package storage
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -380,7 +379,7 @@ func (c *Client) commit(r *raftstore.Result) *trace.Commit {
 		case c.Describe != nil:
 			ch.Object, ch.Value = c.Describe(ch.Key, e.Kv.Value)
 		}
-		if ch.Value == nil && ch.Object.Kind == "" && !ch.Deleted || bytes.HasPrefix(e.Kv.Value, []byte("k8s:enc:")) {
+		if ch.Value == nil && ch.Object.Kind == "" && !ch.Deleted || trace.Encrypted(e.Kv.Value) {
 			ch.Raw = e.Kv.Value
 		}
 		m.Changes = append(m.Changes, ch)

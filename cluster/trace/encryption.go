@@ -1,5 +1,10 @@
 package trace
 
+import (
+	"bytes"
+	"strings"
+)
+
 // Kinds of encryption at rest.
 var (
 	EncryptionConfig = define[Encryption]("api.encryption", GrainStage,
@@ -51,3 +56,22 @@ type KMSCall struct {
 	KeyID  string `json:",omitempty"` // of the key encryption key
 	Error  string `json:",omitempty"`
 }
+
+// RulesText is "secrets: aescbc key2, then aescbc key1".
+func RulesText(rules []EncryptionRule) string {
+	if len(rules) == 0 {
+		return "nothing is encrypted"
+	}
+	var parts []string
+	for _, r := range rules {
+		parts = append(parts, strings.Join(r.Resources, ", ")+": "+strings.Join(r.Providers, ", then "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// MagicEncrypted is what a provider of encryption at rest writes before a value
+// (encryptionconfig/config.go).
+const MagicEncrypted = "k8s:enc:"
+
+// Encrypted reports whether a stored value is of a provider other than identity.
+func Encrypted(stored []byte) bool { return bytes.HasPrefix(stored, []byte(MagicEncrypted)) }

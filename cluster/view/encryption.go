@@ -46,11 +46,11 @@ func init() {
 	say(trace.EncryptionConfig, func(_ *trace.Event, p *trace.Encryption) string {
 		switch p.What {
 		case "written":
-			return "the API server's encryption configuration was written: " + rules(p.Rules)
+			return "the API server's encryption configuration was written: " + trace.RulesText(p.Rules)
 		case "removed":
 			return "the API server's encryption configuration was removed"
 		case "loaded":
-			return "the API server encrypts and decrypts by its configuration: " + rules(p.Rules)
+			return "the API server encrypts and decrypts by its configuration: " + trace.RulesText(p.Rules)
 		}
 		return "the API server does not take up its encryption configuration" + tail(": ", p.Error)
 	})
@@ -74,13 +74,4 @@ func init() {
 		}
 		return fmt.Sprintf("the KMS plugin %s %s", orElse(what, "answers with"), orElse(p.KeyID, "its key"))
 	})
-}
-
-// rules is "secrets: aescbc key2, then aescbc key1".
-func rules(list []trace.EncryptionRule) string {
-	var parts []string
-	for _, r := range list {
-		parts = append(parts, strings.Join(r.Resources, ", ")+": "+strings.Join(r.Providers, ", then "))
-	}
-	return orElse(strings.Join(parts, "; "), "nothing is encrypted")
 }

@@ -210,7 +210,7 @@ func TestAnyBytesRoundTrip(t *testing.T) {
 	all := []string{"cbc1", "cbc2", "gcm1", "gcm2", "secretbox", "kms"}
 	rapid.Check(t, func(rt *rapid.T) {
 		plain := rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(rt, "plain")
-		if encrypt.Encrypted(plain) {
+		if trace.Encrypted(plain) {
 			return
 		}
 		before := rapid.Permutation(all).Draw(rt, "before")
@@ -499,7 +499,7 @@ func FuzzTampered(f *testing.F) {
 		inTask(t, func(task *sim.Task) {
 			got, _, err := ours(t, task, &vault{n: 1}, file(order...)).For(secrets).Read(task, at, changed)
 			for _, name := range []string{"gcm1", "secretbox"} {
-				if flip != 0 && bytes.Equal(stored, written[name]) && err == nil && encrypt.Encrypted(changed) {
+				if flip != 0 && bytes.Equal(stored, written[name]) && err == nil && trace.Encrypted(changed) {
 					t.Errorf("%s: %q was changed to %q and read as %q", name, stored, changed, got)
 				}
 			}

@@ -5,6 +5,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	kmstypes "k8s.io/apiserver/pkg/storage/value/encrypt/envelope/kmsv2/v2"
+
+	"kviz/cluster/trace"
 )
 
 const identityName = "identity"
@@ -13,7 +15,7 @@ const identityName = "identity"
 // ("aescbc key1"), of a KMS the key encryption key too ("kms vault kek-1"). It
 // reads what stands before the ciphertext and decrypts nothing.
 func Label(stored []byte) string {
-	if !Encrypted(stored) {
+	if !trace.Encrypted(stored) {
 		return identityName
 	}
 	head := string(stored[:min(len(stored), 512)])

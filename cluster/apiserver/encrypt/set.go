@@ -1,7 +1,6 @@
 package encrypt
 
 import (
-	"bytes"
 	"crypto/aes"
 	"encoding/base64"
 	"errors"
@@ -19,11 +18,12 @@ import (
 
 	"kviz/cluster/kms"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // The prefixes of what is stored (encryptionconfig/config.go).
 const (
-	prefixAny       = "k8s:enc:"
+	prefixAny       = trace.MagicEncrypted
 	prefixAESCBC    = "k8s:enc:aescbc:v1:"
 	prefixAESGCM    = "k8s:enc:aesgcm:v1:"
 	prefixSecretbox = "k8s:enc:secretbox:v1:"
@@ -224,6 +224,3 @@ func (x *Transformer) Write(t *sim.Task, key string, plain []byte) ([]byte, erro
 	}
 	return x.t.TransformToStorage(kms.Context(t), plain, value.DefaultContext(key))
 }
-
-// Encrypted reports whether stored bytes are of a provider other than identity.
-func Encrypted(stored []byte) bool { return bytes.HasPrefix(stored, []byte(prefixAny)) }

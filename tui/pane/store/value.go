@@ -44,7 +44,7 @@ func (p *Store) drawValue(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	k := f.S.Store.Key(p.value.key)
 	how := "decoded; x shows the bytes"
-	if k != nil && encrypted(k.Raw) {
+	if k != nil && trace.Encrypted(k.Raw) {
 		how = "as the API server decrypts it; x shows the bytes"
 	}
 	if p.value.raw {
@@ -116,7 +116,7 @@ func drawBytes(s *pane.Sheet, y int, b []byte) int {
 		head = 0
 	}
 	switch {
-	case encrypted(b):
+	case trace.Encrypted(b):
 		head = envelope(b)
 		kind = fmt.Sprintf("encrypted at rest: %q says by which provider and key, then ciphertext", b[:head])
 	case strings.HasPrefix(string(b), trace.Magic):
@@ -158,9 +158,6 @@ func drawBytes(s *pane.Sheet, y int, b []byte) int {
 	}
 	return y
 }
-
-// encrypted reports whether bytes are of a provider of encryption at rest.
-func encrypted(b []byte) bool { return strings.HasPrefix(string(b), "k8s:enc:") }
 
 // envelope is how long the readable beginning of an encrypted value is:
 // "k8s:enc:", provider, version and name of the key, each with a colon.
