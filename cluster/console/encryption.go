@@ -56,11 +56,15 @@ func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
 	var st apiserver.EncryptionState
 	var err error
 	cerr := inv.Console.call(ctx, inv.Cause, "encryption", func(t *sim.Task) {
+		was := plane.Encryption().Wanted
 		if flags.Changed("automatic-reload") {
-			plane.ReloadEncryption(*reload)
+			plane.ReloadEncryption(*reload) // whether a file can be used depends on it
 		}
 		if flags.NArg() == 2 || *none {
 			err = plane.WriteEncryption(t, file)
+		}
+		if err != nil {
+			plane.ReloadEncryption(was)
 		}
 		st = plane.Encryption()
 	})

@@ -43,10 +43,10 @@ func (f *files) substitute(args []string) ([]string, error) {
 			out[i], err = f.prefixed("-f", a)
 		case slices.Contains(filed, a) && i+1 < len(out):
 			i++
-			out[i] = f.here(out[i])
+			out[i] = f.here(a, out[i])
 		default:
 			if flag, value, ok := strings.Cut(a, "="); ok && slices.Contains(filed, flag) {
-				out[i] = flag + "=" + f.here(value)
+				out[i] = flag + "=" + f.here(flag, value)
 			}
 		}
 		if err != nil {
@@ -56,15 +56,15 @@ func (f *files) substitute(args []string) ([]string, error) {
 	return out, nil
 }
 
-// filed are the other flags whose value is a file on the disk, some with a name
-// before it: --from-file=key=path.
+// filed are the other flags whose value is a file on the disk; that of --from-file
+// may have a key before it: --from-file=key=path.
 var filed = []string{"--from-file", "--from-env-file", "--patch-file", "--cert", "--key"}
 
-// here takes a path from the console's folder on.
-func (f *files) here(value string) string {
+// here takes the path in a flag's value from the console's folder on.
+func (f *files) here(flag, value string) string {
 	key, path, named := strings.Cut(value, "=")
-	if !named {
-		key, path = "", value
+	if named = named && flag == "--from-file"; !named {
+		path = value
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(f.inv.Dir, path)

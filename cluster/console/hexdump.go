@@ -2,20 +2,21 @@ package console
 
 import (
 	"bufio"
+	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
 // hexdump is hexdump -C, with which Kubernetes' documentation looks at what etcd
-// holds.
+// holds. A line that is as the one before is a star, but with -v.
 func hexdump(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "C", "n")
+	set, names, err := options(inv, "Cv", "n")
 	if err == nil && set['C'] == "" {
-		err = fmt.Errorf("this is a small hexdump: it knows hexdump -C [-n BYTES] [FILE]")
+		err = fmt.Errorf("this is a small hexdump: it knows hexdump -C [-v] [-n BYTES] [FILE]")
 	}
 	if err != nil {
 		return usage(inv, err)
@@ -26,9 +27,18 @@ func hexdump(_ context.Context, inv *Invocation) int {
 	}
 	out := bufio.NewWriter(inv.Out)
 	defer out.Flush()
-	d := hex.Dumper(out)
-	_, _ = d.Write(b)
-	_ = d.Close()
+	starred := false
+	for i, line := range strings.SplitAfter(hex.Dump(b), "\n") {
+		at := i * 16
+		same := set['v'] == "" && i > 0 && at+16 <= len(b) && bytes.Equal(b[at:at+16], b[at-16:at])
+		switch {
+		case !same:
+			_, _ = out.WriteString(line)
+		case !starred:
+			_, _ = out.WriteString("*\n")
+		}
+		starred = same
+	}
 	if len(b) > 0 {
 		fmt.Fprintf(out, "%08x\n", len(b))
 	}
@@ -73,8 +83,8 @@ func inputBytes(inv *Invocation, names []string, limit string) ([]byte, int) {
 	}
 	defer done()
 	if limit != "" {
-		var n int64
-		if _, err := fmt.Sscanf(limit, "%d", &n); err != nil || n < 0 {
+		n, err := strconv.ParseInt(limit, 10, 64)
+		if err != nil || n < 0 {
 			return nil, usage(inv, fmt.Errorf("%q is no number of bytes", limit))
 		}
 		r = io.LimitReader(r, n)
@@ -84,32 +94,4 @@ func inputBytes(inv *Invocation, names []string, limit string) ([]byte, int) {
 		return nil, usage(inv, err)
 	}
 	return b, 0
-}
-
-// base64Tool is base64, which Secrets are shown in, and base64 -d.
-func base64Tool(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "d", "w")
-	if err != nil {
-		return usage(inv, err)
-	}
-	b, exit := inputBytes(inv, names, "")
-	if exit != 0 {
-		return exit
-	}
-	if set['d'] != "" {
-		plain, err := base64.StdEncoding.DecodeString(strings.NewReplacer("\n", "", "\r", "").Replace(string(b)))
-		if err != nil {
-			fmt.Fprintln(inv.Err, "base64: invalid input")
-			return 1
-		}
-		_, _ = inv.Out.Write(plain)
-		return 0
-	}
-	text := base64.StdEncoding.EncodeToString(b)
-	for set['w'] != "0" && len(text) > 76 {
-		fmt.Fprintln(inv.Out, text[:76])
-		text = text[76:]
-	}
-	fmt.Fprintln(inv.Out, text)
-	return 0
 }
