@@ -32,7 +32,9 @@ func (k *Kind) Table(obj runtime.Object, now time.Time) (*metav1.Table, error) {
 	v.printer.mu.Lock()
 	defer v.printer.mu.Unlock()
 	if v.printer.rows == nil {
-		v.makePrinter()
+		if err := v.makePrinter(); err != nil {
+			return nil, err
+		}
 	}
 	t := &metav1.Table{}
 	if obj != nil {
@@ -54,7 +56,7 @@ func (k *Kind) Table(obj runtime.Object, now time.Time) (*metav1.Table, error) {
 
 // makePrinter makes upstream's converter, which computes ages by the machine's
 // clock: it is told that dates are text, and age reads that by the virtual one.
-func (v *customVersion) makePrinter() {
+func (v *customVersion) makePrinter() error {
 	columns := v.spec.AdditionalPrinterColumns
 	if len(columns) == 0 {
 		columns = ageColumn
@@ -67,14 +69,16 @@ func (v *customVersion) makePrinter() {
 		}
 	}
 	// A path that cannot be read ends the columns, as upstream.
-	v.printer.rows, _ = tableconvertor.New(plain)
-	none, err := v.printer.rows.ConvertToTable(context.Background(), v.of.kinds[0].new(), nil)
-	if err == nil {
-		v.printer.columns = append([]metav1.TableColumnDefinition(nil), none.ColumnDefinitions...)
+	rows, _ := tableconvertor.New(plain)
+	none, err := rows.ConvertToTable(context.Background(), v.of.kinds[0].new(), nil)
+	if err != nil {
+		return err
 	}
+	v.printer.rows, v.printer.columns = rows, append([]metav1.TableColumnDefinition(nil), none.ColumnDefinitions...)
 	for i := range v.printer.columns[1:] {
 		v.printer.columns[i+1].Type = columns[i].Type
 	}
+	return nil
 }
 
 // age is metatable.ConvertToHumanReadableDateType by another clock.
