@@ -30,6 +30,7 @@ type cache struct {
 	lost     error         // a value cannot be decrypted; see cache_locked.go
 	lostAt   time.Duration // since when
 	lostBy   trace.ID      // the event of it
+	dropped  bool          // its kind is served no longer
 	moved    sim.Cond      // revision or synced changed
 
 	window   window
@@ -80,13 +81,16 @@ func newCache(s *Server, k *Kind) *cache {
 // A watch that the store cancelled, because its history was compacted, is begun
 // anew with a list (cacher.go startCaching, every second until it works).
 func (c *cache) run(t *sim.Task) {
+	if c.dropped {
+		return
+	}
 	c.feed = c.s.st.WatchAs(c.watchName(), c.kind.Prefix, t.Process().Began())
 	t.OnEnd(func() { c.feed.Stop(t.Process().Ended()) })
 	c.fill(t)
 	for {
 		c.follow(t)
 		ended, compacted := c.feed.Ended()
-		if compacted == 0 {
+		if compacted == 0 || c.dropped {
 			return
 		}
 		c.beginAnew(t, ended, "its own watch at the store was cancelled")
@@ -145,17 +149,24 @@ func (c *cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
 		w.end("the watch cache begins anew: "+reason, ended)
 	}
 	t.Sleep(time.Second)
+	if c.dropped {
+		return
+	}
 	if _, compacted := c.feed.Ended(); compacted != 0 {
 		c.feed = c.s.st.WatchAs(c.watchName(), c.kind.Prefix, ended)
 	}
 	clear(c.decoded)
-	c.fill(t)
+	if c.fill(t); c.dropped {
+		return
+	}
 	t.Emit(trace.Event{Kind: trace.WatchCacheListed, Causes: []trace.ID{ended}, Payload: &trace.CacheList{
 		Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Revision: c.revision, Was: was, Objects: c.items.Len(),
 	}})
 }
 
-// fill lists the kind from the store.
+// fill lists the kind from the store. What cannot be decoded, a definition spoiled
+// past the API server, is not there then, though [cache.apply] leaves what was before
+// such an event: the list has no before.
 func (c *cache) fill(t *sim.Task) {
 	var resp *pb.RangeResponse
 	var kvs []*mvccpb.KeyValue
@@ -168,6 +179,9 @@ func (c *cache) fill(t *sim.Task) {
 			break
 		}
 		t.Sleep(time.Second) // the store has no leader, or a key is missing; reflectors retry as well
+		if c.dropped {
+			return
+		}
 	}
 	gone := c.items.Copy()
 	for _, kv := range kvs {

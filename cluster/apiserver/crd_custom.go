@@ -117,6 +117,7 @@ func (cs *customs) drop(name string) {
 			delete(cs.kinds, k.GroupVersionResource)
 		}
 		if c := k.custom.cache; c != nil {
+			c.dropped = true
 			for _, w := range c.watchers.all() {
 				w.end("the CustomResourceDefinition " + name + " changed or is gone")
 			}

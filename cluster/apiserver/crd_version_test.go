@@ -221,6 +221,23 @@ func TestCustomKindsShareNoNames(t *testing.T) {
 	})
 }
 
+// The watch cache of a kind whose definition goes before it has begun to fill never
+// watches the store.
+func TestADroppedCacheStaysClosed(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		w.define(task, twoVersions)
+		from := len(w.sink.events)
+		w.s.cacheOf(w.s.customs.byName["hats.example.com"].storage)
+		w.s.customs.drop("hats.example.com")
+		task.Sleep(time.Second)
+		for _, e := range w.sink.events[from:] {
+			if p, ok := e.Payload.(*trace.StoreWatch); ok && e.Kind == trace.StoreWatchOpened {
+				t.Errorf("the watch %s of the store is opened", p.Name)
+			}
+		}
+	})
+}
+
 func storedVersions(crd runtime.Object) []string {
 	return crd.(*apiextensionsv1.CustomResourceDefinition).Status.StoredVersions
 }
