@@ -41,7 +41,6 @@ type Plugin struct {
 	keys    []cipher.AEAD // the newest encrypts, all decrypt
 	p       *sim.Process
 	calls   *sim.Mailbox[*call]
-	slow    time.Duration
 	started sim.Cond
 }
 
@@ -65,7 +64,7 @@ func (g *Plugin) Start(p *sim.Process) {
 			}
 			now = c
 			t.SetCauses(c.causes...)
-			t.Sleep(latency + g.slow)
+			t.Sleep(latency)
 			c.serve(t, g)
 			now = nil
 		}
@@ -84,14 +83,11 @@ func (g *Plugin) Start(p *sim.Process) {
 // Up reports whether the plugin's process runs.
 func (g *Plugin) Up() bool { return g.p != nil && g.p.Alive() }
 
-// Slow adds d to every call.
-func (g *Plugin) Slow(d time.Duration) { g.slow = d }
-
 // Rotate makes a new key encryption key, which from now on encrypts; the older
-// ones still decrypt. It returns the new key's ID.
-func (g *Plugin) Rotate() string {
+// ones still decrypt.
+func (g *Plugin) Rotate() {
 	key := make([]byte, 32)
-	g.fill(key)
+	sim.Fill(g.rand, key) // where a real plugin has its security module
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		panic(err) // the length is right
@@ -101,7 +97,6 @@ func (g *Plugin) Rotate() string {
 		panic(err) // likewise
 	}
 	g.keys = append(g.keys, aead)
-	return g.KeyID()
 }
 
 // KeyID names the key that encrypts.
@@ -109,17 +104,10 @@ func (g *Plugin) KeyID() string { return keyID(len(g.keys)) }
 
 func keyID(n int) string { return "kek-" + strconv.Itoa(n) }
 
-// fill is where a real plugin has the randomness of its security module.
-func (g *Plugin) fill(b []byte) {
-	for i := range b {
-		b[i] = byte(g.rand.Uint32())
-	}
-}
-
 func (g *Plugin) encrypt(plain []byte) *service.EncryptResponse {
 	key := g.keys[len(g.keys)-1]
 	nonce := make([]byte, key.NonceSize())
-	g.fill(nonce)
+	sim.Fill(g.rand, nonce)
 	return &service.EncryptResponse{
 		Ciphertext: key.Seal(nonce, nonce, plain, nil), KeyID: g.KeyID(),
 		Annotations: map[string][]byte{"version.kms.kviz.dev": []byte("1")},

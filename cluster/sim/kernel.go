@@ -128,6 +128,13 @@ func (k *Kernel) Rand(name string) *rand.Rand {
 	return rand.New(rand.NewPCG(k.cfg.Seed, h.Sum64()))
 }
 
+// Fill draws bytes.
+func Fill(r *rand.Rand, b []byte) {
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+}
+
 // PanicError is a panic inside the simulation: a broken invariant. It names
 // what is needed to run it again.
 type PanicError struct {

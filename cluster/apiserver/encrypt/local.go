@@ -12,16 +12,12 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 	upstreamaes "k8s.io/apiserver/pkg/storage/value/encrypt/aes"
 	upstreambox "k8s.io/apiserver/pkg/storage/value/encrypt/secretbox"
+
+	"kviz/cluster/sim"
 )
 
 // Upstream's transformers read; what they would write differs from run to run,
 // as they draw from the machine. These draw from the seed.
-
-func draw(r *rand.Rand, b []byte) {
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
-}
 
 // cbc is AES-CBC with PKCS#7 padding: a random initialization vector, then the
 // blocks. Nothing proves that they are as they were written: only the padding
@@ -51,7 +47,7 @@ func (t *cbc) TransformToStorage(_ context.Context, data []byte, _ value.Context
 	size := t.block.BlockSize()
 	padding := size - len(data)%size
 	out := make([]byte, size+len(data)+padding)
-	draw(t.rand, out[:size])
+	sim.Fill(t.rand, out[:size])
 	copy(out[size:], data)
 	copy(out[size+len(data):], bytes.Repeat([]byte{byte(padding)}, padding))
 	cipher.NewCBCEncrypter(t.block, out[:size]).CryptBlocks(out[size:], out[size:])
@@ -80,7 +76,7 @@ func newGCM(block cipher.Block, r *rand.Rand) (value.Transformer, error) {
 
 func (t *gcm) TransformToStorage(_ context.Context, data []byte, key value.Context) ([]byte, error) {
 	nonce := make([]byte, t.aead.NonceSize(), t.aead.NonceSize()+len(data)+t.aead.Overhead())
-	draw(t.rand, nonce)
+	sim.Fill(t.rand, nonce)
 	return t.aead.Seal(nonce, nonce, data, key.AuthenticatedData()), nil
 }
 
@@ -103,6 +99,6 @@ func newSecretbox(key []byte, r *rand.Rand) (value.Transformer, error) {
 
 func (t *box) TransformToStorage(_ context.Context, data []byte, _ value.Context) ([]byte, error) {
 	var nonce [24]byte
-	draw(t.rand, nonce[:])
+	sim.Fill(t.rand, nonce[:])
 	return secretbox.Seal(nonce[:], data, &nonce, &t.key), nil
 }

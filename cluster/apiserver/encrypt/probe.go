@@ -119,7 +119,7 @@ func (p *Probe) rotate(ctx context.Context, t *sim.Task, keyID string) error {
 	}
 	uid := p.uid()
 	seed := make([]byte, seedSize)
-	draw(p.rand, seed)
+	sim.Fill(p.rand, seed)
 	// Upstream's own draws a seed as well; the plugin gets ours instead.
 	_, enc, cacheKey, errGen := kmsv2.GenerateTransformer(ctx, uid, &swapped{p.service, seed}, true)
 	if enc == nil {
@@ -154,7 +154,7 @@ func (p *Probe) current() (kmsv2.State, error) {
 // uid names a call, as a UUID.
 func (p *Probe) uid() string {
 	var b [16]byte
-	draw(p.rand, b[:])
+	sim.Fill(p.rand, b[:])
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

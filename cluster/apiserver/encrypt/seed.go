@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apiserver/pkg/storage/value"
 	upstreamaes "k8s.io/apiserver/pkg/storage/value/encrypt/aes"
+
+	"kviz/cluster/sim"
 )
 
 // seedSize is the length of a data key's seed and of the info that a key is
@@ -35,7 +37,7 @@ func newSeeded(seed []byte, r *rand.Rand) (value.Transformer, error) {
 
 func (t *seeded) TransformToStorage(_ context.Context, data []byte, key value.Context) ([]byte, error) {
 	info := make([]byte, seedSize)
-	draw(t.rand, info)
+	sim.Fill(t.rand, info)
 	derived, err := hkdf.Expand(sha256.New, t.seed, string(info), 32)
 	if err != nil {
 		return nil, err
@@ -49,6 +51,6 @@ func (t *seeded) TransformToStorage(_ context.Context, data []byte, key value.Co
 		return nil, err
 	}
 	nonce := make([]byte, aead.NonceSize())
-	draw(t.rand, nonce)
+	sim.Fill(t.rand, nonce)
 	return aead.Seal(append(info, nonce...), nonce, data, key.AuthenticatedData()), nil
 }
