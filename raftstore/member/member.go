@@ -234,19 +234,23 @@ func (m *Member) down(reason string, become func(*disk)) error {
 	if inc == nil {
 		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
 	}
-	become(inc.disk)
-	m.halt(inc, reason)
+	// What the disk has to say of it comes too late to be the reason.
+	m.haltAfter(inc, reason, become)
 	return nil
 }
 
 // halt takes an incarnation down in the only safe order: release what the
 // network holds, shut raft down, wait for the heartbeats, close the disk.
-func (m *Member) halt(inc *incarnation, reason string) {
+func (m *Member) halt(inc *incarnation, reason string) { m.haltAfter(inc, reason, func(*disk) {}) }
+
+// haltAfter is halt after what becomes of the disk.
+func (m *Member) haltAfter(inc *incarnation, reason string, become func(*disk)) {
 	m.lifecycle.Lock()
 	defer m.lifecycle.Unlock()
 	if m.running.Load() != inc {
 		return
 	}
+	become(inc.disk)
 	last := inc.state()
 	inc.disk.hurry()
 	inc.endpoint.Close()
