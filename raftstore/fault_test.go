@@ -253,6 +253,7 @@ func TestTheLeaderCountsWhatItsDiskHas(t *testing.T) {
 	tr := newTranscript()
 	s := open(t, raftstore.Config{Events: tr.add})
 	mustPut(t, s, "k", "0")
+	must(t, s.SlowElections(100)) // another leader, on a busy machine, could count the followers
 	leader := s.Leader()
 	must(t, s.SlowDisk(leader, time.Minute))
 	start := tr.len()
@@ -269,6 +270,7 @@ func TestTheLeaderCountsWhatItsDiskHas(t *testing.T) {
 	case <-time.After(50 * time.Millisecond):
 	}
 	must(t, s.Crash(leader))
+	must(t, s.SlowElections(1))
 	if r := <-result; r.Err != nil {
 		t.Errorf("the put that both followers held: %v", r.Err)
 	}
