@@ -59,6 +59,16 @@ func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldMan
 // comes to own them (GetResetFields of the strategies).
 func resetFields(k *Kind, subresource string) map[fieldpath.APIVersion]fieldpath.Filter {
 	st := k.strategy
+	if st != nil && st.resets != nil {
+		set, ok := st.resets[subresource]
+		if !ok {
+			set = st.resets[""] // scale
+		}
+		if set == nil {
+			return nil
+		}
+		return fieldpath.NewExcludeFilterSetMap(set)
+	}
 	if k.subresource("status") == nil || st == nil {
 		return nil
 	}

@@ -36,8 +36,13 @@ func (s *Server) bootstrap(t *sim.Task) {
 	}
 	s.startEncryption(t)
 	for {
-		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/"), KeysOnly: true, Limit: 1})
+		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/"), KeysOnly: true})
 		if err == nil && resp.Count > 0 {
+			for _, kv := range resp.Kvs {
+				if k := kindOfKey(kv.Key); k != nil {
+					s.note(k)
+				}
+			}
 			return // not a new cluster
 		}
 		if err == nil {

@@ -222,30 +222,6 @@ func (s *Server) kindOf(key []byte) *Kind {
 	return nil
 }
 
-// cacheOf is the watch cache of a kind. That of a custom one begins to fill when
-// it is first asked for.
-func (s *Server) cacheOf(k *Kind) *cache {
-	if k.custom == nil {
-		return s.caches[k]
-	}
-	v := k.custom
-	if v.cache == nil {
-		v.cache = newCache(s, k)
-		s.p.Go("watch-cache/"+k.groupResource().String()+"/"+k.Version, v.cache.run)
-	}
-	return v.cache
-}
-
-// openCaches are those that watch the store: every built-in kind's, and those of
-// custom kinds that somebody has asked for.
-func (s *Server) openCaches() []*cache {
-	var out []*cache
-	for _, k := range s.stored {
-		out = append(out, s.caches[k])
-	}
-	return append(out, s.customs.open()...)
-}
-
 // is reports whether this is the built-in kind of a name; a custom kind may be
 // called Service too.
 func (k *Kind) is(name string) bool { return k.custom == nil && k.Kind == name }

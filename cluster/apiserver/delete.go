@@ -244,6 +244,8 @@ func (c *call) collectorFinalizers(m metav1.Object, opts *metav1.DeleteOptions) 
 	case opts.PropagationPolicy != nil:
 		orphan = *opts.PropagationPolicy == metav1.DeletePropagationOrphan
 		foreground = *opts.PropagationPolicy == metav1.DeletePropagationForeground
+	case !orphan && !foreground:
+		orphan = c.kind.strategy.orphans
 	}
 	var out []string
 	for _, f := range had {

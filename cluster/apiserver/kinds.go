@@ -24,6 +24,11 @@ var scaleGVK = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind
 // not stored.
 var kinds = slices.Concat(
 	firstKinds,
+	coreKinds,
+	workloadKinds,
+	networkKinds,
+	storageKinds,
+	otherKinds,
 	reviewKinds,
 )
 
@@ -123,7 +128,7 @@ func init() {
 		k.apiVersion = k.GroupVersion().String()
 		goTypes[k.GVK()] = reflect.TypeOf(k.new())
 		kindByResource[k.GroupVersionResource] = k
-		if k.Stored() {
+		if k.Stored() && k.hub == nil {
 			kindByPrefix[strings.TrimSuffix(strings.TrimPrefix(k.Prefix, "/registry/"), "/")] = k
 		}
 	}

@@ -81,6 +81,9 @@ func (c *call) freshen(resourceVersion string) (how string, err error) {
 	}
 	switch resourceVersion {
 	case "0":
+		if !c.cache().wait(c.t, 0, tooNewWait) {
+			return "", apierrors.NewTooManyRequests("storage is (re)initializing", 1)
+		}
 		return "the client accepts any state.", nil
 	case "":
 		resp, err := c.s.st.Range(c.t, &pb.RangeRequest{Key: []byte(c.kind.Prefix), Limit: 1, KeysOnly: true})

@@ -20,6 +20,13 @@ type Kind struct {
 	Prefix       string   // key prefix in the store: "/registry/minions/"; empty for kinds that are not stored
 	Subresources []Subresource
 
+	// Of a kind that most clusters never use nothing is kept, not even a watch
+	// cache, before somebody asks for an object of it.
+	onDemand bool
+	// hub is the kind as which the objects are stored, of a kind that is the same
+	// in another version (autoscaling/v1, events.k8s.io); else nil.
+	hub *Kind
+
 	custom     *customVersion // nil for built-in kinds
 	strategy   *strategy
 	apiVersion string                                               // "apps/v1"

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,7 +15,7 @@ import (
 	"kviz/cluster/trace"
 )
 
-// scaleOf is the scale subresource of a Deployment or ReplicaSet
+// scaleOf is the scale subresource of a kind that has replicas
 // (pkg/registry/apps/deployment/storage scaleFromDeployment).
 func scaleOf(obj runtime.Object) *autoscalingv1.Scale {
 	m := metaOf(obj)
@@ -31,6 +32,10 @@ func scaleOf(obj runtime.Object) *autoscalingv1.Scale {
 		selector, s.Status.Replicas = o.Spec.Selector, o.Status.Replicas
 	case *appsv1.ReplicaSet:
 		selector, s.Status.Replicas = o.Spec.Selector, o.Status.Replicas
+	case *appsv1.StatefulSet:
+		selector, s.Status.Replicas = o.Spec.Selector, o.Status.Replicas
+	case *corev1.ReplicationController:
+		selector, s.Status.Replicas = metav1.SetAsLabelSelector(o.Spec.Selector), o.Status.Replicas
 	}
 	s.Spec.Replicas = *replicasOf(obj)
 	if sel, err := metav1.LabelSelectorAsSelector(selector); err == nil {
@@ -47,6 +52,10 @@ func replicasOf(obj runtime.Object) *int32 {
 		p = &o.Spec.Replicas
 	case *appsv1.ReplicaSet:
 		p = &o.Spec.Replicas
+	case *appsv1.StatefulSet:
+		p = &o.Spec.Replicas
+	case *corev1.ReplicationController:
+		p = &o.Spec.Replicas
 	}
 	if *p == nil {
 		one := int32(1)
@@ -60,6 +69,10 @@ func setReplicas(obj runtime.Object, n int32) {
 	case *appsv1.Deployment:
 		o.Spec.Replicas = &n
 	case *appsv1.ReplicaSet:
+		o.Spec.Replicas = &n
+	case *appsv1.StatefulSet:
+		o.Spec.Replicas = &n
+	case *corev1.ReplicationController:
 		o.Spec.Replicas = &n
 	}
 }

@@ -19,12 +19,18 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/authentication/install"
 	_ "k8s.io/kubernetes/pkg/apis/authorization/install"
 	_ "k8s.io/kubernetes/pkg/apis/autoscaling/install"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
+	_ "k8s.io/kubernetes/pkg/apis/certificates/install"
 	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	_ "k8s.io/kubernetes/pkg/apis/discovery/install"
+	_ "k8s.io/kubernetes/pkg/apis/events/install"
+	_ "k8s.io/kubernetes/pkg/apis/networking/install"
+	_ "k8s.io/kubernetes/pkg/apis/node/install"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
+	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 )
 
 // scheme knows every type, how it is defaulted and converted. Objects inside
@@ -71,6 +77,13 @@ func encodeStored(k *Kind, obj runtime.Object) ([]byte, error) {
 	if k.custom != nil {
 		return encodeCustom(k, obj)
 	}
+	if k.hub != nil {
+		stored, err := converted(obj, k.hub)
+		if err != nil {
+			return nil, fmt.Errorf("encoding %T for storage: %w", obj, err)
+		}
+		return encodeStored(k.hub, stored)
+	}
 	m := metaOf(obj)
 	rv := m.GetResourceVersion()
 	m.SetResourceVersion("")
@@ -101,6 +114,13 @@ func (w *written) Write(p []byte) (int, error) {
 func decodeStored(k *Kind, value []byte, revision int64) (runtime.Object, error) {
 	if k.custom != nil {
 		return decodeCustom(k, value, revision)
+	}
+	if k.hub != nil {
+		stored, err := decodeStored(k.hub, value, revision)
+		if err != nil {
+			return nil, err
+		}
+		return converted(stored, k)
 	}
 	if !bytes.HasPrefix(value, protoPrefix) {
 		return decodeForeign(k, value, revision)
@@ -138,4 +158,28 @@ func decodeKV(k *Kind, kv *mvccpb.KeyValue) (*entry, error) {
 		return nil, err
 	}
 	return &entry{obj: obj, value: kv.Value, revision: kv.ModRevision}, nil
+}
+
+// converted is the object in the version of another kind, by way of the
+// internal version, as all of Kubernetes' conversions go.
+func converted(obj runtime.Object, to *Kind) (runtime.Object, error) {
+	in, err := scheme.ConvertToVersion(obj, schema.GroupVersion{Group: groupOf(obj), Version: runtime.APIVersionInternal})
+	if err != nil {
+		return nil, err
+	}
+	out := to.new()
+	if err := scheme.Convert(in, out, nil); err != nil {
+		return nil, err
+	}
+	out.GetObjectKind().SetGroupVersionKind(to.GVK())
+	return out, nil
+}
+
+// groupOf is the API group of a Go type.
+func groupOf(obj runtime.Object) string {
+	kinds, _, err := scheme.ObjectKinds(obj)
+	if err != nil || len(kinds) == 0 {
+		return ""
+	}
+	return kinds[0].Group
 }

@@ -78,8 +78,9 @@ type Server struct {
 	ready   bool
 	started sim.Cond // ready changed
 
-	stored     []*Kind          // the built-in kinds
-	caches     map[*Kind]*cache // theirs; see cacheOf
+	stored     []*Kind          // the built-in kinds whose caches are always open
+	caches     map[*Kind]*cache // of built-in kinds; see cacheOf
+	usage      usage
 	customs    *customs         // the kinds that CustomResourceDefinitions make
 	defs       *definitions
 	authorizer *authz.Authorizer
@@ -107,7 +108,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		enc:  encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
 	}
 	for _, k := range kinds {
-		if k.Stored() {
+		if k.Stored() && !k.onDemand {
 			s.stored = append(s.stored, k)
 		}
 	}
@@ -155,8 +156,10 @@ func (s *Server) Restart(p *sim.Process) {
 	boot := p.Go("main", s.main)
 	boot.OnEnd(func() {
 		s.ready = false
-		for _, k := range s.stored {
-			caches[k].close()
+		for _, k := range kinds {
+			if c := caches[k]; c != nil {
+				c.close()
+			}
 		}
 		for _, c := range customs.open() {
 			c.close()
@@ -199,13 +202,15 @@ func (s *Server) main(t *sim.Task) {
 // no process of the server lives, and opens no cache.
 func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 	k := s.kindOf(e.Kv.Key)
-	switch {
-	case k == nil:
+	if k == nil {
 		return trace.Ref{}, nil
-	case k.custom != nil && k.custom.cache == nil: // nobody watches it: there is only what the bytes say
-		return newCache(s, k).describe(e)
 	}
-	return s.cacheOf(k).describe(e)
+	s.note(k)
+	c := s.openCache(k)
+	if c == nil { // nobody watches it: there is only what the bytes say
+		c = newCache(s, k)
+	}
+	return c.describe(e)
 }
 
 // Process is the process the server runs as.

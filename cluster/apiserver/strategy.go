@@ -25,11 +25,17 @@ type strategy struct {
 
 	// warn gives the warnings for the writer; old is nil for a creation.
 	warn         func(obj, old runtime.Object) []string
+	subWarn      map[string]func(obj, old runtime.Object) []string
 	canonicalize func(obj runtime.Object)
 
 	createOnUpdate bool // PUT and apply may create
 	conditional    bool // an update must carry a resourceVersion
 	noOrphans      bool // garbage collection finalizers are not set
+	orphans        bool // dependents are left alone unless the deletion says otherwise
+
+	// resets are the fields that the kind ("") or a subresource does not let
+	// through, if the strategy says so itself.
+	resets map[string]resetFieldSets
 }
 
 // internal converts to the internal version.
@@ -95,4 +101,5 @@ func equal(a, b any) bool { return apiequality.Semantic.DeepEqual(a, b) }
 type (
 	preparers  = map[string]func(c *call, obj, old runtime.Object)
 	validators = map[string]func(obj, old runtime.Object) field.ErrorList
+	warners    = map[string]func(obj, old runtime.Object) []string
 )

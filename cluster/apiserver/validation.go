@@ -107,6 +107,10 @@ func (c *call) warn(update bool) {
 	if c.req.System || c.kind.strategy.warn == nil {
 		return
 	}
+	if w, ok := c.kind.strategy.subWarn[c.req.Subresource]; ok {
+		c.warnings = append(c.warnings, w(c.obj, c.old)...)
+		return
+	}
 	if update {
 		c.warnings = append(c.warnings, c.kind.strategy.warn(c.obj, c.old)...)
 		return

@@ -164,3 +164,22 @@ func (w *linkedWatch) Recv(t *sim.Task) (client.WatchEvent, bool) {
 }
 
 func (w *linkedWatch) Stop() { w.w.Stop() }
+
+// UsedKinds is [client.Usage.UsedKinds] of the client behind the link.
+func (n *linked) UsedKinds() []client.Resource {
+	if u, ok := n.c.(client.Usage); ok {
+		return u.UsedKinds()
+	}
+	return nil
+}
+
+// AwaitUse is [client.Usage.AwaitUse] of the client behind the link. Without one
+// that tells, it waits for ever.
+func (n *linked) AwaitUse(t *sim.Task, known int) []client.Resource {
+	if u, ok := n.c.(client.Usage); ok {
+		return u.AwaitUse(t, known)
+	}
+	for {
+		n.l.again.Wait(t)
+	}
+}

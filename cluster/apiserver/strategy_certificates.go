@@ -1,0 +1,133 @@
+package apiserver
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/kubernetes/pkg/apis/certificates"
+	"k8s.io/kubernetes/pkg/apis/certificates/validation"
+)
+
+const certificatesV1 = "certificates.k8s.io/v1"
+
+// signingRequestStrategy mirrors
+// pkg/registry/certificates/certificates/strategy.go, which takes the time from
+// the machine's clock. Who asks is noted in the spec, whatever the writer says.
+type signingRequestStrategy struct{ plain }
+
+func (signingRequestStrategy) NamespaceScoped() bool { return false }
+
+func (signingRequestStrategy) GetResetFields() resetFieldSets {
+	return resets(certificatesV1, []any{"spec"}, []any{"status"})
+}
+
+func (signingRequestStrategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
+	csr := obj.(*certificates.CertificateSigningRequest)
+	csr.Spec.Username, csr.Spec.UID, csr.Spec.Groups, csr.Spec.Extra = "", "", nil, nil
+	if u, ok := genericapirequest.UserFrom(ctx); ok {
+		csr.Spec.Username, csr.Spec.UID, csr.Spec.Groups = u.GetName(), u.GetUID(), u.GetGroups()
+		for k, v := range u.GetExtra() {
+			if csr.Spec.Extra == nil {
+				csr.Spec.Extra = map[string]certificates.ExtraValue{}
+			}
+			csr.Spec.Extra[k] = v
+		}
+	}
+	csr.Status = certificates.CertificateSigningRequestStatus{Conditions: []certificates.CertificateSigningRequestCondition{}}
+}
+
+func (signingRequestStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	csr, was := obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest)
+	csr.Spec, csr.Status = was.Spec, was.Status
+}
+
+func (signingRequestStrategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return validation.ValidateCertificateSigningRequestCreate(obj.(*certificates.CertificateSigningRequest))
+}
+
+func (signingRequestStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ValidateCertificateSigningRequestUpdate(obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest))
+}
+
+// signingRequestStatusStrategy lets the signer set the certificate and its
+// failure, but not approve.
+type signingRequestStatusStrategy struct{ signingRequestStrategy }
+
+func (signingRequestStatusStrategy) GetResetFields() resetFieldSets {
+	return resets(certificatesV1, []any{"spec"}, []any{"status", "conditions"})
+}
+
+func (signingRequestStatusStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	csr, was := obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest)
+	csr.Spec = was.Spec
+	keepConditions(csr, was, certificates.CertificateApproved)
+	keepConditions(csr, was, certificates.CertificateDenied)
+	stampConditions(csr, was, nowOf(ctx))
+}
+
+// keepConditions keeps the conditions of a type as they were, unless some were
+// added or removed: then validation refuses it (preserveConditionInstances).
+func keepConditions(csr, was *certificates.CertificateSigningRequest, kind certificates.RequestConditionType) {
+	indices := func(c *certificates.CertificateSigningRequest) (out []int) {
+		for i := range c.Status.Conditions {
+			if c.Status.Conditions[i].Type == kind {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	from, to := indices(was), indices(csr)
+	if len(from) != len(to) {
+		return
+	}
+	for i := range from {
+		csr.Status.Conditions[to[i]] = was.Status.Conditions[from[i]]
+	}
+}
+
+// stampConditions gives new conditions their times (populateConditionTimestamps).
+func stampConditions(csr, was *certificates.CertificateSigningRequest, now metav1.Time) {
+	for i := range csr.Status.Conditions {
+		c := &csr.Status.Conditions[i]
+		if c.LastUpdateTime.IsZero() {
+			c.LastUpdateTime = now
+		}
+		if !c.LastTransitionTime.IsZero() {
+			continue
+		}
+		c.LastTransitionTime = now
+		for _, o := range was.Status.Conditions {
+			if o.Type == c.Type && o.Status == c.Status && !o.LastTransitionTime.IsZero() {
+				c.LastTransitionTime = o.LastTransitionTime
+				break
+			}
+		}
+	}
+}
+
+func (signingRequestStatusStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ValidateCertificateSigningRequestStatusUpdate(obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest))
+}
+
+// approvalStrategy lets the conditions through and nothing else: kubectl
+// certificate approve and deny.
+type approvalStrategy struct{ signingRequestStrategy }
+
+func (approvalStrategy) GetResetFields() resetFieldSets {
+	return resets(certificatesV1, []any{"spec"}, []any{"status", "certificate"})
+}
+
+func (approvalStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	csr, was := obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest)
+	stampConditions(csr, was, nowOf(ctx))
+	conditions := csr.Status.Conditions
+	csr.Spec, csr.Status = was.Spec, was.Status
+	csr.Status.Conditions = conditions
+}
+
+func (approvalStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ValidateCertificateSigningRequestApprovalUpdate(obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest))
+}

@@ -1,0 +1,193 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	apioperation "k8s.io/apimachinery/pkg/api/operation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/authentication/user"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kviz/cluster/client"
+)
+
+// Kinds that are written rarely take Kubernetes' own strategies as they are:
+// pkg/registry/<group>/<kind>/strategy.go. What is here stands between them and
+// this server, whose objects are of the served version: theirs are internal.
+
+// creator is what this server needs of a rest.RESTCreateStrategy.
+type creator interface {
+	updater
+	PrepareForCreate(ctx context.Context, obj runtime.Object)
+	Validate(ctx context.Context, obj runtime.Object) field.ErrorList
+	WarningsOnCreate(ctx context.Context, obj runtime.Object) []string
+}
+
+// updater is what this server needs of a rest.RESTUpdateStrategy.
+type updater interface {
+	AllowCreateOnUpdate(ctx context.Context) bool
+	AllowUnconditionalUpdate(ctx context.Context) bool
+	PrepareForUpdate(ctx context.Context, obj, old runtime.Object)
+	ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList
+	WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string
+}
+
+// subStrategies are the strategies of subresources.
+type subStrategies map[string]updater
+
+// upstream makes a strategy of one of Kubernetes' own for a resource.
+func upstream(r client.Resource, main creator, subs subStrategies) *strategy {
+	v := versioned{r, ""}
+	plainly := v.context(nil)
+	st := &strategy{
+		createOnUpdate: main.AllowCreateOnUpdate(plainly),
+		conditional:    !main.AllowUnconditionalUpdate(plainly),
+		resets:         map[string]resetFieldSets{"": resetsOf(main)},
+		subPrepare:     preparers{}, subValidate: validators{}, subWarn: warners{},
+	}
+	if gc, ok := main.(rest.GarbageCollectionDeleteStrategy); ok {
+		policy := gc.DefaultGarbageCollectionPolicy(plainly)
+		st.noOrphans, st.orphans = policy == rest.Unsupported, policy == rest.OrphanDependents
+	}
+	update := v.prepareUpdate(main)
+	st.prepare = func(c *call, obj, old runtime.Object) {
+		if old != nil {
+			update(c, obj, old)
+			return
+		}
+		in := v.internal(obj)
+		main.PrepareForCreate(v.context(c), in)
+		v.back(in, obj)
+	}
+	st.validate = func(obj runtime.Object) field.ErrorList {
+		in := v.internal(obj)
+		return v.declared(main, in, nil, main.Validate(plainly, in))
+	}
+	st.validateUpdate, st.warn = v.validateUpdate(main), v.warn(main)
+	for name, sub := range subs {
+		v := versioned{r, name}
+		st.subPrepare[name], st.subValidate[name], st.subWarn[name] = v.prepareUpdate(sub), v.validateUpdate(sub), v.warn(sub)
+		st.resets[name] = resetsOf(sub)
+	}
+	return st
+}
+
+type resetFieldSets = map[fieldpath.APIVersion]*fieldpath.Set
+
+func resetsOf(s any) resetFieldSets {
+	if r, ok := s.(rest.ResetFieldsStrategy); ok {
+		return r.GetResetFields()
+	}
+	return nil
+}
+
+// versioned is the version, and the subresource, in which objects come.
+type versioned struct {
+	client.Resource
+	sub string
+}
+
+func (v versioned) prepareUpdate(s updater) func(c *call, obj, old runtime.Object) {
+	return func(c *call, obj, old runtime.Object) {
+		in := v.internal(obj)
+		s.PrepareForUpdate(v.context(c), in, v.internal(old.DeepCopyObject())) // some bring the old object into line too
+		v.back(in, obj)
+	}
+}
+
+func (v versioned) validateUpdate(s updater) func(obj, old runtime.Object) field.ErrorList {
+	return func(obj, old runtime.Object) field.ErrorList {
+		in, was := v.internal(obj), v.internal(old)
+		return v.declared(s, in, was, s.ValidateUpdate(v.context(nil), in, was))
+	}
+}
+
+func (v versioned) warn(s updater) func(obj, old runtime.Object) []string {
+	return func(obj, old runtime.Object) []string {
+		if old != nil {
+			return s.WarningsOnUpdate(v.context(nil), v.internal(obj), v.internal(old))
+		}
+		return s.(creator).WarningsOnCreate(v.context(nil), v.internal(obj))
+	}
+}
+
+// declared adds what the tags of the types find (+k8s:validation, rest.ValidateCreate).
+func (v versioned) declared(s any, obj, old runtime.Object, errs field.ErrorList) field.ErrorList {
+	d, ok := s.(rest.DeclarativeValidationStrategy)
+	if !ok {
+		return errs
+	}
+	ctx, op := v.context(nil), apioperation.Create
+	if old != nil {
+		op = apioperation.Update
+	}
+	return d.ValidateDeclaratively(ctx, obj, old, errs, op, d.DeclarativeValidationConfig(ctx, obj, old))
+}
+
+func (v versioned) internal(obj runtime.Object) runtime.Object {
+	in, err := scheme.ConvertToVersion(obj, schema.GroupVersion{Group: v.Group, Version: runtime.APIVersionInternal})
+	if err != nil {
+		panic(fmt.Sprintf("apiserver: converting %T: %v", obj, err))
+	}
+	return in
+}
+
+// back makes obj what its internal form has become.
+func (v versioned) back(in, obj runtime.Object) {
+	out := newObject(v.GVK())
+	if err := scheme.Convert(in, out, nil); err != nil {
+		panic(fmt.Sprintf("apiserver: converting %T to %T: %v", in, out, err))
+	}
+	out.GetObjectKind().SetGroupVersionKind(v.GVK())
+	reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(out).Elem())
+}
+
+// context tells a strategy what is asked for, by whom and when.
+func (v versioned) context(c *call) context.Context {
+	ctx := genericapirequest.WithRequestInfo(background, &genericapirequest.RequestInfo{
+		IsResourceRequest: true, APIGroup: v.Group, APIVersion: v.Version, Resource: v.GroupVersionResource.Resource, Subresource: v.sub,
+	})
+	if c == nil {
+		return ctx
+	}
+	ctx = genericapirequest.WithUser(ctx, &user.DefaultInfo{Name: c.user.Name, UID: c.user.UID, Groups: c.user.Groups, Extra: c.user.Extra})
+	return context.WithValue(ctx, nowKey{}, c.now())
+}
+
+type nowKey struct{}
+
+// nowOf is the virtual time of a request, for strategies that note times.
+func nowOf(ctx context.Context) metav1.Time {
+	now, _ := ctx.Value(nowKey{}).(metav1.Time)
+	return now
+}
+
+// plain is a strategy that leaves objects as they are and has nothing to warn
+// of.
+type plain struct{ rest.DeclarativeValidation }
+
+func (plain) AllowCreateOnUpdate(context.Context) bool                         { return false }
+func (plain) AllowUnconditionalUpdate(context.Context) bool                    { return true }
+func (plain) PrepareForCreate(context.Context, runtime.Object)                 {}
+func (plain) PrepareForUpdate(_ context.Context, _, _ runtime.Object)          {}
+func (plain) WarningsOnCreate(context.Context, runtime.Object) []string        { return nil }
+func (plain) WarningsOnUpdate(_ context.Context, _, _ runtime.Object) []string { return nil }
+func (plain) NamespaceScoped() bool                                            { return true }
+
+var declarative = plain{rest.DeclarativeValidation{Scheme: scheme}}
+
+// resets are the fields of one version that a strategy does not let through.
+func resets(version string, paths ...[]any) resetFieldSets {
+	set := fieldpath.NewSet()
+	for _, p := range paths {
+		set.Insert(fieldpath.MakePathOrDie(p...))
+	}
+	return resetFieldSets{fieldpath.APIVersion(version): set}
+}

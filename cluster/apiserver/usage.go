@@ -1,0 +1,88 @@
+package apiserver
+
+import (
+	"slices"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+// Kinds that nobody uses must not cost anything: their watch caches begin when
+// somebody first asks for an object of theirs, and those who follow all kinds
+// (the garbage collector, the namespace controller) are told of a kind when its
+// first object is written.
+
+// cacheOf is the watch cache of a kind. That of a kind on demand, or of a custom
+// one, begins to fill when it is first asked for.
+func (s *Server) cacheOf(k *Kind) *cache {
+	if c := s.openCache(k); c != nil {
+		return c
+	}
+	c := newCache(s, k)
+	name := k.GroupVersionResource.Resource
+	if k.custom != nil {
+		k.custom.cache = c
+		name = k.groupResource().String() + "/" + k.Version
+	} else {
+		s.caches[k] = c
+		if k.hub != nil {
+			name = k.groupResource().String() + "/" + k.Version
+		}
+	}
+	s.p.Go("watch-cache/"+name, c.run)
+	return c
+}
+
+// openCache is the watch cache of a kind if it is open, else nil.
+func (s *Server) openCache(k *Kind) *cache {
+	if k.custom != nil {
+		return k.custom.cache
+	}
+	return s.caches[k]
+}
+
+// openCaches are those that watch the store.
+func (s *Server) openCaches() []*cache {
+	var out []*cache
+	for _, k := range kinds {
+		if c := s.caches[k]; c != nil {
+			out = append(out, c)
+		}
+	}
+	return append(out, s.customs.open()...)
+}
+
+// usage is which kinds on demand have had objects. It outlives the server's
+// process: what was used once may still be.
+type usage struct {
+	kinds []*Kind // in the order in which they came into use
+	more  sim.Cond
+}
+
+// note takes down that an object of the kind was written, or found.
+func (s *Server) note(k *Kind) {
+	if k.onDemand && !s.inUse(k) {
+		s.usage.kinds = append(s.usage.kinds, k)
+		s.usage.more.Broadcast()
+	}
+}
+
+// inUse reports whether there are, or were, objects of a kind on demand.
+func (s *Server) inUse(k *Kind) bool { return slices.Contains(s.usage.kinds, k) }
+
+// UsedKinds is [client.Usage.UsedKinds].
+func (c *connection) UsedKinds() []client.Resource {
+	out := make([]client.Resource, len(c.s.usage.kinds))
+	for i, k := range c.s.usage.kinds {
+		out[i] = k.Resource
+	}
+	return out
+}
+
+// AwaitUse is [client.Usage.AwaitUse].
+func (c *connection) AwaitUse(t *sim.Task, known int) []client.Resource {
+	for len(c.s.usage.kinds) <= known {
+		c.s.usage.more.Wait(t)
+	}
+	return c.UsedKinds()[known:]
+}

@@ -1,0 +1,81 @@
+package client
+
+import (
+	"slices"
+
+	"kviz/cluster/sim"
+)
+
+// The kinds that a cluster serves and that most clusters here never use. What
+// follows every kind (the API server's watch caches, the garbage collector)
+// begins with one of these when it comes into use, see [Usage].
+var (
+	Endpoints                  = resource("", "v1", "endpoints", "Endpoints", true)
+	LimitRanges                = resource("", "v1", "limitranges", "LimitRange", true)
+	PersistentVolumes          = resource("", "v1", "persistentvolumes", "PersistentVolume", false)
+	PersistentVolumeClaims     = resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true)
+	PodTemplates               = resource("", "v1", "podtemplates", "PodTemplate", true)
+	ReplicationControllers     = resource("", "v1", "replicationcontrollers", "ReplicationController", true)
+	ResourceQuotas             = resource("", "v1", "resourcequotas", "ResourceQuota", true)
+	ControllerRevisions        = resource("apps", "v1", "controllerrevisions", "ControllerRevision", true)
+	DaemonSets                 = resource("apps", "v1", "daemonsets", "DaemonSet", true)
+	StatefulSets               = resource("apps", "v1", "statefulsets", "StatefulSet", true)
+	HorizontalPodAutoscalers   = resource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true)
+	CronJobs                   = resource("batch", "v1", "cronjobs", "CronJob", true)
+	Jobs                       = resource("batch", "v1", "jobs", "Job", true)
+	CertificateSigningRequests = resource("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest", false)
+	IngressClasses             = resource("networking.k8s.io", "v1", "ingressclasses", "IngressClass", false)
+	Ingresses                  = resource("networking.k8s.io", "v1", "ingresses", "Ingress", true)
+	IPAddresses                = resource("networking.k8s.io", "v1", "ipaddresses", "IPAddress", false)
+	NetworkPolicies            = resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true)
+	ServiceCIDRs               = resource("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false)
+	RuntimeClasses             = resource("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false)
+	PodDisruptionBudgets       = resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true)
+	CSIDrivers                 = resource("storage.k8s.io", "v1", "csidrivers", "CSIDriver", false)
+	CSINodes                   = resource("storage.k8s.io", "v1", "csinodes", "CSINode", false)
+	CSIStorageCapacities       = resource("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity", true)
+	StorageClasses             = resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", false)
+	VolumeAttachments          = resource("storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", false)
+	VolumeAttributesClasses    = resource("storage.k8s.io", "v1", "volumeattributesclasses", "VolumeAttributesClass", false)
+)
+
+// The same objects in another version.
+var (
+	HorizontalPodAutoscalersV1 = resource("autoscaling", "v1", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true)
+	NewEvents                  = resource("events.k8s.io", "v1", "events", "Event", true)
+)
+
+// onDemand are the stored kinds of which nothing is kept before they are used.
+var onDemand = []Resource{
+	Endpoints, LimitRanges, PersistentVolumeClaims, PersistentVolumes, PodTemplates, ReplicationControllers, ResourceQuotas,
+	ControllerRevisions, DaemonSets, StatefulSets,
+	HorizontalPodAutoscalers, CronJobs, Jobs, CertificateSigningRequests,
+	IngressClasses, Ingresses, IPAddresses, NetworkPolicies, ServiceCIDRs,
+	RuntimeClasses, PodDisruptionBudgets,
+	CSIDrivers, CSINodes, CSIStorageCapacities, StorageClasses, VolumeAttachments, VolumeAttributesClasses,
+}
+
+// All lists every built-in kind whose objects are stored: those of [Resources],
+// then those that are watched only once they are used.
+func All() []Resource { return slices.Concat(Resources(), onDemand) }
+
+// Usage is what a connection can tell of the kinds that are not in
+// [Resources]: which of them have, or had, objects. It stands in for the
+// discovery that the garbage collector repeats every 30 s (garbagecollector.go
+// Sync), which would have it watch thirty kinds that nobody uses.
+type Usage interface {
+	// UsedKinds gives the kinds in use, in the order in which they came into use.
+	UsedKinds() []Resource
+	// AwaitUse waits until there are more than known of them, and gives those
+	// after the first known.
+	AwaitUse(t *sim.Task, known int) []Resource
+}
+
+// InUse gives the kinds of [All] that may have objects: those of Resources, and
+// those that the cluster says are in use.
+func InUse(c Interface) []Resource {
+	if u, ok := c.(Usage); ok {
+		return slices.Concat(Resources(), u.UsedKinds())
+	}
+	return Resources()
+}
