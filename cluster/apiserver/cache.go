@@ -98,8 +98,11 @@ func (c *cache) run(t *sim.Task) {
 }
 
 // watchName is what faults call the cache's watch at the store: the resource, of
-// a custom one with its group.
+// a custom one with its group, of another version with both.
 func (c *cache) watchName() string {
+	if c.kind.hub != nil {
+		return c.kind.GroupVersionResource.Resource + "." + c.kind.Version + "." + c.kind.Group
+	}
 	if c.kind.custom != nil {
 		return c.kind.groupResource().String()
 	}

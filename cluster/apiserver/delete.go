@@ -84,6 +84,11 @@ func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
 	}
 	obj := c.old.DeepCopyObject()
 	now, note := c.markDeletion(obj, opts)
+	if p, ok := obj.(*corev1.Pod); ok && c.evicting {
+		setPodCondition(p, c.now(), corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+		})
+	}
 	c.pass(trace.StageValidation, "", note, nil)
 	if err := c.admit(opDelete); err != nil {
 		return false, err

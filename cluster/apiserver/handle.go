@@ -81,6 +81,7 @@ type call struct {
 	raw      runtime.Object // of a custom kind: the body before it was pruned
 	pruned   []string       // and what was
 	settled  bool           // it waited for its definition to be known
+	evicting bool           // the deletion is an eviction
 
 	space   *stageSpace
 	staged  int

@@ -24,7 +24,7 @@ var otherKinds = []*Kind{
 		Subresources: []Subresource{{Name: "approval", Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}},
 	},
 	{
-		Resource: client.NewEvents, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", onDemand: true, hub: firstKind(client.Events),
+		Resource: client.NewEvents, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", onDemand: true, hub: tableKind(firstKinds, client.Events),
 		strategy: newEventStrategy, field: newEventField,
 	},
 	{
@@ -33,8 +33,9 @@ var otherKinds = []*Kind{
 	},
 }
 
-func firstKind(r client.Resource) *Kind {
-	for _, k := range firstKinds {
+// tableKind finds a kind in its table before the registry is made.
+func tableKind(table []*Kind, r client.Resource) *Kind {
+	for _, k := range table {
 		if k.Resource == r {
 			return k
 		}

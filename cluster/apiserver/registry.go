@@ -64,4 +64,17 @@ func (k *Kind) ListKind() string {
 }
 
 // groupResource is how errors name the kind.
-func (k *Kind) groupResource() schema.GroupResource { return k.GroupVersionResource.GroupResource() }
+func (k *Kind) groupResource() schema.GroupResource {
+	if k.hub != nil {
+		return k.hub.groupResource()
+	}
+	return k.GroupVersionResource.GroupResource()
+}
+
+// groupKind is how errors name an object of the kind.
+func (k *Kind) groupKind() schema.GroupKind {
+	if k.hub != nil {
+		return k.hub.groupKind()
+	}
+	return k.GVK().GroupKind()
+}

@@ -133,6 +133,13 @@ func decodeStored(k *Kind, value []byte, revision int64) (runtime.Object, error)
 	if err := obj.(protoMessage).Unmarshal(u.Raw); err != nil {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 	}
+	if k.strategy.throughInternal {
+		scheme.Default(obj)
+		var err error
+		if obj, err = converted(obj, k); err != nil {
+			return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
+		}
+	}
 	obj.GetObjectKind().SetGroupVersionKind(k.GVK())
 	metaOf(obj).SetResourceVersion(formatRevision(revision))
 	return obj, nil

@@ -33,6 +33,10 @@ type strategy struct {
 	noOrphans      bool // garbage collection finalizers are not set
 	orphans        bool // dependents are left alone unless the deletion says otherwise
 
+	// throughInternal says that objects take the way that all objects take in
+	// Kubernetes when they are read: defaults, the internal version, and back.
+	throughInternal bool
+
 	// resets are the fields that the kind ("") or a subresource does not let
 	// through, if the strategy says so itself.
 	resets map[string]resetFieldSets

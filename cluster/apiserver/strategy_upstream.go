@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kviz/cluster/client"
@@ -47,10 +48,11 @@ func upstream(r client.Resource, main creator, subs subStrategies) *strategy {
 	v := versioned{r, ""}
 	plainly := v.context(nil)
 	st := &strategy{
-		createOnUpdate: main.AllowCreateOnUpdate(plainly),
-		conditional:    !main.AllowUnconditionalUpdate(plainly),
-		resets:         map[string]resetFieldSets{"": resetsOf(main)},
-		subPrepare:     preparers{}, subValidate: validators{}, subWarn: warners{},
+		throughInternal: true,
+		createOnUpdate:  main.AllowCreateOnUpdate(plainly),
+		conditional:     !main.AllowUnconditionalUpdate(plainly),
+		resets:          map[string]resetFieldSets{"": resetsOf(main)},
+		subPrepare:      preparers{}, subValidate: validators{}, subWarn: warners{},
 	}
 	if gc, ok := main.(rest.GarbageCollectionDeleteStrategy); ok {
 		policy := gc.DefaultGarbageCollectionPolicy(plainly)
@@ -145,13 +147,15 @@ func (v versioned) back(in, obj runtime.Object) {
 	if err := scheme.Convert(in, out, nil); err != nil {
 		panic(fmt.Sprintf("apiserver: converting %T to %T: %v", in, out, err))
 	}
+	scheme.Default(out) // as if read from the store
 	out.GetObjectKind().SetGroupVersionKind(v.GVK())
 	reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(out).Elem())
 }
 
 // context tells a strategy what is asked for, by whom and when.
 func (v versioned) context(c *call) context.Context {
-	ctx := genericapirequest.WithRequestInfo(background, &genericapirequest.RequestInfo{
+	ctx := klog.NewContext(background, klog.Logger{}) // they log where tags and functions disagree
+	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
 		IsResourceRequest: true, APIGroup: v.Group, APIVersion: v.Version, Resource: v.GroupVersionResource.Resource, Subresource: v.sub,
 	})
 	if c == nil {

@@ -126,23 +126,3 @@ func (c *call) mayBind(p *corev1.Pod, b *corev1.Binding) error {
 	}
 	return nil
 }
-
-// evict is pods/eviction: a deletion that asks nicely. There are no
-// PodDisruptionBudgets in this cluster, so it always may.
-func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
-	if e.Name != "" && e.Name != c.req.Name {
-		return nil, c.refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Eviction object"))
-	}
-	opts := metav1.DeleteOptions{}
-	if e.DeleteOptions != nil {
-		opts = *e.DeleteOptions
-	}
-	err := c.repeat(func() error {
-		if err := c.load(); err != nil {
-			return c.refuse(trace.StageStorage, "", err)
-		}
-		_, err := c.deleteOnce(opts.DeepCopy())
-		return err
-	})
-	return success(), err
-}

@@ -35,7 +35,7 @@ func (c *call) validateCreate() error {
 	}
 	if len(errs) > 0 {
 		c.release()
-		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GVK().GroupKind(), metaOf(c.obj).GetName(), errs))
+		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), metaOf(c.obj).GetName(), errs))
 	}
 	if st.canonicalize != nil {
 		st.canonicalize(c.obj)
@@ -87,7 +87,7 @@ func (c *call) validateUpdate() error {
 	errs = append(errs, check(c.obj, c.old)...)
 	if len(errs) > 0 {
 		c.release()
-		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GVK().GroupKind(), m.GetName(), errs))
+		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), m.GetName(), errs))
 	}
 	if st.canonicalize != nil {
 		st.canonicalize(c.obj)

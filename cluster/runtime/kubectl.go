@@ -103,7 +103,7 @@ func parseKubectl(a []string, namespace string) (*kubectlUse, error) {
 	if use.verb == "patch" && use.patch == "" {
 		return nil, errors.New("must specify --patch or --patch-file containing the contents of the patch")
 	}
-	for _, r := range client.Resources() {
+	for _, r := range client.All() {
 		if kind := strings.ToLower(r.Kind); words[1] == kind || words[1] == r.Resource || words[1] == "cm" && kind == "configmap" {
 			use.resource = r
 			return use, nil

@@ -73,20 +73,39 @@ func New(env *reconcile.Env) *Controller {
 		if r == client.Events {
 			continue // too many, and they expire by themselves
 		}
-		i := env.Informers.For(r)
-		c.informers = append(c.informers, i)
-		i.AddHandler(informer.Handler{
-			Resync: informer.NoResync, // ResourceResyncTime
-			Add:    func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.observe(t, r, nil, obj) },
-			Update: func(t *sim.Task, old, new runtime.Object, _ trace.ID) { c.observe(t, r, old, new) },
-			Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.vanished(t, obj) },
-		})
+		c.informers = append(c.informers, c.watch(r))
 	}
 	return c
+}
+
+// watch has the graph follow a kind (graph_builder.go controllerFor).
+func (c *Controller) watch(r client.Resource) *informer.Informer {
+	i := c.Informers.For(r)
+	i.AddHandler(informer.Handler{
+		Resync: informer.NoResync, // ResourceResyncTime
+		Add:    func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.observe(t, r, nil, obj) },
+		Update: func(t *sim.Task, old, new runtime.Object, _ trace.ID) { c.observe(t, r, old, new) },
+		Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.vanished(t, obj) },
+	})
+	return i
 }
 
 // Start starts the workers.
 func (c *Controller) Start() {
 	c.deletes.Start(c.informers...)
 	c.orphans.Start(c.informers...)
+	if u, ok := c.Client.(client.Usage); ok {
+		c.Process.Go("discovery", func(t *sim.Task) { c.discover(t, u) })
+	}
+}
+
+// discover watches a kind from its first object on (garbagecollector.go Sync,
+// which asks every 30 s what is served).
+func (c *Controller) discover(t *sim.Task, u client.Usage) {
+	for known := 0; ; {
+		for _, r := range u.AwaitUse(t, known) {
+			known++
+			c.watch(r)
+		}
+	}
 }

@@ -41,7 +41,7 @@ func referred(ref metav1.OwnerReference, namespace string) identity {
 
 func resourceOf(apiVersion, kind string) (client.Resource, bool) {
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
-	for _, r := range client.Resources() {
+	for _, r := range client.All() {
 		if r.GVK() == gvk {
 			return r, true
 		}

@@ -17,7 +17,8 @@
 // left.
 //
 // Mirrors pkg/controller/namespace. Simplified: in place of discovery, the kinds are
-// those this cluster always serves and those its CustomResourceDefinitions name. Start reading at [Controller.sync].
+// those that are in use ([client.InUse]) and those its CustomResourceDefinitions
+// name. Start reading at [Controller.sync].
 package namespace
 
 import (
@@ -158,7 +159,7 @@ func (c *Controller) deleteContent(run *reconcile.Run, ns *corev1.Namespace) (ti
 	var left []remains
 	var errs []error
 	estimate := time.Duration(0)
-	kinds := client.Resources()
+	kinds := client.InUse(c.Client)
 	custom, err := client.CustomResources(run.T, c.Client)
 	if err != nil {
 		errs = append(errs, err)
