@@ -10,10 +10,13 @@ import (
 	"kviz/cluster/client"
 )
 
-var (
-	statusSub = []Subresource{{Name: "status", Verbs: statusOnly}}
-	scaleSubs = []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}}
-)
+// statusSub and scaleSubs make the subresources of a kind, each its own: the
+// registry completes them.
+func statusSub() []Subresource { return []Subresource{{Name: "status", Verbs: statusOnly}} }
+
+func scaleSubs() []Subresource {
+	return []Subresource{{Name: "scale", GVK: scaleGVK, Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}}
+}
 
 // coreKinds are what the core group has beside those that every cluster uses.
 var coreKinds = []*Kind{
@@ -24,12 +27,12 @@ var coreKinds = []*Kind{
 	{
 		Resource: client.PersistentVolumeClaims, Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}, Prefix: "/registry/persistentvolumeclaims/", onDemand: true,
 		strategy: upstream(client.PersistentVolumeClaims, claimStrategy{declarative}, subStrategies{"status": claimStatusStrategy{claimStrategy{declarative}}}),
-		field:    namedField, Subresources: statusSub,
+		field:    namedField, Subresources: statusSub(),
 	},
 	{
 		Resource: client.PersistentVolumes, Singular: "persistentvolume", ShortNames: []string{"pv"}, Prefix: "/registry/persistentvolumes/", onDemand: true,
 		strategy: upstream(client.PersistentVolumes, volumeStrategy{declarative}, subStrategies{"status": volumeStatusStrategy{volumeStrategy{declarative}}}),
-		field:    namedField, Subresources: statusSub,
+		field:    namedField, Subresources: statusSub(),
 	},
 	{
 		Resource: client.PodTemplates, Singular: "podtemplate", Prefix: "/registry/podtemplates/", onDemand: true,
@@ -38,7 +41,7 @@ var coreKinds = []*Kind{
 	{
 		Resource: client.ReplicationControllers, Singular: "replicationcontroller", ShortNames: []string{"rc"}, Categories: []string{"all"}, Prefix: "/registry/controllers/", onDemand: true,
 		strategy: upstream(client.ReplicationControllers, replicationControllerStrategy{declarative}, subStrategies{"status": replicationControllerStatusStrategy{replicationControllerStrategy{declarative}}}),
-		field:    replicationControllerField, Subresources: scaleSubs,
+		field:    replicationControllerField, Subresources: scaleSubs(),
 	},
 }
 

@@ -19,7 +19,7 @@ var networkKinds = []*Kind{
 	{
 		Resource: client.Ingresses, Singular: "ingress", ShortNames: []string{"ing"}, Prefix: "/registry/ingress/", onDemand: true,
 		strategy: upstream(client.Ingresses, ingress.Strategy, subStrategies{"status": ingress.StatusStrategy}), field: metaField,
-		Subresources: statusSub,
+		Subresources: statusSub(),
 	},
 	{
 		Resource: client.IPAddresses, Singular: "ipaddress", ShortNames: []string{"ip"}, Prefix: "/registry/ipaddresses/", onDemand: true,
@@ -32,6 +32,6 @@ var networkKinds = []*Kind{
 	{
 		Resource: client.ServiceCIDRs, Singular: "servicecidr", Prefix: "/registry/servicecidrs/", onDemand: true,
 		strategy: upstream(client.ServiceCIDRs, servicecidr.Strategy, subStrategies{"status": servicecidr.StatusStrategy}), field: metaField,
-		Subresources: statusSub,
+		Subresources: statusSub(),
 	},
 }

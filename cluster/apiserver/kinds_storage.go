@@ -20,7 +20,7 @@ var storageKinds = []*Kind{
 	{
 		Resource: client.CSINodes, Singular: "csinode", Prefix: "/registry/csinodes/", onDemand: true,
 		strategy: upstream(client.CSINodes, csinode.Strategy, subStrategies{"status": csinode.StatusStrategy}), field: metaField,
-		Subresources: statusSub,
+		Subresources: statusSub(),
 	},
 	{
 		Resource: client.CSIStorageCapacities, Singular: "csistoragecapacity", Prefix: "/registry/csistoragecapacities/", onDemand: true,
@@ -33,7 +33,7 @@ var storageKinds = []*Kind{
 	{
 		Resource: client.VolumeAttachments, Singular: "volumeattachment", Prefix: "/registry/volumeattachments/", onDemand: true,
 		strategy: upstream(client.VolumeAttachments, volumeattachment.Strategy, subStrategies{"status": volumeattachment.StatusStrategy}), field: metaField,
-		Subresources: statusSub,
+		Subresources: statusSub(),
 	},
 	{
 		Resource: client.VolumeAttributesClasses, Singular: "volumeattributesclass", ShortNames: []string{"vac"}, Prefix: "/registry/volumeattributesclasses/", onDemand: true,

@@ -81,7 +81,7 @@ type Server struct {
 	stored     []*Kind          // the built-in kinds whose caches are always open
 	caches     map[*Kind]*cache // of built-in kinds; see cacheOf
 	usage      usage
-	customs    *customs         // the kinds that CustomResourceDefinitions make
+	customs    *customs // the kinds that CustomResourceDefinitions make
 	defs       *definitions
 	authorizer *authz.Authorizer
 	alloc      *allocator

@@ -10,7 +10,7 @@
 // does). What they share is in the packages reconcile (the loop), ownerref (what
 // belongs to whom), expect (what is on its way) and pods.
 //
-// Simplified: the controllers of kinds that this cluster does not serve (Jobs,
+// Simplified: the controllers of many kinds that the API server serves (Jobs,
 // StatefulSets, …) are not here; all informers are shared, also those of the
 // garbage collector. Start reading at [Start].
 package controller
