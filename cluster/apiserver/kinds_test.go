@@ -25,7 +25,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/autoscaling/horizontalpodautoscaler"
 	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
 	upstreamjob "k8s.io/kubernetes/pkg/registry/batch/job"
-	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
+	upstreamcertificates "k8s.io/kubernetes/pkg/registry/certificates/certificates"
 	"k8s.io/kubernetes/pkg/registry/core/endpoint"
 	"k8s.io/kubernetes/pkg/registry/core/event"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolume"
@@ -187,7 +187,7 @@ var kindCases = []kindCase{
 		invalid: `{"driverName":""}`, change: `{"metadata":{"labels":{"a":"b"}}}`, forbidden: `{"parameters":{"iops":"1"}}`,
 	},
 	{
-		r: client.CertificateSigningRequests, upstream: certificates.Strategy, sub: certificates.ApprovalStrategy, subName: "approval",
+		r: client.CertificateSigningRequests, upstream: upstreamcertificates.Strategy, sub: upstreamcertificates.ApprovalStrategy, subName: "approval",
 		invalid: `{"spec":{"signerName":"nodomain"}}`, change: `{"metadata":{"labels":{"a":"b"}},"spec":{"signerName":"example.com/other"}}`, forbidden: `{"metadata":{"labels":{"a":"b c"}}}`,
 		status: `{"status":{"conditions":[{"type":"Approved","status":"True","reason":"AsItIs","lastUpdateTime":"2026-01-01T03:00:00Z","lastTransitionTime":"2026-01-01T03:00:00Z"}],"certificate":"eA=="}}`,
 	},

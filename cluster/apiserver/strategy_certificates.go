@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/kubernetes/pkg/apis/certificates"
+	apicertificates "k8s.io/kubernetes/pkg/apis/certificates"
 	"k8s.io/kubernetes/pkg/apis/certificates/validation"
 )
 
@@ -25,31 +25,31 @@ func (signingRequestStrategy) GetResetFields() resetFieldSets {
 }
 
 func (signingRequestStrategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
-	csr := obj.(*certificates.CertificateSigningRequest)
+	csr := obj.(*apicertificates.CertificateSigningRequest)
 	csr.Spec.Username, csr.Spec.UID, csr.Spec.Groups, csr.Spec.Extra = "", "", nil, nil
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
 		csr.Spec.Username, csr.Spec.UID, csr.Spec.Groups = u.GetName(), u.GetUID(), u.GetGroups()
 		for k, v := range u.GetExtra() {
 			if csr.Spec.Extra == nil {
-				csr.Spec.Extra = map[string]certificates.ExtraValue{}
+				csr.Spec.Extra = map[string]apicertificates.ExtraValue{}
 			}
 			csr.Spec.Extra[k] = v
 		}
 	}
-	csr.Status = certificates.CertificateSigningRequestStatus{Conditions: []certificates.CertificateSigningRequestCondition{}}
+	csr.Status = apicertificates.CertificateSigningRequestStatus{Conditions: []apicertificates.CertificateSigningRequestCondition{}}
 }
 
 func (signingRequestStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	csr, was := obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest)
+	csr, was := obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest)
 	csr.Spec, csr.Status = was.Spec, was.Status
 }
 
 func (signingRequestStrategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	return validation.ValidateCertificateSigningRequestCreate(obj.(*certificates.CertificateSigningRequest))
+	return validation.ValidateCertificateSigningRequestCreate(obj.(*apicertificates.CertificateSigningRequest))
 }
 
 func (signingRequestStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return validation.ValidateCertificateSigningRequestUpdate(obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest))
+	return validation.ValidateCertificateSigningRequestUpdate(obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest))
 }
 
 // signingRequestStatusStrategy lets the signer set the certificate and its
@@ -61,17 +61,17 @@ func (signingRequestStatusStrategy) GetResetFields() resetFieldSets {
 }
 
 func (signingRequestStatusStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
-	csr, was := obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest)
+	csr, was := obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest)
 	csr.Spec = was.Spec
-	keepConditions(csr, was, certificates.CertificateApproved)
-	keepConditions(csr, was, certificates.CertificateDenied)
+	keepConditions(csr, was, apicertificates.CertificateApproved)
+	keepConditions(csr, was, apicertificates.CertificateDenied)
 	stampConditions(csr, was, nowOf(ctx))
 }
 
 // keepConditions keeps the conditions of a type as they were, unless some were
 // added or removed: then validation refuses it (preserveConditionInstances).
-func keepConditions(csr, was *certificates.CertificateSigningRequest, kind certificates.RequestConditionType) {
-	indices := func(c *certificates.CertificateSigningRequest) (out []int) {
+func keepConditions(csr, was *apicertificates.CertificateSigningRequest, kind apicertificates.RequestConditionType) {
+	indices := func(c *apicertificates.CertificateSigningRequest) (out []int) {
 		for i := range c.Status.Conditions {
 			if c.Status.Conditions[i].Type == kind {
 				out = append(out, i)
@@ -89,7 +89,7 @@ func keepConditions(csr, was *certificates.CertificateSigningRequest, kind certi
 }
 
 // stampConditions gives new conditions their times (populateConditionTimestamps).
-func stampConditions(csr, was *certificates.CertificateSigningRequest, now metav1.Time) {
+func stampConditions(csr, was *apicertificates.CertificateSigningRequest, now metav1.Time) {
 	for i := range csr.Status.Conditions {
 		c := &csr.Status.Conditions[i]
 		if c.LastUpdateTime.IsZero() {
@@ -109,7 +109,7 @@ func stampConditions(csr, was *certificates.CertificateSigningRequest, now metav
 }
 
 func (signingRequestStatusStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return validation.ValidateCertificateSigningRequestStatusUpdate(obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest))
+	return validation.ValidateCertificateSigningRequestStatusUpdate(obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest))
 }
 
 // approvalStrategy lets the conditions through and nothing else: kubectl
@@ -121,7 +121,7 @@ func (approvalStrategy) GetResetFields() resetFieldSets {
 }
 
 func (approvalStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
-	csr, was := obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest)
+	csr, was := obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest)
 	stampConditions(csr, was, nowOf(ctx))
 	conditions := csr.Status.Conditions
 	csr.Spec, csr.Status = was.Spec, was.Status
@@ -129,5 +129,5 @@ func (approvalStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 }
 
 func (approvalStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return validation.ValidateCertificateSigningRequestApprovalUpdate(obj.(*certificates.CertificateSigningRequest), old.(*certificates.CertificateSigningRequest))
+	return validation.ValidateCertificateSigningRequestApprovalUpdate(obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest))
 }

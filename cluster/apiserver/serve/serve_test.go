@@ -210,8 +210,8 @@ func TestDocumentsAreOutsideTheSimulation(t *testing.T) {
 		if ct := resp.Header.Get("Content-Type"); ct != aggregated {
 			t.Errorf("GET %s: Content-Type %q, want %q", path, ct, aggregated)
 		}
-		if strings.Contains(string(b), "daemonsets") {
-			t.Errorf("GET %s names daemonsets, which are not served", path)
+		if strings.Contains(string(b), "resourceslices") {
+			t.Errorf("GET %s names resourceslices, which are not served", path)
 		}
 		again := e.do(t, "GET", path, "", "Accept", aggregated, "If-None-Match", resp.Header.Get("ETag"))
 		if again.StatusCode != http.StatusNotModified {
