@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -82,7 +83,7 @@ func TestNoSpace(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
-	eachStore(t, raftstore.Config{}, func(t *testing.T, s leaseStore, _ *handClock) {
+	eachStore(t, raftstore.Config{RequestTimeout: time.Minute}, func(t *testing.T, s leaseStore, _ *handClock) {
 		mustPut(t, s, "k", string(make([]byte, 3<<19-100)))
 		if r := call(s, putReq("k", string(make([]byte, 3<<19)))); !errors.Is(r.Err, rpctypes.ErrGRPCRequestTooLarge) {
 			t.Errorf("1.5 MiB and a key: %v", r.Err)

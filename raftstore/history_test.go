@@ -40,7 +40,7 @@ func follow(t *testing.T, s raftstore.History, from, to int64) []raftstore.Chang
 // memory, from the history, across a snapshot and a restart.
 func TestFollowersMissNothing(t *testing.T) {
 	t.Parallel()
-	dir, cfg := t.TempDir(), raftstore.Config{NoSync: true, SnapshotTrailing: 10}
+	dir, cfg := t.TempDir(), raftstore.Config{NoSync: true, SnapshotTrailing: 10, RequestTimeout: time.Minute}
 	cfg.Dir = dir
 	var want []string
 	rev := int64(1)
