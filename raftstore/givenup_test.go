@@ -21,7 +21,9 @@ func TestAWriteThatWasGivenUpIsStillKnown(t *testing.T) {
 	if r := <-told; r.Request == nil || string(r.Request.Put.Value) != "0" {
 		t.Fatalf("told of %v", r.Request)
 	}
-	leader := s.Leader()
+	must(t, s.SlowElections(100)) // a leader that is lost takes what was given up along
+	var leader string
+	await(t, "somebody leads", func() bool { leader = s.Leader(); return leader != "" })
 	// The followers' disks are slower than the request is patient.
 	for _, m := range s.IDs() {
 		if m != leader {
