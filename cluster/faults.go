@@ -40,7 +40,7 @@ func (c *Cluster) targets() []string {
 	for _, m := range c.components {
 		names = append(names, m.target)
 	}
-	names = append(names, "registry")
+	names = append(names, "registry", "audit")
 	for _, name := range c.etcd.Lines() {
 		names = append(names, "watch/"+name)
 	}
@@ -164,6 +164,8 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 		return c.nodeFault(name, f)
 	case "registry":
 		return c.registryFault(f)
+	case "audit":
+		return c.auditFault(f)
 	case "watch":
 		return c.watchFault(name, f)
 	case "pod":

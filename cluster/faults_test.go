@@ -188,7 +188,7 @@ func TestEveryFaultIsMended(t *testing.T) {
 	groups := map[string][]string{
 		"members":       {"member"},
 		"store":         {"store", "watch"},
-		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry", "kms"},
+		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry", "kms", "audit"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 	}
 	tested := map[string]bool{}

@@ -141,6 +141,10 @@ var ways = map[string]map[string][]way{
 		"slow":  {{say: "Tell it a revision every 2 s at most", args: []string{"2s"}}, {say: "Tell it a revision every …", ask: "how much longer each revision takes, such as 500ms"}},
 		"fast":  {{say: "Tell it everything at once, as before"}},
 	},
+	"audit": {
+		"fill": {{say: "Fill the disk of the audit log: requests go on, unrecorded"}},
+		"free": {{say: "Make room on it again"}},
+	},
 	"registry": {
 		"stop":  {{say: "Make it unreachable: no image can be pulled"}},
 		"start": {{say: "Make it reachable again"}},
@@ -186,6 +190,8 @@ func targetWords(target string) string {
 		return "the API server"
 	case "dns":
 		return "the cluster's DNS"
+	case "audit":
+		return "the disk of the API server's audit log"
 	case "registry":
 		return "the image registry"
 	case "watch":
@@ -220,7 +226,7 @@ func (m *Explorer) targets(intro string) overlay.Overlay {
 		kinds []string
 	}{
 		{"The store", []string{"store", "member"}},
-		{"The control plane", []string{"apiserver", "controller-manager", "scheduler", "dns"}},
+		{"The control plane", []string{"apiserver", "controller-manager", "scheduler", "dns", "audit"}},
 		{"Outside", []string{"registry"}},
 		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
 		{"Pods", []string{"pod"}},

@@ -19,6 +19,7 @@ func authenticate(c *call) error {
 	case c.req.Token != "":
 		u, by, err := c.s.authenticateToken(c.t, c.req.Token)
 		if err != nil {
+			c.auditRefused()
 			return c.refuse(stage, by, apierrors.NewUnauthorized("Unauthorized"))
 		}
 		groups := u.Groups

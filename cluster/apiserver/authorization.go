@@ -31,6 +31,7 @@ func authorize(c *call) error {
 	if c.req.approved {
 		d = authz.Decision{Allowed: true, Reason: "It is a part of a request that was allowed."}
 	}
+	c.auditAccess(d)
 	if d.Allowed {
 		c.pass(trace.StageAuthorization, d.By, d.Reason, nil)
 		return nil

@@ -33,6 +33,7 @@ func (c *call) decode() (runtime.Object, error) {
 	if err != nil {
 		return nil, c.refuse(trace.StageDecode, "", err)
 	}
+	defer func() { c.auditBody(obj) }()
 	note := "Read the " + gvk.Kind
 	if c.custom() {
 		return c.decodedCustom(obj, note), nil

@@ -9,7 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -82,6 +84,10 @@ type call struct {
 	pruned   []string       // and what was
 	settled  bool           // it waited for its definition to be known
 	evicting bool           // the deletion is an eviction
+	record   *audit.Record  // what the audit log says of it; nil where that is nothing
+	routed   bool           // it is allowed, and for something that is served
+	seat     fairness.Seat  // while it is served
+	schema   *fairness.Schema
 
 	space   *stageSpace
 	staged  int
@@ -97,14 +103,15 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 		c.kind = s.kindFor(req.Resource)
 	}
 	c.receive()
-	resp := c.run()
-	return c.respond(resp)
+	resp := c.respond(c.run())
+	c.seat.Finish(t.Elapsed())
+	return resp
 }
 
 // run takes the request through its stages.
 func (c *call) run() *Response {
 	c.pause(c.s.cfg.Cost.Access)
-	for _, stage := range []func(*call) error{authenticate, audit, impersonate, queueFairly, authorize} {
+	for _, stage := range []func(*call) error{authenticate, auditRequest, impersonate, queueFairly, authorize} {
 		if err := stage(c); err != nil {
 			return &Response{Err: err}
 		}
@@ -112,6 +119,7 @@ func (c *call) run() *Response {
 	if err := c.route(); err != nil {
 		return &Response{Err: err}
 	}
+	c.routed = true
 	if !c.kind.Stored() {
 		return c.review()
 	}
@@ -278,6 +286,8 @@ func (c *call) respond(r *Response) *Response {
 		}
 	}
 	payload.Code = r.Code
+	r.AuditID, r.Schema = c.req.AuditID, c.schema
+	c.auditAnswer(r)
 	if r.Object != nil && r.Err == nil {
 		payload.Object = trace.Obj(c.shared(r.Object))
 	}

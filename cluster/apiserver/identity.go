@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,7 +15,12 @@ func (c *call) now() metav1.Time { return metav1.NewTime(c.t.Now().Truncate(time
 
 // newUID draws a UUID from the seed.
 func (s *Server) newUID() types.UID {
-	hi, lo := s.rand.Uint64(), s.rand.Uint64()
+	return drawUID(s.rand)
+}
+
+// drawUID draws a random UUID.
+func drawUID(r *rand.Rand) types.UID {
+	hi, lo := r.Uint64(), r.Uint64()
 	hi = hi&^0xf000 | 0x4000
 	lo = lo&^(3<<62) | 2<<62
 	return types.UID(fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&0xffffffffffff))

@@ -61,6 +61,9 @@ func impersonate(c *call) error {
 	}
 	from := c.user.Name
 	c.user = as.identity()
+	if c.record != nil {
+		c.record.Impersonated(userOf(c.user))
+	}
 	c.pass(stage, by, from+" may act as others, and acts as "+c.user.Name+describeGroups(c.user.Groups)+".", nil)
 	return nil
 }

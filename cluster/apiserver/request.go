@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -34,6 +35,11 @@ type Request struct {
 	Lane   trace.Lane // the sender's lane; zero means trace.CompClient
 	Causes []trace.ID // what made the sender send it
 	Path   string     // for the trace; built from the rest when empty
+
+	// For the audit log.
+	AuditID   string   // the header Audit-ID; drawn where it is needed and empty
+	UserAgent string   // the header User-Agent, whole
+	SourceIPs []string // where the request came from; nil where the server knows
 
 	// The body of create and update: either an object, or bytes to be decoded
 	// in the decode stage. An object is not kept or changed.
@@ -78,8 +84,11 @@ type Response struct {
 	Kind *Kind // that the request was for; nil for what is not served
 
 	Warnings []string // for the Warning headers
-	Stage    string   // the stage that refused, if one did
-	Took     time.Duration
+	AuditID  string   // for the header Audit-Id
+
+	Schema *fairness.Schema // that it belonged to; nil where it was not asked
+	Stage  string           // the stage that refused, if one did
+	Took   time.Duration
 }
 
 // Status is the error as the body to send; nil when there was none.

@@ -6,8 +6,8 @@
 // talks to etcd. Each stage is a file here: authentication.go … storage.go,
 // and says in the trace what it did. Start reading at [Server.Handle].
 //
-// Simplified: one API server; every built-in kind has one version; audit and
-// priority-and-fairness let everything pass; no webhooks and no aggregation.
+// Simplified: one API server; every built-in kind has one version; no webhooks and
+// no aggregation.
 package apiserver
 
 import (
@@ -22,6 +22,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
@@ -88,6 +89,8 @@ type Server struct {
 	keys       *authn.Keys
 	managers   fieldManagers
 	enc        encryption
+	audit      auditing
+	flows      *fairness.Controller
 
 	eventLeases *storage.Leases
 
@@ -104,8 +107,9 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	cfg.complete()
 	s := &Server{
 		cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
-		keys: authn.NewKeys(p.Kernel().Rand("serviceaccount-key")),
-		enc:  encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
+		keys:  authn.NewKeys(p.Kernel().Rand("serviceaccount-key")),
+		enc:   encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
+		audit: auditing{rand: p.Kernel().Rand("audit")},
 	}
 	for _, k := range kinds {
 		if k.Stored() && !k.onDemand {
@@ -149,6 +153,7 @@ func (s *Server) Restart(p *sim.Process) {
 	}
 	s.authorizer = &authz.Authorizer{Source: policy{s}}
 	s.alloc = newAllocator(s)
+	s.startFairness()
 	s.customs, s.defs = newCustoms(s), newDefinitions(s)
 	s.eventLeases = s.st.NewLeases("events")
 	s.listen()
@@ -183,6 +188,7 @@ func (s *Server) listen() {
 
 // main is the server's first task; it lives as long as the process.
 func (s *Server) main(t *sim.Task) {
+	s.startAudit(t)
 	s.bootstrap(t)
 	for _, k := range s.stored {
 		cache := s.caches[k]

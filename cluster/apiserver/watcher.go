@@ -26,6 +26,7 @@ type watcher struct {
 	closed    bool
 	opened    trace.ID // the event of its opening
 	ended     trace.ID // and of its end
+	whenEnded func()   // nil, or what else its end does
 }
 
 // delivery is one event on its way to a client.
@@ -78,6 +79,9 @@ func (w *watcher) end(why string, more ...trace.ID) {
 		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Custom: w.want.kind.customName(), Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why,
 	}})
 	w.box.Close()
+	if w.whenEnded != nil {
+		w.whenEnded()
+	}
 }
 
 // put hands a delivery over.

@@ -9,6 +9,7 @@ import (
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -22,11 +23,41 @@ type ControlPlane interface {
 	// ReloadEncryption is --encryption-provider-config-automatic-reload.
 	ReloadEncryption(on bool)
 	Encryption() apiserver.EncryptionState
+
+	// WriteAuditPolicy replaces the API server's audit policy; nil removes it. A
+	// file that it could not start with is refused.
+	WriteAuditPolicy(t *sim.Task, file []byte) error
+	Audit() apiserver.AuditState
+
+	// SetConcurrency sets how many requests the API server serves at once.
+	SetConcurrency(t *sim.Task, total int) error
+	Concurrency() (total int, levels []fairness.State)
+	// Storm has n clients of a user list pods at once, and tells how many were
+	// answered, and how many turned down.
+	Storm(t *sim.Task, user string, n int) (answered, rejected int)
+
+	// ReadFile is what a file of the machine holds.
+	ReadFile(name string) ([]byte, error)
 }
 
-// apiserverVerb is kviz apiserver encryption: what an administrator does in a
-// terminal on the control plane's machine.
+// apiserverVerb is kviz apiserver: what an administrator does in a terminal on
+// the control plane's machine.
 func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "audit":
+			return auditVerb(ctx, inv, args[1:])
+		case "concurrency":
+			return concurrencyVerb(ctx, inv, args[1:])
+		case "storm":
+			return stormVerb(ctx, inv, args[1:])
+		}
+	}
+	return encryptionVerb(ctx, inv, args)
+}
+
+// encryptionVerb is kviz apiserver encryption.
+func encryptionVerb(ctx context.Context, inv *Invocation, args []string) int {
 	flags := pflag.NewFlagSet("apiserver", pflag.ContinueOnError)
 	flags.SetOutput(inv.Err)
 	flags.Usage = func() {}

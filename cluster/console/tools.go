@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -94,6 +95,10 @@ func input(inv *Invocation, names []string) (io.Reader, func(), error) {
 	for _, n := range names {
 		if n == "-" {
 			readers = append(readers, inv.In)
+			continue
+		}
+		if b, ok := inv.planeFile(n); ok {
+			readers = append(readers, bytes.NewReader(b))
 			continue
 		}
 		p := n

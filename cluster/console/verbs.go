@@ -41,7 +41,7 @@ func init() {
 		"restore":   {"restore FILE [--bump-revision N --mark-compacted]", "let the store go on from a backup (etcdctl snapshot save)", restore},
 		"endpoints": {"endpoints", "how other programs reach the cluster: addresses, and variables for their shell", endpoints},
 		"fault":     {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
-		"apiserver": {"apiserver encryption [FILE|--none] [--automatic-reload[=false]]", "how the API server encrypts what it stores; FILE is an EncryptionConfiguration", apiserverVerb},
+		"apiserver": {"apiserver encryption [FILE|--none] [--automatic-reload[=false]] | audit [FILE|--none] | concurrency [N] | storm USER [N]", "how the API server encrypts what it stores, what its audit log tells (FILE is an EncryptionConfiguration or an audit Policy), how many requests it serves at once, and N requests of a user at once", apiserverVerb},
 		"read":      {"read KEY", "ask every store member for a key, linearizable and serializable, side by side", readMembers},
 	}
 }

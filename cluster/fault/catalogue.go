@@ -99,11 +99,11 @@ func Catalogue() []control.FaultKind {
 			Means: "Take its machine's power: unlike a crash it loses also what it had written and not yet synced.",
 		},
 		{
-			Name: "fill", Targets: []string{"member"}, Heals: "free",
-			Means: "Fill its disk: it can write nothing more.",
+			Name: "fill", Targets: []string{"member", "audit"}, Heals: "free",
+			Means: "Fill its disk: it can write nothing more. Of the API server's audit log: requests go on, and are not on record.",
 		},
 		{
-			Name: "free", Targets: []string{"member"},
+			Name: "free", Targets: []string{"member", "audit"},
 			Means: "Make room on its disk. A member that has stopped because of it needs a start.",
 		},
 		{

@@ -355,3 +355,20 @@ sleep 61
 shows 'kviz apiserver encryption' kek-2
 kubectl get secret turned -o json | kubectl replace -f -
 shows 'etcdctl get /registry/secrets/default/turned --print-value-only' kek-2
+
+## fill audit, free audit
+kviz apiserver audit manifests/audit/policy.yaml
+kviz fault restart apiserver
+sleep 1
+kubectl create secret generic recorded --from-literal=k=v
+shows 'cat /var/log/kubernetes/audit.log' '"name":"recorded"'
+kviz fault fill audit
+kubectl create secret generic unrecorded --from-literal=k=v
+shows 'kviz apiserver audit' 'disk is full'
+fails grep -q unrecorded /var/log/kubernetes/audit.log
+kviz fault free audit
+kubectl get secret unrecorded
+hides 'kviz apiserver audit' 'disk is full'
+shows 'cat /var/log/kubernetes/audit.log' '"name":"unrecorded"'
+kviz apiserver audit --none
+kviz fault restart apiserver

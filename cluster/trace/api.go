@@ -92,6 +92,7 @@ type Stage struct {
 	Note    string      // one sentence of what it did
 	Diff    []FieldDiff `json:",omitempty"`
 	Code    int         `json:",omitempty"` // HTTP code when refused
+	Flow    *FlowWait   `json:",omitempty"` // of priority and fairness, for a request that found no free seat
 }
 
 // Response is how a request ended.

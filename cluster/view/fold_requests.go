@@ -76,6 +76,9 @@ func requestStage(b *Builder, e *trace.Event, p *trace.Stage) {
 	r := edit(b, b.s.active, p.Request)
 	r.Stages = append(r.Stages, StageRun{p, e.ID, e.At})
 	r.Reached = p.Stage
+	if p.Flow != nil {
+		b.flowPassed(e, p.Flow)
+	}
 	if p.Verdict == "refuse" {
 		r.Refused, r.Code, r.Message = p.Stage, p.Code, p.Note
 	}
@@ -165,6 +168,7 @@ func (b *Builder) serverDied(e *trace.Event) {
 		b.s.done.set(n.Request.Request, &n)
 	}
 	b.s.done.trim(maxDone)
+	b.flowsGone()
 	b.s.active, b.s.watchers = newTable[uint64, *Request](), newTable[uint64, *Watcher]()
 	b.s.watchCaches = newTable[string, *WatchCache]()
 }

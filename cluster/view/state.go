@@ -26,6 +26,8 @@ type State struct {
 	Scheduler Scheduler
 
 	Encryption Encryption
+	Audit      Audit
+	Fairness   Fairness
 
 	lanes     table[string, *Lane]
 	processes table[string, *Process]

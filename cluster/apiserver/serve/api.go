@@ -3,9 +3,13 @@ package serve
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
+	flowcontrol "k8s.io/api/flowcontrol/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	auditapi "k8s.io/apiserver/pkg/apis/audit"
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/client"
@@ -32,6 +36,7 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req.Token, req.Client, req.Causes = token, caller.Client, caller.Causes
+	req.AuditID, req.UserAgent, req.SourceIPs = r.Header.Get(auditapi.HeaderAuditID), r.UserAgent(), sourceIPs(r)
 	if proven {
 		user := caller.User
 		req.User = &user
@@ -67,6 +72,13 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		}
 		resp = answer
 	})
+	if resp != nil && resp.AuditID != "" {
+		w.Header().Set(auditapi.HeaderAuditID, resp.AuditID)
+	}
+	if resp != nil && resp.Schema != nil {
+		w.Header().Set(flowcontrol.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(resp.Schema.Level.UID))
+		w.Header().Set(flowcontrol.ResponseHeaderMatchedFlowSchemaUID, string(resp.Schema.UID))
+	}
 	switch {
 	case errors.Is(err, sim.ErrStopped):
 		writeStatus(w, r, unavailable("the simulation has stopped"))
@@ -78,9 +90,22 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		refuse(w)
 	case feed != nil:
 		h.writeWatch(w, r, req, out, feed, resp)
+	case resp.Err != nil && resp.Stage == trace.StageFairness: // in plain words, as upstream's filter
+		w.Header().Set("Retry-After", strconv.Itoa(int(resp.Status().Details.RetryAfterSeconds)))
+		http.Error(w, resp.Status().Message, http.StatusTooManyRequests)
 	default:
 		h.writeResponse(w, r, req, out, resp, now)
 	}
+}
+
+// sourceIPs are the addresses that a request came by; none where there is no
+// socket.
+func sourceIPs(r *http.Request) []string {
+	var all []string
+	for _, ip := range utilnet.SourceIPs(r) {
+		all = append(all, ip.String())
+	}
+	return all
 }
 
 // refuse ends the connection without an answer, as a server does that is down.

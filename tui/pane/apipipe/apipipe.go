@@ -439,6 +439,8 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun) 
 
 // drawCaches draws how far the watch caches are and who watches.
 func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
+	y = drawFlows(s, f, y)
+	y = drawAudit(s, f, y)
 	caches := f.S.WatchCaches()
 	if len(caches) == 0 {
 		return

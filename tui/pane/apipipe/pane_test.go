@@ -39,3 +39,30 @@ func TestUnreadFile(t *testing.T) {
 		}
 	}
 }
+
+// Queues that have filled up, and an audit log whose disk is full.
+func TestFlows(t *testing.T) {
+	tape := tuitest.Story()
+	tell := func(kind trace.Kind, payload any) { tape.Emit(trace.CompAPIServer, "", kind, trace.Ref{}, payload) }
+	tell(trace.AuditChanged, &trace.Audit{What: "written", Hash: "h", Rules: []string{"None: coordination.k8s.io/leases", "Metadata: secrets"}})
+	tell(trace.AuditChanged, &trace.Audit{What: "loaded", Hash: "h", Rules: []string{"None: coordination.k8s.io/leases", "Metadata: secrets"}})
+	tell(trace.AuditChanged, &trace.Audit{What: "failed", Error: "write /var/log/kubernetes/audit.log: no space left on device"})
+	tell(trace.FlowConfig, &trace.FlowLimits{Total: 10, Levels: []trace.FlowLimit{{Level: "global-default", Limit: 1, Queues: 128}}})
+	wait := func(level, flow string, queue, n int) {
+		for range n {
+			tell(trace.FlowQueued, &trace.FlowWait{Schema: level, Level: level, Flow: flow, Queue: queue, Limit: 1, InUse: 1})
+		}
+	}
+	wait("global-default", "alice", 62, 40)
+	wait("global-default", "alice", 7, 12)
+	wait("global-default", "bob", 116, 1)
+	wait("workload-low", "system:serviceaccount:demo:robot", 3, 2)
+	tape.Request(tuitest.Call{Verb: "list", Resource: "pods", Client: "storm", User: "alice", Refused: trace.StageFairness, Why: "the queues of its flow are full", Code: 429})
+	for n := range uint64(2) {
+		tell(trace.RequestReceived, &trace.Request{Request: 9000 + n, Verb: "list", Path: "/api/v1/pods", Resource: "pods", Client: "robot", User: "system:serviceaccount:demo:robot"})
+		tell(trace.RequestStage, &trace.Stage{Request: 9000 + n, Stage: trace.StageFairness, Verdict: "pass", Flow: &trace.FlowWait{Level: "workload-low", Queue: 3, Limit: 5, Outcome: "served"}})
+		tell(trace.RequestDone, &trace.Response{Request: 9000 + n, Verb: "list", Code: 200})
+	}
+	h := tape.History()
+	tuitest.Golden(t, "flows", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 104, 44)))
+}

@@ -1,0 +1,111 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"github.com/spf13/pflag"
+
+	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/audit"
+	"kviz/cluster/sim"
+)
+
+// errNoPlane is what a console says that is connected to no cluster's machines.
+var errNoPlane = errors.New("this console has no control plane")
+
+// auditVerb is kviz apiserver audit.
+func auditVerb(ctx context.Context, inv *Invocation, args []string) int {
+	flags := pflag.NewFlagSet("audit", pflag.ContinueOnError)
+	flags.SetOutput(inv.Err)
+	flags.Usage = func() {}
+	none := flags.Bool("none", false, "")
+	if err := flags.Parse(args); err != nil || flags.NArg() > 1 || *none && flags.NArg() > 0 {
+		return inv.badUse()
+	}
+	plane := inv.Console.cfg.ControlPlane
+	if plane == nil {
+		return inv.did(errNoPlane)
+	}
+	var file []byte
+	if flags.NArg() == 1 {
+		r, done, err := input(inv, flags.Args())
+		if err != nil {
+			return inv.did(err)
+		}
+		defer done()
+		if file, err = io.ReadAll(r); err != nil {
+			return inv.did(err)
+		}
+		if file == nil {
+			file = []byte{}
+		}
+	}
+	if !inv.mayWait() {
+		return 1
+	}
+	var st apiserver.AuditState
+	var err error
+	cerr := inv.Console.call(ctx, inv.Cause, "audit", func(t *sim.Task) {
+		if flags.NArg() == 1 || *none {
+			err = plane.WriteAuditPolicy(t, file)
+		}
+		st = plane.Audit()
+	})
+	if cerr != nil {
+		err = cerr
+	}
+	if err == nil {
+		tellAudit(inv.Out, st)
+	}
+	return inv.did(err)
+}
+
+func tellAudit(w io.Writer, st apiserver.AuditState) {
+	tellRules := func(where string, hash string, rules []string, none string) {
+		if hash == "" {
+			fmt.Fprintf(w, "%s: %s\n", where, none)
+			return
+		}
+		fmt.Fprintf(w, "%s:\n", where)
+		for i, r := range rules {
+			fmt.Fprintf(w, "  rule %d: %s\n", i+1, r)
+		}
+	}
+	tellRules(audit.PolicyFile, st.FileHash, st.FileRules, "there is none")
+	if st.FileHash == st.LoadedHash {
+		fmt.Fprintln(w, "in force: the same")
+	} else {
+		tellRules("in force", st.LoadedHash, st.LoadedRules, "nothing is audited")
+		fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart apiserver")
+	}
+	if st.Events > 0 {
+		fmt.Fprintf(w, "events: %d, of which %d could not be written\n", st.Events, st.Errors)
+	}
+	for _, name := range st.Files {
+		fmt.Fprintln(w, name)
+	}
+	if st.Full {
+		fmt.Fprintln(w, "the log's disk is full: kviz fault free audit")
+	}
+}
+
+// planeFile is what a file of the control plane's machine holds, where the text
+// tools are asked for one: the audit log, and what the API server is configured
+// with.
+func (inv *Invocation) planeFile(name string) ([]byte, bool) {
+	plane := inv.Console.cfg.ControlPlane
+	if plane == nil || !path.IsAbs(name) {
+		return nil, false
+	}
+	var b []byte
+	err := fs.ErrNotExist
+	if inv.Console.cfg.Kernel.Do(func() { b, err = plane.ReadFile(path.Clean(name)) }) != nil {
+		return nil, false // the simulation has stopped
+	}
+	return b, err == nil
+}

@@ -1,0 +1,86 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+
+	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/sim"
+)
+
+// concurrencyVerb is kviz apiserver concurrency: how many requests the API server
+// serves at once, and how they are shared out.
+func concurrencyVerb(ctx context.Context, inv *Invocation, args []string) int {
+	total := 0
+	if len(args) == 1 {
+		n, err := strconv.Atoi(args[0])
+		if err != nil {
+			return inv.badUse()
+		}
+		total = n
+	} else if len(args) > 1 {
+		return inv.badUse()
+	}
+	plane := inv.Console.cfg.ControlPlane
+	if plane == nil {
+		return inv.did(errNoPlane)
+	}
+	if !inv.mayWait() {
+		return 1
+	}
+	var levels []fairness.State
+	var err error
+	cerr := inv.Console.call(ctx, inv.Cause, "concurrency", func(t *sim.Task) {
+		if len(args) == 1 {
+			err = plane.SetConcurrency(t, total)
+		}
+		total, levels = plane.Concurrency()
+	})
+	if cerr != nil {
+		err = cerr
+	}
+	if err != nil {
+		return inv.did(err)
+	}
+	fmt.Fprintf(inv.Out, "requests served at once: %d\n", total)
+	w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(w, "PRIORITY LEVEL\tSEATS\tIN USE\tQUEUES\tWAITING\tSERVED\tREJECTED")
+	for _, l := range levels {
+		seats := strconv.Itoa(l.Limit)
+		if l.Exempt {
+			seats = "no limit"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", l.Level, seats, l.InUse, l.Queues, l.Waiting, l.Dispatched, l.Rejected)
+	}
+	return inv.did(w.Flush())
+}
+
+// stormVerb is kviz apiserver storm: a user whose programs ask all at once.
+func stormVerb(ctx context.Context, inv *Invocation, args []string) int {
+	n := 100
+	if len(args) == 2 {
+		m, err := strconv.Atoi(args[1])
+		if err != nil || m < 1 || m > 10_000 {
+			return inv.did(fmt.Errorf("%q: a storm has 1 to 10000 requests", args[1]))
+		}
+		n = m
+	}
+	if len(args) < 1 || len(args) > 2 {
+		return inv.badUse()
+	}
+	plane := inv.Console.cfg.ControlPlane
+	if plane == nil {
+		return inv.did(errNoPlane)
+	}
+	if !inv.mayWait() {
+		return 1
+	}
+	var answered, rejected int
+	err := inv.Console.call(ctx, inv.Cause, "storm", func(t *sim.Task) { answered, rejected = plane.Storm(t, args[0], n) })
+	if err == nil {
+		fmt.Fprintf(inv.Out, "%d requests of %s: %d answered, %d turned down with 429\n", n, args[0], answered, rejected)
+	}
+	return inv.did(err)
+}

@@ -1,0 +1,131 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kviz/cluster/trace"
+)
+
+// Fairness is API priority and fairness as far as requests have felt it: a level
+// whose requests all found a seat at once is not in it.
+type Fairness struct {
+	Limits *trace.FlowLimits // as they were changed; nil where they were not
+	Levels []FlowLevel       // by name; not to be changed
+	Event  trace.ID          // the newest of it
+}
+
+// FlowLevel is a priority level in which requests have queued or were turned down.
+type FlowLevel struct {
+	Name     string
+	Limit    int         // seats
+	Queues   []FlowQueue // in which somebody waits, by number
+	Served   uint64      // requests that have waited and were served
+	Rejected uint64      // with 429
+	Newest   *trace.FlowWait
+	Event    trace.ID
+}
+
+// FlowQueue is a queue in which requests wait.
+type FlowQueue struct {
+	Number  int
+	Waiting int
+	Flow    string // of the newest
+}
+
+// Waiting is how many requests wait in all queues of the level.
+func (l *FlowLevel) Waiting() (n int) {
+	for _, q := range l.Queues {
+		n += q.Waiting
+	}
+	return n
+}
+
+func init() {
+	on(trace.FlowConfig, func(b *Builder, e *trace.Event, p *trace.FlowLimits) {
+		f := &b.s.Fairness
+		f.Limits, f.Event = p, e.ID
+		f.Levels = slices.Clone(f.Levels)
+		for i := range f.Levels {
+			for _, l := range p.Levels {
+				if l.Level == f.Levels[i].Name {
+					f.Levels[i].Limit = l.Limit
+				}
+			}
+		}
+	})
+	on(trace.FlowQueued, func(b *Builder, e *trace.Event, p *trace.FlowWait) {
+		l := b.flowLevel(e, p)
+		l.queue(p, 1)
+	})
+	say(trace.FlowConfig, func(_ *trace.Event, p *trace.FlowLimits) string {
+		var parts []string
+		for _, l := range p.Levels {
+			parts = append(parts, fmt.Sprintf("%s %d", l.Level, l.Limit))
+		}
+		return fmt.Sprintf("the API server serves %s at once now: %s", count(p.Total, "request"), strings.Join(parts, ", "))
+	})
+	say(trace.FlowQueued, func(_ *trace.Event, p *trace.FlowWait) string {
+		return fmt.Sprintf("the request of flow %s waits in queue %d of priority level %s behind %s: all of its %s are taken",
+			orElse(p.Flow, p.Schema), p.Queue, p.Level, count(p.Ahead, "request"), count(p.Limit, "seat"))
+	})
+}
+
+// flowLevel is the builder's own copy of a level, to be changed.
+func (b *Builder) flowLevel(e *trace.Event, p *trace.FlowWait) *FlowLevel {
+	f := &b.s.Fairness
+	f.Event = e.ID
+	f.Levels = slices.Clone(f.Levels)
+	i, there := slices.BinarySearchFunc(f.Levels, p.Level, func(l FlowLevel, name string) int { return strings.Compare(l.Name, name) })
+	if !there {
+		f.Levels = slices.Insert(f.Levels, i, FlowLevel{Name: p.Level})
+	}
+	l := &f.Levels[i]
+	l.Limit, l.Newest, l.Event = p.Limit, p, e.ID
+	return l
+}
+
+// queue changes how many wait in a request's queue.
+func (l *FlowLevel) queue(p *trace.FlowWait, by int) {
+	l.Queues = slices.Clone(l.Queues)
+	i, there := slices.BinarySearchFunc(l.Queues, p.Queue, func(q FlowQueue, n int) int { return q.Number - n })
+	if !there {
+		if by < 0 {
+			return
+		}
+		l.Queues = slices.Insert(l.Queues, i, FlowQueue{Number: p.Queue})
+	}
+	l.Queues[i].Waiting += by
+	if by > 0 {
+		l.Queues[i].Flow = p.Flow
+	}
+	if l.Queues[i].Waiting <= 0 {
+		l.Queues = slices.Delete(l.Queues, i, i+1)
+	}
+}
+
+// flowPassed notes that a request which found no seat has got one, or is turned
+// down.
+func (b *Builder) flowPassed(e *trace.Event, p *trace.FlowWait) {
+	l := b.flowLevel(e, p)
+	switch p.Outcome {
+	case "served":
+		l.Served++
+		l.queue(p, -1)
+	case "time-out":
+		l.Rejected++
+		l.queue(p, -1)
+	default:
+		l.Rejected++
+	}
+}
+
+// flowsGone empties the queues of a server that has died.
+func (b *Builder) flowsGone() {
+	f := &b.s.Fairness
+	f.Levels = slices.Clone(f.Levels)
+	for i := range f.Levels {
+		f.Levels[i].Queues = nil
+	}
+}

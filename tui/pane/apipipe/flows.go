@@ -1,0 +1,108 @@
+package apipipe
+
+import (
+	"fmt"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// drawFlows draws the priority levels in which requests have waited: their seats,
+// and each queue with how many wait in it.
+func drawFlows(s *pane.Sheet, f *pane.Frame, y int) int {
+	n := &f.S.Fairness
+	if n.Limits == nil && len(n.Levels) == 0 {
+		return y
+	}
+	about := "a level whose seats are taken has its requests queue"
+	if n.Limits != nil {
+		about = fmt.Sprintf("%s at once in all; %s", words.Count(n.Limits.Total, "request"), about)
+	}
+	y = s.Heading(y, "priority and fairness", about)
+	for i := range n.Levels {
+		y = drawLevel(s, f, y, &n.Levels[i])
+	}
+	return y
+}
+
+func drawLevel(s *pane.Sheet, f *pane.Frame, y int, l *view.FlowLevel) int {
+	st := theme.Text
+	if f.Fresh(l.Event) {
+		st |= grid.Fresh
+	}
+	waiting := theme.Muted
+	if l.Waiting() > 0 {
+		waiting = theme.Busy
+	}
+	rejected := theme.Muted
+	if l.Rejected > 0 {
+		rejected = theme.Bad
+	}
+	s.Line(y, pane.Subject{
+		ID: "level/" + l.Name, Event: l.Event, Kind: trace.FlowQueued,
+		Words: fmt.Sprintf("Priority level %s has %s; %s wait in %s. %s have waited and were served, %s were turned down with 429.", l.Name,
+			words.Count(l.Limit, "seat"), words.Count(l.Waiting(), "request"), words.Count(len(l.Queues), "queue"), words.Count(int(l.Served), "request"), words.Count(int(l.Rejected), "request")),
+	},
+		grid.Span{Text: grid.Pad(l.Name, 18) + " ", Style: st}, grid.Span{Text: grid.Pad(words.Count(l.Limit, "seat"), 9) + " ", Style: theme.Number},
+		grid.Span{Text: fmt.Sprintf("%d wait, ", l.Waiting()), Style: waiting}, grid.Span{Text: fmt.Sprintf("%d served after waiting, ", l.Served), Style: theme.Muted},
+		grid.Span{Text: fmt.Sprintf("%d × 429", l.Rejected), Style: rejected})
+	y++
+	for i, q := range l.Queues {
+		if i == mostQueues {
+			s.Row(y).Text(2, 0, fmt.Sprintf("… %s more", words.Count(len(l.Queues)-i, "queue")), theme.Muted)
+			return y + 1
+		}
+		a := s.Row(y)
+		x := a.Text(2, 0, grid.Pad(fmt.Sprintf("queue %d", q.Number), 10), theme.Muted)
+		x = a.Text(x, 0, bar(q.Waiting), theme.Busy)
+		x = a.Text(x+1, 0, fmt.Sprint(q.Waiting), theme.Number)
+		a.Fit(x+2, 0, s.W()-x-2, q.Flow, theme.Name)
+		y++
+	}
+	return y
+}
+
+// mostQueues is how many queues of a level are drawn.
+const mostQueues = 8
+
+// bar is a mark for each request that waits, or, where they are many, for each
+// few.
+func bar(n int) string {
+	const most = 25
+	if n > most {
+		n = most
+	}
+	b := make([]rune, n)
+	for i := range b {
+		b[i] = '▪'
+	}
+	return string(b)
+}
+
+// drawAudit tells which policy the audit log follows, and whether it can be
+// written.
+func drawAudit(s *pane.Sheet, f *pane.Frame, y int) int {
+	n := &f.S.Audit
+	if n.Loaded == nil && n.Written == nil && n.Failed == "" {
+		return y
+	}
+	y = s.Heading(y, "audit policy", "the first rule that matches decides how much is written")
+	on := pane.Subject{ID: "audit", Event: n.Event, Kind: trace.AuditChanged, Words: "What the API server writes down of each request: in /var/log/kubernetes/audit.log, which the console's cat, grep and tail read."}
+	if n.Loaded != nil {
+		for i, r := range n.Loaded.Rules {
+			s.Line(y, on, grid.Span{Text: fmt.Sprintf("rule %d ", i+1), Style: theme.Muted}, grid.Span{Text: r, Style: theme.Text})
+			y++
+		}
+	}
+	if n.Written != nil && (n.Loaded == nil || n.Loaded.Hash != n.Written.Hash) || n.Written == nil && n.Loaded != nil {
+		y = s.Say(y, "The file was changed; the API server has not read it yet: it does when it starts.", theme.Warn)
+	}
+	if n.Failed != "" {
+		y = s.Say(y, "✗ nothing is written: "+n.Failed, theme.Bad)
+	}
+	return y
+}
