@@ -1,22 +1,65 @@
 package proof
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
-// A difference is an answer in which kviz differs, and why. Script and step
-// may hold stars. One that does not occur any more fails the whole run.
-type difference struct{ script, step, why string }
+// A difference says which answers of kviz differ, and why
+// (testdata/differences.yaml). Both scripts and steps may hold stars.
+type difference struct {
+	Why     string   `json:"why"`
+	Scripts []string `json:"scripts"` // all, if none is named
+	Steps   []string `json:"steps"`
+}
 
-var different = []difference{}
+// differences are those that are known. A step's name that does not differ
+// anywhere any more fails the whole run.
+func differences() ([]difference, error) {
+	var out []difference
+	return out, read("testdata/differences.yaml", &out)
+}
 
-// listed is the first difference that says of a step that it may differ; -1 if
-// none does.
-func listed(script, step string) int {
-	for i, d := range different {
-		if like(d.script, script) && like(d.step, step) {
-			return i
+// ledger counts which of the known differences are still there.
+type ledger struct {
+	known []difference
+	used  map[string]int // by their reasons and the steps' names
+}
+
+// allows reports whether a step is known to differ, and counts it.
+func (l *ledger) allows(script, step string) bool {
+	for _, d := range l.known {
+		if len(d.Scripts) > 0 && !slices.ContainsFunc(d.Scripts, func(p string) bool { return like(p, script) }) {
+			continue
+		}
+		for _, p := range d.Steps {
+			if like(p, step) {
+				l.used[d.Why+"\x00"+p]++
+				return true
+			}
 		}
 	}
-	return -1
+	return false
+}
+
+// stale are the steps' names that differ nowhere any more in the scripts that
+// were run.
+func (l *ledger) stale(ran []script) []string {
+	var out []string
+	for _, d := range l.known {
+		if len(d.Scripts) > 0 && !slices.ContainsFunc(ran, func(s script) bool {
+			return slices.ContainsFunc(d.Scripts, func(p string) bool { return like(p, s.name) })
+		}) {
+			continue
+		}
+		for _, p := range d.Steps {
+			if l.used[d.Why+"\x00"+p] == 0 {
+				out = append(out, fmt.Sprintf("%q does not differ any more, though it was said: %s", p, d.Why))
+			}
+		}
+	}
+	return out
 }
 
 // like reports whether s is what pattern says, where a star is any text.

@@ -1,10 +1,10 @@
 package proof
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -32,13 +32,22 @@ type sample struct {
 	Selectors []string `json:"selectors"`
 }
 
-//go:embed testdata/kinds.yaml
-var kindsYAML []byte
-
 // samples are by resource and group: deployments.apps.
 func samples() (map[string]sample, error) {
 	var out map[string]sample
-	return out, yaml.UnmarshalStrict(kindsYAML, &out)
+	return out, read("testdata/kinds.yaml", &out)
+}
+
+// read reads a YAML file beside this one.
+func read(path string, into any) error {
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = yaml.UnmarshalStrict(b, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // kind is a kind that kviz serves.
@@ -56,7 +65,7 @@ type kind struct {
 func kinds(docs ...apidiscovery.APIGroupDiscoveryList) (found []*kind, bare []string, err error) {
 	samples, err := samples()
 	if err != nil {
-		return nil, nil, fmt.Errorf("kinds.yaml: %w", err)
+		return nil, nil, err
 	}
 	for _, doc := range docs {
 		for _, g := range doc.Items {

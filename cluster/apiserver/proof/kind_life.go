@@ -85,14 +85,14 @@ func (k *kind) lists() []step {
 		get("by "+sel, "?fieldSelector="+url.QueryEscape(sel), "")
 	}
 	for _, q := range []string{
-		"resourceVersion=0", "resourceVersion={listrv}", "resourceVersion=bad", "resourceVersion=999999999",
+		"resourceVersion=0", "resourceVersion={listrv}", "resourceVersion=bad",
 		"resourceVersionMatch=Exact", "resourceVersionMatch=NotOlderThan", "resourceVersion=0&resourceVersionMatch=Exact",
 		"resourceVersion=0&resourceVersionMatch=NotOlderThan", "resourceVersion={listrv}&resourceVersionMatch=Exact",
 		"resourceVersion={listrv}&resourceVersionMatch=NotOlderThan", "resourceVersion={listrv}&resourceVersionMatch=Some",
-		"resourceVersion=999999999&resourceVersionMatch=Exact", "sendInitialEvents=true",
+		"sendInitialEvents=true",
 		"limit=-1", "limit=x", "continue=bad", "continue=bad&resourceVersion=0", "limit=1&resourceVersion=0", "timeoutSeconds=x",
 		"limit=1&resourceVersion={listrv}", "limit=1&resourceVersion={listrv}&resourceVersionMatch=Exact",
-		"allowWatchBookmarks=true", "watch=maybe",
+		"allowWatchBookmarks=true",
 	} {
 		get("with "+q, "?labelSelector=third%3Dyes&"+q, "")
 	}

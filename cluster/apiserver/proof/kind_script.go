@@ -150,7 +150,6 @@ func (k *kind) reads() []step {
 		get("as what is none", one, "application/json;as=Chair;v=v1;g=meta.k8s.io"),
 		get("at no version", one+"?resourceVersion=bad", ""),
 		get("at version 0", one+"?resourceVersion=0", ""),
-		get("at a version far ahead", one+"?resourceVersion=999999999", ""),
 		get("what is not", k.within(k.ns())+"/nothing", ""),
 		get("what is not as a table", k.within(k.ns())+"/nothing", tableType),
 		get("a bad name", k.within(k.ns())+"/Bad_Name", ""),

@@ -58,5 +58,13 @@ func startKviz(dir string) (s *side, stop func() error, err error) {
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), stop())
 	}
-	return newSide("kviz", l.URL, config.BearerToken), stop, nil
+	s = newSide("kviz", l.URL, config.BearerToken)
+	s.waits = func(on bool) {
+		n := -1
+		if on {
+			n = 1
+		}
+		_ = kernel.Do(func() { kernel.AddDemand(n) }) // it has stopped: the request says so
+	}
+	return s, stop, nil
 }

@@ -91,7 +91,11 @@ func pages() []step {
 	list("limit=0")
 	list("limit=2&fieldSelector=metadata.name%3Dm3")
 	list("limit=2&fieldSelector=" + url.QueryEscape("metadata.name!=m3"))
-	for _, v := range []string{"0", "1", "{listrv}", "99999999"} {
+	// A revision that is not there yet is waited for, three seconds.
+	list("resourceVersion=99999999")
+	list("resourceVersion=99999999&resourceVersionMatch=Exact")
+	steps = append(steps, get(cms+"/m0?resourceVersion=99999999"))
+	for _, v := range []string{"0", "1", "{listrv}"} {
 		for _, m := range []string{"", "Exact", "NotOlderThan"} {
 			for _, l := range []string{"", "2"} {
 				if v == "1" && m == "Exact" {
@@ -102,8 +106,8 @@ func pages() []step {
 		}
 	}
 	for _, q := range []string{
-		"watch=true&sendInitialEvents=true", "watch=true&sendInitialEvents=true&resourceVersionMatch=Exact", "watch=true&resourceVersionMatch=NotOlderThan",
-		"watch=true&resourceVersion=bad", "watch=true&limit=x", "watch=true&fieldSelector=spec.unheard%3Dx", "watch=true&continue=x", "sendInitialEvents=false", "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=bad",
+		"watch=true&timeoutSeconds=1&sendInitialEvents=true", "watch=true&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=Exact", "watch=true&timeoutSeconds=1&resourceVersionMatch=NotOlderThan",
+		"watch=true&timeoutSeconds=1&resourceVersion=bad", "watch=true&timeoutSeconds=1&limit=x", "watch=true&timeoutSeconds=1&fieldSelector=spec.unheard%3Dx", "watch=true&timeoutSeconds=1&continue=x", "sendInitialEvents=false", "watch=true&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=bad",
 		"watch=true&timeoutSeconds=1&resourceVersion={listrv}", "watch=true&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "watch=true&timeoutSeconds=1&labelSelector=even%3Dtrue",
 	} {
 		list(q)

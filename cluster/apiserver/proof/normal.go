@@ -149,7 +149,11 @@ var (
 	uid     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	moment  = regexp.MustCompile(`20(2[5-9]|[3-9][0-9])-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)`)
 	cluster = regexp.MustCompile(`\b10\.96\.[0-9]+\.[0-9]+\b`)
-	token   = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
+	// Revisions in messages: what a list waits for in vain, what a deletion was
+	// based on, an object that could not be read.
+	revision = regexp.MustCompile(`(current: |in object meta: |resourceVersion\\*":\\*")[0-9]+`)
+	drawn    = regexp.MustCompile(`Bad_[b-df-hj-np-tv-z2-9]{5}\b`)
+	token    = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
 )
 
 func word(key, s string) string {
@@ -165,6 +169,8 @@ func word(key, s string) string {
 }
 
 func text(s string) string {
+	s = revision.ReplaceAllString(s, "$1<revision>")
+	s = drawn.ReplaceAllString(s, "Bad_<generated>")
 	s = uid.ReplaceAllString(s, "<uid>")
 	s = moment.ReplaceAllString(s, "<time>")
 	s = token.ReplaceAllString(s, "<token>")

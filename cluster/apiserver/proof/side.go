@@ -44,6 +44,8 @@ type side struct {
 	name, url, token string
 	client           *http.Client
 	vars             map[string]string
+	// waits, if set, is told that somebody waits for time to pass, and when no more.
+	waits func(bool)
 }
 
 func newSide(name, url, token string) *side {
@@ -95,6 +97,10 @@ func (s *side) once(st step) (answer, error) {
 	}
 	for _, h := range st.headers {
 		r.Header.Set(h[0], h[1])
+	}
+	if s.waits != nil && strings.Contains(st.path, "timeoutSeconds") {
+		s.waits(true)
+		defer s.waits(false)
 	}
 	resp, err := s.client.Do(r)
 	if err != nil {
