@@ -51,8 +51,8 @@ func (d *definitions) end(t *sim.Task, name string) {
 	d.noted(t, name, crd)
 }
 
-// noted writes the definition's status. Where somebody else was faster it will be
-// looked at again because of that; other errors are tried again.
+// noted writes the definition's status. What failed is looked at again after a
+// second, also where somebody else was faster.
 func (d *definitions) noted(t *sim.Task, name string, crd *apiextensionsv1.CustomResourceDefinition) bool {
 	err := d.write(t, cleanupBy, crd)
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -189,7 +189,7 @@ func (cs *customs) served() []*Kind {
 	return out
 }
 
-// open are the watch caches that are open, in the order of served.
+// open are the watch caches that are open, by definition, in the order of the spec.
 func (cs *customs) open() []*cache {
 	var out []*cache
 	for _, name := range sortedKeys(cs.byName) {
@@ -226,9 +226,9 @@ func (s *Server) kindOf(key []byte) *Kind {
 // called Service too.
 func (k *Kind) is(name string) bool { return k.custom == nil && k.Kind == name }
 
-// SameDefinition reports whether two kinds are versions of the same definition,
-// with the same spec.
-func (k *Kind) SameDefinition(o *Kind) bool {
+// Same reports whether two kinds are the same version of the same definition, of
+// one spec.
+func (k *Kind) Same(o *Kind) bool {
 	return k.custom != nil && o.custom != nil && k.custom.of == o.custom.of && k.Version == o.Version
 }
 

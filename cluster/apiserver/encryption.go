@@ -194,8 +194,8 @@ func (s *Server) awaitPlugins(t *sim.Task, set *encrypt.Set) error {
 	}
 }
 
-// PluginHealth is what the check kms-providers of /healthz and /readyz says;
-// there is none without KMS providers.
+// PluginHealth is what the check kms-providers of /healthz and /readyz says; there
+// is one where KMS providers are configured or the file is reloaded.
 func (s *Server) PluginHealth() (exists bool, err error) {
 	var errs []error
 	for i, p := range s.enc.set.Probes() {

@@ -65,7 +65,7 @@ func sameKinds(a, b []*apiserver.Kind) bool {
 		return false
 	}
 	for i := range a {
-		if !a[i].SameDefinition(b[i]) {
+		if !a[i].Same(b[i]) {
 			return false
 		}
 	}
