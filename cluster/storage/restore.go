@@ -1,6 +1,9 @@
 package storage
 
 import (
+	"fmt"
+	"time"
+
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -21,6 +24,10 @@ func (c *Client) isReset() bool {
 	return c.reset
 }
 
+// restoredTries is how often the content is asked for: until it is known, nothing is
+// shown and every write fails.
+const restoredTries = 5
+
 // Restored takes over a store that was given another content (etcdutl snapshot
 // restore) or has lost some (etcd --force-new-cluster): what was visible is not
 // any more, every watch ends, and after the event that says so, one store.commit
@@ -37,8 +44,12 @@ func (c *Client) Restored(t *sim.Task, told *trace.Restore) error {
 	clear(c.leases)
 	c.givenUp, c.compacted = 0, 0
 	r, err := c.everything(t)
-	if err != nil {
-		return err
+	for try := 1; err != nil; try++ {
+		if try == restoredTries {
+			return fmt.Errorf("the store holds the new content, but it could not be read: %w; nothing is shown until kviz restore or kviz fault recover is done again", err)
+		}
+		t.Sleep(time.Second) // a leader that was just elected may be gone again
+		r, err = c.everything(t)
 	}
 	told.Shown = c.revision
 	c.mu.Lock()
