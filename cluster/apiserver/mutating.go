@@ -26,11 +26,14 @@ type plugin struct {
 // pkg/kubeapiserver/options/plugins.go AllOrderedPlugins.
 var mutating = []plugin{
 	{"NamespaceLifecycle", admitNamespaceLifecycle},
+	{"LimitRanger", setLimits},
 	{"ServiceAccount", admitServiceAccount},
 	{"NodeRestriction", admitNodeRestriction},
 	{"TaintNodesByCondition", admitTaintNodes},
 	{"Priority", admitPriority},
 	{"DefaultTolerationSeconds", admitTolerations},
+	{"DefaultStorageClass", admitStorageClass},
+	{"RuntimeClass", admitRuntimeClass},
 }
 
 // mutate is the mutating admission stage.
@@ -82,22 +85,46 @@ func (c *call) uid() string {
 	return ""
 }
 
-// validating are the plugins that only look.
+// validating are the plugins that only look, in the same order.
 var validating = []plugin{
+	{"LimitRanger", checkLimits},
 	{"NodeRestriction", admitNodeRestriction},
+	{"PodSecurity", checkPodSecurity},
 	{"Priority", checkPriorityClass},
+	{"PersistentVolumeClaimResize", checkResize},
+	{"RuntimeClass", checkRuntimeClass},
 }
+
+// lastPlugin comes after all others, the webhooks too: what it charges would have
+// to be given back if one of them refused.
+func lastPlugin() *plugin { return &plugin{"ResourceQuota", checkQuota} }
 
 // admit is the validating admission stage.
 func (c *call) admit(op operation) error {
-	for i := range validating {
-		p := &validating[i]
-		if _, _, err := p.admit(c, op); err != nil {
+	by, note := "", ""
+	ask := func(p *plugin) error {
+		did, _, err := p.admit(c, op)
+		if err != nil {
 			c.release()
 			return c.refuse(trace.StageValidatingAdmission, p.name, err)
 		}
+		if did != "" {
+			by, note = join2(by, ", ", p.name), join2(note, " ", p.name+": "+did)
+		}
+		return nil
 	}
-	c.pass(trace.StageValidatingAdmission, "", "No admission plugin objects.", nil)
+	for i := range validating {
+		if err := ask(&validating[i]); err != nil {
+			return err
+		}
+	}
+	if err := ask(lastPlugin()); err != nil {
+		return err
+	}
+	if note == "" {
+		note = "No admission plugin objects."
+	}
+	c.pass(trace.StageValidatingAdmission, by, note, nil)
 	return nil
 }
 

@@ -17,7 +17,9 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"k8s.io/apimachinery/pkg/runtime"
+	quotaconfig "k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota"
 	"k8s.io/kms/pkg/service"
+	psaconfig "k8s.io/pod-security-admission/admission/api"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
@@ -45,6 +47,11 @@ type Config struct {
 	// EventTTL is kube-apiserver's --event-ttl: how long Events are kept; default
 	// an hour.
 	EventTTL time.Duration
+	// PodSecurity configures the PodSecurity plugin: what holds for namespaces
+	// without labels, and what is exempt. Nil: all is privileged, nothing exempt.
+	PodSecurity *psaconfig.PodSecurityConfiguration
+	// LimitedResources may be used only where a ResourceQuota covers them.
+	LimitedResources []quotaconfig.LimitedResource
 	// KMS connects to the KMS plugin beside the server, for configurations of
 	// encryption at rest that name one; nil where there is none.
 	KMS func(path string, timeout time.Duration) service.Service
@@ -92,6 +99,9 @@ type Server struct {
 	audit      auditing
 	flows      *fairness.Controller
 
+	podSecurity *podSecurity
+	quotas      *quotas
+
 	eventLeases *storage.Leases
 
 	idle     []*worker
@@ -110,6 +120,10 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		keys:  authn.NewKeys(p.Kernel().Rand("serviceaccount-key")),
 		enc:   encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
 		audit: auditing{rand: p.Kernel().Rand("audit")},
+	}
+	var err error
+	if s.podSecurity, err = newPodSecurity(cfg.PodSecurity); err != nil {
+		panic("apiserver: " + err.Error())
 	}
 	for _, k := range kinds {
 		if k.Stored() && !k.onDemand {
@@ -154,6 +168,7 @@ func (s *Server) Restart(p *sim.Process) {
 	s.authorizer = &authz.Authorizer{Source: policy{s}}
 	s.alloc = newAllocator(s)
 	s.startFairness()
+	s.quotas = newQuotas(s)
 	s.customs, s.defs = newCustoms(s), newDefinitions(s)
 	s.eventLeases = s.st.NewLeases("events")
 	s.listen()

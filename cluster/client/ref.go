@@ -33,6 +33,10 @@ func ResourceOf(obj runtime.Object) (Resource, bool) {
 		return ServiceAccounts, true
 	case *corev1.Event:
 		return Events, true
+	case *corev1.LimitRange:
+		return LimitRanges, true
+	case *corev1.ResourceQuota:
+		return ResourceQuotas, true
 	case *appsv1.ReplicaSet:
 		return ReplicaSets, true
 	case *appsv1.Deployment:

@@ -28,6 +28,7 @@ import (
 	"kviz/cluster/controller/podgc"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/controller/replicaset"
+	"kviz/cluster/controller/resourcequota"
 	"kviz/cluster/controller/rootca"
 	"kviz/cluster/controller/serviceaccount"
 	"kviz/cluster/controller/tainteviction"
@@ -110,6 +111,7 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		nodelifecycle.New(env(nodelifecycle.Name, nodelifecycle.Source)),
 		tainteviction.New(env(tainteviction.Name, tainteviction.Name)),
 		podgc.New(env(podgc.Name, podgc.Name)),
+		resourcequota.New(env(resourcequota.Name, resourcequota.Name)),
 	}
 	for _, one := range all {
 		one.Start()

@@ -1,0 +1,111 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
+
+	"kviz/cluster/client"
+)
+
+// limitKinds are the kinds with which a namespace's use of the cluster is
+// limited.
+var limitKinds = []*Kind{
+	{Resource: client.LimitRanges, Singular: "limitrange", ShortNames: []string{"limits"}, Prefix: "/registry/limitranges/", onDemand: true, strategy: limitRangeStrategy, field: metaField},
+	{
+		Resource: client.ResourceQuotas, Singular: "resourcequota", ShortNames: []string{"quota"}, Prefix: "/registry/resourcequotas/", onDemand: true, strategy: quotaStrategy, field: metaField,
+		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}},
+	},
+}
+
+// limitRangeStrategy is pkg/registry/core/limitrange.
+var limitRangeStrategy = &strategy{
+	createOnUpdate: true,
+	prepare: prepare(func(c *call, lr, old *corev1.LimitRange) {
+		if old == nil && lr.Name == "" {
+			lr.Name = string(c.s.newUID())
+		}
+	}),
+	validate:       creation(validation.ValidateLimitRange),
+	validateUpdate: updating(func(lr, _ *core.LimitRange) field.ErrorList { return validation.ValidateLimitRange(lr) }),
+}
+
+// quotaStrategy is pkg/registry/core/resourcequota.
+var quotaStrategy = &strategy{
+	prepare: prepare(func(_ *call, q, old *corev1.ResourceQuota) {
+		if old == nil {
+			q.Status = corev1.ResourceQuotaStatus{}
+			return
+		}
+		q.Status = old.Status
+	}),
+	subPrepare:     preparers{"status": prepare(func(_ *call, q, old *corev1.ResourceQuota) { q.Spec = old.Spec })},
+	validate:       creation(validation.ValidateResourceQuota),
+	validateUpdate: updating(validation.ValidateResourceQuotaUpdate),
+	subValidate:    validators{"status": updating(validation.ValidateResourceQuotaStatusUpdate)},
+	warn: func(obj, old runtime.Object) []string {
+		if old != nil {
+			return nil
+		}
+		return quotaWarnings(obj.(*corev1.ResourceQuota).Spec.Hard)
+	},
+}
+
+// quotaWarnings tell of requests that may be more than the limits (strategy.go
+// WarningsOnCreate).
+func quotaWarnings(hard corev1.ResourceList) []string {
+	var out []string
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage} {
+		asked, limited := "requests."+name, "limits."+name
+		request, has := hard[asked]
+		if !has && (name == corev1.ResourceCPU || name == corev1.ResourceMemory) {
+			asked = name
+			request, has = hard[asked]
+		}
+		if limit, ok := hard[limited]; has && ok && request.Cmp(limit) > 0 {
+			out = append(out, fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", asked, request.String(), limited, limit.String()))
+		}
+	}
+	return out
+}
+
+// newest calls fn for what is known of the kind in the namespace, by key, counting
+// what has become visible and is not taken in by the watch cache yet. Of a kind that
+// nobody has used, or where there is nothing, it costs a look.
+func (c *call) newest(r client.Resource, namespace string, fn func(runtime.Object)) error {
+	k := KindFor(r.GroupVersionResource)
+	if k.onDemand && !c.s.inUse(k) {
+		return nil
+	}
+	cache := c.s.cacheOf(k)
+	if !cache.synced && !cache.wait(c.t, 0, tooNewWait) {
+		return c.forbid(errors.New("not yet ready to handle request"))
+	}
+	if cache.items.Len() == 0 && len(cache.decoded) == 0 {
+		return nil
+	}
+	found := map[string]runtime.Object{}
+	cache.scan(namespace, func(key string, en *entry) bool {
+		found[key] = en.obj
+		return true
+	})
+	if !cache.lags() {
+		for key, en := range cache.decoded {
+			if namespace == "" || strings.HasPrefix(key, namespace+"/") {
+				found[key] = en.obj
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		fn(found[key])
+	}
+	return nil
+}
