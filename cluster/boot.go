@@ -28,6 +28,7 @@ import (
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
+	"kviz/cluster/webhook"
 	"kviz/cluster/view"
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
@@ -73,6 +74,7 @@ type Cluster struct {
 	network    *network.Network
 	rules      *proxy.Shared
 	kms        *kms.Plugin
+	webhooks   *webhook.Servers
 
 	components []*component
 	nodes      []*node
@@ -129,6 +131,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.network = network.New(c.k)
 	c.rules = proxy.NewShared()
 	c.kms = kms.New(c.k)
+	c.webhooks = webhook.New(c.beginWebhook)
 
 	if err := c.openStore(); err != nil {
 		return nil, err

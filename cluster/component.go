@@ -105,13 +105,14 @@ func (c *Cluster) exit(m *component, why trace.ID) {
 func (c *Cluster) startControlPlane(t *sim.Task) {
 	api := c.addComponent("apiserver", trace.Lane{Component: trace.CompAPIServer}, func(p *sim.Process) {
 		if c.server == nil {
-			c.cfg.Tokens.KMS = c.kms.Dial
+			c.cfg.Tokens.KMS, c.cfg.Tokens.Webhooks = c.kms.Dial, c.webhooks
 			c.server = apiserver.New(p, c.etcd, c.cfg.Tokens)
 			return
 		}
 		c.server.Restart(p)
 	})
 	c.addKMS()
+	c.addWebhooks()
 	api.begin(c.k, t.Causes(), "")
 	c.server.WaitReady(t)
 

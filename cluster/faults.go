@@ -95,7 +95,7 @@ func faultNames() []string {
 // number.
 var words = map[string]int{
 	"crash": 1, "slow": 1, "pressure": 1, "delay": 2, "drop": 2, "duplicate": 2, "reorder": 2,
-	"cut": -1, "mute": -1, "deafen": -1, "partition": -1, "corrupt": 1, "slow-elections": 1, "compact": 1, "quota": 1,
+	"cut": -1, "mute": -1, "deafen": -1, "partition": -1, "corrupt": 1, "slow-elections": 1, "compact": 1, "quota": 1, "lie": 1,
 }
 
 // mends are the faults that make something whole again, or leave it whole.
@@ -170,6 +170,8 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 		return c.watchFault(name, f)
 	case "pod":
 		return c.podFault(name, f)
+	case "webhook":
+		return c.webhookFault(name, f)
 	case "runtime":
 		return c.runtimeFault(name, f)
 	}

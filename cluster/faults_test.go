@@ -88,8 +88,11 @@ func victim(t testing.TB, c *cluster.Cluster, kind string, newest bool) string {
 		}
 		t.Fatal("no pod of the deployment is a target")
 	}
-	if kind == "watch" {
+	switch kind {
+	case "watch":
 		return "watch/configmaps"
+	case "webhook":
+		return "webhook/deny-all"
 	}
 	return kind
 }
@@ -112,7 +115,7 @@ func argsOf(c *cluster.Cluster, name, kind, target string) string {
 	switch name + " " + kind {
 	case "slow member":
 		return "20ms"
-	case "slow node", "slow watch":
+	case "slow node", "slow watch", "slow webhook":
 		return "500ms"
 	case "slow registry":
 		return "10"
@@ -188,7 +191,7 @@ func TestEveryFaultIsMended(t *testing.T) {
 	groups := map[string][]string{
 		"members":       {"member"},
 		"store":         {"store", "watch"},
-		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry", "kms", "audit"},
+		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry", "kms", "webhook", "audit"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 	}
 	tested := map[string]bool{}
@@ -297,6 +300,9 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 		{control.Fault{Name: "cut", Target: "member/a", Args: []string{"member/a"}}, "itself"},
 		{control.Fault{Name: "stall", Target: "watch/pod"}, `did you mean "watch/pods"?`},
 		{control.Fault{Name: "slow", Target: "watch/pods"}, "such as 2s"},
+		{control.Fault{Name: "stop", Target: "webhook/deny"}, `did you mean "webhook/deny-all"?`},
+		{control.Fault{Name: "slow", Target: "webhook/deny-all"}, "such as 30s"},
+		{control.Fault{Name: "lie", Target: "webhook/deny-all", Args: []string{"often"}}, "one of uid, patch, garbage"},
 		{control.Fault{Name: "pressure", Target: "node/node-1"}, "memory, disk or pid"},
 		{control.Fault{Name: "pressure", Target: "node/node-1", Args: []string{"patience"}}, "memory, disk or pid"},
 	} {

@@ -135,6 +135,20 @@ var ways = map[string]map[string][]way{
 		"restart": {{say: "Stop it and start it at once"}},
 		"rotate":  {{say: "Give it a new key encryption key"}},
 	},
+	"webhook": {
+		"stop":    {{say: "Stop it: the API server's calls are refused"}},
+		"crash":   {{say: "Crash it, as kill -9 does"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once"}},
+		"slow":    {{say: "Make it too slow for any timeout", args: []string{"31s"}}, {say: "Make it slower by …", ask: "how much longer each review takes, such as 2s"}},
+		"fast":    {{say: "Make it as fast as it was"}},
+		"lie": {
+			{say: "Have it answer to another request", args: []string{"uid"}},
+			{say: "Have it send a patch that is none", args: []string{"patch"}},
+			{say: "Have it answer with garbage", args: []string{"garbage"}},
+		},
+		"heal": {{say: "Make it fast and honest again"}},
+	},
 	"watch": {
 		"stall": {{say: "Tell it nothing more: it falls behind the store"}},
 		"heal":  {{say: "Tell it what it has missed, and all that comes"}},
@@ -194,6 +208,8 @@ func targetWords(target string) string {
 		return "the disk of the API server's audit log"
 	case "registry":
 		return "the image registry"
+	case "webhook":
+		return "the webhook server " + name
 	case "watch":
 		return "the API server's watch of " + name + " at the store"
 	}

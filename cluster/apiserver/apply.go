@@ -39,13 +39,9 @@ func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldMan
 	if m := f.made[key]; m != nil {
 		return m, nil
 	}
-	types := f.types
-	switch {
-	case k.is("CustomResourceDefinition"):
+	types := f.builtin()
+	if k.is("CustomResourceDefinition") {
 		types = crdconfigurations.NewTypeConverter(scheme)
-	case types == nil:
-		f.types = applyconfigurations.NewTypeConverter(scheme)
-		types = f.types
 	}
 	m, err := managedfields.NewDefaultFieldManager(types, scheme, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
 	if err != nil {
@@ -53,6 +49,14 @@ func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldMan
 	}
 	f.made[key] = m
 	return m, nil
+}
+
+// builtin is the type schema of the built-in kinds, made once.
+func (f *fieldManagers) builtin() managedfields.TypeConverter {
+	if f.types == nil {
+		f.types = applyconfigurations.NewTypeConverter(scheme)
+	}
+	return f.types
 }
 
 // resetFields are the fields that a write cannot set, whoever asks: nobody

@@ -43,6 +43,7 @@ func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 		if err := c.load(); err != nil {
 			return c.refuse(trace.StageStorage, "", err)
 		}
+		c.sent = e
 		p := c.old.(*corev1.Pod)
 		use := opts.DeepCopy()
 		if d == nil && !harmless(p) {

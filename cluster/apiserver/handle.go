@@ -83,6 +83,9 @@ type call struct {
 	raw      runtime.Object // of a custom kind: the body before it was pruned
 	pruned   []string       // and what was
 	settled  bool           // it waited for its definition to be known
+
+	sent, sentOld runtime.Object // of a subresource with an object of its own, as admission sees it
+	judged        []judgement    // what admission policies found
 	evicting bool           // the deletion is an eviction
 	record   *audit.Record  // what the audit log says of it; nil where that is nothing
 	routed   bool           // it is allowed, and for something that is served
@@ -233,9 +236,13 @@ func (c *call) refuse(stage, by string, err error) error {
 	if bad, ok := err.(*undecrypted); ok {
 		stage, by = trace.StageDecrypt, bad.label
 	}
+	var took time.Duration
+	if r, ok := err.(*hookRefusal); ok {
+		by, took, err = r.by, r.took, r.err
+	}
 	c.refused = stage
 	st := statusOf(err)
-	c.stage(&trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "refuse", Note: st.Message, Code: int(st.Code)})
+	c.stage(&trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "refuse", Note: st.Message, Code: int(st.Code), Took: took})
 	return err
 }
 

@@ -64,7 +64,7 @@ func (c *call) mutate(op operation) error {
 		note = "No admission plugin changes anything."
 	}
 	c.pass(trace.StageMutatingAdmission, by, note, diff)
-	return nil
+	return c.mutateByHooks(op)
 }
 
 func join2(a, sep, b string) string {
@@ -93,6 +93,8 @@ var validating = []plugin{
 	{"Priority", checkPriorityClass},
 	{"PersistentVolumeClaimResize", checkResize},
 	{"RuntimeClass", checkRuntimeClass},
+	{"ValidatingAdmissionPolicy", admitPolicies},
+	{"ValidatingAdmissionWebhook", admitWebhooks},
 }
 
 // lastPlugin comes after all others, the webhooks too: what it charges would have

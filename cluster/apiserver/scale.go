@@ -132,8 +132,12 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if err := c.setReplicas(scale.Spec.Replicas); err != nil {
 		return c.refuse(trace.StageDecode, "", err)
 	}
+	c.sent, c.sentOld = scale, current
 	if err := c.mutate(opUpdate); err != nil {
 		return err
+	}
+	if err := c.setReplicas(scale.Spec.Replicas); err != nil { // admission may have changed it
+		return c.refuse(trace.StageDecode, "", err)
 	}
 	// The writer of a scale comes to own spec.replicas of the object behind it
 	// (managedfields.ScaleHandler), so that a later apply of another is a conflict.

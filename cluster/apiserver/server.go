@@ -6,8 +6,7 @@
 // talks to etcd. Each stage is a file here: authentication.go … storage.go,
 // and says in the trace what it did. Start reading at [Server.Handle].
 //
-// Simplified: one API server; every built-in kind has one version; no webhooks and
-// no aggregation.
+// Simplified: one API server; every built-in kind has one version; no aggregation.
 package apiserver
 
 import (
@@ -29,6 +28,7 @@ import (
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
+	"kviz/cluster/webhook"
 )
 
 // Config says how the server behaves. The zero value gives the defaults.
@@ -55,6 +55,9 @@ type Config struct {
 	// KMS connects to the KMS plugin beside the server, for configurations of
 	// encryption at rest that name one; nil where there is none.
 	KMS func(path string, timeout time.Duration) service.Service
+	// Webhooks are the simulated admission webhook servers; nil where there are
+	// none.
+	Webhooks *webhook.Servers
 }
 
 // Cost is the modelled virtual time of a request's stages (the store's time is
@@ -96,6 +99,7 @@ type Server struct {
 	keys       *authn.Keys
 	managers   fieldManagers
 	enc        encryption
+	hooks      *hooks // dynamic admission
 	audit      auditing
 	flows      *fairness.Controller
 
@@ -171,6 +175,7 @@ func (s *Server) Restart(p *sim.Process) {
 	s.quotas = newQuotas(s)
 	s.customs, s.defs = newCustoms(s), newDefinitions(s)
 	s.eventLeases = s.st.NewLeases("events")
+	s.hooks = newHooks(s)
 	s.listen()
 	caches, customs := s.caches, s.customs
 	boot := p.Go("main", s.main)
@@ -198,7 +203,9 @@ func (s *Server) listen() {
 	s.caches[definitionKind()].changed = func(name string, obj runtime.Object) {
 		customs.changed(name, obj)
 		defs.changed(name, obj)
+		s.hooks.stale = true // a policy's parameters may be of this kind
 	}
+	s.hooks.listen()
 }
 
 // main is the server's first task; it lives as long as the process.

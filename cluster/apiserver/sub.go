@@ -59,6 +59,7 @@ func (c *call) bindOnce(b *corev1.Binding) error {
 	if err := c.load(); err != nil {
 		return c.refuse(trace.StageStorage, "", err)
 	}
+	c.sent = b
 	if err := c.mutate(opCreate); err != nil {
 		return err
 	}

@@ -7,19 +7,19 @@ import "kviz/cluster/control"
 func Catalogue() []control.FaultKind {
 	return []control.FaultKind{
 		{
-			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "registry", "store"}, Heals: "start",
+			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "registry", "store"}, Heals: "start",
 			Means: "Stop it in an orderly way; it stays down until it is started. Of the store: every member.",
 		},
 		{
-			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "pod", "store"}, Heals: "start",
+			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "pod", "store"}, Heals: "start",
 			Means: "Kill it without warning. A container of a pod is restarted by its kubelet; everything else stays down until it is started.", Args: "[CONTAINER]",
 		},
 		{
-			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "registry", "store"},
+			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "registry", "store"},
 			Means: "Start what was stopped or has crashed.",
 		},
 		{
-			Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms"},
+			Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook"},
 			Means: "Stop it and start it again at once.",
 		},
 		{
@@ -51,20 +51,24 @@ func Catalogue() []control.FaultKind {
 			Means: "Cut its network: a member from the other members (or from those named), a node from the API server and the other nodes.", Args: "[MEMBER…]",
 		},
 		{
-			Name: "heal", Targets: []string{"member", "node", "store", "watch"},
-			Means: "Mend every link of it, and a member's disk; of the store, every member's; a watch is told what it has missed.",
+			Name: "heal", Targets: []string{"member", "node", "store", "watch", "webhook"},
+			Means: "Mend every link of it, and a member's disk; of the store, every member's; a watch is told what it has missed; a webhook is fast and honest again.",
 		},
 		{
-			Name: "slow", Targets: []string{"member", "node", "registry", "watch"}, Heals: "fast",
-			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, a watch at the store by this much a revision, the registry by this factor.", Args: "DURATION|FACTOR",
+			Name: "slow", Targets: []string{"member", "node", "registry", "watch", "webhook"}, Heals: "fast",
+			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, a watch at the store by this much a revision, a webhook by this much a review, the registry by this factor.", Args: "DURATION|FACTOR",
 		},
 		{
-			Name: "fast", Targets: []string{"member", "node", "registry", "watch"},
+			Name: "fast", Targets: []string{"member", "node", "registry", "watch", "webhook"},
 			Means: "Undo slow.",
 		},
 		{
 			Name: "stall", Targets: []string{"watch"}, Heals: "heal",
 			Means: "Have the store tell the API server nothing more of one kind of object: its watch falls behind, and is cancelled if what it has missed is compacted meanwhile.",
+		},
+		{
+			Name: "lie", Targets: []string{"webhook"}, Heals: "heal",
+			Means: "Have it answer wrongly: to another request (uid, the default), with a patch that is none, or with garbage that begins well.", Args: "[uid|patch|garbage]",
 		},
 		{
 			Name: "delay", Targets: []string{"member"}, Heals: "heal",

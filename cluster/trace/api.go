@@ -92,6 +92,9 @@ type Stage struct {
 	Note    string      // one sentence of what it did
 	Diff    []FieldDiff `json:",omitempty"`
 	Code    int         `json:",omitempty"` // HTTP code when refused
+
+	// Took is how long a webhook took; 0 for what runs inside the server. Virtual.
+	Took time.Duration `json:",omitempty"`
 	Flow    *FlowWait   `json:",omitempty"` // of priority and fairness, for a request that found no free seat
 }
 

@@ -138,6 +138,7 @@ const (
 	CompDNS        = "dns"                // cluster DNS
 	CompRegistry   = "registry"           // the image registry
 	CompKMS        = "kms"                // the KMS plugin beside the API server
+	CompWebhook    = "webhook"            // an admission webhook server; instance: its name
 	CompConsole    = "console"            // the person at the keys
 	CompClient     = "client"             // a client from another process
 	CompSimulation = "kviz"               // the simulator itself: pause, fault, seed

@@ -1,0 +1,114 @@
+package apiserver
+
+import (
+	"reflect"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/apis/admissionregistration"
+	"k8s.io/kubernetes/pkg/apis/admissionregistration/validation"
+	"k8s.io/kubernetes/pkg/kubeapiserver/admission/exclusion"
+)
+
+// pkg/registry/admissionregistration/*/strategy.go. A write must name the
+// revision it is based on, and a new spec is a new generation.
+
+var mutatingWebhookStrategy = &strategy{
+	conditional: true,
+	prepare: prepare(func(_ *call, c, old *admissionv1.MutatingWebhookConfiguration) {
+		if old == nil {
+			c.Generation = 1
+		} else if !reflect.DeepEqual(old.Webhooks, c.Webhooks) {
+			c.Generation = old.Generation + 1
+		}
+	}),
+	validate:       creation(validation.ValidateMutatingWebhookConfiguration),
+	validateUpdate: updating(validation.ValidateMutatingWebhookConfigurationUpdate),
+	warn: func(obj, _ runtime.Object) []string {
+		c := internal[admissionregistration.MutatingWebhookConfiguration](obj)
+		return append(validation.WarningsForStaticSuffix(c.Name), validation.WarningsForMutatingWebhookRules(c.Webhooks, exclusion.Excluded())...)
+	},
+}
+
+var validatingWebhookStrategy = &strategy{
+	conditional: true,
+	prepare: prepare(func(_ *call, c, old *admissionv1.ValidatingWebhookConfiguration) {
+		if old == nil {
+			c.Generation = 1
+		} else if !reflect.DeepEqual(old.Webhooks, c.Webhooks) {
+			c.Generation = old.Generation + 1
+		}
+	}),
+	validate:       creation(validation.ValidateValidatingWebhookConfiguration),
+	validateUpdate: updating(validation.ValidateValidatingWebhookConfigurationUpdate),
+	warn: func(obj, _ runtime.Object) []string {
+		c := internal[admissionregistration.ValidatingWebhookConfiguration](obj)
+		return append(validation.WarningsForStaticSuffix(c.Name), validation.WarningsForValidatingWebhookRules(c.Webhooks, exclusion.Excluded())...)
+	},
+}
+
+var validatingPolicyStrategy = &strategy{
+	conditional: true,
+	prepare: prepare(func(_ *call, p, old *admissionv1.ValidatingAdmissionPolicy) {
+		if old == nil {
+			p.Status, p.Generation = admissionv1.ValidatingAdmissionPolicyStatus{}, 1
+			return
+		}
+		p.Status = old.Status
+		if !equal(old.Spec, p.Spec) {
+			p.Generation = old.Generation + 1
+		}
+	}),
+	subPrepare:     preparers{"status": prepare(func(_ *call, p, old *admissionv1.ValidatingAdmissionPolicy) { p.Spec = old.Spec })},
+	validate:       creation(validation.ValidateValidatingAdmissionPolicy),
+	validateUpdate: updating(validation.ValidateValidatingAdmissionPolicyUpdate),
+	subValidate:    validators{"status": updating(validation.ValidateValidatingAdmissionPolicyStatusUpdate)},
+	warn:           staticSuffix,
+}
+
+var validatingBindingStrategy = &strategy{
+	conditional: true,
+	prepare: prepare(func(_ *call, b, old *admissionv1.ValidatingAdmissionPolicyBinding) {
+		if old == nil {
+			b.Generation = 1
+		} else if !equal(old.Spec, b.Spec) {
+			b.Generation = old.Generation + 1
+		}
+	}),
+	validate:       creation(validation.ValidateValidatingAdmissionPolicyBinding),
+	validateUpdate: updating(validation.ValidateValidatingAdmissionPolicyBindingUpdate),
+	warn:           staticSuffix,
+}
+
+var mutatingPolicyStrategy = &strategy{
+	conditional: true,
+	prepare: prepare(func(_ *call, p, old *admissionv1.MutatingAdmissionPolicy) {
+		if old == nil {
+			p.Generation = 1
+		} else if !equal(old.Spec, p.Spec) {
+			p.Generation = old.Generation + 1
+		}
+	}),
+	validate:       creation(validation.ValidateMutatingAdmissionPolicy),
+	validateUpdate: updating(validation.ValidateMutatingAdmissionPolicyUpdate),
+	warn:           staticSuffix,
+}
+
+var mutatingBindingStrategy = &strategy{
+	conditional: true,
+	prepare: prepare(func(_ *call, b, old *admissionv1.MutatingAdmissionPolicyBinding) {
+		if old == nil {
+			b.Generation = 1
+		} else if !equal(old.Spec, b.Spec) {
+			b.Generation = old.Generation + 1
+		}
+	}),
+	validate:       creation(validation.ValidateMutatingAdmissionPolicyBinding),
+	validateUpdate: updating(validation.ValidateMutatingAdmissionPolicyBindingUpdate),
+	warn:           staticSuffix,
+}
+
+// staticSuffix warns of a name that is kept for policies from files.
+func staticSuffix(obj, _ runtime.Object) []string {
+	return validation.WarningsForStaticSuffix(metaOf(obj).GetName())
+}

@@ -1,0 +1,295 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apiserver/pkg/admission"
+	webhookerrors "k8s.io/apiserver/pkg/admission/plugin/webhook/errors"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/generic"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	webhookrequest "k8s.io/apiserver/pkg/admission/plugin/webhook/request"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	webhookutil "k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/apiserver/pkg/warning"
+
+	"kviz/cluster/trace"
+)
+
+// mutateByHooks is the end of mutating admission: MutatingAdmissionPolicy, then
+// MutatingAdmissionWebhook. Where one of them changed the object, the whole row of
+// plugins runs once more, in which only those are asked again that wish so
+// (apiserver pkg/admission/reinvocation.go).
+func (c *call) mutateByHooks(op operation) error {
+	h := c.s.hooks
+	h.refresh()
+	if !c.hooked(&h.mutates, len(h.mutatingPolicies)+len(h.mutatingWebhooks)) {
+		return nil
+	}
+	ctx, attrs := c.admissionContext(), c.admissionAttributes(op)
+	err := c.mutateRound(ctx, op, attrs)
+	if r := attrs.GetReinvocationContext(); err == nil && r.ShouldReinvoke() {
+		r.SetIsReinvoke()
+		if err = c.mutateAgain(op); err != nil {
+			return err
+		}
+		err = c.mutateRound(ctx, op, attrs)
+	}
+	if err != nil {
+		return c.refuse(trace.StageMutatingAdmission, "", err)
+	}
+	return nil
+}
+
+func (c *call) mutateRound(ctx context.Context, op operation, attrs admission.Attributes) error {
+	if err := c.mutateByPolicies(ctx, op, attrs); err != nil {
+		return err
+	}
+	return c.mutateByWebhooks(ctx, attrs)
+}
+
+// mutateAgain runs the built-in plugins over what the others have made.
+func (c *call) mutateAgain(op operation) error {
+	for i := range mutating {
+		p := &mutating[i]
+		var was runtime.Object
+		if c.obj != nil {
+			was = c.obj.DeepCopyObject()
+		}
+		did, _, err := p.admit(c, op)
+		if err != nil {
+			return c.refuse(trace.StageMutatingAdmission, p.name, err)
+		}
+		if was == nil || did == "" {
+			continue
+		}
+		if diff := diffObjects(was, c.obj); len(diff) > 0 {
+			c.pass(trace.StageMutatingAdmission, p.name, "Asked again, it "+did, diff)
+		}
+	}
+	return nil
+}
+
+// reinvocation remembers, between the two rounds of a request, which webhooks are
+// to be asked again (webhook/mutating/reinvocationcontext.go).
+type reinvocation struct {
+	output   runtime.Object // of the last round
+	previous map[string]bool
+	again    map[string]bool
+}
+
+// require has those that were asked before a change be asked again.
+func (r *reinvocation) require() {
+	for uid := range r.previous {
+		r.again[uid] = true
+	}
+	clear(r.previous)
+}
+
+func reinvocationOf(attrs admission.Attributes) *reinvocation {
+	ctx := attrs.GetReinvocationContext()
+	if v := ctx.Value(mutatingwebhook.PluginName); v != nil {
+		return v.(*reinvocation)
+	}
+	r := &reinvocation{previous: map[string]bool{}, again: map[string]bool{}}
+	ctx.SetValue(mutatingwebhook.PluginName, r)
+	return r
+}
+
+// mutateByWebhooks is the MutatingAdmissionWebhook plugin: one webhook after
+// another, each sees what those before it made (webhook/mutating/dispatcher.go
+// Dispatch).
+func (c *call) mutateByWebhooks(ctx context.Context, attrs admission.Attributes) error {
+	h, o, re := c.s.hooks, hookObjects{c}, reinvocationOf(attrs)
+	round := 0
+	if attrs.GetReinvocationContext().IsReinvoke() {
+		round = 1
+		if !equal(re.output, attrs.GetObject()) {
+			re.require() // policies or built-in plugins have changed it
+		}
+	}
+	v := &oneVersion{attrs: attrs, objects: o}
+	for i, w := range h.mutatingWebhooks {
+		seen := attrs
+		if v.versioned != nil {
+			seen = v.versioned
+		}
+		inv, err := h.shouldCall(ctx, w, seen, o, v)
+		if err != nil {
+			return err
+		}
+		if inv == nil || round == 1 && !re.again[w.GetUID()] {
+			continue
+		}
+		versioned, err := v.VersionedAttribute(inv.Kind)
+		if err != nil {
+			return apierrors.NewInternalError(err)
+		}
+		hook, _ := w.GetMutatingWebhook()
+		m := &mutatingCall{c: c, ctx: ctx, hook: hook, config: w.GetConfigurationName(), attrs: versioned, round: round, index: i}
+		changed, err := m.run(inv)
+		if changed {
+			re.require()
+			attrs.GetReinvocationContext().SetShouldReinvoke()
+		}
+		if p := hook.ReinvocationPolicy; p != nil && *p == registrationv1.IfNeededReinvocationPolicy {
+			re.previous[w.GetUID()] = true
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if v.versioned != nil && v.versioned.VersionedObject.Object() != nil && v.versioned.Dirty {
+		if err := o.Convert(v.versioned.VersionedObject.Object(), attrs.GetObject(), nil); err != nil {
+			return err
+		}
+	}
+	if obj := attrs.GetObject(); obj != nil {
+		re.output = obj.DeepCopyObject()
+	}
+	return nil
+}
+
+// oneVersion converts a request's object to the version that each webhook wants,
+// carrying along what those before it changed.
+type oneVersion struct {
+	versioned *admission.VersionedAttributes
+	attrs     admission.Attributes
+	objects   admission.ObjectInterfaces
+}
+
+// VersionedAttribute is generic.VersionedAttributeAccessor.
+func (v *oneVersion) VersionedAttribute(gvk schema.GroupVersionKind) (*admission.VersionedAttributes, error) {
+	var err error
+	if v.versioned == nil {
+		v.versioned, err = admission.NewVersionedAttributes(v.attrs, gvk, v.objects)
+	} else {
+		err = admission.ConvertVersionedAttributes(v.versioned, gvk, v.objects)
+	}
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return v.versioned, nil
+}
+
+// mutatingCall is the call of one mutating webhook.
+type mutatingCall struct {
+	c            *call
+	ctx          context.Context
+	hook         *registrationv1.MutatingWebhook
+	config       string
+	attrs        *admission.VersionedAttributes
+	round, index int
+}
+
+// run calls the webhook, tells the trace, and decides by its failure policy.
+func (m *mutatingCall) run(inv *generic.WebhookInvocation) (changed bool, err error) {
+	w := m.hook
+	spec := &hookSpec{name: w.Name, config: m.config, client: w.ClientConfig, effects: w.SideEffects, failure: w.FailurePolicy, timeout: w.TimeoutSeconds}
+	was := m.attrs.VersionedObject.Object()
+	call, err := m.c.begin(spec, "MutatingWebhookConfiguration", inv, m.attrs)
+	note := ""
+	if err == nil {
+		changed, note, err = m.take(call)
+	}
+	m.annotate(mutatingwebhook.MutationAuditAnnotationPrefix, mutatingwebhook.MutationAuditAnnotation{Configuration: m.config, Webhook: w.Name, Mutated: changed}, auditinternal.LevelMetadata)
+	if err == nil {
+		var diff []trace.FieldDiff
+		if changed {
+			diff = diffObjects(was, m.attrs.VersionedObject.Object())
+		}
+		call.verdict(trace.StageMutatingAdmission, "pass", note+again(m.attrs)+".", diff, 0)
+		return changed, nil
+	}
+	status, calling := hookError(err)
+	if calling && spec.ignores() {
+		m.note(mutatingwebhook.MutationAuditAnnotationFailedOpenKeyPrefix, w.Name, auditinternal.LevelMetadata)
+		call.verdict(trace.StageMutatingAdmission, "pass", "Ignored by its failure policy: "+err.Error(), nil, 0)
+		return changed, nil
+	}
+	return changed, &hookRefusal{by: call.by, err: status, took: m.c.t.Elapsed() - call.began}
+}
+
+// take reads the answer and applies its patch.
+func (m *mutatingCall) take(call *hookCall) (changed bool, note string, err error) {
+	result, err := call.finish(true)
+	if err != nil {
+		return false, "", err
+	}
+	for _, k := range sortedKeys(result.AuditAnnotations) {
+		_ = m.attrs.AddAnnotation(m.hook.Name+"/"+k, result.AuditAnnotations[k]) // upstream logs a bad key and goes on
+	}
+	for _, w := range result.Warnings {
+		warning.AddWarning(m.ctx, "", w)
+	}
+	if !result.Allowed {
+		return false, "", &webhookutil.ErrWebhookRejection{Status: webhookerrors.ToStatusErr(m.hook.Name, result.Result)}
+	}
+	if len(result.Patch) == 0 {
+		return false, "It allows the request and changes nothing", nil
+	}
+	changed, err = m.patch(call, result)
+	if changed {
+		note = "It allows the request and patches the object"
+	} else {
+		note = "It allows the request; its patch changes nothing"
+	}
+	return changed, note, err
+}
+
+func (m *mutatingCall) patch(call *hookCall, result *webhookrequest.AdmissionResponse) (bool, error) {
+	p, err := jsonpatch.DecodePatch(result.Patch)
+	switch {
+	case err != nil:
+		return false, call.failed(fmt.Errorf("received undecodable patch in webhook response: %w", err), apierrors.NewServiceUnavailable("error decoding patch in webhook response"))
+	case len(p) == 0:
+		return false, nil
+	case m.attrs.VersionedObject.Object() == nil:
+		return false, apierrors.NewInternalError(fmt.Errorf("admission webhook %q attempted to modify the object, which is not supported for this operation", m.hook.Name))
+	case result.PatchType != admissionv1.PatchTypeJSONPatch:
+		return false, call.failed(fmt.Errorf("unsupported patch type %q", result.PatchType), webhookerrors.ToStatusErr(m.hook.Name, result.Result))
+	}
+	o := hookObjects{m.c}
+	coder := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, o.GetObjectCreater(), o.GetObjectTyper(), jsonserializer.SerializerOptions{})
+	data, err := runtime.Encode(coder, m.attrs.VersionedObject.Object())
+	if err == nil {
+		data, err = p.Apply(data)
+	}
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	into, err := o.New(m.attrs.VersionedKind)
+	if err == nil {
+		into, _, err = coder.Decode(data, nil, into)
+	}
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	changed := !equal(m.attrs.VersionedObject.Object(), into)
+	m.annotate(mutatingwebhook.PatchAuditAnnotationPrefix, mutatingwebhook.PatchAuditAnnotation{
+		Configuration: m.config, Webhook: m.hook.Name, Patch: p, PatchType: string(admissionv1.PatchTypeJSONPatch),
+	}, auditinternal.LevelRequest)
+	m.attrs.UpdateObject(into)
+	o.Default(m.attrs.VersionedObject.Object())
+	return changed, nil
+}
+
+// annotate and note keep what audit events say of the call.
+func (m *mutatingCall) annotate(prefix string, v any, level auditinternal.Level) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		m.note(prefix, string(data), level)
+	}
+}
+
+func (m *mutatingCall) note(prefix, value string, level auditinternal.Level) {
+	_ = m.attrs.AddAnnotationWithLevel(fmt.Sprintf("%sround_%d_index_%d", prefix, m.round, m.index), value, level) // the key is well-formed
+}

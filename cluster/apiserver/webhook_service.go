@@ -1,0 +1,83 @@
+package apiserver
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/client"
+)
+
+// resolveService finds the server behind one of a Service's ready endpoints, drawn
+// by lot (apiserver pkg/util/proxy ResolveEndpoint; kube-apiserver
+// --enable-aggregator-routing). Which simulated server it is, the pod's image says.
+func (h *hooks) resolveService(namespace, name string, port int32) (hookServer, error) {
+	en := h.s.caches[KindFor(client.Services.GroupVersionResource)].get(namespace + "/" + name)
+	if en == nil {
+		return hookServer{}, apierrors.NewNotFound(schema.GroupResource{Resource: "service"}, name)
+	}
+	svc := en.obj.(*corev1.Service)
+	if svc.Spec.Type == corev1.ServiceTypeExternalName {
+		return hookServer{}, fmt.Errorf("unsupported service type %q", svc.Spec.Type)
+	}
+	portName, found := "", false
+	for _, p := range svc.Spec.Ports {
+		if p.Port == port {
+			portName, found = p.Name, true
+			break
+		}
+	}
+	if !found {
+		return hookServer{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %v found for service %q", port, name))
+	}
+	type target struct {
+		to  hookServer
+		pod *corev1.ObjectReference
+	}
+	var ready []target
+	h.s.caches[KindFor(client.EndpointSlices.GroupVersionResource)].scan(namespace, func(_ string, en *entry) bool {
+		slice := en.obj.(*discoveryv1.EndpointSlice)
+		if slice.Labels[discoveryv1.LabelServiceName] != name {
+			return true
+		}
+		for _, p := range slice.Ports {
+			if p.Port == nil || p.Name != nil && *p.Name != portName || p.Name == nil && portName != "" {
+				continue
+			}
+			for _, e := range slice.Endpoints {
+				if (e.Conditions.Ready == nil || *e.Conditions.Ready) && len(e.Addresses) > 0 {
+					ready = append(ready, target{hookServer{address: net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*p.Port)))}, e.TargetRef})
+				}
+			}
+		}
+		return true
+	})
+	if len(ready) == 0 {
+		return hookServer{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+	}
+	t := ready[h.rand.IntN(len(ready))]
+	t.to.name = h.serverIn(t.pod)
+	return t.to, nil
+}
+
+// serverIn is the simulated webhook server that a pod's image holds; "" for none.
+func (h *hooks) serverIn(ref *corev1.ObjectReference) string {
+	if ref == nil || ref.Kind != "Pod" || h.s.cfg.Webhooks == nil {
+		return ""
+	}
+	en := h.s.caches[KindFor(client.Pods.GroupVersionResource)].get(ref.Namespace + "/" + ref.Name)
+	if en == nil {
+		return ""
+	}
+	for _, c := range en.obj.(*corev1.Pod).Spec.Containers {
+		if name := h.s.cfg.Webhooks.Image(c.Image); name != "" {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,227 @@
+// Package webhook is the admission webhook servers of a cluster: programs that are
+// asked about objects before they are stored, over HTTPS, with an AdmissionReview.
+//
+// In Kubernetes such a server is anybody's program, running in the cluster behind a
+// Service or outside it under a URL. Here a small catalogue of them is simulated: the
+// program inside a pod is told by the pod's image (docker.io/kviz/webhook-NAME), and
+// each is also reached as the host NAME.webhooks.kviz.dev. Simplified: a program is
+// one process however many pods run it, calls go from task to task instead of over
+// TLS, and certificates are not checked. Start reading at [Servers.Send]; what the
+// programs do is in catalogue.go, how they can be made to fail in lies.go.
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// latency is how long a server takes for one review.
+const latency = 3 * time.Millisecond
+
+// Address is where the hosts of the servers are: one outside the cluster.
+const Address = "198.51.100.10"
+
+// Servers are the simulated webhook servers. Their methods may be called only on
+// the kernel's goroutine.
+type Servers struct {
+	by    map[string]*Server
+	begin func(name string, causes []trace.ID)
+	watch func(name string, body []byte)
+}
+
+// Watch has fn hear of every request that a server takes.
+func (s *Servers) Watch(fn func(name string, body []byte)) { s.watch = fn }
+
+// Server is one of them.
+type Server struct {
+	program
+	p     *sim.Process
+	calls *sim.Mailbox[*Call]
+	slow  time.Duration
+	lie   Lie
+}
+
+// New makes the servers of the catalogue. begin is called to have one's process
+// begin, when it is called for the first time.
+func New(begin func(name string, causes []trace.ID)) *Servers {
+	s := &Servers{by: map[string]*Server{}, begin: begin}
+	for _, p := range catalogue {
+		s.by[p.name] = &Server{program: p}
+	}
+	return s
+}
+
+// Names lists the catalogue.
+func Names() []string {
+	names := make([]string, len(catalogue))
+	for i, p := range catalogue {
+		names[i] = p.name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Image is the name of the server that an image holds; "" if it holds none.
+func (s *Servers) Image(image string) string {
+	repo := strings.TrimPrefix(image, "docker.io/")
+	if i := strings.IndexAny(repo, ":@"); i >= 0 {
+		repo = repo[:i]
+	}
+	name, ok := strings.CutPrefix(repo, "kviz/webhook-")
+	if !ok || s.by[name] == nil {
+		return ""
+	}
+	return name
+}
+
+// Host is the name of the server that a host name leads to; "" for any other.
+func (s *Servers) Host(host string) string {
+	name, ok := strings.CutSuffix(host, ".webhooks.kviz.dev")
+	if !ok || s.by[name] == nil {
+		return ""
+	}
+	return name
+}
+
+// Start serves calls as process p, until that is killed.
+func (s *Servers) Start(name string, p *sim.Process) {
+	v := s.by[name]
+	v.p, v.calls = p, &sim.Mailbox[*Call]{}
+	calls := v.calls
+	open := map[*Call]bool{} // each call is a task: a slow one does not hold up the next
+	p.Go("serve", func(t *sim.Task) {
+		for {
+			c, ok := calls.Recv(t)
+			if !ok {
+				return
+			}
+			open[c] = true
+			p.Go("review", func(t *sim.Task) {
+				t.SetCauses(c.causes...)
+				t.Sleep(latency + v.slow)
+				v.serve(t, c)
+				delete(open, c)
+			}).OnEnd(func() { c.end(nil, 0, io.EOF) })
+		}
+	}).OnEnd(func() {
+		for calls.Len() > 0 {
+			c, _ := calls.TryRecv()
+			c.end(nil, 0, io.EOF)
+		}
+	})
+}
+
+// Slow adds d to every review of a server.
+func (s *Servers) Slow(name string, d time.Duration) { s.by[name].slow = d }
+
+// SetLie has a server lie; [Honest] ends it.
+func (s *Servers) SetLie(name string, l Lie) { s.by[name].lie = l }
+
+func (v *Server) up() bool { return v.p != nil && v.p.Alive() }
+
+// Call is one request on its way to a server and back.
+type Call struct {
+	path   string
+	body   []byte
+	causes []trace.ID
+
+	over     bool
+	answer   []byte
+	code     int
+	err      error
+	answered trace.ID
+	wait     sim.Cond
+}
+
+// Send posts a body to a server; nil if nobody listens there.
+func (s *Servers) Send(t *sim.Task, name, path string, body []byte) *Call {
+	v := s.by[name]
+	if v.p == nil && s.begin != nil {
+		s.begin(name, t.Causes())
+	}
+	if !v.up() {
+		return nil
+	}
+	c := &Call{path: path, body: body, causes: t.Causes()}
+	if s.watch != nil {
+		s.watch(name, body)
+	}
+	v.calls.Send(c)
+	return c
+}
+
+// Wait waits for the answer, until a moment of virtual time. It gives the body and
+// the HTTP status, or the error of Go's HTTP client.
+func (c *Call) Wait(t *sim.Task, deadline time.Duration) (body []byte, code int, err error) {
+	for !c.over {
+		left := deadline - t.Elapsed()
+		if left <= 0 {
+			c.end(nil, 0, context.DeadlineExceeded)
+			break
+		}
+		c.wait.WaitTimeout(t, left)
+	}
+	return c.answer, c.code, c.err
+}
+
+// Answered is the event of the server's answer; zero if there was none.
+func (c *Call) Answered() trace.ID { return c.answered }
+
+func (c *Call) end(answer []byte, code int, err error) {
+	if c.over {
+		return
+	}
+	c.over, c.answer, c.code, c.err = true, answer, code, err
+	c.wait.Broadcast()
+}
+
+// serve is the server's HTTP handler.
+func (v *Server) serve(t *sim.Task, c *Call) {
+	if c.over {
+		return // nobody waits for it any more
+	}
+	payload := &trace.WebhookCall{Webhook: v.name, Path: c.path}
+	code, answer := http.StatusOK, []byte(nil)
+	review := &admissionv1.AdmissionReview{}
+	switch err := json.Unmarshal(c.body, review); {
+	case c.path != v.path:
+		code, answer = http.StatusNotFound, []byte("404 page not found\n")
+		payload.Error = fmt.Sprintf("it serves %s only", v.path)
+	case err != nil || review.Request == nil:
+		code, answer = http.StatusBadRequest, []byte("want an AdmissionReview with a request\n")
+		payload.Error = "the body is no AdmissionReview with a request"
+	default:
+		req := review.Request
+		payload.UID, payload.Operation, payload.Object = string(req.UID), string(req.Operation), objectOf(req)
+		resp := v.review(req)
+		resp.UID = req.UID
+		answer = v.lie.tell(review, resp, payload)
+	}
+	payload.Code = code
+	c.answered = t.Emit(trace.Event{Kind: trace.WebhookCalled, Payload: payload})
+	c.end(answer, code, nil)
+}
+
+// objectOf names what a request is about: "pods demo/web".
+func objectOf(req *admissionv1.AdmissionRequest) string {
+	name := req.Name
+	if req.Namespace != "" {
+		name = req.Namespace + "/" + name
+	}
+	what := req.Resource.Resource
+	if req.SubResource != "" {
+		what += "/" + req.SubResource
+	}
+	return strings.TrimSpace(what + " " + name)
+}
