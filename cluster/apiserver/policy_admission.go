@@ -54,7 +54,7 @@ func admitPolicies(c *call, op operation) (string, []trace.FieldDiff, error) {
 	}
 	waitParams(c, h.validatingPolicies)
 	c.judged = nil
-	err := h.dispatchers().validating.Dispatch(c.admissionContext(), c.admissionAttributes(op), hookObjects{c}, h.validatingPolicies)
+	err := h.dispatchers().validating.Dispatch(c.admissionContext(), c.dynamicAttributes(op), hookObjects{c}, h.validatingPolicies)
 	var who string
 	if err != nil {
 		who = refusingPolicy(err)

@@ -30,9 +30,9 @@ import (
 // What Kubernetes' own admission code asks of a request and of its server, answered
 // by ours. Only one task runs at a time, so none of it needs a lock.
 
-// admissionAttributes are a request as dynamic admission sees it (handlers/create.go,
+// dynamicAttributes are a request as dynamic admission sees it (handlers/create.go,
 // update.go, delete.go).
-func (c *call) admissionAttributes(op operation) admission.Attributes {
+func (c *call) dynamicAttributes(op operation) admission.Attributes {
 	gvk, obj, old := c.bodyKind(), c.obj, c.old
 	var options runtime.Object
 	switch {

@@ -34,7 +34,7 @@ func (c *call) mutateByHooks(op operation) error {
 	if !c.hooked(&h.mutates, len(h.mutatingPolicies)+len(h.mutatingWebhooks)) {
 		return nil
 	}
-	ctx, attrs := c.admissionContext(), c.admissionAttributes(op)
+	ctx, attrs := c.admissionContext(), c.dynamicAttributes(op)
 	err := c.mutateRound(ctx, op, attrs)
 	if r := attrs.GetReinvocationContext(); err == nil && r.ShouldReinvoke() {
 		r.SetIsReinvoke()

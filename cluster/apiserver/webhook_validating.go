@@ -24,7 +24,7 @@ func admitWebhooks(c *call, op operation) (string, []trace.FieldDiff, error) {
 	if !c.hooked(&h.validates, len(h.validatingWebhooks)) {
 		return "", nil, nil
 	}
-	ctx, attrs, o := c.admissionContext(), c.admissionAttributes(op), hookObjects{c}
+	ctx, attrs, o := c.admissionContext(), c.dynamicAttributes(op), hookObjects{c}
 	v := &manyVersions{attrs: attrs, objects: o, made: map[schema.GroupVersionKind]*admission.VersionedAttributes{}}
 	var calls []*validatingCall
 	for _, w := range h.validatingWebhooks {
