@@ -116,15 +116,11 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 	api.begin(c.k, t.Causes(), "")
 	c.server.WaitReady(t)
 
-	ca, err := rootCA(c.k)
-	if err != nil {
-		panic(err) // fixed input: it works always or never
-	}
 	kcm := trace.Lane{Component: trace.CompKCM}
 	manager := c.addComponent("controller-manager", kcm, nil)
 	manager.start = func(p *sim.Process) {
 		controller.Start(p, c.server.Client(kcm, authn.Component("kube-controller-manager")), controller.Config{
-			RootCA: ca, Exit: func(lost trace.ID) { c.exit(manager, lost) },
+			RootCA: c.server.Authority().PEM(), Exit: func(lost trace.ID) { c.exit(manager, lost) },
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {

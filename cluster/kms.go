@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"time"
+
 	"kviz/cluster/apiserver"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -16,6 +18,10 @@ func (c *Cluster) addKMS() {
 type controlPlane struct{ c *Cluster }
 
 func (p controlPlane) Encryption() apiserver.EncryptionState { return p.c.server.Encryption() }
+
+func (p controlPlane) IssueCertificate(t *sim.Task, user string, groups []string, ttl time.Duration) (cert, key []byte, err error) {
+	return p.c.server.Authority().Issue(user, groups, t.Now(), ttl)
+}
 
 func (p controlPlane) ReloadEncryption(on bool) { p.c.server.ReloadEncryption(on) }
 

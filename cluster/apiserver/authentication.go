@@ -1,31 +1,32 @@
 package apiserver
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
 // authenticate is the first stage: who is it? (apiserver
-// pkg/endpoints/filters/authentication.go WithAuthentication)
+// pkg/endpoints/filters/authentication.go WithAuthentication). The components of
+// this process carry their identity with them, as if by certificate; what comes
+// from outside with credentials goes along the row of authenticators.
 func authenticate(c *call) error {
 	const stage = trace.StageAuthentication
-	switch {
-	case c.req.User != nil:
-		c.user = *c.req.User
+	switch r := c.req; {
+	case r.User != nil && !r.Kubeconfig:
+		c.user = *r.User
 		c.identified()
-		c.pass(stage, "x509", "The client is "+c.user.Name+describeGroups(c.req.User.Groups)+".", nil)
-	case c.req.Token != "":
-		u, by, err := c.s.authenticateToken(c.t, c.req.Token)
-		if err != nil {
-			c.auditRefused()
-			return c.refuse(stage, by, apierrors.NewUnauthorized("Unauthorized"))
-		}
-		groups := u.Groups
-		c.user = u
-		c.identified()
-		c.pass(stage, by, "The bearer token belongs to "+u.Name+describeGroups(groups)+".", nil)
+		c.pass(stage, "x509", "The client is "+c.user.Name+describeGroups(r.User.Groups)+".", nil)
+	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
+		return c.prove()
 	default:
 		c.user = authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
 		c.pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
@@ -33,12 +34,136 @@ func authenticate(c *call) error {
 	return nil
 }
 
-// identified adds the group of everyone with an identity.
-func (c *call) identified() {
-	if c.user.In(authn.Authenticated) || c.user.In(authn.Unauthenticated) {
-		return
+// prove asks the authenticators in their order until one knows the credentials.
+// Who shows credentials that nobody vouches for is refused, and not anonymous. The
+// client is told nothing of the reason; the trace is (pkg/kubeapiserver/authenticator/config.go).
+func (c *call) prove() error {
+	const stage = trace.StageAuthentication
+	p := c.s.credentials(c.t, c.req)
+	if p.user == nil {
+		c.auditRefused()
+		err := apierrors.NewUnauthorized("Unauthorized")
+		c.refused = stage
+		c.stage(&trace.Stage{
+			Request: c.n, Stage: stage, By: p.by, Verdict: "refuse", Code: int(err.ErrStatus.Code), Proof: &trace.Proof{Tried: p.tried},
+			Note: err.ErrStatus.Message + ": " + p.why,
+		})
+		return err
 	}
-	c.user.Groups = append(c.user.Groups[:len(c.user.Groups):len(c.user.Groups)], authn.Authenticated)
+	c.user = *p.user
+	c.identified()
+	note := "The bearer token belongs to "
+	if p.by == byCertificate {
+		note = "The client certificate is of "
+	}
+	st := c.newStage()
+	*st = trace.Stage{
+		Request: c.n, Stage: stage, By: p.by, Verdict: "pass", Proof: &trace.Proof{User: c.user.Name, Tried: p.tried},
+		Note: note + p.user.Name + describeGroups(p.user.Groups) + ".",
+	}
+	c.stage(st)
+	return nil
+}
+
+// The authenticators by name, in the order in which they are asked.
+const (
+	byCertificate    = "x509"
+	byKubeconfig     = "kubeconfig token" // of the file that kviz wrote for programs outside
+	byTokenFile      = "token file"
+	byServiceAccount = "service account token"
+)
+
+// proof is how far the authenticators have come with some credentials.
+type proof struct {
+	user      *authn.User // whom they prove; nil for nobody
+	audiences []string    // for whom a token is meant, of those that were asked for
+	by        string      // who knew them; of those that nobody knows, who has refused them
+	why       string      // nobody does
+	tried     []string    // what each has said
+}
+
+// says notes an authenticator's answer. An error is of one that the credentials
+// are for, and that finds them bad; with neither error nor user it does not know
+// them.
+func (p *proof) says(by string, u *authn.User, unknown string, err error) (done bool) {
+	switch {
+	case u != nil:
+		p.user, p.by = u, by
+		p.tried = append(p.tried, by+": it is "+u.Name)
+		return true
+	case err != nil:
+		p.by, p.why = by, err.Error()
+		p.tried = append(p.tried, by+": "+err.Error())
+	default:
+		p.tried = append(p.tried, by+": "+unknown)
+	}
+	return false
+}
+
+// credentials asks everybody about what the request shows. A bad certificate
+// beside a good token is forgiven, as in upstream's union of authenticators.
+func (s *Server) credentials(t *sim.Task, r *Request) *proof {
+	p := &proof{why: "no authenticator knows the credentials"}
+	if len(r.Certificates) == 0 {
+		p.says(byCertificate, nil, "shows no certificate", nil)
+	} else {
+		u, err := s.ca.Identify(r.Certificates, t.Now())
+		if err != nil {
+			p.says(byCertificate, nil, "", err)
+		} else if p.says(byCertificate, &u, "", nil) {
+			return p
+		}
+	}
+	switch {
+	case r.Kubeconfig:
+		u := *r.User
+		p.says(byKubeconfig, &u, "", nil)
+	case r.Token != "":
+		if p.by == "" {
+			p.why = "no authenticator knows the token"
+		}
+		s.bearer(t, p, r.Token, apiAudiences)
+	}
+	return p
+}
+
+// Access says whether the sender of a request for no resource (/api, /metrics) may
+// have the path: nil, 401 or 403. Such requests pass no other stages here, and
+// leave nothing in the trace.
+func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
+	u := authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
+	switch {
+	case req.User != nil && !req.Kubeconfig:
+		u = *req.User
+	case req.Kubeconfig || req.Token != "" || len(req.Certificates) > 0:
+		p := s.credentials(t, req)
+		if p.user == nil {
+			return apierrors.NewUnauthorized("Unauthorized")
+		}
+		u = *p.user
+	}
+	u.Groups = withAuthenticated(u)
+	a := authz.Attributes{User: u, Verb: verb, Path: path}
+	if d := s.decide(a); !d.Allowed {
+		msg := fmt.Sprintf("User %q cannot %s path %q", u.Name, verb, path)
+		if d.Denied != "" {
+			msg += ": " + d.Denied
+		}
+		return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(msg))
+	}
+	return nil
+}
+
+// identified adds the group of everyone with an identity.
+func (c *call) identified() { c.user.Groups = withAuthenticated(c.user) }
+
+// withAuthenticated are a user's groups and that of everyone with an identity
+// (apiserver pkg/authentication/group AuthenticatedGroupAdder).
+func withAuthenticated(u authn.User) []string {
+	if u.In(authn.Authenticated) || u.In(authn.Unauthenticated) {
+		return u.Groups
+	}
+	return append(slices.Clip(u.Groups), authn.Authenticated)
 }
 
 func describeGroups(groups []string) string {

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"crypto/x509"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,10 +25,14 @@ type Request struct {
 	Namespace   string
 	Name        string
 
-	// User is who sends it. Nil means: see Token; and if that is empty too, the
-	// request is anonymous.
-	User  *authn.User
-	Token string // bearer token
+	// User is who sends it. Nil means: see Certificates, then Token; and if there is
+	// neither, the request is anonymous.
+	User         *authn.User
+	Token        string              // bearer token
+	Certificates []*x509.Certificate // the client's, which it has the key of, then those that lead to the authority's
+	// Kubeconfig says that a program outside is User because it shows the token of
+	// the kubeconfig that kviz wrote, unless Certificates prove somebody else.
+	Kubeconfig bool
 	// Impersonate is whom the sender asks to act as; nil for nobody.
 	Impersonate *Impersonation
 

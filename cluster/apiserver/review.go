@@ -1,8 +1,11 @@
 package apiserver
 
 import (
+	"strings"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
@@ -24,6 +27,9 @@ func (c *call) review() *Response {
 		r.CreationTimestamp = c.now()
 		note = "You are " + c.user.Name + "."
 	case *authenticationv1.TokenReview:
+		if r.Spec.Token == "" {
+			return &Response{Err: c.refuse(trace.StageValidation, "", apierrors.NewBadRequest("token is required for TokenReview in authentication"))}
+		}
 		note = c.reviewToken(r)
 	case *authorizationv1.SelfSubjectAccessReview:
 		r.Status, note = c.reviewAccess(c.user, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
@@ -51,15 +57,23 @@ func userInfo(u authn.User) authenticationv1.UserInfo {
 	return info
 }
 
+// reviewToken is TokenReview (pkg/registry/authentication/tokenreview/storage.go):
+// whose is the token, on behalf of those audiences?
 func (c *call) reviewToken(r *authenticationv1.TokenReview) string {
-	u, _, err := c.s.authenticateToken(c.t, r.Spec.Token)
-	if err != nil {
-		r.Status = authenticationv1.TokenReviewStatus{Error: err.Error()}
-		return "Nobody vouches for the token."
+	audiences := r.Spec.Audiences
+	if len(audiences) == 0 {
+		audiences = apiAudiences
 	}
-	u.Groups = append(u.Groups[:len(u.Groups):len(u.Groups)], authn.Authenticated)
-	r.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: userInfo(u), Audiences: r.Spec.Audiences}
-	return "The token belongs to " + u.Name + "."
+	p := &proof{why: "invalid bearer token"}
+	c.s.bearer(c.t, p, r.Spec.Token, audiences)
+	if p.user == nil {
+		r.Status = authenticationv1.TokenReviewStatus{Error: p.why}
+		return "Nobody vouches for the token: " + strings.Join(p.tried, "; ") + "."
+	}
+	u := *p.user
+	u.Groups = withAuthenticated(u)
+	r.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: userInfo(u), Audiences: p.audiences}
+	return "The token belongs to " + u.Name + ", says " + p.by + "."
 }
 
 func reviewed(s *authorizationv1.SubjectAccessReviewSpec) authn.User {

@@ -97,6 +97,7 @@ type Server struct {
 	authorizer *authz.Authorizer
 	alloc      *allocator
 	keys       *authn.Keys
+	ca         *authn.Authority
 	managers   fieldManagers
 	enc        encryption
 	hooks      *hooks // dynamic admission
@@ -125,6 +126,10 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		enc:   encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
 		audit: auditing{rand: p.Kernel().Rand("audit")},
 	}
+	if ca, err := authn.NewAuthority(p.Kernel().Rand("root-ca"), p.Kernel().Epoch()); err != nil {
+		panic("apiserver: " + err.Error()) // fixed input: it works always or never
+	} else {
+		s.ca = ca
 	var err error
 	if s.podSecurity, err = newPodSecurity(cfg.PodSecurity); err != nil {
 		panic("apiserver: " + err.Error())
@@ -240,6 +245,10 @@ func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 	}
 	return c.describe(e)
 }
+
+// Authority is the cluster's certificate authority, whose client certificates the
+// server believes.
+func (s *Server) Authority() *authn.Authority { return s.ca }
 
 // Process is the process the server runs as.
 func (s *Server) Process() *sim.Process { return s.p }

@@ -18,40 +18,110 @@ import (
 	"kviz/cluster/trace"
 )
 
-// errUnknownToken is what nobody vouches for.
-var errUnknownToken = errors.New("invalid bearer token")
+// apiAudiences are those of the API server itself: --api-audiences, by default the
+// issuer of service account tokens.
+var apiAudiences = []string{authn.Issuer}
 
-// authenticateToken finds whom a bearer token belongs to: one of the table, or
-// a service account whose token is bound to objects that still exist.
-func (s *Server) authenticateToken(t *sim.Task, token string) (u authn.User, by string, err error) {
-	if u, ok := s.cfg.Tokens[token]; ok {
-		return u, "token table", nil
+// bearer asks those who know tokens, the local ones before the remote ones, on
+// behalf of audiences.
+func (s *Server) bearer(t *sim.Task, p *proof, token string, audiences []string) {
+	for _, a := range []struct {
+		by  string
+		ask func(*sim.Task, string, []string) (tokenAnswer, error)
+	}{
+		{byTokenFile, s.askTokenFile},
+		{byServiceAccount, s.askServiceAccounts},
+		{byBootstrap, s.askBootstrap},
+	} {
+		answer, err := a.ask(t, token, audiences)
+		if p.says(a.by, answer.user, answer.unknown, err) {
+			p.audiences = answer.audiences
+			return
+		}
 	}
-	claims, err := s.keys.Verify(token, t.Now())
-	if err != nil {
-		return u, "service account token", fmt.Errorf("%w: %w", errUnknownToken, err)
-	}
-	if err := s.stillBound(claims); err != nil {
-		return u, "service account token", err
-	}
-	return claims.User(), "service account token", nil
 }
 
-func (s *Server) stillBound(c *authn.Claims) error {
-	check := func(r client.Resource, b authn.Bound) error {
-		en := s.caches[KindFor(r.GroupVersionResource)].get(c.Kube.Namespace + "/" + b.Name)
-		if en == nil || string(metaOf(en.obj).GetUID()) != b.UID {
-			return fmt.Errorf("the token is bound to a %s that is gone", r.Kind)
-		}
+// tokenAnswer is what an authenticator of tokens knows of one.
+type tokenAnswer struct {
+	user      *authn.User
+	audiences []string
+	unknown   string // without a user: why it has nothing to say
+}
+
+// everywhere is an answer of an authenticator that knows no audiences: its tokens
+// are meant for the API server (authenticator.WrapAudienceAgnosticToken).
+func everywhere(u authn.User, audiences []string) tokenAnswer {
+	both := authn.Intersect(apiAudiences, audiences)
+	if len(both) == 0 {
+		return tokenAnswer{unknown: "it is asked for audiences that its tokens are not for"}
+	}
+	return tokenAnswer{user: &u, audiences: both}
+}
+
+// askTokenFile looks the token up among those that the server was started with.
+func (s *Server) askTokenFile(_ *sim.Task, token string, audiences []string) (tokenAnswer, error) {
+	u, ok := s.cfg.Tokens[token]
+	if !ok {
+		return tokenAnswer{unknown: "not in it"}, nil
+	}
+	return everywhere(u, audiences), nil
+}
+
+// askServiceAccounts checks a service account's token: signature, audience, time,
+// and that what it is bound to exists (pkg/serviceaccount/jwt.go AuthenticateToken).
+func (s *Server) askServiceAccounts(t *sim.Task, token string, audiences []string) (tokenAnswer, error) {
+	claims, err := s.keys.Verify(token)
+	if errors.Is(err, authn.ErrForeign) {
+		return tokenAnswer{unknown: err.Error()}, nil
+	}
+	if err != nil {
+		return tokenAnswer{}, err
+	}
+	both, err := claims.For(audiences)
+	if err != nil {
+		return tokenAnswer{}, err
+	}
+	if err := claims.Check(t.Now()); err != nil {
+		return tokenAnswer{}, err
+	}
+	if err := s.stillBound(claims, t.Now()); err != nil {
+		return tokenAnswer{}, err
+	}
+	u := claims.User()
+	return tokenAnswer{user: &u, audiences: both}, nil
+}
+
+// stillBound says whether the objects that a token is bound to still exist. One
+// that is being deleted counts for a minute more (pkg/serviceaccount/claims.go
+// Validate).
+func (s *Server) stillBound(c *authn.Claims, now time.Time) error {
+	account := s.caches[KindFor(client.ServiceAccounts.GroupVersionResource)].get(c.Kube.Namespace + "/" + c.Kube.ServiceAccount.Name)
+	switch {
+	case account == nil:
+		return fmt.Errorf("serviceaccounts %q not found", c.Kube.ServiceAccount.Name)
+	case string(metaOf(account.obj).GetUID()) != c.Kube.ServiceAccount.UID:
+		return fmt.Errorf("service account UID (%s) does not match claim (%s)", metaOf(account.obj).GetUID(), c.Kube.ServiceAccount.UID)
+	case deletedBefore(account.obj, now.Add(-authn.Leeway)):
+		return fmt.Errorf("service account %s/%s has been deleted", c.Kube.Namespace, c.Kube.ServiceAccount.Name)
+	}
+	if c.Kube.Pod == nil {
 		return nil
 	}
-	if err := check(client.ServiceAccounts, c.Kube.ServiceAccount); err != nil {
-		return err
-	}
-	if c.Kube.Pod != nil {
-		return check(client.Pods, *c.Kube.Pod)
+	pod := s.caches[KindFor(client.Pods.GroupVersionResource)].get(c.Kube.Namespace + "/" + c.Kube.Pod.Name)
+	switch {
+	case pod == nil:
+		return fmt.Errorf("%w: pod %s/%s is gone", authn.ErrInvalidated, c.Kube.Namespace, c.Kube.Pod.Name)
+	case string(metaOf(pod.obj).GetUID()) != c.Kube.Pod.UID:
+		return fmt.Errorf("pod UID (%s) does not match service account pod ref claim (%s)", metaOf(pod.obj).GetUID(), c.Kube.Pod.UID)
+	case deletedBefore(pod.obj, now.Add(-authn.Leeway)):
+		return authn.ErrInvalidated
 	}
 	return nil
+}
+
+func deletedBefore(obj runtime.Object, at time.Time) bool {
+	d := metaOf(obj).GetDeletionTimestamp()
+	return d != nil && d.Time.Before(at)
 }
 
 // issueToken is serviceaccounts/token

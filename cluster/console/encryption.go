@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -23,6 +24,9 @@ type ControlPlane interface {
 	// ReloadEncryption is --encryption-provider-config-automatic-reload.
 	ReloadEncryption(on bool)
 	Encryption() apiserver.EncryptionState
+	// IssueCertificate signs a client certificate of a user with the key of the
+	// cluster's authority, and gives it and its key in PEM.
+	IssueCertificate(t *sim.Task, user string, groups []string, ttl time.Duration) (cert, key []byte, err error)
 
 	// WriteAuditPolicy replaces the API server's audit policy; nil removes it. A
 	// file that it could not start with is refused.

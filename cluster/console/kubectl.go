@@ -53,6 +53,7 @@ type kubectlRun struct {
 	transport *transport
 	files     *files
 	cache     string
+	secure    bool // it shows credentials of its own, and not who the console is
 }
 
 // kubectl is the command: the embedded kubectl, run once, or, where it would
@@ -84,6 +85,7 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 		return 1
 	}
 	k.transport.raw = flags != nil && flags.set("raw")
+	k.secure = flags != nil && (flags.set("token") || flags.set("client-certificate") || flags.set("kubeconfig"))
 	switch {
 	case flags == nil:
 	case sub == "rollout status" && flags.on("watch"):
@@ -145,6 +147,9 @@ func (k *kubectlRun) tree(args []string, streams genericiooptions.IOStreams) *co
 	construction.Lock()
 	defer construction.Unlock()
 	flags := configFlags(k.cache, k.c.namespace(), k.transport).WithWarningPrinter(streams)
+	if k.secure { // client-go shows credentials only to servers that prove themselves
+		*flags.APIServer = "https://kviz"
+	}
 	root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...), ConfigFlags: flags, IOStreams: streams})
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -175,6 +180,10 @@ func configFlags(cache, namespace string, rt http.RoundTripper) *genericclioptio
 		flags.Namespace = &namespace
 	}
 	return flags.WithWrapConfigFn(func(c *rest.Config) *rest.Config {
+		if t, ok := rt.(*transport); ok {
+			t.present(c)
+		}
+		c.TLSClientConfig = rest.TLSClientConfig{}
 		c.Transport, c.QPS, c.UserAgent = rt, -1, userAgent
 		return c
 	})

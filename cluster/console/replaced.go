@@ -74,7 +74,7 @@ func (p podExecutor) Execute(u *url.URL, c *rest.Config, stdin io.Reader, stdout
 
 // ExecuteWithContext reads the pod and the command out of the URL that the
 // real executor would connect to.
-func (p podExecutor) ExecuteWithContext(ctx context.Context, u *url.URL, _ *rest.Config, stdin io.Reader, stdout, stderr io.Writer, _ bool, _ remotecommand.TerminalSizeQueue) error {
+func (p podExecutor) ExecuteWithContext(ctx context.Context, u *url.URL, c *rest.Config, stdin io.Reader, stdout, stderr io.Writer, _ bool, _ remotecommand.TerminalSizeQueue) error {
 	pods := p.k.c.cfg.Pods
 	if pods == nil {
 		return errNoContainers
@@ -82,6 +82,9 @@ func (p podExecutor) ExecuteWithContext(ctx context.Context, u *url.URL, _ *rest
 	pod := path.Base(path.Dir(u.Path))
 	namespace := path.Base(path.Dir(path.Dir(path.Dir(u.Path))))
 	q := u.Query()
+	if err := p.k.transport.mayExec(ctx, c, namespace, pod); err != nil {
+		return err
+	}
 	var in []byte
 	if stdin != nil {
 		var err error

@@ -3,6 +3,8 @@ package console
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +16,11 @@ import (
 	"strings"
 	"sync"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"kviz/cluster/apiserver/serve"
 	"kviz/cluster/sim"
@@ -34,6 +40,8 @@ type transport struct {
 
 	mu      sync.Mutex
 	deleted []deletion
+	shown   []*x509.Certificate // the client certificate that kubectl was given
+	unfit   error               // it, or its key, is of no use
 }
 
 // deletion is an object that a DELETE was accepted for.
@@ -46,7 +54,10 @@ type deletion struct {
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r = r.Clone(serve.WithCaller(t.ctx, t.caller()))
+	if t.unfit != nil {
+		return nil, t.unfit
+	}
+	r = r.Clone(serve.WithCaller(t.ctx, t.caller(r)))
 	r.Header.Set("User-Agent", userAgent)
 	q := r.URL.Query()
 	switch watch := q.Get("watch"); {
@@ -64,8 +75,41 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (t *transport) caller() serve.Caller {
-	return serve.Caller{User: t.c.cfg.User, Client: "kubectl", Process: t.c.process, Causes: []trace.ID{t.cause}}
+// caller is who sends a request: the console's user, unless kubectl shows a client
+// certificate or a token (--client-certificate, --token, the user of --kubeconfig).
+func (t *transport) caller(r *http.Request) serve.Caller {
+	return serve.Caller{
+		User: t.c.cfg.User, Client: "kubectl", Process: t.c.process, Causes: []trace.ID{t.cause},
+		Shows: len(t.shown) > 0 || r.Header.Get("Authorization") != "", Certificates: t.shown,
+	}
+}
+
+// present takes the client certificate out of kubectl's configuration, as the TLS
+// handshake of a real connection would: only who has its key may show it.
+func (t *transport) present(c *rest.Config) {
+	tc := c.TLSClientConfig
+	if tc.CertFile == "" && len(tc.CertData) == 0 {
+		return
+	}
+	loaded := &rest.Config{TLSClientConfig: tc}
+	t.unfit = rest.LoadTLSFiles(loaded)
+	if t.unfit != nil {
+		return
+	}
+	pair, err := tls.X509KeyPair(loaded.CertData, loaded.KeyData)
+	if err != nil {
+		t.unfit = err
+		return
+	}
+	t.shown, t.unfit = nil, nil
+	for _, der := range pair.Certificate {
+		cert, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.unfit = err
+			return
+		}
+		t.shown = append(t.shown, cert)
+	}
 }
 
 // send sends a request and reads the whole answer, so that nothing of the
@@ -181,7 +225,7 @@ func (t *transport) rawWatch(r *http.Request, q url.Values) (*http.Response, err
 	if err != nil || n < 1 {
 		return statusResponse(r, errNoTimeout), nil
 	}
-	caller := t.caller()
+	caller := t.caller(r)
 	caller.Waits = true
 	return t.send(r.WithContext(serve.WithCaller(t.ctx, caller)))
 }
@@ -218,6 +262,9 @@ func (t *transport) logs(r *http.Request, q url.Values) (*http.Response, error) 
 	if n, err := strconv.ParseInt(q.Get("tailLines"), 10, 64); err == nil {
 		opts.TailLines = n
 	}
+	if refusal, err := t.mayNot(r, "get", "log", namespace, pod); refusal != nil || err != nil {
+		return refusal, err
+	}
 	var out []byte
 	err := errNoContainers
 	if t.c.cfg.Pods != nil {
@@ -236,6 +283,78 @@ func (t *transport) logs(r *http.Request, q url.Values) (*http.Response, error) 
 	}, nil
 }
 
+// mayExec is [transport.mayNot] for kubectl exec, whose connection the console makes
+// itself: an error if the sender may not.
+func (t *transport) mayExec(ctx context.Context, c *rest.Config, namespace, pod string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://kviz/", nil)
+	if err != nil {
+		return err
+	}
+	if c.BearerToken != "" {
+		r.Header.Set("Authorization", "Bearer "+c.BearerToken)
+	}
+	if as := c.Impersonate; as.UserName != "" {
+		r.Header.Set("Impersonate-User", as.UserName)
+		for _, g := range as.Groups {
+			r.Header.Add("Impersonate-Group", g)
+		}
+		if as.UID != "" {
+			r.Header.Set("Impersonate-Uid", as.UID)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.unfit != nil {
+		return t.unfit
+	}
+	r = r.WithContext(serve.WithCaller(t.ctx, t.caller(r)))
+	refusal, err := t.mayNot(r, "create", "exec", namespace, pod)
+	if err != nil || refusal == nil {
+		return err
+	}
+	defer refusal.Body.Close()
+	var st metav1.Status
+	if err := json.NewDecoder(refusal.Body).Decode(&st); err != nil {
+		return err
+	}
+	return &apierrors.StatusError{ErrStatus: st}
+}
+
+// mayNot asks the API server about a request that the console answers itself, where
+// its sender is not the console's user: the refusal, or nil.
+func (t *transport) mayNot(r *http.Request, verb, sub, namespace, pod string) (*http.Response, error) {
+	if !t.caller(r).Shows && r.Header.Get("Impersonate-User") == "" {
+		return nil, nil
+	}
+	body, err := json.Marshal(&authorizationv1.SelfSubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: verb, Resource: "pods", Subresource: sub, Namespace: namespace, Name: pod,
+		}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	ask := r.Clone(r.Context())
+	ask.Method, ask.Body, ask.ContentLength = http.MethodPost, io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	ask.URL = &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}
+	ask.Header.Set("Content-Type", "application/json")
+	ask.Header.Set("Accept", "application/json")
+	resp, err := t.send(ask)
+	if err != nil || resp.StatusCode >= 300 {
+		return resp, err
+	}
+	var review authorizationv1.SelfSubjectAccessReview
+	if err := json.NewDecoder(resp.Body).Decode(&review); err != nil {
+		return nil, err
+	}
+	if review.Status.Allowed {
+		return nil, nil
+	}
+	reason := fmt.Errorf("you may not %s pods/%s in the namespace %q", verb, sub, namespace)
+	return statusResponse(r, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, pod, reason)), nil
+}
+
 var errNoContainers = fmt.Errorf("this cluster has no container runtime")
 
 // statusResponse is an error as the API server would answer it.
@@ -244,9 +363,14 @@ func statusResponse(r *http.Request, err error) *http.Response {
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 		Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: err.Error(),
 	}
+	var known apierrors.APIStatus
+	if errors.As(err, &known) {
+		s = known.Status()
+		s.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	}
 	b, _ := json.Marshal(s)
 	return &http.Response{
-		StatusCode: int(s.Code), Status: "400 Bad Request", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		StatusCode: int(s.Code), Status: fmt.Sprintf("%d %s", s.Code, http.StatusText(int(s.Code))), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(b)), ContentLength: int64(len(b)),
 	}
 }

@@ -28,21 +28,22 @@ var verbs map[string]verb
 
 func init() {
 	verbs = map[string]verb{
-		"pause":     {"pause", "make the cluster stand still", pause},
-		"resume":    {"resume", "let it run on", resume},
-		"step":      {"step [GRAIN]", "run to the next event of a grain or a coarser one: " + strings.Join(trace.GrainNames(), ", ") + " (default watch)", step},
-		"until":     {"until [--timeout D] EXPR", "run until the expression holds, then stand still (in a script: for 5m at most)", until},
-		"break":     {"break [EXPR] | break remove N", "stand still after each event for which it holds; alone: the breakpoints there are", breakVerb},
-		"wait":      {"wait [--timeout D] EXPR", "wait until the expression holds (default timeout 5m, of virtual time)", waitFor},
-		"speed":     {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
-		"skip":      {"skip", "jump to the next timer and let happen what it starts", skip},
-		"status":    {"status", "how the clock stands", status},
-		"why":       {"why [--full] N", "what led to event N, as a tree (--full: stages, caches and queues too)", why},
-		"restore":   {"restore FILE [--bump-revision N --mark-compacted]", "let the store go on from a backup (etcdctl snapshot save)", restore},
-		"endpoints": {"endpoints", "how other programs reach the cluster: addresses, and variables for their shell", endpoints},
-		"fault":     {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
-		"apiserver": {"apiserver encryption [FILE|--none] [--automatic-reload[=false]] | audit [FILE|--none] | concurrency [N] | storm USER [N]", "how the API server encrypts what it stores, what its audit log tells (FILE is an EncryptionConfiguration or an audit Policy), how many requests it serves at once, and N requests of a user at once", apiserverVerb},
-		"read":      {"read KEY", "ask every store member for a key, linearizable and serializable, side by side", readMembers},
+		"pause":       {"pause", "make the cluster stand still", pause},
+		"resume":      {"resume", "let it run on", resume},
+		"step":        {"step [GRAIN]", "run to the next event of a grain or a coarser one: " + strings.Join(trace.GrainNames(), ", ") + " (default watch)", step},
+		"until":       {"until [--timeout D] EXPR", "run until the expression holds, then stand still (in a script: for 5m at most)", until},
+		"break":       {"break [EXPR] | break remove N", "stand still after each event for which it holds; alone: the breakpoints there are", breakVerb},
+		"wait":        {"wait [--timeout D] EXPR", "wait until the expression holds (default timeout 5m, of virtual time)", waitFor},
+		"speed":       {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
+		"skip":        {"skip", "jump to the next timer and let happen what it starts", skip},
+		"status":      {"status", "how the clock stands", status},
+		"why":         {"why [--full] N", "what led to event N, as a tree (--full: stages, caches and queues too)", why},
+		"restore":     {"restore FILE [--bump-revision N --mark-compacted]", "let the store go on from a backup (etcdctl snapshot save)", restore},
+		"endpoints":   {"endpoints", "how other programs reach the cluster: addresses, and variables for their shell", endpoints},
+		"fault":       {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
+		"apiserver":   {"apiserver encryption [FILE|--none] [--automatic-reload[=false]] | audit [FILE|--none] | concurrency [N] | storm USER [N]", "how the API server encrypts what it stores, what its audit log tells (FILE is an EncryptionConfiguration or an audit Policy), how many requests it serves at once, and N requests of a user at once", apiserverVerb},
+		"certificate": {"certificate --user NAME [--group G]... [--ttl D] FILE", "a client certificate for kubectl --client-certificate FILE.crt --client-key FILE.key", certificate},
+		"read":        {"read KEY", "ask every store member for a key, linearizable and serializable, side by side", readMembers},
 	}
 }
 

@@ -92,10 +92,20 @@ type Stage struct {
 	Note    string      // one sentence of what it did
 	Diff    []FieldDiff `json:",omitempty"`
 	Code    int         `json:",omitempty"` // HTTP code when refused
+	Flow    *FlowWait   `json:",omitempty"` // of priority and fairness, for a request that found no free seat
 
 	// Took is how long a webhook took; 0 for what runs inside the server. Virtual.
 	Took time.Duration `json:",omitempty"`
-	Flow    *FlowWait   `json:",omitempty"` // of priority and fairness, for a request that found no free seat
+
+	// Proof is of the stage authentication, for requests that come with credentials
+	// from outside.
+	Proof *Proof `json:",omitempty"`
+}
+
+// Proof is what became of the credentials that a request shows.
+type Proof struct {
+	User  string   `json:",omitempty"` // whom they prove; "" for nobody
+	Tried []string // what each authenticator that was asked said: "x509: shows no certificate"
 }
 
 // Response is how a request ended.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"kviz/cluster/trace"
 )
@@ -117,10 +118,14 @@ func explainStage(e *trace.Event, p *trace.Stage) string {
 	if p.By != "" {
 		by = " (" + p.By + ")"
 	}
-	if p.Verdict == "refuse" {
-		return fmt.Sprintf("%s%s refuses the request%s%s", p.Stage, by, tail(" with ", code(p.Code)), tail(": ", p.Note))
+	tried := ""
+	if p.Proof != nil {
+		tried = "; asked in turn: " + strings.Join(p.Proof.Tried, "; ")
 	}
-	note := p.Note
+	if p.Verdict == "refuse" {
+		return fmt.Sprintf("%s%s refuses the request%s%s%s", p.Stage, by, tail(" with ", code(p.Code)), tail(": ", p.Note), tried)
+	}
+	note := p.Note + tried
 	if n := len(p.Diff); n > 0 {
 		note += tail("; ", count(n, "field")+" changed")
 	}

@@ -79,6 +79,9 @@ func requestStage(b *Builder, e *trace.Event, p *trace.Stage) {
 	if p.Flow != nil {
 		b.flowPassed(e, p.Flow)
 	}
+	if p.Proof != nil { // before, only that there are credentials was known
+		r.User = p.Proof.User
+	}
 	if p.Verdict == "refuse" {
 		r.Refused, r.Code, r.Message = p.Stage, p.Code, p.Note
 	}

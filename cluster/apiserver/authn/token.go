@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -102,38 +103,100 @@ func (k *Keys) Sign(c Claims) (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// Reasons for which a token is refused.
+// Reasons for which a token is refused, in the words of pkg/serviceaccount.
 var (
-	ErrNotAToken = errors.New("not a service account token of this cluster")
-	ErrExpired   = errors.New("the token has expired")
+	// ErrForeign: it was not issued by this cluster, as far as it says; another
+	// authenticator may know it.
+	ErrForeign     = errors.New("not a token of this cluster's service accounts")
+	ErrKey         = errors.New("invalid signature, no keys found")
+	ErrSignature   = errors.New("invalid signature")
+	ErrExpired     = errors.New("service account token has expired")
+	ErrNotYetValid = errors.New("service account token is not valid yet")
+	ErrFuture      = errors.New("service account token is issued in the future")
+	ErrInvalidated = errors.New("service account token has been invalidated")
 )
 
-// Verify checks a token's signature, issuer and time.
-func (k *Keys) Verify(token string, now time.Time) (*Claims, error) {
+// Leeway is how much clocks may differ: so long after its time a token is still
+// taken, and so long before (go-jose jwt.DefaultLeeway).
+const Leeway = time.Minute
+
+// Verify checks a token's issuer and signature, and gives what it says. Whether
+// it holds now and for whom is [Claims.Check]'s to say (pkg/serviceaccount/jwt.go
+// AuthenticateToken).
+func (k *Keys) Verify(token string) (*Claims, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return nil, ErrNotAToken
+		return nil, ErrForeign
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(parts[2])
-	if err != nil || len(raw) != 64 {
-		return nil, ErrNotAToken
-	}
-	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	if !ecdsa.Verify(&k.key.PublicKey, sum[:], new(big.Int).SetBytes(raw[:32]), new(big.Int).SetBytes(raw[32:])) {
-		return nil, ErrNotAToken
+	var issuer struct {
+		Issuer string `json:"iss"`
 	}
 	body, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || json.Unmarshal(body, &issuer) != nil || issuer.Issuer != Issuer {
+		return nil, ErrForeign
+	}
+	var h header
+	raw, err := base64.RawURLEncoding.DecodeString(parts[0])
+	if err != nil || json.Unmarshal(raw, &h) != nil {
+		return nil, ErrForeign
+	}
+	sig, err := base64.RawURLEncoding.DecodeString(parts[2])
 	if err != nil {
-		return nil, ErrNotAToken
+		return nil, ErrForeign
+	}
+	if h.KeyID != "" && h.KeyID != k.id {
+		return nil, ErrKey
+	}
+	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
+	if h.Algorithm != "ES256" || len(sig) != 64 ||
+		!ecdsa.Verify(&k.key.PublicKey, sum[:], new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:])) {
+		return nil, ErrSignature
 	}
 	c := &Claims{}
-	if err := json.Unmarshal(body, c); err != nil || c.Issuer != Issuer {
-		return nil, ErrNotAToken
-	}
-	if now.Unix() >= c.Expires {
-		return nil, ErrExpired
+	if err := json.Unmarshal(body, c); err != nil {
+		return nil, ErrSignature
 	}
 	return c, nil
+}
+
+// For gives those of the wanted audiences that the token is meant for; the API
+// server's own when it names none.
+func (c *Claims) For(wanted []string) ([]string, error) {
+	meant := c.Audience
+	if len(meant) == 0 {
+		meant = []string{Issuer}
+	}
+	both := Intersect(meant, wanted)
+	if len(both) == 0 {
+		return nil, fmt.Errorf("token audiences %q is invalid for the target audiences %q", meant, wanted)
+	}
+	return both, nil
+}
+
+// Intersect gives what is in both (apiserver pkg/authentication/authenticator
+// Audiences.Intersect).
+func Intersect(a, b []string) []string {
+	var both []string
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			both = append(both, x)
+		}
+	}
+	return both
+}
+
+// Check says whether the token holds at this time (pkg/serviceaccount/claims.go
+// Validate).
+func (c *Claims) Check(now time.Time) error {
+	switch early, late := now.Add(-Leeway), now.Add(Leeway); {
+	case late.Before(time.Unix(c.NotBefore, 0)):
+		return ErrNotYetValid
+	case early.After(time.Unix(c.Expires, 0)):
+		return ErrExpired
+	case late.Before(time.Unix(c.IssuedAt, 0)):
+		return ErrFuture
+	}
+	return nil
 }
 
 // User is whom the claims speak for.

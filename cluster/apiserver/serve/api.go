@@ -20,7 +20,6 @@ import (
 // serveAPI answers a request for a resource: parse, negotiate, through the
 // pipeline, encode.
 func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
-	caller, token, proven := h.caller(r)
 	req, status := parseRequest(r)
 	if status != nil {
 		writeStatus(w, r, status)
@@ -35,12 +34,9 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		writeStatus(w, r, status)
 		return
 	}
-	req.Token, req.Client, req.Causes = token, caller.Client, caller.Causes
+	caller := h.caller(r, req)
+	req.Client, req.Causes = caller.Client, caller.Causes
 	req.AuditID, req.UserAgent, req.SourceIPs = r.Header.Get(auditapi.HeaderAuditID), r.UserAgent(), sourceIPs(r)
-	if proven {
-		user := caller.User
-		req.User = &user
-	}
 	if caller.Process != nil {
 		req.Lane = caller.Process.Lane
 	}

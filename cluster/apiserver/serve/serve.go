@@ -31,15 +31,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver"
-	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/sim"
-	"kviz/cluster/trace"
 )
 
 // API is what the edge needs of the API server. *apiserver.Server is one. Its
 // methods are called on the kernel's goroutine only.
 type API interface {
 	Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response
+	Access(t *sim.Task, req *apiserver.Request, verb, path string) error
 	Resources() []*apiserver.Kind
 	Ready() bool
 }
@@ -86,23 +85,6 @@ func (h *Handler) Close() {
 	h.open.Wait()
 }
 
-// Caller is who sends a request, where the sender is inside this process. It
-// travels in the request's context.
-type Caller struct {
-	User    authn.User
-	Client  string       // for the trace: "kubectl"
-	Process *sim.Process // whose task the request is; its lane is the sender's
-	Causes  []trace.ID   // what made the sender send it
-	Waits   bool         // for the end of a watch: until then, time passes for it
-}
-
-type callerKey struct{}
-
-// WithCaller returns a context whose requests are sent by c.
-func WithCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
-}
-
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
@@ -121,6 +103,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	w.Header().Set("Cache-Control", "no-cache, private")
 	path := strings.TrimSuffix(r.URL.Path, "/")
+	if !h.mayRead(w, r) {
+		return
+	}
 	switch {
 	case path == "":
 		h.servePaths(w, r)
@@ -150,34 +135,6 @@ func (h *Handler) resources() []*apiserver.Kind {
 		}
 	})
 	return kinds
-}
-
-// caller is who sends r. In the process: who it says. From outside: the bearer
-// of the kubeconfig's token is the cluster's administrator; any other token is
-// for the pipeline's authentication stage to judge.
-func (h *Handler) caller(r *http.Request) (c Caller, token string, proven bool) {
-	if c, ok := r.Context().Value(callerKey{}).(Caller); ok {
-		return c, "", true
-	}
-	h.once.Do(func() {
-		h.cfg.Kernel.Do(func() { h.process = h.cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompClient}) })
-	})
-	c = Caller{Client: clientName(r.UserAgent()), Process: h.process}
-	token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if h.isAdminToken(token) {
-		c.User = authn.Admin()
-		return c, "", true
-	}
-	return c, token, false
-}
-
-// clientName is the first word of a user agent: "kubectl/v1.37.2 (…)" is "kubectl".
-func clientName(userAgent string) string {
-	name, _, _ := strings.Cut(userAgent, "/")
-	if name == "" {
-		return "unknown"
-	}
-	return name
 }
 
 func unavailable(message string) *metav1.Status {

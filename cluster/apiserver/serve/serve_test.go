@@ -38,6 +38,7 @@ import (
 type edge struct {
 	kernel *sim.Kernel
 	stream *trace.Stream
+	server *apiserver.Server
 	h      *serve.Handler
 }
 
@@ -49,6 +50,7 @@ func newEdge(tb testing.TB) *edge {
 	store := raftstore.OpenBare()
 	lane := trace.Lane{Component: trace.CompAPIServer}
 	server := apiserver.New(e.kernel.NewProcess(lane), storage.New(e.kernel, store), apiserver.Config{})
+	e.server = server
 	e.h = serve.New(serve.Config{Kernel: e.kernel, API: func() serve.API { return server }, Documents: assets.Documents()})
 	ready := make(chan struct{})
 	e.kernel.AddDemand(1)

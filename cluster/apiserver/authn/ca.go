@@ -1,0 +1,151 @@
+package authn
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	requestx509 "k8s.io/apiserver/pkg/authentication/request/x509"
+)
+
+// Authority is the cluster's certificate authority, kubeadm's
+// /etc/kubernetes/pki/ca.crt and ca.key: it signs client certificates, and the
+// API server believes those it signed (--client-ca-file).
+//
+// Its key comes from the seed, so that two runs sign the same certificates: it is
+// no secret. So the authority remembers what it has signed, and believes nothing
+// else: a certificate that somebody has made with the key on his own is worth
+// nothing.
+type Authority struct {
+	key     ed25519.PrivateKey
+	cert    *x509.Certificate
+	pem     string
+	roots   *x509.CertPool
+	rand    *rand.Rand
+	signed  map[[sha256.Size]byte]bool
+	request *requestx509.Authenticator
+	now     time.Time // of the verification under way
+}
+
+// NewAuthority draws the authority's key; its certificate holds for ten years
+// from epoch.
+func NewAuthority(r *rand.Rand, epoch time.Time) (*Authority, error) {
+	seed := make([]byte, ed25519.SeedSize)
+	for i := range seed {
+		seed[i] = byte(r.Uint32())
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kubernetes"},
+		NotBefore: epoch, NotAfter: epoch.Add(10 * 365 * 24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(bytes.NewReader(seed), template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("make the cluster's root certificate: %w", err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("make the cluster's root certificate: %w", err)
+	}
+	a := &Authority{
+		key: key, cert: cert, roots: x509.NewCertPool(), rand: r, signed: map[[sha256.Size]byte]bool{},
+		pem: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+	}
+	a.roots.AddCert(cert)
+	return a, nil
+}
+
+// PEM is the authority's own certificate: ca.crt.
+func (a *Authority) PEM() string { return a.pem }
+
+// Certificate is the authority's own certificate, parsed.
+func (a *Authority) Certificate() *x509.Certificate { return a.cert }
+
+// Sign makes a certificate of the template for a public key. The serial number is
+// drawn; a certificate does not outlive its authority (pkg/controller/certificates/authority
+// CertificateAuthority.Sign).
+func (a *Authority) Sign(template *x509.Certificate, public crypto.PublicKey) ([]byte, error) {
+	t := *template
+	serial := make([]byte, 16)
+	for i := range serial {
+		serial[i] = byte(a.rand.Uint32())
+	}
+	serial[0] &= 0x7f
+	t.SerialNumber = new(big.Int).SetBytes(serial)
+	if t.NotAfter.After(a.cert.NotAfter) {
+		t.NotAfter = a.cert.NotAfter
+	}
+	if !t.NotBefore.Before(t.NotAfter) {
+		return nil, errors.New("the signer has expired")
+	}
+	der, err := x509.CreateCertificate(bytes.NewReader(serial), &t, a.cert, public, a.key)
+	if err != nil {
+		return nil, fmt.Errorf("failed to sign certificate: %w", err)
+	}
+	a.signed[sha256.Sum256(der)] = true
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+}
+
+// Issue makes a key and a client certificate for a user, as kubeadm kubeconfig user
+// does with the authority's key; both are PEM. The certificate holds for ttl from
+// now on.
+func (a *Authority) Issue(user string, groups []string, now time.Time, ttl time.Duration) (cert, key []byte, err error) {
+	seed := make([]byte, ed25519.SeedSize)
+	for i := range seed {
+		seed[i] = byte(a.rand.Uint32())
+	}
+	private := ed25519.NewKeyFromSeed(seed)
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode the key of a client certificate: %w", err)
+	}
+	cert, err = a.Sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: user, Organization: groups}, NotBefore: now, NotAfter: now.Add(ttl),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		BasicConstraintsValid: true,
+	}, private.Public())
+	if err != nil {
+		return nil, nil, err
+	}
+	return cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// ErrUnsigned is what a certificate is refused with that the authority's key has
+// signed, but not the authority.
+var ErrUnsigned = errors.New("this cluster has not issued the certificate; its key comes from the seed and proves nothing by itself")
+
+// Identify says whom a client certificate proves at this time: CN is the user, O
+// are the groups. The chain begins with the client's own
+// (apiserver pkg/authentication/request/x509 Authenticator).
+func (a *Authority) Identify(chain []*x509.Certificate, now time.Time) (User, error) {
+	if a.request == nil { // few clusters are ever shown a certificate
+		a.request = requestx509.NewDynamic(func() (x509.VerifyOptions, bool) {
+			return x509.VerifyOptions{Roots: a.roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, CurrentTime: a.now}, true
+		}, requestx509.CommonNameUserConversion)
+	}
+	a.now = now
+	resp, ok, err := a.request.AuthenticateRequest(&http.Request{TLS: &tls.ConnectionState{PeerCertificates: chain}})
+	switch {
+	case err != nil:
+		return User{}, err
+	case !ok:
+		return User{}, errors.New("the certificate names no user")
+	case !a.signed[sha256.Sum256(chain[0].Raw)]:
+		return User{}, ErrUnsigned
+	}
+	u := resp.User
+	return User{Name: u.GetName(), UID: u.GetUID(), Groups: u.GetGroups(), Extra: u.GetExtra()}, nil
+}

@@ -1,0 +1,130 @@
+package serve
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"strings"
+
+	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Caller is who sends a request, where the sender is inside this process. It
+// travels in the request's context.
+type Caller struct {
+	User    authn.User
+	Client  string       // for the trace: "kubectl"
+	Process *sim.Process // whose task the request is; its lane is the sender's
+	Causes  []trace.ID   // what made the sender send it
+	Waits   bool         // for the end of a watch: until then, time passes for it
+
+	// Shows says that the sender is not taken for User: he shows Certificates, whose
+	// first he has the key of, or a bearer token in the request's header, and the
+	// pipeline judges.
+	Shows        bool
+	Certificates []*x509.Certificate
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context whose requests are sent by c.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// caller is who sends r, and writes into req who he is or what he shows. In the
+// process: who it says. From outside: the bearer of the kubeconfig's token is the
+// cluster's administrator, unless a certificate proves another; any other token
+// or certificate is for the pipeline's authentication stage to judge.
+func (h *Handler) caller(r *http.Request, req *apiserver.Request) Caller {
+	if c, ok := r.Context().Value(callerKey{}).(Caller); ok {
+		if c.Shows {
+			req.Token, req.Certificates = bearerToken(r), c.Certificates
+		} else {
+			req.User = &c.User
+		}
+		return c
+	}
+	h.once.Do(func() {
+		h.cfg.Kernel.Do(func() { h.process = h.cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompClient}) })
+	})
+	if r.TLS != nil {
+		req.Certificates = r.TLS.PeerCertificates
+	}
+	token := bearerToken(r)
+	if h.isAdminToken(token) {
+		admin := authn.Admin()
+		req.User, req.Kubeconfig = &admin, true
+	} else {
+		req.Token = token
+	}
+	return Caller{Client: clientName(r.UserAgent()), Process: h.process}
+}
+
+// open are the paths that everybody may read: what the ClusterRole
+// system:public-info-viewer names. They are answered while there is no policy to
+// ask, too.
+var open = []string{"/version", "/healthz", "/livez", "/readyz"}
+
+// mayRead reports whether a program outside may have a path that is no resource:
+// discovery and OpenAPI are for who has an identity, metrics for who is allowed
+// them. If not, it has answered. The kubeconfig's administrator may everything, and
+// a caller inside is not asked.
+func (h *Handler) mayRead(w http.ResponseWriter, r *http.Request) bool {
+	path := r.URL.Path
+	if strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") {
+		if !isDiscovery(strings.TrimSuffix(path, "/")) {
+			return true // the pipeline decides
+		}
+	}
+	for _, p := range open {
+		if path == p || strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	req := &apiserver.Request{}
+	caller := h.caller(r, req)
+	if req.User != nil && len(req.Certificates) == 0 {
+		return true
+	}
+	refused := error(client.ErrUnreachable)
+	err := h.cfg.Kernel.Call(r.Context(), caller.Process, "read "+path, func(t *sim.Task) {
+		if api := h.cfg.API(); api != nil {
+			refused = api.Access(t, req, strings.ToLower(r.Method), path)
+		}
+	})
+	switch {
+	case err != nil:
+		writeStatus(w, r, unavailable("the simulation has stopped"))
+	case refused == nil:
+		return true
+	case client.IsUnreachable(refused):
+		refuse(w)
+	default:
+		writeStatus(w, r, statusOf(refused))
+	}
+	return false
+}
+
+// bearerToken is that of the header Authorization; "" for none
+// (apiserver pkg/authentication/request/bearertoken).
+func bearerToken(r *http.Request) string {
+	parts := strings.SplitN(strings.TrimSpace(r.Header.Get("Authorization")), " ", 3)
+	if len(parts) < 2 || !strings.EqualFold(parts[0], "bearer") {
+		return ""
+	}
+	return parts[1]
+}
+
+// clientName is the first word of a user agent: "kubectl/v1.37.2 (…)" is "kubectl".
+func clientName(userAgent string) string {
+	name, _, _ := strings.Cut(userAgent, "/")
+	if name == "" {
+		return "unknown"
+	}
+	return name
+}

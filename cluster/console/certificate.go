@@ -1,0 +1,84 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"kviz/cluster/sim"
+)
+
+// certificate is kviz certificate: a client certificate signed on the control
+// plane's machine, as kubeadm kubeconfig user signs one. NAME.crt and NAME.key are
+// written to the disk, for kubectl --client-certificate and --client-key, readable
+// by their owner only.
+func certificate(ctx context.Context, inv *Invocation, args []string) int {
+	flags := pflag.NewFlagSet("certificate", pflag.ContinueOnError)
+	flags.SetOutput(inv.Err)
+	flags.Usage = func() {}
+	user := flags.String("user", "", "")
+	groups := flags.StringSlice("group", nil, "")
+	ttl := flags.Duration("ttl", 365*24*time.Hour, "")
+	if err := flags.Parse(args); err != nil || *user == "" || flags.NArg() != 1 || *ttl <= 0 {
+		return inv.badUse()
+	}
+	plane := inv.Console.cfg.ControlPlane
+	if plane == nil {
+		return inv.did(fmt.Errorf("this console has no control plane"))
+	}
+	if !inv.mayWait() {
+		return 1
+	}
+	var (
+		cert, key []byte
+		until     time.Time
+		err       error
+	)
+	if cerr := inv.Console.call(ctx, inv.Cause, "certificate", func(t *sim.Task) {
+		until = t.Now().Add(*ttl)
+		cert, key, err = plane.IssueCertificate(t, *user, *groups, *ttl)
+	}); cerr != nil {
+		err = cerr
+	}
+	if err != nil {
+		return inv.did(err)
+	}
+	name := flags.Arg(0)
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(inv.Dir, path)
+	}
+	for _, f := range []struct {
+		end     string
+		content []byte
+	}{{".key", key}, {".crt", cert}} {
+		if err := writePrivate(path+f.end, f.content); err != nil {
+			return inv.did(err)
+		}
+	}
+	fmt.Fprintf(inv.Out, "%s.crt and %s.key: %s, until %s of the cluster's time\n", name, name, *user, until.UTC().Format(time.RFC3339))
+	return 0
+}
+
+// writePrivate writes a file whole or not at all, mode 0600.
+func writePrivate(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".kviz-*") // created with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
