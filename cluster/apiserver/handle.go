@@ -86,11 +86,11 @@ type call struct {
 
 	sent, sentOld runtime.Object // of a subresource with an object of its own, as admission sees it
 	judged        []judgement    // what admission policies found
-	evicting bool           // the deletion is an eviction
-	record   *audit.Record  // what the audit log says of it; nil where that is nothing
-	routed   bool           // it is allowed, and for something that is served
-	seat     fairness.Seat  // while it is served
-	schema   *fairness.Schema
+	evicting      bool           // the deletion is an eviction
+	record        *audit.Record  // what the audit log says of it; nil where that is nothing
+	routed        bool           // it is allowed, and for something that is served
+	seat          fairness.Seat  // while it is served
+	schema        *fairness.Schema
 
 	space   *stageSpace
 	staged  int

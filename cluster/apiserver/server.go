@@ -126,11 +126,10 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		enc:   encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
 		audit: auditing{rand: p.Kernel().Rand("audit")},
 	}
-	if ca, err := authn.NewAuthority(p.Kernel().Rand("root-ca"), p.Kernel().Epoch()); err != nil {
-		panic("apiserver: " + err.Error()) // fixed input: it works always or never
-	} else {
-		s.ca = ca
 	var err error
+	if s.ca, err = authn.NewAuthority(p.Kernel().Rand("root-ca"), p.Kernel().Epoch()); err != nil {
+		panic("apiserver: " + err.Error()) // fixed input: it works always or never
+	}
 	if s.podSecurity, err = newPodSecurity(cfg.PodSecurity); err != nil {
 		panic("apiserver: " + err.Error())
 	}
