@@ -58,7 +58,7 @@ func (s *State) share() *State {
 	n.lanes, n.processes, n.commands, n.faults = s.lanes.copy(), s.processes.copy(), s.commands.copy(), s.faults.copy()
 	n.objects, n.owned, n.uids, n.gone, n.about = s.objects.copy(), s.owned.copy(), s.uids.copy(), s.gone.copy(), s.about.copy()
 	n.active, n.done, n.waiting = s.active.copy(), s.done.copy(), s.waiting.copy()
-	n.watchers, n.watchCaches = s.watchers.copy(), s.watchCaches.copy()
+	n.watchers, n.watchCaches, n.webhooks = s.watchers.copy(), s.watchCaches.copy(), s.webhooks.copy()
 	n.queues, n.informers, n.controllers, n.leases = s.queues.copy(), s.informers.copy(), s.controllers.copy(), s.leases.copy()
 	n.nodes, n.flows = s.nodes.copy(), s.flows.copy()
 	n.Store.members, n.Store.messages, n.Store.ended = s.Store.members.copy(), s.Store.messages.copy(), s.Store.ended.copy()

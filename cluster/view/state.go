@@ -45,6 +45,7 @@ type State struct {
 	waiting     table[uint64, *Request]
 	watchers    table[uint64, *Watcher]
 	watchCaches table[string, *WatchCache]
+	webhooks    table[string, *Webhook]
 
 	queues      table[string, *Queue]
 	informers   table[string, *Informer]
