@@ -31,10 +31,7 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 	err := h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
 			up, ready = true, api.Ready()
-			if s, ok := api.(interface{ PluginHealth() (bool, error) }); ok {
-				exists, err := s.PluginHealth()
-				plugins, well = exists, err == nil
-			}
+			plugins, well = api.PluginHealth()
 		}
 	})
 	if err == nil && !up {

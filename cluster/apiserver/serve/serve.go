@@ -41,6 +41,8 @@ type API interface {
 	Access(t *sim.Task, req *apiserver.Request, verb, path string) error
 	Resources() []*apiserver.Kind
 	Ready() bool
+	// PluginHealth is the check of KMS plugins, where there is one.
+	PluginHealth() (exists, well bool)
 }
 
 // Config is what a Handler is made of.
