@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -71,7 +72,7 @@ func (c *cache) lose(t *sim.Task, kv *mvccpb.KeyValue, err error, causes []trace
 func (c *cache) openEvent(t *sim.Task, commit trace.ID, kv *mvccpb.KeyValue) (*entry, error) {
 	t.SetCauses(commit)
 	en, how, err := c.s.open(t, c.kind, kv)
-	if bad, ok := err.(*untransformable); ok {
+	if bad := (*untransformable)(nil); errors.As(err, &bad) {
 		c.lose(t, kv, bad.err, []trace.ID{commit})
 	}
 	if how != nil {

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
@@ -53,7 +54,8 @@ func (d *definitions) add(name string, why trace.ID) {
 	d.wake.Signal()
 }
 
-// neighbours queues every definition that waits for a name: one may be free now.
+// neighbours queues every definition that waits for a name: one may be free now. One
+// that the cache has not taken in yet is queued when it has.
 func (d *definitions) neighbours(name string, why trace.ID) {
 	d.s.cacheOf(definitionKind()).scan("", func(other string, en *entry) bool {
 		if crd := en.obj.(*apiextensionsv1.CustomResourceDefinition); other != name && !equal(crd.Spec.Names, crd.Status.AcceptedNames) {
@@ -198,15 +200,12 @@ func shortClashes(want, had []string, used map[string]bool) string {
 	case 1:
 		return bad[0]
 	}
-	out := "[" + bad[0]
-	for _, b := range bad[1:] {
-		out += ", " + b
-	}
-	return out + "]"
+	return "[" + strings.Join(bad, ", ") + "]"
 }
 
 // taken are the names that definitions of the group have been given, this one's
-// own too (getAcceptedNamesForGroup).
+// own too (getAcceptedNamesForGroup): as they are visible, which a definition that the
+// cache has not taken in yet is too.
 func (d *definitions) taken(crd *apiextensionsv1.CustomResourceDefinition) (resources, kinds map[string]bool) {
 	resources, kinds = map[string]bool{}, map[string]bool{}
 	d.s.cacheOf(definitionKind()).scan("", func(name string, en *entry) bool {

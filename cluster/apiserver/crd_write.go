@@ -90,10 +90,9 @@ func (c *call) decodedCustom(obj runtime.Object, note string) runtime.Object {
 	read := obj.DeepCopyObject()
 	c.fillDefaults(obj)
 	filled := len(diffObjects(read, obj))
-	switch {
-	case filled > 0:
+	if filled > 0 {
 		note += " and filled in " + plural(filled, "default", "defaults") + " of its schema."
-	default:
+	} else {
 		note += "; it needs no defaults."
 	}
 	if c.settled {

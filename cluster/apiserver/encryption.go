@@ -343,7 +343,7 @@ func (c *call) openItem(kv *mvccpb.KeyValue) (*entry, error) {
 		c.t.SetCauses(c.last)
 	}
 	en, how, err := c.s.open(c.t, c.kind, kv)
-	if bad, ok := err.(*untransformable); ok {
+	if bad := (*untransformable)(nil); errors.As(err, &bad) {
 		return nil, undecryptable(bad, untransformed(kv.Key, bad.err))
 	}
 	if err != nil {

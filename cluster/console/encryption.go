@@ -118,10 +118,9 @@ func tellEncryption(w io.Writer, st apiserver.EncryptionState) {
 	} else {
 		fmt.Fprintf(w, "%s: %s\n", encrypt.File, trace.RulesText(st.FileRules))
 	}
-	switch {
-	case st.LoadedHash == st.FileHash:
+	if st.LoadedHash == st.FileHash {
 		fmt.Fprintln(w, "in force: the same")
-	default:
+	} else {
 		fmt.Fprintf(w, "in force: %s\n", trace.RulesText(st.LoadedRules))
 	}
 	switch {

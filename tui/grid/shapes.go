@@ -74,17 +74,12 @@ func (a Area) Spark(x, y, w int, values []int, s Style) {
 		values = values[len(values)-w:]
 	}
 	x += w - len(values)
-	most := len(sparks) - 1
-	top := most
+	top := len(sparks) - 1
 	for _, v := range values {
 		top = max(top, v)
 	}
 	for i, v := range values {
-		level := v * most / top
-		if v > 0 {
-			level = max(level, 1)
-		}
-		a.Put(x+i, y, sparks[level], s)
+		a.Put(x+i, y, Level(v, top), s)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -117,15 +118,22 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request, path st
 	h.writeCompressed(w, r, "openapi/v3/"+strings.ReplaceAll(path, "/", "__")+".json.zst", "application/json", hash)
 }
 
+// unchanged names the document by its hash, and answers who has it that it has not
+// changed.
+func unchanged(w http.ResponseWriter, r *http.Request, hash string) bool {
+	etag := strconv.Quote(hash)
+	w.Header().Set("ETag", etag)
+	if r.Header.Get("If-None-Match") != etag {
+		return false
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
 // writeCompressed unpacks an embedded document straight into the response.
 func (h *Handler) writeCompressed(w http.ResponseWriter, r *http.Request, file, contentType, hash string) {
-	if hash != "" {
-		etag := fmt.Sprintf("%q", hash)
-		w.Header().Set("ETag", etag)
-		if r.Header.Get("If-None-Match") == etag {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
+	if hash != "" && unchanged(w, r, hash) {
+		return
 	}
 	b, err := fs.ReadFile(h.docs.fs, file)
 	if err != nil {

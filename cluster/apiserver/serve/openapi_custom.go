@@ -83,10 +83,7 @@ func (h *Handler) custom(path string) []byte {
 }
 
 func writeHashed(w http.ResponseWriter, r *http.Request, body []byte, hash string) {
-	etag := fmt.Sprintf("%q", hash)
-	w.Header().Set("ETag", etag)
-	if r.Header.Get("If-None-Match") == etag {
-		w.WriteHeader(http.StatusNotModified)
+	if unchanged(w, r, hash) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

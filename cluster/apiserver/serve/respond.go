@@ -165,11 +165,11 @@ func typedList(resp *apiserver.Response, now time.Time, aged bool) (runtime.Obje
 	if resp.Kind == nil {
 		return nil, pathNotFound()
 	}
-	gvk := resp.Kind.GVK()
-	gvk.Kind += "List"
 	if resp.Kind.Custom() {
 		return customList(resp), nil
 	}
+	gvk := resp.Kind.GVK()
+	gvk.Kind = resp.Kind.ListKind()
 	list, err := legacyscheme.Scheme.New(gvk)
 	if err != nil {
 		return nil, statusOf(err)

@@ -14,19 +14,19 @@ import (
 
 // scale is where a histogram's buckets stand in a row.
 type scale struct {
-	label, p50, p99, count int // columns of the figures before them; count 0: no room
-	x, cell                int // where the first bucket is, and how wide each is
-	step                   int // which buckets are named
+	p50, p99, count int // columns of the figures before them; count 0: no room
+	x, cell         int // where the first bucket is, and how wide each is
+	step            int // which buckets are named
 }
 
 func scaleFor(w int) scale {
 	switch {
 	case w >= 108:
-		return scale{label: 0, p50: 14, p99: 21, count: 28, x: 33, cell: 5, step: 1}
+		return scale{p50: 14, p99: 21, count: 28, x: 33, cell: 5, step: 1}
 	case w >= 74:
-		return scale{label: 0, p50: 12, p99: 18, count: 24, x: 29, cell: 3, step: 2}
+		return scale{p50: 12, p99: 18, count: 24, x: 29, cell: 3, step: 2}
 	}
-	return scale{label: 0, p50: 10, p99: 16, x: 23, cell: 2, step: 4}
+	return scale{p50: 10, p99: 16, x: 23, cell: 2, step: 4}
 }
 
 // bounded names a bucket by the longest duration in it.
@@ -80,7 +80,7 @@ func (p *Store) drawHistograms(s *pane.Sheet, f *pane.Frame, y int) int {
 // drawScale names the columns and the buckets, and where the threshold is.
 func (p *Store) drawScale(s *pane.Sheet, c scale, y int) int {
 	a := s.Row(y)
-	a.Text(c.label, 0, "disk", theme.Muted)
+	a.Text(0, 0, "disk", theme.Muted)
 	a.Text(c.p50, 0, "p50", theme.Muted)
 	a.Text(c.p99, 0, "p99", theme.Muted)
 	if c.count > 0 {
@@ -121,7 +121,7 @@ func (p *Store) drawDisk(s *pane.Sheet, c scale, y int, m *view.Member, i int) {
 		st = theme.Muted
 	}
 	a := s.Row(y)
-	a.Fit(c.label, 0, c.p50-1, label, theme.Name)
+	a.Fit(0, 0, c.p50-1, label, theme.Name)
 	on := pane.Subject{ID: fmt.Sprintf("fsync/%s/%d", m.Name, i), Target: "member/" + m.Name, Event: d.Event, Copy: "etcd_disk_wal_fsync_duration_seconds"}
 	if d.Fsync.Count == 0 {
 		a.Fit(c.p50, 0, s.W()-c.p50, "nothing written since", theme.Muted)
