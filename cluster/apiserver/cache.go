@@ -84,7 +84,7 @@ func (c *cache) run(t *sim.Task) {
 	if c.dropped {
 		return
 	}
-	c.feed = c.s.st.WatchAs(c.watchName(), c.kind.Prefix, t.Process().Began())
+	c.feed = c.s.st.Watch(c.watchName(), c.kind.Prefix, t.Process().Began())
 	t.OnEnd(func() { c.feed.Stop(t.Process().Ended()) })
 	c.fill(t)
 	for {
@@ -156,7 +156,7 @@ func (c *cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
 		return
 	}
 	if _, compacted := c.feed.Ended(); compacted != 0 {
-		c.feed = c.s.st.WatchAs(c.watchName(), c.kind.Prefix, ended)
+		c.feed = c.s.st.Watch(c.watchName(), c.kind.Prefix, ended)
 	}
 	clear(c.decoded)
 	if c.fill(t); c.dropped {

@@ -35,12 +35,8 @@ type Client struct {
 	rand  *rand.Rand
 	cost  Cost
 
-	// Describe names the API object behind a key for the trace; value is nil
-	// for a deletion. Nil leaves keys as they are.
-	Describe func(key string, value []byte) (trace.Ref, *trace.Object)
-
-	// DescribeEvent, if set, is asked instead of Describe about what a commit
-	// did to a key: it also learns the revision, and what was deleted.
+	// DescribeEvent names the API object behind what a commit did to a key, for the
+	// trace; nil leaves keys as they are.
 	DescribeEvent func(e *mvccpb.Event) (trace.Ref, *trace.Object)
 
 	revision int64         // newest visible revision
@@ -373,11 +369,8 @@ func (c *Client) commit(r *raftstore.Result) *trace.Commit {
 			Key: string(e.Kv.Key), Deleted: e.Type == mvccpb.DELETE,
 			CreateRevision: e.Kv.CreateRevision, Version: e.Kv.Version, Size: len(e.Kv.Value), Lease: e.Kv.Lease,
 		}
-		switch {
-		case c.DescribeEvent != nil:
+		if c.DescribeEvent != nil {
 			ch.Object, ch.Value = c.DescribeEvent(e)
-		case c.Describe != nil:
-			ch.Object, ch.Value = c.Describe(ch.Key, e.Kv.Value)
 		}
 		if ch.Value == nil && ch.Object.Kind == "" && !ch.Deleted || trace.Encrypted(e.Kv.Value) {
 			ch.Raw = e.Kv.Value

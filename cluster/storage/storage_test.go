@@ -137,7 +137,7 @@ func TestReadsAreAsOfTheVisibleRevision(t *testing.T) {
 
 func TestAKilledWritersWriteIsSeen(t *testing.T) {
 	run(t, raftstore.OpenBare(), nil, func(w *world, tk *sim.Task) {
-		watch := w.c.Watch("/k")
+		watch := w.c.Watch("", "/k")
 		p := w.k.NewProcess(trace.Lane{Component: "victim"})
 		var cause trace.ID
 		p.Go("writer", func(wr *sim.Task) {
@@ -159,7 +159,7 @@ func TestAKilledWritersWriteIsSeen(t *testing.T) {
 
 func TestWatchesHearOfTheirPrefix(t *testing.T) {
 	run(t, raftstore.OpenBare(), nil, func(w *world, tk *sim.Task) {
-		a, all, none := w.c.Watch("/a/"), w.c.Watch("/"), w.c.Watch("/b/")
+		a, all, none := w.c.Watch("", "/a/"), w.c.Watch("", "/"), w.c.Watch("", "/b/")
 		none.Stop()
 		req := put("/a/1", "x")
 		req.Success = append(req.Success, put("/b/1", "y").Success...)

@@ -36,14 +36,9 @@ type Batch struct {
 	Late     trace.ID // what let it go on, if it had to wait
 }
 
-// Watch opens a watch on every key with the prefix, from now on. The causes are
-// why the client does.
-func (c *Client) Watch(prefix string, causes ...trace.ID) *Watch {
-	return c.WatchAs("", prefix, causes...)
-}
-
-// WatchAs is [Client.Watch] of a watch that faults can name.
-func (c *Client) WatchAs(name, prefix string, causes ...trace.ID) *Watch {
+// Watch opens a watch on every key with the prefix, from now on; by its name faults
+// find it, "" has none. The causes are why the client opens it.
+func (c *Client) Watch(name, prefix string, causes ...trace.ID) *Watch {
 	c.watched++
 	w := &Watch{number: c.watched, name: name, prefix: prefix, c: c, line: c.lineOf(name)}
 	c.watches = append(c.watches, w)

@@ -140,14 +140,14 @@ type StoreWatch struct {
 // compacted: it will be cancelled.
 func (w *StoreWatch) Doomed(compacted int64) bool { return w.Lag > 0 && w.Next < compacted }
 
+func (w *StoreWatch) seal() {}
+
 // Cancelled is a watch that ended because its history was compacted.
 type Cancelled struct {
 	trace.StoreWatch
 	Event trace.ID
 	At    time.Duration
 }
-
-func (w *StoreWatch) seal() {}
 
 // Call is a request that did not come from an API server.
 type Call struct {
