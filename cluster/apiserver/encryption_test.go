@@ -337,8 +337,37 @@ func TestAutomaticReload(t *testing.T) {
 	})
 }
 
-// A configuration for everything encrypts a new cluster's own objects too, and
-// the same seed gives the same bytes.
+// A server that finds its configuration when it starts for the first time encrypts
+// what it fills a new cluster with, also where the plugin it asks starts later.
+func TestANewClusterIsEncrypted(t *testing.T) {
+	for _, provider := range []string{"aesgcm a", "kms"} {
+		file := []byte(strings.Replace(string(encryptionOf(provider)), "[secrets]", "['*.*']", 1))
+		var g *kms.Plugin
+		dial := func(path string, d time.Duration) service.Service { return g.Dial(path, d) }
+		begin := func(s *Server) {
+			s.enc.file = file
+			g = kms.New(s.k)
+			s.k.After(2*time.Second, func() { g.Start(s.k.NewProcess(trace.Lane{Component: trace.CompKMS})) })
+		}
+		runFrom(t, Config{KMS: dial}, begin, func(w *world, task *sim.Task) {
+			resp, err := w.st.Range(task, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/")})
+			w.must(err)
+			for _, kv := range resp.Kvs {
+				if !trace.Encrypted(kv.Value) {
+					t.Errorf("%s: %s is stored as %.20q", provider, kv.Key, kv.Value)
+				}
+			}
+			if len(resp.Kvs) < 50 {
+				t.Errorf("%s: only %d keys", provider, len(resp.Kvs))
+			}
+			_, _, err = w.admin().List(task, client.Namespaces, "", metav1.ListOptions{})
+			w.must(err)
+		})
+	}
+}
+
+// A configuration for everything encrypts what is written since, whatever its kind,
+// and the same seed gives the same bytes.
 func TestEverythingEncryptedAndRepeatable(t *testing.T) {
 	file := []byte(strings.Replace(string(encryptionOf("aesgcm a", "identity")), "[secrets]", "['*.*']", 1))
 	var first string

@@ -36,6 +36,12 @@ type world struct {
 // of the user.
 func run(t testing.TB, cfg Config, fn func(w *world, t *sim.Task)) *world {
 	t.Helper()
+	return runFrom(t, cfg, func(*Server) {}, fn)
+}
+
+// runFrom is run of a server to which something is done before it begins.
+func runFrom(t testing.TB, cfg Config, before func(*Server), fn func(w *world, t *sim.Task)) *world {
+	t.Helper()
 	w := &world{t: t, sink: &sink{}}
 	w.k = sim.New(sim.Config{Seed: 7, Sink: w.sink})
 	clock := storage.NewClock(w.k)
@@ -44,6 +50,7 @@ func run(t testing.TB, cfg Config, fn func(w *world, t *sim.Task)) *world {
 	w.st = storage.New(w.k, store)
 	w.st.Use(clock)
 	w.s = New(w.k.NewProcess(trace.Lane{Component: trace.CompAPIServer}), w.st, cfg)
+	before(w.s)
 	w.user = w.k.NewProcess(trace.Lane{Component: trace.CompConsole})
 	w.user.Go("test", func(task *sim.Task) {
 		defer w.k.Stop()
