@@ -40,7 +40,7 @@ func TestEveryLessonIsWellFormed(t *testing.T) {
 			for _, g := range s.Goals {
 				for _, h := range g.Hints {
 					// Hints point at what is wrong or where to look; they never are the command.
-					for _, line := range strings.Split(l.Solution, "\n") {
+					for _, line := range strings.Split(l.Words+"\n"+l.Solution, "\n") {
 						if line = strings.TrimSpace(line); len(line) > 12 && strings.Contains(h.Text, line) {
 							t.Errorf("%s: a hint of %s gives the solution away: %s", l.ID, g.ID, h.Text)
 						}
