@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"kviz/cluster"
 	"kviz/cluster/control"
@@ -48,8 +49,10 @@ func TestBreakpointsStandEveryTime(t *testing.T) {
 		t.Helper()
 		stand(t, c, exit)
 		var got, at string
-		for got != why {
-			got, at, _ = strings.Cut(c.Clock().Why, " at #")
+		for limit := time.Now().Add(time.Minute); got != why; {
+			if got, at, _ = strings.Cut(c.Clock().Why, " at #"); time.Now().After(limit) {
+				t.Fatalf("the cluster stands because of %q, want %q", got, why)
+			}
 		}
 		seq, err := strconv.ParseUint(at, 10, 64)
 		if err != nil {
