@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -125,3 +127,27 @@ func (c *call) parsePatchedCustom(doc []byte, gvk schema.GroupVersionKind) (runt
 	}
 	return u, nil
 }
+
+// awaitNames lets the answer to the creation of a definition wait until its names
+// are judged. Upstream answers at once; but there kubectl takes longer to start
+// than the controllers take to work, here it takes no time at all, and what people
+// type next ("kubectl wait --for=condition=established") needs the conditions.
+func (c *call) awaitNames() {
+	if !c.kind.is("CustomResourceDefinition") || c.req.System || c.req.DryRun {
+		return
+	}
+	for deadline := c.t.Elapsed() + namesLimit; c.t.Elapsed() < deadline; c.pause(time.Millisecond) {
+		en := c.cache().get(c.ref.Name)
+		if en == nil {
+			continue
+		}
+		crd := en.obj.(*apiextensionsv1.CustomResourceDefinition)
+		accepted := apihelpers.FindCRDCondition(crd, apiextensionsv1.NamesAccepted)
+		if accepted != nil && accepted.Status != apiextensionsv1.ConditionTrue || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
+			return
+		}
+	}
+}
+
+// namesLimit is how long the answer waits at most.
+const namesLimit = 100 * time.Millisecond
