@@ -92,10 +92,35 @@ func etcdctl(ctx context.Context, inv *Invocation) int {
 	if run.ended {
 		exit = 0
 	}
+	if exit != 0 && ctx.Err() == nil {
+		fmt.Fprint(inv.Err, whoAnswers(call.endpoints, inv.Console.cfg.Etcd))
+	}
 	if n := len(run.wrote); n > 0 {
 		fmt.Fprintf(inv.Err, "kviz: %s went straight into the store: no API server has checked it\n", run.wrote[0])
 	}
 	return exit
+}
+
+// whoAnswers is a line for somebody whose etcdctl failed because it asked only
+// members that are down, as it does when it is not told whom to ask; else "".
+func whoAnswers(asked []string, store Etcd) string {
+	if slices.ContainsFunc(asked, store.Up) {
+		return ""
+	}
+	var up []string
+	for _, m := range store.Members() {
+		if store.Up(m) {
+			up = append(up, m)
+		}
+	}
+	down, is := strings.Join(asked, ", "), "is"
+	if len(asked) > 1 {
+		is = "are"
+	}
+	if len(up) == 0 {
+		return fmt.Sprintf("kviz: it asked %s, which %s down, as every member is\n", down, is)
+	}
+	return fmt.Sprintf("kviz: it asked %s, which %s down; ask who runs: --endpoints=%s\n", down, is, strings.Join(up, ","))
 }
 
 // etcdutl is the command: it works on files, and the cluster does not notice.
