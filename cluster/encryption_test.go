@@ -17,7 +17,7 @@ import (
 func TestEncryptionAtRest(t *testing.T) {
 	t.Parallel()
 	c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
-	golden(t, "encryption", typed(t, c, "testdata/encryption.txt"))
+	golden(t, "encryption", typed(t, c, "testdata/encryption.txt", uncertain))
 }
 
 // Encrypting N Secrets anew is N writes to etcd and N watch events to who

@@ -1,23 +1,17 @@
 package cluster_test
 
 import (
-	"bytes"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"kviz/cluster"
-	"kviz/cluster/control"
 	"kviz/cluster/trace"
 )
 
 // uncertain is what raft, the machine's clock or chance have in what etcd's
 // programs print, and what it is called in the transcript.
-var uncertain = []struct {
-	what *regexp.Regexp
-	name string
-}{
+var uncertain = []varies{
 	{regexp.MustCompile(`took = [0-9.]+(µs|ms|s)`), "took = TIME"},
 	{regexp.MustCompile(`Took [0-9.]+(µs|ms|s)`), "Took TIME"},
 	{regexp.MustCompile(`took [0-9.]+(µs|ms|s)`), "took TIME"},
@@ -40,40 +34,12 @@ var uncertain = []struct {
 	{regexp.MustCompile(`(?m) +$`), ""},
 }
 
-// typed runs the commands of a transcript and gives the transcript anew.
-func typed(t *testing.T, c *cluster.Cluster, file string) string {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	var told strings.Builder
-	for line := range strings.Lines(string(b)) {
-		command, typed := strings.CutPrefix(line, "$ ")
-		if !typed {
-			continue
-		}
-		var out bytes.Buffer
-		c.Console().RunScript(t.Context(), "typed", "set +e\ncd "+dir+"\n"+command, control.Streams{Out: &out, Err: &out})
-		text := out.String()
-		for _, u := range uncertain {
-			text = u.what.ReplaceAllString(text, u.name)
-		}
-		told.WriteString("$ " + command + text)
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			told.WriteString("\n")
-		}
-	}
-	return told.String()
-}
-
 // Every verb of etcdctl and etcdutl, on a whole cluster: testdata/etcdctl.txt is
 // what is typed and what is seen (inventory 382, 383, 384).
 func TestEtcdctlVerbs(t *testing.T) {
 	t.Parallel()
 	c := boot(t, cluster.Config{Seed: 1, NoSync: true})
-	golden(t, "etcdctl", typed(t, c, "testdata/etcdctl.txt"))
+	golden(t, "etcdctl", typed(t, c, "testdata/etcdctl.txt", uncertain))
 }
 
 // What etcdctl does is part of the control-plane trace, the same in every run:
