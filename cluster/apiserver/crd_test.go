@@ -73,19 +73,31 @@ func (w *world) ask(t *sim.Task, req *Request) *Response {
 	return w.s.Handle(t, req)
 }
 
-// define creates a definition and waits until its kind is served.
+// define creates a definition and waits until its kind is served, and has been for
+// long enough that the first objects need not wait.
 func (w *world) define(t *sim.Task, yaml string) {
 	w.t.Helper()
 	r := w.ask(t, &Request{Verb: "create", Resource: client.CustomResourceDefinitions.GroupVersionResource, Body: []byte(yaml), ContentType: "application/yaml"})
 	w.must(r.Err)
-	t.Sleep(100 * time.Millisecond)
+	t.Sleep(settling + time.Second)
+}
+
+// onDefinition changes or deletes a definition.
+func (w *world) onDefinition(t *sim.Task, verb, name string, patch types.PatchType, body string) {
+	w.t.Helper()
+	w.must(w.ask(t, &Request{Verb: verb, Resource: client.CustomResourceDefinitions.GroupVersionResource, Name: name, PatchType: patch, Patch: []byte(body)}).Err)
+	t.Sleep(time.Second)
+}
+
+// example is a resource of the group example.com.
+func example(version, plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "example.com", Version: version, Resource: plural}
 }
 
 func TestLifeOfACustomResource(t *testing.T) {
 	w := run(t, Config{}, func(w *world, task *sim.Task) {
 		w.sink.events = nil
 		w.define(task, cronTabs)
-		task.Sleep(3 * time.Second)
 		on := func(verb, name string, body []byte) *Request {
 			return &Request{Verb: verb, Resource: cronTabResource, Namespace: "default", Name: name, Body: body, FieldValidation: "Warn"}
 		}

@@ -45,10 +45,7 @@ spec:
 func TestTwoVersions(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.define(task, twoVersions)
-		task.Sleep(3 * time.Second)
-		gvr := func(version string) schema.GroupVersionResource {
-			return schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "hats"}
-		}
+		gvr := func(version string) schema.GroupVersionResource { return example(version, "hats") }
 		hat := func(version string) string {
 			r := w.ask(task, &Request{Verb: "get", Resource: gvr(version), Name: "top"})
 			if r.Err != nil {
@@ -87,9 +84,7 @@ func TestTwoVersions(t *testing.T) {
 		expect("stored", stored(), "example.com/v1beta1")
 
 		storeV1 := `[{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`
-		r = w.ask(task, &Request{Verb: "patch", Resource: client.CustomResourceDefinitions.GroupVersionResource, Name: "hats.example.com", PatchType: types.JSONPatchType, Patch: []byte(storeV1)})
-		w.must(r.Err)
-		task.Sleep(time.Second)
+		w.onDefinition(task, "patch", "hats.example.com", types.JSONPatchType, storeV1)
 		expect("still stored", stored(), "example.com/v1beta1")
 		expect("as v1", hat("v1"), `example.com/v1 size=7 colour="black"`)
 		crd, err := w.admin().Get(task, client.CustomResourceDefinitions, "", "hats.example.com")
@@ -102,8 +97,7 @@ func TestTwoVersions(t *testing.T) {
 		expect("as v1beta1", hat("v1beta1"), "example.com/v1beta1 size=7")
 
 		hook := `{"spec":{"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://hats.example.com/convert"}}}}}`
-		w.must(w.ask(task, &Request{Verb: "patch", Resource: client.CustomResourceDefinitions.GroupVersionResource, Name: "hats.example.com", PatchType: types.MergePatchType, Patch: []byte(hook)}).Err)
-		task.Sleep(time.Second)
+		w.onDefinition(task, "patch", "hats.example.com", types.MergePatchType, hook)
 		expect("as v1 with a webhook", hat("v1"), `example.com/v1 size=7 colour="black"`)
 		if got := hat("v1beta1"); !strings.Contains(got, "conversion webhook for example.com/v1, Kind=Hat failed") {
 			t.Errorf("as v1beta1 with a webhook: %s", got)
@@ -132,17 +126,16 @@ func TestNamesConflict(t *testing.T) {
 		if got := conditions(crd); got != "NamesAccepted=False ListKindConflict \"HatList\" is already in use; Established=False NotAccepted not all names are accepted" {
 			t.Error(got)
 		}
-		if r := w.ask(task, &Request{Verb: "list", Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "caps"}}); statusOf(r.Err).Code != 404 {
+		if r := w.ask(task, &Request{Verb: "list", Resource: example("v1", "caps")}); statusOf(r.Err).Code != 404 {
 			t.Errorf("caps are served: %v", r.Err)
 		}
-		w.must(w.ask(task, &Request{Verb: "delete", Resource: client.CustomResourceDefinitions.GroupVersionResource, Name: "hats.example.com"}).Err)
-		task.Sleep(time.Second)
+		w.onDefinition(task, "delete", "hats.example.com", "", "")
 		crd, err = w.admin().Get(task, client.CustomResourceDefinitions, "", "caps.example.com")
 		w.must(err)
 		if got := conditions(crd); got != "NamesAccepted=True NoConflicts no conflicts found; Established=True InitialNamesAccepted the initial names have been accepted" {
 			t.Error(got)
 		}
-		if r := w.ask(task, &Request{Verb: "list", Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "caps"}}); r.Err != nil {
+		if r := w.ask(task, &Request{Verb: "list", Resource: example("v1", "caps")}); r.Err != nil {
 			t.Errorf("caps are not served: %v", r.Err)
 		}
 	})
@@ -185,7 +178,6 @@ func TestCustomKindsShareNoNames(t *testing.T) {
 		"group: example.com", "group: net.k8s.io", "plural: hats", "plural: services").Replace(twoVersions)
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.define(task, services)
-		task.Sleep(3 * time.Second)
 		for _, version := range []string{"v1beta1", "v1"} {
 			gvr := schema.GroupVersionResource{Group: "net.k8s.io", Version: version, Resource: "services"}
 			w.must(w.ask(task, &Request{Verb: "watch", Resource: gvr}).Err)
