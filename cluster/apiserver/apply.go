@@ -119,7 +119,7 @@ func (c *call) apply(old runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	obj.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
-	c.stamp(old, obj)
+	c.stamp(c.req.FieldManager, old, obj)
 	return obj, nil
 }
 
@@ -152,13 +152,13 @@ func (c *call) trackManager(op operation) error {
 	obj := m.UpdateNoErrors(live.DeepCopyObject(), c.obj, manager)
 	obj.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
 	c.obj = obj
-	c.stamp(live, obj)
+	c.stamp(manager, live, obj)
 	return nil
 }
 
 // stamp gives new entries of managedFields the virtual time; the library took
 // the real one.
-func (c *call) stamp(old, obj runtime.Object) {
+func (c *call) stamp(manager string, old, obj runtime.Object) {
 	now := c.now()
 	was := map[string]metav1.ManagedFieldsEntry{}
 	for _, e := range metaOf(old).GetManagedFields() {
@@ -170,7 +170,9 @@ func (c *call) stamp(old, obj runtime.Object) {
 			entries[i].Time = o.Time
 			continue
 		}
-		entries[i].Time = &now
+		if e := &entries[i]; e.Time != nil && (e.Manager == manager || e.Manager == "before-first-apply") {
+			e.Time = &now // an apply that changes nothing but who owns it leaves it out
+		}
 	}
 	metaOf(obj).SetManagedFields(entries)
 }

@@ -4,6 +4,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
 
 	"kviz/cluster/trace"
 )
@@ -57,7 +58,7 @@ func (c *call) identify(m metav1.Object) error {
 		m.SetName(c.req.Name)
 	}
 	if m.GetResourceVersion() != "" && m.GetResourceVersion() != "0" {
-		return apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+		return plainError(storage.ErrResourceVersionSetOnCreate)
 	}
 	if m.GetName() == "" && m.GetGenerateName() == "" {
 		return nil // validation says what is missing

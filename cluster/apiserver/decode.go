@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"encoding/hex"
 	"fmt"
 	"reflect"
 	"strings"
@@ -152,7 +153,8 @@ func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKin
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got.GroupVersion(), gvk.GroupVersion()))
 	}
 	if got != nil && got.Kind != gvk.Kind {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: converting to %s: unknown conversion", got.Kind, got.Version, gvk.Kind, gvk.Kind))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: converting (%s) to (%s): unknown conversion", got.Kind, got.Version, gvk.Kind,
+			reflect.TypeOf(obj).Elem(), reflect.TypeOf(newObject(gvk.GroupKind().WithVersion(runtime.APIVersionInternal))).Elem()))
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	return obj, nil
@@ -163,10 +165,21 @@ func decodeError(err error, want schema.GroupVersionKind, got *schema.GroupVersi
 	if got != nil && got.Kind != "" {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", got.Kind, got.Version, want.Kind, err))
 	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", want.Kind, err, summarize(data)))
+}
+
+// summarize is the beginning of a body, for an error (rest.go summarizeData).
+func summarize(data []byte) string {
 	const most = 30
-	summary := string(data)
-	if len(summary) > most {
-		summary = summary[:most] + " ..."
+	if len(data) == 0 {
+		return "<empty>"
 	}
-	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", want.Kind, err, summary))
+	more := ""
+	if len(data) > most {
+		data, more = data[:most], " ..."
+	}
+	if data[0] == '{' {
+		return string(data) + more
+	}
+	return hex.EncodeToString(data) + more
 }

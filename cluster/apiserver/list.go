@@ -77,7 +77,7 @@ func (c *call) list() *Response {
 func (c *call) freshen(resourceVersion string) (how string, err error) {
 	rv, err := parseRevision(resourceVersion)
 	if err != nil {
-		return "", apierrors.NewBadRequest(err.Error())
+		return "", apierrors.NewBadRequest("invalid resource version: " + err.Error())
 	}
 	switch resourceVersion {
 	case "0":
@@ -130,7 +130,7 @@ func (c *call) nextPage(want *selector, opts *metav1.ListOptions) *Response {
 		err = errors.New("server does not recognize this encoded version")
 	}
 	if err != nil {
-		return &Response{Err: apierrors.NewBadRequest("invalid continue token: " + err.Error())}
+		return &Response{Err: apierrors.NewBadRequest("invalid continue token: continue key is not valid: " + err.Error())}
 	}
 	return c.page(want, opts, tok.RV, c.kind.Prefix+tok.Start)
 }

@@ -2,11 +2,13 @@ package apiserver
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // metaOf is the object's metadata. Every kind that is served has some.
@@ -33,11 +35,14 @@ func parseRevision(rv string) (int64, error) {
 	if rv == "" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(rv, 10, 64)
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("invalid resource version %q: want a number", rv)
+	n, err := strconv.ParseUint(rv, 10, 64)
+	if err == nil && n > math.MaxInt64 {
+		err = strconv.ErrRange // revisions are signed
 	}
-	return n, nil
+	if err != nil { // in the words of apiserver pkg/storage/api_object_versioner.go ParseResourceVersion
+		return 0, field.Invalid(field.NewPath("resourceVersion"), rv, err.Error())
+	}
+	return int64(n), nil
 }
 
 func formatRevision(rev int64) string { return strconv.FormatInt(rev, 10) }

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -11,9 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	kjson "sigs.k8s.io/json"
 )
 
 // applyPatch makes the new object of a patch (apiserver
@@ -32,25 +35,20 @@ func (c *call) patchWhole(old runtime.Object) (runtime.Object, error) {
 	}
 	switch c.req.PatchType {
 	case types.JSONPatchType:
-		return c.patchJSON(old, func(doc []byte) ([]byte, error) {
-			p, err := jsonpatch.DecodePatch(c.req.Patch)
-			if err != nil {
-				return nil, apierrors.NewBadRequest(err.Error())
-			}
-			out, err := p.Apply(doc)
-			if err != nil {
-				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
-			}
-			return out, nil
-		})
+		strict, err := c.strictPatch(&[]jsonPatchOp{})
+		if err != nil {
+			return nil, apierrors.NewBadRequest("error decoding patch: " + err.Error())
+		}
+		for i, e := range strict {
+			strict[i] = fmt.Errorf("json patch %w", e)
+		}
+		return c.patchJSON(old, strict, c.jsonPatched)
 	case types.MergePatchType:
-		return c.patchJSON(old, func(doc []byte) ([]byte, error) {
-			out, err := jsonpatch.MergePatch(doc, c.req.Patch)
-			if err != nil {
-				return nil, apierrors.NewBadRequest(err.Error())
-			}
-			return out, nil
-		})
+		strict, err := c.strictPatch(&map[string]any{})
+		if err != nil {
+			return nil, apierrors.NewBadRequest("error decoding patch: " + err.Error())
+		}
+		return c.patchJSON(old, strict, c.mergePatched)
 	case types.StrategicMergePatchType:
 		return c.patchStrategic(old)
 	case types.ApplyPatchType:
@@ -60,8 +58,54 @@ func (c *call) patchWhole(old runtime.Object) (runtime.Object, error) {
 		fmt.Sprintf("the patch type %q is not supported", c.req.PatchType), 0, true)
 }
 
+// jsonPatchOp is one operation of a JSON patch.
+type jsonPatchOp struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
+// maxJSONPatchOperations is how many operations a JSON patch may have.
+const maxJSONPatchOperations = 10000
+
+// strictPatch reads a patch, unless what is wrong with it is to be ignored, and
+// gives the fields that it has twice or should not have.
+func (c *call) strictPatch(into any) ([]error, error) {
+	if c.req.FieldValidation == metav1.FieldValidationIgnore {
+		return nil, nil
+	}
+	return kjson.UnmarshalStrict(c.req.Patch, into)
+}
+
+func (c *call) jsonPatched(doc []byte) ([]byte, error) {
+	p, err := jsonpatch.DecodePatch(c.req.Patch)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if len(p) > maxJSONPatchOperations {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(p)))
+	}
+	out, err := p.Apply(doc)
+	if err != nil {
+		return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+	}
+	return out, nil
+}
+
+func (c *call) mergePatched(doc []byte) ([]byte, error) {
+	out, err := jsonpatch.MergePatch(doc, c.req.Patch)
+	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if err != nil {
+		return nil, plainError(err)
+	}
+	return out, nil
+}
+
 // patchJSON patches the object's JSON.
-func (c *call) patchJSON(old runtime.Object, patch func([]byte) ([]byte, error)) (runtime.Object, error) {
+func (c *call) patchJSON(old runtime.Object, strict []error, patch func([]byte) ([]byte, error)) (runtime.Object, error) {
 	doc, err := json.Marshal(old)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
@@ -69,13 +113,26 @@ func (c *call) patchJSON(old runtime.Object, patch func([]byte) ([]byte, error))
 	if doc, err = patch(doc); err != nil {
 		return nil, err
 	}
-	return c.parsePatched(doc)
+	gvk := c.kind.GVK()
+	if c.custom() {
+		return c.parsePatchedCustom(doc, gvk)
+	}
+	obj, _, err := jsonStrict.Decode(doc, &gvk, c.kind.new())
+	if err := c.judgePatched(err, strict, string(doc)); err != nil {
+		return nil, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(gvk)
+	return obj, nil
 }
 
 // patchStrategic merges lists by the keys their types name.
 func (c *call) patchStrategic(old runtime.Object) (runtime.Object, error) {
-	var patch map[string]any
-	if err := json.Unmarshal(c.req.Patch, &patch); err != nil {
+	patch := map[string]any{}
+	strict, err := c.strictPatch(&patch)
+	if c.req.FieldValidation == metav1.FieldValidationIgnore {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(c.req.Patch, &patch)
+	}
+	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	doc, err := runtime.DefaultUnstructuredConverter.ToUnstructured(old)
@@ -84,36 +141,48 @@ func (c *call) patchStrategic(old runtime.Object) (runtime.Object, error) {
 	}
 	merged, err := strategicpatch.StrategicMergeMapPatch(doc, patch, c.kind.new())
 	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, strategicError(err)
 	}
-	out, err := json.Marshal(merged)
-	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+	obj := c.kind.new()
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, obj, c.req.FieldValidation != metav1.FieldValidationIgnore)
+	if err := c.judgePatched(err, strict, fmt.Sprintf("%+v", patch)); err != nil {
+		return nil, err
 	}
-	return c.parsePatched(out)
+	obj.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
+	return obj, nil
 }
 
-// parsePatched decodes the object that a patch made; unknown fields are told
-// in the words of the patch handler.
-func (c *call) parsePatched(doc []byte) (runtime.Object, error) {
-	gvk := c.kind.GVK()
-	if c.custom() {
-		return c.parsePatchedCustom(doc, gvk)
+// strategicError mirrors interpretStrategicMergePatchError.
+func strategicError(err error) error {
+	switch {
+	case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList), errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys),
+		errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList), errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
+		return apierrors.NewBadRequest(err.Error())
+	case errors.Is(err, mergepatch.ErrNoListOfLists), errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys):
+		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 	}
-	obj, _, err := jsonStrict.Decode(doc, &gvk, c.kind.new())
+	return plainError(err)
+}
+
+// judgePatched tells what reading the patched object gave; patch is what is
+// shown of it, strict the patch's own faults.
+func (c *call) judgePatched(err error, strict []error, patch string) error {
 	if err != nil {
-		strict, ok := runtime.AsStrictDecodingError(err)
-		switch {
-		case !ok:
-			return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(doc), err.Error())})
-		case c.req.FieldValidation == metav1.FieldValidationStrict:
-			return nil, apierrors.NewBadRequest(strict.Error())
-		case c.req.FieldValidation != metav1.FieldValidationIgnore:
-			for _, e := range strict.Errors() {
-				c.warnings = append(c.warnings, e.Error())
-			}
+		more, ok := runtime.AsStrictDecodingError(err)
+		if !ok {
+			return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), patch, err.Error())})
 		}
+		strict = append(strict, more.Errors()...)
 	}
-	obj.GetObjectKind().SetGroupVersionKind(gvk)
-	return obj, nil
+	switch {
+	case len(strict) == 0 || c.req.FieldValidation == metav1.FieldValidationIgnore:
+		return nil
+	case c.req.FieldValidation == metav1.FieldValidationStrict:
+		err := runtime.NewStrictDecodingError(strict)
+		return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), patch, err.Error())})
+	}
+	for _, e := range strict {
+		c.warnings = append(c.warnings, e.Error())
+	}
+	return nil
 }

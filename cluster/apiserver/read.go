@@ -38,7 +38,7 @@ func (c *call) get() *Response {
 	key := keyOf(c.kind, c.req.Namespace, c.req.Name)
 	rv, err := parseRevision(c.req.Get.ResourceVersion)
 	if err != nil {
-		return &Response{Err: apierrors.NewBadRequest(err.Error())}
+		return &Response{Err: plainError(err)}
 	}
 	var obj runtime.Object
 	if c.req.Get.ResourceVersion != "" && c.cache().lost == nil {

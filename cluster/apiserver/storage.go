@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +41,13 @@ func (c *call) insert() error {
 		return c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
 	}
 	if c.req.DryRun {
+		en, err := c.s.read(c.t, c.kind, strings.TrimPrefix(key, c.kind.Prefix))
+		if err != nil {
+			return c.refuse(trace.StageStorage, "", c.storeError(err))
+		}
+		if en != nil {
+			return c.refuse(trace.StageStorage, "", apierrors.NewAlreadyExists(c.kind.groupResource(), c.ref.Name))
+		}
 		c.pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
 		return nil
 	}

@@ -3,9 +3,11 @@ package apiserver
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/storage"
 
 	"kviz/cluster/trace"
 )
@@ -62,6 +64,9 @@ func (c *call) repeat(once func() error) error {
 }
 
 func (c *call) matchName(name string) error {
+	if name == "" {
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", c.req.Name))
+	}
 	if name != c.req.Name {
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, c.req.Name))
 	}
@@ -85,9 +90,9 @@ func (c *call) updateOnce() error {
 	if err := c.checkRevision(); err != nil {
 		return err
 	}
-	if uid := m.GetUID(); uid != "" && uid != metaOf(c.old).GetUID() {
+	if uid := m.GetUID(); c.req.Verb == "update" && uid != "" && uid != metaOf(c.old).GetUID() {
 		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metaOf(c.old).GetUID())))
+			storage.NewInvalidObjError(c.kind.Prefix+keyOf(c.kind, c.ref.Namespace, c.ref.Name), fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metaOf(c.old).GetUID()))))
 	}
 	if err := c.mutate(opUpdate); err != nil {
 		return err
@@ -172,6 +177,9 @@ func (c *call) checkRevision() error {
 	}
 	if rv == metaOf(c.old).GetResourceVersion() {
 		return nil
+	}
+	if _, err := strconv.ParseUint(rv, 10, 64); err != nil { // generic/registry/store.go Update
+		return c.refuse(trace.StageStorage, "", plainError(err))
 	}
 	if c.cached { // the cache may be behind: look at the store
 		c.live = true

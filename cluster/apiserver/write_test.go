@@ -56,7 +56,7 @@ func TestPatchTypes(t *testing.T) {
 		{"merge patch replaces lists", `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"caddy"}]}}}}`, types.MergePatchType, "app=caddy", nil},
 		{"strategic merge patch merges them by name", `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"caddy"}]}}}}`, types.StrategicMergePatchType, "app=caddy log=busybox", nil},
 		{"and removes with a directive", `{"spec":{"template":{"spec":{"containers":[{"name":"log","$patch":"delete"}]}}}}`, types.StrategicMergePatchType, "app=nginx", nil},
-		{"a patch with a field nobody knows", `{"spec":{"replicass":3}}`, types.MergePatchType, "", apierrors.IsBadRequest},
+		{"a patch with a field nobody knows", `{"spec":{"replicass":3}}`, types.MergePatchType, "", apierrors.IsInvalid},
 		{"a patch that breaks the rules", `{"spec":{"replicas":-1}}`, types.MergePatchType, "", apierrors.IsInvalid},
 		{"a patch of another revision", `{"metadata":{"resourceVersion":"1"},"spec":{"replicas":2}}`, types.MergePatchType, "", apierrors.IsConflict},
 	} {

@@ -20,13 +20,17 @@ import (
 // serveAPI answers a request for a resource: parse, negotiate, through the
 // pipeline, encode.
 func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
-	req, status := parseRequest(r)
+	req, status := whatFor(r)
 	if status != nil {
 		writeStatus(w, r, status)
 		return
 	}
 	kind, ok := h.route(w, r, req)
 	if !ok {
+		return
+	}
+	if status := parseOptions(r, req); status != nil {
+		writeStatus(w, r, status)
 		return
 	}
 	out, status := negotiate(r, kind.Custom() && req.Subresource != "scale")
@@ -161,19 +165,22 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 				return nil, false
 			}
 			if verbs == nil {
-				writePathNotFound(w)
+				writeStatus(w, r, routeError(http.StatusNotFound, ""))
 				return nil, false
 			}
 		}
-		for _, v := range verbs {
-			if v == req.Verb && fits(req) {
-				return k, true
-			}
+		status := routable(r, k, req, verbs)
+		if status == nil {
+			return k, true
 		}
-		writeStatus(w, r, methodNotAllowed(req))
+		writeStatus(w, r, status)
 		return nil, false
 	}
-	writePathNotFound(w)
+	if req.Resource.Group == "" || hasGroup(kinds, req.Resource.Group) {
+		writeStatus(w, r, routeError(http.StatusNotFound, ""))
+	} else {
+		writePathNotFound(w)
+	}
 	return nil, false
 }
 

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"kviz/cluster/apiserver"
@@ -56,6 +57,13 @@ func writePathNotFound(w http.ResponseWriter) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(http.StatusNotFound)
 	fmt.Fprintln(w, "404 page not found")
+}
+
+// routeError is what the API server's router says of a request that it has no
+// place for (apiserver pkg/server/handler.go serviceErrorHandler).
+func routeError(code int, message string) *metav1.Status {
+	s := apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", message, 0, false).Status()
+	return &s
 }
 
 func pathNotFound() *metav1.Status {

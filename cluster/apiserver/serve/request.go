@@ -11,6 +11,8 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	listvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,12 +35,21 @@ var infoFactory = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", 
 // RequestInfo and what each handler of apiserver pkg/endpoints/handlers does
 // before it calls the registry.
 func parseRequest(r *http.Request) (*apiserver.Request, *metav1.Status) {
+	req, status := whatFor(r)
+	if status == nil {
+		status = parseOptions(r, req)
+	}
+	return req, status
+}
+
+// whatFor reads of a request which resource it is for, and what is to be done.
+func whatFor(r *http.Request) (*apiserver.Request, *metav1.Status) {
 	info, err := infoFactory.NewRequestInfo(r)
 	if err != nil {
 		return nil, statusOf(apierrors.NewBadRequest(err.Error()))
 	}
 	if !info.IsResourceRequest {
-		return nil, pathNotFound()
+		return nil, routeError(http.StatusNotFound, "")
 	}
 	req := &apiserver.Request{
 		Verb:        info.Verb,
@@ -51,23 +62,44 @@ func parseRequest(r *http.Request) (*apiserver.Request, *metav1.Status) {
 	if req.Resource.Group == "" && req.Resource.Resource == "namespaces" {
 		req.Namespace = "" // upstream's scope naming: a namespace lies in no namespace
 	}
+	return req, nil
+}
+
+// parseOptions reads the query and the body.
+func parseOptions(r *http.Request, req *apiserver.Request) *metav1.Status {
+	var err error
 	q := r.URL.Query()
 	switch req.Verb {
 	case "get":
 		err = metav1.Convert_url_Values_To_v1_GetOptions(&q, &req.Get, nil)
 	case "list", "watch":
-		err = parseList(req, q)
+		if err = parseList(req, q); err == nil {
+			return validateList(req)
+		}
 	case "create", "update", "patch":
-		return req, parseWrite(r, req, q)
+		return parseWrite(r, req, q)
 	case "delete", "deletecollection":
-		return req, parseDelete(r, req, q)
+		return parseDelete(r, req, q)
 	default:
-		return nil, methodNotAllowed(req)
+		return methodNotAllowed(req)
 	}
 	if err != nil {
-		return nil, statusOf(apierrors.NewBadRequest(err.Error()))
+		return statusOf(apierrors.NewBadRequest(err.Error()))
 	}
-	return req, nil
+	return nil
+}
+
+// validateList judges the options of a list or watch (handlers/get.go
+// ListResource).
+func validateList(req *apiserver.Request) *metav1.Status {
+	var o internalversion.ListOptions
+	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&req.List, &o, nil); err != nil {
+		return statusOf(apierrors.NewBadRequest(err.Error()))
+	}
+	if errs := listvalidation.ValidateListOptions(&o, true); len(errs) > 0 {
+		return statusOf(apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs))
+	}
+	return nil
 }
 
 // parseList reads list options. RequestInfo takes the name out of a
@@ -174,6 +206,7 @@ func parseDelete(r *http.Request, req *apiserver.Request, q url.Values) *metav1.
 		if err := parseList(req, q); err != nil {
 			return statusOf(apierrors.NewBadRequest(err.Error()))
 		}
+		return validateList(req)
 	}
 	return nil
 }
@@ -201,10 +234,13 @@ func bodyType(r *http.Request) (string, *metav1.Status) {
 	}
 	t, _, err := mime.ParseMediaType(h)
 	if err != nil {
-		return "", statusOf(negotiation.NewUnsupportedMediaTypeError(patchTypes))
+		return "", statusOf(negotiation.NewUnsupportedMediaTypeError(mediaTypes))
 	}
 	return t, nil
 }
+
+// mediaTypes are what bodies and answers may be in.
+var mediaTypes = []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
 
 var patchTypes = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), string(types.ApplyYAMLPatchType)}
 
@@ -214,7 +250,7 @@ func patchType(contentType string) (types.PatchType, *metav1.Status) {
 			return types.PatchType(t), nil
 		}
 	}
-	return "", statusOf(negotiation.NewUnsupportedMediaTypeError(patchTypes))
+	return "", routeError(http.StatusUnsupportedMediaType, "415: Unsupported Media Type")
 }
 
 // actAs reads the Impersonate- headers (kubectl --as); the pipeline decides
