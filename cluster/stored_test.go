@@ -15,7 +15,8 @@ import (
 func TestThePanesBytesAreTheStores(t *testing.T) {
 	t.Parallel()
 	c := boot(t, cluster.Config{Seed: 8, Bare: true, Nodes: 2})
-	run(t, c, `kubectl create namespace shop
+	run(t, c, "cd "+t.TempDir()+`
+kubectl create namespace shop
 kubectl create deployment web --namespace shop --image=nginx:1.27 --replicas=2
 kubectl expose deployment web --namespace shop --port=80
 kubectl create secret generic till --namespace shop --from-literal=pin=1234

@@ -372,3 +372,32 @@ hides 'kviz apiserver audit' 'disk is full'
 shows 'cat /var/log/kubernetes/audit.log' '"name":"unrecorded"'
 kviz apiserver audit --none
 kviz fault restart apiserver
+sleep 1
+
+## stop webhook, start webhook, crash webhook, restart webhook, slow webhook, fast webhook, lie webhook, heal webhook
+asked() { # WORDS: how an object that the webhook is asked about is refused
+  kubectl -n refused create configmap no 2>&1 | grep -q -- "$1" || { echo "not refused with: $1"; kubectl -n refused create configmap no; return 1; }
+}
+kubectl apply -f manifests/webhooks/deny-all.yaml
+kubectl -n webhooks rollout status deployment/deny-all
+kubectl create namespace refused
+kubectl label namespace refused deny=all
+sleep 1
+asked 'denied the request'
+kviz fault stop webhook/deny-all
+asked 'connection refused'
+kviz fault start webhook/deny-all
+asked 'denied the request'
+kviz fault crash webhook/deny-all
+asked 'connection refused'
+kviz fault restart webhook/deny-all
+asked 'denied the request'
+kviz fault slow webhook/deny-all 31s
+asked 'context deadline exceeded'
+kviz fault fast webhook/deny-all
+asked 'denied the request'
+kviz fault lie webhook/deny-all uid
+asked 'expected response.uid'
+kviz fault heal webhook/deny-all
+asked 'denied the request'
+kubectl delete validatingwebhookconfiguration deny-all
