@@ -61,7 +61,7 @@ func playThrough(t *testing.T, l *lessons.Lesson, w, h int) {
 	for p.next < len(p.parts) { // what a last step is about
 		p.typeNext()
 	}
-	p.s.sees("✓ Done").press("ctrl+x").misses("✓ Done").press("ctrl+c", "esc", "q").ends(0)
+	p.s.sees("✓ Done").press("ctrl+x").misses("✓ Done").press("ctrl+c", "esc").sees("f break it").press("q").ends(0)
 }
 
 // playing is a lesson under way.

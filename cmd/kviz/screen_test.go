@@ -283,7 +283,7 @@ func TestLessonByKeys(t *testing.T) {
 	s.sees("All of it is done").press("ctrl+n").sees("8/10").command("kviz fault start registry").sees("All of it is done")
 	s.press("ctrl+n").sees("9/10").press("esc").misses("back to the panes").press("1").sees("Right.").press("ctrl+n").sees("10/10", "✓ Done")
 	s.press("ctrl+x").misses("10/10").press(":").command(`kviz wait 'objects("pods", "demo").size() == 0'; kubectl get pods -n demo`).sees("No resources found")
-	s.press("ctrl+c", "esc", "q").ends(0)
+	s.press("ctrl+c", "esc").sees("f break it").press("q").ends(0)
 
 	out, err := exec.Command("cat", filepath.Join(home, "kviz", "progress.json")).Output()
 	if err != nil || !strings.Contains(string(out), `"done": true`) {
@@ -296,7 +296,7 @@ func TestTinyAndBack(t *testing.T) {
 	t.Parallel()
 	s := begin(t, t.TempDir(), 100, 30, "explore")
 	s.sees("RUNNING", "quorum").resize(40, 10).sees("kviz needs").resize(100, 30).sees("RUNNING", "1 Cluster")
-	s.press("f").sees("Break or mend").resize(40, 10).sees("kviz needs").resize(80, 24).sees("Break or mend").press("esc", "q").ends(0)
+	s.press("f").sees("Break or mend").resize(40, 10).sees("kviz needs").resize(80, 24).sees("Break or mend").press("esc").misses("Break or mend").press("q").ends(0)
 }
 
 // Whoever ends it from outside, or closes its terminal, leaves nothing behind

@@ -31,18 +31,9 @@ const maxBody = 3 << 20
 
 var infoFactory = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
-// parseRequest makes a pipeline request of an HTTP request. It mirrors
-// RequestInfo and what each handler of apiserver pkg/endpoints/handlers does
-// before it calls the registry.
-func parseRequest(r *http.Request) (*apiserver.Request, *metav1.Status) {
-	req, status := whatFor(r)
-	if status == nil {
-		status = parseOptions(r, req)
-	}
-	return req, status
-}
-
-// whatFor reads of a request which resource it is for, and what is to be done.
+// whatFor reads of an HTTP request which resource it is for, and what is to be
+// done. It mirrors RequestInfo; [parseOptions] is what each handler of apiserver
+// pkg/endpoints/handlers does before it calls the registry.
 func whatFor(r *http.Request) (*apiserver.Request, *metav1.Status) {
 	info, err := infoFactory.NewRequestInfo(r)
 	if err != nil {
