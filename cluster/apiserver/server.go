@@ -6,7 +6,8 @@
 // talks to etcd. Each stage is a file here: authentication.go … storage.go,
 // and says in the trace what it did. Start reading at [Server.Handle].
 //
-// Simplified: one API server; every built-in kind has one version; no aggregation.
+// Simplified: one API server; almost every built-in kind has one version; no
+// aggregation. DESIGN.md lists the rest.
 package apiserver
 
 import (
