@@ -81,6 +81,8 @@ type Cluster struct {
 
 	ready       chan struct{} // closed when the control plane is up and every node Ready
 	elected     atomic.Bool   // the store has had a leader: from here on its health counts
+	holding     sync.Mutex    // over the store's standing still
+	ending      bool          // it does not stand still any more
 	ended       chan struct{}
 	endErr      error
 	stop        context.CancelFunc
@@ -233,9 +235,20 @@ func (c *Cluster) healthy() bool {
 
 // hold is called by the kernel when the cluster comes to stand or moves again.
 func (c *Cluster) hold(on bool) {
-	if c.elected.Load() {
+	c.holding.Lock()
+	defer c.holding.Unlock()
+	if c.elected.Load() && !c.ending {
 		c.store.Hold(on)
 	}
+}
+
+// letGo has the store move for good: what is under way in it has to end, whatever
+// the kernel does meanwhile.
+func (c *Cluster) letGo() {
+	c.holding.Lock()
+	defer c.holding.Unlock()
+	c.ending = true
+	c.store.Hold(false)
 }
 
 // release lets one held message between members go.
@@ -280,7 +293,7 @@ func (c *Cluster) Err() error {
 func (c *Cluster) Close() error {
 	c.closing.Do(func() {
 		c.elected.Store(true)
-		c.store.Hold(false)
+		c.letGo()
 		c.api.Close()
 		_ = c.closeEtcd()         // it only waits
 		_ = c.console.CloseEtcd() // likewise
