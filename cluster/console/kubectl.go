@@ -150,6 +150,15 @@ func (k *kubectlRun) tree(args []string, streams genericiooptions.IOStreams) *co
 	if k.secure { // client-go shows credentials only to servers that prove themselves
 		*flags.APIServer = "https://kviz"
 	}
+	// kubectl's own handler is one for the whole process: two that run at once would
+	// tell one what the other is warned of.
+	warnings := rest.NewWarningWriter(streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	wrap := flags.WrapConfigFn
+	flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
+		c = wrap(c)
+		c.WarningHandler = warnings
+		return c
+	}
 	root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...), ConfigFlags: flags, IOStreams: streams})
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -160,6 +169,17 @@ func (k *kubectlRun) tree(args []string, streams genericiooptions.IOStreams) *co
 		construction.Lock() // it reads what building another tree writes
 		defer construction.Unlock()
 		return begin(c, args)
+	}
+	end := root.PersistentPostRunE
+	root.PersistentPostRunE = func(c *cobra.Command, args []string) error {
+		if err := end(c, args); err != nil {
+			return err
+		}
+		asErrors, err := c.Flags().GetBool("warnings-as-errors")
+		if n := warnings.WarningCount(); err == nil && asErrors && n > 0 {
+			return fmt.Errorf("%d %s received", n, map[bool]string{true: "warning", false: "warnings"}[n == 1])
+		}
+		return nil
 	}
 	f := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
 	replace(root, execCommand(f, streams, k), "exec")
