@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/apis/admissionregistration"
 	"k8s.io/kubernetes/pkg/apis/admissionregistration/validation"
@@ -13,15 +14,24 @@ import (
 // pkg/registry/admissionregistration/*/strategy.go. A write must name the
 // revision it is based on, and a new spec is a new generation.
 
-var mutatingWebhookStrategy = &strategy{
-	conditional: true,
-	prepare: prepare(func(_ *call, c, old *admissionv1.MutatingWebhookConfiguration) {
+// generations counts the changes of a part of an object, by what is the same.
+func generations[T any, P interface {
+	*T
+	runtime.Object
+	metav1.Object
+}](same func(a, b any) bool, part func(P) any) func(c *call, obj, old runtime.Object) {
+	return prepare(func(_ *call, obj, old P) {
 		if old == nil {
-			c.Generation = 1
-		} else if !reflect.DeepEqual(old.Webhooks, c.Webhooks) {
-			c.Generation = old.Generation + 1
+			obj.SetGeneration(1)
+		} else if !same(part(old), part(obj)) {
+			obj.SetGeneration(old.GetGeneration() + 1)
 		}
-	}),
+	})
+}
+
+var mutatingWebhookStrategy = &strategy{
+	conditional:    true,
+	prepare:        generations(reflect.DeepEqual, func(o *admissionv1.MutatingWebhookConfiguration) any { return o.Webhooks }),
 	validate:       creation(validation.ValidateMutatingWebhookConfiguration),
 	validateUpdate: updating(validation.ValidateMutatingWebhookConfigurationUpdate),
 	warn: func(obj, _ runtime.Object) []string {
@@ -31,14 +41,8 @@ var mutatingWebhookStrategy = &strategy{
 }
 
 var validatingWebhookStrategy = &strategy{
-	conditional: true,
-	prepare: prepare(func(_ *call, c, old *admissionv1.ValidatingWebhookConfiguration) {
-		if old == nil {
-			c.Generation = 1
-		} else if !reflect.DeepEqual(old.Webhooks, c.Webhooks) {
-			c.Generation = old.Generation + 1
-		}
-	}),
+	conditional:    true,
+	prepare:        generations(reflect.DeepEqual, func(o *admissionv1.ValidatingWebhookConfiguration) any { return o.Webhooks }),
 	validate:       creation(validation.ValidateValidatingWebhookConfiguration),
 	validateUpdate: updating(validation.ValidateValidatingWebhookConfigurationUpdate),
 	warn: func(obj, _ runtime.Object) []string {
@@ -67,42 +71,24 @@ var validatingPolicyStrategy = &strategy{
 }
 
 var validatingBindingStrategy = &strategy{
-	conditional: true,
-	prepare: prepare(func(_ *call, b, old *admissionv1.ValidatingAdmissionPolicyBinding) {
-		if old == nil {
-			b.Generation = 1
-		} else if !equal(old.Spec, b.Spec) {
-			b.Generation = old.Generation + 1
-		}
-	}),
+	conditional:    true,
+	prepare:        generations(equal, func(o *admissionv1.ValidatingAdmissionPolicyBinding) any { return o.Spec }),
 	validate:       creation(validation.ValidateValidatingAdmissionPolicyBinding),
 	validateUpdate: updating(validation.ValidateValidatingAdmissionPolicyBindingUpdate),
 	warn:           staticSuffix,
 }
 
 var mutatingPolicyStrategy = &strategy{
-	conditional: true,
-	prepare: prepare(func(_ *call, p, old *admissionv1.MutatingAdmissionPolicy) {
-		if old == nil {
-			p.Generation = 1
-		} else if !equal(old.Spec, p.Spec) {
-			p.Generation = old.Generation + 1
-		}
-	}),
+	conditional:    true,
+	prepare:        generations(equal, func(o *admissionv1.MutatingAdmissionPolicy) any { return o.Spec }),
 	validate:       creation(validation.ValidateMutatingAdmissionPolicy),
 	validateUpdate: updating(validation.ValidateMutatingAdmissionPolicyUpdate),
 	warn:           staticSuffix,
 }
 
 var mutatingBindingStrategy = &strategy{
-	conditional: true,
-	prepare: prepare(func(_ *call, b, old *admissionv1.MutatingAdmissionPolicyBinding) {
-		if old == nil {
-			b.Generation = 1
-		} else if !equal(old.Spec, b.Spec) {
-			b.Generation = old.Generation + 1
-		}
-	}),
+	conditional:    true,
+	prepare:        generations(equal, func(o *admissionv1.MutatingAdmissionPolicyBinding) any { return o.Spec }),
 	validate:       creation(validation.ValidateMutatingAdmissionPolicyBinding),
 	validateUpdate: updating(validation.ValidateMutatingAdmissionPolicyBindingUpdate),
 	warn:           staticSuffix,

@@ -3,7 +3,7 @@
 // an idle cluster takes, how a thousand nodes fare. `kviz bench` prints what
 // it finds beside the budgets.
 //
-// Every measurement is of this process: run it alone. Start reading at
+// Every measurement is of this process, by the machine's clock: run it alone. Start reading at
 // [Small] and [Large].
 package bench
 

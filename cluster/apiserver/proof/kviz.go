@@ -37,7 +37,7 @@ func startKviz(dir string) (s *side, stop func() error, err error) {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- kernel.Run(ctx) }()
+	go func() { ended <- kernel.Run(ctx) }() // the kernel's own goroutine, as in a cluster; the test waits for its end
 	end := func() error {
 		h.Close()
 		cancel()

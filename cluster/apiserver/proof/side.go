@@ -65,7 +65,9 @@ type answer struct {
 	body   []byte
 }
 
-// ask sends a step's request and gives the answer.
+// ask sends a step's request and gives the answer; where the step waits for a code,
+// it is asked again by the machine's clock, since the real kube-apiserver knows no
+// other.
 func (s *side) ask(st step) (answer, error) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		a, err := s.once(st)

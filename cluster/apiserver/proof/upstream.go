@@ -47,7 +47,7 @@ func startUpstream(dir string) (s *side, stop func() error, err error) {
 		ended <- nil
 		return nil, nil, errors.Join(err, stop())
 	}
-	go func() { ended <- run() }()
+	go func() { ended <- run() }() // the real one: it listens, and runs by the machine's clock
 	s = newSide("kube-apiserver", url, upstreamToken)
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		select {
