@@ -95,6 +95,8 @@ func (s *Server) ReadFile(name string) ([]byte, error) {
 		return s.audit.file, nil
 	case name == encrypt.File && s.enc.file != nil:
 		return s.enc.file, nil
+	case name == AdmissionFile && s.admission.file != nil:
+		return s.admission.file, nil
 	}
 	return s.audit.log.Read(name)
 }

@@ -91,6 +91,7 @@ var validating = []plugin{
 	{"NodeRestriction", admitNodeRestriction},
 	{"PodSecurity", checkPodSecurity},
 	{"Priority", checkPriorityClass},
+	{"EventRateLimit", checkEventRate},
 	{"PersistentVolumeClaimResize", checkResize},
 	{"RuntimeClass", checkRuntimeClass},
 	{"ValidatingAdmissionPolicy", admitPolicies},

@@ -77,6 +77,15 @@ func newPodSecurity(cfg *psaconfig.PodSecurityConfiguration) (*podSecurity, erro
 	return a, nil
 }
 
+// security is the delegate in force: of the AdmissionConfiguration, else of the
+// flags.
+func (s *Server) security() *podSecurity {
+	if p := configured[*podSecurity](s, "PodSecurity"); p != nil {
+		return p
+	}
+	return s.podSecurity
+}
+
 // namespaceOf finds the namespace for a request.
 type namespaceOf struct{ c *call }
 
@@ -105,7 +114,7 @@ func (unmeasured) RecordError(bool, psa.Attributes) {}
 func checkPodSecurity(c *call, op operation) (string, []trace.FieldDiff, error) {
 	gr := c.kind.groupResource()
 	isNamespace := c.kind.is("Namespace")
-	if op == opDelete || c.kind.custom != nil || !isNamespace && !c.s.podSecurity.PodSpecExtractor.HasPodSpec(gr) {
+	if op == opDelete || c.kind.custom != nil || !isNamespace && !c.s.security().PodSpecExtractor.HasPodSpec(gr) {
 		return "", nil, nil
 	}
 	if c.req.Subresource != "" && (!c.kind.is("Pod") || c.req.Subresource == "status" || c.req.Subresource == "binding" || c.req.Subresource == "eviction") {
@@ -116,7 +125,7 @@ func checkPodSecurity(c *call, op operation) (string, []trace.FieldDiff, error) 
 			return "", nil, err
 		}
 	}
-	delegate, pods := c.s.podSecurity.Admission, &listedPods{}
+	delegate, pods := c.s.security().Admission, &listedPods{}
 	delegate.NamespaceGetter, delegate.PodLister = namespaceOf{c}, pods
 	resp := delegate.Validate(background, &psa.AttributesRecord{
 		Name: metaOf(c.obj).GetName(), Namespace: c.admissionNamespace(), Kind: c.kind.GVK(), Resource: c.kind.GroupVersionResource,
@@ -149,7 +158,7 @@ func (c *call) admissionNamespace() string {
 // unlabelled reports whether nothing is asked of the pods of the request's
 // namespace: it has no label, and privileged is the default.
 func (c *call) unlabelled() (bool, error) {
-	if !c.s.podSecurity.privileged {
+	if !c.s.security().privileged {
 		return false, nil
 	}
 	ns, err := c.namespace()

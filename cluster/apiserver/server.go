@@ -105,6 +105,7 @@ type Server struct {
 	audit      auditing
 	flows      *fairness.Controller
 
+	admission   admissionSettings
 	podSecurity *podSecurity
 	quotas      *quotas
 
@@ -216,6 +217,7 @@ func (s *Server) listen() {
 // main is the server's first task; it lives as long as the process.
 func (s *Server) main(t *sim.Task) {
 	s.startAudit(t)
+	s.startAdmission(t)
 	s.bootstrap(t)
 	for _, k := range s.stored {
 		cache := s.caches[k]

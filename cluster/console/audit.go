@@ -20,7 +20,15 @@ var errNoPlane = errors.New("this console has no control plane")
 
 // auditVerb is kviz apiserver audit.
 func auditVerb(ctx context.Context, inv *Invocation, args []string) int {
-	flags := pflag.NewFlagSet("audit", pflag.ContinueOnError)
+	var st apiserver.AuditState
+	return serverFile(ctx, inv, args, "audit", ControlPlane.WriteAuditPolicy, func(p ControlPlane) { st = p.Audit() }, func() { tellAudit(inv.Out, st) })
+}
+
+// serverFile is a verb about a file that the API server is configured with:
+// [FILE|--none]. It writes the file where one is given, or removes it, looks at what
+// there is then, and tells of it.
+func serverFile(ctx context.Context, inv *Invocation, args []string, what string, write func(ControlPlane, *sim.Task, []byte) error, look func(ControlPlane), tell func()) int {
+	flags := pflag.NewFlagSet(what, pflag.ContinueOnError)
 	flags.SetOutput(inv.Err)
 	flags.Usage = func() {}
 	none := flags.Bool("none", false, "")
@@ -48,19 +56,18 @@ func auditVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if !inv.mayWait() {
 		return 1
 	}
-	var st apiserver.AuditState
 	var err error
-	cerr := inv.Console.call(ctx, inv.Cause, "audit", func(t *sim.Task) {
+	cerr := inv.Console.call(ctx, inv.Cause, what, func(t *sim.Task) {
 		if flags.NArg() == 1 || *none {
-			err = plane.WriteAuditPolicy(t, file)
+			err = write(plane, t, file)
 		}
-		st = plane.Audit()
+		look(plane)
 	})
 	if cerr != nil {
 		err = cerr
 	}
 	if err == nil {
-		tellAudit(inv.Out, st)
+		tell()
 	}
 	return inv.did(err)
 }

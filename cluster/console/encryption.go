@@ -33,6 +33,11 @@ type ControlPlane interface {
 	WriteAuditPolicy(t *sim.Task, file []byte) error
 	Audit() apiserver.AuditState
 
+	// WriteAdmission replaces the AdmissionConfiguration; nil removes it. A file that
+	// the API server could not start with is refused.
+	WriteAdmission(t *sim.Task, file []byte) error
+	Admission() apiserver.AdmissionState
+
 	// SetConcurrency sets how many requests the API server serves at once.
 	SetConcurrency(t *sim.Task, total int) error
 	Concurrency() (total int, levels []fairness.State)
@@ -49,6 +54,8 @@ type ControlPlane interface {
 func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if len(args) > 0 {
 		switch args[0] {
+		case "admission":
+			return admissionVerb(ctx, inv, args[1:])
 		case "audit":
 			return auditVerb(ctx, inv, args[1:])
 		case "concurrency":

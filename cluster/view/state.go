@@ -28,6 +28,7 @@ type State struct {
 	Encryption Encryption
 	Audit      Audit
 	Fairness   Fairness
+	Configs    []ServerConfig // by file
 
 	lanes     table[string, *Lane]
 	processes table[string, *Process]

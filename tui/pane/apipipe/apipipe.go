@@ -450,6 +450,7 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun) 
 func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 	y = drawFlows(s, f, y)
 	y = drawAudit(s, f, y)
+	y = drawConfigs(s, f, y)
 	caches := f.S.WatchCaches()
 	if len(caches) == 0 {
 		return

@@ -106,3 +106,25 @@ func drawAudit(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	return y
 }
+
+// drawConfigs tells what the API server's other files say.
+func drawConfigs(s *pane.Sheet, f *pane.Frame, y int) int {
+	for i := range f.S.Configs {
+		n := &f.S.Configs[i]
+		if n.Written == nil && n.Loaded == nil {
+			continue
+		}
+		y = s.Heading(y, n.For+" configuration", n.File)
+		on := pane.Subject{ID: "config/" + n.File, Event: n.Event, Kind: trace.ServerConfigured, Words: "What " + n.File + " on the API server's machine asks for, as the server has read it."}
+		if n.Loaded != nil {
+			for _, line := range n.Loaded.Says {
+				s.Line(y, on, grid.Span{Text: line, Style: theme.Text})
+				y++
+			}
+		}
+		if n.Stale() {
+			y = s.Say(y, "The file was changed; the API server has not read it yet: it does when it starts.", theme.Warn)
+		}
+	}
+	return y
+}
