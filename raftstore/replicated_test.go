@@ -63,10 +63,15 @@ func mustPut(t testing.TB, s raftstore.Store, key, value string) *raftstore.Resu
 	return r
 }
 
-// get is the key's value, "" if there is none.
+// get is the key's value, "" if there is none. It asks again while the group has no
+// leader for longer than a request may wait.
 func get(t testing.TB, s raftstore.Store, key string) string {
 	t.Helper()
-	r := call(s, getReq(key))
+	var r *raftstore.Result
+	await(t, "a read is answered", func() bool {
+		r = call(s, getReq(key))
+		return !unable(r.Err)
+	})
 	if r.Err != nil {
 		t.Fatalf("get %s: %v", key, r.Err)
 	}

@@ -102,8 +102,7 @@ func (r *peer) note(h health) {
 	}
 	if r.endpoint == nil && h.Incarnation != 0 && !r.closed {
 		r.started = h.Incarnation
-		var e *wire.Endpoint
-		e = r.p.network.AttachRemote(r.name, func(m wire.Message, news bool, call raft.RPC) {
+		e := r.p.network.AttachRemote(r.name, func(e *wire.Endpoint, m wire.Message, news bool, call raft.RPC) {
 			r.p.spawn("request to "+r.name, func() { r.ask(e, m, news, call) })
 		})
 		e.SetRoom(r.hasRoom)

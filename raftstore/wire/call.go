@@ -115,7 +115,7 @@ func (c *call) deliver(to *Endpoint, args any, body io.Reader) (raft.RPCResponse
 	answers := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: args, Reader: body, RespChan: answers}
 	if to.carry != nil {
-		to.carry(c.m, c.news, rpc) // its own network observes the arrival
+		to.carry(to, c.m, c.news, rpc) // its own network observes the arrival
 	} else {
 		c.observe(Delivered, c.m)
 		to.take(c.m, rpc, c.from.closed)

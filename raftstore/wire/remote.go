@@ -8,15 +8,15 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Carrier brings a request to a member in another process. It must not block: it
+// Carrier brings a request to a member in another process, whose place is e. It must not block: it
 // answers on rpc.RespChan, from any goroutine. If the way there breaks it does
 // not answer but closes the endpoint, so that the call goes on as one to a
 // member that went down.
-type Carrier func(m Message, news bool, rpc raft.RPC)
+type Carrier func(e *Endpoint, m Message, news bool, rpc raft.RPC)
 
 // AttachRemote gives a member of another process its place on this network,
-// while it runs and can be reached. Here it only receives: what it sends, its own
-// network observes, holds and loses.
+// while it runs and can be reached. Requests may come before AttachRemote returns.
+// Here it only receives: what it sends, its own network observes, holds and loses.
 func (n *Network) AttachRemote(id string, carry Carrier) *Endpoint {
 	e := newEndpoint(n, id)
 	e.carry = carry
