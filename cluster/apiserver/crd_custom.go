@@ -64,7 +64,10 @@ func (cs *customs) changed(name string, obj runtime.Object) {
 	serve := crd != nil && (apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established))
 	if had != nil {
 		if serve && had.crd.UID == crd.UID && equal(had.crd.Spec, crd.Spec) && equal(had.crd.Status.AcceptedNames, crd.Status.AcceptedNames) {
-			had.crd = crd
+			before := had.established()
+			if had.crd = crd; had.established() != before {
+				cs.s.customsMoved()
+			}
 			return
 		}
 		cs.drop(name)
@@ -106,6 +109,10 @@ func (cs *customs) add(name string, crd *apiextensionsv1.CustomResourceDefinitio
 	}
 	cs.byName[name] = cu
 	cs.byPrefix[crd.Spec.Group+"/"+names.Plural] = cu.storage
+	if !cs.s.ready { // it may have had objects before this server began
+		cs.s.usage.custom[cu.storage.groupResource().String()] = true
+	}
+	cs.s.customsMoved()
 }
 
 // drop ends the service of a definition's kinds.
@@ -126,6 +133,7 @@ func (cs *customs) drop(name string) {
 			}
 		}
 	}
+	cs.s.customsMoved()
 	prefix := cu.crd.Spec.Group + "/" + cu.crd.Status.AcceptedNames.Plural
 	if cs.byPrefix[prefix] == cu.storage {
 		delete(cs.byPrefix, prefix)

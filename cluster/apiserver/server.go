@@ -126,7 +126,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
 		keys:  authn.NewKeys(p.Kernel().Rand("serviceaccount-key")),
 		enc:   encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
-		audit: auditing{rand: p.Kernel().Rand("audit")},
+		audit: auditing{rand: p.Kernel().Rand("audit")}, usage: usage{custom: map[string]bool{}},
 	}
 	var err error
 	if s.ca, err = authn.NewAuthority(p.Kernel().Rand("root-ca"), p.Kernel().Epoch()); err != nil {
@@ -228,6 +228,7 @@ func (s *Server) main(t *sim.Task) {
 	}
 	s.ready = true
 	s.started.Broadcast()
+	s.usage.more.Broadcast()
 	s.p.Go("compactor", s.compact)
 	s.p.Go("crd-controllers", s.defs.run)
 	s.keepFresh(t)

@@ -57,18 +57,50 @@ func (s *Server) openCaches() []*cache {
 type usage struct {
 	kinds []*Kind // in the order in which they came into use
 	more  sim.Cond
+
+	custom map[string]bool // the custom kinds with objects, as "plural.group"
+	state  uint64          // how often the custom kinds or their use have changed
 }
 
 // note takes down that an object of the kind was written, or found.
 func (s *Server) note(k *Kind) {
-	if k.onDemand && !s.inUse(k) {
+	switch {
+	case k.custom != nil:
+		if name := k.groupResource().String(); !s.usage.custom[name] {
+			s.usage.custom[name] = true
+			s.customsMoved()
+		}
+	case k.onDemand && !s.inUse(k):
 		s.usage.kinds = append(s.usage.kinds, k)
 		s.usage.more.Broadcast()
 	}
 }
 
+// customsMoved notes that the custom kinds are others, or that one came into use.
+func (s *Server) customsMoved() {
+	s.usage.state++
+	s.usage.more.Broadcast()
+}
+
 // inUse reports whether there are, or were, objects of a kind on demand.
 func (s *Server) inUse(k *Kind) bool { return slices.Contains(s.usage.kinds, k) }
+
+// AwaitCustomKinds is [client.Usage.AwaitCustomKinds]. While the server is not
+// ready it does not know them.
+func (c *connection) AwaitCustomKinds(t *sim.Task, since uint64) ([]client.CustomKind, uint64) {
+	s := c.s
+	for !s.Ready() || s.usage.state == since {
+		s.usage.more.Wait(t)
+	}
+	var out []client.CustomKind
+	for _, name := range sortedKeys(s.customs.byName) {
+		cu := s.customs.byName[name]
+		if versions := client.CustomVersions(cu.crd); len(versions) > 0 {
+			out = append(out, client.CustomKind{Versions: versions, Used: s.usage.custom[cu.storage.groupResource().String()]})
+		}
+	}
+	return out, s.usage.state
+}
 
 // UsedKinds is [client.Usage.UsedKinds].
 func (c *connection) UsedKinds() []client.Resource {

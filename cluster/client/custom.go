@@ -1,10 +1,12 @@
 package client
 
 import (
+	"slices"
+
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 
 	"kviz/cluster/sim"
 )
@@ -28,21 +30,33 @@ func CustomResources(t *sim.Task, c Interface) ([]Resource, error) {
 }
 
 // CustomResource is the resource a definition makes the API server serve, in the
-// version that is stored or else the first that is served; ok is false if it is
-// not established.
+// version that discovery prefers; ok is false if it is not established.
 func CustomResource(crd *apiextensionsv1.CustomResourceDefinition) (r Resource, ok bool) {
-	if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
-		return Resource{}, false
+	if versions := CustomVersions(crd); len(versions) > 0 {
+		return versions[0], true
 	}
-	version := ""
+	return Resource{}, false
+}
+
+// CustomVersions are the resources that a definition makes the API server serve, a
+// version each, the one that discovery prefers first; none if it is not established.
+func CustomVersions(crd *apiextensionsv1.CustomResourceDefinition) []Resource {
+	if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
+		return nil
+	}
+	var out []Resource
+	names := crd.Status.AcceptedNames
 	for _, v := range crd.Spec.Versions {
-		if v.Served && (version == "" || v.Storage) {
-			version = v.Name
+		if v.Served {
+			out = append(out, resource(crd.Spec.Group, v.Name, names.Plural, names.Kind, crd.Spec.Scope == apiextensionsv1.NamespaceScoped))
 		}
 	}
-	names := crd.Status.AcceptedNames
-	return Resource{
-		GroupVersionResource: schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: names.Plural},
-		Kind:                 names.Kind, Namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
-	}, version != ""
+	slices.SortFunc(out, func(a, b Resource) int { return version.CompareKubeAwareVersionStrings(b.Version, a.Version) })
+	return out
+}
+
+// CustomKind is a kind that the cluster serves because of a definition.
+type CustomKind struct {
+	Versions []Resource // the one that discovery prefers first
+	Used     bool       // it has, or had, objects
 }

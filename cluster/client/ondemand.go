@@ -69,6 +69,10 @@ type Usage interface {
 	// AwaitUse waits until there are more than known of them, and gives those
 	// after the first known.
 	AwaitUse(t *sim.Task, known int) []Resource
+	// AwaitCustomKinds waits until the custom kinds are others than they were at
+	// the state that an earlier call gave (zero: than none), and gives all of them,
+	// in the order of their definitions' names, and the state.
+	AwaitCustomKinds(t *sim.Task, since uint64) ([]CustomKind, uint64)
 }
 
 // InUse gives the kinds of [All] that may have objects: those of Resources, and

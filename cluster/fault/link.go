@@ -173,6 +173,17 @@ func (n *linked) UsedKinds() []client.Resource {
 	return nil
 }
 
+// AwaitCustomKinds is [client.Usage.AwaitCustomKinds] of the client behind the
+// link. Without one that tells, it waits for ever.
+func (n *linked) AwaitCustomKinds(t *sim.Task, since uint64) ([]client.CustomKind, uint64) {
+	if u, ok := n.c.(client.Usage); ok {
+		return u.AwaitCustomKinds(t, since)
+	}
+	for {
+		n.l.again.Wait(t)
+	}
+}
+
 // AwaitUse is [client.Usage.AwaitUse] of the client behind the link. Without one
 // that tells, it waits for ever.
 func (n *linked) AwaitUse(t *sim.Task, known int) []client.Resource {

@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"slices"
 	"time"
 
 	"kviz/cluster/client"
@@ -41,6 +42,16 @@ func (f *Factory) For(r client.Resource) *Informer {
 		i.Start()
 	}
 	return i
+}
+
+// Forget ends the informer of a kind that is served no longer. Whoever asks for
+// the kind again gets a new one.
+func (f *Factory) Forget(r client.Resource) {
+	if i := f.informers[r]; i != nil {
+		i.Stop()
+		delete(f.informers, r)
+		f.order = slices.DeleteFunc(f.order, func(o *Informer) bool { return o == i })
+	}
 }
 
 // Start starts every informer asked for, in the order they were asked for.

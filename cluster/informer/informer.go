@@ -69,6 +69,9 @@ type Informer struct {
 	syncCond sim.Cond
 	next     *sim.Timer // of the next resync
 
+	stopped bool
+	watch   client.Watch // that is followed now
+
 	revision int64 // newest revision seen: where the next watch starts
 }
 
@@ -95,6 +98,15 @@ func (i *Informer) Start() {
 	i.started = true
 	i.process.Go("informer-"+i.resource.Resource, i.run)
 	i.planResync()
+}
+
+// Stop ends listing and watching for good; what the store holds stays.
+func (i *Informer) Stop() {
+	i.stopped = true
+	i.planResync()
+	if i.watch != nil {
+		i.watch.Stop()
+	}
 }
 
 // HasSynced reports whether the store holds a first complete list and the

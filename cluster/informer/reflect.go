@@ -21,7 +21,7 @@ func (i *Informer) run(t *sim.Task) {
 	wait := &backoff{}
 	reason := "first start"
 	t.SetCauses(i.process.Began())
-	for {
+	for !i.stopped {
 		next, err := i.listAndWatch(t, reason, wait)
 		reason = next
 		if err != nil {
@@ -42,7 +42,7 @@ func (i *Informer) listAndWatch(t *sim.Task, reason string, wait *backoff) (agai
 	if err != nil {
 		return err.Error(), err
 	}
-	for {
+	for !i.stopped {
 		if w == nil {
 			if w, err = i.open(t); err != nil {
 				if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
@@ -59,6 +59,10 @@ func (i *Informer) listAndWatch(t *sim.Task, reason string, wait *backoff) (agai
 			return "410 " + expired.Error(), nil
 		}
 	}
+	if w != nil {
+		w.Stop()
+	}
+	return "", nil
 }
 
 // open watches from the newest revision seen.
@@ -76,13 +80,17 @@ func (i *Informer) selectors() metav1.ListOptions {
 // follow applies a watch's events until it ends (reflector.go
 // handleAnyWatch). It gives an error when the watch cannot be resumed.
 func (i *Informer) follow(t *sim.Task, w client.Watch, wait *backoff) error {
-	defer w.Stop()
+	i.watch = w
+	defer func() {
+		i.watch = nil
+		w.Stop()
+	}()
 	start, events := t.Elapsed(), 0
 	for {
 		e, ok := w.Recv(t)
 		if !ok {
 			t.SetCauses(e.ID)
-			if events == 0 && t.Elapsed()-start < time.Second {
+			if !i.stopped && events == 0 && t.Elapsed()-start < time.Second {
 				// "very short watch": do not spin.
 				t.Sleep(wait.next(t))
 			}

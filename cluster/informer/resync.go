@@ -24,7 +24,7 @@ func (i *Informer) planResync() {
 		i.next = nil
 	}
 	at, any := i.nextResync()
-	if !any || !i.started {
+	if !any || !i.started || i.stopped {
 		return
 	}
 	k := i.process.Kernel()

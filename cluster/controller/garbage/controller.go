@@ -51,6 +51,7 @@ const absentOwners = 500
 type Controller struct {
 	*reconcile.Env
 	informers []*informer.Informer
+	custom    []client.CustomKind // that are served
 	graph     map[types.UID]*node // never iterated: its order would be random
 	absent    *lru.Cache          // identities that the API server does not have
 	deletes   *reconcile.Loop
@@ -96,16 +97,6 @@ func (c *Controller) Start() {
 	c.orphans.Start(c.informers...)
 	if u, ok := c.Client.(client.Usage); ok {
 		c.Process.Go("discovery", func(t *sim.Task) { c.discover(t, u) })
-	}
-}
-
-// discover watches a kind from its first object on (garbagecollector.go Sync,
-// which asks every 30 s what is served).
-func (c *Controller) discover(t *sim.Task, u client.Usage) {
-	for known := 0; ; {
-		for _, r := range u.AwaitUse(t, known) {
-			known++
-			c.watch(r)
-		}
+		c.Process.Go("discovery-custom", func(t *sim.Task) { c.discoverCustom(t, u) })
 	}
 }

@@ -5,10 +5,8 @@ import (
 
 	"github.com/tidwall/btree"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
 
@@ -32,21 +30,11 @@ func uidOf(key string) types.UID { return types.UID(key[strings.LastIndexByte(ke
 
 // referred is the identity that an owner reference of an object in namespace
 // claims for the owner.
-func referred(ref metav1.OwnerReference, namespace string) identity {
-	if r, ok := resourceOf(ref.APIVersion, ref.Kind); ok && !r.Namespaced {
+func (c *Controller) referred(ref metav1.OwnerReference, namespace string) identity {
+	if r, ok := c.resourceOf(ref.APIVersion, ref.Kind); ok && !r.Namespaced {
 		namespace = ""
 	}
 	return identity{ref.APIVersion, ref.Kind, namespace, ref.Name, ref.UID}
-}
-
-func resourceOf(apiVersion, kind string) (client.Resource, bool) {
-	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
-	for _, r := range client.All() {
-		if r.GVK() == gvk {
-			return r, true
-		}
-	}
-	return client.Resource{}, false
 }
 
 // node is one object in the graph of owners and dependents (graph.go node).

@@ -73,7 +73,7 @@ func (c *Controller) correct(t *sim.Task, n *node, real identity) {
 func (c *Controller) link(t *sim.Task, n *node, ref metav1.OwnerReference) {
 	o := c.graph[ref.UID]
 	if o == nil {
-		o = &node{id: referred(ref, n.id.namespace), virtual: true, asked: true}
+		o = &node{id: c.referred(ref, n.id.namespace), virtual: true, asked: true}
 		c.graph[ref.UID] = o
 		o.addDependent(n)
 		c.deletes.Add(t, o.id.key())
@@ -87,7 +87,7 @@ func (c *Controller) link(t *sim.Task, n *node, ref metav1.OwnerReference) {
 // the owner as it is: then it means another object, which may not exist.
 func (c *Controller) checkReference(t *sim.Task, n, owner *node) {
 	for _, ref := range n.owners {
-		if ref.UID != owner.id.uid || referred(ref, n.id.namespace) == owner.id {
+		if ref.UID != owner.id.uid || c.referred(ref, n.id.namespace) == owner.id {
 			continue
 		}
 		if owner.id.namespace != "" && owner.id.namespace != n.id.namespace && !owner.virtual {

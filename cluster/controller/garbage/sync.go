@@ -57,7 +57,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 }
 
 func (c *Controller) get(t *sim.Task, id identity) (metav1.Object, error) {
-	r, ok := resourceOf(id.apiVersion, id.kind)
+	r, ok := c.resourceOf(id.apiVersion, id.kind)
 	if !ok {
 		return nil, fmt.Errorf("%s %s: %w", id.apiVersion, id.kind, errUnknownKind)
 	}
@@ -99,7 +99,7 @@ func (c *Controller) classify(t *sim.Task, n *node, refs []metav1.OwnerReference
 // owner gives the owner that a reference means, or nil if there is none
 // (isDangling).
 func (c *Controller) owner(t *sim.Task, n *node, ref metav1.OwnerReference) (metav1.Object, error) {
-	id := referred(ref, n.id.namespace)
+	id := c.referred(ref, n.id.namespace)
 	if _, gone := c.absent.Get(id); gone {
 		return nil, nil
 	}
@@ -179,16 +179,18 @@ func (c *Controller) breakCycle(run *reconcile.Run, n *node) error {
 		return nil
 	}
 	var refs []map[string]any
-	for _, ref := range n.owners {
+	all := slices.Clone(n.owners)
+	for i, ref := range n.owners {
 		if isTrue(ref.BlockOwnerDeletion) {
 			refs = append(refs, map[string]any{"uid": ref.UID, "blockOwnerDeletion": false})
 		}
+		all[i].BlockOwnerDeletion = new(bool)
 	}
 	if len(refs) == 0 {
 		return nil // a patch without references would take them all away
 	}
 	run.Act("patch", n.id.ref(), false, true, "a dependent of %s already waits for its own dependents: let %s no longer block its owners", n.id, n.id)
-	return c.patchReferences(run.T, n, refs)
+	return c.patchReferences(run.T, n, refs, func([]metav1.OwnerReference) []metav1.OwnerReference { return all })
 }
 
 // finishForeground lets an owner go whose blocking dependents are gone, and
@@ -244,7 +246,7 @@ func (c *Controller) orphan(run *reconcile.Run) error {
 // delete deletes the object as it was judged: should its owners have changed
 // since, the API server refuses (operations.go deleteObject).
 func (c *Controller) delete(t *sim.Task, n *node, latest metav1.Object, policy metav1.DeletionPropagation) error {
-	r, _ := resourceOf(n.id.apiVersion, n.id.kind)
+	r, _ := c.resourceOf(n.id.apiVersion, n.id.kind)
 	uid, revision := n.id.uid, latest.GetResourceVersion()
 	opts := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy}
 	err := c.Client.Delete(t, r, n.id.namespace, n.id.name, opts)
@@ -274,16 +276,37 @@ func (c *Controller) dropReferences(t *sim.Task, n *node, dead []metav1.OwnerRef
 	for _, ref := range dead {
 		refs = append(refs, map[string]any{"$patch": "delete", "uid": ref.UID})
 	}
-	return c.patchReferences(t, n, refs)
+	return c.patchReferences(t, n, refs, func(all []metav1.OwnerReference) []metav1.OwnerReference {
+		return slices.DeleteFunc(slices.Clone(all), func(r metav1.OwnerReference) bool {
+			return slices.ContainsFunc(dead, func(d metav1.OwnerReference) bool { return d.UID == r.UID })
+		})
+	})
 }
 
-func (c *Controller) patchReferences(t *sim.Task, n *node, refs []map[string]any) error {
-	r, _ := resourceOf(n.id.apiVersion, n.id.kind)
+// patchReferences changes owner references by a strategic merge patch. Where there
+// is none, because the kind is a custom one, a merge patch names the whole list,
+// which rest gives (patch.go patch).
+func (c *Controller) patchReferences(t *sim.Task, n *node, refs []map[string]any, rest func([]metav1.OwnerReference) []metav1.OwnerReference) error {
+	r, _ := c.resourceOf(n.id.apiVersion, n.id.kind)
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.id.uid, "ownerReferences": refs}})
 	if err != nil {
 		return err
 	}
 	_, err = c.Client.Patch(t, r, n.id.namespace, n.id.name, types.StrategicMergePatchType, data, "")
+	if !apierrors.IsUnsupportedMediaType(err) {
+		return err
+	}
+	m, err := c.get(t, n.id)
+	if err != nil {
+		return err
+	}
+	data, err = json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": m.GetResourceVersion(), "ownerReferences": rest(m.GetOwnerReferences()),
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = c.Client.Patch(t, r, n.id.namespace, n.id.name, types.MergePatchType, data, "")
 	return err
 }
 
@@ -293,7 +316,7 @@ const finalizerTries = 4
 
 // removeFinalizer takes a finalizer away, on top of the newest version only.
 func (c *Controller) removeFinalizer(t *sim.Task, n *node, finalizer string) error {
-	r, _ := resourceOf(n.id.apiVersion, n.id.kind)
+	r, _ := c.resourceOf(n.id.apiVersion, n.id.kind)
 	for try := 1; ; try++ {
 		m, err := c.get(t, n.id)
 		if apierrors.IsNotFound(err) {
