@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -78,6 +79,9 @@ func (m *Explorer) breakable() [][2]string {
 	if kind != "" {
 		out = append(out, [2]string{fmt.Sprintf("at every %s: %s", kind, lower(kind.Info().Means)), fmt.Sprintf("event.kind == %q", kind)})
 	}
+	if e != nil {
+		out = append(out, stages(e)...)
+	}
 	ref := on.Ref
 	if ref.Name == "" && e != nil {
 		ref = e.Object
@@ -94,6 +98,34 @@ func (m *Explorer) breakable() [][2]string {
 	}
 	if e != nil && e.Lane.Component != trace.CompSimulation && e.Lane.Component != "" {
 		out = append(out, [2]string{"at everything " + e.Lane.String() + " does", fmt.Sprintf("event.lane == %q", e.Lane.String())})
+	}
+	return out
+}
+
+// stages are the stages of the request pipeline, for an event of a request: the one
+// that it tells of first. A request is held behind the stage that it stands at, so
+// behind validating admission it is whole and nothing of it is stored.
+func stages(e *trace.Event) [][2]string {
+	names := trace.Stages()
+	switch p := e.Payload.(type) {
+	case *trace.Stage:
+		if i := slices.Index(names, p.Stage); i > 0 {
+			names = append(append([]string{p.Stage}, names[:i]...), names[i+1:]...)
+		}
+	case *trace.Request, *trace.Response:
+	default:
+		return nil
+	}
+	of, about := "", ""
+	if e.Object.Kind != "" {
+		of, about = " of a request for a "+e.Object.Kind, fmt.Sprintf(" && event.object.kind == %q", e.Object.Kind)
+	}
+	var out [][2]string
+	for _, name := range names {
+		out = append(out, [2]string{
+			"behind the stage " + name + of,
+			fmt.Sprintf("event.kind == %q && event.payload.stage == %q%s", trace.RequestStage, name, about),
+		})
 	}
 	return out
 }

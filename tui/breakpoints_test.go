@@ -1,6 +1,9 @@
 package tui
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestBreakpointsAreSetListedAndRemoved(t *testing.T) {
 	d := drive(t, 120, 40, -1).press("8", "down", "down", "down", "b")
@@ -43,6 +46,21 @@ func TestBreakpointsOfAnObjectAndAComponent(t *testing.T) {
 		}
 	}
 	d.shows(" does")
+}
+
+func TestBreakpointsAtTheStagesOfARequest(t *testing.T) {
+	d := drive(t, 120, 40, -1).press("3", "down", "b")
+	d.shows("behind the stage validating-admission of a request for a ", "behind the stage storage")
+	d.press("esc")
+	var want string
+	for _, s := range d.m.breakable() {
+		if strings.HasPrefix(s[0], "behind the stage mutating-admission") {
+			want = s[1]
+		}
+	}
+	if !strings.HasPrefix(want, `event.kind == "api.stage" && event.payload.stage == "mutating-admission" && event.object.kind == "`) {
+		t.Fatalf("behind mutating admission is the expression %s", want)
+	}
 }
 
 func TestARecordingHasNoBreakpoints(t *testing.T) {

@@ -222,14 +222,16 @@ func (c *cache) take(t *sim.Task, b storage.Batch) {
 			continue
 		}
 		targets := c.watchers.targets(ch)
+		ch.at = t.Elapsed()
+		c.window.add(ch)
+		oldest, kept := c.window.left()
 		ch.id = t.Emit(trace.Event{
 			Kind: trace.WatchCacheEvent, Object: refOf(c.kind, ch.obj), Causes: whyTaken(b),
 			Payload: &trace.CacheUpdate{
 				Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets),
+				Oldest: oldest, Kept: kept,
 			},
 		})
-		ch.at = t.Elapsed()
-		c.window.add(ch)
 		c.watchers.send(c.s, ch, targets)
 		if c.changed != nil {
 			if ch.kind == watch.Deleted {

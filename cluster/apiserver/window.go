@@ -70,6 +70,15 @@ func (w *window) grow() {
 	w.ring, w.first, w.end = bigger, 0, n
 }
 
+// left is the revision of the oldest event and how many there are, once older ones
+// have fallen out; zeros before.
+func (w *window) left() (oldest int64, kept int) {
+	if !w.lostSome {
+		return 0, 0
+	}
+	return w.ring[w.first%len(w.ring)].revision, w.end - w.first
+}
+
 // since gives the events after a revision, or 410 Gone.
 func (w *window) since(revision int64) ([]*change, error) {
 	oldest := w.listed + 1

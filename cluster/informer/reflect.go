@@ -201,6 +201,7 @@ func (i *Informer) replace(t *sim.Task, items []runtime.Object, why []trace.ID, 
 			changes = append(changes, change{old: old, why: cause(len(why))})
 		}
 	}
+	tombstones := len(changes)
 	for n, obj := range items {
 		old, _ := i.store.set(KeyOf(obj), obj)
 		changes = append(changes, change{old: old, new: obj, why: cause(n)})
@@ -208,7 +209,7 @@ func (i *Informer) replace(t *sim.Task, items []runtime.Object, why []trace.ID, 
 	if !end.IsZero() {
 		t.SetCauses(end)
 	}
-	i.emit(t, trace.InformerSync, "")
+	i.emitWith(t, trace.InformerSync, "", tombstones)
 	for _, c := range changes {
 		i.notify(t, c.old, c.new, c.why)
 	}
@@ -217,8 +218,12 @@ func (i *Informer) replace(t *sim.Task, items []runtime.Object, why []trace.ID, 
 }
 
 func (i *Informer) emit(t *sim.Task, kind trace.Kind, reason string) trace.ID {
+	return i.emitWith(t, kind, reason, 0)
+}
+
+func (i *Informer) emitWith(t *sim.Task, kind trace.Kind, reason string, tombstones int) trace.ID {
 	return t.Emit(trace.Event{
 		Lane: i.owner, Kind: kind, Object: trace.Ref{APIVersion: i.resource.GroupVersion().String(), Kind: i.resource.Kind},
-		Payload: &trace.Informer{Informer: i.owner.String(), Resource: i.resource.Resource, Revision: i.revision, Items: i.store.len(), Reason: reason},
+		Payload: &trace.Informer{Informer: i.owner.String(), Resource: i.resource.Resource, Revision: i.revision, Items: i.store.len(), Reason: reason, Tombstones: tombstones},
 	})
 }

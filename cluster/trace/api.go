@@ -136,6 +136,12 @@ type CacheUpdate struct {
 	Type     string // ADDED, MODIFIED, DELETED
 	Revision int64
 	Watchers int // how many watchers it goes to
+
+	// Oldest is the revision of the oldest event the window has, and Kept how many
+	// it has, once it has let older ones go: a watch from before gets 410 Gone. 0
+	// while it has all since the cache was filled.
+	Oldest int64 `json:",omitempty"`
+	Kept   int   `json:",omitempty"`
 }
 
 // Watch is a watch opened or closed.

@@ -63,6 +63,11 @@ type Informer struct {
 	Revision int64
 	Items    int
 	Reason   string `json:",omitempty"`
+
+	// Tombstones is how many objects of the old store the new list has not: their
+	// deletion was missed, and handlers hear of it now, with the last state known
+	// (client-go's DeletedFinalStateUnknown).
+	Tombstones int `json:",omitempty"`
 }
 
 // QueueItem is a move of one key. The sizes are those after the move.

@@ -66,6 +66,7 @@ func (s *State) share() *State {
 	n.Store.share(&s.Store)
 	n.Scheduler.pods, n.Scheduler.cycles = s.Scheduler.pods.copy(), s.Scheduler.cycles.copy()
 	clip(&n.kubeEvents)
+	clip(&n.ended)
 	clip(&n.Store.Refused)
 	return &n
 }

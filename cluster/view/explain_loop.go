@@ -10,7 +10,11 @@ import (
 
 func init() {
 	say(trace.InformerSync, func(e *trace.Event, p *trace.Informer) string {
-		return fmt.Sprintf("the cache of %s holds all %s at revision %d: from now on it may be trusted", p.Informer, count(p.Items, one(p.Resource)), p.Revision)
+		missed := ""
+		if p.Tombstones > 0 {
+			missed = fmt.Sprintf("; %s not in the list any more: told as deleted, with the last state known (a tombstone)", count(p.Tombstones, one(p.Resource)))
+		}
+		return fmt.Sprintf("the cache of %s holds all %s at revision %d: from now on it may be trusted%s", p.Informer, count(p.Items, one(p.Resource)), p.Revision, missed)
 	})
 	say(trace.InformerRelist, func(e *trace.Event, p *trace.Informer) string {
 		return fmt.Sprintf("the cache of %s lists %s anew%s", p.Informer, p.Resource, tail(": ", p.Reason))

@@ -17,14 +17,16 @@ func init() {
 	on(trace.QueueGet, queueGet)
 	on(trace.QueueDone, queueDone)
 	on(trace.InformerSync, func(b *Builder, e *trace.Event, p *trace.Informer) {
-		b.informer(e, p).Synced = true
+		i := b.informer(e, p)
+		i.Synced = true
+		i.Tombstones += p.Tombstones
 	})
 	on(trace.InformerRelist, func(b *Builder, e *trace.Event, p *trace.Informer) {
 		i := b.informer(e, p)
 		i.Synced = false
 		i.Relists++
 	})
-	on(trace.InformerResync, func(b *Builder, e *trace.Event, p *trace.Informer) { b.informer(e, p) })
+	on(trace.InformerResync, func(b *Builder, e *trace.Event, p *trace.Informer) { b.informer(e, p).Resyncs++ })
 	on(trace.ReconcileStart, reconcileStart)
 	on(trace.ReconcileAction, reconcileAction)
 	on(trace.ReconcileEnd, reconcileEnd)
@@ -103,6 +105,9 @@ func queueGet(b *Builder, e *trace.Event, p *trace.QueueItem) {
 	q := b.queue(e, p)
 	q.Gets++
 	k := b.queueKey(q, e, p)
+	if k.Waiting {
+		q.Waited += e.At - k.Since
+	}
 	q.arrive(k, e)
 	k.Waiting, k.Dirty, k.Processing, k.Merged = false, false, true, 0
 	b.square(q, p)
@@ -112,6 +117,9 @@ func queueDone(b *Builder, e *trace.Event, p *trace.QueueItem) {
 	q := b.queue(e, p)
 	q.Dones++
 	k := b.queueKey(q, e, p)
+	if k.Processing {
+		q.Worked += e.At - k.Since
+	}
 	k.Processing, k.Dirty = false, false
 	if p.Requeued {
 		k.Waiting = true

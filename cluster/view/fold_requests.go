@@ -1,6 +1,8 @@
 package view
 
 import (
+	"maps"
+
 	"kviz/cluster/trace"
 )
 
@@ -9,6 +11,9 @@ const (
 	maxActive  = 4096
 	maxWaiting = 256
 	maxWatches = 65536
+
+	maxRevisions    = 256 // of the events of a watch cache
+	maxEndedWatches = 16
 )
 
 func init() {
@@ -28,24 +33,46 @@ func init() {
 		w := edit(b, b.s.watchCaches, name)
 		w.Resource, w.Revision, w.Watchers, w.Event = name, p.Revision, p.Watchers, e.ID
 		w.Events++
+		w.Oldest = p.Oldest
+		if p.Kept > 0 {
+			w.Kept = uint64(p.Kept)
+		} else {
+			w.Kept++
+		}
+		w.revisions = recent(w.revisions, p.Revision, maxRevisions)
 	})
 	on(trace.WatchCacheListed, func(b *Builder, e *trace.Event, p *trace.CacheList) {
 		name := orElse(p.Custom, p.Resource)
 		w := edit(b, b.s.watchCaches, name)
 		w.Resource, w.Revision, w.Watchers, w.Event, w.Locked = name, p.Revision, 0, e.ID, ""
+		w.Kept, w.Oldest, w.revisions = 0, 0, nil
 	})
 	on(trace.WatchOpened, func(b *Builder, e *trace.Event, p *trace.Watch) {
 		b.s.watchers.set(p.Watch, &Watcher{gen: gen{b.gen}, Watch: *p, Opened: e.ID, Revision: p.From})
 		b.s.watchers.trim(maxWatches)
 	})
 	on(trace.WatchClosed, func(b *Builder, e *trace.Event, p *trace.Watch) {
-		b.s.watchers.delete(p.Watch)
+		b.watchEnded(e, p)
 	})
 	on(trace.WatchDelivered, watchDelivered)
 }
 
+// watchEnded takes a watch off the open ones and keeps it for a while, with why it
+// ended.
+func (b *Builder) watchEnded(e *trace.Event, p *trace.Watch) {
+	w, ok := b.s.watchers.delete(p.Watch)
+	if !ok {
+		return
+	}
+	n := *w
+	n.n = b.gen
+	n.Reason, n.LastEvent, n.LastAt = p.Reason, e.ID, e.At
+	b.s.ended = recent(b.s.ended, &n, maxEndedWatches)
+}
+
 func requestReceived(b *Builder, e *trace.Event, p *trace.Request) {
 	b.letIn(p)
+	b.s.Traffic.Requests++
 	r := &Request{gen: gen{b.gen}, Request: p, Received: e.ID, At: e.At}
 	b.s.active.set(p.Request, r)
 	b.s.active.trim(maxActive)
@@ -99,6 +126,9 @@ func requestDone(b *Builder, e *trace.Event, p *trace.Response) {
 	if p.Stage != "" {
 		r.Refused = p.Stage
 	}
+	if r.Refused != "" {
+		b.s.Traffic.refuse(r.Refused)
+	}
 	b.s.done.set(p.Request, &r)
 	b.s.done.trim(maxDone)
 }
@@ -121,7 +151,17 @@ func (b *Builder) commitOfRequest(e *trace.Event) {
 	})
 	if number != 0 {
 		edit(b, b.s.active, number).Commit = e.ID
+		b.s.Traffic.Stored++
 	}
+}
+
+func (t *Traffic) refuse(stage string) {
+	more := maps.Clone(t.refused)
+	if more == nil {
+		more = map[string]uint64{}
+	}
+	more[stage]++
+	t.refused = more
 }
 
 func caused(e *trace.Event, r *Request) bool {
@@ -143,6 +183,7 @@ func watchDelivered(b *Builder, e *trace.Event, p *trace.WatchEvent) {
 		return
 	}
 	w := edit(b, b.s.watchers, p.Watch)
+	b.s.Traffic.Told++
 	w.Delivered++
 	w.LastType, w.LastEvent, w.LastAt = p.Type, e.ID, e.At
 	w.Revision = max(w.Revision, p.Revision)
@@ -174,4 +215,5 @@ func (b *Builder) serverDied(e *trace.Event) {
 	b.flowsGone()
 	b.s.active, b.s.watchers = newTable[uint64, *Request](), newTable[uint64, *Watcher]()
 	b.s.watchCaches = newTable[string, *WatchCache]()
+	b.s.ended, b.s.Traffic = nil, Traffic{}
 }

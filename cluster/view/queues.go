@@ -18,6 +18,9 @@ type Queue struct {
 
 	Adds, Gets, Dones, Merged, Retries uint64 // since the start
 
+	Waited time.Duration // how long the keys that were taken had waited, in all
+	Worked time.Duration // how long workers had those that are done, in all
+
 	lane    trace.Lane
 	keys    table[string, *QueueKey]
 	depth   []Depth
@@ -89,8 +92,10 @@ func (q *Queue) pick(want func(*QueueKey) bool) []*QueueKey {
 type Informer struct {
 	gen
 	trace.Informer        // as last synced or relisted
-	Synced         bool   //
-	Relists        int    //
+	Synced         bool   // it has its list, so its workers may start
+	Relists        int    // lists, the first one too
+	Tombstones     int    // deletions that were missed and learnt of by a list
+	Resyncs        int    //
 	Delivered      uint64 // watch events since the start
 	Event          trace.ID
 	At             time.Duration

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"sort"
 	"time"
 
 	"kviz/cluster/trace"
@@ -72,9 +73,34 @@ type WatchCache struct {
 	Watchers int // the last event went to
 	Event    trace.ID
 	Locked   string // why a value cannot be decrypted, and so nothing is listed or watched; "" otherwise
+
+	Kept   uint64 // events in the window: a watch can begin at any of them
+	Oldest int64  // revision of the oldest, once the window has let some go; 0 while it has all
+
+	revisions []int64 // of the last events, oldest first
 }
 
-func (w *WatchCache) seal() {}
+func (w *WatchCache) seal() { clip(&w.revisions) }
+
+// Behind is how many events of the cache are newer than a revision: what a watch
+// of everything that has got so far has still to be told. It counts no further than
+// 256.
+func (w *WatchCache) Behind(revision int64) int {
+	list := last(w.revisions, maxRevisions)
+	return len(list) - sort.Search(len(list), func(i int) bool { return list[i] > revision })
+}
+
+// Traffic is what the API server has done since it was started.
+type Traffic struct {
+	Requests uint64 // that arrived
+	Stored   uint64 // writes of them that the store took
+	Told     uint64 // watch events that reached a client
+
+	refused map[string]uint64 // by stage; never changed, only replaced
+}
+
+// Refused is how many requests ended in a stage.
+func (t *Traffic) Refused(stage string) uint64 { return t.refused[stage] }
 
 // Requests lists the requests that are answered (the last 512 at most), by
 // number.
@@ -101,6 +127,10 @@ func (s *State) Watchers() []*Watcher { return s.watchers.values() }
 
 // Watcher is an open watch by number, or nil.
 func (s *State) Watcher(number uint64) *Watcher { w, _ := s.watchers.get(number); return w }
+
+// EndedWatches lists the last watches that ended (at most 16), oldest first: Reason
+// says why, LastEvent is their end.
+func (s *State) EndedWatches() []*Watcher { return last(s.ended, maxEndedWatches) }
 
 // WatchCaches lists the API server's watch caches by resource.
 func (s *State) WatchCaches() []*WatchCache { return s.watchCaches.values() }

@@ -29,6 +29,7 @@ type State struct {
 	Audit      Audit
 	Fairness   Fairness
 	Configs    []ServerConfig // by file
+	Traffic    Traffic
 
 	lanes     table[string, *Lane]
 	processes table[string, *Process]
@@ -57,6 +58,7 @@ type State struct {
 	flows table[uint64, *Flow]
 
 	kubeEvents []KubeEvent
+	ended      []*Watcher
 }
 
 // Run says what is running.

@@ -22,6 +22,7 @@ import (
 type Pipeline struct {
 	pane.List
 	reads bool // show reads too
+	part  int  // 0 requests, 1 watches
 }
 
 var about = pane.Info{
@@ -43,6 +44,7 @@ var about = pane.Info{
 		{"valid", "validation"},
 		{"admit", "validating admission"},
 		{"store", "the transaction in the store"},
+		{"◷", "of a watcher: events wait for it"},
 	},
 }
 
@@ -56,11 +58,15 @@ func New() *Pipeline {
 		return pane.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("api.reads", "reads", "Show or hide requests that only read, renewals of Leases, and Kubernetes Events.", "r"), pane.Flip(&p.reads))
+	p.Key(keymap.Bind("api.part", "requests/watches", "Change between the requests and the watch caches with those who watch.", "v"), pane.Turn(&p.part, 2))
 	return p
 }
 
 // Note implements [pane.Pane].
-func (*Pipeline) Note(f *pane.Frame) string {
+func (p *Pipeline) Note(f *pane.Frame) string {
+	if p.part == 1 {
+		return words.Count(len(f.S.Watchers()), "watcher") + " of " + words.Count(len(f.S.WatchCaches()), "changed kind")
+	}
 	n := fmt.Sprintf("%d inside", len(f.S.ActiveRequests()))
 	if w := len(f.S.WaitingRequests()); w > 0 {
 		n += fmt.Sprintf(", %d waiting", w)
@@ -76,6 +82,10 @@ var short = map[string]string{
 
 // Draw implements [pane.Pane].
 func (p *Pipeline) Draw(s *pane.Sheet, f *pane.Frame) {
+	if p.part == 1 {
+		drawWatches(s, f)
+		return
+	}
 	list := p.requests(f)
 	t := columns(s.W())
 	y := t.header(s)
@@ -456,7 +466,7 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 		return
 	}
 	y = drawEncryption(s, f, y)
-	y = s.Heading(y, "watch caches", "who is told of every write: "+words.Count(len(f.S.Watchers()), "watcher"))
+	y = s.Heading(y, "watch caches", "v shows who is told: "+words.Count(len(f.S.Watchers()), "watcher"))
 	watching := map[string]int{}
 	for _, w := range f.S.Watchers() {
 		watching[w.Of()]++

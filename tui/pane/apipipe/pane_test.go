@@ -1,6 +1,7 @@
 package apipipe
 
 import (
+	"fmt"
 	"testing"
 
 	"kviz/cluster/trace"
@@ -65,4 +66,12 @@ func TestFlows(t *testing.T) {
 	}
 	h := tape.History()
 	tuitest.Golden(t, "flows", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 104, 44)))
+}
+
+// Who watches, and how far each has got, at the sizes that every pane is looked at.
+func TestWatches(t *testing.T) {
+	h := tuitest.WatchStory().History()
+	for _, size := range [][2]int{{78, 22}, {118, 38}} {
+		tuitest.Golden(t, fmt.Sprintf("watches-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], "do api.part")))
+	}
 }

@@ -33,7 +33,7 @@ var about = pane.Info{
 	Means: "One object of the API: its owners and what it owns, the spec (what is wanted) beside the status (what is), the " +
 		"Events about it, and every write with the fields it changed. It follows what is selected in the other panes until " +
 		"an object is opened here.",
-	Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}},
+	Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}, {"†", "has a deletionTimestamp: it is to go"}, {"⚑", "a finalizer: keeps it until it is taken off"}},
 }
 
 // New makes the pane.
@@ -152,7 +152,9 @@ func (p *Object) Draw(s *pane.Sheet, f *pane.Frame) {
 
 // drawSummary draws what one wants to know of an object first.
 func (p *Object) drawSummary(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
+	y = drawDeletion(s, f, y, o)
 	y = drawTree(s, f, y, o)
+	y = drawOwners(s, f, y, o)
 	y = p.drawSpecStatus(s, f, y, o)
 	y = drawConditions(s, f, y, o)
 	return drawEvents(s, f, y, o)
@@ -228,6 +230,16 @@ func branch(s *pane.Sheet, f *pane.Frame, y int, o, self *view.Object, lead, bel
 	}
 	if text, st := short(o); text != "" {
 		spans = append(spans, grid.Span{Text: "  " + text, Style: st})
+	}
+	if deleting(o) {
+		mark := "  † deleting"
+		if o.Resource == "pods" { // whose word says it already
+			mark = " †"
+		}
+		spans = append(spans, grid.Span{Text: mark, Style: theme.Warn | grid.Bold})
+		for _, name := range finalizers(o) {
+			spans = append(spans, grid.Span{Text: " ⚑ " + name, Style: theme.Warn})
+		}
 	}
 	s.Line(y, pane.Subject{ID: "tree/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Pod: podKey(o), Target: targetOf(o), Words: o.Ref.String() + ", revision " + fmt.Sprint(o.Revision) + "."}, spans...)
 	y++

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"fmt"
 	"testing"
 
 	"kviz/cluster/trace"
@@ -15,4 +16,14 @@ func TestPane(t *testing.T) {
 		tuitest.Case{Name: "yaml", W: 76, H: 30, Moves: []string{"do object.part"}},
 		tuitest.Case{Name: "deployment", W: 76, H: 30, Kind: trace.ReconcileAction, N: 1},
 	)
+}
+
+// What keeps an object that was asked to go: the pod, and, one owner up, the
+// ReplicaSet.
+func TestDeletion(t *testing.T) {
+	h := tuitest.Deletion().History()
+	for _, size := range [][2]int{{78, 22}, {118, 38}} {
+		tuitest.Golden(t, fmt.Sprintf("deletion-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1])))
+		tuitest.Golden(t, fmt.Sprintf("deletion-owner-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], "do object.owner")))
+	}
 }

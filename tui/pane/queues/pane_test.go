@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"fmt"
 	"testing"
 
 	"kviz/cluster/trace"
@@ -15,4 +16,12 @@ func TestPane(t *testing.T) {
 		tuitest.Case{Name: "taken", W: 76, H: 24, Kind: trace.QueueGet, N: 2},
 		tuitest.Case{Name: "end", W: 76, H: 30, Moves: []string{keymap.Down}},
 	)
+}
+
+// The caches that controllers decide by, beside what the store has.
+func TestInformers(t *testing.T) {
+	h := tuitest.WatchStory().History()
+	for _, size := range [][2]int{{78, 22}, {118, 38}} {
+		tuitest.Golden(t, fmt.Sprintf("informers-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], "do queues.part")))
+	}
 }

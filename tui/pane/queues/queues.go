@@ -1,11 +1,12 @@
 // Package queues is pane 5: the work queues of the controllers, with what
 // waits, what is being worked on, what is delayed, and what the controllers
-// decided and why.
+// decided and why; and the informers, the caches that they decide by.
 package queues
 
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -20,13 +21,15 @@ import (
 type Queues struct {
 	pane.List
 	idle bool // show queues that never had a key
+	part int  // 0 queues, 1 informers
 }
 
 var about = pane.Info{
 	Number: 5, Name: "queues", Title: "Work queues",
 	Means: "Controllers do not act on events, they act on keys: a watch event puts the object's key into a queue, a worker " +
 		"takes it, compares spec and status, and acts. A key that is already waiting is merged, a key that a worker has " +
-		"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles.",
+		"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles. What a worker reads is " +
+		"its component's own cache, the informer's (v): it may be behind.",
 	Legend: [][2]string{
 		{"▁▃▇", "how many keys were ready lately"},
 		{"×3", "three adds merged into one"},
@@ -34,7 +37,7 @@ var about = pane.Info{
 		{"↻", "dirty: goes round again"},
 		{"◷", "delayed: waits for its time"},
 		{"retry 4", "failed four times"},
-		{"≠", "wanted differs from observed"},
+		{"≠", "wanted differs from observed; a cache from the store"},
 	},
 }
 
@@ -48,11 +51,15 @@ func New() *Queues {
 		return pane.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("queues.idle", "idle ones", "Show or hide the queues that never had a key.", "i"), pane.Flip(&p.idle))
+	p.Key(keymap.Bind("queues.part", "queues/informers", "Change between the work queues and the informers' caches.", "v"), pane.Turn(&p.part, 2))
 	return p
 }
 
 // Note implements [pane.Pane].
-func (*Queues) Note(f *pane.Frame) string {
+func (p *Queues) Note(f *pane.Frame) string {
+	if p.part == 1 {
+		return words.Count(len(f.S.Informers()), "informer")
+	}
 	ready, work, delayed := 0, 0, 0
 	for _, q := range f.S.Queues() {
 		ready += q.Ready
@@ -66,6 +73,10 @@ func (*Queues) Note(f *pane.Frame) string {
 // two columns, each queue where there is more room. What room is left below
 // goes to the latest runs.
 func (p *Queues) Draw(s *pane.Sheet, f *pane.Frame) {
+	if p.part == 1 {
+		drawInformers(s, f)
+		return
+	}
 	end := 0
 	if s.W() < 130 {
 		p.draw(s, f, func(draw func(*pane.Sheet, int) int) { draw(s, s.Len()) })
@@ -162,14 +173,24 @@ func drawQueue(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
 	x = max(x+1, nameW+1) + room + 1
 	x = a.Text(x, 0, fmt.Sprintf("%d", q.Ready), theme.Number|grid.Bold)
 	x = a.Text(x, 0, " ready", theme.Muted)
-	stats := words.Count(int(q.Adds), "add") + fmt.Sprintf(", %d merged, ", q.Merged) + tries(q.Retries)
-	if x+grid.Width(stats)+2 <= s.W() {
-		a.Right(s.W(), 0, stats, theme.Muted)
+	runs := words.Count(int(q.Adds), "add") + " → " + words.Count(int(q.Gets), "run")
+	more := runs
+	if q.Merged > 0 {
+		more += fmt.Sprintf(", %d merged", q.Merged)
+	}
+	if q.Retries > 0 {
+		more += ", " + tries(q.Retries)
+	}
+	for _, stats := range []string{more + latency(q), more, runs} {
+		if x+grid.Width(stats)+2 <= s.W() {
+			a.Right(s.W(), 0, stats, theme.Muted)
+			break
+		}
 	}
 	s.Hot(0, y, s.W(), pane.Subject{
 		ID: "queue/" + q.Name, Copy: q.Name, Target: trace.CompKCM,
-		Words: fmt.Sprintf("Queue %s: %d ready, %d at work, %d delayed; %d adds since the start, %d of them merged, %d retries.",
-			q.Name, q.Ready, q.Processing, q.Delayed, q.Adds, q.Merged, q.Retries),
+		Words: fmt.Sprintf("Queue %s: %d ready, %d at work, %d delayed; %d adds since the start, %d of them merged, came to %d runs; %d retries%s.",
+			q.Name, q.Ready, q.Processing, q.Delayed, q.Adds, q.Merged, q.Gets, q.Retries, latency(q)),
 	})
 	y++
 	if keys := q.Waiting(); len(keys) > 0 {
@@ -207,6 +228,14 @@ func drawKeys(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue, label string, 
 		x = end + 2
 	}
 	return y + 1
+}
+
+// latency is how long a key waits and is worked on, on average.
+func latency(q *view.Queue) string {
+	if q.Dones == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" · waits %s, work %s", words.Dur(q.Waited/time.Duration(max(q.Gets, 1))), words.Dur(q.Worked/time.Duration(q.Dones)))
 }
 
 func tries(n uint64) string {

@@ -1,0 +1,225 @@
+package apipipe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// drawWatches draws the other half of the API server: what it did with the requests
+// in all, and each watch cache with those it tells.
+func drawWatches(s *pane.Sheet, f *pane.Frame) {
+	y := drawTraffic(s, f, 0)
+	of := map[string][]*view.Watcher{}
+	for _, w := range f.S.Watchers() {
+		of[w.Of()] = append(of[w.Of()], w)
+	}
+	names := make([]string, 0, len(of))
+	for _, c := range f.S.WatchCaches() {
+		names = append(names, c.Resource)
+	}
+	for name := range of {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	y = s.Heading(y, "watch caches and watchers", "one watch at the store a kind, however many clients")
+	if len(names) == 0 {
+		y = s.Say(y, "Nobody watches anything. A watch cache begins when somebody first reads or watches its kind.", theme.Muted)
+	}
+	var unwatched []string
+	for _, name := range names {
+		if len(of[name]) == 0 && f.Filter == "" {
+			unwatched = append(unwatched, name)
+			continue
+		}
+		y = drawCache(s, f, y, name, of[name])
+	}
+	if len(unwatched) > 0 {
+		y = s.Say(y, "told to nobody: "+strings.Join(unwatched, ", "), theme.Muted)
+	}
+	drawEnded(s, f, y)
+}
+
+// drawTraffic draws how much of each of its duties the server has done.
+func drawTraffic(s *pane.Sheet, f *pane.Frame, y int) int {
+	t := &f.S.Traffic
+	y = s.Heading(y, "since it was started", "")
+	s.Line(y, pane.Subject{
+		ID: "traffic", Kind: trace.RequestReceived,
+		Words: fmt.Sprintf("The API server has got %s; the store took %s of them, and watchers were told of %s.",
+			words.Count(int(t.Requests), "request"), words.Count(int(t.Stored), "write"), words.Count(int(t.Told), "event")),
+	},
+		grid.Span{Text: words.Count(int(t.Requests), "request"), Style: theme.Number}, grid.Span{Text: ", ", Style: theme.Muted},
+		grid.Span{Text: words.Count(int(t.Stored), "write") + " stored", Style: theme.Number}, grid.Span{Text: ", ", Style: theme.Muted},
+		grid.Span{Text: words.Count(int(t.Told), "watch event") + " told", Style: theme.Number})
+	y++
+	var refused []string
+	for _, st := range trace.Stages() {
+		if n := t.Refused(st); n > 0 {
+			refused = append(refused, fmt.Sprintf("%s %d", st, n))
+		}
+	}
+	if len(refused) > 0 {
+		y = s.Say(y, "refused by "+strings.Join(refused, ", "), theme.Bad)
+	}
+	return y
+}
+
+// drawCache draws one watch cache and, below it, a row for each of its watchers.
+func drawCache(s *pane.Sheet, f *pane.Frame, y int, name string, watchers []*view.Watcher) int {
+	c := f.S.WatchCache(name)
+	var rows []*view.Watcher
+	for _, w := range watchers {
+		if f.Match(name, w.Client, w.Selector) {
+			rows = append(rows, w)
+		}
+	}
+	if len(rows) == 0 && !f.Match(name) {
+		return y
+	}
+	if c == nil {
+		c = &view.WatchCache{Resource: name}
+	}
+	st := theme.Name | grid.Bold
+	if f.Fresh(c.Event) {
+		st |= grid.Fresh
+	}
+	s.Line(y, pane.Subject{
+		ID: "cache/" + name, Event: c.Event, Kind: trace.WatchCacheEvent, Target: "watch/" + name,
+		Words: fmt.Sprintf("The watch cache of %s is the store's only watcher of that kind; %s it. Its window: %s.", name, tells(len(watchers)), window(c)),
+	},
+		grid.Span{Text: grid.Pad(name, nameWidth(s)) + " ", Style: st}, grid.Span{Text: at(c), Style: theme.Number},
+		grid.Span{Text: "  " + window(c), Style: theme.Muted}, grid.Span{Text: storeLag(f, name), Style: theme.Warn | grid.Bold})
+	y++
+	if c.Locked != "" {
+		y = s.Say(y, "✗ cannot be filled: "+c.Locked, theme.Bad)
+	}
+	for _, w := range rows {
+		drawWatcher(s, f, y, c, w)
+		y++
+	}
+	return y
+}
+
+// nameWidth is how wide the first column is.
+func nameWidth(s *pane.Sheet) int {
+	if s.W() < 100 {
+		return 20
+	}
+	return 26
+}
+
+func tells(n int) string {
+	if n == 1 {
+		return "1 client is told by"
+	}
+	return fmt.Sprintf("%d clients are told by", n)
+}
+
+func at(c *view.WatchCache) string {
+	if c.Revision == 0 {
+		return "no change yet"
+	}
+	return fmt.Sprintf("revision %d", c.Revision)
+}
+
+// window says from where on a watch can begin.
+func window(c *view.WatchCache) string {
+	switch {
+	case c.Kept == 0:
+		return "window: nothing yet"
+	case c.Oldest == 0:
+		return "window: " + words.Count(int(c.Kept), "event") + ", all there was"
+	}
+	return fmt.Sprintf("window: %s from %d on, else 410", words.Count(int(c.Kept), "event"), c.Oldest)
+}
+
+// storeLag tells of a cache whose own watch at the store has to catch up.
+func storeLag(f *pane.Frame, name string) string {
+	for _, w := range f.S.Store.Watches() {
+		if w.Name == name && w.Lag > 0 {
+			return fmt.Sprintf("  %s behind the store", words.Count(int(w.Lag), "revision"))
+		}
+	}
+	return ""
+}
+
+// drawWatcher draws one client: whether it has been told everything.
+func drawWatcher(s *pane.Sheet, f *pane.Frame, y int, c *view.WatchCache, w *view.Watcher) {
+	state, st := "✓ up to date", theme.Good
+	behind := c.Behind(w.Revision)
+	switch {
+	case w.Selector != "": // what of the kind's changes is for it, only the server knows
+		state, st = "✓ what matches", theme.Muted
+	case behind == 1:
+		state, st = "◷ 1 waits", theme.Warn|grid.Bold
+	case behind > 1:
+		state, st = fmt.Sprintf("◷ %d wait", behind), theme.Warn|grid.Bold
+	}
+	name := theme.Text
+	if f.Fresh(w.LastEvent) || f.Fresh(w.Opened) {
+		name |= grid.Fresh
+	}
+	told := w.LastEvent
+	if told.IsZero() {
+		told = w.Opened
+	}
+	sel := w.Selector
+	if sel == "" {
+		sel = "all"
+	}
+	s.Line(y, pane.Subject{
+		ID: fmt.Sprintf("watch/%d", w.Watch.Watch), Event: told, Kind: trace.WatchDelivered,
+		Words: fmt.Sprintf("%s watches %s (%s) since revision %d; it was told of %s, the last at revision %d%s.",
+			w.Client, c.Resource, sel, w.From, words.Count(int(w.Delivered), "event"), w.Revision, buffered(w, behind)),
+	},
+		grid.Span{Text: "→ ", Style: theme.Line}, grid.Span{Text: grid.Pad(pane.Abbreviate(w.Client), nameWidth(s)-2) + " ", Style: name},
+		grid.Span{Text: grid.Pad(state, 14) + " ", Style: st}, grid.Span{Text: grid.PadLeft(fmt.Sprint(w.Delivered), 5), Style: theme.Number},
+		grid.Span{Text: " told, at ", Style: theme.Muted}, grid.Span{Text: grid.Pad(fmt.Sprint(w.Revision), 6), Style: theme.Number}, grid.Span{Text: " " + w.Selector, Style: theme.Muted})
+}
+
+func buffered(w *view.Watcher, behind int) string {
+	if w.Selector != "" || behind == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s it in its buffer", waits(behind))
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 more waits for"
+	}
+	return fmt.Sprintf("%d more wait for", n)
+}
+
+// drawEnded draws why the last watches ended: a client that was too slow, a cache
+// that begins anew, a timeout.
+func drawEnded(s *pane.Sheet, f *pane.Frame, y int) {
+	list := f.S.EndedWatches()
+	if len(list) == 0 {
+		return
+	}
+	y = s.Heading(y, "watches that ended", "the client goes on from where it was, or after 410 lists anew")
+	for i := len(list) - 1; i >= 0 && i >= len(list)-8; i-- {
+		w := list[i]
+		st := theme.Text
+		if f.Fresh(w.LastEvent) {
+			st |= grid.Fresh
+		}
+		s.Line(y, pane.Subject{
+			ID: fmt.Sprintf("ended/%d", w.Watch.Watch), Event: w.LastEvent, Kind: trace.WatchClosed,
+			Words: fmt.Sprintf("The watch of %s on %s ended: %s.", w.Client, w.Of(), w.Reason),
+		},
+			grid.Span{Text: "#" + w.LastEvent.String() + " ", Style: theme.Event}, grid.Span{Text: pane.Abbreviate(w.Client) + " ", Style: theme.Name},
+			grid.Span{Text: w.Of() + ": ", Style: theme.Muted}, grid.Span{Text: w.Reason, Style: st})
+		y++
+	}
+}

@@ -1,0 +1,56 @@
+package tuitest
+
+import (
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// WatchStory is the story once more, with those who watch: clients whose caches have
+// everything, one that events wait for, one that lists anew after 410 Gone and
+// learns of a deletion that it missed, and a watch that ended.
+func WatchStory() *Tape {
+	t := Story()
+	number := uint64(100)
+	watch := func(client, resource, selector string) uint64 {
+		number++
+		t.Emit(trace.CompAPIServer, "", trace.WatchOpened, trace.Ref{}, &trace.Watch{Watch: number, Resource: resource, Client: client, From: t.rev, Selector: selector})
+		return number
+	}
+	informer := func(client, resource string, items, tombstones int) {
+		in := &trace.Informer{Informer: client, Resource: resource, Revision: t.rev, Reason: "first start"}
+		t.Emit(client, "", trace.InformerRelist, trace.Ref{}, in)
+		t.Emit(client, "", trace.InformerSync, trace.Ref{}, &trace.Informer{Informer: client, Resource: resource, Revision: t.rev, Items: items, Tombstones: tombstones})
+	}
+	const kcm, sched, kubelet = "controller-manager", "scheduler", "kubelet/node-1"
+	deployments := watch(kcm, "deployments", "")
+	watch(kcm, "pods", "")
+	watch(sched, "pods", "") // which is told nothing from here on
+	watch(kubelet, "pods", "spec.nodeName=node-1")
+	informer(kcm, "deployments", 1, 0)
+	informer(kcm, "pods", 5, 0)
+	informer(sched, "pods", 5, 0)
+	informer(kubelet, "pods", 2, 0)
+
+	ref := Ref("Deployment", "demo", "web")
+	for range 2 {
+		t.After(time.Second)
+		c := t.Commit(ref, "deployments", Deployment(3, 2), trace.ID{})
+		u := t.Emit(trace.CompAPIServer, "", trace.WatchCacheEvent, ref, &trace.CacheUpdate{Resource: "deployments", Type: "MODIFIED", Revision: t.rev, Watchers: 1}, c)
+		t.Emit(kcm, "", trace.WatchDelivered, ref, &trace.WatchEvent{Watch: deployments, Client: kcm, Type: "MODIFIED", Revision: t.rev}, u)
+	}
+	pod := Ref("Pod", "demo", "late")
+	for _, node := range []string{"", "node-3", "node-3"} { // the scheduler's buffer fills
+		c := t.Commit(pod, "pods", Pod("demo", "late", "", node, "", ""), trace.ID{})
+		t.Emit(trace.CompAPIServer, "", trace.WatchCacheEvent, pod, &trace.CacheUpdate{
+			Resource: "pods", Type: "MODIFIED", Revision: t.rev, Watchers: 1, Oldest: t.rev - 9, Kept: 10,
+		}, c)
+	}
+	nodes := watch(kcm, "nodes", "")
+	t.Emit(trace.CompAPIServer, "", trace.WatchClosed, trace.Ref{}, &trace.Watch{Watch: nodes, Resource: "nodes", Client: kcm, Reason: "the client was too slow: its events filled the buffer"})
+	informer(kcm, "nodes", 3, 0)
+	t.Emit(kcm, "", trace.InformerRelist, trace.Ref{}, &trace.Informer{Informer: kcm, Resource: "nodes", Revision: t.rev, Items: 3, Reason: "410 too old resource version: 12 (60)"})
+	informer(kcm, "nodes", 3, 2)
+	t.Emit(sched, "", trace.InformerRelist, trace.Ref{}, &trace.Informer{Informer: sched, Resource: "nodes", Items: 3, Reason: "410 too old resource version: 12 (60)"})
+	return t
+}
