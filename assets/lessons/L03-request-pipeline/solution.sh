@@ -1,0 +1,7 @@
+first
+stranger
+jane
+typo
+misnamed
+late
+storm 1 600
