@@ -40,8 +40,14 @@ func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldMan
 		return m, nil
 	}
 	types := f.builtin()
-	if k.is("CustomResourceDefinition") {
+	switch k.Group {
+	case "apiextensions.k8s.io":
 		types = crdconfigurations.NewTypeConverter(scheme)
+	case "authentication.k8s.io", "authorization.k8s.io":
+		types = managedfields.NewDeducedTypeConverter() // no apply configuration is made of these, so the schema lacks them
+	}
+	if k.Kind == "Scale" {
+		types = managedfields.NewDeducedTypeConverter()
 	}
 	m, err := managedfields.NewDefaultFieldManager(types, scheme, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
 	if err != nil {
@@ -103,7 +109,7 @@ func (c *call) apply(old runtime.Object) (runtime.Object, error) {
 		err = json.Unmarshal(data, &patch.Object)
 	}
 	if err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
 	m, err := c.s.managers.of(c.kind, c.req.Subresource)
 	if err != nil {
@@ -118,9 +124,27 @@ func (c *call) apply(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.strictApply(); err != nil {
+		return nil, err
+	}
 	obj.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
 	c.stamp(c.req.FieldManager, old, obj)
 	return obj, nil
+}
+
+// strictApply tells of fields that an apply configuration has twice.
+func (c *call) strictApply() error {
+	if c.req.FieldValidation == metav1.FieldValidationIgnore {
+		return nil
+	}
+	switch err := yaml.UnmarshalStrict(c.req.Patch, &map[string]any{}); {
+	case err == nil:
+	case c.req.FieldValidation == metav1.FieldValidationStrict:
+		return apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
+	default:
+		c.warnings = append(c.warnings, err.Error())
+	}
+	return nil
 }
 
 // trackManager notes which fields a write sets, under the writer's name

@@ -128,7 +128,8 @@ func (s *Server) credentials(t *sim.Task, r *Request) *proof {
 }
 
 // Access says whether the sender of a request for no resource (/api, /metrics) may
-// have the path: nil, 401 or 403. Such requests pass no other stages here, and
+// have the path, or that of one for a resource that is not served may ask for it:
+// nil, 401 or 403. Such requests pass no other stages here, and
 // leave nothing in the trace.
 func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 	u := authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
@@ -143,6 +144,21 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 		u = *p.user
 	}
 	u.Groups = withAuthenticated(u)
+	if as := req.Impersonate; as != nil {
+		for _, a := range as.attributes(u) {
+			if d := s.decide(a); !d.Allowed {
+				return forbidden(a, d)
+			}
+		}
+		u = as.identity()
+	}
+	if req.Resource.Resource != "" {
+		a := attributesOf(req, u)
+		if d := s.decide(a); !d.Allowed {
+			return forbidden(a, d)
+		}
+		return nil
+	}
 	a := authz.Attributes{User: u, Verb: verb, Path: path}
 	if d := s.decide(a); !d.Allowed {
 		msg := fmt.Sprintf("User %q cannot %s path %q", u.Name, verb, path)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/trace"
 )
@@ -14,10 +15,7 @@ import (
 // authorize decides whether the user may do this (apiserver
 // pkg/endpoints/filters/authorization.go; the Node authorizer, then RBAC).
 func authorize(c *call) error {
-	a := authz.Attributes{
-		User: c.user, Verb: c.req.Verb, Group: c.req.Resource.Group, Resource: c.req.Resource.Resource,
-		Subresource: c.req.Subresource, Namespace: c.req.Namespace, Name: c.req.Name,
-	}
+	a := attributesOf(c.req, c.user)
 	if c.kind != nil && !c.kind.Namespaced {
 		a.Namespace = ""
 	}
@@ -38,6 +36,14 @@ func authorize(c *call) error {
 	}
 	err := forbidden(a, d)
 	return c.refuse(trace.StageAuthorization, "", err)
+}
+
+// attributesOf are what a user must be allowed to do, to be answered a request.
+func attributesOf(r *Request, u authn.User) authz.Attributes {
+	return authz.Attributes{
+		User: u, Verb: r.Verb, Group: r.Resource.Group, Resource: r.Resource.Resource,
+		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
+	}
 }
 
 // exactFields are the field=value terms of a field selector.

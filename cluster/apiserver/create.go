@@ -29,6 +29,10 @@ func (c *call) createObject(obj runtime.Object) *Response {
 	if err := c.identify(m); err != nil {
 		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
 	}
+	if err := c.trackManager(opCreate); err != nil {
+		return &Response{Err: c.refuse(trace.StageMutatingAdmission, "", err)}
+	}
+	m = metaOf(c.obj)
 	drawn := m.GetGenerateName() != "" && m.GetName() == ""
 	for try := 1; ; try++ {
 		if drawn {
@@ -60,9 +64,6 @@ func (c *call) identify(m metav1.Object) error {
 	if m.GetResourceVersion() != "" && m.GetResourceVersion() != "0" {
 		return plainError(storage.ErrResourceVersionSetOnCreate)
 	}
-	if m.GetName() == "" && m.GetGenerateName() == "" {
-		return nil // validation says what is missing
-	}
 	m.SetResourceVersion("")
 	m.SetSelfLink("")
 	m.SetDeletionTimestamp(nil)
@@ -77,12 +78,10 @@ func (c *call) createOnce() error {
 	if err := c.mutate(opCreate); err != nil {
 		return err
 	}
-	if err := c.trackManager(opCreate); err != nil {
-		return c.refuse(trace.StageMutatingAdmission, "", err)
-	}
 	if err := c.validateCreate(); err != nil {
 		return err
 	}
+	c.ref.Name = metaOf(c.obj).GetName() // some kinds name themselves (limitrange strategy PrepareForCreate)
 	if err := c.admit(opCreate); err != nil {
 		return err
 	}

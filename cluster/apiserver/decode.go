@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,6 +82,11 @@ func (c *call) fillDefaults(obj runtime.Object) {
 			o.Data[k] = []byte(o.StringData[k])
 		}
 		o.StringData = nil
+	case *appsv1.DaemonSet:
+		// The internal version has a field for it, so its writer is noted as writing it.
+		if _, ok := o.Annotations[appsv1.DeprecatedTemplateGeneration]; !ok && !c.req.System {
+			metav1.SetMetaDataAnnotation(&o.ObjectMeta, appsv1.DeprecatedTemplateGeneration, "0")
+		}
 	case *corev1.Node:
 		switch s := &o.Spec; {
 		case s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR):
@@ -149,12 +155,12 @@ func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKin
 			}
 		}
 	}
-	if got != nil && got.GroupVersion() != gvk.GroupVersion() {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got.GroupVersion(), gvk.GroupVersion()))
-	}
 	if got != nil && got.Kind != gvk.Kind {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: converting (%s) to (%s): unknown conversion", got.Kind, got.Version, gvk.Kind,
 			reflect.TypeOf(obj).Elem(), reflect.TypeOf(newObject(gvk.GroupKind().WithVersion(runtime.APIVersionInternal))).Elem()))
+	}
+	if got != nil && got.GroupVersion() != gvk.GroupVersion() {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got.GroupVersion(), gvk.GroupVersion()))
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	return obj, nil

@@ -44,12 +44,23 @@ func (c *call) delete() *Response {
 	if gone {
 		c.obj = c.old
 		c.release()
-		if c.kind.is("Pod") || c.kind.is("ServiceAccount") || c.kind.is("Service") {
+		switch {
+		case c.kind.is("Pod"):
+			return &Response{Object: c.marked}
+		case c.kind.custom == nil && returnsDeleted[c.kind.Kind]:
 			return &Response{Object: c.old.DeepCopyObject()}
 		}
 		return &Response{Object: c.deleted()}
 	}
 	return &Response{Object: c.result()}
+}
+
+// returnsDeleted are the kinds, none of which shares its name with another, whose
+// deletion is answered with the object (registry.Store ReturnDeletedObject).
+var returnsDeleted = map[string]bool{
+	"ServiceAccount": true, "Service": true, "Namespace": true, "PodTemplate": true, "ResourceQuota": true,
+	"PersistentVolume": true, "PersistentVolumeClaim": true, "CSIDriver": true, "CSINode": true,
+	"StorageClass": true, "VolumeAttachment": true, "VolumeAttributesClass": true,
 }
 
 // deleted is the answer to a deletion that is done.
@@ -102,6 +113,7 @@ func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
 		c.obj = obj
 		return false, c.replace()
 	}
+	c.marked = obj
 	return true, c.remove()
 }
 

@@ -95,7 +95,8 @@ type call struct {
 	space   *stageSpace
 	staged  int
 	caused  int
-	created bool // an update made the object
+	created bool           // an update made the object
+	marked  runtime.Object // what a deletion at once would have written, had it not been at once
 }
 
 // serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
@@ -123,6 +124,9 @@ func (c *call) run() *Response {
 		return &Response{Err: err}
 	}
 	c.routed = true
+	if c.kind.is("Binding") {
+		return c.bindNamed()
+	}
 	if !c.kind.Stored() {
 		return c.review()
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiserver/pkg/authentication/user"
+
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/trace"
@@ -25,17 +27,17 @@ type ImpersonatedExtra struct {
 	Values []string
 }
 
-// Asked lists everything that is asked for, as the refusal of a request that
-// names no user does.
-func (i *Impersonation) Asked() []string {
-	asked := slices.Clone(i.Groups)
+// Info is everything that is asked for, as the refusal of a request that names no
+// user tells it (constrained_impersonation.go processImpersonationHeaders).
+func (i *Impersonation) Info() *user.DefaultInfo {
+	info := &user.DefaultInfo{Name: i.User, UID: i.UID, Groups: i.Groups}
 	for _, e := range i.Extra {
-		asked = append(asked, e.Values...)
+		if info.Extra == nil {
+			info.Extra = map[string][]string{}
+		}
+		info.Extra[e.Key] = append(info.Extra[e.Key], e.Values...)
 	}
-	if i.UID != "" {
-		asked = append(asked, i.UID)
-	}
-	return asked
+	return info
 }
 
 // impersonate is where a user may act as another. The authorizer is asked for

@@ -91,6 +91,7 @@ var firstKinds = []*Kind{
 }
 
 var reviewKinds = []*Kind{
+	review("", "bindings", "Binding", true), // no question, but not stored either (bindNamed)
 	review("authentication.k8s.io", "tokenreviews", "TokenReview", false),
 	review("authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview", false),
 	review("authorization.k8s.io", "localsubjectaccessreviews", "LocalSubjectAccessReview", true),

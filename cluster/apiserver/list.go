@@ -32,10 +32,14 @@ func (c *call) list() *Response {
 	if err != nil {
 		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
 	}
+	if opts.ResourceVersion == "0" {
+		opts.Limit = 0 // who takes any state gets it whole (cacher.go GetList)
+	}
 	if opts.Continue != "" {
 		return c.nextPage(want, opts)
 	}
-	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact || // or as it was said before there was a match
+		opts.ResourceVersionMatch == "" && opts.Limit > 0 && opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
 		return c.listAt(want, opts)
 	}
 	if c.cache().lost != nil {

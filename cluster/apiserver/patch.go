@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,9 +16,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	kjson "sigs.k8s.io/json"
 )
+
+// readable says what is wrong with a patch that is neither JSON nor, of an apply,
+// YAML (patch.go validateAndTranscodePatch).
+func (c *call) readable() error {
+	switch {
+	case c.req.System:
+	case c.req.PatchType == types.ApplyPatchType:
+		if _, err := yaml.ToJSON(c.req.Patch); err != nil {
+			return apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
+		}
+	case !json.Valid(c.req.Patch):
+		return apierrors.NewBadRequest("invalid JSON patch")
+	}
+	return nil
+}
 
 // applyPatch makes the new object of a patch (apiserver
 // pkg/endpoints/handlers/patch.go). old is nil for an apply that creates.
@@ -37,7 +54,8 @@ func (c *call) patchWhole(old runtime.Object) (runtime.Object, error) {
 	case types.JSONPatchType:
 		strict, err := c.strictPatch(&[]jsonPatchOp{})
 		if err != nil {
-			return nil, apierrors.NewBadRequest("error decoding patch: " + err.Error())
+			// The type is told by the name that it has upstream.
+			return nil, apierrors.NewBadRequest("error decoding patch: " + strings.ReplaceAll(err.Error(), "apiserver.jsonPatchOp", "handlers.jsonPatchOp"))
 		}
 		for i, e := range strict {
 			strict[i] = fmt.Errorf("json patch %w", e)

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -9,8 +10,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kubernetes/pkg/apis/autoscaling"
 	autoscalingvalidation "k8s.io/kubernetes/pkg/apis/autoscaling/validation"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kviz/cluster/trace"
 )
@@ -86,9 +90,15 @@ func (c *call) updateScale() *Response {
 		if err != nil {
 			return &Response{Err: err}
 		}
+		if err := c.matchName(metaOf(obj).GetName()); err != nil {
+			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		}
 		body = obj
 	} else {
 		c.pause(c.s.cfg.Cost.Decode)
+		if err := c.readable(); err != nil {
+			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		}
 	}
 	c.pause(c.s.cfg.Cost.Admission)
 	if err := c.repeat(func() error { return c.scaleOnce(body) }); err != nil {
@@ -110,6 +120,7 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if err != nil {
 		return c.refuse(trace.StageDecode, "", err)
 	}
+	owners := c.lendOwners(current)
 	scale, ok := body.(*autoscalingv1.Scale)
 	if !ok {
 		obj, err := c.patchScale(current)
@@ -122,6 +133,9 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if errs := autoscalingvalidation.ValidateScale(internal[autoscaling.Scale](scale)); len(errs) > 0 {
 		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(scaleGVK.GroupKind(), scale.Name, errs))
 	}
+	if uid := metaOf(c.old).GetUID(); scale.UID != "" && scale.UID != uid {
+		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), scale.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
+	}
 	c.obj = c.old.DeepCopyObject()
 	if scale.ResourceVersion != "" {
 		metaOf(c.obj).SetResourceVersion(scale.ResourceVersion)
@@ -132,17 +146,15 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if err := c.setReplicas(scale.Spec.Replicas); err != nil {
 		return c.refuse(trace.StageDecode, "", err)
 	}
+	if err := c.takeOwners(owners, scale, current); err != nil {
+		return c.refuse(trace.StageMutatingAdmission, "", err)
+	}
 	c.sent, c.sentOld = scale, current
 	if err := c.mutate(opUpdate); err != nil {
 		return err
 	}
 	if err := c.setReplicas(scale.Spec.Replicas); err != nil { // admission may have changed it
 		return c.refuse(trace.StageDecode, "", err)
-	}
-	// The writer of a scale comes to own spec.replicas of the object behind it
-	// (managedfields.ScaleHandler), so that a later apply of another is a conflict.
-	if err := c.trackManager(opUpdate); err != nil {
-		return err
 	}
 	sub := c.req.Subresource
 	c.req.Subresource = "" // what is validated is the whole object
@@ -157,12 +169,50 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	return c.replace()
 }
 
+// lendOwners gives a scale the owners of the replicas of the object behind it, as its
+// own managed fields (managedfields.ScaleHandler): an apply of it may be a conflict.
+func (c *call) lendOwners(scale *autoscalingv1.Scale) *managedfields.ScaleHandler {
+	if c.kind.custom != nil {
+		return nil
+	}
+	entries := metaOf(c.old).GetManagedFields()
+	h := managedfields.NewScaleHandler(entries, c.kind.GroupVersion(), managedfields.ResourcePathMappings{
+		c.kind.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas"),
+	})
+	scale.ManagedFields, _ = h.ToSubresource() // what cannot be read was not written by us
+	return h
+}
+
+// takeOwners has the writer of a scale own the replicas of the object behind it.
+func (c *call) takeOwners(h *managedfields.ScaleHandler, scale, current *autoscalingv1.Scale) error {
+	if h == nil {
+		return c.trackManager(opUpdate)
+	}
+	on := *c
+	on.kind, on.old, on.obj = c.bodysKind(scaleGVK), current, scale
+	if err := on.trackManager(opUpdate); err != nil {
+		return err
+	}
+	entries, err := h.ToParent(metaOf(on.obj).GetManagedFields())
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	metaOf(c.obj).SetManagedFields(entries)
+	return nil
+}
+
+// bodysKind is the kind, with no registry of its own, that the objects of a
+// subresource are of.
+func (c *call) bodysKind(gvk schema.GroupVersionKind) *Kind {
+	k := &Kind{Resource: c.kind.Resource}
+	k.Kind, k.GroupVersionResource.Group, k.GroupVersionResource.Version = gvk.Kind, gvk.Group, gvk.Version
+	return k
+}
+
 // patchScale applies a patch to the scale.
 func (c *call) patchScale(s *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
-	kind := &Kind{Resource: c.kind.Resource}
-	kind.Kind, kind.GroupVersionResource.Group, kind.GroupVersionResource.Version = "Scale", "autoscaling", "v1"
 	on := *c
-	on.kind = kind
+	on.kind = c.bodysKind(scaleGVK)
 	obj, err := on.applyPatch(s)
 	if err != nil {
 		return nil, err

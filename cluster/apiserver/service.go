@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
 
 	"kviz/cluster/client"
 )
@@ -128,9 +130,12 @@ func (c *call) allocate(old runtime.Object) error {
 	if old != nil {
 		was = old.(*corev1.Service)
 	}
-	defaultFamilies(svc)
 	key := svc.Namespace + "/" + svc.Name
-	var errs field.ErrorList
+	normalizeClusterIPs(svc, was)
+	errs := c.families(svc, was)
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(c.kind.GVK().GroupKind(), svc.Name, errs)
+	}
 	errs = append(errs, c.allocateIP(svc, was, key)...)
 	errs = append(errs, c.allocatePorts(svc, was, key)...)
 	if len(errs) > 0 {
@@ -162,24 +167,94 @@ func (c *call) allotted(old runtime.Object) string {
 	return note
 }
 
-// defaultFamilies says what an IPv4 cluster says about every Service.
-func defaultFamilies(svc *corev1.Service) {
-	if svc.Spec.Type == corev1.ServiceTypeExternalName {
+// normalizeClusterIPs brings the field and the list of cluster IPs into line
+// (pkg/registry/core/service/storage/storage.go).
+func normalizeClusterIPs(svc, was *corev1.Service) {
+	s := &svc.Spec
+	if was == nil {
+		if s.ClusterIP != "" && len(s.ClusterIPs) == 0 {
+			s.ClusterIPs = []string{s.ClusterIP}
+		}
 		return
 	}
-	if svc.Spec.IPFamilyPolicy == nil {
-		single := corev1.IPFamilyPolicySingleStack
-		svc.Spec.IPFamilyPolicy = &single
+	o := &was.Spec
+	if len(o.ClusterIPs) > 0 && len(s.ClusterIPs) == 0 && o.ClusterIP == s.ClusterIP {
+		s.ClusterIPs = slices.Clone(o.ClusterIPs)
 	}
-	if len(svc.Spec.IPFamilies) == 0 {
-		svc.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	switch {
+	case o.ClusterIP == s.ClusterIP || !slices.Equal(o.ClusterIPs, s.ClusterIPs):
+	case s.ClusterIP == "":
+		s.ClusterIPs = nil
+	default:
+		s.ClusterIPs = []string{s.ClusterIP}
 	}
-	if svc.Spec.ClusterIP == "" && len(svc.Spec.ClusterIPs) > 0 {
-		svc.Spec.ClusterIP = svc.Spec.ClusterIPs[0]
+}
+
+// families says what an IPv4 cluster says about a Service, and what it cannot be
+// asked (storage/alloc.go initIPFamilyFields).
+func (c *call) families(svc, was *corev1.Service) field.ErrorList {
+	s, spec := &svc.Spec, field.NewPath("spec")
+	if s.Type == corev1.ServiceTypeExternalName {
+		return nil
 	}
-	if svc.Spec.ClusterIP != "" && len(svc.Spec.ClusterIPs) == 0 {
-		svc.Spec.ClusterIPs = []string{svc.Spec.ClusterIP}
+	bare := s.ClusterIP == corev1.ClusterIPNone && len(s.Selector) == 0
+	if s.IPFamilyPolicy == nil {
+		policy := corev1.IPFamilyPolicySingleStack
+		switch {
+		case was != nil && was.Spec.IPFamilyPolicy != nil:
+			policy = *was.Spec.IPFamilyPolicy
+		case bare:
+			policy = corev1.IPFamilyPolicyRequireDualStack
+		}
+		s.IPFamilyPolicy = &policy
 	}
+	if !c.req.System {
+		var old *core.Service
+		if was != nil {
+			old = internal[core.Service](was)
+		}
+		if errs := validation.ValidateServiceClusterIPsRelatedFields(internal[core.Service](svc), old); len(errs) > 0 {
+			return errs
+		}
+	}
+	var errs field.ErrorList
+	single := *s.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack
+	for _, two := range []struct {
+		n    int
+		what string
+	}{{len(s.ClusterIPs), "cluster IPs"}, {len(s.IPFamilies), "IP families"}} {
+		if single && two.n == 2 {
+			errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), s.IPFamilyPolicy, "must be 'RequireDualStack' or 'PreferDualStack' when multiple "+two.what+" are specified"))
+		}
+	}
+	switch {
+	case len(errs) > 0:
+		return errs
+	case bare && len(s.IPFamilies) == 0:
+		s.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	}
+	if bare {
+		if len(s.IPFamilies) == 1 && !single {
+			other := corev1.IPv6Protocol
+			if s.IPFamilies[0] == other {
+				other = corev1.IPv4Protocol
+			}
+			s.IPFamilies = append(s.IPFamilies, other)
+		}
+		return nil
+	}
+	if *s.IPFamilyPolicy == corev1.IPFamilyPolicyRequireDualStack {
+		errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), s.IPFamilyPolicy, "this cluster is not configured for dual-stack services"))
+	}
+	for i, f := range s.IPFamilies {
+		if f != corev1.IPv4Protocol {
+			errs = append(errs, field.Invalid(spec.Child("ipFamilies").Index(i), f, "not configured on this cluster"))
+		}
+	}
+	if len(s.IPFamilies) == 0 {
+		s.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	}
+	return errs
 }
 
 func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList {
@@ -190,6 +265,8 @@ func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList 
 		return nil
 	case was != nil && was.Spec.ClusterIP == svc.Spec.ClusterIP && svc.Spec.ClusterIP != "":
 		return nil
+	case svc.Spec.ClusterIP == "" && len(svc.Spec.ClusterIPs) > 0:
+		return nil // validation wants both
 	case svc.Spec.ClusterIP == "":
 		addr, err := a.address(key)
 		if err != nil {
@@ -204,8 +281,12 @@ func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList 
 	}
 	why := ""
 	switch {
-	case !a.cidr.Contains(addr):
+	case c.req.DryRun && !a.cidr.Contains(addr):
 		why = fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", addr, a.cidr)
+	case !a.cidr.Contains(addr), addr == a.cidr.Masked().Addr(), !a.cidr.Contains(addr.Next()): // nor the network's own address or its last
+		why = "the provided network does not match the current range"
+	case c.req.DryRun:
+		return nil
 	case a.ips[addr] != "" && a.ips[addr] != key:
 		why = "provided IP is already allocated"
 	default:
@@ -235,6 +316,9 @@ func (c *call) allocatePorts(svc, was *corev1.Service, key string) field.ErrorLi
 				return field.ErrorList{field.InternalError(path, fmt.Errorf("failed to allocate a nodePort: %w", err))}
 			}
 			p.NodePort, mine[same] = n, n
+			continue
+		}
+		if c.req.DryRun {
 			continue
 		}
 		if owner := a.nodes[p.NodePort]; owner != "" && owner != key {
@@ -284,22 +368,31 @@ func keepAllocated(svc, old *corev1.Service) {
 		if svc.Spec.ClusterIP == "" {
 			svc.Spec.ClusterIP = old.Spec.ClusterIP
 		}
-		if len(svc.Spec.ClusterIPs) == 0 && svc.Spec.ClusterIP == old.Spec.ClusterIP {
+		if len(svc.Spec.ClusterIPs) == 0 {
 			svc.Spec.ClusterIPs = slices.Clone(old.Spec.ClusterIPs)
 		}
 	}
 	if usesNodePorts(svc) && usesNodePorts(old) {
-		for i := range svc.Spec.Ports {
-			p := &svc.Spec.Ports[i]
-			for _, o := range old.Spec.Ports {
-				if p.NodePort == 0 && p.Port == o.Port && p.Protocol == o.Protocol {
-					p.NodePort = o.NodePort
-				}
-			}
-		}
+		keepNodePorts(svc, old)
 	}
 	if needsHealthPort(svc) && needsHealthPort(old) && svc.Spec.HealthCheckNodePort == 0 {
 		svc.Spec.HealthCheckNodePort = old.Spec.HealthCheckNodePort
+	}
+}
+
+// keepNodePorts gives ports that have no number the one that the port of their name
+// had, unless another port has it now.
+func keepNodePorts(svc, old *corev1.Service) {
+	for i := range svc.Spec.Ports {
+		p := &svc.Spec.Ports[i]
+		if p.NodePort != 0 {
+			continue
+		}
+		for _, o := range old.Spec.Ports {
+			if o.Name == p.Name && !slices.ContainsFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.NodePort == o.NodePort }) {
+				p.NodePort = o.NodePort
+			}
+		}
 	}
 }
 

@@ -23,6 +23,11 @@ type strategy struct {
 	validateUpdate func(obj, old runtime.Object) field.ErrorList
 	subValidate    map[string]func(obj, old runtime.Object) field.ErrorList
 
+	// declare adds what the tags of the types find to what the functions found, and
+	// takes away what both say; nil for Kubernetes' plain way (rest.ValidateCreate).
+	declare    func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList
+	subDeclare map[string]func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList
+
 	// warn gives the warnings for the writer; old is nil for a creation.
 	warn         func(obj, old runtime.Object) []string
 	subWarn      map[string]func(obj, old runtime.Object) []string
@@ -105,5 +110,6 @@ func equal(a, b any) bool { return apiequality.Semantic.DeepEqual(a, b) }
 type (
 	preparers  = map[string]func(c *call, obj, old runtime.Object)
 	validators = map[string]func(obj, old runtime.Object) field.ErrorList
+	declarers  = map[string]func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList
 	warners    = map[string]func(obj, old runtime.Object) []string
 )

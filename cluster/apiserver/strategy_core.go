@@ -123,6 +123,12 @@ var serviceStrategy = &strategy{
 	validate:       creation(validation.ValidateServiceCreate),
 	validateUpdate: updating(validation.ValidateServiceUpdate),
 	subValidate:    validators{"status": updating(validation.ValidateServiceStatusUpdate)},
+	canonicalize: func(obj runtime.Object) {
+		// Upstream hides it whenever such a Service is read (storage.go defaultOnReadInternalTrafficPolicy).
+		if svc := obj.(*corev1.Service); svc.Spec.Type == corev1.ServiceTypeExternalName {
+			svc.Spec.InternalTrafficPolicy = nil
+		}
+	},
 	warn: func(obj, old runtime.Object) []string {
 		if old == nil {
 			return serviceutil.GetWarningsForService(internal[core.Service](obj), nil)

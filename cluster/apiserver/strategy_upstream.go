@@ -52,7 +52,7 @@ func upstream(r client.Resource, main creator, subs subStrategies) *strategy {
 		createOnUpdate:  main.AllowCreateOnUpdate(plainly),
 		conditional:     !main.AllowUnconditionalUpdate(plainly),
 		resets:          map[string]resetFieldSets{"": resetsOf(main)},
-		subPrepare:      preparers{}, subValidate: validators{}, subWarn: warners{},
+		subPrepare:      preparers{}, subValidate: validators{}, subDeclare: declarers{}, subWarn: warners{},
 	}
 	if gc, ok := main.(rest.GarbageCollectionDeleteStrategy); ok {
 		policy := gc.DefaultGarbageCollectionPolicy(plainly)
@@ -69,13 +69,12 @@ func upstream(r client.Resource, main creator, subs subStrategies) *strategy {
 		v.back(in, obj)
 	}
 	st.validate = func(obj runtime.Object) field.ErrorList {
-		in := v.internal(obj)
-		return v.declared(main, in, nil, main.Validate(plainly, in))
+		return main.Validate(plainly, v.internal(obj))
 	}
-	st.validateUpdate, st.warn = v.validateUpdate(main), v.warn(main)
+	st.validateUpdate, st.declare, st.warn = v.validateUpdate(main), v.declare(main), v.warn(main)
 	for name, sub := range subs {
 		v := versioned{r, name}
-		st.subPrepare[name], st.subValidate[name], st.subWarn[name] = v.prepareUpdate(sub), v.validateUpdate(sub), v.warn(sub)
+		st.subPrepare[name], st.subValidate[name], st.subDeclare[name], st.subWarn[name] = v.prepareUpdate(sub), v.validateUpdate(sub), v.declare(sub), v.warn(sub)
 		st.resets[name] = resetsOf(sub)
 	}
 	return st
@@ -106,8 +105,7 @@ func (v versioned) prepareUpdate(s updater) func(c *call, obj, old runtime.Objec
 
 func (v versioned) validateUpdate(s updater) func(obj, old runtime.Object) field.ErrorList {
 	return func(obj, old runtime.Object) field.ErrorList {
-		in, was := v.internal(obj), v.internal(old)
-		return v.declared(s, in, was, s.ValidateUpdate(v.context(nil), in, was))
+		return s.ValidateUpdate(v.context(nil), v.internal(obj), v.internal(old))
 	}
 }
 
@@ -120,17 +118,21 @@ func (v versioned) warn(s updater) func(obj, old runtime.Object) []string {
 	}
 }
 
-// declared adds what the tags of the types find (+k8s:validation, rest.ValidateCreate).
-func (v versioned) declared(s any, obj, old runtime.Object, errs field.ErrorList) field.ErrorList {
-	d, ok := s.(rest.DeclarativeValidationStrategy)
-	if !ok {
-		return errs
+// declare adds what the tags of the types find (+k8s:validation, rest.ValidateCreate).
+func (v versioned) declare(s any) func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList {
+	return func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList {
+		d, ok := s.(rest.DeclarativeValidationStrategy)
+		if !ok {
+			return errs
+		}
+		ctx, op := v.context(nil), apioperation.Create
+		var was runtime.Object
+		if old != nil {
+			op, was = apioperation.Update, v.internal(old)
+		}
+		in := v.internal(obj)
+		return d.ValidateDeclaratively(ctx, in, was, errs, op, d.DeclarativeValidationConfig(ctx, in, was))
 	}
-	ctx, op := v.context(nil), apioperation.Create
-	if old != nil {
-		op = apioperation.Update
-	}
-	return d.ValidateDeclaratively(ctx, obj, old, errs, op, d.DeclarativeValidationConfig(ctx, obj, old))
 }
 
 func (v versioned) internal(obj runtime.Object) runtime.Object {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
+	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
 
@@ -32,6 +33,31 @@ func (c *call) createSub() *Response {
 	case "token":
 		out, err = c.issueToken(obj)
 	}
+	if err != nil {
+		return &Response{Err: err}
+	}
+	c.created = true
+	return &Response{Object: out}
+}
+
+// bindNamed is the creation of a Binding that says itself which pod it is of, as
+// old clients send it (pkg/registry/core/pod/storage LegacyBindingREST).
+func (c *call) bindNamed() *Response {
+	obj, err := c.decode()
+	if err != nil {
+		return &Response{Err: err}
+	}
+	b := obj.(*corev1.Binding)
+	if err := c.place(b); err != nil {
+		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+	}
+	c.kind = KindFor(client.Pods.GroupVersionResource)
+	c.sub = c.kind.subresource("binding")
+	req := *c.req
+	req.Name, c.req = b.Name, &req
+	c.ref.Kind, c.ref.Name = c.kind.Kind, b.Name
+	c.pause(c.s.cfg.Cost.Admission)
+	out, err := c.bind(b)
 	if err != nil {
 		return &Response{Err: err}
 	}

@@ -10,7 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/apis/authentication"
+	authenticationvalidation "k8s.io/kubernetes/pkg/apis/authentication/validation"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
@@ -127,19 +130,22 @@ func deletedBefore(obj runtime.Object, at time.Time) bool {
 // issueToken is serviceaccounts/token
 // (pkg/registry/core/serviceaccount/storage/token.go).
 func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
-	req := body.(*authenticationv1.TokenRequest)
+	req, err := c.tokenRequest(body.(*authenticationv1.TokenRequest))
+	if err != nil {
+		return nil, c.refuse(trace.StageValidation, "", err)
+	}
 	if err := c.load(); err != nil {
 		return nil, c.refuse(trace.StageStorage, "", err)
 	}
 	sa := c.old.(*corev1.ServiceAccount)
-	seconds := int64(3600)
-	if req.Spec.ExpirationSeconds != nil {
-		seconds = *req.Spec.ExpirationSeconds
+	if req.UID != "" && req.UID != sa.UID {
+		return nil, c.refuse(trace.StageValidation, "", apierrors.NewConflict(schema.GroupResource{Group: c.sub.GVK.Group, Resource: c.sub.GVK.Kind}, sa.Name,
+			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID, sa.UID)))
 	}
-	if seconds < 600 {
-		return nil, c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.sub.GVK.GroupKind(), "",
-			field.ErrorList{field.Invalid(field.NewPath("spec", "expirationSeconds"), seconds, "may not specify a duration less than 10 minutes")}))
+	if errs := authenticationvalidation.ValidateTokenRequest(internal[authentication.TokenRequest](req)); len(errs) > 0 {
+		return nil, c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.sub.GVK.GroupKind(), "", errs))
 	}
+	seconds := *req.Spec.ExpirationSeconds // defaulted
 	now := c.t.Now()
 	claims := authn.Claims{
 		Audience: req.Spec.Audiences, Issuer: authn.Issuer, IssuedAt: now.Unix(), NotBefore: now.Unix(),
@@ -158,11 +164,29 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 		return nil, c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
 	}
 	out := req.DeepCopy()
-	out.Name, out.Namespace, out.CreationTimestamp = sa.Name, sa.Namespace, c.now()
+	out.Name, out.Namespace, out.UID, out.CreationTimestamp = sa.Name, sa.Namespace, sa.UID, c.now()
 	out.Spec.Audiences, out.Spec.ExpirationSeconds = claims.Audience, &seconds
 	out.Status = authenticationv1.TokenRequestStatus{Token: token, ExpirationTimestamp: metav1.NewTime(now.Add(time.Duration(seconds) * time.Second).Truncate(time.Second))}
 	c.pass(trace.StageStorage, "", "Signed a token for service account "+sa.Namespace+"/"+sa.Name+", good for "+formatRevision(seconds)+" s; nothing is stored.", nil)
 	return out, nil
+}
+
+// tokenRequest is a request for a token as the handler of all creations gives it to
+// the registry: it may name nobody but the service account of its path.
+func (c *call) tokenRequest(req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+	path := field.NewPath("metadata")
+	switch {
+	case req.Name != "" && req.Name != c.req.Name:
+		return nil, apierrors.NewInvalid(c.sub.GVK.GroupKind(), c.req.Name, field.ErrorList{field.Invalid(path.Child("name"), req.Name, "must match the service account name if specified")})
+	case req.Namespace != "" && req.Namespace != c.req.Namespace:
+		return nil, c.place(req)
+	case c.req.System:
+		return req, nil
+	}
+	on := *c
+	on.kind, on.obj = c.bodysKind(c.sub.GVK), req
+	err := on.trackManager(opCreate)
+	return on.obj.(*authenticationv1.TokenRequest), err
 }
 
 func (c *call) bindToken(ref *authenticationv1.BoundObjectReference, claims *authn.Claims) error {
@@ -170,7 +194,7 @@ func (c *call) bindToken(ref *authenticationv1.BoundObjectReference, claims *aut
 		return nil
 	}
 	if ref.Kind != "Pod" {
-		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s/%s: only pods are supported", ref.APIVersion, ref.Kind))
+		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)))
 	}
 	k := KindFor(client.Pods.GroupVersionResource)
 	en := c.s.caches[k].get(c.req.Namespace + "/" + ref.Name)

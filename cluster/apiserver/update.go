@@ -6,7 +6,9 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kviz/cluster/trace"
@@ -34,6 +36,9 @@ func (c *call) update() *Response {
 		c.body = obj
 	} else {
 		c.pause(c.s.cfg.Cost.Decode)
+		if err := c.readable(); err != nil {
+			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		}
 	}
 	c.pause(c.s.cfg.Cost.Admission)
 	err := c.repeat(func() error { return c.updateOnce() })
@@ -94,11 +99,11 @@ func (c *call) updateOnce() error {
 		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
 			storage.NewInvalidObjError(c.kind.Prefix+keyOf(c.kind, c.ref.Namespace, c.ref.Name), fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metaOf(c.old).GetUID()))))
 	}
-	if err := c.mutate(opUpdate); err != nil {
-		return err
-	}
 	if err := c.trackManager(opUpdate); err != nil {
 		return c.refuse(trace.StageMutatingAdmission, "", err)
+	}
+	if err := c.mutate(opUpdate); err != nil {
+		return err
 	}
 	if err := c.validateUpdate(); err != nil {
 		return err
@@ -170,7 +175,8 @@ func (c *call) checkRevision() error {
 	rv := m.GetResourceVersion()
 	if rv == "" || rv == "0" {
 		if c.kind.strategy.conditional && c.req.Verb == "update" {
-			return nil // validation demands one
+			return c.refuse(trace.StageStorage, "", apierrors.NewInvalid(schema.GroupKind{Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource}, m.GetName(), // store.go Update
+				field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")}))
 		}
 		m.SetResourceVersion(metaOf(c.old).GetResourceVersion())
 		return nil
@@ -216,14 +222,18 @@ func (c *call) prepareCreate() error {
 			return c.refuse(trace.StageDecode, "", err)
 		}
 		c.fillDefaults(obj)
+		if err := c.matchName(metaOf(obj).GetName()); err != nil {
+			return c.refuse(trace.StageDecode, "", err)
+		}
 		c.pass(trace.StageDecode, "", "There is no such object yet: apply creates it.", nil)
 		c.obj = obj
 	}
 	m := metaOf(c.obj)
-	if rv := m.GetResourceVersion(); rv != "" && rv != "0" {
+	if rv := m.GetResourceVersion(); c.req.Verb != "update" && rv != "" && rv != "0" {
 		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
 			fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again")))
 	}
 	m.SetUID("")
+	m.SetResourceVersion("") // a PUT creates whatever revision it names (store.go Update)
 	return errNotThere
 }

@@ -33,7 +33,7 @@ func (c *call) validateCreate() error {
 	if len(errs) == 0 && !c.req.System { // the kinds' own functions have looked at the metadata too
 		errs = genericvalidation.ValidateObjectMetaAccessor(metaOf(c.obj), c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
 	}
-	if len(errs) > 0 {
+	if errs = c.declare(nil, errs); len(errs) > 0 {
 		c.release()
 		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), metaOf(c.obj).GetName(), errs))
 	}
@@ -85,7 +85,7 @@ func (c *call) validateUpdate() error {
 		errs = append(errs, genericvalidation.ValidateObjectMetaAccessorUpdate(m, was, field.NewPath("metadata"))...)
 	}
 	errs = append(errs, check(c.obj, c.old)...)
-	if len(errs) > 0 {
+	if errs = c.declare(c.old, errs); len(errs) > 0 {
 		c.release()
 		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), m.GetName(), errs))
 	}
@@ -101,6 +101,23 @@ func (c *call) validateUpdate() error {
 	return nil
 }
 
+// declare has the tags of the types have their say: they add to what the
+// functions found, and speak for those functions that say the same. What a
+// component of this process writes they are asked about only if it is wrong.
+func (c *call) declare(old runtime.Object, errs field.ErrorList) field.ErrorList {
+	st := c.kind.strategy
+	if sub, ok := st.subDeclare[c.req.Subresource]; ok {
+		return sub(c.obj, old, errs)
+	}
+	if st.declare != nil {
+		return st.declare(c.obj, old, errs)
+	}
+	if c.kind.custom != nil || c.kind.is("CustomResourceDefinition") || c.req.System && len(errs) == 0 {
+		return errs
+	}
+	return versioned{c.kind.Resource, c.req.Subresource}.declare(declarative)(c.obj, old, errs)
+}
+
 // warn collects the warnings that go with the answer; components of this
 // process would not read them.
 func (c *call) warn(update bool) {
@@ -110,6 +127,9 @@ func (c *call) warn(update bool) {
 	if w, ok := c.kind.strategy.subWarn[c.req.Subresource]; ok {
 		c.warnings = append(c.warnings, w(c.obj, c.old)...)
 		return
+	}
+	if c.req.Subresource == "status" {
+		return // the strategies of statuses warn of nothing
 	}
 	if update {
 		c.warnings = append(c.warnings, c.kind.strategy.warn(c.obj, c.old)...)

@@ -25,7 +25,7 @@ func (c *call) watch() *Response {
 	}
 	from, err := parseRevision(opts.ResourceVersion)
 	if err != nil {
-		return &Response{Err: c.refuse(trace.StageDecode, "", apierrors.NewBadRequest(err.Error()))}
+		return &Response{Err: c.refuse(trace.StageDecode, "", plainError(err))}
 	}
 	if c.cache().lost != nil {
 		return &Response{Err: c.notReady()}

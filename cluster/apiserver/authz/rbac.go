@@ -44,11 +44,14 @@ type grant struct {
 // Invalidate forgets what was remembered: an RBAC object has changed.
 func (z *Authorizer) Invalidate() { z.users = nil }
 
+// ByMasters is who allows what members of system:masters do.
+const ByMasters = "group system:masters"
+
 // Decide asks the authorizers in turn: system:masters, Node, RBAC (the order
 // of kube-apiserver with --authorization-mode=Node,RBAC).
 func (z *Authorizer) Decide(a Attributes) Decision {
 	if a.User.In(authn.Masters) {
-		return Decision{Allowed: true, By: "group system:masters", Reason: "Members of system:masters may do everything; RBAC is not asked."}
+		return Decision{Allowed: true, By: ByMasters, Reason: "Members of system:masters may do everything; RBAC is not asked."}
 	}
 	d := decideNode(&a)
 	if d.Allowed {
@@ -198,7 +201,8 @@ func applies(subjects []rbacv1.Subject, u *authn.User, namespace string) (string
 }
 
 // Rules lists every rule the user has in a namespace, cluster-wide ones
-// included: what kubectl auth can-i --list shows.
+// included: what kubectl auth can-i --list shows. What RBAC is not asked about
+// (system:masters) has no rules.
 func (z *Authorizer) Rules(u authn.User, namespace string) []rbacv1.PolicyRule {
 	g := z.user(&u)
 	var out []rbacv1.PolicyRule
@@ -206,10 +210,6 @@ func (z *Authorizer) Rules(u authn.User, namespace string) []rbacv1.PolicyRule {
 		for _, gr := range list {
 			out = append(out, gr.rules...)
 		}
-	}
-	if u.In(authn.Masters) {
-		out = append(out, rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
-			rbacv1.PolicyRule{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}})
 	}
 	return out
 }

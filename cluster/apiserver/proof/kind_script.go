@@ -104,7 +104,9 @@ func (k *kind) badCreates() []step {
 		post("with a long name", "", with(o, `{"metadata":{"name":"`+strings.Repeat("n", 260)+`"}}`)),
 		post("with a bad generated name", "", with(o, `{"metadata":{"name":null,"generateName":"Bad_"}}`)),
 		post("with a resource version", "", with(o, `{"metadata":{"resourceVersion":"5"}}`)),
-		post("with a bad label", "", with(o, `{"metadata":{"labels":{"a b":"c d","-":"`+strings.Repeat("v", 64)+`"}}}`)),
+		post("with a bad label", "", with(o, `{"metadata":{"labels":{"a b":"c"}}}`)), // one fault each: a map's order is Go's
+		post("with a bad label's value", "", with(o, `{"metadata":{"labels":{"a":"c d"}}}`)),
+		post("with a long label", "", with(o, `{"metadata":{"labels":{"a":"`+strings.Repeat("v", 64)+`"}}}`)),
 		post("with a bad annotation", "", with(o, `{"metadata":{"annotations":{"a b":"c"}}}`)),
 		post("with a bad owner", "", with(o, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"","name":"","uid":""}]}}`)),
 		post("with two controllers", "", with(o, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"A","name":"a","uid":"1","controller":true},{"apiVersion":"v1","kind":"B","name":"b","uid":"2","controller":true}]}}`)),

@@ -20,6 +20,7 @@ func machinery() []script {
 		{"services and their addresses", serviceLives()},
 		{"protobuf", protobufs()},
 		{"merging", merging()},
+		{"bodies", bodies()},
 	}
 }
 

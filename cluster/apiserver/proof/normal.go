@@ -77,8 +77,11 @@ func value(key string, v any) any {
 	case string:
 		return word(key, v)
 	case float64:
-		if (key == "nodePort" || key == "healthCheckNodePort") && v >= 30000 && v < 32768 {
+		if (key == "nodePort" || key == "healthCheckNodePort") && v >= 30000 { // a dry run draws from beyond the range
 			return "<port>"
+		}
+		if key == "targetPort" && (v == 6443 || v > 32767) { // where the server itself listens
+			return "<its port>"
 		}
 	case []any:
 		for i := range v {
@@ -87,10 +90,11 @@ func value(key string, v any) any {
 		if key == "managedFields" {
 			v = slices.DeleteFunc(v, ofTheServer)
 		}
-		if key == "managedFields" || key == "causes" {
-			// Writes of one second, and complaints in the order of a Go map.
+		if key == "managedFields" || key == "causes" || key == "resourceRules" || key == "nonResourceRules" {
+			// Writes of one second, and complaints and rules in the order of a Go map.
 			slices.SortStableFunc(v, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 		}
+		return v
 	case map[string]any:
 		if prefix, ok := v["generateName"].(string); ok && prefix != "" {
 			if name, ok := v["name"].(string); ok && strings.HasPrefix(name, prefix) {
@@ -110,6 +114,9 @@ func value(key string, v any) any {
 		}
 		for k := range v {
 			v[k] = value(k, v[k])
+			if all, ok := v[k].([]any); ok && k == "managedFields" && len(all) == 0 {
+				delete(v, k)
+			}
 		}
 	}
 	return v
@@ -151,7 +158,8 @@ var (
 	cluster = regexp.MustCompile(`\b10\.96\.[0-9]+\.[0-9]+\b`)
 	// Revisions in messages: what a list waits for in vain, what a deletion was
 	// based on, an object that could not be read.
-	revision = regexp.MustCompile(`(current: |in object meta: |resourceVersion\\*":\\*")[0-9]+`)
+	revision = regexp.MustCompile(`(current: |in object meta: |in record \(|resourceVersion\\*":\\*")[0-9]+`)
+	volume   = regexp.MustCompile(`kube-api-access-[b-df-hj-np-tv-z2-9]{5}\b`)
 	drawn    = regexp.MustCompile(`Bad_[b-df-hj-np-tv-z2-9]{5}\b`)
 	token    = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
 )
@@ -169,9 +177,10 @@ func word(key, s string) string {
 }
 
 func text(s string) string {
+	s = uid.ReplaceAllString(s, "<uid>") // before revisions: one may begin with digits
 	s = revision.ReplaceAllString(s, "$1<revision>")
+	s = volume.ReplaceAllString(s, "kube-api-access-<generated>")
 	s = drawn.ReplaceAllString(s, "Bad_<generated>")
-	s = uid.ReplaceAllString(s, "<uid>")
 	s = moment.ReplaceAllString(s, "<time>")
 	s = token.ReplaceAllString(s, "<token>")
 	return cluster.ReplaceAllString(s, "<cluster IP>")

@@ -8,6 +8,7 @@ import (
 
 	flowcontrol "k8s.io/api/flowcontrol/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	auditapi "k8s.io/apiserver/pkg/apis/audit"
 
@@ -137,7 +138,7 @@ func (h *Handler) announce(req *apiserver.Request, caller Caller) {
 }
 
 // A request for a resource that is not served, or with a method it has not, is
-// answered before the pipeline, as upstream's router does.
+// answered before the pipeline, as upstream's router does: to those who may ask.
 func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.Request) (*apiserver.Kind, bool) {
 	kinds := h.resources()
 	if kinds == nil {
@@ -146,6 +147,12 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 			return nil, false
 		}
 		refuse(w)
+		return nil, false
+	}
+	turnDown := func(status *metav1.Status) (*apiserver.Kind, bool) {
+		if h.mayAsk(w, r, req) {
+			writeStatus(w, r, status)
+		}
 		return nil, false
 	}
 	for _, k := range kinds {
@@ -161,24 +168,21 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 				}
 			}
 			if why := unserved[req.Subresource]; verbs == nil && req.Resource.Resource == "pods" && why != "" {
-				writeStatus(w, r, notImplemented(why))
-				return nil, false
+				return turnDown(notImplemented(why))
 			}
 			if verbs == nil {
-				writeStatus(w, r, routeError(http.StatusNotFound, ""))
-				return nil, false
+				return turnDown(routeError(http.StatusNotFound, ""))
 			}
 		}
-		status := routable(r, k, req, verbs)
-		if status == nil {
-			return k, true
+		if status := routable(r, k, req, verbs); status != nil {
+			return turnDown(status)
 		}
-		writeStatus(w, r, status)
-		return nil, false
+		return k, true
 	}
 	if req.Resource.Group == "" || hasGroup(kinds, req.Resource.Group) {
-		writeStatus(w, r, routeError(http.StatusNotFound, ""))
-	} else {
+		return turnDown(routeError(http.StatusNotFound, ""))
+	}
+	if h.mayAsk(w, r, req) {
 		writePathNotFound(w)
 	}
 	return nil, false

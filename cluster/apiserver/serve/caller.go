@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
@@ -86,9 +88,20 @@ func (h *Handler) mayRead(w http.ResponseWriter, r *http.Request) bool {
 			return true
 		}
 	}
-	req := &apiserver.Request{}
+	return h.mayAsk(w, r, &apiserver.Request{})
+}
+
+// mayAsk reports whether the sender of a request that the pipeline does not see may
+// ask for what it asks for: a resource, or a path. If not, it has answered.
+func (h *Handler) mayAsk(w http.ResponseWriter, r *http.Request, req *apiserver.Request) bool {
+	path := r.URL.Path
 	caller := h.caller(r, req)
-	if req.User != nil && len(req.Certificates) == 0 {
+	var status *metav1.Status
+	if req.Impersonate, status = actAs(r); status != nil {
+		writeStatus(w, r, status)
+		return false
+	}
+	if req.User != nil && len(req.Certificates) == 0 && req.Impersonate == nil {
 		return true
 	}
 	refused := error(client.ErrUnreachable)

@@ -177,6 +177,10 @@ func (h *Handler) serveDiscovery(w http.ResponseWriter, r *http.Request, path st
 	}
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	core := parts[0] == "api"
+	if r.Method != http.MethodGet && (core || len(parts) > 1) { // the list of groups is the aggregator's, which takes any
+		writeStatus(w, r, routeError(http.StatusMethodNotAllowed, ""))
+		return
+	}
 	w.Header().Set("Vary", "Accept")
 	if len(parts) == 1 && acceptsAggregated(r.Header.Get("Accept")) {
 		list := &apidiscovery.APIGroupDiscoveryList{Items: []apidiscovery.APIGroupDiscovery{}}
@@ -191,6 +195,10 @@ func (h *Handler) serveDiscovery(w http.ResponseWriter, r *http.Request, path st
 	}
 	if doc := legacyDiscovery(groups, parts, core); doc != nil {
 		writeDocument(w, r, "application/json", doc)
+		return
+	}
+	if core || len(parts) == 3 && hasGroup(h.resources(), parts[1]) {
+		writeStatus(w, r, routeError(http.StatusNotFound, ""))
 		return
 	}
 	writePathNotFound(w)

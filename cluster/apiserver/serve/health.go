@@ -14,7 +14,11 @@ import (
 const KubernetesVersion = "v1.37.1"
 
 // serveVersion answers /version.
-func serveVersion(w http.ResponseWriter) {
+func serveVersion(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		writeStatus(w, r, routeError(http.StatusMethodNotAllowed, ""))
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	b, _ := json.MarshalIndent(apimachineryversion.Info{
 		Major: "1", Minor: "37", GitVersion: KubernetesVersion + "+kviz",

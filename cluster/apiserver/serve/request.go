@@ -12,6 +12,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metascheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	listvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -80,6 +81,9 @@ func parseOptions(r *http.Request, req *apiserver.Request) *metav1.Status {
 	return nil
 }
 
+// metaCodecs read the options that come in a body (apihelpers.GetMetaInternalVersionCodecs).
+var metaCodecs = metascheme.Codecs
+
 // validateList judges the options of a list or watch (handlers/get.go
 // ListResource).
 func validateList(req *apiserver.Request) *metav1.Status {
@@ -87,6 +91,7 @@ func validateList(req *apiserver.Request) *metav1.Status {
 	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&req.List, &o, nil); err != nil {
 		return statusOf(apierrors.NewBadRequest(err.Error()))
 	}
+	internalversion.SetListOptionsDefaults(&o, true)
 	if errs := listvalidation.ValidateListOptions(&o, true); len(errs) > 0 {
 		return statusOf(apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs))
 	}
@@ -173,13 +178,12 @@ func parseDelete(r *http.Request, req *apiserver.Request, q url.Values) *metav1.
 		if status != nil {
 			return status
 		}
-		info, err := negotiation.NegotiateInputSerializerForMediaType(contentType, false, legacyscheme.Codecs)
+		info, err := negotiation.NegotiateInputSerializerForMediaType(contentType, false, metaCodecs)
 		if err != nil {
 			return statusOf(err)
 		}
-		gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
-		gvk.Group = ""
-		obj, _, err := info.Serializer.Decode(body, &gvk, &req.Delete)
+		gvk := schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
+		obj, _, err := metaCodecs.DecoderToVersion(info.Serializer, gvk.GroupVersion()).Decode(body, &gvk, &req.Delete)
 		if err != nil {
 			return statusOf(apierrors.NewBadRequest(err.Error()))
 		}
@@ -270,7 +274,7 @@ func actAs(r *http.Request) (*apiserver.Impersonation, *metav1.Status) {
 		return as, nil
 	}
 	if len(as.Groups) > 0 || len(as.Extra) > 0 || as.UID != "" {
-		return nil, statusOf(apierrors.NewInternalError(fmt.Errorf("requested %v without impersonating a user", as.Asked())))
+		return nil, statusOf(apierrors.NewBadRequest(fmt.Sprintf("requested %#v without impersonating a user name", as.Info())))
 	}
 	return nil, nil
 }

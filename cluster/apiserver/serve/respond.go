@@ -125,12 +125,14 @@ func (h *Handler) singleObject(k *apiserver.Kind, out output, obj runtime.Object
 	switch {
 	case out.convert == nil:
 		return named(obj), nil
+	case out.convert.Kind == "Table" && !k.Stored(): // of an answer upstream makes no table
+		return named(obj), nil
 	case out.convert.Kind == "Table":
 		return h.table.table(k, []runtime.Object{obj}, metav1.ListMeta{}, true, out, now)
 	case out.convert.Kind == "PartialObjectMetadata":
 		return partial(obj, out.convert.GroupVersion())
 	}
-	return nil, notAcceptable(fmt.Sprintf("you requested %s, but the requested object is not a list (%T)", out.convert.Kind, obj))
+	return nil, notAcceptable(fmt.Sprintf("you requested %s, but the requested object is not a list (%s)", out.convert.Kind, goType(k, k.Kind)))
 }
 
 // listObject is a list in the asked form.
@@ -141,11 +143,14 @@ func (h *Handler) listObject(out output, resp *apiserver.Response, now time.Time
 	case out.convert.Kind == "Table":
 		table, status := h.table.table(resp.Kind, resp.Items, resp.ListMeta, false, out, now)
 		if t, ok := table.(*metav1.Table); ok && len(resp.Items) == 0 && !out.table.NoHeaders {
-			t.ColumnDefinitions = h.table.columns(resp.Kind)
+			var own bool
+			if t.ColumnDefinitions, own = h.table.columns(resp.Kind); !own {
+				t.Rows = nil
+			}
 		}
 		return table, status
 	case out.convert.Kind == "PartialObjectMetadataList":
-		list := &metav1.PartialObjectMetadataList{ListMeta: resp.ListMeta, Items: []metav1.PartialObjectMetadata{}}
+		list := &metav1.PartialObjectMetadataList{ListMeta: resp.ListMeta} // its items are null where there are none
 		list.SetGroupVersionKind(*out.convert)
 		for _, item := range resp.Items {
 			p, status := partial(item, out.convert.GroupVersion())
@@ -156,7 +161,20 @@ func (h *Handler) listObject(out output, resp *apiserver.Response, now time.Time
 		}
 		return list, nil
 	}
-	return nil, notAcceptable(fmt.Sprintf("you requested %s, but the requested object is a list", out.convert.Kind))
+	return nil, notAcceptable(fmt.Sprintf("you requested %s, but the requested object is a list (%s)", out.convert.Kind, goType(resp.Kind, resp.Kind.ListKind())))
+}
+
+// goType is what upstream's messages call an object: the Go type of its internal
+// version.
+func goType(k *apiserver.Kind, kind string) string {
+	if k.Custom() {
+		return "*unstructured.Unstructured"
+	}
+	obj, err := legacyscheme.Scheme.New(schema.GroupVersionKind{Group: k.Group, Version: runtime.APIVersionInternal, Kind: kind})
+	if err != nil {
+		return kind
+	}
+	return fmt.Sprintf("%T", obj)
 }
 
 // typedList is the items as the list kind of their resource. The items are

@@ -18,6 +18,9 @@ func routable(r *http.Request, k *apiserver.Kind, req *apiserver.Request, verbs 
 	if req.Name != "" && req.Namespace == "" && k.Namespaced && req.Verb != "list" && req.Verb != "watch" {
 		return routeError(http.StatusNotFound, "")
 	}
+	if req.Name != "" && !k.Stored() && req.Verb != "list" && req.Verb != "watch" {
+		return routeError(http.StatusNotFound, "")
+	}
 	if req.Namespace != "" && !k.Namespaced && k.GroupVersionResource.Resource != "namespaces" {
 		return routeError(http.StatusNotFound, "")
 	}

@@ -112,7 +112,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "":
 		h.servePaths(w, r)
 	case path == "/version":
-		serveVersion(w)
+		serveVersion(w, r)
 	case path == "/healthz" || path == "/livez" || path == "/readyz" || strings.HasPrefix(path, "/readyz/") || strings.HasPrefix(path, "/livez/") || strings.HasPrefix(path, "/healthz/"):
 		h.serveHealth(w, r, strings.Trim(path, "/"))
 	case path == "/metrics":

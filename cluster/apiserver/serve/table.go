@@ -30,7 +30,10 @@ func newTables() tables {
 // machine's clock, so each item is printed from a copy whose timestamps are as
 // far from the machine's clock as the item's are from virtual now.
 func (g tables) table(k *apiserver.Kind, items []runtime.Object, list metav1.ListMeta, single bool, out output, now time.Time) (runtime.Object, *metav1.Status) {
-	table := &metav1.Table{ListMeta: list, Rows: []metav1.TableRow{}, ColumnDefinitions: []metav1.TableColumnDefinition{}}
+	table := &metav1.Table{ListMeta: list, Rows: []metav1.TableRow{}}
+	if !out.table.NoHeaders {
+		table.ColumnDefinitions = []metav1.TableColumnDefinition{}
+	}
 	table.SetGroupVersionKind(*out.convert)
 	for i, item := range items {
 		part, err := g.print(k, item, now, out.table.NoHeaders)
@@ -55,26 +58,27 @@ func (g tables) table(k *apiserver.Kind, items []runtime.Object, list metav1.Lis
 	return table, nil
 }
 
-// columns are those of a table without rows.
-func (g tables) columns(k *apiserver.Kind) []metav1.TableColumnDefinition {
+// columns are those of a table without rows; own says that the kind has a printer
+// of its own.
+func (g tables) columns(k *apiserver.Kind) (columns []metav1.TableColumnDefinition, own bool) {
 	if k == nil {
-		return nil
+		return nil, true
 	}
 	if k.Custom() {
 		if t, err := k.Table(nil, time.Time{}); err == nil {
-			return t.ColumnDefinitions
+			return t.ColumnDefinitions, true
 		}
-		return nil
+		return nil, true
 	}
 	sample, err := legacyscheme.Scheme.New(k.GVK())
 	if err != nil {
-		return nil
+		return nil, true
 	}
 	t, err := g.print(k, sample, time.Time{}, false)
 	if err != nil {
-		return nil
+		return nil, true
 	}
-	return t.ColumnDefinitions
+	return t.ColumnDefinitions, len(t.ColumnDefinitions) < 2 || t.ColumnDefinitions[1].Name != createdAt
 }
 
 func (g tables) print(k *apiserver.Kind, item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
@@ -106,12 +110,15 @@ func groupOf(obj runtime.Object) string {
 	return kinds[0].Group
 }
 
+// createdAt is the second column of a kind without a printer.
+const createdAt = "Created At"
+
 // defaultTable is the table of kinds that have no printer of their own
 // (apiserver pkg/registry/rest/table.go defaultTableConvertor).
 func defaultTable(item runtime.Object) *metav1.Table {
 	t := &metav1.Table{ColumnDefinitions: []metav1.TableColumnDefinition{
 		{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
-		{Name: "Created At", Type: "date", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]},
+		{Name: createdAt, Type: "date", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]},
 	}}
 	if m, err := meta.Accessor(item); err == nil {
 		t.Rows = []metav1.TableRow{{Cells: []any{m.GetName(), m.GetCreationTimestamp().UTC().Format(time.RFC3339)}}}
