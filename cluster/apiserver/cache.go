@@ -25,6 +25,7 @@ type cache struct {
 	feed *storage.Watch
 
 	items    btree.Map[string, *entry] // by key without the prefix: "demo/web-1"
+	bytes    int64                     // of the items' values
 	revision int64                     // of the newest event (or of the initial list)
 	synced   bool
 	lost     error         // a value cannot be decrypted; see cache_locked.go
@@ -193,13 +194,13 @@ func (c *cache) fill(t *sim.Task) {
 			continue // written past the API server; listing such a key fails in Kubernetes too
 		}
 		gone.Delete(c.key(kv.Key))
-		c.items.Set(c.key(kv.Key), en)
+		c.put(c.key(kv.Key), en)
 		if c.changed != nil {
 			c.changed(c.key(kv.Key), en.obj)
 		}
 	}
 	gone.Scan(func(key string, _ *entry) bool {
-		c.items.Delete(key)
+		c.drop(key)
 		if c.changed != nil {
 			c.changed(key, nil)
 		}
@@ -209,6 +210,19 @@ func (c *cache) fill(t *sim.Task) {
 	c.window.start(c.revision)
 	c.synced = true
 	c.moved.Broadcast()
+}
+
+func (c *cache) put(key string, en *entry) {
+	c.bytes += int64(len(en.value))
+	if old, had := c.items.Set(key, en); had {
+		c.bytes -= int64(len(old.value))
+	}
+}
+
+func (c *cache) drop(key string) {
+	if old, had := c.items.Delete(key); had {
+		c.bytes -= int64(len(old.value))
+	}
 }
 
 func (c *cache) key(full []byte) string { return string(full[len(c.kind.Prefix):]) }
@@ -264,7 +278,7 @@ func (c *cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 		if !had {
 			return nil, false
 		}
-		c.items.Delete(key)
+		c.drop(key)
 		ch.kind, ch.obj = watch.Deleted, withRevision(old.obj, b.Revision)
 		return ch, true
 	}
@@ -276,7 +290,7 @@ func (c *cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 			return nil, false
 		}
 	}
-	c.items.Set(key, en)
+	c.put(key, en)
 	ch.kind, ch.obj = watch.Added, en.obj
 	if had {
 		ch.kind = watch.Modified

@@ -13,6 +13,16 @@ import (
 	"kviz/cluster/trace"
 )
 
+// seating is priority and fairness as one process has it.
+type seating struct {
+	*fairness.Controller
+	alarm time.Duration // when those who wait are looked after; 0 where that is not planned
+	// told are the levels' limits as the trace knows them: since requests have begun
+	// to wait, or a person has changed them; nil before.
+	told    []fairness.State
+	pressed trace.ID // the newest request that found no seat
+}
+
 // startFairness begins with the levels and schemas of a new cluster: a part of
 // the server's start. Seats that are taken are forgotten with the process.
 func (s *Server) startFairness() {
@@ -21,11 +31,11 @@ func (s *Server) startFairness() {
 		total = s.flows.Total()
 	}
 	rand := s.k.Rand("flowcontrol")
-	s.flows = fairness.New(total, func() types.UID { return drawUID(rand) })
+	s.flows = &seating{Controller: fairness.New(s.k.Elapsed(), total, func() types.UID { return drawUID(rand) })}
 }
 
 // FlowLevels tells how each priority level stands, by name.
-func (s *Server) FlowLevels() []fairness.State { return s.flows.Levels() }
+func (s *Server) FlowLevels() []fairness.State { return s.flows.Levels(s.k.Elapsed()) }
 
 // Concurrency is how many requests the server serves at once.
 func (s *Server) Concurrency() int { return s.flows.Total() }
@@ -38,17 +48,75 @@ func (s *Server) SetConcurrency(t *sim.Task, total int) error {
 		return fmt.Errorf("%d: the API server serves 1 to %d requests at once", total, mostSeats)
 	}
 	s.flows.Resize(t.Elapsed(), total)
-	limits := &trace.FlowLimits{Total: total}
-	for _, l := range s.flows.Levels() {
-		if !l.Exempt {
-			limits.Levels = append(limits.Levels, trace.FlowLimit{Level: l.Level, Limit: l.Limit, Queues: l.Queues})
-		}
-	}
-	t.Emit(trace.Event{Kind: trace.FlowConfig, Lane: s.p.Lane, Payload: limits})
+	s.tellLevels(trace.FlowByPerson, t.Causes())
+	s.lookAfterFlows()
 	return nil
 }
 
 const mostSeats = 1_000_000
+
+// tellLevels emits how many seats each level has now.
+func (s *Server) tellLevels(why string, causes []trace.ID) {
+	s.flows.told = s.flows.Levels(s.k.Elapsed())
+	limits := &trace.FlowLimits{Total: s.flows.Total(), Why: why}
+	for _, l := range s.flows.told {
+		if !l.Exempt {
+			limits.Levels = append(limits.Levels, trace.FlowLimit{
+				Level: l.Level, Limit: l.Limit, Queues: l.Queues, Nominal: l.Nominal, Min: l.Min, Max: l.Max, Wanted: l.Demand.High,
+			})
+		}
+	}
+	s.k.Emit(trace.Event{Kind: trace.FlowConfig, Lane: s.p.Lane, Causes: causesOf(causes), Payload: limits})
+}
+
+// tellAdjusted tells of limits that have been adjusted to what is wanted, if
+// requests have had to wait and a limit has changed by a twentieth: what upstream
+// logs.
+func (s *Server) tellAdjusted() {
+	if !s.flows.Moved() || s.flows.told == nil {
+		return
+	}
+	was := map[string]int{}
+	for _, l := range s.flows.told {
+		was[l.Level] = l.Limit
+	}
+	for _, l := range s.flows.Levels(s.k.Elapsed()) {
+		if now, before := l.Limit, was[l.Level]; 20*max(now-before, before-now) >= max(now, before, 1) && !l.Exempt {
+			s.tellLevels(trace.FlowByDemand, []trace.ID{s.flows.pressed})
+			return
+		}
+	}
+}
+
+// pressed notes that a request found no seat.
+func (s *Server) pressed(id trace.ID) {
+	s.flows.pressed = id
+	if s.flows.told == nil {
+		s.flows.told = s.flows.Levels(s.k.Elapsed())
+	}
+	s.lookAfterFlows()
+}
+
+// lookAfterFlows plans to look again when those who wait may get seats though no
+// request ends: because a limit is adjusted, or seats kept for watchers are free.
+// Where nobody waits there is nothing to plan.
+func (s *Server) lookAfterFlows() {
+	f, p := s.flows, s.p
+	now := s.k.Elapsed()
+	next, any := f.Await(now)
+	if !any || f.alarm != 0 && f.alarm <= next {
+		return
+	}
+	f.alarm = next
+	s.k.After(next-now, func() {
+		if f.alarm != next || f != s.flows || !p.Alive() {
+			return
+		}
+		f.alarm = 0
+		s.lookAfterFlows()
+		s.tellAdjusted()
+	})
+}
 
 // longestWait is how long a request may wait in its queue: a quarter of
 // kube-apiserver's --request-timeout (server/filters/priority-and-fairness.go
@@ -68,13 +136,13 @@ func queueFairly(c *call) error {
 		c.pass(stage, "", "A connection to a container may stay open for long, so it takes no seat.", nil)
 		return nil
 	}
-	d := fairness.Digest{
-		User: c.user.Name, Groups: c.user.Groups, Verb: c.req.Verb,
-		Group: c.req.Resource.Group, Resource: c.req.Resource.Resource, Subresource: c.req.Subresource, Namespace: c.req.Namespace,
-	}
+	d := *c.Digest()
 	sch := c.s.flows.Match(&d)
-	c.schema = sch
-	if !c.s.flows.Start(c.t.Elapsed(), sch, &d, &c.seat, c.seats(sch)) {
+	c.schema, c.class = sch, sch.Class()
+	c.seat.Owner, c.seat.Watch = c, c.req.Verb == "watch"
+	taken := c.s.flows.Start(c.t.Elapsed(), sch, &d, &c.seat, c.work(sch))
+	c.s.tellAdjusted()
+	if !taken {
 		outcome := "queue-full"
 		if sch.Level.State().Queues == 0 {
 			outcome = "concurrency-limit"
@@ -93,20 +161,23 @@ func (c *call) awaitSeat(d *fairness.Digest) error {
 	var turn sim.Cond
 	c.seat.Wake = turn.Signal
 	c.last = c.t.Emit(trace.Event{Kind: trace.FlowQueued, Object: c.ref, Causes: c.because(), Payload: c.flow(d, "")})
+	c.s.pressed(c.last)
 	for c.seat.Waits() {
 		left := c.began + longestWait - c.t.Elapsed()
 		if left > 0 {
 			turn.WaitTimeout(c.t, left)
 			continue
 		}
-		c.seat.Leave(c.t.Elapsed())
+		if !c.seat.Leave(c.t.Elapsed()) {
+			break
+		}
 		return c.crowdedOut(c.flow(d, "time-out"))
 	}
 	f := c.flow(d, "served")
 	st := c.newStage()
 	*st = trace.Stage{
 		Request: c.n, Stage: trace.StageFairness, By: c.schema.By, Verdict: "pass", Flow: f,
-		Note: fmt.Sprintf("Waited %v in queue %d of priority level %s, which has %s.", f.Waited, f.Queue, f.Level, plural(f.Limit, "seat", "seats")),
+		Note: fmt.Sprintf("Waited %v in queue %d of priority level %s, which has %s.", f.Waited, f.Queue, f.Level, seatsOf(f)),
 	}
 	c.stage(st)
 	return nil
@@ -124,58 +195,36 @@ func (c *call) crowdedOut(f *trace.FlowWait) error {
 	c.refused = trace.StageFairness
 	c.stage(&trace.Stage{
 		Request: c.n, Stage: trace.StageFairness, By: c.schema.By, Verdict: "refuse", Code: 429, Flow: f,
-		Note: fmt.Sprintf("Priority level %s turns it down: %s. Its sender may try again in %d s.", f.Level, note, after),
+		Note: fmt.Sprintf("Priority level %s turns it down: %s. It has %s. Its sender may try again in %d s.", f.Level, note, seatsOf(f), after),
 	})
+	c.s.pressed(c.last)
 	return err
+}
+
+// seatsOf is how many seats a request's level has, and where they are from.
+func seatsOf(f *trace.FlowWait) string {
+	has := plural(f.Limit, "seat", "seats")
+	switch {
+	case f.Limit > f.Nominal:
+		return fmt.Sprintf("%s, %d of them borrowed", has, f.Limit-f.Nominal)
+	case f.Limit < f.Nominal:
+		return fmt.Sprintf("%s, as %d of its %d are there for others to borrow", has, f.Nominal-f.Limit, f.Nominal)
+	}
+	return has
 }
 
 // flow is the request and its level as they are now, for the trace.
 func (c *call) flow(d *fairness.Digest, outcome string) *trace.FlowWait {
-	l := c.schema.Level.State()
+	l, work := c.schema.Level.State(), c.seat.Work()
 	f := &trace.FlowWait{
-		Request: c.n, Schema: c.schema.Name, Level: l.Level, Flow: c.schema.Flow(d), Queue: c.seat.Queue(), Seats: c.seat.Seats(),
-		Limit: l.Limit, InUse: l.InUse, Waiting: l.Waiting, Ahead: c.seat.Ahead(), Outcome: outcome,
+		Request: c.n, Schema: c.schema.Name, Level: l.Level, Flow: c.schema.Flow(d), Queue: c.seat.Queue(), Seats: max(1, work.Width()),
+		Limit: l.Limit, Nominal: l.Nominal, InUse: l.InUse, Waiting: l.Waiting, Ahead: c.seat.Ahead(), Outcome: outcome,
 	}
 	if f.Queue >= 0 {
 		f.Waited = c.t.Elapsed() - c.seat.Came()
 	}
 	return f
 }
-
-// seats is how many the request takes: a list more than others, one for each
-// hundred objects (request/list_work_estimator.go seatsBasedOnObjectCount).
-func (c *call) seats(sch *fairness.Schema) int {
-	list := &c.req.List
-	if c.req.Verb != "list" && c.req.Verb != "watch" || c.kind == nil || !c.kind.Stored() {
-		return 1
-	}
-	begins := list.ResourceVersion == "" || list.ResourceVersion == "0" || list.SendInitialEvents != nil && *list.SendInitialEvents
-	if c.req.Verb == "watch" && !begins || c.req.Name != "" {
-		return 1
-	}
-	cache := c.s.caches[c.kind]
-	if c.kind.custom != nil {
-		cache = c.kind.custom.cache
-	}
-	if cache == nil || cache.items.Len() <= objectsPerSeat {
-		return 1
-	}
-	n := cache.items.Len()
-	if c.req.Verb == "list" && (list.Continue != "" || list.Limit > 0 && list.ResourceVersion != "0") { // from the store
-		most := n
-		if list.Limit > 0 {
-			most = min(most, int(list.Limit))
-		}
-		if list.LabelSelector != "" || list.FieldSelector != "" {
-			n += most
-		} else {
-			n = 2 * most
-		}
-	}
-	return min((n+objectsPerSeat-1)/objectsPerSeat, sch.Level.MaxSeats())
-}
-
-const objectsPerSeat = 100
 
 // Storm has n clients of a user ask for the same list at once, in the caller's
 // task: what a program does that was written without care. It tells how many were

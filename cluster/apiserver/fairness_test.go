@@ -72,7 +72,7 @@ func fairnessTold(events []*trace.Event) string {
 func TestStorm(t *testing.T) {
 	var from int
 	w := run(t, Config{}, func(w *world, task *sim.Task) {
-		w.must(w.s.SetConcurrency(task, 10))
+		w.must(w.s.SetConcurrency(task, 30))
 		from = len(w.sink.events) - 1
 		w.user.Go("others", func(task *sim.Task) {
 			task.Sleep(200 * time.Microsecond) // the storm has begun
@@ -81,8 +81,8 @@ func TestStorm(t *testing.T) {
 			}
 		})
 		answered, rejected := w.s.Storm(task, listPods(person("alice")), 400)
-		if answered != 301 || rejected != 99 { // one seat, and a hand of 6 queues of 50
-			t.Errorf("%d answered, %d rejected; want 301 and 99", answered, rejected)
+		if answered != 302 || rejected != 98 { // two seats, and a hand of 6 queues of 50
+			t.Errorf("%d answered, %d rejected; want 302 and 98", answered, rejected)
 		}
 		for _, l := range w.s.FlowLevels() {
 			if l.InUse != 0 || l.Waiting != 0 {
@@ -98,12 +98,12 @@ func TestStorm(t *testing.T) {
 func TestQueueTimesOut(t *testing.T) {
 	var from int
 	slow := DefaultCost
-	slow.Respond = time.Second
+	slow.Respond = 4 * time.Second
 	w := run(t, Config{Cost: slow}, func(w *world, task *sim.Task) {
-		w.must(w.s.SetConcurrency(task, 10))
+		w.must(w.s.SetConcurrency(task, 30))
 		from = len(w.sink.events)
-		if answered, rejected := w.s.Storm(task, listPods(person("alice")), 20); answered != 15 || rejected != 5 {
-			t.Errorf("%d answered, %d rejected; want 15 and 5", answered, rejected)
+		if answered, rejected := w.s.Storm(task, listPods(person("alice")), 100); answered != 44 || rejected != 56 {
+			t.Errorf("%d answered, %d rejected; want 44 and 56", answered, rejected)
 		}
 		if resp := w.s.Handle(task, listPods(person("alice"))); resp.Code != 403 {
 			t.Errorf("when all is over alice gets %d", resp.Code)
@@ -147,7 +147,7 @@ func TestSeatsAreNotLost(t *testing.T) {
 		if w.s.Concurrency() != 1 {
 			t.Error("the new process has another concurrency")
 		}
-		if r := w.s.Handle(task, listPods(person("alice"))); r.Code != 403 || r.Schema.Name != "global-default" || r.Schema.UID == "" || r.Schema.Level.UID == "" {
+		if r := w.s.Handle(task, listPods(person("alice"))); r.Code != 403 || r.Flow.Schema != "global-default" || r.Flow.SchemaUID == "" || r.Flow.LevelUID == "" {
 			t.Errorf("alice gets %d", r.Code)
 		}
 	})

@@ -91,6 +91,7 @@ type call struct {
 	routed        bool           // it is allowed, and for something that is served
 	seat          fairness.Seat  // while it is served
 	schema        *fairness.Schema
+	class         fairness.Class
 
 	space   *stageSpace
 	staged  int
@@ -109,6 +110,7 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	c.receive()
 	resp := c.respond(c.run())
 	c.seat.Finish(t.Elapsed())
+	s.lookAfterFlows()
 	return resp
 }
 
@@ -162,6 +164,9 @@ func (c *call) route() error {
 		return notServed()
 	}
 	if err := c.routeCustom(); err != nil {
+		return err
+	}
+	if err := c.routeFlows(); err != nil {
 		return err
 	}
 	verbs := c.kind.Verbs
@@ -297,7 +302,7 @@ func (c *call) respond(r *Response) *Response {
 		}
 	}
 	payload.Code = r.Code
-	r.AuditID, r.Schema = c.req.AuditID, c.schema
+	r.AuditID, r.Flow = c.req.AuditID, c.class
 	c.auditAnswer(r)
 	if r.Object != nil && r.Err == nil {
 		payload.Object = trace.Obj(c.shared(r.Object))

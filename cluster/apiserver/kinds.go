@@ -29,6 +29,7 @@ var kinds = slices.Concat(
 	networkKinds,
 	storageKinds,
 	otherKinds,
+	flowKinds,
 	admissionKinds,
 	limitKinds,
 	reviewKinds,

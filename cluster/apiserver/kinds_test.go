@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -32,6 +33,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
 	"k8s.io/kubernetes/pkg/registry/core/podtemplate"
 	"k8s.io/kubernetes/pkg/registry/core/replicationcontroller"
+	"k8s.io/kubernetes/pkg/registry/flowcontrol/flowschema"
+	"k8s.io/kubernetes/pkg/registry/flowcontrol/prioritylevelconfiguration"
 	"k8s.io/kubernetes/pkg/registry/networking/ingress"
 	"k8s.io/kubernetes/pkg/registry/networking/ingressclass"
 	"k8s.io/kubernetes/pkg/registry/networking/ipaddress"
@@ -135,6 +138,16 @@ var kindCases = []kindCase{
 		r: client.PodDisruptionBudgets, upstream: poddisruptionbudget.Strategy, sub: poddisruptionbudget.StatusStrategy,
 		invalid: `{"spec":{"minAvailable":-1}}`, change: `{"spec":{"minAvailable":2}}`, forbidden: `{"spec":{"maxUnavailable":1}}`,
 		status: `{"status":{"disruptionsAllowed":1,"currentHealthy":3,"desiredHealthy":2,"expectedPods":3},"spec":{"minAvailable":9}}`,
+	},
+	{
+		r: client.FlowSchemas, upstream: flowschema.Strategy, sub: flowschema.StatusStrategy,
+		invalid: `{"spec":{"matchingPrecedence":20000}}`, change: `{"spec":{"matchingPrecedence":900}}`, forbidden: `{"spec":{"distinguisherMethod":{"type":"ByMood"}}}`,
+		status: `{"metadata":{"labels":{"a":"b"}},"spec":{"matchingPrecedence":800}}`,
+	},
+	{
+		r: client.PriorityLevels, upstream: prioritylevelconfiguration.Strategy, sub: prioritylevelconfiguration.StatusStrategy,
+		invalid: `{"spec":{"type":"Exempt"}}`, change: `{"spec":{"limited":{"lendablePercent":40}}}`, forbidden: `{"spec":{"limited":{"limitResponse":{"queuing":{"queues":2,"handSize":8}}}}}`,
+		status: `{"status":{"conditions":[{"type":"Example","status":"True","lastTransitionTime":"2026-01-01T03:00:00Z"}]},"spec":{"limited":{"lendablePercent":1}}}`,
 	},
 	{
 		r: client.IngressClasses, upstream: ingressclass.Strategy,
@@ -324,6 +337,7 @@ func TestKindsAsUpstream(t *testing.T) {
 			k := &kindCases[i]
 			seen[k.r] = true
 			k.creations(t, w, task)
+			task.Sleep(50 * time.Millisecond) // a FlowSchema's status is written
 			k.updates(t, w, task)
 			w.must(w.ask(task, k.request("delete", "", nil)).Err)
 		}

@@ -91,9 +91,9 @@ type Response struct {
 	Warnings []string // for the Warning headers
 	AuditID  string   // for the header Audit-Id
 
-	Schema *fairness.Schema // that it belonged to; nil where it was not asked
-	Stage  string           // the stage that refused, if one did
-	Took   time.Duration
+	Flow  fairness.Class // that it belonged to; zero where it was not asked
+	Stage string         // the stage that refused, if one did
+	Took  time.Duration
 }
 
 // Status is the error as the body to send; nil when there was none.

@@ -24,7 +24,6 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/encrypt"
-	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
@@ -90,20 +89,21 @@ type Server struct {
 	ready   bool
 	started sim.Cond // ready changed
 
-	stored     []*Kind          // the built-in kinds whose caches are always open
-	caches     map[*Kind]*cache // of built-in kinds; see cacheOf
-	usage      usage
-	customs    *customs // the kinds that CustomResourceDefinitions make
-	defs       *definitions
-	authorizer *authz.Authorizer
-	alloc      *allocator
-	keys       *authn.Keys
-	ca         *authn.Authority
-	managers   fieldManagers
-	enc        encryption
-	hooks      *hooks // dynamic admission
-	audit      auditing
-	flows      *fairness.Controller
+	stored      []*Kind          // the built-in kinds whose caches are always open
+	caches      map[*Kind]*cache // of built-in kinds; see cacheOf
+	usage       usage
+	customs     *customs // the kinds that CustomResourceDefinitions make
+	defs        *definitions
+	authorizer  *authz.Authorizer
+	alloc       *allocator
+	keys        *authn.Keys
+	ca          *authn.Authority
+	managers    fieldManagers
+	enc         encryption
+	hooks       *hooks // dynamic admission
+	audit       auditing
+	flows       *seating
+	flowObjects *flowObjects
 
 	admission   admissionSettings
 	podSecurity *podSecurity
@@ -178,6 +178,7 @@ func (s *Server) Restart(p *sim.Process) {
 	s.authorizer = &authz.Authorizer{Source: policy{s}}
 	s.alloc = newAllocator(s)
 	s.startFairness()
+	s.flowObjects = &flowObjects{s: s}
 	s.quotas = newQuotas(s)
 	s.customs, s.defs = newCustoms(s), newDefinitions(s)
 	s.eventLeases = s.st.NewLeases("events")
@@ -225,6 +226,12 @@ func (s *Server) main(t *sim.Task) {
 	}
 	for _, k := range s.stored {
 		s.caches[k].start(t)
+	}
+	if s.inUse(KindFor(client.FlowSchemas.GroupVersionResource)) {
+		s.flowObjects.follow(trace.ID{})
+		for !s.flowObjects.there {
+			s.flowObjects.came.Wait(t)
+		}
 	}
 	s.ready = true
 	s.started.Broadcast()

@@ -24,6 +24,8 @@ var (
 	CronJobs                   = resource("batch", "v1", "cronjobs", "CronJob", true)
 	Jobs                       = resource("batch", "v1", "jobs", "Job", true)
 	CertificateSigningRequests = resource("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest", false)
+	FlowSchemas                = resource("flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "FlowSchema", false)
+	PriorityLevels             = resource("flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations", "PriorityLevelConfiguration", false)
 	IngressClasses             = resource("networking.k8s.io", "v1", "ingressclasses", "IngressClass", false)
 	Ingresses                  = resource("networking.k8s.io", "v1", "ingresses", "Ingress", true)
 	IPAddresses                = resource("networking.k8s.io", "v1", "ipaddresses", "IPAddress", false)
@@ -50,6 +52,7 @@ var onDemand = []Resource{
 	Endpoints, LimitRanges, PersistentVolumeClaims, PersistentVolumes, PodTemplates, ReplicationControllers, ResourceQuotas,
 	ControllerRevisions, DaemonSets, StatefulSets,
 	HorizontalPodAutoscalers, CronJobs, Jobs, CertificateSigningRequests,
+	FlowSchemas, PriorityLevels,
 	IngressClasses, Ingresses, IPAddresses, NetworkPolicies, ServiceCIDRs,
 	RuntimeClasses, PodDisruptionBudgets,
 	CSIDrivers, CSINodes, CSIStorageCapacities, StorageClasses, VolumeAttachments, VolumeAttributesClasses,

@@ -3,6 +3,7 @@ package fairness
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -32,10 +33,12 @@ func (gauge) SetDenominator(float64) {}
 // upstream is a queue set of upstream's whose requests are served until they are
 // told to end.
 type upstream struct {
-	clock *eventclock.Fake
-	set   fq.QueueSet
-	began []int // requests, in the order they got their seats
-	reqs  map[int]*served
+	clock  *eventclock.Fake
+	config fq.QueuingConfig
+	set    fq.QueueSet
+	demand fq.Integrator
+	began  []int // requests, in the order they got their seats
+	reqs   map[int]*served
 }
 
 type served struct {
@@ -50,18 +53,28 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newUpstream(t *rapid.T, queues, hand, length, limit int) *upstream {
 	clock, _ := eventclock.NewFake(epoch, 0, nil)
-	qsc, err := queueset.NewQueueSetFactory(clock).BeginConstruction(
-		fq.QueuingConfig{Name: "level", DesiredNumQueues: queues, HandSize: hand, QueueLengthLimit: length},
-		metrics.RatioedGaugePair{RequestsWaiting: gauge{}, RequestsExecuting: gauge{}}, gauge{}, gauge{})
+	u := &upstream{clock: clock, reqs: map[int]*served{}, demand: fq.NewNamedIntegrator(clock, "level")}
+	u.config = fq.QueuingConfig{Name: "level", DesiredNumQueues: queues, HandSize: hand, QueueLengthLimit: length}
+	qsc, err := queueset.NewQueueSetFactory(clock).BeginConstruction(u.config,
+		metrics.RatioedGaugePair{RequestsWaiting: gauge{}, RequestsExecuting: gauge{}}, gauge{}, u.demand)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &upstream{clock: clock, reqs: map[int]*served{}}
 	u.set = qsc.Complete(fq.DispatchingConfig{ConcurrencyLimit: limit, ConcurrencyDenominator: limit})
 	return u
 }
 
-func (u *upstream) start(n, seats int, flow uint64) bool {
+// resize is what a change of the level's limit does.
+func (u *upstream) resize(t *rapid.T, limit int) {
+	qsc, err := u.set.BeginConfigChange(u.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	qsc.Complete(fq.DispatchingConfig{ConcurrencyLimit: limit, ConcurrencyDenominator: max(limit, 1)})
+	u.serve()
+}
+
+func (u *upstream) start(n int, work Work, flow uint64) bool {
 	s := &served{running: make(chan struct{}), release: make(chan struct{}), ended: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
@@ -71,7 +84,7 @@ func (u *upstream) start(n, seats int, flow uint64) bool {
 			u.began = append(u.began, n)
 		}
 	}
-	s.req, _ = u.set.StartRequest(ctx, &fcrequest.WorkEstimate{InitialSeats: uint64(seats)}, flow, "", "schema", n, n, note)
+	s.req, _ = u.set.StartRequest(ctx, &fcrequest.WorkEstimate{InitialSeats: uint64(work.Seats), FinalSeats: uint64(work.Final), AdditionalLatency: work.Latency}, flow, "", "schema", n, n, note)
 	if s.req == nil {
 		cancel()
 		return false
@@ -120,102 +133,161 @@ func (u *upstream) leave(n int) {
 	u.began = u.began[:before] // that it left the queue was told like a seat
 }
 
-// Whatever comes and goes, whenever, the same requests are rejected, and the same
-// get their seats in the same order, as in upstream's queue sets.
+// Whatever comes and goes, whenever, and however the limit changes meanwhile, the
+// same requests are rejected, the same get their seats in the same order, and as
+// many seats are said to be wanted, as in upstream's queue sets.
 func TestQueuesAsUpstream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		queues := rapid.SampledFrom([]int{0, 1, 2, 8, 64}).Draw(t, "queues")
 		hand := min(max(queues, 1), rapid.IntRange(1, 4).Draw(t, "hand"))
 		length, limit := rapid.IntRange(1, 4).Draw(t, "length"), rapid.IntRange(1, 4).Draw(t, "limit")
-		theirs := newUpstream(t, queues, hand, length, limit)
-		defer func() {
-			for _, s := range theirs.reqs {
-				select {
-				case <-s.running:
-					select {
-					case <-s.release:
-					default:
-						close(s.release)
-					}
-					<-s.ended
-				default:
-				}
-				s.cancel()
-			}
-		}()
-		ours := &queueSet{}
-		if err := ours.configure(0, queues, hand, length, limit); err != nil {
+		m := &machine{theirs: newUpstream(t, queues, hand, length, limit), ours: &queueSet{held: &held{}}, seats: map[int]*Seat{}}
+		defer m.theirs.stop()
+		if err := m.ours.configure(0, queues, hand, length); err != nil {
 			t.Fatal(err)
 		}
-		var now time.Duration
-		var began []int
-		seats := map[int]*Seat{}
+		m.ours.resize(0, limit)
 		for n := range rapid.IntRange(1, 60).Draw(t, "steps") {
-			var sitting, waiting []int
-			for i, s := range seats {
-				switch s.state {
-				case sits:
-					sitting = append(sitting, i)
-				case waits:
-					waiting = append(waiting, i)
-				}
-			}
-			slices.Sort(sitting)
-			slices.Sort(waiting)
-			switch what := rapid.IntRange(0, 9).Draw(t, "what"); {
-			case what < 5:
-				width, flow := rapid.IntRange(1, 3).Draw(t, "seats"), hash("schema", rapid.SampledFrom([]string{"alice", "bob", "carol"}).Draw(t, "flow"))
-				s := &Seat{Wake: func() { began = append(began, n) }}
-				if queues == 0 {
-					s.Wake = nil
-				}
-				got := ours.start(now, s, width, flow)
-				if got && queues == 0 {
-					began = append(began, n)
-				}
-				if got {
-					seats[n] = s
-				}
-				if want := theirs.start(n, width, flow); got != want {
-					t.Fatalf("request %d is taken in: %v; by upstream: %v", n, got, want)
-				}
-			case what < 8 && len(sitting) > 0:
-				i := rapid.SampledFrom(sitting).Draw(t, "ends")
-				seats[i].Finish(now)
-				theirs.finish(i)
-			case what == 8 && len(waiting) > 0:
-				i := rapid.SampledFrom(waiting).Draw(t, "leaves")
-				seats[i].Leave(now)
-				theirs.leave(i)
-			default:
-				now += time.Duration(rapid.IntRange(1, 20_000).Draw(t, "µs")) * time.Microsecond
-				theirs.clock.SetTime(epoch.Add(now))
-			}
-			if !slices.Equal(began, theirs.began) {
-				t.Fatalf("seats are given to %v; by upstream to %v", began, theirs.began)
-			}
-			d := theirs.set.Dump(false)
-			if ours.waiting != d.Waiting || ours.served != d.Executing || ours.inUse != d.SeatsInUse || ours.wanted != d.SeatsWaiting || int(ours.counts.Rejected) != d.Rejected {
-				t.Fatalf("%d wait, %d are served on %d seats, %d wanted, %d rejected; upstream %+v", ours.waiting, ours.served, ours.inUse, ours.wanted, ours.counts.Rejected, d)
-			}
-			for i, q := range d.Queues {
-				if u := ours.queues[i]; u.next.String() != q.NextDispatchR || u.length != len(q.Requests) {
-					t.Fatalf("queue %d: %d wait, next at %s; upstream %d, %s", i, u.length, u.next, len(q.Requests), q.NextDispatchR)
-				}
-			}
+			m.step(t, n)
+			m.compare(t)
 		}
 	})
+}
+
+// stop ends what is served.
+func (u *upstream) stop() {
+	for _, s := range u.reqs {
+		select {
+		case <-s.running:
+			select {
+			case <-s.release:
+			default:
+				close(s.release)
+			}
+			<-s.ended
+		default:
+		}
+		s.cancel()
+	}
+}
+
+// machine is a queue set of ours beside one of upstream's.
+type machine struct {
+	theirs *upstream
+	ours   *queueSet
+	now    time.Duration
+	began  []int
+	seats  map[int]*Seat
+}
+
+func (m *machine) in(st state) (all []int) {
+	for i, s := range m.seats {
+		if s.state == st {
+			all = append(all, i)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (m *machine) step(t *rapid.T, n int) {
+	sitting, waiting := m.in(sits), m.in(waits)
+	switch what := rapid.IntRange(0, 11).Draw(t, "what"); {
+	case what < 5:
+		m.start(t, n)
+	case what < 8 && len(sitting) > 0:
+		i := rapid.SampledFrom(sitting).Draw(t, "ends")
+		m.seats[i].finish(m.now)
+		m.theirs.finish(i)
+	case what == 8 && len(waiting) > 0:
+		i := rapid.SampledFrom(waiting).Draw(t, "leaves")
+		m.seats[i].leave(m.now)
+		m.theirs.leave(i)
+	case what == 9:
+		least := 0 // see start
+		for _, i := range waiting {
+			least = max(least, m.seats[i].work.Final)
+		}
+		limit := rapid.IntRange(least, 5).Draw(t, "limit")
+		m.ours.resize(m.now, limit)
+		m.theirs.resize(t, limit)
+	default:
+		m.sleep(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "µs")) * time.Microsecond)
+	}
+}
+
+func (m *machine) start(t *rapid.T, n int) {
+	work := Work{Seats: rapid.IntRange(1, 3).Draw(t, "seats")}
+	if m.ours.limit > 0 && rapid.Bool().Draw(t, "writes") {
+		// No more than there are: upstream, which makes those fewer, then counts the
+		// seats that are waited for wrongly.
+		work.Final = rapid.IntRange(1, min(3, m.ours.limit)).Draw(t, "final")
+		work.Latency = time.Duration(rapid.IntRange(1, 9_000).Draw(t, "latency")) * time.Microsecond
+	}
+	flow := hash("schema", rapid.SampledFrom([]string{"alice", "bob", "carol"}).Draw(t, "flow"))
+	s := &Seat{schema: &Schema{Stats: &Flow{}}, Wake: func() { m.began = append(m.began, n) }}
+	got := m.ours.start(m.now, s, work, flow)
+	if got {
+		m.seats[n] = s
+	}
+	if got && m.ours.dealt == 0 {
+		m.began = append(m.began, n)
+	}
+	if want := m.theirs.start(n, work, flow); got != want {
+		t.Fatalf("request %d is taken in: %v; by upstream: %v", n, got, want)
+	}
+}
+
+// sleep lets time pass, from one moment at which seats become free to the next.
+func (m *machine) sleep(d time.Duration) {
+	end := m.now + d
+	for {
+		at, any := m.ours.held.first()
+		if !any || at > end {
+			break
+		}
+		for any && at == m.ours.held.seats[0].at {
+			m.ours.held.release()
+			_, any = m.ours.held.first()
+		}
+		m.theirs.clock.SetTime(epoch.Add(at))
+		m.theirs.serve()
+	}
+	m.now = end
+	m.theirs.clock.SetTime(epoch.Add(end))
+}
+
+func (m *machine) compare(t *rapid.T) {
+	ours, theirs := m.ours, m.theirs
+	if !slices.Equal(m.began, theirs.began) {
+		t.Fatalf("seats are given to %v; by upstream to %v", m.began, theirs.began)
+	}
+	d := theirs.set.Dump(false)
+	if ours.waiting != d.Waiting || ours.served != d.Executing || ours.inUse != d.SeatsInUse || ours.wanted != d.SeatsWaiting || int(ours.counts.Rejected) != d.Rejected {
+		t.Fatalf("%d wait, %d are served on %d seats, %d wanted, %d rejected; upstream %+v", ours.waiting, ours.served, ours.inUse, ours.wanted, ours.counts.Rejected, d)
+	}
+	for i, q := range d.Queues {
+		u := ours.queues[i]
+		if u.next.String() != q.NextDispatchR || u.length != len(q.Requests) || u.served != q.ExecutingRequests || u.inUse != q.SeatsInUse || u.work.String() != q.QueueSum.TotalWorkSum {
+			t.Fatalf("queue %d: %d wait for %v, %d are served on %d seats, next at %s; upstream %+v", i, u.length, u.work, u.served, u.inUse, u.next, q)
+		}
+	}
+	ours.demand.sum(m.now)
+	want, got := theirs.demand.GetResults(), ours.demand
+	if avg, _ := got.moments.AvgAndStdDev(); got.moments.ElapsedSeconds != want.Duration || got.max != want.Max || want.Duration > 0 && math.Abs(avg-want.Average) > 1e-9 {
+		t.Fatalf("the demand is %+v; upstream's %+v", got, want)
+	}
 }
 
 func noUID() types.UID { return "" }
 
 // The shares of a new cluster, and what becomes of them with fewer seats.
 func TestShares(t *testing.T) {
-	c := New(DefaultConcurrency, noUID)
+	c := New(0, DefaultConcurrency, noUID)
 	limits := func() string {
 		var all []string
-		for _, l := range c.Levels() {
-			all = append(all, fmt.Sprintf("%s %d", l.Level, l.Limit))
+		for _, l := range c.Levels(0) {
+			all = append(all, fmt.Sprintf("%s %d", l.Level, l.Nominal))
 		}
 		return strings.Join(all, ", ")
 	}
@@ -236,7 +308,7 @@ func TestShares(t *testing.T) {
 
 // Which schema of a new cluster requests belong to.
 func TestMatch(t *testing.T) {
-	c := New(DefaultConcurrency, noUID)
+	c := New(0, DefaultConcurrency, noUID)
 	authenticated := []string{"system:authenticated"}
 	sa := func(ns string) []string {
 		return []string{"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"}
@@ -269,35 +341,75 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// level is a priority level of one queue, of which others may have, and which may
+// have of others, so many per cent.
+func level(name string, shares, lendable, borrowing int32) *flowcontrol.PriorityLevelConfiguration {
+	pl := bootstrap.SuggestedPriorityLevelConfigurationWorkloadLow.DeepCopy()
+	pl.Name = name
+	pl.Spec.Limited.NominalConcurrencyShares, pl.Spec.Limited.LendablePercent, pl.Spec.Limited.BorrowingLimitPercent = &shares, &lendable, &borrowing
+	*pl.Spec.Limited.LimitResponse.Queuing = flowcontrol.QueuingConfiguration{Queues: 1, HandSize: 1, QueueLengthLimit: 100}
+	return pl
+}
+
+// schema sends what a user asks for to a level.
+func schema(user, level string) *flowcontrol.FlowSchema {
+	fs := bootstrap.SuggestedFlowSchemaGlobalDefault.DeepCopy()
+	fs.Name, fs.Spec.PriorityLevelConfiguration.Name, fs.Spec.MatchingPrecedence = user, level, 500
+	for i := range fs.Spec.Rules {
+		fs.Spec.Rules[i].Subjects = []flowcontrol.Subject{{Kind: flowcontrol.SubjectKindUser, User: &flowcontrol.UserSubject{Name: user}}}
+	}
+	return fs
+}
+
+// tenant has a level of his own, with one seat.
+func tenant() *Controller {
+	c := New(0, 6, noUID)
+	c.Use(0, 6, []*flowcontrol.FlowSchema{schema("alice", "tenant")}, []*flowcontrol.PriorityLevelConfiguration{level("tenant", 1, 0, 0)})
+	return c
+}
+
+func get(user string) *Digest {
+	return &Digest{User: user, Groups: []string{"system:authenticated"}, Verb: "get", Resource: "pods"}
+}
+
 // A level that is deleted goes on serving those who are there.
 func TestLevelGoes(t *testing.T) {
-	c := New(10, noUID)
-	s := c.Match(&Digest{User: "alice", Groups: []string{"system:authenticated"}, Verb: "get", Resource: "pods"})
+	c := tenant()
+	s := c.Match(get("alice"))
 	var one, two Seat
 	woken := false
 	two.Wake = func() { woken = true }
-	d := &Digest{User: "alice"}
-	if !c.Start(0, s, d, &one, 1) || !c.Start(0, s, d, &two, 1) || one.Waits() || !two.Waits() {
-		t.Fatal("global-default does not have one seat and a queue")
+	if !c.Start(0, s, get("alice"), &one, Work{Seats: 1}) || !c.Start(0, s, get("alice"), &two, Work{Seats: 1}) || one.Waits() || !two.Waits() {
+		t.Fatalf("the tenant does not have one seat and a queue: %+v", c.Levels(0))
 	}
-	schemas, levels := Bootstrap()
-	gone := func(name string) bool {
-		return name == flowcontrol.PriorityLevelConfigurationNameExempt+"-not" || name == "global-default"
-	}
-	schemas = slices.DeleteFunc(schemas, func(f *flowcontrol.FlowSchema) bool { return gone(f.Name) })
-	levels = slices.DeleteFunc(levels, func(p *flowcontrol.PriorityLevelConfiguration) bool { return gone(p.Name) })
-	c.Use(time.Second, 10, schemas, levels)
-	if got := c.Match(&Digest{User: "alice", Groups: []string{"system:authenticated"}, Verb: "get", Resource: "pods"}); got.Name != "catch-all" {
+	c.Use(time.Second, 6, nil, nil)
+	if got := c.Match(get("alice")); got.Name != "catch-all" {
 		t.Errorf("alice is of %s now", got.Name)
+	}
+	if st := c.levels["tenant"].State(); !st.Ends {
+		t.Errorf("the level does not end: %+v", st)
 	}
 	one.Finish(2 * time.Second)
 	if !woken || two.Waits() {
 		t.Error("who waited is not served")
 	}
 	two.Finish(3 * time.Second)
-	c.Use(4*time.Second, 10, schemas, levels)
-	if _, there := c.levels["global-default"]; there {
+	if _, there := c.levels["tenant"]; there {
 		t.Error("the level stays for ever")
+	}
+}
+
+// A schema whose level there is no object of matches nothing.
+func TestDangling(t *testing.T) {
+	c := tenant()
+	bob := schema("bob", "nowhere")
+	c.Use(0, 6, []*flowcontrol.FlowSchema{schema("alice", "tenant"), bob}, []*flowcontrol.PriorityLevelConfiguration{level("tenant", 1, 0, 0)})
+	if got := c.Match(get("bob")); got.Name != "catch-all" || !c.Dangling(bob) {
+		t.Errorf("bob is of %s", got.Name)
+	}
+	c.Use(0, 6, []*flowcontrol.FlowSchema{bob}, []*flowcontrol.PriorityLevelConfiguration{level("nowhere", 1, 0, 0)})
+	if got := c.Match(get("bob")); got.Name != "bob" || c.Dangling(bob) {
+		t.Errorf("bob is of %s when his level is there", got.Name)
 	}
 }
 
@@ -323,14 +435,14 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func BenchmarkStartFinish(b *testing.B) {
-	c := New(DefaultConcurrency, noUID)
+	c := New(0, DefaultConcurrency, noUID)
 	d := &Digest{User: "system:serviceaccount:kube-system:replicaset-controller", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"}, Verb: "create", Resource: "pods", Namespace: "demo"}
 	b.ReportAllocs()
 	var seat Seat
 	for i := 0; b.Loop(); i++ {
 		now := time.Duration(i) * time.Millisecond
 		seat = Seat{}
-		c.Start(now, c.Match(d), d, &seat, 1)
+		c.Start(now, c.Match(d), d, &seat, Work{Seats: 1})
 		seat.Finish(now + time.Millisecond)
 	}
 }

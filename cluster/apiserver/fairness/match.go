@@ -29,7 +29,7 @@ func (c *Controller) Match(d *Digest) *Schema {
 			}
 		}
 	}
-	return c.schemas[len(c.schemas)-1] // of a user without any group
+	return c.catchAll // of a user without any group
 }
 
 func matchesRule(d *Digest, r *flowcontrol.PolicyRulesWithSubjects) bool {

@@ -22,6 +22,8 @@ type queueSet struct {
 	queues []*queue // more than are dealt, where there were more before
 	dealt  int      // none: a request that finds no seat is rejected
 	only   *queue   // that a request came to last
+	direct row      // those that are served and came through no queue
+	held   *held    // seats that are kept for watchers
 
 	now      time.Duration         // up to when r has run
 	r        fcrequest.SeatSeconds // what each busy queue has been given since the start: virtual time
@@ -30,40 +32,91 @@ type queueSet struct {
 	busy     int // queues with requests that wait or are served
 	waiting  int
 	served   int // requests
-	inUse    int // seats
+	inUse    int // seats, those that are kept for watchers too
 	wanted   int // seats, by requests that wait
 	queued   int // seats in use by requests that came from a queue
+	demand   demand
 	counts   Counts
 }
 
-// Counts are a level's requests since the server's start.
-type Counts struct{ Dispatched, Rejected, TimedOut uint64 }
+// Counts are a level's requests since the server's start. Cancelled are those that
+// left their queue because they had waited too long.
+type Counts struct{ Dispatched, Rejected, Cancelled uint64 }
 
 // queue is the requests of some flows, the oldest first.
 type queue struct {
-	index  int
-	first  *Seat
-	last   *Seat
-	length int
-	work   fcrequest.SeatSeconds // of those that wait
-	next   fcrequest.SeatSeconds // when the first would be served in virtual time
-	served int
-	inUse  int
+	index   int
+	waiting row
+	length  int
+	work    fcrequest.SeatSeconds // of those that wait
+	next    fcrequest.SeatSeconds // when the first would be served in virtual time
+	sitting row
+	served  int
+	inUse   int
+}
+
+// row is requests in the order in which they came.
+type row struct{ first, last *Seat }
+
+func (r *row) push(s *Seat) {
+	s.prev, s.next = r.last, nil
+	if r.last != nil {
+		r.last.next = s
+	} else {
+		r.first = s
+	}
+	r.last = s
+}
+
+func (r *row) remove(s *Seat) {
+	if s.prev != nil {
+		s.prev.next = s.next
+	} else {
+		r.first = s.next
+	}
+	if s.next != nil {
+		s.next.prev = s.prev
+	} else {
+		r.last = s.prev
+	}
+	s.prev, s.next = nil, nil
+}
+
+// Work is what a request is thought to take (request/width.go WorkEstimate).
+type Work struct {
+	Seats int // while it is served
+	// Final seats are kept for Latency after it has been answered: for the work of
+	// telling the watchers.
+	Final   int
+	Latency time.Duration
+}
+
+// Width is how many seats the request takes all the time.
+func (w *Work) Width() int { return max(w.Seats, w.Final) }
+
+func (w *Work) final() fcrequest.SeatSeconds {
+	return fcrequest.SeatsTimesDuration(float64(w.Final), w.Latency)
 }
 
 // Seat is a request at its priority level. The zero value is one that has not
 // come there.
 type Seat struct {
+	// Owner is the request, for who asks what waits and what is served.
+	Owner any
+	// Watch says that the request is a watch, which sits while it begins.
+	Watch bool
+	// Wake is called when a request that waited gets its seat.
+	Wake func()
+
+	schema     *Schema
 	set        *queueSet
 	queue      *queue // nil where it went through none
 	prev, next *Seat
-	seats      int
+	work       Work
 	arrived    fcrequest.SeatSeconds
 	came       time.Duration
 	began      time.Duration
 	state      state
-	// Wake is called when a request that waited gets its seat.
-	Wake func()
 }
 
 type state uint8
@@ -88,25 +141,35 @@ func (s *Seat) Queue() int {
 	return s.queue.index
 }
 
-// Seats is how many the request takes.
-func (s *Seat) Seats() int { return s.seats }
+// Work is what the request is thought to take.
+func (s *Seat) Work() Work { return s.work }
 
 // Ahead is how many requests wait in the same queue and came before.
 func (s *Seat) Ahead() (n int) {
+	if s.state != waits {
+		return 0
+	}
 	for o := s.prev; o != nil; o = o.prev {
 		n++
 	}
 	return n
 }
 
+func (s *Seat) stats() *Flow { return s.schema.Stats }
+
 // guess is how long a request is thought to be served until it has been.
 const guess = 3 * time.Millisecond
 
-// configure sets how many queues and seats there are. Requests that wait keep
-// their places; queues beyond the new number get no more of them.
-func (q *queueSet) configure(now time.Duration, queues, hand, length, limit int) error {
+// total is the work the request is thought to be.
+func (s *Seat) total() fcrequest.SeatSeconds {
+	return fcrequest.SeatsTimesDuration(float64(s.work.Seats), guess) + s.work.final()
+}
+
+// configure sets how many queues there are. Requests that wait keep their places;
+// queues beyond the new number get no more of them.
+func (q *queueSet) configure(now time.Duration, queues, hand, length int) error {
 	q.sync(now)
-	q.limit, q.dealt = limit, queues
+	q.dealt = queues
 	if queues > 0 {
 		dealer, err := shufflesharding.NewDealer(queues, hand)
 		if err != nil {
@@ -117,9 +180,18 @@ func (q *queueSet) configure(now time.Duration, queues, hand, length, limit int)
 			q.queues = append(q.queues, &queue{index: len(q.queues)})
 		}
 	}
-	q.dispatch()
 	return nil
 }
+
+// resize sets how many seats there are.
+func (q *queueSet) resize(now time.Duration, limit int) {
+	q.sync(now)
+	q.limit = limit
+	q.dispatch()
+}
+
+// idle reports whether nobody waits and nobody is served.
+func (q *queueSet) idle() bool { return q.waiting == 0 && q.served == 0 }
 
 // sync lets virtual time run: as fast as there are seats for each busy queue.
 func (q *queueSet) sync(now time.Duration) {
@@ -130,16 +202,21 @@ func (q *queueSet) sync(now time.Duration) {
 	}
 }
 
+// count notes how many seats are wanted now.
+func (q *queueSet) count() { q.demand.set(q.now, q.inUse+q.wanted) }
+
 // start brings a request of a flow. It has a seat, or it waits, or, if false, it
 // is rejected.
-func (q *queueSet) start(now time.Duration, s *Seat, seats int, flow uint64) bool {
+func (q *queueSet) start(now time.Duration, s *Seat, work Work, flow uint64) bool {
 	q.sync(now)
-	s.set, s.seats, s.came = q, seats, now
+	s.set, s.work, s.came = q, work, now
 	if q.dealt < 1 {
-		if !q.fits(seats) {
+		if !q.fits(work.Width()) {
 			q.counts.Rejected++
+			s.stats().reject(concurrencyLimit, 0)
 			return false
 		}
+		q.direct.push(s)
 		q.sit(s)
 		return true
 	}
@@ -147,6 +224,7 @@ func (q *queueSet) start(now time.Duration, s *Seat, seats int, flow uint64) boo
 	if q.inUse >= q.limit && u.length >= q.length {
 		q.bound(u)
 		q.counts.Rejected++
+		s.stats().reject(queueFull, 0)
 		return false
 	}
 	if u.length == 0 && u.served == 0 {
@@ -154,9 +232,14 @@ func (q *queueSet) start(now time.Duration, s *Seat, seats int, flow uint64) boo
 		q.busy++
 	}
 	s.queue, s.arrived, s.state = u, q.r, waits
-	u.push(s)
+	u.waiting.push(s)
+	u.length++
+	u.work += s.total()
 	q.waiting++
-	q.wanted += seats
+	q.held.waiting++
+	q.wanted += work.Width()
+	s.stats().queue(1, work.Width(), u.length)
+	q.count()
 	q.only = u
 	q.bound(u)
 	q.dispatch()
@@ -194,19 +277,24 @@ func (q *queueSet) fits(seats int) bool {
 func (q *queueSet) dispatch() {
 	for q.waiting > 0 && q.inUse < q.limit {
 		u := q.nextQueue()
-		s := u.first
-		if !q.fits(s.seats) {
+		s := u.waiting.first
+		if !q.fits(s.work.Width()) {
 			return // and nobody else passes it meanwhile
 		}
 		q.robin = u.index
-		u.remove(s)
-		q.waiting--
-		q.wanted -= s.seats
+		q.unqueue(u, s)
+		total := s.total()
+		q.wanted -= s.work.Width()
+		if s.work.Final > q.limit { // it takes longer on fewer seats
+			s.work.Latency = s.work.final().DurationPerSeat(float64(q.limit))
+			s.work.Final = q.limit
+		}
 		u.served++
-		u.inUse += s.seats
-		q.queued += s.seats
+		u.inUse += s.work.Width()
+		u.sitting.push(s)
+		q.queued += s.work.Width()
 		q.sit(s)
-		u.next += s.work()
+		u.next += total
 		q.bound(u)
 		if s.Wake != nil {
 			s.Wake()
@@ -225,10 +313,10 @@ func (q *queueSet) nextQueue() *queue {
 	var end fcrequest.SeatSeconds
 	for i := 1; i <= n; i++ {
 		u := q.queues[(q.robin+i)%n]
-		if u.first == nil {
+		if u.waiting.first == nil {
 			continue
 		}
-		if e := u.next + u.first.work(); best == nil || e < end {
+		if e := u.next + u.waiting.first.total(); best == nil || e < end {
 			best, end = u, e
 		}
 	}
@@ -238,61 +326,69 @@ func (q *queueSet) nextQueue() *queue {
 func (q *queueSet) sit(s *Seat) {
 	s.state, s.began = sits, q.now
 	q.served++
-	q.inUse += s.seats
+	q.inUse += s.work.Width()
 	q.counts.Dispatched++
-}
-
-// work is what the request is thought to take.
-func (s *Seat) work() fcrequest.SeatSeconds {
-	return fcrequest.SeatsTimesDuration(float64(s.seats), guess)
+	s.stats().sit(s.work.Width(), !q.exempt, q.now-s.came)
+	q.count()
 }
 
 // bound keeps a queue that has used less than its share from saving it up: in
 // virtual time nothing is served before it came.
 func (q *queueSet) bound(u *queue) {
-	if u.first != nil && u.next < u.first.arrived {
-		u.next = u.first.arrived
+	if first := u.waiting.first; first != nil && u.next < first.arrived {
+		u.next = first.arrived
 	}
 }
 
-// Finish frees the seat of a request that has been served, and gives it to
-// others. It does nothing to one that has none.
-func (s *Seat) Finish(now time.Duration) {
-	if s.state != sits {
-		return
-	}
+// finish frees the seats of a request that has been served, at once or after the
+// time for which they are kept for its watchers.
+func (s *Seat) finish(now time.Duration) {
 	q, u := s.set, s.queue
 	q.sync(now)
 	s.state = outside
 	q.served--
-	q.inUse -= s.seats
+	s.stats().finish(s.Watch, now-s.began)
 	if u != nil {
+		u.sitting.remove(s)
 		u.served--
-		u.inUse -= s.seats
-		q.queued -= s.seats
 		// It was charged for a guess; now it is known how long it took.
-		u.next -= fcrequest.SeatsTimesDuration(float64(s.seats), guess-(now-s.began))
+		u.next -= fcrequest.SeatsTimesDuration(float64(s.work.Seats), guess-(now-s.began))
 		q.bound(u)
 		q.rest(u)
+	} else {
+		q.direct.remove(s)
+	}
+	kept := keep{at: now + s.work.Latency, set: q, queue: u, seats: s.work.Width(), flow: s.stats()}
+	if s.work.Latency > 0 {
+		q.held.add(kept)
+	} else {
+		kept.free()
 	}
 	q.dispatch()
 }
 
-// Leave takes a request that has waited too long out of its queue.
-func (s *Seat) Leave(now time.Duration) {
-	if s.state != waits {
-		return
-	}
+// leave takes a request that has waited too long out of its queue.
+func (s *Seat) leave(now time.Duration) {
 	q, u := s.set, s.queue
 	q.sync(now)
 	s.state = outside
-	u.remove(s)
-	q.waiting--
-	q.wanted -= s.seats
+	q.unqueue(u, s)
+	q.wanted -= s.work.Width()
 	q.counts.Rejected++
-	q.counts.TimedOut++
+	q.counts.Cancelled++
+	s.stats().reject(timeOut, now-s.came)
+	q.count()
 	q.bound(u)
 	q.rest(u)
+}
+
+func (q *queueSet) unqueue(u *queue, s *Seat) {
+	u.waiting.remove(s)
+	u.length--
+	u.work -= s.total()
+	q.waiting--
+	q.held.waiting--
+	s.stats().queue(-1, s.work.Width(), u.length)
 }
 
 // rest notes that nobody of a queue waits or is served any more.
@@ -300,32 +396,4 @@ func (q *queueSet) rest(u *queue) {
 	if u.length == 0 && u.served == 0 {
 		q.busy--
 	}
-}
-
-func (u *queue) push(s *Seat) {
-	s.prev, s.next = u.last, nil
-	if u.last != nil {
-		u.last.next = s
-	} else {
-		u.first = s
-	}
-	u.last = s
-	u.length++
-	u.work += s.work()
-}
-
-func (u *queue) remove(s *Seat) {
-	if s.prev != nil {
-		s.prev.next = s.next
-	} else {
-		u.first = s.next
-	}
-	if s.next != nil {
-		s.next.prev = s.prev
-	} else {
-		u.last = s.prev
-	}
-	s.prev, s.next = nil, nil
-	u.length--
-	u.work -= s.work()
 }

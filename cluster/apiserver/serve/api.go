@@ -76,9 +76,9 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if resp != nil && resp.AuditID != "" {
 		w.Header().Set(auditapi.HeaderAuditID, resp.AuditID)
 	}
-	if resp != nil && resp.Schema != nil {
-		w.Header().Set(flowcontrol.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(resp.Schema.Level.UID))
-		w.Header().Set(flowcontrol.ResponseHeaderMatchedFlowSchemaUID, string(resp.Schema.UID))
+	if resp != nil && resp.Flow.Schema != "" {
+		w.Header().Set(flowcontrol.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(resp.Flow.LevelUID))
+		w.Header().Set(flowcontrol.ResponseHeaderMatchedFlowSchemaUID, string(resp.Flow.SchemaUID))
 	}
 	switch {
 	case errors.Is(err, sim.ErrStopped):

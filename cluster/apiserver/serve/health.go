@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -90,12 +91,16 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 	}
 }
 
-// serveMetrics answers /metrics with the little that has a meaning here.
+// serveMetrics answers /metrics with what has a meaning here.
 func (h *Handler) serveMetrics(w http.ResponseWriter) {
 	var elapsed float64
 	var last uint64
 	var waiting int
+	var own strings.Builder
 	h.cfg.Kernel.Do(func() {
+		if api := h.cfg.API(); api != nil {
+			api.WriteMetrics(&own)
+		}
 		elapsed, last, waiting = h.cfg.Kernel.Elapsed().Seconds(), h.cfg.Kernel.Last().Seq, h.cfg.Kernel.Waiting()
 	})
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
@@ -111,7 +116,30 @@ kviz_trace_events_total %d
 # HELP kviz_requests_waiting Requests from outside that wait because the cluster is paused.
 # TYPE kviz_requests_waiting gauge
 kviz_requests_waiting %d
-`, KubernetesVersion, elapsed, last, waiting)
+%s`, KubernetesVersion, elapsed, last, waiting, own.String())
+}
+
+const debugFlows = "/debug/api_priority_and_fairness/"
+
+// serveFlows answers the dumps of priority and fairness (apiserver
+// pkg/util/flowcontrol/apf_controller_debug.go Install).
+func (h *Handler) serveFlows(w http.ResponseWriter, r *http.Request, dump string) {
+	var b strings.Builder
+	up, known := false, false
+	err := h.cfg.Kernel.Do(func() {
+		if api := h.cfg.API(); api != nil && api.Ready() {
+			up, known = true, api.WriteFlows(&b, dump, r.URL.Query().Get("includeRequestDetails") != "")
+		}
+	})
+	switch {
+	case err != nil || !up:
+		refuse(w)
+	case !known:
+		writePathNotFound(w)
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, b.String())
+	}
 }
 
 // servePaths answers / with the paths there are.

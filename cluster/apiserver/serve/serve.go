@@ -23,6 +23,7 @@ package serve
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -43,6 +44,11 @@ type API interface {
 	Ready() bool
 	// PluginHealth is the check of KMS plugins, where there is one.
 	PluginHealth() (exists, well bool)
+	// WriteFlows writes a dump of /debug/api_priority_and_fairness/, and reports whether
+	// there is one of the name.
+	WriteFlows(w io.Writer, dump string, details bool) bool
+	// WriteMetrics writes the server's own metrics as a scrape has them.
+	WriteMetrics(w io.Writer)
 }
 
 // Config is what a Handler is made of.
@@ -117,6 +123,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveHealth(w, r, strings.Trim(path, "/"))
 	case path == "/metrics":
 		h.serveMetrics(w)
+	case strings.HasPrefix(path, debugFlows):
+		h.serveFlows(w, r, strings.TrimPrefix(path, debugFlows))
 	case path == "/openapi/v2" || path == "/openapi/v3" || strings.HasPrefix(path, "/openapi/v3/"):
 		h.serveOpenAPI(w, r, path)
 	case isDiscovery(path):

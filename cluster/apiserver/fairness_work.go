@@ -1,0 +1,120 @@
+package apiserver
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
+
+	"kviz/cluster/apiserver/fairness"
+)
+
+// work is what a request is thought to take: one seat, but for lists of many
+// objects, and for writes of which many hear (apiserver
+// pkg/util/flowcontrol/request/width.go).
+func (c *call) work(sch *fairness.Schema) fairness.Work {
+	if c.kind == nil || !c.kind.Stored() {
+		return fairness.Work{Seats: 1}
+	}
+	switch c.req.Verb {
+	case "list", "watch":
+		return fairness.Work{Seats: min(max(1, c.listSeats()), sch.Level.Most(mostListSeats))}
+	case "create", "update", "patch", "delete":
+		return c.writeWork(sch)
+	}
+	return fairness.Work{Seats: 1}
+}
+
+const (
+	mostListSeats  = 100
+	bytesPerSeat   = 100_000
+	mostCacheBytes = 1_000_000 // that an answer from the watch cache takes at a time
+	mostWriteSeats = 10
+	watchesPerSeat = 10
+	eventWork      = 5 * time.Millisecond // for each seat of them
+)
+
+// listSeats is one seat for each 100 kB that must be in memory at once, from how
+// many objects there are and how big they are on average
+// (request/list_work_estimator.go seatsBasedOnObjectSize).
+func (c *call) listSeats() int {
+	opts := &c.req.List
+	cache := c.s.openCache(c.kind)
+	begins := opts.ResourceVersion == "" || opts.ResourceVersion == "0" || opts.SendInitialEvents != nil && *opts.SendInitialEvents
+	if cache == nil || cache.items.Len() == 0 || c.req.Verb == "watch" && !begins {
+		return 1
+	}
+	n := int64(cache.items.Len())
+	size := cache.bytes / n
+	limited := n
+	if opts.Limit > 0 {
+		limited = min(limited, opts.Limit)
+	}
+	fromCache := c.req.Verb == "watch" || !fromStore(opts)
+	switch {
+	case c.req.Name != "" || exactFields(opts.FieldSelector)["metadata.name"] != "":
+		limited = 1
+	case !fromCache && (opts.FieldSelector != "" || opts.LabelSelector != ""):
+		limited = max(limited, n/2)
+	}
+	at := limited * size
+	if fromCache {
+		at = min(at, mostCacheBytes)
+	}
+	return int((at + bytesPerSeat - 1) / bytesPerSeat)
+}
+
+// fromStore reports whether the estimator thinks that a list is not answered from
+// the watch cache (storage/cacher/delegator ShouldDelegateList without snapshots).
+func fromStore(opts *metav1.ListOptions) bool {
+	switch opts.ResourceVersionMatch {
+	case metav1.ResourceVersionMatchExact:
+		return true
+	case metav1.ResourceVersionMatchNotOlderThan:
+		return false
+	}
+	return opts.Continue != "" || opts.Limit > 0 && opts.ResourceVersion != "" && opts.ResourceVersion != "0"
+}
+
+// writeWork is one seat, and others that are kept for a while after the answer, one
+// for each ten watchers who will hear of it (request/mutating_work_estimator.go).
+func (c *call) writeWork(sch *fairness.Schema) fairness.Work {
+	w := fairness.Work{Seats: 1}
+	if c.req.Resource.Resource == "serviceaccounts" && c.req.Subresource == "token" {
+		return w // of which nobody hears
+	}
+	watchers := 0
+	if cache := c.s.openCache(c.kind); cache != nil {
+		watchers = cache.watchers.interested(c.req.Namespace, c.req.Name)
+	}
+	sch.Stats.Watchers(watchers)
+	if watchers < watchesPerSeat {
+		return w
+	}
+	seats := (watchers + watchesPerSeat - 1) / watchesPerSeat
+	w.Final = min(seats, sch.Level.Most(mostWriteSeats))
+	w.Latency = fcrequest.SeatsTimesDuration(float64(seats), eventWork).DurationPerSeat(float64(w.Final))
+	return w
+}
+
+// interested is how many watches are thought to hear of a write: those of the whole
+// kind, of the namespace, and of the object. Watches of one value of a field that
+// is indexed, as a kubelet's of its pods, are thought not to
+// (flowcontrol/watch_tracker.go GetInterestedWatchCount).
+func (ws *watcherSet) interested(namespace, name string) (n int) {
+	count := func(all []*watcher) {
+		for _, w := range all {
+			only, _ := w.want.field.RequiresExactMatch("metadata.name")
+			switch {
+			case only == "" && (w.want.namespace == "" || w.want.namespace == namespace),
+				only != "" && only == name && w.want.namespace == namespace:
+				n++
+			}
+		}
+	}
+	count(ws.plain)
+	if name != "" && ws.kind.trigger == "metadata.name" {
+		count(ws.indexed[name])
+	}
+	return n
+}
