@@ -123,7 +123,10 @@ func (c *call) run() *Response {
 		return &Response{Err: err}
 	}
 	c.routed = true
-	if !c.kind.Stored() {
+	switch {
+	case c.kind.is("ComponentStatus"):
+		return c.componentStatus()
+	case !c.kind.Stored():
 		return c.review()
 	}
 	if c.req.Subresource != "" && c.sub == nil {
@@ -159,6 +162,9 @@ func (c *call) route() error {
 	}
 	if err := c.routeCustom(); err != nil {
 		return err
+	}
+	if c.kind.deprecated != "" && !c.req.System {
+		c.warnings = append(c.warnings, c.kind.deprecated)
 	}
 	verbs := c.kind.Verbs
 	if c.req.Subresource != "" {
