@@ -8,6 +8,8 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
 	"kviz/cluster/controller"
+	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/scheduler"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -106,6 +108,7 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 	api := c.addComponent("apiserver", trace.Lane{Component: trace.CompAPIServer}, func(p *sim.Process) {
 		if c.server == nil {
 			c.cfg.Tokens.KMS, c.cfg.Tokens.Webhooks = c.kms.Dial, c.webhooks
+			c.cfg.Tokens.Components = c.componentHealth
 			c.server = apiserver.New(p, c.etcd, c.cfg.Tokens)
 			return
 		}
@@ -120,7 +123,7 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 	manager := c.addComponent("controller-manager", kcm, nil)
 	manager.start = func(p *sim.Process) {
 		controller.Start(p, c.server.Client(kcm, authn.Component("kube-controller-manager")), controller.Config{
-			RootCA: c.server.Authority().PEM(), Exit: func(lost trace.ID) { c.exit(manager, lost) },
+			RootCA: c.server.Authority().PEM(), Sign: c.server.Authority().Sign, Exit: func(lost trace.ID) { c.exit(manager, lost) },
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {
@@ -167,6 +170,12 @@ func serviceAccount(controller string) string {
 		return "generic-garbage-collector"
 	case "pod-garbage-collector-controller":
 		return "pod-garbage-collector"
+	case certificates.Approving, certificates.Signing, certificates.Cleaner:
+		return "certificate-controller"
+	case storageprotection.ClaimsName:
+		return "pvc-protection-controller"
+	case storageprotection.VolumesName:
+		return "pv-protection-controller"
 	case "node-lifecycle-controller", "taint-eviction-controller":
 		return "node-controller"
 	}

@@ -41,6 +41,7 @@ func (c *Cluster) targets() []string {
 		names = append(names, m.target)
 	}
 	names = append(names, "registry", "audit")
+	names = append(names, c.credentials()...)
 	for _, name := range c.etcd.Lines() {
 		names = append(names, "watch/"+name)
 	}
@@ -100,7 +101,7 @@ var words = map[string]int{
 
 // mends are the faults that make something whole again, or leave it whole.
 var mends = []string{
-	"start", "restart", "rotate", "heal", "fast", "free", "lead", "mend-cni", "relieve",
+	"start", "restart", "renew", "rotate", "heal", "fast", "free", "lead", "mend-cni", "relieve",
 	"rejoin", "recover", "add-learner", "add-voter", "promote", "fast-elections", "snapshot", "defrag", "compact", "disarm", "reinstall",
 }
 
@@ -166,6 +167,8 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 		return c.registryFault(f)
 	case "audit":
 		return c.auditFault(f)
+	case "certificate", "token":
+		return c.credentialFault(f)
 	case "watch":
 		return c.watchFault(name, f)
 	case "pod":

@@ -93,6 +93,10 @@ func victim(t testing.TB, c *cluster.Cluster, kind string, newest bool) string {
 		return "watch/configmaps"
 	case "webhook":
 		return "webhook/deny-all"
+	case "certificate":
+		return "certificate/system:node:node-2"
+	case "token":
+		return "token/kube-system/coredns"
 	}
 	return kind
 }

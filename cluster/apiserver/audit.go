@@ -178,9 +178,10 @@ func (c *call) beginAudit() audit.Verdict {
 // attributes are the request as the policy's rules see it.
 func (c *call) attributes() authorizer.AttributesRecord {
 	r := c.req
+	path, _, _ := strings.Cut(r.path(), "?")
 	a := authorizer.AttributesRecord{
 		Verb: r.Verb, APIGroup: r.Resource.Group, APIVersion: r.Resource.Version, Resource: r.Resource.Resource,
-		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name, ResourceRequest: true, Path: r.path(),
+		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name, ResourceRequest: r.Resource.Resource != "", Path: path,
 	}
 	if r.Name == "" && r.List.FieldSelector != "" { // as RequestInfo has it
 		a.Name = exactFields(r.List.FieldSelector)["metadata.name"]
@@ -220,6 +221,41 @@ func (c *call) auditRefused() {
 	c.record.Answer(int(st.Code), st, func() runtime.Object { return st })
 	_ = c.writeAudit(auditapi.StageResponseStarted) // counted
 	c.record = nil
+}
+
+// Audits reports whether anything is written of requests.
+func (s *Server) Audits() bool { return s.audit.policy != nil }
+
+// AuditAnswered writes of a request that was answered before the pipeline: one for no
+// resource, whose Resource is empty and whose Path says what it was for, or one that
+// the router refused. status is the answer where it is a Status, else nil.
+func (s *Server) AuditAnswered(t *sim.Task, req *Request, code int, status *metav1.Status) {
+	if s.audit.policy == nil {
+		return
+	}
+	c := &call{s: s, t: t, req: req, began: t.Elapsed()}
+	var ok bool
+	if c.user, ok = s.sender(t, req); !ok {
+		c.user = authn.User{}
+		c.auditRefused()
+		return
+	}
+	if c.beginAudit(); c.record == nil {
+		return
+	}
+	_ = c.writeAudit(auditapi.StageRequestReceived) // counted
+	path, _, _ := strings.Cut(req.path(), "?")
+	a := authz.Attributes{User: c.user, Verb: req.Verb, Path: path}
+	if r := req.Resource; r.Resource != "" {
+		a = authz.Attributes{User: c.user, Verb: req.Verb, Group: r.Group, Resource: r.Resource, Subresource: req.Subresource, Namespace: req.Namespace, Name: req.Name}
+	}
+	c.auditAccess(s.decide(a))
+	var body func() runtime.Object
+	if status != nil {
+		body = func() runtime.Object { return status }
+	}
+	c.record.Answer(code, status, body)
+	_ = c.writeAudit(auditapi.StageResponseComplete) // counted
 }
 
 // auditBody notes the decoded body of a request.
@@ -365,9 +401,18 @@ func (c *call) writeAudit(stage auditapi.Stage) error {
 	a.failed, a.rotations = err != nil, rotations
 	if told.What != "" {
 		told.Events, told.Errors = a.log.Counts()
-		c.s.k.Emit(trace.Event{Lane: c.s.p.Lane, Kind: trace.AuditChanged, Causes: []trace.ID{c.last}, Payload: told})
+		c.s.k.Emit(trace.Event{Lane: c.s.p.Lane, Kind: trace.AuditChanged, Causes: causesOf(c.lastEvent()), Payload: told})
 	}
 	return err
+}
+
+// lastEvent is the newest event of the request; none where it leaves nothing in the
+// trace.
+func (c *call) lastEvent() []trace.ID {
+	if c.last.IsZero() {
+		return nil
+	}
+	return []trace.ID{c.last}
 }
 
 // uri is the request's, with what it asks for in the query.

@@ -23,6 +23,9 @@ func authenticate(c *call) error {
 	switch r := c.req; {
 	case r.User != nil && !r.Kubeconfig:
 		c.user = *r.User
+		if p := c.s.outdated(c.user, c.t.Now()); p != nil {
+			return c.unproven(p)
+		}
 		c.identified()
 		c.pass(stage, "x509", "The client is "+c.user.Name+describeGroups(r.User.Groups)+".", nil)
 	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
@@ -41,14 +44,7 @@ func (c *call) prove() error {
 	const stage = trace.StageAuthentication
 	p := c.s.credentials(c.t, c.req)
 	if p.user == nil {
-		c.auditRefused()
-		err := apierrors.NewUnauthorized("Unauthorized")
-		c.refused = stage
-		c.stage(&trace.Stage{
-			Request: c.n, Stage: stage, By: p.by, Verdict: "refuse", Code: int(err.ErrStatus.Code), Proof: &trace.Proof{Tried: p.tried},
-			Note: err.ErrStatus.Message + ": " + p.why,
-		})
-		return err
+		return c.unproven(p)
 	}
 	c.user = *p.user
 	c.identified()
@@ -63,6 +59,24 @@ func (c *call) prove() error {
 	}
 	c.stage(st)
 	return nil
+}
+
+// unproven refuses the request: nobody vouches for its sender.
+func (c *call) unproven(p *proof) error {
+	const stage = trace.StageAuthentication
+	c.user = authn.User{}
+	c.auditRefused()
+	err := apierrors.NewUnauthorized("Unauthorized")
+	c.refused = stage
+	causes := c.because()
+	if !p.fault.IsZero() {
+		causes = append(causes, p.fault)
+	}
+	c.last = c.t.Emit(trace.Event{Kind: trace.RequestStage, Object: c.ref, Causes: causes, Payload: &trace.Stage{
+		Request: c.n, Stage: stage, By: p.by, Verdict: "refuse", Code: int(err.ErrStatus.Code), Proof: &trace.Proof{Tried: p.tried},
+		Note: err.ErrStatus.Message + ": " + p.why,
+	}})
+	return err
 }
 
 // The authenticators by name, in the order in which they are asked.
@@ -80,6 +94,7 @@ type proof struct {
 	by        string      // who knew them; of those that nobody knows, who has refused them
 	why       string      // nobody does
 	tried     []string    // what each has said
+	fault     trace.ID    // that made the credentials expire; zero where none has
 }
 
 // says notes an authenticator's answer. An error is of one that the credentials
@@ -108,6 +123,9 @@ func (s *Server) credentials(t *sim.Task, r *Request) *proof {
 		p.says(byCertificate, nil, "shows no certificate", nil)
 	} else {
 		u, err := s.ca.Identify(r.Certificates, t.Now())
+		if err == nil {
+			p.fault, err = s.expiry.certificate(u.Name, s.ca.SignedAt(r.Certificates[0]), t.Now())
+		}
 		if err != nil {
 			p.says(byCertificate, nil, "", err)
 		} else if p.says(byCertificate, &u, "", nil) {
@@ -132,18 +150,10 @@ func (s *Server) credentials(t *sim.Task, r *Request) *proof {
 // nil, 401 or 403. Such requests pass no other stages here, and
 // leave nothing in the trace.
 func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
-	u := authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
-	switch {
-	case req.User != nil && !req.Kubeconfig:
-		u = *req.User
-	case req.Kubeconfig || req.Token != "" || len(req.Certificates) > 0:
-		p := s.credentials(t, req)
-		if p.user == nil {
-			return apierrors.NewUnauthorized("Unauthorized")
-		}
-		u = *p.user
+	u, ok := s.sender(t, req)
+	if !ok {
+		return apierrors.NewUnauthorized("Unauthorized")
 	}
-	u.Groups = withAuthenticated(u)
 	if as := req.Impersonate; as != nil {
 		for _, a := range as.attributes(u) {
 			if d := s.decide(a); !d.Allowed {
@@ -168,6 +178,27 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 		return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(msg))
 	}
 	return nil
+}
+
+// sender is who sends a request that passes no stages; not ok where he shows
+// credentials that nobody vouches for.
+func (s *Server) sender(t *sim.Task, req *Request) (u authn.User, ok bool) {
+	u = authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
+	switch {
+	case req.User != nil && !req.Kubeconfig:
+		u = *req.User
+		if s.outdated(u, t.Now()) != nil {
+			return u, false
+		}
+	case req.Kubeconfig || req.Token != "" || len(req.Certificates) > 0:
+		p := s.credentials(t, req)
+		if p.user == nil {
+			return u, false
+		}
+		u = *p.user
+	}
+	u.Groups = withAuthenticated(u)
+	return u, true
 }
 
 // identified adds the group of everyone with an identity.

@@ -126,10 +126,12 @@ func (c *call) run() *Response {
 		return &Response{Err: err}
 	}
 	c.routed = true
-	if c.kind.is("Binding") {
+	switch {
+	case c.kind.is("Binding"):
 		return c.bindNamed()
-	}
-	if !c.kind.Stored() {
+	case c.kind.is("ComponentStatus"):
+		return c.componentStatus()
+	case !c.kind.Stored():
 		return c.review()
 	}
 	if c.req.Subresource != "" && c.sub == nil {
@@ -168,6 +170,9 @@ func (c *call) route() error {
 	}
 	if err := c.routeFlows(); err != nil {
 		return err
+	}
+	if c.kind.deprecated != "" && !c.req.System {
+		c.warnings = append(c.warnings, c.kind.deprecated)
 	}
 	verbs := c.kind.Verbs
 	if c.req.Subresource != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/deprecation"
 
 	"kviz/cluster/client"
 )
@@ -99,6 +100,7 @@ var reviewKinds = []*Kind{
 	review("authorization.k8s.io", "selfsubjectaccessreviews", "SelfSubjectAccessReview", false),
 	review("authorization.k8s.io", "selfsubjectrulesreviews", "SelfSubjectRulesReview", false),
 	review("authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview", false),
+	{Resource: client.ComponentStatuses, Singular: "componentstatus", ShortNames: []string{"cs"}, Verbs: []string{"get", "list"}, field: metaField},
 }
 
 func gvk(group, version, kind string) schema.GroupVersionKind {
@@ -131,6 +133,7 @@ func init() {
 		}
 		k.apiVersion = k.GroupVersion().String()
 		goTypes[k.GVK()] = reflect.TypeOf(k.new())
+		k.deprecated = deprecation.WarningMessage(ofKind(k.new(), k.GVK()))
 		kindByResource[k.GroupVersionResource] = k
 		if k.Stored() && k.hub == nil {
 			kindByPrefix[strings.TrimSuffix(strings.TrimPrefix(k.Prefix, "/registry/"), "/")] = k

@@ -33,6 +33,7 @@ var mutating = []plugin{
 	{"Priority", admitPriority},
 	{"DefaultTolerationSeconds", admitTolerations},
 	{"DefaultStorageClass", admitStorageClass},
+	{"StorageObjectInUseProtection", protectStorage},
 	{"RuntimeClass", admitRuntimeClass},
 }
 
@@ -94,6 +95,9 @@ var validating = []plugin{
 	{"EventRateLimit", checkEventRate},
 	{"PersistentVolumeClaimResize", checkResize},
 	{"RuntimeClass", checkRuntimeClass},
+	{"CertificateApproval", checkApproval},
+	{"CertificateSigning", checkSigning},
+	{"CertificateSubjectRestriction", checkSubject},
 	{"ValidatingAdmissionPolicy", admitPolicies},
 	{"ValidatingAdmissionWebhook", admitWebhooks},
 }

@@ -30,6 +30,7 @@ type Kind struct {
 	custom     *customVersion // nil for built-in kinds
 	strategy   *strategy
 	apiVersion string                                               // "apps/v1"
+	deprecated string                                               // the warning that its users get, or ""
 	trigger    string                                               // field by which watches are indexed
 	field      func(obj runtime.Object, name string) (string, bool) // value of a selectable field
 }

@@ -55,6 +55,9 @@ type Config struct {
 	// KMS connects to the KMS plugin beside the server, for configurations of
 	// encryption at rest that name one; nil where there is none.
 	KMS func(path string, timeout time.Duration) service.Service
+	// Components tells how the other parts of the control plane are, by name; nil
+	// where nobody knows.
+	Components func() []ComponentHealth
 	// Webhooks are the simulated admission webhook servers; nil where there are
 	// none.
 	Webhooks *webhook.Servers
@@ -106,6 +109,7 @@ type Server struct {
 	flowObjects *flowObjects
 
 	admission   admissionSettings
+	expiry      expiry
 	podSecurity *podSecurity
 	quotas      *quotas
 
@@ -132,6 +136,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	if s.ca, err = authn.NewAuthority(p.Kernel().Rand("root-ca"), p.Kernel().Epoch()); err != nil {
 		panic("apiserver: " + err.Error()) // fixed input: it works always or never
 	}
+	s.ca.Clock = p.Kernel().Now
 	if s.podSecurity, err = newPodSecurity(cfg.PodSecurity); err != nil {
 		panic("apiserver: " + err.Error())
 	}

@@ -89,10 +89,12 @@ func keepConditions(csr, was *apicertificates.CertificateSigningRequest, kind ap
 }
 
 // stampConditions gives new conditions their times (populateConditionTimestamps).
+// kubectl certificate says when by the machine's clock; a time that is yet to come is
+// taken for now, or the cleaner would wait for it.
 func stampConditions(csr, was *apicertificates.CertificateSigningRequest, now metav1.Time) {
 	for i := range csr.Status.Conditions {
 		c := &csr.Status.Conditions[i]
-		if c.LastUpdateTime.IsZero() {
+		if c.LastUpdateTime.IsZero() || c.LastUpdateTime.After(now.Time) {
 			c.LastUpdateTime = now
 		}
 		if !c.LastTransitionTime.IsZero() {

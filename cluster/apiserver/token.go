@@ -37,6 +37,9 @@ func (s *Server) bearer(t *sim.Task, p *proof, token string, audiences []string)
 		{byBootstrap, s.askBootstrap},
 	} {
 		answer, err := a.ask(t, token, audiences)
+		if !answer.fault.IsZero() {
+			p.fault = answer.fault
+		}
 		if p.says(a.by, answer.user, answer.unknown, err) {
 			p.audiences = answer.audiences
 			return
@@ -49,6 +52,7 @@ type tokenAnswer struct {
 	user      *authn.User
 	audiences []string
 	unknown   string // without a user: why it has nothing to say
+	fault     trace.ID
 }
 
 // everywhere is an answer of an authenticator that knows no audiences: its tokens
@@ -86,6 +90,9 @@ func (s *Server) askServiceAccounts(t *sim.Task, token string, audiences []strin
 	}
 	if err := claims.Check(t.Now()); err != nil {
 		return tokenAnswer{}, err
+	}
+	if fault, err := s.expiry.token(claims); err != nil {
+		return tokenAnswer{fault: fault}, err
 	}
 	if err := s.stillBound(claims, t.Now()); err != nil {
 		return tokenAnswer{}, err
@@ -163,6 +170,7 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
 	}
+	c.s.expiry.issued(&claims)
 	out := req.DeepCopy()
 	out.Name, out.Namespace, out.UID, out.CreationTimestamp = sa.Name, sa.Namespace, sa.UID, c.now()
 	out.Spec.Audiences, out.Spec.ExpirationSeconds = claims.Audience, &seconds

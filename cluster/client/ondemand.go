@@ -47,6 +47,12 @@ var (
 	NewEvents                  = resource("events.k8s.io", "v1", "events", "Event", true)
 )
 
+// SubjectAccessReviews are questions to the authorizers; they are not stored.
+var SubjectAccessReviews = resource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false)
+
+// ComponentStatuses are asked for and not stored.
+var ComponentStatuses = resource("", "v1", "componentstatuses", "ComponentStatus", false)
+
 // onDemand are the stored kinds of which nothing is kept before they are used.
 var onDemand = []Resource{
 	Endpoints, LimitRanges, PersistentVolumeClaims, PersistentVolumes, PodTemplates, ReplicationControllers, ResourceQuotas,
@@ -85,4 +91,18 @@ func InUse(c Interface) []Resource {
 		return slices.Concat(Resources(), u.UsedKinds())
 	}
 	return Resources()
+}
+
+// AwaitUseOf waits until one of the kinds has had objects. A connection that does not
+// tell of use has it return at once.
+func AwaitUseOf(t *sim.Task, c Interface, kinds ...Resource) {
+	u, ok := c.(Usage)
+	for known := 0; ok; {
+		for _, r := range u.AwaitUse(t, known) {
+			if slices.Contains(kinds, r) {
+				return
+			}
+			known++
+		}
+	}
 }

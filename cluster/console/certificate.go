@@ -15,7 +15,8 @@ import (
 // certificate is kviz certificate: a client certificate signed on the control
 // plane's machine, as kubeadm kubeconfig user signs one. NAME.crt and NAME.key are
 // written to the disk, for kubectl --client-certificate and --client-key, readable
-// by their owner only.
+// by their owner only. With --request nothing is signed: NAME.csr is what openssl req
+// would make, for a CertificateSigningRequest.
 func certificate(ctx context.Context, inv *Invocation, args []string) int {
 	flags := pflag.NewFlagSet("certificate", pflag.ContinueOnError)
 	flags.SetOutput(inv.Err)
@@ -23,29 +24,38 @@ func certificate(ctx context.Context, inv *Invocation, args []string) int {
 	user := flags.String("user", "", "")
 	groups := flags.StringSlice("group", nil, "")
 	ttl := flags.Duration("ttl", 365*24*time.Hour, "")
-	if err := flags.Parse(args); err != nil || *user == "" || flags.NArg() != 1 || *ttl <= 0 {
+	request := flags.Bool("request", false, "")
+	if err := flags.Parse(args); err != nil || *user == "" || flags.NArg() != 1 || *ttl <= 0 || *request && flags.Changed("ttl") {
 		return inv.badUse()
 	}
 	plane := inv.Console.cfg.ControlPlane
 	if plane == nil {
-		return inv.did(fmt.Errorf("this console has no control plane"))
+		return inv.did(errNoPlane)
 	}
 	if !inv.mayWait() {
 		return 1
 	}
 	var (
-		cert, key []byte
+		made, key []byte
 		until     time.Time
 		err       error
 	)
 	if cerr := inv.Console.call(ctx, inv.Cause, "certificate", func(t *sim.Task) {
+		if *request {
+			made, key, err = plane.RequestCertificate(*user, *groups)
+			return
+		}
 		until = t.Now().Add(*ttl)
-		cert, key, err = plane.IssueCertificate(t, *user, *groups, *ttl)
+		made, key, err = plane.IssueCertificate(t, *user, *groups, *ttl)
 	}); cerr != nil {
 		err = cerr
 	}
 	if err != nil {
 		return inv.did(err)
+	}
+	end := ".crt"
+	if *request {
+		end = ".csr"
 	}
 	name := flags.Arg(0)
 	path := name
@@ -55,10 +65,14 @@ func certificate(ctx context.Context, inv *Invocation, args []string) int {
 	for _, f := range []struct {
 		end     string
 		content []byte
-	}{{".key", key}, {".crt", cert}} {
+	}{{".key", key}, {end, made}} {
 		if err := writePrivate(path+f.end, f.content); err != nil {
 			return inv.did(err)
 		}
+	}
+	if *request {
+		fmt.Fprintf(inv.Out, "%s.csr and %s.key: a request for a certificate of %s, to be put into a CertificateSigningRequest\n", name, name, *user)
+		return 0
 	}
 	fmt.Fprintf(inv.Out, "%s.crt and %s.key: %s, until %s of the cluster's time\n", name, name, *user, until.UTC().Format(time.RFC3339))
 	return 0

@@ -27,6 +27,8 @@ type ControlPlane interface {
 	// IssueCertificate signs a client certificate of a user with the key of the
 	// cluster's authority, and gives it and its key in PEM.
 	IssueCertificate(t *sim.Task, user string, groups []string, ttl time.Duration) (cert, key []byte, err error)
+	// RequestCertificate makes a key, and a certificate request signed with it.
+	RequestCertificate(user string, groups []string) (request, key []byte, err error)
 
 	// WriteAuditPolicy replaces the API server's audit policy; nil removes it. A
 	// file that it could not start with is refused.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"kviz/cluster/client"
+	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/deployment"
 	"kviz/cluster/controller/endpointslice"
 	"kviz/cluster/controller/garbage"
@@ -31,6 +32,7 @@ import (
 	"kviz/cluster/controller/resourcequota"
 	"kviz/cluster/controller/rootca"
 	"kviz/cluster/controller/serviceaccount"
+	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/controller/tainteviction"
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
@@ -60,6 +62,9 @@ type Config struct {
 	// RootCA is the certificate published as ConfigMap kube-root-ca.crt in
 	// each namespace.
 	RootCA string
+	// Sign signs what CertificateSigningRequests ask for with the cluster's authority
+	// (--cluster-signing-key-file); nil: nothing is signed.
+	Sign certificates.Sign
 }
 
 // Start begins the election for the Lease kube-controller-manager in process p
@@ -112,6 +117,12 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		tainteviction.New(env(tainteviction.Name, tainteviction.Name)),
 		podgc.New(env(podgc.Name, podgc.Name)),
 		resourcequota.New(env(resourcequota.Name, resourcequota.Name)),
+	}
+	all = append(all,
+		certificates.NewApproving(env(certificates.Approving, certificates.Approving)), certificates.NewCleaner(env(certificates.Cleaner, certificates.Cleaner)),
+		storageprotection.NewClaims(env(storageprotection.ClaimsName, storageprotection.ClaimsName)), storageprotection.NewVolumes(env(storageprotection.VolumesName, storageprotection.VolumesName)))
+	if cfg.Sign != nil {
+		all = append(all, certificates.NewSigning(env(certificates.Signing, certificates.Signing), cfg.Sign))
 	}
 	for _, one := range all {
 		one.Start()

@@ -23,6 +23,14 @@ func Catalogue() []control.FaultKind {
 			Means: "Stop it and start it again at once.",
 		},
 		{
+			Name: "expire", Targets: []string{"certificate", "token"}, Heals: "renew",
+			Means: "Let the time of a user's client certificates, or of a service account's tokens, be over, as if nobody had renewed them: the API server answers Unauthorized. What is issued from now on is good.",
+		},
+		{
+			Name: "renew", Targets: []string{"certificate", "token"},
+			Means: "Undo expire.",
+		},
+		{
 			Name: "rotate", Targets: []string{"kms"},
 			Means: "Make a new key encryption key, which the API server notices within a minute. The old one still decrypts.",
 		},

@@ -401,3 +401,16 @@ asked 'expected response.uid'
 kviz fault heal webhook/deny-all
 asked 'denied the request'
 kubectl delete validatingwebhookconfiguration deny-all
+
+## expire certificate, renew certificate, expire token, renew token
+kviz fault expire certificate/system:node:node-3
+kubectl wait --for=condition=Ready=Unknown node/node-3 --timeout=2m
+kviz fault renew certificate/system:node:node-3
+settled
+TOKEN=$(kubectl create token default)
+kubectl --token=$TOKEN auth whoami
+kviz fault expire token/default/default
+fails kubectl --token=$TOKEN auth whoami
+kubectl --token=$(kubectl create token default --duration=30m) auth whoami
+kviz fault renew token/default/default
+kubectl --token=$TOKEN auth whoami

@@ -77,6 +77,7 @@ var mends = map[string][]string{
 	"heal":    {"cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill", "partition", "stall"},
 	"fast":    {"slow"},
 	"free":    {"fill"},
+	"renew":   {"expire"},
 
 	"fast-elections": {"slow-elections"},
 

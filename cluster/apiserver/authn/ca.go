@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	requestx509 "k8s.io/apiserver/pkg/authentication/request/x509"
@@ -33,7 +34,10 @@ type Authority struct {
 	pem     string
 	roots   *x509.CertPool
 	rand    *rand.Rand
-	signed  map[[sha256.Size]byte]bool
+	signed  map[[sha256.Size]byte]time.Time // what it has signed, and when
+	clients []string                        // whom, if they are clients; in order
+	// Clock tells the time at which something is signed; nil: nobody asks.
+	Clock   func() time.Time
 	request *requestx509.Authenticator
 	now     time.Time // of the verification under way
 }
@@ -61,7 +65,7 @@ func NewAuthority(r *rand.Rand, epoch time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("make the cluster's root certificate: %w", err)
 	}
 	a := &Authority{
-		key: key, cert: cert, roots: x509.NewCertPool(), rand: r, signed: map[[sha256.Size]byte]bool{},
+		key: key, cert: cert, roots: x509.NewCertPool(), rand: r, signed: map[[sha256.Size]byte]time.Time{},
 		pem: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
 	}
 	a.roots.AddCert(cert)
@@ -95,14 +99,44 @@ func (a *Authority) Sign(template *x509.Certificate, public crypto.PublicKey) ([
 	if err != nil {
 		return nil, fmt.Errorf("failed to sign certificate: %w", err)
 	}
-	a.signed[sha256.Sum256(der)] = true
+	at := t.NotBefore
+	if a.Clock != nil {
+		at = a.Clock()
+	}
+	a.signed[sha256.Sum256(der)] = at
+	if slices.Contains(t.ExtKeyUsage, x509.ExtKeyUsageClientAuth) {
+		if i, found := slices.BinarySearch(a.clients, t.Subject.CommonName); !found {
+			a.clients = slices.Insert(a.clients, i, t.Subject.CommonName)
+		}
+	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
-// Issue makes a key and a client certificate for a user, as kubeadm kubeconfig user
-// does with the authority's key; both are PEM. The certificate holds for ttl from
-// now on.
-func (a *Authority) Issue(user string, groups []string, now time.Time, ttl time.Duration) (cert, key []byte, err error) {
+// Clients are the users that client certificates were signed for, in order.
+func (a *Authority) Clients() []string { return slices.Clone(a.clients) }
+
+// SignedAt is when a certificate was signed; the zero time of one that this authority
+// has not signed.
+func (a *Authority) SignedAt(cert *x509.Certificate) time.Time {
+	return a.signed[sha256.Sum256(cert.Raw)]
+}
+
+// Request makes a key and a certificate request signed with it, both PEM: what openssl
+// req does on the user's own machine. The authority lends its random numbers only.
+func (a *Authority) Request(user string, groups []string) (request, key []byte, err error) {
+	private, key, err := a.newKey()
+	if err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.CreateCertificateRequest(nil, &x509.CertificateRequest{Subject: pkix.Name{CommonName: user, Organization: groups}}, private)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a certificate request: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), key, nil
+}
+
+// newKey draws a private key, and gives it in PEM too.
+func (a *Authority) newKey() (ed25519.PrivateKey, []byte, error) {
 	seed := make([]byte, ed25519.SeedSize)
 	for i := range seed {
 		seed[i] = byte(a.rand.Uint32())
@@ -112,6 +146,17 @@ func (a *Authority) Issue(user string, groups []string, now time.Time, ttl time.
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode the key of a client certificate: %w", err)
 	}
+	return private, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// Issue makes a key and a client certificate for a user, as kubeadm kubeconfig user
+// does with the authority's key; both are PEM. The certificate holds for ttl from
+// now on.
+func (a *Authority) Issue(user string, groups []string, now time.Time, ttl time.Duration) (cert, key []byte, err error) {
+	private, key, err := a.newKey()
+	if err != nil {
+		return nil, nil, err
+	}
 	cert, err = a.Sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, NotBefore: now, NotAfter: now.Add(ttl),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
@@ -120,7 +165,7 @@ func (a *Authority) Issue(user string, groups []string, now time.Time, ttl time.
 	if err != nil {
 		return nil, nil, err
 	}
-	return cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+	return cert, key, nil
 }
 
 // ErrUnsigned is what a certificate is refused with that the authority's key has
@@ -143,7 +188,7 @@ func (a *Authority) Identify(chain []*x509.Certificate, now time.Time) (User, er
 		return User{}, err
 	case !ok:
 		return User{}, errors.New("the certificate names no user")
-	case !a.signed[sha256.Sum256(chain[0].Raw)]:
+	case a.SignedAt(chain[0]).IsZero():
 		return User{}, ErrUnsigned
 	}
 	u := resp.User

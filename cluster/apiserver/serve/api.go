@@ -21,22 +21,10 @@ import (
 // serveAPI answers a request for a resource: parse, negotiate, through the
 // pipeline, encode.
 func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
-	req, status := whatFor(r)
-	if status != nil {
-		writeStatus(w, r, status)
-		return
-	}
-	kind, ok := h.route(w, r, req)
+	early := &noted{ResponseWriter: w}
+	req, out, ok := h.understand(early, r)
 	if !ok {
-		return
-	}
-	if status := parseOptions(r, req); status != nil {
-		writeStatus(w, r, status)
-		return
-	}
-	out, status := negotiate(r, kind.Custom() && req.Subresource != "scale")
-	if status != nil {
-		writeStatus(w, r, status)
+		h.audit(r, req, early)
 		return
 	}
 	caller := h.caller(r, req)
@@ -44,10 +32,6 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 	req.AuditID, req.UserAgent, req.SourceIPs = r.Header.Get(auditapi.HeaderAuditID), r.UserAgent(), sourceIPs(r)
 	if caller.Process != nil {
 		req.Lane = caller.Process.Lane
-	}
-	if req.Impersonate, status = actAs(r); status != nil {
-		writeStatus(w, r, status)
-		return
 	}
 	h.announce(req, caller)
 
@@ -97,6 +81,31 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.writeResponse(w, r, req, out, resp, now)
 	}
+}
+
+// understand reads what a request is for, and in which form the answer is wanted. If
+// it cannot be understood, or there is nothing of the kind, it has answered.
+func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *apiserver.Request, out output, ok bool) {
+	req, status := whatFor(r)
+	if status != nil {
+		writeStatus(w, r, status)
+		return &apiserver.Request{}, out, false
+	}
+	kind, ok := h.route(w, r, req)
+	if !ok {
+		return req, out, false
+	}
+	if status = parseOptions(r, req); status == nil {
+		out, status = negotiate(r, kind.Custom() && req.Subresource != "scale")
+	}
+	if status == nil {
+		req.Impersonate, status = actAs(r)
+	}
+	if status != nil {
+		writeStatus(w, r, status)
+		return req, out, false
+	}
+	return req, out, true
 }
 
 // sourceIPs are the addresses that a request came by; none where there is no

@@ -29,6 +29,9 @@ func statusOf(err error) *metav1.Status {
 // JSON if that form is the trouble.
 func writeStatus(w http.ResponseWriter, r *http.Request, s *metav1.Status) {
 	s.Kind, s.APIVersion = "Status", "v1"
+	if n, ok := w.(*noted); ok {
+		n.status = s
+	}
 	if s.Status == "" {
 		s.Status = metav1.StatusFailure
 	}

@@ -40,6 +40,8 @@ import (
 type API interface {
 	Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response
 	Access(t *sim.Task, req *apiserver.Request, verb, path string) error
+	Audits() bool
+	AuditAnswered(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status)
 	Resources() []*apiserver.Kind
 	Ready() bool
 	// PluginHealth is the check of KMS plugins, where there is one.
@@ -111,6 +113,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	w.Header().Set("Cache-Control", "no-cache, private")
 	path := strings.TrimSuffix(r.URL.Path, "/")
+	if strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") {
+		if !isDiscovery(path) {
+			h.serveAPI(w, r)
+			return
+		}
+	}
+	noted := &noted{ResponseWriter: w}
+	h.servePlain(noted, r, path)
+	h.audit(r, &apiserver.Request{}, noted)
+}
+
+// servePlain answers a request for no resource.
+func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, path string) {
 	if !h.mayRead(w, r) {
 		return
 	}
@@ -129,8 +144,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveOpenAPI(w, r, path)
 	case isDiscovery(path):
 		h.serveDiscovery(w, r, path)
-	case strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/"):
-		h.serveAPI(w, r)
 	default:
 		writePathNotFound(w)
 	}

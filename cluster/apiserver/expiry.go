@@ -1,0 +1,117 @@
+package apiserver
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"time"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/trace"
+)
+
+// Credentials whose time is over before it is: a fault. A component's certificate is
+// good for a year, and its tokens are renewed long before they expire; what happens
+// when somebody has forgotten about that is worth seeing, and too far away to wait
+// for. What is signed after the fault is good.
+
+// Credentials are named as faults name them: "certificate/USER" is every client
+// certificate of a user, "token/NAMESPACE/NAME" every token of a service account.
+type expiry struct {
+	over    map[string]ended
+	tokened []string // service accounts that tokens were issued for, in order
+}
+
+// ended is when the time of some credentials was over, and by which fault. Tokens
+// tell only the second in which they were issued, so those of the same second that
+// came later are known by their ID.
+type ended struct {
+	at    time.Time
+	why   trace.ID
+	later map[string]bool
+}
+
+// Expire lets the time of a credential be over, because of an event.
+func (s *Server) Expire(credential string, why trace.ID) {
+	if s.expiry.over == nil {
+		s.expiry.over = map[string]ended{}
+	}
+	s.expiry.over[credential] = ended{at: s.k.Now(), why: why, later: map[string]bool{}}
+}
+
+// Renew has a credential be good again.
+func (s *Server) Renew(credential string) { delete(s.expiry.over, credential) }
+
+// Credentials are those that users from outside were given, as Expire names them.
+func (s *Server) Credentials() []string {
+	var out []string
+	for _, user := range s.ca.Clients() {
+		out = append(out, "certificate/"+user)
+	}
+	for _, account := range s.expiry.tokened {
+		out = append(out, credentialOf(account))
+	}
+	return out
+}
+
+// issued notes that there is a token of a service account.
+func (e *expiry) issued(c *authn.Claims) {
+	account := c.Subject
+	if over, ok := e.over[credentialOf(account)]; ok && c.IssuedAt == over.at.Unix() {
+		over.later[c.ID] = true
+	}
+	if i, found := slices.BinarySearch(e.tokened, account); !found {
+		e.tokened = slices.Insert(e.tokened, i, account)
+	}
+}
+
+// credentialOf names what a component of this process shows: a service account its
+// token, everybody else a certificate.
+func credentialOf(user string) string {
+	if namespace, name, ok := serviceAccountName(user); ok {
+		return "token/" + namespace + "/" + name
+	}
+	return "certificate/" + user
+}
+
+// certificate says whether a user's certificate has expired by a fault.
+func (e *expiry) certificate(user string, signed, now time.Time) (trace.ID, error) {
+	over, ok := e.over["certificate/"+user]
+	if !ok || signed.After(over.at) {
+		return trace.ID{}, nil
+	}
+	return over.why, x509.CertificateInvalidError{Reason: x509.Expired, Detail: fmt.Sprintf(
+		"current time %s is after %s", now.UTC().Format(time.RFC3339), over.at.UTC().Format(time.RFC3339))}
+}
+
+// token says whether a service account's token has expired by a fault.
+func (e *expiry) token(c *authn.Claims) (trace.ID, error) {
+	over, ok := e.over[credentialOf(c.Subject)]
+	if !ok || c.IssuedAt > over.at.Unix() || over.later[c.ID] {
+		return trace.ID{}, nil
+	}
+	return over.why, authn.ErrExpired
+}
+
+// outdated tells what is wrong with the credentials of a component of this process;
+// nil where nothing is.
+func (s *Server) outdated(u authn.User, now time.Time) *proof {
+	if len(s.expiry.over) == 0 {
+		return nil
+	}
+	p := &proof{}
+	var err error
+	if _, _, account := serviceAccountName(u.Name); account {
+		if p.fault, err = s.expiry.token(&authn.Claims{Subject: u.Name}); err != nil {
+			p.says(byCertificate, nil, "shows no certificate", nil)
+			p.says(byServiceAccount, nil, "", err)
+			return p
+		}
+		return nil
+	}
+	if p.fault, err = s.expiry.certificate(u.Name, time.Time{}, now); err != nil {
+		p.says(byCertificate, nil, "", err)
+		return p
+	}
+	return nil
+}
