@@ -123,6 +123,7 @@ func (c *call) run() *Response {
 		return &Response{Err: err}
 	}
 	c.routed = true
+	c.pause(c.s.slow)
 	if !c.kind.Stored() {
 		return c.review()
 	}

@@ -24,9 +24,12 @@ type watcher struct {
 	box       sim.Mailbox[delivery]
 	sent      int64 // newest revision sent
 	closed    bool
-	opened    trace.ID // the event of its opening
-	ended     trace.ID // and of its end
-	whenEnded func()   // nil, or what else its end does
+	wire      *wire      // nil while nothing was ever wrong with it
+	held      []delivery // what waits on the wire, oldest first
+	turn      uint64     // counts what was planned for them: an older plan is void
+	opened    trace.ID   // the event of its opening
+	ended     trace.ID   // and of its end
+	whenEnded func()     // nil, or what else its end does
 }
 
 // delivery is one event on its way to a client.
@@ -36,6 +39,7 @@ type delivery struct {
 	ref      trace.Ref
 	revision int64
 	cause    trace.ID
+	late     trace.ID // what let it go on, if it had to wait
 }
 
 // backlog is how many events may wait for a client before its watch is ended.
@@ -57,7 +61,11 @@ func (w *watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
 	if cause.IsZero() { // what there was when it began, or a bookmark
 		cause = w.opened
 	}
-	id := t.Emit(trace.Event{Kind: trace.WatchDelivered, Object: d.ref, Causes: []trace.ID{cause}, Payload: payload})
+	causes := []trace.ID{cause}
+	if !d.late.IsZero() {
+		causes = append(causes, d.late)
+	}
+	id := t.Emit(trace.Event{Kind: trace.WatchDelivered, Object: d.ref, Causes: causes, Payload: payload})
 	return client.WatchEvent{Type: d.kind, Object: d.obj, Revision: d.revision, ID: id}, true
 }
 
@@ -69,7 +77,8 @@ func (w *watcher) end(why string, more ...trace.ID) {
 	if w.closed {
 		return
 	}
-	w.closed = true
+	w.closed, w.held = true, nil
+	w.turn++
 	w.set.remove(w)
 	causes := append([]trace.ID{w.opened}, more...)
 	if dead := w.s.k.Silenced(w.s.p.Lane); !dead.IsZero() {
@@ -89,11 +98,11 @@ func (w *watcher) put(d delivery) {
 	if w.closed {
 		return
 	}
-	if w.box.Len() >= backlog {
+	if w.box.Len()+len(w.held) >= backlog {
 		w.end("the client was too slow: its events filled the buffer")
 		return
 	}
-	w.box.Send(d)
+	w.send(d)
 }
 
 // see is what a change means to this watcher: an object that begins to match
