@@ -45,6 +45,11 @@ func (c *Cluster) targets() []string {
 	for _, name := range c.etcd.Lines() {
 		names = append(names, "watch/"+name)
 	}
+	if c.server != nil {
+		for _, name := range c.server.Wires() {
+			names = append(names, "informer/"+name)
+		}
+	}
 	for _, n := range c.nodes {
 		for _, pod := range podsOn(n) {
 			names = append(names, "pod/"+pod)
@@ -171,6 +176,12 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 		return c.credentialFault(f)
 	case "watch":
 		return c.watchFault(name, f)
+	case "informer":
+		return c.informerFault(name, f)
+	case "apiserver":
+		if f.Name == "slow" || f.Name == "fast" {
+			return c.serverFault(f)
+		}
 	case "pod":
 		return c.podFault(name, f)
 	case "webhook":
@@ -351,33 +362,6 @@ func (c *Cluster) registryFault(f control.Fault) (action, error) {
 			c.registry.SetReachable(true)
 		case "slow", "fast":
 			c.registry.SetSlow(factor)
-		}
-		return nil
-	}, nil
-}
-
-// watchFault is a fault of the API server's watch of one kind at the store.
-func (c *Cluster) watchFault(name string, f control.Fault) (action, error) {
-	if !slices.Contains(c.etcd.Lines(), name) {
-		return nil, c.noTarget(f.Target)
-	}
-	var slow time.Duration
-	if f.Name == "slow" {
-		d, err := duration(f.Args, 0, "slow wants how much longer each revision takes, such as 2s")
-		if err != nil {
-			return nil, err
-		}
-		slow = d
-	}
-	return func(causes []trace.ID) error {
-		switch f.Name {
-		case "stall":
-			c.etcd.Stall(name, causes[0])
-		case "heal":
-			c.etcd.SlowLine(name, 0, causes[0])
-			c.etcd.Flow(name, causes[0])
-		case "slow", "fast":
-			c.etcd.SlowLine(name, slow, causes[0])
 		}
 		return nil
 	}, nil

@@ -91,6 +91,8 @@ func victim(t testing.TB, c *cluster.Cluster, kind string, newest bool) string {
 	switch kind {
 	case "watch":
 		return "watch/configmaps"
+	case "informer":
+		return "informer/controller-manager/deployments"
 	case "webhook":
 		return "webhook/deny-all"
 	case "certificate":
@@ -119,7 +121,7 @@ func argsOf(c *cluster.Cluster, name, kind, target string) string {
 	switch name + " " + kind {
 	case "slow member":
 		return "20ms"
-	case "slow node", "slow watch", "slow webhook":
+	case "slow node", "slow watch", "slow webhook", "slow apiserver", "slow informer":
 		return "500ms"
 	case "slow registry":
 		return "10"
@@ -194,7 +196,7 @@ var treatments = map[string]treatment{
 func TestEveryFaultIsMended(t *testing.T) {
 	groups := map[string][]string{
 		"members":       {"member"},
-		"store":         {"store", "watch"},
+		"store":         {"store", "watch", "informer"},
 		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry", "kms", "webhook", "audit"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 	}
@@ -304,6 +306,10 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 		{control.Fault{Name: "cut", Target: "member/a", Args: []string{"member/a"}}, "itself"},
 		{control.Fault{Name: "stall", Target: "watch/pod"}, `did you mean "watch/pods"?`},
 		{control.Fault{Name: "slow", Target: "watch/pods"}, "such as 2s"},
+		{control.Fault{Name: "slow", Target: "apiserver"}, "such as 500ms"},
+		{control.Fault{Name: "cut", Target: "watch/pods", Args: []string{"b"}}, `cut takes no "b"`},
+		{control.Fault{Name: "drop", Target: "informer/scheduler/pod"}, `did you mean "informer/scheduler/pods"?`},
+		{control.Fault{Name: "drop", Target: "informer/scheduler/pods", Args: []string{"0.5"}}, `drop takes no "0.5"`},
 		{control.Fault{Name: "stop", Target: "webhook/deny"}, `did you mean "webhook/deny-all"?`},
 		{control.Fault{Name: "slow", Target: "webhook/deny-all"}, "such as 30s"},
 		{control.Fault{Name: "lie", Target: "webhook/deny-all", Args: []string{"often"}}, "one of uid, patch, garbage"},

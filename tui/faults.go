@@ -123,6 +123,8 @@ var ways = map[string]map[string][]way{
 		"restart": {{say: "Stop it and start it at once"}},
 	},
 	"apiserver": {
+		"slow":    {{say: "Make it slow: 500 ms more a request", args: []string{"500ms"}}, {say: "Make it slow by …", ask: "how much longer each request takes, such as 2s"}},
+		"fast":    {{say: "Make it as fast as it was"}},
 		"stop":    {{say: "Stop it: no request is answered, no watch told"}},
 		"crash":   {{say: "Crash it, as kill -9 does"}},
 		"start":   {{say: "Start it again"}},
@@ -154,6 +156,15 @@ var ways = map[string]map[string][]way{
 		"heal":  {{say: "Tell it what it has missed, and all that comes"}},
 		"slow":  {{say: "Tell it a revision every 2 s at most", args: []string{"2s"}}, {say: "Tell it a revision every …", ask: "how much longer each revision takes, such as 500ms"}},
 		"fast":  {{say: "Tell it everything at once, as before"}},
+		"cut":   {{say: "Break its connection: it is opened again where it was"}},
+	},
+	"informer": {
+		"stall": {{say: "Tell it nothing more: its cache falls behind"}},
+		"heal":  {{say: "Tell it what it has missed, and all that comes"}},
+		"slow":  {{say: "Tell it an event every 2 s at most", args: []string{"2s"}}, {say: "Tell it an event every …", ask: "how much longer each event takes, such as 500ms"}},
+		"fast":  {{say: "Tell it everything at once, as before"}},
+		"cut":   {{say: "Break its connection: it watches again from where it was"}},
+		"drop":  {{say: "Lose the next event: its cache is wrong until it lists anew"}},
 	},
 	"audit": {
 		"fill": {{say: "Fill the disk of the audit log: requests go on, unrecorded"}},
@@ -212,6 +223,8 @@ func targetWords(target string) string {
 		return "the webhook server " + name
 	case "watch":
 		return "the API server's watch of " + name + " at the store"
+	case "informer":
+		return "the watch of " + name + " at the API server"
 	}
 	return target
 }
@@ -247,6 +260,7 @@ func (m *Explorer) targets(intro string) overlay.Overlay {
 		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
 		{"Pods", []string{"pod"}},
 		{"Watches at the store", []string{"watch"}},
+		{"Clients' watches at the API server", []string{"informer"}},
 		{"Other", nil},
 	}
 	left := m.ctl.Targets()

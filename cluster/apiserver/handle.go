@@ -126,6 +126,7 @@ func (c *call) run() *Response {
 		return &Response{Err: err}
 	}
 	c.routed = true
+	c.pause(c.s.slow)
 	switch {
 	case c.kind.is("Binding"):
 		return c.bindNamed()

@@ -115,8 +115,13 @@ type Server struct {
 
 	eventLeases *storage.Leases
 
-	idle     []*worker
-	hired    int
+	idle      []*worker
+	hired     int
+	informers map[string]bool // components' watches that there are or were, by the name of their wire
+
+	wires map[string]*wire // those that something was wrong with
+	slow  time.Duration    // that each request takes longer
+
 	requests uint64 // number of the newest request
 	watches  uint64 // number of the newest watch
 }
@@ -127,7 +132,7 @@ type Server struct {
 func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	cfg.complete()
 	s := &Server{
-		cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
+		cfg: cfg, informers: map[string]bool{}, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
 		keys:  authn.NewKeys(p.Kernel().Rand("serviceaccount-key")),
 		enc:   encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
 		audit: auditing{rand: p.Kernel().Rand("audit")}, usage: usage{custom: map[string]bool{}},

@@ -52,7 +52,7 @@ func (c *call) watch() *Response {
 	if len(first) > 0 {
 		c.cache().watchers.later(c.s, func() {
 			for _, d := range first {
-				w.box.Send(d)
+				w.send(d)
 			}
 		})
 	}
@@ -62,6 +62,11 @@ func (c *call) watch() *Response {
 func (c *call) openWatcher(want *selector, opts *metav1.ListOptions, from int64) *watcher {
 	c.s.watches++
 	w := &watcher{number: c.s.watches, s: c.s, want: want, client: c.req.sender(), from: from, bookmarks: opts.AllowWatchBookmarks}
+	name := w.wireName()
+	if c.req.System {
+		c.s.informers[name] = true
+	}
+	w.wire = c.s.wires[name]
 	w.sent = max(from, c.cache().current())
 	c.cache().watchers.add(w)
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {

@@ -25,9 +25,12 @@ type watcher struct {
 	from      int64 // the revision asked for: what is not after it is not sent
 	sent      int64 // newest revision sent
 	closed    bool
-	opened    trace.ID // the event of its opening
-	ended     trace.ID // and of its end
-	whenEnded func()   // nil, or what else its end does
+	wire      *wire      // nil while nothing was ever wrong with it
+	held      []delivery // what waits on the wire, oldest first
+	turn      uint64     // counts what was planned for them: an older plan is void
+	opened    trace.ID   // the event of its opening
+	ended     trace.ID   // and of its end
+	whenEnded func()     // nil, or what else its end does
 }
 
 // delivery is one event on its way to a client.
@@ -37,6 +40,7 @@ type delivery struct {
 	ref      trace.Ref
 	revision int64
 	cause    trace.ID
+	late     trace.ID // what let it go on, if it had to wait
 }
 
 // backlog is how many events may wait for a client before its watch is ended.
@@ -58,7 +62,11 @@ func (w *watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
 	if cause.IsZero() { // what there was when it began, or a bookmark
 		cause = w.opened
 	}
-	id := t.Emit(trace.Event{Kind: trace.WatchDelivered, Object: d.ref, Causes: []trace.ID{cause}, Payload: payload})
+	causes := []trace.ID{cause}
+	if !d.late.IsZero() {
+		causes = append(causes, d.late)
+	}
+	id := t.Emit(trace.Event{Kind: trace.WatchDelivered, Object: d.ref, Causes: causes, Payload: payload})
 	return client.WatchEvent{Type: d.kind, Object: d.obj, Revision: d.revision, ID: id}, true
 }
 
@@ -70,7 +78,8 @@ func (w *watcher) end(why string, more ...trace.ID) {
 	if w.closed {
 		return
 	}
-	w.closed = true
+	w.closed, w.held = true, nil
+	w.turn++
 	w.set.remove(w)
 	causes := append([]trace.ID{w.opened}, more...)
 	if dead := w.s.k.Silenced(w.s.p.Lane); !dead.IsZero() {
@@ -90,11 +99,11 @@ func (w *watcher) put(d delivery) {
 	if w.closed {
 		return
 	}
-	if w.box.Len() >= backlog {
+	if w.box.Len()+len(w.held) >= backlog {
 		w.end("the client was too slow: its events filled the buffer")
 		return
 	}
-	w.box.Send(d)
+	w.send(d)
 }
 
 // see is what a change means to this watcher: an object that begins to match

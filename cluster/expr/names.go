@@ -141,7 +141,7 @@ var roots = []root{
 	{"events", reflect.TypeFor[int](), "how many events there were", func(s *view.State, _ *trace.Event) any { return s.Events }},
 	{"faults", reflect.TypeFor[[]*view.Fault](), "what is broken on purpose now", func(s *view.State, _ *trace.Event) any { return s.Faults() }},
 	{"flows", reflect.TypeFor[[]*view.Flow](), "the last connection attempts", func(s *view.State, _ *trace.Event) any { return s.Flows() }},
-	{"informers", reflect.TypeFor[[]*view.Informer](), "the clients' caches: informer, resource, revision, items, synced, relists, tombstones", func(s *view.State, _ *trace.Event) any { return s.Informers() }},
+	{"informers", reflect.TypeFor[[]*view.Informer](), "the clients' caches: informer, resource, revision, items, synced, stale, relists, tombstones", func(s *view.State, _ *trace.Event) any { return s.Informers() }},
 	{"lanes", reflect.TypeFor[byName[*view.Lane]](), "the swimlanes by name", func(s *view.State, _ *trace.Event) any {
 		return mapOf(s.Lane, isNil, func() []string { return names(s.Lanes(), func(l *view.Lane) string { return l.Lane.String() }) })
 	}},

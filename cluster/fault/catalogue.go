@@ -55,24 +55,24 @@ func Catalogue() []control.FaultKind {
 			Means: "Empty its iptables, as iptables -F does; kube-proxy notices within 30 s and writes them again.",
 		},
 		{
-			Name: "cut", Targets: []string{"member", "node"}, Heals: "heal",
-			Means: "Cut its network: a member from the other members (or from those named), a node from the API server and the other nodes.", Args: "[MEMBER…]",
+			Name: "cut", Targets: []string{"member", "node", "watch", "informer"}, Heals: "heal",
+			Means: "Cut its network: a member from the other members (or from those named), a node from the API server and the other nodes. Of a watch: break its connection once; it is opened again where it was, and nothing is lost.", Args: "[MEMBER…]",
 		},
 		{
-			Name: "heal", Targets: []string{"member", "node", "store", "watch", "webhook"},
+			Name: "heal", Targets: []string{"member", "node", "store", "watch", "informer", "webhook"},
 			Means: "Mend every link of it, and a member's disk; of the store, every member's; a watch is told what it has missed; a webhook is fast and honest again.",
 		},
 		{
-			Name: "slow", Targets: []string{"member", "node", "registry", "watch", "webhook"}, Heals: "fast",
-			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, a watch at the store by this much a revision, a webhook by this much a review, the registry by this factor.", Args: "DURATION|FACTOR",
+			Name: "slow", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook"}, Heals: "fast",
+			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, the API server by this much a request, a watch at the store by this much a revision, a client's watch by this much an event, a webhook by this much a review, the registry by this factor.", Args: "DURATION|FACTOR",
 		},
 		{
-			Name: "fast", Targets: []string{"member", "node", "registry", "watch", "webhook"},
+			Name: "fast", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook"},
 			Means: "Undo slow.",
 		},
 		{
-			Name: "stall", Targets: []string{"watch"}, Heals: "heal",
-			Means: "Have the store tell the API server nothing more of one kind of object: its watch falls behind, and is cancelled if what it has missed is compacted meanwhile.",
+			Name: "stall", Targets: []string{"watch", "informer"}, Heals: "heal",
+			Means: "Have the store tell the API server nothing more of one kind of object: its watch falls behind, and is cancelled if what it has missed is compacted meanwhile. Of a client's watch: its events wait at the API server.",
 		},
 		{
 			Name: "lie", Targets: []string{"webhook"}, Heals: "heal",
@@ -83,8 +83,8 @@ func Catalogue() []control.FaultKind {
 			Means: "Delay every message between two members.", Args: "PEER DURATION",
 		},
 		{
-			Name: "drop", Targets: []string{"member"}, Heals: "heal",
-			Means: "Lose this fraction of the messages between two members.", Args: "PEER FRACTION",
+			Name: "drop", Targets: []string{"member", "informer"}, Heals: "heal",
+			Means: "Lose this fraction of the messages between two members. Of a client's watch: lose the next event, once; its cache is wrong until the object changes again or the client lists anew.", Args: "PEER FRACTION",
 		},
 		{
 			Name: "duplicate", Targets: []string{"member"}, Heals: "heal",

@@ -66,6 +66,28 @@ func (c *Client) SlowLine(name string, d time.Duration, why trace.ID) {
 	c.change(name, why, func(l *line) { l.slow = d })
 }
 
+// Break breaks the connection of the watches of a name. etcd's client opens each
+// again, under another number, behind the newest revision that it was told (client/v3
+// watch.go resume): nothing is lost.
+func (c *Client) Break(name string, why trace.ID) {
+	for _, w := range slices.Clone(c.watches) {
+		if w.name != name {
+			continue
+		}
+		closed := c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchClosed, Causes: known([]trace.ID{why}), Payload: w.told("its connection broke; the client opens it again")})
+		c.watched++
+		w.number = c.watched
+		opened := w.told("")
+		if len(w.held) > 0 {
+			opened.Revision = w.held[0].Revision
+		}
+		c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchOpened, Causes: []trace.ID{closed}, Payload: opened})
+		if len(w.held) > 0 {
+			w.tellLag(closed, w.line.why)
+		}
+	}
+}
+
 func (c *Client) change(name string, why trace.ID, how func(*line)) {
 	l := c.lineOf(name)
 	how(l)

@@ -18,6 +18,12 @@ settled() { # what was scaled is there, and every node is well
 says() { # EXPR: it holds soon, also where members take time of the machine
   kviz wait --timeout 10m "$1"
 }
+watched() { # the controller manager watches deployments
+  says 'watchers.exists(w, w.client == "controller-manager" && w.resource == "deployments")'
+}
+wanted() { # N: so many replicas the controller manager wants of the deployment, whatever it says itself
+  test "$(kubectl get rs -l app=web -o jsonpath='{.items[0].spec.replicas}')" = "$1"
+}
 
 ##
 kubectl create deployment web --image=nginx:1.27 --replicas=6
@@ -153,6 +159,63 @@ shows 'kubectl get nodes' node-1
 kviz fault restart apiserver
 sleep 1
 shows 'kubectl get nodes' node-1
+settled
+
+## slow apiserver, fast apiserver
+slowest() { # OP DURATION: whether the newest creation of a config map took so long
+  says "requests.filter(r, r.verb == 'create' && r.resource == 'configmaps')[requests.filter(r, r.verb == 'create' && r.resource == 'configmaps').size()-1].took $1 duration('$2')"
+}
+kviz fault slow apiserver 3s
+kubectl create configmap while-it-is-slow
+slowest '>' 3s
+kviz fault fast apiserver
+kubectl create configmap while-it-is-fast
+slowest '<' 1s
+
+## stall informer, heal informer
+watched
+kviz fault stall informer/controller-manager/deployments
+kubectl scale deploy/web --replicas=7
+sleep 5
+wanted 6
+kviz fault heal informer/controller-manager/deployments
+settled
+kubectl scale deploy/web --replicas=6
+settled
+
+## slow informer, fast informer
+watched
+kviz fault slow informer/controller-manager/deployments 20s
+kubectl scale deploy/web --replicas=7
+sleep 15
+wanted 6
+sleep 10
+wanted 7
+kviz fault fast informer/controller-manager/deployments
+kubectl scale deploy/web --replicas=6
+settled
+
+## cut informer
+watched
+kubectl scale deploy/web --replicas=7
+settled
+fails kviz wait --timeout 1s 'watchers.exists(w, w.client == "controller-manager" && w.resource == "deployments" && w.delivered == 0)'
+kviz fault cut informer/controller-manager/deployments
+says 'watchers.exists(w, w.client == "controller-manager" && w.resource == "deployments" && w.delivered == 0)'
+kubectl scale deploy/web --replicas=6
+settled
+
+## drop informer
+watched
+kviz fault drop informer/controller-manager/deployments
+kubectl scale deploy/web --replicas=7
+sleep 60
+wanted 6
+says 'informers.exists(i, i.informer == "controller-manager" && i.resource == "deployments" && i.stale.size() == 1)'
+kviz fault restart controller-manager
+settled
+says 'informers.all(i, i.stale.size() == 0)'
+kubectl scale deploy/web --replicas=6
 settled
 
 ## stop dns, start dns

@@ -135,6 +135,16 @@ says 'store.watches.exists(w, w.name == "configmaps" && w.waiting == 1)'
 kviz fault fast watch/configmaps
 says 'store.watches.exists(w, w.name == "configmaps" && w.lag == 0)'
 
+## cut watch
+since() { kviz wait --timeout 1s "store.watches.exists(w, w.name == 'configmaps' && time - w.since < duration('$1'))"; }
+sleep 5
+fails since 4s
+kviz fault cut watch/configmaps
+kubectl create configmap heard-again
+since 4s
+says 'store.watches.exists(w, w.name == "configmaps" && w.lag == 0)'
+kubectl get configmaps | grep -q heard-again
+
 ## defrag member, defrag store
 kviz fault defrag member/b
 says 'store.members["b"].defrag.done'

@@ -36,6 +36,10 @@ var (
 		"A watch event reached a client.",
 		"The client's cache, which now knows the object.",
 		"client-go tools/cache/reflector.go handleAnyWatch")
+	WatchLost = define[WatchEvent]("watch.lost", GrainWatch,
+		"A watch event was lost on its way to a client, which does not know: its cache stays as it was.",
+		"The client's cache against the store: they differ until the object changes again or the client lists anew.",
+		"client-go tools/cache/reflector.go handleAnyWatch trusts the order of resourceVersions and cannot see a gap")
 )
 
 // Request is a request as it arrived.

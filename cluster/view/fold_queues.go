@@ -18,7 +18,7 @@ func init() {
 	on(trace.QueueDone, queueDone)
 	on(trace.InformerSync, func(b *Builder, e *trace.Event, p *trace.Informer) {
 		i := b.informer(e, p)
-		i.Synced = true
+		i.Synced, i.stale = true, nil
 		i.Tombstones += p.Tombstones
 	})
 	on(trace.InformerRelist, func(b *Builder, e *trace.Event, p *trace.Informer) {

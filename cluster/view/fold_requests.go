@@ -2,6 +2,7 @@ package view
 
 import (
 	"maps"
+	"slices"
 
 	"kviz/cluster/trace"
 )
@@ -55,6 +56,7 @@ func init() {
 		b.watchEnded(e, p)
 	})
 	on(trace.WatchDelivered, watchDelivered)
+	on(trace.WatchLost, watchLost)
 }
 
 // watchEnded takes a watch off the open ones and keeps it for a while, with why it
@@ -193,12 +195,27 @@ func watchDelivered(b *Builder, e *trace.Event, p *trace.WatchEvent) {
 		i := edit(b, b.s.informers, key)
 		i.Delivered++
 		i.Revision = max(i.Revision, p.Revision)
+		i.stale = slices.DeleteFunc(i.stale, func(s Stale) bool { return s.Object.Key() == e.Object.Key() })
 		switch p.Type {
 		case "ADDED":
 			i.Items++
 		case "DELETED":
 			i.Items--
 		}
+	}
+}
+
+// watchLost notes what a client's cache does not know and will not hear of.
+func watchLost(b *Builder, e *trace.Event, p *trace.WatchEvent) {
+	w, ok := b.s.watchers.get(p.Watch)
+	if !ok {
+		return
+	}
+	b.s.faults.delete(faultKey("informer/"+w.Client+"/"+w.Of(), "drop", "")) // it loses one event
+	key := w.Client + "\x00" + w.Resource
+	if _, ok := b.s.informers.get(key); ok {
+		i := edit(b, b.s.informers, key)
+		i.stale = append(i.stale, Stale{Object: e.Object, Type: p.Type, Revision: p.Revision, Event: e.ID})
 	}
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"sort"
 	"time"
 
@@ -99,9 +100,24 @@ type Informer struct {
 	Delivered      uint64 // watch events since the start
 	Event          trace.ID
 	At             time.Duration
+
+	stale []Stale
 }
 
-func (i *Informer) seal() {}
+func (i *Informer) seal() { i.stale = slices.Clone(i.stale) }
+
+// Stale is an object that a cache has as it was, because the event of its change
+// was lost.
+type Stale struct {
+	Object   trace.Ref
+	Type     string // of the event that was lost: ADDED, MODIFIED, DELETED
+	Revision int64  // that the cache does not know
+	Event    trace.ID
+}
+
+// Stale lists what the cache has otherwise than the store and will not hear of,
+// oldest first: until the object changes again, or the client lists anew.
+func (i *Informer) Stale() []Stale { return i.stale[:len(i.stale):len(i.stale)] }
 
 // Controller is what a controller does.
 type Controller struct {

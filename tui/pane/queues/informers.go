@@ -130,6 +130,13 @@ func drawInformer(s *pane.Sheet, f *pane.Frame, y int, i *view.Informer, selecto
 		s.Row(y).Fit(4, 0, s.W()-4, "lists: "+i.Reason, theme.Warn)
 		y++
 	}
+	for _, lost := range i.Stale() {
+		s.Line(y, pane.Subject{
+			ID: "stale/" + i.Informer.Informer + "/" + i.Resource + "/" + lost.Object.Key(), Event: lost.Event, Kind: trace.WatchLost,
+			Words: fmt.Sprintf("The event of %s at revision %d was lost: this cache has it as it was before, and will not hear of it until it changes again or the client lists anew.", lost.Object, lost.Revision),
+		}, grid.Span{Text: fmt.Sprintf("    ✗ %s: %s at %d was lost", lost.Object.Key(), lost.Type, lost.Revision), Style: theme.Bad})
+		y++
+	}
 	return y
 }
 

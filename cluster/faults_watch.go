@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// A watch has two halves: the API server's own at the store, one a kind (target
+// watch/RESOURCE), and a client's at the API server (informer/CLIENT/RESOURCE).
+
+// slowness is the argument of slow, and nothing of another fault.
+func slowness(f control.Fault, want string) (time.Duration, error) {
+	if f.Name != "slow" {
+		return 0, nil
+	}
+	return duration(f.Args, 0, want)
+}
+
+// noWords refuses what follows the target of a fault that elsewhere takes more.
+func noWords(f control.Fault) error {
+	if len(f.Args) > 0 && f.Name != "slow" {
+		return fmt.Errorf("%s takes no %q: usage: %s %s", f.Name, strings.Join(f.Args, " "), f.Name, f.Target)
+	}
+	return nil
+}
+
+// watchFault is a fault of the API server's watch of one kind at the store.
+func (c *Cluster) watchFault(name string, f control.Fault) (action, error) {
+	if !slices.Contains(c.etcd.Lines(), name) {
+		return nil, c.noTarget(f.Target)
+	}
+	slow, err := slowness(f, "slow wants how much longer each revision takes, such as 2s")
+	if err = errors.Join(err, noWords(f)); err != nil {
+		return nil, err
+	}
+	return func(causes []trace.ID) error {
+		switch f.Name {
+		case "cut":
+			c.etcd.Break(name, causes[0])
+		case "stall":
+			c.etcd.Stall(name, causes[0])
+		case "heal":
+			c.etcd.SlowLine(name, 0, causes[0])
+			c.etcd.Flow(name, causes[0])
+		case "slow", "fast":
+			c.etcd.SlowLine(name, slow, causes[0])
+		}
+		return nil
+	}, nil
+}
+
+// informerFault is a fault of the way from the API server to one client's watches
+// of one kind.
+func (c *Cluster) informerFault(name string, f control.Fault) (action, error) {
+	if c.server == nil || !slices.Contains(c.server.Wires(), name) {
+		return nil, c.noTarget(f.Target)
+	}
+	slow, err := slowness(f, "slow wants how much longer each event takes, such as 2s")
+	if err = errors.Join(err, noWords(f)); err != nil {
+		return nil, err
+	}
+	return func(causes []trace.ID) error {
+		switch f.Name {
+		case "cut":
+			c.server.CutWire(name, causes[0])
+		case "stall":
+			c.server.StallWire(name, causes[0])
+		case "drop":
+			c.server.LoseOnWire(name, causes[0])
+		case "heal":
+			c.server.SlowWire(name, 0, causes[0])
+			c.server.FlowWire(name, causes[0])
+		case "slow", "fast":
+			c.server.SlowWire(name, slow, causes[0])
+		}
+		return nil
+	}, nil
+}
+
+// serverFault is a fault of the API server that does not end it.
+func (c *Cluster) serverFault(f control.Fault) (action, error) {
+	slow, err := slowness(f, "slow wants how much longer each request takes, such as 500ms")
+	if err != nil {
+		return nil, err
+	}
+	if c.server == nil {
+		return nil, c.noTarget(f.Target)
+	}
+	return func([]trace.ID) error {
+		c.server.Slow(slow)
+		return nil
+	}, nil
+}
