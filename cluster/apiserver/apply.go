@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/applyconfigurations"
@@ -43,12 +44,30 @@ func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldMan
 	if k.is("CustomResourceDefinition") {
 		types = crdconfigurations.NewTypeConverter(scheme)
 	}
-	m, err := managedfields.NewDefaultFieldManager(types, scheme, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
+	m, err := managedfields.NewDefaultFieldManager(types, siblings{scheme}, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
 	if err != nil {
 		return nil, fmt.Errorf("making the field manager of %s: %w", k.Kind, err)
 	}
 	f.made[key] = m
 	return m, nil
+}
+
+// siblings converts between the versions of a kind that has two, as far as some
+// manager's fields are noted in the other one: by way of the internal version,
+// which is no object's own here.
+type siblings struct{ *runtime.Scheme }
+
+// ConvertToVersion converts an object to a version of its kind.
+func (s siblings) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
+	out, err := s.Scheme.ConvertToVersion(in, to)
+	if err == nil {
+		return out, nil
+	}
+	internal, failed := s.Scheme.ConvertToVersion(in, schema.GroupVersion{Group: groupOf(in), Version: runtime.APIVersionInternal})
+	if failed != nil {
+		return nil, err
+	}
+	return s.Scheme.ConvertToVersion(internal, to)
 }
 
 // builtin is the type schema of the built-in kinds, made once.

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -127,10 +128,10 @@ var goTypes = map[schema.GroupVersionKind]reflect.Type{}
 func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKind) (runtime.Object, error) {
 	into := newObject(gvk)
 	lax, strict := runtime.Decoder(jsonLax), runtime.Decoder(jsonStrict)
-	switch strings.TrimSpace(strings.SplitN(contentType, ";", 2)[0]) {
-	case "application/vnd.kubernetes.protobuf":
+	switch mediaType(contentType) {
+	case runtime.ContentTypeProtobuf:
 		lax, strict = protoCodec, protoCodec
-	case "application/yaml":
+	case runtime.ContentTypeYAML:
 		lax, strict = yamlLax, yamlStrict
 	}
 	decoder := strict
@@ -153,11 +154,35 @@ func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKin
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got.GroupVersion(), gvk.GroupVersion()))
 	}
 	if got != nil && got.Kind != gvk.Kind {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: converting (%s) to (%s): unknown conversion", got.Kind, got.Version, gvk.Kind,
-			reflect.TypeOf(obj).Elem(), reflect.TypeOf(newObject(gvk.GroupKind().WithVersion(runtime.APIVersionInternal))).Elem()))
+		return nil, decodeError(unconvertible(obj, gvk), gvk, got, data)
+	}
+	if isProtobuf(contentType) {
+		// The JSON that some kinds have inside (a ControllerRevision's data) came as bytes
+		// that nobody has read yet. Libraries behind this would panic at what is none, which
+		// upstream answers with 500.
+		if _, err := json.Marshal(obj); err != nil {
+			return nil, decodeError(err, gvk, got, data)
+		}
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	return obj, nil
+}
+
+// unconvertible is what conversion says of an object that is of another kind than
+// it is taken for.
+func unconvertible(obj runtime.Object, gvk schema.GroupVersionKind) error {
+	return fmt.Errorf("converting (%s) to (%s): unknown conversion",
+		reflect.TypeOf(obj).Elem(), reflect.TypeOf(newObject(gvk.GroupKind().WithVersion(runtime.APIVersionInternal))).Elem())
+}
+
+func isProtobuf(contentType string) bool {
+	return mediaType(contentType) == runtime.ContentTypeProtobuf
+}
+
+// mediaType is a content type without its parameters.
+func mediaType(contentType string) string {
+	t, _, _ := strings.Cut(contentType, ";")
+	return strings.TrimSpace(t)
 }
 
 // decodeError is apiserver pkg/endpoints/handlers/rest.go transformDecodeError.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -120,6 +121,9 @@ func (c *call) patchJSON(old runtime.Object, strict []error, patch func([]byte) 
 	obj, _, err := jsonStrict.Decode(doc, &gvk, c.kind.new())
 	if err := c.judgePatched(err, strict, string(doc)); err != nil {
 		return nil, err
+	}
+	if reflect.TypeOf(obj) != typeOf(gvk) { // the patch makes it say another kind
+		return nil, c.judgePatched(unconvertible(obj, gvk), nil, string(doc))
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	return obj, nil
