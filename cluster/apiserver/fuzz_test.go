@@ -227,12 +227,13 @@ func (g *target) ask(tb testing.TB, req *Request) *Response {
 }
 
 // upstreamsFault reports whether kube-apiserver answers with 500, too: its
-// libraries have plain errors for these patches, which nobody above gives a code.
+// libraries have plain errors for these, which nobody above gives a code.
 func upstreamsFault(err error) bool {
 	for _, words := range []string{
 		"unable to find api field in struct ",  // strategicpatch
 		"failed to create typed patch object ", // managedfields: server-side apply
 		"failed to convert new object (",
+		"strconv.ParseUint: parsing ", // the registry: a resourceVersion that is none
 	} {
 		if strings.HasPrefix(err.Error(), words) {
 			return true
