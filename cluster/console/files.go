@@ -56,9 +56,9 @@ func (f *files) substitute(args []string) ([]string, error) {
 	return out, nil
 }
 
-// filed are the other flags whose value is a file on the disk; that of --from-file
+// filed are the other flags whose value is a file or folder on the disk; that of --from-file
 // may have a key before it: --from-file=key=path.
-var filed = []string{"--from-file", "--from-env-file", "--patch-file", "--cert", "--key", "--client-certificate", "--client-key", "--kubeconfig"}
+var filed = []string{"-k", "--kustomize", "--output-directory", "--from-file", "--from-env-file", "--patch-file", "--cert", "--key", "--client-certificate", "--client-key", "--kubeconfig"}
 
 // here takes the path in a flag's value from the console's folder on.
 func (f *files) here(flag, value string) string {

@@ -17,6 +17,9 @@ func TestPathsInFlags(t *testing.T) {
 		"--patch-file a=b.yaml":     "--patch-file /home/a=b.yaml",
 		"--cert=k=v.pem":            "--cert=/home/k=v.pem",
 		"--key=/etc/k=v.pem":        "--key=/etc/k=v.pem",
+		"-k base":                   "-k /home/base",
+		"--kustomize=base":          "--kustomize=/home/base",
+		"--output-directory dump":   "--output-directory /home/dump",
 		"--from-literal=k=v.pem -w": "--from-literal=k=v.pem -w",
 	} {
 		got, err := f.substitute(strings.Fields(args))
