@@ -177,7 +177,7 @@ func (c *call) awaitSeat(d *fairness.Digest) error {
 	st := c.newStage()
 	*st = trace.Stage{
 		Request: c.n, Stage: trace.StageFairness, By: c.schema.By, Verdict: "pass", Flow: f,
-		Note: fmt.Sprintf("Waited %v in queue %d of priority level %s, which has %s.", f.Waited, f.Queue, f.Level, plural(f.Limit, "seat", "seats")),
+		Note: fmt.Sprintf("Waited %v in queue %d of priority level %s, which has %s.", f.Waited, f.Queue, f.Level, seatsOf(f)),
 	}
 	c.stage(st)
 	return nil
@@ -195,10 +195,22 @@ func (c *call) crowdedOut(f *trace.FlowWait) error {
 	c.refused = trace.StageFairness
 	c.stage(&trace.Stage{
 		Request: c.n, Stage: trace.StageFairness, By: c.schema.By, Verdict: "refuse", Code: 429, Flow: f,
-		Note: fmt.Sprintf("Priority level %s turns it down: %s. Its sender may try again in %d s.", f.Level, note, after),
+		Note: fmt.Sprintf("Priority level %s turns it down: %s. It has %s. Its sender may try again in %d s.", f.Level, note, seatsOf(f), after),
 	})
 	c.s.pressed(c.last)
 	return err
+}
+
+// seatsOf is how many seats a request's level has, and where they are from.
+func seatsOf(f *trace.FlowWait) string {
+	has := plural(f.Limit, "seat", "seats")
+	switch {
+	case f.Limit > f.Nominal:
+		return fmt.Sprintf("%s, %d of them borrowed", has, f.Limit-f.Nominal)
+	case f.Limit < f.Nominal:
+		return fmt.Sprintf("%s, as %d of its %d are there for others to borrow", has, f.Nominal-f.Limit, f.Nominal)
+	}
+	return has
 }
 
 // flow is the request and its level as they are now, for the trace.
@@ -206,7 +218,7 @@ func (c *call) flow(d *fairness.Digest, outcome string) *trace.FlowWait {
 	l, work := c.schema.Level.State(), c.seat.Work()
 	f := &trace.FlowWait{
 		Request: c.n, Schema: c.schema.Name, Level: l.Level, Flow: c.schema.Flow(d), Queue: c.seat.Queue(), Seats: max(1, work.Width()),
-		Limit: l.Limit, InUse: l.InUse, Waiting: l.Waiting, Ahead: c.seat.Ahead(), Outcome: outcome,
+		Limit: l.Limit, Nominal: l.Nominal, InUse: l.InUse, Waiting: l.Waiting, Ahead: c.seat.Ahead(), Outcome: outcome,
 	}
 	if f.Queue >= 0 {
 		f.Waited = c.t.Elapsed() - c.seat.Came()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -336,6 +337,7 @@ func TestKindsAsUpstream(t *testing.T) {
 			k := &kindCases[i]
 			seen[k.r] = true
 			k.creations(t, w, task)
+			task.Sleep(50 * time.Millisecond) // a FlowSchema's status is written
 			k.updates(t, w, task)
 			w.must(w.ask(task, k.request("delete", "", nil)).Err)
 		}

@@ -61,7 +61,7 @@ func (c *call) watch() *Response {
 
 func (c *call) openWatcher(want *selector, opts *metav1.ListOptions, from int64) *watcher {
 	c.s.watches++
-	w := &watcher{number: c.s.watches, s: c.s, want: want, client: c.req.sender(), bookmarks: opts.AllowWatchBookmarks}
+	w := &watcher{number: c.s.watches, s: c.s, want: want, client: c.req.sender(), from: from, bookmarks: opts.AllowWatchBookmarks}
 	w.sent = max(from, c.cache().current())
 	c.cache().watchers.add(w)
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {

@@ -78,6 +78,19 @@ func TestWatchResume(t *testing.T) {
 	})
 }
 
+// A watch from a revision that the store has not come to yet gets what comes after
+// it, and nothing before (cacher/cache_watcher.go process).
+func TestWatchFromTheFuture(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		now := w.s.Revision()
+		wa := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{ResourceVersion: formatRevision(now + 2)})
+		for _, name := range []string{"a", "b", "c"} {
+			w.put(task, name, "1")
+		}
+		expect(t, next(task, wa), fmt.Sprintf("ADDED c@%d", now+3))
+	})
+}
+
 // TestWatchTooOld: what the window has forgotten is 410 Gone; a list repairs
 // it.
 func TestWatchTooOld(t *testing.T) {

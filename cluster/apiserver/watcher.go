@@ -22,6 +22,7 @@ type watcher struct {
 	client    string
 	bookmarks bool
 	box       sim.Mailbox[delivery]
+	from      int64 // the revision asked for: what is not after it is not sent
 	sent      int64 // newest revision sent
 	closed    bool
 	opened    trace.ID // the event of its opening
@@ -100,6 +101,9 @@ func (w *watcher) put(d delivery) {
 // is ADDED, one that ceases to is DELETED (cache_watcher.go
 // convertToWatchEvent).
 func (w *watcher) see(c *change) (delivery, bool) {
+	if c.revision <= w.from { // asked for before it was there (process)
+		return delivery{}, false
+	}
 	cur := c.kind != watch.Deleted && w.want.matches(c.obj)
 	old := c.prev != nil && w.want.matches(c.prev)
 	d := delivery{obj: c.obj, revision: c.revision, cause: c.id}

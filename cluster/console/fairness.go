@@ -46,13 +46,13 @@ func concurrencyVerb(ctx context.Context, inv *Invocation, args []string) int {
 	}
 	fmt.Fprintf(inv.Out, "requests served at once: %d\n", total)
 	w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(w, "PRIORITY LEVEL\tSEATS\tIN USE\tQUEUES\tWAITING\tSERVED\tREJECTED")
+	fmt.Fprintln(w, "PRIORITY LEVEL\tSEATS\tSHARE\tBORROWED\tIN USE\tQUEUES\tWAITING\tSERVED\tREJECTED")
 	for _, l := range levels {
-		seats := strconv.Itoa(l.Limit)
+		seats, share, borrowed := strconv.Itoa(l.Limit), strconv.Itoa(l.Nominal), strconv.Itoa(l.Borrowed())
 		if l.Exempt {
-			seats = "no limit"
+			seats, share, borrowed = "no limit", "", ""
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", l.Level, seats, l.InUse, l.Queues, l.Waiting, l.Dispatched, l.Rejected)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\n", l.Level, seats, share, borrowed, l.InUse, l.Queues, l.Waiting, l.Dispatched, l.Rejected)
 	}
 	return inv.did(w.Flush())
 }

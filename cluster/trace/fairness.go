@@ -24,6 +24,7 @@ type FlowWait struct {
 	Queue   int    // -1 where it was not let into one
 	Seats   int    // it takes
 	Limit   int    // seats of the level
+	Nominal int    `json:",omitempty"` // seats by its share: what it has less it lends, what it has more it borrows
 	InUse   int    // of them
 	Waiting int    // requests in all queues of the level, this one included while it waits
 	Ahead   int    // requests in its own queue that came before it
@@ -57,5 +58,10 @@ type FlowLimit struct {
 }
 
 // Borrowed is how many seats the level has of others, or, below zero, how many
-// others have of it.
-func (l *FlowLimit) Borrowed() int { return l.Limit - l.Nominal }
+// others may have of it.
+func (l *FlowLimit) Borrowed() int {
+	if l.Nominal == 0 { // of a recording that did not know it
+		return 0
+	}
+	return l.Limit - l.Nominal
+}

@@ -19,7 +19,8 @@ type Fairness struct {
 // FlowLevel is a priority level in which requests have queued or were turned down.
 type FlowLevel struct {
 	Name     string
-	Limit    int         // seats
+	Limit    int         // seats it has
+	Nominal  int         // seats by its share; 0 where that is not known
 	Queues   []FlowQueue // in which somebody waits, by number
 	Served   uint64      // requests that have waited and were served
 	Rejected uint64      // with 429
@@ -32,6 +33,28 @@ type FlowQueue struct {
 	Number  int
 	Waiting int
 	Flow    string // of the newest
+}
+
+// Borrowed is how many seats the level has of others, or, below zero, how
+// many others may have of it.
+func (l *FlowLevel) Borrowed() int {
+	if l.Nominal == 0 {
+		return 0
+	}
+	return l.Limit - l.Nominal
+}
+
+// Untouched are the levels of the newest limits in which nobody has had to wait.
+func (f *Fairness) Untouched() (all []trace.FlowLimit) {
+	if f.Limits == nil {
+		return nil
+	}
+	for _, l := range f.Limits.Levels {
+		if !slices.ContainsFunc(f.Levels, func(o FlowLevel) bool { return o.Name == l.Level }) {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 // Waiting is how many requests wait in all queues of the level.
@@ -50,7 +73,7 @@ func init() {
 		for i := range f.Levels {
 			for _, l := range p.Levels {
 				if l.Level == f.Levels[i].Name {
-					f.Levels[i].Limit = l.Limit
+					f.Levels[i].Limit, f.Levels[i].Nominal = l.Limit, l.Nominal
 				}
 			}
 		}
@@ -62,9 +85,23 @@ func init() {
 	say(trace.FlowConfig, func(_ *trace.Event, p *trace.FlowLimits) string {
 		var parts []string
 		for _, l := range p.Levels {
-			parts = append(parts, fmt.Sprintf("%s %d", l.Level, l.Limit))
+			part := fmt.Sprintf("%s %d", l.Level, l.Limit)
+			switch b := l.Borrowed(); {
+			case b > 0:
+				part += fmt.Sprintf(" (%d borrowed)", b)
+			case b < 0:
+				part += fmt.Sprintf(" (%d to lend)", -b)
+			}
+			parts = append(parts, part)
 		}
-		return fmt.Sprintf("the API server serves %s at once now: %s", count(p.Total, "request"), strings.Join(parts, ", "))
+		begin := fmt.Sprintf("the API server serves %s at once now", count(p.Total, "request"))
+		switch p.Why {
+		case trace.FlowByDemand:
+			begin = "priority levels lend one another seats, by what was wanted of each in the last ten seconds"
+		case trace.FlowByObject:
+			begin = fmt.Sprintf("the %s are shared out anew, for a priority level has changed", count(p.Total, "seat"))
+		}
+		return begin + ": " + strings.Join(parts, ", ")
 	})
 	say(trace.FlowQueued, func(_ *trace.Event, p *trace.FlowWait) string {
 		return fmt.Sprintf("the request of flow %s waits in queue %d of priority level %s behind %s: all of its %s are taken",
@@ -82,7 +119,7 @@ func (b *Builder) flowLevel(e *trace.Event, p *trace.FlowWait) *FlowLevel {
 		f.Levels = slices.Insert(f.Levels, i, FlowLevel{Name: p.Level})
 	}
 	l := &f.Levels[i]
-	l.Limit, l.Newest, l.Event = p.Limit, p, e.ID
+	l.Limit, l.Nominal, l.Newest, l.Event = p.Limit, p.Nominal, p, e.ID
 	return l
 }
 

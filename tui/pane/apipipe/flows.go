@@ -2,6 +2,7 @@ package apipipe
 
 import (
 	"fmt"
+	"strings"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -26,7 +27,24 @@ func drawFlows(s *pane.Sheet, f *pane.Frame, y int) int {
 	for i := range n.Levels {
 		y = drawLevel(s, f, y, &n.Levels[i])
 	}
-	return y
+	return drawUntouched(s, y, n)
+}
+
+// drawUntouched draws the levels in which nobody has had to wait, in one
+// paragraph: who has seats to lend.
+func drawUntouched(s *pane.Sheet, y int, n *view.Fairness) int {
+	all := n.Untouched()
+	if len(all) == 0 {
+		return y
+	}
+	parts := make([]string, len(all))
+	for i, l := range all {
+		parts[i] = fmt.Sprintf("%s %d", l.Level, l.Limit)
+		if b := l.Borrowed(); b != 0 {
+			parts[i] += fmt.Sprintf(" (%+d)", b)
+		}
+	}
+	return s.Say(y, "Nobody waits in: "+strings.Join(parts, ", ")+". With + of its share a level borrows, with - it lends.", theme.Muted)
 }
 
 func drawLevel(s *pane.Sheet, f *pane.Frame, y int, l *view.FlowLevel) int {
@@ -44,10 +62,11 @@ func drawLevel(s *pane.Sheet, f *pane.Frame, y int, l *view.FlowLevel) int {
 	}
 	s.Line(y, pane.Subject{
 		ID: "level/" + l.Name, Event: l.Event, Kind: trace.FlowQueued,
-		Words: fmt.Sprintf("Priority level %s has %s; %s wait in %s. %s have waited and were served, %s were turned down with 429.", l.Name,
-			words.Count(l.Limit, "seat"), words.Count(l.Waiting(), "request"), words.Count(len(l.Queues), "queue"), words.Count(int(l.Served), "request"), words.Count(int(l.Rejected), "request")),
+		Words: fmt.Sprintf("Priority level %s has %s%s; %s wait in %s. %s have waited and were served, %s were turned down with 429.", l.Name,
+			words.Count(l.Limit, "seat"), lending(l.Borrowed()), words.Count(l.Waiting(), "request"), words.Count(len(l.Queues), "queue"), words.Count(int(l.Served), "request"), words.Count(int(l.Rejected), "request")),
 	},
 		grid.Span{Text: grid.Pad(l.Name, 18) + " ", Style: st}, grid.Span{Text: grid.Pad(words.Count(l.Limit, "seat"), 9) + " ", Style: theme.Number},
+		grid.Span{Text: signed(l.Borrowed()), Style: theme.Busy},
 		grid.Span{Text: fmt.Sprintf("%d wait, ", l.Waiting()), Style: waiting}, grid.Span{Text: fmt.Sprintf("%d served after waiting, ", l.Served), Style: theme.Muted},
 		grid.Span{Text: fmt.Sprintf("%d × 429", l.Rejected), Style: rejected})
 	y++
@@ -64,6 +83,27 @@ func drawLevel(s *pane.Sheet, f *pane.Frame, y int, l *view.FlowLevel) int {
 		y++
 	}
 	return y
+}
+
+// lending says how many seats of a level are borrowed, or may be.
+func lending(borrowed int) string {
+	switch {
+	case borrowed > 0:
+		return fmt.Sprintf(", %d of them borrowed from other levels", borrowed)
+	case borrowed < 0:
+		return fmt.Sprintf(", and %d that others may borrow", -borrowed)
+	}
+	return ""
+}
+
+func signed(borrowed int) string {
+	switch {
+	case borrowed > 0:
+		return fmt.Sprintf("+%d borrowed, ", borrowed)
+	case borrowed < 0:
+		return fmt.Sprintf("%d to lend, ", -borrowed)
+	}
+	return ""
 }
 
 // mostQueues is how many queues of a level are drawn.

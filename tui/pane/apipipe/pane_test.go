@@ -48,10 +48,15 @@ func TestFlows(t *testing.T) {
 	tell(trace.AuditChanged, &trace.Audit{What: "written", Hash: "h", Rules: []string{"None: coordination.k8s.io/leases", "Metadata: secrets"}})
 	tell(trace.AuditChanged, &trace.Audit{What: "loaded", Hash: "h", Rules: []string{"None: coordination.k8s.io/leases", "Metadata: secrets"}})
 	tell(trace.AuditChanged, &trace.Audit{What: "failed", Error: "write /var/log/kubernetes/audit.log: no space left on device"})
-	tell(trace.FlowConfig, &trace.FlowLimits{Total: 10, Levels: []trace.FlowLimit{{Level: "global-default", Limit: 1, Queues: 128}}})
+	tell(trace.FlowConfig, &trace.FlowLimits{Total: 30, Why: trace.FlowByDemand, Levels: []trace.FlowLimit{
+		{Level: "catch-all", Limit: 1, Nominal: 1, Min: 1, Max: 31},
+		{Level: "global-default", Limit: 20, Queues: 128, Nominal: 3, Min: 1, Max: 33, Wanted: 60},
+		{Level: "system", Limit: 3, Queues: 64, Nominal: 4, Min: 3, Max: 34},
+		{Level: "workload-low", Limit: 5, Queues: 128, Nominal: 13, Min: 1, Max: 43},
+	}})
 	wait := func(level, flow string, queue, n int) {
 		for range n {
-			tell(trace.FlowQueued, &trace.FlowWait{Schema: level, Level: level, Flow: flow, Queue: queue, Limit: 1, InUse: 1})
+			tell(trace.FlowQueued, &trace.FlowWait{Schema: level, Level: level, Flow: flow, Queue: queue, Limit: 20, Nominal: 3, InUse: 20})
 		}
 	}
 	wait("global-default", "alice", 62, 40)
@@ -61,7 +66,7 @@ func TestFlows(t *testing.T) {
 	tape.Request(tuitest.Call{Verb: "list", Resource: "pods", Client: "storm", User: "alice", Refused: trace.StageFairness, Why: "the queues of its flow are full", Code: 429})
 	for n := range uint64(2) {
 		tell(trace.RequestReceived, &trace.Request{Request: 9000 + n, Verb: "list", Path: "/api/v1/pods", Resource: "pods", Client: "robot", User: "system:serviceaccount:demo:robot"})
-		tell(trace.RequestStage, &trace.Stage{Request: 9000 + n, Stage: trace.StageFairness, Verdict: "pass", Flow: &trace.FlowWait{Level: "workload-low", Queue: 3, Limit: 5, Outcome: "served"}})
+		tell(trace.RequestStage, &trace.Stage{Request: 9000 + n, Stage: trace.StageFairness, Verdict: "pass", Flow: &trace.FlowWait{Level: "workload-low", Queue: 3, Limit: 5, Nominal: 13, Outcome: "served"}})
 		tell(trace.RequestDone, &trace.Response{Request: 9000 + n, Verb: "list", Code: 200})
 	}
 	h := tape.History()
