@@ -1,0 +1,4 @@
+storm
+level tenant "{type: Reject}"
+schema tenant 500 "$robot"
+storm
