@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type cache struct {
 	lost     error         // a value cannot be decrypted; see cache_locked.go
 	lostAt   time.Duration // since when
 	lostBy   trace.ID      // the event of it
+	busy     bool          // objects of a revision are being converted
 	dropped  bool          // its kind is served no longer
 	moved    sim.Cond      // revision or synced changed
 
@@ -130,8 +132,12 @@ func (c *cache) follow(t *sim.Task) {
 			return
 		}
 		if b.Revision > c.revision {
-			c.take(t, b)
-			if c.lost != nil {
+			if c.convert(t, b) {
+				c.take(t, b)
+			}
+			if bad := (*unconverted)(nil); errors.As(c.lost, &bad) {
+				c.beginAnew(t, c.lostBy, "a value cannot be converted")
+			} else if c.lost != nil {
 				c.beginAnew(t, c.lostBy, "a value cannot be decrypted")
 			}
 		} else { // the list had it
@@ -174,12 +180,18 @@ func (c *cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
 func (c *cache) fill(t *sim.Task) {
 	var resp *pb.RangeResponse
 	var kvs []*mvccpb.KeyValue
+	var entries []*entry
 	for {
 		var err error
+		var y tally
 		if resp, err = c.s.st.Range(t, &pb.RangeRequest{Key: []byte(c.kind.Prefix), RangeEnd: prefixEnd(c.kind.Prefix)}); err == nil {
-			kvs, err = c.unlock(t, resp.Kvs)
+			kvs, y, err = c.unlock(t, resp.Kvs)
 		}
 		if err == nil {
+			entries, err = c.decodeAll(t, kvs)
+		}
+		if err == nil {
+			c.regain(t, y)
 			break
 		}
 		t.Sleep(time.Second) // the store has no leader, or a key is missing; reflectors retry as well
@@ -188,10 +200,10 @@ func (c *cache) fill(t *sim.Task) {
 		}
 	}
 	gone := c.items.Copy()
-	for _, kv := range kvs {
-		en, err := decodeKV(c.kind, kv)
-		if err != nil {
-			continue // written past the API server; listing such a key fails in Kubernetes too
+	for i, kv := range kvs {
+		en := entries[i]
+		if en == nil {
+			continue
 		}
 		gone.Delete(c.key(kv.Key))
 		c.put(c.key(kv.Key), en)
@@ -284,7 +296,7 @@ func (c *cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 	}
 	en := c.decoded[key]
 	delete(c.decoded, key)
-	if en == nil || en.revision != b.Revision || c.s.transformer(c.kind).Configured() {
+	if en == nil || en.revision != b.Revision || c.s.transformer(c.kind).Configured() && !c.kind.mayConvert() {
 		var err error
 		if en, err = c.openEvent(t, b.Commit, e.Kv); err != nil {
 			return nil, false
@@ -382,7 +394,7 @@ func (c *cache) lags() bool { return c.feed != nil && c.feed.Waiting() > c.feed.
 // current is the revision the cache stands for: with nothing waiting to be
 // taken in, everything the store has shown.
 func (c *cache) current() int64 {
-	if c.synced && c.feed.Waiting() == 0 {
+	if c.synced && c.feed.Waiting() == 0 && !c.busy {
 		return max(c.revision, c.s.st.Revision())
 	}
 	return c.revision

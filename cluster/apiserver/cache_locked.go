@@ -29,10 +29,9 @@ func (c *cache) start(t *sim.Task) {
 
 // unlock gives what a list found as it was before encryption. After an error the
 // cache is lost.
-func (c *cache) unlock(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*mvccpb.KeyValue, error) {
+func (c *cache) unlock(t *sim.Task, kvs []*mvccpb.KeyValue) (out []*mvccpb.KeyValue, y tally, err error) {
 	x := c.s.transformer(c.kind)
-	var y tally
-	out := make([]*mvccpb.KeyValue, len(kvs))
+	out = make([]*mvccpb.KeyValue, len(kvs))
 	for i, kv := range kvs {
 		if out[i] = kv; !x.Configured() && !trace.Encrypted(kv.Value) {
 			continue
@@ -40,30 +39,41 @@ func (c *cache) unlock(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*mvccpb.KeyValue,
 		plain, _, err := x.Read(t, string(kv.Key), kv.Value)
 		if err != nil {
 			c.lose(t, kv, err, t.Causes())
-			return nil, err
+			return nil, y, err
 		}
 		y.add(&opened{label: encrypt.Label(kv.Value)})
 		out[i] = &mvccpb.KeyValue{Key: kv.Key, Value: plain, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision, Version: kv.Version, Lease: kv.Lease}
 	}
+	return out, y, nil
+}
+
+// regain notes that a list succeeded: how its values were read, and that what was
+// lost is found, or has gone.
+func (c *cache) regain(t *sim.Task, y tally) {
 	was := c.lost
 	c.lost = nil
-	if n := y.total(); n > 0 || was != nil { // what was lost is found, or has gone
-		t.Emit(trace.Event{Kind: trace.CacheDecrypted, Payload: &trace.Decryption{Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), By: y.by, Values: n}})
+	bad := (*unconverted)(nil)
+	if n := y.total(); n > 0 || was != nil {
+		t.Emit(trace.Event{Kind: trace.CacheDecrypted, Payload: &trace.Decryption{
+			Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), By: y.by, Values: n, Conversion: n == 0 && errors.As(was, &bad),
+		}})
 	}
-	return out, nil
 }
 
 // lose notes that a value cannot be decrypted, once for each reason.
 func (c *cache) lose(t *sim.Task, kv *mvccpb.KeyValue, err error, causes []trace.ID) {
+	c.loseFor(t, kv, untransformed(kv.Key, err), &trace.Decryption{Key: string(kv.Key), By: []string{encrypt.Label(kv.Value)}, Values: 1, Error: err.Error()}, causes)
+}
+
+func (c *cache) loseFor(t *sim.Task, kv *mvccpb.KeyValue, err error, p *trace.Decryption, causes []trace.ID) {
 	was := c.lost
-	c.lost = fmt.Errorf("failed to list <unspecified>: %w", untransformed(kv.Key, err))
+	c.lost = fmt.Errorf("failed to list <unspecified>: %w", err)
 	if was != nil && was.Error() == c.lost.Error() {
 		return
 	}
 	c.lostAt = t.Elapsed()
-	c.lostBy = t.Emit(trace.Event{Kind: trace.CacheDecrypted, Object: c.refOfKey(c.key(kv.Key)), Causes: causes, Payload: &trace.Decryption{
-		Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Key: string(kv.Key), By: []string{encrypt.Label(kv.Value)}, Values: 1, Error: err.Error(),
-	}})
+	p.Resource, p.Custom = c.kind.GroupVersionResource.Resource, c.kind.customName()
+	c.lostBy = t.Emit(trace.Event{Kind: trace.CacheDecrypted, Object: c.refOfKey(c.key(kv.Key)), Causes: causes, Payload: p})
 	c.moved.Broadcast()
 }
 

@@ -1,10 +1,10 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	schemaobjectmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -81,21 +81,6 @@ func (v *customVersion) fill(u *unstructured.Unstructured) {
 	}
 }
 
-// convert makes the object one of this version: with conversion strategy None
-// that is a change of name (apiserver/conversion/nop_converter.go), and the
-// other version's fields are pruned.
-func (v *customVersion) convert(u *unstructured.Unstructured, to *Kind) error {
-	if u.GetAPIVersion() == to.apiVersion {
-		return nil
-	}
-	if c := v.of.crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
-		return fmt.Errorf("conversion webhook for %s failed: this API server calls no webhooks", u.GroupVersionKind())
-	}
-	u.SetAPIVersion(to.apiVersion)
-	_, err := v.coerce(u, false)
-	return err
-}
-
 // decodeCustom reads a stored object as one of this kind's version.
 func decodeCustom(k *Kind, value []byte, revision int64) (runtime.Object, error) {
 	u := &unstructured.Unstructured{}
@@ -106,6 +91,9 @@ func decodeCustom(k *Kind, value []byte, revision int64) (runtime.Object, error)
 	}
 	if err == nil {
 		err = v.convert(u, k)
+	}
+	if bad := (*unconverted)(nil); errors.As(err, &bad) {
+		return nil, bad // as it is: upstream's words
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
@@ -119,7 +107,11 @@ func decodeCustom(k *Kind, value []byte, revision int64) (runtime.Object, error)
 func encodeCustom(k *Kind, obj runtime.Object) ([]byte, error) {
 	v := k.custom
 	u := obj.(*unstructured.Unstructured).DeepCopy()
-	if err := v.convert(u, v.of.storage); err != nil {
+	err := v.convert(u, v.of.storage)
+	if bad := (*unconverted)(nil); errors.As(err, &bad) {
+		return nil, bad
+	}
+	if err != nil {
 		return nil, fmt.Errorf("encoding %s for storage: %w", k.Kind, err)
 	}
 	unstructured.RemoveNestedField(u.Object, "metadata", "resourceVersion")

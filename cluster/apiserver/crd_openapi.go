@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/kube-openapi/pkg/schemamutation"
 	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // OpenAPI gives the OpenAPI v3 document of custom kinds of one group version, as
@@ -24,4 +26,42 @@ func OpenAPI(kinds []*Kind) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(merged)
+}
+
+// OpenAPIv2 gives what custom kinds add to the OpenAPI v2 document, with all that they
+// refer to (apiextensions-apiserver pkg/controller/openapi). Safe for concurrent use.
+func OpenAPIv2(kinds []*Kind) (*spec.Swagger, error) {
+	merged := &spec.Swagger{}
+	for _, k := range kinds {
+		doc, err := builder.BuildOpenAPIV2(k.custom.of.born, k.Version, builder.Options{V2: true, IncludeSelectableFields: true})
+		if err != nil {
+			return nil, err
+		}
+		doc.Definitions = withoutDefaults(doc.Definitions)
+		if merged, err = builder.MergeSpecs(merged, doc); err != nil {
+			return nil, err
+		}
+	}
+	return merged, nil
+}
+
+// withoutDefaults is kube-openapi pkg/handler PruneDefaults: Kubernetes' own document
+// has none either. (The package itself would bring a module along.)
+func withoutDefaults(definitions spec.Definitions) spec.Definitions {
+	walker := schemamutation.Walker{
+		SchemaCallback: func(s *spec.Schema) *spec.Schema {
+			if s.Default == nil {
+				return s
+			}
+			out := *s
+			out.Default = nil
+			return &out
+		},
+		RefCallback: schemamutation.RefCallbackNoop,
+	}
+	out := spec.Definitions{}
+	for name, s := range definitions {
+		out[name] = *walker.WalkSchema(&s)
+	}
+	return out
 }

@@ -161,7 +161,7 @@ func (c *call) openItem(kv *mvccpb.KeyValue) (*entry, error) {
 		return nil, undecryptable(bad, untransformed(kv.Key, bad.err))
 	}
 	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+		return nil, encodingError(err)
 	}
 	c.listed.add(how)
 	return en, nil

@@ -107,6 +107,15 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	if c.kind == nil {
 		c.kind = s.kindFor(req.Resource)
 	}
+	if c.kind.mayConvert() { // a conversion is a part of the request that needs it
+		outer := s.calls[t]
+		s.calls[t] = c
+		defer func() {
+			if s.calls[t] = outer; outer == nil {
+				delete(s.calls, t)
+			}
+		}()
+	}
 	c.receive()
 	resp := c.respond(c.run())
 	c.seat.Finish(t.Elapsed())
@@ -252,6 +261,9 @@ func (c *call) refuse(stage, by string, err error) error {
 		stage, by = trace.StageDecrypt, bad.label
 	}
 	var took time.Duration
+	if bad, ok := err.(*unconverted); ok {
+		by, took = bad.by, bad.took
+	}
 	if r, ok := err.(*hookRefusal); ok {
 		by, took, err = r.by, r.took, r.err
 	}

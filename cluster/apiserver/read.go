@@ -24,7 +24,7 @@ func (s *Server) look(t *sim.Task, k *Kind, key string) (*entry, *opened, error)
 		return nil, nil, err
 	}
 	kv := resp.Kvs[0]
-	if en := s.cacheOf(k).get(key); en != nil && en.revision == kv.ModRevision && !s.transformer(k).Configured() {
+	if en := s.cacheOf(k).get(key); en != nil && en.revision == kv.ModRevision && !s.transformer(k).Configured() && !k.converts() {
 		return en, nil, nil
 	}
 	return s.open(t, k, kv)

@@ -107,6 +107,7 @@ type Server struct {
 	audit       auditing
 	flows       *seating
 	flowObjects *flowObjects
+	calls       map[*sim.Task]*call // those that may wait for a conversion webhook
 
 	admission   admissionSettings
 	expiry      expiry
@@ -135,7 +136,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		cfg: cfg, informers: map[string]bool{}, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
 		keys:  authn.NewKeys(p.Kernel().Rand("serviceaccount-key")),
 		enc:   encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
-		audit: auditing{rand: p.Kernel().Rand("audit")}, usage: usage{custom: map[string]bool{}},
+		audit: auditing{rand: p.Kernel().Rand("audit")}, usage: usage{custom: map[string]bool{}}, calls: map[*sim.Task]*call{},
 	}
 	var err error
 	if s.ca, err = authn.NewAuthority(p.Kernel().Rand("root-ca"), p.Kernel().Epoch()); err != nil {

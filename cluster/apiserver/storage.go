@@ -38,7 +38,7 @@ func (c *call) insert() error {
 	key := c.storeKey()
 	value, err := encodeStored(c.kind, c.obj)
 	if err != nil {
-		return c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
+		return c.refuse(trace.StageStorage, "", encodingError(err))
 	}
 	if c.req.DryRun {
 		en, err := c.s.read(c.t, c.kind, strings.TrimPrefix(key, c.kind.Prefix))
@@ -63,7 +63,7 @@ func (c *call) insert() error {
 	if !ok {
 		return c.refuse(trace.StageStorage, "", apierrors.NewAlreadyExists(c.kind.groupResource(), c.ref.Name))
 	}
-	return c.stored(rev)
+	return c.stored(rev, value)
 }
 
 // errStale says that the object at the store is newer than the one the write
@@ -75,7 +75,7 @@ func (c *call) replace() error {
 	key := c.storeKey()
 	value, err := encodeStored(c.kind, c.obj)
 	if err != nil {
-		return c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
+		return c.refuse(trace.StageStorage, "", encodingError(err))
 	}
 	if c.req.DryRun {
 		c.pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
@@ -96,7 +96,7 @@ func (c *call) replace() error {
 	if !ok {
 		return c.overtaken(now)
 	}
-	return c.stored(rev)
+	return c.stored(rev, value)
 }
 
 // unchanged ends an update that changes nothing: Kubernetes does not write
@@ -233,7 +233,15 @@ func ifUnmoved(key []byte, rev int64, op *pb.RequestOp) *pb.TxnRequest {
 }
 
 // stored takes the object as it now is at the store.
-func (c *call) stored(rev int64) error {
+func (c *call) stored(rev int64, value []byte) error {
+	if c.kind.converts() { // what the store holds is another version: it is converted back
+		obj, err := decodeStored(c.kind, value, rev)
+		if err != nil {
+			return c.refuse(trace.StageStorage, "", encodingError(err))
+		}
+		c.obj = obj
+		return nil
+	}
 	if obj := c.cache().written(keyOf(c.kind, c.ref.Namespace, c.ref.Name), rev); obj != nil {
 		c.original, c.obj = obj, nil
 		return nil
@@ -261,7 +269,19 @@ func (c *call) storeError(err error) error {
 	if errors.As(err, &bad) {
 		return undecryptable(bad, bad.err)
 	}
+	if bad := (*unconverted)(nil); errors.As(err, &bad) {
+		return bad
+	}
 	return plainError(err)
+}
+
+// encodingError is of an object that could not be brought into the form that is
+// stored, or back.
+func encodingError(err error) error {
+	if bad := (*unconverted)(nil); errors.As(err, &bad) {
+		return bad
+	}
+	return apierrors.NewInternalError(err)
 }
 
 // load reads the object as it is now: from the watch cache, or, where that may

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -14,7 +13,6 @@ import (
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -42,13 +40,10 @@ type hookCall struct {
 	c        *call
 	name     string // of the webhook: sidecar.kviz.dev
 	by       string // for the trace
-	url      string
 	uid      types.UID
 	response runtime.Object
 	began    time.Duration
-	deadline time.Duration
-	sent     *webhook.Call
-	refused  error // the request could not be sent
+	sent     *posted
 }
 
 // hookSpec is what webhooks of both kinds have in common.
@@ -86,12 +81,7 @@ func (c *call) begin(spec *hookSpec, author string, inv *generic.WebhookInvocati
 	if spec.timeout != nil {
 		timeout = time.Duration(*spec.timeout) * time.Second
 	}
-	h.deadline = h.began + timeout
-	to, host, path, err := c.s.hooks.resolve(&spec.client)
-	h.url = host + path + "?timeout=" + timeout.String()
-	if h.refused = err; err == nil {
-		h.sent, h.refused = to.send(c, path, body)
-	}
+	h.sent = c.s.hooks.post(c.t, c.last, &spec.client, timeout, body)
 	return h, nil
 }
 
@@ -118,7 +108,10 @@ func (h *hookCall) failed(reason error, status *apierrors.StatusError) error {
 
 // finish waits for the answer and checks it.
 func (h *hookCall) finish(mutating bool) (*webhookrequest.AdmissionResponse, error) {
-	body, err := h.answer()
+	body, answered, err := h.sent.answer(h.c.t)
+	if !answered.IsZero() {
+		h.c.last = answered
+	}
 	if err == nil {
 		_, _, err = reviewCodec.Decode(body, nil, h.response)
 	}
@@ -136,51 +129,11 @@ func (h *hookCall) finish(mutating bool) (*webhookrequest.AdmissionResponse, err
 	return result, nil
 }
 
-// answer is the body of the HTTP answer, or why there is none in the words of Go's
-// HTTP client.
-func (h *hookCall) answer() ([]byte, error) {
-	err := h.refused
-	if err == nil {
-		var body []byte
-		var code int
-		body, code, err = h.sent.Wait(h.c.t, h.deadline)
-		if id := h.sent.Answered(); !id.IsZero() {
-			h.c.last = id
-		}
-		if err == nil && code != http.StatusOK {
-			return nil, apierrors.NewGenericServerResponse(code, http.MethodPost, schema.GroupResource{}, "", string(body), 0, true)
-		}
-		if err == nil && len(body) == 0 {
-			return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", code, "application/json")
-		}
-		if err == nil {
-			return body, nil
-		}
-	}
-	return nil, &url.Error{Op: "Post", URL: h.url, Err: err}
-}
-
 // verdict tells the trace what came of a call.
 func (h *hookCall) verdict(stage, verdict, note string, diff []trace.FieldDiff, code int) {
 	h.c.stage(&trace.Stage{
 		Request: h.c.n, Stage: stage, By: h.by, Verdict: verdict, Note: note, Diff: diff, Code: code, Took: h.c.t.Elapsed() - h.began,
 	})
-}
-
-// hookServer is where a webhook's address leads.
-type hookServer struct {
-	name    string // of the simulated server; "" for nobody
-	address string // dialled
-}
-
-func (to hookServer) send(c *call, path string, body []byte) (*webhook.Call, error) {
-	if to.name != "" && c.s.cfg.Webhooks != nil {
-		c.t.SetCauses(c.last)
-		if sent := c.s.cfg.Webhooks.Send(c.t, to.name, path, body); sent != nil {
-			return sent, nil
-		}
-	}
-	return nil, fmt.Errorf("dial tcp %s: connect: connection refused", to.address)
 }
 
 // resolve finds the server behind a webhook's client configuration, and the URL's

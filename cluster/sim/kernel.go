@@ -116,6 +116,9 @@ func (k *Kernel) Moment() time.Duration { return time.Duration(k.moment.Load()) 
 // Now is the virtual wall-clock time.
 func (k *Kernel) Now() time.Time { return k.epoch.Add(k.now) }
 
+// Current is the task that runs now; nil between two.
+func (k *Kernel) Current() *Task { return k.current }
+
 // Last is the number of the newest event.
 func (k *Kernel) Last() trace.ID { return k.last }
 

@@ -48,6 +48,9 @@ type Decryption struct {
 	By       []string `json:",omitempty"` // "aescbc key1"
 	Values   int      // how many; 0 with neither key nor error: what could not be decrypted is gone
 	Error    string   `json:",omitempty"`
+
+	// Conversion: the values have another version, and a webhook is to convert them.
+	Conversion bool `json:",omitempty"`
 }
 
 // KMSCall is one call to the KMS plugin.

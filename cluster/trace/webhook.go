@@ -6,7 +6,7 @@ var WebhookCalled = define[WebhookCall]("webhook.call", GrainStage,
 	"What it allows and the patch it sends; the API server's own stage tells what became of it.",
 	"apiserver pkg/admission/plugin/webhook/mutating/dispatcher.go callAttrMutatingHook")
 
-// WebhookCall is one AdmissionReview, as the server answered it.
+// WebhookCall is one AdmissionReview or ConversionReview, as the server answered it.
 type WebhookCall struct {
 	Webhook   string // the server: "sidecar-injector"
 	Path      string
@@ -17,6 +17,7 @@ type WebhookCall struct {
 	Message   string   `json:",omitempty"`
 	Patch     string   `json:",omitempty"` // JSON patch
 	Warnings  []string `json:",omitempty"`
+	Desired   string   `json:",omitempty"` // of a conversion: the version that is wanted
 	Code      int      // HTTP status
 	Lie       string   `json:",omitempty"` // what is wrong with the answer: uid, patch, garbage
 	Error     string   `json:",omitempty"` // why it could not review

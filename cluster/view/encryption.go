@@ -56,6 +56,12 @@ func init() {
 	})
 	say(trace.CacheDecrypted, func(_ *trace.Event, p *trace.Decryption) string {
 		name := orElse(p.Custom, p.Resource)
+		if p.Conversion && p.Error != "" {
+			return fmt.Sprintf("the watch cache of %s cannot have %s converted: %s", name, p.Key, p.Error)
+		}
+		if p.Conversion {
+			return fmt.Sprintf("the watch cache of %s can be filled again: its objects can be converted", name)
+		}
 		if p.Error != "" {
 			return fmt.Sprintf("the watch cache of %s cannot decrypt %s%s: %s", name, p.Key, tail(", which is of ", strings.Join(p.By, ", ")), p.Error)
 		}

@@ -38,6 +38,8 @@ func init() {
 	say(trace.WebhookCalled, func(_ *trace.Event, p *trace.WebhookCall) string {
 		asked := fmt.Sprintf("the webhook server %s was asked about the %s of %s", p.Webhook, orElse(p.Operation, "operation"), orElse(p.Object, "an object"))
 		switch {
+		case p.Desired != "":
+			return conversionWords(p)
 		case p.Error != "":
 			return fmt.Sprintf("%s and could not review it: %s", asked, p.Error)
 		case p.Lie != "":
@@ -49,4 +51,15 @@ func init() {
 		}
 		return asked + " and allows it" + tail("; it warns: ", strings.Join(p.Warnings, "; "))
 	})
+}
+
+func conversionWords(p *trace.WebhookCall) string {
+	asked := fmt.Sprintf("the webhook server %s was asked to convert %s to %s", p.Webhook, orElse(p.Object, "an object"), p.Desired)
+	switch {
+	case p.Lie != "":
+		return fmt.Sprintf("%s and lies (%s)", asked, p.Lie)
+	case !p.Allowed:
+		return asked + " and could not" + tail(": ", p.Message)
+	}
+	return asked + " and did"
 }

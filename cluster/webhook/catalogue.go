@@ -9,6 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // program is what a webhook server does.
@@ -17,16 +18,20 @@ type program struct {
 	path   string // it serves
 	means  string
 	review func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
+	// convert is of a server that converts custom objects instead: it changes the
+	// object to one of another apiVersion.
+	convert func(u *unstructured.Unstructured, desired string) error
 }
 
 // catalogue are the programs; the manifests that install them are
 // assets/manifests/webhooks.
 var catalogue = []program{
-	{"deny-all", "/validate", "Refuses everything it is asked about.", denyAll},
-	{"image-policy", "/validate", "Refuses pods with an image whose name says no registry.", imagePolicy},
-	{"label-owner", "/mutate", "Labels objects with the user who makes them.", labelOwner},
-	{"requests-default", "/mutate", "Gives every container a request for CPU.", defaultRequests},
-	{"sidecar-injector", "/mutate", "Adds a container to every pod.", injectSidecar},
+	{name: "deny-all", path: "/validate", means: "Refuses everything it is asked about.", review: denyAll},
+	{name: "hostport-converter", path: "/crdconvert", means: "Converts custom objects: hostPort in v1beta1 is host and port in v1.", convert: convertHostPort},
+	{name: "image-policy", path: "/validate", means: "Refuses pods with an image whose name says no registry.", review: imagePolicy},
+	{name: "label-owner", path: "/mutate", means: "Labels objects with the user who makes them.", review: labelOwner},
+	{name: "requests-default", path: "/mutate", means: "Gives every container a request for CPU.", review: defaultRequests},
+	{name: "sidecar-injector", path: "/mutate", means: "Adds a container to every pod.", review: injectSidecar},
 }
 
 // Means says in a sentence what a server of the catalogue does.

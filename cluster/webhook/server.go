@@ -1,5 +1,6 @@
-// Package webhook is the admission webhook servers of a cluster: programs that are
-// asked about objects before they are stored, over HTTPS, with an AdmissionReview.
+// Package webhook is the webhook servers of a cluster: programs that are asked about
+// objects before they are stored, over HTTPS, with an AdmissionReview; or asked to
+// convert custom objects between versions, with a ConversionReview.
 //
 // In Kubernetes such a server is anybody's program, running in the cluster behind a
 // Service or outside it under a URL. Here a small catalogue of them is simulated: the
@@ -7,7 +8,7 @@
 // each is also reached as the host NAME.webhooks.kviz.dev. Simplified: a program is
 // one process however many pods run it, calls go from task to task instead of over
 // TLS, and certificates are not checked. Start reading at [Servers.Send]; what the
-// programs do is in catalogue.go, how they can be made to fail in lies.go.
+// programs do is in catalogue.go and convert.go, how they can be made to fail in lies.go.
 package webhook
 
 import (
@@ -198,6 +199,8 @@ func (v *Server) serve(t *sim.Task, c *Call) {
 	case c.path != v.path:
 		code, answer = http.StatusNotFound, []byte("404 page not found\n")
 		payload.Error = fmt.Sprintf("it serves %s only", v.path)
+	case v.convert != nil:
+		code, answer = v.serveConversion(c.body, payload)
 	case err != nil || review.Request == nil:
 		code, answer = http.StatusBadRequest, []byte("want an AdmissionReview with a request\n")
 		payload.Error = "the body is no AdmissionReview with a request"

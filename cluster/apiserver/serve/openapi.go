@@ -35,17 +35,6 @@ func (h *Handler) serveOpenAPI(w http.ResponseWriter, r *http.Request, path stri
 	}
 }
 
-func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
-	file, contentType := "openapi/swagger.json.zst", "application/json"
-	if accept := r.Header.Get("Accept"); strings.Contains(accept, "proto-openapi.spec.v2") {
-		file, contentType = "openapi/swagger.pb.zst", openAPIv2Proto
-	} else if accept != "" && !strings.Contains(accept, "json") && !strings.Contains(accept, "*/*") {
-		w.WriteHeader(http.StatusNotAcceptable)
-		return
-	}
-	h.writeCompressed(w, r, file, contentType, "")
-}
-
 // openAPIIndex maps each path below /openapi/v3 to its document's hash.
 func (h *Handler) openAPIIndex() (map[string]string, error) {
 	b, err := fs.ReadFile(h.docs.fs, "openapi/index.json")

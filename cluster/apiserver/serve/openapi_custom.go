@@ -17,6 +17,7 @@ import (
 type customDocs struct {
 	mu   sync.Mutex
 	docs map[string]*customDoc
+	v2   *customV2
 }
 
 type customDoc struct {

@@ -1,0 +1,66 @@
+package apiserver
+
+import (
+	"errors"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/storage"
+	"kviz/cluster/trace"
+)
+
+// The watch cache of a custom kind whose objects a webhook converts asks it for each
+// value in another version. That takes time, so it happens before a revision is taken
+// in; and it can fail, and the cache is lost then as by a value that cannot be
+// decrypted.
+
+// convert prepares the objects of a revision. It reports false if the cache is lost.
+func (c *cache) convert(t *sim.Task, b storage.Batch) bool {
+	if !c.kind.mayConvert() {
+		return true
+	}
+	c.busy = true
+	defer func() { c.busy = false }()
+	for _, e := range b.Events {
+		key := c.key(e.Kv.Key)
+		if en := c.decoded[key]; e.Type == mvccpb.DELETE || en != nil && en.revision == b.Revision {
+			continue
+		}
+		en, err := c.openEvent(t, b.Commit, e.Kv)
+		if c.loseConversion(t, e.Kv, err, b.Commit) || c.lost != nil {
+			return false
+		}
+		if err == nil {
+			c.decoded[key] = en
+		}
+	}
+	return true
+}
+
+// decodeAll decodes what a list found. What cannot be decoded is left out; what cannot
+// be converted is an error, and the cache is lost.
+func (c *cache) decodeAll(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*entry, error) {
+	out := make([]*entry, 0, len(kvs))
+	for _, kv := range kvs {
+		en, err := decodeKV(c.kind, kv)
+		if c.loseConversion(t, kv, err, t.Causes()...) {
+			return nil, err
+		}
+		out = append(out, en) // nil: written past the API server; listing such a key fails in Kubernetes too
+	}
+	return out, nil
+}
+
+// loseConversion notes that a value could not be converted, once for each reason.
+func (c *cache) loseConversion(t *sim.Task, kv *mvccpb.KeyValue, err error, causes ...trace.ID) bool {
+	var bad *unconverted
+	if !errors.As(err, &bad) {
+		return false
+	}
+	if !bad.last.IsZero() {
+		causes = append(causes[:len(causes):len(causes)], bad.last)
+	}
+	c.loseFor(t, kv, bad, &trace.Decryption{Key: string(kv.Key), By: []string{bad.by}, Values: 1, Error: bad.Error(), Conversion: true}, causes)
+	return true
+}

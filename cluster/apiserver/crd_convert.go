@@ -1,0 +1,234 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Conversion between the versions of a definition. With strategy None it is a change
+// of name; with strategy Webhook a server is asked, for every object that comes from
+// or goes to the store in another version than its own (apiextensions-apiserver
+// pkg/apiserver/conversion/webhook_converter.go). The watch cache of each version
+// asks for each object that it takes in.
+
+// conversionTimeout is the limit of every conversion (apiserver pkg/util/webhook
+// setGlobalDefaults); a definition cannot set another.
+const conversionTimeout = 30 * time.Second
+
+var conversionCodec = func() runtime.Codec {
+	s := runtime.NewScheme()
+	utilruntime.Must(apiextensionsv1beta1.AddToScheme(s))
+	utilruntime.Must(apiextensionsv1.AddToScheme(s))
+	return serializer.NewCodecFactory(s).LegacyCodec(apiextensionsv1.SchemeGroupVersion, apiextensionsv1beta1.SchemeGroupVersion)
+}()
+
+// mayConvert reports whether a webhook converts the kind's objects where they are
+// stored in another version.
+func (k *Kind) mayConvert() bool {
+	if k == nil || k.custom == nil {
+		return false
+	}
+	c := k.custom.of.crd.Spec.Conversion
+	return c != nil && c.Strategy == apiextensionsv1.WebhookConverter
+}
+
+// converts reports whether a webhook converts the kind's objects as a rule: its
+// version is not the one that is stored.
+func (k *Kind) converts() bool { return k.mayConvert() && !k.custom.spec.Storage }
+
+// convert makes the object one of a version of this definition; the fields that this
+// version does not know are pruned.
+func (v *customVersion) convert(u *unstructured.Unstructured, to *Kind) error {
+	if u.GetAPIVersion() == to.apiVersion {
+		return nil
+	}
+	if to.mayConvert() && !isEmptyCustom(u) {
+		out, err := v.of.askConverter(u, to)
+		if err != nil {
+			return err
+		}
+		u.Object = out.Object
+	} else {
+		u.SetAPIVersion(to.apiVersion) // nop_converter.go
+	}
+	_, err := v.coerce(u, false)
+	return err
+}
+
+// isEmptyCustom is isEmptyUnstructuredObject: nobody is asked about an object of
+// nothing but a kind.
+func isEmptyCustom(u *unstructured.Unstructured) bool {
+	return len(u.Object) == 2 && u.Object["kind"] != nil && u.Object["apiVersion"] != nil
+}
+
+// unconverted is a conversion that failed: what is stored cannot be told, or what was
+// told cannot be stored.
+type unconverted struct {
+	*apierrors.StatusError
+	by   string
+	took time.Duration
+	last trace.ID // the webhook's answer, if there was one
+}
+
+// askConverter has the webhook convert one object, in the task that runs now.
+func (cu *custom) askConverter(u *unstructured.Unstructured, to *Kind) (*unstructured.Unstructured, error) {
+	s := cu.s
+	t, by := s.k.Current(), "conversion webhook "+cu.crd.Name
+	failed := func(err error) *unconverted {
+		return &unconverted{StatusError: &apierrors.StatusError{ErrStatus: *statusOf(errors.New(err.Error()))}, by: by} // whatever it was, it is a 500
+	}
+	if t == nil {
+		return nil, failed(fmt.Errorf("conversion webhook for %v failed: nobody can wait for it", u.GroupVersionKind()))
+	}
+	c, began, why := s.calls[t], t.Elapsed(), causeOf(t)
+	if c != nil {
+		why = c.last
+	}
+	uid := drawUID(s.hooks.rand)
+	request, response, err := conversionReview(cu.crd.Spec.Conversion.Webhook.ConversionReviewVersions, u, to.apiVersion, uid)
+	if err != nil {
+		return nil, failed(err)
+	}
+	body, err := runtime.Encode(conversionCodec, request)
+	if err != nil {
+		return nil, failed(fmt.Errorf("conversion webhook for %v failed: %w", u.GroupVersionKind(), err))
+	}
+	sent := s.hooks.post(t, why, conversionClient(cu.crd.Spec.Conversion.Webhook.ClientConfig), conversionTimeout, body)
+	answer, answered, err := sent.answer(t)
+	if err == nil {
+		_, _, err = conversionCodec.Decode(answer, nil, response)
+	}
+	out, err := verifyConversion(u, to, uid, response, err)
+	if c != nil && !answered.IsZero() {
+		c.last = answered
+	}
+	if err != nil {
+		bad := failed(err)
+		bad.took, bad.last = t.Elapsed()-began, answered
+		return nil, bad
+	}
+	if c != nil {
+		c.stage(&trace.Stage{
+			Request: c.n, Stage: trace.StageStorage, By: by, Verdict: "pass", Took: t.Elapsed() - began,
+			Note: "Converted the object from " + u.GetAPIVersion() + " to " + to.apiVersion + ".", Diff: diffObjects(u, out),
+		})
+	}
+	return out, nil
+}
+
+func causeOf(t *sim.Task) trace.ID {
+	if causes := t.Causes(); len(causes) > 0 {
+		return causes[len(causes)-1]
+	}
+	return trace.ID{}
+}
+
+// conversionClient is the client configuration in the form that admission webhooks
+// have.
+func conversionClient(cfg *apiextensionsv1.WebhookClientConfig) *registrationv1.WebhookClientConfig {
+	out := &registrationv1.WebhookClientConfig{URL: cfg.URL, CABundle: cfg.CABundle}
+	if s := cfg.Service; s != nil {
+		out.Service = &registrationv1.ServiceReference{Namespace: s.Namespace, Name: s.Name, Path: s.Path, Port: s.Port}
+	}
+	return out
+}
+
+// conversionReview is createConversionReviewObjects, of the first version that the
+// webhook knows.
+func conversionReview(versions []string, u *unstructured.Unstructured, to string, uid types.UID) (request, response runtime.Object, err error) {
+	objects := []runtime.RawExtension{{Object: u}}
+	for _, v := range versions {
+		switch v {
+		case apiextensionsv1beta1.SchemeGroupVersion.Version:
+			return &apiextensionsv1beta1.ConversionReview{
+				Request:  &apiextensionsv1beta1.ConversionRequest{Objects: objects, DesiredAPIVersion: to, UID: uid},
+				Response: &apiextensionsv1beta1.ConversionResponse{},
+			}, &apiextensionsv1beta1.ConversionReview{}, nil
+		case apiextensionsv1.SchemeGroupVersion.Version:
+			return &apiextensionsv1.ConversionReview{
+				Request:  &apiextensionsv1.ConversionRequest{Objects: objects, DesiredAPIVersion: to, UID: uid},
+				Response: &apiextensionsv1.ConversionResponse{},
+			}, &apiextensionsv1.ConversionReview{}, nil
+		}
+	}
+	return nil, nil, errors.New("no supported conversion review versions")
+}
+
+// verifyConversion is the object of an answer, if that is one to what was asked; call
+// is what went wrong before there was one (webhookConverter.Convert).
+func verifyConversion(in *unstructured.Unstructured, to *Kind, uid types.UID, response runtime.Object, call error) (*unstructured.Unstructured, error) {
+	gvk := in.GroupVersionKind()
+	if call != nil {
+		return nil, fmt.Errorf("conversion webhook for %v failed: %w", gvk, call)
+	}
+	objects, err := convertedObjects(uid, response)
+	if err != nil {
+		return nil, fmt.Errorf("conversion webhook for %v failed: %w", gvk, err)
+	}
+	if len(objects) != 1 {
+		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", gvk, len(objects), 1)
+	}
+	out := &unstructured.Unstructured{}
+	if err := out.UnmarshalJSON(objects[0].Raw); err != nil {
+		return nil, err
+	}
+	if e, a := to.GroupVersion(), out.GroupVersionKind().GroupVersion(); e != a {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid object at index 0: invalid groupVersion (expected %v, received %v)", gvk, e, a)
+	}
+	if e, a := gvk.Kind, out.GetKind(); e != a {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid object at index 0: invalid kind (expected %v, received %v)", gvk, e, a)
+	}
+	if err := sameIdentity(in, out); err != nil {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid object: %w", gvk, err)
+	}
+	if err := restoreMeta(in, out); err != nil {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid metadata: %w", gvk, err)
+	}
+	return out, nil
+}
+
+// convertedObjects is getConvertedObjectsFromResponse.
+func convertedObjects(uid types.UID, response runtime.Object) ([]runtime.RawExtension, error) {
+	var result metav1.Status
+	var objects []runtime.RawExtension
+	switch r := response.(type) {
+	case *apiextensionsv1.ConversionReview:
+		if want := apiextensionsv1.SchemeGroupVersion.WithKind("ConversionReview"); r.GroupVersionKind() != want {
+			return nil, fmt.Errorf("expected webhook response of %v, got %v", want.String(), r.GroupVersionKind().String())
+		}
+		if r.Response == nil {
+			return nil, errors.New("no response provided")
+		}
+		if r.Response.UID != uid {
+			return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, r.Response.UID)
+		}
+		result, objects = r.Response.Result, r.Response.ConvertedObjects
+	case *apiextensionsv1beta1.ConversionReview:
+		if r.Response == nil {
+			return nil, errors.New("no response provided")
+		}
+		result, objects = r.Response.Result, r.Response.ConvertedObjects
+	}
+	switch {
+	case result.Status == metav1.StatusSuccess:
+		return objects, nil
+	case result.Message != "":
+		return nil, errors.New(result.Message)
+	}
+	return nil, fmt.Errorf("response.result.status was '%s', not 'Success'", result.Status)
+}
