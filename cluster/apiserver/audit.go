@@ -98,6 +98,14 @@ func (s *Server) ReadFile(name string) ([]byte, error) {
 	case name == AdmissionFile && s.admission.file != nil:
 		return s.admission.file, nil
 	}
+	for _, f := range s.configs {
+		if f.path == name && f.file != nil {
+			return f.file, nil
+		}
+	}
+	if file := reviewFile(name); file != nil {
+		return file, nil
+	}
 	return s.audit.log.Read(name)
 }
 
@@ -244,7 +252,11 @@ func (c *call) auditAccess(d authz.Decision) {
 	if strings.HasPrefix(d.Reason, "RBAC: ") {
 		reason = strings.TrimSuffix(d.Reason, ".")
 	}
-	if !d.Allowed {
+	switch {
+	case !d.Allowed && d.Err != nil:
+		c.record.Annotate("authorization.k8s.io/reason", "internal error")
+		return
+	case !d.Allowed:
 		decision, reason = "forbid", d.Denied
 	}
 	c.record.Annotate("authorization.k8s.io/decision", decision)

@@ -27,6 +27,9 @@ func authenticate(c *call) error {
 		c.pass(stage, "x509", "The client is "+c.user.Name+describeGroups(r.User.Groups)+".", nil)
 	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
 		return c.prove()
+	case !c.s.issuers.config.MayBeAnonymous(r.path()):
+		c.auditRefused()
+		return c.refuse(stage, byOIDC, apierrors.NewUnauthorized("Unauthorized"))
 	default:
 		c.user = authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
 		c.pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
@@ -39,7 +42,9 @@ func authenticate(c *call) error {
 // client is told nothing of the reason; the trace is (pkg/kubeapiserver/authenticator/config.go).
 func (c *call) prove() error {
 	const stage = trace.StageAuthentication
+	c.t.SetCauses(c.last)
 	p := c.s.credentials(c.t, c.req)
+	c.heard(p)
 	if p.user == nil {
 		c.auditRefused()
 		err := apierrors.NewUnauthorized("Unauthorized")
@@ -65,6 +70,13 @@ func (c *call) prove() error {
 	return nil
 }
 
+// heard notes that a server outside was asked for a proof.
+func (c *call) heard(p *proof) {
+	if !p.answered.IsZero() {
+		c.last = p.answered
+	}
+}
+
 // The authenticators by name, in the order in which they are asked.
 const (
 	byCertificate    = "x509"
@@ -80,6 +92,7 @@ type proof struct {
 	by        string      // who knew them; of those that nobody knows, who has refused them
 	why       string      // nobody does
 	tried     []string    // what each has said
+	answered  trace.ID    // the newest answer of a server that was asked
 }
 
 // says notes an authenticator's answer. An error is of one that the credentials
@@ -133,6 +146,8 @@ func (s *Server) credentials(t *sim.Task, r *Request) *proof {
 func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 	u := authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
 	switch {
+	case req.User == nil && req.Token == "" && len(req.Certificates) == 0 && !s.issuers.config.MayBeAnonymous(path):
+		return apierrors.NewUnauthorized("Unauthorized")
 	case req.User != nil && !req.Kubeconfig:
 		u = *req.User
 	case req.Kubeconfig || req.Token != "" || len(req.Certificates) > 0:
@@ -144,7 +159,10 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 	}
 	u.Groups = withAuthenticated(u)
 	a := authz.Attributes{User: u, Verb: verb, Path: path}
-	if d := s.decide(a); !d.Allowed {
+	if d := s.decide(t, a); !d.Allowed {
+		if d.Err != nil {
+			return undecided(path, d.Err)
+		}
 		msg := fmt.Sprintf("User %q cannot %s path %q", u.Name, verb, path)
 		if d.Denied != "" {
 			msg += ": " + d.Denied

@@ -65,7 +65,9 @@ func (c *call) reviewToken(r *authenticationv1.TokenReview) string {
 		audiences = apiAudiences
 	}
 	p := &proof{why: "invalid bearer token"}
+	c.t.SetCauses(c.last)
 	c.s.bearer(c.t, p, r.Spec.Token, audiences)
+	c.heard(p)
 	if p.user == nil {
 		r.Status = authenticationv1.TokenReviewStatus{Error: p.why}
 		return "Nobody vouches for the token: " + strings.Join(p.tried, "; ") + "."
@@ -92,17 +94,21 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 	what := ""
 	switch {
 	case ra != nil:
-		a.Verb, a.Group, a.Resource, a.Subresource, a.Namespace, a.Name = ra.Verb, ra.Group, ra.Resource, ra.Subresource, ra.Namespace, ra.Name
+		a.Verb, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name = ra.Verb, ra.Group, ra.Version, ra.Resource, ra.Subresource, ra.Namespace, ra.Name
 		what = ra.Verb + " " + ra.Resource
 	case na != nil:
 		a.Verb, a.Path = na.Verb, na.Path
 		what = na.Verb + " " + na.Path
 	}
-	d := c.s.decide(a)
+	d := c.decide(a)
 	if d.Allowed {
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: d.Reason}, u.Name + " may " + what + ". " + d.Reason
 	}
-	return authorizationv1.SubjectAccessReviewStatus{Reason: d.Denied}, u.Name + " may not " + what + "."
+	st := authorizationv1.SubjectAccessReviewStatus{Denied: d.Forbidden, Reason: d.Denied}
+	if d.Err != nil {
+		st.EvaluationError = d.Err.Error()
+	}
+	return st, u.Name + " may not " + what + "."
 }
 
 func (c *call) reviewRules(namespace string) authorizationv1.SubjectRulesReviewStatus {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -14,7 +13,6 @@ import (
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -24,6 +22,8 @@ import (
 	webhookrequest "k8s.io/apiserver/pkg/admission/plugin/webhook/request"
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 
+	"kviz/cluster/remote"
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/webhook"
 )
@@ -47,7 +47,7 @@ type hookCall struct {
 	response runtime.Object
 	began    time.Duration
 	deadline time.Duration
-	sent     *webhook.Call
+	sent     *remote.Call
 	refused  error // the request could not be sent
 }
 
@@ -90,7 +90,8 @@ func (c *call) begin(spec *hookSpec, author string, inv *generic.WebhookInvocati
 	to, host, path, err := c.s.hooks.resolve(&spec.client)
 	h.url = host + path + "?timeout=" + timeout.String()
 	if h.refused = err; err == nil {
-		h.sent, h.refused = to.send(c, path, body)
+		c.t.SetCauses(c.last)
+		h.sent, h.refused = to.send(c.t, c.s, path, body)
 	}
 	return h, nil
 }
@@ -139,25 +140,11 @@ func (h *hookCall) finish(mutating bool) (*webhookrequest.AdmissionResponse, err
 // answer is the body of the HTTP answer, or why there is none in the words of Go's
 // HTTP client.
 func (h *hookCall) answer() ([]byte, error) {
-	err := h.refused
-	if err == nil {
-		var body []byte
-		var code int
-		body, code, err = h.sent.Wait(h.c.t, h.deadline)
-		if id := h.sent.Answered(); !id.IsZero() {
-			h.c.last = id
-		}
-		if err == nil && code != http.StatusOK {
-			return nil, apierrors.NewGenericServerResponse(code, http.MethodPost, schema.GroupResource{}, "", string(body), 0, true)
-		}
-		if err == nil && len(body) == 0 {
-			return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", code, "application/json")
-		}
-		if err == nil {
-			return body, nil
-		}
+	body, answered, err := hear(h.c.t, h.sent, h.refused, h.deadline, h.url)
+	if !answered.IsZero() {
+		h.c.last = answered
 	}
-	return nil, &url.Error{Op: "Post", URL: h.url, Err: err}
+	return body, err
 }
 
 // verdict tells the trace what came of a call.
@@ -173,10 +160,9 @@ type hookServer struct {
 	address string // dialled
 }
 
-func (to hookServer) send(c *call, path string, body []byte) (*webhook.Call, error) {
-	if to.name != "" && c.s.cfg.Webhooks != nil {
-		c.t.SetCauses(c.last)
-		if sent := c.s.cfg.Webhooks.Send(c.t, to.name, path, body); sent != nil {
+func (to hookServer) send(t *sim.Task, s *Server, path string, body []byte) (*remote.Call, error) {
+	if to.name != "" && s.cfg.Webhooks != nil {
+		if sent := s.cfg.Webhooks.Send(t, to.name, path, body); sent != nil {
 			return sent, nil
 		}
 	}
