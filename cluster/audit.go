@@ -40,4 +40,12 @@ func (p controlPlane) WriteAdmission(t *sim.Task, file []byte) error {
 	return p.c.server.WriteAdmission(t, file)
 }
 
+func (p controlPlane) WriteConfig(t *sim.Task, name string, file []byte) error {
+	return p.c.server.WriteConfig(t, name, file)
+}
+
+func (p controlPlane) Config(name string) apiserver.ConfigState {
+	return p.c.server.Config(name)
+}
+
 func (p controlPlane) ReadFile(name string) ([]byte, error) { return p.c.server.ReadFile(name) }

@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/apiserver/serve"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
+	"kviz/cluster/idp"
 	"kviz/cluster/kms"
 	"kviz/cluster/network"
 	"kviz/cluster/proxy"
@@ -75,6 +76,7 @@ type Cluster struct {
 	rules      *proxy.Shared
 	kms        *kms.Plugin
 	webhooks   *webhook.Servers
+	provider   *idp.Provider
 
 	components []*component
 	nodes      []*node
@@ -134,6 +136,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.rules = proxy.NewShared()
 	c.kms = kms.New(c.k)
 	c.webhooks = webhook.New(c.beginWebhook)
+	c.provider = idp.New(c.k, c.beginProvider)
 
 	if err := c.openStore(); err != nil {
 		return nil, err

@@ -107,7 +107,7 @@ func (c *Cluster) exit(m *component, why trace.ID) {
 func (c *Cluster) startControlPlane(t *sim.Task) {
 	api := c.addComponent("apiserver", trace.Lane{Component: trace.CompAPIServer}, func(p *sim.Process) {
 		if c.server == nil {
-			c.cfg.Tokens.KMS, c.cfg.Tokens.Webhooks = c.kms.Dial, c.webhooks
+			c.cfg.Tokens.KMS, c.cfg.Tokens.Webhooks, c.cfg.Tokens.Provider = c.kms.Dial, c.webhooks, c.provider
 			c.cfg.Tokens.Components = c.componentHealth
 			c.server = apiserver.New(p, c.etcd, c.cfg.Tokens)
 			return
@@ -116,6 +116,7 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 	})
 	c.addKMS()
 	c.addWebhooks()
+	c.addProvider()
 	api.begin(c.k, t.Causes(), "")
 	c.server.WaitReady(t)
 

@@ -186,6 +186,8 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 		return c.podFault(name, f)
 	case "webhook":
 		return c.webhookFault(name, f)
+	case "oidc":
+		return c.providerFault(f)
 	case "runtime":
 		return c.runtimeFault(name, f)
 	}

@@ -312,7 +312,7 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 		{control.Fault{Name: "drop", Target: "informer/scheduler/pods", Args: []string{"0.5"}}, `drop takes no "0.5"`},
 		{control.Fault{Name: "stop", Target: "webhook/deny"}, `did you mean "webhook/deny-all"?`},
 		{control.Fault{Name: "slow", Target: "webhook/deny-all"}, "such as 30s"},
-		{control.Fault{Name: "lie", Target: "webhook/deny-all", Args: []string{"often"}}, "one of uid, patch, garbage"},
+		{control.Fault{Name: "lie", Target: "webhook/deny-all", Args: []string{"often"}}, "one of uid, patch, verdict, garbage"},
 		{control.Fault{Name: "pressure", Target: "node/node-1"}, "memory, disk or pid"},
 		{control.Fault{Name: "pressure", Target: "node/node-1", Args: []string{"patience"}}, "memory, disk or pid"},
 	} {

@@ -41,24 +41,21 @@ func (c *Cluster) webhookFault(name string, f control.Fault) (action, error) {
 		}
 		slow = d
 	case "lie":
-		lie = webhook.WrongUID
+		lies := webhook.Lies(name)
+		lie = lies[0]
 		if len(f.Args) > 0 {
 			lie = webhook.Lie(f.Args[0])
 		}
-		if !slices.Contains(webhook.Lies(), string(lie)) {
-			return nil, fmt.Errorf("%q is no lie: one of %s", lie, strings.Join(webhook.Lies(), ", "))
+		if !slices.Contains(lies, lie) {
+			names := make([]string, len(lies))
+			for i, l := range lies {
+				names[i] = string(l)
+			}
+			return nil, fmt.Errorf("%q is no lie of %s: one of %s", lie, name, strings.Join(names, ", "))
 		}
 	}
 	return func(causes []trace.ID) error {
 		switch f.Name {
-		case "stop", "crash":
-			m.begin(c.k, causes, "it has not been called yet")
-			m.end(c.k, causes, "fault: "+f.Name)
-		case "restart":
-			m.end(c.k, causes, "fault: restart")
-			m.begin(c.k, causes, "fault: restart")
-		case "start":
-			m.begin(c.k, causes, "started again")
 		case "slow", "fast":
 			c.webhooks.Slow(name, slow)
 		case "lie":
@@ -66,6 +63,8 @@ func (c *Cluster) webhookFault(name string, f control.Fault) (action, error) {
 		case "heal":
 			c.webhooks.Slow(name, 0)
 			c.webhooks.SetLie(name, webhook.Honest)
+		default:
+			c.outsideFault(m, f.Name, causes)
 		}
 		return nil
 	}, nil

@@ -137,6 +137,15 @@ var ways = map[string]map[string][]way{
 		"restart": {{say: "Stop it and start it at once"}},
 		"rotate":  {{say: "Give it a new key encryption key"}},
 	},
+	"oidc": {
+		"stop":    {{say: "Stop it: nobody logs in, and keys that the API server does not know stay unknown"}},
+		"crash":   {{say: "Crash it, as kill -9 does"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once"}},
+		"rotate":  {{say: "Give it a new key to sign with"}},
+		"slow":    {{say: "Make it too slow for any timeout", args: []string{"31s"}}, {say: "Make it slower by …", ask: "how much longer each answer takes, such as 2s"}},
+		"fast":    {{say: "Make it as fast as it was"}},
+	},
 	"webhook": {
 		"stop":    {{say: "Stop it: the API server's calls are refused"}},
 		"crash":   {{say: "Crash it, as kill -9 does"}},
@@ -147,6 +156,7 @@ var ways = map[string]map[string][]way{
 		"lie": {
 			{say: "Have it answer to another request", args: []string{"uid"}},
 			{say: "Have it send a patch that is none", args: []string{"patch"}},
+			{say: "Have it say the contrary", args: []string{"verdict"}},
 			{say: "Have it answer with garbage", args: []string{"garbage"}},
 		},
 		"heal": {{say: "Make it fast and honest again"}},
@@ -219,6 +229,8 @@ func targetWords(target string) string {
 		return "the disk of the API server's audit log"
 	case "registry":
 		return "the image registry"
+	case "oidc":
+		return "the identity provider"
 	case "webhook":
 		return "the webhook server " + name
 	case "watch":

@@ -37,8 +37,9 @@ type pluginConfig struct {
 // the configuration of each; raw is JSON, or nil where the file only names the
 // plugin.
 var configurable = map[string]func(raw []byte) (*pluginConfig, error){
-	"EventRateLimit": readEventRateLimit,
-	"PodSecurity":    readPodSecurity,
+	"EventRateLimit":     readEventRateLimit,
+	"ImagePolicyWebhook": readImagePolicy,
+	"PodSecurity":        readPodSecurity,
 }
 
 // admissionConfig is an AdmissionConfiguration.

@@ -98,6 +98,14 @@ func (s *Server) ReadFile(name string) ([]byte, error) {
 	case name == AdmissionFile && s.admission.file != nil:
 		return s.admission.file, nil
 	}
+	for _, f := range s.configs {
+		if f.path == name && f.file != nil {
+			return f.file, nil
+		}
+	}
+	if file := reviewFile(name); file != nil {
+		return file, nil
+	}
 	return s.audit.log.Read(name)
 }
 
@@ -246,10 +254,10 @@ func (s *Server) AuditAnswered(t *sim.Task, req *Request, code int, status *meta
 	_ = c.writeAudit(auditapi.StageRequestReceived) // counted
 	path, _, _ := strings.Cut(req.path(), "?")
 	a := authz.Attributes{User: c.user, Verb: req.Verb, Path: path}
-	if r := req.Resource; r.Resource != "" {
-		a = authz.Attributes{User: c.user, Verb: req.Verb, Group: r.Group, Resource: r.Resource, Subresource: req.Subresource, Namespace: req.Namespace, Name: req.Name}
+	if req.Resource.Resource != "" {
+		a = attributesOf(req, c.user)
 	}
-	c.auditAccess(s.decide(a))
+	c.auditAccess(s.decide(t, a))
 	var body func() runtime.Object
 	if status != nil {
 		body = func() runtime.Object { return status }
@@ -280,7 +288,11 @@ func (c *call) auditAccess(d authz.Decision) {
 	if strings.HasPrefix(d.Reason, "RBAC: ") {
 		reason = strings.TrimSuffix(d.Reason, ".")
 	}
-	if !d.Allowed {
+	switch {
+	case !d.Allowed && d.Err != nil:
+		c.record.Annotate("authorization.k8s.io/reason", "internal error")
+		return
+	case !d.Allowed:
 		decision, reason = "forbid", d.Denied
 	}
 	c.record.Annotate("authorization.k8s.io/decision", decision)

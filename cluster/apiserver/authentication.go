@@ -30,6 +30,9 @@ func authenticate(c *call) error {
 		c.pass(stage, "x509", "The client is "+c.user.Name+describeGroups(r.User.Groups)+".", nil)
 	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
 		return c.prove()
+	case !c.s.issuers.config.MayBeAnonymous(r.path()):
+		c.auditRefused()
+		return c.refuse(stage, byOIDC, apierrors.NewUnauthorized("Unauthorized"))
 	default:
 		c.user = authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
 		c.pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
@@ -42,7 +45,9 @@ func authenticate(c *call) error {
 // client is told nothing of the reason; the trace is (pkg/kubeapiserver/authenticator/config.go).
 func (c *call) prove() error {
 	const stage = trace.StageAuthentication
+	c.t.SetCauses(c.last)
 	p := c.s.credentials(c.t, c.req)
+	c.heard(p)
 	if p.user == nil {
 		return c.unproven(p)
 	}
@@ -79,6 +84,13 @@ func (c *call) unproven(p *proof) error {
 	return err
 }
 
+// heard notes that a server outside was asked for a proof.
+func (c *call) heard(p *proof) {
+	if !p.answered.IsZero() {
+		c.last = p.answered
+	}
+}
+
 // The authenticators by name, in the order in which they are asked.
 const (
 	byCertificate    = "x509"
@@ -95,6 +107,7 @@ type proof struct {
 	why       string      // nobody does
 	tried     []string    // what each has said
 	fault     trace.ID    // that made the credentials expire; zero where none has
+	answered  trace.ID    // the newest answer of a server that was asked
 }
 
 // says notes an authenticator's answer. An error is of one that the credentials
@@ -150,13 +163,16 @@ func (s *Server) credentials(t *sim.Task, r *Request) *proof {
 // nil, 401 or 403. Such requests pass no other stages here, and
 // leave nothing in the trace.
 func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
+	if req.User == nil && req.Token == "" && len(req.Certificates) == 0 && !s.issuers.config.MayBeAnonymous(path) {
+		return apierrors.NewUnauthorized("Unauthorized")
+	}
 	u, ok := s.sender(t, req)
 	if !ok {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
 	if as := req.Impersonate; as != nil {
 		for _, a := range as.attributes(u) {
-			if d := s.decide(a); !d.Allowed {
+			if d := s.decide(t, a); !d.Allowed {
 				return forbidden(a, d)
 			}
 		}
@@ -164,13 +180,16 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 	}
 	if req.Resource.Resource != "" {
 		a := attributesOf(req, u)
-		if d := s.decide(a); !d.Allowed {
+		if d := s.decide(t, a); !d.Allowed {
 			return forbidden(a, d)
 		}
 		return nil
 	}
 	a := authz.Attributes{User: u, Verb: verb, Path: path}
-	if d := s.decide(a); !d.Allowed {
+	if d := s.decide(t, a); !d.Allowed {
+		if d.Err != nil {
+			return undecided(path, d.Err)
+		}
 		msg := fmt.Sprintf("User %q cannot %s path %q", u.Name, verb, path)
 		if d.Denied != "" {
 			msg += ": " + d.Denied

@@ -2,13 +2,16 @@ package apiserver
 
 import (
 	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/selection"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
@@ -25,23 +28,54 @@ func authorize(c *call) error {
 			a.Name = a.Fields["metadata.name"]
 		}
 	}
-	d := c.s.decide(a)
-	if c.req.approved {
-		d = authz.Decision{Allowed: true, Reason: "It is a part of a request that was allowed."}
+	d := authz.Decision{Allowed: true, Reason: "It is a part of a request that was allowed."}
+	if !c.req.approved {
+		d = c.decide(a)
 	}
 	c.auditAccess(d)
+	st := c.newStage()
+	*st = trace.Stage{Request: c.n, Stage: trace.StageAuthorization, By: d.By, Verdict: "pass", Note: d.Reason, Asked: d.Asked}
 	if d.Allowed {
-		c.pass(trace.StageAuthorization, d.By, d.Reason, nil)
+		c.stage(st)
 		return nil
 	}
 	err := forbidden(a, d)
-	return c.refuse(trace.StageAuthorization, "", err)
+	if d.Err != nil {
+		err = undecided(c.req.uri(), d.Err)
+	}
+	status := statusOf(err)
+	st.Verdict, st.Note, st.Code = "refuse", status.Message, int(status.Code)
+	c.refused = trace.StageAuthorization
+	c.stage(st)
+	return err
+}
+
+// decide asks the authorizers about something that the request needs.
+func (c *call) decide(a authz.Attributes) authz.Decision {
+	if c.s.chain == nil {
+		return c.s.authorizer.Decide(a)
+	}
+	c.t.SetCauses(c.last)
+	d := c.s.chain.decide(c.t, &a)
+	if !d.Answered.IsZero() {
+		c.last = d.Answered
+	}
+	return d
+}
+
+// undecided is what a client hears if an authorizer failed and none allowed it
+// (responsewriters InternalError).
+func undecided(uri string, err error) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError,
+		Message: fmt.Sprintf("Internal Server Error: %q: %v", uri, err),
+	}}
 }
 
 // attributesOf are what a user must be allowed to do, to be answered a request.
 func attributesOf(r *Request, u authn.User) authz.Attributes {
 	return authz.Attributes{
-		User: u, Verb: r.Verb, Group: r.Resource.Group, Resource: r.Resource.Resource,
+		User: u, Verb: r.Verb, Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource,
 		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
 	}
 }
@@ -61,8 +95,13 @@ func exactFields(selector string) map[string]string {
 	return out
 }
 
-// decide asks the authorizers in turn.
-func (s *Server) decide(a authz.Attributes) authz.Decision { return s.authorizer.Decide(a) }
+// decide asks the authorizers in turn: Node and RBAC, or those of the file.
+func (s *Server) decide(t *sim.Task, a authz.Attributes) authz.Decision {
+	if s.chain == nil {
+		return s.authorizer.Decide(a)
+	}
+	return s.chain.decide(t, &a)
+}
 
 // forbidden is 403 in the words of apiserver
 // pkg/endpoints/handlers/responsewriters/errors.go.

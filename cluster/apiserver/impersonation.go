@@ -53,7 +53,10 @@ func impersonate(c *call) error {
 	}
 	by := ""
 	for _, a := range as.attributes(c.user) {
-		d := c.s.decide(a)
+		d := c.decide(a)
+		if d.Err != nil && !d.Allowed {
+			return c.refuse(stage, "", undecided(c.req.uri(), d.Err))
+		}
 		if !d.Allowed {
 			return c.refuse(stage, "", forbidden(a, d))
 		}

@@ -90,6 +90,7 @@ func (c *call) uid() string {
 var validating = []plugin{
 	{"LimitRanger", checkLimits},
 	{"NodeRestriction", admitNodeRestriction},
+	{"ImagePolicyWebhook", checkImages},
 	{"PodSecurity", checkPodSecurity},
 	{"Priority", checkPriorityClass},
 	{"EventRateLimit", checkEventRate},

@@ -114,7 +114,9 @@ func (c *call) reviewToken(r *authenticationv1.TokenReview) string {
 		audiences = apiAudiences
 	}
 	p := &proof{why: "invalid bearer token"}
+	c.t.SetCauses(c.last)
 	c.s.bearer(c.t, p, r.Spec.Token, audiences)
+	c.heard(p)
 	if p.user == nil {
 		r.Status = authenticationv1.TokenReviewStatus{Error: p.why}
 		return "Nobody vouches for the token: " + strings.Join(p.tried, "; ") + "."
@@ -141,17 +143,20 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 	what := ""
 	switch {
 	case ra != nil:
-		a.Verb, a.Group, a.Resource, a.Subresource, a.Namespace, a.Name = ra.Verb, ra.Group, ra.Resource, ra.Subresource, ra.Namespace, ra.Name
+		a.Verb, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name = ra.Verb, ra.Group, ra.Version, ra.Resource, ra.Subresource, ra.Namespace, ra.Name
 		what = ra.Verb + " " + ra.Resource
 	case na != nil:
 		a.Verb, a.Path = na.Verb, na.Path
 		what = na.Verb + " " + na.Path
 	}
-	d := c.s.decide(a)
-	st := authorizationv1.SubjectAccessReviewStatus{Allowed: d.Allowed, Reason: d.Denied}
+	d := c.decide(a)
+	st := authorizationv1.SubjectAccessReviewStatus{Allowed: d.Allowed, Denied: d.Forbidden, Reason: d.Denied}
 	if ra != nil {
 		in := internal[authorization.SubjectAccessReview](&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: ra}})
 		st.EvaluationError = authorizationutil.BuildEvaluationError(nil, authorizationutil.ResourceAttributesFrom(userOf(u), *in.Spec.ResourceAttributes))
+	}
+	if d.Err != nil {
+		st.EvaluationError = d.Err.Error()
 	}
 	if !d.Allowed {
 		return st, u.Name + " may not " + what + "."

@@ -25,6 +25,7 @@ import (
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/client"
+	"kviz/cluster/idp"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
@@ -58,9 +59,10 @@ type Config struct {
 	// Components tells how the other parts of the control plane are, by name; nil
 	// where nobody knows.
 	Components func() []ComponentHealth
-	// Webhooks are the simulated admission webhook servers; nil where there are
-	// none.
+	// Webhooks are the simulated webhook servers; nil where there are none.
 	Webhooks *webhook.Servers
+	// Provider is the simulated identity provider; nil where there is none.
+	Provider *idp.Provider
 }
 
 // Cost is the modelled virtual time of a request's stages (the store's time is
@@ -92,22 +94,27 @@ type Server struct {
 	ready   bool
 	started sim.Cond // ready changed
 
-	stored      []*Kind          // the built-in kinds whose caches are always open
-	caches      map[*Kind]*cache // of built-in kinds; see cacheOf
-	usage       usage
-	customs     *customs // the kinds that CustomResourceDefinitions make
-	defs        *definitions
-	authorizer  *authz.Authorizer
-	alloc       *allocator
-	keys        *authn.Keys
-	ca          *authn.Authority
-	managers    fieldManagers
-	enc         encryption
-	hooks       *hooks // dynamic admission
-	audit       auditing
-	flows       *seating
-	flowObjects *flowObjects
-	calls       map[*sim.Task]*call // those that may wait for a conversion webhook
+	stored       []*Kind          // the built-in kinds whose caches are always open
+	caches       map[*Kind]*cache // of built-in kinds; see cacheOf
+	usage        usage
+	customs      *customs // the kinds that CustomResourceDefinitions make
+	defs         *definitions
+	authorizer   *authz.Authorizer
+	alloc        *allocator
+	keys         *authn.Keys
+	ca           *authn.Authority
+	managers     fieldManagers
+	enc          encryption
+	hooks        *hooks // dynamic admission
+	audit        auditing
+	flows        *seating
+	flowObjects  *flowObjects
+	calls        map[*sim.Task]*call // those that may wait for a conversion webhook
+	configs      []*configFile
+	tokenFile    *authn.TokenFile // nil where there is none
+	issuers      issuers
+	tokenWebhook *tokenWebhook // nil where there is none
+	chain        *chain        // of authorizers, by a file; nil for Node, RBAC
 
 	admission   admissionSettings
 	expiry      expiry
@@ -138,6 +145,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		enc:   encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
 		audit: auditing{rand: p.Kernel().Rand("audit")}, usage: usage{custom: map[string]bool{}}, calls: map[*sim.Task]*call{},
 	}
+	s.configs = newConfigs(s)
 	var err error
 	if s.ca, err = authn.NewAuthority(p.Kernel().Rand("root-ca"), p.Kernel().Epoch()); err != nil {
 		panic("apiserver: " + err.Error()) // fixed input: it works always or never
@@ -230,6 +238,7 @@ func (s *Server) listen() {
 func (s *Server) main(t *sim.Task) {
 	s.startAudit(t)
 	s.startAdmission(t)
+	s.startConfigs(t)
 	s.bootstrap(t)
 	for _, k := range s.stored {
 		cache := s.caches[k]
@@ -311,7 +320,7 @@ func (s *Server) Resources() []*Kind {
 
 // Authorize answers what the authorizers say: for the reviews, and for
 // requests that are for no resource (/version, /metrics).
-func (s *Server) Authorize(a authz.Attributes) authz.Decision { return s.authorizer.Decide(a) }
+func (s *Server) Authorize(t *sim.Task, a authz.Attributes) authz.Decision { return s.decide(t, a) }
 
 // Client is an in-process connection as user, for the component in lane.
 func (s *Server) Client(lane trace.Lane, user authn.User) client.Interface {

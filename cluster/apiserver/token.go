@@ -29,18 +29,29 @@ var apiAudiences = []string{authn.Issuer}
 // behalf of audiences.
 func (s *Server) bearer(t *sim.Task, p *proof, token string, audiences []string) {
 	for _, a := range []struct {
-		by  string
-		ask func(*sim.Task, string, []string) (tokenAnswer, error)
+		by    string
+		there bool // the server is configured with it
+		ask   func(*sim.Task, string, []string) (tokenAnswer, error)
 	}{
-		{byTokenFile, s.askTokenFile},
-		{byServiceAccount, s.askServiceAccounts},
-		{byBootstrap, s.askBootstrap},
+		{byTokenFile, true, s.askTokenFile},
+		{byServiceAccount, true, s.askServiceAccounts},
+		{byBootstrap, true, s.askBootstrap},
+		{byOIDC, len(s.issuers.list) > 0, s.askIssuers},
+		{byTokenWebhook, s.tokenWebhook != nil, s.askTokenWebhook},
 	} {
+		if !a.there {
+			continue
+		}
 		answer, err := a.ask(t, token, audiences)
 		if !answer.fault.IsZero() {
 			p.fault = answer.fault
 		}
+		if !answer.answered.IsZero() {
+			p.answered = answer.answered
+			t.SetCauses(p.answered)
+		}
 		if p.says(a.by, answer.user, answer.unknown, err) {
+			p.tried[len(p.tried)-1] += answer.note
 			p.audiences = answer.audiences
 			return
 		}
@@ -51,8 +62,10 @@ func (s *Server) bearer(t *sim.Task, p *proof, token string, audiences []string)
 type tokenAnswer struct {
 	user      *authn.User
 	audiences []string
-	unknown   string // without a user: why it has nothing to say
-	fault     trace.ID
+	unknown   string   // without a user: why it has nothing to say
+	note      string   // with one: what else there is to say
+	answered  trace.ID // by a server that was asked
+	fault     trace.ID // that made it expire
 }
 
 // everywhere is an answer of an authenticator that knows no audiences: its tokens
@@ -67,8 +80,14 @@ func everywhere(u authn.User, audiences []string) tokenAnswer {
 
 // askTokenFile looks the token up among those that the server was started with.
 func (s *Server) askTokenFile(_ *sim.Task, token string, audiences []string) (tokenAnswer, error) {
-	u, ok := s.cfg.Tokens[token]
+	u, ok := s.tokenFile.User(token)
 	if !ok {
+		u, ok = s.cfg.Tokens[token]
+	}
+	switch {
+	case !ok && s.tokenFile == nil && s.cfg.Tokens == nil:
+		return tokenAnswer{unknown: "there is none"}, nil
+	case !ok:
 		return tokenAnswer{unknown: "not in it"}, nil
 	}
 	return everywhere(u, audiences), nil

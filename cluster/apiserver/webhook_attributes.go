@@ -140,9 +140,9 @@ func (w warner) AddWarning(_, text string) {
 type askAuthorizer struct{ s *Server }
 
 // Authorize is authorizer.UnconditionalAuthorizer.
-func (a askAuthorizer) Authorize(_ context.Context, at authorizer.Attributes) (authorizer.Decision, string, error) {
+func (a askAuthorizer) Authorize(ctx context.Context, at authorizer.Attributes) (authorizer.Decision, string, error) {
 	u := at.GetUser()
-	d := a.s.decide(authz.Attributes{
+	d := callOf(ctx).decide(authz.Attributes{
 		User: authn.User{Name: u.GetName(), UID: u.GetUID(), Groups: u.GetGroups(), Extra: u.GetExtra()},
 		Verb: at.GetVerb(), Group: at.GetAPIGroup(), Resource: at.GetResource(), Subresource: at.GetSubresource(),
 		Namespace: at.GetNamespace(), Name: at.GetName(), Path: nonResourcePath(at),
@@ -150,7 +150,10 @@ func (a askAuthorizer) Authorize(_ context.Context, at authorizer.Attributes) (a
 	if d.Allowed {
 		return authorizer.DecisionAllow, d.Reason, nil
 	}
-	return authorizer.DecisionNoOpinion, d.Denied, nil
+	if d.Forbidden {
+		return authorizer.DecisionDeny, d.Denied, d.Err
+	}
+	return authorizer.DecisionNoOpinion, d.Denied, d.Err
 }
 
 func nonResourcePath(at authorizer.Attributes) string {

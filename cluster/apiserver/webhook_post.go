@@ -2,24 +2,20 @@ package apiserver
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
 	"time"
 
 	registrationv1 "k8s.io/api/admissionregistration/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
-	"kviz/cluster/webhook"
 )
 
 // posted is a body on its way to a webhook's server and back.
 type posted struct {
 	url      string
 	deadline time.Duration
-	sent     *webhook.Call
+	sent     *remote.Call
 	refused  error // it could not be sent
 }
 
@@ -30,7 +26,8 @@ func (h *hooks) post(t *sim.Task, why trace.ID, cfg *registrationv1.WebhookClien
 	to, host, path, err := h.resolve(cfg)
 	p.url = host + path + "?timeout=" + timeout.String()
 	if p.refused = err; err == nil {
-		p.sent, p.refused = h.send(t, why, to, path, body)
+		t.SetCauses(why)
+		p.sent, p.refused = to.send(t, h.s, path, body)
 	}
 	return p
 }
@@ -38,20 +35,7 @@ func (h *hooks) post(t *sim.Task, why trace.ID, cfg *registrationv1.WebhookClien
 // answer is the body of the HTTP answer, or why there is none in the words of Go's
 // HTTP client; answered is the event of it, zero if there is none.
 func (p *posted) answer(t *sim.Task) (body []byte, answered trace.ID, err error) {
-	if p.refused != nil {
-		return nil, trace.ID{}, &url.Error{Op: "Post", URL: p.url, Err: p.refused}
-	}
-	body, code, err := p.sent.Wait(t, p.deadline)
-	answered = p.sent.Answered()
-	switch {
-	case err != nil:
-		return nil, answered, &url.Error{Op: "Post", URL: p.url, Err: err}
-	case code != http.StatusOK:
-		return nil, answered, apierrors.NewGenericServerResponse(code, http.MethodPost, schema.GroupResource{}, "", string(body), 0, true)
-	case len(body) == 0:
-		return nil, answered, &url.Error{Op: "Post", URL: p.url, Err: fmt.Errorf("0-length response with status code: %d and content type: %s", code, "application/json")}
-	}
-	return body, answered, nil
+	return hear(t, p.sent, p.refused, p.deadline, p.url)
 }
 
 // hookServer is where a webhook's address leads.
@@ -60,10 +44,9 @@ type hookServer struct {
 	address string // dialled
 }
 
-func (h *hooks) send(t *sim.Task, why trace.ID, to hookServer, path string, body []byte) (*webhook.Call, error) {
-	if to.name != "" && h.s.cfg.Webhooks != nil {
-		t.SetCauses(why)
-		if sent := h.s.cfg.Webhooks.Send(t, to.name, path, body); sent != nil {
+func (to hookServer) send(t *sim.Task, s *Server, path string, body []byte) (*remote.Call, error) {
+	if to.name != "" && s.cfg.Webhooks != nil {
+		if sent := s.cfg.Webhooks.Send(t, to.name, path, body); sent != nil {
 			return sent, nil
 		}
 	}

@@ -240,8 +240,8 @@ func TestWebhookFailures(t *testing.T) {
 		both("all well", nothing, nothing)
 		both("down", func() { h.lanes["label-owner"].Kill() }, func() { h.begin("label-owner") })
 		both("slow", func() { h.servers.Slow("label-owner", time.Minute) }, func() { h.servers.Slow("label-owner", 0) })
-		for _, lie := range webhook.Lies() {
-			both("lying: "+lie, func() { h.servers.SetLie("label-owner", webhook.Lie(lie)) }, func() { h.servers.SetLie("label-owner", webhook.Honest) })
+		for _, lie := range webhook.Lies("label-owner") {
+			both("lying: "+string(lie), func() { h.servers.SetLie("label-owner", lie) }, func() { h.servers.SetLie("label-owner", webhook.Honest) })
 		}
 		h.w.must(h.w.admin().Delete(h.t, client.EndpointSlices, "default", "label-owner-abc", metav1.DeleteOptions{}))
 		h.t.Sleep(10 * time.Millisecond)

@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/idp"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -39,6 +40,11 @@ type ControlPlane interface {
 	// the API server could not start with is refused.
 	WriteAdmission(t *sim.Task, file []byte) error
 	Admission() apiserver.AdmissionState
+	// WriteConfig replaces one of the API server's other files: "tokens",
+	// "authentication", "token-webhook", "authorization"; nil
+	// removes it. A file that it could not start with is refused.
+	WriteConfig(t *sim.Task, name string, file []byte) error
+	Config(name string) apiserver.ConfigState
 
 	// SetConcurrency sets how many requests the API server serves at once.
 	SetConcurrency(t *sim.Task, total int) error
@@ -46,6 +52,10 @@ type ControlPlane interface {
 	// Storm has n clients of a user list pods at once, and tells how many were
 	// answered, and how many turned down.
 	Storm(t *sim.Task, user string, n int) (answered, rejected int)
+
+	// Login logs somebody in at the simulated identity provider, and gives his token.
+	Login(t *sim.Task, l idp.Login) (token string, err error)
+	Provider() idp.State
 
 	// ReadFile is what a file of the machine holds.
 	ReadFile(name string) ([]byte, error)
@@ -60,6 +70,8 @@ func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
 			return admissionVerb(ctx, inv, args[1:])
 		case "audit":
 			return auditVerb(ctx, inv, args[1:])
+		case "tokens", "authentication", "token-webhook", "authorization":
+			return configVerb(ctx, inv, args[0], args[1:])
 		case "concurrency":
 			return concurrencyVerb(ctx, inv, args[1:])
 		case "storm":

@@ -41,8 +41,9 @@ func init() {
 		"restore":     {"restore FILE [--bump-revision N --mark-compacted]", "let the store go on from a backup (etcdctl snapshot save)", restore},
 		"endpoints":   {"endpoints", "how other programs reach the cluster: addresses, and variables for their shell", endpoints},
 		"fault":       {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
-		"apiserver":   {"apiserver encryption [FILE|--none] [--automatic-reload[=false]] | audit [FILE|--none] | admission [FILE|--none] | concurrency [N] | storm USER [N]", "how the API server encrypts what it stores, what its audit log tells, how its admission plugins are configured (FILE is an EncryptionConfiguration, an audit Policy, an AdmissionConfiguration), how many requests it serves at once, and N requests of a user at once", apiserverVerb},
+		"apiserver":   {"apiserver encryption [FILE|--none] [--automatic-reload[=false]] | audit [FILE|--none] | admission [FILE|--none] | tokens|authentication|token-webhook|authorization [FILE|--none] | concurrency [N] | storm USER [N]", "how the API server encrypts what it stores, what its audit log tells, how its admission plugins are configured, whom it believes and who decides (FILE is an EncryptionConfiguration, an audit Policy, an AdmissionConfiguration, lines of token,user,uid,\"groups\", an AuthenticationConfiguration, a kubeconfig, an AuthorizationConfiguration), how many requests it serves at once, and N requests of a user at once", apiserverVerb},
 		"certificate": {"certificate --user NAME [--group G]... [--ttl D | --request] FILE", "a client certificate for kubectl --client-certificate FILE.crt --client-key FILE.key, or a request for one, FILE.csr", certificate},
+		"oidc":        {"oidc | oidc login USER [--group G]... [--audience A]... [--ttl D] [--claim NAME=VALUE]...", "the simulated identity provider, and a token of it for kubectl --token", oidcVerb},
 		"read":        {"read KEY", "ask every store member for a key, linearizable and serializable, side by side", readMembers},
 	}
 }

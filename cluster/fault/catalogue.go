@@ -7,19 +7,19 @@ import "kviz/cluster/control"
 func Catalogue() []control.FaultKind {
 	return []control.FaultKind{
 		{
-			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "registry", "store"}, Heals: "start",
+			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "oidc", "registry", "store"}, Heals: "start",
 			Means: "Stop it in an orderly way; it stays down until it is started. Of the store: every member.",
 		},
 		{
-			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "pod", "store"}, Heals: "start",
+			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "oidc", "pod", "store"}, Heals: "start",
 			Means: "Kill it without warning. A container of a pod is restarted by its kubelet; everything else stays down until it is started.", Args: "[CONTAINER]",
 		},
 		{
-			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "registry", "store"},
+			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "oidc", "registry", "store"},
 			Means: "Start what was stopped or has crashed.",
 		},
 		{
-			Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook"},
+			Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "oidc"},
 			Means: "Stop it and start it again at once.",
 		},
 		{
@@ -31,8 +31,8 @@ func Catalogue() []control.FaultKind {
 			Means: "Undo expire.",
 		},
 		{
-			Name: "rotate", Targets: []string{"kms"},
-			Means: "Make a new key encryption key, which the API server notices within a minute. The old one still decrypts.",
+			Name: "rotate", Targets: []string{"kms", "oidc"},
+			Means: "Make a new key. The KMS plugin's the API server notices within a minute, and the old one still decrypts; with the identity provider's tokens are signed from now on, and of the older keys it tells only the newest.",
 		},
 		{
 			Name: "break-cni", Targets: []string{"node"}, Heals: "mend-cni",
@@ -63,11 +63,11 @@ func Catalogue() []control.FaultKind {
 			Means: "Mend every link of it, and a member's disk; of the store, every member's; a watch is told what it has missed; a webhook is fast and honest again.",
 		},
 		{
-			Name: "slow", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook"}, Heals: "fast",
-			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, the API server by this much a request, a watch at the store by this much a revision, a client's watch by this much an event, a webhook by this much a review, the registry by this factor.", Args: "DURATION|FACTOR",
+			Name: "slow", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook", "oidc"}, Heals: "fast",
+			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, the API server by this much a request, a watch at the store by this much a revision, a client's watch by this much an event, a webhook or the identity provider by this much an answer, the registry by this factor.", Args: "DURATION|FACTOR",
 		},
 		{
-			Name: "fast", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook"},
+			Name: "fast", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook", "oidc"},
 			Means: "Undo slow.",
 		},
 		{
@@ -76,7 +76,7 @@ func Catalogue() []control.FaultKind {
 		},
 		{
 			Name: "lie", Targets: []string{"webhook"}, Heals: "heal",
-			Means: "Have it answer wrongly: to another request (uid, the default), with a patch that is none, or with garbage that begins well.", Args: "[uid|patch|garbage]",
+			Means: "Have it answer wrongly: to another request (uid, the default), with a patch that is none, with the contrary of what it should (verdict), or with garbage that begins well.", Args: "[uid|patch|verdict|garbage]",
 		},
 		{
 			Name: "delay", Targets: []string{"member"}, Heals: "heal",

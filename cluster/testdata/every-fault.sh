@@ -477,3 +477,29 @@ fails kubectl --token=$TOKEN auth whoami
 kubectl --token=$(kubectl create token default --duration=30m) auth whoami
 kviz fault renew token/default/default
 kubectl --token=$TOKEN auth whoami
+## stop oidc, start oidc, crash oidc, restart oidc, slow oidc, fast oidc, rotate oidc
+jane() { # WORDS: what becomes of somebody who logs in and shows her token
+  { T=$(kviz oidc login jane) && kubectl --token=$T auth whoami; } 2>&1 | grep -q "$1"
+}
+kviz apiserver authentication manifests/authn/oidc.yaml
+kviz fault restart apiserver
+sleep 2
+jane "Username *jane"
+kviz fault stop oidc
+jane "connection refused"
+kviz fault start oidc
+jane "Username *jane"
+kviz fault crash oidc
+jane "connection refused"
+kviz fault restart oidc
+jane "Username *jane"
+kviz fault slow oidc 31s
+jane "did not answer within 30s"
+kviz fault fast oidc
+jane "Username *jane"
+kviz fault rotate oidc
+jane "Username *jane"
+kviz oidc | grep -q "key-2 signs"
+kviz apiserver authentication --none
+kviz fault restart apiserver
+sleep 2

@@ -101,6 +101,10 @@ type Stage struct {
 	// Took is how long a webhook took; 0 for what runs inside the server. Virtual.
 	Took time.Duration `json:",omitempty"`
 
+	// Asked is of the stage authorization, where a file says which authorizers there
+	// are: what each that was asked said, "rbac: no opinion".
+	Asked []string `json:",omitempty"`
+
 	// Proof is of the stage authentication, for requests that come with credentials
 	// from outside.
 	Proof *Proof `json:",omitempty"`

@@ -9,9 +9,12 @@ var ServerConfigured = define[ServerConfig]("api.config", GrainStage,
 
 // ServerConfig is what happened to a file that the API server is configured with.
 type ServerConfig struct {
-	What string // written, removed, loaded
+	What string // written, removed, loaded, refused
 	File string
 	For  string   // what it configures: "admission"
 	Hash string   `json:",omitempty"` // of the file: "sha256:…"; "" where there is none any more
 	Says []string `json:",omitempty"` // in short: "EventRateLimit: 5 a second, …"
+
+	// Error is why a server that runs has not taken the file up: what was in force is.
+	Error string `json:",omitempty"`
 }

@@ -139,6 +139,7 @@ const (
 	CompRegistry   = "registry"           // the image registry
 	CompKMS        = "kms"                // the KMS plugin beside the API server
 	CompWebhook    = "webhook"            // an admission webhook server; instance: its name
+	CompOIDC       = "oidc"               // the identity provider
 	CompConsole    = "console"            // the person at the keys
 	CompClient     = "client"             // a client from another process
 	CompSimulation = "kviz"               // the simulator itself: pause, fault, seed

@@ -40,9 +40,11 @@ func init() {
 		if p.Hash == "" {
 			there = nil
 		}
-		if p.What == "loaded" {
+		switch p.What {
+		case "refused":
+		case "loaded":
 			c.Loaded = there
-		} else {
+		default:
 			c.Written = there
 		}
 		b.s.Configs = list
@@ -54,6 +56,8 @@ func init() {
 			return about + " was written: " + strings.Join(p.Says, " | ")
 		case p.What == "removed":
 			return about + " was removed"
+		case p.What == "refused":
+			return "the API server does not take up its " + p.For + " configuration: " + p.Error
 		case p.Hash == "":
 			return "the API server has no " + p.For + " configuration any more"
 		}

@@ -125,6 +125,9 @@ func explainStage(e *trace.Event, p *trace.Stage) string {
 	if p.Proof != nil {
 		tried = "; asked in turn: " + strings.Join(p.Proof.Tried, "; ")
 	}
+	if p.Asked != nil {
+		tried = "; asked in turn: " + strings.Join(p.Asked, "; ")
+	}
 	if p.Verdict == "refuse" {
 		return fmt.Sprintf("%s%s refuses the request%s%s%s", p.Stage, by, tail(" with ", code(p.Code)), tail(": ", p.Note), tried)
 	}

@@ -30,6 +30,7 @@ type State struct {
 	Fairness   Fairness
 	Configs    []ServerConfig // by file
 	Traffic    Traffic
+	Provider   Provider
 
 	lanes     table[string, *Lane]
 	processes table[string, *Process]

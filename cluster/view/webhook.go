@@ -7,12 +7,12 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Webhook is a simulated admission webhook server, as it was asked so far.
+// Webhook is a simulated webhook server, as it was asked so far.
 type Webhook struct {
 	gen
 	Name     string
 	Asked    int
-	Refused  int                // objects that it did not allow
+	Refused  int                // objects, tokens or accesses that it did not allow
 	Unserved int                // reviews that it answered with an error of HTTP
 	Last     *trace.WebhookCall // its newest answer
 	Event    trace.ID           // of that
@@ -37,6 +37,9 @@ func init() {
 	})
 	say(trace.WebhookCalled, func(_ *trace.Event, p *trace.WebhookCall) string {
 		asked := fmt.Sprintf("the webhook server %s was asked about the %s of %s", p.Webhook, orElse(p.Operation, "operation"), orElse(p.Object, "an object"))
+		if p.Review != "" {
+			asked = fmt.Sprintf("the webhook server %s was asked about %s (%s)", p.Webhook, orElse(p.Object, "something"), p.Review)
+		}
 		switch {
 		case p.Desired != "":
 			return conversionWords(p)
@@ -44,6 +47,8 @@ func init() {
 			return fmt.Sprintf("%s and could not review it: %s", asked, p.Error)
 		case p.Lie != "":
 			return fmt.Sprintf("%s and lies (%s)", asked, p.Lie)
+		case p.Review != "":
+			return asked + " and answers: " + p.Message
 		case !p.Allowed:
 			return asked + " and does not allow it" + tail(": ", p.Message)
 		case p.Patch != "":

@@ -9,29 +9,32 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kviz/cluster/trace"
 )
 
-// program is what a webhook server does.
+// program is what a webhook server does: it reviews what is admitted, or answers
+// other questions of the API server (reviews.go).
 type program struct {
 	name   string
 	path   string // it serves
 	means  string
 	review func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
-	// convert is of a server that converts custom objects instead: it changes the
-	// object to one of another apiVersion.
-	convert func(u *unstructured.Unstructured, desired string) error
+	answer func(body []byte, lie Lie, p *trace.WebhookCall) (code int, answer []byte)
 }
 
 // catalogue are the programs; the manifests that install them are
 // assets/manifests/webhooks.
 var catalogue = []program{
-	{name: "deny-all", path: "/validate", means: "Refuses everything it is asked about.", review: denyAll},
-	{name: "hostport-converter", path: "/crdconvert", means: "Converts custom objects: hostPort in v1beta1 is host and port in v1.", convert: convertHostPort},
-	{name: "image-policy", path: "/validate", means: "Refuses pods with an image whose name says no registry.", review: imagePolicy},
-	{name: "label-owner", path: "/mutate", means: "Labels objects with the user who makes them.", review: labelOwner},
-	{name: "requests-default", path: "/mutate", means: "Gives every container a request for CPU.", review: defaultRequests},
-	{name: "sidecar-injector", path: "/mutate", means: "Adds a container to every pod.", review: injectSidecar},
+	{"access-review", "/authorize", "An authorizer: lets group staff read config maps, and nobody touch secrets in namespace vault.", nil, reviewAccess},
+	{"deny-all", "/validate", "Refuses everything it is asked about.", denyAll, nil},
+	{"hostport-converter", "/crdconvert", "Converts custom objects: hostPort in v1beta1 is host and port in v1.", nil, converting(convertHostPort)},
+	{"image-policy", "/validate", "Refuses pods with an image whose name says no registry.", imagePolicy, nil},
+	{"image-review", "/review", "The backend of ImagePolicyWebhook: refuses images whose name says no registry.", nil, reviewImages},
+	{"label-owner", "/mutate", "Labels objects with the user who makes them.", labelOwner, nil},
+	{"requests-default", "/mutate", "Gives every container a request for CPU.", defaultRequests, nil},
+	{"sidecar-injector", "/mutate", "Adds a container to every pod.", injectSidecar, nil},
+	{"token-review", "/authenticate", "An authenticator: the token badge-NAME is of NAME, of group staff.", nil, reviewToken},
 }
 
 // Means says in a sentence what a server of the catalogue does.
@@ -95,8 +98,8 @@ func imagePolicy(req *admissionv1.AdmissionRequest) *admissionv1.AdmissionRespon
 	}
 	r := allow()
 	for _, c := range append(append([]corev1.Container{}, pod.Spec.InitContainers...), pod.Spec.Containers...) {
-		host, _, found := strings.Cut(c.Image, "/")
-		if !found || !strings.ContainsAny(host, ".:") && host != "localhost" {
+		host := registryOf(c.Image)
+		if host == "" {
 			return refuse("container %q: the image %q names no registry", c.Name, c.Image)
 		}
 		if !strings.Contains(strings.TrimPrefix(c.Image, host), ":") || strings.HasSuffix(c.Image, ":latest") {
@@ -105,6 +108,15 @@ func imagePolicy(req *admissionv1.AdmissionRequest) *admissionv1.AdmissionRespon
 	}
 	r.AuditAnnotations = map[string]string{"images": fmt.Sprintf("%d checked", len(pod.Spec.InitContainers)+len(pod.Spec.Containers))}
 	return r
+}
+
+// registryOf is the registry that an image's name says; "" for none.
+func registryOf(image string) string {
+	host, _, found := strings.Cut(image, "/")
+	if !found || !strings.ContainsAny(host, ".:") && host != "localhost" {
+		return ""
+	}
+	return host
 }
 
 func labelOwner(req *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {

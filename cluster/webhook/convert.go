@@ -14,9 +14,15 @@ import (
 	"kviz/cluster/trace"
 )
 
-// serveConversion answers a ConversionReview, as servers do that convert custom
-// objects between versions.
-func (v *Server) serveConversion(body []byte, p *trace.WebhookCall) (code int, answer []byte) {
+// converting answers ConversionReviews, as servers do that convert custom objects
+// between versions; convert changes an object to one of another apiVersion.
+func converting(convert func(u *unstructured.Unstructured, desired string) error) func([]byte, Lie, *trace.WebhookCall) (int, []byte) {
+	return func(body []byte, lie Lie, p *trace.WebhookCall) (code int, answer []byte) {
+		return convertAll(convert, body, lie, p)
+	}
+}
+
+func convertAll(convert func(*unstructured.Unstructured, string) error, body []byte, lie Lie, p *trace.WebhookCall) (code int, answer []byte) {
 	review := &apiextensionsv1.ConversionReview{}
 	if err := json.Unmarshal(body, review); err != nil || review.Request == nil {
 		p.Error = "the body is no ConversionReview with a request"
@@ -30,7 +36,7 @@ func (v *Server) serveConversion(body []byte, p *trace.WebhookCall) (code int, a
 		err := u.UnmarshalJSON(raw.Raw)
 		if err == nil {
 			p.Object = named(u)
-			err = v.convert(u, req.DesiredAPIVersion)
+			err = convert(u, req.DesiredAPIVersion)
 		}
 		if err != nil {
 			resp.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
@@ -39,7 +45,7 @@ func (v *Server) serveConversion(body []byte, p *trace.WebhookCall) (code int, a
 		}
 		resp.ConvertedObjects = append(resp.ConvertedObjects, runtime.RawExtension{Object: u})
 	}
-	return http.StatusOK, v.lie.tellConversion(review, resp, p)
+	return http.StatusOK, lie.tellConversion(review, resp, p)
 }
 
 // named is what an object is called: "CronTab demo/web".

@@ -18,11 +18,20 @@ const (
 	Honest     Lie = ""
 	WrongUID   Lie = "uid"     // the answer is to another request
 	WrongPatch Lie = "patch"   // allowed, with a patch that is none
+	Contrary   Lie = "verdict" // the contrary of what it should say
 	Garbage    Lie = "garbage" // allowed, it says, and what follows is no JSON
 )
 
-// Lies lists the lies by name.
-func Lies() []string { return []string{string(WrongUID), string(WrongPatch), string(Garbage)} }
+// Lies lists the lies of a server by name, the one first that it tells unless it is
+// told another. Only an admission review has a UID and a patch.
+func Lies(server string) []Lie {
+	for _, p := range catalogue {
+		if p.name == server && p.answer != nil {
+			return []Lie{Contrary, Garbage}
+		}
+	}
+	return []Lie{WrongUID, WrongPatch, Contrary, Garbage}
+}
 
 // tell writes the answer as it is sent, and what the trace says of it.
 func (l Lie) tell(review *admissionv1.AdmissionReview, resp *admissionv1.AdmissionResponse, p *trace.WebhookCall) []byte {
@@ -32,6 +41,8 @@ func (l Lie) tell(review *admissionv1.AdmissionReview, resp *admissionv1.Admissi
 	case WrongPatch:
 		kind := admissionv1.PatchTypeJSONPatch
 		resp.Allowed, resp.Result, resp.Patch, resp.PatchType = true, nil, []byte(`{"spec":"mine"}`), &kind
+	case Contrary:
+		resp.Allowed, resp.Result, resp.Patch, resp.PatchType = !resp.Allowed, nil, nil, nil
 	}
 	p.Allowed, p.Patch, p.Warnings = resp.Allowed, string(resp.Patch), resp.Warnings
 	if resp.Result != nil {

@@ -12,10 +12,8 @@
 package webhook
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,6 +21,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -47,10 +46,8 @@ func (s *Servers) Watch(fn func(name string, body []byte)) { s.watch = fn }
 // Server is one of them.
 type Server struct {
 	program
-	p     *sim.Process
-	calls *sim.Mailbox[*Call]
-	slow  time.Duration
-	lie   Lie
+	remote.Server
+	lie Lie
 }
 
 // New makes the servers of the catalogue. begin is called to have one's process
@@ -58,7 +55,9 @@ type Server struct {
 func New(begin func(name string, causes []trace.ID)) *Servers {
 	s := &Servers{by: map[string]*Server{}, begin: begin}
 	for _, p := range catalogue {
-		s.by[p.name] = &Server{program: p}
+		v := &Server{program: p}
+		v.Latency, v.Handle = latency, v.serve
+		s.by[p.name] = v
 	}
 	return s
 }
@@ -96,111 +95,38 @@ func (s *Servers) Host(host string) string {
 }
 
 // Start serves calls as process p, until that is killed.
-func (s *Servers) Start(name string, p *sim.Process) {
-	v := s.by[name]
-	v.p, v.calls = p, &sim.Mailbox[*Call]{}
-	calls := v.calls
-	open := map[*Call]bool{} // each call is a task: a slow one does not hold up the next
-	p.Go("serve", func(t *sim.Task) {
-		for {
-			c, ok := calls.Recv(t)
-			if !ok {
-				return
-			}
-			open[c] = true
-			p.Go("review", func(t *sim.Task) {
-				t.SetCauses(c.causes...)
-				t.Sleep(latency + v.slow)
-				v.serve(t, c)
-				delete(open, c)
-			}).OnEnd(func() { c.end(nil, 0, io.EOF) })
-		}
-	}).OnEnd(func() {
-		for calls.Len() > 0 {
-			c, _ := calls.TryRecv()
-			c.end(nil, 0, io.EOF)
-		}
-	})
-}
+func (s *Servers) Start(name string, p *sim.Process) { s.by[name].Start(p) }
 
 // Slow adds d to every review of a server.
-func (s *Servers) Slow(name string, d time.Duration) { s.by[name].slow = d }
+func (s *Servers) Slow(name string, d time.Duration) { s.by[name].Slow(d) }
 
 // SetLie has a server lie; [Honest] ends it.
 func (s *Servers) SetLie(name string, l Lie) { s.by[name].lie = l }
 
-func (v *Server) up() bool { return v.p != nil && v.p.Alive() }
-
-// Call is one request on its way to a server and back.
-type Call struct {
-	path   string
-	body   []byte
-	causes []trace.ID
-
-	over     bool
-	answer   []byte
-	code     int
-	err      error
-	answered trace.ID
-	wait     sim.Cond
-}
-
 // Send posts a body to a server; nil if nobody listens there.
-func (s *Servers) Send(t *sim.Task, name, path string, body []byte) *Call {
+func (s *Servers) Send(t *sim.Task, name, path string, body []byte) *remote.Call {
 	v := s.by[name]
-	if v.p == nil && s.begin != nil {
+	if !v.Started() && s.begin != nil {
 		s.begin(name, t.Causes())
 	}
-	if !v.up() {
-		return nil
-	}
-	c := &Call{path: path, body: body, causes: t.Causes()}
-	if s.watch != nil {
+	c := v.Send(t, remote.Request{Method: http.MethodPost, Path: path, Body: body})
+	if c != nil && s.watch != nil {
 		s.watch(name, body)
 	}
-	v.calls.Send(c)
 	return c
 }
 
-// Wait waits for the answer, until a moment of virtual time. It gives the body and
-// the HTTP status, or the error of Go's HTTP client.
-func (c *Call) Wait(t *sim.Task, deadline time.Duration) (body []byte, code int, err error) {
-	for !c.over {
-		left := deadline - t.Elapsed()
-		if left <= 0 {
-			c.end(nil, 0, context.DeadlineExceeded)
-			break
-		}
-		c.wait.WaitTimeout(t, left)
-	}
-	return c.answer, c.code, c.err
-}
-
-// Answered is the event of the server's answer; zero if there was none.
-func (c *Call) Answered() trace.ID { return c.answered }
-
-func (c *Call) end(answer []byte, code int, err error) {
-	if c.over {
-		return
-	}
-	c.over, c.answer, c.code, c.err = true, answer, code, err
-	c.wait.Broadcast()
-}
-
 // serve is the server's HTTP handler.
-func (v *Server) serve(t *sim.Task, c *Call) {
-	if c.over {
-		return // nobody waits for it any more
-	}
-	payload := &trace.WebhookCall{Webhook: v.name, Path: c.path}
+func (v *Server) serve(t *sim.Task, r *remote.Request) remote.Answer {
+	payload := &trace.WebhookCall{Webhook: v.name, Path: r.Path}
 	code, answer := http.StatusOK, []byte(nil)
 	review := &admissionv1.AdmissionReview{}
-	switch err := json.Unmarshal(c.body, review); {
-	case c.path != v.path:
+	switch err := json.Unmarshal(r.Body, review); {
+	case r.Path != v.path:
 		code, answer = http.StatusNotFound, []byte("404 page not found\n")
 		payload.Error = fmt.Sprintf("it serves %s only", v.path)
-	case v.convert != nil:
-		code, answer = v.serveConversion(c.body, payload)
+	case v.program.answer != nil:
+		code, answer = v.program.answer(r.Body, v.lie, payload)
 	case err != nil || review.Request == nil:
 		code, answer = http.StatusBadRequest, []byte("want an AdmissionReview with a request\n")
 		payload.Error = "the body is no AdmissionReview with a request"
@@ -212,8 +138,7 @@ func (v *Server) serve(t *sim.Task, c *Call) {
 		answer = v.lie.tell(review, resp, payload)
 	}
 	payload.Code = code
-	c.answered = t.Emit(trace.Event{Kind: trace.WebhookCalled, Payload: payload})
-	c.end(answer, code, nil)
+	return remote.Answer{Code: code, Body: answer, Event: t.Emit(trace.Event{Kind: trace.WebhookCalled, Payload: payload})}
 }
 
 // objectOf names what a request is about: "pods demo/web".

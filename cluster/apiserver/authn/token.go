@@ -1,20 +1,14 @@
 package authn
 
 import (
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/sha256"
-	"encoding/asn1"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
+
+	"kviz/cluster/jws"
 )
 
 // Issuer is who signs service account tokens: --service-account-issuer.
@@ -23,28 +17,10 @@ const Issuer = "https://kubernetes.default.svc.cluster.local"
 // Keys signs service account tokens and checks them: JSON web tokens, ES256,
 // as pkg/serviceaccount/jwt.go makes them. The key comes from the seed, so it
 // is no secret.
-type Keys struct {
-	key *ecdsa.PrivateKey
-	id  string
-}
+type Keys struct{ key *jws.Key }
 
 // NewKeys draws a key.
-func NewKeys(r *rand.Rand) *Keys {
-	for {
-		b := make([]byte, 32)
-		for i := range b {
-			b[i] = byte(r.Uint32())
-		}
-		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), b); err == nil {
-			pub, err := key.PublicKey.Bytes()
-			if err != nil {
-				continue
-			}
-			sum := sha256.Sum256(pub)
-			return &Keys{key: key, id: base64.RawURLEncoding.EncodeToString(sum[:])}
-		}
-	}
-}
+func NewKeys(r *rand.Rand) *Keys { return &Keys{jws.NewKey(r)} }
 
 // Claims is what a token says.
 type Claims struct {
@@ -72,36 +48,8 @@ type Bound struct {
 	UID  string `json:"uid"`
 }
 
-type header struct {
-	Algorithm string `json:"alg"`
-	KeyID     string `json:"kid"`
-}
-
 // Sign makes a token. The same claims give the same token.
-func (k *Keys) Sign(c Claims) (string, error) {
-	h, err := json.Marshal(header{"ES256", k.id})
-	if err != nil {
-		return "", fmt.Errorf("encoding a token's header: %w", err)
-	}
-	body, err := json.Marshal(c)
-	if err != nil {
-		return "", fmt.Errorf("encoding a token's claims: %w", err)
-	}
-	text := base64.RawURLEncoding.EncodeToString(h) + "." + base64.RawURLEncoding.EncodeToString(body)
-	sum := sha256.Sum256([]byte(text))
-	der, err := k.key.Sign(nil, sum[:], crypto.SHA256) // without randomness: RFC 6979
-	if err != nil {
-		return "", fmt.Errorf("signing a token: %w", err)
-	}
-	var sig struct{ R, S *big.Int }
-	if _, err := asn1.Unmarshal(der, &sig); err != nil {
-		return "", fmt.Errorf("signing a token: %w", err)
-	}
-	raw := make([]byte, 64)
-	sig.R.FillBytes(raw[:32])
-	sig.S.FillBytes(raw[32:])
-	return text + "." + base64.RawURLEncoding.EncodeToString(raw), nil
-}
+func (k *Keys) Sign(c Claims) (string, error) { return k.key.Sign(c) }
 
 // Reasons for which a token is refused, in the words of pkg/serviceaccount.
 var (
@@ -124,36 +72,24 @@ const Leeway = time.Minute
 // it holds now and for whom is [Claims.Check]'s to say (pkg/serviceaccount/jwt.go
 // AuthenticateToken).
 func (k *Keys) Verify(token string) (*Claims, error) {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
+	t, err := jws.Parse(token)
+	if err != nil {
 		return nil, ErrForeign
 	}
 	var issuer struct {
 		Issuer string `json:"iss"`
 	}
-	body, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil || json.Unmarshal(body, &issuer) != nil || issuer.Issuer != Issuer {
+	if json.Unmarshal(t.Payload, &issuer) != nil || issuer.Issuer != Issuer {
 		return nil, ErrForeign
 	}
-	var h header
-	raw, err := base64.RawURLEncoding.DecodeString(parts[0])
-	if err != nil || json.Unmarshal(raw, &h) != nil {
-		return nil, ErrForeign
-	}
-	sig, err := base64.RawURLEncoding.DecodeString(parts[2])
-	if err != nil {
-		return nil, ErrForeign
-	}
-	if h.KeyID != "" && h.KeyID != k.id {
+	if t.Header.KeyID != "" && t.Header.KeyID != k.key.ID() {
 		return nil, ErrKey
 	}
-	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	if h.Algorithm != "ES256" || len(sig) != 64 ||
-		!ecdsa.Verify(&k.key.PublicKey, sum[:], new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:])) {
+	if !k.key.Public().Verify(t) {
 		return nil, ErrSignature
 	}
 	c := &Claims{}
-	if err := json.Unmarshal(body, c); err != nil {
+	if err := json.Unmarshal(t.Payload, c); err != nil {
 		return nil, ErrSignature
 	}
 	return c, nil

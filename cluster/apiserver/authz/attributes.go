@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/trace"
 )
 
 // Attributes say what a request wants (apiserver
@@ -21,6 +22,7 @@ type Attributes struct {
 	User        authn.User
 	Verb        string
 	Group       string
+	Version     string // "" where it is not known
 	Resource    string
 	Subresource string
 	Namespace   string
@@ -40,4 +42,10 @@ type Decision struct {
 	By      string // the binding or rule that allowed
 	Reason  string // why, in a sentence
 	Denied  string // what Kubernetes adds to its 403, often nothing
+
+	// Of a chain of authorizers that a file configures.
+	Forbidden bool     // one of them has denied it; nobody after it was asked
+	Asked     []string // what each said: "rbac: no opinion"
+	Err       error    // what went wrong; a request that is not allowed then fails with 500
+	Answered  trace.ID // the newest answer of a server that was asked
 }

@@ -22,9 +22,9 @@ func NodeName(u *authn.User) (string, bool) {
 
 var nodeRules = bootstrappolicy.NodeRules()
 
-// decideNode is the Node authorizer
+// DecideNode is the Node authorizer alone
 // (plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize).
-func decideNode(a *Attributes) Decision {
+func DecideNode(a *Attributes) Decision {
 	node, ok := NodeName(&a.User)
 	if !ok {
 		return Decision{}

@@ -427,14 +427,16 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun) 
 	}
 	s.Hot(0, y, s.W(), pane.Subject{ID: id, Event: run.Event, Kind: trace.RequestStage, Words: w})
 	y++
+	asked := run.Asked // the authorizers, or the authenticators, in the order in which they were asked
 	if run.Proof != nil {
-		for _, said := range run.Proof.Tried { // the authenticators, in the order in which they were asked
-			by, what, _ := strings.Cut(said, ": ")
-			a := s.Row(y)
-			x := a.Text(4, 0, by+": ", theme.Muted)
-			a.Fit(x, 0, s.W()-x, what, theme.Text)
-			y++
-		}
+		asked = run.Proof.Tried
+	}
+	for _, said := range asked {
+		by, what, _ := strings.Cut(said, ": ")
+		a := s.Row(y)
+		x := a.Text(4, 0, by+": ", theme.Muted)
+		a.Fit(x, 0, s.W()-x, what, theme.Text)
+		y++
 	}
 	for i, d := range run.Diff {
 		if i == 8 {

@@ -1,0 +1,342 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/apis/apiserver/load"
+	"k8s.io/apiserver/pkg/apis/apiserver/validation"
+	authorizationcel "k8s.io/apiserver/pkg/authorization/cel"
+	"k8s.io/kubernetes/pkg/kubeapiserver/authorizer/modes"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// authorizationFile is where the AuthorizationConfiguration is that
+// --authorization-config names.
+const authorizationFile = "/etc/kubernetes/authorization.yaml"
+
+// chain is a row of authorizers as a file has it; without a file it is Node, RBAC.
+// The first that allows or denies decides (apiserver pkg/authorization/union).
+type chain struct {
+	links []link
+	types sets.Set[string] // but for webhooks: a file that is taken up later must have them all
+}
+
+// link is one authorizer. Its opinion is allow, deny or neither.
+type link struct {
+	name string
+	ask  func(t *sim.Task, a *authz.Attributes) opinion
+}
+
+type opinion struct {
+	authz.Decision
+	denied   bool
+	err      error
+	answered trace.ID // by a server that was asked
+}
+
+// authorizationConfig reads the file (pkg/kubeapiserver/authorizer
+// LoadAndValidateData, newForConfig).
+func (s *Server) authorizationConfig(file []byte) (config, error) {
+	cfg, err := load.LoadFromData(file)
+	if err != nil {
+		return config{}, fmt.Errorf("failed to load AuthorizationConfiguration from file: %w", err)
+	}
+	compiler := authorizationcel.NewDefaultCompiler()
+	if err := s.validateAuthorization(cfg, compiler); err != nil {
+		return config{}, err
+	}
+	out := &chain{types: sets.New[string]()}
+	var lines []string
+	for i := range cfg.Authorizers {
+		a := &cfg.Authorizers[i]
+		if a.Type != apiserver.TypeWebhook {
+			out.types.Insert(string(a.Type))
+		}
+		l, line, err := s.newLink(a, compiler)
+		if err != nil {
+			return config{}, err
+		}
+		out.links = append(out.links, l)
+		lines = append(lines, line)
+	}
+	return config{
+		lines: lines,
+		use:   func(*sim.Task) { s.chain = out },
+		reuse: func(*sim.Task) error {
+			if missing := s.chain.types.Difference(out.types); missing.Len() > 0 {
+				return fmt.Errorf("missing required types: %v", sets.List(missing))
+			}
+			if more := out.types.Difference(s.chain.types).Intersection(sets.New(modes.ModeNode, modes.ModeRBAC)); more.Len() > 0 {
+				return fmt.Errorf("authorizer type %s is not allowed if it was not enabled at initial server startup", sets.List(more)[0])
+			}
+			s.chain = out
+			return nil
+		},
+	}, nil
+}
+
+// validateAuthorization is upstream's validation, which looks for kubeconfigs on
+// the disk; here they are on the simulated machine.
+func (s *Server) validateAuthorization(cfg *apiserver.AuthorizationConfiguration, compiler authorizationcel.Compiler) error {
+	checked := cfg.DeepCopy()
+	var errs field.ErrorList
+	for i := range checked.Authorizers {
+		w := checked.Authorizers[i].Webhook
+		if w == nil || w.ConnectionInfo.Type != apiserver.AuthorizationWebhookConnectionInfoTypeKubeConfigFile || w.ConnectionInfo.KubeConfigFile == nil || !strings.HasPrefix(*w.ConnectionInfo.KubeConfigFile, "/") {
+			continue
+		}
+		path := *w.ConnectionInfo.KubeConfigFile
+		if _, err := s.kubeconfigAt(path); err != nil {
+			errs = append(errs, field.Invalid(field.NewPath("authorizers").Index(i).Child("connectionInfo", "kubeConfigFile"), path, "error loading file: "+err.Error()))
+		}
+		w.ConnectionInfo = apiserver.WebhookConnectionInfo{Type: apiserver.AuthorizationWebhookConnectionInfoTypeInCluster}
+	}
+	errs = append(validation.ValidateAuthorizationConfiguration(compiler, nil, checked, sets.New(modes.AuthorizationModeChoices...), sets.New(modes.ModeWebhook)), errs...)
+	if err := errs.ToAggregate(); err != nil {
+		return err
+	}
+	var names []error
+	for _, a := range cfg.Authorizers {
+		if want := strings.ToLower(string(a.Type)); a.Type != apiserver.TypeWebhook && a.Name != want {
+			names = append(names, fmt.Errorf("expected name %s for authorizer %s instead of %s", want, a.Type, a.Name))
+		}
+	}
+	return utilerrors.NewAggregate(names)
+}
+
+func (s *Server) newLink(a *apiserver.AuthorizerConfiguration, compiler authorizationcel.Compiler) (link, string, error) {
+	l := link{name: a.Name}
+	switch string(a.Type) {
+	case modes.ModeNode:
+		l.ask = func(_ *sim.Task, a *authz.Attributes) opinion { return opinion{Decision: authz.DecideNode(a)} }
+		return l, "node: what every kubelet may do", nil
+	case modes.ModeRBAC:
+		l.ask = func(_ *sim.Task, a *authz.Attributes) opinion { return opinion{Decision: s.authorizer.DecideRBAC(a)} }
+		return l, "rbac: roles and their bindings", nil
+	case modes.ModeAlwaysAllow:
+		l.ask = func(*sim.Task, *authz.Attributes) opinion {
+			return opinion{Decision: authz.Decision{Allowed: true, By: a.Name, Reason: "The authorizer alwaysallow allows everything."}}
+		}
+		return l, "alwaysallow: everything", nil
+	case modes.ModeAlwaysDeny:
+		l.ask = func(*sim.Task, *authz.Attributes) opinion {
+			return opinion{Decision: authz.Decision{Denied: "Everything is forbidden."}}
+		}
+		return l, "alwaysdeny: nothing", nil
+	case modes.ModeWebhook:
+		return s.newWebhookLink(a, compiler)
+	}
+	return l, "", fmt.Errorf("authorizer %s: there is no --authorization-policy-file on the API server's machine", a.Type)
+}
+
+// webhookAuthorizer asks a server outside, with a SubjectAccessReview
+// (plugin/pkg/authorizer/webhook WebhookAuthorizer).
+type webhookAuthorizer struct {
+	reviewer
+	name     string
+	version  string
+	cfg      *apiserver.WebhookConfiguration
+	matcher  *authorizationcel.CELMatcher // nil matches all
+	said     *answers[authorizationv1.SubjectAccessReviewStatus]
+	allowTTL time.Duration
+	otherTTL time.Duration
+}
+
+func (s *Server) newWebhookLink(a *apiserver.AuthorizerConfiguration, compiler authorizationcel.Compiler) (link, string, error) {
+	cfg := a.Webhook
+	if cfg.ConnectionInfo.Type != apiserver.AuthorizationWebhookConnectionInfoTypeKubeConfigFile {
+		return link{}, "", fmt.Errorf("authorizer %s: connectionInfo.type %s is for servers other than kube-apiserver", a.Name, cfg.ConnectionInfo.Type)
+	}
+	address, err := s.kubeconfigAt(*cfg.ConnectionInfo.KubeConfigFile)
+	if err != nil {
+		return link{}, "", err
+	}
+	w := &webhookAuthorizer{
+		reviewer: reviewer{s, address, cfg.Timeout.Duration, reviewPause}, name: a.Name, version: "authorization.k8s.io/" + cfg.SubjectAccessReviewVersion,
+		cfg: cfg, said: newAnswers[authorizationv1.SubjectAccessReviewStatus](8192),
+	}
+	if cfg.CacheAuthorizedRequests {
+		w.allowTTL = cfg.AuthorizedTTL.Duration
+	}
+	if cfg.CacheUnauthorizedRequests {
+		w.otherTTL = cfg.UnauthorizedTTL.Duration
+	}
+	matcher, errs := validation.ValidateAndCompileMatchConditions(compiler, cfg.MatchConditions)
+	if err := errs.ToAggregate(); err != nil {
+		return link{}, "", err
+	}
+	w.matcher = matcher
+	line := fmt.Sprintf("%s: asks %s, which has %s, after that %s", a.Name, address, cfg.Timeout.Duration, cfg.FailurePolicy)
+	for _, m := range cfg.MatchConditions {
+		line += "; where " + m.Expression
+	}
+	return link{a.Name, w.decide}, line, nil
+}
+
+// decide is the webhook's opinion.
+func (w *webhookAuthorizer) decide(t *sim.Task, a *authz.Attributes) (o opinion) {
+	r := &authorizationv1.SubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{Kind: "SubjectAccessReview", APIVersion: w.version}, Spec: reviewSpec(a),
+	}
+	onError := func(err error) opinion {
+		o.err, o.denied = err, w.cfg.FailurePolicy == apiserver.FailurePolicyDeny
+		return o
+	}
+	if w.matcher != nil {
+		matches, err := w.matcher.Eval(context.Background(), r) // it does not wait
+		if err != nil {
+			return onError(err)
+		}
+		if !matches {
+			o.Reason = "not asked: its matchConditions do not hold"
+			return o
+		}
+	}
+	key, err := json.Marshal(r.Spec)
+	if err != nil {
+		return onError(err)
+	}
+	st, known := w.said.get(string(key), t.Elapsed())
+	if !known {
+		if o.answered, err = w.ask(t, r); err != nil {
+			return onError(err)
+		}
+		st = r.Status
+		ttl := w.otherTTL
+		if st.Allowed {
+			ttl = w.allowTTL
+		}
+		if size := len(a.Namespace) + len(a.Verb) + len(a.Group) + len(a.Version) + len(a.Resource) + len(a.Subresource) + len(a.Name) + len(a.Path); size < maxRemembered {
+			w.said.add(string(key), st, t.Elapsed(), ttl)
+		}
+	}
+	o.Denied = st.Reason
+	o.Reason = st.Reason
+	if known {
+		o.Reason += " (remembered)"
+	}
+	switch {
+	case st.Denied && st.Allowed:
+		o.denied, o.err = true, errors.New("webhook subject access review returned both allow and deny response")
+	case st.Denied:
+		o.denied = true
+	case st.Allowed:
+		o.Decision = authz.Decision{Allowed: true, By: "webhook " + w.name, Reason: "The webhook authorizer " + w.name + " allows it: " + o.Reason + "."}
+	}
+	return o
+}
+
+// maxRemembered is up to how many characters what the sender of a request chooses
+// may have, if the answer is to be remembered (maxControlledAttrCacheSize).
+const maxRemembered = 10000
+
+// reviewSpec describes a request to an authorizer outside. Label selectors are not
+// told.
+func reviewSpec(a *authz.Attributes) authorizationv1.SubjectAccessReviewSpec {
+	u := &a.User
+	spec := authorizationv1.SubjectAccessReviewSpec{User: u.Name, UID: u.UID, Groups: u.Groups, Extra: userInfoExtra(u)}
+	if a.Resource == "" {
+		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: a.Path, Verb: a.Verb}
+		return spec
+	}
+	ra := &authorizationv1.ResourceAttributes{
+		Namespace: a.Namespace, Verb: a.Verb, Group: a.Group, Version: a.Version, Resource: a.Resource, Subresource: a.Subresource, Name: a.Name,
+	}
+	for _, f := range sortedKeys(a.Fields) {
+		if ra.FieldSelector == nil {
+			ra.FieldSelector = &authorizationv1.FieldSelectorAttributes{}
+		}
+		ra.FieldSelector.Requirements = append(ra.FieldSelector.Requirements, metav1.FieldSelectorRequirement{
+			Key: f, Operator: metav1.FieldSelectorOpIn, Values: []string{a.Fields[f]},
+		})
+	}
+	spec.ResourceAttributes = ra
+	return spec
+}
+
+func userInfoExtra(u *authn.User) map[string]authorizationv1.ExtraValue {
+	var out map[string]authorizationv1.ExtraValue
+	for k, v := range u.Extra {
+		if out == nil {
+			out = map[string]authorizationv1.ExtraValue{}
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// privileged is the authorizer that comes before all others, whatever the file says.
+const privileged = "kubernetes.io/system-privileged-group"
+
+// decide asks the authorizers of the chain in turn.
+func (ch *chain) decide(t *sim.Task, a *authz.Attributes) authz.Decision {
+	if d, ok := authz.DecideMasters(a); ok {
+		d.Asked = []string{privileged + ": allows it"}
+		return d
+	}
+	var asked, reasons []string
+	var errs []error
+	var answered trace.ID
+	for _, l := range ch.links {
+		o := l.ask(t, a)
+		if !o.answered.IsZero() {
+			answered = o.answered
+			t.SetCauses(answered)
+		}
+		asked = append(asked, l.name+": "+o.says())
+		if o.err != nil {
+			errs = append(errs, o.err)
+		}
+		if o.Denied != "" {
+			reasons = append(reasons, l.name+": "+o.Denied)
+		}
+		if o.Allowed || o.denied {
+			d := o.Decision
+			d.Forbidden, d.Err, d.Asked, d.Answered = o.denied, o.err, asked, answered
+			if o.denied {
+				d.By = l.name
+			}
+			return d
+		}
+	}
+	return authz.Decision{Denied: strings.Join(reasons, "\n"), Err: utilerrors.NewAggregate(errs), Asked: slices.Clip(asked), Answered: answered}
+}
+
+// says is an opinion in words.
+func (o *opinion) says() string {
+	tail := func(s, why string) string {
+		if why != "" {
+			s += ", " + why
+		}
+		return s
+	}
+	switch {
+	case o.err != nil && o.denied:
+		return "denies it: " + o.err.Error()
+	case o.err != nil:
+		return "no opinion: " + o.err.Error()
+	case o.denied:
+		return tail("denies it", o.Reason)
+	case o.Allowed:
+		return "allows it"
+	case o.Reason != "":
+		return tail("no opinion", o.Reason)
+	}
+	return tail("no opinion", o.Denied)
+}
