@@ -197,7 +197,7 @@ func TestEveryFaultIsMended(t *testing.T) {
 	groups := map[string][]string{
 		"members":       {"member"},
 		"store":         {"store", "watch", "informer"},
-		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry", "kms", "webhook", "audit"},
+		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 	}
 	tested := map[string]bool{}

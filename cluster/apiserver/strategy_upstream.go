@@ -13,7 +13,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/features"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kviz/cluster/client"
@@ -186,6 +188,13 @@ func (plain) PrepareForUpdate(_ context.Context, _, _ runtime.Object)          {
 func (plain) WarningsOnCreate(context.Context, runtime.Object) []string        { return nil }
 func (plain) WarningsOnUpdate(_ context.Context, _, _ runtime.Object) []string { return nil }
 func (plain) NamespaceScoped() bool                                            { return true }
+
+// DeclarativeValidationConfig says which of the options that the tags name are on;
+// of the kinds of firstKinds only Node names one (pkg/registry/core/node/strategy.go).
+func (plain) DeclarativeValidationConfig(context.Context, runtime.Object, runtime.Object) rest.DeclarativeValidationConfig {
+	const preemption = features.InPlacePodVerticalScalingSchedulerPreemption
+	return rest.DeclarativeValidationConfig{Options: map[string]bool{string(preemption): utilfeature.DefaultFeatureGate.Enabled(preemption)}}
+}
 
 var declarative = plain{rest.DeclarativeValidation{Scheme: scheme}}
 

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/storage/value"
 	kmsv2 "k8s.io/apiserver/pkg/storage/value/encrypt/envelope/kmsv2"
@@ -185,5 +186,22 @@ func (t *inTime) TransformToStorage(ctx context.Context, data []byte, key value.
 		return nil, fmt.Errorf("encryptedDEKSource with keyID hash %q expired at %s (current time is %s)",
 			kmsv2.GetHashIfNotEmpty(state.EncryptedObjectKeyID), t.p.expires.Format(time.RFC3339), now.Format(time.RFC3339))
 	}
-	return t.Transformer.TransformToStorage(ctx, data, key)
+	stored, err := t.Transformer.TransformToStorage(ctx, data, key)
+	if err != nil {
+		return nil, err
+	}
+	return inOrder(stored)
+}
+
+// inOrder writes the plugin's annotations in the order of their names; upstream
+// writes them in the random one of its map.
+func inOrder(stored []byte) ([]byte, error) {
+	o := &kmstypes.EncryptedObject{}
+	if err := proto.Unmarshal(stored, o); err != nil {
+		return nil, fmt.Errorf("reading what was encrypted: %w", err)
+	}
+	if len(o.Annotations) < 2 {
+		return stored, nil
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(o)
 }

@@ -18,7 +18,7 @@ func routable(r *http.Request, k *apiserver.Kind, req *apiserver.Request, verbs 
 	if req.Name != "" && req.Namespace == "" && k.Namespaced && req.Verb != "list" && req.Verb != "watch" {
 		return routeError(http.StatusNotFound, "")
 	}
-	if req.Name != "" && !k.Stored() && req.Verb != "list" && req.Verb != "watch" {
+	if req.Name != "" && !k.Stored() && !slices.Contains(k.Verbs, "get") && req.Verb != "list" && req.Verb != "watch" {
 		return routeError(http.StatusNotFound, "")
 	}
 	if req.Namespace != "" && !k.Namespaced && k.GroupVersionResource.Resource != "namespaces" {
