@@ -31,7 +31,7 @@ func signingRequest(c *call, op operation, want operation, subresource string) (
 
 // maySigner reports whether the user may do something in the name of a signer.
 func (c *call) maySigner(verb, signer string) bool {
-	return certauthorization.IsAuthorizedForSignerName(background, askAuthorizer{c.s}, infoOf(&c.user), verb, signer)
+	return certauthorization.IsAuthorizedForSignerName(c.admissionContext(), askAuthorizer{c.s}, infoOf(&c.user), verb, signer)
 }
 
 // checkApproval is the CertificateApproval plugin.
