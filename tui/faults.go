@@ -176,6 +176,14 @@ var ways = map[string]map[string][]way{
 		"cut":   {{say: "Break its connection: it watches again from where it was"}},
 		"drop":  {{say: "Lose the next event: its cache is wrong until it lists anew"}},
 	},
+	"certificate": {
+		"expire": {{say: "Let its time be over: who shows it is Unauthorized"}},
+		"renew":  {{say: "Renew it"}},
+	},
+	"token": {
+		"expire": {{say: "Let the tokens of before be over: who shows one is Unauthorized"}},
+		"renew":  {{say: "Let them be good again"}},
+	},
 	"audit": {
 		"fill": {{say: "Fill the disk of the audit log: requests go on, unrecorded"}},
 		"free": {{say: "Make room on it again"}},
@@ -231,6 +239,12 @@ func targetWords(target string) string {
 		return "the image registry"
 	case "oidc":
 		return "the identity provider"
+	case "kms":
+		return "the KMS plugin"
+	case "certificate":
+		return "the client certificate of " + name
+	case "token":
+		return "the tokens of service account " + name
 	case "webhook":
 		return "the webhook server " + name
 	case "watch":
@@ -268,11 +282,12 @@ func (m *Explorer) targets(intro string) overlay.Overlay {
 	}{
 		{"The store", []string{"store", "member"}},
 		{"The control plane", []string{"apiserver", "controller-manager", "scheduler", "dns", "audit"}},
-		{"Outside", []string{"registry"}},
+		{"Outside", []string{"registry", "oidc", "kms", "webhook"}},
 		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
 		{"Pods", []string{"pod"}},
 		{"Watches at the store", []string{"watch"}},
 		{"Clients' watches at the API server", []string{"informer"}},
+		{"Credentials", []string{"certificate", "token"}},
 		{"Other", nil},
 	}
 	left := m.ctl.Targets()

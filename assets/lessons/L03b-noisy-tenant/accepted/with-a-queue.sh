@@ -2,4 +2,5 @@
 storm
 schema quiet 8999 "{kind: Group, group: {name: \"system:serviceaccounts:tenant\"}}"
 level quiet "{type: Queue, queuing: {queues: 1, handSize: 1, queueLengthLimit: 20}}"
+kubectl wait --for=condition=Dangling=False flowschema/tenant
 storm
