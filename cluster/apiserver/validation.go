@@ -18,6 +18,9 @@ import (
 // writer may not set, and Kubernetes' own validation looks at the whole object
 // (apiserver pkg/registry/rest/create.go BeforeCreate).
 func (c *call) validateCreate() error {
+	if err := c.holds(); err != nil {
+		return err
+	}
 	st := c.kind.strategy
 	var before runtime.Object
 	if !c.req.System {
@@ -51,6 +54,9 @@ func (c *call) validateCreate() error {
 
 // validateUpdate is the same for an update (update.go BeforeUpdate).
 func (c *call) validateUpdate() error {
+	if err := c.holds(); err != nil {
+		return err
+	}
 	st := c.kind.strategy
 	m, was := metaOf(c.obj), metaOf(c.old)
 	m.SetGeneration(was.GetGeneration())
