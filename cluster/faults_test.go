@@ -121,7 +121,7 @@ func argsOf(c *cluster.Cluster, name, kind, target string) string {
 	switch name + " " + kind {
 	case "slow member":
 		return "20ms"
-	case "slow node", "slow watch", "slow webhook", "slow apiserver", "slow informer":
+	case "slow node", "slow watch", "slow webhook", "slow oidc", "slow apiserver", "slow informer":
 		return "500ms"
 	case "slow registry":
 		return "10"

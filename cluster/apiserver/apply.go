@@ -161,9 +161,23 @@ func (c *call) strictApply() error {
 	case c.req.FieldValidation == metav1.FieldValidationStrict:
 		return apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 	default:
-		c.warnings = append(c.warnings, err.Error())
+		c.warnings = append(c.warnings, strictYAML(err)...)
 	}
 	return nil
+}
+
+// strictYAML are the single faults that the strict YAML decoder found
+// (handlers/rest.go parseYAMLWarnings): a warning is one line.
+func strictYAML(err error) (faults []string) {
+	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	text, several := strings.CutPrefix(text, "yaml: unmarshal errors:\n")
+	if !several {
+		return []string{err.Error()}
+	}
+	for line := range strings.Lines(text) {
+		faults = append(faults, strings.TrimSpace(line))
+	}
+	return faults
 }
 
 // trackManager notes which fields a write sets, under the writer's name

@@ -234,6 +234,7 @@ func upstreamsFault(err error) bool {
 		"failed to create typed patch object ", // managedfields: server-side apply
 		"failed to convert new object (",
 		"strconv.ParseUint: parsing ", // the registry: a resourceVersion that is none
+		"resourceVersion: Invalid value: ",
 	} {
 		if strings.HasPrefix(err.Error(), words) {
 			return true

@@ -28,7 +28,7 @@ type program struct {
 var catalogue = []program{
 	{"access-review", "/authorize", "An authorizer: lets group staff read config maps, and nobody touch secrets in namespace vault.", nil, reviewAccess},
 	{"deny-all", "/validate", "Refuses everything it is asked about.", denyAll, nil},
-	{"hostport-converter", "/crdconvert", "Converts custom objects: hostPort in v1beta1 is host and port in v1.", nil, converting(convertHostPort)},
+	{"hostport-converter", conversionPath, "Converts custom objects: hostPort in v1beta1 is host and port in v1.", nil, converting(convertHostPort)},
 	{"image-policy", "/validate", "Refuses pods with an image whose name says no registry.", imagePolicy, nil},
 	{"image-review", "/review", "The backend of ImagePolicyWebhook: refuses images whose name says no registry.", nil, reviewImages},
 	{"label-owner", "/mutate", "Labels objects with the user who makes them.", labelOwner, nil},

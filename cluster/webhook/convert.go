@@ -14,6 +14,9 @@ import (
 	"kviz/cluster/trace"
 )
 
+// conversionPath is where servers that convert serve.
+const conversionPath = "/crdconvert"
+
 // converting answers ConversionReviews, as servers do that convert custom objects
 // between versions; convert changes an object to one of another apiVersion.
 func converting(convert func(u *unstructured.Unstructured, desired string) error) func([]byte, Lie, *trace.WebhookCall) (int, []byte) {

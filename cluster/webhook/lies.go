@@ -23,10 +23,15 @@ const (
 )
 
 // Lies lists the lies of a server by name, the one first that it tells unless it is
-// told another. Only an admission review has a UID and a patch.
+// told another. Only an admission review has a UID and a patch, and a conversion no
+// verdict; the patch that is none is, there, an object of another name.
 func Lies(server string) []Lie {
 	for _, p := range catalogue {
-		if p.name == server && p.answer != nil {
+		switch {
+		case p.name != server:
+		case p.path == conversionPath:
+			return []Lie{WrongUID, WrongPatch, Garbage}
+		case p.answer != nil:
 			return []Lie{Contrary, Garbage}
 		}
 	}

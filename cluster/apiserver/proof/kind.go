@@ -75,8 +75,8 @@ func kinds(docs ...apidiscovery.APIGroupDiscoveryList) (found []*kind, bare []st
 						gvr: schema.GroupVersionResource{Group: g.Name, Version: v.Version, Resource: r.Resource}, kind: r.ResponseKind.Kind,
 						namespaced: r.Scope == apidiscovery.ScopeNamespace, verbs: r.Verbs, sub: map[string][]string{},
 					}
-					if !slices.Contains(r.Verbs, "list") {
-						continue // a question: questions.go
+					if !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "create") {
+						continue // a question, or ComponentStatus, of which nobody makes any
 					}
 					for _, s := range r.Subresources {
 						k.sub[s.Subresource] = s.Verbs
