@@ -36,7 +36,14 @@ func TestStepThroughAPut(t *testing.T) {
 	start := tr.len()
 	result := make(chan *raftstore.Result, 1)
 	s.Do(putReq("k", "v"), func(r *raftstore.Result) { result <- r })
-	await(t, "both appends are held", func() bool { return len(s.Held()) == 2 })
+	await(t, "both appends are held", func() bool {
+		h := s.Held()
+		if len(h) > 0 && len(h[0].Entries) == 0 { // the end of telling what was committed before
+			s.ReleaseOne()
+			return false
+		}
+		return len(h) == 2
+	})
 	for _, h := range s.Held() {
 		if h.RPC != wire.AppendEntries || h.Answer || h.From != leader || len(h.Entries) != 1 {
 			t.Errorf("held: %+v", h)
