@@ -38,6 +38,7 @@ type nodeState struct {
 	uid        types.UID
 	written    corev1.NodeStatus // as last written
 	reported   time.Duration
+	silent     bool // it could not tell for a while: others may have written its status since
 	ready      corev1.ConditionStatus
 	told       map[corev1.NodeConditionType]corev1.ConditionStatus // the shortages as Events have told them
 	updating   bool
@@ -258,7 +259,17 @@ func (n *nodeState) check(what string, cause trace.ID) {
 }
 
 // update writes the status: every 10 s if something changed, else every 5 min.
+// After a silence it looks first at what the Node says: the node lifecycle controller
+// may have made it Unknown (upstream looks every time, in the watch cache).
 func (n *nodeState) update(t *sim.Task, what string) {
+	if n.silent {
+		seen, err := client.Get[*corev1.Node](t, n.kl.c, client.Nodes, "", n.kl.cfg.Node)
+		if err != nil {
+			n.lost(err)
+			return
+		}
+		n.written, n.silent = seen.Status, false
+	}
 	s := n.status(t.Now())
 	changed := n.reported == 0 || !sameNodeStatus(&n.written, &s)
 	if what == "images" && onlyImages(&n.written, &s) {
@@ -277,9 +288,7 @@ func (n *nodeState) update(t *sim.Task, what string) {
 	id := t.Emit(trace.Event{Kind: trace.NodeStatus, Object: client.RefOf(node(n.kl.cfg.Node, n.uid)), Payload: report(n.kl.cfg.Node, s.Conditions, ready.Message)})
 	t.SetCauses(id)
 	if _, err := n.kl.c.Patch(t, client.Nodes, "", n.kl.cfg.Node, types.StrategicMergePatchType, patch, "status"); err != nil {
-		if apierrors.IsNotFound(err) && n.registered { // somebody deleted the node
-			n.registered = false
-		}
+		n.lost(err)
 		return
 	}
 	n.written, n.reported = s, max(t.Elapsed(), 1)
@@ -290,6 +299,14 @@ func (n *nodeState) update(t *sim.Task, what string) {
 			n.kl.event2(t, node(n.kl.cfg.Node, n.uid), corev1.EventTypeNormal, "NodeNotReady", fmt.Sprintf("Node %s status is now: NodeNotReady", n.kl.cfg.Node))
 		}
 		n.ready = ready.Status
+	}
+}
+
+// lost notes that the API server was not told.
+func (n *nodeState) lost(err error) {
+	n.silent = true
+	if apierrors.IsNotFound(err) { // somebody deleted the node
+		n.registered = false
 	}
 }
 
@@ -405,6 +422,8 @@ func (n *nodeState) renewLease(t *sim.Task) {
 	if err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			n.lease = nil // look at it anew
+		} else {
+			n.silent = true
 		}
 		return
 	}
