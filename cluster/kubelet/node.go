@@ -263,6 +263,9 @@ func (n *nodeState) check(what string, cause trace.ID) {
 // may have made it Unknown (upstream looks every time, in the watch cache).
 func (n *nodeState) update(t *sim.Task, what string) {
 	if n.silent {
+		if len(t.Causes()) == 0 {
+			t.SetCauses(n.kl.p.Began()) // as what it does by the clock
+		}
 		seen, err := client.Get[*corev1.Node](t, n.kl.c, client.Nodes, "", n.kl.cfg.Node)
 		if err != nil {
 			n.lost(err)

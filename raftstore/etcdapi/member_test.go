@@ -177,8 +177,16 @@ func TestAddressesFollowTheMembers(t *testing.T) {
 	if _, err := kv.Put(b.ctx, &pb.PutRequest{Key: []byte("a"), Value: []byte("2")}); err != nil {
 		t.Errorf("put at a voter: %v", err)
 	}
+	// It moves while it leads: hashicorp/raft reads a follower's address in one place
+	// without its lock (replication.go updateLastAppended).
+	if err := s.TransferLeadership("d"); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := cluster.MemberUpdate(b.ctx, &pb.MemberUpdateRequest{ID: added.Member.ID, PeerURLs: []string{"http://127.0.0.1:22380"}}); err != nil {
 		t.Error(err)
+	}
+	if err := s.TransferLeadership("a"); err != nil {
+		t.Fatal(err)
 	}
 	removed, err := cluster.MemberRemove(b.ctx, &pb.MemberRemoveRequest{ID: added.Member.ID})
 	if err != nil || len(removed.Members) != 3 {
