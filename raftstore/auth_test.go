@@ -81,7 +81,11 @@ func TestUsers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ann, err = whose(as, token); err != nil || ann.Username != "ann" {
+			await(t, "the member has heard of the token", func() bool {
+				ann, err = whose(as, token)
+				return ann != nil
+			})
+			if err != nil || ann.Username != "ann" {
 				t.Fatalf("member %q takes the token for %v (%v)", id, ann, err)
 			}
 		}

@@ -2,6 +2,7 @@ package etcdapi
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -161,14 +162,20 @@ func (f *face) awaitLeader(ctx context.Context, open *serving, deadline time.Tim
 // before is in the leader's state, and gives its revision: etcd's
 // linearizableReadNotify.
 func (f *face) barrier(ctx context.Context) (int64, error) {
-	r, err := f.ask(ctx, &pb.InternalRaftRequest{Header: f.root(), Range: &pb.RangeRequest{Key: []byte{0}, CountOnly: true}}, "MsgReadIndex")
-	if err == nil {
-		err = r.Err
+	for tries := 0; ; tries++ {
+		r, err := f.ask(ctx, &pb.InternalRaftRequest{Header: f.root(), Range: &pb.RangeRequest{Key: []byte{0}, CountOnly: true}}, "MsgReadIndex")
+		if err == nil {
+			err = r.Err
+		}
+		if late := errors.Is(err, rpctypes.ErrGRPCUserEmpty) || errors.Is(err, rpctypes.ErrGRPCAuthOldRevision); late && tries < 5 {
+			f.settle(ctx) // the leader has users that this member has not heard of yet
+			continue
+		}
+		if err != nil {
+			return 0, f.notRead(err)
+		}
+		return r.Revision, nil
 	}
-	if err != nil {
-		return 0, f.notRead(err)
-	}
-	return r.Revision, nil
 }
 
 // settle waits until the member has applied what the leader has, as it would
