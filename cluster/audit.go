@@ -30,16 +30,6 @@ func (p controlPlane) WriteAuditPolicy(t *sim.Task, file []byte) error {
 	return p.c.server.WriteAuditPolicy(t, file)
 }
 
-func (p controlPlane) Admission() apiserver.AdmissionState { return p.c.server.Admission() }
-
-func (p controlPlane) WriteAdmission(t *sim.Task, file []byte) error {
-	if file == nil {
-		p.c.server.RemoveAdmission(t)
-		return nil
-	}
-	return p.c.server.WriteAdmission(t, file)
-}
-
 func (p controlPlane) WriteConfig(t *sim.Task, name string, file []byte) error {
 	return p.c.server.WriteConfig(t, name, file)
 }

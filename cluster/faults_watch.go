@@ -35,24 +35,9 @@ func (c *Cluster) watchFault(name string, f control.Fault) (action, error) {
 	if !slices.Contains(c.etcd.Lines(), name) {
 		return nil, c.noTarget(f.Target)
 	}
-	slow, err := slowness(f, "slow wants how much longer each revision takes, such as 2s")
-	if err = errors.Join(err, noWords(f)); err != nil {
-		return nil, err
-	}
-	return func(causes []trace.ID) error {
-		switch f.Name {
-		case "cut":
-			c.etcd.Break(name, causes[0])
-		case "stall":
-			c.etcd.Stall(name, causes[0])
-		case "heal":
-			c.etcd.SlowLine(name, 0, causes[0])
-			c.etcd.Flow(name, causes[0])
-		case "slow", "fast":
-			c.etcd.SlowLine(name, slow, causes[0])
-		}
-		return nil
-	}, nil
+	return half{
+		cut: c.etcd.Break, stall: c.etcd.Stall, flow: c.etcd.Flow, slow: c.etcd.SlowLine,
+	}.fault(name, f, "slow wants how much longer each revision takes, such as 2s")
 }
 
 // informerFault is a fault of the way from the API server to one client's watches
@@ -61,23 +46,35 @@ func (c *Cluster) informerFault(name string, f control.Fault) (action, error) {
 	if c.server == nil || !slices.Contains(c.server.Wires(), name) {
 		return nil, c.noTarget(f.Target)
 	}
-	slow, err := slowness(f, "slow wants how much longer each event takes, such as 2s")
+	return half{
+		cut: c.server.CutWire, stall: c.server.StallWire, flow: c.server.FlowWire, lose: c.server.LoseOnWire, slow: c.server.SlowWire,
+	}.fault(name, f, "slow wants how much longer each event takes, such as 2s")
+}
+
+// half is one of a watch's two, and what can be done to it by its name.
+type half struct {
+	cut, stall, flow, lose func(name string, cause trace.ID)
+	slow                   func(name string, d time.Duration, cause trace.ID)
+}
+
+func (h half) fault(name string, f control.Fault, slowWants string) (action, error) {
+	slow, err := slowness(f, slowWants)
 	if err = errors.Join(err, noWords(f)); err != nil {
 		return nil, err
 	}
 	return func(causes []trace.ID) error {
 		switch f.Name {
 		case "cut":
-			c.server.CutWire(name, causes[0])
+			h.cut(name, causes[0])
 		case "stall":
-			c.server.StallWire(name, causes[0])
+			h.stall(name, causes[0])
 		case "drop":
-			c.server.LoseOnWire(name, causes[0])
+			h.lose(name, causes[0])
 		case "heal":
-			c.server.SlowWire(name, 0, causes[0])
-			c.server.FlowWire(name, causes[0])
+			h.slow(name, 0, causes[0])
+			h.flow(name, causes[0])
 		case "slow", "fast":
-			c.server.SlowWire(name, slow, causes[0])
+			h.slow(name, slow, causes[0])
 		}
 		return nil
 	}, nil

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	psaload "k8s.io/pod-security-admission/admission/api/load"
 
 	"kviz/cluster/sim"
-	"kviz/cluster/trace"
 )
 
 // The AdmissionConfiguration: one file that configures admission plugins
@@ -42,12 +40,6 @@ var configurable = map[string]func(raw []byte) (*pluginConfig, error){
 	"PodSecurity":        readPodSecurity,
 }
 
-// admissionConfig is an AdmissionConfiguration.
-type admissionConfig struct {
-	hash    string // of the file: "sha256:…"
-	plugins []*pluginConfig
-}
-
 var admissionCodecs = func() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(apiserverapi.AddToScheme(scheme))
@@ -57,7 +49,7 @@ var admissionCodecs = func() serializer.CodecFactory {
 
 // parseAdmission reads a file's content. Errors are in upstream's words where it has
 // any.
-func parseAdmission(file []byte) (*admissionConfig, error) {
+func parseAdmission(file []byte) (plugins []*pluginConfig, err error) {
 	obj, err := runtime.Decode(admissionCodecs.UniversalDecoder(), file)
 	if err != nil {
 		return nil, fmt.Errorf("failed to read plugin config: %w", err)
@@ -66,9 +58,8 @@ func parseAdmission(file []byte) (*admissionConfig, error) {
 	if !ok {
 		return nil, fmt.Errorf("failed to read plugin config: unexpected type: %T", obj)
 	}
-	out := &admissionConfig{hash: fmt.Sprintf("sha256:%x", sha256.Sum256(file))}
 	for _, p := range cfg.Plugins {
-		if slices.ContainsFunc(out.plugins, func(o *pluginConfig) bool { return o.name == p.Name }) {
+		if slices.ContainsFunc(plugins, func(o *pluginConfig) bool { return o.name == p.Name }) {
 			continue // the first is the one that counts
 		}
 		read := configurable[p.Name]
@@ -87,100 +78,35 @@ func parseAdmission(file []byte) (*admissionConfig, error) {
 			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", p.Name, err)
 		}
 		one.name = p.Name
-		out.plugins = append(out.plugins, one)
+		plugins = append(plugins, one)
 	}
-	return out, nil
+	return plugins, nil
 }
 
-// says is the configuration in short, a line a plugin.
-func (cfg *admissionConfig) says() []string {
-	out := make([]string, len(cfg.plugins))
-	for i, p := range cfg.plugins {
-		out[i] = join2(p.name, ": ", p.says)
+// admissionConfig is what the file comes to: a line a plugin, and what each is made of
+// it.
+func (s *Server) admissionConfig(file []byte) (config, error) {
+	plugins, err := parseAdmission(file)
+	if err != nil {
+		return config{}, err
 	}
-	return out
-}
-
-// admissionSettings are the file, which outlives the process, and what is in force.
-type admissionSettings struct {
-	file   []byte // nil where there is none
-	loaded *admissionConfig
-	made   map[string]any
+	lines := make([]string, len(plugins))
+	for i, p := range plugins {
+		lines[i] = join2(p.name, ": ", p.says)
+	}
+	return config{lines: lines, use: func(*sim.Task) {
+		s.plugins = map[string]any{}
+		for _, p := range plugins {
+			s.plugins[p.name] = p.make(s)
+		}
+	}}, nil
 }
 
 // configured is what the configuration in force made for a plugin, or the zero
 // value: then the plugin is as it is by default.
 func configured[T any](s *Server, plugin string) T {
-	v, _ := s.admission.made[plugin].(T)
+	v, _ := s.plugins[plugin].(T)
 	return v
-}
-
-// AdmissionState is what is known of the plugins' configuration.
-type AdmissionState struct {
-	FileHash, LoadedHash string // "" where there is none
-	FileSays, LoadedSays []string
-}
-
-// Admission tells what the file says and what is in force.
-func (s *Server) Admission() AdmissionState {
-	var st AdmissionState
-	if s.admission.file != nil {
-		if cfg, err := parseAdmission(s.admission.file); err == nil {
-			st.FileHash, st.FileSays = cfg.hash, cfg.says()
-		}
-	}
-	if cfg := s.admission.loaded; cfg != nil {
-		st.LoadedHash, st.LoadedSays = cfg.hash, cfg.says()
-	}
-	return st
-}
-
-// WriteAdmission puts a configuration into the server's file, which it reads when it
-// starts. One that the server could not start with is refused in its words.
-func (s *Server) WriteAdmission(t *sim.Task, file []byte) error {
-	cfg, err := parseAdmission(file)
-	if err != nil {
-		return err
-	}
-	s.admission.file = slices.Clone(file)
-	tellAdmission(t, "written", cfg)
-	return nil
-}
-
-// RemoveAdmission takes the file away: the server starts without the flag then.
-func (s *Server) RemoveAdmission(t *sim.Task) {
-	if s.admission.file != nil {
-		s.admission.file = nil
-		tellAdmission(t, "removed", nil)
-	}
-}
-
-// startAdmission reads the file: a part of the server's start.
-func (s *Server) startAdmission(t *sim.Task) {
-	a := &s.admission
-	if a.file == nil && a.loaded == nil {
-		return
-	}
-	a.loaded, a.made = nil, map[string]any{}
-	if a.file != nil {
-		cfg, err := parseAdmission(a.file)
-		if err != nil {
-			panic("apiserver: " + err.Error()) // it was read when it was written
-		}
-		a.loaded = cfg
-		for _, p := range cfg.plugins {
-			a.made[p.name] = p.make(s)
-		}
-	}
-	tellAdmission(t, "loaded", a.loaded)
-}
-
-func tellAdmission(t *sim.Task, what string, cfg *admissionConfig) {
-	p := &trace.ServerConfig{What: what, File: AdmissionFile, For: "admission"}
-	if cfg != nil {
-		p.Hash, p.Says = cfg.hash, cfg.says()
-	}
-	t.Emit(trace.Event{Kind: trace.ServerConfigured, Payload: p})
 }
 
 // readPodSecurity reads a PodSecurityConfiguration: what holds for namespaces

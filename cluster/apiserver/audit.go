@@ -95,8 +95,6 @@ func (s *Server) ReadFile(name string) ([]byte, error) {
 		return s.audit.file, nil
 	case name == encrypt.File && s.enc.file != nil:
 		return s.enc.file, nil
-	case name == AdmissionFile && s.admission.file != nil:
-		return s.admission.file, nil
 	}
 	for _, f := range s.configs {
 		if f.path == name && f.file != nil {

@@ -56,6 +56,10 @@ type ConfigState struct {
 func newConfigs(s *Server) []*configFile {
 	return []*configFile{
 		{
+			name: "admission", flag: "--admission-control-config-file", path: AdmissionFile, title: "admission",
+			read: s.admissionConfig, without: func() { s.plugins = nil },
+		},
+		{
 			name: "tokens", flag: "--token-auth-file", path: authn.TokenFilePath, title: "static token", without: func() { s.tokenFile = nil },
 			read: func(file []byte) (config, error) {
 				f, err := authn.ParseTokenFile(file)

@@ -116,7 +116,7 @@ type Server struct {
 	tokenWebhook *tokenWebhook // nil where there is none
 	chain        *chain        // of authorizers, by a file; nil for Node, RBAC
 
-	admission   admissionSettings
+	plugins     map[string]any // what the AdmissionConfiguration in force made for each; see configured
 	expiry      expiry
 	podSecurity *podSecurity
 	quotas      *quotas
@@ -237,7 +237,6 @@ func (s *Server) listen() {
 // main is the server's first task; it lives as long as the process.
 func (s *Server) main(t *sim.Task) {
 	s.startAudit(t)
-	s.startAdmission(t)
 	s.startConfigs(t)
 	s.bootstrap(t)
 	for _, k := range s.stored {

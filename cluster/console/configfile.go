@@ -20,11 +20,28 @@ func configVerb(ctx context.Context, inv *Invocation, name string, args []string
 
 // tellConfig says what a file comes to, and what of it is in force.
 func tellConfig(w io.Writer, st apiserver.ConfigState) {
-	takesUp := st.Reloads && st.Refused == "" && st.FileHash != "" && st.FileHash != st.LoadedHash
-	defer func() {
-		if st.Refused != "" {
-			fmt.Fprintln(w, "the API server has not taken the file up: "+st.Refused)
+	tell := func(where, hash string, lines []string, none string) {
+		if hash == "" {
+			fmt.Fprintf(w, "%s: %s\n", where, none)
+			return
 		}
-	}()
-	tellFile(w, st.File, st.FileHash, st.FileLines, st.LoadedHash, st.LoadedLines, "without "+st.Flag, takesUp)
+		fmt.Fprintf(w, "%s:\n", where)
+		for _, line := range lines {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
+	}
+	tell(st.File, st.FileHash, st.FileLines, "there is none")
+	if st.FileHash == st.LoadedHash {
+		fmt.Fprintln(w, "in force: the same")
+	} else {
+		tell("in force", st.LoadedHash, st.LoadedLines, "without "+st.Flag)
+		if st.Reloads && st.Refused == "" && st.FileHash != "" {
+			fmt.Fprintln(w, "the API server takes the file up by itself")
+		} else {
+			fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart apiserver")
+		}
+	}
+	if st.Refused != "" {
+		fmt.Fprintln(w, "the API server has not taken the file up: "+st.Refused)
+	}
 }

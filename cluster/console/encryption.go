@@ -36,13 +36,9 @@ type ControlPlane interface {
 	WriteAuditPolicy(t *sim.Task, file []byte) error
 	Audit() apiserver.AuditState
 
-	// WriteAdmission replaces the AdmissionConfiguration; nil removes it. A file that
-	// the API server could not start with is refused.
-	WriteAdmission(t *sim.Task, file []byte) error
-	Admission() apiserver.AdmissionState
-	// WriteConfig replaces one of the API server's other files: "tokens",
-	// "authentication", "token-webhook", "authorization"; nil
-	// removes it. A file that it could not start with is refused.
+	// WriteConfig replaces one of the API server's other files: "admission", "tokens",
+	// "authentication", "token-webhook", "authorization"; nil removes it. A file that
+	// it could not start with is refused.
 	WriteConfig(t *sim.Task, name string, file []byte) error
 	Config(name string) apiserver.ConfigState
 
@@ -66,11 +62,9 @@ type ControlPlane interface {
 func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if len(args) > 0 {
 		switch args[0] {
-		case "admission":
-			return admissionVerb(ctx, inv, args[1:])
 		case "audit":
 			return auditVerb(ctx, inv, args[1:])
-		case "tokens", "authentication", "token-webhook", "authorization":
+		case "admission", "tokens", "authentication", "token-webhook", "authorization":
 			return configVerb(ctx, inv, args[0], args[1:])
 		case "concurrency":
 			return concurrencyVerb(ctx, inv, args[1:])
