@@ -130,9 +130,9 @@ func TestLeasesRunOutUnderAuth(t *testing.T) {
 		left(t, s, id)
 		putWithLease(t, s, "a", id)
 		guard(t, s)
-		clock.wait(5 * time.Second)
 		root := &pb.RequestHeader{Username: "root", AuthRevision: s.AuthStore().Revision()}
 		await(t, "the key's end", func() bool {
+			clock.wait(5 * time.Second) // once more for every leader that takes over
 			r := call(s, &pb.InternalRaftRequest{Header: root, Range: getReq("a").Range})
 			return r.Err == nil && len(r.Response.(*pb.RangeResponse).Kvs) == 0
 		})

@@ -251,7 +251,7 @@ func TestAPutWaitsForTheQuorum(t *testing.T) {
 func TestTheLeaderCountsWhatItsDiskHas(t *testing.T) {
 	t.Parallel()
 	tr := newTranscript()
-	s := open(t, raftstore.Config{Events: tr.add})
+	s := open(t, raftstore.Config{Events: tr.add, RequestTimeout: time.Minute})
 	mustPut(t, s, "k", "0")
 	must(t, s.SlowElections(100)) // another leader, on a busy machine, could count the followers
 	leader := s.Leader()

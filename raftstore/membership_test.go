@@ -96,8 +96,7 @@ func TestFromThreeToFiveToThree(t *testing.T) {
 	start := tr.len()
 	w := startWriter(s)
 	for _, want := range []string{"d", "e"} {
-		id, err := s.AddMember(true)
-		must(t, err)
+		id := added(t, s, true)
 		if id != want || !status(t, s, id).Learner {
 			t.Errorf("%s joined: %+v; it should be the learner %s", id, status(t, s, id), want)
 		}
@@ -195,8 +194,7 @@ func TestTheOnlyVoterWritesBeforeItAnswers(t *testing.T) {
 		"one voter and a learner": func(t *testing.T) *raftstore.Replicated {
 			s := open(t, raftstore.Config{Members: 1})
 			mustPut(t, s, "k", "0")
-			_, err := s.AddMember(true)
-			must(t, err)
+			added(t, s, true)
 			return s
 		},
 		"the other of two leaves": func(t *testing.T) *raftstore.Replicated {
@@ -248,8 +246,7 @@ func TestALearner(t *testing.T) {
 	tr := newTranscript()
 	s := open(t, raftstore.Config{Members: 3, RequestTimeout: 5 * time.Second, Events: tr.add})
 	mustPut(t, s, "k", "0")
-	learner, err := s.AddMember(true)
-	must(t, err)
+	learner := added(t, s, true)
 	mustPut(t, s, "k", "1")
 	caughtUp(t, s, learner, "k", "1")
 	if _, err := s.AddMember(true); !errors.Is(err, rpctypes.ErrGRPCTooManyLearners) {
@@ -291,8 +288,7 @@ func TestALearnerThatIsBehindIsNotPromoted(t *testing.T) {
 	for i := range 50 {
 		mustPut(t, s, "k", fmt.Sprint(i))
 	}
-	id, err := s.AddMember(true)
-	must(t, err)
+	id := added(t, s, true)
 	promotable := func() error { return s.PromoteMember(id) }
 	caughtUp(t, s, id, "k", "49")
 	must(t, s.Isolate(id))
@@ -387,11 +383,9 @@ func TestTheGroupSurvivesReopening(t *testing.T) {
 	s, err := raftstore.Open(raftstore.Config{Dir: dir})
 	must(t, err)
 	mustPut(t, s, "k", "0")
-	d, err := s.AddMember(false)
-	must(t, err)
+	d := added(t, s, false)
 	must(t, s.RemoveMember(d))
-	e, err := s.AddMember(true)
-	must(t, err)
+	e := added(t, s, true)
 	must(t, move(s, "b", "http://10.1.2.3:2380"))
 	mustPut(t, s, "k", "1")
 	await(t, "a can be removed", func() bool { return s.RemoveMember("a") == nil })
@@ -418,8 +412,7 @@ func TestTheGroupSurvivesReopening(t *testing.T) {
 			t.Error("nobody said that the folder of d is ignored")
 		}
 	}
-	f, err := s.AddMember(false)
-	must(t, err)
+	f := added(t, s, false)
 	if f != "f" {
 		t.Errorf("the name %s was given again", f)
 	}
@@ -612,7 +605,9 @@ func TestAMemberJoinsWithItsURLs(t *testing.T) {
 	}
 	start := tr.len()
 	urls := []string{"https://10.0.0.7:2380", "https://d.example:2380"}
-	id, err := s.AddMemberAt(true, urls)
+	var id string
+	var err error
+	await(t, "it may join", func() bool { id, err = s.AddMemberAt(true, urls); return !unable(err) })
 	must(t, err)
 	if got := status(t, s, id).PeerURLs; !slices.Equal(got, urls) {
 		t.Errorf("%s is at %v", id, got)

@@ -59,8 +59,7 @@ func TestTheQuorumIsLostForGood(t *testing.T) {
 	}
 	requireStory(t, tr.from(start), survivor+" fault", survivor+" up")
 	for range 2 {
-		id, err := s.AddMember(false)
-		must(t, err)
+		id := added(t, s, false)
 		mustPut(t, s, "k", "with "+id)
 		caughtUp(t, s, id, "k", "with "+id)
 	}

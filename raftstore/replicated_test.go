@@ -81,6 +81,18 @@ func get(t testing.TB, s raftstore.Store, key string) string {
 	return ""
 }
 
+// added is the member that has joined; until enough of the others are heard, the store
+// takes none.
+func added(t testing.TB, s *raftstore.Replicated, learner bool) (id string) {
+	t.Helper()
+	var err error
+	await(t, "a member joins", func() bool { id, err = s.AddMember(learner); return !unable(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 // await asks until cond holds.
 func await(t testing.TB, what string, cond func() bool) {
 	t.Helper()
