@@ -1,6 +1,7 @@
 package raftstore_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -443,12 +444,21 @@ func TestALeadersDamagedSnapshotIsNoticed(t *testing.T) {
 	for i := range 40 {
 		mustPut(t, s, "k", fmt.Sprint(i))
 	}
+	must(t, s.SlowElections(100)) // a busy machine must not have another lead
 	leader := s.Leader()
 	must(t, s.Snapshot(leader))
 	flip(t, filepath.Join(newestSnapshot(t, dir, leader), "state.bin"))
-	_, err := s.AddMember(true)
-	t.Log("the learner joins: ", err)
+	joined := make(chan error, 1)
+	go func() {
+		err := error(rpctypes.ErrGRPCUnhealthy)
+		for errors.Is(err, rpctypes.ErrGRPCUnhealthy) {
+			_, err = s.AddMember(true)
+		}
+		joined <- err
+	}()
 	await(t, leader+" is down", func() bool { return !status(t, s, leader).Up })
+	must(t, s.SlowElections(1))
+	t.Log("the learner joins: ", <-joined)
 	if why := status(t, s, leader).Reason; !strings.Contains(why, "snapshot") || !strings.Contains(why, "member "+leader) {
 		t.Errorf("it is down because %s", why)
 	}

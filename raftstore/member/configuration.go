@@ -59,9 +59,9 @@ func (r *Reader) Set(s Server) error {
 	}
 	sv := s.raft()
 	if s.Learner {
-		return outcome(r.inc.raft.AddNonvoter(sv.ID, sv.Address, 0, 0).Error())
+		return r.inc.outcomeOf(r.inc.raft.AddNonvoter(sv.ID, sv.Address, 0, 0))
 	}
-	return outcome(r.inc.raft.AddVoter(sv.ID, sv.Address, 0, 0).Error())
+	return r.inc.outcomeOf(r.inc.raft.AddVoter(sv.ID, sv.Address, 0, 0))
 }
 
 // Remove takes a member out of the group; see [Reader.Set]. A leader that
@@ -70,7 +70,7 @@ func (r *Reader) Remove(id string) error {
 	if !r.leads() {
 		return ErrNotLeader
 	}
-	return outcome(r.inc.raft.RemoveServer(raft.ServerID(id), 0, 0).Error())
+	return r.inc.outcomeOf(r.inc.raft.RemoveServer(raft.ServerID(id), 0, 0))
 }
 
 // ErrLeaderLost is returned for a change of which nobody knows whether it will be

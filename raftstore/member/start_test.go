@@ -2,6 +2,7 @@ package member
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,6 +70,42 @@ func put(t testing.TB, r *Reader, n uint64) {
 	if !r.Propose(data, Ticket{Number: n + 1, Epoch: 1, Seq: n}) {
 		t.Fatal("it does not lead any more")
 	}
+}
+
+// A change that is committed while its leader goes down is undecided, and whoever waits
+// for it is told so: raft forgets it when its end comes before the state machine has
+// looked at the entry.
+func TestAChangeCommittedWhileTheLeaderGoesDownIsLost(t *testing.T) {
+	m := solo(t, nil)
+	var hold sync.Mutex
+	m.cfg.Applied = func(string, []Applied) { hold.Lock(); defer hold.Unlock() }
+	outcomes := map[error]int{}
+	for round := range uint64(10) {
+		r := m.Leader()
+		if round == 0 {
+			r = leads(t, m)
+		} else {
+			must(t, m.Start(false, ""))
+			m.Campaign()
+			until(t, "it leads", func() bool { r = m.Leader(); return r != nil })
+			must(t, r.Began(t.Context()))
+		}
+		hold.Lock() // the state machine stands still over this:
+		put(t, r, round)
+		before := r.Last()
+		changed, stopped := make(chan error, 1), make(chan error, 1)
+		go func() { changed <- r.Set(Server{ID: "n", Address: fmt.Sprint("n", round), Learner: true}) }()
+		until(t, "the change is committed", func() bool { return r.Last() > before && r.Settled() })
+		go func() { stopped <- m.Stop("") }()
+		until(t, "raft is told to end", func() bool { return r.inc.raft.State() == raft.Shutdown })
+		hold.Unlock()
+		must(t, <-stopped)
+		outcomes[<-changed]++
+	}
+	if outcomes[nil]+outcomes[ErrLeaderLost] != 10 {
+		t.Errorf("outcomes of changes: %v", outcomes)
+	}
+	t.Log(outcomes)
 }
 
 // A snapshot whose bytes are whole but make no sense keeps its member down, with the
