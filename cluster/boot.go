@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/apiserver/serve"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
+	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/idp"
 	"kviz/cluster/kms"
 	"kviz/cluster/network"
@@ -72,6 +73,7 @@ type Cluster struct {
 	quota      atomic.Int64 // of the store, where it was changed since the start
 	server     *apiserver.Server
 	registry   *registry.Registry
+	pace       *reconcile.Pace // of the controllers' work queues
 	network    *network.Network
 	rules      *proxy.Shared
 	kms        *kms.Plugin
@@ -131,7 +133,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.k.SetDemand(cfg.Demand)
 	c.clock.set(control.Clock{Speed: cfg.Speed})
 	c.served = served{c: c, told: map[string]trace.MemberEndpoint{}, at: map[string]etcdapi.Address{}}
-	c.registry = registry.New(c.k)
+	c.registry, c.pace = registry.New(c.k), reconcile.NewPace()
 	c.network = network.New(c.k)
 	c.rules = proxy.NewShared()
 	c.kms = kms.New(c.k)

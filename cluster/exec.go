@@ -30,7 +30,7 @@ func (c *Cluster) openConsole() {
 	}, Documents: assets.Documents()})
 	c.console = console.New(console.Config{
 		Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c}, Etcd: etcd{c},
-		Compile: c.condition, Manifests: assets.Manifests(), ControlPlane: controlPlane{c},
+		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), ControlPlane: controlPlane{c},
 	})
 }
 
@@ -74,6 +74,15 @@ func (c *Cluster) condition(src string) (console.Condition, error) {
 		return nil, err
 	}
 	return func() (bool, error) { return p.Eval(c.folded(), c.stream.Last()) }, nil
+}
+
+// valueOf is an expression's value as text, for the console; on the kernel's goroutine.
+func (c *Cluster) valueOf(src string) (string, error) {
+	p, err := expr.CompileAny(src)
+	if err != nil {
+		return "", err
+	}
+	return p.Text(c.folded(), c.stream.Last())
 }
 
 // folded is the state after the newest event. The fold costs something, so it

@@ -50,6 +50,9 @@ func (c *Cluster) targets() []string {
 			names = append(names, "informer/"+name)
 		}
 	}
+	for _, name := range c.pace.Queues() {
+		names = append(names, "queue/"+name)
+	}
 	for _, n := range c.nodes {
 		for _, pod := range podsOn(n) {
 			names = append(names, "pod/"+pod)
@@ -188,6 +191,8 @@ func (c *Cluster) prepare(what, name string, f control.Fault) (action, error) {
 		return c.webhookFault(name, f)
 	case "oidc":
 		return c.providerFault(f)
+	case "queue":
+		return c.queueFault(name, f)
 	case "runtime":
 		return c.runtimeFault(name, f)
 	}

@@ -95,6 +95,8 @@ func victim(t testing.TB, c *cluster.Cluster, kind string, newest bool) string {
 		return "informer/controller-manager/deployments"
 	case "webhook":
 		return "webhook/deny-all"
+	case "queue":
+		return "queue/replicaset"
 	case "certificate":
 		return "certificate/system:node:node-2"
 	case "token":
@@ -121,7 +123,7 @@ func argsOf(c *cluster.Cluster, name, kind, target string) string {
 	switch name + " " + kind {
 	case "slow member":
 		return "20ms"
-	case "slow node", "slow watch", "slow webhook", "slow oidc", "slow apiserver", "slow informer":
+	case "slow node", "slow watch", "slow webhook", "slow oidc", "slow apiserver", "slow informer", "slow queue":
 		return "500ms"
 	case "slow registry":
 		return "10"
@@ -197,7 +199,7 @@ func TestEveryFaultIsMended(t *testing.T) {
 	groups := map[string][]string{
 		"members":       {"member"},
 		"store":         {"store", "watch", "informer"},
-		"control plane": {"apiserver", "scheduler", "controller-manager", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
+		"control plane": {"apiserver", "scheduler", "controller-manager", "queue", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 	}
 	tested := map[string]bool{}

@@ -80,6 +80,21 @@ func (h half) fault(name string, f control.Fault, slowWants string) (action, err
 	}, nil
 }
 
+// queueFault is a fault of one of the controllers' work queues: its runs take longer.
+func (c *Cluster) queueFault(name string, f control.Fault) (action, error) {
+	slow, err := slowness(f, "slow wants how much longer each run takes, such as 200ms")
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(c.pace.Queues(), name) {
+		return nil, c.noTarget(f.Target)
+	}
+	return func([]trace.ID) error {
+		c.pace.Slow(name, slow)
+		return nil
+	}, nil
+}
+
 // serverFault is a fault of the API server that does not end it.
 func (c *Cluster) serverFault(f control.Fault) (action, error) {
 	slow, err := slowness(f, "slow wants how much longer each request takes, such as 500ms")

@@ -176,6 +176,10 @@ var ways = map[string]map[string][]way{
 		"cut":   {{say: "Break its connection: it watches again from where it was"}},
 		"drop":  {{say: "Lose the next event: its cache is wrong until it lists anew"}},
 	},
+	"queue": {
+		"slow": {{say: "Have its runs take 200 ms longer", args: []string{"200ms"}}, {say: "Have its runs take longer by …", ask: "how much longer each run takes, such as 1.5s"}},
+		"fast": {{say: "Let its runs be as short as they were"}},
+	},
 	"certificate": {
 		"expire": {{say: "Let its time be over: who shows it is Unauthorized"}},
 		"renew":  {{say: "Renew it"}},
@@ -251,6 +255,8 @@ func targetWords(target string) string {
 		return "the API server's watch of " + name + " at the store"
 	case "informer":
 		return "the watch of " + name + " at the API server"
+	case "queue":
+		return "the work queue " + name
 	}
 	return target
 }
@@ -287,6 +293,7 @@ func (m *Explorer) targets(intro string) overlay.Overlay {
 		{"Pods", []string{"pod"}},
 		{"Watches at the store", []string{"watch"}},
 		{"Clients' watches at the API server", []string{"informer"}},
+		{"The controllers' work queues", []string{"queue"}},
 		{"Credentials", []string{"certificate", "token"}},
 		{"Other", nil},
 	}

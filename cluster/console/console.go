@@ -98,6 +98,9 @@ type Config struct {
 	// Compile makes a condition of an expression, for until and wait. Its error
 	// names the place and the known names.
 	Compile func(expr string) (Condition, error)
+	// Value is an expression's value as text, for print. It is called on the kernel's
+	// goroutine.
+	Value func(expr string) (string, error)
 	// Manifests are files that -f finds when there is no such file on the disk.
 	Manifests fs.FS
 	User      authn.User // who kubectl is; zero means authn.Admin()

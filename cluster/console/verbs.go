@@ -34,6 +34,7 @@ func init() {
 		"until":       {"until [--timeout D] EXPR", "run until the expression holds, then stand still (in a script: for 5m at most)", until},
 		"break":       {"break [EXPR] | break remove N", "stand still after each event for which it holds; alone: the breakpoints there are", breakVerb},
 		"wait":        {"wait [--timeout D] EXPR", "wait until the expression holds (default timeout 5m, of virtual time)", waitFor},
+		"print":       {"print EXPR", "what an expression comes to: queues[\"replicaset\"].adds, object(\"pods\", \"demo\", \"web\").status", printVerb},
 		"speed":       {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
 		"skip":        {"skip", "jump to the next timer and let happen what it starts", skip},
 		"status":      {"status", "how the clock stands", status},
@@ -374,6 +375,23 @@ func waitFor(ctx context.Context, inv *Invocation, args []string) int {
 		return inv.did(err)
 	}
 	return inv.did(failed)
+}
+
+// printVerb writes what an expression comes to.
+func printVerb(_ context.Context, inv *Invocation, args []string) int {
+	value := inv.Console.cfg.Value
+	if len(args) == 0 || value == nil {
+		return inv.badUse()
+	}
+	var text string
+	var err error
+	if do := inv.Console.cfg.Kernel.Do(func() { text, err = value(strings.Join(args, " ")) }); do != nil {
+		return inv.did(ErrStopped)
+	}
+	if err == nil {
+		fmt.Fprintln(inv.Out, text)
+	}
+	return inv.did(err)
 }
 
 // compile makes a condition of an expression, or says what is wrong with it.

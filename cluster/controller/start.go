@@ -65,6 +65,8 @@ type Config struct {
 	// Sign signs what CertificateSigningRequests ask for with the cluster's authority
 	// (--cluster-signing-key-file); nil: nothing is signed.
 	Sign certificates.Sign
+	// Pace slows the runs of single queues; nil: none.
+	Pace *reconcile.Pace
 }
 
 // Start begins the election for the Lease kube-controller-manager in process p
@@ -103,7 +105,9 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		if cfg.ClientFor != nil {
 			own = cfg.ClientFor(name)
 		}
-		return reconcile.NewEnv(p, name, source, own, informers, cfg.Workers)
+		e := reconcile.NewEnv(p, name, source, own, informers, cfg.Workers)
+		e.Pace = cfg.Pace
+		return e
 	}
 	all := []interface{ Start() }{
 		serviceaccount.New(env(serviceaccount.Name, serviceaccount.Name)),

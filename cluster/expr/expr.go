@@ -34,6 +34,7 @@ import (
 type Program struct {
 	src   string
 	p     cel.Program
+	typ   *cel.Type
 	names map[string]bool // the state's names in it
 }
 
@@ -151,6 +152,18 @@ func values(list []*view.Object) []any {
 // Compile reads an expression that is true or false. A refused one gives an
 // *[Error].
 func Compile(src string) (*Program, error) {
+	p, err := CompileAny(src)
+	if err != nil {
+		return nil, err
+	}
+	if t := p.typ; t.Kind() != types.BoolKind && t.Kind() != types.DynKind {
+		return nil, &Error{1, 1, fmt.Sprintf("it is a %s, but must be true or false; compare it with something", t), src}
+	}
+	return p, nil
+}
+
+// CompileAny reads an expression of whatever value, for [Program.Text].
+func CompileAny(src string) (*Program, error) {
 	if strings.TrimSpace(src) == "" {
 		return nil, &Error{1, 1, "it is empty; try store.leader != \"\" or object(\"deployments\", \"demo\", \"web\").status.readyReplicas == 3", src}
 	}
@@ -165,9 +178,6 @@ func Compile(src string) (*Program, error) {
 	if e := checkNames(src, checked.NativeRep()); e != nil {
 		return nil, e
 	}
-	if t := checked.OutputType(); t.Kind() != types.BoolKind && t.Kind() != types.DynKind {
-		return nil, &Error{1, 1, fmt.Sprintf("it is a %s, but must be true or false; compare it with something", t), src}
-	}
 	p, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
 		return nil, fmt.Errorf("expression %q: %w", src, err)
@@ -176,7 +186,7 @@ func Compile(src string) (*Program, error) {
 	for _, id := range ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.IdentKind)) {
 		names[id.AsIdent()] = true
 	}
-	return &Program{src, p, names}, nil
+	return &Program{src, p, checked.OutputType(), names}, nil
 }
 
 // Mentions reports whether the expression asks about one of the state's own

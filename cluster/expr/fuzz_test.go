@@ -29,6 +29,9 @@ func FuzzCompile(f *testing.F) {
 		for range 2 {
 			_, _ = p.Eval(s, nil)
 		}
+		if _, err := p.Text(s, e); err != nil && err.Error() == "" {
+			t.Error("no value, without a word")
+		}
 		first, err := p.Eval(s, e)
 		again, err2 := p.Eval(s, e)
 		if first != again || (err == nil) != (err2 == nil) {

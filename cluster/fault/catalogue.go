@@ -63,11 +63,11 @@ func Catalogue() []control.FaultKind {
 			Means: "Mend every link of it, and a member's disk; of the store, every member's; a watch is told what it has missed; a webhook is fast and honest again.",
 		},
 		{
-			Name: "slow", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook", "oidc"}, Heals: "fast",
-			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, the API server by this much a request, a watch at the store by this much a revision, a client's watch by this much an event, a webhook or the identity provider by this much an answer, the registry by this factor.", Args: "DURATION|FACTOR",
+			Name: "slow", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook", "oidc", "queue"}, Heals: "fast",
+			Means: "Make it slow: a member's disk by this much a write, a node's link by this much a request, the API server by this much a request, a watch at the store by this much a revision, a client's watch by this much an event, a webhook or the identity provider by this much an answer, a controller's work queue by this much a run, the registry by this factor.", Args: "DURATION|FACTOR",
 		},
 		{
-			Name: "fast", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook", "oidc"},
+			Name: "fast", Targets: []string{"member", "node", "registry", "apiserver", "watch", "informer", "webhook", "oidc", "queue"},
 			Means: "Undo slow.",
 		},
 		{

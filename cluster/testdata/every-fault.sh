@@ -218,6 +218,21 @@ says 'informers.all(i, i.stale.size() == 0)'
 kubectl scale deploy/web --replicas=6
 settled
 
+## slow queue, fast queue
+runs() { kviz print 'queues["replicaset"].gets'; }
+flood() { # thirty changes of one pod; how many runs they come to
+  before=$(runs)
+  for i in $(seq 30); do kubectl annotate pod/"$pod" --overwrite flood=$i >/dev/null; done
+  sleep 5
+  echo $(($(runs) - before))
+}
+pod=$(kubectl get pods -l app=web -o jsonpath='{.items[0].metadata.name}')
+test "$(flood)" -ge 25
+kviz fault slow queue/replicaset 1500ms
+test "$(flood)" -le 3
+kviz fault fast queue/replicaset
+test "$(flood)" -ge 25
+
 ## stop dns, start dns
 kviz fault stop dns
 fails kubectl exec client -- curl -s --max-time 5 web

@@ -30,7 +30,8 @@ type Env struct {
 	Client    client.Interface
 	Informers *informer.Factory
 	Events    *record.Recorder
-	Workers   int // of each queue
+	Workers   int   // of each queue
+	Pace      *Pace // nil: nothing is slowed
 }
 
 // NewEnv makes the environment of the controller name, in a child of p. source

@@ -32,6 +32,7 @@ type Loop struct {
 // NewLoop makes a loop whose queue is called queue and whose keys name objects
 // of kind r. sync looks at one of them.
 func NewLoop(env *Env, queue string, r client.Resource, sync func(*Run) error) *Loop {
+	env.Pace.know(queue)
 	return &Loop{
 		Queue: workqueue.New[string](queue, env.Process.Lane, env.Process),
 		env:   env, resource: r, sync: sync, converged: map[string]string{},
@@ -62,6 +63,9 @@ func (l *Loop) next(t *sim.Task) bool {
 	run.start = l.emit(t, trace.ReconcileStart, &trace.Reconcile{Controller: l.env.Name(), Key: key}, run)
 	t.SetCauses(run.start)
 
+	if d := l.env.Pace.of(l.Name()); d > 0 {
+		t.Sleep(d)
+	}
 	err := l.sync(run)
 
 	t.SetCauses(run.start)

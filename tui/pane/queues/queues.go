@@ -173,6 +173,9 @@ func drawQueue(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
 	x = max(x+1, nameW+1) + room + 1
 	x = a.Text(x, 0, fmt.Sprintf("%d", q.Ready), theme.Number|grid.Bold)
 	x = a.Text(x, 0, " ready", theme.Muted)
+	for _, fault := range f.S.FaultsOn("queue/" + q.Name) {
+		x = a.Text(x+1, 0, "+"+fault.Detail+" a run", theme.Bad)
+	}
 	runs := words.Count(int(q.Adds), "add") + " → " + words.Count(int(q.Gets), "run")
 	more := runs
 	if q.Merged > 0 {
@@ -188,7 +191,7 @@ func drawQueue(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
 		}
 	}
 	s.Hot(0, y, s.W(), pane.Subject{
-		ID: "queue/" + q.Name, Copy: q.Name, Target: trace.CompKCM,
+		ID: "queue/" + q.Name, Copy: q.Name, Target: "queue/" + q.Name,
 		Words: fmt.Sprintf("Queue %s: %d ready, %d at work, %d delayed; %d adds since the start, %d of them merged, came to %d runs; %d retries%s.",
 			q.Name, q.Ready, q.Processing, q.Delayed, q.Adds, q.Merged, q.Gets, q.Retries, latency(q)),
 	})
