@@ -17,7 +17,7 @@ import (
 )
 
 // Helm installs a chart of a dozen kinds with a custom resource and a hook, waits until
-// it runs, upgrades it, rolls back and takes it away again, with server-side apply and
+// it runs, tests it, upgrades it, rolls back and takes it away again, with server-side apply and
 // without.
 func TestHelm(t *testing.T) {
 	s := serve(t)
@@ -49,8 +49,18 @@ func (s *served) life(t *testing.T, serverSide bool) {
 	}
 	s.is(t, made, 1, "deployed")
 	s.has(t, namespace, 3, "blue")
-	if _, err := s.api.BatchV1().Jobs(namespace).Get(t.Context(), "shop-prepare", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := s.api.CoreV1().Pods(namespace).Get(t.Context(), "shop-prepare", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the hook that has succeeded: %v", err)
+	}
+
+	try := action.NewReleaseTesting(cfg)
+	try.Timeout = patience
+	_, shutdown, err := try.Run("shop")
+	if err != nil {
+		t.Errorf("helm test: %v", err)
+	}
+	if err := shutdown(); err != nil {
+		t.Errorf("what helm test leaves: %v", err)
 	}
 
 	upgrade := action.NewUpgrade(cfg)
