@@ -101,12 +101,11 @@ func (c *Cluster) serverFault(f control.Fault) (action, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := c.backend(f.Target)
-	if s == nil {
+	if c.server == nil {
 		return nil, c.noTarget(f.Target)
 	}
 	return func([]trace.ID) error {
-		s.Server.Slow(slow)
+		c.server.Slow(slow)
 		return nil
 	}, nil
 }

@@ -49,6 +49,8 @@ kubectl create -f - <<< '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name
 kubectl delete job once
 sleep 1
 kubectl get cm of-once
+kubectl get apiservice v1beta1.metrics.k8s.io
+kubectl delete apiservice v1beta1.metrics.k8s.io
 kubectl create namespace shop
 kubectl create job -n shop sale --image=busybox
 kubectl delete namespace shop

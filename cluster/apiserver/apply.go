@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/applyconfigurations"
+	aggregatorconfigurations "k8s.io/kube-aggregator/pkg/client/applyconfiguration"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
 )
@@ -42,6 +43,8 @@ func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldMan
 	}
 	types := f.builtin()
 	switch k.Group {
+	case "apiregistration.k8s.io":
+		types = aggregatorconfigurations.NewTypeConverter(scheme)
 	case "apiextensions.k8s.io":
 		types = crdconfigurations.NewTypeConverter(scheme)
 	case "authentication.k8s.io", "authorization.k8s.io":

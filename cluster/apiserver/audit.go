@@ -72,7 +72,7 @@ func (s *Server) WriteAuditPolicy(t *sim.Task, file []byte) error {
 		return err
 	}
 	s.audit.file = slices.Clone(file)
-	s.tellAudit(t, &trace.Audit{What: "written", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
+	tellAudit(t, &trace.Audit{What: "written", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
 	return nil
 }
 
@@ -80,7 +80,7 @@ func (s *Server) WriteAuditPolicy(t *sim.Task, file []byte) error {
 func (s *Server) RemoveAuditPolicy(t *sim.Task) {
 	if s.audit.file != nil {
 		s.audit.file = nil
-		s.tellAudit(t, &trace.Audit{What: "removed", File: audit.PolicyFile})
+		tellAudit(t, &trace.Audit{What: "removed", File: audit.PolicyFile})
 	}
 }
 
@@ -107,8 +107,7 @@ func (s *Server) ReadFile(name string) ([]byte, error) {
 	return s.audit.log.Read(name)
 }
 
-func (s *Server) tellAudit(t *sim.Task, p *trace.Audit) {
-	p.Server = s.whose()
+func tellAudit(t *sim.Task, p *trace.Audit) {
 	t.Emit(trace.Event{Kind: trace.AuditChanged, Payload: p})
 }
 
@@ -123,9 +122,9 @@ func (s *Server) startAudit(t *sim.Task) {
 			panic("apiserver: " + err.Error()) // it was read when it was written
 		}
 		a.policy = p
-		s.tellAudit(t, &trace.Audit{What: "loaded", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
+		tellAudit(t, &trace.Audit{What: "loaded", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
 	} else if was != nil {
-		s.tellAudit(t, &trace.Audit{What: "loaded", File: audit.PolicyFile})
+		tellAudit(t, &trace.Audit{What: "loaded", File: audit.PolicyFile})
 	}
 }
 
@@ -399,7 +398,7 @@ func (c *call) listBody(r *Response) runtime.Object {
 func (c *call) writeAudit(stage auditapi.Stage) error {
 	a := &c.s.audit
 	err := c.record.Write(stage, c.s.k.Now())
-	told := &trace.Audit{File: audit.LogFile, Server: c.s.whose()}
+	told := &trace.Audit{File: audit.LogFile}
 	rotations, name := a.log.Rotations()
 	switch {
 	case err != nil && !a.failed:

@@ -1,12 +1,9 @@
 package apiserver
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
@@ -190,11 +187,7 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 		if d.Err != nil {
 			return undecided(path, d.Err)
 		}
-		msg := fmt.Sprintf("User %q cannot %s path %q", u.Name, verb, path)
-		if d.Denied != "" {
-			msg += ": " + d.Denied
-		}
-		return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(msg))
+		return forbidden(a, d)
 	}
 	return nil
 }

@@ -1,12 +1,14 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 
 	"kviz/cluster/apiserver/authn"
@@ -74,6 +76,9 @@ func undecided(uri string, err error) error {
 
 // attributesOf are what a user must be allowed to do, to be answered a request.
 func attributesOf(r *Request, u authn.User) authz.Attributes {
+	if r.Proxied != nil && r.Resource.Resource == "" {
+		return authz.Attributes{User: u, Verb: r.Verb, Path: r.Proxied.Path}
+	}
 	return authz.Attributes{
 		User: u, Verb: r.Verb, Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource,
 		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
@@ -106,6 +111,13 @@ func (s *Server) decide(t *sim.Task, a authz.Attributes) authz.Decision {
 // forbidden is 403 in the words of apiserver
 // pkg/endpoints/handlers/responsewriters/errors.go.
 func forbidden(a authz.Attributes, d authz.Decision) error {
+	if a.Resource == "" {
+		msg := fmt.Sprintf("User %q cannot %s path %q", a.User.Name, a.Verb, a.Path)
+		if d.Denied != "" {
+			msg += ": " + d.Denied
+		}
+		return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(msg))
+	}
 	what := a.Resource
 	if a.Subresource != "" {
 		what += "/" + a.Subresource

@@ -13,8 +13,7 @@ import (
 
 // connection is an in-process client: it makes a Request of each verb.
 type connection struct {
-	s    *Server // any of them: for what they share
-	door Door
+	s    *Server
 	lane trace.Lane
 	user authn.User
 }
@@ -27,7 +26,7 @@ func (c *connection) request(verb string, r client.Resource, namespace, name, su
 }
 
 func (c *connection) do(t *sim.Task, req *Request) (runtime.Object, error) {
-	r := c.door.Handle(t, req)
+	r := c.s.Handle(t, req)
 	return r.Object, r.Err
 }
 
@@ -40,7 +39,7 @@ func (c *connection) Get(t *sim.Task, r client.Resource, namespace, name string)
 func (c *connection) List(t *sim.Task, r client.Resource, namespace string, opts metav1.ListOptions) ([]runtime.Object, int64, error) {
 	req := c.request("list", r, namespace, "", "")
 	req.List = opts
-	resp := c.door.Handle(t, req)
+	resp := c.s.Handle(t, req)
 	if resp.Err != nil {
 		return nil, 0, resp.Err
 	}
@@ -52,7 +51,7 @@ func (c *connection) List(t *sim.Task, r client.Resource, namespace string, opts
 func (c *connection) Watch(t *sim.Task, r client.Resource, namespace string, opts metav1.ListOptions) (client.Watch, error) {
 	req := c.request("watch", r, namespace, "", "")
 	req.List = opts
-	resp := c.door.Handle(t, req)
+	resp := c.s.Handle(t, req)
 	if resp.Err != nil {
 		return nil, resp.Err
 	}

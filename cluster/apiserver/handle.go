@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -102,8 +103,8 @@ type call struct {
 
 // serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
 func (s *Server) serve(t *sim.Task, req *Request) *Response {
-	s.peers.requests++
-	c := &call{s: s, t: t, req: req, n: s.peers.requests, began: t.Elapsed(), kind: req.kind, space: &stageSpace{}}
+	s.requests++
+	c := &call{s: s, t: t, req: req, n: s.requests, began: t.Elapsed(), kind: req.kind, space: &stageSpace{}}
 	if c.kind == nil {
 		c.kind = s.kindFor(req.Resource)
 	}
@@ -130,6 +131,9 @@ func (c *call) run() *Response {
 		if err := stage(c); err != nil {
 			return &Response{Err: err}
 		}
+	}
+	if c.req.Proxied != nil {
+		return c.aggregate()
 	}
 	if err := c.route(); err != nil {
 		return &Response{Err: err}
@@ -179,6 +183,9 @@ func (c *call) route() error {
 		return err
 	}
 	if err := c.routeFlows(); err != nil {
+		return err
+	}
+	if err := c.routeAPIServices(); err != nil {
 		return err
 	}
 	if c.kind.deprecated != "" && !c.req.System {
@@ -313,6 +320,11 @@ func (c *call) respond(r *Response) *Response {
 		st := statusOf(r.Err)
 		r.Code = int(st.Code)
 		payload.Reason, payload.Message = string(st.Reason), st.Message
+	} else if r.Raw != nil {
+		r.Code = r.Raw.Code
+		if r.Code >= http.StatusBadRequest {
+			payload.Message = strings.TrimSpace(string(r.Raw.Body))
+		}
 	} else if r.Code == 0 {
 		r.Code = http.StatusOK
 		if c.created {
@@ -368,9 +380,6 @@ func (r *Request) path() string {
 	}
 	return p
 }
-
-// Sender is who sent the request: a lane's name, or what a program calls itself.
-func (r *Request) Sender() string { return r.sender() }
 
 // sender is who sent the request, for the trace.
 func (r *Request) sender() string {

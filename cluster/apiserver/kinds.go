@@ -33,6 +33,7 @@ var kinds = slices.Concat(
 	flowKinds,
 	admissionKinds,
 	limitKinds,
+	aggregationKinds,
 	reviewKinds,
 )
 
@@ -141,6 +142,11 @@ func init() {
 	}
 }
 
+// Builtin reports whether a group is one that this server has of its own.
+func Builtin(group string) bool {
+	return slices.ContainsFunc(kinds, func(k *Kind) bool { return k.Group == group })
+}
+
 // KindFor is the kind served as a resource; nil if none is.
 func KindFor(r schema.GroupVersionResource) *Kind { return kindByResource[r] }
 
@@ -164,7 +170,7 @@ func kindOfKey(key []byte) *Kind {
 	if i < 0 {
 		return nil
 	}
-	if first := rest[:i]; string(first) == "services" || string(first) == "apiextensions.k8s.io" {
+	if first := rest[:i]; string(first) == "services" || string(first) == "apiextensions.k8s.io" || string(first) == "apiregistration.k8s.io" {
 		if j := bytes.IndexByte(rest[i+1:], '/'); j >= 0 {
 			i += 1 + j
 		}

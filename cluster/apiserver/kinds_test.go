@@ -20,6 +20,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/kube-aggregator/pkg/registry/apiservice"
 	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
 	"k8s.io/kubernetes/pkg/registry/apps/statefulset"
@@ -60,6 +61,11 @@ type upstreamStrategy interface {
 	rest.RESTUpdateStrategy
 }
 
+// apiServiceUpstream are the two halves of that kind's strategy.
+type apiServiceUpstream struct {
+	rest.CreateUpdateResetFieldsStrategy
+}
+
 // kindCase is one kind: testdata/kinds/<resource>.yaml is a good object of it,
 // and these are merge patches to that.
 type kindCase struct {
@@ -76,6 +82,11 @@ type kindCase struct {
 }
 
 var kindCases = []kindCase{
+	{
+		r: client.APIServices, upstream: apiServiceUpstream{apiservice.NewStrategy(scheme)}, sub: apiservice.NewStatusStrategy(scheme),
+		invalid: `{"spec":{"versionPriority":0}}`, change: `{"spec":{"groupPriorityMinimum":200}}`, forbidden: `{"spec":{"caBundle":"YQ=="}}`,
+		status: `{"status":{"conditions":[{"type":"Available","status":"Unknown","lastTransitionTime":null}]},"spec":{"group":"other"}}`,
+	},
 	{
 		r: client.Endpoints, upstream: endpoint.Strategy,
 		invalid: `{"subsets":[{"addresses":[{"ip":"nowhere"}],"ports":[{"port":80}]}]}`, change: `{"subsets":[{"addresses":[{"ip":"10.1.0.8"}],"ports":[{"port":81}]}]}`,

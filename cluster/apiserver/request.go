@@ -12,6 +12,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/client"
+	"kviz/cluster/remote"
 	"kviz/cluster/trace"
 )
 
@@ -41,11 +42,6 @@ type Request struct {
 	Causes []trace.ID // what made the sender send it
 	Path   string     // for the trace; built from the rest when empty
 
-	// By which connection it comes, where a load balancer stands before several
-	// servers. Both are empty for a sender that has one connection.
-	Peer    string // the address of a program outside
-	Command string // a command of the console, which has a connection of its own
-
 	// For the audit log.
 	AuditID   string   // the header Audit-ID; drawn where it is needed and empty
 	UserAgent string   // the header User-Agent, whole
@@ -74,12 +70,16 @@ type Request struct {
 	// are not tracked for it where nobody else has any.
 	System bool
 
+	// Proxied is the HTTP request as it came, of one that another server answers
+	// (aggregator_proxy.go). Resource is empty where it is for no resource.
+	Proxied *remote.Request
+
 	kind     *Kind // of a kind that need not be served
 	approved bool  // a part of a request that has been authorized
 }
 
 // Response is how a request ended. Exactly one of Object, Items (with
-// IsList), Watch or Err is set.
+// IsList), Watch, Raw or Err is set.
 type Response struct {
 	Code   int            // HTTP status
 	Object runtime.Object // the caller's own; a *metav1.Status for deletions that are done
@@ -90,6 +90,8 @@ type Response struct {
 	ListMeta metav1.ListMeta
 
 	Watch client.Watch
+
+	Raw *remote.Answer // of another server, as it is
 
 	Kind *Kind // that the request was for; nil for what is not served
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/install"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	// Kubernetes' own groups: types, defaulting, conversion, field labels.
@@ -38,8 +39,9 @@ import (
 // version, in which Kubernetes keeps them, is made for validation only.
 var scheme = withExtensions(legacyscheme.Scheme)
 
-// withExtensions adds what apiextensions-apiserver serves.
+// withExtensions adds what apiextensions-apiserver and kube-aggregator serve.
 func withExtensions(s *runtime.Scheme) *runtime.Scheme {
+	apiregistration.Install(s)
 	utilruntime.Must(apiextensions.AddToScheme(s))
 	utilruntime.Must(apiextensionsv1.AddToScheme(s))
 	utilruntime.Must(s.SetVersionPriority(apiextensionsv1.SchemeGroupVersion))

@@ -13,17 +13,34 @@ import (
 	"kviz/cluster/client"
 )
 
-// resolveService finds the server behind one of a Service's ready endpoints, drawn
-// by lot (apiserver pkg/util/proxy ResolveEndpoint; kube-apiserver
-// --enable-aggregator-routing). Which simulated server it is, the pod's image says.
+// resolveService finds the server behind one of a Service's ready endpoints. Which
+// simulated server it is, the pod's image says.
 func (h *hooks) resolveService(namespace, name string, port int32) (hookServer, error) {
-	en := h.s.caches[KindFor(client.Services.GroupVersionResource)].get(namespace + "/" + name)
+	ready, err := h.s.endpointsOf(namespace, name, port)
+	if err != nil {
+		return hookServer{}, err
+	}
+	one := ready[h.rand.IntN(len(ready))]
+	return hookServer{address: one.address, name: h.serverIn(one.pod)}, nil
+}
+
+// backendAddress is where a Service's requests can go.
+type backendAddress struct {
+	address string // host:port
+	pod     *corev1.ObjectReference
+}
+
+// endpointsOf are the ready endpoints of a Service's port, one of which is to be drawn
+// by lot; there is at least one, or an error (apiserver pkg/util/proxy
+// ResolveEndpoint; kube-apiserver --enable-aggregator-routing).
+func (s *Server) endpointsOf(namespace, name string, port int32) ([]backendAddress, error) {
+	en := s.caches[KindFor(client.Services.GroupVersionResource)].get(namespace + "/" + name)
 	if en == nil {
-		return hookServer{}, apierrors.NewNotFound(schema.GroupResource{Resource: "service"}, name)
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "service"}, name)
 	}
 	svc := en.obj.(*corev1.Service)
 	if svc.Spec.Type == corev1.ServiceTypeExternalName {
-		return hookServer{}, fmt.Errorf("unsupported service type %q", svc.Spec.Type)
+		return nil, fmt.Errorf("unsupported service type %q", svc.Spec.Type)
 	}
 	portName, found := "", false
 	for _, p := range svc.Spec.Ports {
@@ -33,14 +50,10 @@ func (h *hooks) resolveService(namespace, name string, port int32) (hookServer, 
 		}
 	}
 	if !found {
-		return hookServer{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %v found for service %q", port, name))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %v found for service %q", port, name))
 	}
-	type target struct {
-		to  hookServer
-		pod *corev1.ObjectReference
-	}
-	var ready []target
-	h.s.caches[KindFor(client.EndpointSlices.GroupVersionResource)].scan(namespace, func(_ string, en *entry) bool {
+	var ready []backendAddress
+	s.caches[KindFor(client.EndpointSlices.GroupVersionResource)].scan(namespace, func(_ string, en *entry) bool {
 		slice := en.obj.(*discoveryv1.EndpointSlice)
 		if slice.Labels[discoveryv1.LabelServiceName] != name {
 			return true
@@ -51,18 +64,16 @@ func (h *hooks) resolveService(namespace, name string, port int32) (hookServer, 
 			}
 			for _, e := range slice.Endpoints {
 				if (e.Conditions.Ready == nil || *e.Conditions.Ready) && len(e.Addresses) > 0 {
-					ready = append(ready, target{hookServer{address: net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*p.Port)))}, e.TargetRef})
+					ready = append(ready, backendAddress{net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*p.Port))), e.TargetRef})
 				}
 			}
 		}
 		return true
 	})
 	if len(ready) == 0 {
-		return hookServer{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 	}
-	t := ready[h.rand.IntN(len(ready))]
-	t.to.name = h.serverIn(t.pod)
-	return t.to, nil
+	return ready, nil
 }
 
 // serverIn is the simulated webhook server that a pod's image holds; "" for none.

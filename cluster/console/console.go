@@ -139,8 +139,7 @@ type Invocation struct {
 	Cause   trace.ID // the command in the trace
 	Columns int
 
-	at     ControlPlane // of one API server, where the verb is about one
-	untold bool         // what it prints is not the same in every run, and stays out of the trace
+	untold bool // what it prints is not the same in every run, and stays out of the trace
 }
 
 // New makes a console with the commands kubectl, on, kviz and timeout. The

@@ -40,6 +40,7 @@ func (w *worker) containerConfig(t *sim.Task, c *corev1.Container, rs runtime.Po
 		MessagePath:  c.TerminationMessagePath,
 		LogTail:      c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError,
 		GraceSeconds: w.gracePeriod(),
+		RequestsCPU:  c.Resources.Requests.Cpu().MilliValue(), RequestsMemory: c.Resources.Requests.Memory().Value(), LimitsMemory: c.Resources.Limits.Memory().Value(),
 	}
 	if cfg.Behaviour == "" && !init {
 		cfg.Behaviour = w.pod.Annotations[runtime.BehaviourAnnotation]

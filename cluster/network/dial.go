@@ -101,7 +101,23 @@ func (n *Network) Dial(t *sim.Task, from From, req Request) Result {
 	if req.UDP {
 		w.p.proto = "udp"
 	}
+	if from.IP != "" && n.isolated[from.Node] {
+		w.hop("link", nil, "lost", "nothing gets to "+from.Node)
+		return w.finish(TimedOut)
+	}
 	return w.finish(w.travel())
+}
+
+// DialIn is a connection from a machine outside whose packets get to the node that
+// has the address, or that the address's pod is on, unless nothing gets there.
+func (n *Network) DialIn(t *sim.Task, ip string, req Request) Result {
+	from := From{IP: ip}
+	if dst, err := netip.ParseAddr(req.Host); err == nil {
+		if node, _ := n.owner(dst); node != nil {
+			from.Node = node.Name
+		}
+	}
+	return n.Dial(t, from, req)
 }
 
 func (n *Network) source(from From) (netip.Addr, error) {

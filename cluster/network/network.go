@@ -121,6 +121,12 @@ func (n *Network) linked(a, b *Node) bool {
 	return !n.cut[pair(a.Name, b.Name)] && !n.isolated[a.Name] && !n.isolated[b.Name] && b.listeners.Powered()
 }
 
+// Linked reports whether packets get from one node to another, or to itself.
+func (n *Network) Linked(a, b string) bool {
+	from, to := n.nodes[a], n.nodes[b]
+	return from != nil && to != nil && (a == b || n.linked(from, to))
+}
+
 // SetDelay makes the link between two nodes take d longer each way.
 func (n *Network) SetDelay(a, b string, d time.Duration) { n.delay[pair(a, b)] = d }
 

@@ -11,6 +11,8 @@ package remote
 import (
 	"context"
 	"io"
+	"net/http"
+	"net/url"
 	"time"
 
 	"kviz/cluster/sim"
@@ -21,14 +23,17 @@ import (
 type Request struct {
 	Method string // GET, POST
 	Path   string
+	Query  url.Values  // of those that have one
+	Header http.Header // what matters of it; nil for most
 	Body   []byte
 }
 
 // Answer is what it answers.
 type Answer struct {
-	Code  int // HTTP status
-	Body  []byte
-	Event trace.ID // that tells of it
+	Code   int         // HTTP status
+	Header http.Header // what matters of it; nil for most
+	Body   []byte
+	Event  trace.ID // that tells of it
 }
 
 // Server is one server. Its methods may be called only on the kernel's goroutine.

@@ -18,6 +18,7 @@ type Answer struct {
 	Pod      string // namespace/name
 	UID      string
 	By       trace.ID // the event that started the container
+	Program  Program  // of an image that has one: it takes the request from here
 }
 
 // Has reports whether an address belongs to a sandbox of this node.
@@ -66,6 +67,9 @@ func (r *Runtime) connect(s *Sandbox, port int, path string) Answer {
 		}
 		b := &c.run.b
 		a := Answer{Accepted: true, Hung: b.Hang, Pod: s.key(), UID: s.PodUID, By: c.StartedBy, Code: 200, Body: b.Text}
+		if c.run.program != nil {
+			a.Program = live{c, c.run}
+		}
 		if a.Body == "" {
 			a.Body = "hello from " + s.Name
 		}

@@ -40,6 +40,9 @@ type ContainerConfig struct {
 	// GraceSeconds is kept for a kubelet that finds the container without its
 	// pod.
 	GraceSeconds int64
+	// What it asks for and may use, for what it is said to use: CPU in millicores,
+	// memory in bytes; 0 where the pod does not say.
+	RequestsCPU, RequestsMemory, LimitsMemory int64
 }
 
 func (c *ContainerConfig) repository() string {
@@ -82,7 +85,8 @@ type Container struct {
 type running struct {
 	b       Behaviour
 	exit    *sim.Timer
-	process *sim.Process // of a script
+	process *sim.Process // of a script or a program
+	program Program      // of an image that has one; else nil
 	files   map[string]string
 	serves  []int
 	trap    string // what a script does on TERM
@@ -155,6 +159,8 @@ func (r *Runtime) begin(c *Container, s *Sandbox) {
 	switch {
 	case len(b.Script) > 0:
 		r.startScript(c, s)
+	case r.programs[c.repository()] != nil:
+		r.startProgram(c, s)
 	case b.Exits:
 		c.run.exit = r.k.After(b.After, func() {
 			switch {

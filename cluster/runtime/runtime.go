@@ -59,6 +59,8 @@ type Runtime struct {
 	changed func(podUID string, cause trace.ID)
 	dialer  Dialer
 	api     API
+
+	programs map[string]StartProgram // by repository of the image
 }
 
 // podRecord is what the runtime holds of one pod, oldest first.

@@ -79,6 +79,10 @@ const (
 	StageDecrypt = "decrypt"
 )
 
+// StageAggregator is in the place of all stages after authorization for requests
+// that another server answers: By is the Service and the endpoint they were sent to.
+const StageAggregator = "aggregator"
+
 // Stages lists the pipeline's stages in order.
 func Stages() []string {
 	return []string{
@@ -170,4 +174,22 @@ type WatchEvent struct {
 	Type     string // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
 	Revision int64
 	Object   *Object `json:",omitempty"`
+}
+
+// APIServiceChecked is a look of the aggregator at one server behind it.
+var APIServiceChecked = define[APIServiceCheck]("apiservice.check", GrainStage,
+	"The API server found out whether the server behind an APIService can be reached.",
+	"The condition Available of the APIService, and why it is as it is: while it is not True, requests for its group are answered with 503.",
+	"kube-aggregator pkg/controllers/status/remote/remote_available_controller.go sync")
+
+// APIServiceCheck is what a look at an APIService came to.
+type APIServiceCheck struct {
+	APIService string
+	Service    string // namespace/name
+	Endpoint   string `json:",omitempty"` // that was asked last; "" where nobody was
+	Available  string // True, False
+	Reason     string
+	Message    string
+	Changed    bool          `json:",omitempty"` // status or reason are others than before
+	Took       time.Duration // virtual
 }

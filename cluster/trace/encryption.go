@@ -30,8 +30,7 @@ type Encryption struct {
 	Rules []EncryptionRule `json:",omitempty"`
 	Error string           `json:",omitempty"`
 
-	Reload bool   `json:",omitempty"` // of what is loaded: the server looks at the file every minute
-	Server string `json:",omitempty"` // whose file it is: "apiserver/b"; "" for the first API server's
+	Reload bool `json:",omitempty"` // of what is loaded: the server looks at the file every minute
 }
 
 // EncryptionRule is how some resources are encrypted: the first provider

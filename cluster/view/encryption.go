@@ -19,7 +19,7 @@ type Encryption struct {
 
 func init() {
 	on(trace.EncryptionConfig, func(b *Builder, e *trace.Event, p *trace.Encryption) {
-		n := &b.server(p.Server).Encryption
+		n := &b.s.Encryption
 		n.Event, n.Refused = e.ID, p.Error
 		switch p.What {
 		case "written":
@@ -35,8 +35,7 @@ func init() {
 	})
 	on(trace.CacheDecrypted, func(b *Builder, e *trace.Event, p *trace.Decryption) {
 		name := orElse(p.Custom, p.Resource)
-		w := edit(b, b.s.watchCaches, cacheKey(e, name))
-		w.Server = e.Lane.String()
+		w := edit(b, b.s.watchCaches, name)
 		w.Resource, w.Locked = name, p.Error
 	})
 	on(trace.KMSCalled, func(b *Builder, _ *trace.Event, p *trace.KMSCall) {
@@ -47,13 +46,13 @@ func init() {
 	say(trace.EncryptionConfig, func(_ *trace.Event, p *trace.Encryption) string {
 		switch p.What {
 		case "written":
-			return possessive(p.Server) + " encryption configuration was written: " + trace.RulesText(p.Rules)
+			return "the API server's encryption configuration was written: " + trace.RulesText(p.Rules)
 		case "removed":
-			return possessive(p.Server) + " encryption configuration was removed"
+			return "the API server's encryption configuration was removed"
 		case "loaded":
-			return called(p.Server) + " encrypts and decrypts by its configuration: " + trace.RulesText(p.Rules)
+			return "the API server encrypts and decrypts by its configuration: " + trace.RulesText(p.Rules)
 		}
-		return called(p.Server) + " does not take up its encryption configuration" + tail(": ", p.Error)
+		return "the API server does not take up its encryption configuration" + tail(": ", p.Error)
 	})
 	say(trace.CacheDecrypted, func(_ *trace.Event, p *trace.Decryption) string {
 		name := orElse(p.Custom, p.Resource)

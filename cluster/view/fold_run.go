@@ -31,7 +31,7 @@ func init() {
 	})
 	on(trace.ProcessExit, func(b *Builder, e *trace.Event, p *trace.Process) {
 		b.process(e, p).Up = false
-		if e.Lane.Component == trace.CompAPIServer {
+		if p.Process == trace.CompAPIServer {
 			b.serverDied(e)
 		}
 		b.workersDied(p.Process)

@@ -25,11 +25,12 @@ type State struct {
 	Store     Store
 	Scheduler Scheduler
 
-	ServerState               // of the API server; of the first, where there are several
-	Others      []OtherServer // the other API servers, by name
-	Traffic     Traffic       // of all
-	Provider    Provider
-	Balancer    Balancer
+	Encryption Encryption
+	Audit      Audit
+	Fairness   Fairness
+	Configs    []ServerConfig // by file
+	Traffic    Traffic
+	Provider   Provider
 
 	lanes     table[string, *Lane]
 	processes table[string, *Process]
@@ -48,6 +49,7 @@ type State struct {
 	watchers    table[uint64, *Watcher]
 	watchCaches table[string, *WatchCache]
 	webhooks    table[string, *Webhook]
+	aggregated  table[string, *AggregatedAPI]
 
 	queues      table[string, *Queue]
 	informers   table[string, *Informer]

@@ -20,8 +20,9 @@ const (
 // back-off (5 ms, 10 ms, 20 ms … 1000 s) and a place in a token bucket that
 // all keys of the queue share (10 a second, 100 at once).
 type Limiter[K comparable] struct {
-	// Base is the first delay of a key, BaseDelay unless changed.
-	Base time.Duration
+	// Base is the first delay of a key, BaseDelay unless changed, and Max the longest,
+	// MaxDelay unless changed.
+	Base, Max time.Duration
 
 	k        *sim.Kernel
 	failures map[K]int
@@ -31,14 +32,14 @@ type Limiter[K comparable] struct {
 
 // NewLimiter makes the default controller rate limiter.
 func NewLimiter[K comparable](k *sim.Kernel) *Limiter[K] {
-	return &Limiter[K]{Base: BaseDelay, k: k, failures: map[K]int{}, tokens: Burst, last: k.Elapsed()}
+	return &Limiter[K]{Base: BaseDelay, Max: MaxDelay, k: k, failures: map[K]int{}, tokens: Burst, last: k.Elapsed()}
 }
 
 // When counts a failure of the key and says how long it must wait.
 func (l *Limiter[K]) When(key K) time.Duration {
 	n := l.failures[key]
 	l.failures[key] = n + 1
-	return max(backoff(l.Base, n), l.reserve())
+	return max(min(backoff(l.Base, n), l.Max), l.reserve())
 }
 
 // Forget ends the key's back-off.

@@ -67,6 +67,9 @@ func New[K comparable](name string, lane trace.Lane, p *sim.Process) *Queue[K] {
 // SetBaseDelay changes the first delay of a failed key from 5 ms.
 func (q *Queue[K]) SetBaseDelay(d time.Duration) { q.limiter.Base = d }
 
+// SetMaxDelay changes the longest delay of a failed key from 1000 s.
+func (q *Queue[K]) SetMaxDelay(d time.Duration) { q.limiter.Max = d }
+
 // Name is the queue's name.
 func (q *Queue[K]) Name() string { return q.name }
 

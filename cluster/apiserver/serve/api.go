@@ -27,6 +27,18 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		h.audit(r, req, early)
 		return
 	}
+	h.handle(w, r, req, func(resp *apiserver.Response, feed *stream, now time.Time) {
+		if feed != nil {
+			h.writeWatch(w, r, req, out, feed, resp)
+			return
+		}
+		h.writeResponse(w, r, req, out, resp, now)
+	})
+}
+
+// handle sends a request through the pipeline, and has write tell what came of it,
+// unless nobody answered or the request was turned down for want of a seat.
+func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.Request, write func(*apiserver.Response, *stream, time.Time)) {
 	caller := h.caller(r, req)
 	req.Client, req.Causes = caller.Client, caller.Causes
 	req.AuditID, req.UserAgent, req.SourceIPs = r.Header.Get(auditapi.HeaderAuditID), r.UserAgent(), sourceIPs(r)
@@ -73,13 +85,11 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		}
 	case client.IsUnreachable(resp.Err):
 		refuse(w)
-	case feed != nil:
-		h.writeWatch(w, r, req, out, feed, resp)
 	case resp.Err != nil && resp.Stage == trace.StageFairness: // in plain words, as upstream's filter
 		w.Header().Set("Retry-After", strconv.Itoa(int(resp.Status().Details.RetryAfterSeconds)))
 		http.Error(w, resp.Status().Message, http.StatusTooManyRequests)
 	default:
-		h.writeResponse(w, r, req, out, resp, now)
+		write(resp, feed, now)
 	}
 }
 

@@ -95,6 +95,17 @@ func (h *Handler) served() []apidiscovery.APIGroupDiscovery {
 			groups = addResource(groups, k)
 		}
 	}
+	return append(groups, h.aggregatedGroups()...)
+}
+
+// aggregatedGroups are those that other servers serve. Their APIServices may be of no
+// group that is served here.
+func (h *Handler) aggregatedGroups() (groups []apidiscovery.APIGroupDiscovery) {
+	h.cfg.Kernel.Do(func() {
+		if api := h.cfg.API(); api != nil {
+			groups = api.AggregatedGroups()
+		}
+	})
 	return groups
 }
 

@@ -92,6 +92,10 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *api
 	if resp.IsList {
 		obj, status = h.listObject(out, resp, now, aged)
 	} else {
+		if aged && resp.Object != nil {
+			resp.Object = resp.Object.DeepCopyObject()
+			shiftTimes(resp.Object, now, time.Now())
+		}
 		obj, status = h.singleObject(resp.Kind, out, resp.Object, now)
 	}
 	if status != nil {

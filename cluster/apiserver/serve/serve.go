@@ -29,7 +29,9 @@ import (
 	"strings"
 	"sync"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/sim"
@@ -43,6 +45,10 @@ type API interface {
 	Audits() bool
 	AuditAnswered(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status)
 	Resources() []*apiserver.Kind
+	// Aggregates reports whether another server serves a group version; AggregatedGroups
+	// is the discovery of all of those.
+	Aggregates(gv schema.GroupVersion) bool
+	AggregatedGroups() []apidiscovery.APIGroupDiscovery
 	Ready() bool
 	// PluginHealth is the check of KMS plugins, where there is one.
 	PluginHealth() (exists, well bool)
@@ -114,6 +120,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-cache, private")
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	if strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") {
+		if h.serveAggregated(w, r, path) {
+			return
+		}
 		if !isDiscovery(path) {
 			h.serveAPI(w, r)
 			return

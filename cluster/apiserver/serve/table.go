@@ -23,7 +23,7 @@ import (
 type tables struct{ generator printers.TableGenerator }
 
 func newTables() tables {
-	return tables{printers.NewTableGenerator().With(internalversion.AddHandlers)}
+	return tables{printers.NewTableGenerator().With(internalversion.AddHandlers, addAPIServices)}
 }
 
 // table prints the items, one row each. The printers compute ages against the
@@ -144,11 +144,13 @@ func rowObject(item runtime.Object, out output) (runtime.RawExtension, error) {
 
 // agedFor reports whether kubectl will compute ages from the answer against
 // the machine's clock and not show the timestamps themselves: the events and a
-// node's pods in kubectl describe, and kubectl events. kubectl says which
-// command it runs in a header of its own (SIG CLI KEP 859).
+// node's pods in kubectl describe, kubectl events, and the pods of which kubectl top
+// finds no metrics. kubectl says which command it runs in a header of its own (SIG CLI KEP 859).
 func agedFor(r *http.Request, req *apiserver.Request) bool {
 	command := r.Header.Get("Kubectl-Command")
 	switch {
+	case strings.HasPrefix(command, "kubectl top"):
+		return req.Resource.Resource == "pods" && req.Proxied == nil
 	case req.Verb != "list":
 		return false
 	case strings.HasPrefix(command, "kubectl events"):

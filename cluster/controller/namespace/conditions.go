@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,9 +9,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/reconcile"
+	"kviz/cluster/trace"
 )
 
 // fine is what each condition says when there is nothing to say
@@ -23,28 +26,42 @@ var fine = []corev1.NamespaceCondition{
 	{Type: corev1.NamespaceFinalizersRemaining, Reason: "ContentHasNoFinalizers", Message: "All content-preserving finalizers finished"},
 }
 
-// report writes into the namespace's conditions what is left and what went
-// wrong; totals says whether all kinds were counted.
-func (c *Controller) report(run *reconcile.Run, ns *corev1.Namespace, left []remains, errs []error, totals bool) {
+// findings are what a look at a namespace's content came to.
+type findings struct {
+	unknown error      // of discovery; nil where everything that is served is known
+	why     []trace.ID // it is unknown
+	left    []remains
+	errs    []error
+	totals  bool // all kinds were counted
+}
+
+// report writes into the namespace's conditions what is left and what went wrong.
+func (c *Controller) report(run *reconcile.Run, ns *corev1.Namespace, found findings) {
 	bad := map[corev1.NamespaceConditionType]corev1.NamespaceCondition{}
-	if len(errs) > 0 {
+	if failed := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(found.unknown, &failed) {
+		bad[corev1.NamespaceDeletionDiscoveryFailure] = corev1.NamespaceCondition{
+			Reason: "DiscoveryFailed", Message: fmt.Sprintf("Discovery failed for some groups, %d failing: %v", len(failed.Groups), failed),
+		}
+	}
+	if len(found.errs) > 0 {
 		var texts []string
-		for _, err := range errs {
+		for _, err := range found.errs {
 			texts = append(texts, err.Error())
 		}
 		slices.Sort(texts)
 		bad[corev1.NamespaceDeletionContentFailure] = corev1.NamespaceCondition{
 			Reason:  "ContentDeletionFailed",
-			Message: fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(errs), strings.Join(texts, ", ")),
+			Message: fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(found.errs), strings.Join(texts, ", ")),
 		}
 	}
-	if totals {
-		countLeft(bad, left)
+	if found.totals {
+		countLeft(bad, found.left)
 	}
 	fresh := ns.DeepCopy()
 	if !setConditions(&fresh.Status, bad, metav1.NewTime(run.T.Now())) {
 		return
 	}
+	run.Because(found.why...)
 	run.Act("update", client.RefOf(ns), nil, nil, "note in the conditions of namespace %s what is left in it%s", ns.Name, whatLeft(bad))
 	if updated, err := client.UpdateStatus(run.T, c.Client, client.Namespaces, "", fresh); err == nil {
 		*ns = *updated

@@ -26,10 +26,12 @@ import (
 	"fmt"
 	"time"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/reconcile"
@@ -49,6 +51,10 @@ const graceful = 5 * time.Second
 // (--namespace-sync-period).
 const resync = 5 * time.Minute
 
+// maxRetry is how long it takes at most until a deletion that failed is tried again
+// (nsControllerRateLimiter).
+const maxRetry = time.Minute
+
 // finalizerEstimate is how long content with finalizers is guessed to stay.
 const finalizerEstimate = 15 * time.Second
 
@@ -63,6 +69,7 @@ type Controller struct {
 func New(env *reconcile.Env) *Controller {
 	c := &Controller{Env: env, namespaces: env.Informers.For(client.Namespaces)}
 	c.loop = reconcile.NewLoop(env, "namespace", client.Namespaces, c.sync)
+	c.loop.SetMaxDelay(maxRetry)
 	enqueue := func(t *sim.Task, obj runtime.Object) {
 		if obj.(*corev1.Namespace).DeletionTimestamp != nil {
 			c.loop.AddAfter(t, informer.KeyOf(obj), graceful)
@@ -146,23 +153,25 @@ type remains struct {
 
 // deleteContent deletes pods first and the rest when they are gone. It gives how
 // long what is left may take (deleteAllContent).
+//
+// What other servers serve is no different: while one of them cannot be asked what
+// that is, there may be something left that nobody knows of, so the namespace stays.
 func (c *Controller) deleteContent(run *reconcile.Run, ns *corev1.Namespace) (time.Duration, error) {
+	found := c.discover()
 	pods, err := c.deleteKind(run, ns, client.Pods)
 	if err != nil || pods.items > 0 {
-		var errs []error
 		if err != nil {
-			errs = append(errs, err)
+			found.errs = append(found.errs, err)
 		}
-		c.report(run, ns, []remains{pods}, errs, err != nil)
-		return pods.estimate, err
+		found.left, found.totals = []remains{pods}, err != nil
+		c.report(run, ns, found)
+		return pods.estimate, errors.Join(found.unknown, err)
 	}
-	var left []remains
-	var errs []error
 	estimate := time.Duration(0)
 	kinds := client.InUse(c.Client)
 	custom, err := client.CustomResources(run.T, c.Client)
 	if err != nil {
-		errs = append(errs, err)
+		found.errs = append(found.errs, err)
 	}
 	for _, r := range append(kinds, custom...) {
 		if !r.Namespaced || r == client.Pods {
@@ -170,15 +179,38 @@ func (c *Controller) deleteContent(run *reconcile.Run, ns *corev1.Namespace) (ti
 		}
 		rest, err := c.deleteKind(run, ns, r)
 		if err != nil {
-			errs = append(errs, err)
+			found.errs = append(found.errs, err)
 		}
 		if rest.items > 0 {
-			left = append(left, rest)
+			found.left = append(found.left, rest)
 		}
 		estimate = max(estimate, rest.estimate)
 	}
-	c.report(run, ns, left, errs, true)
-	return estimate, errors.Join(errs...)
+	found.totals = true
+	c.report(run, ns, found)
+	return estimate, errors.Join(append([]error{found.unknown}, found.errs...)...)
+}
+
+// discover finds out which group versions cannot be discovered, as the error that a
+// discovery client has of them.
+func (c *Controller) discover() (found findings) {
+	stale := client.StaleGroups(c.Client)
+	if len(stale) == 0 {
+		return found
+	}
+	var said apidiscovery.APIGroupDiscoveryList
+	for _, s := range stale {
+		said.Items = append(said.Items, apidiscovery.APIGroupDiscovery{
+			ObjectMeta: metav1.ObjectMeta{Name: s.Group},
+			Versions:   []apidiscovery.APIVersionDiscovery{{Version: s.Version, Freshness: apidiscovery.DiscoveryFreshnessStale}},
+		})
+		if !s.Why.IsZero() {
+			found.why = append(found.why, s.Why)
+		}
+	}
+	_, _, failed := discovery.SplitGroupsAndResources(said)
+	found.unknown = &discovery.ErrGroupDiscoveryFailed{Groups: failed}
+	return found
 }
 
 // deleteKind deletes all objects of one kind in the background and counts what

@@ -112,6 +112,7 @@ type Run struct {
 
 	loop    *Loop
 	start   trace.ID
+	also    []trace.ID // further causes of the next action
 	again   time.Duration
 	limited bool
 }
@@ -148,9 +149,13 @@ func (r *Run) Act(verb string, target trace.Ref, desired, observed any, why stri
 	if len(args) > 0 {
 		why = fmt.Sprintf(why, args...)
 	}
-	r.T.SetCauses(r.start)
+	r.T.SetCauses(append([]trace.ID{r.start}, r.also...)...)
+	r.also = nil
 	r.loop.env.Act(r.T, r.Key, r.loop.ref(r), verb, target, desired, observed, why)
 }
+
+// Because adds causes to the next action, beside what the run looks at.
+func (r *Run) Because(why ...trace.ID) { r.also = why }
 
 // Converged notes whether the object's status now says what its spec asks for,
 // and emits object.converged when it does for the first time since it did not,

@@ -1,0 +1,272 @@
+package apiserver
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+	"kviz/cluster/workqueue"
+)
+
+// aggregator is kube-aggregator, the outermost layer of kube-apiserver: an APIService
+// says who serves a group version, this server itself ("Local") or a program in the
+// cluster, behind a Service, to which requests are then sent on.
+//
+// It has four parts: who registers what is served here (this file; upstream's
+// autoregister and crdregistration controllers), who finds out whether the others can
+// be reached (aggregator_available.go), who asks them what they serve
+// (aggregator_discovery.go), and the proxy (aggregator_proxy.go). All begin when
+// somebody first asks for an APIService: until then the store has none, and nothing is
+// served by anybody else.
+type aggregator struct {
+	s        *Server
+	rand     *rand.Rand
+	services *cache // of the kind APIService; nil until it is used
+	there    bool   // what is served here is registered
+	came     sim.Cond
+	why      trace.ID // the newest change
+	wake     sim.Cond
+	stale    bool // what is registered may have to be others
+
+	started  bool                     // the parts that look after other servers
+	queue    *workqueue.Queue[string] // of APIServices whose servers are to be asked
+	backends map[string]*backend      // by the APIService's name
+	changed  sim.Cond                 // one of them is to be asked what it serves
+}
+
+const (
+	autoregister = "autoregister" // as the trace calls this part
+	// automanaged is the label of APIServices that autoregister has made; those of
+	// built-in groups are made when the server starts, the others kept for ever.
+	automanaged, onStart, always = "kube-aggregator.kubernetes.io/automanaged", "onstart", "true"
+)
+
+func newAggregator(s *Server) *aggregator {
+	return &aggregator{s: s, rand: s.k.Rand("aggregator"), backends: map[string]*backend{}}
+}
+
+func apiServiceKind() *Kind { return KindFor(client.APIServices.GroupVersionResource) }
+
+// routeAPIServices has the request for an APIService wait until what is served here is
+// registered.
+func (c *call) routeAPIServices() error {
+	if c.kind != apiServiceKind() {
+		return nil
+	}
+	a := c.s.aggregator
+	a.follow(c.last)
+	if c.user.Name == selfUser.Name {
+		return nil // it is the registration
+	}
+	for end := c.t.Elapsed() + tooNewWait; !a.there; {
+		left := end - c.t.Elapsed()
+		if left <= 0 {
+			return c.refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))
+		}
+		a.came.WaitTimeout(c.t, left)
+	}
+	return nil
+}
+
+// follow begins, if it has not.
+func (a *aggregator) follow(why trace.ID) {
+	if a.services != nil {
+		return
+	}
+	a.why = why
+	a.services = a.s.cacheOf(apiServiceKind())
+	a.services.changed = a.hear
+	a.s.p.Go("kube-aggregator", a.run)
+}
+
+// hear hears of each change of an APIService.
+func (a *aggregator) hear(name string, obj runtime.Object) {
+	a.why = a.s.k.Last()
+	svc, _ := obj.(*apiregistration.APIService)
+	if svc != nil && svc.Spec.Service != nil {
+		a.startRemote()
+		b := a.backends[name]
+		if b == nil {
+			b = &backend{}
+			a.backends[name] = b
+		}
+		b.dirty, b.why = true, a.why
+		a.changed.Signal()
+		a.queue.Add(nil, name, a.why)
+	} else {
+		delete(a.backends, name)
+	}
+	a.register()
+}
+
+// definitionChanged hears that custom kinds may be served, or no longer.
+func (a *aggregator) definitionChanged() {
+	if a.services != nil {
+		a.why = a.s.k.Last()
+		a.register()
+	}
+}
+
+func (a *aggregator) register() {
+	a.stale = true
+	a.wake.Signal()
+}
+
+// run is a task of the server. It registers what is served here.
+func (a *aggregator) run(t *sim.Task) {
+	if !a.why.IsZero() {
+		t.SetCauses(a.why)
+	}
+	a.services.start(t)
+	if a.services.items.Len() == 0 {
+		a.begin(t)
+	} else {
+		a.services.scan("", func(name string, en *entry) bool {
+			a.hear(name, en.obj)
+			return true
+		})
+		a.sync(t, a.wanted())
+	}
+	a.there = true
+	a.came.Broadcast()
+	for {
+		for !a.stale {
+			a.wake.Wait(t)
+		}
+		a.stale = false
+		t.SetCauses(a.why)
+		custom := a.wanted()
+		for name, svc := range custom { // order does not matter: it is a set
+			if svc.Labels[automanaged] == onStart {
+				delete(custom, name)
+			}
+		}
+		if !a.sync(t, custom) {
+			t.Sleep(time.Second)
+			a.stale = true
+		}
+	}
+}
+
+// begin puts the APIServices of a new cluster into a store that has none, as if they
+// had been there from the start.
+func (a *aggregator) begin(t *sim.Task) {
+	var all []initial
+	since := metav1.NewTime(a.s.k.Epoch())
+	wanted := a.wanted()
+	for _, name := range sortedKeys(wanted) {
+		svc := wanted[name]
+		svc.UID, svc.CreationTimestamp = drawUID(a.rand), since
+		local := helper.NewLocalAvailableAPIServiceCondition()
+		local.LastTransitionTime = since
+		helper.SetAPIServiceCondition(svc, local)
+		svc.SetGroupVersionKind(client.APIServices.GVK())
+		all = append(all, initial{apiServiceKind(), svc})
+	}
+	a.s.writeInitial(t, all)
+	for !a.services.wait(t, a.s.st.Revision(), time.Hour) {
+	}
+}
+
+// wanted are the APIServices of what is served here.
+func (a *aggregator) wanted() map[string]*apiregistration.APIService {
+	out := map[string]*apiregistration.APIService{}
+	add := func(gv schema.GroupVersion, p priority, kept string) {
+		name := gv.Version + "." + gv.Group
+		out[name] = &apiregistration.APIService{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{automanaged: kept}},
+			Spec:       apiregistration.APIServiceSpec{Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: p.group, VersionPriority: p.version},
+		}
+	}
+	a.s.cacheOf(definitionKind()).scan("", func(_ string, en *entry) bool {
+		crd := en.obj.(*apiextensionsv1.CustomResourceDefinition)
+		for _, v := range crd.Spec.Versions {
+			if v.Served {
+				add(schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}, priority{1000, 100}, always)
+			}
+		}
+		return true
+	})
+	for _, k := range kinds {
+		if p, ok := priorities[k.GroupVersion()]; ok {
+			add(k.GroupVersion(), p, onStart)
+		}
+	}
+	return out
+}
+
+// sync makes those that are missing, and takes those away that autoregister has made
+// and that nobody wants any more (autoregister_controller.go checkAPIService). It
+// reports whether all could be written.
+func (a *aggregator) sync(t *sim.Task, wanted map[string]*apiregistration.APIService) bool {
+	var spare []*apiregistration.APIService
+	missing := sortedKeys(wanted)
+	a.services.scan("", func(name string, en *entry) bool {
+		missing = slices.DeleteFunc(missing, func(m string) bool { return m == name })
+		if svc := en.obj.(*apiregistration.APIService); svc.Labels[automanaged] == always && wanted[name] == nil {
+			spare = append(spare, svc)
+		}
+		return true
+	})
+	well := true
+	for _, name := range missing {
+		req := a.request("create", name, autoregister)
+		req.Object = wanted[name]
+		if err := a.s.serve(t, req).Err; err != nil && !apierrors.IsAlreadyExists(err) {
+			well = false
+		}
+	}
+	for _, svc := range spare {
+		req := a.request("delete", svc.Name, autoregister)
+		req.Delete.Preconditions = metav1.NewUIDPreconditions(string(svc.UID))
+		if err := a.s.serve(t, req).Err; err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			well = false
+		}
+	}
+	return well
+}
+
+// request is one of the server to itself.
+func (a *aggregator) request(verb, name, part string) *Request {
+	return &Request{Verb: verb, Resource: client.APIServices.GroupVersionResource, Name: name, User: &selfUser, Client: part, FieldManager: part, System: true}
+}
+
+// priority is where discovery lists a group version: that of the group, that of the
+// version in it; the highest comes first.
+type priority struct{ group, version int32 }
+
+// priorities are those of the built-in groups (cmd/kube-apiserver/app/aggregator.go
+// apiVersionPriorities; pkg/controlplane/apiserver DefaultGenericAPIServicePriorities).
+var priorities = map[schema.GroupVersion]priority{
+	{Group: "", Version: "v1"}:                             {18000, 1},
+	{Group: "apps", Version: "v1"}:                         {17800, 15},
+	{Group: "events.k8s.io", Version: "v1"}:                {17750, 15},
+	{Group: "authentication.k8s.io", Version: "v1"}:        {17700, 15},
+	{Group: "authorization.k8s.io", Version: "v1"}:         {17600, 15},
+	{Group: "autoscaling", Version: "v1"}:                  {17500, 15},
+	{Group: "autoscaling", Version: "v2"}:                  {17500, 30},
+	{Group: "batch", Version: "v1"}:                        {17400, 15},
+	{Group: "certificates.k8s.io", Version: "v1"}:          {17300, 15},
+	{Group: "networking.k8s.io", Version: "v1"}:            {17200, 15},
+	{Group: "policy", Version: "v1"}:                       {17100, 15},
+	{Group: "rbac.authorization.k8s.io", Version: "v1"}:    {17000, 15},
+	{Group: "storage.k8s.io", Version: "v1"}:               {16800, 15},
+	{Group: "apiextensions.k8s.io", Version: "v1"}:         {16700, 15},
+	{Group: "admissionregistration.k8s.io", Version: "v1"}: {16700, 15},
+	{Group: "scheduling.k8s.io", Version: "v1"}:            {16600, 15},
+	{Group: "coordination.k8s.io", Version: "v1"}:          {16500, 15},
+	{Group: "node.k8s.io", Version: "v1"}:                  {16300, 15},
+	{Group: "discovery.k8s.io", Version: "v1"}:             {16200, 15},
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}: {16100, 21},
+}

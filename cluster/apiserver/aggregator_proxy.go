@@ -1,0 +1,198 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/remote"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// The proxy of the aggregator (kube-aggregator pkg/apiserver/handler_proxy.go): what
+// has been authenticated and authorized goes to the server behind the APIService, with
+// the user's name in headers, and its answer goes back as it is. Everything else that
+// a request passes here (admission, validation, the store) is that server's own.
+
+// Dial opens a connection from the server's machine to an address of the cluster's
+// network, and gives the program that listens there, nil where it does not speak TLS.
+// connected is the event of the attempt. An error is a *[DialError].
+type Dial func(t *sim.Task, address string, limit time.Duration) (program Program, connected trace.ID, err error)
+
+// Program answers HTTPS requests. An error is that of a connection which broke.
+type Program interface {
+	Serve(t *sim.Task, r *remote.Request) (remote.Answer, error)
+}
+
+// DialError is a connection that did not come about.
+type DialError struct {
+	TimedOut bool
+	Reason   string // of one that did not time out: "connection refused"
+}
+
+func (e *DialError) Error() string {
+	if e.TimedOut {
+		return "i/o timeout"
+	}
+	return "connect: " + e.Reason
+}
+
+// proxyTimeout is how long a connection may take (net.Dialer in the transport of
+// apiserver pkg/server/egressselector).
+const proxyTimeout = 30 * time.Second
+
+// aggregatorUser is the aggregator as the servers behind it see it.
+var aggregatorUser = authn.User{Name: "system:kube-aggregator", Groups: []string{authn.Masters}}
+
+// Aggregates reports whether another server serves the group version, or has been said
+// to.
+func (s *Server) Aggregates(gv schema.GroupVersion) bool {
+	return s.aggregator.remote(gv.Version+"."+gv.Group) != nil
+}
+
+// aggregate sends the request on.
+func (c *call) aggregate() *Response {
+	gv := c.req.Resource.GroupVersion()
+	name := gv.Version + "." + gv.Group
+	svc := c.s.aggregator.remote(name)
+	if svc == nil { // it has been deleted meanwhile
+		return &Response{Err: notServed()}
+	}
+	if !helper.IsAPIServiceConditionTrue(svc, apiregistration.Available) {
+		why := "its server was not asked yet"
+		if cond := helper.GetAPIServiceConditionByType(svc, apiregistration.Available); cond != nil {
+			why = fmt.Sprintf("%s: %s", cond.Reason, cond.Message)
+		}
+		return c.unserved("APIService "+name, "service unavailable", fmt.Sprintf("APIService %s is not Available, so nothing is sent to its Service (%s).", name, why))
+	}
+	r := svc.Spec.Service
+	by := fmt.Sprintf("Service %s/%s", r.Namespace, r.Name)
+	ready, err := c.s.endpointsOf(r.Namespace, r.Name, *r.Port)
+	if err != nil {
+		return c.unserved(by, "service unavailable", err.Error()+".")
+	}
+	e := ready[c.s.aggregator.rand.IntN(len(ready))]
+	by += ", endpoint " + e.address
+	req := *c.req.Proxied
+	req.Header = asUser(c.user)
+	for k, v := range c.req.Proxied.Header {
+		req.Header[k] = v
+	}
+	began := c.t.Elapsed()
+	c.t.SetCauses(c.last)
+	answer, failed := c.s.aggregator.send(c.t, e, &req, began+proxyTimeout)
+	took := c.t.Elapsed() - began
+	if failed != nil {
+		if !failed.connected.IsZero() {
+			c.last = failed.connected
+		}
+		return c.unserved(by, "error trying to reach service: "+failed.Error(), "")
+	}
+	if !answer.Event.IsZero() {
+		c.last = answer.Event
+	}
+	st := c.newStage()
+	*st = trace.Stage{
+		Request: c.n, Stage: trace.StageAggregator, By: by, Verdict: "pass", Took: took,
+		Note: fmt.Sprintf("APIService %s leads to another server: sent there as X-Remote-User %s%s; it answered %d.", name, c.user.Name, describeGroups(c.user.Groups), answer.Code),
+	}
+	c.stage(st)
+	return &Response{Raw: &answer}
+}
+
+// unserved ends the request with 503 in plain words, as the proxy does.
+func (c *call) unserved(by, message, note string) *Response {
+	if note == "" {
+		note = message + "."
+	}
+	c.refused = trace.StageAggregator
+	c.stage(&trace.Stage{Request: c.n, Stage: trace.StageAggregator, By: by, Verdict: "refuse", Code: http.StatusServiceUnavailable, Note: note})
+	return &Response{Raw: &remote.Answer{
+		Code: http.StatusServiceUnavailable, Body: []byte(message + "\n"),
+		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "X-Content-Type-Options": {"nosniff"}},
+	}}
+}
+
+// asUser is how the server behind is told who it is (client-go transport
+// SetAuthProxyHeaders). It believes that because of the client certificate of the
+// proxy, which is not simulated.
+func asUser(u authn.User) http.Header {
+	h := http.Header{"X-Remote-User": {u.Name}}
+	if u.UID != "" {
+		h.Set("X-Remote-Uid", u.UID)
+	}
+	for _, g := range u.Groups {
+		h.Add("X-Remote-Group", g)
+	}
+	for _, k := range sortedKeys(u.Extra) {
+		for _, v := range u.Extra[k] {
+			h.Add("X-Remote-Extra-"+url.PathEscape(strings.ToLower(k)), v)
+		}
+	}
+	return h
+}
+
+// unsent is a request that did not get an answer, or did not get there.
+type unsent struct {
+	address   string
+	dial      *DialError // nil where there was a connection
+	err       error      // then
+	connected trace.ID   // the event of the attempt
+}
+
+func (u *unsent) Error() string {
+	if u.dial != nil {
+		return fmt.Sprintf("dial tcp %s: %v", u.address, u.dial)
+	}
+	return u.err.Error()
+}
+
+// inClient is the error of an HTTP client whose time is limited.
+func (u *unsent) inClient() error {
+	if u.dial != nil && u.dial.TimedOut {
+		return errors.New("context deadline exceeded (Client.Timeout exceeded while awaiting headers)")
+	}
+	return errors.New(u.Error())
+}
+
+// send sends a request to an endpoint.
+func (a *aggregator) send(t *sim.Task, e backendAddress, r *remote.Request, deadline time.Duration) (remote.Answer, *unsent) {
+	failed := &unsent{address: e.address, dial: &DialError{Reason: "no route to host"}}
+	if a.s.cfg.Dial == nil {
+		return remote.Answer{}, failed
+	}
+	program, connected, err := a.s.cfg.Dial(t, e.address, deadline-t.Elapsed())
+	failed.connected = connected
+	if !connected.IsZero() {
+		t.SetCauses(connected)
+	}
+	switch {
+	case err != nil:
+		if !errors.As(err, &failed.dial) {
+			failed.dial, failed.err = nil, err
+		}
+		return remote.Answer{}, failed
+	case program == nil:
+		failed.dial, failed.err = nil, errors.New("http: server gave HTTP response to HTTPS client")
+		return remote.Answer{}, failed
+	}
+	answer, err := program.Serve(t, r)
+	if err != nil {
+		failed.dial, failed.err = nil, io.EOF
+		return remote.Answer{}, failed
+	}
+	if answer.Event.IsZero() {
+		answer.Event = connected
+	}
+	return answer, nil
+}

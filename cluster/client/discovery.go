@@ -1,0 +1,29 @@
+package client
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/trace"
+)
+
+// Discovery is what a connection can tell of the API groups that other servers serve,
+// behind an APIService: what a discovery client would find out by asking for /apis.
+type Discovery interface {
+	// StaleGroups are the group versions whose server cannot be asked what it serves,
+	// in the order of their APIServices' names.
+	StaleGroups() []StaleGroup
+}
+
+// StaleGroup is a group version of which nobody knows what it serves now.
+type StaleGroup struct {
+	schema.GroupVersion
+	Why trace.ID // the newest change of its APIService
+}
+
+// StaleGroups asks a connection; one that cannot tell says that there are none.
+func StaleGroups(c Interface) []StaleGroup {
+	if d, ok := c.(Discovery); ok {
+		return d.StaleGroups()
+	}
+	return nil
+}
