@@ -10,7 +10,7 @@ import (
 // applyAddons is kubeadm init phase addon: it makes what the add-ons need, where it
 // is missing.
 func (c *Cluster) applyAddons(t *sim.Task) error {
-	installer := c.server.Client(t.Lane(), authn.Admin())
+	installer := c.client(t.Lane(), authn.Admin())
 	for r, obj := range corednsRights() {
 		if _, err := installer.Create(t, r, "", obj); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err

@@ -20,22 +20,22 @@ func (c *Cluster) auditFault(f control.Fault) (action, error) {
 	}, nil
 }
 
-func (p controlPlane) Audit() apiserver.AuditState { return p.c.server.Audit() }
+func (p controlPlane) Audit() apiserver.AuditState { return p.server().Audit() }
 
 func (p controlPlane) WriteAuditPolicy(t *sim.Task, file []byte) error {
 	if file == nil {
-		p.c.server.RemoveAuditPolicy(t)
+		p.server().RemoveAuditPolicy(t)
 		return nil
 	}
-	return p.c.server.WriteAuditPolicy(t, file)
+	return p.server().WriteAuditPolicy(t, file)
 }
 
 func (p controlPlane) WriteConfig(t *sim.Task, name string, file []byte) error {
-	return p.c.server.WriteConfig(t, name, file)
+	return p.server().WriteConfig(t, name, file)
 }
 
 func (p controlPlane) Config(name string) apiserver.ConfigState {
-	return p.c.server.Config(name)
+	return p.server().Config(name)
 }
 
-func (p controlPlane) ReadFile(name string) ([]byte, error) { return p.c.server.ReadFile(name) }
+func (p controlPlane) ReadFile(name string) ([]byte, error) { return p.server().ReadFile(name) }

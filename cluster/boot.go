@@ -19,6 +19,7 @@ import (
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/balancer"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/controller/reconcile"
@@ -45,6 +46,7 @@ type Config struct {
 	Bare    bool              // the mvcc state machine alone instead of raft members
 	Members int               // 1 to 9; 0 means 3
 	Remote  *raftstore.Remote // members in processes of their own, instead of Members and DataDir
+	Servers int               // API servers, behind a load balancer where there are several; 0 means 1
 	Nodes   int               // 0 means 3; -1 means none
 	DataDir string            // where the members keep their logs; "" means a temporary directory
 	NoSync  bool              // do not wait for the disk (large simulations of something else than the store)
@@ -70,8 +72,9 @@ type Cluster struct {
 	etcd    *storage.Client
 
 	leaseClock *storage.Clock
-	quota      atomic.Int64 // of the store, where it was changed since the start
-	server     *apiserver.Server
+	quota      atomic.Int64      // of the store, where it was changed since the start
+	server     *apiserver.Server // the first; the balancer has all
+	balancer   *balancer.Balancer
 	registry   *registry.Registry
 	pace       *reconcile.Pace // of the controllers' work queues
 	network    *network.Network
@@ -137,6 +140,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.network = network.New(c.k)
 	c.rules = proxy.NewShared()
 	c.kms = kms.New(c.k)
+	c.balancer = balancer.New(c.k)
 	c.webhooks = webhook.New(c.beginWebhook)
 	c.provider = idp.New(c.k, c.beginProvider)
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
 	"kviz/cluster/controller"
@@ -105,30 +104,20 @@ func (c *Cluster) exit(m *component, why trace.ID) {
 // startControlPlane starts the API server, waits until it answers, and starts
 // the controller manager and the scheduler.
 func (c *Cluster) startControlPlane(t *sim.Task) {
-	api := c.addComponent("apiserver", trace.Lane{Component: trace.CompAPIServer}, func(p *sim.Process) {
-		if c.server == nil {
-			c.cfg.Tokens.KMS, c.cfg.Tokens.Webhooks, c.cfg.Tokens.Provider = c.kms.Dial, c.webhooks, c.provider
-			c.cfg.Tokens.Components, c.cfg.Tokens.Dial = c.componentHealth, c.dial
-			c.server = apiserver.New(p, c.etcd, c.cfg.Tokens)
-			return
-		}
-		c.server.Restart(p)
-	})
-	c.addKMS()
-	c.addWebhooks()
-	c.addProvider()
-	api.begin(c.k, t.Causes(), "")
-	c.server.WaitReady(t)
+	c.cfg.Tokens.KMS, c.cfg.Tokens.Webhooks, c.cfg.Tokens.Provider = c.kms.Dial, c.webhooks, c.provider
+	c.cfg.Tokens.Components, c.cfg.Tokens.Dial = c.componentHealth, c.dial
+	c.startServer("", t.Causes()).WaitReady(t)
+	c.startPeers(t)
 
 	kcm := trace.Lane{Component: trace.CompKCM}
 	manager := c.addComponent("controller-manager", kcm, nil)
 	manager.start = func(p *sim.Process) {
-		controller.Start(p, c.server.Client(kcm, authn.Component("kube-controller-manager")), controller.Config{
+		controller.Start(p, c.client(kcm, authn.Component("kube-controller-manager")), controller.Config{
 			RootCA: c.server.Authority().PEM(), Sign: c.server.Authority().Sign, Pace: c.pace, Exit: func(lost trace.ID) { c.exit(manager, lost) },
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {
-				return c.server.Client(trace.Lane{Component: name}, authn.ServiceAccount("kube-system", serviceAccount(name)))
+				return c.client(trace.Lane{Component: name}, authn.ServiceAccount("kube-system", serviceAccount(name)))
 			},
 		})
 	}
@@ -139,7 +128,7 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 	sched := trace.Lane{Component: trace.CompScheduler}
 	m := c.addComponent("scheduler", sched, nil)
 	m.start = func(p *sim.Process) {
-		m.leave = scheduler.Start(p, c.server.Client(sched, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: c.traceNodes(), Exit: func(lost trace.ID) { c.exit(m, lost) }}).Leave
+		m.leave = scheduler.Start(p, c.client(sched, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: c.traceNodes(), Exit: func(lost trace.ID) { c.exit(m, lost) }}).Leave
 	}
 	m.begin(c.k, t.Causes(), "")
 }

@@ -20,7 +20,7 @@ func (c *Cluster) startDNS(t *sim.Task) {
 	}
 	lane := trace.Lane{Component: trace.CompDNS}
 	c.addComponent("dns", lane, func(p *sim.Process) {
-		c.network.SetResolver(dns.Start(p, c.server.Client(lane, authn.ServiceAccount("kube-system", "coredns"))))
+		c.network.SetResolver(dns.Start(p, c.client(lane, authn.ServiceAccount("kube-system", "coredns"))))
 	}).begin(c.k, t.Causes(), "")
 }
 

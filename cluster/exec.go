@@ -23,14 +23,14 @@ import (
 // openConsole makes the API's HTTP face and the console that stands before it.
 func (c *Cluster) openConsole() {
 	c.api = serve.New(serve.Config{Kernel: c.k, API: func() serve.API {
-		if c.server == nil {
+		if c.server == nil || !c.balancer.Answers() {
 			return nil
 		}
-		return c.server
+		return c.balancer
 	}, Documents: assets.Documents()})
 	c.console = console.New(console.Config{
 		Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c}, Etcd: etcd{c},
-		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), ControlPlane: controlPlane{c},
+		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), ControlPlane: controlPlane{c: c},
 	})
 }
 

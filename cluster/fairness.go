@@ -6,16 +6,17 @@ import (
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/balancer"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
 
 func (p controlPlane) SetConcurrency(t *sim.Task, total int) error {
-	return p.c.server.SetConcurrency(t, total)
+	return p.server().SetConcurrency(t, total)
 }
 
 func (p controlPlane) Concurrency() (total int, levels []fairness.State) {
-	return p.c.server.Concurrency(), p.c.server.FlowLevels()
+	return p.server().Concurrency(), p.server().FlowLevels()
 }
 
 func (p controlPlane) Storm(t *sim.Task, name string, n int) (answered, rejected int) {
@@ -23,5 +24,9 @@ func (p controlPlane) Storm(t *sim.Task, name string, n int) (answered, rejected
 	if parts := strings.Split(name, ":"); len(parts) == 4 && strings.HasPrefix(name, "system:serviceaccount:") {
 		user = authn.ServiceAccount(parts[2], parts[3])
 	}
-	return p.c.server.Storm(t, &apiserver.Request{Verb: "list", Resource: client.Pods.GroupVersionResource, User: &user, Client: "storm"}, n)
+	door := apiserver.Door(balancer.Once{Balancer: p.c.balancer})
+	if p.at != nil {
+		door = p.at.Server
+	}
+	return apiserver.Storm(t, door, &apiserver.Request{Verb: "list", Resource: client.Pods.GroupVersionResource, User: &user, Client: "storm"}, n)
 }

@@ -175,6 +175,9 @@ kubectl apply -f manifests/namespace.yaml
 until kubectl get serviceaccount -n demo default; do sleep 1; done
 `
 
+// secondServer brings the load balancer, unless it is there.
+const secondServer = "kviz apiserver servers | grep -q apiserver/b || kviz apiserver add\nsleep 10\n"
+
 // treatments are of the faults that the catalogue says too little of: those
 // that change who is in the group, or are possible only after something else.
 var treatments = map[string]treatment{
@@ -188,7 +191,8 @@ var treatments = map[string]treatment{
 	"add-learner store": {after: "kviz fault remove member/NEWEST"},
 	"add-voter store":   {after: "kviz fault remove member/NEWEST"},
 	"quota store":       {after: noAlarms},
-	"disarm store":      {before: "kviz fault quota store 100KiB\nsleep 3\nkviz fault quota store 2GiB", after: noAlarms},
+	"stop balancer":     {before: secondServer}, "crash balancer": {before: secondServer}, "start balancer": {before: secondServer}, "restart balancer": {before: secondServer},
+	"disarm store": {before: "kviz fault quota store 100KiB\nsleep 3\nkviz fault quota store 2GiB", after: noAlarms},
 }
 
 // Every fault of the catalogue is done to every kind of target it names, and
@@ -199,7 +203,7 @@ func TestEveryFaultIsMended(t *testing.T) {
 	groups := map[string][]string{
 		"members":       {"member"},
 		"store":         {"store", "watch", "informer"},
-		"control plane": {"apiserver", "scheduler", "controller-manager", "queue", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
+		"control plane": {"apiserver", "balancer", "scheduler", "controller-manager", "queue", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 	}
 	tested := map[string]bool{}

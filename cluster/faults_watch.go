@@ -101,11 +101,12 @@ func (c *Cluster) serverFault(f control.Fault) (action, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.server == nil {
+	s := c.backend(f.Target)
+	if s == nil {
 		return nil, c.noTarget(f.Target)
 	}
 	return func([]trace.ID) error {
-		c.server.Slow(slow)
+		s.Server.Slow(slow)
 		return nil
 	}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/balancer"
+	"kviz/cluster/console"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -15,22 +17,41 @@ func (c *Cluster) addKMS() {
 }
 
 // controlPlane is the API server's machine as the console sees it.
-type controlPlane struct{ c *Cluster }
-
-func (p controlPlane) Encryption() apiserver.EncryptionState { return p.c.server.Encryption() }
-
-func (p controlPlane) IssueCertificate(t *sim.Task, user string, groups []string, ttl time.Duration) (cert, key []byte, err error) {
-	return p.c.server.Authority().Issue(user, groups, t.Now(), ttl)
+type controlPlane struct {
+	c  *Cluster
+	at *balancer.Backend // one of several API servers; nil for the first
 }
 
-func (p controlPlane) ReloadEncryption(on bool) { p.c.server.ReloadEncryption(on) }
+// server is the API server whose machine it is.
+func (p controlPlane) server() *apiserver.Server {
+	if p.at != nil {
+		return p.at.Server
+	}
+	return p.c.server
+}
+
+// At is the machine of one of several API servers.
+func (p controlPlane) At(server string) console.ControlPlane {
+	return controlPlane{p.c, p.c.backend(server)}
+}
+
+// Name is the API server's, as faults name it.
+func (p controlPlane) Name() string { return p.server().Name() }
+
+func (p controlPlane) Encryption() apiserver.EncryptionState { return p.server().Encryption() }
+
+func (p controlPlane) IssueCertificate(t *sim.Task, user string, groups []string, ttl time.Duration) (cert, key []byte, err error) {
+	return p.server().Authority().Issue(user, groups, t.Now(), ttl)
+}
+
+func (p controlPlane) ReloadEncryption(on bool) { p.server().ReloadEncryption(on) }
 
 func (p controlPlane) WriteEncryption(t *sim.Task, file []byte) error {
 	if file == nil {
-		p.c.server.RemoveEncryption(t)
+		p.server().RemoveEncryption(t)
 		return nil
 	}
-	asks, err := p.c.server.WriteEncryption(t, file)
+	asks, err := p.server().WriteEncryption(t, file)
 	if m := p.c.component("kms"); err == nil && asks && m.p == nil {
 		m.begin(p.c.k, t.Causes(), "the encryption configuration names it")
 	}

@@ -39,14 +39,14 @@ func (c *Cluster) addNode(t *sim.Task, i int) {
 	n.runtime = runtime.New(c.k, c.registry, runtime.Config{Node: n.name, PodCIDR: podCIDR})
 	n.runtime.SetDialer(c.network)
 	n.runtime.SetAPI(func(namespace, account, pod string) client.Interface {
-		return n.link.Wrap(c.server.Client(trace.Lane{Component: trace.CompPod, Instance: pod}, authn.ServiceAccount(namespace, account)))
+		return n.link.Wrap(c.client(trace.Lane{Component: trace.CompPod, Instance: pod}, authn.ServiceAccount(namespace, account)))
 	})
 	c.addPrograms(n.runtime)
 	n.net = c.network.AddNode(n.name, address, podCIDR, n.runtime)
 
 	lane := trace.Lane{Component: trace.CompKubelet, Instance: n.name}
 	n.kubelet = c.addComponent("kubelet/"+n.name, lane, func(p *sim.Process) {
-		n.agent = kubelet.Start(p, n.link.Wrap(c.server.Client(lane, authn.Node(n.name))), n.runtime,
+		n.agent = kubelet.Start(p, n.link.Wrap(c.client(lane, authn.Node(n.name))), n.runtime,
 			kubelet.Config{Node: n.name, Address: address, PodCIDR: podCIDR})
 		for _, s := range shortages {
 			if message := n.short[s.condition]; message != "" {
@@ -59,7 +59,7 @@ func (c *Cluster) addNode(t *sim.Task, i int) {
 	if !c.cfg.Light {
 		plane := trace.Lane{Component: trace.CompProxy, Instance: n.name}
 		n.proxy = c.addComponent("proxy/"+n.name, plane, func(p *sim.Process) {
-			proxy.Start(p, n.link.Wrap(c.server.Client(plane, authn.Component("kube-proxy"))), proxy.Config{Node: n.net, Shared: c.rules})
+			proxy.Start(p, n.link.Wrap(c.client(plane, authn.Component("kube-proxy"))), proxy.Config{Node: n.net, Shared: c.rules})
 		})
 		n.proxy.begin(c.k, t.Causes(), "")
 	}

@@ -39,7 +39,7 @@ func (c *Cluster) recover(t *sim.Task, id string) error {
 // give out again.
 func (c *Cluster) anew(t *sim.Task, told *trace.Restore, why string, change func() error) error {
 	var stopped []*component
-	for _, target := range []string{"scheduler", "controller-manager", "apiserver"} {
+	for _, target := range append([]string{"scheduler", "controller-manager"}, c.servers()...) {
 		if m := c.component(target); m != nil && m.up() {
 			m.end(c.k, t.Causes(), why)
 			stopped = append(stopped, m)
@@ -55,8 +55,8 @@ func (c *Cluster) anew(t *sim.Task, told *trace.Restore, why string, change func
 	}
 	for i := len(stopped) - 1; i >= 0; i-- {
 		stopped[i].begin(c.k, t.Causes(), why)
-		if stopped[i].target == "apiserver" && err == nil {
-			err = c.awaitServer(t)
+		if isServer(stopped[i].target) && err == nil {
+			err = c.awaitServer(t, stopped[i].target)
 		}
 	}
 	return err
@@ -68,8 +68,8 @@ const serverLimit = 30 * time.Second
 
 // awaitServer waits for the API server on a store with another content. One that
 // refuses its writes keeps it from serving until somebody mends that.
-func (c *Cluster) awaitServer(t *sim.Task) error {
-	if c.server.WaitReadyFor(t, serverLimit) {
+func (c *Cluster) awaitServer(t *sim.Task, target string) error {
+	if c.backend(target).Server.WaitReadyFor(t, serverLimit) {
 		return nil
 	}
 	why := "the store pane shows what it asks for and is refused"

@@ -130,6 +130,12 @@ var ways = map[string]map[string][]way{
 		"start":   {{say: "Start it again"}},
 		"restart": {{say: "Stop it and start it at once"}},
 	},
+	"balancer": {
+		"stop":    {{say: "Stop it: no client reaches an API server"}},
+		"crash":   {{say: "Crash it, as kill -9 does"}},
+		"start":   {{say: "Start it again"}},
+		"restart": {{say: "Stop it and start it at once: every connection is made anew"}},
+	},
 	"kms": {
 		"stop":    {{say: "Stop it: data keys that the API server does not know stay locked"}},
 		"crash":   {{say: "Crash it, as kill -9 does"}},
@@ -234,7 +240,12 @@ func targetWords(target string) string {
 	case "controller-manager":
 		return "the controller manager"
 	case "apiserver":
+		if name != "" {
+			return "the API server " + name
+		}
 		return "the API server"
+	case "balancer":
+		return "the load balancer before the API servers"
 	case "dns":
 		return "the cluster's DNS"
 	case "audit":
@@ -287,7 +298,7 @@ func (m *Explorer) targets(intro string) overlay.Overlay {
 		kinds []string
 	}{
 		{"The store", []string{"store", "member"}},
-		{"The control plane", []string{"apiserver", "controller-manager", "scheduler", "dns", "audit"}},
+		{"The control plane", []string{"apiserver", "balancer", "controller-manager", "scheduler", "dns", "audit"}},
 		{"Outside", []string{"registry", "oidc", "kms", "webhook"}},
 		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
 		{"Pods", []string{"pod"}},

@@ -72,7 +72,7 @@ func (s *Server) WriteAuditPolicy(t *sim.Task, file []byte) error {
 		return err
 	}
 	s.audit.file = slices.Clone(file)
-	tellAudit(t, &trace.Audit{What: "written", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
+	s.tellAudit(t, &trace.Audit{What: "written", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
 	return nil
 }
 
@@ -80,7 +80,7 @@ func (s *Server) WriteAuditPolicy(t *sim.Task, file []byte) error {
 func (s *Server) RemoveAuditPolicy(t *sim.Task) {
 	if s.audit.file != nil {
 		s.audit.file = nil
-		tellAudit(t, &trace.Audit{What: "removed", File: audit.PolicyFile})
+		s.tellAudit(t, &trace.Audit{What: "removed", File: audit.PolicyFile})
 	}
 }
 
@@ -107,7 +107,8 @@ func (s *Server) ReadFile(name string) ([]byte, error) {
 	return s.audit.log.Read(name)
 }
 
-func tellAudit(t *sim.Task, p *trace.Audit) {
+func (s *Server) tellAudit(t *sim.Task, p *trace.Audit) {
+	p.Server = s.whose()
 	t.Emit(trace.Event{Kind: trace.AuditChanged, Payload: p})
 }
 
@@ -122,9 +123,9 @@ func (s *Server) startAudit(t *sim.Task) {
 			panic("apiserver: " + err.Error()) // it was read when it was written
 		}
 		a.policy = p
-		tellAudit(t, &trace.Audit{What: "loaded", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
+		s.tellAudit(t, &trace.Audit{What: "loaded", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
 	} else if was != nil {
-		tellAudit(t, &trace.Audit{What: "loaded", File: audit.PolicyFile})
+		s.tellAudit(t, &trace.Audit{What: "loaded", File: audit.PolicyFile})
 	}
 }
 
@@ -398,7 +399,7 @@ func (c *call) listBody(r *Response) runtime.Object {
 func (c *call) writeAudit(stage auditapi.Stage) error {
 	a := &c.s.audit
 	err := c.record.Write(stage, c.s.k.Now())
-	told := &trace.Audit{File: audit.LogFile}
+	told := &trace.Audit{File: audit.LogFile, Server: c.s.whose()}
 	rotations, name := a.log.Rotations()
 	switch {
 	case err != nil && !a.failed:

@@ -16,10 +16,11 @@ import (
 // configFile is a file on the control plane's machine that a flag of the server
 // names, and that outlives its process.
 type configFile struct {
-	name  string // as kviz apiserver has it: "tokens"
-	flag  string
-	path  string
-	title string // of what it configures
+	server *Server
+	name   string // as kviz apiserver has it: "tokens"
+	flag   string
+	path   string
+	title  string // of what it configures
 
 	// read checks a file that the server could start with.
 	read func(file []byte) (config, error)
@@ -54,7 +55,7 @@ type ConfigState struct {
 
 // newConfigs lists the server's files, in the order in which they are read.
 func newConfigs(s *Server) []*configFile {
-	return []*configFile{
+	all := []*configFile{
 		{
 			name: "admission", flag: "--admission-control-config-file", path: AdmissionFile, title: "admission",
 			read: s.admissionConfig, without: func() { s.plugins = nil },
@@ -82,6 +83,10 @@ func newConfigs(s *Server) []*configFile {
 			read: s.authorizationConfig, without: func() { s.chain = nil }, reloads: true,
 		},
 	}
+	for _, f := range all {
+		f.server = s
+	}
+	return all
 }
 
 // ConfigNames lists the files by what kviz apiserver calls them.
@@ -200,7 +205,7 @@ func (f *configFile) reload(t *sim.Task) {
 }
 
 func (f *configFile) tell(t *sim.Task, p *trace.ServerConfig) trace.ID {
-	p.File, p.For = f.path, f.title
+	p.File, p.For, p.Server = f.path, f.title, f.server.whose()
 	return t.Emit(trace.Event{Kind: trace.ServerConfigured, Payload: p})
 }
 

@@ -76,7 +76,7 @@ func (s *Server) WriteEncryption(t *sim.Task, file []byte) (kms bool, err error)
 		return false, err
 	}
 	s.enc.file = slices.Clone(file)
-	t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "written", File: encrypt.File, Hash: cfg.Hash, Rules: cfg.Rules()}})
+	t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "written", File: encrypt.File, Server: s.whose(), Hash: cfg.Hash, Rules: cfg.Rules()}})
 	return cfg.UsesKMS(), nil
 }
 
@@ -84,7 +84,7 @@ func (s *Server) WriteEncryption(t *sim.Task, file []byte) (kms bool, err error)
 func (s *Server) RemoveEncryption(t *sim.Task) {
 	if s.enc.file != nil {
 		s.enc.file = nil
-		t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "removed", File: encrypt.File}})
+		t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "removed", File: encrypt.File, Server: s.whose()}})
 	}
 }
 
@@ -135,7 +135,7 @@ func (s *Server) useEncryption(t *sim.Task, set *encrypt.Set, rules []trace.Encr
 		was.Stop()
 	}
 	if set.Hash != was.Hash || set.Hash != "" {
-		t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "loaded", File: encrypt.File, Hash: set.Hash, Rules: rules, Reload: e.reload}})
+		t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "loaded", File: encrypt.File, Server: s.whose(), Hash: set.Hash, Rules: rules, Reload: e.reload}})
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *Server) reloadEncryption(t *sim.Task) {
 			err = s.awaitPlugins(t, set)
 		}
 		if err != nil {
-			t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "refused", File: encrypt.File, Error: err.Error()}})
+			t.Emit(trace.Event{Kind: trace.EncryptionConfig, Payload: &trace.Encryption{What: "refused", File: encrypt.File, Server: s.whose(), Error: err.Error()}})
 			continue
 		}
 		s.useEncryption(t, set, cfg.Rules())

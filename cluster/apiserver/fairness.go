@@ -229,7 +229,7 @@ func (c *call) flow(d *fairness.Digest, outcome string) *trace.FlowWait {
 // Storm has n clients of a user ask for the same list at once, in the caller's
 // task: what a program does that was written without care. It tells how many were
 // answered, and how many got 429.
-func (s *Server) Storm(t *sim.Task, req *Request, n int) (answered, rejected int) {
+func Storm(t *sim.Task, door Door, req *Request, n int) (answered, rejected int) {
 	left := n
 	var done sim.Cond
 	p := t.Process()
@@ -239,7 +239,7 @@ func (s *Server) Storm(t *sim.Task, req *Request, n int) (answered, rejected int
 		r.Causes = causes
 		task := p.Go(fmt.Sprintf("storm-%d", i), func(t *sim.Task) {
 			t.SetCauses(causes...)
-			if resp := s.Handle(t, &r); resp.Stage == trace.StageFairness {
+			if resp := door.Handle(t, &r); resp.Stage == trace.StageFairness {
 				rejected++
 			} else {
 				answered++

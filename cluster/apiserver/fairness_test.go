@@ -80,7 +80,7 @@ func TestStorm(t *testing.T) {
 				w.s.Handle(task, listPods(u))
 			}
 		})
-		answered, rejected := w.s.Storm(task, listPods(person("alice")), 400)
+		answered, rejected := Storm(task, w.s, listPods(person("alice")), 400)
 		if answered != 302 || rejected != 98 { // two seats, and a hand of 6 queues of 50
 			t.Errorf("%d answered, %d rejected; want 302 and 98", answered, rejected)
 		}
@@ -102,7 +102,7 @@ func TestQueueTimesOut(t *testing.T) {
 	w := run(t, Config{Cost: slow}, func(w *world, task *sim.Task) {
 		w.must(w.s.SetConcurrency(task, 30))
 		from = len(w.sink.events)
-		if answered, rejected := w.s.Storm(task, listPods(person("alice")), 100); answered != 44 || rejected != 56 {
+		if answered, rejected := Storm(task, w.s, listPods(person("alice")), 100); answered != 44 || rejected != 56 {
 			t.Errorf("%d answered, %d rejected; want 44 and 56", answered, rejected)
 		}
 		if resp := w.s.Handle(task, listPods(person("alice"))); resp.Code != 403 {

@@ -131,6 +131,11 @@ func (o *flowObjects) begin(t *sim.Task) {
 		o.later(t.Elapsed() - ensureEvery) // at once
 	}
 	o.there = true
+	for _, p := range o.s.peers.all {
+		if p != o.s && p.Ready() {
+			p.flowObjects.follow(o.why)
+		}
+	}
 	o.digest(t)
 	o.came.Broadcast()
 }

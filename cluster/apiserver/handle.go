@@ -103,8 +103,8 @@ type call struct {
 
 // serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
 func (s *Server) serve(t *sim.Task, req *Request) *Response {
-	s.requests++
-	c := &call{s: s, t: t, req: req, n: s.requests, began: t.Elapsed(), kind: req.kind, space: &stageSpace{}}
+	s.peers.requests++
+	c := &call{s: s, t: t, req: req, n: s.peers.requests, began: t.Elapsed(), kind: req.kind, space: &stageSpace{}}
 	if c.kind == nil {
 		c.kind = s.kindFor(req.Resource)
 	}
@@ -380,6 +380,9 @@ func (r *Request) path() string {
 	}
 	return p
 }
+
+// Sender is who sent the request: a lane's name, or what a program calls itself.
+func (r *Request) Sender() string { return r.sender() }
 
 // sender is who sent the request, for the trace.
 func (r *Request) sender() string {

@@ -95,7 +95,7 @@ func TestImpersonation(t *testing.T) {
 				}
 				i := slices.IndexFunc(w.sink.events, func(e *trace.Event) bool {
 					st, ok := e.Payload.(*trace.Stage)
-					return ok && st.Request == w.s.requests && st.Stage == trace.StageImpersonation
+					return ok && st.Request == w.s.peers.requests && st.Stage == trace.StageImpersonation
 				})
 				if i < 0 {
 					t.Fatal("the stage left no event")

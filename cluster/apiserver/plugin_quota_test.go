@@ -95,11 +95,11 @@ func TestQuotaCostsNothingWithoutOne(t *testing.T) {
 	t.Parallel()
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		defaultAccount(w, task)
-		n := w.s.requests
+		n := w.s.peers.requests
 		_, err := w.admin().Create(task, client.Pods, "default", pod("p"))
 		w.must(err)
-		if w.s.requests != n+1 {
-			t.Errorf("creating a pod took %d requests", w.s.requests-n)
+		if w.s.peers.requests != n+1 {
+			t.Errorf("creating a pod took %d requests", w.s.peers.requests-n)
 		}
 	})
 }

@@ -42,6 +42,11 @@ type Request struct {
 	Causes []trace.ID // what made the sender send it
 	Path   string     // for the trace; built from the rest when empty
 
+	// By which connection it comes, where a load balancer stands before several
+	// servers. Both are empty for a sender that has one connection.
+	Peer    string // the address of a program outside
+	Command string // a command of the console, which has a connection of its own
+
 	// For the audit log.
 	AuditID   string   // the header Audit-ID; drawn where it is needed and empty
 	UserAgent string   // the header User-Agent, whole

@@ -6,8 +6,7 @@
 // talks to etcd. Each stage is a file here: authentication.go … storage.go,
 // and says in the trace what it did. Start reading at [Server.Handle].
 //
-// Simplified: one API server; almost every built-in kind has one version.
-// DESIGN.md lists the rest.
+// Simplified: almost every built-in kind has one version. DESIGN.md lists the rest.
 package apiserver
 
 import (
@@ -37,6 +36,10 @@ type Config struct {
 	ServiceCIDR string // default 10.96.0.0/16; the first address is the kubernetes Service's
 	NodePorts   [2]int // default 30000–32767
 	AdvertiseIP string // endpoint of the kubernetes Service; default 192.168.0.10
+	// Name tells the server from others of the same cluster; Peer is one of them,
+	// whose keys, files and numbers it shares. Both are zero for the first.
+	Name string
+	Peer *Server
 	// Tokens are bearer tokens and whom they prove.
 	Tokens map[string]authn.User
 	Cost   Cost
@@ -90,7 +93,7 @@ type Server struct {
 	cfg  Config
 	cidr netip.Prefix
 	k    *sim.Kernel
-	st   *storage.Client
+	st   *storage.Conn
 	rand *rand.Rand
 	p    *sim.Process
 
@@ -99,8 +102,7 @@ type Server struct {
 
 	stored       []*Kind          // the built-in kinds whose caches are always open
 	caches       map[*Kind]*cache // of built-in kinds; see cacheOf
-	usage        usage
-	customs      *customs // the kinds that CustomResourceDefinitions make
+	customs      *customs         // the kinds that CustomResourceDefinitions make
 	defs         *definitions
 	authorizer   *authz.Authorizer
 	alloc        *allocator
@@ -121,21 +123,17 @@ type Server struct {
 	chain        *chain        // of authorizers, by a file; nil for Node, RBAC
 
 	plugins     map[string]any // what the AdmissionConfiguration in force made for each; see configured
-	expiry      expiry
+	expiry      *expiry        // of all servers
 	podSecurity *podSecurity
 	quotas      *quotas
 
 	eventLeases *storage.Leases
 
-	idle      []*worker
-	hired     int
-	informers map[string]bool // components' watches that there are or were, by the name of their wire
-
-	wires map[string]*wire // those that something was wrong with
-	slow  time.Duration    // that each request takes longer
-
-	requests uint64 // number of the newest request
-	watches  uint64 // number of the newest watch
+	idle  []*worker
+	hired int
+	peers *peers        // the servers of the cluster, this one too
+	usage *usage        // theirs
+	slow  time.Duration // that each request takes longer
 }
 
 // New makes the server of process p and starts it: it fills the store with
@@ -144,17 +142,26 @@ type Server struct {
 func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	cfg.complete()
 	s := &Server{
-		cfg: cfg, informers: map[string]bool{}, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st, rand: p.Kernel().Rand("apiserver"),
-		keys:  authn.NewKeys(p.Kernel().Rand("serviceaccount-key")),
-		enc:   encryption{rand: p.Kernel().Rand("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}},
-		audit: auditing{rand: p.Kernel().Rand("audit")}, usage: usage{custom: map[string]bool{}}, calls: map[*sim.Task]*call{},
+		cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st.Connect(p.Lane.String()),
+		calls: map[*sim.Task]*call{},
 	}
+	s.rand = s.k.Rand(s.named("apiserver"))
+	s.enc = encryption{rand: s.k.Rand(s.named("encryption")), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}}
+	s.audit = auditing{rand: s.k.Rand(s.named("audit"))}
 	s.configs = newConfigs(s)
 	var err error
-	if s.ca, err = authn.NewAuthority(p.Kernel().Rand("root-ca"), p.Kernel().Epoch()); err != nil {
-		panic("apiserver: " + err.Error()) // fixed input: it works always or never
+	if cfg.Peer != nil {
+		s.join(cfg.Peer)
+	} else {
+		s.peers, s.keys, s.expiry = newPeers(), authn.NewKeys(s.k.Rand("serviceaccount-key")), &expiry{}
+		if s.ca, err = authn.NewAuthority(s.k.Rand("root-ca"), s.k.Epoch()); err != nil {
+			panic("apiserver: " + err.Error()) // fixed input: it works always or never
+		}
+		s.ca.Clock = s.k.Now
+		st.DescribeEvent = s.peers.describe
 	}
-	s.ca.Clock = p.Kernel().Now
+	s.usage = &s.peers.usage
+	s.peers.all = append(s.peers.all, s)
 	if s.podSecurity, err = newPodSecurity(cfg.PodSecurity); err != nil {
 		panic("apiserver: " + err.Error())
 	}
@@ -163,9 +170,16 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 			s.stored = append(s.stored, k)
 		}
 	}
-	st.DescribeEvent = s.describe
 	s.Restart(p)
 	return s
+}
+
+// named is the name of something of the server's own, such as a random stream.
+func (s *Server) named(what string) string {
+	if s.cfg.Name == "" {
+		return what
+	}
+	return what + "/" + s.cfg.Name
 }
 
 // complete fills in what the zero value means.
@@ -269,11 +283,15 @@ func (s *Server) main(t *sim.Task) {
 			s.aggregator.came.Wait(t)
 		}
 	}
+	s.openLikePeers()
 	s.ready = true
 	s.started.Broadcast()
 	s.usage.more.Broadcast()
 	s.p.Go("compactor", s.compact)
 	s.p.Go("crd-controllers", s.defs.run)
+	if s.several() {
+		s.p.Go("endpoint-reconciler", s.advertise)
+	}
 	s.keepFresh(t)
 }
 
@@ -322,6 +340,9 @@ func (s *Server) WaitReadyFor(t *sim.Task, limit time.Duration) bool {
 	return true
 }
 
+// Store is the server's connection to the store: kube-apiserver's --etcd-servers.
+func (s *Server) Store() *storage.Conn { return s.st }
+
 // Revision is the newest revision the store has shown.
 func (s *Server) Revision() int64 { return s.st.Revision() }
 
@@ -340,5 +361,16 @@ func (s *Server) Authorize(t *sim.Task, a authz.Attributes) authz.Decision { ret
 
 // Client is an in-process connection as user, for the component in lane.
 func (s *Server) Client(lane trace.Lane, user authn.User) client.Interface {
-	return &connection{s: s, lane: lane, user: user}
+	return s.ClientThrough(s, lane, user)
+}
+
+// Door is what takes requests to a server: the server itself, or what stands before
+// several.
+type Door interface {
+	Handle(t *sim.Task, req *Request) *Response
+}
+
+// ClientThrough is [Server.Client] by way of a door.
+func (s *Server) ClientThrough(d Door, lane trace.Lane, user authn.User) client.Interface {
+	return &connection{s: s, door: d, lane: lane, user: user}
 }

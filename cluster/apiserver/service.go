@@ -268,7 +268,7 @@ func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList 
 	case svc.Spec.ClusterIP == "" && len(svc.Spec.ClusterIPs) > 0:
 		return nil // validation wants both
 	case svc.Spec.ClusterIP == "":
-		addr, err := a.address(key)
+		addr, err := c.freeAddress(svc, key)
 		if err != nil {
 			return field.ErrorList{field.InternalError(path, fmt.Errorf("failed to allocate a serviceIP: %w", err))}
 		}
@@ -291,7 +291,15 @@ func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList 
 		why = "provided IP is already allocated"
 	default:
 		a.ips[addr] = key
-		return nil
+		mine, err := c.claimIP(addr.String(), svc.Namespace, svc.Name)
+		if err != nil {
+			return field.ErrorList{field.InternalError(path, err)}
+		}
+		if mine {
+			return nil
+		}
+		a.ips[addr] = elsewhere
+		why = "provided IP is already allocated"
 	}
 	return field.ErrorList{field.Invalid(path, svc.Spec.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", addr, why))}
 }
@@ -311,7 +319,7 @@ func (c *call) allocatePorts(svc, was *corev1.Service, key string) field.ErrorLi
 				p.NodePort = n
 				continue
 			}
-			n, err := a.nodePort(key)
+			n, err := c.freePort(key)
 			if err != nil {
 				return field.ErrorList{field.InternalError(path, fmt.Errorf("failed to allocate a nodePort: %w", err))}
 			}
@@ -328,16 +336,59 @@ func (c *call) allocatePorts(svc, was *corev1.Service, key string) field.ErrorLi
 			return field.ErrorList{field.Invalid(path, p.NodePort, fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", a.ports[0], a.ports[1]))}
 		}
 		a.nodes[p.NodePort] = key
+		if free, err := c.claimPort(p.NodePort, key); err != nil || !free {
+			a.nodes[p.NodePort] = elsewhere
+			return field.ErrorList{field.Invalid(path, p.NodePort, "provided port is already allocated")}
+		}
 		mine[fmt.Sprint(p.Port)] = p.NodePort
 	}
 	if needsHealthPort(svc) && svc.Spec.HealthCheckNodePort == 0 {
-		n, err := a.nodePort(key)
+		n, err := c.freePort(key)
 		if err != nil {
 			return field.ErrorList{field.InternalError(field.NewPath("spec", "healthCheckNodePort"), err)}
 		}
 		svc.Spec.HealthCheckNodePort = n
 	}
 	return nil
+}
+
+// elsewhere stands for a Service of which another server knows.
+const elsewhere = "(another API server)"
+
+// freeAddress draws cluster IPs until one is the Service's.
+func (c *call) freeAddress(svc *corev1.Service, key string) (netip.Addr, error) {
+	for {
+		addr, err := c.s.alloc.address(key)
+		if err != nil {
+			return addr, err
+		}
+		mine, err := c.claimIP(addr.String(), svc.Namespace, svc.Name)
+		if err != nil {
+			delete(c.s.alloc.ips, addr)
+		}
+		if mine || err != nil {
+			return addr, err
+		}
+		c.s.alloc.ips[addr] = elsewhere
+	}
+}
+
+// freePort draws node ports until one is the Service's.
+func (c *call) freePort(key string) (int32, error) {
+	for {
+		n, err := c.s.alloc.nodePort(key)
+		if err != nil {
+			return 0, err
+		}
+		mine, err := c.claimPort(n, key)
+		if err != nil {
+			delete(c.s.alloc.nodes, n)
+		}
+		if mine || err != nil {
+			return n, err
+		}
+		c.s.alloc.nodes[n] = elsewhere
+	}
 }
 
 func balanced(svc *corev1.Service) bool {
@@ -356,9 +407,15 @@ func (c *call) release() {
 	}
 	key := svc.Namespace + "/" + svc.Name
 	c.s.alloc.drop(key, svc)
+	var kept *corev1.Service
 	if en := c.s.caches[KindFor(client.Services.GroupVersionResource)].get(key); en != nil && c.old != nil {
-		c.s.alloc.hold(key, en.obj.(*corev1.Service))
+		kept = en.obj.(*corev1.Service)
+		c.s.alloc.hold(key, kept)
 	}
+	if kept == svc { // it is deleted, and the cache does not know it yet
+		kept = nil
+	}
+	c.unclaim(svc, kept)
 }
 
 // keepAllocated carries over what an update leaves out

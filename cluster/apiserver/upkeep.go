@@ -16,7 +16,7 @@ func (s *Server) compact(t *sim.Task) {
 	for {
 		now := s.st.Revision()
 		t.Sleep(compactEvery)
-		if now > was {
+		if now > was && s.compacts() {
 			if err := s.st.Compact(t, now); err == nil {
 				was = now
 			}

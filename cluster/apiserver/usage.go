@@ -30,6 +30,7 @@ func (s *Server) cacheOf(k *Kind) *cache {
 		}
 	}
 	s.p.Go("watch-cache/"+name, c.run)
+	s.openAtPeers(k)
 	return c
 }
 
@@ -88,9 +89,9 @@ func (s *Server) inUse(k *Kind) bool { return slices.Contains(s.usage.kinds, k) 
 // AwaitCustomKinds is [client.Usage.AwaitCustomKinds]. While the server is not
 // ready it does not know them.
 func (c *connection) AwaitCustomKinds(t *sim.Task, since uint64) ([]client.CustomKind, uint64) {
-	s := c.s
-	for !s.Ready() || s.usage.state == since {
-		s.usage.more.Wait(t)
+	s := c.s.peers.ready()
+	for ; s == nil || s.usage.state == since; s = c.s.peers.ready() {
+		c.s.usage.more.Wait(t)
 	}
 	var out []client.CustomKind
 	for _, name := range sortedKeys(s.customs.byName) {

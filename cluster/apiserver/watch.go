@@ -60,13 +60,13 @@ func (c *call) watch() *Response {
 }
 
 func (c *call) openWatcher(want *selector, opts *metav1.ListOptions, from int64) *watcher {
-	c.s.watches++
-	w := &watcher{number: c.s.watches, s: c.s, want: want, client: c.req.sender(), from: from, bookmarks: opts.AllowWatchBookmarks}
+	c.s.peers.watches++
+	w := &watcher{number: c.s.peers.watches, s: c.s, want: want, client: c.req.sender(), from: from, bookmarks: opts.AllowWatchBookmarks}
 	name := w.wireName()
 	if c.req.System {
-		c.s.informers[name] = true
+		c.s.peers.informers[name] = true
 	}
-	w.wire = c.s.wires[name]
+	w.wire = c.s.peers.wires[name]
 	w.sent = max(from, c.cache().current())
 	c.cache().watchers.add(w)
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {

@@ -30,11 +30,14 @@ func (w *watcher) wireName() string {
 	return w.client + "/" + k.GroupVersionResource.Resource
 }
 
-// openWatchers are all open watches, in the order in which they were opened.
+// openWatchers are all open watches at any server, in the order in which they were
+// opened.
 func (s *Server) openWatchers() []*watcher {
 	var all []*watcher
-	for _, c := range s.openCaches() {
-		all = append(all, c.watchers.all()...)
+	for _, o := range s.peers.all {
+		for _, c := range o.openCaches() {
+			all = append(all, c.watchers.all()...)
+		}
 	}
 	slices.SortFunc(all, func(a, b *watcher) int { return int(a.number) - int(b.number) })
 	return all
@@ -47,7 +50,7 @@ func (s *Server) Wires() []string {
 	for _, w := range s.openWatchers() {
 		names = append(names, w.wireName())
 	}
-	for name := range s.informers {
+	for name := range s.peers.informers {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -88,13 +91,13 @@ func (s *Server) CutWire(name string, why trace.ID) {
 }
 
 func (s *Server) changeWire(name string, why trace.ID, how func(*wire)) {
-	x := s.wires[name]
+	x := s.peers.wires[name]
 	if x == nil {
-		if s.wires == nil {
-			s.wires = map[string]*wire{}
+		if s.peers.wires == nil {
+			s.peers.wires = map[string]*wire{}
 		}
 		x = &wire{}
-		s.wires[name] = x
+		s.peers.wires[name] = x
 	}
 	how(x)
 	x.why = why

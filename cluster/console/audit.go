@@ -21,7 +21,7 @@ var errNoPlane = errors.New("this console has no control plane")
 // auditVerb is kviz apiserver audit.
 func auditVerb(ctx context.Context, inv *Invocation, args []string) int {
 	var st apiserver.AuditState
-	return serverFile(ctx, inv, args, "audit", ControlPlane.WriteAuditPolicy, func(p ControlPlane) { st = p.Audit() }, func() { tellAudit(inv.Out, st) })
+	return serverFile(ctx, inv, args, "audit", ControlPlane.WriteAuditPolicy, func(p ControlPlane) { st = p.Audit() }, func() { tellAudit(inv.Out, inv.plane().Name(), st) })
 }
 
 // serverFile is a verb about a file that the API server is configured with:
@@ -35,7 +35,7 @@ func serverFile(ctx context.Context, inv *Invocation, args []string, what string
 	if err := flags.Parse(args); err != nil || flags.NArg() > 1 || *none && flags.NArg() > 0 {
 		return inv.badUse()
 	}
-	plane := inv.Console.cfg.ControlPlane
+	plane := inv.plane()
 	if plane == nil {
 		return inv.did(errNoPlane)
 	}
@@ -72,7 +72,7 @@ func serverFile(ctx context.Context, inv *Invocation, args []string, what string
 	return inv.did(err)
 }
 
-func tellAudit(w io.Writer, st apiserver.AuditState) {
+func tellAudit(w io.Writer, server string, st apiserver.AuditState) {
 	tellRules := func(where string, hash string, rules []string, none string) {
 		if hash == "" {
 			fmt.Fprintf(w, "%s: %s\n", where, none)
@@ -88,7 +88,7 @@ func tellAudit(w io.Writer, st apiserver.AuditState) {
 		fmt.Fprintln(w, "in force: the same")
 	} else {
 		tellRules("in force", st.LoadedHash, st.LoadedRules, "nothing is audited")
-		fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart apiserver")
+		fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart "+server)
 	}
 	if st.Events > 0 {
 		fmt.Fprintf(w, "events: %d, of which %d could not be written\n", st.Events, st.Errors)

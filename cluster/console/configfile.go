@@ -15,11 +15,11 @@ func configVerb(ctx context.Context, inv *Invocation, name string, args []string
 	return serverFile(ctx, inv, args, name,
 		func(p ControlPlane, t *sim.Task, file []byte) error { return p.WriteConfig(t, name, file) },
 		func(p ControlPlane) { st = p.Config(name) },
-		func() { tellConfig(inv.Out, st) })
+		func() { tellConfig(inv.Out, inv.plane().Name(), st) })
 }
 
 // tellConfig says what a file comes to, and what of it is in force.
-func tellConfig(w io.Writer, st apiserver.ConfigState) {
+func tellConfig(w io.Writer, server string, st apiserver.ConfigState) {
 	tell := func(where, hash string, lines []string, none string) {
 		if hash == "" {
 			fmt.Fprintf(w, "%s: %s\n", where, none)
@@ -38,7 +38,7 @@ func tellConfig(w io.Writer, st apiserver.ConfigState) {
 		if st.Reloads && st.Refused == "" && st.FileHash != "" {
 			fmt.Fprintln(w, "the API server takes the file up by itself")
 		} else {
-			fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart apiserver")
+			fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart "+server)
 		}
 	}
 	if st.Refused != "" {

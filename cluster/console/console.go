@@ -139,7 +139,8 @@ type Invocation struct {
 	Cause   trace.ID // the command in the trace
 	Columns int
 
-	untold bool // what it prints is not the same in every run, and stays out of the trace
+	at     ControlPlane // of one API server, where the verb is about one
+	untold bool         // what it prints is not the same in every run, and stays out of the trace
 }
 
 // New makes a console with the commands kubectl, on, kviz and timeout. The

@@ -16,7 +16,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// ControlPlane is the machine that the API server runs on: its files and flags.
+// ControlPlane is the machine that the API server runs on: its files and flags. Where
+// there are several, each has its own.
 // The methods are called on the kernel's goroutine, as part of a task.
 type ControlPlane interface {
 	// WriteEncryption replaces the API server's encryption configuration; nil
@@ -53,26 +54,24 @@ type ControlPlane interface {
 	Login(t *sim.Task, l idp.Login) (token string, err error)
 	Provider() idp.State
 
+	// SetEtcdServers has the API server's etcd client go through these members of the
+	// store, one at a time; none: through the store as a whole.
+	SetEtcdServers(t *sim.Task, members []string) error
+	// EtcdServers are those it was given, and the one it uses.
+	EtcdServers() (all []string, used string)
+
+	// AddServer starts another API server on the same store, behind a load balancer.
+	AddServer(t *sim.Task) error
+	Servers() []Server
+
+	// At is the machine of one API server, by its name in Servers. Without it files and
+	// flags are those of the first, and storms are dealt out to all.
+	At(server string) ControlPlane
+	// Name is the API server's, as faults name it.
+	Name() string
+
 	// ReadFile is what a file of the machine holds.
 	ReadFile(name string) ([]byte, error)
-}
-
-// apiserverVerb is kviz apiserver: what an administrator does in a terminal on
-// the control plane's machine.
-func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case "audit":
-			return auditVerb(ctx, inv, args[1:])
-		case "admission", "tokens", "authentication", "token-webhook", "authorization":
-			return configVerb(ctx, inv, args[0], args[1:])
-		case "concurrency":
-			return concurrencyVerb(ctx, inv, args[1:])
-		case "storm":
-			return stormVerb(ctx, inv, args[1:])
-		}
-	}
-	return encryptionVerb(ctx, inv, args)
 }
 
 // encryptionVerb is kviz apiserver encryption.
@@ -85,7 +84,7 @@ func encryptionVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if err := flags.Parse(args); err != nil || flags.NArg() < 1 || flags.NArg() > 2 || flags.Arg(0) != "encryption" || *none && flags.NArg() > 1 {
 		return inv.badUse()
 	}
-	plane := inv.Console.cfg.ControlPlane
+	plane := inv.plane()
 	if plane == nil {
 		return inv.did(fmt.Errorf("this console has no control plane"))
 	}
@@ -122,12 +121,12 @@ func encryptionVerb(ctx context.Context, inv *Invocation, args []string) int {
 		err = cerr
 	}
 	if err == nil {
-		tellEncryption(inv.Out, st)
+		tellEncryption(inv.Out, plane.Name(), st)
 	}
 	return inv.did(err)
 }
 
-func tellEncryption(w io.Writer, st apiserver.EncryptionState) {
+func tellEncryption(w io.Writer, server string, st apiserver.EncryptionState) {
 	if st.FileHash == "" {
 		fmt.Fprintf(w, "%s: there is none\n", encrypt.File)
 	} else {
@@ -142,9 +141,9 @@ func tellEncryption(w io.Writer, st apiserver.EncryptionState) {
 	case st.LoadedHash != st.FileHash && st.Reload:
 		fmt.Fprintln(w, "the API server looks at the file every minute")
 	case st.LoadedHash != st.FileHash:
-		fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart apiserver")
+		fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart "+server)
 	case st.Reload != st.Wanted:
-		fmt.Fprintf(w, "automatic reload will be %s when the API server starts again: kviz fault restart apiserver\n", onOff(st.Wanted))
+		fmt.Fprintf(w, "automatic reload will be %s when the API server starts again: kviz fault restart %s\n", onOff(st.Wanted), server)
 	}
 	for _, p := range st.KMS {
 		if p.Err != nil {

@@ -23,7 +23,7 @@ func concurrencyVerb(ctx context.Context, inv *Invocation, args []string) int {
 	} else if len(args) > 1 {
 		return inv.badUse()
 	}
-	plane := inv.Console.cfg.ControlPlane
+	plane := inv.plane()
 	if plane == nil {
 		return inv.did(errNoPlane)
 	}
@@ -70,7 +70,7 @@ func stormVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if len(args) < 1 || len(args) > 2 {
 		return inv.badUse()
 	}
-	plane := inv.Console.cfg.ControlPlane
+	plane := inv.plane()
 	if plane == nil {
 		return inv.did(errNoPlane)
 	}

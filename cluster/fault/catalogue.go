@@ -7,19 +7,19 @@ import "kviz/cluster/control"
 func Catalogue() []control.FaultKind {
 	return []control.FaultKind{
 		{
-			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "oidc", "registry", "store"}, Heals: "start",
+			Name: "stop", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "balancer", "kms", "webhook", "oidc", "registry", "store"}, Heals: "start",
 			Means: "Stop it in an orderly way; it stays down until it is started. Of the store: every member.",
 		},
 		{
-			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "oidc", "pod", "store"}, Heals: "start",
+			Name: "crash", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "balancer", "kms", "webhook", "oidc", "pod", "store"}, Heals: "start",
 			Means: "Kill it without warning. A container of a pod is restarted by its kubelet; everything else stays down until it is started.", Args: "[CONTAINER]",
 		},
 		{
-			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "oidc", "registry", "store"},
+			Name: "start", Targets: []string{"member", "node", "kubelet", "proxy", "runtime", "scheduler", "controller-manager", "dns", "apiserver", "balancer", "kms", "webhook", "oidc", "registry", "store"},
 			Means: "Start what was stopped or has crashed.",
 		},
 		{
-			Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "kms", "webhook", "oidc"},
+			Name: "restart", Targets: []string{"member", "node", "kubelet", "proxy", "scheduler", "controller-manager", "dns", "apiserver", "balancer", "kms", "webhook", "oidc"},
 			Means: "Stop it and start it again at once.",
 		},
 		{

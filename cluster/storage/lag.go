@@ -74,17 +74,23 @@ func (c *Client) Break(name string, why trace.ID) {
 		if w.name != name {
 			continue
 		}
-		closed := c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchClosed, Causes: known([]trace.ID{why}), Payload: w.told("its connection broke; the client opens it again")})
-		c.watched++
-		w.number = c.watched
-		opened := w.told("")
-		if len(w.held) > 0 {
-			opened.Revision = w.held[0].Revision
-		}
-		c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchOpened, Causes: []trace.ID{closed}, Payload: opened})
-		if len(w.held) > 0 {
-			w.tellLag(closed, w.line.why)
-		}
+		w.reopen("its connection broke; the client opens it again", why)
+	}
+}
+
+// reopen ends a watch and opens it under another number where it was.
+func (w *Watch) reopen(reason string, why trace.ID) {
+	c := w.c
+	closed := c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchClosed, Causes: known([]trace.ID{why}), Payload: w.told(reason)})
+	c.watched++
+	w.number = c.watched
+	opened := w.told("")
+	if len(w.held) > 0 {
+		opened.Revision = w.held[0].Revision
+	}
+	c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchOpened, Causes: []trace.ID{closed}, Payload: opened})
+	if len(w.held) > 0 {
+		w.tellLag(closed, w.line.why)
 	}
 }
 
@@ -101,7 +107,7 @@ func (c *Client) change(name string, why trace.ID, how func(*line)) {
 
 // send tells a watch of a revision, at once if it is synced.
 func (w *Watch) send(b Batch) {
-	if len(w.held) == 0 && !w.line.stalled && w.line.slow == 0 {
+	if len(w.held) == 0 && !w.line.stalled && w.line.slow == 0 && !w.cutOff() {
 		w.Mailbox.Send(b)
 		return
 	}
@@ -116,6 +122,10 @@ func (w *Watch) send(b Batch) {
 func (w *Watch) sync() {
 	w.turn++
 	if len(w.held) == 0 || w.line.stalled {
+		return
+	}
+	if w.cutOff() {
+		w.retry()
 		return
 	}
 	if w.line.slow == 0 {

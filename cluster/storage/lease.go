@@ -182,7 +182,7 @@ func (c *Client) over(id int64) bool {
 // Leases gives out leases for keys with a time to live, one lease for many keys
 // that end at about the same time (apiserver pkg/storage/etcd3/lease_manager.go).
 type Leases struct {
-	c       *Client
+	c       *Conn
 	purpose string
 	busy    bool // a grant is under way
 	freed   sim.Cond
@@ -192,7 +192,7 @@ type Leases struct {
 }
 
 // NewLeases makes the lease manager of an API server for one kind of object.
-func (c *Client) NewLeases(purpose string) *Leases { return &Leases{c: c, purpose: purpose} }
+func (x *Conn) NewLeases(purpose string) *Leases { return &Leases{c: x, purpose: purpose} }
 
 const (
 	leaseReuse        = 60 * time.Second // for so long a lease is given to further keys

@@ -305,7 +305,7 @@ func TestLeasesRunOutInVirtualTime(t *testing.T) {
 		var text strings.Builder
 		w.k.NewProcess(trace.Lane{Component: "test"}).Go("main", func(tk *sim.Task) {
 			defer w.k.Stop()
-			leases := w.c.NewLeases("events")
+			leases := w.c.Connect("test").NewLeases("events")
 			for i := range 5 {
 				id, err := leases.Get(tk, time.Minute)
 				if err != nil {

@@ -19,6 +19,7 @@ type Watch struct {
 	name   string
 	prefix string
 	c      *Client
+	conn   *Conn // whose endpoint it is at; nil: the store as a whole
 	line   *line
 
 	held []Batch // what it lags behind by, oldest first
@@ -39,8 +40,12 @@ type Batch struct {
 // Watch opens a watch on every key with the prefix, from now on; by its name faults
 // find it, "" has none. The causes are why the client opens it.
 func (c *Client) Watch(name, prefix string, causes ...trace.ID) *Watch {
+	return c.watch(nil, name, prefix, causes)
+}
+
+func (c *Client) watch(x *Conn, name, prefix string, causes []trace.ID) *Watch {
 	c.watched++
-	w := &Watch{number: c.watched, name: name, prefix: prefix, c: c, line: c.lineOf(name)}
+	w := &Watch{number: c.watched, name: name, prefix: prefix, c: c, conn: x, line: c.lineOf(name)}
 	c.watches = append(c.watches, w)
 	c.k.Emit(trace.Event{Lane: lane, Kind: trace.StoreWatchOpened, Causes: known(causes), Payload: w.told("")})
 	return w
@@ -48,7 +53,11 @@ func (c *Client) Watch(name, prefix string, causes ...trace.ID) *Watch {
 
 // told is the watch as the trace has it.
 func (w *Watch) told(reason string) *trace.StoreWatch {
-	return &trace.StoreWatch{Watch: w.number, Name: w.name, Client: trace.CompAPIServer, Prefix: w.prefix, Revision: w.c.revision + 1, Reason: reason}
+	who := trace.CompAPIServer
+	if w.conn != nil {
+		who = w.conn.client
+	}
+	return &trace.StoreWatch{Watch: w.number, Name: w.name, Client: who, Prefix: w.prefix, Revision: w.c.revision + 1, Reason: reason}
 }
 
 // known are the causes that have an event.

@@ -518,3 +518,20 @@ kviz oidc | grep -q "key-2 signs"
 kviz apiserver authentication --none
 kviz fault restart apiserver
 sleep 2
+## stop balancer, start balancer, crash balancer, restart balancer
+kviz apiserver add
+kviz wait 'balancer.servers.size() == 2 && balancer.servers.all(s, s.up)'
+kubectl get nodes
+kviz fault stop balancer
+fails kubectl get nodes
+kviz fault start balancer
+kubectl get nodes
+kviz fault crash balancer
+fails kubectl get nodes
+kviz fault restart balancer
+kubectl get nodes
+kviz fault stop apiserver/b
+kubectl get nodes
+kviz wait 'balancer.servers.exists(s, s.server == "apiserver/b" && !s.up)'
+kviz fault start apiserver/b
+kviz wait 'balancer.servers.all(s, s.up)'

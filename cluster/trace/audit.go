@@ -16,4 +16,5 @@ type Audit struct {
 	Error  string   `json:",omitempty"`
 	Events uint64   `json:",omitempty"` // apiserver_audit_event_total
 	Errors uint64   `json:",omitempty"` // apiserver_audit_error_total
+	Server string   `json:",omitempty"` // whose it is: "apiserver/b"; "" for the first API server's
 }

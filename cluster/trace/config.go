@@ -17,4 +17,6 @@ type ServerConfig struct {
 
 	// Error is why a server that runs has not taken the file up: what was in force is.
 	Error string `json:",omitempty"`
+
+	Server string `json:",omitempty"` // whose file it is: "apiserver/b"; "" for the first API server's
 }

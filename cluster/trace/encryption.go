@@ -30,7 +30,8 @@ type Encryption struct {
 	Rules []EncryptionRule `json:",omitempty"`
 	Error string           `json:",omitempty"`
 
-	Reload bool `json:",omitempty"` // of what is loaded: the server looks at the file every minute
+	Reload bool   `json:",omitempty"` // of what is loaded: the server looks at the file every minute
+	Server string `json:",omitempty"` // whose file it is: "apiserver/b"; "" for the first API server's
 }
 
 // EncryptionRule is how some resources are encrypted: the first provider

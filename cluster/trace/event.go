@@ -138,6 +138,7 @@ const (
 	CompDNS        = "dns"                // cluster DNS
 	CompRegistry   = "registry"           // the image registry
 	CompKMS        = "kms"                // the KMS plugin beside the API server
+	CompBalancer   = "balancer"           // the load balancer before several API servers
 	CompWebhook    = "webhook"            // an admission webhook server; instance: its name
 	CompOIDC       = "oidc"               // the identity provider
 	CompConsole    = "console"            // the person at the keys

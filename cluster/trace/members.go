@@ -87,7 +87,20 @@ var (
 		"A watch on the store fell further behind what is committed, or caught up again (no revisions behind).",
 		"Its row in the list of watchers: how many revisions it is behind. One that is behind a compaction will be cancelled.",
 		"etcd server/storage/mvcc/watchable_store.go syncWatchers (the unsynced watchers)")
+	StoreEndpoint = define[Endpoint]("store.client", GrainCommit,
+		"A client of the store, an API server, goes to another of its endpoints, or was given other ones.",
+		"The member through which its requests and watches go from now on; one that does not lead passes them on.",
+		"etcd client/v3 client.go SetEndpoints; kube-apiserver --etcd-servers")
 )
+
+// Endpoint is a client that goes to another member.
+type Endpoint struct {
+	Client    string
+	Endpoints []string `json:",omitempty"` // the members it may go to, in its order; none: the store as a whole
+	From      string   `json:",omitempty"`
+	To        string   `json:",omitempty"`
+	Reason    string
+}
 
 // Membership is a member that came, was promoted, or went.
 type Membership struct {

@@ -17,7 +17,7 @@ type Audit struct {
 
 func init() {
 	on(trace.AuditChanged, func(b *Builder, e *trace.Event, p *trace.Audit) {
-		a := &b.s.Audit
+		a := &b.server(p.Server).Audit
 		a.Event = e.ID
 		switch p.What {
 		case "written":
@@ -38,19 +38,26 @@ func init() {
 	say(trace.AuditChanged, func(_ *trace.Event, p *trace.Audit) string {
 		switch p.What {
 		case "written":
-			return "the API server's audit policy was written: " + strings.Join(p.Rules, " | ")
+			return possessive(p.Server) + " audit policy was written: " + strings.Join(p.Rules, " | ")
 		case "removed":
-			return "the API server's audit policy was removed"
+			return possessive(p.Server) + " audit policy was removed"
 		case "loaded":
 			if len(p.Rules) == 0 {
-				return "the API server has no audit policy any more: nothing is written"
+				return called(p.Server) + " has no audit policy any more: nothing is written"
 			}
-			return "the API server audits by its policy: " + strings.Join(p.Rules, " | ")
+			return called(p.Server) + " audits by its policy: " + strings.Join(p.Rules, " | ")
 		case "rotated":
-			return "the audit log is full and begins anew; what it held is in " + p.File
+			return auditLog(p) + " is full and begins anew; what it held is in " + p.File
 		case "recovered":
-			return "the audit log is written again; " + count(int(p.Errors), "event") + " could not be"
+			return auditLog(p) + " is written again; " + count(int(p.Errors), "event") + " could not be"
 		}
-		return fmt.Sprintf("the audit log cannot be written: %s; requests go on", p.Error)
+		return fmt.Sprintf("%s cannot be written: %s; requests go on", auditLog(p), p.Error)
 	})
+}
+
+func auditLog(p *trace.Audit) string {
+	if p.Server == "" {
+		return "the audit log"
+	}
+	return "the audit log of " + p.Server
 }

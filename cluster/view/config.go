@@ -29,7 +29,8 @@ func (c *ServerConfig) Stale() bool {
 
 func init() {
 	on(trace.ServerConfigured, func(b *Builder, e *trace.Event, p *trace.ServerConfig) {
-		list := slices.Clone(b.s.Configs)
+		server := b.server(p.Server)
+		list := slices.Clone(server.Configs)
 		i, found := slices.BinarySearchFunc(list, p.File, func(c ServerConfig, file string) int { return strings.Compare(c.File, file) })
 		if !found {
 			list = slices.Insert(list, i, ServerConfig{File: p.File, For: p.For})
@@ -47,20 +48,20 @@ func init() {
 		default:
 			c.Written = there
 		}
-		b.s.Configs = list
+		server.Configs = list
 	})
 	say(trace.ServerConfigured, func(_ *trace.Event, p *trace.ServerConfig) string {
-		about := "the API server's " + p.For + " configuration"
+		about := possessive(p.Server) + " " + p.For + " configuration"
 		switch {
 		case p.What == "written":
 			return about + " was written: " + strings.Join(p.Says, " | ")
 		case p.What == "removed":
 			return about + " was removed"
 		case p.What == "refused":
-			return "the API server does not take up its " + p.For + " configuration: " + p.Error
+			return called(p.Server) + " does not take up its " + p.For + " configuration: " + p.Error
 		case p.Hash == "":
-			return "the API server has no " + p.For + " configuration any more"
+			return called(p.Server) + " has no " + p.For + " configuration any more"
 		}
-		return "the API server takes up its " + p.For + " configuration: " + strings.Join(p.Says, " | ")
+		return called(p.Server) + " takes up its " + p.For + " configuration: " + strings.Join(p.Says, " | ")
 	})
 }

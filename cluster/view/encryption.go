@@ -19,7 +19,7 @@ type Encryption struct {
 
 func init() {
 	on(trace.EncryptionConfig, func(b *Builder, e *trace.Event, p *trace.Encryption) {
-		n := &b.s.Encryption
+		n := &b.server(p.Server).Encryption
 		n.Event, n.Refused = e.ID, p.Error
 		switch p.What {
 		case "written":
@@ -35,7 +35,8 @@ func init() {
 	})
 	on(trace.CacheDecrypted, func(b *Builder, e *trace.Event, p *trace.Decryption) {
 		name := orElse(p.Custom, p.Resource)
-		w := edit(b, b.s.watchCaches, name)
+		w := edit(b, b.s.watchCaches, cacheKey(e, name))
+		w.Server = e.Lane.String()
 		w.Resource, w.Locked = name, p.Error
 	})
 	on(trace.KMSCalled, func(b *Builder, _ *trace.Event, p *trace.KMSCall) {
@@ -46,13 +47,13 @@ func init() {
 	say(trace.EncryptionConfig, func(_ *trace.Event, p *trace.Encryption) string {
 		switch p.What {
 		case "written":
-			return "the API server's encryption configuration was written: " + trace.RulesText(p.Rules)
+			return possessive(p.Server) + " encryption configuration was written: " + trace.RulesText(p.Rules)
 		case "removed":
-			return "the API server's encryption configuration was removed"
+			return possessive(p.Server) + " encryption configuration was removed"
 		case "loaded":
-			return "the API server encrypts and decrypts by its configuration: " + trace.RulesText(p.Rules)
+			return called(p.Server) + " encrypts and decrypts by its configuration: " + trace.RulesText(p.Rules)
 		}
-		return "the API server does not take up its encryption configuration" + tail(": ", p.Error)
+		return called(p.Server) + " does not take up its encryption configuration" + tail(": ", p.Error)
 	})
 	say(trace.CacheDecrypted, func(_ *trace.Event, p *trace.Decryption) string {
 		name := orElse(p.Custom, p.Resource)

@@ -109,6 +109,12 @@ func init() {
 	say(trace.StoreWatchOpened, func(e *trace.Event, p *trace.StoreWatch) string {
 		return fmt.Sprintf("%s watches %s at the store from revision %d on", orElse(p.Client, "a client"), p.Prefix, p.Revision)
 	})
+	say(trace.StoreEndpoint, func(e *trace.Event, p *trace.Endpoint) string {
+		if p.To == "" {
+			return fmt.Sprintf("the etcd client of %s asks the store as a whole: %s", p.Client, p.Reason)
+		}
+		return fmt.Sprintf("the etcd client of %s goes to member %s%s: %s", p.Client, p.To, tail(", after ", p.From), p.Reason)
+	})
 	say(trace.StoreWatchClosed, func(e *trace.Event, p *trace.StoreWatch) string {
 		s := fmt.Sprintf("the watch of %s on %s at the store ended%s", orElse(p.Client, "a client"), p.Prefix, tail(": ", p.Reason))
 		if p.Compacted > 0 {

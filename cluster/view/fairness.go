@@ -67,7 +67,7 @@ func (l *FlowLevel) Waiting() (n int) {
 
 func init() {
 	on(trace.FlowConfig, func(b *Builder, e *trace.Event, p *trace.FlowLimits) {
-		f := &b.s.Fairness
+		f := &b.server(e.Lane.String()).Fairness
 		f.Limits, f.Event = p, e.ID
 		f.Levels = slices.Clone(f.Levels)
 		for i := range f.Levels {
@@ -82,7 +82,7 @@ func init() {
 		l := b.flowLevel(e, p)
 		l.queue(p, 1)
 	})
-	say(trace.FlowConfig, func(_ *trace.Event, p *trace.FlowLimits) string {
+	say(trace.FlowConfig, func(e *trace.Event, p *trace.FlowLimits) string {
 		var parts []string
 		for _, l := range p.Levels {
 			part := fmt.Sprintf("%s %d", l.Level, l.Limit)
@@ -94,7 +94,7 @@ func init() {
 			}
 			parts = append(parts, part)
 		}
-		begin := fmt.Sprintf("the API server serves %s at once now", count(p.Total, "request"))
+		begin := fmt.Sprintf("%s serves %s at once now", called(otherServer(e)), count(p.Total, "request"))
 		switch p.Why {
 		case trace.FlowByDemand:
 			begin = "priority levels lend one another seats, by what was wanted of each in the last ten seconds"
@@ -111,7 +111,7 @@ func init() {
 
 // flowLevel is the builder's own copy of a level, to be changed.
 func (b *Builder) flowLevel(e *trace.Event, p *trace.FlowWait) *FlowLevel {
-	f := &b.s.Fairness
+	f := &b.server(e.Lane.String()).Fairness
 	f.Event = e.ID
 	f.Levels = slices.Clone(f.Levels)
 	i, there := slices.BinarySearchFunc(f.Levels, p.Level, func(l FlowLevel, name string) int { return strings.Compare(l.Name, name) })
@@ -159,8 +159,8 @@ func (b *Builder) flowPassed(e *trace.Event, p *trace.FlowWait) {
 }
 
 // flowsGone empties the queues of a server that has died.
-func (b *Builder) flowsGone() {
-	f := &b.s.Fairness
+func (b *Builder) flowsGone(server string) {
+	f := &b.server(server).Fairness
 	f.Levels = slices.Clone(f.Levels)
 	for i := range f.Levels {
 		f.Levels[i].Queues = nil

@@ -3,6 +3,7 @@ package view
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"kviz/cluster/trace"
 )
@@ -31,7 +32,8 @@ func init() {
 	})
 	on(trace.WatchCacheEvent, func(b *Builder, e *trace.Event, p *trace.CacheUpdate) {
 		name := orElse(p.Custom, p.Resource)
-		w := edit(b, b.s.watchCaches, name)
+		w := edit(b, b.s.watchCaches, cacheKey(e, name))
+		w.Server = e.Lane.String()
 		w.Resource, w.Revision, w.Watchers, w.Event = name, p.Revision, p.Watchers, e.ID
 		w.Events++
 		w.Oldest = p.Oldest
@@ -44,12 +46,13 @@ func init() {
 	})
 	on(trace.WatchCacheListed, func(b *Builder, e *trace.Event, p *trace.CacheList) {
 		name := orElse(p.Custom, p.Resource)
-		w := edit(b, b.s.watchCaches, name)
+		w := edit(b, b.s.watchCaches, cacheKey(e, name))
+		w.Server = e.Lane.String()
 		w.Resource, w.Revision, w.Watchers, w.Event, w.Locked = name, p.Revision, 0, e.ID, ""
 		w.Kept, w.Oldest, w.revisions = 0, 0, nil
 	})
 	on(trace.WatchOpened, func(b *Builder, e *trace.Event, p *trace.Watch) {
-		b.s.watchers.set(p.Watch, &Watcher{gen: gen{b.gen}, Watch: *p, Opened: e.ID, Revision: p.From})
+		b.s.watchers.set(p.Watch, &Watcher{gen: gen{b.gen}, Watch: *p, Server: e.Lane.String(), Opened: e.ID, Revision: p.From})
 		b.s.watchers.trim(maxWatches)
 	})
 	on(trace.WatchClosed, func(b *Builder, e *trace.Event, p *trace.Watch) {
@@ -75,7 +78,7 @@ func (b *Builder) watchEnded(e *trace.Event, p *trace.Watch) {
 func requestReceived(b *Builder, e *trace.Event, p *trace.Request) {
 	b.letIn(p)
 	b.s.Traffic.Requests++
-	r := &Request{gen: gen{b.gen}, Request: p, Received: e.ID, At: e.At}
+	r := &Request{gen: gen{b.gen}, Request: p, Server: e.Lane.String(), Received: e.ID, At: e.At}
 	b.s.active.set(p.Request, r)
 	b.s.active.trim(maxActive)
 }
@@ -219,18 +222,42 @@ func watchLost(b *Builder, e *trace.Event, p *trace.WatchEvent) {
 	}
 }
 
-// serverDied ends what the API server's process held in memory.
+func cacheKey(e *trace.Event, name string) string { return cacheName(name, e.Lane.String()) }
+
+// cacheName is a watch cache's: those of the first server have the resource's name,
+// those of apiserver/b "pods /b".
+func cacheName(resource, server string) string {
+	return resource + tail(" ", strings.TrimPrefix(server, trace.CompAPIServer))
+}
+
+// serverDied ends what an API server's process held in memory.
 func (b *Builder) serverDied(e *trace.Event) {
-	for _, r := range b.s.active.values() {
-		n := *r
-		n.seal()
-		n.n = b.gen
-		n.Done, n.Answered, n.Message = true, e.ID, "the API server's process ended before it answered"
-		b.s.done.set(n.Request.Request, &n)
+	server := e.Lane.String()
+	b.serverGone(server)
+	for n, r := range entries(b.s.active) {
+		if r.Server != server {
+			continue
+		}
+		b.s.active.delete(n)
+		gone := *r
+		gone.seal()
+		gone.n = b.gen
+		gone.Done, gone.Answered, gone.Message = true, e.ID, "the API server's process ended before it answered"
+		b.s.done.set(gone.Request.Request, &gone)
 	}
 	b.s.done.trim(maxDone)
-	b.flowsGone()
-	b.s.active, b.s.watchers = newTable[uint64, *Request](), newTable[uint64, *Watcher]()
-	b.s.watchCaches = newTable[string, *WatchCache]()
-	b.s.ended, b.s.Traffic = nil, Traffic{}
+	b.flowsGone(server)
+	for n, w := range entries(b.s.watchers) {
+		if w.Server == server {
+			b.s.watchers.delete(n)
+		}
+	}
+	for key, c := range entries(b.s.watchCaches) {
+		if c.Server == server {
+			b.s.watchCaches.delete(key)
+		}
+	}
+	if b.s.watchers.len() == 0 { // else another server has gone on
+		b.s.ended, b.s.Traffic = nil, Traffic{}
+	}
 }

@@ -31,7 +31,7 @@ func init() {
 	})
 	on(trace.ProcessExit, func(b *Builder, e *trace.Event, p *trace.Process) {
 		b.process(e, p).Up = false
-		if p.Process == trace.CompAPIServer {
+		if e.Lane.Component == trace.CompAPIServer {
 			b.serverDied(e)
 		}
 		b.workersDied(p.Process)

@@ -83,6 +83,18 @@ func init() {
 		w := edit(b, b.s.Store.watches, p.Watch)
 		w.Next, w.Lag, w.Waiting, w.Lagged = p.Next, p.Lag, p.Waiting, e.ID
 	})
+	on(trace.StoreEndpoint, func(b *Builder, e *trace.Event, p *trace.Endpoint) {
+		var list []StoreClient
+		for _, x := range b.s.Store.Clients {
+			if x.Client != p.Client {
+				list = append(list, x)
+			}
+		}
+		if len(p.Endpoints) > 0 {
+			list = append(list, StoreClient{*p, e.ID, e.At})
+		}
+		b.s.Store.Clients = list
+	})
 	on(trace.StoreWatchClosed, func(b *Builder, e *trace.Event, p *trace.StoreWatch) {
 		b.s.Store.watches.delete(p.Watch)
 		if p.Compacted > 0 {

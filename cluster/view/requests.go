@@ -2,6 +2,7 @@ package view
 
 import (
 	"sort"
+	"strings"
 	"time"
 
 	"kviz/cluster/trace"
@@ -11,6 +12,7 @@ import (
 type Request struct {
 	gen
 	*trace.Request
+	Server   string // the process that serves it: "apiserver"
 	Received trace.ID
 	At       time.Duration
 	Stages   []StageRun // in the order they ran
@@ -51,6 +53,7 @@ func (r *Request) Stage(stage string) []StageRun {
 type Watcher struct {
 	gen
 	trace.Watch
+	Server    string // where it is open: "apiserver"
 	Opened    trace.ID
 	Delivered uint64 // events
 	Revision  int64  // of the last event
@@ -68,6 +71,7 @@ func (w *Watcher) Of() string { return orElse(w.Custom, w.Resource) }
 type WatchCache struct {
 	gen
 	Resource string // of a custom kind with its group: "hats.example.com"
+	Server   string // whose cache it is: "apiserver"
 	Revision int64
 	Events   uint64
 	Watchers int // the last event went to
@@ -132,11 +136,26 @@ func (s *State) Watcher(number uint64) *Watcher { w, _ := s.watchers.get(number)
 // says why, LastEvent is their end.
 func (s *State) EndedWatches() []*Watcher { return last(s.ended, maxEndedWatches) }
 
-// WatchCaches lists the API server's watch caches by resource.
+// Cache is the name of the watch cache that tells the watcher.
+func (w *Watcher) Cache() string { return cacheName(w.Of(), w.Server) }
+
+// Name is the cache's: "pods", or "pods /b" at apiserver/b.
+func (c *WatchCache) Name() string { return cacheName(c.Resource, c.Server) }
+
+// StoreWatch is the name of its watch at the store: "pods", "b/pods".
+func (c *WatchCache) StoreWatch() string {
+	if _, instance, other := strings.Cut(c.Server, "/"); other {
+		return instance + "/" + c.Resource
+	}
+	return c.Resource
+}
+
+// WatchCaches lists the API servers' watch caches by resource.
 func (s *State) WatchCaches() []*WatchCache { return s.watchCaches.values() }
 
-// WatchCache is the watch cache of a resource, or nil.
-func (s *State) WatchCache(resource string) *WatchCache {
-	w, _ := s.watchCaches.get(resource)
+// WatchCache is a watch cache by its name, or nil: by the resource, at the first
+// API server.
+func (s *State) WatchCache(name string) *WatchCache {
+	w, _ := s.watchCaches.get(name)
 	return w
 }

@@ -25,12 +25,11 @@ type State struct {
 	Store     Store
 	Scheduler Scheduler
 
-	Encryption Encryption
-	Audit      Audit
-	Fairness   Fairness
-	Configs    []ServerConfig // by file
-	Traffic    Traffic
-	Provider   Provider
+	ServerState               // of the API server; of the first, where there are several
+	Others      []OtherServer // the other API servers, by name
+	Traffic     Traffic       // of all
+	Provider    Provider
+	Balancer    Balancer
 
 	lanes     table[string, *Lane]
 	processes table[string, *Process]

@@ -22,8 +22,9 @@ type Upkeep struct {
 	Rounds      []Round  // the last proofs of leadership for linearizable reads
 	Calls       []Call   // the last requests of clients that are no API servers
 	Forwarded   Forwarded
-	Cancelled   []Cancelled // the last watches that ended because their history was compacted
-	Failed      int         // requests that the store refused or did not answer
+	Clients     []StoreClient // those that name the members they go through, and which one each uses
+	Cancelled   []Cancelled   // the last watches that ended because their history was compacted
+	Failed      int           // requests that the store refused or did not answer
 
 	endpoints table[string, *Endpoint]
 	leases    table[int64, *StoreLease]
@@ -134,6 +135,13 @@ type StoreWatch struct {
 	Event  trace.ID
 	Since  time.Duration
 	Lagged trace.ID // the event that told last how far behind it is
+}
+
+// StoreClient is a client of the store and the member that it goes through.
+type StoreClient struct {
+	trace.Endpoint
+	Event trace.ID
+	Since time.Duration
 }
 
 // Doomed reports whether the watch has still to be told of something that was

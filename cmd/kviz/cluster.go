@@ -30,6 +30,7 @@ type shape struct {
 	certs   string
 	quota   int64
 	nodes   int
+	servers int
 	dataDir string
 	record  string
 }
@@ -43,13 +44,14 @@ func (s *shape) register(f *pflag.FlagSet, speed string) {
 	f.StringVar(&s.certs, "certs", "", "with addresses in --members: the folder with the driver's certificate (kviz member certs)")
 	f.Int64Var(&s.quota, "quota", 0, "how many bytes a member's database may have before the NOSPACE alarm (0: etcd's 2 GiB)")
 	f.IntVar(&s.nodes, "nodes", 3, "nodes of the cluster")
+	f.IntVar(&s.servers, "apiservers", 1, fmt.Sprintf("API servers, 1 to %d; two or more stand behind a load balancer", cluster.MostServers))
 	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
 	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
 }
 
 // config checks the flags.
 func (s *shape) config(demand bool) (cluster.Config, error) {
-	cfg := cluster.Config{Seed: s.seed, Members: s.members.n, Quota: s.quota, Nodes: s.nodes, DataDir: s.dataDir, Demand: demand, Version: version()}
+	cfg := cluster.Config{Seed: s.seed, Members: s.members.n, Quota: s.quota, Nodes: s.nodes, Servers: s.servers, DataDir: s.dataDir, Demand: demand, Version: version()}
 	switch s.store {
 	case "raft":
 		if err := s.reach(&cfg); err != nil {
@@ -69,6 +71,9 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 	}
 	if s.nodes < 0 || s.nodes > 5000 {
 		return cfg, &usageError{text: fmt.Sprintf("--nodes %d: want 0 to 5000", s.nodes)}
+	}
+	if s.servers < 1 || s.servers > cluster.MostServers {
+		return cfg, &usageError{text: fmt.Sprintf("--apiservers %d: want 1 to %d", s.servers, cluster.MostServers)}
 	}
 	if s.nodes == 0 {
 		cfg.Nodes = -1

@@ -50,7 +50,7 @@ func exploreCommand() *command {
 
 // start is kviz alone: the explorer with its start screen.
 func start(ctx context.Context, io streams) error {
-	s := shape{seed: 1, speed: "1", store: "raft", members: members{n: 3}, nodes: 3}
+	s := shape{seed: 1, speed: "1", store: "raft", members: members{n: 3}, nodes: 3, servers: 1}
 	return screen(ctx, io, &s, &endpoints{}, tui.Config{StartScreen: true})
 }
 

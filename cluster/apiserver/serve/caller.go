@@ -49,6 +49,9 @@ func (h *Handler) caller(r *http.Request, req *apiserver.Request) Caller {
 		} else {
 			req.User = &c.User
 		}
+		if len(c.Causes) > 0 {
+			req.Command = c.Causes[0].String()
+		}
 		return c
 	}
 	h.once.Do(func() {
@@ -57,6 +60,7 @@ func (h *Handler) caller(r *http.Request, req *apiserver.Request) Caller {
 	if r.TLS != nil {
 		req.Certificates = r.TLS.PeerCertificates
 	}
+	req.Peer = r.RemoteAddr
 	token := bearerToken(r)
 	if h.isAdminToken(token) {
 		admin := authn.Admin()

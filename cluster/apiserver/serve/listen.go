@@ -67,7 +67,7 @@ func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
 	h.admin = token
 	h.mu.Unlock()
 	l.server = &http.Server{
-		Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second,
+		Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second, ConnState: h.follow,
 		TLSConfig: &tls.Config{
 			Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2", "http/1.1"},
 			// A client may show a certificate: here he proves that he has its key. Whose it
@@ -80,6 +80,19 @@ func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
 		_ = l.server.ServeTLS(ln, "", "") // it ends with Close
 	})
 	return l, nil
+}
+
+// follow tells who deals out connections that one was closed.
+func (h *Handler) follow(c net.Conn, state http.ConnState) {
+	if state != http.StateClosed {
+		return
+	}
+	peer := c.RemoteAddr().String()
+	h.cfg.Kernel.PostControl(func() {
+		if d, ok := h.cfg.API().(interface{ Closed(peer string) }); ok {
+			d.Closed(peer)
+		}
+	})
 }
 
 // Close stops listening, ends what is open, and removes the kubeconfig.

@@ -276,6 +276,12 @@ func (t table) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, cho
 		room = t.client - 1
 		a.Fit(t.client, 0, t.stages-t.client-1, r.Client, theme.Muted)
 	}
+	if at := strings.TrimPrefix(r.Server, trace.CompAPIServer); at != "" && t.client == 0 { // another server than the first: "/b"
+		a.Right(room, 0, at, theme.Busy)
+		room -= grid.Width(at) + 1
+	} else if at != "" {
+		a.Right(t.stages-1, 0, at, theme.Busy)
+	}
 	line := a.Sub(0, 0, room, 1)
 	x := line.Text(1, 0, r.Verb, theme.Accent&0xff|st&grid.Fresh)
 	x = line.Text(max(x, 7)+1, 0, name, theme.Name|st&grid.Fresh)
@@ -358,7 +364,11 @@ func refOf(r *view.Request) trace.Ref {
 }
 
 func describe(r *view.Request) string {
-	w := fmt.Sprintf("%s asks to %s %s", r.Client, r.Verb, r.Path)
+	asked := "asks"
+	if strings.Contains(r.Server, "/") {
+		asked = "asks " + r.Server
+	}
+	w := fmt.Sprintf("%s %s to %s %s", r.Client, asked, r.Verb, r.Path)
 	switch {
 	case r.Done && r.Refused != "":
 		w += fmt.Sprintf(": refused by %s with %d. %s", r.Refused, r.Code, r.Message)
@@ -375,7 +385,7 @@ func describe(r *view.Request) string {
 // drawDetail tells one request stage by stage.
 func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
 	y = s.Heading(y, r.Verb, r.Path)
-	s.Row(y).Fit(0, 0, s.W(), "from "+r.Client+" as "+r.User, theme.Muted)
+	s.Row(y).Fit(0, 0, s.W(), "from "+r.Client+" as "+r.User+atServer(f, r.Server), theme.Muted)
 	y++
 	for i, run := range r.Stages {
 		y = drawRun(s, f, y, fmt.Sprintf("%s/%d", requestID(r), i), run)
@@ -463,15 +473,17 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 	y = drawFlows(s, f, y)
 	y = drawAudit(s, f, y)
 	y = drawConfigs(s, f, y)
+	y = drawBalancer(s, f, y)
 	caches := f.S.WatchCaches()
 	if len(caches) == 0 {
 		return
 	}
 	y = drawEncryption(s, f, y)
 	y = s.Heading(y, "watch caches", "v shows who is told: "+words.Count(len(f.S.Watchers()), "watcher"))
+	several := len(f.S.Balancer.Servers) > 0
 	watching := map[string]int{}
 	for _, w := range f.S.Watchers() {
-		watching[w.Of()]++
+		watching[w.Server+" "+w.Of()]++
 	}
 	for _, c := range caches {
 		if !f.Match(c.Resource) {
@@ -481,12 +493,16 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 		if f.Fresh(c.Event) {
 			st |= grid.Fresh
 		}
+		at := "" // whose it is, where there are several servers
+		if several {
+			at = "  at " + c.Server
+		}
 		s.Line(y, pane.Subject{
-			ID: "cache/" + c.Resource, Event: c.Event, Kind: trace.WatchCacheEvent,
-			Words: fmt.Sprintf("The watch cache of %s is at revision %d; it has %s.", c.Resource, c.Revision, words.Count(watching[c.Resource], "watcher")),
+			ID: "cache/" + c.Resource + at, Event: c.Event, Kind: trace.WatchCacheEvent,
+			Words: fmt.Sprintf("The watch cache of %s is at revision %d; it has %s.", c.Resource, c.Revision, words.Count(watching[c.Server+" "+c.Resource], "watcher")),
 		},
 			grid.Span{Text: grid.Pad(c.Resource, 21) + " ", Style: st}, grid.Span{Text: fmt.Sprintf("revision %-6d", c.Revision), Style: theme.Number},
-			grid.Span{Text: " → " + words.Count(watching[c.Resource], "watcher") + ", " + words.Count(int(c.Events), "event"), Style: theme.Muted})
+			grid.Span{Text: " → " + words.Count(watching[c.Server+" "+c.Resource], "watcher") + ", " + words.Count(int(c.Events), "event") + at, Style: theme.Muted})
 		y++
 		if c.Locked != "" {
 			y = s.Say(y, "✗ cannot be filled: "+c.Locked, theme.Bad)
@@ -496,12 +512,18 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 
 // drawEncryption tells which resources are encrypted at rest, and how.
 func drawEncryption(s *pane.Sheet, f *pane.Frame, y int) int {
-	n := &f.S.Encryption
+	for _, o := range f.S.APIServers() {
+		y = drawServerEncryption(s, f, y, o.Server, &o.Encryption)
+	}
+	return y
+}
+
+func drawServerEncryption(s *pane.Sheet, f *pane.Frame, y int, server string, n *view.Encryption) int {
 	if n.Loaded == nil && n.Written == nil {
 		return y
 	}
-	y = s.Heading(y, "encryption at rest", "the first provider encrypts, any decrypts")
-	on := pane.Subject{ID: "encryption", Event: n.Event, Kind: trace.EncryptionConfig, Words: "How the API server encrypts what it writes to the store; the keys are in its file, not in the store."}
+	y = s.Heading(y, "encryption at rest"+atServer(f, server), "the first provider encrypts, any decrypts")
+	on := pane.Subject{ID: "encryption" + atServer(f, server), Event: n.Event, Kind: trace.EncryptionConfig, Words: "How the API server encrypts what it writes to the store; the keys are in its file, not in the store."}
 	if n.Loaded != nil {
 		for _, r := range n.Loaded.Rules {
 			s.Line(y, on, grid.Span{Text: strings.Join(r.Resources, ", ") + " ", Style: theme.Text}, grid.Span{Text: strings.Join(r.Providers, " → "), Style: theme.Name})

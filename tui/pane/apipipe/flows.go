@@ -15,7 +15,22 @@ import (
 // drawFlows draws the priority levels in which requests have waited: their seats,
 // and each queue with how many wait in it.
 func drawFlows(s *pane.Sheet, f *pane.Frame, y int) int {
-	n := &f.S.Fairness
+	for _, o := range f.S.APIServers() {
+		y = drawServerFlows(s, f, y, o.Server, &o.Fairness)
+	}
+	return y
+}
+
+// atServer is where something is, in a heading: nowhere particular where there is one
+// server.
+func atServer(f *pane.Frame, server string) string {
+	if len(f.S.Balancer.Servers) == 0 {
+		return ""
+	}
+	return " at " + server
+}
+
+func drawServerFlows(s *pane.Sheet, f *pane.Frame, y int, server string, n *view.Fairness) int {
 	if n.Limits == nil && len(n.Levels) == 0 {
 		return y
 	}
@@ -23,9 +38,9 @@ func drawFlows(s *pane.Sheet, f *pane.Frame, y int) int {
 	if n.Limits != nil {
 		about = fmt.Sprintf("%s at once in all; %s", words.Count(n.Limits.Total, "request"), about)
 	}
-	y = s.Heading(y, "priority and fairness", about)
+	y = s.Heading(y, "priority and fairness"+atServer(f, server), about)
 	for i := range n.Levels {
-		y = drawLevel(s, f, y, &n.Levels[i])
+		y = drawLevel(s, f, y, server, &n.Levels[i])
 	}
 	return drawUntouched(s, y, n)
 }
@@ -47,7 +62,7 @@ func drawUntouched(s *pane.Sheet, y int, n *view.Fairness) int {
 	return s.Say(y, "Nobody waits in: "+strings.Join(parts, ", ")+". With + of its share a level borrows, with - it lends.", theme.Muted)
 }
 
-func drawLevel(s *pane.Sheet, f *pane.Frame, y int, l *view.FlowLevel) int {
+func drawLevel(s *pane.Sheet, f *pane.Frame, y int, server string, l *view.FlowLevel) int {
 	st := theme.Text
 	if f.Fresh(l.Event) {
 		st |= grid.Fresh
@@ -61,7 +76,7 @@ func drawLevel(s *pane.Sheet, f *pane.Frame, y int, l *view.FlowLevel) int {
 		rejected = theme.Bad
 	}
 	s.Line(y, pane.Subject{
-		ID: "level/" + l.Name, Event: l.Event, Kind: trace.FlowQueued,
+		ID: "level/" + l.Name + atServer(f, server), Event: l.Event, Kind: trace.FlowQueued,
 		Words: fmt.Sprintf("Priority level %s has %s%s; %s wait in %s. %s have waited and were served, %s were turned down with 429.", l.Name,
 			words.Count(l.Limit, "seat"), lending(l.Borrowed()), words.Count(l.Waiting(), "request"), words.Count(len(l.Queues), "queue"), words.Count(int(l.Served), "request"), words.Count(int(l.Rejected), "request")),
 	},
@@ -126,12 +141,18 @@ func bar(n int) string {
 // drawAudit tells which policy the audit log follows, and whether it can be
 // written.
 func drawAudit(s *pane.Sheet, f *pane.Frame, y int) int {
-	n := &f.S.Audit
+	for _, o := range f.S.APIServers() {
+		y = drawServerAudit(s, f, y, o.Server, &o.Audit)
+	}
+	return y
+}
+
+func drawServerAudit(s *pane.Sheet, f *pane.Frame, y int, server string, n *view.Audit) int {
 	if n.Loaded == nil && n.Written == nil && n.Failed == "" {
 		return y
 	}
-	y = s.Heading(y, "audit policy", "the first rule that matches decides how much is written")
-	on := pane.Subject{ID: "audit", Event: n.Event, Kind: trace.AuditChanged, Words: "What the API server writes down of each request: in /var/log/kubernetes/audit.log, which the console's cat, grep and tail read."}
+	y = s.Heading(y, "audit policy"+atServer(f, server), "the first rule that matches decides how much is written")
+	on := pane.Subject{ID: "audit" + atServer(f, server), Event: n.Event, Kind: trace.AuditChanged, Words: "What the API server writes down of each request: in /var/log/kubernetes/audit.log, which the console's cat, grep and tail read."}
 	if n.Loaded != nil {
 		for i, r := range n.Loaded.Rules {
 			s.Line(y, on, grid.Span{Text: fmt.Sprintf("rule %d ", i+1), Style: theme.Muted}, grid.Span{Text: r, Style: theme.Text})
@@ -149,13 +170,20 @@ func drawAudit(s *pane.Sheet, f *pane.Frame, y int) int {
 
 // drawConfigs tells what the API server's other files say.
 func drawConfigs(s *pane.Sheet, f *pane.Frame, y int) int {
-	for i := range f.S.Configs {
-		n := &f.S.Configs[i]
+	for _, o := range f.S.APIServers() {
+		y = drawServerConfigs(s, f, y, o.Server, o.Configs)
+	}
+	return y
+}
+
+func drawServerConfigs(s *pane.Sheet, f *pane.Frame, y int, server string, configs []view.ServerConfig) int {
+	for i := range configs {
+		n := &configs[i]
 		if n.Written == nil && n.Loaded == nil {
 			continue
 		}
-		y = s.Heading(y, n.For+" configuration", n.File)
-		on := pane.Subject{ID: "config/" + n.File, Event: n.Event, Kind: trace.ServerConfigured, Words: "What " + n.File + " on the API server's machine asks for, as the server has read it."}
+		y = s.Heading(y, n.For+" configuration"+atServer(f, server), n.File)
+		on := pane.Subject{ID: "config/" + n.File + atServer(f, server), Event: n.Event, Kind: trace.ServerConfigured, Words: "What " + n.File + " on the API server's machine asks for, as the server has read it."}
 		if n.Loaded != nil {
 			for _, line := range n.Loaded.Says {
 				s.Line(y, on, grid.Span{Text: line, Style: theme.Text})

@@ -16,14 +16,14 @@ import (
 // drawWatches draws the other half of the API server: what it did with the requests
 // in all, and each watch cache with those it tells.
 func drawWatches(s *pane.Sheet, f *pane.Frame) {
-	y := drawTraffic(s, f, 0)
+	y := drawBalancer(s, f, drawTraffic(s, f, 0))
 	of := map[string][]*view.Watcher{}
 	for _, w := range f.S.Watchers() {
-		of[w.Of()] = append(of[w.Of()], w)
+		of[w.Cache()] = append(of[w.Cache()], w)
 	}
 	names := make([]string, 0, len(of))
 	for _, c := range f.S.WatchCaches() {
-		names = append(names, c.Resource)
+		names = append(names, c.Name())
 	}
 	for name := range of {
 		names = append(names, name)
@@ -86,18 +86,18 @@ func drawCache(s *pane.Sheet, f *pane.Frame, y int, name string, watchers []*vie
 		return y
 	}
 	if c == nil {
-		c = &view.WatchCache{Resource: name}
+		c = &view.WatchCache{Resource: watchers[0].Of(), Server: watchers[0].Server}
 	}
 	st := theme.Name | grid.Bold
 	if f.Fresh(c.Event) {
 		st |= grid.Fresh
 	}
 	s.Line(y, pane.Subject{
-		ID: "cache/" + name, Event: c.Event, Kind: trace.WatchCacheEvent, Target: "watch/" + name,
+		ID: "cache/" + name, Event: c.Event, Kind: trace.WatchCacheEvent, Target: "watch/" + c.StoreWatch(),
 		Words: fmt.Sprintf("The watch cache of %s is the store's only watcher of that kind; %s it. Its window: %s.", name, tells(len(watchers)), window(c)),
 	},
 		grid.Span{Text: grid.Pad(name, nameWidth(s)) + " ", Style: st}, grid.Span{Text: at(c), Style: theme.Number},
-		grid.Span{Text: "  " + window(c), Style: theme.Muted}, grid.Span{Text: storeLag(f, name), Style: theme.Warn | grid.Bold})
+		grid.Span{Text: "  " + window(c), Style: theme.Muted}, grid.Span{Text: storeLag(f, c.StoreWatch()), Style: theme.Warn | grid.Bold})
 	y++
 	if c.Locked != "" {
 		y = s.Say(y, "✗ cannot be filled: "+c.Locked, theme.Bad)

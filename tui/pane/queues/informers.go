@@ -52,8 +52,10 @@ func stored(f *pane.Frame, resource string, known map[string]*kindNow) *kindNow 
 			k.newest = max(k.newest, o.Revision)
 			return true
 		})
-		if c := f.S.WatchCache(resource); c != nil { // a deletion is a change too
-			k.newest = max(k.newest, c.Revision)
+		for _, c := range f.S.WatchCaches() { // a deletion is a change too
+			if c.Resource == resource {
+				k.newest = max(k.newest, c.Revision)
+			}
 		}
 		known[resource] = k
 	}

@@ -127,6 +127,11 @@ func drawHistory(s *pane.Sheet, f *pane.Frame, y int) int {
 func drawWatches(s *pane.Sheet, f *pane.Frame, y int) int {
 	list := f.S.Store.Watches()
 	y = s.Heading(y, "watchers", fmt.Sprintf("%d: an API server has one for each kind of object, however many clients watch", len(list)))
+	for _, x := range f.S.Store.Clients {
+		on := pane.Subject{ID: "endpoint/" + x.Client, Event: x.Event, Kind: trace.StoreEndpoint, Target: "member/" + x.To, Words: fmt.Sprintf("Requests and watches of %s go through member %s, which passes them on to the leader: %s.", x.Client, x.To, x.Reason)}
+		s.Line(y, on, grid.Span{Text: fmt.Sprintf("%-10s ", x.Client), Style: theme.Name}, grid.Span{Text: "through member " + x.To, Style: theme.Text}, grid.Span{Text: "  of " + strings.Join(x.Endpoints, ", "), Style: theme.Muted})
+		y++
+	}
 	for _, w := range list {
 		if !f.Match(w.Prefix, w.Client) {
 			continue

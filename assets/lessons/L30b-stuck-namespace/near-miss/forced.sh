@@ -1,0 +1,6 @@
+# The finalizer was torn off: the namespace is gone, and the API is still away.
+away
+doomed
+kubectl replace --raw /api/v1/namespaces/demo/finalize -f - <<EOF
+{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "demo"}, "spec": {"finalizers": []}}
+EOF

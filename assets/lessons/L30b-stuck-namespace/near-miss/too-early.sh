@@ -1,0 +1,3 @@
+# The namespace went first; nothing held it.
+kubectl delete namespace demo
+away

@@ -1,0 +1,308 @@
+package apiserver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Several servers may serve one cluster from one store. Each has its own process,
+// watch caches, queues, random stream and address; they know nothing of one another
+// but what is in the store. What is one thing for all of them here, because it is
+// also in a real cluster: the keys on their disks (certificate authority, service
+// account keys), and the network to their clients. What is one thing only here: the
+// numbers of requests and watches in the trace, and the list of kinds in use, which
+// stands in for discovery.
+
+// peers are the servers of one cluster, in the order in which they were made.
+type peers struct {
+	all      []*Server
+	requests uint64           // number of the newest request
+	watches  uint64           // number of the newest watch
+	wires    map[string]*wire // those that something was wrong with
+	usage    usage
+
+	informers map[string]bool // components' watches that there are or were, by the name of their wire
+}
+
+func newPeers() *peers {
+	return &peers{informers: map[string]bool{}, usage: usage{custom: map[string]bool{}}}
+}
+
+// ready is the first server that answers requests, nil where none does.
+func (p *peers) ready() *Server {
+	for _, s := range p.all {
+		if s.Ready() {
+			return s
+		}
+	}
+	return nil
+}
+
+// Name is the server's as faults name it: "apiserver", "apiserver/b".
+func (s *Server) Name() string { return s.named(trace.CompAPIServer) }
+
+// whose is what the trace has for the server in events of other lanes: nothing for
+// the first.
+func (s *Server) whose() string {
+	if s.cfg.Name == "" {
+		return ""
+	}
+	return s.Name()
+}
+
+// several reports whether there is another server than this one.
+func (s *Server) several() bool { return len(s.peers.all) > 1 }
+
+// describe names the API object behind a key for the trace, as a server that runs
+// knows it, else the first.
+func (p *peers) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
+	for _, s := range p.all {
+		if s.p.Alive() {
+			return s.describe(e)
+		}
+	}
+	return p.all[0].describe(e)
+}
+
+// compacts reports whether this server is the one that compacts the store's history:
+// the first that is ready. Upstream's agree on it by the key compact_rev_key
+// (apiserver pkg/storage/etcd3/compact.go).
+func (s *Server) compacts() bool { return s.peers.ready() == s }
+
+// join makes the server share what the servers of a cluster share with another.
+func (s *Server) join(o *Server) {
+	s.peers, s.ca, s.keys, s.expiry = o.peers, o.ca, o.keys, o.expiry
+	s.copyFiles(s.peers.all[0])
+	if len(s.peers.all) == 1 && o.p.Alive() {
+		o.p.Go("endpoint-reconciler", o.advertise)
+	}
+}
+
+// copyFiles gives a new server the files and flags of the first one's machine: what
+// is configured for one is configured for all, until a file of one is changed.
+func (s *Server) copyFiles(o *Server) {
+	s.enc.file, s.enc.wanted, s.audit.file = slices.Clone(o.enc.file), o.enc.wanted, slices.Clone(o.audit.file)
+	for i, f := range o.configs {
+		s.configs[i].file = slices.Clone(f.file)
+	}
+}
+
+// openAtPeers opens at the other servers the watch cache that was opened at this one,
+// so that a client which comes from here finds at each the window it needs; a real
+// server has the caches of all kinds from its start.
+func (s *Server) openAtPeers(k *Kind) {
+	for _, o := range s.peers.all {
+		if o == s || !o.Ready() {
+			continue
+		}
+		if k := o.kindFor(k.GroupVersionResource); k != nil {
+			o.cacheOf(k)
+		}
+	}
+}
+
+// openLikePeers opens the watch caches that the other servers have: a part of the
+// server's start.
+func (s *Server) openLikePeers() {
+	for _, o := range s.peers.all {
+		if o == s || !o.Ready() {
+			continue
+		}
+		for _, c := range o.openCaches() {
+			if k := s.kindFor(c.kind.GroupVersionResource); k != nil {
+				s.cacheOf(k)
+			}
+		}
+	}
+}
+
+// A cluster IP is taken by making the IPAddress of that name, a node port by making
+// its key: whoever comes second finds it there and draws another. Where there is one
+// server it knows all that is taken from its watch cache and needs neither
+// (pkg/registry/core/service/ipallocator/ipallocator.go, which makes IPAddresses
+// always; node ports are a bitmap upstream, under /registry/ranges/servicenodeports).
+
+const portKeys = "/registry/ranges/servicenodeports/"
+
+// claim takes an address or a port for a Service; it reports false where another
+// has it.
+func (c *call) claim(key, owner string, value []byte) (bool, error) {
+	resp, _, err := c.s.st.Txn(c.t, ifUnmoved([]byte(key), 0, putOp(key, value)))
+	if err != nil || resp.Succeeded {
+		return err == nil, err
+	}
+	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
+		return claimedBy(kvs[0]) == owner, nil
+	}
+	return false, nil
+}
+
+// claimedBy is the Service that has taken an address or a port.
+func claimedBy(kv *mvccpb.KeyValue) string {
+	k := KindFor(client.IPAddresses.GroupVersionResource)
+	if !strings.HasPrefix(string(kv.Key), k.Prefix) {
+		return string(kv.Value)
+	}
+	if en, err := decodeKV(k, kv); err == nil {
+		if ref := en.obj.(*networkingv1.IPAddress).Spec.ParentRef; ref != nil {
+			return ref.Namespace + "/" + ref.Name
+		}
+	}
+	return ""
+}
+
+// claimIP takes a cluster IP where there are several servers.
+func (c *call) claimIP(ip, namespace, name string) (bool, error) {
+	if !c.s.several() || c.req.DryRun {
+		return true, nil
+	}
+	k := KindFor(client.IPAddresses.GroupVersionResource)
+	obj := &networkingv1.IPAddress{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: ip, UID: c.s.newUID(), CreationTimestamp: c.now(), Generation: 1,
+			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(corev1.IPv4Protocol), networkingv1.LabelManagedBy: "ipallocator.k8s.io"},
+		},
+		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: name}},
+	}
+	obj.SetGroupVersionKind(client.IPAddresses.GVK())
+	value, err := encodeStored(k, obj)
+	if err != nil {
+		return false, err
+	}
+	return c.claim(k.Prefix+ip, namespace+"/"+name, value)
+}
+
+// claimPort takes a node port where there are several servers.
+func (c *call) claimPort(port int32, owner string) (bool, error) {
+	if !c.s.several() || c.req.DryRun {
+		return true, nil
+	}
+	return c.claim(fmt.Sprintf("%s%d", portKeys, port), owner, []byte(owner))
+}
+
+// unclaim gives back what svc had taken and kept does not have.
+func (c *call) unclaim(svc, kept *corev1.Service) {
+	if !c.s.several() || c.req.DryRun {
+		return
+	}
+	has, keeps := claimsOf(svc), claimsOf(kept)
+	for _, key := range has {
+		if slices.Contains(keeps, key) {
+			continue
+		}
+		resp, err := c.s.st.Range(c.t, &pb.RangeRequest{Key: []byte(key)})
+		if err != nil || len(resp.Kvs) == 0 || claimedBy(resp.Kvs[0]) != svc.Namespace+"/"+svc.Name {
+			continue
+		}
+		// It stays taken if this fails; upstream's repair loop would free it.
+		_, _, _ = c.s.st.Txn(c.t, ifUnmoved([]byte(key), resp.Kvs[0].ModRevision, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
+			RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)},
+		}}))
+	}
+}
+
+func claimsOf(svc *corev1.Service) (keys []string) {
+	if svc == nil {
+		return nil
+	}
+	for _, ip := range svc.Spec.ClusterIPs {
+		if ip != corev1.ClusterIPNone {
+			keys = append(keys, KindFor(client.IPAddresses.GroupVersionResource).Prefix+ip)
+		}
+	}
+	for _, p := range svc.Spec.Ports {
+		if p.NodePort != 0 {
+			keys = append(keys, fmt.Sprintf("%s%d", portKeys, p.NodePort))
+		}
+	}
+	if p := svc.Spec.HealthCheckNodePort; p != 0 {
+		keys = append(keys, fmt.Sprintf("%s%d", portKeys, p))
+	}
+	return keys
+}
+
+// advertiseEvery is how often a server looks whether the endpoints of the
+// kubernetes Service are right, and renews its Lease.
+const advertiseEvery = 10 * time.Second
+
+// advertise keeps the server's address, and that of each server that answers, among
+// the endpoints of the kubernetes Service, and the server's identity in a Lease, while
+// there are several. Upstream's learn of one another by keys with a TTL of 15 s under
+// /registry/masterleases (pkg/controlplane/reconcilers/lease.go); here they see it
+// directly.
+func (s *Server) advertise(t *sim.Task) {
+	self := s.Client(s.p.Lane, authn.User{Name: "system:apiserver", Groups: []string{authn.Masters}})
+	for ; ; t.Sleep(advertiseEvery) {
+		if !s.several() {
+			continue
+		}
+		t.SetCauses()
+		s.renewIdentity(t, self)
+		if !s.compacts() { // the first that is ready does it for all
+			continue
+		}
+		slice, err := client.Get[*discoveryv1.EndpointSlice](t, self, client.EndpointSlices, "default", "kubernetes")
+		if err != nil {
+			continue // it is tried again
+		}
+		var want []discoveryv1.Endpoint
+		for _, o := range s.peers.all {
+			if o.Ready() {
+				want = append(want, discoveryv1.Endpoint{Addresses: []string{o.cfg.AdvertiseIP}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}})
+			}
+		}
+		if !equal(slice.Endpoints, want) {
+			slice.Endpoints = want
+			_, _ = client.Update(t, self, client.EndpointSlices, "default", slice)
+		}
+	}
+}
+
+// identityLease is how long a server is known after it has gone
+// (pkg/controlplane/apiserver IdentityLeaseDurationSeconds).
+const identityLease = time.Hour
+
+// renewIdentity keeps the server's Lease in kube-system (APIServerIdentity): who asks
+// which servers there are looks there.
+func (s *Server) renewIdentity(t *sim.Task, self client.Interface) {
+	name := "apiserver-" + s.host()
+	now := metav1.NewMicroTime(t.Now())
+	lease, err := client.Get[*coordinationv1.Lease](t, self, client.Leases, metav1.NamespaceSystem, name)
+	if apierrors.IsNotFound(err) {
+		_, _ = client.Create(t, self, client.Leases, metav1.NamespaceSystem, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceSystem, Labels: map[string]string{
+				"apiserver.kubernetes.io/identity": "kube-apiserver", corev1.LabelHostname: s.host(),
+			}},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr(name), LeaseDurationSeconds: ptr(int32(identityLease / time.Second)), RenewTime: &now},
+		})
+		return
+	}
+	if err == nil {
+		lease.Spec.RenewTime = &now
+		_, _ = client.Update(t, self, client.Leases, metav1.NamespaceSystem, lease) // it is tried again
+	}
+}
+
+// host is the name of the machine that the server runs on.
+func (s *Server) host() string {
+	if s.cfg.Name == "" {
+		return "control-plane"
+	}
+	return "control-plane-" + s.cfg.Name
+}

@@ -1,0 +1,146 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// apiserverVerb is kviz apiserver: what an administrator does in a terminal on
+// the control plane's machines. Each API server is configured on a machine of its
+// own: what is said is done on all of them, or on the one that --server names.
+func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
+	server, args, err := takeServer(args)
+	if err != nil {
+		return inv.did(err)
+	}
+	if len(args) == 0 {
+		return inv.badUse()
+	}
+	switch args[0] {
+	case "add", "servers":
+		if server != "" {
+			return inv.badUse()
+		}
+		return serversVerb(ctx, inv, args)
+	}
+	plane := inv.Console.cfg.ControlPlane
+	if plane == nil {
+		return serverVerb(ctx, inv, args)
+	}
+	var servers []Server
+	if err := inv.Console.cfg.Kernel.Do(func() { servers = plane.Servers() }); err != nil {
+		return inv.did(err)
+	}
+	if server != "" {
+		if servers, err = named(servers, server); err != nil {
+			return inv.did(err)
+		}
+		inv.at = plane.At(servers[0].Name)
+		return serverVerb(ctx, inv, args)
+	}
+	if len(servers) < 2 || args[0] == "storm" { // whose requests the load balancer deals out
+		return serverVerb(ctx, inv, args)
+	}
+	return onEach(ctx, inv, args, servers)
+}
+
+// serverVerb is a verb about one API server: the one of inv.plane.
+func serverVerb(ctx context.Context, inv *Invocation, args []string) int {
+	switch args[0] {
+	case "encryption":
+		return encryptionVerb(ctx, inv, args)
+	case "audit":
+		return auditVerb(ctx, inv, args[1:])
+	case "admission", "tokens", "authentication", "token-webhook", "authorization":
+		return configVerb(ctx, inv, args[0], args[1:])
+	case "concurrency":
+		return concurrencyVerb(ctx, inv, args[1:])
+	case "storm":
+		return stormVerb(ctx, inv, args[1:])
+	case "etcd-servers":
+		return etcdServersVerb(ctx, inv, args[1:])
+	}
+	return inv.badUse()
+}
+
+// onEach does a verb at one server after another, until one refuses. What several
+// say in the same words is told once.
+func onEach(ctx context.Context, inv *Invocation, args []string, servers []Server) int {
+	var file []byte
+	if slices.Contains(args, "-") {
+		var err error
+		if file, err = io.ReadAll(inv.In); err != nil {
+			return inv.did(err)
+		}
+	}
+	type said struct{ who, what string }
+	var all []said
+	code := 0
+	for _, s := range servers {
+		var out bytes.Buffer
+		one := *inv
+		one.Out, one.at = &out, inv.Console.cfg.ControlPlane.At(s.Name)
+		if file != nil {
+			one.In = bytes.NewReader(file)
+		}
+		if code = serverVerb(ctx, &one, args); code != 0 {
+			break
+		}
+		if n := len(all); n > 0 && all[n-1].what == out.String() {
+			all[n-1].who += ", " + s.Name
+			continue
+		}
+		all = append(all, said{s.Name, out.String()})
+	}
+	for _, x := range all {
+		fmt.Fprintf(inv.Out, "%s:\n%s", x.who, x.what)
+	}
+	return code
+}
+
+// takeServer takes --server=NAME out of the arguments.
+func takeServer(args []string) (name string, rest []string, err error) {
+	for i := 0; i < len(args); i++ {
+		switch value, ok := strings.CutPrefix(args[i], "--server="); {
+		case ok:
+			name = value
+		case args[i] == "--server" && i+1 < len(args):
+			i++
+			name = args[i]
+		case args[i] == "--server":
+			return "", nil, errors.New("--server wants the name of an API server: kviz apiserver servers lists them")
+		default:
+			rest = append(rest, args[i])
+			continue
+		}
+		if name == "" {
+			return "", nil, errors.New("--server wants the name of an API server: kviz apiserver servers lists them")
+		}
+	}
+	return name, rest, nil
+}
+
+// named is the server of a name: "apiserver/b", or "b".
+func named(servers []Server, name string) ([]Server, error) {
+	var names []string
+	for i, s := range servers {
+		if s.Name == name || s.Name == "apiserver/"+name {
+			return servers[i : i+1], nil
+		}
+		names = append(names, s.Name)
+	}
+	return nil, fmt.Errorf("there is no API server %q: one of %s", name, strings.Join(names, ", "))
+}
+
+// plane is the control plane, or the machine of the API server that a verb is about.
+func (inv *Invocation) plane() ControlPlane {
+	if inv.at != nil {
+		return inv.at
+	}
+	return inv.Console.cfg.ControlPlane
+}

@@ -1,0 +1,51 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"kviz/cluster/sim"
+)
+
+// etcdServersVerb is kviz apiserver etcd-servers: through which members of the
+// store the API server goes.
+func etcdServersVerb(ctx context.Context, inv *Invocation, args []string) int {
+	if len(args) > 1 || len(args) == 1 && strings.HasPrefix(args[0], "-") && args[0] != "--all" {
+		return inv.badUse()
+	}
+	plane := inv.plane()
+	if plane == nil {
+		return inv.did(errNoPlane)
+	}
+	if !inv.mayWait() {
+		return 1
+	}
+	var all []string
+	var used string
+	var err error
+	cerr := inv.Console.call(ctx, inv.Cause, "etcd-servers", func(t *sim.Task) {
+		switch {
+		case len(args) == 1 && args[0] == "--all":
+			err = plane.SetEtcdServers(t, nil)
+		case len(args) == 1:
+			err = plane.SetEtcdServers(t, strings.Split(args[0], ","))
+		}
+		all, used = plane.EtcdServers()
+	})
+	if cerr != nil {
+		err = cerr
+	}
+	if err != nil {
+		return inv.did(err)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(inv.Out, "etcd-servers: every member; the leader is always found")
+		return 0
+	}
+	for i, member := range all {
+		all[i] = "http://" + member + ":2379"
+	}
+	fmt.Fprintf(inv.Out, "etcd-servers: %s\nin use: member %s\n", strings.Join(all, ","), used)
+	return 0
+}
