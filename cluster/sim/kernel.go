@@ -194,8 +194,8 @@ func (k *Kernel) Stop() { k.inbox.stop() }
 func (k *Kernel) advance() {
 	next := k.timers[0].Timer
 	if next.at > k.now {
-		if wait := k.pace.until(next.at, k.stalled > 0); wait > 0 {
-			k.inbox.wait(wait + slack)
+		if wait := k.pace.until(next.at, k.stalled > 0); wait > slack {
+			k.inbox.wait(wait)
 			return
 		}
 	}
@@ -218,9 +218,10 @@ func (k *Kernel) advance() {
 	}
 }
 
-// slack is by how much the kernel oversleeps in real time: what falls due a
+// slack is by how much virtual time may run ahead of real time: what falls due a
 // little later happens in the same waking, which an idle cluster, whose timers
-// are small steps of a few components, feels in the processor time it takes.
+// are small steps of a few components, feels in the processor time it takes, and who
+// waits for an answer whose modelled pauses are shorter than that in the time it takes.
 const slack = 8 * time.Millisecond
 
 // waitFor handles an operation whose modelled time is over and whose store has
