@@ -38,14 +38,15 @@ type Row struct {
 
 // Ratio is how much better kviz is than etcd; 1 is as good. It compares medians.
 func (r Row) Ratio() float64 {
-	k, e := median(r.Kviz), median(r.Etcd)
+	k, e := Median(r.Kviz), Median(r.Etcd)
 	if r.Lower {
 		return e / k
 	}
 	return k / e
 }
 
-func median(x []float64) float64 {
+// Median is the middle of measurements; 0 of none.
+func Median(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
 	}
@@ -99,9 +100,9 @@ func Compare(ctx context.Context, kviz, etcd *Server, opt Options, tell func(Row
 
 // Print writes one row; the first call should be with [Head].
 func Print(w io.Writer, r Row) {
-	kviz, etcd, ratio := number(median(r.Kviz), r.Unit), "-", "-"
+	kviz, etcd, ratio := Number(Median(r.Kviz), r.Unit), "-", "-"
 	if len(r.Etcd) > 0 {
-		etcd, ratio = number(median(r.Etcd), r.Unit), fmt.Sprintf("%.2f", r.Ratio())
+		etcd, ratio = Number(Median(r.Etcd), r.Unit), fmt.Sprintf("%.2f", r.Ratio())
 	}
 	fmt.Fprintf(w, "%-44s %14s %14s %6s\n", r.Name, kviz, etcd, ratio)
 }
@@ -111,7 +112,7 @@ func Head(w io.Writer) {
 	fmt.Fprintf(w, "%-44s %14s %14s %6s\n", "three members, medians", "kviz", "etcd", "ratio")
 }
 
-func number(x float64, unit string) string {
+func Number(x float64, unit string) string {
 	switch {
 	case x >= 1000:
 		return fmt.Sprintf("%.1fk %s", x/1000, unit)

@@ -108,9 +108,12 @@ func Serve(in io.Reader, out io.Writer, endpoints []string, kill, restart func()
 }
 
 // Resident is the server's resident memory in MiB.
-func (s *Server) Resident() (float64, error) {
+func (s *Server) Resident() (float64, error) { return Resident(s.processes()...) }
+
+// Resident is the resident memory of processes in MiB.
+func Resident(pids ...int) (float64, error) {
 	sum := 0.0
-	for _, pid := range s.processes() {
+	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if err != nil {
 			return 0, err

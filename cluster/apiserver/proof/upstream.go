@@ -42,13 +42,13 @@ func startUpstream(dir string) (s *side, stop func() error, err error) {
 		cancel()
 		return errors.Join(<-ended, face.Close(), store.Close())
 	}
-	run, url, err := upstream(ctx, dir, face.Addr)
+	run, url, err := Upstream(ctx, dir, face.Addr)
 	if err != nil {
 		ended <- nil
 		return nil, nil, errors.Join(err, stop())
 	}
 	go func() { ended <- run() }() // the real one: it listens, and runs by the machine's clock
-	s = newSide("kube-apiserver", url, upstreamToken)
+	s = newSide("kube-apiserver", url, UpstreamToken)
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		select {
 		case err := <-ended:
@@ -62,12 +62,14 @@ func startUpstream(dir string) (s *side, stop func() error, err error) {
 	}
 }
 
-const upstreamToken = "the-administrators-token"
+// UpstreamToken is the administrator's token for the real kube-apiserver.
+const UpstreamToken = "the-administrators-token"
 
-// upstream is the server, ready to run, and where it will listen.
-func upstream(ctx context.Context, dir, etcd string) (run func() error, url string, err error) {
+// Upstream is the real kube-apiserver over the etcd at this address, with its files in dir: ready to run,
+// and where it will listen.
+func Upstream(ctx context.Context, dir, etcd string) (run func() error, url string, err error) {
 	tokens, key := filepath.Join(dir, "tokens.csv"), filepath.Join(dir, "service-account.key")
-	if err := os.WriteFile(tokens, []byte(upstreamToken+",kubernetes-admin,,system:masters\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte(UpstreamToken+",kubernetes-admin,,system:masters\n"), 0o600); err != nil {
 		return nil, "", err
 	}
 	if err := writeKey(key); err != nil {
