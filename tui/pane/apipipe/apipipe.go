@@ -1,7 +1,8 @@
 // Package apipipe is pane 3: the API server's request pipeline. Every request
 // is a row with a mark for each stage it has passed; the one under the cursor
 // (or the one the present event is about) is told stage by stage below, with
-// the lines that each stage changed in the object.
+// the lines that each stage changed in the object. Its other views are the watch
+// caches with those who watch, and who may do what.
 package apipipe
 
 import (
@@ -22,7 +23,7 @@ import (
 type Pipeline struct {
 	pane.List
 	reads bool // show reads too
-	part  int  // 0 requests, 1 watches
+	part  int  // 0 requests, 1 watches, 2 access
 }
 
 var about = pane.Info{
@@ -58,7 +59,7 @@ func New() *Pipeline {
 		return pane.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("api.reads", "reads", "Show or hide requests that only read, renewals of Leases, and Kubernetes Events.", "r"), pane.Flip(&p.reads))
-	p.Key(keymap.Bind("api.part", "requests/watches", "Change between the requests and the watch caches with those who watch.", "v"), pane.Turn(&p.part, 2))
+	p.Key(keymap.Bind("api.part", "requests/watches/access", "Change between the requests, the watch caches with those who watch, and who may do what.", "v"), pane.Turn(&p.part, 3))
 	return p
 }
 
@@ -66,6 +67,9 @@ func New() *Pipeline {
 func (p *Pipeline) Note(f *pane.Frame) string {
 	if p.part == 1 {
 		return words.Count(len(f.S.Watchers()), "watcher") + " of " + words.Count(len(f.S.WatchCaches()), "changed kind")
+	}
+	if p.part == 2 {
+		return words.Count(len(f.S.Objects("rolebindings", ""))+len(f.S.Objects("clusterrolebindings", "")), "binding")
 	}
 	n := fmt.Sprintf("%d inside", len(f.S.ActiveRequests()))
 	if w := len(f.S.WaitingRequests()); w > 0 {
@@ -82,8 +86,12 @@ var short = map[string]string{
 
 // Draw implements [pane.Pane].
 func (p *Pipeline) Draw(s *pane.Sheet, f *pane.Frame) {
-	if p.part == 1 {
+	switch p.part {
+	case 1:
 		drawWatches(s, f)
+		return
+	case 2:
+		drawAccess(s, f)
 		return
 	}
 	list := p.requests(f)
