@@ -21,13 +21,17 @@ type Factory struct {
 	informers map[client.Resource]*Informer
 	order     []*Informer
 	started   bool
+	reads     *Reads
 }
 
 // NewFactory makes a factory whose informers belong to p and speak in owner's
 // lane.
 func NewFactory(p *sim.Process, owner trace.Lane, c client.Interface) *Factory {
-	return &Factory{process: p, owner: owner, client: c, informers: map[client.Resource]*Informer{}}
+	return &Factory{process: p, owner: owner, client: c, informers: map[client.Resource]*Informer{}, reads: newReads(p.Kernel())}
 }
+
+// Reads counts what is read from the factory's caches.
+func (f *Factory) Reads() *Reads { return f.reads }
 
 // For gives the informer of a kind in all namespaces, the same one each time.
 // After Start, a new one starts at once.
@@ -36,6 +40,7 @@ func (f *Factory) For(r client.Resource) *Informer {
 		return i
 	}
 	i := New(f.process, f.owner, f.client, r, "", Options{Resync: f.Resync})
+	i.reads = f.reads
 	f.informers[r] = i
 	f.order = append(f.order, i)
 	if f.started {

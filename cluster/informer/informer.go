@@ -63,6 +63,7 @@ type Informer struct {
 	opts     Options
 
 	store    *store
+	reads    *Reads // of the factory, nil where nobody counts
 	handlers []*handler
 	started  bool
 	synced   bool
@@ -128,14 +129,15 @@ func (i *Informer) Len() int { return i.store.len() }
 
 // Get gives the object of a key: "namespace/name", or "name" where the kind has
 // no namespaces. The object is shared.
-func (i *Informer) Get(key string) (runtime.Object, bool) { return i.store.get(key) }
+func (i *Informer) Get(key string) (runtime.Object, bool) { i.reads.count(); return i.store.get(key) }
 
 // List gives all objects, sorted by key. They are shared; the slice is the
 // caller's.
-func (i *Informer) List() []runtime.Object { return i.store.list("") }
+func (i *Informer) List() []runtime.Object { return i.ListNamespace("") }
 
 // ListNamespace gives the objects of one namespace ("" for all), sorted by key.
 func (i *Informer) ListNamespace(ns string) []runtime.Object {
+	i.reads.count()
 	if ns == "" {
 		return i.store.list("")
 	}
@@ -151,10 +153,14 @@ func (i *Informer) AddIndex(name string, fn IndexFunc) { i.store.addIndex(name, 
 
 // ByIndex gives the objects that the named index files under value, sorted by
 // key.
-func (i *Informer) ByIndex(name, value string) []runtime.Object { return i.store.byIndex(name, value) }
+func (i *Informer) ByIndex(name, value string) []runtime.Object {
+	i.reads.count()
+	return i.store.byIndex(name, value)
+}
 
 // EachByIndex calls fn for what ByIndex gives, in the same order. fn must not
 // wait.
 func (i *Informer) EachByIndex(name, value string, fn func(runtime.Object)) {
+	i.reads.count()
 	i.store.eachByIndex(name, value, fn)
 }

@@ -90,6 +90,10 @@ type Reconcile struct {
 	Result     string        `json:",omitempty"` // end: "done", "error", "requeue"
 	Error      string        `json:",omitempty"`
 	RequeueIn  time.Duration `json:",omitempty"`
+
+	// end: what the run read from its informers' caches, and what it asked of the API
+	// server.
+	CacheReads, LiveReads, Writes int `json:",omitempty"`
 }
 
 // Action is one thing a controller decided to do.

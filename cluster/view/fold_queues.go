@@ -196,6 +196,9 @@ func reconcileAction(b *Builder, e *trace.Event, p *trace.Action) {
 
 func reconcileEnd(b *Builder, e *trace.Event, p *trace.Reconcile) {
 	c := b.controller(e, p.Controller)
+	c.CacheReads += uint64(p.CacheReads)
+	c.LiveReads += uint64(p.LiveReads)
+	c.Writes += uint64(p.Writes)
 	if p.Error != "" || p.Result == "error" {
 		c.Errors++
 		c.LastError, c.LastFailed = p.Error, e.ID
@@ -207,6 +210,7 @@ func reconcileEnd(b *Builder, e *trace.Event, p *trace.Reconcile) {
 		c.current = append(c.current[:i:i], c.current[i+1:]...)
 	}
 	r.Done, r.End, r.EndAt, r.Result, r.Error, r.RequeueIn = true, e.ID, e.At, p.Result, p.Error, p.RequeueIn
+	r.CacheReads, r.LiveReads, r.Writes = p.CacheReads, p.LiveReads, p.Writes
 	c.ended = recent(c.ended, r, maxRuns)
 }
 

@@ -127,6 +127,9 @@ type Controller struct {
 	Runs       uint64
 	Errors     uint64
 	Actions    uint64
+	CacheReads uint64 // from its informers' caches
+	LiveReads  uint64 // from the API server, because a cache is not good enough
+	Writes     uint64
 	LastError  string
 	LastFailed trace.ID
 
@@ -153,6 +156,8 @@ type ReconcileRun struct {
 	Result     string // done, error, requeue
 	Error      string
 	RequeueIn  time.Duration
+
+	CacheReads, LiveReads, Writes int // once it is done
 }
 
 func (r *ReconcileRun) seal() { clip(&r.Actions) }

@@ -112,6 +112,6 @@ func (t *Tape) Enqueue(lane, queue, key string, causes ...trace.ID) trace.ID {
 
 // Finish ends a reconcile.
 func (t *Tape) Finish(lane, queue, key string, causes ...trace.ID) {
-	e := t.Emit(lane, "", trace.ReconcileEnd, trace.Ref{}, &trace.Reconcile{Controller: queue, Key: key, Result: "done"}, causes...)
+	e := t.Emit(lane, "", trace.ReconcileEnd, trace.Ref{}, &trace.Reconcile{Controller: queue, Key: key, Result: "done", CacheReads: 3, Writes: 1}, causes...)
 	t.Emit(lane, "", trace.QueueDone, trace.Ref{}, &trace.QueueItem{Queue: queue, Key: key}, e)
 }

@@ -231,7 +231,7 @@ func (c *Controller) orphan(run *reconcile.Run) error {
 	}
 	ref := []metav1.OwnerReference{{UID: n.id.uid}}
 	errs := make([]error, len(all))
-	reconcile.Parallel(run.T, "orphan", len(all), func(t *sim.Task, i int) {
+	c.Parallel(run.T, "orphan", len(all), func(t *sim.Task, i int) {
 		if err := c.dropReferences(t, all[i], ref); !apierrors.IsNotFound(err) {
 			errs[i] = err
 		}

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
-	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -21,7 +20,7 @@ func (c *Controller) monitor(t *sim.Task) {
 	states := make([]*corev1.NodeCondition, len(nodes))
 	seen := make([]bool, len(nodes))
 	workers := min(updateWorkers, 1+len(nodes)/nodesAWorker)
-	reconcile.Parallel(t, "update", workers, func(t *sim.Task, w int) {
+	c.Parallel(t, "update", workers, func(t *sim.Task, w int) {
 		for i := w; i < len(nodes); i += workers {
 			t.SetCauses(c.told[nodes[i].(*corev1.Node).Name])
 			states[i], seen[i] = c.update(t, nodes[i].(*corev1.Node))

@@ -32,13 +32,16 @@ type Env struct {
 	Events    *record.Recorder
 	Workers   int   // of each queue
 	Pace      *Pace // nil: nothing is slowed
+
+	requests *requests // Client, which counts
 }
 
 // NewEnv makes the environment of the controller name, in a child of p. source
 // is the component its Events come from.
 func NewEnv(p *sim.Process, name, source string, c client.Interface, informers *informer.Factory, workers int) *Env {
 	child := p.Child(trace.Lane{Component: name})
-	return &Env{Process: child, Client: c, Informers: informers, Events: record.New(child, c, source), Workers: max(workers, 1)}
+	counting := newRequests(c)
+	return &Env{Process: child, Client: counting, requests: counting, Informers: informers, Events: record.New(child, c, source), Workers: max(workers, 1)}
 }
 
 // Name is the controller's name.

@@ -66,10 +66,13 @@ func (l *Loop) next(t *sim.Task) bool {
 	if d := l.env.Pace.of(l.Name()); d > 0 {
 		t.Sleep(d)
 	}
+	l.env.Informers.Reads().Begin(t)
 	err := l.sync(run)
 
 	t.SetCauses(run.start)
 	end := &trace.Reconcile{Controller: l.env.Name(), Key: key, Result: "done", RequeueIn: run.again}
+	end.CacheReads = l.env.Informers.Reads().End(t)
+	end.LiveReads, end.Writes = l.env.requests.end(t)
 	if run.again > 0 {
 		end.Result = "requeue"
 	}

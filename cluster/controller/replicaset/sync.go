@@ -75,7 +75,7 @@ func (c *Controller) create(run *reconcile.Run, rs *appsv1.ReplicaSet, have, wan
 	run.Act("create", client.Pods.Ref(rs.Namespace, ""), want, have,
 		"spec.replicas is %d, %s: create %d%s", want, exist(have), n, batches(n))
 	c.expect.Creations(run.Key, n, run.T.Now())
-	done, err := slowStart(run.T, n, func(t *sim.Task) error { return c.createPod(t, rs) })
+	done, err := c.slowStart(run.T, n, func(t *sim.Task) error { return c.createPod(t, rs) })
 	for range n - done {
 		c.expect.Created(run.Key) // these will never be seen
 	}
@@ -111,10 +111,10 @@ func batches(n int) string {
 
 // slowStart calls fn n times, in batches that double as long as all goes well,
 // and gives how many calls succeeded (slowStartBatch).
-func slowStart(t *sim.Task, n int, fn func(*sim.Task) error) (done int, err error) {
+func (c *Controller) slowStart(t *sim.Task, n int, fn func(*sim.Task) error) (done int, err error) {
 	for left, size := n, min(n, 1); size > 0; size = min(2*size, left) {
 		errs := make([]error, size)
-		reconcile.Parallel(t, "create", size, func(t *sim.Task, i int) { errs[i] = fn(t) })
+		c.Parallel(t, "create", size, func(t *sim.Task, i int) { errs[i] = fn(t) })
 		for _, e := range errs {
 			if e == nil {
 				done++
@@ -155,7 +155,7 @@ func (c *Controller) delete(run *reconcile.Run, rs *appsv1.ReplicaSet, active []
 		"spec.replicas is %d, %s: delete %d, those missed least (%s)", want, exist(len(active)), n, list(victims))
 	c.expect.Deletions(run.Key, names, run.T.Now())
 	errs := make([]error, n)
-	reconcile.Parallel(run.T, "delete", n, func(t *sim.Task, i int) { errs[i] = c.deleteOne(t, rs, run.Key, victims[i]) })
+	c.Parallel(run.T, "delete", n, func(t *sim.Task, i int) { errs[i] = c.deleteOne(t, rs, run.Key, victims[i]) })
 	for _, err := range errs {
 		if err != nil {
 			return err

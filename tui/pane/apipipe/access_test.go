@@ -16,7 +16,9 @@ import (
 // bindings is a story of who was given what.
 func bindings() *view.History {
 	tape := tuitest.Story()
-	put := func(kind, resource, ns, name string, o runtime.Object) { tape.Commit(tuitest.Ref(kind, ns, name), resource, o) }
+	put := func(kind, resource, ns, name string, o runtime.Object) {
+		tape.Commit(tuitest.Ref(kind, ns, name), resource, o)
+	}
 	named := func(ns, name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: ns, Name: name} }
 	put("Role", "roles", "demo", "pod-reader", &rbacv1.Role{ObjectMeta: named("demo", "pod-reader"), Rules: []rbacv1.PolicyRule{
 		{Verbs: []string{"get", "watch", "list"}, APIGroups: []string{""}, Resources: []string{"pods", "pods/log"}},

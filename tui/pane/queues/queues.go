@@ -319,16 +319,29 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.Re
 	a := s.Row(y)
 	a.Text(2, 0, "sync", theme.Muted)
 	x := a.Fit(10, 0, max(s.W()-18, 8), r.Key, theme.Text)
-	a.Fit(x+2, 0, s.W()-x-2, word, st)
+	x = a.Fit(x+2, 0, s.W()-x-2, word, st)
+	if did := asked(r); r.Done && x+grid.Width(did)+2 <= s.W() {
+		a.Right(s.W(), 0, did, theme.Muted)
+	}
 	s.Hot(2, y, s.W()-2, pane.Subject{
 		ID: "run/" + c.Name + "/" + r.Key, Event: event, Kind: trace.ReconcileStart,
-		Words: fmt.Sprintf("%s and %s: %s; %d runs so far, %d of them failed.", c.Name, r.Key, word, c.Runs, c.Errors),
+		Words: fmt.Sprintf("%s and %s: %s; %d runs so far, %d of them failed; they read %d times from caches, %d times from the API server, and wrote %d times.",
+			c.Name, r.Key, word, c.Runs, c.Errors, c.CacheReads, c.LiveReads, c.Writes),
 	})
 	y++
 	for i, act := range r.Actions {
 		y = drawAction(s, f, y, c, r, i, act)
 	}
 	return y
+}
+
+// asked is what a run read and wrote.
+func asked(r *view.ReconcileRun) string {
+	s := "cache " + words.Count(r.CacheReads, "read")
+	if r.LiveReads > 0 {
+		s += ", live " + words.Count(r.LiveReads, "read")
+	}
+	return s + ", " + words.Count(r.Writes, "write")
 }
 
 // drawAction draws what was wanted beside what was observed, and below what the

@@ -1,0 +1,75 @@
+package reconcile
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+// requests counts what a run asks of the API server: live reads, which a cache could
+// not answer well enough, and writes.
+type requests struct {
+	client.Interface
+	live, writes map[*sim.Task]int
+}
+
+func newRequests(c client.Interface) *requests {
+	return &requests{c, map[*sim.Task]int{}, map[*sim.Task]int{}}
+}
+
+// end gives what a task has asked since it was last told, and forgets it.
+func (c *requests) end(t *sim.Task) (live, writes int) {
+	live, writes = c.live[t], c.writes[t]
+	delete(c.live, t)
+	delete(c.writes, t)
+	return live, writes
+}
+
+// move has what one task asked for count as another's.
+func (c *requests) move(from, to *sim.Task) {
+	live, writes := c.end(from)
+	if live > 0 {
+		c.live[to] += live
+	}
+	if writes > 0 {
+		c.writes[to] += writes
+	}
+}
+
+func (c *requests) Get(t *sim.Task, r client.Resource, namespace, name string) (runtime.Object, error) {
+	c.live[t]++
+	return c.Interface.Get(t, r, namespace, name)
+}
+
+func (c *requests) List(t *sim.Task, r client.Resource, namespace string, opts metav1.ListOptions) ([]runtime.Object, int64, error) {
+	c.live[t]++
+	return c.Interface.List(t, r, namespace, opts)
+}
+
+func (c *requests) Create(t *sim.Task, r client.Resource, namespace string, obj runtime.Object) (runtime.Object, error) {
+	c.writes[t]++
+	return c.Interface.Create(t, r, namespace, obj)
+}
+
+func (c *requests) Update(t *sim.Task, r client.Resource, namespace string, obj runtime.Object, subresource string) (runtime.Object, error) {
+	c.writes[t]++
+	return c.Interface.Update(t, r, namespace, obj, subresource)
+}
+
+func (c *requests) Patch(t *sim.Task, r client.Resource, namespace, name string, pt types.PatchType, data []byte, subresource string) (runtime.Object, error) {
+	c.writes[t]++
+	return c.Interface.Patch(t, r, namespace, name, pt, data, subresource)
+}
+
+func (c *requests) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {
+	c.writes[t]++
+	return c.Interface.Delete(t, r, namespace, name, opts)
+}
+
+func (c *requests) CreateSub(t *sim.Task, r client.Resource, namespace, name, subresource string, obj runtime.Object) (runtime.Object, error) {
+	c.writes[t]++
+	return c.Interface.CreateSub(t, r, namespace, name, subresource, obj)
+}
