@@ -128,3 +128,61 @@ echo other: $(kubectl get --raw '/api/v1/namespaces/default/configmaps?resourceV
 		}
 	}
 }
+
+// Two servers from the beginning: every kubectl makes a connection of its own, and
+// they take turns; a file that one of them was given is that one's alone, so that a
+// token is good every other time; when both are down the connection is refused; and
+// kinds that come into use at one are known at the other.
+func TestTwoServersAreConfigured(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 38, NoSync: true, Nodes: 1, Servers: 2})
+	from := mark(t, c)
+	out := run(t, c, `
+kviz apiserver tokens --server=b - <<EOF
+secret,jane,42,"dev"
+EOF
+kviz apiserver tokens
+kviz fault restart apiserver/b
+sleep 5
+kubectl --token=secret auth whoami -o jsonpath='{.status.userInfo.username}{"\n"}' || true
+kubectl --token=secret auth whoami -o jsonpath='{.status.userInfo.username}{"\n"}' || true
+kubectl --token=secret auth whoami -o jsonpath='{.status.userInfo.username}{"\n"}' || true
+kviz apiserver concurrency --server apiserver/b 40 | head -1
+kviz apiserver concurrency | grep served
+kviz apiserver etcd-servers --server b b
+kviz apiserver etcd-servers
+kviz apiserver etcd-servers --server d || true
+kubectl create -f - <<EOF
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: hats.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: hats, singular: hat, kind: Hat}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+EOF
+kubectl wait --for=condition=Established crd/hats.example.com
+kubectl create -f - <<EOF
+apiVersion: example.com/v1
+kind: Hat
+metadata: {name: bowler}
+EOF
+kubectl get hats -o name
+kubectl get hats -o name
+kviz fault stop apiserver
+kviz fault stop apiserver/b
+kubectl get hats || true
+kubectl get --raw /readyz || true
+kviz fault start apiserver/b
+sleep 6
+kubectl get hats -o name
+`)
+	var asked strings.Builder
+	for _, e := range after(t, c, from) {
+		if p, ok := e.Payload.(*trace.Request); ok && e.Kind == trace.RequestReceived && p.Client == "kubectl" {
+			fmt.Fprintf(&asked, "%s at %s\n", p.Verb+" "+p.Path, e.Lane)
+		}
+	}
+	golden(t, "two-apiservers-configured", out+"\n"+asked.String())
+}

@@ -130,6 +130,9 @@ func sourceIPs(r *http.Request) []string {
 
 // refuse ends the connection without an answer, as a server does that is down.
 func refuse(w http.ResponseWriter) {
+	if n, ok := w.(*noted); ok {
+		w = n.ResponseWriter
+	}
 	if l, ok := w.(*localWriter); ok {
 		l.fail(errRefused)
 		return

@@ -21,6 +21,10 @@ func drawBalancer(s *pane.Sheet, f *pane.Frame, y int) int {
 	y = s.Heading(y, "load balancer", "a client's connection stays with one server: "+words.Count(len(servers), "server"))
 	for _, x := range servers {
 		clients := f.S.Balancer.Clients(x.Server)
+		who := words.Count(len(clients), "client")
+		if len(clients) > 0 {
+			who += ": " + strings.Join(clients, ", ")
+		}
 		state, st := "● up  ", theme.Good
 		if !x.Up {
 			state, st = "✗ down", theme.Bad
@@ -30,10 +34,10 @@ func drawBalancer(s *pane.Sheet, f *pane.Frame, y int) int {
 		}
 		on := pane.Subject{
 			ID: "balanced/" + x.Server, Event: x.Event, Kind: trace.BalancerServer, Target: x.Server,
-			Words: fmt.Sprintf("%s at %s: %s. Connected: %s.", x.Server, x.Address, x.Reason, strings.Join(clients, ", ")),
+			Words: fmt.Sprintf("%s at %s: %s. Connected: %s.", x.Server, x.Address, x.Reason, who),
 		}
 		s.Line(y, on, grid.Span{Text: grid.Pad(x.Server, 14) + " ", Style: theme.Name}, grid.Span{Text: state, Style: st},
-			grid.Span{Text: "  " + x.Address, Style: theme.Text}, grid.Span{Text: " → " + words.Count(len(clients), "client") + ": " + strings.Join(clients, ", "), Style: theme.Muted})
+			grid.Span{Text: "  " + x.Address, Style: theme.Text}, grid.Span{Text: " → " + who, Style: theme.Muted})
 		y++
 	}
 	return y

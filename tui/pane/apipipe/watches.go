@@ -94,7 +94,7 @@ func drawCache(s *pane.Sheet, f *pane.Frame, y int, name string, watchers []*vie
 	}
 	s.Line(y, pane.Subject{
 		ID: "cache/" + name, Event: c.Event, Kind: trace.WatchCacheEvent, Target: "watch/" + c.StoreWatch(),
-		Words: fmt.Sprintf("The watch cache of %s is the store's only watcher of that kind; %s it. Its window: %s.", name, tells(len(watchers)), window(c)),
+		Words: fmt.Sprintf("The watch cache of %s is %s only watcher of that kind; %s it. Its window: %s.", c.Resource, whose(c), tells(len(watchers)), window(c)),
 	},
 		grid.Span{Text: grid.Pad(name, nameWidth(s)) + " ", Style: st}, grid.Span{Text: at(c), Style: theme.Number},
 		grid.Span{Text: "  " + window(c), Style: theme.Muted}, grid.Span{Text: storeLag(f, c.StoreWatch()), Style: theme.Warn | grid.Bold})
@@ -115,6 +115,14 @@ func nameWidth(s *pane.Sheet) int {
 		return 20
 	}
 	return 26
+}
+
+// whose is the store's, where there is one server, or the other server's.
+func whose(c *view.WatchCache) string {
+	if strings.Contains(c.Server, "/") {
+		return c.Server + "'s"
+	}
+	return "the store's"
 }
 
 func tells(n int) string {
