@@ -7,6 +7,7 @@ package apipipe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ var about = pane.Info{
 		{"valid", "validation"},
 		{"admit", "validating admission"},
 		{"store", "the transaction in the store"},
+		{"→", "sent on to the server of an aggregated API"},
 		{"◷", "of a watcher: events wait for it"},
 	},
 }
@@ -329,8 +331,9 @@ func drawStages(a grid.Area, f *pane.Frame, r *view.Request, x0, cols int) {
 		}
 		a.Put(x0+i*cols, 0, glyph, st)
 	}
+	sent := drawSent(a, r, x0, cols)
 	for i := range stages {
-		if i > reached && !(i == reached+1 && !r.Done) {
+		if !sent && i > reached && !(i == reached+1 && !r.Done) {
 			a.Put(x0+i*cols, 0, '·', theme.Line)
 		}
 	}
@@ -345,6 +348,22 @@ func drawStages(a grid.Area, f *pane.Frame, r *view.Request, x0, cols int) {
 	default:
 		a.Right(a.W(), 0, "…", theme.Busy)
 	}
+}
+
+// drawSent draws, in the place of the stages after authorization, that the request was
+// sent on to the server of an aggregated API, if it was.
+func drawSent(a grid.Area, r *view.Request, x0, cols int) bool {
+	sent := r.Stage(trace.StageAggregator)
+	if len(sent) == 0 {
+		return false
+	}
+	glyph, st := "→ ", theme.Good
+	if sent[0].Verdict == "refuse" {
+		glyph, st = "✗ ", theme.Bad|grid.Bold
+	}
+	after := slices.Index(trace.Stages(), trace.StageAuthorization) + 1
+	a.Fit(x0+after*cols, 0, (len(trace.Stages())-after)*cols-1, glyph+sent[0].By, st)
+	return true
 }
 
 // turnedDown reports whether the last stage refused the request, so that it

@@ -80,3 +80,25 @@ func TestWatches(t *testing.T) {
 		tuitest.Golden(t, fmt.Sprintf("watches-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], "do api.part")))
 	}
 }
+
+// A request for an aggregated API is sent on after authorization; one whose server is
+// away is refused there.
+func TestSentOn(t *testing.T) {
+	tape := tuitest.Story()
+	tell := func(kind trace.Kind, payload any) { tape.Emit(trace.CompAPIServer, "", kind, trace.Ref{}, payload) }
+	for n, st := range []trace.Stage{
+		{Verdict: "pass", By: "Service kube-system/metrics-server, 10.244.1.7:4443", Note: "APIService v1beta1.metrics.k8s.io leads to another server: sent there as X-Remote-User jane; it answered 200."},
+		{Verdict: "refuse", By: "Service kube-system/metrics-server", Code: 503, Note: "Service kube-system/metrics-server has no ready endpoint."},
+	} {
+		id := 9000 + uint64(n)
+		tell(trace.RequestReceived, &trace.Request{Request: id, Verb: "list", Path: "/apis/metrics.k8s.io/v1beta1/nodes", Resource: "nodes", Client: "kubectl", User: "jane"})
+		for _, before := range trace.Stages()[:5] {
+			tell(trace.RequestStage, &trace.Stage{Request: id, Stage: before, Verdict: "pass", Note: "It may pass."})
+		}
+		st.Request, st.Stage = id, trace.StageAggregator
+		tell(trace.RequestStage, &st)
+		tell(trace.RequestDone, &trace.Response{Request: id, Verb: "list", Code: max(st.Code, 200)})
+	}
+	h := tape.History()
+	tuitest.Golden(t, "sent-on", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 118, 24, "do api.reads")))
+}
