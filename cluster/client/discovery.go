@@ -22,7 +22,7 @@ type StaleGroup struct {
 
 // StaleGroups asks a connection; one that cannot tell says that there are none.
 func StaleGroups(c Interface) []StaleGroup {
-	if d, ok := c.(Discovery); ok {
+	if d, ok := As[Discovery](c); ok {
 		return d.StaleGroups()
 	}
 	return nil

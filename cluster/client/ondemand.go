@@ -89,7 +89,7 @@ type Usage interface {
 // InUse gives the kinds of [All] that may have objects: those of Resources, and
 // those that the cluster says are in use.
 func InUse(c Interface) []Resource {
-	if u, ok := c.(Usage); ok {
+	if u, ok := As[Usage](c); ok {
 		return slices.Concat(Resources(), u.UsedKinds())
 	}
 	return Resources()
@@ -98,7 +98,7 @@ func InUse(c Interface) []Resource {
 // AwaitUseOf waits until one of the kinds has had objects. A connection that does not
 // tell of use has it return at once.
 func AwaitUseOf(t *sim.Task, c Interface, kinds ...Resource) {
-	u, ok := c.(Usage)
+	u, ok := As[Usage](c)
 	for known := 0; ok; {
 		for _, r := range u.AwaitUse(t, known) {
 			if slices.Contains(kinds, r) {

@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"kviz/cluster/control"
@@ -94,6 +95,9 @@ func (inv *Invocation) badUse() int {
 
 // did reports the outcome of a verb.
 func (inv *Invocation) did(err error) int {
+	if errors.Is(err, syscall.EPIPE) {
+		return 141 // whoever it was for reads no more: as of a program, its end by SIGPIPE says nothing
+	}
 	if err != nil {
 		fmt.Fprintf(inv.Err, "kviz %s: %v\n", inv.Args[1], err)
 		return 1

@@ -95,7 +95,7 @@ func (c *Controller) watch(r client.Resource) *informer.Informer {
 func (c *Controller) Start() {
 	c.deletes.Start(c.informers...)
 	c.orphans.Start(c.informers...)
-	if u, ok := c.Client.(client.Usage); ok {
+	if u, ok := client.As[client.Usage](c.Client); ok {
 		c.Process.Go("discovery", func(t *sim.Task) { c.discover(t, u) })
 		c.Process.Go("discovery-custom", func(t *sim.Task) { c.discoverCustom(t, u) })
 	}

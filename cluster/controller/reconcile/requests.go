@@ -20,6 +20,9 @@ func newRequests(c client.Interface) *requests {
 	return &requests{c, map[*sim.Task]int{}, map[*sim.Task]int{}}
 }
 
+// Unwrap is the connection itself, for what more it can do.
+func (c *requests) Unwrap() client.Interface { return c.Interface }
+
 // end gives what a task has asked since it was last told, and forgets it.
 func (c *requests) end(t *sim.Task) (live, writes int) {
 	live, writes = c.live[t], c.writes[t]

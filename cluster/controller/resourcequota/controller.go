@@ -130,7 +130,7 @@ func (c *Controller) counts(name corev1.ResourceName) bool {
 // awaitQuotas waits until there is a quota. It gives how many kinds are known to be
 // in use, all of them monitored.
 func (c *Controller) awaitQuotas(t *sim.Task) int {
-	u, ok := c.Client.(client.Usage)
+	u, ok := client.As[client.Usage](c.Client)
 	if !ok {
 		return 0
 	}
@@ -148,7 +148,7 @@ func (c *Controller) awaitQuotas(t *sim.Task) int {
 
 // follow monitors kinds that come into use later.
 func (c *Controller) follow(t *sim.Task, known int) {
-	u, ok := c.Client.(client.Usage)
+	u, ok := client.As[client.Usage](c.Client)
 	for ok {
 		kinds := u.AwaitUse(t, known)
 		known += len(kinds)
