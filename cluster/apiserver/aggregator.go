@@ -69,14 +69,7 @@ func (c *call) routeAPIServices() error {
 	if c.user.Name == selfUser.Name {
 		return nil // it is the registration
 	}
-	for end := c.t.Elapsed() + tooNewWait; !a.there; {
-		left := end - c.t.Elapsed()
-		if left <= 0 {
-			return c.refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))
-		}
-		a.came.WaitTimeout(c.t, left)
-	}
-	return nil
+	return c.awaitFirst(&a.there, &a.came)
 }
 
 // follow begins, if it has not.

@@ -57,12 +57,18 @@ func (c *call) routeFlows() error {
 	}
 	o := c.s.flowObjects
 	o.follow(c.last)
-	for end := c.t.Elapsed() + tooNewWait; !o.there; {
+	return c.awaitFirst(&o.there, &o.came)
+}
+
+// awaitFirst waits until what begins with the first request for its kind is there, for
+// as long as a watch cache may take to begin.
+func (c *call) awaitFirst(there *bool, came *sim.Cond) error {
+	for end := c.t.Elapsed() + tooNewWait; !*there; {
 		left := end - c.t.Elapsed()
 		if left <= 0 {
 			return c.refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))
 		}
-		o.came.WaitTimeout(c.t, left)
+		came.WaitTimeout(c.t, left)
 	}
 	return nil
 }
