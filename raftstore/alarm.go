@@ -47,7 +47,7 @@ func (s *Replicated) overQuota(id string, a *member.Applied) {
 // Alarms lists the raised alarms; see [Server].
 func (s *Replicated) Alarms() []*pb.AlarmMember {
 	var list []*pb.AlarmMember
-	if m, err := s.informed(0); err == nil {
+	if m, err := s.answered(); err == nil {
 		// A member that just went down has nothing to say.
 		_ = m.Inspect(func(st *apply.State) { list = st.Alarms() })
 	}

@@ -82,6 +82,25 @@ func TestNoSpace(t *testing.T) {
 	})
 }
 
+// The answer can come from a follower that is ahead of the leader; what is asked next
+// must know of it.
+func TestAnAlarmIsListedAsSoonAsItIsAnswered(t *testing.T) {
+	eachStore(t, raftstore.Config{}, func(t *testing.T, s leaseStore, _ *handClock) {
+		alarm := &pb.AlarmRequest{MemberID: 1, Alarm: pb.AlarmType_CORRUPT}
+		for i := range 200 {
+			for want, action := range []pb.AlarmRequest_AlarmAction{pb.AlarmRequest_DEACTIVATE, pb.AlarmRequest_ACTIVATE} {
+				alarm.Action = action
+				if r := call(s, &pb.InternalRaftRequest{Alarm: alarm}); r.Err != nil {
+					t.Fatal(r.Err)
+				}
+				if alarms := s.Alarms(); len(alarms) != want {
+					t.Fatalf("round %d: alarms %v after %v", i, alarms, action)
+				}
+			}
+		}
+	})
+}
+
 func TestTooLarge(t *testing.T) {
 	eachStore(t, raftstore.Config{RequestTimeout: time.Minute}, func(t *testing.T, s leaseStore, _ *handClock) {
 		mustPut(t, s, "k", string(make([]byte, 3<<19-100)))

@@ -15,7 +15,7 @@ import (
 // AuthStore is the users, roles and tokens; see [Server].
 func (s *Replicated) AuthStore() auth.AuthStore {
 	as := s.noUsers
-	if m, err := s.informed(0); err == nil {
+	if m, err := s.answered(); err == nil {
 		// A member that just went down has nothing to say.
 		_ = m.Inspect(func(st *apply.State) { as = st.Auth() })
 	}

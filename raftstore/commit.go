@@ -17,6 +17,7 @@ func (s *Replicated) applied(id string, batch []member.Applied) {
 	for i := range batch {
 		if a := &batch[i]; a.Index > s.reported {
 			s.reported = a.Index
+			s.foremost.Store(&id)
 			s.report(id, a)
 		} else {
 			s.overQuota(id, a)

@@ -26,7 +26,7 @@ type History interface {
 	// with rpctypes.ErrGRPCCompacted, unless the change is a recent one.
 	Changes(from int64) (Changes, error)
 
-	// Leases lists the granted leases by ID, as the leader has them.
+	// Leases lists the granted leases by ID.
 	Leases() ([]mvcc.Lease, error)
 
 	// Lease is one of them.
@@ -157,6 +157,20 @@ func (s *Replicated) informed(rev int64) (peer, error) {
 	return best, nil
 }
 
+// answered is a running member that holds everything that callers were told of: the
+// one that they heard it from, which may be ahead of the leader. With that one down it
+// is who would be asked next.
+func (s *Replicated) answered() (peer, error) {
+	if id := s.foremost.Load(); id != nil {
+		for _, m := range s.group().members {
+			if m.ID() == *id && m.Status().Up {
+				return m, nil
+			}
+		}
+	}
+	return s.informed(0)
+}
+
 // Revision is the newest revision that any answer can have shown.
 func (s *Replicated) Revision() int64 {
 	rev := s.recent.revision()
@@ -177,9 +191,9 @@ func (s *Replicated) CompactRevision() int64 {
 	return rev
 }
 
-// Leases lists the granted leases by ID, as the leader has them.
+// Leases lists the granted leases by ID.
 func (s *Replicated) Leases() ([]mvcc.Lease, error) {
-	m, err := s.informed(0)
+	m, err := s.answered()
 	if err != nil {
 		return nil, err
 	}
@@ -188,9 +202,9 @@ func (s *Replicated) Leases() ([]mvcc.Lease, error) {
 	return list, err
 }
 
-// Lease is a granted lease, as the leader has it.
+// Lease is a granted lease.
 func (s *Replicated) Lease(id int64) (l mvcc.Lease, ok bool, err error) {
-	m, err := s.informed(0)
+	m, err := s.answered()
 	if err != nil {
 		return l, false, err
 	}

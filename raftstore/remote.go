@@ -198,6 +198,8 @@ func (s *Replicated) restored(m *remote.Member, index uint64) {
 	}
 	from := s.recent.revision() + 1
 	s.reported = index
+	id := m.ID()
+	s.foremost.Store(&id)
 	if !s.attached {
 		m.Inspected(func(kv *mvcc.Store) { s.recent.reach(kv.Revision()) })
 		return

@@ -44,7 +44,8 @@ type Replicated struct {
 	attached bool   // members of other processes were taken over
 	onCommit func(*Result)
 	onUpkeep func(*Result)
-	recent   recent // for Changes; has its own lock
+	recent   recent                 // for Changes; has its own lock
+	foremost atomic.Pointer[string] // the member that callers heard of reported from
 
 	mu     sync.Mutex
 	writes writes
