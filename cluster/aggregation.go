@@ -9,6 +9,7 @@ import (
 	"kviz/cluster/apiserver"
 	"kviz/cluster/metricsserver"
 	"kviz/cluster/network"
+	"kviz/cluster/operator"
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -45,6 +46,7 @@ func (c *Cluster) dial(t *sim.Task, address string, limit time.Duration) (apiser
 // addPrograms says which images hold more than a port that answers.
 func (c *Cluster) addPrograms(r *runtime.Runtime) {
 	r.SetProgram(metricsserver.Image, func(in runtime.Instance) runtime.Program { return metricsserver.Start(in, c.scrape) })
+	r.SetProgram(operator.Image, operator.Start)
 }
 
 // scrape is what a kubelet tells of what is used on its node, to a pod on another.

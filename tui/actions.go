@@ -119,6 +119,9 @@ func (m *Explorer) grant(a pane.Ask) tea.Cmd {
 		m.why(a.ID)
 	case pane.Notice:
 		m.say(a.Text)
+	case pane.Narrow:
+		m.filters[m.focus-1] = a.To
+		m.host().Dirty()
 	}
 	return nil
 }

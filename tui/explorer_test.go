@@ -273,6 +273,19 @@ func TestFilterNarrowsThePane(t *testing.T) {
 	d.hides("/kubectl")
 }
 
+func TestOneUsersRequestsAlone(t *testing.T) {
+	d := drive(t, 120, 40, -1).press("3", "z", "v", "v", "v")
+	d.shows("who asked for what", "kubernetes-admin", "system:kube-scheduler")
+	for i := 0; i < 30 && d.m.host().Under().ID != "asker/system:kube-scheduler"; i++ {
+		d.press("down")
+	}
+	d.press("o")
+	d.shows("/system:kube-scheduler")
+	d.hides("kubernetes-admin  ")
+	d.press("o")
+	d.hides("/system:kube-scheduler")
+}
+
 func TestEnterOnAPodShowsTheObject(t *testing.T) {
 	d := drive(t, 120, 40, -1)
 	for i := 0; i < 30 && d.m.host().Under().Pod == ""; i++ {

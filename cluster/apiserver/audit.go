@@ -146,15 +146,18 @@ func auditRequest(c *call) error {
 	if v.Rule > 0 {
 		by = "rule " + strconv.Itoa(v.Rule)
 	}
+	pass := func(note string) {
+		c.stage(&trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "pass", Note: note, Level: string(v.Level)})
+	}
 	switch {
 	case c.record == nil && v.Rule == 0:
-		c.pass(stage, by, "No rule of the audit policy matches: nothing is written.", nil)
+		pass("No rule of the audit policy matches: nothing is written.")
 		return nil
 	case c.record == nil:
-		c.pass(stage, by, "The level is None: nothing is written.", nil)
+		pass("The level is None: nothing is written.")
 		return nil
 	case v.Omits(auditapi.StageRequestReceived):
-		c.pass(stage, by, "The level is "+string(v.Level)+"; the stage RequestReceived is omitted.", nil)
+		pass("The level is " + string(v.Level) + "; the stage RequestReceived is omitted.")
 		return nil
 	}
 	note := "The level is " + string(v.Level) + "; the event RequestReceived is in the audit log."
@@ -162,7 +165,7 @@ func auditRequest(c *call) error {
 		_, failures := c.s.audit.log.Counts()
 		note = fmt.Sprintf("The level is %s, but the event could not be written: %v. The request goes on; apiserver_audit_error_total is %d.", v.Level, err, failures)
 	}
-	c.pass(stage, by, note, nil)
+	pass(note)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -117,7 +118,11 @@ func (s *Server) askServiceAccounts(t *sim.Task, token string, audiences []strin
 		return tokenAnswer{}, err
 	}
 	u := claims.User()
-	return tokenAnswer{user: &u, audiences: both}, nil
+	answer := tokenAnswer{user: &u, audiences: both}
+	if late := t.Now().Unix() - claims.Kube.WarnAfter; claims.Kube.WarnAfter > 0 && late > 0 {
+		answer.note = fmt.Sprintf(", with a token that should have been replaced %v ago", time.Duration(late)*time.Second)
+	}
+	return answer, nil
 }
 
 // stillBound says whether the objects that a token is bound to still exist. One
@@ -133,17 +138,29 @@ func (s *Server) stillBound(c *authn.Claims, now time.Time) error {
 	case deletedBefore(account.obj, now.Add(-authn.Leeway)):
 		return fmt.Errorf("service account %s/%s has been deleted", c.Kube.Namespace, c.Kube.ServiceAccount.Name)
 	}
-	if c.Kube.Pod == nil {
-		return nil
-	}
-	pod := s.caches[KindFor(client.Pods.GroupVersionResource)].get(c.Kube.Namespace + "/" + c.Kube.Pod.Name)
-	switch {
-	case pod == nil:
-		return fmt.Errorf("%w: pod %s/%s is gone", authn.ErrInvalidated, c.Kube.Namespace, c.Kube.Pod.Name)
-	case string(metaOf(pod.obj).GetUID()) != c.Kube.Pod.UID:
-		return fmt.Errorf("pod UID (%s) does not match service account pod ref claim (%s)", metaOf(pod.obj).GetUID(), c.Kube.Pod.UID)
-	case deletedBefore(pod.obj, now.Add(-authn.Leeway)):
-		return authn.ErrInvalidated
+	in := c.Kube.Namespace + "/"
+	for _, b := range []struct {
+		bound *authn.Bound
+		kind  client.Resource
+		key   string // of the namespace it is in
+		as    string // in upstream's words
+	}{
+		{c.Kube.Secret, client.Secrets, in, "secret UID (%s) does not match service account secret ref claim (%s)"},
+		{c.Kube.Pod, client.Pods, in, "pod UID (%s) does not match service account pod ref claim (%s)"},
+		{c.Kube.Node, client.Nodes, "", "node UID (%s) does not match service account node ref claim (%s)"},
+	} {
+		if b.bound == nil || b.kind == client.Nodes && c.Kube.Pod != nil { // then it only says where the pod is
+			continue
+		}
+		at := s.caches[KindFor(b.kind.GroupVersionResource)].get(b.key + b.bound.Name)
+		switch {
+		case at == nil:
+			return fmt.Errorf("%w: %s %s%s is gone", authn.ErrInvalidated, strings.ToLower(b.kind.Kind), b.key, b.bound.Name)
+		case string(metaOf(at.obj).GetUID()) != b.bound.UID:
+			return fmt.Errorf(b.as, metaOf(at.obj).GetUID(), b.bound.UID)
+		case deletedBefore(at.obj, now.Add(-authn.Leeway)):
+			return authn.ErrInvalidated
+		}
 	}
 	return nil
 }
@@ -152,6 +169,16 @@ func deletedBefore(obj runtime.Object, at time.Time) bool {
 	d := metaOf(obj).GetDeletionTimestamp()
 	return d != nil && d.Time.Before(at)
 }
+
+// A token for so many seconds is one that admission asks for, for a pod; there may be
+// programs that read it once, from the time when such tokens did not end. So it is good
+// for a year, the kubelet is told that it has to be replaced within the hour, and who
+// uses it later is noted (pkg/serviceaccount/claims.go WarnOnlyBoundTokenExpirationPeriod,
+// ExpirationExtensionSeconds; kube-apiserver --service-account-extend-token-expiration).
+const (
+	warnOnlySeconds = 3607
+	extendedTime    = 365 * 24 * time.Hour
+)
 
 // issueToken is serviceaccounts/token
 // (pkg/registry/core/serviceaccount/storage/token.go).
@@ -185,6 +212,9 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	if err := c.bindToken(req.Spec.BoundObjectRef, &claims); err != nil {
 		return nil, c.refuse(trace.StageValidation, "", err)
 	}
+	if seconds == warnOnlySeconds && claims.Kube.Pod != nil && len(authn.Intersect(apiAudiences, claims.Audience)) > 0 {
+		claims.Kube.WarnAfter, claims.Expires = claims.Expires, now.Add(extendedTime).Unix()
+	}
 	token, err := c.s.keys.Sign(claims)
 	if err != nil {
 		return nil, c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
@@ -216,25 +246,55 @@ func (c *call) tokenRequest(req *authenticationv1.TokenRequest) (*authentication
 	return on.obj.(*authenticationv1.TokenRequest), err
 }
 
+// bindToken binds a token to an object, without which it is worth nothing: a Pod, a
+// Secret or a Node.
 func (c *call) bindToken(ref *authenticationv1.BoundObjectReference, claims *authn.Claims) error {
 	if ref == nil {
 		return nil
 	}
-	if ref.Kind != "Pod" {
-		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)))
+	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	kind, in := client.Pods, c.req.Namespace+"/"
+	switch ref.Kind {
+	case "Pod":
+	case "Secret":
+		kind = client.Secrets
+	case "Node":
+		kind, in = client.Nodes, ""
+	default:
+		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk))
 	}
-	k := KindFor(client.Pods.GroupVersionResource)
-	en := c.s.caches[k].get(c.req.Namespace + "/" + ref.Name)
+	k := KindFor(kind.GroupVersionResource)
+	en := c.s.caches[k].get(in + ref.Name)
 	if en == nil {
 		return apierrors.NewNotFound(k.groupResource(), ref.Name)
 	}
-	pod := en.obj.(*corev1.Pod)
-	if ref.UID != "" && ref.UID != pod.UID {
-		return apierrors.NewConflict(k.groupResource(), ref.Name, fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
+	bound := &authn.Bound{Name: ref.Name, UID: string(metaOf(en.obj).GetUID())}
+	switch obj := en.obj.(type) {
+	case *corev1.Pod:
+		if obj.Spec.ServiceAccountName != c.req.Name {
+			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", c.req.Name))
+		}
+		claims.Kube.Pod, claims.Kube.Node = bound, c.nodeOf(obj)
+	case *corev1.Secret:
+		claims.Kube.Secret = bound
+	case *corev1.Node:
+		claims.Kube.Node = bound
 	}
-	if pod.Spec.ServiceAccountName != c.req.Name {
-		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", c.req.Name))
+	if ref.UID != "" && string(ref.UID) != bound.UID {
+		return apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, ref.Name, fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
 	}
-	claims.Kube.Pod = &authn.Bound{Name: pod.Name, UID: string(pod.UID)}
 	return nil
+}
+
+// nodeOf is where a pod is: a token that is bound to the pod tells it, and does not end
+// with the node.
+func (c *call) nodeOf(pod *corev1.Pod) *authn.Bound {
+	if pod.Spec.NodeName == "" {
+		return nil
+	}
+	at := &authn.Bound{Name: pod.Spec.NodeName}
+	if node := c.s.caches[KindFor(client.Nodes.GroupVersionResource)].get(at.Name); node != nil {
+		at.UID = string(metaOf(node.obj).GetUID())
+	}
+	return at
 }

@@ -2,7 +2,6 @@ package kubelet
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"strings"
 
@@ -23,7 +22,7 @@ func (w *worker) containerConfig(t *sim.Task, c *corev1.Container, rs runtime.Po
 	if sc := c.SecurityContext; runsAsRoot(w.pod, c) && mustNotBeRoot(w.pod, sc) {
 		return cfg, createConfigError, fmt.Errorf("container has runAsNonRoot and image will run as root (pod: %q, container: %s)", fmt.Sprintf("%s_%s(%s)", w.pod.Name, w.pod.Namespace, w.uid), c.Name)
 	}
-	files, err := w.mountedFiles(t, c)
+	files, onRead, err := w.mountedFiles(t, c)
 	if err != nil {
 		return cfg, createConfigError, err
 	}
@@ -34,7 +33,7 @@ func (w *worker) containerConfig(t *sim.Task, c *corev1.Container, rs runtime.Po
 		attempt = st.RestartCount + 1
 	}
 	cfg = runtime.ContainerConfig{
-		Name: c.Name, Image: c.Image, Attempt: attempt, Init: init, Hash: hashOf(c), Env: env, Files: files,
+		Name: c.Name, Image: c.Image, Attempt: attempt, Init: init, Hash: hashOf(c), Env: env, Files: files, OnRead: onRead,
 		Command: expandAll(c.Command, env), Args: expandAll(c.Args, env),
 		Behaviour:    w.pod.Annotations[runtime.BehaviourAnnotation+"."+c.Name],
 		MessagePath:  c.TerminationMessagePath,
@@ -189,32 +188,45 @@ func expandAll(words []string, env map[string]string) []string {
 	return out
 }
 
-// mountedFiles are the files of the volumes a container mounts.
-func (w *worker) mountedFiles(t *sim.Task, c *corev1.Container) (map[string]string, error) {
-	var out map[string]string
+// mountedFiles are the files of the volumes a container mounts: those that stand there,
+// and those that are filled when they are read.
+func (w *worker) mountedFiles(t *sim.Task, c *corev1.Container) (files map[string]string, later map[string]runtime.File, err error) {
+	files, later = map[string]string{}, map[string]runtime.File{}
 	for _, m := range c.VolumeMounts {
 		for i := range w.pod.Spec.Volumes {
 			v := &w.pod.Spec.Volumes[i]
 			if v.Name != m.Name {
 				continue
 			}
-			files, err := w.volumeFiles(t, v)
+			here, err := w.volumeFiles(t, v)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			if out == nil {
-				out = map[string]string{}
-			}
-			if m.SubPath != "" {
-				if text, ok := files[m.SubPath]; ok {
-					out[m.MountPath] = text
+			for name, text := range here {
+				if at, ok := mountedAt(&m, name); ok {
+					files[at] = text
 				}
+			}
+			if v.Projected == nil {
 				continue
 			}
-			for name, text := range files {
-				out[path.Join(m.MountPath, name)] = text
+			for j := range v.Projected.Sources {
+				for _, name := range onRead(v, &v.Projected.Sources[j]) {
+					if at, ok := mountedAt(&m, name); ok {
+						later[at] = runtime.File{Volume: v.Name, Path: name}
+					}
+				}
 			}
 		}
 	}
-	return maps.Clone(out), nil
+	return files, later, nil
+}
+
+// mountedAt is where a file of a volume is in the container; false if only another
+// file of it is mounted.
+func mountedAt(m *corev1.VolumeMount, name string) (string, bool) {
+	if m.SubPath != "" {
+		return m.MountPath, name == m.SubPath
+	}
+	return path.Join(m.MountPath, name), true
 }

@@ -91,6 +91,7 @@ func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) 
 	kl.relist.init(kl)
 	kl.node.init(kl)
 	rt.OnChange(kl.runtimeChanged)
+	rt.OnRead(kl.fill)
 	p.Go("node", kl.registerNode)
 
 	kl.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "spec.nodeName=" + cfg.Node})

@@ -101,7 +101,7 @@ func hasConfigVolumes(pod *corev1.Pod) bool {
 }
 
 // isTokenVolume reports whether a volume is the one that admission adds to every
-// pod. Its parts are made up here: no token is asked for.
+// pod. What is in it is asked for when it is read (token.go).
 func isTokenVolume(v *corev1.Volume) bool { return strings.HasPrefix(v.Name, "kube-api-access-") }
 
 // Mounting a volume takes a moment; retries of a failed one come after 500 ms,
@@ -116,6 +116,7 @@ const (
 // (pkg/kubelet/volumemanager WaitForAttachAndMount). A ConfigMap that does not
 // exist keeps the pod waiting.
 func (w *worker) mountVolumes(t *sim.Task) error {
+	w.refreshTokens(t)
 	if w.mounted && !hasConfigVolumes(w.pod) {
 		return nil
 	}
@@ -188,9 +189,9 @@ func (w *worker) projected(t *sim.Task, v *corev1.Volume) (map[string]string, er
 		var err error
 		switch {
 		case src.ServiceAccountToken != nil:
-			part = map[string]string{src.ServiceAccountToken.Path: "(simulated token of " + w.pod.Spec.ServiceAccountName + ")\n"}
+			continue // when it is read
 		case src.ConfigMap != nil && isTokenVolume(v):
-			part = map[string]string{"ca.crt": "(simulated certificate authority)\n"}
+			continue // likewise
 		case src.ConfigMap != nil:
 			if part, err = w.kl.configMap(t, w.pod.Namespace, src.ConfigMap.Name, src.ConfigMap.Optional); err == nil {
 				part, err = pick(part, src.ConfigMap.Items, src.ConfigMap.Optional)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,6 +50,7 @@ type worker struct {
 	killing    bool
 	mounted    bool
 	mountFails int
+	tokens     map[string]*authenticationv1.TokenRequest // that were asked for, by audience and time
 
 	status  corev1.PodStatus // as the status manager has it
 	set     bool             // status is set
@@ -254,9 +256,9 @@ func (w *worker) retry(t *sim.Task, err error) {
 
 // resync plans the next look at a pod with nothing wrong. Upstream looks at
 // every pod once a minute; here only where something can have changed that is
-// not told: the contents of volumes.
+// not told: the contents of volumes, and the time that tokens have left.
 func (w *worker) resync() {
-	if !w.pending && hasConfigVolumes(w.pod) {
+	if !w.pending && (hasConfigVolumes(w.pod) || len(w.tokens) > 0) {
 		w.wakeAfter(w.kl.jitter(resyncMax, 0.5), "resync", trace.ID{})
 	}
 }

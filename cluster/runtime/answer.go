@@ -1,11 +1,13 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
 	"time"
 
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
@@ -131,5 +133,26 @@ func (r *Runtime) files(c *Container, s *Sandbox) map[string]string {
 	for path, text := range c.Files {
 		f[strings.ReplaceAll(path, "//", "/")] = text
 	}
+	for path := range c.OnRead {
+		f[path] = "" // to be found; read fills it
+	}
 	return f
+}
+
+// OnRead says who fills the files that are filled when something reads them. The
+// error says why one cannot be.
+func (r *Runtime) OnRead(fill func(t *sim.Task, podUID string, f File) (string, error)) {
+	r.fill = fill
+}
+
+// read is what stands in a file of the container.
+func (sh *shell) read(path string) (string, error) {
+	text, there := sh.files()[path]
+	if !there {
+		return "", errors.New("No such file or directory") //nolint:staticcheck // the C library's words
+	}
+	if f, later := sh.c.OnRead[path]; later && sh.r.fill != nil {
+		return sh.r.fill(sh.t, sh.s.PodUID, f)
+	}
+	return text, nil
 }

@@ -42,9 +42,9 @@ func cmdCat(sh *shell, a []string) int {
 	}
 	code := 0
 	for _, f := range a {
-		text, ok := sh.files()[f]
-		if !ok {
-			fmt.Fprintf(sh.err, "cat: can't open '%s': No such file or directory\n", f)
+		text, err := sh.read(f)
+		if err != nil {
+			fmt.Fprintf(sh.err, "cat: can't open '%s': %v\n", f, err)
 			code = 1
 			continue
 		}
@@ -177,7 +177,8 @@ func cmdTest(sh *shell, a []string) int {
 		case "-f", "-e", "-r":
 			return boolCode(exists)
 		case "-s":
-			return boolCode(sh.files()[a[1]] != "")
+			text, _ := sh.read(a[1]) // of one that is not there, nothing
+			return boolCode(text != "")
 		case "-z":
 			return boolCode(a[1] == "")
 		case "-n":

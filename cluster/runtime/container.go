@@ -21,6 +21,9 @@ const (
 	Exited
 )
 
+// File is a file of a volume.
+type File struct{ Volume, Path string }
+
 // ContainerConfig is what the kubelet asks a container to be.
 type ContainerConfig struct {
 	Name      string
@@ -30,6 +33,7 @@ type ContainerConfig struct {
 	Env       map[string]string
 	Ports     []int             // declared container ports
 	Files     map[string]string // what volumes hold, by path
+	OnRead    map[string]File   // what they hold that is filled when it is read
 	Attempt   int32             // how often it was started before
 	Init      bool
 	Hash      string // of the container's spec: another one asks for a restart

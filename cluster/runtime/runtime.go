@@ -60,7 +60,8 @@ type Runtime struct {
 	dialer  Dialer
 	api     API
 
-	programs map[string]StartProgram // by repository of the image
+	programs map[string]StartProgram                                  // by repository of the image
+	fill     func(t *sim.Task, podUID string, f File) (string, error) // see OnRead
 }
 
 // podRecord is what the runtime holds of one pod, oldest first.

@@ -136,7 +136,7 @@ func (sh *shell) redirect(rd *syntax.Redirect) {
 	}
 	switch rd.Op {
 	case syntax.RdrIn:
-		sh.in = sh.files()[target]
+		sh.in, _ = sh.read(target) // of one that is not there, nothing
 		return
 	case syntax.RdrOut, syntax.RdrClob:
 		if f, ok := w.(fileWriter); ok {

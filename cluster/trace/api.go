@@ -102,6 +102,10 @@ type Stage struct {
 	Code    int         `json:",omitempty"` // HTTP code when refused
 	Flow    *FlowWait   `json:",omitempty"` // of priority and fairness, for a request that found no free seat
 
+	// Level is of the stage audit where there is a policy: how much of the request it
+	// has written down (None, Metadata, Request, RequestResponse).
+	Level string `json:",omitempty"`
+
 	// Took is how long a webhook took; 0 for what runs inside the server. Virtual.
 	Took time.Duration `json:",omitempty"`
 

@@ -122,6 +122,7 @@ type (
 	Why    struct{ ID trace.ID }   // ask why
 	Notice struct{ Text string }   // say something in the explanation line
 	Redraw struct{}                // the pane's small state changed
+	Narrow struct{ To string }     // make this the pane's filter; "" takes it away
 )
 
 // Abbreviate shortens the words that appear everywhere.

@@ -39,7 +39,11 @@ type KubeClaims struct {
 	Namespace      string `json:"namespace"`
 	Node           *Bound `json:"node,omitempty"`
 	Pod            *Bound `json:"pod,omitempty"`
+	Secret         *Bound `json:"secret,omitempty"`
 	ServiceAccount Bound  `json:"serviceaccount"`
+	// WarnAfter is when the time is over that was asked for, of a token whose time was
+	// extended; 0 of others.
+	WarnAfter int64 `json:"warnafter,omitempty"`
 }
 
 // Bound is an object a token is bound to: it is worth nothing without it.
@@ -143,6 +147,12 @@ func (c *Claims) User() User {
 	if c.Kube.Pod != nil {
 		u.Extra["authentication.kubernetes.io/pod-name"] = []string{c.Kube.Pod.Name}
 		u.Extra["authentication.kubernetes.io/pod-uid"] = []string{c.Kube.Pod.UID}
+	}
+	if c.Kube.Node != nil {
+		u.Extra["authentication.kubernetes.io/node-name"] = []string{c.Kube.Node.Name}
+		if c.Kube.Node.UID != "" {
+			u.Extra["authentication.kubernetes.io/node-uid"] = []string{c.Kube.Node.UID}
+		}
 	}
 	return u
 }

@@ -2,7 +2,7 @@
 // is a row with a mark for each stage it has passed; the one under the cursor
 // (or the one the present event is about) is told stage by stage below, with
 // the lines that each stage changed in the object. Its other views are the watch
-// caches with those who watch, and who may do what.
+// caches with those who watch, who may do what, and who asked for what.
 package apipipe
 
 import (
@@ -24,7 +24,7 @@ import (
 type Pipeline struct {
 	pane.List
 	reads bool // show reads too
-	part  int  // 0 requests, 1 watches, 2 access
+	part  int  // 0 requests, 1 watches, 2 access, 3 audit
 }
 
 var about = pane.Info{
@@ -61,7 +61,8 @@ func New() *Pipeline {
 		return pane.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("api.reads", "reads", "Show or hide requests that only read, renewals of Leases, and Kubernetes Events.", "r"), pane.Flip(&p.reads))
-	p.Key(keymap.Bind("api.part", "requests/watches/access", "Change between the requests, the watch caches with those who watch, and who may do what.", "v"), pane.Turn(&p.part, 3))
+	p.Key(keymap.Bind("api.part", "requests/watches/access/audit", "Change between the requests, the watch caches with those who watch, who may do what, and who asked for what.", "v"), pane.Turn(&p.part, 4))
+	p.Key(keymap.Bind("api.only", "only who asked", "Show only what the user under the cursor asks for; once more shows everybody.", "o"), only)
 	return p
 }
 
@@ -72,6 +73,9 @@ func (p *Pipeline) Note(f *pane.Frame) string {
 	}
 	if p.part == 2 {
 		return words.Count(len(f.S.Objects("rolebindings", ""))+len(f.S.Objects("clusterrolebindings", "")), "binding")
+	}
+	if p.part == 3 {
+		return words.Count(len(askers(f)), "user")
 	}
 	n := fmt.Sprintf("%d inside", len(f.S.ActiveRequests()))
 	if w := len(f.S.WaitingRequests()); w > 0 {
@@ -94,6 +98,9 @@ func (p *Pipeline) Draw(s *pane.Sheet, f *pane.Frame) {
 		return
 	case 2:
 		drawAccess(s, f)
+		return
+	case 3:
+		drawAuditing(s, f)
 		return
 	}
 	list := p.requests(f)
@@ -305,7 +312,7 @@ func (t table) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, cho
 	if t.took && r.Done {
 		a.Right(s.W()-5, 0, words.Dur(r.Took), theme.Number)
 	}
-	s.Hot(0, y, s.W(), pane.Subject{ID: requestID(r), Event: latest(r), Ref: refOf(r), Kind: trace.RequestReceived, Words: describe(r), Copy: r.Path})
+	s.Hot(0, y, s.W(), pane.Subject{ID: requestID(r), Event: latest(r), Ref: refOf(r), Kind: trace.RequestReceived, Words: describe(r), Copy: r.Path, Value: by(r.User)})
 }
 
 func drawStages(a grid.Area, f *pane.Frame, r *view.Request, x0, cols int) {

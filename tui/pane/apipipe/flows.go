@@ -138,36 +138,6 @@ func bar(n int) string {
 	return string(b)
 }
 
-// drawAudit tells which policy the audit log follows, and whether it can be
-// written.
-func drawAudit(s *pane.Sheet, f *pane.Frame, y int) int {
-	for _, o := range f.S.APIServers() {
-		y = drawServerAudit(s, f, y, o.Server, &o.Audit)
-	}
-	return y
-}
-
-func drawServerAudit(s *pane.Sheet, f *pane.Frame, y int, server string, n *view.Audit) int {
-	if n.Loaded == nil && n.Written == nil && n.Failed == "" {
-		return y
-	}
-	y = s.Heading(y, "audit policy"+atServer(f, server), "the first rule that matches decides how much is written")
-	on := pane.Subject{ID: "audit" + atServer(f, server), Event: n.Event, Kind: trace.AuditChanged, Words: "What the API server writes down of each request: in /var/log/kubernetes/audit.log, which the console's cat, grep and tail read."}
-	if n.Loaded != nil {
-		for i, r := range n.Loaded.Rules {
-			s.Line(y, on, grid.Span{Text: fmt.Sprintf("rule %d ", i+1), Style: theme.Muted}, grid.Span{Text: r, Style: theme.Text})
-			y++
-		}
-	}
-	if n.Written != nil && (n.Loaded == nil || n.Loaded.Hash != n.Written.Hash) || n.Written == nil && n.Loaded != nil {
-		y = s.Say(y, "The file was changed; the API server has not read it yet: it does when it starts.", theme.Warn)
-	}
-	if n.Failed != "" {
-		y = s.Say(y, "✗ nothing is written: "+n.Failed, theme.Bad)
-	}
-	return y
-}
-
 // drawConfigs tells what the API server's other files say.
 func drawConfigs(s *pane.Sheet, f *pane.Frame, y int) int {
 	for _, o := range f.S.APIServers() {
