@@ -186,7 +186,7 @@ func (c *Cluster) boot(t *sim.Task) {
 	c.startControlPlane(t)
 	c.watchReadiness(t)
 	for i := range c.cfg.Nodes {
-		c.addNode(t, i+1)
+		c.addNode(t, i+1, "")
 		t.Sleep(3 * time.Millisecond) // machines do not power on at the same instant
 	}
 }

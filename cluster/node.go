@@ -27,11 +27,13 @@ type node struct {
 	proxy   *component // nil on light nodes
 
 	agent *kubelet.Kubelet                    // of the newest kubelet process
+	join  *joining                            // while the kubelet has no client certificate; else nil
 	short map[corev1.NodeConditionType]string // what the machine is short of
 }
 
-// addNode powers on node number i, from 1.
-func (c *Cluster) addNode(t *sim.Task, i int) {
+// addNode powers on node number i, from 1. Its kubelet has its client certificate
+// already, but where there is a bootstrap token to ask for one.
+func (c *Cluster) addNode(t *sim.Task, i int, token string) *node {
 	n := &node{name: fmt.Sprintf("node-%d", i), short: map[corev1.NodeConditionType]string{}}
 	address := fmt.Sprintf("192.168.%d.%d", (i+10)/250, (i+10)%250)
 	podCIDR := fmt.Sprintf("10.%d.%d.0/24", 244+i/256, i%256)
@@ -45,7 +47,14 @@ func (c *Cluster) addNode(t *sim.Task, i int) {
 	n.net = c.network.AddNode(n.name, address, podCIDR, n.runtime)
 
 	lane := trace.Lane{Component: trace.CompKubelet, Instance: n.name}
+	if token != "" {
+		n.join = c.newJoining(n, lane, token)
+	}
 	n.kubelet = c.addComponent("kubelet/"+n.name, lane, func(p *sim.Process) {
+		if n.join != nil {
+			p.Go("bootstrap", func(t *sim.Task) { c.bootstrapNode(t, n) })
+			return
+		}
 		n.agent = kubelet.Start(p, n.link.Wrap(c.client(lane, authn.Node(n.name))), n.runtime,
 			kubelet.Config{Node: n.name, Address: address, PodCIDR: podCIDR})
 		for _, s := range shortages {
@@ -61,9 +70,12 @@ func (c *Cluster) addNode(t *sim.Task, i int) {
 		n.proxy = c.addComponent("proxy/"+n.name, plane, func(p *sim.Process) {
 			proxy.Start(p, n.link.Wrap(c.client(plane, authn.Component("kube-proxy"))), proxy.Config{Node: n.net, Shared: c.rules})
 		})
-		n.proxy.begin(c.k, t.Causes(), "")
+		if n.join == nil {
+			n.proxy.begin(c.k, t.Causes(), "")
+		}
 	}
 	c.nodes = append(c.nodes, n)
+	return n
 }
 
 func (c *Cluster) node(name string) *node {

@@ -17,13 +17,19 @@ type connection struct {
 	door Door
 	lane trace.Lane
 	user authn.User
+
+	token string // of one that shows a token, which says who it is
 }
 
 func (c *connection) request(verb string, r client.Resource, namespace, name, subresource string) *Request {
-	return &Request{
+	req := &Request{
 		Verb: verb, Resource: r.GroupVersionResource, Subresource: subresource, Namespace: namespace, Name: name,
 		User: &c.user, Lane: c.lane, System: true,
 	}
+	if c.token != "" {
+		req.User, req.Token = nil, c.token
+	}
+	return req
 }
 
 func (c *connection) do(t *sim.Task, req *Request) (runtime.Object, error) {

@@ -64,6 +64,11 @@ type ControlPlane interface {
 	AddServer(t *sim.Task) error
 	Servers() []Server
 
+	// JoinNode powers on another machine, which becomes a node: with the certificate
+	// that it asks for as the bearer of a bootstrap token, or, without a token, with one
+	// that it brings.
+	JoinNode(t *sim.Task, token string) (name string, err error)
+
 	// At is the machine of one API server, by its name in Servers. Without it files and
 	// flags are those of the first, and storms are dealt out to all.
 	At(server string) ControlPlane

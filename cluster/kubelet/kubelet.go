@@ -8,8 +8,8 @@
 // (package runtime), which outlives the kubelet; a restarted kubelet finds them
 // there.
 //
-// Simplified: no cgroups, eviction, static pods, device or volume plugins;
-// service account tokens are made up. Start reading at sync.go (syncPod), then
+// Simplified: no cgroups, eviction, static pods, device or volume plugins; a pod's
+// token is asked for when it is first read (token.go). Start reading at sync.go (syncPod), then
 // worker.go; DESIGN.md has the whole.
 package kubelet
 
