@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/authn"
@@ -77,6 +78,7 @@ type call struct {
 	stale    bool           // old, read from the store, is encrypted otherwise than it would be now
 	live     bool           // the next look must be at the store
 	body     runtime.Object // the decoded body of an update, until it is used
+	meant    types.UID      // whose update it is, by that body
 	original runtime.Object // what was stored, as the watch cache has it; shared
 	commits  []trace.ID     // what it wrote
 	warnings []string

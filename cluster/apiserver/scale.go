@@ -93,7 +93,7 @@ func (c *call) updateScale() *Response {
 		if err := c.matchName(metaOf(obj).GetName()); err != nil {
 			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
 		}
-		body = obj
+		body, c.meant = obj, metaOf(obj).GetUID()
 	} else {
 		c.pause(c.s.cfg.Cost.Decode)
 		if err := c.readable(); err != nil {
@@ -116,6 +116,9 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if err := c.load(); err != nil {
 		return c.refuse(trace.StageStorage, "", err)
 	}
+	if err := c.checkIdentity(metaOf(c.old).GetUID()); err != nil {
+		return err
+	}
 	current, err := c.scaleToChange()
 	if err != nil {
 		return c.refuse(trace.StageDecode, "", err)
@@ -133,8 +136,10 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if errs := autoscalingvalidation.ValidateScale(internal[autoscaling.Scale](scale)); len(errs) > 0 {
 		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(scaleGVK.GroupKind(), scale.Name, errs))
 	}
-	if uid := metaOf(c.old).GetUID(); scale.UID != "" && scale.UID != uid {
-		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), scale.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
+	if uid := metaOf(c.old).GetUID(); c.kind.custom == nil && scale.UID != "" && scale.UID != uid {
+		gr := c.kind.groupResource()
+		gr.Resource += "/scale"
+		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(gr, scale.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
 	}
 	c.obj = c.old.DeepCopyObject()
 	if scale.ResourceVersion != "" {

@@ -131,9 +131,6 @@ func bindable(old *corev1.Pod, b *corev1.Binding) *corev1.Pod {
 
 // mayBind says why a pod cannot be bound, as a conflict.
 func (c *call) mayBind(p *corev1.Pod, b *corev1.Binding) error {
-	conflict := func(err error) error {
-		return apierrors.NewConflict(c.kind.groupResource(), p.Name, err)
-	}
 	subject := func(err error) error {
 		gr := c.kind.groupResource()
 		gr.Resource += "/binding"
@@ -141,9 +138,9 @@ func (c *call) mayBind(p *corev1.Pod, b *corev1.Binding) error {
 	}
 	switch {
 	case b.UID != "" && b.UID != p.UID:
-		return conflict(fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", b.UID, p.UID))
+		return c.preconditionFailed("UID", b.UID, p.UID)
 	case b.ResourceVersion != "" && b.ResourceVersion != p.ResourceVersion:
-		return conflict(fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", b.ResourceVersion, p.ResourceVersion))
+		return c.preconditionFailed("ResourceVersion", b.ResourceVersion, p.ResourceVersion)
 	case p.DeletionTimestamp != nil:
 		return subject(fmt.Errorf("pod %s is being deleted, cannot be assigned to a host", p.Name))
 	case p.Spec.NodeName != "":

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,7 +34,7 @@ func (c *call) update() *Response {
 		if err := c.matchName(metaOf(obj).GetName()); err != nil {
 			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
 		}
-		c.body = obj
+		c.body, c.meant = obj, metaOf(obj).GetUID()
 	} else {
 		c.pause(c.s.cfg.Cost.Decode)
 		if err := c.readable(); err != nil {
@@ -81,9 +82,15 @@ func (c *call) matchName(name string) error {
 func (c *call) updateOnce() error {
 	if err := c.load(); err != nil {
 		if apierrors.IsNotFound(err) && c.mayCreate() {
+			if err := c.checkIdentity(""); err != nil {
+				return err
+			}
 			return c.prepareCreate()
 		}
 		return c.refuse(trace.StageStorage, "", err)
+	}
+	if err := c.checkIdentity(metaOf(c.old).GetUID()); err != nil {
+		return err
 	}
 	if err := c.change(); err != nil {
 		return err
@@ -94,10 +101,6 @@ func (c *call) updateOnce() error {
 	}
 	if err := c.checkRevision(); err != nil {
 		return err
-	}
-	if uid := m.GetUID(); c.req.Verb == "update" && uid != "" && uid != metaOf(c.old).GetUID() {
-		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
-			storage.NewInvalidObjError(c.kind.Prefix+keyOf(c.kind, c.ref.Namespace, c.ref.Name), fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, metaOf(c.old).GetUID()))))
 	}
 	if err := c.trackManager(opUpdate); err != nil {
 		return c.refuse(trace.StageMutatingAdmission, "", err)
@@ -120,6 +123,50 @@ func (c *call) updateOnce() error {
 		return nil
 	}
 	return c.replace()
+}
+
+// checkIdentity refuses an update of another object than the one of that name: a
+// precondition, before anything is made of the body (etcd3 store.go GuaranteedUpdate).
+// A patch has none; one of the UID is invalid.
+func (c *call) checkIdentity(uid types.UID) error {
+	if c.meant == "" || c.meant == uid {
+		return nil
+	}
+	if err := c.upToDate(); err != nil {
+		return err
+	}
+	return c.refuse(trace.StageStorage, "", c.preconditionFailed("UID", c.meant, uid))
+}
+
+// preconditionFailed is 409 in the words of storage.Preconditions Check. The key of
+// a dry run is told without the store's own prefix (generic/registry/dryrun.go).
+func (c *call) preconditionFailed(what string, want, is any) error {
+	key := c.storeKey()
+	if c.req.DryRun {
+		key = strings.TrimPrefix(key, "/registry")
+	}
+	return apierrors.NewConflict(c.kind.groupResource(), c.ref.Name, storage.NewInvalidObjError(key,
+		fmt.Sprintf("Precondition failed: %s in precondition: %v, %[1]s in object meta: %[3]v", what, want, is)))
+}
+
+// upToDate looks whether the object, where it comes from the watch cache, is still
+// the newest, before somebody is refused because of it; if not, the update begins
+// anew.
+func (c *call) upToDate() error {
+	if !c.cached {
+		return nil
+	}
+	en, err := c.read(keyOf(c.kind, c.ref.Namespace, c.ref.Name), nil)
+	switch {
+	case err != nil:
+		return c.refuse(trace.StageStorage, "", err)
+	case en == nil:
+		return c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.ref.Name))
+	case en.revision != c.oldRev:
+		c.live = true
+		return errStale
+	}
+	return nil
 }
 
 // change makes the new object from the old one and the request.
@@ -187,9 +234,8 @@ func (c *call) checkRevision() error {
 	if _, err := strconv.ParseUint(rv, 10, 64); err != nil { // generic/registry/store.go Update
 		return c.refuse(trace.StageStorage, "", plainError(err))
 	}
-	if c.cached { // the cache may be behind: look at the store
-		c.live = true
-		return errStale
+	if err := c.upToDate(); err != nil {
+		return err
 	}
 	c.refused = trace.StageStorage
 	err := c.conflict()
@@ -222,6 +268,10 @@ func (c *call) prepareCreate() error {
 			return c.refuse(trace.StageDecode, "", err)
 		}
 		c.fillDefaults(obj)
+		if uid := metaOf(obj).GetUID(); uid != "" { // handlers/patch.go applyPatch
+			return c.refuse(trace.StageDecode, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
+				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid)))
+		}
 		if err := c.matchName(metaOf(obj).GetName()); err != nil {
 			return c.refuse(trace.StageDecode, "", err)
 		}

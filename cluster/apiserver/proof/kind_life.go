@@ -20,6 +20,7 @@ func (k *kind) subresources() []step {
 		ask("get its status", "GET", "/status", "", "")
 		ask("update its status, labels too", "PUT", "/status", "", with(k.object(k.names()[0]), `{"metadata":{"labels":{"by":"status"},"resourceVersion":"{rv}"}}`))
 		ask("update its status of an old version", "PUT", "/status", "", with(k.object(k.names()[0]), `{"metadata":{"resourceVersion":"1"}}`))
+		ask("update its status of another UID", "PUT", "/status", "", with(k.object(k.names()[0]), `{"metadata":{"uid":"00000000-0000-0000-0000-000000000001"}}`))
 		for i, p := range k.Status {
 			ask(fmt.Sprintf("patch its status %d: %s", i+1, marshal(p)), "PATCH", "/status", mergeType, marshal(p))
 		}
@@ -40,6 +41,8 @@ func (k *kind) subresources() []step {
 		ask("scale dry run", "PATCH", "/scale?dryRun=All", mergeType, `{"spec":{"replicas":9}}`)
 		ask("update its scale", "PUT", "/scale", "", fmt.Sprintf(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":%q,"namespace":%q},"spec":{"replicas":2}}`, k.called(k.names()[0]), k.ns()))
 		ask("update its scale of an old version", "PUT", "/scale", "", fmt.Sprintf(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":%q,"namespace":%q,"resourceVersion":"1"},"spec":{"replicas":2}}`, k.called(k.names()[0]), k.ns()))
+		ask("update its scale of another UID", "PUT", "/scale", "", fmt.Sprintf(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":%q,"namespace":%q,"uid":"00000000-0000-0000-0000-000000000001"},"spec":{"replicas":2}}`, k.called(k.names()[0]), k.ns()))
+		ask("patch the UID of its scale", "PATCH", "/scale", mergeType, `{"metadata":{"uid":"00000000-0000-0000-0000-000000000001"}}`)
 		ask("update its scale of another name", "PUT", "/scale", "", `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"other"},"spec":{"replicas":2}}`)
 		ask("update its scale with another kind", "PUT", "/scale", "", k.object(k.names()[0]))
 		ask("apply its scale", "PATCH", "/scale?fieldManager=s&force=true", applyType, fmt.Sprintf(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":%q,"namespace":%q},"spec":{"replicas":3}}`, k.called(k.names()[0]), k.ns()))

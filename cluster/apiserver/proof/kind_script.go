@@ -175,6 +175,7 @@ func (k *kind) updates() []step {
 		put("of any version", "", with(o, `{"metadata":{"labels":{"updated":"again"}}}`)),
 		put("to what it is", "", with(o, `{"metadata":{"labels":{"updated":"again"}}}`)),
 		put("of another UID", "", with(o, `{"metadata":{"uid":"00000000-0000-0000-0000-000000000001"}}`)),
+		put("of another UID and an old version, dry run", "?dryRun=All", with(o, `{"metadata":{"uid":"00000000-0000-0000-0000-000000000001","resourceVersion":"1"}}`)),
 		put("of another name", "", with(o, `{"metadata":{"name":"other"}}`)),
 		put("without a name", "", with(o, `{"metadata":{"name":null}}`)),
 		put("of another kind", "", with(o, `{"kind":"Unheard"}`)),
@@ -186,6 +187,7 @@ func (k *kind) updates() []step {
 		put("with another namespace", "", with(o, `{"metadata":{"namespace":"kube-public"}}`)),
 		{name: "update of what is not", method: "PUT", path: k.path(k.names()[2]), body: with(k.object(k.names()[2]), `{"metadata":{"resourceVersion":"{rv}"}}`)},
 		{name: "update of what is not, of any version, dry run", method: "PUT", path: k.path(k.names()[2]) + "?dryRun=All", body: k.object(k.names()[2])},
+		{name: "update of what is not, of a UID", method: "PUT", path: k.path(k.names()[2]), body: with(k.object(k.names()[2]), `{"metadata":{"uid":"00000000-0000-0000-0000-000000000001"}}`)},
 		{name: "update of text", method: "PUT", path: one, body: o, contentType: "text/plain"},
 	}
 }
@@ -275,6 +277,8 @@ func (k *kind) applies() []step {
 		apply("with an unknown field, strict", "?fieldManager=a&force=true&fieldValidation=Strict", with(ours, `{"unheardOf":1}`)),
 		apply("with a force that is none", "?fieldManager=a&force=maybe", ours),
 		apply("with a bad manager", "?fieldManager="+url.QueryEscape("a\nb"), ours),
+		{name: "apply what is not, of a UID", method: "PATCH", path: k.path(k.names()[2]) + "?fieldManager=a", body: with(k.object(k.names()[2]), `{"metadata":{"uid":"00000000-0000-0000-0000-000000000001"}}`), contentType: applyType},
+		{name: "apply what is not, of a version, dry run", method: "PATCH", path: k.path(k.names()[2]) + "?dryRun=All&fieldManager=a", body: with(k.object(k.names()[2]), `{"metadata":{"resourceVersion":"1"}}`), contentType: applyType},
 		{name: "apply a bad name", method: "PATCH", path: k.within(k.ns()) + "/Bad_Name?fieldManager=a", body: with(o, `{"metadata":{"name":"Bad_Name"}}`), contentType: applyType},
 		{name: "update by another manager", method: "PATCH", path: two + "?fieldManager=d", body: `{"metadata":{"labels":{"owner":"d"}}}`, contentType: mergeType},
 		apply("over an update", "?fieldManager=b", theirs),

@@ -62,6 +62,8 @@ func podLives() []step {
 		post(ns+"/pods", pod("init", `{"spec":{"initContainers":[{"name":"i","image":"y","restartPolicy":"Always"}],"volumes":[{"name":"e","emptyDir":{}}]}}`)),
 		post(ns+"/pods", pod("node-reader", `{"spec":{"hostNetwork":true,"containers":[{"name":"c","image":"x","ports":[{"containerPort":80}]}]}}`)),
 		sub("as a table, wide", "GET", "/pods?includeObject=None", ""),
+		sub("bind of another UID", "POST", "/pods/p/binding", `{"metadata":{"name":"p","uid":"00000000-0000-0000-0000-000000000001"},"target":{"kind":"Node","name":"here"}}`),
+		sub("bind of an old version", "POST", "/pods/p/binding", `{"metadata":{"name":"p","resourceVersion":"1"},"target":{"kind":"Node","name":"here"}}`),
 		sub("bind", "POST", "/pods/p/binding", `{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"apiVersion":"v1","kind":"Node","name":"here"}}`),
 		sub("bind again", "POST", "/pods/p/binding", `{"metadata":{"name":"p"},"target":{"kind":"Node","name":"there"}}`),
 		sub("bind what is gated", "POST", "/pods/gated/binding", `{"metadata":{"name":"gated"},"target":{"kind":"Node","name":"there"}}`),
