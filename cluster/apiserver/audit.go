@@ -286,19 +286,16 @@ func (c *call) auditAccess(d authz.Decision) {
 	if c.record == nil {
 		return
 	}
-	decision, reason := "allow", ""
-	if strings.HasPrefix(d.Reason, "RBAC: ") {
-		reason = strings.TrimSuffix(d.Reason, ".")
-	}
+	decision := "allow"
 	switch {
 	case !d.Allowed && d.Err != nil:
 		c.record.Annotate("authorization.k8s.io/reason", "internal error")
 		return
 	case !d.Allowed:
-		decision, reason = "forbid", d.Denied
+		decision = "forbid"
 	}
 	c.record.Annotate("authorization.k8s.io/decision", decision)
-	c.record.Annotate("authorization.k8s.io/reason", reason)
+	c.record.Annotate("authorization.k8s.io/reason", d.Why)
 }
 
 // annotate adds an annotation to the request's audit events, where it has any

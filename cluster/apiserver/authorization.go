@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,7 +71,7 @@ func (c *call) decide(a authz.Attributes) authz.Decision {
 func undecided(uri string, err error) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError,
-		Message: fmt.Sprintf("Internal Server Error: %q: %v", uri, err),
+		Message: noHTML.Replace(fmt.Sprintf("Internal Server Error: %q: %v", uri, err)),
 	}}
 }
 
@@ -111,24 +112,25 @@ func (s *Server) decide(t *sim.Task, a authz.Attributes) authz.Decision {
 // forbidden is 403 in the words of apiserver
 // pkg/endpoints/handlers/responsewriters/errors.go.
 func forbidden(a authz.Attributes, d authz.Decision) error {
-	if a.Resource == "" {
-		msg := fmt.Sprintf("User %q cannot %s path %q", a.User.Name, a.Verb, a.Path)
-		if d.Denied != "" {
-			msg += ": " + d.Denied
-		}
-		return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(msg))
-	}
 	what := a.Resource
 	if a.Subresource != "" {
 		what += "/" + a.Subresource
 	}
-	where := "at the cluster scope"
-	if a.Namespace != "" {
-		where = fmt.Sprintf("in the namespace %q", a.Namespace)
+	msg := fmt.Sprintf("User %q cannot %s resource %q in API group %q ", a.User.Name, a.Verb, what, a.Group)
+	switch {
+	case a.Resource == "":
+		msg = fmt.Sprintf("User %q cannot %s path %q", a.User.Name, a.Verb, a.Path)
+	case a.Namespace != "":
+		msg += fmt.Sprintf("in the namespace %q", a.Namespace)
+	default:
+		msg += "at the cluster scope"
 	}
-	msg := fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", a.User.Name, a.Verb, what, a.Group, where)
-	if d.Denied != "" {
-		msg += ": " + d.Denied
+	msg = noHTML.Replace(msg)
+	if d.Why != "" {
+		msg += ": " + d.Why
 	}
-	return apierrors.NewForbidden(a.GroupResource(), a.Name, fmt.Errorf("%s", msg))
+	return apierrors.NewForbidden(a.GroupResource(), a.Name, errors.New(msg))
 }
+
+// noHTML keeps what a client chose from looking like a web page.
+var noHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

@@ -124,7 +124,7 @@ func (s *Server) newLink(a *apiserver.AuthorizerConfiguration, compiler authoriz
 	l := link{name: a.Name}
 	switch string(a.Type) {
 	case modes.ModeNode:
-		l.ask = func(_ *sim.Task, a *authz.Attributes) opinion { return opinion{Decision: authz.DecideNode(a)} }
+		l.ask = func(_ *sim.Task, a *authz.Attributes) opinion { return opinion{Decision: s.authorizer.DecideNode(a)} }
 		return l, "node: what every kubelet may do", nil
 	case modes.ModeRBAC:
 		l.ask = func(_ *sim.Task, a *authz.Attributes) opinion { return opinion{Decision: s.authorizer.DecideRBAC(a)} }
@@ -136,7 +136,7 @@ func (s *Server) newLink(a *apiserver.AuthorizerConfiguration, compiler authoriz
 		return l, "alwaysallow: everything", nil
 	case modes.ModeAlwaysDeny:
 		l.ask = func(*sim.Task, *authz.Attributes) opinion {
-			return opinion{Decision: authz.Decision{Denied: "Everything is forbidden."}}
+			return opinion{Decision: authz.Decision{Why: "Everything is forbidden."}}
 		}
 		return l, "alwaysdeny: nothing", nil
 	case modes.ModeWebhook:
@@ -226,7 +226,7 @@ func (w *webhookAuthorizer) decide(t *sim.Task, a *authz.Attributes) (o opinion)
 			w.said.add(string(key), st, t.Elapsed(), ttl)
 		}
 	}
-	o.Denied = st.Reason
+	o.Why = st.Reason
 	o.Reason = st.Reason
 	if known {
 		o.Reason += " (remembered)"
@@ -237,7 +237,7 @@ func (w *webhookAuthorizer) decide(t *sim.Task, a *authz.Attributes) (o opinion)
 	case st.Denied:
 		o.denied = true
 	case st.Allowed:
-		o.Decision = authz.Decision{Allowed: true, By: "webhook " + w.name, Reason: "The webhook authorizer " + w.name + " allows it: " + o.Reason + "."}
+		o.Decision = authz.Decision{Allowed: true, Why: st.Reason, By: "webhook " + w.name, Reason: "The webhook authorizer " + w.name + " allows it: " + o.Reason + "."}
 	}
 	return o
 }
@@ -290,7 +290,7 @@ func (ch *chain) decide(t *sim.Task, a *authz.Attributes) authz.Decision {
 		d.Asked = []string{privileged + ": allows it"}
 		return d
 	}
-	var asked, reasons []string
+	var asked, reasons []string // reasons under their authors' names
 	var errs []error
 	var answered trace.ID
 	for _, l := range ch.links {
@@ -303,9 +303,7 @@ func (ch *chain) decide(t *sim.Task, a *authz.Attributes) authz.Decision {
 		if o.err != nil {
 			errs = append(errs, o.err)
 		}
-		if o.Denied != "" {
-			reasons = append(reasons, l.name+": "+o.Denied)
-		}
+		reasons = append(reasons, l.name, o.Why)
 		if o.Allowed || o.denied {
 			d := o.Decision
 			d.Forbidden, d.Err, d.Asked, d.Answered = o.denied, o.err, asked, answered
@@ -315,7 +313,7 @@ func (ch *chain) decide(t *sim.Task, a *authz.Attributes) authz.Decision {
 			return d
 		}
 	}
-	return authz.Decision{Denied: strings.Join(reasons, "\n"), Err: utilerrors.NewAggregate(errs), Asked: slices.Clip(asked), Answered: answered}
+	return authz.Decision{Why: authz.Reasons(reasons...), Err: utilerrors.NewAggregate(errs), Asked: slices.Clip(asked), Answered: answered}
 }
 
 // says is an opinion in words.
@@ -338,5 +336,5 @@ func (o *opinion) says() string {
 	case o.Reason != "":
 		return tail("no opinion", o.Reason)
 	}
-	return tail("no opinion", o.Denied)
+	return tail("no opinion", o.Why)
 }

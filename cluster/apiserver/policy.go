@@ -1,12 +1,14 @@
 package apiserver
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"kviz/cluster/client"
 )
 
-// policy is the live RBAC objects, from the watch caches.
+// policy is the live objects that the authorizers go by, from the watch caches.
 type policy struct{ s *Server }
 
 func (p policy) cache(r client.Resource) *cache { return p.s.caches[KindFor(r.GroupVersionResource)] }
@@ -43,4 +45,48 @@ func (p policy) Role(namespace, name string) *rbacv1.Role {
 		return nil
 	}
 	return en.obj.(*rbacv1.Role)
+}
+
+// PodOn reports whether a pod of the node in the namespace is such a one.
+func (p policy) PodOn(node, namespace string, such func(*corev1.Pod) bool) bool {
+	found := false
+	if namespace == "" {
+		return false
+	}
+	p.cache(client.Pods).scan(namespace, func(_ string, en *entry) bool {
+		pod := en.obj.(*corev1.Pod)
+		found = pod.Spec.NodeName == node && such(pod)
+		return !found
+	})
+	return found
+}
+
+// PersistentVolumes are there only once somebody has used the kind.
+func (p policy) PersistentVolumes() []*corev1.PersistentVolume {
+	var out []*corev1.PersistentVolume
+	p.used(client.PersistentVolumes, func(en *entry) { out = append(out, en.obj.(*corev1.PersistentVolume)) })
+	return out
+}
+
+// VolumeAttachment is nil if there is none of the name.
+func (p policy) VolumeAttachment(name string) (found *storagev1.VolumeAttachment) {
+	p.used(client.VolumeAttachments, func(en *entry) {
+		if va := en.obj.(*storagev1.VolumeAttachment); va.Name == name {
+			found = va
+		}
+	})
+	return found
+}
+
+// used looks through a kind that may have been used by nobody, or of which the
+// cache is empty yet.
+func (p policy) used(r client.Resource, fn func(*entry)) {
+	k := KindFor(r.GroupVersionResource)
+	if !p.s.inUse(k) {
+		return
+	}
+	p.s.cacheOf(k).scan("", func(_ string, en *entry) bool {
+		fn(en)
+		return true
+	})
 }

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -8,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/apis/authorization"
 	"k8s.io/kubernetes/pkg/apis/authorization/validation"
@@ -150,7 +152,7 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 		what = na.Verb + " " + na.Path
 	}
 	d := c.decide(a)
-	st := authorizationv1.SubjectAccessReviewStatus{Allowed: d.Allowed, Denied: d.Forbidden, Reason: d.Denied}
+	st := authorizationv1.SubjectAccessReviewStatus{Allowed: d.Allowed, Denied: d.Forbidden, Reason: d.Why}
 	if ra != nil {
 		in := internal[authorization.SubjectAccessReview](&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: ra}})
 		st.EvaluationError = authorizationutil.BuildEvaluationError(nil, authorizationutil.ResourceAttributesFrom(userOf(u), *in.Spec.ResourceAttributes))
@@ -161,15 +163,13 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 	if !d.Allowed {
 		return st, u.Name + " may not " + what + "."
 	}
-	if d.By != authz.ByMasters { // of whom upstream says nothing
-		st.Reason = strings.TrimSuffix(d.Reason, ".")
-	}
 	return st, u.Name + " may " + what + ". " + d.Reason
 }
 
 func (c *call) reviewRules(namespace string) authorizationv1.SubjectRulesReviewStatus {
 	st := authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
-	for _, r := range c.s.authorizer.Rules(c.user, namespace) {
+	rules, err := c.s.authorizer.Rules(c.user, namespace)
+	for _, r := range rules {
 		if len(r.Resources) > 0 {
 			st.ResourceRules = append(st.ResourceRules, authorizationv1.ResourceRule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames})
 		}
@@ -177,7 +177,12 @@ func (c *call) reviewRules(namespace string) authorizationv1.SubjectRulesReviewS
 			st.NonResourceRules = append(st.NonResourceRules, authorizationv1.NonResourceRule{Verbs: r.Verbs, NonResourceURLs: r.NonResourceURLs})
 		}
 	}
-	_, isNode := authz.NodeName(&c.user)
-	st.Incomplete = isNode
+	errs := []error{err}
+	if _, node := authz.NodeName(&c.user); node {
+		errs, st.Incomplete = []error{errors.New("node authorizer does not support user rule resolution"), err}, true
+	}
+	if err := utilerrors.NewAggregate(errs); err != nil {
+		st.EvaluationError = err.Error()
+	}
 	return st
 }

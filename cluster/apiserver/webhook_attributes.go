@@ -148,12 +148,12 @@ func (a askAuthorizer) Authorize(ctx context.Context, at authorizer.Attributes) 
 		Namespace: at.GetNamespace(), Name: at.GetName(), Path: nonResourcePath(at),
 	})
 	if d.Allowed {
-		return authorizer.DecisionAllow, d.Reason, nil
+		return authorizer.DecisionAllow, d.Why, nil
 	}
 	if d.Forbidden {
-		return authorizer.DecisionDeny, d.Denied, d.Err
+		return authorizer.DecisionDeny, d.Why, d.Err
 	}
-	return authorizer.DecisionNoOpinion, d.Denied, d.Err
+	return authorizer.DecisionNoOpinion, d.Why, d.Err
 }
 
 func nonResourcePath(at authorizer.Attributes) string {

@@ -3,9 +3,9 @@
 //
 // A request is described by [Attributes]. The Node authorizer speaks for
 // kubelets, RBAC for everyone; one of them has to allow, none can forbid what
-// another allows. RBAC reads the live Role, ClusterRole and binding objects.
-// Simplified: the Node authorizer does not follow which secrets and config
-// maps a node's pods refer to; it lets a node read any by name.
+// another allows. RBAC reads the live Role, ClusterRole and binding objects; the
+// Node authorizer follows what the pods of a node refer to. Why neither allows is
+// said in upstream's words, which end up in the 403.
 // Start reading at [Authorizer.Decide].
 package authz
 
@@ -41,7 +41,7 @@ type Decision struct {
 	Allowed bool
 	By      string // the binding or rule that allowed
 	Reason  string // why, in a sentence
-	Denied  string // what Kubernetes adds to its 403, often nothing
+	Why     string // the reason in Kubernetes' words, for its 403, for SubjectAccessReviews and the audit log; often nothing
 
 	// Of a chain of authorizers that a file configures.
 	Forbidden bool     // one of them has denied it; nobody after it was asked

@@ -2,20 +2,32 @@ package authz
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	rbachelper "k8s.io/kubernetes/pkg/apis/rbac/v1"
 
 	"kviz/cluster/apiserver/authn"
 )
 
-// Source gives the live RBAC objects, sorted by name.
+// Source gives live objects, sorted by name.
 type Source interface {
 	ClusterRoleBindings() []*rbacv1.ClusterRoleBinding
 	RoleBindings(namespace string) []*rbacv1.RoleBinding
 	ClusterRole(name string) *rbacv1.ClusterRole
 	Role(namespace, name string) *rbacv1.Role
+
+	// What the Node authorizer follows: the pods of a node in a namespace, volumes,
+	// attachments.
+	PodOn(node, namespace string, such func(*corev1.Pod) bool) bool
+	PersistentVolumes() []*corev1.PersistentVolume
+	VolumeAttachment(name string) *storagev1.VolumeAttachment
 }
 
 // Authorizer is the Node and the RBAC authorizer together. It remembers, by
@@ -29,23 +41,25 @@ type Authorizer struct {
 // granted is what one user has been granted.
 type granted struct {
 	groups     []string
-	cluster    []grant
-	namespaces map[string][]grant
-	missing    []string // roles that bindings name and that do not exist
+	cluster    grants
+	namespaces map[string]grants
+}
+
+// grants are those of the cluster's bindings, or of one namespace's.
+type grants struct {
+	list    []grant
+	missing []error // roles that bindings name and that do not exist
 }
 
 // grant is the rules of one binding.
 type grant struct {
-	by     string // "ClusterRoleBinding cluster-admin"
-	reason string
-	rules  []rbacv1.PolicyRule
+	by          string // "ClusterRoleBinding cluster-admin"
+	why, reason string
+	rules       []rbacv1.PolicyRule
 }
 
 // Invalidate forgets what was remembered: an RBAC object has changed.
 func (z *Authorizer) Invalidate() { z.users = nil }
-
-// ByMasters is who allows what members of system:masters do.
-const ByMasters = "group system:masters"
 
 // Decide asks the authorizers in turn: system:masters, Node, RBAC (the order
 // of kube-apiserver with --authorization-mode=Node,RBAC).
@@ -53,15 +67,27 @@ func (z *Authorizer) Decide(a Attributes) Decision {
 	if d, ok := DecideMasters(&a); ok {
 		return d
 	}
-	d := DecideNode(&a)
+	d := z.DecideNode(&a)
 	if d.Allowed {
 		return d
 	}
 	r := z.DecideRBAC(&a)
 	if !r.Allowed {
-		r.Denied = joinReasons(d.Denied, r.Denied)
+		r.Why = Reasons("node", d.Why, "rbac", r.Why)
 	}
 	return r
+}
+
+// Reasons are why those who had no opinion had none, each under its name, in pairs
+// (apiserver pkg/authorization/union).
+func Reasons(namesAndReasons ...string) string {
+	var lines []string
+	for i := 0; i < len(namesAndReasons); i += 2 {
+		if namesAndReasons[i+1] != "" {
+			lines = append(lines, namesAndReasons[i]+": "+namesAndReasons[i+1])
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // DecideMasters is the authorizer that stands before all others: ok for members of
@@ -73,32 +99,25 @@ func DecideMasters(a *Attributes) (d Decision, ok bool) {
 	return Decision{Allowed: true, By: "group system:masters", Reason: "Members of system:masters may do everything; RBAC is not asked."}, true
 }
 
-func joinReasons(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + ", " + b
-}
-
 // DecideRBAC is the RBAC authorizer alone.
 func (z *Authorizer) DecideRBAC(a *Attributes) Decision {
 	u := z.user(&a.User)
-	lists := [2][]grant{u.cluster}
+	both := [2]grants{u.cluster}
 	if a.Namespace != "" {
-		lists[1] = z.inNamespace(u, &a.User, a.Namespace)
+		both[1] = z.inNamespace(u, &a.User, a.Namespace)
 	}
-	for _, list := range lists {
-		for i := range list {
-			for j := range list[i].rules {
-				if allows(&list[i].rules[j], a) {
-					return Decision{Allowed: true, By: list[i].by, Reason: list[i].reason}
+	for _, g := range both {
+		for i := range g.list {
+			for j := range g.list[i].rules {
+				if allows(&g.list[i].rules[j], a) {
+					return Decision{Allowed: true, By: g.list[i].by, Why: g.list[i].why, Reason: g.list[i].reason}
 				}
 			}
 		}
 	}
 	d := Decision{}
-	if len(u.missing) > 0 {
-		d.Denied = "RBAC: " + strings.Join(u.missing, ", ")
+	if err := utilerrors.NewAggregate(slices.Concat(both[0].missing, both[1].missing)); err != nil {
+		d.Why = fmt.Sprintf("RBAC: %v", err)
 	}
 	return d
 }
@@ -124,21 +143,19 @@ func (z *Authorizer) user(u *authn.User) *granted {
 			return g
 		}
 	}
-	g := &granted{groups: append([]string(nil), u.Groups...), namespaces: map[string][]grant{}}
+	g := &granted{groups: append([]string(nil), u.Groups...), namespaces: map[string]grants{}}
 	for _, b := range z.Source.ClusterRoleBindings() {
 		subject, ok := applies(b.Subjects, u, "")
 		if !ok {
 			continue
 		}
-		role := z.Source.ClusterRole(b.RoleRef.Name)
-		if role == nil {
-			g.missing = append(g.missing, fmt.Sprintf("clusterrole.rbac.authorization.k8s.io %q not found", b.RoleRef.Name))
+		rules, err := z.rulesOf(&b.RoleRef, "")
+		if err != nil {
+			g.cluster.missing = append(g.cluster.missing, err)
 			continue
 		}
-		g.cluster = append(g.cluster, grant{
-			by: "ClusterRoleBinding " + b.Name, rules: role.Rules,
-			reason: fmt.Sprintf("RBAC: allowed by ClusterRoleBinding %q of ClusterRole %q to %s.", b.Name, role.Name, subject),
-		})
+		why := fmt.Sprintf("RBAC: allowed by ClusterRoleBinding %q of %s %q to %s", b.Name, b.RoleRef.Kind, b.RoleRef.Name, subject)
+		g.cluster.list = append(g.cluster.list, grant{by: "ClusterRoleBinding " + b.Name, why: why, reason: why + ".", rules: rules})
 	}
 	if z.users == nil {
 		z.users = map[string][]*granted{}
@@ -147,40 +164,39 @@ func (z *Authorizer) user(u *authn.User) *granted {
 	return g
 }
 
-func (z *Authorizer) inNamespace(g *granted, u *authn.User, namespace string) []grant {
-	if list, ok := g.namespaces[namespace]; ok {
-		return list
+func (z *Authorizer) inNamespace(g *granted, u *authn.User, namespace string) grants {
+	if out, ok := g.namespaces[namespace]; ok {
+		return out
 	}
-	var list []grant
+	var out grants
 	for _, b := range z.Source.RoleBindings(namespace) {
 		subject, ok := applies(b.Subjects, u, namespace)
 		if !ok {
 			continue
 		}
-		rules, found := z.rulesOf(b)
-		if !found {
+		rules, err := z.rulesOf(&b.RoleRef, namespace)
+		if err != nil {
+			out.missing = append(out.missing, err)
 			continue
 		}
-		list = append(list, grant{
-			by: "RoleBinding " + namespace + "/" + b.Name, rules: rules,
-			reason: fmt.Sprintf("RBAC: allowed by RoleBinding \"%s/%s\" of %s %q to %s.", b.Name, namespace, b.RoleRef.Kind, b.RoleRef.Name, subject),
-		})
+		why := fmt.Sprintf("RBAC: allowed by RoleBinding \"%s/%s\" of %s %q to %s", b.Name, namespace, b.RoleRef.Kind, b.RoleRef.Name, subject)
+		out.list = append(out.list, grant{by: "RoleBinding " + namespace + "/" + b.Name, why: why, reason: why + ".", rules: rules})
 	}
-	g.namespaces[namespace] = list
-	return list
+	g.namespaces[namespace] = out
+	return out
 }
 
-func (z *Authorizer) rulesOf(b *rbacv1.RoleBinding) ([]rbacv1.PolicyRule, bool) {
-	if b.RoleRef.Kind == "ClusterRole" {
-		if r := z.Source.ClusterRole(b.RoleRef.Name); r != nil {
-			return r.Rules, true
+// rulesOf are the rules of the role that a binding names (pkg/registry/rbac/validation
+// GetRoleReferenceRules).
+func (z *Authorizer) rulesOf(ref *rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+	if ref.Kind == "ClusterRole" {
+		if r := z.Source.ClusterRole(ref.Name); r != nil {
+			return r.Rules, nil
 		}
-		return nil, false
+	} else if r := z.Source.Role(namespace, ref.Name); r != nil {
+		return r.Rules, nil
 	}
-	if r := z.Source.Role(b.Namespace, b.RoleRef.Name); r != nil {
-		return r.Rules, true
-	}
-	return nil, false
+	return nil, apierrors.NewNotFound(schema.GroupResource{Group: rbacv1.GroupName, Resource: strings.ToLower(ref.Kind)}, ref.Name)
 }
 
 // applies finds the subject that means the user (pkg/registry/rbac/validation
@@ -212,16 +228,17 @@ func applies(subjects []rbacv1.Subject, u *authn.User, namespace string) (string
 
 // Rules lists every rule the user has in a namespace, cluster-wide ones
 // included: what kubectl auth can-i --list shows. What RBAC is not asked about
-// (system:masters) has no rules.
-func (z *Authorizer) Rules(u authn.User, namespace string) []rbacv1.PolicyRule {
+// (system:masters) has no rules. The error says what could not be looked at.
+func (z *Authorizer) Rules(u authn.User, namespace string) ([]rbacv1.PolicyRule, error) {
 	g := z.user(&u)
+	both := [2]grants{g.cluster, z.inNamespace(g, &u, namespace)}
 	var out []rbacv1.PolicyRule
-	for _, list := range [2][]grant{g.cluster, z.inNamespace(g, &u, namespace)} {
-		for _, gr := range list {
+	for _, g := range both {
+		for _, gr := range g.list {
 			out = append(out, gr.rules...)
 		}
 	}
-	return out
+	return out, utilerrors.NewAggregate(slices.Concat(both[0].missing, both[1].missing))
 }
 
 func equal(a, b []string) bool {

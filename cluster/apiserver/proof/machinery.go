@@ -14,6 +14,8 @@ func machinery() []script {
 		{"paths", paths()},
 		{"pages", pages()},
 		{"who may", whoMay()},
+		{"refusals", refusals()},
+		{"nodes and what is theirs", nodesReach()},
 		{"questions", questions()},
 		{"namespaces and their end", namespaceLives()},
 		{"pods and what is beneath them", podLives()},
