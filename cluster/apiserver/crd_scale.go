@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // unsetReplicas stands for a replicas field that is not there, while a patch of
@@ -77,6 +79,23 @@ func (v *customVersion) setScale(u *unstructured.Unstructured, n int32) error {
 		return apierrors.NewInternalError(err)
 	}
 	return nil
+}
+
+// replicasPaths are where each version has its replicas (customresource_handler.go
+// getOrCreateServingInfoFor).
+func (v *customVersion) replicasPaths() managedfields.ResourcePathMappings {
+	out := managedfields.ResourcePathMappings{}
+	for _, o := range v.of.crd.Spec.Versions {
+		if o.Subresources == nil || o.Subresources.Scale == nil {
+			continue
+		}
+		var path fieldpath.Path
+		for _, name := range pathOf(o.Subresources.Scale.SpecReplicasPath) {
+			path = append(path, fieldpath.PathElement{FieldName: &name})
+		}
+		out[v.of.crd.Spec.Group+"/"+o.Name] = path
+	}
+	return out
 }
 
 // scaleOf is the scale subresource of an object.

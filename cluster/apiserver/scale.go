@@ -125,7 +125,9 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	}
 	owners := c.lendOwners(current)
 	scale, ok := body.(*autoscalingv1.Scale)
-	if !ok {
+	if ok {
+		scale = scale.DeepCopy() // another round begins with what was sent
+	} else {
 		obj, err := c.patchScale(current)
 		if err != nil {
 			return c.refuse(trace.StageDecode, "", err)
@@ -133,33 +135,19 @@ func (c *call) scaleOnce(body runtime.Object) error {
 		scale = obj
 		c.pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the scale: spec.replicas is "+formatRevision(int64(scale.Spec.Replicas))+".", nil)
 	}
-	if errs := autoscalingvalidation.ValidateScale(internal[autoscaling.Scale](scale)); len(errs) > 0 {
-		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(scaleGVK.GroupKind(), scale.Name, errs))
-	}
-	if uid := metaOf(c.old).GetUID(); c.kind.custom == nil && scale.UID != "" && scale.UID != uid {
-		gr := c.kind.groupResource()
-		gr.Resource += "/scale"
-		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(gr, scale.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
-	}
 	c.obj = c.old.DeepCopyObject()
-	if scale.ResourceVersion != "" {
-		metaOf(c.obj).SetResourceVersion(scale.ResourceVersion)
-	}
-	if err := c.checkRevision(); err != nil {
-		return err
-	}
-	if err := c.setReplicas(scale.Spec.Replicas); err != nil {
-		return c.refuse(trace.StageDecode, "", err)
-	}
-	if err := c.takeOwners(owners, scale, current); err != nil {
+	if err := c.ownScale(scale, current); err != nil {
 		return c.refuse(trace.StageMutatingAdmission, "", err)
 	}
 	c.sent, c.sentOld = scale, current
 	if err := c.mutate(opUpdate); err != nil {
 		return err
 	}
-	if err := c.setReplicas(scale.Spec.Replicas); err != nil { // admission may have changed it
-		return c.refuse(trace.StageDecode, "", err)
+	if err := c.useScale(scale, owners); err != nil {
+		return err
+	}
+	if err := c.checkRevision(); err != nil {
+		return err
 	}
 	sub := c.req.Subresource
 	c.req.Subresource = "" // what is validated is the whole object
@@ -174,35 +162,53 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	return c.replace()
 }
 
+// useScale brings the scale, as admission has left it, into the object behind it
+// (scaleUpdatedObjectInfo UpdatedObject). That of a custom object is validated with
+// the object, and one without a revision keeps that of the object.
+func (c *call) useScale(scale *autoscalingv1.Scale, owners *managedfields.ScaleHandler) error {
+	m, builtin := metaOf(c.obj), c.kind.custom == nil
+	if errs := autoscalingvalidation.ValidateScale(internal[autoscaling.Scale](scale)); builtin && len(errs) > 0 {
+		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(scaleGVK.GroupKind(), m.GetName(), errs))
+	}
+	if uid := m.GetUID(); builtin && scale.UID != "" && scale.UID != uid {
+		gr := c.kind.groupResource()
+		gr.Resource += "/scale"
+		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
+	}
+	if err := c.setReplicas(scale.Spec.Replicas); err != nil {
+		return c.refuse(trace.StageDecode, "", err)
+	}
+	if builtin || scale.ResourceVersion != "" {
+		m.SetResourceVersion(scale.ResourceVersion)
+	}
+	entries, err := owners.ToParent(scale.ManagedFields)
+	if err != nil {
+		return c.refuse(trace.StageMutatingAdmission, "", apierrors.NewInternalError(err))
+	}
+	m.SetManagedFields(entries)
+	return nil
+}
+
 // lendOwners gives a scale the owners of the replicas of the object behind it, as its
 // own managed fields (managedfields.ScaleHandler): an apply of it may be a conflict.
 func (c *call) lendOwners(scale *autoscalingv1.Scale) *managedfields.ScaleHandler {
+	paths := managedfields.ResourcePathMappings{c.kind.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas")}
 	if c.kind.custom != nil {
-		return nil
+		paths = c.kind.custom.replicasPaths()
 	}
-	entries := metaOf(c.old).GetManagedFields()
-	h := managedfields.NewScaleHandler(entries, c.kind.GroupVersion(), managedfields.ResourcePathMappings{
-		c.kind.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas"),
-	})
+	h := managedfields.NewScaleHandler(metaOf(c.old).GetManagedFields(), c.kind.GroupVersion(), paths)
 	scale.ManagedFields, _ = h.ToSubresource() // what cannot be read was not written by us
 	return h
 }
 
-// takeOwners has the writer of a scale own the replicas of the object behind it.
-func (c *call) takeOwners(h *managedfields.ScaleHandler, scale, current *autoscalingv1.Scale) error {
-	if h == nil {
-		return c.trackManager(opUpdate)
-	}
+// ownScale has the writer of a scale own what he changes of it.
+func (c *call) ownScale(scale, current *autoscalingv1.Scale) error {
 	on := *c
 	on.kind, on.old, on.obj = c.bodysKind(scaleGVK), current, scale
 	if err := on.trackManager(opUpdate); err != nil {
 		return err
 	}
-	entries, err := h.ToParent(metaOf(on.obj).GetManagedFields())
-	if err != nil {
-		return apierrors.NewInternalError(err)
-	}
-	metaOf(c.obj).SetManagedFields(entries)
+	scale.ManagedFields = metaOf(on.obj).GetManagedFields()
 	return nil
 }
 

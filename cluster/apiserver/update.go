@@ -44,7 +44,7 @@ func (c *call) update() *Response {
 	c.pause(c.s.cfg.Cost.Admission)
 	err := c.repeat(func() error { return c.updateOnce() })
 	if err == errNotThere {
-		return c.createObject(c.obj)
+		return c.createNamed()
 	}
 	if err != nil {
 		return &Response{Err: err}
@@ -95,17 +95,16 @@ func (c *call) updateOnce() error {
 	if err := c.change(); err != nil {
 		return err
 	}
-	m := metaOf(c.obj)
-	if err := c.place(m); err != nil {
+	if err := c.place(metaOf(c.obj)); err != nil {
 		return c.refuse(trace.StageDecode, "", err)
-	}
-	if err := c.checkRevision(); err != nil {
-		return err
 	}
 	if err := c.trackManager(opUpdate); err != nil {
 		return c.refuse(trace.StageMutatingAdmission, "", err)
 	}
 	if err := c.mutate(opUpdate); err != nil {
+		return err
+	}
+	if err := c.checkRevision(); err != nil {
 		return err
 	}
 	if err := c.validateUpdate(); err != nil {
@@ -216,7 +215,8 @@ func patchName(pt types.PatchType) string {
 }
 
 // checkRevision refuses an update that is based on an old state; one that
-// names no revision is based on the newest.
+// names no revision is based on the newest. Mutating admission has seen the object
+// by then, and may have changed the revision too (generic/registry/store.go Update).
 func (c *call) checkRevision() error {
 	m := metaOf(c.obj)
 	rv := m.GetResourceVersion()
@@ -278,12 +278,23 @@ func (c *call) prepareCreate() error {
 		c.pass(trace.StageDecode, "", "There is no such object yet: apply creates it.", nil)
 		c.obj = obj
 	}
+	return errNotThere
+}
+
+// createNamed creates what an update or an apply found missing, whatever UID or
+// revision it names (generic/registry/store.go Update); the answer to a dry run still
+// has that revision.
+func (c *call) createNamed() *Response {
 	m := metaOf(c.obj)
-	if rv := m.GetResourceVersion(); c.req.Verb != "update" && rv != "" && rv != "0" {
-		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
-			fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again")))
+	rv := m.GetResourceVersion()
+	if _, err := strconv.ParseUint(rv, 10, 64); rv != "" && err != nil {
+		return &Response{Err: c.refuse(trace.StageStorage, "", plainError(err))}
 	}
 	m.SetUID("")
-	m.SetResourceVersion("") // a PUT creates whatever revision it names (store.go Update)
-	return errNotThere
+	m.SetResourceVersion("")
+	r := c.createObject(c.obj)
+	if c.req.DryRun && r.Err == nil {
+		metaOf(r.Object).SetResourceVersion(rv)
+	}
+	return r
 }

@@ -32,14 +32,23 @@ func (n *nodeRequest) hasServiceAccount() bool {
 
 func (n *nodeRequest) hasConfigMap() bool {
 	return n.pods(n.Namespace, func(p *corev1.Pod) bool {
-		return !podutil.VisitPodConfigmapNames(p, func(name string) bool { return name != n.Name })
+		return visits(p, podutil.VisitPodConfigmapNames, n.Name)
 	})
+}
+
+// visits reports whether a pod refers to what is called so.
+func visits(p *corev1.Pod, visit func(*corev1.Pod, podutil.Visitor) bool, want string) (found bool) {
+	visit(p, func(name string) bool { // it does not stop in a container
+		found = found || name == want
+		return !found
+	})
+	return found
 }
 
 // hasSecret is true for a secret of a pod, or of a volume that a pod has claimed.
 func (n *nodeRequest) hasSecret() bool {
 	return n.pods(n.Namespace, func(p *corev1.Pod) bool {
-		return !podutil.VisitPodSecretNames(p, func(name string) bool { return name != n.Name })
+		return visits(p, podutil.VisitPodSecretNames, n.Name)
 	}) || slices.ContainsFunc(n.source.PersistentVolumes(), func(pv *corev1.PersistentVolume) bool {
 		return n.claimed(pv) && !pvutil.VisitPVSecretNames(pv, func(namespace, name string, visible bool) bool {
 			return !visible || namespace != n.Namespace || name != n.Name

@@ -44,11 +44,11 @@ func (l *ledger) allows(script, step string) bool {
 }
 
 // stale are the steps' names that differ nowhere any more in the scripts that
-// were run.
-func (l *ledger) stale(ran []script) []string {
+// were run, all of them or not.
+func (l *ledger) stale(ran []script, all bool) []string {
 	var out []string
 	for _, d := range l.known {
-		if len(d.Scripts) > 0 && !slices.ContainsFunc(ran, func(s script) bool {
+		if !all && len(d.Scripts) > 0 && !slices.ContainsFunc(ran, func(s script) bool {
 			return slices.ContainsFunc(d.Scripts, func(p string) bool { return like(p, s.name) })
 		}) {
 			continue

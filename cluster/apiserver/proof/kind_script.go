@@ -187,6 +187,7 @@ func (k *kind) updates() []step {
 		put("with another namespace", "", with(o, `{"metadata":{"namespace":"kube-public"}}`)),
 		{name: "update of what is not", method: "PUT", path: k.path(k.names()[2]), body: with(k.object(k.names()[2]), `{"metadata":{"resourceVersion":"{rv}"}}`)},
 		{name: "update of what is not, of any version, dry run", method: "PUT", path: k.path(k.names()[2]) + "?dryRun=All", body: k.object(k.names()[2])},
+		{name: "update of what is not, of a version, dry run", method: "PUT", path: k.path(k.names()[2]) + "?dryRun=All", body: with(k.object(k.names()[2]), `{"metadata":{"resourceVersion":"1"}}`)},
 		{name: "update of what is not, of a UID", method: "PUT", path: k.path(k.names()[2]), body: with(k.object(k.names()[2]), `{"metadata":{"uid":"00000000-0000-0000-0000-000000000001"}}`)},
 		{name: "update of text", method: "PUT", path: one, body: o, contentType: "text/plain"},
 	}
@@ -279,6 +280,7 @@ func (k *kind) applies() []step {
 		apply("with a bad manager", "?fieldManager="+url.QueryEscape("a\nb"), ours),
 		{name: "apply what is not, of a UID", method: "PATCH", path: k.path(k.names()[2]) + "?fieldManager=a", body: with(k.object(k.names()[2]), `{"metadata":{"uid":"00000000-0000-0000-0000-000000000001"}}`), contentType: applyType},
 		{name: "apply what is not, of a version, dry run", method: "PATCH", path: k.path(k.names()[2]) + "?dryRun=All&fieldManager=a", body: with(k.object(k.names()[2]), `{"metadata":{"resourceVersion":"1"}}`), contentType: applyType},
+		{name: "apply what is not, of a bad version", method: "PATCH", path: k.path(k.names()[2]) + "?fieldManager=a", body: with(k.object(k.names()[2]), `{"metadata":{"resourceVersion":"bad"}}`), contentType: applyType},
 		{name: "apply a bad name", method: "PATCH", path: k.within(k.ns()) + "/Bad_Name?fieldManager=a", body: with(o, `{"metadata":{"name":"Bad_Name"}}`), contentType: applyType},
 		{name: "update by another manager", method: "PATCH", path: two + "?fieldManager=d", body: `{"metadata":{"labels":{"owner":"d"}}}`, contentType: mergeType},
 		apply("over an update", "?fieldManager=b", theirs),

@@ -20,6 +20,7 @@ func machinery() []script {
 		{"namespaces and their end", namespaceLives()},
 		{"pods and what is beneath them", podLives()},
 		{"services and their addresses", serviceLives()},
+		{"what comes first", order()},
 		{"protobuf", protobufs()},
 		{"merging", merging()},
 		{"bodies", bodies()},
