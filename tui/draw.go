@@ -173,7 +173,8 @@ func (m *Explorer) clusterName() string {
 	if m.w < 100 {
 		return fmt.Sprintf("seed %d", r.Seed)
 	}
-	return fmt.Sprintf("%s, %s · seed %d", words.Count(r.Members, "member"), words.Count(r.Nodes, "node"), r.Seed)
+	nodes := max(r.Nodes, len(m.state.Nodes())) // some may have joined
+	return fmt.Sprintf("%s, %s · seed %d", words.Count(r.Members, "member"), words.Count(nodes, "node"), r.Seed)
 }
 
 // clockState is the word for the clock.

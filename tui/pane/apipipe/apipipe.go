@@ -61,7 +61,7 @@ func New() *Pipeline {
 		return pane.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("api.reads", "reads", "Show or hide requests that only read, renewals of Leases, and Kubernetes Events.", "r"), pane.Flip(&p.reads))
-	p.Key(keymap.Bind("api.part", "requests/watches/access/audit", "Change between the requests, the watch caches with those who watch, who may do what, and who asked for what.", "v"), pane.Turn(&p.part, 4))
+	p.Key(keymap.Bind("api.part", "requests/watches/…", "Change between the requests, the watch caches with those who watch, who may do what, and who asked for what.", "v"), pane.Turn(&p.part, 4))
 	p.Key(keymap.Bind("api.only", "only who asked", "Show only what the user under the cursor asks for; once more shows everybody.", "o"), only)
 	return p
 }

@@ -100,12 +100,8 @@ func askers(f *pane.Frame) []asker {
 // drawAuditing draws who asked for what: how many requests are whose, and a row for each
 // request with what the audit policy has written down of it.
 func drawAuditing(s *pane.Sheet, f *pane.Frame) {
-	y := drawAudit(s, f, 0)
-	if y == 0 {
-		y = s.Say(y, "There is no audit policy, so nothing of this is written down: kviz apiserver audit FILE in the console gives one.", theme.Muted)
-	}
 	list := kept(f)
-	y = s.Heading(y, "who asked", "of the last "+words.Count(len(list), "request")+"; o shows one user's alone")
+	y := s.Heading(drawPolicies(s, f, 0), "who asked", "of the last "+words.Count(len(list), "request")+"; o shows one user's alone")
 	y = drawAskers(s, f, y)
 	y = s.Heading(y, "who asked for what", "the newest first; reads too")
 	c := auditColumns(s.W())
@@ -118,6 +114,22 @@ func drawAuditing(s *pane.Sheet, f *pane.Frame) {
 	if len(list) == 0 {
 		s.Say(y, "Nobody asked for anything of that.", theme.Muted)
 	}
+}
+
+// drawPolicies says in a line how much each server writes down, and why one cannot.
+func drawPolicies(s *pane.Sheet, f *pane.Frame, y int) int {
+	several := len(f.S.Balancer.Servers) > 0
+	for _, o := range f.S.APIServers() {
+		switch n := &o.Audit; {
+		case n.Failed != "":
+			y = s.Say(y, "✗ nothing is written"+atServer(f, o.Server)+": "+n.Failed, theme.Bad)
+		case n.Loaded == nil && !several:
+			y = s.Say(y, "No audit policy, so nothing is written down: kviz apiserver audit FILE in the console gives one.", theme.Muted)
+		case n.Loaded == nil:
+			y = s.Say(y, "No audit policy"+atServer(f, o.Server)+": nothing is written down there.", theme.Muted)
+		}
+	}
+	return y
 }
 
 // drawAskers draws the users, as many as leave room for what they asked.
