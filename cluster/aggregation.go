@@ -15,14 +15,10 @@ import (
 	"kviz/cluster/trace"
 )
 
-// controlPlaneIP is the address of the machine that the API server runs on, which is
-// none of the nodes.
-const controlPlaneIP = "192.168.0.10"
-
-// dial opens a connection from the API server's machine to a pod, for aggregated
+// dial opens a connection from an API server's machine to a pod, for aggregated
 // APIs. The machine has no kube-proxy, so it goes to an endpoint and not to a
 // Service's address (kube-apiserver --enable-aggregator-routing).
-func (c *Cluster) dial(t *sim.Task, address string, limit time.Duration) (apiserver.Program, trace.ID, error) {
+func (c *Cluster) dial(t *sim.Task, from, address string, limit time.Duration) (apiserver.Program, trace.ID, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, trace.ID{}, err
@@ -31,7 +27,7 @@ func (c *Cluster) dial(t *sim.Task, address string, limit time.Duration) (apiser
 	if err != nil {
 		return nil, trace.ID{}, err
 	}
-	res := c.network.DialIn(t, controlPlaneIP, network.Request{Host: host, Port: number, Limit: limit})
+	res := c.network.DialIn(t, from, network.Request{Host: host, Port: number, Limit: limit})
 	switch {
 	case res.Outcome == network.TimedOut:
 		return nil, res.ID, &apiserver.DialError{TimedOut: true}

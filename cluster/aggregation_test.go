@@ -71,3 +71,67 @@ func leadsTo(s *trace.Stream, from, to trace.ID) bool {
 	}
 	return false
 }
+
+// With two API servers each has an aggregator, whoever was asked for an APIService
+// first: each finds out by itself whether metrics-server answers, and sends requests
+// on. With the first one down the other still knows what metrics-server serves, so that
+// a namespace can go.
+func TestAggregatedAPIAtTwoServers(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 6, Bare: true, Nodes: 1, Servers: 2})
+	from := mark(t, c)
+	out := run(t, c, `
+kubectl --server=apiserver get apiservices -o name | wc -l
+kubectl --server=b get apiservices -o name | wc -l
+kubectl apply -f manifests/metrics-server.yaml >/dev/null
+kubectl -n kube-system rollout status deployment/metrics-server | tail -1
+sleep 20
+kubectl --server=apiserver top nodes | wc -l
+kubectl --server=b top nodes | wc -l
+kubectl --server=https://192.168.0.2:6443 get --raw /apis/metrics.k8s.io/v1beta1/nodes | grep -c NodeMetricsList
+kubectl --server=nobody get nodes || true
+kviz fault stop apiserver
+kubectl --server=apiserver get nodes || true
+kubectl create namespace demo
+kubectl delete namespace demo --wait=false
+sleep 10
+kubectl get namespaces -o name | grep -c demo || true
+kviz fault start apiserver
+sleep 5
+kubectl --server=apiserver top nodes | wc -l
+`)
+	want := `20
+20
+deployment "metrics-server" successfully rolled out
+2
+2
+1
+error: there is no API server "nobody": one of apiserver at https://192.168.0.10:6443, apiserver/b at https://192.168.0.2:6443; without --server it is whom the load balancer chooses
+The connection to the server kviz was refused - did you specify the right host or port?
+namespace/demo created
+namespace "demo" deleted
+0
+2
+`
+	if out != want {
+		t.Errorf("got:\n%s\nwant:\n%s", out, want)
+	}
+	sent, checked := map[string]int{}, map[string]int{}
+	for _, e := range after(t, c, from) {
+		switch p := e.Payload.(type) {
+		case *trace.Stage:
+			if p.Stage == trace.StageAggregator && p.Verdict == "pass" {
+				sent[e.Lane.String()]++
+			}
+		case *trace.APIServiceCheck:
+			if p.Available == "True" {
+				checked[e.Lane.String()]++
+			}
+		}
+	}
+	for _, server := range []string{"apiserver", "apiserver/b"} {
+		if sent[server] == 0 || checked[server] == 0 {
+			t.Errorf("%s sent %d requests on, and found the server behind well %d times", server, sent[server], checked[server])
+		}
+	}
+}

@@ -1,13 +1,17 @@
 package cluster_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 )
 
 // A second API server comes up on the same store, behind a load balancer. Connections
@@ -142,8 +146,23 @@ kviz apiserver tokens --server=b - <<EOF
 secret,jane,42,"dev"
 EOF
 kviz apiserver tokens
+kviz apiserver audit --server=b manifests/audit/policy.yaml
 kviz fault restart apiserver/b
 sleep 5
+on control-plane-b ls /etc/kubernetes/tokens.csv
+on control-plane-b cat /etc/kubernetes/tokens.csv
+on control-plane ls /etc/kubernetes/tokens.csv || true
+on control-plane-b cat /etc/passwd || true
+kubectl --server=b create secret generic seen >/dev/null
+kviz fault fill audit/b
+kubectl --server=b create secret generic unseen >/dev/null
+kviz apiserver audit --server b | tail -1
+kviz fault free audit/b
+kubectl --server=b get secret seen -o name
+on control-plane-b grep -c '"name":"seen"' /var/log/kubernetes/audit.log
+on control-plane-b grep -c '"name":"unseen"' /var/log/kubernetes/audit.log || true
+cat /var/log/kubernetes/audit.log || true
+kviz fault fill audit/c || true
 kubectl --token=secret auth whoami -o jsonpath='{.status.userInfo.username}{"\n"}' || true
 kubectl --token=secret auth whoami -o jsonpath='{.status.userInfo.username}{"\n"}' || true
 kubectl --token=secret auth whoami -o jsonpath='{.status.userInfo.username}{"\n"}' || true
@@ -185,4 +204,140 @@ kubectl get hats -o name
 		}
 	}
 	golden(t, "two-apiservers-configured", out+"\n"+asked.String())
+}
+
+// An API server is taken out again: its address goes from the endpoints of the
+// kubernetes Service before its process ends, its clients go on at the other, and
+// nothing of it is left to be seen or broken, nor in what is folded; before, it is
+// there. One that is added later has its name and address, and nothing else of it. The
+// first and the only one cannot be removed. A second run with the same seed has the
+// same events, and so has the recording.
+func TestAnAPIServerIsRemoved(t *testing.T) {
+	t.Parallel()
+	const script = `
+kviz apiserver remove apiserver || true
+kviz apiserver add
+kviz wait --timeout 1m 'balancer.servers.size() == 2 && balancer.servers.all(s, s.up)'
+kviz apiserver remove apiserver || true
+kviz apiserver remove c || true
+sleep 70 # so that every watch had a bookmark since the second server is there
+kviz fault stop apiserver
+kviz apiserver remove b || true
+sleep 10
+kviz fault start apiserver
+kviz wait --timeout 1m 'balancer.servers.all(s, s.up)'
+sleep 70 # likewise since the first one is there again
+kubectl create configmap before
+kubectl create service clusterip one --tcp=80 
+kviz apiserver tokens --server=b - <<SECRETS
+secret,jane,42,"dev"
+SECRETS
+kviz fault slow apiserver/b 10ms
+kviz fault slow watch/b/pods 10ms
+kubectl get endpointslice kubernetes -o jsonpath='{.endpoints[*].addresses[0]}{"\n"}'
+kviz apiserver remove b
+kubectl get endpointslice kubernetes -o jsonpath='{.endpoints[*].addresses[0]}{"\n"}'
+kubectl get configmap before -o name
+kubectl delete service one
+kubectl get ipaddresses -o name
+kviz fault crash apiserver/b || true
+kviz fault fast watch/b/pods || true
+kviz fault stop balancer
+kubectl get configmap before -o name || true
+kviz fault start balancer
+kviz apiserver add
+kviz wait --timeout 1m 'balancer.servers.size() == 2 && balancer.servers.all(s, s.up)'
+kviz apiserver tokens --server=b
+kviz apiserver servers | cut -d: -f1
+sleep 20
+kviz apiserver remove apiserver/b
+`
+	const seed = 39
+	file := filepath.Join(t.TempDir(), "removed.kvrun")
+	var sums []string
+	for i := range 2 {
+		c := boot(t, cluster.Config{Seed: seed, Bare: true, Nodes: 1})
+		from := mark(t, c)
+		out := run(t, c, script)
+		events := after(t, c, trace.ID{})
+		sums = append(sums, sum(t, events))
+		if i > 0 {
+			continue
+		}
+		// Its Lease runs out in an hour, and is collected in another at most.
+		out += run(t, c, "sleep 7300\nkubectl get leases -n kube-system -l apiserver.kubernetes.io/identity=kube-apiserver -o name\n")
+		golden(t, "apiserver-removed", out+"\n"+serverStory(after(t, c, from)))
+		nobodyRelists(t, after(t, c, from))
+		nothingIsLeft(t, c)
+		record(t, file, events)
+	}
+	_, events, err := trace.ReadAll(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sums = append(sums, sum(t, events)); sums[1] != sums[0] || sums[2] != sums[0] {
+		t.Errorf("seed %d: the run, another, and the recording of the first: %v", seed, sums)
+	}
+}
+
+// record writes events into a file.
+func record(t *testing.T, path string, events []*trace.Event) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.NewRecorder(f, trace.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		r.Append(e)
+	}
+	if err := errors.Join(r.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nobodyRelists holds that informers go on where they were, but for kinds that have
+// just come into use.
+func nobodyRelists(t *testing.T, events []*trace.Event) {
+	t.Helper()
+	for _, e := range events {
+		if p, ok := e.Payload.(*trace.Informer); ok && e.Kind == trace.InformerRelist && p.Reason != "first start" {
+			t.Errorf("#%s %s listed anew: %+v", e.ID, e.Lane, p)
+		}
+	}
+}
+
+// nothingIsLeft holds that the fold knows a second server until it is removed, and
+// nothing of it from then on.
+func nothingIsLeft(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	h := view.NewHistory(c.Trace())
+	h.CatchUp(0)
+	all := after(t, c, trace.ID{})
+	for i, e := range all {
+		p, ok := e.Payload.(*trace.BalancedServer)
+		if !ok || !p.Removed {
+			continue
+		}
+		was, is := h.AtID(all[i-1].ID), h.AtID(e.ID)
+		if len(was.Balancer.Servers) != 2 || was.Process("apiserver/b") == nil || len(was.Others) != 1 {
+			t.Errorf("before #%s the fold does not know the server", e.ID)
+		}
+		if len(is.Balancer.Servers) != 1 || is.Process("apiserver/b") != nil || len(is.Others) != 0 || len(is.Faults()) != 0 || len(is.Balancer.Clients("apiserver/b")) != 0 {
+			t.Errorf("after #%s the fold has: servers %v, others %v, faults %v", e.ID, is.Balancer.Servers, is.Others, is.Faults())
+		}
+		for _, w := range is.Watchers() {
+			if w.Server == "apiserver/b" {
+				t.Errorf("after #%s the fold has a watch at the server: %+v", e.ID, w)
+			}
+		}
+	}
+	for _, target := range c.Targets() {
+		if strings.HasPrefix(target, "apiserver/") || strings.HasPrefix(target, "watch/b/") {
+			t.Errorf("%s can still be broken", target)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"strings"
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/control"
@@ -9,15 +10,36 @@ import (
 	"kviz/cluster/trace"
 )
 
-// auditFault is a fault of the disk that the API server's audit log is on.
+// auditDisks are the targets of the disks that the API servers' audit logs are on:
+// "audit" is the first one's, "audit/b" that of apiserver/b.
+func (c *Cluster) auditDisks() []string {
+	disks := []string{auditDisk(trace.CompAPIServer)} // before there is a server, too
+	for i, s := range c.balancer.Backends() {
+		if i > 0 {
+			disks = append(disks, auditDisk(s.Name))
+		}
+	}
+	return disks
+}
+
+func auditDisk(server string) string {
+	return "audit" + strings.TrimPrefix(server, trace.CompAPIServer)
+}
+
+// auditFault is a fault of the disk that an API server's audit log is on.
 func (c *Cluster) auditFault(f control.Fault) (action, error) {
+	for _, s := range c.balancer.Backends() {
+		if auditDisk(s.Name) == f.Target {
+			return func([]trace.ID) error {
+				s.Server.FillAuditDisk(f.Name == "fill")
+				return nil
+			}, nil
+		}
+	}
 	if c.server == nil {
 		return nil, errors.New("the API server has not been started yet")
 	}
-	return func([]trace.ID) error {
-		c.server.FillAuditDisk(f.Name == "fill")
-		return nil
-	}, nil
+	return nil, c.noTarget(f.Target)
 }
 
 func (p controlPlane) Audit() apiserver.AuditState { return p.server().Audit() }
@@ -39,3 +61,5 @@ func (p controlPlane) Config(name string) apiserver.ConfigState {
 }
 
 func (p controlPlane) ReadFile(name string) ([]byte, error) { return p.server().ReadFile(name) }
+
+func (p controlPlane) Files() []string { return p.server().Files() }

@@ -74,6 +74,7 @@ type Cluster struct {
 	leaseClock *storage.Clock
 	quota      atomic.Int64      // of the store, where it was changed since the start
 	server     *apiserver.Server // the first; the balancer has all
+	removed    map[string]int    // how many API servers of a name were removed
 	balancer   *balancer.Balancer
 	registry   *registry.Registry
 	pace       *reconcile.Pace // of the controllers' work queues
@@ -102,6 +103,7 @@ type Cluster struct {
 	etcdFace    atomic.Pointer[etcdapi.Server] // nil unless ListenEtcd was called
 	served      served
 	api         *serve.Handler
+	doors       doors // of single API servers
 	console     *console.Console
 	fold        *view.Builder // the kernel's own fold, for expressions; see folded
 	foldAt      uint64
@@ -109,6 +111,12 @@ type Cluster struct {
 	breakpoints []*breakpoint // kernel's goroutine
 	questions   uint64        // put to single members; kernel's goroutine
 	broken      int           // number of the newest breakpoint
+}
+
+// doors are the HTTP faces of single API servers, by name, made when they are used.
+type doors struct {
+	sync.Mutex
+	by map[string]*serve.Handler
 }
 
 // limit is how many events are kept in memory. A cluster too large for its score
@@ -304,6 +312,7 @@ func (c *Cluster) Close() error {
 		c.elected.Store(true)
 		c.letGo()
 		c.api.Close()
+		c.closeDoors()
 		_ = c.closeEtcd()         // it only waits
 		_ = c.console.CloseEtcd() // likewise
 		c.stop()

@@ -105,7 +105,7 @@ func (c *Cluster) exit(m *component, why trace.ID) {
 // the controller manager and the scheduler.
 func (c *Cluster) startControlPlane(t *sim.Task) {
 	c.cfg.Tokens.KMS, c.cfg.Tokens.Webhooks, c.cfg.Tokens.Provider = c.kms.Dial, c.webhooks, c.provider
-	c.cfg.Tokens.Components, c.cfg.Tokens.Dial = c.componentHealth, c.dial
+	c.cfg.Tokens.Components = c.componentHealth
 	c.startServer("", t.Causes()).WaitReady(t)
 	c.startPeers(t)
 

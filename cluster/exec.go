@@ -30,8 +30,54 @@ func (c *Cluster) openConsole() {
 	}, Documents: assets.Documents()})
 	c.console = console.New(console.Config{
 		Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c}, Etcd: etcd{c},
-		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), ControlPlane: controlPlane{c: c},
+		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), ControlPlane: controlPlane{c: c}, Server: c.door,
 	})
+}
+
+// door is the HTTP face of one API server, past the load balancer: kubectl
+// --server=b, or --server=https://192.168.0.2:6443.
+func (c *Cluster) door(server string) (*serve.Handler, error) {
+	name := ""
+	var known []string
+	asked := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(server, "https://"), "http://"), "/")
+	if err := c.k.Do(func() {
+		for _, s := range c.balancer.Backends() {
+			if asked == s.Name || trace.CompAPIServer+"/"+asked == s.Name || asked == s.Address {
+				name = s.Name
+			}
+			known = append(known, s.Name+" at https://"+s.Address)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, fmt.Errorf("there is no API server %q: one of %s; without --server it is whom the load balancer chooses", server, strings.Join(known, ", "))
+	}
+	c.doors.Lock()
+	defer c.doors.Unlock()
+	h := c.doors.by[name]
+	if h == nil {
+		h = c.api.Beside(func() serve.API {
+			if s := c.backend(name); s != nil && s.Server.Ready() {
+				return s.Server
+			}
+			return nil
+		})
+		if c.doors.by == nil {
+			c.doors.by = map[string]*serve.Handler{}
+		}
+		c.doors.by[name] = h
+	}
+	return h, nil
+}
+
+// closeDoors ends every open request to one API server.
+func (c *Cluster) closeDoors() {
+	c.doors.Lock()
+	defer c.doors.Unlock()
+	for _, h := range c.doors.by {
+		h.Close()
+	}
 }
 
 // Exec runs one console line and gives its exit status.

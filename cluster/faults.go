@@ -40,7 +40,7 @@ func (c *Cluster) targets() []string {
 	for _, m := range c.components {
 		names = append(names, m.target)
 	}
-	names = append(names, "registry", "audit")
+	names = append(append(names, "registry"), c.auditDisks()...)
 	names = append(names, c.credentials()...)
 	for _, name := range c.etcd.Lines() {
 		names = append(names, "watch/"+name)

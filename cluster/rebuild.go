@@ -39,7 +39,7 @@ func (c *Cluster) recover(t *sim.Task, id string) error {
 // give out again.
 func (c *Cluster) anew(t *sim.Task, told *trace.Restore, why string, change func() error) error {
 	var stopped []*component
-	for _, target := range append([]string{"scheduler", "controller-manager"}, c.servers()...) {
+	for _, target := range append([]string{"scheduler", "controller-manager"}, c.serverTargets()...) {
 		if m := c.component(target); m != nil && m.up() {
 			m.end(c.k, t.Causes(), why)
 			stopped = append(stopped, m)

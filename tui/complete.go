@@ -28,7 +28,9 @@ func completions(s *view.State, before []string, word string) []string {
 	case before[0] == "etcdutl" && len(before) == 2 && before[1] == "snapshot":
 		all = []string{"status", "restore"}
 	case before[0] == "kviz" && len(before) == 1:
-		all = []string{"break", "pause", "resume", "status", "step", "until", "speed", "skip", "why", "fault", "wait", "read", "restore", "endpoints"}
+		all = []string{"apiserver", "break", "certificate", "oidc", "pause", "print", "resume", "status", "step", "until", "speed", "skip", "why", "fault", "wait", "read", "restore", "endpoints"}
+	case before[0] == "kviz" && before[1] == "apiserver":
+		all = apiserverWords(s, before[2:])
 	case before[0] == "kubectl":
 		all = kubectlWords(s, before[2:])
 	}
@@ -40,6 +42,29 @@ func completions(s *view.State, before []string, word string) []string {
 	}
 	sort.Strings(out)
 	return out
+}
+
+// apiserverWords are the words of kviz apiserver: what it does, and the names of the API
+// servers, of which the first cannot be removed.
+func apiserverWords(s *view.State, before []string) []string {
+	if len(before) == 0 || strings.HasPrefix(before[len(before)-1], "--server=") {
+		return []string{
+			"add", "admission", "audit", "authentication", "authorization", "concurrency", "encryption", "etcd-servers", "remove", "--server",
+			"servers", "storm", "token-webhook", "tokens",
+		}
+	}
+	last := before[len(before)-1]
+	var names []string
+	for _, x := range s.Balancer.Servers {
+		_, name, other := strings.Cut(x.Server, "/")
+		switch {
+		case last == "remove" && other:
+			names = append(names, name)
+		case last == "--server":
+			names = append(names, x.Server)
+		}
+	}
+	return names
 }
 
 // etcdWords are etcdctl's commands, and those below each.

@@ -249,6 +249,9 @@ func targetWords(target string) string {
 	case "dns":
 		return "the cluster's DNS"
 	case "audit":
+		if name != "" {
+			return "the disk of the API server " + name + "'s audit log"
+		}
 		return "the disk of the API server's audit log"
 	case "registry":
 		return "the image registry"

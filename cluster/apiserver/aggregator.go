@@ -28,7 +28,7 @@ import (
 // be reached (aggregator_available.go), who asks them what they serve
 // (aggregator_discovery.go), and the proxy (aggregator_proxy.go). All begin when
 // somebody first asks for an APIService: until then the store has none, and nothing is
-// served by anybody else.
+// served by anybody else. Of several servers each has an aggregator, which all begin then.
 type aggregator struct {
 	s        *Server
 	rand     *rand.Rand
@@ -53,7 +53,7 @@ const (
 )
 
 func newAggregator(s *Server) *aggregator {
-	return &aggregator{s: s, rand: s.k.Rand("aggregator"), backends: map[string]*backend{}}
+	return &aggregator{s: s, rand: s.stream("aggregator"), backends: map[string]*backend{}}
 }
 
 func apiServiceKind() *Kind { return KindFor(client.APIServices.GroupVersionResource) }
@@ -133,6 +133,11 @@ func (a *aggregator) run(t *sim.Task) {
 	}
 	a.there = true
 	a.came.Broadcast()
+	for _, p := range a.s.peers.all {
+		if p != a.s && p.Ready() {
+			p.aggregator.follow(a.why)
+		}
+	}
 	for {
 		for !a.stale {
 			a.wake.Wait(t)

@@ -158,8 +158,12 @@ func (s *Server) AggregatedGroups() []apidiscovery.APIGroupDiscovery {
 // StaleGroups is [client.Discovery.StaleGroups].
 func (c *connection) StaleGroups() []client.StaleGroup {
 	var out []client.StaleGroup
-	c.s.aggregator.eachRemote(func(svc *apiregistration.APIService) {
-		if b := c.s.aggregator.backends[svc.Name]; !b.known || b.version.Freshness == apidiscovery.DiscoveryFreshnessStale {
+	s := c.s
+	if up := s.peers.ready(); up != nil {
+		s = up
+	}
+	s.aggregator.eachRemote(func(svc *apiregistration.APIService) {
+		if b := s.aggregator.backends[svc.Name]; !b.known || b.version.Freshness == apidiscovery.DiscoveryFreshnessStale {
 			out = append(out, client.StaleGroup{GroupVersion: schema.GroupVersion{Group: svc.Spec.Group, Version: svc.Spec.Version}, Why: b.why})
 		}
 	})

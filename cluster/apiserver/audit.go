@@ -107,6 +107,26 @@ func (s *Server) ReadFile(name string) ([]byte, error) {
 	return s.audit.log.Read(name)
 }
 
+// Files are the names of the files that ReadFile can read.
+func (s *Server) Files() []string {
+	var names []string
+	if s.audit.file != nil {
+		names = append(names, audit.PolicyFile)
+	}
+	if s.enc.file != nil {
+		names = append(names, encrypt.File)
+	}
+	for _, f := range s.configs {
+		if f.file != nil {
+			names = append(names, f.path)
+		}
+	}
+	names = append(names, reviewFiles()...)
+	names = append(names, s.audit.log.Files()...)
+	slices.Sort(names)
+	return names
+}
+
 func (s *Server) tellAudit(t *sim.Task, p *trace.Audit) {
 	p.Server = s.whose()
 	t.Emit(trace.Event{Kind: trace.AuditChanged, Payload: p})

@@ -31,8 +31,8 @@ func (s *Server) bootstrap(t *sim.Task) {
 	if r := s.st.Revision(); r > 1 {
 		// A store from a run before has objects with names and UIDs drawn from the
 		// same seed; what is drawn now must differ.
-		s.rand = s.k.Rand(fmt.Sprintf("%s@%d", s.named("apiserver"), r))
-		s.enc.rand = s.k.Rand(fmt.Sprintf("%s@%d", s.named("encryption"), r))
+		s.rand = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("apiserver"), r))
+		s.enc.rand = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("encryption"), r))
 	}
 	s.startEncryption(t)
 	for {

@@ -32,6 +32,7 @@ import (
 // peers are the servers of one cluster, in the order in which they were made.
 type peers struct {
 	all      []*Server
+	several  bool             // there is or was more than one
 	requests uint64           // number of the newest request
 	watches  uint64           // number of the newest watch
 	wires    map[string]*wire // those that something was wrong with
@@ -66,8 +67,9 @@ func (s *Server) whose() string {
 	return s.Name()
 }
 
-// several reports whether there is another server than this one.
-func (s *Server) several() bool { return len(s.peers.all) > 1 }
+// several reports whether there is another server than this one, or was: what they had
+// to agree on by way of the store is there.
+func (s *Server) several() bool { return s.peers.several }
 
 // describe names the API object behind a key for the trace, as a server that runs
 // knows it, else the first.
@@ -247,7 +249,8 @@ const advertiseEvery = 10 * time.Second
 // /registry/masterleases (pkg/controlplane/reconcilers/lease.go); here they see it
 // directly.
 func (s *Server) advertise(t *sim.Task) {
-	self := s.Client(s.p.Lane, authn.User{Name: "system:apiserver", Groups: []string{authn.Masters}})
+	self := s.self()
+	collected := t.Elapsed()
 	for ; ; t.Sleep(advertiseEvery) {
 		if !s.several() {
 			continue
@@ -257,37 +260,88 @@ func (s *Server) advertise(t *sim.Task) {
 		if !s.compacts() { // the first that is ready does it for all
 			continue
 		}
-		slice, err := client.Get[*discoveryv1.EndpointSlice](t, self, client.EndpointSlices, "default", "kubernetes")
-		if err != nil {
-			continue // it is tried again
-		}
-		var want []discoveryv1.Endpoint
-		for _, o := range s.peers.all {
-			if o.Ready() {
-				want = append(want, discoveryv1.Endpoint{Addresses: []string{o.cfg.AdvertiseIP}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}})
-			}
-		}
-		if !equal(slice.Endpoints, want) {
-			slice.Endpoints = want
-			_, _ = client.Update(t, self, client.EndpointSlices, "default", slice)
+		s.reconcileEndpoints(t, self)
+		if t.Elapsed() >= collected+identityLease {
+			collected = t.Elapsed()
+			collectIdentities(t, self)
 		}
 	}
 }
 
-// identityLease is how long a server is known after it has gone
-// (pkg/controlplane/apiserver IdentityLeaseDurationSeconds).
+// reconcileEndpoints has the kubernetes Service lead to the servers that answer and are
+// to stay.
+func (s *Server) reconcileEndpoints(t *sim.Task, self client.Interface) {
+	slice, err := client.Get[*discoveryv1.EndpointSlice](t, self, client.EndpointSlices, "default", "kubernetes")
+	if err != nil {
+		return // it is tried again
+	}
+	var want []discoveryv1.Endpoint
+	for _, o := range s.peers.all {
+		if o.Ready() && !o.retired {
+			want = append(want, discoveryv1.Endpoint{Addresses: []string{o.cfg.AdvertiseIP}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}})
+		}
+	}
+	if !equal(slice.Endpoints, want) {
+		slice.Endpoints = want
+		_, _ = client.Update(t, self, client.EndpointSlices, "default", slice)
+	}
+}
+
+// Retire is what a server does before it ends for good, if it still can: it takes its
+// address out of the endpoints of the kubernetes Service (kube-apiserver's pre-shutdown
+// hook stop-kubernetes-service-controller, pkg/controlplane/instance.go).
+func (s *Server) Retire(t *sim.Task) {
+	s.retired = true
+	if s.Ready() {
+		s.reconcileEndpoints(t, s.self())
+	}
+}
+
+// Forget has the other servers, and the store's client, know nothing more of a server
+// whose process has ended for good. Its Lease in kube-system is left to run out.
+func (s *Server) Forget() {
+	s.peers.all = slices.DeleteFunc(slices.Clone(s.peers.all), func(o *Server) bool { return o == s })
+	s.st.Forget()
+}
+
+// self is the server as a client of its own.
+func (s *Server) self() client.Interface {
+	return s.Client(s.p.Lane, authn.User{Name: "system:apiserver", Groups: []string{authn.Masters}})
+}
+
+// identityLease is how long a server is known after it has gone, and how often it is
+// looked for Leases that have run out (pkg/controlplane/apiserver
+// IdentityLeaseDurationSeconds, IdentityLeaseGCPeriod).
 const identityLease = time.Hour
+
+// identityLabel says of a Lease whose identity it is.
+const identityLabel = "apiserver.kubernetes.io/identity"
+
+// collectIdentities deletes the Leases of servers that have gone
+// (pkg/controlplane/controller/apiserverleasegc/gc_controller.go).
+func collectIdentities(t *sim.Task, self client.Interface) {
+	leases, _, err := self.List(t, client.Leases, metav1.NamespaceSystem, metav1.ListOptions{LabelSelector: identityLabel + "=kube-apiserver"})
+	if err != nil {
+		return // it is tried again in an hour
+	}
+	for _, obj := range leases {
+		l := obj.(*coordinationv1.Lease)
+		if l.Spec.RenewTime == nil || l.Spec.LeaseDurationSeconds == nil || l.Spec.RenewTime.Add(time.Duration(*l.Spec.LeaseDurationSeconds)*time.Second).Before(t.Now()) {
+			_ = self.Delete(t, client.Leases, metav1.NamespaceSystem, l.Name, metav1.DeleteOptions{}) // likewise
+		}
+	}
+}
 
 // renewIdentity keeps the server's Lease in kube-system (APIServerIdentity): who asks
 // which servers there are looks there.
 func (s *Server) renewIdentity(t *sim.Task, self client.Interface) {
-	name := "apiserver-" + s.host()
+	name := "apiserver-" + s.Machine()
 	now := metav1.NewMicroTime(t.Now())
 	lease, err := client.Get[*coordinationv1.Lease](t, self, client.Leases, metav1.NamespaceSystem, name)
 	if apierrors.IsNotFound(err) {
 		_, _ = client.Create(t, self, client.Leases, metav1.NamespaceSystem, &coordinationv1.Lease{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceSystem, Labels: map[string]string{
-				"apiserver.kubernetes.io/identity": "kube-apiserver", corev1.LabelHostname: s.host(),
+				identityLabel: "kube-apiserver", corev1.LabelHostname: s.Machine(),
 			}},
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr(name), LeaseDurationSeconds: ptr(int32(identityLease / time.Second)), RenewTime: &now},
 		})
@@ -299,8 +353,8 @@ func (s *Server) renewIdentity(t *sim.Task, self client.Interface) {
 	}
 }
 
-// host is the name of the machine that the server runs on.
-func (s *Server) host() string {
+// Machine is the name of the machine that the server runs on.
+func (s *Server) Machine() string {
 	if s.cfg.Name == "" {
 		return "control-plane"
 	}

@@ -141,6 +141,14 @@ func reviewFile(name string) []byte {
 	return nil
 }
 
+// reviewFiles are the names of their files.
+func reviewFiles() (names []string) {
+	for _, v := range webhook.Reviewers() {
+		names = append(names, webhook.KubeconfigPath(v))
+	}
+	return names
+}
+
 // answers are what a reviewer has said, until each is too old (apimachinery
 // pkg/util/cache LRUExpireCache).
 type answers[T any] struct {

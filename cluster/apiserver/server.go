@@ -10,6 +10,7 @@
 package apiserver
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"time"
@@ -38,8 +39,10 @@ type Config struct {
 	AdvertiseIP string // endpoint of the kubernetes Service; default 192.168.0.10
 	// Name tells the server from others of the same cluster; Peer is one of them,
 	// whose keys, files and numbers it shares. Both are zero for the first.
-	Name string
-	Peer *Server
+	// Before counts the servers that had the name and were removed.
+	Name   string
+	Before int
+	Peer   *Server
 	// Tokens are bearer tokens and whom they prove.
 	Tokens map[string]authn.User
 	Cost   Cost
@@ -134,6 +137,8 @@ type Server struct {
 	peers *peers        // the servers of the cluster, this one too
 	usage *usage        // theirs
 	slow  time.Duration // that each request takes longer
+
+	retired bool // it ends for good
 }
 
 // New makes the server of process p and starts it: it fills the store with
@@ -145,9 +150,9 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st.Connect(p.Lane.String()),
 		calls: map[*sim.Task]*call{},
 	}
-	s.rand = s.k.Rand(s.named("apiserver"))
-	s.enc = encryption{rand: s.k.Rand(s.named("encryption")), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}}
-	s.audit = auditing{rand: s.k.Rand(s.named("audit"))}
+	s.rand = s.stream("apiserver")
+	s.enc = encryption{rand: s.stream("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}}
+	s.audit = auditing{rand: s.stream("audit")}
 	s.configs = newConfigs(s)
 	var err error
 	if cfg.Peer != nil {
@@ -162,6 +167,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	}
 	s.usage = &s.peers.usage
 	s.peers.all = append(s.peers.all, s)
+	s.peers.several = s.peers.several || len(s.peers.all) > 1
 	if s.podSecurity, err = newPodSecurity(cfg.PodSecurity); err != nil {
 		panic("apiserver: " + err.Error())
 	}
@@ -174,12 +180,22 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	return s
 }
 
-// named is the name of something of the server's own, such as a random stream.
+// named is the name of something of the server's own.
 func (s *Server) named(what string) string {
 	if s.cfg.Name == "" {
 		return what
 	}
 	return what + "/" + s.cfg.Name
+}
+
+// stream is a stream of random numbers of the server's own.
+func (s *Server) stream(what string) *rand.Rand { return s.k.Rand(s.streamName(what)) }
+
+func (s *Server) streamName(what string) string {
+	if s.cfg.Before == 0 {
+		return s.named(what)
+	}
+	return fmt.Sprintf("%s#%d", s.named(what), s.cfg.Before)
 }
 
 // complete fills in what the zero value means.

@@ -48,7 +48,7 @@ type configuration struct {
 }
 
 func newHooks(s *Server) *hooks {
-	h := &hooks{s: s, rand: s.k.Rand("webhook"), accessors: map[string]configuration{}, compiled: map[string]compiledPolicy{}}
+	h := &hooks{s: s, rand: s.stream("webhook"), accessors: map[string]configuration{}, compiled: map[string]compiledPolicy{}}
 	h.names = &namespace.Matcher{NamespaceLister: namespaceLister{s}, Client: noClient{}}
 	return h
 }

@@ -7,18 +7,20 @@
 // address. It balances connections, not requests (mode tcp): a client's HTTP/2
 // connection carries all its requests and watches and stays with the server that it
 // was made to, until one of the two ends it. So a second server that is added gets
-// new connections only.
+// new connections only, and one that is removed keeps those it has until it ends.
 //
 // Simulated: there are no bytes. A connection is a component's name; a command of the
 // console makes one of its own, as every kubectl does; a program outside has those
-// that it opened. While there is one server, which is the rule, the balancer is not
-// there: requests go straight to it and nothing of this is in the trace. Start
+// that it opened. Until there is a second server, which is the rule, the balancer is
+// not there: requests go straight to the one and nothing of this is in the trace. Start
 // reading at [Balancer.Handle].
 package balancer
 
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,8 +40,9 @@ type Backend struct {
 	Address string
 	Server  *apiserver.Server
 
-	up  bool
-	odd int // checks in a row that said otherwise
+	up     bool
+	leaves bool // it is to get nothing more, whatever its checks say
+	odd    int  // checks in a row that said otherwise
 }
 
 // How a server is found to be up or down, as haproxy's "check inter 2s fall 3 rise 2"
@@ -75,6 +78,24 @@ func (b *Balancer) Add(s *Backend) {
 	b.backends = append(b.backends, s)
 }
 
+// Drain gives a server no more connections, for good. Those it has stay until it ends.
+func (b *Balancer) Drain(t *sim.Task, s *Backend) {
+	s.up, s.leaves = false, true
+	b.change(t, trace.BalancedServer{Server: s.Name, Address: s.Address, Reason: "it is being removed"})
+}
+
+// Remove takes a server away that has ended.
+func (b *Balancer) Remove(t *sim.Task, s *Backend) {
+	b.backends = slices.DeleteFunc(slices.Clone(b.backends), func(o *Backend) bool { return o == s })
+	maps.DeleteFunc(b.conns, func(_ string, c connection) bool { return c.to == s })
+	b.change(t, trace.BalancedServer{Server: s.Name, Address: s.Address, Removed: true, Reason: "it was removed"})
+}
+
+// change tells of a change of the balancer's own configuration.
+func (b *Balancer) change(t *sim.Task, p trace.BalancedServer) {
+	t.Emit(trace.Event{Lane: lane, Kind: trace.BalancerServer, Payload: &p})
+}
+
 // Believe takes a server to be up without a check: one that was there before the
 // balancer.
 func (s *Backend) Believe() { s.up = true }
@@ -91,6 +112,9 @@ func (b *Balancer) Connections(s *Backend) (n int) {
 	}
 	return n
 }
+
+// Leaves reports whether a server is being removed.
+func (s *Backend) Leaves() bool { return s.leaves }
 
 // Up reports whether the balancer gives a server connections.
 func (s *Backend) Up() bool { return s.up }
@@ -120,7 +144,7 @@ func (b *Balancer) Run(p *sim.Process) {
 // check asks one server's /readyz and counts.
 func (b *Balancer) check(t *sim.Task, s *Backend) {
 	ready := s.Server.Ready()
-	if ready == s.up {
+	if ready == s.up || s.leaves {
 		s.odd = 0
 		return
 	}
@@ -169,7 +193,7 @@ func key(req *apiserver.Request) string {
 // reach is the server that the sender's connection leads to: the one it has, or
 // another, where its server's process has ended.
 func (b *Balancer) reach(t *sim.Task, req *apiserver.Request) (*Backend, error) {
-	if len(b.backends) == 1 {
+	if !b.Stands() {
 		return b.backends[0], nil
 	}
 	if !b.alive() {
@@ -219,6 +243,10 @@ func (o Once) Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response {
 }
 
 const refusedAfter = 200 * time.Microsecond
+
+// Stands reports whether there is a balancer: there is from the second server on, for
+// good, as clients know its address.
+func (b *Balancer) Stands() bool { return b.p != nil || len(b.backends) > 1 }
 
 // alive reports whether the balancer takes connections.
 func (b *Balancer) alive() bool { return b.p == nil || b.p.Alive() }
@@ -286,7 +314,7 @@ func (b *Balancer) Ready() bool { return b.alive() && b.first().Ready() }
 
 // Answers reports whether somebody takes connections at the servers' address: the
 // server, where there is one; else the balancer, if it has one to go to.
-func (b *Balancer) Answers() bool { return len(b.backends) == 1 || b.Ready() }
+func (b *Balancer) Answers() bool { return !b.Stands() || b.Ready() }
 
 // PluginHealth is [apiserver.Server.PluginHealth] of a server that is up.
 func (b *Balancer) PluginHealth() (exists, well bool) { return b.first().PluginHealth() }

@@ -22,7 +22,7 @@ func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
 		return inv.badUse()
 	}
 	switch args[0] {
-	case "add", "servers":
+	case "add", "remove", "servers":
 		if server != "" {
 			return inv.badUse()
 		}

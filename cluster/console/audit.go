@@ -7,12 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // errNoPlane is what a console says that is connected to no cluster's machines.
@@ -97,15 +99,18 @@ func tellAudit(w io.Writer, server string, st apiserver.AuditState) {
 		fmt.Fprintln(w, name)
 	}
 	if st.Full {
-		fmt.Fprintln(w, "the log's disk is full: kviz fault free audit")
+		fmt.Fprintln(w, "the log's disk is full: kviz fault free audit"+strings.TrimPrefix(server, trace.CompAPIServer))
 	}
 }
 
 // planeFile is what a file of the control plane's machine holds, where the text
 // tools are asked for one: the audit log, and what the API server is configured
-// with.
+// with. Of several machines it is the first one's, unless the tool runs on another.
 func (inv *Invocation) planeFile(name string) ([]byte, bool) {
 	plane := inv.Console.cfg.ControlPlane
+	if inv.machine != nil {
+		plane = inv.machine
+	}
 	if plane == nil || !path.IsAbs(name) {
 		return nil, false
 	}

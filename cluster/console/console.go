@@ -88,10 +88,13 @@ type Condition func() (bool, error)
 type Config struct {
 	Kernel *sim.Kernel
 	API    *serve.Handler
+	// Server is the edge of one of several API servers, by its name or address: kubectl
+	// --server. Nil: there is only API.
+	Server func(name string) (*serve.Handler, error)
 	// Machine is behind the kviz verbs; nil leaves out those that need it.
 	Machine Machine
 	Pods    Pods  // nil: logs and exec say that they are not there
-	Nodes   Nodes // nil: no "on"
+	Nodes   Nodes // nil: no "on" for them
 	Etcd    Etcd  // nil: no etcdctl
 	// ControlPlane is where the API server runs; nil: no kviz apiserver.
 	ControlPlane ControlPlane
@@ -139,8 +142,9 @@ type Invocation struct {
 	Cause   trace.ID // the command in the trace
 	Columns int
 
-	at     ControlPlane // of one API server, where the verb is about one
-	untold bool         // what it prints is not the same in every run, and stays out of the trace
+	at      ControlPlane // of one API server, where the verb is about one
+	machine ControlPlane // whose files, and no others, the command reads; see onServer
+	untold  bool         // what it prints is not the same in every run, and stays out of the trace
 }
 
 // New makes a console with the commands kubectl, on, kviz and timeout. The
@@ -156,8 +160,8 @@ func New(cfg Config) *Console {
 	c.Register("sleep", sleep)
 	c.Register("date", date)
 	c.Register("timeout", timeout)
-	if cfg.Nodes != nil {
-		c.Register("on", onNode)
+	if cfg.Nodes != nil || cfg.ControlPlane != nil {
+		c.Register("on", on)
 	}
 	if cfg.Etcd != nil {
 		c.Register(etcdtool.Etcdctl, etcdctl)

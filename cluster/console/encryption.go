@@ -62,6 +62,8 @@ type ControlPlane interface {
 
 	// AddServer starts another API server on the same store, behind a load balancer.
 	AddServer(t *sim.Task) error
+	// RemoveServer takes one out for good, by its name in Servers; not the first.
+	RemoveServer(t *sim.Task, name string) error
 	Servers() []Server
 
 	// JoinNode powers on another machine, which becomes a node: with the certificate
@@ -75,8 +77,10 @@ type ControlPlane interface {
 	// Name is the API server's, as faults name it.
 	Name() string
 
-	// ReadFile is what a file of the machine holds.
+	// ReadFile is what a file of the machine holds; Files are the names of those there
+	// are.
 	ReadFile(name string) ([]byte, error)
+	Files() []string
 }
 
 // encryptionVerb is kviz apiserver encryption.

@@ -79,7 +79,15 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 	}
 	k := &kubectlRun{c: inv.Console, inv: inv, cache: cache, files: &files{inv: inv}}
 	defer k.files.clean()
-	k.transport = &transport{ctx: ctx, c: inv.Console, base: inv.Console.cfg.API.Transport(), cause: inv.Cause}
+	api := inv.Console.cfg.API
+	if flags != nil && flags.set("server") && inv.Console.cfg.Server != nil {
+		if api, err = inv.Console.cfg.Server(flags.value("server")); err != nil {
+			fmt.Fprintf(inv.Err, "error: %v\n", err)
+			return 1
+		}
+		args = without(args, map[string]bool{"--server": true, "-s": true})
+	}
+	k.transport = &transport{ctx: ctx, c: inv.Console, base: api.Transport(), cause: inv.Cause}
 	if args, err = k.files.substitute(args); err != nil {
 		fmt.Fprintf(inv.Err, "error: %v\n", err)
 		return 1

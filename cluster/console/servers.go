@@ -11,15 +11,18 @@ import (
 // Server is an API server as the control plane's administrator sees it.
 type Server struct {
 	Name, Address string
-	Ready         bool // what its /readyz says
-	Up            bool // the load balancer gives it connections
-	Connections   int  // of clients, by way of the balancer
+	Machine       string // that it runs on: "control-plane", "control-plane-b"
+	Ready         bool   // what its /readyz says
+	Balanced      bool   // a load balancer stands before it
+	Up            bool   // the load balancer gives it connections
+	Connections   int    // of clients, by way of the balancer
 }
 
-// serversVerb is kviz apiserver servers, which lists the API servers, and kviz
-// apiserver add, which starts another.
+// serversVerb is kviz apiserver servers, which lists the API servers, kviz apiserver
+// add, which starts another, and kviz apiserver remove, which takes one out for good.
 func serversVerb(ctx context.Context, inv *Invocation, args []string) int {
-	if len(args) > 1 {
+	names := args[1:]
+	if remove := args[0] == "remove"; len(names) != 0 && !remove || len(names) != 1 && remove {
 		return inv.badUse()
 	}
 	plane := inv.Console.cfg.ControlPlane
@@ -32,8 +35,14 @@ func serversVerb(ctx context.Context, inv *Invocation, args []string) int {
 	var list []Server
 	var err error
 	cerr := inv.Console.call(ctx, inv.Cause, args[0], func(t *sim.Task) {
-		if args[0] == "add" {
+		switch args[0] {
+		case "add":
 			err = plane.AddServer(t)
+		case "remove":
+			var which []Server
+			if which, err = named(plane.Servers(), names[0]); err == nil {
+				err = plane.RemoveServer(t, which[0].Name)
+			}
 		}
 		list = plane.Servers()
 	})
@@ -48,7 +57,7 @@ func serversVerb(ctx context.Context, inv *Invocation, args []string) int {
 	for _, s := range list {
 		balancer := "down"
 		switch {
-		case len(list) == 1:
+		case !s.Balanced:
 			balancer = "none"
 		case s.Up:
 			balancer = "up"

@@ -101,6 +101,10 @@ func input(inv *Invocation, names []string) (io.Reader, func(), error) {
 			readers = append(readers, bytes.NewReader(b))
 			continue
 		}
+		if inv.machine != nil {
+			done()
+			return nil, nil, fmt.Errorf("%s: no such file", n)
+		}
 		p := n
 		if !filepath.IsAbs(p) {
 			p = filepath.Join(inv.Dir, p)

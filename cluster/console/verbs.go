@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +42,7 @@ func init() {
 		"restore":     {"restore FILE [--bump-revision N --mark-compacted]", "let the store go on from a backup (etcdctl snapshot save)", restore},
 		"endpoints":   {"endpoints", "how other programs reach the cluster: addresses, and variables for their shell", endpoints},
 		"fault":       {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
-		"apiserver":   {"apiserver [--server NAME] encryption [FILE|--none] [--automatic-reload[=false]] | audit [FILE|--none] | admission [FILE|--none] | tokens|authentication|token-webhook|authorization [FILE|--none] | concurrency [N] | storm USER [N] | etcd-servers [MEMBER,MEMBER…|--all] | servers | add", "how the API server encrypts what it stores, what its audit log tells, how its admission plugins are configured, whom it believes and who decides (FILE is an EncryptionConfiguration, an audit Policy, an AdmissionConfiguration, lines of token,user,uid,\"groups\", an AuthenticationConfiguration, a kubeconfig, an AuthorizationConfiguration), how many requests it serves at once, N requests of a user at once, through which members it reaches the store, which API servers there are, and another one behind a load balancer. Of several servers each has files and flags of its own: all are written, or the one that --server names", apiserverVerb},
+		"apiserver":   {"apiserver [--server NAME] encryption [FILE|--none] [--automatic-reload[=false]] | audit [FILE|--none] | admission [FILE|--none] | tokens|authentication|token-webhook|authorization [FILE|--none] | concurrency [N] | storm USER [N] | etcd-servers [MEMBER,MEMBER…|--all] | servers | add | remove NAME", "how the API server encrypts what it stores, what its audit log tells, how its admission plugins are configured, whom it believes and who decides (FILE is an EncryptionConfiguration, an audit Policy, an AdmissionConfiguration, lines of token,user,uid,\"groups\", an AuthenticationConfiguration, a kubeconfig, an AuthorizationConfiguration), how many requests it serves at once, N requests of a user at once, through which members it reaches the store, which API servers there are, another one behind a load balancer, and one less. Of several servers each has files and flags of its own: all are written, or the one that --server names", apiserverVerb},
 		"certificate": {"certificate --user NAME [--group G]... [--ttl D | --request] FILE", "a client certificate for kubectl --client-certificate FILE.crt --client-key FILE.key, or a request for one, FILE.csr", certificate},
 		"oidc":        {"oidc | oidc login USER [--group G]... [--audience A]... [--ttl D] [--claim NAME=VALUE]...", "the simulated identity provider, and a token of it for kubectl --token", oidcVerb},
 		"node":        {"node join [--token ID.SECRET]", "another machine becomes a node: with a bootstrap token its kubelet asks for a certificate first (manifests/bootstrap/token.yaml)", nodeVerb},
@@ -503,37 +502,4 @@ func (inv *Invocation) unknown(what, name string, known []string) int {
 	}
 	fmt.Fprintf(inv.Err, ": one of %s\n", strings.Join(known, ", "))
 	return 2
-}
-
-// onNode is the command on NODE CMD: a tool of a node.
-func onNode(_ context.Context, inv *Invocation) int {
-	nodes := inv.Console.cfg.Nodes
-	if len(inv.Args) < 3 {
-		fmt.Fprintln(inv.Err, "usage: on NODE COMMAND [ARGS]   (on node-1 iptables-save)")
-		return 2
-	}
-	var in []byte
-	if inv.Piped {
-		in, _ = io.ReadAll(inv.In)
-	}
-	var out, errOut bytes.Buffer
-	var names []string
-	exit, found := 0, false
-	err := inv.Console.cfg.Kernel.Do(func() {
-		names = nodes.Names()
-		if found = contains(names, inv.Args[1]); found {
-			exit = nodes.Run(inv.Args[1], inv.Args[2:], in, &out, &errOut)
-		}
-	})
-	if err != nil {
-		fmt.Fprintf(inv.Err, "on: %v\n", ErrStopped)
-		return 1
-	}
-	if !found {
-		fmt.Fprintf(inv.Err, "on: no node is called %q; the nodes: %s\n", inv.Args[1], strings.Join(names, " "))
-		return 1
-	}
-	_, _ = inv.Out.Write(out.Bytes())
-	_, _ = inv.Err.Write(errOut.Bytes())
-	return exit
 }

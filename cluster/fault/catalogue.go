@@ -112,7 +112,7 @@ func Catalogue() []control.FaultKind {
 		},
 		{
 			Name: "fill", Targets: []string{"member", "audit"}, Heals: "free",
-			Means: "Fill its disk: it can write nothing more. Of the API server's audit log: requests go on, and are not on record.",
+			Means: "Fill its disk: it can write nothing more. Of an API server's audit log: requests go on, and are not on record.",
 		},
 		{
 			Name: "free", Targets: []string{"member", "audit"},

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -117,6 +118,14 @@ func (x *Conn) leaveDown(l trace.Lane, causes []trace.ID) bool {
 		return true
 	}
 	return false
+}
+
+// Forget makes the lines of a client's watches unknown, whose watches have all ended
+// for good.
+func (x *Conn) Forget() {
+	if _, instance, ok := strings.Cut(x.client, "/"); ok {
+		maps.DeleteFunc(x.lines, func(name string, _ *line) bool { return strings.HasPrefix(name, instance+"/") })
+	}
 }
 
 // look is how often what waits for a member asks how it is.

@@ -18,6 +18,7 @@ type BalancedServer struct {
 	Address string
 	Up      bool
 	Reason  string
+	Removed bool `json:",omitempty"` // it is behind the balancer no more, and there is no such server any more
 }
 
 // Balanced is a client's connection.

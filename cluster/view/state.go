@@ -134,7 +134,8 @@ func (s *State) Lanes() []*Lane { return s.lanes.values() }
 // Lane is one swimlane by its name ("kubelet/node-1"), or nil.
 func (s *State) Lane(name string) *Lane { l, _ := s.lanes.get(name); return l }
 
-// Processes lists the processes that ever started, by name.
+// Processes lists the processes that ever started, by name; not those of API servers
+// that were removed.
 func (s *State) Processes() []*Process { return s.processes.values() }
 
 // Process is a process by its lane's name, or nil.

@@ -73,7 +73,7 @@ type Config struct {
 // Handler answers the API's HTTP requests.
 type Handler struct {
 	cfg        Config
-	docs       documents
+	docs       *documents
 	table      tables
 	customDocs customDocs
 
@@ -89,9 +89,17 @@ type Handler struct {
 
 // New makes a handler. The kernel need not run yet.
 func New(cfg Config) *Handler {
-	h := &Handler{cfg: cfg, docs: documents{fs: cfg.Documents}, table: newTables()}
+	h := &Handler{cfg: cfg, docs: &documents{fs: cfg.Documents}, table: newTables()}
 	h.closing, h.close = context.WithCancel(context.Background())
 	return h
+}
+
+// Beside is the same edge at another address, behind which another server answers. It
+// is to be closed by itself.
+func (h *Handler) Beside(api func() API) *Handler {
+	o := New(Config{Kernel: h.cfg.Kernel, API: api, Documents: h.cfg.Documents})
+	o.docs = h.docs
+	return o
 }
 
 // Close ends every open request (watches, for the most part) and waits until

@@ -44,12 +44,21 @@ func drawAudit(s *pane.Sheet, f *pane.Frame, y int) int {
 	return y
 }
 
+// onMachine is how a file of another API server's machine is read; "" for the first.
+func onMachine(server string) string {
+	name, other := strings.CutPrefix(server, trace.CompAPIServer+"/")
+	if !other {
+		return ""
+	}
+	return " as: on control-plane-" + name + " tail FILE"
+}
+
 func drawServerAudit(s *pane.Sheet, f *pane.Frame, y int, server string, n *view.Audit) int {
 	if n.Loaded == nil && n.Written == nil && n.Failed == "" {
 		return y
 	}
 	y = s.Heading(y, "audit policy"+atServer(f, server), "the first rule that matches decides how much is written")
-	on := pane.Subject{ID: "audit" + atServer(f, server), Event: n.Event, Kind: trace.AuditChanged, Words: "What the API server writes down of each request: in /var/log/kubernetes/audit.log, which the console's cat, grep and tail read."}
+	on := pane.Subject{ID: "audit" + atServer(f, server), Event: n.Event, Kind: trace.AuditChanged, Target: "audit" + strings.TrimPrefix(server, trace.CompAPIServer), Words: "What the API server writes down of each request: in /var/log/kubernetes/audit.log, which the console's cat, grep and tail read" + onMachine(server) + "."}
 	if n.Loaded != nil {
 		for i, r := range n.Loaded.Rules {
 			s.Line(y, on, grid.Span{Text: fmt.Sprintf("rule %d ", i+1), Style: theme.Muted}, grid.Span{Text: r, Style: theme.Text})

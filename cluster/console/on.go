@@ -1,0 +1,116 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// on is the command on MACHINE CMD: a tool of a node, or of the machine that an API
+// server runs on.
+func on(ctx context.Context, inv *Invocation) int {
+	if len(inv.Args) < 3 {
+		fmt.Fprintln(inv.Err, "usage: on NODE COMMAND [ARGS]   (on node-1 iptables-save, on control-plane-b tail /var/log/kubernetes/audit.log)")
+		return 2
+	}
+	name := inv.Args[1]
+	var nodes []string
+	var servers []Server
+	err := inv.Console.cfg.Kernel.Do(func() {
+		if n := inv.Console.cfg.Nodes; n != nil {
+			nodes = n.Names()
+		}
+		if p := inv.Console.cfg.ControlPlane; p != nil {
+			servers = p.Servers()
+		}
+	})
+	if err != nil {
+		fmt.Fprintf(inv.Err, "on: %v\n", ErrStopped)
+		return 1
+	}
+	if slices.Contains(nodes, name) {
+		return onNode(inv, name)
+	}
+	var machines []string
+	for _, s := range servers {
+		if s.Machine == name {
+			return onServer(ctx, inv, s)
+		}
+		machines = append(machines, s.Machine)
+	}
+	fmt.Fprintf(inv.Err, "on: no node is called %q; the nodes: %s; the API servers' machines: %s\n", name, strings.Join(nodes, " "), strings.Join(machines, " "))
+	return 1
+}
+
+// onNode runs a tool of a node.
+func onNode(inv *Invocation, name string) int {
+	var in []byte
+	if inv.Piped {
+		in, _ = io.ReadAll(inv.In)
+	}
+	var out, errOut bytes.Buffer
+	exit := 0
+	if err := inv.Console.cfg.Kernel.Do(func() { exit = inv.Console.cfg.Nodes.Run(name, inv.Args[2:], in, &out, &errOut) }); err != nil {
+		fmt.Fprintf(inv.Err, "on: %v\n", ErrStopped)
+		return 1
+	}
+	_, _ = inv.Out.Write(out.Bytes())
+	_, _ = inv.Err.Write(errOut.Bytes())
+	return exit
+}
+
+// serverTools are the text tools that are of use on an API server's machine.
+var serverTools = []string{"base64", "cat", "cut", "grep", "head", "hexdump", "sort", "tail", "uniq", "wc", "xxd"}
+
+// onServer runs a tool on the machine of an API server, whose files it reads and no
+// others.
+func onServer(ctx context.Context, inv *Invocation, s Server) int {
+	one := *inv
+	one.Args, one.machine = inv.Args[2:], inv.Console.cfg.ControlPlane.At(s.Name)
+	switch tool := one.Args[0]; {
+	case slices.Contains(serverTools, tool):
+		return tools[tool](ctx, &one)
+	case tool == "ls":
+		return listFiles(&one)
+	case tool == "hostname":
+		fmt.Fprintln(inv.Out, s.Machine)
+		return 0
+	default:
+		fmt.Fprintf(inv.Err, "%s: command not found on %s; its tools: hostname, ls, %s\n", tool, s.Machine, strings.Join(serverTools, ", "))
+		return 127
+	}
+}
+
+// listFiles is ls of a machine's files: those below a folder, or a file, by their
+// whole names.
+func listFiles(inv *Invocation) int {
+	_, names, err := options(inv, "", "")
+	if err != nil {
+		return usage(inv, err)
+	}
+	if len(names) == 0 {
+		names = []string{"/"}
+	}
+	var all []string
+	if err := inv.Console.cfg.Kernel.Do(func() { all = inv.machine.Files() }); err != nil {
+		return usage(inv, ErrStopped)
+	}
+	exit := 0
+	for _, name := range names {
+		found := false
+		for _, f := range all {
+			if f == name || strings.HasPrefix(f, strings.TrimSuffix(name, "/")+"/") {
+				fmt.Fprintln(inv.Out, f)
+				found = true
+			}
+		}
+		if !found {
+			fmt.Fprintf(inv.Err, "ls: %s: no such file\n", name)
+			exit = 2
+		}
+	}
+	return exit
+}
