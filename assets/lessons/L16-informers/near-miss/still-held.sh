@@ -1,0 +1,4 @@
+# All was seen, and nothing was mended.
+again
+work
+held

@@ -1,0 +1,5 @@
+again
+work
+held
+kviz fault heal $pods
+sleep 20
