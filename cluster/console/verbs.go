@@ -38,7 +38,7 @@ func init() {
 		"speed":       {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
 		"skip":        {"skip", "jump to the next timer and let happen what it starts", skip},
 		"status":      {"status", "how the clock stands", status},
-		"why":         {"why [--full] N", "what led to event N, as a tree (--full: stages, caches and queues too)", why},
+		"why":         {"why [--full] N | [-n NAMESPACE] KIND/NAME", "what led to event N, as a tree (--full: stages, caches and queues too); of an object, what led to its last write, of an APIService also what its availability depends on, of a namespace that goes what keeps it", why},
 		"restore":     {"restore FILE [--bump-revision N --mark-compacted]", "let the store go on from a backup (etcdctl snapshot save)", restore},
 		"endpoints":   {"endpoints", "how other programs reach the cluster: addresses, and variables for their shell", endpoints},
 		"fault":       {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},

@@ -4,6 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -12,31 +17,83 @@ import (
 // maxLines bounds the short answer of why.
 const maxLines = 60
 
-// why prints what led to an event, down to what started it.
+// why prints what led to an event, down to what started it; or, of an object, what its
+// state depends on, and what led to its last write.
 func why(_ context.Context, inv *Invocation, args []string) int {
-	full := false
-	var numbers []string
-	for _, a := range args {
-		if a == "--full" {
-			full = true
-			continue
-		}
-		numbers = append(numbers, a)
-	}
-	if len(numbers) != 1 {
+	flags := pflag.NewFlagSet("why", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	full := flags.Bool("full", false, "")
+	namespace := flags.StringP("namespace", "n", orDefault(inv.Console.namespace()), "")
+	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
 		return inv.badUse()
 	}
-	id, err := trace.ParseID(numbers[0])
+	stream := inv.Console.cfg.Machine.Trace()
+	if strings.Contains(flags.Arg(0), "/") {
+		return whyObject(inv, stream, *namespace, flags.Arg(0), *full)
+	}
+	id, err := trace.ParseID(flags.Arg(0))
 	if err != nil {
 		fmt.Fprintf(inv.Err, "kviz why: %v\n", err)
 		return 2
 	}
-	stream := inv.Console.cfg.Machine.Trace()
 	if _, _, ok := stream.At(id); !ok {
 		fmt.Fprintf(inv.Err, "kviz why: %s\n", NoEvent(stream, id, "in memory"))
 		return 1
 	}
-	WriteWhy(inv.Out, view.NewHistory(stream).Why(id), full)
+	WriteWhy(inv.Out, view.NewHistory(stream).Why(id), *full)
+	return 0
+}
+
+func orDefault(namespace string) string {
+	if namespace == "" {
+		return "default"
+	}
+	return namespace
+}
+
+// whyObject answers for KIND/NAME.
+func whyObject(inv *Invocation, stream *trace.Stream, namespace, what string, full bool) int {
+	kind, name, _ := strings.Cut(what, "/")
+	h := view.NewHistory(stream)
+	h.CatchUp(0)
+	s := h.Latest()
+	resource := view.ResourceOf(strings.ToLower(kind))
+	if s.Resources()[resource] == 0 {
+		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: strings.ToLower(kind)})
+		resource = plural.Resource
+	}
+	o := s.Object(resource, namespace, name)
+	if o == nil {
+		o = s.Object(resource, "", name)
+	}
+	if o == nil {
+		var names []string
+		for _, x := range s.Objects(resource, "") {
+			names = append(names, x.Name())
+		}
+		fmt.Fprintf(inv.Err, "kviz why: there is no %s %q, in namespace %s or without one", kind, name, namespace)
+		if near := nearest(name, names); near != "" {
+			fmt.Fprintf(inv.Err, "; did you mean %q?", near)
+		}
+		fmt.Fprintln(inv.Err)
+		return 1
+	}
+	fmt.Fprintf(inv.Out, "%s, version %d, last written at revision %d\n", o.Ref, o.Version, o.Revision)
+	depends, _ := s.Availability(o)
+	for _, k := range append(depends, s.KeepersOf(o)...) {
+		mark, at := "✗", ""
+		switch {
+		case k.Of != "":
+			mark = "    ←"
+		case k.Good:
+			mark = "✓"
+		}
+		if !k.Event.IsZero() {
+			at = " #" + k.Event.String()
+		}
+		fmt.Fprintf(inv.Out, "  %s %s%s: %s\n", mark, k.What, at, k.Why)
+	}
+	WriteWhy(inv.Out, h.Why(o.Changed), full)
 	return 0
 }
 

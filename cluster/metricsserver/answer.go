@@ -65,7 +65,10 @@ func (s *server) authorize(t *sim.Task, r *remote.Request) error {
 			a.Namespace, parts = part(parts, 1), parts[min(2, len(parts)):]
 		}
 		a.Resource, a.Name = part(parts, 0), part(parts, 1)
-		if a.Name == "" && verb == "get" {
+		switch {
+		case a.Name == "" && watches(r):
+			a.Verb = "watch"
+		case a.Name == "" && verb == "get":
 			a.Verb = "list"
 		}
 		review.Spec.ResourceAttributes = a
@@ -104,12 +107,22 @@ func (s *server) metrics(r *remote.Request, parts []string) remote.Answer {
 		return failed(err)
 	}
 	switch {
+	case name == "" && watches(r) && (part(parts, 0) == "nodes" || part(parts, 0) == "pods"):
+		// Its storage lists, and watches nothing (apiserver
+		// pkg/endpoints/handlers/get.go ListResource).
+		return failed(apierrors.NewMethodNotSupported(metrics.Resource(part(parts, 0)), "watch"))
 	case part(parts, 0) == "nodes" && namespace == "" && len(parts) <= 2:
 		return s.answerNodes(name, chosen, asTable)
 	case part(parts, 0) == "pods" && len(parts) <= 2 && (name == "" || namespace != ""):
 		return s.answerPods(namespace, name, chosen, asTable)
 	}
 	return failed(apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, true))
+}
+
+// watches reports whether a list is to be a watch.
+func watches(r *remote.Request) bool {
+	asked, given := r.Query["watch"]
+	return given && (len(asked) == 0 || asked[0] != "0" && !strings.EqualFold(asked[0], "false"))
 }
 
 // selection reads the selectors of a list.

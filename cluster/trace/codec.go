@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // An event is written as CBOR with its fields by name, so that a recording
@@ -24,8 +25,11 @@ var (
 	decMode = must(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxMapPairs: 1 << 20}.DecMode())
 )
 
-// Definitions of custom resources are kinds with a protobuf too.
-func init() { must(0, apiextensionsv1.AddToScheme(scheme.Scheme)) }
+// Definitions of custom resources and APIServices are kinds with a protobuf too.
+func init() {
+	must(0, apiextensionsv1.AddToScheme(scheme.Scheme))
+	must(0, apiregistration.AddToScheme(scheme.Scheme))
+}
 
 func must[T any](x T, err error) T {
 	if err != nil {

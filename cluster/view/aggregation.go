@@ -13,6 +13,7 @@ type AggregatedAPI struct {
 	Last  *trace.APIServiceCheck
 	Event trace.ID // of that
 	Since trace.ID // since when it is so
+	By    string   // the API server that looked: "apiserver", "apiserver/b"
 }
 
 func (a *AggregatedAPI) seal() {}
@@ -23,7 +24,7 @@ func (s *State) AggregatedAPIs() []*AggregatedAPI { return s.aggregated.values()
 func init() {
 	on(trace.APIServiceChecked, func(b *Builder, e *trace.Event, p *trace.APIServiceCheck) {
 		a := edit(b, b.s.aggregated, p.APIService)
-		a.Name, a.Last, a.Event = p.APIService, p, e.ID
+		a.Name, a.Last, a.Event, a.By = p.APIService, p, e.ID, e.Lane.String()
 		if p.Changed {
 			a.Since = e.ID
 		}

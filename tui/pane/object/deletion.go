@@ -17,49 +17,14 @@ import (
 	"kviz/tui/words"
 )
 
-// deleting reports whether an object is on its way out: it has a deletionTimestamp,
-// and something still keeps it.
-func deleting(o *view.Object) bool {
-	m := o.Meta()
-	return m != nil && !o.Deleted && m.GetDeletionTimestamp() != nil
-}
-
-// finalizers are what has to be taken off before the object may go; a namespace has
-// one in its spec.
-func finalizers(o *view.Object) []string {
-	m := o.Meta()
-	if m == nil {
-		return nil
-	}
-	list := slices.Clone(m.GetFinalizers())
-	if ns, ok := o.Value.(*corev1.Namespace); ok {
-		for _, f := range ns.Spec.Finalizers {
-			list = append(list, string(f))
-		}
-	}
-	return list
-}
-
-// takers says who takes the finalizers off that Kubernetes itself puts on, and when.
-var takers = map[string]string{
-	metav1.FinalizerDeleteDependents:              "garbage collector, when no dependent that blocks is left",
-	metav1.FinalizerOrphanDependents:              "garbage collector, when no dependent names it any more",
-	"kubernetes":                                  "the namespace controller, when nothing is left in the namespace",
-	"kubernetes.io/pvc-protection":                "its protection controller, when no pod uses the claim",
-	"kubernetes.io/pv-protection":                 "its protection controller, when no claim is bound to it",
-	"batch.kubernetes.io/job-tracking":            "the job controller, when it has counted the pod",
-	"service.kubernetes.io/load-balancer-cleanup": "the service controller, when the load balancer is gone",
-	"customresourcecleanup.apiextensions.k8s.io":  "the API server, when every custom object is gone",
-}
-
 // drawDeletion draws what still keeps an object that was asked to go, or would.
 func drawDeletion(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
-	m, list := o.Meta(), finalizers(o)
+	m, list := o.Meta(), o.Finalizers()
 	if m == nil || o.Deleted {
 		return y
 	}
 	switch {
-	case deleting(o):
+	case o.Deleting():
 		y = s.Heading(y, "deletion", "marked, not gone: it goes when nothing keeps it")
 		y = drawMark(s, f, y, o, m, len(list))
 	case len(list) > 0:
@@ -68,15 +33,59 @@ func drawDeletion(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 		return y
 	}
 	for _, name := range list {
-		who, known := takers[name]
-		if !known {
-			who = "whoever put it on, when it has tidied up"
-		}
+		who := view.TakerOf(name)
 		s.Line(y, pane.Subject{
 			ID: "finalizer/" + name, Event: o.Changed, Copy: name, Kind: trace.StoreCommit,
 			Words: fmt.Sprintf("Finalizer %s is taken off by %s.", name, who),
 		},
 			grid.Span{Text: "  ⚑ " + name, Style: theme.Warn}, grid.Span{Text: " ← " + who, Style: theme.Muted})
+		y++
+	}
+	return drawKeepers(s, f, y, o)
+}
+
+// drawKeepers draws what keeps a namespace: each condition that says so, and below it
+// what it comes from.
+func drawKeepers(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
+	list := f.S.KeepersOf(o)
+	if len(list) == 0 {
+		return y
+	}
+	y = s.Heading(y, "what keeps it", words.Count(len(f.S.ContentOf(o.Name())), "object")+" left in it")
+	return drawList(s, f, y, list)
+}
+
+// drawAvailability draws what the availability of an APIService comes from.
+func drawAvailability(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
+	list, ok := f.S.Availability(o)
+	if !ok || o.Deleted {
+		return y
+	}
+	return drawList(s, f, s.Heading(y, "availability", "while it is not Available, nothing is sent to its Service: 503"), list)
+}
+
+// mostKeepers is how many things that keep an object are drawn below one condition.
+const mostKeepers = 8
+
+func drawList(s *pane.Sheet, f *pane.Frame, y int, list []view.Keeper) int {
+	below := map[string]int{}
+	for _, k := range list {
+		below[k.Of]++
+		if n := below[k.Of]; k.Of != "" && n > mostKeepers {
+			continue // they are counted in the condition
+		}
+		mark, st, lead := "✗ ", theme.Bad, "  "
+		if k.Good {
+			mark, st = "✓ ", theme.Good
+		}
+		if k.Of != "" {
+			mark, st, lead = "← ", theme.Warn, "    "
+		}
+		if f.Fresh(k.Event) {
+			st |= grid.Fresh
+		}
+		on := pane.Subject{ID: "keeper/" + k.Of + "/" + k.What + "/" + k.Why, Ref: k.Ref, Event: k.Event, Words: k.What + ": " + k.Why + "."}
+		s.Line(y, on, grid.Span{Text: lead + mark, Style: st}, grid.Span{Text: k.What + "  ", Style: theme.Name}, grid.Span{Text: k.Why, Style: theme.Muted})
 		y++
 	}
 	return y
@@ -126,9 +135,9 @@ func drawOwners(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 			state, st = "✗ no such owner", theme.Bad
 		case up.Namespace() != "" && up.Namespace() != o.Namespace():
 			state, st = "✗ in another namespace: counts as gone", theme.Bad
-		case deleting(up) && slices.Contains(finalizers(up), metav1.FinalizerDeleteDependents):
+		case up.Deleting() && slices.Contains(up.Finalizers(), metav1.FinalizerDeleteDependents):
 			state, st = "† waits for its dependents", theme.Warn
-		case deleting(up):
+		case up.Deleting():
 			state, st = "† deleting", theme.Warn
 		}
 		on := pane.Subject{ID: "ref/" + string(r.UID), Copy: string(r.UID), Words: fmt.Sprintf("%s %s, uid %s: %s %s.", r.Kind, r.Name, r.UID, strings.Join(marks, ", "), state)}

@@ -153,6 +153,7 @@ func (p *Object) Draw(s *pane.Sheet, f *pane.Frame) {
 // drawSummary draws what one wants to know of an object first.
 func (p *Object) drawSummary(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	y = drawDeletion(s, f, y, o)
+	y = drawAvailability(s, f, y, o)
 	y = drawTree(s, f, y, o)
 	y = drawOwners(s, f, y, o)
 	y = p.drawSpecStatus(s, f, y, o)
@@ -231,13 +232,13 @@ func branch(s *pane.Sheet, f *pane.Frame, y int, o, self *view.Object, lead, bel
 	if text, st := short(o); text != "" {
 		spans = append(spans, grid.Span{Text: "  " + text, Style: st})
 	}
-	if deleting(o) {
+	if o.Deleting() {
 		mark := "  † deleting"
 		if o.Resource == "pods" { // whose word says it already
 			mark = " †"
 		}
 		spans = append(spans, grid.Span{Text: mark, Style: theme.Warn | grid.Bold})
-		for _, name := range finalizers(o) {
+		for _, name := range o.Finalizers() {
 			spans = append(spans, grid.Span{Text: " ⚑ " + name, Style: theme.Warn})
 		}
 	}

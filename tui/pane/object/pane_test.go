@@ -27,3 +27,18 @@ func TestDeletion(t *testing.T) {
 		tuitest.Golden(t, fmt.Sprintf("deletion-owner-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], "do object.owner")))
 	}
 }
+
+// What keeps a namespace that was asked to go: each of its conditions that is True, with
+// what it comes from; and of an APIService, what its availability comes from.
+func TestStuckNamespace(t *testing.T) {
+	h := tuitest.Stuck().History()
+	there := tuitest.When(h, trace.APIServiceChecked, 1)
+	commit := trace.ID{Seq: there.Last.Seq + 1}
+	for e := h.Event(commit); e == nil || e.Kind != trace.StoreCommit; e = h.Event(commit) {
+		commit.Seq++
+	}
+	for _, size := range [][2]int{{78, 22}, {118, 38}} {
+		tuitest.Golden(t, fmt.Sprintf("stuck-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1])))
+		tuitest.Golden(t, fmt.Sprintf("apiservice-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.AtID(commit), size[0], size[1])))
+	}
+}
