@@ -37,7 +37,9 @@ func (c *call) createObject(obj runtime.Object) *Response {
 	for try := 1; ; try++ {
 		if drawn {
 			m = metaOf(c.obj)
-			m.SetName(c.s.generateName(m.GetGenerateName()))
+			if m.SetName(m.GetGenerateName()); !c.kind.is("IPAddress") { // of which the whole name says something (ipaddress/strategy.go noopNameGenerator)
+				m.SetName(c.s.generateName(m.GetGenerateName()))
+			}
 		}
 		c.ref.Name, c.ref.Namespace, c.ref.UID = m.GetName(), m.GetNamespace(), string(m.GetUID())
 		err := c.createOnce()

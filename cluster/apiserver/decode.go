@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,6 +89,10 @@ func (c *call) fillDefaults(obj runtime.Object) {
 		if _, ok := o.Annotations[appsv1.DeprecatedTemplateGeneration]; !ok && !c.req.System {
 			metav1.SetMetaDataAnnotation(&o.ObjectMeta, appsv1.DeprecatedTemplateGeneration, "0")
 		}
+	case *autoscalingv1.HorizontalPodAutoscaler: // the internal version has metrics by default, which its writer is noted as writing
+		v := versioned{c.kind.Resource, c.req.Subresource}
+		scheme.Default(o)
+		v.back(v.internal(o), o)
 	case *corev1.Node:
 		switch s := &o.Spec; {
 		case s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR):

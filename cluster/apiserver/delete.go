@@ -27,6 +27,7 @@ func (c *call) delete() *Response {
 	}
 	c.pause(c.s.cfg.Cost.Decode)
 	c.pass(trace.StageDecode, "", describeDelete(opts), nil)
+	c.warnOfOrphans(opts)
 	c.pause(c.s.cfg.Cost.Admission)
 	gone := false
 	err := c.repeat(func() error {
@@ -82,16 +83,21 @@ func describeDelete(o *metav1.DeleteOptions) string {
 	return note + "."
 }
 
+// warnOfOrphans tells old clients what becomes of a job's pods
+// (pkg/registry/batch/job/storage Delete).
+func (c *call) warnOfOrphans(opts *metav1.DeleteOptions) {
+	if !c.req.System && c.kind.is("Job") && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // old clients still send it
+		c.warnings = append(c.warnings, "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
+	}
+}
+
 // deleteOnce reports whether the object is gone.
 func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
 	if err := c.mutate(opDelete); err != nil {
 		return false, err
 	}
 	if err := c.deletePreconditions(opts); err != nil {
-		if err == errStale {
-			return false, err
-		}
-		return false, c.refuse(trace.StageValidation, "", err)
+		return false, err
 	}
 	obj := c.old.DeepCopyObject()
 	now, note := c.markDeletion(obj, opts)
@@ -114,32 +120,42 @@ func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
 		return false, c.replace()
 	}
 	c.marked = obj
+	if was := metaOf(c.old); was.GetDeletionTimestamp() != nil && was.GetDeletionGracePeriodSeconds() != nil && *was.GetDeletionGracePeriodSeconds() == 0 {
+		c.marked = c.old.DeepCopyObject() // nothing is written before it goes (store.go updateForGracefulDeletionAndFinalizers)
+	}
 	return true, c.remove()
 }
 
-// deletePreconditions checks UID and revision (rest/delete.go BeforeDelete).
+// deletePreconditions checks UID and revision (rest/delete.go BeforeDelete; Namespaces
+// and definitions have a deletion, and words, of their own).
 func (c *call) deletePreconditions(opts *metav1.DeleteOptions) error {
-	p := opts.Preconditions
-	if p == nil {
+	p, m := opts.Preconditions, metaOf(c.old)
+	var what, again, want, is string
+	switch {
+	case p == nil:
+		return nil
+	case p.UID != nil && *p.UID != m.GetUID():
+		what, again, want, is = "UID", "deleted and then recreated", string(*p.UID), string(m.GetUID())
+	case p.ResourceVersion != nil && *p.ResourceVersion != m.GetResourceVersion():
+		what, again, want, is = "ResourceVersion", "modified", *p.ResourceVersion, m.GetResourceVersion()
+	default:
 		return nil
 	}
-	m := metaOf(c.old)
-	gr := schema.GroupResource{Group: c.kind.Group, Resource: c.kind.Kind}
-	switch {
-	case p.UID != nil && *p.UID != m.GetUID():
-		if c.cached {
-			c.live = true
-			return errStale
-		}
-		return apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, m.GetUID()))
-	case p.ResourceVersion != nil && *p.ResourceVersion != m.GetResourceVersion():
-		if c.cached {
-			c.live = true
-			return errStale
-		}
-		return apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, m.GetResourceVersion()))
+	if err := c.upToDate(); err != nil {
+		return err
 	}
-	return nil
+	gr, format := c.kind.groupResource(), "recondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s"
+	var err error
+	switch {
+	case c.kind.is("Namespace"):
+		err = fmt.Errorf("P"+format, what, want, is)
+	case c.kind.is("CustomResourceDefinition"):
+		err = fmt.Errorf("p"+format, what, want, is)
+	default:
+		gr.Group, gr.Resource = c.kind.groupKind().Group, c.kind.Kind
+		err = fmt.Errorf("the %s in the precondition (%s) does not match the %[1]s in record (%[3]s). The object might have been %s", what, want, is, again)
+	}
+	return c.refuse(trace.StageValidation, "", apierrors.NewConflict(gr, m.GetName(), err))
 }
 
 // deletion says what a deletion does to the key.
@@ -317,6 +333,7 @@ func (c *call) deleteCollection() *Response {
 	if listed.Err != nil {
 		return listed
 	}
+	c.warnOfOrphans(&c.req.Delete)
 	for _, obj := range listed.Items {
 		m := metaOf(obj)
 		req := &Request{

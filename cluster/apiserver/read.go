@@ -38,6 +38,9 @@ func (c *call) get() *Response {
 	key := keyOf(c.kind, c.req.Namespace, c.req.Name)
 	rv, err := parseRevision(c.req.Get.ResourceVersion)
 	if err != nil {
+		if c.kind.Kind == "Event" { // upstream has no watch cache of them; its store's words
+			err = apierrors.NewBadRequest("invalid resource version: " + err.Error())
+		}
 		return &Response{Err: plainError(err)}
 	}
 	var obj runtime.Object

@@ -64,13 +64,11 @@ func (k *Kind) ListKind() string {
 	return k.Kind + "List"
 }
 
-// groupResource is how errors name the kind.
-func (k *Kind) groupResource() schema.GroupResource {
-	if k.hub != nil {
-		return k.hub.groupResource()
-	}
-	return k.GroupVersionResource.GroupResource()
-}
+// Deprecation is the warning that the kind's users get, or "".
+func (k *Kind) Deprecation() string { return k.deprecated }
+
+// groupResource is how errors name the kind: as it is asked for.
+func (k *Kind) groupResource() schema.GroupResource { return k.GroupVersionResource.GroupResource() }
 
 // groupKind is how errors name an object of the kind.
 func (k *Kind) groupKind() schema.GroupKind {

@@ -46,7 +46,7 @@ func (c *call) insert() error {
 			return c.refuse(trace.StageStorage, "", c.storeError(err))
 		}
 		if en != nil {
-			return c.refuse(trace.StageStorage, "", apierrors.NewAlreadyExists(c.kind.groupResource(), c.ref.Name))
+			return c.refuse(trace.StageStorage, "", c.alreadyExists(en))
 		}
 		c.pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
 		return nil
@@ -61,9 +61,19 @@ func (c *call) insert() error {
 		return c.refuse(trace.StageStorage, "", c.storeError(err))
 	}
 	if !ok {
-		return c.refuse(trace.StageStorage, "", apierrors.NewAlreadyExists(c.kind.groupResource(), c.ref.Name))
+		return c.refuse(trace.StageStorage, "", c.alreadyExists(c.cache().get(keyOf(c.kind, c.ref.Namespace, c.ref.Name))))
 	}
 	return c.stored(rev, value)
+}
+
+// alreadyExists is 409 in Kubernetes' words (generic/registry/store.go Create); who has
+// the name, as far as is known, may be going.
+func (c *call) alreadyExists(who *entry) error {
+	err := apierrors.NewAlreadyExists(c.kind.groupResource(), c.ref.Name)
+	if who != nil && metaOf(who.obj).GetDeletionTimestamp() != nil {
+		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+	}
+	return err
 }
 
 // errStale says that the object at the store is newer than the one the write

@@ -63,7 +63,13 @@ var validatingPolicyStrategy = &strategy{
 			p.Generation = old.Generation + 1
 		}
 	}),
-	subPrepare:     preparers{"status": prepare(func(_ *call, p, old *admissionv1.ValidatingAdmissionPolicy) { p.Spec = old.Spec })},
+	subPrepare: preparers{"status": prepare(func(_ *call, p, old *admissionv1.ValidatingAdmissionPolicy) {
+		p.Spec = old.Spec
+		metav1.ResetObjectMetaForStatus(&p.ObjectMeta, &old.ObjectMeta)
+	})},
+	resets: map[string]resetFieldSets{
+		"": resets("admissionregistration.k8s.io/v1", []any{"status"}), "status": resets("admissionregistration.k8s.io/v1", []any{"spec"}, []any{"metadata"}),
+	},
 	validate:       creation(validation.ValidateValidatingAdmissionPolicy),
 	validateUpdate: updating(validation.ValidateValidatingAdmissionPolicyUpdate),
 	subValidate:    validators{"status": updating(validation.ValidateValidatingAdmissionPolicyStatusUpdate)},

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	serviceutil "k8s.io/kubernetes/pkg/api/service"
 	"k8s.io/kubernetes/pkg/apis/core"
@@ -57,6 +58,18 @@ var serviceAccountStrategy = &strategy{
 	}),
 	validate:       creation(validation.ValidateServiceAccount),
 	validateUpdate: updating(validation.ValidateServiceAccountUpdate),
+	warn: func(obj, old runtime.Object) []string {
+		const key = "kubernetes.io/enforce-mountable-secrets"
+		if old != nil {
+			if _, ok := metaOf(old).GetAnnotations()[key]; ok {
+				return nil
+			}
+		}
+		if _, ok := metaOf(obj).GetAnnotations()[key]; ok {
+			return []string{"metadata.annotations[" + key + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
+		}
+		return nil
+	},
 }
 
 var namespaceStrategy = &strategy{
@@ -106,6 +119,19 @@ var nodeStrategy = &strategy{
 		return append(validation.ValidateNode(n), validation.ValidateNodeUpdate(n, old)...)
 	}),
 	subValidate: validators{"status": updating(validation.ValidateNodeUpdate)},
+	warn: func(obj, _ runtime.Object) (w []string) {
+		n := obj.(*corev1.Node)
+		if n.Spec.ConfigSource != nil {
+			w = append(w, "spec.configSource: the feature is removed")
+		}
+		if n.Spec.DoNotUseExternalID != "" {
+			w = append(w, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
+		}
+		for i, cidr := range n.Spec.PodCIDRs {
+			w = append(w, utilvalidation.GetWarningsForCIDR(field.NewPath("spec", "podCIDRs").Index(i), cidr)...)
+		}
+		return w
+	},
 }
 
 var serviceStrategy = &strategy{

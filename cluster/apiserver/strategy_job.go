@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -52,7 +53,7 @@ func generateSelector(job *batch.Job) {
 		}
 	}
 	template := &job.Spec.Template
-	if template.Labels == nil {
+	if template.Labels = maps.Clone(template.Labels); template.Labels == nil { // by default they are the job's labels too
 		template.Labels = map[string]string{}
 	}
 	for _, key := range []string{batch.LegacyJobNameLabel, batch.JobNameLabel} {

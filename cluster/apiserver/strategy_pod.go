@@ -26,6 +26,7 @@ var podStrategy = &strategy{
 			return
 		}
 		p.Generation = 1
+		c.syncAppArmor(p)
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		if len(p.Spec.SchedulingGates) > 0 {
 			setPodCondition(p, c.now(), corev1.PodCondition{

@@ -187,6 +187,9 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, c.refuse(trace.StageValidation, "", err)
 	}
+	if err := c.restrictToken(req.Spec.BoundObjectRef); err != nil {
+		return nil, c.refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
+	}
 	if err := c.load(); err != nil {
 		return nil, c.refuse(trace.StageStorage, "", err)
 	}

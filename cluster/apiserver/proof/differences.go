@@ -12,6 +12,8 @@ type difference struct {
 	Why     string   `json:"why"`
 	Scripts []string `json:"scripts"` // all, if none is named
 	Steps   []string `json:"steps"`
+	// Sometimes is true of what depends on who is faster.
+	Sometimes bool `json:"sometimes"`
 }
 
 // differences are those that are known. A step's name that does not differ
@@ -54,7 +56,7 @@ func (l *ledger) stale(ran []script, all bool) []string {
 			continue
 		}
 		for _, p := range d.Steps {
-			if l.used[d.Why+"\x00"+p] == 0 {
+			if l.used[d.Why+"\x00"+p] == 0 && !d.Sometimes {
 				out = append(out, fmt.Sprintf("%q does not differ any more, though it was said: %s", p, d.Why))
 			}
 		}

@@ -102,7 +102,7 @@ func (k *kind) badCreates() []step {
 		post("with a name of two dots", "", with(o, `{"metadata":{"name":".."}}`)),
 		post("with a percent in the name", "", with(o, `{"metadata":{"name":"a%b"}}`)),
 		post("with a long name", "", with(o, `{"metadata":{"name":"`+strings.Repeat("n", 260)+`"}}`)),
-		post("with a bad generated name", "", with(o, `{"metadata":{"name":null,"generateName":"Bad_"}}`)),
+		post("with a bad generated name", "", with(o, `{"metadata":{"name":null,"generateName":"Bad_z"}}`)),
 		post("with a resource version", "", with(o, `{"metadata":{"resourceVersion":"5"}}`)),
 		post("with a bad label", "", with(o, `{"metadata":{"labels":{"a b":"c"}}}`)), // one fault each: a map's order is Go's
 		post("with a bad label's value", "", with(o, `{"metadata":{"labels":{"a":"c d"}}}`)),

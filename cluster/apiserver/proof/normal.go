@@ -104,9 +104,9 @@ func value(key string, v any) any {
 		switch v["kind"] {
 		case "Table":
 			cells(v)
-		case "CustomResourceDefinition":
+		case "CustomResourceDefinition", "FlowSchema", "APIService":
 			settle(v)
-		case "CustomResourceDefinitionList":
+		case "CustomResourceDefinitionList", "FlowSchemaList", "APIServiceList":
 			items, _ := v["items"].([]any)
 			for _, item := range items {
 				settle(item)
@@ -126,11 +126,11 @@ func value(key string, v any) any {
 // controllers, who call themselves by the program they are in.
 func ofTheServer(entry any) bool {
 	m, _ := entry.(map[string]any)
-	return m["manager"] == filepath.Base(os.Args[0]) || m["manager"] == "kube-apiserver"
+	return m["manager"] == filepath.Base(os.Args[0]) || m["manager"] == "kube-apiserver" || m["manager"] == "api-priority-and-fairness-config-consumer-v1"
 }
 
-// settle leaves out of a definition what controllers make of it some
-// milliseconds after it was written.
+// settle leaves out of a definition, a flow schema or an APIService what controllers
+// make of it some milliseconds after it was written.
 func settle(v any) {
 	if definition, ok := v.(map[string]any); ok {
 		delete(definition, "status")
@@ -160,7 +160,7 @@ var (
 	// based on, an object that could not be read.
 	revision = regexp.MustCompile(`(current: |in object meta: |in record \(|resourceVersion\\*":\\*")[0-9]+`)
 	volume   = regexp.MustCompile(`kube-api-access-[b-df-hj-np-tv-z2-9]{5}\b`)
-	drawn    = regexp.MustCompile(`Bad_[b-df-hj-np-tv-z2-9]{5}\b`)
+	drawn    = regexp.MustCompile(`\b(made-|Bad_z)[b-df-hj-np-tv-z2-9]{5}\b`)
 	token    = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
 )
 
@@ -180,7 +180,7 @@ func text(s string) string {
 	s = uid.ReplaceAllString(s, "<uid>") // before revisions: one may begin with digits
 	s = revision.ReplaceAllString(s, "$1<revision>")
 	s = volume.ReplaceAllString(s, "kube-api-access-<generated>")
-	s = drawn.ReplaceAllString(s, "Bad_<generated>")
+	s = drawn.ReplaceAllString(s, "$1<generated>")
 	s = moment.ReplaceAllString(s, "<time>")
 	s = token.ReplaceAllString(s, "<token>")
 	return cluster.ReplaceAllString(s, "<cluster IP>")

@@ -108,6 +108,9 @@ func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *apise
 	if status = parseOptions(r, req); status == nil {
 		out, status = negotiate(r, kind.Custom() && req.Subresource != "scale")
 	}
+	if status != nil && kind.Deprecation() != "" && (req.Verb != "patch" || status.Code != http.StatusUnsupportedMediaType) { // upstream's handlers are wrapped in the warning
+		warn(w, kind.Deprecation())
+	}
 	if status == nil {
 		req.Impersonate, status = actAs(r)
 	}

@@ -52,6 +52,9 @@ func whatFor(r *http.Request) (*apiserver.Request, *metav1.Status) {
 		Path:        r.URL.RequestURI(),
 	}
 	if req.Resource.Group == "" && req.Resource.Resource == "namespaces" {
+		if req.Namespace != "" && req.Namespace != req.Name {
+			return nil, routeError(http.StatusNotFound, "")
+		}
 		req.Namespace = "" // upstream's scope naming: a namespace lies in no namespace
 	}
 	return req, nil

@@ -3,9 +3,11 @@ package serve
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -73,12 +75,16 @@ func badRequest(message string) *metav1.Status {
 	return &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: message}
 }
 
+func warn(w http.ResponseWriter, text string) {
+	if header, err := utilnet.NewWarningHeader(299, "-", text); err == nil {
+		w.Header().Add("Warning", header)
+	}
+}
+
 // writeResponse encodes the pipeline's answer. now is the virtual time of it.
 func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *apiserver.Request, out output, resp *apiserver.Response, now time.Time) {
 	for _, text := range resp.Warnings {
-		if header, err := utilnet.NewWarningHeader(299, "-", text); err == nil {
-			w.Header().Add("Warning", header)
-		}
+		warn(w, text)
 	}
 	if resp.Err != nil {
 		writeStatus(w, r, resp.Status())
@@ -260,6 +266,12 @@ func partial(obj runtime.Object, gv schema.GroupVersion) (runtime.Object, *metav
 	}
 	p := meta.AsPartialObjectMetadata(m)
 	p.SetGroupVersionKind(gv.WithKind("PartialObjectMetadata"))
+	if _, old := p.Annotations[appsv1.DeprecatedTemplateGeneration]; old {
+		if _, ok := obj.(*appsv1.DaemonSet); ok { // it is an annotation in the version only
+			p.Annotations = maps.Clone(p.Annotations)
+			delete(p.Annotations, appsv1.DeprecatedTemplateGeneration)
+		}
+	}
 	return p, nil
 }
 

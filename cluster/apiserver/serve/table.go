@@ -1,11 +1,18 @@
 package serve
 
 import (
+	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdtable "k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/tableconvertor"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -78,7 +85,8 @@ func (g tables) columns(k *apiserver.Kind) (columns []metav1.TableColumnDefiniti
 	if err != nil {
 		return nil, true
 	}
-	return t.ColumnDefinitions, len(t.ColumnDefinitions) < 2 || t.ColumnDefinitions[1].Name != createdAt
+	own = !slices.ContainsFunc(t.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == createdAt })
+	return t.ColumnDefinitions, own
 }
 
 func (g tables) print(k *apiserver.Kind, item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
@@ -88,6 +96,12 @@ func (g tables) print(k *apiserver.Kind, item runtime.Object, now time.Time, noH
 			t.ColumnDefinitions = nil
 		}
 		return t, err
+	}
+	switch o := item.(type) {
+	case *storagev1.CSIStorageCapacity: // its printer is not used (csistoragecapacity/storage NewStorage)
+		return defaultTable(item), nil
+	case *apiextensionsv1.CustomResourceDefinition:
+		return definitionTable(o, noHeaders)
 	}
 	copied := item.DeepCopyObject()
 	internal, err := legacyscheme.Scheme.UnsafeConvertToVersion(copied, schema.GroupVersion{Group: groupOf(item), Version: runtime.APIVersionInternal})
@@ -110,7 +124,16 @@ func groupOf(obj runtime.Object) string {
 	return kinds[0].Group
 }
 
-// createdAt is the second column of a kind without a printer.
+// definitionTable is apiextensions' own.
+func definitionTable(crd *apiextensionsv1.CustomResourceDefinition, noHeaders bool) (*metav1.Table, error) {
+	var internal apiextensions.CustomResourceDefinition
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd.DeepCopy(), &internal, nil); err != nil {
+		return nil, err
+	}
+	return crdtable.New().ConvertToTable(context.Background(), &internal, &metav1.TableOptions{NoHeaders: noHeaders})
+}
+
+// createdAt is a column of kinds without a printer among Kubernetes' own.
 const createdAt = "Created At"
 
 // defaultTable is the table of kinds that have no printer of their own
@@ -133,12 +156,10 @@ func rowObject(item runtime.Object, out output) (runtime.RawExtension, error) {
 	case metav1.IncludeObject:
 		return runtime.RawExtension{Object: named(item)}, nil
 	}
-	m, err := meta.Accessor(item)
-	if err != nil {
-		return runtime.RawExtension{}, err
+	p, status := partial(item, out.convert.GroupVersion())
+	if status != nil {
+		return runtime.RawExtension{}, &apierrors.StatusError{ErrStatus: *status}
 	}
-	p := meta.AsPartialObjectMetadata(m)
-	p.SetGroupVersionKind(out.convert.GroupVersion().WithKind("PartialObjectMetadata"))
 	return runtime.RawExtension{Object: p}, nil
 }
 
