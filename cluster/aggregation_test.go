@@ -91,6 +91,8 @@ kubectl --server=apiserver top nodes | wc -l
 kubectl --server=b top nodes | wc -l
 kubectl --server=https://192.168.0.2:6443 get --raw /apis/metrics.k8s.io/v1beta1/nodes | grep -c NodeMetricsList
 kubectl get --raw '/apis/metrics.k8s.io/v1beta1/nodes?watch=true&timeoutSeconds=5' || true
+kubectl explain nodemetrics
+kubectl explain podmetrics.containers.usage | head -6
 kviz why apiservice/v1beta1.metrics.k8s.io | head -5
 kubectl -n kube-system scale deployment metrics-server --replicas=0
 kubectl -n kube-system wait --for=delete pod -l k8s-app=metrics-server

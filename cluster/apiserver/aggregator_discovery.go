@@ -35,6 +35,7 @@ type backend struct {
 	why     trace.ID
 	due     time.Duration // when it is to be asked again
 	fails   int
+	openAPI OpenAPIDocument // its Hash is "" where the server told none
 }
 
 // How long it is until a server is asked again: what it serves may have changed; it
@@ -82,7 +83,7 @@ func (a *aggregator) learn(t *sim.Task, name string, b *backend) {
 	t.SetCauses(b.why)
 	v := apidiscovery.APIVersionDiscovery{Version: svc.Spec.Version, Freshness: apidiscovery.DiscoveryFreshnessStale}
 	if helper.IsAPIServiceConditionTrue(svc, apiregistration.Available) {
-		if resources, ok := a.fetch(t, svc); ok {
+		if resources, ok := a.fetch(t, svc, b); ok {
 			v.Resources, v.Freshness = resources, apidiscovery.DiscoveryFreshnessCurrent
 		}
 	}
@@ -97,7 +98,7 @@ func (a *aggregator) learn(t *sim.Task, name string, b *backend) {
 
 // fetch gets the resources of a group version: from the aggregated document, else from
 // that of the version.
-func (a *aggregator) fetch(t *sim.Task, svc *apiregistration.APIService) ([]apidiscovery.APIResourceDiscovery, bool) {
+func (a *aggregator) fetch(t *sim.Task, svc *apiregistration.APIService, b *backend) ([]apidiscovery.APIResourceDiscovery, bool) {
 	r := svc.Spec.Service
 	ready, err := a.s.endpointsOf(r.Namespace, r.Name, *r.Port)
 	if err != nil {
@@ -105,7 +106,8 @@ func (a *aggregator) fetch(t *sim.Task, svc *apiregistration.APIService) ([]apid
 	}
 	header := asUser(aggregatorUser)
 	header.Set("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-	answer, failed := a.send(t, ready[a.rand.IntN(len(ready))], &remote.Request{Method: http.MethodGet, Path: "/apis", Header: header}, t.Elapsed()+discoveryTimeout)
+	e := ready[a.rand.IntN(len(ready))]
+	answer, failed := a.send(t, e, &remote.Request{Method: http.MethodGet, Path: "/apis", Header: header}, t.Elapsed()+discoveryTimeout)
 	if failed != nil || answer.Code != http.StatusOK || !strings.Contains(answer.Header.Get("Content-Type"), "as=APIGroupDiscoveryList") {
 		return nil, false
 	}
@@ -113,6 +115,7 @@ func (a *aggregator) fetch(t *sim.Task, svc *apiregistration.APIService) ([]apid
 	if json.Unmarshal(answer.Body, list) != nil {
 		return nil, false
 	}
+	a.learnOpenAPI(t, svc, b, e)
 	for _, g := range list.Items {
 		for _, v := range g.Versions {
 			if g.Name == svc.Spec.Group && v.Version == svc.Spec.Version {

@@ -309,6 +309,11 @@ func (b *Balancer) AggregatedGroups() []apidiscovery.APIGroupDiscovery {
 	return b.first().AggregatedGroups()
 }
 
+// AggregatedOpenAPI is [apiserver.Server.AggregatedOpenAPI] of a server that is up.
+func (b *Balancer) AggregatedOpenAPI() []apiserver.OpenAPIDocument {
+	return b.first().AggregatedOpenAPI()
+}
+
 // Ready reports whether a server behind the balancer is ready.
 func (b *Balancer) Ready() bool { return b.alive() && b.first().Ready() }
 

@@ -44,6 +44,10 @@ func (s *server) Serve(t *sim.Task, r *remote.Request) (remote.Answer, error) {
 		return document(resources()), nil
 	case strings.HasPrefix(path, root+"/"):
 		return s.metrics(r, below(path)), nil
+	case strings.HasPrefix(path, openAPIRoot):
+		if doc, ok := openAPI(path); ok {
+			return doc, nil
+		}
 	}
 	return remote.Answer{Code: http.StatusNotFound, Header: http.Header{"Content-Type": {"text/plain"}}, Body: []byte("404 page not found\n")}, nil
 }

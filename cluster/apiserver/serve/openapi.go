@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"kviz/cluster/apiserver"
 )
 
 // openAPIv2Proto is what OpenAPI v2 is sent as. kubectl asks for it by an older
@@ -62,7 +64,20 @@ func (h *Handler) openAPIIndex() (map[string]string, error) {
 	if err := h.addCustom(all); err != nil {
 		return nil, err
 	}
+	for _, doc := range h.aggregatedDocs() {
+		all[doc.Path] = doc.Hash
+	}
 	return all, nil
+}
+
+// aggregatedDocs are the documents of what other servers serve.
+func (h *Handler) aggregatedDocs() (docs []apiserver.OpenAPIDocument) {
+	h.cfg.Kernel.Do(func() {
+		if api := h.cfg.API(); api != nil {
+			docs = api.AggregatedOpenAPI()
+		}
+	})
+	return docs
 }
 
 func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
@@ -99,6 +114,12 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request, path st
 	if asked := r.URL.Query().Get("hash"); asked != "" && asked != hash { // kube-openapi pkg/handler3 HandleGroupVersion
 		http.Redirect(w, r, "/openapi/v3/"+path+"?hash="+url.QueryEscape(hash), http.StatusMovedPermanently)
 		return
+	}
+	for _, doc := range h.aggregatedDocs() {
+		if doc.Path == path {
+			writeHashed(w, r, doc.Body, hash)
+			return
+		}
 	}
 	if doc := h.custom(path); doc != nil {
 		writeHashed(w, r, doc, hash)

@@ -46,9 +46,10 @@ type API interface {
 	AuditAnswered(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status)
 	Resources() []*apiserver.Kind
 	// Aggregates reports whether another server serves a group version; AggregatedGroups
-	// is the discovery of all of those.
+	// is the discovery of all of those, AggregatedOpenAPI their documents.
 	Aggregates(gv schema.GroupVersion) bool
 	AggregatedGroups() []apidiscovery.APIGroupDiscovery
+	AggregatedOpenAPI() []apiserver.OpenAPIDocument
 	Ready() bool
 	// PluginHealth is the check of KMS plugins, where there is one.
 	PluginHealth() (exists, well bool)
