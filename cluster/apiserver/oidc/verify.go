@@ -21,9 +21,13 @@ var algorithms = []string{"ES256", "ES384", "ES512", "PS256", "PS384", "PS512", 
 // idToken is what the verifier itself looks at (go-oidc oidc.go idToken).
 type idToken struct {
 	Issuer       string            `json:"iss"`
+	Subject      string            `json:"sub"`
 	Audience     audience          `json:"aud"`
 	Expiry       jsonTime          `json:"exp"`
+	IssuedAt     jsonTime          `json:"iat"`
 	NotBefore    *jsonTime         `json:"nbf"`
+	Nonce        string            `json:"nonce"`
+	AtHash       string            `json:"at_hash"`
 	ClaimNames   map[string]string `json:"_claim_names"`
 	ClaimSources map[string]struct {
 		Endpoint    string `json:"endpoint"`
