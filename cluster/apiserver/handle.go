@@ -119,11 +119,38 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 			}
 		}()
 	}
+	outer := t.Deadline()
+	t.SetDeadline(c.deadline())
 	c.receive()
 	resp := c.respond(c.run())
+	t.SetDeadline(outer)
 	c.seat.Finish(t.Elapsed())
 	s.lookAfterFlows()
 	return resp
+}
+
+const (
+	// longestRequest is kube-apiserver's --request-timeout.
+	longestRequest = time.Minute
+	// longestWrite is endpoints/handlers/rest.go requestTimeoutUpperBound.
+	longestWrite = 34 * time.Second
+)
+
+// deadline is when the request ends with 504 if it is not answered by then
+// (endpoints/filters/request_deadline.go): a watch, or a connection to a
+// container, may last. Only the store is waited for so long that it matters.
+func (c *call) deadline() time.Duration {
+	if c.req.Verb == "watch" || connects[c.req.Subresource] {
+		return 0
+	}
+	limit := longestRequest
+	if c.req.Verb != "get" && c.req.Verb != "list" {
+		limit = longestWrite
+	}
+	if c.req.Timeout > 0 {
+		limit = min(limit, c.req.Timeout)
+	}
+	return c.began + limit
 }
 
 // run takes the request through its stages.

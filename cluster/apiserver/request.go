@@ -67,6 +67,8 @@ type Request struct {
 	List   metav1.ListOptions // list, watch, deletecollection
 	Delete metav1.DeleteOptions
 
+	Timeout time.Duration // the query's timeout; 0 for none. see call.deadline
+
 	DryRun          bool
 	FieldManager    string
 	FieldValidation string // Strict, Warn, Ignore; empty means Warn for Body, and is without meaning for Object

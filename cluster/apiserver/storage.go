@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -281,6 +282,9 @@ func (c *call) storeError(err error) error {
 	}
 	if bad := (*unconverted)(nil); errors.As(err, &bad) {
 		return bad
+	}
+	if errors.Is(err, context.DeadlineExceeded) { // endpoints/handlers/finisher FinishRequest
+		return apierrors.NewTimeoutError("request did not complete within requested timeout - "+err.Error(), 0)
 	}
 	return plainError(err)
 }

@@ -47,6 +47,7 @@ func init() {
 		"oidc":        {"oidc | oidc login USER [--group G]... [--audience A]... [--ttl D] [--claim NAME=VALUE]...", "the simulated identity provider, and a token of it for kubectl --token", oidcVerb},
 		"node":        {"node join [--token ID.SECRET]", "another machine becomes a node: with a bootstrap token its kubelet asks for a certificate first (manifests/bootstrap/token.yaml)", nodeVerb},
 		"token":       {"token decode TOKEN", "what a JSON web token says of itself; whether it is true, only the API server knows (kubectl --token TOKEN auth whoami)", tokenVerb},
+		"cascade":     {"cascade [STEP]", "how slowness climbs from the store's disks to the work queues, a minute of virtual time or 60 STEPs (5s, 1m) of it: fsync, commit, API requests, timeouts, queue depth", cascade},
 		"read":        {"read KEY", "ask every store member for a key, linearizable and serializable, side by side", readMembers},
 	}
 }

@@ -122,6 +122,7 @@ type Task struct {
 	rouse  func() // sleep.Cancel, once it has slept
 
 	causes   []trace.ID
+	deadline time.Duration
 	unpark   func() // takes the task out of what it waits in; nil when ready
 	onEnd    func()
 	parked   bool
@@ -178,6 +179,14 @@ func (t *Task) SetCauses(ids ...trace.ID) {
 		}
 	}
 }
+
+// Deadline is until when somebody waits for what the task does, in virtual time
+// since the epoch, as a context's deadline; 0 for no limit. What the task calls
+// may give up then.
+func (t *Task) Deadline() time.Duration { return t.deadline }
+
+// SetDeadline sets it.
+func (t *Task) SetDeadline(at time.Duration) { t.deadline = at }
 
 // Emit appends an event to the trace and returns its number. ID and At are
 // filled in; Lane is the process's unless given; Causes are the task's unless

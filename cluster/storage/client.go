@@ -13,6 +13,8 @@
 package storage
 
 import (
+	"context"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -133,12 +135,15 @@ func (c *Client) RangeAs(t *sim.Task, who *pb.RequestHeader, r *pb.RangeRequest)
 		r.Revision = c.revision
 	}
 	var res *raftstore.Result
-	err := t.Await(c.drawn(c.cost.Read), c.cost.Timeout, func(done func()) {
+	err := t.Await(c.drawn(c.cost.Read), min(c.cost.Timeout, max(c.left(t), 1)), func(done func()) {
 		c.store.Do(&pb.InternalRaftRequest{Header: who, Range: r}, func(got *raftstore.Result) { res = got; done() })
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		err = res.Err
-	} else {
+	case c.left(t) <= 0:
+		err = context.DeadlineExceeded
+	default:
 		err = rpctypes.ErrGRPCTimeout
 	}
 	if err != nil {
@@ -253,8 +258,16 @@ func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Res
 		}
 		wait.Broadcast()
 	})
-	for !over {
-		wait.Wait(t)
+	for !over { // see Task.Deadline
+		left := c.left(t)
+		switch {
+		case left <= 0: // it may be written all the same
+			return nil, trace.ID{}, context.DeadlineExceeded
+		case left <= c.cost.Timeout:
+			wait.WaitTimeout(t, left)
+		default:
+			wait.Wait(t)
+		}
 	}
 	if err != nil {
 		return nil, trace.ID{}, err
@@ -386,6 +399,14 @@ func (c *Client) commit(r *raftstore.Result) *trace.Commit {
 // drawn is a cost with its jitter.
 func (c *Client) drawn(d time.Duration) time.Duration {
 	return d + time.Duration(c.rand.Float64()*c.cost.Jitter*float64(d))
+}
+
+// left is how long somebody still waits for what the task asks.
+func (c *Client) left(t *sim.Task) time.Duration {
+	if t.Deadline() == 0 {
+		return math.MaxInt64
+	}
+	return t.Deadline() - t.Elapsed()
 }
 
 func (c *Client) refused(t *sim.Task, op, key string, err error) {

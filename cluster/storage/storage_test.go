@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -349,4 +350,34 @@ func TestLeasesRunOutInVirtualTime(t *testing.T) {
 			t.Errorf("%s:\n%sagainst\n%s", name, text.String(), first)
 		}
 	}
+}
+
+// Who waits no longer than his deadline hears that it is over, as of a context; what he
+// asked for is written all the same, and seen by the others.
+func TestNobodyWaitsAnyLonger(t *testing.T) {
+	run(t, raftstore.OpenBare(), nil, func(w *world, tk *sim.Task) {
+		w.c.SetCost(Cost{Read: 50 * time.Millisecond, Write: 100 * time.Millisecond, Timeout: 7 * time.Second})
+		write, read := put("k", "v"), &pb.RangeRequest{Key: []byte("k")}
+		limited := func(d time.Duration, do func() error) (time.Duration, error) {
+			began := tk.Elapsed()
+			tk.SetDeadline(began + d)
+			defer tk.SetDeadline(0)
+			err := do()
+			return tk.Elapsed() - began, err
+		}
+		took, err := limited(30*time.Millisecond, func() error { _, _, err := w.c.Txn(tk, write); return err })
+		if !errors.Is(err, context.DeadlineExceeded) || took != 30*time.Millisecond {
+			t.Errorf("a write of 100ms with a deadline of 30ms ended after %v with %v", took, err)
+		}
+		if _, err = limited(time.Second, func() error { _, err := w.c.Range(tk, read); return err }); err != nil {
+			t.Errorf("a read with a deadline that is far: %v", err)
+		}
+		tk.Sleep(time.Second)
+		if n := len(w.commits()); n != 1 {
+			t.Errorf("%d commits are seen of the one write that was given up", n)
+		}
+		if _, _, err = w.c.Txn(tk, write); err != nil {
+			t.Errorf("a write without a deadline: %v", err)
+		}
+	})
 }

@@ -52,6 +52,7 @@ func (b *Builder) queue(e *trace.Event, p *trace.QueueItem) *Queue {
 	if q.Ready != p.Ready || len(q.depth) == 0 {
 		q.depth = recent(q.depth, Depth{e.At, p.Ready}, maxDepth)
 	}
+	b.deepen(e, p.Ready-q.Ready)
 	q.Ready, q.Processing, q.Delayed = p.Ready, p.Processing, p.Delayed
 	return q
 }
@@ -240,11 +241,12 @@ func runsIn(lane, process string) bool {
 }
 
 // workersDied forgets what a process held in memory: queues, caches, runs.
-func (b *Builder) workersDied(process string) {
+func (b *Builder) workersDied(e *trace.Event, process string) {
 	for _, q := range b.s.queues.values() {
 		if runsIn(q.Lane, process) {
 			n := edit(b, b.s.queues, q.Name)
 			n.keys = newTable[string, *QueueKey]()
+			b.deepen(e, -n.Ready)
 			n.Ready, n.Processing, n.Delayed = 0, 0, 0
 		}
 	}

@@ -131,6 +131,7 @@ func requestDone(b *Builder, e *trace.Event, p *trace.Response) {
 	if p.Stage != "" {
 		r.Refused = p.Stage
 	}
+	b.answered(e, p)
 	if r.Refused != "" {
 		b.s.Traffic.refuse(r.Refused)
 	}

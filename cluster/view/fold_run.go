@@ -34,7 +34,7 @@ func init() {
 		if e.Lane.Component == trace.CompAPIServer {
 			b.serverDied(e)
 		}
-		b.workersDied(p.Process)
+		b.workersDied(e, p.Process)
 	})
 	on(trace.CommandStart, func(b *Builder, e *trace.Event, p *trace.Command) {
 		b.s.commands.set(order(e.ID), &Command{gen: gen{b.gen}, Line: p.Line, Source: p.Source, Start: e.ID, At: e.At})

@@ -257,6 +257,7 @@ func raftDurable(b *Builder, e *trace.Event, p *trace.RaftLog) {
 		d := m.disk()
 		d.Fsync.add(p.Took)
 		d.took = recent(d.took, p.Took, samples)
+		b.second(e).Fsync.add(p.Took, e.ID)
 	}
 }
 

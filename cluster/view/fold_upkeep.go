@@ -192,4 +192,5 @@ func (b *Builder) committed(e *trace.Event, p *trace.RaftProgress) {
 	l.Commits++
 	l.Entries += max(p.Entries, 1)
 	l.took = recent(l.took, p.Took, samples)
+	b.second(e).Commit.add(p.Took, e.ID)
 }

@@ -58,6 +58,9 @@ type State struct {
 	nodes table[string, *Node]
 	flows table[uint64, *Flow]
 
+	seconds table[int64, *Second]
+	ready   Count // keys in all work queues that are ready
+
 	kubeEvents []KubeEvent
 	ended      []*Watcher
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"sort"
 	"strings"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,6 +57,11 @@ func whatFor(r *http.Request) (*apiserver.Request, *metav1.Status) {
 			return nil, routeError(http.StatusNotFound, "")
 		}
 		req.Namespace = "" // upstream's scope naming: a namespace lies in no namespace
+	}
+	if text := r.URL.Query().Get("timeout"); text != "" && req.Verb != "watch" {
+		if req.Timeout, err = time.ParseDuration(text); err != nil { // endpoints/filters/request_deadline.go parseTimeout
+			return nil, statusOf(apierrors.NewBadRequest("invalid timeout specified in the request URL - " + err.Error()))
+		}
 	}
 	return req, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/tui/keymap"
@@ -47,4 +48,35 @@ func TestViews(t *testing.T) {
 			t.Error("the bytes of a Pod do not begin with k8s and a zero byte")
 		}
 	})
+}
+
+// The chart with the leader's disk slow: what is below rises first. At the sizes that
+// every pane is looked at, and with a coarser scale.
+func TestCascade(t *testing.T) {
+	h := tuitest.CascadeStory().History()
+	for _, size := range [][2]int{{78, 22}, {118, 38}} {
+		p := New()
+		g := tuitest.Pane(p, h, h.Latest(), size[0], size[1], "do store.cascade")
+		tuitest.Golden(t, fmt.Sprintf("cascade-%d", size[0]), tuitest.Planes(g))
+		if size[0] == 118 {
+			tuitest.Golden(t, "cascade-118-none", tuitest.Colourless(t, g))
+		}
+		if !strings.Contains(g.Plane(), "▼ first high") {
+			t.Error("the chart does not tell in which order the measures rose")
+		}
+		coarse := tuitest.Pane(p, h, h.Latest(), size[0], size[1], "do store.step")
+		if !strings.Contains(coarse.Plane(), "each column 5s") {
+			t.Error("S does not change the scale")
+		}
+		if back := tuitest.Pane(p, h, h.Latest(), size[0], size[1], "do store.cascade"); strings.Contains(back.Plane(), "queue depth") {
+			t.Error("c does not lead back from the chart")
+		}
+	}
+	var order []string
+	for _, f := range h.Latest().Cascade(60, time.Second).Risen() {
+		order = append(order, f.Name)
+	}
+	if got, want := strings.Join(order, ", "), "fsync p99, commit p99, API p99, timeouts, queue depth"; got != want {
+		t.Errorf("they rose in the order %s; want %s", got, want)
+	}
 }

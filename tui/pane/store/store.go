@@ -2,12 +2,13 @@
 // by side, one cell an entry, with the term as its digit and colour and the
 // commit, match and next marks; then votes, messages under way, the last
 // revisions, and the tree of keys. Its other views are the keys with their
-// values, the members, what the store does beside keys, its metrics, and reads
-// at single members.
+// values, the members, what the store does beside keys, its metrics, reads at single
+// members, and the chart of how slowness climbs from its disks to the work queues.
 package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,11 +27,12 @@ type Store struct {
 	open  map[string]bool // branches of the key tree that are open
 	part  int             // which view is shown: one of views
 	limit int             // the threshold of the alert line: one of thresholds
+	step  int             // how much time a column of the chart is: one of steps
 	value value
 }
 
 // views are what the pane can show, in the order of its key.
-var views = []string{"raft", "keys", "members", "leases", "metrics", "reads"}
+var views = []string{"raft", "keys", "members", "leases", "metrics", "reads", "cascade"}
 
 var about = pane.Info{
 	Number: 2, Name: "store", Title: "Store",
@@ -63,12 +65,23 @@ func New() *Store {
 		}
 		return on.Open()
 	})
-	p.Key(keymap.Bind("store.part", "view", "The next view: the raft logs; revisions and keys; members with quorum, sizes and faults; transactions, leases and watchers; metrics; reads.", "v"), pane.Turn(&p.part, len(views)))
+	p.Key(keymap.Bind("store.part", "view", "The next view: the raft logs; revisions and keys; members with quorum, sizes and faults; transactions, leases and watchers; metrics; reads; the chart from slow disks to full queues.", "v"), pane.Turn(&p.part, len(views)))
 	p.Key(keymap.Bind("store.back", "view back", "The previous view.", "V"), pane.Then(func() { p.part = (p.part + len(views) - 1) % len(views) }))
 	p.Key(keymap.Bind("store.value", "value", "The value of the key under the cursor: decoded, then the bytes, then closed.", "x"), p.look)
 	p.Key(keymap.Bind("store.read", "read", "Ask every member for the key under the cursor, linearizable and serializable.", "R"), p.read)
+	p.Key(keymap.Bind("store.cascade", "cascade", "The chart of how slowness climbs: fsync, commit, API requests, timeouts, queue depth over the same time; again goes back to the logs.", "c"), pane.Then(p.toCascade))
+	p.Key(keymap.Bind("store.step", "scale", "How much virtual time a column of the chart is.", "S"), pane.Turn(&p.step, len(steps)))
 	p.Key(keymap.Bind("store.limit", "threshold", "Change the threshold of the alert about slow disks.", "T"), pane.Turn(&p.limit, len(thresholds)))
 	return p
+}
+
+// toCascade shows the chart, or the logs again.
+func (p *Store) toCascade() {
+	if views[p.part] == "cascade" {
+		p.part = 0
+		return
+	}
+	p.part = slices.Index(views, "cascade")
 }
 
 // read asks every member for a key.
@@ -77,7 +90,7 @@ func (p *Store) read(on pane.Subject, _ *pane.Frame) pane.Ask {
 	if !ok {
 		return pane.Notice{Text: "Put the cursor on a key (v shows the keys) to read it at every member."}
 	}
-	p.part = len(views) - 1
+	p.part = slices.Index(views, "reads")
 	return pane.Exec{Line: "kviz read '" + key + "'"}
 }
 
@@ -137,6 +150,8 @@ func (p *Store) drawView(s *pane.Sheet, f *pane.Frame) {
 		p.drawMetrics(s, f, y)
 	case "reads":
 		drawReads(s, f, y)
+	case "cascade":
+		p.drawCascade(s, f, y)
 	}
 }
 

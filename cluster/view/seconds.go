@@ -1,0 +1,108 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// maxSeconds is how many seconds in which something happened are kept.
+const maxSeconds = 1200
+
+// Second is what one second of virtual time brought, from the disks at the bottom to
+// the work queues at the top.
+type Second struct {
+	gen
+	N        int64  // which second since the epoch
+	Fsync    Sample // writes to the members' logs, of every member
+	Commit   Sample // from the leader's write until a quorum had it
+	Answer   Sample // requests to the API servers
+	Overtime Count  // of those: ended because their time, or the store's, was over
+	Depth    Count  // keys ready in all work queues, when the second ended
+}
+
+func (s *Second) seal() {}
+
+// Sample is durations of one kind: how many there were, and the longest.
+type Sample struct {
+	Count   int
+	Longest trace.ID // the event of the longest
+	top     [16]time.Duration
+}
+
+// Count is a number and the event that it has last changed with.
+type Count struct {
+	N     int
+	Event trace.ID
+}
+
+func (s *Sample) add(d time.Duration, id trace.ID) {
+	s.Count++
+	if d > s.top[0] || s.Count == 1 {
+		s.Longest = id
+	}
+	s.insert(d)
+}
+
+// insert keeps the longest in order.
+func (s *Sample) insert(d time.Duration) {
+	for i := range s.top {
+		if d > s.top[i] {
+			s.top[i], d = d, s.top[i]
+		}
+	}
+}
+
+// merge adds another second's.
+func (s *Sample) merge(o *Sample) {
+	if o.top[0] > s.top[0] || s.Count == 0 {
+		s.Longest = o.Longest
+	}
+	s.Count += o.Count
+	for _, d := range o.top {
+		s.insert(d)
+	}
+}
+
+// P99 is the 99th percentile, of more than 1600 a little more than that.
+func (s *Sample) P99() time.Duration {
+	return s.top[min(s.Count/100, len(s.top)-1)]
+}
+
+// second is the second of an event, ready to be changed.
+func (b *Builder) second(e *trace.Event) *Second {
+	n := int64(e.At / time.Second)
+	_, had := b.s.seconds.get(n)
+	x := edit(b, b.s.seconds, n)
+	if !had {
+		x.N, x.Depth = n, b.s.ready
+		b.s.seconds.trim(maxSeconds)
+	}
+	return x
+}
+
+// deepen notes that keys have become ready in a work queue, or fewer are.
+func (b *Builder) deepen(e *trace.Event, by int) {
+	if by == 0 {
+		return
+	}
+	b.s.ready.N, b.s.ready.Event = b.s.ready.N+by, e.ID
+	b.second(e).Depth = b.s.ready
+}
+
+// answered notes how long a request took and whether its time was over.
+func (b *Builder) answered(e *trace.Event, p *trace.Response) {
+	x := b.second(e)
+	x.Answer.add(p.Took, e.ID)
+	if overtime(p.Code, p.Message) {
+		x.Overtime.N, x.Overtime.Event = x.Overtime.N+1, e.ID
+	}
+}
+
+// overtime reports whether a request was ended because it took too long: the API
+// server's own limit, or the client's, is 504; what etcd gave up on reaches the
+// client in its words and as 500.
+func overtime(code int, message string) bool {
+	return code == 504 || code == 500 && strings.HasPrefix(message, "etcdserver: request timed out")
+}
