@@ -105,6 +105,7 @@ type Cluster struct {
 	api         *serve.Handler
 	doors       doors // of single API servers
 	console     *console.Console
+	pollers     pollers
 	fold        *view.Builder // the kernel's own fold, for expressions; see folded
 	foldAt      uint64
 

@@ -43,7 +43,7 @@ func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
 		inv.at = plane.At(servers[0].Name)
 		return serverVerb(ctx, inv, args)
 	}
-	if len(servers) < 2 || args[0] == "storm" { // whose requests the load balancer deals out
+	if len(servers) < 2 || args[0] == "storm" || args[0] == "pollers" { // whose requests the load balancer deals out
 		return serverVerb(ctx, inv, args)
 	}
 	return onEach(ctx, inv, args, servers)
@@ -62,6 +62,8 @@ func serverVerb(ctx context.Context, inv *Invocation, args []string) int {
 		return concurrencyVerb(ctx, inv, args[1:])
 	case "storm":
 		return stormVerb(ctx, inv, args[1:])
+	case "pollers":
+		return pollersVerb(ctx, inv, args[1:])
 	case "etcd-servers":
 		return etcdServersVerb(ctx, inv, args[1:])
 	}

@@ -49,6 +49,9 @@ type ControlPlane interface {
 	// Storm has n clients of a user list pods at once, and tells how many were
 	// answered, and how many turned down.
 	Storm(t *sim.Task, user string, n int) (answered, rejected int)
+	// SetPollers has so many clients list a resource every so often, in place of
+	// those that do; 0 ends them.
+	SetPollers(t *sim.Task, count int, resource string, every time.Duration) error
 
 	// Login logs somebody in at the simulated identity provider, and gives his token.
 	Login(t *sim.Task, l idp.Login) (token string, err error)

@@ -224,6 +224,9 @@ func (i *Informer) emit(t *sim.Task, kind trace.Kind, reason string) trace.ID {
 func (i *Informer) emitWith(t *sim.Task, kind trace.Kind, reason string, tombstones int) trace.ID {
 	return t.Emit(trace.Event{
 		Lane: i.owner, Kind: kind, Object: trace.Ref{APIVersion: i.resource.GroupVersion().String(), Kind: i.resource.Kind},
-		Payload: &trace.Informer{Informer: i.owner.String(), Resource: i.resource.Resource, Revision: i.revision, Items: i.store.len(), Reason: reason, Tombstones: tombstones},
+		Payload: &trace.Informer{
+			Informer: i.owner.String(), Resource: i.resource.Resource, Revision: i.revision, Items: i.store.len(), Reason: reason,
+			Tombstones: tombstones, Handlers: len(i.handlers),
+		},
 	})
 }

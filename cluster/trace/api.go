@@ -169,6 +169,7 @@ type Watch struct {
 	From     int64  // resourceVersion it starts at
 	Selector string `json:",omitempty"`
 	Reason   string `json:",omitempty"` // why it closed
+	Buffer   int    `json:",omitempty"` // how many events may wait for its client
 }
 
 // WatchEvent is one event delivered to one client.

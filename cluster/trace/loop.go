@@ -68,6 +68,10 @@ type Informer struct {
 	// deletion was missed, and handlers hear of it now, with the last state known
 	// (client-go's DeletedFinalStateUnknown).
 	Tombstones int `json:",omitempty"`
+
+	// Handlers is how many parts of its owner share it, as far as they have come by
+	// then.
+	Handlers int `json:",omitempty"`
 }
 
 // QueueItem is a move of one key. The sizes are those after the move.

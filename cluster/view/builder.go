@@ -61,7 +61,7 @@ func (s *State) share() *State {
 	n.watchers, n.watchCaches, n.webhooks = s.watchers.copy(), s.watchCaches.copy(), s.webhooks.copy()
 	n.aggregated = s.aggregated.copy()
 	n.queues, n.informers, n.controllers, n.leases = s.queues.copy(), s.informers.copy(), s.controllers.copy(), s.leases.copy()
-	n.seconds = s.seconds.copy()
+	n.askers, n.seconds = s.askers.copy(), s.seconds.copy()
 	n.nodes, n.flows = s.nodes.copy(), s.flows.copy()
 	n.Store.members, n.Store.messages, n.Store.ended = s.Store.members.copy(), s.Store.messages.copy(), s.Store.ended.copy()
 	n.Store.commits, n.Store.keys = s.Store.commits.copy(), s.Store.keys.copy()

@@ -78,6 +78,7 @@ func (b *Builder) watchEnded(e *trace.Event, p *trace.Watch) {
 func requestReceived(b *Builder, e *trace.Event, p *trace.Request) {
 	b.letIn(p)
 	b.s.Traffic.Requests++
+	b.reads(e, p)
 	r := &Request{gen: gen{b.gen}, Request: p, Server: e.Lane.String(), Received: e.ID, At: e.At}
 	b.s.active.set(p.Request, r)
 	b.s.active.trim(maxActive)
@@ -190,6 +191,9 @@ func watchDelivered(b *Builder, e *trace.Event, p *trace.WatchEvent) {
 	}
 	w := edit(b, b.s.watchers, p.Watch)
 	b.s.Traffic.Told++
+	a := b.asker(w.Client, w.Resource)
+	a.told = ticked(a.told, e.At)
+	a.Told, a.Last = a.Told+1, e.ID
 	w.Delivered++
 	w.LastType, w.LastEvent, w.LastAt = p.Type, e.ID, e.At
 	w.Revision = max(w.Revision, p.Revision)

@@ -58,6 +58,7 @@ type State struct {
 	nodes table[string, *Node]
 	flows table[uint64, *Flow]
 
+	askers  table[string, *Asker] // client \0 resource
 	seconds table[int64, *Second]
 	ready   Count // keys in all work queues that are ready
 

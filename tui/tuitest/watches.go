@@ -14,7 +14,7 @@ func WatchStory() *Tape {
 	number := uint64(100)
 	watch := func(client, resource, selector string) uint64 {
 		number++
-		t.Emit(trace.CompAPIServer, "", trace.WatchOpened, trace.Ref{}, &trace.Watch{Watch: number, Resource: resource, Client: client, From: t.rev, Selector: selector})
+		t.Emit(trace.CompAPIServer, "", trace.WatchOpened, trace.Ref{}, &trace.Watch{Watch: number, Resource: resource, Client: client, From: t.rev, Selector: selector, Buffer: 29})
 		return number
 	}
 	informer := func(client, resource string, items, tombstones int) {
@@ -46,8 +46,17 @@ func WatchStory() *Tape {
 			Resource: "pods", Type: "MODIFIED", Revision: t.rev, Watchers: 1, Oldest: t.rev - 9, Kept: 10,
 		}, c)
 	}
+	for range 10 { // three clients poll
+		for i := range 3 {
+			t.req++
+			who := "poller-" + string(rune('1'+i))
+			t.Emit(trace.CompAPIServer, "", trace.RequestReceived, trace.Ref{}, &trace.Request{Request: t.req, Verb: "list", Resource: "deployments", Path: "/apis/apps/v1/deployments", User: who, Client: who})
+			t.Emit(trace.CompAPIServer, "", trace.RequestDone, trace.Ref{}, &trace.Response{Request: t.req, Verb: "list", Code: 200, Took: 600 * time.Microsecond})
+		}
+		t.After(2 * time.Second)
+	}
 	nodes := watch(kcm, "nodes", "")
-	t.Emit(trace.CompAPIServer, "", trace.WatchClosed, trace.Ref{}, &trace.Watch{Watch: nodes, Resource: "nodes", Client: kcm, Reason: "the client was too slow: its events filled the buffer"})
+	t.Emit(trace.CompAPIServer, "", trace.WatchClosed, trace.Ref{}, &trace.Watch{Watch: nodes, Resource: "nodes", Client: kcm, Reason: "the client was too slow: 30 events waited for it, its buffer holds 29 (two channels of 14), and after 100ms the server stopped waiting"})
 	informer(kcm, "nodes", 3, 0)
 	t.Emit(kcm, "", trace.InformerRelist, trace.Ref{}, &trace.Informer{Informer: kcm, Resource: "nodes", Revision: t.rev, Items: 3, Reason: "410 too old resource version: 12 (60)"})
 	informer(kcm, "nodes", 3, 2)

@@ -16,7 +16,7 @@ import (
 // drawWatches draws the other half of the API server: what it did with the requests
 // in all, and each watch cache with those it tells.
 func drawWatches(s *pane.Sheet, f *pane.Frame) {
-	y := drawBalancer(s, f, drawTraffic(s, f, 0))
+	y := drawReaders(s, f, drawBalancer(s, f, drawTraffic(s, f, 0)))
 	of := map[string][]*view.Watcher{}
 	for _, w := range f.S.Watchers() {
 		of[w.Cache()] = append(of[w.Cache()], w)
@@ -168,9 +168,9 @@ func drawWatcher(s *pane.Sheet, f *pane.Frame, y int, c *view.WatchCache, w *vie
 	case w.Selector != "": // what of the kind's changes is for it, only the server knows
 		state, st = "✓ what matches", theme.Muted
 	case behind == 1:
-		state, st = "◷ 1 waits", theme.Warn|grid.Bold
+		state, st = "◷ 1"+outOf(w)+" waits", theme.Warn|grid.Bold
 	case behind > 1:
-		state, st = fmt.Sprintf("◷ %d wait", behind), theme.Warn|grid.Bold
+		state, st = fmt.Sprintf("◷ %d%s wait", behind, outOf(w)), theme.Warn|grid.Bold
 	}
 	name := theme.Text
 	if f.Fresh(w.LastEvent) || f.Fresh(w.Opened) {
@@ -198,7 +198,19 @@ func buffered(w *view.Watcher, behind int) string {
 	if w.Selector != "" || behind == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s it in its buffer", waits(behind))
+	full := ""
+	if w.Buffer > 0 {
+		full = fmt.Sprintf(", which holds %d: if it stays full the watch ends", w.Buffer)
+	}
+	return fmt.Sprintf("; %s it in its buffer%s", waits(behind), full)
+}
+
+// outOf is how many events may wait for a watcher, after how many do.
+func outOf(w *view.Watcher) string {
+	if w.Buffer == 0 {
+		return ""
+	}
+	return fmt.Sprintf("/%d", w.Buffer)
 }
 
 func waits(n int) string {

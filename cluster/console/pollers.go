@@ -1,0 +1,70 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"kviz/cluster/sim"
+	"kviz/cluster/view"
+)
+
+// pollersVerb is kviz apiserver pollers: clients that ask again and again instead
+// of watching.
+func pollersVerb(ctx context.Context, inv *Invocation, args []string) int {
+	resource, every := "pods", time.Second
+	if len(args) < 1 || len(args) > 3 {
+		return inv.badUse()
+	}
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return inv.badUse()
+	}
+	if len(args) > 1 {
+		resource = args[1]
+	}
+	if len(args) > 2 {
+		if every, err = time.ParseDuration(args[2]); err != nil || every < 10*time.Millisecond {
+			return inv.did(fmt.Errorf("%q: want how long a poller waits between two lists, from 10ms on", args[2]))
+		}
+	}
+	plane := inv.plane()
+	if plane == nil {
+		return inv.did(errNoPlane)
+	}
+	if !inv.mayWait() {
+		return 1
+	}
+	cerr := inv.Console.call(ctx, inv.Cause, "pollers", func(t *sim.Task) { err = plane.SetPollers(t, n, resource, every) })
+	if err = errors.Join(err, cerr); err != nil {
+		return inv.did(err)
+	}
+	if n == 0 {
+		fmt.Fprintln(inv.Out, "nobody polls")
+	} else {
+		fmt.Fprintf(inv.Out, "%d clients list %s every %v\n", n, resource, every)
+	}
+	return 0
+}
+
+// clientsVerb is kviz clients: who asks for what how often, and who is told.
+func clientsVerb(_ context.Context, inv *Invocation, args []string) int {
+	if len(args) > 1 {
+		return inv.badUse()
+	}
+	h := view.NewHistory(inv.Console.cfg.Machine.Trace())
+	h.CatchUp(0)
+	s := h.Latest()
+	w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(w, "CLIENT\tRESOURCE\tREADS A MINUTE\tTOLD A MINUTE\tHOW")
+	for _, a := range s.Askers() {
+		if len(args) == 1 && a.Resource != args[0] {
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", a.Client, a.Resource, a.AskedWithin(s.At), a.ToldWithin(s.At), s.How(a))
+	}
+	return inv.did(w.Flush())
+}
