@@ -47,9 +47,9 @@ func (c *call) watch() *Response {
 	c.pass(trace.StageStorage, "watch cache", how, nil)
 	w.opened = c.s.k.Emit(trace.Event{
 		Lane: c.t.Lane(), Kind: trace.WatchOpened, Object: c.ref, Causes: []trace.ID{c.last},
-		Payload: &trace.Watch{Watch: w.number, Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Client: w.client, From: from, Selector: want.String()},
+		Payload: &trace.Watch{Watch: w.number, Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Client: w.client, From: from, Selector: want.String(), Buffer: w.Room()},
 	})
-	if len(first) > 0 {
+	if w.began = len(first); w.began > 0 {
 		c.cache().watchers.later(c.s, func() {
 			for _, d := range first {
 				w.send(d)
@@ -67,6 +67,8 @@ func (c *call) openWatcher(want *selector, opts *metav1.ListOptions, from int64)
 		c.s.peers.informers[name] = true
 	}
 	w.wire = c.s.peers.wires[name]
+	_, used := want.trigger()
+	w.buffer = c.cache().window.chanSize(c.kind.trigger != "", used)
 	w.sent = max(from, c.cache().current())
 	c.cache().watchers.add(w)
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {

@@ -184,34 +184,113 @@ func TestSelectors(t *testing.T) {
 	})
 }
 
-// TestSlowWatcher: a client that does not read loses its watch, and delays
-// nobody else.
+// TestSlowWatcher: a client that does not read loses its watch once its buffer is
+// full and the server has waited as long as it may; it delays nobody else, and what it
+// missed it gets by watching again from where it was.
 func TestSlowWatcher(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
+		task.Sleep(10 * time.Second) // in which the time that may be waited grows to its most
 		slow := w.open(task, client.ConfigMaps, "", metav1.ListOptions{}).(*watcher)
 		quick := w.open(task, client.ConfigMaps, "", metav1.ListOptions{})
-		for range backlog {
-			slow.box.Send(delivery{kind: watch.Bookmark})
+		expect(t, fmt.Sprint(slow.Room()), "29") // a window of 1024 events in 75 s: two channels of 14, and one event between them
+		var filled time.Duration
+		var written []string // revisions
+		for i := range slow.Room() + 1 {
+			if slow.closed {
+				t.Fatalf("the watch has ended after %d events", i)
+			}
+			before := task.Elapsed()
+			cm := w.put(task, "a", strconv.Itoa(i))
+			filled = task.Elapsed()
+			kind := "MODIFIED"
+			if i == 0 {
+				kind = "ADDED"
+			}
+			expect(t, next(task, quick), kind+" a@"+cm.ResourceVersion)
+			if took := task.Elapsed() - before; took > 20*time.Millisecond {
+				t.Errorf("the quick client waited %v", took)
+			}
+			written = append(written, cm.ResourceVersion)
 		}
-		before := task.Elapsed()
-		cm := w.put(task, "a", "1")
-		expect(t, next(task, quick), "ADDED a@"+cm.ResourceVersion)
-		if took := task.Elapsed() - before; took > 20*time.Millisecond {
-			t.Errorf("the quick client waited %v", took)
+		for !slow.closed && task.Elapsed() < filled+time.Second {
+			task.Sleep(time.Millisecond)
 		}
-		if !slow.closed {
-			t.Error("the slow client's watch is still open")
+		if waited := task.Elapsed() - filled; waited < mostBudget || waited > mostBudget+10*time.Millisecond {
+			t.Errorf("the server waited %v for the slow client; want what it may, %v", waited, mostBudget)
 		}
-		closed := w.sink.events[len(w.sink.events)-2]
-		for _, e := range w.sink.events {
-			if e.Kind == trace.WatchClosed {
-				closed = e
+		if why := whyClosed(w); !strings.Contains(why, "too slow: 30 events waited for it, its buffer holds 29 (two channels of 14), and after 100ms") {
+			t.Errorf("the trace does not tell why the watch ended: %q", why)
+		}
+		// Its client goes on from the newest event that it has read: the last is missing.
+		again := w.open(task, client.ConfigMaps, "", metav1.ListOptions{ResourceVersion: written[len(written)-2]})
+		expect(t, next(task, again), "MODIFIED a@"+written[len(written)-1])
+	})
+}
+
+// TestBusyWatcher: a client for which more comes at once than its buffer holds, and
+// which then reads, keeps its watch, however often; so does one that begins with more
+// objects than that.
+func TestBusyWatcher(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		for i := range 200 {
+			w.put(task, "first-"+strconv.Itoa(i), "1")
+		}
+		busy := w.open(task, client.ConfigMaps, "", metav1.ListOptions{}).(*watcher)
+		one := w.put(task, "one", "1")
+		if task.Sleep(time.Minute); busy.closed {
+			t.Fatal("the watch ended because of the objects that it began with: " + whyClosed(w))
+		}
+		for range 200 {
+			next(task, busy)
+		}
+		expect(t, next(task, busy), "ADDED one@"+one.ResourceVersion)
+		reader := task.Process().Go("reader", func(t *sim.Task) {
+			for {
+				if _, ok := busy.Recv(t); !ok {
+					return
+				}
+			}
+		})
+		for range 50 {
+			for range 10 * busy.Room() {
+				busy.put(delivery{kind: watch.Modified, obj: one})
+			}
+			if task.Sleep(time.Microsecond); busy.closed {
+				t.Fatal("the watch of a client that reads ended: " + whyClosed(w))
 			}
 		}
-		if p, ok := closed.Payload.(*trace.Watch); !ok || !strings.Contains(p.Reason, "too slow") {
-			t.Errorf("the trace does not tell why the watch ended: %+v", closed.Payload)
-		}
+		busy.Stop()
+		_ = reader
 	})
+}
+
+// whyClosed is why the last watch ended.
+func whyClosed(w *world) (why string) {
+	for _, e := range w.sink.events {
+		if p, ok := e.Payload.(*trace.Watch); ok && e.Kind == trace.WatchClosed {
+			why = p.Reason
+		}
+	}
+	return why
+}
+
+// TestTimeBudget: how long the server waits for slow watchers, beside upstream's own
+// reckoning (k8s.io/apiserver pkg/storage/cacher/time_budget.go): 50 ms a second, up
+// to 100 ms, what is not used goes back.
+func TestTimeBudget(t *testing.T) {
+	var b budget
+	for _, step := range []struct{ at, used, want time.Duration }{
+		{0, 0, 0},
+		{time.Second, 20 * time.Millisecond, 50 * time.Millisecond},
+		{2 * time.Second, 80 * time.Millisecond, 80 * time.Millisecond}, // 30 left, 50 more
+		{10 * time.Second, 100 * time.Millisecond, 100 * time.Millisecond},
+		{11 * time.Second, 0, 50 * time.Millisecond},
+	} {
+		if got := b.take(step.at); got != step.want {
+			t.Errorf("at %v it may wait %v, want %v", step.at, got, step.want)
+		}
+		b.leave(step.at + step.used)
+	}
 }
 
 // TestPages: a list in pages is one state, though the store moves on.

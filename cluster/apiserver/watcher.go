@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"fmt"
 	"sort"
 	"time"
 
@@ -25,6 +26,9 @@ type watcher struct {
 	from      int64 // the revision asked for: what is not after it is not sent
 	sent      int64 // newest revision sent
 	closed    bool
+	buffer    int        // how many events each of its two channels holds; see Room
+	began     int        // events of its beginning that still wait
+	stuck     stuck      // while its buffer is full
 	wire      *wire      // nil while nothing was ever wrong with it
 	held      []delivery // what waits on the wire, oldest first
 	turn      uint64     // counts what was planned for them: an older plan is void
@@ -43,17 +47,13 @@ type delivery struct {
 	late     trace.ID // what let it go on, if it had to wait
 }
 
-// backlog is how many events may wait for a client before its watch is ended.
-// Kubernetes gives each watcher a small buffer and ends it when it stays full
-// (cacher.go dispatchTimeoutBudget).
-const backlog = 16 * 1024
-
 // Recv waits for the next event; see [client.Watch].
 func (w *watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
 	d, ok := w.box.Recv(t)
 	if !ok {
 		return client.WatchEvent{ID: w.ended}, false
 	}
+	w.received()
 	payload := &trace.WatchEvent{Watch: w.number, Client: w.client, Type: string(d.kind), Revision: d.revision}
 	if d.kind != watch.Bookmark && d.kind != watch.Error {
 		payload.Object = trace.Obj(d.obj)
@@ -78,6 +78,7 @@ func (w *watcher) end(why string, more ...trace.ID) {
 	if w.closed {
 		return
 	}
+	w.unstick()
 	w.closed, w.held = true, nil
 	w.turn++
 	w.set.remove(w)
@@ -99,11 +100,17 @@ func (w *watcher) put(d delivery) {
 	if w.closed {
 		return
 	}
-	if w.box.Len()+len(w.held) >= backlog {
-		w.end("the client was too slow: its events filled the buffer")
-		return
+	if d.kind == watch.Bookmark && w.waiting() >= w.Room() {
+		return // it says nothing that is not repeated (cache_watcher.go nonblockingAdd)
 	}
 	w.send(d)
+	w.mayFill()
+}
+
+// TooSlow ends the watch of a client for which n events wait, after so long a wait.
+func (w *watcher) TooSlow(n int, waited time.Duration) {
+	w.end(fmt.Sprintf("the client was too slow: %s waited for it, its buffer holds %d (two channels of %d), and after %s the server stopped waiting",
+		plural(n, "event", "events"), w.Room(), w.buffer, waited.Round(100*time.Microsecond)))
 }
 
 // see is what a change means to this watcher: an object that begins to match
@@ -141,6 +148,7 @@ type watcherSet struct {
 	kind    *Kind
 	plain   []*watcher
 	indexed map[string][]*watcher
+	budget  budget
 	last    time.Duration // when the newest delivery falls due
 }
 

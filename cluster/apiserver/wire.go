@@ -129,6 +129,7 @@ func (w *watcher) send(d delivery) {
 
 // lost tells those who look on that the client does not get an event.
 func (w *watcher) lost(d delivery) {
+	w.began = max(w.began-1, 0)
 	w.s.k.Emit(trace.Event{
 		Lane: w.s.p.Lane, Kind: trace.WatchLost, Object: d.ref, Causes: []trace.ID{d.cause, w.wire.why},
 		Payload: &trace.WatchEvent{Watch: w.number, Client: w.client, Type: string(d.kind), Revision: d.revision},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +24,8 @@ import (
 const minWatch = 30 * time.Minute
 
 // stream carries watch events from the simulation to an HTTP response. It is
-// unbounded: a slow reader does not hold the cluster up.
+// unbounded, so a slow reader does not hold the cluster up; the watch of one that
+// takes nothing ends, see [stream.stuck].
 type stream struct {
 	watch  client.Watch
 	kernel *sim.Kernel
@@ -32,6 +34,32 @@ type stream struct {
 	events []timed
 	ended  bool
 	wake   chan struct{}
+	wrote  atomic.Int64 // while there is something to write: when the connection took something last, in the machine's time
+}
+
+// stuckAfter is how long, in the machine's time, a connection may take nothing while
+// more events wait than the watcher's buffer holds. Upstream has 100 ms for that;
+// here the machine may just be busy with the simulation.
+const stuckAfter = time.Second
+
+// bounded is a watch that can be ended because its client is too slow.
+type bounded interface {
+	Room() int // how many events may wait
+	TooSlow(waiting int, waited time.Duration)
+}
+
+// stuck reports whether the connection takes nothing, and how long it has not. The
+// machine's time is the connection's; the simulation hears of the end only.
+func (s *stream) stuck(room int) (waiting int, waited time.Duration, stuck bool) {
+	s.mu.Lock()
+	waiting = len(s.events)
+	s.mu.Unlock()
+	since := s.wrote.Load()
+	if since == 0 || waiting <= room {
+		return waiting, 0, false
+	}
+	waited = time.Since(time.Unix(0, since))
+	return waiting, waited, waited > stuckAfter
 }
 
 type timed struct {
@@ -60,6 +88,11 @@ func follow(t *sim.Task, w client.Watch, req *apiserver.Request, waits bool) *st
 				return
 			}
 			s.put(timed{e, t.Now()})
+			if b, ok := w.(bounded); ok {
+				if n, waited, stuck := s.stuck(b.Room()); stuck {
+					b.TooSlow(n, waited)
+				}
+			}
 		}
 	})
 	if k := t.Kernel(); waits {
@@ -137,6 +170,7 @@ func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *apiser
 	for {
 		events, ended := feed.take()
 		for _, e := range events {
+			feed.wrote.Store(time.Now().UnixNano())
 			b, err := h.encodeEvent(resp.Kind, &out, e)
 			if err != nil {
 				return
@@ -147,6 +181,7 @@ func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *apiser
 		}
 		if len(events) > 0 {
 			flush()
+			feed.wrote.Store(0)
 		}
 		if ended {
 			return
