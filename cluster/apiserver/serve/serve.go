@@ -77,6 +77,7 @@ type Handler struct {
 	docs       *documents
 	table      tables
 	customDocs customDocs
+	encoded    encodings
 
 	once    sync.Once
 	process *sim.Process // whose tasks requests of outside programs are

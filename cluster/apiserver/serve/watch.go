@@ -171,7 +171,7 @@ func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *apiser
 		events, ended := feed.take()
 		for _, e := range events {
 			feed.wrote.Store(time.Now().UnixNano())
-			b, err := h.encodeEvent(resp.Kind, &out, e)
+			b, err := h.eventBytes(resp.Kind, &out, e)
 			if err != nil {
 				return
 			}
@@ -192,6 +192,16 @@ func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *apiser
 			return
 		}
 	}
+}
+
+// eventBytes is one event as the client asked for it. What it gives is shared with
+// other watchers.
+func (h *Handler) eventBytes(k *apiserver.Kind, out *output, e timed) ([]byte, error) {
+	if out.convert != nil || e.Type == watch.Error { // a table tells ages, and its columns once
+		return h.encodeEvent(k, out, e)
+	}
+	f := form{object: e.Object, kind: e.Type, mediaType: out.info.MediaType, pretty: out.info.Serializer == out.info.PrettySerializer}
+	return h.encoded.of(f, func() ([]byte, error) { return h.encodeEvent(k, out, e) })
 }
 
 // encodeEvent is one event as the client asked for it. In a watch of tables
