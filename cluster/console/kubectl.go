@@ -104,6 +104,8 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 		return k.delete(ctx, args, flags)
 	case sub == "get" && (flags.on("watch") || flags.on("watch-only")), sub == "events" && flags.on("watch"):
 		return k.follow(ctx, args, flags)
+	case sub == "run" && attached(flags) && len(flags.args) > 1 && !flags.set("dry-run"):
+		return k.runAttached(ctx, args, flags)
 	case sub == "drain" && !flags.set("dry-run"):
 		return k.drain(ctx, args, flags)
 	case sub == "logs" && flags.on("follow"):

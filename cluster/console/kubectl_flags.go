@@ -142,10 +142,15 @@ func refused(sub string, flags *parsed, args []string) string {
 		}
 		return "config changes the kubeconfig of this machine, which the console does not use; kubectl config set-context --current --namespace=NAME sets the console's namespace"
 	}
-	if word == "run" && flags != nil && (flags.on("attach") || flags.on("stdin") || flags.on("tty")) {
-		return "run with -i, -t or --attach needs a running program with a terminal; containers are simulated (leave the flag out, then use kubectl logs or kubectl exec)"
+	if word == "run" && attached(flags) && len(flags.args) < 2 {
+		return "run with -i, -t or --attach and no command needs a program with a terminal; containers are simulated (give a command after --, or leave the flag out and use kubectl exec)"
 	}
 	return ""
+}
+
+// attached reports whether kubectl run is to stay with the pod.
+func attached(flags *parsed) bool {
+	return flags != nil && (flags.on("attach") || flags.on("stdin") || flags.on("tty"))
 }
 
 // setContext is kubectl config set-context --current --namespace=NAME.
