@@ -57,7 +57,7 @@ func (c *Cluster) door(server string) (*serve.Handler, error) {
 	defer c.doors.Unlock()
 	h := c.doors.by[name]
 	if h == nil {
-		h = c.api.Beside(func() serve.API {
+		h = c.api.Another(func() serve.API {
 			if s := c.backend(name); s != nil && s.Server.Ready() {
 				return s.Server
 			}

@@ -96,9 +96,9 @@ func New(cfg Config) *Handler {
 	return h
 }
 
-// Beside is the same edge at another address, behind which another server answers. It
+// Another is the same edge at another address, behind which another server answers. It
 // is to be closed by itself.
-func (h *Handler) Beside(api func() API) *Handler {
+func (h *Handler) Another(api func() API) *Handler {
 	o := New(Config{Kernel: h.cfg.Kernel, API: api, Documents: h.cfg.Documents})
 	o.docs = h.docs
 	return o
