@@ -187,7 +187,7 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, c.refuse(trace.StageValidation, "", err)
 	}
-	if err := c.restrictToken(req.Spec.BoundObjectRef); err != nil {
+	if err := c.restrictToken(req); err != nil {
 		return nil, c.refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
 	}
 	if err := c.load(); err != nil {

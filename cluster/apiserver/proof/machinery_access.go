@@ -137,6 +137,31 @@ func nodesReach() []step {
 	kubelet("DELETE", ns+"/pods/far", "")
 	kubelet("POST", ns+"/pods/far/eviction", `{"metadata":{"name":"far"}}`)
 	kubelet("POST", ns+"/pods", `{"metadata":{"name":"made"},"spec":{"nodeName":"reach-1","containers":[{"name":"c","image":"x:1"}]}}`)
+	for _, meta := range []string{
+		`"labels":{"a":"b"}`, `"labels":{"node-restriction.kubernetes.io/x":"y"}`, `"labels":{"team.node-restriction.kubernetes.io/x":"y"}`, `"labels":{"kubernetes.io/role":"x"}`,
+		`"labels":{"x.k8s.io/y":"z"}`, `"labels":{"node.kubernetes.io/ok":"y"}`, `"labels":{"topology.kubernetes.io/zone":"z"}`, `"labels":{"a":null}`,
+		`"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"reach-2","uid":"u"}]`, `"annotations":{"a":"b"}`,
+	} {
+		kubelet("PATCH", core+"/nodes/reach-1", `{"metadata":{`+meta+`}}`)
+	}
+	kubelet("PATCH", core+"/nodes/reach-1", `{"spec":{"taints":[{"key":"k","effect":"NoSchedule"}]}}`)
+	kubelet("PATCH", core+"/nodes/reach-1", `{"spec":{"unschedulable":true}}`)
+	kubelet("POST", core+"/nodes", `{"metadata":{"name":"reach-9"}}`)
+	kubelet("PATCH", ns+"/pods/near/status", `{"metadata":{"labels":{"a":"b"}}}`)
+	kubelet("PATCH", ns+"/pods/near/status", `{"status":{"message":"seen"}}`)
+	const node = `"apiVersion":"v1","kind":"Node","name":"reach-1","uid":"u"`
+	for i, owners := range []string{
+		"", `{` + node + `}`, `{` + node + `,"controller":true}`, `{` + node + `,"controller":true,"blockOwnerDeletion":true}`,
+		`{"apiVersion":"v1","kind":"Node","name":"reach-2","uid":"u","controller":true}`, `{` + node + `,"controller":true},{"apiVersion":"v1","kind":"Node","name":"reach-2","uid":"v"}`,
+	} {
+		kubelet("POST", ns+"/pods", fmt.Sprintf(`{"metadata":{"name":"mirror-%d","annotations":{"kubernetes.io/config.mirror":"h"},"ownerReferences":[%s]},"spec":{"nodeName":"reach-1","containers":[{"name":"c","image":"x:1"}]}}`, i, owners))
+	}
+	kubelet("PATCH", ns+"/persistentvolumeclaims/claim/status", `{"metadata":{"labels":{"a":"b"}}}`)
+	kubelet("PATCH", ns+"/persistentvolumeclaims/claim/status", `{"status":{"capacity":{"storage":"2Gi"}}}`)
+	kubelet("PATCH", ns+"/persistentvolumeclaims/claim/status", `{"status":{"phase":"Lost"}}`)
+	kubelet("POST", "/apis/storage.k8s.io/v1/csinodes", `{"metadata":{"name":"reach-2"},"spec":{"drivers":[]}}`)
+	kubelet("PATCH", "/apis/storage.k8s.io/v1/csinodes/reach-1", `{"metadata":{"annotations":{"a":"b"}}}`)
+	kubelet("POST", ns+"/serviceaccounts/robot/token", `{"spec":{"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"near","uid":"u"}}}`)
 	kubelet("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", "")
 	kubelet("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", `{"metadata":{"name":"reach-2"}}`)
 	kubelet("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", `{"spec":{"namespace":"reach"}}`)
