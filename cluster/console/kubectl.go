@@ -3,12 +3,14 @@ package console
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -254,7 +256,13 @@ func (c *Console) Close() error {
 	}
 	dir := c.cache
 	c.cache = ""
-	return os.RemoveAll(dir)
+	var err error
+	for range 100 { // a kubectl that was interrupted may still be writing there
+		if err = os.RemoveAll(dir); !errors.Is(err, syscall.ENOTEMPTY) {
+			break
+		}
+	}
+	return err
 }
 
 // namespace is where kubectl acts when no -n is given.
