@@ -156,7 +156,7 @@ func drawAskers(s *pane.Sheet, f *pane.Frame, y int) int {
 		}
 		refused, st := "", theme.Muted
 		if a.refused > 0 {
-			refused, st = fmt.Sprintf("  %d refused", a.refused), theme.Bad
+			refused, st = fmt.Sprintf("  %d refused or failed", a.refused), theme.Bad
 		}
 		s.Line(y, pane.Subject{
 			ID: "asker/" + a.user, Kind: trace.RequestReceived, Value: by(a.user), Copy: a.user,
