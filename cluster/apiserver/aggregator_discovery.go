@@ -29,13 +29,14 @@ import (
 
 // backend is a server behind an APIService, as discovery knows it.
 type backend struct {
-	version apidiscovery.APIVersionDiscovery
-	known   bool
-	dirty   bool // it is to be asked
-	why     trace.ID
-	due     time.Duration // when it is to be asked again
-	fails   int
-	openAPI OpenAPIDocument // its Hash is "" where the server told none
+	version   apidiscovery.APIVersionDiscovery
+	known     bool
+	dirty     bool // it is to be asked
+	why       trace.ID
+	due       time.Duration // when it is to be asked again
+	fails     int
+	openAPI   OpenAPIDocument   // its Hash is "" where the server told none
+	openAPIv2 OpenAPIv2Document // likewise
 }
 
 // How long it is until a server is asked again: what it serves may have changed; it

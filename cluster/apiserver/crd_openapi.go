@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
-	"k8s.io/kube-openapi/pkg/schemamutation"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"kviz/cluster/openapi"
 )
 
 // OpenAPI gives the OpenAPI v3 document of custom kinds of one group version, as
@@ -37,31 +38,10 @@ func OpenAPIv2(kinds []*Kind) (*spec.Swagger, error) {
 		if err != nil {
 			return nil, err
 		}
-		doc.Definitions = withoutDefaults(doc.Definitions)
+		doc.Definitions = openapi.WithoutDefaults(doc.Definitions)
 		if merged, err = builder.MergeSpecs(merged, doc); err != nil {
 			return nil, err
 		}
 	}
 	return merged, nil
-}
-
-// withoutDefaults is kube-openapi pkg/handler PruneDefaults: Kubernetes' own document
-// has none either. (The package itself would bring a module along.)
-func withoutDefaults(definitions spec.Definitions) spec.Definitions {
-	walker := schemamutation.Walker{
-		SchemaCallback: func(s *spec.Schema) *spec.Schema {
-			if s.Default == nil {
-				return s
-			}
-			out := *s
-			out.Default = nil
-			return &out
-		},
-		RefCallback: schemamutation.RefCallbackNoop,
-	}
-	out := spec.Definitions{}
-	for name, s := range definitions {
-		out[name] = *walker.WalkSchema(&s)
-	}
-	return out
 }

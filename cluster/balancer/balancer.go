@@ -314,6 +314,11 @@ func (b *Balancer) AggregatedOpenAPI() []apiserver.OpenAPIDocument {
 	return b.first().AggregatedOpenAPI()
 }
 
+// AggregatedOpenAPIv2 is [apiserver.Server.AggregatedOpenAPIv2] of a server that is up.
+func (b *Balancer) AggregatedOpenAPIv2() []apiserver.OpenAPIv2Document {
+	return b.first().AggregatedOpenAPIv2()
+}
+
 // Ready reports whether a server behind the balancer is ready.
 func (b *Balancer) Ready() bool { return b.alive() && b.first().Ready() }
 

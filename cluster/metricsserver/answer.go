@@ -44,8 +44,8 @@ func (s *server) Serve(t *sim.Task, r *remote.Request) (remote.Answer, error) {
 		return document(resources()), nil
 	case strings.HasPrefix(path, root+"/"):
 		return s.metrics(r, below(path)), nil
-	case strings.HasPrefix(path, openAPIRoot):
-		if doc, ok := openAPI(path); ok {
+	case strings.HasPrefix(path, "/openapi/"):
+		if doc, ok := openAPI(r, path); ok {
 			return doc, nil
 		}
 	}

@@ -6,77 +6,138 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
 	generated "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kube-openapi/pkg/builder"
 	"k8s.io/kube-openapi/pkg/builder3"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	metrics "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	"kviz/cluster/openapi"
 	"kviz/cluster/remote"
 )
 
-// openAPIRoot is where the OpenAPI documents are.
-const openAPIRoot = "/openapi/v3"
+// Where the OpenAPI documents are: version 3, an index and one document a group version;
+// version 2, one for everything.
+const (
+	openAPIRoot = "/openapi/v3"
+	openAPIv2   = "/openapi/v2"
+)
 
-// openAPI answers for the index of the OpenAPI v3 documents, and for the only one of
-// them.
-func openAPI(path string) (remote.Answer, bool) {
-	doc := openAPIDocument()
+// openAPI answers for the index of the OpenAPI v3 documents, for the only one of them,
+// and for the OpenAPI v2 document.
+func openAPI(r *remote.Request, path string) (remote.Answer, bool) {
 	switch path {
 	case openAPIRoot:
 		type entry struct {
 			ServerRelativeURL string `json:"serverRelativeURL"`
 		}
-		sum := sha512.Sum512(doc)
-		url := openAPIRoot + root + "?hash=" + strings.ToUpper(hex.EncodeToString(sum[:]))
+		url := openAPIRoot + root + "?hash=" + hashOf(openAPIv3Document())
 		return document(map[string]any{"paths": map[string]entry{strings.TrimPrefix(root, "/"): {url}}}), true
 	case openAPIRoot + root:
-		return remote.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: doc}, true
+		return remote.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: openAPIv3Document()}, true
+	case openAPIv2:
+		doc := openAPIv2Document()
+		a := remote.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}, "Etag": {strconv.Quote(hashOf(doc))}}, Body: doc}
+		if r.Header.Get("If-None-Match") == a.Header.Get("Etag") {
+			a.Code, a.Body = http.StatusNotModified, nil
+		}
+		return a, true
 	}
 	return remote.Answer{}, false
 }
 
-// openAPIDocument is the document of the API's group version. What upstream generates
+// hashOf names a document (kube-openapi pkg/handler computeETag).
+func hashOf(doc []byte) string {
+	sum := sha512.Sum512(doc)
+	return strings.ToUpper(hex.EncodeToString(sum[:]))
+}
+
+var openAPIInfo = &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes metrics-server", Version: "simulated"}}
+
+// allDefinitions are those of the API's own types and of what these are made of.
+func allDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+	all := generated.GetOpenAPIDefinitions(ref)
+	maps.Copy(all, definitions(ref))
+	return all
+}
+
+// definitionName adds to the name of a kind's definition which kind it is.
+func definitionName(name string) (string, spec.Extensions) {
+	kind, ours := strings.CutPrefix(name, strings.TrimSuffix(metrics.NodeMetrics{}.OpenAPIModelName(), "NodeMetrics"))
+	if !ours || kind == "ContainerMetrics" {
+		return name, nil
+	}
+	return name, spec.Extensions{gvkExtension: []any{gvk(kind)}}
+}
+
+// openAPIPaths are the paths of the API, each with the kind that is there, and whether
+// it is a list.
+var openAPIPaths = map[string]struct {
+	kind string
+	list bool
+}{
+	root + "/nodes":                              {"NodeMetrics", true},
+	root + "/nodes/{name}":                       {"NodeMetrics", false},
+	root + "/pods":                               {"PodMetrics", true},
+	root + "/namespaces/{namespace}/pods":        {"PodMetrics", true},
+	root + "/namespaces/{namespace}/pods/{name}": {"PodMetrics", false},
+}
+
+// openAPIv3Document is the document of the API's group version. What upstream generates
 // from the types' comments is written out in definitions; of the paths there is what
 // says which kind is where.
-var openAPIDocument = sync.OnceValue(func() []byte {
-	cfg := &common.OpenAPIV3Config{
-		GetDefinitions: func(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
-			all := generated.GetOpenAPIDefinitions(ref)
-			maps.Copy(all, definitions(ref))
-			return all
-		},
-		GetDefinitionName: func(name string) (string, spec.Extensions) {
-			kind, ours := strings.CutPrefix(name, strings.TrimSuffix(metrics.NodeMetrics{}.OpenAPIModelName(), "NodeMetrics"))
-			if !ours || kind == "ContainerMetrics" {
-				return name, nil
-			}
-			return name, spec.Extensions{gvkExtension: []any{gvk(kind)}}
-		},
-	}
+var openAPIv3Document = sync.OnceValue(func() []byte {
+	cfg := &common.OpenAPIV3Config{GetDefinitions: allDefinitions, GetDefinitionName: definitionName}
 	schemas, err := builder3.BuildOpenAPIDefinitionsForResources(cfg, metrics.NodeMetricsList{}.OpenAPIModelName(), metrics.PodMetricsList{}.OpenAPIModelName())
 	if err != nil {
 		panic("metricsserver: " + err.Error()) // fixed input: it works always or never
 	}
-	get := func(kind string) *spec3.Path {
+	paths := map[string]*spec3.Path{}
+	for path, of := range openAPIPaths {
 		op := &spec3.Operation{}
-		op.Extensions = spec.Extensions{gvkExtension: gvk(kind)}
-		return &spec3.Path{PathProps: spec3.PathProps{Get: op}}
+		op.Extensions = spec.Extensions{gvkExtension: gvk(of.kind)}
+		paths[path] = &spec3.Path{PathProps: spec3.PathProps{Get: op}}
 	}
 	b, err := json.Marshal(&spec3.OpenAPI{
-		Version: "3.0.0", Info: &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes metrics-server", Version: "simulated"}},
-		Components: &spec3.Components{Schemas: schemas},
-		Paths: &spec3.Paths{Paths: map[string]*spec3.Path{
-			root + "/nodes": get("NodeMetrics"), root + "/nodes/{name}": get("NodeMetrics"), root + "/pods": get("PodMetrics"),
-			root + "/namespaces/{namespace}/pods": get("PodMetrics"), root + "/namespaces/{namespace}/pods/{name}": get("PodMetrics"),
-		}},
+		Version: "3.0.0", Info: openAPIInfo, Components: &spec3.Components{Schemas: schemas}, Paths: &spec3.Paths{Paths: paths},
 	})
+	if err != nil {
+		panic("metricsserver: " + err.Error()) // likewise
+	}
+	return b
+})
+
+// openAPIv2Document is the same in version 2, where the paths lead to the definitions:
+// without that an aggregator would drop these (kube-openapi pkg/aggregator
+// FilterSpecByPaths).
+var openAPIv2Document = sync.OnceValue(func() []byte {
+	cfg := &common.Config{Info: openAPIInfo, GetDefinitions: allDefinitions, GetDefinitionName: definitionName}
+	doc, err := builder.BuildOpenAPIDefinitionsForResources(cfg, metrics.NodeMetricsList{}.OpenAPIModelName(), metrics.PodMetricsList{}.OpenAPIModelName())
+	if err != nil {
+		panic("metricsserver: " + err.Error()) // fixed input: it works always or never
+	}
+	doc.Definitions = openapi.WithoutDefaults(doc.Definitions)
+	for path, of := range openAPIPaths {
+		given := strings.TrimSuffix(metrics.NodeMetrics{}.OpenAPIModelName(), "NodeMetrics") + of.kind
+		if of.list {
+			given += "List"
+		}
+		answer := spec.Response{ResponseProps: spec.ResponseProps{Description: "OK", Schema: spec.RefSchema("#/definitions/" + given)}}
+		op := &spec.Operation{OperationProps: spec.OperationProps{
+			Responses: &spec.Responses{ResponsesProps: spec.ResponsesProps{StatusCodeResponses: map[int]spec.Response{http.StatusOK: answer}}},
+		}}
+		op.Extensions = spec.Extensions{gvkExtension: gvk(of.kind)}
+		doc.Paths.Paths[path] = spec.PathItem{PathItemProps: spec.PathItemProps{Get: op}}
+	}
+	b, err := json.Marshal(doc)
 	if err != nil {
 		panic("metricsserver: " + err.Error()) // likewise
 	}

@@ -15,9 +15,10 @@ import (
 // /openapi/v3. They are made when somebody asks for OpenAPI, and again when a
 // definition has changed: its kinds are new ones then.
 type customDocs struct {
-	mu   sync.Mutex
-	docs map[string]*customDoc
-	v2   *customV2
+	mu    sync.Mutex
+	docs  map[string]*customDoc
+	v2    *mergedV2
+	ownV2 string // the hash of Kubernetes' own OpenAPI v2 document, once somebody asked for it
 }
 
 type customDoc struct {
@@ -49,8 +50,7 @@ func (h *Handler) addCustom(index map[string]string) error {
 			if err != nil {
 				return fmt.Errorf("the OpenAPI document of %s: %w", path, err)
 			}
-			sum := sha512.Sum512(body)
-			doc = &customDoc{kinds: kinds, body: body, hash: strings.ToUpper(hex.EncodeToString(sum[:]))}
+			doc = &customDoc{kinds: kinds, body: body, hash: hashOf(body)}
 			if h.customDocs.docs == nil {
 				h.customDocs.docs = map[string]*customDoc{}
 			}
@@ -59,6 +59,12 @@ func (h *Handler) addCustom(index map[string]string) error {
 		index[path] = doc.hash
 	}
 	return nil
+}
+
+// hashOf names a document (kube-openapi pkg/handler computeETag).
+func hashOf(doc []byte) string {
+	sum := sha512.Sum512(doc)
+	return strings.ToUpper(hex.EncodeToString(sum[:]))
 }
 
 func sameKinds(a, b []*apiserver.Kind) bool {

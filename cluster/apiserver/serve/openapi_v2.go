@@ -7,25 +7,33 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 
 	openapi_v2 "github.com/google/gnostic-models/openapiv2"
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/proto"
+	"k8s.io/kube-openapi/pkg/aggregator"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"kviz/cluster/apiserver"
 )
 
 // The OpenAPI v2 document is one for everything that is served: Kubernetes' own, to
-// which custom kinds add their paths and definitions. What both have stays
-// Kubernetes' (builder.MergeSpecs).
+// which custom kinds add their paths and definitions, and then the servers of
+// aggregated APIs. What Kubernetes' own and custom kinds both have stays Kubernetes'
+// (builder.MergeSpecs); a definition of another server that has the name of a different
+// one gets another name (kube-openapi pkg/aggregator
+// MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters).
 
-// customV2 is what the custom kinds add, made when somebody asks and again when a
-// definition has changed.
-type customV2 struct {
+// mergedV2 is the document with what is added to it, made when somebody asks and again
+// when that has changed.
+type mergedV2 struct {
 	kinds []*apiserver.Kind
+	docs  []apiserver.OpenAPIv2Document
 	json  []byte // the whole document
 	proto []byte // what comes behind the whole of Kubernetes' own
+	hash  string
 }
 
 func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
@@ -36,10 +44,16 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotAcceptable)
 		return
 	}
-	doc, err := h.customV2()
-	switch {
-	case err != nil:
+	doc, hash, err := h.mergedV2()
+	if err != nil {
 		writeStatus(w, r, statusOf(err))
+		return
+	}
+	w.Header().Add("Vary", "Accept") // so that both forms can have the same ETag
+	if unchanged(w, r, hash) {
+		return
+	}
+	switch {
 	case asProto:
 		h.writeCompressed(w, r, "openapi/swagger.pb.zst", openAPIv2Proto, "")
 		if doc != nil {
@@ -54,32 +68,45 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// customV2 is what the custom kinds add now; nil if there are none.
-func (h *Handler) customV2() (*customV2, error) {
+// mergedV2 is the document as it is now, with its hash; nil if it is Kubernetes' own.
+func (h *Handler) mergedV2() (*mergedV2, string, error) {
 	var kinds []*apiserver.Kind
 	for _, k := range h.resources() {
 		if k.Custom() {
 			kinds = append(kinds, k)
 		}
 	}
-	if len(kinds) == 0 {
-		return nil, nil
-	}
+	var docs []apiserver.OpenAPIv2Document
+	h.cfg.Kernel.Do(func() {
+		if api := h.cfg.API(); api != nil {
+			docs = api.AggregatedOpenAPIv2()
+		}
+	})
 	h.customDocs.mu.Lock()
 	defer h.customDocs.mu.Unlock()
-	if doc := h.customDocs.v2; doc != nil && sameKinds(doc.kinds, kinds) {
-		return doc, nil
+	if len(kinds) == 0 && len(docs) == 0 {
+		if h.customDocs.ownV2 == "" {
+			b, err := fs.ReadFile(h.docs.fs, "openapi/swagger.json.zst")
+			if err != nil {
+				return nil, "", err
+			}
+			h.customDocs.ownV2 = hashOf(b) // as good as that of what is in it
+		}
+		return nil, h.customDocs.ownV2, nil
 	}
-	doc, err := h.mergeV2(kinds)
+	if doc := h.customDocs.v2; doc != nil && sameKinds(doc.kinds, kinds) && slices.Equal(doc.docs, docs) {
+		return doc, doc.hash, nil
+	}
+	doc, err := h.mergeV2(kinds, docs)
 	if err != nil {
-		return nil, fmt.Errorf("the OpenAPI v2 document of custom kinds: %w", err)
+		return nil, "", fmt.Errorf("the OpenAPI v2 document of what others define: %w", err)
 	}
 	h.customDocs.v2 = doc
-	return doc, nil
+	return doc, doc.hash, nil
 }
 
-// mergeV2 adds the kinds to Kubernetes' own document.
-func (h *Handler) mergeV2(kinds []*apiserver.Kind) (*customV2, error) {
+// mergeV2 adds the kinds and the documents to Kubernetes' own document.
+func (h *Handler) mergeV2(kinds []*apiserver.Kind, docs []apiserver.OpenAPIv2Document) (*mergedV2, error) {
 	own, err := h.unpack("openapi/swagger.json.zst")
 	if err != nil {
 		return nil, err
@@ -88,60 +115,112 @@ func (h *Handler) mergeV2(kinds []*apiserver.Kind) (*customV2, error) {
 	if err := json.Unmarshal(own, &whole); err != nil {
 		return nil, err
 	}
+	parts := map[string]*part{}
+	for _, name := range []string{"paths", "definitions", "parameters"} {
+		p := &part{all: map[string]json.RawMessage{}, fresh: map[string]json.RawMessage{}}
+		if raw := whole[name]; len(raw) > 0 {
+			if err := json.Unmarshal(raw, &p.all); err != nil {
+				return nil, err
+			}
+		}
+		parts[name] = p
+	}
+	add := func(more *spec.Swagger) error {
+		b, err := json.Marshal(more)
+		if err != nil {
+			return err
+		}
+		var found map[string]json.RawMessage
+		if err := json.Unmarshal(b, &found); err != nil {
+			return err
+		}
+		for name, p := range parts {
+			if err := p.add(found[name]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	swagger, err := apiserver.OpenAPIv2(kinds)
 	if err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(swagger)
-	if err != nil {
+	if err := add(swagger); err != nil {
 		return nil, err
 	}
-	var more map[string]json.RawMessage
-	if err := json.Unmarshal(b, &more); err != nil {
-		return nil, err
-	}
-	added := map[string]any{"swagger": "2.0", "info": map[string]string{"title": "Kubernetes", "version": "custom"}}
-	for _, part := range []string{"paths", "definitions", "parameters"} {
-		fresh, all, err := merge(whole[part], more[part])
+	for _, doc := range docs {
+		renamed, err := withoutConflicts(doc.Spec, parts)
 		if err != nil {
 			return nil, err
 		}
-		if len(fresh) > 0 {
-			added[part] = fresh
-		}
-		if whole[part], err = json.Marshal(all); err != nil {
+		if err := add(renamed); err != nil {
 			return nil, err
 		}
 	}
-	doc := &customV2{kinds: kinds}
+	added := map[string]any{"swagger": "2.0", "info": map[string]string{"title": "Kubernetes", "version": "custom"}}
+	for name, p := range parts {
+		if len(p.fresh) > 0 {
+			added[name] = p.fresh
+		}
+		if whole[name], err = json.Marshal(p.all); err != nil {
+			return nil, err
+		}
+	}
+	doc := &mergedV2{kinds: kinds, docs: docs}
 	if doc.json, err = json.Marshal(whole); err != nil {
 		return nil, err
 	}
+	doc.hash = hashOf(doc.json)
 	doc.proto, err = protoOf(added)
 	return doc, err
 }
 
-// merge adds to a part of the document what it does not have.
-func merge(own, more json.RawMessage) (fresh, all map[string]json.RawMessage, err error) {
-	all, found := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	for _, p := range []struct {
-		from json.RawMessage
-		into *map[string]json.RawMessage
-	}{{own, &all}, {more, &found}} {
-		if len(p.from) == 0 {
-			continue
-		}
-		if err := json.Unmarshal(p.from, p.into); err != nil {
-			return nil, nil, err
+// part is a part of the document, by path or by the name of a definition.
+type part struct {
+	all   map[string]json.RawMessage
+	fresh map[string]json.RawMessage // what is not in Kubernetes' own
+}
+
+// add adds what is not there.
+func (p *part) add(more json.RawMessage) error {
+	found := map[string]json.RawMessage{}
+	if len(more) > 0 {
+		if err := json.Unmarshal(more, &found); err != nil {
+			return err
 		}
 	}
-	fresh = map[string]json.RawMessage{}
 	for name, value := range found {
-		if _, has := all[name]; !has {
-			fresh[name], all[name] = value, value
+		if _, has := p.all[name]; !has {
+			p.fresh[name], p.all[name] = value, value
 		}
 	}
-	return fresh, all, nil
+	return nil
+}
+
+// withoutConflicts gives a document with other names for those definitions and
+// parameters whose names stand for something else in the parts. Upstream also notes at
+// a definition that both have the kinds that only the other server uses it for.
+func withoutConflicts(doc *spec.Swagger, parts map[string]*part) (*spec.Swagger, error) {
+	same := &spec.Swagger{SwaggerProps: spec.SwaggerProps{Paths: &spec.Paths{}, Definitions: spec.Definitions{}, Parameters: map[string]spec.Parameter{}}}
+	for name := range doc.Definitions {
+		if raw, has := parts["definitions"].all[name]; has {
+			var s spec.Schema
+			if err := json.Unmarshal(raw, &s); err != nil {
+				return nil, err
+			}
+			same.Definitions[name] = s
+		}
+	}
+	for name := range doc.Parameters {
+		if raw, has := parts["parameters"].all[name]; has {
+			var p spec.Parameter
+			if err := json.Unmarshal(raw, &p); err != nil {
+				return nil, err
+			}
+			same.Parameters[name] = p
+		}
+	}
+	return same, aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(same, doc)
 }
 
 // protoOf is a part of a document in the form that kubectl reads.

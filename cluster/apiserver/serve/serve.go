@@ -46,10 +46,12 @@ type API interface {
 	AuditAnswered(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status)
 	Resources() []*apiserver.Kind
 	// Aggregates reports whether another server serves a group version; AggregatedGroups
-	// is the discovery of all of those, AggregatedOpenAPI their documents.
+	// is the discovery of all of those, AggregatedOpenAPI and AggregatedOpenAPIv2 are their
+	// documents.
 	Aggregates(gv schema.GroupVersion) bool
 	AggregatedGroups() []apidiscovery.APIGroupDiscovery
 	AggregatedOpenAPI() []apiserver.OpenAPIDocument
+	AggregatedOpenAPIv2() []apiserver.OpenAPIv2Document
 	Ready() bool
 	// PluginHealth is the check of KMS plugins, where there is one.
 	PluginHealth() (exists, well bool)
