@@ -165,8 +165,14 @@ func (c *call) restrictRequest(node string, op operation) error {
 
 // restrictPod is admitPod, admitPodStatus and admitPodEviction.
 func (c *call) restrictPod(node string, op operation) error {
-	if op == opCreate && c.req.Subresource == "" {
-		return c.restrictMirror(node)
+	switch c.req.Subresource {
+	case "":
+		if op == opCreate {
+			return c.restrictMirror(node)
+		}
+	case "status", "eviction":
+	default:
+		return c.forbid(fmt.Errorf("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", c.req.Subresource))
 	}
 	p, ok := c.old.(*corev1.Pod)
 	if !ok {
@@ -186,8 +192,6 @@ func (c *call) restrictPod(node string, op operation) error {
 	case evicts, op == opDelete:
 	case c.req.Subresource == "":
 		return c.forbid(fmt.Errorf("unexpected operation %q, node %q can only create and delete mirror pods", op, node))
-	case c.req.Subresource != "status":
-		return c.forbid(fmt.Errorf("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", c.req.Subresource))
 	case now != nil && !maps.Equal(p.Labels, now.Labels):
 		return c.forbid(fmt.Errorf("node %q cannot update labels through pod status", node))
 	case now != nil && !equality.Semantic.DeepEqual(p.Status.ResourceClaimStatuses, now.Status.ResourceClaimStatuses):

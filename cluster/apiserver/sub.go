@@ -70,13 +70,23 @@ func success() *metav1.Status {
 }
 
 // bind is pods/binding: it sets spec.nodeName, once
-// (pkg/registry/core/pod/storage/storage.go BindingREST).
+// (pkg/registry/core/pod/storage/storage.go BindingREST). Admission judges the
+// Binding before anything is known of the pod: only the write looks at that.
 func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
+	c.sent = b
+	if err := c.mutate(opCreate); err != nil {
+		return nil, err
+	}
 	if b.Name != c.req.Name {
 		return nil, c.refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Binding object"))
 	}
 	if errs := validation.ValidatePodBinding(internal[core.Binding](b)); len(errs) > 0 {
 		return nil, c.refuse(trace.StageValidation, "", errs.ToAggregate())
+	}
+	c.pass(trace.StageValidation, "", "The Binding gives the pod the node "+b.Target.Name+".",
+		[]trace.FieldDiff{{Path: "spec.nodeName", To: quoted(b.Target.Name)}})
+	if err := c.admit(opCreate); err != nil {
+		return nil, err
 	}
 	return success(), c.repeat(func() error { return c.bindOnce(b) })
 }
@@ -85,17 +95,14 @@ func (c *call) bindOnce(b *corev1.Binding) error {
 	if err := c.load(); err != nil {
 		return c.refuse(trace.StageStorage, "", err)
 	}
-	c.sent = b
-	if err := c.mutate(opCreate); err != nil {
-		return err
-	}
 	p := bindable(c.old.(*corev1.Pod), b)
+	c.ref.UID = string(p.UID)
 	if err := c.mayBind(p, b); err != nil {
 		if c.cached {
 			c.live = true
 			return errStale
 		}
-		return c.refuse(trace.StageValidation, "", err)
+		return c.refuse(trace.StageStorage, "", err)
 	}
 	p.Spec.NodeName = b.Target.Name
 	p.Status.NominatedNodeName = ""
@@ -107,11 +114,6 @@ func (c *call) bindOnce(b *corev1.Binding) error {
 	}
 	setPodCondition(p, c.now(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
 	c.obj = p
-	c.pass(trace.StageValidation, "", "The pod has no node yet; it gets "+b.Target.Name+".",
-		[]trace.FieldDiff{{Path: "spec.nodeName", To: quoted(b.Target.Name)}})
-	if err := c.admit(opCreate); err != nil {
-		return err
-	}
 	return c.replace()
 }
 

@@ -59,7 +59,7 @@ func order() []step {
 		return st
 	}
 	const part = `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"order-scale","namespace":"order"},"spec":{"replicas":3}}`
-	return append(steps,
+	steps = append(steps,
 		scale("a policy scales", "PUT", part),
 		get(deployments+"/order-scale"),
 		scale("a policy scales, of an old version", "PUT", with(part, `{"metadata":{"resourceVersion":"1"}}`)),
@@ -70,4 +70,50 @@ func order() []step {
 		post("/api/v1/nodes", `{"metadata":{"name":"order-node"}}`),
 		step{name: "a kubelet changes another node that is there, of an old version", method: "PUT", path: "/api/v1/nodes/order-node/status", body: `{"metadata":{"name":"order-node","resourceVersion":"1"}}`, headers: [][2]string{{"Impersonate-User", "system:node:other"}, {"Impersonate-Group", "system:nodes"}}},
 	)
+	return append(steps, bindings()...)
+}
+
+// bindings is what of a Binding comes before what: mutating admission, the name and the node, validating
+// admission, and only then the pod.
+func bindings() []step {
+	const registration, pods = "/apis/admissionregistration.k8s.io/v1/", "/api/v1/namespaces/order/pods"
+	const rules = `"failurePolicy":"Fail","matchConstraints":{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"order"}},"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods/binding"]}]}`
+	bind := func(name, pod, metadata, target string) step {
+		return step{name: name, method: "POST", path: pods + "/" + pod + "/binding", body: with(fmt.Sprintf(`{"metadata":{"name":%q},"target":{"kind":"Node","name":%q}}`, pod, target), `{"metadata":`+metadata+`}`)}
+	}
+	pod := func(name string) step {
+		return post(pods, fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"containers":[{"name":"c","image":"x:1"}]}}`, name))
+	}
+	known := bind("until a policy forbids a node", "none", `{}`, "forbidden")
+	known.until = http.StatusUnprocessableEntity
+	marked := bind("until a policy marks what is bound", "none", `{"annotations":{"mark":"it"}}`, "anywhere")
+	marked.until = http.StatusBadRequest
+	dry := bind("bind to a forbidden node, dry run", "bound", `{}`, "forbidden")
+	dry.path += "?dryRun=All"
+	return []step{
+		post("/api/v1/namespaces/order/serviceaccounts", `{"metadata":{"name":"default"}}`),
+		pod("bound"), pod("marked"),
+		post(registration+"validatingadmissionpolicies", `{"metadata":{"name":"order-binding"},"spec":{`+rules+`,"validations":[{"expression":"object.target.name != 'forbidden'","message":"not there"}]}}`),
+		post(registration+"validatingadmissionpolicybindings", `{"metadata":{"name":"order-binding"},"spec":{"policyName":"order-binding","validationActions":["Deny"]}}`),
+		known,
+		post(registration+"mutatingadmissionpolicies", `{"metadata":{"name":"order-marks"},"spec":{"reinvocationPolicy":"Never",`+rules+`,"matchConditions":[{"name":"marked","expression":"has(object.metadata.annotations) && 'mark' in object.metadata.annotations"}],
+			"mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'replace', path: '/metadata/name', value: object.metadata.name == 'marked' ? 'marked' : 'other'}, JSONPatch{op: 'replace', path: '/target/name', value: 'chosen'}]"}}]}}`),
+		post(registration+"mutatingadmissionpolicybindings", `{"metadata":{"name":"order-marks"},"spec":{"policyName":"order-marks"}}`),
+		marked,
+		bind("bind what is not", "none", `{}`, "anywhere"),
+		bind("bind what is not to no node", "none", `{}`, ""),
+		bind("bind another name to a forbidden node", "bound", `{"name":"marked"}`, "forbidden"),
+		bind("bind to a forbidden node", "bound", `{}`, "forbidden"),
+		bind("bind to a forbidden node, of an old version", "bound", `{"resourceVersion":"1"}`, "forbidden"),
+		bind("bind to a forbidden node, of another UID", "bound", `{"uid":"00000000-0000-0000-0000-000000000001"}`, "forbidden"),
+		dry,
+		bind("bind to a node that a policy changes", "marked", `{"annotations":{"mark":"it"}}`, "forbidden"),
+		get(pods + "/marked"),
+		bind("bind", "bound", `{}`, "anywhere"),
+		bind("bind again to a forbidden node", "bound", `{}`, "forbidden"),
+		bind("bind again", "bound", `{}`, "anywhere"),
+		post("/api/v1/namespaces", `{"metadata":{"name":"order-ends"},"spec":{"finalizers":["kubernetes","example.com/stays"]}}`),
+		{name: "delete the namespace", method: "DELETE", path: "/api/v1/namespaces/order-ends"},
+		{name: "bind in a namespace that ends", method: "POST", path: "/api/v1/namespaces/order-ends/pods/none/binding", body: `{"metadata":{"name":"other"},"target":{"name":""}}`},
+	}
 }
