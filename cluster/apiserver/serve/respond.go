@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"kviz/cluster/apiserver"
@@ -115,14 +115,7 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *api
 	if s, ok := obj.(*metav1.Status); ok && resp.Code == 0 && s.Code != 0 {
 		code = int(s.Code)
 	}
-	var b bytes.Buffer
-	if err := out.info.Serializer.Encode(obj, &b); err != nil {
-		writeStatus(w, r, statusOf(err))
-		return
-	}
-	w.Header().Set("Content-Type", out.info.MediaType)
-	w.WriteHeader(code)
-	_, _ = w.Write(b.Bytes())
+	responsewriters.SerializeObject(out.info.MediaType, out.info.Serializer, w, r, code, obj) // gzipped from 128 KiB on, if the client takes that
 }
 
 // singleObject is one object in the asked form.

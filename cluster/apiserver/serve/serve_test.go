@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -298,6 +299,57 @@ func informer(t *testing.T, cfg *rest.Config, contentType string) {
 			delete(want, s)
 		case <-ctx.Done():
 			t.Fatalf("still not seen: %v", want)
+		}
+	}
+}
+
+// Answers from 128 KiB on are gzipped for who says that it takes that, and for nobody
+// else (apiserver responsewriters SerializeObject).
+func TestLongAnswersAreGzipped(t *testing.T) {
+	e := newEdge(t)
+	long := strings.Repeat("kilobyte", 16<<10)
+	for i := range 2 {
+		resp := e.do(t, "POST", "/api/v1/namespaces/default/configmaps", fmt.Sprintf(`{"metadata":{"name":"long-%d"},"data":{"text":%q}}`, i, long))
+		if resp.StatusCode != http.StatusCreated {
+			t.Fatal(resp.Status)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		path, accepts, encoding string
+	}{
+		{"/api/v1/namespaces/default/configmaps", "gzip", "gzip"},
+		{"/api/v1/namespaces/default/configmaps", "deflate, gzip", "gzip"},
+		{"/api/v1/namespaces/default/configmaps", "identity", ""},
+		{"/api/v1/namespaces/default", "gzip", ""},
+	} {
+		resp := e.do(t, "GET", c.path, "", "Accept-Encoding", c.accepts)
+		defer resp.Body.Close()
+		if got := resp.Header.Get("Content-Encoding"); got != c.encoding {
+			t.Errorf("%s to who accepts %q: encoded as %q, want %q", c.path, c.accepts, got, c.encoding)
+			continue
+		}
+		body := io.Reader(resp.Body)
+		if c.encoding != "" {
+			if vary := resp.Header.Get("Vary"); vary != "Accept-Encoding" {
+				t.Errorf("varies with %q", vary)
+			}
+			var err error
+			if body, err = gzip.NewReader(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got struct {
+			Kind  string
+			Items []struct{ Data map[string]string }
+		}
+		if err := json.NewDecoder(body).Decode(&got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Kind == "ConfigMapList" && got.Items[0].Data["text"] != long {
+			t.Errorf("the list to who accepts %q is not whole", c.accepts)
 		}
 	}
 }
