@@ -111,6 +111,11 @@ func (m *Explorer) grant(a pane.Ask) tea.Cmd {
 		}
 		m.setFocus(9)
 	case pane.Focus:
+		if a.Do != "" {
+			f := m.frame(a.Pane)
+			m.panes[a.Pane-1].Pane.Do(a.Do, pane.Subject{}, &f)
+			m.panes[a.Pane-1].Dirty()
+		}
 		m.setFocus(a.Pane)
 	case pane.Exec:
 		m.consoleOpen, m.all = true, true

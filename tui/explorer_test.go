@@ -65,6 +65,23 @@ func TestFrameWithoutAQuorum(t *testing.T) {
 	}
 }
 
+// From the queues, which are long, to the chart of what made them so; a second time too,
+// when the chart is what the store pane shows already.
+func TestQueuesLeadToTheChartOfSlowness(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		d := drive(t, size[0], size[1], -1).press("5", "c")
+		d.shows("▸cascade", "fsync p99")
+		d.press("5", "c")
+		d.shows("▸cascade", "fsync p99")
+		if size[0] == 120 {
+			d.press("5")
+			d.shows("c why slow")
+			d.press("?")
+			d.shows("In the store pane, the chart of how slowness climbs")
+		}
+	}
+}
+
 func TestStartScreenLiesOverTheBootingCluster(t *testing.T) {
 	d := drive(t, 120, 40, 12, func(c *Config) {
 		c.StartScreen = true

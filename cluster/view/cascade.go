@@ -24,9 +24,10 @@ type Floor struct {
 	Counted string // what its numbers count: "request"; "" if they are durations
 	Values  []int64
 	Events  []trace.ID // behind each value the event that it is so high by
-	Peak    int64
+	Tops    []int64    // of what goes up and down within a column how high it was, Values being what it ended with; else nil
+	Peak    int64      // the highest of all
 	High    int64 // from which value on it is high
-	Rose    int   // the first column in which it was; -1 if in none
+	Rose    int   // the first column whose value is high; -1 if none's is
 }
 
 // Highs tells from where on the floors are high.
@@ -100,7 +101,7 @@ func (s *State) Cascade(columns int, step time.Duration) *Cascade {
 	per := int64(step / time.Second)
 	s.seconds.back(func(n int64, x *Second) bool { // how deep it was before
 		if n < from*per {
-			cols[0].Depth = x.Depth
+			cols[0].deepen(x.Depth)
 			return false
 		}
 		return true
@@ -110,7 +111,7 @@ func (s *State) Cascade(columns int, step time.Duration) *Cascade {
 	s.seconds.from(from*per, func(n int64, x *Second) bool {
 		for col := int(n/per - from); at < col; {
 			at++
-			cols[at].Depth = deep
+			cols[at].deepen(deep)
 		}
 		cols[at].add(x)
 		deep = x.Depth
@@ -118,7 +119,7 @@ func (s *State) Cascade(columns int, step time.Duration) *Cascade {
 	})
 	for at < len(cols)-1 {
 		at++
-		cols[at].Depth = deep
+		cols[at].deepen(deep)
 	}
 	times := func(name, means string, of func(*Second) *Sample) {
 		f := Floor{Name: name, Means: means}
@@ -127,18 +128,18 @@ func (s *State) Cascade(columns int, step time.Duration) *Cascade {
 		}
 		c.Floors = append(c.Floors, f.risen(int64(highTime)))
 	}
-	counts := func(name, means, counted string, high int64, of func(*Second) Count) {
-		f := Floor{Name: name, Means: means, Counted: counted}
-		for i := range cols {
-			f.put(int64(of(&cols[i]).N), of(&cols[i]).Event)
-		}
-		c.Floors = append(c.Floors, f.risen(high))
-	}
 	times("fsync p99", "what writes to the members' logs took with their fsync (etcd_disk_wal_fsync_duration_seconds)", func(x *Second) *Sample { return &x.Fsync })
 	times("commit p99", "from the leader's write until a quorum had it", func(x *Second) *Sample { return &x.Commit })
 	times("API p99", "what requests to the API server took (apiserver_request_duration_seconds)", func(x *Second) *Sample { return &x.Answer })
-	counts("timeouts", "requests whose time was over: 504, or 500 where etcd gave up (apiserver_request_total)", "request", highOver, func(x *Second) Count { return x.Overtime })
-	counts("queue depth", "keys that are ready and that no worker has, in all queues, at the end of each second (workqueue_depth)", "key", highKeys, func(x *Second) Count { return x.Depth })
+	over := Floor{Name: "timeouts", Means: "requests whose time was over: 504, or 500 where etcd gave up (apiserver_request_total)", Counted: "request"}
+	queued := Floor{Name: "queue depth", Means: "keys that are ready and that no worker has, in all queues, when a column ends, and at most (workqueue_depth)", Counted: "key"}
+	for i := range cols {
+		x := &cols[i]
+		over.put(int64(x.Overtime.N), x.Overtime.Event)
+		queued.put(int64(x.Depth.N), x.Depth.Event)
+		queued.top(int64(x.Deepest.N), x.Deepest.Event)
+	}
+	c.Floors = append(c.Floors, over.risen(highOver), queued.risen(highKeys))
 	return c
 }
 
@@ -153,14 +154,31 @@ func (s *Second) add(o *Second) {
 		}
 		s.Overtime.N += o.Overtime.N
 	}
-	if o.Depth.N > s.Depth.N || s.Depth.Event.IsZero() {
-		s.Depth = o.Depth
-	}
+	s.deepen(o.Deepest)
+	s.deepen(o.Depth)
 }
 
 func (f *Floor) put(v int64, by trace.ID) {
 	f.Values, f.Events = append(f.Values, v), append(f.Events, by)
 	f.Peak = max(f.Peak, v)
+}
+
+// top notes how high the newest column was at most. Where that was more than its last
+// value it is what the column is about.
+func (f *Floor) top(v int64, by trace.ID) {
+	if i := len(f.Values) - 1; v > f.Values[i] {
+		f.Events[i] = by
+	}
+	f.Tops = append(f.Tops, v)
+	f.Peak = max(f.Peak, v)
+}
+
+// Top is how high a column was, in any moment of it.
+func (f *Floor) Top(column int) int64 {
+	if f.Tops == nil {
+		return f.Values[column]
+	}
+	return f.Tops[column]
 }
 
 // risen finds where the floor rose.
@@ -181,19 +199,29 @@ func (f *Floor) Level(v int64) string {
 	return time.Duration(v).Round(10 * time.Microsecond).String()
 }
 
-// Describe is the chart as text: a row a floor, each to its own peak, and the order
-// in which they rose.
+// Describe is the chart as text: a row a floor, each to its own peak, and one for the
+// moments in between where it goes up and down within a column; and the order in which
+// they rose.
 func (c *Cascade) Describe() string {
 	blocks := []rune("▁▂▃▄▅▆▇█")
 	var out strings.Builder
 	fmt.Fprintf(&out, "from %v on, a column is %v; each row to its own peak\n", c.From, c.Step)
+	row := func(f *Floor, name string, values []int64, means string) {
+		peak := max(f.Peak, 1)
+		fmt.Fprintf(&out, "%-11s ", name)
+		for _, v := range values {
+			out.WriteRune(blocks[(v*int64(len(blocks)-1)+peak-1)/peak])
+		}
+		fmt.Fprintf(&out, "  %s %s\n", means, f.Level(slices.Max(values)))
+	}
 	for i := range c.Floors {
 		f := &c.Floors[i]
-		fmt.Fprintf(&out, "%-11s ", f.Name)
-		for _, v := range f.Values {
-			out.WriteRune(blocks[(v*int64(len(blocks)-1)+f.Peak-1)/max(f.Peak, 1)])
+		if f.Tops == nil {
+			row(f, f.Name, f.Values, "at most")
+			continue
 		}
-		fmt.Fprintf(&out, "  at most %s\n", f.Level(f.Peak))
+		row(f, f.Name, f.Tops, "for a moment at most")
+		row(f, " and left", f.Values, "when a column ends at most")
 	}
 	if order := c.Order(time.Duration.String); order != "" {
 		out.WriteString(order + "\n")

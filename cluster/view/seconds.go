@@ -20,6 +20,7 @@ type Second struct {
 	Answer   Sample // requests to the API servers
 	Overtime Count  // of those: ended because their time, or the store's, was over
 	Depth    Count  // keys ready in all work queues, when the second ended
+	Deepest  Count  // and when it was most
 }
 
 func (s *Second) seal() {}
@@ -76,7 +77,7 @@ func (b *Builder) second(e *trace.Event) *Second {
 	_, had := b.s.seconds.get(n)
 	x := edit(b, b.s.seconds, n)
 	if !had {
-		x.N, x.Depth = n, b.s.ready
+		x.N, x.Depth, x.Deepest = n, b.s.ready, b.s.ready
 		b.s.seconds.trim(maxSeconds)
 	}
 	return x
@@ -87,8 +88,17 @@ func (b *Builder) deepen(e *trace.Event, by int) {
 	if by == 0 {
 		return
 	}
+	x := b.second(e)
 	b.s.ready.N, b.s.ready.Event = b.s.ready.N+by, e.ID
-	b.second(e).Depth = b.s.ready
+	x.deepen(b.s.ready)
+}
+
+// deepen notes how many keys are ready now.
+func (s *Second) deepen(now Count) {
+	s.Depth = now
+	if now.N > s.Deepest.N {
+		s.Deepest = now
+	}
 }
 
 // answered notes how long a request took and whether its time was over.

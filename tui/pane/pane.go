@@ -117,13 +117,22 @@ type Ask any
 type (
 	Goto   struct{ ID trace.ID }   // go to a moment
 	Show   struct{ Ref trace.Ref } // show an object in the object pane
-	Focus  struct{ Pane int }      // give another pane the focus
 	Exec   struct{ Line string }   // run a console command
 	Why    struct{ ID trace.ID }   // ask why
 	Notice struct{ Text string }   // say something in the explanation line
 	Redraw struct{}                // the pane's small state changed
 	Narrow struct{ To string }     // make this the pane's filter; "" takes it away
 )
+
+// Focus asks for another pane to have the focus.
+type Focus struct {
+	Pane int
+	Do   string // what that pane is to do first; "" for nothing
+}
+
+// Slowness is what the store pane can be asked to do: to show the chart of how slowness
+// climbs from the disks to the work queues.
+const Slowness = "store.slowness"
 
 // Abbreviate shortens the words that appear everywhere.
 func Abbreviate(name string) string {

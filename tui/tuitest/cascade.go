@@ -8,7 +8,7 @@ import (
 
 // CascadeStory is the story told on with the leader's disk ever slower: commits wait
 // for it, requests for the commits, until the time of some is over, and keys for
-// the workers that wait for requests.
+// the workers that wait for requests. Before that, many keys are ready for a moment.
 func CascadeStory() *Tape {
 	t := Story()
 	t.After(5 * time.Second)
@@ -32,8 +32,13 @@ func CascadeStory() *Tape {
 		t.Emit(trace.CompKCM, "", trace.QueueAdd, trace.Ref{}, &trace.QueueItem{Queue: "replicaset", Key: "demo/web", Merged: true, Ready: ready})
 		t.After(time.Second)
 	}
-	for range 20 {
+	for i := range 20 {
 		second(2*time.Millisecond, 0, 0)
+		if i == 10 {
+			for _, n := range []int{20, 0} {
+				t.Emit(trace.CompKCM, "", trace.QueueAdd, trace.Ref{}, &trace.QueueItem{Queue: "replicaset", Key: "demo/web", Merged: true, Ready: n})
+			}
+		}
 	}
 	t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "slow", Target: "member/" + t.leader, Detail: "1.5s"})
 	for i := range 24 {

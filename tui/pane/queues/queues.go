@@ -51,7 +51,10 @@ func New() *Queues {
 		return pane.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("queues.idle", "idle ones", "Show or hide the queues that never had a key.", "i"), pane.Flip(&p.idle))
-	p.Key(keymap.Bind("queues.part", "queues/informers", "Change between the work queues and the informers' caches.", "v"), pane.Turn(&p.part, 2))
+	p.Key(keymap.Bind("queues.part", "informers", "Change between the work queues and the informers' caches.", "v"), pane.Turn(&p.part, 2))
+	p.Key(keymap.Bind("queues.slowness", "why slow", "In the store pane, the chart of how slowness climbs: slow disks, commits and requests below, long queues on top, over the same time.", "c"), func(pane.Subject, *pane.Frame) pane.Ask {
+		return pane.Focus{Pane: 2, Do: pane.Slowness}
+	})
 	return p
 }
 

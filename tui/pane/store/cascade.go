@@ -34,7 +34,8 @@ func (p *Store) drawCascade(s *pane.Sheet, f *pane.Frame, y int) {
 	if len(f.S.Store.Members()) == 0 {
 		y = s.Say(y, "The bare store has no disks and commits at once: what it takes is modelled.", theme.Muted)
 	}
-	s.Say(y, risen(c), theme.Text)
+	y = s.Say(y, risen(c), theme.Text)
+	s.Legend(y, [2]string{"▄", "when the column ended"}, [2]string{"╎", "for a moment within it"}, [2]string{"▼", "high from here on"})
 }
 
 // drawFloor draws one measure, tall rows high.
@@ -48,23 +49,42 @@ func drawFloor(s *pane.Sheet, f *pane.Frame, y, tall int, c *view.Cascade, of *v
 		Words: fmt.Sprintf("%s is %s now, %s at most in this time: %s.", of.Name, of.Level(of.Values[last]), of.Level(of.Peak), of.Means),
 	})
 	for i, v := range of.Values {
-		x := cascadeLabel + i
-		st := theme.Busy
-		if v >= of.High {
-			st = theme.Warn
-		}
-		if v == 0 {
+		x, top := cascadeLabel+i, of.Top(i)
+		if top == 0 {
 			area.Put(x, tall-1, '▁', theme.Line)
 			continue
 		}
-		drawColumn(area, x, tall, v, of.Peak, st)
+		said := of.Level(v)
+		switch {
+		case v >= of.High:
+			drawColumn(area, x, tall, v, of.Peak, theme.Warn)
+		case v > 0:
+			drawColumn(area, x, tall, v, of.Peak, theme.Busy)
+		}
+		drawNeedle(area, x, tall, v, top, of.Peak)
+		if of.Tops != nil {
+			said += " at its end, " + of.Level(top) + " at most"
+		}
 		s.Hot(x, y+tall-1, 1, pane.Subject{
 			ID: fmt.Sprintf("floor/%s/%d", of.Name, c.At(i)/time.Second), Event: of.Events[i], Target: "store",
-			Words: fmt.Sprintf("%s at %s: %s.", of.Name, moment(c.At(i)), of.Level(v)),
+			Words: fmt.Sprintf("%s at %s: %s.", of.Name, moment(c.At(i)), said),
 		})
 	}
 	if of.Rose >= 0 {
 		area.Put(cascadeLabel+of.Rose, 0, '▼', theme.Bad|grid.Bold)
+	}
+}
+
+// drawNeedle draws how high something was for a moment, on top of the column of v that
+// it was in the end; nothing where that is less than half a row more.
+func drawNeedle(area grid.Area, x, tall int, v, top, peak int64) {
+	row := func(n int64) int { return int((n*int64(tall) + peak/2) / peak) }
+	to := row(top)
+	if v == 0 {
+		to = max(to, 1)
+	}
+	for r := row(v); r < to; r++ {
+		area.Put(x, tall-1-r, '╎', theme.Muted)
 	}
 }
 

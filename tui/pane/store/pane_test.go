@@ -61,6 +61,9 @@ func TestCascade(t *testing.T) {
 		if size[0] == 118 {
 			tuitest.Golden(t, "cascade-118-none", tuitest.Colourless(t, g))
 		}
+		if strings.Count(g.Plane(), "╎") < 2 { // and once in the legend
+			t.Error("that many keys were ready for a moment is not on the chart")
+		}
 		if !strings.Contains(g.Plane(), "▼ first high") {
 			t.Error("the chart does not tell in which order the measures rose")
 		}

@@ -75,6 +75,15 @@ func New() *Store {
 	return p
 }
 
+// Do implements [pane.Pane]; other panes too ask for the chart to be shown.
+func (p *Store) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
+	if action == pane.Slowness {
+		p.part = slices.Index(views, "cascade")
+		return pane.Redraw{}
+	}
+	return p.List.Do(action, on, f)
+}
+
 // toCascade shows the chart, or the logs again.
 func (p *Store) toCascade() {
 	if views[p.part] == "cascade" {

@@ -1,0 +1,57 @@
+package view_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+)
+
+// The depth of the queues is what is left when a column ends, and what it was at most,
+// however short that was: every event counts. A queue of which nothing is heard stays
+// as deep as it is.
+func TestQueuePeaksAreSeen(t *testing.T) {
+	b := view.NewBuilder()
+	var seq uint64
+	add := func(at time.Duration, queue string, ready int) {
+		seq++
+		b.Apply(&trace.Event{ID: trace.ID{Seq: seq}, At: at, Lane: lane("kube-controller-manager"), Kind: trace.QueueAdd, Payload: &trace.QueueItem{Queue: queue, Key: "demo/web", Ready: ready}})
+	}
+	add(1100*time.Millisecond, "replicaset", 3)
+	add(1200*time.Millisecond, "endpointslice", 4)
+	add(1200*time.Millisecond, "endpointslice", 0) // in the same moment
+	add(1300*time.Millisecond, "replicaset", 1)
+	add(4000*time.Millisecond, "replicaset", 0)
+	add(5500*time.Millisecond, "replicaset", 9)
+	add(5500*time.Millisecond, "replicaset", 5)
+	add(6900*time.Millisecond, "replicaset", 6)
+	add(9000*time.Millisecond, "replicaset", 6)
+	for _, c := range []struct {
+		columns    int
+		step       time.Duration
+		left, tops string
+		events     string
+		rose       int64
+	}{
+		{10, time.Second, "0 1 1 1 0 5 6 6 6 6", "0 7 1 1 1 9 6 6 6 6", "0 2 4 4 4 6 8 8 8 8", 5},
+		{4, time.Second, "6 6 6 6", "6 6 6 6", "8 8 8 8", 0},
+		{2, 5 * time.Second, "0 6", "7 9", "2 6", 1},
+	} {
+		chart := b.Live().Cascade(c.columns, c.step)
+		depth := chart.Floors[len(chart.Floors)-1]
+		text := func(all any) string { return strings.Trim(fmt.Sprint(all), "[]") }
+		var events []uint64
+		for _, id := range depth.Events {
+			events = append(events, id.Seq)
+		}
+		if left, tops := text(depth.Values), text(depth.Tops); left != c.left || tops != c.tops || text(events) != c.events || int64(depth.Rose) != c.rose {
+			t.Errorf("columns of %v: left %s, at most %s, by the events %s, high from %d on; want %+v", c.step, left, tops, text(events), depth.Rose, c)
+		}
+		if !strings.Contains(chart.Describe(), "for a moment at most "+depth.Level(depth.Peak)) {
+			t.Errorf("as text:\n%s", chart.Describe())
+		}
+	}
+}
