@@ -54,6 +54,11 @@ type Config struct {
 	Keys   map[string][]string // other keys for actions, by the action's name
 	Remote bool                // over SSH: fewer frames, no suspending
 
+	// Lend runs a program of the person's, such as the editor of kubectl edit, on the
+	// terminal that the explorer is on. The explorer steps aside for it. Nil: nobody
+	// at this screen has programs here.
+	Lend control.Lend
+
 	// Plain writes one explained line an event instead of a screen.
 	Plain bool
 	// PlainOutside includes the events of the raft lane in plain output.

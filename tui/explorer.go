@@ -94,8 +94,9 @@ type Explorer struct {
 	wake      <-chan struct{}
 	stopWake  func()
 	cursorAt  *tea.Cursor
-	frames    uint64 // drawn
-	leaveFor  string // the recording to open after this
+	frames    uint64        // drawn
+	leaveFor  string        // the recording to open after this
+	send      func(tea.Msg) // from any goroutine; nil before the program is there
 }
 
 // New makes the model. Nothing runs before the program sends it messages.
@@ -151,6 +152,11 @@ type (
 		err     error
 	}
 	saidMsg struct{ text string } // the answer of a control call
+	lendMsg struct {              // a command needs the terminal
+		run  func() error
+		done chan<- error // for one error
+	}
+	lentMsg struct{} // the terminal is back
 )
 
 // Init implements [tea.Model].

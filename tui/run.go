@@ -54,6 +54,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer m.Close()
 	program = tea.NewProgram(m, options(ctx, cfg, noColor)...)
+	m.send = program.Send
 	close(started)
 	if cfg.done != nil {
 		cfg.done(m)

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"kviz/cluster/control"
 	"kviz/tui/keymap"
 	"kviz/tui/layout"
 	"kviz/tui/overlay"
@@ -62,7 +63,12 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.dragging = false
 	case tea.MouseWheelMsg:
 		m.wheel(msg.Mouse())
-	case tea.ResumeMsg:
+	case lendMsg:
+		cmd = tea.Exec(aside(msg.run), func(err error) tea.Msg {
+			msg.done <- err
+			return lentMsg{}
+		})
+	case tea.ResumeMsg, lentMsg:
 		m.all, m.dirty = true, true
 		cmd = m.tick()
 	}
@@ -215,7 +221,11 @@ func (m *Explorer) run(line string) tea.Cmd {
 		return nil
 	}
 	m.goLive()
-	m.console.Run(m.ctx, m.safe, m.ctl, line, max(m.w-4, 20))
+	var lend control.Lend
+	if m.cfg.Lend != nil && m.send != nil {
+		lend = m.lend
+	}
+	m.console.Run(m.ctx, m.safe, m.ctl, line, max(m.w-4, 20), lend)
 	return m.tick()
 }
 

@@ -26,6 +26,8 @@ import (
 	"sort"
 	"sync"
 
+	"mvdan.cc/sh/v3/expand"
+
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/serve"
 	"kviz/cluster/console/etcdtool"
@@ -144,7 +146,9 @@ type Invocation struct {
 
 	at      ControlPlane // of one API server, where the verb is about one
 	machine ControlPlane // whose files, and no others, the command reads; see onServer
-	untold  bool         // what it prints is not the same in every run, and stays out of the trace
+	lend    control.Lend // nil: there is no terminal
+	env     expand.Environ
+	untold  bool // what it prints is not the same in every run, and stays out of the trace
 }
 
 // New makes a console with the commands kubectl, on, kviz and timeout. The

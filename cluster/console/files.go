@@ -197,6 +197,17 @@ func (f *files) restore(text []byte) []byte {
 	return text
 }
 
+// restoring is a writer of whole lines that does the same.
+type restoring struct {
+	f *files
+	w io.Writer
+}
+
+func (r restoring) Write(p []byte) (int, error) {
+	_, err := r.w.Write(r.f.restore(p))
+	return len(p), err
+}
+
 func (f *files) clean() {
 	if f.dir != "" {
 		os.RemoveAll(f.dir)

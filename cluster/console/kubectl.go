@@ -64,7 +64,7 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 	prepare()
 	args := inv.Args[1:]
 	sub, flags := lookup(args)
-	if refusal := refused(sub, flags, args); refusal != "" {
+	if refusal := refused(sub, flags, inv.lend != nil); refusal != "" {
 		fmt.Fprintf(inv.Err, "kubectl %s\n", refusal)
 		return 1
 	}
@@ -112,6 +112,8 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 		return k.drain(ctx, args, flags)
 	case sub == "logs" && flags.on("follow"):
 		return k.followLogs(ctx, args, flags)
+	case edits(sub, flags): // what is wrong with the first attempt is said before the second
+		return k.execute(args, restoring{k.files, inv.Out}, restoring{k.files, inv.Err})
 	}
 	return k.print(k.once(args))
 }
@@ -130,28 +132,32 @@ func (k *kubectlRun) print(r result) int {
 }
 
 // once runs the embedded kubectl with these arguments.
-func (k *kubectlRun) once(args []string) (r result) {
+func (k *kubectlRun) once(args []string) result {
 	var out, errOut bytes.Buffer
-	defer func() {
-		r.out, r.errOut = k.files.restore(out.Bytes()), k.files.restore(errOut.Bytes())
-	}()
+	exit := k.execute(args, &out, &errOut)
+	return result{k.files.restore(out.Bytes()), k.files.restore(errOut.Bytes()), exit}
+}
+
+// execute runs the embedded kubectl, which says what it says while it runs, and gives
+// its exit status.
+func (k *kubectlRun) execute(args []string, out, errOut io.Writer) (exit int) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
 		case fatal:
 			if v.message != "" {
-				fmt.Fprintln(&errOut, strings.TrimSuffix(v.message, "\n"))
+				fmt.Fprintln(errOut, strings.TrimSuffix(v.message, "\n"))
 			}
-			r.exit = v.code
+			exit = v.code
 		default:
-			fmt.Fprintf(&errOut, "kubectl: internal error: %v\n", v)
-			r.exit = 1
+			fmt.Fprintf(errOut, "kubectl: internal error: %v\n", v)
+			exit = 1
 		}
 	}()
-	root := k.tree(args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+	root := k.tree(args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut})
 	root.SetArgs(args)
 	cmdutil.CheckErr(root.Execute())
-	return r
+	return 0
 }
 
 // tree builds kubectl's commands, connected to this cluster and nothing else.
@@ -198,6 +204,7 @@ func (k *kubectlRun) tree(args []string, streams genericiooptions.IOStreams) *co
 	replace(root, diffCommand(f, streams), "diff")
 	replace(root, canICommand(f, streams), "auth", "can-i")
 	replace(root, versionCommand(f, streams), "version")
+	replaceEditors(root, f, streams, k)
 	return root
 }
 

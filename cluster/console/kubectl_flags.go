@@ -34,6 +34,7 @@ func lookup(args []string) (sub string, flags *parsed) {
 		return "", nil
 	}
 	sub = strings.TrimPrefix(c.CommandPath(), "kubectl ")
+	c.InitDefaultHelpFlag() // as running the command does
 	if err := quietly(c, rest); err != nil {
 		return sub, nil
 	}
@@ -117,15 +118,20 @@ func with(args []string, more ...string) []string {
 	return append(append([]string{}, args...), more...)
 }
 
-// refused says why a subcommand is not possible here, or "".
-func refused(sub string, flags *parsed, args []string) string {
+// refused says why a subcommand is not possible here, or "". terminal says whether
+// there is one for an editor.
+func refused(sub string, flags *parsed, terminal bool) string {
 	if flags != nil && flags.on("help") {
 		return ""
 	}
 	word, _, _ := strings.Cut(sub, " ")
+	if edits(sub, flags) && !terminal {
+		if sub == "create" {
+			sub = "create --edit"
+		}
+		return sub + " opens your editor on a terminal, and there is none here; use kubectl patch, or kubectl get -o yaml > FILE and kubectl apply -f FILE"
+	}
 	switch word {
-	case "edit":
-		return "edit needs an editor of its own; use kubectl patch, or kubectl get -o yaml > FILE and kubectl apply -f FILE"
 	case "port-forward", "proxy":
 		return word + " opens a port of this machine; use kviz serve and the kubectl of your machine, or, to reach a pod, kubectl exec POD -- curl URL"
 	case "attach":
@@ -146,6 +152,11 @@ func refused(sub string, flags *parsed, args []string) string {
 		return "run with -i, -t or --attach and no command needs a program with a terminal; containers are simulated (give a command after --, or leave the flag out and use kubectl exec)"
 	}
 	return ""
+}
+
+// edits reports whether a subcommand opens an editor.
+func edits(sub string, flags *parsed) bool {
+	return sub == "edit" || sub == "apply edit-last-applied" || sub == "create" && flags != nil && flags.on("edit")
 }
 
 // attached reports whether kubectl run is to stay with the pod.

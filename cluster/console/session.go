@@ -28,6 +28,7 @@ type Session struct {
 	source  string   // "console", or the script's file name
 	script  bool
 	columns int
+	lend    control.Lend
 	failing sync.Mutex // of failed
 	failed  failure
 }
@@ -115,7 +116,7 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 		return 1
 	}
 	defer done()
-	s.stdin = stdin
+	s.stdin, s.lend = stdin, streams.Lend
 	var writing sync.Mutex
 	out, errOut := &inTurn{&writing, orDiscard(streams.Out)}, &inTurn{&writing, orDiscard(streams.Err)}
 	if s.runner == nil {
@@ -219,6 +220,7 @@ func (s *Session) handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		inv := &Invocation{
 			Console: s.c, Args: args, Dir: hc.Dir, In: hc.Stdin, Out: orDiscard(hc.Stdout), Err: errOut,
 			Script: s.script, Source: s.source, Columns: s.columns,
+			lend: s.lend, env: hc.Env,
 		}
 		if inv.In == nil {
 			inv.In = strings.NewReader("")

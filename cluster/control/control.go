@@ -91,7 +91,16 @@ type Streams struct {
 	Source string
 	// Columns is the width of the terminal, 0 if there is none.
 	Columns int
+	// Lend lends the person's terminal to a program; nil: there is none to lend.
+	Lend Lend
 }
+
+// Lend runs a program of the person's own machine, such as the editor that kubectl
+// edit asks for, on the person's terminal: argv, in the folder dir. It comes back when
+// the program has ended and the terminal is as it was before. The error is nil if the
+// program ended with status 0; it wraps exec.ErrNotFound where there is no such
+// program, and is ctx's when ctx ends, which ends the program too.
+type Lend func(ctx context.Context, dir string, argv []string) error
 
 // Endpoints say how other programs reach the cluster; empty where it is not
 // served.

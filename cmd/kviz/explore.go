@@ -88,6 +88,7 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 		return ready(ctx, c, progress)
 	}
 	look.Recordings = recordingsHere
+	look.Lend = io.lend()
 	if beforeScreen != nil {
 		beforeScreen(c, &look)
 	}

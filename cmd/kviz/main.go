@@ -63,9 +63,29 @@ func Main() int {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup means that a closed terminal is no end
 		ends = append(ends, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	ctx, stop := ended(ends)
 	defer stop()
 	return dispatch(ctx, streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
+}
+
+// ended is a context that ends with one of the signals, but for the interrupt that the
+// keys of a terminal send to all its programs while another one than kviz has it.
+func ended(ends []os.Signal) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, ends...)
+	go func() {
+		for s := range signals {
+			if s != os.Interrupt || !interrupts.others() {
+				cancel()
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel()
+	}
 }
 
 // exitError is an end with an exit status and nothing more to say.

@@ -37,7 +37,7 @@ on NODE COMMAND, and small text tools. Time passes only while a command waits fo
 			}
 			return headless(ctx, io, &s, func(ctx context.Context, c *cluster.Cluster) error {
 				if line != "" {
-					return c.Console().RunScript(ctx, "-c", line, control.Streams{In: io.in, Out: io.out, Err: io.err})
+					return c.Console().RunScript(ctx, "-c", line, control.Streams{In: io.in, Out: io.out, Err: io.err, Lend: io.lend()})
 				}
 				return interact(ctx, io, c)
 			}, "sh "+line)
@@ -64,7 +64,7 @@ func interact(ctx context.Context, streams streams, c *cluster.Cluster) error {
 			return nil
 		}
 		if strings.TrimSpace(line) != "" {
-			c.Exec(ctx, line, control.Streams{Out: streams.out, Err: streams.err, Source: "console"})
+			c.Exec(ctx, line, control.Streams{Out: streams.out, Err: streams.err, Source: "console", Lend: streams.lend()})
 		}
 		switch {
 		case errors.Is(err, io.EOF):

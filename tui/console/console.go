@@ -126,8 +126,8 @@ func stripEscapes(s string) string {
 	return b.String()
 }
 
-// Run runs a command unless one is running.
-func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, line string, columns int) {
+// Run runs a command unless one is running. lend may be nil.
+func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, line string, columns int, lend control.Lend) {
 	line = strings.TrimSpace(line)
 	if line == "" {
 		return
@@ -161,7 +161,7 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, li
 		defer cancel()
 		code := cl.Exec(ctx, line, control.Streams{
 			In: strings.NewReader(""), Out: stream{c, theme.Text}, Err: stream{c, theme.Bad},
-			Source: "console", Columns: columns,
+			Source: "console", Columns: columns, Lend: lend,
 		})
 		c.mu.Lock()
 		if c.open {
