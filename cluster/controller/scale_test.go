@@ -39,13 +39,13 @@ func deploy(tb testing.TB, pods int32) {
 		var names []string
 		for n := range max(1, pods/5) {
 			names = append(names, fmt.Sprintf("node-%d", n))
-			must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: names[n]}}))
+			clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: names[n]}}))
 		}
 		(&clienttest.Nodes{Names: names, Start: 2 * time.Second}).Run(t.Process(), c)
-		must(client.Create(t, c, client.Services, "demo", &corev1.Service{
+		clienttest.Must(client.Create(t, c, client.Services, "demo", &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}, Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.1", Selector: set},
 		}))
-		must(client.Create(t, c, client.Deployments, "demo", &appsv1.Deployment{
+		clienttest.Must(client.Create(t, c, client.Deployments, "demo", &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"},
 			Spec: appsv1.DeploymentSpec{
 				Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: set},

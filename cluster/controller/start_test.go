@@ -22,13 +22,6 @@ func start(b *clienttest.Bench, instance string) *sim.Process {
 	return p
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // Of two copies one works; when it dies the other takes over once the Lease has
 // run out; one that is cut off from the API server ends itself before that.
 func TestOneCopyWorks(t *testing.T) {
@@ -54,18 +47,18 @@ func TestLifeOfANamespace(t *testing.T) {
 		c := b.Client()
 		(&clienttest.Nodes{Names: []string{"node-1"}, Start: time.Second, Stop: 3 * time.Second}).Run(t.Process(), c)
 		start(b, "a")
-		must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}))
+		clienttest.Must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}))
 		t.Sleep(5 * time.Second)
 		held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "held", Finalizers: []string{"example.com/hold"}}}
-		must(client.Create(t, c, client.ConfigMaps, "demo", held))
+		clienttest.Must(client.Create(t, c, client.ConfigMaps, "demo", held))
 		grace := int64(30)
-		must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}, Spec: corev1.PodSpec{TerminationGracePeriodSeconds: &grace}}))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}, Spec: corev1.PodSpec{TerminationGracePeriodSeconds: &grace}}))
 		t.Sleep(5 * time.Second)
-		must(0, c.Delete(t, client.Namespaces, "", "demo", metav1.DeleteOptions{}))
+		clienttest.Must(0, c.Delete(t, client.Namespaces, "", "demo", metav1.DeleteOptions{}))
 		t.Sleep(40 * time.Second)
-		cm := must(client.Get[*corev1.ConfigMap](t, c, client.ConfigMaps, "demo", "held"))
+		cm := clienttest.Must(client.Get[*corev1.ConfigMap](t, c, client.ConfigMaps, "demo", "held"))
 		cm.Finalizers = nil
-		must(client.Update(t, c, client.ConfigMaps, "demo", cm))
+		clienttest.Must(client.Update(t, c, client.ConfigMaps, "demo", cm))
 		t.Sleep(40 * time.Second)
 	})
 	var out strings.Builder
@@ -83,12 +76,12 @@ func TestLifeOfANamespace(t *testing.T) {
 // node makes a node with a Lease that is renewed every 10 s while alive says so.
 func node(b *clienttest.Bench, t *sim.Task, name string, alive func() bool) {
 	c := b.Client()
-	must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+	clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
 		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(t.Now())}},
 	}}))
 	t.Process().Go("kubelet-"+name, func(t *sim.Task) {
 		now := metav1.NewMicroTime(t.Now())
-		lease := must(client.Create(t, c, client.Leases, corev1.NamespaceNodeLease, &coordinationv1.Lease{
+		lease := clienttest.Must(client.Create(t, c, client.Leases, corev1.NamespaceNodeLease, &coordinationv1.Lease{
 			ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: name}, Spec: coordinationv1.LeaseSpec{RenewTime: &now},
 		}))
 		for {
@@ -96,14 +89,14 @@ func node(b *clienttest.Bench, t *sim.Task, name string, alive func() bool) {
 			if !alive() {
 				continue
 			}
-			n := must(client.Get[*corev1.Node](t, c, client.Nodes, "", name))
+			n := clienttest.Must(client.Get[*corev1.Node](t, c, client.Nodes, "", name))
 			if ready := &n.Status.Conditions[0]; ready.Status != corev1.ConditionTrue {
 				ready.Status, ready.LastHeartbeatTime = corev1.ConditionTrue, metav1.NewTime(t.Now())
-				must(client.UpdateStatus(t, c, client.Nodes, "", n))
+				clienttest.Must(client.UpdateStatus(t, c, client.Nodes, "", n))
 			}
 			now := metav1.NewMicroTime(t.Now())
 			lease.Spec.RenewTime = &now
-			lease = must(client.Update(t, c, client.Leases, corev1.NamespaceNodeLease, lease))
+			lease = clienttest.Must(client.Update(t, c, client.Leases, corev1.NamespaceNodeLease, lease))
 		}
 	})
 }
@@ -121,10 +114,6 @@ func decisions(b *clienttest.Bench, lanes ...string) string {
 	return out.String()
 }
 
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 // A node falls silent: 50 s until Unknown, 300 s of toleration, then its pods
 // are deleted in the API; one comes back in time; the last is removed for good.
 func TestDeathOfANode(t *testing.T) {
@@ -137,7 +126,7 @@ func TestDeathOfANode(t *testing.T) {
 		}
 		limit := int64(300)
 		pod := func(name, on string, tolerations ...corev1.Toleration) {
-			must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{
+			clienttest.Must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}, Spec: corev1.PodSpec{NodeName: on, Tolerations: tolerations},
 				Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 			}))
@@ -150,14 +139,14 @@ func TestDeathOfANode(t *testing.T) {
 		pod("daemon", "node-2", unreachable)
 		pod("other", "node-3", limited)
 		t.Sleep(60 * time.Second)
-		note(t, "node-2 and node-3 fall silent")
+		clienttest.Note(t, "node-2 and node-3 fall silent")
 		dead["node-2"], dead["node-3"] = true, true
 		t.Sleep(2 * time.Minute)
-		note(t, "node-3 is back")
+		clienttest.Note(t, "node-3 is back")
 		dead["node-3"] = false
 		t.Sleep(5 * time.Minute)
-		note(t, "kubectl delete node node-2")
-		must(0, c.Delete(t, client.Nodes, "", "node-2", metav1.DeleteOptions{}))
+		clienttest.Note(t, "kubectl delete node node-2")
+		clienttest.Must(0, c.Delete(t, client.Nodes, "", "node-2", metav1.DeleteOptions{}))
 		t.Sleep(2 * time.Minute)
 	})
 	clienttest.Golden(t, "node-death.txt", decisions(b, "node-lifecycle", "taint-eviction", "pod-garbage"))
@@ -173,10 +162,10 @@ func TestAllNodesSilentEvictsNothing(t *testing.T) {
 			node(b, t, name, func() bool { return !silent })
 		}
 		t.Sleep(time.Minute)
-		note(t, "all nodes fall silent")
+		clienttest.Note(t, "all nodes fall silent")
 		silent = true
 		t.Sleep(5 * time.Minute)
-		note(t, "all nodes are back")
+		clienttest.Note(t, "all nodes are back")
 		silent = false
 		t.Sleep(time.Minute)
 	})

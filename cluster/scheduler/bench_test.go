@@ -33,10 +33,10 @@ func BenchmarkSchedule5000(b *testing.B) {
 			defer k.Stop()
 			api := server.Client()
 			for i := range nodes {
-				must(client.Create(t, api, client.Nodes, "", node(fmt.Sprintf("node-%04d", i), map[string]string{"cpu": "4", "memory": "8Gi"})))
+				clienttest.Must(client.Create(t, api, client.Nodes, "", node(fmt.Sprintf("node-%04d", i), map[string]string{"cpu": "4", "memory": "8Gi"})))
 			}
 			for i := range pods {
-				must(client.Create(t, api, client.Pods, "demo", pod(fmt.Sprintf("pod-%04d", i), map[string]string{"cpu": "500m", "memory": "256Mi"})))
+				clienttest.Must(client.Create(t, api, client.Pods, "demo", pod(fmt.Sprintf("pod-%04d", i), map[string]string{"cpu": "500m", "memory": "256Mi"})))
 			}
 			b.StartTimer()
 			began = time.Now()

@@ -2,15 +2,12 @@ package scheduler_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,34 +17,12 @@ import (
 	"kviz/cluster/scheduler"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/transcript"
 )
 
 // TestTranscripts runs the stories in testdata: "# comment", commands, "----",
 // what happened. KVIZ_REWRITE=1 writes what happened anew.
-func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts (%v)", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(t, string(want))
-			if os.Getenv("KVIZ_REWRITE") != "" {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s differs (rewrite it with KVIZ_REWRITE=1 if that is meant):\n%s", file, diff)
-			}
-		})
-	}
-}
+func TestTranscripts(t *testing.T) { transcript.Run(t, replay) }
 
 // env is a scheduler on an API server in memory.
 type env struct {
@@ -118,19 +93,19 @@ func flags(f []string) map[string]string {
 func (e *env) do(t *sim.Task, f []string) {
 	switch f[0] {
 	case "node":
-		must(client.Create(t, e.c, client.Nodes, "", node(f[1], flags(f[2:]))))
+		clienttest.Must(client.Create(t, e.c, client.Nodes, "", node(f[1], flags(f[2:]))))
 	case "nodes":
 		n, err := strconv.Atoi(f[1])
-		must(n, err)
+		clienttest.Must(n, err)
 		for i := range n {
-			must(client.Create(t, e.c, client.Nodes, "", node(fmt.Sprintf("node-%03d", i+1), flags(f[2:]))))
+			clienttest.Must(client.Create(t, e.c, client.Nodes, "", node(fmt.Sprintf("node-%03d", i+1), flags(f[2:]))))
 		}
 	case "pod":
-		must(client.Create(t, e.c, client.Pods, "demo", pod(f[1], flags(f[2:]))))
+		clienttest.Must(client.Create(t, e.c, client.Pods, "demo", pod(f[1], flags(f[2:]))))
 	case "delete":
-		must(0, e.c.Delete(t, client.Pods, "demo", f[1], metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
+		clienttest.Must(0, e.c.Delete(t, client.Pods, "demo", f[1], metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
 	case "delete-node":
-		must(0, e.c.Delete(t, client.Nodes, "", f[1], metav1.DeleteOptions{}))
+		clienttest.Must(0, e.c.Delete(t, client.Nodes, "", f[1], metav1.DeleteOptions{}))
 	case "pods":
 		for _, o := range e.Objects(client.Pods) {
 			p := o.(*corev1.Pod)
@@ -149,17 +124,17 @@ func (e *env) do(t *sim.Task, f []string) {
 			}
 		}
 	case "ungate":
-		p := must(client.Get[*corev1.Pod](t, e.c, client.Pods, "demo", f[1]))
+		p := clienttest.Must(client.Get[*corev1.Pod](t, e.c, client.Pods, "demo", f[1]))
 		p.Spec.SchedulingGates = nil
-		must(client.Update(t, e.c, client.Pods, "demo", p))
+		clienttest.Must(client.Update(t, e.c, client.Pods, "demo", p))
 	case "change": // change NODE …: taints and labels anew
-		n := must(client.Get[*corev1.Node](t, e.c, client.Nodes, "", f[1]))
+		n := clienttest.Must(client.Get[*corev1.Node](t, e.c, client.Nodes, "", f[1]))
 		fresh := node(f[1], flags(f[2:]))
 		n.Labels, n.Spec = fresh.Labels, fresh.Spec
-		must(client.Update(t, e.c, client.Nodes, "", n))
+		clienttest.Must(client.Update(t, e.c, client.Nodes, "", n))
 	case "sleep":
 		d, err := time.ParseDuration(f[1])
-		must(d, err)
+		clienttest.Must(d, err)
 		t.Sleep(d)
 	case "down":
 		e.SetDown(true)
@@ -168,13 +143,6 @@ func (e *env) do(t *sim.Task, f []string) {
 	default:
 		panic("no command " + f[0])
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 func list(s string) []string {
@@ -208,7 +176,7 @@ func node(name string, f map[string]string) *corev1.Node {
 			for _, s := range list(v) {
 				image, mb, _ := strings.Cut(s, "/")
 				size, err := strconv.ParseInt(mb, 10, 64)
-				n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{image}, SizeBytes: must(size, err) << 20})
+				n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{image}, SizeBytes: clienttest.Must(size, err) << 20})
 			}
 		default:
 			panic("node has no " + k)
@@ -229,7 +197,7 @@ func pod(name string, f map[string]string) *corev1.Pod {
 			c.Image = v
 		case "port":
 			n, err := strconv.Atoi(v)
-			c.Ports = append(c.Ports, corev1.ContainerPort{HostPort: int32(must(n, err)), ContainerPort: 80, Protocol: corev1.ProtocolTCP})
+			c.Ports = append(c.Ports, corev1.ContainerPort{HostPort: int32(clienttest.Must(n, err)), ContainerPort: 80, Protocol: corev1.ProtocolTCP})
 		case "selector":
 			key, value, _ := strings.Cut(v, ":")
 			p.Spec.NodeSelector = map[string]string{key: value}
@@ -246,7 +214,7 @@ func pod(name string, f map[string]string) *corev1.Pod {
 			p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: v, Operator: corev1.TolerationOpExists})
 		case "priority":
 			n, err := strconv.Atoi(v)
-			must(n, err)
+			clienttest.Must(n, err)
 			p.Spec.Priority = new(int32)
 			*p.Spec.Priority = int32(n)
 		case "preemption":

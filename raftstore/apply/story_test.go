@@ -2,8 +2,6 @@ package apply
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,37 +11,16 @@ import (
 	"golang.org/x/crypto/bcrypt"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"kviz/raftstore/transcript"
 )
 
 // TestStories runs the stories in testdata: "# comment" lines, requests ("ann: put
 // a 1", or without a name nobody's), "----", and what the state machine answered.
 // KVIZ_REWRITE=1 writes the answers anew.
-func TestStories(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no stories (%v)", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := tell(string(want))
-			if os.Getenv("KVIZ_REWRITE") != "" {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != string(want) {
-				t.Errorf("%s differs (KVIZ_REWRITE=1 writes it anew):\n%s", file, got)
-			}
-		})
-	}
-}
+func TestStories(t *testing.T) { transcript.Run(t, tell) }
 
-func tell(text string) string {
+func tell(_ testing.TB, text string) string {
 	s := New(Limits{Quota: 1 << 20, BcryptCost: bcrypt.MinCost})
 	var out, answers strings.Builder
 	answering := false

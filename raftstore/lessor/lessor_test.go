@@ -3,8 +3,6 @@ package lessor
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +11,8 @@ import (
 
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/transcript"
 )
 
 // handClock is a clock that a test moves.
@@ -54,30 +54,7 @@ func (c *handClock) wait(d time.Duration) {
 
 // TestTranscripts runs the stories in testdata: "# comment" lines, commands,
 // "----", and what the lessor answered. KVIZ_REWRITE=1 writes the answers anew.
-func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts (%v)", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(string(want))
-			if os.Getenv("KVIZ_REWRITE") != "" {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != string(want) {
-				t.Errorf("%s differs (KVIZ_REWRITE=1 writes it anew):\n%s", file, got)
-			}
-		})
-	}
-}
+func TestTranscripts(t *testing.T) { transcript.Run(t, replay) }
 
 // story is a lessor, its clock, and a log that takes revocations or loses them.
 type story struct {
@@ -87,7 +64,7 @@ type story struct {
 	out   strings.Builder
 }
 
-func replay(text string) string {
+func replay(_ testing.TB, text string) string {
 	s := &story{}
 	s.le = New(&s.clock, func(id int64) {
 		fmt.Fprintf(&s.out, "%v: asks to revoke lease %d\n", s.clock.now, id)

@@ -2,8 +2,6 @@ package mvcc
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,55 +10,17 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"kviz/raftstore/transcript"
 )
 
 // TestTranscripts runs the stories in testdata: paragraphs of "# comment",
 // commands, "----", and what the store answered. KVIZ_REWRITE=1 writes the
 // answers anew.
-func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts (%v)", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := replay(string(want))
-			if os.Getenv("KVIZ_REWRITE") != "" {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != string(want) {
-				t.Errorf("%s differs (KVIZ_REWRITE=1 writes it anew):\n%s", file, firstDifference(string(want), got))
-			}
-		})
-	}
-}
-
-func firstDifference(want, got string) string {
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range max(len(w), len(g)) {
-		var a, b string
-		if i < len(w) {
-			a = w[i]
-		}
-		if i < len(g) {
-			b = g[i]
-		}
-		if a != b {
-			return fmt.Sprintf("line %d\nwant %s\ngot  %s", i+1, a, b)
-		}
-	}
-	return ""
-}
+func TestTranscripts(t *testing.T) { transcript.Run(t, replay) }
 
 // replay runs a transcript on a new store and returns it with fresh answers.
-func replay(text string) string {
+func replay(_ testing.TB, text string) string {
 	s := New()
 	var out strings.Builder
 	var command []string

@@ -53,6 +53,20 @@ func Run(tb testing.TB, seed uint64, main func(b *Bench, t *sim.Task)) *Bench {
 	return b
 }
 
+// Note writes a line into the test's trace: what happens next, for who reads its
+// transcript.
+func Note(t *sim.Task, line string) {
+	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
+}
+
+// Must is v. An error ends the simulation, and with it the test.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // Transcript prints the events of the given kinds, one a line: time, lane, what
 // happened.
 func (b *Bench) Transcript(kinds ...trace.Kind) string {

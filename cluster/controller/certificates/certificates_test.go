@@ -28,26 +28,19 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // What is signed is what upstream's signer would sign: the names, the usages, the
 // times, whatever is asked for.
 func TestTemplateIsUpstreams(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	key := clienttest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	root := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now, NotAfter: now.AddDate(10, 0, 0), IsCA: true, BasicConstraintsValid: true, Subject: pkix.Name{CommonName: "root"}}
 	ca := &authority.CertificateAuthority{
-		Certificate: must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, root, root, key.Public(), key)))), PrivateKey: key,
+		Certificate: clienttest.Must(x509.ParseCertificate(clienttest.Must(x509.CreateCertificate(rand.Reader, root, root, key.Public(), key)))), PrivateKey: key,
 	}
-	der := must(x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+	der := clienttest.Must(x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
 		Subject: pkix.Name{CommonName: "jane", Organization: []string{"dev", "ops"}}, DNSNames: []string{"a.example.com"}, EmailAddresses: []string{"jane@example.com"},
 	}, key))
-	req := must(x509.ParseCertificateRequest(der))
+	req := clienttest.Must(x509.ParseCertificateRequest(der))
 	all := []certificatesv1.KeyUsage{"no such usage"}
 	for u := range keyUsages {
 		all = append(all, u)
@@ -75,7 +68,7 @@ func TestTemplateIsUpstreams(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		want := must(x509.ParseCertificate(theirs))
+		want := clienttest.Must(x509.ParseCertificate(theirs))
 		if ours.KeyUsage != want.KeyUsage || !slices.Equal(ours.ExtKeyUsage, want.ExtKeyUsage) || !ours.NotBefore.Equal(want.NotBefore) || !ours.NotAfter.Equal(want.NotAfter) ||
 			ours.Subject.String() != want.Subject.String() || !slices.Equal(ours.DNSNames, want.DNSNames) || !slices.Equal(ours.EmailAddresses, want.EmailAddresses) {
 			t.Fatalf("%q for %s:\n%+v\nupstream:\n%+v", asked, ttl, ours, want)
@@ -88,7 +81,7 @@ func TestTemplateIsUpstreams(t *testing.T) {
 
 func request(name, signer string, kind certificatesv1.RequestConditionType, at time.Time) *certificatesv1.CertificateSigningRequest {
 	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	der := must(x509.CreateCertificateRequest(nil, &x509.CertificateRequest{Subject: pkix.Name{CommonName: name}}, private))
+	der := clienttest.Must(x509.CreateCertificateRequest(nil, &x509.CertificateRequest{Subject: pkix.Name{CommonName: name}}, private))
 	csr := &certificatesv1.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
@@ -109,7 +102,7 @@ func TestRequestsAreSignedAndCleaned(t *testing.T) {
 		c := b.Client()
 		p := b.Kernel.NewProcess(trace.Lane{Component: trace.CompKCM})
 		f := informer.NewFactory(p, p.Lane, c)
-		ca := must(authn.NewAuthority(b.Kernel.Rand("ca"), b.Kernel.Epoch()))
+		ca := clienttest.Must(authn.NewAuthority(b.Kernel.Rand("ca"), b.Kernel.Epoch()))
 		env := func(name string) *reconcile.Env { return reconcile.NewEnv(p, name, name, c, f, 1) }
 		NewApproving(env(Approving)).Start()
 		NewSigning(env(Signing), ca.Sign).Start()
@@ -122,7 +115,7 @@ func TestRequestsAreSignedAndCleaned(t *testing.T) {
 			request("eve", "example.com/other", certificatesv1.CertificateApproved, t.Now()),
 			request("bob", certificatesv1.KubeAPIServerClientSignerName, "", t.Now()),
 		} {
-			must(client.Create(t, c, client.CertificateSigningRequests, "", csr))
+			clienttest.Must(client.Create(t, c, client.CertificateSigningRequests, "", csr))
 		}
 		t.Sleep(26 * time.Hour)
 	})

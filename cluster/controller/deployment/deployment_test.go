@@ -22,17 +22,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func web(replicas int32, image string) *appsv1.Deployment {
 	set := map[string]string{"app": "web"}
 	quarter := intstr.FromString("25%")
@@ -69,7 +58,7 @@ func start(b *clienttest.Bench) *sim.Process {
 // change updates the Deployment, again and again on conflicts.
 func change(t *sim.Task, c client.Interface, fn func(*appsv1.Deployment)) {
 	for {
-		d := must(client.Get[*appsv1.Deployment](t, c, client.Deployments, "demo", "web"))
+		d := clienttest.Must(client.Get[*appsv1.Deployment](t, c, client.Deployments, "demo", "web"))
 		fn(d)
 		if _, err := client.Update(t, c, client.Deployments, "demo", d); err == nil {
 			return
@@ -104,13 +93,13 @@ func TestRollingUpdateAndUndo(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
 		world(b, t)
-		note(t, "create web, 4 replicas of web:1")
-		must(client.Create(t, c, client.Deployments, "demo", web(4, "web:1")))
+		clienttest.Note(t, "create web, 4 replicas of web:1")
+		clienttest.Must(client.Create(t, c, client.Deployments, "demo", web(4, "web:1")))
 		t.Sleep(30 * time.Second)
-		note(t, "kubectl set image deployment/web c=web:2")
+		clienttest.Note(t, "kubectl set image deployment/web c=web:2")
 		change(t, c, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2" })
 		t.Sleep(30 * time.Second)
-		note(t, "kubectl rollout undo deployment/web")
+		clienttest.Note(t, "kubectl rollout undo deployment/web")
 		change(t, c, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:1" })
 		t.Sleep(30 * time.Second)
 	})
@@ -121,13 +110,13 @@ func TestBrokenImageStopsAndTimesOut(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
 		world(b, t)
-		note(t, "create web, 4 replicas of web:1")
-		must(client.Create(t, c, client.Deployments, "demo", web(4, "web:1")))
+		clienttest.Note(t, "create web, 4 replicas of web:1")
+		clienttest.Must(client.Create(t, c, client.Deployments, "demo", web(4, "web:1")))
 		t.Sleep(30 * time.Second)
-		note(t, "kubectl set image deployment/web c=broken:2")
+		clienttest.Note(t, "kubectl set image deployment/web c=broken:2")
 		change(t, c, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "broken:2" })
 		t.Sleep(11 * time.Minute)
-		note(t, "kubectl scale deployment/web --replicas=8: old and new grow in proportion")
+		clienttest.Note(t, "kubectl scale deployment/web --replicas=8: old and new grow in proportion")
 		eight := int32(8)
 		change(t, c, func(d *appsv1.Deployment) { d.Spec.Replicas = &eight })
 		t.Sleep(30 * time.Second)
@@ -141,10 +130,10 @@ func TestRecreateWaitsForTheLastOldPod(t *testing.T) {
 		world(b, t)
 		d := web(2, "web:1")
 		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
-		note(t, "create web with strategy Recreate")
-		must(client.Create(t, c, client.Deployments, "demo", d))
+		clienttest.Note(t, "create web with strategy Recreate")
+		clienttest.Must(client.Create(t, c, client.Deployments, "demo", d))
 		t.Sleep(30 * time.Second)
-		note(t, "kubectl set image deployment/web c=web:2")
+		clienttest.Note(t, "kubectl set image deployment/web c=web:2")
 		change(t, c, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2" })
 		t.Sleep(30 * time.Second)
 	})
@@ -158,16 +147,16 @@ func TestPauseAndHistoryLimit(t *testing.T) {
 		d := web(1, "web:1")
 		one := int32(1)
 		d.Spec.RevisionHistoryLimit = &one
-		must(client.Create(t, c, client.Deployments, "demo", d))
+		clienttest.Must(client.Create(t, c, client.Deployments, "demo", d))
 		t.Sleep(20 * time.Second)
-		note(t, "pause, then set the image web:2: nothing rolls")
+		clienttest.Note(t, "pause, then set the image web:2: nothing rolls")
 		change(t, c, func(d *appsv1.Deployment) { d.Spec.Paused = true })
 		change(t, c, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2" })
 		t.Sleep(20 * time.Second)
-		note(t, "resume")
+		clienttest.Note(t, "resume")
 		change(t, c, func(d *appsv1.Deployment) { d.Spec.Paused = false })
 		t.Sleep(20 * time.Second)
-		note(t, "web:3: the oldest ReplicaSet is beyond revisionHistoryLimit 1")
+		clienttest.Note(t, "web:3: the oldest ReplicaSet is beyond revisionHistoryLimit 1")
 		change(t, c, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:3" })
 		t.Sleep(20 * time.Second)
 	})
@@ -184,7 +173,7 @@ func TestConvergesFromAnything(t *testing.T) {
 		b := clienttest.Run(t, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
 			c := b.Client()
 			p := world(b, t)
-			must(client.Create(t, c, client.Deployments, "demo", web(want, image)))
+			clienttest.Must(client.Create(t, c, client.Deployments, "demo", web(want, image)))
 			for n, op := range ops {
 				switch op {
 				case 0, 1:

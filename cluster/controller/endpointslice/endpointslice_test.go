@@ -21,17 +21,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 func service() *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"},
@@ -54,7 +43,7 @@ func pod(n int) *corev1.Pod {
 }
 
 func setReady(t *sim.Task, c client.Interface, n int, ready bool) {
-	p := must(client.Get[*corev1.Pod](t, c, client.Pods, "demo", fmt.Sprintf("web-%03d", n)))
+	p := clienttest.Must(client.Get[*corev1.Pod](t, c, client.Pods, "demo", fmt.Sprintf("web-%03d", n)))
 	status := corev1.ConditionFalse
 	if ready {
 		status = corev1.ConditionTrue
@@ -62,7 +51,7 @@ func setReady(t *sim.Task, c client.Interface, n int, ready bool) {
 	p.Status.PodIP = fmt.Sprintf("10.244.%d.%d", n/200, n%200+1)
 	p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(t.Now())}}
-	must(client.UpdateStatus(t, c, client.Pods, "demo", p))
+	clienttest.Must(client.UpdateStatus(t, c, client.Pods, "demo", p))
 }
 
 // resync is the longest period that kube-controller-manager's caches have.
@@ -101,23 +90,23 @@ func TestLifeOfASlice(t *testing.T) {
 			t.Sleep(2 * time.Second)
 			fmt.Fprintf(&states, "\n# %s\n%s", what, slices(b))
 		}
-		must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
-		note(t, "a Service without pods")
-		must(client.Create(t, c, client.Services, "demo", service()))
+		clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
+		clienttest.Note(t, "a Service without pods")
+		clienttest.Must(client.Create(t, c, client.Services, "demo", service()))
 		show("no pods: a placeholder")
-		note(t, "two pods, no addresses yet")
-		must(client.Create(t, c, client.Pods, "demo", pod(1)))
-		must(client.Create(t, c, client.Pods, "demo", pod(2)))
+		clienttest.Note(t, "two pods, no addresses yet")
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod(1)))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod(2)))
 		t.Sleep(time.Second)
-		note(t, "both get addresses, one is ready")
+		clienttest.Note(t, "both get addresses, one is ready")
 		setReady(t, c, 1, true)
 		setReady(t, c, 2, false)
 		show("one ready, one not")
-		note(t, "the other is ready too; the first is deleted and takes its time")
+		clienttest.Note(t, "the other is ready too; the first is deleted and takes its time")
 		setReady(t, c, 2, true)
 		_ = c.Delete(t, client.Pods, "demo", "web-001", metav1.DeleteOptions{})
 		show("the first is terminating and still serves")
-		note(t, "somebody deletes the slice")
+		clienttest.Note(t, "somebody deletes the slice")
 		_ = c.Delete(t, client.EndpointSlices, "demo", b.Objects(client.EndpointSlices)[0].(*discoveryv1.EndpointSlice).Name, metav1.DeleteOptions{})
 		show("it is back")
 	})
@@ -130,13 +119,13 @@ func TestSlicesHoldAHundredAndChangeLittle(t *testing.T) {
 	var updates int
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
-		must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
+		clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
 		for n := range 250 {
-			must(client.Create(t, c, client.Pods, "demo", pod(n)))
+			clienttest.Must(client.Create(t, c, client.Pods, "demo", pod(n)))
 			setReady(t, c, n, true)
 		}
 		start(b)
-		must(client.Create(t, c, client.Services, "demo", service()))
+		clienttest.Must(client.Create(t, c, client.Services, "demo", service()))
 		t.Sleep(10 * time.Second)
 		for _, o := range b.Objects(client.EndpointSlices) {
 			sizes = append(sizes, len(o.(*discoveryv1.EndpointSlice).Endpoints))
@@ -161,15 +150,15 @@ func TestASliceThatNobodySawIsMadeAgain(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
 		start(b)
-		must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
-		note(t, "the watch of slices ends, and its history is compacted, while the first slice is made")
-		must(client.Create(t, c, client.Services, "demo", service()))
+		clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
+		clienttest.Note(t, "the watch of slices ends, and its history is compacted, while the first slice is made")
+		clienttest.Must(client.Create(t, c, client.Services, "demo", service()))
 		b.EndWatchesOf(client.EndpointSlices)
 		b.Compact()
 		for len(b.Objects(client.EndpointSlices)) == 0 {
 			t.Sleep(time.Millisecond)
 		}
-		note(t, "somebody deletes it")
+		clienttest.Note(t, "somebody deletes it")
 		_ = c.Delete(t, client.EndpointSlices, "demo", b.Objects(client.EndpointSlices)[0].(*discoveryv1.EndpointSlice).Name, metav1.DeleteOptions{})
 		t.Sleep(resync - time.Minute)
 		fmt.Fprintf(&states, "\n# shortly before the resync\n%s", slices(b))
@@ -187,14 +176,14 @@ func TestConvergesFromAnything(t *testing.T) {
 		b := clienttest.Run(t, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
 			c := b.Client()
 			p := start(b)
-			must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
-			must(client.Create(t, c, client.Services, "demo", service()))
+			clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
+			clienttest.Must(client.Create(t, c, client.Services, "demo", service()))
 			exists := map[int]bool{}
 			for n, op := range ops {
 				k := n % 5
 				switch {
 				case op < 3 && !exists[k]:
-					must(client.Create(t, c, client.Pods, "demo", pod(k)))
+					clienttest.Must(client.Create(t, c, client.Pods, "demo", pod(k)))
 					exists[k] = true
 				case op < 6 && exists[k]:
 					setReady(t, c, k, op%2 == 0)

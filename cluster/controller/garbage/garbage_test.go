@@ -21,13 +21,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func start(b *clienttest.Bench) *sim.Process {
 	p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
 	f := informer.NewFactory(p, p.Lane, b.Client())
@@ -43,12 +36,12 @@ func ownedBy(r client.Resource, name string, uid types.UID, block bool) []metav1
 
 // family makes a Deployment, its ReplicaSet and two pods on a node.
 func family(t *sim.Task, c client.Interface) {
-	d := must(client.Create(t, c, client.Deployments, "demo", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}))
-	rs := must(client.Create(t, c, client.ReplicaSets, "demo", &appsv1.ReplicaSet{
+	d := clienttest.Must(client.Create(t, c, client.Deployments, "demo", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}))
+	rs := clienttest.Must(client.Create(t, c, client.ReplicaSets, "demo", &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web-abc", OwnerReferences: ownedBy(client.Deployments, "web", d.UID, true)},
 	}))
 	for n := range 2 {
-		must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: fmt.Sprintf("web-abc-%d", n), OwnerReferences: ownedBy(client.ReplicaSets, "web-abc", rs.UID, true)},
 		}))
 	}
@@ -77,7 +70,7 @@ func TestThreePolicies(t *testing.T) {
 			start(b)
 			family(t, c)
 			t.Sleep(5 * time.Second)
-			must(0, c.Delete(t, client.Deployments, "demo", "web", metav1.DeleteOptions{PropagationPolicy: &policy}))
+			clienttest.Must(0, c.Delete(t, client.Deployments, "demo", "web", metav1.DeleteOptions{PropagationPolicy: &policy}))
 			t.Sleep(10 * time.Second)
 		})
 		clienttest.Golden(t, strings.ToLower(string(policy))+".txt", b.Transcript(trace.ReconcileAction)+left(b))
@@ -87,15 +80,15 @@ func TestThreePolicies(t *testing.T) {
 func TestOwnerThatNeverWasAndOwnerElsewhere(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
-		owner := must(client.Create(t, c, client.ConfigMaps, "other", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "owner"}}))
+		owner := clienttest.Must(client.Create(t, c, client.ConfigMaps, "other", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "owner"}}))
 		start(b)
 		t.Sleep(time.Second)
 		make := func(name string, refs ...metav1.OwnerReference) {
-			must(client.Create(t, c, client.ConfigMaps, "demo", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, OwnerReferences: refs}}))
+			clienttest.Must(client.Create(t, c, client.ConfigMaps, "demo", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, OwnerReferences: refs}}))
 		}
 		make("of-nobody", ownedBy(client.ConfigMaps, "ghost", "no-such-uid", false)...)
 		make("of-another-namespace", ownedBy(client.ConfigMaps, "owner", owner.UID, false)...)
-		alive := must(client.Create(t, c, client.ConfigMaps, "demo", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "alive"}}))
+		alive := clienttest.Must(client.Create(t, c, client.ConfigMaps, "demo", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "alive"}}))
 		two := append(ownedBy(client.ConfigMaps, "ghost", "no-such-uid", false), ownedBy(client.ConfigMaps, "alive", alive.UID, false)...)
 		two[0].Controller = nil
 		make("of-two", two...)
@@ -112,7 +105,7 @@ func TestForegroundAboveAndBelow(t *testing.T) {
 		c := b.Client()
 		start(b)
 		make := func(name string, refs ...metav1.OwnerReference) types.UID {
-			return must(client.Create(t, c, client.ConfigMaps, "demo", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, OwnerReferences: refs}})).UID
+			return clienttest.Must(client.Create(t, c, client.ConfigMaps, "demo", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, OwnerReferences: refs}})).UID
 		}
 		root := make("root")
 		child := make("child", ownedBy(client.ConfigMaps, "root", root, false)...)
@@ -120,7 +113,7 @@ func TestForegroundAboveAndBelow(t *testing.T) {
 		t.Sleep(time.Second)
 		foreground := metav1.DeletePropagationForeground
 		for _, name := range []string{"root", "grandchild"} {
-			must(0, c.Delete(t, client.ConfigMaps, "demo", name, metav1.DeleteOptions{PropagationPolicy: &foreground}))
+			clienttest.Must(0, c.Delete(t, client.ConfigMaps, "demo", name, metav1.DeleteOptions{PropagationPolicy: &foreground}))
 		}
 		t.Sleep(time.Minute)
 	})
@@ -148,7 +141,7 @@ func TestCollectsExactlyTheOwnerless(t *testing.T) {
 				if parent[i] >= 0 {
 					cm.OwnerReferences = ownedBy(client.ConfigMaps, fmt.Sprint("o", parent[i]), uids[parent[i]], i%2 == 0)
 				}
-				uids[i] = must(client.Create(t, c, client.ConfigMaps, "demo", cm)).UID
+				uids[i] = clienttest.Must(client.Create(t, c, client.ConfigMaps, "demo", cm)).UID
 			}
 			for k, op := range ops {
 				switch {

@@ -16,17 +16,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 func start(b *clienttest.Bench) *sim.Process {
 	p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
 	f := informer.NewFactory(p, p.Lane, b.Client())
@@ -46,31 +35,31 @@ func TestANamespaceIsEmptiedAndLetGo(t *testing.T) {
 		c := b.Client()
 		start(b)
 		grace := int64(20)
-		must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}))
-		must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{
+		clienttest.Must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "slow"}, Spec: corev1.PodSpec{NodeName: "node-1", TerminationGracePeriodSeconds: &grace},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning},
 		}))
-		must(client.Create(t, c, client.ConfigMaps, "demo", configMap("plain")))
-		must(client.Create(t, c, client.ConfigMaps, "demo", configMap("held", "example.com/hold")))
-		note(t, "kubectl delete namespace demo")
+		clienttest.Must(client.Create(t, c, client.ConfigMaps, "demo", configMap("plain")))
+		clienttest.Must(client.Create(t, c, client.ConfigMaps, "demo", configMap("held", "example.com/hold")))
+		clienttest.Note(t, "kubectl delete namespace demo")
 		_ = c.Delete(t, client.Namespaces, "", "demo", metav1.DeleteOptions{})
 		t.Sleep(15 * time.Second)
 		_, err := c.Create(t, client.ConfigMaps, "demo", configMap("late"))
-		note(t, "nothing new can be made: "+err.Error())
-		note(t, "the kubelet has ended the pod")
+		clienttest.Note(t, "nothing new can be made: "+err.Error())
+		clienttest.Note(t, "the kubelet has ended the pod")
 		zero := int64(0)
 		_ = c.Delete(t, client.Pods, "demo", "slow", metav1.DeleteOptions{GracePeriodSeconds: &zero})
 		t.Sleep(40 * time.Second)
-		for _, cond := range must(client.Get[*corev1.Namespace](t, c, client.Namespaces, "", "demo")).Status.Conditions {
+		for _, cond := range clienttest.Must(client.Get[*corev1.Namespace](t, c, client.Namespaces, "", "demo")).Status.Conditions {
 			if cond.Status == corev1.ConditionTrue {
-				note(t, string(cond.Type)+": "+cond.Message)
+				clienttest.Note(t, string(cond.Type)+": "+cond.Message)
 			}
 		}
-		note(t, "the finalizer is taken away")
-		held := must(client.Get[*corev1.ConfigMap](t, c, client.ConfigMaps, "demo", "held"))
+		clienttest.Note(t, "the finalizer is taken away")
+		held := clienttest.Must(client.Get[*corev1.ConfigMap](t, c, client.ConfigMaps, "demo", "held"))
 		held.Finalizers = nil
-		must(client.Update(t, c, client.ConfigMaps, "demo", held))
+		clienttest.Must(client.Update(t, c, client.ConfigMaps, "demo", held))
 		t.Sleep(time.Minute)
 	})
 	if left := b.Objects(client.Namespaces); len(left) > 0 {

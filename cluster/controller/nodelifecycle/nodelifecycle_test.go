@@ -17,17 +17,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 func start(b *clienttest.Bench) *sim.Process {
 	p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
 	f := informer.NewFactory(p, p.Lane, b.Client())
@@ -40,12 +29,12 @@ func start(b *clienttest.Bench) *sim.Process {
 func kubelet(b *clienttest.Bench, node string, alive *bool) {
 	b.Kernel.NewProcess(trace.Lane{Component: "kubelet", Instance: node}).Go("lease", func(t *sim.Task) {
 		c := b.Client()
-		lease := must(client.Create(t, c, client.Leases, "kube-node-lease", &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: node}}))
+		lease := clienttest.Must(client.Create(t, c, client.Leases, "kube-node-lease", &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: node}}))
 		for {
 			if *alive {
 				now := metav1.NewMicroTime(t.Now())
 				lease.Spec.RenewTime = &now
-				lease = must(client.Update(t, c, client.Leases, "kube-node-lease", lease))
+				lease = clienttest.Must(client.Update(t, c, client.Leases, "kube-node-lease", lease))
 			}
 			t.Sleep(10 * time.Second)
 		}
@@ -59,11 +48,11 @@ func TestANodeFallsSilentAndSpeaksAgain(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
 		for _, n := range []string{"node-1", "node-2", "node-3"} {
-			must(client.Create(t, c, client.Nodes, "", &corev1.Node{
+			clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{
 				ObjectMeta: metav1.ObjectMeta{Name: n},
 				Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(t.Now())}}},
 			}))
-			must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{
+			clienttest.Must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "on-" + n}, Spec: corev1.PodSpec{NodeName: n},
 				Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 			}))
@@ -73,17 +62,17 @@ func TestANodeFallsSilentAndSpeaksAgain(t *testing.T) {
 		}
 		start(b)
 		t.Sleep(2 * time.Minute)
-		note(t, "node-2 falls silent")
+		clienttest.Note(t, "node-2 falls silent")
 		*alive["node-2"] = false
 		t.Sleep(2 * time.Minute)
-		note(t, "it speaks again")
+		clienttest.Note(t, "it speaks again")
 		*alive["node-2"] = true
-		n := must(client.Get[*corev1.Node](t, c, client.Nodes, "", "node-2"))
+		n := clienttest.Must(client.Get[*corev1.Node](t, c, client.Nodes, "", "node-2"))
 		for i := range n.Status.Conditions {
 			n.Status.Conditions[i].Status = corev1.ConditionTrue
 		}
 		n.Status.Conditions = n.Status.Conditions[:1]
-		must(client.UpdateStatus(t, c, client.Nodes, "", n))
+		clienttest.Must(client.UpdateStatus(t, c, client.Nodes, "", n))
 		t.Sleep(2 * time.Minute)
 	})
 	for _, o := range b.Objects(client.Nodes) {
@@ -101,7 +90,7 @@ func TestABlindControllerEvictsNobody(t *testing.T) {
 		c := b.Client()
 		alive := true
 		for _, n := range []string{"node-1", "node-2", "node-3"} {
-			must(client.Create(t, c, client.Nodes, "", &corev1.Node{
+			clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{
 				ObjectMeta: metav1.ObjectMeta{Name: n},
 				Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(t.Now())}}},
 			}))

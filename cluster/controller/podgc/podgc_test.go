@@ -16,17 +16,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 func start(b *clienttest.Bench) *sim.Process {
 	p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
 	f := informer.NewFactory(p, p.Lane, b.Client())
@@ -46,23 +35,23 @@ func TestPodsThatNobodyElseRemoves(t *testing.T) {
 		c := b.Client()
 		start(b)
 		for _, n := range []string{"node-1", "node-2", "node-3"} {
-			must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n}}))
-			must(client.Create(t, c, client.Pods, "demo", pod("on-"+n, n, corev1.PodRunning)))
+			clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n}}))
+			clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("on-"+n, n, corev1.PodRunning)))
 		}
-		must(client.Create(t, c, client.Pods, "demo", pod("ended", "node-1", corev1.PodSucceeded)))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("ended", "node-1", corev1.PodSucceeded)))
 		t.Sleep(time.Minute)
-		note(t, "node-1 and node-2 are deleted; node-2 comes back after half a minute")
+		clienttest.Note(t, "node-1 and node-2 are deleted; node-2 comes back after half a minute")
 		_ = c.Delete(t, client.Nodes, "", "node-1", metav1.DeleteOptions{})
 		_ = c.Delete(t, client.Nodes, "", "node-2", metav1.DeleteOptions{})
 		t.Sleep(30 * time.Second)
-		must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}))
+		clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}))
 		t.Sleep(2 * time.Minute)
-		note(t, "the pod of node-3 is deleted, but its kubelet is dead; an administrator says so")
+		clienttest.Note(t, "the pod of node-3 is deleted, but its kubelet is dead; an administrator says so")
 		_ = c.Delete(t, client.Pods, "demo", "on-node-3", metav1.DeleteOptions{})
 		t.Sleep(2 * time.Minute)
-		n := must(client.Get[*corev1.Node](t, c, client.Nodes, "", "node-3"))
+		n := clienttest.Must(client.Get[*corev1.Node](t, c, client.Nodes, "", "node-3"))
 		n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute}}
-		must(client.Update(t, c, client.Nodes, "", n))
+		clienttest.Must(client.Update(t, c, client.Nodes, "", n))
 		t.Sleep(time.Minute)
 	})
 	var left []string

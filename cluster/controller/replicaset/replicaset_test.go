@@ -23,10 +23,6 @@ import (
 
 var story = []trace.Kind{trace.ReconcileAction, trace.EventRecorded, trace.Converged, trace.CommandStart}
 
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 func web(replicas int32) *appsv1.ReplicaSet {
 	set := map[string]string{"app": "web"}
 	return &appsv1.ReplicaSet{
@@ -46,17 +42,10 @@ func start(b *clienttest.Bench, workers int) *sim.Process {
 	return p
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func scale(t *sim.Task, c client.Interface, n int32) {
-	rs := must(client.Get[*appsv1.ReplicaSet](t, c, client.ReplicaSets, "demo", "web"))
+	rs := clienttest.Must(client.Get[*appsv1.ReplicaSet](t, c, client.ReplicaSets, "demo", "web"))
 	rs.Spec.Replicas = &n
-	must(client.Update(t, c, client.ReplicaSets, "demo", rs))
+	clienttest.Must(client.Update(t, c, client.ReplicaSets, "demo", rs))
 }
 
 func TestReplicaSetKeepsItsNumber(t *testing.T) {
@@ -64,14 +53,14 @@ func TestReplicaSetKeepsItsNumber(t *testing.T) {
 		c := b.Client()
 		(&clienttest.Nodes{Names: []string{"node-1", "node-2"}, Start: 2 * time.Second, Stop: 5 * time.Second}).Run(t.Process(), c)
 		start(b, 1)
-		note(t, "create web with 5 replicas")
-		must(client.Create(t, c, client.ReplicaSets, "demo", web(5)))
+		clienttest.Note(t, "create web with 5 replicas")
+		clienttest.Must(client.Create(t, c, client.ReplicaSets, "demo", web(5)))
 		t.Sleep(20 * time.Second)
-		note(t, "delete one pod")
+		clienttest.Note(t, "delete one pod")
 		pod := b.Objects(client.Pods)[0].(*corev1.Pod)
 		_ = c.Delete(t, client.Pods, "demo", pod.Name, metav1.DeleteOptions{})
 		t.Sleep(20 * time.Second)
-		note(t, "scale to 2")
+		clienttest.Note(t, "scale to 2")
 		scale(t, c, 2)
 		t.Sleep(20 * time.Second)
 	})
@@ -82,15 +71,15 @@ func TestOrphanIsAdoptedAndStrangerReleased(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
 		(&clienttest.Nodes{Names: []string{"node-1"}, Start: time.Second, Stop: time.Second}).Run(t.Process(), c)
-		note(t, "a pod with the right label exists before the ReplicaSet")
-		must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "lonely", Labels: map[string]string{"app": "web"}}}))
+		clienttest.Note(t, "a pod with the right label exists before the ReplicaSet")
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "lonely", Labels: map[string]string{"app": "web"}}}))
 		start(b, 1)
-		must(client.Create(t, c, client.ReplicaSets, "demo", web(2)))
+		clienttest.Must(client.Create(t, c, client.ReplicaSets, "demo", web(2)))
 		t.Sleep(10 * time.Second)
-		note(t, "kubectl label pod lonely app=other --overwrite")
-		pod := must(client.Get[*corev1.Pod](t, c, client.Pods, "demo", "lonely"))
+		clienttest.Note(t, "kubectl label pod lonely app=other --overwrite")
+		pod := clienttest.Must(client.Get[*corev1.Pod](t, c, client.Pods, "demo", "lonely"))
 		pod.Labels["app"] = "other"
-		must(client.Update(t, c, client.Pods, "demo", pod))
+		clienttest.Must(client.Update(t, c, client.Pods, "demo", pod))
 		t.Sleep(10 * time.Second)
 	})
 	clienttest.Golden(t, "adopt-and-release.txt", b.Transcript(story...))
@@ -108,7 +97,7 @@ func TestRefusedPodsAreTriedSlowly(t *testing.T) {
 			return nil
 		}
 		start(b, 1)
-		must(client.Create(t, b.Client(), client.ReplicaSets, "demo", web(8)))
+		clienttest.Must(client.Create(t, b.Client(), client.ReplicaSets, "demo", web(8)))
 		t.Sleep(10 * time.Second)
 	})
 	clienttest.Golden(t, "quota.txt", b.Transcript(append(story, trace.ReconcileEnd)...))
@@ -125,7 +114,7 @@ func TestMinReadySecondsDelaysAvailability(t *testing.T) {
 		start(b, 1)
 		rs := web(1)
 		rs.Spec.MinReadySeconds = 30
-		must(client.Create(t, c, client.ReplicaSets, "demo", rs))
+		clienttest.Must(client.Create(t, c, client.ReplicaSets, "demo", rs))
 		for _, at := range []time.Duration{5, 30, 33} {
 			t.SleepUntil(b.Kernel.Epoch().Add(at * time.Second))
 			st := b.Object(client.ReplicaSets, "demo", "web").(*appsv1.ReplicaSet).Status
@@ -151,13 +140,13 @@ func TestConvergesFromAnything(t *testing.T) {
 			(&clienttest.Nodes{Names: []string{"node-1", "node-2"}, Start: 300 * time.Millisecond, Stop: 500 * time.Millisecond}).Run(t.Process(), c)
 			p := start(b, 2)
 			want = 3
-			must(client.Create(t, c, client.ReplicaSets, "demo", web(want)))
+			clienttest.Must(client.Create(t, c, client.ReplicaSets, "demo", web(want)))
 			for n, op := range ops {
 				switch op {
 				case 0, 1, 2:
 					want = int32((n*7 + op) % 6)
 					for tries := 0; ; tries++ { // conflicts with status updates
-						rs := must(client.Get[*appsv1.ReplicaSet](t, c, client.ReplicaSets, "demo", "web"))
+						rs := clienttest.Must(client.Get[*appsv1.ReplicaSet](t, c, client.ReplicaSets, "demo", "web"))
 						rs.Spec.Replicas = &want
 						if _, err := client.Update(t, c, client.ReplicaSets, "demo", rs); err == nil {
 							break

@@ -17,17 +17,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 func start(b *clienttest.Bench) {
 	p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
 	f := informer.NewFactory(p, p.Lane, b.Client())
@@ -57,37 +46,37 @@ func TestQuotasAreCounted(tb *testing.T) {
 		c := b.Client()
 		start(b)
 		for _, name := range []string{"a", "b", "c"} {
-			must(client.Create(t, c, client.Pods, "demo", pod(name, "100m")))
+			clienttest.Must(client.Create(t, c, client.Pods, "demo", pod(name, "100m")))
 		}
-		must(client.Create(t, c, client.ConfigMaps, "demo", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "cm"}}))
-		must(client.Create(t, c, client.Services, "demo", &corev1.Service{
+		clienttest.Must(client.Create(t, c, client.ConfigMaps, "demo", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "cm"}}))
+		clienttest.Must(client.Create(t, c, client.Services, "demo", &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "svc"},
 			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}, {Port: 81}}},
 		}))
 		t.Sleep(time.Minute)
-		note(t, "two quotas, one for best-effort pods only")
-		must(client.Create(t, c, client.ResourceQuotas, "demo", quota("all", nil,
+		clienttest.Note(t, "two quotas, one for best-effort pods only")
+		clienttest.Must(client.Create(t, c, client.ResourceQuotas, "demo", quota("all", nil,
 			"pods", "4", "requests.cpu", "1", "count/pods", "9", "configmaps", "2", "count/deployments.apps", "1", "services.nodeports", "2")))
-		must(client.Create(t, c, client.ResourceQuotas, "demo", quota("free", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}, "pods", "1")))
+		clienttest.Must(client.Create(t, c, client.ResourceQuotas, "demo", quota("free", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}, "pods", "1")))
 		t.Sleep(time.Minute)
-		note(t, "a pod succeeds: it is still an object, but no longer a pod that runs")
-		p := must(client.Get[*corev1.Pod](t, c, client.Pods, "demo", "a"))
+		clienttest.Note(t, "a pod succeeds: it is still an object, but no longer a pod that runs")
+		p := clienttest.Must(client.Get[*corev1.Pod](t, c, client.Pods, "demo", "a"))
 		p.Status.Phase = corev1.PodSucceeded
-		must(client.UpdateStatus(t, c, client.Pods, "demo", p))
+		clienttest.Must(client.UpdateStatus(t, c, client.Pods, "demo", p))
 		t.Sleep(time.Minute)
-		note(t, "a pod is deleted")
+		clienttest.Note(t, "a pod is deleted")
 		zero := int64(0)
 		_ = c.Delete(t, client.Pods, "demo", "b", metav1.DeleteOptions{GracePeriodSeconds: &zero})
 		t.Sleep(time.Minute)
-		note(t, "the quota allows more")
-		q := must(client.Get[*corev1.ResourceQuota](t, c, client.ResourceQuotas, "demo", "all"))
+		clienttest.Note(t, "the quota allows more")
+		q := clienttest.Must(client.Get[*corev1.ResourceQuota](t, c, client.ResourceQuotas, "demo", "all"))
 		q.Spec.Hard["pods"] = resource.MustParse("6")
-		must(client.Update(t, c, client.ResourceQuotas, "demo", q))
+		clienttest.Must(client.Update(t, c, client.ResourceQuotas, "demo", q))
 		t.Sleep(30 * time.Second)
-		note(t, "a charge is lost: the status says more than there is")
-		q = must(client.Get[*corev1.ResourceQuota](t, c, client.ResourceQuotas, "demo", "all"))
+		clienttest.Note(t, "a charge is lost: the status says more than there is")
+		q = clienttest.Must(client.Get[*corev1.ResourceQuota](t, c, client.ResourceQuotas, "demo", "all"))
 		q.Status.Used["pods"] = resource.MustParse("5")
-		must(client.UpdateStatus(t, c, client.ResourceQuotas, "demo", q))
+		clienttest.Must(client.UpdateStatus(t, c, client.ResourceQuotas, "demo", q))
 		t.Sleep(6 * time.Minute)
 		clienttest.Golden(tb, "life.txt", b.Transcript(trace.ReconcileAction, trace.CommandStart))
 	})

@@ -16,17 +16,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 func start(b *clienttest.Bench) *sim.Process {
 	p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
 	f := informer.NewFactory(p, p.Lane, b.Client())
@@ -42,18 +31,18 @@ func TestEveryNamespaceHasTheCertificate(t *testing.T) {
 		c := b.Client()
 		start(b)
 		for _, ns := range []string{"default", "demo"} {
-			must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+			clienttest.Must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
 		}
 		t.Sleep(time.Second)
-		note(t, "somebody writes something else into it")
-		cm := must(client.Get[*corev1.ConfigMap](t, c, client.ConfigMaps, "demo", rootca.ConfigMap))
+		clienttest.Note(t, "somebody writes something else into it")
+		cm := clienttest.Must(client.Get[*corev1.ConfigMap](t, c, client.ConfigMaps, "demo", rootca.ConfigMap))
 		cm.Data["ca.crt"] = "FORGED"
-		must(client.Update(t, c, client.ConfigMaps, "demo", cm))
+		clienttest.Must(client.Update(t, c, client.ConfigMaps, "demo", cm))
 		t.Sleep(time.Second)
-		note(t, "somebody deletes it")
+		clienttest.Note(t, "somebody deletes it")
 		_ = c.Delete(t, client.ConfigMaps, "default", rootca.ConfigMap, metav1.DeleteOptions{})
 		t.Sleep(time.Second)
-		note(t, "a namespace is going, and its ConfigMap is deleted")
+		clienttest.Note(t, "a namespace is going, and its ConfigMap is deleted")
 		_ = c.Delete(t, client.Namespaces, "", "demo", metav1.DeleteOptions{})
 		_ = c.Delete(t, client.ConfigMaps, "demo", rootca.ConfigMap, metav1.DeleteOptions{})
 		t.Sleep(time.Minute)

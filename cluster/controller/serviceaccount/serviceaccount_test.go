@@ -16,17 +16,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 func start(b *clienttest.Bench) *sim.Process {
 	p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
 	f := informer.NewFactory(p, p.Lane, b.Client())
@@ -41,20 +30,20 @@ func TestEveryNamespaceHasItsAccount(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
 		start(b)
-		must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}))
+		clienttest.Must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}))
 		t.Sleep(time.Second)
-		note(t, "somebody deletes it")
+		clienttest.Note(t, "somebody deletes it")
 		_ = c.Delete(t, client.ServiceAccounts, "default", serviceaccount.Default, metav1.DeleteOptions{})
 		t.Sleep(time.Second)
-		note(t, "a namespace comes while the controller's watches are gone, and history is compacted")
+		clienttest.Note(t, "a namespace comes while the controller's watches are gone, and history is compacted")
 		b.EndWatches()
-		must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}))
+		clienttest.Must(client.Create(t, c, client.Namespaces, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}))
 		b.Compact()
 		t.Sleep(time.Minute)
-		note(t, "another account is nobody's business; neither is one of a namespace that is going")
+		clienttest.Note(t, "another account is nobody's business; neither is one of a namespace that is going")
 		_ = c.Delete(t, client.Namespaces, "", "demo", metav1.DeleteOptions{})
 		_ = c.Delete(t, client.ServiceAccounts, "demo", serviceaccount.Default, metav1.DeleteOptions{})
-		must(client.Create(t, c, client.ServiceAccounts, "default", &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}))
+		clienttest.Must(client.Create(t, c, client.ServiceAccounts, "default", &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}))
 		_ = c.Delete(t, client.ServiceAccounts, "default", "robot", metav1.DeleteOptions{})
 		t.Sleep(time.Minute)
 	})

@@ -15,17 +15,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 // A claim and its volume from the first finalizer to the last: they go when nothing
 // uses them any more, and not before.
 func TestWhatIsInUseStays(t *testing.T) {
@@ -36,30 +25,30 @@ func TestWhatIsInUseStays(t *testing.T) {
 		NewClaims(reconcile.NewEnv(p, ClaimsName, ClaimsName, c, f, 1)).Start()
 		NewVolumes(reconcile.NewEnv(p, VolumesName, VolumesName, c, f, 1)).Start()
 		f.Start()
-		note(t, "a claim and a volume from before there was a plugin, both bound")
-		must(client.Create(t, c, client.PersistentVolumeClaims, "demo", &corev1.PersistentVolumeClaim{
+		clienttest.Note(t, "a claim and a volume from before there was a plugin, both bound")
+		clienttest.Must(client.Create(t, c, client.PersistentVolumeClaims, "demo", &corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data"}, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
 		}))
-		must(client.Create(t, c, client.PersistentVolumes, "", &corev1.PersistentVolume{
+		clienttest.Must(client.Create(t, c, client.PersistentVolumes, "", &corev1.PersistentVolume{
 			ObjectMeta: metav1.ObjectMeta{Name: "disk"}, Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound},
 		}))
 		t.Sleep(time.Minute)
-		note(t, "a pod on a node mounts it, and both are deleted")
+		clienttest.Note(t, "a pod on a node mounts it, and both are deleted")
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}, Spec: corev1.PodSpec{NodeName: "node-1"}}
 		pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
-		must(client.Create(t, c, client.Pods, "demo", pod))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod))
 		t.Sleep(time.Minute)
-		must(0, c.Delete(t, client.PersistentVolumeClaims, "demo", "data", metav1.DeleteOptions{}))
-		must(0, c.Delete(t, client.PersistentVolumes, "", "disk", metav1.DeleteOptions{}))
+		clienttest.Must(0, c.Delete(t, client.PersistentVolumeClaims, "demo", "data", metav1.DeleteOptions{}))
+		clienttest.Must(0, c.Delete(t, client.PersistentVolumes, "", "disk", metav1.DeleteOptions{}))
 		t.Sleep(time.Hour)
-		must(client.Get[*corev1.PersistentVolumeClaim](t, c, client.PersistentVolumeClaims, "demo", "data"))
-		note(t, "the pod goes, then the volume is released")
+		clienttest.Must(client.Get[*corev1.PersistentVolumeClaim](t, c, client.PersistentVolumeClaims, "demo", "data"))
+		clienttest.Note(t, "the pod goes, then the volume is released")
 		zero := int64(0)
-		must(0, c.Delete(t, client.Pods, "demo", "web", metav1.DeleteOptions{GracePeriodSeconds: &zero}))
+		clienttest.Must(0, c.Delete(t, client.Pods, "demo", "web", metav1.DeleteOptions{GracePeriodSeconds: &zero}))
 		t.Sleep(time.Minute)
-		pv := must(client.Get[*corev1.PersistentVolume](t, c, client.PersistentVolumes, "", "disk"))
+		pv := clienttest.Must(client.Get[*corev1.PersistentVolume](t, c, client.PersistentVolumes, "", "disk"))
 		pv.Status.Phase = corev1.VolumeReleased
-		must(client.UpdateStatus(t, c, client.PersistentVolumes, "", pv))
+		clienttest.Must(client.UpdateStatus(t, c, client.PersistentVolumes, "", pv))
 		t.Sleep(time.Minute)
 	})
 	clienttest.Golden(t, "life.txt", b.Transcript(trace.ReconcileAction, trace.CommandStart))

@@ -16,17 +16,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func note(t *sim.Task, line string) {
-	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})
-}
-
 func start(b *clienttest.Bench) *sim.Process {
 	p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
 	f := informer.NewFactory(p, p.Lane, b.Client())
@@ -49,9 +38,9 @@ func tolerate(limit *int64) corev1.Toleration {
 }
 
 func taint(t *sim.Task, c client.Interface, name string, taints ...corev1.Taint) {
-	n := must(client.Get[*corev1.Node](t, c, client.Nodes, "", name))
+	n := clienttest.Must(client.Get[*corev1.Node](t, c, client.Nodes, "", name))
 	n.Spec.Taints = taints
-	must(client.Update(t, c, client.Nodes, "", n))
+	clienttest.Must(client.Update(t, c, client.Nodes, "", n))
 }
 
 // Pods on a tainted node go at once, after the time they tolerate the taint, or
@@ -62,25 +51,25 @@ func TestPodsGoWhenTheirTolerationIsOver(t *testing.T) {
 		start(b)
 		silent := corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}
 		for _, n := range []string{"node-1", "node-2"} {
-			must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n}}))
+			clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n}}))
 		}
 		for _, p := range []*corev1.Pod{
 			pod("none", "node-1"), pod("five-minutes", "node-1", tolerate(seconds(300))), pod("for-ever", "node-1", tolerate(nil)),
 			pod("two", "node-1", tolerate(seconds(300)), tolerate(seconds(60))), pod("elsewhere", "node-2"),
 		} {
-			must(client.Create(t, c, client.Pods, "demo", p))
+			clienttest.Must(client.Create(t, c, client.Pods, "demo", p))
 		}
 		t.Sleep(time.Second)
-		note(t, "node-1 is tainted")
+		clienttest.Note(t, "node-1 is tainted")
 		taint(t, c, "node-1", silent)
 		t.Sleep(30 * time.Second)
-		note(t, "the taint is gone before the minute is over")
+		clienttest.Note(t, "the taint is gone before the minute is over")
 		taint(t, c, "node-1")
 		t.Sleep(10 * time.Minute)
-		note(t, "it is tainted again, for good; a pod comes to it later")
+		clienttest.Note(t, "it is tainted again, for good; a pod comes to it later")
 		taint(t, c, "node-1", silent, corev1.Taint{Key: "example.com/dedicated", Effect: corev1.TaintEffectNoSchedule})
 		t.Sleep(2 * time.Minute)
-		must(client.Create(t, c, client.Pods, "demo", pod("late", "node-1")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("late", "node-1")))
 		t.Sleep(10 * time.Minute)
 	})
 	clienttest.Golden(t, "life.txt", b.Transcript(trace.ReconcileAction, trace.EventRecorded, trace.CommandStart))
