@@ -145,11 +145,14 @@ func (r *Runtime) OnRead(fill func(t *sim.Task, podUID string, f File) (string, 
 	r.fill = fill
 }
 
+// errNoFile is ENOENT.
+var errNoFile = errors.New("No such file or directory") //nolint:staticcheck // the C library's words
+
 // read is what stands in a file of the container.
 func (sh *shell) read(path string) (string, error) {
 	text, there := sh.files()[path]
 	if !there {
-		return "", errors.New("No such file or directory") //nolint:staticcheck // the C library's words
+		return "", errNoFile
 	}
 	if f, later := sh.c.OnRead[path]; later && sh.r.fill != nil {
 		return sh.r.fill(sh.t, sh.s.PodUID, f)

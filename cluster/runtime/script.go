@@ -1,8 +1,10 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 
@@ -113,17 +115,38 @@ func (sh *shell) stmt(s *syntax.Stmt) {
 		return
 	}
 	out, errw, in := sh.out, sh.err, sh.in
-	for _, rd := range s.Redirs {
-		sh.redirect(rd)
+	if slices.IndexFunc(s.Redirs, func(rd *syntax.Redirect) bool { return !sh.redirect(rd) }) < 0 {
+		sh.command(s.Cmd)
+	} else {
+		sh.last = 1
+		sh.exited = special(s.Cmd)
 	}
-	sh.command(s.Cmd)
 	sh.out, sh.err, sh.in = out, errw, in
 	if s.Negated {
 		sh.last = boolCode(sh.last != 0)
 	}
 }
 
-func (sh *shell) redirect(rd *syntax.Redirect) {
+// special reports whether a command is one of POSIX's special builtins: a redirection of
+// one that fails ends the shell.
+func special(cmd syntax.Command) bool {
+	call, ok := cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return false
+	}
+	switch call.Args[0].Lit() {
+	case ":", ".", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift", "times", "trap", "unset":
+		return true
+	}
+	return false
+}
+
+// redirect does one redirection, or says why it cannot be done, in ash's words.
+func (sh *shell) redirect(rd *syntax.Redirect) bool {
+	if rd.Hdoc != nil {
+		sh.in = sh.word(rd.Hdoc)
+		return true
+	}
 	target := sh.word(rd.Word)
 	w := io.Writer(fileWriter{sh, target})
 	switch target {
@@ -136,8 +159,21 @@ func (sh *shell) redirect(rd *syntax.Redirect) {
 	}
 	switch rd.Op {
 	case syntax.RdrIn:
-		sh.in, _ = sh.read(target) // of one that is not there, nothing
-		return
+		text, err := "", error(nil)
+		if target != "/dev/null" {
+			text, err = sh.read(target)
+		}
+		if errors.Is(err, errNoFile) {
+			err = errors.New("no such file") // the shell has words of its own
+		}
+		if err != nil {
+			fmt.Fprintf(sh.err, "sh: can't open %s: %v\n", target, err)
+			return false
+		}
+		sh.in = text
+		return true
+	case syntax.DplIn: // <&0: there is one input
+		return true
 	case syntax.RdrOut, syntax.RdrClob:
 		if f, ok := w.(fileWriter); ok {
 			sh.files()[f.path] = ""
@@ -150,6 +186,7 @@ func (sh *shell) redirect(rd *syntax.Redirect) {
 	} else if rd.Op != syntax.DplOut || rd.N == nil {
 		sh.out = w
 	}
+	return true
 }
 
 type fileWriter struct {
