@@ -1,15 +1,18 @@
 package tui
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
+	"kviz/cluster/control"
 	"kviz/cluster/view"
 )
 
 // completions gives the words that could stand after the words before: first
-// words are commands, then verbs, then resources, then names of objects.
-func completions(s *view.State, before []string, word string) []string {
+// words are commands, then verbs, then resources, then names of objects. ctl is nil
+// while the cluster boots.
+func completions(s *view.State, ctl control.Cluster, before []string, word string) []string {
 	var all []string
 	switch {
 	case len(before) == 0:
@@ -28,9 +31,11 @@ func completions(s *view.State, before []string, word string) []string {
 	case before[0] == "etcdutl" && len(before) == 2 && before[1] == "snapshot":
 		all = []string{"status", "restore"}
 	case before[0] == "kviz" && len(before) == 1:
-		all = []string{"apiserver", "break", "certificate", "oidc", "pause", "print", "resume", "status", "step", "until", "speed", "skip", "why", "fault", "wait", "read", "restore", "endpoints"}
+		all = []string{"apiserver", "break", "cascade", "certificate", "clients", "node", "oidc", "pause", "print", "resume", "status", "step", "until", "speed", "skip", "why", "fault", "wait", "read", "restore", "endpoints", "token"}
 	case before[0] == "kviz" && before[1] == "apiserver":
 		all = apiserverWords(s, before[2:])
+	case before[0] == "kviz" && before[1] == "fault" && ctl != nil:
+		all = faultArguments(ctl, before[2:])
 	case before[0] == "kubectl":
 		all = kubectlWords(s, before[2:])
 	}
@@ -42,6 +47,41 @@ func completions(s *view.State, before []string, word string) []string {
 	}
 	sort.Strings(out)
 	return out
+}
+
+// faultArguments are the words of kviz fault: what can be done, to which of the targets that
+// there are now, and, where that takes another word, which.
+func faultArguments(ctl control.Cluster, before []string) []string {
+	var all []string
+	kinds := ctl.Faults()
+	if len(before) == 0 {
+		for _, k := range kinds {
+			all = append(all, k.Name)
+		}
+		return append(all, "list")
+	}
+	i := slices.IndexFunc(kinds, func(k control.FaultKind) bool { return k.Name == before[0] })
+	if i < 0 {
+		return nil
+	}
+	kindOf := func(target string) string { kind, _, _ := strings.Cut(target, "/"); return kind }
+	switch how, _, _ := strings.Cut(kinds[i].Args, " "); {
+	case len(before) == 1:
+		for _, t := range ctl.Targets() {
+			if slices.Contains(kinds[i].Targets, kindOf(t)) {
+				all = append(all, t)
+			}
+		}
+	case kindOf(before[1]) == "member" && (len(before) == 2 && how == "PEER" || how == "[MEMBER…]"):
+		for _, t := range ctl.Targets() {
+			if kind, name, _ := strings.Cut(t, "/"); kind == "member" && t != before[1] {
+				all = append(all, name)
+			}
+		}
+	case len(before) == 2 && strings.Contains(how, "|") && strings.ToUpper(how) != how: // DURATION|FACTOR are no words
+		all = strings.Split(strings.Trim(how, "[]"), "|")
+	}
+	return all
 }
 
 // apiserverWords are the words of kviz apiserver: what it does, and the names of the API

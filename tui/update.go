@@ -391,5 +391,5 @@ func (m *Explorer) complete(line string) []string {
 	if i := strings.LastIndex(line, " "); i >= 0 {
 		head, word = line[:i+1], line[i+1:]
 	}
-	return completions(m.state, strings.Fields(head), word)
+	return completions(m.state, m.ctl, strings.Fields(head), word)
 }

@@ -1,0 +1,63 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"kviz/cluster/control"
+	"kviz/tui/tuitest"
+)
+
+// breakable is a cluster with two API servers.
+type breakable struct{ *tuitest.Cluster }
+
+func (breakable) Faults() []control.FaultKind {
+	return []control.FaultKind{
+		{Name: "fill", Targets: []string{"member", "audit"}, Heals: "free"},
+		{Name: "free", Targets: []string{"member", "audit"}},
+		{Name: "cut", Targets: []string{"member", "node"}, Args: "[MEMBER…]"},
+		{Name: "delay", Targets: []string{"member"}, Args: "PEER DURATION"},
+		{Name: "pressure", Targets: []string{"node"}, Args: "memory|disk|pid"},
+		{Name: "slow", Targets: []string{"member"}, Args: "DURATION|FACTOR"},
+	}
+}
+
+func (breakable) Targets() []string {
+	return []string{"apiserver", "apiserver/b", "audit", "audit/b", "member/a", "member/b", "member/c", "node/node-1"}
+}
+
+// What kviz fault does to what is completed from the cluster's own catalogue and targets,
+// so also the files of a second API server.
+func TestFaultsComplete(t *testing.T) {
+	d := drive(t, 120, 40, -1, func(cfg *Config) { cfg.Cluster = breakable{cfg.Cluster.(*tuitest.Cluster)} })
+	for line, want := range map[string]string{
+		"kviz fau":                      "fault",
+		"kviz fault f":                  "fill free",
+		"kviz fault l":                  "list",
+		"kviz fault fill ":              "audit audit/b member/a member/b member/c",
+		"kviz fault fill audit/":        "audit/b",
+		"kviz fault free au":            "audit audit/b",
+		"kviz fault cut ":               "member/a member/b member/c node/node-1",
+		"kviz fault cut member/a ":      "b c",
+		"kviz fault cut member/a b ":    "b c",
+		"kviz fault cut node/node-1 ":   "",
+		"kviz fault delay member/b ":    "a c",
+		"kviz fault delay member/b a ":  "",
+		"kviz fault pressure node/n":    "node/node-1",
+		"kviz fault pressure x m":       "memory",
+		"kviz fault slow member/a ":     "",
+		"kviz fault nonsense ":          "",
+		"kviz fault fill audit/b some ": "",
+	} {
+		if got := strings.Join(d.m.complete(line), " "); got != want {
+			t.Errorf("%q is completed by %q, want %q", line, got, want)
+		}
+	}
+	d.press(":").typed("kviz fault fill audit/").press("tab").press("enter")
+	d.m.safe.Wait()
+	d.asked("exec kviz fault fill audit/b")
+	d.m.ctl = nil // while it boots
+	if got := d.m.complete("kviz fault f"); len(got) > 0 {
+		t.Errorf("without a cluster there are %q", got)
+	}
+}
