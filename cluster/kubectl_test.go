@@ -25,3 +25,10 @@ func TestKubectlVerbs(t *testing.T) {
 	c := boot(t, cluster.Config{Seed: 1, Bare: true})
 	golden(t, "kubectl", typed(t, c, "testdata/kubectl.txt", varying))
 }
+
+// kubectl get --watch is a watch at the API server: each event is a line, also that of
+// an object that is gone, and its client is one of those that watch.
+func TestKubectlWatches(t *testing.T) {
+	c := boot(t, cluster.Config{Seed: 1, Bare: true})
+	golden(t, "kubectl-watch", typed(t, c, "testdata/kubectl-watch.txt", varying))
+}

@@ -104,8 +104,10 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 		return k.wait(ctx, args, flags)
 	case sub == "delete" && flags.on("wait") && !flags.set("dry-run") && !flags.set("raw"):
 		return k.delete(ctx, args, flags)
-	case sub == "get" && (flags.on("watch") || flags.on("watch-only")), sub == "events" && flags.on("watch"):
+	case sub == "get" && (flags.on("watch") || flags.on("watch-only")):
 		return k.follow(ctx, args, flags)
+	case sub == "events" && flags.on("watch"):
+		return k.followEvents(ctx, args, flags)
 	case sub == "run" && attached(flags) && len(flags.args) > 1 && !flags.set("dry-run"):
 		return k.runAttached(ctx, args, flags)
 	case sub == "drain" && !flags.set("dry-run"):

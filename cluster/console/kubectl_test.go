@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -267,6 +269,39 @@ func TestGivingUpAWait(t *testing.T) {
 	_ = b.kernel.Do(func() { after = b.kernel.Elapsed() })
 	if before != after {
 		t.Errorf("time went on from %s to %s though nobody waits", before, after)
+	}
+}
+
+// Who watches sees what changes while it changes, whoever changes it, and not only at
+// the command's end.
+func TestWatchingAsItComes(t *testing.T) {
+	b := newBench(t, console.Config{})
+	ctx, cancel := context.WithCancel(context.Background())
+	out, lines := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		defer lines.Close()
+		done <- b.Exec(ctx, "kubectl get configmaps -w --output-watch-events --no-headers", control.Streams{Out: lines, Err: io.Discard, Source: "console"})
+	}()
+	told := bufio.NewScanner(out)
+	for _, step := range [][2]string{
+		{"kubectl create configmap a", "ADDED a"},
+		{"kubectl label configmap a x=y", "MODIFIED a"},
+		{"kubectl label configmap a x=z --overwrite", "MODIFIED a"},
+		{"kubectl delete configmap a", "DELETED a"},
+		{"kubectl create configmap a", "ADDED a"},
+	} {
+		b.run(t, step[0]+"\nsleep 1") // time passes for the event, too
+		if !told.Scan() {
+			t.Fatalf("%s: the watch has ended", step[0])
+		}
+		if words := strings.Fields(told.Text()); strings.Join(words[:2], " ") != step[1] {
+			t.Errorf("%s: told %q, want %q", step[0], told.Text(), step[1])
+		}
+	}
+	cancel()
+	if exit := <-done; exit != 130 {
+		t.Errorf("a watch that was given up ended with status %d", exit)
 	}
 }
 

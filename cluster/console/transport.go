@@ -38,6 +38,8 @@ type transport struct {
 	cause trace.ID
 	raw   bool // kubectl get --raw: the answer is shown as it is
 
+	following *following // kubectl get --watch
+
 	mu      sync.Mutex
 	deleted []deletion
 	shown   []*x509.Certificate // the client certificate that kubectl was given
@@ -59,6 +61,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r = r.Clone(serve.WithCaller(t.ctx, t.caller(r)))
 	r.Header.Set("User-Agent", userAgent)
+	if t.following != nil {
+		return t.following.answer(t, r)
+	}
 	q := r.URL.Query()
 	switch watch := q.Get("watch"); {
 	case t.raw && watch != "" && watch != "0" && watch != "false":

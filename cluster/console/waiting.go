@@ -167,14 +167,14 @@ func (k *kubectlRun) delete(ctx context.Context, args []string, flags *parsed) i
 	return exit
 }
 
-// follow is get --watch: the list, then each line that is new or has changed.
-func (k *kubectlRun) follow(ctx context.Context, args []string, flags *parsed) int {
+// followEvents is events --watch: the list, then each line that is new or has
+// changed. kubectl tells the ages of Events by the machine's clock.
+func (k *kubectlRun) followEvents(ctx context.Context, args []string, flags *parsed) int {
 	limit := flags.timeout("request-timeout")
-	if k.inv.Script && limit <= 0 && !ends(ctx) {
-		fmt.Fprintln(k.inv.Err, "error: kubectl get --watch never ends by itself, and this is a script: put timeout 30s before it, or use kubectl wait or kviz wait")
+	if k.endless(ctx, limit) {
 		return 1
 	}
-	once := without(args, map[string]bool{"-w": false, "--watch": false, "--watch-only": false, "--request-timeout": true})
+	once := without(args, map[string]bool{"-w": false, "--watch": false, "--request-timeout": true})
 	shown := map[string]bool{}
 	first := true
 	exit, timedOut := k.check(ctx, limit, resourcesOf(flags.args), func() (bool, int) {
@@ -183,11 +183,10 @@ func (k *kubectlRun) follow(ctx context.Context, args []string, flags *parsed) i
 			return true, k.print(r)
 		}
 		now := map[string]bool{}
-		for i, line := range strings.SplitAfter(string(r.out), "\n") {
+		for _, line := range strings.SplitAfter(string(r.out), "\n") {
 			key := withoutAge(line)
 			now[key] = true
-			quiet := first && flags.on("watch-only") && i > 0
-			if line != "" && !shown[key] && !quiet {
+			if line != "" && !shown[key] {
 				if _, err := k.inv.Out.Write([]byte(line)); err != nil { // the reader has gone
 					return true, 0
 				}

@@ -63,7 +63,7 @@ func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.
 		now = t.Now()
 		switch {
 		case answer.Watch != nil:
-			feed = follow(t, answer.Watch, req, caller.Waits)
+			feed = follow(t, answer.Watch, req, caller)
 		case req.Verb == "watch" && apierrors.IsResourceExpired(answer.Err):
 			feed = expired(t, answer.Err)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"net/http"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,10 +20,11 @@ import (
 // travels in the request's context.
 type Caller struct {
 	User    authn.User
-	Client  string       // for the trace: "kubectl"
-	Process *sim.Process // whose task the request is; its lane is the sender's
-	Causes  []trace.ID   // what made the sender send it
-	Waits   bool         // for the end of a watch: until then, time passes for it
+	Client  string        // for the trace: "kubectl"
+	Process *sim.Process  // whose task the request is; its lane is the sender's
+	Causes  []trace.ID    // what made the sender send it
+	Waits   bool          // for the end of a watch: until then, time passes for it
+	Most    time.Duration // how long a watch lasts, virtual; 0: as the request says
 
 	// Shows says that the sender is not taken for User: he shows Certificates, whose
 	// first he has the key of, or a bearer token in the request's header, and the

@@ -68,13 +68,16 @@ type timed struct {
 }
 
 // follow starts a task that takes events from w into a stream, until the watch
-// ends or its time (virtual) is over. waits counts it as somebody for whom time
+// ends or its time (virtual) is over. A caller that waits is somebody for whom time
 // has to pass until then.
-func follow(t *sim.Task, w client.Watch, req *apiserver.Request, waits bool) *stream {
+func follow(t *sim.Task, w client.Watch, req *apiserver.Request, caller Caller) *stream {
 	s := &stream{watch: w, kernel: t.Kernel(), wake: make(chan struct{}, 1)}
 	limit := minWatch + time.Duration(t.Rand().Int64N(int64(minWatch)))
 	if n := req.List.TimeoutSeconds; n != nil && *n > 0 {
 		limit = time.Duration(*n) * time.Second
+	}
+	if caller.Most > 0 {
+		limit = caller.Most
 	}
 	timer := t.Kernel().After(limit, w.Stop)
 	causes := t.Causes()
@@ -95,7 +98,7 @@ func follow(t *sim.Task, w client.Watch, req *apiserver.Request, waits bool) *st
 			}
 		}
 	})
-	if k := t.Kernel(); waits {
+	if k := t.Kernel(); caller.Waits {
 		k.AddDemand(1)
 		task.OnEnd(func() { k.AddDemand(-1) })
 	}
