@@ -27,7 +27,8 @@ func TestKubectlVerbs(t *testing.T) {
 }
 
 // kubectl get --watch is a watch at the API server: each event is a line, also that of
-// an object that is gone, and its client is one of those that watch.
+// an object that is gone, and its client is one of those that watch. replace --force
+// waits in the cluster's time, and -v tells of requests.
 func TestKubectlWatches(t *testing.T) {
 	c := boot(t, cluster.Config{Seed: 1, Bare: true})
 	golden(t, "kubectl-watch", typed(t, c, "testdata/kubectl-watch.txt", varying))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -94,6 +95,9 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 		fmt.Fprintf(inv.Err, "error: %v\n", err)
 		return 1
 	}
+	if n, err := strconv.Atoi(flags.value("v")); err == nil && n >= 6 {
+		k.transport.base = &verbose{base: k.transport.base, level: n, out: inv.Err, kernel: inv.Console.cfg.Kernel}
+	}
 	k.transport.raw = flags != nil && flags.set("raw")
 	k.secure = flags != nil && (flags.set("token") || flags.set("client-certificate") || flags.set("kubeconfig"))
 	switch {
@@ -108,6 +112,8 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 		return k.follow(ctx, args, flags)
 	case sub == "events" && flags.on("watch"):
 		return k.followEvents(ctx, args, flags)
+	case sub == "replace" && flags.on("force") && !flags.set("dry-run") && !flags.set("raw"):
+		return k.replaceForce(ctx, args, flags)
 	case sub == "run" && attached(flags) && len(flags.args) > 1 && !flags.set("dry-run"):
 		return k.runAttached(ctx, args, flags)
 	case sub == "drain" && !flags.set("dry-run"):
@@ -180,6 +186,7 @@ func (k *kubectlRun) tree(args []string, streams genericiooptions.IOStreams) *co
 		return c
 	}
 	root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...), ConfigFlags: flags, IOStreams: streams})
+	logFlags(root)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)

@@ -29,6 +29,7 @@ func lookup(args []string) (sub string, flags *parsed) {
 		Arguments:   append([]string{"kubectl"}, args...),
 		ConfigFlags: configFlags(os.TempDir(), "", nil), IOStreams: streams,
 	})
+	logFlags(root)
 	c, rest, err := root.Find(args)
 	if err != nil || c == root {
 		return "", nil
@@ -39,6 +40,12 @@ func lookup(args []string) (sub string, flags *parsed) {
 		return sub, nil
 	}
 	return sub, &parsed{c.Flags(), c.Flags().Args()}
+}
+
+// logFlags are those that the program kubectl has beside the flags of its commands
+// (component-base/cli).
+func logFlags(root *cobra.Command) {
+	root.PersistentFlags().IntP("v", "v", 0, "number for the log level verbosity: 6 tells each request, 7 its headers, 8 its body and the answer's")
 }
 
 func quietly(c *cobra.Command, args []string) (err error) {
@@ -60,6 +67,9 @@ func (p *parsed) on(name string) bool {
 }
 
 func (p *parsed) value(name string) string {
+	if p == nil {
+		return ""
+	}
 	if f := p.set_.Lookup(name); f != nil {
 		return f.Value.String()
 	}

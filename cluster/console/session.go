@@ -120,7 +120,7 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 	var writing sync.Mutex
 	out, errOut := &inTurn{&writing, orDiscard(streams.Out)}, &inTurn{&writing, orDiscard(streams.Err)}
 	if s.runner == nil {
-		s.runner, err = interp.New(interp.StdIO(stdin, out, errOut), interp.ExecHandlers(s.handle))
+		s.runner, err = interp.New(interp.StdIO(stdin, out, errOut), interp.ExecHandlers(s.handle), interp.CallHandler(s.help))
 		if err != nil {
 			fmt.Fprintf(streams.Err, "console: %v\n", err)
 			return 1
@@ -208,6 +208,38 @@ func place(name string, line uint) string {
 		return fmt.Sprintf("line %d", line)
 	}
 	return fmt.Sprintf("%s:%d", name, line)
+}
+
+// help tells the console's commands where the shell would tell its own.
+func (s *Session) help(ctx context.Context, args []string) ([]string, error) {
+	if len(args) != 1 || args[0] != "help" {
+		return args, nil
+	}
+	w := orDiscard(interp.HandlerCtx(ctx).Stdout)
+	var others []string
+	for _, name := range s.c.Commands() {
+		if means := told[name]; means != "" {
+			fmt.Fprintf(w, "%-10s %s\n", name, means)
+		} else if name != "kviz" && name != "k" {
+			others = append(others, name)
+		}
+	}
+	fmt.Fprintf(w, "%-10s small forms of the programs of these names; the shell itself: help NAME, as in help for\n", strings.Join(others, ", "))
+	if s.c.command("kviz") != nil {
+		printVerbs(w)
+	}
+	return []string{"true"}, nil
+}
+
+// told is what help says of a command.
+var told = map[string]string{
+	"kubectl": "Kubernetes' own, or k: kubectl get pods -A; kubectl apply -f manifests/hello.yaml (ls manifests); kubectl --help",
+	"etcdctl": "etcd's own: etcdctl member list; etcdctl get --prefix /registry --keys-only; etcdctl --help",
+	"etcdutl": "etcd's own, for snapshot files: etcdutl --help",
+	"on":      "a tool of a node: on node-1 crictl ps; on node-1 iptables-save; on node-1 curl URL",
+	"timeout": "ends a command that would wait for ever, after virtual time: timeout 30s kubectl get pods -w",
+	"sleep":   "lets virtual time pass: sleep 5",
+	"date":    "the cluster's time",
 }
 
 // handle runs one simple command that is no builtin of the shell.

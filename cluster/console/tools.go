@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -20,7 +22,7 @@ var tools map[string]Command
 
 func init() {
 	tools = map[string]Command{
-		"cat": cat, "grep": grep, "head": head, "tail": tail, "sort": sortLines,
+		"cat": cat, "ls": list, "grep": grep, "head": head, "tail": tail, "sort": sortLines,
 		"uniq": uniq, "wc": wc, "seq": seq, "cut": cut, "tr": tr,
 		"hexdump": hexdump, "xxd": xxd, "base64": base64Tool,
 	}
@@ -223,9 +225,22 @@ func grep(_ context.Context, inv *Invocation) int {
 }
 
 func head(_ context.Context, inv *Invocation) int {
-	n, names, err := count(inv)
+	set, n, names, err := count(inv, "c")
 	if err != nil {
 		return usage(inv, err)
+	}
+	if c, given := set['c']; given {
+		most, err := strconv.ParseInt(c, 10, 64)
+		if err != nil || most < 0 {
+			return usage(inv, fmt.Errorf("-c %q: want a number of bytes", c))
+		}
+		r, done, err := input(inv, names)
+		if err != nil {
+			return usage(inv, err)
+		}
+		defer done()
+		_, _ = io.CopyN(inv.Out, r, most)
+		return 0
 	}
 	if n == 0 {
 		return 0
@@ -241,7 +256,7 @@ func tail(_ context.Context, inv *Invocation) int {
 	if len(inv.Args) > 2 && inv.Args[1] == "-n" {
 		inv.Args[2] = strings.TrimPrefix(inv.Args[2], "-")
 	}
-	n, names, err := count(inv)
+	_, n, names, err := count(inv, "")
 	if err != nil {
 		return usage(inv, err)
 	}
@@ -258,19 +273,19 @@ func tail(_ context.Context, inv *Invocation) int {
 	return exit
 }
 
-// count reads -n N; 10 without it.
-func count(inv *Invocation) (int, []string, error) {
-	set, names, err := options(inv, "", "n")
+// count reads -n N, 10 without it, and the options in more.
+func count(inv *Invocation, more string) (map[byte]string, int, []string, error) {
+	set, names, err := options(inv, "", "n"+more)
 	if err != nil {
-		return 0, nil, err
+		return nil, 0, nil, err
 	}
 	n := 10
 	if v, ok := set['n']; ok {
 		if n, err = strconv.Atoi(v); err != nil || n < 0 {
-			return 0, nil, fmt.Errorf("-n %q: want a number", v)
+			return nil, 0, nil, fmt.Errorf("-n %q: want a number", v)
 		}
 	}
-	return n, names, nil
+	return set, n, names, nil
 }
 
 func sortLines(_ context.Context, inv *Invocation) int {
@@ -415,33 +430,116 @@ func seq(_ context.Context, inv *Invocation) int {
 }
 
 func cut(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "", "df")
+	set, names, err := options(inv, "", "dfc")
 	if err != nil {
 		return usage(inv, err)
 	}
-	sep := "\t"
+	split, sep, which := strings.Split, "\t", set['f']
 	if d := set['d']; d != "" {
 		sep = d
 	}
-	var want []int
-	for _, f := range strings.Split(set['f'], ",") {
-		n, err := strconv.Atoi(f)
-		if err != nil || n < 1 {
-			return usage(inv, fmt.Errorf("usage: cut -d SEPARATOR -f 1,2 (fields count from 1)"))
+	if c, given := set['c']; given {
+		split, sep, which = func(line, _ string) []string { return strings.Split(line, "") }, "", c
+	}
+	var want [][2]int // from and to, 0 for the end
+	for _, f := range strings.Split(which, ",") {
+		from, to, ranged := strings.Cut(f, "-")
+		if !ranged {
+			to = from
 		}
-		want = append(want, n)
+		var r [2]int
+		for i, n := range []string{from, to} {
+			if r[i], err = strconv.Atoi(n); n == "" && ranged {
+				r[i], err = 1-i, nil
+			} else if r[i] < 1 && err == nil {
+				err = strconv.ErrRange
+			}
+			if err != nil {
+				return usage(inv, fmt.Errorf("usage: cut -d SEPARATOR -f 1,3-5 or cut -c 1-80 (fields and characters count from 1)"))
+			}
+		}
+		want = append(want, r)
 	}
 	return each(inv, names, func(line string) bool {
-		fields := strings.Split(line, sep)
+		parts := split(line, sep)
 		var out []string
-		for _, n := range want {
-			if n <= len(fields) {
-				out = append(out, fields[n-1])
+		for n := range parts {
+			for _, r := range want {
+				if n+1 >= r[0] && (n+1 <= r[1] || r[1] == 0) {
+					out = append(out, parts[n])
+					break
+				}
 			}
 		}
 		fmt.Fprintln(inv.Out, strings.Join(out, sep))
 		return true
 	})
+}
+
+// list is ls: what a folder holds, a name a line, those of folders with a / behind. The
+// manifests that the console knows are a folder too.
+func list(_ context.Context, inv *Invocation) int {
+	_, dirs, err := options(inv, "1ap", "")
+	if err != nil {
+		return usage(inv, err)
+	}
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
+	exit := 0
+	for _, d := range dirs {
+		names, err := inv.entries(d)
+		if err != nil {
+			fmt.Fprintf(inv.Err, "ls: %s: no such file or folder\n", d)
+			exit = 2
+			continue
+		}
+		if len(dirs) > 1 {
+			fmt.Fprintf(inv.Out, "%s:\n", d)
+		}
+		for _, n := range names {
+			fmt.Fprintln(inv.Out, n)
+		}
+	}
+	return exit
+}
+
+// entries are the names in a folder: of the disk, of the manifests, or of both.
+func (inv *Invocation) entries(dir string) ([]string, error) {
+	at := dir
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(inv.Dir, at)
+	}
+	found, err := os.ReadDir(at)
+	if _, planes := inv.planeFile(dir); planes {
+		return []string{dir}, nil
+	}
+	if info, ferr := os.Stat(at); ferr == nil && !info.IsDir() {
+		return []string{dir}, nil
+	}
+	if m := inv.Console.cfg.Manifests; m != nil && !filepath.IsAbs(dir) {
+		name := filepath.ToSlash(filepath.Clean(dir))
+		more, merr := fs.ReadDir(m, name)
+		if info, ferr := fs.Stat(m, name); ferr == nil && !info.IsDir() {
+			return []string{dir}, nil
+		}
+		if merr == nil {
+			found, err = append(found, more...), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range found {
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 func tr(_ context.Context, inv *Invocation) int {

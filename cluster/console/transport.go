@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ type transport struct {
 	raw   bool // kubectl get --raw: the answer is shown as it is
 
 	following *following // kubectl get --watch
+	untilGone *changes   // kubectl replace --force: a GET of what is being deleted is answered when it is gone
 
 	mu      sync.Mutex
 	deleted []deletion
@@ -74,6 +76,16 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.logs(r, q)
 	}
 	resp, err := t.send(r)
+	for err == nil && t.untilGone != nil && r.Method == http.MethodGet && resp.StatusCode == http.StatusOK && t.deletes(r.URL.Path) {
+		switch err := t.untilGone.next(t.ctx); {
+		case errors.Is(err, errLimit):
+			p := strings.Split(r.URL.Path, "/")
+			return statusResponse(r, apierrors.NewTimeoutError("timed out waiting for the condition on "+strings.Join(p[len(p)-2:], "/"), 0)), nil
+		case err != nil:
+			return nil, err
+		}
+		resp, err = t.send(r)
+	}
 	if err == nil && r.Method == http.MethodDelete && resp.StatusCode < 300 && q.Get("dryRun") == "" {
 		t.noteDeletion(r.URL.Path, resp)
 	}
@@ -148,6 +160,11 @@ func (t *transport) noteDeletion(p string, resp *http.Response) {
 		d.uid = string(body.Details.UID)
 	}
 	t.deleted = append(t.deleted, d)
+}
+
+// deletes reports whether a DELETE of the object at a path was accepted.
+func (t *transport) deletes(path string) bool {
+	return slices.ContainsFunc(t.deleted, func(d deletion) bool { return d.path == path })
 }
 
 // gone reports whether the object at a path is not there any more, or is

@@ -167,6 +167,24 @@ func (k *kubectlRun) delete(ctx context.Context, args []string, flags *parsed) i
 	return exit
 }
 
+// replaceForce is replace --force: delete, wait until what was deleted is gone, create.
+// kubectl looks again and again by the machine's clock; the first look is answered when
+// there is nothing more to see.
+func (k *kubectlRun) replaceForce(ctx context.Context, args []string, flags *parsed) int {
+	limit := flags.timeout("timeout")
+	if limit <= 0 {
+		limit = 5 * time.Minute // as kubectl
+	}
+	w, err := k.c.watchChanges(ctx, k.inv.Cause, limit, changeOf())
+	if err != nil {
+		fmt.Fprintf(k.inv.Err, "error: %v\n", err)
+		return 1
+	}
+	defer w.close()
+	k.transport.untilGone = w
+	return k.print(k.once(without(args, map[string]bool{"--timeout": true})))
+}
+
 // followEvents is events --watch: the list, then each line that is new or has
 // changed. kubectl tells the ages of Events by the machine's clock.
 func (k *kubectlRun) followEvents(ctx context.Context, args []string, flags *parsed) int {
