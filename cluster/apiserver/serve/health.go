@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
 )
 
@@ -29,7 +30,7 @@ func serveVersion(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveHealth answers /healthz, /livez and /readyz, with a line a check where
-// ?verbose is asked (apiserver pkg/server/healthz).
+// ?verbose is asked, and without the checks that ?exclude names (apiserver pkg/server/healthz).
 func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path string) {
 	group, only, _ := strings.Cut(path, "/")
 	up, ready, plugins, well := false, false, false, false
@@ -60,12 +61,21 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 		}{"shutdown", err == nil})
 	}
 	var b strings.Builder
+	excluded := sets.New[string]()
+	if only == "" {
+		excluded.Insert(r.URL.Query()["exclude"]...)
+	}
 	healthy, known := true, only == ""
 	for _, c := range checks {
 		if only != "" && only != c.name {
 			continue
 		}
 		known = true
+		if excluded.Has(c.name) {
+			excluded.Delete(c.name)
+			fmt.Fprintf(&b, "[+]%s excluded: ok\n", c.name)
+			continue
+		}
 		if c.ok {
 			fmt.Fprintf(&b, "[+]%s ok\n", c.name)
 			continue
@@ -76,6 +86,9 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 	if !known {
 		writePathNotFound(w)
 		return
+	}
+	if len(excluded) > 0 {
+		fmt.Fprintf(&b, "warn: some health checks cannot be excluded: no matches for \"%s\"\n", strings.Join(sets.List(excluded), `","`))
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -156,6 +156,7 @@ func TestRoundTrips(t *testing.T) {
 	talk("GET", "/apis/example.com/v1/things", "")
 	talk("GET", "/nothing", "")
 	talk("GET", "/readyz?verbose", "")
+	talk("GET", "/readyz?verbose&exclude=etcd&exclude=nothing", "")
 	talk("GET", "/livez/ping", "")
 	golden(t, "roundtrips.txt", out.String())
 }
