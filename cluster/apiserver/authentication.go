@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
@@ -102,6 +103,7 @@ type proof struct {
 	audiences []string    // for whom a token is meant, of those that were asked for
 	by        string      // who knew them; of those that nobody knows, who has refused them
 	why       string      // nobody does
+	bad       []error     // found by those that the credentials are for
 	tried     []string    // what each has said
 	fault     trace.ID    // that made the credentials expire; zero where none has
 	answered  trace.ID    // the newest answer of a server that was asked
@@ -117,7 +119,8 @@ func (p *proof) says(by string, u *authn.User, unknown string, err error) (done 
 		p.tried = append(p.tried, by+": it is "+u.Name)
 		return true
 	case err != nil:
-		p.by, p.why = by, err.Error()
+		p.bad = append(p.bad, err)
+		p.by, p.why = by, utilerrors.NewAggregate(p.bad).Error()
 		p.tried = append(p.tried, by+": "+err.Error())
 	default:
 		p.tried = append(p.tried, by+": "+unknown)

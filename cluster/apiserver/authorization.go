@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
 	"kviz/cluster/apiserver/authn"
@@ -24,11 +25,8 @@ func authorize(c *call) error {
 	if c.kind != nil && !c.kind.Namespaced {
 		a.Namespace = ""
 	}
-	if c.req.List.FieldSelector != "" {
-		a.Fields = exactFields(c.req.List.FieldSelector)
-		if a.Name == "" { // as RequestInfo has it: a watch on one object is about that object
-			a.Name = a.Fields["metadata.name"]
-		}
+	if a.Name == "" { // as RequestInfo has it: a watch on one object is about that object
+		a.Name = exactFields(c.req.List.FieldSelector)["metadata.name"]
 	}
 	d := authz.Decision{Allowed: true, Reason: "It is a part of a request that was allowed."}
 	if !c.req.approved {
@@ -82,17 +80,40 @@ func attributesOf(r *Request, u authn.User) authz.Attributes {
 	return authz.Attributes{
 		User: u, Verb: r.Verb, Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource,
 		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
+		FieldSelector: selectedFields(r.List.FieldSelector), LabelSelector: selectedLabels(r.List.LabelSelector),
 	}
+}
+
+// selectedFields and selectedLabels are what a selector requires; nothing of one that
+// cannot be parsed, which is refused where it is used (apiserver
+// pkg/endpoints/filters/authorization.go GetAuthorizerAttributes).
+func selectedFields(selector string) fields.Requirements {
+	if selector == "" {
+		return nil
+	}
+	sel, err := fields.ParseSelector(selector)
+	if err != nil {
+		return nil
+	}
+	return sel.Requirements()
+}
+
+func selectedLabels(selector string) labels.Requirements {
+	if selector == "" {
+		return nil
+	}
+	sel, err := labels.Parse(selector)
+	if err != nil {
+		return nil
+	}
+	of, _ := sel.Requirements()
+	return of
 }
 
 // exactFields are the field=value terms of a field selector.
 func exactFields(selector string) map[string]string {
-	sel, err := fields.ParseSelector(selector)
-	if err != nil {
-		return nil // refused where the selector is used
-	}
 	out := map[string]string{}
-	for _, r := range sel.Requirements() {
+	for _, r := range selectedFields(selector) {
 		if r.Operator == selection.Equals || r.Operator == selection.DoubleEquals {
 			out[r.Field] = r.Value
 		}

@@ -109,10 +109,7 @@ func (cu *custom) askConverter(u *unstructured.Unstructured, to *Kind) (*unstruc
 		return nil, failed(fmt.Errorf("conversion webhook for %v failed: %w", u.GroupVersionKind(), err))
 	}
 	sent := s.hooks.post(t, why, conversionClient(cu.crd.Spec.Conversion.Webhook.ClientConfig), conversionTimeout, body)
-	answer, answered, err := sent.answer(t)
-	if err == nil {
-		_, _, err = conversionCodec.Decode(answer, nil, response)
-	}
+	answered, err := sent.answer(t, conversionCodec, response)
 	out, err := verifyConversion(u, to, uid, response, err)
 	if c != nil && !answered.IsZero() {
 		c.last = answered

@@ -11,6 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	imagepolicyv1alpha1 "k8s.io/api/imagepolicy/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"kviz/cluster/trace"
@@ -24,8 +28,8 @@ import (
 // imagePolicy is the plugin as it is configured.
 type imagePolicy struct {
 	reviewer
-	said           *answers[imagepolicyv1alpha1.ImageReviewStatus]
-	allowed, other time.Duration // how long an answer is remembered
+	said           *utilcache.LRUExpireCache // statuses, by the review's spec
+	allowed, other time.Duration             // how long an answer is remembered
 	failOpen       bool
 }
 
@@ -88,12 +92,20 @@ func readImagePolicy(raw []byte) (*pluginConfig, error) {
 		says: fmt.Sprintf("asks %s, and %s where that does not answer", address, failing),
 		make: func(s *Server) any {
 			return &imagePolicy{
-				reviewer: reviewer{s, address, reviewTimeout, p.RetryBackoff}, said: newAnswers[imagepolicyv1alpha1.ImageReviewStatus](1024),
+				reviewer: reviewer{s, imageCodec, address, reviewTimeout, p.RetryBackoff}, said: utilcache.NewLRUExpireCacheWithClock(1024, virtualClock{s.k}),
 				allowed: p.AllowTTL, other: p.DenyTTL, failOpen: p.DefaultAllow,
 			}
 		},
 	}, nil
 }
+
+// imageCodec writes and reads ImageReviews as upstream's client does.
+var imageCodec = func() runtime.Codec {
+	s := runtime.NewScheme()
+	utilruntime.Must(imagepolicyv1alpha1.AddToScheme(s))
+	metav1.AddToGroupVersion(s, corev1.SchemeGroupVersion) // a Status may be the answer
+	return serializer.NewCodecFactory(s).LegacyCodec(imagepolicyv1alpha1.SchemeGroupVersion)
+}()
 
 // imagePolicyAudit is before the keys of the plugin's audit annotations.
 const imagePolicyAudit = "imagepolicywebhook.image-policy.k8s.io/"
@@ -118,10 +130,11 @@ func checkImages(c *call, op operation) (string, []trace.FieldDiff, error) {
 	if err != nil {
 		return "", nil, c.forbid(err)
 	}
-	st, known := p.said.get(string(key), c.t.Elapsed())
+	was, known := p.said.Get(string(key))
+	st, _ := was.(imagepolicyv1alpha1.ImageReviewStatus)
 	if !known {
 		c.t.SetCauses(c.last)
-		answered, err := p.ask(c.t, review)
+		result, answered, err := p.ask(c.t, review, &imagepolicyv1alpha1.ImageReview{}, c.deadline())
 		if !answered.IsZero() {
 			c.last = answered
 		}
@@ -133,12 +146,14 @@ func checkImages(c *call, op operation) (string, []trace.FieldDiff, error) {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, corev1.ImagePolicyFailedOpenKey, "true")
 			return "the backend could not be asked, so the images are allowed: " + err.Error() + ".", nil, nil
 		}
-		st = review.Status
+		st = result.(*imagepolicyv1alpha1.ImageReview).Status
 		ttl := p.other
 		if st.Allowed {
 			ttl = p.allowed
 		}
-		p.said.add(string(key), st, c.t.Elapsed(), ttl)
+		if ttl > 0 {
+			p.said.Add(string(key), st, ttl)
+		}
 	}
 	for _, k := range sortedKeys(st.AuditAnnotations) {
 		c.annotate(imagePolicyAudit+k, st.AuditAnnotations[k])

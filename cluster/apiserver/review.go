@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/kubernetes/pkg/apis/authorization"
 	"k8s.io/kubernetes/pkg/apis/authorization/validation"
 	authorizationutil "k8s.io/kubernetes/pkg/registry/authorization/util"
@@ -115,9 +116,12 @@ func (c *call) reviewToken(r *authenticationv1.TokenReview) string {
 	if len(audiences) == 0 {
 		audiences = apiAudiences
 	}
-	p := &proof{why: "invalid bearer token"}
-	c.t.SetCauses(c.last)
-	c.s.bearer(c.t, p, r.Spec.Token, audiences)
+	p := &proof{}
+	if token := shown(r.Spec.Token); token != "" {
+		p.why = "invalid bearer token"
+		c.t.SetCauses(c.last)
+		c.s.bearer(c.t, p, token, audiences)
+	}
 	c.heard(p)
 	if p.user == nil {
 		r.Status = authenticationv1.TokenReviewStatus{Error: p.why}
@@ -127,6 +131,16 @@ func (c *call) reviewToken(r *authenticationv1.TokenReview) string {
 	u.Groups = withAuthenticated(u)
 	r.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: userInfo(u), Audiences: p.audiences}
 	return "The token belongs to " + u.Name + ", says " + p.by + "."
+}
+
+// shown is the token that a header with these words shows: its first word, which has
+// to be the first (apiserver pkg/authentication/request/bearertoken).
+func shown(words string) string {
+	parts := strings.SplitN(strings.TrimSpace("Bearer "+words), " ", 3)
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[1]
 }
 
 func reviewed(s *authorizationv1.SubjectAccessReviewSpec) authn.User {
@@ -143,9 +157,14 @@ func reviewed(s *authorizationv1.SubjectAccessReviewSpec) authn.User {
 func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes, na *authorizationv1.NonResourceAttributes) (authorizationv1.SubjectAccessReviewStatus, string) {
 	a := authz.Attributes{User: u}
 	what := ""
+	var asked authorizer.AttributesRecord
 	switch {
 	case ra != nil:
-		a.Verb, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name = ra.Verb, ra.Group, ra.Version, ra.Resource, ra.Subresource, ra.Namespace, ra.Name
+		in := internal[authorization.SubjectAccessReview](&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: ra}})
+		asked = authorizationutil.ResourceAttributesFrom(userOf(u), *in.Spec.ResourceAttributes)
+		a.Verb, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name = ra.Verb, ra.Group, asked.APIVersion, ra.Resource, ra.Subresource, ra.Namespace, ra.Name
+		a.Nameless = true
+		a.FieldSelector, a.LabelSelector = asked.FieldSelectorRequirements, asked.LabelSelectorRequirements
 		what = ra.Verb + " " + ra.Resource
 	case na != nil:
 		a.Verb, a.Path = na.Verb, na.Path
@@ -153,13 +172,7 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 	}
 	d := c.decide(a)
 	st := authorizationv1.SubjectAccessReviewStatus{Allowed: d.Allowed, Denied: d.Forbidden, Reason: d.Why}
-	if ra != nil {
-		in := internal[authorization.SubjectAccessReview](&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: ra}})
-		st.EvaluationError = authorizationutil.BuildEvaluationError(nil, authorizationutil.ResourceAttributesFrom(userOf(u), *in.Spec.ResourceAttributes))
-	}
-	if d.Err != nil {
-		st.EvaluationError = d.Err.Error()
-	}
+	st.EvaluationError = authorizationutil.BuildEvaluationError(d.Err, asked)
 	if !d.Allowed {
 		return st, u.Name + " may not " + what + "."
 	}

@@ -1,15 +1,20 @@
 package apiserver
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/tools/clientcmd"
@@ -25,19 +30,22 @@ import (
 // where it is (apiserver pkg/util/webhook GenericWebhook).
 type reviewer struct {
 	s       *Server
+	codec   runtime.Codec // of the reviews
 	address string
 	timeout time.Duration // of one request
 	pause   time.Duration // before the second try; longer before each further one
 }
 
 // Of requests to reviewers (pkg/util/webhook defaultRequestTimeout,
-// DefaultRetryBackoffWithInitialDelay).
+// DefaultRetryBackoffWithInitialDelay; client-go's maxRetries of one request, where
+// the server says when to come again).
 const (
 	reviewTimeout = 30 * time.Second
 	reviewPause   = 500 * time.Millisecond
 	reviewTries   = 5
 	reviewFactor  = 1.5
 	reviewJitter  = 0.2
+	reviewRepeats = 10
 )
 
 // readKubeconfig gives the server's address that a kubeconfig names
@@ -77,57 +85,132 @@ func (s *Server) kubeconfigAt(path string) (address string, err error) {
 	return readKubeconfig(file)
 }
 
-// ask posts a review and reads the answer into it, again if the server asks for
-// patience or has an error of its own (pkg/util/webhook WithExponentialBackoff). It
-// gives the event of the answer, zero if there was none.
-func (r *reviewer) ask(t *sim.Task, review any) (answered trace.ID, err error) {
-	body, err := json.Marshal(review)
+// ask posts a review and reads the answer, which is of the kind of into, again if the
+// server asks for patience or has an error of its own, until a moment of virtual time
+// (pkg/util/webhook WithExponentialBackoff). It gives the event of the newest answer,
+// zero if there was none.
+func (r *reviewer) ask(t *sim.Task, review, into runtime.Object, until time.Duration) (result runtime.Object, answered trace.ID, err error) {
+	body, err := runtime.Encode(r.codec, review)
 	if err != nil {
-		return trace.ID{}, fmt.Errorf("encoding a review: %w", err)
+		return nil, trace.ID{}, err
 	}
 	pause := r.pause
 	for try := 1; ; try++ {
-		var answer []byte
-		answer, answered, err = r.post(t, body)
+		var a reply
+		a, err = r.post(t, body, until)
+		if !a.event.IsZero() {
+			answered = a.event
+		}
 		if err == nil {
-			err = json.Unmarshal(answer, review)
+			result = into.DeepCopyObject()
+			err = a.into(r.codec, result)
 		}
 		if try == reviewTries || !webhookutil.DefaultShouldRetry(err) {
-			return answered, err
+			return result, answered, err
 		}
-		t.Sleep(pause + time.Duration(float64(pause)*reviewJitter*r.s.hooks.rand.Float64()))
+		wait := pause + time.Duration(float64(pause)*reviewJitter*r.s.hooks.rand.Float64())
+		if t.Elapsed()+wait >= until {
+			t.Sleep(until - t.Elapsed())
+			return result, answered, err
+		}
+		t.Sleep(wait)
 		pause = time.Duration(float64(pause) * reviewFactor)
 	}
 }
 
-func (r *reviewer) post(t *sim.Task, body []byte) (answer []byte, answered trace.ID, err error) {
-	deadline := t.Elapsed() + r.timeout
-	to, host, path, err := r.s.hooks.resolve(&registrationv1.WebhookClientConfig{URL: &r.address})
-	var sent *remote.Call
-	if err == nil {
-		sent, err = to.send(t, r.s, path, body)
+// post sends a review, and again where the server is too busy and says when to come
+// again, all within the time of one request (client-go rest.Request, withRetry).
+func (r *reviewer) post(t *sim.Task, body []byte, until time.Duration) (reply, error) {
+	deadline := min(t.Elapsed()+r.timeout, until)
+	to, host, path, unknown := r.s.hooks.resolve(&registrationv1.WebhookClientConfig{URL: &r.address})
+	address := host + path + "?timeout=" + r.timeout.String()
+	for try := 0; ; try++ {
+		var sent *remote.Call
+		err := unknown
+		if err == nil {
+			sent, err = to.send(t, r.s, path, body)
+		}
+		a, err := hear(t, sent, err, deadline, address)
+		wait, again := a.retryAfter()
+		if err != nil || !again || try == reviewRepeats || a.code != http.StatusTooManyRequests && a.code < http.StatusInternalServerError {
+			return a, err
+		}
+		if left := deadline - t.Elapsed(); wait >= left {
+			t.Sleep(left)
+			return a, &url.Error{Op: "Post", URL: address, Err: context.DeadlineExceeded}
+		}
+		t.Sleep(wait)
 	}
-	return hear(t, sent, err, deadline, host+path+"?timeout="+r.timeout.String())
 }
 
-// hear waits for the body of an HTTP answer, or says why there is none in the words
-// of Go's HTTP client.
-func hear(t *sim.Task, sent *remote.Call, refused error, deadline time.Duration, address string) (body []byte, answered trace.ID, err error) {
+// reply is an HTTP answer.
+type reply struct {
+	code   int
+	header http.Header
+	body   []byte
+	event  trace.ID // that tells of it; zero if there was none
+}
+
+// hear waits for an HTTP answer, or says why there is none in the words of Go's HTTP
+// client.
+func hear(t *sim.Task, sent *remote.Call, refused error, deadline time.Duration, address string) (a reply, err error) {
 	if err = refused; err == nil {
-		var code int
-		body, code, err = sent.Wait(t, deadline)
-		answered = sent.Answered()
-		switch {
-		case err != nil:
-		case code != http.StatusOK:
-			return nil, answered, apierrors.NewGenericServerResponse(code, http.MethodPost, schema.GroupResource{}, "", string(body), 0, true)
-		case len(body) == 0:
-			return nil, answered, fmt.Errorf("0-length response with status code: %d and content type: %s", code, "application/json")
-		default:
-			return body, answered, nil
-		}
+		a.body, a.code, err = sent.Wait(t, deadline)
+		a.header, a.event = sent.Header(), sent.Answered()
 	}
-	return nil, answered, &url.Error{Op: "Post", URL: address, Err: err}
+	if err != nil {
+		err = &url.Error{Op: "Post", URL: address, Err: err}
+	}
+	return a, err
+}
+
+// retryAfter is when the server says to come again.
+func (a *reply) retryAfter() (wait time.Duration, ok bool) {
+	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+	return time.Duration(seconds) * time.Second, err == nil
+}
+
+// mostText is how much of an answer that is text is told (client-go rest
+// maxUnstructuredResponseTextBytes).
+const mostText = 2048
+
+// into reads the answer into an object, or says what is wrong with it: it is no
+// success, which a Status in it may explain, or no such object (client-go rest
+// Request.transformResponse, Result.Into).
+func (a *reply) into(codec runtime.Codec, obj runtime.Object) error {
+	kind := a.header.Get("Content-Type")
+	media, text := kind, kind == ""
+	if !text {
+		var err error
+		if media, _, err = mime.ParseMediaType(kind); err != nil {
+			return apierrors.NewInternalError(err)
+		}
+		text = strings.HasPrefix(media, "text/")
+	}
+	if a.code < http.StatusOK || a.code > http.StatusPartialContent {
+		said := "unknown"
+		if text {
+			said = strings.TrimSpace(string(a.body[:min(len(a.body), mostText)]))
+		}
+		wait, _ := a.retryAfter()
+		err := apierrors.NewGenericServerResponse(a.code, http.MethodPost, schema.GroupResource{}, "", said, int(wait/time.Second), true)
+		out, _, bad := codec.Decode(a.body, &schema.GroupVersionKind{Version: "v1"}, nil)
+		if st, ok := out.(*metav1.Status); bad == nil && ok && st.Status == metav1.StatusFailure {
+			return apierrors.FromObject(st)
+		}
+		return err
+	}
+	if len(a.body) == 0 {
+		if kind == "" {
+			kind = runtime.ContentTypeJSON
+		}
+		return fmt.Errorf("0-length response with status code: %d and content type: %s", a.code, kind)
+	}
+	out, _, err := codec.Decode(a.body, nil, obj)
+	if st, ok := out.(*metav1.Status); err == nil && ok && st.Status != metav1.StatusSuccess {
+		return apierrors.FromObject(st)
+	}
+	return err
 }
 
 // reviewFile is what a file on the server's machine holds that comes with the
@@ -147,47 +230,4 @@ func reviewFiles() (names []string) {
 		names = append(names, webhook.KubeconfigPath(v))
 	}
 	return names
-}
-
-// answers are what a reviewer has said, until each is too old (apimachinery
-// pkg/util/cache LRUExpireCache).
-type answers[T any] struct {
-	most int
-	by   map[string]answered[T]
-}
-
-type answered[T any] struct {
-	what  T
-	until time.Duration // in virtual time
-}
-
-func newAnswers[T any](most int) *answers[T] {
-	return &answers[T]{most: most, by: map[string]answered[T]{}}
-}
-
-func (a *answers[T]) get(key string, now time.Duration) (T, bool) {
-	e, ok := a.by[key]
-	if !ok || now >= e.until {
-		delete(a.by, key)
-		return *new(T), false
-	}
-	return e.what, true
-}
-
-// add keeps an answer. If there are too many, the one goes that ends first.
-func (a *answers[T]) add(key string, what T, now, ttl time.Duration) {
-	if ttl <= 0 {
-		return
-	}
-	a.by[key] = answered[T]{what, now + ttl}
-	if len(a.by) <= a.most {
-		return
-	}
-	first := key
-	for k, e := range a.by {
-		if f := a.by[first]; e.until < f.until || e.until == f.until && k < first {
-			first = k
-		}
-	}
-	delete(a.by, first)
 }

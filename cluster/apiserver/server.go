@@ -29,7 +29,6 @@ import (
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
-	"kviz/cluster/webhook"
 )
 
 // Config says how the server behaves. The zero value gives the defaults.
@@ -65,8 +64,9 @@ type Config struct {
 	// Components tells how the other parts of the control plane are, by name; nil
 	// where nobody knows.
 	Components func() []ComponentHealth
-	// Webhooks are the simulated webhook servers; nil where there are none.
-	Webhooks *webhook.Servers
+	// Webhooks are the servers outside that admission, conversions and reviews ask; nil
+	// where there are none.
+	Webhooks Webhooks
 	// Provider is the simulated identity provider; nil where there is none.
 	Provider *idp.Provider
 	// Dial opens a connection from the server's machine to an address of the cluster's

@@ -142,9 +142,12 @@ type askAuthorizer struct{ s *Server }
 // Authorize is authorizer.UnconditionalAuthorizer.
 func (a askAuthorizer) Authorize(ctx context.Context, at authorizer.Attributes) (authorizer.Decision, string, error) {
 	u := at.GetUser()
+	ofFields, _ := at.GetFieldSelector() // what cannot be parsed selects nothing
+	ofLabels, _ := at.GetLabelSelector()
 	d := callOf(ctx).decide(authz.Attributes{
-		User: authn.User{Name: u.GetName(), UID: u.GetUID(), Groups: u.GetGroups(), Extra: u.GetExtra()},
-		Verb: at.GetVerb(), Group: at.GetAPIGroup(), Resource: at.GetResource(), Subresource: at.GetSubresource(),
+		User:          authn.User{Name: u.GetName(), UID: u.GetUID(), Groups: u.GetGroups(), Extra: u.GetExtra()},
+		FieldSelector: ofFields, LabelSelector: ofLabels, Nameless: at.IsResourceRequest(),
+		Verb: at.GetVerb(), Group: at.GetAPIGroup(), Version: at.GetAPIVersion(), Resource: at.GetResource(), Subresource: at.GetSubresource(),
 		Namespace: at.GetNamespace(), Name: at.GetName(), Path: nonResourcePath(at),
 	})
 	if d.Allowed {

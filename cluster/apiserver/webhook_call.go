@@ -108,12 +108,9 @@ func (h *hookCall) failed(reason error, status *apierrors.StatusError) error {
 
 // finish waits for the answer and checks it.
 func (h *hookCall) finish(mutating bool) (*webhookrequest.AdmissionResponse, error) {
-	body, answered, err := h.sent.answer(h.c.t)
+	answered, err := h.sent.answer(h.c.t, reviewCodec, h.response)
 	if !answered.IsZero() {
 		h.c.last = answered
-	}
-	if err == nil {
-		_, _, err = reviewCodec.Decode(body, nil, h.response)
 	}
 	if err != nil {
 		var status *apierrors.StatusError

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	registrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
@@ -32,10 +33,24 @@ func (h *hooks) post(t *sim.Task, why trace.ID, cfg *registrationv1.WebhookClien
 	return p
 }
 
-// answer is the body of the HTTP answer, or why there is none in the words of Go's
-// HTTP client; answered is the event of it, zero if there is none.
-func (p *posted) answer(t *sim.Task) (body []byte, answered trace.ID, err error) {
-	return hear(t, p.sent, p.refused, p.deadline, p.url)
+// answer waits for the HTTP answer and reads it into an object; answered is the event
+// of it, zero if there is none.
+func (p *posted) answer(t *sim.Task, codec runtime.Codec, into runtime.Object) (answered trace.ID, err error) {
+	a, err := hear(t, p.sent, p.refused, p.deadline, p.url)
+	if err == nil {
+		err = a.into(codec, into)
+	}
+	return a.event, err
+}
+
+// Webhooks are servers that webhooks lead to, by name (package webhook).
+type Webhooks interface {
+	// Host is the name of the server that a host name leads to; "" for nobody.
+	Host(host string) string
+	// Image is the name of the server that runs from an image; "" for none.
+	Image(image string) string
+	// Send posts a body to a path of a server; nil if nobody listens there.
+	Send(t *sim.Task, name, path string, body []byte) *remote.Call
 }
 
 // hookServer is where a webhook's address leads.

@@ -115,6 +115,9 @@ func (c *Call) Wait(t *sim.Task, deadline time.Duration) (body []byte, code int,
 	return c.answer.Body, c.answer.Code, c.err
 }
 
+// Header is what matters of the answer's header; nil for most.
+func (c *Call) Header() http.Header { return c.answer.Header }
+
 // Answered is the event of the server's answer; zero if there was none.
 func (c *Call) Answered() trace.ID { return c.answer.Event }
 

@@ -113,12 +113,12 @@ func (c *Claims) For(wanted []string) ([]string, error) {
 	return both, nil
 }
 
-// Intersect gives what is in both (apiserver pkg/authentication/authenticator
+// Intersect gives what of b is in a, too (apiserver pkg/authentication/authenticator
 // Audiences.Intersect).
 func Intersect(a, b []string) []string {
 	var both []string
-	for _, x := range a {
-		if slices.Contains(b, x) {
+	for _, x := range b {
+		if slices.Contains(a, x) {
 			both = append(both, x)
 		}
 	}

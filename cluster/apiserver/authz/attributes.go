@@ -10,6 +10,8 @@
 package authz
 
 import (
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/authn"
@@ -27,9 +29,18 @@ type Attributes struct {
 	Subresource string
 	Namespace   string
 	Name        string
-	Fields      map[string]string // field=value terms of a list's or watch's field selector
-	Path        string            // of a request for no resource, such as /version; Resource is then empty
+	// What the selectors of a list, watch or deletecollection ask for, as far as
+	// they can be parsed.
+	FieldSelector fields.Requirements
+	LabelSelector labels.Requirements
+	Path          string // of a request for no resource, such as /version; Resource is then empty
+	// Nameless says that a resource is meant though Resource is empty, as it may be in a
+	// SubjectAccessReview.
+	Nameless bool
 }
+
+// IsResourceRequest reports whether the request is for a resource.
+func (a *Attributes) IsResourceRequest() bool { return a.Resource != "" || a.Nameless }
 
 // GroupResource is the resource with its group.
 func (a *Attributes) GroupResource() schema.GroupResource {

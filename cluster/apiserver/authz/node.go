@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
@@ -210,7 +212,7 @@ func (n *nodeRequest) pod() Decision {
 		case "get":
 			return n.get((*nodeRequest).hasPod)
 		case "list", "watch":
-			if n.Fields["spec.nodeName"] == n.node {
+			if n.ofOwnNode() {
 				return allowNode("it asks for the pods of its own node only")
 			}
 			if n.Name != "" {
@@ -242,7 +244,7 @@ func (n *nodeRequest) resourceSlice() Decision {
 	case "get", "update", "patch", "delete":
 		return n.related(func(*nodeRequest) bool { return false })
 	case "watch", "list", "deletecollection":
-		if n.Fields["spec.nodeName"] == n.node {
+		if n.ofOwnNode() {
 			return allowNode("it asks for the slices of its own node only")
 		}
 		return deny("can only list/watch/deletecollection resourceslices with nodeName field selector")
@@ -263,10 +265,18 @@ func (n *nodeRequest) podCertificate() Decision {
 	case "get":
 		return n.related(func(*nodeRequest) bool { return false })
 	case "list", "watch":
-		if n.Fields["spec.nodeName"] == n.node {
+		if n.ofOwnNode() {
 			return allowNode("it asks for those of its own node only")
 		}
 		return deny("can only list/watch podcertificaterequests with nodeName field selector")
 	}
 	return deny(fmt.Sprintf("nodes may not %s podcertificaterequests", n.Verb))
+}
+
+// ofOwnNode reports whether the request selects by spec.nodeName what is of the node
+// that sends it.
+func (n *nodeRequest) ofOwnNode() bool {
+	return slices.ContainsFunc(n.FieldSelector, func(r fields.Requirement) bool {
+		return r.Field == "spec.nodeName" && r.Operator == selection.Equals && r.Value == n.node
+	})
 }

@@ -124,7 +124,7 @@ func (z *Authorizer) DecideRBAC(a *Attributes) Decision {
 
 // allows is plugin/pkg/auth/authorizer/rbac RuleAllows.
 func allows(rule *rbacv1.PolicyRule, a *Attributes) bool {
-	if a.Resource == "" {
+	if !a.IsResourceRequest() {
 		return rbachelper.VerbMatches(rule, a.Verb) && rbachelper.NonResourceURLMatches(rule, a.Path)
 	}
 	if !rbachelper.VerbMatches(rule, a.Verb) || !rbachelper.APIGroupMatches(rule, a.Group) {
