@@ -3,6 +3,7 @@ package apiserver
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	crdconfigurations "k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration"
@@ -53,7 +54,7 @@ func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldMan
 	if k.Kind == "Scale" {
 		types = managedfields.NewDeducedTypeConverter()
 	}
-	m, err := managedfields.NewDefaultFieldManager(types, siblings{scheme}, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
+	m, err := managedfields.NewDefaultFieldManager(types, siblings{scheme, k.Group}, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
 	if err != nil {
 		return nil, fmt.Errorf("making the field manager of %s: %w", k.Kind, err)
 	}
@@ -63,11 +64,19 @@ func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldMan
 
 // siblings converts between the versions of a kind that has two, as far as some
 // manager's fields are noted in the other one: by way of the internal version,
-// which is no object's own here.
-type siblings struct{ *runtime.Scheme }
+// which is no object's own here. The core group is installed by itself, so neither it
+// nor the others know what was written through the other's version of an Event: its
+// manager is forgotten (apiserver pkg/server InstallLegacyAPIGroup, InstallAPIGroups).
+type siblings struct {
+	*runtime.Scheme
+	group string // of the kind
+}
 
 // ConvertToVersion converts an object to a version of its kind.
 func (s siblings) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
+	if gv, ok := to.(schema.GroupVersion); ok && (gv.Group == "") != (s.group == "") {
+		return nil, runtime.NewNotRegisteredErrForTarget(s.Name(), reflect.TypeOf(in), to)
+	}
 	out, err := s.Scheme.ConvertToVersion(in, to)
 	if err == nil {
 		return out, nil

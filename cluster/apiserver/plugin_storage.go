@@ -11,6 +11,7 @@ import (
 var inUseFinalizers = map[string]string{
 	"PersistentVolumeClaim": "kubernetes.io/pvc-protection",
 	"PersistentVolume":      "kubernetes.io/pv-protection",
+	"VolumeAttributesClass": "kubernetes.io/vac-protection",
 }
 
 // protectStorage is the StorageObjectInUseProtection plugin

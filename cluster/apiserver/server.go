@@ -61,6 +61,9 @@ type Config struct {
 	// KMS connects to the KMS plugin beside the server, for configurations of
 	// encryption at rest that name one; nil where there is none.
 	KMS func(path string, timeout time.Duration) service.Service
+	// CompactionInterval is kube-apiserver's --etcd-compaction-interval. 0 means five
+	// minutes, less that nothing is compacted.
+	CompactionInterval time.Duration
 	// Components tells how the other parts of the control plane are, by name; nil
 	// where nobody knows.
 	Components func() []ComponentHealth
@@ -214,6 +217,9 @@ func (cfg *Config) complete() {
 	}
 	if cfg.EventTTL == 0 {
 		cfg.EventTTL = time.Hour
+	}
+	if cfg.CompactionInterval == 0 {
+		cfg.CompactionInterval = 5 * time.Minute
 	}
 	if cfg.Bookmarks == 0 {
 		cfg.Bookmarks = time.Minute

@@ -124,7 +124,8 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 	}
 	all = append(all,
 		certificates.NewApproving(env(certificates.Approving, certificates.Approving)), certificates.NewCleaner(env(certificates.Cleaner, certificates.Cleaner)),
-		storageprotection.NewClaims(env(storageprotection.ClaimsName, storageprotection.ClaimsName)), storageprotection.NewVolumes(env(storageprotection.VolumesName, storageprotection.VolumesName)))
+		storageprotection.NewClaims(env(storageprotection.ClaimsName, storageprotection.ClaimsName)), storageprotection.NewVolumes(env(storageprotection.VolumesName, storageprotection.VolumesName)),
+		storageprotection.NewClasses(env(storageprotection.ClassesName, storageprotection.ClassesName)))
 	if cfg.Sign != nil {
 		all = append(all, certificates.NewSigning(env(certificates.Signing, certificates.Signing), cfg.Sign))
 	}

@@ -25,7 +25,8 @@ func startKviz(dir string) (s *side, stop func() error, err error) {
 	kernel := sim.New(sim.Config{Seed: 1, Sink: trace.NewStream(1000)})
 	kernel.SetDemand(true)
 	store := raftstore.OpenBare()
-	server := apiserver.New(kernel.NewProcess(trace.Lane{Component: trace.CompAPIServer}), storage.New(kernel, store), apiserver.Config{})
+	server := apiserver.New(kernel.NewProcess(trace.Lane{Component: trace.CompAPIServer}), storage.New(kernel, store),
+		apiserver.Config{CompactionInterval: -1}) // virtual minutes pass between two requests, in which kube-apiserver compacts nothing
 	h := serve.New(serve.Config{Kernel: kernel, API: func() serve.API { return server }, Documents: assets.Documents()})
 	ready := make(chan struct{})
 	kernel.AddDemand(1)

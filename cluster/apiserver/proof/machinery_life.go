@@ -1,6 +1,9 @@
 package proof
 
-import "fmt"
+import (
+	"fmt"
+	"net/http"
+)
 
 // namespaceLives are namespaces that are protected, end, and are filled while
 // they end.
@@ -32,7 +35,7 @@ func namespaceLives() []step {
 		finalize("with a bad one", `{"metadata":{"name":"ending"},"spec":{"finalizers":["bad"]}}`),
 		finalize("all", `{"metadata":{"name":"ending"},"spec":{"finalizers":[]}}`),
 		get("/api/v1/namespaces/ending"),
-		post("/api/v1/namespaces/ending/configmaps", `{"metadata":{"name":"late"}}`),
+		{name: "create in what has ended", method: "POST", path: "/api/v1/namespaces/ending/configmaps", body: `{"metadata":{"name":"late"}}`, until: http.StatusNotFound},
 		{name: "get finalize", method: "GET", path: "/api/v1/namespaces/default/finalize"},
 		{name: "patch finalize", method: "PATCH", path: "/api/v1/namespaces/default/finalize", contentType: mergeType, body: `{}`},
 	}

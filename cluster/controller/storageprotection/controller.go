@@ -1,6 +1,6 @@
 // Package storageprotection keeps storage from being deleted while it is in use: a
 // PersistentVolumeClaim that a pod has mounted, a PersistentVolume that is bound to a
-// claim.
+// claim, a VolumeAttributesClass that one of them names.
 //
 // The worked idea. The admission plugin StorageObjectInUseProtection gives every new
 // claim the finalizer kubernetes.io/pvc-protection. So kubectl delete pvc data does
@@ -14,10 +14,9 @@
 // Of a bound claim it also says since when no pod has referred to it: the condition
 // Unused.
 //
-// Mirrors pkg/controller/volume/{pvcprotection,pvprotection}. Simplified: a claim is
-// looked at by itself, without collecting those of a namespace for one list of pods;
-// of VolumeAttributesClasses nothing is kept from going. Nothing is watched before the
-// first claim or volume. Start reading at [Claims.Start], then claims.go sync.
+// Mirrors pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}. Simplified:
+// a claim is looked at by itself, without collecting those of a namespace for one list
+// of pods. Nothing is watched before the first claim, volume or class. Start reading at [Claims.Start], then claims.go sync.
 package storageprotection
 
 import (
@@ -39,12 +38,14 @@ import (
 const (
 	ClaimsName  = "persistentvolumeclaim-protection-controller"
 	VolumesName = "persistentvolume-protection-controller"
+	ClassesName = "volumeattributesclass-protection-controller"
 )
 
 // The finalizers (pkg/volume/util/finalizer.go).
 const (
 	claimFinalizer  = "kubernetes.io/pvc-protection"
 	volumeFinalizer = "kubernetes.io/pv-protection"
+	classFinalizer  = "kubernetes.io/vac-protection"
 )
 
 // going reports whether an object is being deleted and this finalizer keeps it
