@@ -329,6 +329,12 @@ func (b *Balancer) Answers() bool { return !b.Stands() || b.Ready() }
 // PluginHealth is [apiserver.Server.PluginHealth] of a server that is up.
 func (b *Balancer) PluginHealth() (exists, well bool) { return b.first().PluginHealth() }
 
+// OpenIDConfig is the first one's.
+func (b *Balancer) OpenIDConfig() ([]byte, error) { return b.first().OpenIDConfig() }
+
+// JWKS is the first one's: they all have the same keys.
+func (b *Balancer) JWKS() ([]byte, error) { return b.first().JWKS() }
+
 // WriteFlows is [apiserver.Server.WriteFlows] of a server that is up.
 func (b *Balancer) WriteFlows(w io.Writer, dump string, details bool) bool {
 	return b.first().WriteFlows(w, dump, details)

@@ -52,6 +52,9 @@ type Bound struct {
 	UID  string `json:"uid"`
 }
 
+// Public is the half of the key that checks tokens.
+func (k *Keys) Public() jws.Public { return k.key.Public() }
+
 // Sign makes a token. The same claims give the same token.
 func (k *Keys) Sign(c Claims) (string, error) { return k.key.Sign(c) }
 

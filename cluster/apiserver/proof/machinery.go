@@ -41,12 +41,18 @@ func paths() []step {
 		"/api/v1/namespaces//pods", "/api/v1//pods", "//api/v1/pods", "/api/v1/namespaces/default/configmaps/..%2f..%2fsecrets", "/api/v1/namespaces/default/configmaps/a%00b",
 		"/api/v1/namespaces/Bad_Name/configmaps", "/api/v1/namespaces/Bad_Name/configmaps/x", "/api/v1/namespaces/default/configmaps/" + strings.Repeat("n", 300), "/livez/ping", "/readyz/unheard", "/healthz/ping",
 		"/apis/apps", "/api/v1/namespaces/default/configmaps?unheard=1", "/api/v1/namespaces/default/configmaps?limit=1&limit=2", "/api/v1/namespaces/default/configmaps/x?limit=z", "/api/v1/watch/unheards", "/%zz"[:1],
+		"/.well-known/openid-configuration", "/openid/v1/jwks", "/openid/v1/jwks/", "/openid/v1/jwks/x", "/openid/v1", "/.well-known",
 	} {
 		steps = append(steps, get(p))
 	}
 	for _, m := range []string{"POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "FETCH"} {
-		for _, p := range []string{"/api", "/apis", "/api/v1", "/apis/apps/v1", "/version", "/unheard", "/api/v1/namespaces/default/unheards", "/api/v1/namespaces/default/configmaps/x/unheard"} {
+		for _, p := range []string{"/api", "/apis", "/api/v1", "/apis/apps/v1", "/version", "/unheard", "/openid/v1/jwks", "/api/v1/namespaces/default/unheards", "/api/v1/namespaces/default/configmaps/x/unheard"} {
 			steps = append(steps, step{name: m + " " + p, method: m, path: p})
+		}
+	}
+	for _, accept := range []string{"application/json", "application/jwk-set+json", "application/*", "text/plain, */*;q=0.1", "text/plain;a=b"} {
+		for _, p := range []string{"/.well-known/openid-configuration", "/openid/v1/jwks"} {
+			steps = append(steps, step{name: "get " + p + " as " + accept, method: "GET", path: p, headers: [][2]string{{"Accept", accept}}})
 		}
 	}
 	big := `{"metadata":{"name":"big"},"data":{"a":"` + strings.Repeat("x", 3<<20) + `"}}`

@@ -35,7 +35,7 @@ func normal(a answer) string {
 
 func body(h http.Header, b []byte) string {
 	switch mediaType, _, _ := strings.Cut(h.Get("Content-Type"), ";"); {
-	case mediaType == "application/json":
+	case mediaType == "application/json" || mediaType == "application/jwk-set+json":
 	case mediaType == "application/yaml":
 		j, err := yaml.YAMLToJSON(b)
 		if err != nil {
@@ -161,6 +161,7 @@ var (
 	revision = regexp.MustCompile(`(current: |in object meta: |in record \(|resourceVersion\\*":\\*")[0-9]+`)
 	volume   = regexp.MustCompile(`kube-api-access-[b-df-hj-np-tv-z2-9]{5}\b`)
 	drawn    = regexp.MustCompile(`\b(made-|Bad_z)[b-df-hj-np-tv-z2-9]{5}\b`)
+	itsPort  = regexp.MustCompile(`:[0-9]+/`)
 	token    = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
 )
 
@@ -170,6 +171,10 @@ func word(key, s string) string {
 		return "<revision>"
 	case key == "uid" && s != "":
 		return "<uid>"
+	case key == "kid" || key == "x" || key == "y": // of the key of service accounts
+		return "<key>"
+	case key == "jwks_uri":
+		return itsPort.ReplaceAllString(s, ":<its port>/")
 	case key == "continue" && s != "":
 		return "<continue>"
 	}

@@ -42,7 +42,7 @@ func TestCredentialsOverTLS(t *testing.T) {
 	defer bare.CloseIdleConnections()
 	for path, want := range map[string]int{
 		"/version": 200, "/healthz": 200, "/livez": 200, "/readyz": 200,
-		"/": 403, "/api": 403, "/api/v1": 403, "/apis": 403, "/apis/apps/v1": 403, "/openapi/v2": 403, "/openapi/v3": 403, "/metrics": 403,
+		"/": 403, "/api": 403, "/api/v1": 403, "/apis": 403, "/apis/apps/v1": 403, "/openapi/v2": 403, "/openapi/v3": 403, "/metrics": 403, "/.well-known/openid-configuration": 403, "/openid/v1/jwks": 403,
 		"/api/v1/namespaces": 403, "/api/v1/namespaces/kube-system/secrets": 403, "/api/v1/nodes?watch=true": 403,
 	} {
 		resp, err := bare.Get(l.URL + path)

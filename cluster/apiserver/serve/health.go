@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
+
+	"kviz/cluster/apiserver"
 )
 
 // KubernetesVersion is the version of Kubernetes that is simulated.
@@ -157,7 +159,7 @@ func (h *Handler) serveFlows(w http.ResponseWriter, r *http.Request, dump string
 
 // servePaths answers / with the paths there are.
 func (h *Handler) servePaths(w http.ResponseWriter, r *http.Request) {
-	paths := []string{"/api"}
+	paths := []string{apiserver.OpenIDConfigPath, "/api"}
 	groups := h.served()
 	for _, g := range groups {
 		if g.Name == "" {
@@ -169,6 +171,6 @@ func (h *Handler) servePaths(w http.ResponseWriter, r *http.Request) {
 			paths = append(paths, "/apis/"+g.Name+"/"+v.Version)
 		}
 	}
-	paths = append(paths, "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version")
+	paths = append(paths, "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", apiserver.JWKSPath, "/readyz", "/version")
 	writeDocument(w, r, "application/json", map[string]any{"paths": paths})
 }

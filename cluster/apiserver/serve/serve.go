@@ -12,7 +12,7 @@
 // with a kubeconfig (everybody else). Both lead to [Handler.ServeHTTP]; start
 // reading there.
 //
-// Discovery, OpenAPI, /version, /healthz and /metrics are answered right here:
+// Discovery, OpenAPI, the keys of service accounts, /version, /healthz and /metrics are answered right here:
 // they cost no virtual time and leave nothing in the trace. Everything else
 // enters the simulation as work from outside and waits, visibly, while the
 // cluster is paused.
@@ -58,6 +58,10 @@ type API interface {
 	// WriteFlows writes a dump of /debug/api_priority_and_fairness/, and reports whether
 	// there is one of the name.
 	WriteFlows(w io.Writer, dump string, details bool) bool
+	// OpenIDConfig and JWKS are the documents by which others check service account
+	// tokens, in JSON.
+	OpenIDConfig() ([]byte, error)
+	JWKS() ([]byte, error)
 	// WriteMetrics writes the server's own metrics as a scrape has them.
 	WriteMetrics(w io.Writer)
 }
@@ -163,6 +167,8 @@ func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, path string
 		h.serveFlows(w, r, strings.TrimPrefix(path, debugFlows))
 	case path == "/openapi/v2" || path == "/openapi/v3" || strings.HasPrefix(path, "/openapi/v3/"):
 		h.serveOpenAPI(w, r, path)
+	case isOpenID(path):
+		h.serveOpenID(w, r, path)
 	case isDiscovery(path):
 		h.serveDiscovery(w, r, path)
 	default:
