@@ -35,6 +35,8 @@ var mutating = []plugin{
 	{"DefaultStorageClass", admitStorageClass},
 	{"StorageObjectInUseProtection", protectStorage},
 	{"RuntimeClass", admitRuntimeClass},
+	{"DefaultIngressClass", admitIngressClass},
+	{"PodTopologyLabels", admitTopology},
 }
 
 // mutate is the mutating admission stage.

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	networkingv1beta1 "k8s.io/api/networking/v1beta1"
 	nodev1 "k8s.io/api/node/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,7 +21,7 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Plugins that look up a class: RuntimeClass, DefaultStorageClass,
+// Plugins that look up a class: RuntimeClass, DefaultStorageClass, DefaultIngressClass,
 // PersistentVolumeClaimResize.
 
 // storageClasses are all there are, by name.
@@ -59,6 +62,34 @@ func admitStorageClass(c *call, op operation) (string, []trace.FieldDiff, error)
 // isDefaultClass is util.IsDefaultAnnotation.
 func isDefaultClass(sc *storagev1.StorageClass) bool {
 	return sc.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || sc.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
+}
+
+// admitIngressClass is the DefaultIngressClass plugin
+// (plugin/pkg/admission/network/defaultingressclass): an Ingress that names no class
+// gets the default one, the newest if there are several.
+func admitIngressClass(c *call, op operation) (string, []trace.FieldDiff, error) {
+	ingress, ok := c.obj.(*networkingv1.Ingress)
+	if !ok || op != opCreate || c.req.Subresource != "" {
+		return "", nil, nil
+	}
+	if _, beta := ingress.Annotations[networkingv1beta1.AnnotationIngressClass]; beta || ingress.Spec.IngressClassName != nil {
+		return "", nil, nil
+	}
+	var defaults []*networkingv1.IngressClass
+	err := c.newest(client.IngressClasses, "", func(obj runtime.Object) {
+		if class := obj.(*networkingv1.IngressClass); class.Annotations[networkingv1.AnnotationIsDefaultIngressClass] == "true" {
+			defaults = append(defaults, class)
+		}
+	})
+	if err != nil || len(defaults) == 0 {
+		return "", nil, err
+	}
+	name := slices.MinFunc(defaults, func(a, b *networkingv1.IngressClass) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	}).Name
+	ingress.Spec.IngressClassName = &name
+	return "the Ingress names no IngressClass and gets the default one, " + name + ".",
+		[]trace.FieldDiff{{Path: "spec.ingressClassName", To: quoted(name)}}, nil
 }
 
 // checkResize is the PersistentVolumeClaimResize plugin

@@ -1,11 +1,13 @@
 package apiserver
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -127,4 +129,106 @@ func tolerated(p *corev1.Pod, key string) bool {
 		}
 	}
 	return false
+}
+
+// An Ingress without a class gets the newest default one; one that names its class, by
+// the old annotation too, keeps that.
+func TestDefaultIngressClass(t *testing.T) {
+	t.Parallel()
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		c := w.admin()
+		class := func(name, isDefault string) {
+			ic := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: isDefault}}}
+			ic.Spec.Controller = "example.com/door"
+			_, err := client.Create(task, c, client.IngressClasses, "", ic)
+			w.must(err)
+		}
+		create := func(name string, change func(*networkingv1.Ingress)) string {
+			t.Helper()
+			ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
+			ingress.Spec.DefaultBackend = &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
+			if change != nil {
+				change(ingress)
+			}
+			made, err := client.Create(task, c, client.Ingresses, "default", ingress)
+			w.must(err)
+			if made.Spec.IngressClassName == nil {
+				return ""
+			}
+			return *made.Spec.IngressClassName
+		}
+		is := func(got, want string) {
+			t.Helper()
+			if got != want {
+				t.Errorf("the class is %q, want %q", got, want)
+			}
+		}
+		is(create("early", nil), "")
+		class("old", "true")
+		task.Sleep(time.Second)
+		class("newer-b", "true")
+		class("newer-a", "true")
+		class("newest", "false")
+		is(create("late", nil), "newer-a")
+		own := "old"
+		is(create("named", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &own }), "old")
+		is(create("annotated", func(i *networkingv1.Ingress) {
+			i.Annotations = map[string]string{"kubernetes.io/ingress.class": "nginx"}
+		}), "")
+	})
+}
+
+// A pod that gets a node gets the node's region and zone, whatever its own labels or
+// its Binding's say.
+func TestPodTopologyLabels(t *testing.T) {
+	t.Parallel()
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		c := w.admin()
+		_, err := client.Create(task, c, client.ServiceAccounts, "default", &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+		w.must(err)
+		for _, zone := range []string{"a", ""} {
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-" + zone, Labels: map[string]string{"rack": "7"}}}
+			if n.Name = "plain"; zone != "" {
+				n.Name = "placed"
+				n.Labels[corev1.LabelTopologyZone], n.Labels[corev1.LabelTopologyRegion] = zone, "north"
+			}
+			_, err := client.Create(task, c, client.Nodes, "", n)
+			w.must(err)
+		}
+		labels := func(name string, pod *corev1.Pod, bind *corev1.Binding) string {
+			t.Helper()
+			pod.Name, pod.Namespace = name, "default"
+			pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "nginx:1.27"}}
+			_, err := client.Create(task, c, client.Pods, "default", pod)
+			w.must(err)
+			if bind != nil {
+				bind.Name, bind.Target.Kind = name, "Node"
+				_, err := c.CreateSub(task, client.Pods, "default", name, "binding", bind)
+				w.must(err)
+			}
+			got, err := client.Get[*corev1.Pod](task, c, client.Pods, "default", name)
+			w.must(err)
+			return fmt.Sprint(got.Labels)
+		}
+		to := func(node string, labels map[string]string) *corev1.Binding {
+			return &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Target: corev1.ObjectReference{Name: node}}
+		}
+		placed := "topology.kubernetes.io/region:north topology.kubernetes.io/zone:a"
+		for _, x := range []struct {
+			name string
+			pod  *corev1.Pod
+			bind *corev1.Binding
+			want string
+		}{
+			{"bound", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}}, to("placed", nil), "map[app:web " + placed + "]"},
+			{"lying", &corev1.Pod{}, to("placed", map[string]string{corev1.LabelTopologyZone: "z", "by": "me"}), "map[by:me " + placed + "]"},
+			{"made-for-it", &corev1.Pod{Spec: corev1.PodSpec{NodeName: "placed"}}, nil, "map[" + placed + "]"},
+			{"plain", &corev1.Pod{}, to("plain", nil), "map[]"},
+			{"nowhere", &corev1.Pod{Spec: corev1.PodSpec{NodeName: "gone"}}, nil, "map[]"},
+		} {
+			if got := labels(x.name, x.pod, x.bind); got != x.want {
+				t.Errorf("%s: %s, want %s", x.name, got, x.want)
+			}
+		}
+	})
 }

@@ -3,6 +3,7 @@ package proof
 import (
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // order is what of an update comes before what: the UID is a precondition, then
@@ -70,7 +71,49 @@ func order() []step {
 		post("/api/v1/nodes", `{"metadata":{"name":"order-node"}}`),
 		step{name: "a kubelet changes another node that is there, of an old version", method: "PUT", path: "/api/v1/nodes/order-node/status", body: `{"metadata":{"name":"order-node","resourceVersion":"1"}}`, headers: [][2]string{{"Impersonate-User", "system:node:other"}, {"Impersonate-Group", "system:nodes"}}},
 	)
-	return append(steps, bindings()...)
+	return slices.Concat(steps, lookedUp(), bindings(), defaulted())
+}
+
+// lookedUp is what plugins find by the time of defaulted.
+func lookedUp() []step {
+	const classes = "/apis/networking.k8s.io/v1/ingressclasses"
+	return []step{
+		post("/api/v1/nodes", `{"metadata":{"name":"order-placed","labels":{"rack":"7","topology.kubernetes.io/zone":"z","topology.kubernetes.io/region":"r"}}}`),
+		post("/api/v1/nodes", `{"metadata":{"name":"order-region","labels":{"topology.kubernetes.io/region":"r"}}}`),
+		post(classes, `{"metadata":{"name":"order-other"},"spec":{"controller":"example.com/door"}}`),
+		post(classes, `{"metadata":{"name":"order-default","annotations":{"ingressclass.kubernetes.io/is-default-class":"true"}},"spec":{"controller":"example.com/door"}}`),
+	}
+}
+
+// defaulted is what plugins fill in that look something up: the labels of a pod's node,
+// the class of an Ingress.
+func defaulted() []step {
+	const pods, ingresses = "/api/v1/namespaces/order/pods", "/apis/networking.k8s.io/v1/namespaces/order/ingresses"
+	var steps []step
+	pod := func(name, metadata, spec string) {
+		steps = append(steps, post(pods, with(with(fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"containers":[{"name":"c","image":"x:1"}]}}`, name), `{"metadata":`+metadata+`}`), `{"spec":`+spec+`}`)))
+	}
+	bind := func(name, metadata, target string) {
+		steps = append(steps,
+			post(pods+"/"+name+"/binding", with(fmt.Sprintf(`{"metadata":{"name":%q},"target":%s}`, name, target), `{"metadata":`+metadata+`}`)),
+			get(pods+"/"+name))
+	}
+	for i, node := range []string{"order-placed", "order-region", "order-gone"} {
+		pod(fmt.Sprintf("made-for-%d", i), `{"labels":{"topology.kubernetes.io/zone":"mine","a":"b"}}`, fmt.Sprintf(`{"nodeName":%q}`, node))
+		for j, metadata := range []string{`{}`, `{"labels":{"topology.kubernetes.io/zone":"its","c":"d"}}`} {
+			name := fmt.Sprintf("bound-%d-%d", i, j)
+			pod(name, `{"labels":{"topology.kubernetes.io/region":"mine","a":"b"}}`, `{}`)
+			bind(name, metadata, fmt.Sprintf(`{"kind":"Node","name":%q}`, node))
+		}
+	}
+	pod("no-kind", `{}`, `{}`)
+	bind("no-kind", `{}`, `{"name":"order-placed"}`)
+	for i, part := range []string{`{}`, `{"spec":{"ingressClassName":"order-other"}}`, `{"metadata":{"annotations":{"kubernetes.io/ingress.class":"nginx"}}}`, `{"spec":{"ingressClassName":"none"}}`} {
+		steps = append(steps, post(ingresses, with(fmt.Sprintf(`{"metadata":{"name":"order-%d"},"spec":{"defaultBackend":{"service":{"name":"web","port":{"number":80}}}}}`, i), part)))
+	}
+	return append(steps,
+		step{name: "an update defaults nothing", method: "PATCH", path: ingresses + "/order-1", contentType: mergeType, body: `{"spec":{"ingressClassName":null}}`},
+		step{name: "no default any more", method: "DELETE", path: "/apis/networking.k8s.io/v1/ingressclasses/order-default"})
 }
 
 // bindings is what of a Binding comes before what: mutating admission, the name and the node, validating
