@@ -33,3 +33,15 @@ func TestKubectlWatches(t *testing.T) {
 	c := boot(t, cluster.Config{Seed: 1, Bare: true})
 	golden(t, "kubectl-watch", typed(t, c, "testdata/kubectl-watch.txt", varying))
 }
+
+// Of an object that is gone kviz why tells who deleted it, when and by which request,
+// and from when on it waited: what somebody asks who finds it missing. The table of faults
+// has its columns one below the other, however many arguments a fault takes.
+func TestWhyTellsWhoDeletedAnObject(t *testing.T) {
+	c := boot(t, cluster.Config{Seed: 1, Bare: true})
+	golden(t, "deleted", typed(t, c, "testdata/deleted.txt", []varies{
+		{regexp.MustCompile(`#[0-9]+`), "#N"},
+		{regexp.MustCompile(`[0-9]+\.[0-9]{3}s`), "Ts"},
+		{regexp.MustCompile(`revision [0-9]+`), "revision N"},
+	}))
+}

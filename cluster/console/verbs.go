@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"kviz/cluster/control"
@@ -38,7 +39,7 @@ func init() {
 		"speed":       {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
 		"skip":        {"skip", "jump to the next timer and let happen what it starts", skip},
 		"status":      {"status", "how the clock stands", status},
-		"why":         {"why [--full] N | [-n NAMESPACE] KIND/NAME", "what led to event N, as a tree (--full: stages, caches and queues too); of an object, what led to its last write, of an APIService also what its availability depends on, of a namespace that goes what keeps it", why},
+		"why":         {"why [--full] N | [-n NAMESPACE] KIND/NAME", "what led to event N, as a tree (--full: stages, caches and queues too); of an object, what led to its last write or who deleted it, of an APIService also what its availability depends on, of a namespace that goes what keeps it", why},
 		"restore":     {"restore FILE [--bump-revision N --mark-compacted]", "let the store go on from a backup (etcdctl snapshot save)", restore},
 		"endpoints":   {"endpoints", "how other programs reach the cluster: addresses, and variables for their shell", endpoints},
 		"fault":       {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
@@ -446,9 +447,12 @@ func faultVerb(_ context.Context, inv *Invocation, args []string) int {
 	kinds := m.Faults()
 	switch {
 	case len(args) == 1 && args[0] == "list":
+		w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)
+		fmt.Fprintln(w, "FAULT\tMEANS, AND OF WHAT")
 		for _, f := range kinds {
-			fmt.Fprintf(inv.Out, "%-14s %-28s %s\n", strings.TrimSpace(f.Name+" "+f.Args), strings.Join(f.Targets, ","), f.Means)
+			fmt.Fprintf(w, "%s\t%s [%s]\n", strings.TrimSpace(f.Name+" "+f.Args), f.Means, strings.Join(f.Targets, ", "))
 		}
+		_ = w.Flush()
 		fmt.Fprintf(inv.Out, "targets now: %s\n", strings.Join(m.Targets(), " "))
 		return 0
 	case len(args) < 2:

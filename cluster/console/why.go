@@ -18,7 +18,7 @@ import (
 const maxLines = 60
 
 // why prints what led to an event, down to what started it; or, of an object, what its
-// state depends on, and what led to its last write.
+// state depends on, and what led to its last write; of one that is gone, who deleted it.
 func why(_ context.Context, inv *Invocation, args []string) int {
 	flags := pflag.NewFlagSet("why", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -58,8 +58,9 @@ func whyObject(inv *Invocation, stream *trace.Stream, namespace, what string, fu
 	h.CatchUp(0)
 	s := h.Latest()
 	resource := view.ResourceOf(strings.ToLower(kind))
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: strings.ToLower(kind)})
+	could := []string{resource, plural.Resource} // a word may be a short name, or a kind that is not known by its plural
 	if s.Resources()[resource] == 0 {
-		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: strings.ToLower(kind)})
 		resource = plural.Resource
 	}
 	o := s.Object(resource, namespace, name)
@@ -67,6 +68,10 @@ func whyObject(inv *Invocation, stream *trace.Stream, namespace, what string, fu
 		o = s.Object(resource, "", name)
 	}
 	if o == nil {
+		if d := h.Deletion(could, []string{namespace, ""}, name); d != nil {
+			writeDeletion(inv.Out, h, d, full)
+			return 0
+		}
 		var names []string
 		for _, x := range s.Objects(resource, "") {
 			names = append(names, x.Name())
@@ -95,6 +100,27 @@ func whyObject(inv *Invocation, stream *trace.Stream, namespace, what string, fu
 	}
 	WriteWhy(inv.Out, h.Why(o.Changed), full)
 	return 0
+}
+
+// writeDeletion tells of an object that has been deleted: who did it, when and by which
+// request, and what led to that.
+func writeDeletion(w io.Writer, h *view.History, d *view.Deletion, full bool) {
+	o := d.Object
+	fmt.Fprintf(w, "%s is gone: deleted at %.3fs (#%s, revision %d); its last version was %d\n", o.Ref, o.At.Seconds(), o.Changed, o.Revision, o.Version)
+	if r := d.Request; r != nil {
+		fmt.Fprintf(w, "  %s asked for it at %.3fs (#%s): %s %s, from %s\n", r.User, r.At.Seconds(), r.Received, r.Verb, r.Path, r.Client)
+		for _, run := range r.Stage(trace.StageImpersonation) {
+			if run.By != "" { // the rule that let the sender be somebody else
+				fmt.Fprintf(w, "  %s\n", run.Note)
+			}
+		}
+	} else {
+		fmt.Fprintf(w, "  #%s took it away, for no request that is known\n", d.Asked.Event)
+	}
+	if d.Waited() {
+		fmt.Fprintf(w, "  it stayed for %.3fs more, until nothing kept it\n", (o.At - d.Asked.At).Seconds())
+	}
+	WriteWhy(w, h.Why(o.Changed), full)
 }
 
 // NoEvent says that there is no event of this number in a stream, and which is
