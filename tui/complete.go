@@ -11,12 +11,14 @@ import (
 
 // completions gives the words that could stand after the words before: first
 // words are commands, then verbs, then resources, then names of objects. ctl is nil
-// while the cluster boots.
-func completions(s *view.State, ctl control.Cluster, before []string, word string) []string {
+// while the cluster boots; jobs are the console's (%1, %2).
+func completions(s *view.State, ctl control.Cluster, jobs []string, before []string, word string) []string {
 	var all []string
 	switch {
 	case len(before) == 0:
-		all = []string{"kubectl", "etcdctl", "etcdutl", "kviz", "help", "clear", "crictl", "iptables", "iptables-save", "ipvsadm", "nft", "ip", "ls", "cat", "curl", "dig"}
+		all = []string{"kubectl", "etcdctl", "etcdutl", "kviz", "help", "clear", "jobs", "kill", "fg", "crictl", "iptables", "iptables-save", "ipvsadm", "nft", "ip", "ls", "cat", "curl", "dig"}
+	case before[0] == "kill" || before[0] == "fg" && len(before) == 1:
+		all = jobs
 	case before[0] == "kubectl" && len(before) == 1:
 		all = []string{
 			"get", "describe", "apply", "create", "delete", "edit", "scale", "rollout", "logs", "exec", "expose", "run", "label", "annotate",

@@ -51,7 +51,7 @@ func (m *Explorer) pull() bool {
 
 // busy reports whether the next look will find something without being woken.
 func (m *Explorer) busy() bool {
-	if m.playing || m.boot != "" || m.console.Running() != "" || m.stepWaits > 0 {
+	if m.playing || m.boot != "" || m.console.Busy() || m.stepWaits > 0 {
 		return true
 	}
 	if m.hist.Len() != m.hist.Stream().Len() {

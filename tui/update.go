@@ -152,7 +152,8 @@ func (m *Explorer) paste(text string) {
 func (m *Explorer) key(k tea.KeyPressMsg) tea.Cmd {
 	m.dirty = true
 	name := k.String()
-	if name == "ctrl+z" && !m.cfg.Remote {
+	inConsole := m.consoleKeys && len(m.open) == 0 && m.console.Running() != "" // where it is the command that goes behind
+	if name == "ctrl+z" && !m.cfg.Remote && !inConsole {
 		return tea.Suspend
 	}
 	if n := len(m.open); n > 0 {
@@ -316,7 +317,7 @@ func (m *Explorer) clickKey(x int) tea.Cmd {
 func pressed(names []string) (tea.KeyPressMsg, bool) {
 	special := map[string]tea.KeyPressMsg{
 		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp},
-		"pgup": {Code: tea.KeyPgUp}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "y": {Code: 'y', Text: "y"},
+		"pgup": {Code: tea.KeyPgUp}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+z": {Code: 'z', Mod: tea.ModCtrl}, "y": {Code: 'y', Text: "y"},
 	}
 	for _, n := range names {
 		if k, ok := special[n]; ok {
@@ -391,5 +392,5 @@ func (m *Explorer) complete(line string) []string {
 	if i := strings.LastIndex(line, " "); i >= 0 {
 		head, word = line[:i+1], line[i+1:]
 	}
-	return completions(m.state, m.ctl, strings.Fields(head), word)
+	return completions(m.state, m.ctl, m.console.Jobs(), strings.Fields(head), word)
 }

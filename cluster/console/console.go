@@ -206,33 +206,67 @@ func (c *Console) command(name string) Command {
 // Exec runs one line (or several) typed at the console and gives the exit
 // status. Variables live on to the next line; a line that is run while another
 // still runs gets a shell of its own, which begins where the console stands.
+//
+// A line that is put behind ([control.Streams].Behind) keeps what it changes to itself,
+// as a shell's jobs do: the next line finds variables, functions and folder as they were
+// before it.
 func (c *Console) Exec(ctx context.Context, line string, io control.Streams) int {
-	c.mu.Lock()
-	if c.session == nil {
-		c.session = c.NewSession()
-	}
-	s := c.session
-	own := s.busy.TryLock()
-	if !own {
-		s = c.NewSession()
-		s.busy.Lock()
-	}
-	dir := ""
-	if !own || c.moved {
-		dir = c.dir
-	}
-	c.moved = c.moved && !own
-	c.mu.Unlock()
+	s, own, dir := c.shell(io.Behind)
 	defer s.busy.Unlock()
 	exit := s.exec(ctx, dir, line, io)
 	if own && s.runner != nil {
 		c.mu.Lock()
-		if !c.moved {
+		if !c.moved && c.session == s {
 			c.dir = s.runner.Dir
 		}
 		c.mu.Unlock()
 	}
 	return exit
+}
+
+// shell gives the session that a line runs in, busy, whether it is the console's own,
+// and the folder that it has still to go to.
+func (c *Console) shell(behind <-chan struct{}) (s *Session, own bool, dir string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == nil {
+		c.session = c.NewSession()
+	}
+	s = c.session
+	fresh := false // it has not been where the console stands
+	if own = s.busy.TryLock(); !own && closed(s.behind) {
+		c.session, fresh = s.before, true
+		s = c.session
+		own = s.busy.TryLock() // nobody else knows it
+	}
+	switch {
+	case !own:
+		s, fresh = c.NewSession(), true
+		s.busy.Lock()
+	case closed(behind):
+		free := s
+		s, own, fresh = free.copy(), false, true
+		free.busy.Unlock()
+		s.busy.Lock()
+	case behind != nil:
+		s.before = s.copy()
+	}
+	s.behind = behind
+	if fresh || c.moved {
+		dir = c.dir
+	}
+	c.moved = c.moved && !own
+	return s, own, dir
+}
+
+// closed reports whether ch is; a nil channel is not.
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
 }
 
 // Stand has the console's own session stand in a folder from its next line on, and

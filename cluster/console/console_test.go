@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -175,5 +176,74 @@ func TestRequestWaitsWhilePaused(t *testing.T) {
 	}
 	if exit := <-done; exit != 0 || !strings.Contains(out.String(), "No resources found") {
 		t.Errorf("exit %d: %s", exit, out.String())
+	}
+}
+
+// typed runs a line that can be put behind, and gives what it printed.
+func (b *bench) typed(behind <-chan struct{}, line string) string {
+	var out bytes.Buffer
+	b.Exec(context.Background(), line, control.Streams{Out: &out, Err: &out, Source: "console", Behind: behind})
+	return strings.TrimSpace(out.String())
+}
+
+// A line that was put behind goes on in its own shell; what is typed meanwhile finds
+// variables, functions and folder as they were before it, and keeps what it changes.
+func TestALineBehindKeepsItsChangesToItself(t *testing.T) {
+	b := newBench(t, console.Config{})
+	never, behind, begun, on := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	b.Register("hold", func(context.Context, *console.Invocation) int { close(begun); <-on; return 0 })
+	folder := t.TempDir()
+	b.typed(never, "x=before; f() { echo f of $x; }; cd "+folder)
+	job := make(chan string)
+	go func() { job <- b.typed(behind, "x=behind; cd /; hold; echo $x $PWD; f") }()
+	<-begun
+	close(behind)
+	if got := b.typed(never, "echo $x $PWD; f; x=after; kubectl get ns kube-system -o name | head -1"); got != "before "+folder+"\nf of before\nnamespace/kube-system" {
+		t.Errorf("beside the line behind: %q", got)
+	}
+	already := make(chan struct{})
+	close(already)
+	if got := b.typed(already, "echo $x $PWD; x=other; kubectl config set-context --current --namespace kube-system"); !strings.HasPrefix(got, "after "+folder) {
+		t.Errorf("a line that begins behind: %q", got)
+	}
+	close(on)
+	if got := <-job; got != "behind /\nf of behind" {
+		t.Errorf("the line behind: %q", got)
+	}
+	if got := b.typed(never, "echo $x $PWD; kubectl config view --minify -o jsonpath={..namespace}; kubectl get sa -o name"); !strings.HasPrefix(got, "after "+folder) || !strings.Contains(got, "serviceaccount/default") {
+		t.Errorf("after it has ended: %q", got)
+	}
+	b.Stand("/")
+	if got := b.typed(never, "echo $x $PWD"); got != "after /" {
+		t.Errorf("told to stand elsewhere: %q", got)
+	}
+}
+
+// The first line of all can be put behind too, and many at once run beside others.
+func TestManyLinesBehind(t *testing.T) {
+	b := newBench(t, console.Config{})
+	behind, begun, on, never := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	b.Register("hold", func(context.Context, *console.Invocation) int { begun <- struct{}{}; <-on; return 0 })
+	const n = 8
+	ended := make(chan string, n)
+	for i := range n {
+		behind = make(chan struct{})
+		go func() { ended <- b.typed(behind, fmt.Sprintf("y=%d; hold; kubectl create ns n-%d; echo $x $y", i, i)) }()
+		<-begun
+		close(behind)
+	}
+	b.typed(never, "x=here")
+	close(on)
+	said := map[string]bool{}
+	for range n {
+		said[<-ended] = true
+	}
+	for i := range n {
+		if want := fmt.Sprintf("namespace/n-%d created\n%d", i, i); !said[want] {
+			t.Errorf("nobody said %q, but %v", want, said)
+		}
+	}
+	if got := b.typed(never, "echo $x$y"); got != "here" {
+		t.Errorf("then %q", got)
 	}
 }

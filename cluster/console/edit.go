@@ -34,6 +34,8 @@ import (
 	"k8s.io/kubectl/pkg/cmd/util/editor/crlf"
 	"k8s.io/kubectl/pkg/scheme"
 	"k8s.io/kubectl/pkg/util"
+
+	"kviz/cluster/control"
 )
 
 // This file is kubectl edit, kubectl apply edit-last-applied and kubectl create --edit.
@@ -397,7 +399,7 @@ func (e *edit) open(text []byte) (edited []byte, file string, err error) {
 		switch {
 		case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 			return nil, "", fmt.Errorf("unable to launch the editor %q", words)
-		case e.interrupted():
+		case e.interrupted(), errors.Is(err, control.ErrNotLent):
 			return nil, "", err
 		}
 		return nil, "", fmt.Errorf("there was a problem with the editor %q", words)

@@ -23,6 +23,9 @@ type Session struct {
 	busy   sync.Mutex
 	runner *interp.Runner
 
+	behind <-chan struct{} // of the line that is running: closed once the person types on
+	before *Session        // a copy from before that line, where it can be put behind
+
 	// Of the line that is running.
 	stdin   *os.File // the person's keys, as against a pipe
 	source  string   // "console", or the script's file name
@@ -68,6 +71,22 @@ func intoPipe(w io.Writer) bool {
 
 // NewSession gives a shell of its own.
 func (c *Console) NewSession() *Session { return &Session{c: c} }
+
+// copy is another shell with the same variables, functions and folder, as a shell's
+// jobs get them. s is busy, and no line runs in it.
+func (s *Session) copy() *Session {
+	another := s.c.NewSession()
+	if s.runner != nil {
+		another.runner = s.runner.Subshell()
+	}
+	return another
+}
+
+// shellOf is the key of a context's session. A copied runner has the handlers of the
+// runner that it was copied from; whose line they serve the context tells.
+type shellOf struct{}
+
+func session(ctx context.Context) *Session { return ctx.Value(shellOf{}).(*Session) }
 
 // exec runs a line, in the folder dir if it is not "". s.busy is held.
 func (s *Session) exec(ctx context.Context, dir, line string, io control.Streams) int {
@@ -120,7 +139,7 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 	var writing sync.Mutex
 	out, errOut := &inTurn{&writing, orDiscard(streams.Out)}, &inTurn{&writing, orDiscard(streams.Err)}
 	if s.runner == nil {
-		s.runner, err = interp.New(interp.StdIO(stdin, out, errOut), interp.ExecHandlers(s.handle), interp.CallHandler(s.help))
+		s.runner, err = interp.New(interp.StdIO(stdin, out, errOut), interp.ExecHandlers(handle), interp.CallHandler(help))
 		if err != nil {
 			fmt.Fprintf(streams.Err, "console: %v\n", err)
 			return 1
@@ -131,7 +150,7 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 		fmt.Fprintf(streams.Err, "console: %v\n", err)
 		return 1
 	}
-	err = do(ctx)
+	err = do(context.WithValue(ctx, shellOf{}, s))
 	if code, ok := interp.IsExitStatus(err); ok {
 		return int(code)
 	}
@@ -187,8 +206,9 @@ func orDiscard(w io.Writer) io.Writer {
 	return w
 }
 
-// parse reads a script and refuses what a console that runs one command at a
-// time cannot do.
+// parse reads a script and refuses what a shell that runs one command at a time
+// cannot do. The explorer's console takes a line's last & off, and says it in
+// [control.Streams].
 func parse(text, name string) (*syntax.File, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), name)
 	if err != nil {
@@ -196,7 +216,7 @@ func parse(text, name string) (*syntax.File, error) {
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if st, ok := n.(*syntax.Stmt); ok && (st.Background || st.Coprocess || st.Disown) && err == nil {
-			err = fmt.Errorf("%s: a command in the background (&) is not possible here: the console runs one command at a time; leave the & out, or use another console", place(name, st.Pos().Line()))
+			err = fmt.Errorf("%s: a command in the background (&) is not possible here: this shell runs one command at a time; in the explorer's console a & at the end of a line, or ctrl+z, lets the whole line run behind", place(name, st.Pos().Line()))
 		}
 		return true
 	})
@@ -211,10 +231,11 @@ func place(name string, line uint) string {
 }
 
 // help tells the console's commands where the shell would tell its own.
-func (s *Session) help(ctx context.Context, args []string) ([]string, error) {
+func help(ctx context.Context, args []string) ([]string, error) {
 	if len(args) != 1 || args[0] != "help" {
 		return args, nil
 	}
+	s := session(ctx)
 	w := orDiscard(interp.HandlerCtx(ctx).Stdout)
 	var others []string
 	for _, name := range s.c.Commands() {
@@ -243,8 +264,9 @@ var told = map[string]string{
 }
 
 // handle runs one simple command that is no builtin of the shell.
-func (s *Session) handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
+func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	return func(ctx context.Context, args []string) error {
+		s := session(ctx)
 		hc := interp.HandlerCtx(ctx)
 		var exit int
 		var last lastLine

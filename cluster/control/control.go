@@ -93,14 +93,23 @@ type Streams struct {
 	Columns int
 	// Lend lends the person's terminal to a program; nil: there is none to lend.
 	Lend Lend
+	// Behind is closed once the person types on while the line runs: at once for a line
+	// that ends in &. The console's shell is then free as it was before the line, which
+	// goes on in a shell of its own. Nil: the console's shell waits for the line's end.
+	Behind <-chan struct{}
 }
 
 // Lend runs a program of the person's own machine, such as the editor that kubectl
 // edit asks for, on the person's terminal: argv, in the folder dir. It comes back when
 // the program has ended and the terminal is as it was before. The error is nil if the
 // program ended with status 0; it wraps exec.ErrNotFound where there is no such
-// program, and is ctx's when ctx ends, which ends the program too.
+// program, is ctx's when ctx ends, which ends the program too, and wraps ErrNotLent
+// where somebody else has the terminal.
 type Lend func(ctx context.Context, dir string, argv []string) error
+
+// ErrNotLent is why a program does not get the terminal; the error around it says what
+// is in the way, and what to do.
+var ErrNotLent = errors.New("the terminal cannot be lent now")
 
 // Endpoints say how other programs reach the cluster; empty where it is not
 // served.

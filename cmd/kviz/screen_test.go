@@ -324,6 +324,17 @@ func TestEndedFromOutside(t *testing.T) {
 	}
 }
 
+// A watch goes behind, what it watches is made in front, and leaving ends it.
+func TestACommandBehind(t *testing.T) {
+	t.Parallel()
+	s := begin(t, t.TempDir(), 120, 40, "explore", "--speed", "5")
+	s.sees("RUNNING", "3/3 quorum").press(":").command("x=1; kubectl get configmaps -w").sees("kube-root-ca.crt", "^z put behind").press("ctrl+z")
+	s.sees("[1] runs behind: x=1; kubectl get configmaps -w").command("kubectl create configmap made$x").sees("configmap/made created", "[1] made ")
+	s.command("kubectl edit configmap made &").sees("the terminal cannot be lent now", "[2] exit status 1")
+	s.command("kubectl get pods -A -w &").sees("[2] runs behind").press("ctrl+c").sees("[2] ended").command("jobs").sees("│ [1] x=1; kubectl")
+	s.press("esc").sees("f break it").press("q").ends(0)
+}
+
 // From every state the way out is short and asks nothing.
 func TestLeavingFromEveryState(t *testing.T) {
 	t.Parallel()

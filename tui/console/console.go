@@ -1,12 +1,12 @@
 // Package console is the drawer in which commands are typed: kubectl, etcdctl,
-// iptables-save, kviz verbs. It runs one command at a time through the
-// cluster's control face and shows what it prints, with a scroll back and a
-// history. While the cluster stands, a command waits, and the console says so.
+// iptables-save, kviz verbs. It runs them through the cluster's control face and
+// shows what they print, with a scroll back and a history: one in front, which has
+// the prompt, and any number behind it (jobs.go), as a shell does. While the cluster
+// stands, a command waits, and the console says so.
 package console
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -31,14 +31,15 @@ type Console struct {
 	hint string
 
 	mu      sync.Mutex
-	rows    []row
-	open    bool // the last row has no line end yet
+	rows    []*row
 	version uint64
-	cancel  context.CancelFunc
-	running string
+	front   *job   // what runs in front; nil: the prompt is free
+	jobs    []*job // what runs behind, in the order in which it was put there
+	lent    *job   // who has the terminal
 }
 
 type row struct {
+	mark  string // of the job that wrote it, "" for what ran in front
 	text  string
 	style grid.Style
 }
@@ -57,52 +58,74 @@ func (c *Console) Version() uint64 {
 	return c.version
 }
 
-// Running is the command that runs, or "".
+// Running is the command that runs in front, or "".
 func (c *Console) Running() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.running
+	if c.front == nil {
+		return ""
+	}
+	return c.front.line
+}
+
+// Busy reports whether any command runs, in front or behind.
+func (c *Console) Busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.front != nil || len(c.jobs) > 0
 }
 
 func (c *Console) say(text string, st grid.Style) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.write(text+"\n", st)
+	c.tell(text, st)
 }
 
-// write appends output; c.mu is held.
-func (c *Console) write(text string, st grid.Style) {
+// tell appends a line of the console's own; c.mu is held.
+func (c *Console) tell(text string, st grid.Style) { c.write(nil, text+"\n", st) }
+
+// write appends what a job writes, nil for the console itself; c.mu is held. A line that
+// comes in pieces stays one, whatever others write in between.
+func (c *Console) write(j *job, text string, st grid.Style) {
 	c.version++
+	var open *row // has no line end yet
+	mark := ""
+	if j != nil {
+		open, mark = j.open, j.mark()
+	}
 	for {
 		line, rest, ended := strings.Cut(text, "\n")
 		line = strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    ")
-		if c.open && len(c.rows) > 0 {
-			c.rows[len(c.rows)-1].text += line
+		if open != nil {
+			open.text += line
 		} else if line != "" || ended {
-			c.rows = append(c.rows, row{line, st})
+			open = &row{mark, line, st}
+			c.rows = append(c.rows, open)
 		}
-		c.open = !ended && (c.open || line != "")
 		if !ended {
 			break
 		}
-		c.open = false
-		text = rest
+		open, text = nil, rest
+	}
+	if j != nil {
+		j.open = open
 	}
 	if len(c.rows) > keep {
-		c.rows = append([]row(nil), c.rows[len(c.rows)-keep:]...)
+		c.rows = append([]*row(nil), c.rows[len(c.rows)-keep:]...)
 	}
 }
 
 // stream is a standard stream of a command.
 type stream struct {
 	c  *Console
+	j  *job
 	st grid.Style
 }
 
 func (s stream) Write(p []byte) (int, error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	s.c.write(stripEscapes(string(p)), s.st)
+	s.c.write(s.j, stripEscapes(string(p)), s.st)
 	return len(p), nil
 }
 
@@ -126,7 +149,8 @@ func stripEscapes(s string) string {
 	return b.String()
 }
 
-// Run runs a command unless one is running. lend may be nil.
+// Run runs a line: in front, unless something runs there, or, if it ends in &, behind.
+// lend may be nil.
 func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, line string, columns int, lend control.Lend) {
 	line = strings.TrimSpace(line)
 	if line == "" {
@@ -137,55 +161,58 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, li
 	c.say("$ "+line, theme.Accent)
 	if line == "clear" {
 		c.mu.Lock()
-		c.rows, c.open = nil, false
+		c.rows = nil
+		for _, j := range c.all() {
+			j.open = nil
+		}
 		c.version++
 		c.mu.Unlock()
+		return
+	}
+	if c.control(strings.Fields(line)) {
 		return
 	}
 	if cl == nil {
 		c.say("the cluster is still starting", theme.Warn)
 		return
 	}
+	line, behind := background(line)
+	j := &job{line: line, behind: make(chan struct{})}
 	c.mu.Lock()
-	if c.running != "" {
-		busy := c.running
+	if c.front != nil && !behind {
+		c.tell("still running: "+c.front.line+"  (ctrl+z puts it behind, ctrl+c ends it)", theme.Warn)
 		c.mu.Unlock()
-		c.say("still running: "+busy+"  (ctrl+c ends it)", theme.Warn)
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	c.cancel, c.running = cancel, line
+	ctx, j.cancel = context.WithCancel(ctx)
+	if behind {
+		c.putBehind(j)
+	} else {
+		c.front = j
+	}
 	c.version++
 	c.mu.Unlock()
 	g.Go(func() {
-		defer cancel()
+		defer j.cancel()
 		code := cl.Exec(ctx, line, control.Streams{
-			In: strings.NewReader(""), Out: stream{c, theme.Text}, Err: stream{c, theme.Bad},
-			Source: "console", Columns: columns, Lend: lend,
+			In: strings.NewReader(""), Out: stream{c, j, theme.Text}, Err: stream{c, j, theme.Bad},
+			Source: "console", Columns: columns, Lend: c.lending(j, lend), Behind: j.behind,
 		})
 		c.mu.Lock()
-		if c.open {
-			c.write("\n", theme.Text)
-		}
-		if code != 0 {
-			c.write(fmt.Sprintf("exit status %d\n", code), theme.Bad)
-		}
-		c.running, c.cancel = "", nil
-		c.version++
-		c.mu.Unlock()
+		defer c.mu.Unlock()
+		c.ended(j, code)
 	})
 }
 
-// Interrupt ends the running command and reports whether there was one.
+// Interrupt ends the command in front and reports whether there was one to end.
 func (c *Console) Interrupt() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cancel == nil {
+	if c.front == nil || c.front.killed { // which is ending, and is not asked twice
 		return false
 	}
-	c.cancel()
-	c.cancel = nil // it is ending, and is not asked twice
-	c.write("^C\n", theme.Warn)
+	c.front.end()
+	c.tell("^C", theme.Warn)
 	return true
 }
 
@@ -203,6 +230,7 @@ var (
 	pageUp       = keymap.Hint("PgUp", "scroll", "pgup")
 	pageDown     = keymap.Hint("PgDn", "scroll", "pgdown")
 	interruptKey = keymap.Hint("^c", "interrupt", "ctrl+c")
+	behindKey    = keymap.Hint("^z", "put behind", "ctrl+z")
 	clearKey     = keymap.Hint("^l", "clear", "ctrl+l")
 	endKey       = keymap.Hint("^d", "back to the panes", "ctrl+d")
 	leaveKey     = keymap.Hint("esc", "back to the panes", "esc")
@@ -210,6 +238,14 @@ var (
 
 // Keys are what the key line shows.
 func (c *Console) Keys() []key.Binding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.front != nil {
+		return []key.Binding{interruptKey, behindKey, runKey, leaveKey, historyKey, pageUp, completeKey}
+	}
+	if j := c.newest(); j != nil && c.line.String() == "" {
+		return []key.Binding{runKey, completeKey, leaveKey, keymap.Hint("^c", "end "+j.name(), "ctrl+c"), historyKey, pageUp}
+	}
 	return []key.Binding{runKey, completeKey, leaveKey, interruptKey, historyKey, pageUp}
 }
 
@@ -228,12 +264,16 @@ func (c *Console) Key(k tea.KeyPressMsg, complete func(line string) []string) En
 		c.line.Set("")
 		return Entered{Line: line}
 	case key.Matches(k, interruptKey):
-		if !c.Interrupt() {
-			if c.line.String() == "" {
-				return Entered{Close: true} // nothing left to end but the console itself
-			}
+		switch {
+		case c.Interrupt():
+		case c.line.String() != "":
 			c.line.Set("")
+		case c.endNewest():
+		default:
+			return Entered{Close: true} // nothing left to end but the console itself
 		}
+	case key.Matches(k, behindKey):
+		c.Behind()
 	case key.Matches(k, endKey) && c.line.String() == "":
 		return Entered{Close: true}
 	case key.Matches(k, clearKey):
@@ -302,10 +342,13 @@ func (c *Console) Draw(a grid.Area, focused, waits bool) (x, y int) {
 	}
 	title := []grid.Span{{Text: ": ", Style: theme.Key}, {Text: "Console", Style: name}}
 	switch {
-	case c.running != "" && waits:
+	case c.front != nil && waits:
 		title = append(title, grid.Span{Text: " · waits: the cluster stands (esc, then space or .)", Style: theme.Warn})
-	case c.running != "":
-		title = append(title, grid.Span{Text: " · running " + grid.Cut(c.running, 40), Style: theme.Busy})
+	case c.front != nil:
+		title = append(title, grid.Span{Text: " · running " + grid.Cut(c.front.line, 40), Style: theme.Busy})
+	}
+	if len(c.jobs) > 0 {
+		title = append(title, grid.Span{Text: " · behind " + c.names(), Style: theme.Busy})
 	}
 	in := a.Frame(title, line)
 	h := in.H() - 1
@@ -317,7 +360,8 @@ func (c *Console) Draw(a grid.Area, focused, waits bool) (x, y int) {
 	end := max(len(rows)-c.top, min(h, len(rows)))
 	from := max(end-h, 0)
 	for i := from; i < end; i++ {
-		in.Text(1, i-from, rows[i].text, rows[i].style)
+		x := in.Text(1, i-from, rows[i].mark, theme.Key)
+		in.Text(x, i-from, rows[i].text, rows[i].style)
 	}
 	px := 1
 	py := min(end-from, h)
@@ -330,12 +374,17 @@ func (c *Console) Draw(a grid.Area, focused, waits bool) (x, y int) {
 }
 
 // wrapped breaks the last rows into rows of w columns, enough for n.
-func wrapped(rows []row, w, n int) []row {
+func wrapped(rows []*row, w, n int) []row {
 	var out []row
 	for i := len(rows) - 1; i >= 0 && len(out) < n; i-- {
-		parts := hard(rows[i].text, w)
+		mark := rows[i].mark
+		parts := hard(rows[i].text, w-grid.Width(mark))
 		for j := len(parts) - 1; j >= 0; j-- {
-			out = append(out, row{parts[j], rows[i].style})
+			if j > 0 { // what goes on below stands below
+				out = append(out, row{strings.Repeat(" ", grid.Width(mark)), parts[j], rows[i].style})
+				continue
+			}
+			out = append(out, row{mark, parts[j], rows[i].style})
 		}
 	}
 	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {

@@ -107,7 +107,7 @@ func Global() *Map {
 
 	add("go", 0, Bind(Escape, "back", "Close what is open; out of zoom; out of the past.", "esc"))
 	add("go", 18, Bind(Quit, "quit", "Leave kviz.", "q", "ctrl+c"))
-	add("go", 0, Bind(Suspend, "suspend", "Put kviz to sleep and go back to the shell (fg wakes it).", "ctrl+z"))
+	add("go", 0, Bind(Suspend, "suspend", "Put kviz to sleep and go back to the shell (fg wakes it); in the console, put the command that runs behind, so that the prompt is free.", "ctrl+z"))
 
 	add("move", 0, Bind(Up, "up", "Move the cursor up.", "up", "k"))
 	add("move", 0, Bind(Down, "down", "Move the cursor down.", "down", "j"))
