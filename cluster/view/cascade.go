@@ -26,8 +26,8 @@ type Floor struct {
 	Events  []trace.ID // behind each value the event that it is so high by
 	Tops    []int64    // of what goes up and down within a column how high it was, Values being what it ended with; else nil
 	Peak    int64      // the highest of all
-	High    int64 // from which value on it is high
-	Rose    int   // the first column whose value is high; -1 if none's is
+	High    int64      // from which value on it is high
+	Rose    int        // the first column whose value is high; -1 if none's is
 }
 
 // Highs tells from where on the floors are high.
