@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	flowcontrol "k8s.io/api/flowcontrol/v1"
@@ -47,28 +48,8 @@ func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.
 	}
 	h.announce(req, caller)
 
-	var (
-		resp *apiserver.Response
-		now  time.Time
-		feed *stream
-	)
-	err := h.cfg.Kernel.Call(r.Context(), caller.Process, req.Verb+" "+req.Resource.Resource, func(t *sim.Task) {
-		t.SetCauses(caller.Causes...)
-		api := h.cfg.API()
-		if api == nil {
-			resp = &apiserver.Response{Err: client.ErrUnreachable}
-			return
-		}
-		answer := api.Handle(t, req)
-		now = t.Now()
-		switch {
-		case answer.Watch != nil:
-			feed = follow(t, answer.Watch, req, caller)
-		case req.Verb == "watch" && apierrors.IsResourceExpired(answer.Err):
-			feed = expired(t, answer.Err)
-		}
-		resp = answer
-	})
+	got, err := h.ask(r, req, caller)
+	resp := got.resp
 	if resp != nil && resp.AuditID != "" {
 		w.Header().Set(auditapi.HeaderAuditID, resp.AuditID)
 	}
@@ -79,17 +60,14 @@ func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.
 	switch {
 	case errors.Is(err, sim.ErrStopped):
 		writeStatus(w, r, unavailable("the simulation has stopped"))
-	case err != nil || resp == nil: // the client has gone
-		if feed != nil {
-			feed.stop()
-		}
+	case resp == nil: // the client has gone
 	case client.IsUnreachable(resp.Err):
 		refuse(w)
 	case resp.Err != nil && resp.Stage == trace.StageFairness: // in plain words, as upstream's filter
 		w.Header().Set("Retry-After", strconv.Itoa(int(resp.Status().Details.RetryAfterSeconds)))
 		http.Error(w, resp.Status().Message, http.StatusTooManyRequests)
 	default:
-		write(resp, feed, now)
+		write(resp, got.feed, got.now)
 	}
 }
 
@@ -119,6 +97,59 @@ func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *apise
 		return req, out, false
 	}
 	return req, out, true
+}
+
+// answer is what the pipeline gave.
+type answer struct {
+	resp *apiserver.Response
+	feed *stream // of a watch
+	now  time.Time
+}
+
+// ask has the pipeline answer, in a task. A client that goes before ends the waiting and
+// not the task, which then has nobody to give its answer to: whoever of the two is later
+// ends a watch that came of it.
+func (h *Handler) ask(r *http.Request, req *apiserver.Request, caller Caller) (answer, error) {
+	given := make(chan answer, 1)
+	var gone atomic.Bool
+	forget := func() {
+		select {
+		case a := <-given:
+			if a.feed != nil {
+				a.feed.stop()
+			}
+		default:
+		}
+	}
+	err := h.cfg.Kernel.Call(r.Context(), caller.Process, req.Verb+" "+req.Resource.Resource, func(t *sim.Task) {
+		t.SetCauses(caller.Causes...)
+		a := answer{resp: &apiserver.Response{Err: client.ErrUnreachable}}
+		if api := h.cfg.API(); api != nil {
+			a.resp = api.Handle(t, req)
+		}
+		a.now = t.Now()
+		switch {
+		case a.resp.Watch != nil:
+			a.feed = follow(t, a.resp.Watch, req, caller)
+		case req.Verb == "watch" && apierrors.IsResourceExpired(a.resp.Err):
+			a.feed = expired(t, a.resp.Err)
+		}
+		given <- a
+		if gone.Load() {
+			forget()
+		}
+	})
+	if err != nil {
+		gone.Store(true)
+		forget()
+		return answer{}, err
+	}
+	select {
+	case a := <-given:
+		return a, nil
+	default: // the task was killed, with its server
+		return answer{resp: &apiserver.Response{Err: client.ErrUnreachable}}, nil
+	}
 }
 
 // sourceIPs are the addresses that a request came by; none where there is no
