@@ -421,6 +421,10 @@ func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
 	y = s.Heading(y, r.Verb, r.Path)
 	s.Row(y).Fit(0, 0, s.W(), "from "+r.Client+" as "+r.User+atServer(f, r.Server), theme.Muted)
 	y++
+	failed := r.Done && r.Code >= 400
+	if failed { // first, for why it was refused is what people ask, and there may be little room
+		y = drawAnswer(s, y, r, theme.Bad, refusal(r))
+	}
 	for i, run := range r.Stages {
 		y = drawRun(s, f, y, fmt.Sprintf("%s/%d", requestID(r), i), run)
 	}
@@ -430,16 +434,32 @@ func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
 		}
 		return y
 	}
-	st, text := theme.Good, fmt.Sprintf("answered %d in %s", r.Code, words.Dur(r.Took))
-	if r.Code >= 400 {
-		st, text = theme.Bad, strings.TrimSuffix(fmt.Sprintf("answered %d %s", r.Code, r.Reason), " ")+": "+r.Message
+	if !failed {
+		y = drawAnswer(s, y, r, theme.Good, fmt.Sprintf("answered %d in %s", r.Code, words.Dur(r.Took)))
 	}
+	return y
+}
+
+// drawAnswer says what the client was told.
+func drawAnswer(s *pane.Sheet, y int, r *view.Request, st grid.Style, text string) int {
 	lines := grid.Lines("⇒ "+text, s.W())
 	for i, l := range lines {
 		s.Row(y+i).Text(0, 0, l, st)
 	}
 	s.Hot(0, y, s.W(), pane.Subject{ID: requestID(r) + "/answer", Event: r.Answered, Kind: trace.RequestDone, Words: describe(r)})
 	return y + len(lines)
+}
+
+// refusal is a failed answer in words, with the stage that gave it.
+func refusal(r *view.Request) string {
+	text := strings.TrimSuffix(fmt.Sprintf("answered %d %s", r.Code, r.Reason), " ")
+	for _, run := range r.Stages {
+		if run.Verdict == "refuse" {
+			text += " at " + run.Stage.Stage
+			break
+		}
+	}
+	return text + ": " + r.Message
 }
 
 func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun) int {
