@@ -226,6 +226,7 @@ flood() { # thirty changes of one pod; how many runs they come to
   sleep 5
   echo $(($(runs) - before))
 }
+until [ "$(kubectl get pods -l app=web -o name | wc -l)" -eq 6 ]; do sleep 1; done # none that is about to go
 pod=$(kubectl get pods -l app=web -o jsonpath='{.items[0].metadata.name}')
 test "$(flood)" -ge 25
 kviz fault slow queue/replicaset 1500ms
