@@ -7,7 +7,9 @@ import (
 )
 
 // Host holds a pane: its sheet, how far it is scrolled, and the thing under its
-// cursor. The cursor stays on its thing while the thing moves.
+// cursor. The cursor stays on its thing while the thing moves; in a pane that has not
+// the focus and where nobody has put it anywhere it stays on the first, so that a pane
+// begins with what is newest when it gets the focus.
 type Host struct {
 	Pane Pane
 
@@ -17,6 +19,7 @@ type Host struct {
 	hot    int    // its index in sheet.hots, -1 for none
 	win    grid.Rect
 	free   bool // scrolled away from the cursor by the wheel
+	placed bool // somebody has put the cursor where it is
 	dirty  bool
 	last   drawn
 }
@@ -48,7 +51,7 @@ func (h *Host) Under() Subject {
 // Put moves the cursor to a subject by its ID; it takes effect at the next
 // drawing.
 func (h *Host) Put(id string) {
-	h.cursor, h.free, h.dirty = id, false, true
+	h.cursor, h.placed, h.free, h.dirty = id, true, false, true
 }
 
 // Draw draws the pane with its frame into its place on the screen, unless
@@ -68,6 +71,8 @@ func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
 	h.Pane.Draw(&h.sheet, &f)
 	if p, ok := h.Pane.(Pointer); ok {
 		h.cursor = p.At()
+	} else if !f.Focused && !h.placed {
+		h.cursor, h.hot = "", 0
 	}
 	h.follow(f.Rows)
 	in.Sub(0, 0, f.W, f.Rows).Blit(h.sheet.g, h.top)
@@ -140,7 +145,7 @@ func (h *Host) Cursor() (x, y int, ok bool) {
 
 // Wheel scrolls without moving the cursor.
 func (h *Host) Wheel(by int, f *Frame) {
-	h.dirty = true
+	h.dirty, h.placed = true, true
 	if m, ok := h.Pane.(Mover); ok && m.Move(0, by, f) {
 		return
 	}
@@ -155,7 +160,7 @@ func (h *Host) Click(x, y int, f *Frame) (again bool) {
 	for i, s := range h.sheet.hots {
 		if s.Y == y && x >= s.X && x < s.X+s.W {
 			again = i == h.hot
-			h.hot, h.cursor, h.free, h.dirty = i, s.ID, false, true
+			h.hot, h.cursor, h.placed, h.free, h.dirty = i, s.ID, true, false, true
 			if p, ok := h.Pane.(Pointer); ok {
 				p.Select(s.Subject, f)
 			}
@@ -182,7 +187,7 @@ func (h *Host) Move(action string, f *Frame) {
 	case keymap.PageDn:
 		dy = max(h.win.H-1, 1)
 	}
-	h.dirty = true
+	h.dirty, h.placed = true, true
 	if m, ok := h.Pane.(Mover); ok && m.Move(dx, dy, f) {
 		return
 	}

@@ -119,3 +119,45 @@ func TestKeys(t *testing.T) {
 		t.Fatalf("%d keys are shown", n)
 	}
 }
+
+// newest is a pane whose newest thing is on top.
+type newest struct {
+	pane.List
+	things int
+}
+
+func (*newest) Note(*pane.Frame) string { return "" }
+
+func (p *newest) Draw(s *pane.Sheet, f *pane.Frame) {
+	for i := range p.things {
+		s.Line(i, pane.Subject{ID: fmt.Sprint(p.things - i)}, grid.Span{Text: "thing"})
+	}
+}
+
+// The cursor of a pane waits at the top until the pane has the focus; then it stays on
+// its thing. Where somebody has put it, it stays on its thing without the focus too.
+func TestTheCursorBeginsWithTheNewest(t *testing.T) {
+	p := &newest{List: pane.NewList(pane.Info{Number: 1, Name: "newest", Title: "Newest"}), things: 3}
+	h := pane.NewHost(p)
+	g := grid.New(40, 12)
+	draw := func(focused bool) string {
+		h.Dirty()
+		h.Draw(g, grid.Rect{W: 40, H: 12}, pane.Frame{Focused: focused})
+		p.things++
+		return h.Under().ID
+	}
+	for i, step := range []struct {
+		focused bool
+		want    string
+	}{{false, "3"}, {false, "4"}, {true, "4"}, {true, "4"}, {false, "7"}, {true, "7"}} {
+		if got := draw(step.focused); got != step.want {
+			t.Errorf("step %d: the cursor is on %s, want %s", i, got, step.want)
+		}
+	}
+	h.Move(keymap.Down, &pane.Frame{Focused: true})
+	for _, focused := range []bool{true, false, true} {
+		if got := draw(focused); got != "6" {
+			t.Errorf("after a move, focused %v: the cursor is on %s, want 6", focused, got)
+		}
+	}
+}
