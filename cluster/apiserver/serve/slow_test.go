@@ -49,7 +49,7 @@ func TestWatchOfAClientThatReadsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := c.Get(l.URL + "/api/v1/namespaces/default/configmaps?watch=true")
+		resp, err := c.Get(l.URL + "/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=1000000") // of virtual time, which flies
 		if err != nil || resp.StatusCode != http.StatusOK || resp.ProtoMajor != 1 {
 			t.Fatal(resp, err)
 		}
