@@ -43,5 +43,5 @@ func Lessons() fs.FS {
 }
 
 // Documents holds "discovery/discovery.json" and "openapi/…" as
-// cluster/apiserver/serve reads them.
+// cluster/serve reads them.
 func Documents() fs.FS { return documents }

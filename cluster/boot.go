@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver"
-	"kviz/cluster/apiserver/serve"
 	"kviz/cluster/balancer"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
@@ -28,6 +27,7 @@ import (
 	"kviz/cluster/network"
 	"kviz/cluster/proxy"
 	"kviz/cluster/registry"
+	"kviz/cluster/serve"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"

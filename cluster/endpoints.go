@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"kviz/cluster/apiserver/serve"
 	"kviz/cluster/control"
+	"kviz/cluster/serve"
 	"kviz/raftstore/etcdapi"
 )
 

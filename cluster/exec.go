@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"kviz/assets"
-	"kviz/cluster/apiserver/serve"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/expr"
 	"kviz/cluster/runtime"
+	"kviz/cluster/serve"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"

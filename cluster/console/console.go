@@ -29,9 +29,9 @@ import (
 	"mvdan.cc/sh/v3/expand"
 
 	"kviz/cluster/apiserver/authn"
-	"kviz/cluster/apiserver/serve"
 	"kviz/cluster/console/etcdtool"
 	"kviz/cluster/control"
+	"kviz/cluster/serve"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/serve"
 )
 
 // following is kubectl get --watch. Its watch is one at the API server like any

@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/serve"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )

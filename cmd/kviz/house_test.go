@@ -80,6 +80,8 @@ var mayImport = map[string][]string{
 	"cluster/expr":       {"cluster/expr", "cluster/view", "cluster/trace"},
 	"cluster/control":    {"cluster/trace"},
 	"cluster/storage":    {"cluster/storage", "cluster/sim", "cluster/trace", "raftstore"},
+	"cluster/apiserver":  {"cluster/apiserver", "cluster/client", "cluster/idp", "cluster/jws", "cluster/kms", "cluster/openapi", "cluster/quota", "cluster/remote", "cluster/sim", "cluster/storage", "cluster/trace", "cluster/webhook", "cluster/workqueue"},
+	"cluster/serve":      {"cluster/apiserver", "cluster/client", "cluster/openapi", "cluster/remote", "cluster/sim", "cluster/trace", "assets"},
 	"cluster/controller": {"cluster/controller", "cluster/client", "cluster/quota", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
 	"cluster/quota":      {"cluster/quota"},
 	"cluster/scheduler":  {"cluster/scheduler", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
@@ -131,7 +133,7 @@ func within(dir string, allowed []string) bool {
 // simulation, each with its reason.
 var edges = map[string]string{
 	"cluster/sim":               "the kernel itself: it paces virtual time and owns the inbox",
-	"cluster/apiserver/serve":   "network edge: HTTPS for clients of other processes",
+	"cluster/serve":             "network edge: HTTPS for clients of other processes",
 	"cluster/console":           "the console edge: kubectl is ordinary code with goroutines of its own",
 	"cluster/trace/recorder.go": "file edge: writes the recording beside the run",
 	"cluster/bench":             "measures the real machine",

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"runtime"
 
-	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/serve"
 )
 
 func versionCommand() *command {

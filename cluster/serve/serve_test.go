@@ -27,7 +27,7 @@ import (
 	"kviz/assets"
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
-	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/serve"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"

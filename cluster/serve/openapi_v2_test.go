@@ -13,7 +13,7 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster/apiserver"
-	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/serve"
 )
 
 // aggregates is an API server behind which others have told these documents.

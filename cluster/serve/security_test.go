@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/serve"
 )
 
 // open is an edge behind its listener, for programs outside.

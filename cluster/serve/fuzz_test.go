@@ -12,7 +12,7 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster/apiserver/authn"
-	"kviz/cluster/apiserver/serve"
+	"kviz/cluster/serve"
 	"kviz/cluster/trace"
 )
 
