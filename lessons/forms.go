@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"kviz/cluster/expr"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -23,22 +22,22 @@ const (
 // Card is one of several that are put in order.
 type Card struct {
 	Text string
-	Why  string        // what it has to wait for
-	is   *expr.Program // the event it stands for, when it happened first; nil where the text alone knows
+	Why  string     // what it has to wait for
+	is   *condition // the event it stands for, when it happened first; nil where the text alone knows
 }
 
 // Label is what an item can get.
 type Label struct {
 	Text string
-	is   *expr.Program // whether an item's event is of this label
+	is   *condition // whether an item's event is of this label
 }
 
 // Item is one thing that gets a label.
 type Item struct {
 	Text  string
 	Why   string
-	label int           // the marked one
-	when  *expr.Program // its event; nil where the text alone knows
+	label int        // the marked one
+	when  *condition // its event; nil where the text alone knows
 }
 
 // Form is how the question is answered: [OneOf], [Order] or [Match].
@@ -82,26 +81,26 @@ type itemText struct {
 	When  string `json:"when"`
 }
 
-// compileParts reads the parts of a question that is no choice.
-func (q *questionText) compileParts(out *Question) error {
+// readParts reads the parts of a question that is no choice.
+func (q *questionText) readParts(r reader, out *Question) error {
 	var err error
 	for _, c := range q.Order {
 		card := &Card{Text: c.Text, Why: c.Why}
-		if card.is, err = optional(c.Is); err != nil {
+		if card.is, err = r.condition(c.Is); err != nil {
 			return fmt.Errorf("card %q: %w", c.Text, err)
 		}
 		out.Cards = append(out.Cards, card)
 	}
 	for _, l := range q.Labels {
 		label := &Label{Text: l.Text}
-		if label.is, err = optional(l.Is); err != nil {
+		if label.is, err = r.condition(l.Is); err != nil {
 			return fmt.Errorf("label %q: %w", l.Text, err)
 		}
 		out.Labels = append(out.Labels, label)
 	}
 	for _, m := range q.Match {
 		item := &Item{Text: m.Text, Why: m.Why}
-		if item.when, err = optional(m.When); err != nil {
+		if item.when, err = r.condition(m.When); err != nil {
 			return fmt.Errorf("item %q: %w", m.Text, err)
 		}
 		if item.label = slices.IndexFunc(out.Labels, func(l *Label) bool { return l.Text == m.Label }); item.label < 0 {
@@ -110,13 +109,6 @@ func (q *questionText) compileParts(out *Question) error {
 		out.Items = append(out.Items, item)
 	}
 	return out.checkParts()
-}
-
-func optional(src string) (*expr.Program, error) {
-	if src == "" {
-		return nil, nil
-	}
-	return expr.Compile(strings.TrimSpace(src))
 }
 
 func (q *Question) checkParts() error {

@@ -12,11 +12,7 @@
 // lesson is proven).
 package lessons
 
-import (
-	"time"
-
-	"kviz/cluster/expr"
-)
+import "time"
 
 // Lesson is one lesson.
 type Lesson struct {
@@ -82,9 +78,9 @@ type Goal struct {
 	After string        // an edge counts only after this goal was met
 	Hints []*Hint
 
-	edge  *expr.Program // happened once
-	level *expr.Program // is so now
-	never *expr.Program // must not happen
+	edge  *condition // happened once
+	level *condition // is so now
+	never *condition // must not happen
 }
 
 // Edge reports whether the goal is something that happens once, not something
@@ -97,7 +93,7 @@ func (g *Goal) Never() bool { return g.never != nil }
 // Hint is one hint, given when it matches where the learner stands.
 type Hint struct {
 	Text string
-	when *expr.Program // nil for always
+	when *condition // nil for always
 }
 
 // Question is a prediction, which the simulation answers, or a quiz. It has one
@@ -109,8 +105,8 @@ type Question struct {
 	Cards   []*Card // in the right order
 	Labels  []*Label
 	Items   []*Item
-	laid    []int         // the cards as they are laid out
-	reveal  *expr.Program // the moment when the simulation has answered; nil for a quiz
+	laid    []int      // the cards as they are laid out
+	reveal  *condition // the moment when the simulation has answered; nil for a quiz
 }
 
 // Quiz reports whether the text, not the simulation, has the answer.
@@ -121,7 +117,7 @@ type Choice struct {
 	Text  string
 	Right bool
 	Why   string
-	is    *expr.Program // whether the simulation did this, asked when it is revealed
+	is    *condition // whether the simulation did this, asked when it is revealed
 }
 
 // Goals lists the goals of all steps, in order.

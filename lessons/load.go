@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
-
-	"kviz/cluster/expr"
 )
 
 // Format is the version of the lesson format that this package reads.
@@ -62,14 +60,20 @@ type questionText struct {
 	Match  []itemText  `json:"match"`
 }
 
-// Load reads every lesson under fsys: one folder each, with lesson.md,
+// Load reads every lesson under fsys and compiles its expressions. A mistake in one is
+// reported with its place; the others are still returned.
+func Load(fsys fs.FS) ([]*Lesson, error) { return readAll(fsys, reader{compile: true}) }
+
+// Read is Load without compiling: an expression is compiled when it is first asked for.
+func Read(fsys fs.FS) ([]*Lesson, error) { return readAll(fsys, reader{}) }
+
+// readAll reads the lessons: one folder each, with lesson.md,
 // setup.sh, solution.sh and, if there are any, cleanup.sh, accepted/*.sh and
-// near-miss/*.sh. Lessons come in the order of their folders' names. A mistake
-// in one is reported with its place; the others are still returned.
+// near-miss/*.sh. Lessons come in the order of their folders' names.
 //
 // What scripts have in common stands once: words.sh beside the folders holds
 // functions for all of them, words.sh in a folder those of its lesson.
-func Load(fsys fs.FS) ([]*Lesson, error) {
+func readAll(fsys fs.FS, r reader) ([]*Lesson, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		return nil, fmt.Errorf("lessons: %w", err)
@@ -85,7 +89,7 @@ func Load(fsys fs.FS) ([]*Lesson, error) {
 		if !e.IsDir() {
 			continue
 		}
-		l, err := read(fsys, e.Name(), words)
+		l, err := r.lesson(fsys, e.Name(), words)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -112,12 +116,12 @@ func ifThere(fsys fs.FS, name string) (string, error) {
 	return string(b), err
 }
 
-func read(fsys fs.FS, dir, words string) (*Lesson, error) {
+func (r reader) lesson(fsys fs.FS, dir, words string) (*Lesson, error) {
 	text, err := fs.ReadFile(fsys, path.Join(dir, "lesson.md"))
 	if err != nil {
 		return nil, fmt.Errorf("lesson %s: %w", dir, err)
 	}
-	l, err := Parse(path.Join(dir, "lesson.md"), text)
+	l, err := r.parse(path.Join(dir, "lesson.md"), text)
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +163,10 @@ func scripts(fsys fs.FS, dir string) (map[string]string, error) {
 }
 
 // Parse reads the text of a lesson. name is for errors, which say the line.
-func Parse(name string, text []byte) (*Lesson, error) {
-	p := &parser{name: name, lines: strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")}
+func Parse(name string, text []byte) (*Lesson, error) { return reader{compile: true}.parse(name, text) }
+
+func (r reader) parse(name string, text []byte) (*Lesson, error) {
+	p := &parser{reader: r, name: name, lines: strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")}
 	l, err := p.lesson()
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", name, p.at+1, err)
@@ -169,9 +175,10 @@ func Parse(name string, text []byte) (*Lesson, error) {
 }
 
 type parser struct {
-	name  string
-	lines []string
-	at    int // index of the line being read
+	reader reader
+	name   string
+	lines  []string
+	at     int // index of the line being read
 }
 
 func (p *parser) lesson() (*Lesson, error) {
@@ -248,7 +255,7 @@ func (p *parser) fence(step *Step, what string) error {
 		if err := strict(text, &g); err != nil {
 			return err
 		}
-		goal, err := g.compile()
+		goal, err := g.read(p.reader)
 		if err != nil {
 			return fmt.Errorf("goal %q: %w", g.ID, err)
 		}
@@ -261,7 +268,7 @@ func (p *parser) fence(step *Step, what string) error {
 		if step.Question != nil {
 			return errors.New("a step has at most one question")
 		}
-		if step.Question, err = q.compile(); err != nil {
+		if step.Question, err = q.read(p.reader); err != nil {
 			return fmt.Errorf("question %q: %w", q.Ask, err)
 		}
 		step.Question.lay(step.ID)
@@ -330,19 +337,19 @@ func flow(par string) string {
 	return strings.Join(out, "\n")
 }
 
-func (g *goalText) compile() (*Goal, error) {
+func (g *goalText) read(r reader) (*Goal, error) {
 	goal := &Goal{ID: g.ID, Say: g.Say, After: g.After}
 	given := 0
-	for src, into := range map[string]**expr.Program{g.Edge: &goal.edge, g.Level: &goal.level, g.Never: &goal.never} {
+	for src, into := range map[string]**condition{g.Edge: &goal.edge, g.Level: &goal.level, g.Never: &goal.never} {
 		if src == "" {
 			continue
 		}
 		given++
-		p, err := expr.Compile(strings.TrimSpace(src))
+		c, err := r.condition(src)
 		if err != nil {
 			return nil, err
 		}
-		*into = p
+		*into = c
 	}
 	if given != 1 {
 		return nil, errors.New("want exactly one of edge, level and never")
@@ -356,42 +363,32 @@ func (g *goalText) compile() (*Goal, error) {
 	}
 	for _, h := range g.Hints {
 		hint := &Hint{Text: strings.TrimSpace(h.Text)}
-		if h.When != "" {
-			p, err := expr.Compile(strings.TrimSpace(h.When))
-			if err != nil {
-				return nil, fmt.Errorf("hint %q: %w", hint.Text, err)
-			}
-			hint.when = p
+		var err error
+		if hint.when, err = r.condition(h.When); err != nil {
+			return nil, fmt.Errorf("hint %q: %w", hint.Text, err)
 		}
 		goal.Hints = append(goal.Hints, hint)
 	}
 	return goal, nil
 }
 
-func (q *questionText) compile() (*Question, error) {
+func (q *questionText) read(r reader) (*Question, error) {
 	out := &Question{Ask: strings.TrimSpace(q.Ask)}
-	if q.Reveal != "" {
-		p, err := expr.Compile(strings.TrimSpace(q.Reveal))
-		if err != nil {
-			return nil, fmt.Errorf("reveal: %w", err)
-		}
-		out.reveal = p
+	var err error
+	if out.reveal, err = r.condition(q.Reveal); err != nil {
+		return nil, fmt.Errorf("reveal: %w", err)
 	}
 	for _, c := range q.Choices {
 		choice := &Choice{Text: c.Text, Right: c.Right, Why: c.Why}
-		if c.Is != "" {
-			p, err := expr.Compile(strings.TrimSpace(c.Is))
-			if err != nil {
-				return nil, fmt.Errorf("choice %q: %w", c.Text, err)
-			}
-			choice.is = p
+		if choice.is, err = r.condition(c.Is); err != nil {
+			return nil, fmt.Errorf("choice %q: %w", c.Text, err)
 		}
 		if (choice.is != nil) != (out.reveal != nil) {
 			return nil, fmt.Errorf("choice %q: a prediction has reveal, and is for every choice; a quiz has neither", c.Text)
 		}
 		out.Choices = append(out.Choices, choice)
 	}
-	return out, q.compileParts(out)
+	return out, q.readParts(r, out)
 }
 
 // check finds what is wrong with a lesson as a whole.

@@ -3,7 +3,6 @@ package lessons
 import (
 	"time"
 
-	"kviz/cluster/expr"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -151,8 +150,8 @@ func (s *Session) reveal(step *Step, st *view.State, e *trace.Event) {
 	s.told[step.ID] = v
 }
 
-func (s *Session) holds(p *expr.Program, st *view.State, e *trace.Event) bool {
-	ok, err := p.Eval(st, e)
+func (s *Session) holds(c *condition, st *view.State, e *trace.Event) bool {
+	ok, err := c.holds(st, e)
 	if err != nil && s.failed == nil {
 		s.failed = err
 	}

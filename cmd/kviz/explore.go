@@ -63,7 +63,7 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 	if err != nil {
 		return err
 	}
-	all, err := lessons.Load(assets.Lessons())
+	all, err := lessons.Read(assets.Lessons())
 	if err != nil {
 		return err
 	}
