@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"syscall"
+	"os"
 	"testing"
 	"time"
 
@@ -14,6 +14,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/raftstore/host"
 	"kviz/tui/safe"
 	"kviz/tui/tuitest"
 )
@@ -83,11 +84,11 @@ func (x *busy) happen(events int) {
 
 // processor is the processor time this process has used.
 func processor() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	took, err := host.ProcessorTime(os.Getpid())
+	if err != nil {
 		panic(err)
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return took
 }
 
 // BenchmarkRedraw is one frame at 10,000 events a second and 30 frames: 333

@@ -9,11 +9,10 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
-	"syscall"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,6 +24,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/host"
 )
 
 // Result is one measured number beside its budget.
@@ -64,19 +64,26 @@ func Small(ctx context.Context, idle time.Duration) ([]Result, error) {
 		return nil, err
 	}
 	runtime.GC()
-	rss, own := residentMiB("VmRSS:"), residentMiB("RssAnon:")
+	m, unknown, err := measured()
+	if err != nil {
+		return nil, err
+	}
 	return []Result{
 		within("start to a ready control plane and 3 Ready nodes", ready, 500*time.Millisecond),
 		within("start to 3 pods Running, as fast as possible", running, time.Second),
-		{"resident memory, 3 nodes, 3 pods", fmt.Sprintf("%.0f MiB", rss), "under 120 MiB", rss < 120},
-		{"its own part of that; the rest is pages of the program's file", fmt.Sprintf("%.0f MiB", own), "", true},
+		inMemory("resident memory, 3 nodes, 3 pods", m.Resident, 120, unknown),
+		inMemory("its own part of that; the rest is pages of the program's file", m.Own, 0, unknown),
 		{"idle processor time at speed 1, nothing on screen", fmt.Sprintf("%.2f %% of a core", cpu), "under 1.5 %", cpu < 1.5},
 	}, nil
 }
 
 // Large brings nodes and pods up, with the trace on.
 func Large(ctx context.Context, bare bool, nodes, pods int) ([]Result, error) {
-	start, before := time.Now(), processorTime()
+	start := time.Now()
+	before, err := processorTime()
+	if err != nil {
+		return nil, err
+	}
 	c, err := cluster.Boot(ctx, cluster.Config{Bare: bare, Nodes: nodes, Light: true, Demand: true})
 	if err != nil {
 		return nil, err
@@ -89,7 +96,14 @@ func Large(ctx context.Context, bare bool, nodes, pods int) ([]Result, error) {
 		return nil, err
 	}
 	took := time.Since(start)
-	work, rss := processorTime()-before, residentMiB("VmRSS:")
+	after, err := processorTime()
+	if err != nil {
+		return nil, err
+	}
+	m, unknown, err := measured()
+	if err != nil {
+		return nil, err
+	}
 	store := "raft"
 	if bare {
 		store = "mvcc"
@@ -97,8 +111,8 @@ func Large(ctx context.Context, bare bool, nodes, pods int) ([]Result, error) {
 	events := c.Trace().Len()
 	return []Result{
 		within(fmt.Sprintf("%d nodes, %d pods to Running, %s store", nodes, pods, store), took, 6*time.Second),
-		{fmt.Sprintf("processor time of that, %s store", store), work.Round(time.Millisecond).String(), "", true},
-		{fmt.Sprintf("resident memory, %d nodes, %d pods, %s store", nodes, pods, store), fmt.Sprintf("%.0f MiB", rss), "under 600 MiB", rss < 600},
+		{fmt.Sprintf("processor time of that, %s store", store), (after - before).Round(time.Millisecond).String(), "", true},
+		inMemory(fmt.Sprintf("resident memory, %d nodes, %d pods, %s store", nodes, pods, store), m.Resident, 600, unknown),
 		{fmt.Sprintf("events of that run, %s store", store), fmt.Sprintf("%d (%.0f/s)", events, float64(events)/took.Seconds()), "", true},
 	}, nil
 }
@@ -146,37 +160,43 @@ func deployment(n int) *appsv1.Deployment {
 
 // idleCPU is the processor time this process takes in percent of a core.
 func idleCPU(ctx context.Context, d time.Duration) (float64, error) {
-	before, start := processorTime(), time.Now()
+	start := time.Now()
+	before, err := processorTime()
+	if err != nil {
+		return 0, err
+	}
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	return 100 * (processorTime() - before).Seconds() / time.Since(start).Seconds(), nil
+	after, err := processorTime()
+	return 100 * (after - before).Seconds() / time.Since(start).Seconds(), err
 }
 
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
+// processorTime is what the processor has spent on this process.
+func processorTime() (time.Duration, error) { return host.ProcessorTime(os.Getpid()) }
+
+// inMemory is a row about bytes that lie in RAM, with a budget in MiB or 0; where the
+// system does not tell them it says so.
+func inMemory(name string, bytes uint64, budget int, err error) Result {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return Result{name, "not known on " + runtime.GOOS, "", true}
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	mib := float64(bytes) / (1 << 20)
+	r := Result{name, fmt.Sprintf("%.0f MiB", mib), "", true}
+	if budget > 0 {
+		r.Budget, r.OK = fmt.Sprintf("under %d MiB", budget), mib < float64(budget)
+	}
+	return r
 }
 
-// residentMiB is the memory of this process that is in RAM, by a field of its status:
-// all of it is "VmRSS:", what no file backs "RssAnon:".
-func residentMiB(field string) float64 {
-	data, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
+// measured is what of this process lies in RAM. That the system does not tell it is no
+// failure of a measurement.
+func measured() (m host.Memory, unknown, failed error) {
+	m, err := host.MemoryOf(os.Getpid())
+	if errors.Is(err, errors.ErrUnsupported) {
+		return m, err, nil
 	}
-	for line := range strings.SplitSeq(string(data), "\n") {
-		if rest, ok := strings.CutPrefix(line, field); ok {
-			var kb float64
-			if _, err := fmt.Sscan(rest, &kb); err == nil {
-				return kb / 1024
-			}
-		}
-	}
-	return 0
+	return m, nil, err
 }

@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"kviz/cluster/console/etcdtool"
+	"kviz/raftstore/host"
 )
 
 // This file has etcdctl: etcd's own program, run as a process whose every
@@ -156,22 +155,12 @@ func (inv *Invocation) tool(ctx context.Context, name string, args []string, wor
 	if inv.Piped {
 		cmd.Stdin = inv.In
 	}
-	// Ctrl-C at the terminal is the console's.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	hold, held, err := os.Pipe() // its end tells the program that this one is gone
+	ended, err := host.Start(cmd) // Ctrl-C at the terminal is the console's
 	if err != nil {
 		fmt.Fprintf(inv.Err, "%s: %v\n", name, err)
 		return 1
 	}
-	defer held.Close()
-	cmd.ExtraFiles = []*os.File{hold}
-	err = cmd.Start()
-	hold.Close()
-	if err != nil {
-		fmt.Fprintf(inv.Err, "%s: %v\n", name, err)
-		return 1
-	}
-	err = cmd.Wait()
+	err = errors.Join(cmd.Wait(), ended())
 	for line := range strings.Lines(errOut.String()) {
 		// What it logs for its makers has times, addresses in memory and line
 		// numbers; the errors themselves it says again in plain words.

@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -20,6 +18,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"kviz/raftstore/host"
 )
 
 // clientVersion is the version of the embedded kubectl, which a program that is
@@ -274,7 +274,7 @@ func (c *Console) Close() error {
 	c.cache = ""
 	var err error
 	for range 100 { // a kubectl that was interrupted may still be writing there
-		if err = os.RemoveAll(dir); !errors.Is(err, syscall.ENOTEMPTY) {
+		if err = os.RemoveAll(dir); !host.NotEmpty(err) {
 			break
 		}
 	}

@@ -9,13 +9,13 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"kviz/cluster/control"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/host"
 )
 
 // verb is one kviz verb of the console.
@@ -99,7 +99,7 @@ func (inv *Invocation) badUse() int {
 
 // did reports the outcome of a verb.
 func (inv *Invocation) did(err error) int {
-	if errors.Is(err, syscall.EPIPE) {
+	if host.NobodyReads(err) {
 		return 141 // whoever it was for reads no more: as of a program, its end by SIGPIPE says nothing
 	}
 	if err != nil {

@@ -20,8 +20,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"kviz/raftstore/host"
 )
 
 // This file is a network edge: real time and real randomness are at home here.
@@ -49,7 +50,7 @@ func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
 		return nil, fmt.Errorf("make the API server's certificate: %w", err)
 	}
 	ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if errors.Is(err, syscall.EADDRINUSE) {
+	if host.InUse(err) {
 		return nil, fmt.Errorf("port %d is in use by another program; name another, or 0 for any that is free: %w", port, err)
 	}
 	if err != nil {

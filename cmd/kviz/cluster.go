@@ -254,5 +254,8 @@ func runtimeDir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
 		return filepath.Join(dir, "kviz")
 	}
+	if os.Getuid() < 0 { // Windows, where the user's folder of temporary files is the user's own
+		return filepath.Join(os.TempDir(), "kviz-run")
+	}
 	return filepath.Join(os.TempDir(), "kviz-"+strconv.Itoa(os.Getuid()))
 }

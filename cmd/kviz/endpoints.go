@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
 	"kviz/cluster"
+	"kviz/raftstore/host"
 )
 
 // endpoints are the flags that say how other programs of this machine may
@@ -164,7 +164,7 @@ func readServed() (served, error) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return s, fmt.Errorf("%s: %w", endpointsFile(), err)
 	}
-	if syscall.Kill(s.PID, 0) != nil {
+	if !host.Alive(s.PID) {
 		return s, errNotServed
 	}
 	return s, nil

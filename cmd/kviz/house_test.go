@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"cluster/control":    {"cluster/trace"},
 	"cluster/storage":    {"cluster/storage", "cluster/sim", "cluster/trace", "raftstore"},
 	"cluster/apiserver":  {"cluster/apiserver", "cluster/client", "cluster/idp", "cluster/jws", "cluster/kms", "cluster/openapi", "cluster/quota", "cluster/remote", "cluster/sim", "cluster/storage", "cluster/trace", "cluster/webhook", "cluster/workqueue"},
-	"cluster/serve":      {"cluster/apiserver", "cluster/client", "cluster/openapi", "cluster/remote", "cluster/sim", "cluster/trace", "assets"},
+	"cluster/serve":      {"cluster/apiserver", "cluster/client", "cluster/openapi", "cluster/remote", "cluster/sim", "cluster/trace", "raftstore/host", "assets"},
 	"cluster/controller": {"cluster/controller", "cluster/client", "cluster/quota", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
 	"cluster/quota":      {"cluster/quota"},
 	"cluster/scheduler":  {"cluster/scheduler", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},

@@ -5,12 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
 	"kviz/cluster/control"
+	"kviz/raftstore/host"
 )
 
 // interrupts tells whose the interrupts are that the terminal's ctrl+c sends to every
@@ -53,8 +53,7 @@ func (k *keys) back(p *os.ProcessState) {
 	if p == nil || k.came {
 		return
 	}
-	status, ok := p.Sys().(syscall.WaitStatus)
-	k.owed = ok && status.Signaled() && status.Signal() == syscall.SIGINT
+	k.owed = host.Interrupted(p)
 }
 
 // lend lends the terminal that the streams are; nil where they are none.
@@ -72,7 +71,7 @@ func (s streams) lend() control.Lend {
 		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, in, out, s.err
 		// An editor that is asked to end puts the terminal in order, and what it was
 		// given aside; one that does not listen is killed.
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		cmd.Cancel = func() error { return host.Terminate(cmd) }
 		cmd.WaitDelay = 2 * time.Second
 		before, err := term.GetState(int(in.Fd()))
 		if err != nil {

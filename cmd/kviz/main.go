@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"kviz/cluster/console"
+	"kviz/raftstore/host"
 )
 
 // command is one subcommand.
@@ -118,7 +119,7 @@ func dispatch(ctx context.Context, io streams, args []string) int {
 		return 2
 	case errors.Is(err, context.Canceled):
 		return 130
-	case errors.Is(err, syscall.EPIPE):
+	case host.NobodyReads(err):
 		return 0 // nobody reads any more
 	}
 	fmt.Fprintf(io.err, "kviz: %v\n", err)

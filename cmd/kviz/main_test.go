@@ -98,7 +98,9 @@ func changed(how func([]byte) []byte) func(*testscript.TestScript, bool, []strin
 func terminate(ts *testscript.TestScript, _ bool, _ []string) {
 	var s served
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("kviz/endpoints.json")), &s))
-	ts.Check(syscall.Kill(s.PID, syscall.SIGTERM))
+	p, err := os.FindProcess(s.PID)
+	ts.Check(err)
+	ts.Check(p.Signal(syscall.SIGTERM))
 }
 
 // freePorts NAME N puts the first of N free ports in a row into an environment

@@ -46,7 +46,7 @@ Containers are simulated: kubectl logs, exec and port-forward are refused here, 
 				fmt.Fprintf(io.out, "%s, %d nodes ready\n", at.APIServer, s.nodes)
 				found := served{Etcd: at.Etcd, EtcdCA: at.EtcdCA, EtcdCert: at.EtcdCert, EtcdKey: at.EtcdKey}
 				// Only a path that is no text could fail, and then kviz env tells.
-				_ = exports(io.out, append([][2]string{{"KUBECONFIG", at.Kubeconfig}}, found.etcdctl()...))
+				_ = exports(io.out, usualShell(), append([][2]string{{"KUBECONFIG", at.Kubeconfig}}, found.etcdctl()...))
 			}
 			select {
 			case <-ctx.Done():

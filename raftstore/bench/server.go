@@ -8,9 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
+
+	"kviz/raftstore/host"
 )
 
 // Server is three members that are measured, in one or more processes.
@@ -114,44 +115,24 @@ func (s *Server) Resident() (float64, error) { return Resident(s.processes()...)
 func Resident(pids ...int) (float64, error) {
 	sum := 0.0
 	for _, pid := range pids {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		m, err := host.MemoryOf(pid)
 		if err != nil {
 			return 0, err
 		}
-		_, rest, ok := strings.Cut(string(text), "VmRSS:")
-		if !ok {
-			return 0, fmt.Errorf("process %d has no resident memory", pid)
-		}
-		kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += kib / 1024
+		sum += float64(m.Resident) / (1 << 20)
 	}
 	return sum, nil
 }
-
-// tick is the unit of /proc's processor times: USER_HZ is 100 on Linux.
-const tick = 10 * time.Millisecond
 
 // Processor is the processor time that the server has taken.
 func (s *Server) Processor() (time.Duration, error) {
 	var sum time.Duration
 	for _, pid := range s.processes() {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		took, err := host.ProcessorTime(pid)
 		if err != nil {
 			return 0, err
 		}
-		// The name, in brackets, may hold anything; utime and stime are fields 14
-		// and 15 of proc_pid_stat(5).
-		fields := strings.Fields(string(text)[strings.LastIndexByte(string(text), ')')+1:])
-		for _, f := range fields[11:13] {
-			n, err := strconv.Atoi(f)
-			if err != nil {
-				return 0, err
-			}
-			sum += time.Duration(n) * tick
-		}
+		sum += took
 	}
 	return sum, nil
 }

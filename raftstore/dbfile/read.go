@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"go.etcd.io/etcd/api/v3/authpb"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -61,7 +60,7 @@ func Read(path string, opt ReadOptions) (*Content, error) {
 	}
 	defer f.Close()
 	// etcd holds the file with a lock of its own while it runs.
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+	if locked(f) {
 		return nil, fmt.Errorf("%s is in use by a running etcd; take a snapshot of that instead: etcdctl snapshot save FILE", path)
 	}
 	if info, err = f.Stat(); err != nil {

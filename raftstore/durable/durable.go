@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
 // Replace writes a file under another name, path.new, and gives it its own. A process
@@ -35,7 +37,7 @@ func Replace(path string, data []byte, sync bool) error {
 // Dir makes what was created, renamed or deleted in folders durable.
 func Dir(dirs ...string) error {
 	for _, dir := range dirs {
-		d, err := os.Open(dir)
+		d, err := fileutil.OpenDir(dir) // Windows syncs what is open for writing only
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -413,28 +412,4 @@ func TestJoinReplaceAndMove(t *testing.T) {
 	if got := status(s, "c").PeerURLs[0]; got != "https://"+f.addrs["c"] {
 		t.Errorf("c's peer URL is %s", got)
 	}
-}
-
-func TestAProcessThatStandsStill(t *testing.T) {
-	f := newFarm(t, "a", "b", "c")
-	s, _ := f.driver()
-	f.put(s, "x", "1")
-	// One member's process stands still, as by Ctrl-Z: it is taken for dead, and back
-	// when it goes on.
-	leader := f.leader(s)
-	f.mu.Lock()
-	p := f.procs[leader].cmd.Process
-	f.mu.Unlock()
-	if err := p.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	f.put(s, "x", "2")
-	t.Logf("the next put was acknowledged %v after the leader's process stood still", time.Since(began))
-	if err := p.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	f.put(s, "x", "3")
-	f.eventually("all are back", s.Whole)
-	f.equal(s)
 }

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -22,6 +21,8 @@ import (
 	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
 	"go.etcd.io/etcd/etcdutl/v3/etcdutl"
 	"go.etcd.io/etcd/pkg/v3/cobrautl"
+
+	"kviz/raftstore/host"
 )
 
 // which says as what a process was started.
@@ -45,11 +46,10 @@ func init() {
 }
 
 // endWithParent ends the process when the one that started it is gone: nobody
-// reads any more, and it might wait for ever. The pipe that tells is in
-// [exec.Cmd.ExtraFiles]; where it is none, nothing is waited for.
+// reads any more, and it might wait for ever. Where it was not started by
+// [host.Start], nothing is waited for.
 func endWithParent() {
-	var b [1]byte
-	if _, err := os.NewFile(3, "parent").Read(b[:]); errors.Is(err, io.EOF) {
+	if host.AwaitParent() == nil {
 		os.Exit(cobrautl.ExitInterrupted)
 	}
 }
@@ -81,7 +81,12 @@ func Command(ctx context.Context, tool string, args, env []string) (*exec.Cmd, e
 		return nil, errors.Join(fmt.Errorf("start %s: this program does not find itself", tool), err)
 	}
 	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Env = append([]string{which + "=" + tool, "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir()}, env...)
+	cmd.Env = append([]string{which + "=" + tool}, env...)
+	for _, name := range []string{"HOME", "TMPDIR", "USERPROFILE", "TEMP"} { // where files of one's own go, there and on Windows
+		if at, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+at)
+		}
+	}
 	return cmd, nil
 }
 
