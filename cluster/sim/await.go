@@ -66,7 +66,6 @@ func (t *Task) Await(modelled, timeout time.Duration, start func(done func())) e
 // landed runs on the kernel's goroutine after the store has answered.
 func (o *Operation) landed() {
 	if o.stalled {
-		o.k.catchUp()
 		o.settle(false)
 	}
 }
@@ -74,12 +73,9 @@ func (o *Operation) landed() {
 // stall takes the operation out of virtual time's way: the store cannot
 // answer now.
 func (o *Operation) stall() {
-	if o.k.stalled > 0 {
-		o.k.catchUp() // the anchor below must not forget what has passed since the last one
-	}
 	o.stalled = true
 	o.k.stalled++
-	o.k.pace.anchor(o.k.now)
+	o.k.pace.slow(true, o.k.now)
 	if o.finished() {
 		o.settle(false)
 	}
@@ -101,6 +97,7 @@ func (o *Operation) drop() {
 	o.over = true
 	if o.stalled {
 		o.k.stalled--
+		o.k.pace.slow(o.k.stalled > 0, o.k.now)
 	}
 	o.timer.Cancel()
 	if o.timeout != nil {

@@ -178,7 +178,9 @@ func (k *Kernel) Run(ctx context.Context) (err error) {
 			k.resume(k.runq.pop())
 		case len(k.timers) == 0 || !k.pace.mayAdvance():
 			k.inbox.wait(0)
-			k.pace.anchor(k.now) // the time waited here is nobody's to catch up with
+			if k.pace.demanded {
+				k.pace.anchor(k.now) // the time waited here is nobody's to catch up with
+			}
 		default:
 			k.advance()
 		}
@@ -194,7 +196,7 @@ func (k *Kernel) Stop() { k.inbox.stop() }
 func (k *Kernel) advance() {
 	next := k.timers[0].Timer
 	if next.at > k.now {
-		if wait := k.pace.until(next.at, k.stalled > 0); wait > slack {
+		if wait := k.pace.until(next.at); wait > slack {
 			k.inbox.wait(wait)
 			return
 		}
@@ -205,10 +207,7 @@ func (k *Kernel) advance() {
 		}
 	}
 	k.timers.pop()
-	if next.at > k.now {
-		k.now = next.at
-		k.moment.Store(int64(k.now))
-	}
+	k.reach(next.at)
 	switch {
 	case next.cancelled:
 	case next.sleeper != nil:
@@ -264,12 +263,14 @@ func (k *Kernel) resume(t *Task) {
 	}
 }
 
-// drain runs what was posted. While the cluster stands, only control functions
+// drain runs what was posted, each at the virtual time that real time has
+// reached meanwhile. While the cluster stands, only control functions
 // run; work from outside waits its turn. On demand (a script), work enters only
 // between two instants, when nothing is ready to run: so it does not matter
 // how long in real time the script's command took to send its next request.
 func (k *Kernel) drain() {
-	for {
+	for !k.inbox.empty() {
+		k.catchUp()
 		fn := k.inbox.take(k.gate.standing || k.pace.demanded && k.runq.len() > 0)
 		if fn == nil {
 			return
@@ -396,11 +397,10 @@ func (b *inbox) ring() {
 	}
 }
 
+func (b *inbox) empty() bool { return b.pending.Load() == 0 }
+
 // take returns the next function, or nil.
 func (b *inbox) take(controlOnly bool) func() {
-	if b.pending.Load() == 0 {
-		return nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var fn func()
