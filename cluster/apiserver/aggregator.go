@@ -65,7 +65,7 @@ func (c *call) routeAPIServices() error {
 		return nil
 	}
 	a := c.s.aggregator
-	a.follow(c.last)
+	a.follow(c.Last)
 	if c.user.Name == selfUser.Name {
 		return nil // it is the registration
 	}

@@ -88,25 +88,25 @@ func (c *call) aggregate() *Response {
 	for k, v := range c.req.Proxied.Header {
 		req.Header[k] = v
 	}
-	began := c.t.Elapsed()
-	c.t.SetCauses(c.last)
-	answer, failed := c.s.aggregator.send(c.t, e, &req, began+proxyTimeout)
-	took := c.t.Elapsed() - began
+	began := c.Task.Elapsed()
+	c.Task.SetCauses(c.Last)
+	answer, failed := c.s.aggregator.send(c.Task, e, &req, began+proxyTimeout)
+	took := c.Task.Elapsed() - began
 	if failed != nil {
 		if !failed.connected.IsZero() {
-			c.last = failed.connected
+			c.Last = failed.connected
 		}
 		return c.unserved(by, "error trying to reach service: "+failed.Error(), "")
 	}
 	if !answer.Event.IsZero() {
-		c.last = answer.Event
+		c.Last = answer.Event
 	}
-	st := c.newStage()
+	st := c.NewStage()
 	*st = trace.Stage{
-		Request: c.n, Stage: trace.StageAggregator, By: by, Verdict: "pass", Took: took,
+		Request: c.Number, Stage: trace.StageAggregator, By: by, Verdict: "pass", Took: took,
 		Note: fmt.Sprintf("APIService %s leads to another server: sent there as X-Remote-User %s%s; it answered %d.", name, c.user.Name, describeGroups(c.user.Groups), answer.Code),
 	}
-	c.stage(st)
+	c.Tell(st)
 	return &Response{Raw: &answer}
 }
 
@@ -115,8 +115,8 @@ func (c *call) unserved(by, message, note string) *Response {
 	if note == "" {
 		note = message + "."
 	}
-	c.refused = trace.StageAggregator
-	c.stage(&trace.Stage{Request: c.n, Stage: trace.StageAggregator, By: by, Verdict: "refuse", Code: http.StatusServiceUnavailable, Note: note})
+	c.Refused = trace.StageAggregator
+	c.Tell(&trace.Stage{Request: c.Number, Stage: trace.StageAggregator, By: by, Verdict: "refuse", Code: http.StatusServiceUnavailable, Note: note})
 	return &Response{Raw: &remote.Answer{
 		Code: http.StatusServiceUnavailable, Body: []byte(message + "\n"),
 		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "X-Content-Type-Options": {"nosniff"}},

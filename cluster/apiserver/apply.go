@@ -18,6 +18,8 @@ import (
 	aggregatorconfigurations "k8s.io/kube-aggregator/pkg/client/applyconfiguration"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // Server-side apply and the bookkeeping of who owns which field are
@@ -173,7 +175,7 @@ func (c *call) strictApply() error {
 	case c.req.FieldValidation == metav1.FieldValidationStrict:
 		return apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 	default:
-		c.warnings = append(c.warnings, strictYAML(err)...)
+		c.Warnings = append(c.Warnings, strictYAML(err)...)
 	}
 	return nil
 }
@@ -201,7 +203,7 @@ func (c *call) trackManager(op operation) error {
 		return nil
 	}
 	if c.req.System {
-		if op == opCreate || c.req.Subresource == "status" || c.old == nil || len(metaOf(c.old).GetManagedFields()) == 0 {
+		if op == opCreate || c.req.Subresource == "status" || c.old == nil || len(object.Meta(c.old).GetManagedFields()) == 0 {
 			return nil
 		}
 	}
@@ -228,12 +230,12 @@ func (c *call) trackManager(op operation) error {
 // stamp gives new entries of managedFields the virtual time; the library took
 // the real one.
 func (c *call) stamp(manager string, old, obj runtime.Object) {
-	now := c.now()
+	now := c.Now()
 	was := map[string]metav1.ManagedFieldsEntry{}
-	for _, e := range metaOf(old).GetManagedFields() {
+	for _, e := range object.Meta(old).GetManagedFields() {
 		was[entryKey(e)] = e
 	}
-	entries := metaOf(obj).GetManagedFields()
+	entries := object.Meta(obj).GetManagedFields()
 	for i := range entries {
 		if o, ok := was[entryKey(entries[i])]; ok && equal(o.FieldsV1, entries[i].FieldsV1) {
 			entries[i].Time = o.Time
@@ -243,7 +245,7 @@ func (c *call) stamp(manager string, old, obj runtime.Object) {
 			e.Time = &now // an apply that changes nothing but who owns it leaves it out
 		}
 	}
-	metaOf(obj).SetManagedFields(entries)
+	object.Meta(obj).SetManagedFields(entries)
 }
 
 func entryKey(e metav1.ManagedFieldsEntry) string {

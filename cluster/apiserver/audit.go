@@ -22,6 +22,8 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -158,7 +160,7 @@ func auditRequest(c *call) error {
 		c.auditID()
 	}
 	if c.s.audit.policy == nil {
-		c.pass(stage, "", "There is no audit policy: nothing is written.", nil)
+		c.Pass(stage, "", "There is no audit policy: nothing is written.", nil)
 		return nil
 	}
 	v := c.beginAudit()
@@ -167,7 +169,7 @@ func auditRequest(c *call) error {
 		by = "rule " + strconv.Itoa(v.Rule)
 	}
 	pass := func(note string) {
-		c.stage(&trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "pass", Note: note, Level: string(v.Level)})
+		c.Tell(&trace.Stage{Request: c.Number, Stage: stage, By: by, Verdict: "pass", Note: note, Level: string(v.Level)})
 	}
 	switch {
 	case c.record == nil && v.Rule == 0:
@@ -200,7 +202,7 @@ func (c *call) beginAudit() audit.Verdict {
 	}
 	c.record = audit.Begin(v, &audit.Request{
 		ID: c.auditID(), URI: c.req.uri(), UserAgent: c.userAgent(), SourceIPs: c.sourceIPs(),
-		Received: c.t.Kernel().Epoch().Add(c.began), Attributes: attrs,
+		Received: c.Task.Kernel().Epoch().Add(c.Began), Attributes: attrs,
 	}, &c.s.audit.log)
 	return v
 }
@@ -247,7 +249,7 @@ func (c *call) auditRefused() {
 	if c.beginAudit(); c.record == nil {
 		return
 	}
-	st := statusOf(apierrors.NewUnauthorized("Unauthorized"))
+	st := request.StatusOf(apierrors.NewUnauthorized("Unauthorized"))
 	c.record.Answer(int(st.Code), st, func() runtime.Object { return st })
 	_ = c.writeAudit(auditapi.StageResponseStarted) // counted
 	c.record = nil
@@ -263,7 +265,7 @@ func (s *Server) AuditAnswered(t *sim.Task, req *Request, code int, status *meta
 	if s.audit.policy == nil {
 		return
 	}
-	c := &call{s: s, t: t, req: req, began: t.Elapsed()}
+	c := &call{Scope: request.Scope{Task: t, Began: t.Elapsed()}, s: s, req: req}
 	var ok bool
 	if c.user, ok = s.sender(t, req); !ok {
 		c.user = authn.User{}
@@ -293,9 +295,9 @@ func (c *call) auditBody(obj runtime.Object) {
 	if c.record == nil {
 		return
 	}
-	if c.record.Level != auditapi.LevelMetadata && c.req.Verb == "create" && c.kind.Namespaced && metaOf(obj).GetNamespace() == "" {
+	if c.record.Level != auditapi.LevelMetadata && c.req.Verb == "create" && c.kind.Namespaced && object.Meta(obj).GetNamespace() == "" {
 		obj = obj.DeepCopyObject()
-		metaOf(obj).SetNamespace(c.req.Namespace)
+		object.Meta(obj).SetNamespace(c.req.Namespace)
 	}
 	c.record.Object(obj)
 }
@@ -342,7 +344,7 @@ func (c *call) auditAnswer(r *Response) {
 	}
 	status, _ := r.Object.(*metav1.Status)
 	if r.Err != nil {
-		status = statusOf(r.Err)
+		status = request.StatusOf(r.Err)
 	}
 	c.record.Answer(r.Code, status, func() runtime.Object { return c.auditedBody(r, status) })
 	if c.req.Verb == "watch" || c.req.Subresource != "" && connects[c.req.Subresource] {
@@ -440,10 +442,10 @@ func (c *call) writeAudit(stage auditapi.Stage) error {
 // lastEvent is the newest event of the request; none where it leaves nothing in the
 // trace.
 func (c *call) lastEvent() []trace.ID {
-	if c.last.IsZero() {
+	if c.Last.IsZero() {
 		return nil
 	}
-	return []trace.ID{c.last}
+	return []trace.ID{c.Last}
 }
 
 // uri is the request's, with what it asks for in the query.

@@ -21,19 +21,19 @@ func authenticate(c *call) error {
 	switch r := c.req; {
 	case r.User != nil && !r.Kubeconfig:
 		c.user = *r.User
-		if p := c.s.outdated(c.user, c.t.Now()); p != nil {
+		if p := c.s.outdated(c.user, c.Task.Now()); p != nil {
 			return c.unproven(p)
 		}
 		c.identified()
-		c.pass(stage, "x509", "The client is "+c.user.Name+describeGroups(r.User.Groups)+".", nil)
+		c.Pass(stage, "x509", "The client is "+c.user.Name+describeGroups(r.User.Groups)+".", nil)
 	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
 		return c.prove()
 	case !c.s.issuers.config.MayBeAnonymous(r.path()):
 		c.auditRefused()
-		return c.refuse(stage, byOIDC, apierrors.NewUnauthorized("Unauthorized"))
+		return c.Refuse(stage, byOIDC, apierrors.NewUnauthorized("Unauthorized"))
 	default:
 		c.user = authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
-		c.pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
+		c.Pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
 	}
 	return nil
 }
@@ -43,8 +43,8 @@ func authenticate(c *call) error {
 // client is told nothing of the reason; the trace is (pkg/kubeapiserver/authenticator/config.go).
 func (c *call) prove() error {
 	const stage = trace.StageAuthentication
-	c.t.SetCauses(c.last)
-	p := c.s.credentials(c.t, c.req)
+	c.Task.SetCauses(c.Last)
+	p := c.s.credentials(c.Task, c.req)
 	c.heard(p)
 	if p.user == nil {
 		return c.unproven(p)
@@ -55,12 +55,12 @@ func (c *call) prove() error {
 	if p.by == byCertificate {
 		note = "The client certificate is of "
 	}
-	st := c.newStage()
+	st := c.NewStage()
 	*st = trace.Stage{
-		Request: c.n, Stage: stage, By: p.by, Verdict: "pass", Proof: &trace.Proof{User: c.user.Name, Tried: p.tried},
+		Request: c.Number, Stage: stage, By: p.by, Verdict: "pass", Proof: &trace.Proof{User: c.user.Name, Tried: p.tried},
 		Note: note + p.user.Name + describeGroups(p.user.Groups) + ".",
 	}
-	c.stage(st)
+	c.Tell(st)
 	return nil
 }
 
@@ -70,13 +70,13 @@ func (c *call) unproven(p *proof) error {
 	c.user = authn.User{}
 	c.auditRefused()
 	err := apierrors.NewUnauthorized("Unauthorized")
-	c.refused = stage
-	causes := c.because()
+	c.Refused = stage
+	causes := c.Because()
 	if !p.fault.IsZero() {
 		causes = append(causes, p.fault)
 	}
-	c.last = c.t.Emit(trace.Event{Kind: trace.RequestStage, Object: c.ref, Causes: causes, Payload: &trace.Stage{
-		Request: c.n, Stage: stage, By: p.by, Verdict: "refuse", Code: int(err.ErrStatus.Code), Proof: &trace.Proof{Tried: p.tried},
+	c.Last = c.Task.Emit(trace.Event{Kind: trace.RequestStage, Object: c.Ref, Causes: causes, Payload: &trace.Stage{
+		Request: c.Number, Stage: stage, By: p.by, Verdict: "refuse", Code: int(err.ErrStatus.Code), Proof: &trace.Proof{Tried: p.tried},
 		Note: err.ErrStatus.Message + ": " + p.why,
 	}})
 	return err
@@ -85,7 +85,7 @@ func (c *call) unproven(p *proof) error {
 // heard notes that a server outside was asked for a proof.
 func (c *call) heard(p *proof) {
 	if !p.answered.IsZero() {
-		c.last = p.answered
+		c.Last = p.answered
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -33,20 +34,20 @@ func authorize(c *call) error {
 		d = c.decide(a)
 	}
 	c.auditAccess(d)
-	st := c.newStage()
-	*st = trace.Stage{Request: c.n, Stage: trace.StageAuthorization, By: d.By, Verdict: "pass", Note: d.Reason, Asked: d.Asked}
+	st := c.NewStage()
+	*st = trace.Stage{Request: c.Number, Stage: trace.StageAuthorization, By: d.By, Verdict: "pass", Note: d.Reason, Asked: d.Asked}
 	if d.Allowed {
-		c.stage(st)
+		c.Tell(st)
 		return nil
 	}
 	err := forbidden(a, d)
 	if d.Err != nil {
 		err = undecided(c.req.uri(), d.Err)
 	}
-	status := statusOf(err)
+	status := request.StatusOf(err)
 	st.Verdict, st.Note, st.Code = "refuse", status.Message, int(status.Code)
-	c.refused = trace.StageAuthorization
-	c.stage(st)
+	c.Refused = trace.StageAuthorization
+	c.Tell(st)
 	return err
 }
 
@@ -55,10 +56,10 @@ func (c *call) decide(a authz.Attributes) authz.Decision {
 	if c.s.chain == nil {
 		return c.s.authorizer.Decide(a)
 	}
-	c.t.SetCauses(c.last)
-	d := c.s.chain.decide(c.t, &a)
+	c.Task.SetCauses(c.Last)
+	d := c.s.chain.decide(c.Task, &a)
 	if !d.Answered.IsZero() {
-		c.last = d.Answered
+		c.Last = d.Answered
 	}
 	return d
 }

@@ -16,6 +16,7 @@ import (
 	schedulinghelper "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -61,7 +62,7 @@ func (s *Server) bootstrap(t *sim.Task) {
 func (s *Server) writeInitial(t *sim.Task, objs []initial) {
 	req := &pb.TxnRequest{}
 	for _, o := range objs {
-		key := o.kind.Prefix + keyOf(o.kind, metaOf(o.obj).GetNamespace(), metaOf(o.obj).GetName())
+		key := o.kind.Prefix + keyOf(o.kind, object.Meta(o.obj).GetNamespace(), object.Meta(o.obj).GetName())
 		value, err := encodeStored(o.kind, o.obj)
 		if err != nil {
 			panic("apiserver: " + err.Error())
@@ -96,7 +97,7 @@ func (s *Server) initialObjects(now metav1.Time) []initial {
 	add := func(r client.Resource, obj runtime.Object) {
 		scheme.Default(obj)
 		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
-		m := metaOf(obj)
+		m := object.Meta(obj)
 		m.SetUID(s.newUID())
 		m.SetCreationTimestamp(now)
 		out = append(out, initial{KindFor(r.GroupVersionResource), obj})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
@@ -313,7 +314,7 @@ func (c *cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 // withRevision is a copy of the object with another resourceVersion.
 func withRevision(obj runtime.Object, revision int64) runtime.Object {
 	o := obj.DeepCopyObject()
-	metaOf(o).SetResourceVersion(formatRevision(revision))
+	object.Meta(o).SetResourceVersion(object.FormatRevision(revision))
 	return o
 }
 
@@ -350,7 +351,7 @@ func (c *cache) decode(key string, kv *mvccpb.KeyValue) (*entry, error) {
 		return en, err
 	}
 	delete(c.writing, key)
-	metaOf(w.obj).SetResourceVersion(formatRevision(kv.ModRevision))
+	object.Meta(w.obj).SetResourceVersion(object.FormatRevision(kv.ModRevision))
 	value := kv.Value // the store keeps these bytes in any case
 	if trace.Encrypted(value) {
 		value = w.value
@@ -437,7 +438,7 @@ func (c *cache) close() {
 }
 
 func refOf(k *Kind, obj runtime.Object) trace.Ref {
-	m := metaOf(obj)
+	m := object.Meta(obj)
 	return trace.Ref{APIVersion: k.apiVersion, Kind: k.Kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID())}
 }
 

@@ -96,8 +96,8 @@ func (c *cache) openEvent(t *sim.Task, commit trace.ID, kv *mvccpb.KeyValue) (*e
 // notReady refuses a list or a watch while the cache is lost (cacher.go, util.go
 // calculateRetryAfterForUnreadyCache).
 func (c *call) notReady() error {
-	down := c.t.Elapsed() - c.cache().lostAt
+	down := c.Task.Elapsed() - c.cache().lostAt
 	after := math.Min(30, math.Max(1, math.Exp(0.06*down.Seconds())))
 	err := apierrors.NewTooManyRequests("storage is (re)initializing: "+c.cache().lost.Error(), int(after))
-	return c.refuse(trace.StageStorage, "watch cache", err)
+	return c.Refuse(trace.StageStorage, "watch cache", err)
 }

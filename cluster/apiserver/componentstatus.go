@@ -22,7 +22,7 @@ type ComponentHealth struct {
 func (c *call) componentStatus() *Response {
 	want, err := newSelector(c.kind, "", c.req.Name, &c.req.List)
 	if err != nil {
-		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	var found []runtime.Object
 	if probe := c.s.cfg.Components; probe != nil {
@@ -34,12 +34,12 @@ func (c *call) componentStatus() *Response {
 	}
 	if c.req.Verb == "get" {
 		if len(found) == 0 {
-			return &Response{Err: c.refuse(trace.StageStorage, "", apierrors.NewNotFound(corev1.Resource("componentstatus"), c.req.Name))}
+			return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(corev1.Resource("componentstatus"), c.req.Name))}
 		}
-		c.pass(trace.StageStorage, "", "Asked "+c.req.Name+" how it is. Nothing is stored.", nil)
+		c.Pass(trace.StageStorage, "", "Asked "+c.req.Name+" how it is. Nothing is stored.", nil)
 		return &Response{Object: found[0]}
 	}
-	c.pass(trace.StageStorage, "", "Asked the parts of the control plane how they are. Nothing is stored.", nil)
+	c.Pass(trace.StageStorage, "", "Asked the parts of the control plane how they are. Nothing is stored.", nil)
 	return &Response{IsList: true, Items: found, ListMeta: metav1.ListMeta{}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -50,7 +51,7 @@ func (c *connection) List(t *sim.Task, r client.Resource, namespace string, opts
 	if resp.Err != nil {
 		return nil, 0, resp.Err
 	}
-	rev, err := parseRevision(resp.ListMeta.ResourceVersion)
+	rev, err := object.ParseRevision(resp.ListMeta.ResourceVersion)
 	return resp.Items, rev, err
 }
 
@@ -74,7 +75,7 @@ func (c *connection) Create(t *sim.Task, r client.Resource, namespace string, ob
 
 // Update replaces an object or a subresource of it.
 func (c *connection) Update(t *sim.Task, r client.Resource, namespace string, obj runtime.Object, subresource string) (runtime.Object, error) {
-	req := c.request("update", r, namespace, nameOf(obj), subresource)
+	req := c.request("update", r, namespace, object.Name(obj), subresource)
 	req.Object = obj
 	return c.do(t, req)
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/sim"
 )
 
@@ -79,7 +80,7 @@ func (d *definitions) deleteObjects(t *sim.Task, name string) (reason string, er
 	}
 	done := map[string]bool{}
 	for _, obj := range items {
-		ns := metaOf(obj).GetNamespace()
+		ns := object.Meta(obj).GetNamespace()
 		if done[ns] {
 			continue
 		}

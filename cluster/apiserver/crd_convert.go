@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -85,19 +87,22 @@ type unconverted struct {
 	last trace.ID // the webhook's answer, if there was one
 }
 
+// Refusal names the webhook.
+func (e *unconverted) Refusal() request.Refusal { return request.Refusal{By: e.by, Took: e.took} }
+
 // askConverter has the webhook convert one object, in the task that runs now.
 func (cu *custom) askConverter(u *unstructured.Unstructured, to *Kind) (*unstructured.Unstructured, error) {
 	s := cu.s
 	t, by := s.k.Current(), "conversion webhook "+cu.crd.Name
 	failed := func(err error) *unconverted {
-		return &unconverted{StatusError: &apierrors.StatusError{ErrStatus: *statusOf(errors.New(err.Error()))}, by: by} // whatever it was, it is a 500
+		return &unconverted{StatusError: &apierrors.StatusError{ErrStatus: *request.StatusOf(errors.New(err.Error()))}, by: by} // whatever it was, it is a 500
 	}
 	if t == nil {
 		return nil, failed(fmt.Errorf("conversion webhook for %v failed: nobody can wait for it", u.GroupVersionKind()))
 	}
 	c, began, why := s.calls[t], t.Elapsed(), causeOf(t)
 	if c != nil {
-		why = c.last
+		why = c.Last
 	}
 	uid := drawUID(s.hooks.rand)
 	request, response, err := conversionReview(cu.crd.Spec.Conversion.Webhook.ConversionReviewVersions, u, to.apiVersion, uid)
@@ -112,7 +117,7 @@ func (cu *custom) askConverter(u *unstructured.Unstructured, to *Kind) (*unstruc
 	answered, err := sent.answer(t, conversionCodec, response)
 	out, err := verifyConversion(u, to, uid, response, err)
 	if c != nil && !answered.IsZero() {
-		c.last = answered
+		c.Last = answered
 	}
 	if err != nil {
 		bad := failed(err)
@@ -120,9 +125,9 @@ func (cu *custom) askConverter(u *unstructured.Unstructured, to *Kind) (*unstruc
 		return nil, bad
 	}
 	if c != nil {
-		c.stage(&trace.Stage{
-			Request: c.n, Stage: trace.StageStorage, By: by, Verdict: "pass", Took: t.Elapsed() - began,
-			Note: "Converted the object from " + u.GetAPIVersion() + " to " + to.apiVersion + ".", Diff: diffObjects(u, out),
+		c.Tell(&trace.Stage{
+			Request: c.Number, Stage: trace.StageStorage, By: by, Verdict: "pass", Took: t.Elapsed() - began,
+			Note: "Converted the object from " + u.GetAPIVersion() + " to " + to.apiVersion + ".", Diff: object.Diff(u, out),
 		})
 	}
 	return out, nil

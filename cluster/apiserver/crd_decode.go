@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // Objects of custom kinds are maps, made to fit their schema: what it does not
@@ -99,7 +101,7 @@ func decodeCustom(k *Kind, value []byte, revision int64) (runtime.Object, error)
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 	}
 	v.fill(u)
-	u.SetResourceVersion(formatRevision(revision))
+	u.SetResourceVersion(object.FormatRevision(revision))
 	return u, nil
 }
 
@@ -192,7 +194,7 @@ func (c *call) tellStrict(strict []error, refuse func(error) error) error {
 		return refuse(runtime.NewStrictDecodingError(strict))
 	default:
 		for _, e := range strict {
-			c.warnings = append(c.warnings, e.Error())
+			c.Warnings = append(c.Warnings, e.Error())
 		}
 	}
 	return nil

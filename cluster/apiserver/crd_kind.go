@@ -119,7 +119,7 @@ func definitionWarnings(obj runtime.Object) []string {
 // markDefinition begins the end of a definition: its objects have to go first, so
 // it gets a finalizer of the server's own (customresourcedefinition/etcd.go Delete).
 func (c *call) markDefinition(crd *apiextensionsv1.CustomResourceDefinition) (deletion, string) {
-	now := c.now()
+	now := c.Now()
 	crd.DeletionTimestamp = &now
 	if !apihelpers.CRDHasFinalizer(crd, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)

@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // customStrategy is what is particular about writing a custom object: the
@@ -269,9 +271,9 @@ func pathOf(path string) []string { return strings.Split(strings.TrimPrefix(path
 func finalizerWarnings(obj, old runtime.Object) []string {
 	var had, out []string
 	if old != nil {
-		had = metaOf(old).GetFinalizers()
+		had = object.Meta(old).GetFinalizers()
 	}
-	added := slices.Clone(metaOf(obj).GetFinalizers())
+	added := slices.Clone(object.Meta(obj).GetFinalizers())
 	slices.Sort(added)
 	for _, f := range slices.Compact(added) {
 		if slices.Contains(had, f) {

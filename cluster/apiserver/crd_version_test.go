@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -55,7 +57,7 @@ func TestTwoVersions(t *testing.T) {
 			text := u.GetAPIVersion()
 			for _, f := range []string{"size", "brim", "colour"} {
 				if v, ok := u.Object[f]; ok {
-					text += " " + f + "=" + compact(v)
+					text += " " + f + "=" + object.JSON(v)
 				}
 			}
 			return text
@@ -89,7 +91,7 @@ func TestTwoVersions(t *testing.T) {
 		expect("as v1", hat("v1"), `example.com/v1 size=7 colour="black"`)
 		crd, err := w.admin().Get(task, client.CustomResourceDefinitions, "", "hats.example.com")
 		w.must(err)
-		expect("storedVersions", compact(storedVersions(crd)), `["v1beta1","v1"]`)
+		expect("storedVersions", object.JSON(storedVersions(crd)), `["v1beta1","v1"]`)
 
 		r = w.ask(task, &Request{Verb: "patch", Resource: gvr("v1"), Name: "top", PatchType: types.MergePatchType, Patch: []byte(`{}`)})
 		w.must(r.Err)
@@ -104,11 +106,11 @@ func TestTwoVersions(t *testing.T) {
 		}
 
 		r = w.ask(task, &Request{Verb: "get", Resource: gvr("v2"), Name: "top"})
-		if statusOf(r.Err).Code != 404 {
+		if request.StatusOf(r.Err).Code != 404 {
 			t.Errorf("v2: %v", r.Err)
 		}
 		r = w.ask(task, &Request{Verb: "get", Resource: gvr("v1"), Namespace: "default", Name: "top"})
-		if statusOf(r.Err).Code != 404 {
+		if request.StatusOf(r.Err).Code != 404 {
 			t.Errorf("a cluster-scoped hat in a namespace: %v", r.Err)
 		}
 	})
@@ -126,7 +128,7 @@ func TestNamesConflict(t *testing.T) {
 		if got := conditions(crd); got != "NamesAccepted=False ListKindConflict \"HatList\" is already in use; Established=False NotAccepted not all names are accepted" {
 			t.Error(got)
 		}
-		if r := w.ask(task, &Request{Verb: "list", Resource: example("v1", "caps")}); statusOf(r.Err).Code != 404 {
+		if r := w.ask(task, &Request{Verb: "list", Resource: example("v1", "caps")}); request.StatusOf(r.Err).Code != 404 {
 			t.Errorf("caps are served: %v", r.Err)
 		}
 		w.onDefinition(task, "delete", "hats.example.com", "", "")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/version"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -40,7 +41,7 @@ func (c *call) routeCustom() error {
 	}
 	v := c.kind.custom
 	if v.spec.Deprecated && !c.req.System {
-		c.warnings = append(c.warnings, v.deprecation())
+		c.Warnings = append(c.Warnings, v.deprecation())
 	}
 	if c.req.Subresource != "" && c.kind.subresource(c.req.Subresource) == nil {
 		return apierrors.NewNotFound(c.kind.groupResource(), c.req.Name)
@@ -48,8 +49,8 @@ func (c *call) routeCustom() error {
 	if !slices.Contains(c.kind.Verbs, c.req.Verb) {
 		return apierrors.NewMethodNotSupported(c.kind.groupResource(), c.req.Verb)
 	}
-	if since := v.of.established(); c.req.Verb == "create" && !since.IsZero() && c.t.Now().Sub(since.Time) < settling {
-		c.pause(settling)
+	if since := v.of.established(); c.req.Verb == "create" && !since.IsZero() && c.Task.Now().Sub(since.Time) < settling {
+		c.Pause(settling)
 		c.settled = true
 	}
 	return nil
@@ -79,7 +80,7 @@ func (c *call) mayCreateCustom(op operation) error {
 	if op != opCreate || c.kind.custom == nil || !c.kind.custom.of.terminating() {
 		return nil
 	}
-	return apierrors.NewForbidden(c.kind.groupResource(), c.ref.Name, errors.New("create not allowed while custom resource definition is terminating"))
+	return apierrors.NewForbidden(c.kind.groupResource(), c.Ref.Name, errors.New("create not allowed while custom resource definition is terminating"))
 }
 
 // decodedCustom fills in the defaults of a body and says what became of it.
@@ -91,7 +92,7 @@ func (c *call) decodedCustom(obj runtime.Object, note string) runtime.Object {
 	}
 	read := obj.DeepCopyObject()
 	c.fillDefaults(obj)
-	filled := len(diffObjects(read, obj))
+	filled := len(object.Diff(read, obj))
 	if filled > 0 {
 		note += " and filled in " + plural(filled, "default", "defaults") + " of its schema."
 	} else {
@@ -101,7 +102,7 @@ func (c *call) decodedCustom(obj runtime.Object, note string) runtime.Object {
 		note = "The definition was established less than 2 s ago, so the server waited 2 s. " + note
 		c.settled = false
 	}
-	c.pass(trace.StageDecode, "", note+pruned, diffObjects(before, obj))
+	c.Pass(trace.StageDecode, "", note+pruned, object.Diff(before, obj))
 	return obj
 }
 
@@ -136,8 +137,8 @@ func (c *call) awaitNames() {
 	if !c.kind.is("CustomResourceDefinition") || c.req.System || c.req.DryRun {
 		return
 	}
-	for deadline := c.t.Elapsed() + namesLimit; c.t.Elapsed() < deadline; c.pause(time.Millisecond) {
-		en := c.cache().get(c.ref.Name)
+	for deadline := c.Task.Elapsed() + namesLimit; c.Task.Elapsed() < deadline; c.Pause(time.Millisecond) {
+		en := c.cache().get(c.Ref.Name)
 		if en == nil {
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -25,23 +27,23 @@ func (c *call) create() *Response {
 func (c *call) createObject(obj runtime.Object) *Response {
 	c.obj = obj
 	c.created = true
-	m := metaOf(obj)
+	m := object.Meta(obj)
 	if err := c.identify(m); err != nil {
-		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	if err := c.trackManager(opCreate); err != nil {
-		return &Response{Err: c.refuse(trace.StageMutatingAdmission, "", err)}
+		return &Response{Err: c.Refuse(trace.StageMutatingAdmission, "", err)}
 	}
-	m = metaOf(c.obj)
+	m = object.Meta(c.obj)
 	drawn := m.GetGenerateName() != "" && m.GetName() == ""
 	for try := 1; ; try++ {
 		if drawn {
-			m = metaOf(c.obj)
+			m = object.Meta(c.obj)
 			if m.SetName(m.GetGenerateName()); !c.kind.is("IPAddress") { // of which the whole name says something (ipaddress/strategy.go noopNameGenerator)
 				m.SetName(c.s.generateName(m.GetGenerateName()))
 			}
 		}
-		c.ref.Name, c.ref.Namespace, c.ref.UID = m.GetName(), m.GetNamespace(), string(m.GetUID())
+		c.Ref.Name, c.Ref.Namespace, c.Ref.UID = m.GetName(), m.GetNamespace(), string(m.GetUID())
 		err := c.createOnce()
 		if err == nil {
 			c.awaitNames()
@@ -50,7 +52,7 @@ func (c *call) createObject(obj runtime.Object) *Response {
 		if !drawn || !apierrors.IsAlreadyExists(err) || try == nameTries {
 			return &Response{Err: err}
 		}
-		c.refused = ""
+		c.Refused = ""
 	}
 }
 
@@ -64,26 +66,26 @@ func (c *call) identify(m metav1.Object) error {
 		m.SetName(c.req.Name)
 	}
 	if m.GetResourceVersion() != "" && m.GetResourceVersion() != "0" {
-		return plainError(storage.ErrResourceVersionSetOnCreate)
+		return request.PlainError(storage.ErrResourceVersionSetOnCreate)
 	}
 	m.SetResourceVersion("")
 	m.SetSelfLink("")
 	m.SetDeletionTimestamp(nil)
 	m.SetDeletionGracePeriodSeconds(nil)
-	m.SetCreationTimestamp(c.now())
+	m.SetCreationTimestamp(c.Now())
 	m.SetUID(c.s.newUID())
 	return nil
 }
 
 func (c *call) createOnce() error {
-	c.pause(c.s.cfg.Cost.Admission)
+	c.Pause(c.s.cfg.Cost.Admission)
 	if err := c.mutate(opCreate); err != nil {
 		return err
 	}
 	if err := c.validateCreate(); err != nil {
 		return err
 	}
-	c.ref.Name = metaOf(c.obj).GetName() // some kinds name themselves (limitrange strategy PrepareForCreate)
+	c.Ref.Name = object.Meta(c.obj).GetName() // some kinds name themselves (limitrange strategy PrepareForCreate)
 	if err := c.admit(opCreate); err != nil {
 		return err
 	}

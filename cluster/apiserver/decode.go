@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coredefaults "k8s.io/kubernetes/pkg/apis/core/v1"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -31,11 +32,11 @@ func (c *call) bodyKind() schema.GroupVersionKind {
 // decode is the stage that turns the body into an object and fills in
 // defaults (apiserver pkg/endpoints/handlers/create.go).
 func (c *call) decode() (runtime.Object, error) {
-	c.pause(c.s.cfg.Cost.Decode)
+	c.Pause(c.s.cfg.Cost.Decode)
 	gvk := c.bodyKind()
 	obj, err := c.readBody(gvk)
 	if err != nil {
-		return nil, c.refuse(trace.StageDecode, "", err)
+		return nil, c.Refuse(trace.StageDecode, "", err)
 	}
 	defer func() { c.auditBody(obj) }()
 	note := "Read the " + gvk.Kind
@@ -48,7 +49,7 @@ func (c *call) decode() (runtime.Object, error) {
 	} else {
 		before := obj.DeepCopyObject()
 		c.fillDefaults(obj)
-		diff = diffObjects(before, obj)
+		diff = object.Diff(before, obj)
 	}
 	switch len(diff) {
 	case 0:
@@ -59,7 +60,7 @@ func (c *call) decode() (runtime.Object, error) {
 	if c.req.System {
 		note = "Read the " + gvk.Kind + " and filled in its defaults."
 	}
-	c.pass(trace.StageDecode, "", note, diff)
+	c.Pass(trace.StageDecode, "", note, diff)
 	return obj, nil
 }
 
@@ -157,7 +158,7 @@ func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKin
 			return nil, decodeError(err, gvk, got, data)
 		default:
 			for _, e := range strictErr.Errors() {
-				c.warnings = append(c.warnings, e.Error())
+				c.Warnings = append(c.Warnings, e.Error())
 			}
 		}
 	}

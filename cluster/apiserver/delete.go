@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -23,18 +24,18 @@ func (c *call) delete() *Response {
 	opts := c.req.Delete.DeepCopy()
 	c.req.DryRun = c.req.DryRun || len(opts.DryRun) > 0
 	if errs := metav1validation.ValidateDeleteOptions(opts); len(errs) > 0 {
-		return &Response{Err: c.refuse(trace.StageDecode, "", apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs))}
+		return &Response{Err: c.Refuse(trace.StageDecode, "", apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs))}
 	}
-	c.pause(c.s.cfg.Cost.Decode)
-	c.pass(trace.StageDecode, "", describeDelete(opts), nil)
+	c.Pause(c.s.cfg.Cost.Decode)
+	c.Pass(trace.StageDecode, "", describeDelete(opts), nil)
 	c.warnOfOrphans(opts)
-	c.pause(c.s.cfg.Cost.Admission)
+	c.Pause(c.s.cfg.Cost.Admission)
 	gone := false
 	err := c.repeat(func() error {
 		if err := c.load(); err != nil {
-			return c.refuse(trace.StageStorage, "", err)
+			return c.Refuse(trace.StageStorage, "", err)
 		}
-		c.ref.UID = string(metaOf(c.old).GetUID())
+		c.Ref.UID = string(object.Meta(c.old).GetUID())
 		var err error
 		gone, err = c.deleteOnce(opts.DeepCopy())
 		return err
@@ -68,7 +69,7 @@ var returnsDeleted = map[string]bool{
 func (c *call) deleted() runtime.Object {
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{Name: c.ref.Name, Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource, UID: metaOf(c.old).GetUID()},
+		Details: &metav1.StatusDetails{Name: c.Ref.Name, Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource, UID: object.Meta(c.old).GetUID()},
 	}
 }
 
@@ -78,7 +79,7 @@ func describeDelete(o *metav1.DeleteOptions) string {
 		note += "; dependents: " + string(*o.PropagationPolicy)
 	}
 	if o.GracePeriodSeconds != nil {
-		note += "; grace period: " + formatRevision(*o.GracePeriodSeconds) + " s"
+		note += "; grace period: " + object.FormatRevision(*o.GracePeriodSeconds) + " s"
 	}
 	return note + "."
 }
@@ -87,7 +88,7 @@ func describeDelete(o *metav1.DeleteOptions) string {
 // (pkg/registry/batch/job/storage Delete).
 func (c *call) warnOfOrphans(opts *metav1.DeleteOptions) {
 	if !c.req.System && c.kind.is("Job") && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // old clients still send it
-		c.warnings = append(c.warnings, "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
+		c.Warnings = append(c.Warnings, "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
 	}
 }
 
@@ -102,25 +103,25 @@ func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
 	obj := c.old.DeepCopyObject()
 	now, note := c.markDeletion(obj, opts)
 	if p, ok := obj.(*corev1.Pod); ok && c.evicting {
-		setPodCondition(p, c.now(), corev1.PodCondition{
+		setPodCondition(p, c.Now(), corev1.PodCondition{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
 		})
 	}
-	c.pass(trace.StageValidation, "", note, nil)
+	c.Pass(trace.StageValidation, "", note, nil)
 	if err := c.admit(opDelete); err != nil {
 		return false, err
 	}
 	switch now {
 	case deleteNothing:
 		c.obj = obj
-		c.pass(trace.StageStorage, "", "Nothing is written: the deletion is under way.", nil)
+		c.Pass(trace.StageStorage, "", "Nothing is written: the deletion is under way.", nil)
 		return false, nil
 	case deleteLater:
 		c.obj = obj
 		return false, c.replace()
 	}
 	c.marked = obj
-	if was := metaOf(c.old); was.GetDeletionTimestamp() != nil && was.GetDeletionGracePeriodSeconds() != nil && *was.GetDeletionGracePeriodSeconds() == 0 {
+	if was := object.Meta(c.old); was.GetDeletionTimestamp() != nil && was.GetDeletionGracePeriodSeconds() != nil && *was.GetDeletionGracePeriodSeconds() == 0 {
 		c.marked = c.old.DeepCopyObject() // nothing is written before it goes (store.go updateForGracefulDeletionAndFinalizers)
 	}
 	return true, c.remove()
@@ -129,7 +130,7 @@ func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
 // deletePreconditions checks UID and revision (rest/delete.go BeforeDelete; Namespaces
 // and definitions have a deletion, and words, of their own).
 func (c *call) deletePreconditions(opts *metav1.DeleteOptions) error {
-	p, m := opts.Preconditions, metaOf(c.old)
+	p, m := opts.Preconditions, object.Meta(c.old)
 	var what, again, want, is string
 	switch {
 	case p == nil:
@@ -155,7 +156,7 @@ func (c *call) deletePreconditions(opts *metav1.DeleteOptions) error {
 		gr.Group, gr.Resource = c.kind.groupKind().Group, c.kind.Kind
 		err = fmt.Errorf("the %s in the precondition (%s) does not match the %[1]s in record (%[3]s). The object might have been %s", what, want, is, again)
 	}
-	return c.refuse(trace.StageValidation, "", apierrors.NewConflict(gr, m.GetName(), err))
+	return c.Refuse(trace.StageValidation, "", apierrors.NewConflict(gr, m.GetName(), err))
 }
 
 // deletion says what a deletion does to the key.
@@ -179,11 +180,11 @@ func (c *call) markDeletion(obj runtime.Object, opts *metav1.DeleteOptions) (del
 	if pending {
 		return deleteNothing, "The object is being deleted already; the grace period only ever gets shorter."
 	}
-	m := metaOf(obj)
+	m := object.Meta(obj)
 	m.SetFinalizers(c.collectorFinalizers(m, opts))
 	switch {
 	case graceful && (*opts.GracePeriodSeconds > 0 || len(m.GetFinalizers()) > 0):
-		return deleteLater, "Set the deletionTimestamp: the kubelet has " + formatRevision(*opts.GracePeriodSeconds) + " s to stop the containers, and then deletes the pod for good."
+		return deleteLater, "Set the deletionTimestamp: the kubelet has " + object.FormatRevision(*opts.GracePeriodSeconds) + " s to stop the containers, and then deletes the pod for good."
 	case len(m.GetFinalizers()) > 0:
 		c.markDeleting(m)
 		return deleteLater, "Set the deletionTimestamp: the finalizers " + fmt.Sprint(m.GetFinalizers()) + " have to be removed before the object may go."
@@ -218,7 +219,7 @@ func (c *call) beforeDelete(obj runtime.Object, opts *metav1.DeleteOptions) (gra
 		period = 1
 	}
 	opts.GracePeriodSeconds = &period
-	at := metav1.NewTime(c.now().Add(time.Duration(period) * time.Second))
+	at := metav1.NewTime(c.Now().Add(time.Duration(period) * time.Second))
 	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &period
 	if p.Generation > 0 {
 		p.Generation++
@@ -238,7 +239,7 @@ func (c *call) shortenGrace(p *corev1.Pod, opts *metav1.DeleteOptions) (graceful
 		return false, true
 	}
 	at := metav1.NewTime(p.DeletionTimestamp.Add(-time.Second * time.Duration(*p.DeletionGracePeriodSeconds)).Add(time.Second * time.Duration(period)))
-	if now := c.now(); at.Before(&now) {
+	if now := c.Now(); at.Before(&now) {
 		at = now
 		if period != 0 {
 			period = 1
@@ -251,7 +252,7 @@ func (c *call) shortenGrace(p *corev1.Pod, opts *metav1.DeleteOptions) (graceful
 
 // markDeleting marks an object that finalizers hold.
 func (c *call) markDeleting(m metav1.Object) {
-	now, zero := c.now(), int64(0)
+	now, zero := c.Now(), int64(0)
 	if m.GetDeletionTimestamp() == nil && m.GetGeneration() > 0 {
 		m.SetGeneration(m.GetGeneration() + 1)
 	}
@@ -299,7 +300,7 @@ func (c *call) collectorFinalizers(m metav1.Object, opts *metav1.DeleteOptions) 
 // controller completes (pkg/registry/core/namespace/storage Delete).
 func (c *call) markNamespace(ns *corev1.Namespace, opts *metav1.DeleteOptions) (deletion, string) {
 	if ns.DeletionTimestamp == nil {
-		now := c.now()
+		now := c.Now()
 		ns.DeletionTimestamp = &now
 		ns.Status.Phase = corev1.NamespaceTerminating
 		ns.Finalizers = c.collectorFinalizers(ns, opts)
@@ -317,7 +318,7 @@ func (c *call) markNamespace(ns *corev1.Namespace, opts *metav1.DeleteOptions) (
 // finished reports whether an update took the last thing that held an object
 // being deleted (store.go ShouldDeleteDuringUpdate).
 func (c *call) finished() bool {
-	m, was := metaOf(c.obj), metaOf(c.old)
+	m, was := object.Meta(c.obj), object.Meta(c.old)
 	if len(m.GetFinalizers()) != 0 || was.GetDeletionTimestamp() == nil {
 		return false
 	}
@@ -335,12 +336,12 @@ func (c *call) deleteCollection() *Response {
 	}
 	c.warnOfOrphans(&c.req.Delete)
 	for _, obj := range listed.Items {
-		m := metaOf(obj)
+		m := object.Meta(obj)
 		req := &Request{
 			Verb: "delete", Resource: c.req.Resource, Namespace: m.GetNamespace(), Name: m.GetName(), User: &c.user,
-			Client: c.req.sender(), Causes: []trace.ID{c.last}, approved: true, kind: c.req.kind, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System,
+			Client: c.req.sender(), Causes: []trace.ID{c.Last}, approved: true, kind: c.req.kind, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System,
 		}
-		if r := c.s.serve(c.t, req); r.Err != nil && !apierrors.IsNotFound(r.Err) {
+		if r := c.s.serve(c.Task, req); r.Err != nil && !apierrors.IsNotFound(r.Err) {
 			return &Response{Err: r.Err}
 		}
 	}

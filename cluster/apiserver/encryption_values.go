@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -69,25 +70,30 @@ func (c *call) seal(key string, value []byte) ([]byte, error) {
 	if !x.Configured() {
 		return value, nil
 	}
-	c.t.SetCauses(c.last)
-	sealed, err := x.Write(c.t, key, value)
+	c.Task.SetCauses(c.Last)
+	sealed, err := x.Write(c.Task, key, value)
 	if err != nil {
-		return nil, c.refuse(trace.StageEncrypt, "", apierrors.NewInternalError(err))
+		return nil, c.Refuse(trace.StageEncrypt, "", apierrors.NewInternalError(err))
 	}
 	label := encrypt.Label(sealed)
 	if !trace.Encrypted(sealed) {
-		c.pass(trace.StageEncrypt, label, "Left the value as it is: the first provider is identity.", nil)
+		c.Pass(trace.StageEncrypt, label, "Left the value as it is: the first provider is identity.", nil)
 		return sealed, nil
 	}
-	c.pass(trace.StageEncrypt, label, "Encrypted "+strconv.Itoa(len(value))+" bytes to "+strconv.Itoa(len(sealed))+".", nil)
+	c.Pass(trace.StageEncrypt, label, "Encrypted "+strconv.Itoa(len(value))+" bytes to "+strconv.Itoa(len(sealed))+".", nil)
 	return sealed, nil
 }
 
 // undecrypted is the answer to a request that needs a value which could not be
-// decrypted; see [call.refuse].
+// decrypted.
 type undecrypted struct {
 	*apierrors.StatusError
 	label string
+}
+
+// Refusal says that it is the decryption that ends the request.
+func (e *undecrypted) Refusal() request.Refusal {
+	return request.Refusal{Stage: trace.StageDecrypt, By: e.label}
 }
 
 func undecryptable(bad *untransformable, err error) error {
@@ -98,12 +104,12 @@ func undecryptable(bad *untransformable, err error) error {
 // told, if given, tells of the reading before the decryption is told.
 func (c *call) read(key string, told func(*entry)) (*entry, error) {
 	if c.s.transformer(c.kind).Configured() {
-		c.t.SetCauses(c.last)
+		c.Task.SetCauses(c.Last)
 	}
-	en, how, err := c.s.look(c.t, c.kind, key)
+	en, how, err := c.s.look(c.Task, c.kind, key)
 	var bad *untransformable
 	if errors.As(err, &bad) && told != nil {
-		c.pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store.", nil)
+		c.Pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store.", nil)
 	}
 	if err != nil {
 		return nil, c.storeError(err)
@@ -120,7 +126,7 @@ func (c *call) read(key string, told func(*entry)) (*entry, error) {
 		if how.stale {
 			note += "; what is written now would be encrypted otherwise"
 		}
-		c.pass(trace.StageDecrypt, how.label, note+".", nil)
+		c.Pass(trace.StageDecrypt, how.label, note+".", nil)
 	}
 	return en, nil
 }
@@ -154,9 +160,9 @@ func (y *tally) total() (n int) {
 // openItem is an object of a list that comes from the store.
 func (c *call) openItem(kv *mvccpb.KeyValue) (*entry, error) {
 	if c.s.transformer(c.kind).Configured() {
-		c.t.SetCauses(c.last)
+		c.Task.SetCauses(c.Last)
 	}
-	en, how, err := c.s.open(c.t, c.kind, kv)
+	en, how, err := c.s.open(c.Task, c.kind, kv)
 	if bad := (*untransformable)(nil); errors.As(err, &bad) {
 		return nil, undecryptable(bad, untransformed(kv.Key, bad.err))
 	}
@@ -182,7 +188,7 @@ func (c *call) tellTally() {
 	for _, l := range y.by {
 		parts = append(parts, plural(y.n[l], "value", "values")+" of "+l)
 	}
-	c.pass(trace.StageDecrypt, strings.Join(y.by, ", "), "Read "+strings.Join(parts, ", ")+".", nil)
+	c.Pass(trace.StageDecrypt, strings.Join(y.by, ", "), "Read "+strings.Join(parts, ", ")+".", nil)
 }
 
 // rewrites reports whether an update that changes nothing has to be written all
@@ -194,10 +200,10 @@ func (c *call) rewrites() (bool, error) {
 		return false, nil
 	}
 	if c.cached {
-		en, err := c.read(keyOf(c.kind, c.ref.Namespace, c.ref.Name), nil)
+		en, err := c.read(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), nil)
 		switch {
 		case err != nil:
-			return false, c.refuse(trace.StageStorage, "", err)
+			return false, c.Refuse(trace.StageStorage, "", err)
 		case en == nil:
 			return false, c.overtaken(0)
 		case en.revision != c.oldRev:

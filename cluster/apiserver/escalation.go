@@ -14,6 +14,7 @@ import (
 	rbacregistryvalidation "k8s.io/kubernetes/pkg/registry/rbac/validation"
 
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -46,9 +47,9 @@ func (c *call) holds() error {
 		return nil
 	}
 	if !apierrors.IsNotFound(err) { // the role that is bound
-		err = apierrors.NewForbidden(c.kind.groupResource(), metaOf(c.obj).GetName(), err)
+		err = apierrors.NewForbidden(c.kind.groupResource(), object.Meta(c.obj).GetName(), err)
 	}
-	return c.refuse(trace.StageValidation, byEscalation, err)
+	return c.Refuse(trace.StageValidation, byEscalation, err)
 }
 
 // grants says what is granted that the user does not hold.

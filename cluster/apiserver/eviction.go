@@ -27,7 +27,7 @@ import (
 // (pkg/registry/core/pod/storage/eviction.go).
 func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 	if e.Name != "" && e.Name != c.req.Name {
-		return nil, c.refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Eviction object"))
+		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Eviction object"))
 	}
 	opts := &metav1.DeleteOptions{}
 	if e.DeleteOptions != nil {
@@ -35,13 +35,13 @@ func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 	}
 	if u := opts.IgnoreStoreReadErrorWithClusterBreakingPotential; u != nil && *u {
 		errs := field.ErrorList{field.Invalid(field.NewPath("deleteOptions").Child("ignoreStoreReadErrorWithClusterBreakingPotential"), true, "can not be set for pod eviction, try after removing the option")}
-		return nil, c.refuse(trace.StageValidation, "", apierrors.NewInvalid(schema.GroupKind{Group: "policy", Kind: "Eviction"}, c.req.Name, errs))
+		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(schema.GroupKind{Group: "policy", Kind: "Eviction"}, c.req.Name, errs))
 	}
 	c.req.DryRun = c.req.DryRun || len(opts.DryRun) > 0
 	var d *disruption
 	err := c.repeat(func() error {
 		if err := c.load(); err != nil {
-			return c.refuse(trace.StageStorage, "", err)
+			return c.Refuse(trace.StageStorage, "", err)
 		}
 		c.sent = e
 		p := c.old.(*corev1.Pod)
@@ -49,7 +49,7 @@ func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 		if d == nil && !harmless(p) {
 			found, err := c.disrupt(p)
 			if err != nil {
-				return c.refuse(trace.StageValidation, byBudget, err)
+				return c.Refuse(trace.StageValidation, byBudget, err)
 			}
 			if found.many {
 				return errManyBudgets
@@ -71,7 +71,7 @@ func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 	})
 	if err == errManyBudgets {
 		const many = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-		c.pass(trace.StageValidation, byBudget, many, nil)
+		c.Pass(trace.StageValidation, byBudget, many, nil)
 		return &metav1.Status{TypeMeta: success().TypeMeta, Status: metav1.StatusFailure, Message: many, Code: 500}, nil
 	}
 	return success(), err
@@ -111,7 +111,7 @@ func (c *call) disrupt(p *corev1.Pod) (*disruption, error) {
 		always := b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
 		if always || b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0 {
 			d.unready = p.ResourceVersion
-			c.pass(trace.StageValidation, byBudget, "The pod is not ready, so budget "+b.Name+" does not count it.", nil)
+			c.Pass(trace.StageValidation, byBudget, "The pod is not ready, so budget "+b.Name+" does not count it.", nil)
 			return d, nil
 		}
 	}
@@ -123,7 +123,7 @@ func (c *call) disrupt(p *corev1.Pod) (*disruption, error) {
 		if try == chargeTries {
 			return d, apierrors.NewTimeoutError(fmt.Sprintf("couldn't update PodDisruptionBudget %q due to conflicts", b.Name), 10)
 		}
-		c.t.Sleep(chargeAgain)
+		c.Task.Sleep(chargeAgain)
 		if budgets, err = c.budgets(p); err != nil {
 			return d, err
 		}
@@ -150,7 +150,7 @@ func (c *call) budgets(p *corev1.Pod) ([]*policyv1.PodDisruptionBudget, error) {
 		return nil, nil
 	}
 	cache := c.s.cacheOf(budgetKind)
-	if !cache.wait(c.t, c.s.st.Revision(), tooNewWait) {
+	if !cache.wait(c.Task, c.s.st.Revision(), tooNewWait) {
 		return nil, tooLarge(c.s.st.Revision(), cache.current())
 	}
 	var out []*policyv1.PodDisruptionBudget
@@ -175,7 +175,7 @@ func (c *call) charge(b *policyv1.PodDisruptionBudget, pod string) error {
 	if b.Status.DisruptionsAllowed == 0 {
 		meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
 			Type: policyv1.DisruptionAllowedCondition, Reason: policyv1.InsufficientPodsReason, Status: metav1.ConditionFalse,
-			ObservedGeneration: b.Status.ObservedGeneration, LastTransitionTime: c.now(),
+			ObservedGeneration: b.Status.ObservedGeneration, LastTransitionTime: c.Now(),
 		})
 	}
 	if c.req.DryRun {
@@ -184,11 +184,11 @@ func (c *call) charge(b *policyv1.PodDisruptionBudget, pod string) error {
 	if b.Status.DisruptedPods == nil {
 		b.Status.DisruptedPods = map[string]metav1.Time{}
 	}
-	b.Status.DisruptedPods[pod] = c.now()
-	c.pass(trace.StageValidation, byBudget, fmt.Sprintf("Budget %s allows a disruption; %d are left.", b.Name, b.Status.DisruptionsAllowed), nil)
-	r := c.s.serve(c.t, &Request{
+	b.Status.DisruptedPods[pod] = c.Now()
+	c.Pass(trace.StageValidation, byBudget, fmt.Sprintf("Budget %s allows a disruption; %d are left.", b.Name, b.Status.DisruptionsAllowed), nil)
+	r := c.s.serve(c.Task, &Request{
 		Verb: "update", Resource: budgetKind.GroupVersionResource, Subresource: "status", Namespace: b.Namespace, Name: b.Name, User: &c.user,
-		Client: c.req.sender(), Causes: []trace.ID{c.last}, approved: true, Object: b, System: true,
+		Client: c.req.sender(), Causes: []trace.ID{c.Last}, approved: true, Object: b, System: true,
 	})
 	return r.Err
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -54,7 +55,7 @@ func why(err error) string {
 	if err == nil {
 		return "evicted"
 	}
-	st := statusOf(err)
+	st := request.StatusOf(err)
 	out := fmt.Sprintf("%d %s", st.Code, st.Message)
 	if st.Details != nil {
 		for _, c := range st.Details.Causes {

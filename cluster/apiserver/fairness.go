@@ -130,17 +130,17 @@ func queueFairly(c *call) error {
 	const stage = trace.StageFairness
 	switch {
 	case c.req.approved:
-		c.pass(stage, "", "It is a part of a request that has its seat.", nil)
+		c.Pass(stage, "", "It is a part of a request that has its seat.", nil)
 		return nil
 	case c.req.Subresource != "" && connects[c.req.Subresource]:
-		c.pass(stage, "", "A connection to a container may stay open for long, so it takes no seat.", nil)
+		c.Pass(stage, "", "A connection to a container may stay open for long, so it takes no seat.", nil)
 		return nil
 	}
 	d := *c.Digest()
 	sch := c.s.flows.Match(&d)
 	c.schema, c.class = sch, sch.Class()
 	c.seat.Owner, c.seat.Watch = c, c.req.Verb == "watch"
-	taken := c.s.flows.Start(c.t.Elapsed(), sch, &d, &c.seat, c.work(sch))
+	taken := c.s.flows.Start(c.Task.Elapsed(), sch, &d, &c.seat, c.work(sch))
 	c.s.tellAdjusted()
 	if !taken {
 		outcome := "queue-full"
@@ -150,7 +150,7 @@ func queueFairly(c *call) error {
 		return c.crowdedOut(c.flow(&d, outcome))
 	}
 	if !c.seat.Waits() {
-		c.pass(stage, sch.By, sch.Free, nil)
+		c.Pass(stage, sch.By, sch.Free, nil)
 		return nil
 	}
 	return c.awaitSeat(&d)
@@ -160,44 +160,44 @@ func queueFairly(c *call) error {
 func (c *call) awaitSeat(d *fairness.Digest) error {
 	var turn sim.Cond
 	c.seat.Wake = turn.Signal
-	c.last = c.t.Emit(trace.Event{Kind: trace.FlowQueued, Object: c.ref, Causes: c.because(), Payload: c.flow(d, "")})
-	c.s.pressed(c.last)
+	c.Last = c.Task.Emit(trace.Event{Kind: trace.FlowQueued, Object: c.Ref, Causes: c.Because(), Payload: c.flow(d, "")})
+	c.s.pressed(c.Last)
 	for c.seat.Waits() {
-		left := c.began + longestWait - c.t.Elapsed()
+		left := c.Began + longestWait - c.Task.Elapsed()
 		if left > 0 {
-			turn.WaitTimeout(c.t, left)
+			turn.WaitTimeout(c.Task, left)
 			continue
 		}
-		if !c.seat.Leave(c.t.Elapsed()) {
+		if !c.seat.Leave(c.Task.Elapsed()) {
 			break
 		}
 		return c.crowdedOut(c.flow(d, "time-out"))
 	}
 	f := c.flow(d, "served")
-	st := c.newStage()
+	st := c.NewStage()
 	*st = trace.Stage{
-		Request: c.n, Stage: trace.StageFairness, By: c.schema.By, Verdict: "pass", Flow: f,
+		Request: c.Number, Stage: trace.StageFairness, By: c.schema.By, Verdict: "pass", Flow: f,
 		Note: fmt.Sprintf("Waited %v in queue %d of priority level %s, which has %s.", f.Waited, f.Queue, f.Level, seatsOf(f)),
 	}
-	c.stage(st)
+	c.Tell(st)
 	return nil
 }
 
 // crowdedOut rejects the request with 429.
 func (c *call) crowdedOut(f *trace.FlowWait) error {
-	after := c.schema.Level.Drop(c.t.Now())
+	after := c.schema.Level.Drop(c.Task.Now())
 	err := apierrors.NewTooManyRequests("Too many requests, please try again later.", after)
 	note := map[string]string{
 		"queue-full":        fmt.Sprintf("the seats are taken and the queues of its flow are full: %d requests wait", f.Waiting),
 		"concurrency-limit": "the seats are taken, and the level has no queues",
 		"time-out":          fmt.Sprintf("it waited %v in queue %d for a seat", f.Waited, f.Queue),
 	}[f.Outcome]
-	c.refused = trace.StageFairness
-	c.stage(&trace.Stage{
-		Request: c.n, Stage: trace.StageFairness, By: c.schema.By, Verdict: "refuse", Code: 429, Flow: f,
+	c.Refused = trace.StageFairness
+	c.Tell(&trace.Stage{
+		Request: c.Number, Stage: trace.StageFairness, By: c.schema.By, Verdict: "refuse", Code: 429, Flow: f,
 		Note: fmt.Sprintf("Priority level %s turns it down: %s. It has %s. Its sender may try again in %d s.", f.Level, note, seatsOf(f), after),
 	})
-	c.s.pressed(c.last)
+	c.s.pressed(c.Last)
 	return err
 }
 
@@ -217,11 +217,11 @@ func seatsOf(f *trace.FlowWait) string {
 func (c *call) flow(d *fairness.Digest, outcome string) *trace.FlowWait {
 	l, work := c.schema.Level.State(), c.seat.Work()
 	f := &trace.FlowWait{
-		Request: c.n, Schema: c.schema.Name, Level: l.Level, Flow: c.schema.Flow(d), Queue: c.seat.Queue(), Seats: max(1, work.Width()),
+		Request: c.Number, Schema: c.schema.Name, Level: l.Level, Flow: c.schema.Flow(d), Queue: c.seat.Queue(), Seats: max(1, work.Width()),
 		Limit: l.Limit, Nominal: l.Nominal, InUse: l.InUse, Waiting: l.Waiting, Ahead: c.seat.Ahead(), Outcome: outcome,
 	}
 	if f.Queue >= 0 {
-		f.Waited = c.t.Elapsed() - c.seat.Came()
+		f.Waited = c.Task.Elapsed() - c.seat.Came()
 	}
 	return f
 }

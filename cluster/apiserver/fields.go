@@ -6,6 +6,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // The fields each kind can be selected by: ToSelectableFields of pkg/registry.
@@ -14,9 +16,9 @@ import (
 func metaField(obj runtime.Object, name string) (string, bool) {
 	switch name {
 	case "metadata.name":
-		return metaOf(obj).GetName(), true
+		return object.Meta(obj).GetName(), true
 	case "metadata.namespace":
-		return metaOf(obj).GetNamespace(), true
+		return object.Meta(obj).GetNamespace(), true
 	}
 	return "", false
 }
@@ -59,7 +61,7 @@ func namespaceField(obj runtime.Object, name string) (string, bool) {
 	case "status.phase":
 		return string(obj.(*corev1.Namespace).Status.Phase), true
 	case "name":
-		return metaOf(obj).GetName(), true
+		return object.Meta(obj).GetName(), true
 	}
 	return metaField(obj, name)
 }

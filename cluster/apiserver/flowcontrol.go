@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -56,19 +57,19 @@ func (c *call) routeFlows() error {
 		return nil
 	}
 	o := c.s.flowObjects
-	o.follow(c.last)
+	o.follow(c.Last)
 	return c.awaitFirst(&o.there, &o.came)
 }
 
 // awaitFirst waits until what begins with the first request for its kind is there, for
 // as long as a watch cache may take to begin.
 func (c *call) awaitFirst(there *bool, came *sim.Cond) error {
-	for end := c.t.Elapsed() + tooNewWait; !*there; {
-		left := end - c.t.Elapsed()
+	for end := c.Task.Elapsed() + tooNewWait; !*there; {
+		left := end - c.Task.Elapsed()
 		if left <= 0 {
-			return c.refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))
+			return c.Refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))
 		}
-		came.WaitTimeout(c.t, left)
+		came.WaitTimeout(c.Task, left)
 	}
 	return nil
 }
@@ -154,7 +155,7 @@ func (o *flowObjects) initial() (all []initial) {
 	add := func(r client.Resource, obj runtime.Object) {
 		scheme.Default(obj)
 		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
-		m := metaOf(obj)
+		m := object.Meta(obj)
 		m.SetGeneration(1)
 		m.SetCreationTimestamp(since)
 		all = append(all, initial{KindFor(r.GroupVersionResource), obj})

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/registry/flowcontrol/ensurer"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -31,7 +32,7 @@ func (f *flowStore[T]) do(req *Request) (T, error) {
 }
 
 func (f *flowStore[T]) write(verb string, obj T) (T, error) {
-	req := f.o.request(verb, f.r, nameOf(obj), flowProducer)
+	req := f.o.request(verb, f.r, object.Name(obj), flowProducer)
 	req.Object = obj
 	return f.do(req)
 }

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -102,7 +104,7 @@ func TestFlowSchemaIsFollowed(t *testing.T) {
 		if got := cond(); got != "1 Dangling False Found" {
 			t.Error(got)
 		}
-		if f := w.s.Handle(task, listPods(person("alice"))).Flow; f.SchemaUID != metaOf(made).GetUID() {
+		if f := w.s.Handle(task, listPods(person("alice"))).Flow; f.SchemaUID != object.Meta(made).GetUID() {
 			t.Errorf("the answer is of %+v", f)
 		}
 		w.must(w.admin().Delete(task, client.PriorityLevels, "", "tenant", metav1.DeleteOptions{}))
@@ -146,7 +148,7 @@ func TestFlowObjectsPutBack(t *testing.T) {
 		if got := fmt.Sprint(shares("system"), " ", shares("workload-low")); got != "30 101" {
 			t.Errorf("after a minute the shares are %s; want 30 101", got)
 		}
-		if all, err := w.admin().Get(task, client.PriorityLevels, "", "catch-all"); err != nil || metaOf(all).GetAnnotations()[flowcontrol.AutoUpdateAnnotationKey] != "true" {
+		if all, err := w.admin().Get(task, client.PriorityLevels, "", "catch-all"); err != nil || object.Meta(all).GetAnnotations()[flowcontrol.AutoUpdateAnnotationKey] != "true" {
 			t.Errorf("catch-all is as somebody left it: %v", err)
 		}
 		if exempt := w.flowSchema(task, "exempt"); exempt.UID == "" || exempt.Annotations[flowcontrol.AutoUpdateAnnotationKey] != "true" {
@@ -248,7 +250,7 @@ func TestWorkOfRequests(t *testing.T) {
 		}
 		of := func(r Request) string {
 			r.Resource, r.Namespace = client.ConfigMaps.GroupVersionResource, "default"
-			c := &call{s: w.s, t: task, req: &r, kind: KindFor(r.Resource)}
+			c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &r, kind: KindFor(r.Resource)}
 			d := c.Digest()
 			d.User, d.Groups = "alice", []string{"system:authenticated"}
 			return fmt.Sprintf("%+v", c.work(w.s.flows.Match(d)))

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
@@ -155,7 +156,7 @@ func (g *target) populate(t *sim.Task, w *world) {
 			g.tb.Errorf("create the sample of %s: %v", k.groupResource(), r.Err)
 			continue
 		}
-		g.made[k] = metaOf(r.Object).GetName()
+		g.made[k] = object.Meta(r.Object).GetName()
 	}
 	for _, k := range g.kinds {
 		if k.hub != nil {

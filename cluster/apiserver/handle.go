@@ -14,6 +14,8 @@ import (
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -58,16 +60,12 @@ func unreachable(req *Request, op string) error {
 
 // call is one request on its way through the pipeline.
 type call struct {
-	s     *Server
-	t     *sim.Task
-	req   *Request
-	kind  *Kind
-	sub   *Subresource
-	user  authn.User
-	ref   trace.Ref
-	n     uint64
-	last  trace.ID // the newest event of the request: the cause of the next
-	began time.Duration
+	request.Scope
+	s    *Server
+	req  *Request
+	kind *Kind
+	sub  *Subresource
+	user authn.User
 
 	obj      runtime.Object // as it will be stored
 	old      runtime.Object // as it is stored; shared
@@ -80,9 +78,6 @@ type call struct {
 	body     runtime.Object // the decoded body of an update, until it is used
 	meant    types.UID      // whose update it is, by that body
 	original runtime.Object // what was stored, as the watch cache has it; shared
-	commits  []trace.ID     // what it wrote
-	warnings []string
-	refused  string         // the stage that ended it
 	raw      runtime.Object // of a custom kind: the body before it was pruned
 	pruned   []string       // and what was
 	settled  bool           // it waited for its definition to be known
@@ -95,18 +90,14 @@ type call struct {
 	seat          fairness.Seat  // while it is served
 	schema        *fairness.Schema
 	class         fairness.Class
-
-	space   *stageSpace
-	staged  int
-	caused  int
-	created bool           // an update made the object
-	marked  runtime.Object // what a deletion at once would have written, had it not been at once
+	created       bool           // an update made the object
+	marked        runtime.Object // what a deletion at once would have written, had it not been at once
 }
 
 // serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
 func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	s.peers.requests++
-	c := &call{s: s, t: t, req: req, n: s.peers.requests, began: t.Elapsed(), kind: req.kind, space: &stageSpace{}}
+	c := &call{Scope: request.NewScope(t, s.peers.requests), s: s, req: req, kind: req.kind}
 	if c.kind == nil {
 		c.kind = s.kindFor(req.Resource)
 	}
@@ -150,12 +141,12 @@ func (c *call) deadline() time.Duration {
 	if c.req.Timeout > 0 {
 		limit = min(limit, c.req.Timeout)
 	}
-	return c.began + limit
+	return c.Began + limit
 }
 
 // run takes the request through its stages.
 func (c *call) run() *Response {
-	c.pause(c.s.cfg.Cost.Access)
+	c.Pause(c.s.cfg.Cost.Access)
 	for _, stage := range []func(*call) error{authenticate, auditRequest, impersonate, queueFairly, authorize} {
 		if err := stage(c); err != nil {
 			return &Response{Err: err}
@@ -168,7 +159,7 @@ func (c *call) run() *Response {
 		return &Response{Err: err}
 	}
 	c.routed = true
-	c.pause(c.s.slow)
+	c.Pause(c.s.slow)
 	switch {
 	case c.kind.is("Binding"):
 		return c.bindNamed()
@@ -218,7 +209,7 @@ func (c *call) route() error {
 		return err
 	}
 	if c.kind.deprecated != "" && !c.req.System {
-		c.warnings = append(c.warnings, c.kind.deprecated)
+		c.Warnings = append(c.Warnings, c.kind.deprecated)
 	}
 	verbs := c.kind.Verbs
 	if c.req.Subresource != "" {
@@ -248,11 +239,11 @@ func notServed() error {
 // receive notes that the request is here.
 func (c *call) receive() {
 	r := c.req
-	c.ref = trace.Ref{Namespace: r.Namespace, Name: r.Name}
+	c.Ref = trace.Ref{Namespace: r.Namespace, Name: r.Name}
 	if c.kind != nil {
-		c.ref.APIVersion, c.ref.Kind = c.kind.apiVersion, c.kind.Kind
-		if r.Object != nil && c.ref.Name == "" && c.kind.Stored() {
-			c.ref.Name = nameOf(r.Object)
+		c.Ref.APIVersion, c.Ref.Kind = c.kind.apiVersion, c.kind.Kind
+		if r.Object != nil && c.Ref.Name == "" && c.kind.Stored() {
+			c.Ref.Name = object.Name(r.Object)
 		}
 	}
 	user := r.User
@@ -260,13 +251,13 @@ func (c *call) receive() {
 		user = &authn.User{}
 	}
 	payload := &trace.Request{
-		Request: c.n, Verb: r.Verb, Path: r.path(), Resource: r.Resource.Resource, Subresource: r.Subresource,
+		Request: c.Number, Verb: r.Verb, Path: r.path(), Resource: r.Resource.Resource, Subresource: r.Subresource,
 		Namespace: r.Namespace, Name: r.Name, User: user.Name, Client: r.sender(), Patch: string(r.Patch),
 	}
 	if r.Object != nil && !r.System {
 		payload.Body = trace.Obj(r.Object.DeepCopyObject())
 	}
-	c.last = c.t.Emit(trace.Event{Kind: trace.RequestReceived, Object: c.ref, Causes: causesOf(r.Causes), Payload: payload})
+	c.Last = c.Task.Emit(trace.Event{Kind: trace.RequestReceived, Object: c.Ref, Causes: causesOf(r.Causes), Payload: payload})
 }
 
 // causesOf is ids, never nil, so that a request without causes has none.
@@ -277,76 +268,14 @@ func causesOf(ids []trace.ID) []trace.ID {
 	return ids
 }
 
-// pause lets the modelled time of a part of the pipeline pass.
-func (c *call) pause(d time.Duration) {
-	if d > 0 {
-		c.t.Sleep(d)
-	}
-}
-
-// pass notes that a stage let the request through, and what it did.
-func (c *call) pass(stage, by, note string, diff []trace.FieldDiff) {
-	st := c.newStage()
-	*st = trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "pass", Note: note, Diff: diff}
-	c.stage(st)
-}
-
-// refuse notes that a stage ended the request, and gives the error back.
-func (c *call) refuse(stage, by string, err error) error {
-	if bad, ok := err.(*undecrypted); ok {
-		stage, by = trace.StageDecrypt, bad.label
-	}
-	var took time.Duration
-	if bad, ok := err.(*unconverted); ok {
-		by, took = bad.by, bad.took
-	}
-	if r, ok := err.(*hookRefusal); ok {
-		by, took, err = r.by, r.took, r.err
-	}
-	c.refused = stage
-	st := statusOf(err)
-	c.stage(&trace.Stage{Request: c.n, Stage: stage, By: by, Verdict: "refuse", Note: st.Message, Code: int(st.Code), Took: took})
-	return err
-}
-
-func (c *call) stage(st *trace.Stage) {
-	c.last = c.t.Emit(trace.Event{Kind: trace.RequestStage, Object: c.ref, Causes: c.because(), Payload: st})
-}
-
-// A request's stage events live and die together, so their payloads and causes
-// are made in one piece.
-type stageSpace struct {
-	stages [12]trace.Stage
-	causes [16]trace.ID
-}
-
-func (c *call) newStage() *trace.Stage {
-	if c.staged == len(c.space.stages) {
-		return &trace.Stage{}
-	}
-	c.staged++
-	return &c.space.stages[c.staged-1]
-}
-
-// because is the newest event of the request, as the cause of the next.
-func (c *call) because() []trace.ID {
-	if c.caused == len(c.space.causes) {
-		return []trace.ID{c.last}
-	}
-	c.caused++
-	at := c.space.causes[c.caused-1 : c.caused : c.caused]
-	at[0] = c.last
-	return at
-}
-
 // respond is the last stage: the answer goes back.
 func (c *call) respond(r *Response) *Response {
-	c.pause(c.s.cfg.Cost.Respond)
-	r.Warnings, r.Stage, r.Took = c.warnings, c.refused, c.t.Elapsed()-c.began
+	c.Pause(c.s.cfg.Cost.Respond)
+	r.Warnings, r.Stage, r.Took = c.Warnings, c.Refused, c.Task.Elapsed()-c.Began
 	r.Kind = c.kind
-	payload := &trace.Response{Request: c.n, Verb: c.req.Verb, Took: r.Took, Stage: c.refused}
+	payload := &trace.Response{Request: c.Number, Verb: c.req.Verb, Took: r.Took, Stage: c.Refused}
 	if r.Err != nil {
-		st := statusOf(r.Err)
+		st := request.StatusOf(r.Err)
 		r.Code = int(st.Code)
 		payload.Reason, payload.Message = string(st.Reason), st.Message
 	} else if r.Raw != nil {
@@ -366,9 +295,9 @@ func (c *call) respond(r *Response) *Response {
 	if r.Object != nil && r.Err == nil {
 		payload.Object = trace.Obj(c.shared(r.Object))
 	}
-	causes := []trace.ID{c.last}
-	causes = append(causes, c.commits...)
-	c.t.Emit(trace.Event{Kind: trace.RequestDone, Object: c.ref, Causes: causes, Payload: payload})
+	causes := []trace.ID{c.Last}
+	causes = append(causes, c.Commits...)
+	c.Task.Emit(trace.Event{Kind: trace.RequestDone, Object: c.Ref, Causes: causes, Payload: payload})
 	return r
 }
 

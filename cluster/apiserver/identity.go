@@ -3,15 +3,11 @@ package apiserver
 import (
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
-
-// now is the virtual time as objects carry it: in seconds.
-func (c *call) now() metav1.Time { return metav1.NewTime(c.t.Now().Truncate(time.Second)) }
 
 // newUID draws a UUID from the seed.
 func (s *Server) newUID() types.UID {

@@ -48,17 +48,17 @@ func impersonate(c *call) error {
 	const stage = trace.StageImpersonation
 	as := c.req.Impersonate
 	if as == nil {
-		c.pass(stage, "", "The request does not ask to act as somebody else.", nil)
+		c.Pass(stage, "", "The request does not ask to act as somebody else.", nil)
 		return nil
 	}
 	by := ""
 	for _, a := range as.attributes(c.user) {
 		d := c.decide(a)
 		if d.Err != nil && !d.Allowed {
-			return c.refuse(stage, "", undecided(c.req.uri(), d.Err))
+			return c.Refuse(stage, "", undecided(c.req.uri(), d.Err))
 		}
 		if !d.Allowed {
-			return c.refuse(stage, "", forbidden(a, d))
+			return c.Refuse(stage, "", forbidden(a, d))
 		}
 		if by == "" {
 			by = d.By
@@ -69,7 +69,7 @@ func impersonate(c *call) error {
 	if c.record != nil {
 		c.record.Impersonated(userOf(c.user))
 	}
-	c.pass(stage, by, from+" may act as others, and acts as "+c.user.Name+describeGroups(c.user.Groups)+".", nil)
+	c.Pass(stage, by, from+" may act as others, and acts as "+c.user.Name+describeGroups(c.user.Groups)+".", nil)
 	return nil
 }
 

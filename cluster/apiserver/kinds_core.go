@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/registry/core/podtemplate"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 )
 
@@ -48,7 +49,7 @@ var coreKinds = []*Kind{
 // namedField is for kinds that offer their name by its old field label too.
 func namedField(obj runtime.Object, name string) (string, bool) {
 	if name == "name" {
-		return metaOf(obj).GetName(), true
+		return object.Meta(obj).GetName(), true
 	}
 	return metaField(obj, name)
 }

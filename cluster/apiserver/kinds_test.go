@@ -51,6 +51,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -302,7 +304,7 @@ func (k *kindCase) shown(t testing.TB, obj runtime.Object) string {
 		scheme.Default(out) // which reading from the store does
 	}
 	out.GetObjectKind().SetGroupVersionKind(k.r.GVK())
-	m := metaOf(out)
+	m := object.Meta(out)
 	m.SetResourceVersion("")
 	m.SetManagedFields(nil)
 	b, err := json.MarshalIndent(out, "", " ")
@@ -316,7 +318,7 @@ func errText(err error) string {
 	if err == nil {
 		return ""
 	}
-	return statusOf(err).Message
+	return request.StatusOf(err).Message
 }
 
 // agree compares what the server did with what upstream's strategy does.
@@ -394,8 +396,8 @@ func (k *kindCase) creations(t testing.TB, w *world, task *sim.Task) {
 		m.SetUID("of-upstream")
 		m.SetCreationTimestamp(metav1.NewTime(task.Now()))
 		if r.Err == nil {
-			m.SetUID(metaOf(r.Object).GetUID())
-			m.SetCreationTimestamp(metaOf(r.Object).GetCreationTimestamp())
+			m.SetUID(object.Meta(r.Object).GetUID())
+			m.SetCreationTimestamp(object.Meta(r.Object).GetCreationTimestamp())
 		}
 		if f := inUseFinalizers[k.r.Kind]; f != "" { // admission's, which comes before the strategy
 			m.SetFinalizers([]string{f})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"pgregory.net/rapid"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -163,7 +164,7 @@ func TestWatchersAgree(t *testing.T) {
 				w.must(err)
 				want := map[string]string{}
 				for _, o := range items {
-					want[metaOf(o).GetName()] = metaOf(o).GetResourceVersion()
+					want[object.Meta(o).GetName()] = object.Meta(o).GetResourceVersion()
 				}
 				r.drain(rt, task)
 				if got, want := show(r.state), show(want); got != want {
@@ -185,14 +186,14 @@ type mirror struct {
 func (r *mirror) drain(rt *rapid.T, t *sim.Task) {
 	for r.Watch.(*watcher).box.Len() > 0 {
 		e, _ := r.Recv(t)
-		name := metaOf(e.Object).GetName()
+		name := object.Meta(e.Object).GetName()
 		_, had := r.state[name]
 		switch e.Type {
 		case watch.Added, watch.Modified:
 			if had == (e.Type == watch.Added) {
 				rt.Errorf("%s of %s, which the watcher had: %v", e.Type, name, had)
 			}
-			r.state[name] = metaOf(e.Object).GetResourceVersion()
+			r.state[name] = object.Meta(e.Object).GetResourceVersion()
 		case watch.Deleted:
 			if !had {
 				rt.Errorf("DELETED of %s, which the watcher never had", name)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -30,7 +31,7 @@ func (c *call) list() *Response {
 	opts := &c.req.List
 	want, err := newSelector(c.kind, c.req.Namespace, c.req.Name, opts)
 	if err != nil {
-		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	if opts.ResourceVersion == "0" {
 		opts.Limit = 0 // who takes any state gets it whole (cacher.go GetList)
@@ -55,7 +56,7 @@ func (c *call) list() *Response {
 		return c.page(want, opts, c.s.st.Revision(), c.kind.Prefix)
 	}
 	if err != nil {
-		return &Response{Err: c.refuse(trace.StageStorage, "watch cache", err)}
+		return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", err)}
 	}
 	var items []runtime.Object
 	more := false
@@ -73,24 +74,24 @@ func (c *call) list() *Response {
 	if more {
 		return c.page(want, opts, rev, c.kind.Prefix)
 	}
-	c.pass(trace.StageStorage, "watch cache", countOf(len(items), c.kind)+" at revision "+formatRevision(rev)+", from the watch cache: "+how, nil)
-	return &Response{IsList: true, Items: items, ListMeta: metav1.ListMeta{ResourceVersion: formatRevision(rev)}}
+	c.Pass(trace.StageStorage, "watch cache", countOf(len(items), c.kind)+" at revision "+object.FormatRevision(rev)+", from the watch cache: "+how, nil)
+	return &Response{IsList: true, Items: items, ListMeta: metav1.ListMeta{ResourceVersion: object.FormatRevision(rev)}}
 }
 
 // freshen waits until the cache is as fresh as the client asks for.
 func (c *call) freshen(resourceVersion string) (how string, err error) {
-	rv, err := parseRevision(resourceVersion)
+	rv, err := object.ParseRevision(resourceVersion)
 	if err != nil {
 		return "", apierrors.NewBadRequest("invalid resource version: " + err.Error())
 	}
 	switch resourceVersion {
 	case "0":
-		if !c.cache().wait(c.t, 0, tooNewWait) {
+		if !c.cache().wait(c.Task, 0, tooNewWait) {
 			return "", apierrors.NewTooManyRequests("storage is (re)initializing", 1)
 		}
 		return "the client accepts any state.", nil
 	case "":
-		resp, err := c.s.st.Range(c.t, &pb.RangeRequest{Key: []byte(c.kind.Prefix), Limit: 1, KeysOnly: true})
+		resp, err := c.s.st.Range(c.Task, &pb.RangeRequest{Key: []byte(c.kind.Prefix), Limit: 1, KeysOnly: true})
 		if err != nil {
 			return "", c.storeError(err)
 		}
@@ -99,7 +100,7 @@ func (c *call) freshen(resourceVersion string) (how string, err error) {
 	default:
 		how = "the client accepts any state from revision " + resourceVersion + " on."
 	}
-	if !c.cache().wait(c.t, rv, tooNewWait) {
+	if !c.cache().wait(c.Task, rv, tooNewWait) {
 		return "", tooLarge(rv, c.cache().current())
 	}
 	return how, nil
@@ -141,7 +142,7 @@ func (c *call) nextPage(want *selector, opts *metav1.ListOptions) *Response {
 
 // listAt lists exactly as of a revision.
 func (c *call) listAt(want *selector, opts *metav1.ListOptions) *Response {
-	rv, err := parseRevision(opts.ResourceVersion)
+	rv, err := object.ParseRevision(opts.ResourceVersion)
 	if err != nil || rv == 0 {
 		return &Response{Err: apierrors.NewBadRequest("resourceVersionMatch=Exact needs a resourceVersion other than 0")}
 	}
@@ -159,14 +160,14 @@ func (c *call) page(want *selector, opts *metav1.ListOptions, rev int64, from st
 	end := prefixEnd(root)
 	var items []runtime.Object
 	for {
-		resp, err := c.s.st.Range(c.t, &pb.RangeRequest{Key: []byte(from), RangeEnd: end, Limit: opts.Limit, Revision: rev})
+		resp, err := c.s.st.Range(c.Task, &pb.RangeRequest{Key: []byte(from), RangeEnd: end, Limit: opts.Limit, Revision: rev})
 		if err != nil {
-			return &Response{Err: c.refuse(trace.StageStorage, "etcd", c.pageError(err, opts))}
+			return &Response{Err: c.Refuse(trace.StageStorage, "etcd", c.pageError(err, opts))}
 		}
 		for i, kv := range resp.Kvs {
 			en, err := c.openItem(kv)
 			if err != nil {
-				return &Response{Err: c.refuse(trace.StageStorage, "etcd", err)}
+				return &Response{Err: c.Refuse(trace.StageStorage, "etcd", err)}
 			}
 			if want.matches(en.obj) {
 				items = append(items, en.obj)
@@ -183,7 +184,7 @@ func (c *call) page(want *selector, opts *metav1.ListOptions, rev int64, from st
 }
 
 func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int64, next string, left int64, want *selector) *Response {
-	meta := metav1.ListMeta{ResourceVersion: formatRevision(rev)}
+	meta := metav1.ListMeta{ResourceVersion: object.FormatRevision(rev)}
 	note := countOf(len(items), c.kind) + " as of revision " + meta.ResourceVersion + ", from the store"
 	if next != "" {
 		b, err := json.Marshal(token{tokenVersion, rev, next[len(c.kind.Prefix):]})
@@ -196,7 +197,7 @@ func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int6
 		}
 		note += "; there are more, the client gets a token to continue"
 	}
-	c.pass(trace.StageStorage, "etcd", note+".", nil)
+	c.Pass(trace.StageStorage, "etcd", note+".", nil)
 	c.tellTally()
 	return &Response{IsList: true, Items: items, ListMeta: meta}
 }
@@ -206,7 +207,7 @@ func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int6
 func (c *call) pageError(err error, opts *metav1.ListOptions) error {
 	if !errors.Is(err, rpctypes.ErrCompacted) {
 		if errors.Is(err, rpctypes.ErrFutureRev) {
-			rv, _ := parseRevision(opts.ResourceVersion)
+			rv, _ := object.ParseRevision(opts.ResourceVersion)
 			return tooLarge(rv, c.s.st.Revision())
 		}
 		return c.storeError(err)

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -41,9 +42,9 @@ var mutating = []plugin{
 
 // mutate is the mutating admission stage.
 func (c *call) mutate(op operation) error {
-	c.ref.UID = c.uid()
+	c.Ref.UID = c.uid()
 	if err := c.mayCreateCustom(op); err != nil {
-		return c.refuse(trace.StageMutatingAdmission, "", err)
+		return c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
 	by, note := "", ""
 	var diff []trace.FieldDiff
@@ -51,7 +52,7 @@ func (c *call) mutate(op operation) error {
 		p := &mutating[i]
 		did, d, err := p.admit(c, op)
 		if err != nil {
-			return c.refuse(trace.StageMutatingAdmission, p.name, err)
+			return c.Refuse(trace.StageMutatingAdmission, p.name, err)
 		}
 		if did == "" {
 			continue
@@ -66,7 +67,7 @@ func (c *call) mutate(op operation) error {
 	if note == "" {
 		note = "No admission plugin changes anything."
 	}
-	c.pass(trace.StageMutatingAdmission, by, note, diff)
+	c.Pass(trace.StageMutatingAdmission, by, note, diff)
 	return c.mutateByHooks(op)
 }
 
@@ -80,10 +81,10 @@ func join2(a, sep, b string) string {
 // uid is the UID of the object the request is about, once known.
 func (c *call) uid() string {
 	if c.old != nil {
-		return string(metaOf(c.old).GetUID())
+		return string(object.Meta(c.old).GetUID())
 	}
 	if c.obj != nil {
-		return string(metaOf(c.obj).GetUID())
+		return string(object.Meta(c.obj).GetUID())
 	}
 	return ""
 }
@@ -116,7 +117,7 @@ func (c *call) admit(op operation) error {
 		did, _, err := p.admit(c, op)
 		if err != nil {
 			c.release()
-			return c.refuse(trace.StageValidatingAdmission, p.name, err)
+			return c.Refuse(trace.StageValidatingAdmission, p.name, err)
 		}
 		if did != "" {
 			by, note = join2(by, ", ", p.name), join2(note, " ", p.name+": "+did)
@@ -134,7 +135,7 @@ func (c *call) admit(op operation) error {
 	if note == "" {
 		note = "No admission plugin objects."
 	}
-	c.pass(trace.StageValidatingAdmission, by, note, nil)
+	c.Pass(trace.StageValidatingAdmission, by, note, nil)
 	return nil
 }
 

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	kjson "sigs.k8s.io/json"
+
+	"kviz/cluster/apiserver/request"
 )
 
 // readable says what is wrong with a patch that is neither JSON nor, of an apply,
@@ -118,7 +120,7 @@ func (c *call) mergePatched(doc []byte) ([]byte, error) {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	if err != nil {
-		return nil, plainError(err)
+		return nil, request.PlainError(err)
 	}
 	return out, nil
 }
@@ -183,7 +185,7 @@ func strategicError(err error) error {
 	case errors.Is(err, mergepatch.ErrNoListOfLists), errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys):
 		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 	}
-	return plainError(err)
+	return request.PlainError(err)
 }
 
 // judgePatched tells what reading the patched object gave; patch is what is
@@ -204,7 +206,7 @@ func (c *call) judgePatched(err error, strict []error, patch string) error {
 		return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), patch, err.Error())})
 	}
 	for _, e := range strict {
-		c.warnings = append(c.warnings, e.Error())
+		c.Warnings = append(c.Warnings, e.Error())
 	}
 	return nil
 }

@@ -55,9 +55,9 @@ func TestPatchOfPartsIsThePatchOfTheWhole(t *testing.T) {
 				continue
 			}
 			parts++
-			warned := len(c.warnings)
+			warned := len(c.Warnings)
 			want, wantErr := c.patchWhole(node)
-			if (err == nil) != (wantErr == nil) || err == nil && (!equality.Semantic.DeepEqual(got, want) || warned != len(c.warnings)-warned) {
+			if (err == nil) != (wantErr == nil) || err == nil && (!equality.Semantic.DeepEqual(got, want) || warned != len(c.Warnings)-warned) {
 				t.Errorf("%s %s\ngot  %+v %v\nwant %+v %v", pt, patch, got, err, want, wantErr)
 			}
 		}

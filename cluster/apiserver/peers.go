@@ -145,7 +145,7 @@ const portKeys = "/registry/ranges/servicenodeports/"
 // claim takes an address or a port for a Service; it reports false where another
 // has it.
 func (c *call) claim(key, owner string, value []byte) (bool, error) {
-	resp, _, err := c.s.st.Txn(c.t, ifUnmoved([]byte(key), 0, putOp(key, value)))
+	resp, _, err := c.s.st.Txn(c.Task, ifUnmoved([]byte(key), 0, putOp(key, value)))
 	if err != nil || resp.Succeeded {
 		return err == nil, err
 	}
@@ -177,7 +177,7 @@ func (c *call) claimIP(ip, namespace, name string) (bool, error) {
 	k := KindFor(client.IPAddresses.GroupVersionResource)
 	obj := &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: ip, UID: c.s.newUID(), CreationTimestamp: c.now(), Generation: 1,
+			Name: ip, UID: c.s.newUID(), CreationTimestamp: c.Now(), Generation: 1,
 			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(corev1.IPv4Protocol), networkingv1.LabelManagedBy: "ipallocator.k8s.io"},
 		},
 		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: name}},
@@ -208,12 +208,12 @@ func (c *call) unclaim(svc, kept *corev1.Service) {
 		if slices.Contains(keeps, key) {
 			continue
 		}
-		resp, err := c.s.st.Range(c.t, &pb.RangeRequest{Key: []byte(key)})
+		resp, err := c.s.st.Range(c.Task, &pb.RangeRequest{Key: []byte(key)})
 		if err != nil || len(resp.Kvs) == 0 || claimedBy(resp.Kvs[0]) != svc.Namespace+"/"+svc.Name {
 			continue
 		}
 		// It stays taken if this fails; upstream's repair loop would free it.
-		_, _, _ = c.s.st.Txn(c.t, ifUnmoved([]byte(key), resp.Kvs[0].ModRevision, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
+		_, _, _ = c.s.st.Txn(c.Task, ifUnmoved([]byte(key), resp.Kvs[0].ModRevision, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
 			RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)},
 		}}))
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/util/tolerations"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -165,7 +166,7 @@ func admitRuntimeClass(c *call, op operation) (string, []trace.FieldDiff, error)
 			return "", nil, c.forbid(errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"))
 		}
 		p.Spec.Overhead = maps.Clone(o.PodFixed)
-		did, diff = append(did, "its overhead"), append(diff, trace.FieldDiff{Path: "spec.overhead", To: compact(p.Spec.Overhead)})
+		did, diff = append(did, "its overhead"), append(diff, trace.FieldDiff{Path: "spec.overhead", To: object.JSON(p.Spec.Overhead)})
 	}
 	if s := rc.Scheduling; s != nil {
 		selector := maps.Clone(p.Spec.NodeSelector)
@@ -180,11 +181,11 @@ func admitRuntimeClass(c *call, op operation) (string, []trace.FieldDiff, error)
 		}
 		if len(s.NodeSelector) > 0 {
 			p.Spec.NodeSelector = selector
-			diff = append(diff, trace.FieldDiff{Path: "spec.nodeSelector", To: compact(selector)})
+			diff = append(diff, trace.FieldDiff{Path: "spec.nodeSelector", To: object.JSON(selector)})
 		}
 		if len(s.Tolerations) > 0 {
 			p.Spec.Tolerations = mergeTolerations(p.Spec.Tolerations, s.Tolerations)
-			diff = append(diff, trace.FieldDiff{Path: "spec.tolerations", To: compact(p.Spec.Tolerations)})
+			diff = append(diff, trace.FieldDiff{Path: "spec.tolerations", To: object.JSON(p.Spec.Tolerations)})
 		}
 		did = append(did, "the nodes it runs on")
 	}

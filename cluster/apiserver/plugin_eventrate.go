@@ -115,7 +115,7 @@ func (l *eventLimit) bucket(key string) flowcontrol.PassiveRateLimiter {
 func (l *eventLimit) key(c *call) string {
 	switch l.Type {
 	case eventratelimitapi.NamespaceLimitType:
-		return c.ref.Namespace
+		return c.Ref.Namespace
 	case eventratelimitapi.UserLimitType:
 		return c.user.Name
 	case eventratelimitapi.SourceAndObjectLimitType:

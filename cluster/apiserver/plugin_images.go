@@ -133,10 +133,10 @@ func checkImages(c *call, op operation) (string, []trace.FieldDiff, error) {
 	was, known := p.said.Get(string(key))
 	st, _ := was.(imagepolicyv1alpha1.ImageReviewStatus)
 	if !known {
-		c.t.SetCauses(c.last)
-		result, answered, err := p.ask(c.t, review, &imagepolicyv1alpha1.ImageReview{}, c.deadline())
+		c.Task.SetCauses(c.Last)
+		result, answered, err := p.ask(c.Task, review, &imagepolicyv1alpha1.ImageReview{}, c.deadline())
 		if !answered.IsZero() {
-			c.last = answered
+			c.Last = answered
 		}
 		if err != nil && !p.failOpen {
 			return "", nil, c.forbid(err)

@@ -13,6 +13,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	resourcehelper "k8s.io/component-helpers/resource"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -34,7 +35,7 @@ func (c *call) limited(op operation) bool {
 	switch {
 	case op == opDelete || !isPod && !c.kind.is("PersistentVolumeClaim"):
 		return false
-	case c.old != nil && metaOf(c.old).GetDeletionTimestamp() != nil:
+	case c.old != nil && object.Meta(c.old).GetDeletionTimestamp() != nil:
 		return false
 	case c.req.Subresource != "":
 		return isPod && op == opUpdate && c.req.Subresource == "resize"
@@ -45,7 +46,7 @@ func (c *call) limited(op operation) bool {
 // limitRanges are those of the request's namespace, by name.
 func (c *call) limitRanges() ([]*corev1.LimitRange, error) {
 	var out []*corev1.LimitRange
-	err := c.newest(client.LimitRanges, c.ref.Namespace, func(obj runtime.Object) { out = append(out, obj.(*corev1.LimitRange)) })
+	err := c.newest(client.LimitRanges, c.Ref.Namespace, func(obj runtime.Object) { out = append(out, obj.(*corev1.LimitRange)) })
 	return out, err
 }
 
@@ -101,7 +102,7 @@ func defaultResources(lr *corev1.LimitRange, p *corev1.Pod) []trace.FieldDiff {
 			q := from[name].DeepCopy()
 			(*into)[name] = q
 			set = append(set, string(name))
-			diff = append(diff, trace.FieldDiff{Path: dotted(path, string(name)), To: quoted(q.String())})
+			diff = append(diff, trace.FieldDiff{Path: object.Dotted(path, string(name)), To: quoted(q.String())})
 		}
 		if len(set) > 0 {
 			told = append(told, strings.Join(set, ", ")+" "+what+" "+container)
@@ -126,7 +127,7 @@ func defaultResources(lr *corev1.LimitRange, p *corev1.Pod) []trace.FieldDiff {
 		p.Annotations = map[string]string{}
 	}
 	p.Annotations[limitRangerAnnotation] = text
-	d := trace.FieldDiff{Path: dotted("metadata.annotations", limitRangerAnnotation), To: quoted(text)}
+	d := trace.FieldDiff{Path: object.Dotted("metadata.annotations", limitRangerAnnotation), To: quoted(text)}
 	if was != "" {
 		d.From = quoted(was)
 	}

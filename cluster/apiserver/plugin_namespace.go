@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -24,8 +25,8 @@ var immortal = map[string]bool{metav1.NamespaceDefault: true, metav1.NamespaceSy
 // that does not exist or is going away, and three namespaces stay.
 func admitNamespaceLifecycle(c *call, op operation) (string, []trace.FieldDiff, error) {
 	if c.kind.is("Namespace") {
-		if op == opDelete && immortal[c.ref.Name] {
-			return "", nil, apierrors.NewForbidden(c.kind.groupResource(), c.ref.Name, fmt.Errorf("this namespace may not be deleted"))
+		if op == opDelete && immortal[c.Ref.Name] {
+			return "", nil, apierrors.NewForbidden(c.kind.groupResource(), c.Ref.Name, fmt.Errorf("this namespace may not be deleted"))
 		}
 		return "", nil, nil
 	}
@@ -39,9 +40,9 @@ func admitNamespaceLifecycle(c *call, op operation) (string, []trace.FieldDiff, 
 	if ns.Status.Phase != corev1.NamespaceTerminating {
 		return "", nil, nil
 	}
-	refusal := c.forbid(fmt.Errorf("unable to create new content in namespace %s because it is being terminated", c.ref.Namespace))
+	refusal := c.forbid(fmt.Errorf("unable to create new content in namespace %s because it is being terminated", c.Ref.Namespace))
 	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
-		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", c.ref.Namespace), Field: "metadata.namespace",
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", c.Ref.Namespace), Field: "metadata.namespace",
 	})
 	return "", nil, refusal
 }
@@ -51,28 +52,28 @@ func admitNamespaceLifecycle(c *call, op operation) (string, []trace.FieldDiff, 
 func (c *call) namespace() (*corev1.Namespace, error) {
 	k := KindFor(client.Namespaces.GroupVersionResource)
 	cache := c.s.caches[k]
-	if en := cache.get(c.ref.Namespace); en != nil {
+	if en := cache.get(c.Ref.Namespace); en != nil {
 		return en.obj.(*corev1.Namespace), nil
 	}
-	c.t.Sleep(missingNamespaceWait)
-	if en := cache.get(c.ref.Namespace); en != nil {
+	c.Task.Sleep(missingNamespaceWait)
+	if en := cache.get(c.Ref.Namespace); en != nil {
 		return en.obj.(*corev1.Namespace), nil
 	}
-	en, err := c.s.read(c.t, k, c.ref.Namespace)
+	en, err := c.s.read(c.Task, k, c.Ref.Namespace)
 	if err != nil {
 		return nil, c.storeError(err)
 	}
 	if en == nil {
-		return nil, apierrors.NewNotFound(k.groupResource(), c.ref.Namespace)
+		return nil, apierrors.NewNotFound(k.groupResource(), c.Ref.Namespace)
 	}
 	return en.obj.(*corev1.Namespace), nil
 }
 
 // forbid is admission.NewForbidden (apiserver pkg/admission/errors.go).
 func (c *call) forbid(err error) *apierrors.StatusError {
-	name := c.ref.Name
+	name := c.Ref.Name
 	if c.obj != nil {
-		if m := metaOf(c.obj); m.GetName() != "" {
+		if m := object.Meta(c.obj); m.GetName() != "" {
 			name = m.GetName()
 		} else if m.GetGenerateName() != "" {
 			name = m.GetGenerateName()

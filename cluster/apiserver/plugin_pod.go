@@ -10,6 +10,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -49,7 +50,7 @@ func admitServiceAccount(c *call, op operation) (string, []trace.FieldDiff, erro
 	}
 	sa, err := c.serviceAccount(p.Spec.ServiceAccountName)
 	if err != nil {
-		return "", nil, c.forbid(fmt.Errorf("error looking up service account %s/%s: %w", c.ref.Namespace, p.Spec.ServiceAccountName, err))
+		return "", nil, c.forbid(fmt.Errorf("error looking up service account %s/%s: %w", c.Ref.Namespace, p.Spec.ServiceAccountName, err))
 	}
 	if automount(sa, p) {
 		if d := c.mountToken(p); len(d) > 0 {
@@ -63,7 +64,7 @@ func admitServiceAccount(c *call, op operation) (string, []trace.FieldDiff, erro
 	}
 	if len(p.Spec.ImagePullSecrets) == 0 && len(sa.ImagePullSecrets) > 0 {
 		p.Spec.ImagePullSecrets = append([]corev1.LocalObjectReference(nil), sa.ImagePullSecrets...)
-		diff = append(diff, trace.FieldDiff{Path: "spec.imagePullSecrets", To: compact(sa.ImagePullSecrets)})
+		diff = append(diff, trace.FieldDiff{Path: "spec.imagePullSecrets", To: object.JSON(sa.ImagePullSecrets)})
 	}
 	if note != "" {
 		note += "."
@@ -96,7 +97,7 @@ func (c *call) checkMirrorPod(p *corev1.Pod) error {
 // controller is about to make it.
 func (c *call) serviceAccount(name string) (*corev1.ServiceAccount, error) {
 	k := KindFor(client.ServiceAccounts.GroupVersionResource)
-	key := c.ref.Namespace + "/" + name
+	key := c.Ref.Namespace + "/" + name
 	if en := c.s.caches[k].get(key); en != nil {
 		return en.obj.(*corev1.ServiceAccount), nil
 	}
@@ -107,9 +108,9 @@ func (c *call) serviceAccount(name string) (*corev1.ServiceAccount, error) {
 	wait := time.Duration(c.s.rand.IntN(100)+100) * time.Millisecond
 	for i := range tries {
 		if i > 0 {
-			c.t.Sleep(wait)
+			c.Task.Sleep(wait)
 		}
-		en, err := c.s.read(c.t, k, key)
+		en, err := c.s.read(c.Task, k, key)
 		if err != nil {
 			return nil, c.storeError(err)
 		}

@@ -15,6 +15,7 @@ import (
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/quota"
 	"kviz/cluster/sim"
@@ -70,7 +71,7 @@ func newQuotas(s *Server) *quotas {
 
 // checkQuota is the plugin's Validate.
 func checkQuota(c *call, op operation) (string, []trace.FieldDiff, error) {
-	if op == opDelete || c.ref.Namespace == "" || c.kind.is("Namespace") {
+	if op == opDelete || c.Ref.Namespace == "" || c.kind.is("Namespace") {
 		return "", nil, nil
 	}
 	held, err := c.quotas()
@@ -93,18 +94,18 @@ func checkQuota(c *call, op operation) (string, []trace.FieldDiff, error) {
 // takeTurn waits until ch is charged or refused, or does it, for all who wait with
 // it (Evaluate, doWork).
 func (c *call) takeTurn(ch *charge) error {
-	at := c.s.quotas.turns[c.ref.Namespace]
+	at := c.s.quotas.turns[c.Ref.Namespace]
 	if at == nil {
 		at = &turn{}
-		c.s.quotas.turns[c.ref.Namespace] = at
+		c.s.quotas.turns[c.Ref.Namespace] = at
 	}
 	at.waiting = append(at.waiting, ch)
-	for end := c.t.Elapsed() + quotaWait; at.taken && !ch.over; {
-		left := end - c.t.Elapsed()
+	for end := c.Task.Elapsed() + quotaWait; at.taken && !ch.over; {
+		left := end - c.Task.Elapsed()
 		if left <= 0 {
 			return apierrors.NewInternalError(fmt.Errorf("resource quota evaluation timed out"))
 		}
-		at.next.WaitTimeout(c.t, left)
+		at.next.WaitTimeout(c.Task, left)
 	}
 	if ch.over {
 		return nil
@@ -187,13 +188,13 @@ func (c *call) chargeTo(held []corev1.ResourceQuota, batch []*charge, tries int)
 // writeUse writes a quota's status, as a request of the API server to itself
 // (quotaAccessor UpdateQuotaStatus).
 func (c *call) writeUse(q *corev1.ResourceQuota, because []*charge) error {
-	causes := []trace.ID{c.last}
+	causes := []trace.ID{c.Last}
 	for _, ch := range because {
 		if ch.c != c {
-			causes = append(causes, ch.c.last)
+			causes = append(causes, ch.c.Last)
 		}
 	}
-	resp := c.s.serve(c.t, &Request{
+	resp := c.s.serve(c.Task, &Request{
 		Verb: "update", Resource: client.ResourceQuotas.GroupVersionResource, Subresource: "status", Namespace: q.Namespace, Name: q.Name,
 		User: &authn.User{Name: "system:apiserver", Groups: []string{authn.Masters}}, Client: "apiserver", Causes: causes, Object: q, System: true,
 	})
@@ -211,7 +212,7 @@ func (c *call) writeUse(q *corev1.ResourceQuota, because []*charge) error {
 func (c *call) quotas() ([]corev1.ResourceQuota, error) {
 	var out []corev1.ResourceQuota
 	written := c.s.quotas.written
-	err := c.newest(client.ResourceQuotas, c.ref.Namespace, func(obj runtime.Object) {
+	err := c.newest(client.ResourceQuotas, c.Ref.Namespace, func(obj runtime.Object) {
 		q := obj.(*corev1.ResourceQuota)
 		key := q.Namespace + "/" + q.Name
 		if w := written[key]; w != nil {
@@ -228,8 +229,8 @@ func (c *call) quotas() ([]corev1.ResourceQuota, error) {
 
 // newer reports whether a's revision is greater than b's.
 func newer(a, b runtime.Object) bool {
-	x, errX := parseRevision(metaOf(a).GetResourceVersion())
-	y, errY := parseRevision(metaOf(b).GetResourceVersion())
+	x, errX := object.ParseRevision(object.Meta(a).GetResourceVersion())
+	y, errY := object.ParseRevision(object.Meta(b).GetResourceVersion())
 	return errX == nil && errY == nil && x > y
 }
 
@@ -257,10 +258,10 @@ func chargedNote(before, after []corev1.ResourceQuota) string {
 
 // admissionAttributes are the request as upstream's plugins see it.
 func (c *call) admissionAttributes(op operation) admission.Attributes {
-	name := c.ref.Name
+	name := c.Ref.Name
 	if c.obj != nil && name == "" {
-		name = metaOf(c.obj).GetName()
+		name = object.Meta(c.obj).GetName()
 	}
-	return admission.NewAttributesRecord(c.obj, c.old, c.kind.GVK(), c.ref.Namespace, name, c.kind.GroupVersionResource, c.req.Subresource,
+	return admission.NewAttributesRecord(c.obj, c.old, c.kind.GVK(), c.Ref.Namespace, name, c.kind.GroupVersionResource, c.req.Subresource,
 		admission.Operation(op), nil, c.req.DryRun, &user.DefaultInfo{Name: c.user.Name, UID: c.user.UID, Groups: c.user.Groups})
 }

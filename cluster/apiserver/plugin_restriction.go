@@ -21,6 +21,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -38,9 +39,9 @@ func admitNodeRestriction(c *call, op operation) (string, []trace.FieldDiff, err
 }
 
 func (c *call) restrict(node string, op operation) error {
-	name := c.ref.Name
+	name := c.Ref.Name
 	if op == opCreate && c.obj != nil && c.req.Subresource == "" {
-		name = metaOf(c.obj).GetName()
+		name = object.Meta(c.obj).GetName()
 	}
 	switch c.kind.Kind {
 	case "Pod":
@@ -230,7 +231,7 @@ func (c *call) restrictMirror(node string) error {
 	if at == nil {
 		return apierrors.NewNotFound(client.Nodes.GroupVersionResource.GroupResource(), node)
 	}
-	if uid := metaOf(at.obj).GetUID(); owner.UID != uid {
+	if uid := object.Meta(at.obj).GetUID(); owner.UID != uid {
 		return c.forbid(fmt.Errorf("node %s UID mismatch: expected %s got %s", node, owner.UID, uid))
 	}
 	refers, to, err := podutil.HasAPIObjectReference(internal[core.Pod](p))
@@ -260,7 +261,7 @@ func (c *call) restrictToken(req *authenticationv1.TokenRequest) error {
 	switch {
 	case en == nil:
 		return apierrors.NewNotFound(client.Pods.GroupVersionResource.GroupResource(), ref.Name)
-	case ref.UID != metaOf(en.obj).GetUID():
+	case ref.UID != object.Meta(en.obj).GetUID():
 		return c.forbid(fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
 	}
 	pod := en.obj.(*corev1.Pod)
@@ -292,7 +293,7 @@ func (c *call) restrictAudience(pod *corev1.Pod, audiences []string) error {
 			return nil
 		}
 	}
-	if c.s.decide(c.t, authz.Attributes{
+	if c.s.decide(c.Task, authz.Attributes{
 		User: c.user, Verb: "request-serviceaccounts-token-audience", Resource: audience, Version: "v1", Namespace: c.req.Namespace, Name: c.req.Name,
 	}).Allowed {
 		return nil

@@ -21,6 +21,7 @@ import (
 	psametrics "k8s.io/pod-security-admission/metrics"
 	psapolicy "k8s.io/pod-security-admission/policy"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -128,7 +129,7 @@ func checkPodSecurity(c *call, op operation) (string, []trace.FieldDiff, error) 
 	delegate, pods := c.s.security().Admission, &listedPods{}
 	delegate.NamespaceGetter, delegate.PodLister = namespaceOf{c}, pods
 	resp := delegate.Validate(background, &psa.AttributesRecord{
-		Name: metaOf(c.obj).GetName(), Namespace: c.admissionNamespace(), Kind: c.kind.GVK(), Resource: c.kind.GroupVersionResource,
+		Name: object.Meta(c.obj).GetName(), Namespace: c.admissionNamespace(), Kind: c.kind.GVK(), Resource: c.kind.GroupVersionResource,
 		Subresource: c.req.Subresource, Operation: admissionv1.Operation(op), Object: c.obj, OldObject: c.old, Username: c.user.Name,
 	})
 	if !resp.Allowed {
@@ -150,9 +151,9 @@ func checkPodSecurity(c *call, op operation) (string, []trace.FieldDiff, error) 
 // itself, its own name (RequestInfo).
 func (c *call) admissionNamespace() string {
 	if c.kind.is("Namespace") {
-		return c.ref.Name
+		return c.Ref.Name
 	}
-	return c.ref.Namespace
+	return c.Ref.Namespace
 }
 
 // unlabelled reports whether nothing is asked of the pods of the request's
@@ -181,8 +182,8 @@ func (c *call) warnOf(warnings []string) {
 		return
 	}
 	for _, w := range warnings {
-		if !slices.Contains(c.warnings, w) {
-			c.warnings = append(c.warnings, w)
+		if !slices.Contains(c.Warnings, w) {
+			c.Warnings = append(c.Warnings, w)
 		}
 	}
 }
@@ -227,7 +228,7 @@ func labelsChanged(old, obj runtime.Object) bool {
 		if o == nil {
 			return out
 		}
-		for k, v := range metaOf(o).GetLabels() {
+		for k, v := range object.Meta(o).GetLabels() {
 			if strings.HasPrefix(k, podSecurityLabels) {
 				out[k] = v
 			}
@@ -244,9 +245,9 @@ const mostPodsChecked = 3000
 // podsAgainst warns of the pods in the namespace that its new enforce level would
 // refuse (Admission.EvaluatePodsInNamespace).
 func (c *call) podsAgainst(a *podsecurity.Admission) ([]string, error) {
-	policy, _ := a.PolicyToEvaluate(metaOf(c.obj).GetLabels())
+	policy, _ := a.PolicyToEvaluate(object.Meta(c.obj).GetLabels())
 	var pods []*corev1.Pod
-	if err := c.newest(client.Pods, c.ref.Name, func(obj runtime.Object) { pods = append(pods, obj.(*corev1.Pod)) }); err != nil {
+	if err := c.newest(client.Pods, c.Ref.Name, func(obj runtime.Object) { pods = append(pods, obj.(*corev1.Pod)) }); err != nil {
 		return nil, err
 	}
 	pods = onePerController(pods, a.Configuration.Exemptions.RuntimeClasses)
@@ -277,7 +278,7 @@ func (c *call) podsAgainst(a *podsecurity.Admission) ([]string, error) {
 		out = append(out, fmt.Sprintf("new PodSecurity enforce level only checked against the first %d of %d existing pods", len(pods), total))
 	}
 	if len(groups) > 0 {
-		out = append(out, fmt.Sprintf("existing pods in namespace %q violate the new PodSecurity enforce level %q", c.ref.Name, policy.Enforce.String()))
+		out = append(out, fmt.Sprintf("existing pods in namespace %q violate the new PodSecurity enforce level %q", c.Ref.Name, policy.Enforce.String()))
 	}
 	for _, g := range groups {
 		switch g.n {

@@ -15,6 +15,7 @@ import (
 	psaconfig "k8s.io/pod-security-admission/admission/api"
 	psa "k8s.io/pod-security-admission/api"
 
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -50,8 +51,8 @@ func TestExistingPodsAreMeasuredAsUpstreamDoes(t *testing.T) {
 		for _, level := range []psa.Level{psa.LevelBaseline, psa.LevelRestricted} {
 			strict := ns.DeepCopy()
 			strict.Labels = map[string]string{psa.EnforceLevelLabel: string(level), psa.EnforceVersionLabel: "v1.30"}
-			call := &call{s: w.s, t: task, req: &Request{}, kind: KindFor(client.Namespaces.GroupVersionResource), obj: strict, old: ns}
-			call.ref.Name = "default"
+			call := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{}, kind: KindFor(client.Namespaces.GroupVersionResource), obj: strict, old: ns}
+			call.Ref.Name = "default"
 			if _, _, err := checkPodSecurity(call, opUpdate); err != nil {
 				t.Fatal(err)
 			}
@@ -64,8 +65,8 @@ func TestExistingPodsAreMeasuredAsUpstreamDoes(t *testing.T) {
 				Name: "default", Namespace: "default", Kind: call.kind.GVK(), Resource: call.kind.GroupVersionResource,
 				Operation: admissionv1.Update, Object: strict, OldObject: ns,
 			})
-			if len(want.Warnings) == 0 || !slices.Equal(call.warnings, want.Warnings) {
-				t.Errorf("%s:\n got %q\nwant %q", level, call.warnings, want.Warnings)
+			if len(want.Warnings) == 0 || !slices.Equal(call.Warnings, want.Warnings) {
+				t.Errorf("%s:\n got %q\nwant %q", level, call.Warnings, want.Warnings)
 			}
 		}
 	})
@@ -94,8 +95,8 @@ func TestPodSecurityExemptions(t *testing.T) {
 			if try.class != "" {
 				p.Spec.RuntimeClassName = &try.class
 			}
-			c := &call{s: w.s, t: task, req: &Request{}, kind: KindFor(client.Pods.GroupVersionResource), obj: p}
-			c.ref.Namespace, c.user.Name = try.namespace, try.user
+			c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{}, kind: KindFor(client.Pods.GroupVersionResource), obj: p}
+			c.Ref.Namespace, c.user.Name = try.namespace, try.user
 			_, _, err := checkPodSecurity(c, opCreate)
 			if (err == nil) != try.allowed {
 				t.Errorf("%+v: %v", try, err)

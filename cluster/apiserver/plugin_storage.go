@@ -3,6 +3,7 @@ package apiserver
 import (
 	"slices"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -21,11 +22,11 @@ func protectStorage(c *call, op operation) (string, []trace.FieldDiff, error) {
 	if op != opCreate || finalizer == "" || c.kind.custom != nil || c.req.Subresource != "" {
 		return "", nil, nil
 	}
-	m := metaOf(c.obj)
+	m := object.Meta(c.obj)
 	if slices.Contains(m.GetFinalizers(), finalizer) {
 		return "", nil, nil
 	}
 	m.SetFinalizers(append(slices.Clip(m.GetFinalizers()), finalizer))
 	return "it is not to go while it is in use: finalizer " + finalizer + ".",
-		[]trace.FieldDiff{{Path: "metadata.finalizers", To: compact(m.GetFinalizers())}}, nil
+		[]trace.FieldDiff{{Path: "metadata.finalizers", To: object.JSON(m.GetFinalizers())}}, nil
 }

@@ -20,6 +20,8 @@ import (
 	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -61,7 +63,7 @@ func admitPolicies(c *call, op operation) (string, []trace.FieldDiff, error) {
 	}
 	for _, j := range c.judged {
 		if j.policy != who {
-			c.pass(trace.StageValidatingAdmission, "ValidatingAdmissionPolicy "+j.policy, j.words(), nil)
+			c.Pass(trace.StageValidatingAdmission, "ValidatingAdmissionPolicy "+j.policy, j.words(), nil)
 		}
 	}
 	if err != nil {
@@ -86,6 +88,11 @@ type hookRefusal struct {
 
 // Error is the refusal's own words.
 func (r *hookRefusal) Error() string { return r.err.Error() }
+
+// Refusal names the policy or webhook.
+func (r *hookRefusal) Refusal() request.Refusal {
+	return request.Refusal{By: r.by, Took: r.took, Err: r.err}
+}
 
 // judgement is what a policy's expressions came to, for one binding and parameter.
 type judgement struct {
@@ -160,13 +167,13 @@ func (m mutator) Patch(ctx context.Context, r patch.Request, budget int64) (runt
 	}
 	var diff []trace.FieldDiff
 	if a, b := plainObject(was), plainObject(obj); a != nil && b != nil {
-		diff = diffObjects(a, b)
+		diff = object.Diff(a, b)
 	}
 	note := "Its " + string(m.kind) + " changes nothing."
 	if len(diff) > 0 {
 		note = "Its " + string(m.kind) + " changes the object" + again(r.VersionedAttributes) + "."
 	}
-	c.pass(trace.StageMutatingAdmission, by, note, diff)
+	c.Pass(trace.StageMutatingAdmission, by, note, diff)
 	return obj, nil
 }
 

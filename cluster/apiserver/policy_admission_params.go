@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	clientcache "k8s.io/client-go/tools/cache"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // paramReader is the watch cache of a kind of parameters, in the place of the
@@ -40,7 +42,7 @@ func (p paramReader) Get(name string) (runtime.Object, error) {
 func (p paramReader) List(selector labels.Selector) ([]runtime.Object, error) {
 	var out []runtime.Object
 	p.s.cacheOf(p.kind).scan(p.namespace, func(_ string, en *entry) bool {
-		if selector.Matches(labels.Set(metaOf(en.obj).GetLabels())) {
+		if selector.Matches(labels.Set(object.Meta(en.obj).GetLabels())) {
 			out = append(out, en.obj)
 		}
 		return true
@@ -62,7 +64,7 @@ func (syncedInformer) HasSynced() bool { return true }
 func waitParams[P, B runtime.Object, E any](c *call, hooks []generic.PolicyHook[P, B, E]) {
 	for _, h := range hooks {
 		if p, ok := h.ParamInformer.(paramReader); ok {
-			p.s.cacheOf(p.kind).wait(c.t, 0, tooNewWait)
+			p.s.cacheOf(p.kind).wait(c.Task, 0, tooNewWait)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -36,37 +38,37 @@ func (c *call) get() *Response {
 		return &Response{Err: apierrors.NewMethodNotSupported(c.kind.groupResource(), "get")}
 	}
 	key := keyOf(c.kind, c.req.Namespace, c.req.Name)
-	rv, err := parseRevision(c.req.Get.ResourceVersion)
+	rv, err := object.ParseRevision(c.req.Get.ResourceVersion)
 	if err != nil {
 		if c.kind.Kind == "Event" { // upstream has no watch cache of them; its store's words
 			err = apierrors.NewBadRequest("invalid resource version: " + err.Error())
 		}
-		return &Response{Err: plainError(err)}
+		return &Response{Err: request.PlainError(err)}
 	}
 	var obj runtime.Object
 	if c.req.Get.ResourceVersion != "" && c.cache().lost == nil {
-		if !c.cache().wait(c.t, rv, tooNewWait) {
-			return &Response{Err: c.refuse(trace.StageStorage, "watch cache", tooLarge(rv, c.cache().current()))}
+		if !c.cache().wait(c.Task, rv, tooNewWait) {
+			return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", tooLarge(rv, c.cache().current()))}
 		}
 		if en := c.cache().get(key); en != nil {
 			obj = en.obj
 		}
 		if obj != nil {
-			c.pass(trace.StageStorage, "watch cache", "Read "+c.kind.Prefix+key+" from the watch cache: the client accepts any state from revision "+formatRevision(rv)+" on.", nil)
+			c.Pass(trace.StageStorage, "watch cache", "Read "+c.kind.Prefix+key+" from the watch cache: the client accepts any state from revision "+object.FormatRevision(rv)+" on.", nil)
 		}
 	} else {
 		en, err := c.read(key, func(en *entry) {
-			c.pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store, at revision "+metaOf(en.obj).GetResourceVersion()+".", nil)
+			c.Pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store, at revision "+object.Meta(en.obj).GetResourceVersion()+".", nil)
 		})
 		if err != nil {
-			return &Response{Err: c.refuse(trace.StageStorage, "", err)}
+			return &Response{Err: c.Refuse(trace.StageStorage, "", err)}
 		}
 		if en != nil {
 			obj = en.obj
 		}
 	}
 	if obj == nil {
-		return &Response{Err: c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}
+		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}
 	}
 	if c.sub != nil && c.sub.Name == "scale" {
 		scale, err := c.scaleOf(obj)
@@ -89,7 +91,7 @@ func contains(list []string, s string) bool {
 
 // tooLarge is what a revision that is not there yet gives.
 func tooLarge(want, have int64) error {
-	err := apierrors.NewTimeoutError("Too large resource version: "+formatRevision(want)+", current: "+formatRevision(have), 1)
+	err := apierrors.NewTimeoutError("Too large resource version: "+object.FormatRevision(want)+", current: "+object.FormatRevision(have), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	return err
 }
@@ -100,11 +102,11 @@ func tooLarge(want, have int64) error {
 func (c *call) connect() *Response {
 	en, err := c.read(keyOf(c.kind, c.req.Namespace, c.req.Name), nil)
 	if err != nil {
-		return &Response{Err: c.refuse(trace.StageStorage, "", err)}
+		return &Response{Err: c.Refuse(trace.StageStorage, "", err)}
 	}
 	if en == nil {
-		return &Response{Err: c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}
+		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}
 	}
-	c.pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
+	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
 	return &Response{Object: c.own(en.obj)}
 }

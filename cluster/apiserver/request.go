@@ -11,6 +11,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/remote"
 	"kviz/cluster/trace"
@@ -111,4 +112,4 @@ type Response struct {
 }
 
 // Status is the error as the body to send; nil when there was none.
-func (r *Response) Status() *metav1.Status { return statusOf(r.Err) }
+func (r *Response) Status() *metav1.Status { return request.StatusOf(r.Err) }

@@ -18,6 +18,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -30,12 +31,12 @@ func (c *call) review() *Response {
 		return &Response{Err: err}
 	}
 	if obj, err = c.question(obj); err != nil {
-		return &Response{Err: c.refuse(trace.StageValidation, "", err)}
+		return &Response{Err: c.Refuse(trace.StageValidation, "", err)}
 	}
 	note := ""
 	switch r := obj.(type) {
 	case *authenticationv1.SelfSubjectReview:
-		r.ObjectMeta = metav1.ObjectMeta{CreationTimestamp: c.now()}
+		r.ObjectMeta = metav1.ObjectMeta{CreationTimestamp: c.Now()}
 		r.Status.UserInfo = userInfo(c.user)
 		note = "You are " + c.user.Name + "."
 	case *authenticationv1.TokenReview:
@@ -50,7 +51,7 @@ func (c *call) review() *Response {
 		note = "Listed what " + c.user.Name + " may do in namespace " + r.Spec.Namespace + "."
 		*r = authorizationv1.SelfSubjectRulesReview{TypeMeta: r.TypeMeta, Status: c.reviewRules(r.Spec.Namespace)} // upstream's says no more either
 	}
-	c.pass(trace.StageStorage, "", note+" Nothing is stored.", nil)
+	c.Pass(trace.StageStorage, "", note+" Nothing is stored.", nil)
 	c.created = true
 	return &Response{Object: obj}
 }
@@ -61,7 +62,7 @@ func (c *call) question(obj runtime.Object) (runtime.Object, error) {
 	if c.req.System {
 		return obj, nil
 	}
-	m := metaOf(obj)
+	m := object.Meta(obj)
 	m.SetUID("")
 	m.SetSelfLink("")
 	m.SetCreationTimestamp(metav1.Time{})
@@ -119,8 +120,8 @@ func (c *call) reviewToken(r *authenticationv1.TokenReview) string {
 	p := &proof{}
 	if token := shown(r.Spec.Token); token != "" {
 		p.why = "invalid bearer token"
-		c.t.SetCauses(c.last)
-		c.s.bearer(c.t, p, token, audiences)
+		c.Task.SetCauses(c.Last)
+		c.s.bearer(c.Task, p, token, audiences)
 	}
 	c.heard(p)
 	if p.user == nil {

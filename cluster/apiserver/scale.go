@@ -16,13 +16,14 @@ import (
 	autoscalingvalidation "k8s.io/kubernetes/pkg/apis/autoscaling/validation"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
 // scaleOf is the scale subresource of a kind that has replicas
 // (pkg/registry/apps/deployment/storage scaleFromDeployment).
 func scaleOf(obj runtime.Object) *autoscalingv1.Scale {
-	m := metaOf(obj)
+	m := object.Meta(obj)
 	s := &autoscalingv1.Scale{
 		TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "Scale"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -90,17 +91,17 @@ func (c *call) updateScale() *Response {
 		if err != nil {
 			return &Response{Err: err}
 		}
-		if err := c.matchName(metaOf(obj).GetName()); err != nil {
-			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		if err := c.matchName(object.Meta(obj).GetName()); err != nil {
+			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
-		body, c.meant = obj, metaOf(obj).GetUID()
+		body, c.meant = obj, object.Meta(obj).GetUID()
 	} else {
-		c.pause(c.s.cfg.Cost.Decode)
+		c.Pause(c.s.cfg.Cost.Decode)
 		if err := c.readable(); err != nil {
-			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
 	}
-	c.pause(c.s.cfg.Cost.Admission)
+	c.Pause(c.s.cfg.Cost.Admission)
 	if err := c.repeat(func() error { return c.scaleOnce(body) }); err != nil {
 		return &Response{Err: err}
 	}
@@ -114,14 +115,14 @@ func (c *call) updateScale() *Response {
 
 func (c *call) scaleOnce(body runtime.Object) error {
 	if err := c.load(); err != nil {
-		return c.refuse(trace.StageStorage, "", err)
+		return c.Refuse(trace.StageStorage, "", err)
 	}
-	if err := c.checkIdentity(metaOf(c.old).GetUID()); err != nil {
+	if err := c.checkIdentity(object.Meta(c.old).GetUID()); err != nil {
 		return err
 	}
 	current, err := c.scaleToChange()
 	if err != nil {
-		return c.refuse(trace.StageDecode, "", err)
+		return c.Refuse(trace.StageDecode, "", err)
 	}
 	owners := c.lendOwners(current)
 	scale, ok := body.(*autoscalingv1.Scale)
@@ -130,14 +131,14 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	} else {
 		obj, err := c.patchScale(current)
 		if err != nil {
-			return c.refuse(trace.StageDecode, "", err)
+			return c.Refuse(trace.StageDecode, "", err)
 		}
 		scale = obj
-		c.pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the scale: spec.replicas is "+formatRevision(int64(scale.Spec.Replicas))+".", nil)
+		c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the scale: spec.replicas is "+object.FormatRevision(int64(scale.Spec.Replicas))+".", nil)
 	}
 	c.obj = c.old.DeepCopyObject()
 	if err := c.ownScale(scale, current); err != nil {
-		return c.refuse(trace.StageMutatingAdmission, "", err)
+		return c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
 	c.sent, c.sentOld = scale, current
 	if err := c.mutate(opUpdate); err != nil {
@@ -166,24 +167,24 @@ func (c *call) scaleOnce(body runtime.Object) error {
 // (scaleUpdatedObjectInfo UpdatedObject). That of a custom object is validated with
 // the object, and one without a revision keeps that of the object.
 func (c *call) useScale(scale *autoscalingv1.Scale, owners *managedfields.ScaleHandler) error {
-	m, builtin := metaOf(c.obj), c.kind.custom == nil
+	m, builtin := object.Meta(c.obj), c.kind.custom == nil
 	if errs := autoscalingvalidation.ValidateScale(internal[autoscaling.Scale](scale)); builtin && len(errs) > 0 {
-		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(scaleGVK.GroupKind(), m.GetName(), errs))
+		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(scaleGVK.GroupKind(), m.GetName(), errs))
 	}
 	if uid := m.GetUID(); builtin && scale.UID != "" && scale.UID != uid {
 		gr := c.kind.groupResource()
 		gr.Resource += "/scale"
-		return c.refuse(trace.StageStorage, "", apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
+		return c.Refuse(trace.StageStorage, "", apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
 	}
 	if err := c.setReplicas(scale.Spec.Replicas); err != nil {
-		return c.refuse(trace.StageDecode, "", err)
+		return c.Refuse(trace.StageDecode, "", err)
 	}
 	if builtin || scale.ResourceVersion != "" {
 		m.SetResourceVersion(scale.ResourceVersion)
 	}
 	entries, err := owners.ToParent(scale.ManagedFields)
 	if err != nil {
-		return c.refuse(trace.StageMutatingAdmission, "", apierrors.NewInternalError(err))
+		return c.Refuse(trace.StageMutatingAdmission, "", apierrors.NewInternalError(err))
 	}
 	m.SetManagedFields(entries)
 	return nil
@@ -196,7 +197,7 @@ func (c *call) lendOwners(scale *autoscalingv1.Scale) *managedfields.ScaleHandle
 	if c.kind.custom != nil {
 		paths = c.kind.custom.replicasPaths()
 	}
-	h := managedfields.NewScaleHandler(metaOf(c.old).GetManagedFields(), c.kind.GroupVersion(), paths)
+	h := managedfields.NewScaleHandler(object.Meta(c.old).GetManagedFields(), c.kind.GroupVersion(), paths)
 	scale.ManagedFields, _ = h.ToSubresource() // what cannot be read was not written by us
 	return h
 }
@@ -208,7 +209,7 @@ func (c *call) ownScale(scale, current *autoscalingv1.Scale) error {
 	if err := on.trackManager(opUpdate); err != nil {
 		return err
 	}
-	scale.ManagedFields = metaOf(on.obj).GetManagedFields()
+	scale.ManagedFields = object.Meta(on.obj).GetManagedFields()
 	return nil
 }
 

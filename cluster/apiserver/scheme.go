@@ -32,6 +32,8 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // scheme knows every type, how it is defaulted and converted. Objects inside
@@ -86,7 +88,7 @@ func encodeStored(k *Kind, obj runtime.Object) ([]byte, error) {
 		}
 		return encodeStored(k.hub, stored)
 	}
-	m := metaOf(obj)
+	m := object.Meta(obj)
 	rv := m.GetResourceVersion()
 	m.SetResourceVersion("")
 	var w written
@@ -143,7 +145,7 @@ func decodeStored(k *Kind, value []byte, revision int64) (runtime.Object, error)
 		}
 	}
 	obj.GetObjectKind().SetGroupVersionKind(k.GVK())
-	metaOf(obj).SetResourceVersion(formatRevision(revision))
+	object.Meta(obj).SetResourceVersion(object.FormatRevision(revision))
 	return obj, nil
 }
 
@@ -156,7 +158,7 @@ func decodeForeign(k *Kind, value []byte, revision int64) (runtime.Object, error
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
-	metaOf(obj).SetResourceVersion(formatRevision(revision))
+	object.Meta(obj).SetResourceVersion(object.FormatRevision(revision))
 	return obj, nil
 }
 

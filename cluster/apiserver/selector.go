@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // selector is what a list or watch asks for (apiserver pkg/storage
@@ -55,7 +57,7 @@ func newSelector(k *Kind, namespace, name string, opts *metav1.ListOptions) (*se
 
 // matches reports whether an object is what was asked for.
 func (s *selector) matches(obj runtime.Object) bool {
-	m := metaOf(obj)
+	m := object.Meta(obj)
 	if s.namespace != "" && m.GetNamespace() != s.namespace {
 		return false
 	}

@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -29,7 +31,7 @@ func keyOf(k *Kind, namespace, name string) string {
 
 // storeKey is the key at the store.
 func (c *call) storeKey() string {
-	return c.kind.Prefix + keyOf(c.kind, c.ref.Namespace, c.ref.Name)
+	return c.kind.Prefix + keyOf(c.kind, c.Ref.Namespace, c.Ref.Name)
 }
 
 func (c *call) cache() *cache { return c.s.cacheOf(c.kind) }
@@ -39,30 +41,30 @@ func (c *call) insert() error {
 	key := c.storeKey()
 	value, err := encodeStored(c.kind, c.obj)
 	if err != nil {
-		return c.refuse(trace.StageStorage, "", encodingError(err))
+		return c.Refuse(trace.StageStorage, "", encodingError(err))
 	}
 	if c.req.DryRun {
-		en, err := c.s.read(c.t, c.kind, strings.TrimPrefix(key, c.kind.Prefix))
+		en, err := c.s.read(c.Task, c.kind, strings.TrimPrefix(key, c.kind.Prefix))
 		if err != nil {
-			return c.refuse(trace.StageStorage, "", c.storeError(err))
+			return c.Refuse(trace.StageStorage, "", c.storeError(err))
 		}
 		if en != nil {
-			return c.refuse(trace.StageStorage, "", c.alreadyExists(en))
+			return c.Refuse(trace.StageStorage, "", c.alreadyExists(en))
 		}
-		c.pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
+		c.Pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
 		return nil
 	}
 	sealed, err := c.seal(key, value)
 	if err != nil {
 		return err
 	}
-	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if there is no such key.", nil)
+	c.Pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if there is no such key.", nil)
 	ok, rev, _, err := c.put(key, 0, value, sealed)
 	if err != nil {
-		return c.refuse(trace.StageStorage, "", c.storeError(err))
+		return c.Refuse(trace.StageStorage, "", c.storeError(err))
 	}
 	if !ok {
-		return c.refuse(trace.StageStorage, "", c.alreadyExists(c.cache().get(keyOf(c.kind, c.ref.Namespace, c.ref.Name))))
+		return c.Refuse(trace.StageStorage, "", c.alreadyExists(c.cache().get(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name))))
 	}
 	return c.stored(rev, value)
 }
@@ -70,8 +72,8 @@ func (c *call) insert() error {
 // alreadyExists is 409 in Kubernetes' words (generic/registry/store.go Create); who has
 // the name, as far as is known, may be going.
 func (c *call) alreadyExists(who *entry) error {
-	err := apierrors.NewAlreadyExists(c.kind.groupResource(), c.ref.Name)
-	if who != nil && metaOf(who.obj).GetDeletionTimestamp() != nil {
+	err := apierrors.NewAlreadyExists(c.kind.groupResource(), c.Ref.Name)
+	if who != nil && object.Meta(who.obj).GetDeletionTimestamp() != nil {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
 	return err
@@ -86,10 +88,10 @@ func (c *call) replace() error {
 	key := c.storeKey()
 	value, err := encodeStored(c.kind, c.obj)
 	if err != nil {
-		return c.refuse(trace.StageStorage, "", encodingError(err))
+		return c.Refuse(trace.StageStorage, "", encodingError(err))
 	}
 	if c.req.DryRun {
-		c.pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
+		c.Pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
 		return nil
 	}
 	if same, err := c.unchanged(value); same || err != nil {
@@ -99,10 +101,10 @@ func (c *call) replace() error {
 	if err != nil {
 		return err
 	}
-	c.pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if it is still at revision "+formatRevision(c.oldRev)+".", nil)
+	c.Pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if it is still at revision "+object.FormatRevision(c.oldRev)+".", nil)
 	ok, rev, now, err := c.put(key, c.oldRev, value, sealed)
 	if err != nil {
-		return c.refuse(trace.StageStorage, "", c.storeError(err))
+		return c.Refuse(trace.StageStorage, "", c.storeError(err))
 	}
 	if !ok {
 		return c.overtaken(now)
@@ -120,19 +122,19 @@ func (c *call) unchanged(value []byte) (bool, error) {
 	if again, err := c.rewrites(); again || err != nil {
 		return false, err
 	}
-	c.pass(trace.StageStorage, "", "The object is as it was; nothing is written.", nil)
-	metaOf(c.obj).SetResourceVersion(formatRevision(c.oldRev))
+	c.Pass(trace.StageStorage, "", "The object is as it was; nothing is written.", nil)
+	object.Meta(c.obj).SetResourceVersion(object.FormatRevision(c.oldRev))
 	return true, nil
 }
 
 // overtaken is a transaction that found another revision.
 func (c *call) overtaken(now int64) error {
 	if now == 0 {
-		return c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.ref.Name))
+		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.Ref.Name))
 	}
-	c.stage(&trace.Stage{
-		Request: c.n, Stage: trace.StageStorage, Verdict: "pass",
-		Note: "The key is at revision " + formatRevision(now) + ", not " + formatRevision(c.oldRev) + ": another writer was faster. Read it and try again.",
+	c.Tell(&trace.Stage{
+		Request: c.Number, Stage: trace.StageStorage, Verdict: "pass",
+		Note: "The key is at revision " + object.FormatRevision(now) + ", not " + object.FormatRevision(c.oldRev) + ": another writer was faster. Read it and try again.",
 	})
 	c.live = true
 	return errStale
@@ -142,15 +144,15 @@ func (c *call) overtaken(now int64) error {
 func (c *call) remove() error {
 	key := c.storeKey()
 	if c.req.DryRun {
-		c.pass(trace.StageStorage, "", "Dry run: nothing is deleted.", nil)
+		c.Pass(trace.StageStorage, "", "Dry run: nothing is deleted.", nil)
 		return nil
 	}
-	c.pass(trace.StageStorage, "", "Delete "+key+", if it is still at revision "+formatRevision(c.oldRev)+".", nil)
+	c.Pass(trace.StageStorage, "", "Delete "+key+", if it is still at revision "+object.FormatRevision(c.oldRev)+".", nil)
 	ok, _, now, err := c.txn(key, c.oldRev, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
 		RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)},
 	}})
 	if err != nil {
-		return c.refuse(trace.StageStorage, "", c.storeError(err))
+		return c.Refuse(trace.StageStorage, "", c.storeError(err))
 	}
 	if !ok {
 		return c.overtaken(now)
@@ -187,8 +189,8 @@ func (c *call) put(key string, rev int64, value, sealed []byte) (ok bool, made, 
 	}
 	op := putOp(key, sealed)
 	if c.kind.is("Event") { // they go with their lease (kube-apiserver --event-ttl)
-		c.t.SetCauses(c.last)
-		id, err := c.s.eventLeases.Get(c.t, c.s.cfg.EventTTL)
+		c.Task.SetCauses(c.Last)
+		id, err := c.s.eventLeases.Get(c.Task, c.s.cfg.EventTTL)
 		if err != nil {
 			return false, 0, 0, err
 		}
@@ -200,20 +202,20 @@ func (c *call) put(key string, rev int64, value, sealed []byte) (ok bool, made, 
 // txn runs op if the key's modification revision is rev (0: there is no such
 // key). now is the key's revision if it is another, 0 if it is gone.
 func (c *call) txn(key string, rev int64, op *pb.RequestOp) (ok bool, made, now int64, err error) {
-	c.t.SetCauses(c.last)
-	resp, commit, err := c.s.st.Txn(c.t, ifUnmoved([]byte(key), rev, op))
+	c.Task.SetCauses(c.Last)
+	resp, commit, err := c.s.st.Txn(c.Task, ifUnmoved([]byte(key), rev, op))
 	if err != nil {
 		return false, 0, 0, err
 	}
 	if !resp.Succeeded {
-		c.last = commit // what the store found is why the request ends or begins anew
+		c.Last = commit // what the store found is why the request ends or begins anew
 		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 			now = kvs[0].ModRevision
 		}
 		return false, 0, now, nil
 	}
 	if !commit.IsZero() {
-		c.commits = append(c.commits, commit)
+		c.Commits = append(c.Commits, commit)
 	}
 	return true, resp.Header.Revision, 0, nil
 }
@@ -248,16 +250,16 @@ func (c *call) stored(rev int64, value []byte) error {
 	if c.kind.converts() { // what the store holds is another version: it is converted back
 		obj, err := decodeStored(c.kind, value, rev)
 		if err != nil {
-			return c.refuse(trace.StageStorage, "", encodingError(err))
+			return c.Refuse(trace.StageStorage, "", encodingError(err))
 		}
 		c.obj = obj
 		return nil
 	}
-	if obj := c.cache().written(keyOf(c.kind, c.ref.Namespace, c.ref.Name), rev); obj != nil {
+	if obj := c.cache().written(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), rev); obj != nil {
 		c.original, c.obj = obj, nil
 		return nil
 	}
-	metaOf(c.obj).SetResourceVersion(formatRevision(rev))
+	object.Meta(c.obj).SetResourceVersion(object.FormatRevision(rev))
 	return nil
 }
 
@@ -286,7 +288,7 @@ func (c *call) storeError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) { // endpoints/handlers/finisher FinishRequest
 		return apierrors.NewTimeoutError("request did not complete within requested timeout - "+err.Error(), 0)
 	}
-	return plainError(err)
+	return request.PlainError(err)
 }
 
 // encodingError is of an object that could not be brought into the form that is
@@ -301,7 +303,7 @@ func encodingError(err error) error {
 // load reads the object as it is now: from the watch cache, or, where that may
 // be behind or does not know it, from the store.
 func (c *call) load() error {
-	key := keyOf(c.kind, c.ref.Namespace, c.ref.Name)
+	key := keyOf(c.kind, c.Ref.Namespace, c.Ref.Name)
 	if !c.live {
 		if en := c.cache().get(key); en != nil {
 			c.take(en)
@@ -315,7 +317,7 @@ func (c *call) load() error {
 		return err
 	}
 	if en == nil {
-		return apierrors.NewNotFound(c.kind.groupResource(), c.ref.Name)
+		return apierrors.NewNotFound(c.kind.groupResource(), c.Ref.Name)
 	}
 	c.take(en)
 	return nil
@@ -325,6 +327,6 @@ func (c *call) take(en *entry) { c.old, c.oldRev, c.oldValue = en.obj, en.revisi
 
 // conflict is 409 in Kubernetes' words.
 func (c *call) conflict() error {
-	return apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
+	return apierrors.NewConflict(c.kind.groupResource(), c.Ref.Name,
 		fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
 }

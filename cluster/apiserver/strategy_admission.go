@@ -9,6 +9,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/admissionregistration"
 	"k8s.io/kubernetes/pkg/apis/admissionregistration/validation"
 	"k8s.io/kubernetes/pkg/kubeapiserver/admission/exclusion"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // pkg/registry/admissionregistration/*/strategy.go. A write must name the
@@ -102,5 +104,5 @@ var mutatingBindingStrategy = &strategy{
 
 // staticSuffix warns of a name that is kept for policies from files.
 func staticSuffix(obj, _ runtime.Object) []string {
-	return validation.WarningsForStaticSuffix(metaOf(obj).GetName())
+	return validation.WarningsForStaticSuffix(object.Meta(obj).GetName())
 }

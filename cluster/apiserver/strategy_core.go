@@ -13,6 +13,8 @@ import (
 	serviceutil "k8s.io/kubernetes/pkg/api/service"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
+
+	"kviz/cluster/apiserver/object"
 )
 
 var configMapStrategy = &strategy{
@@ -61,11 +63,11 @@ var serviceAccountStrategy = &strategy{
 	warn: func(obj, old runtime.Object) []string {
 		const key = "kubernetes.io/enforce-mountable-secrets"
 		if old != nil {
-			if _, ok := metaOf(old).GetAnnotations()[key]; ok {
+			if _, ok := object.Meta(old).GetAnnotations()[key]; ok {
 				return nil
 			}
 		}
-		if _, ok := metaOf(obj).GetAnnotations()[key]; ok {
+		if _, ok := object.Meta(obj).GetAnnotations()[key]; ok {
 			return []string{"metadata.annotations[" + key + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
 		}
 		return nil

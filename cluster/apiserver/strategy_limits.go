@@ -86,7 +86,7 @@ func (c *call) newest(r client.Resource, namespace string, fn func(runtime.Objec
 		return nil
 	}
 	cache := c.s.cacheOf(k)
-	if !cache.synced && !cache.wait(c.t, 0, tooNewWait) {
+	if !cache.synced && !cache.wait(c.Task, 0, tooNewWait) {
 		return c.forbid(errors.New("not yet ready to handle request"))
 	}
 	if cache.items.Len() == 0 && len(cache.decoded) == 0 {

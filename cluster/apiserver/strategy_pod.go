@@ -29,7 +29,7 @@ var podStrategy = &strategy{
 		c.syncAppArmor(p)
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		if len(p.Spec.SchedulingGates) > 0 {
-			setPodCondition(p, c.now(), corev1.PodCondition{
+			setPodCondition(p, c.Now(), corev1.PodCondition{
 				Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
 				Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates",
 			})

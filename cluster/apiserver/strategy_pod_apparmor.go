@@ -43,7 +43,7 @@ func (c *call) syncAppArmor(p *corev1.Pod) {
 			}
 			if !c.req.System {
 				at := field.NewPath("metadata", "annotations").Key(prefix + ctr.Name)
-				c.warnings = append(c.warnings, at.String()+`: deprecated since v1.30; use the "appArmorProfile" field instead`)
+				c.Warnings = append(c.Warnings, at.String()+`: deprecated since v1.30; use the "appArmorProfile" field instead`)
 			}
 		}
 	}

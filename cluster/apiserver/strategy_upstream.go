@@ -166,7 +166,7 @@ func (v versioned) context(c *call) context.Context {
 		return ctx
 	}
 	ctx = genericapirequest.WithUser(ctx, &user.DefaultInfo{Name: c.user.Name, UID: c.user.UID, Groups: c.user.Groups, Extra: c.user.Extra})
-	return context.WithValue(ctx, nowKey{}, c.now())
+	return context.WithValue(ctx, nowKey{}, c.Now())
 }
 
 type nowKey struct{}

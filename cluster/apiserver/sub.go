@@ -23,7 +23,7 @@ func (c *call) createSub() *Response {
 	if err != nil {
 		return &Response{Err: err}
 	}
-	c.pause(c.s.cfg.Cost.Admission)
+	c.Pause(c.s.cfg.Cost.Admission)
 	var out runtime.Object
 	switch c.sub.Name {
 	case "binding":
@@ -49,14 +49,14 @@ func (c *call) bindNamed() *Response {
 	}
 	b := obj.(*corev1.Binding)
 	if err := c.place(b); err != nil {
-		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	c.kind = KindFor(client.Pods.GroupVersionResource)
 	c.sub = c.kind.subresource("binding")
 	req := *c.req
 	req.Name, c.req = b.Name, &req
-	c.ref.Kind, c.ref.Name = c.kind.Kind, b.Name
-	c.pause(c.s.cfg.Cost.Admission)
+	c.Ref.Kind, c.Ref.Name = c.kind.Kind, b.Name
+	c.Pause(c.s.cfg.Cost.Admission)
 	out, err := c.bind(b)
 	if err != nil {
 		return &Response{Err: err}
@@ -78,12 +78,12 @@ func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
 		return nil, err
 	}
 	if b.Name != c.req.Name {
-		return nil, c.refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Binding object"))
+		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Binding object"))
 	}
 	if errs := validation.ValidatePodBinding(internal[core.Binding](b)); len(errs) > 0 {
-		return nil, c.refuse(trace.StageValidation, "", errs.ToAggregate())
+		return nil, c.Refuse(trace.StageValidation, "", errs.ToAggregate())
 	}
-	c.pass(trace.StageValidation, "", "The Binding gives the pod the node "+b.Target.Name+".",
+	c.Pass(trace.StageValidation, "", "The Binding gives the pod the node "+b.Target.Name+".",
 		[]trace.FieldDiff{{Path: "spec.nodeName", To: quoted(b.Target.Name)}})
 	if err := c.admit(opCreate); err != nil {
 		return nil, err
@@ -93,16 +93,16 @@ func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
 
 func (c *call) bindOnce(b *corev1.Binding) error {
 	if err := c.load(); err != nil {
-		return c.refuse(trace.StageStorage, "", err)
+		return c.Refuse(trace.StageStorage, "", err)
 	}
 	p := bindable(c.old.(*corev1.Pod), b)
-	c.ref.UID = string(p.UID)
+	c.Ref.UID = string(p.UID)
 	if err := c.mayBind(p, b); err != nil {
 		if c.cached {
 			c.live = true
 			return errStale
 		}
-		return c.refuse(trace.StageStorage, "", err)
+		return c.Refuse(trace.StageStorage, "", err)
 	}
 	p.Spec.NodeName = b.Target.Name
 	p.Status.NominatedNodeName = ""
@@ -112,7 +112,7 @@ func (c *call) bindOnce(b *corev1.Binding) error {
 	for k, v := range b.Labels {
 		metav1.SetMetaDataLabel(&p.ObjectMeta, k, v)
 	}
-	setPodCondition(p, c.now(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
+	setPodCondition(p, c.Now(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
 	c.obj = p
 	return c.replace()
 }

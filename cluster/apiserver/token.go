@@ -17,6 +17,7 @@ import (
 	authenticationvalidation "k8s.io/kubernetes/pkg/apis/authentication/validation"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -133,8 +134,8 @@ func (s *Server) stillBound(c *authn.Claims, now time.Time) error {
 	switch {
 	case account == nil:
 		return fmt.Errorf("serviceaccounts %q not found", c.Kube.ServiceAccount.Name)
-	case string(metaOf(account.obj).GetUID()) != c.Kube.ServiceAccount.UID:
-		return fmt.Errorf("service account UID (%s) does not match claim (%s)", metaOf(account.obj).GetUID(), c.Kube.ServiceAccount.UID)
+	case string(object.Meta(account.obj).GetUID()) != c.Kube.ServiceAccount.UID:
+		return fmt.Errorf("service account UID (%s) does not match claim (%s)", object.Meta(account.obj).GetUID(), c.Kube.ServiceAccount.UID)
 	case deletedBefore(account.obj, now.Add(-authn.Leeway)):
 		return fmt.Errorf("service account %s/%s has been deleted", c.Kube.Namespace, c.Kube.ServiceAccount.Name)
 	}
@@ -156,8 +157,8 @@ func (s *Server) stillBound(c *authn.Claims, now time.Time) error {
 		switch {
 		case at == nil:
 			return fmt.Errorf("%w: %s %s%s is gone", authn.ErrInvalidated, strings.ToLower(b.kind.Kind), b.key, b.bound.Name)
-		case string(metaOf(at.obj).GetUID()) != b.bound.UID:
-			return fmt.Errorf(b.as, metaOf(at.obj).GetUID(), b.bound.UID)
+		case string(object.Meta(at.obj).GetUID()) != b.bound.UID:
+			return fmt.Errorf(b.as, object.Meta(at.obj).GetUID(), b.bound.UID)
 		case deletedBefore(at.obj, now.Add(-authn.Leeway)):
 			return authn.ErrInvalidated
 		}
@@ -166,7 +167,7 @@ func (s *Server) stillBound(c *authn.Claims, now time.Time) error {
 }
 
 func deletedBefore(obj runtime.Object, at time.Time) bool {
-	d := metaOf(obj).GetDeletionTimestamp()
+	d := object.Meta(obj).GetDeletionTimestamp()
 	return d != nil && d.Time.Before(at)
 }
 
@@ -185,24 +186,24 @@ const (
 func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	req, err := c.tokenRequest(body.(*authenticationv1.TokenRequest))
 	if err != nil {
-		return nil, c.refuse(trace.StageValidation, "", err)
+		return nil, c.Refuse(trace.StageValidation, "", err)
 	}
 	if err := c.restrictToken(req); err != nil {
-		return nil, c.refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
+		return nil, c.Refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
 	}
 	if err := c.load(); err != nil {
-		return nil, c.refuse(trace.StageStorage, "", err)
+		return nil, c.Refuse(trace.StageStorage, "", err)
 	}
 	sa := c.old.(*corev1.ServiceAccount)
 	if req.UID != "" && req.UID != sa.UID {
-		return nil, c.refuse(trace.StageValidation, "", apierrors.NewConflict(schema.GroupResource{Group: c.sub.GVK.Group, Resource: c.sub.GVK.Kind}, sa.Name,
+		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewConflict(schema.GroupResource{Group: c.sub.GVK.Group, Resource: c.sub.GVK.Kind}, sa.Name,
 			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID, sa.UID)))
 	}
 	if errs := authenticationvalidation.ValidateTokenRequest(internal[authentication.TokenRequest](req)); len(errs) > 0 {
-		return nil, c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.sub.GVK.GroupKind(), "", errs))
+		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.sub.GVK.GroupKind(), "", errs))
 	}
 	seconds := *req.Spec.ExpirationSeconds // defaulted
-	now := c.t.Now()
+	now := c.Task.Now()
 	claims := authn.Claims{
 		Audience: req.Spec.Audiences, Issuer: authn.Issuer, IssuedAt: now.Unix(), NotBefore: now.Unix(),
 		Expires: now.Add(time.Duration(seconds) * time.Second).Unix(), ID: string(c.s.newUID()),
@@ -213,21 +214,21 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 		claims.Audience = []string{authn.Issuer}
 	}
 	if err := c.bindToken(req.Spec.BoundObjectRef, &claims); err != nil {
-		return nil, c.refuse(trace.StageValidation, "", err)
+		return nil, c.Refuse(trace.StageValidation, "", err)
 	}
 	if seconds == warnOnlySeconds && claims.Kube.Pod != nil && len(authn.Intersect(apiAudiences, claims.Audience)) > 0 {
 		claims.Kube.WarnAfter, claims.Expires = claims.Expires, now.Add(extendedTime).Unix()
 	}
 	token, err := c.s.keys.Sign(claims)
 	if err != nil {
-		return nil, c.refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
+		return nil, c.Refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
 	}
 	c.s.expiry.issued(&claims)
 	out := req.DeepCopy()
-	out.Name, out.Namespace, out.UID, out.CreationTimestamp = sa.Name, sa.Namespace, sa.UID, c.now()
+	out.Name, out.Namespace, out.UID, out.CreationTimestamp = sa.Name, sa.Namespace, sa.UID, c.Now()
 	out.Spec.Audiences, out.Spec.ExpirationSeconds = claims.Audience, &seconds
 	out.Status = authenticationv1.TokenRequestStatus{Token: token, ExpirationTimestamp: metav1.NewTime(now.Add(time.Duration(seconds) * time.Second).Truncate(time.Second))}
-	c.pass(trace.StageStorage, "", "Signed a token for service account "+sa.Namespace+"/"+sa.Name+", good for "+formatRevision(seconds)+" s; nothing is stored.", nil)
+	c.Pass(trace.StageStorage, "", "Signed a token for service account "+sa.Namespace+"/"+sa.Name+", good for "+object.FormatRevision(seconds)+" s; nothing is stored.", nil)
 	return out, nil
 }
 
@@ -271,7 +272,7 @@ func (c *call) bindToken(ref *authenticationv1.BoundObjectReference, claims *aut
 	if en == nil {
 		return apierrors.NewNotFound(k.groupResource(), ref.Name)
 	}
-	bound := &authn.Bound{Name: ref.Name, UID: string(metaOf(en.obj).GetUID())}
+	bound := &authn.Bound{Name: ref.Name, UID: string(object.Meta(en.obj).GetUID())}
 	switch obj := en.obj.(type) {
 	case *corev1.Pod:
 		if obj.Spec.ServiceAccountName != c.req.Name {
@@ -297,7 +298,7 @@ func (c *call) nodeOf(pod *corev1.Pod) *authn.Bound {
 	}
 	at := &authn.Bound{Name: pod.Spec.NodeName}
 	if node := c.s.caches[KindFor(client.Nodes.GroupVersionResource)].get(at.Name); node != nil {
-		at.UID = string(metaOf(node.obj).GetUID())
+		at.UID = string(object.Meta(node.obj).GetUID())
 	}
 	return at
 }

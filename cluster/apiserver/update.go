@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -31,17 +33,17 @@ func (c *call) update() *Response {
 		if err != nil {
 			return &Response{Err: err}
 		}
-		if err := c.matchName(metaOf(obj).GetName()); err != nil {
-			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		if err := c.matchName(object.Meta(obj).GetName()); err != nil {
+			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
-		c.body, c.meant = obj, metaOf(obj).GetUID()
+		c.body, c.meant = obj, object.Meta(obj).GetUID()
 	} else {
-		c.pause(c.s.cfg.Cost.Decode)
+		c.Pause(c.s.cfg.Cost.Decode)
 		if err := c.readable(); err != nil {
-			return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
 	}
-	c.pause(c.s.cfg.Cost.Admission)
+	c.Pause(c.s.cfg.Cost.Admission)
 	err := c.repeat(func() error { return c.updateOnce() })
 	if err == errNotThere {
 		return c.createNamed()
@@ -63,9 +65,9 @@ func (c *call) repeat(once func() error) error {
 			return err
 		}
 		if try == updateTries {
-			return c.refuse(trace.StageStorage, "", c.conflict())
+			return c.Refuse(trace.StageStorage, "", c.conflict())
 		}
-		c.refused = ""
+		c.Refused = ""
 	}
 }
 
@@ -87,19 +89,19 @@ func (c *call) updateOnce() error {
 			}
 			return c.prepareCreate()
 		}
-		return c.refuse(trace.StageStorage, "", err)
+		return c.Refuse(trace.StageStorage, "", err)
 	}
-	if err := c.checkIdentity(metaOf(c.old).GetUID()); err != nil {
+	if err := c.checkIdentity(object.Meta(c.old).GetUID()); err != nil {
 		return err
 	}
 	if err := c.change(); err != nil {
 		return err
 	}
-	if err := c.place(metaOf(c.obj)); err != nil {
-		return c.refuse(trace.StageDecode, "", err)
+	if err := c.place(object.Meta(c.obj)); err != nil {
+		return c.Refuse(trace.StageDecode, "", err)
 	}
 	if err := c.trackManager(opUpdate); err != nil {
-		return c.refuse(trace.StageMutatingAdmission, "", err)
+		return c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
 	if err := c.mutate(opUpdate); err != nil {
 		return err
@@ -114,7 +116,7 @@ func (c *call) updateOnce() error {
 		return err
 	}
 	if c.finished() {
-		c.pass(trace.StageStorage, "", "The last finalizer is gone and the object is being deleted: delete it now.", nil)
+		c.Pass(trace.StageStorage, "", "The last finalizer is gone and the object is being deleted: delete it now.", nil)
 		if err := c.remove(); err != nil {
 			return err
 		}
@@ -134,7 +136,7 @@ func (c *call) checkIdentity(uid types.UID) error {
 	if err := c.upToDate(); err != nil {
 		return err
 	}
-	return c.refuse(trace.StageStorage, "", c.preconditionFailed("UID", c.meant, uid))
+	return c.Refuse(trace.StageStorage, "", c.preconditionFailed("UID", c.meant, uid))
 }
 
 // preconditionFailed is 409 in the words of storage.Preconditions Check. The key of
@@ -144,7 +146,7 @@ func (c *call) preconditionFailed(what string, want, is any) error {
 	if c.req.DryRun {
 		key = strings.TrimPrefix(key, "/registry")
 	}
-	return apierrors.NewConflict(c.kind.groupResource(), c.ref.Name, storage.NewInvalidObjError(key,
+	return apierrors.NewConflict(c.kind.groupResource(), c.Ref.Name, storage.NewInvalidObjError(key,
 		fmt.Sprintf("Precondition failed: %s in precondition: %v, %[1]s in object meta: %[3]v", what, want, is)))
 }
 
@@ -155,12 +157,12 @@ func (c *call) upToDate() error {
 	if !c.cached {
 		return nil
 	}
-	en, err := c.read(keyOf(c.kind, c.ref.Namespace, c.ref.Name), nil)
+	en, err := c.read(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), nil)
 	switch {
 	case err != nil:
-		return c.refuse(trace.StageStorage, "", err)
+		return c.Refuse(trace.StageStorage, "", err)
 	case en == nil:
-		return c.refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.ref.Name))
+		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.Ref.Name))
 	case en.revision != c.oldRev:
 		c.live = true
 		return errStale
@@ -175,16 +177,16 @@ func (c *call) change() error {
 	}
 	obj, err := c.applyPatch(c.old)
 	if err != nil {
-		return c.refuse(trace.StageDecode, "", err)
+		return c.Refuse(trace.StageDecode, "", err)
 	}
 	c.fillDefaults(obj)
 	c.obj = obj
 	var diff []trace.FieldDiff
 	if !c.req.System {
-		diff = diffObjects(c.old, obj)
+		diff = object.Diff(c.old, obj)
 	}
-	c.pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+formatRevision(c.oldRev)+"."+c.prunedNote(), diff)
-	return c.matchName(metaOf(obj).GetName())
+	c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+object.FormatRevision(c.oldRev)+"."+c.prunedNote(), diff)
+	return c.matchName(object.Meta(obj).GetName())
 }
 
 // useBody takes the decoded body, and decodes it again for another round.
@@ -195,7 +197,7 @@ func (c *call) useBody() error {
 	}
 	obj, err := c.readBody(c.bodyKind())
 	if err != nil {
-		return c.refuse(trace.StageDecode, "", err)
+		return c.Refuse(trace.StageDecode, "", err)
 	}
 	c.fillDefaults(obj)
 	c.obj = obj
@@ -218,30 +220,30 @@ func patchName(pt types.PatchType) string {
 // names no revision is based on the newest. Mutating admission has seen the object
 // by then, and may have changed the revision too (generic/registry/store.go Update).
 func (c *call) checkRevision() error {
-	m := metaOf(c.obj)
+	m := object.Meta(c.obj)
 	rv := m.GetResourceVersion()
 	if rv == "" || rv == "0" {
 		if c.kind.strategy.conditional && c.req.Verb == "update" {
-			return c.refuse(trace.StageStorage, "", apierrors.NewInvalid(schema.GroupKind{Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource}, m.GetName(), // store.go Update
+			return c.Refuse(trace.StageStorage, "", apierrors.NewInvalid(schema.GroupKind{Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource}, m.GetName(), // store.go Update
 				field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")}))
 		}
-		m.SetResourceVersion(metaOf(c.old).GetResourceVersion())
+		m.SetResourceVersion(object.Meta(c.old).GetResourceVersion())
 		return nil
 	}
-	if rv == metaOf(c.old).GetResourceVersion() {
+	if rv == object.Meta(c.old).GetResourceVersion() {
 		return nil
 	}
 	if _, err := strconv.ParseUint(rv, 10, 64); err != nil { // generic/registry/store.go Update
-		return c.refuse(trace.StageStorage, "", plainError(err))
+		return c.Refuse(trace.StageStorage, "", request.PlainError(err))
 	}
 	if err := c.upToDate(); err != nil {
 		return err
 	}
-	c.refused = trace.StageStorage
+	c.Refused = trace.StageStorage
 	err := c.conflict()
-	c.stage(&trace.Stage{
-		Request: c.n, Stage: trace.StageStorage, Verdict: "refuse", Code: 409,
-		Note: "The client changed the object as of revision " + rv + ", but it is at revision " + metaOf(c.old).GetResourceVersion() + " now: " + statusOf(err).Message,
+	c.Tell(&trace.Stage{
+		Request: c.Number, Stage: trace.StageStorage, Verdict: "refuse", Code: 409,
+		Note: "The client changed the object as of revision " + rv + ", but it is at revision " + object.Meta(c.old).GetResourceVersion() + " now: " + request.StatusOf(err).Message,
 	})
 	return err
 }
@@ -265,17 +267,17 @@ func (c *call) prepareCreate() error {
 	} else {
 		obj, err := c.applyPatch(nil)
 		if err != nil {
-			return c.refuse(trace.StageDecode, "", err)
+			return c.Refuse(trace.StageDecode, "", err)
 		}
 		c.fillDefaults(obj)
-		if uid := metaOf(obj).GetUID(); uid != "" { // handlers/patch.go applyPatch
-			return c.refuse(trace.StageDecode, "", apierrors.NewConflict(c.kind.groupResource(), c.ref.Name,
+		if uid := object.Meta(obj).GetUID(); uid != "" { // handlers/patch.go applyPatch
+			return c.Refuse(trace.StageDecode, "", apierrors.NewConflict(c.kind.groupResource(), c.Ref.Name,
 				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid)))
 		}
-		if err := c.matchName(metaOf(obj).GetName()); err != nil {
-			return c.refuse(trace.StageDecode, "", err)
+		if err := c.matchName(object.Meta(obj).GetName()); err != nil {
+			return c.Refuse(trace.StageDecode, "", err)
 		}
-		c.pass(trace.StageDecode, "", "There is no such object yet: apply creates it.", nil)
+		c.Pass(trace.StageDecode, "", "There is no such object yet: apply creates it.", nil)
 		c.obj = obj
 	}
 	return errNotThere
@@ -285,16 +287,16 @@ func (c *call) prepareCreate() error {
 // revision it names (generic/registry/store.go Update); the answer to a dry run still
 // has that revision.
 func (c *call) createNamed() *Response {
-	m := metaOf(c.obj)
+	m := object.Meta(c.obj)
 	rv := m.GetResourceVersion()
 	if _, err := strconv.ParseUint(rv, 10, 64); rv != "" && err != nil {
-		return &Response{Err: c.refuse(trace.StageStorage, "", plainError(err))}
+		return &Response{Err: c.Refuse(trace.StageStorage, "", request.PlainError(err))}
 	}
 	m.SetUID("")
 	m.SetResourceVersion("")
 	r := c.createObject(c.obj)
 	if c.req.DryRun && r.Err == nil {
-		metaOf(r.Object).SetResourceVersion(rv)
+		object.Meta(r.Object).SetResourceVersion(rv)
 	}
 	return r
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -36,7 +37,7 @@ func TestUpkeep(t *testing.T) {
 		u := authn.Admin()
 		old := w.s.Handle(task, &Request{
 			Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, User: &u,
-			List: metav1.ListOptions{ResourceVersion: formatRevision(first), ResourceVersionMatch: metav1.ResourceVersionMatchExact},
+			List: metav1.ListOptions{ResourceVersion: object.FormatRevision(first), ResourceVersionMatch: metav1.ResourceVersionMatchExact},
 		})
 		if !apierrors.IsResourceExpired(old.Err) {
 			t.Errorf("history of 50 minutes ago gave %v, want 410", old.Err)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -30,15 +31,15 @@ func (c *call) validateCreate() error {
 		st.prepare(c, c.obj, nil)
 	}
 	if err := c.allocate(nil); err != nil {
-		return c.refuse(trace.StageValidation, "", err)
+		return c.Refuse(trace.StageValidation, "", err)
 	}
 	errs := st.validate(c.obj)
 	if len(errs) == 0 && !c.req.System { // the kinds' own functions have looked at the metadata too
-		errs = genericvalidation.ValidateObjectMetaAccessor(metaOf(c.obj), c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
+		errs = genericvalidation.ValidateObjectMetaAccessor(object.Meta(c.obj), c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
 	}
 	if errs = c.declare(nil, errs); len(errs) > 0 {
 		c.release()
-		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), metaOf(c.obj).GetName(), errs))
+		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), object.Meta(c.obj).GetName(), errs))
 	}
 	if st.canonicalize != nil {
 		st.canonicalize(c.obj)
@@ -46,9 +47,9 @@ func (c *call) validateCreate() error {
 	c.warn(false)
 	var diff []trace.FieldDiff
 	if before != nil {
-		diff = diffObjects(before, c.obj)
+		diff = object.Diff(before, c.obj)
 	}
-	c.pass(trace.StageValidation, "", "The "+c.kind.Kind+" obeys the rules of its kind"+c.allotted(nil)+".", diff)
+	c.Pass(trace.StageValidation, "", "The "+c.kind.Kind+" obeys the rules of its kind"+c.allotted(nil)+".", diff)
 	return nil
 }
 
@@ -58,7 +59,7 @@ func (c *call) validateUpdate() error {
 		return err
 	}
 	st := c.kind.strategy
-	m, was := metaOf(c.obj), metaOf(c.old)
+	m, was := object.Meta(c.obj), object.Meta(c.old)
 	m.SetGeneration(was.GetGeneration())
 	prep, check := st.prepare, st.validateUpdate
 	if c.req.Subresource != "" {
@@ -83,7 +84,7 @@ func (c *call) validateUpdate() error {
 		m.SetDeletionGracePeriodSeconds(was.GetDeletionGracePeriodSeconds())
 	}
 	if err := c.allocate(c.old); err != nil {
-		return c.refuse(trace.StageValidation, "", err)
+		return c.Refuse(trace.StageValidation, "", err)
 	}
 	var errs field.ErrorList
 	if !sameMeta(m, was) {
@@ -93,7 +94,7 @@ func (c *call) validateUpdate() error {
 	errs = append(errs, check(c.obj, c.old)...)
 	if errs = c.declare(c.old, errs); len(errs) > 0 {
 		c.release()
-		return c.refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), m.GetName(), errs))
+		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), m.GetName(), errs))
 	}
 	if st.canonicalize != nil {
 		st.canonicalize(c.obj)
@@ -101,9 +102,9 @@ func (c *call) validateUpdate() error {
 	c.warn(true)
 	note := "The change obeys the rules of the kind"
 	if g := m.GetGeneration(); g != was.GetGeneration() {
-		note += "; what is wanted changed, so the generation is now " + formatRevision(g)
+		note += "; what is wanted changed, so the generation is now " + object.FormatRevision(g)
 	}
-	c.pass(trace.StageValidation, "", note+c.allotted(c.old)+".", nil)
+	c.Pass(trace.StageValidation, "", note+c.allotted(c.old)+".", nil)
 	return nil
 }
 
@@ -131,17 +132,17 @@ func (c *call) warn(update bool) {
 		return
 	}
 	if w, ok := c.kind.strategy.subWarn[c.req.Subresource]; ok {
-		c.warnings = append(c.warnings, w(c.obj, c.old)...)
+		c.Warnings = append(c.Warnings, w(c.obj, c.old)...)
 		return
 	}
 	if c.req.Subresource == "status" {
 		return // the strategies of statuses warn of nothing
 	}
 	if update {
-		c.warnings = append(c.warnings, c.kind.strategy.warn(c.obj, c.old)...)
+		c.Warnings = append(c.Warnings, c.kind.strategy.warn(c.obj, c.old)...)
 		return
 	}
-	c.warnings = append(c.warnings, c.kind.strategy.warn(c.obj, nil)...)
+	c.Warnings = append(c.Warnings, c.kind.strategy.warn(c.obj, nil)...)
 }
 
 // pathSegment is what every name must obey, to fit in a URL.

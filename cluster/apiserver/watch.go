@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -17,15 +19,15 @@ import (
 func (c *call) watch() *Response {
 	opts := &c.req.List
 	if err := validWatch(opts); err != nil {
-		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	want, err := newSelector(c.kind, c.req.Namespace, c.req.Name, opts)
 	if err != nil {
-		return &Response{Err: c.refuse(trace.StageDecode, "", err)}
+		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
-	from, err := parseRevision(opts.ResourceVersion)
+	from, err := object.ParseRevision(opts.ResourceVersion)
 	if err != nil {
-		return &Response{Err: c.refuse(trace.StageDecode, "", plainError(err))}
+		return &Response{Err: c.Refuse(trace.StageDecode, "", request.PlainError(err))}
 	}
 	if c.cache().lost != nil {
 		return &Response{Err: c.notReady()}
@@ -33,20 +35,20 @@ func (c *call) watch() *Response {
 	streaming := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	if streaming {
 		if _, err := c.freshen(opts.ResourceVersion); err != nil {
-			return &Response{Err: c.refuse(trace.StageStorage, "watch cache", err)}
+			return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", err)}
 		}
-	} else if !c.cache().wait(c.t, 0, tooNewWait) {
-		return &Response{Err: c.refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))}
+	} else if !c.cache().wait(c.Task, 0, tooNewWait) {
+		return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))}
 	}
 	// From here to the watcher's registration no other task runs.
 	first, how, err := c.initial(want, opts, from, streaming)
 	if err != nil {
-		return &Response{Err: c.refuse(trace.StageStorage, "watch cache", err)}
+		return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", err)}
 	}
 	w := c.openWatcher(want, opts, from)
-	c.pass(trace.StageStorage, "watch cache", how, nil)
+	c.Pass(trace.StageStorage, "watch cache", how, nil)
 	w.opened = c.s.k.Emit(trace.Event{
-		Lane: c.t.Lane(), Kind: trace.WatchOpened, Object: c.ref, Causes: []trace.ID{c.last},
+		Lane: c.Task.Lane(), Kind: trace.WatchOpened, Object: c.Ref, Causes: []trace.ID{c.Last},
 		Payload: &trace.Watch{Watch: w.number, Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Client: w.client, From: from, Selector: want.String(), Buffer: w.Room()},
 	})
 	if w.began = len(first); w.began > 0 {
@@ -84,7 +86,7 @@ func (c *call) initial(want *selector, opts *metav1.ListOptions, from int64, str
 	if streaming || from == 0 {
 		cache.scan(want.namespace, func(_ string, en *entry) bool {
 			if want.matches(en.obj) {
-				first = append(first, delivery{kind: watch.Added, obj: en.obj, ref: refOf(c.kind, en.obj), revision: en.revision, cause: c.last})
+				first = append(first, delivery{kind: watch.Added, obj: en.obj, ref: refOf(c.kind, en.obj), revision: en.revision, cause: c.Last})
 			}
 			return true
 		})
@@ -105,7 +107,7 @@ func (c *call) initial(want *selector, opts *metav1.ListOptions, from int64, str
 			first = append(first, d)
 		}
 	}
-	how = "The watch begins after revision " + formatRevision(from) + "; " + plural(len(first), "event", "events") + " of it happened since."
+	how = "The watch begins after revision " + object.FormatRevision(from) + "; " + plural(len(first), "event", "events") + " of it happened since."
 	return first, how, nil
 }
 
@@ -113,15 +115,15 @@ func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return formatRevision(int64(n)) + " " + many
+	return object.FormatRevision(int64(n)) + " " + many
 }
 
 // bookmark is an event that only tells a revision.
 func (s *Server) bookmark(k *Kind, revision int64, initialEnd bool) delivery {
 	obj := k.new()
 	obj.GetObjectKind().SetGroupVersionKind(k.GVK())
-	m := metaOf(obj)
-	m.SetResourceVersion(formatRevision(revision))
+	m := object.Meta(obj)
+	m.SetResourceVersion(object.FormatRevision(revision))
 	if initialEnd {
 		m.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	}

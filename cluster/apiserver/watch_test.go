@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -24,9 +25,9 @@ func next(t *sim.Task, w client.Watch) string {
 	if !ok {
 		return "ended"
 	}
-	m := metaOf(e.Object)
+	m := object.Meta(e.Object)
 	out := fmt.Sprintf("%s %s@%d", e.Type, m.GetName(), e.Revision)
-	if m.GetResourceVersion() != formatRevision(e.Revision) {
+	if m.GetResourceVersion() != object.FormatRevision(e.Revision) {
 		out += " but the object says " + m.GetResourceVersion()
 	}
 	if m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
@@ -83,7 +84,7 @@ func TestWatchResume(t *testing.T) {
 func TestWatchFromTheFuture(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		now := w.s.Revision()
-		wa := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{ResourceVersion: formatRevision(now + 2)})
+		wa := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{ResourceVersion: object.FormatRevision(now + 2)})
 		for _, name := range []string{"a", "b", "c"} {
 			w.put(task, name, "1")
 		}
@@ -107,7 +108,7 @@ func TestWatchTooOld(t *testing.T) {
 		expect(t, err.Error(), fmt.Sprintf("too old resource version: %d (%d)", rev, rev+2))
 		_, listed, err := w.admin().List(task, client.ConfigMaps, "", metav1.ListOptions{})
 		w.must(err)
-		wa := w.open(task, client.ConfigMaps, "", metav1.ListOptions{ResourceVersion: formatRevision(listed)})
+		wa := w.open(task, client.ConfigMaps, "", metav1.ListOptions{ResourceVersion: object.FormatRevision(listed)})
 		w.put(task, "a", "again")
 		expect(t, next(task, wa), fmt.Sprintf("MODIFIED a@%d", listed+1))
 	})
@@ -160,7 +161,7 @@ func TestSelectors(t *testing.T) {
 		cm, err = client.Update(task, c, client.ConfigMaps, "default", cm)
 		w.must(err)
 		e, _ := red.Recv(task)
-		if e.Type != watch.Deleted || e.Object.(*corev1.ConfigMap).Labels["colour"] != "red" || formatRevision(e.Revision) != cm.ResourceVersion {
+		if e.Type != watch.Deleted || e.Object.(*corev1.ConfigMap).Labels["colour"] != "red" || object.FormatRevision(e.Revision) != cm.ResourceVersion {
 			t.Errorf("got %v %v at %d, want DELETED of the red state at %s", e.Type, e.Object.(*corev1.ConfigMap).Labels, e.Revision, cm.ResourceVersion)
 		}
 
@@ -307,7 +308,7 @@ func TestPages(t *testing.T) {
 			w.must(r.Err)
 			var out []string
 			for _, o := range r.Items {
-				out = append(out, metaOf(o).GetName())
+				out = append(out, object.Meta(o).GetName())
 			}
 			return strings.Join(out, " ")
 		}

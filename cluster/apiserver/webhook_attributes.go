@@ -61,12 +61,12 @@ func (c *call) dynamicAttributes(op operation) admission.Attributes {
 		options = o
 	}
 	options.GetObjectKind().SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind(optionKinds[op]))
-	namespace := c.ref.Namespace
+	namespace := c.Ref.Namespace
 	if c.kind.is("Namespace") {
-		namespace = c.ref.Name
+		namespace = c.Ref.Name
 	}
 	return &hookAttributes{
-		Attributes: admission.NewAttributesRecord(ofKind(obj, gvk), ofKind(old, gvk), gvk, namespace, c.ref.Name, c.req.Resource, c.req.Subresource,
+		Attributes: admission.NewAttributesRecord(ofKind(obj, gvk), ofKind(old, gvk), gvk, namespace, c.Ref.Name, c.req.Resource, c.req.Subresource,
 			admission.Operation(op), options, c.req.DryRun, infoOf(&c.user)),
 		c: c,
 	}
@@ -131,8 +131,8 @@ type warner struct{ c *call }
 
 // AddWarning is warning.Recorder; a warning is told once.
 func (w warner) AddWarning(_, text string) {
-	if !slices.Contains(w.c.warnings, text) {
-		w.c.warnings = append(w.c.warnings, text)
+	if !slices.Contains(w.c.Warnings, text) {
+		w.c.Warnings = append(w.c.Warnings, text)
 	}
 }
 

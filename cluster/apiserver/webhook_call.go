@@ -60,7 +60,7 @@ func (s *hookSpec) ignores() bool { return s.failure != nil && *s.failure == reg
 
 // begin sends the AdmissionReview. What goes wrong on the way is told by finish.
 func (c *call) begin(spec *hookSpec, author string, inv *generic.WebhookInvocation, attrs *admission.VersionedAttributes) (*hookCall, error) {
-	h := &hookCall{c: c, name: spec.name, by: author + " " + spec.config + "/" + spec.name, began: c.t.Elapsed()}
+	h := &hookCall{c: c, name: spec.name, by: author + " " + spec.config + "/" + spec.name, began: c.Task.Elapsed()}
 	if attrs.IsDryRun() {
 		switch e := spec.effects; {
 		case e == nil:
@@ -81,7 +81,7 @@ func (c *call) begin(spec *hookSpec, author string, inv *generic.WebhookInvocati
 	if spec.timeout != nil {
 		timeout = time.Duration(*spec.timeout) * time.Second
 	}
-	h.sent = c.s.hooks.post(c.t, c.last, &spec.client, timeout, body)
+	h.sent = c.s.hooks.post(c.Task, c.Last, &spec.client, timeout, body)
 	return h, nil
 }
 
@@ -108,9 +108,9 @@ func (h *hookCall) failed(reason error, status *apierrors.StatusError) error {
 
 // finish waits for the answer and checks it.
 func (h *hookCall) finish(mutating bool) (*webhookrequest.AdmissionResponse, error) {
-	answered, err := h.sent.answer(h.c.t, reviewCodec, h.response)
+	answered, err := h.sent.answer(h.c.Task, reviewCodec, h.response)
 	if !answered.IsZero() {
-		h.c.last = answered
+		h.c.Last = answered
 	}
 	if err != nil {
 		var status *apierrors.StatusError
@@ -128,8 +128,8 @@ func (h *hookCall) finish(mutating bool) (*webhookrequest.AdmissionResponse, err
 
 // verdict tells the trace what came of a call.
 func (h *hookCall) verdict(stage, verdict, note string, diff []trace.FieldDiff, code int) {
-	h.c.stage(&trace.Stage{
-		Request: h.c.n, Stage: stage, By: h.by, Verdict: verdict, Note: note, Diff: diff, Code: code, Took: h.c.t.Elapsed() - h.began,
+	h.c.Tell(&trace.Stage{
+		Request: h.c.Number, Stage: stage, By: h.by, Verdict: verdict, Note: note, Diff: diff, Code: code, Took: h.c.Task.Elapsed() - h.began,
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/pkg/warning"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 )
 
@@ -44,7 +45,7 @@ func (c *call) mutateByHooks(op operation) error {
 		err = c.mutateRound(ctx, op, attrs)
 	}
 	if err != nil {
-		return c.refuse(trace.StageMutatingAdmission, "", err)
+		return c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
 	return nil
 }
@@ -66,13 +67,13 @@ func (c *call) mutateAgain(op operation) error {
 		}
 		did, _, err := p.admit(c, op)
 		if err != nil {
-			return c.refuse(trace.StageMutatingAdmission, p.name, err)
+			return c.Refuse(trace.StageMutatingAdmission, p.name, err)
 		}
 		if was == nil || did == "" {
 			continue
 		}
-		if diff := diffObjects(was, c.obj); len(diff) > 0 {
-			c.pass(trace.StageMutatingAdmission, p.name, "Asked again, it "+did, diff)
+		if diff := object.Diff(was, c.obj); len(diff) > 0 {
+			c.Pass(trace.StageMutatingAdmission, p.name, "Asked again, it "+did, diff)
 		}
 	}
 	return nil
@@ -204,7 +205,7 @@ func (m *mutatingCall) run(inv *generic.WebhookInvocation) (changed bool, err er
 	if err == nil {
 		var diff []trace.FieldDiff
 		if changed {
-			diff = diffObjects(was, m.attrs.VersionedObject.Object())
+			diff = object.Diff(was, m.attrs.VersionedObject.Object())
 		}
 		call.verdict(trace.StageMutatingAdmission, "pass", note+again(m.attrs)+".", diff, 0)
 		return changed, nil
@@ -215,7 +216,7 @@ func (m *mutatingCall) run(inv *generic.WebhookInvocation) (changed bool, err er
 		call.verdict(trace.StageMutatingAdmission, "pass", "Ignored by its failure policy: "+err.Error(), nil, 0)
 		return changed, nil
 	}
-	return changed, &hookRefusal{by: call.by, err: status, took: m.c.t.Elapsed() - call.began}
+	return changed, &hookRefusal{by: call.by, err: status, took: m.c.Task.Elapsed() - call.began}
 }
 
 // take reads the answer and applies its patch.

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -66,7 +68,7 @@ func (h *hooked) send(verb, doc string) *Response {
 	var gvk schema.GroupVersionKind
 	if err == nil {
 		gvk = obj.GetObjectKind().GroupVersionKind()
-		meta.ObjectMeta = metav1.ObjectMeta{Name: nameOf(obj), Namespace: metaOf(obj).GetNamespace()}
+		meta.ObjectMeta = metav1.ObjectMeta{Name: object.Name(obj), Namespace: object.Meta(obj).GetNamespace()}
 	} else {
 		h.w.t.Fatalf("%v\n%s", err, doc)
 	}
@@ -92,11 +94,11 @@ func (h *hooked) tell(r *Response) {
 		fmt.Fprintf(&h.out, "Warning: %s\n", w)
 	}
 	if r.Err != nil {
-		st := statusOf(r.Err)
+		st := request.StatusOf(r.Err)
 		fmt.Fprintf(&h.out, "%d %s: %s\n", st.Code, st.Reason, st.Message)
 		return
 	}
-	fmt.Fprintf(&h.out, "%d %s\n", r.Code, nameOf(r.Object))
+	fmt.Fprintf(&h.out, "%d %s\n", r.Code, object.Name(r.Object))
 }
 
 // stages writes what admission did in a step, and what the webhooks answered.
@@ -291,7 +293,7 @@ func TestAdmissionReviewBody(t *testing.T) {
 func TestNoHooksCostNothing(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.s.hooks.refresh()
-		c := &call{s: w.s, t: task, req: &Request{Resource: client.Pods.GroupVersionResource}, kind: KindFor(client.Pods.GroupVersionResource)}
+		c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{Resource: client.Pods.GroupVersionResource}, kind: KindFor(client.Pods.GroupVersionResource)}
 		n := len(w.sink.events)
 		if allocs := testing.AllocsPerRun(100, func() {
 			if c.mutateByHooks(opCreate) != nil {

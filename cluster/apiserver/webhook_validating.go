@@ -110,7 +110,7 @@ func (v *validatingCall) finish(c *call) *hookRefusal {
 		v.call.verdict(trace.StageValidatingAdmission, "pass", "Ignored by its failure policy: "+err.Error(), nil, 0)
 		return nil
 	}
-	return &hookRefusal{by: v.call.by, err: status, took: c.t.Elapsed() - v.call.began}
+	return &hookRefusal{by: v.call.by, err: status, took: c.Task.Elapsed() - v.call.began}
 }
 
 func (v *validatingCall) take(c *call) error {

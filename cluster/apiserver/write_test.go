@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -52,7 +54,7 @@ func TestPatchTypes(t *testing.T) {
 		refused    func(error) bool
 	}{
 		{"JSON patch", `[{"op":"replace","path":"/spec/template/spec/containers/1/image","value":"fluent"}]`, types.JSONPatchType, "app=nginx log=fluent", nil},
-		{"JSON patch whose test fails", `[{"op":"test","path":"/spec/replicas","value":7}]`, types.JSONPatchType, "", func(err error) bool { return apierrors.IsInvalid(err) || statusOf(err).Code == 422 }},
+		{"JSON patch whose test fails", `[{"op":"test","path":"/spec/replicas","value":7}]`, types.JSONPatchType, "", func(err error) bool { return apierrors.IsInvalid(err) || request.StatusOf(err).Code == 422 }},
 		{"merge patch replaces lists", `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"caddy"}]}}}}`, types.MergePatchType, "app=caddy", nil},
 		{"strategic merge patch merges them by name", `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"caddy"}]}}}}`, types.StrategicMergePatchType, "app=caddy log=busybox", nil},
 		{"and removes with a directive", `{"spec":{"template":{"spec":{"containers":[{"name":"log","$patch":"delete"}]}}}}`, types.StrategicMergePatchType, "app=nginx", nil},
@@ -174,7 +176,7 @@ func TestPropagation(t *testing.T) {
 					return
 				}
 				w.must(err)
-				if f := metaOf(obj).GetFinalizers(); len(f) != 1 || f[0] != want {
+				if f := object.Meta(obj).GetFinalizers(); len(f) != 1 || f[0] != want {
 					t.Errorf("finalizers are %v, want %s", f, want)
 				}
 			})

@@ -1,4 +1,4 @@
-package apiserver
+package request
 
 import (
 	"errors"
@@ -8,8 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// statusOf is the body that tells a client of an error.
-func statusOf(err error) *metav1.Status {
+// StatusOf is the body that tells a client of an error; nil of none
+// (responsewriters/status.go ErrorToAPIStatus).
+func StatusOf(err error) *metav1.Status {
 	if err == nil {
 		return nil
 	}
@@ -25,9 +26,8 @@ func statusOf(err error) *metav1.Status {
 	}
 }
 
-// plainError is an error as Kubernetes passes it on when it has no word of its
-// own for it: 500, with the message as it is (responsewriters/status.go
-// ErrorToAPIStatus).
-func plainError(err error) error {
-	return &apierrors.StatusError{ErrStatus: *statusOf(err)}
+// PlainError is an error as Kubernetes passes it on when it has no word of its own for
+// it: 500, with the message as it is.
+func PlainError(err error) error {
+	return &apierrors.StatusError{ErrStatus: *StatusOf(err)}
 }

@@ -1,7 +1,9 @@
-package apiserver
+package object
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 )
 
@@ -23,8 +25,8 @@ func (d *differ) json(path string, a, b any) {
 		for n := range y {
 			names[n] = true
 		}
-		for _, n := range sortedKeys(names) {
-			d.json(dotted(path, n), x[n], y[n])
+		for _, n := range slices.Sorted(maps.Keys(names)) {
+			d.json(Dotted(path, n), x[n], y[n])
 		}
 		return
 	case []any:

@@ -1,4 +1,4 @@
-package apiserver
+package object
 
 import (
 	"encoding/json"
@@ -17,12 +17,12 @@ import (
 // diffLimit is how many changed fields a stage shows at most.
 const diffLimit = 64
 
-// diffObjects lists the fields in which two objects of one type differ, in the
+// Diff lists the fields in which two objects of one type differ, in the
 // order of the type's fields. Equal parts cost a comparison and nothing else.
-func diffObjects(a, b runtime.Object) []trace.FieldDiff {
+func Diff(a, b runtime.Object) []trace.FieldDiff {
 	var d differ
 	if u, ok := a.(*unstructured.Unstructured); ok {
-		d.json("", u.Object, mapOf(b).Object)
+		d.json("", u.Object, b.(*unstructured.Unstructured).Object)
 		return d.out
 	}
 	d.walk("", reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem())
@@ -33,12 +33,12 @@ type differ struct{ out []trace.FieldDiff }
 
 func (d *differ) add(path string, from, to any) {
 	if len(d.out) < diffLimit {
-		d.out = append(d.out, trace.FieldDiff{Path: path, From: compact(from), To: compact(to)})
+		d.out = append(d.out, trace.FieldDiff{Path: path, From: JSON(from), To: JSON(to)})
 	}
 }
 
-// compact is a value's JSON; empty for nothing.
-func compact(v any) string {
+// JSON is a value's JSON; empty for nothing.
+func JSON(v any) string {
 	if v == nil {
 		return ""
 	}
@@ -88,7 +88,7 @@ func (d *differ) fields(path string, a, b reflect.Value) {
 		}
 		p := path
 		if !inline {
-			p = dotted(path, name)
+			p = Dotted(path, name)
 		}
 		if p == "metadata.managedFields" {
 			continue
@@ -128,11 +128,12 @@ func (d *differ) keys(path string, a, b reflect.Value) {
 		if x.IsValid() && y.IsValid() && same(x, y) {
 			continue
 		}
-		d.add(dotted(path, n), value(x), value(y))
+		d.add(Dotted(path, n), value(x), value(y))
 	}
 }
 
-func dotted(path, name string) string {
+// Dotted is the path of a field behind another path.
+func Dotted(path, name string) string {
 	if strings.ContainsAny(name, "./") {
 		return path + `["` + name + `"]`
 	}
