@@ -34,8 +34,8 @@ type fieldManagers struct {
 }
 
 func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldManager, error) {
-	if k.custom != nil {
-		return k.custom.managerOf(k, subresource)
+	if k.Custom != nil {
+		return customOf(k).managerOf(k, subresource)
 	}
 	if f.made == nil {
 		f.made = map[string]*managedfields.FieldManager{}

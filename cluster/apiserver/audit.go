@@ -390,7 +390,7 @@ func (c *call) auditedBody(r *Response, status *metav1.Status) runtime.Object {
 // listBody is a list as its client gets it, of shared items.
 func (c *call) listBody(r *Response) runtime.Object {
 	gvk := c.kind.GroupVersion().WithKind(c.kind.ListKind())
-	if c.kind.custom != nil {
+	if c.kind.Custom != nil {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk)
 		list.SetResourceVersion(r.ListMeta.ResourceVersion)

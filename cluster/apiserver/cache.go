@@ -107,22 +107,10 @@ func (c *cache) watchName() string {
 	if c.kind.hub != nil {
 		return c.kind.GroupVersionResource.Resource + "." + c.kind.Version + "." + c.kind.Group
 	}
-	if c.kind.custom != nil {
+	if c.kind.Custom != nil {
 		return c.kind.groupResource().String()
 	}
 	return c.kind.GroupVersionResource.Resource
-}
-
-// customName is what the trace calls a custom kind's cache beside its resource,
-// which another kind may have too; "" of a built-in one.
-func (k *Kind) customName() string {
-	switch {
-	case k.custom == nil:
-		return ""
-	case k.custom.spec.Storage:
-		return k.groupResource().String()
-	}
-	return k.groupResource().String() + "/" + k.Version
 }
 
 // follow takes in what the watch tells until it ends.
@@ -446,4 +434,13 @@ func prefixEnd(prefix string) []byte {
 	end := []byte(prefix)
 	end[len(end)-1]++
 	return end
+}
+
+// decodeKV is the object at a key, with what it was decoded from.
+func decodeKV(k *Kind, kv *mvccpb.KeyValue) (*entry, error) {
+	obj, err := decodeStored(k, kv.Value, kv.ModRevision)
+	if err != nil {
+		return nil, err
+	}
+	return &entry{obj: obj, value: kv.Value, revision: kv.ModRevision}, nil
 }

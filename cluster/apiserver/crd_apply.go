@@ -70,7 +70,7 @@ func (v *customVersion) fieldManager(k *Kind, subresource string) (*managedfield
 		}
 	case "status":
 		for _, other := range v.of.kinds {
-			if other.custom.hasStatus() {
+			if customOf(other).hasStatus() {
 				reset[fieldpath.APIVersion(other.apiVersion)] = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
 			}
 		}
@@ -94,7 +94,7 @@ func (customObject) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
 func (o customObject) Default(obj runtime.Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		if k := o.of.version(u.GetAPIVersion()); k != nil {
-			k.custom.fill(u)
+			customOf(k).fill(u)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (o customObject) ConvertToVersion(in runtime.Object, gv runtime.GroupVersio
 		return nil, runtime.NewNotRegisteredErrForKind("customresource", to)
 	}
 	u = u.DeepCopy()
-	return u, k.custom.convert(u, k)
+	return u, customOf(k).convert(u, k)
 }
 
 // Convert is runtime.ObjectConvertor; nobody calls it with maps.
@@ -125,7 +125,7 @@ func (customObject) Convert(_, _, _ any) error {
 // ConvertFieldLabel is runtime.ObjectConvertor.
 func (o customObject) ConvertFieldLabel(gvk schema.GroupVersionKind, label, value string) (string, string, error) {
 	if k := o.of.version(gvk.GroupVersion().String()); k != nil {
-		return k.custom.label(k, label, value)
+		return customOf(k).Label(k, label, value)
 	}
 	return "", "", fmt.Errorf("field label not supported: %s", label)
 }

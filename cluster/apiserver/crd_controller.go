@@ -260,3 +260,18 @@ func (d *definitions) judgeApproval(t *sim.Task, crd *apiextensionsv1.CustomReso
 	setDefinitionCondition(crd, metav1.NewTime(t.Now().Truncate(time.Second)), cond)
 	return true
 }
+
+// setDefinitionCondition is apihelpers.SetCRDCondition with the virtual time.
+func setDefinitionCondition(crd *apiextensionsv1.CustomResourceDefinition, now metav1.Time, cond apiextensionsv1.CustomResourceDefinitionCondition) {
+	cond.LastTransitionTime = now
+	was := apihelpers.FindCRDCondition(crd, cond.Type)
+	if was == nil {
+		crd.Status.Conditions = append(crd.Status.Conditions, cond)
+		return
+	}
+	if was.Status == cond.Status && !was.LastTransitionTime.IsZero() {
+		cond.LastTransitionTime = was.LastTransitionTime
+	}
+	cond.ObservedGeneration = was.ObservedGeneration
+	*was = cond
+}

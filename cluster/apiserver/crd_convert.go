@@ -39,20 +39,6 @@ var conversionCodec = func() runtime.Codec {
 	return serializer.NewCodecFactory(s).LegacyCodec(apiextensionsv1.SchemeGroupVersion, apiextensionsv1beta1.SchemeGroupVersion)
 }()
 
-// mayConvert reports whether a webhook converts the kind's objects where they are
-// stored in another version.
-func (k *Kind) mayConvert() bool {
-	if k == nil || k.custom == nil {
-		return false
-	}
-	c := k.custom.of.crd.Spec.Conversion
-	return c != nil && c.Strategy == apiextensionsv1.WebhookConverter
-}
-
-// converts reports whether a webhook converts the kind's objects as a rule: its
-// version is not the one that is stored.
-func (k *Kind) converts() bool { return k.mayConvert() && !k.custom.spec.Storage }
-
 // convert makes the object one of a version of this definition; the fields that this
 // version does not know are pruned.
 func (v *customVersion) convert(u *unstructured.Unstructured, to *Kind) error {

@@ -90,9 +90,14 @@ func (cs *customs) add(name string, crd *apiextensionsv1.CustomResourceDefinitio
 			Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
 			Verbs: customVerbs, Prefix: "/registry/" + crd.Spec.Group + "/" + names.Plural + "/",
 			apiVersion: crd.Spec.Group + "/" + v.Name,
-			custom:     &customVersion{of: cu, spec: v},
 		}
-		k.strategy, k.field = customStrategy(k), k.custom.field
+		made := &customVersion{of: cu, spec: v}
+		conversion := crd.Spec.Conversion
+		k.Custom = &Custom{
+			Version: made, ListKind: names.ListKind, Storage: v.Storage,
+			Webhook: conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter,
+		}
+		k.strategy, k.field = customStrategy(k), made.field
 		if sub := v.Subresources; sub != nil && sub.Status != nil {
 			k.Subresources = append(k.Subresources, Subresource{Name: "status", GVK: k.GVK(), Verbs: statusOnly})
 		}
@@ -123,7 +128,7 @@ func (cs *customs) drop(name string) {
 		if cs.kinds[k.GroupVersionResource] == k {
 			delete(cs.kinds, k.GroupVersionResource)
 		}
-		if c := k.custom.cache; c != nil {
+		if c := customOf(k).cache; c != nil {
 			c.dropped = true
 			for _, w := range c.watchers.all() {
 				w.end("the CustomResourceDefinition " + name + " changed or is gone")
@@ -175,10 +180,10 @@ func (cu *custom) version(apiVersion string) *Kind {
 func (cs *customs) served() []*Kind {
 	out := make([]*Kind, 0, len(cs.kinds))
 	for _, k := range cs.kinds {
-		if since := k.custom.of.established(); since.IsZero() {
+		if since := customOf(k).of.established(); since.IsZero() {
 			continue
 		}
-		if k.custom.of.terminating() {
+		if customOf(k).of.terminating() {
 			going := *k
 			going.Verbs = terminatingVerbs
 			k = &going
@@ -202,8 +207,8 @@ func (cs *customs) open() []*cache {
 	var out []*cache
 	for _, name := range sortedKeys(cs.byName) {
 		for _, k := range cs.byName[name].kinds {
-			if k.custom.cache != nil {
-				out = append(out, k.custom.cache)
+			if customOf(k).cache != nil {
+				out = append(out, customOf(k).cache)
 			}
 		}
 	}
@@ -230,15 +235,16 @@ func (s *Server) kindOf(key []byte) *Kind {
 	return nil
 }
 
-// is reports whether this is the built-in kind of a name; a custom kind may be
-// called Service too.
-func (k *Kind) is(name string) bool { return k.custom == nil && k.Kind == name }
+// customOf is what a definition says of the kind that it made; nil of a built-in one.
+func customOf(k *Kind) *customVersion {
+	if k.Custom == nil {
+		return nil
+	}
+	return k.Custom.Version.(*customVersion)
+}
 
 // Same reports whether two kinds are the same version of the same definition, of
 // one spec.
-func (k *Kind) Same(o *Kind) bool {
-	return k.custom != nil && o.custom != nil && k.custom.of == o.custom.of && k.Version == o.Version
+func Same(k, o *Kind) bool {
+	return k.Custom != nil && o.Custom != nil && customOf(k).of == customOf(o).of && k.Version == o.Version
 }
-
-// Custom reports whether a CustomResourceDefinition made the kind.
-func (k *Kind) Custom() bool { return k.custom != nil }

@@ -47,7 +47,7 @@ func (v *customVersion) coerce(u *unstructured.Unstructured, stored bool) (unkno
 	if gv.Group == v.of.crd.Spec.Group && kind == v.of.crd.Status.AcceptedNames.Kind {
 		var s *structuralschema.Structural
 		if k := v.of.version(apiVersion); k != nil {
-			s = k.custom.schema().structural
+			s = customOf(k).schema().structural
 		}
 		if !v.of.crd.Spec.PreserveUnknownFields {
 			unknown = append(unknown, structuralpruning.PruneWithOptions(u.Object, s, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: !stored})...)
@@ -83,10 +83,9 @@ func (v *customVersion) fill(u *unstructured.Unstructured) {
 	}
 }
 
-// decodeCustom reads a stored object as one of this kind's version.
-func decodeCustom(k *Kind, value []byte, revision int64) (runtime.Object, error) {
+// Decode reads a stored object as one of this kind's version.
+func (v *customVersion) Decode(k *Kind, value []byte, revision int64) (runtime.Object, error) {
 	u := &unstructured.Unstructured{}
-	v := k.custom
 	err := json.Unmarshal(value, &u.Object)
 	if err == nil {
 		_, err = v.coerce(u, true)
@@ -105,9 +104,8 @@ func decodeCustom(k *Kind, value []byte, revision int64) (runtime.Object, error)
 	return u, nil
 }
 
-// encodeCustom gives the bytes as etcd holds them: JSON and a line feed.
-func encodeCustom(k *Kind, obj runtime.Object) ([]byte, error) {
-	v := k.custom
+// Encode gives the bytes as etcd holds them: JSON and a line feed.
+func (v *customVersion) Encode(k *Kind, obj runtime.Object) ([]byte, error) {
 	u := obj.(*unstructured.Unstructured).DeepCopy()
 	err := v.convert(u, v.of.storage)
 	if bad := (*unconverted)(nil); errors.As(err, &bad) {
@@ -127,7 +125,7 @@ func encodeCustom(k *Kind, obj runtime.Object) ([]byte, error) {
 
 // custom reports whether the request's body is an object of a custom kind (that
 // of its subresource scale is not).
-func (c *call) custom() bool { return c.kind.custom != nil && (c.sub == nil || c.sub.Name == "status") }
+func (c *call) custom() bool { return c.kind.Custom != nil && (c.sub == nil || c.sub.Name == "status") }
 
 // parseCustom decodes bytes as a custom object. c.raw is what was there before
 // pruning, for the trace.
@@ -174,7 +172,7 @@ func (c *call) readCustom(decoder runtime.Decoder, data []byte, gvk schema.Group
 	if !c.req.System {
 		c.raw = u.DeepCopy()
 	}
-	unknown, err := c.kind.custom.coerce(u, false)
+	unknown, err := customOf(c.kind).coerce(u, false)
 	if err != nil {
 		return nil, got, nil, err
 	}
@@ -210,7 +208,7 @@ func (c *call) takeCustom(obj runtime.Object, gvk schema.GroupVersionKind) (runt
 	u.SetGroupVersionKind(gvk)
 	c.raw = u.DeepCopy()
 	var err error
-	if c.pruned, err = c.kind.custom.coerce(u, false); err != nil {
+	if c.pruned, err = customOf(c.kind).coerce(u, false); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return u, nil

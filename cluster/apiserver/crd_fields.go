@@ -11,9 +11,9 @@ import (
 // A custom kind can be selected by name, namespace and the fields that its
 // definition lists (spec.versions[].selectableFields).
 
-// label accepts or refuses a field of a selector (apiserver/conversion/converter.go
+// Label accepts or refuses a field of a selector (apiserver/conversion/converter.go
 // ConvertFieldLabel).
-func (v *customVersion) label(k *Kind, label, value string) (string, string, error) {
+func (v *customVersion) Label(k *Kind, label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" && k.Namespaced {
 		return label, value, nil
 	}

@@ -16,7 +16,7 @@ import (
 func OpenAPI(kinds []*Kind) ([]byte, error) {
 	var docs []*spec3.OpenAPI
 	for _, k := range kinds {
-		doc, err := builder.BuildOpenAPIV3(k.custom.of.born, k.Version, builder.Options{IncludeSelectableFields: true})
+		doc, err := builder.BuildOpenAPIV3(customOf(k).of.born, k.Version, builder.Options{IncludeSelectableFields: true})
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func OpenAPI(kinds []*Kind) ([]byte, error) {
 func OpenAPIv2(kinds []*Kind) (*spec.Swagger, error) {
 	merged := &spec.Swagger{}
 	for _, k := range kinds {
-		doc, err := builder.BuildOpenAPIV2(k.custom.of.born, k.Version, builder.Options{V2: true, IncludeSelectableFields: true})
+		doc, err := builder.BuildOpenAPIV2(customOf(k).of.born, k.Version, builder.Options{V2: true, IncludeSelectableFields: true})
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func TestCustomRefusalsAreUpstreams(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.define(task, picky)
 		k := w.s.customs.byName["widgets.example.com"].storage
-		made := k.custom.schema()
+		made := customOf(k).schema()
 		upstream := customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), true, k.GVK(), made.whole, made.status, made.structural,
 			&apiextensions.CustomResourceSubresourceStatus{}, made.scale, nil)
 		status := customresource.NewStatusStrategy(upstream)
@@ -90,7 +90,7 @@ func TestCustomRefusalsAreUpstreams(t *testing.T) {
 				t.Fatal(spec, err)
 			}
 			merge(u, parts)
-			k.custom.fill(u)
+			customOf(k).fill(u)
 			return u
 		}
 		for _, changed := range []string{
@@ -104,12 +104,12 @@ func TestCustomRefusalsAreUpstreams(t *testing.T) {
 			`{"metadata":{"labels":{"a b":"c"}}}`, `{"metadata":{"namespace":""}}`, `{"metadata":{"generation":-1}}`,
 		} {
 			u, old, ctx := object(changed), object(`{}`), context.Background()
-			alike(t, changed+" created", k.custom.validate(k, u), upstream.Validate(ctx, u))
-			alike(t, changed+" updated", k.custom.validateUpdate(k, u, old), upstream.ValidateUpdate(ctx, u, old))
-			alike(t, changed+" not changed", k.custom.validateUpdate(k, u, u.DeepCopy()), upstream.ValidateUpdate(ctx, u, u.DeepCopy()))
-			alike(t, changed+" as status", k.custom.validateStatus(k, u, old), status.ValidateUpdate(ctx, u, old))
+			alike(t, changed+" created", customOf(k).validate(k, u), upstream.Validate(ctx, u))
+			alike(t, changed+" updated", customOf(k).validateUpdate(k, u, old), upstream.ValidateUpdate(ctx, u, old))
+			alike(t, changed+" not changed", customOf(k).validateUpdate(k, u, u.DeepCopy()), upstream.ValidateUpdate(ctx, u, u.DeepCopy()))
+			alike(t, changed+" as status", customOf(k).validateStatus(k, u, old), status.ValidateUpdate(ctx, u, old))
 			ours, theirs := u.DeepCopy(), u.DeepCopy()
-			k.custom.prepare(ours, old)
+			customOf(k).prepare(ours, old)
 			upstream.PrepareForUpdate(ctx, theirs, old)
 			if !equal(ours, theirs) {
 				t.Errorf("%s: prepared %v, upstream %v", changed, ours, theirs)

@@ -100,23 +100,23 @@ func (v *customVersion) replicasPaths() managedfields.ResourcePathMappings {
 
 // scaleOf is the scale subresource of an object.
 func (c *call) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
-	if c.kind.custom == nil {
+	if c.kind.Custom == nil {
 		return scaleOf(obj), nil
 	}
-	return c.kind.custom.readScale(mapOf(obj))
+	return customOf(c.kind).readScale(mapOf(obj))
 }
 
 func (c *call) scaleToChange() (*autoscalingv1.Scale, error) {
-	if c.kind.custom == nil {
+	if c.kind.Custom == nil {
 		return scaleOf(c.old), nil
 	}
-	return c.kind.custom.scaleToChange(mapOf(c.old))
+	return customOf(c.kind).scaleToChange(mapOf(c.old))
 }
 
 func (c *call) setReplicas(n int32) error {
-	if c.kind.custom == nil {
+	if c.kind.Custom == nil {
 		setReplicas(c.obj, n)
 		return nil
 	}
-	return c.kind.custom.setScale(mapOf(c.obj), n)
+	return customOf(c.kind).setScale(mapOf(c.obj), n)
 }

@@ -31,16 +31,16 @@ import (
 // pkg/registry/customresource. (The package itself would bring the generic
 // registry and its etcd client along; TestCustomRefusalsAreUpstreams compares.)
 func customStrategy(k *Kind) *strategy {
-	v := k.custom
+	v := customOf(k)
 	st := &strategy{
 		conditional:    true,
-		prepare:        func(_ *call, obj, old runtime.Object) { v.prepare(mapOf(obj), mapOf(old)) },
+		prepare:        func(_ *Write, obj, old runtime.Object) { v.prepare(mapOf(obj), mapOf(old)) },
 		validate:       func(obj runtime.Object) field.ErrorList { return v.validate(k, mapOf(obj)) },
 		validateUpdate: func(obj, old runtime.Object) field.ErrorList { return v.validateUpdate(k, mapOf(obj), mapOf(old)) },
 		warn:           finalizerWarnings,
 	}
 	if v.hasStatus() {
-		st.subPrepare = preparers{"status": func(_ *call, obj, old runtime.Object) { prepareCustomStatus(mapOf(obj), mapOf(old)) }}
+		st.subPrepare = preparers{"status": func(_ *Write, obj, old runtime.Object) { prepareCustomStatus(mapOf(obj), mapOf(old)) }}
 		st.subValidate = validators{"status": func(obj, old runtime.Object) field.ErrorList {
 			return v.validateStatus(k, mapOf(obj), mapOf(old))
 		}}

@@ -27,8 +27,8 @@ var ageColumn = []apiextensionsv1.CustomResourceColumnDefinition{{
 
 // Table is the table of one object of a custom kind, whose ages are by now;
 // of none if obj is nil. Safe for concurrent use.
-func (k *Kind) Table(obj runtime.Object, now time.Time) (*metav1.Table, error) {
-	v := k.custom
+func Table(k *Kind, obj runtime.Object, now time.Time) (*metav1.Table, error) {
+	v := customOf(k)
 	v.printer.mu.Lock()
 	defer v.printer.mu.Unlock()
 	if v.printer.rows == nil {

@@ -32,14 +32,14 @@ const settling = 2 * time.Second
 // routeCustom refuses paths that a custom kind has not, warns of versions that
 // are going, and lets the first objects wait.
 func (c *call) routeCustom() error {
-	if c.kind.custom == nil || c.req.kind != nil {
+	if c.kind.Custom == nil || c.req.kind != nil {
 		return nil
 	}
 	across := c.req.Verb == "list" || c.req.Verb == "watch" || c.req.Verb == "deletecollection"
 	if !c.kind.Namespaced && c.req.Namespace != "" || c.kind.Namespaced && c.req.Namespace == "" && !across {
 		return notServed()
 	}
-	v := c.kind.custom
+	v := customOf(c.kind)
 	if v.spec.Deprecated && !c.req.System {
 		c.Warnings = append(c.Warnings, v.deprecation())
 	}
@@ -77,7 +77,7 @@ func (v *customVersion) deprecation() string {
 // mayCreateCustom refuses new objects of a definition that is going
 // (forbidCreateAdmission).
 func (c *call) mayCreateCustom(op operation) error {
-	if op != opCreate || c.kind.custom == nil || !c.kind.custom.of.terminating() {
+	if op != opCreate || c.kind.Custom == nil || !customOf(c.kind).of.terminating() {
 		return nil
 	}
 	return apierrors.NewForbidden(c.kind.groupResource(), c.Ref.Name, errors.New("create not allowed while custom resource definition is terminating"))
@@ -152,3 +152,18 @@ func (c *call) awaitNames() {
 
 // namesLimit is how long the answer waits at most.
 const namesLimit = 100 * time.Millisecond
+
+// markDefinition begins the end of a definition: its objects have to go first, so
+// it gets a finalizer of the server's own (customresourcedefinition/etcd.go Delete).
+func (c *call) markDefinition(crd *apiextensionsv1.CustomResourceDefinition) (deletion, string) {
+	now := c.Now()
+	crd.DeletionTimestamp = &now
+	if !apihelpers.CRDHasFinalizer(crd, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
+	}
+	setDefinitionCondition(crd, now, apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: "InstanceDeletionPending",
+		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+	})
+	return deleteLater, "The objects of this kind have to go first: the finalizer " + apiextensionsv1.CustomResourceCleanupFinalizer + " holds the definition until they have."
+}

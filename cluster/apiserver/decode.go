@@ -75,7 +75,7 @@ func (c *call) fillDefaults(obj runtime.Object) {
 			return
 		}
 	case *unstructured.Unstructured:
-		c.kind.custom.fill(o)
+		customOf(c.kind).fill(o)
 		return
 	case *corev1.Secret:
 		for _, k := range sortedKeys(o.StringData) {
@@ -123,18 +123,6 @@ func (c *call) readBody(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	}
 	return c.parse(c.req.Body, c.req.ContentType, gvk)
 }
-
-// typeOf is the Go type of a kind: a pointer to its struct.
-func typeOf(gvk schema.GroupVersionKind) reflect.Type {
-	if t, ok := goTypes[gvk]; ok {
-		return t
-	}
-	return reflect.TypeOf(newObject(gvk))
-}
-
-// goTypes is filled when the program starts and only read from then on, as
-// clusters in one process share it.
-var goTypes = map[schema.GroupVersionKind]reflect.Type{}
 
 // parse decodes bytes as an object of a kind.
 func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKind) (runtime.Object, error) {

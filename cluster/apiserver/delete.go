@@ -49,7 +49,7 @@ func (c *call) delete() *Response {
 		switch {
 		case c.kind.is("Pod"):
 			return &Response{Object: c.marked}
-		case c.kind.custom == nil && returnsDeleted[c.kind.Kind]:
+		case c.kind.Custom == nil && returnsDeleted[c.kind.Kind]:
 			return &Response{Object: c.old.DeepCopyObject()}
 		}
 		return &Response{Object: c.deleted()}

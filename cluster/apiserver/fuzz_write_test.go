@@ -81,7 +81,7 @@ func FuzzBody(f *testing.F) {
 			if y, err := yaml.JSONToYAML(b); err == nil {
 				f.Add(what, byte(1), y)
 			}
-			if obj, _, err := jsonLax.Decode(b, nil, nil); err == nil && !a.kind.Custom() {
+			if obj, _, err := jsonLax.Decode(b, nil, nil); err == nil && a.kind.Custom == nil {
 				var p bytes.Buffer
 				if err := protoCodec.Encode(obj, &p); err != nil {
 					f.Fatal(err)

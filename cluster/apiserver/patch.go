@@ -50,7 +50,7 @@ func (c *call) applyPatch(old runtime.Object) (runtime.Object, error) {
 
 // patchWhole makes it by way of the whole object's JSON.
 func (c *call) patchWhole(old runtime.Object) (runtime.Object, error) {
-	if c.kind.custom != nil && c.req.PatchType == types.StrategicMergePatchType {
+	if c.kind.Custom != nil && c.req.PatchType == types.StrategicMergePatchType {
 		return nil, negotiation.NewUnsupportedMediaTypeError(customPatches)
 	}
 	switch c.req.PatchType {

@@ -32,7 +32,7 @@ import (
 // steer pods, its Lease, the pods bound to it, tokens for them, its own certificate.
 func admitNodeRestriction(c *call, op operation) (string, []trace.FieldDiff, error) {
 	node, ok := authz.NodeName(&c.user)
-	if !ok || c.kind.custom != nil {
+	if !ok || c.kind.Custom != nil {
 		return "", nil, nil
 	}
 	return "", nil, c.restrict(node, op)

@@ -115,7 +115,7 @@ func (unmeasured) RecordError(bool, psa.Attributes) {}
 func checkPodSecurity(c *call, op operation) (string, []trace.FieldDiff, error) {
 	gr := c.kind.groupResource()
 	isNamespace := c.kind.is("Namespace")
-	if op == opDelete || c.kind.custom != nil || !isNamespace && !c.s.security().PodSpecExtractor.HasPodSpec(gr) {
+	if op == opDelete || c.kind.Custom != nil || !isNamespace && !c.s.security().PodSpecExtractor.HasPodSpec(gr) {
 		return "", nil, nil
 	}
 	if c.req.Subresource != "" && (!c.kind.is("Pod") || c.req.Subresource == "status" || c.req.Subresource == "binding" || c.req.Subresource == "eviction") {

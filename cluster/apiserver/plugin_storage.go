@@ -19,7 +19,7 @@ var inUseFinalizers = map[string]string{
 // (plugin/pkg/admission/storage/storageobjectinuseprotection).
 func protectStorage(c *call, op operation) (string, []trace.FieldDiff, error) {
 	finalizer := inUseFinalizers[c.kind.Kind]
-	if op != opCreate || finalizer == "" || c.kind.custom != nil || c.req.Subresource != "" {
+	if op != opCreate || finalizer == "" || c.kind.Custom != nil || c.req.Subresource != "" {
 		return "", nil, nil
 	}
 	m := object.Meta(c.obj)

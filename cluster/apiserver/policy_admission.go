@@ -203,8 +203,8 @@ type policyTypes struct{ s *Server }
 // GetTypeConverter is patch.TypeConverterManager.
 func (p policyTypes) GetTypeConverter(gvk schema.GroupVersionKind) managedfields.TypeConverter {
 	for _, k := range p.s.Resources() {
-		if k.custom != nil && k.GVK() == gvk {
-			types, err := k.custom.of.types()
+		if k.Custom != nil && k.GVK() == gvk {
+			types, err := customOf(k).of.types()
 			if err != nil {
 				return nil
 			}

@@ -27,7 +27,8 @@ type Kind struct {
 	// in another version (autoscaling/v1, events.k8s.io); else nil.
 	hub *Kind
 
-	custom     *customVersion // nil for built-in kinds
+	Custom *Custom // nil for built-in kinds
+
 	strategy   *strategy
 	apiVersion string                                               // "apps/v1"
 	deprecated string                                               // the warning that its users get, or ""
@@ -42,13 +43,53 @@ type Subresource struct {
 	Verbs []string
 }
 
+// Custom is what a kind has more if a CustomResourceDefinition made it.
+type Custom struct {
+	Version  Version // of the definition
+	ListKind string
+	Storage  bool // its version is the one that is stored
+	Webhook  bool // a webhook converts objects from one version to another
+}
+
+// Version is what one version of a definition makes of its objects' bytes and of field
+// selectors for them.
+type Version interface {
+	Encode(k *Kind, obj runtime.Object) ([]byte, error)
+	Decode(k *Kind, value []byte, revision int64) (runtime.Object, error)
+	Label(k *Kind, label, value string) (string, string, error)
+}
+
+// is reports whether this is the built-in kind of a name; a custom kind may be
+// called Service too.
+func (k *Kind) is(name string) bool { return k.Custom == nil && k.Kind == name }
+
+// mayConvert reports whether a webhook converts the kind's objects where they are
+// stored in another version.
+func (k *Kind) mayConvert() bool { return k != nil && k.Custom != nil && k.Custom.Webhook }
+
+// converts reports whether a webhook converts the kind's objects as a rule: its
+// version is not the one that is stored.
+func (k *Kind) converts() bool { return k.mayConvert() && !k.Custom.Storage }
+
+// customName is what the trace calls a custom kind's cache beside its resource,
+// which another kind may have too; "" of a built-in one.
+func (k *Kind) customName() string {
+	switch {
+	case k.Custom == nil:
+		return ""
+	case k.Custom.Storage:
+		return k.groupResource().String()
+	}
+	return k.groupResource().String() + "/" + k.Version
+}
+
 // Stored reports whether objects of the kind are kept (as against the reviews,
 // which are answered and forgotten).
 func (k *Kind) Stored() bool { return k.Prefix != "" }
 
 // new makes an empty object of the kind.
 func (k *Kind) new() runtime.Object {
-	if k.custom == nil {
+	if k.Custom == nil {
 		return newObject(k.GVK())
 	}
 	u := &unstructured.Unstructured{}
@@ -58,8 +99,8 @@ func (k *Kind) new() runtime.Object {
 
 // ListKind is the kind of a list of the kind.
 func (k *Kind) ListKind() string {
-	if k.custom != nil {
-		return k.custom.of.born.Status.AcceptedNames.ListKind
+	if k.Custom != nil {
+		return k.Custom.ListKind
 	}
 	return k.Kind + "List"
 }

@@ -76,7 +76,7 @@ func (c *call) question(obj runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	var errs field.ErrorList
-	ctx := versioned{c.kind.Resource, ""}.context(c)
+	ctx := versioned{c.kind.Resource, ""}.context(c.write())
 	switch r := c.obj.(type) {
 	case *authenticationv1.TokenReview:
 		if r.Spec.Token == "" {

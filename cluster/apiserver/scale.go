@@ -167,7 +167,7 @@ func (c *call) scaleOnce(body runtime.Object) error {
 // (scaleUpdatedObjectInfo UpdatedObject). That of a custom object is validated with
 // the object, and one without a revision keeps that of the object.
 func (c *call) useScale(scale *autoscalingv1.Scale, owners *managedfields.ScaleHandler) error {
-	m, builtin := object.Meta(c.obj), c.kind.custom == nil
+	m, builtin := object.Meta(c.obj), c.kind.Custom == nil
 	if errs := autoscalingvalidation.ValidateScale(internal[autoscaling.Scale](scale)); builtin && len(errs) > 0 {
 		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(scaleGVK.GroupKind(), m.GetName(), errs))
 	}
@@ -194,8 +194,8 @@ func (c *call) useScale(scale *autoscalingv1.Scale, owners *managedfields.ScaleH
 // own managed fields (managedfields.ScaleHandler): an apply of it may be a conflict.
 func (c *call) lendOwners(scale *autoscalingv1.Scale) *managedfields.ScaleHandler {
 	paths := managedfields.ResourcePathMappings{c.kind.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas")}
-	if c.kind.custom != nil {
-		paths = c.kind.custom.replicasPaths()
+	if c.kind.Custom != nil {
+		paths = customOf(c.kind).replicasPaths()
 	}
 	h := managedfields.NewScaleHandler(object.Meta(c.old).GetManagedFields(), c.kind.GroupVersion(), paths)
 	scale.ManagedFields, _ = h.ToSubresource() // what cannot be read was not written by us

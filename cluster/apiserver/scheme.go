@@ -3,8 +3,8 @@ package apiserver
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -78,8 +78,8 @@ func newObject(gvk schema.GroupVersionKind) runtime.Object {
 // have its kind set; its resourceVersion is left out, as the store has it in
 // the revision (apiserver pkg/storage/etcd3/store.go).
 func encodeStored(k *Kind, obj runtime.Object) ([]byte, error) {
-	if k.custom != nil {
-		return encodeCustom(k, obj)
+	if k.Custom != nil {
+		return k.Custom.Version.Encode(k, obj)
 	}
 	if k.hub != nil {
 		stored, err := converted(obj, k.hub)
@@ -116,8 +116,8 @@ func (w *written) Write(p []byte) (int, error) {
 // decodeStored is the inverse; the object gets the revision as its
 // resourceVersion.
 func decodeStored(k *Kind, value []byte, revision int64) (runtime.Object, error) {
-	if k.custom != nil {
-		return decodeCustom(k, value, revision)
+	if k.Custom != nil {
+		return k.Custom.Version.Decode(k, value, revision)
 	}
 	if k.hub != nil {
 		stored, err := decodeStored(k.hub, value, revision)
@@ -162,15 +162,6 @@ func decodeForeign(k *Kind, value []byte, revision int64) (runtime.Object, error
 	return obj, nil
 }
 
-// decodeKV is the object at a key, with what it was decoded from.
-func decodeKV(k *Kind, kv *mvccpb.KeyValue) (*entry, error) {
-	obj, err := decodeStored(k, kv.Value, kv.ModRevision)
-	if err != nil {
-		return nil, err
-	}
-	return &entry{obj: obj, value: kv.Value, revision: kv.ModRevision}, nil
-}
-
 // converted is the object in the version of another kind, by way of the
 // internal version, as all of Kubernetes' conversions go.
 func converted(obj runtime.Object, to *Kind) (runtime.Object, error) {
@@ -193,4 +184,26 @@ func groupOf(obj runtime.Object) string {
 		return ""
 	}
 	return kinds[0].Group
+}
+
+// typeOf is the Go type of a kind: a pointer to its struct.
+func typeOf(gvk schema.GroupVersionKind) reflect.Type {
+	if t, ok := goTypes[gvk]; ok {
+		return t
+	}
+	return reflect.TypeOf(newObject(gvk))
+}
+
+// goTypes is filled when the program starts and only read from then on, as
+// clusters in one process share it.
+var goTypes = map[schema.GroupVersionKind]reflect.Type{}
+
+// ofKind is an object that says its kind; nil for nil.
+func ofKind(obj runtime.Object, gvk schema.GroupVersionKind) runtime.Object {
+	if obj == nil || obj.GetObjectKind().GroupVersionKind() == gvk {
+		return obj
+	}
+	obj = obj.DeepCopyObject()
+	obj.GetObjectKind().SetGroupVersionKind(gvk)
+	return obj
 }

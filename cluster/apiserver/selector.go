@@ -38,8 +38,8 @@ func newSelector(k *Kind, namespace, name string, opts *metav1.ListOptions) (*se
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 		s.field, err = s.field.Transform(func(label, value string) (string, string, error) {
-			if k.custom != nil {
-				return k.custom.label(k, label, value)
+			if k.Custom != nil {
+				return k.Custom.Version.Label(k, label, value)
 			}
 			return scheme.ConvertFieldLabel(k.GVK(), label, value)
 		})

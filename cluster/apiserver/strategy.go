@@ -2,11 +2,15 @@ package apiserver
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kviz/cluster/apiserver/authn"
 )
 
 // strategy is what is particular about writing one kind: pkg/registry
@@ -15,9 +19,9 @@ import (
 type strategy struct {
 	// prepare clears what the writer may not set, and bumps the generation.
 	// old is nil for a creation.
-	prepare func(c *call, obj, old runtime.Object)
+	prepare func(w *Write, obj, old runtime.Object)
 	// subPrepare does so for a subresource.
-	subPrepare map[string]func(c *call, obj, old runtime.Object)
+	subPrepare map[string]func(w *Write, obj, old runtime.Object)
 
 	validate       func(obj runtime.Object) field.ErrorList
 	validateUpdate func(obj, old runtime.Object) field.ErrorList
@@ -45,6 +49,17 @@ type strategy struct {
 	// resets are the fields that the kind ("") or a subresource does not let
 	// through, if the strategy says so itself.
 	resets map[string]resetFieldSets
+}
+
+// Write is what a strategy knows of the request whose object it prepares; upstream
+// it is read from the context.
+type Write struct {
+	User   authn.User
+	Now    metav1.Time // virtual
+	System bool        // a component of this process writes, which would read no warnings
+	Rand   *rand.Rand  // of names and UIDs
+
+	Warnings []string // what the strategy has to say to the writer
 }
 
 // internal converts to the internal version.
@@ -94,13 +109,13 @@ func updating[I any](fn func(obj, old *I) field.ErrorList) func(obj, old runtime
 func prepare[T any, P interface {
 	*T
 	runtime.Object
-}](fn func(c *call, obj, old P)) func(c *call, obj, old runtime.Object) {
-	return func(c *call, obj, old runtime.Object) {
+}](fn func(w *Write, obj, old P)) func(w *Write, obj, old runtime.Object) {
+	return func(w *Write, obj, old runtime.Object) {
 		if old == nil {
-			fn(c, obj.(P), nil)
+			fn(w, obj.(P), nil)
 			return
 		}
-		fn(c, obj.(P), old.(P))
+		fn(w, obj.(P), old.(P))
 	}
 }
 
@@ -108,7 +123,7 @@ func prepare[T any, P interface {
 func equal(a, b any) bool { return apiequality.Semantic.DeepEqual(a, b) }
 
 type (
-	preparers  = map[string]func(c *call, obj, old runtime.Object)
+	preparers  = map[string]func(w *Write, obj, old runtime.Object)
 	validators = map[string]func(obj, old runtime.Object) field.ErrorList
 	declarers  = map[string]func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList
 	warners    = map[string]func(obj, old runtime.Object) []string

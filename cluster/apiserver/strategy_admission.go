@@ -21,8 +21,8 @@ func generations[T any, P interface {
 	*T
 	runtime.Object
 	metav1.Object
-}](same func(a, b any) bool, part func(P) any) func(c *call, obj, old runtime.Object) {
-	return prepare(func(_ *call, obj, old P) {
+}](same func(a, b any) bool, part func(P) any) func(w *Write, obj, old runtime.Object) {
+	return prepare(func(_ *Write, obj, old P) {
 		if old == nil {
 			obj.SetGeneration(1)
 		} else if !same(part(old), part(obj)) {
@@ -55,7 +55,7 @@ var validatingWebhookStrategy = &strategy{
 
 var validatingPolicyStrategy = &strategy{
 	conditional: true,
-	prepare: prepare(func(_ *call, p, old *admissionv1.ValidatingAdmissionPolicy) {
+	prepare: prepare(func(_ *Write, p, old *admissionv1.ValidatingAdmissionPolicy) {
 		if old == nil {
 			p.Status, p.Generation = admissionv1.ValidatingAdmissionPolicyStatus{}, 1
 			return
@@ -65,7 +65,7 @@ var validatingPolicyStrategy = &strategy{
 			p.Generation = old.Generation + 1
 		}
 	}),
-	subPrepare: preparers{"status": prepare(func(_ *call, p, old *admissionv1.ValidatingAdmissionPolicy) {
+	subPrepare: preparers{"status": prepare(func(_ *Write, p, old *admissionv1.ValidatingAdmissionPolicy) {
 		p.Spec = old.Spec
 		metav1.ResetObjectMetaForStatus(&p.ObjectMeta, &old.ObjectMeta)
 	})},

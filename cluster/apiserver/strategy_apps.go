@@ -24,7 +24,7 @@ import (
 )
 
 var deploymentStrategy = &strategy{
-	prepare: prepare(func(_ *call, d, old *appsv1.Deployment) {
+	prepare: prepare(func(_ *Write, d, old *appsv1.Deployment) {
 		if old == nil {
 			d.Status, d.Generation = appsv1.DeploymentStatus{}, 1
 			return
@@ -34,7 +34,7 @@ var deploymentStrategy = &strategy{
 			d.Generation = old.Generation + 1
 		}
 	}),
-	subPrepare: preparers{"status": prepare(func(_ *call, d, old *appsv1.Deployment) {
+	subPrepare: preparers{"status": prepare(func(_ *Write, d, old *appsv1.Deployment) {
 		d.Spec, d.Labels = old.Spec, old.Labels
 	})},
 	validate: creation(func(d *apps.Deployment) field.ErrorList {
@@ -57,7 +57,7 @@ var deploymentStrategy = &strategy{
 }
 
 var replicaSetStrategy = &strategy{
-	prepare: prepare(func(_ *call, rs, old *appsv1.ReplicaSet) {
+	prepare: prepare(func(_ *Write, rs, old *appsv1.ReplicaSet) {
 		if old == nil {
 			rs.Status, rs.Generation = appsv1.ReplicaSetStatus{}, 1
 			return
@@ -67,7 +67,7 @@ var replicaSetStrategy = &strategy{
 			rs.Generation = old.Generation + 1
 		}
 	}),
-	subPrepare: preparers{"status": prepare(func(_ *call, rs, old *appsv1.ReplicaSet) { rs.Spec = old.Spec })},
+	subPrepare: preparers{"status": prepare(func(_ *Write, rs, old *appsv1.ReplicaSet) { rs.Spec = old.Spec })},
 	validate: creation(func(rs *apps.ReplicaSet) field.ErrorList {
 		return appsvalidation.ValidateReplicaSet(rs, podutil.GetValidationOptionsFromPodTemplate(&rs.Spec.Template, nil))
 	}),
@@ -100,7 +100,7 @@ func templateWarnings(name string, t, old *core.PodTemplateSpec) []string {
 var leaseStrategy = &strategy{
 	createOnUpdate: true,
 	conditional:    true,
-	prepare: prepare(func(_ *call, l, old *coordinationv1.Lease) {
+	prepare: prepare(func(_ *Write, l, old *coordinationv1.Lease) {
 		if old == nil || old.Spec.Strategy == nil {
 			l.Spec.Strategy = nil
 		}
@@ -113,7 +113,7 @@ var leaseStrategy = &strategy{
 }
 
 var endpointSliceStrategy = &strategy{
-	prepare: prepare(func(_ *call, s, old *discoveryv1.EndpointSlice) {
+	prepare: prepare(func(_ *Write, s, old *discoveryv1.EndpointSlice) {
 		for i := range s.Endpoints {
 			s.Endpoints[i].DeprecatedTopology = nil
 		}
@@ -130,7 +130,7 @@ var endpointSliceStrategy = &strategy{
 }
 
 var priorityClassStrategy = &strategy{
-	prepare: prepare(func(_ *call, pc, old *schedulingv1.PriorityClass) {
+	prepare: prepare(func(_ *Write, pc, old *schedulingv1.PriorityClass) {
 		if old == nil {
 			pc.Generation = 1
 		}

@@ -34,7 +34,7 @@ var eventStrategy = &strategy{
 }
 
 var secretStrategy = &strategy{
-	prepare: prepare(func(_ *call, s, old *corev1.Secret) {
+	prepare: prepare(func(_ *Write, s, old *corev1.Secret) {
 		if old != nil && s.Type == "" {
 			s.Type = old.Type
 		}
@@ -53,7 +53,7 @@ var secretStrategy = &strategy{
 }
 
 var serviceAccountStrategy = &strategy{
-	prepare: prepare(func(_ *call, sa, _ *corev1.ServiceAccount) {
+	prepare: prepare(func(_ *Write, sa, _ *corev1.ServiceAccount) {
 		for i := range sa.Secrets {
 			sa.Secrets[i] = corev1.ObjectReference{Name: sa.Secrets[i].Name}
 		}
@@ -75,7 +75,7 @@ var serviceAccountStrategy = &strategy{
 }
 
 var namespaceStrategy = &strategy{
-	prepare: prepare(func(_ *call, ns, old *corev1.Namespace) {
+	prepare: prepare(func(_ *Write, ns, old *corev1.Namespace) {
 		if old != nil {
 			ns.Spec.Finalizers, ns.Status = old.Spec.Finalizers, old.Status
 			return
@@ -86,8 +86,8 @@ var namespaceStrategy = &strategy{
 		}
 	}),
 	subPrepare: preparers{
-		"status":   prepare(func(_ *call, ns, old *corev1.Namespace) { ns.Spec = old.Spec }),
-		"finalize": prepare(func(_ *call, ns, old *corev1.Namespace) { ns.Status = old.Status }),
+		"status":   prepare(func(_ *Write, ns, old *corev1.Namespace) { ns.Spec = old.Spec }),
+		"finalize": prepare(func(_ *Write, ns, old *corev1.Namespace) { ns.Status = old.Status }),
 	},
 	validate: creation(validation.ValidateNamespace),
 	validateUpdate: updating(func(ns, old *core.Namespace) field.ErrorList {
@@ -107,7 +107,7 @@ var namespaceStrategy = &strategy{
 }
 
 var nodeStrategy = &strategy{
-	prepare: prepare(func(_ *call, n, old *corev1.Node) {
+	prepare: prepare(func(_ *Write, n, old *corev1.Node) {
 		n.Spec.ConfigSource = nil
 		if old != nil {
 			n.Status = old.Status
@@ -115,7 +115,7 @@ var nodeStrategy = &strategy{
 		}
 		n.Status.Config = nil
 	}),
-	subPrepare: preparers{"status": prepare(func(_ *call, n, old *corev1.Node) { n.Spec = old.Spec })},
+	subPrepare: preparers{"status": prepare(func(_ *Write, n, old *corev1.Node) { n.Spec = old.Spec })},
 	validate:   creation(validation.ValidateNode),
 	validateUpdate: updating(func(n, old *core.Node) field.ErrorList {
 		return append(validation.ValidateNode(n), validation.ValidateNodeUpdate(n, old)...)
@@ -138,7 +138,7 @@ var nodeStrategy = &strategy{
 
 var serviceStrategy = &strategy{
 	createOnUpdate: true,
-	prepare: prepare(func(_ *call, svc, old *corev1.Service) {
+	prepare: prepare(func(_ *Write, svc, old *corev1.Service) {
 		if old == nil {
 			svc.Status = corev1.ServiceStatus{}
 			return
@@ -147,7 +147,7 @@ var serviceStrategy = &strategy{
 		dropTypeDependentFields(svc, old)
 		keepAllocated(svc, old)
 	}),
-	subPrepare:     preparers{"status": prepare(func(_ *call, svc, old *corev1.Service) { svc.Spec = old.Spec })},
+	subPrepare:     preparers{"status": prepare(func(_ *Write, svc, old *corev1.Service) { svc.Spec = old.Spec })},
 	validate:       creation(validation.ValidateServiceCreate),
 	validateUpdate: updating(validation.ValidateServiceUpdate),
 	subValidate:    validators{"status": updating(validation.ValidateServiceStatusUpdate)},

@@ -3,6 +3,8 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -62,7 +64,7 @@ func (replicationControllerStrategy) ValidateUpdate(_ context.Context, obj, old 
 	rc, was := obj.(*core.ReplicationController), old.(*core.ReplicationController)
 	errs := validation.ValidateReplicationControllerUpdate(rc, was, podutil.GetValidationOptionsFromPodTemplate(rc.Spec.Template, was.Spec.Template))
 	broken := helper.NonConvertibleFields(was.Annotations)
-	for _, key := range sortedKeys(broken) {
+	for _, key := range slices.Sorted(maps.Keys(broken)) {
 		_, name, ok := strings.Cut(key, "/")
 		switch {
 		case !ok || strings.Contains(name, "/"):

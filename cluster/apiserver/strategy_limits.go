@@ -1,11 +1,7 @@
 package apiserver
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,9 +25,9 @@ var limitKinds = []*Kind{
 // limitRangeStrategy is pkg/registry/core/limitrange.
 var limitRangeStrategy = &strategy{
 	createOnUpdate: true,
-	prepare: prepare(func(c *call, lr, old *corev1.LimitRange) {
+	prepare: prepare(func(w *Write, lr, old *corev1.LimitRange) {
 		if old == nil && lr.Name == "" {
-			lr.Name = string(c.s.newUID())
+			lr.Name = string(drawUID(w.Rand))
 		}
 	}),
 	validate:       creation(validation.ValidateLimitRange),
@@ -40,14 +36,14 @@ var limitRangeStrategy = &strategy{
 
 // quotaStrategy is pkg/registry/core/resourcequota.
 var quotaStrategy = &strategy{
-	prepare: prepare(func(_ *call, q, old *corev1.ResourceQuota) {
+	prepare: prepare(func(_ *Write, q, old *corev1.ResourceQuota) {
 		if old == nil {
 			q.Status = corev1.ResourceQuotaStatus{}
 			return
 		}
 		q.Status = old.Status
 	}),
-	subPrepare:     preparers{"status": prepare(func(_ *call, q, old *corev1.ResourceQuota) { q.Spec = old.Spec })},
+	subPrepare:     preparers{"status": prepare(func(_ *Write, q, old *corev1.ResourceQuota) { q.Spec = old.Spec })},
 	validate:       creation(validation.ValidateResourceQuota),
 	validateUpdate: updating(validation.ValidateResourceQuotaUpdate),
 	subValidate:    validators{"status": updating(validation.ValidateResourceQuotaStatusUpdate)},
@@ -75,37 +71,4 @@ func quotaWarnings(hard corev1.ResourceList) []string {
 		}
 	}
 	return out
-}
-
-// newest calls fn for what is known of the kind in the namespace, by key, counting
-// what has become visible and is not taken in by the watch cache yet. Of a kind that
-// nobody has used, or where there is nothing, it costs a look.
-func (c *call) newest(r client.Resource, namespace string, fn func(runtime.Object)) error {
-	k := KindFor(r.GroupVersionResource)
-	if k.onDemand && !c.s.inUse(k) {
-		return nil
-	}
-	cache := c.s.cacheOf(k)
-	if !cache.synced && !cache.wait(c.Task, 0, tooNewWait) {
-		return c.forbid(errors.New("not yet ready to handle request"))
-	}
-	if cache.items.Len() == 0 && len(cache.decoded) == 0 {
-		return nil
-	}
-	found := map[string]runtime.Object{}
-	cache.scan(namespace, func(key string, en *entry) bool {
-		found[key] = en.obj
-		return true
-	})
-	if !cache.lags() {
-		for key, en := range cache.decoded {
-			if namespace == "" || strings.HasPrefix(key, namespace+"/") {
-				found[key] = en.obj
-			}
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(found)) {
-		fn(found[key])
-	}
-	return nil
 }

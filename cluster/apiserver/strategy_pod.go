@@ -16,7 +16,7 @@ import (
 
 // podStrategy mirrors pkg/registry/core/pod/strategy.go.
 var podStrategy = &strategy{
-	prepare: prepare(func(c *call, p, old *corev1.Pod) {
+	prepare: prepare(func(w *Write, p, old *corev1.Pod) {
 		if old != nil {
 			p.Status = old.Status
 			if p.Spec.Resources == nil && old.Spec.Resources != nil {
@@ -26,10 +26,10 @@ var podStrategy = &strategy{
 			return
 		}
 		p.Generation = 1
-		c.syncAppArmor(p)
+		syncAppArmor(w, p)
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		if len(p.Spec.SchedulingGates) > 0 {
-			setPodCondition(p, c.Now(), corev1.PodCondition{
+			setPodCondition(p, w.Now, corev1.PodCondition{
 				Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
 				Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates",
 			})
@@ -38,7 +38,7 @@ var podStrategy = &strategy{
 		p.Status.QOSClass = qos.ComputePodQOS(p)
 	}),
 	subPrepare: preparers{
-		"status": prepare(func(_ *call, p, old *corev1.Pod) {
+		"status": prepare(func(_ *Write, p, old *corev1.Pod) {
 			p.Spec = old.Spec
 			p.DeletionTimestamp = nil
 			p.OwnerReferences = old.OwnerReferences
@@ -47,14 +47,14 @@ var podStrategy = &strategy{
 			}
 			keepObservedGeneration(p, old)
 		}),
-		"ephemeralcontainers": prepare(func(_ *call, p, old *corev1.Pod) {
+		"ephemeralcontainers": prepare(func(_ *Write, p, old *corev1.Pod) {
 			added := p.Spec.EphemeralContainers
 			p.Spec, p.Status = *old.Spec.DeepCopy(), old.Status
 			metav1.ResetObjectMetaForStatus(&p.ObjectMeta, &old.ObjectMeta)
 			p.Spec.EphemeralContainers = added
 			bumpPod(p, old)
 		}),
-		"resize": prepare(func(_ *call, p, old *corev1.Pod) {
+		"resize": prepare(func(_ *Write, p, old *corev1.Pod) {
 			resizeOnly(p, old)
 			bumpPod(p, old)
 		}),

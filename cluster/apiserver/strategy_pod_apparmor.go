@@ -1,7 +1,9 @@
 package apiserver
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,9 +14,9 @@ import (
 
 // syncAppArmor brings what old clients say in annotations into the containers' fields,
 // and warns of it (pkg/registry/core/pod/strategy.go applyAppArmorVersionSkew).
-func (c *call) syncAppArmor(p *corev1.Pod) {
+func syncAppArmor(w *Write, p *corev1.Pod) {
 	const prefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
-	if p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows || !strings.Contains(strings.Join(sortedKeys(p.Annotations), " "), prefix) {
+	if p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows || !strings.Contains(strings.Join(slices.Sorted(maps.Keys(p.Annotations)), " "), prefix) {
 		return
 	}
 	var ofPod *corev1.AppArmorProfile
@@ -41,9 +43,9 @@ func (c *call) syncAppArmor(p *corev1.Pod) {
 				}
 				ctr.SecurityContext.AppArmorProfile = profile
 			}
-			if !c.req.System {
+			if !w.System {
 				at := field.NewPath("metadata", "annotations").Key(prefix + ctr.Name)
-				c.Warnings = append(c.Warnings, at.String()+`: deprecated since v1.30; use the "appArmorProfile" field instead`)
+				w.Warnings = append(w.Warnings, at.String()+`: deprecated since v1.30; use the "appArmorProfile" field instead`)
 			}
 		}
 	}

@@ -61,13 +61,13 @@ func upstream(r client.Resource, main creator, subs subStrategies) *strategy {
 		st.noOrphans, st.orphans = policy == rest.Unsupported, policy == rest.OrphanDependents
 	}
 	update := v.prepareUpdate(main)
-	st.prepare = func(c *call, obj, old runtime.Object) {
+	st.prepare = func(w *Write, obj, old runtime.Object) {
 		if old != nil {
-			update(c, obj, old)
+			update(w, obj, old)
 			return
 		}
 		in := v.internal(obj)
-		main.PrepareForCreate(v.context(c), in)
+		main.PrepareForCreate(v.context(w), in)
 		v.back(in, obj)
 	}
 	st.validate = func(obj runtime.Object) field.ErrorList {
@@ -97,10 +97,10 @@ type versioned struct {
 	sub string
 }
 
-func (v versioned) prepareUpdate(s updater) func(c *call, obj, old runtime.Object) {
-	return func(c *call, obj, old runtime.Object) {
+func (v versioned) prepareUpdate(s updater) func(w *Write, obj, old runtime.Object) {
+	return func(w *Write, obj, old runtime.Object) {
 		in := v.internal(obj)
-		s.PrepareForUpdate(v.context(c), in, v.internal(old.DeepCopyObject())) // some bring the old object into line too
+		s.PrepareForUpdate(v.context(w), in, v.internal(old.DeepCopyObject())) // some bring the old object into line too
 		v.back(in, obj)
 	}
 }
@@ -157,16 +157,16 @@ func (v versioned) back(in, obj runtime.Object) {
 }
 
 // context tells a strategy what is asked for, by whom and when.
-func (v versioned) context(c *call) context.Context {
+func (v versioned) context(w *Write) context.Context {
 	ctx := klog.NewContext(background, klog.Logger{}) // they log where tags and functions disagree
 	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
 		IsResourceRequest: true, APIGroup: v.Group, APIVersion: v.Version, Resource: v.GroupVersionResource.Resource, Subresource: v.sub,
 	})
-	if c == nil {
+	if w == nil {
 		return ctx
 	}
-	ctx = genericapirequest.WithUser(ctx, &user.DefaultInfo{Name: c.user.Name, UID: c.user.UID, Groups: c.user.Groups, Extra: c.user.Extra})
-	return context.WithValue(ctx, nowKey{}, c.Now())
+	ctx = genericapirequest.WithUser(ctx, &user.DefaultInfo{Name: w.User.Name, UID: w.User.UID, Groups: w.User.Groups, Extra: w.User.Extra})
+	return context.WithValue(ctx, nowKey{}, w.Now)
 }
 
 type nowKey struct{}

@@ -1,7 +1,12 @@
 package apiserver
 
 import (
+	"errors"
+	"maps"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -20,8 +25,8 @@ func (s *Server) cacheOf(k *Kind) *cache {
 	}
 	c := newCache(s, k)
 	name := k.GroupVersionResource.Resource
-	if k.custom != nil {
-		k.custom.cache = c
+	if k.Custom != nil {
+		customOf(k).cache = c
 		name = k.groupResource().String() + "/" + k.Version
 	} else {
 		s.caches[k] = c
@@ -36,8 +41,8 @@ func (s *Server) cacheOf(k *Kind) *cache {
 
 // openCache is the watch cache of a kind if it is open, else nil.
 func (s *Server) openCache(k *Kind) *cache {
-	if k.custom != nil {
-		return k.custom.cache
+	if k.Custom != nil {
+		return customOf(k).cache
 	}
 	return s.caches[k]
 }
@@ -66,7 +71,7 @@ type usage struct {
 // note takes down that an object of the kind was written, or found.
 func (s *Server) note(k *Kind) {
 	switch {
-	case k.custom != nil:
+	case k.Custom != nil:
 		if name := k.groupResource().String(); !s.usage.custom[name] {
 			s.usage.custom[name] = true
 			s.customsMoved()
@@ -118,4 +123,37 @@ func (c *connection) AwaitUse(t *sim.Task, known int) []client.Resource {
 		c.s.usage.more.Wait(t)
 	}
 	return c.UsedKinds()[known:]
+}
+
+// newest calls fn for what is known of the kind in the namespace, by key, counting
+// what has become visible and is not taken in by the watch cache yet. Of a kind that
+// nobody has used, or where there is nothing, it costs a look.
+func (c *call) newest(r client.Resource, namespace string, fn func(runtime.Object)) error {
+	k := KindFor(r.GroupVersionResource)
+	if k.onDemand && !c.s.inUse(k) {
+		return nil
+	}
+	cache := c.s.cacheOf(k)
+	if !cache.synced && !cache.wait(c.Task, 0, tooNewWait) {
+		return c.forbid(errors.New("not yet ready to handle request"))
+	}
+	if cache.items.Len() == 0 && len(cache.decoded) == 0 {
+		return nil
+	}
+	found := map[string]runtime.Object{}
+	cache.scan(namespace, func(key string, en *entry) bool {
+		found[key] = en.obj
+		return true
+	})
+	if !cache.lags() {
+		for key, en := range cache.decoded {
+			if namespace == "" || strings.HasPrefix(key, namespace+"/") {
+				found[key] = en.obj
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		fn(found[key])
+	}
+	return nil
 }

@@ -28,7 +28,7 @@ func (c *call) validateCreate() error {
 		before = c.obj.DeepCopyObject()
 	}
 	if st.prepare != nil {
-		st.prepare(c, c.obj, nil)
+		c.prepare(st.prepare, nil)
 	}
 	if err := c.allocate(nil); err != nil {
 		return c.Refuse(trace.StageValidation, "", err)
@@ -71,7 +71,7 @@ func (c *call) validateUpdate() error {
 		}
 	}
 	if prep != nil {
-		prep(c, c.obj, c.old)
+		c.prepare(prep, c.old)
 	}
 	if m.GetUID() == "" {
 		m.SetUID(was.GetUID())
@@ -108,6 +108,17 @@ func (c *call) validateUpdate() error {
 	return nil
 }
 
+// prepare has the kind's strategy clear what the writer may not set.
+func (c *call) prepare(by func(w *Write, obj, old runtime.Object), old runtime.Object) {
+	w := c.write()
+	by(w, c.obj, old)
+	c.Warnings = append(c.Warnings, w.Warnings...)
+}
+
+func (c *call) write() *Write {
+	return &Write{User: c.user, Now: c.Now(), System: c.req.System, Rand: c.s.rand}
+}
+
 // declare has the tags of the types have their say: they add to what the
 // functions found, and speak for those functions that say the same. What a
 // component of this process writes they are asked about only if it is wrong.
@@ -119,7 +130,7 @@ func (c *call) declare(old runtime.Object, errs field.ErrorList) field.ErrorList
 	if st.declare != nil {
 		return st.declare(c.obj, old, errs)
 	}
-	if c.kind.custom != nil || c.kind.is("CustomResourceDefinition") || c.req.System && len(errs) == 0 {
+	if c.kind.Custom != nil || c.kind.is("CustomResourceDefinition") || c.req.System && len(errs) == 0 {
 		return errs
 	}
 	return versioned{c.kind.Resource, c.req.Subresource}.declare(declarative)(c.obj, old, errs)

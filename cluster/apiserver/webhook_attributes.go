@@ -81,16 +81,6 @@ func (c *call) dryRun() []string {
 	return nil
 }
 
-// ofKind is an object that says its kind; nil for nil.
-func ofKind(obj runtime.Object, gvk schema.GroupVersionKind) runtime.Object {
-	if obj == nil || obj.GetObjectKind().GroupVersionKind() == gvk {
-		return obj
-	}
-	obj = obj.DeepCopyObject()
-	obj.GetObjectKind().SetGroupVersionKind(gvk)
-	return obj
-}
-
 func infoOf(u *authn.User) user.Info {
 	return &user.DefaultInfo{Name: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
 }
@@ -223,7 +213,7 @@ func (o hookObjects) GetObjectConvertor() runtime.ObjectConvertor { return o }
 func (o hookObjects) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper { return o }
 
 func (o hookObjects) custom(group string) *custom {
-	if v := o.c.kind.custom; v != nil && o.c.kind.Group == group {
+	if v := customOf(o.c.kind); v != nil && o.c.kind.Group == group {
 		return v.of
 	}
 	return nil

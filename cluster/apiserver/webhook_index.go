@@ -182,5 +182,5 @@ func (h *hooks) conditions() cel.ConditionCompiler {
 // hooked reports whether a request may concern hooks of a stage. The objects that
 // configure admission are exempt, or a bad one could not be taken away.
 func (c *call) hooked(r *resources, hooks int) bool {
-	return hooks > 0 && r.has(c.req.Resource.Resource) && (c.kind.custom != nil || !slices.Contains(admissionKinds, c.kind))
+	return hooks > 0 && r.has(c.req.Resource.Resource) && (c.kind.Custom != nil || !slices.Contains(admissionKinds, c.kind))
 }

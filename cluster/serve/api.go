@@ -84,7 +84,7 @@ func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *apise
 		return req, out, false
 	}
 	if status = parseOptions(r, req); status == nil {
-		out, status = negotiate(r, kind.Custom() && req.Subresource != "scale")
+		out, status = negotiate(r, kind.Custom != nil && req.Subresource != "scale")
 	}
 	if status != nil && kind.Deprecation() != "" && (req.Verb != "patch" || status.Code != http.StatusUnsupportedMediaType) { // upstream's handlers are wrapped in the warning
 		warn(w, kind.Deprecation())

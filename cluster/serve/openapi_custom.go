@@ -31,7 +31,7 @@ type customDoc struct {
 func (h *Handler) addCustom(index map[string]string) error {
 	byPath := map[string][]*apiserver.Kind{}
 	for _, k := range h.resources() {
-		if k.Custom() {
+		if k.Custom != nil {
 			path := "apis/" + k.Group + "/" + k.Version
 			byPath[path] = append(byPath[path], k)
 		}
@@ -72,7 +72,7 @@ func sameKinds(a, b []*apiserver.Kind) bool {
 		return false
 	}
 	for i := range a {
-		if !a[i].Same(b[i]) {
+		if !apiserver.Same(a[i], b[i]) {
 			return false
 		}
 	}

@@ -72,7 +72,7 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) mergedV2() (*mergedV2, string, error) {
 	var kinds []*apiserver.Kind
 	for _, k := range h.resources() {
-		if k.Custom() {
+		if k.Custom != nil {
 			kinds = append(kinds, k)
 		}
 	}

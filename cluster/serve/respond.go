@@ -170,7 +170,7 @@ func (h *Handler) listObject(out output, resp *apiserver.Response, now time.Time
 // goType is what upstream's messages call an object: the Go type of its internal
 // version.
 func goType(k *apiserver.Kind, kind string) string {
-	if k.Custom() {
+	if k.Custom != nil {
 		return "*unstructured.Unstructured"
 	}
 	obj, err := legacyscheme.Scheme.New(schema.GroupVersionKind{Group: k.Group, Version: runtime.APIVersionInternal, Kind: kind})
@@ -186,7 +186,7 @@ func typedList(resp *apiserver.Response, now time.Time, aged bool) (runtime.Obje
 	if resp.Kind == nil {
 		return nil, pathNotFound()
 	}
-	if resp.Kind.Custom() {
+	if resp.Kind.Custom != nil {
 		return customList(resp), nil
 	}
 	gvk := resp.Kind.GVK()

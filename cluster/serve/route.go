@@ -25,7 +25,7 @@ func routable(r *http.Request, k *apiserver.Kind, req *apiserver.Request, verbs 
 		return routeError(http.StatusNotFound, "")
 	}
 	if !slices.Contains(verbs, req.Verb) || !fits(req) || r.Method == http.MethodHead {
-		if k.Custom() {
+		if k.Custom != nil {
 			return methodNotAllowed(req)
 		}
 		return routeError(http.StatusMethodNotAllowed, "")
@@ -33,7 +33,7 @@ func routable(r *http.Request, k *apiserver.Kind, req *apiserver.Request, verbs 
 	if k.Namespaced && req.Namespace == "" && (req.Verb == "create" || req.Verb == "deletecollection") {
 		return routeError(http.StatusMethodNotAllowed, "")
 	}
-	if k.Custom() {
+	if k.Custom != nil {
 		return nil
 	}
 	produced := mediaTypes

@@ -71,8 +71,8 @@ func (g tables) columns(k *apiserver.Kind) (columns []metav1.TableColumnDefiniti
 	if k == nil {
 		return nil, true
 	}
-	if k.Custom() {
-		if t, err := k.Table(nil, time.Time{}); err == nil {
+	if k.Custom != nil {
+		if t, err := apiserver.Table(k, nil, time.Time{}); err == nil {
 			return t.ColumnDefinitions, true
 		}
 		return nil, true
@@ -90,8 +90,8 @@ func (g tables) columns(k *apiserver.Kind) (columns []metav1.TableColumnDefiniti
 }
 
 func (g tables) print(k *apiserver.Kind, item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
-	if _, ok := item.(*unstructured.Unstructured); ok && k != nil && k.Custom() {
-		t, err := k.Table(item, now)
+	if _, ok := item.(*unstructured.Unstructured); ok && k != nil && k.Custom != nil {
+		t, err := apiserver.Table(k, item, now)
 		if err == nil && noHeaders {
 			t.ColumnDefinitions = nil
 		}

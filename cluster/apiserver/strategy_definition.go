@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,7 +12,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/environment"
@@ -25,7 +25,7 @@ import (
 
 var customResourceDefinitionStrategy = &strategy{
 	conditional: true,
-	prepare: prepare(func(_ *call, crd, old *apiextensionsv1.CustomResourceDefinition) {
+	prepare: prepare(func(_ *Write, crd, old *apiextensionsv1.CustomResourceDefinition) {
 		if old == nil {
 			crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 			crd.Generation = 1
@@ -44,7 +44,7 @@ var customResourceDefinitionStrategy = &strategy{
 			}
 		}
 	}),
-	subPrepare: preparers{"status": prepare(func(_ *call, crd, old *apiextensionsv1.CustomResourceDefinition) { crd.Spec = old.Spec })},
+	subPrepare: preparers{"status": prepare(func(_ *Write, crd, old *apiextensionsv1.CustomResourceDefinition) { crd.Spec = old.Spec })},
 	validate: creation(func(crd *apiextensions.CustomResourceDefinition) field.ErrorList {
 		return schemasInOrder(crdvalidation.ValidateCustomResourceDefinition(context.Background(), crd))
 	}),
@@ -113,35 +113,5 @@ func definitionWarnings(obj runtime.Object) []string {
 			crdvalidation.SchemaHas(v.Schema.OpenAPIV3Schema, look)
 		}
 	}
-	return sortedKeys(found)
-}
-
-// markDefinition begins the end of a definition: its objects have to go first, so
-// it gets a finalizer of the server's own (customresourcedefinition/etcd.go Delete).
-func (c *call) markDefinition(crd *apiextensionsv1.CustomResourceDefinition) (deletion, string) {
-	now := c.Now()
-	crd.DeletionTimestamp = &now
-	if !apihelpers.CRDHasFinalizer(crd, apiextensionsv1.CustomResourceCleanupFinalizer) {
-		crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
-	}
-	setDefinitionCondition(crd, now, apiextensionsv1.CustomResourceDefinitionCondition{
-		Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: "InstanceDeletionPending",
-		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-	})
-	return deleteLater, "The objects of this kind have to go first: the finalizer " + apiextensionsv1.CustomResourceCleanupFinalizer + " holds the definition until they have."
-}
-
-// setDefinitionCondition is apihelpers.SetCRDCondition with the virtual time.
-func setDefinitionCondition(crd *apiextensionsv1.CustomResourceDefinition, now metav1.Time, cond apiextensionsv1.CustomResourceDefinitionCondition) {
-	cond.LastTransitionTime = now
-	was := apihelpers.FindCRDCondition(crd, cond.Type)
-	if was == nil {
-		crd.Status.Conditions = append(crd.Status.Conditions, cond)
-		return
-	}
-	if was.Status == cond.Status && !was.LastTransitionTime.IsZero() {
-		cond.LastTransitionTime = was.LastTransitionTime
-	}
-	cond.ObservedGeneration = was.ObservedGeneration
-	*was = cond
+	return slices.Sorted(maps.Keys(found))
 }
