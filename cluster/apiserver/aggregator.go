@@ -13,6 +13,8 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -56,7 +58,9 @@ func newAggregator(s *Server) *aggregator {
 	return &aggregator{s: s, rand: s.stream("aggregator"), backends: map[string]*backend{}}
 }
 
-func apiServiceKind() *Kind { return KindFor(client.APIServices.GroupVersionResource) }
+func apiServiceKind() *registry.Kind {
+	return registry.KindFor(client.APIServices.GroupVersionResource)
+}
 
 // routeAPIServices has the request for an APIService wait until what is served here is
 // registered.
@@ -165,7 +169,7 @@ func (a *aggregator) begin(t *sim.Task) {
 	wanted := a.wanted()
 	for _, name := range sortedKeys(wanted) {
 		svc := wanted[name]
-		svc.UID, svc.CreationTimestamp = drawUID(a.rand), since
+		svc.UID, svc.CreationTimestamp = object.NewUID(a.rand), since
 		local := helper.NewLocalAvailableAPIServiceCondition()
 		local.LastTransitionTime = since
 		helper.SetAPIServiceCondition(svc, local)
@@ -196,7 +200,7 @@ func (a *aggregator) wanted() map[string]*apiregistration.APIService {
 		}
 		return true
 	})
-	for _, k := range kinds {
+	for _, k := range registry.Kinds {
 		if p, ok := priorities[k.GroupVersion()]; ok {
 			add(k.GroupVersion(), p, onStart)
 		}

@@ -14,6 +14,8 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
@@ -133,7 +135,7 @@ func (a *aggregator) checkAvailability(t *sim.Task, name string) error {
 	next := svc.DeepCopy()
 	cond.Type, cond.LastTransitionTime = apiregistration.Available, metav1.NewTime(t.Now().Truncate(time.Second))
 	helper.SetAPIServiceCondition(next, cond)
-	if !equal(svc.Status, next.Status) {
+	if !object.Equal(svc.Status, next.Status) {
 		req := a.request("update", name, remoteAvailability)
 		req.Subresource, req.Object, req.Causes = "status", next, t.Causes()
 		if err := a.s.serve(t, req).Err; err != nil {
@@ -161,7 +163,7 @@ func unavailable(reason, format string, args ...any) apiCondition {
 // judge finds the condition (sync). An error asks for another look soon.
 func (c *availability) judge() (apiCondition, error) {
 	r := c.svc.Spec.Service
-	en := c.a.s.caches[KindFor(client.Services.GroupVersionResource)].get(r.Namespace + "/" + r.Name)
+	en := c.a.s.caches[registry.KindFor(client.Services.GroupVersionResource)].get(r.Namespace + "/" + r.Name)
 	if en == nil {
 		return unavailable("ServiceNotFound", "service/%s in %q is not present", r.Name, r.Namespace), nil
 	}
@@ -188,7 +190,7 @@ func (c *availability) judge() (apiCondition, error) {
 // slicesOf counts a Service's EndpointSlices, and says whether one has a ready
 // endpoint with a port of the name (hasAvailableEndpoint).
 func (a *aggregator) slicesOf(namespace, name, port string) (n int, active bool) {
-	a.s.caches[KindFor(client.EndpointSlices.GroupVersionResource)].scan(namespace, func(_ string, en *entry) bool {
+	a.s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].scan(namespace, func(_ string, en *entry) bool {
 		slice := en.obj.(*discoveryv1.EndpointSlice)
 		if slice.Labels[discoveryv1.LabelServiceName] != name {
 			return true

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 )
 
 // Server-side apply and the bookkeeping of who owns which field are
@@ -33,7 +34,7 @@ type fieldManagers struct {
 	made  map[string]*managedfields.FieldManager
 }
 
-func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldManager, error) {
+func (f *fieldManagers) of(k *registry.Kind, subresource string) (*managedfields.FieldManager, error) {
 	if k.Custom != nil {
 		return customOf(k).managerOf(k, subresource)
 	}
@@ -47,16 +48,16 @@ func (f *fieldManagers) of(k *Kind, subresource string) (*managedfields.FieldMan
 	types := f.builtin()
 	switch k.Group {
 	case "apiregistration.k8s.io":
-		types = aggregatorconfigurations.NewTypeConverter(scheme)
+		types = aggregatorconfigurations.NewTypeConverter(registry.Scheme)
 	case "apiextensions.k8s.io":
-		types = crdconfigurations.NewTypeConverter(scheme)
+		types = crdconfigurations.NewTypeConverter(registry.Scheme)
 	case "authentication.k8s.io", "authorization.k8s.io":
 		types = managedfields.NewDeducedTypeConverter() // no apply configuration is made of these, so the schema lacks them
 	}
 	if k.Kind == "Scale" {
 		types = managedfields.NewDeducedTypeConverter()
 	}
-	m, err := managedfields.NewDefaultFieldManager(types, siblings{scheme, k.Group}, scheme, scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
+	m, err := managedfields.NewDefaultFieldManager(types, siblings{registry.Scheme, k.Group}, registry.Scheme, registry.Scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
 	if err != nil {
 		return nil, fmt.Errorf("making the field manager of %s: %w", k.Kind, err)
 	}
@@ -83,7 +84,7 @@ func (s siblings) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner)
 	if err == nil {
 		return out, nil
 	}
-	internal, failed := s.Scheme.ConvertToVersion(in, schema.GroupVersion{Group: groupOf(in), Version: runtime.APIVersionInternal})
+	internal, failed := s.Scheme.ConvertToVersion(in, schema.GroupVersion{Group: registry.GroupOf(in), Version: runtime.APIVersionInternal})
 	if failed != nil {
 		return nil, err
 	}
@@ -93,26 +94,26 @@ func (s siblings) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner)
 // builtin is the type schema of the built-in kinds, made once.
 func (f *fieldManagers) builtin() managedfields.TypeConverter {
 	if f.types == nil {
-		f.types = applyconfigurations.NewTypeConverter(scheme)
+		f.types = applyconfigurations.NewTypeConverter(registry.Scheme)
 	}
 	return f.types
 }
 
 // resetFields are the fields that a write cannot set, whoever asks: nobody
 // comes to own them (GetResetFields of the strategies).
-func resetFields(k *Kind, subresource string) map[fieldpath.APIVersion]fieldpath.Filter {
-	st := k.strategy
-	if st != nil && st.resets != nil {
-		set, ok := st.resets[subresource]
+func resetFields(k *registry.Kind, subresource string) map[fieldpath.APIVersion]fieldpath.Filter {
+	st := k.Strategy
+	if st != nil && st.Resets != nil {
+		set, ok := st.Resets[subresource]
 		if !ok {
-			set = st.resets[""] // scale
+			set = st.Resets[""] // scale
 		}
 		if set == nil {
 			return nil
 		}
 		return fieldpath.NewExcludeFilterSetMap(set)
 	}
-	if k.subresource("status") == nil || st == nil {
+	if k.Subresource("status") == nil || st == nil {
 		return nil
 	}
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
@@ -149,7 +150,7 @@ func (c *call) apply(old runtime.Object) (runtime.Object, error) {
 		return nil, apierrors.NewInternalError(err)
 	}
 	if old == nil {
-		empty := c.kind.new()
+		empty := c.kind.New()
 		empty.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
 		old = empty
 	}
@@ -213,7 +214,7 @@ func (c *call) trackManager(op operation) error {
 	}
 	live := c.old
 	if op == opCreate {
-		live = c.kind.new()
+		live = c.kind.New()
 		live.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
 	}
 	manager := c.req.FieldManager
@@ -237,7 +238,7 @@ func (c *call) stamp(manager string, old, obj runtime.Object) {
 	}
 	entries := object.Meta(obj).GetManagedFields()
 	for i := range entries {
-		if o, ok := was[entryKey(entries[i])]; ok && equal(o.FieldsV1, entries[i].FieldsV1) {
+		if o, ok := was[entryKey(entries[i])]; ok && object.Equal(o.FieldsV1, entries[i].FieldsV1) {
 			entries[i].Time = o.Time
 			continue
 		}

@@ -23,6 +23,7 @@ import (
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -235,7 +236,7 @@ func userOf(u authn.User) *user.DefaultInfo {
 // (endpoints/filters/audit_init.go).
 func (c *call) auditID() string {
 	if c.req.AuditID == "" {
-		c.req.AuditID = string(drawUID(c.s.audit.rand))
+		c.req.AuditID = string(object.NewUID(c.s.audit.rand))
 	}
 	return c.req.AuditID
 }
@@ -366,7 +367,7 @@ func (c *call) auditEnd() {
 }
 
 func (c *call) auditDelete() {
-	if equal(c.req.Delete, metav1.DeleteOptions{}) {
+	if object.Equal(c.req.Delete, metav1.DeleteOptions{}) {
 		return
 	}
 	opts := c.req.Delete.DeepCopy()
@@ -400,7 +401,7 @@ func (c *call) listBody(r *Response) runtime.Object {
 		}
 		return list
 	}
-	list := newObject(gvk)
+	list := registry.NewObject(gvk)
 	if err := meta.SetList(list, r.Items); err != nil {
 		return nil
 	}
@@ -489,11 +490,11 @@ func (c *call) sourceIPs() []string {
 	if name := c.req.Lane.Instance; name != "" {
 		switch c.req.Lane.Component {
 		case trace.CompPod:
-			if en := c.s.caches[KindFor(client.Pods.GroupVersionResource)].get(name); en != nil && en.obj.(*corev1.Pod).Status.PodIP != "" {
+			if en := c.s.caches[registry.KindFor(client.Pods.GroupVersionResource)].get(name); en != nil && en.obj.(*corev1.Pod).Status.PodIP != "" {
 				return []string{en.obj.(*corev1.Pod).Status.PodIP}
 			}
 		default:
-			if en := c.s.caches[KindFor(client.Nodes.GroupVersionResource)].get(name); en != nil {
+			if en := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].get(name); en != nil {
 				for _, a := range en.obj.(*corev1.Node).Status.Addresses {
 					if a.Type == corev1.NodeInternalIP {
 						return []string{a.Address}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -37,7 +38,7 @@ func (s *Server) askBootstrap(t *sim.Task, token string, audiences []string) (to
 		return tokenAnswer{unknown: "not of the form id.secret"}, nil
 	}
 	name := "bootstrap-token-" + parts[1]
-	en := s.caches[KindFor(client.Secrets.GroupVersionResource)].get(metav1.NamespaceSystem + "/" + name)
+	en := s.caches[registry.KindFor(client.Secrets.GroupVersionResource)].get(metav1.NamespaceSystem + "/" + name)
 	if en == nil {
 		return tokenAnswer{unknown: "there is no Secret kube-system/" + name}, nil
 	}

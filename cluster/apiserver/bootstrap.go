@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -40,7 +41,7 @@ func (s *Server) bootstrap(t *sim.Task) {
 		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/"), KeysOnly: true})
 		if err == nil && resp.Count > 0 {
 			for _, kv := range resp.Kvs {
-				if k := kindOfKey(kv.Key); k != nil {
+				if k := registry.KindOfKey(kv.Key); k != nil {
 					s.note(k)
 				}
 			}
@@ -63,7 +64,7 @@ func (s *Server) writeInitial(t *sim.Task, objs []initial) {
 	req := &pb.TxnRequest{}
 	for _, o := range objs {
 		key := o.kind.Prefix + keyOf(o.kind, object.Meta(o.obj).GetNamespace(), object.Meta(o.obj).GetName())
-		value, err := encodeStored(o.kind, o.obj)
+		value, err := registry.Encode(o.kind, o.obj)
 		if err != nil {
 			panic("apiserver: " + err.Error())
 		}
@@ -88,19 +89,19 @@ const transactionOps = 100
 
 // initial is an object of a new cluster.
 type initial struct {
-	kind *Kind
+	kind *registry.Kind
 	obj  runtime.Object
 }
 
 func (s *Server) initialObjects(now metav1.Time) []initial {
 	var out []initial
 	add := func(r client.Resource, obj runtime.Object) {
-		scheme.Default(obj)
+		registry.Scheme.Default(obj)
 		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
 		m := object.Meta(obj)
 		m.SetUID(s.newUID())
 		m.SetCreationTimestamp(now)
-		out = append(out, initial{KindFor(r.GroupVersionResource), obj})
+		out = append(out, initial{registry.KindFor(r.GroupVersionResource), obj})
 	}
 	for _, name := range []string{"kube-system", "kube-public", "kube-node-lease", "default"} {
 		add(client.Namespaces, &corev1.Namespace{
@@ -170,7 +171,7 @@ func aggregate(role *rbacv1.ClusterRole, all []rbacv1.ClusterRole) {
 
 func hasRule(rules []rbacv1.PolicyRule, r rbacv1.PolicyRule) bool {
 	for i := range rules {
-		if equal(rules[i], r) {
+		if object.Equal(rules[i], r) {
 			return true
 		}
 	}

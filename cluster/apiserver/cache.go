@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
@@ -23,7 +24,7 @@ import (
 // of its prefix at the store, however many clients watch the kind.
 type cache struct {
 	s    *Server
-	kind *Kind
+	kind *registry.Kind
 	feed *storage.Watch
 
 	items    btree.Map[string, *entry] // by key without the prefix: "demo/web-1"
@@ -74,7 +75,7 @@ type change struct {
 	left      runtime.Object
 }
 
-func newCache(s *Server, k *Kind) *cache {
+func newCache(s *Server, k *registry.Kind) *cache {
 	c := &cache{s: s, kind: k, decoded: map[string]*entry{}, writing: map[string]*pending{}}
 	c.window.init(s.cfg.CacheSize)
 	c.watchers.init(k)
@@ -104,11 +105,11 @@ func (c *cache) run(t *sim.Task) {
 // watchName is what faults call the cache's watch at the store: the resource, of
 // a custom one with its group, of another version with both.
 func (c *cache) watchName() string {
-	if c.kind.hub != nil {
+	if c.kind.Hub != nil {
 		return c.kind.GroupVersionResource.Resource + "." + c.kind.Version + "." + c.kind.Group
 	}
 	if c.kind.Custom != nil {
-		return c.kind.groupResource().String()
+		return c.kind.GroupResource().String()
 	}
 	return c.kind.GroupVersionResource.Resource
 }
@@ -159,7 +160,7 @@ func (c *cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
 		return
 	}
 	t.Emit(trace.Event{Kind: trace.WatchCacheListed, Causes: []trace.ID{ended}, Payload: &trace.CacheList{
-		Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Revision: c.revision, Was: was, Objects: c.items.Len(),
+		Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.CustomName(), Revision: c.revision, Was: was, Objects: c.items.Len(),
 	}})
 }
 
@@ -243,7 +244,7 @@ func (c *cache) take(t *sim.Task, b storage.Batch) {
 		ch.id = t.Emit(trace.Event{
 			Kind: trace.WatchCacheEvent, Object: refOf(c.kind, ch.obj), Causes: whyTaken(b),
 			Payload: &trace.CacheUpdate{
-				Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets),
+				Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.CustomName(), Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets),
 				Oldest: oldest, Kept: kept,
 			},
 		})
@@ -285,7 +286,7 @@ func (c *cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 	}
 	en := c.decoded[key]
 	delete(c.decoded, key)
-	if en == nil || en.revision != b.Revision || c.s.transformer(c.kind).Configured() && !c.kind.mayConvert() {
+	if en == nil || en.revision != b.Revision || c.s.transformer(c.kind).Configured() && !c.kind.MayConvert() {
 		var err error
 		if en, err = c.openEvent(t, b.Commit, e.Kv); err != nil {
 			return nil, false
@@ -425,9 +426,9 @@ func (c *cache) close() {
 	}
 }
 
-func refOf(k *Kind, obj runtime.Object) trace.Ref {
+func refOf(k *registry.Kind, obj runtime.Object) trace.Ref {
 	m := object.Meta(obj)
-	return trace.Ref{APIVersion: k.apiVersion, Kind: k.Kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID())}
+	return trace.Ref{APIVersion: k.APIVersion, Kind: k.Kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID())}
 }
 
 func prefixEnd(prefix string) []byte {
@@ -437,8 +438,8 @@ func prefixEnd(prefix string) []byte {
 }
 
 // decodeKV is the object at a key, with what it was decoded from.
-func decodeKV(k *Kind, kv *mvccpb.KeyValue) (*entry, error) {
-	obj, err := decodeStored(k, kv.Value, kv.ModRevision)
+func decodeKV(k *registry.Kind, kv *mvccpb.KeyValue) (*entry, error) {
+	obj, err := registry.Decode(k, kv.Value, kv.ModRevision)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 
 // convert prepares the objects of a revision. It reports false if the cache is lost.
 func (c *cache) convert(t *sim.Task, b storage.Batch) bool {
-	if !c.kind.mayConvert() {
+	if !c.kind.MayConvert() {
 		return true
 	}
 	c.busy = true

@@ -55,7 +55,7 @@ func (c *cache) regain(t *sim.Task, y tally) {
 	bad := (*unconverted)(nil)
 	if n := y.total(); n > 0 || was != nil {
 		t.Emit(trace.Event{Kind: trace.CacheDecrypted, Payload: &trace.Decryption{
-			Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), By: y.by, Values: n, Conversion: n == 0 && errors.As(was, &bad),
+			Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.CustomName(), By: y.by, Values: n, Conversion: n == 0 && errors.As(was, &bad),
 		}})
 	}
 }
@@ -72,7 +72,7 @@ func (c *cache) loseFor(t *sim.Task, kv *mvccpb.KeyValue, err error, p *trace.De
 		return
 	}
 	c.lostAt = t.Elapsed()
-	p.Resource, p.Custom = c.kind.GroupVersionResource.Resource, c.kind.customName()
+	p.Resource, p.Custom = c.kind.GroupVersionResource.Resource, c.kind.CustomName()
 	c.lostBy = t.Emit(trace.Event{Kind: trace.CacheDecrypted, Object: c.refOfKey(c.key(kv.Key)), Causes: causes, Payload: p})
 	c.moved.Broadcast()
 }
@@ -87,7 +87,7 @@ func (c *cache) openEvent(t *sim.Task, commit trace.ID, kv *mvccpb.KeyValue) (*e
 	}
 	if how != nil {
 		t.Emit(trace.Event{Kind: trace.CacheDecrypted, Object: refOf(c.kind, en.obj), Payload: &trace.Decryption{
-			Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Key: string(kv.Key), By: []string{how.label}, Values: 1,
+			Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.CustomName(), Key: string(kv.Key), By: []string{how.label}, Values: 1,
 		}})
 	}
 	return en, err

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kviz/cluster/apiserver/registry"
 )
 
 // customModels is the schema of a definition's versions as server-side apply
@@ -42,7 +44,7 @@ func (cu *custom) types() (managedfields.TypeConverter, error) {
 }
 
 // managerOf is the field manager of a custom kind and subresource, made once.
-func (v *customVersion) managerOf(k *Kind, subresource string) (*managedfields.FieldManager, error) {
+func (v *customVersion) managerOf(k *registry.Kind, subresource string) (*managedfields.FieldManager, error) {
 	if m := v.managers[subresource]; m != nil {
 		return m, nil
 	}
@@ -57,7 +59,7 @@ func (v *customVersion) managerOf(k *Kind, subresource string) (*managedfields.F
 	return m, nil
 }
 
-func (v *customVersion) fieldManager(k *Kind, subresource string) (*managedfields.FieldManager, error) {
+func (v *customVersion) fieldManager(k *registry.Kind, subresource string) (*managedfields.FieldManager, error) {
 	types, err := v.of.types()
 	if err != nil {
 		return nil, err
@@ -66,12 +68,12 @@ func (v *customVersion) fieldManager(k *Kind, subresource string) (*managedfield
 	switch subresource {
 	case "":
 		if v.hasStatus() {
-			reset[fieldpath.APIVersion(k.apiVersion)] = fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+			reset[fieldpath.APIVersion(k.APIVersion)] = fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 		}
 	case "status":
 		for _, other := range v.of.kinds {
 			if customOf(other).hasStatus() {
-				reset[fieldpath.APIVersion(other.apiVersion)] = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
+				reset[fieldpath.APIVersion(other.APIVersion)] = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
 			}
 		}
 	}

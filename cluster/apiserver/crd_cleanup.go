@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 )
 
@@ -104,7 +105,7 @@ func (d *definitions) deleteObjects(t *sim.Task, name string) (reason string, er
 }
 
 // request is one for all objects of a kind, which need not be served.
-func (d *definitions) request(t *sim.Task, k *Kind, verb, namespace string) *Request {
+func (d *definitions) request(t *sim.Task, k *registry.Kind, verb, namespace string) *Request {
 	return &Request{
 		Verb: verb, Resource: k.GroupVersionResource, Namespace: namespace, User: &selfUser, Client: cleanupBy, Causes: t.Causes(),
 		System: true, kind: k,

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -58,14 +60,16 @@ func (d *definitions) add(name string, why trace.ID) {
 // that the cache has not taken in yet is queued when it has.
 func (d *definitions) neighbours(name string, why trace.ID) {
 	d.s.cacheOf(definitionKind()).scan("", func(other string, en *entry) bool {
-		if crd := en.obj.(*apiextensionsv1.CustomResourceDefinition); other != name && !equal(crd.Spec.Names, crd.Status.AcceptedNames) {
+		if crd := en.obj.(*apiextensionsv1.CustomResourceDefinition); other != name && !object.Equal(crd.Spec.Names, crd.Status.AcceptedNames) {
 			d.add(other, why)
 		}
 		return true
 	})
 }
 
-func definitionKind() *Kind { return KindFor(client.CustomResourceDefinitions.GroupVersionResource) }
+func definitionKind() *registry.Kind {
+	return registry.KindFor(client.CustomResourceDefinitions.GroupVersionResource)
+}
 
 // run is a task of the server.
 func (d *definitions) run(t *sim.Task) {
@@ -142,7 +146,7 @@ func (d *definitions) write(t *sim.Task, by string, crd *apiextensionsv1.CustomR
 // (status/naming_controller.go calculateNamesAndConditions). It reports whether
 // the status changed.
 func (d *definitions) judgeNames(t *sim.Task, crd *apiextensionsv1.CustomResourceDefinition) bool {
-	if equal(crd.Spec.Names, crd.Status.AcceptedNames) {
+	if object.Equal(crd.Spec.Names, crd.Status.AcceptedNames) {
 		return false
 	}
 	resources, kinds := d.taken(crd)
@@ -177,7 +181,7 @@ func (d *definitions) judgeNames(t *sim.Task, crd *apiextensionsv1.CustomResourc
 	if established.Status != apiextensionsv1.ConditionTrue && names.Status == apiextensionsv1.ConditionTrue {
 		established.Reason, established.Message = "Installing", "the initial names have been accepted"
 	}
-	if equal(had, got) && apihelpers.IsCRDConditionEquivalent(&names, apihelpers.FindCRDCondition(crd, apiextensionsv1.NamesAccepted)) {
+	if object.Equal(had, got) && apihelpers.IsCRDConditionEquivalent(&names, apihelpers.FindCRDCondition(crd, apiextensionsv1.NamesAccepted)) {
 		return false
 	}
 	now := metav1.NewTime(t.Now().Truncate(time.Second))

@@ -17,6 +17,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -41,18 +42,18 @@ var conversionCodec = func() runtime.Codec {
 
 // convert makes the object one of a version of this definition; the fields that this
 // version does not know are pruned.
-func (v *customVersion) convert(u *unstructured.Unstructured, to *Kind) error {
-	if u.GetAPIVersion() == to.apiVersion {
+func (v *customVersion) convert(u *unstructured.Unstructured, to *registry.Kind) error {
+	if u.GetAPIVersion() == to.APIVersion {
 		return nil
 	}
-	if to.mayConvert() && !isEmptyCustom(u) {
+	if to.MayConvert() && !isEmptyCustom(u) {
 		out, err := v.of.askConverter(u, to)
 		if err != nil {
 			return err
 		}
 		u.Object = out.Object
 	} else {
-		u.SetAPIVersion(to.apiVersion) // nop_converter.go
+		u.SetAPIVersion(to.APIVersion) // nop_converter.go
 	}
 	_, err := v.coerce(u, false)
 	return err
@@ -77,7 +78,7 @@ type unconverted struct {
 func (e *unconverted) Refusal() request.Refusal { return request.Refusal{By: e.by, Took: e.took} }
 
 // askConverter has the webhook convert one object, in the task that runs now.
-func (cu *custom) askConverter(u *unstructured.Unstructured, to *Kind) (*unstructured.Unstructured, error) {
+func (cu *custom) askConverter(u *unstructured.Unstructured, to *registry.Kind) (*unstructured.Unstructured, error) {
 	s := cu.s
 	t, by := s.k.Current(), "conversion webhook "+cu.crd.Name
 	failed := func(err error) *unconverted {
@@ -90,8 +91,8 @@ func (cu *custom) askConverter(u *unstructured.Unstructured, to *Kind) (*unstruc
 	if c != nil {
 		why = c.Last
 	}
-	uid := drawUID(s.hooks.rand)
-	request, response, err := conversionReview(cu.crd.Spec.Conversion.Webhook.ConversionReviewVersions, u, to.apiVersion, uid)
+	uid := object.NewUID(s.hooks.rand)
+	request, response, err := conversionReview(cu.crd.Spec.Conversion.Webhook.ConversionReviewVersions, u, to.APIVersion, uid)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -113,7 +114,7 @@ func (cu *custom) askConverter(u *unstructured.Unstructured, to *Kind) (*unstruc
 	if c != nil {
 		c.Tell(&trace.Stage{
 			Request: c.Number, Stage: trace.StageStorage, By: by, Verdict: "pass", Took: t.Elapsed() - began,
-			Note: "Converted the object from " + u.GetAPIVersion() + " to " + to.apiVersion + ".", Diff: object.Diff(u, out),
+			Note: "Converted the object from " + u.GetAPIVersion() + " to " + to.APIVersion + ".", Diff: object.Diff(u, out),
 		})
 	}
 	return out, nil
@@ -159,7 +160,7 @@ func conversionReview(versions []string, u *unstructured.Unstructured, to string
 
 // verifyConversion is the object of an answer, if that is one to what was asked; call
 // is what went wrong before there was one (webhookConverter.Convert).
-func verifyConversion(in *unstructured.Unstructured, to *Kind, uid types.UID, response runtime.Object, call error) (*unstructured.Unstructured, error) {
+func verifyConversion(in *unstructured.Unstructured, to *registry.Kind, uid types.UID, response runtime.Object, call error) (*unstructured.Unstructured, error) {
 	gvk := in.GroupVersionKind()
 	if call != nil {
 		return nil, fmt.Errorf("conversion webhook for %v failed: %w", gvk, call)

@@ -10,6 +10,8 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kviz/cluster/apiserver/registry"
 )
 
 // A conversion may change an object's labels and annotations, and nothing else of its
@@ -87,7 +89,7 @@ func restoreField(kept map[string]any, name string, told any) error {
 			errs = apivalidation.ValidateAnnotations(typed, field.NewPath("metadata", "annotation"))
 		}
 		if len(errs) > 0 {
-			return inOrder(errs).ToAggregate()
+			return registry.InOrder(errs).ToAggregate()
 		}
 	}
 	kept[name] = values

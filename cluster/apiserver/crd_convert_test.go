@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/util/webhook"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
 
@@ -32,20 +34,20 @@ func TestConversionAnswersAreJudgedAsUpstream(t *testing.T) {
 	good := func(objects string) string {
 		return review(`{"uid":"UID","result":{"status":"Success"},"convertedObjects":[` + objects + `]}`)
 	}
-	object := func(meta string) string {
+	hats := func(meta string) string {
 		return good(`{"apiVersion":"example.com/v1","kind":"Hat","width":7,"metadata":` + meta + `}`)
 	}
 	answers := map[string]string{
-		"good":                   object(`{"name":"top","namespace":"demo","uid":"u1","labels":{"a":"b"}}`),
-		"labels changed":         object(`{"name":"top","namespace":"demo","uid":"u1","labels":{"c":"d"},"annotations":{"x":"y"}}`),
-		"other metadata changed": object(`{"name":"top","namespace":"demo","uid":"u1","generation":9,"finalizers":["x"]}`),
-		"bad label":              object(`{"name":"top","namespace":"demo","uid":"u1","labels":{"c":"not a label"}}`),
-		"bad annotation":         object(`{"name":"top","namespace":"demo","uid":"u1","annotations":{"no key":"y"}}`),
-		"labels of numbers":      object(`{"name":"top","namespace":"demo","uid":"u1","labels":{"c":1}}`),
-		"labels a list":          object(`{"name":"top","namespace":"demo","uid":"u1","labels":[]}`),
-		"other name":             object(`{"name":"mine","namespace":"demo","uid":"u1"}`),
-		"other namespace":        object(`{"name":"top","namespace":"mine","uid":"u1"}`),
-		"other uid":              object(`{"name":"top","namespace":"demo","uid":"mine"}`),
+		"good":                   hats(`{"name":"top","namespace":"demo","uid":"u1","labels":{"a":"b"}}`),
+		"labels changed":         hats(`{"name":"top","namespace":"demo","uid":"u1","labels":{"c":"d"},"annotations":{"x":"y"}}`),
+		"other metadata changed": hats(`{"name":"top","namespace":"demo","uid":"u1","generation":9,"finalizers":["x"]}`),
+		"bad label":              hats(`{"name":"top","namespace":"demo","uid":"u1","labels":{"c":"not a label"}}`),
+		"bad annotation":         hats(`{"name":"top","namespace":"demo","uid":"u1","annotations":{"no key":"y"}}`),
+		"labels of numbers":      hats(`{"name":"top","namespace":"demo","uid":"u1","labels":{"c":1}}`),
+		"labels a list":          hats(`{"name":"top","namespace":"demo","uid":"u1","labels":[]}`),
+		"other name":             hats(`{"name":"mine","namespace":"demo","uid":"u1"}`),
+		"other namespace":        hats(`{"name":"top","namespace":"mine","uid":"u1"}`),
+		"other uid":              hats(`{"name":"top","namespace":"demo","uid":"mine"}`),
 		"no metadata":            good(`{"apiVersion":"example.com/v1","kind":"Hat"}`),
 		"other kind":             good(`{"apiVersion":"example.com/v1","kind":"Cap","metadata":{"name":"top"}}`),
 		"other version":          good(`{"apiVersion":"example.com/v1beta1","kind":"Hat","metadata":{"name":"top"}}`),
@@ -57,7 +59,7 @@ func TestConversionAnswersAreJudgedAsUpstream(t *testing.T) {
 		"silent failure":         review(`{"uid":"UID","result":{"status":"Failure"}}`),
 		"no result":              review(`{"uid":"UID"}`),
 		"no response":            `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1"}`,
-		"beta review":            strings.Replace(object(`{"name":"top"}`), "k8s.io/v1", "k8s.io/v1beta1", 1),
+		"beta review":            strings.Replace(hats(`{"name":"top"}`), "k8s.io/v1", "k8s.io/v1beta1", 1),
 		"another kind":           `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`,
 		"no JSON":                `{"kind":`,
 		"a number":               `1`,
@@ -65,7 +67,7 @@ func TestConversionAnswersAreJudgedAsUpstream(t *testing.T) {
 	for _, name := range sortedKeys(answers) {
 		answer := answers[name]
 		uid, want, wantErr := upstreamConversion(t, in.DeepCopy(), answer)
-		to := &Kind{Resource: client.Resource{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1"}, Kind: "Hat"}}
+		to := &registry.Kind{Resource: client.Resource{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1"}, Kind: "Hat"}}
 		response := &apiextensionsv1.ConversionReview{}
 		_, _, err := conversionCodec.Decode([]byte(strings.ReplaceAll(answer, "UID", string(uid))), nil, response)
 		got, err := verifyConversion(in.DeepCopy(), to, uid, response, err)
@@ -74,7 +76,7 @@ func TestConversionAnswersAreJudgedAsUpstream(t *testing.T) {
 			if wantErr == nil || err == nil || wantErr.Error() != err.Error() {
 				t.Errorf("%s:\nupstream %v\nours     %v", name, wantErr, err)
 			}
-		case !equal(got.Object, want.Object):
+		case !object.Equal(got.Object, want.Object):
 			t.Errorf("%s:\nupstream %v\nours     %v", name, want.Object, got.Object)
 		}
 	}

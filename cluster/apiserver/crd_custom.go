@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
 
@@ -26,8 +28,8 @@ type custom struct {
 	s       *Server
 	crd     *apiextensionsv1.CustomResourceDefinition // the newest; shared
 	born    *apiextensionsv1.CustomResourceDefinition // with the same spec; never another
-	kinds   []*Kind                                   // a version each, in the order of the spec
-	storage *Kind                                     // whose version is written
+	kinds   []*registry.Kind                          // a version each, in the order of the spec
+	storage *registry.Kind                            // whose version is written
 
 	models *customModels // for server-side apply; made on first use
 }
@@ -47,12 +49,12 @@ type customVersion struct {
 type customs struct {
 	s        *Server
 	byName   map[string]*custom // by the definition's name
-	kinds    map[schema.GroupVersionResource]*Kind
-	byPrefix map[string]*Kind // the storage version's, by "group/plural"
+	kinds    map[schema.GroupVersionResource]*registry.Kind
+	byPrefix map[string]*registry.Kind // the storage version's, by "group/plural"
 }
 
 func newCustoms(s *Server) *customs {
-	return &customs{s: s, byName: map[string]*custom{}, kinds: map[schema.GroupVersionResource]*Kind{}, byPrefix: map[string]*Kind{}}
+	return &customs{s: s, byName: map[string]*custom{}, kinds: map[schema.GroupVersionResource]*registry.Kind{}, byPrefix: map[string]*registry.Kind{}}
 }
 
 // changed hears of every change of a definition, as soon as the watch cache has
@@ -63,7 +65,7 @@ func (cs *customs) changed(name string, obj runtime.Object) {
 	had := cs.byName[name]
 	serve := crd != nil && (apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established))
 	if had != nil {
-		if serve && had.crd.UID == crd.UID && equal(had.crd.Spec, crd.Spec) && equal(had.crd.Status.AcceptedNames, crd.Status.AcceptedNames) {
+		if serve && had.crd.UID == crd.UID && object.Equal(had.crd.Spec, crd.Spec) && object.Equal(had.crd.Status.AcceptedNames, crd.Status.AcceptedNames) {
 			before := had.established()
 			if had.crd = crd; had.established() != before {
 				cs.s.customsMoved()
@@ -82,27 +84,27 @@ func (cs *customs) add(name string, crd *apiextensionsv1.CustomResourceDefinitio
 	names := crd.Status.AcceptedNames
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		k := &Kind{
+		k := &registry.Kind{
 			Resource: client.Resource{
 				GroupVersionResource: schema.GroupVersionResource{Group: crd.Spec.Group, Version: v.Name, Resource: names.Plural},
 				Kind:                 names.Kind, Namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 			},
 			Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
 			Verbs: customVerbs, Prefix: "/registry/" + crd.Spec.Group + "/" + names.Plural + "/",
-			apiVersion: crd.Spec.Group + "/" + v.Name,
+			APIVersion: crd.Spec.Group + "/" + v.Name,
 		}
 		made := &customVersion{of: cu, spec: v}
 		conversion := crd.Spec.Conversion
-		k.Custom = &Custom{
+		k.Custom = &registry.Custom{
 			Version: made, ListKind: names.ListKind, Storage: v.Storage,
 			Webhook: conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter,
 		}
-		k.strategy, k.field = customStrategy(k), made.field
+		k.Strategy, k.Field = customStrategy(k), made.field
 		if sub := v.Subresources; sub != nil && sub.Status != nil {
-			k.Subresources = append(k.Subresources, Subresource{Name: "status", GVK: k.GVK(), Verbs: statusOnly})
+			k.Subresources = append(k.Subresources, registry.Subresource{Name: "status", GVK: k.GVK(), Verbs: registry.StatusOnly})
 		}
 		if sub := v.Subresources; sub != nil && sub.Scale != nil {
-			k.Subresources = append(k.Subresources, Subresource{Name: "scale", GVK: scaleGVK, Verbs: statusOnly})
+			k.Subresources = append(k.Subresources, registry.Subresource{Name: "scale", GVK: registry.ScaleGVK, Verbs: registry.StatusOnly})
 		}
 		cu.kinds = append(cu.kinds, k)
 		if v.Storage {
@@ -115,7 +117,7 @@ func (cs *customs) add(name string, crd *apiextensionsv1.CustomResourceDefinitio
 	cs.byName[name] = cu
 	cs.byPrefix[crd.Spec.Group+"/"+names.Plural] = cu.storage
 	if !cs.s.ready { // it may have had objects before this server began
-		cs.s.usage.custom[cu.storage.groupResource().String()] = true
+		cs.s.usage.custom[cu.storage.GroupResource().String()] = true
 	}
 	cs.s.customsMoved()
 }
@@ -166,9 +168,9 @@ func (cu *custom) established() metav1.Time {
 
 // version finds the kind of another version of the same definition; nil if there
 // is none.
-func (cu *custom) version(apiVersion string) *Kind {
+func (cu *custom) version(apiVersion string) *registry.Kind {
 	for _, k := range cu.kinds {
-		if k.apiVersion == apiVersion {
+		if k.APIVersion == apiVersion {
 			return k
 		}
 	}
@@ -177,8 +179,8 @@ func (cu *custom) version(apiVersion string) *Kind {
 
 // served lists the kinds that discovery tells of: by group, the preferred
 // version first.
-func (cs *customs) served() []*Kind {
-	out := make([]*Kind, 0, len(cs.kinds))
+func (cs *customs) served() []*registry.Kind {
+	out := make([]*registry.Kind, 0, len(cs.kinds))
 	for _, k := range cs.kinds {
 		if since := customOf(k).of.established(); since.IsZero() {
 			continue
@@ -190,7 +192,7 @@ func (cs *customs) served() []*Kind {
 		}
 		out = append(out, k)
 	}
-	slices.SortFunc(out, func(a, b *Kind) int {
+	slices.SortFunc(out, func(a, b *registry.Kind) int {
 		if c := strings.Compare(a.Group, b.Group); c != 0 {
 			return c
 		}
@@ -216,16 +218,16 @@ func (cs *customs) open() []*cache {
 }
 
 // kindFor is the kind served as a resource now; nil if none is.
-func (s *Server) kindFor(r schema.GroupVersionResource) *Kind {
-	if k := KindFor(r); k != nil {
+func (s *Server) kindFor(r schema.GroupVersionResource) *registry.Kind {
+	if k := registry.KindFor(r); k != nil {
 		return k
 	}
 	return s.customs.kinds[r]
 }
 
 // kindOf is the kind a key at the store belongs to; nil if to none.
-func (s *Server) kindOf(key []byte) *Kind {
-	if k := kindOfKey(key); k != nil || len(s.customs.byPrefix) == 0 {
+func (s *Server) kindOf(key []byte) *registry.Kind {
+	if k := registry.KindOfKey(key); k != nil || len(s.customs.byPrefix) == 0 {
 		return k
 	}
 	rest, ok := strings.CutPrefix(string(key), "/registry/")
@@ -236,7 +238,7 @@ func (s *Server) kindOf(key []byte) *Kind {
 }
 
 // customOf is what a definition says of the kind that it made; nil of a built-in one.
-func customOf(k *Kind) *customVersion {
+func customOf(k *registry.Kind) *customVersion {
 	if k.Custom == nil {
 		return nil
 	}
@@ -245,6 +247,6 @@ func customOf(k *Kind) *customVersion {
 
 // Same reports whether two kinds are the same version of the same definition, of
 // one spec.
-func Same(k, o *Kind) bool {
+func Same(k, o *registry.Kind) bool {
 	return k.Custom != nil && o.Custom != nil && customOf(k).of == customOf(o).of && k.Version == o.Version
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 )
 
 // Objects of custom kinds are maps, made to fit their schema: what it does not
@@ -84,7 +85,7 @@ func (v *customVersion) fill(u *unstructured.Unstructured) {
 }
 
 // Decode reads a stored object as one of this kind's version.
-func (v *customVersion) Decode(k *Kind, value []byte, revision int64) (runtime.Object, error) {
+func (v *customVersion) Decode(k *registry.Kind, value []byte, revision int64) (runtime.Object, error) {
 	u := &unstructured.Unstructured{}
 	err := json.Unmarshal(value, &u.Object)
 	if err == nil {
@@ -105,7 +106,7 @@ func (v *customVersion) Decode(k *Kind, value []byte, revision int64) (runtime.O
 }
 
 // Encode gives the bytes as etcd holds them: JSON and a line feed.
-func (v *customVersion) Encode(k *Kind, obj runtime.Object) ([]byte, error) {
+func (v *customVersion) Encode(k *registry.Kind, obj runtime.Object) ([]byte, error) {
 	u := obj.(*unstructured.Unstructured).DeepCopy()
 	err := v.convert(u, v.of.storage)
 	if bad := (*unconverted)(nil); errors.As(err, &bad) {
@@ -130,18 +131,18 @@ func (c *call) custom() bool { return c.kind.Custom != nil && (c.sub == nil || c
 // parseCustom decodes bytes as a custom object. c.raw is what was there before
 // pruning, for the trace.
 func (c *call) parseCustom(data []byte, contentType string, gvk schema.GroupVersionKind) (runtime.Object, error) {
-	decoder := runtime.Decoder(jsonStrict)
+	decoder := runtime.Decoder(registry.StrictJSON)
 	switch strings.TrimSpace(strings.SplitN(contentType, ";", 2)[0]) {
 	case "application/vnd.kubernetes.protobuf":
 		return nil, negotiation.NewUnsupportedMediaTypeError([]string{"application/json", "application/yaml"})
 	case "application/yaml":
-		decoder = yamlStrict
+		decoder = registry.StrictYAML
 		if c.req.FieldValidation == metav1.FieldValidationIgnore {
-			decoder = yamlLax
+			decoder = registry.LaxYAML
 		}
 	default:
 		if c.req.FieldValidation == metav1.FieldValidationIgnore {
-			decoder = jsonLax
+			decoder = registry.LaxJSON
 		}
 	}
 	u, got, strict, err := c.readCustom(decoder, data, gvk)
@@ -159,7 +160,7 @@ func (c *call) parseCustom(data []byte, contentType string, gvk schema.GroupVers
 
 // readCustom decodes and prunes; strict is what a strict reader finds fault with.
 func (c *call) readCustom(decoder runtime.Decoder, data []byte, gvk schema.GroupVersionKind) (u *unstructured.Unstructured, got *schema.GroupVersionKind, strict []error, err error) {
-	obj, got, err := decoder.Decode(data, &gvk, c.kind.new())
+	obj, got, err := decoder.Decode(data, &gvk, c.kind.New())
 	if err != nil {
 		found, ok := runtime.AsStrictDecodingError(err)
 		if !ok || obj == nil {

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/jsonpath"
+
+	"kviz/cluster/apiserver/registry"
 )
 
 // A custom kind can be selected by name, namespace and the fields that its
@@ -13,7 +15,7 @@ import (
 
 // Label accepts or refuses a field of a selector (apiserver/conversion/converter.go
 // ConvertFieldLabel).
-func (v *customVersion) Label(k *Kind, label, value string) (string, string, error) {
+func (v *customVersion) Label(k *registry.Kind, label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" && k.Namespaced {
 		return label, value, nil
 	}
@@ -27,7 +29,7 @@ func (v *customVersion) Label(k *Kind, label, value string) (string, string, err
 
 // field is the value of a selectable field.
 func (v *customVersion) field(obj runtime.Object, name string) (string, bool) {
-	if s, ok := metaField(obj, name); ok {
+	if s, ok := registry.MetaField(obj, name); ok {
 		return s, true
 	}
 	for _, f := range v.spec.SelectableFields {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 )
 
@@ -79,7 +81,7 @@ func TestCustomRefusalsAreUpstreams(t *testing.T) {
 		upstream := customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), true, k.GVK(), made.whole, made.status, made.structural,
 			&apiextensions.CustomResourceSubresourceStatus{}, made.scale, nil)
 		status := customresource.NewStatusStrategy(upstream)
-		object := func(spec string) *unstructured.Unstructured {
+		gadget := func(spec string) *unstructured.Unstructured {
 			u := &unstructured.Unstructured{}
 			text := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"default","resourceVersion":"1","uid":"u"},"spec":{}}`
 			if err := u.UnmarshalJSON([]byte(text)); err != nil {
@@ -103,7 +105,7 @@ func TestCustomRefusalsAreUpstreams(t *testing.T) {
 			`{"kind":"Gadget"}`, `{"apiVersion":"example.com/v2"}`, `{"metadata":{"name":"Not_A_Name"}}`, `{"metadata":{"finalizers":["x"]}}`,
 			`{"metadata":{"labels":{"a b":"c"}}}`, `{"metadata":{"namespace":""}}`, `{"metadata":{"generation":-1}}`,
 		} {
-			u, old, ctx := object(changed), object(`{}`), context.Background()
+			u, old, ctx := gadget(changed), gadget(`{}`), context.Background()
 			alike(t, changed+" created", customOf(k).validate(k, u), upstream.Validate(ctx, u))
 			alike(t, changed+" updated", customOf(k).validateUpdate(k, u, old), upstream.ValidateUpdate(ctx, u, old))
 			alike(t, changed+" not changed", customOf(k).validateUpdate(k, u, u.DeepCopy()), upstream.ValidateUpdate(ctx, u, u.DeepCopy()))
@@ -111,13 +113,13 @@ func TestCustomRefusalsAreUpstreams(t *testing.T) {
 			ours, theirs := u.DeepCopy(), u.DeepCopy()
 			customOf(k).prepare(ours, old)
 			upstream.PrepareForUpdate(ctx, theirs, old)
-			if !equal(ours, theirs) {
+			if !object.Equal(ours, theirs) {
 				t.Errorf("%s: prepared %v, upstream %v", changed, ours, theirs)
 			}
 			ours, theirs = u.DeepCopy(), u.DeepCopy()
 			prepareCustomStatus(ours, old)
 			status.PrepareForUpdate(ctx, theirs, old)
-			if !equal(ours, theirs) {
+			if !object.Equal(ours, theirs) {
 				t.Errorf("%s: prepared for status %v, upstream %v", changed, ours, theirs)
 			}
 			if a, b := finalizerWarnings(u, old), upstream.WarningsOnUpdate(ctx, u, old); !slices.Equal(a, b) {
@@ -161,7 +163,7 @@ func alike(t *testing.T, what string, ours, theirs field.ErrorList) {
 
 // A definition that is no good is refused as upstream does.
 func TestDefinitionRefusalsAreUpstreams(t *testing.T) {
-	upstream := customresourcedefinition.NewStrategy(scheme)
+	upstream := customresourcedefinition.NewStrategy(registry.Scheme)
 	for _, change := range []struct{ name, from, to string }{
 		{"nothing", "", ""},
 		{"name", "name: widgets.example.com", "name: widgets.example.org"},
@@ -189,15 +191,15 @@ func TestDefinitionRefusalsAreUpstreams(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), crd); err != nil {
 			t.Fatal(change.name, err)
 		}
-		scheme.Default(crd)
+		registry.Scheme.Default(crd)
 		crd.ResourceVersion = ""
-		theirs := upstream.Validate(context.Background(), internal[apiextensions.CustomResourceDefinition](crd))
-		ours := customResourceDefinitionStrategy.validate(crd)
+		theirs := upstream.Validate(context.Background(), registry.Internal[apiextensions.CustomResourceDefinition](crd))
+		ours := registry.CustomResourceDefinitionStrategy.Validate(crd)
 		if len(ours) == 0 && change.from != "" {
 			t.Errorf("%s: not refused", change.name)
 		}
 		alike(t, change.name, ours, theirs)
-		if a, b := customResourceDefinitionStrategy.warn(crd, nil), upstream.WarningsOnCreate(context.Background(), internal[apiextensions.CustomResourceDefinition](crd)); !slices.Equal(a, b) {
+		if a, b := registry.CustomResourceDefinitionStrategy.Warn(crd, nil), upstream.WarningsOnCreate(context.Background(), registry.Internal[apiextensions.CustomResourceDefinition](crd)); !slices.Equal(a, b) {
 			t.Errorf("%s: warnings %q, upstream %q", change.name, a, b)
 		}
 	}

@@ -24,24 +24,25 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 )
 
 // customStrategy is what is particular about writing a custom object: the
 // strategy, status strategy and validator of apiextensions-apiserver
 // pkg/registry/customresource. (The package itself would bring the generic
 // registry and its etcd client along; TestCustomRefusalsAreUpstreams compares.)
-func customStrategy(k *Kind) *strategy {
+func customStrategy(k *registry.Kind) *registry.Strategy {
 	v := customOf(k)
-	st := &strategy{
-		conditional:    true,
-		prepare:        func(_ *Write, obj, old runtime.Object) { v.prepare(mapOf(obj), mapOf(old)) },
-		validate:       func(obj runtime.Object) field.ErrorList { return v.validate(k, mapOf(obj)) },
-		validateUpdate: func(obj, old runtime.Object) field.ErrorList { return v.validateUpdate(k, mapOf(obj), mapOf(old)) },
-		warn:           finalizerWarnings,
+	st := &registry.Strategy{
+		Conditional:    true,
+		Prepare:        func(_ *registry.Write, obj, old runtime.Object) { v.prepare(mapOf(obj), mapOf(old)) },
+		Validate:       func(obj runtime.Object) field.ErrorList { return v.validate(k, mapOf(obj)) },
+		ValidateUpdate: func(obj, old runtime.Object) field.ErrorList { return v.validateUpdate(k, mapOf(obj), mapOf(old)) },
+		Warn:           finalizerWarnings,
 	}
 	if v.hasStatus() {
-		st.subPrepare = preparers{"status": func(_ *Write, obj, old runtime.Object) { prepareCustomStatus(mapOf(obj), mapOf(old)) }}
-		st.subValidate = validators{"status": func(obj, old runtime.Object) field.ErrorList {
+		st.SubPrepare = registry.Preparers{"status": func(_ *registry.Write, obj, old runtime.Object) { prepareCustomStatus(mapOf(obj), mapOf(old)) }}
+		st.SubValidate = registry.Validators{"status": func(obj, old runtime.Object) field.ErrorList {
 			return v.validateStatus(k, mapOf(obj), mapOf(old))
 		}}
 	}
@@ -75,7 +76,7 @@ func (v *customVersion) prepare(obj, old *unstructured.Unstructured) {
 			delete(obj.Object, "status")
 		}
 	}
-	if !equal(withoutMeta(obj), withoutMeta(old)) {
+	if !object.Equal(withoutMeta(obj), withoutMeta(old)) {
 		obj.SetGeneration(old.GetGeneration() + 1)
 	}
 }
@@ -104,7 +105,7 @@ func prepareCustomStatus(obj, old *unstructured.Unstructured) {
 }
 
 // validate is customResourceStrategy.Validate.
-func (v *customVersion) validate(k *Kind, u *unstructured.Unstructured) field.ErrorList {
+func (v *customVersion) validate(k *registry.Kind, u *unstructured.Unstructured) field.ErrorList {
 	if errs := rightType(k, u); len(errs) > 0 {
 		return errs
 	}
@@ -115,34 +116,34 @@ func (v *customVersion) validate(k *Kind, u *unstructured.Unstructured) field.Er
 	} else {
 		errs = append(errs, genericvalidation.ValidateObjectMetaDeclaratively(ctx, apioperation.Create, m, nil, k.Namespaced, genericvalidation.NameIsDNSSubdomain, field.NewPath("metadata"), true)...)
 	}
-	errs = append(errs, inOrder(apiservervalidation.ValidateCustomResource(nil, u.Object, made.whole))...)
+	errs = append(errs, registry.InOrder(apiservervalidation.ValidateCustomResource(nil, u.Object, made.whole))...)
 	errs = append(errs, made.checkReplicas(u)...)
 	errs = append(errs, made.checkScaleStatus(u)...)
-	errs = append(errs, inOrder(schemaobjectmeta.Validate(ctx, nil, u.Object, made.structural, false))...)
-	errs = append(errs, inOrder(structurallisttype.ValidateListSetsAndMaps(nil, made.structural, u.Object))...)
+	errs = append(errs, registry.InOrder(schemaobjectmeta.Validate(ctx, nil, u.Object, made.structural, false))...)
+	errs = append(errs, registry.InOrder(structurallisttype.ValidateListSetsAndMaps(nil, made.structural, u.Object))...)
 	return made.checkRules(ctx, errs, u.Object, nil)
 }
 
 // validateUpdate is customResourceStrategy.ValidateUpdate: what was wrong already
 // and does not change is let be (ratcheting).
-func (v *customVersion) validateUpdate(k *Kind, u, old *unstructured.Unstructured) field.ErrorList {
+func (v *customVersion) validateUpdate(k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
 	if errs := rightType(k, u); len(errs) > 0 {
 		return errs
 	}
 	made, ctx := v.schema(), context.Background()
 	pair := common.NewCorrelatedObject(u.Object, old.Object, &model.Structural{Structural: made.structural})
 	errs := checkMetaUpdate(ctx, k, u, old)
-	errs = append(errs, inOrder(apiservervalidation.ValidateCustomResourceUpdate(nil, u.Object, old.Object, made.whole, apiservervalidation.WithRatcheting(pair)))...)
+	errs = append(errs, registry.InOrder(apiservervalidation.ValidateCustomResourceUpdate(nil, u.Object, old.Object, made.whole, apiservervalidation.WithRatcheting(pair)))...)
 	errs = append(errs, made.checkReplicas(u)...)
 	errs = append(errs, made.checkScaleStatus(u)...)
-	errs = append(errs, inOrder(schemaobjectmeta.Validate(ctx, nil, u.Object, made.structural, false))...)
+	errs = append(errs, registry.InOrder(schemaobjectmeta.Validate(ctx, nil, u.Object, made.structural, false))...)
 	errs = append(errs, made.checkListTypes(u, old)...)
 	return made.checkRules(ctx, errs, u.Object, old.Object, cel.WithRatcheting(pair))
 }
 
 // validateStatus is statusStrategy.ValidateUpdate: the schema of the status only,
 // but all rules.
-func (v *customVersion) validateStatus(k *Kind, u, old *unstructured.Unstructured) field.ErrorList {
+func (v *customVersion) validateStatus(k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
 	if errs := rightType(k, u); len(errs) > 0 {
 		return errs
 	}
@@ -154,7 +155,7 @@ func (v *customVersion) validateStatus(k *Kind, u, old *unstructured.Unstructure
 	}
 	errs := checkMetaUpdate(ctx, k, u, old)
 	if status, ok := u.Object["status"]; ok {
-		errs = append(errs, inOrder(apiservervalidation.ValidateCustomResourceUpdate(field.NewPath("status"), status, old.Object["status"], made.status, options...))...)
+		errs = append(errs, registry.InOrder(apiservervalidation.ValidateCustomResourceUpdate(field.NewPath("status"), status, old.Object["status"], made.status, options...))...)
 	}
 	errs = append(errs, made.checkScaleStatus(u)...)
 	errs = append(errs, made.checkListTypes(u, old)...)
@@ -162,12 +163,12 @@ func (v *customVersion) validateStatus(k *Kind, u, old *unstructured.Unstructure
 }
 
 // rightType refuses an object of another kind or version.
-func rightType(k *Kind, u *unstructured.Unstructured) (errs field.ErrorList) {
+func rightType(k *registry.Kind, u *unstructured.Unstructured) (errs field.ErrorList) {
 	if u.GetKind() != k.Kind {
 		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), fmt.Sprintf("must be %v", k.Kind)))
 	}
-	if u.GetAPIVersion() != k.apiVersion {
-		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), u.GetAPIVersion(), fmt.Sprintf("must be %v", k.apiVersion)))
+	if u.GetAPIVersion() != k.APIVersion {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), u.GetAPIVersion(), fmt.Sprintf("must be %v", k.APIVersion)))
 	}
 	return errs
 }
@@ -187,7 +188,7 @@ func typedMeta(u *unstructured.Unstructured) (*metav1.ObjectMeta, field.ErrorLis
 	return m, nil
 }
 
-func checkMetaUpdate(ctx context.Context, k *Kind, u, old *unstructured.Unstructured) field.ErrorList {
+func checkMetaUpdate(ctx context.Context, k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
 	m, errs := typedMeta(u)
 	if len(errs) > 0 {
 		return errs
@@ -205,7 +206,7 @@ func (made *customSchema) checkListTypes(u, old *unstructured.Unstructured) fiel
 	if len(errs) > 0 && len(structurallisttype.ValidateListSetsAndMaps(nil, made.structural, old.Object)) > 0 {
 		return nil
 	}
-	return inOrder(errs)
+	return registry.InOrder(errs)
 }
 
 // checkRules runs the rules (x-kubernetes-validations), unless the object is so
@@ -225,7 +226,7 @@ func (made *customSchema) checkRules(ctx context.Context, errs field.ErrorList, 
 		before = old
 	}
 	broken, _ := made.rules.Validate(ctx, nil, made.structural, obj, before, celconfig.RuntimeCELCostBudget, options...)
-	return append(errs, inOrder(broken)...)
+	return append(errs, registry.InOrder(broken)...)
 }
 
 // checkReplicas is ValidateScaleSpec.

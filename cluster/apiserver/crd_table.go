@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kviz/cluster/apiserver/registry"
 )
 
 // printer prints a custom kind's objects as kubectl get shows them: the columns of
@@ -27,7 +29,7 @@ var ageColumn = []apiextensionsv1.CustomResourceColumnDefinition{{
 
 // Table is the table of one object of a custom kind, whose ages are by now;
 // of none if obj is nil. Safe for concurrent use.
-func Table(k *Kind, obj runtime.Object, now time.Time) (*metav1.Table, error) {
+func Table(k *registry.Kind, obj runtime.Object, now time.Time) (*metav1.Table, error) {
 	v := customOf(k)
 	v.printer.mu.Lock()
 	defer v.printer.mu.Unlock()
@@ -70,7 +72,7 @@ func (v *customVersion) makePrinter() error {
 	}
 	// A path that cannot be read ends the columns, as upstream.
 	rows, _ := tableconvertor.New(plain)
-	none, err := rows.ConvertToTable(context.Background(), v.of.kinds[0].new(), nil)
+	none, err := rows.ConvertToTable(context.Background(), v.of.kinds[0].New(), nil)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
 )
 
@@ -43,11 +44,11 @@ func (c *call) routeCustom() error {
 	if v.spec.Deprecated && !c.req.System {
 		c.Warnings = append(c.Warnings, v.deprecation())
 	}
-	if c.req.Subresource != "" && c.kind.subresource(c.req.Subresource) == nil {
-		return apierrors.NewNotFound(c.kind.groupResource(), c.req.Name)
+	if c.req.Subresource != "" && c.kind.Subresource(c.req.Subresource) == nil {
+		return apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name)
 	}
 	if !slices.Contains(c.kind.Verbs, c.req.Verb) {
-		return apierrors.NewMethodNotSupported(c.kind.groupResource(), c.req.Verb)
+		return apierrors.NewMethodNotSupported(c.kind.GroupResource(), c.req.Verb)
 	}
 	if since := v.of.established(); c.req.Verb == "create" && !since.IsZero() && c.Task.Now().Sub(since.Time) < settling {
 		c.Pause(settling)
@@ -80,7 +81,7 @@ func (c *call) mayCreateCustom(op operation) error {
 	if op != opCreate || c.kind.Custom == nil || !customOf(c.kind).of.terminating() {
 		return nil
 	}
-	return apierrors.NewForbidden(c.kind.groupResource(), c.Ref.Name, errors.New("create not allowed while custom resource definition is terminating"))
+	return apierrors.NewForbidden(c.kind.GroupResource(), c.Ref.Name, errors.New("create not allowed while custom resource definition is terminating"))
 }
 
 // decodedCustom fills in the defaults of a body and says what became of it.
@@ -119,7 +120,7 @@ func (c *call) prunedNote() string {
 
 // parsePatchedCustom decodes the object that a patch made.
 func (c *call) parsePatchedCustom(doc []byte, gvk schema.GroupVersionKind) (runtime.Object, error) {
-	u, _, strict, err := c.readCustom(jsonStrict, doc, gvk)
+	u, _, strict, err := c.readCustom(registry.StrictJSON, doc, gvk)
 	if err != nil {
 		return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(doc), err.Error())})
 	}
@@ -134,7 +135,7 @@ func (c *call) parsePatchedCustom(doc []byte, gvk schema.GroupVersionKind) (runt
 // than the controllers take to work, here it takes no time at all, and what people
 // type next ("kubectl wait --for=condition=established") needs the conditions.
 func (c *call) awaitNames() {
-	if !c.kind.is("CustomResourceDefinition") || c.req.System || c.req.DryRun {
+	if !c.kind.Is("CustomResourceDefinition") || c.req.System || c.req.DryRun {
 		return
 	}
 	for deadline := c.Task.Elapsed() + namesLimit; c.Task.Elapsed() < deadline; c.Pause(time.Millisecond) {

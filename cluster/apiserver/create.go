@@ -39,7 +39,7 @@ func (c *call) createObject(obj runtime.Object) *Response {
 	for try := 1; ; try++ {
 		if drawn {
 			m = object.Meta(c.obj)
-			if m.SetName(m.GetGenerateName()); !c.kind.is("IPAddress") { // of which the whole name says something (ipaddress/strategy.go noopNameGenerator)
+			if m.SetName(m.GetGenerateName()); !c.kind.Is("IPAddress") { // of which the whole name says something (ipaddress/strategy.go noopNameGenerator)
 				m.SetName(c.s.generateName(m.GetGenerateName()))
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	coredefaults "k8s.io/kubernetes/pkg/apis/core/v1"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
 )
 
@@ -91,9 +92,9 @@ func (c *call) fillDefaults(obj runtime.Object) {
 			metav1.SetMetaDataAnnotation(&o.ObjectMeta, appsv1.DeprecatedTemplateGeneration, "0")
 		}
 	case *autoscalingv1.HorizontalPodAutoscaler: // the internal version has metrics by default, which its writer is noted as writing
-		v := versioned{c.kind.Resource, c.req.Subresource}
-		scheme.Default(o)
-		v.back(v.internal(o), o)
+		v := registry.Versioned{Resource: c.kind.Resource, Subresource: c.req.Subresource}
+		registry.Scheme.Default(o)
+		v.Back(v.Internal(o), o)
 	case *corev1.Node:
 		switch s := &o.Spec; {
 		case s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR):
@@ -102,7 +103,7 @@ func (c *call) fillDefaults(obj runtime.Object) {
 			s.PodCIDR = s.PodCIDRs[0]
 		}
 	}
-	scheme.Default(obj)
+	registry.Scheme.Default(obj)
 }
 
 // readBody decodes the request's body, strictly if asked to.
@@ -115,7 +116,7 @@ func (c *call) readBody(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	}
 	if c.req.Object != nil {
 		obj := c.req.Object.DeepCopyObject()
-		if reflect.TypeOf(obj) != typeOf(gvk) {
+		if reflect.TypeOf(obj) != registry.TypeOf(gvk) {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %T", gvk.Kind, obj))
 		}
 		obj.GetObjectKind().SetGroupVersionKind(gvk)
@@ -126,13 +127,13 @@ func (c *call) readBody(gvk schema.GroupVersionKind) (runtime.Object, error) {
 
 // parse decodes bytes as an object of a kind.
 func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKind) (runtime.Object, error) {
-	into := newObject(gvk)
-	lax, strict := runtime.Decoder(jsonLax), runtime.Decoder(jsonStrict)
+	into := registry.NewObject(gvk)
+	lax, strict := runtime.Decoder(registry.LaxJSON), runtime.Decoder(registry.StrictJSON)
 	switch mediaType(contentType) {
 	case runtime.ContentTypeProtobuf:
-		lax, strict = protoCodec, protoCodec
+		lax, strict = registry.Protobuf, registry.Protobuf
 	case runtime.ContentTypeYAML:
-		lax, strict = yamlLax, yamlStrict
+		lax, strict = registry.LaxYAML, registry.StrictYAML
 	}
 	decoder := strict
 	if c.req.FieldValidation == metav1.FieldValidationIgnore {
@@ -172,7 +173,7 @@ func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKin
 // it is taken for.
 func unconvertible(obj runtime.Object, gvk schema.GroupVersionKind) error {
 	return fmt.Errorf("converting (%s) to (%s): unknown conversion",
-		reflect.TypeOf(obj).Elem(), reflect.TypeOf(newObject(gvk.GroupKind().WithVersion(runtime.APIVersionInternal))).Elem())
+		reflect.TypeOf(obj).Elem(), reflect.TypeOf(registry.NewObject(gvk.GroupKind().WithVersion(runtime.APIVersionInternal))).Elem())
 }
 
 func isProtobuf(contentType string) bool {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
 )
 
@@ -47,7 +48,7 @@ func (c *call) delete() *Response {
 		c.obj = c.old
 		c.release()
 		switch {
-		case c.kind.is("Pod"):
+		case c.kind.Is("Pod"):
 			return &Response{Object: c.marked}
 		case c.kind.Custom == nil && returnsDeleted[c.kind.Kind]:
 			return &Response{Object: c.old.DeepCopyObject()}
@@ -87,7 +88,7 @@ func describeDelete(o *metav1.DeleteOptions) string {
 // warnOfOrphans tells old clients what becomes of a job's pods
 // (pkg/registry/batch/job/storage Delete).
 func (c *call) warnOfOrphans(opts *metav1.DeleteOptions) {
-	if !c.req.System && c.kind.is("Job") && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // old clients still send it
+	if !c.req.System && c.kind.Is("Job") && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // old clients still send it
 		c.Warnings = append(c.Warnings, "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
 	}
 }
@@ -103,7 +104,7 @@ func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
 	obj := c.old.DeepCopyObject()
 	now, note := c.markDeletion(obj, opts)
 	if p, ok := obj.(*corev1.Pod); ok && c.evicting {
-		setPodCondition(p, c.Now(), corev1.PodCondition{
+		registry.SetPodCondition(p, c.Now(), corev1.PodCondition{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
 		})
 	}
@@ -145,15 +146,15 @@ func (c *call) deletePreconditions(opts *metav1.DeleteOptions) error {
 	if err := c.upToDate(); err != nil {
 		return err
 	}
-	gr, format := c.kind.groupResource(), "recondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s"
+	gr, format := c.kind.GroupResource(), "recondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s"
 	var err error
 	switch {
-	case c.kind.is("Namespace"):
+	case c.kind.Is("Namespace"):
 		err = fmt.Errorf("P"+format, what, want, is)
-	case c.kind.is("CustomResourceDefinition"):
+	case c.kind.Is("CustomResourceDefinition"):
 		err = fmt.Errorf("p"+format, what, want, is)
 	default:
-		gr.Group, gr.Resource = c.kind.groupKind().Group, c.kind.Kind
+		gr.Group, gr.Resource = c.kind.GroupKind().Group, c.kind.Kind
 		err = fmt.Errorf("the %s in the precondition (%s) does not match the %[1]s in record (%[3]s). The object might have been %s", what, want, is, again)
 	}
 	return c.Refuse(trace.StageValidation, "", apierrors.NewConflict(gr, m.GetName(), err))
@@ -266,7 +267,7 @@ func (c *call) markDeleting(m metav1.Object) {
 // collector what to do about dependents (store.go
 // deletionFinalizersForGarbageCollection).
 func (c *call) collectorFinalizers(m metav1.Object, opts *metav1.DeleteOptions) []string {
-	if c.kind.strategy.noOrphans {
+	if c.kind.Strategy.NoOrphans {
 		return m.GetFinalizers()
 	}
 	had := m.GetFinalizers()
@@ -279,7 +280,7 @@ func (c *call) collectorFinalizers(m metav1.Object, opts *metav1.DeleteOptions) 
 		orphan = *opts.PropagationPolicy == metav1.DeletePropagationOrphan
 		foreground = *opts.PropagationPolicy == metav1.DeletePropagationForeground
 	case !orphan && !foreground:
-		orphan = c.kind.strategy.orphans
+		orphan = c.kind.Strategy.Orphans
 	}
 	var out []string
 	for _, f := range had {

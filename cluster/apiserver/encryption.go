@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -21,7 +22,7 @@ type encryption struct {
 	rand   *rand.Rand
 	set    *encrypt.Set // in force
 	rules  []trace.EncryptionRule
-	by     map[*Kind]*encrypt.Transformer
+	by     map[*registry.Kind]*encrypt.Transformer
 }
 
 // reloadEvery is how often the file is looked at where it is reloaded by itself
@@ -130,7 +131,7 @@ func (s *Server) askPlugins(t *sim.Task, set *encrypt.Set) {
 func (s *Server) useEncryption(t *sim.Task, set *encrypt.Set, rules []trace.EncryptionRule) {
 	e := &s.enc
 	was := e.set
-	e.set, e.rules, e.by = set, rules, map[*Kind]*encrypt.Transformer{}
+	e.set, e.rules, e.by = set, rules, map[*registry.Kind]*encrypt.Transformer{}
 	if was != set {
 		was.Stop()
 	}

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -18,10 +19,10 @@ import (
 // What encryption at rest does to the values of one request.
 
 // transformer is how a kind's values are encrypted.
-func (s *Server) transformer(k *Kind) *encrypt.Transformer {
+func (s *Server) transformer(k *registry.Kind) *encrypt.Transformer {
 	x := s.enc.by[k]
 	if x == nil {
-		x = s.enc.set.For(k.groupResource())
+		x = s.enc.set.For(k.GroupResource())
 		s.enc.by[k] = x
 	}
 	return x
@@ -45,7 +46,7 @@ type opened struct {
 
 // open is the object at a key, decrypted and decoded. how is nil for kinds
 // without encryption. Only with a task can a KMS plugin be asked.
-func (s *Server) open(t *sim.Task, k *Kind, kv *mvccpb.KeyValue) (en *entry, how *opened, err error) {
+func (s *Server) open(t *sim.Task, k *registry.Kind, kv *mvccpb.KeyValue) (en *entry, how *opened, err error) {
 	x := s.transformer(k)
 	if !x.Configured() && !trace.Encrypted(kv.Value) {
 		en, err = decodeKV(k, kv)
@@ -56,7 +57,7 @@ func (s *Server) open(t *sim.Task, k *Kind, kv *mvccpb.KeyValue) (en *entry, how
 	if err != nil {
 		return nil, nil, &untransformable{err, label}
 	}
-	obj, err := decodeStored(k, plain, kv.ModRevision)
+	obj, err := registry.Decode(k, plain, kv.ModRevision)
 	if err != nil {
 		return nil, nil, err
 	}

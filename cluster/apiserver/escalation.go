@@ -47,7 +47,7 @@ func (c *call) holds() error {
 		return nil
 	}
 	if !apierrors.IsNotFound(err) { // the role that is bound
-		err = apierrors.NewForbidden(c.kind.groupResource(), object.Meta(c.obj).GetName(), err)
+		err = apierrors.NewForbidden(c.kind.GroupResource(), object.Meta(c.obj).GetName(), err)
 	}
 	return c.Refuse(trace.StageValidation, byEscalation, err)
 }

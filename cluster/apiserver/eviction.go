@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -129,7 +130,7 @@ func (c *call) disrupt(p *corev1.Pod) (*disruption, error) {
 		}
 		at := slices.IndexFunc(budgets, func(o *policyv1.PodDisruptionBudget) bool { return o.Name == b.Name })
 		if at < 0 {
-			return d, apierrors.NewNotFound(budgetKind.groupResource(), b.Name)
+			return d, apierrors.NewNotFound(budgetKind.GroupResource(), b.Name)
 		}
 		b = budgets[at]
 	}
@@ -142,7 +143,7 @@ const (
 	chargeAgain = 500 * time.Millisecond
 )
 
-var budgetKind = tableKind(workloadKinds, client.PodDisruptionBudgets)
+var budgetKind = registry.KindFor(client.PodDisruptionBudgets.GroupVersionResource)
 
 // budgets are those whose selector matches the pod.
 func (c *call) budgets(p *corev1.Pod) ([]*policyv1.PodDisruptionBudget, error) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -189,7 +190,7 @@ func TestKindsOnDemand(t *testing.T) {
 		if open != len(w.s.stored) {
 			t.Errorf("%d watch caches are open, %d kinds are always watched", open, len(w.s.stored))
 		}
-		k := KindFor(client.StorageClasses.GroupVersionResource)
+		k := registry.KindFor(client.StorageClasses.GroupVersionResource)
 		items, revision, err := w.admin().List(task, client.StorageClasses, "", metav1.ListOptions{ResourceVersion: "0"})
 		if w.must(err); len(items) != 0 || revision == 0 || w.s.openCache(k) == nil || w.s.inUse(k) {
 			t.Errorf("the first list: %d items at %d, cache %v, in use %v", len(items), revision, w.s.openCache(k) != nil, w.s.inUse(k))

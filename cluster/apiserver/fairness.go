@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -31,7 +32,7 @@ func (s *Server) startFairness() {
 		total = s.flows.Total()
 	}
 	rand := s.k.Rand("flowcontrol")
-	s.flows = &seating{Controller: fairness.New(s.k.Elapsed(), total, func() types.UID { return drawUID(rand) })}
+	s.flows = &seating{Controller: fairness.New(s.k.Elapsed(), total, func() types.UID { return object.NewUID(rand) })}
 }
 
 // FlowLevels tells how each priority level stands, by name.

@@ -113,7 +113,7 @@ func (ws *watcherSet) interested(namespace, name string) (n int) {
 		}
 	}
 	count(ws.plain)
-	if name != "" && ws.kind.trigger == "metadata.name" {
+	if name != "" && ws.kind.Trigger == "metadata.name" {
 		count(ws.indexed[name])
 	}
 	return n

@@ -15,6 +15,7 @@ import (
 
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -80,7 +81,7 @@ func (o *flowObjects) follow(why trace.ID) {
 		return
 	}
 	o.why, o.began = why, o.s.k.Elapsed()
-	o.schemas, o.levels = o.s.cacheOf(KindFor(client.FlowSchemas.GroupVersionResource)), o.s.cacheOf(KindFor(client.PriorityLevels.GroupVersionResource))
+	o.schemas, o.levels = o.s.cacheOf(registry.KindFor(client.FlowSchemas.GroupVersionResource)), o.s.cacheOf(registry.KindFor(client.PriorityLevels.GroupVersionResource))
 	o.schemas.changed, o.levels.changed = o.hear, o.hear
 	o.s.p.Go("priority-and-fairness-config", o.run)
 }
@@ -153,12 +154,12 @@ func (o *flowObjects) initial() (all []initial) {
 	schemas, levels := o.s.flows.Given()
 	since := metav1.NewTime(o.s.k.Epoch())
 	add := func(r client.Resource, obj runtime.Object) {
-		scheme.Default(obj)
+		registry.Scheme.Default(obj)
 		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
 		m := object.Meta(obj)
 		m.SetGeneration(1)
 		m.SetCreationTimestamp(since)
-		all = append(all, initial{KindFor(r.GroupVersionResource), obj})
+		all = append(all, initial{registry.KindFor(r.GroupVersionResource), obj})
 	}
 	for _, pl := range levels {
 		add(client.PriorityLevels, pl.DeepCopy())

@@ -66,7 +66,7 @@ func ensureFlows(levels *flowStore[*flowcontrol.PriorityLevelConfiguration], sch
 	suggestedLevels []*flowcontrol.PriorityLevelConfiguration, suggested []*flowcontrol.FlowSchema,
 	mandatoryLevels []*flowcontrol.PriorityLevelConfiguration, mandatory []*flowcontrol.FlowSchema,
 ) error {
-	ctx := background
+	ctx := context.Background()
 	lops := ensurer.NewObjectOps(levels, levels, levelOps.DeepCopy, levelOps.ReplaceSpec, levelOps.SpecEqualish)
 	sops := ensurer.NewObjectOps(schemas, schemas, schemaOps.DeepCopy, schemaOps.ReplaceSpec, schemaOps.SpecEqualish)
 	for _, step := range []func() error{

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -45,7 +46,7 @@ func TestFlowObjectsOnDemand(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		before := w.s.Handle(task, listPods(person("alice"))).Flow
 		revision := w.s.Revision()
-		if w.s.inUse(KindFor(client.FlowSchemas.GroupVersionResource)) {
+		if w.s.inUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
 			t.Error("nobody has used FlowSchemas, and yet they are in use")
 		}
 		fs := w.flowSchema(task, "global-default")
@@ -250,7 +251,7 @@ func TestWorkOfRequests(t *testing.T) {
 		}
 		of := func(r Request) string {
 			r.Resource, r.Namespace = client.ConfigMaps.GroupVersionResource, "default"
-			c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &r, kind: KindFor(r.Resource)}
+			c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &r, kind: registry.KindFor(r.Resource)}
 			d := c.Digest()
 			d.User, d.Groups = "alice", []string{"system:authenticated"}
 			return fmt.Sprintf("%+v", c.work(w.s.flows.Match(d)))

@@ -55,7 +55,7 @@ func FuzzList(f *testing.F) {
 	}
 	actions := g.actions("list")
 	for _, what := range slices.Sorted(maps.Keys(actions)) {
-		for _, s := range g.samples[actions[what].kind.groupResource().String()].Selectors {
+		for _, s := range g.samples[actions[what].kind.GroupResource().String()].Selectors {
 			f.Add(what, "", s, "", "", "", int64(1))
 		}
 	}

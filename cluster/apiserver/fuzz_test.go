@@ -21,6 +21,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
@@ -41,7 +42,7 @@ type sample struct {
 }
 
 // named is the sample's object as JSON, with a name, in the version that k is.
-func (s *sample) named(k *Kind, name string) []byte {
+func (s *sample) named(k *registry.Kind, name string) []byte {
 	b, err := json.Marshal(s.Object)
 	if err != nil {
 		panic(err)
@@ -70,8 +71,8 @@ type target struct {
 	server  *Server
 	sender  *sim.Process
 	end     func() error
-	made    map[*Kind]string // what the object is called
-	kinds   []*Kind
+	made    map[*registry.Kind]string // what the object is called
+	kinds   []*registry.Kind
 	all     map[string]map[string]action // by verbs, by name
 	names   map[string][]string          // the names of those, sorted
 	rev     int64
@@ -138,13 +139,13 @@ func (g *target) start() {
 // populate creates one object of every kind that can be stored, in the namespace
 // default if in one.
 func (g *target) populate(t *sim.Task, w *world) {
-	g.made, g.kinds, g.all, g.names = map[*Kind]string{}, nil, map[string]map[string]action{}, map[string][]string{}
+	g.made, g.kinds, g.all, g.names = map[*registry.Kind]string{}, nil, map[string]map[string]action{}, map[string][]string{}
 	_, err := w.admin().Create(t, client.ServiceAccounts, "default", &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}) // for the pod
 	w.must(err)
 	for _, k := range g.server.Resources() {
 		g.kinds = append(g.kinds, k)
-		s, ok := g.samples[k.groupResource().String()]
-		if !ok || k.hub != nil {
+		s, ok := g.samples[k.GroupResource().String()]
+		if !ok || k.Hub != nil {
 			continue
 		}
 		name := "one"
@@ -153,19 +154,19 @@ func (g *target) populate(t *sim.Task, w *world) {
 		}
 		r := w.ask(t, &Request{Verb: "create", Resource: k.GroupVersionResource, Namespace: g.namespace(k), Body: s.named(k, name)})
 		if r.Err != nil {
-			g.tb.Errorf("create the sample of %s: %v", k.groupResource(), r.Err)
+			g.tb.Errorf("create the sample of %s: %v", k.GroupResource(), r.Err)
 			continue
 		}
 		g.made[k] = object.Meta(r.Object).GetName()
 	}
 	for _, k := range g.kinds {
-		if k.hub != nil {
-			g.made[k] = g.made[k.hub]
+		if k.Hub != nil {
+			g.made[k] = g.made[k.Hub]
 		}
 	}
 }
 
-func (g *target) namespace(k *Kind) string {
+func (g *target) namespace(k *registry.Kind) string {
 	if k.Namespaced {
 		return "default"
 	}
@@ -246,7 +247,7 @@ func upstreamsFault(err error) bool {
 
 // action is something that can be done to a kind: "update deployments.v1.apps/scale".
 type action struct {
-	kind *Kind
+	kind *registry.Kind
 	verb string
 	sub  string
 }
@@ -259,7 +260,7 @@ func (g *target) actions(verbs ...string) map[string]action {
 	}
 	all := map[string]action{}
 	g.all[key] = all
-	add := func(k *Kind, sub string, has []string) {
+	add := func(k *registry.Kind, sub string, has []string) {
 		for _, v := range verbs {
 			if slices.Contains(has, v) {
 				r := k.GroupVersionResource

@@ -9,12 +9,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"kviz/cluster/apiserver/registry"
 )
 
 // bodies are a kind's documents to begin with: its sample, what is wrong with it,
 // each in every form it may be sent in.
 func (g *target) bodies(a action) [][]byte {
-	s, ok := g.samples[a.kind.groupResource().String()]
+	s, ok := g.samples[a.kind.GroupResource().String()]
 	if !ok {
 		return nil
 	}
@@ -81,9 +83,9 @@ func FuzzBody(f *testing.F) {
 			if y, err := yaml.JSONToYAML(b); err == nil {
 				f.Add(what, byte(1), y)
 			}
-			if obj, _, err := jsonLax.Decode(b, nil, nil); err == nil && a.kind.Custom == nil {
+			if obj, _, err := registry.LaxJSON.Decode(b, nil, nil); err == nil && a.kind.Custom == nil {
 				var p bytes.Buffer
-				if err := protoCodec.Encode(obj, &p); err != nil {
+				if err := registry.Protobuf.Encode(obj, &p); err != nil {
 					f.Fatal(err)
 				}
 				f.Add(what, byte(2), p.Bytes())
@@ -110,7 +112,7 @@ func FuzzPatch(f *testing.F) {
 	actions := g.actions("patch")
 	for _, what := range slices.Sorted(maps.Keys(actions)) {
 		a := actions[what]
-		s := g.samples[a.kind.groupResource().String()]
+		s := g.samples[a.kind.GroupResource().String()]
 		patches := slices.Concat(s.Changes, s.Wrong)
 		if a.sub == "status" {
 			patches = s.Status

@@ -15,6 +15,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -63,8 +64,8 @@ type call struct {
 	request.Scope
 	s    *Server
 	req  *Request
-	kind *Kind
-	sub  *Subresource
+	kind *registry.Kind
+	sub  *registry.Subresource
 	user authn.User
 
 	obj      runtime.Object // as it will be stored
@@ -101,7 +102,7 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	if c.kind == nil {
 		c.kind = s.kindFor(req.Resource)
 	}
-	if c.kind.mayConvert() { // a conversion is a part of the request that needs it
+	if c.kind.MayConvert() { // a conversion is a part of the request that needs it
 		outer := s.calls[t]
 		s.calls[t] = c
 		defer func() {
@@ -161,9 +162,9 @@ func (c *call) run() *Response {
 	c.routed = true
 	c.Pause(c.s.slow)
 	switch {
-	case c.kind.is("Binding"):
+	case c.kind.Is("Binding"):
 		return c.bindNamed()
-	case c.kind.is("ComponentStatus"):
+	case c.kind.Is("ComponentStatus"):
 		return c.componentStatus()
 	case !c.kind.Stored():
 		return c.review()
@@ -208,13 +209,13 @@ func (c *call) route() error {
 	if err := c.routeAPIServices(); err != nil {
 		return err
 	}
-	if c.kind.deprecated != "" && !c.req.System {
-		c.Warnings = append(c.Warnings, c.kind.deprecated)
+	if c.kind.Deprecation() != "" && !c.req.System {
+		c.Warnings = append(c.Warnings, c.kind.Deprecation())
 	}
 	verbs := c.kind.Verbs
 	if c.req.Subresource != "" {
-		if c.sub = c.kind.subresource(c.req.Subresource); c.sub == nil {
-			if c.kind.is("Pod") && connects[c.req.Subresource] {
+		if c.sub = c.kind.Subresource(c.req.Subresource); c.sub == nil {
+			if c.kind.Is("Pod") && connects[c.req.Subresource] {
 				return nil
 			}
 			return notServed()
@@ -226,7 +227,7 @@ func (c *call) route() error {
 			return nil
 		}
 	}
-	return apierrors.NewMethodNotSupported(c.kind.groupResource(), c.req.Verb)
+	return apierrors.NewMethodNotSupported(c.kind.GroupResource(), c.req.Verb)
 }
 
 // connects are the pod subresources that are connections to its kubelet.
@@ -241,7 +242,7 @@ func (c *call) receive() {
 	r := c.req
 	c.Ref = trace.Ref{Namespace: r.Namespace, Name: r.Name}
 	if c.kind != nil {
-		c.Ref.APIVersion, c.Ref.Kind = c.kind.apiVersion, c.kind.Kind
+		c.Ref.APIVersion, c.Ref.Kind = c.kind.APIVersion, c.kind.Kind
 		if r.Object != nil && c.Ref.Name == "" && c.kind.Stored() {
 			c.Ref.Name = object.Name(r.Object)
 		}
@@ -325,7 +326,7 @@ func (r *Request) path() string {
 	if r.Resource.Group != "" {
 		p = "/apis/" + r.Resource.Group + "/" + r.Resource.Version
 	}
-	k := KindFor(r.Resource)
+	k := registry.KindFor(r.Resource)
 	if r.Namespace != "" && (k == nil || k.Namespaced) { // a custom kind's client gives none if it is not namespaced
 		p += "/namespaces/" + r.Namespace
 	}

@@ -1,25 +1,16 @@
 package apiserver
 
 import (
-	"fmt"
-	"math/rand/v2"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // newUID draws a UUID from the seed.
 func (s *Server) newUID() types.UID {
-	return drawUID(s.rand)
-}
-
-// drawUID draws a random UUID.
-func drawUID(r *rand.Rand) types.UID {
-	hi, lo := r.Uint64(), r.Uint64()
-	hi = hi&^0xf000 | 0x4000
-	lo = lo&^(3<<62) | 2<<62
-	return types.UID(fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&0xffffffffffff))
+	return object.NewUID(s.rand)
 }
 
 // suffix draws letters and digits that cannot form words (apimachinery

@@ -52,6 +52,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -85,7 +86,7 @@ type kindCase struct {
 
 var kindCases = []kindCase{
 	{
-		r: client.APIServices, upstream: apiServiceUpstream{apiservice.NewStrategy(scheme)}, sub: apiservice.NewStatusStrategy(scheme),
+		r: client.APIServices, upstream: apiServiceUpstream{apiservice.NewStrategy(registry.Scheme)}, sub: apiservice.NewStatusStrategy(registry.Scheme),
 		invalid: `{"spec":{"versionPriority":0}}`, change: `{"spec":{"groupPriorityMinimum":200}}`, forbidden: `{"spec":{"caBundle":"YQ=="}}`,
 		status: `{"status":{"conditions":[{"type":"Available","status":"Unknown","lastTransitionTime":null}]},"spec":{"group":"other"}}`,
 	},
@@ -234,9 +235,9 @@ func (k *kindCase) manifest(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	obj, _, err := yamlStrict.Decode(data, nil, nil)
+	obj, _, err := registry.StrictYAML.Decode(data, nil, nil)
 	if err == nil && k.r == client.HorizontalPodAutoscalersV1 {
-		obj, err = converted(obj, KindFor(k.r.GroupVersionResource))
+		obj, err = registry.Converted(obj, registry.KindFor(k.r.GroupVersionResource))
 	}
 	if err == nil {
 		data, err = json.Marshal(obj)
@@ -281,12 +282,12 @@ func (k *kindCase) context(sub string) (context.Context, *heard) {
 func (k *kindCase) internalOf(t testing.TB, doc []byte) runtime.Object {
 	t.Helper()
 	gvk := k.r.GVK()
-	obj, _, err := jsonStrict.Decode(doc, &gvk, nil)
+	obj, _, err := registry.StrictJSON.Decode(doc, &gvk, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", k.r.GroupVersionResource, err)
 	}
-	scheme.Default(obj)
-	in, err := scheme.ConvertToVersion(obj, schema.GroupVersion{Group: k.r.Group, Version: runtime.APIVersionInternal})
+	registry.Scheme.Default(obj)
+	in, err := registry.Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: k.r.Group, Version: runtime.APIVersionInternal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,11 +298,11 @@ func (k *kindCase) internalOf(t testing.TB, doc []byte) runtime.Object {
 // do with.
 func (k *kindCase) shown(t testing.TB, obj runtime.Object) string {
 	t.Helper()
-	out := KindFor(k.r.GroupVersionResource).new()
-	if err := scheme.Convert(obj, out, nil); err != nil { // not an internal one
+	out := registry.KindFor(k.r.GroupVersionResource).New()
+	if err := registry.Scheme.Convert(obj, out, nil); err != nil { // not an internal one
 		out = obj.DeepCopyObject()
 	} else {
-		scheme.Default(out) // which reading from the store does
+		registry.Scheme.Default(out) // which reading from the store does
 	}
 	out.GetObjectKind().SetGroupVersionKind(k.r.GVK())
 	m := object.Meta(out)
@@ -336,7 +337,7 @@ func (k *kindCase) agree(t testing.TB, what string, r *Response, want runtime.Ob
 		t.Errorf("%s: the object differs from upstream's:\n%s", name, cmp.Diff(want, got))
 	}
 	warned := h.warnings
-	if d := KindFor(k.r.GroupVersionResource).deprecated; d != "" { // said by the handler, before the strategy is asked
+	if d := registry.KindFor(k.r.GroupVersionResource).Deprecated; d != "" { // said by the handler, before the strategy is asked
 		warned = append([]string{d}, warned...)
 	}
 	if got, want := strings.Join(r.Warnings, "\n"), strings.Join(warned, "\n"); got != want {
@@ -358,8 +359,8 @@ func TestKindsAsUpstream(t *testing.T) {
 			k.updates(t, w, task)
 			w.must(w.ask(task, k.request("delete", "", nil)).Err)
 		}
-		for _, kind := range kinds {
-			if kind.onDemand && !seen[kind.Resource] && kind.strategy.resets != nil {
+		for _, kind := range registry.Kinds {
+			if kind.OnDemand && !seen[kind.Resource] && kind.Strategy.Resets != nil {
 				t.Errorf("%s has no case", kind.GroupVersionResource)
 			}
 		}

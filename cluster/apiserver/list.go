@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
 )
 
@@ -106,7 +107,7 @@ func (c *call) freshen(resourceVersion string) (how string, err error) {
 	return how, nil
 }
 
-func countOf(n int, k *Kind) string {
+func countOf(n int, k *registry.Kind) string {
 	if n == 1 {
 		return "1 " + k.Singular
 	}

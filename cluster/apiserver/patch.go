@@ -21,6 +21,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	kjson "sigs.k8s.io/json"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 )
 
@@ -75,7 +76,7 @@ func (c *call) patchWhole(old runtime.Object) (runtime.Object, error) {
 	case types.ApplyPatchType:
 		return c.apply(old)
 	}
-	return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", c.kind.groupResource(), c.req.Name,
+	return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", c.kind.GroupResource(), c.req.Name,
 		fmt.Sprintf("the patch type %q is not supported", c.req.PatchType), 0, true)
 }
 
@@ -138,11 +139,11 @@ func (c *call) patchJSON(old runtime.Object, strict []error, patch func([]byte) 
 	if c.custom() {
 		return c.parsePatchedCustom(doc, gvk)
 	}
-	obj, _, err := jsonStrict.Decode(doc, &gvk, c.kind.new())
+	obj, _, err := registry.StrictJSON.Decode(doc, &gvk, c.kind.New())
 	if err := c.judgePatched(err, strict, string(doc)); err != nil {
 		return nil, err
 	}
-	if reflect.TypeOf(obj) != typeOf(gvk) { // the patch makes it say another kind
+	if reflect.TypeOf(obj) != registry.TypeOf(gvk) { // the patch makes it say another kind
 		return nil, c.judgePatched(unconvertible(obj, gvk), nil, string(doc))
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
@@ -163,11 +164,11 @@ func (c *call) patchStrategic(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	merged, err := strategicpatch.StrategicMergeMapPatch(doc, patch, c.kind.new())
+	merged, err := strategicpatch.StrategicMergeMapPatch(doc, patch, c.kind.New())
 	if err != nil {
 		return nil, strategicError(err)
 	}
-	obj := c.kind.new()
+	obj := c.kind.New()
 	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, obj, c.req.FieldValidation != metav1.FieldValidationIgnore)
 	if err := c.judgePatched(err, strict, fmt.Sprintf("%+v", patch)); err != nil {
 		return nil, err

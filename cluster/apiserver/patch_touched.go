@@ -27,7 +27,7 @@ func (c *call) patchTouched(old runtime.Object) (patched runtime.Object, ok bool
 	if json.Unmarshal(c.req.Patch, &touched) != nil || len(touched) == 0 {
 		return nil, false, nil
 	}
-	part := c.kind.new()
+	part := c.kind.New()
 	from, to := reflect.ValueOf(old).Elem(), reflect.ValueOf(part).Elem()
 	for name := range touched {
 		field := from.FieldByName(partFields[name])

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
 
@@ -45,7 +46,7 @@ func TestPatchOfPartsIsThePatchOfTheWhole(t *testing.T) {
 		`{}`, `{`, `[]`,
 	} {
 		for _, pt := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
-			c := &call{kind: KindFor(client.Nodes.GroupVersionResource), req: &Request{System: true, PatchType: pt, Patch: []byte(patch)}}
+			c := &call{kind: registry.KindFor(client.Nodes.GroupVersionResource), req: &Request{System: true, PatchType: pt, Patch: []byte(patch)}}
 			before := node.DeepCopy()
 			got, ok, err := c.patchTouched(node)
 			if !equality.Semantic.DeepEqual(node, before) {

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -108,7 +110,7 @@ func (s *Server) copyFiles(o *Server) {
 // openAtPeers opens at the other servers the watch cache that was opened at this one,
 // so that a client which comes from here finds at each the window it needs; a real
 // server has the caches of all kinds from its start.
-func (s *Server) openAtPeers(k *Kind) {
+func (s *Server) openAtPeers(k *registry.Kind) {
 	for _, o := range s.peers.all {
 		if o == s || !o.Ready() {
 			continue
@@ -157,7 +159,7 @@ func (c *call) claim(key, owner string, value []byte) (bool, error) {
 
 // claimedBy is the Service that has taken an address or a port.
 func claimedBy(kv *mvccpb.KeyValue) string {
-	k := KindFor(client.IPAddresses.GroupVersionResource)
+	k := registry.KindFor(client.IPAddresses.GroupVersionResource)
 	if !strings.HasPrefix(string(kv.Key), k.Prefix) {
 		return string(kv.Value)
 	}
@@ -174,7 +176,7 @@ func (c *call) claimIP(ip, namespace, name string) (bool, error) {
 	if !c.s.several() || c.req.DryRun {
 		return true, nil
 	}
-	k := KindFor(client.IPAddresses.GroupVersionResource)
+	k := registry.KindFor(client.IPAddresses.GroupVersionResource)
 	obj := &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: ip, UID: c.s.newUID(), CreationTimestamp: c.Now(), Generation: 1,
@@ -183,7 +185,7 @@ func (c *call) claimIP(ip, namespace, name string) (bool, error) {
 		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: name}},
 	}
 	obj.SetGroupVersionKind(client.IPAddresses.GVK())
-	value, err := encodeStored(k, obj)
+	value, err := registry.Encode(k, obj)
 	if err != nil {
 		return false, err
 	}
@@ -225,7 +227,7 @@ func claimsOf(svc *corev1.Service) (keys []string) {
 	}
 	for _, ip := range svc.Spec.ClusterIPs {
 		if ip != corev1.ClusterIPNone {
-			keys = append(keys, KindFor(client.IPAddresses.GroupVersionResource).Prefix+ip)
+			keys = append(keys, registry.KindFor(client.IPAddresses.GroupVersionResource).Prefix+ip)
 		}
 	}
 	for _, p := range svc.Spec.Ports {
@@ -281,7 +283,7 @@ func (s *Server) reconcileEndpoints(t *sim.Task, self client.Interface) {
 			want = append(want, discoveryv1.Endpoint{Addresses: []string{o.cfg.AdvertiseIP}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}})
 		}
 	}
-	if !equal(slice.Endpoints, want) {
+	if !object.Equal(slice.Endpoints, want) {
 		slice.Endpoints = want
 		_, _ = client.Update(t, self, client.EndpointSlices, "default", slice)
 	}

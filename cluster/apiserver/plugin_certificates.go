@@ -21,7 +21,7 @@ import (
 // signingRequest is the request as it was, where the call is for that subresource of
 // one.
 func signingRequest(c *call, op operation, want operation, subresource string) (is, was *certificatesv1.CertificateSigningRequest) {
-	if op != want || c.req.Subresource != subresource || !c.kind.is("CertificateSigningRequest") {
+	if op != want || c.req.Subresource != subresource || !c.kind.Is("CertificateSigningRequest") {
 		return nil, nil
 	}
 	is, _ = c.obj.(*certificatesv1.CertificateSigningRequest)

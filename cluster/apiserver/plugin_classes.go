@@ -162,7 +162,7 @@ func admitRuntimeClass(c *call, op operation) (string, []trace.FieldDiff, error)
 	var did []string
 	var diff []trace.FieldDiff
 	if o := rc.Overhead; o != nil {
-		if len(p.Spec.Overhead) > 0 && !equal(o.PodFixed, p.Spec.Overhead) {
+		if len(p.Spec.Overhead) > 0 && !object.Equal(o.PodFixed, p.Spec.Overhead) {
 			return "", nil, c.forbid(errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"))
 		}
 		p.Spec.Overhead = maps.Clone(o.PodFixed)
@@ -207,7 +207,7 @@ func checkRuntimeClass(c *call, op operation) (string, []trace.FieldDiff, error)
 	}
 	switch {
 	case rc != nil && rc.Overhead != nil:
-		if !equal(rc.Overhead.PodFixed, p.Spec.Overhead) {
+		if !object.Equal(rc.Overhead.PodFixed, p.Spec.Overhead) {
 			return "", nil, c.forbid(errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"))
 		}
 	case p.Spec.Overhead != nil:

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -106,7 +107,7 @@ func TestRuntimeClassPlugin(t *testing.T) {
 		w.must(err)
 		p, err := client.Create(task, c, client.Pods, "default", in("vm"))
 		w.must(err)
-		if p == nil || !equal(p.Spec.Overhead, hard("memory", "120Mi")) || p.Spec.NodeSelector["vm"] != "yes" || p.Spec.NodeSelector["disk"] != "ssd" || !tolerated(p, "vm") {
+		if p == nil || !object.Equal(p.Spec.Overhead, hard("memory", "120Mi")) || p.Spec.NodeSelector["vm"] != "yes" || p.Spec.NodeSelector["disk"] != "ssd" || !tolerated(p, "vm") {
 			t.Errorf("the pod is %+v", p)
 		}
 		bare := pod("bare")

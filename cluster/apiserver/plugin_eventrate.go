@@ -131,7 +131,7 @@ func (l *eventLimit) key(c *call) string {
 // that is reached is told.
 func checkEventRate(c *call, op operation) (string, []trace.FieldDiff, error) {
 	limits := configured[[]*eventLimit](c.s, "EventRateLimit")
-	if len(limits) == 0 || op == opDelete || !c.kind.is("Event") || c.kind.Group != "" || c.req.DryRun {
+	if len(limits) == 0 || op == opDelete || !c.kind.Is("Event") || c.kind.Group != "" || c.req.DryRun {
 		return "", nil, nil
 	}
 	var errs []error

@@ -114,7 +114,7 @@ const imagePolicyAudit = "imagepolicywebhook.image-policy.k8s.io/"
 func checkImages(c *call, op operation) (string, []trace.FieldDiff, error) {
 	p := configured[*imagePolicy](c.s, "ImagePolicyWebhook")
 	sub := c.req.Subresource
-	if p == nil || op == opDelete || !c.kind.is("Pod") || sub != "" && sub != "ephemeralcontainers" {
+	if p == nil || op == opDelete || !c.kind.Is("Pod") || sub != "" && sub != "ephemeralcontainers" {
 		return "", nil, nil
 	}
 	pod, ok := c.obj.(*corev1.Pod)

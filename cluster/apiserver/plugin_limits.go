@@ -31,9 +31,9 @@ const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 // limited reports whether LimitRanges apply to what the request does
 // (DefaultLimitRangerActions SupportsAttributes).
 func (c *call) limited(op operation) bool {
-	isPod := c.kind.is("Pod")
+	isPod := c.kind.Is("Pod")
 	switch {
-	case op == opDelete || !isPod && !c.kind.is("PersistentVolumeClaim"):
+	case op == opDelete || !isPod && !c.kind.Is("PersistentVolumeClaim"):
 		return false
 	case c.old != nil && object.Meta(c.old).GetDeletionTimestamp() != nil:
 		return false

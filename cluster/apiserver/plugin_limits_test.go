@@ -12,6 +12,9 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/plugin/pkg/admission/limitranger"
 	"pgregory.net/rapid"
+
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 )
 
 // TestLimitRangerIsUpstreams compares defaults and refusals with those of the
@@ -33,20 +36,20 @@ func TestLimitRangerIsUpstreams(t *testing.T) {
 		if rapid.Bool().Draw(t, "whole") {
 			p.Spec.Resources = &corev1.ResourceRequirements{Requests: drawResources(t, "requests"), Limits: drawResources(t, "limits")}
 		}
-		theirs := internal[core.Pod](p.DeepCopy()) // conversion shares maps
+		theirs := registry.Internal[core.Pod](p.DeepCopy()) // conversion shares maps
 		if err := limitranger.PodMutateLimitFunc(lr, theirs); err != nil {
 			t.Fatal(err)
 		}
 		defaultResources(lr, p)
-		ours := internal[core.Pod](p.DeepCopy())
-		if !equal(ours.Spec, theirs.Spec) || !equal(ours.Annotations, theirs.Annotations) {
+		ours := registry.Internal[core.Pod](p.DeepCopy())
+		if !object.Equal(ours.Spec, theirs.Spec) || !object.Equal(ours.Annotations, theirs.Annotations) {
 			t.Fatalf("defaults:\n got %+v\nwant %+v", ours, theirs)
 		}
 		sameFaults(t, utilerrors.NewAggregate(podFaults(lr, p)), limitranger.PodValidateLimitFunc(lr, theirs))
 
 		claim := &corev1.PersistentVolumeClaim{}
 		claim.Spec.Resources.Requests = drawResources(t, "storage")
-		sameFaults(t, utilerrors.NewAggregate(claimFaults(lr, claim)), limitranger.PersistentVolumeClaimValidateLimitFunc(lr, internal[core.PersistentVolumeClaim](claim.DeepCopy())))
+		sameFaults(t, utilerrors.NewAggregate(claimFaults(lr, claim)), limitranger.PersistentVolumeClaimValidateLimitFunc(lr, registry.Internal[core.PersistentVolumeClaim](claim.DeepCopy())))
 	})
 }
 

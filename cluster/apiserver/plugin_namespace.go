@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -24,9 +25,9 @@ var immortal = map[string]bool{metav1.NamespaceDefault: true, metav1.NamespaceSy
 // pkg/admission/plugin/namespace/lifecycle): nothing is created in a namespace
 // that does not exist or is going away, and three namespaces stay.
 func admitNamespaceLifecycle(c *call, op operation) (string, []trace.FieldDiff, error) {
-	if c.kind.is("Namespace") {
+	if c.kind.Is("Namespace") {
 		if op == opDelete && immortal[c.Ref.Name] {
-			return "", nil, apierrors.NewForbidden(c.kind.groupResource(), c.Ref.Name, fmt.Errorf("this namespace may not be deleted"))
+			return "", nil, apierrors.NewForbidden(c.kind.GroupResource(), c.Ref.Name, fmt.Errorf("this namespace may not be deleted"))
 		}
 		return "", nil, nil
 	}
@@ -50,7 +51,7 @@ func admitNamespaceLifecycle(c *call, op operation) (string, []trace.FieldDiff, 
 // namespace finds the request's namespace: in the cache, in the cache a little
 // later, or at the store.
 func (c *call) namespace() (*corev1.Namespace, error) {
-	k := KindFor(client.Namespaces.GroupVersionResource)
+	k := registry.KindFor(client.Namespaces.GroupVersionResource)
 	cache := c.s.caches[k]
 	if en := cache.get(c.Ref.Namespace); en != nil {
 		return en.obj.(*corev1.Namespace), nil
@@ -64,7 +65,7 @@ func (c *call) namespace() (*corev1.Namespace, error) {
 		return nil, c.storeError(err)
 	}
 	if en == nil {
-		return nil, apierrors.NewNotFound(k.groupResource(), c.Ref.Namespace)
+		return nil, apierrors.NewNotFound(k.GroupResource(), c.Ref.Namespace)
 	}
 	return en.obj.(*corev1.Namespace), nil
 }
@@ -82,5 +83,5 @@ func (c *call) forbid(err error) *apierrors.StatusError {
 	if name == "" {
 		name = "Unknown"
 	}
-	return apierrors.NewForbidden(c.kind.groupResource(), name, err)
+	return apierrors.NewForbidden(c.kind.GroupResource(), name, err)
 }

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -60,7 +61,7 @@ func admitTopology(c *call, op operation) (string, []trace.FieldDiff, error) {
 
 // labelTopology copies the labels of the node, over what there is.
 func (c *call) labelTopology(node string, labels *map[string]string) (diff []trace.FieldDiff) {
-	en := c.s.cacheOf(KindFor(client.Nodes.GroupVersionResource)).get(node)
+	en := c.s.cacheOf(registry.KindFor(client.Nodes.GroupVersionResource)).get(node)
 	if node == "" || en == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -96,7 +97,7 @@ func (c *call) checkMirrorPod(p *corev1.Pod) error {
 // serviceAccount looks the account up; the default one is waited for, as a
 // controller is about to make it.
 func (c *call) serviceAccount(name string) (*corev1.ServiceAccount, error) {
-	k := KindFor(client.ServiceAccounts.GroupVersionResource)
+	k := registry.KindFor(client.ServiceAccounts.GroupVersionResource)
 	key := c.Ref.Namespace + "/" + name
 	if en := c.s.caches[k].get(key); en != nil {
 		return en.obj.(*corev1.ServiceAccount), nil
@@ -118,7 +119,7 @@ func (c *call) serviceAccount(name string) (*corev1.ServiceAccount, error) {
 			return en.obj.(*corev1.ServiceAccount), nil
 		}
 	}
-	gr := k.groupResource()
+	gr := k.GroupResource()
 	gr.Resource = "serviceaccount" // upstream's own slip, which users know
 	return nil, apierrors.NewNotFound(gr, name)
 }
@@ -279,7 +280,7 @@ func admitPriority(c *call, op operation) (string, []trace.FieldDiff, error) {
 
 // priorityClass finds a class by name; "" means the global default, if any.
 func (c *call) priorityClass(name string) (*schedulingv1.PriorityClass, error) {
-	k := KindFor(client.PriorityClasses.GroupVersionResource)
+	k := registry.KindFor(client.PriorityClasses.GroupVersionResource)
 	if name == "" {
 		var best *schedulingv1.PriorityClass
 		c.s.caches[k].scan("", func(_ string, en *entry) bool {
@@ -303,7 +304,7 @@ func checkPriorityClass(c *call, op operation) (string, []trace.FieldDiff, error
 	if !ok || op == opDelete || !pc.GlobalDefault {
 		return "", nil, nil
 	}
-	k := KindFor(client.PriorityClasses.GroupVersionResource)
+	k := registry.KindFor(client.PriorityClasses.GroupVersionResource)
 	var other string
 	c.s.caches[k].scan("", func(name string, en *entry) bool {
 		if en.obj.(*schedulingv1.PriorityClass).GlobalDefault && name != pc.Name {

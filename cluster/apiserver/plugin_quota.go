@@ -71,7 +71,7 @@ func newQuotas(s *Server) *quotas {
 
 // checkQuota is the plugin's Validate.
 func checkQuota(c *call, op operation) (string, []trace.FieldDiff, error) {
-	if op == opDelete || c.Ref.Namespace == "" || c.kind.is("Namespace") {
+	if op == opDelete || c.Ref.Namespace == "" || c.kind.Is("Namespace") {
 		return "", nil, nil
 	}
 	held, err := c.quotas()

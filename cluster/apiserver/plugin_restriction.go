@@ -22,6 +22,7 @@ import (
 
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -143,7 +144,7 @@ func (c *call) restrictClaim(node string, op operation) error {
 	}
 	if !equality.Semantic.DeepEqual(was, now) {
 		return c.forbid(fmt.Errorf("node %q is not allowed to update fields other than status.quantity and status.conditions: %v", node,
-			diff.Diff(internal[core.PersistentVolumeClaim](was), internal[core.PersistentVolumeClaim](now))))
+			diff.Diff(registry.Internal[core.PersistentVolumeClaim](was), registry.Internal[core.PersistentVolumeClaim](now))))
 	}
 	return nil
 }
@@ -227,14 +228,14 @@ func (c *call) restrictMirror(node string) error {
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
 		return c.forbid(fmt.Errorf("node %q must not set blockOwnerDeletion on an owner reference", node))
 	}
-	at := c.s.caches[KindFor(client.Nodes.GroupVersionResource)].get(node)
+	at := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].get(node)
 	if at == nil {
 		return apierrors.NewNotFound(client.Nodes.GroupVersionResource.GroupResource(), node)
 	}
 	if uid := object.Meta(at.obj).GetUID(); owner.UID != uid {
 		return c.forbid(fmt.Errorf("node %s UID mismatch: expected %s got %s", node, owner.UID, uid))
 	}
-	refers, to, err := podutil.HasAPIObjectReference(internal[core.Pod](p))
+	refers, to, err := podutil.HasAPIObjectReference(registry.Internal[core.Pod](p))
 	switch {
 	case err != nil:
 		return c.forbid(fmt.Errorf("error checking mirror pod for API references: %w", err))
@@ -257,7 +258,7 @@ func (c *call) restrictToken(req *authenticationv1.TokenRequest) error {
 	case ref.UID == "":
 		return c.forbid(errors.New("node requested token with a pod binding without a uid"))
 	}
-	en := c.s.caches[KindFor(client.Pods.GroupVersionResource)].get(c.req.Namespace + "/" + ref.Name)
+	en := c.s.caches[registry.KindFor(client.Pods.GroupVersionResource)].get(c.req.Namespace + "/" + ref.Name)
 	switch {
 	case en == nil:
 		return apierrors.NewNotFound(client.Pods.GroupVersionResource.GroupResource(), ref.Name)
@@ -337,7 +338,7 @@ func (c *call) driverAsks(driver, audience string) bool {
 
 // found is an object in its kind's cache; nil where it is not there.
 func (c *call) found(r client.Resource, key string) runtime.Object {
-	if en := c.s.cacheOf(KindFor(r.GroupVersionResource)).get(key); en != nil {
+	if en := c.s.cacheOf(registry.KindFor(r.GroupVersionResource)).get(key); en != nil {
 		return en.obj
 	}
 	return nil

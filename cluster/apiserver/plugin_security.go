@@ -113,12 +113,12 @@ func (unmeasured) RecordError(bool, psa.Attributes) {}
 
 // checkPodSecurity is the plugin's Validate.
 func checkPodSecurity(c *call, op operation) (string, []trace.FieldDiff, error) {
-	gr := c.kind.groupResource()
-	isNamespace := c.kind.is("Namespace")
+	gr := c.kind.GroupResource()
+	isNamespace := c.kind.Is("Namespace")
 	if op == opDelete || c.kind.Custom != nil || !isNamespace && !c.s.security().PodSpecExtractor.HasPodSpec(gr) {
 		return "", nil, nil
 	}
-	if c.req.Subresource != "" && (!c.kind.is("Pod") || c.req.Subresource == "status" || c.req.Subresource == "binding" || c.req.Subresource == "eviction") {
+	if c.req.Subresource != "" && (!c.kind.Is("Pod") || c.req.Subresource == "status" || c.req.Subresource == "binding" || c.req.Subresource == "eviction") {
 		return "", nil, nil
 	}
 	if !isNamespace {
@@ -128,7 +128,7 @@ func checkPodSecurity(c *call, op operation) (string, []trace.FieldDiff, error) 
 	}
 	delegate, pods := c.s.security().Admission, &listedPods{}
 	delegate.NamespaceGetter, delegate.PodLister = namespaceOf{c}, pods
-	resp := delegate.Validate(background, &psa.AttributesRecord{
+	resp := delegate.Validate(context.Background(), &psa.AttributesRecord{
 		Name: object.Meta(c.obj).GetName(), Namespace: c.admissionNamespace(), Kind: c.kind.GVK(), Resource: c.kind.GroupVersionResource,
 		Subresource: c.req.Subresource, Operation: admissionv1.Operation(op), Object: c.obj, OldObject: c.old, Username: c.user.Name,
 	})
@@ -150,7 +150,7 @@ func checkPodSecurity(c *call, op operation) (string, []trace.FieldDiff, error) 
 // admissionNamespace is the namespace that admission plugins see: of a namespace
 // itself, its own name (RequestInfo).
 func (c *call) admissionNamespace() string {
-	if c.kind.is("Namespace") {
+	if c.kind.Is("Namespace") {
 		return c.Ref.Name
 	}
 	return c.Ref.Namespace
@@ -193,7 +193,7 @@ func (c *call) securityNote(resp *admissionv1.AdmissionResponse, asked bool, war
 	if reason := resp.AuditAnnotations[psa.ExemptionReasonAnnotationKey]; reason != "" {
 		return "the request is exempt because of its " + reason + "."
 	}
-	if c.kind.is("Namespace") {
+	if c.kind.Is("Namespace") {
 		switch {
 		case len(warnings) > 0:
 			return "warned: " + strings.Join(warnings, "; ") + "."
@@ -235,7 +235,7 @@ func labelsChanged(old, obj runtime.Object) bool {
 		}
 		return out
 	}
-	return !equal(pick(old), pick(obj))
+	return !object.Equal(pick(old), pick(obj))
 }
 
 // mostPodsChecked is how many pods of a namespace are looked at when its enforce

@@ -15,6 +15,7 @@ import (
 	psaconfig "k8s.io/pod-security-admission/admission/api"
 	psa "k8s.io/pod-security-admission/api"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -51,7 +52,7 @@ func TestExistingPodsAreMeasuredAsUpstreamDoes(t *testing.T) {
 		for _, level := range []psa.Level{psa.LevelBaseline, psa.LevelRestricted} {
 			strict := ns.DeepCopy()
 			strict.Labels = map[string]string{psa.EnforceLevelLabel: string(level), psa.EnforceVersionLabel: "v1.30"}
-			call := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{}, kind: KindFor(client.Namespaces.GroupVersionResource), obj: strict, old: ns}
+			call := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{}, kind: registry.KindFor(client.Namespaces.GroupVersionResource), obj: strict, old: ns}
 			call.Ref.Name = "default"
 			if _, _, err := checkPodSecurity(call, opUpdate); err != nil {
 				t.Fatal(err)
@@ -95,7 +96,7 @@ func TestPodSecurityExemptions(t *testing.T) {
 			if try.class != "" {
 				p.Spec.RuntimeClassName = &try.class
 			}
-			c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{}, kind: KindFor(client.Pods.GroupVersionResource), obj: p}
+			c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{}, kind: registry.KindFor(client.Pods.GroupVersionResource), obj: p}
 			c.Ref.Namespace, c.user.Name = try.namespace, try.user
 			_, _, err := checkPodSecurity(c, opCreate)
 			if (err == nil) != try.allowed {

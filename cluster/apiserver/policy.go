@@ -5,13 +5,16 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
 
 // policy is the live objects that the authorizers go by, from the watch caches.
 type policy struct{ s *Server }
 
-func (p policy) cache(r client.Resource) *cache { return p.s.caches[KindFor(r.GroupVersionResource)] }
+func (p policy) cache(r client.Resource) *cache {
+	return p.s.caches[registry.KindFor(r.GroupVersionResource)]
+}
 
 func (p policy) ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 	var out []*rbacv1.ClusterRoleBinding
@@ -81,7 +84,7 @@ func (p policy) VolumeAttachment(name string) (found *storagev1.VolumeAttachment
 // used looks through a kind that may have been used by nobody, or of which the
 // cache is empty yet.
 func (p policy) used(r client.Resource, fn func(*entry)) {
-	k := KindFor(r.GroupVersionResource)
+	k := registry.KindFor(r.GroupVersionResource)
 	if !p.s.inUse(k) {
 		return
 	}

@@ -8,13 +8,14 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 )
 
 // paramReader is the watch cache of a kind of parameters, in the place of the
 // informer that Kubernetes' policy code reads them from.
 type paramReader struct {
 	s         *Server
-	kind      *Kind
+	kind      *registry.Kind
 	namespace string
 }
 
@@ -35,7 +36,7 @@ func (p paramReader) Get(name string) (runtime.Object, error) {
 	if en := p.s.cacheOf(p.kind).get(keyOf(p.kind, p.namespace, name)); en != nil {
 		return en.obj, nil
 	}
-	return nil, apierrors.NewNotFound(p.kind.groupResource(), name)
+	return nil, apierrors.NewNotFound(p.kind.GroupResource(), name)
 }
 
 // List is cache.GenericNamespaceLister.

@@ -7,26 +7,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
 // read gets one object from the store; nil if there is none.
-func (s *Server) read(t *sim.Task, k *Kind, key string) (*entry, error) {
+func (s *Server) read(t *sim.Task, k *registry.Kind, key string) (*entry, error) {
 	en, _, err := s.look(t, k, key)
 	return en, err
 }
 
 // look is read that also says how the value was encrypted; nil where its kind
 // has no encryption.
-func (s *Server) look(t *sim.Task, k *Kind, key string) (*entry, *opened, error) {
+func (s *Server) look(t *sim.Task, k *registry.Kind, key string) (*entry, *opened, error) {
 	resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte(k.Prefix + key)})
 	if err != nil || len(resp.Kvs) == 0 {
 		return nil, nil, err
 	}
 	kv := resp.Kvs[0]
-	if en := s.cacheOf(k).get(key); en != nil && en.revision == kv.ModRevision && !s.transformer(k).Configured() && !k.converts() {
+	if en := s.cacheOf(k).get(key); en != nil && en.revision == kv.ModRevision && !s.transformer(k).Configured() && !k.Converts() {
 		return en, nil, nil
 	}
 	return s.open(t, k, kv)
@@ -35,7 +36,7 @@ func (s *Server) look(t *sim.Task, k *Kind, key string) (*entry, *opened, error)
 // get is the verb get.
 func (c *call) get() *Response {
 	if c.sub != nil && !contains(c.sub.Verbs, "get") {
-		return &Response{Err: apierrors.NewMethodNotSupported(c.kind.groupResource(), "get")}
+		return &Response{Err: apierrors.NewMethodNotSupported(c.kind.GroupResource(), "get")}
 	}
 	key := keyOf(c.kind, c.req.Namespace, c.req.Name)
 	rv, err := object.ParseRevision(c.req.Get.ResourceVersion)
@@ -68,7 +69,7 @@ func (c *call) get() *Response {
 		}
 	}
 	if obj == nil {
-		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}
+		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name))}
 	}
 	if c.sub != nil && c.sub.Name == "scale" {
 		scale, err := c.scaleOf(obj)
@@ -105,7 +106,7 @@ func (c *call) connect() *Response {
 		return &Response{Err: c.Refuse(trace.StageStorage, "", err)}
 	}
 	if en == nil {
-		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.req.Name))}
+		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name))}
 	}
 	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
 	return &Response{Object: c.own(en.obj)}

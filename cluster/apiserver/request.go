@@ -11,6 +11,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/remote"
@@ -82,8 +83,8 @@ type Request struct {
 	// (aggregator_proxy.go). Resource is empty where it is for no resource.
 	Proxied *remote.Request
 
-	kind     *Kind // of a kind that need not be served
-	approved bool  // a part of a request that has been authorized
+	kind     *registry.Kind // of a kind that need not be served
+	approved bool           // a part of a request that has been authorized
 }
 
 // Response is how a request ended. Exactly one of Object, Items (with
@@ -101,7 +102,7 @@ type Response struct {
 
 	Raw *remote.Answer // of another server, as it is
 
-	Kind *Kind // that the request was for; nil for what is not served
+	Kind *registry.Kind // that the request was for; nil for what is not served
 
 	Warnings []string // for the Warning headers
 	AuditID  string   // for the header Audit-Id

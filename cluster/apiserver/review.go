@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
 )
 
@@ -76,18 +77,18 @@ func (c *call) question(obj runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	var errs field.ErrorList
-	ctx := versioned{c.kind.Resource, ""}.context(c.write())
+	ctx := registry.Versioned{Resource: c.kind.Resource}.Context(c.write())
 	switch r := c.obj.(type) {
 	case *authenticationv1.TokenReview:
 		if r.Spec.Token == "" {
 			return nil, apierrors.NewBadRequest("token is required for TokenReview in authentication")
 		}
 	case *authorizationv1.SelfSubjectAccessReview:
-		errs = validation.ValidateSelfSubjectAccessReviewCreate(ctx, scheme, internal[authorization.SelfSubjectAccessReview](r))
+		errs = validation.ValidateSelfSubjectAccessReviewCreate(ctx, registry.Scheme, registry.Internal[authorization.SelfSubjectAccessReview](r))
 	case *authorizationv1.SubjectAccessReview:
-		errs = validation.ValidateSubjectAccessReviewCreate(ctx, scheme, internal[authorization.SubjectAccessReview](r))
+		errs = validation.ValidateSubjectAccessReviewCreate(ctx, registry.Scheme, registry.Internal[authorization.SubjectAccessReview](r))
 	case *authorizationv1.LocalSubjectAccessReview:
-		errs = validation.ValidateLocalSubjectAccessReviewCreate(ctx, scheme, internal[authorization.LocalSubjectAccessReview](r))
+		errs = validation.ValidateLocalSubjectAccessReviewCreate(ctx, registry.Scheme, registry.Internal[authorization.LocalSubjectAccessReview](r))
 	case *authorizationv1.SelfSubjectRulesReview:
 		if r.Spec.Namespace == "" {
 			return nil, apierrors.NewBadRequest("no namespace on request")
@@ -161,7 +162,7 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 	var asked authorizer.AttributesRecord
 	switch {
 	case ra != nil:
-		in := internal[authorization.SubjectAccessReview](&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: ra}})
+		in := registry.Internal[authorization.SubjectAccessReview](&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: ra}})
 		asked = authorizationutil.ResourceAttributesFrom(userOf(u), *in.Spec.ResourceAttributes)
 		a.Verb, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name = ra.Verb, ra.Group, asked.APIVersion, ra.Resource, ra.Subresource, ra.Namespace, ra.Name
 		a.Nameless = true

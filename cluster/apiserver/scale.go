@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
 )
 
@@ -168,11 +169,11 @@ func (c *call) scaleOnce(body runtime.Object) error {
 // the object, and one without a revision keeps that of the object.
 func (c *call) useScale(scale *autoscalingv1.Scale, owners *managedfields.ScaleHandler) error {
 	m, builtin := object.Meta(c.obj), c.kind.Custom == nil
-	if errs := autoscalingvalidation.ValidateScale(internal[autoscaling.Scale](scale)); builtin && len(errs) > 0 {
-		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(scaleGVK.GroupKind(), m.GetName(), errs))
+	if errs := autoscalingvalidation.ValidateScale(registry.Internal[autoscaling.Scale](scale)); builtin && len(errs) > 0 {
+		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(registry.ScaleGVK.GroupKind(), m.GetName(), errs))
 	}
 	if uid := m.GetUID(); builtin && scale.UID != "" && scale.UID != uid {
-		gr := c.kind.groupResource()
+		gr := c.kind.GroupResource()
 		gr.Resource += "/scale"
 		return c.Refuse(trace.StageStorage, "", apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
 	}
@@ -205,7 +206,7 @@ func (c *call) lendOwners(scale *autoscalingv1.Scale) *managedfields.ScaleHandle
 // ownScale has the writer of a scale own what he changes of it.
 func (c *call) ownScale(scale, current *autoscalingv1.Scale) error {
 	on := *c
-	on.kind, on.old, on.obj = c.bodysKind(scaleGVK), current, scale
+	on.kind, on.old, on.obj = c.bodysKind(registry.ScaleGVK), current, scale
 	if err := on.trackManager(opUpdate); err != nil {
 		return err
 	}
@@ -215,8 +216,8 @@ func (c *call) ownScale(scale, current *autoscalingv1.Scale) error {
 
 // bodysKind is the kind, with no registry of its own, that the objects of a
 // subresource are of.
-func (c *call) bodysKind(gvk schema.GroupVersionKind) *Kind {
-	k := &Kind{Resource: c.kind.Resource}
+func (c *call) bodysKind(gvk schema.GroupVersionKind) *registry.Kind {
+	k := &registry.Kind{Resource: c.kind.Resource}
 	k.Kind, k.GroupVersionResource.Group, k.GroupVersionResource.Version = gvk.Kind, gvk.Group, gvk.Version
 	return k
 }
@@ -224,7 +225,7 @@ func (c *call) bodysKind(gvk schema.GroupVersionKind) *Kind {
 // patchScale applies a patch to the scale.
 func (c *call) patchScale(s *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 	on := *c
-	on.kind = c.bodysKind(scaleGVK)
+	on.kind = c.bodysKind(registry.ScaleGVK)
 	obj, err := on.applyPatch(s)
 	if err != nil {
 		return nil, err

@@ -10,12 +10,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 )
 
 // selector is what a list or watch asks for (apiserver pkg/storage
 // SelectionPredicate).
 type selector struct {
-	kind      *Kind
+	kind      *registry.Kind
 	namespace string
 	label     labels.Selector
 	field     fields.Selector
@@ -25,7 +26,7 @@ type selector struct {
 
 // newSelector parses the selectors of a request. Fields that the kind does not
 // offer are refused, in the words of its field label conversion.
-func newSelector(k *Kind, namespace, name string, opts *metav1.ListOptions) (*selector, error) {
+func newSelector(k *registry.Kind, namespace, name string, opts *metav1.ListOptions) (*selector, error) {
 	s := &selector{kind: k, namespace: namespace, label: labels.Everything(), field: fields.Everything()}
 	var err error
 	if opts.LabelSelector != "" {
@@ -41,7 +42,7 @@ func newSelector(k *Kind, namespace, name string, opts *metav1.ListOptions) (*se
 			if k.Custom != nil {
 				return k.Custom.Version.Label(k, label, value)
 			}
-			return scheme.ConvertFieldLabel(k.GVK(), label, value)
+			return registry.Scheme.ConvertFieldLabel(k.GVK(), label, value)
 		})
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
@@ -65,7 +66,7 @@ func (s *selector) matches(obj runtime.Object) bool {
 		return false
 	}
 	for _, r := range s.needs {
-		v, _ := s.kind.field(obj, r.Field)
+		v, _ := s.kind.Field(obj, r.Field)
 		if (v == r.Value) == (r.Operator == "!=") {
 			return false
 		}
@@ -97,8 +98,8 @@ func join(a, b string) string {
 
 // trigger is the value of the kind's indexed field that the selector asks for.
 func (s *selector) trigger() (string, bool) {
-	if s.kind.trigger == "" {
+	if s.kind.Trigger == "" {
 		return "", false
 	}
-	return s.field.RequiresExactMatch(s.kind.trigger)
+	return s.field.RequiresExactMatch(s.kind.Trigger)
 }

@@ -24,6 +24,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/idp"
 	"kviz/cluster/sim"
@@ -106,9 +107,9 @@ type Server struct {
 	ready   bool
 	started sim.Cond // ready changed
 
-	stored       []*Kind          // the built-in kinds whose caches are always open
-	caches       map[*Kind]*cache // of built-in kinds; see cacheOf
-	customs      *customs         // the kinds that CustomResourceDefinitions make
+	stored       []*registry.Kind          // the built-in kinds whose caches are always open
+	caches       map[*registry.Kind]*cache // of built-in kinds; see cacheOf
+	customs      *customs                  // the kinds that CustomResourceDefinitions make
 	defs         *definitions
 	authorizer   *authz.Authorizer
 	alloc        *allocator
@@ -154,7 +155,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		calls: map[*sim.Task]*call{},
 	}
 	s.rand = s.stream("apiserver")
-	s.enc = encryption{rand: s.stream("encryption"), set: encrypt.None(), by: map[*Kind]*encrypt.Transformer{}}
+	s.enc = encryption{rand: s.stream("encryption"), set: encrypt.None(), by: map[*registry.Kind]*encrypt.Transformer{}}
 	s.audit = auditing{rand: s.stream("audit")}
 	s.configs = newConfigs(s)
 	var err error
@@ -174,8 +175,8 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	if s.podSecurity, err = newPodSecurity(cfg.PodSecurity); err != nil {
 		panic("apiserver: " + err.Error())
 	}
-	for _, k := range kinds {
-		if k.Stored() && !k.onDemand {
+	for _, k := range registry.Kinds {
+		if k.Stored() && !k.OnDemand {
 			s.stored = append(s.stored, k)
 		}
 	}
@@ -230,7 +231,7 @@ func (cfg *Config) complete() {
 // killed. Clients made before stay good; their watches have ended.
 func (s *Server) Restart(p *sim.Process) {
 	s.p, s.ready, s.idle = p, false, nil
-	s.caches = map[*Kind]*cache{}
+	s.caches = map[*registry.Kind]*cache{}
 	for _, k := range s.stored {
 		s.caches[k] = newCache(s, k)
 	}
@@ -248,7 +249,7 @@ func (s *Server) Restart(p *sim.Process) {
 	boot := p.Go("main", s.main)
 	boot.OnEnd(func() {
 		s.ready = false
-		for _, k := range kinds {
+		for _, k := range registry.Kinds {
 			if c := caches[k]; c != nil {
 				c.close()
 			}
@@ -263,15 +264,15 @@ func (s *Server) Restart(p *sim.Process) {
 // listen has the caches tell those who depend on them.
 func (s *Server) listen() {
 	for _, r := range []client.Resource{client.Roles, client.RoleBindings, client.ClusterRoles, client.ClusterRoleBindings} {
-		s.caches[KindFor(r.GroupVersionResource)].changed = func(string, runtime.Object) { s.authorizer.Invalidate() }
+		s.caches[registry.KindFor(r.GroupVersionResource)].changed = func(string, runtime.Object) { s.authorizer.Invalidate() }
 	}
 	customs, defs, aggregator := s.customs, s.defs, s.aggregator
 	alloc := s.alloc
-	s.caches[KindFor(client.Services.GroupVersionResource)].changed = func(key string, obj runtime.Object) {
+	s.caches[registry.KindFor(client.Services.GroupVersionResource)].changed = func(key string, obj runtime.Object) {
 		alloc.changed(key, obj)
 		aggregator.serviceChanged(key)
 	}
-	s.caches[KindFor(client.EndpointSlices.GroupVersionResource)].changed = aggregator.sliceChanged
+	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].changed = aggregator.sliceChanged
 	s.caches[definitionKind()].changed = func(name string, obj runtime.Object) {
 		customs.changed(name, obj)
 		defs.changed(name, obj)
@@ -293,13 +294,13 @@ func (s *Server) main(t *sim.Task) {
 	for _, k := range s.stored {
 		s.caches[k].start(t)
 	}
-	if s.inUse(KindFor(client.FlowSchemas.GroupVersionResource)) {
+	if s.inUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
 		s.flowObjects.follow(trace.ID{})
 		for !s.flowObjects.there {
 			s.flowObjects.came.Wait(t)
 		}
 	}
-	if s.inUse(KindFor(client.APIServices.GroupVersionResource)) {
+	if s.inUse(registry.KindFor(client.APIServices.GroupVersionResource)) {
 		s.aggregator.follow(trace.ID{})
 		for !s.aggregator.there {
 			s.aggregator.came.Wait(t)
@@ -370,11 +371,11 @@ func (s *Server) Revision() int64 { return s.st.Revision() }
 
 // Resources lists what the server serves: the built-in kinds in the order of
 // kubectl api-resources, then the custom ones.
-func (s *Server) Resources() []*Kind {
+func (s *Server) Resources() []*registry.Kind {
 	if len(s.customs.kinds) == 0 {
-		return kinds
+		return registry.Kinds
 	}
-	return append(kinds[:len(kinds):len(kinds)], s.customs.served()...)
+	return append(registry.Kinds[:len(registry.Kinds):len(registry.Kinds)], s.customs.served()...)
 }
 
 // Authorize answers what the authorizers say: for the reviews, and for

@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
 
@@ -131,7 +132,7 @@ func (c *call) allocate(old runtime.Object) error {
 		was = old.(*corev1.Service)
 	}
 	key := svc.Namespace + "/" + svc.Name
-	normalizeClusterIPs(svc, was)
+	registry.NormalizeClusterIPs(svc, was)
 	errs := c.families(svc, was)
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(c.kind.GVK().GroupKind(), svc.Name, errs)
@@ -188,9 +189,9 @@ func (c *call) families(svc, was *corev1.Service) field.ErrorList {
 	if !c.req.System {
 		var old *core.Service
 		if was != nil {
-			old = internal[core.Service](was)
+			old = registry.Internal[core.Service](was)
 		}
-		if errs := validation.ValidateServiceClusterIPsRelatedFields(internal[core.Service](svc), old); len(errs) > 0 {
+		if errs := validation.ValidateServiceClusterIPsRelatedFields(registry.Internal[core.Service](svc), old); len(errs) > 0 {
 			return errs
 		}
 	}
@@ -282,7 +283,7 @@ func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList 
 }
 
 func (c *call) allocatePorts(svc, was *corev1.Service, key string) field.ErrorList {
-	if svc.Spec.Type != corev1.ServiceTypeNodePort && !balanced(svc) {
+	if svc.Spec.Type != corev1.ServiceTypeNodePort && !registry.Balanced(svc) {
 		return nil
 	}
 	a := c.s.alloc
@@ -319,7 +320,7 @@ func (c *call) allocatePorts(svc, was *corev1.Service, key string) field.ErrorLi
 		}
 		mine[fmt.Sprint(p.Port)] = p.NodePort
 	}
-	if needsHealthPort(svc) && svc.Spec.HealthCheckNodePort == 0 {
+	if registry.NeedsHealthPort(svc) && svc.Spec.HealthCheckNodePort == 0 {
 		n, err := c.freePort(key)
 		if err != nil {
 			return field.ErrorList{field.InternalError(field.NewPath("spec", "healthCheckNodePort"), err)}
@@ -377,7 +378,7 @@ func (c *call) release() {
 	key := svc.Namespace + "/" + svc.Name
 	c.s.alloc.drop(key, svc)
 	var kept *corev1.Service
-	if en := c.s.caches[KindFor(client.Services.GroupVersionResource)].get(key); en != nil && c.old != nil {
+	if en := c.s.caches[registry.KindFor(client.Services.GroupVersionResource)].get(key); en != nil && c.old != nil {
 		kept = en.obj.(*corev1.Service)
 		c.s.alloc.hold(key, kept)
 	}

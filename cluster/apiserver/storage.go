@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
@@ -22,7 +23,7 @@ import (
 // changes nothing.
 
 // keyOf is the key of an object without the kind's prefix.
-func keyOf(k *Kind, namespace, name string) string {
+func keyOf(k *registry.Kind, namespace, name string) string {
 	if k.Namespaced {
 		return namespace + "/" + name
 	}
@@ -39,7 +40,7 @@ func (c *call) cache() *cache { return c.s.cacheOf(c.kind) }
 // insert is the storage stage of a creation.
 func (c *call) insert() error {
 	key := c.storeKey()
-	value, err := encodeStored(c.kind, c.obj)
+	value, err := registry.Encode(c.kind, c.obj)
 	if err != nil {
 		return c.Refuse(trace.StageStorage, "", encodingError(err))
 	}
@@ -72,7 +73,7 @@ func (c *call) insert() error {
 // alreadyExists is 409 in Kubernetes' words (generic/registry/store.go Create); who has
 // the name, as far as is known, may be going.
 func (c *call) alreadyExists(who *entry) error {
-	err := apierrors.NewAlreadyExists(c.kind.groupResource(), c.Ref.Name)
+	err := apierrors.NewAlreadyExists(c.kind.GroupResource(), c.Ref.Name)
 	if who != nil && object.Meta(who.obj).GetDeletionTimestamp() != nil {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
@@ -86,7 +87,7 @@ var errStale = errors.New("the object has been modified")
 // replace is the storage stage of an update; errStale asks for another round.
 func (c *call) replace() error {
 	key := c.storeKey()
-	value, err := encodeStored(c.kind, c.obj)
+	value, err := registry.Encode(c.kind, c.obj)
 	if err != nil {
 		return c.Refuse(trace.StageStorage, "", encodingError(err))
 	}
@@ -130,7 +131,7 @@ func (c *call) unchanged(value []byte) (bool, error) {
 // overtaken is a transaction that found another revision.
 func (c *call) overtaken(now int64) error {
 	if now == 0 {
-		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.Ref.Name))
+		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name))
 	}
 	c.Tell(&trace.Stage{
 		Request: c.Number, Stage: trace.StageStorage, Verdict: "pass",
@@ -188,7 +189,7 @@ func (c *call) put(key string, rev int64, value, sealed []byte) (ok bool, made, 
 		}()
 	}
 	op := putOp(key, sealed)
-	if c.kind.is("Event") { // they go with their lease (kube-apiserver --event-ttl)
+	if c.kind.Is("Event") { // they go with their lease (kube-apiserver --event-ttl)
 		c.Task.SetCauses(c.Last)
 		id, err := c.s.eventLeases.Get(c.Task, c.s.cfg.EventTTL)
 		if err != nil {
@@ -247,8 +248,8 @@ func ifUnmoved(key []byte, rev int64, op *pb.RequestOp) *pb.TxnRequest {
 
 // stored takes the object as it now is at the store.
 func (c *call) stored(rev int64, value []byte) error {
-	if c.kind.converts() { // what the store holds is another version: it is converted back
-		obj, err := decodeStored(c.kind, value, rev)
+	if c.kind.Converts() { // what the store holds is another version: it is converted back
+		obj, err := registry.Decode(c.kind, value, rev)
 		if err != nil {
 			return c.Refuse(trace.StageStorage, "", encodingError(err))
 		}
@@ -267,7 +268,7 @@ func (c *call) stored(rev int64, value []byte) error {
 // components patch, and the Events they tell: at these they look at most.
 func (c *call) result() runtime.Object {
 	if c.original != nil {
-		if c.req.System && (c.req.Verb == "patch" || c.kind.is("Event")) {
+		if c.req.System && (c.req.Verb == "patch" || c.kind.Is("Event")) {
 			return c.original
 		}
 		return c.original.DeepCopyObject()
@@ -317,7 +318,7 @@ func (c *call) load() error {
 		return err
 	}
 	if en == nil {
-		return apierrors.NewNotFound(c.kind.groupResource(), c.Ref.Name)
+		return apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name)
 	}
 	c.take(en)
 	return nil
@@ -327,6 +328,6 @@ func (c *call) take(en *entry) { c.old, c.oldRev, c.oldValue = en.obj, en.revisi
 
 // conflict is 409 in Kubernetes' words.
 func (c *call) conflict() error {
-	return apierrors.NewConflict(c.kind.groupResource(), c.Ref.Name,
+	return apierrors.NewConflict(c.kind.GroupResource(), c.Ref.Name,
 		fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -51,8 +52,8 @@ func (c *call) bindNamed() *Response {
 	if err := c.place(b); err != nil {
 		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
-	c.kind = KindFor(client.Pods.GroupVersionResource)
-	c.sub = c.kind.subresource("binding")
+	c.kind = registry.KindFor(client.Pods.GroupVersionResource)
+	c.sub = c.kind.Subresource("binding")
 	req := *c.req
 	req.Name, c.req = b.Name, &req
 	c.Ref.Kind, c.Ref.Name = c.kind.Kind, b.Name
@@ -80,7 +81,7 @@ func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
 	if b.Name != c.req.Name {
 		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Binding object"))
 	}
-	if errs := validation.ValidatePodBinding(internal[core.Binding](b)); len(errs) > 0 {
+	if errs := validation.ValidatePodBinding(registry.Internal[core.Binding](b)); len(errs) > 0 {
 		return nil, c.Refuse(trace.StageValidation, "", errs.ToAggregate())
 	}
 	c.Pass(trace.StageValidation, "", "The Binding gives the pod the node "+b.Target.Name+".",
@@ -112,7 +113,7 @@ func (c *call) bindOnce(b *corev1.Binding) error {
 	for k, v := range b.Labels {
 		metav1.SetMetaDataLabel(&p.ObjectMeta, k, v)
 	}
-	setPodCondition(p, c.Now(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
+	registry.SetPodCondition(p, c.Now(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
 	c.obj = p
 	return c.replace()
 }
@@ -134,7 +135,7 @@ func bindable(old *corev1.Pod, b *corev1.Binding) *corev1.Pod {
 // mayBind says why a pod cannot be bound, as a conflict.
 func (c *call) mayBind(p *corev1.Pod, b *corev1.Binding) error {
 	subject := func(err error) error {
-		gr := c.kind.groupResource()
+		gr := c.kind.GroupResource()
 		gr.Resource += "/binding"
 		return apierrors.NewConflict(gr, p.Name, err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -130,7 +131,7 @@ func (s *Server) askServiceAccounts(t *sim.Task, token string, audiences []strin
 // that is being deleted counts for a minute more (pkg/serviceaccount/claims.go
 // Validate).
 func (s *Server) stillBound(c *authn.Claims, now time.Time) error {
-	account := s.caches[KindFor(client.ServiceAccounts.GroupVersionResource)].get(c.Kube.Namespace + "/" + c.Kube.ServiceAccount.Name)
+	account := s.caches[registry.KindFor(client.ServiceAccounts.GroupVersionResource)].get(c.Kube.Namespace + "/" + c.Kube.ServiceAccount.Name)
 	switch {
 	case account == nil:
 		return fmt.Errorf("serviceaccounts %q not found", c.Kube.ServiceAccount.Name)
@@ -153,7 +154,7 @@ func (s *Server) stillBound(c *authn.Claims, now time.Time) error {
 		if b.bound == nil || b.kind == client.Nodes && c.Kube.Pod != nil { // then it only says where the pod is
 			continue
 		}
-		at := s.caches[KindFor(b.kind.GroupVersionResource)].get(b.key + b.bound.Name)
+		at := s.caches[registry.KindFor(b.kind.GroupVersionResource)].get(b.key + b.bound.Name)
 		switch {
 		case at == nil:
 			return fmt.Errorf("%w: %s %s%s is gone", authn.ErrInvalidated, strings.ToLower(b.kind.Kind), b.key, b.bound.Name)
@@ -199,7 +200,7 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewConflict(schema.GroupResource{Group: c.sub.GVK.Group, Resource: c.sub.GVK.Kind}, sa.Name,
 			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID, sa.UID)))
 	}
-	if errs := authenticationvalidation.ValidateTokenRequest(internal[authentication.TokenRequest](req)); len(errs) > 0 {
+	if errs := authenticationvalidation.ValidateTokenRequest(registry.Internal[authentication.TokenRequest](req)); len(errs) > 0 {
 		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.sub.GVK.GroupKind(), "", errs))
 	}
 	seconds := *req.Spec.ExpirationSeconds // defaulted
@@ -267,10 +268,10 @@ func (c *call) bindToken(ref *authenticationv1.BoundObjectReference, claims *aut
 	default:
 		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk))
 	}
-	k := KindFor(kind.GroupVersionResource)
+	k := registry.KindFor(kind.GroupVersionResource)
 	en := c.s.caches[k].get(in + ref.Name)
 	if en == nil {
-		return apierrors.NewNotFound(k.groupResource(), ref.Name)
+		return apierrors.NewNotFound(k.GroupResource(), ref.Name)
 	}
 	bound := &authn.Bound{Name: ref.Name, UID: string(object.Meta(en.obj).GetUID())}
 	switch obj := en.obj.(type) {
@@ -297,7 +298,7 @@ func (c *call) nodeOf(pod *corev1.Pod) *authn.Bound {
 		return nil
 	}
 	at := &authn.Bound{Name: pod.Spec.NodeName}
-	if node := c.s.caches[KindFor(client.Nodes.GroupVersionResource)].get(at.Name); node != nil {
+	if node := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].get(at.Name); node != nil {
 		at.UID = string(object.Meta(node.obj).GetUID())
 	}
 	return at

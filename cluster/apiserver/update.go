@@ -146,7 +146,7 @@ func (c *call) preconditionFailed(what string, want, is any) error {
 	if c.req.DryRun {
 		key = strings.TrimPrefix(key, "/registry")
 	}
-	return apierrors.NewConflict(c.kind.groupResource(), c.Ref.Name, storage.NewInvalidObjError(key,
+	return apierrors.NewConflict(c.kind.GroupResource(), c.Ref.Name, storage.NewInvalidObjError(key,
 		fmt.Sprintf("Precondition failed: %s in precondition: %v, %[1]s in object meta: %[3]v", what, want, is)))
 }
 
@@ -162,7 +162,7 @@ func (c *call) upToDate() error {
 	case err != nil:
 		return c.Refuse(trace.StageStorage, "", err)
 	case en == nil:
-		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.groupResource(), c.Ref.Name))
+		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name))
 	case en.revision != c.oldRev:
 		c.live = true
 		return errStale
@@ -223,7 +223,7 @@ func (c *call) checkRevision() error {
 	m := object.Meta(c.obj)
 	rv := m.GetResourceVersion()
 	if rv == "" || rv == "0" {
-		if c.kind.strategy.conditional && c.req.Verb == "update" {
+		if c.kind.Strategy.Conditional && c.req.Verb == "update" {
 			return c.Refuse(trace.StageStorage, "", apierrors.NewInvalid(schema.GroupKind{Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource}, m.GetName(), // store.go Update
 				field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")}))
 		}
@@ -255,7 +255,7 @@ func (c *call) mayCreate() bool {
 	if c.req.PatchType == types.ApplyPatchType {
 		return true
 	}
-	return c.req.Verb == "update" && c.kind.strategy.createOnUpdate
+	return c.req.Verb == "update" && c.kind.Strategy.CreateOnUpdate
 }
 
 // prepareCreate turns the update of what does not exist into its creation.
@@ -271,7 +271,7 @@ func (c *call) prepareCreate() error {
 		}
 		c.fillDefaults(obj)
 		if uid := object.Meta(obj).GetUID(); uid != "" { // handlers/patch.go applyPatch
-			return c.Refuse(trace.StageDecode, "", apierrors.NewConflict(c.kind.groupResource(), c.Ref.Name,
+			return c.Refuse(trace.StageDecode, "", apierrors.NewConflict(c.kind.GroupResource(), c.Ref.Name,
 				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid)))
 		}
 		if err := c.matchName(object.Meta(obj).GetName()); err != nil {

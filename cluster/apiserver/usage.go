@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -19,7 +20,7 @@ import (
 
 // cacheOf is the watch cache of a kind. That of a kind on demand, or of a custom
 // one, begins to fill when it is first asked for.
-func (s *Server) cacheOf(k *Kind) *cache {
+func (s *Server) cacheOf(k *registry.Kind) *cache {
 	if c := s.openCache(k); c != nil {
 		return c
 	}
@@ -27,11 +28,11 @@ func (s *Server) cacheOf(k *Kind) *cache {
 	name := k.GroupVersionResource.Resource
 	if k.Custom != nil {
 		customOf(k).cache = c
-		name = k.groupResource().String() + "/" + k.Version
+		name = k.GroupResource().String() + "/" + k.Version
 	} else {
 		s.caches[k] = c
-		if k.hub != nil {
-			name = k.groupResource().String() + "/" + k.Version
+		if k.Hub != nil {
+			name = k.GroupResource().String() + "/" + k.Version
 		}
 	}
 	s.p.Go("watch-cache/"+name, c.run)
@@ -40,7 +41,7 @@ func (s *Server) cacheOf(k *Kind) *cache {
 }
 
 // openCache is the watch cache of a kind if it is open, else nil.
-func (s *Server) openCache(k *Kind) *cache {
+func (s *Server) openCache(k *registry.Kind) *cache {
 	if k.Custom != nil {
 		return customOf(k).cache
 	}
@@ -50,7 +51,7 @@ func (s *Server) openCache(k *Kind) *cache {
 // openCaches are those that watch the store.
 func (s *Server) openCaches() []*cache {
 	var out []*cache
-	for _, k := range kinds {
+	for _, k := range registry.Kinds {
 		if c := s.caches[k]; c != nil {
 			out = append(out, c)
 		}
@@ -61,7 +62,7 @@ func (s *Server) openCaches() []*cache {
 // usage is which kinds on demand have had objects. It outlives the server's
 // process: what was used once may still be.
 type usage struct {
-	kinds []*Kind // in the order in which they came into use
+	kinds []*registry.Kind // in the order in which they came into use
 	more  sim.Cond
 
 	custom map[string]bool // the custom kinds with objects, as "plural.group"
@@ -69,14 +70,14 @@ type usage struct {
 }
 
 // note takes down that an object of the kind was written, or found.
-func (s *Server) note(k *Kind) {
+func (s *Server) note(k *registry.Kind) {
 	switch {
 	case k.Custom != nil:
-		if name := k.groupResource().String(); !s.usage.custom[name] {
+		if name := k.GroupResource().String(); !s.usage.custom[name] {
 			s.usage.custom[name] = true
 			s.customsMoved()
 		}
-	case k.onDemand && !s.inUse(k):
+	case k.OnDemand && !s.inUse(k):
 		s.usage.kinds = append(s.usage.kinds, k)
 		s.usage.more.Broadcast()
 	}
@@ -89,7 +90,7 @@ func (s *Server) customsMoved() {
 }
 
 // inUse reports whether there are, or were, objects of a kind on demand.
-func (s *Server) inUse(k *Kind) bool { return slices.Contains(s.usage.kinds, k) }
+func (s *Server) inUse(k *registry.Kind) bool { return slices.Contains(s.usage.kinds, k) }
 
 // AwaitCustomKinds is [client.Usage.AwaitCustomKinds]. While the server is not
 // ready it does not know them.
@@ -102,7 +103,7 @@ func (c *connection) AwaitCustomKinds(t *sim.Task, since uint64) ([]client.Custo
 	for _, name := range sortedKeys(s.customs.byName) {
 		cu := s.customs.byName[name]
 		if versions := client.CustomVersions(cu.crd); len(versions) > 0 {
-			out = append(out, client.CustomKind{Versions: versions, Used: s.usage.custom[cu.storage.groupResource().String()]})
+			out = append(out, client.CustomKind{Versions: versions, Used: s.usage.custom[cu.storage.GroupResource().String()]})
 		}
 	}
 	return out, s.usage.state
@@ -129,8 +130,8 @@ func (c *connection) AwaitUse(t *sim.Task, known int) []client.Resource {
 // what has become visible and is not taken in by the watch cache yet. Of a kind that
 // nobody has used, or where there is nothing, it costs a look.
 func (c *call) newest(r client.Resource, namespace string, fn func(runtime.Object)) error {
-	k := KindFor(r.GroupVersionResource)
-	if k.onDemand && !c.s.inUse(k) {
+	k := registry.KindFor(r.GroupVersionResource)
+	if k.OnDemand && !c.s.inUse(k) {
 		return nil
 	}
 	cache := c.s.cacheOf(k)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
 )
 
@@ -22,27 +23,27 @@ func (c *call) validateCreate() error {
 	if err := c.holds(); err != nil {
 		return err
 	}
-	st := c.kind.strategy
+	st := c.kind.Strategy
 	var before runtime.Object
 	if !c.req.System {
 		before = c.obj.DeepCopyObject()
 	}
-	if st.prepare != nil {
-		c.prepare(st.prepare, nil)
+	if st.Prepare != nil {
+		c.prepare(st.Prepare, nil)
 	}
 	if err := c.allocate(nil); err != nil {
 		return c.Refuse(trace.StageValidation, "", err)
 	}
-	errs := st.validate(c.obj)
+	errs := st.Validate(c.obj)
 	if len(errs) == 0 && !c.req.System { // the kinds' own functions have looked at the metadata too
 		errs = genericvalidation.ValidateObjectMetaAccessor(object.Meta(c.obj), c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
 	}
 	if errs = c.declare(nil, errs); len(errs) > 0 {
 		c.release()
-		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), object.Meta(c.obj).GetName(), errs))
+		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), object.Meta(c.obj).GetName(), errs))
 	}
-	if st.canonicalize != nil {
-		st.canonicalize(c.obj)
+	if st.Canonicalize != nil {
+		st.Canonicalize(c.obj)
 	}
 	c.warn(false)
 	var diff []trace.FieldDiff
@@ -58,15 +59,15 @@ func (c *call) validateUpdate() error {
 	if err := c.holds(); err != nil {
 		return err
 	}
-	st := c.kind.strategy
+	st := c.kind.Strategy
 	m, was := object.Meta(c.obj), object.Meta(c.old)
 	m.SetGeneration(was.GetGeneration())
-	prep, check := st.prepare, st.validateUpdate
+	prep, check := st.Prepare, st.ValidateUpdate
 	if c.req.Subresource != "" {
-		if p, ok := st.subPrepare[c.req.Subresource]; ok {
+		if p, ok := st.SubPrepare[c.req.Subresource]; ok {
 			prep = p
 		}
-		if v, ok := st.subValidate[c.req.Subresource]; ok {
+		if v, ok := st.SubValidate[c.req.Subresource]; ok {
 			check = v
 		}
 	}
@@ -94,10 +95,10 @@ func (c *call) validateUpdate() error {
 	errs = append(errs, check(c.obj, c.old)...)
 	if errs = c.declare(c.old, errs); len(errs) > 0 {
 		c.release()
-		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.groupKind(), m.GetName(), errs))
+		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), m.GetName(), errs))
 	}
-	if st.canonicalize != nil {
-		st.canonicalize(c.obj)
+	if st.Canonicalize != nil {
+		st.Canonicalize(c.obj)
 	}
 	c.warn(true)
 	note := "The change obeys the rules of the kind"
@@ -109,40 +110,40 @@ func (c *call) validateUpdate() error {
 }
 
 // prepare has the kind's strategy clear what the writer may not set.
-func (c *call) prepare(by func(w *Write, obj, old runtime.Object), old runtime.Object) {
+func (c *call) prepare(by func(w *registry.Write, obj, old runtime.Object), old runtime.Object) {
 	w := c.write()
 	by(w, c.obj, old)
 	c.Warnings = append(c.Warnings, w.Warnings...)
 }
 
-func (c *call) write() *Write {
-	return &Write{User: c.user, Now: c.Now(), System: c.req.System, Rand: c.s.rand}
+func (c *call) write() *registry.Write {
+	return &registry.Write{User: c.user, Now: c.Now(), System: c.req.System, Rand: c.s.rand}
 }
 
 // declare has the tags of the types have their say: they add to what the
 // functions found, and speak for those functions that say the same. What a
 // component of this process writes they are asked about only if it is wrong.
 func (c *call) declare(old runtime.Object, errs field.ErrorList) field.ErrorList {
-	st := c.kind.strategy
-	if sub, ok := st.subDeclare[c.req.Subresource]; ok {
+	st := c.kind.Strategy
+	if sub, ok := st.SubDeclare[c.req.Subresource]; ok {
 		return sub(c.obj, old, errs)
 	}
-	if st.declare != nil {
-		return st.declare(c.obj, old, errs)
+	if st.Declare != nil {
+		return st.Declare(c.obj, old, errs)
 	}
-	if c.kind.Custom != nil || c.kind.is("CustomResourceDefinition") || c.req.System && len(errs) == 0 {
+	if c.kind.Custom != nil || c.kind.Is("CustomResourceDefinition") || c.req.System && len(errs) == 0 {
 		return errs
 	}
-	return versioned{c.kind.Resource, c.req.Subresource}.declare(declarative)(c.obj, old, errs)
+	return registry.Versioned{Resource: c.kind.Resource, Subresource: c.req.Subresource}.Declare(registry.Declarative)(c.obj, old, errs)
 }
 
 // warn collects the warnings that go with the answer; components of this
 // process would not read them.
 func (c *call) warn(update bool) {
-	if c.req.System || c.kind.strategy.warn == nil {
+	if c.req.System || c.kind.Strategy.Warn == nil {
 		return
 	}
-	if w, ok := c.kind.strategy.subWarn[c.req.Subresource]; ok {
+	if w, ok := c.kind.Strategy.SubWarn[c.req.Subresource]; ok {
 		c.Warnings = append(c.Warnings, w(c.obj, c.old)...)
 		return
 	}
@@ -150,10 +151,10 @@ func (c *call) warn(update bool) {
 		return // the strategies of statuses warn of nothing
 	}
 	if update {
-		c.Warnings = append(c.Warnings, c.kind.strategy.warn(c.obj, c.old)...)
+		c.Warnings = append(c.Warnings, c.kind.Strategy.Warn(c.obj, c.old)...)
 		return
 	}
-	c.Warnings = append(c.Warnings, c.kind.strategy.warn(c.obj, nil)...)
+	c.Warnings = append(c.Warnings, c.kind.Strategy.Warn(c.obj, nil)...)
 }
 
 // pathSegment is what every name must obey, to fit in a URL.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -49,7 +50,7 @@ func (c *call) watch() *Response {
 	c.Pass(trace.StageStorage, "watch cache", how, nil)
 	w.opened = c.s.k.Emit(trace.Event{
 		Lane: c.Task.Lane(), Kind: trace.WatchOpened, Object: c.Ref, Causes: []trace.ID{c.Last},
-		Payload: &trace.Watch{Watch: w.number, Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.customName(), Client: w.client, From: from, Selector: want.String(), Buffer: w.Room()},
+		Payload: &trace.Watch{Watch: w.number, Resource: c.kind.GroupVersionResource.Resource, Custom: c.kind.CustomName(), Client: w.client, From: from, Selector: want.String(), Buffer: w.Room()},
 	})
 	if w.began = len(first); w.began > 0 {
 		c.cache().watchers.later(c.s, func() {
@@ -70,7 +71,7 @@ func (c *call) openWatcher(want *selector, opts *metav1.ListOptions, from int64)
 	}
 	w.wire = c.s.peers.wires[name]
 	_, used := want.trigger()
-	w.buffer = c.cache().window.chanSize(c.kind.trigger != "", used)
+	w.buffer = c.cache().window.chanSize(c.kind.Trigger != "", used)
 	w.sent = max(from, c.cache().current())
 	c.cache().watchers.add(w)
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
@@ -119,15 +120,15 @@ func plural(n int, one, many string) string {
 }
 
 // bookmark is an event that only tells a revision.
-func (s *Server) bookmark(k *Kind, revision int64, initialEnd bool) delivery {
-	obj := k.new()
+func (s *Server) bookmark(k *registry.Kind, revision int64, initialEnd bool) delivery {
+	obj := k.New()
 	obj.GetObjectKind().SetGroupVersionKind(k.GVK())
 	m := object.Meta(obj)
 	m.SetResourceVersion(object.FormatRevision(revision))
 	if initialEnd {
 		m.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	}
-	return delivery{kind: watch.Bookmark, obj: obj, ref: trace.Ref{APIVersion: k.apiVersion, Kind: k.Kind}, revision: revision}
+	return delivery{kind: watch.Bookmark, obj: obj, ref: trace.Ref{APIVersion: k.APIVersion, Kind: k.Kind}, revision: revision}
 }
 
 // keepFresh sends bookmarks, so that a watcher that has nothing to hear keeps a

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -87,7 +88,7 @@ func (w *watcher) end(why string, more ...trace.ID) {
 		causes = append(causes, dead)
 	}
 	w.ended = w.s.k.Emit(trace.Event{Lane: w.s.p.Lane, Kind: trace.WatchClosed, Causes: causes, Payload: &trace.Watch{
-		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Custom: w.want.kind.customName(), Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why,
+		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Custom: w.want.kind.CustomName(), Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why,
 	}})
 	w.box.Close()
 	if w.whenEnded != nil {
@@ -145,14 +146,14 @@ func (w *watcher) see(c *change) (delivery, bool) {
 // watcherSet is the open watches of a kind. Those that ask for one value of
 // the kind's indexed field (a kubelet: the pods of its node) are found by it.
 type watcherSet struct {
-	kind    *Kind
+	kind    *registry.Kind
 	plain   []*watcher
 	indexed map[string][]*watcher
 	budget  budget
 	last    time.Duration // when the newest delivery falls due
 }
 
-func (ws *watcherSet) init(k *Kind) { ws.kind, ws.indexed = k, map[string][]*watcher{} }
+func (ws *watcherSet) init(k *registry.Kind) { ws.kind, ws.indexed = k, map[string][]*watcher{} }
 
 func (ws *watcherSet) add(w *watcher) {
 	w.set = ws
@@ -211,10 +212,10 @@ func (ws *watcherSet) targets(c *change) []addressed {
 	}
 	look(ws.plain)
 	if len(ws.indexed) > 0 {
-		v, _ := ws.kind.field(c.obj, ws.kind.trigger)
+		v, _ := ws.kind.Field(c.obj, ws.kind.Trigger)
 		look(ws.indexed[v])
 		if c.prev != nil {
-			if was, _ := ws.kind.field(c.prev, ws.kind.trigger); was != v {
+			if was, _ := ws.kind.Field(c.prev, ws.kind.Trigger); was != v {
 				look(ws.indexed[was])
 			}
 		}

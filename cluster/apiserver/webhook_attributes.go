@@ -24,6 +24,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
 
@@ -62,11 +63,11 @@ func (c *call) dynamicAttributes(op operation) admission.Attributes {
 	}
 	options.GetObjectKind().SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind(optionKinds[op]))
 	namespace := c.Ref.Namespace
-	if c.kind.is("Namespace") {
+	if c.kind.Is("Namespace") {
 		namespace = c.Ref.Name
 	}
 	return &hookAttributes{
-		Attributes: admission.NewAttributesRecord(ofKind(obj, gvk), ofKind(old, gvk), gvk, namespace, c.Ref.Name, c.req.Resource, c.req.Subresource,
+		Attributes: admission.NewAttributesRecord(registry.OfKind(obj, gvk), registry.OfKind(old, gvk), gvk, namespace, c.Ref.Name, c.req.Resource, c.req.Subresource,
 			admission.Operation(op), options, c.req.DryRun, infoOf(&c.user)),
 		c: c,
 	}
@@ -110,7 +111,7 @@ func (a *hookAttributes) AddAnnotationWithLevel(key, value string, level auditin
 // admissionContext is the context that Kubernetes' admission code runs in: its
 // warnings go to the request's answer.
 func (c *call) admissionContext() context.Context {
-	return warning.WithWarningRecorder(context.WithValue(background, callKey{}, c), warner{c})
+	return warning.WithWarningRecorder(context.WithValue(context.Background(), callKey{}, c), warner{c})
 }
 
 type callKey struct{}
@@ -167,11 +168,11 @@ func (namespaceLister) List(labels.Selector) ([]*corev1.Namespace, error) {
 
 // Get is corelisters.NamespaceLister.
 func (l namespaceLister) Get(name string) (*corev1.Namespace, error) {
-	k := KindFor(client.Namespaces.GroupVersionResource)
+	k := registry.KindFor(client.Namespaces.GroupVersionResource)
 	if en := l.s.caches[k].get(name); en != nil {
 		return en.obj.(*corev1.Namespace), nil
 	}
-	return nil, apierrors.NewNotFound(k.groupResource(), name)
+	return nil, apierrors.NewNotFound(k.GroupResource(), name)
 }
 
 var _ listerscorev1.NamespaceLister = namespaceLister{}
@@ -201,7 +202,7 @@ type hookObjects struct{ c *call }
 func (o hookObjects) GetObjectCreater() runtime.ObjectCreater { return o }
 
 // GetObjectTyper is admission.ObjectInterfaces.
-func (o hookObjects) GetObjectTyper() runtime.ObjectTyper { return scheme }
+func (o hookObjects) GetObjectTyper() runtime.ObjectTyper { return registry.Scheme }
 
 // GetObjectDefaulter is admission.ObjectInterfaces.
 func (o hookObjects) GetObjectDefaulter() runtime.ObjectDefaulter { return o }
@@ -224,7 +225,7 @@ func (o hookObjects) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	if of := o.custom(gvk.Group); of != nil {
 		return customObject{of}.New(gvk)
 	}
-	return scheme.New(gvk)
+	return registry.Scheme.New(gvk)
 }
 
 // Default is runtime.ObjectDefaulter.
@@ -243,7 +244,7 @@ func (o hookObjects) ConvertToVersion(in runtime.Object, gv runtime.GroupVersion
 	if of := o.custom(in.GetObjectKind().GroupVersionKind().Group); of != nil {
 		return customObject{of}.ConvertToVersion(in, gv)
 	}
-	return scheme.ConvertToVersion(in, gv)
+	return registry.Scheme.ConvertToVersion(in, gv)
 }
 
 // Convert is runtime.ObjectConvertor: objects of one type are moved, others go by
@@ -253,7 +254,7 @@ func (o hookObjects) Convert(in, out, ctx any) error {
 		to, ok := out.(*unstructured.Unstructured)
 		of := o.custom(u.GroupVersionKind().Group)
 		if !ok || of == nil {
-			return scheme.Convert(in, out, ctx)
+			return registry.Scheme.Convert(in, out, ctx)
 		}
 		if gvk := to.GroupVersionKind(); gvk != u.GroupVersionKind() {
 			got, err := customObject{of}.ConvertToVersion(u, gvk.GroupVersion())
@@ -270,11 +271,11 @@ func (o hookObjects) Convert(in, out, ctx any) error {
 		return nil
 	}
 	obj := in.(runtime.Object)
-	hub, err := scheme.ConvertToVersion(obj, schema.GroupVersion{Group: obj.GetObjectKind().GroupVersionKind().Group, Version: runtime.APIVersionInternal})
+	hub, err := registry.Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: obj.GetObjectKind().GroupVersionKind().Group, Version: runtime.APIVersionInternal})
 	if err != nil {
 		return err
 	}
-	return scheme.Convert(hub, out, ctx)
+	return registry.Scheme.Convert(hub, out, ctx)
 }
 
 // ConvertFieldLabel is runtime.ObjectConvertor; admission has no use for it.
@@ -291,7 +292,7 @@ func (o hookObjects) EquivalentResourcesFor(r schema.GroupVersionResource, subre
 	}
 	var out []schema.GroupVersionResource
 	for _, k := range o.c.s.Resources() {
-		if k.Prefix == of.Prefix && k.Stored() && (subresource == "" || k.subresource(subresource) != nil) {
+		if k.Prefix == of.Prefix && k.Stored() && (subresource == "" || k.Subresource(subresource) != nil) {
 			out = append(out, k.GroupVersionResource)
 		}
 	}
@@ -307,7 +308,7 @@ func (o hookObjects) KindFor(r schema.GroupVersionResource, subresource string) 
 	if subresource == "" {
 		return k.GVK()
 	}
-	if sub := k.subresource(subresource); sub != nil {
+	if sub := k.Subresource(subresource); sub != nil {
 		return sub.GVK
 	}
 	return schema.GroupVersionKind{}

@@ -22,6 +22,7 @@ import (
 	webhookrequest "k8s.io/apiserver/pkg/admission/plugin/webhook/request"
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/trace"
 	"kviz/cluster/webhook"
 )
@@ -92,10 +93,10 @@ func (h *hookCall) review(inv *generic.WebhookInvocation, attrs *admission.Versi
 	for _, version := range inv.Webhook.GetAdmissionReviewVersions() {
 		switch version {
 		case admissionv1.SchemeGroupVersion.Version:
-			h.uid, h.response = drawUID(h.c.s.hooks.rand), &admissionv1.AdmissionReview{}
+			h.uid, h.response = object.NewUID(h.c.s.hooks.rand), &admissionv1.AdmissionReview{}
 			return webhookrequest.CreateV1AdmissionReview(h.uid, attrs, inv), nil
 		case admissionv1beta1.SchemeGroupVersion.Version:
-			h.uid, h.response = drawUID(h.c.s.hooks.rand), &admissionv1beta1.AdmissionReview{}
+			h.uid, h.response = object.NewUID(h.c.s.hooks.rand), &admissionv1beta1.AdmissionReview{}
 			return webhookrequest.CreateV1beta1AdmissionReview(h.uid, attrs, inv), nil
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/namespace"
 	"k8s.io/apiserver/pkg/cel/environment"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
 
@@ -55,7 +56,7 @@ func newHooks(s *Server) *hooks {
 
 // listen has the caches tell of changes.
 func (h *hooks) listen() {
-	for _, k := range admissionKinds {
+	for _, k := range registry.AdmissionKinds {
 		h.s.caches[k].changed = func(string, runtime.Object) { h.stale = true }
 	}
 }
@@ -110,7 +111,7 @@ func (h *hooks) refresh() {
 // MutatingWebhookConfigurationSorter).
 func (h *hooks) objectsOf(r client.Resource) []runtime.Object {
 	var out []runtime.Object
-	h.s.caches[KindFor(r.GroupVersionResource)].scan("", func(_ string, en *entry) bool {
+	h.s.caches[registry.KindFor(r.GroupVersionResource)].scan("", func(_ string, en *entry) bool {
 		out = append(out, en.obj)
 		return true
 	})
@@ -182,5 +183,5 @@ func (h *hooks) conditions() cel.ConditionCompiler {
 // hooked reports whether a request may concern hooks of a stage. The objects that
 // configure admission are exempt, or a bad one could not be taken away.
 func (c *call) hooked(r *resources, hooks int) bool {
-	return hooks > 0 && r.has(c.req.Resource.Resource) && (c.kind.Custom != nil || !slices.Contains(admissionKinds, c.kind))
+	return hooks > 0 && r.has(c.req.Resource.Resource) && (c.kind.Custom != nil || !slices.Contains(registry.AdmissionKinds, c.kind))
 }

@@ -113,7 +113,7 @@ func (c *call) mutateByWebhooks(ctx context.Context, attrs admission.Attributes)
 	round := 0
 	if attrs.GetReinvocationContext().IsReinvoke() {
 		round = 1
-		if !equal(re.output, attrs.GetObject()) {
+		if !object.Equal(re.output, attrs.GetObject()) {
 			re.require() // policies or built-in plugins have changed it
 		}
 	}
@@ -274,7 +274,7 @@ func (m *mutatingCall) patch(call *hookCall, result *webhookrequest.AdmissionRes
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	changed := !equal(m.attrs.VersionedObject.Object(), into)
+	changed := !object.Equal(m.attrs.VersionedObject.Object(), into)
 	m.annotate(mutatingwebhook.PatchAuditAnnotationPrefix, mutatingwebhook.PatchAuditAnnotation{
 		Configuration: m.config, Webhook: m.hook.Name, Patch: p, PatchType: string(admissionv1.PatchTypeJSONPatch),
 	}, auditinternal.LevelRequest)

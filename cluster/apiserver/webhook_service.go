@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
 
@@ -34,7 +35,7 @@ type backendAddress struct {
 // by lot; there is at least one, or an error (apiserver pkg/util/proxy
 // ResolveEndpoint; kube-apiserver --enable-aggregator-routing).
 func (s *Server) endpointsOf(namespace, name string, port int32) ([]backendAddress, error) {
-	en := s.caches[KindFor(client.Services.GroupVersionResource)].get(namespace + "/" + name)
+	en := s.caches[registry.KindFor(client.Services.GroupVersionResource)].get(namespace + "/" + name)
 	if en == nil {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "service"}, name)
 	}
@@ -53,7 +54,7 @@ func (s *Server) endpointsOf(namespace, name string, port int32) ([]backendAddre
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %v found for service %q", port, name))
 	}
 	var ready []backendAddress
-	s.caches[KindFor(client.EndpointSlices.GroupVersionResource)].scan(namespace, func(_ string, en *entry) bool {
+	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].scan(namespace, func(_ string, en *entry) bool {
 		slice := en.obj.(*discoveryv1.EndpointSlice)
 		if slice.Labels[discoveryv1.LabelServiceName] != name {
 			return true
@@ -81,7 +82,7 @@ func (h *hooks) serverIn(ref *corev1.ObjectReference) string {
 	if ref == nil || ref.Kind != "Pod" || h.s.cfg.Webhooks == nil {
 		return ""
 	}
-	en := h.s.caches[KindFor(client.Pods.GroupVersionResource)].get(ref.Namespace + "/" + ref.Name)
+	en := h.s.caches[registry.KindFor(client.Pods.GroupVersionResource)].get(ref.Namespace + "/" + ref.Name)
 	if en == nil {
 		return ""
 	}

@@ -18,6 +18,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -64,7 +65,7 @@ func (h *hooked) send(verb, doc string) *Response {
 		metav1.TypeMeta
 		metav1.ObjectMeta `json:"metadata"`
 	}
-	obj, _, err := yamlLax.Decode([]byte(doc), nil, nil)
+	obj, _, err := registry.LaxYAML.Decode([]byte(doc), nil, nil)
 	var gvk schema.GroupVersionKind
 	if err == nil {
 		gvk = obj.GetObjectKind().GroupVersionKind()
@@ -72,7 +73,7 @@ func (h *hooked) send(verb, doc string) *Response {
 	} else {
 		h.w.t.Fatalf("%v\n%s", err, doc)
 	}
-	for _, k := range kinds {
+	for _, k := range registry.Kinds {
 		if k.GVK() == gvk && k.Stored() {
 			if k.Namespaced && meta.Namespace == "" {
 				meta.Namespace = "default"
@@ -293,7 +294,7 @@ func TestAdmissionReviewBody(t *testing.T) {
 func TestNoHooksCostNothing(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.s.hooks.refresh()
-		c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{Resource: client.Pods.GroupVersionResource}, kind: KindFor(client.Pods.GroupVersionResource)}
+		c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{Resource: client.Pods.GroupVersionResource}, kind: registry.KindFor(client.Pods.GroupVersionResource)}
 		n := len(w.sink.events)
 		if allocs := testing.AllocsPerRun(100, func() {
 			if c.mutateByHooks(opCreate) != nil {

@@ -24,7 +24,7 @@ type wire struct {
 // resource; of a custom kind with its group.
 func (w *watcher) wireName() string {
 	k := w.want.kind
-	if name := k.customName(); name != "" {
+	if name := k.CustomName(); name != "" {
 		return w.client + "/" + name
 	}
 	return w.client + "/" + k.GroupVersionResource.Resource

@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -299,7 +300,7 @@ func (b *Balancer) AuditAnswered(t *sim.Task, req *apiserver.Request, code int, 
 }
 
 // Resources is [apiserver.Server.Resources] of a server that is up.
-func (b *Balancer) Resources() []*apiserver.Kind { return b.first().Resources() }
+func (b *Balancer) Resources() []*registry.Kind { return b.first().Resources() }
 
 // Aggregates is [apiserver.Server.Aggregates] of a server that is up.
 func (b *Balancer) Aggregates(gv schema.GroupVersion) bool { return b.first().Aggregates(gv) }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/printers"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/remote"
 )
 
@@ -24,7 +25,7 @@ import (
 // Simplified: of the built-in groups no version can be handed to another server.
 func (h *Handler) serveAggregated(w http.ResponseWriter, r *http.Request, path string) bool {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	if len(parts) < 3 || parts[0] != "apis" || apiserver.Builtin(parts[1]) {
+	if len(parts) < 3 || parts[0] != "apis" || registry.Builtin(parts[1]) {
 		return false
 	}
 	gv, elsewhere := schema.GroupVersion{Group: parts[1], Version: parts[2]}, false

@@ -14,6 +14,7 @@ import (
 	auditapi "k8s.io/apiserver/pkg/apis/audit"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -195,7 +196,7 @@ func (h *Handler) announce(req *apiserver.Request, caller Caller) {
 
 // A request for a resource that is not served, or with a method it has not, is
 // answered before the pipeline, as upstream's router does: to those who may ask.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.Request) (*apiserver.Kind, bool) {
+func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.Request) (*registry.Kind, bool) {
 	kinds := h.resources()
 	if kinds == nil {
 		if h.cfg.Kernel.Do(func() {}) != nil {
@@ -205,7 +206,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 		refuse(w)
 		return nil, false
 	}
-	turnDown := func(status *metav1.Status) (*apiserver.Kind, bool) {
+	turnDown := func(status *metav1.Status) (*registry.Kind, bool) {
 		if h.mayAsk(w, r, req) {
 			writeStatus(w, r, status)
 		}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 )
 
 // documents are the embedded discovery and OpenAPI documents, read when they
@@ -63,8 +63,8 @@ const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupD
 // served is the discovery of what is served, group by group in upstream's
 // order, then what upstream does not know.
 func (h *Handler) served() []apidiscovery.APIGroupDiscovery {
-	kinds := map[schema.GroupVersionResource]*apiserver.Kind{}
-	var order []*apiserver.Kind
+	kinds := map[schema.GroupVersionResource]*registry.Kind{}
+	var order []*registry.Kind
 	for _, k := range h.resources() {
 		kinds[k.GroupVersionResource] = k
 		order = append(order, k)
@@ -110,7 +110,7 @@ func (h *Handler) aggregatedGroups() (groups []apidiscovery.APIGroupDiscovery) {
 }
 
 // addResource enters a kind that the upstream document does not have.
-func addResource(groups []apidiscovery.APIGroupDiscovery, k *apiserver.Kind) []apidiscovery.APIGroupDiscovery {
+func addResource(groups []apidiscovery.APIGroupDiscovery, k *registry.Kind) []apidiscovery.APIGroupDiscovery {
 	for i := range groups {
 		if groups[i].Name != k.Group {
 			continue
@@ -130,7 +130,7 @@ func addResource(groups []apidiscovery.APIGroupDiscovery, k *apiserver.Kind) []a
 	})
 }
 
-func newVersion(k *apiserver.Kind) apidiscovery.APIVersionDiscovery {
+func newVersion(k *registry.Kind) apidiscovery.APIVersionDiscovery {
 	return apidiscovery.APIVersionDiscovery{
 		Version: k.Version, Freshness: apidiscovery.DiscoveryFreshnessCurrent,
 		Resources: []apidiscovery.APIResourceDiscovery{describe(k, nil)},
@@ -140,7 +140,7 @@ func newVersion(k *apiserver.Kind) apidiscovery.APIVersionDiscovery {
 // describe is the registry's word on a kind; upstream's document adds the
 // short names and the kinds of subresources' bodies where the registry is
 // silent.
-func describe(k *apiserver.Kind, doc *apidiscovery.APIResourceDiscovery) apidiscovery.APIResourceDiscovery {
+func describe(k *registry.Kind, doc *apidiscovery.APIResourceDiscovery) apidiscovery.APIResourceDiscovery {
 	r := apidiscovery.APIResourceDiscovery{
 		Resource: k.GroupVersionResource.Resource, ResponseKind: metaGVK(k.GVK()), Scope: apidiscovery.ScopeCluster,
 		SingularResource: k.Singular, Verbs: k.Verbs, ShortNames: k.ShortNames, Categories: k.Categories,

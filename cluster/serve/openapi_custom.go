@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 )
 
 // customDocs are the OpenAPI v3 documents of custom kinds, by path below
@@ -22,14 +23,14 @@ type customDocs struct {
 }
 
 type customDoc struct {
-	kinds []*apiserver.Kind
+	kinds []*registry.Kind
 	body  []byte
 	hash  string
 }
 
 // addCustom enters the documents of what is served now into an index.
 func (h *Handler) addCustom(index map[string]string) error {
-	byPath := map[string][]*apiserver.Kind{}
+	byPath := map[string][]*registry.Kind{}
 	for _, k := range h.resources() {
 		if k.Custom != nil {
 			path := "apis/" + k.Group + "/" + k.Version
@@ -67,7 +68,7 @@ func hashOf(doc []byte) string {
 	return strings.ToUpper(hex.EncodeToString(sum[:]))
 }
 
-func sameKinds(a, b []*apiserver.Kind) bool {
+func sameKinds(a, b []*registry.Kind) bool {
 	if len(a) != len(b) {
 		return false
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 )
 
 // The OpenAPI v2 document is one for everything that is served: Kubernetes' own, to
@@ -29,7 +30,7 @@ import (
 // mergedV2 is the document with what is added to it, made when somebody asks and again
 // when that has changed.
 type mergedV2 struct {
-	kinds []*apiserver.Kind
+	kinds []*registry.Kind
 	docs  []apiserver.OpenAPIv2Document
 	json  []byte // the whole document
 	proto []byte // what comes behind the whole of Kubernetes' own
@@ -70,7 +71,7 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 
 // mergedV2 is the document as it is now, with its hash; nil if it is Kubernetes' own.
 func (h *Handler) mergedV2() (*mergedV2, string, error) {
-	var kinds []*apiserver.Kind
+	var kinds []*registry.Kind
 	for _, k := range h.resources() {
 		if k.Custom != nil {
 			kinds = append(kinds, k)
@@ -106,7 +107,7 @@ func (h *Handler) mergedV2() (*mergedV2, string, error) {
 }
 
 // mergeV2 adds the kinds and the documents to Kubernetes' own document.
-func (h *Handler) mergeV2(kinds []*apiserver.Kind, docs []apiserver.OpenAPIv2Document) (*mergedV2, error) {
+func (h *Handler) mergeV2(kinds []*registry.Kind, docs []apiserver.OpenAPIv2Document) (*mergedV2, error) {
 	own, err := h.unpack("openapi/swagger.json.zst")
 	if err != nil {
 		return nil, err

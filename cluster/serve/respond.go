@@ -19,6 +19,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 )
 
 // output is what the client asked to be answered with.
@@ -119,7 +120,7 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *api
 }
 
 // singleObject is one object in the asked form.
-func (h *Handler) singleObject(k *apiserver.Kind, out output, obj runtime.Object, now time.Time) (runtime.Object, *metav1.Status) {
+func (h *Handler) singleObject(k *registry.Kind, out output, obj runtime.Object, now time.Time) (runtime.Object, *metav1.Status) {
 	if s, ok := obj.(*metav1.Status); ok {
 		s = s.DeepCopy()
 		s.Kind, s.APIVersion = "Status", "v1"
@@ -169,7 +170,7 @@ func (h *Handler) listObject(out output, resp *apiserver.Response, now time.Time
 
 // goType is what upstream's messages call an object: the Go type of its internal
 // version.
-func goType(k *apiserver.Kind, kind string) string {
+func goType(k *registry.Kind, kind string) string {
 	if k.Custom != nil {
 		return "*unstructured.Unstructured"
 	}

@@ -8,13 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 )
 
 // routable says what the API server's router does (go-restful's detectRoute)
 // before a handler sees the request: the path, the method, the body's type and
 // the answer's must be ones that the resource has. Custom resources have no
 // router; their handler judges.
-func routable(r *http.Request, k *apiserver.Kind, req *apiserver.Request, verbs []string) *metav1.Status {
+func routable(r *http.Request, k *registry.Kind, req *apiserver.Request, verbs []string) *metav1.Status {
 	if req.Name != "" && req.Namespace == "" && k.Namespaced && req.Verb != "list" && req.Verb != "watch" {
 		return routeError(http.StatusNotFound, "")
 	}
@@ -62,6 +63,6 @@ func accepts(header string, produced []string) bool {
 }
 
 // hasGroup reports whether something of a group is served.
-func hasGroup(kinds []*apiserver.Kind, group string) bool {
-	return slices.ContainsFunc(kinds, func(k *apiserver.Kind) bool { return k.Group == group })
+func hasGroup(kinds []*registry.Kind, group string) bool {
+	return slices.ContainsFunc(kinds, func(k *registry.Kind) bool { return k.Group == group })
 }

@@ -34,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 )
 
@@ -44,7 +45,7 @@ type API interface {
 	Access(t *sim.Task, req *apiserver.Request, verb, path string) error
 	Audits() bool
 	AuditAnswered(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status)
-	Resources() []*apiserver.Kind
+	Resources() []*registry.Kind
 	// Aggregates reports whether another server serves a group version; AggregatedGroups
 	// is the discovery of all of those, AggregatedOpenAPI and AggregatedOpenAPIv2 are their
 	// documents.
@@ -177,8 +178,8 @@ func (h *Handler) servePlain(w http.ResponseWriter, r *http.Request, path string
 }
 
 // resources lists what is served now; nil while there is no API server.
-func (h *Handler) resources() []*apiserver.Kind {
-	var kinds []*apiserver.Kind
+func (h *Handler) resources() []*registry.Kind {
+	var kinds []*registry.Kind
 	h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
 			kinds = api.Resources()

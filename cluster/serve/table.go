@@ -23,6 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/printers/internalversion"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 )
 
 // tables prints objects as kubectl get shows them, with Kubernetes' own
@@ -36,7 +37,7 @@ func newTables() tables {
 // table prints the items, one row each. The printers compute ages against the
 // machine's clock, so each item is printed from a copy whose timestamps are as
 // far from the machine's clock as the item's are from virtual now.
-func (g tables) table(k *apiserver.Kind, items []runtime.Object, list metav1.ListMeta, single bool, out output, now time.Time) (runtime.Object, *metav1.Status) {
+func (g tables) table(k *registry.Kind, items []runtime.Object, list metav1.ListMeta, single bool, out output, now time.Time) (runtime.Object, *metav1.Status) {
 	table := &metav1.Table{ListMeta: list, Rows: []metav1.TableRow{}}
 	if !out.table.NoHeaders {
 		table.ColumnDefinitions = []metav1.TableColumnDefinition{}
@@ -67,7 +68,7 @@ func (g tables) table(k *apiserver.Kind, items []runtime.Object, list metav1.Lis
 
 // columns are those of a table without rows; own says that the kind has a printer
 // of its own.
-func (g tables) columns(k *apiserver.Kind) (columns []metav1.TableColumnDefinition, own bool) {
+func (g tables) columns(k *registry.Kind) (columns []metav1.TableColumnDefinition, own bool) {
 	if k == nil {
 		return nil, true
 	}
@@ -89,7 +90,7 @@ func (g tables) columns(k *apiserver.Kind) (columns []metav1.TableColumnDefiniti
 	return t.ColumnDefinitions, own
 }
 
-func (g tables) print(k *apiserver.Kind, item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
+func (g tables) print(k *registry.Kind, item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
 	if _, ok := item.(*unstructured.Unstructured); ok && k != nil && k.Custom != nil {
 		t, err := apiserver.Table(k, item, now)
 		if err == nil && noHeaders {

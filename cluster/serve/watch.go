@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -199,7 +200,7 @@ func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *apiser
 
 // eventBytes is one event as the client asked for it. What it gives is shared with
 // other watchers.
-func (h *Handler) eventBytes(k *apiserver.Kind, out *output, e timed) ([]byte, error) {
+func (h *Handler) eventBytes(k *registry.Kind, out *output, e timed) ([]byte, error) {
 	if out.convert != nil || e.Type == watch.Error { // a table tells ages, and its columns once
 		return h.encodeEvent(k, out, e)
 	}
@@ -209,7 +210,7 @@ func (h *Handler) eventBytes(k *apiserver.Kind, out *output, e timed) ([]byte, e
 
 // encodeEvent is one event as the client asked for it. In a watch of tables
 // only the first one says its columns.
-func (h *Handler) encodeEvent(k *apiserver.Kind, out *output, e timed) ([]byte, error) {
+func (h *Handler) encodeEvent(k *registry.Kind, out *output, e timed) ([]byte, error) {
 	obj := e.Object
 	if s, ok := obj.(*metav1.Status); ok || e.Type == watch.Error {
 		if ok {

@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	"fmt"
@@ -9,45 +9,46 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 )
 
 // limitKinds are the kinds with which a namespace's use of the cluster is
 // limited.
 var limitKinds = []*Kind{
-	{Resource: client.LimitRanges, Singular: "limitrange", ShortNames: []string{"limits"}, Prefix: "/registry/limitranges/", onDemand: true, strategy: limitRangeStrategy, field: metaField},
+	{Resource: client.LimitRanges, Singular: "limitrange", ShortNames: []string{"limits"}, Prefix: "/registry/limitranges/", OnDemand: true, Strategy: limitRangeStrategy, Field: MetaField},
 	{
-		Resource: client.ResourceQuotas, Singular: "resourcequota", ShortNames: []string{"quota"}, Prefix: "/registry/resourcequotas/", onDemand: true, strategy: quotaStrategy, field: metaField,
-		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}},
+		Resource: client.ResourceQuotas, Singular: "resourcequota", ShortNames: []string{"quota"}, Prefix: "/registry/resourcequotas/", OnDemand: true, Strategy: quotaStrategy, Field: MetaField,
+		Subresources: []Subresource{{Name: "status", Verbs: StatusOnly}},
 	},
 }
 
 // limitRangeStrategy is pkg/registry/core/limitrange.
-var limitRangeStrategy = &strategy{
-	createOnUpdate: true,
-	prepare: prepare(func(w *Write, lr, old *corev1.LimitRange) {
+var limitRangeStrategy = &Strategy{
+	CreateOnUpdate: true,
+	Prepare: prepare(func(w *Write, lr, old *corev1.LimitRange) {
 		if old == nil && lr.Name == "" {
-			lr.Name = string(drawUID(w.Rand))
+			lr.Name = string(object.NewUID(w.Rand))
 		}
 	}),
-	validate:       creation(validation.ValidateLimitRange),
-	validateUpdate: updating(func(lr, _ *core.LimitRange) field.ErrorList { return validation.ValidateLimitRange(lr) }),
+	Validate:       creation(validation.ValidateLimitRange),
+	ValidateUpdate: updating(func(lr, _ *core.LimitRange) field.ErrorList { return validation.ValidateLimitRange(lr) }),
 }
 
 // quotaStrategy is pkg/registry/core/resourcequota.
-var quotaStrategy = &strategy{
-	prepare: prepare(func(_ *Write, q, old *corev1.ResourceQuota) {
+var quotaStrategy = &Strategy{
+	Prepare: prepare(func(_ *Write, q, old *corev1.ResourceQuota) {
 		if old == nil {
 			q.Status = corev1.ResourceQuotaStatus{}
 			return
 		}
 		q.Status = old.Status
 	}),
-	subPrepare:     preparers{"status": prepare(func(_ *Write, q, old *corev1.ResourceQuota) { q.Spec = old.Spec })},
-	validate:       creation(validation.ValidateResourceQuota),
-	validateUpdate: updating(validation.ValidateResourceQuotaUpdate),
-	subValidate:    validators{"status": updating(validation.ValidateResourceQuotaStatusUpdate)},
-	warn: func(obj, old runtime.Object) []string {
+	SubPrepare:     Preparers{"status": prepare(func(_ *Write, q, old *corev1.ResourceQuota) { q.Spec = old.Spec })},
+	Validate:       creation(validation.ValidateResourceQuota),
+	ValidateUpdate: updating(validation.ValidateResourceQuotaUpdate),
+	SubValidate:    Validators{"status": updating(validation.ValidateResourceQuotaStatusUpdate)},
+	Warn: func(obj, old runtime.Object) []string {
 		if old != nil {
 			return nil
 		}

@@ -1,6 +1,7 @@
-package apiserver
+package registry
 
 import (
+	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,66 +22,68 @@ import (
 	"k8s.io/kubernetes/pkg/apis/rbac"
 	rbacvalidation "k8s.io/kubernetes/pkg/apis/rbac/validation"
 	schedulingvalidation "k8s.io/kubernetes/pkg/apis/scheduling/validation"
+
+	"kviz/cluster/apiserver/object"
 )
 
-var deploymentStrategy = &strategy{
-	prepare: prepare(func(_ *Write, d, old *appsv1.Deployment) {
+var deploymentStrategy = &Strategy{
+	Prepare: prepare(func(_ *Write, d, old *appsv1.Deployment) {
 		if old == nil {
 			d.Status, d.Generation = appsv1.DeploymentStatus{}, 1
 			return
 		}
 		d.Status = old.Status
-		if !equal(d.Spec, old.Spec) || !equal(d.Annotations, old.Annotations) {
+		if !object.Equal(d.Spec, old.Spec) || !object.Equal(d.Annotations, old.Annotations) {
 			d.Generation = old.Generation + 1
 		}
 	}),
-	subPrepare: preparers{"status": prepare(func(_ *Write, d, old *appsv1.Deployment) {
+	SubPrepare: Preparers{"status": prepare(func(_ *Write, d, old *appsv1.Deployment) {
 		d.Spec, d.Labels = old.Spec, old.Labels
 	})},
-	validate: creation(func(d *apps.Deployment) field.ErrorList {
+	Validate: creation(func(d *apps.Deployment) field.ErrorList {
 		return appsvalidation.ValidateDeployment(d, podutil.GetValidationOptionsFromPodTemplate(&d.Spec.Template, nil))
 	}),
-	validateUpdate: updating(func(d, old *apps.Deployment) field.ErrorList {
+	ValidateUpdate: updating(func(d, old *apps.Deployment) field.ErrorList {
 		return appsvalidation.ValidateDeploymentUpdate(d, old, podutil.GetValidationOptionsFromPodTemplate(&d.Spec.Template, &old.Spec.Template))
 	}),
-	subValidate: validators{"status": updating(appsvalidation.ValidateDeploymentStatusUpdate)},
-	warn: func(obj, old runtime.Object) []string {
-		d := internal[apps.Deployment](obj)
+	SubValidate: Validators{"status": updating(appsvalidation.ValidateDeploymentStatusUpdate)},
+	Warn: func(obj, old runtime.Object) []string {
+		d := Internal[apps.Deployment](obj)
 		if old == nil {
 			return templateWarnings(d.Name, &d.Spec.Template, nil)
 		}
-		if o := internal[apps.Deployment](old); o.Generation != d.Generation {
+		if o := Internal[apps.Deployment](old); o.Generation != d.Generation {
 			return templateWarnings("", &d.Spec.Template, &o.Spec.Template)
 		}
 		return nil
 	},
 }
 
-var replicaSetStrategy = &strategy{
-	prepare: prepare(func(_ *Write, rs, old *appsv1.ReplicaSet) {
+var replicaSetStrategy = &Strategy{
+	Prepare: prepare(func(_ *Write, rs, old *appsv1.ReplicaSet) {
 		if old == nil {
 			rs.Status, rs.Generation = appsv1.ReplicaSetStatus{}, 1
 			return
 		}
 		rs.Status = old.Status
-		if !equal(rs.Spec, old.Spec) {
+		if !object.Equal(rs.Spec, old.Spec) {
 			rs.Generation = old.Generation + 1
 		}
 	}),
-	subPrepare: preparers{"status": prepare(func(_ *Write, rs, old *appsv1.ReplicaSet) { rs.Spec = old.Spec })},
-	validate: creation(func(rs *apps.ReplicaSet) field.ErrorList {
+	SubPrepare: Preparers{"status": prepare(func(_ *Write, rs, old *appsv1.ReplicaSet) { rs.Spec = old.Spec })},
+	Validate: creation(func(rs *apps.ReplicaSet) field.ErrorList {
 		return appsvalidation.ValidateReplicaSet(rs, podutil.GetValidationOptionsFromPodTemplate(&rs.Spec.Template, nil))
 	}),
-	validateUpdate: updating(func(rs, old *apps.ReplicaSet) field.ErrorList {
+	ValidateUpdate: updating(func(rs, old *apps.ReplicaSet) field.ErrorList {
 		return appsvalidation.ValidateReplicaSetUpdate(rs, old, podutil.GetValidationOptionsFromPodTemplate(&rs.Spec.Template, &old.Spec.Template))
 	}),
-	subValidate: validators{"status": updating(appsvalidation.ValidateReplicaSetStatusUpdate)},
-	warn: func(obj, old runtime.Object) []string {
-		rs := internal[apps.ReplicaSet](obj)
+	SubValidate: Validators{"status": updating(appsvalidation.ValidateReplicaSetStatusUpdate)},
+	Warn: func(obj, old runtime.Object) []string {
+		rs := Internal[apps.ReplicaSet](obj)
 		if old == nil {
 			return templateWarnings(rs.Name, &rs.Spec.Template, nil)
 		}
-		if o := internal[apps.ReplicaSet](old); o.Generation != rs.Generation {
+		if o := Internal[apps.ReplicaSet](old); o.Generation != rs.Generation {
 			return templateWarnings("", &rs.Spec.Template, &o.Spec.Template)
 		}
 		return nil
@@ -94,13 +97,13 @@ func templateWarnings(name string, t, old *core.PodTemplateSpec) []string {
 			w = append(w, fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", msgs))
 		}
 	}
-	return append(w, podutil.GetWarningsForPodTemplate(background, field.NewPath("spec", "template"), t, old)...)
+	return append(w, podutil.GetWarningsForPodTemplate(context.Background(), field.NewPath("spec", "template"), t, old)...)
 }
 
-var leaseStrategy = &strategy{
-	createOnUpdate: true,
-	conditional:    true,
-	prepare: prepare(func(_ *Write, l, old *coordinationv1.Lease) {
+var leaseStrategy = &Strategy{
+	CreateOnUpdate: true,
+	Conditional:    true,
+	Prepare: prepare(func(_ *Write, l, old *coordinationv1.Lease) {
 		if old == nil || old.Spec.Strategy == nil {
 			l.Spec.Strategy = nil
 		}
@@ -108,12 +111,12 @@ var leaseStrategy = &strategy{
 			l.Spec.PreferredHolder = nil
 		}
 	}),
-	validate:       creation(coordinationvalidation.ValidateLease),
-	validateUpdate: updating(coordinationvalidation.ValidateLeaseUpdate),
+	Validate:       creation(coordinationvalidation.ValidateLease),
+	ValidateUpdate: updating(coordinationvalidation.ValidateLeaseUpdate),
 }
 
-var endpointSliceStrategy = &strategy{
-	prepare: prepare(func(_ *Write, s, old *discoveryv1.EndpointSlice) {
+var endpointSliceStrategy = &Strategy{
+	Prepare: prepare(func(_ *Write, s, old *discoveryv1.EndpointSlice) {
 		for i := range s.Endpoints {
 			s.Endpoints[i].DeprecatedTopology = nil
 		}
@@ -121,30 +124,30 @@ var endpointSliceStrategy = &strategy{
 			s.Generation = 1
 			return
 		}
-		if !equal(s.Endpoints, old.Endpoints) || !equal(s.Ports, old.Ports) || s.AddressType != old.AddressType || !equal(s.Labels, old.Labels) {
+		if !object.Equal(s.Endpoints, old.Endpoints) || !object.Equal(s.Ports, old.Ports) || s.AddressType != old.AddressType || !object.Equal(s.Labels, old.Labels) {
 			s.Generation = old.Generation + 1
 		}
 	}),
-	validate:       creation(discoveryvalidation.ValidateEndpointSliceCreate),
-	validateUpdate: updating(discoveryvalidation.ValidateEndpointSliceUpdate),
+	Validate:       creation(discoveryvalidation.ValidateEndpointSliceCreate),
+	ValidateUpdate: updating(discoveryvalidation.ValidateEndpointSliceUpdate),
 }
 
-var priorityClassStrategy = &strategy{
-	prepare: prepare(func(_ *Write, pc, old *schedulingv1.PriorityClass) {
+var priorityClassStrategy = &Strategy{
+	Prepare: prepare(func(_ *Write, pc, old *schedulingv1.PriorityClass) {
 		if old == nil {
 			pc.Generation = 1
 		}
 	}),
-	validate:       creation(schedulingvalidation.ValidatePriorityClass),
-	validateUpdate: updating(schedulingvalidation.ValidatePriorityClassUpdate),
+	Validate:       creation(schedulingvalidation.ValidatePriorityClass),
+	ValidateUpdate: updating(schedulingvalidation.ValidatePriorityClassUpdate),
 }
 
-var clusterRoleStrategy = &strategy{
-	createOnUpdate: true,
-	validate: creation(func(r *rbac.ClusterRole) field.ErrorList {
+var clusterRoleStrategy = &Strategy{
+	CreateOnUpdate: true,
+	Validate: creation(func(r *rbac.ClusterRole) field.ErrorList {
 		return rbacvalidation.ValidateClusterRole(r, rbacvalidation.ClusterRoleValidationOptions{})
 	}),
-	validateUpdate: updating(func(r, old *rbac.ClusterRole) field.ErrorList {
+	ValidateUpdate: updating(func(r, old *rbac.ClusterRole) field.ErrorList {
 		return rbacvalidation.ValidateClusterRoleUpdate(r, old, rbacvalidation.ClusterRoleValidationOptions{AllowInvalidLabelValueInSelector: invalidAggregation(old)})
 	}),
 }
@@ -163,16 +166,16 @@ func invalidAggregation(r *rbac.ClusterRole) bool {
 }
 
 var (
-	roleStrategy = &strategy{
-		createOnUpdate: true,
-		validate:       creation(rbacvalidation.ValidateRole), validateUpdate: updating(rbacvalidation.ValidateRoleUpdate),
+	roleStrategy = &Strategy{
+		CreateOnUpdate: true,
+		Validate:       creation(rbacvalidation.ValidateRole), ValidateUpdate: updating(rbacvalidation.ValidateRoleUpdate),
 	}
-	roleBindingStrategy = &strategy{
-		createOnUpdate: true,
-		validate:       creation(rbacvalidation.ValidateRoleBinding), validateUpdate: updating(rbacvalidation.ValidateRoleBindingUpdate),
+	roleBindingStrategy = &Strategy{
+		CreateOnUpdate: true,
+		Validate:       creation(rbacvalidation.ValidateRoleBinding), ValidateUpdate: updating(rbacvalidation.ValidateRoleBindingUpdate),
 	}
-	clusterRoleBindingStrategy = &strategy{
-		createOnUpdate: true,
-		validate:       creation(rbacvalidation.ValidateClusterRoleBinding), validateUpdate: updating(rbacvalidation.ValidateClusterRoleBindingUpdate),
+	clusterRoleBindingStrategy = &Strategy{
+		CreateOnUpdate: true,
+		Validate:       creation(rbacvalidation.ValidateClusterRoleBinding), ValidateUpdate: updating(rbacvalidation.ValidateClusterRoleBindingUpdate),
 	}
 )

@@ -1,11 +1,10 @@
-package apiserver
+package registry
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -13,42 +12,42 @@ import (
 	"kviz/cluster/apiserver/authn"
 )
 
-// strategy is what is particular about writing one kind: pkg/registry
+// Strategy is what is particular about writing one kind: pkg/registry
 // <group>/<kind>/strategy.go. Objects are of the served version; validation
 // is Kubernetes' own and gets the internal one.
-type strategy struct {
-	// prepare clears what the writer may not set, and bumps the generation.
+type Strategy struct {
+	// Prepare clears what the writer may not set, and bumps the generation.
 	// old is nil for a creation.
-	prepare func(w *Write, obj, old runtime.Object)
-	// subPrepare does so for a subresource.
-	subPrepare map[string]func(w *Write, obj, old runtime.Object)
+	Prepare func(w *Write, obj, old runtime.Object)
+	// SubPrepare does so for a subresource.
+	SubPrepare map[string]func(w *Write, obj, old runtime.Object)
 
-	validate       func(obj runtime.Object) field.ErrorList
-	validateUpdate func(obj, old runtime.Object) field.ErrorList
-	subValidate    map[string]func(obj, old runtime.Object) field.ErrorList
+	Validate       func(obj runtime.Object) field.ErrorList
+	ValidateUpdate func(obj, old runtime.Object) field.ErrorList
+	SubValidate    map[string]func(obj, old runtime.Object) field.ErrorList
 
-	// declare adds what the tags of the types find to what the functions found, and
+	// Declare adds what the tags of the types find to what the functions found, and
 	// takes away what both say; nil for Kubernetes' plain way (rest.ValidateCreate).
-	declare    func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList
-	subDeclare map[string]func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList
+	Declare    func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList
+	SubDeclare map[string]func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList
 
-	// warn gives the warnings for the writer; old is nil for a creation.
-	warn         func(obj, old runtime.Object) []string
-	subWarn      map[string]func(obj, old runtime.Object) []string
-	canonicalize func(obj runtime.Object)
+	// Warn gives the warnings for the writer; old is nil for a creation.
+	Warn         func(obj, old runtime.Object) []string
+	SubWarn      map[string]func(obj, old runtime.Object) []string
+	Canonicalize func(obj runtime.Object)
 
-	createOnUpdate bool // PUT and apply may create
-	conditional    bool // an update must carry a resourceVersion
-	noOrphans      bool // garbage collection finalizers are not set
-	orphans        bool // dependents are left alone unless the deletion says otherwise
+	CreateOnUpdate bool // PUT and apply may create
+	Conditional    bool // an update must carry a resourceVersion
+	NoOrphans      bool // garbage collection finalizers are not set
+	Orphans        bool // dependents are left alone unless the deletion says otherwise
 
 	// throughInternal says that objects take the way that all objects take in
 	// Kubernetes when they are read: defaults, the internal version, and back.
 	throughInternal bool
 
-	// resets are the fields that the kind ("") or a subresource does not let
+	// Resets are the fields that the kind ("") or a subresource does not let
 	// through, if the strategy says so itself.
-	resets map[string]resetFieldSets
+	Resets map[string]resetFieldSets
 }
 
 // Write is what a strategy knows of the request whose object it prepares; upstream
@@ -62,15 +61,15 @@ type Write struct {
 	Warnings []string // what the strategy has to say to the writer
 }
 
-// internal converts to the internal version.
-func internal[I any](obj runtime.Object) *I {
+// Internal converts to the internal version.
+func Internal[I any](obj runtime.Object) *I {
 	in := new(I)
 	convert(obj, in)
 	return in
 }
 
 func convert[I any](obj runtime.Object, in *I) {
-	if err := scheme.Convert(obj, in, nil); err != nil {
+	if err := Scheme.Convert(obj, in, nil); err != nil {
 		panic(fmt.Sprintf("apiserver: converting %T to %T: %v", obj, in, err))
 	}
 }
@@ -119,12 +118,9 @@ func prepare[T any, P interface {
 	}
 }
 
-// equal is semantic equality: 1000m of CPU is 1 CPU.
-func equal(a, b any) bool { return apiequality.Semantic.DeepEqual(a, b) }
-
 type (
-	preparers  = map[string]func(w *Write, obj, old runtime.Object)
-	validators = map[string]func(obj, old runtime.Object) field.ErrorList
+	Preparers  = map[string]func(w *Write, obj, old runtime.Object)
+	Validators = map[string]func(obj, old runtime.Object) field.ErrorList
 	declarers  = map[string]func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList
 	warners    = map[string]func(obj, old runtime.Object) []string
 )

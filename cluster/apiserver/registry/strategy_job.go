@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	"context"
@@ -19,6 +19,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/features"
 	utilptr "k8s.io/utils/ptr"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // jobStrategy mirrors pkg/registry/batch/job/strategy.go, which brings the generic
@@ -76,7 +78,7 @@ func (jobStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) 
 	job.Status = was.Status
 	jobutil.DropDisabledFields(&job.Spec, &was.Spec)
 	podutil.DropDisabledTemplateFields(&job.Spec.Template, &was.Spec.Template)
-	if !equal(job.Spec, was.Spec) {
+	if !object.Equal(job.Spec, was.Spec) {
 		job.Generation = was.Generation + 1
 	}
 }
@@ -179,7 +181,7 @@ func jobStatusOptions(job, was *batch.Job) batchvalidation.JobStatusValidationOp
 	isActiveChanged := was.Status.Active != job.Status.Active
 	isStartTimeChanged := !utilptr.Equal(was.Status.StartTime, job.Status.StartTime)
 	isCompletionTimeChanged := !utilptr.Equal(was.Status.CompletionTime, job.Status.CompletionTime)
-	isUncountedTerminatedPodsChanged := !equal(was.Status.UncountedTerminatedPods, job.Status.UncountedTerminatedPods)
+	isUncountedTerminatedPodsChanged := !object.Equal(was.Status.UncountedTerminatedPods, job.Status.UncountedTerminatedPods)
 	isReadyChanged := !utilptr.Equal(was.Status.Ready, job.Status.Ready)
 	isTerminatingChanged := !utilptr.Equal(was.Status.Terminating, job.Status.Terminating)
 	isSuspendedWithZeroCompletions := utilptr.Equal(job.Spec.Suspend, utilptr.To(true)) && utilptr.Equal(job.Spec.Completions, utilptr.To[int32](0))

@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 // aggregationKinds say who serves which group version: see aggregator.go.
 var aggregationKinds = []*Kind{{
-	Resource: client.APIServices, Singular: "apiservice", Categories: []string{"api-extensions"}, Prefix: "/registry/apiregistration.k8s.io/apiservices/", onDemand: true,
-	strategy: upstream(client.APIServices, apiServiceStrategy{declarative}, subStrategies{"status": apiServiceStatusStrategy{declarative}}), field: metaField,
+	Resource: client.APIServices, Singular: "apiservice", Categories: []string{"api-extensions"}, Prefix: "/registry/apiregistration.k8s.io/apiservices/", OnDemand: true,
+	Strategy: upstream(client.APIServices, apiServiceStrategy{Declarative}, subStrategies{"status": apiServiceStatusStrategy{Declarative}}), Field: MetaField,
 	Subresources: statusSub(),
 }}
 

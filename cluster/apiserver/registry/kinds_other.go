@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -16,20 +16,20 @@ import (
 // otherKinds are those of groups that have one kind, or one that is served here.
 var otherKinds = []*Kind{
 	{
-		Resource: client.CertificateSigningRequests, Singular: "certificatesigningrequest", ShortNames: []string{"csr"}, Prefix: "/registry/certificatesigningrequests/", onDemand: true,
-		strategy: upstream(client.CertificateSigningRequests, signingRequestStrategy{declarative}, subStrategies{
-			"approval": approvalStrategy{signingRequestStrategy{declarative}}, "status": signingRequestStatusStrategy{signingRequestStrategy{declarative}},
+		Resource: client.CertificateSigningRequests, Singular: "certificatesigningrequest", ShortNames: []string{"csr"}, Prefix: "/registry/certificatesigningrequests/", OnDemand: true,
+		Strategy: upstream(client.CertificateSigningRequests, signingRequestStrategy{Declarative}, subStrategies{
+			"approval": approvalStrategy{signingRequestStrategy{Declarative}}, "status": signingRequestStatusStrategy{signingRequestStrategy{Declarative}},
 		}),
-		field:        signingRequestField,
-		Subresources: []Subresource{{Name: "approval", Verbs: statusOnly}, {Name: "status", Verbs: statusOnly}},
+		Field:        signingRequestField,
+		Subresources: []Subresource{{Name: "approval", Verbs: StatusOnly}, {Name: "status", Verbs: StatusOnly}},
 	},
 	{
-		Resource: client.NewEvents, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", onDemand: true, hub: tableKind(firstKinds, client.Events),
-		strategy: newEventStrategy, field: newEventField,
+		Resource: client.NewEvents, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", OnDemand: true, Hub: tableKind(firstKinds, client.Events),
+		Strategy: newEventStrategy, Field: newEventField,
 	},
 	{
-		Resource: client.RuntimeClasses, Singular: "runtimeclass", Prefix: "/registry/runtimeclasses/", onDemand: true,
-		strategy: upstream(client.RuntimeClasses, runtimeclass.Strategy, nil), field: metaField,
+		Resource: client.RuntimeClasses, Singular: "runtimeclass", Prefix: "/registry/runtimeclasses/", OnDemand: true,
+		Strategy: upstream(client.RuntimeClasses, runtimeclass.Strategy, nil), Field: MetaField,
 	},
 }
 
@@ -45,13 +45,13 @@ func tableKind(table []*Kind, r client.Resource) *Kind {
 
 // newEventStrategy is of the Events of events.k8s.io: the same objects, stored as
 // core Events, with stricter rules for those who write them.
-var newEventStrategy = &strategy{
-	createOnUpdate: true,
-	noOrphans:      true,
-	validate: creation(func(e *core.Event) field.ErrorList {
+var newEventStrategy = &Strategy{
+	CreateOnUpdate: true,
+	NoOrphans:      true,
+	Validate: creation(func(e *core.Event) field.ErrorList {
 		return validation.ValidateEventCreate(e, eventsGroup)
 	}),
-	validateUpdate: updating(func(e, old *core.Event) field.ErrorList {
+	ValidateUpdate: updating(func(e, old *core.Event) field.ErrorList {
 		return validation.ValidateEventUpdate(e, old, eventsGroup)
 	}),
 }
@@ -84,12 +84,12 @@ func newEventField(obj runtime.Object, name string) (string, bool) {
 	case "type":
 		return e.Type, true
 	}
-	return metaField(obj, name)
+	return MetaField(obj, name)
 }
 
 func signingRequestField(obj runtime.Object, name string) (string, bool) {
 	if name == "spec.signerName" {
 		return obj.(*certificatesv1.CertificateSigningRequest).Spec.SignerName, true
 	}
-	return metaField(obj, name)
+	return MetaField(obj, name)
 }

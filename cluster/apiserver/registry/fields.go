@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	"strconv"
@@ -12,8 +12,8 @@ import (
 
 // The fields each kind can be selected by: ToSelectableFields of pkg/registry.
 
-// metaField is for kinds that offer only their name and namespace.
-func metaField(obj runtime.Object, name string) (string, bool) {
+// MetaField is for kinds that offer only their name and namespace.
+func MetaField(obj runtime.Object, name string) (string, bool) {
 	switch name {
 	case "metadata.name":
 		return object.Meta(obj).GetName(), true
@@ -46,14 +46,14 @@ func podField(obj runtime.Object, name string) (string, bool) {
 	case "status.nominatedNodeName":
 		return p.Status.NominatedNodeName, true
 	}
-	return metaField(obj, name)
+	return MetaField(obj, name)
 }
 
 func nodeField(obj runtime.Object, name string) (string, bool) {
 	if name == "spec.unschedulable" {
 		return strconv.FormatBool(obj.(*corev1.Node).Spec.Unschedulable), true
 	}
-	return metaField(obj, name)
+	return MetaField(obj, name)
 }
 
 func namespaceField(obj runtime.Object, name string) (string, bool) {
@@ -63,14 +63,14 @@ func namespaceField(obj runtime.Object, name string) (string, bool) {
 	case "name":
 		return object.Meta(obj).GetName(), true
 	}
-	return metaField(obj, name)
+	return MetaField(obj, name)
 }
 
 func secretField(obj runtime.Object, name string) (string, bool) {
 	if name == "type" {
 		return string(obj.(*corev1.Secret).Type), true
 	}
-	return metaField(obj, name)
+	return MetaField(obj, name)
 }
 
 func serviceField(obj runtime.Object, name string) (string, bool) {
@@ -80,14 +80,14 @@ func serviceField(obj runtime.Object, name string) (string, bool) {
 	case "spec.type":
 		return string(obj.(*corev1.Service).Spec.Type), true
 	}
-	return metaField(obj, name)
+	return MetaField(obj, name)
 }
 
 func replicaSetField(obj runtime.Object, name string) (string, bool) {
 	if name == "status.replicas" {
 		return strconv.Itoa(int(obj.(*appsv1.ReplicaSet).Status.Replicas)), true
 	}
-	return metaField(obj, name)
+	return MetaField(obj, name)
 }
 
 func eventField(obj runtime.Object, name string) (string, bool) {
@@ -119,5 +119,5 @@ func eventField(obj runtime.Object, name string) (string, bool) {
 	case "type":
 		return e.Type, true
 	}
-	return metaField(obj, name)
+	return MetaField(obj, name)
 }

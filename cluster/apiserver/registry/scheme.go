@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	"bytes"
@@ -36,10 +36,10 @@ import (
 	"kviz/cluster/apiserver/object"
 )
 
-// scheme knows every type, how it is defaulted and converted. Objects inside
+// Scheme knows every type, how it is defaulted and converted. Objects inside
 // the server are of the version they are served in (v1); the internal
 // version, in which Kubernetes keeps them, is made for validation only.
-var scheme = withExtensions(legacyscheme.Scheme)
+var Scheme = withExtensions(legacyscheme.Scheme)
 
 // withExtensions adds what apiextensions-apiserver and kube-aggregator serve.
 func withExtensions(s *runtime.Scheme) *runtime.Scheme {
@@ -51,11 +51,11 @@ func withExtensions(s *runtime.Scheme) *runtime.Scheme {
 }
 
 var (
-	protoCodec  = protobuf.NewSerializer(scheme, scheme)
-	jsonLax     = json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{})
-	jsonStrict  = json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})
-	yamlLax     = json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true})
-	yamlStrict  = json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true, Strict: true})
+	Protobuf    = protobuf.NewSerializer(Scheme, Scheme)
+	LaxJSON     = json.NewSerializerWithOptions(json.DefaultMetaFactory, Scheme, Scheme, json.SerializerOptions{})
+	StrictJSON  = json.NewSerializerWithOptions(json.DefaultMetaFactory, Scheme, Scheme, json.SerializerOptions{Strict: true})
+	LaxYAML     = json.NewSerializerWithOptions(json.DefaultMetaFactory, Scheme, Scheme, json.SerializerOptions{Yaml: true})
+	StrictYAML  = json.NewSerializerWithOptions(json.DefaultMetaFactory, Scheme, Scheme, json.SerializerOptions{Yaml: true, Strict: true})
 	protoPrefix = []byte("k8s\x00")
 )
 
@@ -64,35 +64,35 @@ type protoMessage interface {
 	Unmarshal([]byte) error
 }
 
-// newObject makes an empty object of the kind.
-func newObject(gvk schema.GroupVersionKind) runtime.Object {
-	o, err := scheme.New(gvk)
+// NewObject makes an empty object of the kind.
+func NewObject(gvk schema.GroupVersionKind) runtime.Object {
+	o, err := Scheme.New(gvk)
 	if err != nil {
 		panic(fmt.Sprintf("apiserver: %v is not in the scheme: %v", gvk, err))
 	}
 	return o
 }
 
-// encodeStored gives the bytes as etcd holds them: the magic "k8s\0", then
+// Encode gives the bytes as etcd holds them: the magic "k8s\0", then
 // runtime.Unknown with the type and the object's protobuf. The object must
 // have its kind set; its resourceVersion is left out, as the store has it in
 // the revision (apiserver pkg/storage/etcd3/store.go).
-func encodeStored(k *Kind, obj runtime.Object) ([]byte, error) {
+func Encode(k *Kind, obj runtime.Object) ([]byte, error) {
 	if k.Custom != nil {
 		return k.Custom.Version.Encode(k, obj)
 	}
-	if k.hub != nil {
-		stored, err := converted(obj, k.hub)
+	if k.Hub != nil {
+		stored, err := Converted(obj, k.Hub)
 		if err != nil {
 			return nil, fmt.Errorf("encoding %T for storage: %w", obj, err)
 		}
-		return encodeStored(k.hub, stored)
+		return Encode(k.Hub, stored)
 	}
 	m := object.Meta(obj)
 	rv := m.GetResourceVersion()
 	m.SetResourceVersion("")
 	var w written
-	err := protoCodec.Encode(obj, &w)
+	err := Protobuf.Encode(obj, &w)
 	m.SetResourceVersion(rv)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %T for storage: %w", obj, err)
@@ -113,18 +113,18 @@ func (w *written) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// decodeStored is the inverse; the object gets the revision as its
+// Decode is the inverse; the object gets the revision as its
 // resourceVersion.
-func decodeStored(k *Kind, value []byte, revision int64) (runtime.Object, error) {
+func Decode(k *Kind, value []byte, revision int64) (runtime.Object, error) {
 	if k.Custom != nil {
 		return k.Custom.Version.Decode(k, value, revision)
 	}
-	if k.hub != nil {
-		stored, err := decodeStored(k.hub, value, revision)
+	if k.Hub != nil {
+		stored, err := Decode(k.Hub, value, revision)
 		if err != nil {
 			return nil, err
 		}
-		return converted(stored, k)
+		return Converted(stored, k)
 	}
 	if !bytes.HasPrefix(value, protoPrefix) {
 		return decodeForeign(k, value, revision)
@@ -133,14 +133,14 @@ func decodeStored(k *Kind, value []byte, revision int64) (runtime.Object, error)
 	if err := u.Unmarshal(value[len(protoPrefix):]); err != nil {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 	}
-	obj := k.new()
+	obj := k.New()
 	if err := obj.(protoMessage).Unmarshal(u.Raw); err != nil {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 	}
-	if k.strategy.throughInternal {
-		scheme.Default(obj)
+	if k.Strategy.throughInternal {
+		Scheme.Default(obj)
 		var err error
-		if obj, err = converted(obj, k); err != nil {
+		if obj, err = Converted(obj, k); err != nil {
 			return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 		}
 	}
@@ -153,7 +153,7 @@ func decodeStored(k *Kind, value []byte, revision int64) (runtime.Object, error)
 // Kubernetes reads too.
 func decodeForeign(k *Kind, value []byte, revision int64) (runtime.Object, error) {
 	gvk := k.GVK()
-	obj, _, err := jsonLax.Decode(value, &gvk, k.new())
+	obj, _, err := LaxJSON.Decode(value, &gvk, k.New())
 	if err != nil {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 	}
@@ -162,44 +162,44 @@ func decodeForeign(k *Kind, value []byte, revision int64) (runtime.Object, error
 	return obj, nil
 }
 
-// converted is the object in the version of another kind, by way of the
+// Converted is the object in the version of another kind, by way of the
 // internal version, as all of Kubernetes' conversions go.
-func converted(obj runtime.Object, to *Kind) (runtime.Object, error) {
-	in, err := scheme.ConvertToVersion(obj, schema.GroupVersion{Group: groupOf(obj), Version: runtime.APIVersionInternal})
+func Converted(obj runtime.Object, to *Kind) (runtime.Object, error) {
+	in, err := Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: GroupOf(obj), Version: runtime.APIVersionInternal})
 	if err != nil {
 		return nil, err
 	}
-	out := to.new()
-	if err := scheme.Convert(in, out, nil); err != nil {
+	out := to.New()
+	if err := Scheme.Convert(in, out, nil); err != nil {
 		return nil, err
 	}
 	out.GetObjectKind().SetGroupVersionKind(to.GVK())
 	return out, nil
 }
 
-// groupOf is the API group of a Go type.
-func groupOf(obj runtime.Object) string {
-	kinds, _, err := scheme.ObjectKinds(obj)
+// GroupOf is the API group of a Go type.
+func GroupOf(obj runtime.Object) string {
+	kinds, _, err := Scheme.ObjectKinds(obj)
 	if err != nil || len(kinds) == 0 {
 		return ""
 	}
 	return kinds[0].Group
 }
 
-// typeOf is the Go type of a kind: a pointer to its struct.
-func typeOf(gvk schema.GroupVersionKind) reflect.Type {
+// TypeOf is the Go type of a kind: a pointer to its struct.
+func TypeOf(gvk schema.GroupVersionKind) reflect.Type {
 	if t, ok := goTypes[gvk]; ok {
 		return t
 	}
-	return reflect.TypeOf(newObject(gvk))
+	return reflect.TypeOf(NewObject(gvk))
 }
 
 // goTypes is filled when the program starts and only read from then on, as
 // clusters in one process share it.
 var goTypes = map[schema.GroupVersionKind]reflect.Type{}
 
-// ofKind is an object that says its kind; nil for nil.
-func ofKind(obj runtime.Object, gvk schema.GroupVersionKind) runtime.Object {
+// OfKind is an object that says its kind; nil for nil.
+func OfKind(obj runtime.Object, gvk schema.GroupVersionKind) runtime.Object {
 	if obj == nil || obj.GetObjectKind().GroupVersionKind() == gvk {
 		return obj
 	}

@@ -1,7 +1,6 @@
-package apiserver
+package registry
 
 import (
-	"context"
 	"crypto/tls"
 	"slices"
 
@@ -17,31 +16,31 @@ import (
 	"kviz/cluster/apiserver/object"
 )
 
-var configMapStrategy = &strategy{
-	validate:       creation(validation.ValidateConfigMap),
-	validateUpdate: updating(validation.ValidateConfigMapUpdate),
+var configMapStrategy = &Strategy{
+	Validate:       creation(validation.ValidateConfigMap),
+	ValidateUpdate: updating(validation.ValidateConfigMapUpdate),
 }
 
-var eventStrategy = &strategy{
-	createOnUpdate: true,
-	noOrphans:      true,
-	validate: creation(func(e *core.Event) field.ErrorList {
+var eventStrategy = &Strategy{
+	CreateOnUpdate: true,
+	NoOrphans:      true,
+	Validate: creation(func(e *core.Event) field.ErrorList {
 		return validation.ValidateEventCreate(e, schema.GroupVersion{Version: "v1"})
 	}),
-	validateUpdate: updating(func(e, old *core.Event) field.ErrorList {
+	ValidateUpdate: updating(func(e, old *core.Event) field.ErrorList {
 		return validation.ValidateEventUpdate(e, old, schema.GroupVersion{Version: "v1"})
 	}),
 }
 
-var secretStrategy = &strategy{
-	prepare: prepare(func(_ *Write, s, old *corev1.Secret) {
+var secretStrategy = &Strategy{
+	Prepare: prepare(func(_ *Write, s, old *corev1.Secret) {
 		if old != nil && s.Type == "" {
 			s.Type = old.Type
 		}
 	}),
-	validate:       creation(validation.ValidateSecret),
-	validateUpdate: updating(validation.ValidateSecretUpdate),
-	warn: func(obj, _ runtime.Object) []string {
+	Validate:       creation(validation.ValidateSecret),
+	ValidateUpdate: updating(validation.ValidateSecretUpdate),
+	Warn: func(obj, _ runtime.Object) []string {
 		s := obj.(*corev1.Secret)
 		if s.Type == corev1.SecretTypeTLS {
 			if _, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]); err != nil {
@@ -52,15 +51,15 @@ var secretStrategy = &strategy{
 	},
 }
 
-var serviceAccountStrategy = &strategy{
-	prepare: prepare(func(_ *Write, sa, _ *corev1.ServiceAccount) {
+var serviceAccountStrategy = &Strategy{
+	Prepare: prepare(func(_ *Write, sa, _ *corev1.ServiceAccount) {
 		for i := range sa.Secrets {
 			sa.Secrets[i] = corev1.ObjectReference{Name: sa.Secrets[i].Name}
 		}
 	}),
-	validate:       creation(validation.ValidateServiceAccount),
-	validateUpdate: updating(validation.ValidateServiceAccountUpdate),
-	warn: func(obj, old runtime.Object) []string {
+	Validate:       creation(validation.ValidateServiceAccount),
+	ValidateUpdate: updating(validation.ValidateServiceAccountUpdate),
+	Warn: func(obj, old runtime.Object) []string {
 		const key = "kubernetes.io/enforce-mountable-secrets"
 		if old != nil {
 			if _, ok := object.Meta(old).GetAnnotations()[key]; ok {
@@ -74,8 +73,8 @@ var serviceAccountStrategy = &strategy{
 	},
 }
 
-var namespaceStrategy = &strategy{
-	prepare: prepare(func(_ *Write, ns, old *corev1.Namespace) {
+var namespaceStrategy = &Strategy{
+	Prepare: prepare(func(_ *Write, ns, old *corev1.Namespace) {
 		if old != nil {
 			ns.Spec.Finalizers, ns.Status = old.Spec.Finalizers, old.Status
 			return
@@ -85,19 +84,19 @@ var namespaceStrategy = &strategy{
 			ns.Spec.Finalizers = append(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
 		}
 	}),
-	subPrepare: preparers{
+	SubPrepare: Preparers{
 		"status":   prepare(func(_ *Write, ns, old *corev1.Namespace) { ns.Spec = old.Spec }),
 		"finalize": prepare(func(_ *Write, ns, old *corev1.Namespace) { ns.Status = old.Status }),
 	},
-	validate: creation(validation.ValidateNamespace),
-	validateUpdate: updating(func(ns, old *core.Namespace) field.ErrorList {
+	Validate: creation(validation.ValidateNamespace),
+	ValidateUpdate: updating(func(ns, old *core.Namespace) field.ErrorList {
 		return append(validation.ValidateNamespace(ns), validation.ValidateNamespaceUpdate(ns, old)...)
 	}),
-	subValidate: validators{
+	SubValidate: Validators{
 		"status":   updating(validation.ValidateNamespaceStatusUpdate),
 		"finalize": updating(validation.ValidateNamespaceFinalizeUpdate),
 	},
-	canonicalize: func(obj runtime.Object) {
+	Canonicalize: func(obj runtime.Object) {
 		ns := obj.(*corev1.Namespace)
 		if ns.Labels == nil {
 			ns.Labels = map[string]string{}
@@ -106,8 +105,8 @@ var namespaceStrategy = &strategy{
 	},
 }
 
-var nodeStrategy = &strategy{
-	prepare: prepare(func(_ *Write, n, old *corev1.Node) {
+var nodeStrategy = &Strategy{
+	Prepare: prepare(func(_ *Write, n, old *corev1.Node) {
 		n.Spec.ConfigSource = nil
 		if old != nil {
 			n.Status = old.Status
@@ -115,13 +114,13 @@ var nodeStrategy = &strategy{
 		}
 		n.Status.Config = nil
 	}),
-	subPrepare: preparers{"status": prepare(func(_ *Write, n, old *corev1.Node) { n.Spec = old.Spec })},
-	validate:   creation(validation.ValidateNode),
-	validateUpdate: updating(func(n, old *core.Node) field.ErrorList {
+	SubPrepare: Preparers{"status": prepare(func(_ *Write, n, old *corev1.Node) { n.Spec = old.Spec })},
+	Validate:   creation(validation.ValidateNode),
+	ValidateUpdate: updating(func(n, old *core.Node) field.ErrorList {
 		return append(validation.ValidateNode(n), validation.ValidateNodeUpdate(n, old)...)
 	}),
-	subValidate: validators{"status": updating(validation.ValidateNodeUpdate)},
-	warn: func(obj, _ runtime.Object) (w []string) {
+	SubValidate: Validators{"status": updating(validation.ValidateNodeUpdate)},
+	Warn: func(obj, _ runtime.Object) (w []string) {
 		n := obj.(*corev1.Node)
 		if n.Spec.ConfigSource != nil {
 			w = append(w, "spec.configSource: the feature is removed")
@@ -136,9 +135,9 @@ var nodeStrategy = &strategy{
 	},
 }
 
-var serviceStrategy = &strategy{
-	createOnUpdate: true,
-	prepare: prepare(func(_ *Write, svc, old *corev1.Service) {
+var serviceStrategy = &Strategy{
+	CreateOnUpdate: true,
+	Prepare: prepare(func(_ *Write, svc, old *corev1.Service) {
 		if old == nil {
 			svc.Status = corev1.ServiceStatus{}
 			return
@@ -147,22 +146,20 @@ var serviceStrategy = &strategy{
 		dropTypeDependentFields(svc, old)
 		keepAllocated(svc, old)
 	}),
-	subPrepare:     preparers{"status": prepare(func(_ *Write, svc, old *corev1.Service) { svc.Spec = old.Spec })},
-	validate:       creation(validation.ValidateServiceCreate),
-	validateUpdate: updating(validation.ValidateServiceUpdate),
-	subValidate:    validators{"status": updating(validation.ValidateServiceStatusUpdate)},
-	canonicalize: func(obj runtime.Object) {
+	SubPrepare:     Preparers{"status": prepare(func(_ *Write, svc, old *corev1.Service) { svc.Spec = old.Spec })},
+	Validate:       creation(validation.ValidateServiceCreate),
+	ValidateUpdate: updating(validation.ValidateServiceUpdate),
+	SubValidate:    Validators{"status": updating(validation.ValidateServiceStatusUpdate)},
+	Canonicalize: func(obj runtime.Object) {
 		// Upstream hides it whenever such a Service is read (storage.go defaultOnReadInternalTrafficPolicy).
 		if svc := obj.(*corev1.Service); svc.Spec.Type == corev1.ServiceTypeExternalName {
 			svc.Spec.InternalTrafficPolicy = nil
 		}
 	},
-	warn: func(obj, old runtime.Object) []string {
+	Warn: func(obj, old runtime.Object) []string {
 		if old == nil {
-			return serviceutil.GetWarningsForService(internal[core.Service](obj), nil)
+			return serviceutil.GetWarningsForService(Internal[core.Service](obj), nil)
 		}
-		return serviceutil.GetWarningsForService(internal[core.Service](obj), internal[core.Service](old))
+		return serviceutil.GetWarningsForService(Internal[core.Service](obj), Internal[core.Service](old))
 	},
 }
-
-var background = context.Background()

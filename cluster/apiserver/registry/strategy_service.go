@@ -1,14 +1,16 @@
-package apiserver
+package registry
 
 import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/apiserver/object"
 )
 
-// normalizeClusterIPs brings the field and the list of cluster IPs into line
+// NormalizeClusterIPs brings the field and the list of cluster IPs into line
 // (pkg/registry/core/service/storage/storage.go).
-func normalizeClusterIPs(svc, was *corev1.Service) {
+func NormalizeClusterIPs(svc, was *corev1.Service) {
 	s := &svc.Spec
 	if was == nil {
 		if s.ClusterIP != "" && len(s.ClusterIPs) == 0 {
@@ -29,11 +31,11 @@ func normalizeClusterIPs(svc, was *corev1.Service) {
 	}
 }
 
-func balanced(svc *corev1.Service) bool {
+func Balanced(svc *corev1.Service) bool {
 	return svc.Spec.Type == corev1.ServiceTypeLoadBalancer && (svc.Spec.AllocateLoadBalancerNodePorts == nil || *svc.Spec.AllocateLoadBalancerNodePorts)
 }
 
-func needsHealthPort(svc *corev1.Service) bool {
+func NeedsHealthPort(svc *corev1.Service) bool {
 	return svc.Spec.Type == corev1.ServiceTypeLoadBalancer && svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
@@ -51,7 +53,7 @@ func keepAllocated(svc, old *corev1.Service) {
 	if usesNodePorts(svc) && usesNodePorts(old) {
 		keepNodePorts(svc, old)
 	}
-	if needsHealthPort(svc) && needsHealthPort(old) && svc.Spec.HealthCheckNodePort == 0 {
+	if NeedsHealthPort(svc) && NeedsHealthPort(old) && svc.Spec.HealthCheckNodePort == 0 {
 		svc.Spec.HealthCheckNodePort = old.Spec.HealthCheckNodePort
 	}
 }
@@ -87,7 +89,7 @@ func dropTypeDependentFields(svc, old *corev1.Service) {
 		if slices.Equal(svc.Spec.IPFamilies, old.Spec.IPFamilies) {
 			svc.Spec.IPFamilies = nil
 		}
-		if equal(svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy) {
+		if object.Equal(svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy) {
 			svc.Spec.IPFamilyPolicy = nil
 		}
 	}
@@ -96,14 +98,14 @@ func dropTypeDependentFields(svc, old *corev1.Service) {
 			svc.Spec.Ports[i].NodePort = 0
 		}
 	}
-	if needsHealthPort(old) && !needsHealthPort(svc) && svc.Spec.HealthCheckNodePort == old.Spec.HealthCheckNodePort {
+	if NeedsHealthPort(old) && !NeedsHealthPort(svc) && svc.Spec.HealthCheckNodePort == old.Spec.HealthCheckNodePort {
 		svc.Spec.HealthCheckNodePort = 0
 	}
 	if old.Spec.Type == corev1.ServiceTypeLoadBalancer && svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
-		if equal(svc.Spec.AllocateLoadBalancerNodePorts, old.Spec.AllocateLoadBalancerNodePorts) {
+		if object.Equal(svc.Spec.AllocateLoadBalancerNodePorts, old.Spec.AllocateLoadBalancerNodePorts) {
 			svc.Spec.AllocateLoadBalancerNodePorts = nil
 		}
-		if equal(svc.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
+		if object.Equal(svc.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
 			svc.Spec.LoadBalancerClass = nil
 		}
 	}

@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/core/helper"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // replicationControllerStrategy mirrors
@@ -55,7 +57,7 @@ func (replicationControllerStrategy) PrepareForUpdate(_ context.Context, obj, ol
 	rc, was := obj.(*core.ReplicationController), old.(*core.ReplicationController)
 	rc.Status = was.Status
 	podutil.DropDisabledTemplateFields(rc.Spec.Template, was.Spec.Template)
-	if !equal(was.Spec, rc.Spec) {
+	if !object.Equal(was.Spec, rc.Spec) {
 		rc.Generation = was.Generation + 1
 	}
 }
@@ -70,7 +72,7 @@ func (replicationControllerStrategy) ValidateUpdate(_ context.Context, obj, old 
 		case !ok || strings.Contains(name, "/"):
 		case !strings.Contains(name, "selector"):
 			errs = append(errs, &field.Error{Type: field.ErrorTypeNotFound, BadValue: broken[key], Field: name, Detail: "unknown non-convertible field"})
-		case !equal(was.Spec.Selector, rc.Spec.Selector):
+		case !object.Equal(was.Spec.Selector, rc.Spec.Selector):
 			errs = append(errs, field.Invalid(field.NewPath("spec").Child("selector"), rc.Spec.Selector, "cannot update non-convertible selector"))
 		}
 	}

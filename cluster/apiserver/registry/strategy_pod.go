@@ -1,6 +1,7 @@
-package apiserver
+package registry
 
 import (
+	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,11 +13,13 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // podStrategy mirrors pkg/registry/core/pod/strategy.go.
-var podStrategy = &strategy{
-	prepare: prepare(func(w *Write, p, old *corev1.Pod) {
+var podStrategy = &Strategy{
+	Prepare: prepare(func(w *Write, p, old *corev1.Pod) {
 		if old != nil {
 			p.Status = old.Status
 			if p.Spec.Resources == nil && old.Spec.Resources != nil {
@@ -29,7 +32,7 @@ var podStrategy = &strategy{
 		syncAppArmor(w, p)
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		if len(p.Spec.SchedulingGates) > 0 {
-			setPodCondition(p, w.Now, corev1.PodCondition{
+			SetPodCondition(p, w.Now, corev1.PodCondition{
 				Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
 				Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates",
 			})
@@ -37,7 +40,7 @@ var podStrategy = &strategy{
 		mergeMatchLabelKeys(p)
 		p.Status.QOSClass = qos.ComputePodQOS(p)
 	}),
-	subPrepare: preparers{
+	SubPrepare: Preparers{
 		"status": prepare(func(_ *Write, p, old *corev1.Pod) {
 			p.Spec = old.Spec
 			p.DeletionTimestamp = nil
@@ -59,13 +62,13 @@ var podStrategy = &strategy{
 			bumpPod(p, old)
 		}),
 	},
-	validate: creation(func(p *core.Pod) field.ErrorList {
+	Validate: creation(func(p *core.Pod) field.ErrorList {
 		return validation.ValidatePodCreate(p, podOptions(p, nil))
 	}),
-	validateUpdate: updating(func(p, old *core.Pod) field.ErrorList {
+	ValidateUpdate: updating(func(p, old *core.Pod) field.ErrorList {
 		return validation.ValidatePodUpdate(p, old, podOptions(p, old))
 	}),
-	subValidate: validators{
+	SubValidate: Validators{
 		"status": updating(func(p, old *core.Pod) field.ErrorList {
 			return validation.ValidatePodStatusUpdate(p, old, podOptions(p, old))
 		}),
@@ -76,16 +79,16 @@ var podStrategy = &strategy{
 			return validation.ValidatePodResize(p, old, podOptions(p, old))
 		}),
 	},
-	warn: func(obj, old runtime.Object) []string {
+	Warn: func(obj, old runtime.Object) []string {
 		if old != nil {
 			return nil
 		}
-		p := internal[core.Pod](obj)
+		p := Internal[core.Pod](obj)
 		var w []string
 		if msgs := utilvalidation.IsDNS1123Label(p.Name); len(msgs) != 0 {
 			w = append(w, fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", msgs))
 		}
-		return append(w, podutil.GetWarningsForPod(background, p, nil)...)
+		return append(w, podutil.GetWarningsForPod(context.Background(), p, nil)...)
 	},
 }
 
@@ -101,13 +104,13 @@ func podOptions(p, old *core.Pod) validation.PodValidationOptions {
 }
 
 func bumpPod(p, old *corev1.Pod) {
-	if !equal(p.Spec, old.Spec) {
+	if !object.Equal(p.Spec, old.Spec) {
 		p.Generation = old.Generation + 1
 	}
 }
 
-// setPodCondition is pkg/api/pod UpdatePodCondition with the given time.
-func setPodCondition(p *corev1.Pod, now metav1.Time, cond corev1.PodCondition) {
+// SetPodCondition is pkg/api/pod UpdatePodCondition with the given time.
+func SetPodCondition(p *corev1.Pod, now metav1.Time, cond corev1.PodCondition) {
 	cond.LastTransitionTime = now
 	cond.ObservedGeneration = 0
 	for i := range p.Status.Conditions {

@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"kviz/cluster/apiserver/object"
 )
 
 // The kind CustomResourceDefinition: an object that tells the server to serve a
@@ -23,15 +25,15 @@ import (
 // pkg/registry/customresourcedefinition/strategy.go); what it brings about begins in
 // crd_custom.go, and crd_controller.go answers it with conditions.
 
-var customResourceDefinitionStrategy = &strategy{
-	conditional: true,
-	prepare: prepare(func(_ *Write, crd, old *apiextensionsv1.CustomResourceDefinition) {
+var CustomResourceDefinitionStrategy = &Strategy{
+	Conditional: true,
+	Prepare: prepare(func(_ *Write, crd, old *apiextensionsv1.CustomResourceDefinition) {
 		if old == nil {
 			crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 			crd.Generation = 1
 		} else {
 			crd.Status = *old.Status.DeepCopy()
-			if !equal(old.Spec, crd.Spec) {
+			if !object.Equal(old.Spec, crd.Spec) {
 				crd.Generation = old.Generation + 1
 			}
 		}
@@ -44,17 +46,17 @@ var customResourceDefinitionStrategy = &strategy{
 			}
 		}
 	}),
-	subPrepare: preparers{"status": prepare(func(_ *Write, crd, old *apiextensionsv1.CustomResourceDefinition) { crd.Spec = old.Spec })},
-	validate: creation(func(crd *apiextensions.CustomResourceDefinition) field.ErrorList {
+	SubPrepare: Preparers{"status": prepare(func(_ *Write, crd, old *apiextensionsv1.CustomResourceDefinition) { crd.Spec = old.Spec })},
+	Validate: creation(func(crd *apiextensions.CustomResourceDefinition) field.ErrorList {
 		return schemasInOrder(crdvalidation.ValidateCustomResourceDefinition(context.Background(), crd))
 	}),
-	validateUpdate: updating(func(crd, old *apiextensions.CustomResourceDefinition) field.ErrorList {
+	ValidateUpdate: updating(func(crd, old *apiextensions.CustomResourceDefinition) field.ErrorList {
 		return schemasInOrder(crdvalidation.ValidateCustomResourceDefinitionUpdate(context.Background(), crd, old))
 	}),
-	subValidate: validators{"status": updating(func(crd, old *apiextensions.CustomResourceDefinition) field.ErrorList {
+	SubValidate: Validators{"status": updating(func(crd, old *apiextensions.CustomResourceDefinition) field.ErrorList {
 		return schemasInOrder(crdvalidation.ValidateUpdateCustomResourceDefinitionStatus(context.Background(), crd, old))
 	})},
-	warn: func(obj, old runtime.Object) []string {
+	Warn: func(obj, old runtime.Object) []string {
 		had := map[string]bool{}
 		if old != nil {
 			for _, w := range definitionWarnings(old) {
@@ -65,8 +67,8 @@ var customResourceDefinitionStrategy = &strategy{
 	},
 }
 
-// inOrder sorts refusals that upstream gives in the random order of its maps.
-func inOrder(errs field.ErrorList) field.ErrorList {
+// InOrder sorts refusals that upstream gives in the random order of its maps.
+func InOrder(errs field.ErrorList) field.ErrorList {
 	slices.SortStableFunc(errs, func(a, b *field.Error) int {
 		return strings.Compare(a.Field+"\x00"+a.Error(), b.Field+"\x00"+b.Error())
 	})
@@ -82,7 +84,7 @@ func schemasInOrder(errs field.ErrorList) field.ErrorList {
 		for to < len(errs) && schema(errs[to]) {
 			to++
 		}
-		inOrder(errs[from:to])
+		InOrder(errs[from:to])
 		from = max(from, to-1)
 	}
 	return errs
@@ -91,7 +93,7 @@ func schemasInOrder(errs field.ErrorList) field.ErrorList {
 // definitionWarnings are of formats that nobody checks and sets that cannot be
 // merged (WarningsOnCreate).
 func definitionWarnings(obj runtime.Object) []string {
-	crd := internal[apiextensions.CustomResourceDefinition](obj)
+	crd := Internal[apiextensions.CustomResourceDefinition](obj)
 	found := map[string]bool{}
 	look := func(s *apiextensions.JSONSchemaProps) bool {
 		if s.Format != "" {

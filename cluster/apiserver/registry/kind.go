@@ -1,4 +1,12 @@
-package apiserver
+// Package registry is pkg/registry in Kubernetes: the table of the kinds that are
+// served, and for each its strategy, which says what is particular about writing one
+// object of it: what its writer may not set, what is refused, what is warned of. Kinds
+// that are written rarely take Kubernetes' own strategies (strategy_upstream.go); those
+// that every cluster writes all the time have leaner ones, over Kubernetes' validation.
+//
+// Simplified: objects are of the version that is served; there is an internal one for
+// validation only. Start reading at [Kind], then kinds.go and [Strategy].
+package registry
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,18 +30,18 @@ type Kind struct {
 
 	// Of a kind that most clusters never use nothing is kept, not even a watch
 	// cache, before somebody asks for an object of it.
-	onDemand bool
-	// hub is the kind as which the objects are stored, of a kind that is the same
+	OnDemand bool
+	// Hub is the kind as which the objects are stored, of a kind that is the same
 	// in another version (autoscaling/v1, events.k8s.io); else nil.
-	hub *Kind
+	Hub *Kind
 
 	Custom *Custom // nil for built-in kinds
 
-	strategy   *strategy
-	apiVersion string                                               // "apps/v1"
-	deprecated string                                               // the warning that its users get, or ""
-	trigger    string                                               // field by which watches are indexed
-	field      func(obj runtime.Object, name string) (string, bool) // value of a selectable field
+	Strategy   *Strategy
+	APIVersion string                                               // "apps/v1"
+	Deprecated string                                               // the warning that its users get, or ""
+	Trigger    string                                               // field by which watches are indexed
+	Field      func(obj runtime.Object, name string) (string, bool) // value of a selectable field
 }
 
 // Subresource is a part of an object with a path of its own.
@@ -59,38 +67,38 @@ type Version interface {
 	Label(k *Kind, label, value string) (string, string, error)
 }
 
-// is reports whether this is the built-in kind of a name; a custom kind may be
+// Is reports whether this is the built-in kind of a name; a custom kind may be
 // called Service too.
-func (k *Kind) is(name string) bool { return k.Custom == nil && k.Kind == name }
+func (k *Kind) Is(name string) bool { return k.Custom == nil && k.Kind == name }
 
-// mayConvert reports whether a webhook converts the kind's objects where they are
+// MayConvert reports whether a webhook converts the kind's objects where they are
 // stored in another version.
-func (k *Kind) mayConvert() bool { return k != nil && k.Custom != nil && k.Custom.Webhook }
+func (k *Kind) MayConvert() bool { return k != nil && k.Custom != nil && k.Custom.Webhook }
 
-// converts reports whether a webhook converts the kind's objects as a rule: its
+// Converts reports whether a webhook converts the kind's objects as a rule: its
 // version is not the one that is stored.
-func (k *Kind) converts() bool { return k.mayConvert() && !k.Custom.Storage }
+func (k *Kind) Converts() bool { return k.MayConvert() && !k.Custom.Storage }
 
-// customName is what the trace calls a custom kind's cache beside its resource,
+// CustomName is what the trace calls a custom kind's cache beside its resource,
 // which another kind may have too; "" of a built-in one.
-func (k *Kind) customName() string {
+func (k *Kind) CustomName() string {
 	switch {
 	case k.Custom == nil:
 		return ""
 	case k.Custom.Storage:
-		return k.groupResource().String()
+		return k.GroupResource().String()
 	}
-	return k.groupResource().String() + "/" + k.Version
+	return k.GroupResource().String() + "/" + k.Version
 }
 
 // Stored reports whether objects of the kind are kept (as against the reviews,
 // which are answered and forgotten).
 func (k *Kind) Stored() bool { return k.Prefix != "" }
 
-// new makes an empty object of the kind.
-func (k *Kind) new() runtime.Object {
+// New makes an empty object of the kind.
+func (k *Kind) New() runtime.Object {
 	if k.Custom == nil {
-		return newObject(k.GVK())
+		return NewObject(k.GVK())
 	}
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(k.GVK())
@@ -106,15 +114,15 @@ func (k *Kind) ListKind() string {
 }
 
 // Deprecation is the warning that the kind's users get, or "".
-func (k *Kind) Deprecation() string { return k.deprecated }
+func (k *Kind) Deprecation() string { return k.Deprecated }
 
-// groupResource is how errors name the kind: as it is asked for.
-func (k *Kind) groupResource() schema.GroupResource { return k.GroupVersionResource.GroupResource() }
+// GroupResource is how errors name the kind: as it is asked for.
+func (k *Kind) GroupResource() schema.GroupResource { return k.GroupVersionResource.GroupResource() }
 
-// groupKind is how errors name an object of the kind.
-func (k *Kind) groupKind() schema.GroupKind {
-	if k.hub != nil {
-		return k.hub.groupKind()
+// GroupKind is how errors name an object of the kind.
+func (k *Kind) GroupKind() schema.GroupKind {
+	if k.Hub != nil {
+		return k.Hub.GroupKind()
 	}
 	return k.GVK().GroupKind()
 }

@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	"context"
@@ -46,38 +46,38 @@ type updater interface {
 type subStrategies map[string]updater
 
 // upstream makes a strategy of one of Kubernetes' own for a resource.
-func upstream(r client.Resource, main creator, subs subStrategies) *strategy {
-	v := versioned{r, ""}
-	plainly := v.context(nil)
-	st := &strategy{
+func upstream(r client.Resource, main creator, subs subStrategies) *Strategy {
+	v := Versioned{r, ""}
+	plainly := v.Context(nil)
+	st := &Strategy{
 		throughInternal: true,
-		createOnUpdate:  main.AllowCreateOnUpdate(plainly),
-		conditional:     !main.AllowUnconditionalUpdate(plainly),
-		resets:          map[string]resetFieldSets{"": resetsOf(main)},
-		subPrepare:      preparers{}, subValidate: validators{}, subDeclare: declarers{}, subWarn: warners{},
+		CreateOnUpdate:  main.AllowCreateOnUpdate(plainly),
+		Conditional:     !main.AllowUnconditionalUpdate(plainly),
+		Resets:          map[string]resetFieldSets{"": resetsOf(main)},
+		SubPrepare:      Preparers{}, SubValidate: Validators{}, SubDeclare: declarers{}, SubWarn: warners{},
 	}
 	if gc, ok := main.(rest.GarbageCollectionDeleteStrategy); ok {
 		policy := gc.DefaultGarbageCollectionPolicy(plainly)
-		st.noOrphans, st.orphans = policy == rest.Unsupported, policy == rest.OrphanDependents
+		st.NoOrphans, st.Orphans = policy == rest.Unsupported, policy == rest.OrphanDependents
 	}
 	update := v.prepareUpdate(main)
-	st.prepare = func(w *Write, obj, old runtime.Object) {
+	st.Prepare = func(w *Write, obj, old runtime.Object) {
 		if old != nil {
 			update(w, obj, old)
 			return
 		}
-		in := v.internal(obj)
-		main.PrepareForCreate(v.context(w), in)
-		v.back(in, obj)
+		in := v.Internal(obj)
+		main.PrepareForCreate(v.Context(w), in)
+		v.Back(in, obj)
 	}
-	st.validate = func(obj runtime.Object) field.ErrorList {
-		return main.Validate(plainly, v.internal(obj))
+	st.Validate = func(obj runtime.Object) field.ErrorList {
+		return main.Validate(plainly, v.Internal(obj))
 	}
-	st.validateUpdate, st.declare, st.warn = v.validateUpdate(main), v.declare(main), v.warn(main)
+	st.ValidateUpdate, st.Declare, st.Warn = v.validateUpdate(main), v.Declare(main), v.warn(main)
 	for name, sub := range subs {
-		v := versioned{r, name}
-		st.subPrepare[name], st.subValidate[name], st.subDeclare[name], st.subWarn[name] = v.prepareUpdate(sub), v.validateUpdate(sub), v.declare(sub), v.warn(sub)
-		st.resets[name] = resetsOf(sub)
+		v := Versioned{r, name}
+		st.SubPrepare[name], st.SubValidate[name], st.SubDeclare[name], st.SubWarn[name] = v.prepareUpdate(sub), v.validateUpdate(sub), v.Declare(sub), v.warn(sub)
+		st.Resets[name] = resetsOf(sub)
 	}
 	return st
 }
@@ -91,76 +91,76 @@ func resetsOf(s any) resetFieldSets {
 	return nil
 }
 
-// versioned is the version, and the subresource, in which objects come.
-type versioned struct {
+// Versioned is the version, and the subresource, in which objects come.
+type Versioned struct {
 	client.Resource
-	sub string
+	Subresource string
 }
 
-func (v versioned) prepareUpdate(s updater) func(w *Write, obj, old runtime.Object) {
+func (v Versioned) prepareUpdate(s updater) func(w *Write, obj, old runtime.Object) {
 	return func(w *Write, obj, old runtime.Object) {
-		in := v.internal(obj)
-		s.PrepareForUpdate(v.context(w), in, v.internal(old.DeepCopyObject())) // some bring the old object into line too
-		v.back(in, obj)
+		in := v.Internal(obj)
+		s.PrepareForUpdate(v.Context(w), in, v.Internal(old.DeepCopyObject())) // some bring the old object into line too
+		v.Back(in, obj)
 	}
 }
 
-func (v versioned) validateUpdate(s updater) func(obj, old runtime.Object) field.ErrorList {
+func (v Versioned) validateUpdate(s updater) func(obj, old runtime.Object) field.ErrorList {
 	return func(obj, old runtime.Object) field.ErrorList {
-		return s.ValidateUpdate(v.context(nil), v.internal(obj), v.internal(old))
+		return s.ValidateUpdate(v.Context(nil), v.Internal(obj), v.Internal(old))
 	}
 }
 
-func (v versioned) warn(s updater) func(obj, old runtime.Object) []string {
+func (v Versioned) warn(s updater) func(obj, old runtime.Object) []string {
 	return func(obj, old runtime.Object) []string {
 		if old != nil {
-			return s.WarningsOnUpdate(v.context(nil), v.internal(obj), v.internal(old))
+			return s.WarningsOnUpdate(v.Context(nil), v.Internal(obj), v.Internal(old))
 		}
-		return s.(creator).WarningsOnCreate(v.context(nil), v.internal(obj))
+		return s.(creator).WarningsOnCreate(v.Context(nil), v.Internal(obj))
 	}
 }
 
-// declare adds what the tags of the types find (+k8s:validation, rest.ValidateCreate).
-func (v versioned) declare(s any) func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList {
+// Declare adds what the tags of the types find (+k8s:validation, rest.ValidateCreate).
+func (v Versioned) Declare(s any) func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList {
 	return func(obj, old runtime.Object, errs field.ErrorList) field.ErrorList {
 		d, ok := s.(rest.DeclarativeValidationStrategy)
 		if !ok {
 			return errs
 		}
-		ctx, op := v.context(nil), apioperation.Create
+		ctx, op := v.Context(nil), apioperation.Create
 		var was runtime.Object
 		if old != nil {
-			op, was = apioperation.Update, v.internal(old)
+			op, was = apioperation.Update, v.Internal(old)
 		}
-		in := v.internal(obj)
+		in := v.Internal(obj)
 		return d.ValidateDeclaratively(ctx, in, was, errs, op, d.DeclarativeValidationConfig(ctx, in, was))
 	}
 }
 
-func (v versioned) internal(obj runtime.Object) runtime.Object {
-	in, err := scheme.ConvertToVersion(obj, schema.GroupVersion{Group: v.Group, Version: runtime.APIVersionInternal})
+func (v Versioned) Internal(obj runtime.Object) runtime.Object {
+	in, err := Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: v.Group, Version: runtime.APIVersionInternal})
 	if err != nil {
 		panic(fmt.Sprintf("apiserver: converting %T: %v", obj, err))
 	}
 	return in
 }
 
-// back makes obj what its internal form has become.
-func (v versioned) back(in, obj runtime.Object) {
-	out := newObject(v.GVK())
-	if err := scheme.Convert(in, out, nil); err != nil {
+// Back makes obj what its internal form has become.
+func (v Versioned) Back(in, obj runtime.Object) {
+	out := NewObject(v.GVK())
+	if err := Scheme.Convert(in, out, nil); err != nil {
 		panic(fmt.Sprintf("apiserver: converting %T to %T: %v", in, out, err))
 	}
-	scheme.Default(out) // as if read from the store
+	Scheme.Default(out) // as if read from the store
 	out.GetObjectKind().SetGroupVersionKind(v.GVK())
 	reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(out).Elem())
 }
 
-// context tells a strategy what is asked for, by whom and when.
-func (v versioned) context(w *Write) context.Context {
-	ctx := klog.NewContext(background, klog.Logger{}) // they log where tags and functions disagree
+// Context tells a strategy what is asked for, by whom and when.
+func (v Versioned) Context(w *Write) context.Context {
+	ctx := klog.NewContext(context.Background(), klog.Logger{}) // they log where tags and functions disagree
 	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
-		IsResourceRequest: true, APIGroup: v.Group, APIVersion: v.Version, Resource: v.GroupVersionResource.Resource, Subresource: v.sub,
+		IsResourceRequest: true, APIGroup: v.Group, APIVersion: v.Version, Resource: v.GroupVersionResource.Resource, Subresource: v.Subresource,
 	})
 	if w == nil {
 		return ctx
@@ -196,7 +196,7 @@ func (plain) DeclarativeValidationConfig(context.Context, runtime.Object, runtim
 	return rest.DeclarativeValidationConfig{Options: map[string]bool{string(preemption): utilfeature.DefaultFeatureGate.Enabled(preemption)}}
 }
 
-var declarative = plain{rest.DeclarativeValidation{Scheme: scheme}}
+var Declarative = plain{rest.DeclarativeValidation{Scheme: Scheme}}
 
 // resets are the fields of one version that a strategy does not let through.
 func resets(version string, paths ...[]any) resetFieldSets {

@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install" // types, defaulting, conversion
@@ -6,31 +6,31 @@ import (
 	"kviz/cluster/client"
 )
 
-// admissionKinds configure dynamic admission: webhooks and policies.
-var admissionKinds = []*Kind{
+// AdmissionKinds configure dynamic admission: webhooks and policies.
+var AdmissionKinds = []*Kind{
 	{
 		Resource: client.MutatingAdmissionPolicies, Singular: "mutatingadmissionpolicy", Categories: []string{"api-extensions"},
-		Prefix: "/registry/mutatingadmissionpolicies/", strategy: mutatingPolicyStrategy, field: metaField,
+		Prefix: "/registry/mutatingadmissionpolicies/", Strategy: mutatingPolicyStrategy, Field: MetaField,
 	},
 	{
 		Resource: client.MutatingAdmissionPolicyBindings, Singular: "mutatingadmissionpolicybinding", Categories: []string{"api-extensions"},
-		Prefix: "/registry/mutatingadmissionpolicybindings/", strategy: mutatingBindingStrategy, field: metaField,
+		Prefix: "/registry/mutatingadmissionpolicybindings/", Strategy: mutatingBindingStrategy, Field: MetaField,
 	},
 	{
 		Resource: client.MutatingWebhookConfigurations, Singular: "mutatingwebhookconfiguration", Categories: []string{"api-extensions"},
-		Prefix: "/registry/mutatingwebhookconfigurations/", strategy: mutatingWebhookStrategy, field: metaField,
+		Prefix: "/registry/mutatingwebhookconfigurations/", Strategy: mutatingWebhookStrategy, Field: MetaField,
 	},
 	{
 		Resource: client.ValidatingAdmissionPolicies, Singular: "validatingadmissionpolicy", Categories: []string{"api-extensions"},
-		Prefix: "/registry/validatingadmissionpolicies/", strategy: validatingPolicyStrategy, field: metaField,
-		Subresources: []Subresource{{Name: "status", Verbs: statusOnly}},
+		Prefix: "/registry/validatingadmissionpolicies/", Strategy: validatingPolicyStrategy, Field: MetaField,
+		Subresources: []Subresource{{Name: "status", Verbs: StatusOnly}},
 	},
 	{
 		Resource: client.ValidatingAdmissionPolicyBindings, Singular: "validatingadmissionpolicybinding", Categories: []string{"api-extensions"},
-		Prefix: "/registry/validatingadmissionpolicybindings/", strategy: validatingBindingStrategy, field: metaField,
+		Prefix: "/registry/validatingadmissionpolicybindings/", Strategy: validatingBindingStrategy, Field: MetaField,
 	},
 	{
 		Resource: client.ValidatingWebhookConfigurations, Singular: "validatingwebhookconfiguration", Categories: []string{"api-extensions"},
-		Prefix: "/registry/validatingwebhookconfigurations/", strategy: validatingWebhookStrategy, field: metaField,
+		Prefix: "/registry/validatingwebhookconfigurations/", Strategy: validatingWebhookStrategy, Field: MetaField,
 	},
 }
