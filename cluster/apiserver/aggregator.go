@@ -13,6 +13,7 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -34,8 +35,8 @@ import (
 type aggregator struct {
 	s        *Server
 	rand     *rand.Rand
-	services *cache // of the kind APIService; nil until it is used
-	there    bool   // what is served here is registered
+	services *cacher.Cache // of the kind APIService; nil until it is used
+	there    bool          // what is served here is registered
 	came     sim.Cond
 	why      trace.ID // the newest change
 	wake     sim.Cond
@@ -83,7 +84,7 @@ func (a *aggregator) follow(why trace.ID) {
 	}
 	a.why = why
 	a.services = a.s.cacheOf(apiServiceKind())
-	a.services.changed = a.hear
+	a.services.Changed = a.hear
 	a.s.p.Go("kube-aggregator", a.run)
 }
 
@@ -125,12 +126,12 @@ func (a *aggregator) run(t *sim.Task) {
 	if !a.why.IsZero() {
 		t.SetCauses(a.why)
 	}
-	a.services.start(t)
-	if a.services.items.Len() == 0 {
+	a.services.AwaitFilled(t)
+	if a.services.Len() == 0 {
 		a.begin(t)
 	} else {
-		a.services.scan("", func(name string, en *entry) bool {
-			a.hear(name, en.obj)
+		a.services.Scan("", func(name string, en *cacher.Entry) bool {
+			a.hear(name, en.Object)
 			return true
 		})
 		a.sync(t, a.wanted())
@@ -177,7 +178,7 @@ func (a *aggregator) begin(t *sim.Task) {
 		all = append(all, initial{apiServiceKind(), svc})
 	}
 	a.s.writeInitial(t, all)
-	for !a.services.wait(t, a.s.st.Revision(), time.Hour) {
+	for !a.services.Wait(t, a.s.st.Revision(), time.Hour) {
 	}
 }
 
@@ -191,8 +192,8 @@ func (a *aggregator) wanted() map[string]*apiregistration.APIService {
 			Spec:       apiregistration.APIServiceSpec{Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: p.group, VersionPriority: p.version},
 		}
 	}
-	a.s.cacheOf(definitionKind()).scan("", func(_ string, en *entry) bool {
-		crd := en.obj.(*apiextensionsv1.CustomResourceDefinition)
+	a.s.cacheOf(definitionKind()).Scan("", func(_ string, en *cacher.Entry) bool {
+		crd := en.Object.(*apiextensionsv1.CustomResourceDefinition)
 		for _, v := range crd.Spec.Versions {
 			if v.Served {
 				add(schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}, priority{1000, 100}, always)
@@ -214,9 +215,9 @@ func (a *aggregator) wanted() map[string]*apiregistration.APIService {
 func (a *aggregator) sync(t *sim.Task, wanted map[string]*apiregistration.APIService) bool {
 	var spare []*apiregistration.APIService
 	missing := sortedKeys(wanted)
-	a.services.scan("", func(name string, en *entry) bool {
+	a.services.Scan("", func(name string, en *cacher.Entry) bool {
 		missing = slices.DeleteFunc(missing, func(m string) bool { return m == name })
-		if svc := en.obj.(*apiregistration.APIService); svc.Labels[automanaged] == always && wanted[name] == nil {
+		if svc := en.Object.(*apiregistration.APIService); svc.Labels[automanaged] == always && wanted[name] == nil {
 			spare = append(spare, svc)
 		}
 		return true

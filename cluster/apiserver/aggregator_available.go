@@ -14,6 +14,7 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -107,11 +108,11 @@ func (a *aggregator) remote(name string) *apiregistration.APIService {
 	if a.services == nil {
 		return nil
 	}
-	en := a.services.get(name)
+	en := a.services.Get(name)
 	if en == nil {
 		return nil
 	}
-	if svc := en.obj.(*apiregistration.APIService); svc.Spec.Service != nil {
+	if svc := en.Object.(*apiregistration.APIService); svc.Spec.Service != nil {
 		return svc
 	}
 	return nil
@@ -163,11 +164,11 @@ func unavailable(reason, format string, args ...any) apiCondition {
 // judge finds the condition (sync). An error asks for another look soon.
 func (c *availability) judge() (apiCondition, error) {
 	r := c.svc.Spec.Service
-	en := c.a.s.caches[registry.KindFor(client.Services.GroupVersionResource)].get(r.Namespace + "/" + r.Name)
+	en := c.a.s.caches[registry.KindFor(client.Services.GroupVersionResource)].Get(r.Namespace + "/" + r.Name)
 	if en == nil {
 		return unavailable("ServiceNotFound", "service/%s in %q is not present", r.Name, r.Namespace), nil
 	}
-	if service := en.obj.(*corev1.Service); service.Spec.Type == corev1.ServiceTypeClusterIP {
+	if service := en.Object.(*corev1.Service); service.Spec.Type == corev1.ServiceTypeClusterIP {
 		at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == *r.Port })
 		if at < 0 {
 			return unavailable("ServicePortError", "service/%s in %q is not listening on port %d", r.Name, r.Namespace, *r.Port), nil
@@ -190,8 +191,8 @@ func (c *availability) judge() (apiCondition, error) {
 // slicesOf counts a Service's EndpointSlices, and says whether one has a ready
 // endpoint with a port of the name (hasAvailableEndpoint).
 func (a *aggregator) slicesOf(namespace, name, port string) (n int, active bool) {
-	a.s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].scan(namespace, func(_ string, en *entry) bool {
-		slice := en.obj.(*discoveryv1.EndpointSlice)
+	a.s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Scan(namespace, func(_ string, en *cacher.Entry) bool {
+		slice := en.Object.(*discoveryv1.EndpointSlice)
 		if slice.Labels[discoveryv1.LabelServiceName] != name {
 			return true
 		}

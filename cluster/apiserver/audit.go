@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -351,8 +352,8 @@ func (c *call) auditAnswer(r *Response) {
 	if c.req.Verb == "watch" || c.req.Subresource != "" && connects[c.req.Subresource] {
 		_ = c.writeAudit(auditapi.StageResponseStarted) // counted
 	}
-	if w, ok := r.Watch.(*watcher); ok {
-		w.whenEnded = c.auditEnd
+	if w, ok := r.Watch.(*cacher.Watcher); ok {
+		w.OnEnd(c.auditEnd)
 		return
 	}
 	c.auditEnd()
@@ -490,12 +491,12 @@ func (c *call) sourceIPs() []string {
 	if name := c.req.Lane.Instance; name != "" {
 		switch c.req.Lane.Component {
 		case trace.CompPod:
-			if en := c.s.caches[registry.KindFor(client.Pods.GroupVersionResource)].get(name); en != nil && en.obj.(*corev1.Pod).Status.PodIP != "" {
-				return []string{en.obj.(*corev1.Pod).Status.PodIP}
+			if en := c.s.caches[registry.KindFor(client.Pods.GroupVersionResource)].Get(name); en != nil && en.Object.(*corev1.Pod).Status.PodIP != "" {
+				return []string{en.Object.(*corev1.Pod).Status.PodIP}
 			}
 		default:
-			if en := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].get(name); en != nil {
-				for _, a := range en.obj.(*corev1.Node).Status.Addresses {
+			if en := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].Get(name); en != nil {
+				for _, a := range en.Object.(*corev1.Node).Status.Addresses {
 					if a.Type == corev1.NodeInternalIP {
 						return []string{a.Address}
 					}

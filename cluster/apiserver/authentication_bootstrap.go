@@ -38,11 +38,11 @@ func (s *Server) askBootstrap(t *sim.Task, token string, audiences []string) (to
 		return tokenAnswer{unknown: "not of the form id.secret"}, nil
 	}
 	name := "bootstrap-token-" + parts[1]
-	en := s.caches[registry.KindFor(client.Secrets.GroupVersionResource)].get(metav1.NamespaceSystem + "/" + name)
+	en := s.caches[registry.KindFor(client.Secrets.GroupVersionResource)].Get(metav1.NamespaceSystem + "/" + name)
 	if en == nil {
 		return tokenAnswer{unknown: "there is no Secret kube-system/" + name}, nil
 	}
-	groups, why := bootstrapGroups(en.obj.(*corev1.Secret), parts[1], parts[2], t.Now())
+	groups, why := bootstrapGroups(en.Object.(*corev1.Secret), parts[1], parts[2], t.Now())
 	if why != "" {
 		return tokenAnswer{unknown: "Secret kube-system/" + name + " " + why}, nil
 	}

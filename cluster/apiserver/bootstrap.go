@@ -16,6 +16,7 @@ import (
 	schedulinghelper "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -38,7 +39,7 @@ func (s *Server) bootstrap(t *sim.Task) {
 	}
 	s.startEncryption(t)
 	for {
-		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/"), KeysOnly: true})
+		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: cacher.PrefixEnd("/registry/"), KeysOnly: true})
 		if err == nil && resp.Count > 0 {
 			for _, kv := range resp.Kvs {
 				if k := registry.KindOfKey(kv.Key); k != nil {

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/trace"
 )
 
@@ -20,14 +21,14 @@ type ComponentHealth struct {
 // the control plane probed (pkg/registry/core/componentstatus/rest.go). Deprecated
 // for long, because it looks only at what runs beside the API server.
 func (c *call) componentStatus() *Response {
-	want, err := newSelector(c.kind, "", c.req.Name, &c.req.List)
+	want, err := cacher.NewSelector(c.kind, "", c.req.Name, &c.req.List)
 	if err != nil {
 		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	var found []runtime.Object
 	if probe := c.s.cfg.Components; probe != nil {
 		for _, h := range probe() {
-			if obj := statusOfComponent(h); want.matches(obj) {
+			if obj := statusOfComponent(h); want.Matches(obj) {
 				found = append(found, obj)
 			}
 		}

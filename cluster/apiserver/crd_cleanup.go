@@ -25,11 +25,11 @@ const (
 )
 
 func (d *definitions) end(t *sim.Task, name string) {
-	en := d.s.cacheOf(definitionKind()).get(name)
+	en := d.s.cacheOf(definitionKind()).Get(name)
 	if en == nil {
 		return
 	}
-	crd := en.obj.(*apiextensionsv1.CustomResourceDefinition).DeepCopy()
+	crd := en.Object.(*apiextensionsv1.CustomResourceDefinition).DeepCopy()
 	terminating := func(status apiextensionsv1.ConditionStatus, reason, message string) {
 		setDefinitionCondition(crd, metav1.NewTime(t.Now().Truncate(time.Second)), apiextensionsv1.CustomResourceDefinitionCondition{
 			Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -59,8 +60,8 @@ func (d *definitions) add(name string, why trace.ID) {
 // neighbours queues every definition that waits for a name: one may be free now. One
 // that the cache has not taken in yet is queued when it has.
 func (d *definitions) neighbours(name string, why trace.ID) {
-	d.s.cacheOf(definitionKind()).scan("", func(other string, en *entry) bool {
-		if crd := en.obj.(*apiextensionsv1.CustomResourceDefinition); other != name && !object.Equal(crd.Spec.Names, crd.Status.AcceptedNames) {
+	d.s.cacheOf(definitionKind()).Scan("", func(other string, en *cacher.Entry) bool {
+		if crd := en.Object.(*apiextensionsv1.CustomResourceDefinition); other != name && !object.Equal(crd.Spec.Names, crd.Status.AcceptedNames) {
 			d.add(other, why)
 		}
 		return true
@@ -81,9 +82,9 @@ func (d *definitions) run(t *sim.Task) {
 		d.queue = d.queue[1:]
 		why := d.why[name]
 		delete(d.why, name)
-		if en := d.s.cacheOf(definitionKind()).get(name); en != nil {
+		if en := d.s.cacheOf(definitionKind()).Get(name); en != nil {
 			t.SetCauses(why)
-			d.sync(t, name, why, en.obj.(*apiextensionsv1.CustomResourceDefinition))
+			d.sync(t, name, why, en.Object.(*apiextensionsv1.CustomResourceDefinition))
 		}
 	}
 }
@@ -212,8 +213,8 @@ func shortClashes(want, had []string, used map[string]bool) string {
 // cache has not taken in yet is too.
 func (d *definitions) taken(crd *apiextensionsv1.CustomResourceDefinition) (resources, kinds map[string]bool) {
 	resources, kinds = map[string]bool{}, map[string]bool{}
-	d.s.cacheOf(definitionKind()).scan("", func(name string, en *entry) bool {
-		other := d.s.cacheOf(definitionKind()).get(name).obj.(*apiextensionsv1.CustomResourceDefinition)
+	d.s.cacheOf(definitionKind()).Scan("", func(name string, en *cacher.Entry) bool {
+		other := d.s.cacheOf(definitionKind()).Get(name).Object.(*apiextensionsv1.CustomResourceDefinition)
 		if other.Spec.Group != crd.Spec.Group {
 			return true
 		}

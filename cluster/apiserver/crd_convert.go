@@ -74,6 +74,9 @@ type unconverted struct {
 	last trace.ID // the webhook's answer, if there was one
 }
 
+// Unconverted names the webhook and its answer.
+func (e *unconverted) Unconverted() (by string, answered trace.ID) { return e.by, e.last }
+
 // Refusal names the webhook.
 func (e *unconverted) Refusal() request.Refusal { return request.Refusal{By: e.by, Took: e.took} }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -38,7 +39,7 @@ type custom struct {
 type customVersion struct {
 	of    *custom
 	spec  *apiextensionsv1.CustomResourceDefinitionVersion
-	cache *cache // nil until somebody asks
+	cache *cacher.Cache // nil until somebody asks
 
 	made     *customSchema                          // nil until somebody asks
 	managers map[string]*managedfields.FieldManager // by subresource
@@ -131,13 +132,7 @@ func (cs *customs) drop(name string) {
 			delete(cs.kinds, k.GroupVersionResource)
 		}
 		if c := customOf(k).cache; c != nil {
-			c.dropped = true
-			for _, w := range c.watchers.all() {
-				w.end("the CustomResourceDefinition " + name + " changed or is gone")
-			}
-			if c.feed != nil {
-				c.feed.Stop(cs.s.k.Last())
-			}
+			c.End("the CustomResourceDefinition " + name + " changed or is gone")
 		}
 	}
 	cs.s.customsMoved()
@@ -205,8 +200,8 @@ func (cs *customs) served() []*registry.Kind {
 }
 
 // open are the watch caches that are open, by definition, in the order of the spec.
-func (cs *customs) open() []*cache {
-	var out []*cache
+func (cs *customs) open() []*cacher.Cache {
+	var out []*cacher.Cache
 	for _, name := range sortedKeys(cs.byName) {
 		for _, k := range cs.byName[name].kinds {
 			if customOf(k).cache != nil {

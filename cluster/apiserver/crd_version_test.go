@@ -208,8 +208,8 @@ func TestCustomKindsShareNoNames(t *testing.T) {
 			t.Errorf("the watches are of %s", got)
 		}
 		for _, c := range w.s.customs.open() {
-			if c.watchName() != "services.net.k8s.io" {
-				t.Errorf("a fault would call the watch at the store %s", c.watchName())
+			if c.WatchName() != "services.net.k8s.io" {
+				t.Errorf("a fault would call the watch at the store %s", c.WatchName())
 			}
 		}
 	})

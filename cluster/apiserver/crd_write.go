@@ -139,11 +139,11 @@ func (c *call) awaitNames() {
 		return
 	}
 	for deadline := c.Task.Elapsed() + namesLimit; c.Task.Elapsed() < deadline; c.Pause(time.Millisecond) {
-		en := c.cache().get(c.Ref.Name)
+		en := c.cache().Get(c.Ref.Name)
 		if en == nil {
 			continue
 		}
-		crd := en.obj.(*apiextensionsv1.CustomResourceDefinition)
+		crd := en.Object.(*apiextensionsv1.CustomResourceDefinition)
 		accepted := apihelpers.FindCRDCondition(crd, apiextensionsv1.NamesAccepted)
 		if accepted != nil && accepted.Status != apiextensionsv1.ConditionTrue || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
 			return

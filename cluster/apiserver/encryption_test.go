@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kms/pkg/service"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/client"
 	"kviz/cluster/kms"
 	"kviz/cluster/sim"
@@ -350,7 +351,7 @@ func TestANewClusterIsEncrypted(t *testing.T) {
 			s.k.After(2*time.Second, func() { g.Start(s.k.NewProcess(trace.Lane{Component: trace.CompKMS})) })
 		}
 		runFrom(t, Config{KMS: dial}, begin, func(w *world, task *sim.Task) {
-			resp, err := w.st.Range(task, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/")})
+			resp, err := w.st.Range(task, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: cacher.PrefixEnd("/registry/")})
 			w.must(err)
 			for _, kv := range resp.Kvs {
 				if !trace.Encrypted(kv.Value) {
@@ -386,7 +387,7 @@ func TestEverythingEncryptedAndRepeatable(t *testing.T) {
 				_, _, err := w.admin().List(task, r, "", metav1.ListOptions{})
 				w.must(err)
 			}
-			resp, err := w.st.Range(task, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: prefixEnd("/registry/")})
+			resp, err := w.st.Range(task, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: cacher.PrefixEnd("/registry/")})
 			w.must(err)
 			for _, kv := range resp.Kvs {
 				fmt.Fprintf(&all, "%s %q\n", kv.Key, kv.Value)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
@@ -151,12 +152,12 @@ func (c *call) budgets(p *corev1.Pod) ([]*policyv1.PodDisruptionBudget, error) {
 		return nil, nil
 	}
 	cache := c.s.cacheOf(budgetKind)
-	if !cache.wait(c.Task, c.s.st.Revision(), tooNewWait) {
-		return nil, tooLarge(c.s.st.Revision(), cache.current())
+	if !cache.Wait(c.Task, c.s.st.Revision(), tooNewWait) {
+		return nil, tooLarge(c.s.st.Revision(), cache.Current())
 	}
 	var out []*policyv1.PodDisruptionBudget
-	cache.scan(p.Namespace, func(_ string, en *entry) bool {
-		b := en.obj.(*policyv1.PodDisruptionBudget)
+	cache.Scan(p.Namespace, func(_ string, en *cacher.Entry) bool {
+		b := en.Object.(*policyv1.PodDisruptionBudget)
 		sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 		if err == nil && sel.Matches(labels.Set(p.Labels)) { // one that is no selector matches nothing
 			out = append(out, b)

@@ -41,11 +41,11 @@ func (c *call) listSeats() int {
 	opts := &c.req.List
 	cache := c.s.openCache(c.kind)
 	begins := opts.ResourceVersion == "" || opts.ResourceVersion == "0" || opts.SendInitialEvents != nil && *opts.SendInitialEvents
-	if cache == nil || cache.items.Len() == 0 || c.req.Verb == "watch" && !begins {
+	if cache == nil || cache.Len() == 0 || c.req.Verb == "watch" && !begins {
 		return 1
 	}
-	n := int64(cache.items.Len())
-	size := cache.bytes / n
+	n := int64(cache.Len())
+	size := cache.Size() / n
 	limited := n
 	if opts.Limit > 0 {
 		limited = min(limited, opts.Limit)
@@ -85,7 +85,7 @@ func (c *call) writeWork(sch *fairness.Schema) fairness.Work {
 	}
 	watchers := 0
 	if cache := c.s.openCache(c.kind); cache != nil {
-		watchers = cache.watchers.interested(c.req.Namespace, c.req.Name)
+		watchers = cache.Interested(c.req.Namespace, c.req.Name)
 	}
 	sch.Stats.Watchers(watchers)
 	if watchers < watchesPerSeat {
@@ -95,26 +95,4 @@ func (c *call) writeWork(sch *fairness.Schema) fairness.Work {
 	w.Final = min(seats, sch.Level.Most(mostWriteSeats))
 	w.Latency = fcrequest.SeatsTimesDuration(float64(seats), eventWork).DurationPerSeat(float64(w.Final))
 	return w
-}
-
-// interested is how many watches are thought to hear of a write: those of the whole
-// kind, of the namespace, and of the object. Watches of one value of a field that
-// is indexed, as a kubelet's of its pods, are thought not to
-// (flowcontrol/watch_tracker.go GetInterestedWatchCount).
-func (ws *watcherSet) interested(namespace, name string) (n int) {
-	count := func(all []*watcher) {
-		for _, w := range all {
-			only, _ := w.want.field.RequiresExactMatch("metadata.name")
-			switch {
-			case only == "" && (w.want.namespace == "" || w.want.namespace == namespace),
-				only != "" && only == name && w.want.namespace == namespace:
-				n++
-			}
-		}
-	}
-	count(ws.plain)
-	if name != "" && ws.kind.Trigger == "metadata.name" {
-		count(ws.indexed[name])
-	}
-	return n
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -33,8 +34,8 @@ import (
 // the store has none of them.
 type flowObjects struct {
 	s               *Server
-	schemas, levels *cache // nil until they are used
-	there           bool   // the objects of a new cluster are in the store
+	schemas, levels *cacher.Cache // nil until they are used
+	there           bool          // the objects of a new cluster are in the store
 	came            sim.Cond
 	began           time.Duration
 	changed         bool // there is something to take up
@@ -82,7 +83,7 @@ func (o *flowObjects) follow(why trace.ID) {
 	}
 	o.why, o.began = why, o.s.k.Elapsed()
 	o.schemas, o.levels = o.s.cacheOf(registry.KindFor(client.FlowSchemas.GroupVersionResource)), o.s.cacheOf(registry.KindFor(client.PriorityLevels.GroupVersionResource))
-	o.schemas.changed, o.levels.changed = o.hear, o.hear
+	o.schemas.Changed, o.levels.Changed = o.hear, o.hear
 	o.s.p.Go("priority-and-fairness-config", o.run)
 }
 
@@ -127,12 +128,12 @@ func (o *flowObjects) begin(t *sim.Task) {
 	if !o.why.IsZero() {
 		t.SetCauses(o.why)
 	}
-	o.schemas.start(t)
-	o.levels.start(t)
-	if o.schemas.items.Len() == 0 && o.levels.items.Len() == 0 {
+	o.schemas.AwaitFilled(t)
+	o.levels.AwaitFilled(t)
+	if o.schemas.Len() == 0 && o.levels.Len() == 0 {
 		o.s.writeInitial(t, o.initial())
-		for _, c := range []*cache{o.schemas, o.levels} {
-			for !c.wait(t, o.s.st.Revision(), time.Hour) {
+		for _, c := range []*cacher.Cache{o.schemas, o.levels} {
+			for !c.Wait(t, o.s.st.Revision(), time.Hour) {
 			}
 		}
 	} else {
@@ -172,9 +173,9 @@ func (o *flowObjects) initial() (all []initial) {
 	return all
 }
 
-func objectsOf[T runtime.Object](c *cache) (all []T) {
-	c.scan("", func(_ string, en *entry) bool {
-		all = append(all, en.obj.(T))
+func objectsOf[T runtime.Object](c *cacher.Cache) (all []T) {
+	c.Scan("", func(_ string, en *cacher.Entry) bool {
+		all = append(all, en.Object.(T))
 		return true
 	})
 	return all

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/registry/flowcontrol/ensurer"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -22,7 +23,7 @@ type flowStore[T runtime.Object] struct {
 	o     *flowObjects
 	t     *sim.Task
 	r     client.Resource
-	cache *cache
+	cache *cacher.Cache
 }
 
 func (f *flowStore[T]) do(req *Request) (T, error) {
@@ -53,8 +54,8 @@ func (f *flowStore[T]) Delete(_ context.Context, name string, _ metav1.DeleteOpt
 func (f *flowStore[T]) List(labels.Selector) ([]T, error) { return objectsOf[T](f.cache), nil }
 
 func (f *flowStore[T]) Get(name string) (T, error) {
-	if en := f.cache.get(name); en != nil {
-		return en.obj.(T), nil
+	if en := f.cache.Get(name); en != nil {
+		return en.Object.(T), nil
 	}
 	var none T
 	return none, apierrors.NewNotFound(f.r.GroupResource(), name)

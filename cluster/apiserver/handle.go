@@ -13,6 +13,7 @@ import (
 
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -73,7 +74,7 @@ type call struct {
 	oldRev   int64
 	oldValue []byte
 	cached   bool           // old comes from the watch cache
-	listed   tally          // how the values of a list from the store were encrypted
+	listed   cacher.Tally   // how the values of a list from the store were encrypted
 	stale    bool           // old, read from the store, is encrypted otherwise than it would be now
 	live     bool           // the next look must be at the store
 	body     runtime.Object // the decoded body of an update, until it is used

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"pgregory.net/rapid"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -184,7 +185,7 @@ type mirror struct {
 }
 
 func (r *mirror) drain(rt *rapid.T, t *sim.Task) {
-	for r.Watch.(*watcher).box.Len() > 0 {
+	for r.Watch.(*cacher.Watcher).Len() > 0 {
 		e, _ := r.Recv(t)
 		name := object.Meta(e.Object).GetName()
 		_, had := r.state[name]

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
@@ -30,7 +30,7 @@ const tooNewWait = 3 * time.Second
 // revision of the first.
 func (c *call) list() *Response {
 	opts := &c.req.List
-	want, err := newSelector(c.kind, c.req.Namespace, c.req.Name, opts)
+	want, err := cacher.NewSelector(c.kind, c.req.Namespace, c.req.Name, opts)
 	if err != nil {
 		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
@@ -44,11 +44,11 @@ func (c *call) list() *Response {
 		opts.ResourceVersionMatch == "" && opts.Limit > 0 && opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
 		return c.listAt(want, opts)
 	}
-	if c.cache().lost != nil {
-		if opts.Limit > 0 && want.anyLabel && want.field.Empty() {
+	if c.cache().IsLost() {
+		if opts.Limit > 0 && want.Everything() {
 			return c.page(want, opts, c.s.st.Revision(), c.kind.Prefix)
 		}
-		return &Response{Err: c.notReady()}
+		return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", c.cache().Unready(c.Task.Elapsed()))}
 	}
 	how, err := c.freshen(opts.ResourceVersion)
 	if storage.IsTooLargeResourceVersion(err) && opts.ResourceVersion == "" {
@@ -61,21 +61,21 @@ func (c *call) list() *Response {
 	}
 	var items []runtime.Object
 	more := false
-	c.cache().scan(c.req.Namespace, func(_ string, en *entry) bool {
-		if want.matches(en.obj) {
+	c.cache().Scan(c.req.Namespace, func(_ string, en *cacher.Entry) bool {
+		if want.Matches(en.Object) {
 			if opts.Limit > 0 && int64(len(items)) == opts.Limit {
 				more = true
 				return false
 			}
-			items = append(items, en.obj)
+			items = append(items, en.Object)
 		}
 		return true
 	})
-	rev := c.cache().current()
+	rev := c.cache().Current()
 	if more {
 		return c.page(want, opts, rev, c.kind.Prefix)
 	}
-	c.Pass(trace.StageStorage, "watch cache", countOf(len(items), c.kind)+" at revision "+object.FormatRevision(rev)+", from the watch cache: "+how, nil)
+	c.Pass(trace.StageStorage, "watch cache", registry.Count(len(items), c.kind)+" at revision "+object.FormatRevision(rev)+", from the watch cache: "+how, nil)
 	return &Response{IsList: true, Items: items, ListMeta: metav1.ListMeta{ResourceVersion: object.FormatRevision(rev)}}
 }
 
@@ -87,7 +87,7 @@ func (c *call) freshen(resourceVersion string) (how string, err error) {
 	}
 	switch resourceVersion {
 	case "0":
-		if !c.cache().wait(c.Task, 0, tooNewWait) {
+		if !c.cache().Wait(c.Task, 0, tooNewWait) {
 			return "", apierrors.NewTooManyRequests("storage is (re)initializing", 1)
 		}
 		return "the client accepts any state.", nil
@@ -101,17 +101,10 @@ func (c *call) freshen(resourceVersion string) (how string, err error) {
 	default:
 		how = "the client accepts any state from revision " + resourceVersion + " on."
 	}
-	if !c.cache().wait(c.Task, rv, tooNewWait) {
-		return "", tooLarge(rv, c.cache().current())
+	if !c.cache().Wait(c.Task, rv, tooNewWait) {
+		return "", tooLarge(rv, c.cache().Current())
 	}
 	return how, nil
-}
-
-func countOf(n int, k *registry.Kind) string {
-	if n == 1 {
-		return "1 " + k.Singular
-	}
-	return strconv.Itoa(n) + " " + k.GroupVersionResource.Resource
 }
 
 // token is what a continue token holds (apiserver pkg/storage/continue.go).
@@ -123,7 +116,7 @@ type token struct {
 
 const tokenVersion = "meta.k8s.io/v1"
 
-func (c *call) nextPage(want *selector, opts *metav1.ListOptions) *Response {
+func (c *call) nextPage(want *cacher.Selector, opts *metav1.ListOptions) *Response {
 	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
 		return &Response{Err: apierrors.NewBadRequest("specifying resource version is not allowed when using continue")}
 	}
@@ -142,7 +135,7 @@ func (c *call) nextPage(want *selector, opts *metav1.ListOptions) *Response {
 }
 
 // listAt lists exactly as of a revision.
-func (c *call) listAt(want *selector, opts *metav1.ListOptions) *Response {
+func (c *call) listAt(want *cacher.Selector, opts *metav1.ListOptions) *Response {
 	rv, err := object.ParseRevision(opts.ResourceVersion)
 	if err != nil || rv == 0 {
 		return &Response{Err: apierrors.NewBadRequest("resourceVersionMatch=Exact needs a resourceVersion other than 0")}
@@ -152,13 +145,13 @@ func (c *call) listAt(want *selector, opts *metav1.ListOptions) *Response {
 
 // page reads up to opts.Limit objects from the store at a revision, from a key
 // on.
-func (c *call) page(want *selector, opts *metav1.ListOptions, rev int64, from string) *Response {
+func (c *call) page(want *cacher.Selector, opts *metav1.ListOptions, rev int64, from string) *Response {
 	root := c.kind.Prefix
 	if c.kind.Namespaced && c.req.Namespace != "" {
 		root += c.req.Namespace + "/"
 	}
 	from = max(from, root)
-	end := prefixEnd(root)
+	end := cacher.PrefixEnd(root)
 	var items []runtime.Object
 	for {
 		resp, err := c.s.st.Range(c.Task, &pb.RangeRequest{Key: []byte(from), RangeEnd: end, Limit: opts.Limit, Revision: rev})
@@ -170,8 +163,8 @@ func (c *call) page(want *selector, opts *metav1.ListOptions, rev int64, from st
 			if err != nil {
 				return &Response{Err: c.Refuse(trace.StageStorage, "etcd", err)}
 			}
-			if want.matches(en.obj) {
-				items = append(items, en.obj)
+			if want.Matches(en.Object) {
+				items = append(items, en.Object)
 			}
 			if opts.Limit > 0 && int64(len(items)) == opts.Limit && (resp.More || i+1 < len(resp.Kvs)) {
 				return c.pageOf(items, opts, rev, string(kv.Key)+"\x00", resp.Count-int64(i)-1, want)
@@ -184,16 +177,16 @@ func (c *call) page(want *selector, opts *metav1.ListOptions, rev int64, from st
 	}
 }
 
-func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int64, next string, left int64, want *selector) *Response {
+func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int64, next string, left int64, want *cacher.Selector) *Response {
 	meta := metav1.ListMeta{ResourceVersion: object.FormatRevision(rev)}
-	note := countOf(len(items), c.kind) + " as of revision " + meta.ResourceVersion + ", from the store"
+	note := registry.Count(len(items), c.kind) + " as of revision " + meta.ResourceVersion + ", from the store"
 	if next != "" {
 		b, err := json.Marshal(token{tokenVersion, rev, next[len(c.kind.Prefix):]})
 		if err != nil {
 			return &Response{Err: apierrors.NewInternalError(err)}
 		}
 		meta.Continue = base64.RawURLEncoding.EncodeToString(b)
-		if want.anyLabel && want.field.Empty() {
+		if want.Everything() {
 			meta.RemainingItemCount = &left
 		}
 		note += "; there are more, the client gets a token to continue"

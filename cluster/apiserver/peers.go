@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -34,17 +35,14 @@ import (
 // peers are the servers of one cluster, in the order in which they were made.
 type peers struct {
 	all      []*Server
-	several  bool             // there is or was more than one
-	requests uint64           // number of the newest request
-	watches  uint64           // number of the newest watch
-	wires    map[string]*wire // those that something was wrong with
+	several  bool         // there is or was more than one
+	requests uint64       // number of the newest request
+	wires    cacher.Wires // to their clients
 	usage    usage
-
-	informers map[string]bool // components' watches that there are or were, by the name of their wire
 }
 
 func newPeers() *peers {
-	return &peers{informers: map[string]bool{}, usage: usage{custom: map[string]bool{}}}
+	return &peers{usage: usage{custom: map[string]bool{}}}
 }
 
 // ready is the first server that answers requests, nil where none does.
@@ -129,7 +127,7 @@ func (s *Server) openLikePeers() {
 			continue
 		}
 		for _, c := range o.openCaches() {
-			if k := s.kindFor(c.kind.GroupVersionResource); k != nil {
+			if k := s.kindFor(c.Kind.GroupVersionResource); k != nil {
 				s.cacheOf(k)
 			}
 		}
@@ -163,8 +161,8 @@ func claimedBy(kv *mvccpb.KeyValue) string {
 	if !strings.HasPrefix(string(kv.Key), k.Prefix) {
 		return string(kv.Value)
 	}
-	if en, err := decodeKV(k, kv); err == nil {
-		if ref := en.obj.(*networkingv1.IPAddress).Spec.ParentRef; ref != nil {
+	if en, err := cacher.Decode(k, kv); err == nil {
+		if ref := en.Object.(*networkingv1.IPAddress).Spec.ParentRef; ref != nil {
 			return ref.Namespace + "/" + ref.Name
 		}
 	}

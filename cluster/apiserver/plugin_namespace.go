@@ -53,12 +53,12 @@ func admitNamespaceLifecycle(c *call, op operation) (string, []trace.FieldDiff, 
 func (c *call) namespace() (*corev1.Namespace, error) {
 	k := registry.KindFor(client.Namespaces.GroupVersionResource)
 	cache := c.s.caches[k]
-	if en := cache.get(c.Ref.Namespace); en != nil {
-		return en.obj.(*corev1.Namespace), nil
+	if en := cache.Get(c.Ref.Namespace); en != nil {
+		return en.Object.(*corev1.Namespace), nil
 	}
 	c.Task.Sleep(missingNamespaceWait)
-	if en := cache.get(c.Ref.Namespace); en != nil {
-		return en.obj.(*corev1.Namespace), nil
+	if en := cache.Get(c.Ref.Namespace); en != nil {
+		return en.Object.(*corev1.Namespace), nil
 	}
 	en, err := c.s.read(c.Task, k, c.Ref.Namespace)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *call) namespace() (*corev1.Namespace, error) {
 	if en == nil {
 		return nil, apierrors.NewNotFound(k.GroupResource(), c.Ref.Namespace)
 	}
-	return en.obj.(*corev1.Namespace), nil
+	return en.Object.(*corev1.Namespace), nil
 }
 
 // forbid is admission.NewForbidden (apiserver pkg/admission/errors.go).

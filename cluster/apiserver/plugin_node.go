@@ -61,12 +61,12 @@ func admitTopology(c *call, op operation) (string, []trace.FieldDiff, error) {
 
 // labelTopology copies the labels of the node, over what there is.
 func (c *call) labelTopology(node string, labels *map[string]string) (diff []trace.FieldDiff) {
-	en := c.s.cacheOf(registry.KindFor(client.Nodes.GroupVersionResource)).get(node)
+	en := c.s.cacheOf(registry.KindFor(client.Nodes.GroupVersionResource)).Get(node)
 	if node == "" || en == nil {
 		return nil
 	}
 	for _, key := range topologyLabels {
-		value, has := en.obj.(*corev1.Node).Labels[key]
+		value, has := en.Object.(*corev1.Node).Labels[key]
 		if !has {
 			continue
 		}

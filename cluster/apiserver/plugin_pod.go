@@ -10,6 +10,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -99,8 +100,8 @@ func (c *call) checkMirrorPod(p *corev1.Pod) error {
 func (c *call) serviceAccount(name string) (*corev1.ServiceAccount, error) {
 	k := registry.KindFor(client.ServiceAccounts.GroupVersionResource)
 	key := c.Ref.Namespace + "/" + name
-	if en := c.s.caches[k].get(key); en != nil {
-		return en.obj.(*corev1.ServiceAccount), nil
+	if en := c.s.caches[k].Get(key); en != nil {
+		return en.Object.(*corev1.ServiceAccount), nil
 	}
 	tries := 1
 	if name == "default" {
@@ -116,7 +117,7 @@ func (c *call) serviceAccount(name string) (*corev1.ServiceAccount, error) {
 			return nil, c.storeError(err)
 		}
 		if en != nil {
-			return en.obj.(*corev1.ServiceAccount), nil
+			return en.Object.(*corev1.ServiceAccount), nil
 		}
 	}
 	gr := k.GroupResource()
@@ -283,16 +284,16 @@ func (c *call) priorityClass(name string) (*schedulingv1.PriorityClass, error) {
 	k := registry.KindFor(client.PriorityClasses.GroupVersionResource)
 	if name == "" {
 		var best *schedulingv1.PriorityClass
-		c.s.caches[k].scan("", func(_ string, en *entry) bool {
-			if pc := en.obj.(*schedulingv1.PriorityClass); pc.GlobalDefault && (best == nil || pc.Value < best.Value) {
+		c.s.caches[k].Scan("", func(_ string, en *cacher.Entry) bool {
+			if pc := en.Object.(*schedulingv1.PriorityClass); pc.GlobalDefault && (best == nil || pc.Value < best.Value) {
 				best = pc
 			}
 			return true
 		})
 		return best, nil
 	}
-	if en := c.s.caches[k].get(name); en != nil {
-		return en.obj.(*schedulingv1.PriorityClass), nil
+	if en := c.s.caches[k].Get(name); en != nil {
+		return en.Object.(*schedulingv1.PriorityClass), nil
 	}
 	return nil, c.forbid(fmt.Errorf("no PriorityClass with name %v was found", name))
 }
@@ -306,8 +307,8 @@ func checkPriorityClass(c *call, op operation) (string, []trace.FieldDiff, error
 	}
 	k := registry.KindFor(client.PriorityClasses.GroupVersionResource)
 	var other string
-	c.s.caches[k].scan("", func(name string, en *entry) bool {
-		if en.obj.(*schedulingv1.PriorityClass).GlobalDefault && name != pc.Name {
+	c.s.caches[k].Scan("", func(name string, en *cacher.Entry) bool {
+		if en.Object.(*schedulingv1.PriorityClass).GlobalDefault && name != pc.Name {
 			other = name
 		}
 		return true

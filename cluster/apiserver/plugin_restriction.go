@@ -228,11 +228,11 @@ func (c *call) restrictMirror(node string) error {
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
 		return c.forbid(fmt.Errorf("node %q must not set blockOwnerDeletion on an owner reference", node))
 	}
-	at := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].get(node)
+	at := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].Get(node)
 	if at == nil {
 		return apierrors.NewNotFound(client.Nodes.GroupVersionResource.GroupResource(), node)
 	}
-	if uid := object.Meta(at.obj).GetUID(); owner.UID != uid {
+	if uid := object.Meta(at.Object).GetUID(); owner.UID != uid {
 		return c.forbid(fmt.Errorf("node %s UID mismatch: expected %s got %s", node, owner.UID, uid))
 	}
 	refers, to, err := podutil.HasAPIObjectReference(registry.Internal[core.Pod](p))
@@ -258,14 +258,14 @@ func (c *call) restrictToken(req *authenticationv1.TokenRequest) error {
 	case ref.UID == "":
 		return c.forbid(errors.New("node requested token with a pod binding without a uid"))
 	}
-	en := c.s.caches[registry.KindFor(client.Pods.GroupVersionResource)].get(c.req.Namespace + "/" + ref.Name)
+	en := c.s.caches[registry.KindFor(client.Pods.GroupVersionResource)].Get(c.req.Namespace + "/" + ref.Name)
 	switch {
 	case en == nil:
 		return apierrors.NewNotFound(client.Pods.GroupVersionResource.GroupResource(), ref.Name)
-	case ref.UID != object.Meta(en.obj).GetUID():
+	case ref.UID != object.Meta(en.Object).GetUID():
 		return c.forbid(fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
 	}
-	pod := en.obj.(*corev1.Pod)
+	pod := en.Object.(*corev1.Pod)
 	if pod.Spec.NodeName != node {
 		return c.forbid(errors.New("node requested token bound to a pod scheduled on a different node"))
 	}
@@ -338,8 +338,8 @@ func (c *call) driverAsks(driver, audience string) bool {
 
 // found is an object in its kind's cache; nil where it is not there.
 func (c *call) found(r client.Resource, key string) runtime.Object {
-	if en := c.s.cacheOf(registry.KindFor(r.GroupVersionResource)).get(key); en != nil {
-		return en.obj
+	if en := c.s.cacheOf(registry.KindFor(r.GroupVersionResource)).Get(key); en != nil {
+		return en.Object
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
@@ -12,14 +13,14 @@ import (
 // policy is the live objects that the authorizers go by, from the watch caches.
 type policy struct{ s *Server }
 
-func (p policy) cache(r client.Resource) *cache {
+func (p policy) cache(r client.Resource) *cacher.Cache {
 	return p.s.caches[registry.KindFor(r.GroupVersionResource)]
 }
 
 func (p policy) ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 	var out []*rbacv1.ClusterRoleBinding
-	p.cache(client.ClusterRoleBindings).scan("", func(_ string, en *entry) bool {
-		out = append(out, en.obj.(*rbacv1.ClusterRoleBinding))
+	p.cache(client.ClusterRoleBindings).Scan("", func(_ string, en *cacher.Entry) bool {
+		out = append(out, en.Object.(*rbacv1.ClusterRoleBinding))
 		return true
 	})
 	return out
@@ -27,27 +28,21 @@ func (p policy) ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 
 func (p policy) RoleBindings(namespace string) []*rbacv1.RoleBinding {
 	var out []*rbacv1.RoleBinding
-	p.cache(client.RoleBindings).scan(namespace, func(_ string, en *entry) bool {
-		out = append(out, en.obj.(*rbacv1.RoleBinding))
+	p.cache(client.RoleBindings).Scan(namespace, func(_ string, en *cacher.Entry) bool {
+		out = append(out, en.Object.(*rbacv1.RoleBinding))
 		return true
 	})
 	return out
 }
 
 func (p policy) ClusterRole(name string) *rbacv1.ClusterRole {
-	en, ok := p.cache(client.ClusterRoles).items.Get(name)
-	if !ok {
-		return nil
-	}
-	return en.obj.(*rbacv1.ClusterRole)
+	role, _ := p.cache(client.ClusterRoles).Taken(name).(*rbacv1.ClusterRole)
+	return role
 }
 
 func (p policy) Role(namespace, name string) *rbacv1.Role {
-	en, ok := p.cache(client.Roles).items.Get(namespace + "/" + name)
-	if !ok {
-		return nil
-	}
-	return en.obj.(*rbacv1.Role)
+	role, _ := p.cache(client.Roles).Taken(namespace + "/" + name).(*rbacv1.Role)
+	return role
 }
 
 // PodOn reports whether a pod of the node in the namespace is such a one.
@@ -56,8 +51,8 @@ func (p policy) PodOn(node, namespace string, such func(*corev1.Pod) bool) bool 
 	if namespace == "" {
 		return false
 	}
-	p.cache(client.Pods).scan(namespace, func(_ string, en *entry) bool {
-		pod := en.obj.(*corev1.Pod)
+	p.cache(client.Pods).Scan(namespace, func(_ string, en *cacher.Entry) bool {
+		pod := en.Object.(*corev1.Pod)
 		found = pod.Spec.NodeName == node && such(pod)
 		return !found
 	})
@@ -67,14 +62,14 @@ func (p policy) PodOn(node, namespace string, such func(*corev1.Pod) bool) bool 
 // PersistentVolumes are there only once somebody has used the kind.
 func (p policy) PersistentVolumes() []*corev1.PersistentVolume {
 	var out []*corev1.PersistentVolume
-	p.used(client.PersistentVolumes, func(en *entry) { out = append(out, en.obj.(*corev1.PersistentVolume)) })
+	p.used(client.PersistentVolumes, func(en *cacher.Entry) { out = append(out, en.Object.(*corev1.PersistentVolume)) })
 	return out
 }
 
 // VolumeAttachment is nil if there is none of the name.
 func (p policy) VolumeAttachment(name string) (found *storagev1.VolumeAttachment) {
-	p.used(client.VolumeAttachments, func(en *entry) {
-		if va := en.obj.(*storagev1.VolumeAttachment); va.Name == name {
+	p.used(client.VolumeAttachments, func(en *cacher.Entry) {
+		if va := en.Object.(*storagev1.VolumeAttachment); va.Name == name {
 			found = va
 		}
 	})
@@ -83,12 +78,12 @@ func (p policy) VolumeAttachment(name string) (found *storagev1.VolumeAttachment
 
 // used looks through a kind that may have been used by nobody, or of which the
 // cache is empty yet.
-func (p policy) used(r client.Resource, fn func(*entry)) {
+func (p policy) used(r client.Resource, fn func(*cacher.Entry)) {
 	k := registry.KindFor(r.GroupVersionResource)
 	if !p.s.inUse(k) {
 		return
 	}
-	p.s.cacheOf(k).scan("", func(_ string, en *entry) bool {
+	p.s.cacheOf(k).Scan("", func(_ string, en *cacher.Entry) bool {
 		fn(en)
 		return true
 	})

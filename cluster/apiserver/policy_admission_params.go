@@ -7,6 +7,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	clientcache "k8s.io/client-go/tools/cache"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 )
@@ -33,8 +34,8 @@ func (p paramReader) ByNamespace(namespace string) clientcache.GenericNamespaceL
 
 // Get is cache.GenericNamespaceLister.
 func (p paramReader) Get(name string) (runtime.Object, error) {
-	if en := p.s.cacheOf(p.kind).get(keyOf(p.kind, p.namespace, name)); en != nil {
-		return en.obj, nil
+	if en := p.s.cacheOf(p.kind).Get(keyOf(p.kind, p.namespace, name)); en != nil {
+		return en.Object, nil
 	}
 	return nil, apierrors.NewNotFound(p.kind.GroupResource(), name)
 }
@@ -42,9 +43,9 @@ func (p paramReader) Get(name string) (runtime.Object, error) {
 // List is cache.GenericNamespaceLister.
 func (p paramReader) List(selector labels.Selector) ([]runtime.Object, error) {
 	var out []runtime.Object
-	p.s.cacheOf(p.kind).scan(p.namespace, func(_ string, en *entry) bool {
-		if selector.Matches(labels.Set(object.Meta(en.obj).GetLabels())) {
-			out = append(out, en.obj)
+	p.s.cacheOf(p.kind).Scan(p.namespace, func(_ string, en *cacher.Entry) bool {
+		if selector.Matches(labels.Set(object.Meta(en.Object).GetLabels())) {
+			out = append(out, en.Object)
 		}
 		return true
 	})
@@ -65,7 +66,7 @@ func (syncedInformer) HasSynced() bool { return true }
 func waitParams[P, B runtime.Object, E any](c *call, hooks []generic.PolicyHook[P, B, E]) {
 	for _, h := range hooks {
 		if p, ok := h.ParamInformer.(paramReader); ok {
-			p.s.cacheOf(p.kind).wait(c.Task, 0, tooNewWait)
+			p.s.cacheOf(p.kind).Wait(c.Task, 0, tooNewWait)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
@@ -14,20 +15,20 @@ import (
 )
 
 // read gets one object from the store; nil if there is none.
-func (s *Server) read(t *sim.Task, k *registry.Kind, key string) (*entry, error) {
+func (s *Server) read(t *sim.Task, k *registry.Kind, key string) (*cacher.Entry, error) {
 	en, _, err := s.look(t, k, key)
 	return en, err
 }
 
 // look is read that also says how the value was encrypted; nil where its kind
 // has no encryption.
-func (s *Server) look(t *sim.Task, k *registry.Kind, key string) (*entry, *opened, error) {
+func (s *Server) look(t *sim.Task, k *registry.Kind, key string) (*cacher.Entry, *cacher.Opened, error) {
 	resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte(k.Prefix + key)})
 	if err != nil || len(resp.Kvs) == 0 {
 		return nil, nil, err
 	}
 	kv := resp.Kvs[0]
-	if en := s.cacheOf(k).get(key); en != nil && en.revision == kv.ModRevision && !s.transformer(k).Configured() && !k.Converts() {
+	if en := s.cacheOf(k).Get(key); en != nil && en.Revision == kv.ModRevision && !s.transformer(k).Configured() && !k.Converts() {
 		return en, nil, nil
 	}
 	return s.open(t, k, kv)
@@ -47,25 +48,25 @@ func (c *call) get() *Response {
 		return &Response{Err: request.PlainError(err)}
 	}
 	var obj runtime.Object
-	if c.req.Get.ResourceVersion != "" && c.cache().lost == nil {
-		if !c.cache().wait(c.Task, rv, tooNewWait) {
-			return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", tooLarge(rv, c.cache().current()))}
+	if c.req.Get.ResourceVersion != "" && !c.cache().IsLost() {
+		if !c.cache().Wait(c.Task, rv, tooNewWait) {
+			return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", tooLarge(rv, c.cache().Current()))}
 		}
-		if en := c.cache().get(key); en != nil {
-			obj = en.obj
+		if en := c.cache().Get(key); en != nil {
+			obj = en.Object
 		}
 		if obj != nil {
 			c.Pass(trace.StageStorage, "watch cache", "Read "+c.kind.Prefix+key+" from the watch cache: the client accepts any state from revision "+object.FormatRevision(rv)+" on.", nil)
 		}
 	} else {
-		en, err := c.read(key, func(en *entry) {
-			c.Pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store, at revision "+object.Meta(en.obj).GetResourceVersion()+".", nil)
+		en, err := c.read(key, func(en *cacher.Entry) {
+			c.Pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store, at revision "+object.Meta(en.Object).GetResourceVersion()+".", nil)
 		})
 		if err != nil {
 			return &Response{Err: c.Refuse(trace.StageStorage, "", err)}
 		}
 		if en != nil {
-			obj = en.obj
+			obj = en.Object
 		}
 	}
 	if obj == nil {
@@ -109,5 +110,5 @@ func (c *call) connect() *Response {
 		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name))}
 	}
 	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
-	return &Response{Object: c.own(en.obj)}
+	return &Response{Object: c.own(en.Object)}
 }

@@ -23,6 +23,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -107,9 +108,10 @@ type Server struct {
 	ready   bool
 	started sim.Cond // ready changed
 
-	stored       []*registry.Kind          // the built-in kinds whose caches are always open
-	caches       map[*registry.Kind]*cache // of built-in kinds; see cacheOf
-	customs      *customs                  // the kinds that CustomResourceDefinitions make
+	stored       []*registry.Kind                 // the built-in kinds whose caches are always open
+	caches       map[*registry.Kind]*cacher.Cache // of built-in kinds; see cacheOf
+	forCaches    *cacher.Config
+	customs      *customs // the kinds that CustomResourceDefinitions make
 	defs         *definitions
 	authorizer   *authz.Authorizer
 	alloc        *allocator
@@ -231,9 +233,9 @@ func (cfg *Config) complete() {
 // killed. Clients made before stay good; their watches have ended.
 func (s *Server) Restart(p *sim.Process) {
 	s.p, s.ready, s.idle = p, false, nil
-	s.caches = map[*registry.Kind]*cache{}
+	s.caches = map[*registry.Kind]*cacher.Cache{}
 	for _, k := range s.stored {
-		s.caches[k] = newCache(s, k)
+		s.caches[k] = cacher.New(s.cacheConfig(), k)
 	}
 	s.authorizer = &authz.Authorizer{Source: policy{s}}
 	s.alloc = newAllocator(s)
@@ -251,11 +253,11 @@ func (s *Server) Restart(p *sim.Process) {
 		s.ready = false
 		for _, k := range registry.Kinds {
 			if c := caches[k]; c != nil {
-				c.close()
+				c.Close()
 			}
 		}
 		for _, c := range customs.open() {
-			c.close()
+			c.Close()
 		}
 		s.started.Broadcast()
 	})
@@ -264,16 +266,16 @@ func (s *Server) Restart(p *sim.Process) {
 // listen has the caches tell those who depend on them.
 func (s *Server) listen() {
 	for _, r := range []client.Resource{client.Roles, client.RoleBindings, client.ClusterRoles, client.ClusterRoleBindings} {
-		s.caches[registry.KindFor(r.GroupVersionResource)].changed = func(string, runtime.Object) { s.authorizer.Invalidate() }
+		s.caches[registry.KindFor(r.GroupVersionResource)].Changed = func(string, runtime.Object) { s.authorizer.Invalidate() }
 	}
 	customs, defs, aggregator := s.customs, s.defs, s.aggregator
 	alloc := s.alloc
-	s.caches[registry.KindFor(client.Services.GroupVersionResource)].changed = func(key string, obj runtime.Object) {
+	s.caches[registry.KindFor(client.Services.GroupVersionResource)].Changed = func(key string, obj runtime.Object) {
 		alloc.changed(key, obj)
 		aggregator.serviceChanged(key)
 	}
-	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].changed = aggregator.sliceChanged
-	s.caches[definitionKind()].changed = func(name string, obj runtime.Object) {
+	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Changed = aggregator.sliceChanged
+	s.caches[definitionKind()].Changed = func(name string, obj runtime.Object) {
 		customs.changed(name, obj)
 		defs.changed(name, obj)
 		aggregator.definitionChanged()
@@ -289,10 +291,10 @@ func (s *Server) main(t *sim.Task) {
 	s.bootstrap(t)
 	for _, k := range s.stored {
 		cache := s.caches[k]
-		s.p.Go("watch-cache/"+k.GroupVersionResource.Resource, cache.run)
+		s.p.Go("watch-cache/"+k.GroupVersionResource.Resource, cache.Run)
 	}
 	for _, k := range s.stored {
-		s.caches[k].start(t)
+		s.caches[k].AwaitFilled(t)
 	}
 	if s.inUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
 		s.flowObjects.follow(trace.ID{})
@@ -328,9 +330,9 @@ func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 	s.note(k)
 	c := s.openCache(k)
 	if c == nil { // nobody watches it: there is only what the bytes say
-		c = newCache(s, k)
+		c = cacher.New(s.cacheConfig(), k)
 	}
-	return c.describe(e)
+	return c.Describe(e)
 }
 
 // Authority is the cluster's certificate authority, whose client certificates the
@@ -402,4 +404,14 @@ func (s *Server) ClientThrough(d Door, lane trace.Lane, user authn.User) client.
 // who that is, the authenticators find out at each request.
 func (s *Server) BearerThrough(d Door, lane trace.Lane, token string) client.Interface {
 	return &connection{s: s, door: d, lane: lane, token: token}
+}
+
+// cacheConfig is what the watch caches of the server have in common.
+func (s *Server) cacheConfig() *cacher.Config {
+	if s.forCaches == nil || s.forCaches.Process != s.p {
+		s.forCaches = &cacher.Config{
+			Process: s.p, Store: s.st, Transformer: s.transformer, Wires: &s.peers.wires, Size: s.cfg.CacheSize, Deliver: s.cfg.Cost.Deliver,
+		}
+	}
+	return s.forCaches
 }

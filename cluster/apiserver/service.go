@@ -378,8 +378,8 @@ func (c *call) release() {
 	key := svc.Namespace + "/" + svc.Name
 	c.s.alloc.drop(key, svc)
 	var kept *corev1.Service
-	if en := c.s.caches[registry.KindFor(client.Services.GroupVersionResource)].get(key); en != nil && c.old != nil {
-		kept = en.obj.(*corev1.Service)
+	if en := c.s.caches[registry.KindFor(client.Services.GroupVersionResource)].Get(key); en != nil && c.old != nil {
+		kept = en.Object.(*corev1.Service)
 		c.s.alloc.hold(key, kept)
 	}
 	if kept == svc { // it is deleted, and the cache does not know it yet

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
@@ -35,7 +36,7 @@ func (c *call) storeKey() string {
 	return c.kind.Prefix + keyOf(c.kind, c.Ref.Namespace, c.Ref.Name)
 }
 
-func (c *call) cache() *cache { return c.s.cacheOf(c.kind) }
+func (c *call) cache() *cacher.Cache { return c.s.cacheOf(c.kind) }
 
 // insert is the storage stage of a creation.
 func (c *call) insert() error {
@@ -65,16 +66,16 @@ func (c *call) insert() error {
 		return c.Refuse(trace.StageStorage, "", c.storeError(err))
 	}
 	if !ok {
-		return c.Refuse(trace.StageStorage, "", c.alreadyExists(c.cache().get(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name))))
+		return c.Refuse(trace.StageStorage, "", c.alreadyExists(c.cache().Get(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name))))
 	}
 	return c.stored(rev, value)
 }
 
 // alreadyExists is 409 in Kubernetes' words (generic/registry/store.go Create); who has
 // the name, as far as is known, may be going.
-func (c *call) alreadyExists(who *entry) error {
+func (c *call) alreadyExists(who *cacher.Entry) error {
 	err := apierrors.NewAlreadyExists(c.kind.GroupResource(), c.Ref.Name)
-	if who != nil && object.Meta(who.obj).GetDeletionTimestamp() != nil {
+	if who != nil && object.Meta(who.Object).GetDeletionTimestamp() != nil {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
 	return err
@@ -180,13 +181,7 @@ func (c *call) put(key string, rev int64, value, sealed []byte) (ok bool, made, 
 	cache := c.cache()
 	short := key[len(c.kind.Prefix):]
 	if c.req.System {
-		w := &pending{entry{obj: c.obj, value: value}, sealed}
-		cache.writing[short] = w
-		defer func() {
-			if cache.writing[short] == w {
-				delete(cache.writing, short)
-			}
-		}()
+		defer cache.Forget(short, cache.Expect(short, c.obj, value, sealed))
 	}
 	op := putOp(key, sealed)
 	if c.kind.Is("Event") { // they go with their lease (kube-apiserver --event-ttl)
@@ -256,7 +251,7 @@ func (c *call) stored(rev int64, value []byte) error {
 		c.obj = obj
 		return nil
 	}
-	if obj := c.cache().written(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), rev); obj != nil {
+	if obj := c.cache().Written(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), rev); obj != nil {
 		c.original, c.obj = obj, nil
 		return nil
 	}
@@ -279,9 +274,9 @@ func (c *call) result() runtime.Object {
 // storeError is a failure of the store. Its own words reach the client
 // ("etcdserver: request timed out"), as with a real cluster.
 func (c *call) storeError(err error) error {
-	var bad *untransformable
+	var bad *cacher.Untransformable
 	if errors.As(err, &bad) {
-		return undecryptable(bad, bad.err)
+		return undecryptable(bad, bad.Err)
 	}
 	if bad := (*unconverted)(nil); errors.As(err, &bad) {
 		return bad
@@ -306,7 +301,7 @@ func encodingError(err error) error {
 func (c *call) load() error {
 	key := keyOf(c.kind, c.Ref.Namespace, c.Ref.Name)
 	if !c.live {
-		if en := c.cache().get(key); en != nil {
+		if en := c.cache().Get(key); en != nil {
 			c.take(en)
 			c.cached, c.stale = true, false
 			return nil
@@ -324,7 +319,7 @@ func (c *call) load() error {
 	return nil
 }
 
-func (c *call) take(en *entry) { c.old, c.oldRev, c.oldValue = en.obj, en.revision, en.value }
+func (c *call) take(en *cacher.Entry) { c.old, c.oldRev, c.oldValue = en.Object, en.Revision, en.Value }
 
 // conflict is 409 in Kubernetes' words.
 func (c *call) conflict() error {

@@ -131,13 +131,13 @@ func (s *Server) askServiceAccounts(t *sim.Task, token string, audiences []strin
 // that is being deleted counts for a minute more (pkg/serviceaccount/claims.go
 // Validate).
 func (s *Server) stillBound(c *authn.Claims, now time.Time) error {
-	account := s.caches[registry.KindFor(client.ServiceAccounts.GroupVersionResource)].get(c.Kube.Namespace + "/" + c.Kube.ServiceAccount.Name)
+	account := s.caches[registry.KindFor(client.ServiceAccounts.GroupVersionResource)].Get(c.Kube.Namespace + "/" + c.Kube.ServiceAccount.Name)
 	switch {
 	case account == nil:
 		return fmt.Errorf("serviceaccounts %q not found", c.Kube.ServiceAccount.Name)
-	case string(object.Meta(account.obj).GetUID()) != c.Kube.ServiceAccount.UID:
-		return fmt.Errorf("service account UID (%s) does not match claim (%s)", object.Meta(account.obj).GetUID(), c.Kube.ServiceAccount.UID)
-	case deletedBefore(account.obj, now.Add(-authn.Leeway)):
+	case string(object.Meta(account.Object).GetUID()) != c.Kube.ServiceAccount.UID:
+		return fmt.Errorf("service account UID (%s) does not match claim (%s)", object.Meta(account.Object).GetUID(), c.Kube.ServiceAccount.UID)
+	case deletedBefore(account.Object, now.Add(-authn.Leeway)):
 		return fmt.Errorf("service account %s/%s has been deleted", c.Kube.Namespace, c.Kube.ServiceAccount.Name)
 	}
 	in := c.Kube.Namespace + "/"
@@ -154,13 +154,13 @@ func (s *Server) stillBound(c *authn.Claims, now time.Time) error {
 		if b.bound == nil || b.kind == client.Nodes && c.Kube.Pod != nil { // then it only says where the pod is
 			continue
 		}
-		at := s.caches[registry.KindFor(b.kind.GroupVersionResource)].get(b.key + b.bound.Name)
+		at := s.caches[registry.KindFor(b.kind.GroupVersionResource)].Get(b.key + b.bound.Name)
 		switch {
 		case at == nil:
 			return fmt.Errorf("%w: %s %s%s is gone", authn.ErrInvalidated, strings.ToLower(b.kind.Kind), b.key, b.bound.Name)
-		case string(object.Meta(at.obj).GetUID()) != b.bound.UID:
-			return fmt.Errorf(b.as, object.Meta(at.obj).GetUID(), b.bound.UID)
-		case deletedBefore(at.obj, now.Add(-authn.Leeway)):
+		case string(object.Meta(at.Object).GetUID()) != b.bound.UID:
+			return fmt.Errorf(b.as, object.Meta(at.Object).GetUID(), b.bound.UID)
+		case deletedBefore(at.Object, now.Add(-authn.Leeway)):
 			return authn.ErrInvalidated
 		}
 	}
@@ -269,12 +269,12 @@ func (c *call) bindToken(ref *authenticationv1.BoundObjectReference, claims *aut
 		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk))
 	}
 	k := registry.KindFor(kind.GroupVersionResource)
-	en := c.s.caches[k].get(in + ref.Name)
+	en := c.s.caches[k].Get(in + ref.Name)
 	if en == nil {
 		return apierrors.NewNotFound(k.GroupResource(), ref.Name)
 	}
-	bound := &authn.Bound{Name: ref.Name, UID: string(object.Meta(en.obj).GetUID())}
-	switch obj := en.obj.(type) {
+	bound := &authn.Bound{Name: ref.Name, UID: string(object.Meta(en.Object).GetUID())}
+	switch obj := en.Object.(type) {
 	case *corev1.Pod:
 		if obj.Spec.ServiceAccountName != c.req.Name {
 			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", c.req.Name))
@@ -298,8 +298,8 @@ func (c *call) nodeOf(pod *corev1.Pod) *authn.Bound {
 		return nil
 	}
 	at := &authn.Bound{Name: pod.Spec.NodeName}
-	if node := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].get(at.Name); node != nil {
-		at.UID = string(object.Meta(node.obj).GetUID())
+	if node := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].Get(at.Name); node != nil {
+		at.UID = string(object.Meta(node.Object).GetUID())
 	}
 	return at
 }

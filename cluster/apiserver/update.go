@@ -163,7 +163,7 @@ func (c *call) upToDate() error {
 		return c.Refuse(trace.StageStorage, "", err)
 	case en == nil:
 		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name))
-	case en.revision != c.oldRev:
+	case en.Revision != c.oldRev:
 		c.live = true
 		return errStale
 	}

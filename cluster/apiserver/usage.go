@@ -2,12 +2,11 @@ package apiserver
 
 import (
 	"errors"
-	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -20,11 +19,11 @@ import (
 
 // cacheOf is the watch cache of a kind. That of a kind on demand, or of a custom
 // one, begins to fill when it is first asked for.
-func (s *Server) cacheOf(k *registry.Kind) *cache {
+func (s *Server) cacheOf(k *registry.Kind) *cacher.Cache {
 	if c := s.openCache(k); c != nil {
 		return c
 	}
-	c := newCache(s, k)
+	c := cacher.New(s.cacheConfig(), k)
 	name := k.GroupVersionResource.Resource
 	if k.Custom != nil {
 		customOf(k).cache = c
@@ -35,13 +34,13 @@ func (s *Server) cacheOf(k *registry.Kind) *cache {
 			name = k.GroupResource().String() + "/" + k.Version
 		}
 	}
-	s.p.Go("watch-cache/"+name, c.run)
+	s.p.Go("watch-cache/"+name, c.Run)
 	s.openAtPeers(k)
 	return c
 }
 
 // openCache is the watch cache of a kind if it is open, else nil.
-func (s *Server) openCache(k *registry.Kind) *cache {
+func (s *Server) openCache(k *registry.Kind) *cacher.Cache {
 	if k.Custom != nil {
 		return customOf(k).cache
 	}
@@ -49,8 +48,8 @@ func (s *Server) openCache(k *registry.Kind) *cache {
 }
 
 // openCaches are those that watch the store.
-func (s *Server) openCaches() []*cache {
-	var out []*cache
+func (s *Server) openCaches() []*cacher.Cache {
+	var out []*cacher.Cache
 	for _, k := range registry.Kinds {
 		if c := s.caches[k]; c != nil {
 			out = append(out, c)
@@ -135,26 +134,9 @@ func (c *call) newest(r client.Resource, namespace string, fn func(runtime.Objec
 		return nil
 	}
 	cache := c.s.cacheOf(k)
-	if !cache.synced && !cache.wait(c.Task, 0, tooNewWait) {
+	if !cache.Wait(c.Task, 0, tooNewWait) {
 		return c.forbid(errors.New("not yet ready to handle request"))
 	}
-	if cache.items.Len() == 0 && len(cache.decoded) == 0 {
-		return nil
-	}
-	found := map[string]runtime.Object{}
-	cache.scan(namespace, func(key string, en *entry) bool {
-		found[key] = en.obj
-		return true
-	})
-	if !cache.lags() {
-		for key, en := range cache.decoded {
-			if namespace == "" || strings.HasPrefix(key, namespace+"/") {
-				found[key] = en.obj
-			}
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(found)) {
-		fn(found[key])
-	}
+	cache.Newest(namespace, fn)
 	return nil
 }

@@ -169,8 +169,8 @@ func (namespaceLister) List(labels.Selector) ([]*corev1.Namespace, error) {
 // Get is corelisters.NamespaceLister.
 func (l namespaceLister) Get(name string) (*corev1.Namespace, error) {
 	k := registry.KindFor(client.Namespaces.GroupVersionResource)
-	if en := l.s.caches[k].get(name); en != nil {
-		return en.obj.(*corev1.Namespace), nil
+	if en := l.s.caches[k].Get(name); en != nil {
+		return en.Object.(*corev1.Namespace), nil
 	}
 	return nil, apierrors.NewNotFound(k.GroupResource(), name)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/namespace"
 	"k8s.io/apiserver/pkg/cel/environment"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
@@ -57,7 +58,7 @@ func newHooks(s *Server) *hooks {
 // listen has the caches tell of changes.
 func (h *hooks) listen() {
 	for _, k := range registry.AdmissionKinds {
-		h.s.caches[k].changed = func(string, runtime.Object) { h.stale = true }
+		h.s.caches[k].Changed = func(string, runtime.Object) { h.stale = true }
 	}
 }
 
@@ -111,8 +112,8 @@ func (h *hooks) refresh() {
 // MutatingWebhookConfigurationSorter).
 func (h *hooks) objectsOf(r client.Resource) []runtime.Object {
 	var out []runtime.Object
-	h.s.caches[registry.KindFor(r.GroupVersionResource)].scan("", func(_ string, en *entry) bool {
-		out = append(out, en.obj)
+	h.s.caches[registry.KindFor(r.GroupVersionResource)].Scan("", func(_ string, en *cacher.Entry) bool {
+		out = append(out, en.Object)
 		return true
 	})
 	return out

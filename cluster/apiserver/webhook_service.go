@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 )
@@ -35,11 +36,11 @@ type backendAddress struct {
 // by lot; there is at least one, or an error (apiserver pkg/util/proxy
 // ResolveEndpoint; kube-apiserver --enable-aggregator-routing).
 func (s *Server) endpointsOf(namespace, name string, port int32) ([]backendAddress, error) {
-	en := s.caches[registry.KindFor(client.Services.GroupVersionResource)].get(namespace + "/" + name)
+	en := s.caches[registry.KindFor(client.Services.GroupVersionResource)].Get(namespace + "/" + name)
 	if en == nil {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "service"}, name)
 	}
-	svc := en.obj.(*corev1.Service)
+	svc := en.Object.(*corev1.Service)
 	if svc.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, fmt.Errorf("unsupported service type %q", svc.Spec.Type)
 	}
@@ -54,8 +55,8 @@ func (s *Server) endpointsOf(namespace, name string, port int32) ([]backendAddre
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %v found for service %q", port, name))
 	}
 	var ready []backendAddress
-	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].scan(namespace, func(_ string, en *entry) bool {
-		slice := en.obj.(*discoveryv1.EndpointSlice)
+	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Scan(namespace, func(_ string, en *cacher.Entry) bool {
+		slice := en.Object.(*discoveryv1.EndpointSlice)
 		if slice.Labels[discoveryv1.LabelServiceName] != name {
 			return true
 		}
@@ -82,11 +83,11 @@ func (h *hooks) serverIn(ref *corev1.ObjectReference) string {
 	if ref == nil || ref.Kind != "Pod" || h.s.cfg.Webhooks == nil {
 		return ""
 	}
-	en := h.s.caches[registry.KindFor(client.Pods.GroupVersionResource)].get(ref.Namespace + "/" + ref.Name)
+	en := h.s.caches[registry.KindFor(client.Pods.GroupVersionResource)].Get(ref.Namespace + "/" + ref.Name)
 	if en == nil {
 		return ""
 	}
-	for _, c := range en.obj.(*corev1.Pod).Spec.Containers {
+	for _, c := range en.Object.(*corev1.Pod).Spec.Containers {
 		if name := h.s.cfg.Webhooks.Image(c.Image); name != "" {
 			return name
 		}

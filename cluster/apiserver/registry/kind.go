@@ -9,6 +9,8 @@
 package registry
 
 import (
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -125,4 +127,12 @@ func (k *Kind) GroupKind() schema.GroupKind {
 		return k.Hub.GroupKind()
 	}
 	return k.GVK().GroupKind()
+}
+
+// Count is so many objects of a kind, in words: "1 pod", "2 pods".
+func Count(n int, k *Kind) string {
+	if n == 1 {
+		return "1 " + k.Singular
+	}
+	return strconv.Itoa(n) + " " + k.GroupVersionResource.Resource
 }

@@ -1,4 +1,4 @@
-package apiserver
+package cacher
 
 import (
 	"time"
@@ -76,21 +76,21 @@ type stuck struct {
 
 // waiting is how many events wait for the client, but for those that the watch
 // began with, which are read as there is room.
-func (w *watcher) waiting() int { return max(w.box.Len()+len(w.held)-w.began, 0) }
+func (w *Watcher) waiting() int { return max(w.box.Len()+len(w.held)-w.began, 0) }
 
 // Room is how many events may wait: in the channel for events from the cache, in the
 // one to the client, and the one between them (cache_watcher.go input, result).
-func (w *watcher) Room() int { return 2*w.buffer + 1 }
+func (w *Watcher) Room() int { return 2*w.buffer + 1 }
 
 // mayFill begins the wait for a watcher whose buffer is full. If it is at the end
 // of it, the watch ends (cache_watcher.go add), and its client goes on from the
 // newest revision that it has seen.
-func (w *watcher) mayFill() {
+func (w *Watcher) mayFill() {
 	if w.stuck.timer != nil || w.closed || w.waiting() <= w.Room() {
 		return
 	}
-	w.stuck.took = w.set.budget.take(w.s.k.Elapsed())
-	w.stuck.timer = w.s.k.After(w.stuck.took, func() {
+	w.stuck.took = w.set.budget.take(w.set.p.Kernel().Elapsed())
+	w.stuck.timer = w.set.p.Kernel().After(w.stuck.took, func() {
 		w.unstick()
 		if n := w.waiting(); n > w.Room() {
 			w.TooSlow(n, w.stuck.took)
@@ -99,17 +99,17 @@ func (w *watcher) mayFill() {
 }
 
 // unstick ends the wait.
-func (w *watcher) unstick() {
+func (w *Watcher) unstick() {
 	if w.stuck.timer == nil {
 		return
 	}
 	w.stuck.timer.Cancel()
 	w.stuck.timer = nil
-	w.set.budget.leave(w.s.k.Elapsed())
+	w.set.budget.leave(w.set.p.Kernel().Elapsed())
 }
 
 // received notes that the client has taken an event.
-func (w *watcher) received() {
+func (w *Watcher) received() {
 	if w.began > 0 {
 		w.began--
 	}

@@ -1,4 +1,4 @@
-package apiserver
+package cacher
 
 import (
 	"fmt"
@@ -14,13 +14,12 @@ import (
 	"kviz/cluster/trace"
 )
 
-// watcher is one open watch (apiserver pkg/storage/cacher/cache_watcher.go).
+// Watcher is one open watch (apiserver pkg/storage/cacher/cache_watcher.go).
 // Events wait in its own mailbox, so that a slow client holds up nobody.
-type watcher struct {
-	number    uint64
+type Watcher struct {
+	Number    uint64
 	set       *watcherSet
-	s         *Server
-	want      *selector
+	want      *Selector
 	client    string
 	bookmarks bool
 	box       sim.Mailbox[delivery]
@@ -31,6 +30,7 @@ type watcher struct {
 	began     int        // events of its beginning that still wait
 	stuck     stuck      // while its buffer is full
 	wire      *wire      // nil while nothing was ever wrong with it
+	first     []delivery // what it begins with, until it has begun
 	held      []delivery // what waits on the wire, oldest first
 	turn      uint64     // counts what was planned for them: an older plan is void
 	opened    trace.ID   // the event of its opening
@@ -49,13 +49,13 @@ type delivery struct {
 }
 
 // Recv waits for the next event; see [client.Watch].
-func (w *watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
+func (w *Watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
 	d, ok := w.box.Recv(t)
 	if !ok {
 		return client.WatchEvent{ID: w.ended}, false
 	}
 	w.received()
-	payload := &trace.WatchEvent{Watch: w.number, Client: w.client, Type: string(d.kind), Revision: d.revision}
+	payload := &trace.WatchEvent{Watch: w.Number, Client: w.client, Type: string(d.kind), Revision: d.revision}
 	if d.kind != watch.Bookmark && d.kind != watch.Error {
 		payload.Object = trace.Obj(d.obj)
 	}
@@ -72,10 +72,10 @@ func (w *watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
 }
 
 // Stop ends the watch from the client's side.
-func (w *watcher) Stop() { w.end("the client closed it") }
+func (w *Watcher) Stop() { w.end("the client closed it") }
 
 // end ends the watch; more are causes beside its opening.
-func (w *watcher) end(why string, more ...trace.ID) {
+func (w *Watcher) end(why string, more ...trace.ID) {
 	if w.closed {
 		return
 	}
@@ -84,11 +84,11 @@ func (w *watcher) end(why string, more ...trace.ID) {
 	w.turn++
 	w.set.remove(w)
 	causes := append([]trace.ID{w.opened}, more...)
-	if dead := w.s.k.Silenced(w.s.p.Lane); !dead.IsZero() {
+	if dead := w.set.p.Kernel().Silenced(w.set.p.Lane); !dead.IsZero() {
 		causes = append(causes, dead)
 	}
-	w.ended = w.s.k.Emit(trace.Event{Lane: w.s.p.Lane, Kind: trace.WatchClosed, Causes: causes, Payload: &trace.Watch{
-		Watch: w.number, Resource: w.want.kind.GroupVersionResource.Resource, Custom: w.want.kind.CustomName(), Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why,
+	w.ended = w.set.p.Kernel().Emit(trace.Event{Lane: w.set.p.Lane, Kind: trace.WatchClosed, Causes: causes, Payload: &trace.Watch{
+		Watch: w.Number, Resource: w.want.kind.GroupVersionResource.Resource, Custom: w.want.kind.CustomName(), Client: w.client, From: w.sent, Selector: w.want.String(), Reason: why,
 	}})
 	w.box.Close()
 	if w.whenEnded != nil {
@@ -96,8 +96,17 @@ func (w *watcher) end(why string, more ...trace.ID) {
 	}
 }
 
+// OnEnd has fn called when the watch ends.
+func (w *Watcher) OnEnd(fn func()) { w.whenEnded = fn }
+
+// Len is how many events have arrived for the client and are not received yet.
+func (w *Watcher) Len() int { return w.box.Len() }
+
+// Closed reports whether the watch has ended.
+func (w *Watcher) Closed() bool { return w.closed }
+
 // put hands a delivery over.
-func (w *watcher) put(d delivery) {
+func (w *Watcher) put(d delivery) {
 	if w.closed {
 		return
 	}
@@ -109,20 +118,20 @@ func (w *watcher) put(d delivery) {
 }
 
 // TooSlow ends the watch of a client for which n events wait, after so long a wait.
-func (w *watcher) TooSlow(n int, waited time.Duration) {
+func (w *Watcher) TooSlow(n int, waited time.Duration) {
 	w.end(fmt.Sprintf("the client was too slow: %s waited for it, its buffer holds %d (two channels of %d), and after %s the server stopped waiting",
-		plural(n, "event", "events"), w.Room(), w.buffer, waited.Round(100*time.Microsecond)))
+		countEvents(n), w.Room(), w.buffer, waited.Round(100*time.Microsecond)))
 }
 
 // see is what a change means to this watcher: an object that begins to match
 // is ADDED, one that ceases to is DELETED (cache_watcher.go
 // convertToWatchEvent).
-func (w *watcher) see(c *change) (delivery, bool) {
+func (w *Watcher) see(c *change) (delivery, bool) {
 	if c.revision <= w.from { // asked for before it was there (process)
 		return delivery{}, false
 	}
-	cur := c.kind != watch.Deleted && w.want.matches(c.obj)
-	old := c.prev != nil && w.want.matches(c.prev)
+	cur := c.kind != watch.Deleted && w.want.Matches(c.obj)
+	old := c.prev != nil && w.want.Matches(c.prev)
 	d := delivery{obj: c.obj, revision: c.revision, cause: c.id}
 	switch {
 	case cur && old:
@@ -147,15 +156,15 @@ func (w *watcher) see(c *change) (delivery, bool) {
 // the kind's indexed field (a kubelet: the pods of its node) are found by it.
 type watcherSet struct {
 	kind    *registry.Kind
-	plain   []*watcher
-	indexed map[string][]*watcher
+	p       *sim.Process // the server's
+	deliver time.Duration
+	plain   []*Watcher
+	indexed map[string][]*Watcher
 	budget  budget
 	last    time.Duration // when the newest delivery falls due
 }
 
-func (ws *watcherSet) init(k *registry.Kind) { ws.kind, ws.indexed = k, map[string][]*watcher{} }
-
-func (ws *watcherSet) add(w *watcher) {
+func (ws *watcherSet) add(w *Watcher) {
 	w.set = ws
 	if v, ok := w.want.trigger(); ok {
 		ws.indexed[v] = append(ws.indexed[v], w)
@@ -164,7 +173,7 @@ func (ws *watcherSet) add(w *watcher) {
 	ws.plain = append(ws.plain, w)
 }
 
-func (ws *watcherSet) remove(w *watcher) {
+func (ws *watcherSet) remove(w *Watcher) {
 	if v, ok := w.want.trigger(); ok {
 		if ws.indexed[v] = without(ws.indexed[v], w); len(ws.indexed[v]) == 0 {
 			delete(ws.indexed, v)
@@ -174,7 +183,7 @@ func (ws *watcherSet) remove(w *watcher) {
 	ws.plain = without(ws.plain, w)
 }
 
-func without(list []*watcher, w *watcher) []*watcher {
+func without(list []*Watcher, w *Watcher) []*Watcher {
 	for i, o := range list {
 		if o == w {
 			return append(list[:i:i], list[i+1:]...)
@@ -184,25 +193,25 @@ func without(list []*watcher, w *watcher) []*watcher {
 }
 
 // all lists the open watches in the order they were opened.
-func (ws *watcherSet) all() []*watcher {
-	out := append([]*watcher(nil), ws.plain...)
+func (ws *watcherSet) all() []*Watcher {
+	out := append([]*Watcher(nil), ws.plain...)
 	for _, list := range ws.indexed {
 		out = append(out, list...)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].number < out[j].number })
+	sort.Slice(out, func(i, j int) bool { return out[i].Number < out[j].Number })
 	return out
 }
 
 // addressed is a delivery and whom it is for.
 type addressed struct {
-	to *watcher
+	to *Watcher
 	delivery
 }
 
 // targets is who is to hear of a change.
 func (ws *watcherSet) targets(c *change) []addressed {
 	var out []addressed
-	look := func(list []*watcher) {
+	look := func(list []*Watcher) {
 		for _, w := range list {
 			if d, ok := w.see(c); ok {
 				w.sent = c.revision
@@ -224,7 +233,7 @@ func (ws *watcherSet) targets(c *change) []addressed {
 }
 
 // send delivers a change after the modelled delay, in order.
-func (ws *watcherSet) send(s *Server, c *change, targets []addressed) {
+func (ws *watcherSet) send(c *change, targets []addressed) {
 	if len(targets) == 0 {
 		return
 	}
@@ -233,7 +242,7 @@ func (ws *watcherSet) send(s *Server, c *change, targets []addressed) {
 		targets[i].ref = ref
 		targets[i].cause = c.id
 	}
-	ws.later(s, func() {
+	ws.later(func() {
 		for _, a := range targets {
 			a.to.put(a.delivery)
 		}
@@ -242,12 +251,34 @@ func (ws *watcherSet) send(s *Server, c *change, targets []addressed) {
 
 // later runs fn after the modelled delay, never before what was to come
 // earlier.
-func (ws *watcherSet) later(s *Server, fn func()) {
-	p := s.p
-	ws.last = max(s.k.Elapsed()+s.cfg.Cost.Deliver, ws.last)
-	s.k.After(ws.last-s.k.Elapsed(), func() {
-		if p.Alive() {
+func (ws *watcherSet) later(fn func()) {
+	k := ws.p.Kernel()
+	ws.last = max(k.Elapsed()+ws.deliver, ws.last)
+	k.After(ws.last-k.Elapsed(), func() {
+		if ws.p.Alive() {
 			fn()
 		}
 	})
+}
+
+// interested is how many watches are thought to hear of a write: those of the whole
+// kind, of the namespace, and of the object. Watches of one value of a field that
+// is indexed, as a kubelet's of its pods, are thought not to
+// (flowcontrol/watch_tracker.go GetInterestedWatchCount).
+func (ws *watcherSet) interested(namespace, name string) (n int) {
+	count := func(all []*Watcher) {
+		for _, w := range all {
+			only, _ := w.want.field.RequiresExactMatch("metadata.name")
+			switch {
+			case only == "" && (w.want.namespace == "" || w.want.namespace == namespace),
+				only != "" && only == name && w.want.namespace == namespace:
+				n++
+			}
+		}
+	}
+	count(ws.plain)
+	if name != "" && ws.kind.Trigger == "metadata.name" {
+		count(ws.indexed[name])
+	}
+	return n
 }

@@ -1,4 +1,4 @@
-package apiserver
+package cacher
 
 import (
 	"errors"
@@ -15,16 +15,23 @@ import (
 // in; and it can fail, and the cache is lost then as by a value that cannot be
 // decrypted.
 
+// conversionError is the error of a value that could not be converted.
+type conversionError interface {
+	error
+	// Unconverted names the webhook, and its answer if there was one.
+	Unconverted() (by string, answered trace.ID)
+}
+
 // convert prepares the objects of a revision. It reports false if the cache is lost.
-func (c *cache) convert(t *sim.Task, b storage.Batch) bool {
-	if !c.kind.MayConvert() {
+func (c *Cache) convert(t *sim.Task, b storage.Batch) bool {
+	if !c.Kind.MayConvert() {
 		return true
 	}
 	c.busy = true
 	defer func() { c.busy = false }()
 	for _, e := range b.Events {
 		key := c.key(e.Kv.Key)
-		if en := c.decoded[key]; e.Type == mvccpb.DELETE || en != nil && en.revision == b.Revision {
+		if en := c.decoded[key]; e.Type == mvccpb.DELETE || en != nil && en.Revision == b.Revision {
 			continue
 		}
 		en, err := c.openEvent(t, b.Commit, e.Kv)
@@ -40,10 +47,10 @@ func (c *cache) convert(t *sim.Task, b storage.Batch) bool {
 
 // decodeAll decodes what a list found. What cannot be decoded is left out; what cannot
 // be converted is an error, and the cache is lost.
-func (c *cache) decodeAll(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*entry, error) {
-	out := make([]*entry, 0, len(kvs))
+func (c *Cache) decodeAll(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*Entry, error) {
+	out := make([]*Entry, 0, len(kvs))
 	for _, kv := range kvs {
-		en, err := decodeKV(c.kind, kv)
+		en, err := Decode(c.Kind, kv)
 		if c.loseConversion(t, kv, err, t.Causes()...) {
 			return nil, err
 		}
@@ -53,14 +60,15 @@ func (c *cache) decodeAll(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*entry, error)
 }
 
 // loseConversion notes that a value could not be converted, once for each reason.
-func (c *cache) loseConversion(t *sim.Task, kv *mvccpb.KeyValue, err error, causes ...trace.ID) bool {
-	var bad *unconverted
+func (c *Cache) loseConversion(t *sim.Task, kv *mvccpb.KeyValue, err error, causes ...trace.ID) bool {
+	var bad conversionError
 	if !errors.As(err, &bad) {
 		return false
 	}
-	if !bad.last.IsZero() {
-		causes = append(causes[:len(causes):len(causes)], bad.last)
+	by, answered := bad.Unconverted()
+	if !answered.IsZero() {
+		causes = append(causes[:len(causes):len(causes)], answered)
 	}
-	c.loseFor(t, kv, bad, &trace.Decryption{Key: string(kv.Key), By: []string{bad.by}, Values: 1, Error: bad.Error(), Conversion: true}, causes)
+	c.loseFor(t, kv, bad, &trace.Decryption{Key: string(kv.Key), By: []string{by}, Values: 1, Error: bad.Error(), Conversion: true}, causes)
 	return true
 }

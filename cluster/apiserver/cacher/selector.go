@@ -1,21 +1,19 @@
-package apiserver
+package cacher
 
 import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 )
 
-// selector is what a list or watch asks for (apiserver pkg/storage
+// Selector is what a list or watch asks for (apiserver pkg/storage
 // SelectionPredicate).
-type selector struct {
+type Selector struct {
 	kind      *registry.Kind
 	namespace string
 	label     labels.Selector
@@ -24,10 +22,10 @@ type selector struct {
 	anyLabel  bool
 }
 
-// newSelector parses the selectors of a request. Fields that the kind does not
+// NewSelector parses the selectors of a request. Fields that the kind does not
 // offer are refused, in the words of its field label conversion.
-func newSelector(k *registry.Kind, namespace, name string, opts *metav1.ListOptions) (*selector, error) {
-	s := &selector{kind: k, namespace: namespace, label: labels.Everything(), field: fields.Everything()}
+func NewSelector(k *registry.Kind, namespace, name string, opts *metav1.ListOptions) (*Selector, error) {
+	s := &Selector{kind: k, namespace: namespace, label: labels.Everything(), field: fields.Everything()}
 	var err error
 	if opts.LabelSelector != "" {
 		if s.label, err = labels.Parse(opts.LabelSelector); err != nil {
@@ -56,8 +54,8 @@ func newSelector(k *registry.Kind, namespace, name string, opts *metav1.ListOpti
 	return s, nil
 }
 
-// matches reports whether an object is what was asked for.
-func (s *selector) matches(obj runtime.Object) bool {
+// Matches reports whether an object is what was asked for.
+func (s *Selector) Matches(obj runtime.Object) bool {
 	m := object.Meta(obj)
 	if s.namespace != "" && m.GetNamespace() != s.namespace {
 		return false
@@ -75,7 +73,7 @@ func (s *selector) matches(obj runtime.Object) bool {
 }
 
 // String is the selector for the trace.
-func (s *selector) String() string {
+func (s *Selector) String() string {
 	out := ""
 	if s.namespace != "" {
 		out = "namespace=" + s.namespace
@@ -96,8 +94,11 @@ func join(a, b string) string {
 	return a + "," + b
 }
 
+// Everything reports whether no selector was given.
+func (s *Selector) Everything() bool { return s.anyLabel && s.field.Empty() }
+
 // trigger is the value of the kind's indexed field that the selector asks for.
-func (s *selector) trigger() (string, bool) {
+func (s *Selector) trigger() (string, bool) {
 	if s.kind.Trigger == "" {
 		return "", false
 	}

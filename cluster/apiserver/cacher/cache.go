@@ -1,0 +1,507 @@
+// Package cacher is the watch cache (apiserver pkg/storage/cacher): of each kind the
+// newest state of every object and the recent events, from which lists are answered
+// and everybody who watches is told. It is the only watcher of its prefix at the store,
+// however many clients watch the kind.
+//
+// [Config] says what feeds it: a connection to the store, and how values are encrypted.
+// Start reading at [Cache.Run]; a watch begins in [Cache.Watch].
+//
+// Simplified: upstream tells nobody of the kind anything while it waits for a slow
+// watcher; here the others are told.
+package cacher
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/btree"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/sim"
+	"kviz/cluster/storage"
+	"kviz/cluster/trace"
+)
+
+// Cache is the watch cache of one kind.
+type Cache struct {
+	cfg  *Config
+	Kind *registry.Kind
+	feed *storage.Watch
+
+	items    btree.Map[string, *Entry] // by key without the prefix: "demo/web-1"
+	bytes    int64                     // of the items' values
+	revision int64                     // of the newest event (or of the initial list)
+	synced   bool
+	lost     error         // a value cannot be decrypted; see locked.go
+	lostAt   time.Duration // since when
+	lostBy   trace.ID      // the event of it
+	busy     bool          // objects of a revision are being converted
+	dropped  bool          // its kind is served no longer
+	moved    sim.Cond      // revision or synced changed
+
+	window   window
+	watchers watcherSet
+
+	// decoded holds objects that a commit brought and that the cache's task has
+	// not taken in yet, so that a value is decoded once.
+	decoded map[string]*Entry
+	// writing are transactions of components under way: the object they write
+	// need not be decoded again from the same bytes.
+	writing map[string]*pending
+	// Changed is called after an event was taken in.
+	Changed func(key string, obj runtime.Object)
+}
+
+// pending is what a transaction under way writes, and the bytes of it.
+type pending struct {
+	Entry
+	stored []byte
+}
+
+// change is one event in the window.
+type change struct {
+	key       string
+	obj, prev runtime.Object // obj is the last state for deletions, with their revision
+	kind      watch.EventType
+	revision  int64
+	at        time.Duration
+	id        trace.ID // its api.watchcache event
+	left      runtime.Object
+}
+
+// New makes the cache of a kind. Nothing is in it before its task runs.
+func New(cfg *Config, k *registry.Kind) *Cache {
+	c := &Cache{cfg: cfg, Kind: k, decoded: map[string]*Entry{}, writing: map[string]*pending{}}
+	c.window.init(cfg.Size)
+	c.watchers = watcherSet{kind: k, p: cfg.Process, deliver: cfg.Deliver, indexed: map[string][]*Watcher{}}
+	return c
+}
+
+// Run fills the cache and then follows the store; it is a task of the server.
+// A watch that the store cancelled, because its history was compacted, is begun
+// anew with a list (cacher.go startCaching, every second until it works).
+func (c *Cache) Run(t *sim.Task) {
+	if c.dropped {
+		return
+	}
+	c.feed = c.cfg.Store.Watch(c.WatchName(), c.Kind.Prefix, t.Process().Began())
+	t.OnEnd(func() { c.feed.Stop(t.Process().Ended()) })
+	c.fill(t)
+	for {
+		c.follow(t)
+		ended, compacted := c.feed.Ended()
+		if compacted == 0 || c.dropped {
+			return
+		}
+		c.beginAnew(t, ended, "its own watch at the store was cancelled")
+	}
+}
+
+// WatchName is what faults call the cache's watch at the store: the resource, of
+// a custom one with its group, of another version with both.
+func (c *Cache) WatchName() string {
+	if c.Kind.Hub != nil {
+		return c.Kind.GroupVersionResource.Resource + "." + c.Kind.Version + "." + c.Kind.Group
+	}
+	if c.Kind.Custom != nil {
+		return c.Kind.GroupResource().String()
+	}
+	return c.Kind.GroupVersionResource.Resource
+}
+
+// follow takes in what the watch tells until it ends.
+func (c *Cache) follow(t *sim.Task) {
+	for {
+		b, ok := c.feed.Mailbox.Recv(t)
+		if !ok {
+			return
+		}
+		if b.Revision > c.revision {
+			if c.convert(t, b) {
+				c.take(t, b)
+			}
+			if bad := conversionError(nil); errors.As(c.lost, &bad) {
+				c.beginAnew(t, c.lostBy, "a value cannot be converted")
+			} else if c.lost != nil {
+				c.beginAnew(t, c.lostBy, "a value cannot be decrypted")
+			}
+		} else { // the list had it
+			for _, e := range b.Events {
+				delete(c.decoded, c.key(e.Kv.Key))
+			}
+		}
+		c.moved.Broadcast()
+	}
+}
+
+// beginAnew ends every watch, because their clients would miss what the cache
+// has missed, and fills the cache again.
+func (c *Cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
+	was := c.revision
+	t.SetCauses(ended)
+	c.synced = false
+	for _, w := range c.watchers.all() {
+		w.end("the watch cache begins anew: "+reason, ended)
+	}
+	t.Sleep(time.Second)
+	if c.dropped {
+		return
+	}
+	if _, compacted := c.feed.Ended(); compacted != 0 {
+		c.feed = c.cfg.Store.Watch(c.WatchName(), c.Kind.Prefix, ended)
+	}
+	clear(c.decoded)
+	if c.fill(t); c.dropped {
+		return
+	}
+	t.Emit(trace.Event{Kind: trace.WatchCacheListed, Causes: []trace.ID{ended}, Payload: &trace.CacheList{
+		Resource: c.Kind.GroupVersionResource.Resource, Custom: c.Kind.CustomName(), Revision: c.revision, Was: was, Objects: c.items.Len(),
+	}})
+}
+
+// fill lists the kind from the store. What cannot be decoded, a definition spoiled
+// past the API server, is not there then, though [cache.apply] leaves what was before
+// such an event: the list has no before.
+func (c *Cache) fill(t *sim.Task) {
+	var resp *pb.RangeResponse
+	var kvs []*mvccpb.KeyValue
+	var entries []*Entry
+	for {
+		var err error
+		var y Tally
+		if resp, err = c.cfg.Store.Range(t, &pb.RangeRequest{Key: []byte(c.Kind.Prefix), RangeEnd: PrefixEnd(c.Kind.Prefix)}); err == nil {
+			kvs, y, err = c.unlock(t, resp.Kvs)
+		}
+		if err == nil {
+			entries, err = c.decodeAll(t, kvs)
+		}
+		if err == nil {
+			c.regain(t, y)
+			break
+		}
+		t.Sleep(time.Second) // the store has no leader, or a key is missing; reflectors retry as well
+		if c.dropped {
+			return
+		}
+	}
+	gone := c.items.Copy()
+	for i, kv := range kvs {
+		en := entries[i]
+		if en == nil {
+			continue
+		}
+		gone.Delete(c.key(kv.Key))
+		c.put(c.key(kv.Key), en)
+		if c.Changed != nil {
+			c.Changed(c.key(kv.Key), en.Object)
+		}
+	}
+	gone.Scan(func(key string, _ *Entry) bool {
+		c.drop(key)
+		if c.Changed != nil {
+			c.Changed(key, nil)
+		}
+		return true
+	})
+	c.revision = resp.Header.Revision
+	c.window.start(c.revision)
+	c.synced = true
+	c.moved.Broadcast()
+}
+
+func (c *Cache) put(key string, en *Entry) {
+	c.bytes += int64(len(en.Value))
+	if old, had := c.items.Set(key, en); had {
+		c.bytes -= int64(len(old.Value))
+	}
+}
+
+func (c *Cache) drop(key string) {
+	if old, had := c.items.Delete(key); had {
+		c.bytes -= int64(len(old.Value))
+	}
+}
+
+func (c *Cache) key(full []byte) string { return string(full[len(c.Kind.Prefix):]) }
+
+// take brings one revision into the cache and sends it on.
+func (c *Cache) take(t *sim.Task, b storage.Batch) {
+	c.revision = b.Revision
+	for _, e := range b.Events {
+		ch, ok := c.apply(t, b, e)
+		if !ok {
+			continue
+		}
+		targets := c.watchers.targets(ch)
+		ch.at = t.Elapsed()
+		c.window.add(ch)
+		oldest, kept := c.window.left()
+		ch.id = t.Emit(trace.Event{
+			Kind: trace.WatchCacheEvent, Object: refOf(c.Kind, ch.obj), Causes: whyTaken(b),
+			Payload: &trace.CacheUpdate{
+				Resource: c.Kind.GroupVersionResource.Resource, Custom: c.Kind.CustomName(), Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets),
+				Oldest: oldest, Kept: kept,
+			},
+		})
+		c.watchers.send(ch, targets)
+		if c.Changed != nil {
+			if ch.kind == watch.Deleted {
+				c.Changed(ch.key, nil)
+			} else {
+				c.Changed(ch.key, ch.obj)
+			}
+		}
+	}
+}
+
+// whyTaken is why the cache takes in a revision: the commit, and what let it
+// come if it had to wait.
+func whyTaken(b storage.Batch) []trace.ID {
+	if b.Late.IsZero() {
+		return []trace.ID{b.Commit}
+	}
+	return []trace.ID{b.Commit, b.Late}
+}
+
+// apply changes items by one event.
+func (c *Cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, bool) {
+	key := c.key(e.Kv.Key)
+	old, had := c.items.Get(key)
+	ch := &change{key: key, revision: b.Revision}
+	if had {
+		ch.prev = old.Object
+	}
+	if e.Type == mvccpb.DELETE {
+		if !had {
+			return nil, false
+		}
+		c.drop(key)
+		ch.kind, ch.obj = watch.Deleted, withRevision(old.Object, b.Revision)
+		return ch, true
+	}
+	en := c.decoded[key]
+	delete(c.decoded, key)
+	if en == nil || en.Revision != b.Revision || c.cfg.Transformer(c.Kind).Configured() && !c.Kind.MayConvert() {
+		var err error
+		if en, err = c.openEvent(t, b.Commit, e.Kv); err != nil {
+			return nil, false
+		}
+	}
+	c.put(key, en)
+	ch.kind, ch.obj = watch.Added, en.Object
+	if had {
+		ch.kind = watch.Modified
+	}
+	return ch, true
+}
+
+// withRevision is a copy of the object with another resourceVersion.
+func withRevision(obj runtime.Object, revision int64) runtime.Object {
+	o := obj.DeepCopyObject()
+	object.Meta(o).SetResourceVersion(object.FormatRevision(revision))
+	return o
+}
+
+// Describe decodes what a commit wrote, for the trace, and keeps it for the
+// cache.
+func (c *Cache) Describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
+	key := c.key(e.Kv.Key)
+	if e.Type == mvccpb.DELETE {
+		if en, ok := c.items.Get(key); ok && !c.lags() {
+			return refOf(c.Kind, en.Object), nil
+		}
+		if e.PrevKv != nil {
+			if en, _, err := Open(nil, c.cfg.Transformer(c.Kind), c.Kind, e.PrevKv); err == nil {
+				return refOf(c.Kind, en.Object), nil
+			}
+		}
+		return c.refOfKey(key), nil
+	}
+	en, err := c.decode(key, e.Kv)
+	if err != nil {
+		return c.refOfKey(key), nil
+	}
+	if c.feed != nil {
+		c.decoded[key] = en
+	}
+	return refOf(c.Kind, en.Object), trace.Obj(en.Object)
+}
+
+// decode is the object of a commit.
+func (c *Cache) decode(key string, kv *mvccpb.KeyValue) (*Entry, error) {
+	w := c.writing[key]
+	if w == nil || !bytes.Equal(w.stored, kv.Value) {
+		en, _, err := Open(nil, c.cfg.Transformer(c.Kind), c.Kind, kv)
+		return en, err
+	}
+	delete(c.writing, key)
+	object.Meta(w.Object).SetResourceVersion(object.FormatRevision(kv.ModRevision))
+	value := kv.Value // the store keeps these bytes in any case
+	if trace.Encrypted(value) {
+		value = w.Value
+	}
+	return &Entry{Object: w.Object, Value: value, Revision: kv.ModRevision}, nil
+}
+
+func (c *Cache) refOfKey(key string) trace.Ref {
+	ref := trace.Ref{APIVersion: c.Kind.GroupVersion().String(), Kind: c.Kind.Kind, Name: key}
+	if ns, name, ok := strings.Cut(key, "/"); ok {
+		ref.Namespace, ref.Name = ns, name
+	}
+	return ref
+}
+
+// Written is the object a transaction has just made visible.
+func (c *Cache) Written(key string, revision int64) runtime.Object {
+	if en := c.decoded[key]; en != nil && en.Revision == revision {
+		return en.Object
+	}
+	if en, ok := c.items.Get(key); ok && en.Revision == revision {
+		return en.Object
+	}
+	return nil
+}
+
+// Get is the newest object the cache knows, counting what has become visible
+// and is not taken in yet, unless its watch lags.
+func (c *Cache) Get(key string) *Entry {
+	if en := c.decoded[key]; en != nil && !c.lags() {
+		return en
+	}
+	en, _ := c.items.Get(key)
+	return en
+}
+
+// lags reports whether the store has still to tell the cache something that it
+// cannot take yet.
+func (c *Cache) lags() bool { return c.feed != nil && c.feed.Waiting() > c.feed.Mailbox.Len() }
+
+// Current is the revision the cache stands for: with nothing waiting to be
+// taken in, everything the store has shown.
+func (c *Cache) Current() int64 {
+	if c.synced && c.feed.Waiting() == 0 && !c.busy {
+		return max(c.revision, c.cfg.Store.Revision())
+	}
+	return c.revision
+}
+
+// Wait waits until the cache stands for a revision; it reports false after
+// limit of virtual time.
+func (c *Cache) Wait(t *sim.Task, revision int64, limit time.Duration) bool {
+	deadline := t.Elapsed() + limit
+	for !c.synced || c.Current() < revision {
+		left := deadline - t.Elapsed()
+		if left <= 0 {
+			return false
+		}
+		c.moved.WaitTimeout(t, min(left, 50*time.Millisecond))
+	}
+	return true
+}
+
+// Scan calls fn for the objects of a namespace ("" for all), in key order,
+// until it returns false.
+func (c *Cache) Scan(namespace string, fn func(key string, en *Entry) bool) {
+	from := ""
+	if namespace != "" && c.Kind.Namespaced {
+		from = namespace + "/"
+	}
+	c.items.Ascend(from, func(key string, en *Entry) bool {
+		if !strings.HasPrefix(key, from) {
+			return false
+		}
+		return fn(key, en)
+	})
+}
+
+// Close ends every watch: the server is gone.
+func (c *Cache) Close() {
+	for _, w := range c.watchers.all() {
+		w.end("the API server stopped")
+	}
+}
+
+// refOf names an object for the trace.
+func refOf(k *registry.Kind, obj runtime.Object) trace.Ref {
+	m := object.Meta(obj)
+	return trace.Ref{APIVersion: k.APIVersion, Kind: k.Kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID())}
+}
+
+// PrefixEnd is the end of the range of keys that begin with a prefix.
+func PrefixEnd(prefix string) []byte {
+	end := []byte(prefix)
+	end[len(end)-1]++
+	return end
+}
+
+// Len is how many objects there are.
+func (c *Cache) Len() int { return c.items.Len() }
+
+// Taken is the object as the cache has taken it in; nil if there is none.
+func (c *Cache) Taken(key string) runtime.Object {
+	if en, ok := c.items.Get(key); ok {
+		return en.Object
+	}
+	return nil
+}
+
+// Newest calls fn for what is known in a namespace ("" for all), by key, counting what
+// has become visible and is not taken in yet.
+func (c *Cache) Newest(namespace string, fn func(runtime.Object)) {
+	if c.items.Len() == 0 && len(c.decoded) == 0 {
+		return
+	}
+	found := map[string]runtime.Object{}
+	c.Scan(namespace, func(key string, en *Entry) bool {
+		found[key] = en.Object
+		return true
+	})
+	if !c.lags() {
+		for key, en := range c.decoded {
+			if namespace == "" || strings.HasPrefix(key, namespace+"/") {
+				found[key] = en.Object
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		fn(found[key])
+	}
+}
+
+// Expect tells of what a transaction under way writes: the object need not be decoded
+// again from the bytes, stored, in which it comes back.
+func (c *Cache) Expect(key string, obj runtime.Object, value, stored []byte) *pending {
+	w := &pending{Entry{Object: obj, Value: value}, stored}
+	c.writing[key] = w
+	return w
+}
+
+// Forget ends expect: the transaction is over.
+func (c *Cache) Forget(key string, w *pending) {
+	if c.writing[key] == w {
+		delete(c.writing, key)
+	}
+}
+
+// End ends the cache of a kind that is served no longer, and why its watches.
+func (c *Cache) End(why string) {
+	c.dropped = true
+	for _, w := range c.watchers.all() {
+		w.end(why)
+	}
+	if c.feed != nil {
+		c.feed.Stop(c.cfg.Process.Kernel().Last())
+	}
+}
+
+// Size is how many bytes the values of the objects are.
+func (c *Cache) Size() int64 { return c.bytes }

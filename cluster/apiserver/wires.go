@@ -1,0 +1,61 @@
+package apiserver
+
+import (
+	"slices"
+	"time"
+
+	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/trace"
+)
+
+// What is wrong between the servers and their clients, for those who make it so: the
+// faults of informers, and of the server itself.
+
+// openWatchers are all open watches at any server, in the order in which they were
+// opened.
+func (s *Server) openWatchers() []*cacher.Watcher {
+	var all []*cacher.Watcher
+	for _, o := range s.peers.all {
+		for _, c := range o.openCaches() {
+			all = append(all, c.Watchers()...)
+		}
+	}
+	slices.SortFunc(all, func(a, b *cacher.Watcher) int { return int(a.Number) - int(b.Number) })
+	return all
+}
+
+// Wires lists the clients that watch, or are components that ever did, each with
+// the resource: "scheduler/pods", sorted.
+func (s *Server) Wires() []string { return s.peers.wires.Names(s.openWatchers()) }
+
+// StallWire has the watches of a name told nothing until [Server.FlowWire]. why is
+// the event of the fault, here and below.
+func (s *Server) StallWire(name string, why trace.ID) {
+	s.peers.wires.Stall(s.openWatchers(), name, why)
+}
+
+// FlowWire ends StallWire, and LoseOnWire where nothing was lost yet: what waits is
+// told at once, or as fast as the wire is.
+func (s *Server) FlowWire(name string, why trace.ID) {
+	s.peers.wires.Flow(s.openWatchers(), name, why)
+}
+
+// SlowWire has every event take d to reach the watches of a name, one after
+// another; 0 ends it.
+func (s *Server) SlowWire(name string, d time.Duration, why trace.ID) {
+	s.peers.wires.Slow(s.openWatchers(), name, d, why)
+}
+
+// LoseOnWire loses the next event of an object, and no bookmark: nobody is told.
+func (s *Server) LoseOnWire(name string, why trace.ID) {
+	s.peers.wires.Lose(s.openWatchers(), name, why)
+}
+
+// CutWire breaks the connections of a name's watches. Their client watches again
+// from the newest revision it has seen, and gets what it missed.
+func (s *Server) CutWire(name string, why trace.ID) { s.peers.wires.Cut(s.openWatchers(), name, why) }
+
+// Slow has every request take d longer, as on a machine that has too much to do;
+// 0 ends it. It takes its time when it has been let in, so it keeps its seat for as
+// long.
+func (s *Server) Slow(d time.Duration) { s.slow = d }
