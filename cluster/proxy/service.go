@@ -1,12 +1,12 @@
 package proxy
 
 import (
-	"net/netip"
 	"sort"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	netutils "k8s.io/utils/net"
 )
 
 // servicePort is one port of a Service as the proxy sees it
@@ -67,11 +67,7 @@ func servicePorts(svc *corev1.Service) []servicePort {
 			base.balancerIPs = append(base.balancerIPs, ipv4([]string{in.IP})...)
 		}
 	}
-	for _, r := range svc.Spec.LoadBalancerSourceRanges {
-		if p, err := netip.ParsePrefix(strings.TrimSpace(r)); err == nil && p.Addr().Is4() {
-			base.sourceRanges = append(base.sourceRanges, p.String())
-		}
-	}
+	base.sourceRanges = sourceRanges(svc.Spec.LoadBalancerSourceRanges)
 	if base.externalLocal && svc.Spec.Type == corev1.ServiceTypeLoadBalancer {
 		base.healthPort = int(svc.Spec.HealthCheckNodePort)
 	}
@@ -92,11 +88,29 @@ func servicePorts(svc *corev1.Service) []servicePort {
 	return out
 }
 
+// sourceRanges reads who may use a load balancer's address: the networks of our
+// family, without the host's bits, and none where one of them is everybody
+// (pkg/proxy/serviceport.go newBaseServiceInfo).
+func sourceRanges(in []string) []string {
+	var out []string
+	for _, s := range in {
+		_, network, err := netutils.ParseCIDRSloppy(strings.TrimSpace(s))
+		if err != nil || !netutils.IsIPv4CIDR(network) {
+			continue
+		}
+		if bits, _ := network.Mask.Size(); bits == 0 {
+			return nil
+		}
+		out = append(out, network.String())
+	}
+	return out
+}
+
 func ipv4(in []string) []string {
 	var out []string
 	for _, s := range in {
-		if a, err := netip.ParseAddr(s); err == nil && a.Is4() {
-			out = append(out, s)
+		if a := netutils.ParseIPSloppy(s); netutils.IsIPv4(a) {
+			out = append(out, a.String())
 		}
 	}
 	return out
@@ -128,8 +142,9 @@ func endpointsOf(slices []*discoveryv1.EndpointSlice, portName, protocol string)
 			}
 			for i := range sl.Endpoints {
 				e, ok := readEndpoint(&sl.Endpoints[i], int(*p.Port))
-				// Of two with one address the ready one counts.
-				if old, dup := seen[e.address]; ok && (!dup || !old.ready) {
+				// An address may be a new pod's before the old one is gone: the one that
+				// does not end counts, be it ready or not yet.
+				if _, dup := seen[e.address]; ok && (!dup || !e.terminating) {
 					seen[e.address] = e
 				}
 			}
@@ -150,9 +165,8 @@ func readEndpoint(ep *discoveryv1.Endpoint, port int) (endpoint, bool) {
 	c := &ep.Conditions
 	e := endpoint{
 		ip: ep.Addresses[0], address: ep.Addresses[0] + ":" + itoa(port), node: deref(ep.NodeName, ""),
-		ready: deref(c.Ready, true), terminating: deref(c.Terminating, false),
+		ready: deref(c.Ready, true), serving: deref(c.Serving, true), terminating: deref(c.Terminating, false),
 	}
-	e.serving = deref(c.Serving, e.ready)
 	if ep.Hints != nil {
 		for _, z := range ep.Hints.ForZones {
 			e.zones = append(e.zones, z.Name)
