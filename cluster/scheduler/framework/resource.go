@@ -109,3 +109,9 @@ func NonZeroRequests(pod *corev1.Pod) Resource {
 	}
 	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{UseStatusResources: true, NonMissingContainerRequests: defaultRequests}))
 }
+
+// ContainerRequests is NonZeroRequests of the containers alone, whatever the pod as
+// a whole requests.
+func ContainerRequests(pod *corev1.Pod) Resource {
+	return NewResource(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{SkipPodLevelResources: true, NonMissingContainerRequests: defaultRequests}))
+}

@@ -192,9 +192,13 @@ func moreImportant(a, b *framework.PodInfo) int {
 	)
 }
 
+// now is when a pod counts as started that no kubelet has seen yet: after all that
+// have (pkg/scheduler/util GetPodStartTime).
+var now = time.Unix(1<<40, 0)
+
 func started(p *framework.PodInfo) time.Time {
 	if p.Pod.Status.StartTime == nil {
-		return p.Pod.CreationTimestamp.Time
+		return now
 	}
 	return p.Pod.Status.StartTime.Time
 }

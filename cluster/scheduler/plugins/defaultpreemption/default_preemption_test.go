@@ -29,17 +29,20 @@ func (f fits) Fits(state *framework.CycleState, pod *corev1.Pod, node *framework
 }
 
 func makePod(name string, milli int64, priority int32, started int) *corev1.Pod {
-	at := metav1.NewTime(time.Unix(int64(started), 0))
+	var at *metav1.Time
+	if started > 0 {
+		at = &metav1.Time{Time: time.Unix(int64(started), 0)}
+	}
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, CreationTimestamp: metav1.Unix(1, 0)},
 		Spec: corev1.PodSpec{Priority: &priority, Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(milli, resource.DecimalSI)},
 		}}}},
-		Status: corev1.PodStatus{StartTime: &at},
+		Status: corev1.PodStatus{StartTime: at},
 	}
 }
 
-// makeNode reads pods as "name/milli/priority/started".
+// makeNode reads pods as "name/milli/priority/started"; 0 is not started yet.
 func makeNode(name string, pods ...string) *framework.NodeInfo {
 	n := framework.NewNodeInfo(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10"),
@@ -79,6 +82,16 @@ func TestPostFilter(t *testing.T) {
 			makePod("p", 500, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "young/500/1/9", "old/500/1/2")},
 			"n1 [demo/young]",
+		},
+		"one that has not started is the youngest, however old the object is": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/500/1/0", "b/500/1/9")},
+			"n1 [demo/a]",
+		},
+		"and goes before one that started last": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a/900/5/1"), makeNode("n2", "b/900/5/0"), makeNode("n3", "c/900/5/8")},
+			"n2 [demo/b]",
 		},
 		"lowest of the highest priorities": {
 			makePod("p", 500, 10, 0),

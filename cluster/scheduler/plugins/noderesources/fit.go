@@ -116,9 +116,16 @@ func (*Fit) Filter(state *framework.CycleState, _ *corev1.Pod, node *framework.N
 }
 
 // PreScore adds up the requests that count for scoring: containers that ask
-// for nothing count as 100m and 200Mi.
+// for nothing count as 100m and 200Mi. What the pod requests as a whole does not
+// count here, though it does in Filter and on the nodes: upstream's NewFit does not
+// tell its scorer of enablePodLevelResources.
 func (*Fit) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
-	state.Write(scoreKey, state.NonZeroRequests(pod))
+	requests := state.NonZeroRequests(pod)
+	if pod.Spec.Resources != nil {
+		own := framework.ContainerRequests(pod)
+		requests = &own
+	}
+	state.Write(scoreKey, requests)
 	return nil
 }
 

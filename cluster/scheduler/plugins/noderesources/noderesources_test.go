@@ -118,6 +118,33 @@ func TestScores(t *testing.T) {
 	}
 }
 
+// What a pod requests as a whole counts where it must fit and for the balance, and
+// on the node once it is there, but not for Fit's score of the pod: upstream's NewFit
+// sets enablePodLevelResources for the plugin and not for its scorer.
+func TestPodLevelRequestsDoNotCountInFitsScore(t *testing.T) {
+	pod := podOf("cpu=1", "")
+	pod.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("cpu=3 memory=4000Mi")}
+	node := nodeOf("cpu=4 memory=10000Mi pods=9")
+	fit, state := &Fit{}, &framework.CycleState{Pod: framework.NewPodInfo(pod)}
+	fit.PreScore(state, pod, nil)
+	if got, want := fit.Score(state, pod, node), int64((72+96)/2); got != want { // 1100m of 4, 400Mi of 10000
+		t.Errorf("Fit scores %d, want %d (%s)", got, want, fit.ExplainScore(state, pod, node))
+	}
+	balanced := &BalancedAllocation{}
+	balanced.PreScore(state, pod, nil)
+	if got, want := balanced.Score(state, pod, node), int64(66); got != want { // 3 of 4, 4000Mi of 10000
+		t.Errorf("the balance scores %d, want %d (%s)", got, want, balanced.ExplainScore(state, pod, node))
+	}
+	fit.PreFilter(state, pod)
+	if st := fit.Filter(state, pod, nodeOf("cpu=2 memory=10000Mi pods=9")); st.Message() != "Insufficient cpu" {
+		t.Errorf("three cores on a node of two: %q", st.Message())
+	}
+	node.AddPod(framework.NewPodInfo(pod))
+	if got := node.NonZeroRequested.MilliCPU; got != 3000 {
+		t.Errorf("on the node it counts for %dm, want 3000m", got)
+	}
+}
+
 // TestBalancedAllocation has upstream's own cases with CPU in thousandths and
 // memory in bytes.
 func TestBalancedAllocation(t *testing.T) {
