@@ -19,8 +19,8 @@ func (c *Cluster) applyAddons(t *sim.Task) error {
 			return err
 		}
 	}
-	for _, cm := range addonConfigs {
-		if _, err := installer.Create(t, client.ConfigMaps, cm.Namespace, cm.DeepCopy()); err != nil && !apierrors.IsAlreadyExists(err) {
+	for _, cm := range c.addonConfigs() {
+		if _, err := installer.Create(t, client.ConfigMaps, cm.Namespace, cm); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
@@ -29,10 +29,11 @@ func (c *Cluster) applyAddons(t *sim.Task) error {
 
 // addonConfigs are the add-ons' configurations
 // (cmd/kubeadm/app/phases/addons/{dns,proxy}). Nobody reads them here; each says so.
-var addonConfigs = []*corev1.ConfigMap{
-	{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "coredns"},
-		Data: map[string]string{"Corefile": `# In this cluster name lookup stands in for CoreDNS, which would read this file.
+func (c *Cluster) addonConfigs() []*corev1.ConfigMap {
+	return []*corev1.ConfigMap{
+		{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "coredns"},
+			Data: map[string]string{"Corefile": `# In this cluster name lookup stands in for CoreDNS, which would read this file.
 .:53 {
     errors
     health {
@@ -54,14 +55,14 @@ var addonConfigs = []*corev1.ConfigMap{
     loadbalance
 }
 `},
-	},
-	{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "kube-proxy", Labels: map[string]string{"app": "kube-proxy"}},
-		Data: map[string]string{"config.conf": `# In this cluster kube-proxy is a process of each node, started as this file says, which it does not read.
+		},
+		{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "kube-proxy", Labels: map[string]string{"app": "kube-proxy"}},
+			Data: map[string]string{"config.conf": `# In this cluster kube-proxy is a process of each node, started as this file says, which it does not read.
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 bindAddress: 0.0.0.0
-clusterCIDR: 10.244.0.0/16
+clusterCIDR: ` + c.clusterCIDR().String() + `
 healthzBindAddress: ""
 metricsBindAddress: ""
 mode: iptables
@@ -70,7 +71,8 @@ iptables:
   minSyncPeriod: 1s
   syncPeriod: 30s
 `},
-	},
+		},
+	}
 }
 
 // reinstall makes a cluster usable again whose API was emptied. Nobody does that

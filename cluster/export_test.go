@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"net/netip"
 	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -57,4 +58,13 @@ func (c *Cluster) Running(node string) (list []string, err error) {
 		err = doErr
 	}
 	return list, err
+}
+
+// PodCIDRs are the cluster CIDR of a cluster of so many nodes, and theirs.
+func PodCIDRs(nodes int) (all netip.Prefix, of []netip.Prefix) {
+	all = (&Cluster{cfg: Config{Nodes: nodes}}).clusterCIDR()
+	for i := range nodes {
+		of = append(of, nodeCIDR(all, i+1))
+	}
+	return all, of
 }

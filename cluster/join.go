@@ -10,9 +10,6 @@ import (
 	"kviz/cluster/trace"
 )
 
-// mostNodes is how many machines there may be after some have joined.
-const mostNodes = 1000
-
 // joining is a machine on its way to becoming a node.
 type joining struct {
 	bootstrap kubelet.Bootstrap
@@ -65,8 +62,8 @@ func (p controlPlane) JoinNode(t *sim.Task, token string) (string, error) {
 	if c.server == nil {
 		return "", fmt.Errorf("the API server has not been started yet")
 	}
-	if len(c.nodes) == mostNodes {
-		return "", fmt.Errorf("there are %d nodes", mostNodes)
+	if pods := c.clusterCIDR(); len(c.nodes) >= mostNodes(pods.Bits()) {
+		return "", fmt.Errorf("there are %d nodes: no /%d of the cluster CIDR %s is left for the pods of another (kube-controller-manager's CIDRNotAvailable)", len(c.nodes), nodeMask, pods)
 	}
 	n := c.addNode(t, len(c.nodes)+1, token)
 	for end := t.Elapsed() + joinLimit; n.join != nil; t.Sleep(100 * time.Millisecond) {

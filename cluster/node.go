@@ -36,7 +36,7 @@ type node struct {
 func (c *Cluster) addNode(t *sim.Task, i int, token string) *node {
 	n := &node{name: fmt.Sprintf("node-%d", i), short: map[corev1.NodeConditionType]string{}}
 	address := fmt.Sprintf("192.168.%d.%d", (i+10)/250, (i+10)%250)
-	podCIDR := fmt.Sprintf("10.%d.%d.0/24", 244+i/256, i%256)
+	podCIDR := nodeCIDR(c.clusterCIDR(), i).String()
 	n.link = fault.NewLink(n.name)
 	n.runtime = runtime.New(c.k, c.registry, runtime.Config{Node: n.name, PodCIDR: podCIDR})
 	n.runtime.SetDialer(c.network)
@@ -68,7 +68,7 @@ func (c *Cluster) addNode(t *sim.Task, i int, token string) *node {
 	if !c.cfg.Light {
 		plane := trace.Lane{Component: trace.CompProxy, Instance: n.name}
 		n.proxy = c.addComponent("proxy/"+n.name, plane, func(p *sim.Process) {
-			proxy.Start(p, n.link.Wrap(c.client(plane, authn.Component("kube-proxy"))), proxy.Config{Node: n.net, Shared: c.rules})
+			proxy.Start(p, n.link.Wrap(c.client(plane, authn.Component("kube-proxy"))), proxy.Config{Node: n.net, ClusterCIDR: c.clusterCIDR().String(), Shared: c.rules})
 		})
 		if n.join == nil {
 			n.proxy.begin(c.k, t.Causes(), "")

@@ -29,7 +29,7 @@ import (
 // Config says which node a proxy serves.
 type Config struct {
 	Node        *network.Node // whose tables it writes
-	ClusterCIDR string        // "" means 10.244.0.0/16
+	ClusterCIDR string        // where all pods' addresses come from; "" means 10.244.0.0/16
 	Zone        string        // the node's zone, for topology hints
 	// Counters writes the rules that need nfacct objects in the kernel.
 	Counters bool
