@@ -210,7 +210,7 @@ func (a *aggregator) slicesOf(namespace, name, port string) (n int, active bool)
 // ask asks the server for the path that every aggregated API must serve.
 func (c *availability) ask() (err error) {
 	r := c.svc.Spec.Service
-	ready, err := c.a.s.endpointsOf(r.Namespace, r.Name, *r.Port)
+	ready, err := serviceEndpoints{lister{c.a.s}}.Endpoints(r.Namespace, r.Name, *r.Port)
 	if err != nil {
 		return err
 	}
@@ -226,8 +226,8 @@ func (c *availability) ask() (err error) {
 		at := c.a.rand.IntN(len(ready))
 		e := ready[at]
 		ready = slices.Delete(ready, at, at+1)
-		c.endpoint = e.address
-		url := "https://" + e.address + path
+		c.endpoint = e.Address
+		url := "https://" + e.Address + path
 		answer, failed := c.a.send(c.t, e, &remote.Request{Method: http.MethodGet, Path: path, Header: asUser(aggregatorUser)}, deadline)
 		switch {
 		case failed != nil:

@@ -101,7 +101,7 @@ func (a *aggregator) learn(t *sim.Task, name string, b *backend) {
 // that of the version.
 func (a *aggregator) fetch(t *sim.Task, svc *apiregistration.APIService, b *backend) ([]apidiscovery.APIResourceDiscovery, bool) {
 	r := svc.Spec.Service
-	ready, err := a.s.endpointsOf(r.Namespace, r.Name, *r.Port)
+	ready, err := serviceEndpoints{lister{a.s}}.Endpoints(r.Namespace, r.Name, *r.Port)
 	if err != nil {
 		return nil, false
 	}

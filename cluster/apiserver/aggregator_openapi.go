@@ -13,6 +13,7 @@ import (
 	openapiaggregator "k8s.io/kube-openapi/pkg/aggregator"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 )
@@ -39,7 +40,7 @@ const openAPITimeout = time.Minute
 // learnOpenAPI gets the documents from a server that has just told what it serves. One
 // that cannot be had leaves what is known, and so does a server that is down, until the
 // APIService is deleted (kube-openapi pkg/cached LastSuccess).
-func (a *aggregator) learnOpenAPI(t *sim.Task, svc *apiregistration.APIService, b *backend, e backendAddress) {
+func (a *aggregator) learnOpenAPI(t *sim.Task, svc *apiregistration.APIService, b *backend, e webhook.Endpoint) {
 	deadline := t.Elapsed() + openAPITimeout
 	get := func(path string, query url.Values, have string) remote.Answer {
 		header := asUser(aggregatorUser)

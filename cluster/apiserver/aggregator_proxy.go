@@ -14,6 +14,7 @@ import (
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -77,12 +78,12 @@ func (c *call) aggregate() *Response {
 	}
 	r := svc.Spec.Service
 	by := fmt.Sprintf("Service %s/%s", r.Namespace, r.Name)
-	ready, err := c.s.endpointsOf(r.Namespace, r.Name, *r.Port)
+	ready, err := serviceEndpoints{lister{c.s}}.Endpoints(r.Namespace, r.Name, *r.Port)
 	if err != nil {
 		return c.unserved(by, "service unavailable", err.Error()+".")
 	}
 	e := ready[c.s.aggregator.rand.IntN(len(ready))]
-	by += ", endpoint " + e.address
+	by += ", endpoint " + e.Address
 	req := *c.req.Proxied
 	req.Header = asUser(c.user)
 	for k, v := range c.req.Proxied.Header {
@@ -166,12 +167,12 @@ func (u *unsent) inClient() error {
 }
 
 // send sends a request to an endpoint.
-func (a *aggregator) send(t *sim.Task, e backendAddress, r *remote.Request, deadline time.Duration) (remote.Answer, *unsent) {
-	failed := &unsent{address: e.address, dial: &DialError{Reason: "no route to host"}}
+func (a *aggregator) send(t *sim.Task, e webhook.Endpoint, r *remote.Request, deadline time.Duration) (remote.Answer, *unsent) {
+	failed := &unsent{address: e.Address, dial: &DialError{Reason: "no route to host"}}
 	if a.s.cfg.Dial == nil {
 		return remote.Answer{}, failed
 	}
-	program, connected, err := a.s.cfg.Dial(t, e.address, deadline-t.Elapsed())
+	program, connected, err := a.s.cfg.Dial(t, e.Address, deadline-t.Elapsed())
 	failed.connected = connected
 	if !connected.IsZero() {
 		t.SetCauses(connected)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 )
@@ -199,12 +200,12 @@ func strictYAML(err error) (faults []string) {
 // (handlers/create.go, update.go). For components of this process that is done
 // only where somebody else's fields are noted already: they would be told
 // nothing new.
-func (c *call) trackManager(op operation) error {
+func (c *call) trackManager(op admission.Operation) error {
 	if c.req.Verb == "patch" && c.req.PatchType == "application/apply-patch+yaml" {
 		return nil
 	}
 	if c.req.System {
-		if op == opCreate || c.req.Subresource == "status" || c.old == nil || len(object.Meta(c.old).GetManagedFields()) == 0 {
+		if op == admission.Create || c.req.Subresource == "status" || c.old == nil || len(object.Meta(c.old).GetManagedFields()) == 0 {
 			return nil
 		}
 	}
@@ -213,7 +214,7 @@ func (c *call) trackManager(op operation) error {
 		return apierrors.NewInternalError(err)
 	}
 	live := c.old
-	if op == opCreate {
+	if op == admission.Create {
 		live = c.kind.New()
 		live.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
 	}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	auditapi "k8s.io/apiserver/pkg/apis/audit"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"kviz/cluster/apiserver/audit"
@@ -26,6 +25,7 @@ import (
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
+	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -105,7 +105,7 @@ func (s *Server) ReadFile(name string) ([]byte, error) {
 			return f.file, nil
 		}
 	}
-	if file := reviewFile(name); file != nil {
+	if file := webhook.File(name); file != nil {
 		return file, nil
 	}
 	return s.audit.log.Read(name)
@@ -125,7 +125,7 @@ func (s *Server) Files() []string {
 			names = append(names, f.path)
 		}
 	}
-	names = append(names, reviewFiles()...)
+	names = append(names, webhook.Files()...)
 	names = append(names, s.audit.log.Files()...)
 	slices.Sort(names)
 	return names
@@ -206,6 +206,7 @@ func (c *call) beginAudit() audit.Verdict {
 		ID: c.auditID(), URI: c.req.uri(), UserAgent: c.userAgent(), SourceIPs: c.sourceIPs(),
 		Received: c.Task.Kernel().Epoch().Add(c.Began), Attributes: attrs,
 	}, &c.s.audit.log)
+	c.Audit = c.record
 	return v
 }
 
@@ -224,13 +225,9 @@ func (c *call) attributes() authorizer.AttributesRecord {
 		a.Namespace = r.Name // likewise
 	}
 	if c.user.Name != "" {
-		a.User = userOf(c.user)
+		a.User = c.user.Info()
 	}
 	return a
-}
-
-func userOf(u authn.User) *user.DefaultInfo {
-	return &user.DefaultInfo{Name: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
 }
 
 // auditID is the request's: what its sender gave, or a new one
@@ -254,7 +251,7 @@ func (c *call) auditRefused() {
 	st := request.StatusOf(apierrors.NewUnauthorized("Unauthorized"))
 	c.record.Answer(int(st.Code), st, func() runtime.Object { return st })
 	_ = c.writeAudit(auditapi.StageResponseStarted) // counted
-	c.record = nil
+	c.record, c.Audit = nil, nil
 }
 
 // Audits reports whether anything is written of requests.
@@ -320,14 +317,6 @@ func (c *call) auditAccess(d authz.Decision) {
 	}
 	c.record.Annotate("authorization.k8s.io/decision", decision)
 	c.record.Annotate("authorization.k8s.io/reason", d.Why)
-}
-
-// annotate adds an annotation to the request's audit events, where it has any
-// (apiserver pkg/audit AddAuditAnnotation).
-func (c *call) annotate(key, value string) {
-	if c.record != nil {
-		c.record.Annotate(key, value)
-	}
 }
 
 // auditAnswer writes how the request ended. What takes long has an event when the

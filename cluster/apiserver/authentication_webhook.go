@@ -11,6 +11,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/quota"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -40,7 +41,7 @@ const sharedLookup = 30 * time.Second
 // asks for the same token at the same time waits for the same answer
 // (pkg/authentication/token/cache).
 type tokenWebhook struct {
-	reviewer
+	webhook.Reviewer
 	said   *utilcache.Expiring
 	asking map[string]*tokenLookup
 }
@@ -55,13 +56,13 @@ type tokenLookup struct {
 
 // tokenWebhookConfig reads the file.
 func (s *Server) tokenWebhookConfig(file []byte) (config, error) {
-	address, err := readKubeconfig(file)
+	address, err := webhook.ReadKubeconfig(file)
 	if err != nil {
 		return config{}, err
 	}
 	return config{lines: []string{"asked: " + address}, use: func(*sim.Task) {
 		s.tokenWebhook = &tokenWebhook{
-			reviewer: reviewer{s, tokenCodec, address, reviewTimeout, reviewPause},
+			Reviewer: webhook.Reviewer{Client: s.webhooks, Codec: tokenCodec, Address: address, Timeout: webhook.ReviewTimeout, Pause: webhook.ReviewPause},
 			said:     utilcache.NewExpiringWithClock(quota.Clock{Time: s.k.Now}), asking: map[string]*tokenLookup{},
 		}
 	}}, nil
@@ -111,7 +112,7 @@ func (s *Server) askTokenWebhook(t *sim.Task, token string, audiences []string) 
 // lookUp asks the server (WebhookTokenAuthenticator AuthenticateToken).
 func (w *tokenWebhook) lookUp(t *sim.Task, token string, audiences []string) (answer tokenAnswer, err error) {
 	r := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: audiences}}
-	result, answered, err := w.ask(t, r, &authenticationv1.TokenReview{}, t.Elapsed()+sharedLookup)
+	result, answered, err := w.Ask(t, r, &authenticationv1.TokenReview{}, t.Elapsed()+sharedLookup)
 	if answer.answered = answered; err != nil {
 		return answer, err
 	}

@@ -52,17 +52,7 @@ func authorize(c *call) error {
 }
 
 // decide asks the authorizers about something that the request needs.
-func (c *call) decide(a authz.Attributes) authz.Decision {
-	if c.s.chain == nil {
-		return c.s.authorizer.Decide(a)
-	}
-	c.Task.SetCauses(c.Last)
-	d := c.s.chain.decide(c.Task, &a)
-	if !d.Answered.IsZero() {
-		c.Last = d.Answered
-	}
-	return d
-}
+func (c *call) decide(a authz.Attributes) authz.Decision { return decider{c.s}.Decide(&c.Scope, a) }
 
 // undecided is what a client hears if an authorizer failed and none allowed it
 // (responsewriters InternalError).

@@ -29,6 +29,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -42,6 +43,15 @@ const authorizationFile = "/etc/kubernetes/authorization.yaml"
 type chain struct {
 	links []link
 	types sets.Set[string] // but for webhooks: a file that is taken up later must have them all
+}
+
+// kubeconfigAt reads a kubeconfig on the server's machine.
+func (s *Server) kubeconfigAt(path string) (address string, err error) {
+	file, err := s.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("stat %s: no such file or directory", path)
+	}
+	return webhook.ReadKubeconfig(file)
 }
 
 // link is one authorizer. Its opinion is allow, deny or neither.
@@ -155,7 +165,7 @@ func (s *Server) newLink(a *apiserver.AuthorizerConfiguration, compiler authoriz
 // webhookAuthorizer asks a server outside, with a SubjectAccessReview
 // (plugin/pkg/authorizer/webhook WebhookAuthorizer).
 type webhookAuthorizer struct {
-	reviewer
+	webhook.Reviewer
 	name     string
 	cfg      *apiserver.WebhookConfiguration
 	matcher  *authorizationcel.CELMatcher // nil matches all
@@ -174,7 +184,7 @@ func (s *Server) newWebhookLink(a *apiserver.AuthorizerConfiguration, compiler a
 		return link{}, "", err
 	}
 	w := &webhookAuthorizer{
-		reviewer: reviewer{s, accessCodecs[cfg.SubjectAccessReviewVersion], address, cfg.Timeout.Duration, reviewPause}, name: a.Name,
+		Reviewer: webhook.Reviewer{Client: s.webhooks, Codec: accessCodecs[cfg.SubjectAccessReviewVersion], Address: address, Timeout: cfg.Timeout.Duration, Pause: webhook.ReviewPause}, name: a.Name,
 		cfg: cfg, said: utilcache.NewLRUExpireCacheWithClock(8192, virtualClock{s.k}),
 	}
 	if cfg.CacheAuthorizedRequests {
@@ -261,7 +271,7 @@ func (w *webhookAuthorizer) review(t *sim.Task, r *authorizationv1.SubjectAccess
 	}
 	var result runtime.Object
 	if w.cfg.SubjectAccessReviewVersion == "v1" {
-		result, o.answered, err = w.ask(t, r, &authorizationv1.SubjectAccessReview{}, until)
+		result, o.answered, err = w.Ask(t, r, &authorizationv1.SubjectAccessReview{}, until)
 		if err == nil {
 			st = result.(*authorizationv1.SubjectAccessReview).Status
 		}
@@ -278,7 +288,7 @@ func (w *webhookAuthorizer) review(t *sim.Task, r *authorizationv1.SubjectAccess
 		}
 		old.Spec.Extra[k] = authorizationv1beta1.ExtraValue(v)
 	}
-	result, o.answered, err = w.ask(t, old, &authorizationv1beta1.SubjectAccessReview{}, until)
+	result, o.answered, err = w.Ask(t, old, &authorizationv1beta1.SubjectAccessReview{}, until)
 	if err == nil {
 		st = authorizationv1.SubjectAccessReviewStatus(result.(*authorizationv1beta1.SubjectAccessReview).Status)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/sim"
@@ -57,8 +58,8 @@ type ConfigState struct {
 func newConfigs(s *Server) []*configFile {
 	all := []*configFile{
 		{
-			name: "admission", flag: "--admission-control-config-file", path: AdmissionFile, title: "admission",
-			read: s.admissionConfig, without: func() { s.plugins = nil },
+			name: "admission", flag: "--admission-control-config-file", path: admission.File, title: "admission",
+			read: s.admissionConfig, without: func() { s.admission = s.newAdmission(nil) },
 		},
 		{
 			name: "tokens", flag: "--token-auth-file", path: authn.TokenFilePath, title: "static token", without: func() { s.tokenFile = nil },

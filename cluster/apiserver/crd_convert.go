@@ -94,7 +94,7 @@ func (cu *custom) askConverter(u *unstructured.Unstructured, to *registry.Kind) 
 	if c != nil {
 		why = c.Last
 	}
-	uid := object.NewUID(s.hooks.rand)
+	uid := s.webhooks.NewUID()
 	request, response, err := conversionReview(cu.crd.Spec.Conversion.Webhook.ConversionReviewVersions, u, to.APIVersion, uid)
 	if err != nil {
 		return nil, failed(err)
@@ -103,8 +103,8 @@ func (cu *custom) askConverter(u *unstructured.Unstructured, to *registry.Kind) 
 	if err != nil {
 		return nil, failed(fmt.Errorf("conversion webhook for %v failed: %w", u.GroupVersionKind(), err))
 	}
-	sent := s.hooks.post(t, why, conversionClient(cu.crd.Spec.Conversion.Webhook.ClientConfig), conversionTimeout, body)
-	answered, err := sent.answer(t, conversionCodec, response)
+	sent := s.webhooks.Post(t, why, conversionClient(cu.crd.Spec.Conversion.Webhook.ClientConfig), conversionTimeout, body)
+	answered, err := sent.Answer(t, conversionCodec, response)
 	out, err := verifyConversion(u, to, uid, response, err)
 	if c != nil && !answered.IsZero() {
 		c.Last = answered

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/version"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
@@ -77,8 +78,8 @@ func (v *customVersion) deprecation() string {
 
 // mayCreateCustom refuses new objects of a definition that is going
 // (forbidCreateAdmission).
-func (c *call) mayCreateCustom(op operation) error {
-	if op != opCreate || c.kind.Custom == nil || !customOf(c.kind).of.terminating() {
+func (c *call) mayCreateCustom(op admission.Operation) error {
+	if op != admission.Create || c.kind.Custom == nil || !customOf(c.kind).of.terminating() {
 		return nil
 	}
 	return apierrors.NewForbidden(c.kind.GroupResource(), c.Ref.Name, errors.New("create not allowed while custom resource definition is terminating"))

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
@@ -31,7 +32,7 @@ func (c *call) createObject(obj runtime.Object) *Response {
 	if err := c.identify(m); err != nil {
 		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
-	if err := c.trackManager(opCreate); err != nil {
+	if err := c.trackManager(admission.Create); err != nil {
 		return &Response{Err: c.Refuse(trace.StageMutatingAdmission, "", err)}
 	}
 	m = object.Meta(c.obj)
@@ -79,14 +80,14 @@ func (c *call) identify(m metav1.Object) error {
 
 func (c *call) createOnce() error {
 	c.Pause(c.s.cfg.Cost.Admission)
-	if err := c.mutate(opCreate); err != nil {
+	if err := c.mutate(admission.Create); err != nil {
 		return err
 	}
 	if err := c.validateCreate(); err != nil {
 		return err
 	}
 	c.Ref.Name = object.Meta(c.obj).GetName() // some kinds name themselves (limitrange strategy PrepareForCreate)
-	if err := c.admit(opCreate); err != nil {
+	if err := c.admit(admission.Create); err != nil {
 		return err
 	}
 	return c.insert()

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
@@ -95,7 +96,7 @@ func (c *call) warnOfOrphans(opts *metav1.DeleteOptions) {
 
 // deleteOnce reports whether the object is gone.
 func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
-	if err := c.mutate(opDelete); err != nil {
+	if err := c.mutate(admission.Delete); err != nil {
 		return false, err
 	}
 	if err := c.deletePreconditions(opts); err != nil {
@@ -109,7 +110,7 @@ func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
 		})
 	}
 	c.Pass(trace.StageValidation, "", note, nil)
-	if err := c.admit(opDelete); err != nil {
+	if err := c.admit(admission.Delete); err != nil {
 		return false, err
 	}
 	switch now {

@@ -77,7 +77,7 @@ func (c *call) read(key string, told func(*cacher.Entry)) (*cacher.Entry, error)
 		c.Pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store.", nil)
 	}
 	if err != nil {
-		return nil, c.storeError(err)
+		return nil, storeError(err)
 	}
 	if en != nil && told != nil {
 		told(en)

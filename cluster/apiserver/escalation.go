@@ -15,6 +15,7 @@ import (
 
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -34,7 +35,7 @@ func (c *call) holds() error {
 	if c.old != nil && rbacregistry.IsOnlyMutatingGCFields(c.obj, c.old, equality.Semantic) {
 		return nil
 	}
-	ctx := genericapirequest.WithUser(c.admissionContext(), infoOf(&c.user))
+	ctx := genericapirequest.WithUser(request.NewContext(&c.Scope), c.user.Info())
 	ctx = genericapirequest.WithNamespace(ctx, c.req.Namespace)
 	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
 		IsResourceRequest: true, APIGroup: c.kind.Group, Resource: c.kind.GroupVersionResource.Resource, Namespace: c.req.Namespace, Name: c.req.Name,
@@ -54,7 +55,7 @@ func (c *call) holds() error {
 
 // grants says what is granted that the user does not hold.
 func (c *call) grants(ctx context.Context) error {
-	ask := askAuthorizer{c.s}
+	ask := authz.InContext{Decider: decider{c.s}}
 	resolver := resolverOf(c.s.authorizer.Source)
 	var ref rbacv1.RoleRef
 	switch o := c.obj.(type) {

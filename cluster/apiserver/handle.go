@@ -85,7 +85,6 @@ type call struct {
 	settled  bool           // it waited for its definition to be known
 
 	sent, sentOld runtime.Object // of a subresource with an object of its own, as admission sees it
-	judged        []judgement    // what admission policies found
 	evicting      bool           // the deletion is an eviction
 	record        *audit.Record  // what the audit log says of it; nil where that is nothing
 	routed        bool           // it is allowed, and for something that is served

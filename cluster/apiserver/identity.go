@@ -1,11 +1,14 @@
 package apiserver
 
 import (
+	"time"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/sim"
 )
 
 // newUID draws a UUID from the seed.
@@ -53,3 +56,12 @@ func (c *call) place(m metav1.Object) error {
 	}
 	return nil
 }
+
+// virtualClock is the kernel's time as Kubernetes' clocks have it.
+type virtualClock struct{ k *sim.Kernel }
+
+// Now is clock.PassiveClock.
+func (c virtualClock) Now() time.Time { return c.k.Now() }
+
+// Since is clock.PassiveClock.
+func (c virtualClock) Since(t time.Time) time.Duration { return c.k.Now().Sub(t) }

@@ -67,7 +67,7 @@ func impersonate(c *call) error {
 	from := c.user.Name
 	c.user = as.identity()
 	if c.record != nil {
-		c.record.Impersonated(userOf(c.user))
+		c.record.Impersonated(c.user.Info())
 	}
 	c.Pass(stage, by, from+" may act as others, and acts as "+c.user.Name+describeGroups(c.user.Groups)+".", nil)
 	return nil

@@ -50,6 +50,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -400,7 +401,7 @@ func (k *kindCase) creations(t testing.TB, w *world, task *sim.Task) {
 			m.SetUID(object.Meta(r.Object).GetUID())
 			m.SetCreationTimestamp(object.Meta(r.Object).GetCreationTimestamp())
 		}
-		if f := inUseFinalizers[k.r.Kind]; f != "" { // admission's, which comes before the strategy
+		if f := admission.InUseFinalizer(k.r.Kind); f != "" { // admission's, which comes before the strategy
 			m.SetFinalizers([]string{f})
 		}
 		ctx, h := k.context("")

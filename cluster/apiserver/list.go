@@ -94,7 +94,7 @@ func (c *call) freshen(resourceVersion string) (how string, err error) {
 	case "":
 		resp, err := c.s.st.Range(c.Task, &pb.RangeRequest{Key: []byte(c.kind.Prefix), Limit: 1, KeysOnly: true})
 		if err != nil {
-			return "", c.storeError(err)
+			return "", storeError(err)
 		}
 		rv = resp.Header.Revision
 		how = "the store was asked for its newest revision, and the cache has it."
@@ -204,7 +204,7 @@ func (c *call) pageError(err error, opts *metav1.ListOptions) error {
 			rv, _ := object.ParseRevision(opts.ResourceVersion)
 			return tooLarge(rv, c.s.st.Revision())
 		}
-		return c.storeError(err)
+		return storeError(err)
 	}
 	if opts.Continue != "" {
 		return apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")

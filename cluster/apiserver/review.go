@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/authorization/validation"
 	authorizationutil "k8s.io/kubernetes/pkg/registry/authorization/util"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/object"
@@ -73,7 +74,7 @@ func (c *call) question(obj runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	c.obj = obj
-	if err := c.trackManager(opCreate); err != nil {
+	if err := c.trackManager(admission.Create); err != nil {
 		return nil, err
 	}
 	var errs field.ErrorList
@@ -163,7 +164,7 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 	switch {
 	case ra != nil:
 		in := registry.Internal[authorization.SubjectAccessReview](&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: ra}})
-		asked = authorizationutil.ResourceAttributesFrom(userOf(u), *in.Spec.ResourceAttributes)
+		asked = authorizationutil.ResourceAttributesFrom(u.Info(), *in.Spec.ResourceAttributes)
 		a.Verb, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name = ra.Verb, ra.Group, asked.APIVersion, ra.Resource, ra.Subresource, ra.Namespace, ra.Name
 		a.Nameless = true
 		a.FieldSelector, a.LabelSelector = asked.FieldSelectorRequirements, asked.LabelSelectorRequirements

@@ -16,6 +16,7 @@ import (
 	autoscalingvalidation "k8s.io/kubernetes/pkg/apis/autoscaling/validation"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
@@ -142,7 +143,7 @@ func (c *call) scaleOnce(body runtime.Object) error {
 		return c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
 	c.sent, c.sentOld = scale, current
-	if err := c.mutate(opUpdate); err != nil {
+	if err := c.mutate(admission.Update); err != nil {
 		return err
 	}
 	if err := c.useScale(scale, owners); err != nil {
@@ -158,7 +159,7 @@ func (c *call) scaleOnce(body runtime.Object) error {
 	if err != nil {
 		return err
 	}
-	if err := c.admit(opUpdate); err != nil {
+	if err := c.admit(admission.Update); err != nil {
 		return err
 	}
 	return c.replace()
@@ -207,7 +208,7 @@ func (c *call) lendOwners(scale *autoscalingv1.Scale) *managedfields.ScaleHandle
 func (c *call) ownScale(scale, current *autoscalingv1.Scale) error {
 	on := *c
 	on.kind, on.old, on.obj = c.bodysKind(registry.ScaleGVK), current, scale
-	if err := on.trackManager(opUpdate); err != nil {
+	if err := on.trackManager(admission.Update); err != nil {
 		return err
 	}
 	scale.ManagedFields = object.Meta(on.obj).GetManagedFields()

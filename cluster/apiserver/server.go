@@ -21,11 +21,15 @@ import (
 	"k8s.io/kms/pkg/service"
 	psaconfig "k8s.io/pod-security-admission/admission/api"
 
+	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/admission/policy"
+	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/client"
 	"kviz/cluster/idp"
 	"kviz/cluster/sim"
@@ -71,7 +75,7 @@ type Config struct {
 	Components func() []ComponentHealth
 	// Webhooks are the servers outside that admission, conversions and reviews ask; nil
 	// where there are none.
-	Webhooks Webhooks
+	Webhooks webhook.Servers
 	// Provider is the simulated identity provider; nil where there is none.
 	Provider *idp.Provider
 	// Dial opens a connection from the server's machine to an address of the cluster's
@@ -119,7 +123,10 @@ type Server struct {
 	ca           *authn.Authority
 	managers     fieldManagers
 	enc          encryption
-	hooks        *hooks // dynamic admission
+	webhooks     *webhook.Client
+	admission    *admission.Chain
+	policies     *policy.Policies
+	hooks        *admissionwebhook.Hooks
 	audit        auditing
 	flows        *seating
 	flowObjects  *flowObjects
@@ -131,10 +138,7 @@ type Server struct {
 	tokenWebhook *tokenWebhook // nil where there is none
 	chain        *chain        // of authorizers, by a file; nil for Node, RBAC
 
-	plugins     map[string]any // what the AdmissionConfiguration in force made for each; see configured
-	expiry      *expiry        // of all servers
-	podSecurity *podSecurity
-	quotas      *quotas
+	expiry *expiry // of all servers
 
 	eventLeases *storage.Leases
 
@@ -174,9 +178,6 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	s.usage = &s.peers.usage
 	s.peers.all = append(s.peers.all, s)
 	s.peers.several = s.peers.several || len(s.peers.all) > 1
-	if s.podSecurity, err = newPodSecurity(cfg.PodSecurity); err != nil {
-		panic("apiserver: " + err.Error())
-	}
 	for _, k := range registry.Kinds {
 		if k.Stored() && !k.OnDemand {
 			s.stored = append(s.stored, k)
@@ -237,15 +238,15 @@ func (s *Server) Restart(p *sim.Process) {
 	for _, k := range s.stored {
 		s.caches[k] = cacher.New(s.cacheConfig(), k)
 	}
-	s.authorizer = &authz.Authorizer{Source: policy{s}}
+	s.authorizer = &authz.Authorizer{Source: authzSource{s}}
 	s.alloc = newAllocator(s)
 	s.startFairness()
 	s.flowObjects = &flowObjects{s: s}
 	s.aggregator = newAggregator(s)
-	s.quotas = newQuotas(s)
 	s.customs, s.defs = newCustoms(s), newDefinitions(s)
 	s.eventLeases = s.st.NewLeases("events")
-	s.hooks = newHooks(s)
+	s.webhooks = webhook.NewClient(s.cfg.Webhooks, serviceEndpoints{lister{s}}, s.stream("webhook"))
+	s.startAdmission()
 	s.listen()
 	caches, customs := s.caches, s.customs
 	boot := p.Go("main", s.main)
@@ -279,9 +280,8 @@ func (s *Server) listen() {
 		customs.changed(name, obj)
 		defs.changed(name, obj)
 		aggregator.definitionChanged()
-		s.hooks.stale = true // a policy's parameters may be of this kind
+		s.policies.Changed() // a parameter may be of this kind
 	}
-	s.hooks.listen()
 }
 
 // main is the server's first task; it lives as long as the process.

@@ -48,7 +48,7 @@ func (c *call) insert() error {
 	if c.req.DryRun {
 		en, err := c.s.read(c.Task, c.kind, strings.TrimPrefix(key, c.kind.Prefix))
 		if err != nil {
-			return c.Refuse(trace.StageStorage, "", c.storeError(err))
+			return c.Refuse(trace.StageStorage, "", storeError(err))
 		}
 		if en != nil {
 			return c.Refuse(trace.StageStorage, "", c.alreadyExists(en))
@@ -63,7 +63,7 @@ func (c *call) insert() error {
 	c.Pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if there is no such key.", nil)
 	ok, rev, _, err := c.put(key, 0, value, sealed)
 	if err != nil {
-		return c.Refuse(trace.StageStorage, "", c.storeError(err))
+		return c.Refuse(trace.StageStorage, "", storeError(err))
 	}
 	if !ok {
 		return c.Refuse(trace.StageStorage, "", c.alreadyExists(c.cache().Get(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name))))
@@ -106,7 +106,7 @@ func (c *call) replace() error {
 	c.Pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if it is still at revision "+object.FormatRevision(c.oldRev)+".", nil)
 	ok, rev, now, err := c.put(key, c.oldRev, value, sealed)
 	if err != nil {
-		return c.Refuse(trace.StageStorage, "", c.storeError(err))
+		return c.Refuse(trace.StageStorage, "", storeError(err))
 	}
 	if !ok {
 		return c.overtaken(now)
@@ -154,7 +154,7 @@ func (c *call) remove() error {
 		RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)},
 	}})
 	if err != nil {
-		return c.Refuse(trace.StageStorage, "", c.storeError(err))
+		return c.Refuse(trace.StageStorage, "", storeError(err))
 	}
 	if !ok {
 		return c.overtaken(now)
@@ -273,7 +273,7 @@ func (c *call) result() runtime.Object {
 
 // storeError is a failure of the store. Its own words reach the client
 // ("etcdserver: request timed out"), as with a real cluster.
-func (c *call) storeError(err error) error {
+func storeError(err error) error {
 	var bad *cacher.Untransformable
 	if errors.As(err, &bad) {
 		return undecryptable(bad, bad.Err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
@@ -75,7 +77,7 @@ func success() *metav1.Status {
 // Binding before anything is known of the pod: only the write looks at that.
 func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
 	c.sent = b
-	if err := c.mutate(opCreate); err != nil {
+	if err := c.mutate(admission.Create); err != nil {
 		return nil, err
 	}
 	if b.Name != c.req.Name {
@@ -85,8 +87,8 @@ func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
 		return nil, c.Refuse(trace.StageValidation, "", errs.ToAggregate())
 	}
 	c.Pass(trace.StageValidation, "", "The Binding gives the pod the node "+b.Target.Name+".",
-		[]trace.FieldDiff{{Path: "spec.nodeName", To: quoted(b.Target.Name)}})
-	if err := c.admit(opCreate); err != nil {
+		[]trace.FieldDiff{{Path: "spec.nodeName", To: strconv.Quote(b.Target.Name)}})
+	if err := c.admit(admission.Create); err != nil {
 		return nil, err
 	}
 	return success(), c.repeat(func() error { return c.bindOnce(b) })

@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/authentication"
 	authenticationvalidation "k8s.io/kubernetes/pkg/apis/authentication/validation"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -189,7 +190,7 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, c.Refuse(trace.StageValidation, "", err)
 	}
-	if err := c.restrictToken(req); err != nil {
+	if err := admission.NewNodeRestriction(lister{c.s}, decider{c.s}).RestrictToken(&c.Scope, c.admissionAttributes(admission.Create), req); err != nil {
 		return nil, c.Refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
 	}
 	if err := c.load(); err != nil {
@@ -247,7 +248,7 @@ func (c *call) tokenRequest(req *authenticationv1.TokenRequest) (*authentication
 	}
 	on := *c
 	on.kind, on.obj = c.bodysKind(c.sub.GVK), req
-	err := on.trackManager(opCreate)
+	err := on.trackManager(admission.Create)
 	return on.obj.(*authenticationv1.TokenRequest), err
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
@@ -100,10 +101,10 @@ func (c *call) updateOnce() error {
 	if err := c.place(object.Meta(c.obj)); err != nil {
 		return c.Refuse(trace.StageDecode, "", err)
 	}
-	if err := c.trackManager(opUpdate); err != nil {
+	if err := c.trackManager(admission.Update); err != nil {
 		return c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
-	if err := c.mutate(opUpdate); err != nil {
+	if err := c.mutate(admission.Update); err != nil {
 		return err
 	}
 	if err := c.checkRevision(); err != nil {
@@ -112,7 +113,7 @@ func (c *call) updateOnce() error {
 	if err := c.validateUpdate(); err != nil {
 		return err
 	}
-	if err := c.admit(opUpdate); err != nil {
+	if err := c.admit(admission.Update); err != nil {
 		return err
 	}
 	if c.finished() {

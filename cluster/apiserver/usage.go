@@ -1,10 +1,7 @@
 package apiserver
 
 import (
-	"errors"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/registry"
@@ -123,20 +120,4 @@ func (c *connection) AwaitUse(t *sim.Task, known int) []client.Resource {
 		c.s.usage.more.Wait(t)
 	}
 	return c.UsedKinds()[known:]
-}
-
-// newest calls fn for what is known of the kind in the namespace, by key, counting
-// what has become visible and is not taken in by the watch cache yet. Of a kind that
-// nobody has used, or where there is nothing, it costs a look.
-func (c *call) newest(r client.Resource, namespace string, fn func(runtime.Object)) error {
-	k := registry.KindFor(r.GroupVersionResource)
-	if k.OnDemand && !c.s.inUse(k) {
-		return nil
-	}
-	cache := c.s.cacheOf(k)
-	if !cache.Wait(c.Task, 0, tooNewWait) {
-		return c.forbid(errors.New("not yet ready to handle request"))
-	}
-	cache.Newest(namespace, fn)
-	return nil
 }

@@ -16,6 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/admission/policy"
+	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -206,7 +209,7 @@ func TestWebhooks(t *testing.T) {
 			}
 			dry()
 			some := registrationv1.SideEffectClassSome // v1 refuses it; older versions left such objects behind
-			hook, _ := h.w.s.hooks.mutatingWebhooks[len(h.w.s.hooks.mutatingWebhooks)-1].GetMutatingWebhook()
+			hook, _ := h.w.s.hooks.Mutating()[len(h.w.s.hooks.Mutating())-1].GetMutatingWebhook()
 			hook.SideEffects = &some
 			dry()
 		})
@@ -277,9 +280,9 @@ func TestAdmissionReviewBody(t *testing.T) {
 		})
 		h.w.must(r.Err)
 		obj := &admissionv1.AdmissionReview{}
-		_, _, err := reviewCodec.Decode(got, nil, obj)
+		_, _, err := admissionwebhook.ReviewCodec.Decode(got, nil, obj)
 		h.w.must(err)
-		back, err := runtime.Encode(reviewCodec, obj)
+		back, err := runtime.Encode(admissionwebhook.ReviewCodec, obj)
 		h.w.must(err)
 		if !bytes.Equal(got, back) {
 			t.Errorf("upstream writes it back as\n%s", back)
@@ -293,15 +296,16 @@ func TestAdmissionReviewBody(t *testing.T) {
 // With no configuration a request does nothing for dynamic admission.
 func TestNoHooksCostNothing(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		w.s.hooks.refresh()
 		c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{Resource: client.Pods.GroupVersionResource}, kind: registry.KindFor(client.Pods.GroupVersionResource)}
+		a := c.admissionAttributes(admission.Create)
+		validating := []admission.Validating{policy.Validating{Policies: w.s.policies}, admissionwebhook.Validating{Hooks: w.s.hooks}}
 		n := len(w.sink.events)
 		if allocs := testing.AllocsPerRun(100, func() {
-			if c.mutateByHooks(opCreate) != nil {
+			if _, err := w.s.admission.AdmitDynamic(&c.Scope, a); err != nil {
 				t.Error("refused")
 			}
-			for _, p := range []func(*call, operation) (string, []trace.FieldDiff, error){admitPolicies, admitWebhooks} {
-				if _, _, err := p(c, opCreate); err != nil {
+			for _, p := range validating {
+				if _, err := p.Validate(&c.Scope, a); err != nil {
 					t.Error(err)
 				}
 			}

@@ -7,6 +7,8 @@
 // them, as if by certificate; programs outside show a bearer token.
 package authn
 
+import "k8s.io/apiserver/pkg/authentication/user"
+
 // User is who sends a request. It mirrors
 // k8s.io/apiserver/pkg/authentication/user.Info.
 type User struct {
@@ -43,6 +45,11 @@ func ServiceAccount(namespace, name string) User {
 		Name:   "system:serviceaccount:" + namespace + ":" + name,
 		Groups: []string{ServiceAccounts, ServiceAccounts + ":" + namespace},
 	}
+}
+
+// Info is the user as Kubernetes' own code wants it.
+func (u *User) Info() *user.DefaultInfo {
+	return &user.DefaultInfo{Name: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
 }
 
 // In reports whether the user is in the group.

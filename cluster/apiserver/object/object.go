@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -52,3 +53,13 @@ func ParseRevision(rv string) (int64, error) {
 
 // FormatRevision writes a revision as a resourceVersion.
 func FormatRevision(rev int64) string { return strconv.FormatInt(rev, 10) }
+
+// OfKind is an object that says its kind; nil for nil.
+func OfKind(obj runtime.Object, gvk schema.GroupVersionKind) runtime.Object {
+	if obj == nil || obj.GetObjectKind().GroupVersionKind() == gvk {
+		return obj
+	}
+	obj = obj.DeepCopyObject()
+	obj.GetObjectKind().SetGroupVersionKind(gvk)
+	return obj
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/deprecation"
 
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 )
 
@@ -134,7 +135,7 @@ func init() {
 		}
 		k.APIVersion = k.GroupVersion().String()
 		goTypes[k.GVK()] = reflect.TypeOf(k.New())
-		k.Deprecated = deprecation.WarningMessage(OfKind(k.New(), k.GVK()))
+		k.Deprecated = deprecation.WarningMessage(object.OfKind(k.New(), k.GVK()))
 		kindByResource[k.GroupVersionResource] = k
 		if k.Stored() && k.Hub == nil {
 			kindByPrefix[strings.TrimSuffix(strings.TrimPrefix(k.Prefix, "/registry/"), "/")] = k

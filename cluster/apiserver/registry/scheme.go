@@ -197,13 +197,3 @@ func TypeOf(gvk schema.GroupVersionKind) reflect.Type {
 // goTypes is filled when the program starts and only read from then on, as
 // clusters in one process share it.
 var goTypes = map[schema.GroupVersionKind]reflect.Type{}
-
-// OfKind is an object that says its kind; nil for nil.
-func OfKind(obj runtime.Object, gvk schema.GroupVersionKind) runtime.Object {
-	if obj == nil || obj.GetObjectKind().GroupVersionKind() == gvk {
-		return obj
-	}
-	obj = obj.DeepCopyObject()
-	obj.GetObjectKind().SetGroupVersionKind(gvk)
-	return obj
-}

@@ -26,6 +26,9 @@ type Scope struct {
 	Warnings []string   // for the headers Warning of its answer
 	Commits  []trace.ID // what it wrote
 
+	// Audit is what the audit log says of it; nil where that is nothing.
+	Audit interface{ Annotate(key, value string) }
+
 	space  *space
 	staged int
 	caused int
@@ -63,6 +66,14 @@ func (s *Scope) Ask() *sim.Task {
 func (s *Scope) Hear(answered trace.ID) {
 	if !answered.IsZero() {
 		s.Last = answered
+	}
+}
+
+// Annotate adds an annotation to the request's audit events, where it has any
+// (apiserver pkg/audit AddAuditAnnotation).
+func (s *Scope) Annotate(key, value string) {
+	if s.Audit != nil {
+		s.Audit.Annotate(key, value)
 	}
 }
 

@@ -1,0 +1,200 @@
+package apiserver
+
+import (
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/admission/policy"
+	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
+	"kviz/cluster/apiserver/webhook"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// newAdmission makes the row of plugins, in the order of
+// pkg/kubeapiserver/options/plugins.go AllOrderedPlugins, as an AdmissionConfiguration
+// has them. All of them are made anew when the server starts.
+func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
+	var (
+		l, by, clock = lister{s}, decider{s}, virtualClock{s.k}
+		limits       = admission.NewLimitRanger(l)
+		restriction  = admission.NewNodeRestriction(l, by)
+		priority     = admission.NewPriority(l)
+		runtimeClass = admission.NewRuntimeClass(l)
+		reviewer     = func(codec runtime.Codec, address string, pause time.Duration) admission.Backend {
+			return &webhook.Reviewer{Client: s.webhooks, Codec: codec, Address: address, Timeout: webhook.ReviewTimeout, Pause: pause}
+		}
+	)
+	security, err := admission.NewPodSecurity(cfg, s.cfg.PodSecurity, l)
+	if err != nil {
+		panic("apiserver: " + err.Error()) // by the flags, which are code
+	}
+	return &admission.Chain{
+		Mutating: []admission.Mutating{
+			admission.NewNamespaceLifecycle(l),
+			limits,
+			admission.NewServiceAccount(l, names{s}),
+			restriction,
+			admission.TaintNodesByCondition{},
+			priority,
+			admission.DefaultTolerationSeconds{},
+			admission.NewDefaultStorageClass(l),
+			admission.StorageObjectInUseProtection{},
+			runtimeClass,
+			admission.NewDefaultIngressClass(l),
+			admission.NewPodTopologyLabels(l),
+		},
+		Dynamic: []admission.Dynamic{s.policies, s.hooks},
+		Validating: []admission.Validating{
+			limits,
+			restriction,
+			admission.NewImagePolicyWebhook(cfg, clock, reviewer),
+			security,
+			priority,
+			admission.NewEventRateLimit(cfg, clock),
+			admission.NewPersistentVolumeClaimResize(l),
+			runtimeClass,
+			admission.NewCertificateApproval(by),
+			admission.NewCertificateSigning(by),
+			admission.CertificateSubjectRestriction{},
+			policy.Validating{Policies: s.policies},
+			admissionwebhook.Validating{Hooks: s.hooks},
+			admission.NewResourceQuota(l, quotaWriter{s}, s.cfg.LimitedResources, s.k.Now),
+		},
+	}
+}
+
+// startAdmission begins admission without a configuration, and has the caches tell of
+// changes.
+func (s *Server) startAdmission() {
+	s.policies = policy.NewPolicies(lister{s}, decider{s}, policyKinds{s})
+	s.hooks = admissionwebhook.NewHooks(lister{s}, decider{s}, s.webhooks)
+	s.admission = s.newAdmission(nil)
+	policies, hooks := s.policies, s.hooks
+	for _, k := range registry.AdmissionKinds {
+		s.caches[k].Changed = func(string, runtime.Object) {
+			policies.Changed()
+			hooks.Changed()
+		}
+	}
+}
+
+// admissionConfig is what the file comes to: a line a plugin.
+func (s *Server) admissionConfig(file []byte) (config, error) {
+	plugins, err := admission.ReadConfigurations(file)
+	if err != nil {
+		return config{}, err
+	}
+	return config{lines: plugins.Lines(), use: func(*sim.Task) { s.admission = s.newAdmission(plugins) }}, nil
+}
+
+// admissionAttributes are the request as admission plugins see it.
+func (c *call) admissionAttributes(op admission.Operation) *admission.Attributes {
+	return &admission.Attributes{
+		Operation: op, Kind: c.kind.GVK(), Resource: c.kind.GroupVersionResource, Subresource: c.req.Subresource,
+		Namespaced: c.kind.Namespaced, Custom: c.kind.Custom != nil, Namespace: c.Ref.Namespace, Name: c.Ref.Name,
+		DryRun: c.req.DryRun, Evicting: c.evicting, User: c.user,
+		Object: c.obj, OldObject: c.old, Sent: c.sent, OldSent: c.sentOld,
+		SentKind: c.bodyKind(), SentResource: c.req.Resource, SentCreates: c.req.Verb == "create",
+		FieldManager: c.req.FieldManager, Validation: c.req.FieldValidation, Options: &c.req.Delete, Objects: objectInterfaces{c},
+	}
+}
+
+// mutate is the mutating admission stage.
+func (c *call) mutate(op admission.Operation) error {
+	const stage = trace.StageMutatingAdmission
+	c.Ref.UID = c.uid()
+	if err := c.mayCreateCustom(op); err != nil {
+		return c.Refuse(stage, "", err)
+	}
+	a := c.admissionAttributes(op)
+	did, by, err := c.s.admission.Admit(&c.Scope, a)
+	if err != nil {
+		return c.Refuse(stage, by, err)
+	}
+	if did.Note == "" {
+		did.Note = "No admission plugin changes anything."
+	}
+	c.Pass(stage, by, did.Note, did.Diff)
+	if by, err := c.s.admission.AdmitDynamic(&c.Scope, a); err != nil {
+		return c.Refuse(stage, by, err)
+	}
+	return nil
+}
+
+// uid is the UID of the object the request is about, once known.
+func (c *call) uid() string {
+	if c.old != nil {
+		return string(object.Meta(c.old).GetUID())
+	}
+	if c.obj != nil {
+		return string(object.Meta(c.obj).GetUID())
+	}
+	return ""
+}
+
+// admit is the validating admission stage.
+func (c *call) admit(op admission.Operation) error {
+	const stage = trace.StageValidatingAdmission
+	did, by, err := c.s.admission.Validate(&c.Scope, c.admissionAttributes(op))
+	if !c.req.System {
+		for _, w := range did.Warnings {
+			c.Warn(w)
+		}
+	}
+	if err != nil {
+		c.release()
+		return c.Refuse(stage, by, err)
+	}
+	if did.Note == "" {
+		did.Note = "No admission plugin objects."
+	}
+	c.Pass(stage, by, did.Note, nil)
+	return nil
+}
+
+// decider asks the server's authorizers because of a request ([authz.Decider]).
+type decider struct{ s *Server }
+
+// Decide is [authz.Decider].
+func (d decider) Decide(r *request.Scope, a authz.Attributes) authz.Decision {
+	if d.s.chain == nil {
+		return d.s.authorizer.Decide(a)
+	}
+	said := d.s.chain.decide(r.Ask(), &a)
+	r.Hear(said.Answered)
+	return said
+}
+
+// names gives names from the server's stream of random numbers ([admission.Names]).
+type names struct{ s *Server }
+
+// Generate is [admission.Names].
+func (n names) Generate(base string) string { return n.s.generateName(base) }
+
+// Rand is [admission.Names].
+func (n names) Rand() *rand.Rand { return n.s.rand }
+
+// quotaWriter writes quotas as requests of the server to itself
+// ([admission.QuotaWriter]).
+type quotaWriter struct{ s *Server }
+
+// WriteUse is [admission.QuotaWriter].
+func (w quotaWriter) WriteUse(t *sim.Task, q *corev1.ResourceQuota, causes []trace.ID) (*corev1.ResourceQuota, error) {
+	resp := w.s.serve(t, &Request{
+		Verb: "update", Resource: client.ResourceQuotas.GroupVersionResource, Subresource: "status", Namespace: q.Namespace, Name: q.Name,
+		User: &authn.User{Name: "system:apiserver", Groups: []string{authn.Masters}}, Client: "apiserver", Causes: causes, Object: q, System: true,
+	})
+	now, _ := resp.Object.(*corev1.ResourceQuota)
+	return now, resp.Err
+}

@@ -1,0 +1,103 @@
+package admission
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	certificatesapi "k8s.io/kubernetes/pkg/apis/certificates"
+	"k8s.io/kubernetes/pkg/certauthorization"
+
+	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/request"
+)
+
+// The plugins about CertificateSigningRequests (plugin/pkg/admission/certificates):
+// that somebody may write the object's status does not mean that he may approve
+// requests for any signer, or sign in the name of any. For that he needs the verbs
+// approve and sign on the signer.
+
+// signingRequest is the request for a signature as it is and was, where that operation
+// is for that subresource of one.
+func signingRequest(a *Attributes, want Operation, subresource string) (is, was *certificatesv1.CertificateSigningRequest) {
+	if a.Operation != want || a.Subresource != subresource || !a.Is("CertificateSigningRequest") {
+		return nil, nil
+	}
+	is, _ = a.Object.(*certificatesv1.CertificateSigningRequest)
+	was, _ = a.OldObject.(*certificatesv1.CertificateSigningRequest)
+	return is, was
+}
+
+// maySign reports whether the user may do something in the name of a signer.
+func maySign(r *request.Scope, a *Attributes, by authz.Decider, verb, signer string) bool {
+	return certauthorization.IsAuthorizedForSignerName(request.NewContext(r), authz.InContext{Decider: by}, a.User.Info(), verb, signer)
+}
+
+// CertificateApproval is the plugin of that name.
+type CertificateApproval struct{ authorizer authz.Decider }
+
+// NewCertificateApproval makes the plugin.
+func NewCertificateApproval(by authz.Decider) *CertificateApproval { return &CertificateApproval{by} }
+
+// Name is [Plugin].
+func (*CertificateApproval) Name() string { return "CertificateApproval" }
+
+// Validate is [Validating].
+func (p *CertificateApproval) Validate(r *request.Scope, a *Attributes) (Result, error) {
+	_, was := signingRequest(a, Update, "approval")
+	if was == nil {
+		return Result{}, nil
+	}
+	signer := was.Spec.SignerName // of the stored object, whatever was sent
+	if !maySign(r, a, p.authorizer, "approve", signer) {
+		return Result{}, a.Forbid(fmt.Errorf("user not permitted to approve requests with signerName %q", signer))
+	}
+	return Result{Note: a.User.Name + " may approve requests to signer " + signer + "."}, nil
+}
+
+// CertificateSigning is the plugin of that name.
+type CertificateSigning struct{ authorizer authz.Decider }
+
+// NewCertificateSigning makes the plugin.
+func NewCertificateSigning(by authz.Decider) *CertificateSigning { return &CertificateSigning{by} }
+
+// Name is [Plugin].
+func (*CertificateSigning) Name() string { return "CertificateSigning" }
+
+// Validate is [Validating].
+func (p *CertificateSigning) Validate(r *request.Scope, a *Attributes) (Result, error) {
+	is, was := signingRequest(a, Update, "status")
+	if is == nil || was == nil || bytes.Equal(is.Status.Certificate, was.Status.Certificate) && apiequality.Semantic.DeepEqual(is.Status.Conditions, was.Status.Conditions) {
+		return Result{}, nil
+	}
+	signer := was.Spec.SignerName
+	if !maySign(r, a, p.authorizer, "sign", signer) {
+		return Result{}, a.Forbid(fmt.Errorf("user not permitted to sign requests with signerName %q", signer))
+	}
+	return Result{Note: a.User.Name + " may sign as " + signer + "."}, nil
+}
+
+// CertificateSubjectRestriction is the plugin of that name: nobody becomes an
+// administrator for ever by way of a signature.
+type CertificateSubjectRestriction struct{}
+
+// Name is [Plugin].
+func (CertificateSubjectRestriction) Name() string { return "CertificateSubjectRestriction" }
+
+// Validate is [Validating].
+func (CertificateSubjectRestriction) Validate(_ *request.Scope, a *Attributes) (Result, error) {
+	is, _ := signingRequest(a, Create, "")
+	if is == nil || is.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
+		return Result{}, nil
+	}
+	req, err := certificatesapi.ParseCSR(is.Spec.Request)
+	if err != nil {
+		return Result{}, a.Forbid(fmt.Errorf("failed to parse CSR: %w", err))
+	}
+	if slices.Contains(req.Subject.Organization, "system:masters") {
+		return Result{}, a.Forbid(fmt.Errorf("use of %s signer with system:masters group is not allowed", certificatesv1.KubeAPIServerClientSignerName))
+	}
+	return Result{Note: "the certificate asked for is not of system:masters."}, nil
+}

@@ -1,0 +1,47 @@
+package authz
+
+import (
+	"context"
+
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/request"
+)
+
+// Decider decides whether the sender of a request may do something; an authorizer
+// outside is asked because of the request.
+type Decider interface {
+	Decide(r *request.Scope, a Attributes) Decision
+}
+
+// InContext is the authorizer that Kubernetes' own code asks in the context of a
+// request.
+type InContext struct{ Decider }
+
+// Authorize is authorizer.UnconditionalAuthorizer.
+func (c InContext) Authorize(ctx context.Context, at authorizer.Attributes) (authorizer.Decision, string, error) {
+	u := at.GetUser()
+	ofFields, _ := at.GetFieldSelector() // what cannot be parsed selects nothing
+	ofLabels, _ := at.GetLabelSelector()
+	d := c.Decide(request.From(ctx), Attributes{
+		User:          authn.User{Name: u.GetName(), UID: u.GetUID(), Groups: u.GetGroups(), Extra: u.GetExtra()},
+		FieldSelector: ofFields, LabelSelector: ofLabels, Nameless: at.IsResourceRequest(),
+		Verb: at.GetVerb(), Group: at.GetAPIGroup(), Version: at.GetAPIVersion(), Resource: at.GetResource(), Subresource: at.GetSubresource(),
+		Namespace: at.GetNamespace(), Name: at.GetName(), Path: nonResourcePath(at),
+	})
+	if d.Allowed {
+		return authorizer.DecisionAllow, d.Why, nil
+	}
+	if d.Forbidden {
+		return authorizer.DecisionDeny, d.Why, d.Err
+	}
+	return authorizer.DecisionNoOpinion, d.Why, d.Err
+}
+
+func nonResourcePath(at authorizer.Attributes) string {
+	if at.IsResourceRequest() {
+		return ""
+	}
+	return at.GetPath()
+}

@@ -1,0 +1,59 @@
+package apiserver
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+// lister reads objects from the watch caches, for those stages that live in packages of
+// their own ([admission.Lister]).
+type lister struct{ s *Server }
+
+// Get is an object of a kind's watch cache; nil where it is not there.
+func (l lister) Get(r client.Resource, namespace, name string) runtime.Object {
+	k := registry.KindFor(r.GroupVersionResource)
+	if en := l.s.cacheOf(k).Get(keyOf(k, namespace, name)); en != nil {
+		return en.Object
+	}
+	return nil
+}
+
+// Each calls fn for the objects of a namespace ("" for all), until it returns false.
+func (l lister) Each(r client.Resource, namespace string, fn func(runtime.Object) bool) {
+	l.s.cacheOf(registry.KindFor(r.GroupVersionResource)).Scan(namespace, func(_ string, en *cacher.Entry) bool { return fn(en.Object) })
+}
+
+// Live is an object as the store has it; nil where there is none.
+func (l lister) Live(t *sim.Task, r client.Resource, namespace, name string) (runtime.Object, error) {
+	k := registry.KindFor(r.GroupVersionResource)
+	en, err := l.s.read(t, k, keyOf(k, namespace, name))
+	if err != nil {
+		return nil, storeError(err)
+	}
+	if en == nil {
+		return nil, nil
+	}
+	return en.Object, nil
+}
+
+// Newest calls fn for what is known of the kind in the namespace, by key, counting
+// what has become visible and is not taken in by the watch cache yet. Of a kind that
+// nobody has used, or where there is nothing, it costs a look.
+func (l lister) Newest(t *sim.Task, r client.Resource, namespace string, fn func(runtime.Object)) error {
+	k := registry.KindFor(r.GroupVersionResource)
+	if k.OnDemand && !l.s.inUse(k) {
+		return nil
+	}
+	cache := l.s.cacheOf(k)
+	if !cache.Wait(t, 0, tooNewWait) {
+		return errors.New("not yet ready to handle request")
+	}
+	cache.Newest(namespace, fn)
+	return nil
+}

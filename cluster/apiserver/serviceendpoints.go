@@ -1,0 +1,70 @@
+package apiserver
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/apiserver/webhook"
+	"kviz/cluster/client"
+)
+
+// serviceEndpoints are those of the cluster's Services, as the watch caches have them
+// ([webhook.Services]).
+type serviceEndpoints struct{ lister }
+
+// Pod is [webhook.Services].
+func (l serviceEndpoints) Pod(namespace, name string) *corev1.Pod {
+	pod, _ := l.Get(client.Pods, namespace, name).(*corev1.Pod)
+	return pod
+}
+
+// Endpoints is [webhook.Services] (apiserver pkg/util/proxy ResolveEndpoint;
+// kube-apiserver --enable-aggregator-routing).
+func (l serviceEndpoints) Endpoints(namespace, name string, port int32) ([]webhook.Endpoint, error) {
+	svc, ok := l.Get(client.Services, namespace, name).(*corev1.Service)
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "service"}, name)
+	}
+	if svc.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil, fmt.Errorf("unsupported service type %q", svc.Spec.Type)
+	}
+	portName, found := "", false
+	for _, p := range svc.Spec.Ports {
+		if p.Port == port {
+			portName, found = p.Name, true
+			break
+		}
+	}
+	if !found {
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %v found for service %q", port, name))
+	}
+	var ready []webhook.Endpoint
+	l.Each(client.EndpointSlices, namespace, func(obj runtime.Object) bool {
+		slice := obj.(*discoveryv1.EndpointSlice)
+		if slice.Labels[discoveryv1.LabelServiceName] != name {
+			return true
+		}
+		for _, p := range slice.Ports {
+			if p.Port == nil || p.Name != nil && *p.Name != portName || p.Name == nil && portName != "" {
+				continue
+			}
+			for _, e := range slice.Endpoints {
+				if (e.Conditions.Ready == nil || *e.Conditions.Ready) && len(e.Addresses) > 0 {
+					ready = append(ready, webhook.Endpoint{net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*p.Port))), e.TargetRef})
+				}
+			}
+		}
+		return true
+	})
+	if len(ready) == 0 {
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+	}
+	return ready, nil
+}
