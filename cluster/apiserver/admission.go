@@ -11,10 +11,8 @@ import (
 	"kviz/cluster/apiserver/admission/policy"
 	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
 	"kviz/cluster/apiserver/authn"
-	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
-	"kviz/cluster/apiserver/request"
 	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -26,7 +24,7 @@ import (
 // has them. All of them are made anew when the server starts.
 func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 	var (
-		l, by, clock = lister{s}, decider{s}, virtualClock{s.k}
+		l, by, clock = lister{s}, s.authorizers, virtualClock{s.k}
 		limits       = admission.NewLimitRanger(l)
 		restriction  = admission.NewNodeRestriction(l, by)
 		priority     = admission.NewPriority(l)
@@ -77,8 +75,8 @@ func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 // startAdmission begins admission without a configuration, and has the caches tell of
 // changes.
 func (s *Server) startAdmission() {
-	s.policies = policy.NewPolicies(lister{s}, decider{s}, policyKinds{s})
-	s.hooks = admissionwebhook.NewHooks(lister{s}, decider{s}, s.webhooks)
+	s.policies = policy.NewPolicies(lister{s}, s.authorizers, policyKinds{s})
+	s.hooks = admissionwebhook.NewHooks(lister{s}, s.authorizers, s.webhooks)
 	s.admission = s.newAdmission(nil)
 	policies, hooks := s.policies, s.hooks
 	for _, k := range registry.AdmissionKinds {
@@ -161,19 +159,6 @@ func (c *call) admit(op admission.Operation) error {
 	}
 	c.Pass(stage, by, did.Note, nil)
 	return nil
-}
-
-// decider asks the server's authorizers because of a request ([authz.Decider]).
-type decider struct{ s *Server }
-
-// Decide is [authz.Decider].
-func (d decider) Decide(r *request.Scope, a authz.Attributes) authz.Decision {
-	if d.s.chain == nil {
-		return d.s.authorizer.Decide(a)
-	}
-	said := d.s.chain.decide(r.Ask(), &a)
-	r.Hear(said.Answered)
-	return said
 }
 
 // names gives names from the server's stream of random numbers ([admission.Names]).

@@ -280,7 +280,7 @@ func (s *Server) AuditAnswered(t *sim.Task, req *Request, code int, status *meta
 	if req.Resource.Resource != "" {
 		a = attributesOf(req, c.user)
 	}
-	c.auditAccess(s.decide(t, a))
+	c.auditAccess(s.authorizers.DecideFor(t, a))
 	var body func() runtime.Object
 	if status != nil {
 		body = func() runtime.Object { return status }
@@ -456,7 +456,7 @@ func (c *call) userAgent() string {
 		return r.UserAgent
 	}
 	program := r.Lane.Component
-	switch _, controller, _ := serviceAccountName(c.user.Name); {
+	switch _, controller, _ := authn.SplitUsername(c.user.Name); {
 	case controller != "" && strings.HasPrefix(c.user.Name, "system:serviceaccount:kube-system:") && program != trace.CompPod && program != trace.CompProxy && program != trace.CompDNS:
 		return "kube-controller-manager/" + componentVersion + "/" + c.user.Name
 	case program == trace.CompScheduler || program == trace.CompKCM || program == trace.CompProxy || program == trace.CompAPIServer:

@@ -172,25 +172,25 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 	}
 	if as := req.Impersonate; as != nil {
 		for _, a := range as.attributes(u) {
-			if d := s.decide(t, a); !d.Allowed {
-				return forbidden(a, d)
+			if d := s.authorizers.DecideFor(t, a); !d.Allowed {
+				return authz.Forbidden(a, d)
 			}
 		}
 		u = as.identity()
 	}
 	if req.Resource.Resource != "" {
 		a := attributesOf(req, u)
-		if d := s.decide(t, a); !d.Allowed {
-			return forbidden(a, d)
+		if d := s.authorizers.DecideFor(t, a); !d.Allowed {
+			return authz.Forbidden(a, d)
 		}
 		return nil
 	}
 	a := authz.Attributes{User: u, Verb: verb, Path: path}
-	if d := s.decide(t, a); !d.Allowed {
+	if d := s.authorizers.DecideFor(t, a); !d.Allowed {
 		if d.Err != nil {
-			return undecided(path, d.Err)
+			return authz.Undecided(path, d.Err)
 		}
-		return forbidden(a, d)
+		return authz.Forbidden(a, d)
 	}
 	return nil
 }
@@ -212,12 +212,12 @@ func (s *Server) sender(t *sim.Task, req *Request) (u authn.User, ok bool) {
 		}
 		u = *p.user
 	}
-	u.Groups = withAuthenticated(u)
+	u.Groups = u.WithAuthenticated()
 	return u, true
 }
 
 // identified adds the group of everyone with an identity.
-func (c *call) identified() { c.user.Groups = withAuthenticated(c.user) }
+func (c *call) identified() { c.user.Groups = c.user.WithAuthenticated() }
 
 // withAuthenticated are a user's groups and that of everyone with an identity
 // (apiserver pkg/authentication/group AuthenticatedGroupAdder).

@@ -1,13 +1,8 @@
 package apiserver
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -15,6 +10,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/request"
+	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -31,7 +27,7 @@ func authorize(c *call) error {
 	}
 	d := authz.Decision{Allowed: true, Reason: "It is a part of a request that was allowed."}
 	if !c.req.approved {
-		d = c.decide(a)
+		d = c.s.authorizers.Decide(&c.Scope, a)
 	}
 	c.auditAccess(d)
 	st := c.NewStage()
@@ -40,27 +36,15 @@ func authorize(c *call) error {
 		c.Tell(st)
 		return nil
 	}
-	err := forbidden(a, d)
+	err := authz.Forbidden(a, d)
 	if d.Err != nil {
-		err = undecided(c.req.uri(), d.Err)
+		err = authz.Undecided(c.req.uri(), d.Err)
 	}
 	status := request.StatusOf(err)
 	st.Verdict, st.Note, st.Code = "refuse", status.Message, int(status.Code)
 	c.Refused = trace.StageAuthorization
 	c.Tell(st)
 	return err
-}
-
-// decide asks the authorizers about something that the request needs.
-func (c *call) decide(a authz.Attributes) authz.Decision { return decider{c.s}.Decide(&c.Scope, a) }
-
-// undecided is what a client hears if an authorizer failed and none allowed it
-// (responsewriters InternalError).
-func undecided(uri string, err error) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError,
-		Message: noHTML.Replace(fmt.Sprintf("Internal Server Error: %q: %v", uri, err)),
-	}}
 }
 
 // attributesOf are what a user must be allowed to do, to be answered a request.
@@ -112,36 +96,30 @@ func exactFields(selector string) map[string]string {
 	return out
 }
 
-// decide asks the authorizers in turn: Node and RBAC, or those of the file.
-func (s *Server) decide(t *sim.Task, a authz.Attributes) authz.Decision {
-	if s.chain == nil {
-		return s.authorizer.Decide(a)
+// authorizationConfig reads the file.
+func (s *Server) authorizationConfig(file []byte) (config, error) {
+	chain, lines, err := authz.ReadChain(file, s.authorizers.Authorizer, s.webhooks, virtualClock{s.k}, s.kubeconfigAt)
+	if err != nil {
+		return config{}, err
 	}
-	return s.chain.decide(t, &a)
+	return config{
+		lines: lines,
+		use:   func(*sim.Task) { s.authorizers.Chain = chain },
+		reuse: func(*sim.Task) error {
+			if err := chain.MayFollow(s.authorizers.Chain); err != nil {
+				return err
+			}
+			s.authorizers.Chain = chain
+			return nil
+		},
+	}, nil
 }
 
-// forbidden is 403 in the words of apiserver
-// pkg/endpoints/handlers/responsewriters/errors.go.
-func forbidden(a authz.Attributes, d authz.Decision) error {
-	what := a.Resource
-	if a.Subresource != "" {
-		what += "/" + a.Subresource
+// kubeconfigAt reads a kubeconfig on the server's machine.
+func (s *Server) kubeconfigAt(path string) (address string, err error) {
+	file, err := s.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("stat %s: no such file or directory", path)
 	}
-	msg := fmt.Sprintf("User %q cannot %s resource %q in API group %q ", a.User.Name, a.Verb, what, a.Group)
-	switch {
-	case a.Resource == "":
-		msg = fmt.Sprintf("User %q cannot %s path %q", a.User.Name, a.Verb, a.Path)
-	case a.Namespace != "":
-		msg += fmt.Sprintf("in the namespace %q", a.Namespace)
-	default:
-		msg += "at the cluster scope"
-	}
-	msg = noHTML.Replace(msg)
-	if d.Why != "" {
-		msg += ": " + d.Why
-	}
-	return apierrors.NewForbidden(a.GroupResource(), a.Name, errors.New(msg))
+	return webhook.ReadKubeconfig(file)
 }
-
-// noHTML keeps what a client chose from looking like a web page.
-var noHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

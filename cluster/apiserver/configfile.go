@@ -9,6 +9,7 @@ import (
 
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -80,8 +81,8 @@ func newConfigs(s *Server) []*configFile {
 			read: s.tokenWebhookConfig, without: func() { s.tokenWebhook = nil },
 		},
 		{
-			name: "authorization", flag: "--authorization-config", path: authorizationFile, title: "authorization",
-			read: s.authorizationConfig, without: func() { s.chain = nil }, reloads: true,
+			name: "authorization", flag: "--authorization-config", path: authz.File, title: "authorization",
+			read: s.authorizationConfig, without: func() { s.authorizers.Chain = nil }, reloads: true,
 		},
 	}
 	for _, f := range all {

@@ -68,7 +68,7 @@ func (e *expiry) issued(c *authn.Claims) {
 // credentialOf names what a component of this process shows: a service account its
 // token, everybody else a certificate.
 func credentialOf(user string) string {
-	if namespace, name, ok := serviceAccountName(user); ok {
+	if namespace, name, ok := authn.SplitUsername(user); ok {
 		return "token/" + namespace + "/" + name
 	}
 	return "certificate/" + user
@@ -101,7 +101,7 @@ func (s *Server) outdated(u authn.User, now time.Time) *proof {
 	}
 	p := &proof{}
 	var err error
-	if _, _, account := serviceAccountName(u.Name); account {
+	if _, _, account := authn.SplitUsername(u.Name); account {
 		if p.fault, err = s.expiry.token(&authn.Claims{Subject: u.Name}); err != nil {
 			p.says(byCertificate, nil, "shows no certificate", nil)
 			p.says(byServiceAccount, nil, "", err)

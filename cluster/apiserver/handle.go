@@ -122,8 +122,6 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 }
 
 const (
-	// longestRequest is kube-apiserver's --request-timeout.
-	longestRequest = time.Minute
 	// longestWrite is endpoints/handlers/rest.go requestTimeoutUpperBound.
 	longestWrite = 34 * time.Second
 )
@@ -135,7 +133,7 @@ func (c *call) deadline() time.Duration {
 	if c.req.Verb == "watch" || connects[c.req.Subresource] {
 		return 0
 	}
-	limit := longestRequest
+	limit := request.Longest
 	if c.req.Verb != "get" && c.req.Verb != "list" {
 		limit = longestWrite
 	}

@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
@@ -53,12 +52,12 @@ func impersonate(c *call) error {
 	}
 	by := ""
 	for _, a := range as.attributes(c.user) {
-		d := c.decide(a)
+		d := c.s.authorizers.Decide(&c.Scope, a)
 		if d.Err != nil && !d.Allowed {
-			return c.Refuse(stage, "", undecided(c.req.uri(), d.Err))
+			return c.Refuse(stage, "", authz.Undecided(c.req.uri(), d.Err))
 		}
 		if !d.Allowed {
-			return c.Refuse(stage, "", forbidden(a, d))
+			return c.Refuse(stage, "", authz.Forbidden(a, d))
 		}
 		if by == "" {
 			by = d.By
@@ -79,7 +78,7 @@ func (i *Impersonation) attributes(sender authn.User) []authz.Attributes {
 		return authz.Attributes{User: sender, Verb: "impersonate", Group: group, Resource: resource, Subresource: sub, Namespace: namespace, Name: name}
 	}
 	var all []authz.Attributes
-	if namespace, name, ok := serviceAccountName(i.User); ok {
+	if namespace, name, ok := authn.SplitUsername(i.User); ok {
 		all = append(all, ask("", "serviceaccounts", "", namespace, name))
 	} else {
 		all = append(all, ask("", "users", "", "", i.User))
@@ -102,7 +101,7 @@ func (i *Impersonation) attributes(sender authn.User) []authz.Attributes {
 // identity is the user that the request goes on as.
 func (i *Impersonation) identity() authn.User {
 	u := authn.User{Name: i.User, UID: i.UID, Groups: slices.Clone(i.Groups)}
-	if namespace, name, ok := serviceAccountName(i.User); ok && len(i.Groups) == 0 {
+	if namespace, name, ok := authn.SplitUsername(i.User); ok && len(i.Groups) == 0 {
 		u.Groups = authn.ServiceAccount(namespace, name).Groups
 	}
 	for _, e := range i.Extra {
@@ -119,15 +118,4 @@ func (i *Impersonation) identity() authn.User {
 		u.Groups = append(u.Groups, authn.Authenticated)
 	}
 	return u
-}
-
-// serviceAccountName takes a service account's user name apart
-// (apiserver pkg/authentication/serviceaccount SplitUsername).
-func serviceAccountName(user string) (namespace, name string, ok bool) {
-	rest, ok := strings.CutPrefix(user, "system:serviceaccount:")
-	if !ok {
-		return "", "", false
-	}
-	namespace, name, ok = strings.Cut(rest, ":")
-	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, ":")
 }

@@ -131,7 +131,7 @@ func (c *call) reviewToken(r *authenticationv1.TokenReview) string {
 		return "Nobody vouches for the token: " + strings.Join(p.tried, "; ") + "."
 	}
 	u := *p.user
-	u.Groups = withAuthenticated(u)
+	u.Groups = u.WithAuthenticated()
 	r.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: userInfo(u), Audiences: p.audiences}
 	return "The token belongs to " + u.Name + ", says " + p.by + "."
 }
@@ -173,7 +173,7 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 		a.Verb, a.Path = na.Verb, na.Path
 		what = na.Verb + " " + na.Path
 	}
-	d := c.decide(a)
+	d := c.s.authorizers.Decide(&c.Scope, a)
 	st := authorizationv1.SubjectAccessReviewStatus{Allowed: d.Allowed, Denied: d.Forbidden, Reason: d.Why}
 	st.EvaluationError = authorizationutil.BuildEvaluationError(d.Err, asked)
 	if !d.Allowed {
@@ -184,7 +184,7 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 
 func (c *call) reviewRules(namespace string) authorizationv1.SubjectRulesReviewStatus {
 	st := authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
-	rules, err := c.s.authorizer.Rules(c.user, namespace)
+	rules, err := c.s.authorizers.Rules(c.user, namespace)
 	for _, r := range rules {
 		if len(r.Resources) > 0 {
 			st.ResourceRules = append(st.ResourceRules, authorizationv1.ResourceRule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames})

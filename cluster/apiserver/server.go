@@ -117,7 +117,7 @@ type Server struct {
 	forCaches    *cacher.Config
 	customs      *customs // the kinds that CustomResourceDefinitions make
 	defs         *definitions
-	authorizer   *authz.Authorizer
+	authorizers  *authz.Authorizers
 	alloc        *allocator
 	keys         *authn.Keys
 	ca           *authn.Authority
@@ -136,7 +136,6 @@ type Server struct {
 	tokenFile    *authn.TokenFile // nil where there is none
 	issuers      issuers
 	tokenWebhook *tokenWebhook // nil where there is none
-	chain        *chain        // of authorizers, by a file; nil for Node, RBAC
 
 	expiry *expiry // of all servers
 
@@ -238,7 +237,7 @@ func (s *Server) Restart(p *sim.Process) {
 	for _, k := range s.stored {
 		s.caches[k] = cacher.New(s.cacheConfig(), k)
 	}
-	s.authorizer = &authz.Authorizer{Source: authzSource{s}}
+	s.authorizers = &authz.Authorizers{Authorizer: &authz.Authorizer{Source: authzSource{s}}}
 	s.alloc = newAllocator(s)
 	s.startFairness()
 	s.flowObjects = &flowObjects{s: s}
@@ -267,7 +266,7 @@ func (s *Server) Restart(p *sim.Process) {
 // listen has the caches tell those who depend on them.
 func (s *Server) listen() {
 	for _, r := range []client.Resource{client.Roles, client.RoleBindings, client.ClusterRoles, client.ClusterRoleBindings} {
-		s.caches[registry.KindFor(r.GroupVersionResource)].Changed = func(string, runtime.Object) { s.authorizer.Invalidate() }
+		s.caches[registry.KindFor(r.GroupVersionResource)].Changed = func(string, runtime.Object) { s.authorizers.Invalidate() }
 	}
 	customs, defs, aggregator := s.customs, s.defs, s.aggregator
 	alloc := s.alloc
@@ -382,7 +381,9 @@ func (s *Server) Resources() []*registry.Kind {
 
 // Authorize answers what the authorizers say: for the reviews, and for
 // requests that are for no resource (/version, /metrics).
-func (s *Server) Authorize(t *sim.Task, a authz.Attributes) authz.Decision { return s.decide(t, a) }
+func (s *Server) Authorize(t *sim.Task, a authz.Attributes) authz.Decision {
+	return s.authorizers.DecideFor(t, a)
+}
 
 // Client is an in-process connection as user, for the component in lane.
 func (s *Server) Client(lane trace.Lane, user authn.User) client.Interface {

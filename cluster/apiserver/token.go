@@ -190,7 +190,7 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, c.Refuse(trace.StageValidation, "", err)
 	}
-	if err := admission.NewNodeRestriction(lister{c.s}, decider{c.s}).RestrictToken(&c.Scope, c.admissionAttributes(admission.Create), req); err != nil {
+	if err := admission.NewNodeRestriction(lister{c.s}, c.s.authorizers).RestrictToken(&c.Scope, c.admissionAttributes(admission.Create), req); err != nil {
 		return nil, c.Refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
 	}
 	if err := c.load(); err != nil {

@@ -7,7 +7,12 @@
 // them, as if by certificate; programs outside show a bearer token.
 package authn
 
-import "k8s.io/apiserver/pkg/authentication/user"
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+)
 
 // User is who sends a request. It mirrors
 // k8s.io/apiserver/pkg/authentication/user.Info.
@@ -60,4 +65,24 @@ func (u User) In(group string) bool {
 		}
 	}
 	return false
+}
+
+// WithAuthenticated are the user's groups and that of everyone with an identity
+// (apiserver pkg/authentication/group AuthenticatedGroupAdder).
+func (u *User) WithAuthenticated() []string {
+	if u.In(Authenticated) || u.In(Unauthenticated) {
+		return u.Groups
+	}
+	return append(slices.Clip(u.Groups), Authenticated)
+}
+
+// SplitUsername takes a service account's user name apart (apiserver
+// pkg/authentication/serviceaccount SplitUsername).
+func SplitUsername(user string) (namespace, name string, ok bool) {
+	rest, ok := strings.CutPrefix(user, "system:serviceaccount:")
+	if !ok {
+		return "", "", false
+	}
+	namespace, name, ok = strings.Cut(rest, ":")
+	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, ":")
 }

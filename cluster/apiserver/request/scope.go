@@ -14,6 +14,9 @@ import (
 	"kviz/cluster/trace"
 )
 
+// Longest is kube-apiserver's --request-timeout.
+const Longest = time.Minute
+
 // Scope is one request on its way.
 type Scope struct {
 	Task   *sim.Task
