@@ -21,7 +21,7 @@ func (c *Cluster) credentials() []string {
 	for _, n := range c.nodes {
 		names = append(names, "certificate/"+authn.Node(n.name).Name)
 	}
-	names = append(names, c.server.Credentials()...)
+	names = append(names, c.server.Authenticators().Credentials()...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -32,10 +32,11 @@ func (c *Cluster) credentialFault(f control.Fault) (action, error) {
 		return nil, c.noTarget(f.Target)
 	}
 	return func(causes []trace.ID) error {
+		expiry := c.server.Authenticators().Expiry
 		if f.Name == "expire" {
-			c.server.Expire(f.Target, causes[0])
+			expiry.Expire(f.Target, c.k.Now(), causes[0])
 		} else {
-			c.server.Renew(f.Target)
+			expiry.Renew(f.Target)
 		}
 		return nil
 	}, nil

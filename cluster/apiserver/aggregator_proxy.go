@@ -105,7 +105,7 @@ func (c *call) aggregate() *Response {
 	st := c.NewStage()
 	*st = trace.Stage{
 		Request: c.Number, Stage: trace.StageAggregator, By: by, Verdict: "pass", Took: took,
-		Note: fmt.Sprintf("APIService %s leads to another server: sent there as X-Remote-User %s%s; it answered %d.", name, c.user.Name, describeGroups(c.user.Groups), answer.Code),
+		Note: fmt.Sprintf("APIService %s leads to another server: sent there as X-Remote-User %s%s; it answered %d.", name, c.user.Name, c.user.OfGroups(), answer.Code),
 	}
 	c.Tell(st)
 	return &Response{Raw: &answer}

@@ -266,7 +266,7 @@ func (s *Server) AuditAnswered(t *sim.Task, req *Request, code int, status *meta
 	}
 	c := &call{Scope: request.Scope{Task: t, Began: t.Elapsed()}, s: s, req: req}
 	var ok bool
-	if c.user, ok = s.sender(t, req); !ok {
+	if c.user, ok = s.authenticators.Sender(t, req.credentials()); !ok {
 		c.user = authn.User{}
 		c.auditRefused()
 		return

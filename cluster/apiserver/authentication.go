@@ -1,16 +1,21 @@
 package apiserver
 
 import (
-	"slices"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/oidc"
+	"kviz/cluster/apiserver/webhook"
+	"kviz/cluster/quota"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
+
+// credentials are what the request shows.
+func (r *Request) credentials() *authn.Credentials {
+	return &authn.Credentials{User: r.User, Kubeconfig: r.Kubeconfig, Token: r.Token, Certificates: r.Certificates}
+}
 
 // authenticate is the first stage: who is it? (apiserver
 // pkg/endpoints/filters/authentication.go WithAuthentication). The components of
@@ -21,16 +26,16 @@ func authenticate(c *call) error {
 	switch r := c.req; {
 	case r.User != nil && !r.Kubeconfig:
 		c.user = *r.User
-		if p := c.s.outdated(c.user, c.Task.Now()); p != nil {
+		if p := c.s.authenticators.Expiry.Outdated(c.user, c.Task.Now()); p != nil {
 			return c.unproven(p)
 		}
-		c.identified()
-		c.Pass(stage, "x509", "The client is "+c.user.Name+describeGroups(r.User.Groups)+".", nil)
+		c.user.Groups = c.user.WithAuthenticated()
+		c.Pass(stage, "x509", "The client is "+c.user.Name+r.User.OfGroups()+".", nil)
 	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
 		return c.prove()
-	case !c.s.issuers.config.MayBeAnonymous(r.path()):
+	case !c.s.issuers.MayBeAnonymous(r.path()):
 		c.auditRefused()
-		return c.Refuse(stage, byOIDC, apierrors.NewUnauthorized("Unauthorized"))
+		return c.Refuse(stage, authn.ByOIDC, apierrors.NewUnauthorized("Unauthorized"))
 	default:
 		c.user = authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
 		c.Pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
@@ -43,119 +48,42 @@ func authenticate(c *call) error {
 // client is told nothing of the reason; the trace is (pkg/kubeapiserver/authenticator/config.go).
 func (c *call) prove() error {
 	const stage = trace.StageAuthentication
-	c.Task.SetCauses(c.Last)
-	p := c.s.credentials(c.Task, c.req)
-	c.heard(p)
-	if p.user == nil {
+	p := c.s.authenticators.Authenticate(c.Ask(), c.req.credentials())
+	c.Hear(p.Answered)
+	if p.User == nil {
 		return c.unproven(p)
 	}
-	c.user = *p.user
-	c.identified()
+	c.user = *p.User
+	c.user.Groups = c.user.WithAuthenticated()
 	note := "The bearer token belongs to "
-	if p.by == byCertificate {
+	if p.By == authn.ByCertificate {
 		note = "The client certificate is of "
 	}
 	st := c.NewStage()
 	*st = trace.Stage{
-		Request: c.Number, Stage: stage, By: p.by, Verdict: "pass", Proof: &trace.Proof{User: c.user.Name, Tried: p.tried},
-		Note: note + p.user.Name + describeGroups(p.user.Groups) + ".",
+		Request: c.Number, Stage: stage, By: p.By, Verdict: "pass", Proof: &trace.Proof{User: c.user.Name, Tried: p.Tried},
+		Note: note + p.User.Name + p.User.OfGroups() + ".",
 	}
 	c.Tell(st)
 	return nil
 }
 
 // unproven refuses the request: nobody vouches for its sender.
-func (c *call) unproven(p *proof) error {
+func (c *call) unproven(p *authn.Proof) error {
 	const stage = trace.StageAuthentication
 	c.user = authn.User{}
 	c.auditRefused()
 	err := apierrors.NewUnauthorized("Unauthorized")
 	c.Refused = stage
 	causes := c.Because()
-	if !p.fault.IsZero() {
-		causes = append(causes, p.fault)
+	if !p.Fault.IsZero() {
+		causes = append(causes, p.Fault)
 	}
 	c.Last = c.Task.Emit(trace.Event{Kind: trace.RequestStage, Object: c.Ref, Causes: causes, Payload: &trace.Stage{
-		Request: c.Number, Stage: stage, By: p.by, Verdict: "refuse", Code: int(err.ErrStatus.Code), Proof: &trace.Proof{Tried: p.tried},
-		Note: err.ErrStatus.Message + ": " + p.why,
+		Request: c.Number, Stage: stage, By: p.By, Verdict: "refuse", Code: int(err.ErrStatus.Code), Proof: &trace.Proof{Tried: p.Tried},
+		Note: err.ErrStatus.Message + ": " + p.Why,
 	}})
 	return err
-}
-
-// heard notes that a server outside was asked for a proof.
-func (c *call) heard(p *proof) {
-	if !p.answered.IsZero() {
-		c.Last = p.answered
-	}
-}
-
-// The authenticators by name, in the order in which they are asked.
-const (
-	byCertificate    = "x509"
-	byKubeconfig     = "kubeconfig token" // of the file that kviz wrote for programs outside
-	byTokenFile      = "token file"
-	byServiceAccount = "service account token"
-)
-
-// proof is how far the authenticators have come with some credentials.
-type proof struct {
-	user      *authn.User // whom they prove; nil for nobody
-	audiences []string    // for whom a token is meant, of those that were asked for
-	by        string      // who knew them; of those that nobody knows, who has refused them
-	why       string      // nobody does
-	bad       []error     // found by those that the credentials are for
-	tried     []string    // what each has said
-	fault     trace.ID    // that made the credentials expire; zero where none has
-	answered  trace.ID    // the newest answer of a server that was asked
-}
-
-// says notes an authenticator's answer. An error is of one that the credentials
-// are for, and that finds them bad; with neither error nor user it does not know
-// them.
-func (p *proof) says(by string, u *authn.User, unknown string, err error) (done bool) {
-	switch {
-	case u != nil:
-		p.user, p.by = u, by
-		p.tried = append(p.tried, by+": it is "+u.Name)
-		return true
-	case err != nil:
-		p.bad = append(p.bad, err)
-		p.by, p.why = by, utilerrors.NewAggregate(p.bad).Error()
-		p.tried = append(p.tried, by+": "+err.Error())
-	default:
-		p.tried = append(p.tried, by+": "+unknown)
-	}
-	return false
-}
-
-// credentials asks everybody about what the request shows. A bad certificate
-// beside a good token is forgiven, as in upstream's union of authenticators.
-func (s *Server) credentials(t *sim.Task, r *Request) *proof {
-	p := &proof{why: "no authenticator knows the credentials"}
-	if len(r.Certificates) == 0 {
-		p.says(byCertificate, nil, "shows no certificate", nil)
-	} else {
-		u, err := s.ca.Identify(r.Certificates, t.Now())
-		if err == nil {
-			p.fault, err = s.expiry.certificate(u.Name, s.ca.SignedAt(r.Certificates[0]), t.Now())
-		}
-		if err != nil {
-			p.says(byCertificate, nil, "", err)
-		} else if p.says(byCertificate, &u, "", nil) {
-			return p
-		}
-	}
-	switch {
-	case r.Kubeconfig:
-		u := *r.User
-		p.says(byKubeconfig, &u, "", nil)
-	case r.Token != "":
-		if p.by == "" {
-			p.why = "no authenticator knows the token"
-		}
-		s.bearer(t, p, r.Token, apiAudiences)
-	}
-	return p
 }
 
 // Access says whether the sender of a request for no resource (/api, /metrics) may
@@ -163,10 +91,10 @@ func (s *Server) credentials(t *sim.Task, r *Request) *proof {
 // nil, 401 or 403. Such requests pass no other stages here, and
 // leave nothing in the trace.
 func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
-	if req.User == nil && req.Token == "" && len(req.Certificates) == 0 && !s.issuers.config.MayBeAnonymous(path) {
+	if req.User == nil && req.Token == "" && len(req.Certificates) == 0 && !s.issuers.MayBeAnonymous(path) {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
-	u, ok := s.sender(t, req)
+	u, ok := s.authenticators.Sender(t, req.credentials())
 	if !ok {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
@@ -195,49 +123,70 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 	return nil
 }
 
-// sender is who sends a request that passes no stages; not ok where he shows
-// credentials that nobody vouches for.
-func (s *Server) sender(t *sim.Task, req *Request) (u authn.User, ok bool) {
-	u = authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
-	switch {
-	case req.User != nil && !req.Kubeconfig:
-		u = *req.User
-		if s.outdated(u, t.Now()) != nil {
-			return u, false
-		}
-	case req.Kubeconfig || req.Token != "" || len(req.Certificates) > 0:
-		p := s.credentials(t, req)
-		if p.user == nil {
-			return u, false
-		}
-		u = *p.user
+// newAuthenticators makes them; what is signed, and what has expired before its time, is
+// the same at all servers of a cluster.
+func (s *Server) newAuthenticators(authority *authn.Authority, expiry *authn.Expiry) {
+	s.authenticators = &authn.Authenticators{
+		Authority: authority, Expiry: expiry, Tokens: &authn.TokenFiles{Given: s.cfg.Tokens},
+		Accounts: authn.NewAccountTokens(s.keys, expiry, lister{s}), Bootstrap: authn.NewBootstrapTokens(lister{s}),
 	}
-	u.Groups = u.WithAuthenticated()
-	return u, true
 }
 
-// identified adds the group of everyone with an identity.
-func (c *call) identified() { c.user.Groups = c.user.WithAuthenticated() }
-
-// withAuthenticated are a user's groups and that of everyone with an identity
-// (apiserver pkg/authentication/group AuthenticatedGroupAdder).
-func withAuthenticated(u authn.User) []string {
-	if u.In(authn.Authenticated) || u.In(authn.Unauthenticated) {
-		return u.Groups
+// authenticationConfig reads the file.
+func (s *Server) authenticationConfig(file []byte) (config, error) {
+	c, err := oidc.Parse(file, authn.APIAudiences)
+	if err != nil {
+		return config{}, err
 	}
-	return append(slices.Clip(u.Groups), authn.Authenticated)
+	return config{
+		lines: c.Says(),
+		use: func(t *sim.Task) {
+			s.issuers.Leave()
+			s.useIssuers(oidc.NewIssuers(t, s.p, c, s.provider()))
+		},
+		reuse: func(t *sim.Task) error {
+			if err := s.issuers.MayFollow(c); err != nil {
+				return err
+			}
+			next := oidc.NewIssuers(t, s.p, c, s.provider())
+			if err := next.AwaitKnown(t); err != nil {
+				return err
+			}
+			s.issuers.Leave()
+			s.useIssuers(next)
+			return nil
+		},
+	}, nil
 }
 
-func describeGroups(groups []string) string {
-	switch len(groups) {
-	case 0:
-		return ""
-	case 1:
-		return " of group " + groups[0]
+func (s *Server) provider() oidc.Provider {
+	if s.cfg.Provider == nil {
+		return nil
 	}
-	out := " of groups " + groups[0]
-	for _, g := range groups[1:] {
-		out += ", " + g
+	return s.cfg.Provider
+}
+
+// useIssuers puts issuers in force; nil for none.
+func (s *Server) useIssuers(all *oidc.Issuers) {
+	s.issuers, s.authenticators.OIDC = all, nil
+	if all != nil && all.Any() {
+		s.authenticators.OIDC = all
 	}
-	return out
+}
+
+// tokenWebhookFile is where the kubeconfig is that
+// --authentication-token-webhook-config-file names.
+const tokenWebhookFile = "/etc/kubernetes/token-webhook.yaml"
+
+// tokenWebhookConfig reads the file.
+func (s *Server) tokenWebhookConfig(file []byte) (config, error) {
+	address, err := webhook.ReadKubeconfig(file)
+	if err != nil {
+		return config{}, err
+	}
+	return config{lines: []string{"asked: " + address}, use: func(*sim.Task) {
+		s.authenticators.Webhook = authn.NewTokenWebhook(&webhook.Reviewer{
+			Client: s.webhooks, Codec: authn.TokenCodec, Address: address, Timeout: webhook.ReviewTimeout, Pause: webhook.ReviewPause,
+		}, quota.Clock{Time: s.k.Now})
+	}}, nil
 }

@@ -63,22 +63,25 @@ func newConfigs(s *Server) []*configFile {
 			read: s.admissionConfig, without: func() { s.admission = s.newAdmission(nil) },
 		},
 		{
-			name: "tokens", flag: "--token-auth-file", path: authn.TokenFilePath, title: "static token", without: func() { s.tokenFile = nil },
+			name: "tokens", flag: "--token-auth-file", path: authn.TokenFilePath, title: "static token", without: func() { s.authenticators.Tokens.File = nil },
 			read: func(file []byte) (config, error) {
 				f, err := authn.ParseTokenFile(file)
 				if err != nil {
 					return config{}, err
 				}
-				return config{lines: f.Lines(), use: func(*sim.Task) { s.tokenFile = f }}, nil
+				return config{lines: f.Lines(), use: func(*sim.Task) { s.authenticators.Tokens.File = f }}, nil
 			},
 		},
 		{
 			name: "authentication", flag: "--authentication-config", path: oidc.File, title: "authentication",
-			read: s.authenticationConfig, without: s.leaveIssuers, reloads: true,
+			read: s.authenticationConfig, without: func() {
+				s.issuers.Leave()
+				s.useIssuers(nil)
+			}, reloads: true,
 		},
 		{
 			name: "token-webhook", flag: "--authentication-token-webhook-config-file", path: tokenWebhookFile, title: "token webhook",
-			read: s.tokenWebhookConfig, without: func() { s.tokenWebhook = nil },
+			read: s.tokenWebhookConfig, without: func() { s.authenticators.Webhook = nil },
 		},
 		{
 			name: "authorization", flag: "--authorization-config", path: authz.File, title: "authorization",

@@ -68,7 +68,7 @@ func impersonate(c *call) error {
 	if c.record != nil {
 		c.record.Impersonated(c.user.Info())
 	}
-	c.Pass(stage, by, from+" may act as others, and acts as "+c.user.Name+describeGroups(c.user.Groups)+".", nil)
+	c.Pass(stage, by, from+" may act as others, and acts as "+c.user.Name+c.user.OfGroups()+".", nil)
 	return nil
 }
 

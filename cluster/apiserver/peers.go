@@ -89,7 +89,8 @@ func (s *Server) compacts() bool { return s.peers.ready() == s }
 
 // join makes the server share what the servers of a cluster share with another.
 func (s *Server) join(o *Server) {
-	s.peers, s.ca, s.keys, s.expiry = o.peers, o.ca, o.keys, o.expiry
+	s.peers, s.keys = o.peers, o.keys
+	s.newAuthenticators(o.authenticators.Authority, o.authenticators.Expiry)
 	s.copyFiles(s.peers.all[0])
 	if len(s.peers.all) == 1 && o.p.Alive() {
 		o.p.Go("endpoint-reconciler", o.advertise)

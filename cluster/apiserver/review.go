@@ -117,23 +117,21 @@ func userInfo(u authn.User) authenticationv1.UserInfo {
 func (c *call) reviewToken(r *authenticationv1.TokenReview) string {
 	audiences := r.Spec.Audiences
 	if len(audiences) == 0 {
-		audiences = apiAudiences
+		audiences = authn.APIAudiences
 	}
-	p := &proof{}
+	p := &authn.Proof{}
 	if token := shown(r.Spec.Token); token != "" {
-		p.why = "invalid bearer token"
-		c.Task.SetCauses(c.Last)
-		c.s.bearer(c.Task, p, token, audiences)
+		p = c.s.authenticators.AuthenticateToken(c.Ask(), token, audiences)
 	}
-	c.heard(p)
-	if p.user == nil {
-		r.Status = authenticationv1.TokenReviewStatus{Error: p.why}
-		return "Nobody vouches for the token: " + strings.Join(p.tried, "; ") + "."
+	c.Hear(p.Answered)
+	if p.User == nil {
+		r.Status = authenticationv1.TokenReviewStatus{Error: p.Why}
+		return "Nobody vouches for the token: " + strings.Join(p.Tried, "; ") + "."
 	}
-	u := *p.user
+	u := *p.User
 	u.Groups = u.WithAuthenticated()
-	r.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: userInfo(u), Audiences: p.audiences}
-	return "The token belongs to " + u.Name + ", says " + p.by + "."
+	r.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: userInfo(u), Audiences: p.Audiences}
+	return "The token belongs to " + u.Name + ", says " + p.By + "."
 }
 
 // shown is the token that a header with these words shows: its first word, which has

@@ -28,6 +28,7 @@ import (
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/client"
@@ -112,32 +113,28 @@ type Server struct {
 	ready   bool
 	started sim.Cond // ready changed
 
-	stored       []*registry.Kind                 // the built-in kinds whose caches are always open
-	caches       map[*registry.Kind]*cacher.Cache // of built-in kinds; see cacheOf
-	forCaches    *cacher.Config
-	customs      *customs // the kinds that CustomResourceDefinitions make
-	defs         *definitions
-	authorizers  *authz.Authorizers
-	alloc        *allocator
-	keys         *authn.Keys
-	ca           *authn.Authority
-	managers     fieldManagers
-	enc          encryption
-	webhooks     *webhook.Client
-	admission    *admission.Chain
-	policies     *policy.Policies
-	hooks        *admissionwebhook.Hooks
-	audit        auditing
-	flows        *seating
-	flowObjects  *flowObjects
-	aggregator   *aggregator
-	calls        map[*sim.Task]*call // those that may wait for a conversion webhook
-	configs      []*configFile
-	tokenFile    *authn.TokenFile // nil where there is none
-	issuers      issuers
-	tokenWebhook *tokenWebhook // nil where there is none
-
-	expiry *expiry // of all servers
+	stored         []*registry.Kind                 // the built-in kinds whose caches are always open
+	caches         map[*registry.Kind]*cacher.Cache // of built-in kinds; see cacheOf
+	forCaches      *cacher.Config
+	customs        *customs // the kinds that CustomResourceDefinitions make
+	defs           *definitions
+	authorizers    *authz.Authorizers
+	alloc          *allocator
+	keys           *authn.Keys
+	managers       fieldManagers
+	enc            encryption
+	webhooks       *webhook.Client
+	admission      *admission.Chain
+	policies       *policy.Policies
+	hooks          *admissionwebhook.Hooks
+	audit          auditing
+	flows          *seating
+	flowObjects    *flowObjects
+	aggregator     *aggregator
+	calls          map[*sim.Task]*call // those that may wait for a conversion webhook
+	configs        []*configFile
+	authenticators *authn.Authenticators
+	issuers        *oidc.Issuers // nil where there are none
 
 	eventLeases *storage.Leases
 
@@ -163,15 +160,16 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	s.enc = encryption{rand: s.stream("encryption"), set: encrypt.None(), by: map[*registry.Kind]*encrypt.Transformer{}}
 	s.audit = auditing{rand: s.stream("audit")}
 	s.configs = newConfigs(s)
-	var err error
 	if cfg.Peer != nil {
 		s.join(cfg.Peer)
 	} else {
-		s.peers, s.keys, s.expiry = newPeers(), authn.NewKeys(s.k.Rand("serviceaccount-key")), &expiry{}
-		if s.ca, err = authn.NewAuthority(s.k.Rand("root-ca"), s.k.Epoch()); err != nil {
+		s.peers, s.keys = newPeers(), authn.NewKeys(s.k.Rand("serviceaccount-key"))
+		authority, err := authn.NewAuthority(s.k.Rand("root-ca"), s.k.Epoch())
+		if err != nil {
 			panic("apiserver: " + err.Error()) // fixed input: it works always or never
 		}
-		s.ca.Clock = s.k.Now
+		authority.Clock = s.k.Now
+		s.newAuthenticators(authority, &authn.Expiry{})
 		st.DescribeEvent = s.peers.describe
 	}
 	s.usage = &s.peers.usage
@@ -336,7 +334,10 @@ func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 
 // Authority is the cluster's certificate authority, whose client certificates the
 // server believes.
-func (s *Server) Authority() *authn.Authority { return s.ca }
+func (s *Server) Authority() *authn.Authority { return s.authenticators.Authority }
+
+// Authenticators are those of the server.
+func (s *Server) Authenticators() *authn.Authenticators { return s.authenticators }
 
 // Process is the process the server runs as.
 func (s *Server) Process() *sim.Process { return s.p }

@@ -86,3 +86,14 @@ func SplitUsername(user string) (namespace, name string, ok bool) {
 	namespace, name, ok = strings.Cut(rest, ":")
 	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, ":")
 }
+
+// OfGroups are the user's groups in words.
+func (u *User) OfGroups() string {
+	switch len(u.Groups) {
+	case 0:
+		return ""
+	case 1:
+		return " of group " + u.Groups[0]
+	}
+	return " of groups " + strings.Join(u.Groups, ", ")
+}

@@ -1,4 +1,4 @@
-package apiserver
+package oidc
 
 import (
 	"errors"
@@ -11,28 +11,53 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kviz/cluster/apiserver/oidc"
+	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/jws"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
-const byOIDC = "OIDC"
-
-// issuers are those whose tokens are believed, and what is known of their
-// providers: what --authentication-config comes to.
-type issuers struct {
-	config *oidc.Config // nil without a file
+// Issuers are those whose tokens are believed, and what is known of their providers:
+// what --authentication-config comes to. Nil is none.
+type Issuers struct {
+	config *Config
 	list   []*issuer
+}
+
+// Provider is the identity providers outside; nil where there are none. answered is the
+// event of the answer.
+type Provider interface {
+	Get(t *sim.Task, u *url.URL, until time.Duration) (code int, body []byte, answered trace.ID, err error)
+}
+
+// Leave says that another configuration is in force.
+func (all *Issuers) Leave() {
+	if all == nil {
+		return
+	}
+	for _, i := range all.list {
+		i.dead = true
+	}
+}
+
+// Any reports whether there is one.
+func (all *Issuers) Any() bool { return len(all.list) > 0 }
+
+// MayBeAnonymous reports whether a request for a path may come without credentials.
+func (all *Issuers) MayBeAnonymous(path string) bool {
+	if all == nil {
+		return true
+	}
+	return all.config.MayBeAnonymous(path)
 }
 
 // issuer is one of them.
 type issuer struct {
-	*oidc.Authenticator
-	s     *Server
-	found *oidc.Discovery // what its provider tells of itself; nil before it was asked
-	ill   error           // why it could not be
-	dead  bool            // another configuration is in force
+	*Authenticator
+	provider Provider
+	found    *Discovery // what its provider tells of itself; nil before it was asked
+	ill      error      // why it could not be
+	dead     bool       // another configuration is in force
 
 	keys     []jws.Public // as they were fetched last
 	fetching bool
@@ -50,39 +75,14 @@ const (
 	providersKnown  = time.Minute
 )
 
-// authenticationConfig reads the file.
-func (s *Server) authenticationConfig(file []byte) (config, error) {
-	c, err := oidc.Parse(file, apiAudiences)
-	if err != nil {
-		return config{}, err
-	}
-	return config{
-		lines: c.Says(),
-		use:   func(t *sim.Task) { s.useIssuers(t, c) },
-		reuse: func(t *sim.Task) error { return s.replaceIssuers(t, c) },
-	}, nil
-}
-
-func (s *Server) useIssuers(t *sim.Task, c *oidc.Config) {
-	s.leaveIssuers()
-	s.issuers = s.newIssuers(t, c)
-}
-
-func (s *Server) leaveIssuers() {
-	for _, i := range s.issuers.list {
-		i.dead = true
-	}
-	s.issuers = issuers{}
-}
-
-// newIssuers begins to ask the providers.
-func (s *Server) newIssuers(t *sim.Task, c *oidc.Config) issuers {
-	out := issuers{config: c}
+// NewIssuers begins to ask the providers, by tasks of the process.
+func NewIssuers(t *sim.Task, p *sim.Process, c *Config, provider Provider) *Issuers {
+	out := &Issuers{config: c}
 	causes := t.Causes()
 	for _, a := range c.JWT {
-		i := &issuer{Authenticator: a, s: s}
+		i := &issuer{Authenticator: a, provider: provider}
 		out.list = append(out.list, i)
-		s.p.Go("oidc/"+a.Issuer(), func(t *sim.Task) {
+		p.Go("oidc/"+a.Issuer(), func(t *sim.Task) {
 			t.SetCauses(causes...)
 			for !i.dead && !i.discover(t) {
 				t.Sleep(providerRetry)
@@ -92,29 +92,29 @@ func (s *Server) newIssuers(t *sim.Task, c *oidc.Config) issuers {
 	return out
 }
 
-// replaceIssuers takes up another configuration in a running server, once all its
-// providers have answered.
-func (s *Server) replaceIssuers(t *sim.Task, c *oidc.Config) error {
-	if !reflect.DeepEqual(s.issuers.config.Anonymous, c.Anonymous) {
-		return field.Forbidden(field.NewPath("anonymous"), "changed from initial configuration file")
-	}
-	next := s.newIssuers(t, c)
+// AwaitKnown waits until all providers have answered, without which the issuers are not
+// taken up in place of others.
+func (all *Issuers) AwaitKnown(t *sim.Task) error {
 	for deadline := t.Elapsed() + providersKnown; ; t.Sleep(time.Second) {
-		at := slices.IndexFunc(next.list, func(i *issuer) bool { return i.found == nil })
+		at := slices.IndexFunc(all.list, func(i *issuer) bool { return i.found == nil })
 		if at < 0 {
-			break
+			return nil
 		}
 		if t.Elapsed() < deadline {
 			continue
 		}
-		for _, i := range next.list {
-			i.dead = true
-		}
-		ill := next.list[at]
+		all.Leave()
+		ill := all.list[at]
 		return fmt.Errorf("oidc: authenticator for issuer %q is not healthy: %w", ill.Issuer(), ill.ill)
 	}
-	s.leaveIssuers()
-	s.issuers = next
+}
+
+// MayFollow says why a configuration cannot be taken up by a server that runs with the
+// issuers of another.
+func (all *Issuers) MayFollow(c *Config) error {
+	if !reflect.DeepEqual(all.config.Anonymous, c.Anonymous) {
+		return field.Forbidden(field.NewPath("anonymous"), "changed from initial configuration file")
+	}
 	return nil
 }
 
@@ -133,37 +133,38 @@ func (i *issuer) get(t *sim.Task, address string) (code int, body []byte, err er
 	if err != nil {
 		return 0, nil, err
 	}
-	if i.s.cfg.Provider == nil {
+	if i.provider == nil {
 		return 0, nil, &url.Error{Op: "Get", URL: address, Err: fmt.Errorf("dial tcp: lookup %s: no such host", u.Hostname())}
 	}
-	code, body, answered, err := i.s.cfg.Provider.Get(t, u, t.Elapsed()+providerTimeout)
+	code, body, answered, err := i.provider.Get(t, u, t.Elapsed()+providerTimeout)
 	if !answered.IsZero() {
 		i.answered = answered
 	}
 	return code, body, err
 }
 
-// askIssuers believes a token that one of the issuers has signed.
-func (s *Server) askIssuers(t *sim.Task, token string, audiences []string) (tokenAnswer, error) {
-	for _, i := range s.issuers.list {
+// AuthenticateToken is [authn.TokenAuthenticator]: it believes a token that one of the
+// issuers has signed.
+func (all *Issuers) AuthenticateToken(t *sim.Task, token string, audiences []string) (authn.Answer, error) {
+	for _, i := range all.list {
 		if !i.Knows(token) {
 			continue
 		}
 		if i.found == nil {
-			return tokenAnswer{}, errors.New("oidc: authenticator not initialized")
+			return authn.Answer{}, errors.New("oidc: authenticator not initialized")
 		}
 		was := i.answered
 		u, err := i.Authenticate(token, t.Now(), func(token *jws.Token) ([]byte, error) { return i.check(t, token) })
-		answer := tokenAnswer{}
+		answer := authn.Answer{}
 		if err == nil {
-			answer = everywhere(u, audiences)
+			answer = authn.Everywhere(u, audiences)
 		}
 		if i.answered != was {
-			answer.answered = i.answered
+			answer.Answered = i.answered
 		}
 		return answer, err
 	}
-	return tokenAnswer{unknown: "of no issuer in the configuration"}, nil
+	return authn.Answer{Unknown: "of no issuer in the configuration"}, nil
 }
 
 // check looks for the key that has signed a token among those that are known, and

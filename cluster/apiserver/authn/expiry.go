@@ -1,4 +1,4 @@
-package apiserver
+package authn
 
 import (
 	"crypto/x509"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/trace"
 )
 
@@ -15,9 +14,10 @@ import (
 // when somebody has forgotten about that is worth seeing, and too far away to wait
 // for. What is signed after the fault is good.
 
-// Credentials are named as faults name them: "certificate/USER" is every client
+// Expiry is which credentials are over before their time. They are named as faults name
+// them: "certificate/USER" is every client
 // certificate of a user, "token/NAMESPACE/NAME" every token of a service account.
-type expiry struct {
+type Expiry struct {
 	over    map[string]ended
 	tokened []string // service accounts that tokens were issued for, in order
 }
@@ -32,30 +32,26 @@ type ended struct {
 }
 
 // Expire lets the time of a credential be over, because of an event.
-func (s *Server) Expire(credential string, why trace.ID) {
-	if s.expiry.over == nil {
-		s.expiry.over = map[string]ended{}
+func (e *Expiry) Expire(credential string, now time.Time, why trace.ID) {
+	if e.over == nil {
+		e.over = map[string]ended{}
 	}
-	s.expiry.over[credential] = ended{at: s.k.Now(), why: why, later: map[string]bool{}}
+	e.over[credential] = ended{at: now, why: why, later: map[string]bool{}}
 }
 
 // Renew has a credential be good again.
-func (s *Server) Renew(credential string) { delete(s.expiry.over, credential) }
+func (e *Expiry) Renew(credential string) { delete(e.over, credential) }
 
-// Credentials are those that users from outside were given, as Expire names them.
-func (s *Server) Credentials() []string {
-	var out []string
-	for _, user := range s.ca.Clients() {
-		out = append(out, "certificate/"+user)
-	}
-	for _, account := range s.expiry.tokened {
+// accounts are the service accounts that tokens were issued for, as credentials.
+func (e *Expiry) accounts() (out []string) {
+	for _, account := range e.tokened {
 		out = append(out, credentialOf(account))
 	}
 	return out
 }
 
-// issued notes that there is a token of a service account.
-func (e *expiry) issued(c *authn.Claims) {
+// Issued notes that there is a token of a service account.
+func (e *Expiry) Issued(c *Claims) {
 	account := c.Subject
 	if over, ok := e.over[credentialOf(account)]; ok && c.IssuedAt == over.at.Unix() {
 		over.later[c.ID] = true
@@ -68,14 +64,14 @@ func (e *expiry) issued(c *authn.Claims) {
 // credentialOf names what a component of this process shows: a service account its
 // token, everybody else a certificate.
 func credentialOf(user string) string {
-	if namespace, name, ok := authn.SplitUsername(user); ok {
+	if namespace, name, ok := SplitUsername(user); ok {
 		return "token/" + namespace + "/" + name
 	}
 	return "certificate/" + user
 }
 
 // certificate says whether a user's certificate has expired by a fault.
-func (e *expiry) certificate(user string, signed, now time.Time) (trace.ID, error) {
+func (e *Expiry) certificate(user string, signed, now time.Time) (trace.ID, error) {
 	over, ok := e.over["certificate/"+user]
 	if !ok || signed.After(over.at) {
 		return trace.ID{}, nil
@@ -85,32 +81,32 @@ func (e *expiry) certificate(user string, signed, now time.Time) (trace.ID, erro
 }
 
 // token says whether a service account's token has expired by a fault.
-func (e *expiry) token(c *authn.Claims) (trace.ID, error) {
+func (e *Expiry) token(c *Claims) (trace.ID, error) {
 	over, ok := e.over[credentialOf(c.Subject)]
 	if !ok || c.IssuedAt > over.at.Unix() || over.later[c.ID] {
 		return trace.ID{}, nil
 	}
-	return over.why, authn.ErrExpired
+	return over.why, ErrExpired
 }
 
-// outdated tells what is wrong with the credentials of a component of this process;
+// Outdated tells what is wrong with the credentials of a component of this process;
 // nil where nothing is.
-func (s *Server) outdated(u authn.User, now time.Time) *proof {
-	if len(s.expiry.over) == 0 {
+func (e *Expiry) Outdated(u User, now time.Time) *Proof {
+	if len(e.over) == 0 {
 		return nil
 	}
-	p := &proof{}
+	p := &Proof{}
 	var err error
-	if _, _, account := authn.SplitUsername(u.Name); account {
-		if p.fault, err = s.expiry.token(&authn.Claims{Subject: u.Name}); err != nil {
-			p.says(byCertificate, nil, "shows no certificate", nil)
-			p.says(byServiceAccount, nil, "", err)
+	if _, _, account := SplitUsername(u.Name); account {
+		if p.Fault, err = e.token(&Claims{Subject: u.Name}); err != nil {
+			p.says(ByCertificate, nil, "shows no certificate", nil)
+			p.says(ByServiceAccount, nil, "", err)
 			return p
 		}
 		return nil
 	}
-	if p.fault, err = s.expiry.certificate(u.Name, time.Time{}, now); err != nil {
-		p.says(byCertificate, nil, "", err)
+	if p.Fault, err = e.certificate(u.Name, time.Time{}, now); err != nil {
+		p.says(ByCertificate, nil, "", err)
 		return p
 	}
 	return nil

@@ -1,4 +1,4 @@
-package apiserver
+package authn
 
 import (
 	"crypto/subtle"
@@ -11,13 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kviz/cluster/apiserver/authn"
-	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
-
-const byBootstrap = "bootstrap token"
 
 // What a bootstrap token looks like, and the groups it may give
 // (k8s.io/cluster-bootstrap token/api).
@@ -28,25 +24,31 @@ var (
 
 const bootstrappers = "system:bootstrappers"
 
-// askBootstrap looks for the Secret of a bootstrap token, with which a machine that
-// is no node yet asks for its certificate (kubeadm join): kube-system/bootstrap-token-ID
+// BootstrapTokens know the tokens with which machines that are no nodes yet ask for
+// their certificates (kubeadm join): each is a Secret kube-system/bootstrap-token-ID
 // (plugin/pkg/auth/authenticator/token/bootstrap). A Secret that does not fit is no
 // error upstream either: the token is then unknown.
-func (s *Server) askBootstrap(t *sim.Task, token string, audiences []string) (tokenAnswer, error) {
+type BootstrapTokens struct{ lister Lister }
+
+// NewBootstrapTokens makes the authenticator.
+func NewBootstrapTokens(l Lister) *BootstrapTokens { return &BootstrapTokens{l} }
+
+// AuthenticateToken is [TokenAuthenticator].
+func (b *BootstrapTokens) AuthenticateToken(t *sim.Task, token string, audiences []string) (Answer, error) {
 	parts := bootstrapToken.FindStringSubmatch(token)
 	if parts == nil {
-		return tokenAnswer{unknown: "not of the form id.secret"}, nil
+		return Answer{Unknown: "not of the form id.secret"}, nil
 	}
 	name := "bootstrap-token-" + parts[1]
-	en := s.caches[registry.KindFor(client.Secrets.GroupVersionResource)].Get(metav1.NamespaceSystem + "/" + name)
-	if en == nil {
-		return tokenAnswer{unknown: "there is no Secret kube-system/" + name}, nil
+	secret, ok := b.lister.Get(client.Secrets, metav1.NamespaceSystem, name).(*corev1.Secret)
+	if !ok {
+		return Answer{Unknown: "there is no Secret kube-system/" + name}, nil
 	}
-	groups, why := bootstrapGroups(en.Object.(*corev1.Secret), parts[1], parts[2], t.Now())
+	groups, why := bootstrapGroups(secret, parts[1], parts[2], t.Now())
 	if why != "" {
-		return tokenAnswer{unknown: "Secret kube-system/" + name + " " + why}, nil
+		return Answer{Unknown: "Secret kube-system/" + name + " " + why}, nil
 	}
-	return everywhere(authn.User{Name: "system:bootstrap:" + parts[1], Groups: groups}, audiences), nil
+	return Everywhere(User{Name: "system:bootstrap:" + parts[1], Groups: groups}, audiences), nil
 }
 
 // bootstrapGroups are those of a token's bearer, or why it is worth nothing.
