@@ -96,69 +96,69 @@ func (s *Server) admissionConfig(file []byte) (config, error) {
 	return config{lines: plugins.Lines(), use: func(*sim.Task) { s.admission = s.newAdmission(plugins) }}, nil
 }
 
-// admissionAttributes are the request as admission plugins see it.
-func (c *call) admissionAttributes(op admission.Operation) *admission.Attributes {
-	return &admission.Attributes{
+// admissionAttributes are a request as admission sees it that writes obj in place of
+// old: nil of a deletion, and of a creation.
+func (c *call) admissionAttributes(op admission.Operation, obj runtime.Object, old *stored) *admission.Attributes {
+	a := &admission.Attributes{
 		Operation: op, Kind: c.kind.GVK(), Resource: c.kind.GroupVersionResource, Subresource: c.req.Subresource,
 		Namespaced: c.kind.Namespaced, Custom: c.kind.Custom != nil, Namespace: c.Ref.Namespace, Name: c.Ref.Name,
-		DryRun: c.req.DryRun, Evicting: c.evicting, User: c.user,
-		Object: c.obj, OldObject: c.old, Sent: c.sent, OldSent: c.sentOld,
+		DryRun: c.req.DryRun, User: c.user, Object: obj,
 		SentKind: c.bodyKind(), SentResource: c.req.Resource, SentCreates: c.req.Verb == "create",
 		FieldManager: c.req.FieldManager, Validation: c.req.FieldValidation, Options: &c.req.Delete, Objects: objectInterfaces{c},
 	}
+	if old != nil {
+		a.OldObject = old.obj
+	}
+	return a
 }
 
 // mutate is the mutating admission stage.
-func (c *call) mutate(op admission.Operation) error {
+func (c *call) mutate(a *admission.Attributes) (admitted, error) {
 	const stage = trace.StageMutatingAdmission
-	c.Ref.UID = c.uid()
-	if err := c.mayCreateCustom(op); err != nil {
-		return c.Refuse(stage, "", err)
+	switch {
+	case a.OldObject != nil:
+		c.Ref.UID = string(object.Meta(a.OldObject).GetUID())
+	case a.Object != nil:
+		c.Ref.UID = string(object.Meta(a.Object).GetUID())
+	default:
+		c.Ref.UID = ""
 	}
-	a := c.admissionAttributes(op)
+	if err := c.mayCreateCustom(a.Operation); err != nil {
+		return admitted{}, c.Refuse(stage, "", err)
+	}
 	did, by, err := c.s.admission.Admit(&c.Scope, a)
 	if err != nil {
-		return c.Refuse(stage, by, err)
+		return admitted{}, c.Refuse(stage, by, err)
 	}
 	if did.Note == "" {
 		did.Note = "No admission plugin changes anything."
 	}
 	c.Pass(stage, by, did.Note, did.Diff)
 	if by, err := c.s.admission.AdmitDynamic(&c.Scope, a); err != nil {
-		return c.Refuse(stage, by, err)
+		return admitted{}, c.Refuse(stage, by, err)
 	}
-	return nil
+	return admitted{a.Object}, nil
 }
 
-// uid is the UID of the object the request is about, once known.
-func (c *call) uid() string {
-	if c.old != nil {
-		return string(object.Meta(c.old).GetUID())
-	}
-	if c.obj != nil {
-		return string(object.Meta(c.obj).GetUID())
-	}
-	return ""
-}
-
-// admit is the validating admission stage.
-func (c *call) admit(op admission.Operation) error {
+// admit is the validating admission stage; a is what mutating admission saw.
+func (c *call) admit(a *admission.Attributes, in validated) (approved, error) {
 	const stage = trace.StageValidatingAdmission
-	did, by, err := c.s.admission.Validate(&c.Scope, c.admissionAttributes(op))
+	a.Object, a.Name = in.obj, c.Ref.Name
+	did, by, err := c.s.admission.Validate(&c.Scope, a)
 	if !c.req.System {
 		for _, w := range did.Warnings {
 			c.Warn(w)
 		}
 	}
 	if err != nil {
-		c.release()
-		return c.Refuse(stage, by, err)
+		c.release(a.Object, a.OldObject)
+		return approved{}, c.Refuse(stage, by, err)
 	}
 	if did.Note == "" {
 		did.Note = "No admission plugin objects."
 	}
 	c.Pass(stage, by, did.Note, nil)
-	return nil
+	return approved(in), nil
 }
 
 // names gives names from the server's stream of random numbers ([admission.Names]).

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
 
-	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 )
@@ -200,33 +199,32 @@ func strictYAML(err error) (faults []string) {
 // (handlers/create.go, update.go). For components of this process that is done
 // only where somebody else's fields are noted already: they would be told
 // nothing new.
-func (c *call) trackManager(op admission.Operation) error {
+//
+// It gives obj with its writer noted; old is nil for a creation.
+func (c *call) trackManager(kind *registry.Kind, obj, old runtime.Object) (runtime.Object, error) {
 	if c.req.Verb == "patch" && c.req.PatchType == "application/apply-patch+yaml" {
-		return nil
+		return obj, nil
 	}
-	if c.req.System {
-		if op == admission.Create || c.req.Subresource == "status" || c.old == nil || len(object.Meta(c.old).GetManagedFields()) == 0 {
-			return nil
-		}
+	if c.req.System && (old == nil || c.req.Subresource == "status" || len(object.Meta(old).GetManagedFields()) == 0) {
+		return obj, nil
 	}
-	m, err := c.s.managers.of(c.kind, c.req.Subresource)
+	m, err := c.s.managers.of(kind, c.req.Subresource)
 	if err != nil {
-		return apierrors.NewInternalError(err)
+		return nil, apierrors.NewInternalError(err)
 	}
-	live := c.old
-	if op == admission.Create {
-		live = c.kind.New()
-		live.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
+	live := old
+	if live == nil {
+		live = kind.New()
+		live.GetObjectKind().SetGroupVersionKind(kind.GVK())
 	}
 	manager := c.req.FieldManager
 	if manager == "" {
 		manager, _, _ = strings.Cut(c.req.sender(), "/") // of a user agent, the program
 	}
-	obj := m.UpdateNoErrors(live.DeepCopyObject(), c.obj, manager)
-	obj.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
-	c.obj = obj
-	c.stamp(manager, live, obj)
-	return nil
+	owned := m.UpdateNoErrors(live.DeepCopyObject(), obj, manager)
+	owned.GetObjectKind().SetGroupVersionKind(kind.GVK())
+	c.stamp(manager, live, owned)
+	return owned, nil
 }
 
 // stamp gives new entries of managedFields the virtual time; the library took

@@ -156,14 +156,14 @@ func (s *Server) startAudit(t *sim.Task) {
 // auditRequest is where the policy says how much of the request is written down,
 // and the event RequestReceived is written (apiserver
 // pkg/endpoints/filters/audit.go WithAudit).
-func auditRequest(c *call) error {
+func (c *call) auditRequest() {
 	const stage = trace.StageAudit
 	if !c.req.System {
 		c.auditID()
 	}
 	if c.s.audit.policy == nil {
 		c.Pass(stage, "", "There is no audit policy: nothing is written.", nil)
-		return nil
+		return
 	}
 	v := c.beginAudit()
 	by := ""
@@ -176,13 +176,13 @@ func auditRequest(c *call) error {
 	switch {
 	case c.record == nil && v.Rule == 0:
 		pass("No rule of the audit policy matches: nothing is written.")
-		return nil
+		return
 	case c.record == nil:
 		pass("The level is None: nothing is written.")
-		return nil
+		return
 	case v.Omits(auditapi.StageRequestReceived):
 		pass("The level is " + string(v.Level) + "; the stage RequestReceived is omitted.")
-		return nil
+		return
 	}
 	note := "The level is " + string(v.Level) + "; the event RequestReceived is in the audit log."
 	if err := c.writeAudit(auditapi.StageRequestReceived); err != nil {
@@ -190,7 +190,6 @@ func auditRequest(c *call) error {
 		note = fmt.Sprintf("The level is %s, but the event could not be written: %v. The request goes on; apiserver_audit_error_total is %d.", v.Level, err, failures)
 	}
 	pass(note)
-	return nil
 }
 
 // beginAudit asks the policy, and begins the request's record unless the level

@@ -21,57 +21,54 @@ func (r *Request) credentials() *authn.Credentials {
 // pkg/endpoints/filters/authentication.go WithAuthentication). The components of
 // this process carry their identity with them, as if by certificate; what comes
 // from outside with credentials goes along the row of authenticators.
-func authenticate(c *call) error {
+func (c *call) authenticate() (authn.User, error) {
 	const stage = trace.StageAuthentication
 	switch r := c.req; {
 	case r.User != nil && !r.Kubeconfig:
-		c.user = *r.User
-		if p := c.s.authenticators.Expiry.Outdated(c.user, c.Task.Now()); p != nil {
-			return c.unproven(p)
+		u := *r.User
+		if p := c.s.authenticators.Expiry.Outdated(u, c.Task.Now()); p != nil {
+			return authn.User{}, c.unproven(p)
 		}
-		c.user.Groups = c.user.WithAuthenticated()
-		c.Pass(stage, "x509", "The client is "+c.user.Name+r.User.OfGroups()+".", nil)
+		u.Groups = u.WithAuthenticated()
+		c.Pass(stage, "x509", "The client is "+u.Name+r.User.OfGroups()+".", nil)
+		return u, nil
 	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
-		return c.prove()
+		return c.prove(r.credentials())
 	case !c.s.issuers.MayBeAnonymous(r.path()):
 		c.auditRefused()
-		return c.Refuse(stage, authn.ByOIDC, apierrors.NewUnauthorized("Unauthorized"))
-	default:
-		c.user = authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}
-		c.Pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
+		return authn.User{}, c.Refuse(stage, authn.ByOIDC, apierrors.NewUnauthorized("Unauthorized"))
 	}
-	return nil
+	c.Pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
+	return authn.User{Name: authn.Anonymous, Groups: []string{authn.Unauthenticated}}, nil
 }
 
 // prove asks the authenticators in their order until one knows the credentials.
 // Who shows credentials that nobody vouches for is refused, and not anonymous. The
 // client is told nothing of the reason; the trace is (pkg/kubeapiserver/authenticator/config.go).
-func (c *call) prove() error {
-	const stage = trace.StageAuthentication
-	p := c.s.authenticators.Authenticate(c.Ask(), c.req.credentials())
+func (c *call) prove(shown *authn.Credentials) (authn.User, error) {
+	p := c.s.authenticators.Authenticate(c.Ask(), shown)
 	c.Hear(p.Answered)
 	if p.User == nil {
-		return c.unproven(p)
+		return authn.User{}, c.unproven(p)
 	}
-	c.user = *p.User
-	c.user.Groups = c.user.WithAuthenticated()
+	u := *p.User
+	u.Groups = u.WithAuthenticated()
 	note := "The bearer token belongs to "
 	if p.By == authn.ByCertificate {
 		note = "The client certificate is of "
 	}
 	st := c.NewStage()
 	*st = trace.Stage{
-		Request: c.Number, Stage: stage, By: p.By, Verdict: "pass", Proof: &trace.Proof{User: c.user.Name, Tried: p.Tried},
+		Request: c.Number, Stage: trace.StageAuthentication, By: p.By, Verdict: "pass", Proof: &trace.Proof{User: u.Name, Tried: p.Tried},
 		Note: note + p.User.Name + p.User.OfGroups() + ".",
 	}
 	c.Tell(st)
-	return nil
+	return u, nil
 }
 
 // unproven refuses the request: nobody vouches for its sender.
 func (c *call) unproven(p *authn.Proof) error {
 	const stage = trace.StageAuthentication
-	c.user = authn.User{}
 	c.auditRefused()
 	err := apierrors.NewUnauthorized("Unauthorized")
 	c.Refused = stage

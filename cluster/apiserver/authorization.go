@@ -17,8 +17,8 @@ import (
 
 // authorize decides whether the user may do this (apiserver
 // pkg/endpoints/filters/authorization.go; the Node authorizer, then RBAC).
-func authorize(c *call) error {
-	a := attributesOf(c.req, c.user)
+func (c *call) authorize(user authn.User) error {
+	a := attributesOf(c.req, user)
 	if c.kind != nil && !c.kind.Namespaced {
 		a.Namespace = ""
 	}

@@ -106,17 +106,17 @@ func (c *call) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	return customOf(c.kind).readScale(mapOf(obj))
 }
 
-func (c *call) scaleToChange() (*autoscalingv1.Scale, error) {
+func (c *call) scaleToChange(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	if c.kind.Custom == nil {
-		return scaleOf(c.old), nil
+		return scaleOf(obj), nil
 	}
-	return customOf(c.kind).scaleToChange(mapOf(c.old))
+	return customOf(c.kind).scaleToChange(mapOf(obj))
 }
 
-func (c *call) setReplicas(n int32) error {
+func (c *call) setReplicas(obj runtime.Object, n int32) error {
 	if c.kind.Custom == nil {
-		setReplicas(c.obj, n)
+		setReplicas(obj, n)
 		return nil
 	}
-	return customOf(c.kind).setScale(mapOf(c.obj), n)
+	return customOf(c.kind).setScale(mapOf(obj), n)
 }

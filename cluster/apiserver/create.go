@@ -3,7 +3,6 @@ package apiserver
 import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
 	"kviz/cluster/apiserver/admission"
@@ -25,30 +24,32 @@ func (c *call) create() *Response {
 }
 
 // createObject takes a decoded object through the rest of the pipeline.
-func (c *call) createObject(obj runtime.Object) *Response {
-	c.obj = obj
-	c.created = true
-	m := object.Meta(obj)
+func (c *call) createObject(in decoded) *Response {
+	m := object.Meta(in.obj)
 	if err := c.identify(m); err != nil {
 		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
-	if err := c.trackManager(admission.Create); err != nil {
+	owned, err := c.trackManager(c.kind, in.obj, nil)
+	if err != nil {
 		return &Response{Err: c.Refuse(trace.StageMutatingAdmission, "", err)}
 	}
-	m = object.Meta(c.obj)
+	in.obj = owned
+	m = object.Meta(in.obj)
 	drawn := m.GetGenerateName() != "" && m.GetName() == ""
 	for try := 1; ; try++ {
 		if drawn {
-			m = object.Meta(c.obj)
+			m = object.Meta(in.obj)
 			if m.SetName(m.GetGenerateName()); !c.kind.Is("IPAddress") { // of which the whole name says something (ipaddress/strategy.go noopNameGenerator)
 				m.SetName(c.s.generateName(m.GetGenerateName()))
 			}
 		}
 		c.Ref.Name, c.Ref.Namespace, c.Ref.UID = m.GetName(), m.GetNamespace(), string(m.GetUID())
-		err := c.createOnce()
+		made, err := c.createOnce(in)
 		if err == nil {
 			c.awaitNames()
-			return &Response{Object: c.result()}
+			r := c.answer(made)
+			r.created = true
+			return r
 		}
 		if !drawn || !apierrors.IsAlreadyExists(err) || try == nameTries {
 			return &Response{Err: err}
@@ -78,17 +79,22 @@ func (c *call) identify(m metav1.Object) error {
 	return nil
 }
 
-func (c *call) createOnce() error {
+// createOnce takes it from admission to the store.
+func (c *call) createOnce(in decoded) (written, error) {
 	c.Pause(c.s.cfg.Cost.Admission)
-	if err := c.mutate(admission.Create); err != nil {
-		return err
+	a := c.admissionAttributes(admission.Create, in.obj, nil)
+	fit, err := c.mutate(a)
+	if err != nil {
+		return written{}, err
 	}
-	if err := c.validateCreate(); err != nil {
-		return err
+	valid, err := c.validateCreate(fit)
+	if err != nil {
+		return written{}, err
 	}
-	c.Ref.Name = object.Meta(c.obj).GetName() // some kinds name themselves (limitrange strategy PrepareForCreate)
-	if err := c.admit(admission.Create); err != nil {
-		return err
+	c.Ref.Name = object.Meta(valid.obj).GetName() // some kinds name themselves (limitrange strategy PrepareForCreate)
+	approved, err := c.admit(a, valid)
+	if err != nil {
+		return written{}, err
 	}
-	return c.insert()
+	return c.insert(approved)
 }

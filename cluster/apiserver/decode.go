@@ -32,17 +32,17 @@ func (c *call) bodyKind() schema.GroupVersionKind {
 
 // decode is the stage that turns the body into an object and fills in
 // defaults (apiserver pkg/endpoints/handlers/create.go).
-func (c *call) decode() (runtime.Object, error) {
+func (c *call) decode() (decoded, error) {
 	c.Pause(c.s.cfg.Cost.Decode)
 	gvk := c.bodyKind()
 	obj, err := c.readBody(gvk)
 	if err != nil {
-		return nil, c.Refuse(trace.StageDecode, "", err)
+		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}
 	defer func() { c.auditBody(obj) }()
 	note := "Read the " + gvk.Kind
 	if c.custom() {
-		return c.decodedCustom(obj, note), nil
+		return decoded{c.decodedCustom(obj, note)}, nil
 	}
 	var diff []trace.FieldDiff
 	if c.req.System {
@@ -62,7 +62,7 @@ func (c *call) decode() (runtime.Object, error) {
 		note = "Read the " + gvk.Kind + " and filled in its defaults."
 	}
 	c.Pass(trace.StageDecode, "", note, diff)
-	return obj, nil
+	return decoded{obj}, nil
 }
 
 // fillDefaults sets what the writer left open, and brings fields that say the

@@ -32,31 +32,30 @@ func (c *call) delete() *Response {
 	c.Pass(trace.StageDecode, "", describeDelete(opts), nil)
 	c.warnOfOrphans(opts)
 	c.Pause(c.s.cfg.Cost.Admission)
-	gone := false
-	err := c.repeat(func() error {
-		if err := c.load(); err != nil {
+	var did deletedObject
+	err := c.repeat(func(live bool) error {
+		old, err := c.load(live)
+		if err != nil {
 			return c.Refuse(trace.StageStorage, "", err)
 		}
-		c.Ref.UID = string(object.Meta(c.old).GetUID())
-		var err error
-		gone, err = c.deleteOnce(opts.DeepCopy())
+		c.Ref.UID = string(object.Meta(old.obj).GetUID())
+		did, err = c.deleteOnce(c.admissionAttributes(admission.Delete, nil, old), old, opts.DeepCopy())
 		return err
 	})
 	if err != nil {
 		return &Response{Err: err}
 	}
-	if gone {
-		c.obj = c.old
-		c.release()
-		switch {
-		case c.kind.Is("Pod"):
-			return &Response{Object: c.marked}
-		case c.kind.Custom == nil && returnsDeleted[c.kind.Kind]:
-			return &Response{Object: c.old.DeepCopyObject()}
-		}
-		return &Response{Object: c.deleted()}
+	if !did.gone {
+		return c.answer(did.written)
 	}
-	return &Response{Object: c.result()}
+	c.release(did.old, did.old)
+	switch {
+	case c.kind.Is("Pod"):
+		return &Response{Object: did.obj}
+	case c.kind.Custom == nil && returnsDeleted[c.kind.Kind]:
+		return &Response{Object: did.old.DeepCopyObject()}
+	}
+	return &Response{Object: c.deleted(did.old)}
 }
 
 // returnsDeleted are the kinds, none of which shares its name with another, whose
@@ -68,10 +67,10 @@ var returnsDeleted = map[string]bool{
 }
 
 // deleted is the answer to a deletion that is done.
-func (c *call) deleted() runtime.Object {
+func (c *call) deleted(old runtime.Object) runtime.Object {
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{Name: c.Ref.Name, Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource, UID: object.Meta(c.old).GetUID()},
+		Details: &metav1.StatusDetails{Name: c.Ref.Name, Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource, UID: object.Meta(old).GetUID()},
 	}
 }
 
@@ -94,45 +93,52 @@ func (c *call) warnOfOrphans(opts *metav1.DeleteOptions) {
 	}
 }
 
-// deleteOnce reports whether the object is gone.
-func (c *call) deleteOnce(opts *metav1.DeleteOptions) (gone bool, err error) {
-	if err := c.mutate(admission.Delete); err != nil {
-		return false, err
+// deletedObject is what came of a deletion: the object as it is marked, or, gone, as it
+// would have been, had it not gone at once.
+type deletedObject struct {
+	written
+	gone bool
+	old  runtime.Object
+}
+
+// deleteOnce marks or removes the object that is stored.
+func (c *call) deleteOnce(a *admission.Attributes, old *stored, opts *metav1.DeleteOptions) (deletedObject, error) {
+	none := deletedObject{old: old.obj}
+	if _, err := c.mutate(a); err != nil {
+		return none, err
 	}
-	if err := c.deletePreconditions(opts); err != nil {
-		return false, err
+	if err := c.deletePreconditions(old, opts); err != nil {
+		return none, err
 	}
-	obj := c.old.DeepCopyObject()
+	obj := old.obj.DeepCopyObject()
 	now, note := c.markDeletion(obj, opts)
-	if p, ok := obj.(*corev1.Pod); ok && c.evicting {
+	if p, ok := obj.(*corev1.Pod); ok && a.Evicting {
 		registry.SetPodCondition(p, c.Now(), corev1.PodCondition{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
 		})
 	}
 	c.Pass(trace.StageValidation, "", note, nil)
-	if err := c.admit(admission.Delete); err != nil {
-		return false, err
+	if _, err := c.admit(a, validated{}); err != nil {
+		return none, err
 	}
 	switch now {
 	case deleteNothing:
-		c.obj = obj
 		c.Pass(trace.StageStorage, "", "Nothing is written: the deletion is under way.", nil)
-		return false, nil
+		return deletedObject{written: written{obj: obj}, old: old.obj}, nil
 	case deleteLater:
-		c.obj = obj
-		return false, c.replace()
+		made, err := c.replace(approved{obj}, old)
+		return deletedObject{written: made, old: old.obj}, err
 	}
-	c.marked = obj
-	if was := object.Meta(c.old); was.GetDeletionTimestamp() != nil && was.GetDeletionGracePeriodSeconds() != nil && *was.GetDeletionGracePeriodSeconds() == 0 {
-		c.marked = c.old.DeepCopyObject() // nothing is written before it goes (store.go updateForGracefulDeletionAndFinalizers)
+	if was := object.Meta(old.obj); was.GetDeletionTimestamp() != nil && was.GetDeletionGracePeriodSeconds() != nil && *was.GetDeletionGracePeriodSeconds() == 0 {
+		obj = old.obj.DeepCopyObject() // nothing is written before it goes (store.go updateForGracefulDeletionAndFinalizers)
 	}
-	return true, c.remove()
+	return deletedObject{written: written{obj: obj}, gone: true, old: old.obj}, c.remove(old)
 }
 
 // deletePreconditions checks UID and revision (rest/delete.go BeforeDelete; Namespaces
 // and definitions have a deletion, and words, of their own).
-func (c *call) deletePreconditions(opts *metav1.DeleteOptions) error {
-	p, m := opts.Preconditions, object.Meta(c.old)
+func (c *call) deletePreconditions(old *stored, opts *metav1.DeleteOptions) error {
+	p, m := opts.Preconditions, object.Meta(old.obj)
 	var what, again, want, is string
 	switch {
 	case p == nil:
@@ -144,7 +150,7 @@ func (c *call) deletePreconditions(opts *metav1.DeleteOptions) error {
 	default:
 		return nil
 	}
-	if err := c.upToDate(); err != nil {
+	if err := c.upToDate(old); err != nil {
 		return err
 	}
 	gr, format := c.kind.GroupResource(), "recondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s"
@@ -319,12 +325,12 @@ func (c *call) markNamespace(ns *corev1.Namespace, opts *metav1.DeleteOptions) (
 
 // finished reports whether an update took the last thing that held an object
 // being deleted (store.go ShouldDeleteDuringUpdate).
-func (c *call) finished() bool {
-	m, was := object.Meta(c.obj), object.Meta(c.old)
+func finished(obj, old runtime.Object) bool {
+	m, was := object.Meta(obj), object.Meta(old)
 	if len(m.GetFinalizers()) != 0 || was.GetDeletionTimestamp() == nil {
 		return false
 	}
-	if ns, ok := c.obj.(*corev1.Namespace); ok {
+	if ns, ok := obj.(*corev1.Namespace); ok {
 		return len(ns.Spec.Finalizers) == 0
 	}
 	return was.GetDeletionGracePeriodSeconds() == nil || *was.GetDeletionGracePeriodSeconds() == 0

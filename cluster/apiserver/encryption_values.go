@@ -67,22 +67,23 @@ func undecryptable(bad *cacher.Untransformable, err error) error {
 
 // read is an object of the call's kind from the store; nil if there is none.
 // told, if given, tells of the reading before the decryption is told.
-func (c *call) read(key string, told func(*cacher.Entry)) (*cacher.Entry, error) {
+func (c *call) read(key string, told func(*cacher.Entry)) (en *cacher.Entry, stale bool, err error) {
 	if c.s.transformer(c.kind).Configured() {
 		c.Task.SetCauses(c.Last)
 	}
-	en, how, err := c.s.look(c.Task, c.kind, key)
+	var how *cacher.Opened
+	en, how, err = c.s.look(c.Task, c.kind, key)
 	var bad *cacher.Untransformable
 	if errors.As(err, &bad) && told != nil {
 		c.Pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store.", nil)
 	}
 	if err != nil {
-		return nil, storeError(err)
+		return nil, false, storeError(err)
 	}
 	if en != nil && told != nil {
 		told(en)
 	}
-	c.stale = how != nil && how.Stale
+	stale = how != nil && how.Stale
 	if how != nil {
 		note := "Decrypted " + strconv.Itoa(how.Stored) + " bytes to " + strconv.Itoa(how.Plain)
 		if how.Label == "identity" {
@@ -93,28 +94,26 @@ func (c *call) read(key string, told func(*cacher.Entry)) (*cacher.Entry, error)
 		}
 		c.Pass(trace.StageDecrypt, how.Label, note+".", nil)
 	}
-	return en, nil
+	return en, stale, nil
 }
 
 // openItem is an object of a list that comes from the store.
-func (c *call) openItem(kv *mvccpb.KeyValue) (*cacher.Entry, error) {
+func (c *call) openItem(kv *mvccpb.KeyValue) (*cacher.Entry, *cacher.Opened, error) {
 	if c.s.transformer(c.kind).Configured() {
 		c.Task.SetCauses(c.Last)
 	}
 	en, how, err := c.s.open(c.Task, c.kind, kv)
 	if bad := (*cacher.Untransformable)(nil); errors.As(err, &bad) {
-		return nil, undecryptable(bad, cacher.Untransformed(kv.Key, bad.Err))
+		return nil, nil, undecryptable(bad, cacher.Untransformed(kv.Key, bad.Err))
 	}
 	if err != nil {
-		return nil, encodingError(err)
+		return nil, nil, encodingError(err)
 	}
-	c.listed.Add(how)
-	return en, nil
+	return en, how, nil
 }
 
 // tellTally tells how the values of a list were read.
-func (c *call) tellTally() {
-	y := &c.listed
+func (c *call) tellTally(y *cacher.Tally) {
 	if len(y.By) == 0 {
 		return
 	}
@@ -129,22 +128,24 @@ func (c *call) tellTally() {
 // the same, because the value is encrypted otherwise than it would be now. Only
 // the store knows that: the cache has no bytes (etcd3 store.go GuaranteedUpdate,
 // origStateIsCurrent).
-func (c *call) rewrites() (bool, error) {
+func (c *call) rewrites(old *stored) (bool, error) {
 	if !c.s.transformer(c.kind).Configured() {
 		return false, nil
 	}
-	if c.cached {
-		en, err := c.read(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), nil)
+	stale := old.stale
+	if old.cached {
+		en, now, err := c.read(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), nil)
+		stale = now
 		switch {
 		case err != nil:
 			return false, c.Refuse(trace.StageStorage, "", err)
 		case en == nil:
-			return false, c.overtaken(0)
-		case en.Revision != c.oldRev:
-			return false, c.overtaken(en.Revision)
+			return false, c.overtaken(old, 0)
+		case en.Revision != old.revision:
+			return false, c.overtaken(old, en.Revision)
 		}
 	}
-	return c.stale, nil
+	return stale, nil
 }
 
 // open is the object at a key.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -41,12 +42,12 @@ func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 	}
 	c.req.DryRun = c.req.DryRun || len(opts.DryRun) > 0
 	var d *disruption
-	err := c.repeat(func() error {
-		if err := c.load(); err != nil {
+	err := c.repeat(func(live bool) error {
+		old, err := c.load(live)
+		if err != nil {
 			return c.Refuse(trace.StageStorage, "", err)
 		}
-		c.sent = e
-		p := c.old.(*corev1.Pod)
+		p := old.obj.(*corev1.Pod)
 		use := opts.DeepCopy()
 		if d == nil && !harmless(p) {
 			found, err := c.disrupt(p)
@@ -64,8 +65,9 @@ func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 			}
 			use.Preconditions.ResourceVersion = &d.unready
 		}
-		c.evicting = true
-		_, err := c.deleteOnce(use)
+		a := c.admissionAttributes(admission.Delete, nil, old)
+		a.Sent, a.Evicting = e, true
+		_, err = c.deleteOnce(a, old, use)
 		if d != nil && d.unready != "" && apierrors.IsConflict(err) && (opts.Preconditions == nil || opts.Preconditions.ResourceVersion == nil) {
 			return beingProcessed(d.budget)
 		}

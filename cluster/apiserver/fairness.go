@@ -127,7 +127,7 @@ const longestWait = 15 * time.Second
 // queueFairly is API priority and fairness: a request that finds its priority
 // level's seats taken waits in a queue of its flow, or is rejected (apiserver
 // pkg/server/filters/priority-and-fairness.go).
-func queueFairly(c *call) error {
+func (c *call) queueFairly() error {
 	const stage = trace.StageFairness
 	switch {
 	case c.req.approved:

@@ -43,33 +43,32 @@ func (i *Impersonation) Info() *user.DefaultInfo {
 // the verb "impersonate" on each thing that is asked for: the user or service
 // account, each group, each extra value, the UID (apiserver
 // pkg/endpoints/filters/impersonation/impersonation.go WithImpersonation).
-func impersonate(c *call) error {
+func (c *call) impersonate(sender authn.User) (authn.User, error) {
 	const stage = trace.StageImpersonation
 	as := c.req.Impersonate
 	if as == nil {
 		c.Pass(stage, "", "The request does not ask to act as somebody else.", nil)
-		return nil
+		return sender, nil
 	}
 	by := ""
-	for _, a := range as.attributes(c.user) {
+	for _, a := range as.attributes(sender) {
 		d := c.s.authorizers.Decide(&c.Scope, a)
 		if d.Err != nil && !d.Allowed {
-			return c.Refuse(stage, "", authz.Undecided(c.req.uri(), d.Err))
+			return sender, c.Refuse(stage, "", authz.Undecided(c.req.uri(), d.Err))
 		}
 		if !d.Allowed {
-			return c.Refuse(stage, "", authz.Forbidden(a, d))
+			return sender, c.Refuse(stage, "", authz.Forbidden(a, d))
 		}
 		if by == "" {
 			by = d.By
 		}
 	}
-	from := c.user.Name
-	c.user = as.identity()
+	u := as.identity()
 	if c.record != nil {
-		c.record.Impersonated(c.user.Info())
+		c.record.Impersonated(u.Info())
 	}
-	c.Pass(stage, by, from+" may act as others, and acts as "+c.user.Name+c.user.OfGroups()+".", nil)
-	return nil
+	c.Pass(stage, by, sender.Name+" may act as others, and acts as "+u.Name+u.OfGroups()+".", nil)
+	return u, nil
 }
 
 // attributes are what the sender must be allowed to do, one after another.

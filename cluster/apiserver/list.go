@@ -153,31 +153,33 @@ func (c *call) page(want *cacher.Selector, opts *metav1.ListOptions, rev int64, 
 	from = max(from, root)
 	end := cacher.PrefixEnd(root)
 	var items []runtime.Object
+	var read cacher.Tally // how they were encrypted
 	for {
 		resp, err := c.s.st.Range(c.Task, &pb.RangeRequest{Key: []byte(from), RangeEnd: end, Limit: opts.Limit, Revision: rev})
 		if err != nil {
 			return &Response{Err: c.Refuse(trace.StageStorage, "etcd", c.pageError(err, opts))}
 		}
 		for i, kv := range resp.Kvs {
-			en, err := c.openItem(kv)
+			en, how, err := c.openItem(kv)
 			if err != nil {
 				return &Response{Err: c.Refuse(trace.StageStorage, "etcd", err)}
 			}
+			read.Add(how)
 			if want.Matches(en.Object) {
 				items = append(items, en.Object)
 			}
 			if opts.Limit > 0 && int64(len(items)) == opts.Limit && (resp.More || i+1 < len(resp.Kvs)) {
-				return c.pageOf(items, opts, rev, string(kv.Key)+"\x00", resp.Count-int64(i)-1, want)
+				return c.pageOf(items, opts, rev, string(kv.Key)+"\x00", resp.Count-int64(i)-1, want, &read)
 			}
 		}
 		if !resp.More {
-			return c.pageOf(items, opts, rev, "", 0, want)
+			return c.pageOf(items, opts, rev, "", 0, want, &read)
 		}
 		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
 	}
 }
 
-func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int64, next string, left int64, want *cacher.Selector) *Response {
+func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int64, next string, left int64, want *cacher.Selector, read *cacher.Tally) *Response {
 	meta := metav1.ListMeta{ResourceVersion: object.FormatRevision(rev)}
 	note := registry.Count(len(items), c.kind) + " as of revision " + meta.ResourceVersion + ", from the store"
 	if next != "" {
@@ -192,7 +194,7 @@ func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int6
 		note += "; there are more, the client gets a token to continue"
 	}
 	c.Pass(trace.StageStorage, "etcd", note+".", nil)
-	c.tellTally()
+	c.tellTally(read)
 	return &Response{IsList: true, Items: items, ListMeta: meta}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -68,11 +69,11 @@ func (f *patched[T]) onto(to *T) {
 
 // podStatus is the patched pod, if the request is a component's patch of a pod's
 // status.
-func (c *call) podStatus() (*corev1.Pod, bool) {
+func (c *call) podStatus(obj runtime.Object) (*corev1.Pod, bool) {
 	if !c.req.System || c.req.PatchType != types.StrategicMergePatchType || c.req.Subresource != "status" {
 		return nil, false
 	}
-	old, ok := c.old.(*corev1.Pod)
+	old, ok := obj.(*corev1.Pod)
 	if !ok {
 		return nil, false
 	}

@@ -20,7 +20,7 @@ func (c *call) patchTouched(old runtime.Object) (patched runtime.Object, ok bool
 	if !c.req.System || old == nil || c.req.PatchType != types.MergePatchType && c.req.PatchType != types.StrategicMergePatchType {
 		return nil, false, nil
 	}
-	if pod, ok := c.podStatus(); ok {
+	if pod, ok := c.podStatus(old); ok {
 		return pod, true, nil
 	}
 	var touched map[string]json.RawMessage

@@ -59,7 +59,7 @@ func (c *call) get() *Response {
 			c.Pass(trace.StageStorage, "watch cache", "Read "+c.kind.Prefix+key+" from the watch cache: the client accepts any state from revision "+object.FormatRevision(rv)+" on.", nil)
 		}
 	} else {
-		en, err := c.read(key, func(en *cacher.Entry) {
+		en, _, err := c.read(key, func(en *cacher.Entry) {
 			c.Pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store, at revision "+object.Meta(en.Object).GetResourceVersion()+".", nil)
 		})
 		if err != nil {
@@ -79,7 +79,7 @@ func (c *call) get() *Response {
 		}
 		return &Response{Object: scale}
 	}
-	return &Response{Object: c.own(obj)}
+	return own(obj)
 }
 
 func contains(list []string, s string) bool {
@@ -102,7 +102,7 @@ func tooLarge(want, have int64) error {
 // port-forward): it has been allowed; the caller makes the connection to the
 // kubelet (pkg/registry/core/pod/rest/subresources.go).
 func (c *call) connect() *Response {
-	en, err := c.read(keyOf(c.kind, c.req.Namespace, c.req.Name), nil)
+	en, _, err := c.read(keyOf(c.kind, c.req.Namespace, c.req.Name), nil)
 	if err != nil {
 		return &Response{Err: c.Refuse(trace.StageStorage, "", err)}
 	}
@@ -110,5 +110,5 @@ func (c *call) connect() *Response {
 		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name))}
 	}
 	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
-	return &Response{Object: c.own(en.Object)}
+	return own(en.Object)
 }

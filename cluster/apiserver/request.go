@@ -104,6 +104,9 @@ type Response struct {
 
 	Kind *registry.Kind // that the request was for; nil for what is not served
 
+	created bool           // the answer is 201
+	shared  runtime.Object // equal to Object, if there is one that nobody changes
+
 	Warnings []string // for the Warning headers
 	AuditID  string   // for the header Audit-Id
 
@@ -114,3 +117,40 @@ type Response struct {
 
 // Status is the error as the body to send; nil when there was none.
 func (r *Response) Status() *metav1.Status { return request.StatusOf(r.Err) }
+
+// path is the request's URL path.
+func (r *Request) path() string {
+	if r.Path != "" {
+		return r.Path
+	}
+	p := "/api/" + r.Resource.Version
+	if r.Resource.Group != "" {
+		p = "/apis/" + r.Resource.Group + "/" + r.Resource.Version
+	}
+	k := registry.KindFor(r.Resource)
+	if r.Namespace != "" && (k == nil || k.Namespaced) { // a custom kind's client gives none if it is not namespaced
+		p += "/namespaces/" + r.Namespace
+	}
+	p += "/" + r.Resource.Resource
+	if r.Name != "" {
+		p += "/" + r.Name
+	}
+	if r.Subresource != "" {
+		p += "/" + r.Subresource
+	}
+	return p
+}
+
+// Sender is who sent the request: a lane's name, or what a program calls itself.
+func (r *Request) Sender() string { return r.sender() }
+
+// sender is who sent the request, for the trace.
+func (r *Request) sender() string {
+	if r.Client != "" {
+		return r.Client
+	}
+	if r.Lane == (trace.Lane{}) {
+		return trace.CompClient
+	}
+	return r.Lane.String()
+}

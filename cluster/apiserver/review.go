@@ -16,7 +16,6 @@ import (
 	"k8s.io/kubernetes/pkg/apis/authorization/validation"
 	authorizationutil "k8s.io/kubernetes/pkg/registry/authorization/util"
 
-	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/object"
@@ -28,11 +27,12 @@ import (
 // (pkg/registry/authentication, pkg/registry/authorization). Nothing is
 // stored.
 func (c *call) review() *Response {
-	obj, err := c.decode()
+	in, err := c.decode()
 	if err != nil {
 		return &Response{Err: err}
 	}
-	if obj, err = c.question(obj); err != nil {
+	obj, err := c.question(in.obj)
+	if err != nil {
 		return &Response{Err: c.Refuse(trace.StageValidation, "", err)}
 	}
 	note := ""
@@ -54,8 +54,7 @@ func (c *call) review() *Response {
 		*r = authorizationv1.SelfSubjectRulesReview{TypeMeta: r.TypeMeta, Status: c.reviewRules(r.Spec.Namespace)} // upstream's says no more either
 	}
 	c.Pass(trace.StageStorage, "", note+" Nothing is stored.", nil)
-	c.created = true
-	return &Response{Object: obj}
+	return &Response{Object: obj, created: true}
 }
 
 // question is a question as it is answered: with what the handler of all creations
@@ -73,13 +72,13 @@ func (c *call) question(obj runtime.Object) (runtime.Object, error) {
 	if err := c.place(m); err != nil {
 		return nil, err
 	}
-	c.obj = obj
-	if err := c.trackManager(admission.Create); err != nil {
+	obj, err := c.trackManager(c.kind, obj, nil)
+	if err != nil {
 		return nil, err
 	}
 	var errs field.ErrorList
 	ctx := registry.Versioned{Resource: c.kind.Resource}.Context(c.write())
-	switch r := c.obj.(type) {
+	switch r := obj.(type) {
 	case *authenticationv1.TokenReview:
 		if r.Spec.Token == "" {
 			return nil, apierrors.NewBadRequest("token is required for TokenReview in authentication")
@@ -98,7 +97,7 @@ func (c *call) question(obj runtime.Object) (runtime.Object, error) {
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(authorization.Kind(""), "", errs) // the internal object does not say its kind
 	}
-	return c.obj, nil
+	return obj, nil
 }
 
 func userInfo(u authn.User) authenticationv1.UserInfo {

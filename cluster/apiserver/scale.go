@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kubernetes/pkg/apis/autoscaling"
 	autoscalingvalidation "k8s.io/kubernetes/pkg/apis/autoscaling/validation"
@@ -87,16 +88,18 @@ func setReplicas(obj runtime.Object, n int32) {
 // updateScale is update and patch of the scale subresource: the object behind
 // it is changed in one field.
 func (c *call) updateScale() *Response {
-	var body runtime.Object
+	var body *autoscalingv1.Scale // nil of a patch
+	var meant types.UID
 	if c.req.Verb == "update" {
-		obj, err := c.decode()
+		in, err := c.decode()
 		if err != nil {
 			return &Response{Err: err}
 		}
-		if err := c.matchName(object.Meta(obj).GetName()); err != nil {
+		body = in.obj.(*autoscalingv1.Scale)
+		if err := c.matchName(body.Name); err != nil {
 			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
-		body, c.meant = obj, object.Meta(obj).GetUID()
+		meant = body.UID
 	} else {
 		c.Pause(c.s.cfg.Cost.Decode)
 		if err := c.readable(); err != nil {
@@ -104,72 +107,77 @@ func (c *call) updateScale() *Response {
 		}
 	}
 	c.Pause(c.s.cfg.Cost.Admission)
-	if err := c.repeat(func() error { return c.scaleOnce(body) }); err != nil {
-		return &Response{Err: err}
-	}
-	result, err := c.scaleOf(c.result())
+	var made written
+	err := c.repeat(func(live bool) (err error) {
+		made, err = c.scaleOnce(body, meant, live)
+		return err
+	})
 	if err != nil {
 		return &Response{Err: err}
 	}
-	c.original = nil
+	result, err := c.scaleOf(made.obj)
+	if err != nil {
+		return &Response{Err: err}
+	}
 	return &Response{Object: result}
 }
 
-func (c *call) scaleOnce(body runtime.Object) error {
-	if err := c.load(); err != nil {
-		return c.Refuse(trace.StageStorage, "", err)
-	}
-	if err := c.checkIdentity(object.Meta(c.old).GetUID()); err != nil {
-		return err
-	}
-	current, err := c.scaleToChange()
+func (c *call) scaleOnce(body *autoscalingv1.Scale, meant types.UID, live bool) (written, error) {
+	old, err := c.load(live)
 	if err != nil {
-		return c.Refuse(trace.StageDecode, "", err)
+		return written{}, c.Refuse(trace.StageStorage, "", err)
 	}
-	owners := c.lendOwners(current)
-	scale, ok := body.(*autoscalingv1.Scale)
-	if ok {
-		scale = scale.DeepCopy() // another round begins with what was sent
+	if err := c.checkIdentity(meant, object.Meta(old.obj).GetUID(), old); err != nil {
+		return written{}, err
+	}
+	current, err := c.scaleToChange(old.obj)
+	if err != nil {
+		return written{}, c.Refuse(trace.StageDecode, "", err)
+	}
+	owners := c.lendOwners(current, old.obj)
+	var scale *autoscalingv1.Scale
+	if body != nil {
+		scale = body.DeepCopy() // another round begins with what was sent
 	} else {
-		obj, err := c.patchScale(current)
-		if err != nil {
-			return c.Refuse(trace.StageDecode, "", err)
+		if scale, err = c.patchScale(current); err != nil {
+			return written{}, c.Refuse(trace.StageDecode, "", err)
 		}
-		scale = obj
 		c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the scale: spec.replicas is "+object.FormatRevision(int64(scale.Spec.Replicas))+".", nil)
 	}
-	c.obj = c.old.DeepCopyObject()
-	if err := c.ownScale(scale, current); err != nil {
-		return c.Refuse(trace.StageMutatingAdmission, "", err)
-	}
-	c.sent, c.sentOld = scale, current
-	if err := c.mutate(admission.Update); err != nil {
-		return err
-	}
-	if err := c.useScale(scale, owners); err != nil {
-		return err
-	}
-	if err := c.checkRevision(); err != nil {
-		return err
-	}
-	sub := c.req.Subresource
-	c.req.Subresource = "" // what is validated is the whole object
-	err = c.validateUpdate()
-	c.req.Subresource = sub
+	obj := old.obj.DeepCopyObject()
+	owned, err := c.trackManager(c.bodysKind(registry.ScaleGVK), scale, current)
 	if err != nil {
-		return err
+		return written{}, c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
-	if err := c.admit(admission.Update); err != nil {
-		return err
+	scale.ManagedFields = object.Meta(owned).GetManagedFields()
+	a := c.admissionAttributes(admission.Update, obj, old)
+	a.Sent, a.OldSent = scale, current
+	fit, err := c.mutate(a)
+	if err != nil {
+		return written{}, err
 	}
-	return c.replace()
+	if err := c.useScale(scale, fit, owners); err != nil {
+		return written{}, err
+	}
+	if err := c.checkRevision(fit, old); err != nil {
+		return written{}, err
+	}
+	valid, err := c.validateUpdate(fit, old, "") // the whole object
+	if err != nil {
+		return written{}, err
+	}
+	ready, err := c.admit(a, valid)
+	if err != nil {
+		return written{}, err
+	}
+	return c.replace(ready, old)
 }
 
 // useScale brings the scale, as admission has left it, into the object behind it
 // (scaleUpdatedObjectInfo UpdatedObject). That of a custom object is validated with
 // the object, and one without a revision keeps that of the object.
-func (c *call) useScale(scale *autoscalingv1.Scale, owners *managedfields.ScaleHandler) error {
-	m, builtin := object.Meta(c.obj), c.kind.Custom == nil
+func (c *call) useScale(scale *autoscalingv1.Scale, of admitted, owners *managedfields.ScaleHandler) error {
+	m, builtin := object.Meta(of.obj), c.kind.Custom == nil
 	if errs := autoscalingvalidation.ValidateScale(registry.Internal[autoscaling.Scale](scale)); builtin && len(errs) > 0 {
 		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(registry.ScaleGVK.GroupKind(), m.GetName(), errs))
 	}
@@ -178,7 +186,7 @@ func (c *call) useScale(scale *autoscalingv1.Scale, owners *managedfields.ScaleH
 		gr.Resource += "/scale"
 		return c.Refuse(trace.StageStorage, "", apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
 	}
-	if err := c.setReplicas(scale.Spec.Replicas); err != nil {
+	if err := c.setReplicas(of.obj, scale.Spec.Replicas); err != nil {
 		return c.Refuse(trace.StageDecode, "", err)
 	}
 	if builtin || scale.ResourceVersion != "" {
@@ -194,25 +202,14 @@ func (c *call) useScale(scale *autoscalingv1.Scale, owners *managedfields.ScaleH
 
 // lendOwners gives a scale the owners of the replicas of the object behind it, as its
 // own managed fields (managedfields.ScaleHandler): an apply of it may be a conflict.
-func (c *call) lendOwners(scale *autoscalingv1.Scale) *managedfields.ScaleHandler {
+func (c *call) lendOwners(scale *autoscalingv1.Scale, of runtime.Object) *managedfields.ScaleHandler {
 	paths := managedfields.ResourcePathMappings{c.kind.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas")}
 	if c.kind.Custom != nil {
 		paths = customOf(c.kind).replicasPaths()
 	}
-	h := managedfields.NewScaleHandler(object.Meta(c.old).GetManagedFields(), c.kind.GroupVersion(), paths)
+	h := managedfields.NewScaleHandler(object.Meta(of).GetManagedFields(), c.kind.GroupVersion(), paths)
 	scale.ManagedFields, _ = h.ToSubresource() // what cannot be read was not written by us
 	return h
-}
-
-// ownScale has the writer of a scale own what he changes of it.
-func (c *call) ownScale(scale, current *autoscalingv1.Scale) error {
-	on := *c
-	on.kind, on.old, on.obj = c.bodysKind(registry.ScaleGVK), current, scale
-	if err := on.trackManager(admission.Update); err != nil {
-		return err
-	}
-	scale.ManagedFields = object.Meta(on.obj).GetManagedFields()
-	return nil
 }
 
 // bodysKind is the kind, with no registry of its own, that the objects of a

@@ -122,9 +122,9 @@ func (a *allocator) nodePort(key string) (int32, error) {
 
 // allocate gives a Service what it needs and does not have
 // (pkg/registry/core/service/storage/alloc.go).
-func (c *call) allocate(old runtime.Object) error {
-	svc, ok := c.obj.(*corev1.Service)
-	if !ok || c.req.Subresource != "" {
+func (c *call) allocate(obj, old runtime.Object, sub string) error {
+	svc, ok := obj.(*corev1.Service)
+	if !ok || sub != "" {
 		return nil
 	}
 	var was *corev1.Service
@@ -140,16 +140,16 @@ func (c *call) allocate(old runtime.Object) error {
 	errs = append(errs, c.allocateIP(svc, was, key)...)
 	errs = append(errs, c.allocatePorts(svc, was, key)...)
 	if len(errs) > 0 {
-		c.release()
+		c.release(obj, old)
 		return apierrors.NewInvalid(c.kind.GVK().GroupKind(), svc.Name, errs)
 	}
 	return nil
 }
 
 // allotted says what a Service was given.
-func (c *call) allotted(old runtime.Object) string {
-	svc, ok := c.obj.(*corev1.Service)
-	if !ok || c.req.Subresource != "" {
+func allotted(obj, old runtime.Object, sub string) string {
+	svc, ok := obj.(*corev1.Service)
+	if !ok || sub != "" {
 		return ""
 	}
 	was := &corev1.Service{}
@@ -370,15 +370,15 @@ func (c *call) freePort(key string) (int32, error) {
 }
 
 // release gives back what a refused request had taken.
-func (c *call) release() {
-	svc, ok := c.obj.(*corev1.Service)
+func (c *call) release(obj, old runtime.Object) {
+	svc, ok := obj.(*corev1.Service)
 	if !ok {
 		return
 	}
 	key := svc.Namespace + "/" + svc.Name
 	c.s.alloc.drop(key, svc)
 	var kept *corev1.Service
-	if en := c.s.caches[registry.KindFor(client.Services.GroupVersionResource)].Get(key); en != nil && c.old != nil {
+	if en := c.s.caches[registry.KindFor(client.Services.GroupVersionResource)].Get(key); en != nil && old != nil {
 		kept = en.Object.(*corev1.Service)
 		c.s.alloc.hold(key, kept)
 	}

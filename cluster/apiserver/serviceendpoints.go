@@ -57,7 +57,7 @@ func (l serviceEndpoints) Endpoints(namespace, name string, port int32) ([]webho
 			}
 			for _, e := range slice.Endpoints {
 				if (e.Conditions.Ready == nil || *e.Conditions.Ready) && len(e.Addresses) > 0 {
-					ready = append(ready, webhook.Endpoint{net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*p.Port))), e.TargetRef})
+					ready = append(ready, webhook.Endpoint{Address: net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*p.Port))), Pod: e.TargetRef})
 				}
 			}
 		}

@@ -39,36 +39,36 @@ func (c *call) storeKey() string {
 func (c *call) cache() *cacher.Cache { return c.s.cacheOf(c.kind) }
 
 // insert is the storage stage of a creation.
-func (c *call) insert() error {
+func (c *call) insert(in approved) (written, error) {
 	key := c.storeKey()
-	value, err := registry.Encode(c.kind, c.obj)
+	value, err := registry.Encode(c.kind, in.obj)
 	if err != nil {
-		return c.Refuse(trace.StageStorage, "", encodingError(err))
+		return written{}, c.Refuse(trace.StageStorage, "", encodingError(err))
 	}
 	if c.req.DryRun {
 		en, err := c.s.read(c.Task, c.kind, strings.TrimPrefix(key, c.kind.Prefix))
 		if err != nil {
-			return c.Refuse(trace.StageStorage, "", storeError(err))
+			return written{}, c.Refuse(trace.StageStorage, "", storeError(err))
 		}
 		if en != nil {
-			return c.Refuse(trace.StageStorage, "", c.alreadyExists(en))
+			return written{}, c.Refuse(trace.StageStorage, "", c.alreadyExists(en))
 		}
 		c.Pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
-		return nil
+		return written{obj: in.obj}, nil
 	}
 	sealed, err := c.seal(key, value)
 	if err != nil {
-		return err
+		return written{}, err
 	}
 	c.Pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if there is no such key.", nil)
-	ok, rev, _, err := c.put(key, 0, value, sealed)
+	ok, rev, _, err := c.put(key, 0, in.obj, value, sealed)
 	if err != nil {
-		return c.Refuse(trace.StageStorage, "", storeError(err))
+		return written{}, c.Refuse(trace.StageStorage, "", storeError(err))
 	}
 	if !ok {
-		return c.Refuse(trace.StageStorage, "", c.alreadyExists(c.cache().Get(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name))))
+		return written{}, c.Refuse(trace.StageStorage, "", c.alreadyExists(c.cache().Get(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name))))
 	}
-	return c.stored(rev, value)
+	return c.written(in.obj, rev, value)
 }
 
 // alreadyExists is 409 in Kubernetes' words (generic/registry/store.go Create); who has
@@ -86,78 +86,77 @@ func (c *call) alreadyExists(who *cacher.Entry) error {
 var errStale = errors.New("the object has been modified")
 
 // replace is the storage stage of an update; errStale asks for another round.
-func (c *call) replace() error {
+func (c *call) replace(in approved, old *stored) (written, error) {
 	key := c.storeKey()
-	value, err := registry.Encode(c.kind, c.obj)
+	value, err := registry.Encode(c.kind, in.obj)
 	if err != nil {
-		return c.Refuse(trace.StageStorage, "", encodingError(err))
+		return written{}, c.Refuse(trace.StageStorage, "", encodingError(err))
 	}
 	if c.req.DryRun {
 		c.Pass(trace.StageStorage, "", "Dry run: nothing is written.", nil)
-		return nil
+		return written{obj: in.obj}, nil
 	}
-	if same, err := c.unchanged(value); same || err != nil {
-		return err
+	if same, err := c.unchanged(in.obj, old, value); same || err != nil {
+		return written{obj: in.obj}, err
 	}
 	sealed, err := c.seal(key, value)
 	if err != nil {
-		return err
+		return written{}, err
 	}
-	c.Pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if it is still at revision "+object.FormatRevision(c.oldRev)+".", nil)
-	ok, rev, now, err := c.put(key, c.oldRev, value, sealed)
+	c.Pass(trace.StageStorage, "", "Write "+key+" ("+strconv.Itoa(len(sealed))+" bytes), if it is still at revision "+object.FormatRevision(old.revision)+".", nil)
+	ok, rev, now, err := c.put(key, old.revision, in.obj, value, sealed)
 	if err != nil {
-		return c.Refuse(trace.StageStorage, "", storeError(err))
+		return written{}, c.Refuse(trace.StageStorage, "", storeError(err))
 	}
 	if !ok {
-		return c.overtaken(now)
+		return written{}, c.overtaken(old, now)
 	}
-	return c.stored(rev, value)
+	return c.written(in.obj, rev, value)
 }
 
 // unchanged ends an update that changes nothing: Kubernetes does not write
 // then, and nobody hears of it (etcd3 store.go GuaranteedUpdate), unless the
 // value is encrypted otherwise than it would be now.
-func (c *call) unchanged(value []byte) (bool, error) {
-	if !bytes.Equal(value, c.oldValue) {
+func (c *call) unchanged(obj runtime.Object, old *stored, value []byte) (bool, error) {
+	if !bytes.Equal(value, old.value) {
 		return false, nil
 	}
-	if again, err := c.rewrites(); again || err != nil {
+	if again, err := c.rewrites(old); again || err != nil {
 		return false, err
 	}
 	c.Pass(trace.StageStorage, "", "The object is as it was; nothing is written.", nil)
-	object.Meta(c.obj).SetResourceVersion(object.FormatRevision(c.oldRev))
+	object.Meta(obj).SetResourceVersion(object.FormatRevision(old.revision))
 	return true, nil
 }
 
 // overtaken is a transaction that found another revision.
-func (c *call) overtaken(now int64) error {
+func (c *call) overtaken(old *stored, now int64) error {
 	if now == 0 {
 		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name))
 	}
 	c.Tell(&trace.Stage{
 		Request: c.Number, Stage: trace.StageStorage, Verdict: "pass",
-		Note: "The key is at revision " + object.FormatRevision(now) + ", not " + object.FormatRevision(c.oldRev) + ": another writer was faster. Read it and try again.",
+		Note: "The key is at revision " + object.FormatRevision(now) + ", not " + object.FormatRevision(old.revision) + ": another writer was faster. Read it and try again.",
 	})
-	c.live = true
 	return errStale
 }
 
 // remove is the storage stage of a deletion.
-func (c *call) remove() error {
+func (c *call) remove(old *stored) error {
 	key := c.storeKey()
 	if c.req.DryRun {
 		c.Pass(trace.StageStorage, "", "Dry run: nothing is deleted.", nil)
 		return nil
 	}
-	c.Pass(trace.StageStorage, "", "Delete "+key+", if it is still at revision "+object.FormatRevision(c.oldRev)+".", nil)
-	ok, _, now, err := c.txn(key, c.oldRev, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
+	c.Pass(trace.StageStorage, "", "Delete "+key+", if it is still at revision "+object.FormatRevision(old.revision)+".", nil)
+	ok, _, now, err := c.txn(key, old.revision, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
 		RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)},
 	}})
 	if err != nil {
 		return c.Refuse(trace.StageStorage, "", storeError(err))
 	}
 	if !ok {
-		return c.overtaken(now)
+		return c.overtaken(old, now)
 	}
 	return nil
 }
@@ -177,11 +176,11 @@ func putOp(key string, value []byte) *pb.RequestOp {
 // put writes the object, sealed: its value encrypted. The watch cache takes what
 // a component of this process wrote as it is; what comes from outside it reads
 // back from the bytes, as everybody else would.
-func (c *call) put(key string, rev int64, value, sealed []byte) (ok bool, made, now int64, err error) {
+func (c *call) put(key string, rev int64, obj runtime.Object, value, sealed []byte) (ok bool, made, now int64, err error) {
 	cache := c.cache()
 	short := key[len(c.kind.Prefix):]
 	if c.req.System {
-		defer cache.Forget(short, cache.Expect(short, c.obj, value, sealed))
+		defer cache.Forget(short, cache.Expect(short, obj, value, sealed))
 	}
 	op := putOp(key, sealed)
 	if c.kind.Is("Event") { // they go with their lease (kube-apiserver --event-ttl)
@@ -241,34 +240,32 @@ func ifUnmoved(key []byte, rev int64, op *pb.RequestOp) *pb.TxnRequest {
 	return &m.txn
 }
 
-// stored takes the object as it now is at the store.
-func (c *call) stored(rev int64, value []byte) error {
+// written is the object as it now is at the store.
+func (c *call) written(obj runtime.Object, rev int64, value []byte) (written, error) {
 	if c.kind.Converts() { // what the store holds is another version: it is converted back
 		obj, err := registry.Decode(c.kind, value, rev)
 		if err != nil {
-			return c.Refuse(trace.StageStorage, "", encodingError(err))
+			return written{}, c.Refuse(trace.StageStorage, "", encodingError(err))
 		}
-		c.obj = obj
-		return nil
+		return written{obj: obj}, nil
 	}
-	if obj := c.cache().Written(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), rev); obj != nil {
-		c.original, c.obj = obj, nil
-		return nil
+	if shared := c.cache().Written(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), rev); shared != nil {
+		return written{obj: shared, shared: true}, nil
 	}
-	object.Meta(c.obj).SetResourceVersion(object.FormatRevision(rev))
-	return nil
+	object.Meta(obj).SetResourceVersion(object.FormatRevision(rev))
+	return written{obj: obj}, nil
 }
 
-// result is what was written: the caller's own copy, but for what
+// answer is what was written: the caller's own copy, but for what
 // components patch, and the Events they tell: at these they look at most.
-func (c *call) result() runtime.Object {
-	if c.original != nil {
-		if c.req.System && (c.req.Verb == "patch" || c.kind.Is("Event")) {
-			return c.original
-		}
-		return c.original.DeepCopyObject()
+func (c *call) answer(w written) *Response {
+	switch {
+	case w.shared && c.req.System && (c.req.Verb == "patch" || c.kind.Is("Event")):
+		return &Response{Object: w.obj, shared: w.obj}
+	case w.shared:
+		return &Response{Object: w.obj.DeepCopyObject(), shared: w.obj}
 	}
-	return c.obj.DeepCopyObject() // parts of it may be the old object's
+	return &Response{Object: w.obj.DeepCopyObject()} // parts of it may be the old object's
 }
 
 // storeError is a failure of the store. Its own words reach the client
@@ -297,29 +294,23 @@ func encodingError(err error) error {
 }
 
 // load reads the object as it is now: from the watch cache, or, where that may
-// be behind or does not know it, from the store.
-func (c *call) load() error {
+// be behind (live) or does not know it, from the store.
+func (c *call) load(live bool) (*stored, error) {
 	key := keyOf(c.kind, c.Ref.Namespace, c.Ref.Name)
-	if !c.live {
+	if !live {
 		if en := c.cache().Get(key); en != nil {
-			c.take(en)
-			c.cached, c.stale = true, false
-			return nil
+			return &stored{obj: en.Object, revision: en.Revision, value: en.Value, cached: true}, nil
 		}
 	}
-	c.live, c.cached = false, false
-	en, err := c.read(key, nil)
+	en, stale, err := c.read(key, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if en == nil {
-		return apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name)
+		return nil, apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name)
 	}
-	c.take(en)
-	return nil
+	return &stored{obj: en.Object, revision: en.Revision, value: en.Value, stale: stale}, nil
 }
-
-func (c *call) take(en *cacher.Entry) { c.old, c.oldRev, c.oldValue = en.Object, en.Revision, en.Value }
 
 // conflict is 409 in Kubernetes' words.
 func (c *call) conflict() error {

@@ -30,17 +30,16 @@ func (c *call) createSub() *Response {
 	var out runtime.Object
 	switch c.sub.Name {
 	case "binding":
-		out, err = c.bind(obj.(*corev1.Binding))
+		out, err = c.bind(obj.obj.(*corev1.Binding))
 	case "eviction":
-		out, err = c.evict(obj.(*policyv1.Eviction))
+		out, err = c.evict(obj.obj.(*policyv1.Eviction))
 	case "token":
-		out, err = c.issueToken(obj)
+		out, err = c.issueToken(obj.obj)
 	}
 	if err != nil {
 		return &Response{Err: err}
 	}
-	c.created = true
-	return &Response{Object: out}
+	return &Response{Object: out, created: true}
 }
 
 // bindNamed is the creation of a Binding that says itself which pod it is of, as
@@ -50,7 +49,7 @@ func (c *call) bindNamed() *Response {
 	if err != nil {
 		return &Response{Err: err}
 	}
-	b := obj.(*corev1.Binding)
+	b := obj.obj.(*corev1.Binding)
 	if err := c.place(b); err != nil {
 		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
@@ -64,8 +63,7 @@ func (c *call) bindNamed() *Response {
 	if err != nil {
 		return &Response{Err: err}
 	}
-	c.created = true
-	return &Response{Object: out}
+	return &Response{Object: out, created: true}
 }
 
 func success() *metav1.Status {
@@ -76,8 +74,9 @@ func success() *metav1.Status {
 // (pkg/registry/core/pod/storage/storage.go BindingREST). Admission judges the
 // Binding before anything is known of the pod: only the write looks at that.
 func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
-	c.sent = b
-	if err := c.mutate(admission.Create); err != nil {
+	a := c.admissionAttributes(admission.Create, nil, nil)
+	a.Sent = b
+	if _, err := c.mutate(a); err != nil {
 		return nil, err
 	}
 	if b.Name != c.req.Name {
@@ -88,21 +87,21 @@ func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
 	}
 	c.Pass(trace.StageValidation, "", "The Binding gives the pod the node "+b.Target.Name+".",
 		[]trace.FieldDiff{{Path: "spec.nodeName", To: strconv.Quote(b.Target.Name)}})
-	if err := c.admit(admission.Create); err != nil {
+	if _, err := c.admit(a, validated{}); err != nil {
 		return nil, err
 	}
-	return success(), c.repeat(func() error { return c.bindOnce(b) })
+	return success(), c.repeat(func(live bool) error { return c.bindOnce(b, live) })
 }
 
-func (c *call) bindOnce(b *corev1.Binding) error {
-	if err := c.load(); err != nil {
+func (c *call) bindOnce(b *corev1.Binding, live bool) error {
+	old, err := c.load(live)
+	if err != nil {
 		return c.Refuse(trace.StageStorage, "", err)
 	}
-	p := bindable(c.old.(*corev1.Pod), b)
+	p := bindable(old.obj.(*corev1.Pod), b)
 	c.Ref.UID = string(p.UID)
 	if err := c.mayBind(p, b); err != nil {
-		if c.cached {
-			c.live = true
+		if old.cached {
 			return errStale
 		}
 		return c.Refuse(trace.StageStorage, "", err)
@@ -116,8 +115,8 @@ func (c *call) bindOnce(b *corev1.Binding) error {
 		metav1.SetMetaDataLabel(&p.ObjectMeta, k, v)
 	}
 	registry.SetPodCondition(p, c.Now(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
-	c.obj = p
-	return c.replace()
+	_, err = c.replace(approved{p}, old)
+	return err
 }
 
 // bindable is a copy of the pod in which everything a binding changes can be

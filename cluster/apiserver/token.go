@@ -39,13 +39,14 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, c.Refuse(trace.StageValidation, "", err)
 	}
-	if err := admission.NewNodeRestriction(lister{c.s}, c.s.authorizers).RestrictToken(&c.Scope, c.admissionAttributes(admission.Create), req); err != nil {
+	if err := admission.NewNodeRestriction(lister{c.s}, c.s.authorizers).RestrictToken(&c.Scope, c.admissionAttributes(admission.Create, nil, nil), req); err != nil {
 		return nil, c.Refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
 	}
-	if err := c.load(); err != nil {
+	old, err := c.load(false)
+	if err != nil {
 		return nil, c.Refuse(trace.StageStorage, "", err)
 	}
-	sa := c.old.(*corev1.ServiceAccount)
+	sa := old.obj.(*corev1.ServiceAccount)
 	if req.UID != "" && req.UID != sa.UID {
 		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewConflict(schema.GroupResource{Group: c.sub.GVK.Group, Resource: c.sub.GVK.Kind}, sa.Name,
 			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID, sa.UID)))
@@ -95,10 +96,11 @@ func (c *call) tokenRequest(req *authenticationv1.TokenRequest) (*authentication
 	case c.req.System:
 		return req, nil
 	}
-	on := *c
-	on.kind, on.obj = c.bodysKind(c.sub.GVK), req
-	err := on.trackManager(admission.Create)
-	return on.obj.(*authenticationv1.TokenRequest), err
+	owned, err := c.trackManager(c.bodysKind(c.sub.GVK), req, nil)
+	if err != nil {
+		return nil, err
+	}
+	return owned.(*authenticationv1.TokenRequest), nil
 }
 
 // bindToken binds a token to an object, without which it is worth nothing: a Pod, a

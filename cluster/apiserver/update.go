@@ -29,15 +29,17 @@ func (c *call) update() *Response {
 	if c.sub != nil && c.sub.Name == "scale" {
 		return c.updateScale()
 	}
+	var meant types.UID // whose update it is, by its body
+	updated := updatedObject(c.patch)
 	if c.req.Verb == "update" {
 		obj, err := c.decode()
 		if err != nil {
 			return &Response{Err: err}
 		}
-		if err := c.matchName(object.Meta(obj).GetName()); err != nil {
+		if err := c.matchName(object.Meta(obj.obj).GetName()); err != nil {
 			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
-		c.body, c.meant = obj, object.Meta(obj).GetUID()
+		updated, meant = c.replacement(obj), object.Meta(obj.obj).GetUID()
 	} else {
 		c.Pause(c.s.cfg.Cost.Decode)
 		if err := c.readable(); err != nil {
@@ -45,23 +47,34 @@ func (c *call) update() *Response {
 		}
 	}
 	c.Pause(c.s.cfg.Cost.Admission)
-	err := c.repeat(func() error { return c.updateOnce() })
-	if err == errNotThere {
-		return c.createNamed()
+	var made written
+	err := c.repeat(func(live bool) (err error) {
+		made, err = c.updateOnce(updated, meant, live)
+		return err
+	})
+	if missing := (*notThere)(nil); errors.As(err, &missing) {
+		return c.createNamed(missing.in)
 	}
 	if err != nil {
 		return &Response{Err: err}
 	}
-	return &Response{Object: c.result()}
+	return c.answer(made)
 }
 
-// errNotThere says that the update is to create the object.
-var errNotThere = errors.New("the object does not exist yet")
+// updatedObject makes the new object from the one that is stored; of nil, where there is
+// none, it makes the one that is to be created (rest.UpdatedObjectInfo).
+type updatedObject func(old *stored) (decoded, error)
 
-// repeat tries until nobody else is faster.
-func (c *call) repeat(once func() error) error {
+// notThere says that the update is to create the object.
+type notThere struct{ in decoded }
+
+// Error is error.
+func (*notThere) Error() string { return "the object does not exist yet" }
+
+// repeat tries until nobody else is faster. live says that the watch cache is behind.
+func (c *call) repeat(once func(live bool) error) error {
 	for try := 1; ; try++ {
-		err := once()
+		err := once(try > 1)
 		if err != errStale {
 			return err
 		}
@@ -82,62 +95,73 @@ func (c *call) matchName(name string) error {
 	return nil
 }
 
-func (c *call) updateOnce() error {
-	if err := c.load(); err != nil {
+func (c *call) updateOnce(updated updatedObject, meant types.UID, live bool) (written, error) {
+	old, err := c.load(live)
+	if err != nil {
 		if apierrors.IsNotFound(err) && c.mayCreate() {
-			if err := c.checkIdentity(""); err != nil {
-				return err
+			if err := c.checkIdentity(meant, "", nil); err != nil {
+				return written{}, err
 			}
-			return c.prepareCreate()
+			in, err := updated(nil)
+			if err != nil {
+				return written{}, err
+			}
+			return written{}, &notThere{in}
 		}
-		return c.Refuse(trace.StageStorage, "", err)
+		return written{}, c.Refuse(trace.StageStorage, "", err)
 	}
-	if err := c.checkIdentity(object.Meta(c.old).GetUID()); err != nil {
-		return err
+	if err := c.checkIdentity(meant, object.Meta(old.obj).GetUID(), old); err != nil {
+		return written{}, err
 	}
-	if err := c.change(); err != nil {
-		return err
+	in, err := updated(old)
+	if err != nil {
+		return written{}, err
 	}
-	if err := c.place(object.Meta(c.obj)); err != nil {
-		return c.Refuse(trace.StageDecode, "", err)
+	if err := c.place(object.Meta(in.obj)); err != nil {
+		return written{}, c.Refuse(trace.StageDecode, "", err)
 	}
-	if err := c.trackManager(admission.Update); err != nil {
-		return c.Refuse(trace.StageMutatingAdmission, "", err)
+	owned, err := c.trackManager(c.kind, in.obj, old.obj)
+	if err != nil {
+		return written{}, c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
-	if err := c.mutate(admission.Update); err != nil {
-		return err
+	a := c.admissionAttributes(admission.Update, owned, old)
+	fit, err := c.mutate(a)
+	if err != nil {
+		return written{}, err
 	}
-	if err := c.checkRevision(); err != nil {
-		return err
+	if err := c.checkRevision(fit, old); err != nil {
+		return written{}, err
 	}
-	if err := c.validateUpdate(); err != nil {
-		return err
+	valid, err := c.validateUpdate(fit, old, c.req.Subresource)
+	if err != nil {
+		return written{}, err
 	}
-	if err := c.admit(admission.Update); err != nil {
-		return err
+	ready, err := c.admit(a, valid)
+	if err != nil {
+		return written{}, err
 	}
-	if c.finished() {
+	if finished(ready.obj, old.obj) {
 		c.Pass(trace.StageStorage, "", "The last finalizer is gone and the object is being deleted: delete it now.", nil)
-		if err := c.remove(); err != nil {
-			return err
+		if err := c.remove(old); err != nil {
+			return written{}, err
 		}
-		c.release()
-		return nil
+		c.release(ready.obj, old.obj)
+		return written{obj: ready.obj}, nil
 	}
-	return c.replace()
+	return c.replace(ready, old)
 }
 
 // checkIdentity refuses an update of another object than the one of that name: a
 // precondition, before anything is made of the body (etcd3 store.go GuaranteedUpdate).
 // A patch has none; one of the UID is invalid.
-func (c *call) checkIdentity(uid types.UID) error {
-	if c.meant == "" || c.meant == uid {
+func (c *call) checkIdentity(meant, uid types.UID, old *stored) error {
+	if meant == "" || meant == uid {
 		return nil
 	}
-	if err := c.upToDate(); err != nil {
+	if err := c.upToDate(old); err != nil {
 		return err
 	}
-	return c.Refuse(trace.StageStorage, "", c.preconditionFailed("UID", c.meant, uid))
+	return c.Refuse(trace.StageStorage, "", c.preconditionFailed("UID", meant, uid))
 }
 
 // preconditionFailed is 409 in the words of storage.Preconditions Check. The key of
@@ -154,55 +178,73 @@ func (c *call) preconditionFailed(what string, want, is any) error {
 // upToDate looks whether the object, where it comes from the watch cache, is still
 // the newest, before somebody is refused because of it; if not, the update begins
 // anew.
-func (c *call) upToDate() error {
-	if !c.cached {
+func (c *call) upToDate(old *stored) error {
+	if old == nil || !old.cached {
 		return nil
 	}
-	en, err := c.read(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), nil)
+	en, _, err := c.read(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), nil)
 	switch {
 	case err != nil:
 		return c.Refuse(trace.StageStorage, "", err)
 	case en == nil:
 		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name))
-	case en.Revision != c.oldRev:
-		c.live = true
+	case en.Revision != old.revision:
 		return errStale
 	}
 	return nil
 }
 
-// change makes the new object from the old one and the request.
-func (c *call) change() error {
-	if c.req.Verb == "update" {
-		return c.useBody()
+// patch is the change that a patch makes.
+func (c *call) patch(old *stored) (decoded, error) {
+	if old == nil {
+		return c.patchNothing()
 	}
-	obj, err := c.applyPatch(c.old)
+	obj, err := c.applyPatch(old.obj)
 	if err != nil {
-		return c.Refuse(trace.StageDecode, "", err)
+		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}
 	c.fillDefaults(obj)
-	c.obj = obj
 	var diff []trace.FieldDiff
 	if !c.req.System {
-		diff = object.Diff(c.old, obj)
+		diff = object.Diff(old.obj, obj)
 	}
-	c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+object.FormatRevision(c.oldRev)+"."+c.prunedNote(), diff)
-	return c.matchName(object.Meta(obj).GetName())
+	c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+object.FormatRevision(old.revision)+"."+c.prunedNote(), diff)
+	return decoded{obj}, c.matchName(object.Meta(obj).GetName())
 }
 
-// useBody takes the decoded body, and decodes it again for another round.
-func (c *call) useBody() error {
-	c.obj, c.body = c.body, nil
-	if c.obj != nil {
-		return nil
-	}
-	obj, err := c.readBody(c.bodyKind())
+// patchNothing is an apply that creates.
+func (c *call) patchNothing() (decoded, error) {
+	obj, err := c.applyPatch(nil)
 	if err != nil {
-		return c.Refuse(trace.StageDecode, "", err)
+		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}
 	c.fillDefaults(obj)
-	c.obj = obj
-	return nil
+	if uid := object.Meta(obj).GetUID(); uid != "" { // handlers/patch.go applyPatch
+		return decoded{}, c.Refuse(trace.StageDecode, "", apierrors.NewConflict(c.kind.GroupResource(), c.Ref.Name,
+			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid)))
+	}
+	if err := c.matchName(object.Meta(obj).GetName()); err != nil {
+		return decoded{}, c.Refuse(trace.StageDecode, "", err)
+	}
+	c.Pass(trace.StageDecode, "", "There is no such object yet: apply creates it.", nil)
+	return decoded{obj}, nil
+}
+
+// replacement is the change to a body: the first round takes what was decoded, each
+// further one decodes the body again.
+func (c *call) replacement(body decoded) updatedObject {
+	return func(*stored) (decoded, error) {
+		if in := body; in.obj != nil {
+			body.obj = nil
+			return in, nil
+		}
+		obj, err := c.readBody(c.bodyKind())
+		if err != nil {
+			return decoded{}, c.Refuse(trace.StageDecode, "", err)
+		}
+		c.fillDefaults(obj)
+		return decoded{obj}, nil
+	}
 }
 
 func patchName(pt types.PatchType) string {
@@ -220,31 +262,31 @@ func patchName(pt types.PatchType) string {
 // checkRevision refuses an update that is based on an old state; one that
 // names no revision is based on the newest. Mutating admission has seen the object
 // by then, and may have changed the revision too (generic/registry/store.go Update).
-func (c *call) checkRevision() error {
-	m := object.Meta(c.obj)
+func (c *call) checkRevision(in admitted, old *stored) error {
+	m := object.Meta(in.obj)
 	rv := m.GetResourceVersion()
 	if rv == "" || rv == "0" {
 		if c.kind.Strategy.Conditional && c.req.Verb == "update" {
 			return c.Refuse(trace.StageStorage, "", apierrors.NewInvalid(schema.GroupKind{Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource}, m.GetName(), // store.go Update
 				field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")}))
 		}
-		m.SetResourceVersion(object.Meta(c.old).GetResourceVersion())
+		m.SetResourceVersion(object.Meta(old.obj).GetResourceVersion())
 		return nil
 	}
-	if rv == object.Meta(c.old).GetResourceVersion() {
+	if rv == object.Meta(old.obj).GetResourceVersion() {
 		return nil
 	}
 	if _, err := strconv.ParseUint(rv, 10, 64); err != nil { // generic/registry/store.go Update
 		return c.Refuse(trace.StageStorage, "", request.PlainError(err))
 	}
-	if err := c.upToDate(); err != nil {
+	if err := c.upToDate(old); err != nil {
 		return err
 	}
 	c.Refused = trace.StageStorage
 	err := c.conflict()
 	c.Tell(&trace.Stage{
 		Request: c.Number, Stage: trace.StageStorage, Verdict: "refuse", Code: 409,
-		Note: "The client changed the object as of revision " + rv + ", but it is at revision " + object.Meta(c.old).GetResourceVersion() + " now: " + request.StatusOf(err).Message,
+		Note: "The client changed the object as of revision " + rv + ", but it is at revision " + object.Meta(old.obj).GetResourceVersion() + " now: " + request.StatusOf(err).Message,
 	})
 	return err
 }
@@ -259,43 +301,18 @@ func (c *call) mayCreate() bool {
 	return c.req.Verb == "update" && c.kind.Strategy.CreateOnUpdate
 }
 
-// prepareCreate turns the update of what does not exist into its creation.
-func (c *call) prepareCreate() error {
-	if c.req.Verb == "update" {
-		if err := c.useBody(); err != nil {
-			return err
-		}
-	} else {
-		obj, err := c.applyPatch(nil)
-		if err != nil {
-			return c.Refuse(trace.StageDecode, "", err)
-		}
-		c.fillDefaults(obj)
-		if uid := object.Meta(obj).GetUID(); uid != "" { // handlers/patch.go applyPatch
-			return c.Refuse(trace.StageDecode, "", apierrors.NewConflict(c.kind.GroupResource(), c.Ref.Name,
-				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid)))
-		}
-		if err := c.matchName(object.Meta(obj).GetName()); err != nil {
-			return c.Refuse(trace.StageDecode, "", err)
-		}
-		c.Pass(trace.StageDecode, "", "There is no such object yet: apply creates it.", nil)
-		c.obj = obj
-	}
-	return errNotThere
-}
-
 // createNamed creates what an update or an apply found missing, whatever UID or
 // revision it names (generic/registry/store.go Update); the answer to a dry run still
 // has that revision.
-func (c *call) createNamed() *Response {
-	m := object.Meta(c.obj)
+func (c *call) createNamed(in decoded) *Response {
+	m := object.Meta(in.obj)
 	rv := m.GetResourceVersion()
 	if _, err := strconv.ParseUint(rv, 10, 64); rv != "" && err != nil {
 		return &Response{Err: c.Refuse(trace.StageStorage, "", request.PlainError(err))}
 	}
 	m.SetUID("")
 	m.SetResourceVersion("")
-	r := c.createObject(c.obj)
+	r := c.createObject(in)
 	if c.req.DryRun && r.Err == nil {
 		object.Meta(r.Object).SetResourceVersion(rv)
 	}

@@ -19,100 +19,103 @@ import (
 // validateCreate is the stage in which the kind's strategy clears what the
 // writer may not set, and Kubernetes' own validation looks at the whole object
 // (apiserver pkg/registry/rest/create.go BeforeCreate).
-func (c *call) validateCreate() error {
-	if err := c.holds(); err != nil {
-		return err
+func (c *call) validateCreate(in admitted) (validated, error) {
+	obj, sub := in.obj, c.req.Subresource
+	if err := c.holds(obj, nil, sub); err != nil {
+		return validated{}, err
 	}
 	st := c.kind.Strategy
 	var before runtime.Object
 	if !c.req.System {
-		before = c.obj.DeepCopyObject()
+		before = obj.DeepCopyObject()
 	}
 	if st.Prepare != nil {
-		c.prepare(st.Prepare, nil)
+		c.prepare(st.Prepare, obj, nil)
 	}
-	if err := c.allocate(nil); err != nil {
-		return c.Refuse(trace.StageValidation, "", err)
+	if err := c.allocate(obj, nil, sub); err != nil {
+		return validated{}, c.Refuse(trace.StageValidation, "", err)
 	}
-	errs := st.Validate(c.obj)
+	errs := st.Validate(obj)
 	if len(errs) == 0 && !c.req.System { // the kinds' own functions have looked at the metadata too
-		errs = genericvalidation.ValidateObjectMetaAccessor(object.Meta(c.obj), c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
+		errs = genericvalidation.ValidateObjectMetaAccessor(object.Meta(obj), c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
 	}
-	if errs = c.declare(nil, errs); len(errs) > 0 {
-		c.release()
-		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), object.Meta(c.obj).GetName(), errs))
+	if errs = c.declare(obj, nil, sub, errs); len(errs) > 0 {
+		c.release(obj, nil)
+		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), object.Meta(obj).GetName(), errs))
 	}
 	if st.Canonicalize != nil {
-		st.Canonicalize(c.obj)
+		st.Canonicalize(obj)
 	}
-	c.warn(false)
+	c.warn(obj, nil, sub)
 	var diff []trace.FieldDiff
 	if before != nil {
-		diff = object.Diff(before, c.obj)
+		diff = object.Diff(before, obj)
 	}
-	c.Pass(trace.StageValidation, "", "The "+c.kind.Kind+" obeys the rules of its kind"+c.allotted(nil)+".", diff)
-	return nil
+	c.Pass(trace.StageValidation, "", "The "+c.kind.Kind+" obeys the rules of its kind"+allotted(obj, nil, sub)+".", diff)
+	return validated(in), nil
 }
 
-// validateUpdate is the same for an update (update.go BeforeUpdate).
-func (c *call) validateUpdate() error {
-	if err := c.holds(); err != nil {
-		return err
+// validateUpdate is the same for an update (update.go BeforeUpdate) of an object, or of
+// a part of it that is a subresource.
+func (c *call) validateUpdate(in admitted, was *stored, sub string) (validated, error) {
+	obj, old := in.obj, was.obj
+	if err := c.holds(obj, old, sub); err != nil {
+		return validated{}, err
 	}
 	st := c.kind.Strategy
-	m, was := object.Meta(c.obj), object.Meta(c.old)
-	m.SetGeneration(was.GetGeneration())
+	m, had := object.Meta(obj), object.Meta(old)
+	m.SetGeneration(had.GetGeneration())
 	prep, check := st.Prepare, st.ValidateUpdate
-	if c.req.Subresource != "" {
-		if p, ok := st.SubPrepare[c.req.Subresource]; ok {
+	if sub != "" {
+		if p, ok := st.SubPrepare[sub]; ok {
 			prep = p
 		}
-		if v, ok := st.SubValidate[c.req.Subresource]; ok {
+		if v, ok := st.SubValidate[sub]; ok {
 			check = v
 		}
 	}
 	if prep != nil {
-		c.prepare(prep, c.old)
+		c.prepare(prep, obj, old)
 	}
 	if m.GetUID() == "" {
-		m.SetUID(was.GetUID())
+		m.SetUID(had.GetUID())
 	}
-	m.SetCreationTimestamp(was.GetCreationTimestamp())
-	if was.GetDeletionTimestamp() != nil {
-		m.SetDeletionTimestamp(was.GetDeletionTimestamp())
+	m.SetCreationTimestamp(had.GetCreationTimestamp())
+	if had.GetDeletionTimestamp() != nil {
+		m.SetDeletionTimestamp(had.GetDeletionTimestamp())
 	}
-	if was.GetDeletionGracePeriodSeconds() != nil && m.GetDeletionGracePeriodSeconds() == nil {
-		m.SetDeletionGracePeriodSeconds(was.GetDeletionGracePeriodSeconds())
+	if had.GetDeletionGracePeriodSeconds() != nil && m.GetDeletionGracePeriodSeconds() == nil {
+		m.SetDeletionGracePeriodSeconds(had.GetDeletionGracePeriodSeconds())
 	}
-	if err := c.allocate(c.old); err != nil {
-		return c.Refuse(trace.StageValidation, "", err)
+	if err := c.allocate(obj, old, sub); err != nil {
+		return validated{}, c.Refuse(trace.StageValidation, "", err)
 	}
 	var errs field.ErrorList
-	if !sameMeta(m, was) {
+	if !sameMeta(m, had) {
 		errs = genericvalidation.ValidateObjectMetaAccessor(m, c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
-		errs = append(errs, genericvalidation.ValidateObjectMetaAccessorUpdate(m, was, field.NewPath("metadata"))...)
+		errs = append(errs, genericvalidation.ValidateObjectMetaAccessorUpdate(m, had, field.NewPath("metadata"))...)
 	}
-	errs = append(errs, check(c.obj, c.old)...)
-	if errs = c.declare(c.old, errs); len(errs) > 0 {
-		c.release()
-		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), m.GetName(), errs))
+	errs = append(errs, check(obj, old)...)
+	if errs = c.declare(obj, old, sub, errs); len(errs) > 0 {
+		c.release(obj, old)
+		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), m.GetName(), errs))
 	}
 	if st.Canonicalize != nil {
-		st.Canonicalize(c.obj)
+		st.Canonicalize(obj)
 	}
-	c.warn(true)
+	c.warn(obj, old, sub)
 	note := "The change obeys the rules of the kind"
-	if g := m.GetGeneration(); g != was.GetGeneration() {
+	if g := m.GetGeneration(); g != had.GetGeneration() {
 		note += "; what is wanted changed, so the generation is now " + object.FormatRevision(g)
 	}
-	c.Pass(trace.StageValidation, "", note+c.allotted(c.old)+".", nil)
-	return nil
+	c.Pass(trace.StageValidation, "", note+allotted(obj, old, sub)+".", nil)
+	return validated(in), nil
 }
 
 // prepare has the kind's strategy clear what the writer may not set.
-func (c *call) prepare(by func(w *registry.Write, obj, old runtime.Object), old runtime.Object) {
+func (c *call) prepare(by func(w *registry.Write, obj, old runtime.Object), obj, old runtime.Object) {
 	w := c.write()
-	by(w, c.obj, old)
+	by(w, obj, old)
 	c.Warnings = append(c.Warnings, w.Warnings...)
 }
 
@@ -123,38 +126,34 @@ func (c *call) write() *registry.Write {
 // declare has the tags of the types have their say: they add to what the
 // functions found, and speak for those functions that say the same. What a
 // component of this process writes they are asked about only if it is wrong.
-func (c *call) declare(old runtime.Object, errs field.ErrorList) field.ErrorList {
+func (c *call) declare(obj, old runtime.Object, sub string, errs field.ErrorList) field.ErrorList {
 	st := c.kind.Strategy
-	if sub, ok := st.SubDeclare[c.req.Subresource]; ok {
-		return sub(c.obj, old, errs)
+	if declare, ok := st.SubDeclare[sub]; ok {
+		return declare(obj, old, errs)
 	}
 	if st.Declare != nil {
-		return st.Declare(c.obj, old, errs)
+		return st.Declare(obj, old, errs)
 	}
 	if c.kind.Custom != nil || c.kind.Is("CustomResourceDefinition") || c.req.System && len(errs) == 0 {
 		return errs
 	}
-	return registry.Versioned{Resource: c.kind.Resource, Subresource: c.req.Subresource}.Declare(registry.Declarative)(c.obj, old, errs)
+	return registry.Versioned{Resource: c.kind.Resource, Subresource: sub}.Declare(registry.Declarative)(obj, old, errs)
 }
 
 // warn collects the warnings that go with the answer; components of this
 // process would not read them.
-func (c *call) warn(update bool) {
+func (c *call) warn(obj, old runtime.Object, sub string) {
 	if c.req.System || c.kind.Strategy.Warn == nil {
 		return
 	}
-	if w, ok := c.kind.Strategy.SubWarn[c.req.Subresource]; ok {
-		c.Warnings = append(c.Warnings, w(c.obj, c.old)...)
+	if w, ok := c.kind.Strategy.SubWarn[sub]; ok {
+		c.Warnings = append(c.Warnings, w(obj, old)...)
 		return
 	}
-	if c.req.Subresource == "status" {
+	if sub == "status" {
 		return // the strategies of statuses warn of nothing
 	}
-	if update {
-		c.Warnings = append(c.Warnings, c.kind.Strategy.Warn(c.obj, c.old)...)
-		return
-	}
-	c.Warnings = append(c.Warnings, c.kind.Strategy.Warn(c.obj, nil)...)
+	c.Warnings = append(c.Warnings, c.kind.Strategy.Warn(obj, old)...)
 }
 
 // pathSegment is what every name must obey, to fit in a URL.

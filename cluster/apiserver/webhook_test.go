@@ -297,7 +297,7 @@ func TestAdmissionReviewBody(t *testing.T) {
 func TestNoHooksCostNothing(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{Resource: client.Pods.GroupVersionResource}, kind: registry.KindFor(client.Pods.GroupVersionResource)}
-		a := c.admissionAttributes(admission.Create)
+		a := c.admissionAttributes(admission.Create, nil, nil)
 		validating := []admission.Validating{policy.Validating{Policies: w.s.policies}, admissionwebhook.Validating{Hooks: w.s.hooks}}
 		n := len(w.sink.events)
 		if allocs := testing.AllocsPerRun(100, func() {

@@ -1,0 +1,39 @@
+package apiserver
+
+import (
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/trace"
+)
+
+// receive notes that the request is here.
+func (c *call) receive() {
+	r := c.req
+	c.Ref = trace.Ref{Namespace: r.Namespace, Name: r.Name}
+	if c.kind != nil {
+		c.Ref.APIVersion, c.Ref.Kind = c.kind.APIVersion, c.kind.Kind
+		if r.Object != nil && c.Ref.Name == "" && c.kind.Stored() {
+			c.Ref.Name = object.Name(r.Object)
+		}
+	}
+	user := r.User
+	if user == nil {
+		user = &authn.User{}
+	}
+	payload := &trace.Request{
+		Request: c.Number, Verb: r.Verb, Path: r.path(), Resource: r.Resource.Resource, Subresource: r.Subresource,
+		Namespace: r.Namespace, Name: r.Name, User: user.Name, Client: r.sender(), Patch: string(r.Patch),
+	}
+	if r.Object != nil && !r.System {
+		payload.Body = trace.Obj(r.Object.DeepCopyObject())
+	}
+	c.Last = c.Task.Emit(trace.Event{Kind: trace.RequestReceived, Object: c.Ref, Causes: causesOf(r.Causes), Payload: payload})
+}
+
+// causesOf is ids, never nil, so that a request without causes has none.
+func causesOf(ids []trace.ID) []trace.ID {
+	if ids == nil {
+		return []trace.ID{}
+	}
+	return ids
+}

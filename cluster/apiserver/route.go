@@ -1,0 +1,53 @@
+package apiserver
+
+import (
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kviz/cluster/apiserver/registry"
+)
+
+// route finds the subresource, nil where there is none; what is not served is 404, a
+// verb it does not have 405.
+func (c *call) route() (sub *registry.Subresource, err error) {
+	if c.kind == nil {
+		return nil, notServed()
+	}
+	if err := c.routeCustom(); err != nil {
+		return nil, err
+	}
+	if err := c.routeFlows(); err != nil {
+		return nil, err
+	}
+	if err := c.routeAPIServices(); err != nil {
+		return nil, err
+	}
+	if c.kind.Deprecation() != "" && !c.req.System {
+		c.Warnings = append(c.Warnings, c.kind.Deprecation())
+	}
+	verbs := c.kind.Verbs
+	if c.req.Subresource != "" {
+		if sub = c.kind.Subresource(c.req.Subresource); sub == nil {
+			if c.kind.Is("Pod") && connects[c.req.Subresource] {
+				return nil, nil
+			}
+			return nil, notServed()
+		}
+		verbs = sub.Verbs
+	}
+	for _, v := range verbs {
+		if v == c.req.Verb {
+			return sub, nil
+		}
+	}
+	return nil, apierrors.NewMethodNotSupported(c.kind.GroupResource(), c.req.Verb)
+}
+
+// connects are the pod subresources that are connections to its kubelet.
+var connects = map[string]bool{"log": true, "exec": true, "attach": true, "portforward": true, "proxy": true}
+
+func notServed() error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "the server could not find the requested resource", 0, true)
+}
