@@ -141,7 +141,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	}
 	cfg.Nodes = max(cfg.Nodes, 0)
 	c := &Cluster{cfg: cfg, stream: trace.NewStream(cfg.limit()), ready: make(chan struct{}), ended: make(chan struct{})}
-	c.k = sim.New(sim.Config{Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: c.stream, Healthy: c.healthy, Hold: c.hold, Release: c.release})
+	c.k = sim.New(sim.Config{Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: c.stream, Healthy: c.healthy, Hold: c.hold, Release: c.release, Pace: c.notePace})
 	c.k.SetDemand(cfg.Demand)
 	c.clock.set(control.Clock{Speed: cfg.Speed})
 	c.served = served{c: c, told: map[string]trace.MemberEndpoint{}, at: map[string]etcdapi.Address{}}

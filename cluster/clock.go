@@ -62,6 +62,21 @@ func (c *Cluster) noteClock() {
 	c.showClock()
 }
 
+// notePace tells that virtual time falls behind its speed, or keeps up again.
+func (c *Cluster) notePace(p sim.Pace) {
+	why := ""
+	switch {
+	case p.Behind() && p.Store:
+		why = "the store's disks are slow"
+	case p.Behind():
+		why = "the machine is busy"
+	}
+	c.k.Emit(trace.Event{
+		Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.ClockPace,
+		Payload: &trace.Pace{Speed: p.Speed, Actual: p.Actual, Why: why},
+	})
+}
+
 // Pause makes the cluster stand still.
 func (c *Cluster) Pause() error { return c.change("you paused", c.k.Pause) }
 

@@ -129,6 +129,7 @@ func (m *Explorer) drawStatus(a grid.Area) {
 	}
 	x = put(x+2, words.Clock(m.now()), theme.Text)
 	x = put(x+2, m.speedWord(), theme.Number)
+	x = put(x, m.behindWord(), theme.Warn)
 	state, st := m.clockState()
 	x = put(x+2, state, st)
 	if !m.state.Last.IsZero() {

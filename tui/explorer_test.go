@@ -112,6 +112,41 @@ func TestPauseStepAndSpeedReachTheCluster(t *testing.T) {
 	d.shows("RUNNING", "space pause")
 }
 
+// What the trace says of the pace stands beside the speed while the cluster runs live:
+// not while it stands, not in the past, and not any more when it is over.
+func TestVirtualTimeThatFallsBehindIsSaid(t *testing.T) {
+	for w, want := range map[int]string{120: "1x 0.62x: the machine is busy  ▶ RUNNING", 80: "1x 0.62x: busy  ▶ RUNNING"} {
+		tape := tuitest.Story()
+		tape.Emit(trace.CompSimulation, "", trace.ClockPace, trace.Ref{}, &trace.Pace{Speed: 1, Actual: 0.617, Why: "the machine is busy"})
+		cut := int(tape.Stream.Len())
+		tape.Emit(trace.CompSimulation, "", trace.ClockPace, trace.Ref{}, &trace.Pace{Speed: 1, Actual: 1})
+		d := drive(t, w, 24, -1, func(c *Config) {
+			cluster := tuitest.NewCluster(tape, cut)
+			c.Cluster, c.History = cluster, view.NewHistory(cluster.Trace())
+		})
+		says := func(when string, wanted bool) {
+			t.Helper()
+			status, _, _ := strings.Cut(d.screen(), "\n")
+			if strings.Contains(status, want) != wanted || strings.Contains(status, "0.62x") != wanted {
+				t.Errorf("%d columns, %s: %s", w, when, status)
+			}
+		}
+		says("while it stands", false)
+		if err := d.m.ctl.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		d.look()
+		says("while it runs", true)
+		d.press(",")
+		says("in the past", false)
+		d.press("end")
+		says("back in the present", true)
+		d.m.ctl.(*tuitest.Cluster).Play(1)
+		d.look()
+		says("when it is over", false)
+	}
+}
+
 func TestGoingBackIsSaidAndEndComesBack(t *testing.T) {
 	d := drive(t, 120, 40, -1)
 	last := d.m.state.Last

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"kviz/cluster/trace"
@@ -228,6 +229,24 @@ func (m *Explorer) speedWord() string {
 		return words.Speed(m.playRate)
 	}
 	return words.Speed(m.clock.Speed)
+}
+
+// behindWord says beside the speed that virtual time does not make it: the fold of
+// the newest event knows, and there alone it is true.
+func (m *Explorer) behindWord() string {
+	c := m.state.Clock
+	if c.Behind == "" || m.cfg.Recording != "" || !m.live || m.clock.Paused {
+		return ""
+	}
+	why := c.Behind
+	if m.w < 110 {
+		why = why[strings.LastIndex(why, " ")+1:]
+	}
+	digits := 2
+	for x := c.Actual; x >= 10 && digits > 0; x /= 10 {
+		digits--
+	}
+	return fmt.Sprintf(" %.*fx: %s", digits, c.Actual, why)
 }
 
 // speeds are the steps of the speed keys; 0 is as fast as possible.

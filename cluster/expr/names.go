@@ -128,7 +128,7 @@ type root struct {
 
 var roots = []root{
 	{"balancer", reflect.TypeFor[*view.Balancer](), "the load balancer before several API servers: servers", func(s *view.State, _ *trace.Event) any { return &s.Balancer }},
-	{"clock", reflect.TypeFor[*view.Clock](), "the clock: paused, speed", func(s *view.State, _ *trace.Event) any { return &s.Clock }},
+	{"clock", reflect.TypeFor[*view.Clock](), "the clock: paused, speed, actual, behind", func(s *view.State, _ *trace.Event) any { return &s.Clock }},
 	{"commands", reflect.TypeFor[[]*view.Command](), "the last console commands", func(s *view.State, _ *trace.Event) any { return s.Commands() }},
 	{"controllers", reflect.TypeFor[byName[*view.Controller]](), "the controllers by name", func(s *view.State, _ *trace.Event) any {
 		return mapOf(s.Controller, isNil, func() []string { return names(s.Controllers(), func(c *view.Controller) string { return c.Name }) })

@@ -55,6 +55,10 @@ type Config struct {
 	Hold func(bool)
 	// Release lets one held message of the store go; nil where there are none.
 	Release func() bool
+	// Pace is told, on the kernel's goroutine, when virtual time falls behind real
+	// time because the machine or the store has no time, how far, and when it keeps
+	// up again. It must not block.
+	Pace func(Pace)
 }
 
 // DefaultEpoch is virtual time 0 unless Config says otherwise: fixed, so that
@@ -196,6 +200,7 @@ func (k *Kernel) Stop() { k.inbox.stop() }
 func (k *Kernel) advance() {
 	next := k.timers[0].Timer
 	if next.at > k.now {
+		k.measure(next.at)
 		if wait := k.pace.until(next.at); wait > slack {
 			k.inbox.wait(wait)
 			return
@@ -229,7 +234,7 @@ const slack = 8 * time.Millisecond
 // operation has ended.
 func (k *Kernel) waitFor(aw *Operation) bool {
 	if k.cfg.Healthy == nil || k.cfg.Healthy() {
-		k.inbox.wait(healthyPoll)
+		k.pace.meter.store += k.inbox.wait(healthyPoll)
 		if k.singly() && !aw.finished() {
 			k.cfg.Release() // what the members do with it is where the step ends
 		}
@@ -424,11 +429,12 @@ func (b *inbox) waiting() int {
 }
 
 // wait blocks until something is posted, or d has passed in real time (0: for
-// ever).
-func (b *inbox) wait(d time.Duration) {
+// ever), and gives how long that was.
+func (b *inbox) wait(d time.Duration) time.Duration {
+	begun := time.Now()
 	if d <= 0 {
 		<-b.wake
-		return
+		return time.Since(begun)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -436,6 +442,7 @@ func (b *inbox) wait(d time.Duration) {
 	case <-b.wake:
 	case <-timer.C:
 	}
+	return time.Since(begun)
 }
 
 func (b *inbox) stop() {

@@ -15,11 +15,16 @@ type pace struct {
 
 	wall time.Time
 	virt time.Duration
+
+	meter meter
 }
 
 // anchor makes now the moment from which the two times run. What has passed since
 // the last anchor and is not in virt is lost: where time was running, see rebase.
-func (p *pace) anchor(virt time.Duration) { p.wall, p.virt = time.Now(), virt }
+func (p *pace) anchor(virt time.Duration) {
+	p.wall, p.virt = time.Now(), virt
+	p.meter.begin(p.wall, virt)
+}
 
 // rebase makes now the moment from which the two times run, and loses nothing of
 // what has passed: the rate is about to change.
@@ -68,7 +73,7 @@ func (p *pace) until(at time.Duration) time.Duration {
 	due := p.wall.Add(time.Duration(float64(at-p.virt) / rate))
 	wait := time.Until(due)
 	if wait < -lag && !p.demanded {
-		p.anchor(at)
+		p.wall, p.virt = time.Now(), at // the meter has seen it
 	}
 	return wait
 }
@@ -115,7 +120,9 @@ func (k *Kernel) SetSpeed(x float64) {
 		panic("sim: SetSpeed of a negative speed; use 0 (sim.Max) for as fast as possible")
 	}
 	k.pace.rebase(k.now)
-	k.pace.speed = x
+	if k.pace.speed != x {
+		k.pace.speed, k.pace.meter.told = x, Pace{}
+	}
 }
 
 // Speed is what SetSpeed set.

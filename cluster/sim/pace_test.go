@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -178,5 +179,57 @@ func TestDemandKeepsItsPaceBesideRequests(t *testing.T) {
 	}
 	if stood != 0 {
 		t.Errorf("%v passed while nobody waited", stood)
+	}
+}
+
+// Where the machine or the store takes longer for the cluster's work than the speed
+// allows, somebody is told how fast virtual time really is, and when it is over.
+func TestFallingBehindIsTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		speed float64
+		work  func(tk *sim.Task)
+		want  string
+	}{
+		"nothing to do":              {1, func(tk *sim.Task) { tk.Sleep(300 * time.Millisecond) }, ""},
+		"a moment now and then":      {1, func(tk *sim.Task) { time.Sleep(150 * time.Millisecond); tk.Sleep(9 * time.Second) }, ""},
+		"work that just fits":        {1, func(tk *sim.Task) { time.Sleep(100 * time.Millisecond); tk.Sleep(100 * time.Millisecond) }, ""},
+		"twice the work":             {1, func(tk *sim.Task) { time.Sleep(200 * time.Millisecond); tk.Sleep(100 * time.Millisecond) }, "0.50 of 1"},
+		"a little too much for long": {1, func(tk *sim.Task) { time.Sleep(105 * time.Millisecond); tk.Sleep(100 * time.Millisecond) }, "0.95 of 1"},
+		"twice the work in a hurry":  {10, func(tk *sim.Task) { time.Sleep(200 * time.Millisecond); tk.Sleep(time.Second) }, "5.00 of 10"},
+		"a slow store": {1, func(tk *sim.Task) {
+			_ = tk.Await(100*time.Millisecond, 0, func(done func()) { time.AfterFunc(400*time.Millisecond, done) })
+		}, "0.25 of 1 (store)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []string
+			cfg := sim.Config{Pace: func(p sim.Pace) {
+				s := fmt.Sprintf("%.2f of %g", p.Actual, p.Speed)
+				if p.Store {
+					s += " (store)"
+				}
+				told = append(told, s)
+			}}
+			paced(t, cfg, tt.speed, func(k *sim.Kernel, p *sim.Process) {
+				done := make(chan struct{})
+				end := time.Now().Add(60 * time.Second)
+				k.Post(func() {
+					p.Go("work", func(tk *sim.Task) {
+						for time.Now().Before(end) {
+							tt.work(tk)
+						}
+						close(done)
+					})
+				})
+				<-done
+				time.Sleep(20 * time.Second)
+			})
+			// The windows in which it begins and ends are both.
+			over := fmt.Sprintf("%.2f of %g", tt.speed, tt.speed)
+			switch {
+			case tt.want == "" && len(told) == 0:
+			case tt.want == "" || !slices.Contains(told, tt.want) || told[len(told)-1] != over || len(told) > 4:
+				t.Errorf("told %q, want %q and then %q", told, tt.want, over)
+			}
+		})
 	}
 }

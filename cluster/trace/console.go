@@ -32,6 +32,9 @@ var (
 	ClockChanged = outside[Clock]("clock.change",
 		"The clock was paused, resumed, stepped or set to another speed.",
 		"The mark in the timeline.", "kviz")
+	ClockPace = outside[Pace]("clock.pace",
+		"Virtual time fell behind the clock's speed, or keeps up with it again.",
+		"The speed in the status line.", "kviz")
 	RequestWaiting = outside[Request]("api.waiting",
 		"A request from outside arrived while the cluster is paused; it waits.",
 		"The request before the pipeline's first stage.", "kviz")
@@ -81,6 +84,13 @@ type KubeEvent struct {
 type Broken struct {
 	Message string
 	Stack   string `json:",omitempty"`
+}
+
+// Pace is how fast virtual time really runs.
+type Pace struct {
+	Speed  float64 // virtual seconds in a real one that should pass
+	Actual float64 // that do; less while it falls behind
+	Why    string  `json:",omitempty"` // it falls behind: "the machine is busy"
 }
 
 // Clock is the state of the clock after a change.

@@ -96,6 +96,12 @@ func init() {
 		}
 		return fmt.Sprintf("the cluster runs at %gx%s", p.Speed, tail(": ", p.Why))
 	})
+	say(trace.ClockPace, func(e *trace.Event, p *trace.Pace) string {
+		if p.Why == "" {
+			return "virtual time keeps up with the clock's speed again"
+		}
+		return fmt.Sprintf("virtual time runs at %.2fx instead of %gx: %s", p.Actual, p.Speed, p.Why)
+	})
 }
 
 // asked is "create pods demo/web-1", "patch deployments/status demo/web".

@@ -22,7 +22,17 @@ func init() {
 	}
 	on(trace.InvariantBroken, func(b *Builder, e *trace.Event, p *trace.Broken) { b.s.Run.Broken = p })
 	on(trace.ClockChanged, func(b *Builder, e *trace.Event, p *trace.Clock) {
-		b.s.Clock = Clock{Paused: p.Paused, Speed: p.Speed, Why: p.Why}
+		now := Clock{Paused: p.Paused, Speed: p.Speed, Why: p.Why}
+		if now.Speed == b.s.Clock.Speed {
+			now.Actual, now.Behind = b.s.Clock.Actual, b.s.Clock.Behind
+		}
+		b.s.Clock = now
+	})
+	on(trace.ClockPace, func(b *Builder, e *trace.Event, p *trace.Pace) {
+		b.s.Clock.Actual, b.s.Clock.Behind = 0, p.Why
+		if p.Why != "" {
+			b.s.Clock.Actual = p.Actual
+		}
 	})
 	on(trace.ProcessStart, func(b *Builder, e *trace.Event, p *trace.Process) {
 		x := b.process(e, p)

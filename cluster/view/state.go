@@ -81,6 +81,8 @@ type Clock struct {
 	Paused bool
 	Speed  float64 // 0 is as fast as possible
 	Why    string
+	Actual float64 // virtual seconds in a real one while they are fewer than Speed says; else 0
+	Behind string  // why they are: "the machine is busy"
 }
 
 // Lane is one swimlane and how much happened in it.

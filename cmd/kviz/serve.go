@@ -48,10 +48,15 @@ Containers are simulated: kubectl logs, exec and port-forward are refused here, 
 				// Only a path that is no text could fail, and then kviz env tells.
 				_ = exports(io.out, usualShell(), append([][2]string{{"KUBECONFIG", at.Kubeconfig}}, found.etcdctl()...))
 			}
+			telling, hush := context.WithCancel(ctx)
+			told := make(chan struct{})
+			go func() { defer close(told); tellPace(telling, io.err, c.Trace()) }()
 			select {
 			case <-ctx.Done():
 			case <-c.Ended():
 			}
+			hush()
+			<-told
 			_ = shut()
 			err = end()
 			broken(io.err, c, err)

@@ -140,7 +140,7 @@ func quiet(e *trace.Event) bool {
 		return (e.Object.Kind == "Lease" || e.Object.Kind == "Event") && e.Kind != trace.LeaderElected && e.Kind != trace.EventRecorded
 	}
 	switch e.Kind {
-	case trace.MemberRole, trace.MemberDown, trace.MemberUp, trace.RaftSnapshot, trace.ClockChanged, trace.RequestWaiting:
+	case trace.MemberRole, trace.MemberDown, trace.MemberUp, trace.RaftSnapshot, trace.ClockChanged, trace.ClockPace, trace.RequestWaiting:
 		return false
 	}
 	return true

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// Nobody is told of a moment, everybody of what lasts, once, and of its end.
+func TestServeSaysThatTimeFallsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := trace.NewStream(0)
+		var out bytes.Buffer
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { tellPace(ctx, &out, s); close(done) }()
+		tell := func(actual float64, why string, lasts time.Duration) {
+			synctest.Wait()
+			s.Append(&trace.Event{Kind: trace.ClockPace, Payload: &trace.Pace{Speed: 1, Actual: actual, Why: why}})
+			time.Sleep(lasts)
+		}
+		tell(0.5, "the machine is busy", 4*time.Second)
+		tell(1, "", time.Minute)
+		tell(0.5, "the machine is busy", 6*time.Second)
+		tell(0.62, "the machine is busy", time.Minute)
+		tell(0.3, "the machine is busy", time.Minute)
+		tell(1, "", time.Minute)
+		cancel()
+		<-done
+		const want = "virtual time runs at 0.62x instead of 1x: the machine is busy\nvirtual time keeps up with its speed again, 1x\n"
+		if got := out.String(); got != want {
+			t.Errorf("said %q, want %q", got, want)
+		}
+	})
+}
