@@ -22,16 +22,23 @@ func benchCommand() *command {
 	var idle time.Duration
 	var nodes, pods int
 	var cpu, mem string
+	var each, long time.Duration
+	var bare bool
 	store := &benchStore{}
 	return &command{
-		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store]…",
+		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle]…",
 		short: "what kviz takes on this machine, beside its budgets",
-		long: `Each measurement runs in a process of its own; without a name, all but store, one after the other.
+		long: `Each measurement runs in a process of its own; without a name, all but store, pace and idle, one after the other.
+pace measures virtual seconds in a real one at speed 1, beside requests from other programs, watches and kubectl get -w.
+idle looks at the memory of an idle cluster as virtual time flies.
 store measures kviz' store beside real etcd, through etcd's own client: give --etcd BINARY, have an etcd in the PATH, or
 run it in the source tree.`,
 		example: "kviz bench small frame\nkviz bench store --rounds 5",
 		flags: func(f *pflag.FlagSet) {
 			f.DurationVar(&idle, "idle", 10*time.Second, "how long to watch an idle cluster")
+			f.DurationVar(&each, "each", 6*time.Second, "how long to measure each pace")
+			f.DurationVar(&long, "long", 4*time.Hour, "how long a cluster is idle, in virtual time")
+			f.BoolVar(&bare, "mvcc", false, "on the mvcc store instead of the raft store: idle")
 			f.IntVar(&nodes, "nodes", 1000, "nodes of the large cluster")
 			f.IntVar(&pods, "pods", 5000, "pods of the large cluster")
 			f.StringVar(&cpu, "cpuprofile", "", "write a processor profile of a single measurement to this `file`")
@@ -47,6 +54,8 @@ run it in the source tree.`,
 				"large-raft": func() ([]bench.Result, error) { return bench.Large(ctx, false, nodes, pods) },
 				"large-mvcc": func() ([]bench.Result, error) { return bench.Large(ctx, true, nodes, pods) },
 				"frame":      func() ([]bench.Result, error) { return firstFrame(ctx) },
+				"idle":       func() ([]bench.Result, error) { return nil, printIdle(ctx, io.out, bare, long) },
+				"pace":       func() ([]bench.Result, error) { return nil, printPaces(ctx, io.out, each) },
 			}
 			if len(args) == 1 && args[0] == benchStoreServer {
 				_, err := profiled(cpu, mem, func() ([]bench.Result, error) { return nil, store.serve(ctx, io) })
@@ -55,7 +64,7 @@ run it in the source tree.`,
 			if len(args) == 1 {
 				one, ok := measure[args[0]]
 				if !ok {
-					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame or store", args[0]), command: "bench"}
+					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame, store, pace or idle", args[0]), command: "bench"}
 				}
 				results, err := profiled(cpu, mem, one)
 				printResults(io.out, results)
@@ -75,7 +84,7 @@ run it in the source tree.`,
 					}
 					continue
 				}
-				c := exec.CommandContext(ctx, self, "bench", name, "--idle", idle.String(), fmt.Sprint("--nodes=", nodes), fmt.Sprint("--pods=", pods))
+				c := exec.CommandContext(ctx, self, "bench", name, "--idle", idle.String(), "--each", each.String(), "--long", long.String(), fmt.Sprint("--mvcc=", bare), fmt.Sprint("--nodes=", nodes), fmt.Sprint("--pods=", pods))
 				c.Stdout, c.Stderr = io.out, io.err
 				if err := c.Run(); err != nil {
 					return fmt.Errorf("bench %s: %w", name, err)
@@ -122,6 +131,23 @@ func printResults(w io.Writer, results []bench.Result) {
 		}
 		fmt.Fprintf(w, "%-64s %14s  %-15s %s\n", r.Name, r.Got, r.Budget, verdict)
 	}
+}
+
+// printPaces measures how virtual time keeps its pace, and prints each row when it is
+// known.
+func printPaces(ctx context.Context, w io.Writer, each time.Duration) error {
+	fmt.Fprintf(w, "%-5s  %-22s %10s %10s %8s %6s  %s\n", "store", "beside", "requests/s", "answered/s", "pace", "cores", "the header said")
+	return bench.Pace(ctx, each, func(r bench.PaceRow) {
+		fmt.Fprintf(w, "%-5s  %-22s %10d %10.1f %8.3f %6.2f  %s\n", r.Store, r.Beside, r.Rate, r.Made, r.Pace, r.Processor, r.Said)
+	})
+}
+
+// printIdle prints what an idle cluster takes as virtual time flies.
+func printIdle(ctx context.Context, w io.Writer, bare bool, long time.Duration) error {
+	fmt.Fprintf(w, "%-5s  %9s %10s %10s %12s\n", "store", "after", "events", "heap", "own memory")
+	return bench.Idle(ctx, bare, long, func(r bench.IdleRow) {
+		fmt.Fprintf(w, "%-5s  %9v %10d %6.0f MiB %8.0f MiB\n", r.Store, r.After, r.Events, r.Heap, r.Own)
+	})
 }
 
 // firstFrame starts the explorer on a terminal of 120x40 and measures until its
