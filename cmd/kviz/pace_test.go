@@ -37,3 +37,14 @@ func TestServeSaysThatTimeFallsBehind(t *testing.T) {
 		}
 	})
 }
+
+// Without a screen nobody goes back: few events stay in memory, unless a disk might need
+// the rest in a while.
+func TestServeKeepsFewEventsInMemory(t *testing.T) {
+	if got := (&shape{}).headless(); got <= 0 || got*10 > trace.DefaultLimit {
+		t.Errorf("%d events, of %d where there is a screen", got, trace.DefaultLimit)
+	}
+	if got := (&shape{record: "run.kvrun"}).headless(); got != 0 {
+		t.Errorf("%d events while they are recorded", got)
+	}
+}
