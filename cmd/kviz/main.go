@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"kviz/cluster/console"
@@ -46,7 +47,7 @@ type streams struct {
 func commands() []*command {
 	return []*command{
 		exploreCommand(), runCommand(), shCommand(), kubectlCommand(), etcdctlCommand(), etcdutlCommand(), serveCommand(), envCommand(), memberCommand(),
-		replayCommand(), traceCommand(), lessonCommand(), benchCommand(), versionCommand(),
+		replayCommand(), traceCommand(), lessonCommand(), benchCommand(), versionCommand(), completionCommand(), manCommand(),
 	}
 }
 
@@ -143,6 +144,8 @@ func find(ctx context.Context, io streams, args []string) error {
 		}
 		printOverview(io.out, all)
 		return nil
+	case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return complete(io, args)
 	case "--version":
 		args[0] = "version"
 	}
@@ -221,7 +224,7 @@ func nearFlag(flags *pflag.FlagSet, err error) string {
 func printOverview(w io.Writer, all []*command) {
 	fmt.Fprint(w, "kviz is a debugger for Kubernetes: a whole cluster in one process.\n\nUsage: kviz [command]\n\n")
 	for _, c := range all {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.short)
+		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.short)
 	}
 	fmt.Fprint(w, "\nkviz alone opens the explorer. kviz help COMMAND tells more.\n")
 }
@@ -241,9 +244,15 @@ func printHelp(w io.Writer, c *command) {
 	}
 }
 
-// version is the version of this program: a tag when it was built from one,
-// else the commit.
+// released is the version that a release is built with (go build -ldflags -X).
+var released string
+
+// version is the version of this program: that of the release, else a tag when it was
+// built from one, else the commit.
 func version() string {
+	if released != "" {
+		return released
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
