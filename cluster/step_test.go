@@ -72,7 +72,7 @@ func TestStepThroughOneWrite(t *testing.T) {
 }
 
 // inOrder reports whether want stands in all, in order.
-func inOrder(all, want []trace.Kind) bool {
+func inOrder[T comparable](all, want []T) bool {
 	for _, k := range all {
 		if len(want) > 0 && k == want[0] {
 			want = want[1:]

@@ -1,4 +1,4 @@
-package dns_test
+package cluster_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package bench_test
+package cluster_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package kubelet_test
+package cluster_test
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 	"kviz/cluster/trace"
 )
 
-// TestInACluster runs a pod through the real API server: bound by hand, it comes
+// TestAPodThroughItsKubelet runs a pod through the real API server: bound by hand, it comes
 // to Ready, answers, and goes when it is deleted; and the start of its container
 // leads back, link by link, to the binding.
-func TestInACluster(t *testing.T) {
+func TestAPodThroughItsKubelet(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	c, err := cluster.Boot(ctx, cluster.Config{Bare: true, Nodes: 2, Demand: true, Seed: 1})
@@ -83,14 +83,4 @@ func ancestors(byID map[trace.ID]*trace.Event, e *trace.Event) []string {
 		}
 	}
 	return out
-}
-
-// inOrder reports whether the words occur in the list, in their order.
-func inOrder(list, want []string) bool {
-	for _, s := range list {
-		if len(want) > 0 && s == want[0] {
-			want = want[1:]
-		}
-	}
-	return len(want) == 0
 }
