@@ -1,0 +1,125 @@
+// Command conformance runs Kubernetes' own end-to-end tests against kviz serve and
+// writes down which pass.
+//
+//	go run -C cluster/conformance .                        # everything in scope, and the table anew
+//	go run -C cluster/conformance . -focus Watchers,Events # these focuses only; their rows of the table anew
+//	go run -C cluster/conformance . -quick                 # fails if a spec fails that the table says passes
+//
+// Each focus, a container of specs, has a cluster of its own. The table is TABLE.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	var (
+		p       programs
+		only    = flag.String("focus", "", "run only these focuses (comma-separated; see focuses.go)")
+		quick   = flag.Bool("quick", false, "run only what takes seconds, and compare with the table instead of writing it")
+		at      = flag.Int("at-once", 1, "so many clusters at a time")
+		table   = flag.String("table", "TABLE.md", "the table")
+		reports = flag.String("reports", "", "keep what the tests print in this folder")
+	)
+	flag.StringVar(&p.e2e, "e2e", "", "use this e2e.test instead of building it")
+	flag.StringVar(&p.kviz, "kviz", "", "use this kviz instead of building it")
+	flag.Parse()
+	chosen, err := choose(*only, *quick)
+	if err != nil {
+		return err
+	}
+	if err := p.build(ctx); err != nil {
+		return err
+	}
+	all, err := p.specs(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := readTable(*table)
+	if err != nil {
+		return err
+	}
+	dir := *reports
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "kviz-conformance-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
+	results, err := p.runAll(ctx, chosen, dir, *at)
+	if err != nil {
+		return err
+	}
+	if *quick {
+		return compare(rows, results)
+	}
+	return writeTable(*table, merge(all, rows, results))
+}
+
+// choose gives the focuses by name; without names those that are quick, or all.
+func choose(names string, quick bool) ([]focus, error) {
+	if names == "" {
+		return slices.DeleteFunc(slices.Clone(focuses), func(f focus) bool { return quick && !f.quick }), nil
+	}
+	var chosen []focus
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(focuses, func(f focus) bool { return f.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no focus %q", name)
+		}
+		chosen = append(chosen, focuses[i])
+	}
+	return chosen, nil
+}
+
+// runAll runs focuses, each against a cluster of its own.
+func (p programs) runAll(ctx context.Context, chosen []focus, dir string, atOnce int) (results []result, err error) {
+	var (
+		mu    sync.Mutex
+		wg    sync.WaitGroup
+		slots = make(chan struct{}, max(1, atOnce))
+	)
+	for _, f := range chosen {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			began := time.Now()
+			got, failed := p.run(ctx, f, filepath.Join(dir, strings.ReplaceAll(f.name, " ", "-")))
+			mu.Lock()
+			defer mu.Unlock()
+			if failed != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", f.name, failed))
+			}
+			results = append(results, got...)
+			passed := 0
+			for _, r := range got {
+				if r.state == passes {
+					passed++
+				}
+			}
+			fmt.Printf("%-36s %2d of %2d pass, %.0f s\n", f.name, passed, len(got), time.Since(began).Seconds())
+		})
+	}
+	wg.Wait()
+	return results, err
+}
