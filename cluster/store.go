@@ -164,6 +164,8 @@ func traceEvent(e raftstore.Event) (trace.Event, bool) {
 		t.Payload = &trace.ReadRound{Member: e.Member, Term: r.Term, Index: r.Index, Reads: r.Reads, Took: r.Took, Error: r.Error}
 	case e.Snapshot != nil:
 		t.Payload = &trace.RaftSnapshotInfo{Member: e.Member, Index: e.Snapshot.Index, Term: e.Snapshot.Term, What: e.Snapshot.What}
+	case e.Room != nil:
+		t.Payload = &trace.DiskRoom{Member: e.Member, Full: e.Room.Full, Error: e.Room.Error}
 	case e.Kind == member.KindFault:
 		return t, false // the fault's own event, in the control-plane lane, tells it
 	}

@@ -26,6 +26,31 @@ func (s *Replicated) available(req *pb.InternalRaftRequest) bool {
 	return s.leader == nil || s.leader.Available(req)
 }
 
+// outOfRoom reports whether too many disks are full for any write to be committed. It
+// takes no lock.
+func (s *Replicated) outOfRoom() bool {
+	g, voters, full := s.group(), 0, 0
+	for i, m := range g.members {
+		if g.learner[i] {
+			continue
+		}
+		voters++
+		if _, f := m.Disk(); f {
+			full++
+		}
+	}
+	return full > 0 && voters-full <= voters/2
+}
+
+// comeBack starts a member that went down because its disk was full and has room again.
+func (s *Replicated) comeBack(id string) {
+	s.spawn("return of "+id, func() {
+		if m, err := s.member(id); err == nil {
+			_ = s.start(m, false, member.RoomAgain) // why it could not is its reason for being down
+		}
+	})
+}
+
 // full raises a member's alarm and then tells whoever asked that there is no
 // space, so that it finds the alarm.
 //

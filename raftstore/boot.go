@@ -171,7 +171,7 @@ func (s *Replicated) memberConfig(id string, peers []member.Server) member.Confi
 		Network: s.here, NoSync: s.cfg.NoSync,
 		SnapshotEvery: s.cfg.SnapshotEvery, SnapshotTrailing: s.cfg.SnapshotTrailing,
 		Emit: s.cfg.Events, Applied: s.applied, Changed: s.leadershipChanged,
-		Requests: &s.requests, Go: s.spawn, Limits: s.cfg.limits(),
+		Requests: &s.requests, ComeBack: s.comeBack, Closing: s.closing, Go: s.spawn, Limits: s.cfg.limits(),
 	}
 }
 

@@ -129,6 +129,9 @@ func (s *Replicated) lateWrites(now time.Duration) (late []lateWrite) {
 			continue
 		}
 		err := rpctypes.ErrGRPCTimeout
+		if w.offered == 0 && s.outOfRoom() {
+			err = rpctypes.ErrGRPCNoSpace
+		}
 		if w.offered > 1 || w.offered == 1 && s.leader == nil {
 			err = rpctypes.ErrGRPCTimeoutDueToLeaderFail
 		}

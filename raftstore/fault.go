@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -70,7 +71,10 @@ func (s *Replicated) Restart(id string) error {
 		// It may have gone down by itself meanwhile, which is just as well.
 		_ = m.Stop("restarted")
 	}
-	return s.start(m, false, "restarted")
+	if err = s.start(m, false, "restarted"); errors.Is(err, member.ErrUp) {
+		return nil // it has just come back by itself
+	}
+	return err
 }
 
 // Cut stops every message from one member to another, one way, until [Replicated.Heal].
@@ -207,8 +211,8 @@ func (s *Replicated) SlowDisk(id string, d time.Duration) error {
 // member that must write down a term or a vote goes down.
 func (s *Replicated) FillDisk(id string) error { return s.fill(id, true) }
 
-// FreeDisk makes room on a member's disk again. If the member went down,
-// [Replicated.Restart] brings it back.
+// FreeDisk makes room on a member's disk again. If the member went down for want of it,
+// it comes back by itself.
 func (s *Replicated) FreeDisk(id string) error { return s.fill(id, false) }
 
 func (s *Replicated) fill(id string, full bool) error {

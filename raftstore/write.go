@@ -86,6 +86,11 @@ func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
 		done(&Result{Err: err})
 		return
 	}
+	if s.outOfRoom() {
+		s.mu.Unlock()
+		done(&Result{Err: rpctypes.ErrGRPCNoSpace})
+		return
+	}
 	if !s.available(req) {
 		id := s.leader.Member()
 		s.mu.Unlock()

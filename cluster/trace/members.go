@@ -42,6 +42,10 @@ var (
 		"A member wrote its whole state to a snapshot file, as etcdctl snapshot save does.",
 		"The revision, the number of keys and the size of the file.",
 		"etcd server/etcdserver/api/v3rpc/maintenance.go Snapshot")
+	MemberRoom = outside[DiskRoom]("raft.room",
+		"The file system refused a member's write because it is full, or takes writes again.",
+		"A full member acknowledges nothing; too many of them, and writes fail with etcd's words until there is room.",
+		"etcd server/storage/wal/wal.go Save; server/etcdserver/raft.go start (failed to save Raft hard state and entries)")
 
 	StoreRestored = define[Restore]("store.restore", GrainCommit,
 		"Every member was given a new disk with the state of a snapshot: a new cluster, with another cluster ID.",
@@ -151,6 +155,13 @@ type Defrag struct {
 	After  int64         `json:",omitempty"`
 	Took   time.Duration `json:",omitempty"` // real time
 	Error  string        `json:",omitempty"`
+}
+
+// DiskRoom is whether a member's disk has room for its log.
+type DiskRoom struct {
+	Member string
+	Full   bool
+	Error  string `json:",omitempty"` // the file system's, while it is full
 }
 
 // Backup is a snapshot file that a member wrote.

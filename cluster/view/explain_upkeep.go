@@ -54,6 +54,12 @@ func init() {
 		}
 		return s
 	})
+	say(trace.MemberRoom, func(e *trace.Event, p *trace.DiskRoom) string {
+		if !p.Full {
+			return fmt.Sprintf("the disk of member %s has room again", p.Member)
+		}
+		return fmt.Sprintf("the disk of member %s is full (%s): it acknowledges nothing until there is room", p.Member, p.Error)
+	})
 	say(trace.MemberDefrag, func(e *trace.Event, p *trace.Defrag) string {
 		switch {
 		case p.Error != "":

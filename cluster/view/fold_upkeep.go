@@ -47,6 +47,13 @@ func init() {
 			m.DBInUse = min(m.DBInUse, p.After)
 		}
 	})
+	on(trace.MemberRoom, func(b *Builder, e *trace.Event, p *trace.DiskRoom) {
+		m := b.member(p.Member)
+		m.FullDisk = nil
+		if p.Full {
+			m.FullDisk = &FullDisk{*p, e.ID, e.At}
+		}
+	})
 	on(trace.MemberBackup, func(b *Builder, e *trace.Event, p *trace.Backup) {
 		b.s.Store.Backups = recent(b.s.Store.Backups, Backup{*p, e.ID, e.At}, 16)
 	})

@@ -63,6 +63,8 @@ type Member struct {
 	DBInUse int64
 	Defrag  *Defrag // its last defragmentation, which may be going on
 
+	FullDisk *FullDisk // nil while the disk takes writes
+
 	log   []LogEntry
 	disks []Disk
 	backs []time.Duration

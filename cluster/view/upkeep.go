@@ -60,6 +60,13 @@ type Defrag struct {
 	At    time.Duration
 }
 
+// FullDisk is a disk that has refused a member's write because it is full.
+type FullDisk struct {
+	trace.DiskRoom
+	Event trace.ID
+	Since time.Duration
+}
+
 // Restore is the last snapshot that was brought back.
 type Restore struct {
 	trace.Restore

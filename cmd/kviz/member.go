@@ -63,7 +63,7 @@ kviz serve --members 127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003 --certs ./cert
 			if err != nil {
 				return err
 			}
-			p, err := remote.Serve(remote.ProcessConfig{Name: name, Listen: listen, Dir: dir, Credentials: creds, Peers: book, Log: io.out})
+			p, err := remote.Serve(remote.ProcessConfig{Name: name, Listen: listen, Dir: dir, Credentials: creds, Peers: book, Log: io.out, Alarms: io.err})
 			if err != nil {
 				return err
 			}

@@ -38,6 +38,8 @@ Containers are simulated: kubectl logs, exec and port-forward are refused here, 
 			if err != nil {
 				return err
 			}
+			quiet := alarms(c.Trace(), io.err)
+			defer quiet()
 			shut, err := e.open(c)
 			if err != nil {
 				return errors.Join(err, end())

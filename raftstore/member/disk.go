@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -81,6 +80,7 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 	d.settle()
 	err := d.store(logs, told)
 	if err != nil && d.torn.Load() {
+		d.inc.m.wantsRoom(err)
 		// Raft still believes in the tail that it has just removed, and would
 		// stand for election with a log that it does not have.
 		d.die("its disk took the old end of the log away and then refused the new one: " + err.Error())
@@ -174,7 +174,10 @@ func (d *disk) DeleteRange(min, max uint64) error {
 		return err
 	}
 	last, _ := d.LastIndex()
-	if err := d.contain(func() error { return d.cache.DeleteRange(min, max) }); err != nil {
+	if err := d.contain(func() error { return d.cache.DeleteRange(min, max) }); noSpace(err) {
+		d.inc.m.ranOut(err)
+		return err
+	} else if err != nil {
 		d.inc.fail("its disk failed: " + err.Error())
 		return err
 	}
@@ -203,16 +206,23 @@ func (d *disk) admit() error {
 	if d.gone.Load() {
 		return errors.New("the machine has no power")
 	}
-	if d.inc.m.full.Load() {
-		return fmt.Errorf("write %s: %w", d.inc.m.path(logFile), syscall.ENOSPC)
+	if d.inc.m.room.full.Load() {
+		err := errFull(d.inc.m.path(logFile))
+		d.inc.m.refused(err)
+		return err
 	}
 	return nil
 }
 
-// write runs a write of the file. After a real error nobody knows what is on
-// the disk, so the member goes down.
+// write runs a write of the file. What a file system without room refuses has not
+// happened; after any other error nobody knows what is on the disk, so the member goes
+// down.
 func (d *disk) write(fn func() error) error {
 	err := d.contain(fn)
+	if noSpace(err) {
+		d.inc.m.ranOut(err)
+		return err
+	}
 	if err != nil {
 		d.die("its disk failed: " + err.Error())
 	}
@@ -305,11 +315,14 @@ func (d *disk) SetUint64(key []byte, val uint64) error {
 
 // vital makes a write without which the member cannot go on.
 func (d *disk) vital(fn func() error) {
-	if err := d.admit(); err != nil {
+	err := d.admit()
+	if err == nil {
+		err = d.write(fn)
+	}
+	if err != nil {
+		d.inc.m.wantsRoom(err)
 		d.die("it cannot write down its term or vote: " + err.Error())
 	}
-	// The error is always nil: write does not return after a failure.
-	_ = d.write(fn)
 }
 
 // Get reads a key of raft's.

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"fmt"
 	"time"
 
 	"kviz/raftstore/wire"
@@ -30,6 +31,7 @@ const (
 	KindRead     Kind = "raft.readindex" // Read: the leader made sure that it still leads
 	KindFault    Kind = "raft.fault"     // Fault: a fault was set or taken away
 	KindForward  Kind = "raft.forward"   // Message: the member passed a client's request on to the leader
+	KindRoom     Kind = "raft.room"      // Room: the disk is full, or has room again
 	KindMember   Kind = "raft.member"    // Membership: the member joined, was promoted or updated, or left
 )
 
@@ -52,6 +54,21 @@ type Event struct {
 	Defrag     *Defrag
 	Backup     *Backup
 	Read       *Read
+	Room       *Room
+}
+
+// Room is whether the disk has room for what the member must write.
+type Room struct {
+	Full  bool
+	Error string // the file system's, while it is full
+}
+
+// Alarm is what a person should be told of the disk.
+func (e Event) Alarm() string {
+	if e.Room.Full {
+		return fmt.Sprintf("member %s: the disk is full (%s); it takes no writes until there is room", e.Member, e.Room.Error)
+	}
+	return fmt.Sprintf("member %s: the disk has room again", e.Member)
 }
 
 // Defrag is the beginning or the end of packing a database.

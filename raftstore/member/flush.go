@@ -154,6 +154,7 @@ func (d *disk) flush() {
 			return
 		}
 		if err := d.store(logs, nil); err != nil {
+			d.inc.m.wantsRoom(err)
 			d.die(brokenPromise + ": " + err.Error())
 		}
 		d.queue.written(len(logs))
@@ -167,7 +168,7 @@ func (d *disk) flush() {
 func (d *disk) mayOverlap(logs []*raft.Log) bool {
 	m := d.inc.m
 	if !d.inc.live.Load() || d.inc.raft.State() != raft.Leader ||
-		m.held.Load() || m.full.Load() || d.gone.Load() || d.torn.Load() {
+		m.held.Load() || m.room.full.Load() || d.gone.Load() || d.torn.Load() {
 		return false
 	}
 	for _, l := range logs {

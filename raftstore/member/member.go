@@ -23,6 +23,9 @@ const NotStarted = "not started"
 // ErrDown is returned for a member that is not running.
 var ErrDown = errors.New("the member is down")
 
+// ErrUp is returned for a member that is running already.
+var ErrUp = errors.New("the member is already running")
+
 // Config says what a [Member] is.
 type Config struct {
 	ID string
@@ -49,7 +52,12 @@ type Config struct {
 	Changed func()
 	// Requests is shared between the members of one process.
 	Requests *Requests
-	Go       func(name string, fn func())
+	// ComeBack is asked to start the member, which went down because its disk was full
+	// and has room again; nil for one that stays down. It must not block.
+	ComeBack func(member string)
+	// Closing, when closed, ends what the member does while it is down; nil for never.
+	Closing <-chan struct{}
+	Go      func(name string, fn func())
 	Logger   hclog.Logger
 }
 
@@ -58,14 +66,11 @@ type Member struct {
 	cfg Config
 
 	slow atomic.Int64 // time.Duration added to every write
-	full atomic.Bool
 	held atomic.Bool
 	pace atomic.Int64 // by how much elections are slowed down; see SlowElections
 
 	asked atomic.Int32 // snapshots that somebody asked for and that are under way
-
-	roomMu sync.Mutex
-	room   chan struct{} // closed when a full disk has room again; nil when it is not full
+	room  room
 
 	lifecycle sync.Mutex // held while starting and stopping
 	running   atomic.Pointer[incarnation]
@@ -114,14 +119,19 @@ func (m *Member) Start(fresh bool, reason string) error {
 	m.lifecycle.Lock()
 	defer m.lifecycle.Unlock()
 	if m.Up() {
-		return fmt.Errorf("member %s is already running", m.cfg.ID)
+		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrUp)
 	}
 	inc, err := m.open(fresh)
 	if err != nil {
 		m.reason.Store(err.Error())
+		if noSpace(err) {
+			m.ranOut(err)
+		}
+		m.wantsRoom(err)
 		m.tellRefused(err)
 		return err
 	}
+	m.room.awaiting.Store(false)
 	inc.endpoint.SetGate(inc.disk.queue.passed)
 	inc.endpoint.SetRoom(m.hasRoom)
 	m.cfg.Go("flush of "+m.cfg.ID, inc.disk.flush)
@@ -235,7 +245,10 @@ func (m *Member) down(reason string, become func(*disk)) error {
 		return fmt.Errorf("member %s: %w", m.cfg.ID, ErrDown)
 	}
 	// What the disk has to say of it comes too late to be the reason.
-	m.haltAfter(inc, reason, become)
+	m.haltAfter(inc, reason, func(d *disk) {
+		become(d)
+		m.room.awaiting.Store(false) // who is stopped stays down
+	})
 	return nil
 }
 
@@ -245,6 +258,7 @@ func (m *Member) halt(inc *incarnation, reason string) { m.haltAfter(inc, reason
 
 // haltAfter is halt after what becomes of the disk.
 func (m *Member) haltAfter(inc *incarnation, reason string, become func(*disk)) {
+	defer m.comeBack()
 	m.lifecycle.Lock()
 	defer m.lifecycle.Unlock()
 	if m.running.Load() != inc {
@@ -275,6 +289,7 @@ func (m *Member) Erase(reason string) error {
 		return fmt.Errorf("member %s is running", m.cfg.ID)
 	}
 	m.reason.Store(reason)
+	m.room.awaiting.Store(false)
 	return os.RemoveAll(m.cfg.Dir)
 }
 
@@ -291,34 +306,6 @@ func (m *Member) Why() string { return m.reason.Load().(string) }
 
 // SlowDisk adds d to every write of the log and of votes.
 func (m *Member) SlowDisk(d time.Duration) { m.slow.Store(int64(d)) }
-
-// FillDisk makes the disk refuse writes (true) or take them again.
-func (m *Member) FillDisk(full bool) {
-	m.roomMu.Lock()
-	defer m.roomMu.Unlock()
-	if m.full.Swap(full) == full {
-		return
-	}
-	if full {
-		m.room = make(chan struct{})
-	} else {
-		close(m.room)
-		m.room = nil
-	}
-}
-
-// hasRoom is nil if the disk takes writes, else a channel that is closed when
-// it does again.
-func (m *Member) hasRoom() <-chan struct{} {
-	m.roomMu.Lock()
-	defer m.roomMu.Unlock()
-	return m.room
-}
-
-// Disk is the state of the disk: what is added to a write, and whether it is full.
-func (m *Member) Disk() (slow time.Duration, full bool) {
-	return time.Duration(m.slow.Load()), m.full.Load()
-}
 
 // Range reads from the member's own state, however old that is.
 func (m *Member) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"syscall"
 
 	"github.com/hashicorp/raft"
 )
@@ -88,8 +87,8 @@ func openSnapshots(inc *incarnation) (*snapshots, error) {
 func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
 	configurationIndex uint64, trans raft.Transport,
 ) (raft.SnapshotSink, error) {
-	if s.inc.m.full.Load() {
-		return nil, fmt.Errorf("snapshot in %s: %w", s.inc.m.cfg.Dir, syscall.ENOSPC)
+	if s.inc.m.room.full.Load() {
+		return nil, errFull(s.inc.m.cfg.Dir)
 	}
 	sink, err := s.FileSnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
 	if err != nil {

@@ -11,12 +11,14 @@ type Status struct {
 	Revision int64
 	SlowDisk time.Duration
 	FullDisk bool
+	NoRoom   bool // the disk is full, and not on purpose
 }
 
 // Status tells what is known of the member.
 func (m *Member) Status() Status {
 	var s Status
 	s.SlowDisk, s.FullDisk = m.Disk()
+	s.NoRoom = m.outOfRoom()
 	inc := m.running.Load()
 	if inc == nil {
 		s.Role, s.Reason = "stopped", m.Why()

@@ -212,7 +212,7 @@ func (g *Group) adopt(all []found) {
 		}
 		m := g.members[f.about.Now.Name]
 		m.slow.Store(int64(f.about.Now.Status.SlowDisk))
-		m.full.Store(f.about.Now.Status.FullDisk)
+		m.full.Store(f.about.Now.Status.FullDisk && !f.about.Now.Status.NoRoom)
 	}
 }
 

@@ -25,6 +25,8 @@ type Member struct {
 
 	slow atomic.Int64 // the faults that shall be, also after its process started anew
 	full atomic.Bool
+
+	noRoom atomic.Bool // its disk is full, and not on purpose
 	pace atomic.Int64
 
 	up     atomic.Bool
@@ -292,6 +294,7 @@ func (m *Member) stand(now *standing) {
 	m.now, m.at, m.greeted = now, time.Now(), true
 	m.mu.Unlock()
 	m.up.Store(now.Status.Up)
+	m.noRoom.Store(now.Status.NoRoom)
 	if now.Status.Up && !greeted {
 		// When it starts later, that is an event of its own.
 		m.tell(member.KindUp, now.Status.State, "its process at "+m.Addr()+" can be reached")

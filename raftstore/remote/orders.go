@@ -283,7 +283,7 @@ func (m *Member) SlowElections(factor int) {
 
 // Disk is the state of the disk.
 func (m *Member) Disk() (slow time.Duration, full bool) {
-	return time.Duration(m.slow.Load()), m.full.Load()
+	return time.Duration(m.slow.Load()), m.full.Load() || m.noRoom.Load()
 }
 
 // Hold is done by [Network.Hold] for all members.

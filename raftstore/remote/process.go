@@ -31,6 +31,8 @@ type ProcessConfig struct {
 	Peers map[string]string
 	// Log is told what a person who started the process wants to know.
 	Log io.Writer
+	// Alarms is told what the person should do something about: a full disk.
+	Alarms io.Writer
 }
 
 // Process is one member in a process of its own: it listens for the other
@@ -160,14 +162,43 @@ func (p *Process) newMember(group []member.Server) *member.Member {
 		ID: p.cfg.Name, Peers: group, Dir: p.cfg.Dir, Network: p.network, NoSync: s.NoSync,
 		SnapshotEvery: s.SnapshotEvery, SnapshotTrailing: s.SnapshotTrailing,
 		Limits:   p.limits(),
-		Emit:     p.feed.event,
+		Emit:     p.event,
 		Applied:  p.feed.applied,
 		Changed:  p.tell,
 		Requests: &member.Requests{},
+		ComeBack: p.comeBack,
+		Closing:  p.ctx.Done(),
 		Go:       p.spawn,
 	})
 	m.Hold(p.holding)
 	return m
+}
+
+// event is told of what happens at the member.
+func (p *Process) event(e member.Event) {
+	p.feed.event(e)
+	if e.Kind == member.KindRoom && p.cfg.Alarms != nil {
+		fmt.Fprintln(p.cfg.Alarms, e.Alarm())
+	}
+}
+
+// comeBack starts the member, which went down because its disk was full.
+func (p *Process) comeBack(string) {
+	p.spawn("return of the member", func() {
+		p.mu.Lock()
+		m, closed := p.member, p.closed
+		p.mu.Unlock()
+		if m == nil || closed {
+			return
+		}
+		_ = m.Start(false, member.RoomAgain) // why it could not is its reason for being down
+		p.mu.Lock()
+		closed = p.closed
+		p.mu.Unlock()
+		if closed && m.Up() {
+			_ = m.Stop("its process was asked to end") // Close may have stopped it already
+		}
+	})
 }
 
 // limits are the state machine's. The quota is the driver's business: its copies say

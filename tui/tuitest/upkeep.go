@@ -46,6 +46,7 @@ func StoreStory() *Tape {
 	store(trace.StoreUnmet, &trace.Txn{If: []trace.Comparison{{Key: pod, Target: "mod", Op: "=", Want: "12", Found: "19"}}, Then: []string{"put " + pod}, Else: []string{"get " + pod}, Revision: t.rev})
 	t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "quota", Target: "store", Detail: "2MiB"})
 	store(trace.AlarmRaised, &trace.Alarm{Member: "b", Alarm: "NOSPACE"})
+	at("d", trace.MemberRoom, &trace.DiskRoom{Member: "d", Full: true, Error: "write d/raft.db: no space left on device"})
 	store(trace.StoreCompact, &trace.Compaction{Revision: t.rev - 3})
 	at("b", trace.MemberBackup, &trace.Backup{Member: "b", Revision: t.rev, Keys: 14, Size: 3 << 20})
 	t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "cut", Target: "member/c"})

@@ -17,8 +17,8 @@ func onStore(words string) pane.Subject {
 	return pane.Subject{ID: "store", Target: "store", Words: words, Copy: "store"}
 }
 
-// drawAlarms tells what is wrong with the store as a whole: alarms, and a fsync
-// that is slower than the threshold.
+// drawAlarms tells what is wrong with the store as a whole: alarms, full disks, and a
+// fsync that is slower than the threshold.
 func (p *Store) drawAlarms(s *pane.Sheet, f *pane.Frame, y int) int {
 	for _, a := range f.S.Store.Alarms {
 		what := "writes fail until compact, defrag, disarm"
@@ -32,6 +32,14 @@ func (p *Store) drawAlarms(s *pane.Sheet, f *pane.Frame, y int) int {
 		s.Line(y, pane.Subject{ID: "alarm/" + a.Alarm.Alarm + "/" + a.Member, Target: "store", Event: a.Event, Words: "Alarm " + a.Alarm.Alarm + " " + who + ": " + what + "."},
 			grid.Span{Text: "⚠ alarm " + a.Alarm.Alarm + " " + who + ": ", Style: theme.Bad | grid.Bold}, grid.Span{Text: what, Style: theme.Bad})
 		y++
+	}
+	for _, m := range f.S.Store.Members() {
+		if d := m.FullDisk; d != nil {
+			what := d.Error + "; no writes until there is room"
+			s.Line(y, pane.Subject{ID: "full/" + m.Name, Target: "member/" + m.Name, Event: d.Event, Words: "The disk of member " + m.Name + " is full: " + what + "."},
+				grid.Span{Text: "⚠ disk full, member " + m.Name + ": ", Style: theme.Bad | grid.Bold}, grid.Span{Text: what, Style: theme.Bad})
+			y++
+		}
 	}
 	var slow []string
 	for _, m := range f.S.Store.Members() {

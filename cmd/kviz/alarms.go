@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+)
+
+// alarms prints what somebody who has no screen should do something about: full disks,
+// and the store's alarms. The function it returns ends that.
+func alarms(stream *trace.Stream, w io.Writer) (stop func()) {
+	changed, quiet := stream.Notify()
+	ending, ended := make(chan struct{}), make(chan struct{})
+	var at uint64
+	tell := func() {
+		for {
+			events, next, _ := stream.Read(at, 4096)
+			if at = next; len(events) == 0 {
+				return
+			}
+			for _, e := range events {
+				switch e.Kind {
+				case trace.MemberRoom, trace.AlarmRaised, trace.AlarmCleared:
+					fmt.Fprintf(w, "kviz: %s\n", view.Explain(e))
+				}
+			}
+		}
+	}
+	go func() {
+		defer close(ended)
+		for {
+			tell()
+			select {
+			case <-changed:
+			case <-ending:
+				tell()
+				return
+			}
+		}
+	}()
+	return func() {
+		close(ending)
+		<-ended
+		quiet()
+	}
+}
