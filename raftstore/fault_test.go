@@ -208,6 +208,26 @@ func TestLeadersDiskIsFull(t *testing.T) {
 	mustPut(t, s, "k", "2")
 }
 
+// A member starts also from a disk that is so slow that a write takes minutes.
+func TestAMemberStartsFromAVerySlowDisk(t *testing.T) {
+	t.Parallel()
+	s := open(t, raftstore.Config{})
+	mustPut(t, s, "k", "0")
+	follower := other(s.Leader())
+	must(t, s.SlowDisk(follower, 10*time.Minute))
+	must(t, s.Crash(follower))
+	started := make(chan error, 1)
+	go func() { started <- s.Restart(follower) }()
+	select {
+	case err := <-started:
+		must(t, err)
+	case <-time.After(30 * time.Second):
+		t.Fatal("it has not started after half a minute")
+	}
+	must(t, s.SlowDisk(follower, 0))
+	caughtUp(t, s, follower, "k", "0")
+}
+
 func TestWithoutAQuorum(t *testing.T) {
 	t.Parallel()
 	s := open(t, raftstore.Config{RequestTimeout: time.Second})

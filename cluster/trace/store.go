@@ -86,6 +86,8 @@ type MemberState struct {
 	Commit  uint64
 	Applied uint64
 	Reason  string `json:",omitempty"` // why it went down or up
+
+	Recovered string `json:",omitempty"` // what it found on its disk when it went up
 }
 
 // RaftMessage is one request between members, or the answer to it.

@@ -63,7 +63,7 @@ func init() {
 		return fmt.Sprintf("member %s is down%s", p.Member, tail(": ", p.Reason))
 	})
 	say(trace.MemberUp, func(e *trace.Event, p *trace.MemberState) string {
-		return fmt.Sprintf("member %s is up with a log up to entry %d%s", p.Member, p.Last, tail(" (", closed(p.Reason)))
+		return fmt.Sprintf("member %s is up with a log up to entry %d%s%s", p.Member, p.Last, tail(" (", closed(p.Reason)), tail(", recovered from ", p.Recovered))
 	})
 	say(trace.StoreCommit, explainCommit)
 	say(trace.StoreRefused, func(e *trace.Event, p *trace.StoreError) string {

@@ -8,8 +8,9 @@ import (
 	"kviz/cluster/view"
 )
 
-// alarms prints what somebody who has no screen should do something about: full disks,
-// and the store's alarms. The function it returns ends that.
+// alarms prints what somebody who has no screen wants to know: full disks and the store's
+// alarms, of which something must be done, and what members recovered from a data
+// directory. The function it returns ends that.
 func alarms(stream *trace.Stream, w io.Writer) (stop func()) {
 	changed, quiet := stream.Notify()
 	ending, ended := make(chan struct{}), make(chan struct{})
@@ -22,9 +23,15 @@ func alarms(stream *trace.Stream, w io.Writer) (stop func()) {
 			}
 			for _, e := range events {
 				switch e.Kind {
+				case trace.MemberUp:
+					if up, ok := e.Payload.(*trace.MemberState); !ok || up.Recovered == "" {
+						continue
+					}
 				case trace.MemberRoom, trace.AlarmRaised, trace.AlarmCleared:
-					fmt.Fprintf(w, "kviz: %s\n", view.Explain(e))
+				default:
+					continue
 				}
+				fmt.Fprintf(w, "kviz: %s\n", view.Explain(e))
 			}
 		}
 	}

@@ -193,15 +193,30 @@ func (d *disk) DeleteRange(min, max uint64) error {
 	return nil
 }
 
+// slowStart is how long a slow disk keeps each write of a member that starts: whoever
+// starts it waits for that, and cannot make the disk fast meanwhile.
+const slowStart = time.Second
+
 // admit waits as long as the disk is slow and says whether it takes a write.
 func (d *disk) admit() error {
-	if slow := time.Duration(d.inc.m.slow.Load()); slow > 0 {
-		timer := time.NewTimer(slow)
-		defer timer.Stop()
+	for start, waited := time.Now(), false; !waited; {
+		slow, changed := d.inc.m.slowness()
+		if !d.inc.live.Load() {
+			slow = min(slow, slowStart)
+		}
+		left := slow - time.Since(start)
+		if left <= 0 {
+			break
+		}
+		timer := time.NewTimer(left)
 		select {
 		case <-timer.C:
+			waited = true
+		case <-changed:
 		case <-d.urgent:
+			waited = true
 		}
+		timer.Stop()
 	}
 	if d.gone.Load() {
 		return errors.New("the machine has no power")

@@ -104,6 +104,8 @@ type State struct {
 	Commit  uint64
 	Applied uint64
 	Reason  string // why it went down or up
+
+	Recovered string // what it found on its disk when it went up, "" for nothing
 }
 
 // Log is a range of the member's log being written or removed.

@@ -87,6 +87,7 @@ func (mc *machine) ApplyBatch(logs []*raft.Log) []any {
 		m.cfg.Applied(m.cfg.ID, batch)
 	}
 	mc.applied.set(last.Index)
+	mc.inc.due(logs)
 	return make([]any, len(logs))
 }
 

@@ -58,16 +58,17 @@ type Config struct {
 	// Closing, when closed, ends what the member does while it is down; nil for never.
 	Closing <-chan struct{}
 	Go      func(name string, fn func())
-	Logger   hclog.Logger
+	Logger  hclog.Logger
 }
 
 // Member is one member of the group, running or not.
 type Member struct {
 	cfg Config
 
-	slow atomic.Int64 // time.Duration added to every write
-	held atomic.Bool
-	pace atomic.Int64 // by how much elections are slowed down; see SlowElections
+	slow       atomic.Int64                  // time.Duration added to every write
+	slowTurned atomic.Pointer[chan struct{}] // closed when that changes
+	held       atomic.Bool
+	pace       atomic.Int64 // by how much elections are slowed down; see SlowElections
 
 	asked atomic.Int32 // snapshots that somebody asked for and that are under way
 	room  room
@@ -94,6 +95,11 @@ type incarnation struct {
 	live      atomic.Bool   // raft is set and may be asked
 	offline   bool          // there will be no raft: only the disk is worked on
 	timing    sync.Mutex    // held while raft's timeouts are changed
+	recovered string        // what was on the disk when it started, "" if nothing was
+
+	snapshotting atomic.Bool   // a snapshot that was due is being taken
+	snapshotted  atomic.Uint64 // what the last one covers, or the next is counted from
+	unsnapped    atomic.Int64  // bytes applied since
 }
 
 // New is a member that is not running yet.
@@ -102,6 +108,8 @@ func New(cfg Config) *Member {
 		cfg.Logger = hclog.NewNullLogger()
 	}
 	m := &Member{cfg: cfg}
+	turned := make(chan struct{})
+	m.slowTurned.Store(&turned)
 	m.reason.Store(NotStarted)
 	return m
 }
@@ -135,7 +143,9 @@ func (m *Member) Start(fresh bool, reason string) error {
 	inc.endpoint.SetGate(inc.disk.queue.passed)
 	inc.endpoint.SetRoom(m.hasRoom)
 	m.cfg.Go("flush of "+m.cfg.ID, inc.disk.flush)
-	m.emitState(KindUp, inc, reason)
+	up := inc.state()
+	up.Reason, up.Recovered = reason, inc.recovered
+	m.emitRole(KindUp, up)
 	inc.live.Store(true)
 	m.running.Store(inc)
 	inc.raft.RegisterObserver(raft.NewObserver(nil, false, inc.observe))
@@ -183,6 +193,10 @@ func (m *Member) build(fresh bool) (*incarnation, error) {
 		return nil, err
 	}
 	inc.disk, inc.snapshots = d, snapshots
+	inc.snapshotted.Store(snapshots.last())
+	if !fresh {
+		inc.recovered = d.contents(snapshots.last())
+	}
 	built := false
 	defer func() {
 		if !built {
@@ -304,8 +318,18 @@ func (inc *incarnation) fail(reason string) {
 // Why is the reason why the member is down.
 func (m *Member) Why() string { return m.reason.Load().(string) }
 
-// SlowDisk adds d to every write of the log and of votes.
-func (m *Member) SlowDisk(d time.Duration) { m.slow.Store(int64(d)) }
+// SlowDisk adds d to every write of the log and of votes, those that wait already too.
+func (m *Member) SlowDisk(d time.Duration) {
+	m.slow.Store(int64(d))
+	next := make(chan struct{})
+	close(*m.slowTurned.Swap(&next))
+}
+
+// slowness is what is added to a write, and a channel that is closed when that changes.
+func (m *Member) slowness() (slow time.Duration, changed <-chan struct{}) {
+	turned := m.slowTurned.Load() // first: what changes afterwards closes it
+	return time.Duration(m.slow.Load()), *turned
+}
 
 // Range reads from the member's own state, however old that is.
 func (m *Member) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) {

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,6 +87,20 @@ func openDisk(inc *incarnation, fresh bool, snapshot uint64) (*disk, error) {
 	return d, nil
 }
 
+// contents says what is on the disk: which entries, of those how many are applied again.
+func (d *disk) contents(snapshot uint64) string {
+	// A log that cannot be read would have been refused.
+	first, _ := d.FirstIndex()
+	last, _ := d.LastIndex()
+	switch {
+	case last == 0 && snapshot == 0:
+		return ""
+	case snapshot == 0:
+		return fmt.Sprintf("entries %d to %d", first, last)
+	}
+	return fmt.Sprintf("a snapshot up to entry %d, and %d entries after it", snapshot, max(last, snapshot)-snapshot)
+}
+
 // syncDirs makes the names of the member's files durable, and that of its folder:
 // an fsync of a file keeps its bytes only.
 func (m *Member) syncDirs() error {
@@ -107,22 +122,19 @@ func (d *disk) verify(fresh bool, snapshot uint64) error {
 func (d *disk) readThrough() error {
 	// A new disk has no term.
 	d.bootTerm, _ = d.GetUint64([]byte(keyCurrentTerm))
-	first, err := d.bolt.FirstIndex()
-	if err != nil {
-		return err
-	}
-	last, err := d.bolt.LastIndex()
-	if err != nil || last == 0 {
-		return err
-	}
-	for i := first; i <= last; i++ {
-		var l raft.Log
-		if err := d.bolt.GetLog(i, &l); errors.Is(err, raft.ErrLogNotFound) {
-			continue // below a snapshot that a leader sent; verify knows
-		} else if err != nil {
-			return fmt.Errorf("entry %d of %d to %d: %w", i, first, last, err)
-		}
-		d.noteNoop([]*raft.Log{&l})
-	}
-	return nil
+	return boltOf(d.bolt.BoltStore).View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(logsBucket).ForEach(func(key, value []byte) error {
+			var l raft.Log
+			if !decodeEntry(value, &l) {
+				if err := d.bolt.GetLog(binary.BigEndian.Uint64(key), &l); err != nil {
+					return fmt.Errorf("entry %d: %w", binary.BigEndian.Uint64(key), err)
+				}
+			}
+			if l.Type != raft.LogCommand {
+				l.Data = cloned(l.Data)
+				d.noteNoop([]*raft.Log{&l})
+			}
+			return nil
+		})
+	})
 }

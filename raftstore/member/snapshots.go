@@ -1,8 +1,12 @@
 package member
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -74,12 +78,40 @@ func (s *snapshots) why() error {
 	return s.damage
 }
 
+// snapshotDir is raft's folder for snapshots in a member's.
+const snapshotDir = "snapshots"
+
+// openSnapshots opens the member's snapshots. A snapshot holds every Secret, as the log
+// does: nobody but the owner may read it. Raft would make files for everybody, in
+// folders for everybody.
 func openSnapshots(inc *incarnation) (*snapshots, error) {
+	dir := inc.m.path(snapshotDir)
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = private(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("member %s: %w", inc.m.cfg.ID, err)
+	}
 	files, err := raft.NewFileSnapshotStoreWithLogger(inc.m.cfg.Dir, 2, inc.m.cfg.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("member %s: snapshots in %s: %w", inc.m.cfg.ID, inc.m.cfg.Dir, err)
 	}
 	return &snapshots{FileSnapshotStore: files, inc: inc}, nil
+}
+
+// private takes a folder and all in it from everybody but the owner.
+func private(dir string) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o600)
+		if e.IsDir() {
+			mode = 0o700
+		}
+		return os.Chmod(path, mode)
+	})
 }
 
 // Create begins a snapshot file: one the member takes of its own state, or one
@@ -93,6 +125,9 @@ func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, con
 	sink, err := s.FileSnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
 	if err != nil {
 		return nil, err
+	}
+	if err := private(s.inc.m.path(filepath.Join(snapshotDir, sink.ID()+".tmp"))); err != nil {
+		return nil, errors.Join(err, sink.Cancel())
 	}
 	return &snapshotSink{SnapshotSink: sink, inc: s.inc, index: index, term: term}, nil
 }
@@ -108,6 +143,8 @@ func (s *snapshotSink) Close() error {
 	if err := s.SnapshotSink.Close(); err != nil {
 		return err
 	}
+	s.inc.snapshotted.Store(s.index)
+	s.inc.unsnapped.Store(0)
 	what := "taken"
 	// A member that is still starting, of whose raft nothing can be asked, has taken none.
 	if s.index > s.inc.machine.applied.get() && !s.inc.offline && (!s.inc.live.Load() || s.index > s.inc.raft.AppliedIndex()) {

@@ -38,6 +38,14 @@ const certLife = 2 * 365 * 24 * time.Hour
 // members of one process are.
 var nameForm = regexp.MustCompile(`^[a-z]{1,2}$`)
 
+// CheckName refuses what no member can be called. A name becomes part of file names.
+func CheckName(name string) error {
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("%q cannot be a member's name; want a, b, c …", name)
+	}
+	return nil
+}
+
 // MakeCerts makes, in a folder, a certificate authority of its own (ca.crt, ca.key),
 // and by it a certificate and key for each name. What is there stays; so a later
 // member's certificate comes from the same authority. Files have mode 0600.
@@ -53,8 +61,8 @@ func MakeCerts(dir string, names ...string) (made []string, err error) {
 		return made, fmt.Errorf("certificates: %w", err)
 	}
 	for _, name := range names {
-		if name != Driver && !nameForm.MatchString(name) {
-			return made, fmt.Errorf("certificates: %q cannot be a member's name; want a, b, c …", name)
+		if err := CheckName(name); err != nil && name != Driver {
+			return made, fmt.Errorf("certificates: %w", err)
 		}
 		files, err := issue(dir, name, ca, key)
 		made = append(made, files...)

@@ -27,7 +27,7 @@ type Member struct {
 	full atomic.Bool
 
 	noRoom atomic.Bool // its disk is full, and not on purpose
-	pace atomic.Int64
+	pace   atomic.Int64
 
 	up     atomic.Bool
 	ready  chan struct{} // closed when the first standing has come

@@ -69,10 +69,10 @@ type Process struct {
 // waits for a driver to say what group it begins or joins. The caller must Close
 // it.
 func Serve(cfg ProcessConfig) (*Process, error) {
-	if !nameForm.MatchString(cfg.Name) {
-		return nil, fmt.Errorf("%q cannot be a member's name; want a, b, c …", cfg.Name)
+	err := CheckName(cfg.Name)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
 		return nil, err
 	}
@@ -179,6 +179,9 @@ func (p *Process) event(e member.Event) {
 	p.feed.event(e)
 	if e.Kind == member.KindRoom && p.cfg.Alarms != nil {
 		fmt.Fprintln(p.cfg.Alarms, e.Alarm())
+	}
+	if e.Kind == member.KindUp && e.State.Recovered != "" {
+		p.logf("member %s recovered %s", p.cfg.Name, e.State.Recovered)
 	}
 }
 

@@ -1,0 +1,32 @@
+package member
+
+import "github.com/hashicorp/raft"
+
+// due takes a snapshot as soon as one is due. Raft alone looks once in half a minute,
+// and a busy store has tens of thousands of entries by then, which a restart would have
+// to apply again. etcd's snapshots cost next to nothing, because its keys are on the
+// disk already; these hold all keys, so a large store waits until it has applied half
+// its own size too: then all its snapshots together write at most twice what its log
+// does.
+func (inc *incarnation) due(logs []*raft.Log) {
+	bytes := int64(0)
+	for _, l := range logs {
+		bytes += int64(len(l.Data))
+	}
+	bytes = inc.unsnapped.Add(bytes)
+	m, last := inc.m, logs[len(logs)-1].Index
+	if !inc.live.Load() || m.held.Load() || m.cfg.SnapshotEvery == 0 || last < inc.snapshotted.Load()+m.cfg.SnapshotEvery {
+		return
+	}
+	if _, inUse := inc.machine.sizes(); 2*bytes < inUse || inc.snapshotting.Swap(true) {
+		return
+	}
+	// Whether it comes to an end or not: the next is due as much later.
+	inc.snapshotted.Store(last)
+	inc.unsnapped.Store(0)
+	m.cfg.Go("snapshot of "+m.cfg.ID, func() {
+		defer inc.snapshotting.Store(false)
+		// Why it failed is in raft's log; a full disk tells itself.
+		_ = inc.raft.Snapshot().Error()
+	})
+}
