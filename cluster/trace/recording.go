@@ -197,6 +197,9 @@ func (r *Reader) block() error {
 	events := binary.LittleEndian.Uint32(head[4:])
 	sum := binary.LittleEndian.Uint32(head[8:])
 	if events == 0 && size == 0 {
+		if _, err := r.in.ReadByte(); err != io.EOF {
+			return fmt.Errorf("%w: something follows its end, after event %s", ErrDamaged, r.last)
+		}
 		return io.EOF
 	}
 	if size > maxBlock || events > maxEvents || events == 0 {

@@ -47,7 +47,11 @@ func replay(ctx context.Context, io streams, path, theme string, plain bool) err
 	for _, e := range events {
 		stream.Append(e)
 	}
-	return tui.Run(ctx, tui.Config{
+	err = tui.Run(ctx, tui.Config{
 		History: view.NewHistory(stream), Recording: filepath.Base(path), Damage: damage, Theme: theme, Plain: plain,
 	})
+	if err == nil && plain && damage != nil {
+		return exitError(1) // as kviz trace ends
+	}
+	return err
 }
