@@ -175,7 +175,11 @@ func (m *Explorer) clusterName() string {
 		return fmt.Sprintf("seed %d", r.Seed)
 	}
 	nodes := max(r.Nodes, len(m.state.Nodes())) // some may have joined
-	return fmt.Sprintf("%s, %s · seed %d", words.Count(r.Members, "member"), words.Count(nodes, "node"), r.Seed)
+	members := r.Members
+	if all, here := m.state.Store.Size(); all >= members { // else some are still to start
+		members = here
+	}
+	return fmt.Sprintf("%s, %s · seed %d", words.Count(members, "member"), words.Count(nodes, "node"), r.Seed)
 }
 
 // clockState is the word for the clock.

@@ -275,31 +275,50 @@ func (g *etcdGate) do(ctx context.Context, _ string, req *pb.InternalRaftRequest
 	if h, ok := res.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok && h.GetHeader() != nil {
 		res.Revision = h.GetHeader().Revision
 	}
-	run.note(req)
+	run.note(req, res.Response)
 	return res
 }
 
 // note remembers writes to keys that are the API server's.
-func (r *etcdRun) note(req *pb.InternalRaftRequest) {
+func (r *etcdRun) note(req *pb.InternalRaftRequest, response any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, key := range keysWritten(req) {
+	for _, key := range keysWritten(req, response) {
 		if bytes.HasPrefix(key, []byte("/registry/")) {
 			r.wrote = append(r.wrote, string(key))
 		}
 	}
 }
 
-func keysWritten(req *pb.InternalRaftRequest) (keys [][]byte) {
+// keysWritten are the keys that a request has changed, by what the store answered: a
+// transaction carries out one of its branches only, and a delete may find nothing.
+func keysWritten(req *pb.InternalRaftRequest, response any) (keys [][]byte) {
 	switch {
 	case req.Put != nil:
 		return [][]byte{req.Put.Key}
 	case req.DeleteRange != nil:
-		return [][]byte{req.DeleteRange.Key}
+		if r, ok := response.(*pb.DeleteRangeResponse); ok && r.GetDeleted() > 0 {
+			return [][]byte{req.DeleteRange.Key}
+		}
 	case req.Txn != nil:
-		for _, op := range append(append([]*pb.RequestOp{}, req.Txn.Success...), req.Txn.Failure...) {
+		r, ok := response.(*pb.TxnResponse)
+		if !ok {
+			return nil
+		}
+		branch := req.Txn.Failure
+		if r.Succeeded {
+			branch = req.Txn.Success
+		}
+		for i, op := range branch[:min(len(branch), len(r.Responses))] {
 			inner := &pb.InternalRaftRequest{Put: op.GetRequestPut(), DeleteRange: op.GetRequestDeleteRange(), Txn: op.GetRequestTxn()}
-			keys = append(keys, keysWritten(inner)...)
+			var answered any
+			switch {
+			case inner.DeleteRange != nil:
+				answered = r.Responses[i].GetResponseDeleteRange()
+			case inner.Txn != nil:
+				answered = r.Responses[i].GetResponseTxn()
+			}
+			keys = append(keys, keysWritten(inner, answered)...)
 		}
 	}
 	return keys
@@ -396,16 +415,30 @@ func local(method string, req any) bool {
 	return strings.HasPrefix(method, "/etcdserverpb.Maintenance/") || method == "/etcdserverpb.KV/RangeStream"
 }
 
+// firstWritten is the first key that a transaction may write, whichever way it goes.
+func firstWritten(r *pb.TxnRequest) string {
+	for _, op := range append(append([]*pb.RequestOp{}, r.Success...), r.Failure...) {
+		switch {
+		case op.GetRequestPut() != nil:
+			return string(op.GetRequestPut().Key)
+		case op.GetRequestDeleteRange() != nil:
+			return string(op.GetRequestDeleteRange().Key)
+		case op.GetRequestTxn() != nil:
+			if key := firstWritten(op.GetRequestTxn()); key != "" {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
 func keyOf(req any) string {
 	switch r := req.(type) {
 	case *pb.TxnRequest:
 		if len(r.Compare) > 0 {
 			return string(r.Compare[0].Key)
 		}
-		for _, key := range keysWritten(&pb.InternalRaftRequest{Txn: r}) {
-			return string(key)
-		}
-		return ""
+		return firstWritten(r)
 	case interface{ GetKey() []byte }:
 		return strings.ToValidUTF8(string(r.GetKey()), "?")
 	}

@@ -210,6 +210,18 @@ func (s *Store) Members() []*Member {
 	return here
 }
 
+// Size is how many members there ever were, and how many there are.
+func (s *Store) Size() (all, here int) {
+	s.members.all(func(_ string, m *Member) bool {
+		all++
+		if !m.Left {
+			here++
+		}
+		return true
+	})
+	return all, here
+}
+
 // Member is a member by name, or nil. One that was removed is still there,
 // with Left set.
 func (s *Store) Member(name string) *Member { m, _ := s.members.get(name); return m }

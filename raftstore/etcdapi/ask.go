@@ -74,7 +74,7 @@ func (f *face) ask(ctx context.Context, req *pb.InternalRaftRequest, what string
 		return nil, rpctypes.ErrGRPCStopped
 	}
 	if do := f.server.cfg.Do; do != nil {
-		return f.askBy(ctx, do, req)
+		return f.askBy(ctx, do, req, what)
 	}
 	var deadline time.Time
 	if !f.reaches() {
@@ -83,9 +83,7 @@ func (f *face) ask(ctx context.Context, req *pb.InternalRaftRequest, what string
 			return nil, err
 		}
 	}
-	if f.server.group != nil {
-		f.server.group.Forwarded(f.member, what, len(req.GetPut().GetValue()))
-	}
+	f.forwarded(req, what)
 	w := waiters.Get().(*waiter)
 	f.server.store.Do(req, func(r *raftstore.Result) { w.result <- r })
 	var r *raftstore.Result
@@ -112,11 +110,19 @@ func (f *face) ask(ctx context.Context, req *pb.InternalRaftRequest, what string
 	return r, nil
 }
 
+// forwarded tells that this member passes a request on to the leader.
+func (f *face) forwarded(req *pb.InternalRaftRequest, what string) {
+	if f.server.group != nil {
+		f.server.group.Forwarded(f.member, what, len(req.GetPut().GetValue()))
+	}
+}
+
 // askBy gives the request to somebody else than the store.
-func (f *face) askBy(ctx context.Context, do func(context.Context, string, *pb.InternalRaftRequest) *raftstore.Result, req *pb.InternalRaftRequest) (*raftstore.Result, error) {
+func (f *face) askBy(ctx context.Context, do func(context.Context, string, *pb.InternalRaftRequest) *raftstore.Result, req *pb.InternalRaftRequest, what string) (*raftstore.Result, error) {
 	if !f.reaches() {
 		return nil, f.outOfReach()
 	}
+	f.forwarded(req, what)
 	r := do(ctx, f.member, req)
 	if h, ok := r.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok {
 		f.stamp(h.GetHeader())

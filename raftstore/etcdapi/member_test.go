@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kviz/raftstore"
+	"kviz/raftstore/etcdapi"
 )
 
 // follower is a member that does not lead, and its place.
@@ -228,5 +229,40 @@ func TestAMemberComesBackToItsAddress(t *testing.T) {
 		} else if status.Code(err) != codes.Unavailable {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A member that does not lead tells that it passes a write on, also where somebody else
+// than the store carries it there, as the console's kernel does.
+func TestAFollowerTellsThatItPassesAWriteOn(t *testing.T) {
+	var s *raftstore.Replicated
+	told := make(chan string, 1)
+	s, err := raftstore.Open(raftstore.Config{NoSync: true, Events: func(e raftstore.Event) {
+		if e.Kind == "raft.forward" {
+			select {
+			case told <- e.Message.From + " " + e.Message.RPC:
+			default:
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := serve(t, s, etcdapi.Config{Do: func(_ context.Context, _ string, req *pb.InternalRaftRequest) *raftstore.Result {
+		result := make(chan *raftstore.Result, 1)
+		s.Do(req, func(r *raftstore.Result) { result <- r })
+		return <-result
+	}})
+	i, id := follower(t, s)
+	if _, err := pb.NewKVClient(b.conns[i]).Put(b.ctx, &pb.PutRequest{Key: []byte("a"), Value: []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-told:
+		if got != id+" MsgProp" {
+			t.Errorf("told of %q", got)
+		}
+	case <-b.ctx.Done():
+		t.Error("nobody was told")
 	}
 }

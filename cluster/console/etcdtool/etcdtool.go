@@ -98,7 +98,7 @@ func utility() *cobra.Command {
 	root.PersistentFlags().DurationVar(&etcdutl.FlockTimeout, "timeout", 10*time.Second, "time to wait to obtain a file lock on db file, 0 to block indefinitely")
 	root.PersistentFlags().StringVarP(&etcdutl.OutputFormat, "write-out", "w", "simple", "set the output format (fields, json, protobuf, simple, table)")
 	root.AddCommand(
-		etcdutl.NewDefragCommand(), etcdutl.NewSnapshotCommand(), etcdutl.NewHashKVCommand(),
+		etcdutl.NewDefragCommand(), etcdutl.NewSnapshotCommand(), hashKV(),
 		etcdutl.NewVersionCommand(), etcdutl.NewCompletionCommand(), etcdutl.NewMigrateCommand(),
 	)
 	root.SetHelpTemplate(`{{.UsageString}}`)
