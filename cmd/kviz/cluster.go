@@ -49,6 +49,9 @@ func (s *shape) register(f *pflag.FlagSet, speed string) {
 	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
 }
 
+// leastQuota is a quota with which a cluster comes up, and little more.
+const leastQuota = 1 << 20
+
 // config checks the flags.
 func (s *shape) config(demand bool) (cluster.Config, error) {
 	cfg := cluster.Config{Seed: s.seed, Members: s.members.n, Quota: s.quota, Nodes: s.nodes, Servers: s.servers, DataDir: s.dataDir, Demand: demand, Version: version()}
@@ -68,6 +71,9 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 			text += fmt.Sprintf("; did you mean %q?", near)
 		}
 		return cfg, &usageError{text: text}
+	}
+	if s.quota > 0 && s.quota < leastQuota {
+		return cfg, &usageError{text: fmt.Sprintf("--quota %d: a control plane alone needs %d bytes; 0 is etcd's 2 GiB", s.quota, leastQuota)}
 	}
 	if s.nodes < 0 || s.nodes > 5000 {
 		return cfg, &usageError{text: fmt.Sprintf("--nodes %d: want 0 to 5000", s.nodes)}
@@ -90,7 +96,16 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 
 // boot starts a cluster and, if asked, its recording. The function it returns
 // ends both; call it once. inputs say in the recording how the run came about.
-func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) (*cluster.Cluster, func() error, error) {
+func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) (c *cluster.Cluster, end func() error, err error) {
+	remove, err := scratch()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
 	var file *os.File
 	if s.record != "" {
 		var err error
@@ -101,7 +116,7 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 	if err := s.takeUpClock(&cfg); err != nil {
 		return nil, nil, err
 	}
-	c, err := cluster.Boot(ctx, cfg)
+	c, err = cluster.Boot(ctx, cfg)
 	if err != nil {
 		if file != nil {
 			file.Close()
@@ -120,6 +135,7 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 		}
 	}
 	return c, func() error {
+		defer remove()
 		keepErr := s.keepClock(c)
 		err := c.Close()
 		return errors.Join(err, stopRecording(), keepErr)
@@ -247,15 +263,4 @@ func lastEvents(w io.Writer, c *cluster.Cluster) {
 	n := c.Trace().Len()
 	events, _, _ := c.Trace().Read(n-min(n, 20), 20)
 	_ = trace.Text(w, events, view.Explain)
-}
-
-// runtimeDir is where a serving kviz leaves its endpoints.
-func runtimeDir() string {
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
-		return filepath.Join(dir, "kviz")
-	}
-	if os.Getuid() < 0 { // Windows, where the user's folder of temporary files is the user's own
-		return filepath.Join(os.TempDir(), "kviz-run")
-	}
-	return filepath.Join(os.TempDir(), "kviz-"+strconv.Itoa(os.Getuid()))
 }

@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -26,30 +30,53 @@ type endpoints struct {
 func (e *endpoints) register(f *pflag.FlagSet) {
 	f.IntVar(&e.port, "port", 0, "port of the API server (default: any free one)")
 	f.StringVar(&e.kubeconfig, "kubeconfig", "", "where to write the kubeconfig (default: the runtime directory)")
-	f.IntVar(&e.etcdPort, "etcd-port", 0, "serve the store to etcdctl over TLS on this port and the next ones, one a member (default: not)")
+	f.IntVar(&e.etcdPort, "etcd-port", noPort, "serve the store to etcdctl over TLS on this port and the next ones, one a member; 0: on any free ones (default: not)")
+	f.Lookup("etcd-port").DefValue = "0" // so that help shows no number for "not"
 	f.BoolVar(&e.etcdPlain, "etcd-plain", false, "with --etcd-port: without TLS, for every program of this machine")
 }
 
+// noPort is --etcd-port where it is not given.
+const noPort = -1
+
+// check refuses what cannot be.
+func (e *endpoints) check() error {
+	switch {
+	case e.port < 0 || e.port > 65535:
+		return &usageError{text: fmt.Sprintf("--port %d: want 1 to 65535, or 0 for any free one", e.port)}
+	case e.etcdPort < noPort || e.etcdPort > 65535:
+		return &usageError{text: fmt.Sprintf("--etcd-port %d: want 1 to 65535, or 0 for any free ones", e.etcdPort)}
+	case e.etcdPlain && e.etcdPort == noPort:
+		return &usageError{text: "--etcd-plain says how the store is served, and goes with --etcd-port"}
+	}
+	return nil
+}
+
 // open serves the cluster and announces it to kviz env; the function it returns
-// ends both.
+// ends both, and removes what was written for it, private keys among it.
 func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
+	dir, err := servedDir()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
 	kubeconfig := e.kubeconfig
 	if kubeconfig == "" {
-		kubeconfig = filepath.Join(runtimeDir(), "kubeconfig")
+		kubeconfig = filepath.Join(dir, "kubeconfig")
 	}
 	// kviz env prints it in terminals that stand elsewhere.
 	if kubeconfig, err = filepath.Abs(kubeconfig); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
-	if err := os.MkdirAll(runtimeDir(), 0o700); err != nil {
-		return nil, fmt.Errorf("runtime directory: %w", err)
-	}
 	l, err := c.Listen(e.port, kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	if e.etcdPort != 0 {
-		certificates := filepath.Join(runtimeDir(), "etcd")
+	if e.etcdPort != noPort {
+		certificates := filepath.Join(dir, "etcd")
 		if e.etcdPlain {
 			certificates = ""
 		}
@@ -57,7 +84,7 @@ func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
 			return nil, errors.Join(err, l.Close())
 		}
 	}
-	a := &announcement{now: func() served {
+	a := &announcement{path: filepath.Join(dir, endpointsFile), now: func() served {
 		at := c.Endpoints()
 		return served{
 			PID: os.Getpid(), APIServer: l.URL, Kubeconfig: l.Kubeconfig,
@@ -70,7 +97,7 @@ func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
 	}
 	return func() error {
 		a.forget()
-		return l.Close()
+		return errors.Join(l.Close(), os.RemoveAll(dir))
 	}, nil
 }
 
@@ -101,7 +128,8 @@ func (s served) etcdctl() [][2]string {
 // announcement keeps what kviz env reads true for as long as the cluster is
 // served: the store's addresses change when members come and go.
 type announcement struct {
-	now func() served
+	path string
+	now  func() served
 
 	mu    sync.Mutex
 	last  served
@@ -121,8 +149,7 @@ func (a *announcement) write() error {
 	if err != nil {
 		return err
 	}
-	path := endpointsFile()
-	next := fmt.Sprintf("%s.%d", path, s.PID)
+	path, next := a.path, a.path+".new"
 	if err := os.WriteFile(next, append(b, '\n'), 0o600); err != nil {
 		return fmt.Errorf("runtime directory: %w", err)
 	}
@@ -137,35 +164,80 @@ func (a *announcement) write() error {
 // were; the explorer's store pane and kviz endpoints have the new ones.
 func (a *announcement) renew() { _ = a.write() }
 
-// forget ends the announcement.
+// forget ends the announcement; the file goes with its folder.
 func (a *announcement) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ended = true
-	if now, err := readServed(); err == nil && now.PID == a.last.PID {
-		os.Remove(endpointsFile())
-	}
 }
 
-func endpointsFile() string { return filepath.Join(runtimeDir(), "endpoints.json") }
+// endpointsFile is what kviz env reads, in the folder of a kviz that serves.
+const endpointsFile = "endpoints.json"
 
 var errNotServed = errors.New("no kviz is being served; start one in another terminal: kviz serve")
 
-// readServed is what the running kviz serves.
-func readServed() (served, error) {
-	var s served
-	b, err := os.ReadFile(endpointsFile())
-	if errors.Is(err, os.ErrNotExist) {
-		return s, errNotServed
-	}
+// readAllServed is what all running kviz of this user serve, the oldest first.
+func readAllServed() ([]served, error) {
+	files, err := filepath.Glob(filepath.Join(runtimeDir(), "*", endpointsFile))
 	if err != nil {
-		return s, err
+		return nil, err
 	}
-	if err := json.Unmarshal(b, &s); err != nil {
-		return s, fmt.Errorf("%s: %w", endpointsFile(), err)
+	var all []served
+	var began []time.Time
+	for _, path := range files {
+		pid, known := ownerOf(filepath.Base(filepath.Dir(path)), "")
+		if !known || !host.Alive(pid) {
+			continue
+		}
+		b, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it has just ended
+		}
+		var s served
+		if err == nil {
+			err = json.Unmarshal(b, &s)
+		}
+		var info os.FileInfo
+		if err == nil {
+			info, err = os.Stat(filepath.Dir(path))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		at, _ := slices.BinarySearchFunc(began, info.ModTime(), time.Time.Compare)
+		all, began = slices.Insert(all, at, s), slices.Insert(began, at, info.ModTime())
 	}
-	if !host.Alive(s.PID) {
-		return s, errNotServed
+	return all, nil
+}
+
+// port is that of the API server: the name of a kviz among several.
+func (s served) port() string {
+	u, err := url.Parse(s.APIServer)
+	if err != nil {
+		return ""
 	}
-	return s, nil
+	return u.Port()
+}
+
+// readServed is what the kviz serves that is meant: of that port; of the variables that
+// kviz env has set in this terminal; or the only one.
+func readServed(port string) (served, error) {
+	all, err := readAllServed()
+	switch {
+	case err != nil:
+		return served{}, err
+	case len(all) == 0:
+		return served{}, errNotServed
+	}
+	var names []string
+	for _, s := range all {
+		names = append(names, fmt.Sprintf("%s (%s)", s.port(), s.APIServer))
+		if port != "" && s.port() == port || port == "" && (len(all) == 1 || s.Kubeconfig == os.Getenv("KUBECONFIG")) {
+			return s, nil
+		}
+	}
+	if port != "" {
+		return served{}, &usageError{text: fmt.Sprintf("no kviz serves on port %s; there is %s", port, strings.Join(names, ", "))}
+	}
+	return served{}, fmt.Errorf("%d kviz are being served: %s; choose one by its port: eval \"$(kviz env %s)\"", len(all), strings.Join(names, ", "), all[0].port())
 }

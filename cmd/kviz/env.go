@@ -15,19 +15,19 @@ func envCommand() *command {
 	var shell string
 	return &command{
 		name:  "env",
-		usage: "[flags]",
+		usage: "[PORT] [flags]",
 		short: "how other programs reach the kviz that is being served",
-		long:  "Prints lines for a shell: KUBECONFIG for kubectl and, where the store is served (--etcd-port), ETCDCTL_ENDPOINTS,\nETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY for etcdctl. ETCDCTL_ENDPOINTS are the members there are now: after\nmembers have come or gone, print them again.",
+		long:  "Prints lines for a shell: KUBECONFIG for kubectl and, where the store is served (--etcd-port), ETCDCTL_ENDPOINTS,\nETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY for etcdctl. ETCDCTL_ENDPOINTS are the members there are now: after\nmembers have come or gone, print them again. Where several kviz are being served, PORT is the API server's of the one\nthat is meant.",
 		example: `eval "$(kviz env)"
 kviz env --shell powershell | Invoke-Expression`,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&shell, "shell", usualShell(), "whose lines: posix, fish or powershell")
 		},
 		run: func(_ context.Context, io streams, args []string) error {
-			if len(args) > 0 {
-				return &usageError{text: fmt.Sprintf("unexpected %q", args[0])}
+			if len(args) > 1 {
+				return &usageError{text: fmt.Sprintf("unexpected %q", args[1])}
 			}
-			s, err := readServed()
+			s, err := readServed(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}

@@ -52,11 +52,8 @@ func defaultEtcd(args []string) error {
 			asked = value
 		}
 	}
-	s, err := readServed()
-	if asked != "" && (err != nil || !s.serves(asked)) {
-		return nil
-	}
-	if err != nil {
+	s, err := servedStore(asked)
+	if err != nil || s == nil {
 		return err
 	}
 	vars := s.etcdctl()
@@ -70,6 +67,25 @@ func defaultEtcd(args []string) error {
 		}
 	}
 	return nil
+}
+
+// servedStore is the kviz whose store is at the endpoints that are asked for, nil if they
+// are another store's; the one that is meant, if none are.
+func servedStore(asked string) (*served, error) {
+	if asked == "" {
+		s, err := readServed("")
+		return &s, err
+	}
+	all, err := readAllServed()
+	if err != nil {
+		return nil, nil // they are not looked for
+	}
+	for _, s := range all {
+		if s.serves(asked) {
+			return &s, nil
+		}
+	}
+	return nil, nil
 }
 
 // serves reports whether all of the endpoints are this kviz's.

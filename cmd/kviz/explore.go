@@ -51,14 +51,14 @@ func exploreCommand() *command {
 // start is kviz alone: the explorer with its start screen.
 func start(ctx context.Context, io streams) error {
 	s := shape{seed: 1, speed: "1", store: "raft", members: members{n: 3}, nodes: 3, servers: 1}
-	return screen(ctx, io, &s, &endpoints{}, tui.Config{StartScreen: true})
+	return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, tui.Config{StartScreen: true})
 }
 
 // screen boots a cluster and opens the explorer over it.
 func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Config) error {
 	cfg, err := s.config(false)
 	if err == nil {
-		err = knownTheme(look.Theme)
+		err = errors.Join(e.check(), knownTheme(look.Theme))
 	}
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func kubectlCommand() *command {
 				printHelp(io.out, kubectlCommand())
 				return nil
 			}
-			s, err := readServed()
+			s, err := readServed("")
 			if err != nil {
 				return err
 			}

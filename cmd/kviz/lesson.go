@@ -58,7 +58,7 @@ check  proves lessons: each starts unsolved, its solution solves it, its near-mi
 				if err != nil {
 					return err
 				}
-				return screen(ctx, io, &s, &endpoints{}, tui.Config{Theme: theme, Lesson: l.ID})
+				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, tui.Config{Theme: theme, Lesson: l.ID})
 			case "check":
 				return checkLessons(ctx, io.out, all, ids, s.seed)
 			default:

@@ -43,23 +43,28 @@ func TestCommandLine(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfor": waitFor, "findid": findID, "memberid": memberID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet, "documented": documented,
+			"waitfor": waitFor, "findid": findID, "memberid": memberID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet, "empty": empty, "documented": documented,
 			"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
+			"lengthen": changed(func(b []byte) []byte { return append(b, "more"...) }),
 			"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
 			"newer":    changed(func(b []byte) []byte { binary.LittleEndian.PutUint16(b[8:], 9); return b }),
 		},
 	})
 }
 
-// waitFor FILE [PATTERN] waits until a program in the background has written a
-// file, and something in it that the pattern matches.
+// waitFor FILES [PATTERN] waits until a program in the background has written a file
+// that FILES matches, and something in it that the pattern matches.
 func waitFor(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile(strings.Join(args[1:], ""))
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for range 6000 {
-		if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(b) {
-			return
+		files, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		for _, path := range files {
+			if b, err := os.ReadFile(path); err == nil && pattern.Match(b) {
+				return
+			}
 		}
 		<-tick.C
 	}
@@ -96,11 +101,28 @@ func changed(how func([]byte) []byte) func(*testscript.TestScript, bool, []strin
 
 // terminate sends SIGTERM to the kviz that is being served.
 func terminate(ts *testscript.TestScript, _ bool, _ []string) {
+	files, err := filepath.Glob(ts.MkAbs("kviz/*/endpoints.json"))
+	ts.Check(err)
+	if len(files) != 1 {
+		ts.Fatalf("not one kviz is being served, but %q", files)
+	}
 	var s served
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("kviz/endpoints.json")), &s))
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(files[0])), &s))
 	p, err := os.FindProcess(s.PID)
 	ts.Check(err)
 	ts.Check(p.Signal(syscall.SIGTERM))
+}
+
+// empty DIRS… says that there is nothing in folders; with ! that there is something, or
+// in its names a pattern.
+func empty(ts *testscript.TestScript, neg bool, patterns []string) {
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(ts.MkAbs(pattern) + "/*")
+		ts.Check(err)
+		if (len(files) == 0) == neg {
+			ts.Fatalf("%s holds %q", pattern, files)
+		}
+	}
 }
 
 // freePorts NAME N puts the first of N free ports in a row into an environment

@@ -55,6 +55,9 @@ kviz serve --members 127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003 --certs ./cert
 					return &usageError{text: "a member needs --name, --dir and --certs; " + flag + " is missing"}
 				}
 			}
+			if err := remote.CheckName(name); err != nil {
+				return &usageError{text: "--name: " + err.Error()}
+			}
 			book, err := addressBook(peers)
 			if err != nil {
 				return err
@@ -96,7 +99,7 @@ func addressBook(list []string) (map[string]string, error) {
 	book := map[string]string{}
 	for _, entry := range list {
 		name, addr, ok := strings.Cut(entry, "=")
-		if !ok || name == "" || !isAddress(addr) {
+		if !ok || remote.CheckName(name) != nil || !isAddress(addr) {
 			return nil, &usageError{text: fmt.Sprintf("--peers %q: want NAME=host:port", entry)}
 		}
 		book[name] = addr

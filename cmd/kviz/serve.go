@@ -30,6 +30,9 @@ Containers are simulated: kubectl logs, exec and port-forward are refused here, 
 				return &usageError{text: fmt.Sprintf("unexpected %q", args[0])}
 			}
 			cfg, err := s.config(false)
+			if err == nil {
+				err = e.check()
+			}
 			if err != nil {
 				return err
 			}
