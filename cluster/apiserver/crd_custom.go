@@ -142,8 +142,9 @@ func (cs *customs) drop(name string) {
 	}
 }
 
-// customVerbs are in upstream's order; a definition that is going takes no new
-// objects (customresource_discovery_controller.go).
+// customVerbs are in upstream's order. Of a definition that is going discovery names
+// the second row only (customresource_discovery_controller.go); what is refused is the
+// creation of objects alone, for somebody must take their finalizers off.
 var (
 	customVerbs      = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
 	terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
@@ -182,7 +183,7 @@ func (cs *customs) served() []*registry.Kind {
 		}
 		if customOf(k).of.terminating() {
 			going := *k
-			going.Verbs = terminatingVerbs
+			going.Fewer = terminatingVerbs
 			k = &going
 		}
 		out = append(out, k)

@@ -143,7 +143,7 @@ func newVersion(k *registry.Kind) apidiscovery.APIVersionDiscovery {
 func describe(k *registry.Kind, doc *apidiscovery.APIResourceDiscovery) apidiscovery.APIResourceDiscovery {
 	r := apidiscovery.APIResourceDiscovery{
 		Resource: k.GroupVersionResource.Resource, ResponseKind: metaGVK(k.GVK()), Scope: apidiscovery.ScopeCluster,
-		SingularResource: k.Singular, Verbs: k.Verbs, ShortNames: k.ShortNames, Categories: k.Categories,
+		SingularResource: k.Singular, Verbs: k.Told(), ShortNames: k.ShortNames, Categories: k.Categories,
 	}
 	if k.Namespaced {
 		r.Scope = apidiscovery.ScopeNamespace

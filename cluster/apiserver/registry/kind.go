@@ -37,7 +37,8 @@ type Kind struct {
 	// in another version (autoscaling/v1, events.k8s.io); else nil.
 	Hub *Kind
 
-	Custom *Custom // nil for built-in kinds
+	Custom *Custom  // nil for built-in kinds
+	Fewer  []string // the verbs that discovery tells of, where they are fewer; see Told
 
 	Strategy   *Strategy
 	APIVersion string                                               // "apps/v1"
@@ -67,6 +68,15 @@ type Version interface {
 	Encode(k *Kind, obj runtime.Object) ([]byte, error)
 	Decode(k *Kind, value []byte, revision int64) (runtime.Object, error)
 	Label(k *Kind, label, value string) (string, string, error)
+}
+
+// Told are the verbs that discovery tells of. A kind whose definition is being
+// deleted takes writes that discovery no longer names.
+func (k *Kind) Told() []string {
+	if k.Fewer != nil {
+		return k.Fewer
+	}
+	return k.Verbs
 }
 
 // Is reports whether this is the built-in kind of a name; a custom kind may be
