@@ -14,6 +14,7 @@ import (
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -192,7 +193,7 @@ func (a *aggregator) wanted() map[string]*apiregistration.APIService {
 			Spec:       apiregistration.APIServiceSpec{Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: p.group, VersionPriority: p.version},
 		}
 	}
-	a.s.cacheOf(definitionKind()).Scan("", func(_ string, en *cacher.Entry) bool {
+	a.s.cacheOf(crd.DefinitionKind()).Scan("", func(_ string, en *cacher.Entry) bool {
 		crd := en.Object.(*apiextensionsv1.CustomResourceDefinition)
 		for _, v := range crd.Spec.Versions {
 			if v.Served {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
 
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 )
@@ -36,7 +37,7 @@ type fieldManagers struct {
 
 func (f *fieldManagers) of(k *registry.Kind, subresource string) (*managedfields.FieldManager, error) {
 	if k.Custom != nil {
-		return customOf(k).managerOf(k, subresource)
+		return crd.Of(k).ManagerOf(k, subresource)
 	}
 	if f.made == nil {
 		f.made = map[string]*managedfields.FieldManager{}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coredefaults "k8s.io/kubernetes/pkg/apis/core/v1"
 
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
@@ -76,7 +77,7 @@ func (c *call) fillDefaults(obj runtime.Object) {
 			return
 		}
 	case *unstructured.Unstructured:
-		customOf(c.kind).fill(o)
+		crd.Of(c.kind).Fill(o)
 		return
 	case *corev1.Secret:
 		for _, k := range sortedKeys(o.StringData) {

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/sim"
 )
@@ -65,3 +66,6 @@ func (c virtualClock) Now() time.Time { return c.k.Now() }
 
 // Since is clock.PassiveClock.
 func (c virtualClock) Since(t time.Time) time.Duration { return c.k.Now().Sub(t) }
+
+// selfUser is the API server as its own client (genericapiserver's loopback).
+var selfUser = authn.User{Name: "system:apiserver", Groups: []string{authn.Masters}}

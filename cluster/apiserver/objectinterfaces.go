@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/registry"
 )
 
@@ -30,9 +31,9 @@ func (o objectInterfaces) GetObjectConvertor() runtime.ObjectConvertor { return 
 // GetEquivalentResourceMapper is admission.ObjectInterfaces.
 func (o objectInterfaces) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper { return o }
 
-func (o objectInterfaces) custom(group string) *custom {
-	if v := customOf(o.c.kind); v != nil && o.c.kind.Group == group {
-		return v.of
+func (o objectInterfaces) custom(group string) *crd.Definition {
+	if v := crd.Of(o.c.kind); v != nil && o.c.kind.Group == group {
+		return v.Definition()
 	}
 	return nil
 }
@@ -40,7 +41,7 @@ func (o objectInterfaces) custom(group string) *custom {
 // New is runtime.ObjectCreater.
 func (o objectInterfaces) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	if of := o.custom(gvk.Group); of != nil {
-		return customObject{of}.New(gvk)
+		return of.Objects().New(gvk)
 	}
 	return registry.Scheme.New(gvk)
 }
@@ -49,7 +50,7 @@ func (o objectInterfaces) New(gvk schema.GroupVersionKind) (runtime.Object, erro
 func (o objectInterfaces) Default(obj runtime.Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		if of := o.custom(u.GroupVersionKind().Group); of != nil {
-			customObject{of}.Default(u)
+			of.Objects().Default(u)
 		}
 		return
 	}
@@ -59,7 +60,7 @@ func (o objectInterfaces) Default(obj runtime.Object) {
 // ConvertToVersion is runtime.ObjectConvertor.
 func (o objectInterfaces) ConvertToVersion(in runtime.Object, gv runtime.GroupVersioner) (runtime.Object, error) {
 	if of := o.custom(in.GetObjectKind().GroupVersionKind().Group); of != nil {
-		return customObject{of}.ConvertToVersion(in, gv)
+		return of.Objects().ConvertToVersion(in, gv)
 	}
 	return registry.Scheme.ConvertToVersion(in, gv)
 }
@@ -74,7 +75,7 @@ func (o objectInterfaces) Convert(in, out, ctx any) error {
 			return registry.Scheme.Convert(in, out, ctx)
 		}
 		if gvk := to.GroupVersionKind(); gvk != u.GroupVersionKind() {
-			got, err := customObject{of}.ConvertToVersion(u, gvk.GroupVersion())
+			got, err := of.Objects().ConvertToVersion(u, gvk.GroupVersion())
 			if err != nil {
 				return err
 			}

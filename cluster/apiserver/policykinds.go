@@ -10,6 +10,7 @@ import (
 
 	"kviz/cluster/apiserver/admission/policy"
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
@@ -33,7 +34,7 @@ func (p policyKinds) Params(gvk schema.GroupVersionKind) (_ policy.Params, names
 func (p policyKinds) GetTypeConverter(gvk schema.GroupVersionKind) managedfields.TypeConverter {
 	for _, k := range p.s.Resources() {
 		if k.Custom != nil && k.GVK() == gvk {
-			types, err := customOf(k).of.types()
+			types, err := crd.Of(k).Definition().Types()
 			if err != nil {
 				return nil
 			}

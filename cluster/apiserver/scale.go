@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
@@ -205,7 +206,7 @@ func (c *call) useScale(scale *autoscalingv1.Scale, of admitted, owners *managed
 func (c *call) lendOwners(scale *autoscalingv1.Scale, of runtime.Object) *managedfields.ScaleHandler {
 	paths := managedfields.ResourcePathMappings{c.kind.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas")}
 	if c.kind.Custom != nil {
-		paths = customOf(c.kind).replicasPaths()
+		paths = crd.Of(c.kind).ReplicasPaths()
 	}
 	h := managedfields.NewScaleHandler(object.Meta(of).GetManagedFields(), c.kind.GroupVersion(), paths)
 	scale.ManagedFields, _ = h.ToSubresource() // what cannot be read was not written by us
@@ -233,4 +234,27 @@ func (c *call) patchScale(s *autoscalingv1.Scale) (*autoscalingv1.Scale, error) 
 		scale.ResourceVersion = "" // the client did not ask for a certain one
 	}
 	return scale, nil
+}
+
+// scaleOf is the scale subresource of an object.
+func (c *call) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
+	if c.kind.Custom == nil {
+		return scaleOf(obj), nil
+	}
+	return crd.Of(c.kind).ReadScale(crd.MapOf(obj))
+}
+
+func (c *call) scaleToChange(obj runtime.Object) (*autoscalingv1.Scale, error) {
+	if c.kind.Custom == nil {
+		return scaleOf(obj), nil
+	}
+	return crd.Of(c.kind).ScaleToChange(crd.MapOf(obj))
+}
+
+func (c *call) setReplicas(obj runtime.Object, n int32) error {
+	if c.kind.Custom == nil {
+		setReplicas(obj, n)
+		return nil
+	}
+	return crd.Of(c.kind).SetScale(crd.MapOf(obj), n)
 }

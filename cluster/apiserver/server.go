@@ -27,6 +27,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/apiserver/registry"
@@ -116,8 +117,8 @@ type Server struct {
 	stored         []*registry.Kind                 // the built-in kinds whose caches are always open
 	caches         map[*registry.Kind]*cacher.Cache // of built-in kinds; see cacheOf
 	forCaches      *cacher.Config
-	customs        *customs // the kinds that CustomResourceDefinitions make
-	defs           *definitions
+	customs        *crd.Definitions // the kinds that CustomResourceDefinitions make
+	defs           *crd.Controllers
 	authorizers    *authz.Authorizers
 	alloc          *allocator
 	keys           *authn.Keys
@@ -240,7 +241,8 @@ func (s *Server) Restart(p *sim.Process) {
 	s.startFairness()
 	s.flowObjects = &flowObjects{s: s}
 	s.aggregator = newAggregator(s)
-	s.customs, s.defs = newCustoms(s), newDefinitions(s)
+	s.customs = crd.New(s)
+	s.defs = crd.NewControllers(p, func() *cacher.Cache { return s.cacheOf(crd.DefinitionKind()) }, s.customs.Stored, s)
 	s.eventLeases = s.st.NewLeases("events")
 	s.webhooks = webhook.NewClient(s.cfg.Webhooks, serviceEndpoints{lister{s}}, s.stream("webhook"))
 	s.startAdmission()
@@ -254,7 +256,7 @@ func (s *Server) Restart(p *sim.Process) {
 				c.Close()
 			}
 		}
-		for _, c := range customs.open() {
+		for _, c := range customs.Open() {
 			c.Close()
 		}
 		s.started.Broadcast()
@@ -273,9 +275,9 @@ func (s *Server) listen() {
 		aggregator.serviceChanged(key)
 	}
 	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Changed = aggregator.sliceChanged
-	s.caches[definitionKind()].Changed = func(name string, obj runtime.Object) {
-		customs.changed(name, obj)
-		defs.changed(name, obj)
+	s.caches[crd.DefinitionKind()].Changed = func(name string, obj runtime.Object) {
+		customs.Changed(name, obj)
+		defs.Changed(name, obj)
 		aggregator.definitionChanged()
 		s.policies.Changed() // a parameter may be of this kind
 	}
@@ -310,7 +312,7 @@ func (s *Server) main(t *sim.Task) {
 	s.started.Broadcast()
 	s.usage.more.Broadcast()
 	s.p.Go("compactor", s.compact)
-	s.p.Go("crd-controllers", s.defs.run)
+	s.p.Go("crd-controllers", s.defs.Run)
 	if s.several() {
 		s.p.Go("endpoint-reconciler", s.advertise)
 	}
@@ -374,10 +376,10 @@ func (s *Server) Revision() int64 { return s.st.Revision() }
 // Resources lists what the server serves: the built-in kinds in the order of
 // kubectl api-resources, then the custom ones.
 func (s *Server) Resources() []*registry.Kind {
-	if len(s.customs.kinds) == 0 {
+	if s.customs.IsEmpty() {
 		return registry.Kinds
 	}
-	return append(registry.Kinds[:len(registry.Kinds):len(registry.Kinds)], s.customs.served()...)
+	return append(registry.Kinds[:len(registry.Kinds):len(registry.Kinds)], s.customs.Served()...)
 }
 
 // Authorize answers what the authorizers say: for the reviews, and for

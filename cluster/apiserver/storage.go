@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
@@ -275,7 +276,7 @@ func storeError(err error) error {
 	if errors.As(err, &bad) {
 		return undecryptable(bad, bad.Err)
 	}
-	if bad := (*unconverted)(nil); errors.As(err, &bad) {
+	if bad := (*crd.Unconverted)(nil); errors.As(err, &bad) {
 		return bad
 	}
 	if errors.Is(err, context.DeadlineExceeded) { // endpoints/handlers/finisher FinishRequest
@@ -287,7 +288,7 @@ func storeError(err error) error {
 // encodingError is of an object that could not be brought into the form that is
 // stored, or back.
 func encodingError(err error) error {
-	if bad := (*unconverted)(nil); errors.As(err, &bad) {
+	if bad := (*crd.Unconverted)(nil); errors.As(err, &bad) {
 		return bad
 	}
 	return apierrors.NewInternalError(err)

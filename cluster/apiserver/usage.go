@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -23,7 +24,7 @@ func (s *Server) cacheOf(k *registry.Kind) *cacher.Cache {
 	c := cacher.New(s.cacheConfig(), k)
 	name := k.GroupVersionResource.Resource
 	if k.Custom != nil {
-		customOf(k).cache = c
+		crd.Of(k).Cache = c
 		name = k.GroupResource().String() + "/" + k.Version
 	} else {
 		s.caches[k] = c
@@ -39,7 +40,7 @@ func (s *Server) cacheOf(k *registry.Kind) *cacher.Cache {
 // openCache is the watch cache of a kind if it is open, else nil.
 func (s *Server) openCache(k *registry.Kind) *cacher.Cache {
 	if k.Custom != nil {
-		return customOf(k).cache
+		return crd.Of(k).Cache
 	}
 	return s.caches[k]
 }
@@ -52,7 +53,7 @@ func (s *Server) openCaches() []*cacher.Cache {
 			out = append(out, c)
 		}
 	}
-	return append(out, s.customs.open()...)
+	return append(out, s.customs.Open()...)
 }
 
 // usage is which kinds on demand have had objects. It outlives the server's
@@ -71,18 +72,12 @@ func (s *Server) note(k *registry.Kind) {
 	case k.Custom != nil:
 		if name := k.GroupResource().String(); !s.usage.custom[name] {
 			s.usage.custom[name] = true
-			s.customsMoved()
+			s.CustomKindsMoved()
 		}
 	case k.OnDemand && !s.inUse(k):
 		s.usage.kinds = append(s.usage.kinds, k)
 		s.usage.more.Broadcast()
 	}
-}
-
-// customsMoved notes that the custom kinds are others, or that one came into use.
-func (s *Server) customsMoved() {
-	s.usage.state++
-	s.usage.more.Broadcast()
 }
 
 // inUse reports whether there are, or were, objects of a kind on demand.
@@ -95,14 +90,7 @@ func (c *connection) AwaitCustomKinds(t *sim.Task, since uint64) ([]client.Custo
 	for ; s == nil || s.usage.state == since; s = c.s.peers.ready() {
 		c.s.usage.more.Wait(t)
 	}
-	var out []client.CustomKind
-	for _, name := range sortedKeys(s.customs.byName) {
-		cu := s.customs.byName[name]
-		if versions := client.CustomVersions(cu.crd); len(versions) > 0 {
-			out = append(out, client.CustomKind{Versions: versions, Used: s.usage.custom[cu.storage.GroupResource().String()]})
-		}
-	}
-	return out, s.usage.state
+	return s.customs.InUse(s.usage.custom), s.usage.state
 }
 
 // UsedKinds is [client.Usage.UsedKinds].

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/registry"
 )
 
@@ -47,7 +47,7 @@ func (h *Handler) addCustom(index map[string]string) error {
 	for path, kinds := range byPath {
 		doc := h.customDocs.docs[path]
 		if doc == nil || !sameKinds(doc.kinds, kinds) {
-			body, err := apiserver.OpenAPI(kinds)
+			body, err := crd.OpenAPI(kinds)
 			if err != nil {
 				return fmt.Errorf("the OpenAPI document of %s: %w", path, err)
 			}
@@ -73,7 +73,7 @@ func sameKinds(a, b []*registry.Kind) bool {
 		return false
 	}
 	for i := range a {
-		if !apiserver.Same(a[i], b[i]) {
+		if !crd.Same(a[i], b[i]) {
 			return false
 		}
 	}

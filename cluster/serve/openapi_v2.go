@@ -17,6 +17,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/registry"
 )
 
@@ -142,7 +143,7 @@ func (h *Handler) mergeV2(kinds []*registry.Kind, docs []apiserver.OpenAPIv2Docu
 		}
 		return nil
 	}
-	swagger, err := apiserver.OpenAPIv2(kinds)
+	swagger, err := crd.OpenAPIv2(kinds)
 	if err != nil {
 		return nil, err
 	}

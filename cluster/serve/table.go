@@ -23,6 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/printers/internalversion"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/registry"
 )
 
@@ -73,7 +74,7 @@ func (g tables) columns(k *registry.Kind) (columns []metav1.TableColumnDefinitio
 		return nil, true
 	}
 	if k.Custom != nil {
-		if t, err := apiserver.Table(k, nil, time.Time{}); err == nil {
+		if t, err := crd.Table(k, nil, time.Time{}); err == nil {
 			return t.ColumnDefinitions, true
 		}
 		return nil, true
@@ -92,7 +93,7 @@ func (g tables) columns(k *registry.Kind) (columns []metav1.TableColumnDefinitio
 
 func (g tables) print(k *registry.Kind, item runtime.Object, now time.Time, noHeaders bool) (*metav1.Table, error) {
 	if _, ok := item.(*unstructured.Unstructured); ok && k != nil && k.Custom != nil {
-		t, err := apiserver.Table(k, item, now)
+		t, err := crd.Table(k, item, now)
 		if err == nil && noHeaders {
 			t.ColumnDefinitions = nil
 		}

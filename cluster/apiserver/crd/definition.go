@@ -1,12 +1,25 @@
-package apiserver
+// Package crd serves custom resources (apiextensions-apiserver): kinds that come and go
+// while the server runs, as the CustomResourceDefinitions in its watch cache say. Each
+// version of a definition is a [registry.Kind] as any other, made when the definition's
+// names are accepted; its schema, validators and watch cache are made when somebody asks
+// for the first object. The controllers that accept names, establish definitions and clean
+// up after them are here too ([Controllers]).
+//
+// Structural schemas, pruning, defaults, rules, tables and OpenAPI are upstream's packages;
+// its handler and strategy, which bring the generic registry with its etcd client, are
+// mirrored. Start reading at [Definitions.Changed].
+package crd
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -18,15 +31,10 @@ import (
 	"kviz/cluster/client"
 )
 
-// Custom resources: kinds that come and go while the server runs, as the
-// CustomResourceDefinitions in its cache say (apiextensions-apiserver
-// pkg/apiserver/customresource_handler.go). Each version of a definition is a
-// [Kind] as any other, made when the definition's names are accepted; its schema,
-// validators and watch cache are made when somebody asks for the first object.
-
-// custom is one definition as it is served. A new spec makes a new one.
-type custom struct {
-	s       *Server
+// Definition is one definition as it is served. A new spec makes a new one
+// (customresource_handler.go).
+type Definition struct {
+	host    host
 	crd     *apiextensionsv1.CustomResourceDefinition // the newest; shared
 	born    *apiextensionsv1.CustomResourceDefinition // with the same spec; never another
 	kinds   []*registry.Kind                          // a version each, in the order of the spec
@@ -35,41 +43,52 @@ type custom struct {
 	models *customModels // for server-side apply; made on first use
 }
 
-// customVersion is what a Kind has more if a definition made it.
-type customVersion struct {
-	of    *custom
+// Version is what a Kind has more if a definition made it.
+type Version struct {
+	of    *Definition
 	spec  *apiextensionsv1.CustomResourceDefinitionVersion
-	cache *cacher.Cache // nil until somebody asks
+	Cache *cacher.Cache // nil until somebody asks
 
 	made     *customSchema                          // nil until somebody asks
 	managers map[string]*managedfields.FieldManager // by subresource
 	printer  printer
 }
 
-// customs is what the definitions make the server serve.
-type customs struct {
-	s        *Server
-	byName   map[string]*custom // by the definition's name
+// Definitions is what the definitions make the server serve.
+type Definitions struct {
+	host     host
+	byName   map[string]*Definition // by the definition's name
 	kinds    map[schema.GroupVersionResource]*registry.Kind
 	byPrefix map[string]*registry.Kind // the storage version's, by "group/plural"
 }
 
-func newCustoms(s *Server) *customs {
-	return &customs{s: s, byName: map[string]*custom{}, kinds: map[schema.GroupVersionResource]*registry.Kind{}, byPrefix: map[string]*registry.Kind{}}
+// host is the server that serves what the definitions say.
+type host interface {
+	// CustomKindsMoved hears that the kinds, or what they are, have changed.
+	CustomKindsMoved()
+	// CustomKindAdded hears of a new definition, by the kind in whose version its
+	// objects are stored.
+	CustomKindAdded(stored *registry.Kind)
+	// Convert has the webhook of a definition convert an object, in the task that runs.
+	Convert(crd *apiextensionsv1.CustomResourceDefinition, u *unstructured.Unstructured, to *registry.Kind) (*unstructured.Unstructured, error)
 }
 
-// changed hears of every change of a definition, as soon as the watch cache has
+func New(h host) *Definitions {
+	return &Definitions{host: h, byName: map[string]*Definition{}, kinds: map[schema.GroupVersionResource]*registry.Kind{}, byPrefix: map[string]*registry.Kind{}}
+}
+
+// Changed hears of every change of a definition, as soon as the watch cache has
 // it. A kind whose definition changed is made anew, and its watches end, as
 // upstream's do.
-func (cs *customs) changed(name string, obj runtime.Object) {
+func (cs *Definitions) Changed(name string, obj runtime.Object) {
 	crd, _ := obj.(*apiextensionsv1.CustomResourceDefinition)
 	had := cs.byName[name]
 	serve := crd != nil && (apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established))
 	if had != nil {
 		if serve && had.crd.UID == crd.UID && object.Equal(had.crd.Spec, crd.Spec) && object.Equal(had.crd.Status.AcceptedNames, crd.Status.AcceptedNames) {
-			before := had.established()
-			if had.crd = crd; had.established() != before {
-				cs.s.customsMoved()
+			before := had.Established()
+			if had.crd = crd; had.Established() != before {
+				cs.host.CustomKindsMoved()
 			}
 			return
 		}
@@ -80,8 +99,8 @@ func (cs *customs) changed(name string, obj runtime.Object) {
 	}
 }
 
-func (cs *customs) add(name string, crd *apiextensionsv1.CustomResourceDefinition) {
-	cu := &custom{s: cs.s, crd: crd, born: crd}
+func (cs *Definitions) add(name string, crd *apiextensionsv1.CustomResourceDefinition) {
+	cu := &Definition{host: cs.host, crd: crd, born: crd}
 	names := crd.Status.AcceptedNames
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
@@ -94,7 +113,7 @@ func (cs *customs) add(name string, crd *apiextensionsv1.CustomResourceDefinitio
 			Verbs: customVerbs, Prefix: "/registry/" + crd.Spec.Group + "/" + names.Plural + "/",
 			APIVersion: crd.Spec.Group + "/" + v.Name,
 		}
-		made := &customVersion{of: cu, spec: v}
+		made := &Version{of: cu, spec: v}
 		conversion := crd.Spec.Conversion
 		k.Custom = &registry.Custom{
 			Version: made, ListKind: names.ListKind, Storage: v.Storage,
@@ -117,25 +136,23 @@ func (cs *customs) add(name string, crd *apiextensionsv1.CustomResourceDefinitio
 	}
 	cs.byName[name] = cu
 	cs.byPrefix[crd.Spec.Group+"/"+names.Plural] = cu.storage
-	if !cs.s.ready { // it may have had objects before this server began
-		cs.s.usage.custom[cu.storage.GroupResource().String()] = true
-	}
-	cs.s.customsMoved()
+	cs.host.CustomKindAdded(cu.storage)
+	cs.host.CustomKindsMoved()
 }
 
 // drop ends the service of a definition's kinds.
-func (cs *customs) drop(name string) {
+func (cs *Definitions) drop(name string) {
 	cu := cs.byName[name]
 	delete(cs.byName, name)
 	for _, k := range cu.kinds {
 		if cs.kinds[k.GroupVersionResource] == k {
 			delete(cs.kinds, k.GroupVersionResource)
 		}
-		if c := customOf(k).cache; c != nil {
+		if c := Of(k).Cache; c != nil {
 			c.End("the CustomResourceDefinition " + name + " changed or is gone")
 		}
 	}
-	cs.s.customsMoved()
+	cs.host.CustomKindsMoved()
 	prefix := cu.crd.Spec.Group + "/" + cu.crd.Status.AcceptedNames.Plural
 	if cs.byPrefix[prefix] == cu.storage {
 		delete(cs.byPrefix, prefix)
@@ -150,12 +167,12 @@ var (
 	terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
 )
 
-func (cu *custom) terminating() bool {
+func (cu *Definition) Terminating() bool {
 	return cu.crd.DeletionTimestamp != nil || apihelpers.IsCRDConditionTrue(cu.crd, apiextensionsv1.Terminating)
 }
 
-// established is since when the definition is; zero if it is not.
-func (cu *custom) established() metav1.Time {
+// Established is since when the definition is; zero if it is not.
+func (cu *Definition) Established() metav1.Time {
 	if c := apihelpers.FindCRDCondition(cu.crd, apiextensionsv1.Established); c != nil && c.Status == apiextensionsv1.ConditionTrue {
 		return c.LastTransitionTime
 	}
@@ -164,7 +181,7 @@ func (cu *custom) established() metav1.Time {
 
 // version finds the kind of another version of the same definition; nil if there
 // is none.
-func (cu *custom) version(apiVersion string) *registry.Kind {
+func (cu *Definition) version(apiVersion string) *registry.Kind {
 	for _, k := range cu.kinds {
 		if k.APIVersion == apiVersion {
 			return k
@@ -173,15 +190,15 @@ func (cu *custom) version(apiVersion string) *registry.Kind {
 	return nil
 }
 
-// served lists the kinds that discovery tells of: by group, the preferred
+// Served lists the kinds that discovery tells of: by group, the preferred
 // version first.
-func (cs *customs) served() []*registry.Kind {
+func (cs *Definitions) Served() []*registry.Kind {
 	out := make([]*registry.Kind, 0, len(cs.kinds))
 	for _, k := range cs.kinds {
-		if since := customOf(k).of.established(); since.IsZero() {
+		if since := Of(k).of.Established(); since.IsZero() {
 			continue
 		}
-		if customOf(k).of.terminating() {
+		if Of(k).of.Terminating() {
 			going := *k
 			going.Fewer = terminatingVerbs
 			k = &going
@@ -200,49 +217,93 @@ func (cs *customs) served() []*registry.Kind {
 	return out
 }
 
-// open are the watch caches that are open, by definition, in the order of the spec.
-func (cs *customs) open() []*cacher.Cache {
+// Open are the watch caches that are open, by definition, in the order of the spec.
+func (cs *Definitions) Open() []*cacher.Cache {
 	var out []*cacher.Cache
-	for _, name := range sortedKeys(cs.byName) {
+	for _, name := range slices.Sorted(maps.Keys(cs.byName)) {
 		for _, k := range cs.byName[name].kinds {
-			if customOf(k).cache != nil {
-				out = append(out, customOf(k).cache)
+			if Of(k).Cache != nil {
+				out = append(out, Of(k).Cache)
 			}
 		}
 	}
 	return out
 }
 
-// kindFor is the kind served as a resource now; nil if none is.
-func (s *Server) kindFor(r schema.GroupVersionResource) *registry.Kind {
-	if k := registry.KindFor(r); k != nil {
-		return k
+// InUse lists the definitions with the versions that are served, and whether there are
+// or were objects of them.
+func (cs *Definitions) InUse(used map[string]bool) []client.CustomKind {
+	var out []client.CustomKind
+	for _, name := range slices.Sorted(maps.Keys(cs.byName)) {
+		cu := cs.byName[name]
+		if versions := client.CustomVersions(cu.crd); len(versions) > 0 {
+			out = append(out, client.CustomKind{Versions: versions, Used: used[cu.storage.GroupResource().String()]})
+		}
 	}
-	return s.customs.kinds[r]
+	return out
 }
 
-// kindOf is the kind a key at the store belongs to; nil if to none.
-func (s *Server) kindOf(key []byte) *registry.Kind {
-	if k := registry.KindOfKey(key); k != nil || len(s.customs.byPrefix) == 0 {
-		return k
-	}
-	rest, ok := strings.CutPrefix(string(key), "/registry/")
-	if parts := strings.SplitN(rest, "/", 3); ok && len(parts) == 3 {
-		return s.customs.byPrefix[parts[0]+"/"+parts[1]]
+// Stored is the kind in whose version the objects of a definition are stored; nil if the
+// definition is not served.
+func (cs *Definitions) Stored(name string) *registry.Kind {
+	if cu := cs.byName[name]; cu != nil {
+		return cu.storage
 	}
 	return nil
 }
 
-// customOf is what a definition says of the kind that it made; nil of a built-in one.
-func customOf(k *registry.Kind) *customVersion {
+// IsEmpty reports whether there are no definitions.
+func (cs *Definitions) IsEmpty() bool { return len(cs.kinds) == 0 }
+
+// KindFor is the custom kind that is served as a resource; nil if none is.
+func (cs *Definitions) KindFor(r schema.GroupVersionResource) *registry.Kind { return cs.kinds[r] }
+
+// KindOf is the kind whose objects are stored under a key; nil if there is none.
+func (cs *Definitions) KindOf(key []byte) *registry.Kind {
+	if len(cs.byPrefix) == 0 {
+		return nil
+	}
+	rest, ok := strings.CutPrefix(string(key), "/registry/")
+	if parts := strings.SplitN(rest, "/", 3); ok && len(parts) == 3 {
+		return cs.byPrefix[parts[0]+"/"+parts[1]]
+	}
+	return nil
+}
+
+// Of is what a definition says of the kind that it made; nil of a built-in one.
+func Of(k *registry.Kind) *Version {
 	if k.Custom == nil {
 		return nil
 	}
-	return k.Custom.Version.(*customVersion)
+	return k.Custom.Version.(*Version)
 }
 
 // Same reports whether two kinds are the same version of the same definition, of
 // one spec.
 func Same(k, o *registry.Kind) bool {
-	return k.Custom != nil && o.Custom != nil && customOf(k).of == customOf(o).of && k.Version == o.Version
+	return k.Custom != nil && o.Custom != nil && Of(k).of == Of(o).of && k.Version == o.Version
+}
+
+// Definition is what the version is one of.
+func (v *Version) Definition() *Definition { return v.of }
+
+// Deprecation is the warning of a deprecated version (defaultDeprecationWarning), else "".
+func (v *Version) Deprecation() string {
+	if !v.spec.Deprecated {
+		return ""
+	}
+	if v.spec.DeprecationWarning != nil {
+		return *v.spec.DeprecationWarning
+	}
+	spec := &v.of.crd.Spec
+	msg, better := fmt.Sprintf("%s/%s %s is deprecated", spec.Group, v.spec.Name, spec.Names.Kind), ""
+	for _, o := range spec.Versions {
+		if o.Served && !o.Deprecated && version.CompareKubeAwareVersionStrings(v.spec.Name, o.Name) < 0 && (better == "" || version.CompareKubeAwareVersionStrings(better, o.Name) < 0) {
+			better = o.Name
+		}
+	}
+	if better != "" {
+		msg += fmt.Sprintf("; use %s/%s %s", spec.Group, better, spec.Names.Kind)
+	}
+	return msg
 }

@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
@@ -19,7 +18,7 @@ const unsetReplicas = -2147483648
 // scale is the scale subresource of a custom object: the fields its definition
 // says (customresource/etcd.go scaleFromCustomResource). found says whether
 // there is a replicas field.
-func (v *customVersion) scale(u *unstructured.Unstructured) (s *autoscalingv1.Scale, found bool, err error) {
+func (v *Version) scale(u *unstructured.Unstructured) (s *autoscalingv1.Scale, found bool, err error) {
 	paths := v.spec.Subresources.Scale
 	replicas, found, err := unstructured.NestedInt64(u.Object, pathOf(paths.SpecReplicasPath)...)
 	if err != nil {
@@ -45,8 +44,8 @@ func (v *customVersion) scale(u *unstructured.Unstructured) (s *autoscalingv1.Sc
 	}, found, nil
 }
 
-// readScale answers get on scale.
-func (v *customVersion) readScale(u *unstructured.Unstructured) (*autoscalingv1.Scale, error) {
+// ReadScale answers get on scale.
+func (v *Version) ReadScale(u *unstructured.Unstructured) (*autoscalingv1.Scale, error) {
 	s, found, err := v.scale(u)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
@@ -57,8 +56,8 @@ func (v *customVersion) readScale(u *unstructured.Unstructured) (*autoscalingv1.
 	return s, nil
 }
 
-// scaleToChange is the scale that an update starts from.
-func (v *customVersion) scaleToChange(u *unstructured.Unstructured) (*autoscalingv1.Scale, error) {
+// ScaleToChange is the scale that an update starts from.
+func (v *Version) ScaleToChange(u *unstructured.Unstructured) (*autoscalingv1.Scale, error) {
 	s, found, err := v.scale(u)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
@@ -69,8 +68,8 @@ func (v *customVersion) scaleToChange(u *unstructured.Unstructured) (*autoscalin
 	return s, nil
 }
 
-// setScale writes the replicas into the object.
-func (v *customVersion) setScale(u *unstructured.Unstructured, n int32) error {
+// SetScale writes the replicas into the object.
+func (v *Version) SetScale(u *unstructured.Unstructured, n int32) error {
 	path := v.spec.Subresources.Scale.SpecReplicasPath
 	if n == unsetReplicas {
 		return apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty", path))
@@ -81,9 +80,9 @@ func (v *customVersion) setScale(u *unstructured.Unstructured, n int32) error {
 	return nil
 }
 
-// replicasPaths are where each version has its replicas (customresource_handler.go
+// ReplicasPaths are where each version has its replicas (customresource_handler.go
 // getOrCreateServingInfoFor).
-func (v *customVersion) replicasPaths() managedfields.ResourcePathMappings {
+func (v *Version) ReplicasPaths() managedfields.ResourcePathMappings {
 	out := managedfields.ResourcePathMappings{}
 	for _, o := range v.of.crd.Spec.Versions {
 		if o.Subresources == nil || o.Subresources.Scale == nil {
@@ -96,27 +95,4 @@ func (v *customVersion) replicasPaths() managedfields.ResourcePathMappings {
 		out[v.of.crd.Spec.Group+"/"+o.Name] = path
 	}
 	return out
-}
-
-// scaleOf is the scale subresource of an object.
-func (c *call) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
-	if c.kind.Custom == nil {
-		return scaleOf(obj), nil
-	}
-	return customOf(c.kind).readScale(mapOf(obj))
-}
-
-func (c *call) scaleToChange(obj runtime.Object) (*autoscalingv1.Scale, error) {
-	if c.kind.Custom == nil {
-		return scaleOf(obj), nil
-	}
-	return customOf(c.kind).scaleToChange(mapOf(obj))
-}
-
-func (c *call) setReplicas(obj runtime.Object, n int32) error {
-	if c.kind.Custom == nil {
-		setReplicas(obj, n)
-		return nil
-	}
-	return customOf(c.kind).setScale(mapOf(obj), n)
 }

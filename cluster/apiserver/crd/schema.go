@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ type customSchema struct {
 }
 
 // schema is made on first use: compiling the rules takes some milliseconds.
-func (v *customVersion) schema() *customSchema {
+func (v *Version) schema() *customSchema {
 	if v.made == nil {
 		made, err := makeSchema(v.of.crd, v.spec)
 		if err != nil { // validation has seen to it that this cannot be

@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"errors"
@@ -19,9 +19,9 @@ import (
 // reads it.
 type customModels struct{ types managedfields.TypeConverter }
 
-// types makes the type converter (customresource_handler.go
+// Types makes the type converter (customresource_handler.go
 // buildOpenAPIModelsForApply); a definition without schemas has its types deduced.
-func (cu *custom) types() (managedfields.TypeConverter, error) {
+func (cu *Definition) Types() (managedfields.TypeConverter, error) {
 	if cu.models != nil {
 		return cu.models.types, nil
 	}
@@ -43,8 +43,8 @@ func (cu *custom) types() (managedfields.TypeConverter, error) {
 	return types, nil
 }
 
-// managerOf is the field manager of a custom kind and subresource, made once.
-func (v *customVersion) managerOf(k *registry.Kind, subresource string) (*managedfields.FieldManager, error) {
+// ManagerOf is the field manager of a custom kind and subresource, made once.
+func (v *Version) ManagerOf(k *registry.Kind, subresource string) (*managedfields.FieldManager, error) {
 	if m := v.managers[subresource]; m != nil {
 		return m, nil
 	}
@@ -59,8 +59,8 @@ func (v *customVersion) managerOf(k *registry.Kind, subresource string) (*manage
 	return m, nil
 }
 
-func (v *customVersion) fieldManager(k *registry.Kind, subresource string) (*managedfields.FieldManager, error) {
-	types, err := v.of.types()
+func (v *Version) fieldManager(k *registry.Kind, subresource string) (*managedfields.FieldManager, error) {
+	types, err := v.of.Types()
 	if err != nil {
 		return nil, err
 	}
@@ -72,37 +72,40 @@ func (v *customVersion) fieldManager(k *registry.Kind, subresource string) (*man
 		}
 	case "status":
 		for _, other := range v.of.kinds {
-			if customOf(other).hasStatus() {
+			if Of(other).hasStatus() {
 				reset[fieldpath.APIVersion(other.APIVersion)] = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
 			}
 		}
 	}
-	object := customObject{v.of}
+	object := Objects{v.of}
 	return managedfields.NewDefaultCRDFieldManager(types, object, object, object, k.GVK(), k.GroupVersion(), subresource, fieldpath.NewExcludeFilterSetMap(reset))
 }
 
-// customObject converts, defaults and makes a definition's objects for the field
+// Objects are the definition's, for those who convert, default and make them.
+func (cu *Definition) Objects() Objects { return Objects{cu} }
+
+// Objects converts, defaults and makes a definition's objects for the field
 // manager.
-type customObject struct{ of *custom }
+type Objects struct{ of *Definition }
 
 // New is runtime.ObjectCreater.
-func (customObject) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
+func (Objects) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(gvk)
 	return u, nil
 }
 
 // Default is runtime.ObjectDefaulter.
-func (o customObject) Default(obj runtime.Object) {
+func (o Objects) Default(obj runtime.Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		if k := o.of.version(u.GetAPIVersion()); k != nil {
-			customOf(k).fill(u)
+			Of(k).Fill(u)
 		}
 	}
 }
 
 // ConvertToVersion is runtime.ObjectConvertor.
-func (o customObject) ConvertToVersion(in runtime.Object, gv runtime.GroupVersioner) (runtime.Object, error) {
+func (o Objects) ConvertToVersion(in runtime.Object, gv runtime.GroupVersioner) (runtime.Object, error) {
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("converting %T: not a custom object", in)
@@ -116,18 +119,18 @@ func (o customObject) ConvertToVersion(in runtime.Object, gv runtime.GroupVersio
 		return nil, runtime.NewNotRegisteredErrForKind("customresource", to)
 	}
 	u = u.DeepCopy()
-	return u, customOf(k).convert(u, k)
+	return u, Of(k).convert(u, k)
 }
 
 // Convert is runtime.ObjectConvertor; nobody calls it with maps.
-func (customObject) Convert(_, _, _ any) error {
+func (Objects) Convert(_, _, _ any) error {
 	return errors.New("a custom object is converted to a version")
 }
 
 // ConvertFieldLabel is runtime.ObjectConvertor.
-func (o customObject) ConvertFieldLabel(gvk schema.GroupVersionKind, label, value string) (string, string, error) {
+func (o Objects) ConvertFieldLabel(gvk schema.GroupVersionKind, label, value string) (string, string, error) {
 	if k := o.of.version(gvk.GroupVersion().String()); k != nil {
-		return customOf(k).Label(k, label, value)
+		return Of(k).Label(k, label, value)
 	}
 	return "", "", fmt.Errorf("field label not supported: %s", label)
 }

@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"context"
@@ -32,36 +32,36 @@ import (
 // pkg/registry/customresource. (The package itself would bring the generic
 // registry and its etcd client along; TestCustomRefusalsAreUpstreams compares.)
 func customStrategy(k *registry.Kind) *registry.Strategy {
-	v := customOf(k)
+	v := Of(k)
 	st := &registry.Strategy{
 		Conditional:    true,
-		Prepare:        func(_ *registry.Write, obj, old runtime.Object) { v.prepare(mapOf(obj), mapOf(old)) },
-		Validate:       func(obj runtime.Object) field.ErrorList { return v.validate(k, mapOf(obj)) },
-		ValidateUpdate: func(obj, old runtime.Object) field.ErrorList { return v.validateUpdate(k, mapOf(obj), mapOf(old)) },
+		Prepare:        func(_ *registry.Write, obj, old runtime.Object) { v.prepare(MapOf(obj), MapOf(old)) },
+		Validate:       func(obj runtime.Object) field.ErrorList { return v.validate(k, MapOf(obj)) },
+		ValidateUpdate: func(obj, old runtime.Object) field.ErrorList { return v.validateUpdate(k, MapOf(obj), MapOf(old)) },
 		Warn:           finalizerWarnings,
 	}
 	if v.hasStatus() {
-		st.SubPrepare = registry.Preparers{"status": func(_ *registry.Write, obj, old runtime.Object) { prepareCustomStatus(mapOf(obj), mapOf(old)) }}
+		st.SubPrepare = registry.Preparers{"status": func(_ *registry.Write, obj, old runtime.Object) { prepareCustomStatus(MapOf(obj), MapOf(old)) }}
 		st.SubValidate = registry.Validators{"status": func(obj, old runtime.Object) field.ErrorList {
-			return v.validateStatus(k, mapOf(obj), mapOf(old))
+			return v.validateStatus(k, MapOf(obj), MapOf(old))
 		}}
 	}
 	return st
 }
 
-// mapOf is an object of a custom kind as it is: a map. Nil for nil.
-func mapOf(obj runtime.Object) *unstructured.Unstructured {
+// MapOf is an object of a custom kind as it is: a map. Nil for nil.
+func MapOf(obj runtime.Object) *unstructured.Unstructured {
 	u, _ := obj.(*unstructured.Unstructured)
 	return u
 }
 
-func (v *customVersion) hasStatus() bool {
+func (v *Version) hasStatus() bool {
 	return v.spec.Subresources != nil && v.spec.Subresources.Status != nil
 }
 
 // prepare keeps the status out of a write of the object, and counts changes of
 // anything but metadata as new generations.
-func (v *customVersion) prepare(obj, old *unstructured.Unstructured) {
+func (v *Version) prepare(obj, old *unstructured.Unstructured) {
 	if old == nil {
 		if v.hasStatus() {
 			delete(obj.Object, "status")
@@ -105,7 +105,7 @@ func prepareCustomStatus(obj, old *unstructured.Unstructured) {
 }
 
 // validate is customResourceStrategy.Validate.
-func (v *customVersion) validate(k *registry.Kind, u *unstructured.Unstructured) field.ErrorList {
+func (v *Version) validate(k *registry.Kind, u *unstructured.Unstructured) field.ErrorList {
 	if errs := rightType(k, u); len(errs) > 0 {
 		return errs
 	}
@@ -126,7 +126,7 @@ func (v *customVersion) validate(k *registry.Kind, u *unstructured.Unstructured)
 
 // validateUpdate is customResourceStrategy.ValidateUpdate: what was wrong already
 // and does not change is let be (ratcheting).
-func (v *customVersion) validateUpdate(k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
+func (v *Version) validateUpdate(k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
 	if errs := rightType(k, u); len(errs) > 0 {
 		return errs
 	}
@@ -143,7 +143,7 @@ func (v *customVersion) validateUpdate(k *registry.Kind, u, old *unstructured.Un
 
 // validateStatus is statusStrategy.ValidateUpdate: the schema of the status only,
 // but all rules.
-func (v *customVersion) validateStatus(k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
+func (v *Version) validateStatus(k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
 	if errs := rightType(k, u); len(errs) > 0 {
 		return errs
 	}

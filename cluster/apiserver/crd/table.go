@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"context"
@@ -30,7 +30,7 @@ var ageColumn = []apiextensionsv1.CustomResourceColumnDefinition{{
 // Table is the table of one object of a custom kind, whose ages are by now;
 // of none if obj is nil. Safe for concurrent use.
 func Table(k *registry.Kind, obj runtime.Object, now time.Time) (*metav1.Table, error) {
-	v := customOf(k)
+	v := Of(k)
 	v.printer.mu.Lock()
 	defer v.printer.mu.Unlock()
 	if v.printer.rows == nil {
@@ -58,7 +58,7 @@ func Table(k *registry.Kind, obj runtime.Object, now time.Time) (*metav1.Table, 
 
 // makePrinter makes upstream's converter, which computes ages by the machine's
 // clock: it is told that dates are text, and age reads that by the virtual one.
-func (v *customVersion) makePrinter() error {
+func (v *Version) makePrinter() error {
 	columns := v.spec.AdditionalPrinterColumns
 	if len(columns) == 0 {
 		columns = ageColumn

@@ -1,11 +1,13 @@
-package apiserver
+package crd
 
 import (
 	"encoding/json"
 	"encoding/pem"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,13 +66,13 @@ func TestConversionAnswersAreJudgedAsUpstream(t *testing.T) {
 		"no JSON":                `{"kind":`,
 		"a number":               `1`,
 	}
-	for _, name := range sortedKeys(answers) {
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		answer := answers[name]
 		uid, want, wantErr := upstreamConversion(t, in.DeepCopy(), answer)
 		to := &registry.Kind{Resource: client.Resource{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1"}, Kind: "Hat"}}
 		response := &apiextensionsv1.ConversionReview{}
-		_, _, err := conversionCodec.Decode([]byte(strings.ReplaceAll(answer, "UID", string(uid))), nil, response)
-		got, err := verifyConversion(in.DeepCopy(), to, uid, response, err)
+		_, _, err := ConversionCodec.Decode([]byte(strings.ReplaceAll(answer, "UID", string(uid))), nil, response)
+		got, err := VerifyConversion(in.DeepCopy(), to, uid, response, err)
 		switch {
 		case wantErr != nil || err != nil:
 			if wantErr == nil || err == nil || wantErr.Error() != err.Error() {

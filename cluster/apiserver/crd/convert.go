@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"errors"
@@ -16,10 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
-	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
@@ -29,11 +27,11 @@ import (
 // pkg/apiserver/conversion/webhook_converter.go). The watch cache of each version
 // asks for each object that it takes in.
 
-// conversionTimeout is the limit of every conversion (apiserver pkg/util/webhook
+// ConversionTimeout is the limit of every conversion (apiserver pkg/util/webhook
 // setGlobalDefaults); a definition cannot set another.
-const conversionTimeout = 30 * time.Second
+const ConversionTimeout = 30 * time.Second
 
-var conversionCodec = func() runtime.Codec {
+var ConversionCodec = func() runtime.Codec {
 	s := runtime.NewScheme()
 	utilruntime.Must(apiextensionsv1beta1.AddToScheme(s))
 	utilruntime.Must(apiextensionsv1.AddToScheme(s))
@@ -42,12 +40,12 @@ var conversionCodec = func() runtime.Codec {
 
 // convert makes the object one of a version of this definition; the fields that this
 // version does not know are pruned.
-func (v *customVersion) convert(u *unstructured.Unstructured, to *registry.Kind) error {
+func (v *Version) convert(u *unstructured.Unstructured, to *registry.Kind) error {
 	if u.GetAPIVersion() == to.APIVersion {
 		return nil
 	}
 	if to.MayConvert() && !isEmptyCustom(u) {
-		out, err := v.of.askConverter(u, to)
+		out, err := v.of.host.Convert(v.of.crd, u, to)
 		if err != nil {
 			return err
 		}
@@ -55,7 +53,7 @@ func (v *customVersion) convert(u *unstructured.Unstructured, to *registry.Kind)
 	} else {
 		u.SetAPIVersion(to.APIVersion) // nop_converter.go
 	}
-	_, err := v.coerce(u, false)
+	_, err := v.Coerce(u, false)
 	return err
 }
 
@@ -65,74 +63,24 @@ func isEmptyCustom(u *unstructured.Unstructured) bool {
 	return len(u.Object) == 2 && u.Object["kind"] != nil && u.Object["apiVersion"] != nil
 }
 
-// unconverted is a conversion that failed: what is stored cannot be told, or what was
+// Unconverted is a conversion that failed: what is stored cannot be told, or what was
 // told cannot be stored.
-type unconverted struct {
+type Unconverted struct {
 	*apierrors.StatusError
-	by   string
-	took time.Duration
-	last trace.ID // the webhook's answer, if there was one
+	By     string
+	Took   time.Duration
+	Answer trace.ID // the webhook's answer, if there was one
 }
 
 // Unconverted names the webhook and its answer.
-func (e *unconverted) Unconverted() (by string, answered trace.ID) { return e.by, e.last }
+func (e *Unconverted) Unconverted() (by string, answered trace.ID) { return e.By, e.Answer }
 
 // Refusal names the webhook.
-func (e *unconverted) Refusal() request.Refusal { return request.Refusal{By: e.by, Took: e.took} }
+func (e *Unconverted) Refusal() request.Refusal { return request.Refusal{By: e.By, Took: e.Took} }
 
-// askConverter has the webhook convert one object, in the task that runs now.
-func (cu *custom) askConverter(u *unstructured.Unstructured, to *registry.Kind) (*unstructured.Unstructured, error) {
-	s := cu.s
-	t, by := s.k.Current(), "conversion webhook "+cu.crd.Name
-	failed := func(err error) *unconverted {
-		return &unconverted{StatusError: &apierrors.StatusError{ErrStatus: *request.StatusOf(errors.New(err.Error()))}, by: by} // whatever it was, it is a 500
-	}
-	if t == nil {
-		return nil, failed(fmt.Errorf("conversion webhook for %v failed: nobody can wait for it", u.GroupVersionKind()))
-	}
-	c, began, why := s.calls[t], t.Elapsed(), causeOf(t)
-	if c != nil {
-		why = c.Last
-	}
-	uid := s.webhooks.NewUID()
-	request, response, err := conversionReview(cu.crd.Spec.Conversion.Webhook.ConversionReviewVersions, u, to.APIVersion, uid)
-	if err != nil {
-		return nil, failed(err)
-	}
-	body, err := runtime.Encode(conversionCodec, request)
-	if err != nil {
-		return nil, failed(fmt.Errorf("conversion webhook for %v failed: %w", u.GroupVersionKind(), err))
-	}
-	sent := s.webhooks.Post(t, why, conversionClient(cu.crd.Spec.Conversion.Webhook.ClientConfig), conversionTimeout, body)
-	answered, err := sent.Answer(t, conversionCodec, response)
-	out, err := verifyConversion(u, to, uid, response, err)
-	if c != nil && !answered.IsZero() {
-		c.Last = answered
-	}
-	if err != nil {
-		bad := failed(err)
-		bad.took, bad.last = t.Elapsed()-began, answered
-		return nil, bad
-	}
-	if c != nil {
-		c.Tell(&trace.Stage{
-			Request: c.Number, Stage: trace.StageStorage, By: by, Verdict: "pass", Took: t.Elapsed() - began,
-			Note: "Converted the object from " + u.GetAPIVersion() + " to " + to.APIVersion + ".", Diff: object.Diff(u, out),
-		})
-	}
-	return out, nil
-}
-
-func causeOf(t *sim.Task) trace.ID {
-	if causes := t.Causes(); len(causes) > 0 {
-		return causes[len(causes)-1]
-	}
-	return trace.ID{}
-}
-
-// conversionClient is the client configuration in the form that admission webhooks
+// ConversionClient is the client configuration in the form that admission webhooks
 // have.
-func conversionClient(cfg *apiextensionsv1.WebhookClientConfig) *registrationv1.WebhookClientConfig {
+func ConversionClient(cfg *apiextensionsv1.WebhookClientConfig) *registrationv1.WebhookClientConfig {
 	out := &registrationv1.WebhookClientConfig{URL: cfg.URL, CABundle: cfg.CABundle}
 	if s := cfg.Service; s != nil {
 		out.Service = &registrationv1.ServiceReference{Namespace: s.Namespace, Name: s.Name, Path: s.Path, Port: s.Port}
@@ -140,9 +88,9 @@ func conversionClient(cfg *apiextensionsv1.WebhookClientConfig) *registrationv1.
 	return out
 }
 
-// conversionReview is createConversionReviewObjects, of the first version that the
+// ConversionReview is createConversionReviewObjects, of the first version that the
 // webhook knows.
-func conversionReview(versions []string, u *unstructured.Unstructured, to string, uid types.UID) (request, response runtime.Object, err error) {
+func ConversionReview(versions []string, u *unstructured.Unstructured, to string, uid types.UID) (request, response runtime.Object, err error) {
 	objects := []runtime.RawExtension{{Object: u}}
 	for _, v := range versions {
 		switch v {
@@ -161,9 +109,9 @@ func conversionReview(versions []string, u *unstructured.Unstructured, to string
 	return nil, nil, errors.New("no supported conversion review versions")
 }
 
-// verifyConversion is the object of an answer, if that is one to what was asked; call
+// VerifyConversion is the object of an answer, if that is one to what was asked; call
 // is what went wrong before there was one (webhookConverter.Convert).
-func verifyConversion(in *unstructured.Unstructured, to *registry.Kind, uid types.UID, response runtime.Object, call error) (*unstructured.Unstructured, error) {
+func VerifyConversion(in *unstructured.Unstructured, to *registry.Kind, uid types.UID, response runtime.Object, call error) (*unstructured.Unstructured, error) {
 	gvk := in.GroupVersionKind()
 	if call != nil {
 		return nil, fmt.Errorf("conversion webhook for %v failed: %w", gvk, call)

@@ -4,18 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
@@ -41,9 +45,9 @@ func (c *call) routeCustom() error {
 	if !c.kind.Namespaced && c.req.Namespace != "" || c.kind.Namespaced && c.req.Namespace == "" && !across {
 		return notServed()
 	}
-	v := customOf(c.kind)
-	if v.spec.Deprecated && !c.req.System {
-		c.Warnings = append(c.Warnings, v.deprecation())
+	v := crd.Of(c.kind)
+	if w := v.Deprecation(); w != "" && !c.req.System {
+		c.Warnings = append(c.Warnings, w)
 	}
 	if c.req.Subresource != "" && c.kind.Subresource(c.req.Subresource) == nil {
 		return apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name)
@@ -51,35 +55,17 @@ func (c *call) routeCustom() error {
 	if !slices.Contains(c.kind.Verbs, c.req.Verb) {
 		return apierrors.NewMethodNotSupported(c.kind.GroupResource(), c.req.Verb)
 	}
-	if since := v.of.established(); c.req.Verb == "create" && !since.IsZero() && c.Task.Now().Sub(since.Time) < settling {
+	if since := v.Definition().Established(); c.req.Verb == "create" && !since.IsZero() && c.Task.Now().Sub(since.Time) < settling {
 		c.Pause(settling)
 		c.settled = true
 	}
 	return nil
 }
 
-// deprecation is the warning of a deprecated version (defaultDeprecationWarning).
-func (v *customVersion) deprecation() string {
-	if v.spec.DeprecationWarning != nil {
-		return *v.spec.DeprecationWarning
-	}
-	spec := &v.of.crd.Spec
-	msg, better := fmt.Sprintf("%s/%s %s is deprecated", spec.Group, v.spec.Name, spec.Names.Kind), ""
-	for _, o := range spec.Versions {
-		if o.Served && !o.Deprecated && version.CompareKubeAwareVersionStrings(v.spec.Name, o.Name) < 0 && (better == "" || version.CompareKubeAwareVersionStrings(better, o.Name) < 0) {
-			better = o.Name
-		}
-	}
-	if better != "" {
-		msg += fmt.Sprintf("; use %s/%s %s", spec.Group, better, spec.Names.Kind)
-	}
-	return msg
-}
-
 // mayCreateCustom refuses new objects of a definition that is going
 // (forbidCreateAdmission).
 func (c *call) mayCreateCustom(op admission.Operation) error {
-	if op != admission.Create || c.kind.Custom == nil || !customOf(c.kind).of.terminating() {
+	if op != admission.Create || c.kind.Custom == nil || !crd.Of(c.kind).Definition().Terminating() {
 		return nil
 	}
 	return apierrors.NewForbidden(c.kind.GroupResource(), c.Ref.Name, errors.New("create not allowed while custom resource definition is terminating"))
@@ -157,15 +143,106 @@ const namesLimit = 100 * time.Millisecond
 
 // markDefinition begins the end of a definition: its objects have to go first, so
 // it gets a finalizer of the server's own (customresourcedefinition/etcd.go Delete).
-func (c *call) markDefinition(crd *apiextensionsv1.CustomResourceDefinition) (deletion, string) {
+func (c *call) markDefinition(definition *apiextensionsv1.CustomResourceDefinition) (deletion, string) {
 	now := c.Now()
-	crd.DeletionTimestamp = &now
-	if !apihelpers.CRDHasFinalizer(crd, apiextensionsv1.CustomResourceCleanupFinalizer) {
-		crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
+	definition.DeletionTimestamp = &now
+	if !apihelpers.CRDHasFinalizer(definition, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		definition.Finalizers = append(definition.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 	}
-	setDefinitionCondition(crd, now, apiextensionsv1.CustomResourceDefinitionCondition{
+	crd.SetCondition(definition, now, apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: "InstanceDeletionPending",
 		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 	})
 	return deleteLater, "The objects of this kind have to go first: the finalizer " + apiextensionsv1.CustomResourceCleanupFinalizer + " holds the definition until they have."
+}
+
+// custom reports whether the request's body is an object of a custom kind (that
+// of its subresource scale is not).
+func (c *call) custom() bool { return c.kind.Custom != nil && (c.sub == nil || c.sub.Name == "status") }
+
+// parseCustom decodes bytes as a custom object. c.raw is what was there before
+// pruning, for the trace.
+func (c *call) parseCustom(data []byte, contentType string, gvk schema.GroupVersionKind) (runtime.Object, error) {
+	decoder := runtime.Decoder(registry.StrictJSON)
+	switch strings.TrimSpace(strings.SplitN(contentType, ";", 2)[0]) {
+	case "application/vnd.kubernetes.protobuf":
+		return nil, negotiation.NewUnsupportedMediaTypeError([]string{"application/json", "application/yaml"})
+	case "application/yaml":
+		decoder = registry.StrictYAML
+		if c.req.FieldValidation == metav1.FieldValidationIgnore {
+			decoder = registry.LaxYAML
+		}
+	default:
+		if c.req.FieldValidation == metav1.FieldValidationIgnore {
+			decoder = registry.LaxJSON
+		}
+	}
+	u, got, strict, err := c.readCustom(decoder, data, gvk)
+	if err != nil {
+		return nil, decodeError(err, gvk, got, data)
+	}
+	if err := c.tellStrict(strict, func(err error) error { return decodeError(err, gvk, got, data) }); err != nil {
+		return nil, err
+	}
+	if got != nil && got.GroupVersion() != gvk.GroupVersion() {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got.GroupVersion(), gvk.GroupVersion()))
+	}
+	return u, nil
+}
+
+// readCustom decodes and prunes; strict is what a strict reader finds fault with.
+func (c *call) readCustom(decoder runtime.Decoder, data []byte, gvk schema.GroupVersionKind) (u *unstructured.Unstructured, got *schema.GroupVersionKind, strict []error, err error) {
+	obj, got, err := decoder.Decode(data, &gvk, c.kind.New())
+	if err != nil {
+		found, ok := runtime.AsStrictDecodingError(err)
+		if !ok || obj == nil {
+			return nil, got, nil, err
+		}
+		strict = found.Errors()
+	}
+	u = obj.(*unstructured.Unstructured)
+	c.raw = nil
+	if !c.req.System {
+		c.raw = u.DeepCopy()
+	}
+	unknown, err := crd.Of(c.kind).Coerce(u, false)
+	if err != nil {
+		return nil, got, nil, err
+	}
+	c.pruned = unknown
+	for _, path := range unknown {
+		strict = append(strict, fmt.Errorf(`unknown field "%s"`, path))
+	}
+	return u, got, strict, nil
+}
+
+// tellStrict refuses, warns of or ignores what a strict reader finds, as the
+// writer asked (fieldValidation).
+func (c *call) tellStrict(strict []error, refuse func(error) error) error {
+	switch {
+	case len(strict) == 0 || c.req.FieldValidation == metav1.FieldValidationIgnore || c.req.System:
+	case c.req.FieldValidation == metav1.FieldValidationStrict:
+		return refuse(runtime.NewStrictDecodingError(strict))
+	default:
+		for _, e := range strict {
+			c.Warnings = append(c.Warnings, e.Error())
+		}
+	}
+	return nil
+}
+
+// takeCustom is an object a component of this process gave.
+func (c *call) takeCustom(obj runtime.Object, gvk schema.GroupVersionKind) (runtime.Object, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %T", gvk.Kind, obj))
+	}
+	u = u.DeepCopy()
+	u.SetGroupVersionKind(gvk)
+	c.raw = u.DeepCopy()
+	var err error
+	if c.pruned, err = crd.Of(c.kind).Coerce(u, false); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return u, nil
 }

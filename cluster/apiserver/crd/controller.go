@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -21,35 +20,45 @@ import (
 	"kviz/cluster/trace"
 )
 
-// definitions are the controllers that live in the API server and answer each
+// Controllers are the controllers that live in the API server and answer each
 // CustomResourceDefinition with conditions (apiextensions-apiserver
 // pkg/controller: status, establish, apiapproval, finalizer). One task does the
 // quick ones; the end of a definition, which waits for its objects, has a task of
 // its own.
-type definitions struct {
-	s     *Server
-	queue []string            // names of definitions to look at
-	why   map[string]trace.ID // for each queued one, what asked for it
-	wake  sim.Cond
-	going map[string]bool // definitions whose end is under way
+type Controllers struct {
+	p      *sim.Process                     // the server's
+	cache  func() *cacher.Cache             // of the definitions
+	stored func(name string) *registry.Kind // the kind with a definition's objects; nil if it is not served
+	send   requests
+	queue  []string            // names of definitions to look at
+	why    map[string]trace.ID // for each queued one, what asked for it
+	wake   sim.Cond
+	going  map[string]bool // definitions whose end is under way
 }
 
-func newDefinitions(s *Server) *definitions {
-	return &definitions{s: s, why: map[string]trace.ID{}, going: map[string]bool{}}
+// requests are what the controllers send: the server to itself, like any other client.
+// client is who does so.
+type requests interface {
+	UpdateDefinition(t *sim.Task, client string, crd *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error)
+	ListObjects(t *sim.Task, client string, k *registry.Kind) ([]runtime.Object, error)
+	DeleteObjects(t *sim.Task, client string, k *registry.Kind, namespace string) error
 }
 
-// selfUser is the API server as its own client (genericapiserver's loopback).
-var selfUser = authn.User{Name: "system:apiserver", Groups: []string{authn.Masters}}
+// NewControllers makes the controllers of server process p. cache is of the definitions;
+// stored is the kind with the objects of one, or nil.
+func NewControllers(p *sim.Process, cache func() *cacher.Cache, stored func(name string) *registry.Kind, send requests) *Controllers {
+	return &Controllers{p: p, cache: cache, stored: stored, send: send, why: map[string]trace.ID{}, going: map[string]bool{}}
+}
 
-// changed hears of every change of a definition.
-func (d *definitions) changed(name string, obj runtime.Object) {
-	d.add(name, d.s.k.Last())
+// Changed hears of every change of a definition.
+func (d *Controllers) Changed(name string, obj runtime.Object) {
+	d.add(name, d.p.Kernel().Last())
 	if obj == nil {
-		d.neighbours(name, d.s.k.Last())
+		d.neighbours(name, d.p.Kernel().Last())
 	}
 }
 
-func (d *definitions) add(name string, why trace.ID) {
+func (d *Controllers) add(name string, why trace.ID) {
 	if _, queued := d.why[name]; !queued {
 		d.queue = append(d.queue, name)
 	}
@@ -59,8 +68,8 @@ func (d *definitions) add(name string, why trace.ID) {
 
 // neighbours queues every definition that waits for a name: one may be free now. One
 // that the cache has not taken in yet is queued when it has.
-func (d *definitions) neighbours(name string, why trace.ID) {
-	d.s.cacheOf(definitionKind()).Scan("", func(other string, en *cacher.Entry) bool {
+func (d *Controllers) neighbours(name string, why trace.ID) {
+	d.cache().Scan("", func(other string, en *cacher.Entry) bool {
 		if crd := en.Object.(*apiextensionsv1.CustomResourceDefinition); other != name && !object.Equal(crd.Spec.Names, crd.Status.AcceptedNames) {
 			d.add(other, why)
 		}
@@ -68,12 +77,12 @@ func (d *definitions) neighbours(name string, why trace.ID) {
 	})
 }
 
-func definitionKind() *registry.Kind {
+func DefinitionKind() *registry.Kind {
 	return registry.KindFor(client.CustomResourceDefinitions.GroupVersionResource)
 }
 
-// run is a task of the server.
-func (d *definitions) run(t *sim.Task) {
+// Run is a task of the server.
+func (d *Controllers) Run(t *sim.Task) {
 	for {
 		for len(d.queue) == 0 {
 			d.wake.Wait(t)
@@ -82,14 +91,14 @@ func (d *definitions) run(t *sim.Task) {
 		d.queue = d.queue[1:]
 		why := d.why[name]
 		delete(d.why, name)
-		if en := d.s.cacheOf(definitionKind()).Get(name); en != nil {
+		if en := d.cache().Get(name); en != nil {
 			t.SetCauses(why)
 			d.sync(t, name, why, en.Object.(*apiextensionsv1.CustomResourceDefinition))
 		}
 	}
 }
 
-func (d *definitions) sync(t *sim.Task, name string, why trace.ID, crd *apiextensionsv1.CustomResourceDefinition) {
+func (d *Controllers) sync(t *sim.Task, name string, why trace.ID, crd *apiextensionsv1.CustomResourceDefinition) {
 	next := crd.DeepCopy()
 	by := ""
 	switch {
@@ -113,7 +122,7 @@ func (d *definitions) sync(t *sim.Task, name string, why trace.ID, crd *apiexten
 	if crd.DeletionTimestamp != nil && apihelpers.CRDHasFinalizer(crd, apiextensionsv1.CustomResourceCleanupFinalizer) && !d.going[name] {
 		d.going[name] = true
 		causes := t.Causes()
-		d.s.p.Go("crd-finalizer/"+name, func(t *sim.Task) {
+		d.p.Go("crd-finalizer/"+name, func(t *sim.Task) {
 			t.SetCauses(causes...)
 			d.end(t, name)
 			delete(d.going, name)
@@ -122,31 +131,28 @@ func (d *definitions) sync(t *sim.Task, name string, why trace.ID, crd *apiexten
 }
 
 // later queues a definition again after a time.
-func (d *definitions) later(name string, after time.Duration) {
-	p, why := d.s.p, d.s.k.Last()
-	d.s.k.After(after, func() {
-		if p.Alive() {
+func (d *Controllers) later(name string, after time.Duration) {
+	why := d.p.Kernel().Last()
+	d.p.Kernel().After(after, func() {
+		if d.p.Alive() {
 			d.add(name, why)
 		}
 	})
 }
 
 // write updates the status, as a request like any other.
-func (d *definitions) write(t *sim.Task, by string, crd *apiextensionsv1.CustomResourceDefinition) error {
-	r := d.s.serve(t, &Request{
-		Verb: "update", Resource: client.CustomResourceDefinitions.GroupVersionResource, Subresource: "status", Name: crd.Name,
-		User: &selfUser, Client: by, Causes: t.Causes(), Object: crd, System: true,
-	})
-	if r.Err == nil {
-		*crd = *r.Object.(*apiextensionsv1.CustomResourceDefinition).DeepCopy()
+func (d *Controllers) write(t *sim.Task, by string, crd *apiextensionsv1.CustomResourceDefinition) error {
+	written, err := d.send.UpdateDefinition(t, by, crd)
+	if err == nil {
+		*crd = *written.DeepCopy()
 	}
-	return r.Err
+	return err
 }
 
 // judgeNames accepts the names that nobody else in the group has
 // (status/naming_controller.go calculateNamesAndConditions). It reports whether
 // the status changed.
-func (d *definitions) judgeNames(t *sim.Task, crd *apiextensionsv1.CustomResourceDefinition) bool {
+func (d *Controllers) judgeNames(t *sim.Task, crd *apiextensionsv1.CustomResourceDefinition) bool {
 	if object.Equal(crd.Spec.Names, crd.Status.AcceptedNames) {
 		return false
 	}
@@ -187,8 +193,8 @@ func (d *definitions) judgeNames(t *sim.Task, crd *apiextensionsv1.CustomResourc
 	}
 	now := metav1.NewTime(t.Now().Truncate(time.Second))
 	crd.Status.AcceptedNames = got
-	setDefinitionCondition(crd, now, names)
-	setDefinitionCondition(crd, now, established)
+	SetCondition(crd, now, names)
+	SetCondition(crd, now, established)
 	return true
 }
 
@@ -211,10 +217,10 @@ func shortClashes(want, had []string, used map[string]bool) string {
 // taken are the names that definitions of the group have been given, this one's
 // own too (getAcceptedNamesForGroup): as they are visible, which a definition that the
 // cache has not taken in yet is too.
-func (d *definitions) taken(crd *apiextensionsv1.CustomResourceDefinition) (resources, kinds map[string]bool) {
+func (d *Controllers) taken(crd *apiextensionsv1.CustomResourceDefinition) (resources, kinds map[string]bool) {
 	resources, kinds = map[string]bool{}, map[string]bool{}
-	d.s.cacheOf(definitionKind()).Scan("", func(name string, en *cacher.Entry) bool {
-		other := d.s.cacheOf(definitionKind()).Get(name).Object.(*apiextensionsv1.CustomResourceDefinition)
+	d.cache().Scan("", func(name string, en *cacher.Entry) bool {
+		other := d.cache().Get(name).Object.(*apiextensionsv1.CustomResourceDefinition)
 		if other.Spec.Group != crd.Spec.Group {
 			return true
 		}
@@ -231,11 +237,11 @@ func (d *definitions) taken(crd *apiextensionsv1.CustomResourceDefinition) (reso
 
 // establish says that the kind is served, once its names are accepted
 // (establish/establishing_controller.go).
-func (d *definitions) establish(t *sim.Task, crd *apiextensionsv1.CustomResourceDefinition) bool {
+func (d *Controllers) establish(t *sim.Task, crd *apiextensionsv1.CustomResourceDefinition) bool {
 	if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
 		return false
 	}
-	setDefinitionCondition(crd, metav1.NewTime(t.Now().Truncate(time.Second)), apiextensionsv1.CustomResourceDefinitionCondition{
+	SetCondition(crd, metav1.NewTime(t.Now().Truncate(time.Second)), apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue, Reason: "InitialNamesAccepted", Message: "the initial names have been accepted",
 	})
 	return true
@@ -243,7 +249,7 @@ func (d *definitions) establish(t *sim.Task, crd *apiextensionsv1.CustomResource
 
 // judgeApproval is for groups that belong to the Kubernetes community, *.k8s.io
 // (apiapproval/apiapproval_controller.go).
-func (d *definitions) judgeApproval(t *sim.Task, crd *apiextensionsv1.CustomResourceDefinition) bool {
+func (d *Controllers) judgeApproval(t *sim.Task, crd *apiextensionsv1.CustomResourceDefinition) bool {
 	if !apihelpers.IsProtectedCommunityGroup(crd.Spec.Group) {
 		return false
 	}
@@ -262,12 +268,12 @@ func (d *definitions) judgeApproval(t *sim.Task, crd *apiextensionsv1.CustomReso
 	if apihelpers.IsCRDConditionEquivalent(&cond, apihelpers.FindCRDCondition(crd, cond.Type)) {
 		return false
 	}
-	setDefinitionCondition(crd, metav1.NewTime(t.Now().Truncate(time.Second)), cond)
+	SetCondition(crd, metav1.NewTime(t.Now().Truncate(time.Second)), cond)
 	return true
 }
 
-// setDefinitionCondition is apihelpers.SetCRDCondition with the virtual time.
-func setDefinitionCondition(crd *apiextensionsv1.CustomResourceDefinition, now metav1.Time, cond apiextensionsv1.CustomResourceDefinitionCondition) {
+// SetCondition is apihelpers.SetCRDCondition with the virtual time.
+func SetCondition(crd *apiextensionsv1.CustomResourceDefinition, now metav1.Time, cond apiextensionsv1.CustomResourceDefinitionCondition) {
 	cond.LastTransitionTime = now
 	was := apihelpers.FindCRDCondition(crd, cond.Type)
 	if was == nil {

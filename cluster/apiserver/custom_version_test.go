@@ -207,7 +207,7 @@ func TestCustomKindsShareNoNames(t *testing.T) {
 		if got := strings.Join(lines, " "); got != "services.net.k8s.io services.net.k8s.io/v1" {
 			t.Errorf("the watches are of %s", got)
 		}
-		for _, c := range w.s.customs.open() {
+		for _, c := range w.s.customs.Open() {
 			if c.WatchName() != "services.net.k8s.io" {
 				t.Errorf("a fault would call the watch at the store %s", c.WatchName())
 			}
@@ -221,8 +221,8 @@ func TestADroppedCacheStaysClosed(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.define(task, twoVersions)
 		from := len(w.sink.events)
-		w.s.cacheOf(w.s.customs.byName["hats.example.com"].storage)
-		w.s.customs.drop("hats.example.com")
+		w.s.cacheOf(w.s.customs.Stored("hats.example.com"))
+		w.s.customs.Changed("hats.example.com", nil)
 		task.Sleep(time.Second)
 		for _, e := range w.sink.events[from:] {
 			if p, ok := e.Payload.(*trace.StoreWatch); ok && e.Kind == trace.StoreWatchOpened {

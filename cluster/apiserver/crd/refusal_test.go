@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
-	"kviz/cluster/sim"
 )
 
 // picky is a definition with a bit of everything that validation knows.
@@ -74,60 +73,77 @@ spec:
 // Our own lines about custom objects refuse what upstream's strategy refuses, in
 // the same words.
 func TestCustomRefusalsAreUpstreams(t *testing.T) {
-	run(t, Config{}, func(w *world, task *sim.Task) {
-		w.define(task, picky)
-		k := w.s.customs.byName["widgets.example.com"].storage
-		made := customOf(k).schema()
-		upstream := customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), true, k.GVK(), made.whole, made.status, made.structural,
-			&apiextensions.CustomResourceSubresourceStatus{}, made.scale, nil)
-		status := customresource.NewStatusStrategy(upstream)
-		gadget := func(spec string) *unstructured.Unstructured {
-			u := &unstructured.Unstructured{}
-			text := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"default","resourceVersion":"1","uid":"u"},"spec":{}}`
-			if err := u.UnmarshalJSON([]byte(text)); err != nil {
-				t.Fatal(err)
-			}
-			parts := map[string]any{}
-			if err := json.Unmarshal([]byte(spec), &parts); err != nil {
-				t.Fatal(spec, err)
-			}
-			merge(u, parts)
-			customOf(k).fill(u)
-			return u
+	k := serve(t, picky)
+	made := Of(k).schema()
+	upstream := customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), true, k.GVK(), made.whole, made.status, made.structural,
+		&apiextensions.CustomResourceSubresourceStatus{}, made.scale, nil)
+	status := customresource.NewStatusStrategy(upstream)
+	gadget := func(spec string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{}
+		text := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"default","resourceVersion":"1","uid":"u"},"spec":{}}`
+		if err := u.UnmarshalJSON([]byte(text)); err != nil {
+			t.Fatal(err)
 		}
-		for _, changed := range []string{
-			`{}`, `{"spec":{"count":-1}}`, `{"spec":{"count":4294967296}}`, `{"spec":{"count":"three"}}`, `{"spec":{"min":9}}`, `{"spec":{"min":-1,"max":7}}`,
-			`{"spec":{"mode":"slow"}}`, `{"spec":{"mode":"other"}}`, `{"spec":{"when":"yesterday"}}`, `{"spec":{"when":"2026-01-01T00:00:00Z"}}`,
-			`{"spec":{"name":"too long a name"}}`, `{"spec":{"tags":["a","a"]}}`, `{"spec":{"tags":["a","b","c","d"]}}`, `{"spec":{"tags":"a"}}`,
-			`{"spec":{"ports":[{"port":1},{"port":1}]}}`, `{"spec":{"ports":[{"proto":"UDP"}]}}`, `{"spec":{"either":{}}}`, `{"spec":{"either":{"a":"1","b":"2"}}}`,
-			`{"spec":{"amount":"10%"}}`, `{"spec":{"amount":1.5}}`, `{"spec":{"free":{"any":[1]}}}`, `{"spec":{"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"}}}}`,
-			`{"spec":{"template":{"kind":"Pod","metadata":{"name":"A_B"}}}}`, `{"spec":{"note":null}}`, `{"spec":null}`, `{"status":{"count":5}}`, `{"status":{"count":-5,"sel":3}}`,
-			`{"kind":"Gadget"}`, `{"apiVersion":"example.com/v2"}`, `{"metadata":{"name":"Not_A_Name"}}`, `{"metadata":{"finalizers":["x"]}}`,
-			`{"metadata":{"labels":{"a b":"c"}}}`, `{"metadata":{"namespace":""}}`, `{"metadata":{"generation":-1}}`,
-		} {
-			u, old, ctx := gadget(changed), gadget(`{}`), context.Background()
-			alike(t, changed+" created", customOf(k).validate(k, u), upstream.Validate(ctx, u))
-			alike(t, changed+" updated", customOf(k).validateUpdate(k, u, old), upstream.ValidateUpdate(ctx, u, old))
-			alike(t, changed+" not changed", customOf(k).validateUpdate(k, u, u.DeepCopy()), upstream.ValidateUpdate(ctx, u, u.DeepCopy()))
-			alike(t, changed+" as status", customOf(k).validateStatus(k, u, old), status.ValidateUpdate(ctx, u, old))
-			ours, theirs := u.DeepCopy(), u.DeepCopy()
-			customOf(k).prepare(ours, old)
-			upstream.PrepareForUpdate(ctx, theirs, old)
-			if !object.Equal(ours, theirs) {
-				t.Errorf("%s: prepared %v, upstream %v", changed, ours, theirs)
-			}
-			ours, theirs = u.DeepCopy(), u.DeepCopy()
-			prepareCustomStatus(ours, old)
-			status.PrepareForUpdate(ctx, theirs, old)
-			if !object.Equal(ours, theirs) {
-				t.Errorf("%s: prepared for status %v, upstream %v", changed, ours, theirs)
-			}
-			if a, b := finalizerWarnings(u, old), upstream.WarningsOnUpdate(ctx, u, old); !slices.Equal(a, b) {
-				t.Errorf("%s: warnings %q, upstream %q", changed, a, b)
-			}
+		parts := map[string]any{}
+		if err := json.Unmarshal([]byte(spec), &parts); err != nil {
+			t.Fatal(spec, err)
 		}
-	})
+		merge(u, parts)
+		Of(k).Fill(u)
+		return u
+	}
+	for _, changed := range []string{
+		`{}`, `{"spec":{"count":-1}}`, `{"spec":{"count":4294967296}}`, `{"spec":{"count":"three"}}`, `{"spec":{"min":9}}`, `{"spec":{"min":-1,"max":7}}`,
+		`{"spec":{"mode":"slow"}}`, `{"spec":{"mode":"other"}}`, `{"spec":{"when":"yesterday"}}`, `{"spec":{"when":"2026-01-01T00:00:00Z"}}`,
+		`{"spec":{"name":"too long a name"}}`, `{"spec":{"tags":["a","a"]}}`, `{"spec":{"tags":["a","b","c","d"]}}`, `{"spec":{"tags":"a"}}`,
+		`{"spec":{"ports":[{"port":1},{"port":1}]}}`, `{"spec":{"ports":[{"proto":"UDP"}]}}`, `{"spec":{"either":{}}}`, `{"spec":{"either":{"a":"1","b":"2"}}}`,
+		`{"spec":{"amount":"10%"}}`, `{"spec":{"amount":1.5}}`, `{"spec":{"free":{"any":[1]}}}`, `{"spec":{"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"}}}}`,
+		`{"spec":{"template":{"kind":"Pod","metadata":{"name":"A_B"}}}}`, `{"spec":{"note":null}}`, `{"spec":null}`, `{"status":{"count":5}}`, `{"status":{"count":-5,"sel":3}}`,
+		`{"kind":"Gadget"}`, `{"apiVersion":"example.com/v2"}`, `{"metadata":{"name":"Not_A_Name"}}`, `{"metadata":{"finalizers":["x"]}}`,
+		`{"metadata":{"labels":{"a b":"c"}}}`, `{"metadata":{"namespace":""}}`, `{"metadata":{"generation":-1}}`,
+	} {
+		u, old, ctx := gadget(changed), gadget(`{}`), context.Background()
+		alike(t, changed+" created", Of(k).validate(k, u), upstream.Validate(ctx, u))
+		alike(t, changed+" updated", Of(k).validateUpdate(k, u, old), upstream.ValidateUpdate(ctx, u, old))
+		alike(t, changed+" not changed", Of(k).validateUpdate(k, u, u.DeepCopy()), upstream.ValidateUpdate(ctx, u, u.DeepCopy()))
+		alike(t, changed+" as status", Of(k).validateStatus(k, u, old), status.ValidateUpdate(ctx, u, old))
+		ours, theirs := u.DeepCopy(), u.DeepCopy()
+		Of(k).prepare(ours, old)
+		upstream.PrepareForUpdate(ctx, theirs, old)
+		if !object.Equal(ours, theirs) {
+			t.Errorf("%s: prepared %v, upstream %v", changed, ours, theirs)
+		}
+		ours, theirs = u.DeepCopy(), u.DeepCopy()
+		prepareCustomStatus(ours, old)
+		status.PrepareForUpdate(ctx, theirs, old)
+		if !object.Equal(ours, theirs) {
+			t.Errorf("%s: prepared for status %v, upstream %v", changed, ours, theirs)
+		}
+		if a, b := finalizerWarnings(u, old), upstream.WarningsOnUpdate(ctx, u, old); !slices.Equal(a, b) {
+			t.Errorf("%s: warnings %q, upstream %q", changed, a, b)
+		}
+	}
 }
+
+// serve makes the kind of a definition, in the version that is stored.
+func serve(t *testing.T, text string) *registry.Kind {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal([]byte(text), crd); err != nil {
+		t.Fatal(err)
+	}
+	registry.Scheme.Default(crd)
+	crd.Status.AcceptedNames = crd.Spec.Names
+	cs := New(nobody{})
+	cs.add(crd.Name, crd)
+	return cs.Stored(crd.Name)
+}
+
+// nobody serves what the definitions of a test say.
+type nobody struct{ host }
+
+func (nobody) CustomKindsMoved()              {}
+func (nobody) CustomKindAdded(*registry.Kind) {}
 
 // merge puts the fields of parts, which the object has from then on, into it.
 func merge(u *unstructured.Unstructured, parts map[string]any) {

@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"fmt"
@@ -8,10 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/object"
-	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 )
 
@@ -24,14 +22,14 @@ const (
 	cleanupBy    = "crd-finalizer"
 )
 
-func (d *definitions) end(t *sim.Task, name string) {
-	en := d.s.cacheOf(definitionKind()).Get(name)
+func (d *Controllers) end(t *sim.Task, name string) {
+	en := d.cache().Get(name)
 	if en == nil {
 		return
 	}
 	crd := en.Object.(*apiextensionsv1.CustomResourceDefinition).DeepCopy()
 	terminating := func(status apiextensionsv1.ConditionStatus, reason, message string) {
-		setDefinitionCondition(crd, metav1.NewTime(t.Now().Truncate(time.Second)), apiextensionsv1.CustomResourceDefinitionCondition{
+		SetCondition(crd, metav1.NewTime(t.Now().Truncate(time.Second)), apiextensionsv1.CustomResourceDefinitionCondition{
 			Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,
 		})
 	}
@@ -55,7 +53,7 @@ func (d *definitions) end(t *sim.Task, name string) {
 
 // noted writes the definition's status. What failed is looked at again after a
 // second, also where somebody else was faster.
-func (d *definitions) noted(t *sim.Task, name string, crd *apiextensionsv1.CustomResourceDefinition) bool {
+func (d *Controllers) noted(t *sim.Task, name string, crd *apiextensionsv1.CustomResourceDefinition) bool {
 	err := d.write(t, cleanupBy, crd)
 	if err != nil && !apierrors.IsNotFound(err) {
 		d.later(name, time.Second)
@@ -66,16 +64,12 @@ func (d *definitions) noted(t *sim.Task, name string, crd *apiextensionsv1.Custo
 // deleteObjects deletes what there is of the kind, namespace by namespace, and
 // waits until it is gone: objects may have finalizers of their own. reason is
 // for the condition if it did not work.
-func (d *definitions) deleteObjects(t *sim.Task, name string) (reason string, err error) {
-	cu := d.s.customs.byName[name]
-	if cu == nil {
+func (d *Controllers) deleteObjects(t *sim.Task, name string) (reason string, err error) {
+	k := d.stored(name)
+	if k == nil {
 		return "", nil
 	}
-	list := func() ([]runtime.Object, error) {
-		r := d.s.serve(t, d.request(t, cu.storage, "list", ""))
-		return r.Items, r.Err
-	}
-	items, err := list()
+	items, err := d.send.ListObjects(t, cleanupBy, k)
 	if err != nil {
 		return "InstanceDeletionFailed", fmt.Errorf("could not list instances: %w", err)
 	}
@@ -86,12 +80,12 @@ func (d *definitions) deleteObjects(t *sim.Task, name string) (reason string, er
 			continue
 		}
 		done[ns] = true
-		if r := d.s.serve(t, d.request(t, cu.storage, "deletecollection", ns)); r.Err != nil {
-			return "InstanceDeletionFailed", fmt.Errorf("could not issue all deletes: %w", r.Err)
+		if err := d.send.DeleteObjects(t, cleanupBy, k, ns); err != nil {
+			return "InstanceDeletionFailed", fmt.Errorf("could not issue all deletes: %w", err)
 		}
 	}
 	for waited := time.Duration(0); ; waited += cleanupPoll {
-		if items, err = list(); err == nil && len(items) == 0 {
+		if items, err = d.send.ListObjects(t, cleanupBy, k); err == nil && len(items) == 0 {
 			return "", nil
 		}
 		if err == nil && waited >= cleanupLimit {
@@ -101,13 +95,5 @@ func (d *definitions) deleteObjects(t *sim.Task, name string) (reason string, er
 			return "InstanceDeletionCheck", fmt.Errorf("could not confirm zero CustomResources remaining: %w", err)
 		}
 		t.Sleep(cleanupPoll)
-	}
-}
-
-// request is one for all objects of a kind, which need not be served.
-func (d *definitions) request(t *sim.Task, k *registry.Kind, verb, namespace string) *Request {
-	return &Request{
-		Verb: verb, Resource: k.GroupVersionResource, Namespace: namespace, User: &selfUser, Client: cleanupBy, Causes: t.Causes(),
-		System: true, kind: k,
 	}
 }

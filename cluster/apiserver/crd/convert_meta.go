@@ -1,9 +1,10 @@
-package apiserver
+package crd
 
 import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,7 +75,7 @@ func restoreField(kept map[string]any, name string, told any) error {
 		return fmt.Errorf("invalid metadata.%s of type %T in original object", name, kept[name])
 	}
 	typed := make(map[string]string, len(values))
-	for _, k := range sortedKeys(values) {
+	for _, k := range slices.Sorted(maps.Keys(values)) {
 		v, ok := values[k].(string)
 		if !ok {
 			return fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, k, values[k])

@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 
 // Label accepts or refuses a field of a selector (apiserver/conversion/converter.go
 // ConvertFieldLabel).
-func (v *customVersion) Label(k *registry.Kind, label, value string) (string, string, error) {
+func (v *Version) Label(k *registry.Kind, label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" && k.Namespaced {
 		return label, value, nil
 	}
@@ -28,7 +28,7 @@ func (v *customVersion) Label(k *registry.Kind, label, value string) (string, st
 }
 
 // field is the value of a selectable field.
-func (v *customVersion) field(obj runtime.Object, name string) (string, bool) {
+func (v *Version) field(obj runtime.Object, name string) (string, bool) {
 	if s, ok := registry.MetaField(obj, name); ok {
 		return s, true
 	}
@@ -41,7 +41,7 @@ func (v *customVersion) field(obj runtime.Object, name string) (string, bool) {
 		if path.Parse("{"+f.JSONPath+"}") != nil {
 			return "", true
 		}
-		found, err := path.FindResults(mapOf(obj).Object)
+		found, err := path.FindResults(MapOf(obj).Object)
 		if err != nil || len(found) == 0 || len(found[0]) == 0 || found[0][0].Interface() == nil {
 			return "", true
 		}

@@ -1,4 +1,4 @@
-package apiserver
+package crd
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 func OpenAPI(kinds []*registry.Kind) ([]byte, error) {
 	var docs []*spec3.OpenAPI
 	for _, k := range kinds {
-		doc, err := builder.BuildOpenAPIV3(customOf(k).of.born, k.Version, builder.Options{IncludeSelectableFields: true})
+		doc, err := builder.BuildOpenAPIV3(Of(k).of.born, k.Version, builder.Options{IncludeSelectableFields: true})
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func OpenAPI(kinds []*registry.Kind) ([]byte, error) {
 func OpenAPIv2(kinds []*registry.Kind) (*spec.Swagger, error) {
 	merged := &spec.Swagger{}
 	for _, k := range kinds {
-		doc, err := builder.BuildOpenAPIV2(customOf(k).of.born, k.Version, builder.Options{V2: true, IncludeSelectableFields: true})
+		doc, err := builder.BuildOpenAPIV2(Of(k).of.born, k.Version, builder.Options{V2: true, IncludeSelectableFields: true})
 		if err != nil {
 			return nil, err
 		}
