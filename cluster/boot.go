@@ -21,7 +21,6 @@ import (
 	"kviz/cluster/balancer"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
-	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/idp"
 	"kviz/cluster/kms"
 	"kviz/cluster/network"
@@ -77,7 +76,7 @@ type Cluster struct {
 	removed    map[string]int    // how many API servers of a name were removed
 	balancer   *balancer.Balancer
 	registry   *registry.Registry
-	pace       *reconcile.Pace // of the controllers' work queues
+	delays     queueDelays // of the controllers' work queues
 	network    *network.Network
 	rules      *proxy.Shared
 	kms        *kms.Plugin
@@ -145,7 +144,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.k.SetDemand(cfg.Demand)
 	c.clock.set(control.Clock{Speed: cfg.Speed})
 	c.served = served{c: c, told: map[string]trace.MemberEndpoint{}, at: map[string]etcdapi.Address{}}
-	c.registry, c.pace = registry.New(c.k), reconcile.NewPace()
+	c.registry, c.delays = registry.New(c.k), queueDelays{}
 	c.network = network.New(c.k)
 	c.rules = proxy.NewShared()
 	c.kms = kms.New(c.k)

@@ -113,7 +113,7 @@ func (c *Cluster) startControlPlane(t *sim.Task) {
 	manager := c.addComponent("controller-manager", kcm, nil)
 	manager.start = func(p *sim.Process) {
 		controller.Start(p, c.client(kcm, authn.Component("kube-controller-manager")), controller.Config{
-			RootCA: c.server.Authority().PEM(), Sign: c.server.Authority().Sign, Pace: c.pace, Exit: func(lost trace.ID) { c.exit(manager, lost) },
+			RootCA: c.server.Authority().PEM(), Sign: c.server.Authority().Sign, Around: c.delays.around, Exit: func(lost trace.ID) { c.exit(manager, lost) },
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {

@@ -50,7 +50,7 @@ func (c *Cluster) targets() []string {
 			names = append(names, "informer/"+name)
 		}
 	}
-	for _, name := range c.pace.Queues() {
+	for _, name := range c.delays.queues() {
 		names = append(names, "queue/"+name)
 	}
 	for _, n := range c.nodes {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kviz/cluster/control"
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
@@ -86,11 +87,11 @@ func (c *Cluster) queueFault(name string, f control.Fault) (action, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(c.pace.Queues(), name) {
+	if !slices.Contains(c.delays.queues(), name) {
 		return nil, c.noTarget(f.Target)
 	}
 	return func([]trace.ID) error {
-		c.pace.Slow(name, slow)
+		c.delays[name] = slow
 		return nil
 	}, nil
 }
@@ -106,7 +107,11 @@ func (c *Cluster) serverFault(f control.Fault) (action, error) {
 		return nil, c.noTarget(f.Target)
 	}
 	return func([]trace.ID) error {
-		s.Server.Slow(slow)
+		if slow == 0 {
+			s.Server.StandBefore(nil)
+			return nil
+		}
+		s.Server.StandBefore(func(t *sim.Task) { t.Sleep(slow) })
 		return nil
 	}, nil
 }

@@ -95,7 +95,9 @@ func (c *call) run() *Response {
 		return &Response{Err: err}
 	}
 	c.routed = true
-	c.Pause(c.s.slow)
+	if c.s.door != nil {
+		c.s.door(c.Task)
+	}
 	switch {
 	case c.kind.Is("Binding"):
 		return c.bindNamed()

@@ -141,9 +141,9 @@ type Server struct {
 
 	idle  []*worker
 	hired int
-	peers *peers        // the servers of the cluster, this one too
-	usage *usage        // theirs
-	slow  time.Duration // that each request takes longer
+	peers *peers          // the servers of the cluster, this one too
+	usage *usage          // theirs
+	door  func(*sim.Task) // see StandBefore; nil where there is none
 
 	retired bool // it ends for good
 }

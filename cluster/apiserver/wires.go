@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
@@ -55,7 +56,6 @@ func (s *Server) LoseOnWire(name string, why trace.ID) {
 // from the newest revision it has seen, and gets what it missed.
 func (s *Server) CutWire(name string, why trace.ID) { s.peers.wires.Cut(s.openWatchers(), name, why) }
 
-// Slow has every request take d longer, as on a machine that has too much to do;
-// 0 ends it. It takes its time when it has been let in, so it keeps its seat for as
-// long.
-func (s *Server) Slow(d time.Duration) { s.slow = d }
+// StandBefore puts a door before the handlers: every request passes it when it has been
+// let in, so that it keeps its seat for as long as that takes. Nil takes the door away.
+func (s *Server) StandBefore(door func(t *sim.Task)) { s.door = door }

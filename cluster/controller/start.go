@@ -65,8 +65,8 @@ type Config struct {
 	// Sign signs what CertificateSigningRequests ask for with the cluster's authority
 	// (--cluster-signing-key-file); nil: nothing is signed.
 	Sign certificates.Sign
-	// Pace slows the runs of single queues; nil: none.
-	Pace *reconcile.Pace
+	// Around is what stands around the runs of each queue; nil: nothing.
+	Around func(queue string, sync reconcile.Sync) reconcile.Sync
 }
 
 // Start begins the election for the Lease kube-controller-manager in process p
@@ -106,7 +106,7 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 			own = cfg.ClientFor(name)
 		}
 		e := reconcile.NewEnv(p, name, source, own, informers, cfg.Workers)
-		e.Pace = cfg.Pace
+		e.Around = cfg.Around
 		return e
 	}
 	all := []interface{ Start() }{

@@ -30,11 +30,16 @@ type Env struct {
 	Client    client.Interface
 	Informers *informer.Factory
 	Events    *record.Recorder
-	Workers   int   // of each queue
-	Pace      *Pace // nil: nothing is slowed
+	Workers   int // of each queue
+	// Around is what stands around the runs of a queue, made when the queue is; nil:
+	// nothing.
+	Around func(queue string, sync Sync) Sync
 
 	requests *requests // Client, which counts
 }
+
+// Sync is one run of a loop: it brings what there is nearer to what is wanted for a key.
+type Sync func(*Run) error
 
 // NewEnv makes the environment of the controller name, in a child of p. source
 // is the component its Events come from.

@@ -25,14 +25,16 @@ type Loop struct {
 
 	env       *Env
 	resource  client.Resource
-	sync      func(*Run) error
+	sync      Sync
 	converged map[string]string // key -> UID and generation that has converged
 }
 
 // NewLoop makes a loop whose queue is called queue and whose keys name objects
 // of kind r. sync looks at one of them.
-func NewLoop(env *Env, queue string, r client.Resource, sync func(*Run) error) *Loop {
-	env.Pace.know(queue)
+func NewLoop(env *Env, queue string, r client.Resource, sync Sync) *Loop {
+	if env.Around != nil {
+		sync = env.Around(queue, sync)
+	}
 	return &Loop{
 		Queue: workqueue.New[string](queue, env.Process.Lane, env.Process),
 		env:   env, resource: r, sync: sync, converged: map[string]string{},
@@ -63,9 +65,6 @@ func (l *Loop) next(t *sim.Task) bool {
 	run.start = l.emit(t, trace.ReconcileStart, &trace.Reconcile{Controller: l.env.Name(), Key: key}, run)
 	t.SetCauses(run.start)
 
-	if d := l.env.Pace.of(l.Name()); d > 0 {
-		t.Sleep(d)
-	}
 	l.env.Informers.Reads().Begin(t)
 	err := l.sync(run)
 
