@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/metricsserver"
 	"kviz/cluster/network"
 	"kviz/cluster/operator"
@@ -18,7 +18,7 @@ import (
 // dial opens a connection from an API server's machine to a pod, for aggregated
 // APIs. The machine has no kube-proxy, so it goes to an endpoint and not to a
 // Service's address (kube-apiserver --enable-aggregator-routing).
-func (c *Cluster) dial(t *sim.Task, from, address string, limit time.Duration) (apiserver.Program, trace.ID, error) {
+func (c *Cluster) dial(t *sim.Task, from, address string, limit time.Duration) (aggregator.Program, trace.ID, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, trace.ID{}, err
@@ -30,9 +30,9 @@ func (c *Cluster) dial(t *sim.Task, from, address string, limit time.Duration) (
 	res := c.network.DialIn(t, from, network.Request{Host: host, Port: number, Limit: limit})
 	switch {
 	case res.Outcome == network.TimedOut:
-		return nil, res.ID, &apiserver.DialError{TimedOut: true}
+		return nil, res.ID, &aggregator.DialError{TimedOut: true}
 	case res.Outcome != network.Answered:
-		return nil, res.ID, &apiserver.DialError{Reason: res.Outcome}
+		return nil, res.ID, &aggregator.DialError{Reason: res.Outcome}
 	case res.Answer.Program == nil:
 		return nil, res.ID, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/balancer"
 	"kviz/cluster/client"
@@ -42,7 +43,7 @@ func (c *Cluster) startServer(name string, causes []trace.ID) *apiserver.Server 
 		}
 		cfg := c.cfg.Tokens
 		cfg.Name, cfg.Before, cfg.Peer, cfg.AdvertiseIP = name, before, c.server, address
-		cfg.Dial = func(t *sim.Task, to string, limit time.Duration) (apiserver.Program, trace.ID, error) {
+		cfg.Dial = func(t *sim.Task, to string, limit time.Duration) (aggregator.Program, trace.ID, error) {
 			return c.dial(t, address, to, limit)
 		}
 		server = apiserver.New(p, c.etcd, cfg)

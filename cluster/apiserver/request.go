@@ -80,7 +80,7 @@ type Request struct {
 	System bool
 
 	// Proxied is the HTTP request as it came, of one that another server answers
-	// (aggregator_proxy.go). Resource is empty where it is for no resource.
+	// (aggregator/proxy.go). Resource is empty where it is for no resource.
 	Proxied *remote.Request
 
 	kind     *registry.Kind // of a kind that need not be served

@@ -24,6 +24,7 @@ import (
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/admission/policy"
 	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
+	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/cacher"
@@ -82,7 +83,7 @@ type Config struct {
 	Provider *idp.Provider
 	// Dial opens a connection from the server's machine to an address of the cluster's
 	// network, for aggregated APIs; nil where there is no network.
-	Dial Dial
+	Dial aggregator.Dial
 }
 
 // Cost is the modelled virtual time of a request's stages (the store's time is
@@ -131,7 +132,7 @@ type Server struct {
 	audit          auditing
 	flows          *seating
 	flowObjects    *flowObjects
-	aggregator     *aggregator
+	aggregator     *aggregator.Aggregator
 	calls          map[*sim.Task]*call // those that may wait for a conversion webhook
 	configs        []*configFile
 	authenticators *authn.Authenticators
@@ -240,7 +241,7 @@ func (s *Server) Restart(p *sim.Process) {
 	s.alloc = newAllocator(s)
 	s.startFairness()
 	s.flowObjects = &flowObjects{s: s}
-	s.aggregator = newAggregator(s)
+	s.aggregator = s.newAggregator()
 	s.customs = crd.New(s)
 	s.defs = crd.NewControllers(p, func() *cacher.Cache { return s.cacheOf(crd.DefinitionKind()) }, s.customs.Stored, s)
 	s.eventLeases = s.st.NewLeases("events")
@@ -268,18 +269,17 @@ func (s *Server) listen() {
 	for _, r := range []client.Resource{client.Roles, client.RoleBindings, client.ClusterRoles, client.ClusterRoleBindings} {
 		s.caches[registry.KindFor(r.GroupVersionResource)].Changed = func(string, runtime.Object) { s.authorizers.Invalidate() }
 	}
-	customs, defs, aggregator := s.customs, s.defs, s.aggregator
+	customs, defs, services := s.customs, s.defs, s.aggregator
 	alloc := s.alloc
 	s.caches[registry.KindFor(client.Services.GroupVersionResource)].Changed = func(key string, obj runtime.Object) {
 		alloc.changed(key, obj)
-		aggregator.serviceChanged(key)
+		services.ServiceChanged(key)
 	}
-	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Changed = aggregator.sliceChanged
+	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Changed = services.SliceChanged
 	s.caches[crd.DefinitionKind()].Changed = func(name string, obj runtime.Object) {
 		customs.Changed(name, obj)
 		defs.Changed(name, obj)
-		aggregator.definitionChanged()
-		s.policies.Changed() // a parameter may be of this kind
+		s.aggregator = s.newAggregator()
 	}
 }
 
@@ -302,10 +302,8 @@ func (s *Server) main(t *sim.Task) {
 		}
 	}
 	if s.inUse(registry.KindFor(client.APIServices.GroupVersionResource)) {
-		s.aggregator.follow(trace.ID{})
-		for !s.aggregator.there {
-			s.aggregator.came.Wait(t)
-		}
+		s.aggregator.Follow(trace.ID{})
+		s.aggregator.Await(t)
 	}
 	s.openLikePeers()
 	s.ready = true

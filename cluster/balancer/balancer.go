@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -311,12 +312,12 @@ func (b *Balancer) AggregatedGroups() []apidiscovery.APIGroupDiscovery {
 }
 
 // AggregatedOpenAPI is [apiserver.Server.AggregatedOpenAPI] of a server that is up.
-func (b *Balancer) AggregatedOpenAPI() []apiserver.OpenAPIDocument {
+func (b *Balancer) AggregatedOpenAPI() []aggregator.OpenAPIDocument {
 	return b.first().AggregatedOpenAPI()
 }
 
 // AggregatedOpenAPIv2 is [apiserver.Server.AggregatedOpenAPIv2] of a server that is up.
-func (b *Balancer) AggregatedOpenAPIv2() []apiserver.OpenAPIv2Document {
+func (b *Balancer) AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document {
 	return b.first().AggregatedOpenAPIv2()
 }
 

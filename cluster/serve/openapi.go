@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/aggregator"
 )
 
 // openAPIv2Proto is what OpenAPI v2 is sent as. kubectl asks for it by an older
@@ -71,7 +71,7 @@ func (h *Handler) openAPIIndex() (map[string]string, error) {
 }
 
 // aggregatedDocs are the documents of what other servers serve.
-func (h *Handler) aggregatedDocs() (docs []apiserver.OpenAPIDocument) {
+func (h *Handler) aggregatedDocs() (docs []aggregator.OpenAPIDocument) {
 	h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
 			docs = api.AggregatedOpenAPI()

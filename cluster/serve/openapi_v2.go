@@ -13,10 +13,10 @@ import (
 	openapi_v2 "github.com/google/gnostic-models/openapiv2"
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/proto"
-	"k8s.io/kube-openapi/pkg/aggregator"
+	openapiaggregator "k8s.io/kube-openapi/pkg/aggregator"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/registry"
 )
@@ -32,7 +32,7 @@ import (
 // when that has changed.
 type mergedV2 struct {
 	kinds []*registry.Kind
-	docs  []apiserver.OpenAPIv2Document
+	docs  []aggregator.OpenAPIv2Document
 	json  []byte // the whole document
 	proto []byte // what comes behind the whole of Kubernetes' own
 	hash  string
@@ -78,7 +78,7 @@ func (h *Handler) mergedV2() (*mergedV2, string, error) {
 			kinds = append(kinds, k)
 		}
 	}
-	var docs []apiserver.OpenAPIv2Document
+	var docs []aggregator.OpenAPIv2Document
 	h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
 			docs = api.AggregatedOpenAPIv2()
@@ -108,7 +108,7 @@ func (h *Handler) mergedV2() (*mergedV2, string, error) {
 }
 
 // mergeV2 adds the kinds and the documents to Kubernetes' own document.
-func (h *Handler) mergeV2(kinds []*registry.Kind, docs []apiserver.OpenAPIv2Document) (*mergedV2, error) {
+func (h *Handler) mergeV2(kinds []*registry.Kind, docs []aggregator.OpenAPIv2Document) (*mergedV2, error) {
 	own, err := h.unpack("openapi/swagger.json.zst")
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func withoutConflicts(doc *spec.Swagger, parts map[string]*part) (*spec.Swagger,
 			same.Parameters[name] = p
 		}
 	}
-	return same, aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(same, doc)
+	return same, openapiaggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(same, doc)
 }
 
 // protoOf is a part of a document in the form that kubectl reads.

@@ -13,16 +13,17 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/serve"
 )
 
 // aggregates is an API server behind which others have told these documents.
 type aggregates struct {
 	*apiserver.Server
-	docs []apiserver.OpenAPIv2Document
+	docs []aggregator.OpenAPIv2Document
 }
 
-func (a *aggregates) AggregatedOpenAPIv2() []apiserver.OpenAPIv2Document { return a.docs }
+func (a *aggregates) AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document { return a.docs }
 
 // What other servers tell is in the OpenAPI v2 document in both its forms: a definition
 // that is another than Kubernetes' of the same name gets another name, and the one that
@@ -32,7 +33,7 @@ func TestOpenAPIv2OfOthers(t *testing.T) {
 	e := newEdge(t)
 	api := &aggregates{Server: e.server}
 	e.h = serve.New(serve.Config{Kernel: e.kernel, API: func() serve.API { return api }, Documents: assets.Documents()})
-	tell := func(docs ...apiserver.OpenAPIv2Document) {
+	tell := func(docs ...aggregator.OpenAPIv2Document) {
 		_ = e.kernel.Do(func() { api.docs = docs })
 	}
 	read := func(accept string) (body []byte, etag string) {
@@ -61,7 +62,7 @@ func TestOpenAPIv2OfOthers(t *testing.T) {
 		"metadata": *spec.RefSchema("#/definitions/" + meta), "inside": *spec.RefSchema("#/definitions/" + secret),
 	}}}
 	const path = "/apis/example.com/v1/hats"
-	told := apiserver.OpenAPIv2Document{Hash: `"1"`, Spec: &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+	told := aggregator.OpenAPIv2Document{Hash: `"1"`, Spec: &spec.Swagger{SwaggerProps: spec.SwaggerProps{
 		Paths:       &spec.Paths{Paths: map[string]spec.PathItem{path: {}}},
 		Definitions: spec.Definitions{meta: doc.Definitions[meta], secret: *other, hat: kind},
 	}}}

@@ -34,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 )
@@ -51,8 +52,8 @@ type API interface {
 	// documents.
 	Aggregates(gv schema.GroupVersion) bool
 	AggregatedGroups() []apidiscovery.APIGroupDiscovery
-	AggregatedOpenAPI() []apiserver.OpenAPIDocument
-	AggregatedOpenAPIv2() []apiserver.OpenAPIv2Document
+	AggregatedOpenAPI() []aggregator.OpenAPIDocument
+	AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document
 	Ready() bool
 	// PluginHealth is the check of KMS plugins, where there is one.
 	PluginHealth() (exists, well bool)

@@ -11,7 +11,7 @@ import (
 	"kviz/cluster/client"
 )
 
-// aggregationKinds say who serves which group version: see aggregator.go.
+// aggregationKinds say who serves which group version: see apiserver/aggregator.
 var aggregationKinds = []*Kind{{
 	Resource: client.APIServices, Singular: "apiservice", Categories: []string{"api-extensions"}, Prefix: "/registry/apiregistration.k8s.io/apiservices/", OnDemand: true,
 	Strategy: upstream(client.APIServices, apiServiceStrategy{Declarative}, subStrategies{"status": apiServiceStatusStrategy{Declarative}}), Field: MetaField,

@@ -1,11 +1,13 @@
-package apiserver
+package aggregator
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
 	"kviz/cluster/apiserver/authn"
-	"kviz/cluster/apiserver/webhook"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -55,73 +57,69 @@ const proxyTimeout = 30 * time.Second
 // aggregatorUser is the aggregator as the servers behind it see it.
 var aggregatorUser = authn.User{Name: "system:kube-aggregator", Groups: []string{authn.Masters}}
 
-// Aggregates reports whether another server serves the group version, or has been said
+// Serves reports whether another server serves the group version, or has been said
 // to.
-func (s *Server) Aggregates(gv schema.GroupVersion) bool {
-	return s.aggregator.remote(gv.Version+"."+gv.Group) != nil
+func (a *Aggregator) Serves(gv schema.GroupVersion) bool {
+	return a.remote(gv.Version+"."+gv.Group) != nil
 }
 
-// aggregate sends the request on.
-func (c *call) aggregate() *Response {
-	gv := c.req.Resource.GroupVersion()
+// Proxy sends a request on, and tells of it. The answer is nil if
+// nobody else serves the group version any more.
+func (a *Aggregator) Proxy(c *request.Scope, gv schema.GroupVersion, user authn.User, r *remote.Request) *remote.Answer {
 	name := gv.Version + "." + gv.Group
-	svc := c.s.aggregator.remote(name)
+	svc := a.remote(name)
 	if svc == nil { // it has been deleted meanwhile
-		return &Response{Err: notServed()}
+		return nil
 	}
 	if !helper.IsAPIServiceConditionTrue(svc, apiregistration.Available) {
 		why := "its server was not asked yet"
 		if cond := helper.GetAPIServiceConditionByType(svc, apiregistration.Available); cond != nil {
 			why = fmt.Sprintf("%s: %s", cond.Reason, cond.Message)
 		}
-		return c.unserved("APIService "+name, "service unavailable", fmt.Sprintf("APIService %s is not Available, so nothing is sent to its Service (%s).", name, why))
+		return unserved(c, "APIService "+name, "service unavailable", fmt.Sprintf("APIService %s is not Available, so nothing is sent to its Service (%s).", name, why))
 	}
-	r := svc.Spec.Service
-	by := fmt.Sprintf("Service %s/%s", r.Namespace, r.Name)
-	ready, err := serviceEndpoints{lister{c.s}}.Endpoints(r.Namespace, r.Name, *r.Port)
+	to := svc.Spec.Service
+	by := fmt.Sprintf("Service %s/%s", to.Namespace, to.Name)
+	ready, err := a.Host.ServiceEndpoints(to.Namespace, to.Name, *to.Port)
 	if err != nil {
-		return c.unserved(by, "service unavailable", err.Error()+".")
+		return unserved(c, by, "service unavailable", err.Error()+".")
 	}
-	e := ready[c.s.aggregator.rand.IntN(len(ready))]
-	by += ", endpoint " + e.Address
-	req := *c.req.Proxied
-	req.Header = asUser(c.user)
-	for k, v := range c.req.Proxied.Header {
+	e := ready[a.Rand.IntN(len(ready))]
+	by += ", endpoint " + e
+	req := *r
+	req.Header = asUser(user)
+	for k, v := range r.Header {
 		req.Header[k] = v
 	}
 	began := c.Task.Elapsed()
 	c.Task.SetCauses(c.Last)
-	answer, failed := c.s.aggregator.send(c.Task, e, &req, began+proxyTimeout)
+	answer, failed := a.send(c.Task, e, &req, began+proxyTimeout)
 	took := c.Task.Elapsed() - began
 	if failed != nil {
-		if !failed.connected.IsZero() {
-			c.Last = failed.connected
-		}
-		return c.unserved(by, "error trying to reach service: "+failed.Error(), "")
+		c.Hear(failed.connected)
+		return unserved(c, by, "error trying to reach service: "+failed.Error(), "")
 	}
-	if !answer.Event.IsZero() {
-		c.Last = answer.Event
-	}
+	c.Hear(answer.Event)
 	st := c.NewStage()
 	*st = trace.Stage{
 		Request: c.Number, Stage: trace.StageAggregator, By: by, Verdict: "pass", Took: took,
-		Note: fmt.Sprintf("APIService %s leads to another server: sent there as X-Remote-User %s%s; it answered %d.", name, c.user.Name, c.user.OfGroups(), answer.Code),
+		Note: fmt.Sprintf("APIService %s leads to another server: sent there as X-Remote-User %s%s; it answered %d.", name, user.Name, user.OfGroups(), answer.Code),
 	}
 	c.Tell(st)
-	return &Response{Raw: &answer}
+	return &answer
 }
 
 // unserved ends the request with 503 in plain words, as the proxy does.
-func (c *call) unserved(by, message, note string) *Response {
+func unserved(c *request.Scope, by, message, note string) *remote.Answer {
 	if note == "" {
 		note = message + "."
 	}
 	c.Refused = trace.StageAggregator
 	c.Tell(&trace.Stage{Request: c.Number, Stage: trace.StageAggregator, By: by, Verdict: "refuse", Code: http.StatusServiceUnavailable, Note: note})
-	return &Response{Raw: &remote.Answer{
+	return &remote.Answer{
 		Code: http.StatusServiceUnavailable, Body: []byte(message + "\n"),
 		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "X-Content-Type-Options": {"nosniff"}},
-	}}
+	}
 }
 
 // asUser is how the server behind is told who it is (client-go transport
@@ -135,7 +133,7 @@ func asUser(u authn.User) http.Header {
 	for _, g := range u.Groups {
 		h.Add("X-Remote-Group", g)
 	}
-	for _, k := range sortedKeys(u.Extra) {
+	for _, k := range slices.Sorted(maps.Keys(u.Extra)) {
 		for _, v := range u.Extra[k] {
 			h.Add("X-Remote-Extra-"+url.PathEscape(strings.ToLower(k)), v)
 		}
@@ -167,12 +165,12 @@ func (u *unsent) inClient() error {
 }
 
 // send sends a request to an endpoint.
-func (a *aggregator) send(t *sim.Task, e webhook.Endpoint, r *remote.Request, deadline time.Duration) (remote.Answer, *unsent) {
-	failed := &unsent{address: e.Address, dial: &DialError{Reason: "no route to host"}}
-	if a.s.cfg.Dial == nil {
+func (a *Aggregator) send(t *sim.Task, e string, r *remote.Request, deadline time.Duration) (remote.Answer, *unsent) {
+	failed := &unsent{address: e, dial: &DialError{Reason: "no route to host"}}
+	if a.Dial == nil {
 		return remote.Answer{}, failed
 	}
-	program, connected, err := a.s.cfg.Dial(t, e.Address, deadline-t.Elapsed())
+	program, connected, err := a.Dial(t, e, deadline-t.Elapsed())
 	failed.connected = connected
 	if !connected.IsZero() {
 		t.SetCauses(connected)

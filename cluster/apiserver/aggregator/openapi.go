@@ -1,4 +1,4 @@
-package apiserver
+package aggregator
 
 import (
 	"crypto/sha512"
@@ -13,7 +13,6 @@ import (
 	openapiaggregator "k8s.io/kube-openapi/pkg/aggregator"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 )
@@ -40,7 +39,7 @@ const openAPITimeout = time.Minute
 // learnOpenAPI gets the documents from a server that has just told what it serves. One
 // that cannot be had leaves what is known, and so does a server that is down, until the
 // APIService is deleted (kube-openapi pkg/cached LastSuccess).
-func (a *aggregator) learnOpenAPI(t *sim.Task, svc *apiregistration.APIService, b *backend, e webhook.Endpoint) {
+func (a *Aggregator) learnOpenAPI(t *sim.Task, svc *apiregistration.APIService, b *backend, e string) {
 	deadline := t.Elapsed() + openAPITimeout
 	get := func(path string, query url.Values, have string) remote.Answer {
 		header := asUser(aggregatorUser)
@@ -119,22 +118,22 @@ func (d *OpenAPIv2Document) learn(svc *apiregistration.APIService, get func(have
 // locallyGeneratedEtagPrefix).
 const localETag = "local "
 
-// AggregatedOpenAPI are the OpenAPI v3 documents of what other servers serve, where they
+// OpenAPI are the OpenAPI v3 documents of what other servers serve, where they
 // told one.
-func (s *Server) AggregatedOpenAPI() (docs []OpenAPIDocument) {
-	s.aggregator.eachRemote(func(svc *apiregistration.APIService) {
-		if b := s.aggregator.backends[svc.Name]; b.known && b.openAPI.Hash != "" {
+func (a *Aggregator) OpenAPI() (docs []OpenAPIDocument) {
+	a.eachRemote(func(svc *apiregistration.APIService) {
+		if b := a.backends[svc.Name]; b.known && b.openAPI.Hash != "" {
 			docs = append(docs, b.openAPI)
 		}
 	})
 	return docs
 }
 
-// AggregatedOpenAPIv2 is what other servers add to the OpenAPI v2 document, where they
+// OpenAPIv2 is what other servers add to the OpenAPI v2 document, where they
 // told something.
-func (s *Server) AggregatedOpenAPIv2() (docs []OpenAPIv2Document) {
-	s.aggregator.eachRemote(func(svc *apiregistration.APIService) {
-		if b := s.aggregator.backends[svc.Name]; b.openAPIv2.Spec != nil {
+func (a *Aggregator) OpenAPIv2() (docs []OpenAPIv2Document) {
+	a.eachRemote(func(svc *apiregistration.APIService) {
+		if b := a.backends[svc.Name]; b.openAPIv2.Spec != nil {
 			docs = append(docs, b.openAPIv2)
 		}
 	})

@@ -1,7 +1,8 @@
-package apiserver
+package aggregator
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -48,10 +49,10 @@ const (
 )
 
 // discover is a task of the server, the discovery manager.
-func (a *aggregator) discover(t *sim.Task) {
+func (a *Aggregator) discover(t *sim.Task) {
 	for {
 		next := time.Duration(-1)
-		for _, name := range sortedKeys(a.backends) {
+		for _, name := range slices.Sorted(maps.Keys(a.backends)) {
 			b := a.backends[name]
 			if b == nil {
 				continue // deleted while another was asked
@@ -64,7 +65,7 @@ func (a *aggregator) discover(t *sim.Task) {
 			}
 		}
 		switch {
-		case slices.ContainsFunc(sortedKeys(a.backends), func(name string) bool { return a.backends[name].dirty }):
+		case slices.ContainsFunc(slices.Sorted(maps.Keys(a.backends)), func(name string) bool { return a.backends[name].dirty }):
 		case next < 0:
 			a.changed.Wait(t)
 		default:
@@ -74,7 +75,7 @@ func (a *aggregator) discover(t *sim.Task) {
 }
 
 // learn asks one server (syncAPIService).
-func (a *aggregator) learn(t *sim.Task, name string, b *backend) {
+func (a *Aggregator) learn(t *sim.Task, name string, b *backend) {
 	svc := a.remote(name)
 	if svc == nil {
 		b.dirty, b.due = false, t.Elapsed()+discoveryRefresh
@@ -99,15 +100,15 @@ func (a *aggregator) learn(t *sim.Task, name string, b *backend) {
 
 // fetch gets the resources of a group version: from the aggregated document, else from
 // that of the version.
-func (a *aggregator) fetch(t *sim.Task, svc *apiregistration.APIService, b *backend) ([]apidiscovery.APIResourceDiscovery, bool) {
+func (a *Aggregator) fetch(t *sim.Task, svc *apiregistration.APIService, b *backend) ([]apidiscovery.APIResourceDiscovery, bool) {
 	r := svc.Spec.Service
-	ready, err := serviceEndpoints{lister{a.s}}.Endpoints(r.Namespace, r.Name, *r.Port)
+	ready, err := a.Host.ServiceEndpoints(r.Namespace, r.Name, *r.Port)
 	if err != nil {
 		return nil, false
 	}
 	header := asUser(aggregatorUser)
 	header.Set("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-	e := ready[a.rand.IntN(len(ready))]
+	e := ready[a.Rand.IntN(len(ready))]
 	answer, failed := a.send(t, e, &remote.Request{Method: http.MethodGet, Path: "/apis", Header: header}, t.Elapsed()+discoveryTimeout)
 	if failed != nil || answer.Code != http.StatusOK || !strings.Contains(answer.Header.Get("Content-Type"), "as=APIGroupDiscoveryList") {
 		return nil, false
@@ -127,11 +128,11 @@ func (a *aggregator) fetch(t *sim.Task, svc *apiregistration.APIService, b *back
 	return nil, true // the server does not have the version
 }
 
-// AggregatedGroups is the discovery of what other servers serve: the group with the
+// Groups is the discovery of what other servers serve: the group with the
 // highest priority first.
-func (s *Server) AggregatedGroups() []apidiscovery.APIGroupDiscovery {
+func (a *Aggregator) Groups() []apidiscovery.APIGroupDiscovery {
 	var services []*apiregistration.APIService
-	s.aggregator.eachRemote(func(svc *apiregistration.APIService) { services = append(services, svc) })
+	a.eachRemote(func(svc *apiregistration.APIService) { services = append(services, svc) })
 	slices.SortStableFunc(services, func(x, y *apiregistration.APIService) int {
 		if d := y.Spec.GroupPriorityMinimum - x.Spec.GroupPriorityMinimum; d != 0 && x.Spec.Group != y.Spec.Group {
 			return int(d)
@@ -147,7 +148,7 @@ func (s *Server) AggregatedGroups() []apidiscovery.APIGroupDiscovery {
 	var groups []apidiscovery.APIGroupDiscovery
 	for _, svc := range services {
 		v := apidiscovery.APIVersionDiscovery{Version: svc.Spec.Version, Freshness: apidiscovery.DiscoveryFreshnessStale}
-		if b := s.aggregator.backends[svc.Name]; b.known {
+		if b := a.backends[svc.Name]; b.known {
 			v = b.version
 		}
 		if n := len(groups); n > 0 && groups[n-1].Name == svc.Spec.Group {
@@ -159,15 +160,10 @@ func (s *Server) AggregatedGroups() []apidiscovery.APIGroupDiscovery {
 	return groups
 }
 
-// StaleGroups is [client.Discovery.StaleGroups].
-func (c *connection) StaleGroups() []client.StaleGroup {
-	var out []client.StaleGroup
-	s := c.s
-	if up := s.peers.ready(); up != nil {
-		s = up
-	}
-	s.aggregator.eachRemote(func(svc *apiregistration.APIService) {
-		if b := s.aggregator.backends[svc.Name]; !b.known || b.version.Freshness == apidiscovery.DiscoveryFreshnessStale {
+// StaleGroups are the group versions whose servers cannot be asked what they serve.
+func (a *Aggregator) StaleGroups() (out []client.StaleGroup) {
+	a.eachRemote(func(svc *apiregistration.APIService) {
+		if b := a.backends[svc.Name]; !b.known || b.version.Freshness == apidiscovery.DiscoveryFreshnessStale {
 			out = append(out, client.StaleGroup{GroupVersion: schema.GroupVersion{Group: svc.Spec.Group, Version: svc.Spec.Version}, Why: b.why})
 		}
 	})

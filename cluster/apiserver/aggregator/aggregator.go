@@ -1,6 +1,18 @@
-package apiserver
+// Package aggregator is kube-aggregator, the outermost layer of kube-apiserver: an APIService
+// says who serves a group version, this server itself ("Local") or a program in the
+// cluster, behind a Service, to which requests are then sent on.
+//
+// It has four parts: who registers what is served here (aggregator.go; upstream's
+// autoregister and crdregistration controllers), who finds out whether the others can
+// be reached (available.go), who asks them what they serve (discovery.go, openapi.go), and
+// the proxy (proxy.go). Start reading at [Aggregator.Proxy]. [Host] is all it asks of the
+// server.
+//
+// Simplified: endpoints are asked one after the other; no watches go through the proxy.
+package aggregator
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -23,19 +35,11 @@ import (
 	"kviz/cluster/workqueue"
 )
 
-// aggregator is kube-aggregator, the outermost layer of kube-apiserver: an APIService
-// says who serves a group version, this server itself ("Local") or a program in the
-// cluster, behind a Service, to which requests are then sent on.
-//
-// It has four parts: who registers what is served here (this file; upstream's
-// autoregister and crdregistration controllers), who finds out whether the others can
-// be reached (aggregator_available.go), who asks them what they serve
-// (aggregator_discovery.go), and the proxy (aggregator_proxy.go). All begin when
-// somebody first asks for an APIService: until then the store has none, and nothing is
-// served by anybody else. Of several servers each has an aggregator, which all begin then.
-type aggregator struct {
-	s        *Server
-	rand     *rand.Rand
+// Aggregator is that of one server. All its parts begin when somebody first asks for an
+// APIService: until then the store has none, and nothing is served by anybody else. Of
+// several servers each has an aggregator, which all begin then.
+type Aggregator struct {
+	Config
 	services *cacher.Cache // of the kind APIService; nil until it is used
 	there    bool          // what is served here is registered
 	came     sim.Cond
@@ -56,42 +60,64 @@ const (
 	automanaged, onStart, always = "kube-aggregator.kubernetes.io/automanaged", "onstart", "true"
 )
 
-func newAggregator(s *Server) *aggregator {
-	return &aggregator{s: s, rand: s.stream("aggregator"), backends: map[string]*backend{}}
+// Config is what an aggregator has of its server.
+type Config struct {
+	Process  *sim.Process
+	Rand     *rand.Rand
+	Host     Host
+	Caches   func(k *registry.Kind) *cacher.Cache // begins to fill when it is first asked for
+	Revision func() int64                         // the newest that the store has shown
+	Dial     Dial                                 // nil where there is no network
 }
 
-func apiServiceKind() *registry.Kind {
+// Host is the server, as far as the aggregator asks it for something.
+type Host interface {
+	// ServiceEndpoints are the addresses (host:port) of the ready endpoints of a Service's
+	// port: one at least, or an error.
+	ServiceEndpoints(namespace, name string, port int32) ([]string, error)
+	// FollowAPIServices has the aggregators of the other servers begin, too.
+	FollowAPIServices(why trace.ID)
+	// WriteAPIServices puts the first ones into the store.
+	WriteAPIServices(t *sim.Task, all []*apiregistration.APIService)
+
+	// The requests of the server to itself; client is the part of the aggregator that sends.
+	CreateAPIService(t *sim.Task, client string, svc *apiregistration.APIService) error
+	DeleteAPIService(t *sim.Task, client string, svc *apiregistration.APIService) error
+	UpdateAPIServiceStatus(t *sim.Task, client string, svc *apiregistration.APIService) error
+}
+
+func New(cfg Config) *Aggregator {
+	return &Aggregator{Config: cfg, backends: map[string]*backend{}}
+}
+
+func Kind() *registry.Kind {
 	return registry.KindFor(client.APIServices.GroupVersionResource)
 }
 
-// routeAPIServices has the request for an APIService wait until what is served here is
-// registered.
-func (c *call) routeAPIServices() error {
-	if c.kind != apiServiceKind() {
-		return nil
+// Registered reports whether what is served here is registered, and when that changes.
+func (a *Aggregator) Registered() (there *bool, came *sim.Cond) { return &a.there, &a.came }
+
+// Await waits until what is served here is registered.
+func (a *Aggregator) Await(t *sim.Task) {
+	for !a.there {
+		a.came.Wait(t)
 	}
-	a := c.s.aggregator
-	a.follow(c.Last)
-	if c.user.Name == selfUser.Name {
-		return nil // it is the registration
-	}
-	return c.awaitFirst(&a.there, &a.came)
 }
 
-// follow begins, if it has not.
-func (a *aggregator) follow(why trace.ID) {
+// Follow begins, if it has not.
+func (a *Aggregator) Follow(why trace.ID) {
 	if a.services != nil {
 		return
 	}
 	a.why = why
-	a.services = a.s.cacheOf(apiServiceKind())
+	a.services = a.Caches(Kind())
 	a.services.Changed = a.hear
-	a.s.p.Go("kube-aggregator", a.run)
+	a.Process.Go("kube-aggregator", a.run)
 }
 
 // hear hears of each change of an APIService.
-func (a *aggregator) hear(name string, obj runtime.Object) {
-	a.why = a.s.k.Last()
+func (a *Aggregator) hear(name string, obj runtime.Object) {
+	a.why = a.Process.Kernel().Last()
 	svc, _ := obj.(*apiregistration.APIService)
 	if svc != nil && svc.Spec.Service != nil {
 		a.startRemote()
@@ -109,21 +135,21 @@ func (a *aggregator) hear(name string, obj runtime.Object) {
 	a.register()
 }
 
-// definitionChanged hears that custom kinds may be served, or no longer.
-func (a *aggregator) definitionChanged() {
+// DefinitionChanged hears that custom kinds may be served, or no longer.
+func (a *Aggregator) DefinitionChanged() {
 	if a.services != nil {
-		a.why = a.s.k.Last()
+		a.why = a.Process.Kernel().Last()
 		a.register()
 	}
 }
 
-func (a *aggregator) register() {
+func (a *Aggregator) register() {
 	a.stale = true
 	a.wake.Signal()
 }
 
 // run is a task of the server. It registers what is served here.
-func (a *aggregator) run(t *sim.Task) {
+func (a *Aggregator) run(t *sim.Task) {
 	if !a.why.IsZero() {
 		t.SetCauses(a.why)
 	}
@@ -139,11 +165,7 @@ func (a *aggregator) run(t *sim.Task) {
 	}
 	a.there = true
 	a.came.Broadcast()
-	for _, p := range a.s.peers.all {
-		if p != a.s && p.Ready() {
-			p.aggregator.follow(a.why)
-		}
-	}
+	a.Host.FollowAPIServices(a.why)
 	for {
 		for !a.stale {
 			a.wake.Wait(t)
@@ -165,26 +187,26 @@ func (a *aggregator) run(t *sim.Task) {
 
 // begin puts the APIServices of a new cluster into a store that has none, as if they
 // had been there from the start.
-func (a *aggregator) begin(t *sim.Task) {
-	var all []initial
-	since := metav1.NewTime(a.s.k.Epoch())
+func (a *Aggregator) begin(t *sim.Task) {
+	var all []*apiregistration.APIService
+	since := metav1.NewTime(a.Process.Kernel().Epoch())
 	wanted := a.wanted()
-	for _, name := range sortedKeys(wanted) {
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		svc := wanted[name]
-		svc.UID, svc.CreationTimestamp = object.NewUID(a.rand), since
+		svc.UID, svc.CreationTimestamp = object.NewUID(a.Rand), since
 		local := helper.NewLocalAvailableAPIServiceCondition()
 		local.LastTransitionTime = since
 		helper.SetAPIServiceCondition(svc, local)
 		svc.SetGroupVersionKind(client.APIServices.GVK())
-		all = append(all, initial{apiServiceKind(), svc})
+		all = append(all, svc)
 	}
-	a.s.writeInitial(t, all)
-	for !a.services.Wait(t, a.s.st.Revision(), time.Hour) {
+	a.Host.WriteAPIServices(t, all)
+	for !a.services.Wait(t, a.Revision(), time.Hour) {
 	}
 }
 
 // wanted are the APIServices of what is served here.
-func (a *aggregator) wanted() map[string]*apiregistration.APIService {
+func (a *Aggregator) wanted() map[string]*apiregistration.APIService {
 	out := map[string]*apiregistration.APIService{}
 	add := func(gv schema.GroupVersion, p priority, kept string) {
 		name := gv.Version + "." + gv.Group
@@ -193,7 +215,7 @@ func (a *aggregator) wanted() map[string]*apiregistration.APIService {
 			Spec:       apiregistration.APIServiceSpec{Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: p.group, VersionPriority: p.version},
 		}
 	}
-	a.s.cacheOf(crd.DefinitionKind()).Scan("", func(_ string, en *cacher.Entry) bool {
+	a.Caches(crd.DefinitionKind()).Scan("", func(_ string, en *cacher.Entry) bool {
 		crd := en.Object.(*apiextensionsv1.CustomResourceDefinition)
 		for _, v := range crd.Spec.Versions {
 			if v.Served {
@@ -213,9 +235,9 @@ func (a *aggregator) wanted() map[string]*apiregistration.APIService {
 // sync makes those that are missing, and takes those away that autoregister has made
 // and that nobody wants any more (autoregister_controller.go checkAPIService). It
 // reports whether all could be written.
-func (a *aggregator) sync(t *sim.Task, wanted map[string]*apiregistration.APIService) bool {
+func (a *Aggregator) sync(t *sim.Task, wanted map[string]*apiregistration.APIService) bool {
 	var spare []*apiregistration.APIService
-	missing := sortedKeys(wanted)
+	missing := slices.Sorted(maps.Keys(wanted))
 	a.services.Scan("", func(name string, en *cacher.Entry) bool {
 		missing = slices.DeleteFunc(missing, func(m string) bool { return m == name })
 		if svc := en.Object.(*apiregistration.APIService); svc.Labels[automanaged] == always && wanted[name] == nil {
@@ -225,25 +247,16 @@ func (a *aggregator) sync(t *sim.Task, wanted map[string]*apiregistration.APISer
 	})
 	well := true
 	for _, name := range missing {
-		req := a.request("create", name, autoregister)
-		req.Object = wanted[name]
-		if err := a.s.serve(t, req).Err; err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := a.Host.CreateAPIService(t, autoregister, wanted[name]); err != nil && !apierrors.IsAlreadyExists(err) {
 			well = false
 		}
 	}
 	for _, svc := range spare {
-		req := a.request("delete", svc.Name, autoregister)
-		req.Delete.Preconditions = metav1.NewUIDPreconditions(string(svc.UID))
-		if err := a.s.serve(t, req).Err; err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err := a.Host.DeleteAPIService(t, autoregister, svc); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			well = false
 		}
 	}
 	return well
-}
-
-// request is one of the server to itself.
-func (a *aggregator) request(verb, name, part string) *Request {
-	return &Request{Verb: verb, Resource: client.APIServices.GroupVersionResource, Name: name, User: &selfUser, Client: part, FieldManager: part, System: true}
 }
 
 // priority is where discovery lists a group version: that of the group, that of the

@@ -1,7 +1,8 @@
-package apiserver
+package aggregator
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -43,14 +44,14 @@ const (
 )
 
 // startRemote starts the parts that look after other servers, with the first of them.
-func (a *aggregator) startRemote() {
+func (a *Aggregator) startRemote() {
 	if a.started {
 		return
 	}
 	a.started = true
-	a.queue = workqueue.New[string]("RemoteAvailabilityController", a.s.p.Lane, a.s.p)
+	a.queue = workqueue.New[string]("RemoteAvailabilityController", a.Process.Lane, a.Process)
 	a.queue.SetMaxDelay(availabilityMaxWait)
-	a.s.p.Go(remoteAvailability, func(t *sim.Task) {
+	a.Process.Go(remoteAvailability, func(t *sim.Task) {
 		for {
 			name, _, _ := a.queue.Get(t)
 			if err := a.checkAvailability(t, name); err != nil {
@@ -62,41 +63,41 @@ func (a *aggregator) startRemote() {
 			t.SetCauses()
 		}
 	})
-	a.s.p.Go(remoteAvailability+"-resync", func(t *sim.Task) {
+	a.Process.Go(remoteAvailability+"-resync", func(t *sim.Task) {
 		for {
 			t.Sleep(availabilityResync)
-			for _, name := range sortedKeys(a.backends) {
+			for _, name := range slices.Sorted(maps.Keys(a.backends)) {
 				a.queue.Add(t, name)
 			}
 		}
 	})
-	a.s.p.Go("discovery-manager", a.discover)
+	a.Process.Go("discovery-manager", a.discover)
 }
 
-// serviceChanged hears of each change of a Service, sliceChanged of an EndpointSlice:
+// ServiceChanged hears of each change of a Service, sliceChanged of an EndpointSlice:
 // the APIServices that lead there are looked at.
-func (a *aggregator) serviceChanged(key string) {
+func (a *Aggregator) ServiceChanged(key string) {
 	a.eachRemote(func(svc *apiregistration.APIService) {
 		if r := svc.Spec.Service; r.Namespace+"/"+r.Name == key {
-			a.queue.Add(nil, svc.Name, a.s.k.Last())
+			a.queue.Add(nil, svc.Name, a.Process.Kernel().Last())
 		}
 	})
 }
 
-func (a *aggregator) sliceChanged(key string, obj runtime.Object) {
+func (a *Aggregator) SliceChanged(key string, obj runtime.Object) {
 	namespace, _, _ := strings.Cut(key, "/")
 	slice, _ := obj.(*discoveryv1.EndpointSlice)
 	a.eachRemote(func(svc *apiregistration.APIService) {
 		r := svc.Spec.Service
 		if r.Namespace == namespace && (slice == nil || slice.Labels[discoveryv1.LabelServiceName] == r.Name) {
-			a.queue.Add(nil, svc.Name, a.s.k.Last())
+			a.queue.Add(nil, svc.Name, a.Process.Kernel().Last())
 		}
 	})
 }
 
 // eachRemote calls fn with each APIService that another server is behind.
-func (a *aggregator) eachRemote(fn func(*apiregistration.APIService)) {
-	for _, name := range sortedKeys(a.backends) {
+func (a *Aggregator) eachRemote(fn func(*apiregistration.APIService)) {
+	for _, name := range slices.Sorted(maps.Keys(a.backends)) {
 		if svc := a.remote(name); svc != nil {
 			fn(svc)
 		}
@@ -104,7 +105,7 @@ func (a *aggregator) eachRemote(fn func(*apiregistration.APIService)) {
 }
 
 // remote is the APIService of the name if another server is behind it; else nil.
-func (a *aggregator) remote(name string) *apiregistration.APIService {
+func (a *Aggregator) remote(name string) *apiregistration.APIService {
 	if a.services == nil {
 		return nil
 	}
@@ -119,7 +120,7 @@ func (a *aggregator) remote(name string) *apiregistration.APIService {
 }
 
 // checkAvailability looks at one APIService. An error asks for another look soon.
-func (a *aggregator) checkAvailability(t *sim.Task, name string) error {
+func (a *Aggregator) checkAvailability(t *sim.Task, name string) error {
 	svc := a.remote(name)
 	if svc == nil {
 		return nil
@@ -137,9 +138,7 @@ func (a *aggregator) checkAvailability(t *sim.Task, name string) error {
 	cond.Type, cond.LastTransitionTime = apiregistration.Available, metav1.NewTime(t.Now().Truncate(time.Second))
 	helper.SetAPIServiceCondition(next, cond)
 	if !object.Equal(svc.Status, next.Status) {
-		req := a.request("update", name, remoteAvailability)
-		req.Subresource, req.Object, req.Causes = "status", next, t.Causes()
-		if err := a.s.serve(t, req).Err; err != nil {
+		if err := a.Host.UpdateAPIServiceStatus(t, remoteAvailability, next); err != nil {
 			return err
 		}
 	}
@@ -148,7 +147,7 @@ func (a *aggregator) checkAvailability(t *sim.Task, name string) error {
 
 // availability is one look at an APIService.
 type availability struct {
-	a        *aggregator
+	a        *Aggregator
 	t        *sim.Task
 	svc      *apiregistration.APIService
 	began    time.Duration
@@ -164,7 +163,7 @@ func unavailable(reason, format string, args ...any) apiCondition {
 // judge finds the condition (sync). An error asks for another look soon.
 func (c *availability) judge() (apiCondition, error) {
 	r := c.svc.Spec.Service
-	en := c.a.s.caches[registry.KindFor(client.Services.GroupVersionResource)].Get(r.Namespace + "/" + r.Name)
+	en := c.a.Caches(registry.KindFor(client.Services.GroupVersionResource)).Get(r.Namespace + "/" + r.Name)
 	if en == nil {
 		return unavailable("ServiceNotFound", "service/%s in %q is not present", r.Name, r.Namespace), nil
 	}
@@ -190,8 +189,8 @@ func (c *availability) judge() (apiCondition, error) {
 
 // slicesOf counts a Service's EndpointSlices, and says whether one has a ready
 // endpoint with a port of the name (hasAvailableEndpoint).
-func (a *aggregator) slicesOf(namespace, name, port string) (n int, active bool) {
-	a.s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Scan(namespace, func(_ string, en *cacher.Entry) bool {
+func (a *Aggregator) slicesOf(namespace, name, port string) (n int, active bool) {
+	a.Caches(registry.KindFor(client.EndpointSlices.GroupVersionResource)).Scan(namespace, func(_ string, en *cacher.Entry) bool {
 		slice := en.Object.(*discoveryv1.EndpointSlice)
 		if slice.Labels[discoveryv1.LabelServiceName] != name {
 			return true
@@ -210,7 +209,7 @@ func (a *aggregator) slicesOf(namespace, name, port string) (n int, active bool)
 // ask asks the server for the path that every aggregated API must serve.
 func (c *availability) ask() (err error) {
 	r := c.svc.Spec.Service
-	ready, err := serviceEndpoints{lister{c.a.s}}.Endpoints(r.Namespace, r.Name, *r.Port)
+	ready, err := c.a.Host.ServiceEndpoints(r.Namespace, r.Name, *r.Port)
 	if err != nil {
 		return err
 	}
@@ -223,11 +222,11 @@ func (c *availability) ask() (err error) {
 		if len(ready) == 0 || c.t.Elapsed() >= deadline {
 			break
 		}
-		at := c.a.rand.IntN(len(ready))
+		at := c.a.Rand.IntN(len(ready))
 		e := ready[at]
 		ready = slices.Delete(ready, at, at+1)
-		c.endpoint = e.Address
-		url := "https://" + e.Address + path
+		c.endpoint = e
+		url := "https://" + e + path
 		answer, failed := c.a.send(c.t, e, &remote.Request{Method: http.MethodGet, Path: path, Header: asUser(aggregatorUser)}, deadline)
 		switch {
 		case failed != nil:
