@@ -30,10 +30,12 @@ import (
 	upstreamcertificates "k8s.io/kubernetes/pkg/registry/certificates/certificates"
 	"k8s.io/kubernetes/pkg/registry/core/endpoint"
 	"k8s.io/kubernetes/pkg/registry/core/event"
+	"k8s.io/kubernetes/pkg/registry/core/limitrange"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolume"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
 	"k8s.io/kubernetes/pkg/registry/core/podtemplate"
 	"k8s.io/kubernetes/pkg/registry/core/replicationcontroller"
+	"k8s.io/kubernetes/pkg/registry/core/resourcequota"
 	"k8s.io/kubernetes/pkg/registry/flowcontrol/flowschema"
 	"k8s.io/kubernetes/pkg/registry/flowcontrol/prioritylevelconfiguration"
 	"k8s.io/kubernetes/pkg/registry/networking/ingress"
@@ -226,6 +228,16 @@ var kindCases = []kindCase{
 	{
 		r: client.RuntimeClasses, upstream: runtimeclass.Strategy,
 		invalid: `{"handler":"BAD_"}`, change: `{"overhead":{"podFixed":{"cpu":"10m"}}}`, forbidden: `{"handler":"runc"}`,
+	},
+	{
+		r: client.LimitRanges, upstream: limitrange.Strategy,
+		invalid: `{"spec":{"limits":[{"type":"Container","max":{"cpu":"1"},"min":{"cpu":"2"}}]}}`, change: `{"spec":{"limits":[{"type":"Pod","max":{"cpu":"3"}}]}}`,
+		forbidden: `{"spec":{"limits":[{"type":"Pod","default":{"cpu":"1"}}]}}`,
+	},
+	{
+		r: client.ResourceQuotas, upstream: resourcequota.Strategy, sub: resourcequota.StatusStrategy,
+		invalid: `{"spec":{"hard":{"pods":"-1"}}}`, change: `{"spec":{"hard":{"pods":"5","requests.cpu":"3","limits.cpu":"1"}},"status":{"used":{"pods":"9"}}}`,
+		forbidden: `{"spec":{"scopes":["BestEffort"]}}`, status: `{"status":{"hard":{"pods":"4"},"used":{"pods":"1"}},"spec":{"hard":{"pods":"1"}}}`,
 	},
 }
 

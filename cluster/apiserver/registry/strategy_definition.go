@@ -23,7 +23,7 @@ import (
 // The kind CustomResourceDefinition: an object that tells the server to serve a
 // kind more. Here is what is particular about writing one (apiextensions-apiserver
 // pkg/registry/customresourcedefinition/strategy.go); what it brings about begins in
-// crd_custom.go, and crd_controller.go answers it with conditions.
+// apiserver/crd, whose controllers answer it with conditions.
 
 var CustomResourceDefinitionStrategy = &Strategy{
 	Conditional: true,
