@@ -21,6 +21,7 @@ import (
 
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/patch"
 	"kviz/cluster/apiserver/registry"
 )
 
@@ -131,55 +132,69 @@ func resetFields(k *registry.Kind, subresource string) map[fieldpath.APIVersion]
 	return fieldpath.NewExcludeFilterSetMap(map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(k.GroupVersion().String()): set})
 }
 
-// apply is a server-side apply patch. old is nil when the object does not
-// exist.
-func (c *call) apply(old runtime.Object) (runtime.Object, error) {
+// applyPatch makes the new object of the request's patch, of the kind, or of the one
+// that its subresource has. old is nil for an apply that creates.
+func (c *call) applyPatch(kind *registry.Kind, old runtime.Object) (runtime.Object, error) {
+	obj, warnings, err := c.patchOf(kind).Apply(old)
+	c.Warnings = append(c.Warnings, warnings...)
+	return obj, err
+}
+
+func (c *call) patchOf(kind *registry.Kind) *patch.Patch {
+	r := c.req
+	return &patch.Patch{
+		Kind: kind, Name: r.Name, Subresource: r.Subresource, Type: r.PatchType, Data: r.Patch, Validation: r.FieldValidation, System: r.System, Objects: c,
+	}
+}
+
+// ServerSideApply is [patch.Objects]. old is nil when the object does not exist.
+func (c *call) ServerSideApply(kind *registry.Kind, old runtime.Object) (obj runtime.Object, warnings []string, err error) {
 	if c.req.FieldManager == "" {
-		return nil, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("PatchOptions").GroupKind(), "",
+		return nil, nil, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("PatchOptions").GroupKind(), "",
 			field.ErrorList{field.Required(field.NewPath("fieldManager"), "is required for apply patch")})
 	}
-	patch := &unstructured.Unstructured{Object: map[string]any{}}
+	applied := &unstructured.Unstructured{Object: map[string]any{}}
 	data, err := yaml.YAMLToJSON(c.req.Patch)
 	if err == nil {
-		err = json.Unmarshal(data, &patch.Object)
+		err = json.Unmarshal(data, &applied.Object)
 	}
 	if err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
-	m, err := c.s.managers.of(c.kind, c.req.Subresource)
+	m, err := c.s.managers.of(kind, c.req.Subresource)
 	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+		return nil, nil, apierrors.NewInternalError(err)
 	}
 	if old == nil {
-		empty := c.kind.New()
-		empty.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
+		empty := kind.New()
+		empty.GetObjectKind().SetGroupVersionKind(kind.GVK())
 		old = empty
 	}
-	obj, err := m.Apply(old.DeepCopyObject(), patch, c.req.FieldManager, c.req.Force)
+	obj, err = m.Apply(old.DeepCopyObject(), applied, c.req.FieldManager, c.req.Force)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := c.strictApply(); err != nil {
-		return nil, err
+	if warnings, err = c.strictApply(); err != nil {
+		return nil, nil, err
 	}
-	obj.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
+	obj.GetObjectKind().SetGroupVersionKind(kind.GVK())
 	c.stamp(c.req.FieldManager, old, obj)
-	return obj, nil
+	return obj, warnings, nil
 }
 
 // strictApply tells of fields that an apply configuration has twice.
-func (c *call) strictApply() error {
+func (c *call) strictApply() (warnings []string, err error) {
 	if c.req.FieldValidation == metav1.FieldValidationIgnore {
-		return nil
+		return nil, nil
 	}
 	switch err := yaml.UnmarshalStrict(c.req.Patch, &map[string]any{}); {
 	case err == nil:
 	case c.req.FieldValidation == metav1.FieldValidationStrict:
-		return apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 	default:
-		c.Warnings = append(c.Warnings, strictYAML(err)...)
+		return strictYAML(err), nil
 	}
-	return nil
+	return nil, nil
 }
 
 // strictYAML are the single faults that the strict YAML decoder found

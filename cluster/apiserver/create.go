@@ -26,7 +26,7 @@ func (c *call) create() *Response {
 // createObject takes a decoded object through the rest of the pipeline.
 func (c *call) createObject(in decoded) *Response {
 	m := object.Meta(in.obj)
-	if err := c.identify(m); err != nil {
+	if err := c.fillSystemFields(m); err != nil {
 		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	owned, err := c.trackManager(c.kind, in.obj, nil)
@@ -58,10 +58,10 @@ func (c *call) createObject(in decoded) *Response {
 	}
 }
 
-// identify gives a new object its place and identity, and drops what only the
+// fillSystemFields gives a new object its place and identity, and drops what only the
 // server may set.
-func (c *call) identify(m metav1.Object) error {
-	if err := c.place(m); err != nil {
+func (c *call) fillSystemFields(m metav1.Object) error {
+	if err := c.matchNamespace(m); err != nil {
 		return err
 	}
 	if c.req.Name != "" && m.GetName() == "" {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
@@ -26,10 +25,6 @@ import (
 )
 
 // What the pipeline does otherwise for custom kinds (customresource_handler.go).
-
-// customPatches are what a custom object can be patched with; there is no Go
-// type that would say how a strategic merge patch merges its lists.
-var customPatches = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType)}
 
 // settling is how long after its definition was established the first objects of
 // a kind wait: other API servers may not know it yet.
@@ -105,8 +100,9 @@ func (c *call) prunedNote() string {
 	return fmt.Sprintf(" Pruned %d fields that the schema does not know: %v.", len(c.pruned), c.pruned)
 }
 
-// parsePatchedCustom decodes the object that a patch made.
-func (c *call) parsePatchedCustom(doc []byte, gvk schema.GroupVersionKind) (runtime.Object, error) {
+// ReadCustom is [patch.Objects].
+func (c *call) ReadCustom(kind *registry.Kind, doc []byte) (runtime.Object, error) {
+	gvk := kind.GVK()
 	u, _, strict, err := c.readCustom(registry.StrictJSON, doc, gvk)
 	if err != nil {
 		return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(doc), err.Error())})

@@ -153,7 +153,7 @@ func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKin
 		}
 	}
 	if got != nil && got.Kind != gvk.Kind {
-		return nil, decodeError(unconvertible(obj, gvk), gvk, got, data)
+		return nil, decodeError(registry.Unconvertible(obj, gvk), gvk, got, data)
 	}
 	if isProtobuf(contentType) {
 		// The JSON that some kinds have inside (a ControllerRevision's data) came as bytes
@@ -168,13 +168,6 @@ func (c *call) parse(data []byte, contentType string, gvk schema.GroupVersionKin
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	return obj, nil
-}
-
-// unconvertible is what conversion says of an object that is of another kind than
-// it is taken for.
-func unconvertible(obj runtime.Object, gvk schema.GroupVersionKind) error {
-	return fmt.Errorf("converting (%s) to (%s): unknown conversion",
-		reflect.TypeOf(obj).Elem(), reflect.TypeOf(registry.NewObject(gvk.GroupKind().WithVersion(runtime.APIVersionInternal))).Elem())
 }
 
 func isProtobuf(contentType string) bool {

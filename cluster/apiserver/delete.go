@@ -323,9 +323,9 @@ func (c *call) markNamespace(ns *corev1.Namespace, opts *metav1.DeleteOptions) (
 	return deleteNow, "The namespace is empty; delete it."
 }
 
-// finished reports whether an update took the last thing that held an object
+// shouldDeleteDuringUpdate reports whether an update took the last thing that held an object
 // being deleted (store.go ShouldDeleteDuringUpdate).
-func finished(obj, old runtime.Object) bool {
+func shouldDeleteDuringUpdate(obj, old runtime.Object) bool {
 	m, was := object.Meta(obj), object.Meta(old)
 	if len(m.GetFinalizers()) != 0 || was.GetDeletionTimestamp() == nil {
 		return false

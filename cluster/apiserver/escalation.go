@@ -15,11 +15,11 @@ const rbacGroup = "rbac.authorization.k8s.io"
 // byEscalation refuses who would grant more than he has.
 const byEscalation = "RBAC escalation check"
 
-// holds refuses a role or a binding of somebody who has not himself what it grants, nor
+// confirmNoEscalation refuses a role or a binding of somebody who has not himself what it grants, nor
 // is allowed to escalate roles or to bind this one; so who may write roles cannot give
 // himself anything (pkg/registry/rbac/*/policybased/storage.go). The components of
 // this process are not asked.
-func (c *call) holds(obj, old runtime.Object, sub string) error {
+func (c *call) confirmNoEscalation(obj, old runtime.Object, sub string) error {
 	if c.kind.Group != rbacGroup || c.req.System || sub != "" {
 		return nil
 	}

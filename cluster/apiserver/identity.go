@@ -37,9 +37,9 @@ func (s *Server) generateName(base string) string {
 	return base + s.suffix(random)
 }
 
-// place puts an object where the request's path says, or refuses a
+// matchNamespace puts an object where the request's path says, or refuses a
 // contradiction.
-func (c *call) place(m metav1.Object) error {
+func (c *call) matchNamespace(m metav1.Object) error {
 	ns := c.req.Namespace
 	if !c.kind.Namespaced {
 		ns = ""

@@ -69,7 +69,7 @@ func (c *call) question(obj runtime.Object) (runtime.Object, error) {
 	m.SetCreationTimestamp(metav1.Time{})
 	m.SetDeletionTimestamp(nil)
 	m.SetDeletionGracePeriodSeconds(nil)
-	if err := c.place(m); err != nil {
+	if err := c.matchNamespace(m); err != nil {
 		return nil, err
 	}
 	obj, err := c.trackManager(c.kind, obj, nil)

@@ -103,7 +103,7 @@ func (c *call) updateScale() *Response {
 		meant = body.UID
 	} else {
 		c.Pause(c.s.cfg.Cost.Decode)
-		if err := c.readable(); err != nil {
+		if err := c.patchOf(c.kind).Check(); err != nil {
 			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
 	}
@@ -223,9 +223,7 @@ func (c *call) bodysKind(gvk schema.GroupVersionKind) *registry.Kind {
 
 // patchScale applies a patch to the scale.
 func (c *call) patchScale(s *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
-	on := *c
-	on.kind = c.bodysKind(registry.ScaleGVK)
-	obj, err := on.applyPatch(s)
+	obj, err := c.applyPatch(c.bodysKind(registry.ScaleGVK), s)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (c *call) bindNamed() *Response {
 		return &Response{Err: err}
 	}
 	b := obj.obj.(*corev1.Binding)
-	if err := c.place(b); err != nil {
+	if err := c.matchNamespace(b); err != nil {
 		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	c.kind = registry.KindFor(client.Pods.GroupVersionResource)

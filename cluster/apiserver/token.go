@@ -92,7 +92,7 @@ func (c *call) tokenRequest(req *authenticationv1.TokenRequest) (*authentication
 	case req.Name != "" && req.Name != c.req.Name:
 		return nil, apierrors.NewInvalid(c.sub.GVK.GroupKind(), c.req.Name, field.ErrorList{field.Invalid(path.Child("name"), req.Name, "must match the service account name if specified")})
 	case req.Namespace != "" && req.Namespace != c.req.Namespace:
-		return nil, c.place(req)
+		return nil, c.matchNamespace(req)
 	case c.req.System:
 		return req, nil
 	}

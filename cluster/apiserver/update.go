@@ -42,7 +42,7 @@ func (c *call) update() *Response {
 		updated, meant = c.replacement(obj), object.Meta(obj.obj).GetUID()
 	} else {
 		c.Pause(c.s.cfg.Cost.Decode)
-		if err := c.readable(); err != nil {
+		if err := c.patchOf(c.kind).Check(); err != nil {
 			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
 	}
@@ -117,7 +117,7 @@ func (c *call) updateOnce(updated updatedObject, meant types.UID, live bool) (wr
 	if err != nil {
 		return written{}, err
 	}
-	if err := c.place(object.Meta(in.obj)); err != nil {
+	if err := c.matchNamespace(object.Meta(in.obj)); err != nil {
 		return written{}, c.Refuse(trace.StageDecode, "", err)
 	}
 	owned, err := c.trackManager(c.kind, in.obj, old.obj)
@@ -140,7 +140,7 @@ func (c *call) updateOnce(updated updatedObject, meant types.UID, live bool) (wr
 	if err != nil {
 		return written{}, err
 	}
-	if finished(ready.obj, old.obj) {
+	if shouldDeleteDuringUpdate(ready.obj, old.obj) {
 		c.Pass(trace.StageStorage, "", "The last finalizer is gone and the object is being deleted: delete it now.", nil)
 		if err := c.remove(old); err != nil {
 			return written{}, err
@@ -199,7 +199,7 @@ func (c *call) patch(old *stored) (decoded, error) {
 	if old == nil {
 		return c.patchNothing()
 	}
-	obj, err := c.applyPatch(old.obj)
+	obj, err := c.applyPatch(c.kind, old.obj)
 	if err != nil {
 		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}
@@ -214,7 +214,7 @@ func (c *call) patch(old *stored) (decoded, error) {
 
 // patchNothing is an apply that creates.
 func (c *call) patchNothing() (decoded, error) {
-	obj, err := c.applyPatch(nil)
+	obj, err := c.applyPatch(c.kind, nil)
 	if err != nil {
 		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}

@@ -21,7 +21,7 @@ import (
 // (apiserver pkg/registry/rest/create.go BeforeCreate).
 func (c *call) validateCreate(in admitted) (validated, error) {
 	obj, sub := in.obj, c.req.Subresource
-	if err := c.holds(obj, nil, sub); err != nil {
+	if err := c.confirmNoEscalation(obj, nil, sub); err != nil {
 		return validated{}, err
 	}
 	st := c.kind.Strategy
@@ -59,7 +59,7 @@ func (c *call) validateCreate(in admitted) (validated, error) {
 // a part of it that is a subresource.
 func (c *call) validateUpdate(in admitted, was *stored, sub string) (validated, error) {
 	obj, old := in.obj, was.obj
-	if err := c.holds(obj, old, sub); err != nil {
+	if err := c.confirmNoEscalation(obj, old, sub); err != nil {
 		return validated{}, err
 	}
 	st := c.kind.Strategy

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"kviz/cluster/apiserver/object"
+
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,8 +34,6 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
-
-	"kviz/cluster/apiserver/object"
 )
 
 // Scheme knows every type, how it is defaulted and converted. Objects inside
@@ -197,3 +197,10 @@ func TypeOf(gvk schema.GroupVersionKind) reflect.Type {
 // goTypes is filled when the program starts and only read from then on, as
 // clusters in one process share it.
 var goTypes = map[schema.GroupVersionKind]reflect.Type{}
+
+// Unconvertible is what conversion says of an object that is of another kind than
+// it is taken for.
+func Unconvertible(obj runtime.Object, gvk schema.GroupVersionKind) error {
+	return fmt.Errorf("converting (%s) to (%s): unknown conversion",
+		reflect.TypeOf(obj).Elem(), reflect.TypeOf(NewObject(gvk.GroupKind().WithVersion(runtime.APIVersionInternal))).Elem())
+}

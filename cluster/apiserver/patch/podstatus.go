@@ -1,4 +1,4 @@
-package apiserver
+package patch
 
 import (
 	"bytes"
@@ -69,17 +69,17 @@ func (f *patched[T]) onto(to *T) {
 
 // podStatus is the patched pod, if the request is a component's patch of a pod's
 // status.
-func (c *call) podStatus(obj runtime.Object) (*corev1.Pod, bool) {
-	if !c.req.System || c.req.PatchType != types.StrategicMergePatchType || c.req.Subresource != "status" {
+func (p *Patch) podStatus(obj runtime.Object) (*corev1.Pod, bool) {
+	if !p.System || p.Type != types.StrategicMergePatchType || p.Subresource != "status" {
 		return nil, false
 	}
 	old, ok := obj.(*corev1.Pod)
 	if !ok {
 		return nil, false
 	}
-	pod, ok := patchPodStatus(old, c.req.Patch)
+	pod, ok := patchPodStatus(old, p.Data)
 	if ok {
-		pod.SetGroupVersionKind(c.kind.GVK())
+		pod.SetGroupVersionKind(p.Kind.GVK())
 	}
 	return pod, ok
 }

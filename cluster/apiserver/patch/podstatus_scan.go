@@ -1,4 +1,4 @@
-package apiserver
+package patch
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package apiserver
+package patch
 
 import (
 	"encoding/json"
@@ -11,23 +11,23 @@ import (
 // partFields are the Go fields of an object's parts.
 var partFields = map[string]string{"metadata": "ObjectMeta", "spec": "Spec", "status": "Status"}
 
-// patchTouched applies a component's merge or strategic merge patch to those
+// parts applies a component's merge or strategic merge patch to those
 // parts of the object that it names: metadata, spec, status. Neither kind of
 // patch looks at a part it does not name, and most name the small ones: a taint
 // is not worth the JSON of a node's status. ok is false for any other patch.
 // Its result is the same: TestPatchOfPartsIsThePatchOfTheWhole compares.
-func (c *call) patchTouched(old runtime.Object) (patched runtime.Object, ok bool, err error) {
-	if !c.req.System || old == nil || c.req.PatchType != types.MergePatchType && c.req.PatchType != types.StrategicMergePatchType {
+func (p *Patch) parts(old runtime.Object) (patched runtime.Object, ok bool, err error) {
+	if !p.System || old == nil || p.Type != types.MergePatchType && p.Type != types.StrategicMergePatchType {
 		return nil, false, nil
 	}
-	if pod, ok := c.podStatus(old); ok {
+	if pod, ok := p.podStatus(old); ok {
 		return pod, true, nil
 	}
 	var touched map[string]json.RawMessage
-	if json.Unmarshal(c.req.Patch, &touched) != nil || len(touched) == 0 {
+	if json.Unmarshal(p.Data, &touched) != nil || len(touched) == 0 {
 		return nil, false, nil
 	}
-	part := c.kind.New()
+	part := p.Kind.New()
 	from, to := reflect.ValueOf(old).Elem(), reflect.ValueOf(part).Elem()
 	for name := range touched {
 		field := from.FieldByName(partFields[name])
@@ -36,8 +36,8 @@ func (c *call) patchTouched(old runtime.Object) (patched runtime.Object, ok bool
 		}
 		to.FieldByName(partFields[name]).Set(field)
 	}
-	part.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
-	if part, err = c.patchWhole(part); err != nil {
+	part.GetObjectKind().SetGroupVersionKind(p.Kind.GVK())
+	if part, err = p.whole(part); err != nil {
 		return nil, true, err
 	}
 	patched = old.DeepCopyObject()
@@ -45,6 +45,6 @@ func (c *call) patchTouched(old runtime.Object) (patched runtime.Object, ok bool
 	for name := range touched {
 		to.FieldByName(partFields[name]).Set(from.FieldByName(partFields[name]))
 	}
-	patched.GetObjectKind().SetGroupVersionKind(c.kind.GVK())
+	patched.GetObjectKind().SetGroupVersionKind(p.Kind.GVK())
 	return patched, true, nil
 }

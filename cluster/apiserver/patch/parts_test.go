@@ -1,4 +1,4 @@
-package apiserver
+package patch
 
 import (
 	"testing"
@@ -46,9 +46,9 @@ func TestPatchOfPartsIsThePatchOfTheWhole(t *testing.T) {
 		`{}`, `{`, `[]`,
 	} {
 		for _, pt := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
-			c := &call{kind: registry.KindFor(client.Nodes.GroupVersionResource), req: &Request{System: true, PatchType: pt, Patch: []byte(patch)}}
+			p := &Patch{Kind: registry.KindFor(client.Nodes.GroupVersionResource), System: true, Type: pt, Data: []byte(patch)}
 			before := node.DeepCopy()
-			got, ok, err := c.patchTouched(node)
+			got, ok, err := p.parts(node)
 			if !equality.Semantic.DeepEqual(node, before) {
 				t.Fatalf("%s %s changed the old node", pt, patch)
 			}
@@ -56,9 +56,9 @@ func TestPatchOfPartsIsThePatchOfTheWhole(t *testing.T) {
 				continue
 			}
 			parts++
-			warned := len(c.Warnings)
-			want, wantErr := c.patchWhole(node)
-			if (err == nil) != (wantErr == nil) || err == nil && (!equality.Semantic.DeepEqual(got, want) || warned != len(c.Warnings)-warned) {
+			warned := len(p.warnings)
+			want, wantErr := p.whole(node)
+			if (err == nil) != (wantErr == nil) || err == nil && (!equality.Semantic.DeepEqual(got, want) || warned != len(p.warnings)-warned) {
 				t.Errorf("%s %s\ngot  %+v %v\nwant %+v %v", pt, patch, got, err, want, wantErr)
 			}
 		}
