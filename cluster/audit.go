@@ -31,7 +31,7 @@ func (c *Cluster) auditFault(f control.Fault) (action, error) {
 	for _, s := range c.balancer.Backends() {
 		if auditDisk(s.Name) == f.Target {
 			return func([]trace.ID) error {
-				s.Server.FillAuditDisk(f.Name == "fill")
+				s.Server.Auditor().Fill(f.Name == "fill")
 				return nil
 			}, nil
 		}
@@ -42,22 +42,22 @@ func (c *Cluster) auditFault(f control.Fault) (action, error) {
 	return nil, c.noTarget(f.Target)
 }
 
-func (p controlPlane) Audit() apiserver.AuditState { return p.server().Audit() }
+func (p controlPlane) Audit() apiserver.AuditState { return p.server().Auditor().State() }
 
 func (p controlPlane) WriteAuditPolicy(t *sim.Task, file []byte) error {
 	if file == nil {
-		p.server().RemoveAuditPolicy(t)
+		p.server().Auditor().Remove(t)
 		return nil
 	}
-	return p.server().WriteAuditPolicy(t, file)
+	return p.server().Auditor().Write(t, file)
 }
 
 func (p controlPlane) WriteConfig(t *sim.Task, name string, file []byte) error {
-	return p.server().WriteConfig(t, name, file)
+	return p.server().ConfigFiles().Write(t, name, file)
 }
 
 func (p controlPlane) Config(name string) apiserver.ConfigState {
-	return p.server().Config(name)
+	return p.server().ConfigFiles().State(name)
 }
 
 func (p controlPlane) ReadFile(name string) ([]byte, error) { return p.server().ReadFile(name) }

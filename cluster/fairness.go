@@ -12,11 +12,11 @@ import (
 )
 
 func (p controlPlane) SetConcurrency(t *sim.Task, total int) error {
-	return p.server().SetConcurrency(t, total)
+	return p.server().Seats().SetConcurrency(t, total)
 }
 
 func (p controlPlane) Concurrency() (total int, levels []fairness.State) {
-	return p.server().Concurrency(), p.server().FlowLevels()
+	return p.server().Seats().Total(), p.server().Seats().Stand()
 }
 
 func (p controlPlane) Storm(t *sim.Task, name string, n int) (answered, rejected int) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/balancer"
 	"kviz/cluster/console"
 	"kviz/cluster/sim"
@@ -38,20 +39,20 @@ func (p controlPlane) At(server string) console.ControlPlane {
 // Name is the API server's, as faults name it.
 func (p controlPlane) Name() string { return p.server().Name() }
 
-func (p controlPlane) Encryption() apiserver.EncryptionState { return p.server().Encryption() }
+func (p controlPlane) Encryption() encrypt.State { return p.server().Encryption().State() }
 
 func (p controlPlane) IssueCertificate(t *sim.Task, user string, groups []string, ttl time.Duration) (cert, key []byte, err error) {
 	return p.server().Authority().Issue(user, groups, t.Now(), ttl)
 }
 
-func (p controlPlane) ReloadEncryption(on bool) { p.server().ReloadEncryption(on) }
+func (p controlPlane) ReloadEncryption(on bool) { p.server().Encryption().Reload(on) }
 
 func (p controlPlane) WriteEncryption(t *sim.Task, file []byte) error {
 	if file == nil {
-		p.server().RemoveEncryption(t)
+		p.server().Encryption().Remove(t)
 		return nil
 	}
-	asks, err := p.server().WriteEncryption(t, file)
+	asks, err := p.server().Encryption().Write(t, file)
 	if m := p.c.component("kms"); err == nil && asks && m.p == nil {
 		m.begin(p.c.k, t.Causes(), "the encryption configuration names it")
 	}

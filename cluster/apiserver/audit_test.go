@@ -40,7 +40,7 @@ rules:
 
 func (w *world) audited(t *sim.Task, policy string) {
 	w.t.Helper()
-	w.must(w.s.WriteAuditPolicy(t, []byte(policy)))
+	w.must(w.s.Auditor().Write(t, []byte(policy)))
 	w.restart(t)
 }
 
@@ -109,7 +109,7 @@ func TestAuditStory(t *testing.T) {
 		task.Sleep(3 * time.Second)
 		watch.Stop()
 		w.must(admin.Delete(task, client.ConfigMaps, "default", "colours", metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(0))}))
-		w.s.RemoveAuditPolicy(task)
+		w.s.Auditor().Remove(task)
 		w.restart(task)
 		_, err = admin.Get(task, client.Secrets, "default", "db")
 		w.must(err)
@@ -131,15 +131,15 @@ func TestAuditDiskFull(t *testing.T) {
 		}
 		read()
 		before := w.log()
-		w.s.FillAuditDisk(true)
+		w.s.Auditor().Fill(true)
 		read()
 		read()
 		if w.log() != before {
 			t.Error("the log grew on a full disk")
 		}
-		w.s.FillAuditDisk(false)
+		w.s.Auditor().Fill(false)
 		read()
-		if st := w.s.Audit(); st.Events != 8 || st.Errors != 4 || strings.Count(w.log(), "\n") != 4 {
+		if st := w.s.Auditor().State(); st.Events != 8 || st.Errors != 4 || strings.Count(w.log(), "\n") != 4 {
 			t.Errorf("%d events, %d errors, %d lines; want 8, 4, 4", st.Events, st.Errors, strings.Count(w.log(), "\n"))
 		}
 	})
@@ -150,10 +150,10 @@ func TestAuditDiskFull(t *testing.T) {
 // that the server could not start with is not written.
 func TestAuditBounds(t *testing.T) {
 	w := run(t, Config{}, func(w *world, task *sim.Task) {
-		if err := w.s.WriteAuditPolicy(task, []byte("rules: []")); err == nil {
+		if err := w.s.Auditor().Write(task, []byte("rules: []")); err == nil {
 			t.Error("a bad policy is written")
 		}
-		if st := w.s.Audit(); st.FileHash != "" {
+		if st := w.s.Auditor().State(); st.FileHash != "" {
 			t.Error("and kept")
 		}
 		w.audited(task, "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]\n")
@@ -164,12 +164,12 @@ func TestAuditBounds(t *testing.T) {
 			w.must(err)
 		}
 		total := 0
-		for _, name := range w.s.Audit().Files {
+		for _, name := range w.s.Auditor().State().Files {
 			b, err := w.s.ReadFile(name)
 			w.must(err)
 			total += len(b)
 		}
-		if n := len(w.s.Audit().Files); n != audit.MaxBackups+1 || total > (audit.MaxBackups+1)*audit.MaxSize {
+		if n := len(w.s.Auditor().State().Files); n != audit.MaxBackups+1 || total > (audit.MaxBackups+1)*audit.MaxSize {
 			t.Errorf("%d files of %d bytes", n, total)
 		}
 	})

@@ -35,7 +35,7 @@ func (c *call) authenticate() (authn.User, error) {
 	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
 		return c.prove(r.credentials())
 	case !c.s.issuers.MayBeAnonymous(r.path()):
-		c.auditRefused()
+		c.s.audit.refused(&c.Scope, c.req, c.s.sourceIPs)
 		return authn.User{}, c.Refuse(stage, authn.ByOIDC, apierrors.NewUnauthorized("Unauthorized"))
 	}
 	c.Pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
@@ -69,7 +69,7 @@ func (c *call) prove(shown *authn.Credentials) (authn.User, error) {
 // unproven refuses the request: nobody vouches for its sender.
 func (c *call) unproven(p *authn.Proof) error {
 	const stage = trace.StageAuthentication
-	c.auditRefused()
+	c.s.audit.refused(&c.Scope, c.req, c.s.sourceIPs)
 	err := apierrors.NewUnauthorized("Unauthorized")
 	c.Refused = stage
 	causes := c.Because()

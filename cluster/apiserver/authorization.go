@@ -29,7 +29,7 @@ func (c *call) authorize(user authn.User) error {
 	if !c.req.approved {
 		d = c.s.authorizers.Decide(&c.Scope, a)
 	}
-	c.auditAccess(d)
+	auditAccess(c.record, d)
 	st := c.NewStage()
 	*st = trace.Stage{Request: c.Number, Stage: trace.StageAuthorization, By: d.By, Verdict: "pass", Note: d.Reason, Asked: d.Asked}
 	if d.Allowed {

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sort"
 	"time"
 
@@ -31,13 +32,14 @@ func (s *Server) bootstrap(t *sim.Task) {
 	for s.st.Resume(t) != nil {
 		t.Sleep(time.Second)
 	}
+	var nonces *rand.Rand // nil for those that there are
 	if r := s.st.Revision(); r > 1 {
 		// A store from a run before has objects with names and UIDs drawn from the
 		// same seed; what is drawn now must differ.
 		s.rand = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("apiserver"), r))
-		s.enc.rand = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("encryption"), r))
+		nonces = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("encryption"), r))
 	}
-	s.startEncryption(t)
+	s.encryption.Start(t, s.p, nonces)
 	for {
 		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: cacher.PrefixEnd("/registry/"), KeysOnly: true})
 		if err == nil && resp.Count > 0 {

@@ -18,7 +18,7 @@ import (
 // configFile is a file on the control plane's machine that a flag of the server
 // names, and that outlives its process.
 type configFile struct {
-	server *Server
+	server string // in the trace
 	name   string // as kviz apiserver has it: "tokens"
 	flag   string
 	path   string
@@ -39,6 +39,33 @@ type configFile struct {
 	changed sim.Cond
 }
 
+// content is what a file on the server's machine holds, nil where it is not there.
+func (c *ConfigFiles) content(path string) []byte {
+	for _, f := range c.all {
+		if f.path == path {
+			return f.file
+		}
+	}
+	return nil
+}
+
+// paths are those of the files that are there.
+func (c *ConfigFiles) paths() (paths []string) {
+	for _, f := range c.all {
+		if f.file != nil {
+			paths = append(paths, f.path)
+		}
+	}
+	return paths
+}
+
+// copy takes the files of another server's machine.
+func (c *ConfigFiles) copy(from *ConfigFiles) {
+	for i, f := range from.all {
+		c.all[i].file = slices.Clone(f.file)
+	}
+}
+
 // config is what a file comes to.
 type config struct {
 	lines []string                // in words
@@ -55,8 +82,10 @@ type ConfigState struct {
 	Refused                string // why it has not taken up the file; "" where it may still
 }
 
-// newConfigs lists the server's files, in the order in which they are read.
-func newConfigs(s *Server) []*configFile {
+// ConfigFiles are the files of a server, in the order in which they are read.
+type ConfigFiles struct{ all []*configFile }
+
+func newConfigFiles(s *Server) *ConfigFiles {
 	all := []*configFile{
 		{
 			name: "admission", flag: "--admission-control-config-file", path: admission.File, title: "admission",
@@ -89,49 +118,49 @@ func newConfigs(s *Server) []*configFile {
 		},
 	}
 	for _, f := range all {
-		f.server = s
+		f.server = s.whose()
 	}
-	return all
+	return &ConfigFiles{all}
 }
 
-// ConfigNames lists the files by what kviz apiserver calls them.
-func (s *Server) ConfigNames() []string {
+// Names lists the files by what kviz apiserver calls them.
+func (c *ConfigFiles) Names() []string {
 	var names []string
-	for _, f := range s.configs {
+	for _, f := range c.all {
 		names = append(names, f.name)
 	}
 	return names
 }
 
-func (s *Server) config(name string) (*configFile, error) {
-	i := slices.IndexFunc(s.configs, func(f *configFile) bool { return f.name == name })
+func (c *ConfigFiles) find(name string) (*configFile, error) {
+	i := slices.IndexFunc(c.all, func(f *configFile) bool { return f.name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("the API server has no file %q: one of %s", name, strings.Join(s.ConfigNames(), ", "))
+		return nil, fmt.Errorf("the API server has no file %q: one of %s", name, strings.Join(c.Names(), ", "))
 	}
-	return s.configs[i], nil
+	return c.all[i], nil
 }
 
-// Config tells what a file says and what is in force; nothing of one that there
+// State tells what a file says and what is in force; nothing of one that there
 // is not.
-func (s *Server) Config(name string) ConfigState {
-	f, err := s.config(name)
+func (c *ConfigFiles) State(name string) ConfigState {
+	f, err := c.find(name)
 	if err != nil {
 		return ConfigState{}
 	}
 	st := ConfigState{Flag: f.flag, File: f.path, LoadedHash: f.hash, LoadedLines: f.lines, Reloads: f.reloads && f.hash != "", Refused: f.refused}
 	if f.file != nil {
 		st.FileHash = hashOf(f.file)
-		if c, err := f.read(f.file); err == nil {
-			st.FileLines = c.lines
+		if now, err := f.read(f.file); err == nil {
+			st.FileLines = now.lines
 		}
 	}
 	return st
 }
 
-// WriteConfig puts a configuration into one of the server's files; nil removes it.
+// Write puts a configuration into one of the server's files; nil removes it.
 // One that the server could not start with is refused in its words.
-func (s *Server) WriteConfig(t *sim.Task, name string, file []byte) error {
-	f, err := s.config(name)
+func (c *ConfigFiles) Write(t *sim.Task, name string, file []byte) error {
+	f, err := c.find(name)
 	if err != nil {
 		return err
 	}
@@ -142,19 +171,19 @@ func (s *Server) WriteConfig(t *sim.Task, name string, file []byte) error {
 		}
 		return nil
 	}
-	c, err := f.read(file)
+	read, err := f.read(file)
 	if err != nil {
 		return err
 	}
 	f.file, f.refused = slices.Clone(file), ""
-	t.SetCauses(f.tell(t, &trace.ServerConfig{What: "written", Hash: hashOf(file), Says: c.lines}))
+	t.SetCauses(f.tell(t, &trace.ServerConfig{What: "written", Hash: hashOf(file), Says: read.lines}))
 	f.changed.Broadcast()
 	return nil
 }
 
-// startConfigs reads the files: a part of the server's start.
-func (s *Server) startConfigs(t *sim.Task) {
-	for _, f := range s.configs {
+// start reads the files: a part of the server's start.
+func (c *ConfigFiles) start(t *sim.Task, p *sim.Process) {
+	for _, f := range c.all {
 		was := f.hash
 		if f.file == nil {
 			if f.hash, f.lines = "", nil; was != "" {
@@ -163,15 +192,15 @@ func (s *Server) startConfigs(t *sim.Task) {
 			}
 			continue
 		}
-		c, err := f.read(f.file)
+		read, err := f.read(f.file)
 		if err != nil {
 			panic("apiserver: " + err.Error()) // it was read when it was written
 		}
-		c.use(t)
+		read.use(t)
 		f.refused = ""
-		f.loaded(t, c)
+		f.loaded(t, read)
 		if f.reloads {
-			s.p.Go("reload/"+f.name, f.reload)
+			p.Go("reload/"+f.name, f.reload)
 		}
 	}
 }
@@ -210,7 +239,7 @@ func (f *configFile) reload(t *sim.Task) {
 }
 
 func (f *configFile) tell(t *sim.Task, p *trace.ServerConfig) trace.ID {
-	p.File, p.For, p.Server = f.path, f.title, f.server.whose()
+	p.File, p.For, p.Server = f.path, f.title, f.server
 	return t.Emit(trace.Event{Kind: trace.ServerConfigured, Payload: p})
 }
 

@@ -47,8 +47,8 @@ func encryptionOf(order ...string) []byte {
 func (w *world) configure(t *sim.Task, order ...string) {
 	w.t.Helper()
 	if len(order) == 0 {
-		w.s.RemoveEncryption(t)
-	} else if _, err := w.s.WriteEncryption(t, encryptionOf(order...)); err != nil {
+		w.s.Encryption().Remove(t)
+	} else if _, err := w.s.Encryption().Write(t, encryptionOf(order...)); err != nil {
 		w.t.Error(err)
 	}
 	w.restart(t)
@@ -297,7 +297,7 @@ func TestAutomaticReload(t *testing.T) {
 	k := (*kms.Plugin)(nil)
 	run(t, Config{KMS: func(path string, d time.Duration) service.Service { return k.Dial(path, d) }}, func(w *world, task *sim.Task) {
 		k = kms.New(w.k)
-		w.s.ReloadEncryption(true)
+		w.s.Encryption().Reload(true)
 		w.configure(task, "aescbc a", "identity")
 		write := func(name, prefix string) {
 			t.Helper()
@@ -313,7 +313,7 @@ func TestAutomaticReload(t *testing.T) {
 		if n := b.Mark().Encryption; n.Loaded == nil || !n.Loaded.Reload {
 			t.Errorf("it is not seen that the file is looked at: %+v", n.Loaded)
 		}
-		_, err := w.s.WriteEncryption(task, encryptionOf("secretbox b", "aescbc a"))
+		_, err := w.s.Encryption().Write(task, encryptionOf("secretbox b", "aescbc a"))
 		w.must(err)
 		write("second", "k8s:enc:aescbc:v1:a:")
 		task.Sleep(time.Minute)
@@ -325,7 +325,7 @@ func TestAutomaticReload(t *testing.T) {
 		w.must(err)
 		w.begins(task, "first", "k8s:enc:secretbox:v1:b:")
 
-		_, err = w.s.WriteEncryption(task, encryptionOf("kms", "secretbox b", "aescbc a"))
+		_, err = w.s.Encryption().Write(task, encryptionOf("kms", "secretbox b", "aescbc a"))
 		w.must(err)
 		task.Sleep(2 * time.Minute)
 		write("fourth", "k8s:enc:secretbox:v1:b:")
@@ -346,7 +346,7 @@ func TestANewClusterIsEncrypted(t *testing.T) {
 		var g *kms.Plugin
 		dial := func(path string, d time.Duration) service.Service { return g.Dial(path, d) }
 		begin := func(s *Server) {
-			s.enc.file = file
+			s.Encryption().Place(file)
 			g = kms.New(s.k)
 			s.k.After(2*time.Second, func() { g.Start(s.k.NewProcess(trace.Lane{Component: trace.CompKMS})) })
 		}
@@ -375,7 +375,7 @@ func TestEverythingEncryptedAndRepeatable(t *testing.T) {
 	for range 2 {
 		var all strings.Builder
 		run(t, Config{}, func(w *world, task *sim.Task) {
-			_, err := w.s.WriteEncryption(task, file)
+			_, err := w.s.Encryption().Write(task, file)
 			w.must(err)
 			w.restart(task)
 			_, err = w.admin().Create(task, client.ConfigMaps, "default", configMap("a", "k", "v"))

@@ -20,12 +20,7 @@ import (
 
 // transformer is how a kind's values are encrypted.
 func (s *Server) transformer(k *registry.Kind) *encrypt.Transformer {
-	x := s.enc.by[k]
-	if x == nil {
-		x = s.enc.set.For(k.GroupResource())
-		s.enc.by[k] = x
-	}
-	return x
+	return s.encryption.Transformer(k.GroupResource())
 }
 
 // seal encrypts what is to be written: a part of the storage stage that only

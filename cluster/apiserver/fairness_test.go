@@ -72,7 +72,7 @@ func fairnessTold(events []*trace.Event) string {
 func TestStorm(t *testing.T) {
 	var from int
 	w := run(t, Config{}, func(w *world, task *sim.Task) {
-		w.must(w.s.SetConcurrency(task, 30))
+		w.must(w.s.Seats().SetConcurrency(task, 30))
 		from = len(w.sink.events) - 1
 		w.user.Go("others", func(task *sim.Task) {
 			task.Sleep(200 * time.Microsecond) // the storm has begun
@@ -84,7 +84,7 @@ func TestStorm(t *testing.T) {
 		if answered != 302 || rejected != 98 { // two seats, and a hand of 6 queues of 50
 			t.Errorf("%d answered, %d rejected; want 302 and 98", answered, rejected)
 		}
-		for _, l := range w.s.FlowLevels() {
+		for _, l := range w.s.Seats().Stand() {
 			if l.InUse != 0 || l.Waiting != 0 {
 				t.Errorf("after the storm: %+v", l)
 			}
@@ -100,7 +100,7 @@ func TestQueueTimesOut(t *testing.T) {
 	slow := DefaultCost
 	slow.Respond = 4 * time.Second
 	w := run(t, Config{Cost: slow}, func(w *world, task *sim.Task) {
-		w.must(w.s.SetConcurrency(task, 30))
+		w.must(w.s.Seats().SetConcurrency(task, 30))
 		from = len(w.sink.events)
 		if answered, rejected := Storm(task, w.s, listPods(person("alice")), 100); answered != 44 || rejected != 56 {
 			t.Errorf("%d answered, %d rejected; want 44 and 56", answered, rejected)
@@ -117,7 +117,7 @@ func TestQueueTimesOut(t *testing.T) {
 // waiting.
 func TestSeatsAreNotLost(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		w.must(w.s.SetConcurrency(task, 1))
+		w.must(w.s.Seats().SetConcurrency(task, 1))
 		for i := range 3 {
 			_, err := w.admin().Create(task, client.ConfigMaps, "default", configMap(fmt.Sprint("c", i)))
 			w.must(err)
@@ -144,7 +144,7 @@ func TestSeatsAreNotLost(t *testing.T) {
 		if unreachable != asked {
 			t.Errorf("%d of %d heard that the server died", unreachable, asked)
 		}
-		if w.s.Concurrency() != 1 {
+		if w.s.Seats().Total() != 1 {
 			t.Error("the new process has another concurrency")
 		}
 		if r := w.s.Handle(task, listPods(person("alice"))); r.Code != 403 || r.Flow.Schema != "global-default" || r.Flow.SchemaUID == "" || r.Flow.LevelUID == "" {
@@ -156,7 +156,7 @@ func TestSeatsAreNotLost(t *testing.T) {
 // What a client gets that is turned away.
 func TestTooManyRequests(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		w.must(w.s.SetConcurrency(task, 1))
+		w.must(w.s.Seats().SetConcurrency(task, 1))
 		var last *Response
 		for range 400 {
 			w.user.Go("alice", func(task *sim.Task) {
@@ -172,7 +172,7 @@ func TestTooManyRequests(t *testing.T) {
 		if after, ok := apierrors.SuggestsClientDelay(last.Err); !ok || after != 1 {
 			t.Errorf("Retry-After %d", after)
 		}
-		if err := w.s.SetConcurrency(task, 0); err == nil {
+		if err := w.s.Seats().SetConcurrency(task, 0); err == nil {
 			t.Error("no seats at all are accepted")
 		}
 	})

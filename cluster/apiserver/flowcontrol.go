@@ -188,12 +188,12 @@ func (o *flowObjects) digest(t *sim.Task) {
 	t.SetCauses(o.why)
 	s := o.s
 	schemas := objectsOf[*flowcontrol.FlowSchema](o.schemas)
-	before := s.FlowLevels()
+	before := s.flows.Stand()
 	s.flows.Use(t.Elapsed(), s.flows.Total(), schemas, objectsOf[*flowcontrol.PriorityLevelConfiguration](o.levels))
-	if !slices.EqualFunc(before, s.FlowLevels(), sameLevel) {
-		s.tellLevels(trace.FlowByObject, t.Causes())
+	if !slices.EqualFunc(before, s.flows.Stand(), sameLevel) {
+		s.flows.TellLevels(trace.FlowByObject, t.Causes())
 	}
-	s.lookAfterFlows()
+	s.flows.LookAfter()
 	var late []*flowcontrol.FlowSchema
 	for _, fs := range schemas {
 		if want := dangling(fs, s.flows.Dangling(fs), metav1.NewTime(t.Now().Truncate(time.Second))); !said(fs, want) {

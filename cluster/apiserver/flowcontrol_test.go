@@ -180,7 +180,7 @@ func TestSeatsAreBorrowed(t *testing.T) {
 	slow.Respond = time.Second
 	w := run(t, Config{Cost: slow}, func(w *world, task *sim.Task) {
 		task.Sleep(time.Minute)
-		w.must(w.s.SetConcurrency(task, 30))
+		w.must(w.s.Seats().SetConcurrency(task, 30))
 		Storm(task, w.s, listPods(person("alice")), 60)
 		task.Sleep(time.Minute)
 		w.s.Handle(task, listPods(person("alice")))
@@ -200,7 +200,7 @@ func TestSeatsAreBorrowed(t *testing.T) {
 func TestFlowDumps(t *testing.T) {
 	var out strings.Builder
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		w.must(w.s.SetConcurrency(task, 30))
+		w.must(w.s.Seats().SetConcurrency(task, 30))
 		w.user.Go("storm", func(task *sim.Task) { Storm(task, w.s, listPods(person("alice")), 12) })
 		task.Sleep(50 * time.Microsecond)
 		for _, dump := range []string{"dump_priority_levels", "dump_queues", "dump_requests"} {

@@ -100,10 +100,9 @@ func (s *Server) join(o *Server) {
 // copyFiles gives a new server the files and flags of the first one's machine: what
 // is configured for one is configured for all, until a file of one is changed.
 func (s *Server) copyFiles(o *Server) {
-	s.enc.file, s.enc.wanted, s.audit.file = slices.Clone(o.enc.file), o.enc.wanted, slices.Clone(o.audit.file)
-	for i, f := range o.configs {
-		s.configs[i].file = slices.Clone(f.file)
-	}
+	s.encryption.Copy(o.encryption)
+	s.audit.file = slices.Clone(o.audit.file)
+	s.configs.copy(o.configs)
 }
 
 // openAtPeers opens at the other servers the watch cache that was opened at this one,

@@ -56,7 +56,7 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	resp := c.respond(c.run())
 	t.SetDeadline(outer)
 	c.seat.Finish(t.Elapsed())
-	s.lookAfterFlows()
+	s.flows.LookAfter()
 	return resp
 }
 
@@ -120,7 +120,7 @@ func (c *call) access() (err error) {
 	if c.user, err = c.impersonate(c.user); err != nil {
 		return err
 	}
-	if err := c.queueFairly(); err != nil {
+	if err := c.priorityAndFairness(); err != nil {
 		return err
 	}
 	return c.authorize(c.user)

@@ -4,7 +4,7 @@
 // or refuse it; only then is it written to the store, and only then do those
 // who watch hear of it, through the watch cache. Nobody but the API server
 // talks to etcd. Each stage is a file here: authentication.go … storage.go,
-// and says in the trace what it did. Start reading at [Server.Handle].
+// and says in the trace what it did. Start reading at [Server.Handle], then pipeline.go.
 //
 // Simplified: almost every built-in kind has one version. DESIGN.md lists the rest.
 package apiserver
@@ -30,6 +30,7 @@ import (
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/webhook"
@@ -124,17 +125,17 @@ type Server struct {
 	alloc          *allocator
 	keys           *authn.Keys
 	managers       fieldManagers
-	enc            encryption
+	encryption     *encrypt.AtRest
 	webhooks       *webhook.Client
 	admission      *admission.Chain
 	policies       *policy.Policies
 	hooks          *admissionwebhook.Hooks
-	audit          auditing
-	flows          *seating
+	audit          *Auditor
+	flows          *fairness.Seats
 	flowObjects    *flowObjects
 	aggregator     *aggregator.Aggregator
 	calls          map[*sim.Task]*call // those that may wait for a conversion webhook
-	configs        []*configFile
+	configs        *ConfigFiles
 	authenticators *authn.Authenticators
 	issuers        *oidc.Issuers // nil where there are none
 
@@ -159,9 +160,9 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		calls: map[*sim.Task]*call{},
 	}
 	s.rand = s.stream("apiserver")
-	s.enc = encryption{rand: s.stream("encryption"), set: encrypt.None(), by: map[*registry.Kind]*encrypt.Transformer{}}
-	s.audit = auditing{rand: s.stream("audit")}
-	s.configs = newConfigs(s)
+	s.encryption = encrypt.NewAtRest(s.whose(), s.stream("encryption"), s.cfg.KMS)
+	s.audit = &Auditor{k: s.k, server: s.whose(), rand: s.stream("audit")}
+	s.configs = newConfigFiles(s)
 	if cfg.Peer != nil {
 		s.join(cfg.Peer)
 	} else {
@@ -239,7 +240,11 @@ func (s *Server) Restart(p *sim.Process) {
 	}
 	s.authorizers = &authz.Authorizers{Authorizer: &authz.Authorizer{Source: authzSource{s}}}
 	s.alloc = newAllocator(s)
-	s.startFairness()
+	total := fairness.DefaultConcurrency
+	if s.flows != nil {
+		total = s.flows.Total()
+	}
+	s.flows = fairness.NewSeats(p, total, s.k.Rand("flowcontrol"))
 	s.flowObjects = &flowObjects{s: s}
 	s.aggregator = s.newAggregator()
 	s.customs = crd.New(s)
@@ -285,8 +290,8 @@ func (s *Server) listen() {
 
 // main is the server's first task; it lives as long as the process.
 func (s *Server) main(t *sim.Task) {
-	s.startAudit(t)
-	s.startConfigs(t)
+	s.audit.start(t, s.p)
+	s.configs.start(t, s.p)
 	s.bootstrap(t)
 	for _, k := range s.stored {
 		cache := s.caches[k]
@@ -335,6 +340,21 @@ func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 // Authority is the cluster's certificate authority, whose client certificates the
 // server believes.
 func (s *Server) Authority() *authn.Authority { return s.authenticators.Authority }
+
+// Seats are what priority and fairness shares out.
+func (s *Server) Seats() *fairness.Seats { return s.flows }
+
+// ConfigFiles are its configuration files.
+func (s *Server) ConfigFiles() *ConfigFiles { return s.configs }
+
+// Auditor is what writes the audit log.
+func (s *Server) Auditor() *Auditor { return s.audit }
+
+// Encryption is encryption at rest.
+func (s *Server) Encryption() *encrypt.AtRest { return s.encryption }
+
+// PluginHealth is what the check kms-providers of /healthz and /readyz says.
+func (s *Server) PluginHealth() (exists, well bool) { return s.encryption.PluginHealth() }
 
 // Authenticators are those of the server.
 func (s *Server) Authenticators() *authn.Authenticators { return s.authenticators }

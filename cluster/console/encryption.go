@@ -25,7 +25,7 @@ type ControlPlane interface {
 	WriteEncryption(t *sim.Task, file []byte) error
 	// ReloadEncryption is --encryption-provider-config-automatic-reload.
 	ReloadEncryption(on bool)
-	Encryption() apiserver.EncryptionState
+	Encryption() encrypt.State
 	// IssueCertificate signs a client certificate of a user with the key of the
 	// cluster's authority, and gives it and its key in PEM.
 	IssueCertificate(t *sim.Task, user string, groups []string, ttl time.Duration) (cert, key []byte, err error)
@@ -114,7 +114,7 @@ func encryptionVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if !inv.mayWait() {
 		return 1
 	}
-	var st apiserver.EncryptionState
+	var st encrypt.State
 	var err error
 	cerr := inv.Console.call(ctx, inv.Cause, "encryption", func(t *sim.Task) {
 		was := plane.Encryption().Wanted
@@ -138,7 +138,7 @@ func encryptionVerb(ctx context.Context, inv *Invocation, args []string) int {
 	return inv.did(err)
 }
 
-func tellEncryption(w io.Writer, server string, st apiserver.EncryptionState) {
+func tellEncryption(w io.Writer, server string, st encrypt.State) {
 	if st.FileHash == "" {
 		fmt.Fprintf(w, "%s: there is none\n", encrypt.File)
 	} else {

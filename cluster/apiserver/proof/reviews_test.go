@@ -303,7 +303,7 @@ func kvizReviews(t *testing.T, j judges, r *review) []told {
 			name, file = "token-webhook", webhook.Kubeconfig(tokenServer)
 		}
 		first.Kill() // it reads the file when it starts
-		if err := server.WriteConfig(task, name, file); err != nil {
+		if err := server.ConfigFiles().Write(task, name, file); err != nil {
 			t.Error(r.name, err)
 			return
 		}

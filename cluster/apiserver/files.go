@@ -1,0 +1,43 @@
+package apiserver
+
+import (
+	"slices"
+
+	"kviz/cluster/apiserver/audit"
+	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/webhook"
+)
+
+// ReadFile is what a file on the server's machine holds: its configurations and
+// its audit log. The error of a file that is not there is fs.ErrNotExist.
+func (s *Server) ReadFile(name string) ([]byte, error) {
+	switch {
+	case name == audit.PolicyFile && s.audit.file != nil:
+		return s.audit.file, nil
+	case name == encrypt.File && s.encryption.Content() != nil:
+		return s.encryption.Content(), nil
+	}
+	if file := s.configs.content(name); file != nil {
+		return file, nil
+	}
+	if file := webhook.File(name); file != nil {
+		return file, nil
+	}
+	return s.audit.log.Read(name)
+}
+
+// Files are the names of the files that ReadFile can read.
+func (s *Server) Files() []string {
+	var names []string
+	if s.audit.file != nil {
+		names = append(names, audit.PolicyFile)
+	}
+	if s.encryption.Content() != nil {
+		names = append(names, encrypt.File)
+	}
+	names = append(names, s.configs.paths()...)
+	names = append(names, webhook.Files()...)
+	names = append(names, s.audit.log.Files()...)
+	slices.Sort(names)
+	return names
+}
