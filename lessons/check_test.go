@@ -11,10 +11,11 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/lessons"
+	"kviz/tui/panes"
 )
 
 func TestLessonsHold(t *testing.T) {
-	all, err := lessons.Load(assets.Lessons())
+	all, err := lessons.Load(assets.Lessons(), panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}

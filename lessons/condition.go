@@ -28,9 +28,10 @@ func (c *condition) holds(s *view.State, e *trace.Event) (bool, error) {
 	return p.Eval(s, e)
 }
 
-// reader makes the conditions of a lesson that is being read.
+// reader reads lessons.
 type reader struct {
-	compile bool // each at once, so that a mistake is reported with its place
+	prove bool     // each is compiled at once, so that a mistake is reported with its place
+	panes []string // those that a lesson may show, when it is proven
 }
 
 // condition reads an expression; it is nil where none is written.
@@ -39,7 +40,7 @@ func (r reader) condition(src string) (*condition, error) {
 		return nil, nil
 	}
 	c := newCondition(src)
-	if !r.compile {
+	if !r.prove {
 		return c, nil
 	}
 	_, err := c.compiled()

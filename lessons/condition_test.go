@@ -7,6 +7,7 @@ import (
 
 	"kviz/assets"
 	"kviz/lessons"
+	"kviz/tui/panes"
 )
 
 // What the explorer reads without compiling is what Load has proven: the same lessons,
@@ -17,7 +18,7 @@ func TestReadLeavesExpressionsUncompiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proven, err := lessons.Load(assets.Lessons())
+	proven, err := lessons.Load(assets.Lessons(), panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestReadLeavesExpressionsUncompiled(t *testing.T) {
 	if _, err := lessons.Read(bad); err != nil {
 		t.Errorf("Read compiles: %v", err)
 	}
-	if _, err := lessons.Load(bad); err == nil || !strings.Contains(err.Error(), "lesson.md:") || !strings.Contains(err.Error(), "nosuch") {
+	if _, err := lessons.Load(bad, panes.Names()); err == nil || !strings.Contains(err.Error(), "lesson.md:") || !strings.Contains(err.Error(), "nosuch") {
 		t.Errorf("Load does not report a bad expression with its place: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kviz/assets"
+	"kviz/tui/panes"
 )
 
 // FuzzParse: a lesson's text is a lesson or an error that says the line.
@@ -26,7 +27,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("---\nformat: 1\n---\n## see: a\n```goal\n```\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		l, err := Parse("lesson.md", text)
+		l, err := Parse("lesson.md", text, panes.Names())
 		switch {
 		case err != nil && !strings.HasPrefix(err.Error(), "lesson.md"):
 			t.Errorf("the error does not say where: %v", err)

@@ -35,9 +35,6 @@ type Lesson struct {
 	dir string
 }
 
-// Panes are the names of the explorer's panes, which a lesson's view may have.
-var Panes = []string{"map", "store", "api", "events", "queues", "scheduler", "node", "network", "object"}
-
 // ViewAt is what to show at a step: its own panes, else those of the nearest
 // step before it that has some, else the lesson's.
 func (l *Lesson) ViewAt(step int) []string {

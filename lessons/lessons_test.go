@@ -10,10 +10,11 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/lessons"
+	"kviz/tui/panes"
 )
 
 func TestEveryLessonIsWellFormed(t *testing.T) {
-	all, err := lessons.Load(assets.Lessons())
+	all, err := lessons.Load(assets.Lessons(), panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ type attempt struct {
 
 func begin(t *testing.T, text string) *attempt {
 	t.Helper()
-	l, err := lessons.Parse("lesson.md", []byte(text))
+	l, err := lessons.Parse("lesson.md", []byte(text), panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +264,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		if text == small {
 			t.Fatalf("%q is not in the lesson", c.old)
 		}
-		_, err := lessons.Parse("lesson.md", []byte(text))
+		_, err := lessons.Parse("lesson.md", []byte(text), panes.Names())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s → %s\ngives %v\nwant  …%s…", c.old, c.new, err, c.want)
 		}
@@ -278,7 +279,7 @@ func TestOneBadLessonDoesNotHideTheOthers(t *testing.T) {
 		"030/lesson.md":   {Data: []byte(small)},
 		"030/solution.sh": {Data: []byte("kubectl get pods\n")},
 	}
-	all, err := lessons.Load(fsys)
+	all, err := lessons.Load(fsys, panes.Names())
 	if len(all) != 1 || err == nil || !strings.Contains(err.Error(), "020/lesson.md:1") || !strings.Contains(err.Error(), `the same id "T1"`) {
 		t.Errorf("%d lessons, %v", len(all), err)
 	}

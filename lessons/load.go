@@ -60,11 +60,14 @@ type questionText struct {
 	Match  []itemText  `json:"match"`
 }
 
-// Load reads every lesson under fsys and compiles its expressions. A mistake in one is
-// reported with its place; the others are still returned.
-func Load(fsys fs.FS) ([]*Lesson, error) { return readAll(fsys, reader{compile: true}) }
+// Load reads every lesson under fsys and proves what can be proven without a cluster: its
+// expressions compile, and it shows no panes but those that the explorer has. A mistake
+// is reported with its place; the other lessons are still returned.
+func Load(fsys fs.FS, panes []string) ([]*Lesson, error) {
+	return readAll(fsys, reader{prove: true, panes: panes})
+}
 
-// Read is Load without compiling: an expression is compiled when it is first asked for.
+// Read is Load without the proof: an expression is compiled when it is first asked for.
 func Read(fsys fs.FS) ([]*Lesson, error) { return readAll(fsys, reader{}) }
 
 // readAll reads the lessons: one folder each, with lesson.md,
@@ -162,8 +165,11 @@ func scripts(fsys fs.FS, dir string) (map[string]string, error) {
 	return all, nil
 }
 
-// Parse reads the text of a lesson. name is for errors, which say the line.
-func Parse(name string, text []byte) (*Lesson, error) { return reader{compile: true}.parse(name, text) }
+// Parse reads the text of a lesson and proves it as [Load] does. name is for errors, which
+// say the line.
+func Parse(name string, text []byte, panes []string) (*Lesson, error) {
+	return reader{prove: true, panes: panes}.parse(name, text)
+}
 
 func (r reader) parse(name string, text []byte) (*Lesson, error) {
 	p := &parser{reader: r, name: name, lines: strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")}
@@ -406,8 +412,8 @@ func (p *parser) check(l *Lesson) error {
 		views = append(views, s.View...)
 	}
 	for _, name := range views {
-		if !slices.Contains(Panes, name) {
-			bad("view: there is no pane %q: one of %s", name, strings.Join(Panes, ", "))
+		if p.reader.prove && !slices.Contains(p.reader.panes, name) {
+			bad("view: there is no pane %q: one of %s", name, strings.Join(p.reader.panes, ", "))
 		}
 	}
 	seen := map[string]bool{}

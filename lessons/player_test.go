@@ -11,6 +11,7 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/lessons"
+	"kviz/tui/panes"
 )
 
 // player drives lessons through their API, as the explorer does.
@@ -36,7 +37,7 @@ func play(t *testing.T, progress string) *player {
 	if err := c.WaitReady(ctx); err != nil {
 		t.Fatal(err)
 	}
-	all, err := lessons.Load(assets.Lessons())
+	all, err := lessons.Load(assets.Lessons(), panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/view"
 	"kviz/lessons"
+	"kviz/tui/panes"
 )
 
 // fault breaks or mends something as the explorer's menu does, without a console.
@@ -46,7 +47,7 @@ func (p *player) where() string {
 func TestAStoreLessonIsPlayed(t *testing.T) {
 	p := play(t, filepath.Join(t.TempDir(), "progress.json"))
 	home := p.where()
-	all, err := lessons.Load(assets.Lessons())
+	all, err := lessons.Load(assets.Lessons(), panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}

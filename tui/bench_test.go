@@ -137,7 +137,7 @@ func BenchmarkKey(b *testing.B) {
 
 // BenchmarkIdle is a look at the trace when nothing happened.
 func BenchmarkIdle(b *testing.B) {
-	d := drive(b, 200, 60, -1)
+	d := explore(b, 200, 60, -1)
 	d.m.View()
 	b.ReportAllocs()
 	b.ResetTimer()

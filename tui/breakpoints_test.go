@@ -6,15 +6,15 @@ import (
 )
 
 func TestBreakpointsAreSetListedAndRemoved(t *testing.T) {
-	d := drive(t, 120, 40, -1).press("8", "down", "down", "down", "b")
+	d := explore(t, 120, 40, -1).press("8", "down", "down", "down", "b")
 	d.shows("Breakpoints", "at every proxy.rule: ", "where an expression holds")
 	d.press("enter")
 	d.asked(`break event.kind == "proxy.rule"`)
 	d.shows(`breakpoint 1: event.kind == "proxy.rule"`)
 	d.press("b", "end", "enter")
-	d.shows("Stand where")
+	d.shows("Stop where")
 	d.typed("bad").press("enter")
-	d.shows("Stand where", `there is no "bad"`, "   bad ", "   ^ ") // the mark below the place, and the prompt still open
+	d.shows("Stop where", `there is no "bad"`, "   bad ", "   ^ ") // the mark below the place, and the prompt still open
 	for range "bad" {
 		d.press("backspace")
 	}
@@ -30,18 +30,18 @@ func TestBreakpointsAreSetListedAndRemoved(t *testing.T) {
 }
 
 func TestBreakpointsOfAnObjectAndAComponent(t *testing.T) {
-	d := drive(t, 120, 40, -1)
-	for i := 0; i < 30 && d.m.host().Under().Pod == ""; i++ {
+	d := explore(t, 120, 40, -1)
+	for i := 0; i < 30 && d.m.frame.Focused().Under().Pod == ""; i++ {
 		d.press("down")
 	}
-	pod := d.m.host().Under().Ref
+	pod := d.m.frame.Focused().Under().Ref
 	d.press("b")
 	d.shows("at everything about " + pod.String())
 	for _, s := range d.m.breakable() {
-		if s[0] == "at everything about "+pod.String() {
+		if s.Says == "at everything about "+pod.String() {
 			want := `event.object.kind == "Pod" && event.object.name == "` + pod.Name + `" && event.object.namespace == "` + pod.Namespace + `"`
-			if s[1] != want {
-				t.Fatalf("%s is the expression %s, want %s", s[0], s[1], want)
+			if s.Expr != want {
+				t.Fatalf("%s is the expression %s, want %s", s.Says, s.Expr, want)
 			}
 		}
 	}
@@ -49,13 +49,13 @@ func TestBreakpointsOfAnObjectAndAComponent(t *testing.T) {
 }
 
 func TestBreakpointsAtTheStagesOfARequest(t *testing.T) {
-	d := drive(t, 120, 40, -1).press("3", "down", "b")
-	d.shows("behind the stage validating-admission of a request for a ", "behind the stage storage")
+	d := explore(t, 120, 40, -1).press("3", "down", "b")
+	d.shows("after the stage validating-admission of a request for a ", "after the stage storage")
 	d.press("esc")
 	var want string
 	for _, s := range d.m.breakable() {
-		if strings.HasPrefix(s[0], "behind the stage mutating-admission") {
-			want = s[1]
+		if strings.HasPrefix(s.Says, "after the stage mutating-admission") {
+			want = s.Expr
 		}
 	}
 	if !strings.HasPrefix(want, `event.kind == "api.stage" && event.payload.stage == "mutating-admission" && event.object.kind == "`) {
@@ -64,6 +64,6 @@ func TestBreakpointsAtTheStagesOfARequest(t *testing.T) {
 }
 
 func TestARecordingHasNoBreakpoints(t *testing.T) {
-	d := drive(t, 120, 40, -1, func(c *Config) { c.Cluster, c.Recording = nil, "story.kvrun" }).press("b")
+	d := explore(t, 120, 40, -1, func(c *Config) { c.Cluster, c.Recording = nil, "story.kvrun" }).press("b")
 	d.shows("this is a recording")
 }

@@ -29,7 +29,7 @@ func (breakable) Targets() []string {
 // What kviz fault does to what is completed from the cluster's own catalogue and targets,
 // so also the files of a second API server.
 func TestFaultsComplete(t *testing.T) {
-	d := drive(t, 120, 40, -1, func(cfg *Config) { cfg.Cluster = breakable{cfg.Cluster.(*tuitest.Cluster)} })
+	d := explore(t, 120, 40, -1, func(cfg *Config) { cfg.Cluster = breakable{cfg.Cluster.(*tuitest.Cluster)} })
 	for line, want := range map[string]string{
 		"kviz fau":                      "fault",
 		"kviz fault f":                  "fill free",
@@ -49,15 +49,15 @@ func TestFaultsComplete(t *testing.T) {
 		"kviz fault nonsense ":          "",
 		"kviz fault fill audit/b some ": "",
 	} {
-		if got := strings.Join(d.m.complete(line), " "); got != want {
+		if got := strings.Join(d.m.drawer.Complete(line, d.m.travel.State(), d.m.cluster), " "); got != want {
 			t.Errorf("%q is completed by %q, want %q", line, got, want)
 		}
 	}
 	d.press(":").typed("kviz fault fill audit/").press("tab").press("enter")
 	d.m.safe.Wait()
 	d.asked("exec kviz fault fill audit/b")
-	d.m.ctl = nil // while it boots
-	if got := d.m.complete("kviz fault f"); len(got) > 0 {
+	d.m.connect(nil, nil) // while it boots
+	if got := d.m.drawer.Complete("kviz fault f", d.m.travel.State(), d.m.cluster); len(got) > 0 {
 		t.Errorf("without a cluster there are %q", got)
 	}
 }

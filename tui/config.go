@@ -1,14 +1,16 @@
 // Package tui is the explorer: the screen on which a person watches a cluster,
 // pauses it, steps, goes back in time, asks why, breaks things and learns.
 //
-// It is one tea.Model ([Explorer]). What it draws comes from immutable states
-// that package view folded out of the trace, never from a live object of the
-// cluster; what it does goes through the cluster's control face. So the same
-// explorer shows a live cluster, a recording, or a cluster somewhere else.
+// It is one tea.Model ([Explorer]), which routes and does nothing else: the parts are
+// packages below (frame, travel, drive, lesson, console, faults, menu), and what they
+// want of one another are actions (package action). What it draws comes from immutable
+// states that package view folded out of the trace, never from a live object of the
+// cluster; what it does goes through package control. So the same explorer shows a live
+// cluster, a recording, or a cluster somewhere else.
 //
-// Start reading at [Run], then explorer.go (what the model holds), update.go
-// (a message's way), draw.go (a frame's way), and package pane for what the
-// panes have in common. DESIGN.md tells it in one page.
+// Start reading at [Run], then explorer.go (the parts), update.go (the way of a
+// message), perform.go (the way of an action), draw.go (the way of a frame), and package
+// pane for what the panes have in common. DESIGN.md tells it in one page.
 package tui
 
 import (
@@ -17,6 +19,9 @@ import (
 
 	"kviz/cluster/control"
 	"kviz/cluster/view"
+	"kviz/tui/lesson"
+	"kviz/tui/menu"
+	"kviz/tui/pane"
 )
 
 // Config says what the explorer shows and how.
@@ -29,8 +34,7 @@ type Config struct {
 	// Cluster drives the cluster. It may be nil while Booting is set.
 	Cluster control.Cluster
 	// Booting, if set, is called in the background after the first frame; it
-	// tells its progress in short sentences and gives the cluster's control
-	// face once there is one.
+	// tells its progress in short sentences and gives the cluster once there is one.
 	Booting func(ctx context.Context, progress func(string)) (control.Cluster, error)
 
 	// Recording is the name of the recording that is shown; "" for a cluster.
@@ -39,7 +43,7 @@ type Config struct {
 	// Damage says why the recording ends where it does, if that is not its end.
 	Damage error
 
-	Lessons   LessonFace
+	Lessons   lesson.Player // nil: there are no lessons here
 	Scenarios []Scenario
 	// Recordings lists the recordings that can be opened instead; nil where
 	// none can. Run then ends with an [OpenRecording].
@@ -54,9 +58,13 @@ type Config struct {
 	Keys   map[string][]string // other keys for actions, by the action's name
 	Remote bool                // over SSH: fewer frames, no suspending
 
-	// Lend runs a program of the person's, such as the editor of kubectl edit, on the
-	// terminal that the explorer is on. The explorer steps aside for it. Nil: nobody
-	// at this screen has programs here.
+	// Saved says that what was done in the cluster is there again next time, so that
+	// leaving needs no question.
+	Saved bool
+
+	// Lend runs a program on the terminal that the explorer is on, such as the editor
+	// of kubectl edit; the explorer gives the terminal back meanwhile. Nil: whoever
+	// watches has no programs on this machine.
 	Lend control.Lend
 
 	// Plain writes one explained line an event instead of a screen.
@@ -69,12 +77,9 @@ type Config struct {
 	Environ []string  // nil: the process's environment
 	Size    [2]int    // columns and rows where the output is no terminal
 
-	done func(*Explorer) // for tests: called with the model before it runs
+	panes []pane.Maker    // for tests; nil for all
+	done  func(*Explorer) // for tests: called with the model before it runs
 }
 
 // Scenario is a script that the start screen and the palette offer.
-type Scenario struct {
-	Name  string
-	Means string
-	Line  string // the console line that runs it
-}
+type Scenario = menu.Scenario

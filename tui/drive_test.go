@@ -19,8 +19,8 @@ type driver struct {
 	c *tuitest.Cluster
 }
 
-// drive makes an explorer over the story's first n events.
-func drive(t testing.TB, w, h, n int, change ...func(*Config)) *driver {
+// explore makes an explorer over the story's first n events.
+func explore(t testing.TB, w, h, n int, change ...func(*Config)) *driver {
 	t.Helper()
 	c := tuitest.NewCluster(tuitest.Story(), n)
 	cfg := Config{Cluster: c, History: view.NewHistory(c.Trace()), Theme: "dark"}
@@ -40,7 +40,7 @@ func drive(t testing.TB, w, h, n int, change ...func(*Config)) *driver {
 
 // look folds what happened and lets the explorer look once.
 func (d *driver) look() {
-	d.m.hist.CatchUp(0)
+	d.m.history().CatchUp(0)
 	d.m.View() // as the program does after every message
 	d.m.Update(tickMsg{})
 	d.m.View()
@@ -67,19 +67,13 @@ func (d *driver) typed(text string) *driver {
 // screen is the frame as plain text.
 func (d *driver) screen() string {
 	d.m.View()
-	g := d.m.grid
-	if len(d.m.open) > 0 {
-		g = d.m.over
-	}
+	g := d.m.frame.Grid(!d.m.open.Empty())
 	return g.Plane()
 }
 
 func (d *driver) planes() string {
 	d.m.View()
-	g := d.m.grid
-	if len(d.m.open) > 0 {
-		g = d.m.over
-	}
+	g := d.m.frame.Grid(!d.m.open.Empty())
 	return tuitest.Planes(g)
 }
 

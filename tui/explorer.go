@@ -2,244 +2,180 @@ package tui
 
 import (
 	"context"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/console"
-	"kviz/tui/grid"
+	"kviz/tui/drive"
+	"kviz/tui/faults"
+	"kviz/tui/frame"
 	"kviz/tui/keymap"
-	"kviz/tui/layout"
+	"kviz/tui/lesson"
+	"kviz/tui/menu"
 	"kviz/tui/overlay"
 	"kviz/tui/pane"
-	"kviz/tui/pane/apipipe"
-	"kviz/tui/pane/clustermap"
-	"kviz/tui/pane/events"
-	"kviz/tui/pane/network"
-	"kviz/tui/pane/nodes"
-	"kviz/tui/pane/object"
-	"kviz/tui/pane/queues"
-	"kviz/tui/pane/scheduler"
-	"kviz/tui/pane/store"
+	"kviz/tui/panes"
 	"kviz/tui/safe"
-	"kviz/tui/theme"
-	"kviz/tui/timeline"
+	"kviz/tui/travel"
 )
 
-// Explorer is the model.
+// Explorer is the model. It routes: a message goes to the part that it concerns, and
+// what the part answers with, an action, to the part that does it.
 type Explorer struct {
-	cfg  Config
-	ctx  context.Context
-	safe *safe.Group
-	hist *view.History
-	ctl  control.Cluster // nil while the cluster boots
-	keys *keymap.Map
+	cfg     Config
+	ctx     context.Context
+	safe    *safe.Group
+	send    func(tea.Msg)   // from any goroutine; nil before the program is there
+	cluster control.Cluster // nil while it starts, and for a recording
+	keys    *keymap.Map
 
-	boot    string // progress of the boot; "" when done
-	bootErr error
+	frame  *frame.Frame
+	travel *travel.Travel
+	drive  *drive.Driver
+	lesson *lesson.Lesson
+	drawer *console.Drawer
+	open   overlay.Stack
 
-	// The screen.
-	w, h    int
-	grid    *grid.Grid
-	over    *grid.Grid
-	theme   *theme.Theme
-	themed  bool // the user (or a flag) chose the theme
-	lay     layout.Out
-	preset  int
-	zoom    bool
-	dirty   bool
-	all     bool // everything must be drawn anew
-	shown   tea.View
-	panes   [layout.Panes]*pane.Host
-	focus   int // number of the focused pane
-	filters [layout.Panes]string
-	open    []overlay.Overlay
-	prompts map[promptTag]*overlay.Prompt
-	asking  askArgs // the fault that a prompt asks about
-
-	console     *console.Console
-	consoleOpen bool
-	consoleKeys bool // the console has the keyboard
-	consoleSeen uint64
-	lessonOpen  bool
-	lessonText  overlay.Scroll
-	lessonLook  LessonLook
-	reading     bool   // the lesson is large
-	notes       bool   // the notes for who teaches are shown
-	lessonNext  string // the lesson to begin when the cluster is there
-	order       []int  // the panes that the lesson's step asks for
-
-	// Where in time.
-	state    *view.State
-	at       uint64 // position of the event the state is at, when not live
-	live     bool
-	playing  bool // going through the past by itself
-	playAt   time.Duration
-	playRate float64
-	mark     uint64 // remembered position + 1
-	grain    trace.Grain
-	hinted   string // what the key line says, while it stands in the grid
-	index    timeline.Index
-	clock    control.Clock
-
-	notice    string // said in the explanation line until the next key
-	pointed   bool   // the last key moved the cursor: explain what is under it
-	dragging  bool   // the scrubber is held by the mouse
-	ticking   bool
-	watching  bool
-	stepWaits int // ticks to keep going after a control action
-	wake      <-chan struct{}
-	stopWake  func()
-	cursorAt  *tea.Cursor
-	frames    uint64        // drawn
-	leaveFor  string        // the recording to open after this
-	send      func(tea.Msg) // from any goroutine; nil before the program is there
+	pump     pump
+	screen   screen
+	notice   string // said in the explanation line until the next key
+	dragging bool   // the mouse holds the scrubber
+	leaveFor string // the recording to open after this
 }
 
 // New makes the model. Nothing runs before the program sends it messages.
 func New(ctx context.Context, cfg Config, g *safe.Group) (*Explorer, error) {
-	m := &Explorer{
-		cfg: cfg, ctx: ctx, safe: g, hist: cfg.History, ctl: cfg.Cluster, keys: keymap.Global(),
-		grid: grid.New(0, 0), over: grid.New(0, 0), theme: theme.Named(cfg.Theme), themed: cfg.Theme != "",
-		focus: 1, console: console.New(), live: true, grain: trace.GrainStage, playRate: 1, all: true, dirty: true,
-		prompts: map[promptTag]*overlay.Prompt{},
+	if cfg.panes == nil {
+		cfg.panes = panes.All
 	}
+	boot := ""
+	if cfg.Booting != nil && cfg.Cluster == nil {
+		boot = "starting"
+	}
+	m := &Explorer{
+		cfg: cfg, ctx: ctx, safe: g, cluster: cfg.Cluster,
+		frame:  frame.New(cfg.panes, cfg.Preset, cfg.Theme),
+		travel: travel.New(cfg.History, cfg.Recording != ""),
+		drive:  drive.New(cfg.Cluster, boot),
+		lesson: lesson.New(cfg.Lessons),
+		drawer: console.NewDrawer(),
+		screen: screen{dirty: true},
+	}
+	m.keys = keymap.Global(m.frame.Names())
 	if err := m.keys.Rebind(cfg.Keys); err != nil {
 		return nil, err
 	}
-	for i, p := range []pane.Pane{
-		clustermap.New(), store.New(), apipipe.New(), events.New(), queues.New(), scheduler.New(),
-		nodes.New(), network.New(), object.New(),
-	} {
-		m.panes[i] = pane.NewHost(p)
-	}
-	for i, p := range layout.Presets {
-		if p.Name == cfg.Preset {
-			m.preset = i
-		}
-	}
-	m.state = m.hist.Latest()
-	if cfg.Booting != nil && m.ctl == nil {
-		m.boot = "starting"
-	}
-	if cfg.Recording != "" {
-		m.live = false
-		m.at = m.hist.First()
-		m.pull()
-		if cfg.Damage != nil {
-			m.say(cfg.Damage.Error() + "; what came before that is here")
-		}
+	if cfg.Damage != nil {
+		m.say(cfg.Damage.Error() + "; what came before that is here")
 	}
 	if cfg.StartScreen {
-		m.push(m.startScreen())
+		done, all := m.lesson.Done()
+		m.open.Push(menu.Start(done, all, cfg.Scenarios, cfg.Recordings != nil))
 	}
 	if cfg.Lesson != "" {
-		m.startLesson(cfg.Lesson)
+		m.perform(action.Begin(cfg.Lesson))
 	}
 	return m, nil
 }
 
-// Messages of the explorer to itself.
-type (
-	tickMsg  struct{}
-	wakeMsg  struct{}
-	bootSay  string
-	bootDone struct {
-		cluster control.Cluster
-		err     error
-	}
-	saidMsg struct{ text string } // the answer of a control call
-	lendMsg struct {              // a command needs the terminal
-		run  func() error
-		done chan<- error // for one error
-	}
-	lentMsg struct{} // the terminal is back
-)
-
 // Init implements [tea.Model].
 func (m *Explorer) Init() tea.Cmd {
-	cmds := []tea.Cmd{m.tick(), m.watch()}
-	if !m.themed {
+	cmds := []tea.Cmd{m.tick(), m.pump.watch(m.ctx, m.cfg.History)}
+	if !m.frame.ThemeChosen() {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
 	return tea.Batch(cmds...)
 }
 
-// rate is the time between two looks at the trace.
-func (m *Explorer) rate() time.Duration {
-	if m.cfg.Remote {
-		return time.Second / 12
-	}
-	return time.Second / 30
-}
-
-// tick asks for the next look, unless one is asked for already.
-func (m *Explorer) tick() tea.Cmd {
-	if m.ticking {
-		return nil
-	}
-	m.ticking = true
-	return tea.Tick(m.rate(), func(time.Time) tea.Msg { return tickMsg{} })
-}
-
-// watch wakes the explorer when the trace grows while it does not tick.
-func (m *Explorer) watch() tea.Cmd {
-	if m.watching {
-		return nil
-	}
-	if m.wake == nil {
-		m.wake, m.stopWake = m.hist.Stream().Notify()
-	}
-	m.watching = true
-	wake, done := m.wake, m.ctx.Done()
-	return func() tea.Msg {
-		select {
-		case <-wake:
-			return wakeMsg{}
-		case <-done:
-			return nil
-		}
-	}
-}
-
 // Close ends what the explorer has asked for.
-func (m *Explorer) Close() {
-	if m.stopWake != nil {
-		m.stopWake()
+func (m *Explorer) Close() { m.pump.close() }
+
+// say puts a sentence into the explanation line until the next key.
+func (m *Explorer) say(text string) { m.notice = text }
+
+// moment is what the panes show.
+func (m *Explorer) moment() frame.Moment {
+	return frame.Moment{
+		State: m.travel.State(), History: m.cfg.History, Live: m.travel.Live(), Panes: !m.drawer.Typing() && m.open.Empty(),
 	}
 }
 
-// host is the focused pane's host.
-func (m *Explorer) host() *pane.Host { return m.panes[m.focus-1] }
-
-// push opens an overlay.
-func (m *Explorer) push(o overlay.Overlay) {
-	m.open = append(m.open, o)
-	m.dirty = true
-}
-
-func (m *Explorer) pop() {
-	if n := len(m.open); n > 0 {
-		m.open = m.open[:n-1]
-		m.dirty = true
+// infos are what the panes say of themselves, in their order.
+func (m *Explorer) infos() []pane.Info {
+	var all []pane.Info
+	for _, p := range m.frame.Panes() {
+		all = append(all, p.Pane.Info())
 	}
+	return all
 }
 
-// frame is what a pane draws from.
-func (m *Explorer) frame(number int) pane.Frame {
-	f := pane.Frame{S: m.state, H: m.hist, Focused: m.paneFocused(number), Live: m.live, Filter: m.filters[number-1]}
-	if number != m.focus {
-		f.Sel = m.host().Under()
+// told is the event that the explanation line tells and "why?" asks about: the one we
+// are at, or, where raft's messages would drown the rest (they go on by themselves
+// unless they are what is being stepped), the one before them.
+func (m *Explorer) told() *trace.Event {
+	e := m.travel.State().Event
+	stepped := m.drive.Clock().Paused && m.drive.Grain() < trace.GrainStage
+	if e == nil || !e.Outside() || !m.travel.Live() || stepped {
+		return e
 	}
-	if r := m.panes[number-1]; r != nil {
-		f.W, f.Rows = r.Size()
+	if before := m.cfg.History.Event(trace.ID{Seq: e.ID.Seq}); before != nil {
+		return before
 	}
-	return f
+	return e
 }
 
-func (m *Explorer) paneFocused(number int) bool {
-	return number == m.focus && !m.consoleKeys && len(m.open) == 0
+// subject is the event that "why?" asks about: that of the thing under the cursor if
+// the cursor was moved, else the one we are at.
+func (m *Explorer) subject() trace.ID {
+	if on := m.frame.Under(); m.frame.Pointed() && !on.Event.IsZero() {
+		return on.Event
+	}
+	if e := m.told(); e != nil {
+		return e.ID
+	}
+	return m.travel.State().Last
 }
+
+// kind is the kind of event that the person looks at.
+func (m *Explorer) kind() trace.Kind {
+	on := m.frame.Under()
+	if on.Kind != "" {
+		return on.Kind
+	}
+	if e := m.cfg.History.Event(on.Event); m.frame.Pointed() && e != nil && !on.Event.IsZero() {
+		return e.Kind
+	}
+	if e := m.told(); e != nil {
+		return e.Kind
+	}
+	return ""
+}
+
+// breakable are breakpoints for what is under the cursor, or else for the event that the
+// explanation line tells.
+func (m *Explorer) breakable() []menu.Offer {
+	on := m.frame.Under()
+	e := m.cfg.History.Event(on.Event)
+	if e == nil || on.Event.IsZero() || !m.frame.Pointed() && on.Kind == "" {
+		e = m.told()
+	}
+	return menu.Breakable(m.kind(), on.Ref, e)
+}
+
+// faults are the menus of what can be broken now; without a cluster, why there are none.
+func (m *Explorer) faults() (menu faults.Menu, why action.Action) {
+	switch {
+	case m.cfg.Recording != "":
+		return menu, action.Notice{Text: control.ErrRecording.Error()}
+	case m.cluster == nil:
+		return menu, action.Notice{Text: "the cluster is still starting"}
+	}
+	return faults.Menu{Cluster: m.cluster, State: m.travel.State()}, nil
+}
+
+// history is the history that is shown.
+func (m *Explorer) history() *view.History { return m.cfg.History }

@@ -11,6 +11,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/layout"
 	"kviz/tui/theme"
 	"kviz/tui/tuitest"
@@ -40,7 +41,7 @@ func TestFrames(t *testing.T) {
 		{"200x60-all", 200, 60, -1, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := drive(t, c.w, c.h, c.n).press(c.keys...)
+			d := explore(t, c.w, c.h, c.n).press(c.keys...)
 			tuitest.Golden(t, c.name, d.planes())
 		})
 	}
@@ -55,7 +56,7 @@ func TestFrameWithoutAQuorum(t *testing.T) {
 	tape.After(500 * time.Millisecond)
 	tape.Emit(trace.CompMember, "b", trace.MemberRole, trace.Ref{Kind: "Member", Name: "b"}, &trace.MemberState{Member: "b", Role: "follower", Term: 2}, stopped)
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		d := drive(t, size[0], size[1], -1, func(c *Config) {
+		d := explore(t, size[0], size[1], -1, func(c *Config) {
 			cluster := tuitest.NewCluster(tape, -1)
 			c.Cluster, c.History = cluster, view.NewHistory(cluster.Trace())
 		})
@@ -69,7 +70,7 @@ func TestFrameWithoutAQuorum(t *testing.T) {
 // when the chart is what the store pane shows already.
 func TestQueuesLeadToTheChartOfSlowness(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		d := drive(t, size[0], size[1], -1).press("5", "c")
+		d := explore(t, size[0], size[1], -1).press("5", "c")
 		d.shows("▸cascade", "fsync p99")
 		d.press("5", "c")
 		d.shows("▸cascade", "fsync p99")
@@ -82,8 +83,27 @@ func TestQueuesLeadToTheChartOfSlowness(t *testing.T) {
 	}
 }
 
+// It is during a fault that the leader and the quorum matter: they keep their place
+// beside the names of what is broken, or their number.
+func TestTheHeaderKeepsTheLeaderDuringFaults(t *testing.T) {
+	tape := tuitest.Story()
+	for i, size := range [][2]int{{60, 24}, {80, 24}, {120, 40}} {
+		for _, fault := range []string{"slow", "fill", "delay"}[:i+1] {
+			tape.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{Kind: "Member", Name: "c"}, &trace.Fault{Fault: fault, Target: "member/c"})
+		}
+		d := explore(t, size[0], size[1], -1, func(c *Config) {
+			cluster := tuitest.NewCluster(tape, -1)
+			c.Cluster, c.History = cluster, view.NewHistory(cluster.Trace())
+		})
+		head, _, _ := strings.Cut(d.screen(), "\n")
+		if !strings.Contains(head, "★ "+d.m.travel.State().Store.Leader) || !strings.Contains(head, "2/3") || !strings.Contains(head, "!") {
+			t.Errorf("%d columns: the leader, the quorum or the faults are missing: %s", size[0], head)
+		}
+	}
+}
+
 func TestStartScreenLiesOverTheBootingCluster(t *testing.T) {
-	d := drive(t, 120, 40, 12, func(c *Config) {
+	d := explore(t, 120, 40, 12, func(c *Config) {
 		c.StartScreen = true
 		c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
 	})
@@ -94,12 +114,12 @@ func TestStartScreenLiesOverTheBootingCluster(t *testing.T) {
 }
 
 func TestPauseStepAndSpeedReachTheCluster(t *testing.T) {
-	d := drive(t, 120, 40, 300)
+	d := explore(t, 120, 40, 300)
 	d.shows("PAUSED", "space run")
-	before := d.m.state.Last
+	before := d.m.travel.State().Last
 	d.press(".")
 	d.asked("step stage")
-	if d.m.state.Last == before {
+	if d.m.travel.State().Last == before {
 		t.Fatal("a step did not move the screen")
 	}
 	d.press("n")
@@ -120,7 +140,7 @@ func TestVirtualTimeThatFallsBehindIsSaid(t *testing.T) {
 		tape.Emit(trace.CompSimulation, "", trace.ClockPace, trace.Ref{}, &trace.Pace{Speed: 1, Actual: 0.617, Why: "the machine is busy"})
 		cut := int(tape.Stream.Len())
 		tape.Emit(trace.CompSimulation, "", trace.ClockPace, trace.Ref{}, &trace.Pace{Speed: 1, Actual: 1})
-		d := drive(t, w, 24, -1, func(c *Config) {
+		d := explore(t, w, 24, -1, func(c *Config) {
 			cluster := tuitest.NewCluster(tape, cut)
 			c.Cluster, c.History = cluster, view.NewHistory(cluster.Trace())
 		})
@@ -132,7 +152,7 @@ func TestVirtualTimeThatFallsBehindIsSaid(t *testing.T) {
 			}
 		}
 		says("while it stands", false)
-		if err := d.m.ctl.Resume(); err != nil {
+		if err := d.m.cluster.Resume(); err != nil {
 			t.Fatal(err)
 		}
 		d.look()
@@ -141,28 +161,28 @@ func TestVirtualTimeThatFallsBehindIsSaid(t *testing.T) {
 		says("in the past", false)
 		d.press("end")
 		says("back in the present", true)
-		d.m.ctl.(*tuitest.Cluster).Play(1)
+		d.m.cluster.(*tuitest.Cluster).Play(1)
 		d.look()
 		says("when it is over", false)
 	}
 }
 
 func TestGoingBackIsSaidAndEndComesBack(t *testing.T) {
-	d := drive(t, 120, 40, -1)
-	last := d.m.state.Last
+	d := explore(t, 120, 40, -1)
+	last := d.m.travel.State().Last
 	d.press(",", ",", ",")
 	d.shows("◀ PAST", "of #"+last.String(), "end now")
-	if d.m.state.Last.Compare(last) >= 0 {
-		t.Fatalf("three steps back from #%s lead to #%s", last, d.m.state.Last)
+	if d.m.travel.State().Last.Compare(last) >= 0 {
+		t.Fatalf("three steps back from #%s lead to #%s", last, d.m.travel.State().Last)
 	}
 	d.press("#").typed("60").press("enter")
-	if got := d.m.state.Last.String(); got != "60" {
+	if got := d.m.travel.State().Last.String(); got != "60" {
 		t.Fatalf("# 60 went to #%s", got)
 	}
 	d.press("m", "end")
 	d.hides("PAST")
 	d.press("'")
-	if got := d.m.state.Last.String(); got != "60" {
+	if got := d.m.travel.State().Last.String(); got != "60" {
 		t.Fatalf("' went to #%s", got)
 	}
 	d.press("#").typed("x").press("enter")
@@ -170,11 +190,11 @@ func TestGoingBackIsSaidAndEndComesBack(t *testing.T) {
 }
 
 func TestMarksLeadToCommandsFaultsAndElections(t *testing.T) {
-	d := drive(t, 120, 40, -1)
+	d := explore(t, 120, 40, -1)
 	var seen []string
 	for i := 0; i < 8; i++ {
 		d.press("{")
-		seen = append(seen, string(d.m.state.Event.Kind))
+		seen = append(seen, string(d.m.travel.State().Event.Kind))
 	}
 	want := "[raft.role fault.inject console.command console.command console.command run.ready raft.role raft.role]"
 	if got := fmt.Sprint(seen); got != want {
@@ -183,26 +203,26 @@ func TestMarksLeadToCommandsFaultsAndElections(t *testing.T) {
 }
 
 func TestWhyOnARuleLeadsToTheCommand(t *testing.T) {
-	d := drive(t, 120, 40, -1).press("8", "down", "down", "down", "w")
+	d := explore(t, 120, 40, -1).press("8", "down", "down", "down", "w")
 	d.shows("Why #", "kubectl expose deployment web --port 80")
-	for i := 0; i < 30 && !strings.Contains(d.m.hist.Event(chosenID(d)).Lane.String(), "console"); i++ {
+	for i := 0; i < 30 && !strings.Contains(d.m.history().Event(chosenID(d)).Lane.String(), "console"); i++ {
 		d.press("down")
 	}
 	d.press("enter")
-	if k := d.m.state.Event.Kind; k != "console.command" {
+	if k := d.m.travel.State().Event.Kind; k != "console.command" {
 		t.Fatalf("enter on the last cause went to %s", k)
 	}
 }
 
 func chosenID(d *driver) (id traceID) {
-	if j, ok := d.m.open[len(d.m.open)-1].(interface{ Under() any }).Under().(jumpTo); ok {
-		return j.id
+	if j, ok := d.m.open.Top().(interface{ Under() action.Action }).Under().(action.Goto); ok {
+		return j.ID
 	}
-	return d.m.state.Last
+	return d.m.travel.State().Last
 }
 
 func TestFaultMenuIsAboutTheThingUnderTheCursor(t *testing.T) {
-	d := drive(t, 120, 40, -1).press("right", "f")
+	d := explore(t, 120, 40, -1).press("right", "f")
 	d.shows("Break or mend member b", "Stop it in an orderly way", "Slow its disk: 400 ms more a write", "Slow its disk by …")
 	d.hides("Start it again") // it runs
 	d.press("enter")
@@ -219,7 +239,7 @@ func TestFaultMenuIsAboutTheThingUnderTheCursor(t *testing.T) {
 }
 
 func TestConsoleRunsAndCompletes(t *testing.T) {
-	d := drive(t, 120, 40, -1).press(":").typed("kubectl get po")
+	d := explore(t, 120, 40, -1).press(":").typed("kubectl get po")
 	d.press("tab").typed("-A").press("enter")
 	d.m.safe.Wait()
 	d.look()
@@ -235,7 +255,7 @@ func TestConsoleRunsAndCompletes(t *testing.T) {
 
 // The keys that the start screen shows are the keys it has.
 func TestStartScreenHasTheKeysItShows(t *testing.T) {
-	d := drive(t, 120, 40, 12, func(c *Config) { c.StartScreen = true })
+	d := explore(t, 120, 40, 12, func(c *Config) { c.StartScreen = true })
 	d.press("?")
 	d.shows("Help · ")
 	d.press("esc")
@@ -263,28 +283,26 @@ func quits(cmd tea.Cmd) bool {
 	return false
 }
 
-// From wherever one is, ctrl+c leads out, without a question.
+// From wherever one is, ctrl+c again and again leads out.
 func TestControlCLeavesFromEverywhere(t *testing.T) {
 	for name, keys := range map[string][]string{
 		"the panes": nil, "the past": {"[", "["}, "zoom": {"z"}, "help": {"?"}, "the palette": {"ctrl+p"}, "a prompt": {"/"},
 		"a prompt over a list": {"b", "end", "enter"}, "the console": {":"}, "a line half typed": {":", "a", "b"}, "the glossary": {"g"},
 		"a playing past": {"home", "space"}, "why": {"w"}, "the fault menu": {"f"},
 	} {
-		d := drive(t, 120, 40, -1).press(keys...)
+		d := explore(t, 120, 40, -1).press(keys...)
 		left := false
-		for i := 0; i < 3 && !left; i++ {
-			_, cmd := d.m.Update(key("ctrl+c"))
-			left = quits(cmd)
-			d.look()
+		for i := 0; i < 4 && !left; i++ {
+			left = d.leaves("ctrl+c")
 		}
 		if !left {
-			t.Errorf("ctrl+c three times does not leave from %s:\n%s", name, d.screen())
+			t.Errorf("ctrl+c four times does not leave from %s:\n%s", name, d.screen())
 		}
 	}
 }
 
 func TestControlDLeavesTheConsole(t *testing.T) {
-	d := drive(t, 120, 40, -1).press(":").typed("ab").press("ctrl+d")
+	d := explore(t, 120, 40, -1).press(":").typed("ab").press("ctrl+d")
 	d.shows("esc back to the panes") // a line is not thrown away
 	d.press("backspace", "backspace", "ctrl+d")
 	d.hides("esc back to the panes")
@@ -292,10 +310,10 @@ func TestControlDLeavesTheConsole(t *testing.T) {
 
 // The glossary opens at the kind of what the cursor is on.
 func TestGlossaryOpensAtTheKindUnderTheCursor(t *testing.T) {
-	d := drive(t, 120, 40, -1).press("8", "down", "down", "down", "g")
+	d := explore(t, 120, 40, -1).press("8", "down", "down", "down", "g")
 	d.shows("▸ proxy.rule")
-	d = drive(t, 120, 40, -1).press("4", "up", "up")
-	kind := string(d.m.hist.Event(d.m.host().Under().Event).Kind)
+	d = explore(t, 120, 40, -1).press("4", "up", "up")
+	kind := string(d.m.history().Event(d.m.frame.Focused().Under().Event).Kind)
 	d.press("g")
 	d.shows("▸ " + kind)
 }
@@ -309,14 +327,14 @@ func TestEveryKindHasAGlossaryEntry(t *testing.T) {
 }
 
 func TestUntilTellsWhatIsWrong(t *testing.T) {
-	d := drive(t, 120, 40, -1).press("u").typed("bad").press("enter")
+	d := explore(t, 120, 40, -1).press("u").typed("bad").press("enter")
 	d.shows("undeclared reference", "Run until")
 	d.press("esc")
 	d.hides("Run until ")
 }
 
 func TestFilterNarrowsThePane(t *testing.T) {
-	d := drive(t, 120, 40, -1).press("4", "z")
+	d := explore(t, 120, 40, -1).press("4", "z")
 	d.shows("authentication")
 	d.press("/").typed("kubectl").press("enter")
 	d.shows("kubectl expose", "/kubectl")
@@ -326,9 +344,9 @@ func TestFilterNarrowsThePane(t *testing.T) {
 }
 
 func TestOneUsersRequestsAlone(t *testing.T) {
-	d := drive(t, 120, 40, -1).press("3", "z", "v", "v", "v")
+	d := explore(t, 120, 40, -1).press("3", "z", "v", "v", "v")
 	d.shows("who asked for what", "kubernetes-admin", "system:kube-scheduler")
-	for i := 0; i < 30 && d.m.host().Under().ID != "asker/system:kube-scheduler"; i++ {
+	for i := 0; i < 30 && d.m.frame.Focused().Under().ID != "asker/system:kube-scheduler"; i++ {
 		d.press("down")
 	}
 	d.press("o")
@@ -339,63 +357,63 @@ func TestOneUsersRequestsAlone(t *testing.T) {
 }
 
 func TestEnterOnAPodShowsTheObject(t *testing.T) {
-	d := drive(t, 120, 40, -1)
-	for i := 0; i < 30 && d.m.host().Under().Pod == ""; i++ {
+	d := explore(t, 120, 40, -1)
+	for i := 0; i < 30 && d.m.frame.Focused().Under().Pod == ""; i++ {
 		d.press("down")
 	}
-	pod := d.m.host().Under().Ref
+	pod := d.m.frame.Focused().Under().Ref
 	d.press("enter")
-	if d.m.focus != 9 {
-		t.Fatalf("enter on a pod focuses pane %d", d.m.focus)
+	if d.m.frame.Focused().Name != "object" {
+		t.Fatalf("enter on a pod focuses pane %s", d.m.frame.Focused().Name)
 	}
 	d.shows("Pod "+pod.Key(), "owners")
 }
 
 func TestRecordingPlaysItselfAndRefusesCommands(t *testing.T) {
-	d := drive(t, 120, 40, -1, func(c *Config) { c.Recording = "x.kvrun"; c.Cluster = nil })
+	d := explore(t, 120, 40, -1, func(c *Config) { c.Recording = "x.kvrun"; c.Cluster = nil })
 	d.shows("recording x.kvrun", "PAST", "space play")
 	d.hides(": console")
-	at := d.m.at
+	at := d.m.travel.Where().At
 	d.press("space")
 	for i := 0; i < 200; i++ {
 		d.look()
 	}
-	if d.m.at <= at {
+	if d.m.travel.Where().At <= at {
 		t.Fatal("playing does not move on")
 	}
 }
 
 func TestClicksAndWheel(t *testing.T) {
-	d := drive(t, 120, 40, -1)
+	d := explore(t, 120, 40, -1)
 	d.screen()
 	var slot layout.Slot
-	for _, s := range d.m.lay.Slots {
-		if s.Pane == 5 {
+	for _, s := range d.m.frame.Layout().Slots {
+		if s.Pane == "queues" {
 			slot = s
 		}
 	}
 	d.m.Update(tea.MouseClickMsg{X: slot.Rect.X + 4, Y: slot.Rect.Y + 2, Button: tea.MouseLeft})
-	if d.m.focus != 5 {
-		t.Fatalf("a click on pane 5 focuses %d", d.m.focus)
+	if d.m.frame.Focused().Name != "queues" {
+		t.Fatalf("a click on pane 5 focuses %s", d.m.frame.Focused().Name)
 	}
 	d.m.Update(tea.MouseWheelMsg{X: slot.Rect.X + 4, Y: slot.Rect.Y + 2, Button: tea.MouseWheelDown})
 	d.screen()
-	d.m.Update(tea.MouseClickMsg{X: d.m.lay.Timeline.W / 2, Y: d.m.lay.Timeline.Y, Button: tea.MouseLeft})
+	d.m.Update(tea.MouseClickMsg{X: d.m.frame.Layout().Timeline.W / 2, Y: d.m.frame.Layout().Timeline.Y, Button: tea.MouseLeft})
 	d.look()
 	d.shows("PAST")
-	d.m.Update(tea.MouseClickMsg{X: 25, Y: d.m.lay.Tabs.Y, Button: tea.MouseLeft})
-	if d.m.focus != 4 {
-		t.Fatalf("a click on the fourth tab focuses %d", d.m.focus)
+	d.m.Update(tea.MouseClickMsg{X: 25, Y: d.m.frame.Layout().Tabs.Y, Button: tea.MouseLeft})
+	if d.m.frame.Focused().Name != "events" {
+		t.Fatalf("a click on the fourth tab focuses %s", d.m.frame.Focused().Name)
 	}
 }
 
 func TestTooSmallSaysTheSizeNeeded(t *testing.T) {
-	d := drive(t, 50, 12, -1)
+	d := explore(t, 50, 12, -1)
 	d.shows("50x12", "60x18")
 }
 
 func TestBootingClusterShowsProgress(t *testing.T) {
-	d := drive(t, 80, 24, 20, func(c *Config) {
+	d := explore(t, 80, 24, 20, func(c *Config) {
 		c.Cluster = nil
 		c.Booting = func(ctx ctxT, say func(string)) (clusterT, error) { return nil, nil }
 	})
@@ -408,11 +426,12 @@ func TestBootingClusterShowsProgress(t *testing.T) {
 }
 
 func TestThemesChangeLooksNotWords(t *testing.T) {
-	d := drive(t, 120, 40, -1)
+	d := explore(t, 120, 40, -1)
 	plain := d.screen()
 	frames := map[string]string{}
 	for _, n := range theme.Names() {
-		d.m.setTheme(n)
+		d.m.perform(action.Theme(n))
+		d.m.screen.dirty = true
 		if got := d.screen(); got != plain {
 			t.Fatalf("theme %s changes the text", n)
 		}
@@ -427,16 +446,16 @@ func TestThemesChangeLooksNotWords(t *testing.T) {
 }
 
 func TestIdleViewIsTheSameString(t *testing.T) {
-	d := drive(t, 120, 40, -1)
+	d := explore(t, 120, 40, -1)
 	a := d.m.View().Content
-	drawn := d.m.frames
+	drawn := d.m.screen.frames
 	for i := 0; i < 10; i++ {
 		d.look()
 		if d.m.View().Content != a {
 			t.Fatal("an idle view changed")
 		}
 	}
-	if d.m.frames != drawn {
-		t.Fatalf("%d frames were drawn though nothing happened", d.m.frames-drawn)
+	if d.m.screen.frames != drawn {
+		t.Fatalf("%d frames were drawn though nothing happened", d.m.screen.frames-drawn)
 	}
 }

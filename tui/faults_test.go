@@ -12,6 +12,7 @@ import (
 	"kviz/cluster/fault"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/faults"
 	"kviz/tui/tuitest"
 )
 
@@ -58,7 +59,7 @@ func TestEveryStoreFaultIsReached(t *testing.T) {
 			for _, tape := range storeTrouble() {
 				for _, target := range []string{"store", "member a", "member b", "member c", "member d"} {
 					c := catalogued{tuitest.NewCluster(tape, -1)}
-					d := drive(t, size[0], size[1], -1, func(cfg *Config) { cfg.Cluster, cfg.History = c, view.NewHistory(c.Trace()) })
+					d := explore(t, size[0], size[1], -1, func(cfg *Config) { cfg.Cluster, cfg.History = c, view.NewHistory(c.Trace()) })
 					d.press("2", "f", "end", "enter")
 					d.shows("Break or mend what?")
 					d.typed(strings.ReplaceAll(target, "store", "the store as a whole")).press("enter")
@@ -72,7 +73,7 @@ func TestEveryStoreFaultIsReached(t *testing.T) {
 					if !slices.Contains(f.Targets, kind) {
 						continue
 					}
-					sentences, _ := FaultWords(f.Name, kind)
+					sentences, _ := faults.Words(f.Name, kind)
 					for _, say := range sentences {
 						if !met[kind+": "+say] {
 							t.Errorf("%s of %s (%q) is in no menu", f.Name, kind, say)
@@ -113,7 +114,7 @@ func walkMenu(d *driver, kind string, met map[string]bool) {
 // sentenceIn finds the fault and the sentence that a row of the menu shows whole.
 func sentenceIn(row, kind string) (found control.FaultKind, sentence string) {
 	for _, f := range fault.Catalogue() {
-		sentences, _ := FaultWords(f.Name, kind)
+		sentences, _ := faults.Words(f.Name, kind)
 		for _, say := range sentences {
 			whole := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(say), "%s", "[a-z]") + `\s+` + f.Name + `\b`)
 			if whole.MatchString(row) && len(say) > len(sentence) {

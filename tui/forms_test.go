@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"kviz/cluster/view"
+	"kviz/lessons"
 	"kviz/tui/tuitest"
 )
 
@@ -26,8 +26,8 @@ var (
 	formLabel  = []int{2, 1, 3} // the right label of each item
 )
 
-func (l *formed) List() []LessonInfo {
-	return []LessonInfo{{ID: "forms", Title: "One write", Part: "The store", Teaches: "say what happens first", Minutes: 5}}
+func (l *formed) List() []lessons.Info {
+	return []lessons.Info{{ID: "forms", Title: "One write", Part: "The store", Teaches: "say what happens first", Minutes: 5}}
 }
 
 func (l *formed) Start(string) error { return nil }
@@ -46,14 +46,14 @@ func (l *formed) Do(action string) error {
 	return nil
 }
 
-func (l *formed) Look(*view.State) LessonLook {
-	look := LessonLook{
+func (l *formed) Look() lessons.Look {
+	look := lessons.Look{
 		Active: true, Title: "One write", Step: 1, Steps: 1, Kind: "see", Form: l.form, View: []string{"store", "events"},
 		Text: "The API server writes a Pod into the store.\n\n**Put what happens into its order.**",
 	}
 	if l.form == "order" {
 		for i, c := range formCards {
-			x := LessonChoice{Text: c}
+			x := lessons.ChoiceLook{Text: c}
 			for place, n := range l.given {
 				if n == i+1 {
 					x.Place, x.Chosen = place+1, true
@@ -71,11 +71,11 @@ func (l *formed) Look(*view.State) LessonLook {
 	}
 	look.Text = "Three things happen in a group of members.\n\n**Who does what?**"
 	for _, c := range formLabels {
-		look.Choices = append(look.Choices, LessonChoice{Text: c})
+		look.Choices = append(look.Choices, lessons.ChoiceLook{Text: c})
 	}
 	look.Answered = len(l.given) == len(formItems)
 	for i, text := range formItems {
-		x := LessonItem{Text: text, Next: i == len(l.given)}
+		x := lessons.ItemLook{Text: text, Next: i == len(l.given)}
 		if i < len(l.given) {
 			x.Label = formLabels[l.given[i]-1]
 		}
@@ -106,7 +106,7 @@ func TestFormsOfQuestions(t *testing.T) {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
 			t.Run(fmt.Sprintf("%s-%dx%d", form.name, size[0], size[1]), func(t *testing.T) {
 				l := &formed{form: form.name}
-				d := drive(t, size[0], size[1], -1, func(c *Config) { c.Lessons = l; c.Lesson = "forms" })
+				d := explore(t, size[0], size[1], -1, func(c *Config) { c.Lessons = l; c.Lesson = "forms" })
 				press := func(keys []string) {
 					for _, k := range keys {
 						d.press("alt+" + k)

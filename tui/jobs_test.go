@@ -47,7 +47,7 @@ func (h holding) Exec(ctx context.Context, line string, streams control.Streams)
 // hold drives an explorer whose commands are held, its console open.
 func hold(t *testing.T, w, h int) (*driver, func(line string) *held) {
 	c := holding{begun: make(chan *held), over: make(chan struct{})}
-	d := drive(t, w, h, -1, func(cfg *Config) {
+	d := explore(t, w, h, -1, func(cfg *Config) {
 		c.Cluster = cfg.Cluster.(*tuitest.Cluster)
 		cfg.Cluster = c
 		cfg.Lend = func(context.Context, string, []string) error { return nil }
@@ -79,7 +79,7 @@ func (d *driver) until(what string) {
 
 const header = "NAME   READY   STATUS    RESTARTS   AGE\n"
 
-// Two commands run behind, one of them in the middle of a line, and the prompt is free.
+// Two commands run in the background, one of them in the middle of a line, and the prompt is free.
 func TestJobs(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
@@ -88,27 +88,27 @@ func TestJobs(t *testing.T) {
 			fmt.Fprint(pods, header)
 			d.press()
 			d.look()
-			d.shows("running kubectl get pods -w", "^z put behind", "^c interrupt")
+			d.shows("running kubectl get pods -w", "^z background", "^c interrupt")
 			d.press("ctrl+z")
-			d.shows("[1] runs behind: kubectl get pods -w", "^c end [1]")
+			d.shows("[1] runs in the background: kubectl get pods -w", "^c end [1]")
 			events := run("kubectl get events -w &")
 			fmt.Fprint(events, "LAST SEEN   TYPE ")
 			fmt.Fprint(pods, "web    0/1     Pending   0          0s\n")
 			fmt.Fprint(events, "  REASON\n")
 			d.look()
-			d.shows("[2] LAST SEEN   TYPE   REASON", "behind [1] [2]")
+			d.shows("[2] LAST SEEN   TYPE   REASON", "background [1] [2]")
 			apply := run("kubectl apply -f hello.yaml")
 			fmt.Fprint(apply, "deployment.apps/web created\n")
 			fmt.Fprint(pods, strings.Repeat("a line that is too long for the screen, ", size[0]/30)+"\n")
 			d.look()
-			d.shows("running kubectl apply", "behind [1] [2]")
+			d.shows("running kubectl apply", "background [1] [2]")
 			tuitest.Golden(t, fmt.Sprintf("%dx%d-jobs", size[0], size[1]), d.planes())
 			apply.exit <- 0
 			pods.exit <- 1
 			d.until("[1] exit status 1  kubectl get pods -w")
 			events.exit <- 0
 			d.until("[2] done  kubectl get events -w")
-			d.hides("behind [")
+			d.hides("background [")
 			d.until("^c interrupt")
 		})
 	}
@@ -118,7 +118,7 @@ func TestJobs(t *testing.T) {
 func TestJobsAreListedEndedAndBroughtBack(t *testing.T) {
 	d, run := hold(t, 120, 40)
 	d.typed("jobs").press("enter")
-	d.shows("nothing runs behind")
+	d.shows("nothing runs in the background")
 	one := run("kubectl get pods -w & ")
 	d.typed("clear").press("enter").typed("jobs").press("enter")
 	d.shows("[1] kubectl get pods -w")
@@ -126,7 +126,7 @@ func TestJobsAreListedEndedAndBroughtBack(t *testing.T) {
 	d.shows("kill: which?", "kill: %7: there is no such job", "fg: %x: there is no such job", "goes on by itself")
 	two, three := run("kubectl logs -f web &"), run("kubectl get nodes -w")
 	d.typed("kubectl get pods").press("enter")
-	d.shows("still running: kubectl get nodes -w  (ctrl+z puts it behind, ctrl+c ends it)")
+	d.shows("still running: kubectl get nodes -w  (ctrl+z puts it into the background, ctrl+c ends it)")
 	d.press("ctrl+z")
 	d.typed("clear").press("enter").typed("kill %").press("tab")
 	d.shows("%1  %2  %3")
@@ -142,23 +142,23 @@ func TestJobsAreListedEndedAndBroughtBack(t *testing.T) {
 	d.until("[3] ended  kubectl get nodes -w")
 	d.typed("fg").press("enter")
 	d.shows("running kubectl logs -f web")
-	d.hides("behind [")
+	d.hides("background [")
 	fmt.Fprint(two, "a line in front\n")
 	d.look()
 	d.shows("│ a line in front")
 	d.press("ctrl+z") // under its own number
-	d.shows("[2] runs behind")
+	d.shows("[2] runs in the background")
 	fmt.Fprint(two, "a line behind\n")
 	d.look()
 	d.shows("│ [2] a line behind")
 	two.exit <- 0
 	d.until("[2] done  kubectl logs -f web")
 	four := run("sleep 5 &")
-	d.shows("[1] runs behind: sleep 5")
+	d.shows("[1] runs in the background: sleep 5")
 	d.press("ctrl+c")
 	<-four.ctx.Done()
 	d.until("[1] ended  sleep 5")
-	if d.press("ctrl+c"); d.m.consoleKeys {
+	if d.press("ctrl+c"); d.m.drawer.Typing() {
 		t.Error("with nothing left to end, ctrl+c does not leave the console")
 	}
 }
@@ -184,7 +184,7 @@ func TestCtrlZ(t *testing.T) {
 	}
 	d.press(":")
 	d.press("ctrl+z")
-	d.shows("[1] runs behind: sleep 5")
+	d.shows("[1] runs in the background: sleep 5")
 	if !suspends() {
 		t.Error("not beside a command that is behind already")
 	}
@@ -196,7 +196,7 @@ func TestCtrlZ(t *testing.T) {
 func TestTheTerminalIsLentToOne(t *testing.T) {
 	d, run := hold(t, 80, 24)
 	behind := run("kubectl edit configmap a &")
-	if err := behind.lend(t.Context(), "", nil); !errors.Is(err, control.ErrNotLent) || !strings.Contains(err.Error(), "run it again in front") {
+	if err := behind.lend(t.Context(), "", nil); !errors.Is(err, control.ErrNotLent) || !strings.Contains(err.Error(), "run it again in the foreground") {
 		t.Errorf("behind: %v", err)
 	}
 	front := run("kubectl edit configmap b")

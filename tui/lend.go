@@ -3,7 +3,26 @@ package tui
 import (
 	"context"
 	"io"
+
+	tea "charm.land/bubbletea/v2"
 )
+
+type (
+	// lendMsg asks for the terminal for a program.
+	lendMsg struct {
+		run  func() error
+		done chan<- error // for one error
+	}
+	lentMsg struct{} // the terminal is back
+)
+
+// exec gives the terminal to the program.
+func (l lendMsg) exec() tea.Cmd {
+	return tea.Exec(program(l.run), func(err error) tea.Msg {
+		l.done <- err
+		return lentMsg{}
+	})
+}
 
 // lend is what a command of the console that needs the terminal calls, from its own
 // goroutine: the program gives the screen back to the shell it came from, the other
@@ -25,11 +44,10 @@ func (m *Explorer) lend(ctx context.Context, dir string, argv []string) error {
 	}
 }
 
-// aside is what the program steps aside for. It is a tea.ExecCommand that finds the
-// terminal by itself.
-type aside func() error
+// program is a tea.ExecCommand that finds the terminal by itself.
+type program func() error
 
-func (a aside) Run() error        { return a() }
-func (aside) SetStdin(io.Reader)  {}
-func (aside) SetStdout(io.Writer) {}
-func (aside) SetStderr(io.Writer) {}
+func (p program) Run() error        { return p() }
+func (program) SetStdin(io.Reader)  {}
+func (program) SetStdout(io.Writer) {}
+func (program) SetStderr(io.Writer) {}

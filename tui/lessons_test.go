@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"kviz/cluster/view"
+	"kviz/lessons"
 	"kviz/tui/tuitest"
 )
 
@@ -14,11 +14,12 @@ type oneLesson struct {
 	step     int
 	answered int
 	hints    int
+	gone     bool // the pod object
 	did      []string
 }
 
-func (l *oneLesson) List() []LessonInfo {
-	return []LessonInfo{{ID: "healing", Title: "Who brings the pod back?", Part: "Controllers", Teaches: "level-triggered reconciling", Minutes: 12}}
+func (l *oneLesson) List() []lessons.Info {
+	return []lessons.Info{{ID: "healing", Title: "Who brings the pod back?", Part: "Controllers", Teaches: "level-triggered reconciling", Minutes: 12}}
 }
 
 func (l *oneLesson) Start(id string) error {
@@ -44,18 +45,18 @@ func (l *oneLesson) Do(action string) error {
 	return nil
 }
 
-func (l *oneLesson) Look(s *view.State) LessonLook {
-	look := LessonLook{
+func (l *oneLesson) Look() lessons.Look {
+	look := lessons.Look{
 		Active: l.on, Title: "Who brings the pod back?", Step: l.step, Steps: 2, Kind: "predict", CanNext: true, HintsOf: 3, HintNo: l.hints,
 		Text: "Three `web` pods run. We delete one. What happens **first**?", Answered: l.answered > 0,
 	}
 	for i, c := range []string{"the scheduler picks a node", "the ReplicaSet controller's queue gets one key", "the kubelet restarts it"} {
-		look.Choices = append(look.Choices, LessonChoice{Text: c, Chosen: l.answered == i+1, Right: i == 1})
+		look.Choices = append(look.Choices, lessons.ChoiceLook{Text: c, Chosen: l.answered == i+1, Right: i == 1})
 	}
 	if look.Answered {
 		look.Verdict = "It did: the key was added at #88."
 	}
-	look.Goals = []LessonGoal{{"the pod object is gone", len(s.Deleted()) > 0}, {"three ready pods again", false}}
+	look.Goals = []lessons.GoalLook{{Say: "the pod object is gone", Met: l.gone}, {Say: "three ready pods again"}}
 	if l.hints > 0 {
 		look.Hint = "Select a W cell in the map."
 	}
@@ -64,7 +65,7 @@ func (l *oneLesson) Look(s *view.State) LessonLook {
 
 func TestLessonBesideThePanes(t *testing.T) {
 	l := &oneLesson{}
-	d := drive(t, 120, 40, -1, func(c *Config) { c.Lessons = l })
+	d := explore(t, 120, 40, -1, func(c *Config) { c.Lessons = l })
 	d.press("L")
 	d.shows("Who brings the pod back?", "12 min", "Teaches: level-triggered reconciling")
 	d.press("down", "enter")
@@ -77,7 +78,7 @@ func TestLessonBesideThePanes(t *testing.T) {
 	if got := fmt.Sprint(l.did); got != "[answer 2 hint next leave]" {
 		t.Fatal(got)
 	}
-	small := drive(t, 80, 24, -1, func(c *Config) { c.Lessons = &oneLesson{}; c.Lesson = "healing" })
+	small := explore(t, 80, 24, -1, func(c *Config) { c.Lessons = &oneLesson{}; c.Lesson = "healing" })
 	small.shows("Who brings the pod back?", "1…3 answer", "the kubelet restarts it") // large, to be read
 	tuitest.Golden(t, "80x24-lesson-large", small.planes())
 	small.press("2").shows("It did: the key was added at #88.")

@@ -26,9 +26,9 @@ func (d *driver) at(text string) (x, y int) {
 }
 
 func TestTheScrubberIsDragged(t *testing.T) {
-	d := drive(t, 120, 40, -1)
-	y := d.m.lay.Timeline.Y + d.m.lay.Timeline.H - 1
-	n := d.m.hist.Len()
+	d := explore(t, 120, 40, -1)
+	y := d.m.frame.Layout().Timeline.Y + d.m.frame.Layout().Timeline.H - 1
+	n := d.m.history().Len()
 	drag := func(x int) {
 		d.m.Update(tea.MouseMotionMsg{X: x, Y: y, Button: tea.MouseLeft})
 		d.look()
@@ -36,46 +36,46 @@ func TestTheScrubberIsDragged(t *testing.T) {
 	drag(30)
 	d.hides("PAST") // nothing is held
 	d.mouse(60, y)
-	if d.m.at != (n*60+119)/120 {
-		t.Fatalf("a click in the middle goes to %d of %d", d.m.at, n)
+	if d.m.travel.Where().At != (n*60+119)/120 {
+		t.Fatalf("a click in the middle goes to %d of %d", d.m.travel.Where().At, n)
 	}
 	drag(30)
-	if d.m.at != (n*30+119)/120 {
-		t.Fatalf("drawn on, it is at %d of %d", d.m.at, n)
+	if d.m.travel.Where().At != (n*30+119)/120 {
+		t.Fatalf("drawn on, it is at %d of %d", d.m.travel.Where().At, n)
 	}
 	drag(-4) // beyond the edge of the window
-	if d.m.at != 0 {
-		t.Fatalf("beyond the edge it is at %d", d.m.at)
+	if d.m.travel.Where().At != 0 {
+		t.Fatalf("beyond the edge it is at %d", d.m.travel.Where().At)
 	}
 	drag(119)
 	d.hides("PAST") // the last column is now
 	drag(50)
 	d.shows("PAST")
 	d.m.Update(tea.MouseReleaseMsg{X: 50, Y: y, Button: tea.MouseLeft})
-	at := d.m.at
+	at := d.m.travel.Where().At
 	drag(90)
-	if d.m.at != at {
+	if d.m.travel.Where().At != at {
 		t.Fatal("the scrubber follows the mouse after it was let go")
 	}
 }
 
 func TestAClickOnAMarkGoesToItsEvent(t *testing.T) {
-	d := drive(t, 120, 40, -1)
-	row := []rune(strings.Split(d.screen(), "\n")[d.m.lay.Timeline.Y])
+	d := explore(t, 120, 40, -1)
+	row := []rune(strings.Split(d.screen(), "\n")[d.m.frame.Layout().Timeline.Y])
 	for x, r := range row {
 		if r == '!' {
-			d.mouse(x, d.m.lay.Timeline.Y)
+			d.mouse(x, d.m.frame.Layout().Timeline.Y)
 			break
 		}
 	}
-	if e := d.m.state.Event; string(e.Kind) != "fault.inject" {
+	if e := d.m.travel.State().Event; string(e.Kind) != "fault.inject" {
 		t.Fatalf("the mark of a fault leads to %s", e.Kind)
 	}
 	d.shows("broken: ")
 }
 
 func TestTheKeyLineIsClicked(t *testing.T) {
-	d := drive(t, 120, 40, 300)
+	d := explore(t, 120, 40, 300)
 	d.mouse(d.at(". step"))
 	d.asked("step stage")
 	d.mouse(d.at(": console"))

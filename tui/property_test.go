@@ -30,7 +30,7 @@ func TestRandomKeys(t *testing.T) {
 		w, h := rapid.IntRange(20, 250).Draw(r, "w"), rapid.IntRange(5, 70).Draw(r, "h")
 		n := rapid.SampledFrom([]int{0, 1, 25, 200, 600, -1}).Draw(r, "events")
 		keys := rapid.SliceOfN(rapid.SampledFrom(everyKey), 1, 40).Draw(r, "keys")
-		a, b := drive(t, w, h, n), drive(t, w, h, n)
+		a, b := explore(t, w, h, n), explore(t, w, h, n)
 		for _, k := range keys {
 			a.press(k)
 			a.m.safe.Wait()
@@ -60,7 +60,8 @@ func TestRandomKeys(t *testing.T) {
 		}
 		// A redraw from nothing gives what the retained drawing has.
 		kept := a.m.View().Content
-		a.m.all, a.m.dirty = true, true
+		a.m.frame.Anew()
+		a.m.screen.dirty = true
 		if a.m.View().Content != kept {
 			r.Fatalf("drawing everything anew gives another screen after %v", keys)
 		}
@@ -70,7 +71,7 @@ func TestRandomKeys(t *testing.T) {
 // Resizing and clicking anywhere is safe too.
 func TestRandomMouse(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		d := drive(t, 120, 40, -1)
+		d := explore(t, 120, 40, -1)
 		for i := 0; i < 15; i++ {
 			x, y := rapid.IntRange(-2, 260).Draw(r, "x"), rapid.IntRange(-2, 80).Draw(r, "y")
 			switch rapid.IntRange(0, 3).Draw(r, "what") {

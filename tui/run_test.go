@@ -16,6 +16,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/pane"
 	"kviz/tui/pane/store"
 	"kviz/tui/safe"
@@ -109,7 +110,7 @@ func TestProgramDrawsStepsAndLeaves(t *testing.T) {
 	term.await(t, "#"+c.Trace().Last().ID.String())
 	want := c.Trace().Last().ID.String()
 	term.await(t, "of #"+want)
-	if _, err := term.typ.Write([]byte("q")); err != nil {
+	if _, err := term.typ.Write([]byte("qq")); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
@@ -118,7 +119,7 @@ func TestProgramDrawsStepsAndLeaves(t *testing.T) {
 	if !strings.Contains(term.bytes(), "\x1b[?1049l") {
 		t.Fatal("the alternate screen was not left")
 	}
-	if m.frames == 0 {
+	if m.screen.frames == 0 {
 		t.Fatal("no frame was drawn")
 	}
 }
@@ -185,7 +186,7 @@ func TestNoColorIsHonouredForAnyValue(t *testing.T) {
 		})
 	}()
 	term.await(t, "PAUSED")
-	if _, err := term.typ.Write([]byte("q")); err != nil {
+	if _, err := term.typ.Write([]byte("qq")); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
@@ -239,11 +240,11 @@ func (f *fallingPane) Draw(s *pane.Sheet, fr *pane.Frame) {
 	f.Pane.Draw(s, fr)
 }
 
-func (f *fallingPane) Do(action string, on pane.Subject, fr *pane.Frame) pane.Ask {
+func (f *fallingPane) Do(name string, on pane.Subject, fr *pane.Frame) action.Action {
 	if f.asked {
 		panic("the floor gave way")
 	}
-	return f.Pane.Do(action, on, fr)
+	return f.Pane.Do(name, on, fr)
 }
 
 // A panic in answering a message, in drawing, or in a command of the console:
@@ -261,11 +262,15 @@ func TestAPanicAnywhereRestoresTheTerminal(t *testing.T) {
 		fall func(*Explorer)
 		keys string
 	}{
-		"drawing":   {func(m *Explorer) { m.panes[1] = pane.NewHost(&fallingPane{Pane: store.New(), drawn: true}) }, ""},
-		"a key":     {func(m *Explorer) { m.panes[1] = pane.NewHost(&fallingPane{Pane: store.New(), asked: true}) }, "2\r"},
-		"a command": {func(m *Explorer) { m.ctl = fallingCluster{m.ctl} }, ":x\r"},
-		"in a list": {func(m *Explorer) { m.ctl = fallingCluster{m.ctl} }, "f\x1b[F\r"},
-		"the clock": {func(m *Explorer) { m.ctl = fallingCluster{m.ctl} }, "+"},
+		"drawing": {func(m *Explorer) {
+			m.frame.Pane("store").Host = pane.NewHost(&fallingPane{Pane: store.New(), drawn: true}, "2")
+		}, ""},
+		"a key": {func(m *Explorer) {
+			m.frame.Pane("store").Host = pane.NewHost(&fallingPane{Pane: store.New(), asked: true}, "2")
+		}, "2\r"},
+		"a command": {func(m *Explorer) { m.connect(fallingCluster{m.cluster}, nil) }, ":x\r"},
+		"in a list": {func(m *Explorer) { m.connect(fallingCluster{m.cluster}, nil) }, "f\x1b[F\r"},
+		"the clock": {func(m *Explorer) { m.connect(fallingCluster{m.cluster}, nil) }, "+"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c0 := tuitest.NewCluster(tuitest.Story(), 300)

@@ -7,13 +7,15 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/cluster/view"
+	"kviz/lessons"
 	"kviz/tui"
+	"kviz/tui/lesson"
 )
 
 // falls are kviz with something in it that breaks down while its screen is
 // shown, as programs that begin can start.
 var falls = map[string]func(c *cluster.Cluster, look *tui.Config){
-	"kviz-update": func(_ *cluster.Cluster, look *tui.Config) { look.Lessons = falling{look.Lessons} },
+	"kviz-update": func(_ *cluster.Cluster, look *tui.Config) { look.Lessons = falling{look.Lessons, look.History} },
 	"kviz-goroutine": func(_ *cluster.Cluster, look *tui.Config) {
 		boot := look.Booting
 		look.Booting = func(ctx context.Context, progress func(string)) (control.Cluster, error) {
@@ -32,13 +34,16 @@ var falls = map[string]func(c *cluster.Cluster, look *tui.Config){
 }
 
 // falling breaks down in answering a message, as soon as the store has a leader.
-type falling struct{ tui.LessonFace }
+type falling struct {
+	lesson.Player
+	history *view.History
+}
 
-func (f falling) Look(s *view.State) tui.LessonLook {
-	if s.Store.Leader != "" {
+func (f falling) Look() lessons.Look {
+	if f.history.Latest().Store.Leader != "" {
 		panic("the floor gave way")
 	}
-	return f.LessonFace.Look(s)
+	return f.Player.Look()
 }
 
 // fallers are the programs of falls.

@@ -67,7 +67,7 @@ func TestEditInTheExplorer(t *testing.T) {
 
 	// The request waits while the cluster stands; the person can let it go on.
 	s.press(":").command("KUBE_EDITOR='./ed.sh 4' kubectl edit configmap a").sees("waits: the cluster stands").press("esc", "space")
-	s.sees("editor 4, the terminal is sound").press("x", "enter").sees("RUNNING").press("q").ends(0)
+	s.sees("editor 4, the terminal is sound").press("x", "enter").sees("RUNNING").press("q").sees("Leave kviz?").press("q").ends(0)
 	s.sound()
 }
 

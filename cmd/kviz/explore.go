@@ -82,7 +82,8 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 	look.History = view.NewHistory(c.Trace())
 	player := lessons.NewPlayer(c, all, progress)
 	defer player.Close()
-	look.Lessons = lessonFace{player}
+	look.Lessons = player
+	look.Saved = s.dataDir != "" || s.record != ""
 	look.Scenarios = scenarios
 	look.Booting = func(ctx context.Context, progress func(string)) (control.Cluster, error) {
 		return ready(ctx, c, progress)

@@ -13,9 +13,9 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
-	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui"
+	"kviz/tui/panes"
 )
 
 func lessonCommand() *command {
@@ -36,7 +36,7 @@ check  proves lessons: each starts unsolved, its solution solves it, its near-mi
 			f.StringVar(&theme, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
-			all, err := lessons.Load(assets.Lessons())
+			all, err := lessons.Load(assets.Lessons(), panes.Names())
 			if err != nil {
 				return err
 			}
@@ -177,34 +177,4 @@ func bootForLesson(ctx context.Context, seed uint64) (control.Cluster, io.Closer
 		return nil, nil, errors.Join(err, c.Close())
 	}
 	return c, c, nil
-}
-
-// lessonFace shows a player's lessons in the explorer.
-type lessonFace struct{ *lessons.Player }
-
-func (f lessonFace) List() []tui.LessonInfo {
-	var out []tui.LessonInfo
-	for _, l := range f.Player.List() {
-		out = append(out, tui.LessonInfo{ID: l.ID, Title: l.Title, Part: l.Part, Teaches: l.Teaches, Minutes: l.Minutes, Done: l.Done, Locked: l.Locked})
-	}
-	return out
-}
-
-func (f lessonFace) Look(*view.State) tui.LessonLook {
-	l := f.Player.Look()
-	look := tui.LessonLook{
-		Active: l.Active, Title: l.Title, Step: l.Step, Steps: l.Steps, Kind: l.Kind, Text: l.Text, Answered: l.Answered,
-		Verdict: l.Verdict, Hint: l.Hint, HintNo: l.HintNo, HintsOf: l.HintsOf, CanNext: l.CanNext, Finished: l.Finished,
-		View: l.View, Notes: l.Notes, Form: l.Form,
-	}
-	for _, g := range l.Goals {
-		look.Goals = append(look.Goals, tui.LessonGoal{Say: g.Say, Met: g.Met})
-	}
-	for _, ch := range l.Choices {
-		look.Choices = append(look.Choices, tui.LessonChoice{Text: ch.Text, Chosen: ch.Chosen, Right: ch.Right, Place: ch.Place, Event: ch.Event})
-	}
-	for _, it := range l.Items {
-		look.Items = append(look.Items, tui.LessonItem{Text: it.Text, Label: it.Label, Next: it.Next, Right: it.Right, Event: it.Event})
-	}
-	return look
 }

@@ -11,6 +11,7 @@ import (
 
 	"kviz/assets"
 	"kviz/lessons"
+	"kviz/tui/panes"
 )
 
 // Lessons about the store are gone through by keys, to their end, as a learner
@@ -19,7 +20,7 @@ import (
 // typed and answered is read from the lesson, so that it may change.
 func TestStoreLessonsByKeys(t *testing.T) {
 	t.Parallel()
-	all, err := lessons.Load(assets.Lessons())
+	all, err := lessons.Load(assets.Lessons(), panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func playThrough(t *testing.T, l *lessons.Lesson, w, h int) {
 	for p.next < len(p.parts) { // what a last step is about
 		p.typeNext()
 	}
-	p.s.sees("✓ Done").press("ctrl+x").misses("✓ Done").press("ctrl+c", "esc").sees("f break it").press("q").ends(0)
+	p.s.sees("✓ Done").press("ctrl+x").misses("✓ Done").press("ctrl+c", "esc").sees("f break it").press("q").sees("Leave kviz?").press("q").ends(0)
 }
 
 // playing is a lesson under way.

@@ -20,6 +20,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/lessons"
+	"kviz/tui/panes"
 )
 
 // script is a console script that kviz comes with, and the files beside it.
@@ -48,7 +49,7 @@ func scripts(t *testing.T) []script {
 			}
 		}
 	}
-	known, err := lessons.Load(assets.Lessons())
+	known, err := lessons.Load(assets.Lessons(), panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/creack/pty"
 
 	"kviz/cluster/fault"
-	"kviz/tui"
+	"kviz/tui/faults"
 )
 
 // terminal is kviz itself on a terminal of its own, driven by keys, and looked at
@@ -233,7 +233,7 @@ func TestWhyIsThisRuleHere(t *testing.T) {
 	s.press("w").sees("Why #", "EndpointSlice demo/hello-svc", "goes to node-", "you typed: kubectl apply -f manifests/hello.yaml")
 	s.press("down", "down", "enter").sees("PAST").misses("Why #")
 	s.press(",").press("end").sees("PAUSED").press("space").sees("RUNNING")
-	s.press("q").ends(0)
+	s.press("q").sees("Leave kviz?").press("q").ends(0)
 }
 
 // Two of three members stop: nothing can be written, the pods run on, and all
@@ -260,7 +260,7 @@ func TestWithoutAQuorum(t *testing.T) {
 	stop("c")
 	s.sees("Broken since", "Start it again").press("enter").sees("2/3 quorum")
 	s.press("{").sees("PAST", "mended: start member/c").press(",").sees("1/3 NO").press("end").sees("RUNNING", "2/3 quorum")
-	s.press("q").ends(0)
+	s.press("q").sees("Leave kviz?").press("q").ends(0)
 }
 
 // A lesson is finished by keys alone, on the smallest screen; leaving in the
@@ -276,7 +276,7 @@ func TestLessonByKeys(t *testing.T) {
 	s.press("ctrl+n").sees("4/10", "Which is set first").press("esc").misses("back to the panes").press("2").sees("Right.")
 	s.press("ctrl+n").sees("5/10", "Put it in order").press("6", "7", "1", "4", "2", "8", "5", "3").sees("that is the order")
 	s.press("ctrl+n").sees("6/10", "Who wrote it").press("1", "2", "2").sees("every one of them").press("ctrl+n").sees("7/10 break it")
-	s.press("q").ends(0)
+	s.press("q").sees("Leave kviz?").press("q").ends(0)
 
 	s = begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "20")
 	s.sees("7/10 break it").misses("Setting the scene") // where it was left
@@ -284,7 +284,7 @@ func TestLessonByKeys(t *testing.T) {
 	s.sees("All of it is done").press("ctrl+n").sees("8/10").command("kviz fault start registry").sees("All of it is done")
 	s.press("ctrl+n").sees("9/10").press("esc").misses("back to the panes").press("1").sees("Right.").press("ctrl+n").sees("10/10", "✓ Done")
 	s.press("ctrl+x").misses("10/10").press(":").command(`kviz wait 'objects("pods", "demo").size() == 0'; kubectl get pods -n demo`).sees("No resources found")
-	s.press("ctrl+c", "esc").sees("f break it").press("q").ends(0)
+	s.press("ctrl+c", "esc").sees("f break it").press("q").sees("Leave kviz?").press("q").ends(0)
 
 	out, err := exec.Command("cat", filepath.Join(home, "kviz", "progress.json")).Output()
 	if err != nil || !strings.Contains(string(out), `"done": true`) {
@@ -330,14 +330,14 @@ func TestEndedFromOutside(t *testing.T) {
 func TestACommandBehind(t *testing.T) {
 	t.Parallel()
 	s := begin(t, t.TempDir(), 120, 40, "explore", "--speed", "5")
-	s.sees("RUNNING", "3/3 quorum").press(":").command("x=1; kubectl get configmaps -w").sees("kube-root-ca.crt", "^z put behind").press("ctrl+z")
-	s.sees("[1] runs behind: x=1; kubectl get configmaps -w").command("kubectl create configmap made$x").sees("configmap/made created", "[1] made ")
+	s.sees("RUNNING", "3/3 quorum").press(":").command("x=1; kubectl get configmaps -w").sees("kube-root-ca.crt", "^z background").press("ctrl+z")
+	s.sees("[1] runs in the background: x=1; kubectl get configmaps -w").command("kubectl create configmap made$x").sees("configmap/made created", "[1] made ")
 	s.command("kubectl edit configmap made &").sees("the terminal cannot be lent now", "[2] exit status 1")
-	s.command("kubectl get pods -A -w &").sees("[2] runs behind").press("ctrl+c").sees("[2] ended").command("jobs").sees("│ [1] x=1; kubectl")
-	s.press("esc").sees("f break it").press("q").ends(0)
+	s.command("kubectl get pods -A -w &").sees("[2] runs in the background").press("ctrl+c").sees("[2] ended").command("jobs").sees("│ [1] x=1; kubectl")
+	s.press("esc").sees("f break it").press("q").sees("Leave kviz?").press("q").ends(0)
 }
 
-// From every state the way out is short and asks nothing.
+// From every state the way out is short, and asks nothing where nothing would be lost.
 func TestLeavingFromEveryState(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]string{
@@ -399,7 +399,7 @@ func TestRecordingsOpen(t *testing.T) {
 func TestFaultsHaveWords(t *testing.T) {
 	for _, f := range fault.Catalogue() {
 		for _, kind := range f.Targets {
-			if _, known := tui.FaultWords(f.Name, kind); !known {
+			if _, known := faults.Words(f.Name, kind); !known {
 				t.Errorf("the fault menu has no words for %s of %s", f.Name, kind)
 			}
 		}

@@ -1,7 +1,7 @@
 // Package console is the drawer in which commands are typed: kubectl, etcdctl,
 // iptables-save, kviz verbs. It runs them through the cluster's control face and
-// shows what they print, with a scroll back and a history: one in front, which has
-// the prompt, and any number behind it (jobs.go), as a shell does. While the cluster
+// shows what they print, with a scroll back and a history: one in the foreground,
+// which has the prompt, and any number in the background (jobs.go), as a shell does. While the cluster
 // stands, a command waits, and the console says so.
 package console
 
@@ -33,13 +33,13 @@ type Console struct {
 	mu      sync.Mutex
 	rows    []*row
 	version uint64
-	front   *job   // what runs in front; nil: the prompt is free
-	jobs    []*job // what runs behind, in the order in which it was put there
+	front   *job   // what runs in the foreground; nil: the prompt is free
+	jobs    []*job // what runs in the background, in the order in which it was put there
 	lent    *job   // who has the terminal
 }
 
 type row struct {
-	mark  string // of the job that wrote it, "" for what ran in front
+	mark  string // of the job that wrote it, "" for what ran in the foreground
 	text  string
 	style grid.Style
 }
@@ -58,7 +58,7 @@ func (c *Console) Version() uint64 {
 	return c.version
 }
 
-// Running is the command that runs in front, or "".
+// Running is the command in the foreground, or "".
 func (c *Console) Running() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *Console) Running() string {
 	return c.front.line
 }
 
-// Busy reports whether any command runs, in front or behind.
+// Busy reports whether any command runs, in the foreground or the background.
 func (c *Console) Busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,9 +149,15 @@ func stripEscapes(s string) string {
 	return b.String()
 }
 
-// Run runs a line: in front, unless something runs there, or, if it ends in &, behind.
+// Shell is what runs the lines.
+type Shell interface {
+	Exec(ctx context.Context, line string, io control.Streams) int
+}
+
+// Run runs a line: in the foreground, unless something runs there, or, if it ends in &,
+// in the background.
 // lend may be nil.
-func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, line string, columns int, lend control.Lend) {
+func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, line string, columns int, lend control.Lend) {
 	line = strings.TrimSpace(line)
 	if line == "" {
 		return
@@ -180,7 +186,7 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, li
 	j := &job{line: line, behind: make(chan struct{})}
 	c.mu.Lock()
 	if c.front != nil && !behind {
-		c.tell("still running: "+c.front.line+"  (ctrl+z puts it behind, ctrl+c ends it)", theme.Warn)
+		c.tell("still running: "+c.front.line+"  (ctrl+z puts it into the background, ctrl+c ends it)", theme.Warn)
 		c.mu.Unlock()
 		return
 	}
@@ -204,7 +210,7 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl control.Cluster, li
 	})
 }
 
-// Interrupt ends the command in front and reports whether there was one to end.
+// Interrupt ends the command in the foreground and reports whether there was one to end.
 func (c *Console) Interrupt() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,7 +236,7 @@ var (
 	pageUp       = keymap.Hint("PgUp", "scroll", "pgup")
 	pageDown     = keymap.Hint("PgDn", "scroll", "pgdown")
 	interruptKey = keymap.Hint("^c", "interrupt", "ctrl+c")
-	behindKey    = keymap.Hint("^z", "put behind", "ctrl+z")
+	behindKey    = keymap.Hint("^z", "background", "ctrl+z")
 	clearKey     = keymap.Hint("^l", "clear", "ctrl+l")
 	endKey       = keymap.Hint("^d", "back to the panes", "ctrl+d")
 	leaveKey     = keymap.Hint("esc", "back to the panes", "esc")
@@ -348,7 +354,7 @@ func (c *Console) Draw(a grid.Area, focused, waits bool) (x, y int) {
 		title = append(title, grid.Span{Text: " · running " + grid.Cut(c.front.line, 40), Style: theme.Busy})
 	}
 	if len(c.jobs) > 0 {
-		title = append(title, grid.Span{Text: " · behind " + c.names(), Style: theme.Busy})
+		title = append(title, grid.Span{Text: " · background " + c.names(), Style: theme.Busy})
 	}
 	in := a.Frame(title, line)
 	h := in.H() - 1

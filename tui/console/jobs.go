@@ -14,15 +14,15 @@ import (
 	"kviz/tui/theme"
 )
 
-// job is a command that runs: in front, or behind, where it has a number and what it
+// job is a command that runs: in the foreground, or in the background, where it has a number and what it
 // prints is marked with it.
 type job struct {
 	line   string
 	cancel context.CancelFunc
 	killed bool          // the person has ended it
-	number int           // 0: it was never behind
-	back   bool          // it is behind now
-	behind chan struct{} // closed when it goes behind for the first time
+	number int           // 0: it was never in the background
+	back   bool          // it is in the background now
+	behind chan struct{} // closed when it goes into the background for the first time
 	open   *row          // the row that it writes, which has no line end yet
 }
 
@@ -60,7 +60,7 @@ func (c *Console) all() []*job {
 	return append(slices.Clone(c.jobs), c.front)
 }
 
-// newest is the command that was put behind last and has not been ended; nil: none.
+// newest is the command that was put into the background last and has not been ended; nil: none.
 func (c *Console) newest() *job {
 	for _, j := range slices.Backward(c.jobs) {
 		if !j.killed {
@@ -70,7 +70,7 @@ func (c *Console) newest() *job {
 	return nil
 }
 
-// names are the numbers of what runs behind, with its line if it is one.
+// names are the numbers of what runs in the background, with its line if it is one.
 func (c *Console) names() string {
 	if len(c.jobs) == 1 {
 		return c.jobs[0].mark() + grid.Cut(c.jobs[0].line, 30)
@@ -97,10 +97,10 @@ func (c *Console) putBehind(j *job) {
 	}
 	j.back = true
 	c.jobs = append(c.jobs, j)
-	c.tell(j.name()+" runs behind: "+j.line, theme.Muted)
+	c.tell(j.name()+" runs in the background: "+j.line, theme.Muted)
 }
 
-// Behind puts the command in front behind, so that the prompt is free, and reports
+// Behind puts the command in the foreground into the background, so that the prompt is free, and reports
 // whether there was one.
 func (c *Console) Behind() bool {
 	c.mu.Lock()
@@ -113,7 +113,7 @@ func (c *Console) Behind() bool {
 	return true
 }
 
-// endNewest ends the command that was put behind last, if nothing runs in front.
+// endNewest ends the newest command in the background, if none is in the foreground.
 func (c *Console) endNewest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +134,7 @@ func (c *Console) ended(j *job, code int) {
 	if c.front == j {
 		c.front = nil
 		if j.line == "help" {
-			c.tell("jobs, fg, kill  a & at the end of a line, or ctrl+z, lets a command run behind: jobs lists those, fg %1 brings one to the front, kill %1 ends it", theme.Text)
+			c.tell("jobs, fg, kill  a & at the end of a line, or ctrl+z, lets a command run in the background: jobs lists those, fg %1 brings one to the foreground, kill %1 ends it", theme.Text)
 			c.tell("clear, exit     empty the console; close it", theme.Text)
 		}
 		if code != 0 {
@@ -154,7 +154,7 @@ func (c *Console) ended(j *job, code int) {
 	}
 }
 
-// Jobs are the names of what runs behind, for completion: %1, %2.
+// Jobs are the names of what runs in the background, for completion: %1, %2.
 func (c *Console) Jobs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +180,7 @@ func (c *Console) control(words []string) bool {
 			c.tell(j.mark()+state+j.line, theme.Text)
 		}
 		if len(c.jobs) == 0 {
-			c.tell("nothing runs behind; a & at the end of a line, or ctrl+z while it runs, puts it there", theme.Muted)
+			c.tell("nothing runs in the background; a & at the end of a line, or ctrl+z while it runs, puts it there", theme.Muted)
 		}
 	case "kill":
 		if len(words) == 1 {
@@ -203,16 +203,16 @@ func (c *Console) control(words []string) bool {
 		}
 		switch {
 		case j == nil:
-			c.tell("fg: nothing runs behind", theme.Bad)
+			c.tell("fg: nothing runs in the background", theme.Bad)
 		case c.front != nil:
-			c.tell("still running: "+c.front.line+"  (ctrl+z puts it behind, ctrl+c ends it)", theme.Warn)
+			c.tell("still running: "+c.front.line+"  (ctrl+z puts it into the background, ctrl+c ends it)", theme.Warn)
 		default:
 			c.jobs = slices.DeleteFunc(c.jobs, func(other *job) bool { return other == j })
 			c.front, j.back = j, false
 			c.tell(j.line, theme.Muted)
 		}
 	case "bg":
-		c.tell("bg: what was put behind goes on by itself; jobs lists it", theme.Muted)
+		c.tell("bg: what is in the background goes on by itself; jobs lists it", theme.Muted)
 	default:
 		return false
 	}
@@ -231,7 +231,7 @@ func (c *Console) job(command, word string) *job {
 	return nil
 }
 
-// lending is how a job gets the terminal: one at a time, and none that runs behind,
+// lending is how a job gets the terminal: one at a time, and none in the background,
 // where an editor would open over what the person is typing.
 func (c *Console) lending(j *job, lend control.Lend) control.Lend {
 	if lend == nil {
@@ -257,7 +257,7 @@ func (c *Console) borrow(j *job) error {
 	case c.lent != nil:
 		return fmt.Errorf("%w: %s has it; try again when that has ended", control.ErrNotLent, c.lent.line)
 	case j.back:
-		return fmt.Errorf("%w: this command runs behind, and an editor would open over what is typed; run it again in front", control.ErrNotLent)
+		return fmt.Errorf("%w: this command runs in the background, and an editor would open over what is typed; run it again in the foreground", control.ErrNotLent)
 	}
 	c.lent = j
 	return nil

@@ -1,5 +1,7 @@
 package keymap
 
+import "strings"
+
 // The global actions.
 const (
 	Pause     = "clock.pause"
@@ -42,7 +44,6 @@ const (
 	Faults   = "do.fault"
 	Copy     = "do.copy"
 	Lesson   = "do.lesson"
-	Fork     = "do.fork"
 
 	Escape  = "go.back"
 	Quit    = "go.quit"
@@ -57,8 +58,25 @@ const (
 	Open   = "move.open"
 )
 
-// Global is the map of keys that work in every pane.
-func Global() *Map {
+// PaneKey is the key of the n-th pane, from 0: a digit for the first ten, none for
+// those after them, which tab, the jump list and the palette reach.
+func PaneKey(n int) string {
+	if n < 10 {
+		return string(rune('0' + (n+1)%10))
+	}
+	return ""
+}
+
+// FocusOn is the action that gives a pane the focus.
+func FocusOn(pane string) string { return focusOn + pane }
+
+// FocusedBy is the pane that an action gives the focus, if it is such an action.
+func FocusedBy(action string) (pane string, ok bool) { return strings.CutPrefix(action, focusOn) }
+
+const focusOn = "view.pane-"
+
+// Global is the map of keys that work in every pane, with a key for each of the panes.
+func Global(panes []string) *Map {
 	var list []Binding
 	add := func(group string, rank int, b Binding) {
 		b.Group, b.Rank = group, rank
@@ -93,7 +111,7 @@ func Global() *Map {
 	add("view", 16, Bind(Layout, "layout", "The next arrangement of panes.", "p"))
 	add("view", 0, Bind(LayoutUp, "layout back", "The previous arrangement of panes.", "P"))
 	add("view", 0, Bind(ThemeKey, "theme", "The next set of colours.", "t"))
-	add("view", 0, Bind(Jump, "jump", "Letters on everything that can have the focus; type one.", "ctrl+o"))
+	add("view", 0, Bind(Jump, "jump", "List the panes, the console and the marks of the timeline, to go to one.", "ctrl+o"))
 
 	add("find", 11, Bind(Filter, "filter", "Show only what contains a text; ! before it turns it round.", "/"))
 	add("find", 13, Bind(Palette, "palette", "Find any action by its name.", "ctrl+p"))
@@ -107,7 +125,7 @@ func Global() *Map {
 
 	add("go", 0, Bind(Escape, "back", "Close what is open; out of zoom; out of the past.", "esc"))
 	add("go", 18, Bind(Quit, "quit", "Leave kviz.", "q", "ctrl+c"))
-	add("go", 0, Bind(Suspend, "suspend", "Put kviz to sleep and go back to the shell (fg wakes it); in the console, put the command that runs behind, so that the prompt is free.", "ctrl+z"))
+	add("go", 0, Bind(Suspend, "suspend", "Put kviz to sleep and go back to the shell (fg wakes it); in the console, put the command that runs into the background, so that the prompt is free.", "ctrl+z"))
 
 	add("move", 0, Bind(Up, "up", "Move the cursor up.", "up", "k"))
 	add("move", 0, Bind(Down, "down", "Move the cursor down.", "down", "j"))
@@ -117,9 +135,10 @@ func Global() *Map {
 	add("move", 0, Bind(PageDn, "page down", "A page down.", "pgdown"))
 	add("move", 0, Bind(Open, "open", "Open what is under the cursor.", "enter"))
 
-	for n := 1; n <= 9; n++ {
-		d := string(rune('0' + n))
-		add("view", 0, Bind("view.pane-"+d, "pane "+d, "Focus on pane "+d+".", d))
+	for n, name := range panes {
+		if d := PaneKey(n); d != "" {
+			add("view", 0, Bind(FocusOn(name), "pane "+name, "Focus on the "+name+" pane.", d))
+		}
 	}
 	return New(list)
 }

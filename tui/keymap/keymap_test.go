@@ -7,7 +7,7 @@ import (
 )
 
 func TestGlobalKeysAreUnique(t *testing.T) {
-	m := Global() // panics when a key is bound twice
+	m := Global([]string{"one", "two"}) // panics when a key is bound twice
 	for _, b := range m.All() {
 		if len(b.Keys()) == 0 || b.Words() == "" || b.Means == "" || b.Group == "" {
 			t.Errorf("%s lacks a key, a name, a help or a group", b.Action)
@@ -16,7 +16,7 @@ func TestGlobalKeysAreUnique(t *testing.T) {
 }
 
 func TestRebind(t *testing.T) {
-	m := Global()
+	m := Global([]string{"one", "two"})
 	if err := m.Rebind(map[string][]string{Pause: {"P", "ctrl+space"}}); err == nil {
 		t.Fatal("P has an action already, and was taken")
 	}

@@ -1,6 +1,6 @@
-// Package layout divides the screen: a pure function from its size, the
-// preset, the pane in focus and whether it is zoomed, to rectangles. The same
-// rectangles are drawn into and hit by the mouse.
+// Package layout divides the screen: a pure function from its size, the panes there
+// are, the preset, the pane in focus and whether it is zoomed, to rectangles. The same
+// rectangles are drawn into and hit by the mouse. Panes go by their names.
 //
 // The frame is always there: a status line above; below, the explanation, the
 // timeline and the key line. Between them lies the body with as many panes as
@@ -16,9 +16,6 @@ import (
 	"kviz/tui/grid"
 )
 
-// Panes is how many numbered panes there are.
-const Panes = 9
-
 // MinW and MinH are the smallest screen the explorer can draw on.
 const (
 	MinW = 60
@@ -30,35 +27,36 @@ const (
 type Preset struct {
 	Name  string
 	Means string
-	Order []int // numbers of panes, 1-based, most important first
-	Main  bool  // the first (or focused) pane takes the larger part
+	First []string // the panes that matter most to it, in order; the others follow
+	Main  bool     // the first (or focused) pane takes the larger part
 }
 
 // Presets are the arrangements that the layout key goes through.
 var Presets = []Preset{
-	{"overview", "everything at once, as many panes as fit", []int{1, 4, 2, 3, 5, 6, 7, 8, 9}, false},
-	{"main", "the pane in focus large, the rest small beside it", []int{1, 4, 2, 6, 5, 3, 7, 8, 9}, true},
-	{"write path", "a write: API pipeline, store, watch, queue", []int{3, 2, 4, 5, 9, 1, 6, 7, 8}, false},
-	{"placing a pod", "scheduler, node, map, object", []int{6, 7, 1, 4, 9, 5, 2, 3, 8}, false},
-	{"network", "Services, rules, packets", []int{8, 9, 1, 4, 7, 5, 2, 3, 6}, false},
-	{"one", "one pane at a time", []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, true},
+	{"overview", "everything at once, as many panes as fit", []string{"map", "events", "store", "api", "queues"}, false},
+	{"main", "the pane in focus large, the rest small beside it", []string{"map", "events", "store", "scheduler", "queues", "api"}, true},
+	{"write path", "a write: API pipeline, store, watch, queue", []string{"api", "store", "events", "queues", "object"}, false},
+	{"placing a pod", "scheduler, node, map, object", []string{"scheduler", "node", "map", "events", "object", "queues"}, false},
+	{"network", "Services, rules, packets", []string{"network", "object", "map", "events", "node", "queues"}, false},
+	{"one", "one pane at a time", nil, true},
 }
 
 // In is what the layout depends on.
 type In struct {
 	W, H    int
+	Panes   []string // all there are, in their order
 	Preset  int
-	Focus   int // number of the pane in focus, 1-based
+	Focus   string // the pane in focus
 	Zoom    bool
 	Lesson  bool
-	Reading bool  // the lesson is large: where the screen is narrow it takes the panes' place
-	Order   []int // panes to show before those of the preset; nil for the preset's order
+	Reading bool     // the lesson is large: where the screen is narrow it takes the panes' place
+	Order   []string // panes to show before those of the preset
 	Console bool
 }
 
 // Slot is one pane's place, frame included.
 type Slot struct {
-	Pane int
+	Pane string
 	Rect grid.Rect
 }
 
@@ -105,7 +103,7 @@ func Compute(in In) Out {
 	body, o.Lesson = lessonRect(in, body)
 	body, o.Console = consoleRect(in, body)
 	cols, rows := shape(in, body)
-	if cols*rows < Panes {
+	if cols*rows < len(in.Panes) {
 		o.Tabs = grid.Rect{X: body.X, Y: body.Y, W: body.W, H: 1}
 		body = grid.Rect{X: body.X, Y: body.Y + 1, W: body.W, H: body.H - 1}
 	}
@@ -171,7 +169,7 @@ func shape(in In, body grid.Rect) (cols, rows int) {
 	if cols == 3 && rows == 1 {
 		cols = 2
 	}
-	if cols*rows > Panes {
+	if cols*rows > len(in.Panes) {
 		cols = 3
 	}
 	return cols, rows
@@ -185,15 +183,13 @@ func preset(in In) int {
 // slots puts panes into cols x rows places. The focused pane is always there:
 // if the preset's order leaves it out, it takes the last place.
 func slots(in In, body grid.Rect, cols, rows int) []Slot {
-	p := Presets[preset(in)]
-	p.Order = Order(in)
 	if cols*rows == 1 {
 		return []Slot{{in.Focus, body}}
 	}
-	if p.Main {
-		return mainSlots(in, p, body, rows)
+	if Presets[preset(in)].Main {
+		return mainSlots(in, body, rows)
 	}
-	show := chosen(p.Order, in.Focus, cols*rows)
+	show := chosen(Order(in), in.Focus, cols*rows)
 	var out []Slot
 	for i, n := range show {
 		c, r := i%cols, i/cols
@@ -205,18 +201,20 @@ func slots(in In, body grid.Rect, cols, rows int) []Slot {
 }
 
 // Order is the order in which panes get places: those asked for, then those of
-// the preset.
-func Order(in In) []int {
-	out := append([]int(nil), in.Order...)
-	for _, n := range Presets[preset(in)].Order {
-		if !slices.Contains(out, n) {
-			out = append(out, n)
+// the preset, then the rest.
+func Order(in In) []string {
+	var out []string
+	for _, names := range [][]string{in.Order, Presets[preset(in)].First, in.Panes} {
+		for _, n := range names {
+			if !slices.Contains(out, n) && slices.Contains(in.Panes, n) {
+				out = append(out, n)
+			}
 		}
 	}
 	return out
 }
 
-func mainSlots(in In, p Preset, body grid.Rect, rows int) []Slot {
+func mainSlots(in In, body grid.Rect, rows int) []Slot {
 	w := body.W * 62 / 100
 	out := []Slot{{in.Focus, grid.Rect{X: body.X, Y: body.Y, W: w, H: body.H}}}
 	side := max(rows, 1)
@@ -224,7 +222,7 @@ func mainSlots(in In, p Preset, body grid.Rect, rows int) []Slot {
 		side = 3
 	}
 	n := 0
-	for _, pane := range p.Order {
+	for _, pane := range Order(in) {
 		if pane == in.Focus || n == side {
 			continue
 		}
@@ -235,9 +233,9 @@ func mainSlots(in In, p Preset, body grid.Rect, rows int) []Slot {
 	return out
 }
 
-func chosen(order []int, focus, n int) []int {
+func chosen(order []string, focus string, n int) []string {
 	n = min(n, len(order))
-	show := append([]int(nil), order[:n]...)
+	show := slices.Clone(order[:n])
 	for _, p := range show {
 		if p == focus {
 			return show
@@ -247,12 +245,17 @@ func chosen(order []int, focus, n int) []int {
 	return show
 }
 
-// Hit is the pane at x, y, or 0.
-func (o Out) Hit(x, y int) int {
+// Hit is the pane at x, y, or "".
+func (o Out) Hit(x, y int) string {
 	for _, s := range o.Slots {
 		if s.Rect.Has(x, y) {
 			return s.Pane
 		}
 	}
-	return 0
+	return ""
+}
+
+// Shows reports whether a pane is on the screen.
+func (o Out) Shows(pane string) bool {
+	return slices.ContainsFunc(o.Slots, func(s Slot) bool { return s.Pane == pane })
 }

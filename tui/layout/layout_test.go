@@ -12,9 +12,11 @@ import (
 // pane is there, and the parts fill it.
 func TestPartsTileTheScreen(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
+		panes := names(rapid.IntRange(9, 14).Draw(r, "panes"))
 		in := In{
-			W: rapid.IntRange(1, 260).Draw(r, "w"), H: rapid.IntRange(1, 80).Draw(r, "h"), Preset: rapid.IntRange(-3, 9).Draw(r, "preset"),
-			Focus: rapid.IntRange(1, Panes).Draw(r, "focus"), Zoom: rapid.Bool().Draw(r, "zoom"), Lesson: rapid.Bool().Draw(r, "lesson"), Console: rapid.Bool().Draw(r, "console"),
+			Panes: panes,
+			W:     rapid.IntRange(1, 260).Draw(r, "w"), H: rapid.IntRange(1, 80).Draw(r, "h"), Preset: rapid.IntRange(-3, 9).Draw(r, "preset"),
+			Focus: rapid.SampledFrom(panes).Draw(r, "focus"), Zoom: rapid.Bool().Draw(r, "zoom"), Lesson: rapid.Bool().Draw(r, "lesson"), Console: rapid.Bool().Draw(r, "console"),
 		}
 		o := Compute(in)
 		if o.TooSmall != "" {
@@ -29,11 +31,11 @@ func TestPartsTileTheScreen(t *testing.T) {
 			rects = append(rects, s.Rect)
 			focused = focused || s.Pane == in.Focus
 			if s.Rect.W < 20 || s.Rect.H < 3 {
-				r.Fatalf("pane %d has only %dx%d at %dx%d", s.Pane, s.Rect.W, s.Rect.H, in.W, in.H)
+				r.Fatalf("pane %s has only %dx%d at %dx%d", s.Pane, s.Rect.W, s.Rect.H, in.W, in.H)
 			}
 		}
 		if !focused {
-			r.Fatalf("the focused pane %d is not on the screen: %v", in.Focus, o.Slots)
+			r.Fatalf("the focused pane %s is not on the screen: %v", in.Focus, o.Slots)
 		}
 		cells := 0
 		owner := make([]int, in.W*in.H)
@@ -57,9 +59,18 @@ func TestPartsTileTheScreen(t *testing.T) {
 	})
 }
 
+// names are names of so many panes.
+func names(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, string(rune('a'+i)))
+	}
+	return out
+}
+
 func TestHowManyPanesFit(t *testing.T) {
 	for _, c := range []struct{ w, h, want int }{{80, 24, 1}, {100, 30, 4}, {120, 40, 6}, {200, 60, 9}, {250, 70, 9}} {
-		if got := len(Compute(In{W: c.w, H: c.h, Focus: 1}).Slots); got != c.want {
+		if got := len(Compute(In{W: c.w, H: c.h, Panes: names(9), Focus: "a"}).Slots); got != c.want {
 			t.Errorf("%dx%d shows %d panes, want %d", c.w, c.h, got, c.want)
 		}
 	}

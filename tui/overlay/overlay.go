@@ -8,6 +8,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 )
@@ -15,12 +16,10 @@ import (
 // Point is a place on the grid.
 type Point struct{ X, Y int }
 
-// Reaction is what the explorer has to do after a key.
+// Reaction is what comes of a key or a click.
 type Reaction struct {
-	Close  bool
-	Chosen any    // the Value of the item that was chosen
-	Text   string // the text that was entered in a prompt
-	Copy   string // put this into the clipboard
+	Close bool
+	Do    action.Action // what was chosen or entered; nil for nothing
 }
 
 // Overlay is something open over the panes.

@@ -6,6 +6,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"kviz/tui/action"
 	"kviz/tui/edit"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
@@ -47,7 +48,7 @@ func (p *Page) Click(x, y int) Reaction { return Reaction{Close: true} }
 func (p *Page) Key(k tea.KeyPressMsg) Reaction {
 	switch {
 	case key.Matches(k, copyKey):
-		return Reaction{Copy: p.Copy}
+		return Reaction{Do: action.Copy{Text: p.Copy}}
 	case key.Matches(k, closeKey, leaveKey):
 		return Reaction{Close: true}
 	}
@@ -72,11 +73,8 @@ func (p *Page) Draw(screen grid.Area) (Point, bool) {
 
 // Prompt asks for one line of text.
 type Prompt struct {
-	Title string
-	Intro string
-	Error string
-	Tag   any // what the text is for; handed back as Chosen
-	Line  edit.Line
+	action.Prompt
+	Line edit.Line
 }
 
 // Keys implements [Overlay].
@@ -102,7 +100,7 @@ func (p *Prompt) Key(k tea.KeyPressMsg) Reaction {
 		return Reaction{Close: true}
 	case key.Matches(k, goKey):
 		p.Line.Remember(p.Line.String())
-		return Reaction{Close: true, Chosen: p.Tag, Text: p.Line.String()}
+		return Reaction{Close: true, Do: action.Entered{For: p.For, Text: p.Line.String(), Needed: p.Needed}}
 	}
 	p.Line.Key(k)
 	return Reaction{}

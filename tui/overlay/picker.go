@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/sahilm/fuzzy"
 
+	"kviz/tui/action"
 	"kviz/tui/edit"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
@@ -21,9 +22,9 @@ type Item struct {
 	Detail string // shown below the list while the cursor is on it
 	Style  grid.Style
 	Indent int
-	Off    string // why it cannot be chosen; "" if it can
-	Stay   bool   // what it opens lies over this picker
-	Value  any
+	Off    string        // why it cannot be chosen; "" if it can
+	Stay   bool          // what it opens lies over this picker
+	Do     action.Action // nil for a heading
 }
 
 // Picker is a list to choose from, with a search line.
@@ -152,10 +153,10 @@ func (p *Picker) choose() Reaction {
 		return Reaction{}
 	}
 	it := p.Items[p.shown[p.at]]
-	if it.Off != "" || it.Value == nil {
+	if it.Off != "" || it.Do == nil {
 		return Reaction{}
 	}
-	return Reaction{Close: !it.Stay, Chosen: it.Value}
+	return Reaction{Close: !it.Stay, Do: it.Do}
 }
 
 // byKey moves the cursor to the item that shows this key.
@@ -318,11 +319,11 @@ func (p *Picker) list(a grid.Area) {
 	a.Scroll(a.W()-1, 0, a.H(), p.top, len(p.shown), theme.Line)
 }
 
-// Under is the value under the cursor, for tests.
-func (p *Picker) Under() any {
+// Under is what the item under the cursor does, for tests.
+func (p *Picker) Under() action.Action {
 	p.prime()
 	if p.at < len(p.shown) {
-		return p.Items[p.shown[p.at]].Value
+		return p.Items[p.shown[p.at]].Do
 	}
 	return nil
 }

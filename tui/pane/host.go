@@ -13,6 +13,7 @@ import (
 type Host struct {
 	Pane Pane
 
+	key    string // gives the pane the focus
 	sheet  Sheet
 	top    int
 	cursor string // ID of the subject under the cursor
@@ -34,8 +35,8 @@ type drawn struct {
 	live    bool
 }
 
-// NewHost makes a host.
-func NewHost(p Pane) *Host { return &Host{Pane: p, hot: -1, dirty: true} }
+// NewHost makes a host. The key that gives the pane the focus stands in its frame.
+func NewHost(p Pane, key string) *Host { return &Host{Pane: p, key: key, hot: -1, dirty: true} }
 
 // Dirty makes the next [Host.Draw] draw.
 func (h *Host) Dirty() { h.dirty = true }
@@ -94,7 +95,10 @@ func (h *Host) frame(a grid.Area, f *Frame) grid.Area {
 	if f.Focused {
 		line, name = theme.Accent, theme.Title
 	}
-	title := []grid.Span{{Text: string(rune('0'+info.Number)) + " ", Style: theme.Key}, {Text: info.Title, Style: name}}
+	title := []grid.Span{{Text: info.Title, Style: name}}
+	if h.key != "" {
+		title = append([]grid.Span{{Text: h.key + " ", Style: theme.Key}}, title...)
+	}
 	if note := h.Pane.Note(f); note != "" {
 		title = append(title, grid.Span{Text: " · " + note, Style: theme.Muted})
 	}

@@ -3,6 +3,7 @@ package pane
 import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/keymap"
 )
 
@@ -15,7 +16,7 @@ type List struct {
 }
 
 // Act answers a key with the cursor on a subject.
-type Act func(on Subject, f *Frame) Ask
+type Act func(on Subject, f *Frame) action.Action
 
 // NewList makes a list without keys.
 func NewList(info Info) List { return List{info: info, acts: map[string]Act{}} }
@@ -32,11 +33,11 @@ func (l *List) Key(b keymap.Binding, do Act) {
 func (l *List) Info() Info { return l.info }
 
 // Do implements [Pane].
-func (l *List) Do(action string, on Subject, f *Frame) Ask {
-	if do, ok := l.acts[action]; ok {
+func (l *List) Do(name string, on Subject, f *Frame) action.Action {
+	if do, ok := l.acts[name]; ok {
 		return do(on, f)
 	}
-	if action == keymap.Open {
+	if name == keymap.Open {
 		return on.Open()
 	}
 	return nil
@@ -44,12 +45,12 @@ func (l *List) Do(action string, on Subject, f *Frame) Ask {
 
 // Open is what enter does with a thing: show the object that it is, else go to
 // the event that made it so.
-func (s Subject) Open() Ask {
+func (s Subject) Open() action.Action {
 	switch {
 	case s.Ref.Name != "":
-		return Show{Ref: s.Ref}
+		return action.Show{Ref: s.Ref}
 	case !s.Event.IsZero():
-		return Goto{ID: s.Event}
+		return action.Goto{ID: s.Event}
 	}
 	return nil
 }
@@ -57,9 +58,9 @@ func (s Subject) Open() Ask {
 // Then runs a function that changes the pane's small state and has the pane
 // drawn anew.
 func Then(change func()) Act {
-	return func(Subject, *Frame) Ask {
+	return func(Subject, *Frame) action.Action {
 		change()
-		return Redraw{}
+		return action.Redraw{}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kviz/cluster/trace"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -19,7 +20,7 @@ type numbers struct {
 }
 
 func newNumbers() *numbers {
-	p := &numbers{List: pane.NewList(pane.Info{Number: 1, Name: "numbers", Title: "Numbers"})}
+	p := &numbers{List: pane.NewList(pane.Info{Name: "numbers", Title: "Numbers"})}
 	p.Key(keymap.Bind(keymap.Open, "open", "Open it.", "enter"), nil)
 	p.Key(keymap.Bind("n.part", "part", "The next part.", "v"), pane.Turn(&p.part, 3))
 	p.Key(keymap.Bind("n.flip", "flip", "Turn it over.", "i"), pane.Flip(&p.flipped))
@@ -43,7 +44,7 @@ func list(t *testing.T) (*numbers, *pane.Host, *pane.Frame, func()) {
 	t.Helper()
 	h := tuitest.Story().History()
 	p := newNumbers()
-	host, g := pane.NewHost(p), grid.New(40, 12)
+	host, g := pane.NewHost(p, "1"), grid.New(40, 12)
 	f := &pane.Frame{S: h.Latest(), H: h, Focused: true, Live: true}
 	draw := func() { host.Draw(g, grid.Rect{W: 40, H: 12}, *f) }
 	draw()
@@ -97,7 +98,7 @@ func TestCursorWheelAndClick(t *testing.T) {
 func TestKeys(t *testing.T) {
 	p, host, f, _ := list(t)
 	for range 4 {
-		if ask := p.Do("n.part", host.Under(), f); ask != (pane.Redraw{}) {
+		if ask := p.Do("n.part", host.Under(), f); ask != (action.Redraw{}) {
 			t.Fatalf("%#v", ask)
 		}
 	}
@@ -106,10 +107,10 @@ func TestKeys(t *testing.T) {
 		t.Fatalf("part %d, flipped %t", p.part, p.flipped)
 	}
 	host.Move(keymap.Down, f)
-	if ask := p.Do(keymap.Open, host.Under(), f); ask != (pane.Goto{ID: trace.ID{Seq: 2}}) {
+	if ask := p.Do(keymap.Open, host.Under(), f); ask != (action.Goto{ID: trace.ID{Seq: 2}}) {
 		t.Fatalf("enter asks for %#v", ask)
 	}
-	if ask := p.Do(keymap.Open, pane.OnPod("demo/web"), f); ask != (pane.Show{Ref: pane.PodRef("demo/web")}) {
+	if ask := p.Do(keymap.Open, pane.OnPod("demo/web"), f); ask != (action.Show{Ref: pane.PodRef("demo/web")}) {
 		t.Fatalf("enter on a pod asks for %#v", ask)
 	}
 	if ask := p.Do("another.pane", host.Under(), f); ask != nil {
@@ -137,8 +138,8 @@ func (p *newest) Draw(s *pane.Sheet, f *pane.Frame) {
 // The cursor of a pane waits at the top until the pane has the focus; then it stays on
 // its thing. Where somebody has put it, it stays on its thing without the focus too.
 func TestTheCursorBeginsWithTheNewest(t *testing.T) {
-	p := &newest{List: pane.NewList(pane.Info{Number: 1, Name: "newest", Title: "Newest"}), things: 3}
-	h := pane.NewHost(p)
+	p := &newest{List: pane.NewList(pane.Info{Name: "newest", Title: "Newest"}), things: 3}
+	h := pane.NewHost(p, "1")
 	g := grid.New(40, 12)
 	draw := func(focused bool) string {
 		h.Dirty()

@@ -11,12 +11,12 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/keymap"
 )
 
 // Info describes a pane.
 type Info struct {
-	Number int
 	Name   string // one word: "map"
 	Title  string // for the frame: "Cluster"
 	Means  string // a paragraph for the help
@@ -33,9 +33,19 @@ type Pane interface {
 	// pane's own small state.
 	Draw(s *Sheet, f *Frame)
 	// Do answers one of the pane's own actions, or [keymap.Open], with the
-	// cursor on a subject. It may change the pane's small state.
-	Do(action string, on Subject, f *Frame) Ask
+	// cursor on a subject. It may change the pane's own state.
+	Do(name string, on Subject, f *Frame) action.Action
 }
+
+// Maker makes a pane. The list of all makers, in the order of the panes, is package
+// panes; keys, tabs, layouts, help, glossary, lessons and golden frames are made from it.
+type Maker func() Pane
+
+// Make is the maker of a kind of pane.
+func Make[P Pane](new func() P) Maker { return func() Pane { return new() } }
+
+// Shower is a pane that shows the object that it is asked for.
+type Shower interface{ Show(ref trace.Ref) }
 
 // Mover is a pane that moves its cursor itself (a list too long to draw whole).
 type Mover interface {
@@ -109,26 +119,6 @@ type Subject struct {
 
 // IsZero reports whether there is nothing.
 func (s Subject) IsZero() bool { return s.ID == "" }
-
-// Ask is what a pane asks the explorer to do: one of the types below, or nil.
-type Ask any
-
-// The things a pane can ask for.
-type (
-	Goto   struct{ ID trace.ID }   // go to a moment
-	Show   struct{ Ref trace.Ref } // show an object in the object pane
-	Exec   struct{ Line string }   // run a console command
-	Why    struct{ ID trace.ID }   // ask why
-	Notice struct{ Text string }   // say something in the explanation line
-	Redraw struct{}                // the pane's small state changed
-	Narrow struct{ To string }     // make this the pane's filter; "" takes it away
-)
-
-// Focus asks for another pane to have the focus.
-type Focus struct {
-	Pane int
-	Do   string // what that pane is to do first; "" for nothing
-}
 
 // Slowness is what the store pane can be asked to do: to show the chart of how slowness
 // climbs from the disks to the work queues.

@@ -8,7 +8,9 @@ package timeline
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"kviz/cluster/trace"
@@ -33,7 +35,29 @@ type Index struct {
 	times []time.Duration // when every timesEvery-th event happened
 
 	heights heights
+	touched bool
 }
+
+// Touched reports whether somebody has changed the cluster since it was ready: through
+// its API, through etcd's, or by breaking something.
+func (x *Index) Touched() bool { return x.touched }
+
+// touches reports whether an event tells that somebody changes the cluster. Whoever
+// belongs to it has a name that begins with "system:".
+func touches(e *trace.Event) bool {
+	switch p := e.Payload.(type) {
+	case *trace.Fault:
+		return e.Kind == trace.FaultInjected
+	case *trace.Command:
+		return e.Kind == trace.CommandStart && strings.Contains(p.Line, "etcdctl ")
+	case *trace.Request:
+		asks := strings.HasSuffix(p.Resource, "reviews") // which are created, and not stored
+		return slices.Contains(writes, p.Verb) && !asks && p.User != "" && !strings.HasPrefix(p.User, "system:")
+	}
+	return false
+}
+
+var writes = []string{"create", "update", "patch", "apply", "delete", "deletecollection"}
 
 // timesEvery is how far apart the times are that are remembered of events that
 // are not in memory any more.
@@ -64,6 +88,7 @@ func (x *Index) Catch(s *trace.Stream, max int) {
 			for uint64(len(x.times))*timesEvery <= pos+uint64(i) {
 				x.times = append(x.times, e.At)
 			}
+			x.touched = (x.touched || touches(e)) && e.Kind != trace.Ready
 			if m, ok := markOf(e); ok {
 				m.Pos = pos + uint64(i)
 				x.marks = append(x.marks, m)
@@ -164,7 +189,7 @@ func (x *Index) Draw(a grid.Area, s *trace.Stream, w Where) {
 	x.scrubber(a, a.H()-1, s, w, col)
 }
 
-// heights is how high the blocks of a stretch stand, kept while it is the same.
+// heights is how high the blocks of a stretch stand, cached while it is the same.
 type heights struct {
 	first, end uint64
 	levels     []uint8
@@ -176,7 +201,7 @@ const rounded = 64
 
 // density draws the blocks. Both ends of a long stretch are rounded: a cluster
 // at work adds events with every frame, and blocks that would look the same are
-// not reckoned anew.
+// not computed again.
 func (x *Index) density(a grid.Area, row int, s *trace.Stream, w Where, width int) {
 	step := uint64(1)
 	if n := w.Len - w.First; n >= rounded*uint64(width) {
@@ -186,16 +211,16 @@ func (x *Index) density(a grid.Area, row int, s *trace.Stream, w Where, width in
 	}
 	first, end := (w.First+step-1)/step*step, w.Len/step*step
 	if h := &x.heights; h.first != first || h.end != end || len(h.levels) != width {
-		x.reckon(s, first, end, width)
+		x.compute(s, first, end, width)
 	}
 	for c, level := range x.heights.levels {
 		a.Put(c, row, blocks[level], theme.Line)
 	}
 }
 
-// reckon reckons the heights of a stretch: the logarithm of the events in a
+// compute computes the heights of a stretch: the logarithm of the events in a
 // virtual second, between the lowest and the highest there is.
-func (x *Index) reckon(s *trace.Stream, first, end uint64, width int) {
+func (x *Index) compute(s *trace.Stream, first, end uint64, width int) {
 	n := end - first
 	logs := make([]float64, width)
 	low, high := math.Inf(1), math.Inf(-1)

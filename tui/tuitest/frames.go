@@ -2,6 +2,8 @@ package tuitest
 
 import (
 	"fmt"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
+	"kviz/tui/keymap"
 	"kviz/tui/layout"
 	"kviz/tui/pane"
 	"kviz/tui/theme"
@@ -26,42 +29,69 @@ type Case struct {
 	Moves []string
 }
 
-// Frames compares a pane with its golden files: as the cases say, and at the end
-// of the story at the sizes that every pane is looked at, alone on the screen.
-// The middle size is compared without colour too.
-func Frames(t *testing.T, make func() pane.Pane, cases ...Case) {
+// Frames compares a pane, alone and in focus, with its golden files, as the cases say.
+func Frames(t *testing.T, make pane.Maker, cases ...Case) {
 	t.Helper()
 	h := Story().History()
-	number := make().Info().Number
-	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		place := layout.Compute(layout.In{W: size[0], H: size[1], Focus: number, Zoom: true}).Slots[0].Rect
-		cases = append(cases, Case{Name: fmt.Sprintf("%dx%d", size[0], size[1]), W: place.W, H: place.H})
-	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			draw := func() *grid.Grid { return Pane(make(), h, When(h, c.Kind, c.N), c.W, c.H, c.Moves...) }
-			g := draw()
-			Golden(t, c.Name, Planes(g))
-			if again := draw(); Planes(again) != Planes(g) {
-				t.Fatal("the same moment drawn again looks different")
-			}
-			if c.Name == "120x40" {
-				Golden(t, c.Name+"-none", Colourless(t, g))
-			}
+			compare(t, "testdata", c.Name, func() *grid.Grid { return Pane(make(), h, When(h, c.Kind, c.N), c.W, c.H, c.Moves...) })
 		})
 	}
 }
 
-// Pane draws one pane of a state alone, in focus, after some moves.
+// EverySize compares each of the panes that there are at the sizes that every pane is
+// looked at, alone on the screen at the end of the story, with golden files in the
+// testdata of its package. The middle size is compared without colour too.
+func EverySize(t *testing.T, panes []pane.Maker) {
+	t.Helper()
+	h := Story().History()
+	var names []string
+	for _, make := range panes {
+		names = append(names, make().Info().Name)
+	}
+	for i, make := range panes {
+		dir := filepath.Join("..", strings.TrimPrefix(reflect.TypeOf(make()).Elem().PkgPath(), "kviz/tui/"), "testdata")
+		for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+			name := fmt.Sprintf("%dx%d", size[0], size[1])
+			t.Run(names[i]+"/"+name, func(t *testing.T) {
+				place := layout.Compute(layout.In{W: size[0], H: size[1], Panes: names, Focus: names[i], Zoom: true}).Slots[0].Rect
+				g := compare(t, dir, name, func() *grid.Grid {
+					return draw(pane.NewHost(make(), keymap.PaneKey(i)), h, h.Latest(), place.W, place.H)
+				})
+				if size[0] == 120 {
+					goldenIn(t, dir, name+"-none", Colourless(t, g))
+				}
+			})
+		}
+	}
+}
+
+// compare compares a drawing with its golden file, and with itself drawn again.
+func compare(t *testing.T, dir, name string, draw func() *grid.Grid) *grid.Grid {
+	t.Helper()
+	g := draw()
+	goldenIn(t, dir, name, Planes(g))
+	if again := draw(); Planes(again) != Planes(g) {
+		t.Fatal("the same moment drawn again looks different")
+	}
+	return g
+}
+
+// Pane draws one pane of a state alone, in focus, after some moves. No key stands in its
+// frame: which it has is known where all panes are.
 func Pane(p pane.Pane, h *view.History, s *view.State, w, rows int, moves ...string) *grid.Grid {
+	return draw(pane.NewHost(p, ""), h, s, w, rows, moves...)
+}
+
+func draw(host *pane.Host, h *view.History, s *view.State, w, rows int, moves ...string) *grid.Grid {
 	g := grid.New(w, rows)
-	host := pane.NewHost(p)
 	f := pane.Frame{S: s, H: h, Focused: true, Live: s == h.Latest()}
 	f.W, f.Rows = w-3, rows-2
 	host.Draw(g, grid.Rect{W: w, H: rows}, f)
 	for _, m := range moves {
 		if key, ok := strings.CutPrefix(m, "do "); ok {
-			p.Do(key, host.Under(), &f)
+			host.Pane.Do(key, host.Under(), &f)
 			host.Dirty()
 		} else {
 			host.Move(m, &f)

@@ -15,9 +15,15 @@ import (
 // Golden compares got with testdata/name.golden; KVIZ_REWRITE=1 writes it anew.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
+	goldenIn(t, "testdata", name, got)
+}
+
+// goldenIn is Golden with the golden files in a folder.
+func goldenIn(t *testing.T, dir, name, got string) {
+	t.Helper()
+	path := filepath.Join(dir, name+".golden")
 	if os.Getenv("KVIZ_REWRITE") == "1" {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {

@@ -1,4 +1,4 @@
-// Package apipipe is pane 3: the API server's request pipeline. Every request
+// Package apipipe is the pane of the API server's request pipeline. Every request
 // is a row with a mark for each stage it has passed; the one under the cursor
 // (or the one the present event is about) is told stage by stage below, with
 // the lines that each stage changed in the object. Its other views are the watch
@@ -13,6 +13,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -28,7 +29,7 @@ type Pipeline struct {
 }
 
 var about = pane.Info{
-	Number: 3, Name: "api", Title: "API requests",
+	Name: "api", Title: "API requests",
 	Means: "Every request on its way through the API server. A stage lets a request pass, changes its object, or refuses it; " +
 		"only what passes all of them is written to the store. After the answer, the watch cache tells the watchers.",
 	Legend: [][2]string{
@@ -54,11 +55,11 @@ var about = pane.Info{
 // New makes the pane.
 func New() *Pipeline {
 	p := &Pipeline{List: pane.NewList(about)}
-	p.Key(keymap.Bind(keymap.Open, "open", "Go to the moment of the request or stage under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind(keymap.Open, "open", "Go to the moment of the request or stage under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		if on.Event.IsZero() {
 			return nil
 		}
-		return pane.Goto{ID: on.Event}
+		return action.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("api.reads", "reads", "Show or hide requests that only read, renewals of Leases, and Kubernetes Events.", "r"), pane.Flip(&p.reads))
 	p.Key(keymap.Bind("api.part", "requests/watches/…", "Change between the requests, the watch caches with those who watch, who may do what, and who asked for what.", "v"), pane.Turn(&p.part, 4))

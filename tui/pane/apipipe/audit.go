@@ -8,6 +8,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/pane"
 	"kviz/tui/theme"
@@ -18,15 +19,15 @@ import (
 type by string
 
 // only answers the key that shows one user's requests alone.
-func only(on pane.Subject, f *pane.Frame) pane.Ask {
+func only(on pane.Subject, f *pane.Frame) action.Action {
 	user, ok := on.Value.(by)
 	if !ok {
-		return pane.Notice{Text: "The cursor is on no request."}
+		return action.Notice{Text: "The cursor is on no request."}
 	}
 	if f.Filter == string(user) {
-		return pane.Narrow{}
+		return action.Filter{}
 	}
-	return pane.Narrow{To: string(user)}
+	return action.Filter{Text: string(user)}
 }
 
 // asker is a user and how many of the requests are theirs.

@@ -1,4 +1,4 @@
-// Package clustermap is pane 1: the whole cluster on one sheet. Above, the
+// Package clustermap is the pane of the whole cluster on one sheet. Above, the
 // store's members with their raft roles and the control plane's processes;
 // below, the nodes as boxes with their pods as cells, each a letter for the
 // workload and a shape for the phase.
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -25,7 +26,7 @@ type Map struct {
 }
 
 var about = pane.Info{
-	Number: 1, Name: "map", Title: "Cluster",
+	Name: "map", Title: "Cluster",
 	Means: "What there is and how it is: the members of the store with their raft roles, the processes of the " +
 		"control plane, the nodes, and every pod on its node. A pod's letter names the workload, its shape the " +
 		"phase. The bars are the part of a node's CPU and memory that its pods have requested. Where there is room, " +
@@ -37,9 +38,9 @@ var about = pane.Info{
 func New() *Map {
 	m := &Map{List: pane.NewList(about)}
 	m.Key(keymap.Bind(keymap.Open, "open", "Show the object under the cursor.", "enter"), m.open)
-	m.Key(keymap.Bind("map.namespace", "namespace", "Show the pods of the next namespace only.", "i"), func(_ pane.Subject, f *pane.Frame) pane.Ask {
+	m.Key(keymap.Bind("map.namespace", "namespace", "Show the pods of the next namespace only.", "i"), func(_ pane.Subject, f *pane.Frame) action.Action {
 		m.namespace = nextNamespace(f.S, m.namespace)
-		return pane.Redraw{}
+		return action.Redraw{}
 	})
 	return m
 }
@@ -56,18 +57,18 @@ func (m *Map) Note(f *pane.Frame) string {
 }
 
 // open goes to the pane that shows a thing from the inside.
-func (m *Map) open(on pane.Subject, _ *pane.Frame) pane.Ask {
+func (m *Map) open(on pane.Subject, _ *pane.Frame) action.Action {
 	switch {
 	case strings.HasPrefix(on.ID, "member/"):
-		return pane.Focus{Pane: 2}
+		return action.Focus{Pane: "store"}
 	case on.ID == "process/apiserver":
-		return pane.Focus{Pane: 3}
+		return action.Focus{Pane: "api"}
 	case on.ID == "process/scheduler":
-		return pane.Focus{Pane: 6}
+		return action.Focus{Pane: "scheduler"}
 	case on.ID == "process/controller-manager":
-		return pane.Focus{Pane: 5}
+		return action.Focus{Pane: "queues"}
 	case on.Ref.Kind == "Node":
-		return pane.Focus{Pane: 7}
+		return action.Focus{Pane: "node"}
 	}
 	return on.Open()
 }
@@ -158,7 +159,7 @@ func drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 		x = end + 2
 	}
 	q := f.S.Store.Quorum()
-	meter := Quorum(q)
+	meter := pane.Quorum(q)
 	if x+grid.Width(meter) > s.W() {
 		y++
 		a = s.Row(y)
@@ -176,36 +177,20 @@ func drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 	return y
 }
 
-// Quorum writes the quorum meter: "●●○ 2/3 quorum".
-func Quorum(q view.Quorum) string {
-	if q.Total == 0 {
-		return ""
-	}
-	word := "quorum"
-	if !q.OK() {
-		word = "NO quorum"
-	}
-	return strings.Repeat("●", q.Have) + strings.Repeat("○", q.Total-q.Have) + fmt.Sprintf(" %d/%d %s", q.Have, q.Total, word)
-}
-
 func memberLook(m *view.Member, narrow bool) (string, grid.Style) {
+	glyph, st := pane.Member(m)
+	look := string(glyph) + " " + m.Name
 	switch {
-	case narrow && !m.Up:
-		return "✗ " + m.Name, theme.Bad
-	case narrow && m.Role == "leader":
-		return fmt.Sprintf("★ %s t%d", m.Name, m.Term), theme.Term(m.Term) | grid.Bold
-	case narrow && m.Role == "candidate":
-		return fmt.Sprintf("◇ %s t%d", m.Name, m.Term), theme.Term(m.Term) | grid.Bold
+	case narrow && m.Up && (m.Role == "leader" || m.Role == "candidate"):
+		return fmt.Sprintf("%s t%d", look, m.Term), st
 	case narrow:
-		return "● " + m.Name, theme.Term(m.Term)
+		return look, st
 	case !m.Up:
-		return "✗ " + m.Name + " down", theme.Bad
-	case m.Role == "leader":
-		return fmt.Sprintf("★ %s leader t%d", m.Name, m.Term), theme.Term(m.Term) | grid.Bold
-	case m.Role == "candidate":
-		return fmt.Sprintf("◇ %s candidate t%d", m.Name, m.Term), theme.Term(m.Term) | grid.Bold
+		return look + " down", st
+	case m.Role == "leader", m.Role == "candidate":
+		return fmt.Sprintf("%s %s t%d", look, m.Role, m.Term), st
 	}
-	return fmt.Sprintf("● %s follower t%d", m.Name, m.Term), theme.Term(m.Term)
+	return fmt.Sprintf("%s follower t%d", look, m.Term), st
 }
 
 func memberWords(m *view.Member) string {

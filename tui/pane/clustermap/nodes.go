@@ -379,36 +379,39 @@ func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st gr
 	return on, '?', theme.Warn, " Unknown"
 }
 
-// drawMany draws a node a cell: its state and how many pods it has.
+// drawMany draws a node a cell: its state and how many pods it has, and how many of them
+// are ready or completed where not all are.
 func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
 	wide := 0
 	for _, n := range names {
 		wide = max(wide, len(n))
 	}
 	name := wide
-	wide += 7
+	wide += 10
 	cols := max(1, s.W()/wide)
 	rows := (len(names) + cols - 1) / cols
 	for i, n := range names {
 		col, r := i/rows, i%rows
 		on, glyph, st, _ := nodeSubject(f, n)
 		pods := p.byNode[n]
-		worst := podmark.Mark{Glyph: ' '}
+		fine := 0
 		for _, c := range pods {
-			if c.mark.Style == theme.Bad || c.mark.Style == theme.Warn {
-				worst = c.mark
+			if c.mark.Glyph == '●' || c.mark.Glyph == '✓' { // ready, or completed
+				fine++
 			}
 		}
 		a := s.Row(y + r)
 		x := a.Text(col*wide, 0, grid.Pad(n, name)+" ", theme.Name)
 		a.Put(x, 0, glyph, st)
-		count := theme.Muted
-		if len(pods) > 0 {
+		text, count := fmt.Sprintf("%3d", len(pods)), theme.Muted
+		switch {
+		case fine < len(pods): // so many of them are well
+			text, count = fmt.Sprintf("%3d/%d", fine, len(pods)), theme.Warn
+		case len(pods) > 0:
 			count = theme.Number
 		}
-		x = a.Text(x+1, 0, fmt.Sprintf("%3d", len(pods)), count)
-		a.Put(x, 0, worst.Glyph, worst.Style)
-		on.Words += " " + words.Count(len(pods), "pod") + "."
+		a.Text(x+1, 0, text, count)
+		on.Words += " " + words.Count(len(pods), "pod") + ", " + fmt.Sprint(fine) + " of them ready or completed."
 		s.Hot(col*wide, y+r, wide-1, on)
 	}
 	return y + rows

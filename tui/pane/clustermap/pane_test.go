@@ -9,9 +9,9 @@ import (
 	"kviz/tui/tuitest"
 )
 
-// The pane at moments of the story that its package tells, and at every size.
+// The pane at moments of the story that its package tells.
 func TestPane(t *testing.T) {
-	tuitest.Frames(t, func() pane.Pane { return New() },
+	tuitest.Frames(t, pane.Make(New),
 		tuitest.Case{Name: "end", W: 60, H: 24},
 		tuitest.Case{Name: "boot", W: 44, H: 14, Kind: trace.MemberRole, N: 4},
 		tuitest.Case{Name: "cursor", W: 80, H: 20, Moves: []string{keymap.Down, keymap.Down, keymap.Down}},

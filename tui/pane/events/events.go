@@ -1,4 +1,4 @@
-// Package events is pane 4: the stream itself, drawn as a sequence diagram.
+// Package events is the pane of the stream itself, drawn as a sequence diagram.
 // One event a row, one column (lane) a component; an arrow leads from the lane
 // of an event's cause to its own, one hop and no more, because whole chains
 // cannot be read ("why?" shows them as a list).
@@ -11,6 +11,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -29,7 +30,7 @@ type Events struct {
 }
 
 var about = pane.Info{
-	Number: 4, Name: "events", Title: "Events",
+	Name: "events", Title: "Events",
 	Means: "Everything that happens, in one order. Each row is an event in the lane of the component it happened to; an arrow " +
 		"comes from the lane of its cause. The row marked ▸ is where we are. Enter goes to the event under the cursor. The lanes: " +
 		"client is the console and kubectl, kcm the controllers of the controller manager, cri the container runtime.",
@@ -39,21 +40,21 @@ var about = pane.Info{
 // New makes the pane.
 func New() *Events {
 	p := &Events{List: pane.NewList(about)}
-	p.Key(keymap.Bind(keymap.Open, "go there", "Go to the moment of the event under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind(keymap.Open, "go there", "Go to the moment of the event under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		p.up = 0
 		if on.Event.IsZero() {
 			return nil
 		}
-		return pane.Goto{ID: on.Event}
+		return action.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("events.raft", "chatter", "Show or hide the messages and disk writes of raft, Lease renewals, and writes of Kubernetes Events.", "r"), pane.Then(func() {
 		p.raft, p.filter = !p.raft, filtered{}
 	}))
-	p.Key(keymap.Bind("events.object", "this object", "Show the object that the event is about.", "o"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind("events.object", "this object", "Show the object that the event is about.", "o"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		if on.Ref.Name == "" {
-			return pane.Notice{Text: "this event is about no object"}
+			return action.Notice{Text: "this event is about no object"}
 		}
-		return pane.Show{Ref: on.Ref}
+		return action.Show{Ref: on.Ref}
 	})
 	return p
 }

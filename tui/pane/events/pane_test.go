@@ -9,9 +9,9 @@ import (
 	"kviz/tui/tuitest"
 )
 
-// The pane at moments of the story that its package tells, and at every size.
+// The pane at moments of the story that its package tells.
 func TestPane(t *testing.T) {
-	tuitest.Frames(t, func() pane.Pane { return New() },
+	tuitest.Frames(t, pane.Make(New),
 		tuitest.Case{Name: "narrow", W: 50, H: 20},
 		tuitest.Case{Name: "lanes", W: 110, H: 24, Kind: trace.StoreCommit, N: 12, Moves: []string{keymap.Up, keymap.Up, keymap.Up}},
 	)

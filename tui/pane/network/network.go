@@ -1,4 +1,4 @@
-// Package network is pane 8: Services and what becomes of a packet to one. A
+// Package network is the pane of Services and what becomes of a packet to one. A
 // Service's address exists nowhere; it is a few rules on every node. The pane
 // draws those rules as a tree of decisions, the way of the last packet through
 // them, and what the last sync of a node changed.
@@ -12,6 +12,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -31,7 +32,7 @@ type Network struct {
 }
 
 var about = pane.Info{
-	Number: 8, Name: "network", Title: "Network",
+	Name: "network", Title: "Network",
 	Means: "Services, their endpoints, and the rules kube-proxy writes on each node. The tree shows the chains as decisions: what " +
 		"a packet asks at each rule, and where it jumps. The way of the last packet is marked ▸. A Service's chain is KUBE-SVC-…, " +
 		"an endpoint's KUBE-SEP-…; p=0.5 is the chance that a rule is taken. Packets are simulated; the rules are those that the " +
@@ -42,16 +43,16 @@ var about = pane.Info{
 // New makes the pane.
 func New() *Network {
 	p := &Network{List: pane.NewList(about), whole: map[string]bool{}, parsed: map[string]parsed{}}
-	p.Key(keymap.Bind(keymap.Open, "open", "Show the Service, or go to the moment of the rule or hop.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind(keymap.Open, "open", "Show the Service, or go to the moment of the rule or hop.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		if c, ok := on.Value.(string); ok {
 			p.whole[c] = !p.whole[c]
-			return pane.Redraw{}
+			return action.Redraw{}
 		}
 		return on.Open()
 	})
-	p.Key(keymap.Bind("net.node", "other node", "The rules of the next node.", "o"), func(_ pane.Subject, f *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind("net.node", "other node", "The rules of the next node.", "o"), func(_ pane.Subject, f *pane.Frame) action.Action {
 		p.node.Next(p.chosen(f), f)
-		return pane.Redraw{}
+		return action.Redraw{}
 	})
 	p.Key(keymap.Bind("net.part", "rules/diff/packets", "Change between the rules, the last change of the rules, and packets.", "v"), pane.Turn(&p.part, 3))
 	return p

@@ -106,7 +106,7 @@ func object(f *pane.Frame, name string) *corev1.Node {
 }
 
 // drawRequested draws how much of the node its pods have asked for: what the
-// scheduler reckons with, not what they use.
+// scheduler counts, not what they use.
 func drawRequested(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) int {
 	node := object(f, n.Name)
 	if node == nil {

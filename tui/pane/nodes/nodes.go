@@ -1,13 +1,15 @@
-// Package nodes is pane 7: one node from the inside. What its kubelet has
+// Package nodes is the pane of one node from the inside. What its kubelet has
 // reported, the pods it works on, and for one pod every step of bringing it up
 // or down: volumes, sandbox, network, images, containers, probes, back-offs.
 package nodes
 
 import (
+	"slices"
 	"strings"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -22,7 +24,7 @@ type Nodes struct {
 }
 
 var about = pane.Info{
-	Number: 7, Name: "node", Title: "Node",
+	Name: "node", Title: "Node",
 	Means: "One node from the inside. The kubelet has a worker for every pod; it mounts volumes, asks the runtime (CRI) for a " +
 		"sandbox, which asks the network plugin (CNI) for an address, then pulls images and starts containers, and probes " +
 		"them. The bars say when each step began and how long it took. Below the runtime everything is simulated: there are " +
@@ -43,9 +45,9 @@ var about = pane.Info{
 // New makes the pane.
 func New() *Nodes {
 	p := &Nodes{List: pane.NewList(about)}
-	p.Key(keymap.Bind("node.next", "other node", "The next node.", "o"), func(_ pane.Subject, f *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind("node.next", "other node", "The next node.", "o"), func(_ pane.Subject, f *pane.Frame) action.Action {
 		p.node.Next(p.chosen(f), f)
-		return pane.Redraw{}
+		return action.Redraw{}
 	})
 	p.Key(keymap.Bind("node.follow", "follow", "Follow the node of what is selected or happens.", "x"), pane.Then(p.node.Follow))
 	return p
@@ -77,7 +79,8 @@ func (p *Nodes) Draw(s *pane.Sheet, f *pane.Frame) {
 		s.Say(y, "No pods here yet. When the scheduler binds one to this node, its kubelet's steps appear here.", theme.Muted)
 		return
 	}
-	chosen := p.pod(f, pods)
+	pods = slices.DeleteFunc(slices.Clone(pods), func(p *view.NodePod) bool { return !f.Match(p.Pod, p.Work) })
+	chosen := p.pod(f, pods) // of those that the filter lets through
 	list, steps := s, s
 	left := s.W() * 36 / 100
 	if s.W() >= 96 {
@@ -85,10 +88,8 @@ func (p *Nodes) Draw(s *pane.Sheet, f *pane.Frame) {
 	}
 	from := y
 	for _, pod := range pods {
-		if f.Match(pod.Pod, pod.Work) {
-			drawPod(list, f, y, pod, pod == chosen)
-			y++
-		}
+		drawPod(list, f, y, pod, pod == chosen)
+		y++
 	}
 	if chosen == nil {
 		return

@@ -26,7 +26,7 @@ func drawSteps(s *pane.Sheet, f *pane.Frame, y int, p *view.NodePod) {
 	if len(steps) == 0 {
 		return
 	}
-	span := stretch(steps)
+	span := stretch(steps, f.S.At)
 	y = s.Heading(y, "steps", "newest first, over "+words.Dur(span.to-span.from))
 	for i := len(steps) - 1; i >= 0; i-- {
 		drawStep(s, f, y, p, steps[i], span)
@@ -88,10 +88,20 @@ func drawProbe(s *pane.Sheet, f *pane.Frame, y int, p *view.NodePod, pr view.Pro
 // times is a stretch of virtual time.
 type times struct{ from, to time.Duration }
 
-func stretch(steps []view.Step) times {
-	t := times{steps[0].At - steps[0].Took, steps[0].At}
+// ran is when a step ran: it is told when it ends, but a back-off when it begins, and of
+// that no more is drawn than has passed.
+func ran(st view.Step, now time.Duration) times {
+	if st.Kind == trace.RestartBackoff {
+		return times{st.At, max(min(st.At+st.Took, now), st.At)}
+	}
+	return times{st.At - st.Took, st.At}
+}
+
+func stretch(steps []view.Step, now time.Duration) times {
+	t := ran(steps[0], now)
 	for _, st := range steps {
-		t.from, t.to = min(t.from, st.At-st.Took), max(t.to, st.At)
+		r := ran(st, now)
+		t.from, t.to = min(t.from, r.from), max(t.to, r.to)
 	}
 	return t
 }
@@ -108,7 +118,7 @@ func barW(w int) int {
 }
 
 // drawBar draws when a step began and ended within the stretch.
-func drawBar(a grid.Area, x, w int, st view.Step, t times, style grid.Style) {
+func drawBar(a grid.Area, x, w int, step, t times, style grid.Style) {
 	at := func(d time.Duration) int {
 		if t.to == t.from {
 			return 0
@@ -118,7 +128,7 @@ func drawBar(a grid.Area, x, w int, st view.Step, t times, style grid.Style) {
 	for i := 0; i < w; i++ {
 		a.Put(x+i, 0, '·', theme.Line)
 	}
-	for i := at(st.At - st.Took); i <= at(st.At); i++ {
+	for i := at(step.from); i <= at(step.to); i++ {
 		a.Put(x+i, 0, '▓', style)
 	}
 }
@@ -132,6 +142,8 @@ func who(k trace.Kind) (string, grid.Style) {
 		return "CNI", theme.Term2
 	case trace.ProbeResult:
 		return "prb", theme.Term3
+	case trace.RestartBackoff:
+		return "klt", theme.Warn
 	}
 	return "klt", theme.Term0
 }
@@ -153,7 +165,7 @@ func drawStep(s *pane.Sheet, f *pane.Frame, y int, p *view.NodePod, t view.Step,
 	w := s.W()
 	if n := barW(w); n > 0 {
 		w -= n + 1
-		drawBar(s.Row(y), w+1, n, t, span, bar)
+		drawBar(s.Row(y), w+1, n, ran(t, f.S.At), span, bar)
 	}
 	a := s.Row(y).Sub(0, 0, w, 1)
 	a.Right(w, 0, took, theme.Number)

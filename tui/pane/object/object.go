@@ -1,4 +1,4 @@
-// Package object is pane 9: one API object. Who owns it and what it owns, what
+// Package object is the pane of one API object. Who owns it and what it owns, what
 // is wanted beside what is, the Events about it, what each write changed, and
 // the whole as YAML.
 package object
@@ -12,6 +12,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -29,7 +30,7 @@ type Object struct {
 }
 
 var about = pane.Info{
-	Number: 9, Name: "object", Title: "Object",
+	Name: "object", Title: "Object",
 	Means: "One object of the API: its owners and what it owns, the spec (what is wanted) beside the status (what is), the " +
 		"Events about it, and every write with the fields it changed. It follows what is selected in the other panes until " +
 		"an object is opened here.",
@@ -39,12 +40,12 @@ var about = pane.Info{
 // New makes the pane.
 func New() *Object {
 	p := &Object{List: pane.NewList(about), yamls: map[runtime.Object][]string{}}
-	p.Key(keymap.Bind(keymap.Open, "open", "Show the object under the cursor, or go to the moment of a write or Event.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind(keymap.Open, "open", "Show the object under the cursor, or go to the moment of a write or Event.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		if on.Ref.Name == "" {
 			return on.Open()
 		}
 		p.ref = on.Ref
-		return pane.Redraw{}
+		return action.Redraw{}
 	})
 	p.Key(keymap.Bind("object.part", "summary/yaml/history", "Change between summary, YAML and history.", "v"), pane.Turn(&p.part, 3))
 	p.Key(keymap.Bind("object.owner", "owner", "Show the owner of this object.", "o"), p.owner)
@@ -52,26 +53,20 @@ func New() *Object {
 	return p
 }
 
-// Do implements [pane.Pane]; the explorer too asks for an object to be shown.
-func (p *Object) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	if action == "object.show" {
-		p.ref = on.Ref
-		return pane.Redraw{}
-	}
-	return p.List.Do(action, on, f)
-}
+// Show implements [pane.Shower].
+func (p *Object) Show(ref trace.Ref) { p.ref = ref }
 
-func (p *Object) owner(_ pane.Subject, f *pane.Frame) pane.Ask {
+func (p *Object) owner(_ pane.Subject, f *pane.Frame) action.Action {
 	o := p.chosen(f)
 	if o == nil {
 		return nil
 	}
 	up := f.S.Owner(o)
 	if up == nil {
-		return pane.Notice{Text: o.Ref.String() + " has no owner"}
+		return action.Notice{Text: o.Ref.String() + " has no owner"}
 	}
 	p.ref = up.Ref
-	return pane.Redraw{}
+	return action.Redraw{}
 }
 
 // Note implements [pane.Pane].

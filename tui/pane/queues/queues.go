@@ -1,4 +1,4 @@
-// Package queues is pane 5: the work queues of the controllers, with what
+// Package queues is the pane of the work queues of the controllers, with what
 // waits, what is being worked on, what is delayed, and what the controllers
 // decided and why; and the informers, the caches that they decide by.
 package queues
@@ -10,6 +10,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -25,7 +26,7 @@ type Queues struct {
 }
 
 var about = pane.Info{
-	Number: 5, Name: "queues", Title: "Work queues",
+	Name: "queues", Title: "Work queues",
 	Means: "Controllers do not act on events, they act on keys: a watch event puts the object's key into a queue, a worker " +
 		"takes it, compares spec and status, and acts. A key that is already waiting is merged, a key that a worker has " +
 		"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles. What a worker reads is " +
@@ -44,16 +45,16 @@ var about = pane.Info{
 // New makes the pane.
 func New() *Queues {
 	p := &Queues{List: pane.NewList(about)}
-	p.Key(keymap.Bind(keymap.Open, "open", "Go to the moment of the key's last move or of the action.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind(keymap.Open, "open", "Go to the moment of the key's last move or of the action.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		if on.Event.IsZero() {
 			return nil
 		}
-		return pane.Goto{ID: on.Event}
+		return action.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("queues.idle", "idle ones", "Show or hide the queues that never had a key.", "i"), pane.Flip(&p.idle))
 	p.Key(keymap.Bind("queues.part", "informers", "Change between the work queues and the informers' caches.", "v"), pane.Turn(&p.part, 2))
-	p.Key(keymap.Bind("queues.slowness", "why slow", "In the store pane, the chart of how slowness climbs: slow disks, commits and requests below, long queues on top, over the same time.", "c"), func(pane.Subject, *pane.Frame) pane.Ask {
-		return pane.Focus{Pane: 2, Do: pane.Slowness}
+	p.Key(keymap.Bind("queues.slowness", "why slow", "In the store pane, the chart of how slowness climbs: slow disks, commits and requests below, long queues on top, over the same time.", "c"), func(pane.Subject, *pane.Frame) action.Action {
+		return action.Focus{Pane: "store", Do: pane.Slowness}
 	})
 	return p
 }

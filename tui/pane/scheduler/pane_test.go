@@ -9,9 +9,9 @@ import (
 	"kviz/tui/tuitest"
 )
 
-// The pane at moments of the story that its package tells, and at every size.
+// The pane at moments of the story that its package tells.
 func TestPane(t *testing.T) {
-	tuitest.Frames(t, func() pane.Pane { return New() },
+	tuitest.Frames(t, pane.Make(New),
 		tuitest.Case{Name: "scores", W: 100, H: 24, Kind: trace.SchedDecision, N: 1},
 		tuitest.Case{Name: "pending", W: 76, H: 24, Moves: []string{keymap.Down, keymap.Right}},
 		tuitest.Case{Name: "narrow", W: 40, H: 20, Kind: trace.SchedDecision, N: 2},

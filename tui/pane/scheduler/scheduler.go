@@ -1,4 +1,4 @@
-// Package scheduler is pane 6: one scheduling cycle as a matrix of nodes and
+// Package scheduler is the pane of one scheduling cycle as a matrix of nodes and
 // plugins, with the reasons of the nodes that fell out, the scores of the
 // others, and the scheduler's three queues.
 package scheduler
@@ -10,6 +10,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -25,7 +26,7 @@ type Scheduler struct {
 }
 
 var about = pane.Info{
-	Number: 6, Name: "scheduler", Title: "Scheduler",
+	Name: "scheduler", Title: "Scheduler",
 	Means: "One scheduling cycle: the filters ask of every node whether it can run the pod, in order, and the first no ends the " +
 		"row. Nodes that remain are scored; a raw score is brought to 0…100, weighted, and summed. The highest sum wins. With " +
 		"one node left, scoring is skipped. Pods wait in three queues: active (to be placed now), backoff (tried lately, for a " +
@@ -45,17 +46,17 @@ func New() *Scheduler {
 	p.Key(keymap.Bind("sched.older", "older cycle", "The cycle before.", "<"), p.older)
 	p.Key(keymap.Bind("sched.newer", "newest", "Follow the newest cycle.", "x"), pane.Then(func() { p.number = 0 }))
 	p.Key(keymap.Bind("sched.scores", "raw/weighted", "Change between weighted, normalised and raw scores.", "v"), pane.Turn(&p.scores, 3))
-	p.Key(keymap.Bind(keymap.Open, "open", "Show the pod or node, or the scheduling cycle under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind(keymap.Open, "open", "Show the pod or node, or the scheduling cycle under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		if n, ok := on.Value.(uint64); ok {
 			p.number = n
-			return pane.Redraw{}
+			return action.Redraw{}
 		}
 		return on.Open()
 	})
 	return p
 }
 
-func (p *Scheduler) older(_ pane.Subject, f *pane.Frame) pane.Ask {
+func (p *Scheduler) older(_ pane.Subject, f *pane.Frame) action.Action {
 	c := p.cycle(f)
 	if c == nil {
 		return nil
@@ -66,7 +67,7 @@ func (p *Scheduler) older(_ pane.Subject, f *pane.Frame) pane.Ask {
 			p.number = all[i-1].Number
 		}
 	}
-	return pane.Redraw{}
+	return action.Redraw{}
 }
 
 // Note implements [pane.Pane].

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kviz/cluster/trace"
@@ -42,18 +43,34 @@ func (p *Store) drawAlarms(s *pane.Sheet, f *pane.Frame, y int) int {
 		}
 	}
 	var slow []string
+	made := false // somebody slowed a disk; else it is the disk of the machine that kviz runs on
 	for _, m := range f.S.Store.Members() {
 		if x := m.Fsync(); x.Count > 0 && x.P99 > p.threshold() {
 			slow = append(slow, m.Name+" "+words.Dur(x.P99))
+			made = made || slowed(f.S.FaultsOn("member/"+m.Name))
 		}
 	}
 	if len(slow) > 0 {
 		who := strings.Join(slow, ", ")
 		s.Line(y, pane.Subject{ID: "slow", Target: "store", Words: fmt.Sprintf("The 99th percentile of the members' last writes with fsync (%s) is above the threshold of %s (T changes it).", who, words.Dur(p.threshold()))},
-			grid.Span{Text: fmt.Sprintf("⚠ alert: fsync p99 above %s: %s", words.Dur(p.threshold()), who), Style: theme.Warn})
+			slowSpan(made, words.Dur(p.threshold()), who))
 		y++
 	}
 	return y
+}
+
+// slowed reports whether one of these faults makes a disk slow.
+func slowed(faults []*view.Fault) bool {
+	return slices.ContainsFunc(faults, func(f *view.Fault) bool { return f.Fault.Fault == "slow" })
+}
+
+// slowSpan is the alert about slow disks. The disk of the machine that kviz runs on is
+// slow on every first start: that is worth a word, not an alarm.
+func slowSpan(made bool, threshold, who string) grid.Span {
+	if made {
+		return grid.Span{Text: fmt.Sprintf("⚠ alert: fsync p99 above %s: %s", threshold, who), Style: theme.Warn}
+	}
+	return grid.Span{Text: fmt.Sprintf("fsync p99 above %s, this machine's disk: %s", threshold, who), Style: theme.Muted}
 }
 
 // drawMembers is a row a member with all that etcdctl endpoint status tells,
@@ -129,16 +146,13 @@ func columns(w int) []column {
 
 func (p *Store) drawMember(s *pane.Sheet, f *pane.Frame, y int, m *view.Member, cols []column) int {
 	a := s.Row(y)
-	role, st, mark := m.Role, theme.Term(m.Term), "● "
+	glyph, st := pane.Member(m)
+	role, mark := m.Role, string(glyph)+" "
 	switch {
 	case !m.Up:
-		role, st, mark = "down", theme.Bad, "✗ "
-	case m.Role == "leader":
-		st, mark = st|grid.Bold, "★ "
-	case m.Role == "candidate":
-		mark = "◇ "
+		role = "down"
 	case m.Learner:
-		role, mark = "learner", "○ "
+		role = "learner"
 	}
 	put := map[string]string{
 		"member": mark + m.Name, "role": role, "term": fmt.Sprint(m.Term), "commit": fmt.Sprint(m.Commit),

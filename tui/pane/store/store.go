@@ -1,4 +1,4 @@
-// Package store is pane 2: the replicated store. Above, the members' logs side
+// Package store is the pane of the replicated store. Above, the members' logs side
 // by side, one cell an entry, with the term as its digit and colour and the
 // commit, match and next marks; then votes, messages under way, the last
 // revisions, and the tree of keys. Its other views are the keys with their
@@ -14,6 +14,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
@@ -35,7 +36,7 @@ type Store struct {
 var views = []string{"raft", "keys", "members", "leases", "metrics", "reads", "cascade"}
 
 var about = pane.Info{
-	Number: 2, Name: "store", Title: "Store",
+	Name: "store", Title: "Store",
 	Means: "The store that holds the cluster's state, and how its members agree. Every cell is an entry of a member's raft " +
 		"log; the digit and the colour are the term in which it was proposed. An entry is safe once a quorum of " +
 		"members has it on disk: then the leader moves the commit mark, the members apply it, and a new revision exists. " +
@@ -58,10 +59,10 @@ var about = pane.Info{
 // New makes the pane.
 func New() *Store {
 	p := &Store{List: pane.NewList(about), open: map[string]bool{"/registry": true}}
-	p.Key(keymap.Bind(keymap.Open, "open", "Open or close a branch of the keys; show the object of a key.", "enter"), func(on pane.Subject, _ *pane.Frame) pane.Ask {
+	p.Key(keymap.Bind(keymap.Open, "open", "Open or close a branch of the keys; show the object of a key.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		if b, ok := on.Value.(view.Branch); ok && b.Key == nil {
 			p.open[b.Name] = !p.open[b.Name]
-			return pane.Redraw{}
+			return action.Redraw{}
 		}
 		return on.Open()
 	})
@@ -76,12 +77,12 @@ func New() *Store {
 }
 
 // Do implements [pane.Pane]; other panes too ask for the chart to be shown.
-func (p *Store) Do(action string, on pane.Subject, f *pane.Frame) pane.Ask {
-	if action == pane.Slowness {
+func (p *Store) Do(name string, on pane.Subject, f *pane.Frame) action.Action {
+	if name == pane.Slowness {
 		p.part = slices.Index(views, "cascade")
-		return pane.Redraw{}
+		return action.Redraw{}
 	}
-	return p.List.Do(action, on, f)
+	return p.List.Do(name, on, f)
 }
 
 // toCascade shows the chart, or the logs again.
@@ -94,13 +95,13 @@ func (p *Store) toCascade() {
 }
 
 // read asks every member for a key.
-func (p *Store) read(on pane.Subject, _ *pane.Frame) pane.Ask {
+func (p *Store) read(on pane.Subject, _ *pane.Frame) action.Action {
 	key, ok := strings.CutPrefix(on.ID, "key/")
 	if !ok {
-		return pane.Notice{Text: "Put the cursor on a key (v shows the keys) to read it at every member."}
+		return action.Notice{Text: "Put the cursor on a key (v shows the keys) to read it at every member."}
 	}
 	p.part = slices.Index(views, "reads")
-	return pane.Exec{Line: "kviz read '" + key + "'"}
+	return action.Exec{Line: "kviz read '" + key + "'"}
 }
 
 // Note implements [pane.Pane].
@@ -241,48 +242,65 @@ func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 	} else {
 		a.Text(0, 0, "log   t", theme.Muted)
 	}
-	for i := first; i <= last; i++ {
-		x := head + int(i-first)*cell
-		label := fmt.Sprint(i)
-		if len(label) > cell-1 {
-			label = label[len(label)-cell+1:]
-		}
-		if i == commit {
-			a.Text(x, 0, "▾"+label, theme.Good|grid.Bold)
-		} else if len(label) <= digits || i%2 == 0 || cell > len(fmt.Sprint(last)) {
-			a.Text(x+1, 0, label, theme.Muted)
-		}
-	}
+	drawIndexes(a, head, cell, first, last, commit)
 	for i, m := range members {
 		drawLog(s, f, y+1+i, m, leader, first, last, head, cell, digits)
 	}
 	return y + 1 + len(members)
 }
 
+// drawIndexes names the entries by their indexes, whole and with a space between two:
+// first the one that is committed, then those of the others that have room.
+func drawIndexes(a grid.Area, head, cell int, first, last, commit uint64) {
+	at := func(i uint64) (from, to int) {
+		from = head + int(i-first)*cell + 1
+		return from, from + len(fmt.Sprint(i))
+	}
+	from, to := a.W(), a.W() // what the commit mark takes
+	if commit >= first && commit <= last {
+		from, to = at(commit)
+		from--
+		if over := to - a.W(); over > 0 {
+			from, to = from-over, to-over
+		}
+		a.Text(from, 0, fmt.Sprintf("▾%d", commit), theme.Good|grid.Bold)
+	}
+	free := head
+	for i := first; i <= last; i++ {
+		x, end := at(i)
+		if x < free || end > a.W() || i == commit || x <= to && end >= from {
+			continue
+		}
+		a.Text(x, 0, fmt.Sprint(i), theme.Muted)
+		free = end + 1
+	}
+}
+
 func drawLog(s *pane.Sheet, f *pane.Frame, y int, m, leader *view.Member, first, last uint64, head, cell, digits int) {
 	a := s.Row(y)
-	glyph, st := '●', theme.Term(m.Term)
+	glyph, st := pane.Member(m)
+	term := theme.Term(m.Term)
 	word := "follow"
 	switch {
 	case !m.Up:
-		glyph, st, word = '✗', theme.Bad, "down"
+		word, term = "down", st
 	case m.Role == "leader":
-		glyph, st, word = '★', st|grid.Bold, "LEAD"
+		word = "LEAD"
 	case m.Role == "candidate":
-		glyph, st, word = '◇', st|grid.Bold, "CAND"
+		word = "CAND"
 	case m.Learner:
-		glyph, word = '○', "learn"
+		word = "learn"
 	}
 	if f.Fresh(m.Event) {
-		st |= grid.Fresh
+		st, term = st|grid.Fresh, term|grid.Fresh
 	}
 	a.Put(0, 0, glyph, st)
 	x := a.Text(2, 0, m.Name+" ", st)
 	if head > 9 {
 		a.Text(max(x, 4), 0, grid.Pad(word, 6), st)
-		a.Text(11, 0, fmt.Sprint(m.Term), st)
+		a.Text(11, 0, fmt.Sprint(m.Term), term)
 	} else {
-		a.Text(max(x, 4), 0, "t"+fmt.Sprint(m.Term), st)
+		a.Text(max(x, 4), 0, "t"+fmt.Sprint(m.Term), term)
 	}
 	s.Hot(0, y, head-2, pane.Subject{ID: "member/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: Words(m), Copy: m.Name})
 	var peer *view.Peer

@@ -7,6 +7,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/pane"
 	"kviz/tui/theme"
@@ -21,19 +22,19 @@ type value struct {
 
 // look answers the key that shows values: first decoded, then the bytes, then
 // not at all.
-func (p *Store) look(on pane.Subject, _ *pane.Frame) pane.Ask {
+func (p *Store) look(on pane.Subject, _ *pane.Frame) action.Action {
 	key, ok := strings.CutPrefix(on.ID, "key/")
 	switch {
 	case ok && key != p.value.key:
 		p.value = value{key: key}
 	case p.value.key == "":
-		return pane.Notice{Text: "Put the cursor on a key (v shows the keys) to see its value."}
+		return action.Notice{Text: "Put the cursor on a key (v shows the keys) to see its value."}
 	case !p.value.raw:
 		p.value.raw = true
 	default:
 		p.value = value{}
 	}
-	return pane.Redraw{}
+	return action.Redraw{}
 }
 
 // drawValue shows one key: its value decoded or as the bytes that the store

@@ -1,15 +1,6 @@
-package tui
+package faults
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"kviz/cluster/control"
-	"kviz/cluster/view"
-	"kviz/tui/overlay"
-	"kviz/tui/theme"
-)
+import "strings"
 
 // way is one thing that can be done to a target, as a plain sentence.
 type way struct {
@@ -49,7 +40,7 @@ var ways = map[string]map[string][]way{
 		"promote":   {{say: "Give it a vote"}},
 		"remove":    {{say: "Take it out of the group for good"}},
 		"snapshot":  {{say: "Have it write a snapshot and cut its log off behind it"}},
-		"defrag":    {{say: "Defragment its database: it answers nobody meanwhile"}},
+		"defrag":    {{say: "Defragment its database: it serves no requests meanwhile"}},
 	},
 	"store": {
 		"stop":           {{say: "Stop every member"}},
@@ -62,7 +53,7 @@ var ways = map[string]map[string][]way{
 		"fast-elections": {{say: "Let elections be as fast as they were"}},
 		"add-learner":    {{say: "Add a member as a learner, without a vote"}},
 		"add-voter":      {{say: "Add a member that votes at once"}},
-		"compact":        {{say: "Throw the history before now away"}, {say: "Throw the history away before …", ask: "a revision"}},
+		"compact":        {{say: "Compact: discard the history before now"}, {say: "Compact: discard the history before …", ask: "a revision"}},
 		"defrag":         {{say: "Defragment one member after another"}},
 		"quota":          {{say: "Give the database room for 4 MiB only", args: []string{"4MiB"}}, {say: "Give the database the usual 2 GiB", args: []string{"2GiB"}}, {say: "Give the database room for …", ask: "a size, such as 500KiB"}},
 		"disarm":         {{say: "Clear the alarms"}},
@@ -83,13 +74,13 @@ var ways = map[string]map[string][]way{
 		},
 		"relieve": {{say: "End its shortages"}},
 		"flush":   {{say: "Empty its iptables, as iptables -F does"}},
-		"cut":     {{say: "Cut its network: nobody reaches it, it reaches nobody"}},
+		"cut":     {{say: "Cut its network: nothing gets in or out"}},
 		"heal":    {{say: "Mend its network"}},
 		"slow":    {{say: "Slow its network: 500 ms more a request", args: []string{"500ms"}}, {say: "Slow its network by …", ask: "how much longer each request takes, such as 2s"}},
 		"fast":    {{say: "Make its network as fast as it was"}},
 	},
 	"kubelet": {
-		"stop":    {{say: "Stop it: containers run on, nobody looks after them"}},
+		"stop":    {{say: "Stop it: containers run on, unattended"}},
 		"crash":   {{say: "Crash it, as kill -9 does"}},
 		"start":   {{say: "Start it again"}},
 		"restart": {{say: "Stop it and start it at once"}},
@@ -111,7 +102,7 @@ var ways = map[string]map[string][]way{
 		"restart": {{say: "Stop it and start it at once"}},
 	},
 	"controller-manager": {
-		"stop":    {{say: "Stop it: nobody compares what is with what is wanted"}},
+		"stop":    {{say: "Stop it: nothing is reconciled any more"}},
 		"crash":   {{say: "Crash it: its Lease must run out before another leads"}},
 		"start":   {{say: "Start it again"}},
 		"restart": {{say: "Stop it and start it at once"}},
@@ -161,8 +152,8 @@ var ways = map[string]map[string][]way{
 		"fast":    {{say: "Make it as fast as it was"}},
 		"lie": {
 			{say: "Have it answer to another request", args: []string{"uid"}},
-			{say: "Have it send a patch that is none", args: []string{"patch"}},
-			{say: "Have it say the contrary", args: []string{"verdict"}},
+			{say: "Have it send an invalid patch", args: []string{"patch"}},
+			{say: "Have it decide the opposite", args: []string{"verdict"}},
 			{say: "Have it answer with garbage", args: []string{"garbage"}},
 		},
 		"heal": {{say: "Make it fast and honest again"}},
@@ -187,12 +178,12 @@ var ways = map[string]map[string][]way{
 		"fast": {{say: "Let its runs be as short as they were"}},
 	},
 	"certificate": {
-		"expire": {{say: "Let its time be over: who shows it is Unauthorized"}},
+		"expire": {{say: "Let it expire: whoever presents it is Unauthorized"}},
 		"renew":  {{say: "Renew it"}},
 	},
 	"token": {
-		"expire": {{say: "Let the tokens of before be over: who shows one is Unauthorized"}},
-		"renew":  {{say: "Let them be good again"}},
+		"expire": {{say: "Let the tokens issued so far expire: whoever presents one is Unauthorized"}},
+		"renew":  {{say: "Make them valid again"}},
 	},
 	"audit": {
 		"fill": {{say: "Fill the disk of the audit log: requests go on, unrecorded"}},
@@ -209,9 +200,9 @@ var ways = map[string]map[string][]way{
 	},
 }
 
-// FaultWords are the sentences that the fault menu has for a fault on a kind of
+// Words are the sentences that the fault menu has for a fault on a kind of
 // target, and whether it knows the two at all.
-func FaultWords(fault, kind string) (sentences []string, known bool) {
+func Words(fault, kind string) (sentences []string, known bool) {
 	list, known := ways[kind][fault]
 	for _, w := range list {
 		sentences = append(sentences, w.say)
@@ -219,8 +210,8 @@ func FaultWords(fault, kind string) (sentences []string, known bool) {
 	return sentences, known
 }
 
-// targetWords name a target in a sentence.
-func targetWords(target string) string {
+// Target names a target in a sentence.
+func Target(target string) string {
 	kind, name, _ := strings.Cut(target, "/")
 	switch kind {
 	case "member", "pod":
@@ -273,247 +264,4 @@ func targetWords(target string) string {
 		return "the work queue " + name
 	}
 	return target
-}
-
-// faults opens the menu of what can be broken at the thing under the cursor,
-// or of the targets if there is none.
-func (m *Explorer) faults() {
-	if m.cfg.Recording != "" {
-		m.say(control.ErrRecording.Error())
-		return
-	}
-	if m.ctl == nil {
-		m.say("the cluster is still starting")
-		return
-	}
-	if t := m.host().Under().Target; t != "" && slices.Contains(m.ctl.Targets(), t) {
-		m.push(m.faultsOf(t))
-		return
-	}
-	m.push(m.targets("Nothing under the cursor can be broken; choose here."))
-}
-
-// targets lists what can be broken, by part of the cluster.
-func (m *Explorer) targets(intro string) overlay.Overlay {
-	p := &overlay.Picker{Title: "Break or mend what?", Search: true, Intro: intro}
-	parts := []struct {
-		title string
-		kinds []string
-	}{
-		{"The store", []string{"store", "member"}},
-		{"The control plane", []string{"apiserver", "balancer", "controller-manager", "scheduler", "dns", "audit"}},
-		{"Outside", []string{"registry", "oidc", "kms", "webhook"}},
-		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
-		{"Pods", []string{"pod"}},
-		{"Watches at the store", []string{"watch"}},
-		{"Clients' watches at the API server", []string{"informer"}},
-		{"The controllers' work queues", []string{"queue"}},
-		{"Credentials", []string{"certificate", "token"}},
-		{"Other", nil},
-	}
-	left := m.ctl.Targets()
-	for _, part := range parts {
-		var here, rest []string
-		for _, t := range left {
-			if kind, _, _ := strings.Cut(t, "/"); part.kinds == nil || slices.Contains(part.kinds, kind) {
-				here = append(here, t)
-			} else {
-				rest = append(rest, t)
-			}
-		}
-		left = rest
-		if len(here) > 0 {
-			p.Items = append(p.Items, overlay.Item{Label: part.title, Style: theme.Title})
-		}
-		for _, t := range here {
-			it := overlay.Item{Label: targetWords(t), Note: m.standing(t), Indent: 2, Key: t, Value: openFaults{t}}
-			if now := brokenWords(m.state.FaultsOn(t)); now != "" {
-				it.Note, it.Style = "broken: "+now, theme.Bad
-			}
-			p.Items = append(p.Items, it)
-		}
-	}
-	if len(p.Items) > 1 {
-		p.Select(1)
-	}
-	return p
-}
-
-// standing says in a word or two how a target is.
-func (m *Explorer) standing(target string) string {
-	kind, name, _ := strings.Cut(target, "/")
-	if kind == "member" {
-		if x := m.state.Store.Member(name); x != nil {
-			return x.Role
-		}
-	}
-	return ""
-}
-
-func brokenWords(faults []*view.Fault) string {
-	var all []string
-	for _, f := range faults {
-		all = append(all, strings.TrimSpace(f.Fault.Fault+" "+f.Detail))
-	}
-	return strings.Join(all, ", ")
-}
-
-// faultsOf is the menu of one target: what mends it first, then what breaks
-// it, and only what makes sense as it is now.
-func (m *Explorer) faultsOf(target string) overlay.Overlay {
-	p := &overlay.Picker{Title: "Break or mend " + targetWords(target), Empty: "nothing can be done to it"}
-	kind, _, _ := strings.Cut(target, "/")
-	broken := m.state.FaultsOn(target)
-	for _, f := range broken {
-		p.Intro += "Broken since #" + f.Event.String() + ": " + strings.TrimSpace(f.Fault.Fault+" "+f.Detail) + ". "
-	}
-	var mend, harm []overlay.Item
-	for _, f := range m.ctl.Faults() {
-		if !slices.Contains(f.Targets, kind) || !m.sensible(f, target, broken) {
-			continue
-		}
-		items := m.faultItems(f, target)
-		if m.mends(f.Name) || slices.Contains(repairs, f.Name) {
-			mend = append(mend, items...)
-		} else {
-			harm = append(harm, items...)
-		}
-	}
-	for i := range mend {
-		mend[i].Style = theme.Good
-	}
-	p.Items = append(mend, harm...)
-	p.Items = append(p.Items, overlay.Item{Label: "Something else …", Style: theme.Muted, Value: openTargets{}})
-	return p
-}
-
-// repairs are what makes something whole again without undoing one fault alone.
-var repairs = []string{"rejoin", "recover", "disarm", "reinstall"}
-
-// sensible reports whether a fault does something to a target as it is now.
-func (m *Explorer) sensible(f control.FaultKind, target string, broken []*view.Fault) bool {
-	kind, name, _ := strings.Cut(target, "/")
-	down := false
-	for _, b := range broken {
-		down = down || m.healsWith(b.Fault.Fault) == "start"
-	}
-	if x := m.state.Store.Member(name); kind == "member" && x != nil {
-		down = down || !x.Up
-		switch f.Name {
-		case "lead":
-			return x.Up && m.state.Store.Leader != name && !x.Learner
-		case "promote":
-			return x.Learner
-		case "corrupt":
-			return !x.Up
-		case "snapshot", "defrag":
-			return x.Up
-		case "rejoin":
-			return !x.Up
-		case "recover":
-			return !m.state.Store.Quorum().OK()
-		case "power-cut":
-			return x.Up
-		}
-	}
-	if kind == "store" {
-		switch q := m.state.Store.Quorum(); f.Name {
-		case "start":
-			return q.Have < q.Total
-		case "stop", "crash":
-			return q.Have > 0
-		case "heal":
-			return true
-		case "disarm":
-			return len(m.state.Store.Alarms) > 0
-		case "reinstall":
-			r := m.state.Store.Restored
-			return r != nil && r.Keys == 0
-		}
-	}
-	switch f.Name {
-	case "start":
-		return down
-	case "stop", "crash", "restart":
-		return !down
-	}
-	if !m.mends(f.Name) {
-		return true
-	}
-	for _, b := range broken { // what mends is offered where there is something to mend
-		if m.healsWith(b.Fault.Fault) == f.Name {
-			return true
-		}
-	}
-	return false
-}
-
-// healsWith is the fault that mends a fault.
-func (m *Explorer) healsWith(name string) string {
-	for _, f := range m.ctl.Faults() {
-		if f.Name == name {
-			return f.Heals
-		}
-	}
-	return ""
-}
-
-// mends reports whether a fault mends another.
-func (m *Explorer) mends(name string) bool {
-	for _, f := range m.ctl.Faults() {
-		if f.Heals == name {
-			return true
-		}
-	}
-	return false
-}
-
-// faultItems are the lines of the menu for one fault.
-func (m *Explorer) faultItems(f control.FaultKind, target string) []overlay.Item {
-	kind, name, _ := strings.Cut(target, "/")
-	list, known := ways[kind][f.Name]
-	if !known {
-		w := way{say: firstSentence(f.Means)}
-		if f.Args != "" && !strings.HasPrefix(f.Args, "[") {
-			w.ask = f.Args
-		}
-		list = []way{w}
-	}
-	if kind == "pod" && f.Name == "crash" {
-		list = m.containerWays(name, list)
-	}
-	var items []overlay.Item
-	add := func(w way) {
-		do := control.Fault{Name: f.Name, Target: target, Args: w.args}
-		it := overlay.Item{Label: w.say, Key: strings.Join(append([]string{f.Name}, w.args...), " "), Detail: f.Means, Value: breakIt(do)}
-		if w.ask != "" {
-			it.Value = askArgs{do, w.ask}
-		}
-		items = append(items, it)
-	}
-	for _, w := range list {
-		if !w.peer {
-			add(w)
-			continue
-		}
-		for _, t := range m.ctl.Targets() {
-			if peer, ok := strings.CutPrefix(t, "member/"); ok && peer != name {
-				add(way{say: fmt.Sprintf(w.say, peer), args: append([]string{peer}, w.args...)})
-			}
-		}
-	}
-	return items
-}
-
-// containerWays names the containers of a pod that has several.
-func (m *Explorer) containerWays(pod string, list []way) []way {
-	p := m.state.NodePod(pod)
-	if p == nil || len(p.Containers()) < 2 {
-		return list
-	}
-	var out []way
-	for _, c := range p.Containers() {
-		out = append(out, way{say: "Kill its container " + c.Container + ": the kubelet starts it again", args: []string{c.Container}})
-	}
-	return out
 }

@@ -1,4 +1,4 @@
-package tui
+package console
 
 import (
 	"slices"
@@ -9,10 +9,16 @@ import (
 	"kviz/cluster/view"
 )
 
+// Catalogue is what can be broken, whose words are completed.
+type Catalogue interface {
+	Faults() []control.FaultKind
+	Targets() []string
+}
+
 // completions gives the words that could stand after the words before: first
 // words are commands, then verbs, then resources, then names of objects. ctl is nil
-// while the cluster boots; jobs are the console's (%1, %2).
-func completions(s *view.State, ctl control.Cluster, jobs []string, before []string, word string) []string {
+// while the cluster starts; jobs are the console's (%1, %2).
+func completions(s *view.State, ctl Catalogue, jobs []string, before []string, word string) []string {
 	var all []string
 	switch {
 	case len(before) == 0:
@@ -53,7 +59,7 @@ func completions(s *view.State, ctl control.Cluster, jobs []string, before []str
 
 // faultArguments are the words of kviz fault: what can be done, to which of the targets that
 // there are now, and, where that takes another word, which.
-func faultArguments(ctl control.Cluster, before []string) []string {
+func faultArguments(ctl Catalogue, before []string) []string {
 	var all []string
 	kinds := ctl.Faults()
 	if len(before) == 0 {

@@ -1,4 +1,4 @@
-package tui
+package menu
 
 import (
 	"encoding/json"
@@ -15,18 +15,21 @@ import (
 	"kviz/tui/words"
 )
 
-// eventPage shows one event whole: its words, its glossary entry, its payload.
-func (m *Explorer) eventPage(id trace.ID) overlay.Overlay {
-	e := m.hist.Event(id)
+// Event shows one event whole: its words, its glossary entry, its payload. It is nil
+// where there is no such event.
+func Event(e *trace.Event) overlay.Overlay {
+	if e == nil {
+		return nil
+	}
 	text := payload(e)
-	return &overlay.Page{Title: "Event #" + id.String(), Copy: text, Rows: func(w int) []overlay.Row {
+	return &overlay.Page{Title: "Event #" + e.ID.String(), Copy: text, Rows: func(w int) []overlay.Row {
 		var rows []overlay.Row
 		para := func(label, s string, st grid.Style) {
-			for i, l := range linesOf(s, w-11) {
+			for i, l := range overlay.Lines(s, w-11) {
 				if i > 0 {
 					label = ""
 				}
-				rows = append(rows, overlay.Row{{Text: padded(label, 11), Style: theme.Muted}, {Text: l, Style: st}})
+				rows = append(rows, overlay.Row{{Text: overlay.Padded(label, 11), Style: theme.Muted}, {Text: l, Style: st}})
 			}
 		}
 		para("", view.Explain(e), theme.Text)
@@ -69,13 +72,4 @@ func payload(e *trace.Event) string {
 		return string(raw)
 	}
 	return string(out)
-}
-
-func linesOf(s string, w int) []string { return grid.Lines(s, max(w, 10)) }
-
-func padded(s string, w int) string {
-	if grid.Width(s) >= w {
-		return s
-	}
-	return grid.Pad(s, w)
 }

@@ -1,0 +1,114 @@
+// Package action is what can be done on the screen, as data. Panes, overlays, keys and
+// the lesson answer with an action and do nothing themselves; the explorer hands it to
+// the part that does it (tui/perform.go). So whatever can be done can be done from
+// anywhere, and a test reads what a key came to.
+package action
+
+import (
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// Action is one of the types below; nil is nothing to do.
+type Action any
+
+// Key is an action of the keymap by its name, such as "clock.pause".
+type Key string
+
+// Pane is an action of the focused pane by its name, with what is under its cursor.
+type Pane string
+
+// All are several actions, one after another.
+type All []Action
+
+// About events and objects.
+type (
+	Goto      struct{ ID trace.ID }   // go to a moment
+	Show      struct{ Ref trace.Ref } // show an object in the object pane
+	Why       struct{ ID trace.ID }   // ask why an event happened
+	AllCauses struct{ ID trace.ID }   // list every cause of it, not the chain alone
+	Whole     struct{ ID trace.ID }   // show the event with its payload
+)
+
+// About the screen.
+type (
+	Redraw struct{}              // the state of the pane itself has changed
+	Put    []string              // show these panes before the others
+	Filter struct{ Text string } // make this the filter of the focused pane; "" takes it away
+	Layout int                   // an arrangement of panes, by its index
+	Theme  string                // a set of colours
+	Notice struct{ Text string } // say something in the explanation line
+	Copy   struct{ Text string } // put this into the clipboard
+)
+
+// Focus gives a pane the focus.
+type Focus struct {
+	Pane string // its name
+	Do   string // an action that it does first; "" for none
+}
+
+// About the cluster.
+type (
+	Grain    trace.Grain             // how far a step goes from now on
+	Until    struct{ Expr string }   // run until an expression holds
+	Exec     struct{ Line string }   // run a console command
+	Fault    struct{ control.Fault } // break or mend something
+	Break    struct{ Expr string }   // set a breakpoint
+	Unbreak  struct{ Number int }    // remove one
+	FaultsOf struct{ Target string } // list what can be done to a target
+)
+
+// Entered is what a prompt was answered with.
+type Entered struct {
+	For    string
+	Text   string
+	Needed *AskFault
+}
+
+// AskFault asks for what a fault still needs.
+type AskFault struct {
+	Fault control.Fault
+	Needs string // "how much longer each write takes, such as 2s"
+}
+
+// Prompt asks for a line of text; its answer is an [Entered].
+type Prompt struct {
+	For    string // one of the constants below
+	Title  string
+	Intro  string
+	Text   string    // what stands in the line already
+	Error  string    // what was wrong with the line before
+	Needed *AskFault // of ForFault
+}
+
+// What a prompt is for.
+const (
+	ForFilter    = "filter"
+	ForEvent     = "event"
+	ForUntil     = "until"
+	ForBreak     = "break"
+	ForFault     = "fault"
+	ForRecording = "recording"
+)
+
+// Open opens a list or a page over the panes.
+type Open string
+
+// The lists that can be opened.
+const (
+	Lessons    Open = "lessons"
+	Scenarios  Open = "scenarios"
+	Recordings Open = "recordings"
+	Targets    Open = "targets"
+)
+
+// About lessons, recordings, and the end.
+type (
+	Begin     string // begin a lesson, by its ID
+	Lesson    string // what a lesson is told to do: "next", "hint", "answer 2"
+	Recording string // leave for a recording, by its path
+	Scenario  string // run the console line of a scenario
+	Explore   struct{}
+	Quit      struct{} // end the explorer, without a question
+	Suspend   struct{}
+)

@@ -1,0 +1,70 @@
+package console
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+)
+
+// Drawer is the console's place on the screen: below the panes, open or shut, with the
+// keyboard or without it.
+type Drawer struct {
+	*Console
+	open   bool
+	typing bool   // it has the keyboard
+	seen   uint64 // the version that was drawn
+}
+
+// NewDrawer makes a drawer that is shut.
+func NewDrawer() *Drawer { return &Drawer{Console: New()} }
+
+// Shown reports whether it is open, Typing whether it has the keyboard.
+func (d *Drawer) Shown() bool  { return d.open }
+func (d *Drawer) Typing() bool { return d.typing }
+
+// Show opens it; Type gives it the keyboard too.
+func (d *Drawer) Show() { d.open = true }
+func (d *Drawer) Type() { d.open, d.typing = true, true }
+
+// Leave gives the keyboard back to the panes; Shut closes it.
+func (d *Drawer) Leave() { d.typing = false }
+func (d *Drawer) Shut()  { d.open, d.typing = false, false }
+
+// Update reports whether there is something new to draw.
+func (d *Drawer) Update() (changed bool) {
+	v := d.Version()
+	changed = v != d.seen
+	d.seen = v
+	return changed
+}
+
+// Press answers a key press, and gives the line that was entered, "" for none. Words
+// are completed from a state of the cluster and from what can be broken in it, which is
+// nil while the cluster starts.
+func (d *Drawer) Press(k tea.KeyPressMsg, s *view.State, c Catalogue) (line string) {
+	e := d.Key(k, func(line string) []string { return d.Complete(line, s, c) })
+	if e.Close {
+		d.Leave()
+	}
+	return e.Line
+}
+
+// Complete gives what could stand in place of the last word of a line.
+func (d *Drawer) Complete(line string, s *view.State, c Catalogue) []string {
+	head, word := "", line
+	if i := strings.LastIndex(line, " "); i >= 0 {
+		head, word = line[:i+1], line[i+1:]
+	}
+	return completions(s, c, d.Jobs(), strings.Fields(head), word)
+}
+
+// DrawIn draws the drawer, if it is open: it is nil otherwise.
+func (d *Drawer) DrawIn(keyboard, paused bool) func(grid.Area) (x, y int) {
+	if !d.open {
+		return nil
+	}
+	return func(a grid.Area) (x, y int) { return d.Draw(a, keyboard, paused) }
+}

@@ -1,0 +1,176 @@
+// Package drive drives the cluster as a debugger drives a program: pause, step, speed,
+// run until, breakpoints. It also knows how far the start of the cluster is.
+package drive
+
+import (
+	"strings"
+	"time"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+	"kviz/tui/action"
+	"kviz/tui/keymap"
+	"kviz/tui/words"
+)
+
+// Cluster is what can be driven.
+type Cluster interface {
+	Clock() control.Clock
+	Pause() error
+	Resume() error
+	Step(grain trace.Grain) error
+	Until(expr string) error
+	Speed(x float64) error
+	SkipIdle() error
+}
+
+// Driver drives a cluster, which may still be starting.
+type Driver struct {
+	cluster Cluster // nil while it starts
+	clock   control.Clock
+	grain   trace.Grain // how far a step goes
+	boot    string      // how far the start is; "" when it is over
+	failed  error       // why the cluster could not start
+	asked   int         // looks at the trace until what was asked for has had time to happen
+}
+
+// New makes a driver. Without a cluster, boot says what is being done about it; "" is
+// nothing: there will be none.
+func New(c Cluster, boot string) *Driver {
+	return &Driver{cluster: c, grain: trace.GrainStage, boot: boot}
+}
+
+// Started takes the cluster, or says why there is none.
+func (d *Driver) Started(c Cluster, failed error) {
+	d.cluster, d.failed, d.boot = c, failed, ""
+	if failed != nil {
+		d.cluster, d.boot = nil, "the cluster could not start: "+failed.Error()
+	}
+}
+
+// Booting says how far the start of the cluster is.
+func (d *Driver) Booting(progress string) { d.boot = progress }
+
+// Boot is how far the start of the cluster is, "" when it is over.
+func (d *Driver) Boot() string { return d.boot }
+
+// Failed is why the cluster could not start.
+func (d *Driver) Failed() error { return d.failed }
+
+// Clock is the clock as it was at the last update.
+func (d *Driver) Clock() control.Clock { return d.clock }
+
+// Grain is how far a step goes.
+func (d *Driver) Grain() trace.Grain { return d.grain }
+
+// SetGrain changes it.
+func (d *Driver) SetGrain(g trace.Grain) action.Action {
+	d.grain = g
+	return action.Notice{Text: "a step now ends at: " + g.String()}
+}
+
+// Elapsed is the cluster's virtual time, at least that of its newest event.
+func (d *Driver) Elapsed(newest time.Duration) time.Duration {
+	if d.cluster == nil {
+		return newest
+	}
+	return max(d.clock.Elapsed, newest)
+}
+
+// Update looks at the clock and reports whether it shows something else.
+func (d *Driver) Update() (changed bool) {
+	if d.asked > 0 {
+		d.asked--
+	}
+	if d.cluster == nil {
+		return false
+	}
+	now := d.cluster.Clock()
+	now.Elapsed = now.Elapsed.Truncate(100 * time.Millisecond) // as the screen shows it
+	changed = now != d.clock
+	d.clock = now
+	return changed
+}
+
+// Busy reports whether the next look at the trace will find something.
+func (d *Driver) Busy() bool {
+	return d.boot != "" || d.asked > 0 || d.cluster != nil && !d.clock.Paused
+}
+
+// looks is for how many looks at the trace something that was asked for may take.
+const looks = 6
+
+// Expect has the trace looked at, though the cluster may stand.
+func (d *Driver) Expect() { d.asked = looks }
+
+// Do does one of the keymap's actions that begin with "clock.".
+func (d *Driver) Do(name string) action.Action {
+	switch name {
+	case keymap.Pause:
+		if d.clock.Paused {
+			return d.ask(Cluster.Resume, "")
+		}
+		return d.ask(Cluster.Pause, "")
+	case keymap.StepInto, keymap.StepOver, keymap.StepFar:
+		return d.ask(func(c Cluster) error { return c.Step(d.StepOf(name)) }, "")
+	case keymap.Faster, keymap.Slower:
+		x := NextSpeed(d.clock.Speed, name == keymap.Faster)
+		return d.ask(func(c Cluster) error { return c.Speed(x) }, "speed "+words.Speed(x))
+	case keymap.SkipIdle:
+		return d.ask(Cluster.SkipIdle, "")
+	case keymap.Until:
+		return untilPrompt
+	}
+	return nil
+}
+
+// StepOf is the grain of a key that steps.
+func (d *Driver) StepOf(name string) trace.Grain {
+	switch name {
+	case keymap.StepOver:
+		return trace.GrainDecision
+	case keymap.StepFar:
+		return trace.GrainConverged
+	}
+	return d.grain
+}
+
+var untilPrompt = action.Prompt{
+	For: action.ForUntil, Title: "Run until",
+	Intro: "A CEL expression over the state, such as  store.leader == \"b\"  or  nodes[\"node-1\"].ready",
+}
+
+// Until runs until an expression holds; a bad one is asked for again.
+func (d *Driver) Until(expr string) action.Action {
+	if strings.TrimSpace(expr) == "" {
+		return nil
+	}
+	if d.cluster == nil {
+		return starting
+	}
+	if err := d.cluster.Until(expr); err != nil {
+		again := untilPrompt
+		again.Text, again.Error = expr, err.Error()
+		return again
+	}
+	d.Expect()
+	return action.Notice{Text: "runs until " + expr}
+}
+
+var starting = action.Notice{Text: "the cluster is still starting"}
+
+// ask asks the cluster for something. What it answers is said, or what was done.
+func (d *Driver) ask(f func(Cluster) error, done string) action.Action {
+	if d.cluster == nil {
+		return starting
+	}
+	if err := f(d.cluster); err != nil {
+		return action.Notice{Text: err.Error()}
+	}
+	d.Expect()
+	d.Update()
+	if done == "" {
+		return nil
+	}
+	return action.Notice{Text: done}
+}

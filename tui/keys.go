@@ -1,0 +1,185 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/tui/action"
+	"kviz/tui/drive"
+	"kviz/tui/keymap"
+	"kviz/tui/menu"
+	"kviz/tui/words"
+)
+
+// global does an action of the keymap by its name.
+func (m *Explorer) global(name string) tea.Cmd {
+	if pane, ok := keymap.FocusedBy(name); ok {
+		return m.perform(action.Focus{Pane: pane})
+	}
+	group, _, _ := strings.Cut(name, ".")
+	switch group {
+	case "clock":
+		return m.perform(m.clock(name))
+	case "time":
+		m.frame.Unpoint()
+		return m.perform(m.travel.Do(name, m.drive.Grain()))
+	case "move":
+		if name == keymap.Open {
+			return m.perform(m.frame.Open(m.moment()))
+		}
+		m.frame.Move(name, m.moment())
+		return nil
+	case "view":
+		return m.perform(m.view(name))
+	}
+	return m.perform(m.ask(name))
+}
+
+// view does an action that concerns the screen.
+func (m *Explorer) view(name string) action.Action {
+	switch name {
+	case keymap.NextPane, keymap.PrevPane:
+		m.frame.NextFocus(direction(name == keymap.NextPane))
+		return action.Focus{Pane: m.frame.Focused().Name}
+	case keymap.Zoom:
+		m.frame.Zoom()
+	case keymap.Layout, keymap.LayoutUp:
+		return m.frame.NextArrangement(direction(name == keymap.Layout))
+	case keymap.ThemeKey:
+		m.frame.NextTheme()
+		return action.Notice{Text: "theme: " + m.frame.Theme()}
+	case keymap.Jump:
+		m.open.Push(menu.Jump(m.infos(), m.travel.Marks(), m.history().Stream()))
+	}
+	return nil
+}
+
+func direction(forward bool) int {
+	if forward {
+		return 1
+	}
+	return -1
+}
+
+// clock does an action that concerns the clock. In the past the same keys go through
+// what has happened already.
+func (m *Explorer) clock(name string) action.Action {
+	past := m.travel.Past()
+	switch name {
+	case keymap.GrainMenu:
+		m.open.Push(menu.Grains(m.drive.Grain()))
+		return nil
+	case keymap.Break:
+		return m.breakpoints()
+	case keymap.Pause:
+		if past {
+			m.travel.Play()
+			return nil
+		}
+	case keymap.StepInto, keymap.StepOver, keymap.StepFar:
+		if past {
+			m.frame.Unpoint()
+			return m.travel.Walk(1, m.drive.StepOf(name))
+		}
+	case keymap.Faster, keymap.Slower:
+		if past {
+			m.travel.SetSpeed(drive.NextSpeed(m.travel.Speed(), name == keymap.Faster))
+			return nil
+		}
+	}
+	return m.drive.Do(name)
+}
+
+// breakpoints lists those there are, and what could be one.
+func (m *Explorer) breakpoints() action.Action {
+	if m.cfg.Recording != "" {
+		return action.Notice{Text: "this is a recording: a breakpoint stops a running cluster"}
+	}
+	b, why := m.drive.Breaker()
+	if b == nil {
+		return why
+	}
+	resume, _ := m.keys.Get(keymap.Pause)
+	m.open.Push(menu.Breakpoints(b.Breakpoints(), m.breakable(), resume.Labels(), drive.AskBreak))
+	return nil
+}
+
+// ask does an action that finds, asks or does something.
+func (m *Explorer) ask(name string) action.Action {
+	focused := m.frame.Focused()
+	info := focused.Pane.Info()
+	switch name {
+	case keymap.Filter:
+		return action.Prompt{
+			For: action.ForFilter, Title: "Filter " + info.Title, Text: focused.Filter,
+			Intro: "Show only what contains these words; ! before them turns it round; empty shows all.",
+		}
+	case keymap.Palette:
+		m.open.Push(menu.Palette(menu.Everything{
+			Pane: info.Keys, Keys: m.keys, Panes: m.infos(), Scenarios: m.cfg.Scenarios, Recordings: m.cfg.Recordings != nil, Lessons: m.lesson.Items(),
+		}))
+	case keymap.Why:
+		return action.Why{ID: m.subject()}
+	case keymap.Help:
+		b, _ := m.keys.Get(keymap.FocusOn(focused.Name))
+		m.open.Push(menu.Help(info, b.Help().Key, m.keys, len(m.frame.Names())))
+	case keymap.Glossary:
+		m.open.Push(menu.Glossary(m.kind(), m.infos()))
+	case keymap.Console:
+		m.drawer.Type()
+	case keymap.Faults:
+		menu, why := m.faults()
+		if why != nil {
+			return why
+		}
+		m.open.Push(menu.At(m.frame.Under().Target))
+	case keymap.Copy:
+		return m.copied()
+	case keymap.Lesson:
+		return m.lesson.Toggle(m.frame.Width())
+	case keymap.Escape:
+		m.escape()
+	case keymap.Quit:
+		return m.mayQuit()
+	case keymap.Suspend:
+		if m.cfg.Remote {
+			return action.Notice{Text: "only a terminal of this machine can be suspended"}
+		}
+		return action.Suspend{}
+	}
+	return nil
+}
+
+// escape takes back one thing: the filter, the zoom, the console, the past.
+func (m *Explorer) escape() {
+	switch {
+	case m.frame.Back():
+	case m.drawer.Shown():
+		m.drawer.Shut()
+	default:
+		m.travel.ToNow()
+		m.frame.Unpoint()
+	}
+}
+
+// copied is what is under the cursor, for the clipboard.
+func (m *Explorer) copied() action.Action {
+	on := m.frame.Under()
+	for _, text := range []string{on.Copy, on.Ref.Key(), on.Words} {
+		if text != "" {
+			return action.Copy{Text: text}
+		}
+	}
+	return action.Notice{Text: "nothing under the cursor to copy"}
+}
+
+// clipboardLimit is what terminals take in one OSC 52 sequence.
+const clipboardLimit = 74994
+
+func (m *Explorer) copy(text string) tea.Cmd {
+	text = text[:min(len(text), clipboardLimit)]
+	m.say(fmt.Sprintf("copied %s", words.Bytes(len(text))))
+	return tea.SetClipboard(text)
+}

@@ -1,0 +1,52 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/cluster/trace"
+	"kviz/tui/action"
+	"kviz/tui/menu"
+	"kviz/tui/overlay"
+)
+
+// OpenRecording is what [Run] ends with when the person chose to open a
+// recording instead: the caller shows it ([Config.Recording]).
+type OpenRecording struct{ Path string }
+
+func (e *OpenRecording) Error() string { return "open the recording " + e.Path }
+
+// openRecording leaves for a recording, if it is one.
+func (m *Explorer) openRecording(path string) tea.Cmd {
+	r, err := trace.Open(path)
+	if err != nil {
+		again := menu.AskRecording
+		again.Text, again.Error = path, err.Error()
+		return m.perform(again)
+	}
+	_ = r.Close() // whoever shows it reads it again
+	m.leaveFor = path
+	return tea.Quit
+}
+
+// mayQuit ends the explorer, and asks before if something would be lost with it.
+func (m *Explorer) mayQuit() action.Action {
+	if lost := m.lost(); lost != "" {
+		m.open.Push(&overlay.Question{Title: "Leave kviz?", Text: lost, Yes: "leave", No: "stay", Do: action.Quit{}})
+		return nil
+	}
+	return action.Quit{}
+}
+
+// lost says what would be lost with the explorer; "" for nothing: a recording stays, and
+// so does a cluster that somebody else runs, or that nobody has touched.
+func (m *Explorer) lost() string {
+	switch {
+	case m.cluster == nil || m.cfg.Remote || m.cfg.Recording != "":
+		return ""
+	case m.drawer.Busy():
+		return "A command still runs in the console, and the cluster ends with the explorer."
+	case m.travel.Index().Touched() && !m.cfg.Saved:
+		return "The cluster ends with the explorer, and what you did in it with the cluster. (--trace FILE records a run, --data-dir DIR keeps the store.)"
+	}
+	return ""
+}

@@ -1,0 +1,50 @@
+package menu
+
+import (
+	"fmt"
+
+	"kviz/tui/action"
+	"kviz/tui/keymap"
+	"kviz/tui/overlay"
+)
+
+// Scenario is a script that the start screen and the palette offer.
+type Scenario struct {
+	Name  string
+	Means string
+	Line  string // the console line that runs it
+}
+
+// Start is the start screen. It offers lessons, of which so many are done, scenarios and
+// recordings where there are some.
+func Start(done, lessons int, scenarios []Scenario, recordings bool) overlay.Overlay {
+	var items []overlay.Item
+	add := func(label, note, key string, stay bool, do action.Action) {
+		items = append(items, overlay.Item{Label: overlay.Padded(label, 10), Note: note, Key: key, Stay: stay, Do: do})
+	}
+	add("Explore", "watch the cluster, pause it, step, break it, ask why", "", false, action.Explore{})
+	if lessons > 0 {
+		add("Lessons", fmt.Sprintf("learn by doing, step by step (%d of %d done)", done, lessons), "", true, action.Lessons)
+	}
+	if len(scenarios) > 0 {
+		add("Scenarios", "set a scene and see what comes of it", "", true, action.Scenarios)
+	}
+	if recordings {
+		add("Recording", "open a run that was saved, and go back and forth in it", "", true, action.Recordings)
+	}
+	add("Keys", "what can be pressed", "?", true, action.Key(keymap.Help))
+	add("Quit", "leave; nothing is saved unless a flag said so", "q", false, action.Quit{})
+	return &overlay.Picker{
+		Title: "kviz · a debugger for Kubernetes", Items: items,
+		Intro: "A whole cluster runs in this program: a replicated store, a control plane, nodes, a service network. Everything that happens in it is an event you can stop at.",
+	}
+}
+
+// Scenarios lists the scenarios.
+func Scenarios(list []Scenario) overlay.Overlay {
+	p := &overlay.Picker{Title: "Scenarios", Search: true}
+	for _, s := range list {
+		p.Items = append(p.Items, overlay.Item{Label: s.Name, Note: s.Means, Detail: s.Means, Do: action.Scenario(s.Line)})
+	}
+	return p
+}

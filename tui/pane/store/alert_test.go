@@ -1,0 +1,25 @@
+package store
+
+import (
+	"testing"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/theme"
+)
+
+// The disk of the machine that kviz runs on may be slow: that is said, but no alarm, also
+// when a member is broken in another way. A disk that somebody slowed is one.
+func TestOnlyASlowedDiskIsAnAlert(t *testing.T) {
+	fault := func(name string) []*view.Fault {
+		return []*view.Fault{{Fault: trace.Fault{Fault: name, Target: "member/a"}}}
+	}
+	for name, want := range map[string]bool{"slow": true, "stop": false, "cut": false} {
+		if slowed(fault(name)) != want {
+			t.Errorf("the fault %s slows a disk: %v", name, !want)
+		}
+	}
+	if slowSpan(true, "10ms", "a 40ms").Style != theme.Warn || slowSpan(false, "10ms", "a 40ms").Style == theme.Warn {
+		t.Error("the disk of the machine warns, or a slowed one does not")
+	}
+}

@@ -1,0 +1,231 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+	"kviz/tui/action"
+	"kviz/tui/menu"
+	"kviz/tui/overlay"
+)
+
+// perform hands an action to the part that does it, and does what that answers with.
+func (m *Explorer) perform(a action.Action) tea.Cmd {
+	switch a := a.(type) {
+	case nil:
+		return nil
+	case action.All:
+		var cmds []tea.Cmd
+		for _, one := range a {
+			cmds = append(cmds, m.perform(one))
+		}
+		return tea.Batch(cmds...)
+	case action.Key:
+		return m.global(string(a))
+	case action.Pane:
+		return m.perform(m.frame.Do(m.frame.Focused().Name, string(a), m.moment()))
+	case action.Notice:
+		m.say(a.Text)
+	case action.Prompt:
+		m.open.Ask(a)
+	case action.Entered:
+		return m.perform(m.answer(a))
+	case action.Open:
+		m.openList(a)
+	case action.Explore:
+		m.open.Clear()
+		m.frame.Anew()
+	case action.Copy:
+		return m.copy(a.Text)
+	case action.Quit:
+		return tea.Quit
+	case action.Suspend:
+		return tea.Suspend
+	case action.Recording:
+		return m.openRecording(string(a))
+	default:
+		if does, ok := m.onScreen(a); ok {
+			return m.perform(does)
+		}
+		if does, ok := m.inTrace(a); ok {
+			return m.perform(does)
+		}
+		return m.perform(m.toCluster(a))
+	}
+	return nil
+}
+
+// onScreen does what concerns the screen alone, and reports whether it was that.
+func (m *Explorer) onScreen(a action.Action) (does action.Action, ok bool) {
+	switch a := a.(type) {
+	case action.Redraw:
+	case action.Focus:
+		if a.Do != "" {
+			does = m.frame.Do(a.Pane, a.Do, m.moment())
+		}
+		m.frame.Focus(a.Pane)
+		m.drawer.Leave()
+		m.lesson.Shrink()
+	case action.Show:
+		m.frame.Show(a.Ref)
+		m.drawer.Leave()
+		m.lesson.Shrink()
+	case action.Put:
+		m.frame.Put(a)
+	case action.Filter:
+		m.frame.SetFilter(a.Text)
+	case action.Layout:
+		does = m.frame.Arrange(int(a))
+	case action.Theme:
+		m.frame.SetTheme(string(a))
+	default:
+		return nil, false
+	}
+	return does, true
+}
+
+// inTrace does what concerns events, and reports whether it was that.
+func (m *Explorer) inTrace(a action.Action) (does action.Action, ok bool) {
+	open := func(o overlay.Overlay) {
+		if o == nil {
+			m.say("there is no event to ask about")
+			return
+		}
+		m.open.Push(o)
+	}
+	switch a := a.(type) {
+	case action.Goto:
+		m.frame.Unpoint()
+		does = m.travel.ToEvent(a.ID)
+	case action.Why:
+		others := []trace.ID{m.frame.Under().Event}
+		if told := m.told(); told != nil {
+			others = append([]trace.ID{told.ID}, others...)
+		}
+		open(menu.Why(m.history(), a.ID, others...))
+	case action.AllCauses:
+		open(menu.AllCauses(m.history(), a.ID))
+	case action.Whole:
+		open(menu.Event(m.history().Event(a.ID)))
+	default:
+		return nil, false
+	}
+	return does, true
+}
+
+// toCluster does what concerns the cluster. What is done to it is done now: it leaves
+// the past.
+func (m *Explorer) toCluster(a action.Action) action.Action {
+	switch a := a.(type) {
+	case action.Grain:
+		return m.drive.SetGrain(trace.Grain(a))
+	case action.Until:
+		m.travel.ToNow()
+		return m.drive.Until(a.Expr)
+	case action.Break:
+		return m.drive.Break(a.Expr)
+	case action.Unbreak:
+		return m.drive.Unbreak(a.Number)
+	case action.Exec:
+		m.drawer.Show()
+		return m.exec(a.Line)
+	case action.Scenario:
+		m.open.Clear()
+		m.drawer.Show()
+		return m.exec(string(a))
+	case action.Begin:
+		up := m.cluster != nil || m.drive.Boot() == ""
+		return m.lesson.Begin(string(a), up, m.frame.Width())
+	case action.Lesson:
+		m.frame.Anew()
+		return m.lesson.Do(string(a), m.frame.Width())
+	}
+	return m.toFaults(a)
+}
+
+// toFaults does what concerns what is broken.
+func (m *Explorer) toFaults(a action.Action) action.Action {
+	menu, why := m.faults()
+	if why != nil {
+		return why
+	}
+	switch a := a.(type) {
+	case action.FaultsOf:
+		m.open.Push(menu.Of(a.Target))
+	case action.AskFault:
+		return menu.Ask(a)
+	case action.Fault:
+		m.travel.ToNow()
+		m.drive.Expect()
+		return menu.Do(a.Fault)
+	}
+	return nil
+}
+
+// answer does what a prompt was for.
+func (m *Explorer) answer(a action.Entered) action.Action {
+	text := strings.TrimSpace(a.Text)
+	switch a.For {
+	case action.ForFilter:
+		return action.Filter{Text: text}
+	case action.ForEvent:
+		id, err := trace.ParseID(text)
+		if err != nil {
+			return action.Prompt{For: a.For, Title: "Go to an event", Intro: "Its number, such as 214 or 214.3.", Text: a.Text, Error: err.Error()}
+		}
+		return action.Goto{ID: id}
+	case action.ForUntil:
+		return action.Until{Expr: a.Text}
+	case action.ForBreak:
+		return action.Break{Expr: a.Text}
+	case action.ForRecording:
+		if text != "" {
+			return action.Recording(text)
+		}
+	case action.ForFault:
+		menu, why := m.faults()
+		if why != nil {
+			return why
+		}
+		m.travel.ToNow()
+		m.drive.Expect()
+		return menu.Answer(*a.Needed, a.Text)
+	}
+	return nil
+}
+
+// openList opens one of the lists.
+func (m *Explorer) openList(which action.Open) {
+	switch which {
+	case action.Lessons:
+		m.open.Push(m.lesson.List())
+	case action.Scenarios:
+		m.open.Push(menu.Scenarios(m.cfg.Scenarios))
+	case action.Recordings:
+		m.open.Push(menu.Recordings(m.cfg.Recordings()))
+	case action.Targets:
+		menu, why := m.faults()
+		if why == nil {
+			m.open.Push(menu.Targets(""))
+		}
+		m.perform(why)
+	}
+}
+
+// exec runs a line in the console.
+func (m *Explorer) exec(line string) action.Action {
+	if line == "exit" || line == "quit" {
+		m.drawer.Shut()
+		return nil
+	}
+	m.travel.ToNow()
+	var lend control.Lend
+	if m.cfg.Lend != nil && m.send != nil {
+		lend = m.lend
+	}
+	m.drawer.Run(m.ctx, m.safe, m.cluster, line, max(m.frame.Width()-4, 20), lend)
+	return nil
+}

@@ -1,0 +1,94 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/cluster/view"
+)
+
+// pump asks for looks at the trace: by a clock while something goes on, and else when
+// the trace grows.
+type pump struct {
+	ticking  bool
+	watching bool
+	wake     <-chan struct{}
+	stop     func()
+}
+
+type (
+	tickMsg struct{} // it is time for a look
+	wakeMsg struct{} // the trace has grown
+)
+
+// tick asks for the next look, unless one is asked for already.
+func (p *pump) tick(after time.Duration) tea.Cmd {
+	if p.ticking {
+		return nil
+	}
+	p.ticking = true
+	return tea.Tick(after, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+// watch asks for a message when the trace grows, unless it is asked for already.
+func (p *pump) watch(ctx context.Context, h *view.History) tea.Cmd {
+	if p.watching {
+		return nil
+	}
+	if p.wake == nil {
+		p.wake, p.stop = h.Stream().Notify()
+	}
+	p.watching = true
+	wake, done := p.wake, ctx.Done()
+	return func() tea.Msg {
+		select {
+		case <-wake:
+			return wakeMsg{}
+		case <-done:
+			return nil
+		}
+	}
+}
+
+func (p *pump) close() {
+	if p.stop != nil {
+		p.stop()
+	}
+}
+
+// rate is the time between two looks at the trace.
+func (m *Explorer) rate() time.Duration {
+	if m.cfg.Remote {
+		return time.Second / 12
+	}
+	return time.Second / 30
+}
+
+func (m *Explorer) tick() tea.Cmd { return m.pump.tick(m.rate()) }
+
+// look is one look at the trace.
+func (m *Explorer) look() tea.Cmd {
+	if m.pull(m.rate()) {
+		m.screen.dirty = true
+	}
+	if m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() {
+		return m.tick()
+	}
+	return nil
+}
+
+// pull brings every part up to now after some time has passed, and reports whether
+// anything on the screen may have changed.
+func (m *Explorer) pull(passed time.Duration) bool {
+	clock := m.drive.Update()
+	state, says := m.travel.Update(passed)
+	m.perform(says)
+	output := m.drawer.Update()
+	if clock || state || output {
+		m.perform(m.lesson.Update())
+		return true
+	}
+	return false
+}
