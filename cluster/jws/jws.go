@@ -1,7 +1,7 @@
 // Package jws signs JSON web tokens and checks their signatures: JWS in its compact
 // form, ES256 only (RFC 7515, RFC 7518). Kubernetes has go-jose for it, which signs
-// with randomness of the machine; here the same key and claims give the same token
-// in every run. Simplified: no other algorithm. Start reading at [Key.Sign].
+// with randomness of the machine, as golang-jwt does, which the build has too (its
+// ecdsa.go); here the same key and claims give the same token in every run. Simplified: no other algorithm. Start reading at [Key.Sign].
 package jws
 
 import (
