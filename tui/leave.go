@@ -43,7 +43,7 @@ func (m *Explorer) lost() string {
 	switch {
 	case m.cluster == nil || m.cfg.Remote || m.cfg.Recording != "":
 		return ""
-	case m.drawer.Busy():
+	case m.drawer.Wanted():
 		return "A command still runs in the console, and the cluster ends with the explorer."
 	case m.travel.Index().Touched() && !m.cfg.Saved:
 		return "The cluster ends with the explorer, and what you did in it with the cluster. (--trace FILE records a run, --data-dir DIR keeps the store.)"

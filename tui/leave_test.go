@@ -38,7 +38,10 @@ func TestLeavingAsksWhenSomethingWouldBeLost(t *testing.T) {
 		t.Fatal("q ends a command that runs without a question")
 	}
 	d.shows("A command still runs in the console")
-	c.exit <- 0
+	d.press("esc", ":", "ctrl+c") // which ends it
+	<-c.ctx.Done()
+	d.press("esc", "q")
+	d.hides("A command still runs in the console")
 }
 
 // Nothing would be lost: nobody has touched the cluster, it is there again next time, it

@@ -7,6 +7,7 @@ package console
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -73,6 +74,13 @@ func (c *Console) Busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.front != nil || len(c.jobs) > 0
+}
+
+// Wanted reports whether a command runs that nobody has ended.
+func (c *Console) Wanted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.all(), func(j *job) bool { return !j.killed })
 }
 
 func (c *Console) say(text string, st grid.Style) {
