@@ -356,7 +356,7 @@ func (c *Cluster) compactStore(f control.Fault) (action, error) {
 
 // disarm clears every alarm of every member, one after another, as etcdctl does.
 func (c *Cluster) disarm(t *sim.Task) error {
-	s, ok := c.store.(interface{ Alarms() []*pb.AlarmMember })
+	s, ok := c.store.(raftstore.Alarming)
 	if !ok {
 		return fmt.Errorf("this store has no alarms")
 	}
@@ -389,7 +389,7 @@ func (c *Cluster) setQuota(n int64) error {
 
 // defragment has one member after another do it, the leader last, as people do.
 func (c *Cluster) defragment() error {
-	s, ok := c.store.(interface{ Defragment(string) error })
+	s, ok := c.store.(raftstore.Defragmenting)
 	switch {
 	case !ok:
 		return fmt.Errorf("this store has no database that could be defragmented")

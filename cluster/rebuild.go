@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/server/v3/auth"
-
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
@@ -73,9 +70,9 @@ func (c *Cluster) awaitServer(t *sim.Task, target string) error {
 		return nil
 	}
 	why := "the store pane shows what it asks for and is refused"
-	if s, ok := c.store.(interface{ Alarms() []*pb.AlarmMember }); ok && len(s.Alarms()) > 0 {
+	if s, ok := c.store.(raftstore.Alarming); ok && len(s.Alarms()) > 0 {
 		why = "the content came with an alarm, under which writes are refused: etcdctl alarm list, then etcdctl alarm disarm"
-	} else if s, ok := c.store.(interface{ AuthStore() auth.AuthStore }); ok && s.AuthStore().IsAuthEnabled() {
+	} else if s, ok := c.store.(raftstore.Authenticating); ok && s.AuthStore().IsAuthEnabled() {
 		why = "the content came with users, of whom the API server is none: etcdctl --user root:PASSWORD auth disable"
 	}
 	return fmt.Errorf("the store holds the new content, but the API server does not serve after %v: %s", serverLimit, why)

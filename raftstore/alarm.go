@@ -20,12 +20,6 @@ func noSpace(id string) *pb.InternalRaftRequest {
 	}}
 }
 
-// available reports whether the leader has room for what a request adds; without a
-// leader there is nobody to ask. Call with mu held.
-func (s *Replicated) available(req *pb.InternalRaftRequest) bool {
-	return s.leader == nil || s.leader.Available(req)
-}
-
 // outOfRoom reports whether too many disks are full for any write to be committed. It
 // takes no lock.
 func (s *Replicated) outOfRoom() bool {

@@ -104,7 +104,7 @@ func loggingIn(req *pb.InternalRaftRequest, as auth.AuthStore) (*pb.InternalRaft
 
 // AsRoot is the header of what is asked for on behalf of the store itself, whatever
 // users it has; nil while it has none.
-func AsRoot(s interface{ AuthStore() auth.AuthStore }) *pb.RequestHeader {
+func AsRoot(s Authenticating) *pb.RequestHeader {
 	as := s.AuthStore()
 	if !as.IsAuthEnabled() {
 		return nil

@@ -27,8 +27,9 @@ func (s *Replicated) boot() error {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	s.clusterID.Store(id)
-	s.here = wire.New(wire.Options{Observe: s.observe, Heartbeats: s.cfg.Heartbeats, Seed: s.cfg.Seed, Go: s.spawn})
-	s.network = s.here
+	s.wire = wire.New(wire.Options{Observe: s.observe, Heartbeats: s.cfg.Heartbeats, Seed: s.cfg.Seed, Go: s.spawn})
+	s.network = s.wire
+	s.membership.network = s.wire
 	if fresh {
 		err = s.found(facts)
 	} else {
@@ -42,9 +43,8 @@ func (s *Replicated) boot() error {
 		s.bootTerm = max(s.bootTerm, m.BootTerm())
 		s.recent.reach(m.Status().Revision)
 	}
-	s.writes.last = (s.bootTerm + 1) << 32
-	s.spawn("reads", s.readLoop)
-	s.spawn("deadlines", s.deadlineLoop)
+	s.order.goOn((s.bootTerm+1)<<32, int64(s.bootTerm)<<32, 0)
+	s.order.serve()
 	if best != nil && !s.cfg.NoCampaign {
 		s.spawn("campaign", best.Campaign)
 	}
@@ -61,7 +61,7 @@ func (s *Replicated) found(facts groupFacts) error {
 	for i := range s.cfg.Members {
 		servers = append(servers, member.Server{ID: memberName(i), Address: memberName(i)})
 	}
-	s.roster.Store((&roster{}).with(servers, func(id string) peer { return s.makeMember(id, servers) }))
+	s.put((&roster{}).with(servers, func(id string) peer { return s.makeMember(id, servers) }))
 	if err := errors.Join(s.startAll(s.group().members, true)...); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 	for i, id := range folders {
 		first[i] = member.Server{ID: id, Address: id}
 	}
-	s.roster.Store((&roster{}).with(first, s.newMember))
+	s.put((&roster{}).with(first, s.newMember))
 	if facts.Survivor != "" {
 		m, err := s.member(facts.Survivor)
 		if err == nil {
@@ -109,7 +109,7 @@ func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 	}
 	old := s.group()
 	now := old.with(servers, s.newMember)
-	s.roster.Store(now)
+	s.put(now)
 	for i, id := range old.ids {
 		if now.index(id) >= 0 {
 			continue
@@ -156,8 +156,8 @@ func (s *Replicated) newMember(id string) peer { return s.makeMember(id, nil) }
 
 // makeMember is the one place where members are made.
 func (s *Replicated) makeMember(id string, peers []member.Server) peer {
-	if s.far != nil {
-		return elsewhere{s.far.Member(id)}
+	if s.processes != nil {
+		return remoteMember{s.processes.Member(id)}
 	}
 	m := local{member.New(s.memberConfig(id, peers))}
 	m.Hold(s.held.Load())
@@ -168,10 +168,10 @@ func (s *Replicated) makeMember(id string, peers []member.Server) peer {
 func (s *Replicated) memberConfig(id string, peers []member.Server) member.Config {
 	return member.Config{
 		ID: id, Peers: peers, Dir: s.dirOf(id),
-		Network: s.here, NoSync: s.cfg.NoSync,
+		Network: s.wire, NoSync: s.cfg.NoSync,
 		SnapshotEvery: s.cfg.SnapshotEvery, SnapshotTrailing: s.cfg.SnapshotTrailing,
 		Emit: s.cfg.Events, Applied: s.applied, Changed: s.leadershipChanged,
-		Requests: &s.requests, ComeBack: s.comeBack, Closing: s.closing, Go: s.spawn, Limits: s.cfg.limits(),
+		Requests: &s.requests, ComeBack: s.comeBack, Closing: s.order.closing, Go: s.spawn, Limits: s.cfg.limits(),
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 // acknowledged write must be committed exactly once, in the order of the calls.
 //
 // Faults are of disks (crash, lost disk, full, slow), of links (cut, drop, delay,
-// duplicate, reorder, hold), of offices (transfer, split vote, slow elections) and of the
+// duplicate, reorder, hold), of leadership (transfer, split vote, slow elections) and of the
 // group itself: members join, are promoted, are replaced and leave meanwhile.
 //
 // KVIZ_SEEDS=1000 runs more seeds, KVIZ_SEED=17 one.

@@ -28,9 +28,7 @@ func (s *Replicated) applied(id string, batch []member.Applied) {
 func (s *Replicated) report(id string, a *member.Applied) {
 	switch a.Outcome {
 	case member.OutOfOrder:
-		s.mu.Lock()
-		s.renew(a.Ticket.Epoch)
-		s.mu.Unlock()
+		s.again(a.Ticket.Epoch)
 		return
 	case member.Duplicate:
 		return // whoever asked was told at its first place in the log
@@ -38,9 +36,7 @@ func (s *Replicated) report(id string, a *member.Applied) {
 	if s.cfg.Applied != nil {
 		s.cfg.Applied(a.Index, a.Request)
 	}
-	s.mu.Lock()
-	req := s.writes.applied(a.Ticket.Number)
-	s.mu.Unlock()
+	req := s.request(a.Ticket.Number)
 	r := &Result{Response: a.Result.Response, Err: a.Result.Err, Index: a.Index, Revision: a.Result.Revision, Events: a.Result.Events, Request: req}
 	if len(r.Events) > 0 && s.onCommit != nil && a.Term > s.bootTerm {
 		s.onCommit(r)
@@ -48,20 +44,16 @@ func (s *Replicated) report(id string, a *member.Applied) {
 	if s.onUpkeep != nil && isUpkeep(r) && a.Term > s.bootTerm {
 		s.onUpkeep(r)
 	}
-	s.noteLease(id, a)
+	s.leases.note(id, a)
 	if len(r.Events) > 0 {
 		s.recent.add(r.Revision, r.Events)
 	}
-	s.mu.Lock()
-	w := s.writes.byNumber[a.Ticket.Number]
-	s.mu.Unlock()
-	if w == nil || !s.settle(w, r.Revision) {
+	w := s.end(a.Ticket.Number, r.Revision)
+	if w == nil {
 		s.overQuota(id, a)
 		return // it timed out, or was asked for before the store was reopened
 	}
-	if h, ok := r.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok {
-		s.fillHeader(h.GetHeader(), id, a.Term)
-	}
+	s.fillHeader(HeaderOf(r.Response), id, a.Term)
 	if a.OverQuota {
 		s.full(id, func() { w.done(r) })
 		return

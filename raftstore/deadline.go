@@ -47,24 +47,24 @@ func (c *clock) stopped() bool {
 
 // deadlineLoop is the goroutine that ends requests whose time is over. It
 // sleeps while nothing is under way.
-func (s *Replicated) deadlineLoop() {
+func (o *order) deadlineLoop() {
 	for {
 		var due <-chan time.Time
 		var timer *time.Timer
-		if next, any := s.expire(); any && !s.clock.stopped() {
+		if next, any := o.expire(); any && !o.clock.stopped() {
 			timer = time.NewTimer(next)
 			due = timer.C
 		}
 		select {
 		case <-due:
-		case <-s.wakeDeadlines:
-		case <-s.closing:
+		case <-o.wakeDeadlines:
+		case <-o.closing:
 		}
 		if timer != nil {
 			timer.Stop()
 		}
 		select {
-		case <-s.closing:
+		case <-o.closing:
 			return
 		default:
 		}
@@ -72,22 +72,22 @@ func (s *Replicated) deadlineLoop() {
 }
 
 // expire ends what is overdue and gives the time until the next deadline.
-func (s *Replicated) expire() (next time.Duration, any bool) {
-	now := s.clock.now()
-	for _, end := range s.overdue(now) {
+func (o *order) expire() (next time.Duration, any bool) {
+	now := o.clock.now()
+	for _, end := range o.overdue(now) {
 		end()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	note := func(deadline time.Duration) {
 		if left := deadline - now; !any || left < next {
 			next, any = left, true
 		}
 	}
-	if w := s.writes.head; w != nil {
+	if w := o.writes.head; w != nil {
 		note(w.deadline)
 	}
-	for _, list := range [][]*read{s.reads.turn, s.reads.waiting} {
+	for _, list := range [][]*read{o.reads.turn, o.reads.waiting} {
 		if len(list) > 0 {
 			note(list[0].deadline)
 		}
@@ -96,18 +96,18 @@ func (s *Replicated) expire() (next time.Duration, any bool) {
 }
 
 // overdue settles what is overdue and gives what is left to tell the callers.
-func (s *Replicated) overdue(now time.Duration) (ends []func()) {
-	s.mu.Lock()
-	late := s.lateWrites(now)
+func (o *order) overdue(now time.Duration) (ends []func()) {
+	o.mu.Lock()
+	late := o.lateWrites(now)
 	for _, l := range late {
-		s.writes.giveUp(l.w)
+		o.writes.giveUp(l.w)
 	}
-	for _, r := range s.lateReads(now) {
+	for _, r := range o.lateReads(now) {
 		ends = append(ends, func() { r.done(&Result{Err: rpctypes.ErrGRPCTimeout}) })
 	}
-	s.mu.Unlock()
+	o.mu.Unlock()
 	for _, l := range late {
-		if s.settle(l.w, 0) {
+		if o.settle(l.w, 0) {
 			ends = append(ends, func() { l.w.done(&Result{Err: l.err}) })
 		}
 	}
@@ -123,16 +123,16 @@ type lateWrite struct {
 // given to a leader may still take effect; nobody can know. Call with mu held.
 //
 // Mirrors etcd server/etcdserver/v3_server.go parseProposeCtxErr.
-func (s *Replicated) lateWrites(now time.Duration) (late []lateWrite) {
-	for w := s.writes.head; w != nil && w.deadline <= now; w = w.next {
+func (o *order) lateWrites(now time.Duration) (late []lateWrite) {
+	for w := o.writes.head; w != nil && w.deadline <= now; w = w.next {
 		if w.settled {
 			continue
 		}
 		err := rpctypes.ErrGRPCTimeout
-		if w.offered == 0 && s.outOfRoom() {
+		if w.offered == 0 && o.store.outOfRoom() {
 			err = rpctypes.ErrGRPCNoSpace
 		}
-		if w.offered > 1 || w.offered == 1 && s.leader == nil {
+		if w.offered > 1 || w.offered == 1 && o.leader == nil {
 			err = rpctypes.ErrGRPCTimeoutDueToLeaderFail
 		}
 		late = append(late, lateWrite{w, err})
@@ -141,16 +141,16 @@ func (s *Replicated) lateWrites(now time.Duration) (late []lateWrite) {
 }
 
 // lateReads settles the overdue reads. Call with mu held.
-func (s *Replicated) lateReads(now time.Duration) (late []*read) {
-	for _, r := range s.reads.turn {
+func (o *order) lateReads(now time.Duration) (late []*read) {
+	for _, r := range o.reads.turn {
 		if !r.settled && r.deadline <= now {
 			r.settled = true
 			late = append(late, r)
-			s.reads.restart()
+			o.reads.restart()
 		}
 	}
 	var still []*read
-	for _, r := range s.reads.waiting {
+	for _, r := range o.reads.waiting {
 		if r.deadline <= now {
 			r.settled = true
 			late = append(late, r)
@@ -158,27 +158,27 @@ func (s *Replicated) lateReads(now time.Duration) (late []*read) {
 			still = append(still, r)
 		}
 	}
-	s.reads.waiting = still
+	o.reads.waiting = still
 	return late
 }
 
 // abort ends everything that is under way with the error.
-func (s *Replicated) abort(err error) {
-	s.mu.Lock()
+func (o *order) abort(err error) {
+	o.mu.Lock()
 	var all []*write
-	for w := s.writes.head; w != nil; w = w.next {
+	for w := o.writes.head; w != nil; w = w.next {
 		all = append(all, w)
 	}
-	s.mu.Unlock()
+	o.mu.Unlock()
 	for _, w := range all {
-		if s.settle(w, 0) {
+		if o.settle(w, 0) {
 			w.done(&Result{Err: err})
 		}
 	}
-	s.mu.Lock()
-	reads := append(s.reads.waiting, s.reads.turn...)
-	s.reads.waiting = nil
-	s.reads.restart()
+	o.mu.Lock()
+	reads := append(o.reads.waiting, o.reads.turn...)
+	o.reads.waiting = nil
+	o.reads.restart()
 	ends := reads[:0:0]
 	for _, r := range reads {
 		if !r.settled {
@@ -186,7 +186,7 @@ func (s *Replicated) abort(err error) {
 			ends = append(ends, r)
 		}
 	}
-	s.mu.Unlock()
+	o.mu.Unlock()
 	for _, r := range ends {
 		r.done(&Result{Err: err})
 	}

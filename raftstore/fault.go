@@ -11,7 +11,7 @@ import (
 	"kviz/raftstore/member"
 )
 
-// Stop ends a member in good order. A leader first hands its office to the
+// Stop ends a member in good order. A leader first hands its leadership to the
 // follower that has come furthest, if that can be done at once.
 //
 // Mirrors etcd server/etcdserver/server.go TryTransferLeadershipOnShutdown.
@@ -61,10 +61,7 @@ func (s *Replicated) Restart(id string) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	err = s.refusal()
-	s.mu.Unlock()
-	if err != nil {
+	if _, err = s.current(); err != nil {
 		return err
 	}
 	if m.Up() {
@@ -135,7 +132,7 @@ func (s *Replicated) HealMember(id string) error {
 
 // Delay adds d to the way of every message from one member to another; 0 takes
 // the delay away. A delay both ways of half an election timeout or more ends
-// the leader's office, and no election ends.
+// the the leadership, and no election ends.
 func (s *Replicated) Delay(from, to string, d time.Duration) error {
 	if d < 0 {
 		return fmt.Errorf("raftstore: a delay of %v; it cannot be negative", d)
@@ -241,11 +238,9 @@ func (s *Replicated) TransferLeadership(to string) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	leader, e := s.leader, s.epoch
-	s.mu.Unlock()
+	leader, epoch := s.leads()
 	switch {
-	case leader == nil || e == nil:
+	case leader == nil || epoch == 0:
 		return rpctypes.ErrGRPCNoLeader
 	case leader.Member() == to:
 		return nil
@@ -262,18 +257,6 @@ func (s *Replicated) TransferLeadership(to string) error {
 		s.sleep(5 * time.Millisecond)
 	}
 	// Raft refused proposals meanwhile.
-	s.mu.Lock()
-	s.renew(e.id)
-	s.mu.Unlock()
+	s.again(epoch)
 	return fmt.Errorf("raftstore: member %s did not become leader within a second; %q leads", to, s.Leader())
-}
-
-// sleep waits in real time, or until the store is closed.
-func (s *Replicated) sleep(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.closing:
-	}
 }

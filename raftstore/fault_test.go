@@ -178,7 +178,7 @@ func soon(t *testing.T, what string, try func() time.Duration) {
 	t.Errorf("%s took %v", what, took)
 }
 
-// The leader's full disk costs it its office, then itself when it must write
+// The leader's full disk costs it the leadership, then itself when it must write
 // down the next term; the process and the others go on.
 func TestLeadersDiskIsFull(t *testing.T) {
 	t.Parallel()
@@ -347,7 +347,7 @@ func TestHealingIsFast(t *testing.T) {
 		return time.Since(start)
 	})
 	if s.Leader() != leader {
-		t.Errorf("the follower that came back cost %s its office", leader)
+		t.Errorf("the follower that came back cost %s the leadership", leader)
 	}
 }
 

@@ -13,7 +13,7 @@ type epoch struct {
 	id     uint64
 	leader leadership
 	ended  bool
-	more   *sync.Cond // on Replicated.mu: there is more to give, or the epoch ended
+	more   *sync.Cond // on order.mu: there is more to give, or the epoch ended
 	given  *write     // the last write given, nil at the start
 	seq    uint64
 }
@@ -27,66 +27,77 @@ func (e *epoch) wake() {
 // leadershipChanged is called by members from raft's goroutines.
 func (s *Replicated) leadershipChanged() {
 	defer s.listeners.tell()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var leader leadership
-	for _, m := range s.group().all() {
-		if r := m.Leader(); r != nil && (leader == nil || r.Term() > leader.Term()) {
-			leader = r
+	s.lead(func() (leader leadership) {
+		for _, m := range s.group().all() {
+			if r := m.Leader(); r != nil && (leader == nil || r.Term() > leader.Term()) {
+				leader = r
+			}
 		}
-	}
-	if sameLeader(leader, s.leader) {
+		return leader
+	}, s.demote, func(leader leadership) {
+		s.spawn("leases of "+leader.Member(), func() { s.promoteLessor(leader) })
+		s.spawn("roll call of "+leader.Member(), func() { s.rollCall(leader) })
+	})
+}
+
+// lead gives what is under way to whoever leads now. who is asked with the lock held, so
+// that what is known stays in order; if that is news, lost is called before the new leader
+// is given anything, and led for one that the open store has.
+func (o *order) lead(who func() leadership, lost func(), led func(leadership)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	leader := who()
+	if sameLeader(leader, o.leader) {
 		return
 	}
-	s.endEpoch()
-	s.leader = leader
-	s.lessor.Demote()
+	o.endEpoch()
+	o.leader = leader
+	lost()
 	if leader != nil {
-		s.beginEpoch(leader.Term() << 16)
-		if !s.closed {
-			s.spawn("leases of "+leader.Member(), func() { s.promoteLessor(leader) })
-			s.spawn("roll call of "+leader.Member(), func() { s.rollCall(leader) })
+		o.beginEpoch(leader.Term() << 16)
+		if !o.closed {
+			led(leader)
 		}
 	}
-	s.reads.restart()
-	poke(s.wakeReads)
+	o.reads.restart()
+	poke(o.wakeReads)
 }
 
 // beginEpoch starts giving the leader every write whose end is not known. Call
 // with mu held.
-func (s *Replicated) beginEpoch(id uint64) {
-	if s.closed {
+func (o *order) beginEpoch(id uint64) {
+	if o.closed {
 		return
 	}
-	id = max(id, s.lastEpoch+1)
-	s.lastEpoch = id
-	e := &epoch{id: id, leader: s.leader, more: sync.NewCond(&s.mu)}
-	s.epoch = e
-	s.spawn("feed of "+e.leader.Member(), func() { s.feed(e) })
+	id = max(id, o.lastEpoch+1)
+	o.lastEpoch = id
+	e := &epoch{id: id, leader: o.leader, more: sync.NewCond(&o.mu)}
+	o.epoch = e
+	o.store.spawn("feed of "+e.leader.Member(), func() { o.feed(e) })
 }
 
 // endEpoch stops the giving. Call with mu held.
-func (s *Replicated) endEpoch() {
-	if s.epoch != nil {
-		s.epoch.ended = true
-		s.epoch.wake()
-		s.epoch = nil
+func (o *order) endEpoch() {
+	if o.epoch != nil {
+		o.epoch.ended = true
+		o.epoch.wake()
+		o.epoch = nil
 	}
 }
 
 // renew begins a new epoch with the same leader, because the old one lost a
 // write on its way. Call with mu held.
-func (s *Replicated) renew(id uint64) {
-	if s.epoch != nil && s.epoch.id == id {
-		s.endEpoch()
-		s.beginEpoch(id + 1)
+func (o *order) renew(id uint64) {
+	if o.epoch != nil && o.epoch.id == id {
+		o.endEpoch()
+		o.beginEpoch(id + 1)
 	}
 }
 
 // feed is the epoch's goroutine: the only one that proposes to the leader. It
 // may block in raft when the leader's queue is full; when the leader goes
 // down it comes back.
-func (s *Replicated) feed(e *epoch) {
+func (o *order) feed(e *epoch) {
 	type offer struct {
 		data   []byte
 		ticket member.Ticket
@@ -94,18 +105,18 @@ func (s *Replicated) feed(e *epoch) {
 	var offers []offer
 	for {
 		offers = offers[:0]
-		s.mu.Lock()
-		for !e.ended && s.ungiven(e) == nil {
+		o.mu.Lock()
+		for !e.ended && o.ungiven(e) == nil {
 			e.more.Wait()
 		}
-		for w := s.ungiven(e); w != nil && !e.ended && len(offers) < 512; w = s.ungiven(e) {
+		for w := o.ungiven(e); w != nil && !e.ended && len(offers) < 512; w = o.ungiven(e) {
 			offers = append(offers, offer{w.data, member.Ticket{Number: w.number, Epoch: e.id, Seq: e.seq}})
 			w.offered++
 			e.given = w
 			e.seq++
 		}
 		ended := e.ended
-		s.mu.Unlock()
+		o.mu.Unlock()
 		if ended {
 			return
 		}
@@ -118,8 +129,8 @@ func (s *Replicated) feed(e *epoch) {
 }
 
 // ungiven is the next write that the epoch has not given. Call with mu held.
-func (s *Replicated) ungiven(e *epoch) *write {
-	w := s.writes.head
+func (o *order) ungiven(e *epoch) *write {
+	w := o.writes.head
 	if e.given != nil {
 		w = e.given.next
 	}

@@ -13,12 +13,9 @@ func (b *bare) Quota() int64 {
 	return b.state.Quota()
 }
 
-// Expired is how many leases have run out since the store was opened.
-func (s *Replicated) Expired() int64 { return s.expired.Load() }
-
 // Pending is how many writes are under way whose end is not known.
-func (s *Replicated) Pending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.writes.byNumber)
+func (o *order) Pending() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.writes.byNumber)
 }

@@ -54,12 +54,12 @@ func (f groupFacts) id() (uint64, error) {
 }
 
 // ClusterID stands in response headers. Rebuild changes it.
-func (s *Replicated) ClusterID() uint64 { return s.clusterID.Load() }
+func (ms *membership) ClusterID() uint64 { return ms.clusterID.Load() }
 
 // readGroup reads the file and finds the members' folders. fresh says that there
 // is no group yet.
-func (s *Replicated) readGroup() (f groupFacts, folders []string, fresh bool, err error) {
-	path := filepath.Join(s.cfg.Dir, groupFile)
+func (ms *membership) readGroup() (f groupFacts, folders []string, fresh bool, err error) {
+	path := filepath.Join(ms.dir, groupFile)
 	data, err := os.ReadFile(path)
 	there := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -74,10 +74,10 @@ func (s *Replicated) readGroup() (f groupFacts, folders []string, fresh bool, er
 			return f, nil, false, fmt.Errorf("raftstore: %s is damaged: %w", path, err)
 		}
 	}
-	if err := s.finish(&f); err != nil {
+	if err := ms.finish(&f); err != nil {
 		return f, nil, false, err
 	}
-	if folders, err = s.folders(); err != nil {
+	if folders, err = ms.folders(); err != nil {
 		return f, nil, false, err
 	}
 	for _, id := range folders {
@@ -86,31 +86,31 @@ func (s *Replicated) readGroup() (f groupFacts, folders []string, fresh bool, er
 	switch {
 	case there && !f.Born:
 		for _, id := range folders {
-			if err := os.RemoveAll(s.dirOf(id)); err != nil {
+			if err := os.RemoveAll(ms.dirOf(id)); err != nil {
 				return f, nil, false, fmt.Errorf("raftstore: %w", err)
 			}
 		}
 		return f, nil, true, nil
 	case there && len(folders) == 0:
-		return f, nil, false, fmt.Errorf("raftstore: %s holds no member's log, though a store was made there; without any log nothing of it can be known", s.cfg.Dir)
+		return f, nil, false, fmt.Errorf("raftstore: %s holds no member's log, though a store was made there; without any log nothing of it can be known", ms.dir)
 	}
 	return f, folders, len(folders) == 0, nil
 }
 
 // finish goes on with what a process that died was in the middle of, and clears
 // away what it had only prepared.
-func (s *Replicated) finish(f *groupFacts) error {
+func (ms *membership) finish(f *groupFacts) error {
 	if f.Exchange {
-		return s.finishExchange(f)
+		return ms.finishExchange(f)
 	}
-	entries, err := os.ReadDir(s.cfg.Dir)
+	entries, err := os.ReadDir(ms.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	for _, e := range entries {
 		_, isNew := nameOfNew(e.Name())
 		gone := f.Survivor != "" && f.Survivor != e.Name() && memberNumber(e.Name()) >= 0
-		if path := filepath.Join(s.cfg.Dir, e.Name()); e.IsDir() && (isNew || gone) && ofAMember(path) {
+		if path := filepath.Join(ms.dir, e.Name()); e.IsDir() && (isNew || gone) && ofAMember(path) {
 			if err := os.RemoveAll(path); err != nil {
 				return fmt.Errorf("raftstore: %w", err)
 			}
@@ -130,8 +130,8 @@ func ofAMember(dir string) bool {
 }
 
 // folders are the names of those members that have a log, in order of joining.
-func (s *Replicated) folders() (list []string, err error) {
-	entries, err := os.ReadDir(s.cfg.Dir)
+func (ms *membership) folders() (list []string, err error) {
+	entries, err := os.ReadDir(ms.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -142,7 +142,7 @@ func (s *Replicated) folders() (list []string, err error) {
 		if !e.IsDir() || memberNumber(e.Name()) < 0 {
 			continue
 		}
-		ok, err := member.Exists(s.dirOf(e.Name()))
+		ok, err := member.Exists(ms.dirOf(e.Name()))
 		if err != nil {
 			return nil, fmt.Errorf("raftstore: %w", err)
 		}
@@ -154,34 +154,31 @@ func (s *Replicated) folders() (list []string, err error) {
 	return list, nil
 }
 
-func (s *Replicated) dirOf(id string) string { return filepath.Join(s.cfg.Dir, id) }
+func (ms *membership) dirOf(id string) string { return filepath.Join(ms.dir, id) }
 
 // writeGroup writes the file so that after a crash it is the old one or the new.
-func (s *Replicated) writeGroup(f groupFacts) error {
+func (ms *membership) writeGroup(f groupFacts) error {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	if err := os.MkdirAll(s.cfg.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(ms.dir, 0o700); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	path := filepath.Join(s.cfg.Dir, groupFile)
-	if err := durable.Replace(path, append(data, '\n'), !s.lossy()); err != nil {
+	path := filepath.Join(ms.dir, groupFile)
+	if err := durable.Replace(path, append(data, '\n'), ms.sync); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	return nil
 }
 
 // syncDir makes what was created, renamed or deleted in the store's folder durable.
-func (s *Replicated) syncDir() error {
-	if s.lossy() {
+func (ms *membership) syncDir() error {
+	if !ms.sync {
 		return nil
 	}
-	if err := durable.Dir(s.cfg.Dir); err != nil {
+	if err := durable.Dir(ms.dir); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	return nil
 }
-
-// lossy says that nobody will open the folder again after a power cut.
-func (s *Replicated) lossy() bool { return s.cfg.NoSync || s.tmp != "" }

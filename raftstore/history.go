@@ -119,10 +119,7 @@ func hashKV(kv *mvcc.Store, rev int64) (h KVHash, err error) {
 
 // Changes gives the changes from a revision on; see [History].
 func (s *Replicated) Changes(from int64) (Changes, error) {
-	s.mu.Lock()
-	err := s.refusal()
-	s.mu.Unlock()
-	if err != nil {
+	if _, err := s.current(); err != nil {
 		return Changes{}, err
 	}
 	c, ok := s.recent.since(from)

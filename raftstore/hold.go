@@ -3,16 +3,13 @@ package raftstore
 import "kviz/raftstore/wire"
 
 // Hold stops (true) or lets go (false) the messages between members. Heartbeats
-// and appends without news still pass, so that the leader stays in office; no
+// and appends without news still pass, so that the leader goes on leading; no
 // election starts, and the time of requests under way stands still.
 func (s *Replicated) Hold(on bool) {
 	s.holding.Lock() // clock, members and network stand or go together
 	defer s.holding.Unlock()
 	s.clock.hold(on)
-	s.rosterMu.Lock()
-	s.held.Store(on) // for members to come
-	members := s.group().all()
-	s.rosterMu.Unlock()
+	members := s.everybody(func() { s.held.Store(on) })
 	if on {
 		for _, m := range members {
 			m.Hold(true)
@@ -24,10 +21,8 @@ func (s *Replicated) Hold(on bool) {
 	for _, m := range members {
 		m.Hold(false)
 	}
-	poke(s.wakeDeadlines)
-	if s.wakeLeases != nil {
-		poke(s.wakeLeases)
-	}
+	s.order.wake()
+	s.leases.wake()
 }
 
 // ReleaseOne lets the oldest held message, a request or an answer, go; false

@@ -36,7 +36,7 @@ func terms(s *raftstore.Replicated) (list []uint64) {
 }
 
 // Pausing, stepping and going on, again and again, with no processor to spare,
-// costs nobody the office.
+// costs nobody the leadership.
 func TestPausingOnABusyMachine(t *testing.T) {
 	tr := newTranscript()
 	s := open(t, raftstore.Config{Events: tr.add, NoSync: true, RequestTimeout: 30 * time.Second})

@@ -37,8 +37,10 @@ func (n *stillNetwork) Hold(on bool) { n.held.Store(on) }
 func TestHoldingAndLettingGoAtOnce(t *testing.T) {
 	t.Parallel()
 	m, n := &stillMember{}, &stillNetwork{}
-	s := &Replicated{network: n, wakeDeadlines: make(chan struct{}, 1)}
-	s.roster.Store(&roster{ids: []string{"a"}, members: []peer{m}, learner: []bool{false}})
+	s := &Replicated{network: n, leases: &leases{}}
+	s.order = newOrder(s, 0)
+	s.membership = newMembership(s.order, nil, nil)
+	s.put(&roster{ids: []string{"a"}, members: []peer{m}, learner: []bool{false}})
 	ended := make(chan struct{})
 	m.before = func() {
 		began := make(chan struct{})

@@ -24,14 +24,14 @@ import (
 // The seed draws which follower and which set. KVIZ_SEEDS=20 runs more seeds,
 // KVIZ_SEED=17 one.
 
-// office is what becomes of the leader while a fault lasts.
-type office int
+// outcome is what becomes of the leader while a fault lasts.
+type outcome int
 
 const (
-	stays  office = iota // the same leader in the same term
-	moves                // another leader in a later term
-	toHeir               // the follower that was named, in a later term
-	nobody               // no leader; writes are refused
+	stays  outcome = iota // the same leader in the same term
+	moves                 // another leader in a later term
+	toHeir                // the follower that was named, in a later term
+	nobody                // no leader; writes are refused
 )
 
 // matrixFault is a fault, how it is taken back, and what is expected of the
@@ -39,8 +39,8 @@ const (
 type matrixFault struct {
 	name     string
 	do, undo func(x *patient) error
-	leader   office
-	follower office
+	leader   outcome
+	follower outcome
 	visible  bool // it shows in the state of members or links
 }
 
@@ -112,17 +112,17 @@ type patient struct {
 	wrote  map[string]string // acknowledged
 }
 
-// patience is how long a request waits where nobody leads: as long as it needs to be
+// timeout is how long a request waits where nobody leads: as long as it needs to be
 // seen that it ends. Everywhere else the machine may take its time.
-func (f *matrixFault) patience() time.Duration {
+func (f *matrixFault) timeout() time.Duration {
 	if f.leader == nobody {
 		return 700 * time.Millisecond
 	}
 	return time.Minute
 }
 
-func openPatient(t *testing.T, members int, seed uint64, patience time.Duration) *patient {
-	s, err := raftstore.Open(raftstore.Config{Members: members, Seed: seed, RequestTimeout: patience})
+func openPatient(t *testing.T, members int, seed uint64, timeout time.Duration) *patient {
+	s, err := raftstore.Open(raftstore.Config{Members: members, Seed: seed, RequestTimeout: timeout})
 	must(t, err)
 	x := &patient{t: t, s: s, ids: s.IDs(), rand: rand.New(rand.NewPCG(seed, uint64(members))), wrote: map[string]string{}}
 	x.write("first", 1)
@@ -131,7 +131,7 @@ func openPatient(t *testing.T, members int, seed uint64, patience time.Duration)
 }
 
 func (f *matrixFault) once(t *testing.T, members int, onLeader bool, seed uint64) error {
-	x := openPatient(t, members, seed, f.patience())
+	x := openPatient(t, members, seed, f.timeout())
 	s := x.s
 	defer func() { must(t, s.Close()) }()
 	x.write("before", 5)
@@ -165,7 +165,7 @@ func (f *matrixFault) once(t *testing.T, members int, onLeader bool, seed uint64
 }
 
 // during writes under the fault and looks at who leads.
-func (x *patient) during(want office, term uint64) error {
+func (x *patient) during(want outcome, term uint64) error {
 	if want == nobody {
 		await(x.t, "nobody leads", func() bool { return x.s.Leader() == "" && !x.s.Healthy() })
 		r := call(x.s, putReq("no quorum", "1"))
@@ -475,7 +475,7 @@ func (x *patient) replace() error {
 	return nil
 }
 
-// move hands the office to the victim; if that is the leader, from it to another.
+// move hands the leadership to the victim; if that is the leader, from it to another.
 func (x *patient) move() error {
 	x.heir = x.victim
 	if x.victim == x.leader {
@@ -492,7 +492,7 @@ func TestNoFaultLeavesAGoroutineBehind(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for round, f := range matrixFaults {
 		for _, undone := range []bool{false, true} {
-			x := openPatient(t, 3+2*(round%2), uint64(round), f.patience())
+			x := openPatient(t, 3+2*(round%2), uint64(round), f.timeout())
 			if x.victim = x.leader; undone {
 				x.victim = x.others(x.leader)[0]
 			}

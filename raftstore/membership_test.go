@@ -277,7 +277,7 @@ func TestALearner(t *testing.T) {
 	must(t, s.Restart(other(leader)))
 	mustPut(t, s, "k", "3")
 	caughtUp(t, s, learner, "k", "3")
-	// Stopping the leader does not hand the office to the learner.
+	// Stopping the leader does not hand the leadership to the learner.
 	must(t, s.Stop(s.Leader()))
 	mustPut(t, s, "k", "4")
 }

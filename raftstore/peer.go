@@ -13,8 +13,20 @@ import (
 )
 
 // peer is a member as the store has it: a member.Member of this process, or a
-// remote.Member, which speaks for one in another.
+// remote.Member, which speaks for one in another. It is the sum of its roles; who needs
+// one of them only, says so.
 type peer interface {
+	runner
+	standing
+	keeper
+	candidate
+	faulty
+	carrier
+	reporter
+}
+
+// runner is a member as something that is started and ends.
+type runner interface {
 	ID() string
 	Up() bool
 	Why() string
@@ -22,34 +34,53 @@ type peer interface {
 	Stop(reason string) error
 	Kill(reason string) error
 	Crash(reason string) error
-	Erase(reason string) error
+}
 
+// standing is how far a member has come.
+type standing interface {
 	Status() member.Status
 	Revision() int64
 	Glance() member.Glance
 	Tail() (term, index uint64)
 	BootTerm() uint64
 	Servers() []member.Server
-	Leader() leadership
+}
 
+// keeper is a member as the keeper of keys, users and alarms.
+type keeper interface {
 	Range(*pb.RangeRequest) (*pb.RangeResponse, error)
 	View(func(*mvcc.Store)) error
 	Inspect(func(*apply.State)) error
 	Change(func(*apply.State)) error
-
-	Campaign()
 	Snapshot() error
+	Defragment(busy func(inUse int64) (done <-chan struct{})) error
+}
+
+// candidate is a member as one that stands for election, and leads.
+type candidate interface {
+	Leader() leadership
+	Campaign()
+}
+
+// faulty is a member as one that is held, slowed down and broken.
+type faulty interface {
 	Hold(bool)
 	SlowElections(factor int)
 	SlowDisk(time.Duration)
 	FillDisk(bool)
 	Disk() (slow time.Duration, full bool)
-	Defragment(busy func(inUse int64) (done <-chan struct{})) error
+}
 
+// carrier is a member as the owner of a disk, while it is down.
+type carrier interface {
+	Erase(reason string) error
 	Recover(term uint64, address string) error
 	Prepare(member.Seed) error
 	Corrupt(member.Damage) error
+}
 
+// reporter tells the world what was done to a member.
+type reporter interface {
 	Report(wire.Phase, wire.Message)
 	ReportFault(member.Fault)
 	ReportMembership(member.Membership)
@@ -60,19 +91,29 @@ type peer interface {
 type leadership interface {
 	Term() uint64
 	Member() string
-	Propose(data []byte, t member.Ticket) bool
+	proposer
+	reconfigurer
 	ReadIndex(context.Context) error
 	Range(*pb.RangeRequest) (*pb.RangeResponse, error)
 	Transfer(to string)
-	Began(context.Context) error
-	Available(*pb.InternalRaftRequest) bool
-	Settled() bool
 	Last() uint64
+	// same reports whether both are the same leadership.
+	same(leadership) bool
+}
+
+// proposer takes requests into the log.
+type proposer interface {
+	Propose(data []byte, t member.Ticket) bool
+	Available(*pb.InternalRaftRequest) bool
+}
+
+// reconfigurer knows and changes who belongs to the group.
+type reconfigurer interface {
+	Began(context.Context) error
+	Settled() bool
 	Servers() []member.Server
 	Set(member.Server) error
 	Remove(id string) error
-	// same reports whether both are the same leadership.
-	same(leadership) bool
 }
 
 func sameLeader(a, b leadership) bool {
@@ -85,6 +126,17 @@ func sameLeader(a, b leadership) bool {
 // network is the way between the peers: a wire.Network of this process, or a
 // remote.Network.
 type network interface {
+	links
+	messages
+	Progress(from, to string, term uint64) wire.Progress
+	Contact(from, to string, term uint64) time.Time
+	Forget(id string)
+	SetSplit(*wire.Split) <-chan struct{}
+	TermOf(*wire.Split) uint64
+}
+
+// links are the ways from one peer to another, which can be broken.
+type links interface {
 	Cut(from, to string, cut bool)
 	Delay(from, to string, d time.Duration)
 	Drop(from, to string, probability float64)
@@ -94,14 +146,13 @@ type network interface {
 	HealLink(from, to string)
 	Whole() bool
 	Faults(from, to string) wire.LinkFault
-	Progress(from, to string, term uint64) wire.Progress
-	Contact(from, to string, term uint64) time.Time
+}
+
+// messages are what is on its way, which can be held.
+type messages interface {
 	Hold(on bool)
 	ReleaseOne() bool
 	Held() []wire.Held
-	Forget(id string)
-	SetSplit(*wire.Split) <-chan struct{}
-	TermOf(*wire.Split) uint64
 }
 
 // local is a member of this process.

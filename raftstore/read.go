@@ -39,63 +39,63 @@ func (r *reads) restart() {
 }
 
 // read queues a linearizable Range behind the writes that were called before.
-func (s *Replicated) read(who *pb.RequestHeader, req *pb.RangeRequest, done func(*Result)) {
-	r := &read{req: req, who: who, done: done, deadline: s.clock.now() + s.cfg.RequestTimeout}
-	s.mu.Lock()
-	if err := s.refusal(); err != nil {
-		s.mu.Unlock()
+func (o *order) read(who *pb.RequestHeader, req *pb.RangeRequest, done func(*Result)) {
+	r := &read{req: req, who: who, done: done, deadline: o.clock.now() + o.timeout}
+	o.mu.Lock()
+	if err := o.refusal(); err != nil {
+		o.mu.Unlock()
 		done(&Result{Err: err})
 		return
 	}
-	if t := s.writes.tail; t != nil && !t.settled {
+	if t := o.writes.tail; t != nil && !t.settled {
 		t.readers = append(t.readers, r)
-		s.mu.Unlock()
+		o.mu.Unlock()
 		return
 	}
-	if t := s.writes.tail; t != nil {
+	if t := o.writes.tail; t != nil {
 		r.pinned = t.revision
 	}
-	first := len(s.reads.waiting) == 0
-	s.reads.waiting = append(s.reads.waiting, r)
-	s.mu.Unlock()
+	first := len(o.reads.waiting) == 0
+	o.reads.waiting = append(o.reads.waiting, r)
+	o.mu.Unlock()
 	if first {
-		poke(s.wakeReads)
-		poke(s.wakeDeadlines)
+		poke(o.wakeReads)
+		poke(o.wakeDeadlines)
 	}
 }
 
 // readLoop is the goroutine that answers linearizable reads: one proof of
 // leadership for all that wait, as etcd's linearizableReadLoop.
-func (s *Replicated) readLoop() {
+func (o *order) readLoop() {
 	for {
-		leader, ctx, ok := s.beginTurn()
+		leader, ctx, ok := o.beginTurn()
 		if !ok {
 			return
 		}
 		if leader == nil {
 			select {
-			case <-s.wakeReads:
-			case <-s.closing:
+			case <-o.wakeReads:
+			case <-o.closing:
 			}
 			continue
 		}
-		began, waiting := time.Now(), s.turn()
+		began, waiting := time.Now(), o.turn()
 		err := leader.ReadIndex(ctx)
-		s.proved(leader, waiting, time.Since(began), err)
-		for _, r := range s.endTurn(err == nil) {
-			r.done(s.answer(r, leader))
+		o.store.proved(leader, waiting, time.Since(began), err)
+		for _, r := range o.endTurn(err == nil) {
+			r.done(o.store.answer(r, leader))
 		}
 		if err != nil {
-			s.pause(10 * time.Millisecond)
+			o.pause(10 * time.Millisecond)
 		}
 	}
 }
 
 // turn is how many reads are being answered.
-func (s *Replicated) turn() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.reads.turn)
+func (o *order) turn() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.reads.turn)
 }
 
 // proved tells of a round by which the leader made sure that it still leads.
@@ -114,39 +114,39 @@ func (s *Replicated) proved(leader leadership, reads int, took time.Duration, er
 }
 
 // pause waits a little, or until something changed.
-func (s *Replicated) pause(d time.Duration) {
+func (o *order) pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.wakeReads:
-	case <-s.closing:
+	case <-o.wakeReads:
+	case <-o.closing:
 	}
 }
 
 // beginTurn takes what waits, if there is a leader to ask.
-func (s *Replicated) beginTurn() (leadership, context.Context, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+func (o *order) beginTurn() (leadership, context.Context, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
 		return nil, nil, false
 	}
-	if s.leader == nil || len(s.reads.waiting) == 0 {
+	if o.leader == nil || len(o.reads.waiting) == 0 {
 		return nil, nil, true
 	}
-	s.reads.turn, s.reads.waiting = s.reads.waiting, nil
+	o.reads.turn, o.reads.waiting = o.reads.waiting, nil
 	ctx, cancel := context.WithCancel(context.Background())
-	s.reads.cancel = cancel
-	return s.leader, ctx, true
+	o.reads.cancel = cancel
+	return o.leader, ctx, true
 }
 
 // endTurn gives the reads to answer now, or puts them back.
-func (s *Replicated) endTurn(success bool) []*read {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	turn := s.reads.turn
-	s.reads.cancel()
-	s.reads.turn, s.reads.cancel = nil, nil
+func (o *order) endTurn(success bool) []*read {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	turn := o.reads.turn
+	o.reads.cancel()
+	o.reads.turn, o.reads.cancel = nil, nil
 	unsettled := turn[:0]
 	for _, r := range turn {
 		if !r.settled {
@@ -157,7 +157,7 @@ func (s *Replicated) endTurn(success bool) []*read {
 	if success {
 		return unsettled
 	}
-	s.reads.waiting = append(unsettled, s.reads.waiting...)
+	o.reads.waiting = append(unsettled, o.reads.waiting...)
 	return nil
 }
 
@@ -189,9 +189,7 @@ func (s *Replicated) answer(r *read, leader leadership) *Result {
 // serializable answers a Range without asking anybody: from the leader if one
 // is known, else from the member that has come furthest.
 func (s *Replicated) serializable(who *pb.RequestHeader, req *pb.RangeRequest) *Result {
-	s.mu.Lock()
-	err, leader := s.refusal(), s.leader
-	s.mu.Unlock()
+	leader, err := s.current()
 	if err != nil {
 		return &Result{Err: err}
 	}

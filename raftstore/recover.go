@@ -42,27 +42,23 @@ func (s *Replicated) Corrupt(id string, what Damage) error {
 // [Replicated.Recover] lost its end. The store goes on from the revision. fn must not
 // block.
 func (s *Replicated) OnReset(fn func(revision int64)) {
-	s.rosterMu.Lock()
-	defer s.rosterMu.Unlock()
+	s.front.Lock()
+	defer s.front.Unlock()
 	s.onReset = append(s.onReset, fn)
 }
 
 // reset has the world go on from where the members are now.
 func (s *Replicated) reset(index uint64, revision int64, another bool) {
-	s.lessor.Forget()
+	s.leases.lessor.Forget()
 	s.front.Lock()
 	s.reported = index
 	lost := s.recent.reset(revision, another)
+	told := s.onReset[:len(s.onReset):len(s.onReset)]
 	s.front.Unlock()
 	if !lost {
 		return
 	}
-	s.mu.Lock()
-	s.forget()
-	s.mu.Unlock()
-	s.rosterMu.Lock()
-	told := s.onReset[:len(s.onReset):len(s.onReset)]
-	s.rosterMu.Unlock()
+	s.forgetHistory()
 	for _, fn := range told {
 		fn(revision)
 	}
@@ -140,18 +136,18 @@ func (s *Replicated) recoverDisk(m peer, facts groupFacts, term uint64) error {
 }
 
 // takeOver makes a group that no leader told of the present one.
-func (s *Replicated) takeOver(old *roster, servers []member.Server) {
-	s.adopting.Lock()
-	defer s.adopting.Unlock()
-	s.rosterMu.Lock()
-	now := (&roster{ids: old.ids, members: old.members}).with(servers, s.newMember)
-	s.roster.Store(now)
-	s.rosterMu.Unlock()
-	s.adopted = 0 // no leader of before can tell any more
+func (ms *membership) takeOver(old *roster, servers []member.Server) {
+	ms.adopting.Lock()
+	defer ms.adopting.Unlock()
+	ms.rosterMu.Lock()
+	now := (&roster{ids: old.ids, members: old.members}).with(servers, ms.make)
+	ms.roster.Store(now)
+	ms.rosterMu.Unlock()
+	ms.adopted = 0 // no leader of before can tell any more
 	for _, c := range compare(old, now) {
 		c.who.ReportMembership(c.Membership)
 	}
-	s.membersChanged()
+	ms.membersChanged()
 }
 
 // RebuildOptions are etcdutl snapshot restore's --bump-revision and
@@ -174,10 +170,7 @@ func (s *Replicated) Rebuild(state *apply.State, opt RebuildOptions) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	g := s.group()
-	s.mu.Lock()
-	err := s.refusal()
-	s.mu.Unlock()
-	if err != nil {
+	if _, err := s.current(); err != nil {
 		return err
 	}
 	if opt.MarkCompacted {
@@ -236,59 +229,59 @@ func (s *Replicated) reach() (index, term uint64) {
 
 // exchange puts new disks in the place of the old ones. Once that is decided it will
 // be finished, by this process or the next.
-func (s *Replicated) exchange(seed member.Seed) (decided bool, err error) {
-	for _, m := range s.group().members {
+func (ms *membership) exchange(seed member.Seed) (decided bool, err error) {
+	for _, m := range ms.group().members {
 		if err := m.Prepare(seed); err != nil {
 			return false, fmt.Errorf("raftstore: %w", err)
 		}
 	}
-	facts := s.facts
+	facts := ms.facts
 	facts.ClusterID = strconv.FormatUint(seed.Cluster, 16)
-	if s.far != nil {
+	if ms.processes != nil {
 		// Each process keeps its own folder, and what is left undone is finished by
 		// the next driver (remote.Member.join).
-		decided, err := s.far.Exchange(s.group().ids, seed.Cluster)
+		decided, err := ms.processes.Exchange(ms.group().ids, seed.Cluster)
 		if !decided {
 			return false, fmt.Errorf("raftstore: %w", err)
 		}
 		// Who failed has not started either, and says so then.
 	} else {
 		facts.Exchange = true
-		if err := s.writeGroup(facts); err != nil {
+		if err := ms.writeGroup(facts); err != nil {
 			return true, err // what a power cut now would leave is not known
 		}
-		if err := s.finishExchange(&facts); err != nil {
+		if err := ms.finishExchange(&facts); err != nil {
 			return true, err
 		}
 	}
-	s.clusterID.Store(seed.Cluster)
-	s.facts = facts
+	ms.clusterID.Store(seed.Cluster)
+	ms.facts = facts
 	return true, nil
 }
 
 // finishExchange does what [groupFacts.Exchange] says, from wherever it was left.
-func (s *Replicated) finishExchange(facts *groupFacts) error {
-	entries, err := os.ReadDir(s.cfg.Dir)
+func (ms *membership) finishExchange(facts *groupFacts) error {
+	entries, err := os.ReadDir(ms.dir)
 	if err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	for _, e := range entries {
 		id, isNew := nameOfNew(e.Name())
-		if !isNew || !ofAMember(filepath.Join(s.cfg.Dir, e.Name())) {
+		if !isNew || !ofAMember(filepath.Join(ms.dir, e.Name())) {
 			continue
 		}
-		if err := os.RemoveAll(s.dirOf(id)); err != nil {
+		if err := os.RemoveAll(ms.dirOf(id)); err != nil {
 			return fmt.Errorf("raftstore: %w", err)
 		}
-		if err := os.Rename(s.dirOf(id)+member.NewSuffix, s.dirOf(id)); err != nil {
+		if err := os.Rename(ms.dirOf(id)+member.NewSuffix, ms.dirOf(id)); err != nil {
 			return fmt.Errorf("raftstore: %w", err)
 		}
 	}
-	if err := s.syncDir(); err != nil {
+	if err := ms.syncDir(); err != nil {
 		return err
 	}
 	facts.Exchange = false
-	return s.writeGroup(*facts)
+	return ms.writeGroup(*facts)
 }
 
 // startAgain starts every member that is down.

@@ -53,7 +53,7 @@ func (s *Replicated) Rejoin(id string) (newID string, err error) {
 		}
 		s.sleep(5 * time.Millisecond)
 		select {
-		case <-s.closing:
+		case <-s.order.closing:
 			return newID, rpctypes.ErrGRPCStopped
 		default:
 		}

@@ -26,21 +26,21 @@ type Remote struct {
 	Credentials *remote.Credentials
 }
 
-// elsewhere is a member in another process.
-type elsewhere struct{ *remote.Member }
+// remoteMember is a member in another process.
+type remoteMember struct{ *remote.Member }
 
 // Leader is the member's leadership, nil if it does not lead.
-func (e elsewhere) Leader() leadership {
+func (e remoteMember) Leader() leadership {
 	if r := e.Member.Leader(); r != nil {
-		return elsewhereLeader{r}
+		return remoteLeader{r}
 	}
 	return nil
 }
 
-type elsewhereLeader struct{ *remote.Reader }
+type remoteLeader struct{ *remote.Reader }
 
-func (l elsewhereLeader) same(other leadership) bool {
-	o, ok := other.(elsewhereLeader)
+func (l remoteLeader) same(other leadership) bool {
+	o, ok := other.(remoteLeader)
 	return ok && l.Same(o.Reader)
 }
 
@@ -62,7 +62,8 @@ func (s *Replicated) bootRemote() error {
 	if err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	s.far, s.network = far, far.Network()
+	s.processes, s.network = far, far.Network()
+	s.membership.processes, s.membership.network = far, s.network
 	s.clusterID.Store(far.Cluster())
 	first, err := s.foundFar()
 	if err != nil {
@@ -77,8 +78,7 @@ func (s *Replicated) bootRemote() error {
 	for _, id := range s.group().ids {
 		s.facts.Named = max(s.facts.Named, memberNumber(id)+1)
 	}
-	s.spawn("reads", s.readLoop)
-	s.spawn("deadlines", s.deadlineLoop)
+	s.order.serve()
 	s.leadershipChanged()
 	if first != nil && !s.cfg.NoCampaign {
 		s.spawn("campaign", first.Campaign)
@@ -90,7 +90,7 @@ func (s *Replicated) bootRemote() error {
 // may stand for election first.
 func (s *Replicated) foundFar() (first peer, err error) {
 	var servers []member.Server
-	for _, m := range s.far.Members() {
+	for _, m := range s.processes.Members() {
 		switch {
 		case m.HasLog():
 			return nil, nil
@@ -102,7 +102,7 @@ func (s *Replicated) foundFar() (first peer, err error) {
 	if silent := len(s.cfg.Remote.Addrs) - len(servers); silent > 0 {
 		return nil, fmt.Errorf("%d processes do not answer; all must, to make a new group", silent)
 	}
-	s.roster.Store((&roster{}).with(servers, s.newMember))
+	s.put((&roster{}).with(servers, s.newMember))
 	members := s.group().members
 	errs := make([]error, len(members))
 	var wg sync.WaitGroup
@@ -110,7 +110,7 @@ func (s *Replicated) foundFar() (first peer, err error) {
 		wg.Add(1)
 		s.spawn("start of "+m.ID(), func() {
 			defer wg.Done()
-			errs[i] = m.(elsewhere).Begin(servers, "the store was opened")
+			errs[i] = m.(remoteMember).Begin(servers, "the store was opened")
 		})
 	}
 	wg.Wait()
@@ -120,7 +120,7 @@ func (s *Replicated) foundFar() (first peer, err error) {
 // reopenFar takes over a group that is there. Members that were stopped stay
 // stopped, unless nobody runs.
 func (s *Replicated) reopenFar() error {
-	members := s.far.Members()
+	members := s.processes.Members()
 	if !slices.ContainsFunc(members, (*remote.Member).Up) {
 		for _, m := range members {
 			if err := m.Start(false, "the store was opened"); err != nil {
@@ -142,47 +142,43 @@ func (s *Replicated) reopenFar() error {
 			continue
 		}
 		s.meet(servers)
-		s.roster.Store((&roster{}).with(servers, s.newMember))
+		s.put((&roster{}).with(servers, s.newMember))
 		return nil
 	}
 	return errors.New("none of the members says who belongs to the group")
 }
 
 // meet looks for members of which only their leader has told.
-func (s *Replicated) meet(servers []member.Server) {
-	if s.far == nil {
+func (ms *membership) meet(servers []member.Server) {
+	if ms.processes == nil {
 		return
 	}
 	for _, sv := range servers {
-		s.far.Need(sv.ID, strings.TrimPrefix(sv.Address, scheme))
+		ms.processes.Need(sv.ID, strings.TrimPrefix(sv.Address, scheme))
 	}
 }
 
 // addressFor is a new member's address in the group's configuration: where the
 // others find it. In one process that is its name.
-func (s *Replicated) addressFor(id string) string {
-	if s.far == nil {
+func (ms *membership) addressFor(id string) string {
+	if ms.processes == nil {
 		return id
 	}
-	return scheme + s.far.Member(id).Addr()
+	return scheme + ms.processes.Member(id).Addr()
 }
 
 // goOn makes sure that nothing an earlier driver asked for, and that may still be
 // on its way, is taken for something of this one's.
 func (s *Replicated) goOn() {
 	var number, epoch, term uint64
-	for _, m := range s.far.Members() {
+	for _, m := range s.processes.Members() {
 		n, e := m.Ticket()
 		number, epoch, term = max(number, n), max(epoch, e), max(term, m.Status().Term)
 	}
 	s.front.Lock()
 	defer s.front.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	// What is on its way has the number of a driver that began seconds ago at least.
-	s.writes.last = max(number>>32+1, uint64(time.Now().Unix())) << 32
-	s.writes.leases = rand.Int64N(1 << 46)
-	s.lastEpoch = max(epoch, term<<16) + 1<<10
+	s.order.goOn(max(number>>32+1, uint64(time.Now().Unix()))<<32, int64(s.bootTerm)<<32+rand.Int64N(1<<46), max(epoch, term<<16)+1<<10)
 	s.attached = true
 }
 
@@ -222,44 +218,29 @@ func (s *Replicated) restored(m *remote.Member, index uint64) {
 		s.recent.add(c.Revision, c.Events)
 	}
 	number, _ := m.Ticket()
-	s.mu.Lock()
-	var over []*write
-	for w := s.writes.head; w != nil; w = w.next {
-		if !w.settled && w.number <= number {
-			over = append(over, w)
-		}
-	}
-	leader := s.leader
-	s.mu.Unlock()
-	for _, w := range over {
-		if s.settle(w, 0) {
-			w.done(&Result{Err: rpctypes.ErrGRPCTimeoutDueToConnectionLost})
-		}
-	}
-	if leader != nil {
+	s.endUpTo(number, rpctypes.ErrGRPCTimeoutDueToConnectionLost)
+	if leader, _ := s.current(); leader != nil {
 		s.spawn("leases of "+leader.Member(), func() { s.promoteLessor(leader) })
 	}
 }
 
 // breakDown ends every request with an error, also those to come.
 func (s *Replicated) breakDown(err error) {
-	s.mu.Lock()
-	s.broken = err
-	s.mu.Unlock()
+	s.broke(err)
 	s.spawn("end of requests", func() { s.abort(err) })
 }
 
 // spare is the name of a process that waits to join: the one that was invited, else
 // the first that was never used.
-func (s *Replicated) spare(invited string) (string, error) {
-	g := s.group()
+func (ms *membership) spare(invited string) (string, error) {
+	g := ms.group()
 	var free []string
-	for _, m := range s.far.Members() {
-		if m.Free() && g.find(m.ID()) == nil && memberNumber(m.ID()) >= s.facts.Named && (invited == "" || m.ID() == invited) {
+	for _, m := range ms.processes.Members() {
+		if m.Free() && g.find(m.ID()) == nil && memberNumber(m.ID()) >= ms.facts.Named && (invited == "" || m.ID() == invited) {
 			free = append(free, m.ID())
 		}
 	}
-	next := memberName(s.facts.Named)
+	next := memberName(ms.facts.Named)
 	switch {
 	case len(free) > 0:
 	case invited != "":
@@ -268,6 +249,6 @@ func (s *Replicated) spare(invited string) (string, error) {
 		return "", fmt.Errorf("raftstore: no process waits to join; start one (kviz member --name %s …) and name its address: kviz etcdctl member add %s --peer-urls=https://…", next, next)
 	}
 	id := slices.MinFunc(free, byName)
-	s.facts.Named = memberNumber(id) + 1
+	ms.facts.Named = memberNumber(id) + 1
 	return id, nil
 }

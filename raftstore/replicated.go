@@ -14,7 +14,6 @@ import (
 	"go.etcd.io/etcd/server/v3/auth"
 
 	"kviz/raftstore/apply"
-	"kviz/raftstore/lessor"
 	"kviz/raftstore/member"
 	"kviz/raftstore/remote"
 	"kviz/raftstore/wire"
@@ -23,19 +22,21 @@ import (
 // Replicated is the store over raft members, in this process (three, if nothing else
 // is asked for) or each in one of its own ([Config.Remote]).
 //
-// Locks: changing, then starting, then adopting, then front, then mu; rosterMu is
-// taken last and for moments only; holding is taken before rosterMu and by nobody who
-// has another. front keeps the order of what callers are told; mu
-// guards the requests under way and who leads. Neither is held while a member
-// is started or stopped.
+// It is made of the order of the requests under way, the leases that run out, and the
+// membership of the group, each with its own locks; what is left here brings them
+// together: what the world is told (front), faults, holding, opening and recovering.
+//
+// Locks: membership's changing, then starting, then adopting, then front, then the
+// order's mu; membership's rosterMu is taken last and for moments only; holding is taken
+// before rosterMu and by nobody who has another. front keeps the order of what callers
+// are told. Neither it nor mu is held while a member is started or stopped.
 type Replicated struct {
-	cfg     Config
-	network network
-	here    *wire.Network  // the same, if the members are of this process
-	far     *remote.Group  // if they are not
-	tmp     string         // the temporary folder to remove, if any
-	noUsers auth.AuthStore // what AuthStore gives while no member runs
-	clock   clock
+	cfg       Config
+	network   network
+	wire      *wire.Network  // the same, if the members are of this process
+	processes *remote.Group  // if they are not
+	tmp       string         // the temporary folder to remove, if any
+	noUsers   auth.AuthStore // what AuthStore gives while no member runs
 
 	bootTerm uint64 // the highest term of any member when the store was opened
 
@@ -44,44 +45,22 @@ type Replicated struct {
 	attached bool   // members of other processes were taken over
 	onCommit func(*Result)
 	onUpkeep func(*Result)
+	onReset  []func(revision int64)
 	recent   recent                 // for Changes; has its own lock
 	foremost atomic.Pointer[string] // the member that callers heard of reported from
 
-	mu     sync.Mutex
-	writes writes
-	reads  reads
-	leader leadership // nil while there is none
-	epoch  *epoch     // what the leader is being given
-
-	lastEpoch uint64 // the ID of the newest
-	closed    bool
-	broken    error // why the store cannot go on
-
-	roster    atomic.Pointer[roster]
-	rosterMu  sync.Mutex // guards onMembers, onReset and the replacing of roster
-	onMembers []func()
-	onReset   []func(revision int64)
-	changing  sync.Mutex   // held during a change of the group; guards facts
-	facts     groupFacts   // what is in the group's file
-	adopting  sync.Mutex   // keeps the order in which configurations are taken over
-	underWay  atomic.Int64 // changes that leaders were asked for and that have not ended
-	adopted   uint64       // the term of the leader whose configuration was taken over last
-	starting  sync.RWMutex // read-locked while a member starts; locked while none may
-	clusterID atomic.Uint64
 	holding   sync.Mutex // held during Hold; guards nothing else
 	held      atomic.Bool
 	pace      atomic.Int64 // see SlowElections
 	splitting sync.Mutex   // held while an election is being split
 	requests  member.Requests
 
-	wakeReads     chan struct{}
-	wakeDeadlines chan struct{}
-	wakeLeases    chan struct{} // nil if Config.Clock is the leases' clock
-	lessor        *lessor.Lessor
-	closing       chan struct{}
-	goroutines    sync.WaitGroup
-	listeners     listeners // of OnChange
-	expired       atomic.Int64
+	*order
+	*leases
+	*membership
+
+	goroutines sync.WaitGroup
+	listeners  listeners // of OnChange
 }
 
 var _ Store = (*Replicated)(nil)
@@ -98,14 +77,8 @@ func Open(cfg Config) (*Replicated, error) {
 	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, 7*time.Second)
 	cfg.SnapshotEvery = cmp.Or(cfg.SnapshotEvery, 10_000)
 	cfg.SnapshotTrailing = cmp.Or(cfg.SnapshotTrailing, 5_000)
-	s := &Replicated{
-		cfg:           cfg,
-		clock:         clock{start: time.Now()},
-		wakeReads:     make(chan struct{}, 1),
-		wakeDeadlines: make(chan struct{}, 1),
-		closing:       make(chan struct{}),
-	}
-	s.roster.Store(&roster{})
+	s := &Replicated{cfg: cfg}
+	s.order = newOrder(s, cfg.RequestTimeout)
 	if err := cfg.limits().Check(); err != nil {
 		return nil, fmt.Errorf("raftstore: %w", err)
 	}
@@ -117,14 +90,10 @@ func Open(cfg Config) (*Replicated, error) {
 		}
 		s.cfg.Dir, s.tmp = tmp, tmp
 	}
-	if cfg.Clock == nil {
-		own := &storeClock{s: s, wake: make(chan struct{}, 1)}
-		s.lessor = lessor.New(own, s.expireLease)
-		s.wakeLeases = own.wake
-		s.spawn("leases", own.loop)
-	} else {
-		s.lessor = lessor.New(cfg.Clock, s.expireLease)
-	}
+	s.leases = newLeases(s, &s.order.clock, cfg.Clock, cfg.RequestTimeout, s.order.closing)
+	s.membership = newMembership(s.order, s.newMember, s.spawn)
+	s.membership.dir, s.membership.sync = s.cfg.Dir, !cfg.NoSync && s.tmp == "" // a temporary folder nobody opens again
+	s.leases.serve(s.spawn)
 	if err := s.boot(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -155,18 +124,12 @@ func (s *Replicated) OnCommit(fn func(*Result)) {
 // Close ends every request with [rpctypes.ErrGRPCStopped] and stops every
 // member, but those of other processes, which go on. It waits for every goroutine.
 func (s *Replicated) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if !s.order.close() {
 		return nil
 	}
-	s.closed = true
-	close(s.closing)
-	s.endEpoch()
 	s.lessor.Stop()
-	s.mu.Unlock()
-	if s.far != nil {
-		s.far.Close() // orders that are under way end too
+	if s.processes != nil {
+		s.processes.Close() // orders that are under way end too
 	}
 	s.starting.Lock() // whoever starts a member later will see that it is too late
 	all := s.group().all()
@@ -174,7 +137,7 @@ func (s *Replicated) Close() error {
 
 	var wg sync.WaitGroup
 	for _, m := range all {
-		if m.Up() && s.far == nil {
+		if m.Up() && s.processes == nil {
 			wg.Add(1)
 			s.spawn("stop of "+m.ID(), func() {
 				defer wg.Done()

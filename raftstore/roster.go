@@ -28,7 +28,19 @@ type roster struct {
 }
 
 // group is who belongs to the group now.
-func (s *Replicated) group() *roster { return s.roster.Load() }
+func (ms *membership) group() *roster { return ms.roster.Load() }
+
+// put makes a roster the present one, when the store is opened.
+func (ms *membership) put(r *roster) { ms.roster.Store(r) }
+
+// everybody are the members and those that are joining. Whoever is made afterwards sees
+// what settle did.
+func (ms *membership) everybody(settle func()) []peer {
+	ms.rosterMu.Lock()
+	defer ms.rosterMu.Unlock()
+	settle()
+	return ms.group().all()
+}
 
 // all are the members and those that are joining.
 func (r *roster) all() []peer {
@@ -130,8 +142,8 @@ func byName(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func (s *Replicated) member(id string) (peer, error) {
-	g := s.group()
+func (ms *membership) member(id string) (peer, error) {
+	g := ms.group()
 	if m := g.find(id); m != nil {
 		return m, nil
 	}
@@ -140,16 +152,16 @@ func (s *Replicated) member(id string) (peer, error) {
 
 // OnMembers adds who is told, from any goroutine, after members came, went or
 // were promoted. fn must not block and must not change members itself.
-func (s *Replicated) OnMembers(fn func()) {
-	s.rosterMu.Lock()
-	defer s.rosterMu.Unlock()
-	s.onMembers = append(s.onMembers, fn)
+func (ms *membership) OnMembers(fn func()) {
+	ms.rosterMu.Lock()
+	defer ms.rosterMu.Unlock()
+	ms.onMembers = append(ms.onMembers, fn)
 }
 
-func (s *Replicated) membersChanged() {
-	s.rosterMu.Lock()
-	told := s.onMembers[:len(s.onMembers):len(s.onMembers)]
-	s.rosterMu.Unlock()
+func (ms *membership) membersChanged() {
+	ms.rosterMu.Lock()
+	told := ms.onMembers[:len(ms.onMembers):len(ms.onMembers)]
+	ms.rosterMu.Unlock()
 	for _, fn := range told {
 		fn()
 	}
@@ -157,10 +169,10 @@ func (s *Replicated) membersChanged() {
 
 // adopt makes the leader's configuration the group. Who is in it no more is stopped,
 // and what is on its disk deleted: a name is never used again.
-func (s *Replicated) adopt(leader leadership) error {
-	s.adopting.Lock()
-	defer s.adopting.Unlock()
-	if leader.Term() < s.adopted {
+func (ms *membership) adopt(leader leadership) error {
+	ms.adopting.Lock()
+	defer ms.adopting.Unlock()
+	if leader.Term() < ms.adopted {
 		return nil // a later leader has told already
 	}
 	// In this order: what was the latest before is committed if nothing newer is pending
@@ -173,29 +185,29 @@ func (s *Replicated) adopt(leader leadership) error {
 	if !leader.Settled() {
 		return nil // whatever it is, it is taken over when it is committed
 	}
-	s.adopted = leader.Term()
-	s.meet(servers)
-	s.rosterMu.Lock()
-	old := s.group()
-	now := old.with(servers, s.newMember)
-	s.roster.Store(now)
-	s.rosterMu.Unlock()
+	ms.adopted = leader.Term()
+	ms.meet(servers)
+	ms.rosterMu.Lock()
+	old := ms.group()
+	now := old.with(servers, ms.make)
+	ms.roster.Store(now)
+	ms.rosterMu.Unlock()
 	changed := false
 	for _, c := range compare(old, now) {
 		changed = true
 		c.who.ReportMembership(c.Membership)
-		if c.What == "updated" && s.far != nil {
-			s.far.Move(c.who.ID(), strings.TrimPrefix(c.PeerURLs[0], scheme))
+		if c.What == "updated" && ms.processes != nil {
+			ms.processes.Move(c.who.ID(), strings.TrimPrefix(c.PeerURLs[0], scheme))
 		}
 	}
 	var err error
 	for i, id := range old.ids {
 		if now.index(id) < 0 {
-			err = errors.Join(err, s.retire(old.members[i], "it was removed from the group"))
+			err = errors.Join(err, ms.retire(old.members[i], "it was removed from the group"))
 		}
 	}
 	if changed {
-		s.membersChanged()
+		ms.membersChanged()
 	}
 	return err
 }

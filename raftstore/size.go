@@ -37,7 +37,7 @@ func (s *Replicated) Defragment(id string) error {
 			defer timer.Stop()
 			select {
 			case <-timer.C:
-			case <-s.closing:
+			case <-s.order.closing:
 			}
 		})
 		return done

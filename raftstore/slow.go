@@ -16,11 +16,7 @@ func (s *Replicated) SlowElections(factor int) error {
 	if factor < 1 || factor > maxPace {
 		return fmt.Errorf("raftstore: elections %d times as slow; it goes from 1 to %d", factor, maxPace)
 	}
-	s.rosterMu.Lock()
-	s.pace.Store(int64(factor)) // for members to come
-	members := s.group().all()
-	s.rosterMu.Unlock()
-	for _, m := range members {
+	for _, m := range s.everybody(func() { s.pace.Store(int64(factor)) }) {
 		m.ReportFault(member.Fault{What: "slow elections", On: factor > 1, Detail: fmt.Sprintf("%d times", factor)})
 		m.SlowElections(factor)
 	}

@@ -38,8 +38,6 @@ func (s *Replicated) contain(name string) {
 			Role: "stopped", Reason: fmt.Sprintf("%v\n%s", err, debug.Stack()),
 		}})
 	}
-	s.mu.Lock()
-	s.broken = err
-	s.mu.Unlock()
+	s.broke(err)
 	s.abort(err)
 }

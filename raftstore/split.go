@@ -48,7 +48,7 @@ func (s *Replicated) SplitVote() (err error) {
 		select {
 		case <-done:
 			return nil
-		case <-s.closing:
+		case <-s.order.closing:
 			return rpctypes.ErrGRPCStopped
 		default:
 		}

@@ -4,18 +4,8 @@ import (
 	"slices"
 )
 
-// Leader is the member that leads, "" if there is none.
-func (s *Replicated) Leader() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.leader == nil {
-		return ""
-	}
-	return s.leader.Member()
-}
-
 // IDs are the names of the members now, learners too, in order of joining.
-func (s *Replicated) IDs() []string { return slices.Clone(s.group().ids) }
+func (ms *membership) IDs() []string { return slices.Clone(ms.group().ids) }
 
 // TermAt is the term that a member is in; up is false if the member is down.
 func (s *Replicated) TermAt(id string) (term uint64, up bool) {
@@ -30,10 +20,8 @@ func (s *Replicated) TermAt(id string) (term uint64, up bool) {
 // Healthy reports whether the store can answer now: there is a leader, and
 // a quorum answered it within two election timeouts.
 func (s *Replicated) Healthy() bool {
-	s.mu.Lock()
-	leader := s.leader
-	s.mu.Unlock()
-	if leader == nil {
+	leader, err := s.current()
+	if leader == nil || err != nil {
 		return false
 	}
 	g, heard, voters := s.group(), 0, 0

@@ -39,7 +39,7 @@ type Store interface {
 	Healthy() bool
 
 	// Hold stops (true) or lets go (false) the messages between members, but
-	// for what keeps the leader in office.
+	// for what keeps the leader leading.
 	Hold(bool)
 
 	// Close stops every member and leaves no goroutine behind.

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -52,11 +53,11 @@ func (w *writes) push(n *write) {
 
 // forget has reads, those that wait already too, not be as of the last write any more:
 // it is of a history that is gone. Call with mu held.
-func (s *Replicated) forget() {
-	if t := s.writes.tail; t != nil && t.settled {
+func (o *order) forget() {
+	if t := o.writes.tail; t != nil && t.settled {
 		t.revision = 0
 	}
-	for _, r := range slices.Concat(s.reads.waiting, s.reads.turn) {
+	for _, r := range slices.Concat(o.reads.waiting, o.reads.turn) {
 		r.pinned = 0
 	}
 }
@@ -80,39 +81,46 @@ func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
 		done(&Result{Err: rpctypes.ErrGRPCRequestTooLarge})
 		return
 	}
-	s.mu.Lock()
-	if err := s.refusal(); err != nil {
-		s.mu.Unlock()
+	switch leader, err := s.take(w, data); {
+	case errors.Is(err, errNoRoom):
+		s.full(leader.Member(), func() { done(&Result{Err: rpctypes.ErrGRPCNoSpace}) })
+	case err != nil:
 		done(&Result{Err: err})
-		return
-	}
-	if s.outOfRoom() {
-		s.mu.Unlock()
-		done(&Result{Err: rpctypes.ErrGRPCNoSpace})
-		return
-	}
-	if !s.available(req) {
-		id := s.leader.Member()
-		s.mu.Unlock()
-		s.full(id, func() { done(&Result{Err: rpctypes.ErrGRPCNoSpace}) })
-		return
-	}
-	idle := s.writes.head == nil
-	s.writes.push(w)
-	w.data = appendHeader(data, w.number)
-	s.epoch.wake()
-	s.mu.Unlock()
-	if idle {
-		poke(s.wakeDeadlines)
 	}
 }
 
+// errNoRoom is why a write is not taken that the leader has no room for.
+var errNoRoom = errors.New("the leader has no room")
+
+// take puts a write at the end of those under way, which gives it its number. data is
+// its request; on errNoRoom the leader is given too.
+func (o *order) take(w *write, data []byte) (leadership, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.refusal(); err != nil {
+		return nil, err
+	}
+	if o.store.outOfRoom() {
+		return nil, rpctypes.ErrGRPCNoSpace
+	}
+	if o.leader != nil && !o.leader.Available(w.req) { // without a leader there is nobody to ask
+		return o.leader, errNoRoom
+	}
+	if o.writes.head == nil {
+		poke(o.wakeDeadlines)
+	}
+	o.writes.push(w)
+	w.data = appendHeader(data, w.number)
+	o.epoch.wake()
+	return o.leader, nil
+}
+
 // leaseID draws the ID of a lease that was asked for without one.
-func (s *Replicated) leaseID() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.writes.leases++
-	return firstLeaseID + int64(s.bootTerm)<<32 + s.writes.leases
+func (o *order) leaseID() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.writes.leases++
+	return firstLeaseID + o.writes.leases
 }
 
 // giveUp notes that a write may still take effect after its end was told.
@@ -139,11 +147,11 @@ func (w *writes) applied(number uint64) *pb.InternalRaftRequest {
 }
 
 // refusal is why requests are not taken any more. Call with mu held.
-func (s *Replicated) refusal() error {
-	if s.broken != nil {
-		return s.broken
+func (o *order) refusal() error {
+	if o.broken != nil {
+		return o.broken
 	}
-	if s.closed {
+	if o.closed {
 		return rpctypes.ErrGRPCStopped
 	}
 	return nil
@@ -160,24 +168,24 @@ func appendHeader(data []byte, id uint64) []byte {
 
 // settle ends a write, once. It reports false if it had ended before. The
 // caller then tells w.done, without holding mu.
-func (s *Replicated) settle(w *write, revision int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (o *order) settle(w *write, revision int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if w.settled {
 		return false
 	}
 	w.settled, w.revision, w.data = true, revision, nil
-	delete(s.writes.byNumber, w.number)
-	for s.writes.head != nil && s.writes.head.settled {
-		s.writes.head = s.writes.head.next
+	delete(o.writes.byNumber, w.number)
+	for o.writes.head != nil && o.writes.head.settled {
+		o.writes.head = o.writes.head.next
 	}
 	if len(w.readers) > 0 {
 		for _, r := range w.readers {
 			r.pinned = revision
 		}
-		s.reads.waiting = append(s.reads.waiting, w.readers...)
+		o.reads.waiting = append(o.reads.waiting, w.readers...)
 		w.readers = nil
-		poke(s.wakeReads)
+		poke(o.wakeReads)
 	}
 	return true
 }

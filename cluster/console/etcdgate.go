@@ -272,8 +272,8 @@ func (g *etcdGate) do(ctx context.Context, _ string, req *pb.InternalRaftRequest
 	if res.Err != nil {
 		return &raftstore.Result{Err: asGRPC(res.Err)}
 	}
-	if h, ok := res.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok && h.GetHeader() != nil {
-		res.Revision = h.GetHeader().Revision
+	if h := raftstore.HeaderOf(res.Response); h != nil {
+		res.Revision = h.Revision
 	}
 	run.note(req, res.Response)
 	return res

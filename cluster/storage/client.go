@@ -105,7 +105,7 @@ func New(k *sim.Kernel, s raftstore.Store) *Client {
 		own: map[*pb.InternalRaftRequest]*request{}, lines: map[string]*line{}, leases: map[int64]*lease{}, leaseRand: k.Rand("lease"),
 	}
 	s.OnCommit(func(r *raftstore.Result) { c.arrive(arrival{r, false}) })
-	if u, ok := s.(interface{ OnUpkeep(func(*raftstore.Result)) }); ok {
+	if u, ok := s.(raftstore.UpkeepTelling); ok {
 		u.OnUpkeep(func(r *raftstore.Result) { c.arrive(arrival{r, true}) })
 	}
 	return c

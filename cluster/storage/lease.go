@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/cluster/sim"
-	"kviz/raftstore/mvcc"
+	"kviz/raftstore"
 )
 
 // lease is a lease of the store that this client has seen granted.
@@ -169,9 +169,7 @@ func (c *Client) expire(fn func()) {
 // over reports whether the lessor that decides has no time left for a lease: it
 // may have been kept alive, or a new leader has given it its full time again.
 func (c *Client) over(id int64) bool {
-	r, ok := c.store.(interface {
-		Remaining(id int64) (time.Duration, mvcc.Lease, bool, error)
-	})
+	r, ok := c.store.(raftstore.LeaseTiming)
 	if !ok {
 		return false
 	}

@@ -4,7 +4,6 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"go.etcd.io/etcd/server/v3/auth"
 
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -32,7 +31,7 @@ func (c *Client) Resume(t *sim.Task) error {
 // that made it.
 func (c *Client) everything(t *sim.Task) (*raftstore.Result, error) {
 	req := &pb.InternalRaftRequest{Range: &pb.RangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}}
-	if s, ok := c.store.(interface{ AuthStore() auth.AuthStore }); ok {
+	if s, ok := c.store.(raftstore.Authenticating); ok {
 		req.Header = raftstore.AsRoot(s)
 	}
 	var res *raftstore.Result

@@ -104,8 +104,8 @@ func (f *face) ask(ctx context.Context, req *pb.InternalRaftRequest, what string
 			return nil, err
 		}
 	}
-	if h, ok := r.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok {
-		f.stamp(h.GetHeader())
+	if h := raftstore.HeaderOf(r.Response); h != nil {
+		f.stamp(h)
 	}
 	return r, nil
 }
@@ -124,8 +124,8 @@ func (f *face) askBy(ctx context.Context, do func(context.Context, string, *pb.I
 	}
 	f.forwarded(req, what)
 	r := do(ctx, f.member, req)
-	if h, ok := r.Response.(interface{ GetHeader() *pb.ResponseHeader }); ok {
-		f.stamp(h.GetHeader())
+	if h := raftstore.HeaderOf(r.Response); h != nil {
+		f.stamp(h)
 	}
 	return r, nil
 }

@@ -11,14 +11,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"kviz/raftstore"
 	"kviz/raftstore/apply"
 )
 
 // versionsAt is what a member knows of the cluster's version.
 func (f *face) versionsAt(member string) apply.Versions {
-	if s, ok := f.server.store.(interface {
-		VersionsAt(id string) (apply.Versions, error)
-	}); ok {
+	if s, ok := f.server.store.(raftstore.Versioned); ok {
 		if v, err := s.VersionsAt(member); err == nil {
 			return v
 		}

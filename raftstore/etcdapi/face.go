@@ -175,7 +175,7 @@ func (f *face) header(rev int64) *pb.ResponseHeader {
 
 // clusterID is the group's; restoring a backup changes it.
 func (s *Server) clusterID() uint64 {
-	if c, ok := s.store.(interface{ ClusterID() uint64 }); ok {
+	if c, ok := s.store.(raftstore.Clustered); ok {
 		return c.ClusterID()
 	}
 	return raftstore.ClusterID

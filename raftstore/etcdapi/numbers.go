@@ -30,11 +30,8 @@ func (f *face) values() metrics.Values {
 	if m, ok := s.status(f.member); ok {
 		v.Committed, v.Applied, v.IsLearner = m.Commit, m.Applied, m.Learner
 	}
-	if p, ok := s.store.(interface{ Pending() int }); ok {
-		v.Pending = p.Pending()
-	}
-	if e, ok := s.store.(interface{ Expired() int64 }); ok {
-		v.Expired = e.Expired()
+	if c, ok := s.store.(raftstore.Counting); ok {
+		v.Pending, v.Expired = c.Pending(), c.Expired()
 	}
 	// A member that is down has nothing to say.
 	_ = s.group.ViewAt(f.member, func(kv *mvcc.Store) {

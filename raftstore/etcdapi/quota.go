@@ -7,6 +7,8 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"kviz/raftstore"
 )
 
 // What etcd reckons for a request beside its keys and values.
@@ -83,7 +85,7 @@ func (f *face) guess(cost, quota int64) int64 {
 
 // quota is the most bytes that the database may take; below 0 there is no limit.
 func (f *face) quota() int64 {
-	if s, ok := f.server.store.(interface{ Quota() int64 }); ok {
+	if s, ok := f.server.store.(raftstore.Limited); ok {
 		return s.Quota()
 	}
 	return defaultQuota

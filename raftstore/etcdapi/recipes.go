@@ -92,7 +92,7 @@ func (e electionServer) Observe(r *v3electionpb.LeaderRequest, stream v3election
 	return s.Observe(r, stream)
 }
 
-// Resign gives the office back.
+// Resign gives the leadership back.
 func (e electionServer) Resign(ctx context.Context, r *v3electionpb.ResignRequest) (*v3electionpb.ResignResponse, error) {
 	s, err := e.recipe()
 	if err != nil {

@@ -65,7 +65,7 @@ func (r *Reader) Set(s Server) error {
 }
 
 // Remove takes a member out of the group; see [Reader.Set]. A leader that
-// removes itself gives up its office when that is committed.
+// removes itself gives up its leadership when that is committed.
 func (r *Reader) Remove(id string) error {
 	if !r.leads() {
 		return ErrNotLeader

@@ -15,7 +15,7 @@ func (m *Member) SlowElections(factor int) {
 	m.repace(factor > 1 || m.held.Load())
 }
 
-// Hold keeps the member from starting elections and from giving up its office
+// Hold keeps the member from starting elections and from giving up its leadership
 // (true), or lets it again.
 //
 // Timeouts that become shorter are looked at by raft at once. On a busy machine

@@ -11,7 +11,7 @@ import (
 )
 
 // heldLease is the leader's lease while messages are held: how long the
-// process may get no processor at all without the leader giving up its office.
+// process may get no processor at all without the leader giving up its leadership.
 // Raft looks at the lease again at most this long after the hold, so it must
 // not be longer than one may wait for an isolated leader to step down.
 const heldLease = 2 * time.Second
@@ -21,7 +21,7 @@ const heldLease = 2 * time.Second
 // Raft lets every other timeout be changed while it runs (raft.ReloadConfig),
 // and reads this one anew each time too, but offers no way to set it. A leader
 // that stands still on a machine with no processor to spare would lose its
-// office to a lease of one election timeout, though nobody else can be elected
+// leadership to a lease of one election timeout, though nobody else can be elected
 // meanwhile. So this reaches for raft's own copy of its configuration, an
 // atomic.Value as ReloadConfig uses it. The caller must not call it beside
 // ReloadConfig.

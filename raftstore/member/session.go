@@ -21,7 +21,7 @@ const (
 // Ticket is what a request carries through the log beside its bytes, so that
 // it takes effect at most once and in the order in which requests were made.
 //
-// Requests are numbered. While a leader is in office they are given to it in
+// Requests are numbered. While there is a leader they are given to it in
 // order, as an epoch: the first has Seq 0, the next 1, and so on. When the
 // leader changes, a new, higher epoch begins with every request whose end is not
 // known. An entry counts only if it is the next of the newest epoch begun, and

@@ -152,7 +152,7 @@ func FuzzFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, into := range []any{
 			&hello{}, &welcome{}, &rpc{}, &answer{}, &health{}, &order{}, &reply{}, &[]proposal{}, &report{}, &failure{},
-			&Start{}, &about{}, &linkFault{}, &which{}, &office{}, &KVHash{}, new(string), &map[string]string{},
+			&Start{}, &about{}, &linkFault{}, &which{}, &handover{}, &KVHash{}, new(string), &map[string]string{},
 			&recovery{}, &recovered{}, &seedPart{}, &splitPlan{}, &wire.SplitState{},
 		} {
 			if readValue(b, into) != nil {

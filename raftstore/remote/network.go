@@ -127,7 +127,7 @@ func (n *Network) Faults(from, to string) wire.LinkFault {
 	return f
 }
 
-// Hold stops everything between members but what keeps the leader in office, or
+// Hold stops everything between members but what keeps the leader leading, or
 // lets everything go.
 func (n *Network) Hold(on bool) {
 	n.g.mu.Lock()

@@ -127,7 +127,7 @@ var protocol = schema(
 	reflect.TypeFor[hello](), reflect.TypeFor[welcome](), reflect.TypeFor[rpc](), reflect.TypeFor[answer](),
 	reflect.TypeFor[health](), reflect.TypeFor[order](), reflect.TypeFor[reply](), reflect.TypeFor[proposal](),
 	reflect.TypeFor[report](), reflect.TypeFor[failure](), reflect.TypeFor[standing](), reflect.TypeFor[Start](),
-	reflect.TypeFor[about](), reflect.TypeFor[linkFault](), reflect.TypeFor[which](), reflect.TypeFor[office](), reflect.TypeFor[change](),
+	reflect.TypeFor[about](), reflect.TypeFor[linkFault](), reflect.TypeFor[which](), reflect.TypeFor[handover](), reflect.TypeFor[change](),
 	reflect.TypeFor[recovery](), reflect.TypeFor[recovered](), reflect.TypeFor[seedPart](), reflect.TypeFor[splitPlan](), reflect.TypeFor[wire.SplitState](),
 )
 

@@ -59,7 +59,7 @@ func (r *Reader) ReadIndex(ctx context.Context) error {
 func (r *Reader) Range(req *pb.RangeRequest) (*pb.RangeResponse, error) { return r.m.Range(req) }
 
 // Transfer asks raft to make another member the leader.
-func (r *Reader) Transfer(to string) { _ = do1(r.m, verbTransfer, office{r.term, to}) }
+func (r *Reader) Transfer(to string) { _ = do1(r.m, verbTransfer, handover{r.term, to}) }
 
 // Began waits until an entry of the leader's own term is committed.
 func (r *Reader) Began(ctx context.Context) error {

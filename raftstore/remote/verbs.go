@@ -380,8 +380,8 @@ func (p *Process) defragment(context.Context, none) (none, error) {
 	})
 }
 
-// office is a leader's term and whom it hands it to.
-type office struct {
+// handover is a leader's term and whom it hands the leadership to.
+type handover struct {
 	Term uint64
 	To   string
 }
@@ -395,7 +395,7 @@ func (p *Process) tellAbout(context.Context, none) (about, error) {
 	return a, nil
 }
 
-func (p *Process) transfer(_ context.Context, o office) (none, error) {
+func (p *Process) transfer(_ context.Context, o handover) (none, error) {
 	r, err := p.reader(o.Term)
 	if err == nil {
 		r.Transfer(o.To)

@@ -4,8 +4,8 @@
 // [Carrier] brings requests from it to the next (package remote).
 //
 // It has no timers of its own (but for injected delays), so a message can be
-// held for minutes without anyone giving up on it. What keeps a leader in
-// office, heartbeats and appends that bring no news, passes while the rest is
+// held for minutes without anyone giving up on it. What keeps a leader
+// leading, heartbeats and appends that bring no news, passes while the rest is
 // held: so a paused group stays as it is, and no term changes.
 //
 // A real raft group speaks over TCP (hashicorp/raft NetworkTransport, etcd

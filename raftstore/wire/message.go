@@ -37,7 +37,7 @@ type Entry struct {
 	Size        int    // bytes of data
 }
 
-// Heartbeat reports whether the message only keeps the leader in office: an
+// Heartbeat reports whether the message only keeps the leader leading: an
 // AppendEntries without entries, position or commit index.
 func (m *Message) Heartbeat() bool {
 	return m.RPC == AppendEntries && m.PrevLog == 0 && m.PrevTerm == 0 && m.Commit == 0 && len(m.Entries) == 0
