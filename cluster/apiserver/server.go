@@ -133,6 +133,7 @@ type Server struct {
 	audit          *Auditor
 	flows          *fairness.Seats
 	flowObjects    *flowObjects
+	probe          storeProbe
 	aggregator     *aggregator.Aggregator
 	calls          map[*sim.Task]*call // those that may wait for a conversion webhook
 	configs        *ConfigFiles

@@ -331,6 +331,9 @@ func (b *Balancer) Answers() bool { return !b.Stands() || b.Ready() }
 // PluginHealth is [apiserver.Server.PluginHealth] of a server that is up.
 func (b *Balancer) PluginHealth() (exists, well bool) { return b.first().PluginHealth() }
 
+// ProbeStore is [apiserver.Server.ProbeStore] of a server that is up.
+func (b *Balancer) ProbeStore(t *sim.Task) error { return b.first().ProbeStore(t) }
+
 // OpenIDConfig is the first one's.
 func (b *Balancer) OpenIDConfig() ([]byte, error) { return b.first().OpenIDConfig() }
 

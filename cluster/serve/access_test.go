@@ -68,10 +68,10 @@ func TestCredentialsOverTLS(t *testing.T) {
 			t.Errorf("GET %s with a wrong token: %d, want %d", path, resp.StatusCode, want)
 		}
 	}
-	old := &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS12}
+	old := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 	if c, err := tls.Dial("tcp", strings.TrimPrefix(l.URL, "https://"), old); err == nil {
 		c.Close()
-		t.Error("TLS 1.2 got a connection")
+		t.Error("TLS 1.1 got a connection")
 	}
 
 	var cert, key []byte

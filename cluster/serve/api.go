@@ -85,7 +85,7 @@ func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *apise
 		return req, out, false
 	}
 	if status = parseOptions(r, req); status == nil {
-		out, status = negotiate(r, kind.Custom != nil && req.Subresource != "scale")
+		out, status = negotiate(r, restrictionsOf(kind, req.Subresource))
 	}
 	if status != nil && kind.Deprecation() != "" && (req.Verb != "patch" || status.Code != http.StatusUnsupportedMediaType) { // upstream's handlers are wrapped in the warning
 		warn(w, kind.Deprecation())
@@ -224,7 +224,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 					verbs = s.Verbs
 				}
 			}
-			if why := unserved[req.Subresource]; verbs == nil && req.Resource.Resource == "pods" && why != "" {
+			if why := unserved[req.Resource.Resource+"/"+req.Subresource]; verbs == nil && req.Resource.Group == "" && why != "" {
 				return turnDown(notImplemented(why))
 			}
 			if verbs == nil {
@@ -245,14 +245,17 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 	return nil, false
 }
 
-// unserved are what the real API server hands on to a pod's kubelet, and what to
-// use here: containers are simulated, and only the console reaches into them.
+// unserved are what the real API server hands on to a kubelet or to what is behind a
+// Service, and what to use here: containers are simulated, and only the console
+// reaches into them.
 var unserved = map[string]string{
-	"log":         "a container's output is read in kviz's own console: kubectl logs, in the explorer or kviz sh",
-	"exec":        "a command in a container runs from kviz's own console: kubectl exec, in the explorer or kviz sh",
-	"attach":      "containers are simulated and have no terminal; kubectl logs and exec work in kviz's own console",
-	"portforward": "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches them",
-	"proxy":       "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches them",
+	"pods/log":         "a container's output is read in kviz's own console: kubectl logs, in the explorer or kviz sh",
+	"pods/exec":        "a command in a container runs from kviz's own console: kubectl exec, in the explorer or kviz sh",
+	"pods/attach":      "containers are simulated and have no terminal; kubectl logs and exec work in kviz's own console",
+	"pods/portforward": "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches them",
+	"pods/proxy":       "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches them",
+	"services/proxy":   "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches the Service",
+	"nodes/proxy":      "kubelets are simulated and have no port; what they do is in the node pane, their numbers in kubectl top nodes with manifests/metrics-server.yaml",
 }
 
 // fits reports whether a path is one that the verb has: one object is named to

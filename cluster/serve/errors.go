@@ -45,7 +45,7 @@ func writeStatus(w http.ResponseWriter, r *http.Request, s *metav1.Status) {
 	if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(s.Details.RetryAfterSeconds))
 	}
-	out, bad := negotiate(r, false)
+	out, bad := negotiate(r, restrictions{})
 	if bad != nil || out.info.Serializer == nil {
 		out.info = legacyscheme.Codecs.SupportedMediaTypes()[0]
 	}

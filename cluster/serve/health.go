@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/sim"
 )
 
 // KubernetesVersion is the version of Kubernetes that is simulated.
@@ -35,7 +37,7 @@ func serveVersion(w http.ResponseWriter, r *http.Request) {
 // ?verbose is asked, and without the checks that ?exclude names (apiserver pkg/server/healthz).
 func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path string) {
 	group, only, _ := strings.Cut(path, "/")
-	up, ready, plugins, well := false, false, false, false
+	up, ready, plugins, well, stored := false, false, false, false, true
 	err := h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
 			up, ready = true, api.Ready()
@@ -46,10 +48,19 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 		refuse(w)
 		return
 	}
+	if err == nil && ready && strings.HasPrefix(cmp.Or(only, "etcd"), "etcd") {
+		stored = h.probeStore(r)
+	}
 	checks := []struct {
 		name string
 		ok   bool
-	}{{"ping", true}, {"log", true}, {"etcd", ready}, {"poststarthook/start-apiserver-admission-initializer", ready}}
+	}{{"ping", true}, {"log", true}, {"etcd", ready && stored}}
+	if group == "readyz" {
+		checks = append(checks, checks[2])
+		checks[3].name = "etcd-readiness"
+	}
+	checks = append(checks, checks[2])
+	checks[len(checks)-1].name, checks[len(checks)-1].ok = "poststarthook/start-apiserver-admission-initializer", ready
 	if plugins && group != "livez" {
 		checks = append(checks, struct {
 			name string
@@ -104,6 +115,25 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 	default:
 		fmt.Fprint(w, "ok")
 	}
+}
+
+// probeStore reports whether the store answers, as the API server's own client finds it
+// (storagebackend/factory newETCD3Check). While the cluster stands still nobody can
+// ask, and the store is taken to be as well as it was.
+func (h *Handler) probeStore(r *http.Request) bool {
+	paused := false
+	if h.cfg.Kernel.Do(func() { paused = h.cfg.Kernel.Paused() }) != nil || paused {
+		return true
+	}
+	var bad error
+	caller := h.caller(r, &apiserver.Request{})
+	err := h.cfg.Kernel.Call(r.Context(), caller.Process, "probe the store", func(t *sim.Task) {
+		t.SetCauses(caller.Causes...)
+		if api := h.cfg.API(); api != nil {
+			bad = api.ProbeStore(t)
+		}
+	})
+	return err == nil && bad == nil
 }
 
 // serveMetrics answers /metrics with what has a meaning here.

@@ -70,7 +70,7 @@ func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
 	l.server = &http.Server{
 		Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second, ConnState: h.follow,
 		TLSConfig: &tls.Config{
-			Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2", "http/1.1"},
+			Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 			// A client may show a certificate: here he proves that he has its key. Whose it
 			// is, and whether it holds at the cluster's time, is the pipeline's to say.
 			ClientAuth: tls.RequestClientCert,

@@ -31,7 +31,17 @@ type output struct {
 
 // restrictions mirrors RequestScope.AllowsMediaTypeTransform
 // (apiserver pkg/endpoints/handlers/rest.go).
-type restrictions struct{ custom bool } // custom objects have no protobuf
+type restrictions struct {
+	custom bool // custom objects have no protobuf
+	review bool // of what is answered and not stored there are no tables
+}
+
+func restrictionsOf(k *registry.Kind, subresource string) restrictions {
+	return restrictions{
+		custom: k.Custom != nil && subresource != "scale",
+		review: !k.Stored() && !k.Is("ComponentStatus"),
+	}
+}
 
 func (r restrictions) AllowsMediaTypeTransform(mimeType, mimeSubType string, gvk *schema.GroupVersionKind) bool {
 	if gvk == nil {
@@ -42,7 +52,7 @@ func (r restrictions) AllowsMediaTypeTransform(mimeType, mimeSubType string, gvk
 	}
 	switch gvk.Kind {
 	case "Table":
-		return mimeType == "application" && (mimeSubType == "json" || mimeSubType == "yaml")
+		return !r.review && mimeType == "application" && (mimeSubType == "json" || mimeSubType == "yaml")
 	case "PartialObjectMetadata", "PartialObjectMetadataList":
 		return true
 	}
@@ -52,8 +62,8 @@ func (restrictions) AllowsServerVersion(string) bool  { return false }
 func (restrictions) AllowsStreamSchema(s string) bool { return s == "watch" }
 
 // negotiate reads the Accept header; 406 if nothing in it can be served.
-func negotiate(r *http.Request, custom bool) (output, *metav1.Status) {
-	options, info, err := negotiation.NegotiateOutputMediaType(r, legacyscheme.Codecs, restrictions{custom})
+func negotiate(r *http.Request, only restrictions) (output, *metav1.Status) {
+	options, info, err := negotiation.NegotiateOutputMediaType(r, legacyscheme.Codecs, only)
 	if err != nil {
 		return output{}, statusOf(err)
 	}
@@ -128,8 +138,6 @@ func (h *Handler) singleObject(k *registry.Kind, out output, obj runtime.Object,
 	}
 	switch {
 	case out.convert == nil:
-		return named(obj), nil
-	case out.convert.Kind == "Table" && !k.Stored(): // of an answer upstream makes no table
 		return named(obj), nil
 	case out.convert.Kind == "Table":
 		return h.table.table(k, []runtime.Object{obj}, metav1.ListMeta{}, true, out, now)

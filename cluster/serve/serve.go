@@ -12,8 +12,8 @@
 // with a kubeconfig (everybody else). Both lead to [Handler.ServeHTTP]; start
 // reading there.
 //
-// Discovery, OpenAPI, the keys of service accounts, /version, /healthz and /metrics are answered right here:
-// they cost no virtual time and leave nothing in the trace. Everything else
+// Discovery, OpenAPI, the keys of service accounts, /version and /metrics are answered right here:
+// they cost no virtual time and leave nothing in the trace; /livez and /readyz read from the store besides. Everything else
 // enters the simulation as work from outside and waits, visibly, while the
 // cluster is paused.
 //
@@ -55,6 +55,8 @@ type API interface {
 	AggregatedOpenAPI() []aggregator.OpenAPIDocument
 	AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document
 	Ready() bool
+	// ProbeStore reads from the store, as the health checks do, and gives what is wrong.
+	ProbeStore(t *sim.Task) error
 	// PluginHealth is the check of KMS plugins, where there is one.
 	PluginHealth() (exists, well bool)
 	// WriteFlows writes a dump of /debug/api_priority_and_fairness/, and reports whether

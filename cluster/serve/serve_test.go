@@ -192,14 +192,15 @@ func golden(tb testing.TB, name, got string) {
 	}
 }
 
-// Discovery and its like cost no virtual time and leave no event.
+// Discovery and its like cost no virtual time and leave no event. (The health checks of
+// the store read from it.)
 func TestDocumentsAreOutsideTheSimulation(t *testing.T) {
 	e := newEdge(t)
 	events, elapsed := e.stream.Len(), time.Duration(0)
 	_ = e.kernel.Do(func() { elapsed = e.kernel.Elapsed() })
 	aggregated := "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 	for _, path := range []string{
-		"/", "/version", "/healthz", "/livez", "/readyz", "/metrics", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1",
+		"/", "/version", "/livez/ping", "/metrics", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1",
 		"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/apps/v1",
 	} {
 		resp := e.do(t, "GET", path, "")

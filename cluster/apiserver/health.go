@@ -1,0 +1,40 @@
+package apiserver
+
+import (
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/cluster/sim"
+)
+
+// storeProbe is the check of the store behind /livez and /readyz: a read, by quorum, of
+// a key that need not be there (storagebackend/factory etcd3ProberMonitor.Probe).
+type storeProbe struct {
+	asked bool
+	last  time.Duration // when
+	err   error         // what the last probe came to
+}
+
+const (
+	// probeTimeout is storagebackend.DefaultHealthcheckTimeout and DefaultReadinessTimeout.
+	probeTimeout = 2 * time.Second
+	// probeEvery is how often the store is asked at most; who comes earlier hears what the
+	// last probe came to.
+	probeEvery = probeTimeout / 2
+)
+
+// ProbeStore reads from the store, and gives what is wrong with it.
+func (s *Server) ProbeStore(t *sim.Task) error {
+	p := &s.probe
+	if p.asked && t.Elapsed()-p.last < probeEvery {
+		return p.err
+	}
+	p.asked, p.last = true, t.Elapsed()
+	outer := t.Deadline()
+	t.SetDeadline(t.Elapsed() + probeTimeout)
+	_, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/health")})
+	t.SetDeadline(outer)
+	p.err = err
+	return err
+}
