@@ -1,8 +1,6 @@
 package apiserver
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -107,31 +105,16 @@ func (c *call) freshen(resourceVersion string) (how string, err error) {
 	return how, nil
 }
 
-// token is what a continue token holds (apiserver pkg/storage/continue.go).
-type token struct {
-	Version string `json:"v"`
-	RV      int64  `json:"rv"`
-	Start   string `json:"start"`
-}
-
-const tokenVersion = "meta.k8s.io/v1"
-
+// nextPage goes on where a token says (apiserver pkg/storage/continue.go).
 func (c *call) nextPage(want *cacher.Selector, opts *metav1.ListOptions) *Response {
 	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
 		return &Response{Err: apierrors.NewBadRequest("specifying resource version is not allowed when using continue")}
 	}
-	var tok token
-	raw, err := base64.RawURLEncoding.DecodeString(opts.Continue)
-	if err == nil {
-		err = json.Unmarshal(raw, &tok)
-	}
-	if err == nil && tok.Version != tokenVersion {
-		err = errors.New("server does not recognize this encoded version")
-	}
+	from, rev, err := storage.DecodeContinue(opts.Continue, c.kind.Prefix)
 	if err != nil {
-		return &Response{Err: apierrors.NewBadRequest("invalid continue token: continue key is not valid: " + err.Error())}
+		return &Response{Err: apierrors.NewBadRequest("invalid continue token: " + err.Error())}
 	}
-	return c.page(want, opts, tok.RV, c.kind.Prefix+tok.Start)
+	return c.page(want, opts, max(rev, 0), from)
 }
 
 // listAt lists exactly as of a revision.
@@ -143,8 +126,8 @@ func (c *call) listAt(want *cacher.Selector, opts *metav1.ListOptions) *Response
 	return c.page(want, opts, rv, c.kind.Prefix)
 }
 
-// page reads up to opts.Limit objects from the store at a revision, from a key
-// on.
+// page reads up to opts.Limit objects from the store at a revision (0: the newest), from a
+// key on.
 func (c *call) page(want *cacher.Selector, opts *metav1.ListOptions, rev int64, from string) *Response {
 	root := c.kind.Prefix
 	if c.kind.Namespaced && c.req.Namespace != "" {
@@ -157,7 +140,10 @@ func (c *call) page(want *cacher.Selector, opts *metav1.ListOptions, rev int64, 
 	for {
 		resp, err := c.s.st.Range(c.Task, &pb.RangeRequest{Key: []byte(from), RangeEnd: end, Limit: opts.Limit, Revision: rev})
 		if err != nil {
-			return &Response{Err: c.Refuse(trace.StageStorage, "etcd", c.pageError(err, opts))}
+			return &Response{Err: c.Refuse(trace.StageStorage, "etcd", c.pageError(err, opts, from))}
+		}
+		if rev == 0 {
+			rev = resp.Header.Revision
 		}
 		for i, kv := range resp.Kvs {
 			en, how, err := c.openItem(kv)
@@ -183,11 +169,10 @@ func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int6
 	meta := metav1.ListMeta{ResourceVersion: object.FormatRevision(rev)}
 	note := registry.Count(len(items), c.kind) + " as of revision " + meta.ResourceVersion + ", from the store"
 	if next != "" {
-		b, err := json.Marshal(token{tokenVersion, rev, next[len(c.kind.Prefix):]})
-		if err != nil {
+		var err error
+		if meta.Continue, err = storage.EncodeContinue(next, c.kind.Prefix, rev); err != nil {
 			return &Response{Err: apierrors.NewInternalError(err)}
 		}
-		meta.Continue = base64.RawURLEncoding.EncodeToString(b)
 		if want.Everything() {
 			meta.RemainingItemCount = &left
 		}
@@ -200,7 +185,7 @@ func (c *call) pageOf(items []runtime.Object, opts *metav1.ListOptions, rev int6
 
 // pageError is a failed read of an old revision (apiserver
 // pkg/storage/etcd3/errors.go).
-func (c *call) pageError(err error, opts *metav1.ListOptions) error {
+func (c *call) pageError(err error, opts *metav1.ListOptions, from string) error {
 	if !errors.Is(err, rpctypes.ErrCompacted) {
 		if errors.Is(err, rpctypes.ErrFutureRev) {
 			rv, _ := object.ParseRevision(opts.ResourceVersion)
@@ -209,7 +194,21 @@ func (c *call) pageError(err error, opts *metav1.ListOptions) error {
 		return storeError(err)
 	}
 	if opts.Continue != "" {
-		return apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")
+		expired := apierrors.NewResourceExpired(inconsistentContinue)
+		if expired.ErrStatus.ListMeta.Continue, err = storage.EncodeContinue(from, c.kind.Prefix, newestState); err != nil {
+			return apierrors.NewInternalError(err)
+		}
+		return expired
 	}
 	return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 }
+
+const (
+	// newestState, in a token, goes on with what there is now.
+	newestState = -1
+	// inconsistentContinue is etcd3/errors.go's.
+	inconsistentContinue = "The provided continue parameter is too old to display a consistent list result. You can start a new list without " +
+		"the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided " +
+		"token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned " +
+		"and now may show up in the list."
+)
