@@ -194,3 +194,49 @@ func TestAuditRepeats(t *testing.T) {
 		t.Errorf("first\n%ssecond\n%s", a, b)
 	}
 }
+
+// What the audit label of a namespace asks Pod Security to note is in the audit log, of
+// a pod that is allowed as of one that is not.
+func TestAuditTellsOfPodSecurity(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		w.audited(task, "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, verbs: [create], resources: [{group: \"\", resources: [pods]}]}]\n")
+		for _, ns := range []*corev1.Namespace{
+			{ObjectMeta: metav1.ObjectMeta{Name: "lax", Labels: map[string]string{"pod-security.kubernetes.io/audit": "restricted"}}},
+			{ObjectMeta: metav1.ObjectMeta{Name: "strict", Labels: map[string]string{"pod-security.kubernetes.io/audit": "restricted", "pod-security.kubernetes.io/enforce": "baseline"}}},
+		} {
+			_, err := w.admin().Create(task, client.Namespaces, "", ns)
+			w.must(err)
+			_, err = w.admin().Create(task, client.ServiceAccounts, ns.Name, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+			w.must(err)
+		}
+		task.Sleep(time.Second)
+		of := func(ns string) *Request {
+			return &Request{
+				Verb: "create", Resource: client.Pods.GroupVersionResource, Namespace: ns,
+				Body: []byte(`{"metadata":{"name":"a"},"spec":{"hostNetwork":true,"containers":[{"name":"a","image":"nginx"}]}}`),
+			}
+		}
+		w.must(w.ask(task, of("lax")).Err)
+		if r := w.ask(task, of("strict")); !apierrors.IsForbidden(r.Err) {
+			t.Errorf("%d %v", r.Code, r.Err)
+		}
+		told := 0
+		for line := range strings.Lines(w.log()) {
+			if !strings.Contains(line, `"stage":"ResponseComplete"`) {
+				continue
+			}
+			for _, part := range []string{
+				`"pod-security.kubernetes.io/audit-violations":"would violate PodSecurity \"restricted:latest\": host namespaces (hostNetwork=true), `,
+				`"pod-security.kubernetes.io/enforce-policy":"`,
+			} {
+				if !strings.Contains(line, part) {
+					t.Errorf("%s is not in %s", part, line)
+				}
+			}
+			told++
+		}
+		if told != 2 {
+			t.Errorf("%d requests are in the log:\n%s", told, w.log())
+		}
+	})
+}

@@ -151,6 +151,9 @@ func (p *PodSecurity) Validate(r *request.Scope, a *Attributes) (Result, error) 
 		Name: object.Meta(a.Object).GetName(), Namespace: namespace, Kind: a.Kind, Resource: a.Resource,
 		Subresource: a.Subresource, Operation: admissionv1.Operation(a.Operation), Object: a.Object, OldObject: a.OldObject, Username: a.User.Name,
 	})
+	for _, k := range slices.Sorted(maps.Keys(resp.AuditAnnotations)) { // as the plugin does before it refuses
+		r.Annotate(psa.AuditAnnotationPrefix+k, resp.AuditAnnotations[k])
+	}
 	if !resp.Allowed {
 		return Result{}, &apierrors.StatusError{ErrStatus: *resp.Result}
 	}
