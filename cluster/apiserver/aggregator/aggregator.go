@@ -189,10 +189,14 @@ func (a *Aggregator) run(t *sim.Task) {
 // had been there from the start.
 func (a *Aggregator) begin(t *sim.Task) {
 	var all []*apiregistration.APIService
-	since := metav1.NewTime(a.Process.Kernel().Epoch())
-	wanted := a.wanted()
+	boot := metav1.NewTime(a.Process.Kernel().Epoch())
+	wanted, born := a.wanted(), a.born()
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		svc := wanted[name]
+		since, ok := born[svc.Spec.Group+"/"+svc.Spec.Version]
+		if !ok {
+			since = boot
+		}
 		svc.UID, svc.CreationTimestamp = object.NewUID(a.Rand), since
 		local := helper.NewLocalAvailableAPIServiceCondition()
 		local.LastTransitionTime = since
@@ -203,6 +207,22 @@ func (a *Aggregator) begin(t *sim.Task) {
 	a.Host.WriteAPIServices(t, all)
 	for !a.services.Wait(t, a.Revision(), time.Hour) {
 	}
+}
+
+// born is since when there is a definition of a group version that is no built-in one.
+func (a *Aggregator) born() map[string]metav1.Time {
+	out := map[string]metav1.Time{}
+	a.Caches(crd.DefinitionKind()).Scan("", func(_ string, en *cacher.Entry) bool {
+		crd := en.Object.(*apiextensionsv1.CustomResourceDefinition)
+		for _, v := range crd.Spec.Versions {
+			gv := crd.Spec.Group + "/" + v.Name
+			if was, ok := out[gv]; v.Served && (!ok || crd.CreationTimestamp.Before(&was)) {
+				out[gv] = crd.CreationTimestamp
+			}
+		}
+		return true
+	})
+	return out
 }
 
 // wanted are the APIServices of what is served here.
