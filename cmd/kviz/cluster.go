@@ -33,9 +33,19 @@ type shape struct {
 	servers int
 	dataDir string
 	record  string
+	epoch   string
 }
 
-func (s *shape) register(f *pflag.FlagSet, speed string) {
+// What a command's clusters have as virtual time 0 unless --epoch says otherwise.
+var (
+	// fixedEpoch is for scripts and lessons, which are to give the same trace any day.
+	fixedEpoch = sim.DefaultEpoch.Format(time.RFC3339)
+	// liveEpoch is for a cluster that is used from outside: programs there compare its
+	// dates with the machine's clock.
+	liveEpoch = "now"
+)
+
+func (s *shape) register(f *pflag.FlagSet, speed, epoch string) {
 	f.Uint64Var(&s.seed, "seed", 1, "what decides every random choice; the same seed and inputs give the same trace")
 	f.StringVar(&s.speed, "speed", speed, "virtual seconds in a real one: 0.02, 1, 10, or max")
 	f.StringVar(&s.store, "store", "raft", "raft: replicated over members; mvcc: the state machine alone")
@@ -46,6 +56,7 @@ func (s *shape) register(f *pflag.FlagSet, speed string) {
 	f.IntVar(&s.nodes, "nodes", 3, "nodes of the cluster")
 	f.IntVar(&s.servers, "apiservers", 1, fmt.Sprintf("API servers, 1 to %d; two or more stand behind a load balancer", cluster.MostServers))
 	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
+	f.StringVar(&s.epoch, "epoch", epoch, "the cluster's date when its time begins: now, or a time as 2026-01-01T00:00:00Z")
 	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
 }
 
@@ -83,6 +94,15 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 	}
 	if s.nodes == 0 {
 		cfg.Nodes = -1
+	}
+	if s.epoch == "now" {
+		cfg.Epoch = time.Now().UTC().Truncate(time.Second)
+	} else if s.epoch != "" {
+		at, err := time.Parse(time.RFC3339, s.epoch)
+		if err != nil {
+			return cfg, &usageError{text: fmt.Sprintf("--epoch %q: want now, or a time as 2026-01-01T00:00:00Z", s.epoch)}
+		}
+		cfg.Epoch = at.UTC()
 	}
 	if s.speed != "max" {
 		x, err := strconv.ParseFloat(s.speed, 64)
@@ -158,12 +178,20 @@ func (s *shape) takeUpClock(cfg *cluster.Config) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		cfg.Epoch, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
-	}
 	if err != nil {
 		return fmt.Errorf("%s: when the last run ended: %w", s.clockDir(), err)
 	}
+	ended, err := time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("%s: when the last run ended: %w", s.clockDir(), err)
+	}
+	if !cfg.Epoch.Before(ended) {
+		return nil // the cluster was off for a while
+	}
+	if s.epoch != "" && s.epoch != liveEpoch && s.epoch != fixedEpoch {
+		return &usageError{text: fmt.Sprintf("--epoch %s: the last run on %s ended at %s, and what it wrote would be of the future", s.epoch, s.clockDir(), ended.Format(time.RFC3339))}
+	}
+	cfg.Epoch = ended
 	return nil
 }
 

@@ -34,7 +34,7 @@ func exploreCommand() *command {
 		long:    "Opens the screen at once; the cluster boots behind it.",
 		example: "kviz explore --speed 0.1",
 		flags: func(f *pflag.FlagSet) {
-			s.register(f, "1")
+			s.register(f, "1", liveEpoch)
 			e.register(f)
 			f.StringVar(&look, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
 			f.BoolVar(&plain, "plain", false, "one explained line an event instead of a screen")
@@ -50,7 +50,7 @@ func exploreCommand() *command {
 
 // start is kviz alone: the explorer with its start screen.
 func start(ctx context.Context, io streams) error {
-	s := shape{seed: 1, speed: "1", store: "raft", members: members{n: 3}, nodes: 3, servers: 1}
+	s := shape{seed: 1, speed: "1", store: "raft", members: members{n: 3}, nodes: 3, servers: 1, epoch: liveEpoch}
 	return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, tui.Config{StartScreen: true})
 }
 

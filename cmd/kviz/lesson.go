@@ -31,7 +31,7 @@ start  a lesson in the explorer
 check  proves lessons: each starts unsolved, its solution solves it, its near-misses do not`,
 		example: "kviz lesson start L02",
 		flags: func(f *pflag.FlagSet) {
-			s.register(f, "1")
+			s.register(f, "1", fixedEpoch)
 			f.BoolVar(&notes, "notes", false, "with show: the notes for who teaches, and the answers, too")
 			f.StringVar(&theme, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
 		},

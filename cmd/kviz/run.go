@@ -24,7 +24,7 @@ func runCommand() *command {
 kviz wait, kviz fault …, and small text tools. It stops at the first command that fails.
 The same seed and script give the same trace.`,
 		example: "kviz run --seed 7 --trace out.kvrun scenario.sh",
-		flags:   func(f *pflag.FlagSet) { s.register(f, "max") },
+		flags:   func(f *pflag.FlagSet) { s.register(f, "max", fixedEpoch) },
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) != 1 {
 				return &usageError{text: "name one script"}

@@ -22,7 +22,7 @@ With --etcd-port etcdctl reaches the store's members, over TLS with client certi
 Containers are simulated: kubectl logs, exec and port-forward are refused here, the first two work in the console.`,
 		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes",
 		flags: func(f *pflag.FlagSet) {
-			s.register(f, "1")
+			s.register(f, "1", liveEpoch)
 			e.register(f)
 		},
 		run: func(ctx context.Context, io streams, args []string) error {

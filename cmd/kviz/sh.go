@@ -28,7 +28,7 @@ func shCommand() *command {
 on NODE COMMAND, and small text tools. Time passes only while a command waits for something.`,
 		example: `kviz sh -c 'kubectl get nodes'`,
 		flags: func(f *pflag.FlagSet) {
-			s.register(f, "max")
+			s.register(f, "max", fixedEpoch)
 			f.StringVarP(&line, "command", "c", "", "run this and end")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
