@@ -161,9 +161,9 @@ func (c *call) ServerSideApply(kind *registry.Kind, old runtime.Object) (obj run
 	if err != nil {
 		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
-	m, err := c.s.managers.of(kind, c.req.Subresource)
+	m, err := c.manager(kind)
 	if err != nil {
-		return nil, nil, apierrors.NewInternalError(err)
+		return nil, nil, err
 	}
 	if old == nil {
 		empty := kind.New()
@@ -180,6 +180,14 @@ func (c *call) ServerSideApply(kind *registry.Kind, old runtime.Object) (obj run
 	obj.GetObjectKind().SetGroupVersionKind(kind.GVK())
 	c.stamp(c.req.FieldManager, old, obj)
 	return obj, warnings, nil
+}
+
+// manager keeps the books of a kind's managed fields.
+func (c *call) manager(kind *registry.Kind) (m *managedfields.FieldManager, err error) {
+	if m, err = c.s.managers.of(kind, c.req.Subresource); err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return m, nil
 }
 
 // strictApply tells of fields that an apply configuration has twice.
@@ -224,9 +232,9 @@ func (c *call) trackManager(kind *registry.Kind, obj, old runtime.Object) (runti
 	if c.req.System && (old == nil || c.req.Subresource == "status" || len(object.Meta(old).GetManagedFields()) == 0) {
 		return obj, nil
 	}
-	m, err := c.s.managers.of(kind, c.req.Subresource)
+	m, err := c.manager(kind)
 	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+		return nil, err
 	}
 	live := old
 	if live == nil {
@@ -237,7 +245,8 @@ func (c *call) trackManager(kind *registry.Kind, obj, old runtime.Object) (runti
 	if manager == "" {
 		manager, _, _ = strings.Cut(c.req.sender(), "/") // of a user agent, the program
 	}
-	owned := m.UpdateNoErrors(live.DeepCopyObject(), obj, manager)
+	var owned runtime.Object
+	c.aside("the managed fields", func() { owned = m.UpdateNoErrors(live.DeepCopyObject(), obj, manager) })
 	owned.GetObjectKind().SetGroupVersionKind(kind.GVK())
 	c.stamp(manager, live, owned)
 	return owned, nil

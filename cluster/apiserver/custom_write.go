@@ -69,13 +69,18 @@ func (c *call) mayCreateCustom(op admission.Operation) error {
 // decodedCustom fills in the defaults of a body and says what became of it.
 func (c *call) decodedCustom(obj runtime.Object, note string) runtime.Object {
 	pruned := c.prunedNote()
-	before := c.raw
-	if before == nil {
-		before = obj.DeepCopyObject()
-	}
-	read := obj.DeepCopyObject()
-	c.fillDefaults(obj)
-	filled := len(object.Diff(read, obj))
+	filled := 0
+	var diff []trace.FieldDiff
+	c.aside("the defaults", func() {
+		before := c.raw
+		if before == nil {
+			before = obj.DeepCopyObject()
+		}
+		read := obj.DeepCopyObject()
+		c.fillDefaults(obj)
+		filled = len(object.Diff(read, obj))
+		diff = object.Diff(before, obj)
+	})
 	if filled > 0 {
 		note += " and filled in " + plural(filled, "default", "defaults") + " of its schema."
 	} else {
@@ -85,7 +90,7 @@ func (c *call) decodedCustom(obj runtime.Object, note string) runtime.Object {
 		note = "The definition was established less than 2 s ago, so the server waited 2 s. " + note
 		c.settled = false
 	}
-	c.Pass(trace.StageDecode, "", note+pruned, object.Diff(before, obj))
+	c.Pass(trace.StageDecode, "", note+pruned, diff)
 	return obj
 }
 

@@ -36,7 +36,9 @@ func (c *call) bodyKind() schema.GroupVersionKind {
 func (c *call) decode() (decoded, error) {
 	c.Pause(c.s.cfg.Cost.Decode)
 	gvk := c.bodyKind()
-	obj, err := c.readBody(gvk)
+	var obj runtime.Object
+	var err error
+	c.aside("decoding", func() { obj, err = c.readBody(gvk) })
 	if err != nil {
 		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}
@@ -49,9 +51,11 @@ func (c *call) decode() (decoded, error) {
 	if c.req.System {
 		c.fillDefaults(obj)
 	} else {
-		before := obj.DeepCopyObject()
-		c.fillDefaults(obj)
-		diff = object.Diff(before, obj)
+		c.aside("the defaults", func() {
+			before := obj.DeepCopyObject()
+			c.fillDefaults(obj)
+			diff = object.Diff(before, obj)
+		})
 	}
 	switch len(diff) {
 	case 0:

@@ -175,7 +175,7 @@ func (g *target) namespace(k *registry.Kind) string {
 
 // call runs fn as a task of somebody outside, to its end.
 func (g *target) call(fn func(*sim.Task)) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	over := false
 	err := g.kernel.Call(ctx, g.sender, "fuzz", func(t *sim.Task) { fn(t); over = true })

@@ -57,25 +57,47 @@ func (c *call) list() *Response {
 	if err != nil {
 		return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", err)}
 	}
-	var items []runtime.Object
-	more := false
-	c.cache().Scan(c.req.Namespace, func(_ string, en *cacher.Entry) bool {
-		if want.Matches(en.Object) {
-			if opts.Limit > 0 && int64(len(items)) == opts.Limit {
-				more = true
-				return false
-			}
-			items = append(items, en.Object)
-		}
-		return true
-	})
 	rev := c.cache().Current()
+	items, more := c.chosen(want, opts.Limit)
 	if more {
 		return c.page(want, opts, rev, c.kind.Prefix)
 	}
 	c.Pass(trace.StageStorage, "watch cache", registry.Count(len(items), c.kind)+" at revision "+object.FormatRevision(rev)+", from the watch cache: "+how, nil)
 	return &Response{IsList: true, Items: items, ListMeta: metav1.ListMeta{ResourceVersion: object.FormatRevision(rev)}}
 }
+
+// chosen are the cache's objects that are wanted, at most limit; more says that there
+// are others. The choice is the request's alone, so a long one is made beside the kernel.
+func (c *call) chosen(want *cacher.Selector, limit int64) (items []runtime.Object, more bool) {
+	take := func(obj runtime.Object) bool {
+		if !want.Matches(obj) {
+			return true
+		}
+		if more = limit > 0 && int64(len(items)) == limit; !more {
+			items = append(items, obj)
+		}
+		return !more
+	}
+	all := c.cache()
+	bulk := all.Len() * want.Size()
+	if bulk < longChoice {
+		all.Scan(c.req.Namespace, func(_ string, en *cacher.Entry) bool { return take(en.Object) })
+		return items, more
+	}
+	here := make([]runtime.Object, 0, all.Len())
+	all.Scan(c.req.Namespace, func(_ string, en *cacher.Entry) bool { here = append(here, en.Object); return true })
+	c.asideOf(bulk, "the choice", func() {
+		for _, obj := range here {
+			if !take(obj) {
+				break
+			}
+		}
+	})
+	return items, more
+}
+
+// longChoice is how many comparisons of an object with a requirement are many.
+const longChoice = 1 << 20
 
 // freshen waits until the cache is as fresh as the client asks for.
 func (c *call) freshen(resourceVersion string) (how string, err error) {

@@ -26,6 +26,7 @@ type call struct {
 	raw     runtime.Object // of a custom kind: the body before it was pruned
 	pruned  []string       // and what was
 	settled bool           // it waited for its definition to be known
+	weight  int            // how many bytes the object has that was loaded, as it is stored
 
 	record *audit.Record // what the audit log says of it; nil where that is nothing
 	routed bool          // it is allowed, and for something that is served

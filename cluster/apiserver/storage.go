@@ -300,6 +300,7 @@ func (c *call) load(live bool) (*stored, error) {
 	key := keyOf(c.kind, c.Ref.Namespace, c.Ref.Name)
 	if !live {
 		if en := c.cache().Get(key); en != nil {
+			c.weight = len(en.Value)
 			return &stored{obj: en.Object, revision: en.Revision, value: en.Value, cached: true}, nil
 		}
 	}
@@ -310,6 +311,7 @@ func (c *call) load(live bool) (*stored, error) {
 	if en == nil {
 		return nil, apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name)
 	}
+	c.weight = len(en.Value)
 	return &stored{obj: en.Object, revision: en.Revision, value: en.Value, stale: stale}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -42,7 +43,8 @@ func (c *call) update() *Response {
 		updated, meant = c.replacement(obj), object.Meta(obj.obj).GetUID()
 	} else {
 		c.Pause(c.s.cfg.Cost.Decode)
-		if err := c.patchOf(c.kind).Check(); err != nil {
+		var err error
+		if c.aside("reading the patch", func() { err = c.patchOf(c.kind).Check() }); err != nil {
 			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
 	}
@@ -199,26 +201,36 @@ func (c *call) patch(old *stored) (decoded, error) {
 	if old == nil {
 		return c.patchNothing()
 	}
-	obj, err := c.applyPatch(c.kind, old.obj)
+	obj, err := c.patched(old.obj)
 	if err != nil {
 		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}
-	c.fillDefaults(obj)
-	var diff []trace.FieldDiff
-	if !c.req.System {
-		diff = object.Diff(old.obj, obj)
-	}
+	diff := c.difference(old.obj, obj)
 	c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+object.FormatRevision(old.revision)+"."+c.prunedNote(), diff)
 	return decoded{obj}, c.matchName(object.Meta(obj).GetName())
 }
 
+// patched applies the patch to the object, and fills in defaults.
+func (c *call) patched(old runtime.Object) (obj runtime.Object, err error) {
+	if c.req.PatchType == types.ApplyPatchType {
+		if _, err := c.manager(c.kind); err != nil { // made here: it is the kind's
+			return nil, err
+		}
+	}
+	c.aside("the patch", func() {
+		if obj, err = c.applyPatch(c.kind, old); err == nil {
+			c.fillDefaults(obj)
+		}
+	})
+	return obj, err
+}
+
 // patchNothing is an apply that creates.
 func (c *call) patchNothing() (decoded, error) {
-	obj, err := c.applyPatch(c.kind, nil)
+	obj, err := c.patched(nil)
 	if err != nil {
 		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}
-	c.fillDefaults(obj)
 	if uid := object.Meta(obj).GetUID(); uid != "" { // handlers/patch.go applyPatch
 		return decoded{}, c.Refuse(trace.StageDecode, "", apierrors.NewConflict(c.kind.GroupResource(), c.Ref.Name,
 			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid)))
@@ -238,11 +250,16 @@ func (c *call) replacement(body decoded) updatedObject {
 			body.obj = nil
 			return in, nil
 		}
-		obj, err := c.readBody(c.bodyKind())
+		var obj runtime.Object
+		var err error
+		c.aside("decoding", func() {
+			if obj, err = c.readBody(c.bodyKind()); err == nil {
+				c.fillDefaults(obj)
+			}
+		})
 		if err != nil {
 			return decoded{}, c.Refuse(trace.StageDecode, "", err)
 		}
-		c.fillDefaults(obj)
 		return decoded{obj}, nil
 	}
 }

@@ -35,11 +35,15 @@ func (c *call) validateCreate(in admitted) (validated, error) {
 	if err := c.allocate(obj, nil, sub); err != nil {
 		return validated{}, c.Refuse(trace.StageValidation, "", err)
 	}
-	errs := st.Validate(obj)
-	if len(errs) == 0 && !c.req.System { // the kinds' own functions have looked at the metadata too
-		errs = genericvalidation.ValidateObjectMetaAccessor(object.Meta(obj), c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
-	}
-	if errs = c.declare(obj, nil, sub, errs); len(errs) > 0 {
+	var errs field.ErrorList
+	c.aside("validation", func() {
+		errs = st.Validate(obj)
+		if len(errs) == 0 && !c.req.System { // the kinds' own functions have looked at the metadata too
+			errs = genericvalidation.ValidateObjectMetaAccessor(object.Meta(obj), c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
+		}
+		errs = c.declare(obj, nil, sub, errs)
+	})
+	if len(errs) > 0 {
 		c.release(obj, nil)
 		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), object.Meta(obj).GetName(), errs))
 	}
@@ -49,7 +53,7 @@ func (c *call) validateCreate(in admitted) (validated, error) {
 	c.warn(obj, nil, sub)
 	var diff []trace.FieldDiff
 	if before != nil {
-		diff = object.Diff(before, obj)
+		diff = c.difference(before, obj)
 	}
 	c.Pass(trace.StageValidation, "", "The "+c.kind.Kind+" obeys the rules of its kind"+allotted(obj, nil, sub)+".", diff)
 	return validated(in), nil
@@ -95,8 +99,11 @@ func (c *call) validateUpdate(in admitted, was *stored, sub string) (validated, 
 		errs = genericvalidation.ValidateObjectMetaAccessor(m, c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
 		errs = append(errs, genericvalidation.ValidateObjectMetaAccessorUpdate(m, had, field.NewPath("metadata"))...)
 	}
-	errs = append(errs, check(obj, old)...)
-	if errs = c.declare(obj, old, sub, errs); len(errs) > 0 {
+	c.aside("validation", func() {
+		errs = append(errs, check(obj, old)...)
+		errs = c.declare(obj, old, sub, errs)
+	})
+	if len(errs) > 0 {
 		c.release(obj, old)
 		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), m.GetName(), errs))
 	}

@@ -19,6 +19,10 @@ type Operation struct {
 	timeout *Timer
 	timer   *Timer
 	k       *Kernel
+
+	aside    bool          // no store's: Task.Aside
+	patience time.Duration // for how long of real time it may hold up virtual time; 0 for ever
+	waited   time.Time     // since when it does
 }
 
 func (o *Operation) finished() bool { return o.done.Load() }
@@ -68,6 +72,17 @@ func (o *Operation) landed() {
 	if o.stalled {
 		o.settle(false)
 	}
+}
+
+// outlasted reports whether the operation has held up virtual time for as long as it may.
+func (o *Operation) outlasted() bool {
+	if o.patience == 0 {
+		return false
+	}
+	if o.waited.IsZero() {
+		o.waited = time.Now()
+	}
+	return time.Since(o.waited) >= o.patience
 }
 
 // stall takes the operation out of virtual time's way: the store cannot

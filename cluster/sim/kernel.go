@@ -233,8 +233,12 @@ const slack = 8 * time.Millisecond
 // now, let the rest of the cluster go on beside it. It reports whether the
 // operation has ended.
 func (k *Kernel) waitFor(aw *Operation) bool {
-	if k.cfg.Healthy == nil || k.cfg.Healthy() {
-		k.pace.meter.store += k.inbox.wait(healthyPoll)
+	if !aw.outlasted() && (k.cfg.Healthy == nil || k.cfg.Healthy()) {
+		waited := k.inbox.wait(healthyPoll)
+		if aw.aside {
+			return aw.finished()
+		}
+		k.pace.meter.store += waited
 		if k.singly() && !aw.finished() {
 			k.cfg.Release() // what the members do with it is where the step ends
 		}

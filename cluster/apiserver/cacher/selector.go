@@ -19,6 +19,7 @@ type Selector struct {
 	label     labels.Selector
 	field     fields.Selector
 	needs     []fields.Requirement
+	size      int // how many requirements there are
 	anyLabel  bool
 }
 
@@ -51,8 +52,15 @@ func NewSelector(k *registry.Kind, namespace, name string, opts *metav1.ListOpti
 	}
 	s.anyLabel = s.label.Empty()
 	s.needs = s.field.Requirements()
+	s.size = len(s.needs)
+	if terms, ok := s.label.Requirements(); ok {
+		s.size += len(terms)
+	}
 	return s, nil
 }
+
+// Size is how many requirements there are.
+func (s *Selector) Size() int { return s.size }
 
 // Matches reports whether an object is what was asked for.
 func (s *Selector) Matches(obj runtime.Object) bool {

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -39,6 +40,7 @@ type Definition struct {
 	born    *apiextensionsv1.CustomResourceDefinition // with the same spec; never another
 	kinds   []*registry.Kind                          // a version each, in the order of the spec
 	storage *registry.Kind                            // whose version is written
+	size    int                                       // of the definition, in bytes
 
 	models *customModels // for server-side apply; made on first use
 }
@@ -49,6 +51,7 @@ type Version struct {
 	spec  *apiextensionsv1.CustomResourceDefinitionVersion
 	Cache *cacher.Cache // nil until somebody asks
 
+	making   sync.Once
 	made     *customSchema                          // nil until somebody asks
 	managers map[string]*managedfields.FieldManager // by subresource
 	printer  printer
@@ -100,7 +103,7 @@ func (cs *Definitions) Changed(name string, obj runtime.Object) {
 }
 
 func (cs *Definitions) add(name string, crd *apiextensionsv1.CustomResourceDefinition) {
-	cu := &Definition{host: cs.host, crd: crd, born: crd}
+	cu := &Definition{host: cs.host, crd: crd, born: crd, size: crd.Size()}
 	names := crd.Status.AcceptedNames
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
@@ -277,6 +280,9 @@ func Of(k *registry.Kind) *Version {
 	}
 	return k.Custom.Version.(*Version)
 }
+
+// Size is how many bytes the definition has.
+func (v *Version) Size() int { return v.of.size }
 
 // Same reports whether two kinds are the same version of the same definition, of
 // one spec.

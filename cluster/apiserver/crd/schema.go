@@ -22,15 +22,16 @@ type customSchema struct {
 	scale      *apiextensions.CustomResourceSubresourceScale
 }
 
-// schema is made on first use: compiling the rules takes some milliseconds.
+// schema is made on first use: compiling the rules takes some milliseconds, or seconds,
+// and so is begun beside the kernel by a request of a big kind.
 func (v *Version) schema() *customSchema {
-	if v.made == nil {
-		made, err := makeSchema(v.of.crd, v.spec)
+	v.making.Do(func() {
+		made, err := makeSchema(v.of.born, v.spec)
 		if err != nil { // validation has seen to it that this cannot be
-			panic(fmt.Sprintf("apiserver: the schema of %s, version %s: %v", v.of.crd.Name, v.spec.Name, err))
+			panic(fmt.Sprintf("apiserver: the schema of %s, version %s: %v", v.of.born.Name, v.spec.Name, err))
 		}
 		v.made = made
-	}
+	})
 	return v.made
 }
 

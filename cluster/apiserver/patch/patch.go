@@ -128,6 +128,13 @@ type jsonPatchOp struct {
 // maxJSONPatchOperations is how many operations a JSON patch may have.
 const maxJSONPatchOperations = 10000
 
+// maxCopied is by how many bytes the operations "copy" of a JSON patch may make an
+// object grow, all together (server/config.go JSONPatchMaxCopyBytes): without a limit a
+// short patch makes gigabytes of an object.
+const maxCopied = 3 << 20
+
+func init() { jsonpatch.AccumulatedCopySizeLimit = maxCopied }
+
 // strictPatch reads a patch, unless what is wrong with it is to be ignored, and
 // gives the fields that it has twice or should not have.
 func (p *Patch) strictPatch(into any) ([]error, error) {

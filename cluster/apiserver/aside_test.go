@@ -1,0 +1,117 @@
+package apiserver
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+// numbered repeats a text with the numbers from 0 in it, between commas.
+func numbered(n int, text string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(text, "#", fmt.Sprint(i))
+	}
+	return strings.Join(parts, ",")
+}
+
+// The parts of a big request that take the square of its size are computed beside the
+// kernel: others get their turns meanwhile. A small one is done in the turns that it
+// always took.
+func TestBigRequestsLetOthersGoOn(t *testing.T) {
+	const n = 8000
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		at := func(verb, name string, r client.Resource, body string) *Request {
+			return &Request{Verb: verb, Resource: r.GroupVersionResource, Namespace: "default", Name: name, Body: []byte(body), FieldManager: "t"}
+		}
+		patch := func(name string, pt types.PatchType, body string) *Request {
+			r := at("patch", name, client.ConfigMaps, "")
+			r.Body, r.PatchType, r.Patch = nil, pt, []byte(body)
+			return r
+		}
+		inYAML := at("create", "", client.ConfigMaps, "metadata: {name: yaml}\ndata: {"+numbered(n, "key#: a")+"}")
+		inYAML.ContentType = "application/yaml"
+		rules := at("create", "", client.CustomResourceDefinitions, `{"metadata":{"name":"many.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"many","kind":"Many"},
+			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-validations":[`+numbered(2000, `{"rule":"1 < # + 2","message":"a sentence of some length"}`)+`]}}}}}]}}`)
+		rules.Namespace = ""
+		choosy := at("list", "", client.Leases, "")
+		choosy.List.LabelSelector = numbered(20000, "!label#")
+		for _, c := range []struct {
+			name string
+			req  *Request
+			most bool // as many turns as it wants; else only as many as modelled pauses take
+		}{
+			{"a small one", at("create", "", client.ConfigMaps, `{"metadata":{"name":"small"},"data":{"a":"b"}}`), false},
+			{"keys", at("create", "", client.ConfigMaps, `{"metadata":{"name":"big"},"data":{`+numbered(n, `"key#":"a"`)+`}}`), true},
+			{"YAML", inYAML, true},
+			{"a short patch of a big object", patch("big", types.MergePatchType, `{"data":{"key1":"b"}}`), true},
+			{"operations", patch("small", types.JSONPatchType, `[`+numbered(2000, `{"op":"add","path":"/data/key#","value":"x"}`)+`]`), true},
+			{"a strategic merge", patch("small", types.StrategicMergePatchType, `{"data":{`+numbered(n, `"other#":"a"`)+`}}`), true},
+			{"an apply", patch("applied", types.ApplyPatchType, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"applied"},"data":{`+numbered(n, `"key#":"a"`)+`}}`), true},
+			{"a definition with rules", rules, true},
+			{"a short object of it", nil, true},
+			{"a long selector", choosy, true},
+		} {
+			if c.req == nil {
+				task.Sleep(5 * time.Second)
+				c.req = &Request{Verb: "create", Resource: example("v1", "many"), Namespace: "default", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Many","metadata":{"name":"a"},"spec":{}}`)}
+			}
+			if c.req == choosy {
+				for i := range 100 {
+					_, err := w.admin().Create(task, client.Leases, "default", &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("lease-", i), Namespace: "default"}})
+					w.must(err)
+				}
+			}
+			turns, over := 0, false
+			w.user.Go("others", func(o *sim.Task) {
+				for ; !over; o.Sleep(200 * time.Microsecond) {
+					turns++
+				}
+			})
+			c.req.DryRun = c.req.Verb != "list" && c.req.Verb != "create" // what it costs to write does not count
+			began := task.Elapsed()
+			r := w.ask(task, c.req)
+			over = true
+			w.must(r.Err)
+			took := task.Elapsed() - began
+			switch bulky := took > 4*time.Millisecond; {
+			case c.most && (!bulky || turns < int(took/(200*time.Microsecond))-1):
+				t.Errorf("%s: took %v, and others had %d turns meanwhile", c.name, took, turns)
+			case !c.most && bulky:
+				t.Errorf("%s: took %v", c.name, took)
+			}
+		}
+	})
+}
+
+// A JSON patch of a few kilobytes makes no gigabytes of an object: what its copies add
+// up to has a limit, as upstream.
+func TestPatchCopiesHaveALimit(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		_, err := w.admin().Create(task, client.ConfigMaps, "default", configMap("big", "a", strings.Repeat("x", 1<<19)))
+		w.must(err)
+		req := &Request{
+			Verb: "patch", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", Name: "big", PatchType: types.JSONPatchType,
+			Patch: []byte(`[` + numbered(400, `{"op":"copy","from":"/data/a","path":"/data/b#"}`) + `]`),
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := w.ask(task, req)
+		runtime.ReadMemStats(&after)
+		if r.Code != 422 {
+			t.Errorf("%d %v", r.Code, r.Err)
+		}
+		if made := after.TotalAlloc - before.TotalAlloc; made > 64<<20 {
+			t.Errorf("%d MiB were made of it", made>>20)
+		}
+	})
+}
