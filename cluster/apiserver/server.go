@@ -17,6 +17,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	quotaconfig "k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota"
 	"k8s.io/kms/pkg/service"
 	psaconfig "k8s.io/pod-security-admission/admission/api"
@@ -82,6 +83,11 @@ type Config struct {
 	Webhooks webhook.Servers
 	// Provider is the simulated identity provider; nil where there is none.
 	Provider *idp.Provider
+	// Inert tells, a sentence each, what of a write nothing in the cluster acts on: of a
+	// kind, through a subresource ("pods/resize", or ""), an object and what it was, which
+	// is nil for a new one. Who writes hears it as warnings. Nil where everything is
+	// acted on, or nobody knows.
+	Inert func(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string
 	// Dial opens a connection from the server's machine to an address of the cluster's
 	// network, for aggregated APIs; nil where there is no network.
 	Dial aggregator.Dial

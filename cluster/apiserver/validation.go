@@ -150,9 +150,32 @@ func (c *call) declare(obj, old runtime.Object, sub string, errs field.ErrorList
 // warn collects the warnings that go with the answer; components of this
 // process would not read them.
 func (c *call) warn(obj, old runtime.Object, sub string) {
-	if c.req.System || c.kind.Strategy.Warn == nil {
+	if c.req.System {
 		return
 	}
+	c.aside("the warnings", func() {
+		c.tellInert(obj, old)
+		if c.kind.Strategy.Warn != nil {
+			c.askToWarn(obj, old, sub)
+		}
+	})
+}
+
+// tellInert warns of what nothing in the cluster will act on. A status is written by who
+// acts.
+func (c *call) tellInert(obj, old runtime.Object) {
+	if c.s.cfg.Inert == nil || c.kind.Custom != nil || c.req.Subresource == "status" {
+		return
+	}
+	sub := c.req.Subresource
+	if sub != "" {
+		sub = c.kind.GroupVersionResource.Resource + "/" + sub
+	}
+	c.Warnings = append(c.Warnings, c.s.cfg.Inert(c.kind.GroupKind(), sub, obj, old)...)
+}
+
+// askToWarn asks the kind's strategy for warnings.
+func (c *call) askToWarn(obj, old runtime.Object, sub string) {
 	if w, ok := c.kind.Strategy.SubWarn[sub]; ok {
 		c.Warnings = append(c.Warnings, w(obj, old)...)
 		return

@@ -84,6 +84,9 @@ func whyObject(inv *Invocation, stream *trace.Stream, namespace, what string, fu
 		return 1
 	}
 	fmt.Fprintf(inv.Out, "%s, version %d, last written at revision %d\n", o.Ref, o.Version, o.Revision)
+	for _, text := range o.Inert() {
+		fmt.Fprintf(inv.Out, "  ! %s\n", text)
+	}
 	depends, _ := s.Availability(o)
 	for _, k := range append(depends, s.KeepersOf(o)...) {
 		mark, at := "✗", ""

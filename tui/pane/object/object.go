@@ -34,7 +34,7 @@ var about = pane.Info{
 	Means: "One object of the API: its owners and what it owns, the spec (what is wanted) beside the status (what is), the " +
 		"Events about it, and every write with the fields it changed. It follows what is selected in the other panes until " +
 		"an object is opened here.",
-	Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}, {"†", "has a deletionTimestamp: it is to go"}, {"⚑", "a finalizer: keeps it until it is taken off"}},
+	Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}, {"†", "has a deletionTimestamp: it is to go"}, {"⚑", "a finalizer: keeps it until it is taken off"}, {"!", "nothing in this cluster acts on it"}},
 }
 
 // New makes the pane.
@@ -147,6 +147,9 @@ func (p *Object) Draw(s *pane.Sheet, f *pane.Frame) {
 
 // drawSummary draws what one wants to know of an object first.
 func (p *Object) drawSummary(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
+	for _, text := range o.Inert() {
+		y = s.Say(y, "! "+text, theme.Warn)
+	}
 	y = drawDeletion(s, f, y, o)
 	y = drawAvailability(s, f, y, o)
 	y = drawTree(s, f, y, o)

@@ -3,6 +3,11 @@ package object
 import (
 	"fmt"
 	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/trace"
 	"kviz/tui/pane"
@@ -41,4 +46,21 @@ func TestStuckNamespace(t *testing.T) {
 		tuitest.Golden(t, fmt.Sprintf("stuck-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1])))
 		tuitest.Golden(t, fmt.Sprintf("apiservice-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.AtID(commit), size[0], size[1])))
 	}
+}
+
+// Of what nothing in the cluster acts on the pane says so, in the words in which its
+// writer was warned: of a kind, and of a field of a pod.
+func TestInert(t *testing.T) {
+	tape := tuitest.Story()
+	tape.After(time.Second)
+	ref := trace.Ref{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "demo", Name: "db"}
+	tape.Commit(ref, "statefulsets", &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "db", UID: "db"}})
+	h := tape.History()
+	tuitest.Golden(t, "inert-kind", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 78, 16)))
+	tape.After(time.Second)
+	pod := tuitest.Pod("demo", "odd", "web", "node-1", "Ready", "10.244.1.9")
+	pod.Spec.HostAliases = []corev1.HostAlias{{IP: "10.0.0.1", Hostnames: []string{"db"}}}
+	tape.Commit(tuitest.Ref("Pod", "demo", "odd"), "pods", pod)
+	h = tape.History()
+	tuitest.Golden(t, "inert-field", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 78, 16)))
 }
