@@ -65,7 +65,7 @@ func paceOf(ctx context.Context, bare bool, d time.Duration, tell func(PaceRow))
 		return err
 	}
 	defer o.close()
-	if err := o.configMap(ctx); err != nil {
+	if err := o.configMaps(ctx); err != nil {
 		return err
 	}
 	beside := []struct {
@@ -152,10 +152,17 @@ func (o *outsider) request(ctx context.Context, method, path, contentType, body 
 	return nil
 }
 
-const benchConfigMap = "/api/v1/namespaces/default/configmaps"
+const benchConfigMaps = "/api/v1/namespaces/default/configmaps"
 
-func (o *outsider) configMap(ctx context.Context) error {
-	return o.request(ctx, http.MethodPost, benchConfigMap, "application/json", `{"metadata":{"name":"bench"}}`)
+// configMaps makes one for each of the requests that may be under way at once: who
+// patches one object with many others is told so after five tries (409).
+func (o *outsider) configMaps(ctx context.Context) error {
+	for i := range clientsAtOnce {
+		if err := o.request(ctx, http.MethodPost, benchConfigMaps, "application/json", fmt.Sprintf(`{"metadata":{"name":"bench-%d"}}`, i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // watches holds n watches of pods until ctx ends.
@@ -274,7 +281,8 @@ func (o *outsider) load(ctx context.Context, d time.Duration, rate int) (int64, 
 
 func (o *outsider) one(ctx context.Context, i int64) error {
 	if i%10 == 9 {
-		return o.request(ctx, http.MethodPatch, benchConfigMap+"/bench", "application/merge-patch+json", fmt.Sprintf(`{"data":{"n":"%d"}}`, i))
+		name := fmt.Sprintf("/bench-%d", i/10%clientsAtOnce)
+		return o.request(ctx, http.MethodPatch, benchConfigMaps+name, "application/merge-patch+json", fmt.Sprintf(`{"data":{"n":"%d"}}`, i))
 	}
 	return o.request(ctx, http.MethodGet, "/api/v1/namespaces/default/pods", "", "")
 }
