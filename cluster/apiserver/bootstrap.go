@@ -22,6 +22,7 @@ import (
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/storage"
 )
 
 // bootstrap writes what a kube-apiserver's post-start hooks write into a new
@@ -76,7 +77,7 @@ func (s *Server) writeInitial(t *sim.Task, objs []initial) {
 			t.Sleep(time.Second) // a KMS plugin is down
 		}
 		req.Compare = append(req.Compare, &pb.Compare{Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(key), TargetUnion: &pb.Compare_ModRevision{}})
-		req.Success = append(req.Success, putOp(key, sealed))
+		req.Success = append(req.Success, storage.Put(key, sealed))
 	}
 	for {
 		if _, _, err := s.st.Txn(t, req); err == nil {

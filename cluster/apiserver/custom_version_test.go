@@ -16,6 +16,7 @@ import (
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -153,7 +154,7 @@ func TestACustomObjectIsDescribedWhileTheServerIsDown(t *testing.T) {
 		w.s.Process().Kill()
 		from := len(w.sink.events)
 		value := []byte(`{"apiVersion":"example.com/v1beta1","kind":"Hat","metadata":{"name":"top"}}`)
-		_, _, err := w.st.Txn(task, &pb.TxnRequest{Success: []*pb.RequestOp{putOp(key, value)}})
+		_, _, err := w.st.Txn(task, &pb.TxnRequest{Success: []*pb.RequestOp{storage.Put(key, value)}})
 		w.must(err)
 		told := ""
 		for _, e := range w.sink.events[from:] {

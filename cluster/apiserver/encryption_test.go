@@ -16,6 +16,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/kms"
 	"kviz/cluster/sim"
+	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -203,7 +204,7 @@ func TestOneSpoiledValue(t *testing.T) {
 		bad := append([]byte{}, good...)
 		bad[len(bad)-1] ^= 1
 		put := func(value []byte) {
-			_, _, err := w.st.Txn(task, &pb.TxnRequest{Success: []*pb.RequestOp{putOp(key, value)}})
+			_, _, err := w.st.Txn(task, &pb.TxnRequest{Success: []*pb.RequestOp{storage.Put(key, value)}})
 			w.must(err)
 			task.Sleep(3 * time.Second)
 		}
@@ -270,7 +271,7 @@ func TestTheOnlyValueIsSpoiledAndGoes(t *testing.T) {
 			w.must(err)
 			task.Sleep(3 * time.Second)
 		}
-		do(putOp(key, []byte("k8s:enc:aesgcm:v1:a:nonsense")))
+		do(storage.Put(key, []byte("k8s:enc:aesgcm:v1:a:nonsense")))
 		if locked() == "" {
 			t.Error("it is not seen that a value cannot be decrypted")
 		}

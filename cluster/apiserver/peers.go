@@ -1,17 +1,13 @@
 package apiserver
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -132,111 +128,6 @@ func (s *Server) openLikePeers() {
 			}
 		}
 	}
-}
-
-// A cluster IP is taken by making the IPAddress of that name, a node port by making
-// its key: whoever comes second finds it there and draws another. Where there is one
-// server it knows all that is taken from its watch cache and needs neither
-// (pkg/registry/core/service/ipallocator/ipallocator.go, which makes IPAddresses
-// always; node ports are a bitmap upstream, under /registry/ranges/servicenodeports).
-
-const portKeys = "/registry/ranges/servicenodeports/"
-
-// claim takes an address or a port for a Service; it reports false where another
-// has it.
-func (c *call) claim(key, owner string, value []byte) (bool, error) {
-	resp, _, err := c.s.st.Txn(c.Task, ifUnmoved([]byte(key), 0, putOp(key, value)))
-	if err != nil || resp.Succeeded {
-		return err == nil, err
-	}
-	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
-		return claimedBy(kvs[0]) == owner, nil
-	}
-	return false, nil
-}
-
-// claimedBy is the Service that has taken an address or a port.
-func claimedBy(kv *mvccpb.KeyValue) string {
-	k := registry.KindFor(client.IPAddresses.GroupVersionResource)
-	if !strings.HasPrefix(string(kv.Key), k.Prefix) {
-		return string(kv.Value)
-	}
-	if en, err := cacher.Decode(k, kv); err == nil {
-		if ref := en.Object.(*networkingv1.IPAddress).Spec.ParentRef; ref != nil {
-			return ref.Namespace + "/" + ref.Name
-		}
-	}
-	return ""
-}
-
-// claimIP takes a cluster IP where there are several servers.
-func (c *call) claimIP(ip, namespace, name string) (bool, error) {
-	if !c.s.several() || c.req.DryRun {
-		return true, nil
-	}
-	k := registry.KindFor(client.IPAddresses.GroupVersionResource)
-	obj := &networkingv1.IPAddress{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: ip, UID: c.s.newUID(), CreationTimestamp: c.Now(), Generation: 1,
-			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(corev1.IPv4Protocol), networkingv1.LabelManagedBy: "ipallocator.k8s.io"},
-		},
-		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: name}},
-	}
-	obj.SetGroupVersionKind(client.IPAddresses.GVK())
-	value, err := registry.Encode(k, obj)
-	if err != nil {
-		return false, err
-	}
-	return c.claim(k.Prefix+ip, namespace+"/"+name, value)
-}
-
-// claimPort takes a node port where there are several servers.
-func (c *call) claimPort(port int32, owner string) (bool, error) {
-	if !c.s.several() || c.req.DryRun {
-		return true, nil
-	}
-	return c.claim(fmt.Sprintf("%s%d", portKeys, port), owner, []byte(owner))
-}
-
-// unclaim gives back what svc had taken and kept does not have.
-func (c *call) unclaim(svc, kept *corev1.Service) {
-	if !c.s.several() || c.req.DryRun {
-		return
-	}
-	has, keeps := claimsOf(svc), claimsOf(kept)
-	for _, key := range has {
-		if slices.Contains(keeps, key) {
-			continue
-		}
-		resp, err := c.s.st.Range(c.Task, &pb.RangeRequest{Key: []byte(key)})
-		if err != nil || len(resp.Kvs) == 0 || claimedBy(resp.Kvs[0]) != svc.Namespace+"/"+svc.Name {
-			continue
-		}
-		// It stays taken if this fails; upstream's repair loop would free it.
-		_, _, _ = c.s.st.Txn(c.Task, ifUnmoved([]byte(key), resp.Kvs[0].ModRevision, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
-			RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)},
-		}}))
-	}
-}
-
-func claimsOf(svc *corev1.Service) (keys []string) {
-	if svc == nil {
-		return nil
-	}
-	for _, ip := range svc.Spec.ClusterIPs {
-		if ip != corev1.ClusterIPNone {
-			keys = append(keys, registry.KindFor(client.IPAddresses.GroupVersionResource).Prefix+ip)
-		}
-	}
-	for _, p := range svc.Spec.Ports {
-		if p.NodePort != 0 {
-			keys = append(keys, fmt.Sprintf("%s%d", portKeys, p.NodePort))
-		}
-	}
-	if p := svc.Spec.HealthCheckNodePort; p != 0 {
-		keys = append(keys, fmt.Sprintf("%s%d", portKeys, p))
-	}
-	return keys
 }
 
 // advertiseEvery is how often a server looks whether the endpoints of the

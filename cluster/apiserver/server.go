@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	quotaconfig "k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota"
-	"k8s.io/kms/pkg/service"
+	kmsservice "k8s.io/kms/pkg/service"
 	psaconfig "k8s.io/pod-security-admission/admission/api"
 
 	"kviz/cluster/apiserver/admission"
@@ -34,6 +34,7 @@ import (
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/registry/service"
 	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/client"
 	"kviz/cluster/idp"
@@ -71,7 +72,7 @@ type Config struct {
 	LimitedResources []quotaconfig.LimitedResource
 	// KMS connects to the KMS plugin beside the server, for configurations of
 	// encryption at rest that name one; nil where there is none.
-	KMS func(path string, timeout time.Duration) service.Service
+	KMS func(path string, timeout time.Duration) kmsservice.Service
 	// CompactionInterval is kube-apiserver's --etcd-compaction-interval. 0 means five
 	// minutes, less that nothing is compacted.
 	CompactionInterval time.Duration
@@ -128,7 +129,7 @@ type Server struct {
 	customs        *crd.Definitions // the kinds that CustomResourceDefinitions make
 	defs           *crd.Controllers
 	authorizers    *authz.Authorizers
-	alloc          *allocator
+	alloc          *service.Allocator
 	keys           *authn.Keys
 	managers       fieldManagers
 	encryption     *encrypt.AtRest
@@ -246,7 +247,7 @@ func (s *Server) Restart(p *sim.Process) {
 		s.caches[k] = cacher.New(s.cacheConfig(), k)
 	}
 	s.authorizers = &authz.Authorizers{Authorizer: &authz.Authorizer{Source: authzSource{s}}}
-	s.alloc = newAllocator(s)
+	s.alloc = s.newAllocator()
 	total := fairness.DefaultConcurrency
 	if s.flows != nil {
 		total = s.flows.Total()
@@ -284,7 +285,7 @@ func (s *Server) listen() {
 	customs, defs, services := s.customs, s.defs, s.aggregator
 	alloc := s.alloc
 	s.caches[registry.KindFor(client.Services.GroupVersionResource)].Changed = func(key string, obj runtime.Object) {
-		alloc.changed(key, obj)
+		alloc.Changed(key, obj)
 		services.ServiceChanged(key)
 	}
 	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Changed = services.SliceChanged

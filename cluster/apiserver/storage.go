@@ -17,6 +17,7 @@ import (
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
+	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 )
 
@@ -162,18 +163,6 @@ func (c *call) remove(old *stored) error {
 	return nil
 }
 
-func putOp(key string, value []byte) *pb.RequestOp {
-	m := &struct {
-		op  pb.RequestOp
-		put pb.RequestOp_RequestPut
-		req pb.PutRequest
-	}{}
-	m.req.Key, m.req.Value = []byte(key), value
-	m.put.RequestPut = &m.req
-	m.op.Request = &m.put
-	return &m.op
-}
-
 // put writes the object, sealed: its value encrypted. The watch cache takes what
 // a component of this process wrote as it is; what comes from outside it reads
 // back from the bytes, as everybody else would.
@@ -183,7 +172,7 @@ func (c *call) put(key string, rev int64, obj runtime.Object, value, sealed []by
 	if c.req.System {
 		defer cache.Forget(short, cache.Expect(short, obj, value, sealed))
 	}
-	op := putOp(key, sealed)
+	op := storage.Put(key, sealed)
 	if c.kind.Is("Event") { // they go with their lease (kube-apiserver --event-ttl)
 		c.Task.SetCauses(c.Last)
 		id, err := c.s.eventLeases.Get(c.Task, c.s.cfg.EventTTL)
@@ -199,7 +188,7 @@ func (c *call) put(key string, rev int64, obj runtime.Object, value, sealed []by
 // key). now is the key's revision if it is another, 0 if it is gone.
 func (c *call) txn(key string, rev int64, op *pb.RequestOp) (ok bool, made, now int64, err error) {
 	c.Task.SetCauses(c.Last)
-	resp, commit, err := c.s.st.Txn(c.Task, ifUnmoved([]byte(key), rev, op))
+	resp, commit, err := c.s.st.Txn(c.Task, storage.IfUnmoved([]byte(key), rev, op))
 	if err != nil {
 		return false, 0, 0, err
 	}
@@ -214,31 +203,6 @@ func (c *call) txn(key string, rev int64, op *pb.RequestOp) (ok bool, made, now 
 		c.Commits = append(c.Commits, commit)
 	}
 	return true, resp.Header.Revision, 0, nil
-}
-
-// ifUnmoved is the transaction of every write, made in one piece: op if the
-// key's modification revision is rev, else a look at the key.
-func ifUnmoved(key []byte, rev int64, op *pb.RequestOp) *pb.TxnRequest {
-	m := &struct {
-		txn     pb.TxnRequest
-		compare pb.Compare
-		target  pb.Compare_ModRevision
-		look    pb.RequestOp
-		ranged  pb.RequestOp_RequestRange
-		read    pb.RangeRequest
-
-		compares [1]*pb.Compare
-		ops      [2]*pb.RequestOp
-	}{}
-	m.target.ModRevision = rev
-	m.compare.Result, m.compare.Target, m.compare.Key, m.compare.TargetUnion = pb.Compare_EQUAL, pb.Compare_MOD, key, &m.target
-	m.read.Key = key
-	m.ranged.RequestRange = &m.read
-	m.look.Request = &m.ranged
-	m.compares[0] = &m.compare
-	m.ops = [2]*pb.RequestOp{op, &m.look}
-	m.txn.Compare, m.txn.Success, m.txn.Failure = m.compares[:], m.ops[:1:1], m.ops[1:]
-	return &m.txn
 }
 
 // written is the object as it now is at the store.

@@ -1,14 +1,22 @@
-package apiserver
+// Package service hands out what Services get from the API server: cluster IPs and node
+// ports (pkg/registry/core/service: storage/alloc.go, ipallocator, portallocator).
+//
+// Simplified: one address family; what is taken is what the Services in the watch cache
+// have and what requests under way hold, and is claimed in the store only while several
+// servers hand out the same. Start reading at [Allocation.Allocate].
+package service
 
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/apis/core"
@@ -16,26 +24,53 @@ import (
 
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
+	"kviz/cluster/sim"
 )
 
-// allocator hands out the cluster IPs and node ports of Services
+// Allocator hands out the cluster IPs and node ports of Services
 // (pkg/registry/core/service/ipallocator, portallocator). What is taken is
 // what the Services in the watch cache have, and what requests under way hold.
-type allocator struct {
-	s      *Server
-	cidr   netip.Prefix
-	ports  [2]int
+type Allocator struct {
+	Config
 	ips    map[netip.Addr]string // taken, by which Service
 	nodes  map[int32]string
 	byName map[string]*corev1.Service // what the cache has told
 }
 
-func newAllocator(s *Server) *allocator {
-	return &allocator{s: s, cidr: s.cidr, ports: s.cfg.NodePorts, ips: map[netip.Addr]string{}, nodes: map[int32]string{}, byName: map[string]*corev1.Service{}}
+// Config is what there is to hand out.
+type Config struct {
+	Rand  func() *rand.Rand // draws what is free; of a server that starts on a full store it becomes another
+	Cidr  netip.Prefix
+	Ports [2]int // the first and the last
+	// Services is a Service as it is known to be now; nil for none.
+	Services func(key string) *corev1.Service
+	// Several says whether another server hands out the same; then what is taken is
+	// claimed in the store.
+	Several func() bool
+	Store   Store
 }
 
-// changed hears of a Service from the watch cache; obj is nil when it is gone.
-func (a *allocator) changed(key string, obj runtime.Object) {
+// NewAllocator makes an allocator that knows of no Service yet.
+func NewAllocator(cfg Config) *Allocator {
+	return &Allocator{Config: cfg, ips: map[netip.Addr]string{}, nodes: map[int32]string{}, byName: map[string]*corev1.Service{}}
+}
+
+// Allocation is a request for whose Service something is to be handed out.
+type Allocation struct {
+	*Allocator
+	task   *sim.Task
+	now    metav1.Time
+	system bool // a component of this process writes
+	dryRun bool
+}
+
+// For begins the allocation for a request.
+func (a *Allocator) For(t *sim.Task, now metav1.Time, system, dryRun bool) *Allocation {
+	return &Allocation{Allocator: a, task: t, now: now, system: system, dryRun: dryRun}
+}
+
+// Changed hears of a Service from the watch cache; obj is nil when it is gone.
+func (a *Allocator) Changed(key string, obj runtime.Object) {
 	if old := a.byName[key]; old != nil {
 		a.drop(key, old)
 		delete(a.byName, key)
@@ -47,7 +82,7 @@ func (a *allocator) changed(key string, obj runtime.Object) {
 	}
 }
 
-func (a *allocator) hold(key string, svc *corev1.Service) {
+func (a *Allocator) hold(key string, svc *corev1.Service) {
 	for _, ip := range svc.Spec.ClusterIPs {
 		if addr, err := netip.ParseAddr(ip); err == nil {
 			a.ips[addr] = key
@@ -63,7 +98,7 @@ func (a *allocator) hold(key string, svc *corev1.Service) {
 	}
 }
 
-func (a *allocator) drop(key string, svc *corev1.Service) {
+func (a *Allocator) drop(key string, svc *corev1.Service) {
 	for _, ip := range svc.Spec.ClusterIPs {
 		if addr, err := netip.ParseAddr(ip); err == nil && a.ips[addr] == key {
 			delete(a.ips, addr)
@@ -82,10 +117,10 @@ func (a *allocator) drop(key string, svc *corev1.Service) {
 // address draws a free cluster IP from the upper part of the range; the lower
 // 16 to 256 addresses are left for those who name one (ipallocator
 // calculateRangeOffset).
-func (a *allocator) address(key string) (netip.Addr, error) {
-	size := 1 << (32 - a.cidr.Bits())
+func (a *Allocator) address(key string) (netip.Addr, error) {
+	size := 1 << (32 - a.Cidr.Bits())
 	reserved := min(max(16, size/16), 256)
-	first := a.cidr.Masked().Addr().As4()
+	first := a.Cidr.Masked().Addr().As4()
 	base := binary.BigEndian.Uint32(first[:])
 	at := func(i int) netip.Addr {
 		var b [4]byte
@@ -93,7 +128,7 @@ func (a *allocator) address(key string) (netip.Addr, error) {
 		return netip.AddrFrom4(b)
 	}
 	upper := size - 1 - reserved
-	start := a.s.rand.IntN(max(upper, 1))
+	start := a.Rand().IntN(max(upper, 1))
 	for n := range size - 2 {
 		i := reserved + (start+n)%upper
 		if n >= upper { // the upper part is full
@@ -108,11 +143,11 @@ func (a *allocator) address(key string) (netip.Addr, error) {
 }
 
 // nodePort draws a free node port.
-func (a *allocator) nodePort(key string) (int32, error) {
-	size := a.ports[1] - a.ports[0] + 1
-	start := a.s.rand.IntN(size)
+func (a *Allocator) nodePort(key string) (int32, error) {
+	size := a.Ports[1] - a.Ports[0] + 1
+	start := a.Rand().IntN(size)
 	for n := range size {
-		if p := int32(a.ports[0] + (start+n)%size); a.nodes[p] == "" {
+		if p := int32(a.Ports[0] + (start+n)%size); a.nodes[p] == "" {
 			a.nodes[p] = key
 			return p, nil
 		}
@@ -120,41 +155,28 @@ func (a *allocator) nodePort(key string) (int32, error) {
 	return 0, fmt.Errorf("range is full")
 }
 
-// allocate gives a Service what it needs and does not have
+// Allocate gives a Service what it needs and does not have
 // (pkg/registry/core/service/storage/alloc.go).
-func (c *call) allocate(obj, old runtime.Object, sub string) error {
-	svc, ok := obj.(*corev1.Service)
-	if !ok || sub != "" {
-		return nil
-	}
-	var was *corev1.Service
-	if old != nil {
-		was = old.(*corev1.Service)
-	}
+func (a *Allocation) Allocate(svc, was *corev1.Service) error {
 	key := svc.Namespace + "/" + svc.Name
 	registry.NormalizeClusterIPs(svc, was)
-	errs := c.families(svc, was)
+	errs := a.families(svc, was)
 	if len(errs) > 0 {
-		return apierrors.NewInvalid(c.kind.GVK().GroupKind(), svc.Name, errs)
+		return apierrors.NewInvalid(client.Services.GVK().GroupKind(), svc.Name, errs)
 	}
-	errs = append(errs, c.allocateIP(svc, was, key)...)
-	errs = append(errs, c.allocatePorts(svc, was, key)...)
+	errs = append(errs, a.allocateIP(svc, was, key)...)
+	errs = append(errs, a.allocatePorts(svc, was, key)...)
 	if len(errs) > 0 {
-		c.release(obj, old)
-		return apierrors.NewInvalid(c.kind.GVK().GroupKind(), svc.Name, errs)
+		a.Release(svc, was)
+		return apierrors.NewInvalid(client.Services.GVK().GroupKind(), svc.Name, errs)
 	}
 	return nil
 }
 
-// allotted says what a Service was given.
-func allotted(obj, old runtime.Object, sub string) string {
-	svc, ok := obj.(*corev1.Service)
-	if !ok || sub != "" {
-		return ""
-	}
-	was := &corev1.Service{}
-	if old != nil {
-		was = old.(*corev1.Service)
+// Given says what a Service was given.
+func Given(svc, was *corev1.Service) string {
+	if was == nil {
+		was = &corev1.Service{}
 	}
 	note := ""
 	if ip := svc.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone && ip != was.Spec.ClusterIP {
@@ -170,7 +192,7 @@ func allotted(obj, old runtime.Object, sub string) string {
 
 // families says what an IPv4 cluster says about a Service, and what it cannot be
 // asked (storage/alloc.go initIPFamilyFields).
-func (c *call) families(svc, was *corev1.Service) field.ErrorList {
+func (a *Allocation) families(svc, was *corev1.Service) field.ErrorList {
 	s, spec := &svc.Spec, field.NewPath("spec")
 	if s.Type == corev1.ServiceTypeExternalName {
 		return nil
@@ -186,7 +208,7 @@ func (c *call) families(svc, was *corev1.Service) field.ErrorList {
 		}
 		s.IPFamilyPolicy = &policy
 	}
-	if !c.req.System {
+	if !a.system {
 		var old *core.Service
 		if was != nil {
 			old = registry.Internal[core.Service](was)
@@ -235,8 +257,7 @@ func (c *call) families(svc, was *corev1.Service) field.ErrorList {
 	return errs
 }
 
-func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList {
-	a := c.s.alloc
+func (a *Allocation) allocateIP(svc, was *corev1.Service, key string) field.ErrorList {
 	path := field.NewPath("spec", "clusterIPs")
 	switch {
 	case svc.Spec.Type == corev1.ServiceTypeExternalName, svc.Spec.ClusterIP == corev1.ClusterIPNone:
@@ -246,7 +267,7 @@ func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList 
 	case svc.Spec.ClusterIP == "" && len(svc.Spec.ClusterIPs) > 0:
 		return nil // validation wants both
 	case svc.Spec.ClusterIP == "":
-		addr, err := c.freeAddress(svc, key)
+		addr, err := a.freeAddress(svc, key)
 		if err != nil {
 			return field.ErrorList{field.InternalError(path, fmt.Errorf("failed to allocate a serviceIP: %w", err))}
 		}
@@ -259,17 +280,17 @@ func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList 
 	}
 	why := ""
 	switch {
-	case c.req.DryRun && !a.cidr.Contains(addr):
-		why = fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", addr, a.cidr)
-	case !a.cidr.Contains(addr), addr == a.cidr.Masked().Addr(), !a.cidr.Contains(addr.Next()): // nor the network's own address or its last
+	case a.dryRun && !a.Cidr.Contains(addr):
+		why = fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", addr, a.Cidr)
+	case !a.Cidr.Contains(addr), addr == a.Cidr.Masked().Addr(), !a.Cidr.Contains(addr.Next()): // nor the network's own address or its last
 		why = "the provided network does not match the current range"
-	case c.req.DryRun:
+	case a.dryRun:
 		return nil
 	case a.ips[addr] != "" && a.ips[addr] != key:
 		why = "provided IP is already allocated"
 	default:
 		a.ips[addr] = key
-		mine, err := c.claimIP(addr.String(), svc.Namespace, svc.Name)
+		mine, err := a.claimIP(addr.String(), svc.Namespace, svc.Name)
 		if err != nil {
 			return field.ErrorList{field.InternalError(path, err)}
 		}
@@ -282,11 +303,10 @@ func (c *call) allocateIP(svc, was *corev1.Service, key string) field.ErrorList 
 	return field.ErrorList{field.Invalid(path, svc.Spec.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", addr, why))}
 }
 
-func (c *call) allocatePorts(svc, was *corev1.Service, key string) field.ErrorList {
+func (a *Allocation) allocatePorts(svc, was *corev1.Service, key string) field.ErrorList {
 	if svc.Spec.Type != corev1.ServiceTypeNodePort && !registry.Balanced(svc) {
 		return nil
 	}
-	a := c.s.alloc
 	mine := map[string]int32{} // a port number may serve TCP and UDP of one Service
 	for i := range svc.Spec.Ports {
 		p := &svc.Spec.Ports[i]
@@ -297,31 +317,31 @@ func (c *call) allocatePorts(svc, was *corev1.Service, key string) field.ErrorLi
 				p.NodePort = n
 				continue
 			}
-			n, err := c.freePort(key)
+			n, err := a.freePort(key)
 			if err != nil {
 				return field.ErrorList{field.InternalError(path, fmt.Errorf("failed to allocate a nodePort: %w", err))}
 			}
 			p.NodePort, mine[same] = n, n
 			continue
 		}
-		if c.req.DryRun {
+		if a.dryRun {
 			continue
 		}
 		if owner := a.nodes[p.NodePort]; owner != "" && owner != key {
 			return field.ErrorList{field.Invalid(path, p.NodePort, "provided port is already allocated")}
 		}
-		if int(p.NodePort) < a.ports[0] || int(p.NodePort) > a.ports[1] {
-			return field.ErrorList{field.Invalid(path, p.NodePort, fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", a.ports[0], a.ports[1]))}
+		if int(p.NodePort) < a.Ports[0] || int(p.NodePort) > a.Ports[1] {
+			return field.ErrorList{field.Invalid(path, p.NodePort, fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", a.Ports[0], a.Ports[1]))}
 		}
 		a.nodes[p.NodePort] = key
-		if free, err := c.claimPort(p.NodePort, key); err != nil || !free {
+		if free, err := a.claimPort(p.NodePort, key); err != nil || !free {
 			a.nodes[p.NodePort] = elsewhere
 			return field.ErrorList{field.Invalid(path, p.NodePort, "provided port is already allocated")}
 		}
 		mine[fmt.Sprint(p.Port)] = p.NodePort
 	}
 	if registry.NeedsHealthPort(svc) && svc.Spec.HealthCheckNodePort == 0 {
-		n, err := c.freePort(key)
+		n, err := a.freePort(key)
 		if err != nil {
 			return field.ErrorList{field.InternalError(field.NewPath("spec", "healthCheckNodePort"), err)}
 		}
@@ -334,56 +354,52 @@ func (c *call) allocatePorts(svc, was *corev1.Service, key string) field.ErrorLi
 const elsewhere = "(another API server)"
 
 // freeAddress draws cluster IPs until one is the Service's.
-func (c *call) freeAddress(svc *corev1.Service, key string) (netip.Addr, error) {
+func (a *Allocation) freeAddress(svc *corev1.Service, key string) (netip.Addr, error) {
 	for {
-		addr, err := c.s.alloc.address(key)
+		addr, err := a.address(key)
 		if err != nil {
 			return addr, err
 		}
-		mine, err := c.claimIP(addr.String(), svc.Namespace, svc.Name)
+		mine, err := a.claimIP(addr.String(), svc.Namespace, svc.Name)
 		if err != nil {
-			delete(c.s.alloc.ips, addr)
+			delete(a.ips, addr)
 		}
 		if mine || err != nil {
 			return addr, err
 		}
-		c.s.alloc.ips[addr] = elsewhere
+		a.ips[addr] = elsewhere
 	}
 }
 
 // freePort draws node ports until one is the Service's.
-func (c *call) freePort(key string) (int32, error) {
+func (a *Allocation) freePort(key string) (int32, error) {
 	for {
-		n, err := c.s.alloc.nodePort(key)
+		n, err := a.nodePort(key)
 		if err != nil {
 			return 0, err
 		}
-		mine, err := c.claimPort(n, key)
+		mine, err := a.claimPort(n, key)
 		if err != nil {
-			delete(c.s.alloc.nodes, n)
+			delete(a.nodes, n)
 		}
 		if mine || err != nil {
 			return n, err
 		}
-		c.s.alloc.nodes[n] = elsewhere
+		a.nodes[n] = elsewhere
 	}
 }
 
-// release gives back what a refused request had taken.
-func (c *call) release(obj, old runtime.Object) {
-	svc, ok := obj.(*corev1.Service)
-	if !ok {
-		return
-	}
+// Release gives back what a refused request had taken.
+func (a *Allocation) Release(svc, was *corev1.Service) {
 	key := svc.Namespace + "/" + svc.Name
-	c.s.alloc.drop(key, svc)
+	a.drop(key, svc)
 	var kept *corev1.Service
-	if en := c.s.caches[registry.KindFor(client.Services.GroupVersionResource)].Get(key); en != nil && old != nil {
-		kept = en.Object.(*corev1.Service)
-		c.s.alloc.hold(key, kept)
+	if now := a.Services(key); now != nil && was != nil {
+		kept = now
+		a.hold(key, kept)
 	}
 	if kept == svc { // it is deleted, and the cache does not know it yet
 		kept = nil
 	}
-	c.unclaim(svc, kept)
+	a.unclaim(svc, kept)
 }
