@@ -67,13 +67,10 @@ func run(ctx context.Context) error {
 		defer os.RemoveAll(dir)
 	}
 	results, err := p.runAll(ctx, chosen, dir, *at)
-	if err != nil {
-		return err
-	}
 	if *quick {
-		return compare(rows, results)
+		return errors.Join(err, compare(rows, results))
 	}
-	return writeTable(*table, merge(all, rows, results))
+	return errors.Join(err, writeTable(*table, merge(all, rows, results))) // of the focuses that could be run
 }
 
 // choose gives the focuses by name; without names those that are quick, or all.
