@@ -103,11 +103,13 @@ func TestWhatThisProcessTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for began, n := time.Now(), 0; time.Since(began) < 50*time.Millisecond; n++ {
+	// The system counts in steps, on Windows of 16 ms, and others may have the processor.
+	began, after := time.Now(), before
+	for after == before && time.Since(began) < 10*time.Second && err == nil {
+		after, err = ProcessorTime(os.Getpid())
 	}
-	after, err := ProcessorTime(os.Getpid())
-	if took := after - before; err != nil || took <= 0 || took > 10*time.Second {
-		t.Errorf("some 50 ms of work took %v of the processor (%v)", took, err)
+	if took := after - before; err != nil || took <= 0 || took > time.Since(began)+time.Second {
+		t.Errorf("%v of work took %v of the processor (%v)", time.Since(began), took, err)
 	}
 	m, err := MemoryOf(os.Getpid())
 	if runtime.GOOS == "darwin" {
