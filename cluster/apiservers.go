@@ -45,6 +45,7 @@ func (c *Cluster) startServer(name string, causes []trace.ID) *apiserver.Server 
 		cfg := c.cfg.Tokens
 		cfg.Name, cfg.Before, cfg.Peer, cfg.AdvertiseIP = name, before, c.server, address
 		cfg.Inert = inert.Written
+		cfg.Kubelets = kubelets{c}
 		cfg.Dial = func(t *sim.Task, to string, limit time.Duration) (aggregator.Program, trace.ID, error) {
 			return c.dial(t, address, to, limit)
 		}

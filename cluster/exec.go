@@ -1,21 +1,17 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"kviz/assets"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/expr"
-	"kviz/cluster/runtime"
 	"kviz/cluster/serve"
-	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -29,7 +25,7 @@ func (c *Cluster) openConsole() {
 		return c.balancer
 	}, Documents: assets.Documents()})
 	c.console = console.New(console.Config{
-		Kernel: c.k, API: c.api, Machine: c, Pods: pods{c}, Nodes: shells{c}, Etcd: etcd{c},
+		Kernel: c.k, API: c.api, Machine: c, Nodes: shells{c}, Etcd: etcd{c},
 		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), ControlPlane: controlPlane{c: c}, Server: c.door,
 	})
 }
@@ -149,67 +145,6 @@ func (c *Cluster) folded() *view.State {
 			return c.fold.Live()
 		}
 	}
-}
-
-// pods answers the console for the containers of all nodes.
-type pods struct{ c *Cluster }
-
-func (p pods) find(namespace, pod, container string) (*node, runtime.Container, error) {
-	for _, n := range p.c.nodes {
-		if ct, ok := n.runtime.Find(namespace, pod, container); ok {
-			return n, ct, nil
-		}
-	}
-	if container != "" {
-		return nil, runtime.Container{}, fmt.Errorf("container %q in pod %q is waiting to start or does not exist", container, pod)
-	}
-	return nil, runtime.Container{}, fmt.Errorf("no container of pod %q has started on any node", pod)
-}
-
-// reach fails when the API server cannot reach the node's kubelet, which is who
-// serves logs and exec.
-func (p pods) reach(n *node) error {
-	if !n.kubelet.up() || !n.link.Sound() {
-		return fmt.Errorf("error dialing backend: dial tcp %s:10250: connect: connection refused", n.net.Address)
-	}
-	return nil
-}
-
-func (p pods) Logs(t *sim.Task, namespace, pod string, opts console.LogOptions) ([]byte, error) {
-	n, ct, err := p.find(namespace, pod, opts.Container)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.reach(n); err != nil {
-		return nil, err
-	}
-	lines, err := n.runtime.Logs(ct.ID)
-	if err != nil {
-		return nil, err
-	}
-	if opts.TailLines >= 0 && int64(len(lines)) > opts.TailLines {
-		lines = lines[int64(len(lines))-opts.TailLines:]
-	}
-	var b bytes.Buffer
-	for _, l := range lines {
-		if opts.Timestamps {
-			fmt.Fprintf(&b, "%s ", l.At.Format(time.RFC3339Nano))
-		}
-		fmt.Fprintln(&b, l.Text)
-	}
-	return b.Bytes(), nil
-}
-
-func (p pods) Exec(t *sim.Task, namespace, pod, container string, command []string, _ []byte) (console.ExecResult, error) {
-	n, ct, err := p.find(namespace, pod, container)
-	if err != nil {
-		return console.ExecResult{}, err
-	}
-	if err := p.reach(n); err != nil {
-		return console.ExecResult{}, err
-	}
-	r, err := n.runtime.Exec(t, ct.ID, command, 0)
-	return console.ExecResult{Stdout: []byte(r.Stdout), Stderr: []byte(r.Stderr), Exit: r.Code}, err
 }
 
 // shells runs the tools of nodes.

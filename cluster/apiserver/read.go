@@ -97,18 +97,3 @@ func tooLarge(want, have int64) error {
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	return err
 }
-
-// connect answers a request to reach into a pod (logs, exec, attach,
-// port-forward): it has been allowed; the caller makes the connection to the
-// kubelet (pkg/registry/core/pod/rest/subresources.go).
-func (c *call) connect() *Response {
-	en, _, err := c.read(keyOf(c.kind, c.req.Namespace, c.req.Name), nil)
-	if err != nil {
-		return &Response{Err: c.Refuse(trace.StageStorage, "", err)}
-	}
-	if en == nil {
-		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name))}
-	}
-	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
-	return own(en.Object)
-}

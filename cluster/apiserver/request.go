@@ -4,10 +4,12 @@ import (
 	"crypto/x509"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/apis/core"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/fairness"
@@ -69,6 +71,9 @@ type Request struct {
 	List   metav1.ListOptions // list, watch, deletecollection
 	Delete metav1.DeleteOptions
 
+	Log  *core.PodLogOptions    // of the subresource log
+	Exec *corev1.PodExecOptions // of the subresource exec
+
 	Timeout time.Duration // the query's timeout; 0 for none. see call.deadline
 
 	DryRun          bool
@@ -88,7 +93,7 @@ type Request struct {
 }
 
 // Response is how a request ended. Exactly one of Object, Items (with
-// IsList), Watch, Raw or Err is set.
+// IsList), Watch, Log, Session, Raw or Err is set.
 type Response struct {
 	Code   int            // HTTP status
 	Object runtime.Object // the caller's own; a *metav1.Status for deletions that are done
@@ -99,6 +104,9 @@ type Response struct {
 	ListMeta metav1.ListMeta
 
 	Watch client.Watch
+
+	Log     LogStream // of a container
+	Session *Session  // in a container, for when the connection is upgraded
 
 	Raw *remote.Answer // of another server, as it is
 

@@ -45,9 +45,6 @@ func (c *call) route() (sub *registry.Subresource, err error) {
 	return nil, apierrors.NewMethodNotSupported(c.kind.GroupResource(), c.req.Verb)
 }
 
-// connects are the pod subresources that are connections to its kubelet.
-var connects = map[string]bool{"log": true, "exec": true, "attach": true, "portforward": true, "proxy": true}
-
 func notServed() error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "the server could not find the requested resource", 0, true)
 }

@@ -89,6 +89,8 @@ type Config struct {
 	// is nil for a new one. Who writes hears it as warnings. Nil where everything is
 	// acted on, or nobody knows.
 	Inert func(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string
+	// Kubelets are the nodes' kubelets, for logs and exec; nil where there are none.
+	Kubelets Kubelets
 	// Dial opens a connection from the server's machine to an address of the cluster's
 	// network, for aggregated APIs; nil where there is no network.
 	Dial aggregator.Dial

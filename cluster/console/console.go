@@ -51,30 +51,6 @@ type Machine interface {
 	Fault(control.Fault) error
 }
 
-// Pods answers what kubectl asks of a pod's containers, which are simulated.
-// Its methods are called on the kernel's goroutine, as part of a task.
-type Pods interface {
-	// Logs is what the container has written so far.
-	Logs(t *sim.Task, namespace, pod string, opts LogOptions) ([]byte, error)
-	// Exec runs a command in the container.
-	Exec(t *sim.Task, namespace, pod, container string, command []string, stdin []byte) (ExecResult, error)
-}
-
-// LogOptions are the parts of PodLogOptions that a simulated container knows.
-type LogOptions struct {
-	Container  string
-	Previous   bool
-	Timestamps bool
-	TailLines  int64 // -1: all
-	Follow     bool  // the console asks again whenever something has happened
-}
-
-// ExecResult is how a command in a container ended.
-type ExecResult struct {
-	Stdout, Stderr []byte
-	Exit           int
-}
-
 // Nodes runs the tools of a node (iptables-save, crictl, ip …). Its methods are
 // called on the kernel's goroutine and take no virtual time.
 type Nodes interface {
@@ -95,7 +71,6 @@ type Config struct {
 	Server func(name string) (*serve.Handler, error)
 	// Machine is behind the kviz verbs; nil leaves out those that need it.
 	Machine Machine
-	Pods    Pods  // nil: logs and exec say that they are not there
 	Nodes   Nodes // nil: no "on" for them
 	Etcd    Etcd  // nil: no etcdctl
 	// ControlPlane is where the API server runs; nil: no kviz apiserver.

@@ -7,17 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	remotecommandconsts "k8s.io/apimachinery/pkg/util/remotecommand"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -31,11 +35,11 @@ import (
 	utilexec "k8s.io/utils/exec"
 	"sigs.k8s.io/yaml"
 
-	"kviz/cluster/sim"
+	"kviz/cluster/serve"
 )
 
-// This file has the kubectl commands of which one part is replaced: exec (a
-// connection of its own, not the transport's), diff (runs the program diff),
+// This file has the kubectl commands of which one part is replaced: exec (upgrades its
+// connection, which has no socket here), diff (runs the program diff),
 // auth can-i (ends the process) and version (known only to Kubernetes' own
 // build scripts).
 
@@ -64,7 +68,8 @@ func execCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *kubec
 	return c
 }
 
-// podExecutor runs a command in a simulated container.
+// podExecutor runs a command in a container. The real one upgrades its connection; here
+// the streams go beside the request.
 type podExecutor struct{ k *kubectlRun }
 
 // Execute is ExecuteWithContext without a way to stop.
@@ -72,48 +77,50 @@ func (p podExecutor) Execute(u *url.URL, c *rest.Config, stdin io.Reader, stdout
 	return p.ExecuteWithContext(p.k.transport.ctx, u, c, stdin, stdout, stderr, tty, q)
 }
 
-// ExecuteWithContext reads the pod and the command out of the URL that the
-// real executor would connect to.
+// ExecuteWithContext asks with GET first, as over a WebSocket; if that is refused, then
+// with POST, as over SPDY, and tells why that was (remotecommand NewFallbackExecutor).
 func (p podExecutor) ExecuteWithContext(ctx context.Context, u *url.URL, c *rest.Config, stdin io.Reader, stdout, stderr io.Writer, _ bool, _ remotecommand.TerminalSizeQueue) error {
-	pods := p.k.c.cfg.Pods
-	if pods == nil {
-		return errNoContainers
+	with := serve.Streams{In: stdin, Out: stdout, Err: stderr}
+	err := p.ask(ctx, http.MethodGet, u, c, with)
+	if refused := (apierrors.APIStatus)(nil); errors.As(err, &refused) {
+		err = p.ask(ctx, http.MethodPost, u, c, with)
 	}
-	pod := path.Base(path.Dir(u.Path))
-	namespace := path.Base(path.Dir(path.Dir(path.Dir(u.Path))))
-	q := u.Query()
-	if err := p.k.transport.mayExec(ctx, c, namespace, pod); err != nil {
-		return err
-	}
-	var in []byte
-	if stdin != nil {
-		var err error
-		if in, err = io.ReadAll(stdin); err != nil {
-			return err
-		}
-	}
-	var (
-		r   ExecResult
-		err error
-	)
-	if cerr := p.k.c.call(p.k.transport.ctx, p.k.inv.Cause, "exec", func(t *sim.Task) {
-		r, err = pods.Exec(t, namespace, pod, q.Get("container"), q["command"], in)
-	}); cerr != nil {
-		return cerr
-	}
+	return err
+}
+
+func (p podExecutor) ask(ctx context.Context, method string, u *url.URL, c *rest.Config, with serve.Streams) error {
+	r, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
 		return err
 	}
-	if stdout != nil {
-		_, _ = stdout.Write(r.Stdout)
+	rt, err := rest.HTTPWrappersForConfig(c, p.k.transport)
+	if err != nil {
+		return err
 	}
-	if stderr != nil {
-		_, _ = stderr.Write(r.Stderr)
+	p.k.transport.with = with
+	defer func() { p.k.transport.with = serve.Streams{} }()
+	resp, err := rt.RoundTrip(r)
+	if err != nil {
+		return err
 	}
-	if r.Exit != 0 {
-		return utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", r.Exit), Code: r.Exit}
+	defer resp.Body.Close()
+	var st metav1.Status
+	if err := json.NewDecoder(resp.Body).Decode(&st); err != nil {
+		return fmt.Errorf("%s: %w", resp.Status, err)
 	}
-	return nil
+	switch {
+	case st.Status == metav1.StatusSuccess:
+		return nil
+	case st.Reason == remotecommandconsts.NonZeroExitCodeReason && st.Details != nil && len(st.Details.Causes) > 0:
+		code, err := strconv.Atoi(st.Details.Causes[0].Message)
+		if err != nil {
+			return err
+		}
+		return utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", code), Code: code}
+	case resp.StatusCode < http.StatusBadRequest: // what went wrong after the upgrade (remotecommand errorDecoderV4)
+		return errors.New(st.Message)
+	}
+	return &apierrors.StatusError{ErrStatus: st}
 }
 
 // canICommand mirrors kubectl pkg/cmd/auth NewCmdCanI, which ends the process

@@ -11,20 +11,17 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"kviz/cluster/serve"
-	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
@@ -39,8 +36,11 @@ type transport struct {
 	cause trace.ID
 	raw   bool // kubectl get --raw: the answer is shown as it is
 
-	following *following // kubectl get --watch
-	untilGone *changes   // kubectl replace --force: a GET of what is being deleted is answered when it is gone
+	following *following    // kubectl get --watch
+	untilGone *changes      // kubectl replace --force: a GET of what is being deleted is answered when it is gone
+	mostLog   time.Duration // kubectl logs --follow: how long, virtual; endless for ever
+
+	with serve.Streams // kubectl exec: of the command in the container
 
 	mu      sync.Mutex
 	deleted []deletion
@@ -61,7 +61,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.unfit != nil {
 		return nil, t.unfit
 	}
-	r = r.Clone(serve.WithCaller(t.ctx, t.caller(r)))
+	ctx := serve.WithCaller(t.ctx, t.caller(r))
+	if t.with != (serve.Streams{}) {
+		ctx = serve.WithStreams(ctx, t.with)
+	}
+	r = r.Clone(ctx)
 	r.Header.Set("User-Agent", userAgent)
 	if t.following != nil {
 		return t.following.answer(t, r)
@@ -72,8 +76,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.rawWatch(r, q)
 	case watch == "true" || watch == "1":
 		return t.watch(r, q)
-	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/log") && strings.Contains(r.URL.Path, "/pods/"):
-		return t.logs(r, q)
+	case t.mostLog > 0 && q.Get("follow") == "true":
+		return t.followLog(r)
 	}
 	resp, err := t.send(r)
 	for err == nil && t.untilGone != nil && r.Method == http.MethodGet && resp.StatusCode == http.StatusOK && t.deletes(r.URL.Path) {
@@ -252,6 +256,19 @@ func (t *transport) rawWatch(r *http.Request, q url.Values) (*http.Response, err
 	return t.send(r.WithContext(serve.WithCaller(t.ctx, caller)))
 }
 
+// endless is how long a log is followed that nothing ends but the person.
+const endless = 1 << 62
+
+// followLog opens a log, which kubectl prints as it comes.
+func (t *transport) followLog(r *http.Request) (*http.Response, error) {
+	caller := t.caller(r)
+	caller.Waits = true
+	if t.mostLog != endless {
+		caller.Most = t.mostLog
+	}
+	return t.base.RoundTrip(r.WithContext(serve.WithCaller(t.ctx, caller)))
+}
+
 var errNoTimeout = errors.New("a watch by hand has to say how long it lasts: add timeoutSeconds=N (seconds of virtual time) to the path")
 
 // silence is a body that, when it has been read, does not end before it is
@@ -275,109 +292,6 @@ func (s *silence) Close() error {
 	s.cancel()
 	return nil
 }
-
-// logs answers GET …/pods/NAME/log from the simulated container.
-func (t *transport) logs(r *http.Request, q url.Values) (*http.Response, error) {
-	pod := path.Base(path.Dir(r.URL.Path))
-	namespace := path.Base(path.Dir(path.Dir(path.Dir(r.URL.Path))))
-	opts := LogOptions{Container: q.Get("container"), Previous: q.Get("previous") == "true", Timestamps: q.Get("timestamps") == "true", TailLines: -1}
-	if n, err := strconv.ParseInt(q.Get("tailLines"), 10, 64); err == nil {
-		opts.TailLines = n
-	}
-	if refusal, err := t.mayNot(r, "get", "log", namespace, pod); refusal != nil || err != nil {
-		return refusal, err
-	}
-	var out []byte
-	err := errNoContainers
-	if t.c.cfg.Pods != nil {
-		if cerr := t.c.call(r.Context(), t.cause, "logs", func(task *sim.Task) {
-			out, err = t.c.cfg.Pods.Logs(task, namespace, pod, opts)
-		}); cerr != nil {
-			return nil, cerr
-		}
-	}
-	if err != nil {
-		return statusResponse(r, err), nil
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(bytes.NewReader(out)), ContentLength: int64(len(out)),
-	}, nil
-}
-
-// mayExec is [transport.mayNot] for kubectl exec, whose connection the console makes
-// itself: an error if the sender may not.
-func (t *transport) mayExec(ctx context.Context, c *rest.Config, namespace, pod string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://kviz/", nil)
-	if err != nil {
-		return err
-	}
-	if c.BearerToken != "" {
-		r.Header.Set("Authorization", "Bearer "+c.BearerToken)
-	}
-	if as := c.Impersonate; as.UserName != "" {
-		r.Header.Set("Impersonate-User", as.UserName)
-		for _, g := range as.Groups {
-			r.Header.Add("Impersonate-Group", g)
-		}
-		if as.UID != "" {
-			r.Header.Set("Impersonate-Uid", as.UID)
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.unfit != nil {
-		return t.unfit
-	}
-	r = r.WithContext(serve.WithCaller(t.ctx, t.caller(r)))
-	refusal, err := t.mayNot(r, "create", "exec", namespace, pod)
-	if err != nil || refusal == nil {
-		return err
-	}
-	defer refusal.Body.Close()
-	var st metav1.Status
-	if err := json.NewDecoder(refusal.Body).Decode(&st); err != nil {
-		return err
-	}
-	return &apierrors.StatusError{ErrStatus: st}
-}
-
-// mayNot asks the API server about a request that the console answers itself, where
-// its sender is not the console's user: the refusal, or nil.
-func (t *transport) mayNot(r *http.Request, verb, sub, namespace, pod string) (*http.Response, error) {
-	if !t.caller(r).Shows && r.Header.Get("Impersonate-User") == "" {
-		return nil, nil
-	}
-	body, err := json.Marshal(&authorizationv1.SelfSubjectAccessReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: verb, Resource: "pods", Subresource: sub, Namespace: namespace, Name: pod,
-		}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	ask := r.Clone(r.Context())
-	ask.Method, ask.Body, ask.ContentLength = http.MethodPost, io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	ask.URL = &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}
-	ask.Header.Set("Content-Type", "application/json")
-	ask.Header.Set("Accept", "application/json")
-	resp, err := t.send(ask)
-	if err != nil || resp.StatusCode >= 300 {
-		return resp, err
-	}
-	var review authorizationv1.SelfSubjectAccessReview
-	if err := json.NewDecoder(resp.Body).Decode(&review); err != nil {
-		return nil, err
-	}
-	if review.Status.Allowed {
-		return nil, nil
-	}
-	reason := fmt.Errorf("you may not %s pods/%s in the namespace %q", verb, sub, namespace)
-	return statusResponse(r, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, pod, reason)), nil
-}
-
-var errNoContainers = fmt.Errorf("this cluster has no container runtime")
 
 // statusResponse is an error as the API server would answer it.
 func statusResponse(r *http.Request, err error) *http.Response {

@@ -260,7 +260,7 @@ func isAge(w string) bool {
 	return w != "" && !digits
 }
 
-// followLogs is logs --follow: what is there, then what comes.
+// followLogs is logs --follow: what is there, then what comes, until the container ends.
 func (k *kubectlRun) followLogs(ctx context.Context, args []string, flags *parsed) int {
 	limit := flags.timeout("request-timeout")
 	if k.inv.Script && limit <= 0 && !ends(ctx) {
@@ -268,6 +268,30 @@ func (k *kubectlRun) followLogs(ctx context.Context, args []string, flags *parse
 		return 1
 	}
 	once := without(args, map[string]bool{"-f": false, "--follow": false, "--request-timeout": true})
+	if flags.set("selector") || flags.on("all-pods") || flags.on("all-containers") {
+		return k.followAllLogs(ctx, once, limit)
+	}
+	if until, ok := deadlineOf(ctx); ok {
+		var now time.Duration
+		_ = k.c.cfg.Kernel.Do(func() { now = k.c.cfg.Kernel.Elapsed() })
+		if left := max(until-now, 1); limit <= 0 || left < limit {
+			limit = left
+		}
+	}
+	if k.transport.mostLog = limit; limit <= 0 {
+		k.transport.mostLog = endless
+	}
+	exit := k.execute(with(once, "--follow"), restoring{k.files, k.inv.Out}, restoring{k.files, k.inv.Err})
+	if ctx.Err() != nil {
+		return 130
+	}
+	return exit
+}
+
+// followAllLogs is logs --follow of several containers, which are asked for their logs
+// again every second: which of several streams at a time is told of first, would not be
+// the same in every run.
+func (k *kubectlRun) followAllLogs(ctx context.Context, once []string, limit time.Duration) int {
 	var said []byte
 	w, err := k.c.watchChanges(ctx, k.inv.Cause, k.inv.limitOf(limit), changeOf("pods"))
 	if err != nil {
@@ -280,12 +304,12 @@ func (k *kubectlRun) followLogs(ctx context.Context, args []string, flags *parse
 		if r.exit != 0 {
 			return k.print(r)
 		}
-		new := r.out
+		fresh := r.out
 		if bytes.HasPrefix(r.out, said) {
-			new = r.out[len(said):]
+			fresh = r.out[len(said):]
 		}
 		said = r.out
-		if _, err := k.inv.Out.Write(new); err != nil {
+		if _, err := k.inv.Out.Write(fresh); err != nil {
 			return 0
 		}
 		switch err := k.pause(ctx, w); {

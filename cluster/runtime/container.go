@@ -212,6 +212,7 @@ func (r *Runtime) end(c *Container, code int32, reason, message string, causes [
 		r.notify(c.PodUID, c.EndedBy)
 	}
 	run.ended.Broadcast()
+	c.log.news.Broadcast()
 	if run.process != nil {
 		run.process.Kill()
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // Dialer is the network as a command inside a container sees it; package
@@ -29,6 +30,24 @@ type ExecResult struct {
 // Exec is the CRI call ExecSync: it runs a command inside a running container.
 // limit 0 is none; a command that takes longer ends with an error.
 func (r *Runtime) Exec(t *sim.Task, containerID string, argv []string, limit time.Duration) (ExecResult, error) {
+	return r.exec(t, containerID, argv, "", limit)
+}
+
+// ExecStream is the CRI's Exec, for who has asked the kubelet for a session: the command
+// may read stdin, and the call is told.
+func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, stdin string) (res ExecResult, err error) {
+	c, s, err := r.find(containerID)
+	if err != nil {
+		return res, err
+	}
+	_, err = r.call(t, trace.RuntimeCall{Pod: s.key(), Container: c.Name, Call: "Exec", Arg: strings.Join(argv, " ")}, 0, func() (string, error) {
+		res, err = r.exec(t, containerID, argv, stdin, 0)
+		return fmt.Sprintf("exit code %d", res.Code), err
+	})
+	return res, err
+}
+
+func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, stdin string, limit time.Duration) (ExecResult, error) {
 	c, s, err := r.find(containerID)
 	if err != nil {
 		return ExecResult{}, err
@@ -47,6 +66,7 @@ func (r *Runtime) Exec(t *sim.Task, containerID string, argv []string, limit tim
 	p.Go("exec "+short(c.ID), func(ct *sim.Task) {
 		ct.SetCauses(t.Causes()...)
 		sh := r.newShell(ct, c, s, &out, &errw)
+		sh.in = stdin
 		code = sh.exec(argv)
 		done = true
 		cond.Broadcast()
@@ -92,7 +112,12 @@ func (sh *shell) exec(argv []string) int {
 				return child.script(argv[i+2])
 			}
 		}
-		return 0
+		if sh.in == "" {
+			return 0
+		}
+		child, text := *sh, sh.in // its input is the script
+		child.exited, child.in = false, ""
+		return child.script(text)
 	}
 	if fn := builtins[name]; fn != nil {
 		return fn(sh, argv[1:])

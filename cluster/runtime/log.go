@@ -3,6 +3,8 @@ package runtime
 import (
 	"strings"
 	"time"
+
+	"kviz/cluster/sim"
 )
 
 // LogLine is one line a container wrote, as the CRI log file keeps it.
@@ -17,8 +19,10 @@ type LogLine struct {
 const logLines = 2000
 
 type log struct {
-	lines []LogLine
-	part  [2]string
+	lines   []LogLine
+	rotated int // lines that are not kept any more
+	part    [2]string
+	news    sim.Cond // a line was written, or nothing more will be
 }
 
 func (l *log) write(at time.Time, s string, stderr bool) {
@@ -35,8 +39,10 @@ func (l *log) write(at time.Time, s string, stderr bool) {
 		l.part[i] = rest
 		l.lines = append(l.lines, LogLine{at, stream, line})
 		if len(l.lines) > logLines {
+			l.rotated += len(l.lines) - logLines/2
 			l.lines = append([]LogLine(nil), l.lines[len(l.lines)-logLines/2:]...)
 		}
+		l.news.Broadcast()
 	}
 }
 
@@ -57,4 +63,58 @@ func (r *Runtime) Logs(containerID string) ([]LogLine, error) {
 		return nil, err
 	}
 	return c.log.lines, nil
+}
+
+// LogReader stands at a place in a container's log.
+type LogReader struct {
+	c      *Container
+	next   int // number of the next line, counted from the container's first
+	closed bool
+	over   sim.Cond // closed
+}
+
+// OpenLog gives a reader at the beginning of a container's log.
+func (r *Runtime) OpenLog(containerID string) (*LogReader, error) {
+	c, _, err := r.find(containerID)
+	if err != nil {
+		return nil, err
+	}
+	return &LogReader{c: c}, nil
+}
+
+// Take gives what has been written since the last call. The slice is shared.
+func (l *LogReader) Take() []LogLine {
+	log := l.c.log
+	from := max(0, l.next-log.rotated)
+	l.next = log.rotated + len(log.lines)
+	return log.lines[from:]
+}
+
+// Wait waits until there is something to take; false means that there never will be:
+// the container has ended, or the reader was closed.
+func (l *LogReader) Wait(t *sim.Task) bool {
+	for !l.closed {
+		if log := l.c.log; l.next < log.rotated+len(log.lines) {
+			return true
+		}
+		if l.c.State == Exited {
+			return false
+		}
+		l.c.log.news.Wait(t)
+	}
+	return false
+}
+
+// Close ends a Wait.
+func (l *LogReader) Close() {
+	l.closed = true
+	l.c.log.news.Broadcast()
+	l.over.Broadcast()
+}
+
+// WaitClosed waits until nobody reads any more.
+func (l *LogReader) WaitClosed(t *sim.Task) {
+	for !l.closed {
+		l.over.Wait(t)
+	}
 }

@@ -29,6 +29,10 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		h.audit(r, req, early)
 		return
 	}
+	if req.Log != nil || req.Exec != nil {
+		h.serveContainer(w, r, req)
+		return
+	}
 	h.handle(w, r, req, func(resp *apiserver.Response, feed *stream, now time.Time) {
 		if feed != nil {
 			h.writeWatch(w, r, req, out, feed, resp)
@@ -84,7 +88,9 @@ func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *apise
 	if !ok {
 		return req, out, false
 	}
-	if status = parseOptions(r, req); status == nil {
+	if connects(req) {
+		status = parseConnection(r, req)
+	} else if status = parseOptions(r, req); status == nil {
 		out, status = negotiate(r, restrictionsOf(kind, req.Subresource))
 	}
 	if status != nil && kind.Deprecation() != "" && (req.Verb != "patch" || status.Code != http.StatusUnsupportedMediaType) { // upstream's handlers are wrapped in the warning
@@ -227,6 +233,9 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 			if why := unserved[req.Resource.Resource+"/"+req.Subresource]; verbs == nil && req.Resource.Group == "" && why != "" {
 				return turnDown(notImplemented(why))
 			}
+			if verbs == nil && onPod(req) {
+				verbs = apiserver.ConnectVerbs(req.Subresource)
+			}
 			if verbs == nil {
 				return turnDown(routeError(http.StatusNotFound, ""))
 			}
@@ -246,15 +255,12 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 }
 
 // unserved are what the real API server hands on to a kubelet or to what is behind a
-// Service, and what to use here: containers are simulated, and only the console
-// reaches into them.
+// Service and this one does not, and what to use here.
 var unserved = map[string]string{
-	"pods/log":         "a container's output is read in kviz's own console: kubectl logs, in the explorer or kviz sh",
-	"pods/exec":        "a command in a container runs from kviz's own console: kubectl exec, in the explorer or kviz sh",
-	"pods/attach":      "containers are simulated and have no terminal; kubectl logs and exec work in kviz's own console",
-	"pods/portforward": "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches them",
-	"pods/proxy":       "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches them",
-	"services/proxy":   "containers are simulated and have no sockets; in kviz's own console kubectl exec POD -- curl reaches the Service",
+	"pods/attach":      "containers are simulated and have no terminal; kubectl logs -f shows what a container writes, kubectl exec runs a command in it",
+	"pods/portforward": "containers are simulated and have no sockets; kubectl exec POD -- curl URL reaches them",
+	"pods/proxy":       "containers are simulated and have no sockets; kubectl exec POD -- curl URL reaches them",
+	"services/proxy":   "containers are simulated and have no sockets; kubectl exec POD -- curl URL reaches the Service",
 	"nodes/proxy":      "kubelets are simulated and have no port; what they do is in the node pane, their numbers in kubectl top nodes with manifests/metrics-server.yaml",
 }
 

@@ -38,6 +38,13 @@ func routable(r *http.Request, k *registry.Kind, req *apiserver.Request, verbs [
 		return nil
 	}
 	produced := mediaTypes
+	switch {
+	case !connects(req):
+	case req.Subresource == "log":
+		produced = append([]string{"text/plain"}, mediaTypes...)
+	default: // a connection that is upgraded has no media type
+		return nil
+	}
 	if req.Verb == "list" || req.Verb == "watch" {
 		produced = append(slices.Clip(mediaTypes), "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 	}

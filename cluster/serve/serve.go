@@ -17,7 +17,7 @@
 // enters the simulation as work from outside and waits, visibly, while the
 // cluster is paused.
 //
-// Simplified: no CBOR, no WebSocket; OpenAPI documents are sent uncompressed, and
+// Simplified: no CBOR, WebSocket for exec only; OpenAPI documents are sent uncompressed, and
 // describe all of Kubernetes v1.37, while discovery says what is served.
 package serve
 

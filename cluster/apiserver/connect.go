@@ -1,0 +1,234 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/kubernetes/pkg/apis/core"
+	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
+
+	"kviz/cluster/apiserver/aggregator"
+	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// Kubelets are the kubelets of the nodes, as an API server reaches them: the server on
+// port 10250 of each.
+type Kubelets interface {
+	// Address is where the kubelet of a node listens; "" if there is no such node.
+	Address(node string) string
+	// Logs opens the log of a container. An error of type *[aggregator.DialError] is that of the
+	// connection, any other the kubelet's.
+	Logs(t *sim.Task, node string, c ContainerName, opts *corev1.PodLogOptions) (LogStream, error)
+	// Exec runs a command in a container. Errors are as those of Logs.
+	Exec(t *sim.Task, node string, c ContainerName, argv []string, stdin string) (ExecResult, error)
+}
+
+// ContainerName names a container.
+type ContainerName struct{ Namespace, Pod, Name string }
+
+// LogStream is a container's log on its way to the client.
+type LogStream interface {
+	// Next gives more of it, and whether there may be more after that, for which it
+	// may have to be waited.
+	Next(t *sim.Task) (b []byte, more bool)
+	// Close ends a Next that waits.
+	Close()
+}
+
+// ExecResult is how a command in a container ended.
+type ExecResult struct {
+	Stdout, Stderr string
+	Code           int
+}
+
+// Session is a connection to a container that the pipeline has allowed: the command is
+// run when the client's connection has been upgraded.
+type Session struct {
+	Options  *corev1.PodExecOptions
+	kubelets Kubelets
+	node     string
+	name     ContainerName
+	location string
+}
+
+// Run runs a command: that of the options, or a line that was typed into it.
+func (s *Session) Run(t *sim.Task, argv []string, stdin string) (ExecResult, error) {
+	res, err := s.kubelets.Exec(t, s.node, s.name, argv, stdin)
+	if dial, ok := err.(*aggregator.DialError); ok {
+		err = fmt.Errorf("error sending request: Post %q: dial tcp %s: %w", s.location, s.kubelets.Address(s.node), dial)
+	}
+	return res, err
+}
+
+// connects are the pod subresources that are connections to its kubelet.
+var connects = map[string]bool{"log": true, "exec": true, "attach": true, "portforward": true, "proxy": true}
+
+// ConnectVerbs are the verbs of a pod's subresource that leads to its kubelet; nil for
+// those that are not served.
+func ConnectVerbs(sub string) []string {
+	switch sub {
+	case "log":
+		return []string{"get"}
+	case "exec":
+		return []string{"get", "create"}
+	}
+	return nil
+}
+
+// connect answers a request to reach into a pod, which has been allowed, from the pod's
+// kubelet (pkg/registry/core/pod/rest).
+func (c *call) connect() *Response {
+	fail := func(err error) *Response { return &Response{Err: c.Refuse(trace.StageStorage, "", err)} }
+	if c.req.Subresource == "exec" { // also of a WebSocket, whose method is GET
+		a := attributesOf(c.req, c.user)
+		a.Verb = "create"
+		if d := c.s.authorizers.Decide(&c.Scope, a); !d.Allowed {
+			return &Response{Err: c.Refuse(trace.StageAuthorization, d.By, authz.Forbidden(a, d))}
+		}
+	}
+	if o := c.req.Log; o != nil {
+		if errs := corevalidation.ValidatePodLogOptions(o, true); len(errs) > 0 {
+			return &Response{Err: c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(core.Kind("PodLogOptions"), c.req.Name, errs))}
+		}
+	}
+	en, _, err := c.read(keyOf(c.kind, c.req.Namespace, c.req.Name), nil)
+	if err != nil {
+		return fail(err)
+	}
+	if en == nil {
+		return fail(apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name))
+	}
+	pod := en.Object.(*corev1.Pod)
+	switch {
+	case c.req.Log != nil:
+		return c.connectLog(pod)
+	case c.req.Exec != nil:
+		return c.connectExec(pod)
+	}
+	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
+	return own(pod)
+}
+
+// connectLog opens a container's log (log.go LogREST).
+func (c *call) connectLog(pod *corev1.Pod) *Response {
+	fail := func(by string, err error) *Response { return &Response{Err: c.Refuse(trace.StageStorage, by, err)} }
+	opts := logOptions(c.req.Log)
+	container, err := containerOf(pod, opts.Container)
+	if err != nil {
+		return fail("", err)
+	}
+	node := pod.Spec.NodeName
+	if node == "" || c.s.cfg.Kubelets == nil { // upstream answers what it has of the log: nothing
+		c.Pass(trace.StageStorage, "", "The pod is on no node yet: there is no kubelet to ask, and the answer is empty.", nil)
+		return &Response{Log: noLog{}}
+	}
+	by := "kubelet of " + node
+	log, err := c.s.cfg.Kubelets.Logs(c.Task, node, ContainerName{pod.Namespace, pod.Name, container}, opts)
+	if dial, ok := err.(*aggregator.DialError); ok {
+		at := c.s.cfg.Kubelets.Address(node)
+		return fail(by, apierrors.NewInternalError(fmt.Errorf("Get %q: dial tcp %s: %w", c.containerURL(at, "containerLogs", pod, container), at, dial)))
+	}
+	if err != nil {
+		return fail(by, apierrors.NewBadRequest(err.Error()))
+	}
+	c.Pass(trace.StageStorage, by, fmt.Sprintf("The pod is on %s: its kubelet opened the log of the container %s.", node, container), nil)
+	if opts.Follow {
+		log = c.s.hold(log)
+	}
+	return &Response{Log: log}
+}
+
+// heldLog is a log that is followed through a server: it ends when the server does.
+type heldLog struct {
+	LogStream
+	closed bool
+	over   sim.Cond
+}
+
+func (s *Server) hold(log LogStream) LogStream {
+	h := &heldLog{LogStream: log}
+	s.p.Go("log", func(t *sim.Task) {
+		for !h.closed {
+			h.over.Wait(t)
+		}
+	}).OnEnd(log.Close)
+	return h
+}
+
+// Close is LogStream.
+func (h *heldLog) Close() {
+	h.closed = true
+	h.over.Broadcast()
+	h.LogStream.Close()
+}
+
+// connectExec finds who is to run the command (subresources.go ExecREST).
+func (c *call) connectExec(pod *corev1.Pod) *Response {
+	fail := func(err error) *Response { return &Response{Err: c.Refuse(trace.StageStorage, "", err)} }
+	o := c.req.Exec
+	container, err := containerOf(pod, o.Container)
+	if err != nil {
+		return fail(err)
+	}
+	node := pod.Spec.NodeName
+	if node == "" || c.s.cfg.Kubelets == nil {
+		return fail(apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name)))
+	}
+	q := url.Values{"command": o.Command}
+	for name, on := range map[string]bool{"input": o.Stdin, "output": o.Stdout, "error": o.Stderr, "tty": o.TTY} {
+		if on {
+			q.Set(name, "1")
+		}
+	}
+	c.Pass(trace.StageStorage, "kubelet of "+node, fmt.Sprintf("The pod is on %s: the connection to the container %s goes by its kubelet.", node, container), nil)
+	at := c.s.cfg.Kubelets.Address(node)
+	return &Response{Code: 101, Session: &Session{
+		Options: o, kubelets: c.s.cfg.Kubelets, node: node, name: ContainerName{pod.Namespace, pod.Name, container},
+		location: c.containerURL(at, "exec", pod, container) + "?" + q.Encode(),
+	}}
+}
+
+// containerURL is a path of a kubelet's server.
+func (c *call) containerURL(at, path string, pod *corev1.Pod, container string) string {
+	return fmt.Sprintf("https://%s/%s/%s/%s/%s", at, path, pod.Namespace, pod.Name, container)
+}
+
+// containerOf is the container that is meant; a pod's only one need not be named
+// (strategy.go validateContainer).
+func containerOf(pod *corev1.Pod, name string) (string, error) {
+	var names []string
+	for _, c := range pod.Spec.InitContainers {
+		names = append(names, c.Name)
+	}
+	for _, c := range pod.Spec.Containers {
+		names = append(names, c.Name)
+	}
+	switch {
+	case name == "" && len(pod.Spec.Containers) == 1:
+		return pod.Spec.Containers[0].Name, nil
+	case name == "":
+		return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s, choose one of: %s", pod.Name, names))
+	case !slices.Contains(names, name):
+		return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, pod.Name))
+	}
+	return name, nil
+}
+
+// logOptions are the options as the kubelet is told them.
+func logOptions(in *core.PodLogOptions) *corev1.PodLogOptions {
+	return &corev1.PodLogOptions{
+		Container: in.Container, Follow: in.Follow, Previous: in.Previous, SinceSeconds: in.SinceSeconds, SinceTime: in.SinceTime,
+		Timestamps: in.Timestamps, TailLines: in.TailLines, LimitBytes: in.LimitBytes, Stream: in.Stream,
+	}
+}
+
+// noLog is the log of a pod that is on no node.
+type noLog struct{}
+
+func (noLog) Next(*sim.Task) ([]byte, bool) { return nil, false }
+func (noLog) Close()                        {}
