@@ -2,6 +2,7 @@
 // that are data, not code. It imports nothing of kviz; the command hands what
 // it needs to the packages that use it, as an [io/fs.FS].
 //
+//	docs/        the pages of kviz help TOPIC
 //	lessons/     one folder a lesson, as package lessons reads them
 //	manifests/   objects that lessons and the first five minutes use;
 //	             the console finds them as -f manifests/hello.yaml
@@ -24,6 +25,9 @@ import (
 //go:embed manifests
 var manifests embed.FS
 
+//go:embed docs
+var docs embed.FS
+
 //go:embed lessons
 var lessons embed.FS
 
@@ -32,6 +36,15 @@ var documents embed.FS
 
 // Manifests holds the example objects under "manifests/".
 func Manifests() fs.FS { return manifests }
+
+// Docs holds the pages of kviz help.
+func Docs() fs.FS {
+	sub, err := fs.Sub(docs, "docs")
+	if err != nil {
+		panic(err) // the folder's name is not a path: impossible
+	}
+	return sub
+}
 
 // Lessons holds one folder for each lesson.
 func Lessons() fs.FS {

@@ -3,8 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"kviz/assets"
@@ -26,7 +24,7 @@ func (c *Cluster) openConsole() {
 	}, Documents: assets.Documents()})
 	c.console = console.New(console.Config{
 		Kernel: c.k, API: c.api, Machine: c, Nodes: shells{c}, Etcd: etcd{c},
-		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), ControlPlane: controlPlane{c: c}, Server: c.door,
+		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), Docs: assets.Docs(), ControlPlane: controlPlane{c: c}, Server: c.door,
 	})
 }
 
@@ -145,41 +143,4 @@ func (c *Cluster) folded() *view.State {
 			return c.fold.Live()
 		}
 	}
-}
-
-// shells runs the tools of nodes.
-type shells struct{ c *Cluster }
-
-func (s shells) Names() []string {
-	names := make([]string, len(s.c.nodes))
-	for i, n := range s.c.nodes {
-		names[i] = n.name
-	}
-	return names
-}
-
-func (s shells) Run(name string, argv []string, _ []byte, out, errOut io.Writer) int {
-	n := s.c.node(name)
-	tool, ok := nodeTools[argv[0]]
-	if !ok {
-		fmt.Fprintf(errOut, "%s: command not found on %s; its tools: %s\n", argv[0], name, strings.Join(nodeToolNames(), ", "))
-		return 127
-	}
-	return tool(n, argv, out, errOut)
-}
-
-// nodeTools are the programs on a node that the simulation knows.
-var nodeTools = map[string]func(n *node, argv []string, out, errOut io.Writer) int{
-	"hostname":      func(n *node, _ []string, out, _ io.Writer) int { fmt.Fprintln(out, n.name); return 0 },
-	"iptables-save": iptablesSave,
-	"iptables":      iptables,
-}
-
-func nodeToolNames() []string {
-	var names []string
-	for name := range nodeTools {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

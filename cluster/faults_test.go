@@ -333,3 +333,20 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 		}
 	}
 }
+
+// A run of a work queue that was slowed before it ended goes on at once when the queue is
+// fast again.
+func TestAFastQueueWakesTheRunThatWasSlowed(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
+	run(t, c, `
+kviz fault slow queue/deployment 1h
+kubectl create deployment web --image=nginx:1.27
+sleep 10
+kubectl get replicasets -o name > before
+test ! -s before
+kviz fault fast queue/deployment
+kviz wait --timeout 5s 'objects("replicasets", "default").size() == 1'
+rm before
+`)
+}

@@ -91,7 +91,7 @@ func (c *Cluster) queueFault(name string, f control.Fault) (action, error) {
 		return nil, c.noTarget(f.Target)
 	}
 	return func([]trace.ID) error {
-		c.delays[name] = slow
+		c.delays.slow(name, slow)
 		return nil
 	}, nil
 }

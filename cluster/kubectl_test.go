@@ -26,6 +26,15 @@ func TestKubectlVerbs(t *testing.T) {
 	golden(t, "kubectl", typed(t, c, "testdata/kubectl.txt", varying))
 }
 
+// kubectl drain cordons before it refuses, evicts side by side and tells which pods are
+// left: testdata/drain.txt. What waits for a kind that nobody acts upon ends, what wants a
+// terminal says that there is none, and what is mistyped is pointed to what was meant.
+func TestKubectlDrain(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 1, Bare: true})
+	golden(t, "drain", typed(t, c, "testdata/drain.txt", varying))
+}
+
 // kubectl get --watch is a watch at the API server: each event is a line, also that of
 // an object that is gone, and its client is one of those that watch. replace --force
 // waits in the cluster's time, and -v tells of requests.

@@ -34,8 +34,10 @@ func (k kubelets) Address(name string) string {
 func (k kubelets) dial(t *sim.Task, name string) (*kubelet.Kubelet, error) {
 	n := k.c.node(name)
 	switch {
-	case n == nil || !n.runtime.Powered() || !n.link.Sound():
+	case n == nil || !n.runtime.Powered():
 		t.Sleep(dialTimeout)
+		return nil, &aggregator.DialError{TimedOut: true}
+	case !n.link.Reach(t, dialTimeout):
 		return nil, &aggregator.DialError{TimedOut: true}
 	case !n.kubelet.up() || n.agent == nil:
 		return nil, &aggregator.DialError{Reason: "connection refused"}

@@ -33,8 +33,15 @@ import (
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simulated,
+	What: "the load balancer before several API servers deals out connections that carry no bytes",
+	Seen: "the balancer.connect events",
+})
 
 // Backend is a server as the balancer sees it.
 type Backend struct {

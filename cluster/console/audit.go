@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"path"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -43,12 +41,8 @@ func serverFile(ctx context.Context, inv *Invocation, args []string, what string
 	}
 	var file []byte
 	if flags.NArg() == 1 {
-		r, done, err := input(inv, flags.Args())
-		if err != nil {
-			return inv.did(err)
-		}
-		defer done()
-		if file, err = io.ReadAll(r); err != nil {
+		var err error
+		if file, err = (folders{inv}).read(flags.Arg(0)); err != nil {
 			return inv.did(err)
 		}
 		if file == nil {
@@ -101,23 +95,4 @@ func tellAudit(w io.Writer, server string, st apiserver.AuditState) {
 	if st.Full {
 		fmt.Fprintln(w, "the log's disk is full: kviz fault free audit"+strings.TrimPrefix(server, trace.CompAPIServer))
 	}
-}
-
-// planeFile is what a file of the control plane's machine holds, where the text
-// tools are asked for one: the audit log, and what the API server is configured
-// with. Of several machines it is the first one's, unless the tool runs on another.
-func (inv *Invocation) planeFile(name string) ([]byte, bool) {
-	plane := inv.Console.cfg.ControlPlane
-	if inv.machine != nil {
-		plane = inv.machine
-	}
-	if plane == nil || !path.IsAbs(name) {
-		return nil, false
-	}
-	var b []byte
-	err := fs.ErrNotExist
-	if inv.Console.cfg.Kernel.Do(func() { b, err = plane.ReadFile(path.Clean(name)) }) != nil {
-		return nil, false // the simulation has stopped
-	}
-	return b, err == nil
 }

@@ -30,11 +30,24 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/console/etcdtool"
+	"kviz/cluster/console/tools"
 	"kviz/cluster/control"
 	"kviz/cluster/serve"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.TheConsole, How: simulated.Simplified,
+	What: "the console runs no other programs than kubectl, etcdctl and etcdutl; attach, cp, debug, port-forward and proxy of kubectl are refused",
+	Seen: "their refusals",
+})
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.TheConsole, How: simulated.Simplified,
+	What: "kubectl logs -f of several containers asks for their logs again every second",
+})
 
 // Machine is what the kviz verbs drive. control.Cluster is one.
 type Machine interface {
@@ -51,11 +64,12 @@ type Machine interface {
 	Fault(control.Fault) error
 }
 
-// Nodes runs the tools of a node (iptables-save, crictl, ip …). Its methods are
-// called on the kernel's goroutine and take no virtual time.
+// Nodes runs the tools of a node (iptables-save, crictl, curl). Its methods are
+// called on the kernel's goroutine and take no virtual time; a tool that does gives what
+// is to be run as a task.
 type Nodes interface {
 	Names() []string
-	Run(node string, argv []string, stdin []byte, out, errOut io.Writer) int
+	Run(node string, argv []string, stdin []byte, out, errOut io.Writer) (exit int, wait func(*sim.Task) int)
 }
 
 // Condition reports whether an expression holds now; it is called on the
@@ -83,7 +97,9 @@ type Config struct {
 	Value func(expr string) (string, error)
 	// Manifests are files that -f finds when there is no such file on the disk.
 	Manifests fs.FS
-	User      authn.User // who kubectl is; zero means authn.Admin()
+	// Docs are the pages of kviz help TOPIC.
+	Docs fs.FS
+	User authn.User // who kubectl is; zero means authn.Admin()
 }
 
 // Console runs commands against one cluster.
@@ -165,9 +181,7 @@ func (c *Console) Commands() []string {
 	for n := range c.commands {
 		names = append(names, n)
 	}
-	for n := range tools {
-		names = append(names, n)
-	}
+	names = append(names, tools.Names()...)
 	sort.Strings(names)
 	return names
 }

@@ -102,12 +102,8 @@ func encryptionVerb(ctx context.Context, inv *Invocation, args []string) int {
 	}
 	var file []byte
 	if flags.NArg() == 2 {
-		r, done, err := input(inv, flags.Args()[1:])
-		if err != nil {
-			return inv.did(err)
-		}
-		defer done()
-		if file, err = io.ReadAll(r); err != nil {
+		var err error
+		if file, err = (folders{inv}).read(flags.Arg(1)); err != nil {
 			return inv.did(err)
 		}
 	}

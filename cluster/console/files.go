@@ -7,9 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // files is the edge between kubectl's -f and the disk: standard input (which
@@ -145,6 +149,28 @@ func (f *files) known() []string {
 	})
 	sort.Strings(names)
 	return names
+}
+
+var noNamespace = regexp.MustCompile(`namespaces "([^"]+)" not found`)
+
+// missing points to the embedded manifest that makes the namespace which kubectl says is
+// not there.
+func (f *files) missing(said []byte) string {
+	m := noNamespace.FindSubmatch(said)
+	if m == nil || f.inv.Console.cfg.Manifests == nil {
+		return ""
+	}
+	for _, name := range f.known() {
+		b, err := fs.ReadFile(f.inv.Console.cfg.Manifests, name)
+		if err != nil {
+			continue
+		}
+		var o metav1.PartialObjectMetadata
+		if yaml.Unmarshal(b, &o) == nil && o.Kind == "Namespace" && o.Name == string(m[1]) {
+			return fmt.Sprintf("hint: kubectl apply -f %s makes the namespace %s\n", name, o.Name)
+		}
+	}
+	return ""
 }
 
 func (f *files) directory(name, clean string) (string, error) {

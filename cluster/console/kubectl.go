@@ -123,7 +123,11 @@ func kubectl(ctx context.Context, inv *Invocation) int {
 	case edits(sub, flags): // what is wrong with the first attempt is said before the second
 		return k.execute(args, restoring{k.files, inv.Out}, restoring{k.files, inv.Err})
 	}
-	return k.print(k.once(args))
+	r := k.once(args)
+	if r.exit != 0 {
+		r.errOut = append(r.errOut, k.files.missing(r.errOut)...)
+	}
+	return k.print(r)
 }
 
 // result is one run of the embedded kubectl.

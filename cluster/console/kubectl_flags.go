@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,8 +144,10 @@ func refused(sub string, flags *parsed, terminal bool) string {
 		return sub + " opens your editor on a terminal, and there is none here; use kubectl patch, or kubectl get -o yaml > FILE and kubectl apply -f FILE"
 	}
 	switch word {
-	case "port-forward", "proxy":
-		return word + " opens a port of this machine; use kviz serve and the kubectl of your machine, or, to reach a pod, kubectl exec POD -- curl URL"
+	case "port-forward":
+		return "port-forward opens a port of this machine, and a simulated container has no bytes to send through it, also for a kubectl outside; kubectl exec POD -- curl URL fetches something inside the cluster, as a pod would"
+	case "proxy":
+		return "proxy opens a port of this machine, which the console does not; start kviz with serve, and a kubectl outside can open it"
 	case "attach":
 		return "attach needs a running program with a terminal; containers are simulated (use kubectl logs or kubectl exec)"
 	case "cp":
@@ -158,10 +162,19 @@ func refused(sub string, flags *parsed, terminal bool) string {
 		}
 		return "config changes the kubeconfig of this machine, which the console does not use; kubectl config set-context --current --namespace=NAME sets the console's namespace"
 	}
+	if word == "run" && attached(flags) && len(flags.args) > 1 && isShell(flags.args[1:]) {
+		return "run -i with a shell would wait for what you type, and the console has no terminal for a container: its shell would end at once. Give it the commands (… -- sh -c 'hostname; env'), or start a pod that stays (… -- sleep 1d) and use kubectl exec POD -- COMMAND"
+	}
 	if word == "run" && attached(flags) && len(flags.args) < 2 {
 		return "run with -i, -t or --attach and no command needs a program with a terminal; containers are simulated (give a command after --, or leave the flag out and use kubectl exec)"
 	}
 	return ""
+}
+
+// isShell reports whether a command is a shell that reads what it is to do from its
+// input.
+func isShell(argv []string) bool {
+	return slices.Contains([]string{"sh", "bash", "ash"}, path.Base(argv[0])) && !slices.Contains(argv, "-c")
 }
 
 // edits reports whether a subcommand opens an editor.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"kviz/cluster/sim"
 )
 
 // on is the command on MACHINE CMD: a tool of a node, or of the machine that an API
@@ -32,12 +34,12 @@ func on(ctx context.Context, inv *Invocation) int {
 		return 1
 	}
 	if slices.Contains(nodes, name) {
-		return onNode(inv, name)
+		return onNode(ctx, inv, name)
 	}
 	var machines []string
 	for _, s := range servers {
 		if s.Machine == name {
-			return onServer(ctx, inv, s)
+			return onServer(inv, s)
 		}
 		machines = append(machines, s.Machine)
 	}
@@ -46,15 +48,22 @@ func on(ctx context.Context, inv *Invocation) int {
 }
 
 // onNode runs a tool of a node.
-func onNode(inv *Invocation, name string) int {
+func onNode(ctx context.Context, inv *Invocation, name string) int {
 	var in []byte
 	if inv.Piped {
 		in, _ = io.ReadAll(inv.In)
 	}
 	var out, errOut bytes.Buffer
-	exit := 0
-	if err := inv.Console.cfg.Kernel.Do(func() { exit = inv.Console.cfg.Nodes.Run(name, inv.Args[2:], in, &out, &errOut) }); err != nil {
-		fmt.Fprintf(inv.Err, "on: %v\n", ErrStopped)
+	exit, wait := 0, (func(*sim.Task) int)(nil)
+	err := inv.Console.cfg.Kernel.Do(func() { exit, wait = inv.Console.cfg.Nodes.Run(name, inv.Args[2:], in, &out, &errOut) })
+	if err == nil && wait != nil {
+		if !inv.mayWait() {
+			return 1
+		}
+		err = inv.Console.call(ctx, inv.Cause, "on "+name, func(t *sim.Task) { exit = wait(t) })
+	}
+	if err != nil {
+		fmt.Fprintf(inv.Err, "on: %v\n", err)
 		return 1
 	}
 	_, _ = inv.Out.Write(out.Bytes())
@@ -67,12 +76,13 @@ var serverTools = []string{"base64", "cat", "cut", "grep", "head", "hexdump", "s
 
 // onServer runs a tool on the machine of an API server, whose files it reads and no
 // others.
-func onServer(ctx context.Context, inv *Invocation, s Server) int {
+func onServer(inv *Invocation, s Server) int {
 	one := *inv
 	one.Args, one.machine = inv.Args[2:], inv.Console.cfg.ControlPlane.At(s.Name)
 	switch tool := one.Args[0]; {
 	case slices.Contains(serverTools, tool):
-		return tools[tool](ctx, &one)
+		exit, _ := runTool(&one)
+		return exit
 	case tool == "ls":
 		return listFiles(&one)
 	case tool == "hostname":
@@ -87,16 +97,14 @@ func onServer(ctx context.Context, inv *Invocation, s Server) int {
 // listFiles is ls of a machine's files: those below a folder, or a file, by their
 // whole names.
 func listFiles(inv *Invocation) int {
-	_, names, err := options(inv, "", "")
-	if err != nil {
-		return usage(inv, err)
-	}
+	names := inv.Args[1:]
 	if len(names) == 0 {
 		names = []string{"/"}
 	}
 	var all []string
 	if err := inv.Console.cfg.Kernel.Do(func() { all = inv.machine.Files() }); err != nil {
-		return usage(inv, ErrStopped)
+		fmt.Fprintf(inv.Err, "ls: %v\n", ErrStopped)
+		return 2
 	}
 	exit := 0
 	for _, name := range names {

@@ -56,6 +56,9 @@ func execCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *kubec
 			cmdutil.CheckErr(o.Complete(f, cmd, args, cmd.ArgsLenAtDash()))
 			o.TTY = false // there is no terminal in a simulated container
 			cmdutil.CheckErr(o.Validate())
+			if o.Stdin && !k.inv.Piped && isShell(o.Command) {
+				cmdutil.CheckErr(errNoKeys)
+			}
 			cmdutil.CheckErr(o.Run())
 		},
 	}
@@ -67,6 +70,9 @@ func execCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *kubec
 	c.Flags().BoolVarP(&o.Quiet, "quiet", "q", o.Quiet, "Only print output from the remote session")
 	return c
 }
+
+// errNoKeys is why the console does not open a shell in a container.
+var errNoKeys = errors.New("the console has no terminal for a shell in a container: give it the commands, as in kubectl exec POD -- sh -c 'hostname; env' (a kubectl outside has one: kviz serve)")
 
 // podExecutor runs a command in a container. The real one upgrades its connection; here
 // the streams go beside the request.

@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
+	"kviz/cluster/console/tools"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 )
@@ -94,7 +96,11 @@ func (s *Session) exec(ctx context.Context, dir, line string, io control.Streams
 	if s.source == "" {
 		s.source = "console"
 	}
-	file, err := parse(line, "")
+	why := oneAtATime
+	if io.Behind != nil {
+		why = partOfALine
+	}
+	file, err := parse(line, "", why)
 	if err != nil {
 		fmt.Fprintf(io.Err, "%v\n", err)
 		return 2
@@ -117,7 +123,7 @@ func (s *Session) enter(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("console: cd: %w", err)
 	}
-	file, err := parse("cd "+name, "")
+	file, err := parse("cd "+name, "", oneAtATime)
 	if err != nil {
 		return err
 	}
@@ -206,17 +212,23 @@ func orDiscard(w io.Writer) io.Writer {
 	return w
 }
 
+// What is said of an & in a script, and at the prompt of the explorer, which takes off the
+// & of a line that is one command and says it in [control.Streams].
+const (
+	oneAtATime  = "this shell runs one command at a time: there is no & here"
+	partOfALine = "& puts a whole line behind, not a part of it: type what is to run first as a line of its own, or { A; B; } & to put both behind"
+)
+
 // parse reads a script and refuses what a shell that runs one command at a time
-// cannot do. The explorer's console takes a line's last & off, and says it in
-// [control.Streams].
-func parse(text, name string) (*syntax.File, error) {
+// cannot do; why is what it says of an &.
+func parse(text, name, why string) (*syntax.File, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), name)
 	if err != nil {
 		return nil, err
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if st, ok := n.(*syntax.Stmt); ok && (st.Background || st.Coprocess || st.Disown) && err == nil {
-			err = fmt.Errorf("%s: a command in the background (&) is not possible here: this shell runs one command at a time; in the explorer's console a & at the end of a line, or ctrl+z, lets the whole line run behind", place(name, st.Pos().Line()))
+			err = fmt.Errorf("%s: %s", place(name, st.Pos().Line()), why)
 		}
 		return true
 	})
@@ -247,7 +259,7 @@ func help(ctx context.Context, args []string) ([]string, error) {
 	}
 	fmt.Fprintf(w, "%-10s small forms of the programs of these names; the shell itself: help NAME, as in help for\n", strings.Join(others, ", "))
 	if s.c.command("kviz") != nil {
-		printVerbs(w)
+		fmt.Fprintf(w, "%-10s drives the simulation: kviz help\n", "kviz")
 	}
 	return []string{"true"}, nil
 }
@@ -287,8 +299,8 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		}
 		name := args[0]
 		switch {
-		case tools[name] != nil:
-			exit = tools[name](ctx, inv)
+		case slices.Contains(tools.Names(), name):
+			exit, _ = runTool(inv)
 		case s.c.command(name) != nil:
 			exit = s.c.perform(ctx, inv, s.c.command(name))
 		default:
@@ -369,7 +381,7 @@ func (c *Console) RunFile(ctx context.Context, path string, io control.Streams) 
 // RunScript is [Console.RunFile] for a script that is no file; name is what
 // errors and the trace call it.
 func (c *Console) RunScript(ctx context.Context, name, text string, io control.Streams) error {
-	file, err := parse(text, filepath.Base(name))
+	file, err := parse(text, filepath.Base(name), oneAtATime)
 	if err != nil {
 		return err
 	}

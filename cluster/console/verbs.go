@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -17,85 +15,6 @@ import (
 	"kviz/cluster/trace"
 	"kviz/raftstore/host"
 )
-
-// verb is one kviz verb of the console.
-type verb struct {
-	usage string
-	means string
-	run   func(ctx context.Context, inv *Invocation, args []string) int
-}
-
-var verbs map[string]verb
-
-func init() {
-	verbs = map[string]verb{
-		"pause":       {"pause", "make the cluster stand still", pause},
-		"resume":      {"resume", "let it run on", resume},
-		"step":        {"step [GRAIN]", "run to the next event of a grain or a coarser one: " + strings.Join(trace.GrainNames(), ", ") + " (default watch)", step},
-		"until":       {"until [--timeout D] EXPR", "run until the expression holds, then stand still (in a script: for 5m at most)", until},
-		"break":       {"break [EXPR] | break remove N", "stand still after each event for which it holds; alone: the breakpoints there are", breakVerb},
-		"wait":        {"wait [--timeout D] EXPR", "wait until the expression holds (default timeout 5m, of virtual time)", waitFor},
-		"print":       {"print EXPR", "what an expression comes to: queues[\"replicaset\"].adds, object(\"pods\", \"demo\", \"web\").status", printVerb},
-		"speed":       {"speed X|max", "virtual seconds in a real one: 0.02, 1, 10, max", speed},
-		"skip":        {"skip", "jump to the next timer and let happen what it starts", skip},
-		"status":      {"status", "how the clock stands", status},
-		"why":         {"why [--full] N | [-n NAMESPACE] KIND/NAME", "what led to event N, as a tree (--full: stages, caches and queues too); of an object, what led to its last write or who deleted it, of an APIService also what its availability depends on, of a namespace that goes what keeps it", why},
-		"restore":     {"restore FILE [--bump-revision N --mark-compacted]", "let the store go on from a backup (etcdctl snapshot save)", restore},
-		"endpoints":   {"endpoints", "how other programs reach the cluster: addresses, and variables for their shell", endpoints},
-		"fault":       {"fault list | fault NAME TARGET [ARGS]", "break or mend something", faultVerb},
-		"apiserver":   {"apiserver [--server NAME] encryption [FILE|--none] [--automatic-reload[=false]] | audit [FILE|--none] | admission [FILE|--none] | tokens|authentication|token-webhook|authorization [FILE|--none] | concurrency [N] | storm USER [N] | pollers N [RESOURCE [EVERY]] | etcd-servers [MEMBER,MEMBER…|--all] | servers | add | remove NAME", "how the API server encrypts what it stores, what its audit log tells, how its admission plugins are configured, whom it believes and who decides (FILE is an EncryptionConfiguration, an audit Policy, an AdmissionConfiguration, lines of token,user,uid,\"groups\", an AuthenticationConfiguration, a kubeconfig, an AuthorizationConfiguration), how many requests it serves at once, N requests of a user at once, N clients that list a resource again and again instead of watching (0 ends them; kviz clients compares), through which members it reaches the store, which API servers there are, another one behind a load balancer, and one less. Of several servers each has files and flags of its own: all are written, or the one that --server names", apiserverVerb},
-		"certificate": {"certificate --user NAME [--group G]... [--ttl D | --request] FILE", "a client certificate for kubectl --client-certificate FILE.crt --client-key FILE.key, or a request for one, FILE.csr", certificate},
-		"oidc":        {"oidc | oidc login USER [--group G]... [--audience A]... [--ttl D] [--claim NAME=VALUE]...", "the simulated identity provider, and a token of it for kubectl --token", oidcVerb},
-		"node":        {"node join [--token ID.SECRET]", "another machine becomes a node: with a bootstrap token its kubelet asks for a certificate first (manifests/bootstrap/token.yaml)", nodeVerb},
-		"token":       {"token decode TOKEN", "what a JSON web token says of itself; whether it is true, only the API server knows (kubectl --token TOKEN auth whoami)", tokenVerb},
-		"cascade":     {"cascade [STEP]", "how slowness climbs from the store's disks to the work queues, a minute of virtual time or 60 STEPs (5s, 1m) of it: fsync, commit, API requests, timeouts, queue depth", cascade},
-		"clients":     {"clients [RESOURCE]", "who reads what how often, and who is told by a watch: the last minute of virtual time", clientsVerb},
-		"read":        {"read KEY", "ask every store member for a key, linearizable and serializable, side by side", readMembers},
-	}
-}
-
-// kviz is the command that drives the simulation.
-func kviz(ctx context.Context, inv *Invocation) int {
-	if len(inv.Args) < 2 || inv.Args[1] == "help" || inv.Args[1] == "--help" || inv.Args[1] == "-h" {
-		printVerbs(inv.Out)
-		return 0
-	}
-	v, ok := verbs[inv.Args[1]]
-	if !ok {
-		fmt.Fprintf(inv.Err, "kviz: unknown verb %q", inv.Args[1])
-		if near := nearest(inv.Args[1], verbNames()); near != "" {
-			fmt.Fprintf(inv.Err, "; did you mean %q?\n", near)
-		} else {
-			fmt.Fprintf(inv.Err, ": one of %s\n", strings.Join(verbNames(), ", "))
-		}
-		return 2
-	}
-	if inv.Console.cfg.Machine == nil {
-		fmt.Fprintf(inv.Err, "kviz %s: this console drives no clock\n", inv.Args[1])
-		return 1
-	}
-	return v.run(ctx, inv, inv.Args[2:])
-}
-
-func verbNames() []string {
-	var names []string
-	for n := range verbs {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
-}
-
-func printVerbs(w io.Writer) {
-	for _, n := range verbNames() {
-		fmt.Fprintf(w, "  kviz %-36s %s\n", verbs[n].usage, verbs[n].means)
-	}
-}
-
-func (inv *Invocation) badUse() int {
-	fmt.Fprintf(inv.Err, "usage: kviz %s\n", verbs[inv.Args[1]].usage)
-	return 2
-}
 
 // did reports the outcome of a verb.
 func (inv *Invocation) did(err error) int {
@@ -466,9 +385,26 @@ func faultVerb(_ context.Context, inv *Invocation, args []string) int {
 		return inv.unknown("fault", args[0], names)
 	}
 	if targets := m.Targets(); !contains(targets, args[1]) {
-		return inv.unknown("target", args[1], ofKinds(targets, args[1], kinds[slices.Index(names, args[0])].Targets))
+		applies := kinds[slices.Index(names, args[0])].Targets
+		if meant := sameName(targets, args[1], applies); meant != "" {
+			fmt.Fprintf(inv.Err, "kviz fault: unknown target %q; did you mean %q? (kviz fault list tells all)\n", args[1], meant)
+			return 2
+		}
+		return inv.unknown("target", args[1], ofKinds(targets, args[1], applies))
 	}
 	return inv.did(m.Fault(control.Fault{Name: args[0], Target: args[1], Args: args[2:], Cause: inv.Cause}))
+}
+
+// sameName is the target of the kinds that has the name of a word, where its kind is wrong
+// or left out: member/a for store/a, node/node-2 for node-2; "" if there is none.
+func sameName(targets []string, word string, kinds []string) string {
+	name := word[strings.IndexByte(word, '/')+1:]
+	for _, kind := range kinds {
+		if t := kind + "/" + name; contains(targets, t) {
+			return t
+		}
+	}
+	return ""
 }
 
 // ofKinds are the targets that a fault applies to: those of the kind that word

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // This file has the kubectl commands that wait. Each runs in its check-once
@@ -40,7 +42,7 @@ func (k *kubectlRun) check(ctx context.Context, limit time.Duration, resources [
 func (k *kubectlRun) rolloutStatus(ctx context.Context, args []string, flags *parsed) int {
 	once := with(without(args, map[string]bool{"-w": false, "--watch": false, "--timeout": true}), "--watch=false")
 	var said []byte
-	exit, timedOut := k.check(ctx, flags.timeout("timeout"), resourcesOf(flags.args), func() (bool, int) {
+	exit, timedOut := k.check(ctx, flags.timeout("timeout"), k.resourcesOf(flags.args), func() (bool, int) {
 		r := k.once(once)
 		if !bytes.Equal(r.out, said) {
 			_, _ = k.inv.Out.Write(r.out)
@@ -58,9 +60,16 @@ func (k *kubectlRun) rolloutStatus(ctx context.Context, args []string, flags *pa
 	return exit
 }
 
-// resourcesOf guesses the plural resource names in "deployment/web" or
-// "deploy web"; nil (all) where it cannot.
-func resourcesOf(words []string) []string {
+// resourcesOf are the resources that "deployment/web" or "deploy web" names, as discovery
+// has them; nil (all) where they are not told, or not known.
+func (k *kubectlRun) resourcesOf(words []string) []string {
+	if len(words) == 0 {
+		return nil
+	}
+	mapper, err := configFlags(k.cache, k.c.namespace(), k.transport).ToRESTMapper()
+	if err != nil {
+		return nil
+	}
 	var found []string
 	for i, w := range words {
 		kind, _, slash := strings.Cut(w, "/")
@@ -68,23 +77,18 @@ func resourcesOf(words []string) []string {
 			break
 		}
 		for _, one := range strings.Split(kind, ",") {
-			plural, ok := plurals[strings.ToLower(strings.SplitN(one, ".", 2)[0])]
-			if !ok {
+			_, gr := schema.ParseResourceArg(strings.ToLower(one))
+			if gr.Resource == "" {
+				gr = schema.ParseGroupResource(strings.ToLower(one))
+			}
+			gvr, err := mapper.ResourceFor(gr.WithVersion(""))
+			if err != nil {
 				return nil
 			}
-			found = append(found, plural)
+			found = append(found, gvr.Resource)
 		}
 	}
 	return found
-}
-
-// plurals are the names people use for the kinds they wait for.
-var plurals = map[string]string{
-	"po": "pods", "pod": "pods", "pods": "pods",
-	"deploy": "deployments", "deployment": "deployments", "deployments": "deployments",
-	"rs": "replicasets", "replicaset": "replicasets", "replicasets": "replicasets",
-	"no": "nodes", "node": "nodes", "nodes": "nodes",
-	"ns": "namespaces", "namespace": "namespaces", "namespaces": "namespaces",
 }
 
 // wait is kubectl wait. What it prints is what the run that succeeded printed.
@@ -102,7 +106,7 @@ func (k *kubectlRun) wait(ctx context.Context, args []string, flags *parsed) int
 		create = create || strings.EqualFold(f, "create")
 	}
 	var last result
-	exit, timedOut := k.check(ctx, limit, resourcesOf(flags.args), func() (bool, int) {
+	exit, timedOut := k.check(ctx, limit, k.resourcesOf(flags.args), func() (bool, int) {
 		if create && !k.exists(bare) {
 			last = result{errOut: []byte("error: timed out waiting for the condition\n"), exit: 1}
 			return false, 1
@@ -195,7 +199,7 @@ func (k *kubectlRun) followEvents(ctx context.Context, args []string, flags *par
 	once := without(args, map[string]bool{"-w": false, "--watch": false, "--request-timeout": true})
 	shown := map[string]bool{}
 	first := true
-	exit, timedOut := k.check(ctx, limit, resourcesOf(flags.args), func() (bool, int) {
+	exit, timedOut := k.check(ctx, limit, k.resourcesOf(flags.args), func() (bool, int) {
 		r := k.once(once)
 		if r.exit != 0 {
 			return true, k.print(r)

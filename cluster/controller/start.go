@@ -38,8 +38,15 @@ import (
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Absent,
+	What: "the controllers of many kinds that the API server serves, such as Jobs and StatefulSets",
+	Seen: "kviz why of such an object ends at \"created\"",
+})
 
 // Lease is the name of the Lease in kube-system that the active copy holds.
 const Lease = "kube-controller-manager"

@@ -20,7 +20,14 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/network"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Network, How: simulated.Simulated,
+	What: "cluster DNS is asked directly, not by packets to a Service of its own",
+	Seen: "pane 8: \"which is asked directly, not by packets\"",
+})
 
 // Server answers names.
 type Server struct {

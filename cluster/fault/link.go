@@ -25,9 +25,9 @@ import (
 type Link struct {
 	name  string
 	cut   bool
-	why   trace.ID      // of the cut
-	slow  time.Duration // added to every request
-	again sim.Cond      // the link was mended
+	why   trace.ID  // of the cut
+	slow  sim.Delay // added to every request
+	again sim.Cond  // the link was mended
 }
 
 // NewLink makes a sound link of the named machine.
@@ -40,15 +40,30 @@ func (l *Link) Cut(why trace.ID) { l.cut, l.why = true, why }
 
 // Heal mends the link.
 func (l *Link) Heal() {
-	l.cut, l.slow = false, 0
+	l.cut = false
+	l.slow.Set(0)
 	l.again.Broadcast()
 }
 
 // Slow adds d to every request over the link.
-func (l *Link) Slow(d time.Duration) { l.slow = d }
+func (l *Link) Slow(d time.Duration) { l.slow.Set(d) }
 
 // Sound reports whether nothing is wrong with the link.
-func (l *Link) Sound() bool { return !l.cut && l.slow == 0 }
+func (l *Link) Sound() bool { return !l.cut && l.slow.Get() == 0 }
+
+// Reach takes the first packet of a connection to the machine over the link, for as long
+// as limit allows, and reports whether it has arrived.
+func (l *Link) Reach(t *sim.Task, limit time.Duration) bool {
+	for deadline := t.Elapsed() + limit; l.cut; {
+		left := deadline - t.Elapsed()
+		if left <= 0 {
+			return false
+		}
+		l.again.WaitTimeout(t, left)
+	}
+	l.slow.Pass(t)
+	return true
+}
 
 // How long a client takes to notice that nothing arrives. client-go: a request
 // has the client's timeout; a watch lives until HTTP/2 pings go unanswered
@@ -76,9 +91,7 @@ func (n *linked) send(t *sim.Task) error {
 		}
 		n.l.again.WaitTimeout(t, left)
 	}
-	if n.l.slow > 0 {
-		t.Sleep(n.l.slow)
-	}
+	n.l.slow.Pass(t)
 	return nil
 }
 

@@ -23,8 +23,15 @@ import (
 	"kviz/cluster/jws"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simulated,
+	What: "the identity provider lets everybody log in as anybody, without a password; its signing keys outlive its process",
+	Seen: "kviz oidc",
+})
 
 // Issuer is the provider's URL, which is in its tokens.
 const Issuer = "https://oidc.kviz.dev"

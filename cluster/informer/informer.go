@@ -26,8 +26,14 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Clients, How: simulated.Simplified,
+	What: "no DeltaFIFO between reflector and store, so handlers see each event at once; no transformers, no paging",
+})
 
 // Options are what an informer watches of its kind. The zero value is
 // everything, without resync.

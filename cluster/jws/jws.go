@@ -17,7 +17,14 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"strings"
+
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "tokens are signed with ES256 alone, so that they are the same in every run",
+})
 
 // Algorithm is the one there is.
 const Algorithm = "ES256"

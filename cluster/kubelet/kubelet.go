@@ -26,8 +26,19 @@ import (
 	"kviz/cluster/record"
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Nodes, How: simulated.Absent,
+	What: "cgroups, eviction, static pods, device and volume plugins",
+})
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Nodes, How: simulated.Simplified,
+	What: "a pod's service account token is asked for when it is first read",
+})
 
 // Version is the kubelet's version, as Node.status.nodeInfo shows it.
 const Version = "v1.37.1"

@@ -23,8 +23,14 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/record"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Clients, How: simulated.Absent,
+	What: "coordinated leader election",
+})
 
 // The control plane's numbers (component-base config/v1alpha1/defaults.go
 // RecommendedDefaultLeaderElectionConfiguration).

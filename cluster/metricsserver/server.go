@@ -27,7 +27,14 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Nodes, How: simulated.Simplified,
+	What: "metrics-server asks the kubelets without packets, though not across links that are cut; a figure is the kubelet's last one and not the difference of two counters",
+	Seen: "kubectl top",
+})
 
 // Image is the repository of the program's image.
 const Image = "registry.k8s.io/metrics-server/metrics-server"

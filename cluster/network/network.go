@@ -21,7 +21,19 @@ import (
 
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Network, How: simulated.Simplified,
+	What: "only the first packet of a connection is walked through the rules; answers find their way back",
+	Seen: "pane 8, the way of a packet",
+})
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Network, How: simulated.Absent,
+	What: "network policies, and any encapsulation between nodes",
+})
 
 // Network joins the nodes of a cluster. Its methods may be called only on the
 // kernel's goroutine.

@@ -30,8 +30,14 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Containers, How: simulated.Simulated,
+	What: "the operator and what it makes are a Deployment's pods without volumes and without replication between them; nobody fails over, nothing is backed up",
+})
 
 // Image is the repository of the operator's image.
 const Image = "docker.io/kviz/postgres-operator"

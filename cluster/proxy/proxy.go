@@ -23,8 +23,14 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/network"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Network, How: simulated.Simplified,
+	What: "kube-proxy writes iptables rules for IPv4 only, with the services inside KUBE-SERVICES sorted by name, where upstream's order is random; nothing listens on node ports or health check ports",
+})
 
 // Config says which node a proxy serves.
 type Config struct {

@@ -23,8 +23,15 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Clients, How: simulated.Simplified,
+	What: "one task a recorder instead of a broadcaster with many listeners; Events are core/v1 only",
+	Seen: "kubectl get events",
+})
 
 // Upstream's numbers (tools/record/event.go).
 const (

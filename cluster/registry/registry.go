@@ -17,7 +17,14 @@ import (
 	"time"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Containers, How: simulated.Simulated,
+	What: "there is no list of images: a reference is found unless its name or tag contains \"nosuch\", \"does-not-exist\" or \"doesnotexist\", or its registry is an unknown host",
+	Seen: "the pod's status and Events when a pull fails",
+})
 
 // Registry is the image registry. One serves all nodes.
 type Registry struct {

@@ -16,8 +16,14 @@ import (
 	"time"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "calls to servers outside go from task to task, with a path, a body and the headers that matter, instead of over TLS; certificates are not checked",
+})
 
 // Request is what a server is asked.
 type Request struct {
@@ -43,7 +49,7 @@ type Server struct {
 
 	p     *sim.Process
 	calls *sim.Mailbox[*Call]
-	slow  time.Duration
+	slow  sim.Delay
 }
 
 // Start serves as process p, until that is killed.
@@ -58,7 +64,8 @@ func (s *Server) Start(p *sim.Process) {
 			}
 			p.Go("request", func(t *sim.Task) { // a slow one does not hold up the next
 				t.SetCauses(c.causes...)
-				t.Sleep(s.Latency + s.slow)
+				t.Sleep(s.Latency)
+				s.slow.Pass(t)
 				if !c.over { // somebody still waits for it
 					c.end(s.Handle(t, &c.req), nil)
 				}
@@ -73,7 +80,7 @@ func (s *Server) Start(p *sim.Process) {
 }
 
 // Slow adds d to every request.
-func (s *Server) Slow(d time.Duration) { s.slow = d }
+func (s *Server) Slow(d time.Duration) { s.slow.Set(d) }
 
 // Started reports whether the server has ever run.
 func (s *Server) Started() bool { return s.p != nil }

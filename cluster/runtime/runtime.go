@@ -19,8 +19,21 @@ import (
 
 	"kviz/cluster/registry"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Containers, How: simulated.Simulated,
+	What: "a container is a behaviour that listens, answers, crashes or exits after some virtual time, chosen by image, command or the annotation kviz.dev/behaviour, or a small shell script that runs",
+	Seen: "kubectl exec: a command that a container has not is \"not found\"",
+})
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Containers, How: simulated.Simulated,
+	What: "what containers use is a share of what they request, by their name and the time",
+	Seen: "kubectl top",
+})
 
 // Config says what node a runtime is on.
 type Config struct {
@@ -101,6 +114,9 @@ const pauseImage = "registry.k8s.io/pause:3.10.1"
 
 // Node is the name of the runtime's node.
 func (r *Runtime) Node() string { return r.cfg.Node }
+
+// Now is the time on the node.
+func (r *Runtime) Now() time.Time { return r.k.Now() }
 
 // OnChange sets who is told when a pod's containers change: the kubelet's pod
 // lifecycle event generator. A new kubelet replaces the old one. cause is the

@@ -24,8 +24,14 @@ import (
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Scheduling, How: simulated.Simplified,
+	What: "one profile; nodes are judged one after another at one instant, after the modelled time of a cycle, where upstream judges sixteen at a time",
+})
 
 // Lease is the name of the Lease in kube-system that the active copy holds.
 const Lease = "kube-scheduler"

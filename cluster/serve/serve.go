@@ -37,7 +37,14 @@ import (
 	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "no CBOR; WebSockets for exec only, and no SPDY; OpenAPI documents are sent uncompressed and describe all of Kubernetes v1.37, while discovery says what is served",
+	Seen: "attach, port-forward and proxy answer 501 in words",
+})
 
 // API is what the edge needs of the API server. *apiserver.Server is one. Its
 // methods are called on the kernel's goroutine only.

@@ -10,7 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "kubectl exec -it POD -- sh runs each line in a shell of its own, which knows no variables of the lines before it",
+})
 
 // prompt is busybox's, of root in the root folder.
 const prompt = "/ # "

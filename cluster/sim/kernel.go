@@ -31,8 +31,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.TimeAndClock, How: simulated.Simulated,
+	What: "time is virtual: an fsync, an image pull, a probe period take modelled time, drawn from the seed",
+	Seen: "the clock in the header",
+})
 
 // Sink receives every event, in order, on the kernel's goroutine. Append must
 // not block.

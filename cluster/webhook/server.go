@@ -23,8 +23,15 @@ import (
 
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simulated,
+	What: "webhook servers are a small catalogue of programs, told by the image docker.io/kviz/webhook-NAME; one process each, however many pods run it",
+	Seen: "kviz fault list",
+})
 
 // latency is how long a server takes for one review.
 const latency = 3 * time.Millisecond

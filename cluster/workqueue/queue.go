@@ -25,8 +25,14 @@ import (
 	"time"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Clients, How: simulated.Absent,
+	What: "a queue's metrics, and fair queuing over priorities",
+})
 
 // Queue is a rate-limiting work queue (util/workqueue
 // TypedRateLimitingInterface). It belongs to one process; its delayed keys die

@@ -78,6 +78,7 @@ var mayImport = map[string][]string{
 	"cluster/sim":        {"cluster/sim", "cluster/trace"},
 	"cluster/view":       {"cluster/view", "cluster/trace", "cluster/inert"},
 	"cluster/inert":      {},
+	"cluster/simulated":  {"cluster/simulated"},
 	"cluster/expr":       {"cluster/expr", "cluster/view", "cluster/trace"},
 	"cluster/control":    {"cluster/trace"},
 	"cluster/storage":    {"cluster/storage", "cluster/sim", "cluster/trace", "raftstore"},

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"kviz/assets"
 	"kviz/cluster/console"
 	"kviz/raftstore/host"
 )
@@ -136,6 +137,10 @@ func find(ctx context.Context, io streams, args []string) error {
 	case "help", "-h", "--help":
 		if len(args) > 1 {
 			c, err := named(all, args[1])
+			if text, pageErr := console.Page(assets.Docs(), args[1]); err != nil && pageErr == nil {
+				fmt.Fprint(io.out, text)
+				return nil
+			}
 			if err != nil {
 				return err
 			}
@@ -226,7 +231,10 @@ func printOverview(w io.Writer, all []*command) {
 	for _, c := range all {
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.short)
 	}
-	fmt.Fprint(w, "\nkviz alone opens the explorer. kviz help COMMAND tells more.\n")
+	fmt.Fprint(w, "\nkviz alone opens the explorer. kviz help COMMAND tells more, kviz help TOPIC shows a page:\n")
+	for _, t := range console.Topics(assets.Docs()) {
+		fmt.Fprintf(w, "  %-12s %s\n", t.Name, t.Title)
+	}
 }
 
 func printHelp(w io.Writer, c *command) {

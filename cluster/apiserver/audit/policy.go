@@ -24,7 +24,14 @@ import (
 	upstream "k8s.io/apiserver/pkg/audit"
 	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "the audit log has the log backend alone, in JSON and blocking mode, rotated by size and held in memory; there is no webhook backend, no batching, no truncation",
+})
 
 // PolicyFile is where the API server has its policy: the argument of
 // kube-apiserver --audit-policy-file in Kubernetes' documentation.

@@ -24,7 +24,14 @@ import (
 	"k8s.io/apiserver/pkg/apis/apiserver/install"
 	"k8s.io/apiserver/pkg/apis/apiserver/validation"
 	authenticationcel "k8s.io/apiserver/pkg/authentication/cel"
+
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "of the identity provider's tokens distributed claims are not fetched and only ES256 signatures are checked; the egress selector and the certificate authority are not used",
+})
 
 // File is where the configuration is that --authentication-config names.
 const File = "/etc/kubernetes/authentication.yaml"

@@ -38,8 +38,14 @@ import (
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Simplified,
+	What: "one queue serves the four certificate signers, which upstream runs as four controllers; nothing is watched before the first request",
+})
 
 // The controllers' names.
 const (

@@ -39,8 +39,14 @@ import (
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Absent,
+	What: "the rollback annotation of extensions/v1beta1",
+})
 
 // Name is the controller's name.
 const Name = "deployment-controller"

@@ -35,8 +35,14 @@ import (
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Simplified,
+	What: "no topology hints; the services of a pod are looked up at once instead of in a queue of their own",
+})
 
 // Name is the controller's name; ManagedBy is what its slices are labelled with.
 const (

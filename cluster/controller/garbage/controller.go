@@ -37,8 +37,14 @@ import (
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Simplified,
+	What: "the garbage collector's graph is changed in the informers' handlers instead of through a queue; an owner whose references disagree about its name is judged for each reference alone",
+})
 
 // Name is the controller's name.
 const Name = "garbage-collector-controller"

@@ -37,8 +37,14 @@ import (
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Simplified,
+	What: "what a namespace holds is found by the kinds in use and those its CustomResourceDefinitions name, instead of by discovery",
+})
 
 // Name is the controller's name.
 const Name = "namespace-controller"

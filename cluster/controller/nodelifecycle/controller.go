@@ -34,8 +34,14 @@ import (
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Absent,
+	What: "the reconciling of node labels",
+})
 
 // Name is the controller's name; Source the component of its Events.
 const (

@@ -38,8 +38,14 @@ import (
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Absent,
+	What: "the consistency store and the metrics of the ReplicaSet controller",
+})
 
 // Name is the controller's name.
 const Name = "replicaset-controller"

@@ -35,8 +35,14 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/quota"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Simplified,
+	What: "what goes is looked at in the informers' handlers; nothing is watched before the first quota; objects of custom kinds are charged and not counted anew",
+})
 
 // Name is the controller's name.
 const Name = "resourcequota-controller"

@@ -31,8 +31,14 @@ import (
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Simplified,
+	What: "a claim is looked at by itself, without collecting those of a namespace for one list of pods",
+})
 
 // The controllers' names.
 const (

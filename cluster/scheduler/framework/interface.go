@@ -16,7 +16,13 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Scheduling, How: simulated.Absent,
+	What: "pod groups, dynamic resources and extenders",
+})
 
 // The extension points, in the order a pod meets them.
 const (

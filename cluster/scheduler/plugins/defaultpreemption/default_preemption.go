@@ -20,7 +20,13 @@ import (
 
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Scheduling, How: simulated.Absent,
+	What: "PodDisruptionBudgets as the first criterion of preemption",
+})
 
 const (
 	// Name is the plugin's name.

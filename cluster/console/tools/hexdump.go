@@ -1,9 +1,8 @@
-package console
+package tools
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -13,19 +12,19 @@ import (
 
 // hexdump is hexdump -C, with which Kubernetes' documentation looks at what etcd
 // holds. A line that is as the one before is a star, but with -v.
-func hexdump(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "Cv", "n")
+func hexdump(u *Use) int {
+	set, names, err := options(u, "Cv", "n")
 	if err == nil && set['C'] == "" {
 		err = fmt.Errorf("this is a small hexdump: it knows hexdump -C [-v] [-n BYTES] [FILE]")
 	}
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
-	b, exit := inputBytes(inv, names, set['n'])
+	b, exit := inputBytes(u, names, set['n'])
 	if exit != 0 {
 		return exit
 	}
-	out := bufio.NewWriter(inv.Out)
+	out := bufio.NewWriter(u.Out)
 	defer out.Flush()
 	starred := false
 	for i, line := range strings.SplitAfter(hex.Dump(b), "\n") {
@@ -46,16 +45,16 @@ func hexdump(_ context.Context, inv *Invocation) int {
 }
 
 // xxd is xxd without options but -l.
-func xxd(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "", "l")
+func xxd(u *Use) int {
+	set, names, err := options(u, "", "l")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
-	b, exit := inputBytes(inv, names, set['l'])
+	b, exit := inputBytes(u, names, set['l'])
 	if exit != 0 {
 		return exit
 	}
-	out := bufio.NewWriter(inv.Out)
+	out := bufio.NewWriter(u.Out)
 	defer out.Flush()
 	for at := 0; at < len(b); at += 16 {
 		row := b[at:min(at+16, len(b))]
@@ -76,22 +75,22 @@ func xxd(_ context.Context, inv *Invocation) int {
 }
 
 // inputBytes is all of the input, or its first so many bytes.
-func inputBytes(inv *Invocation, names []string, limit string) ([]byte, int) {
-	r, done, err := input(inv, names)
+func inputBytes(u *Use, names []string, limit string) ([]byte, int) {
+	r, done, err := input(u, names)
 	if err != nil {
-		return nil, usage(inv, err)
+		return nil, usage(u, err)
 	}
 	defer done()
 	if limit != "" {
 		n, err := strconv.ParseInt(limit, 10, 64)
 		if err != nil || n < 0 {
-			return nil, usage(inv, fmt.Errorf("%q is no number of bytes", limit))
+			return nil, usage(u, fmt.Errorf("%q is no number of bytes", limit))
 		}
 		r = io.LimitReader(r, n)
 	}
 	b, err := io.ReadAll(r)
 	if err != nil {
-		return nil, usage(inv, err)
+		return nil, usage(u, err)
 	}
 	return b, 0
 }

@@ -1,7 +1,6 @@
-package console
+package tools
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"strconv"
@@ -9,8 +8,8 @@ import (
 )
 
 // base64Tool is base64, which Secrets are shown in, and base64 -d.
-func base64Tool(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "d", "w")
+func base64Tool(u *Use) int {
+	set, names, err := options(u, "d", "w")
 	columns := 76
 	if w, ok := set['w']; err == nil && ok {
 		if columns, err = strconv.Atoi(w); err != nil || columns < 0 {
@@ -18,26 +17,26 @@ func base64Tool(_ context.Context, inv *Invocation) int {
 		}
 	}
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
-	b, exit := inputBytes(inv, names, "")
+	b, exit := inputBytes(u, names, "")
 	if exit != 0 {
 		return exit
 	}
 	if set['d'] != "" {
 		plain, err := base64.StdEncoding.DecodeString(strings.NewReplacer("\n", "", "\r", "").Replace(string(b)))
 		if err != nil {
-			fmt.Fprintln(inv.Err, "base64: invalid input")
+			fmt.Fprintln(u.Err, "base64: invalid input")
 			return 1
 		}
-		_, _ = inv.Out.Write(plain)
+		_, _ = u.Out.Write(plain)
 		return 0
 	}
 	text := base64.StdEncoding.EncodeToString(b)
 	for columns > 0 && len(text) > columns {
-		fmt.Fprintln(inv.Out, text[:columns])
+		fmt.Fprintln(u.Out, text[:columns])
 		text = text[columns:]
 	}
-	fmt.Fprintln(inv.Out, text)
+	fmt.Fprintln(u.Out, text)
 	return 0
 }

@@ -1,39 +1,21 @@
-package console
+package tools
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
 )
 
-// tools are the text tools of the console: small forms of the programs of the
-// same names, which a pipe needs and which leave no mark in the trace.
-var tools map[string]Command
-
-func init() {
-	tools = map[string]Command{
-		"cat": cat, "ls": list, "grep": grep, "head": head, "tail": tail, "sort": sortLines,
-		"uniq": uniq, "wc": wc, "seq": seq, "cut": cut, "tr": tr,
-		"hexdump": hexdump, "xxd": xxd, "base64": base64Tool,
-	}
-}
-
 // options reads single-letter options: flags are letters without a value,
 // valued those with one. What is left are operands. "-5" is -n 5 where n is
 // valued.
-func options(inv *Invocation, flags, valued string) (map[byte]string, []string, error) {
+func options(u *Use, flags, valued string) (map[byte]string, []string, error) {
 	set := map[byte]string{}
-	args := inv.Args[1:]
+	args := u.Args[1:]
 	for len(args) > 0 {
 		a := args[0]
 		if a == "--" {
@@ -62,7 +44,7 @@ func options(inv *Invocation, flags, valued string) (map[byte]string, []string, 
 				}
 				set[a[i]] = v
 			default:
-				return nil, nil, fmt.Errorf("unknown option -%c (this is a small %s: it knows %s)", a[i], inv.Args[0], known(flags+valued))
+				return nil, nil, fmt.Errorf("unknown option -%c (this is a small %s: it knows %s)", a[i], u.Args[0], known(flags+valued))
 			}
 			break
 		}
@@ -77,18 +59,18 @@ func known(letters string) string {
 	return "-" + strings.Join(strings.Split(letters, ""), ", -")
 }
 
-func usage(inv *Invocation, err error) int {
-	fmt.Fprintf(inv.Err, "%s: %v\n", inv.Args[0], err)
+func usage(u *Use, err error) int {
+	fmt.Fprintf(u.Err, "%s: %v\n", u.Args[0], err)
 	return 2
 }
 
 // input is the named files one after another, or standard input.
-func input(inv *Invocation, names []string) (io.Reader, func(), error) {
+func input(u *Use, names []string) (io.Reader, func(), error) {
 	if len(names) == 0 {
-		return inv.In, func() {}, nil
+		return u.In, func() {}, nil
 	}
 	var readers []io.Reader
-	var open []*os.File
+	var open []io.Closer
 	done := func() {
 		for _, f := range open {
 			f.Close()
@@ -96,29 +78,11 @@ func input(inv *Invocation, names []string) (io.Reader, func(), error) {
 	}
 	for _, n := range names {
 		if n == "-" {
-			readers = append(readers, inv.In)
+			readers = append(readers, u.In)
 			continue
 		}
-		if b, ok := inv.planeFile(n); ok {
-			readers = append(readers, bytes.NewReader(b))
-			continue
-		}
-		if inv.machine != nil {
-			done()
-			return nil, nil, fmt.Errorf("%s: no such file", n)
-		}
-		p := n
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(inv.Dir, p)
-		}
-		f, err := os.Open(p)
+		f, err := u.Files.Open(n)
 		if err != nil {
-			if m := inv.Console.cfg.Manifests; m != nil {
-				if e, merr := m.Open(filepath.ToSlash(filepath.Clean(n))); merr == nil {
-					readers = append(readers, e)
-					continue
-				}
-			}
 			done()
 			return nil, nil, fmt.Errorf("%s: no such file", n)
 		}
@@ -130,10 +94,10 @@ func input(inv *Invocation, names []string) (io.Reader, func(), error) {
 
 // each gives every line of the input, without its newline, to fn until that
 // says false.
-func each(inv *Invocation, names []string, fn func(line string) bool) int {
-	r, done, err := input(inv, names)
+func each(u *Use, names []string, fn func(line string) bool) int {
+	r, done, err := input(u, names)
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	defer done()
 	br := bufio.NewReader(r)
@@ -148,29 +112,29 @@ func each(inv *Invocation, names []string, fn func(line string) bool) int {
 	}
 }
 
-func cat(_ context.Context, inv *Invocation) int {
-	_, names, err := options(inv, "", "")
+func cat(u *Use) int {
+	_, names, err := options(u, "", "")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
-	r, done, err := input(inv, names)
+	r, done, err := input(u, names)
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	defer done()
-	_, _ = io.Copy(inv.Out, r)
+	_, _ = io.Copy(u.Out, r)
 	return 0
 }
 
-func grep(_ context.Context, inv *Invocation) int {
-	set, args, err := options(inv, "ivcEFqwno", "e")
+func grep(u *Use) int {
+	set, args, err := options(u, "ivcEFqwno", "e")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	pattern, given := set['e']
 	if !given {
 		if len(args) == 0 {
-			return usage(inv, fmt.Errorf("usage: grep [-ivcEFqwno] PATTERN [FILE]"))
+			return usage(u, fmt.Errorf("usage: grep [-ivcEFqwno] PATTERN [FILE]"))
 		}
 		pattern, args = args[0], args[1:]
 	}
@@ -187,10 +151,10 @@ func grep(_ context.Context, inv *Invocation) int {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	found, number := 0, 0
-	exit := each(inv, args, func(line string) bool {
+	exit := each(u, args, func(line string) bool {
 		number++
 		if re.MatchString(line) == (set['v'] != "") {
 			return true
@@ -208,15 +172,15 @@ func grep(_ context.Context, inv *Invocation) int {
 		}
 		if set['o'] != "" {
 			for _, m := range re.FindAllString(line, -1) {
-				fmt.Fprintln(inv.Out, prefix+m)
+				fmt.Fprintln(u.Out, prefix+m)
 			}
 			return true
 		}
-		fmt.Fprintln(inv.Out, prefix+line)
+		fmt.Fprintln(u.Out, prefix+line)
 		return true
 	})
 	if set['c'] != "" && exit == 0 {
-		fmt.Fprintln(inv.Out, found)
+		fmt.Fprintln(u.Out, found)
 	}
 	if exit == 0 && found == 0 {
 		return 1
@@ -224,58 +188,58 @@ func grep(_ context.Context, inv *Invocation) int {
 	return exit
 }
 
-func head(_ context.Context, inv *Invocation) int {
-	set, n, names, err := count(inv, "c")
+func head(u *Use) int {
+	set, n, names, err := count(u, "c")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	if c, given := set['c']; given {
 		most, err := strconv.ParseInt(c, 10, 64)
 		if err != nil || most < 0 {
-			return usage(inv, fmt.Errorf("-c %q: want a number of bytes", c))
+			return usage(u, fmt.Errorf("-c %q: want a number of bytes", c))
 		}
-		r, done, err := input(inv, names)
+		r, done, err := input(u, names)
 		if err != nil {
-			return usage(inv, err)
+			return usage(u, err)
 		}
 		defer done()
-		_, _ = io.CopyN(inv.Out, r, most)
+		_, _ = io.CopyN(u.Out, r, most)
 		return 0
 	}
 	if n == 0 {
 		return 0
 	}
-	return each(inv, names, func(line string) bool {
-		fmt.Fprintln(inv.Out, line)
+	return each(u, names, func(line string) bool {
+		fmt.Fprintln(u.Out, line)
 		n--
 		return n > 0
 	})
 }
 
-func tail(_ context.Context, inv *Invocation) int {
-	if len(inv.Args) > 2 && inv.Args[1] == "-n" {
-		inv.Args[2] = strings.TrimPrefix(inv.Args[2], "-")
+func tail(u *Use) int {
+	if len(u.Args) > 2 && u.Args[1] == "-n" {
+		u.Args[2] = strings.TrimPrefix(u.Args[2], "-")
 	}
-	_, n, names, err := count(inv, "")
+	_, n, names, err := count(u, "")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	var last []string
-	exit := each(inv, names, func(line string) bool {
+	exit := each(u, names, func(line string) bool {
 		if last = append(last, line); len(last) > n {
 			last = last[1:]
 		}
 		return true
 	})
 	for _, l := range last {
-		fmt.Fprintln(inv.Out, l)
+		fmt.Fprintln(u.Out, l)
 	}
 	return exit
 }
 
 // count reads -n N, 10 without it, and the options in more.
-func count(inv *Invocation, more string) (map[byte]string, int, []string, error) {
-	set, names, err := options(inv, "", "n"+more)
+func count(u *Use, more string) (map[byte]string, int, []string, error) {
+	set, names, err := options(u, "", "n"+more)
 	if err != nil {
 		return nil, 0, nil, err
 	}
@@ -288,19 +252,19 @@ func count(inv *Invocation, more string) (map[byte]string, int, []string, error)
 	return set, n, names, nil
 }
 
-func sortLines(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "rnu", "k")
+func sortLines(u *Use) int {
+	set, names, err := options(u, "rnu", "k")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	column := 0
 	if v, ok := set['k']; ok {
 		if column, err = strconv.Atoi(strings.SplitN(v, ",", 2)[0]); err != nil || column < 1 {
-			return usage(inv, fmt.Errorf("-k %q: want a column from 1", v))
+			return usage(u, fmt.Errorf("-k %q: want a column from 1", v))
 		}
 	}
 	var lines []string
-	if exit := each(inv, names, func(line string) bool { lines = append(lines, line); return true }); exit != 0 {
+	if exit := each(u, names, func(line string) bool { lines = append(lines, line); return true }); exit != 0 {
 		return exit
 	}
 	key := func(line string) string {
@@ -324,7 +288,7 @@ func sortLines(_ context.Context, inv *Invocation) int {
 	})
 	for i, l := range lines {
 		if set['u'] == "" || i == 0 || l != lines[i-1] {
-			fmt.Fprintln(inv.Out, l)
+			fmt.Fprintln(u.Out, l)
 		}
 	}
 	return 0
@@ -340,22 +304,22 @@ func leading(s string) float64 {
 	return f
 }
 
-func uniq(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "c", "")
+func uniq(u *Use) int {
+	set, names, err := options(u, "c", "")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	last, n := "", 0
 	flush := func() {
 		switch {
 		case n == 0:
 		case set['c'] != "":
-			fmt.Fprintf(inv.Out, "%7d %s\n", n, last)
+			fmt.Fprintf(u.Out, "%7d %s\n", n, last)
 		default:
-			fmt.Fprintln(inv.Out, last)
+			fmt.Fprintln(u.Out, last)
 		}
 	}
-	exit := each(inv, names, func(line string) bool {
+	exit := each(u, names, func(line string) bool {
 		if n > 0 && line == last {
 			n++
 			return true
@@ -368,19 +332,19 @@ func uniq(_ context.Context, inv *Invocation) int {
 	return exit
 }
 
-func wc(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "lwc", "")
+func wc(u *Use) int {
+	set, names, err := options(u, "lwc", "")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
-	r, done, err := input(inv, names)
+	r, done, err := input(u, names)
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	defer done()
 	b, err := io.ReadAll(r)
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	text := string(b)
 	counts := []struct {
@@ -393,13 +357,13 @@ func wc(_ context.Context, inv *Invocation) int {
 			out = append(out, strconv.Itoa(c.n))
 		}
 	}
-	fmt.Fprintln(inv.Out, strings.Join(out, " "))
+	fmt.Fprintln(u.Out, strings.Join(out, " "))
 	return 0
 }
 
-func seq(_ context.Context, inv *Invocation) int {
+func seq(u *Use) int {
 	bounds := []int{1, 1, 0} // first, step, last
-	args := inv.Args[1:]
+	args := u.Args[1:]
 	var at []int
 	switch len(args) {
 	case 1:
@@ -409,30 +373,30 @@ func seq(_ context.Context, inv *Invocation) int {
 	case 3:
 		at = []int{0, 1, 2}
 	default:
-		return usage(inv, fmt.Errorf("usage: seq [FIRST [STEP]] LAST"))
+		return usage(u, fmt.Errorf("usage: seq [FIRST [STEP]] LAST"))
 	}
 	for i, a := range args {
 		n, err := strconv.Atoi(a)
 		if err != nil {
-			return usage(inv, fmt.Errorf("%q is no whole number", a))
+			return usage(u, fmt.Errorf("%q is no whole number", a))
 		}
 		bounds[at[i]] = n
 	}
 	if bounds[1] == 0 {
-		return usage(inv, fmt.Errorf("a step of 0 never ends"))
+		return usage(u, fmt.Errorf("a step of 0 never ends"))
 	}
 	for n := bounds[0]; bounds[1] > 0 && n <= bounds[2] || bounds[1] < 0 && n >= bounds[2]; n += bounds[1] {
-		if _, err := fmt.Fprintln(inv.Out, n); err != nil {
+		if _, err := fmt.Fprintln(u.Out, n); err != nil {
 			return 1
 		}
 	}
 	return 0
 }
 
-func cut(_ context.Context, inv *Invocation) int {
-	set, names, err := options(inv, "", "dfc")
+func cut(u *Use) int {
+	set, names, err := options(u, "", "dfc")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	split, sep, which := strings.Split, "\t", set['f']
 	if d := set['d']; d != "" {
@@ -455,12 +419,12 @@ func cut(_ context.Context, inv *Invocation) int {
 				err = strconv.ErrRange
 			}
 			if err != nil {
-				return usage(inv, fmt.Errorf("usage: cut -d SEPARATOR -f 1,3-5 or cut -c 1-80 (fields and characters count from 1)"))
+				return usage(u, fmt.Errorf("usage: cut -d SEPARATOR -f 1,3-5 or cut -c 1-80 (fields and characters count from 1)"))
 			}
 		}
 		want = append(want, r)
 	}
-	return each(inv, names, func(line string) bool {
+	return each(u, names, func(line string) bool {
 		parts := split(line, sep)
 		var out []string
 		for n := range parts {
@@ -471,89 +435,51 @@ func cut(_ context.Context, inv *Invocation) int {
 				}
 			}
 		}
-		fmt.Fprintln(inv.Out, strings.Join(out, sep))
+		fmt.Fprintln(u.Out, strings.Join(out, sep))
 		return true
 	})
 }
 
 // list is ls: what a folder holds, a name a line, those of folders with a / behind. The
 // manifests that the console knows are a folder too.
-func list(_ context.Context, inv *Invocation) int {
-	_, dirs, err := options(inv, "1ap", "")
+func list(u *Use) int {
+	_, dirs, err := options(u, "1ap", "")
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	if len(dirs) == 0 {
 		dirs = []string{"."}
 	}
 	exit := 0
 	for _, d := range dirs {
-		names, err := inv.entries(d)
+		names, err := u.Files.List(d)
 		if err != nil {
-			fmt.Fprintf(inv.Err, "ls: %s: no such file or folder\n", d)
+			fmt.Fprintf(u.Err, "ls: %s: no such file or folder\n", d)
 			exit = 2
 			continue
 		}
 		if len(dirs) > 1 {
-			fmt.Fprintf(inv.Out, "%s:\n", d)
+			fmt.Fprintf(u.Out, "%s:\n", d)
 		}
 		for _, n := range names {
-			fmt.Fprintln(inv.Out, n)
+			fmt.Fprintln(u.Out, n)
 		}
 	}
 	return exit
 }
 
-// entries are the names in a folder: of the disk, of the manifests, or of both.
-func (inv *Invocation) entries(dir string) ([]string, error) {
-	at := dir
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(inv.Dir, at)
-	}
-	found, err := os.ReadDir(at)
-	if _, planes := inv.planeFile(dir); planes {
-		return []string{dir}, nil
-	}
-	if info, ferr := os.Stat(at); ferr == nil && !info.IsDir() {
-		return []string{dir}, nil
-	}
-	if m := inv.Console.cfg.Manifests; m != nil && !filepath.IsAbs(dir) {
-		name := filepath.ToSlash(filepath.Clean(dir))
-		more, merr := fs.ReadDir(m, name)
-		if info, ferr := fs.Stat(m, name); ferr == nil && !info.IsDir() {
-			return []string{dir}, nil
-		}
-		if merr == nil {
-			found, err = append(found, more...), nil
-		}
-	}
+func tr(u *Use) int {
+	set, args, err := options(u, "ds", "")
 	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range found {
-		name := e.Name()
-		if e.IsDir() {
-			name += "/"
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
-}
-
-func tr(_ context.Context, inv *Invocation) int {
-	set, args, err := options(inv, "ds", "")
-	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	unescape := strings.NewReplacer(`\n`, "\n", `\t`, "\t")
 	for i := range args {
 		args[i] = unescape.Replace(args[i])
 	}
-	b, err := io.ReadAll(inv.In)
+	b, err := io.ReadAll(u.In)
 	if err != nil {
-		return usage(inv, err)
+		return usage(u, err)
 	}
 	text := string(b)
 	switch {
@@ -582,8 +508,8 @@ func tr(_ context.Context, inv *Invocation) int {
 			return r
 		}, text)
 	default:
-		return usage(inv, fmt.Errorf(`usage: tr FROM TO, tr -d CHARACTERS, tr -s CHARACTERS`))
+		return usage(u, fmt.Errorf(`usage: tr FROM TO, tr -d CHARACTERS, tr -s CHARACTERS`))
 	}
-	_, _ = io.WriteString(inv.Out, text)
+	_, _ = io.WriteString(u.Out, text)
 	return 0
 }

@@ -1,0 +1,140 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/utils/exec"
+
+	"kviz/cluster"
+	"kviz/cluster/trace"
+)
+
+// What kubectl logs and exec say: testdata/containers.txt. They go through the API
+// server's pipeline, where somebody may be refused and the audit log hears of them, and
+// from there to the pod's kubelet, which may be down.
+func TestLogsAndExec(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 1, Bare: true})
+	golden(t, "containers", typed(t, c, "testdata/containers.txt", varying))
+
+	requests, calls := map[string]int{}, 0
+	events, _, _ := c.Trace().Read(c.Trace().First(), 1<<20)
+	for _, e := range events {
+		switch p := e.Payload.(type) {
+		case *trace.Request:
+			if e.Kind == trace.RequestReceived && p.Resource == "pods" && p.Subresource != "" {
+				requests[p.Verb+" "+p.Subresource]++
+			}
+		case *trace.RuntimeCall:
+			if p.Call == "Exec" {
+				calls++
+			}
+		}
+	}
+	if requests["get log"] == 0 || requests["get exec"] == 0 {
+		t.Errorf("requests in the trace: %v", requests)
+	}
+	if calls == 0 || calls >= requests["get exec"] {
+		t.Errorf("%d CRI calls for %d requests, of which some were refused", calls, requests["get exec"])
+	}
+}
+
+// Programs outside read logs and run commands as they do with a real kube-apiserver:
+// over HTTPS, and over WebSocket with v5.channel.k8s.io.
+func TestLogsAndExecOverHTTPS(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 1, Bare: true})
+	if err := c.Kernel().Do(func() { c.Kernel().SetDemand(false); c.Kernel().SetSpeed(10) }); err != nil {
+		t.Fatal(err)
+	}
+	l, err := c.Listen(0, filepath.Join(t.TempDir(), "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	cfg, err := clientcmd.BuildConfigFromFlags("", l.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := kubernetes.NewForConfigOrDie(cfg)
+	pods := api.CoreV1().Pods("default")
+	talks := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "talks"},
+		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
+			Name: "app", Image: "busybox:1.36", Command: []string{"sh", "-c", "for i in 1 2 3 4 5; do echo line $i; sleep 2; done"},
+		}}},
+	}
+	if _, err := pods.Create(t.Context(), talks, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	running := func() bool {
+		p, err := pods.Get(ctx, "talks", metav1.GetOptions{})
+		return err == nil && p.Status.Phase == corev1.PodRunning
+	}
+	for !running() {
+		if ctx.Err() != nil {
+			t.Fatal("the pod does not run")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+
+	exec := func(in string, command ...string) (out, errOut string, err error) {
+		o := &corev1.PodExecOptions{Command: command, Stdin: in != "", Stdout: true, Stderr: true}
+		u := api.CoreV1().RESTClient().Post().Namespace("default").Resource("pods").Name("talks").SubResource("exec").VersionedParams(o, scheme.ParameterCodec).URL()
+		e, err := remotecommand.NewWebSocketExecutor(cfg, "GET", u.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		streams := remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr}
+		if in != "" {
+			streams.Stdin = strings.NewReader(in)
+		}
+		err = e.StreamWithContext(ctx, streams)
+		return stdout.String(), stderr.String(), err
+	}
+	if out, _, err := exec("", "hostname"); out != "talks\n" || err != nil {
+		t.Errorf("hostname: %q, %v", out, err)
+	}
+	if out, _, err := exec("echo $((6*7))\n", "sh"); out != "42\n" || err != nil {
+		t.Errorf("a script at the shell's input: %q, %v", out, err)
+	}
+	var ended utilexec.CodeExitError
+	if _, errOut, err := exec("", "sh", "-c", "echo so >&2; exit 3"); !errors.As(err, &ended) || ended.Code != 3 || errOut != "so\n" {
+		t.Errorf("exit 3: %q, %v", errOut, err)
+	}
+
+	follow, err := pods.GetLogs("talks", &corev1.PodLogOptions{Follow: true}).Stream(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(follow) // to the end of the container
+	if want := "line 1\nline 2\nline 3\nline 4\nline 5\n"; string(all) != want || err != nil {
+		t.Errorf("followed: %q, %v", all, err)
+	}
+	last := int64(2)
+	if b, err := pods.GetLogs("talks", &corev1.PodLogOptions{TailLines: &last}).DoRaw(ctx); string(b) != "line 4\nline 5\n" || err != nil {
+		t.Errorf("the last two lines: %q, %v", b, err)
+	}
+	if _, err := pods.GetLogs("talks", &corev1.PodLogOptions{Previous: true}).DoRaw(ctx); err == nil || err.Error() != `previous terminated container "app" in pod "talks" not found` {
+		t.Errorf("the container before: %v", err)
+	}
+	if _, _, err := exec("", "hostname"); err == nil || err.Error() != `Internal error occurred: unable to upgrade connection: container not found ("app")` {
+		t.Errorf("exec when it has ended: %v", err)
+	}
+}

@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kviz/cluster/sim"
+)
+
+// shells runs the tools of nodes.
+type shells struct{ c *Cluster }
+
+// Names are the nodes.
+func (s shells) Names() []string {
+	names := make([]string, len(s.c.nodes))
+	for i, n := range s.c.nodes {
+		names[i] = n.name
+	}
+	return names
+}
+
+// Run runs a tool. One that waits for an answer from the network gives what is to be run
+// as a task.
+func (s shells) Run(name string, argv []string, _ []byte, out, errOut io.Writer) (exit int, wait func(*sim.Task) int) {
+	n := s.c.node(name)
+	if argv[0] == "curl" {
+		return 0, func(t *sim.Task) int { return s.curl(t, n, argv[1:], out, errOut) }
+	}
+	tool, ok := nodeTools[argv[0]]
+	if !ok {
+		names := append(slices.Collect(maps.Keys(nodeTools)), "curl")
+		slices.Sort(names)
+		fmt.Fprintf(errOut, "%s: command not found on %s; its tools: %s\n", argv[0], name, strings.Join(names, ", "))
+		return 127, nil
+	}
+	return tool(n, argv, out, errOut), nil
+}
+
+// nodeTools are the programs on a node that the simulation knows.
+var nodeTools = map[string]func(n *node, argv []string, out, errOut io.Writer) int{
+	"crictl":        crictl,
+	"hostname":      func(n *node, _ []string, out, _ io.Writer) int { fmt.Fprintln(out, n.name); return 0 },
+	"iptables-save": iptablesSave,
+	"iptables":      iptables,
+}
+
+// curl fetches a URL from the node itself: its packets meet the node's rules, and no
+// pod's resolver.
+func (s shells) curl(t *sim.Task, n *node, args []string, out, errOut io.Writer) int {
+	url, limit, silent := "", time.Duration(0), false
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-s" || a == "--silent":
+			silent = true
+		case a == "-sS" || a == "-S":
+		case (a == "-m" || a == "--max-time") && i+1 < len(args):
+			i++
+			seconds, err := strconv.ParseFloat(args[i], 64)
+			if err != nil || seconds < 0 {
+				fmt.Fprintf(errOut, "curl: option %s: expected a proper numerical parameter\n", a)
+				return 2
+			}
+			limit = time.Duration(seconds * float64(time.Second))
+		case strings.HasPrefix(a, "-"):
+			fmt.Fprintf(errOut, "curl: %s is not simulated here: only -s, -S and -m SECONDS are\n", a)
+			return 2
+		default:
+			url = a
+		}
+	}
+	if url == "" {
+		fmt.Fprintln(errOut, "curl: (2) no URL specified")
+		return 2
+	}
+	body, exit, message := s.c.network.Curl(t, n.name, "", url, limit)
+	fmt.Fprint(out, body)
+	if message != "" && !silent {
+		fmt.Fprintln(errOut, message)
+	}
+	return exit
+}

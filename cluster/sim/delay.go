@@ -1,0 +1,32 @@
+package sim
+
+import "time"
+
+// Delay is by how much longer something takes than it would, such as a faulty link. It
+// can be changed while somebody waits: who has waited long enough by the new measure goes
+// on at once. Zero delays nothing.
+type Delay struct {
+	d       time.Duration
+	changed Cond
+}
+
+// Set changes it. It is called on the kernel's goroutine.
+func (d *Delay) Set(to time.Duration) {
+	d.d = to
+	d.changed.Broadcast()
+}
+
+// Get is what it is now.
+func (d *Delay) Get() time.Duration { return d.d }
+
+// Pass lets the delay pass.
+func (d *Delay) Pass(t *Task) {
+	began := t.Elapsed()
+	for {
+		left := began + d.d - t.Elapsed()
+		if left <= 0 {
+			return
+		}
+		d.changed.WaitTimeout(t, left)
+	}
+}
