@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"kviz/cluster/apiserver"
-	"kviz/cluster/control"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -26,20 +25,24 @@ func auditDisk(server string) string {
 	return "audit" + strings.TrimPrefix(server, trace.CompAPIServer)
 }
 
-// auditFault is a fault of the disk that an API server's audit log is on.
-func (c *Cluster) auditFault(f control.Fault) (action, error) {
+// auditTarget is the disk of one API server's audit log.
+func (c *Cluster) auditTarget(name string) (any, error) {
 	for _, s := range c.balancer.Backends() {
-		if auditDisk(s.Name) == f.Target {
-			return func([]trace.ID) error {
-				s.Server.Auditor().Fill(f.Name == "fill")
-				return nil
-			}, nil
+		if auditDisk(s.Name) == name {
+			return auditDiskTarget{s.Server}, nil
 		}
 	}
 	if c.server == nil {
 		return nil, errors.New("the API server has not been started yet")
 	}
-	return nil, c.noTarget(f.Target)
+	return nil, c.noTarget(name)
+}
+
+type auditDiskTarget struct{ server *apiserver.Server }
+
+func (t auditDiskTarget) Full(yes bool, _ []trace.ID) error {
+	t.server.Auditor().Fill(yes)
+	return nil
 }
 
 func (p controlPlane) Audit() apiserver.AuditState { return p.server().Auditor().State() }

@@ -76,7 +76,8 @@ type Cluster struct {
 	removed    map[string]int    // how many API servers of a name were removed
 	balancer   *balancer.Balancer
 	registry   *registry.Registry
-	delays     queueDelays // of the controllers' work queues
+	delays     queueDelays           // of the controllers' work queues
+	slowed     map[string]*sim.Delay // API servers that were slowed, by their target
 	network    *network.Network
 	rules      *proxy.Shared
 	kms        *kms.Plugin
@@ -144,7 +145,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.k.SetDemand(cfg.Demand)
 	c.clock.set(control.Clock{Speed: cfg.Speed})
 	c.served = served{c: c, told: map[string]trace.MemberEndpoint{}, at: map[string]etcdapi.Address{}}
-	c.registry, c.delays = registry.New(c.k), queueDelays{}
+	c.registry, c.delays, c.slowed = registry.New(c.k), queueDelays{}, map[string]*sim.Delay{}
 	c.network = network.New(c.k)
 	c.rules = proxy.NewShared()
 	c.kms = kms.New(c.k)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"kviz/cluster/apiserver/authn"
-	"kviz/cluster/control"
 	"kviz/cluster/trace"
 )
 
@@ -26,20 +25,20 @@ func (c *Cluster) credentials() []string {
 	return slices.Compact(names)
 }
 
-// credentialFault is a fault of a certificate or a token.
-func (c *Cluster) credentialFault(f control.Fault) (action, error) {
-	if !slices.Contains(c.credentials(), f.Target) {
-		return nil, c.noTarget(f.Target)
-	}
-	return func(causes []trace.ID) error {
-		expiry := c.server.Authenticators().Expiry
-		if f.Name == "expire" {
-			expiry.Expire(f.Target, c.k.Now(), causes[0])
-		} else {
-			expiry.Renew(f.Target)
-		}
-		return nil
-	}, nil
+// credentialTarget is what proves who somebody is.
+type credentialTarget struct {
+	c    *Cluster
+	name string
+}
+
+func (t credentialTarget) Expire(why []trace.ID) error {
+	t.c.server.Authenticators().Expiry.Expire(t.name, t.c.k.Now(), why[0])
+	return nil
+}
+
+func (t credentialTarget) Renew([]trace.ID) error {
+	t.c.server.Authenticators().Expiry.Renew(t.name)
+	return nil
 }
 
 func (p controlPlane) RequestCertificate(user string, groups []string) (request, key []byte, err error) {

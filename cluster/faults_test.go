@@ -212,20 +212,16 @@ func TestEveryFaultIsMended(t *testing.T) {
 			c := boot(t, cluster.Config{Seed: 11, NoSync: true})
 			run(t, c, hellos)
 			for _, f := range fault.Catalogue() {
-				for _, kind := range f.Targets {
-					if slices.Contains(groups[g], kind) {
-						tested[f.Name+" "+kind] = true
-						t.Run(f.Name+" "+kind, func(t *testing.T) { breakAndMend(t, c, f, kind) })
-					}
+				if slices.Contains(groups[g], f.Target) {
+					tested[f.Name+" "+f.Target] = true
+					t.Run(f.Name+" "+f.Target, func(t *testing.T) { breakAndMend(t, c, f, f.Target) })
 				}
 			}
 		})
 	}
 	for _, f := range fault.Catalogue() {
-		for _, kind := range f.Targets {
-			if !tested[f.Name+" "+kind] {
-				t.Errorf("%s %s is in no group", f.Name, kind)
-			}
+		if !tested[f.Name+" "+f.Target] {
+			t.Errorf("%s %s is in no group", f.Name, f.Target)
 		}
 	}
 }
@@ -289,9 +285,9 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 		f    control.Fault
 		want string
 	}{
-		{control.Fault{Name: "explode", Target: "node/node-1"}, "one of stop, crash, start"},
-		{control.Fault{Name: "fill", Target: "node/node-1"}, "it applies to member"},
-		{control.Fault{Name: "stop", Target: ""}, "it applies to member, node"},
+		{control.Fault{Name: "explode", Target: "node/node-1"}, "unknown fault"},
+		{control.Fault{Name: "fill", Target: "node/node-1"}, "it applies to audit, member"},
+		{control.Fault{Name: "stop", Target: ""}, "it applies to apiserver, balancer"},
 		{control.Fault{Name: "stop", Target: "member/x"}, `no "member/x"; did you mean "member/a"?`},
 		{control.Fault{Name: "stop", Target: "member"}, `no "member"; did you mean "member/a"?`},
 		{control.Fault{Name: "stop", Target: "node/node-9"}, "node/node-1"},
@@ -318,7 +314,7 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 		{control.Fault{Name: "drop", Target: "informer/scheduler/pods", Args: []string{"0.5"}}, `drop takes no "0.5"`},
 		{control.Fault{Name: "stop", Target: "webhook/deny"}, `did you mean "webhook/deny-all"?`},
 		{control.Fault{Name: "slow", Target: "webhook/deny-all"}, "such as 30s"},
-		{control.Fault{Name: "lie", Target: "webhook/deny-all", Args: []string{"often"}}, "one of uid, patch, verdict, garbage"},
+		{control.Fault{Name: "lie", Target: "webhook/deny-all", Args: []string{"often"}}, "uid, patch, verdict or garbage"},
 		{control.Fault{Name: "pressure", Target: "node/node-1"}, "memory, disk or pid"},
 		{control.Fault{Name: "pressure", Target: "node/node-1", Args: []string{"patience"}}, "memory, disk or pid"},
 	} {

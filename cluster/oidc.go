@@ -1,9 +1,6 @@
 package cluster
 
 import (
-	"time"
-
-	"kviz/cluster/control"
 	"kviz/cluster/idp"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -18,48 +15,6 @@ func (c *Cluster) addProvider() {
 // beginProvider starts it when it is asked for the first time.
 func (c *Cluster) beginProvider(causes []trace.ID) {
 	c.component("oidc").begin(c.k, causes, "it is asked for the first time")
-}
-
-// providerFault is a fault of the identity provider.
-func (c *Cluster) providerFault(f control.Fault) (action, error) {
-	m := c.component(f.Target)
-	if m == nil {
-		return nil, c.noTarget(f.Target)
-	}
-	slow := time.Duration(0)
-	if f.Name == "slow" {
-		d, err := duration(f.Args, 0, "slow wants how much longer each answer takes, such as 31s")
-		if err != nil {
-			return nil, err
-		}
-		slow = d
-	}
-	return func(causes []trace.ID) error {
-		switch f.Name {
-		case "slow", "fast":
-			c.provider.Slow(slow)
-		case "rotate":
-			c.provider.Rotate()
-		default:
-			c.outsideFault(m, f.Name, causes)
-		}
-		return nil
-	}, nil
-}
-
-// outsideFault stops or starts a server outside, which begins by itself when it is
-// asked for the first time.
-func (c *Cluster) outsideFault(m *component, name string, causes []trace.ID) {
-	switch name {
-	case "stop", "crash":
-		m.begin(c.k, causes, "it has not been called yet")
-		m.end(c.k, causes, "fault: "+name)
-	case "restart":
-		m.end(c.k, causes, "fault: restart")
-		m.begin(c.k, causes, "fault: restart")
-	case "start":
-		m.begin(c.k, causes, "started again")
-	}
 }
 
 // Login logs somebody in at the identity provider.

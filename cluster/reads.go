@@ -25,19 +25,18 @@ func (c *Cluster) ReadMembers(_ context.Context, key string, cause trace.ID) ([]
 		return nil, errors.New("this cluster runs on the bare store, which has no members to ask")
 	}
 	var answers []*trace.MemberAnswer
-	ask := c.onStore("read", func(t *sim.Task) error {
+	var causes []trace.ID
+	if !cause.IsZero() {
+		causes = []trace.ID{cause}
+	}
+	if err := c.onStore("read", causes, func(t *sim.Task) error {
 		c.questions++
 		list := c.raft.Members()
 		for _, m := range list {
 			answers = append(answers, c.linearizable(t, m, key), c.serializable(t, m, key))
 		}
 		return nil
-	})
-	var causes []trace.ID
-	if !cause.IsZero() {
-		causes = []trace.ID{cause}
-	}
-	if err := ask(causes); err != nil {
+	}); err != nil {
 		return nil, err
 	}
 	return answers, nil

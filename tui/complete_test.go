@@ -13,12 +13,15 @@ type breakable struct{ *tuitest.Cluster }
 
 func (breakable) Faults() []control.FaultKind {
 	return []control.FaultKind{
-		{Name: "fill", Targets: []string{"member", "audit"}, Heals: "free"},
-		{Name: "free", Targets: []string{"member", "audit"}},
-		{Name: "cut", Targets: []string{"member", "node"}, Args: "[MEMBER…]"},
-		{Name: "delay", Targets: []string{"member"}, Args: "PEER DURATION"},
-		{Name: "pressure", Targets: []string{"node"}, Args: "memory|disk|pid"},
-		{Name: "slow", Targets: []string{"member"}, Args: "DURATION|FACTOR"},
+		{Name: "fill", Target: "member", Heals: "free"},
+		{Name: "fill", Target: "audit", Heals: "free"},
+		{Name: "free", Target: "member"},
+		{Name: "free", Target: "audit"},
+		{Name: "cut", Target: "member", Args: "[MEMBER…]"},
+		{Name: "cut", Target: "node"},
+		{Name: "delay", Target: "member", Args: "PEER DURATION"},
+		{Name: "pressure", Target: "node", Args: "memory|disk|pid"},
+		{Name: "slow", Target: "member", Args: "DURATION"},
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"kviz/cluster/fault"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
-	"kviz/tui/faults"
 	"kviz/tui/tuitest"
 )
 
@@ -69,15 +68,9 @@ func TestEveryStoreFaultIsReached(t *testing.T) {
 				}
 			}
 			for _, f := range fault.Catalogue() {
-				for _, kind := range []string{"store", "member"} {
-					if !slices.Contains(f.Targets, kind) {
-						continue
-					}
-					sentences, _ := faults.Words(f.Name, kind)
-					for _, say := range sentences {
-						if !met[kind+": "+say] {
-							t.Errorf("%s of %s (%q) is in no menu", f.Name, kind, say)
-						}
+				for _, w := range f.Ways {
+					if slices.Contains([]string{"store", "member"}, f.Target) && !met[f.Target+": "+w.Say] {
+						t.Errorf("%s of %s (%q) is in no menu", f.Name, f.Target, w.Say)
 					}
 				}
 			}
@@ -114,8 +107,11 @@ func walkMenu(d *driver, kind string, met map[string]bool) {
 // sentenceIn finds the fault and the sentence that a row of the menu shows whole.
 func sentenceIn(row, kind string) (found control.FaultKind, sentence string) {
 	for _, f := range fault.Catalogue() {
-		sentences, _ := faults.Words(f.Name, kind)
-		for _, say := range sentences {
+		for _, w := range f.Ways {
+			say := w.Say
+			if f.Target != kind {
+				continue
+			}
 			whole := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(say), "%s", "[a-z]") + `\s+` + f.Name + `\b`)
 			if whole.MatchString(row) && len(say) > len(sentence) {
 				found, sentence = f, say

@@ -138,7 +138,7 @@ func (m machine) Endpoints() control.Endpoints {
 
 func (m machine) SkipIdle() error { return m.b.kernel.Do(m.b.kernel.SkipIdle) }
 func (m machine) Faults() []control.FaultKind {
-	return []control.FaultKind{{Name: "stop", Targets: []string{"member"}, Means: "stop it"}}
+	return []control.FaultKind{{Name: "stop", Target: "member", Means: "stop it"}}
 }
 func (m machine) Targets() []string { return []string{"member/a", "member/b"} }
 func (m machine) Fault(f control.Fault) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -365,27 +364,22 @@ func faultVerb(_ context.Context, inv *Invocation, args []string) int {
 	m := inv.Console.cfg.Machine
 	kinds := m.Faults()
 	switch {
-	case len(args) == 1 && args[0] == "list":
-		w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)
-		fmt.Fprintln(w, "FAULT\tMEANS, AND OF WHAT")
-		for _, f := range kinds {
-			fmt.Fprintf(w, "%s\t%s [%s]\n", strings.TrimSpace(f.Name+" "+f.Args), f.Means, strings.Join(f.Targets, ", "))
-		}
-		_ = w.Flush()
-		fmt.Fprintf(inv.Out, "targets now: %s\n", strings.Join(m.Targets(), " "))
-		return 0
+	case len(args) > 0 && args[0] == "list":
+		return inv.listFaults(kinds, args[1:])
 	case len(args) < 2:
 		return inv.badUse()
 	}
-	var names []string
+	var names, applies []string
 	for _, f := range kinds {
 		names = append(names, f.Name)
+		if f.Name == args[0] {
+			applies = append(applies, f.Target)
+		}
 	}
-	if !contains(names, args[0]) {
+	if len(applies) == 0 {
 		return inv.unknown("fault", args[0], names)
 	}
 	if targets := m.Targets(); !contains(targets, args[1]) {
-		applies := kinds[slices.Index(names, args[0])].Targets
 		if meant := sameName(targets, args[1], applies); meant != "" {
 			fmt.Fprintf(inv.Err, "kviz fault: unknown target %q; did you mean %q? (kviz fault list tells all)\n", args[1], meant)
 			return 2
@@ -393,6 +387,43 @@ func faultVerb(_ context.Context, inv *Invocation, args []string) int {
 		return inv.unknown("target", args[1], ofKinds(targets, args[1], applies))
 	}
 	return inv.did(m.Fault(control.Fault{Name: args[0], Target: args[1], Args: args[2:], Cause: inv.Cause}))
+}
+
+// listFaults tells what can be done to each kind of target, or all of one kind.
+func (inv *Invocation) listFaults(kinds []control.FaultKind, of []string) int {
+	targets := inv.Console.cfg.Machine.Targets()
+	w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)
+	if len(of) > 0 {
+		kind, _, _ := strings.Cut(of[0], "/")
+		found := false
+		for _, f := range kinds {
+			if f.Target == kind {
+				fmt.Fprintf(w, "%s\t%s\n", strings.TrimSpace(f.Name+" "+f.Args), f.Means)
+				found = true
+			}
+		}
+		if !found {
+			return inv.unknown("target", of[0], targets)
+		}
+		_ = w.Flush()
+		fmt.Fprintf(inv.Out, "targets now: %s\n", strings.Join(ofKinds(targets, kind, []string{kind}), " "))
+		return 0
+	}
+	var order []string
+	names := map[string][]string{}
+	for _, f := range kinds {
+		if names[f.Target] == nil {
+			order = append(order, f.Target)
+		}
+		names[f.Target] = append(names[f.Target], f.Name)
+	}
+	fmt.Fprintln(w, "TARGET\tFAULTS")
+	for _, kind := range order {
+		fmt.Fprintf(w, "%s\t%s\n", kind, strings.Join(names[kind], ", "))
+	}
+	_ = w.Flush()
+	fmt.Fprintf(inv.Out, "targets now: %s\nkviz fault list TARGET tells what each of its faults does\n", strings.Join(targets, " "))
+	return 0
 }
 
 // sameName is the target of the kinds that has the name of a word, where its kind is wrong

@@ -48,7 +48,7 @@ func init() { // not a composite literal: what the verbs run refers to the table
 			{"endpoints", []string{""}, "how other programs reach the cluster", "outside", endpoints},
 		}},
 		{"Break", []verb{
-			{"fault", []string{"list", "NAME TARGET [ARGS]"}, "break or mend something", "faults", faultVerb},
+			{"fault", []string{"list [TARGET]", "NAME TARGET [ARGS]"}, "break or mend something", "faults", faultVerb},
 			{"restore", []string{"FILE [--bump-revision N --mark-compacted]"}, "let the store go on from a backup", "store", restore},
 		}},
 		{"Run", []verb{

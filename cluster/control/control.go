@@ -64,13 +64,24 @@ type Clock struct {
 	Ended   error  // set when the run ended by a broken invariant
 }
 
-// FaultKind is one entry of the catalogue.
+// FaultKind is one thing that can be done to targets of one kind.
 type FaultKind struct {
-	Name    string   // "stop"
-	Targets []string // kinds of target it applies to: "member", "node", "pod", "kubelet", "proxy", "scheduler", …
-	Heals   string   // the fault that mends it: "start"; "" where it mends itself
-	Means   string   // one sentence
-	Args    string   // how further words are used: "PEER", "DURATION"; "" for none
+	Name    string     // "stop"
+	Target  string     // the kind of target: "member", "node", "pod", "kubelet", …
+	Heals   string     // the fault that mends it: "start"; "" where it mends itself
+	Means   string     // a sentence or two
+	Args    string     // how further words are used: "PEER", "DURATION"; "" for none
+	Ways    []FaultWay // as a menu offers it; none: it does the same as another one
+	Repairs bool       // it makes the target whole, or leaves it whole
+	Remedy  bool       // it makes whole what no other fault's end does
+}
+
+// FaultWay is one way to use a fault, as a plain sentence.
+type FaultWay struct {
+	Say  string
+	Args []string
+	Ask  string // what still has to be typed; "" for nothing
+	Peer bool   // one for each other member: "%s" in Say is its name, and it is the first argument
 }
 
 // Fault is one thing to do to one target.

@@ -1,11 +1,13 @@
-// Package fault is what can go wrong on purpose: the catalogue of faults, and
-// the places where they enter.
+// Package fault is what can go wrong on purpose: the table of faults, and the places
+// where they enter.
 //
 // No component knows of faults. A fault enters where it would in reality: a
 // process is killed, a link drops what is sent over it, a disk fills up, a
 // registry does not answer; and it is felt only through the ordinary
-// interfaces. Start reading at catalogue.go; link.go is the wire between a
-// component and the API server.
+// interfaces. The table has a row for each kind of target and fault: what it is called
+// and means, what mends it, and what it does ([Row]); what it does it to are the small
+// interfaces of targets.go. Start reading at table.go, then of_node.go; link.go is the
+// wire between a component and the API server.
 package fault
 
 import (

@@ -84,7 +84,7 @@ var mends = map[string][]string{
 	"restart": {"stop", "crash", "power-cut"},
 	"rejoin":  {"stop", "crash", "power-cut", "corrupt", "wipe", "cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill"},
 	"remove":  {"stop", "crash", "power-cut", "corrupt", "wipe", "cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill"},
-	"heal":    {"cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill", "partition", "stall"},
+	"heal":    {"cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill", "partition", "stall", "lie"},
 	"fast":    {"slow"},
 	"free":    {"fill"},
 	"renew":   {"expire"},

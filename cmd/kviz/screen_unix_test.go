@@ -19,9 +19,6 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
-
-	"kviz/cluster/fault"
-	"kviz/tui/faults"
 )
 
 // terminal is kviz itself on a terminal of its own, driven by keys, and looked at
@@ -392,16 +389,4 @@ func TestRecordingsOpen(t *testing.T) {
 
 	s = begin(t, home, 100, 30, "replay", "cut.kvrun")
 	s.sees("recording cut.kvrun", "the recording breaks off").press("f").sees("this is a recording").press("q").ends(0)
-}
-
-// Every fault of the catalogue has a plain sentence for every kind of target
-// that it applies to.
-func TestFaultsHaveWords(t *testing.T) {
-	for _, f := range fault.Catalogue() {
-		for _, kind := range f.Targets {
-			if _, known := faults.Words(f.Name, kind); !known {
-				t.Errorf("the fault menu has no words for %s of %s", f.Name, kind)
-			}
-		}
-	}
 }

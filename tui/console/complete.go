@@ -66,20 +66,29 @@ func faultArguments(ctl Catalogue, before []string) []string {
 		for _, k := range kinds {
 			all = append(all, k.Name)
 		}
-		return append(all, "list")
-	}
-	i := slices.IndexFunc(kinds, func(k control.FaultKind) bool { return k.Name == before[0] })
-	if i < 0 {
-		return nil
+		slices.Sort(all)
+		return append(slices.Compact(all), "list")
 	}
 	kindOf := func(target string) string { kind, _, _ := strings.Cut(target, "/"); return kind }
-	switch how, _, _ := strings.Cut(kinds[i].Args, " "); {
-	case len(before) == 1:
+	of := func(target string) (control.FaultKind, bool) {
+		i := slices.IndexFunc(kinds, func(k control.FaultKind) bool {
+			return k.Name == before[0] && k.Target == kindOf(target)
+		})
+		if i < 0 {
+			return control.FaultKind{}, false
+		}
+		return kinds[i], true
+	}
+	if len(before) == 1 {
 		for _, t := range ctl.Targets() {
-			if slices.Contains(kinds[i].Targets, kindOf(t)) {
+			if _, applies := of(t); applies || before[0] == "list" {
 				all = append(all, t)
 			}
 		}
+		return all
+	}
+	what, _ := of(before[1])
+	switch how, _, _ := strings.Cut(what.Args, " "); {
 	case kindOf(before[1]) == "member" && (len(before) == 2 && how == "PEER" || how == "[MEMBER…]"):
 		for _, t := range ctl.Targets() {
 			if kind, name, _ := strings.Cut(t, "/"); kind == "member" && t != before[1] {

@@ -113,11 +113,11 @@ func (m Menu) Of(target string) overlay.Overlay {
 	}
 	var mend, harm []overlay.Item
 	for _, f := range m.Cluster.Faults() {
-		if !slices.Contains(f.Targets, kind) || !m.sensible(f, target, broken) {
+		if f.Target != kind || !m.sensible(f, target, broken) {
 			continue
 		}
 		items := m.items(f, target)
-		if m.mends(f.Name) || slices.Contains(repairs, f.Name) {
+		if m.mends(f.Name) || f.Remedy {
 			mend = append(mend, items...)
 		} else {
 			harm = append(harm, items...)
@@ -130,9 +130,6 @@ func (m Menu) Of(target string) overlay.Overlay {
 	p.Items = append(p.Items, overlay.Item{Label: "Something else …", Style: theme.Muted, Do: action.Targets})
 	return p
 }
-
-// repairs are what makes something whole again without undoing one fault alone.
-var repairs = []string{"rejoin", "recover", "disarm", "reinstall"}
 
 // sensible reports whether a fault does something to a target as it is now.
 func (m Menu) sensible(f control.FaultKind, target string, broken []*view.Fault) bool {
@@ -215,34 +212,34 @@ func (m Menu) mends(name string) bool {
 // items are the lines of the menu for one fault.
 func (m Menu) items(f control.FaultKind, target string) []overlay.Item {
 	kind, name, _ := strings.Cut(target, "/")
-	list, known := ways[kind][f.Name]
-	if !known {
-		w := way{say: overlay.FirstSentence(f.Means)}
+	list := f.Ways
+	if list == nil {
+		w := control.FaultWay{Say: overlay.FirstSentence(f.Means)}
 		if f.Args != "" && !strings.HasPrefix(f.Args, "[") {
-			w.ask = f.Args
+			w.Ask = f.Args
 		}
-		list = []way{w}
+		list = []control.FaultWay{w}
 	}
 	if kind == "pod" && f.Name == "crash" {
 		list = m.containerWays(name, list)
 	}
 	var items []overlay.Item
-	add := func(w way) {
-		do := control.Fault{Name: f.Name, Target: target, Args: w.args}
-		it := overlay.Item{Label: w.say, Key: strings.Join(append([]string{f.Name}, w.args...), " "), Detail: f.Means, Do: action.Fault{Fault: do}}
-		if w.ask != "" {
-			it.Do = action.AskFault{Fault: do, Needs: w.ask}
+	add := func(w control.FaultWay) {
+		do := control.Fault{Name: f.Name, Target: target, Args: w.Args}
+		it := overlay.Item{Label: w.Say, Key: strings.Join(append([]string{f.Name}, w.Args...), " "), Detail: f.Means, Do: action.Fault{Fault: do}}
+		if w.Ask != "" {
+			it.Do = action.AskFault{Fault: do, Needs: w.Ask}
 		}
 		items = append(items, it)
 	}
 	for _, w := range list {
-		if !w.peer {
+		if !w.Peer {
 			add(w)
 			continue
 		}
 		for _, t := range m.Cluster.Targets() {
 			if peer, ok := strings.CutPrefix(t, "member/"); ok && peer != name {
-				add(way{say: fmt.Sprintf(w.say, peer), args: append([]string{peer}, w.args...)})
+				add(control.FaultWay{Say: fmt.Sprintf(w.Say, peer), Args: append([]string{peer}, w.Args...)})
 			}
 		}
 	}
@@ -250,14 +247,14 @@ func (m Menu) items(f control.FaultKind, target string) []overlay.Item {
 }
 
 // containerWays names the containers of a pod that has several.
-func (m Menu) containerWays(pod string, list []way) []way {
+func (m Menu) containerWays(pod string, list []control.FaultWay) []control.FaultWay {
 	p := m.State.NodePod(pod)
 	if p == nil || len(p.Containers()) < 2 {
 		return list
 	}
-	var out []way
+	var out []control.FaultWay
 	for _, c := range p.Containers() {
-		out = append(out, way{say: "Kill its container " + c.Container + ": the kubelet starts it again", args: []string{c.Container}})
+		out = append(out, control.FaultWay{Say: "Kill its container " + c.Container + ": the kubelet starts it again", Args: []string{c.Container}})
 	}
 	return out
 }

@@ -148,10 +148,19 @@ func (c *Cluster) SkipIdle() error { c.ask("skip idle"); return nil }
 // Faults implements [control.Cluster].
 func (c *Cluster) Faults() []control.FaultKind {
 	return []control.FaultKind{
-		{Name: "stop", Targets: []string{"member", "node", "kubelet", "scheduler"}, Heals: "start", Means: "Stop it in an orderly way; it stays down until it is started."},
-		{Name: "crash", Targets: []string{"member", "node", "pod"}, Heals: "start", Means: "Kill it without warning."},
-		{Name: "start", Targets: []string{"member", "node", "kubelet", "scheduler"}, Means: "Start what was stopped or has crashed."},
-		{Name: "slow", Targets: []string{"member", "node"}, Heals: "fast", Means: "Make it slow: a member's disk by this much a write.", Args: "DURATION"},
+		{Name: "stop", Target: "member", Heals: "start", Means: "Stop it in an orderly way; it stays down until it is started.", Ways: []control.FaultWay{{Say: "Stop it in an orderly way"}}},
+		{Name: "stop", Target: "node", Heals: "start", Means: "Stop it in an orderly way; it stays down until it is started.", Ways: []control.FaultWay{{Say: "Cut its power: nothing on it runs"}}},
+		{Name: "stop", Target: "kubelet", Heals: "start", Means: "Stop it in an orderly way; it stays down until it is started.", Ways: []control.FaultWay{{Say: "Stop it: containers run on, nobody looks after them"}}},
+		{Name: "stop", Target: "scheduler", Heals: "start", Means: "Stop it in an orderly way; it stays down until it is started.", Ways: []control.FaultWay{{Say: "Stop it: new pods stay Pending"}}},
+		{Name: "crash", Target: "member", Heals: "start", Means: "Kill it without warning.", Ways: []control.FaultWay{{Say: "Crash it, as kill -9 does"}}},
+		{Name: "crash", Target: "node", Heals: "start", Means: "Kill it without warning.", Ways: []control.FaultWay{}},
+		{Name: "crash", Target: "pod", Heals: "start", Means: "Kill it without warning.", Ways: []control.FaultWay{{Say: "Kill its container: the kubelet starts it again"}}},
+		{Name: "start", Target: "member", Means: "Start what was stopped or has crashed.", Repairs: true, Ways: []control.FaultWay{{Say: "Start it again"}}},
+		{Name: "start", Target: "node", Means: "Start what was stopped or has crashed.", Repairs: true, Ways: []control.FaultWay{{Say: "Switch it on again"}}},
+		{Name: "start", Target: "kubelet", Means: "Start what was stopped or has crashed.", Repairs: true, Ways: []control.FaultWay{{Say: "Start it again"}}},
+		{Name: "start", Target: "scheduler", Means: "Start what was stopped or has crashed.", Repairs: true, Ways: []control.FaultWay{{Say: "Start it again"}}},
+		{Name: "slow", Target: "member", Heals: "fast", Means: "Make it slow: a member's disk by this much a write.", Args: "DURATION", Ways: []control.FaultWay{{Say: "Slow its disk: 400 ms more a write", Args: []string{"400ms"}}, {Say: "Slow its disk by …", Ask: "how much longer each write takes, such as 2s"}}},
+		{Name: "slow", Target: "node", Heals: "fast", Means: "Make it slow: a member's disk by this much a write.", Args: "DURATION", Ways: []control.FaultWay{{Say: "Slow its network: 500 ms more a request", Args: []string{"500ms"}}, {Say: "Slow its network by …", Ask: "how much longer each request takes, such as 2s"}}},
 	}
 }
 

@@ -1,0 +1,115 @@
+package fault
+
+import (
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// Faults of watches, queues and what stands around the cluster.
+var (
+	_ = of("watch", append([]Row{
+		{
+			Name: "stall", Heals: "heal", do: act(Watch.Stall), Ways: ways(say("Tell it nothing more: it falls behind the store")),
+			Means: "Have the store tell the API server nothing more of this kind of object: its watch falls behind, and is cancelled if what it has missed is compacted meanwhile.",
+		},
+		{
+			Name: "heal", Repairs: true, do: act(Watch.Heal), Ways: ways(say("Tell it what it has missed, and all that comes")),
+			Means: "Tell the API server what it has missed, and all that comes.",
+		},
+		{
+			Name: "cut", Heals: "heal", do: act(Watch.Cut), Ways: ways(say("Break its connection: it is opened again where it was")),
+			Means: "Break its connection once; it is opened again where it was, and nothing is lost.",
+		},
+	}, slowRows("revision", "Have each revision take so much longer on its way to the API server.", "2s",
+		say("Tell it a revision every 2 s at most", "2s"), ask("Tell it a revision every …", "how much longer each revision takes, such as 500ms"), say("Tell it everything at once, as before"))...)...)
+
+	_ = of("informer", append([]Row{
+		{
+			Name: "stall", Heals: "heal", do: act(Informer.Stall), Ways: ways(say("Tell it nothing more: its cache falls behind")),
+			Means: "Let this client's events wait at the API server: its cache falls behind.",
+		},
+		{
+			Name: "heal", Repairs: true, do: act(Informer.Heal), Ways: ways(say("Tell it what it has missed, and all that comes")),
+			Means: "Tell the client what it has missed, and all that comes.",
+		},
+		{
+			Name: "cut", Heals: "heal", do: act(Informer.Cut), Ways: ways(say("Break its connection: it watches again from where it was")),
+			Means: "Break its connection once; the client watches again from where it was, and nothing is lost.",
+		},
+		{
+			Name: "drop", Heals: "heal", do: act(Informer.Lose), Ways: ways(say("Lose the next event: its cache is wrong until it lists anew")),
+			Means: "Lose the next event, once: the client's cache is wrong until the object changes again or it lists anew.",
+		},
+	}, slowRows("event", "Have each event take so much longer on its way to the client.", "2s",
+		say("Tell it an event every 2 s at most", "2s"), ask("Tell it an event every …", "how much longer each event takes, such as 500ms"), say("Tell it everything at once, as before"))...)...)
+
+	_ = of("queue", slowRows("run", "Have each run of this controller take so much longer.", "200ms",
+		say("Have its runs take 200 ms longer", "200ms"), ask("Have its runs take longer by …", "how much longer each run takes, such as 1.5s"), say("Let its runs be as short as they were"))...)
+
+	_ = of(
+		"registry",
+		Row{
+			Name: "stop", Heals: "start", Ways: ways(say("Make it unreachable: no image can be pulled")), Means: "Make it unreachable: every pull times out.",
+			do: act(func(r Registry, why []trace.ID) error { return r.Reachable(false, why) }),
+		},
+		Row{
+			Name: "start", Repairs: true, Ways: ways(say("Make it reachable again")), Means: "Make it reachable again.",
+			do: act(func(r Registry, why []trace.ID) error { return r.Reachable(true, why) }),
+		},
+		Row{
+			Name: "slow", Heals: "fast", Args: "FACTOR", do: with(factor, Registry.Slower), Means: "Have each pull take this many times as long.",
+			Ways: ways(say("Make it ten times slower", "10"), ask("Make it slower by …", "how many times slower, such as 25")),
+		},
+		Row{
+			Name: "fast", Repairs: true, Ways: ways(say("Make it as fast as it was")), Means: "Undo slow.",
+			do: act(func(r Registry, why []trace.ID) error { return r.Slower(1, why) }),
+		},
+	)
+
+	_ = of("pod", Row{
+		Name: "crash", Args: "[CONTAINER]", do: crashPod, Ways: ways(say("Kill its container: the kubelet starts it again")),
+		Means: "Kill its containers, or the one named, without warning; its kubelet starts them again.",
+	})
+
+	_ = of(
+		"audit",
+		Row{
+			Name: "fill", Heals: "free", Ways: ways(say("Fill the disk of the audit log: requests go on, unrecorded")),
+			Means: "Fill the disk of the audit log: requests go on, and are not on record.",
+			do:    act(func(d Disk, why []trace.ID) error { return d.Full(true, why) }),
+		},
+		Row{
+			Name: "free", Repairs: true, Ways: ways(say("Make room on it again")), Means: "Make room on its disk.",
+			do: act(func(d Disk, why []trace.ID) error { return d.Full(false, why) }),
+		},
+	)
+
+	_ = of(
+		"certificate",
+		Row{
+			Name: "expire", Heals: "renew", do: act(Credential.Expire), Ways: ways(say("Let its time be over: who shows it is Unauthorized")),
+			Means: "Let the time of a user's client certificates be over, as if nobody had renewed them: the API server answers Unauthorized. What is issued from now on is good.",
+		},
+		Row{Name: "renew", Repairs: true, do: act(Credential.Renew), Ways: ways(say("Renew it")), Means: "Undo expire."},
+	)
+
+	_ = of(
+		"token",
+		Row{
+			Name: "expire", Heals: "renew", do: act(Credential.Expire), Ways: ways(say("Let the tokens of before be over: who shows one is Unauthorized")),
+			Means: "Let the time of a service account's tokens be over: the API server answers Unauthorized. What is issued from now on is good.",
+		},
+		Row{Name: "renew", Repairs: true, do: act(Credential.Renew), Ways: ways(say("Let them be good again")), Means: "Undo expire."},
+	)
+)
+
+func crashPod(target any, f control.Fault) (Act, error) {
+	p, container := target.(Pod), ""
+	if len(f.Args) > 0 {
+		container = f.Args[0]
+	}
+	if err := p.Runs(container); err != nil {
+		return nil, err
+	}
+	return func(why []trace.ID) error { return p.Crash(container, why) }, nil
+}

@@ -1,0 +1,153 @@
+package fault
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// Row is one thing that can be done to targets of one kind: what it is called and means,
+// and how it is done. The table of all rows is the only place that knows a fault.
+type Row struct {
+	Name  string // "stop"
+	Heals string // the fault that mends it; "" where it mends itself
+	Means string // what it does, in a sentence or two
+	Args  string // how further words are used: "PEER", "[REVISION]"; "" for none
+	Ways  []control.FaultWay
+	// Repairs says that it makes the target whole, or leaves it whole.
+	Repairs bool
+	// Remedy says that it makes whole what no other fault's end does, and is offered first.
+	Remedy bool
+	// Aside says that it takes its time: it is done beside the kernel, which goes on.
+	Aside bool
+
+	do func(target any, f control.Fault) (Act, error)
+}
+
+// Act does a fault; why are its causes.
+type Act func(why []trace.ID) error
+
+// Prepare checks what a fault needs of a target and of its further words, so that one that
+// is refused leaves no event.
+func (r *Row) Prepare(target any, f control.Fault) (Act, error) {
+	if r.Args == "" && len(f.Args) > 0 {
+		return nil, fmt.Errorf("%s takes no %q: usage: %s %s", f.Name, strings.Join(f.Args, " "), f.Name, f.Target)
+	}
+	if most := r.words(); most >= 0 && len(f.Args) > most {
+		return nil, fmt.Errorf("%s takes no %q: usage: %s", f.Name, strings.Join(f.Args[most:], " "), r.usage(f))
+	}
+	return r.do(target, f)
+}
+
+// words is how many words may follow the target; -1 is any number.
+func (r *Row) words() int {
+	if strings.Contains(r.Args, "…") {
+		return -1
+	}
+	return len(strings.Fields(r.Args))
+}
+
+func (r *Row) usage(f control.Fault) string {
+	return strings.TrimSpace(f.Name + " " + f.Target + " " + r.Args)
+}
+
+// table is what can be done, by kind of target.
+var table = map[string][]Row{}
+
+// of puts rows into the table.
+func of(kind string, rows ...Row) bool {
+	table[kind] = append(table[kind], rows...)
+	return true
+}
+
+// Find is the row of a fault for a kind of target.
+func Find(kind, name string) (*Row, bool) {
+	rows := table[kind]
+	i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return &rows[i], true
+}
+
+// Catalogue is the table as those see it who choose a fault: a row for each kind of target
+// and fault.
+func Catalogue() []control.FaultKind {
+	var all []control.FaultKind
+	for _, kind := range slices.Sorted(maps.Keys(table)) {
+		for _, r := range table[kind] {
+			all = append(all, control.FaultKind{
+				Name: r.Name, Target: kind, Heals: r.Heals, Means: r.Means, Args: r.Args, Ways: r.Ways, Repairs: r.Repairs, Remedy: r.Remedy,
+			})
+		}
+	}
+	return all
+}
+
+// Names are the faults that there are, sorted.
+func Names() []string {
+	var names []string
+	for _, rows := range table {
+		for _, r := range rows {
+			names = append(names, r.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Applies are the kinds of target that a fault applies to, sorted.
+func Applies(name string) []string {
+	var to []string
+	for kind := range table {
+		if _, ok := Find(kind, name); ok {
+			to = append(to, kind)
+		}
+	}
+	slices.Sort(to)
+	return to
+}
+
+// TargetKind is the part of a target before the slash: "member" of "member/a",
+// "scheduler" of "scheduler".
+func TargetKind(target string) string {
+	kind, _, _ := strings.Cut(target, "/")
+	return kind
+}
+
+// say is a sentence of the menu.
+func say(words string, args ...string) control.FaultWay {
+	return control.FaultWay{Say: words, Args: args}
+}
+
+// ask is a sentence after which something has to be typed.
+func ask(words, what string) control.FaultWay { return control.FaultWay{Say: words, Ask: what} }
+
+// peer is a sentence for each other member, with its name in the place of %s.
+func peer(words string, args ...string) control.FaultWay {
+	return control.FaultWay{Say: words, Args: args, Peer: true}
+}
+
+func ways(w ...control.FaultWay) []control.FaultWay { return w }
+
+// act is a fault that needs nothing but its target.
+func act[T any](do func(T, []trace.ID) error) func(any, control.Fault) (Act, error) {
+	return func(target any, _ control.Fault) (Act, error) {
+		return func(why []trace.ID) error { return do(target.(T), why) }, nil
+	}
+}
+
+// with is a fault with something that is read from its further words.
+func with[T, V any](read func(control.Fault) (V, error), do func(T, V, []trace.ID) error) func(any, control.Fault) (Act, error) {
+	return func(target any, f control.Fault) (Act, error) {
+		v, err := read(f)
+		if err != nil {
+			return nil, err
+		}
+		return func(why []trace.ID) error { return do(target.(T), v, why) }, nil
+	}
+}

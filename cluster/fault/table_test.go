@@ -1,0 +1,129 @@
+package fault
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+)
+
+// Every fault has a name that can be typed, a sentence, a way to do it, words in the menu,
+// and what mends it applies to the same target and wants no mending itself.
+func TestEveryFaultIsWhole(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+	seen := map[string]bool{}
+	for _, f := range Catalogue() {
+		pair := f.Name + " " + f.Target
+		if seen[pair] {
+			t.Errorf("%s is there twice", pair)
+		}
+		seen[pair] = true
+		if !name.MatchString(f.Name) {
+			t.Errorf("%q cannot be typed easily", f.Name)
+		}
+		if !strings.HasSuffix(f.Means, ".") || f.Means[:1] != strings.ToUpper(f.Means[:1]) {
+			t.Errorf("%s means %q, which is no sentence", pair, f.Means)
+		}
+		row, ok := Find(f.Target, f.Name)
+		if !ok || row.Means != f.Means || row.do == nil {
+			t.Errorf("%s is not found, or cannot be done", pair)
+		}
+		if f.Ways == nil {
+			t.Errorf("the fault menu has no words for %s", pair)
+		}
+		for _, w := range f.Ways {
+			if w.Peer != strings.Contains(w.Say, "%s") || w.Ask != "" != strings.HasSuffix(w.Say, "…") {
+				t.Errorf("%s: %+v", pair, w)
+			}
+			if f.Args == "" && (w.Ask != "" || len(w.Args) > 0) {
+				t.Errorf("%s takes no further words, and %q gives some", pair, w.Say)
+			}
+		}
+		if f.Heals == "" {
+			continue
+		}
+		heals, ok := Find(f.Target, f.Heals)
+		switch {
+		case !ok:
+			t.Errorf("%s is mended by %q, which does not apply to it", pair, f.Heals)
+		case heals.Heals != "" || !heals.Repairs:
+			t.Errorf("%s is mended by %s, which repairs nothing or wants mending itself", pair, f.Heals)
+		}
+		if f.Repairs {
+			t.Errorf("%s repairs, and is mended by %s", pair, f.Heals)
+		}
+	}
+	if _, ok := Find("member", "explode"); ok {
+		t.Error("a fault that nobody knows is found")
+	}
+}
+
+// What has no fault that mends it mends something itself, happens once, or is
+// undone by what its own sentence, or this list, says.
+func TestWhatHasNoWayBackIsNamed(t *testing.T) {
+	mends := map[string]bool{}
+	for _, f := range Catalogue() {
+		mends[f.Heals+" "+f.Target] = true
+	}
+	back := map[string]string{
+		"restart": "it is up again", "flush": "kube-proxy writes them again", "lead": "lead of another member", "corrupt": "rejoin", "wipe": "rejoin, kviz restore or reinstall",
+		"rejoin": "it mends", "recover": "add-voter", "add-learner": "remove", "add-voter": "remove", "promote": "remove", "remove": "add-voter",
+		"split-vote": "the next election", "snapshot": "nothing is lost", "defrag": "nothing is lost", "compact": "a backup", "quota": "quota of 2GiB, then disarm",
+		"disarm": "it mends", "reinstall": "it mends", "rotate": "the plugin still has its former keys", "crash": "of a pod: its kubelet starts it again",
+	}
+	used := map[string]bool{}
+	for _, f := range Catalogue() {
+		if f.Heals != "" || mends[f.Name+" "+f.Target] {
+			continue
+		}
+		if back[f.Name] == "" {
+			t.Errorf("nothing says how %s of a %s is undone", f.Name, f.Target)
+		}
+		used[f.Name] = true
+	}
+	for name := range back {
+		if !used[name] {
+			t.Errorf("%s is in the list, and has a way back, or is no fault", name)
+		}
+	}
+}
+
+// What mends a fault ends it on the screen too: the fold of the two events has none left.
+func TestWhatIsMendedIsShownAsMended(t *testing.T) {
+	for _, f := range Catalogue() {
+		if f.Heals == "" {
+			continue
+		}
+		target := f.Target
+		if target != "store" {
+			target += "/x"
+		}
+		b := view.NewBuilder()
+		b.Apply(&trace.Event{ID: trace.ID{Seq: 1}, Kind: trace.FaultInjected, Payload: &trace.Fault{Fault: f.Name, Target: target}})
+		b.Apply(&trace.Event{ID: trace.ID{Seq: 2}, Kind: trace.FaultHealed, Payload: &trace.Fault{Fault: f.Heals, Target: target}})
+		if left := b.Live().Faults(); len(left) != 0 {
+			t.Errorf("%s of %s, mended by %s, is still shown: %+v", f.Name, f.Target, f.Heals, left[0].Fault)
+		}
+	}
+}
+
+// A fault is told which kinds of target it applies to.
+func TestApplies(t *testing.T) {
+	if got := Applies("stall"); !slices.Equal(got, []string{"informer", "watch"}) {
+		t.Errorf("stall applies to %v", got)
+	}
+	if got := Applies("explode"); got != nil {
+		t.Errorf("explode applies to %v", got)
+	}
+}
+
+func TestTargetKind(t *testing.T) {
+	for target, want := range map[string]string{"member/a": "member", "pod/demo/web": "pod", "scheduler": "scheduler", "": ""} {
+		if got := TargetKind(target); got != want {
+			t.Errorf("%q is a %q, want %q", target, got, want)
+		}
+	}
+}
