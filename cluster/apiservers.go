@@ -42,7 +42,7 @@ func (c *Cluster) startServer(name string, causes []trace.ID) *apiserver.Server 
 			server.Restart(p)
 			return
 		}
-		cfg := c.cfg.Tokens
+		cfg := c.serverConfig
 		cfg.Name, cfg.Before, cfg.Peer, cfg.AdvertiseIP = name, before, c.server, address
 		cfg.Inert = inert.Written
 		cfg.Kubelets = kubelets{c}

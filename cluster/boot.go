@@ -5,7 +5,7 @@
 // Boot puts the parts together; nothing else here knows them all. A part that
 // can be stopped and started again is a component (component.go); the store is
 // opened in store.go; nodes are in node.go. Cluster implements
-// control.Cluster (control.go), the face that the explorer, lessons and the
+// control.Cluster, the interface by which the explorer, lessons and the
 // console drive. Start reading at [Boot].
 package cluster
 
@@ -56,7 +56,6 @@ type Config struct {
 	Limit   int               // events kept in memory; 0 means trace.DefaultLimit, or fewer in a very large cluster
 
 	Version string // of kviz, for the trace
-	Tokens  apiserver.Config
 }
 
 // Cluster is a running cluster.
@@ -70,19 +69,20 @@ type Cluster struct {
 	metrics *metrics.Set          // of the members; nil on the bare store
 	etcd    *storage.Client
 
-	leaseClock *storage.Clock
-	quota      atomic.Int64      // of the store, where it was changed since the start
-	server     *apiserver.Server // the first; the balancer has all
-	removed    map[string]int    // how many API servers of a name were removed
-	balancer   *balancer.Balancer
-	registry   *registry.Registry
-	delays     queueDelays           // of the controllers' work queues
-	slowed     map[string]*sim.Delay // API servers that were slowed, by their target
-	network    *network.Network
-	rules      *proxy.Shared
-	kms        *kms.Plugin
-	webhooks   *webhook.Servers
-	provider   *idp.Provider
+	leaseClock   *storage.Clock
+	quota        atomic.Int64      // of the store, where it was changed since the start
+	server       *apiserver.Server // the first; the balancer has all
+	serverConfig apiserver.Config  // what every API server begins with
+	removed      map[string]int    // how many API servers of a name were removed
+	balancer     *balancer.Balancer
+	registry     *registry.Registry
+	delays       queueDelays           // of the controllers' work queues
+	slowed       map[string]*sim.Delay // API servers that were slowed, by their target
+	network      *network.Network
+	rules        *proxy.Shared
+	kms          *kms.Plugin
+	webhooks     *webhook.Servers
+	provider     *idp.Provider
 
 	components []*component
 	nodes      []*node
@@ -100,10 +100,10 @@ type Cluster struct {
 	clock       clock
 	endpoint    atomic.Pointer[control.Endpoints]
 	onEndpoints atomic.Pointer[func()]
-	etcdFace    atomic.Pointer[etcdapi.Server] // nil unless ListenEtcd was called
+	etcdServer  atomic.Pointer[etcdapi.Server] // nil unless ListenEtcd was called
 	served      served
 	api         *serve.Handler
-	doors       doors // of single API servers
+	direct      direct // to single API servers
 	console     *console.Console
 	pollers     pollers
 	fold        *view.Builder // the kernel's own fold, for expressions; see folded
@@ -114,8 +114,9 @@ type Cluster struct {
 	broken      int           // number of the newest breakpoint
 }
 
-// doors are the HTTP faces of single API servers, by name, made when they are used.
-type doors struct {
+// direct are the ways to single API servers past the load balancer, by name, made when
+// they are used.
+type direct struct {
 	sync.Mutex
 	by map[string]*serve.Handler
 }
@@ -313,7 +314,7 @@ func (c *Cluster) Close() error {
 		c.elected.Store(true)
 		c.letGo()
 		c.api.Close()
-		c.closeDoors()
+		c.closeDirect()
 		_ = c.closeEtcd()         // it only waits
 		_ = c.console.CloseEtcd() // likewise
 		c.stop()

@@ -104,8 +104,8 @@ func (c *Cluster) exit(m *component, why trace.ID) {
 // startControlPlane starts the API server, waits until it answers, and starts
 // the controller manager and the scheduler.
 func (c *Cluster) startControlPlane(t *sim.Task) {
-	c.cfg.Tokens.KMS, c.cfg.Tokens.Webhooks, c.cfg.Tokens.Provider = c.kms.Dial, c.webhooks, c.provider
-	c.cfg.Tokens.Components = c.componentHealth
+	c.serverConfig.KMS, c.serverConfig.Webhooks, c.serverConfig.Provider = c.kms.Dial, c.webhooks, c.provider
+	c.serverConfig.Components = c.componentHealth
 	c.startServer("", t.Causes()).WaitReady(t)
 	c.startPeers(t)
 

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/remotecommand"
-	utilexec "k8s.io/utils/exec"
+	utilexec "k8s.io/client-go/util/exec"
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
@@ -131,7 +131,7 @@ func TestLogsAndExecOverHTTPS(t *testing.T) {
 	if b, err := pods.GetLogs("talks", &corev1.PodLogOptions{TailLines: &last}).DoRaw(ctx); string(b) != "line 4\nline 5\n" || err != nil {
 		t.Errorf("the last two lines: %q, %v", b, err)
 	}
-	if _, err := pods.GetLogs("talks", &corev1.PodLogOptions{Previous: true}).DoRaw(ctx); err == nil || err.Error() != `previous terminated container "app" in pod "talks" not found` {
+	if _, err := pods.GetLogs("talks", &corev1.PodLogOptions{Previous: true}).Stream(ctx); err == nil || err.Error() != `previous terminated container "app" in pod "talks" not found` {
 		t.Errorf("the container before: %v", err)
 	}
 	if _, _, err := exec("", "hostname"); err == nil || err.Error() != `Internal error occurred: unable to upgrade connection: container not found ("app")` {

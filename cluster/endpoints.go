@@ -40,7 +40,7 @@ func (c *Cluster) ListenEtcd(port int, certificates string) (*etcdapi.Server, er
 	if err != nil {
 		return nil, err
 	}
-	if !c.etcdFace.CompareAndSwap(nil, s) {
+	if !c.etcdServer.CompareAndSwap(nil, s) {
 		return nil, errors.Join(errors.New("serve etcd's API: it is served already"), s.Close())
 	}
 	follow := func() {
@@ -89,7 +89,7 @@ func (c *Cluster) OnEndpoints(fn func()) { c.onEndpoints.Store(&fn) }
 
 // closeEtcd ends what ListenEtcd began.
 func (c *Cluster) closeEtcd() error {
-	if s := c.etcdFace.Load(); s != nil {
+	if s := c.etcdServer.Load(); s != nil {
 		return s.Close()
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"kviz/cluster/view"
 )
 
-// openConsole makes the API's HTTP face and the console that stands before it.
+// openConsole makes the HTTP edge of the API and the console that stands before it.
 func (c *Cluster) openConsole() {
 	c.api = serve.New(serve.Config{Kernel: c.k, API: func() serve.API {
 		if c.server == nil || !c.balancer.Answers() {
@@ -24,13 +24,13 @@ func (c *Cluster) openConsole() {
 	}, Documents: assets.Documents()})
 	c.console = console.New(console.Config{
 		Kernel: c.k, API: c.api, Machine: c, Nodes: shells{c}, Etcd: etcd{c},
-		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), Docs: assets.Docs(), ControlPlane: controlPlane{c: c}, Server: c.door,
+		Compile: c.condition, Value: c.valueOf, Manifests: assets.Manifests(), Docs: assets.Docs(), ControlPlane: controlPlane{c: c}, Server: c.directTo,
 	})
 }
 
-// door is the HTTP face of one API server, past the load balancer: kubectl
+// directTo is the HTTP edge of one API server, past the load balancer: kubectl
 // --server=b, or --server=https://192.168.0.2:6443.
-func (c *Cluster) door(server string) (*serve.Handler, error) {
+func (c *Cluster) directTo(server string) (*serve.Handler, error) {
 	name := ""
 	var known []string
 	asked := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(server, "https://"), "http://"), "/")
@@ -47,9 +47,9 @@ func (c *Cluster) door(server string) (*serve.Handler, error) {
 	if name == "" {
 		return nil, fmt.Errorf("there is no API server %q: one of %s; without --server it is whom the load balancer chooses", server, strings.Join(known, ", "))
 	}
-	c.doors.Lock()
-	defer c.doors.Unlock()
-	h := c.doors.by[name]
+	c.direct.Lock()
+	defer c.direct.Unlock()
+	h := c.direct.by[name]
 	if h == nil {
 		h = c.api.Another(func() serve.API {
 			if s := c.backend(name); s != nil && s.Server.Ready() {
@@ -57,19 +57,19 @@ func (c *Cluster) door(server string) (*serve.Handler, error) {
 			}
 			return nil
 		})
-		if c.doors.by == nil {
-			c.doors.by = map[string]*serve.Handler{}
+		if c.direct.by == nil {
+			c.direct.by = map[string]*serve.Handler{}
 		}
-		c.doors.by[name] = h
+		c.direct.by[name] = h
 	}
 	return h, nil
 }
 
-// closeDoors ends every open request to one API server.
-func (c *Cluster) closeDoors() {
-	c.doors.Lock()
-	defer c.doors.Unlock()
-	for _, h := range c.doors.by {
+// closeDirect ends every open request to one API server.
+func (c *Cluster) closeDirect() {
+	c.direct.Lock()
+	defer c.direct.Unlock()
+	for _, h := range c.direct.by {
 		h.Close()
 	}
 }

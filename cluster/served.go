@@ -28,12 +28,12 @@ func (s *served) member(name string, here bool) {
 
 // listeners looks which listeners there are now.
 func (s *served) listeners() {
-	face := s.c.etcdFace.Load()
-	if face == nil {
+	server := s.c.etcdServer.Load()
+	if server == nil {
 		return
 	}
 	clear(s.at)
-	addresses := face.Addresses()
+	addresses := server.Addresses()
 	for _, a := range addresses {
 		s.at[a.Member] = a
 	}

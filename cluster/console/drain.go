@@ -216,7 +216,9 @@ func (k *kubectlRun) evictOne(ctx context.Context, p *victim, flags *parsed, now
 		if p.uid == "" {
 			p.uid = k.uidOf(ctx, p)
 		}
-		fmt.Fprintf(k.inv.Out, "evicting pod %s\n", p)
+		if !flags.on("disable-eviction") {
+			fmt.Fprintf(k.inv.Out, "evicting pod %s\n", p)
+		}
 		err := k.evict(ctx, p, flags)
 		switch {
 		case apierrors.IsNotFound(err):

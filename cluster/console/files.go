@@ -160,17 +160,22 @@ func (f *files) missing(said []byte) string {
 	if m == nil || f.inv.Console.cfg.Manifests == nil {
 		return ""
 	}
+	best, size := "", 0 // the one that makes least beside it
 	for _, name := range f.known() {
 		b, err := fs.ReadFile(f.inv.Console.cfg.Manifests, name)
 		if err != nil {
 			continue
 		}
 		var o metav1.PartialObjectMetadata
-		if yaml.Unmarshal(b, &o) == nil && o.Kind == "Namespace" && o.Name == string(m[1]) {
-			return fmt.Sprintf("hint: kubectl apply -f %s makes the namespace %s\n", name, o.Name)
+		first, _, _ := strings.Cut(string(b), "\n---")
+		if yaml.Unmarshal([]byte(first), &o) == nil && o.Kind == "Namespace" && o.Name == string(m[1]) && (best == "" || len(b) < size) {
+			best, size = name, len(b)
 		}
 	}
-	return ""
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("hint: kubectl apply -f %s makes the namespace %s\n", best, m[1])
 }
 
 func (f *files) directory(name, clean string) (string, error) {

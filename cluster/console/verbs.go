@@ -430,7 +430,10 @@ func (inv *Invocation) listFaults(kinds []control.FaultKind, of []string) int {
 // or left out: member/a for store/a, node/node-2 for node-2; "" if there is none.
 func sameName(targets []string, word string, kinds []string) string {
 	name := word[strings.IndexByte(word, '/')+1:]
-	for _, kind := range kinds {
+	for _, kind := range append([]string{"member", "node"}, kinds...) { // what people mean by a bare name
+		if !contains(kinds, kind) {
+			continue
+		}
 		if t := kind + "/" + name; contains(targets, t) {
 			return t
 		}
