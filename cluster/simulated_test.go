@@ -47,6 +47,9 @@ func TestWhatIsSimulatedIsWhole(t *testing.T) {
 // claims is what a package comment says that takes a short way.
 var claims = regexp.MustCompile(`(?i)\bsimplified\b|\bsimulated\b|\bnot modelled\b|\bstands in for\b`)
 
+// denies is how a package says that it takes none.
+var denies = regexp.MustCompile(`(?i)\bnothing (?:in it|here) is simulated\b`)
+
 // No package comment claims a simplification that the page does not have.
 func TestWhatPackagesClaimIsSaid(t *testing.T) {
 	saying := map[string]bool{}
@@ -66,13 +69,17 @@ func TestWhatPackagesClaimIsSaid(t *testing.T) {
 				return nil
 			}
 			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
-			if err != nil || f.Doc == nil || !claims.MatchString(f.Doc.Text()) {
+			if err != nil || f.Doc == nil {
 				return err
+			}
+			says := denies.ReplaceAllString(f.Doc.Text(), "")
+			if !claims.MatchString(says) {
+				return nil
 			}
 			found++
 			pkg, err := filepath.Rel("..", filepath.Dir(file))
 			if err == nil && pkg != "cluster/simulated" && !saying[filepath.ToSlash(pkg)] {
-				t.Errorf("the comment of %s says %q, and nothing of it is on the page: simulated.Say", pkg, claims.FindString(f.Doc.Text()))
+				t.Errorf("the comment of %s says %q, and nothing of it is on the page: simulated.Say", pkg, claims.FindString(says))
 			}
 			return err
 		})

@@ -39,9 +39,16 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/idp"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "almost every built-in kind is served in one version",
+	Seen: "kubectl api-versions",
+})
 
 // Config says how the server behaves. The zero value gives the defaults.
 type Config struct {

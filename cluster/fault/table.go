@@ -132,7 +132,8 @@ func peer(words string, args ...string) control.FaultWay {
 	return control.FaultWay{Say: words, Args: args, Peer: true}
 }
 
-func ways(w ...control.FaultWay) []control.FaultWay { return w }
+// ways are the sentences of a fault; none for one that does the same as another.
+func ways(w ...control.FaultWay) []control.FaultWay { return append([]control.FaultWay{}, w...) }
 
 // act is a fault that needs nothing but its target.
 func act[T any](do func(T, []trace.ID) error) func(any, control.Fault) (Act, error) {

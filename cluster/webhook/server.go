@@ -33,6 +33,11 @@ var _ = simulated.Say(simulated.Statement{
 	Seen: "kviz fault list",
 })
 
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simulated, In: "cluster/apiserver/webhook",
+	What: "there are no sockets between the API server and what it asks outside: the address of a webhook leads to one of the simulated servers",
+})
+
 // latency is how long a server takes for one review.
 const latency = 3 * time.Millisecond
 

@@ -87,7 +87,10 @@ func faultArguments(ctl Catalogue, before []string) []string {
 		}
 		return all
 	}
-	what, _ := of(before[1])
+	what, applies := of(before[1])
+	if i := slices.IndexFunc(kinds, func(k control.FaultKind) bool { return k.Name == before[0] }); !applies && i >= 0 {
+		what = kinds[i] // a target that is not there yet
+	}
 	switch how, _, _ := strings.Cut(what.Args, " "); {
 	case kindOf(before[1]) == "member" && (len(before) == 2 && how == "PEER" || how == "[MEMBER…]"):
 		for _, t := range ctl.Targets() {

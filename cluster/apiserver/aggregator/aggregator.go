@@ -31,9 +31,15 @@ import (
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 	"kviz/cluster/workqueue"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "the aggregator asks the endpoints of an APIService one after the other, and no watches go through its proxy",
+})
 
 // Aggregator is that of one server. All its parts begin when somebody first asks for an
 // APIService: until then the store has none, and nothing is served by anybody else. Of

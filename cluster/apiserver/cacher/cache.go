@@ -27,9 +27,15 @@ import (
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "while the watch cache waits for a slow watcher the others are told, where upstream tells nobody of the kind anything",
+})
 
 // Cache is the watch cache of one kind.
 type Cache struct {

@@ -16,7 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/client"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "objects are of the version that is served; there is an internal one for validation only",
+})
 
 // Kind is one kind the server serves: what discovery says about it and how it
 // is stored. The registry is pkg/registry in Kubernetes, one store and one
