@@ -29,10 +29,11 @@ kviz wait --timeout 300s 'object("deployments", "demo", "hello-deploy").status.a
 kubectl wait --for=condition=Ready -n demo pod/hello-pod --timeout=300s
 ` + answered
 
-// answered asks the Service until it answers, for half a minute.
+// answered asks the Service until it answers, for three quarters of a minute: a kube-proxy
+// whose rules were flushed may need its sync period of 30 s to notice.
 const answered = `
 ok=no
-for i in 1 2 3 4 5 6 7 8 9 10; do
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
   if kubectl exec -n demo hello-pod -- curl -s --max-time 2 hello-svc; then ok=yes; break; fi
   sleep 1
 done

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -380,7 +381,9 @@ func faultVerb(_ context.Context, inv *Invocation, args []string) int {
 		return inv.unknown("fault", args[0], names)
 	}
 	if targets := m.Targets(); !contains(targets, args[1]) {
-		if meant := sameName(targets, args[1], applies); meant != "" {
+		kind, _, _ := strings.Cut(args[1], "/")
+		others := slices.ContainsFunc(targets, func(t string) bool { return strings.HasPrefix(t, kind+"/") })
+		if meant := sameName(targets, args[1], applies); meant != "" && !others {
 			fmt.Fprintf(inv.Err, "kviz fault: unknown target %q; did you mean %q? (kviz fault list tells all)\n", args[1], meant)
 			return 2
 		}

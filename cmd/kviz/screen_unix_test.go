@@ -309,14 +309,14 @@ func TestEndedFromOutside(t *testing.T) {
 			home := t.TempDir()
 			s := begin(t, home, 100, 30, "explore")
 			s.sees("RUNNING", "3/3 quorum").press("?").sees("Help")
-			if found, _ := filepath.Glob(filepath.Join(home, "raftstore-*")); len(found) != 1 {
+			if found, _ := filepath.Glob(filepath.Join(home, "kviz-tmp-*", "raftstore-*")); len(found) != 1 {
 				t.Fatalf("the store's directory is not here: %q", found)
 			}
 			if err := s.process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
 			s.ends(0)
-			if left, _ := filepath.Glob(filepath.Join(home, "raftstore-*")); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(home, "kviz-tmp-*")); len(left) > 0 {
 				t.Errorf("%q is left behind", left)
 			}
 		})

@@ -245,9 +245,7 @@ func upstreamReviews(t *testing.T, j judges, r *review) []told {
 // webhooks are the servers that kviz finds outside: the desk.
 type webhooks struct {
 	*desk
-	k      *sim.Kernel
-	server remote.Server
-	now    said
+	k *sim.Kernel
 }
 
 // Host is apiserver.Webhooks.

@@ -25,7 +25,13 @@ import (
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "cluster IPs are of one address family, and are claimed in the store only while several API servers hand out the same",
+})
 
 // Allocator hands out the cluster IPs and node ports of Services
 // (pkg/registry/core/service/ipallocator, portallocator). What is taken is
