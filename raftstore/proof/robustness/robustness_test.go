@@ -3,6 +3,7 @@ package robustness
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -132,8 +133,14 @@ func staleRead(req model.EtcdRequest, resp *model.EtcdResponse) bool {
 	return true
 }
 
+// otherRevision changes the revision of a transaction that put something. One that
+// wrote nothing may truly have been answered three revisions later, where so many
+// writes of others ran beside it.
 func otherRevision(req model.EtcdRequest, resp *model.EtcdResponse) bool {
-	if req.Type != model.Txn || resp.Txn == nil || resp.Revision < 5 {
+	if req.Type != model.Txn || resp.Txn == nil || resp.Txn.Failure || resp.Revision < 5 {
+		return false
+	}
+	if !slices.ContainsFunc(req.Txn.OperationsOnSuccess, func(op model.EtcdOperation) bool { return op.Type == model.PutOperation }) {
 		return false
 	}
 	resp.Revision += 3
