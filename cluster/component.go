@@ -8,6 +8,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/controller"
 	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/scheduler"
 	"kviz/cluster/sim"
@@ -160,6 +161,8 @@ func serviceAccount(controller string) string {
 		return "generic-garbage-collector"
 	case "pod-garbage-collector-controller":
 		return "pod-garbage-collector"
+	case replicaset.ReplicationName:
+		return replicaset.ReplicationSource
 	case certificates.Approving, certificates.Signing, certificates.Cleaner:
 		return "certificate-controller"
 	case storageprotection.ClaimsName:

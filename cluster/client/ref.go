@@ -37,6 +37,8 @@ func ResourceOf(obj runtime.Object) (Resource, bool) {
 		return LimitRanges, true
 	case *corev1.ResourceQuota:
 		return ResourceQuotas, true
+	case *corev1.ReplicationController:
+		return ReplicationControllers, true
 	case *appsv1.ReplicaSet:
 		return ReplicaSets, true
 	case *appsv1.Deployment:

@@ -128,6 +128,7 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		tainteviction.New(env(tainteviction.Name, tainteviction.Name)),
 		podgc.New(env(podgc.Name, podgc.Name)),
 		resourcequota.New(env(resourcequota.Name, resourcequota.Name)),
+		replicaset.NewReplication(env(replicaset.ReplicationName, replicaset.ReplicationSource)),
 	}
 	all = append(all,
 		certificates.NewApproving(env(certificates.Approving, certificates.Approving)), certificates.NewCleaner(env(certificates.Cleaner, certificates.Cleaner)),

@@ -17,7 +17,6 @@ var Kinds = []Row{
 	{What: "PersistentVolumeClaim", So: "no volume is bound or made for it; pods that name it run without it"},
 	{What: "PodDisruptionBudget.policy", So: "nobody counts its pods, so disruptionsAllowed stays 0 and every eviction of one is refused"},
 	{What: "PodTemplate", So: "no controller makes pods of PodTemplates, in Kubernetes either"},
-	{What: "ReplicationController", So: "no pods are made of it"},
 	{What: "ServiceCIDR.networking.k8s.io", So: "cluster IPs come from the range that the API server was started with"},
 	{What: "StatefulSet.apps", So: "no pods are made of it"},
 	{What: "StorageClass.storage.k8s.io", So: "no provisioner runs, so claims of it get no volume"},

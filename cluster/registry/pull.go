@@ -110,14 +110,15 @@ func (r *Registry) Resolve(ref string) (Image, error) {
 	if r.unreachable {
 		return Image{}, fmt.Errorf(`%sfailed to do request: Head "https://%s/v2/%s/manifests/%s": dial tcp: lookup %s: i/o timeout`, head, host, name, tag, host)
 	}
-	if missing(name) {
+	repo := reference.TrimNamed(named).Name()
+	if noRepository(repo) {
 		return Image{}, &NotFoundError{denied: true, text: head + "pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed"}
 	}
-	if missing(tag) {
+	if noTag(repo, tag) {
 		return Image{}, &NotFoundError{text: head + full + ": not found"}
 	}
 	sum := sha256.Sum256([]byte(full))
-	return Image{Name: full, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: size(reference.TrimNamed(named).Name(), tag, sum)}, nil
+	return Image{Name: full, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: size(repo, tag, sum)}, nil
 }
 
 // NotFoundError says that the registry answered and has no such image.

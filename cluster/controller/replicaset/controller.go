@@ -14,10 +14,10 @@
 //
 // It never waits for a pod to run: counting the ready ones into the status is
 // all it does about that. It does not know Deployments either; it only has an
-// owner.
+// owner. A second copy of it keeps the pods of ReplicationControllers, see kind.go.
 //
-// Mirrors pkg/controller/replicaset. Simplified: no consistency store, no
-// metrics. Start reading at [Controller.sync].
+// Mirrors pkg/controller/replicaset and replication. Simplified: no consistency
+// store, no metrics. Start reading at [Controller.sync].
 package replicaset
 
 import (
@@ -47,15 +47,20 @@ var _ = simulated.Say(simulated.Statement{
 	What: "the consistency store and the metrics of the ReplicaSet controller",
 })
 
-// Name is the controller's name.
-const Name = "replicaset-controller"
+// The controllers' names, and where the second one's Events come from.
+const (
+	Name              = "replicaset-controller"
+	ReplicationName   = "replicationcontroller-controller"
+	ReplicationSource = "replication-controller"
+)
 
 // BurstReplicas is the most pods that one sync creates or deletes.
 const BurstReplicas = 500
 
-// Controller is the ReplicaSet controller.
+// Controller is the ReplicaSet controller, or that of ReplicationControllers.
 type Controller struct {
 	*reconcile.Env
+	kind   *kind
 	sets   *informer.Informer
 	pods   *informer.Informer
 	expect *expect.Expectations
@@ -64,10 +69,18 @@ type Controller struct {
 	tallies map[string]*tally // by key of the ReplicaSet
 }
 
-// New makes the controller; Start starts it.
+// New makes the ReplicaSet controller; Start starts it.
 func New(env *reconcile.Env) *Controller {
-	c := &Controller{Env: env, sets: env.Informers.For(client.ReplicaSets), pods: env.Informers.For(client.Pods), expect: expect.New(), tallies: map[string]*tally{}}
-	c.loop = reconcile.NewLoop(env, "replicaset", client.ReplicaSets, c.sync)
+	c := &Controller{Env: env, kind: replicaSets}
+	c.watch()
+	return c
+}
+
+// watch has every change looked at that may call for more pods or fewer.
+func (c *Controller) watch() {
+	c.sets, c.pods = c.Informers.For(c.kind.resource), c.Informers.For(client.Pods)
+	c.expect, c.tallies = expect.New(), map[string]*tally{}
+	c.loop = reconcile.NewLoop(c.Env, c.kind.queue, c.kind.resource, c.sync)
 	ownerref.AddIndex(c.sets)
 	ownerref.AddIndex(c.pods)
 	c.sets.AddHandler(informer.Handler{
@@ -85,16 +98,32 @@ func New(env *reconcile.Env) *Controller {
 		},
 		Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.deletePod(t, obj.(*corev1.Pod)) },
 	})
-	return c
 }
 
 // Start starts the workers.
 func (c *Controller) Start() { c.loop.Start(c.sets, c.pods) }
 
+// Replication is the controller of ReplicationControllers.
+type Replication struct{ c *Controller }
+
+// NewReplication makes it; Start starts it.
+func NewReplication(env *reconcile.Env) *Replication {
+	return &Replication{&Controller{Env: env, kind: replicationControllers}}
+}
+
+// Start waits for the first ReplicationController and then begins to work.
+func (r *Replication) Start() {
+	r.c.Process.Go("await", func(t *sim.Task) {
+		client.AwaitUseOf(t, r.c.Client, client.ReplicationControllers)
+		r.c.watch()
+		r.c.Start()
+	})
+}
+
 func (c *Controller) enqueue(t *sim.Task, obj runtime.Object) { c.loop.Add(t, informer.KeyOf(obj)) }
 
 func (c *Controller) updateSet(t *sim.Task, old, new runtime.Object, _ trace.ID) {
-	if was := old.(*appsv1.ReplicaSet); was.UID != new.(*appsv1.ReplicaSet).UID {
+	if was := c.kind.set(old); was.UID != c.kind.set(new).UID {
 		c.expect.Forget(informer.KeyOf(was))
 	}
 	c.enqueue(t, new)
@@ -163,7 +192,11 @@ func (c *Controller) deletePod(t *sim.Task, pod *corev1.Pod) {
 }
 
 func (c *Controller) owner(pod *corev1.Pod, ref *metav1.OwnerReference) (*appsv1.ReplicaSet, bool) {
-	return ownerref.Resolve[*appsv1.ReplicaSet](c.sets, "ReplicaSet", pod.Namespace, ref)
+	obj, ok := ownerref.Resolve[ownerref.Object](c.sets, c.kind.resource.Kind, pod.Namespace, ref)
+	if !ok {
+		return nil, false
+	}
+	return c.kind.set(obj), true
 }
 
 // enqueueAdopters wakes up every ReplicaSet whose selector matches an orphan.
@@ -172,7 +205,7 @@ func (c *Controller) enqueueAdopters(t *sim.Task, pod *corev1.Pod) {
 		return
 	}
 	for _, obj := range c.sets.ListNamespace(pod.Namespace) {
-		rs := obj.(*appsv1.ReplicaSet)
+		rs := c.kind.set(obj)
 		sel, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 		if err == nil && !sel.Empty() && sel.Matches(labels.Set(pod.Labels)) {
 			c.enqueue(t, rs)

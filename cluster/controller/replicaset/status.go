@@ -10,17 +10,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kviz/cluster/client"
 	"kviz/cluster/controller/pods"
 	"kviz/cluster/controller/reconcile"
 )
 
 // status counts (calculateStatus).
-func status(rs *appsv1.ReplicaSet, y *tally, manageErr error, now time.Time) appsv1.ReplicaSetStatus {
+func (c *Controller) status(rs *appsv1.ReplicaSet, y *tally, manageErr error, now time.Time) appsv1.ReplicaSetStatus {
 	st := *rs.Status.DeepCopy()
 	number := func(what fact) int32 { return int32(y.number(claimed | what)) }
-	gone := number(terminating)
-	st.Replicas, st.FullyLabeledReplicas, st.TerminatingReplicas = number(active), number(active|labelled), &gone
+	st.Replicas, st.FullyLabeledReplicas = number(active), number(active|labelled)
+	if c.kind.countsGoing {
+		going := number(terminating)
+		st.TerminatingReplicas = &going
+	}
 	st.ReadyReplicas, st.AvailableReplicas = number(active|ready), int32(y.available(rs.Spec.MinReadySeconds, now))
 	setFailure(&st, manageErr, int(st.Replicas), int(*rs.Spec.Replicas), now)
 	return st
@@ -57,17 +59,21 @@ func (c *Controller) updateStatus(run *reconcile.Run, rs *appsv1.ReplicaSet, st 
 	}
 	// What was observed is the generation acted on, not one that a retry reads.
 	st.ObservedGeneration = rs.Generation
-	run.Act("update", client.RefOf(rs), counts(st), counts(rs.Status), "%s", whyStatus(rs, st))
+	run.Act("update", c.ref(rs), counts(st), counts(rs.Status), "%s", whyStatus(rs, st))
 	for try := 0; ; try++ {
 		rs = rs.DeepCopy()
 		rs.Status = st
-		updated, err := client.UpdateStatus(run.T, c.Client, client.ReplicaSets, rs.Namespace, rs)
-		if err == nil || try > 0 {
-			return updated, err
+		obj, err := c.Client.Update(run.T, c.kind.resource, rs.Namespace, c.kind.object(rs), "status")
+		if err == nil {
+			return c.kind.set(obj), nil
 		}
-		if rs, err = client.Get[*appsv1.ReplicaSet](run.T, c.Client, client.ReplicaSets, rs.Namespace, rs.Name); err != nil {
+		if try > 0 {
 			return nil, err
 		}
+		if obj, err = c.Client.Get(run.T, c.kind.resource, rs.Namespace, rs.Name); err != nil {
+			return nil, err
+		}
+		rs = c.kind.set(obj)
 	}
 }
 

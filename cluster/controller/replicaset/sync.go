@@ -25,7 +25,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 		run.Gone()
 		return nil
 	}
-	rs := obj.(*appsv1.ReplicaSet)
+	rs := c.kind.set(obj)
 	satisfied := c.expect.Satisfied(run.Key, run.T.Now())
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	}
 	y := c.tallyOf(run.Key, rs, selector)
 	run.Look(len(y.now.pods))
-	if err := y.settle(&ownerref.Claimer{Run: run, Client: c.Client, Owner: rs, OwnerOf: client.ReplicaSets, Kind: client.Pods, Selector: selector}); err != nil {
+	if err := y.settle(&ownerref.Claimer{Run: run, Client: c.Client, Owner: rs, OwnerOf: c.kind.resource, Kind: client.Pods, Selector: selector}); err != nil {
 		return err
 	}
 
@@ -42,11 +42,11 @@ func (c *Controller) sync(run *reconcile.Run) error {
 		manageErr = c.manage(run, rs, y)
 	}
 	now := run.T.Now()
-	updated, err := c.updateStatus(run, rs, status(rs, y, manageErr, now))
+	updated, err := c.updateStatus(run, rs, c.status(rs, y, manageErr, now))
 	if err != nil {
 		return err
 	}
-	run.Converged(client.RefOf(updated), updated.Generation, converged(updated))
+	run.Converged(c.ref(updated), updated.Generation, converged(updated))
 	if manageErr != nil {
 		return manageErr
 	}
@@ -131,16 +131,16 @@ func (c *Controller) slowStart(t *sim.Task, n int, fn func(*sim.Task) error) (do
 }
 
 func (c *Controller) createPod(t *sim.Task, rs *appsv1.ReplicaSet) error {
-	pod := pods.FromTemplate(&rs.Spec.Template, rs.Name, metav1.NewControllerRef(rs, client.ReplicaSets.GVK()))
+	pod := pods.FromTemplate(&rs.Spec.Template, rs.Name, metav1.NewControllerRef(rs, c.kind.resource.GVK()))
 	made, err := client.Create(t, c.Client, client.Pods, rs.Namespace, pod)
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil // nothing can be created there any more: not worth an error
 	case err != nil:
-		c.Events.Event(t, rs, corev1.EventTypeWarning, "FailedCreate", "Error creating: %v", err)
+		c.Events.Event(t, c.kind.object(rs), corev1.EventTypeWarning, "FailedCreate", "Error creating: %v", err)
 		return err
 	}
-	c.Events.Event(t, rs, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", made.Name)
+	c.Events.Event(t, c.kind.object(rs), corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", made.Name)
 	return nil
 }
 
@@ -183,14 +183,14 @@ func list(victims []*corev1.Pod) string {
 func (c *Controller) deleteOne(t *sim.Task, rs *appsv1.ReplicaSet, key string, pod *corev1.Pod) error {
 	err := c.Client.Delete(t, client.Pods, pod.Namespace, pod.Name, metav1.DeleteOptions{})
 	if err == nil {
-		c.Events.Event(t, rs, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
+		c.Events.Event(t, c.kind.object(rs), corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
 		return nil
 	}
 	c.expect.Deleted(key, informer.KeyOf(pod)) // the cache will show no deletion
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	c.Events.Event(t, rs, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %v", err)
+	c.Events.Event(t, c.kind.object(rs), corev1.EventTypeWarning, "FailedDelete", "Error deleting: %v", err)
 	return fmt.Errorf("unable to delete pods: %w", err)
 }
 
@@ -200,7 +200,10 @@ func (c *Controller) deleteOne(t *sim.Task, rs *appsv1.ReplicaSet, key string, p
 func (c *Controller) related(rs *appsv1.ReplicaSet) []*corev1.Pod {
 	sets := []*appsv1.ReplicaSet{rs}
 	if ref := metav1.GetControllerOfNoCopy(rs); ref != nil {
-		sets = ownerref.ControlledBy[*appsv1.ReplicaSet](c.sets, ref.UID)
+		sets = sets[:0]
+		for _, obj := range c.sets.ByIndex(ownerref.Index, string(ref.UID)) {
+			sets = append(sets, c.kind.set(obj))
+		}
 	}
 	var out []*corev1.Pod
 	for _, s := range sets {
