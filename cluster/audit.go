@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -45,7 +46,7 @@ func (t auditDiskTarget) Full(yes bool, _ []trace.ID) error {
 	return nil
 }
 
-func (p controlPlane) Audit() apiserver.AuditState { return p.server().Auditor().State() }
+func (p controlPlane) Audit() audit.State { return p.server().Auditor().State() }
 
 func (p controlPlane) WriteAuditPolicy(t *sim.Task, file []byte) error {
 	if file == nil {

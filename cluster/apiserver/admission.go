@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/apiserver/admission/policy"
 	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/webhook"
@@ -98,7 +99,7 @@ func (s *Server) admissionConfig(file []byte) (config, error) {
 
 // admissionAttributes are a request as admission sees it that writes obj in place of
 // old: nil of a deletion, and of a creation.
-func (c *call) admissionAttributes(op admission.Operation, obj runtime.Object, old *stored) *admission.Attributes {
+func (c *call) admissionAttributes(op admission.Operation, obj runtime.Object, old *etcd3.Stored) *admission.Attributes {
 	a := &admission.Attributes{
 		Operation: op, Kind: c.kind.GVK(), Resource: c.kind.GroupVersionResource, Subresource: c.req.Subresource,
 		Namespaced: c.kind.Namespaced, Custom: c.kind.Custom != nil, Namespace: c.Ref.Namespace, Name: c.Ref.Name,
@@ -107,7 +108,7 @@ func (c *call) admissionAttributes(op admission.Operation, obj runtime.Object, o
 		FieldManager: c.req.FieldManager, Validation: c.req.FieldValidation, Options: &c.req.Delete, Objects: objectInterfaces{c},
 	}
 	if old != nil {
-		a.OldObject = old.obj
+		a.OldObject = old.Object
 	}
 	return a
 }

@@ -243,7 +243,7 @@ func (c *call) trackManager(kind *registry.Kind, obj, old runtime.Object) (runti
 	}
 	manager := c.req.FieldManager
 	if manager == "" {
-		manager, _, _ = strings.Cut(c.req.sender(), "/") // of a user agent, the program
+		manager, _, _ = strings.Cut(c.req.Sender(), "/") // of a user agent, the program
 	}
 	var owned runtime.Object
 	c.aside("the managed fields", func() { owned = m.UpdateNoErrors(live.DeepCopyObject(), obj, manager) })

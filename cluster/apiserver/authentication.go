@@ -1,21 +1,20 @@
 package apiserver
 
 import (
+	"strings"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/oidc"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/quota"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
-
-// credentials are what the request shows.
-func (r *Request) credentials() *authn.Credentials {
-	return &authn.Credentials{User: r.User, Kubeconfig: r.Kubeconfig, Token: r.Token, Certificates: r.Certificates}
-}
 
 // authenticate is the first stage: who is it? (apiserver
 // pkg/endpoints/filters/authentication.go WithAuthentication). The components of
@@ -33,9 +32,9 @@ func (c *call) authenticate() (authn.User, error) {
 		c.Pass(stage, "x509", "The client is "+u.Name+r.User.OfGroups()+".", nil)
 		return u, nil
 	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
-		return c.prove(r.credentials())
-	case !c.s.issuers.MayBeAnonymous(r.path()):
-		c.s.audit.refused(&c.Scope, c.req, c.s.sourceIPs)
+		return c.prove(r.Credentials())
+	case !c.s.issuers.MayBeAnonymous(r.URL()):
+		c.s.audit.Refused(&c.Scope, c.req)
 		return authn.User{}, c.Refuse(stage, authn.ByOIDC, apierrors.NewUnauthorized("Unauthorized"))
 	}
 	c.Pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
@@ -69,7 +68,7 @@ func (c *call) prove(shown *authn.Credentials) (authn.User, error) {
 // unproven refuses the request: nobody vouches for its sender.
 func (c *call) unproven(p *authn.Proof) error {
 	const stage = trace.StageAuthentication
-	c.s.audit.refused(&c.Scope, c.req, c.s.sourceIPs)
+	c.s.audit.Refused(&c.Scope, c.req)
 	err := apierrors.NewUnauthorized("Unauthorized")
 	c.Refused = stage
 	causes := c.Because()
@@ -91,17 +90,17 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 	if req.User == nil && req.Token == "" && len(req.Certificates) == 0 && !s.issuers.MayBeAnonymous(path) {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
-	u, ok := s.authenticators.Sender(t, req.credentials())
+	u, ok := s.authenticators.Sender(t, req.Credentials())
 	if !ok {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
 	if as := req.Impersonate; as != nil {
-		for _, a := range as.attributes(u) {
+		for _, a := range impersonated(as, u) {
 			if d := s.authorizers.DecideFor(t, a); !d.Allowed {
 				return authz.Forbidden(a, d)
 			}
 		}
-		u = as.identity()
+		u = as.Identity()
 	}
 	if req.Resource.Resource != "" {
 		a := attributesOf(req, u)
@@ -119,6 +118,32 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 	}
 	return nil
 }
+
+// AuditAnswered writes of a request that was answered before the pipeline: one for no
+// resource, whose Resource is empty and whose Path says what it was for, or one that
+// the router refused. status is the answer where it is a Status, else nil.
+func (s *Server) AuditAnswered(t *sim.Task, req *Request, code int, status *metav1.Status) {
+	if !s.audit.On() {
+		return
+	}
+	on := &request.Scope{Task: t, Began: t.Elapsed()}
+	user, ok := s.authenticators.Sender(t, req.Credentials())
+	if !ok {
+		s.audit.Refused(on, req)
+		return
+	}
+	s.audit.AnsweredBefore(on, req, user, func() authz.Decision {
+		path, _, _ := strings.Cut(req.URL(), "?")
+		a := authz.Attributes{User: user, Verb: req.Verb, Path: path}
+		if req.Resource.Resource != "" {
+			a = attributesOf(req, user)
+		}
+		return s.authorizers.DecideFor(t, a)
+	}, code, status)
+}
+
+// Audits reports whether anything is written of requests.
+func (s *Server) Audits() bool { return s.audit.On() }
 
 // newAuthenticators makes them; what is signed, and what has expired before its time, is
 // the same at all servers of a cluster.

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
@@ -22,14 +21,14 @@ func (c *call) authorize(user authn.User) error {
 	if c.kind != nil && !c.kind.Namespaced {
 		a.Namespace = ""
 	}
-	if a.Name == "" { // as RequestInfo has it: a watch on one object is about that object
-		a.Name = exactFields(c.req.List.FieldSelector)["metadata.name"]
+	if a.Name == "" {
+		a.Name = c.req.SelectedName()
 	}
 	d := authz.Decision{Allowed: true, Reason: "It is a part of a request that was allowed."}
-	if !c.req.approved {
+	if !c.req.Part {
 		d = c.s.authorizers.Decide(&c.Scope, a)
 	}
-	auditAccess(c.record, d)
+	c.record.Access(d)
 	st := c.NewStage()
 	*st = trace.Stage{Request: c.Number, Stage: trace.StageAuthorization, By: d.By, Verdict: "pass", Note: d.Reason, Asked: d.Asked}
 	if d.Allowed {
@@ -38,7 +37,7 @@ func (c *call) authorize(user authn.User) error {
 	}
 	err := authz.Forbidden(a, d)
 	if d.Err != nil {
-		err = authz.Undecided(c.req.uri(), d.Err)
+		err = authz.Undecided(c.req.URI(), d.Err)
 	}
 	status := request.StatusOf(err)
 	st.Verdict, st.Note, st.Code = "refuse", status.Message, int(status.Code)
@@ -83,17 +82,6 @@ func selectedLabels(selector string) labels.Requirements {
 	}
 	of, _ := sel.Requirements()
 	return of
-}
-
-// exactFields are the field=value terms of a field selector.
-func exactFields(selector string) map[string]string {
-	out := map[string]string{}
-	for _, r := range selectedFields(selector) {
-		if r.Operator == selection.Equals || r.Operator == selection.DoubleEquals {
-			out[r.Field] = r.Value
-		}
-	}
-	return out
 }
 
 // authorizationConfig reads the file.

@@ -67,7 +67,7 @@ func (s *Server) bootstrap(t *sim.Task) {
 func (s *Server) writeInitial(t *sim.Task, objs []initial) {
 	req := &pb.TxnRequest{}
 	for _, o := range objs {
-		key := o.kind.Prefix + keyOf(o.kind, object.Meta(o.obj).GetNamespace(), object.Meta(o.obj).GetName())
+		key := o.kind.Prefix + o.kind.Key(object.Meta(o.obj).GetNamespace(), object.Meta(o.obj).GetName())
 		value, err := registry.Encode(o.kind, o.obj)
 		if err != nil {
 			panic("apiserver: " + err.Error())

@@ -12,6 +12,7 @@ import (
 
 	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -30,40 +31,6 @@ type Kubelets interface {
 
 // ContainerName names a container.
 type ContainerName struct{ Namespace, Pod, Name string }
-
-// LogStream is a container's log on its way to the client.
-type LogStream interface {
-	// Next gives more of it, and whether there may be more after that, for which it
-	// may have to be waited.
-	Next(t *sim.Task) (b []byte, more bool)
-	// Close ends a Next that waits.
-	Close()
-}
-
-// ExecResult is how a command in a container ended.
-type ExecResult struct {
-	Stdout, Stderr string
-	Code           int
-}
-
-// Session is a connection to a container that the pipeline has allowed: the command is
-// run when the client's connection has been upgraded.
-type Session struct {
-	Options  *corev1.PodExecOptions
-	kubelets Kubelets
-	node     string
-	name     ContainerName
-	location string
-}
-
-// Run runs a command: that of the options, or a line that was typed into it.
-func (s *Session) Run(t *sim.Task, argv []string, stdin string) (ExecResult, error) {
-	res, err := s.kubelets.Exec(t, s.node, s.name, argv, stdin)
-	if dial, ok := err.(*aggregator.DialError); ok {
-		err = fmt.Errorf("error sending request: Post %q: dial tcp %s: %w", s.location, s.kubelets.Address(s.node), dial)
-	}
-	return res, err
-}
 
 // connects are the pod subresources that are connections to its kubelet.
 var connects = map[string]bool{"log": true, "exec": true, "attach": true, "portforward": true, "proxy": true}
@@ -96,7 +63,7 @@ func (c *call) connect() *Response {
 			return &Response{Err: c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(core.Kind("PodLogOptions"), c.req.Name, errs))}
 		}
 	}
-	en, _, err := c.read(keyOf(c.kind, c.req.Namespace, c.req.Name), nil)
+	en, _, err := c.s.store.Newest(&c.Scope, c.at(), nil)
 	if err != nil {
 		return fail(err)
 	}
@@ -111,7 +78,7 @@ func (c *call) connect() *Response {
 		return c.connectExec(pod)
 	}
 	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
-	return own(pod)
+	return request.Own(pod)
 }
 
 // connectLog opens a container's log (log.go LogREST).
@@ -187,10 +154,14 @@ func (c *call) connectExec(pod *corev1.Pod) *Response {
 	}
 	c.Pass(trace.StageStorage, "kubelet of "+node, fmt.Sprintf("The pod is on %s: the connection to the container %s goes by its kubelet.", node, container), nil)
 	at := c.s.cfg.Kubelets.Address(node)
-	return &Response{Code: 101, Session: &Session{
-		Options: o, kubelets: c.s.cfg.Kubelets, node: node, name: ContainerName{pod.Namespace, pod.Name, container},
-		location: c.containerURL(at, "exec", pod, container) + "?" + q.Encode(),
-	}}
+	kubelets, name, location := c.s.cfg.Kubelets, ContainerName{pod.Namespace, pod.Name, container}, c.containerURL(at, "exec", pod, container)+"?"+q.Encode()
+	return &Response{Code: 101, Session: &request.Session{Options: o, Run: func(t *sim.Task, argv []string, stdin string) (ExecResult, error) {
+		res, err := kubelets.Exec(t, node, name, argv, stdin)
+		if dial, ok := err.(*aggregator.DialError); ok {
+			err = fmt.Errorf("error sending request: Post %q: dial tcp %s: %w", location, kubelets.Address(node), dial)
+		}
+		return res, err
+	}}}
 }
 
 // containerURL is a path of a kubelet's server.

@@ -48,7 +48,7 @@ func (c *call) createObject(in decoded) *Response {
 		if err == nil {
 			c.awaitNames()
 			r := c.answer(made)
-			r.created = true
+			r.Created = true
 			return r
 		}
 		if !drawn || !apierrors.IsAlreadyExists(err) || try == nameTries {

@@ -68,6 +68,6 @@ func (s *Server) DeleteObjects(t *sim.Task, client string, k *registry.Kind, nam
 func requestFor(t *sim.Task, client string, k *registry.Kind, verb, namespace string) *Request {
 	return &Request{
 		Verb: verb, Resource: k.GroupVersionResource, Namespace: namespace, User: &selfUser, Client: client, Causes: t.Causes(),
-		System: true, kind: k,
+		System: true, Kind: k,
 	}
 }

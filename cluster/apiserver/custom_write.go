@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -33,7 +34,7 @@ const settling = 2 * time.Second
 // routeCustom refuses paths that a custom kind has not, warns of versions that
 // are going, and lets the first objects wait.
 func (c *call) routeCustom() error {
-	if c.kind.Custom == nil || c.req.kind != nil {
+	if c.kind.Custom == nil || c.req.Kind != nil {
 		return nil
 	}
 	across := c.req.Verb == "list" || c.req.Verb == "watch" || c.req.Verb == "deletecollection"
@@ -82,7 +83,7 @@ func (c *call) decodedCustom(obj runtime.Object, note string) runtime.Object {
 		diff = object.Diff(before, obj)
 	})
 	if filled > 0 {
-		note += " and filled in " + plural(filled, "default", "defaults") + " of its schema."
+		note += " and filled in " + request.Count(filled, "default", "defaults") + " of its schema."
 	} else {
 		note += "; it needs no defaults."
 	}

@@ -20,6 +20,7 @@ import (
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -42,7 +43,7 @@ func (c *call) decode() (decoded, error) {
 	if err != nil {
 		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}
-	defer func() { c.auditBody(obj) }()
+	defer func() { c.record.Body(c.req, c.kind, obj) }()
 	note := "Read the " + gvk.Kind
 	if c.custom() {
 		return decoded{c.decodedCustom(obj, note)}, nil
@@ -61,7 +62,7 @@ func (c *call) decode() (decoded, error) {
 	case 0:
 		note += "; it needs no defaults."
 	default:
-		note += " and filled in " + plural(len(diff), "default", "defaults") + "."
+		note += " and filled in " + request.Count(len(diff), "default", "defaults") + "."
 	}
 	if c.req.System {
 		note = "Read the " + gvk.Kind + " and filled in its defaults."

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
@@ -34,11 +35,11 @@ func (c *call) delete() *Response {
 	c.Pause(c.s.cfg.Cost.Admission)
 	var did deletedObject
 	err := c.repeat(func(live bool) error {
-		old, err := c.load(live)
+		old, err := c.s.store.Current(&c.Scope, c.at(), live)
 		if err != nil {
 			return c.Refuse(trace.StageStorage, "", err)
 		}
-		c.Ref.UID = string(object.Meta(old.obj).GetUID())
+		c.Ref.UID = string(object.Meta(old.Object).GetUID())
 		did, err = c.deleteOnce(c.admissionAttributes(admission.Delete, nil, old), old, opts.DeepCopy())
 		return err
 	})
@@ -51,7 +52,7 @@ func (c *call) delete() *Response {
 	c.release(did.old, did.old)
 	switch {
 	case c.kind.Is("Pod"):
-		return &Response{Object: did.obj}
+		return &Response{Object: did.Object}
 	case c.kind.Custom == nil && returnsDeleted[c.kind.Kind]:
 		return &Response{Object: did.old.DeepCopyObject()}
 	}
@@ -102,15 +103,15 @@ type deletedObject struct {
 }
 
 // deleteOnce marks or removes the object that is stored.
-func (c *call) deleteOnce(a *admission.Attributes, old *stored, opts *metav1.DeleteOptions) (deletedObject, error) {
-	none := deletedObject{old: old.obj}
+func (c *call) deleteOnce(a *admission.Attributes, old *etcd3.Stored, opts *metav1.DeleteOptions) (deletedObject, error) {
+	none := deletedObject{old: old.Object}
 	if _, err := c.mutate(a); err != nil {
 		return none, err
 	}
 	if err := c.deletePreconditions(old, opts); err != nil {
 		return none, err
 	}
-	obj := old.obj.DeepCopyObject()
+	obj := old.Object.DeepCopyObject()
 	now, note := c.markDeletion(obj, opts)
 	if p, ok := obj.(*corev1.Pod); ok && a.Evicting {
 		registry.SetPodCondition(p, c.Now(), corev1.PodCondition{
@@ -124,21 +125,21 @@ func (c *call) deleteOnce(a *admission.Attributes, old *stored, opts *metav1.Del
 	switch now {
 	case deleteNothing:
 		c.Pass(trace.StageStorage, "", "Nothing is written: the deletion is under way.", nil)
-		return deletedObject{written: written{obj: obj}, old: old.obj}, nil
+		return deletedObject{written: written{Object: obj}, old: old.Object}, nil
 	case deleteLater:
 		made, err := c.replace(approved{obj}, old)
-		return deletedObject{written: made, old: old.obj}, err
+		return deletedObject{written: made, old: old.Object}, err
 	}
-	if was := object.Meta(old.obj); was.GetDeletionTimestamp() != nil && was.GetDeletionGracePeriodSeconds() != nil && *was.GetDeletionGracePeriodSeconds() == 0 {
-		obj = old.obj.DeepCopyObject() // nothing is written before it goes (store.go updateForGracefulDeletionAndFinalizers)
+	if was := object.Meta(old.Object); was.GetDeletionTimestamp() != nil && was.GetDeletionGracePeriodSeconds() != nil && *was.GetDeletionGracePeriodSeconds() == 0 {
+		obj = old.Object.DeepCopyObject() // nothing is written before it goes (store.go updateForGracefulDeletionAndFinalizers)
 	}
-	return deletedObject{written: written{obj: obj}, gone: true, old: old.obj}, c.remove(old)
+	return deletedObject{written: written{Object: obj}, gone: true, old: old.Object}, c.s.store.Delete(&c.Scope, c.at(), old, c.writer())
 }
 
 // deletePreconditions checks UID and revision (rest/delete.go BeforeDelete; Namespaces
 // and definitions have a deletion, and words, of their own).
-func (c *call) deletePreconditions(old *stored, opts *metav1.DeleteOptions) error {
-	p, m := opts.Preconditions, object.Meta(old.obj)
+func (c *call) deletePreconditions(old *etcd3.Stored, opts *metav1.DeleteOptions) error {
+	p, m := opts.Preconditions, object.Meta(old.Object)
 	var what, again, want, is string
 	switch {
 	case p == nil:
@@ -150,7 +151,7 @@ func (c *call) deletePreconditions(old *stored, opts *metav1.DeleteOptions) erro
 	default:
 		return nil
 	}
-	if err := c.upToDate(old); err != nil {
+	if err := c.s.store.UpToDate(&c.Scope, c.at(), old); err != nil {
 		return err
 	}
 	gr, format := c.kind.GroupResource(), "recondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s"
@@ -338,20 +339,20 @@ func shouldDeleteDuringUpdate(obj, old runtime.Object) bool {
 
 // deleteCollection deletes what a list gives, one by one.
 func (c *call) deleteCollection() *Response {
-	listed := c.list()
-	if listed.Err != nil {
-		return listed
+	listed, err := c.s.store.GetList(&c.Scope, etcd3.Range{Kind: c.kind, Namespace: c.req.Namespace, Name: c.req.Name}, c.req.List)
+	if err != nil {
+		return &Response{Err: err}
 	}
 	c.warnOfOrphans(&c.req.Delete)
 	for _, obj := range listed.Items {
 		m := object.Meta(obj)
 		req := &Request{
 			Verb: "delete", Resource: c.req.Resource, Namespace: m.GetNamespace(), Name: m.GetName(), User: &c.user,
-			Client: c.req.sender(), Causes: []trace.ID{c.Last}, approved: true, kind: c.req.kind, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System,
+			Client: c.req.Sender(), Causes: []trace.ID{c.Last}, Part: true, Kind: c.req.Kind, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System,
 		}
 		if r := c.s.serve(c.Task, req); r.Err != nil && !apierrors.IsNotFound(r.Err) {
 			return &Response{Err: r.Err}
 		}
 	}
-	return &Response{IsList: true, Items: listed.Items, ListMeta: listed.ListMeta}
+	return &Response{IsList: true, Items: listed.Items, ListMeta: listed.Meta}
 }

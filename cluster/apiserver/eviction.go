@@ -19,6 +19,7 @@ import (
 
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
@@ -43,11 +44,11 @@ func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 	c.req.DryRun = c.req.DryRun || len(opts.DryRun) > 0
 	var d *disruption
 	err := c.repeat(func(live bool) error {
-		old, err := c.load(live)
+		old, err := c.s.store.Current(&c.Scope, c.at(), live)
 		if err != nil {
 			return c.Refuse(trace.StageStorage, "", err)
 		}
-		p := old.obj.(*corev1.Pod)
+		p := old.Object.(*corev1.Pod)
 		use := opts.DeepCopy()
 		if d == nil && !harmless(p) {
 			found, err := c.disrupt(p)
@@ -154,8 +155,8 @@ func (c *call) budgets(p *corev1.Pod) ([]*policyv1.PodDisruptionBudget, error) {
 		return nil, nil
 	}
 	cache := c.s.cacheOf(budgetKind)
-	if !cache.Wait(c.Task, c.s.st.Revision(), tooNewWait) {
-		return nil, tooLarge(c.s.st.Revision(), cache.Current())
+	if !cache.Wait(c.Task, c.s.st.Revision(), etcd3.TooNewWait) {
+		return nil, etcd3.TooLarge(c.s.st.Revision(), cache.Current())
 	}
 	var out []*policyv1.PodDisruptionBudget
 	cache.Scan(p.Namespace, func(_ string, en *cacher.Entry) bool {
@@ -192,7 +193,7 @@ func (c *call) charge(b *policyv1.PodDisruptionBudget, pod string) error {
 	c.Pass(trace.StageValidation, byBudget, fmt.Sprintf("Budget %s allows a disruption; %d are left.", b.Name, b.Status.DisruptionsAllowed), nil)
 	r := c.s.serve(c.Task, &Request{
 		Verb: "update", Resource: budgetKind.GroupVersionResource, Subresource: "status", Namespace: b.Namespace, Name: b.Name, User: &c.user,
-		Client: c.req.sender(), Causes: []trace.ID{c.Last}, approved: true, Object: b, System: true,
+		Client: c.req.Sender(), Causes: []trace.ID{c.Last}, Part: true, Object: b, System: true,
 	})
 	return r.Err
 }

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -23,7 +24,7 @@ const longestWait = 15 * time.Second
 func (c *call) priorityAndFairness() error {
 	const stage = trace.StageFairness
 	switch {
-	case c.req.approved:
+	case c.req.Part:
 		c.Pass(stage, "", "It is a part of a request that has its seat.", nil)
 		return nil
 	case c.req.Subresource != "" && connects[c.req.Subresource]:
@@ -97,7 +98,7 @@ func (c *call) reject(f *trace.FlowWait) error {
 
 // seatsOf is how many seats a request's level has, and where they are from.
 func seatsOf(f *trace.FlowWait) string {
-	has := plural(f.Limit, "seat", "seats")
+	has := request.Count(f.Limit, "seat", "seats")
 	switch {
 	case f.Limit > f.Nominal:
 		return fmt.Sprintf("%s, %d of them borrowed", has, f.Limit-f.Nominal)

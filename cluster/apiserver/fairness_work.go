@@ -52,7 +52,7 @@ func (c *call) listSeats() int {
 	}
 	fromCache := c.req.Verb == "watch" || !fromStore(opts)
 	switch {
-	case c.req.Name != "" || exactFields(opts.FieldSelector)["metadata.name"] != "":
+	case c.req.Name != "" || c.req.SelectedName() != "":
 		limited = 1
 	case !fromCache && (opts.FieldSelector != "" || opts.LabelSelector != ""):
 		limited = max(limited, n/2)

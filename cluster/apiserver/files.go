@@ -3,7 +3,6 @@ package apiserver
 import (
 	"slices"
 
-	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/webhook"
 )
@@ -12,8 +11,6 @@ import (
 // its audit log. The error of a file that is not there is fs.ErrNotExist.
 func (s *Server) ReadFile(name string) ([]byte, error) {
 	switch {
-	case name == audit.PolicyFile && s.audit.file != nil:
-		return s.audit.file, nil
 	case name == encrypt.File && s.encryption.Content() != nil:
 		return s.encryption.Content(), nil
 	}
@@ -23,21 +20,18 @@ func (s *Server) ReadFile(name string) ([]byte, error) {
 	if file := webhook.File(name); file != nil {
 		return file, nil
 	}
-	return s.audit.log.Read(name)
+	return s.audit.ReadFile(name)
 }
 
 // Files are the names of the files that ReadFile can read.
 func (s *Server) Files() []string {
 	var names []string
-	if s.audit.file != nil {
-		names = append(names, audit.PolicyFile)
-	}
 	if s.encryption.Content() != nil {
 		names = append(names, encrypt.File)
 	}
 	names = append(names, s.configs.paths()...)
 	names = append(names, webhook.Files()...)
-	names = append(names, s.audit.log.Files()...)
+	names = append(names, s.audit.Files()...)
 	slices.Sort(names)
 	return names
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -66,7 +67,7 @@ func (c *call) routeFlows() error {
 // awaitFirst waits until what begins with the first request for its kind is there, for
 // as long as a watch cache may take to begin.
 func (c *call) awaitFirst(there *bool, came *sim.Cond) error {
-	for end := c.Task.Elapsed() + tooNewWait; !*there; {
+	for end := c.Task.Elapsed() + etcd3.TooNewWait; !*there; {
 		left := end - c.Task.Elapsed()
 		if left <= 0 {
 			return c.Refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))

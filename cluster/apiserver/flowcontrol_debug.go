@@ -25,5 +25,5 @@ func (c *call) Digest() *fairness.Digest {
 
 // About is the rest of what dumps tell of a request.
 func (c *call) About() (verb, path, name, apiVersion string) {
-	return c.req.Verb, c.req.path(), c.req.Name, c.req.Resource.GroupVersion().String()
+	return c.req.Verb, c.req.URL(), c.req.Name, c.req.Resource.GroupVersion().String()
 }

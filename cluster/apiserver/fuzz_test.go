@@ -210,7 +210,7 @@ func (g *target) ask(tb testing.TB, req *Request) *Response {
 		after = g.server.Revision()
 	})
 	what := func() string {
-		return fmt.Sprintf("%s %s\n%s%s\n= %d %v", req.Verb, req.path(), req.Body, req.Patch, resp.Code, resp.Err)
+		return fmt.Sprintf("%s %s\n%s%s\n= %d %v", req.Verb, req.URL(), req.Body, req.Patch, resp.Code, resp.Err)
 	}
 	if resp.Code < 200 || resp.Code == http.StatusInternalServerError && !upstreamsFault(resp.Err) {
 		tb.Fatalf("the server's fault: %s", what())

@@ -43,5 +43,5 @@ func (s *Server) Handle(t *sim.Task, req *Request) *Response {
 const refusedAfter = 200 * time.Microsecond
 
 func unreachable(req *Request, op string) error {
-	return fmt.Errorf("%s %s: %s the API server: %w", req.Verb, req.path(), op, client.ErrUnreachable)
+	return fmt.Errorf("%s %s: %s the API server: %w", req.Verb, req.URL(), op, client.ErrUnreachable)
 }

@@ -65,7 +65,7 @@ func TestImpersonation(t *testing.T) {
 			err:   `users "kubernetes-admin" is forbidden: User "mallory" cannot impersonate resource "users" in API group "" at the cluster scope`,
 		},
 		{
-			name: "extra fields are asked about one by one", sender: deputy, as: Impersonation{User: "alice", Extra: []ImpersonatedExtra{{"scopes", []string{"all"}}}},
+			name: "extra fields are asked about one by one", sender: deputy, as: Impersonation{User: "alice", Extra: []ImpersonatedExtra{{Key: "scopes", Values: []string{"all"}}}},
 			stage: trace.StageImpersonation,
 			err:   `userextras.authentication.k8s.io "all" is forbidden: User "deputy" cannot impersonate resource "userextras/scopes" in API group "authentication.k8s.io" at the cluster scope`,
 		},

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -18,7 +19,7 @@ type lister struct{ s *Server }
 // Get is an object of a kind's watch cache; nil where it is not there.
 func (l lister) Get(r client.Resource, namespace, name string) runtime.Object {
 	k := registry.KindFor(r.GroupVersionResource)
-	if en := l.s.cacheOf(k).Get(keyOf(k, namespace, name)); en != nil {
+	if en := l.s.cacheOf(k).Get(k.Key(namespace, name)); en != nil {
 		return en.Object
 	}
 	return nil
@@ -32,14 +33,7 @@ func (l lister) Each(r client.Resource, namespace string, fn func(runtime.Object
 // Live is an object as the store has it; nil where there is none.
 func (l lister) Live(t *sim.Task, r client.Resource, namespace, name string) (runtime.Object, error) {
 	k := registry.KindFor(r.GroupVersionResource)
-	en, err := l.s.read(t, k, keyOf(k, namespace, name))
-	if err != nil {
-		return nil, storeError(err)
-	}
-	if en == nil {
-		return nil, nil
-	}
-	return en.Object, nil
+	return l.s.store.Live(t, k, k.Key(namespace, name))
 }
 
 // Newest calls fn for what is known of the kind in the namespace, by key, counting
@@ -51,7 +45,7 @@ func (l lister) Newest(t *sim.Task, r client.Resource, namespace string, fn func
 		return nil
 	}
 	cache := l.s.cacheOf(k)
-	if !cache.Wait(t, 0, tooNewWait) {
+	if !cache.Wait(t, 0, etcd3.TooNewWait) {
 		return errors.New("not yet ready to handle request")
 	}
 	cache.Newest(namespace, fn)

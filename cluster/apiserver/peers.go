@@ -97,7 +97,7 @@ func (s *Server) join(o *Server) {
 // is configured for one is configured for all, until a file of one is changed.
 func (s *Server) copyFiles(o *Server) {
 	s.encryption.Copy(o.encryption)
-	s.audit.file = slices.Clone(o.audit.file)
+	s.audit.Copy(o.audit)
 	s.configs.copy(o.configs)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
@@ -26,10 +27,8 @@ type call struct {
 	raw     runtime.Object // of a custom kind: the body before it was pruned
 	pruned  []string       // and what was
 	settled bool           // it waited for its definition to be known
-	weight  int            // how many bytes the object has that was loaded, as it is stored
 
 	record *audit.Record // what the audit log says of it; nil where that is nothing
-	routed bool          // it is allowed, and for something that is served
 	seat   fairness.Seat // while it is served
 	schema *fairness.Schema
 	class  fairness.Class
@@ -38,7 +37,7 @@ type call struct {
 // serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
 func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	s.peers.requests++
-	c := &call{Scope: request.NewScope(t, s.peers.requests), s: s, req: req, kind: req.kind}
+	c := &call{Scope: request.NewScope(t, s.peers.requests), s: s, req: req, kind: req.Kind}
 	if c.kind == nil {
 		c.kind = s.kindFor(req.Resource)
 	}
@@ -95,7 +94,7 @@ func (c *call) run() *Response {
 	if c.sub, err = c.route(); err != nil {
 		return &Response{Err: err}
 	}
-	c.routed = true
+	c.record.Options(c.req, c.kind)
 	if c.s.door != nil {
 		c.s.door(c.Task)
 	}
@@ -117,7 +116,7 @@ func (c *call) access() (err error) {
 	if c.user, err = c.authenticate(); err != nil {
 		return err
 	}
-	c.auditRequest()
+	c.record = c.s.audit.Received(&c.Scope, c.req, c.user)
 	if c.user, err = c.impersonate(c.user); err != nil {
 		return err
 	}
@@ -169,19 +168,6 @@ type (
 	validated struct{ obj runtime.Object }
 	// approved is what no validating plugin objects to.
 	approved struct{ obj runtime.Object }
-	// written has the revision at which it was stored. It is shared where the watch cache
-	// holds it.
-	written struct {
-		obj    runtime.Object
-		shared bool
-	}
+	// written has the revision at which it was stored.
+	written = etcd3.Written
 )
-
-// stored is an object as a request finds it at the store: what a change begins with.
-type stored struct {
-	obj      runtime.Object // shared: never changed
-	revision int64
-	value    []byte // decrypted
-	cached   bool   // it comes from the watch cache, and may be behind
-	stale    bool   // it is encrypted otherwise than it would be now
-}

@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/apiserver/admission/policy"
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/crd"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
@@ -52,7 +53,7 @@ type paramReader struct {
 }
 
 // Wait is [policy.Params].
-func (p paramReader) Wait(t *sim.Task) { p.s.cacheOf(p.kind).Wait(t, 0, tooNewWait) }
+func (p paramReader) Wait(t *sim.Task) { p.s.cacheOf(p.kind).Wait(t, 0, etcd3.TooNewWait) }
 
 // ByNamespace is cache.GenericLister.
 func (p paramReader) ByNamespace(namespace string) clientcache.GenericNamespaceLister {
@@ -62,7 +63,7 @@ func (p paramReader) ByNamespace(namespace string) clientcache.GenericNamespaceL
 
 // Get is cache.GenericNamespaceLister.
 func (p paramReader) Get(name string) (runtime.Object, error) {
-	if en := p.s.cacheOf(p.kind).Get(keyOf(p.kind, p.namespace, name)); en != nil {
+	if en := p.s.cacheOf(p.kind).Get(p.kind.Key(p.namespace, name)); en != nil {
 		return en.Object, nil
 	}
 	return nil, apierrors.NewNotFound(p.kind.GroupResource(), name)

@@ -1,76 +1,39 @@
 package apiserver
 
 import (
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"fmt"
+	"slices"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
-	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
-	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
-// read gets one object from the store; nil if there is none.
-func (s *Server) read(t *sim.Task, k *registry.Kind, key string) (*cacher.Entry, error) {
-	en, _, err := s.look(t, k, key)
-	return en, err
+// at is where the request's object is at the store.
+func (c *call) at() etcd3.Key {
+	return etcd3.Key{Kind: c.kind, Namespace: c.Ref.Namespace, Name: c.Ref.Name}
 }
 
-// look is read that also says how the value was encrypted; nil where its kind
-// has no encryption.
-func (s *Server) look(t *sim.Task, k *registry.Kind, key string) (*cacher.Entry, *cacher.Opened, error) {
-	resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte(k.Prefix + key)})
-	if err != nil || len(resp.Kvs) == 0 {
-		return nil, nil, err
-	}
-	kv := resp.Kvs[0]
-	if en := s.cacheOf(k).Get(key); en != nil && en.Revision == kv.ModRevision && !s.transformer(k).Configured() && !k.Converts() {
-		return en, nil, nil
-	}
-	return s.open(t, k, kv)
+// writer is on whose behalf the request writes.
+func (c *call) writer() etcd3.Writer {
+	return etcd3.Writer{DryRun: c.req.DryRun, Component: c.req.System}
 }
+
+func (c *call) cache() *cacher.Cache { return c.s.cacheOf(c.kind) }
 
 // get is the verb get.
 func (c *call) get() *Response {
-	if c.sub != nil && !contains(c.sub.Verbs, "get") {
+	if c.sub != nil && !slices.Contains(c.sub.Verbs, "get") {
 		return &Response{Err: apierrors.NewMethodNotSupported(c.kind.GroupResource(), "get")}
 	}
-	key := keyOf(c.kind, c.req.Namespace, c.req.Name)
-	rv, err := object.ParseRevision(c.req.Get.ResourceVersion)
+	obj, err := c.s.store.Get(&c.Scope, c.at(), c.req.Get.ResourceVersion)
 	if err != nil {
-		if c.kind.Kind == "Event" { // upstream has no watch cache of them; its store's words
-			err = apierrors.NewBadRequest("invalid resource version: " + err.Error())
-		}
-		return &Response{Err: request.PlainError(err)}
-	}
-	var obj runtime.Object
-	if c.req.Get.ResourceVersion != "" && !c.cache().IsLost() {
-		if !c.cache().Wait(c.Task, rv, tooNewWait) {
-			return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", tooLarge(rv, c.cache().Current()))}
-		}
-		if en := c.cache().Get(key); en != nil {
-			obj = en.Object
-		}
-		if obj != nil {
-			c.Pass(trace.StageStorage, "watch cache", "Read "+c.kind.Prefix+key+" from the watch cache: the client accepts any state from revision "+object.FormatRevision(rv)+" on.", nil)
-		}
-	} else {
-		en, _, err := c.read(key, func(en *cacher.Entry) {
-			c.Pass(trace.StageStorage, "etcd", "Read "+c.kind.Prefix+key+" from the store, at revision "+object.Meta(en.Object).GetResourceVersion()+".", nil)
-		})
-		if err != nil {
-			return &Response{Err: c.Refuse(trace.StageStorage, "", err)}
-		}
-		if en != nil {
-			obj = en.Object
-		}
-	}
-	if obj == nil {
-		return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name))}
+		return &Response{Err: err}
 	}
 	if c.sub != nil && c.sub.Name == "scale" {
 		scale, err := c.scaleOf(obj)
@@ -79,21 +42,56 @@ func (c *call) get() *Response {
 		}
 		return &Response{Object: scale}
 	}
-	return own(obj)
+	return request.Own(obj)
 }
 
-func contains(list []string, s string) bool {
-	for _, o := range list {
-		if o == s {
-			return true
-		}
+// list is the verb list.
+func (c *call) list() *Response {
+	found, err := c.s.store.GetList(&c.Scope, etcd3.Range{Kind: c.kind, Namespace: c.req.Namespace, Name: c.req.Name}, c.req.List)
+	if err != nil {
+		return &Response{Err: err}
 	}
-	return false
+	return &Response{IsList: true, Items: found.Items, ListMeta: found.Meta}
 }
 
-// tooLarge is what a revision that is not there yet gives.
-func tooLarge(want, have int64) error {
-	err := apierrors.NewTimeoutError("Too large resource version: "+object.FormatRevision(want)+", current: "+object.FormatRevision(have), 1)
-	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
-	return err
+// insert is the storage stage of a creation.
+func (c *call) insert(in approved) (written, error) {
+	return c.s.store.Create(&c.Scope, c.at(), in.obj, c.writer())
+}
+
+// replace is the storage stage of an update; [etcd3.ErrStale] asks for another round.
+func (c *call) replace(in approved, old *etcd3.Stored) (written, error) {
+	return c.s.store.Update(&c.Scope, c.at(), in.obj, old, c.writer())
+}
+
+// answer is what was written: the caller's own copy, but for what
+// components patch, and the Events they tell: at these they look at most.
+func (c *call) answer(w written) *Response {
+	switch {
+	case w.Shared && c.req.System && (c.req.Verb == "patch" || c.kind.Is("Event")):
+		return &Response{Object: w.Object, Shared: w.Object}
+	case w.Shared:
+		return &Response{Object: w.Object.DeepCopyObject(), Shared: w.Object}
+	}
+	return &Response{Object: w.Object.DeepCopyObject()} // parts of it may be the old object's
+}
+
+// aside computes a part of the request, which is big if the request is.
+func (c *call) aside(part string, fn func()) {
+	request.Aside(&c.Scope, part, func(fn func()) struct{} { fn(); return struct{}{} }, fn)
+}
+
+// difference is [object.Diff] of what may be big; nil for a component's request, which
+// nobody reads so closely.
+func (c *call) difference(a, b runtime.Object) (diff []trace.FieldDiff) {
+	if !c.req.System {
+		c.aside("the changes", func() { diff = object.Diff(a, b) })
+	}
+	return diff
+}
+
+// conflict is 409 in Kubernetes' words.
+func (c *call) conflict() error {
+	return apierrors.NewConflict(c.kind.GroupResource(), c.Ref.Name,
+		fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
 }

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -16,14 +17,16 @@ func (c *call) receive() {
 			c.Ref.Name = object.Name(r.Object)
 		}
 	}
+	c.Bulk = request.Bulk{Sent: len(r.Body) + len(r.Patch), Inline: r.System || c.kind.MayConvert(), Console: r.Peer == ""}
 	user := r.User
 	if user == nil {
 		user = &authn.User{}
 	}
 	payload := &trace.Request{
-		Request: c.Number, Verb: r.Verb, Path: r.path(), Resource: r.Resource.Resource, Subresource: r.Subresource,
-		Namespace: r.Namespace, Name: r.Name, User: user.Name, Client: r.sender(), Patch: string(r.Patch),
+		Request: c.Number, Verb: r.Verb, Path: r.URL(), Resource: r.Resource.Resource, Subresource: r.Subresource,
+		Namespace: r.Namespace, Name: r.Name, User: user.Name, Client: r.Sender(), Patch: string(r.Patch),
 	}
+	c.Bulk.Path = payload.Path
 	if r.Object != nil && !r.System {
 		payload.Body = trace.Obj(r.Object.DeepCopyObject())
 	}

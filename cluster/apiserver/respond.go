@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
@@ -27,32 +25,18 @@ func (c *call) respond(r *Response) *Response {
 		}
 	} else if r.Code == 0 {
 		r.Code = http.StatusOK
-		if r.created {
+		if r.Created {
 			r.Code = http.StatusCreated
 		}
 	}
 	payload.Code = r.Code
 	r.AuditID, r.Flow = c.req.AuditID, c.class
-	c.auditAnswer(r)
+	c.s.audit.Answered(&c.Scope, c.record, r, c.req.Verb == "watch" || connects[c.req.Subresource])
 	if r.Object != nil && r.Err == nil {
-		payload.Object = trace.Obj(r.traced())
+		payload.Object = trace.Obj(r.Traced())
 	}
 	causes := []trace.ID{c.Last}
 	causes = append(causes, c.Commits...)
 	c.Task.Emit(trace.Event{Kind: trace.RequestDone, Object: c.Ref, Causes: causes, Payload: payload})
 	return r
-}
-
-// traced is an object for the trace equal to what goes to the caller, who may
-// change his.
-func (r *Response) traced() runtime.Object {
-	if r.shared != nil {
-		return r.shared
-	}
-	return r.Object.DeepCopyObject()
-}
-
-// own answers with the caller's own copy of a shared object.
-func own(obj runtime.Object) *Response {
-	return &Response{Object: obj.DeepCopyObject(), shared: obj}
 }

@@ -54,7 +54,7 @@ func (c *call) review() *Response {
 		*r = authorizationv1.SelfSubjectRulesReview{TypeMeta: r.TypeMeta, Status: c.reviewRules(r.Spec.Namespace)} // upstream's says no more either
 	}
 	c.Pass(trace.StageStorage, "", note+" Nothing is stored.", nil)
-	return &Response{Object: obj, created: true}
+	return &Response{Object: obj, Created: true}
 }
 
 // question is a question as it is answered: with what the handler of all creations

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/registry"
 )
 
@@ -14,6 +15,9 @@ import (
 func (c *call) route() (sub *registry.Subresource, err error) {
 	if c.kind == nil {
 		return nil, notServed()
+	}
+	if c.kind.Custom != nil {
+		c.Bulk.Definition = crd.Of(c.kind).Size()
 	}
 	if err := c.routeCustom(); err != nil {
 		return nil, err

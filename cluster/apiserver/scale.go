@@ -116,7 +116,7 @@ func (c *call) updateScale() *Response {
 	if err != nil {
 		return &Response{Err: err}
 	}
-	result, err := c.scaleOf(made.obj)
+	result, err := c.scaleOf(made.Object)
 	if err != nil {
 		return &Response{Err: err}
 	}
@@ -124,18 +124,18 @@ func (c *call) updateScale() *Response {
 }
 
 func (c *call) scaleOnce(body *autoscalingv1.Scale, meant types.UID, live bool) (written, error) {
-	old, err := c.load(live)
+	old, err := c.s.store.Current(&c.Scope, c.at(), live)
 	if err != nil {
 		return written{}, c.Refuse(trace.StageStorage, "", err)
 	}
-	if err := c.checkIdentity(meant, object.Meta(old.obj).GetUID(), old); err != nil {
+	if err := c.checkIdentity(meant, object.Meta(old.Object).GetUID(), old); err != nil {
 		return written{}, err
 	}
-	current, err := c.scaleToChange(old.obj)
+	current, err := c.scaleToChange(old.Object)
 	if err != nil {
 		return written{}, c.Refuse(trace.StageDecode, "", err)
 	}
-	owners := c.lendOwners(current, old.obj)
+	owners := c.lendOwners(current, old.Object)
 	var scale *autoscalingv1.Scale
 	if body != nil {
 		scale = body.DeepCopy() // another round begins with what was sent
@@ -145,7 +145,7 @@ func (c *call) scaleOnce(body *autoscalingv1.Scale, meant types.UID, live bool) 
 		}
 		c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the scale: spec.replicas is "+object.FormatRevision(int64(scale.Spec.Replicas))+".", nil)
 	}
-	obj := old.obj.DeepCopyObject()
+	obj := old.Object.DeepCopyObject()
 	owned, err := c.trackManager(c.bodysKind(registry.ScaleGVK), scale, current)
 	if err != nil {
 		return written{}, c.Refuse(trace.StageMutatingAdmission, "", err)

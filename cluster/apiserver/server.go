@@ -26,11 +26,13 @@ import (
 	"kviz/cluster/apiserver/admission/policy"
 	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
 	"kviz/cluster/apiserver/aggregator"
+	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/encrypt"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/apiserver/registry"
@@ -146,7 +148,7 @@ type Server struct {
 	admission      *admission.Chain
 	policies       *policy.Policies
 	hooks          *admissionwebhook.Hooks
-	audit          *Auditor
+	audit          *audit.Auditor
 	flows          *fairness.Seats
 	flowObjects    *flowObjects
 	probe          storeProbe
@@ -156,7 +158,7 @@ type Server struct {
 	authenticators *authn.Authenticators
 	issuers        *oidc.Issuers // nil where there are none
 
-	eventLeases *storage.Leases
+	store *etcd3.Store
 
 	idle  []*worker
 	hired int
@@ -178,7 +180,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	}
 	s.rand = s.stream("apiserver")
 	s.encryption = encrypt.NewAtRest(s.whose(), s.stream("encryption"), s.cfg.KMS)
-	s.audit = &Auditor{k: s.k, server: s.whose(), rand: s.stream("audit")}
+	s.audit = audit.NewAuditor(s.k, s.whose(), s.stream("audit"), s.sourceIPs)
 	s.configs = newConfigFiles(s)
 	if cfg.Peer != nil {
 		s.join(cfg.Peer)
@@ -266,7 +268,9 @@ func (s *Server) Restart(p *sim.Process) {
 	s.aggregator = s.newAggregator()
 	s.customs = crd.New(s)
 	s.defs = crd.NewControllers(p, func() *cacher.Cache { return s.cacheOf(crd.DefinitionKind()) }, s.customs.Stored, s)
-	s.eventLeases = s.st.NewLeases("events")
+	s.store = &etcd3.Store{
+		Conn: s.st, Caches: s.cacheOf, Sealed: s.transformer, EventTTL: s.cfg.EventTTL, Leases: s.st.NewLeases("events"),
+	}
 	s.webhooks = webhook.NewClient(s.cfg.Webhooks, serviceEndpoints{lister{s}}, s.stream("webhook"))
 	s.startAdmission()
 	s.listen()
@@ -307,7 +311,7 @@ func (s *Server) listen() {
 
 // main is the server's first task; it lives as long as the process.
 func (s *Server) main(t *sim.Task) {
-	s.audit.start(t, s.p)
+	s.audit.Start(t, s.p)
 	s.configs.start(t, s.p)
 	s.bootstrap(t)
 	for _, k := range s.stored {
@@ -365,7 +369,7 @@ func (s *Server) Seats() *fairness.Seats { return s.flows }
 func (s *Server) ConfigFiles() *ConfigFiles { return s.configs }
 
 // Auditor is what writes the audit log.
-func (s *Server) Auditor() *Auditor { return s.audit }
+func (s *Server) Auditor() *audit.Auditor { return s.audit }
 
 // Encryption is encryption at rest.
 func (s *Server) Encryption() *encrypt.AtRest { return s.encryption }
@@ -443,6 +447,11 @@ func (s *Server) ClientThrough(d Door, lane trace.Lane, user authn.User) client.
 // who that is, the authenticators find out at each request.
 func (s *Server) BearerThrough(d Door, lane trace.Lane, token string) client.Interface {
 	return &connection{s: s, door: d, lane: lane, token: token}
+}
+
+// transformer is how a kind's values are encrypted.
+func (s *Server) transformer(k *registry.Kind) *encrypt.Transformer {
+	return s.encryption.Transformer(k.GroupResource())
 }
 
 // cacheConfig is what the watch caches of the server have in common.

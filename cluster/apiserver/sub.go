@@ -15,6 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
 	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
@@ -39,7 +40,7 @@ func (c *call) createSub() *Response {
 	if err != nil {
 		return &Response{Err: err}
 	}
-	return &Response{Object: out, created: true}
+	return &Response{Object: out, Created: true}
 }
 
 // bindNamed is the creation of a Binding that says itself which pod it is of, as
@@ -63,7 +64,7 @@ func (c *call) bindNamed() *Response {
 	if err != nil {
 		return &Response{Err: err}
 	}
-	return &Response{Object: out, created: true}
+	return &Response{Object: out, Created: true}
 }
 
 func success() *metav1.Status {
@@ -94,15 +95,15 @@ func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
 }
 
 func (c *call) bindOnce(b *corev1.Binding, live bool) error {
-	old, err := c.load(live)
+	old, err := c.s.store.Current(&c.Scope, c.at(), live)
 	if err != nil {
 		return c.Refuse(trace.StageStorage, "", err)
 	}
-	p := bindable(old.obj.(*corev1.Pod), b)
+	p := bindable(old.Object.(*corev1.Pod), b)
 	c.Ref.UID = string(p.UID)
 	if err := c.mayBind(p, b); err != nil {
-		if old.cached {
-			return errStale
+		if old.Cached {
+			return etcd3.ErrStale
 		}
 		return c.Refuse(trace.StageStorage, "", err)
 	}

@@ -42,11 +42,11 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	if err := admission.NewNodeRestriction(lister{c.s}, c.s.authorizers).RestrictToken(&c.Scope, c.admissionAttributes(admission.Create, nil, nil), req); err != nil {
 		return nil, c.Refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
 	}
-	old, err := c.load(false)
+	old, err := c.s.store.Current(&c.Scope, c.at(), false)
 	if err != nil {
 		return nil, c.Refuse(trace.StageStorage, "", err)
 	}
-	sa := old.obj.(*corev1.ServiceAccount)
+	sa := old.Object.(*corev1.ServiceAccount)
 	if req.UID != "" && req.UID != sa.UID {
 		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewConflict(schema.GroupResource{Group: c.sub.GVK.Group, Resource: c.sub.GVK.Kind}, sa.Name,
 			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID, sa.UID)))

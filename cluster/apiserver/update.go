@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
@@ -65,7 +66,7 @@ func (c *call) update() *Response {
 
 // updatedObject makes the new object from the one that is stored; of nil, where there is
 // none, it makes the one that is to be created (rest.UpdatedObjectInfo).
-type updatedObject func(old *stored) (decoded, error)
+type updatedObject func(old *etcd3.Stored) (decoded, error)
 
 // notThere says that the update is to create the object.
 type notThere struct{ in decoded }
@@ -77,7 +78,7 @@ func (*notThere) Error() string { return "the object does not exist yet" }
 func (c *call) repeat(once func(live bool) error) error {
 	for try := 1; ; try++ {
 		err := once(try > 1)
-		if err != errStale {
+		if err != etcd3.ErrStale {
 			return err
 		}
 		if try == updateTries {
@@ -98,7 +99,7 @@ func (c *call) matchName(name string) error {
 }
 
 func (c *call) updateOnce(updated updatedObject, meant types.UID, live bool) (written, error) {
-	old, err := c.load(live)
+	old, err := c.s.store.Current(&c.Scope, c.at(), live)
 	if err != nil {
 		if apierrors.IsNotFound(err) && c.mayCreate() {
 			if err := c.checkIdentity(meant, "", nil); err != nil {
@@ -112,7 +113,7 @@ func (c *call) updateOnce(updated updatedObject, meant types.UID, live bool) (wr
 		}
 		return written{}, c.Refuse(trace.StageStorage, "", err)
 	}
-	if err := c.checkIdentity(meant, object.Meta(old.obj).GetUID(), old); err != nil {
+	if err := c.checkIdentity(meant, object.Meta(old.Object).GetUID(), old); err != nil {
 		return written{}, err
 	}
 	in, err := updated(old)
@@ -122,7 +123,7 @@ func (c *call) updateOnce(updated updatedObject, meant types.UID, live bool) (wr
 	if err := c.matchNamespace(object.Meta(in.obj)); err != nil {
 		return written{}, c.Refuse(trace.StageDecode, "", err)
 	}
-	owned, err := c.trackManager(c.kind, in.obj, old.obj)
+	owned, err := c.trackManager(c.kind, in.obj, old.Object)
 	if err != nil {
 		return written{}, c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
@@ -142,13 +143,13 @@ func (c *call) updateOnce(updated updatedObject, meant types.UID, live bool) (wr
 	if err != nil {
 		return written{}, err
 	}
-	if shouldDeleteDuringUpdate(ready.obj, old.obj) {
+	if shouldDeleteDuringUpdate(ready.obj, old.Object) {
 		c.Pass(trace.StageStorage, "", "The last finalizer is gone and the object is being deleted: delete it now.", nil)
-		if err := c.remove(old); err != nil {
+		if err := c.s.store.Delete(&c.Scope, c.at(), old, c.writer()); err != nil {
 			return written{}, err
 		}
-		c.release(ready.obj, old.obj)
-		return written{obj: ready.obj}, nil
+		c.release(ready.obj, old.Object)
+		return written{Object: ready.obj}, nil
 	}
 	return c.replace(ready, old)
 }
@@ -156,11 +157,11 @@ func (c *call) updateOnce(updated updatedObject, meant types.UID, live bool) (wr
 // checkIdentity refuses an update of another object than the one of that name: a
 // precondition, before anything is made of the body (etcd3 store.go GuaranteedUpdate).
 // A patch has none; one of the UID is invalid.
-func (c *call) checkIdentity(meant, uid types.UID, old *stored) error {
+func (c *call) checkIdentity(meant, uid types.UID, old *etcd3.Stored) error {
 	if meant == "" || meant == uid {
 		return nil
 	}
-	if err := c.upToDate(old); err != nil {
+	if err := c.s.store.UpToDate(&c.Scope, c.at(), old); err != nil {
 		return err
 	}
 	return c.Refuse(trace.StageStorage, "", c.preconditionFailed("UID", meant, uid))
@@ -169,7 +170,7 @@ func (c *call) checkIdentity(meant, uid types.UID, old *stored) error {
 // preconditionFailed is 409 in the words of storage.Preconditions Check. The key of
 // a dry run is told without the store's own prefix (generic/registry/dryrun.go).
 func (c *call) preconditionFailed(what string, want, is any) error {
-	key := c.storeKey()
+	key := c.at().String()
 	if c.req.DryRun {
 		key = strings.TrimPrefix(key, "/registry")
 	}
@@ -177,36 +178,17 @@ func (c *call) preconditionFailed(what string, want, is any) error {
 		fmt.Sprintf("Precondition failed: %s in precondition: %v, %[1]s in object meta: %[3]v", what, want, is)))
 }
 
-// upToDate looks whether the object, where it comes from the watch cache, is still
-// the newest, before somebody is refused because of it; if not, the update begins
-// anew.
-func (c *call) upToDate(old *stored) error {
-	if old == nil || !old.cached {
-		return nil
-	}
-	en, _, err := c.read(keyOf(c.kind, c.Ref.Namespace, c.Ref.Name), nil)
-	switch {
-	case err != nil:
-		return c.Refuse(trace.StageStorage, "", err)
-	case en == nil:
-		return c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(c.kind.GroupResource(), c.Ref.Name))
-	case en.Revision != old.revision:
-		return errStale
-	}
-	return nil
-}
-
 // patch is the change that a patch makes.
-func (c *call) patch(old *stored) (decoded, error) {
+func (c *call) patch(old *etcd3.Stored) (decoded, error) {
 	if old == nil {
 		return c.patchNothing()
 	}
-	obj, err := c.patched(old.obj)
+	obj, err := c.patched(old.Object)
 	if err != nil {
 		return decoded{}, c.Refuse(trace.StageDecode, "", err)
 	}
-	diff := c.difference(old.obj, obj)
-	c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+object.FormatRevision(old.revision)+"."+c.prunedNote(), diff)
+	diff := c.difference(old.Object, obj)
+	c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the object as of revision "+object.FormatRevision(old.Revision)+"."+c.prunedNote(), diff)
 	return decoded{obj}, c.matchName(object.Meta(obj).GetName())
 }
 
@@ -245,7 +227,7 @@ func (c *call) patchNothing() (decoded, error) {
 // replacement is the change to a body: the first round takes what was decoded, each
 // further one decodes the body again.
 func (c *call) replacement(body decoded) updatedObject {
-	return func(*stored) (decoded, error) {
+	return func(*etcd3.Stored) (decoded, error) {
 		if in := body; in.obj != nil {
 			body.obj = nil
 			return in, nil
@@ -279,7 +261,7 @@ func patchName(pt types.PatchType) string {
 // checkRevision refuses an update that is based on an old state; one that
 // names no revision is based on the newest. Mutating admission has seen the object
 // by then, and may have changed the revision too (generic/registry/store.go Update).
-func (c *call) checkRevision(in admitted, old *stored) error {
+func (c *call) checkRevision(in admitted, old *etcd3.Stored) error {
 	m := object.Meta(in.obj)
 	rv := m.GetResourceVersion()
 	if rv == "" || rv == "0" {
@@ -287,23 +269,23 @@ func (c *call) checkRevision(in admitted, old *stored) error {
 			return c.Refuse(trace.StageStorage, "", apierrors.NewInvalid(schema.GroupKind{Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource}, m.GetName(), // store.go Update
 				field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")}))
 		}
-		m.SetResourceVersion(object.Meta(old.obj).GetResourceVersion())
+		m.SetResourceVersion(object.Meta(old.Object).GetResourceVersion())
 		return nil
 	}
-	if rv == object.Meta(old.obj).GetResourceVersion() {
+	if rv == object.Meta(old.Object).GetResourceVersion() {
 		return nil
 	}
 	if _, err := strconv.ParseUint(rv, 10, 64); err != nil { // generic/registry/store.go Update
 		return c.Refuse(trace.StageStorage, "", request.PlainError(err))
 	}
-	if err := c.upToDate(old); err != nil {
+	if err := c.s.store.UpToDate(&c.Scope, c.at(), old); err != nil {
 		return err
 	}
 	c.Refused = trace.StageStorage
 	err := c.conflict()
 	c.Tell(&trace.Stage{
 		Request: c.Number, Stage: trace.StageStorage, Verdict: "refuse", Code: 409,
-		Note: "The client changed the object as of revision " + rv + ", but it is at revision " + object.Meta(old.obj).GetResourceVersion() + " now: " + request.StatusOf(err).Message,
+		Note: "The client changed the object as of revision " + rv + ", but it is at revision " + object.Meta(old.Object).GetResourceVersion() + " now: " + request.StatusOf(err).Message,
 	})
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/trace"
@@ -61,8 +62,8 @@ func (c *call) validateCreate(in admitted) (validated, error) {
 
 // validateUpdate is the same for an update (update.go BeforeUpdate) of an object, or of
 // a part of it that is a subresource.
-func (c *call) validateUpdate(in admitted, was *stored, sub string) (validated, error) {
-	obj, old := in.obj, was.obj
+func (c *call) validateUpdate(in admitted, was *etcd3.Stored, sub string) (validated, error) {
+	obj, old := in.obj, was.Object
 	if err := c.confirmNoEscalation(obj, old, sub); err != nil {
 		return validated{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
@@ -34,15 +35,15 @@ func (c *call) watch() *Response {
 	}
 	streaming := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	if streaming {
-		if _, err := c.freshen(opts.ResourceVersion); err != nil {
+		if _, err := c.s.store.Freshen(&c.Scope, c.kind, opts.ResourceVersion); err != nil {
 			return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", err)}
 		}
-	} else if !c.cache().Wait(c.Task, 0, tooNewWait) {
+	} else if !c.cache().Wait(c.Task, 0, etcd3.TooNewWait) {
 		return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))}
 	}
 	// From here to the watcher's registration no other task runs.
 	w, how, err := c.cache().Watch(want, cacher.WatchOptions{
-		Client: c.req.sender(), Component: c.req.System, From: from, Streaming: streaming, Bookmarks: opts.AllowWatchBookmarks,
+		Client: c.req.Sender(), Component: c.req.System, From: from, Streaming: streaming, Bookmarks: opts.AllowWatchBookmarks,
 		Limit: watchLimit(opts), Cause: c.Last,
 	})
 	if err != nil {
@@ -59,13 +60,6 @@ func watchLimit(opts *metav1.ListOptions) time.Duration {
 		return 0
 	}
 	return time.Duration(*opts.TimeoutSeconds) * time.Second
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return object.FormatRevision(int64(n)) + " " + many
 }
 
 // keepFresh sends bookmarks, so that a watcher that has nothing to hear keeps a

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -20,7 +19,7 @@ var errNoPlane = errors.New("this console has no control plane")
 
 // auditVerb is kviz apiserver audit.
 func auditVerb(ctx context.Context, inv *Invocation, args []string) int {
-	var st apiserver.AuditState
+	var st audit.State
 	return serverFile(ctx, inv, args, "audit", ControlPlane.WriteAuditPolicy, func(p ControlPlane) { st = p.Audit() }, func() { tellAudit(inv.Out, inv.plane().Name(), st) })
 }
 
@@ -68,7 +67,7 @@ func serverFile(ctx context.Context, inv *Invocation, args []string, what string
 	return inv.did(err)
 }
 
-func tellAudit(w io.Writer, server string, st apiserver.AuditState) {
+func tellAudit(w io.Writer, server string, st audit.State) {
 	tellRules := func(where string, hash string, rules []string, none string) {
 		if hash == "" {
 			fmt.Fprintf(w, "%s: %s\n", where, none)

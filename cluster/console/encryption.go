@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/idp"
@@ -35,7 +36,7 @@ type ControlPlane interface {
 	// WriteAuditPolicy replaces the API server's audit policy; nil removes it. A
 	// file that it could not start with is refused.
 	WriteAuditPolicy(t *sim.Task, file []byte) error
-	Audit() apiserver.AuditState
+	Audit() audit.State
 
 	// WriteConfig replaces one of the API server's other files: "admission", "tokens",
 	// "authentication", "token-webhook", "authorization"; nil removes it. A file that

@@ -113,6 +113,14 @@ func (k *Kind) CustomName() string {
 // which are answered and forgotten).
 func (k *Kind) Stored() bool { return k.Prefix != "" }
 
+// Key is the key of an object at the store, without the kind's prefix.
+func (k *Kind) Key(namespace, name string) string {
+	if k.Namespaced {
+		return namespace + "/" + name
+	}
+	return name
+}
+
 // New makes an empty object of the kind.
 func (k *Kind) New() runtime.Object {
 	if k.Custom == nil {

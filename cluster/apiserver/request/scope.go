@@ -25,6 +25,8 @@ type Scope struct {
 	Ref    trace.Ref     // the object that it is about, as far as is known
 	Last   trace.ID      // the newest event of the request: the cause of the next
 
+	Bulk Bulk // see Aside
+
 	Refused  string     // the stage that ended it
 	Warnings []string   // for the headers Warning of its answer
 	Commits  []trace.ID // what it wrote

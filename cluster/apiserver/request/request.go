@@ -1,20 +1,22 @@
-package apiserver
+package request
 
 import (
 	"crypto/x509"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/apis/core"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/registry"
-	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/remote"
 	"kviz/cluster/trace"
@@ -74,7 +76,7 @@ type Request struct {
 	Log  *core.PodLogOptions    // of the subresource log
 	Exec *corev1.PodExecOptions // of the subresource exec
 
-	Timeout time.Duration // the query's timeout; 0 for none. see call.deadline
+	Timeout time.Duration // the query's timeout; 0 for none. see Deadline
 
 	DryRun          bool
 	FieldManager    string
@@ -88,8 +90,11 @@ type Request struct {
 	// (aggregator/proxy.go). Resource is empty where it is for no resource.
 	Proxied *remote.Request
 
-	kind     *registry.Kind // of a kind that need not be served
-	approved bool           // a part of a request that has been authorized
+	// Kind is what the server itself asks for that need not be served: the objects of a
+	// definition that goes. Nil for what Resource is served as.
+	Kind *registry.Kind
+	// Part says that it is a part of a request that has been let in, with its user.
+	Part bool
 }
 
 // Response is how a request ended. Exactly one of Object, Items (with
@@ -112,8 +117,8 @@ type Response struct {
 
 	Kind *registry.Kind // that the request was for; nil for what is not served
 
-	created bool           // the answer is 201
-	shared  runtime.Object // equal to Object, if there is one that nobody changes
+	Created bool           // the answer is 201
+	Shared  runtime.Object // equal to Object, if there is one that nobody changes
 
 	Warnings []string // for the Warning headers
 	AuditID  string   // for the header Audit-Id
@@ -123,11 +128,25 @@ type Response struct {
 	Took  time.Duration
 }
 
-// Status is the error as the body to send; nil when there was none.
-func (r *Response) Status() *metav1.Status { return request.StatusOf(r.Err) }
+// Own answers with the caller's own copy of a shared object.
+func Own(obj runtime.Object) *Response {
+	return &Response{Object: obj.DeepCopyObject(), Shared: obj}
+}
 
-// path is the request's URL path.
-func (r *Request) path() string {
+// Traced is an object for the trace equal to what goes to the caller, who may
+// change his.
+func (r *Response) Traced() runtime.Object {
+	if r.Shared != nil {
+		return r.Shared
+	}
+	return r.Object.DeepCopyObject()
+}
+
+// Status is the error as the body to send; nil when there was none.
+func (r *Response) Status() *metav1.Status { return StatusOf(r.Err) }
+
+// URL is the request's path, and its query where the edge gave one.
+func (r *Request) URL() string {
 	if r.Path != "" {
 		return r.Path
 	}
@@ -149,11 +168,9 @@ func (r *Request) path() string {
 	return p
 }
 
-// Sender is who sent the request: a lane's name, or what a program calls itself.
-func (r *Request) Sender() string { return r.sender() }
-
-// sender is who sent the request, for the trace.
-func (r *Request) sender() string {
+// Sender is who sent the request, for the trace: a lane's name, or what a program calls
+// itself.
+func (r *Request) Sender() string {
 	if r.Client != "" {
 		return r.Client
 	}
@@ -161,4 +178,37 @@ func (r *Request) sender() string {
 		return trace.CompClient
 	}
 	return r.Lane.String()
+}
+
+// URI is the request's, with what it asks for in the query.
+func (r *Request) URI() string {
+	uri := r.URL()
+	if r.Verb == "watch" && !strings.Contains(uri, "?") {
+		uri += "?watch=true"
+	}
+	return uri
+}
+
+// Credentials are what the request shows.
+func (r *Request) Credentials() *authn.Credentials {
+	return &authn.Credentials{User: r.User, Kubeconfig: r.Kubeconfig, Token: r.Token, Certificates: r.Certificates}
+}
+
+// SelectedName is the name of the one object that the request's field selector chooses, ""
+// where it chooses otherwise: a watch on one object is about that object
+// (endpoints/request RequestInfo).
+func (r *Request) SelectedName() (name string) {
+	if r.List.FieldSelector == "" {
+		return ""
+	}
+	sel, err := fields.ParseSelector(r.List.FieldSelector)
+	if err != nil { // it is refused where it is used
+		return ""
+	}
+	for _, term := range sel.Requirements() {
+		if term.Field == "metadata.name" && (term.Operator == selection.Equals || term.Operator == selection.DoubleEquals) {
+			name = term.Value
+		}
+	}
+	return name
 }

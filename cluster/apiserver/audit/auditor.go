@@ -1,4 +1,4 @@
-package apiserver
+package audit
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	auditapi "k8s.io/apiserver/pkg/apis/audit"
 
-	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/request"
@@ -23,17 +22,25 @@ type Auditor struct {
 	process *sim.Process
 	server  string // in the trace
 
-	file   []byte        // what audit.PolicyFile holds; nil where there is none
-	policy *audit.Policy // in force; nil where nothing is
-	log    audit.Log
+	sourceIPs func(*request.Request) []string
+
+	file   []byte  // what PolicyFile holds; nil where there is none
+	policy *Policy // in force; nil where nothing is
+	log    Log
 	rand   *rand.Rand
 	failed bool // the newest event could not be written
 	// rotations of the log that the trace has told of
 	rotations int
 }
 
-// AuditState is what is known of the audit log.
-type AuditState struct {
+// NewAuditor makes the auditor of a server, which the trace calls server. sourceIPs are where
+// a request comes from; chances are what identifiers of requests are drawn from.
+func NewAuditor(k *sim.Kernel, server string, chances *rand.Rand, sourceIPs func(*request.Request) []string) *Auditor {
+	return &Auditor{k: k, server: server, rand: chances, sourceIPs: sourceIPs}
+}
+
+// State is what is known of the audit log.
+type State struct {
 	FileHash, LoadedHash   string // "" where there is none
 	FileRules, LoadedRules []string
 	Files                  []string // of the log, the newest last
@@ -42,11 +49,11 @@ type AuditState struct {
 }
 
 // State tells what the policy's file says, what is in force, and of the log.
-func (a *Auditor) State() AuditState {
-	st := AuditState{Files: a.log.Files(), Full: a.log.Full()}
+func (a *Auditor) State() State {
+	st := State{Files: a.log.Files(), Full: a.log.Full()}
 	st.Events, st.Errors = a.log.Counts()
 	if a.file != nil {
-		if p, err := audit.Parse(a.file); err == nil {
+		if p, err := Parse(a.file); err == nil {
 			st.FileHash, st.FileRules = p.Hash, p.Rules()
 		}
 	}
@@ -59,20 +66,42 @@ func (a *Auditor) State() AuditState {
 // Write puts a policy into the server's file, which it reads when it starts. One that
 // the server could not start with is refused in its words.
 func (a *Auditor) Write(t *sim.Task, file []byte) error {
-	p, err := audit.Parse(file)
+	p, err := Parse(file)
 	if err != nil {
 		return err
 	}
 	a.file = slices.Clone(file)
-	a.tell(t, &trace.Audit{What: "written", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
+	a.tell(t, &trace.Audit{What: "written", File: PolicyFile, Hash: p.Hash, Rules: p.Rules()})
 	return nil
+}
+
+// Copy takes the policy's file of another server's machine.
+func (a *Auditor) Copy(from *Auditor) { a.file = slices.Clone(from.file) }
+
+// On reports whether anything is written of requests.
+func (a *Auditor) On() bool { return a.policy != nil }
+
+// Files are the names of the files that are there: the policy's, and those of the log.
+func (a *Auditor) Files() (names []string) {
+	if a.file != nil {
+		names = append(names, PolicyFile)
+	}
+	return append(names, a.log.Files()...)
+}
+
+// ReadFile is what one of them holds. The error of a file that is not there is fs.ErrNotExist.
+func (a *Auditor) ReadFile(name string) ([]byte, error) {
+	if name == PolicyFile && a.file != nil {
+		return a.file, nil
+	}
+	return a.log.Read(name)
 }
 
 // Remove takes the file away: the server starts without the flag then.
 func (a *Auditor) Remove(t *sim.Task) {
 	if a.file != nil {
 		a.file = nil
-		a.tell(t, &trace.Audit{What: "removed", File: audit.PolicyFile})
+		a.tell(t, &trace.Audit{What: "removed", File: PolicyFile})
 	}
 }
 
@@ -84,25 +113,25 @@ func (a *Auditor) tell(t *sim.Task, p *trace.Audit) {
 	t.Emit(trace.Event{Kind: trace.AuditChanged, Payload: p})
 }
 
-// start reads the policy: a part of the server's start.
-func (a *Auditor) start(t *sim.Task, p *sim.Process) {
+// Start reads the policy: a part of the server's start.
+func (a *Auditor) Start(t *sim.Task, p *sim.Process) {
 	a.process = p
 	was := a.policy
 	a.policy = nil
 	if a.file != nil {
-		p, err := audit.Parse(a.file)
+		p, err := Parse(a.file)
 		if err != nil {
 			panic("apiserver: " + err.Error()) // it was read when it was written
 		}
 		a.policy = p
-		a.tell(t, &trace.Audit{What: "loaded", File: audit.PolicyFile, Hash: p.Hash, Rules: p.Rules()})
+		a.tell(t, &trace.Audit{What: "loaded", File: PolicyFile, Hash: p.Hash, Rules: p.Rules()})
 	} else if was != nil {
-		a.tell(t, &trace.Audit{What: "loaded", File: audit.PolicyFile})
+		a.tell(t, &trace.Audit{What: "loaded", File: PolicyFile})
 	}
 }
 
 // id is a request's: what its sender gave, or a new one (endpoints/filters/audit_init.go).
-func (a *Auditor) id(r *Request) string {
+func (a *Auditor) id(r *request.Request) string {
 	if r.AuditID == "" {
 		r.AuditID = string(object.NewUID(a.rand))
 	}
@@ -110,26 +139,26 @@ func (a *Auditor) id(r *Request) string {
 }
 
 // begin asks the policy about a request, and begins its record unless the level is None.
-func (a *Auditor) begin(on *request.Scope, r *Request, user authn.User, sourceIPs func(*Request) []string) (*audit.Record, audit.Verdict) {
-	attrs := r.attributes(user)
+func (a *Auditor) begin(on *request.Scope, r *request.Request, user authn.User) (*Record, Verdict) {
+	attrs := attributes(r, user)
 	v := a.policy.Evaluate(attrs)
 	a.log.Judged(v.Level)
 	if v.Level == auditapi.LevelNone {
 		return nil, v
 	}
-	return audit.Begin(v, &audit.Request{
-		ID: a.id(r), URI: r.uri(), UserAgent: r.userAgent(user), SourceIPs: sourceIPs(r),
+	return Begin(v, &Request{
+		ID: a.id(r), URI: r.URI(), UserAgent: userAgent(r, user), SourceIPs: a.sourceIPs(r),
 		Received: a.k.Epoch().Add(on.Began), Attributes: attrs,
 	}, &a.log), v
 }
 
-// refused writes of a request whose sender nobody vouches for
+// Refused writes of a request whose sender nobody vouches for
 // (endpoints/filters/authn_audit.go).
-func (a *Auditor) refused(on *request.Scope, r *Request, sourceIPs func(*Request) []string) {
+func (a *Auditor) Refused(on *request.Scope, r *request.Request) {
 	if a.policy == nil {
 		return
 	}
-	record, _ := a.begin(on, r, authn.User{}, sourceIPs)
+	record, _ := a.begin(on, r, authn.User{})
 	if record == nil {
 		return
 	}
@@ -141,9 +170,9 @@ func (a *Auditor) refused(on *request.Scope, r *Request, sourceIPs func(*Request
 // write writes the event of a stage. That the log begins to fail, or works again, or that
 // its file was rotated, is told in the trace, because of the newest event of the request;
 // zero where it leaves nothing there.
-func (a *Auditor) write(record *audit.Record, stage auditapi.Stage, last trace.ID) error {
+func (a *Auditor) write(record *Record, stage auditapi.Stage, last trace.ID) error {
 	err := record.Write(stage, a.k.Now())
-	told := &trace.Audit{File: audit.LogFile, Server: a.server}
+	told := &trace.Audit{File: LogFile, Server: a.server}
 	rotations, name := a.log.Rotations()
 	switch {
 	case err != nil && !a.failed:

@@ -1,0 +1,14 @@
+package apiserver
+
+import "kviz/cluster/apiserver/request"
+
+// What the server takes and gives, for those who speak to it.
+type (
+	Request           = request.Request
+	Response          = request.Response
+	Impersonation     = request.Impersonation
+	ImpersonatedExtra = request.ImpersonatedExtra
+	Session           = request.Session
+	LogStream         = request.LogStream
+	ExecResult        = request.ExecResult
+)

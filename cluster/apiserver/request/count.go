@@ -1,0 +1,11 @@
+package request
+
+import "strconv"
+
+// Count is so many of something, in words.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
