@@ -32,7 +32,17 @@ type Lesson struct {
 	Accepted map[string]string // other scripts that solve it, by name
 	Near     map[string]string // scripts that must not solve it, by name
 
-	dir string
+	dir  string
+	rest func() (*Lesson, error) // of a lesson that was read for a list; nil where it is whole
+}
+
+// Whole is the lesson with its steps and scripts, which [Read] leaves for the moment when
+// somebody begins it; always the same one.
+func (l *Lesson) Whole() (*Lesson, error) {
+	if l.rest == nil {
+		return l, nil
+	}
+	return l.rest()
 }
 
 // ViewAt is what to show at a step: its own panes, else those of the nearest

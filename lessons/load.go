@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -67,7 +68,9 @@ func Load(fsys fs.FS, panes []string) ([]*Lesson, error) {
 	return readAll(fsys, reader{prove: true, panes: panes})
 }
 
-// Read is Load without the proof: an expression is compiled when it is first asked for.
+// Read is Load for somebody who first wants a list: of each lesson it reads what stands
+// before its steps. [Lesson.Whole] reads the rest, once the lesson is begun; nothing is
+// proven, and an expression is compiled when it is first asked for.
 func Read(fsys fs.FS) ([]*Lesson, error) { return readAll(fsys, reader{}) }
 
 // readAll reads the lessons: one folder each, with lesson.md,
@@ -92,7 +95,7 @@ func readAll(fsys fs.FS, r reader) ([]*Lesson, error) {
 		if !e.IsDir() {
 			continue
 		}
-		l, err := r.lesson(fsys, e.Name(), words)
+		l, err := r.read(fsys, e.Name(), words)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -117,6 +120,25 @@ func ifThere(fsys fs.FS, name string) (string, error) {
 		return "", nil
 	}
 	return string(b), err
+}
+
+// read reads a lesson, or the head of one that nothing is to be proven of.
+func (r reader) read(fsys fs.FS, dir, words string) (*Lesson, error) {
+	if r.prove {
+		return r.lesson(fsys, dir, words)
+	}
+	name := path.Join(dir, "lesson.md")
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, fmt.Errorf("lesson %s: %w", dir, err)
+	}
+	l, err := r.parser(name, text).head()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	l.dir = dir
+	l.rest = sync.OnceValues(func() (*Lesson, error) { return r.lesson(fsys, dir, words) })
+	return l, nil
 }
 
 func (r reader) lesson(fsys fs.FS, dir, words string) (*Lesson, error) {
@@ -172,7 +194,7 @@ func Parse(name string, text []byte, panes []string) (*Lesson, error) {
 }
 
 func (r reader) parse(name string, text []byte) (*Lesson, error) {
-	p := &parser{reader: r, name: name, lines: strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")}
+	p := r.parser(name, text)
 	l, err := p.lesson()
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", name, p.at+1, err)
@@ -187,7 +209,12 @@ type parser struct {
 	at     int // index of the line being read
 }
 
-func (p *parser) lesson() (*Lesson, error) {
+func (r reader) parser(name string, text []byte) *parser {
+	return &parser{reader: r, name: name, lines: strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")}
+}
+
+// head reads what stands before the steps.
+func (p *parser) head() (*Lesson, error) {
 	var f front
 	head, err := p.block("---", "---")
 	if err != nil {
@@ -199,7 +226,14 @@ func (p *parser) lesson() (*Lesson, error) {
 	if f.Format != Format {
 		return nil, fmt.Errorf("the lesson has format %d; this kviz reads format %d", f.Format, Format)
 	}
-	l := &Lesson{ID: f.ID, Title: f.Title, Part: f.Part, Teaches: f.Teaches, Needs: f.Needs, Minutes: f.Minutes, View: f.View}
+	return &Lesson{ID: f.ID, Title: f.Title, Part: f.Part, Teaches: f.Teaches, Needs: f.Needs, Minutes: f.Minutes, View: f.View}, nil
+}
+
+func (p *parser) lesson() (*Lesson, error) {
+	l, err := p.head()
+	if err != nil {
+		return nil, err
+	}
 	var step *Step
 	var body []string
 	end := func() {

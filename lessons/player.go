@@ -82,7 +82,10 @@ func (p *Player) Start(id string) error {
 		}
 		return fmt.Errorf("there is no lesson %q: one of %s", id, strings.Join(known, ", "))
 	}
-	l := p.lessons[i]
+	l, err := p.lessons[i].Whole()
+	if err != nil {
+		return err
+	}
 	step := 0
 	if mark := p.progress.Lessons[id]; !mark.Done {
 		step = max(0, slices.IndexFunc(l.Steps, func(s *Step) bool { return s.ID == mark.Step }))
