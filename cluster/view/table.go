@@ -9,12 +9,16 @@ import (
 
 // table is an ordered map that is copied in constant time and shares with its
 // copies what neither has changed since. The zero table can be read.
+//
+// The tree keeps values as any, so that there is one tree for each type of key: a
+// generic type's methods are compiled anew for each of its instances, in each package
+// that imports this one.
 type table[K cmp.Ordered, V any] struct {
-	m *btree.Map[K, V]
+	m *btree.Map[K, any]
 }
 
 func newTable[K cmp.Ordered, V any]() table[K, V] {
-	return table[K, V]{btree.NewMap[K, V](16)}
+	return table[K, V]{btree.NewMap[K, any](16)}
 }
 
 // copying guards the one word that a copy changes in the table it is taken
@@ -34,12 +38,22 @@ func (t table[K, V]) get(k K) (v V, ok bool) {
 	if t.m == nil {
 		return v, false
 	}
-	return t.m.Get(k)
+	x, ok := t.m.Get(k)
+	if ok {
+		v = x.(V)
+	}
+	return v, ok
 }
 
 func (t table[K, V]) set(k K, v V) { t.m.Set(k, v) }
 
-func (t table[K, V]) delete(k K) (V, bool) { return t.m.Delete(k) }
+func (t table[K, V]) delete(k K) (v V, ok bool) {
+	x, ok := t.m.Delete(k)
+	if ok {
+		v = x.(V)
+	}
+	return v, ok
+}
 
 func (t table[K, V]) len() int {
 	if t.m == nil {
@@ -51,21 +65,21 @@ func (t table[K, V]) len() int {
 // all visits the entries in key order until f returns false.
 func (t table[K, V]) all(f func(K, V) bool) {
 	if t.m != nil {
-		t.m.Scan(f)
+		t.m.Scan(func(k K, x any) bool { return f(k, x.(V)) })
 	}
 }
 
 // from visits the entries from k on in key order until f returns false.
 func (t table[K, V]) from(k K, f func(K, V) bool) {
 	if t.m != nil {
-		t.m.Ascend(k, f)
+		t.m.Ascend(k, func(k K, x any) bool { return f(k, x.(V)) })
 	}
 }
 
 // back visits the entries in reverse key order until f returns false.
 func (t table[K, V]) back(f func(K, V) bool) {
 	if t.m != nil {
-		t.m.Reverse(f)
+		t.m.Reverse(func(k K, x any) bool { return f(k, x.(V)) })
 	}
 }
 
@@ -73,7 +87,9 @@ func (t table[K, V]) values() []V {
 	if t.m == nil {
 		return nil
 	}
-	return t.m.Values()
+	out := make([]V, 0, t.m.Len())
+	t.all(func(_ K, v V) bool { out = append(out, v); return true })
+	return out
 }
 
 func (t table[K, V]) keys() []K {
