@@ -149,13 +149,18 @@ func (kl *Kubelet) podRemoved(pod *corev1.Pod, why trace.ID) {
 	}
 }
 
+// housekeepingPeriod is kubelet.go's.
+const housekeepingPeriod = 2 * time.Second
+
 // killOrphans ends what the runtime runs for pods the API server does not have,
-// once the first list is in (kubelet_pods.go HandlePodCleanups).
+// once the first list is in and the runtime answers (kubelet_pods.go
+// HandlePodCleanups). Later ones cannot come about: a kubelet that runs knows all its pods.
 func (kl *Kubelet) killOrphans(t *sim.Task) {
 	kl.pods.WaitForSync(t)
 	running, err := kl.rt.Pods()
 	if err != nil {
-		return // the next kubelet finds them
+		kl.after(housekeepingPeriod, "orphans", kl.killOrphans)
+		return
 	}
 	for _, s := range running {
 		if kl.workers[s.PodUID] != nil {

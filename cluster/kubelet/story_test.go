@@ -176,11 +176,34 @@ spec: {containers: [{name: app, image: nginx, %s}]}
 	}
 }
 
+// TestOrphanOfASilentRuntime: a pod is deleted while its kubelet is away, and when the
+// kubelet is back the runtime does not answer.
+func TestOrphanOfASilentRuntime(t *testing.T) {
+	run(t, 1, func(b *bench) {
+		b.create(webPod)
+		b.waitReady("web")
+		b.p.Kill()
+		zero := int64(0)
+		if err := b.Client().Delete(b.t, client.Pods, "demo", "web", metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+			t.Fatal(err)
+		}
+		b.rt.Stop()
+		b.start()
+		b.t.Sleep(5 * time.Second)
+		b.rt.Start()
+		b.t.Sleep(time.Minute)
+		if c, found := b.rt.Find("demo", "web", "app"); found {
+			t.Errorf("the pod is deleted, its container is %v", c.State)
+		}
+	})
+}
+
 // TestWhateverHappensConverges: pods come and go, containers and sandboxes are
 // killed, kubelet and runtime stop and start, the API server is away; when all is
 // well again, what runs is what the API server says.
 func TestWhateverHappensConverges(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
+		var wrong string // told outside of the simulation, so that rapid can shrink it
 		run(t, rapid.Uint64().Draw(r, "seed"), func(b *bench) {
 			names := []string{"a", "b", "c"}
 			for range rapid.IntRange(1, 12).Draw(r, "steps") {
@@ -221,12 +244,15 @@ func TestWhateverHappensConverges(t *testing.T) {
 				con, found := b.rt.Find("demo", name, "app")
 				switch {
 				case pod == nil && found:
-					r.Fatalf("%s is deleted, but its container is %v", name, con.State)
+					wrong = fmt.Sprintf("%s is deleted, but its container is %v\n%s", name, con.State, transcript(b.Events[max(0, len(b.Events)-40):]))
 				case pod != nil && (!isReady(pod) || !found || pod.Status.ContainerStatuses[0].ContainerID != "containerd://"+con.ID):
-					r.Fatalf("%s: container found %v\n%s\n%s", name, found, summary(pod), transcript(b.Events[max(0, len(b.Events)-40):]))
+					wrong = fmt.Sprintf("%s: container found %v\n%s\n%s", name, found, summary(pod), transcript(b.Events[max(0, len(b.Events)-40):]))
 				}
 			}
 		})
+		if wrong != "" {
+			r.Fatal(wrong)
+		}
 	})
 }
 
