@@ -184,7 +184,7 @@ func TestRelistConverges(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 19), 1, 60).Draw(r, "ops")
 		noWatchList := rapid.Bool().Draw(r, "noWatchList")
-		clienttest.Run(t, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
+		clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
 			b.NoWatchList = noWatchList
 			c := b.Client()
 			told := map[string]string{}

@@ -30,7 +30,7 @@ type bench struct {
 	p   *sim.Process
 }
 
-func run(tb testing.TB, seed uint64, main func(b *bench)) *clienttest.Bench {
+func run(tb clienttest.T, seed uint64, main func(b *bench)) *clienttest.Bench {
 	tb.Helper()
 	return clienttest.Run(tb, seed, func(cb *clienttest.Bench, t *sim.Task) {
 		b := &bench{Bench: cb, t: t, reg: registry.New(cb.Kernel)}

@@ -203,8 +203,7 @@ func TestOrphanOfASilentRuntime(t *testing.T) {
 // well again, what runs is what the API server says.
 func TestWhateverHappensConverges(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		var wrong string // told outside of the simulation, so that rapid can shrink it
-		run(t, rapid.Uint64().Draw(r, "seed"), func(b *bench) {
+		run(r, rapid.Uint64().Draw(r, "seed"), func(b *bench) {
 			names := []string{"a", "b", "c"}
 			for range rapid.IntRange(1, 12).Draw(r, "steps") {
 				name := rapid.SampledFrom(names).Draw(r, "name")
@@ -244,15 +243,12 @@ func TestWhateverHappensConverges(t *testing.T) {
 				con, found := b.rt.Find("demo", name, "app")
 				switch {
 				case pod == nil && found:
-					wrong = fmt.Sprintf("%s is deleted, but its container is %v\n%s", name, con.State, transcript(b.Events[max(0, len(b.Events)-40):]))
+					r.Fatalf("%s is deleted, but its container is %v\n%s", name, con.State, transcript(b.Events[max(0, len(b.Events)-40):]))
 				case pod != nil && (!isReady(pod) || !found || pod.Status.ContainerStatuses[0].ContainerID != "containerd://"+con.ID):
-					wrong = fmt.Sprintf("%s: container found %v\n%s\n%s", name, found, summary(pod), transcript(b.Events[max(0, len(b.Events)-40):]))
+					r.Fatalf("%s: container found %v\n%s\n%s", name, found, summary(pod), transcript(b.Events[max(0, len(b.Events)-40):]))
 				}
 			}
 		})
-		if wrong != "" {
-			r.Fatal(wrong)
-		}
 	})
 }
 

@@ -182,7 +182,7 @@ func TestRandomClusters(t *testing.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 5, 40).Draw(r, "ops")
 		seed := rapid.Uint64().Draw(r, "seed")
 		run := func() (string, *clienttest.Bench) {
-			b := clienttest.Run(t, seed, func(b *clienttest.Bench, task *sim.Task) {
+			b := clienttest.Run(r, seed, func(b *clienttest.Bench, task *sim.Task) {
 				e := start(b, scheduler.Config{})
 				down := false
 				for i, op := range ops {

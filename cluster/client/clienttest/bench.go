@@ -27,9 +27,17 @@ type Bench struct {
 // Append takes an event from the kernel.
 func (b *Bench) Append(e *trace.Event) { b.Events = append(b.Events, e) }
 
+// T is what a simulation needs of a test: a [testing.T], or a rapid.T, which then draws
+// simpler and simpler stories that fail.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // Run runs main as a task of a process "test" and ends the simulation when it
 // returns. A panic in the simulation fails the test with the seed.
-func Run(tb testing.TB, seed uint64, main func(b *Bench, t *sim.Task)) *Bench {
+func Run(tb T, seed uint64, main func(b *Bench, t *sim.Task)) *Bench {
 	tb.Helper()
 	b := &Bench{seed: seed}
 	b.Kernel = sim.New(sim.Config{Seed: seed, Sink: b})

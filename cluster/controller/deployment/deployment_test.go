@@ -170,7 +170,7 @@ func TestConvergesFromAnything(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 15).Draw(r, "ops")
 		want, image := int32(3), "web:0"
-		b := clienttest.Run(t, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
+		b := clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
 			c := b.Client()
 			p := world(b, t)
 			clienttest.Must(client.Create(t, c, client.Deployments, "demo", web(want, image)))

@@ -173,7 +173,7 @@ func TestASliceThatNobodySawIsMadeAgain(t *testing.T) {
 func TestConvergesFromAnything(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 30).Draw(r, "ops")
-		b := clienttest.Run(t, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
+		b := clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
 			c := b.Client()
 			p := start(b)
 			clienttest.Must(client.Create(t, c, client.Nodes, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))

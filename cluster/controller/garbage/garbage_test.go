@@ -132,7 +132,7 @@ func TestCollectsExactlyTheOwnerless(t *testing.T) {
 		}
 		ops := rapid.SliceOfN(rapid.IntRange(0, n+3), 1, 12).Draw(r, "ops")
 		deleted := map[int]bool{}
-		b := clienttest.Run(t, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
+		b := clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
 			c := b.Client()
 			p := start(b)
 			uids := make([]types.UID, n)

@@ -135,7 +135,7 @@ func TestConvergesFromAnything(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 25).Draw(r, "ops")
 		want := int32(0)
-		b := clienttest.Run(t, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
+		b := clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
 			c := b.Client()
 			(&clienttest.Nodes{Names: []string{"node-1", "node-2"}, Start: 300 * time.Millisecond, Stop: 500 * time.Millisecond}).Run(t.Process(), c)
 			p := start(b, 2)
