@@ -2,8 +2,10 @@ package cluster
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
@@ -12,14 +14,14 @@ import (
 
 // applyAddons is kubeadm init phase addon: it makes what the add-ons need, where it
 // is missing.
-func (c *Cluster) applyAddons(t *sim.Task) error {
-	installer := c.client(t.Lane(), authn.Admin())
+func applyAddons(t *sim.Task, servers *apiServers, pods clusterCIDR) error {
+	installer := servers.client(t.Lane(), authn.Admin())
 	for r, obj := range corednsRights() {
 		if _, err := installer.Create(t, r, "", obj); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
-	for _, cm := range c.addonConfigs() {
+	for _, cm := range addonConfigs(pods) {
 		if _, err := installer.Create(t, client.ConfigMaps, cm.Namespace, cm); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
@@ -29,7 +31,7 @@ func (c *Cluster) applyAddons(t *sim.Task) error {
 
 // addonConfigs are the add-ons' configurations
 // (cmd/kubeadm/app/phases/addons/{dns,proxy}). Nobody reads them here; each says so.
-func (c *Cluster) addonConfigs() []*corev1.ConfigMap {
+func addonConfigs(pods clusterCIDR) []*corev1.ConfigMap {
 	return []*corev1.ConfigMap{
 		{
 			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "coredns"},
@@ -62,7 +64,7 @@ func (c *Cluster) addonConfigs() []*corev1.ConfigMap {
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 bindAddress: 0.0.0.0
-clusterCIDR: ` + c.clusterCIDR().String() + `
+clusterCIDR: ` + pods.String() + `
 healthzBindAddress: ""
 metricsBindAddress: ""
 mode: iptables
@@ -79,19 +81,38 @@ iptables:
 // by itself: kubeadm applied its add-ons once, and a kubelet registers its node
 // only when it starts (pkg/kubelet kubelet_node_status.go registerWithAPIServer).
 // A kubelet that starts ends the containers of pods that the API does not know.
-func (c *Cluster) reinstall(t *sim.Task) error {
-	if err := c.applyAddons(t); err != nil {
+func reinstall(t *sim.Task, components *components, nodes *nodes) error {
+	if err := applyAddons(t, nodes.servers, nodes.cidr); err != nil {
 		return err
 	}
-	again := []*component{c.component("dns")}
-	for _, n := range c.nodes {
+	again := []*component{components.find("dns")}
+	for _, n := range nodes.list {
 		again = append(again, n.proxy, n.kubelet)
 	}
 	for _, m := range again {
 		if m != nil && m.up() {
-			m.stop(c.k, t.Causes(), "installed again")
-			m.begin(c.k, t.Causes(), "installed again")
+			m.stop(t.Causes(), "installed again")
+			m.begin(t.Causes(), "installed again")
 		}
 	}
 	return nil
+}
+
+// corednsRights are the RBAC objects of the CoreDNS add-on
+// (cmd/kubeadm/app/phases/addons/dns/manifests.go).
+func corednsRights() func(func(client.Resource, runtime.Object) bool) {
+	return func(yield func(client.Resource, runtime.Object) bool) {
+		const name = "system:coredns"
+		if !yield(client.ClusterRoles, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"endpoints", "services", "pods", "namespaces"}, Verbs: []string{"list", "watch"}},
+			{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"list", "watch"}},
+		}}) {
+			return
+		}
+		yield(client.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "kube-system", Name: "coredns"}},
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +13,7 @@ import (
 	"kviz/cluster/balancer"
 	"kviz/cluster/client"
 	"kviz/cluster/console"
-	"kviz/cluster/fault"
-	"kviz/cluster/inert"
+	"kviz/cluster/network"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -21,46 +21,63 @@ import (
 // MostServers is how many API servers a cluster may have.
 const MostServers = 5
 
-// client is a component's connection to the API: to the server, or to the balancer
-// before several.
-func (c *Cluster) client(lane trace.Lane, user authn.User) client.Interface {
-	return c.server.ClientThrough(c.balancer, lane, user)
+// apiServers are the API servers, and the load balancer that stands before them.
+type apiServers struct {
+	k          *sim.Kernel
+	etcd       *etcd
+	components *components
+	network    *network.Network
+	callouts   *callouts
+	balancer   *balancer.Balancer
+
+	first   *apiserver.Server // the others are made like it; nil until it was started
+	like    apiserver.Config  // what each begins with
+	removed map[string]int    // how many of a name were removed
 }
 
-// startServer makes an API server known and starts it. The first has no name; another
-// is made beside it, with files and keys of its own machine that are the same.
-func (c *Cluster) startServer(name string, causes []trace.ID) *apiserver.Server {
+func newAPIServers(k *sim.Kernel, etcd *etcd, components *components, network *network.Network, callouts *callouts) *apiServers {
+	return &apiServers{k: k, etcd: etcd, components: components, network: network, callouts: callouts, balancer: balancer.New(k), removed: map[string]int{}}
+}
+
+// errNoServer is what is refused with before the first API server was started.
+var errNoServer = errors.New("the API server has not been started yet")
+
+// client is a component's connection to the API, through the balancer.
+func (a *apiServers) client(lane trace.Lane, user authn.User) client.Interface {
+	return a.first.ClientThrough(a.balancer, lane, user)
+}
+
+// bearer is the connection of a component that has a token and no certificate.
+func (a *apiServers) bearer(lane trace.Lane, token string) client.Interface {
+	return a.first.BearerThrough(a.balancer, lane, token)
+}
+
+// start makes an API server known and starts it. The first has no name; another is made
+// beside it, with files and keys of its own machine that are the same.
+func (a *apiServers) start(name string, causes []trace.ID) *apiserver.Server {
 	target, address := trace.CompAPIServer, controlPlaneIP
 	if name != "" {
 		target += "/" + name
-		address = c.freeAddress()
+		address = a.freeAddress()
 	}
-	before := c.removed[name]
+	cfg := a.like
+	cfg.Name, cfg.Before, cfg.Peer, cfg.AdvertiseIP = name, a.removed[name], a.first, address
+	cfg.Dial = func(t *sim.Task, to string, limit time.Duration) (aggregator.Program, trace.ID, error) {
+		return dialPod(t, a.network, address, to, limit)
+	}
 	var server *apiserver.Server
-	m := c.addComponent(target, trace.Lane{Component: trace.CompAPIServer, Instance: name}, func(p *sim.Process) {
+	a.components.add(target, trace.Lane{Component: trace.CompAPIServer, Instance: name}, func(p *sim.Process) {
 		if server != nil {
 			server.Restart(p)
 			return
 		}
-		cfg := c.serverConfig
-		cfg.Name, cfg.Before, cfg.Peer, cfg.AdvertiseIP = name, before, c.server, address
-		cfg.Inert = inert.Written
-		cfg.Kubelets = kubelets{c}
-		cfg.Dial = func(t *sim.Task, to string, limit time.Duration) (aggregator.Program, trace.ID, error) {
-			return c.dial(t, address, to, limit)
-		}
-		server = apiserver.New(p, c.etcd, cfg)
-	})
-	if name == "" {
-		c.addKMS()
-		c.addWebhooks()
-		c.addProvider()
+		server = apiserver.New(p, a.etcd.client, cfg)
+	}).begin(causes, "")
+	if a.first == nil {
+		a.first = server
+		a.callouts.add()
 	}
-	m.begin(c.k, causes, "")
-	if c.server == nil {
-		c.server = server
-	}
-	c.balancer.Add(&balancer.Backend{Name: target, Address: serverAt(address), Server: server})
+	a.balancer.Add(&balancer.Backend{Name: target, Address: serverAt(address), Server: server})
 	return server
 }
 
@@ -73,18 +90,18 @@ const controlPlaneIP = "192.168.0.10"
 
 // freeAddress is the address of the next machine for an API server; that of one which
 // was removed may be used again. The nodes' begin at 192.168.0.11.
-func (c *Cluster) freeAddress() string {
+func (a *apiServers) freeAddress() string {
 	for i := 2; ; i++ {
 		address := fmt.Sprintf("192.168.0.%d", i)
-		if !slices.ContainsFunc(c.balancer.Backends(), func(s *balancer.Backend) bool { return s.Address == serverAt(address) }) {
+		if !slices.ContainsFunc(a.balancer.Backends(), func(s *balancer.Backend) bool { return s.Address == serverAt(address) }) {
 			return address
 		}
 	}
 }
 
 // backend is an API server by its target name, or nil.
-func (c *Cluster) backend(target string) *balancer.Backend {
-	for _, s := range c.balancer.Backends() {
+func (a *apiServers) backend(target string) *balancer.Backend {
+	for _, s := range a.balancer.Backends() {
 		if s.Name == target {
 			return s
 		}
@@ -92,22 +109,21 @@ func (c *Cluster) backend(target string) *balancer.Backend {
 	return nil
 }
 
-// AddServer starts another API server on the same store, and before the second the
+// Add starts another API server on the same store, and before the second the
 // load balancer. Connections go to it when its health checks say that it is ready.
-func (p controlPlane) AddServer(t *sim.Task) error {
-	c := p.c
-	if c.server == nil {
-		return fmt.Errorf("the API server has not been started yet")
+func (a *apiServers) Add(t *sim.Task) error {
+	if a.first == nil {
+		return errNoServer
 	}
-	if n := len(c.balancer.Backends()); n == MostServers {
+	if n := len(a.balancer.Backends()); n == MostServers {
 		return fmt.Errorf("there are %d API servers: more would only take turns at the store", n)
 	}
-	server := c.startServer(c.freeName(), t.Causes())
-	if all, _ := c.server.Store().Endpoints(); len(all) > 0 {
-		server.Store().SetEndpoints(t, group{c.raft}, all)
+	server := a.start(a.freeName(), t.Causes())
+	if all, _ := a.first.Store().Endpoints(); len(all) > 0 {
+		server.Store().SetEndpoints(t, group{a.etcd.raft}, all)
 	}
-	if c.component(trace.CompBalancer) == nil {
-		c.startBalancer(t)
+	if a.components.find(trace.CompBalancer) == nil {
+		a.startBalancer(t)
 	}
 	if !server.WaitReadyFor(t, serverLimit) {
 		return fmt.Errorf("the new API server is not ready after %v: its process runs, and the store pane shows what it waits for", serverLimit)
@@ -115,86 +131,69 @@ func (p controlPlane) AddServer(t *sim.Task) error {
 	return nil
 }
 
-// RemoveServer takes an API server out for good: the load balancer gives it nothing
+// Remove takes an API server out for good: the load balancer gives it nothing
 // more, it takes its address out of the kubernetes Service, its process ends and its
 // clients go on at another, and its machine is gone with its files. The first stays:
 // what a server that is added is like, is read there.
-func (p controlPlane) RemoveServer(t *sim.Task, name string) error {
-	c := p.c
-	s := c.backend(name)
+func (a *apiServers) Remove(t *sim.Task, name string) error {
+	s := a.backend(name)
 	switch {
 	case s == nil:
 		return fmt.Errorf("there is no API server %q", name)
-	case len(c.balancer.Backends()) == 1:
+	case len(a.balancer.Backends()) == 1:
 		return fmt.Errorf("%s is the only API server: without one nobody reads or writes anything (kviz fault stop %s stops it for a while)", name, name)
-	case s.Server == c.server:
+	case s.Server == a.first:
 		return fmt.Errorf("%s is the first API server: one that is added gets its files and flags, so it stays (kviz fault stop %s stops it for a while); the others can be removed", name, name)
 	}
 	if s.Leaves() {
 		return fmt.Errorf("%s is being removed already", name)
 	}
-	if !slices.ContainsFunc(c.balancer.Backends(), func(o *balancer.Backend) bool { return o != s && o.Server.Ready() && !o.Leaves() }) {
+	if !slices.ContainsFunc(a.balancer.Backends(), func(o *balancer.Backend) bool { return o != s && o.Server.Ready() && !o.Leaves() }) {
 		return fmt.Errorf("%s is the only API server that answers: start another one first (kviz fault start apiserver)", name)
 	}
-	m := c.component(name)
-	c.balancer.Drain(t, s)
+	m := a.components.find(name)
+	a.balancer.Drain(t, s)
 	s.Server.Retire(t)
-	m.stop(c.k, t.Causes(), "it was removed")
-	c.components = slices.DeleteFunc(c.components, func(o *component) bool { return o == m })
+	m.stop(t.Causes(), "it was removed")
+	a.components.remove(m)
 	s.Server.Forget()
-	c.balancer.Remove(t, s)
-	if c.removed == nil {
-		c.removed = map[string]int{}
-	}
-	c.removed[strings.TrimPrefix(name, trace.CompAPIServer+"/")]++
+	a.balancer.Remove(t, s)
+	a.removed[strings.TrimPrefix(name, trace.CompAPIServer+"/")]++
 	return nil
 }
 
 // freeName is what the next API server is called: b, c, …; the name of one that was
 // removed may be used again.
-func (c *Cluster) freeName() string {
+func (a *apiServers) freeName() string {
 	name := "b"
-	for c.component(trace.CompAPIServer+"/"+name) != nil {
+	for a.components.find(trace.CompAPIServer+"/"+name) != nil {
 		name = string(name[0] + 1)
 	}
 	return name
 }
 
-func (c *Cluster) startBalancer(t *sim.Task) {
-	c.addComponent(trace.CompBalancer, trace.Lane{Component: trace.CompBalancer}, c.balancer.Run).begin(c.k, t.Causes(), "there is a second API server")
+func (a *apiServers) startBalancer(t *sim.Task) {
+	a.components.add(trace.CompBalancer, trace.Lane{Component: trace.CompBalancer}, a.balancer.Run).begin(t.Causes(), "there is a second API server")
 }
 
-// startPeers starts the API servers that a new cluster has beside the first, and the
-// load balancer before them, which takes all to be up.
-func (c *Cluster) startPeers(t *sim.Task) {
-	for n := 1; n < c.cfg.Servers; n++ {
-		c.startServer(c.freeName(), t.Causes()).WaitReady(t)
-		c.balancer.Backends()[n].Believe()
+// startPeers starts the API servers that a new cluster of so many has beside the first,
+// and the load balancer before them, which takes all to be up.
+func (a *apiServers) startPeers(t *sim.Task, servers int) {
+	for n := 1; n < servers; n++ {
+		a.start(a.freeName(), t.Causes()).WaitReady(t)
+		a.balancer.Backends()[n].Believe()
 	}
-	if c.cfg.Servers > 1 {
-		c.startBalancer(t)
+	if servers > 1 {
+		a.startBalancer(t)
 	}
 }
 
-// Servers are the API servers, in the order in which they were started.
-func (p controlPlane) Servers() (list []console.Server) {
-	if p.c.balancer == nil {
-		return nil
-	}
-	for _, s := range p.c.balancer.Backends() {
-		list = append(list, console.Server{Name: s.Name, Address: s.Address, Machine: s.Server.Machine(), Ready: s.Server.Ready(), Up: s.Up(), Balanced: p.c.balancer.Stands(), Connections: p.c.balancer.Connections(s)})
+// List gives the API servers, in the order in which they were started.
+func (a *apiServers) List() (list []console.Server) {
+	for _, s := range a.balancer.Backends() {
+		list = append(list, console.Server{Name: s.Name, Address: s.Address, Machine: s.Server.Machine(), Ready: s.Server.Ready(), Up: s.Up(), Balanced: a.balancer.Stands(), Connections: a.balancer.Connections(s)})
 	}
 	return list
-}
-
-// serverTargets are the targets of all API servers.
-func (c *Cluster) serverTargets() (targets []string) {
-	for _, m := range c.components {
-		if fault.TargetKind(m.target) == trace.CompAPIServer {
-			targets = append(targets, m.target)
-		}
-	}
-	return targets
 }
 
 func isServer(target string) bool {

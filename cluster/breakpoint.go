@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kviz/cluster/control"
@@ -10,6 +11,16 @@ import (
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
+
+// breakpoints are expressions at which the cluster comes to stand.
+type breakpoints struct {
+	k     *sim.Kernel
+	clock *clock
+	asks  *expressions
+
+	list   []*breakpoint // kernel's goroutine
+	newest int           // its number
+}
 
 // breakpoint is a stop that stays.
 type breakpoint struct {
@@ -19,40 +30,35 @@ type breakpoint struct {
 
 // Break sets a breakpoint. It changes nothing but when the cluster stands, so a
 // run with breakpoints has the trace of one without.
-func (c *Cluster) Break(src string) (control.Breakpoint, error) {
+func (b *breakpoints) Break(src string) (control.Breakpoint, error) {
 	src = strings.TrimSpace(src)
-	if src == "" {
-		return control.Breakpoint{}, errNoExpression
-	}
-	p, err := expr.Compile(src)
+	p, err := compile(src)
 	if err != nil {
 		return control.Breakpoint{}, err
 	}
 	var set control.Breakpoint
-	err = c.k.Do(func() {
-		c.broken++
-		b := &breakpoint{Breakpoint: control.Breakpoint{Number: c.broken, Expr: src}}
-		b.stop = &sim.Stop{At: c.breaks(p), Hit: func(e *trace.Event) {
-			b.Hits++
-			c.why = fmt.Sprintf("breakpoint %d at #%s", b.Number, e.ID)
-			c.k.After(0, c.noteClock)
+	err = b.k.Do(func() {
+		b.newest++
+		one := &breakpoint{Breakpoint: control.Breakpoint{Number: b.newest, Expr: src}}
+		one.stop = &sim.Stop{At: b.breaks(p), Hit: func(e *trace.Event) {
+			one.Hits++
+			b.clock.stands(fmt.Sprintf("breakpoint %d at #%s", one.Number, e.ID))
 		}}
-		c.breakpoints = append(c.breakpoints, b)
-		c.k.AddStop(b.stop)
-		set = b.Breakpoint
+		b.list = append(b.list, one)
+		b.k.AddStop(one.stop)
+		set = one.Breakpoint
 	})
 	return set, err
 }
 
 // breaks says after which events a breakpoint makes the cluster stand. What it
 // says of the clock itself is not asked about, or it would never move again.
-func (c *Cluster) breaks(p *expr.Program) func(*trace.Event) bool {
+func (b *breakpoints) breaks(p *expr.Program) func(*trace.Event) bool {
 	ask := func(e *trace.Event) bool {
 		if !p.Mentions("event") {
 			e = nil
 		}
-		holds, err := p.Eval(c.folded(), e)
-		return err == nil && holds
+		return b.asks.holds(p, e)
 	}
 	if p.Mentions("event") {
 		return func(e *trace.Event) bool { return e.Kind != trace.ClockChanged && ask(e) }
@@ -66,29 +72,29 @@ func (c *Cluster) breaks(p *expr.Program) func(*trace.Event) bool {
 }
 
 // Breakpoints lists the breakpoints.
-func (c *Cluster) Breakpoints() []control.Breakpoint {
+func (b *breakpoints) Breakpoints() []control.Breakpoint {
 	var list []control.Breakpoint
-	_ = c.k.Do(func() { // a cluster that has ended has none
-		for _, b := range c.breakpoints {
-			list = append(list, b.Breakpoint)
+	_ = b.k.Do(func() { // a cluster that has ended has none
+		for _, one := range b.list {
+			list = append(list, one.Breakpoint)
 		}
 	})
 	return list
 }
 
 // Unbreak removes a breakpoint.
-func (c *Cluster) Unbreak(number int) error {
+func (b *breakpoints) Unbreak(number int) error {
 	known := errors.New("there are none")
-	err := c.k.Do(func() {
+	err := b.k.Do(func() {
 		var numbers []string
-		for i, b := range c.breakpoints {
-			if b.Number == number {
-				c.k.RemoveStop(b.stop)
-				c.breakpoints = append(c.breakpoints[:i:i], c.breakpoints[i+1:]...)
+		for i, one := range b.list {
+			if one.Number == number {
+				b.k.RemoveStop(one.stop)
+				b.list = slices.Delete(b.list, i, i+1)
 				known = nil
 				return
 			}
-			numbers = append(numbers, fmt.Sprint(b.Number))
+			numbers = append(numbers, fmt.Sprint(one.Number))
 		}
 		if len(numbers) > 0 {
 			known = fmt.Errorf("there are %s", strings.Join(numbers, ", "))
@@ -100,4 +106,16 @@ func (c *Cluster) Unbreak(number int) error {
 	return err
 }
 
-var _ control.Breaker = (*Cluster)(nil)
+// Until runs until the expression holds after an event, then stands.
+func (b *breakpoints) Until(src string) error {
+	p, err := compile(src)
+	if err != nil {
+		return err
+	}
+	return b.clock.change("running until "+src, func() {
+		b.k.AddStop(&sim.Stop{Once: true, At: func(e *trace.Event) bool { return b.asks.holds(p, e) }, Hit: func(e *trace.Event) {
+			b.clock.stands(fmt.Sprintf("#%s: %s", e.ID, src))
+		}})
+		b.k.Resume()
+	})
+}

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -10,43 +9,52 @@ import (
 	"kviz/cluster/trace"
 )
 
-// clock is the state of the kernel's clock as others see it, without asking
-// the kernel and waiting for an answer.
+// clock drives the kernel's: pause, step, speed. What it shows of it takes no asking the
+// kernel and waiting for an answer.
 type clock struct {
+	k       *sim.Kernel
+	life    *lifetime
+	release func() bool // lets one held message between members go
 	shown   atomic.Pointer[control.Clock]
 	pending atomic.Bool
+
+	speed float64 // kernel's goroutine, as what follows
+	why   string  // why the cluster stands
 }
 
-func (c *clock) set(v control.Clock) { c.shown.Store(&v) }
+func newClock(k *sim.Kernel, life *lifetime, release func() bool, speed float64) *clock {
+	c := &clock{k: k, life: life, release: release, speed: speed}
+	c.shown.Store(&control.Clock{Speed: speed})
+	return c
+}
 
 // Clock is the state of the clock, at most a moment old.
-func (c *Cluster) Clock() control.Clock {
-	if !c.clock.pending.Swap(true) {
+func (c *clock) Clock() control.Clock {
+	if !c.pending.Swap(true) {
 		c.k.PostControl(func() {
-			c.clock.pending.Store(false)
-			c.showClock()
+			c.pending.Store(false)
+			c.show()
 		})
 	}
-	shown := *c.clock.shown.Load()
-	shown.Ended = c.Err()
+	shown := *c.shown.Load()
+	shown.Ended = c.life.Err()
 	return shown
 }
 
-// showClock publishes the state of the clock; on the kernel's goroutine.
-func (c *Cluster) showClock() {
-	c.clock.set(control.Clock{
-		Paused: c.k.Paused(), Speed: c.cfg.Speed, Elapsed: c.k.Elapsed(), Last: c.k.Last(),
+// show publishes the state of the clock; on the kernel's goroutine.
+func (c *clock) show() {
+	c.shown.Store(&control.Clock{
+		Paused: c.k.Paused(), Speed: c.speed, Elapsed: c.k.Elapsed(), Last: c.k.Last(),
 		Waiting: c.k.Waiting(), Why: c.why,
 	})
 }
 
-// change runs fn on the kernel's goroutine, even while the cluster stands, and
+// act runs fn on the kernel's goroutine, even while the cluster stands, and
 // notes the change of the clock in the wall-clock lane.
-func (c *Cluster) change(why string, fn func()) error {
+func (c *clock) act(fn func()) error {
 	ok := c.k.PostControl(func() {
-		c.why = why
 		fn()
-		c.noteClock()
+		c.note()
 	})
 	if !ok {
 		return sim.ErrStopped
@@ -54,16 +62,34 @@ func (c *Cluster) change(why string, fn func()) error {
 	return nil
 }
 
-func (c *Cluster) noteClock() {
+// change is act for what makes the cluster stand or move, and why.
+func (c *clock) change(why string, fn func()) error {
+	return c.act(func() {
+		c.why = why
+		fn()
+	})
+}
+
+// stands notes why the cluster has come to stand at an event that has just been emitted.
+func (c *clock) stands(why string) {
+	c.why = why
+	c.k.After(0, c.note)
+}
+
+// booted gives the clock its speed: booting itself is as fast as the machine allows.
+func (c *clock) booted() { c.k.SetSpeed(c.speed) }
+
+// note tells of the clock in the trace and shows it.
+func (c *clock) note() {
 	c.k.Emit(trace.Event{
 		Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.ClockChanged,
-		Payload: &trace.Clock{Paused: c.k.Paused(), Speed: c.cfg.Speed, Why: c.why},
+		Payload: &trace.Clock{Paused: c.k.Paused(), Speed: c.speed, Why: c.why},
 	})
-	c.showClock()
+	c.show()
 }
 
 // notePace tells that virtual time falls behind its speed, or keeps up again.
-func (c *Cluster) notePace(p sim.Pace) {
+func notePace(k *sim.Kernel, p sim.Pace) {
 	why := ""
 	switch {
 	case p.Behind() && p.Store:
@@ -71,22 +97,22 @@ func (c *Cluster) notePace(p sim.Pace) {
 	case p.Behind():
 		why = "the machine is busy"
 	}
-	c.k.Emit(trace.Event{
+	k.Emit(trace.Event{
 		Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.ClockPace,
 		Payload: &trace.Pace{Speed: p.Speed, Actual: p.Actual, Why: why},
 	})
 }
 
 // Pause makes the cluster stand still.
-func (c *Cluster) Pause() error { return c.change("you paused", c.k.Pause) }
+func (c *clock) Pause() error { return c.change("you paused", c.k.Pause) }
 
 // Resume lets the cluster run.
-func (c *Cluster) Resume() error { return c.change("", c.k.Resume) }
+func (c *clock) Resume() error { return c.change("", c.k.Resume) }
 
 // Step runs to the next event of the grain or a coarser one. At the grain of
 // raft it lets exactly one message between members go, if one is held; else the
 // cluster goes on to the next thing that it or a member does.
-func (c *Cluster) Step(g trace.Grain) error {
+func (c *clock) Step(g trace.Grain) error {
 	return c.change("step "+g.String(), func() {
 		if g == trace.GrainRaft && c.k.Paused() && c.release() {
 			return
@@ -95,37 +121,23 @@ func (c *Cluster) Step(g trace.Grain) error {
 	})
 }
 
+// slowest is the lowest speed: a virtual second takes a quarter of an hour.
+const slowest = 0.001
+
 // Speed sets virtual seconds per real second; 0 is as fast as possible.
-func (c *Cluster) Speed(x float64) error {
-	if x < 0 || x > 0 && x < 0.001 {
-		return fmt.Errorf("speed %g: want 0 (as fast as possible) or at least 0.001", x)
+func (c *clock) Speed(x float64) error {
+	if x < 0 || x > 0 && x < slowest {
+		return fmt.Errorf("speed %g: want 0 (as fast as possible) or at least %g", x, slowest)
 	}
-	return c.change(c.why, func() {
-		c.cfg.Speed = x
+	return c.act(func() {
+		c.speed = x
 		select {
-		case <-c.ready:
+		case <-c.life.ready:
 			c.k.SetSpeed(x)
-		default: // booting is always fast
+		default: // see booted
 		}
 	})
 }
 
 // SkipIdle jumps to the next timer.
-func (c *Cluster) SkipIdle() error { return c.change(c.why, c.k.SkipIdle) }
-
-// Until runs until the expression holds after an event, then stands.
-func (c *Cluster) Until(src string) error {
-	cond, err := c.compile(src)
-	if err != nil {
-		return err
-	}
-	return c.change("running until "+src, func() {
-		c.k.AddStop(&sim.Stop{Once: true, At: cond, Hit: func(e *trace.Event) {
-			c.why = fmt.Sprintf("#%s: %s", e.ID, src)
-			c.k.After(0, c.noteClock)
-		}})
-		c.k.Resume()
-	})
-}
-
-var errNoExpression = errors.New("an expression is wanted, such as store.leader == \"a\"")
+func (c *clock) SkipIdle() error { return c.act(c.k.SkipIdle) }

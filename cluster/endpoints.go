@@ -4,20 +4,32 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"kviz/cluster/control"
 	"kviz/cluster/serve"
 	"kviz/raftstore/etcdapi"
 )
 
+// endpoints are where other programs reach the cluster, and those that were opened for
+// them.
+type endpoints struct {
+	etcd     *etcd
+	api      *serve.Handler
+	dataDir  string
+	shown    atomic.Pointer[control.Endpoints]
+	onChange atomic.Pointer[func()]
+	members  atomic.Pointer[etcdapi.Server] // nil unless ListenEtcd was called
+}
+
 // Listen serves the API over HTTPS on loopback and writes a kubeconfig for it
 // (none for an empty path). Port 0 takes a free one. Closing the cluster ends it.
-func (c *Cluster) Listen(port int, kubeconfig string) (*serve.Listener, error) {
-	l, err := c.api.Listen(port, kubeconfig)
+func (p *endpoints) Listen(port int, kubeconfig string) (*serve.Listener, error) {
+	l, err := p.api.Listen(port, kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("serve the API: %w", err)
 	}
-	c.announce(func(e *control.Endpoints) { e.APIServer, e.Kubeconfig = l.URL, l.Kubeconfig })
+	p.announce(func(e *control.Endpoints) { e.APIServer, e.Kubeconfig = l.URL, l.Kubeconfig })
 	return l, nil
 }
 
@@ -28,19 +40,19 @@ func (c *Cluster) Listen(port int, kubeconfig string) (*serve.Listener, error) {
 // can read and write. What is written this way reaches the cluster as in a real
 // one, past the API server: watches tell of it, nothing checks it. Closing the
 // cluster ends it.
-func (c *Cluster) ListenEtcd(port int, certificates string) (*etcdapi.Server, error) {
-	cfg := etcdapi.Config{Port: port, Metrics: c.metrics, Contain: c.k.Contain}
+func (p *endpoints) ListenEtcd(port int, certificates string) (*etcdapi.Server, error) {
+	cfg := etcdapi.Config{Port: port, Metrics: p.etcd.metrics, Contain: p.etcd.k.Contain}
 	if certificates != "" {
 		var err error
 		if cfg.TLS, err = etcdapi.MakeTLS(certificates); err != nil {
 			return nil, err
 		}
 	}
-	s, err := etcdapi.Serve(c.store, cfg)
+	s, err := etcdapi.Serve(p.etcd.store, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if !c.etcdServer.CompareAndSwap(nil, s) {
+	if !p.members.CompareAndSwap(nil, s) {
 		return nil, errors.Join(errors.New("serve etcd's API: it is served already"), s.Close())
 	}
 	follow := func() {
@@ -52,8 +64,8 @@ func (c *Cluster) ListenEtcd(port int, certificates string) (*etcdapi.Server, er
 				at = append(at, a.Addr)
 			}
 		}
-		c.k.PostControl(c.served.listeners)
-		c.announce(func(e *control.Endpoints) {
+		p.etcd.k.PostControl(func() { p.etcd.served.listeners(s.Addresses()) })
+		p.announce(func(e *control.Endpoints) {
 			e.Etcd = strings.Join(at, ",")
 			if cfg.TLS != nil {
 				e.EtcdCA, e.EtcdCert, e.EtcdKey = cfg.TLS.CA, cfg.TLS.Cert, cfg.TLS.Key
@@ -66,39 +78,39 @@ func (c *Cluster) ListenEtcd(port int, certificates string) (*etcdapi.Server, er
 }
 
 // announce changes what Endpoints says.
-func (c *Cluster) announce(change func(*control.Endpoints)) {
+func (p *endpoints) announce(change func(*control.Endpoints)) {
 	for {
-		old := c.endpoint.Load()
-		next := control.Endpoints{DataDir: c.cfg.DataDir}
+		old := p.shown.Load()
+		next := control.Endpoints{DataDir: p.dataDir}
 		if old != nil {
 			next = *old
 		}
 		change(&next)
-		if c.endpoint.CompareAndSwap(old, &next) {
+		if p.shown.CompareAndSwap(old, &next) {
 			break
 		}
 	}
-	if fn := c.onEndpoints.Load(); fn != nil {
+	if fn := p.onChange.Load(); fn != nil {
 		(*fn)()
 	}
 }
 
 // OnEndpoints sets who is told, on any goroutine, after what Endpoints says has
 // changed: the store's addresses do when members come and go.
-func (c *Cluster) OnEndpoints(fn func()) { c.onEndpoints.Store(&fn) }
+func (p *endpoints) OnEndpoints(fn func()) { p.onChange.Store(&fn) }
 
-// closeEtcd ends what ListenEtcd began.
-func (c *Cluster) closeEtcd() error {
-	if s := c.etcdServer.Load(); s != nil {
+// closeMembers ends what ListenEtcd began.
+func (p *endpoints) closeMembers() error {
+	if s := p.members.Load(); s != nil {
 		return s.Close()
 	}
 	return nil
 }
 
 // Endpoints say how other programs reach the cluster.
-func (c *Cluster) Endpoints() control.Endpoints {
-	if e := c.endpoint.Load(); e != nil {
+func (p *endpoints) Endpoints() control.Endpoints {
+	if e := p.shown.Load(); e != nil {
 		return *e
 	}
-	return control.Endpoints{DataDir: c.cfg.DataDir}
+	return control.Endpoints{DataDir: p.dataDir}
 }

@@ -1,130 +1,195 @@
 package cluster
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/protobuf/proto"
-
-	"kviz/cluster/console"
 	"kviz/cluster/sim"
+	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
-	"kviz/raftstore/apply"
-	"kviz/raftstore/dbfile"
-	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/metrics"
 )
 
-// etcd is the store as the console's etcdctl and kviz restore see it.
-type etcd struct{ c *Cluster }
+// etcd is the store that a cluster runs on, and the client through which the control
+// plane reaches it.
+type etcd struct {
+	k       *sim.Kernel
+	store   raftstore.Store
+	raft    *raftstore.Replicated // nil on the bare store
+	client  *storage.Client
+	metrics *metrics.Set // of the members; nil on the bare store
+	served  *memberEndpoints
+	quota   atomic.Int64    // where it was changed since the start
+	ended   <-chan struct{} // closed when the run has ended
 
-var _ console.Etcd = etcd{}
+	elected  atomic.Bool // it has had a leader: from here on its health counts
+	standing sync.Mutex  // over its standing still
+	ending   bool        // it does not stand still any more
+}
 
-// Members are the members' names now; the bare store shows itself as one.
-func (e etcd) Members() []string {
-	if e.c.raft == nil {
-		return []string{etcdapi.BareName}
+// open opens the store that the configuration asks for. Remote members say themselves how
+// many they are.
+func (e *etcd) open(k *sim.Kernel, cfg *Config) error {
+	e.k, e.served = k, newMemberEndpoints(k)
+	leases := storage.NewClock(k)
+	of := raftstore.Config{
+		Members: cfg.Members, Dir: cfg.DataDir, NoSync: cfg.NoSync,
+		Seed: cfg.Seed, Quota: cfg.Quota, QuotaKnob: &e.quota, Clock: leases, Remote: cfg.Remote,
 	}
-	return e.c.raft.IDs()
-}
-
-// Up reports whether a member runs.
-func (e etcd) Up(member string) bool {
-	if e.c.raft == nil {
-		return true
-	}
-	_, up := e.c.raft.TermAt(member)
-	return up
-}
-
-// Serve makes the store answer etcd's clients on the console's listeners.
-func (e etcd) Serve(cfg etcdapi.Config) (*etcdapi.Server, error) {
-	cfg.Contain = e.c.k.Contain
-	return etcdapi.Serve(e.c.store, cfg)
-}
-
-// Revision is the newest visible revision.
-func (e etcd) Revision() int64 { return e.c.etcd.Revision() }
-
-// Do carries a request to the store the way the API server's go, so that its
-// place among them is the same in every run.
-func (e etcd) Do(t *sim.Task, req *pb.InternalRaftRequest) (proto.Message, error) {
-	if req.Range != nil {
-		resp, err := e.c.etcd.RangeAs(t, req.Header, req.Range)
-		if err != nil {
-			return nil, err
+	if cfg.Bare {
+		e.store = raftstore.OpenBareWith(of)
+	} else {
+		lane := newRaftLane(k, e.served)
+		e.metrics = metrics.New()
+		of.Events = func(ev raftstore.Event) {
+			e.metrics.Observe(ev)
+			lane.take(ev)
 		}
-		return resp, nil
-	}
-	if req.Txn != nil {
-		resp, _, err := e.c.etcd.Txn(t, req.Txn)
+		r, err := raftstore.Open(of)
 		if err != nil {
-			return nil, err
+			return fmt.Errorf("open the store: %w", err)
 		}
-		return resp, nil
+		e.raft, e.store = r, r
+		if cfg.Remote != nil {
+			cfg.Members = len(r.IDs())
+		}
 	}
-	return e.c.etcd.Do(t, operation(req), req)
+	e.client = storage.New(k, e.store)
+	e.client.Use(leases)
+	e.client.Member = e.memberName
+	if e.raft != nil {
+		e.raft.OnReset(func(int64) { e.client.Reset() })
+	}
+	return nil
 }
 
-// operation names a request as the trace does when it is refused.
-func operation(req *pb.InternalRaftRequest) string {
-	switch {
-	case req.Put != nil:
-		return "put"
-	case req.DeleteRange != nil:
-		return "delete"
-	case req.Compaction != nil:
-		return "compact"
-	case req.LeaseGrant != nil:
-		return "lease grant"
-	case req.LeaseRevoke != nil:
-		return "lease revoke"
-	case req.Alarm != nil:
-		return "alarm"
+// kind is what the trace calls the store.
+func (e *etcd) kind() string {
+	if e.raft == nil {
+		return "mvcc"
 	}
-	return "auth"
+	return "raft"
 }
 
-// Settle waits until a member has what is visible. Where a fault keeps it from
-// that, it answers with what it has, as in reality.
-func (e etcd) Settle(t *sim.Task, member string) {
-	c := e.c
-	if c.raft == nil || !c.raft.Whole() {
+// memberName is the member with a number, as alarms have it.
+func (e *etcd) memberName(id uint64) string {
+	if e.raft != nil {
+		for _, name := range e.raft.IDs() {
+			if raftstore.MemberID(name) == id {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// How often is asked, in real time, whether members that elect and replicate by the
+// machine's clock are where they are waited for.
+const (
+	leaderPoll  = 2 * time.Millisecond
+	replicaPoll = time.Millisecond
+)
+
+// awaitLeader waits for the first election. It takes real time but no virtual
+// time, so that runs with and without raft start alike.
+func (e *etcd) awaitLeader(t *sim.Task) {
+	if e.raft == nil {
+		e.elected.Store(true)
 		return
 	}
-	want := c.etcd.Revision()
-	// Errors: it is asked as it is.
-	_ = t.Await(c.etcd.Cost().Read, c.etcd.Cost().Timeout, func(done func()) {
-		c.k.Beside("settle "+member, func() {
+	if err := t.Await(0, 0, func(done func()) {
+		e.k.Beside("await the leader", func() {
 			defer done()
-			for c.raft.Whole() {
-				for _, m := range c.raft.Members() {
-					if m.ID == member && m.Revision >= want {
-						return
-					}
-				}
-				select {
-				case <-c.ended:
-					return
-				case <-time.After(time.Millisecond): // of real time: members replicate by the machine's clock
-				}
-			}
+			e.poll(leaderPoll, e.raft.Healthy)
 		})
-	})
+	}); err != nil {
+		panic(err)
+	}
+	e.elected.Store(true)
 }
 
-// Restore gives every member a new disk with what a backup holds. What depends
-// on the store is stopped before and started afterwards, as it must be in
-// reality: the API server's caches, and those of who follows it, know revisions
-// that the restored store may give out again.
-func (e etcd) Restore(t *sim.Task, content *dbfile.Content, opt console.RestoreOptions) (*trace.Restore, error) {
-	if e.c.raft == nil {
-		return nil, fmt.Errorf("the bare store has no disks to restore to; start kviz with raft members")
+// poll asks in real time until something holds, or the run ends; beside the kernel.
+func (e *etcd) poll(every time.Duration, holds func() bool) {
+	for !holds() {
+		select {
+		case <-e.ended:
+			return
+		case <-time.After(every):
+		}
 	}
-	state, err := content.State(apply.Limits{})
-	if err != nil {
-		return nil, err
+}
+
+// healthy is asked by the kernel: whether it may wait for the store with its
+// clock still. While nothing is broken it may, however busy the machine makes
+// the members; so a run on a loaded machine gives the same trace. While
+// something is, the rest of the cluster goes on beside the store.
+func (e *etcd) healthy() bool {
+	if !e.elected.Load() || e.raft == nil {
+		return true
 	}
-	return e.c.rebuild(t, state, raftstore.RebuildOptions{BumpRevision: opt.BumpRevision, MarkCompacted: opt.MarkCompacted}, "the store is restored")
+	if e.raft.Whole() {
+		return true
+	}
+	for _, m := range e.raft.Members() {
+		if m.SlowDisk > 0 {
+			return false
+		}
+	}
+	return e.store.Healthy()
+}
+
+// hold is called by the kernel when the cluster comes to stand or moves again.
+func (e *etcd) hold(on bool) {
+	e.standing.Lock()
+	defer e.standing.Unlock()
+	if e.elected.Load() && !e.ending {
+		e.store.Hold(on)
+	}
+}
+
+// release lets one held message between members go.
+func (e *etcd) release() bool { return e.raft != nil && e.raft.ReleaseOne() }
+
+// letGo has the store move for good: what is under way in it has to end, whatever
+// the kernel does meanwhile.
+func (e *etcd) letGo() {
+	e.elected.Store(true)
+	e.standing.Lock()
+	defer e.standing.Unlock()
+	e.ending = true
+	e.store.Hold(false)
+}
+
+// ask asks the store for something, as a client does that waits for the answer in
+// virtual time.
+func (e *etcd) ask(name string, causes []trace.ID, fn func(*sim.Task) error) error {
+	var p *sim.Process
+	if err := e.k.Do(func() { p = e.k.NewProcess(trace.Lane{Component: trace.CompSimulation}) }); err != nil {
+		return err
+	}
+	var err error
+	callErr := e.k.Call(context.Background(), p, name, func(t *sim.Task) {
+		t.SetCauses(causes...)
+		err = fn(t)
+	})
+	return errors.Join(err, callErr)
+}
+
+// beside does something to the store that takes real time.
+func (e *etcd) beside(t *sim.Task, what string, do func() error) error {
+	var failed error
+	if err := t.Await(0, 0, func(done func()) {
+		e.k.Beside(what, func() {
+			defer done()
+			failed = do()
+		})
+	}); err != nil {
+		return err
+	}
+	return failed
 }

@@ -14,7 +14,7 @@ import (
 func (c *Cluster) Held() (map[string][]byte, error) {
 	all := &pb.RangeRequest{Key: []byte{0}, RangeEnd: []byte{0}}
 	got := make(chan *raftstore.Result, 1)
-	c.store.Do(&pb.InternalRaftRequest{Range: all}, func(r *raftstore.Result) { got <- r })
+	c.etcd.store.Do(&pb.InternalRaftRequest{Range: all}, func(r *raftstore.Result) { got <- r })
 	r := <-got
 	if r.Err != nil {
 		return nil, r.Err
@@ -29,8 +29,8 @@ func (c *Cluster) Held() (map[string][]byte, error) {
 // Running lists the containers that run on a node, as "namespace/pod container ID";
 // on all nodes if it is "".
 func (c *Cluster) Running(node string) (list []string, err error) {
-	doErr := c.k.Do(func() {
-		for _, n := range c.nodes {
+	doErr := c.kernel.Do(func() {
+		for _, n := range c.nodes.list {
 			if node != "" && n.name != node {
 				continue
 			}
@@ -62,9 +62,9 @@ func (c *Cluster) Running(node string) (list []string, err error) {
 
 // PodCIDRs are the cluster CIDR of a cluster of so many nodes, and theirs.
 func PodCIDRs(nodes int) (all netip.Prefix, of []netip.Prefix) {
-	all = (&Cluster{cfg: Config{Nodes: nodes}}).clusterCIDR()
+	cluster := podCIDRs(nodes)
 	for i := range nodes {
-		of = append(of, nodeCIDR(all, i+1))
+		of = append(of, cluster.node(i+1))
 	}
-	return all, of
+	return cluster.Prefix, of
 }

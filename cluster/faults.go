@@ -11,57 +11,80 @@ import (
 	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/fault"
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
+// targets are what can be broken of one kind.
+type targets interface {
+	// names are those there are now, as "kind/name"; on the kernel's goroutine, as find.
+	names() []string
+	// find gives the target of a name; nil where there is none.
+	find(name string) (any, error)
+}
+
+// one is a target that there is one of.
+type one struct {
+	name   string
+	target any
+}
+
+func (o one) names() []string { return []string{o.name} }
+
+func (o one) find(name string) (any, error) {
+	if name != o.name {
+		return nil, nil
+	}
+	return o.target, nil
+}
+
+// faults does faults to targets.
+type faults struct {
+	k         *sim.Kernel
+	kinds     map[string]targets // by what stands before the slash
+	processes targets            // of every other kind
+}
+
+func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nodes, queues queueDelays) *faults {
+	servers := store.servers
+	proofs := credentials{servers, nodes}
+	return &faults{k: k, kinds: map[string]targets{
+		"member":      members{store},
+		"store":       one{"store", storeTarget{store.etcd, store, func(t *sim.Task) error { return reinstall(t, components, nodes) }}},
+		"watch":       storeWatches{store.etcd.client},
+		"informer":    clientWatches{servers},
+		"queue":       queues,
+		"audit":       auditDisks{servers},
+		"certificate": proofs,
+		"token":       proofs,
+		"node":        machines{nodes},
+		"runtime":     runtimes{nodes},
+		"pod":         pods{nodes},
+		"registry":    one{"registry", registryTarget{nodes.registry}},
+	}, processes: processes{components, servers, servers.callouts, map[string]*sim.Delay{}}}
+}
+
 // Faults is the catalogue of faults.
-func (c *Cluster) Faults() []control.FaultKind { return fault.Catalogue() }
+func (fs *faults) Faults() []control.FaultKind { return fault.Catalogue() }
 
 // Targets lists what can be broken now.
-func (c *Cluster) Targets() []string {
+func (fs *faults) Targets() []string {
 	var names []string
-	c.k.Do(func() { names = c.targets() }) // a stopped cluster has no targets
+	fs.k.Do(func() { names = fs.names() }) // a stopped cluster has no targets
 	return names
 }
 
-func (c *Cluster) targets() []string {
-	var names []string
-	if c.raft != nil {
-		for _, m := range c.raft.Members() {
-			names = append(names, "member/"+m.ID)
-		}
-	}
-	names = append(names, "store")
-	for _, n := range c.nodes {
-		names = append(names, "node/"+n.name, "runtime/"+n.name)
-	}
-	for _, m := range c.components {
-		names = append(names, m.target)
-	}
-	names = append(append(names, "registry"), c.auditDisks()...)
-	names = append(names, c.credentials()...)
-	for _, name := range c.etcd.Lines() {
-		names = append(names, "watch/"+name)
-	}
-	if c.server != nil {
-		for _, name := range c.server.Wires() {
-			names = append(names, "informer/"+name)
-		}
-	}
-	for _, name := range c.delays.queues() {
-		names = append(names, "queue/"+name)
-	}
-	for _, n := range c.nodes {
-		for _, pod := range podsOn(n) {
-			names = append(names, "pod/"+pod)
-		}
+func (fs *faults) names() []string {
+	names := fs.processes.names()
+	for _, of := range fs.kinds {
+		names = append(names, of.names()...)
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // Fault breaks or mends something. It returns when it is done.
-func (c *Cluster) Fault(f control.Fault) error {
+func (fs *faults) Fault(f control.Fault) error {
 	kind := fault.TargetKind(f.Target)
 	row, ok := fault.Find(kind, f.Name)
 	if !ok {
@@ -72,10 +95,10 @@ func (c *Cluster) Fault(f control.Fault) error {
 		return fmt.Errorf("%s does not apply to %q; it applies to %s", f.Name, f.Target, strings.Join(applies, ", "))
 	}
 	if row.Aside {
-		return plain(c.injectAside(row, f))
+		return plain(fs.injectAside(row, f))
 	}
 	var err error
-	if doErr := c.k.Do(func() { err = c.inject(row, f) }); doErr != nil {
+	if doErr := fs.k.Do(func() { err = fs.inject(row, f) }); doErr != nil {
 		return doErr
 	}
 	return plain(err)
@@ -91,8 +114,8 @@ func plain(err error) error {
 
 // prepare finds the target and checks the arguments, so that a refused fault leaves no
 // event.
-func (c *Cluster) prepare(row *fault.Row, f control.Fault) (fault.Act, error) {
-	target, err := c.target(f.Target)
+func (fs *faults) prepare(row *fault.Row, f control.Fault) (fault.Act, error) {
+	target, err := fs.target(f.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +123,12 @@ func (c *Cluster) prepare(row *fault.Row, f control.Fault) (fault.Act, error) {
 }
 
 // inject runs on the kernel's goroutine.
-func (c *Cluster) inject(row *fault.Row, f control.Fault) error {
-	do, err := c.prepare(row, f)
+func (fs *faults) inject(row *fault.Row, f control.Fault) error {
+	do, err := fs.prepare(row, f)
 	if err != nil {
 		return err
 	}
-	note := func() []trace.ID { return []trace.ID{c.note(row, f)} }
+	note := func() []trace.ID { return []trace.ID{fs.note(row, f)} }
 	if what := fault.TargetKind(f.Target); what != "member" && what != "store" {
 		return do(note())
 	}
@@ -121,10 +144,10 @@ func (c *Cluster) inject(row *fault.Row, f control.Fault) error {
 // injectAside is inject for what takes its time, because members agree on it, catch up, or
 // rewrite a disk: it is done beside the kernel, which goes on, and what came of it is told
 // when it has ended.
-func (c *Cluster) injectAside(row *fault.Row, f control.Fault) error {
+func (fs *faults) injectAside(row *fault.Row, f control.Fault) error {
 	var do fault.Act
 	var err error
-	if doErr := c.k.Do(func() { do, err = c.prepare(row, f) }); doErr != nil {
+	if doErr := fs.k.Do(func() { do, err = fs.prepare(row, f) }); doErr != nil {
 		return doErr
 	}
 	if err != nil {
@@ -133,16 +156,16 @@ func (c *Cluster) injectAside(row *fault.Row, f control.Fault) error {
 	if err := do(causesOf(f)); err != nil {
 		return err
 	}
-	return c.k.Do(func() { c.note(row, f) })
+	return fs.k.Do(func() { fs.note(row, f) })
 }
 
 // note tells of a fault in the trace; on the kernel's goroutine.
-func (c *Cluster) note(row *fault.Row, f control.Fault) trace.ID {
+func (fs *faults) note(row *fault.Row, f control.Fault) trace.ID {
 	kind := trace.FaultInjected
 	if row.Repairs {
 		kind = trace.FaultHealed
 	}
-	return c.k.Emit(trace.Event{
+	return fs.k.Emit(trace.Event{
 		Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: causesOf(f),
 		Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")},
 	})
@@ -157,55 +180,22 @@ func causesOf(f control.Fault) []trace.ID {
 }
 
 // target is what a fault is done to; on the kernel's goroutine.
-func (c *Cluster) target(name string) (any, error) {
-	kind, rest, _ := strings.Cut(name, "/")
-	switch kind {
-	case "member":
-		return c.memberTarget(rest, name)
-	case "store":
-		return storeTarget{c}, nil
-	case "node":
-		if n := c.node(rest); n != nil {
-			return nodeTarget{c, n}, nil
-		}
-	case "runtime":
-		if n := c.node(rest); n != nil {
-			return runtimeTarget{n}, nil
-		}
-	case "registry":
-		return registryTarget{c}, nil
-	case "pod":
-		return c.podTarget(rest)
-	case "watch":
-		if slices.Contains(c.etcd.Lines(), rest) {
-			return watchTarget{rest, c.etcd.Break, c.etcd.Stall, c.etcd.Flow, c.etcd.SlowLine}, nil
-		}
-	case "informer":
-		if c.server != nil && slices.Contains(c.server.Wires(), rest) {
-			return informerTarget{watchTarget{rest, c.server.CutWire, c.server.StallWire, c.server.FlowWire, c.server.SlowWire}, c.server.LoseOnWire}, nil
-		}
-	case "queue":
-		if slices.Contains(c.delays.queues(), rest) {
-			return queueTarget{c, rest}, nil
-		}
-	case "audit":
-		return c.auditTarget(name)
-	case "certificate", "token":
-		if slices.Contains(c.credentials(), name) {
-			return credentialTarget{c, name}, nil
-		}
-	default:
-		if m := c.component(name); m != nil {
-			return c.processTarget(m, rest), nil
-		}
+func (fs *faults) target(name string) (any, error) {
+	of := fs.kinds[fault.TargetKind(name)]
+	if of == nil {
+		of = fs.processes
 	}
-	return nil, c.noTarget(name)
+	target, err := of.find(name)
+	if err == nil && target == nil {
+		err = fs.noTarget(name)
+	}
+	return target, err
 }
 
 // noTarget names what is there of the same kind, and what was likely meant.
-func (c *Cluster) noTarget(target string) error {
+func (fs *faults) noTarget(target string) error {
 	var same []string
-	for _, t := range c.targets() {
+	for _, t := range fs.names() {
 		if fault.TargetKind(t) == fault.TargetKind(target) {
 			same = append(same, t)
 		}

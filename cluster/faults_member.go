@@ -19,13 +19,13 @@ func bare(target string) error {
 	return fmt.Errorf("there is no %q: this cluster runs on the bare store, without members", target)
 }
 
-func (c *Cluster) hasMember(id string) bool {
-	return slices.ContainsFunc(c.raft.Members(), func(m raftstore.MemberStatus) bool { return m.ID == id })
+func (e *etcd) hasMember(id string) bool {
+	return slices.ContainsFunc(e.raft.Members(), func(m raftstore.MemberStatus) bool { return m.ID == id })
 }
 
 // otherMembers are the members but for one, in order.
-func (c *Cluster) otherMembers(id string) (others []string) {
-	for _, m := range c.raft.Members() {
+func (e *etcd) otherMembers(id string) (others []string) {
+	for _, m := range e.raft.Members() {
 		if m.ID != id {
 			others = append(others, m.ID)
 		}
@@ -33,24 +33,38 @@ func (c *Cluster) otherMembers(id string) (others []string) {
 	return others
 }
 
-// memberTarget is a member of the store as faults see it.
-type memberTarget struct {
-	c  *Cluster
-	id string
+// members are the targets member/a, member/b …
+type members struct{ recovery recovery }
+
+func (ms members) names() (names []string) {
+	if raft := ms.recovery.etcd.raft; raft != nil {
+		for _, m := range raft.Members() {
+			names = append(names, "member/"+m.ID)
+		}
+	}
+	return names
 }
 
-func (c *Cluster) memberTarget(id, target string) (any, error) {
-	if c.raft == nil {
-		return nil, bare(target)
+func (ms members) find(name string) (any, error) {
+	e, id := ms.recovery.etcd, strings.TrimPrefix(name, "member/")
+	if e.raft == nil {
+		return nil, bare(name)
 	}
-	if !c.hasMember(id) {
-		return nil, c.noTarget(target)
+	if !e.hasMember(id) {
+		return nil, nil
 	}
-	return memberTarget{c, id}, nil
+	return memberTarget{e, ms.recovery, id}, nil
+}
+
+// memberTarget is a member of the store as faults see it.
+type memberTarget struct {
+	etcd     *etcd
+	recovery recovery
+	id       string
 }
 
 // Peers are the other members.
-func (t memberTarget) Peers() []string { return t.c.otherMembers(t.id) }
+func (t memberTarget) Peers() []string { return t.etcd.otherMembers(t.id) }
 
 // Peer finds another member by its name.
 func (t memberTarget) Peer(name string) (string, error) {
@@ -76,35 +90,35 @@ func (t memberTarget) Linked() error {
 	return nil
 }
 
-func (t memberTarget) Stop([]trace.ID) error     { return t.c.raft.Stop(t.id) }
-func (t memberTarget) Crash([]trace.ID) error    { return t.c.raft.Kill(t.id) }
-func (t memberTarget) PowerCut([]trace.ID) error { return t.c.raft.Crash(t.id) }
-func (t memberTarget) Start([]trace.ID) error    { return t.c.raft.Restart(t.id) }
+func (t memberTarget) Stop([]trace.ID) error     { return t.etcd.raft.Stop(t.id) }
+func (t memberTarget) Crash([]trace.ID) error    { return t.etcd.raft.Kill(t.id) }
+func (t memberTarget) PowerCut([]trace.ID) error { return t.etcd.raft.Crash(t.id) }
+func (t memberTarget) Start([]trace.ID) error    { return t.etcd.raft.Restart(t.id) }
 
 func (t memberTarget) Restart([]trace.ID) error {
-	return errors.Join(t.c.raft.Stop(t.id), t.c.raft.Restart(t.id))
+	return errors.Join(t.etcd.raft.Stop(t.id), t.etcd.raft.Restart(t.id))
 }
 
-func (t memberTarget) Heal([]trace.ID) error       { return t.c.raft.HealMember(t.id) }
-func (t memberTarget) Fill([]trace.ID) error       { return t.c.raft.FillDisk(t.id) }
-func (t memberTarget) Free([]trace.ID) error       { return t.c.raft.FreeDisk(t.id) }
-func (t memberTarget) Lead([]trace.ID) error       { return t.c.raft.TransferLeadership(t.id) }
-func (t memberTarget) Wipe([]trace.ID) error       { return t.c.raft.Wipe(t.id) }
-func (t memberTarget) Promote([]trace.ID) error    { return t.c.raft.PromoteMember(t.id) }
-func (t memberTarget) Remove([]trace.ID) error     { return t.c.raft.RemoveMember(t.id) }
-func (t memberTarget) Snapshot([]trace.ID) error   { return t.c.raft.Snapshot(t.id) }
-func (t memberTarget) Defragment([]trace.ID) error { return t.c.raft.Defragment(t.id) }
+func (t memberTarget) Heal([]trace.ID) error       { return t.etcd.raft.HealMember(t.id) }
+func (t memberTarget) Fill([]trace.ID) error       { return t.etcd.raft.FillDisk(t.id) }
+func (t memberTarget) Free([]trace.ID) error       { return t.etcd.raft.FreeDisk(t.id) }
+func (t memberTarget) Lead([]trace.ID) error       { return t.etcd.raft.TransferLeadership(t.id) }
+func (t memberTarget) Wipe([]trace.ID) error       { return t.etcd.raft.Wipe(t.id) }
+func (t memberTarget) Promote([]trace.ID) error    { return t.etcd.raft.PromoteMember(t.id) }
+func (t memberTarget) Remove([]trace.ID) error     { return t.etcd.raft.RemoveMember(t.id) }
+func (t memberTarget) Snapshot([]trace.ID) error   { return t.etcd.raft.Snapshot(t.id) }
+func (t memberTarget) Defragment([]trace.ID) error { return t.etcd.raft.Defragment(t.id) }
 
 func (t memberTarget) Rejoin([]trace.ID) error {
-	_, err := t.c.raft.Rejoin(t.id)
+	_, err := t.etcd.raft.Rejoin(t.id)
 	return err
 }
 
 func (t memberTarget) Recover(why []trace.ID) error {
-	return t.c.onStore("recover", why, func(task *sim.Task) error { return t.c.recover(task, t.id) })
+	return t.etcd.ask("recover", why, func(task *sim.Task) error { return t.recovery.recover(task, t.id) })
 }
 
-func (t memberTarget) Slow(d time.Duration, _ []trace.ID) error { return t.c.raft.SlowDisk(t.id, d) }
+func (t memberTarget) Slow(d time.Duration, _ []trace.ID) error { return t.etcd.raft.SlowDisk(t.id, d) }
 
 // Damages are those that its log file can have, the usual one first.
 func (t memberTarget) Damages() []string {
@@ -118,16 +132,16 @@ func (t memberTarget) Damages() []string {
 }
 
 func (t memberTarget) Corrupt(how string, _ []trace.ID) error {
-	return t.c.raft.Corrupt(t.id, member.Damage(how))
+	return t.etcd.raft.Corrupt(t.id, member.Damage(how))
 }
 
 // Cut cuts it off from the named peers, or from all.
 func (t memberTarget) Cut(peers []string, _ []trace.ID) error {
 	if len(peers) == 0 {
-		return t.c.raft.Isolate(t.id)
+		return t.etcd.raft.Isolate(t.id)
 	}
 	for _, p := range peers {
-		if err := errors.Join(t.c.raft.Cut(t.id, p), t.c.raft.Cut(p, t.id)); err != nil {
+		if err := errors.Join(t.etcd.raft.Cut(t.id, p), t.etcd.raft.Cut(p, t.id)); err != nil {
 			return err
 		}
 	}
@@ -136,12 +150,12 @@ func (t memberTarget) Cut(peers []string, _ []trace.ID) error {
 
 // Mute loses what it sends to the named peers, or to all.
 func (t memberTarget) Mute(peers []string, _ []trace.ID) error {
-	return t.oneWay(peers, func(other string) error { return t.c.raft.Cut(t.id, other) })
+	return t.oneWay(peers, func(other string) error { return t.etcd.raft.Cut(t.id, other) })
 }
 
 // Deafen loses what the named peers, or all, send to it.
 func (t memberTarget) Deafen(peers []string, _ []trace.ID) error {
-	return t.oneWay(peers, func(other string) error { return t.c.raft.Cut(other, t.id) })
+	return t.oneWay(peers, func(other string) error { return t.etcd.raft.Cut(other, t.id) })
 }
 
 func (t memberTarget) oneWay(peers []string, do func(other string) error) error {
@@ -157,19 +171,19 @@ func (t memberTarget) oneWay(peers []string, do func(other string) error) error 
 }
 
 func (t memberTarget) Delay(peer string, d time.Duration, _ []trace.ID) error {
-	return bothWays(t.c.raft.Delay, t.id, peer, d)
+	return bothWays(t.etcd.raft.Delay, t.id, peer, d)
 }
 
 func (t memberTarget) Drop(peer string, p float64, _ []trace.ID) error {
-	return bothWays(t.c.raft.Drop, t.id, peer, p)
+	return bothWays(t.etcd.raft.Drop, t.id, peer, p)
 }
 
 func (t memberTarget) Duplicate(peer string, p float64, _ []trace.ID) error {
-	return bothWays(t.c.raft.Duplicate, t.id, peer, p)
+	return bothWays(t.etcd.raft.Duplicate, t.id, peer, p)
 }
 
 func (t memberTarget) Reorder(peer string, p float64, _ []trace.ID) error {
-	return bothWays(t.c.raft.Reorder, t.id, peer, p)
+	return bothWays(t.etcd.raft.Reorder, t.id, peer, p)
 }
 
 func bothWays[T any](set func(from, to string, v T) error, a, b string, v T) error {

@@ -6,19 +6,37 @@ import (
 	"strings"
 	"time"
 
+	"kviz/cluster/registry"
 	"kviz/cluster/trace"
 )
 
+// machines are the targets node/node-1, node/node-2 …
+type machines struct{ nodes *nodes }
+
+func (ms machines) names() (names []string) {
+	for _, n := range ms.nodes.list {
+		names = append(names, "node/"+n.name)
+	}
+	return names
+}
+
+func (ms machines) find(name string) (any, error) {
+	if n := ms.nodes.find(strings.TrimPrefix(name, "node/")); n != nil {
+		return nodeTarget{ms.nodes, n}, nil
+	}
+	return nil, nil
+}
+
 // nodeTarget is a machine as faults see it.
 type nodeTarget struct {
-	c *Cluster
-	n *node
+	nodes *nodes
+	n     *node
 }
 
 func (t nodeTarget) down(why []trace.ID, reason string) error {
-	t.n.kubelet.end(t.c.k, why, reason)
+	t.n.kubelet.end(why, reason)
 	if t.n.proxy != nil {
-		t.n.proxy.end(t.c.k, why, reason)
+		t.n.proxy.end(why, reason)
 	}
 	t.n.runtime.PowerOff()
 	return nil
@@ -29,9 +47,9 @@ func (t nodeTarget) Crash(why []trace.ID) error { return t.down(why, "the node l
 
 func (t nodeTarget) Start(why []trace.ID) error {
 	t.n.runtime.PowerOn()
-	t.n.kubelet.begin(t.c.k, why, "the node was powered on")
+	t.n.kubelet.begin(why, "the node was powered on")
 	if t.n.proxy != nil {
-		t.n.proxy.begin(t.c.k, why, "the node was powered on")
+		t.n.proxy.begin(why, "the node was powered on")
 	}
 	return nil
 }
@@ -43,15 +61,15 @@ func (t nodeTarget) Restart(why []trace.ID) error {
 
 func (t nodeTarget) Cut(why []trace.ID) error {
 	t.n.link.Cut(why[0])
-	t.c.network.Cut(t.n.name)
-	t.c.k.Silence(t.n.kubelet.lane, why[0])
+	t.nodes.network.Cut(t.n.name)
+	t.nodes.k.Silence(t.n.kubelet.lane, why[0])
 	return nil
 }
 
 func (t nodeTarget) Heal([]trace.ID) error {
 	t.n.link.Heal()
-	t.c.network.Heal(t.n.name)
-	t.c.k.Silence(t.n.kubelet.lane, t.n.kubelet.exited)
+	t.nodes.network.Heal(t.n.name)
+	t.nodes.k.Silence(t.n.kubelet.lane, t.n.kubelet.exited)
 	return nil
 }
 
@@ -75,6 +93,23 @@ func (t nodeTarget) Flush(why []trace.ID) error {
 	return nil
 }
 
+// runtimes are the targets runtime/node-1, runtime/node-2 …
+type runtimes struct{ nodes *nodes }
+
+func (rs runtimes) names() (names []string) {
+	for _, n := range rs.nodes.list {
+		names = append(names, "runtime/"+n.name)
+	}
+	return names
+}
+
+func (rs runtimes) find(name string) (any, error) {
+	if n := rs.nodes.find(strings.TrimPrefix(name, "runtime/")); n != nil {
+		return runtimeTarget{n}, nil
+	}
+	return nil, nil
+}
+
 // runtimeTarget is a node's container runtime.
 type runtimeTarget struct{ n *node }
 
@@ -88,15 +123,15 @@ func (t runtimeTarget) Run(yes bool, _ []trace.ID) error {
 }
 
 // registryTarget is the image registry.
-type registryTarget struct{ c *Cluster }
+type registryTarget struct{ r *registry.Registry }
 
 func (t registryTarget) Reachable(yes bool, _ []trace.ID) error {
-	t.c.registry.SetReachable(yes)
+	t.r.SetReachable(yes)
 	return nil
 }
 
 func (t registryTarget) Slower(factor float64, _ []trace.ID) error {
-	t.c.registry.SetSlow(factor)
+	t.r.SetSlow(factor)
 	return nil
 }
 
@@ -106,8 +141,21 @@ type podTarget struct {
 	key string
 }
 
-func (c *Cluster) podTarget(key string) (any, error) {
-	for _, n := range c.nodes {
+// pods are the targets pod/NAMESPACE/NAME, of every node.
+type pods struct{ nodes *nodes }
+
+func (ps pods) names() (names []string) {
+	for _, n := range ps.nodes.list {
+		for _, pod := range podsOn(n) {
+			names = append(names, "pod/"+pod)
+		}
+	}
+	return names
+}
+
+func (ps pods) find(name string) (any, error) {
+	key := strings.TrimPrefix(name, "pod/")
+	for _, n := range ps.nodes.list {
 		if slices.Contains(podsOn(n), key) {
 			return podTarget{n, key}, nil
 		}
@@ -128,23 +176,13 @@ func (t podTarget) Runs(container string) error {
 	return nil
 }
 
+// exitKilled is the exit code of a process that SIGKILL ended.
+const exitKilled = 128 + 9
+
 func (t podTarget) Crash(container string, why []trace.ID) error {
 	namespace, name, _ := strings.Cut(t.key, "/")
-	if !t.n.runtime.KillContainer(namespace, name, container, 137, "Error", why...) {
+	if !t.n.runtime.KillContainer(namespace, name, container, exitKilled, "Error", why...) {
 		return fmt.Errorf("no container of pod %s runs that could crash", t.key)
 	}
 	return nil
-}
-
-// podsOn are the pods that a node's runtime knows, as "namespace/name".
-func podsOn(n *node) []string {
-	sandboxes, err := n.runtime.Pods()
-	if err != nil {
-		return nil // the runtime is down: nothing of it can be named
-	}
-	var keys []string
-	for _, s := range sandboxes {
-		keys = append(keys, s.Namespace+"/"+s.Name)
-	}
-	return slices.Compact(keys)
 }

@@ -4,80 +4,85 @@ import (
 	"time"
 
 	"kviz/cluster/balancer"
+	"kviz/cluster/idp"
+	"kviz/cluster/kms"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/webhook"
 )
 
-// processTarget is a component as faults see it; name is what follows its kind.
-func (c *Cluster) processTarget(m *component, name string) any {
-	p := process{c, m}
-	switch {
-	case isServer(m.target):
-		if s := c.backend(m.target); s != nil {
-			return serverTarget{p, s}
-		}
-	case m.target == trace.CompKMS:
-		return kmsTarget{p}
-	case m.target == trace.CompOIDC:
-		return providerTarget{outside{c, m}}
-	case m.lane.Component == trace.CompWebhook:
-		return webhookTarget{outside{c, m}, name}
+// processes are the targets that are components: scheduler, kubelet/node-1 …
+type processes struct {
+	*components
+	servers  *apiServers
+	callouts *callouts
+	slowed   map[string]*sim.Delay // API servers that were slowed, by their target
+}
+
+func (ps processes) find(name string) (any, error) {
+	m := ps.components.find(name)
+	if m == nil {
+		return nil, nil
 	}
-	return p
+	switch p := (process{m}); {
+	case isServer(name) && ps.servers.backend(name) != nil:
+		return serverTarget{p, ps.servers.backend(name), ps.slowed}, nil
+	case name == trace.CompKMS:
+		return kmsTarget{p, ps.callouts.kms}, nil
+	case name == trace.CompOIDC:
+		return providerTarget{calledOut{m}, ps.callouts.provider}, nil
+	case m.lane.Component == trace.CompWebhook:
+		return webhookTarget{calledOut{m}, ps.callouts.webhooks, m.lane.Instance}, nil
+	default:
+		return p, nil
+	}
 }
 
 // process is a component of the cluster.
-type process struct {
-	c *Cluster
-	m *component
-}
+type process struct{ m *component }
 
 func (p process) Stop(why []trace.ID) error {
-	p.m.stop(p.c.k, why, "fault: stop")
+	p.m.stop(why, "fault: stop")
 	return nil
 }
 
 func (p process) Crash(why []trace.ID) error {
-	p.m.end(p.c.k, why, "fault: crash")
+	p.m.end(why, "fault: crash")
 	return nil
 }
 
 func (p process) Start(why []trace.ID) error {
-	p.m.begin(p.c.k, why, "started again")
+	p.m.begin(why, "started again")
 	return nil
 }
 
 func (p process) Restart(why []trace.ID) error {
-	p.m.stop(p.c.k, why, "fault: restart")
-	p.m.begin(p.c.k, why, "fault: restart")
+	p.m.stop(why, "fault: restart")
+	p.m.begin(why, "fault: restart")
 	return nil
 }
 
-// outside is a server outside the cluster, which begins by itself when it is asked for the
-// first time.
-type outside struct {
-	c *Cluster
-	m *component
-}
+// calledOut is a server outside the cluster, which begins by itself when it is asked for
+// the first time.
+type calledOut struct{ m *component }
 
-func (o outside) end(why []trace.ID, reason string) error {
-	o.m.begin(o.c.k, why, "it has not been called yet")
-	o.m.end(o.c.k, why, reason)
+func (o calledOut) end(why []trace.ID, reason string) error {
+	o.m.begin(why, "it has not been called yet")
+	o.m.end(why, reason)
 	return nil
 }
 
-func (o outside) Stop(why []trace.ID) error  { return o.end(why, "fault: stop") }
-func (o outside) Crash(why []trace.ID) error { return o.end(why, "fault: crash") }
+func (o calledOut) Stop(why []trace.ID) error  { return o.end(why, "fault: stop") }
+func (o calledOut) Crash(why []trace.ID) error { return o.end(why, "fault: crash") }
 
-func (o outside) Start(why []trace.ID) error {
-	o.m.begin(o.c.k, why, "started again")
+func (o calledOut) Start(why []trace.ID) error {
+	o.m.begin(why, "started again")
 	return nil
 }
 
-func (o outside) Restart(why []trace.ID) error {
-	o.m.end(o.c.k, why, "fault: restart")
-	o.m.begin(o.c.k, why, "fault: restart")
+func (o calledOut) Restart(why []trace.ID) error {
+	o.m.end(why, "fault: restart")
+	o.m.begin(why, "fault: restart")
 	return nil
 }
 
@@ -85,13 +90,14 @@ func (o outside) Restart(why []trace.ID) error {
 type serverTarget struct {
 	process
 	server *balancer.Backend
+	slowed map[string]*sim.Delay
 }
 
 func (t serverTarget) Slow(d time.Duration, _ []trace.ID) error {
-	delay := t.c.slowed[t.m.target]
+	delay := t.slowed[t.m.target]
 	if delay == nil {
 		delay = &sim.Delay{}
-		t.c.slowed[t.m.target] = delay
+		t.slowed[t.m.target] = delay
 		t.server.Server.StandBefore(delay.Pass)
 	}
 	delay.Set(d)
@@ -99,34 +105,41 @@ func (t serverTarget) Slow(d time.Duration, _ []trace.ID) error {
 }
 
 // kmsTarget is the KMS plugin.
-type kmsTarget struct{ process }
+type kmsTarget struct {
+	process
+	plugin *kms.Plugin
+}
 
 func (t kmsTarget) Rotate([]trace.ID) error {
-	t.c.kms.Rotate()
+	t.plugin.Rotate()
 	return nil
 }
 
 // providerTarget is the identity provider.
-type providerTarget struct{ outside }
+type providerTarget struct {
+	calledOut
+	provider *idp.Provider
+}
 
 func (t providerTarget) Slow(d time.Duration, _ []trace.ID) error {
-	t.c.provider.Slow(d)
+	t.provider.Slow(d)
 	return nil
 }
 
 func (t providerTarget) Rotate([]trace.ID) error {
-	t.c.provider.Rotate()
+	t.provider.Rotate()
 	return nil
 }
 
 // webhookTarget is one webhook server.
 type webhookTarget struct {
-	outside
-	name string
+	calledOut
+	servers *webhook.Servers
+	name    string
 }
 
 func (t webhookTarget) Slow(d time.Duration, _ []trace.ID) error {
-	t.c.webhooks.Slow(t.name, d)
+	t.servers.Slow(t.name, d)
 	return nil
 }
 
@@ -140,12 +153,12 @@ func (t webhookTarget) Lies() []string {
 }
 
 func (t webhookTarget) Lie(how string, _ []trace.ID) error {
-	t.c.webhooks.SetLie(t.name, webhook.Lie(how))
+	t.servers.SetLie(t.name, webhook.Lie(how))
 	return nil
 }
 
 func (t webhookTarget) Heal([]trace.ID) error {
-	t.c.webhooks.Slow(t.name, 0)
-	t.c.webhooks.SetLie(t.name, webhook.Honest)
+	t.servers.Slow(t.name, 0)
+	t.servers.SetLie(t.name, webhook.Honest)
 	return nil
 }

@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,23 +14,27 @@ import (
 )
 
 // storeTarget is the store as a whole.
-type storeTarget struct{ c *Cluster }
+type storeTarget struct {
+	etcd      *etcd
+	recovery  recovery
+	reinstall func(*sim.Task) error // makes a cluster usable whose API was emptied
+}
 
 // Raft is an error on the bare store.
 func (t storeTarget) Raft() error {
-	if t.c.raft == nil {
+	if t.etcd.raft == nil {
 		return bare("store")
 	}
 	return nil
 }
 
-func (t storeTarget) Stop([]trace.ID) error  { return t.each(true, t.c.raft.Stop) }
-func (t storeTarget) Crash([]trace.ID) error { return t.each(true, t.c.raft.Kill) }
-func (t storeTarget) Start([]trace.ID) error { return t.each(false, t.c.raft.Restart) }
+func (t storeTarget) Stop([]trace.ID) error  { return t.each(true, t.etcd.raft.Stop) }
+func (t storeTarget) Crash([]trace.ID) error { return t.each(true, t.etcd.raft.Kill) }
+func (t storeTarget) Start([]trace.ID) error { return t.each(false, t.etcd.raft.Restart) }
 
 // each does something to every member that is up, or to every one that is down.
 func (t storeTarget) each(up bool, do func(string) error) error {
-	for _, m := range t.c.raft.Members() {
+	for _, m := range t.etcd.raft.Members() {
 		if m.Up != up {
 			continue
 		}
@@ -44,8 +46,8 @@ func (t storeTarget) each(up bool, do func(string) error) error {
 }
 
 func (t storeTarget) Heal([]trace.ID) error {
-	for _, m := range t.c.raft.Members() {
-		if err := t.c.raft.HealMember(m.ID); err != nil {
+	for _, m := range t.etcd.raft.Members() {
+		if err := t.etcd.raft.HealMember(m.ID); err != nil {
 			return err
 		}
 	}
@@ -54,18 +56,17 @@ func (t storeTarget) Heal([]trace.ID) error {
 
 // Groups reads "a,b c" as groups of members. Who is not named is in the last.
 func (t storeTarget) Groups(words []string) (groups [][]string, err error) {
-	c := t.c
-	rest := c.otherMembers("")
+	rest := t.etcd.otherMembers("")
 	for _, arg := range words {
 		var g []string
 		for _, id := range strings.Split(arg, ",") {
 			id = strings.TrimPrefix(strings.TrimSpace(id), "member/")
 			i := slices.Index(rest, id)
 			switch {
-			case i < 0 && c.hasMember(id):
+			case i < 0 && t.etcd.hasMember(id):
 				return nil, fmt.Errorf("member %s is named twice", id)
 			case i < 0:
-				return nil, fmt.Errorf("there is no member %q: the members are %s", id, strings.Join(c.otherMembers(""), ", "))
+				return nil, fmt.Errorf("there is no member %q: the members are %s", id, strings.Join(t.etcd.otherMembers(""), ", "))
 			}
 			rest = slices.Delete(rest, i, i+1)
 			g = append(g, id)
@@ -89,7 +90,7 @@ func (t storeTarget) Partition(groups [][]string, _ []trace.ID) error {
 			}
 			for _, a := range g {
 				for _, b := range other {
-					if err := t.c.raft.Cut(a, b); err != nil {
+					if err := t.etcd.raft.Cut(a, b); err != nil {
 						return err
 					}
 				}
@@ -99,71 +100,55 @@ func (t storeTarget) Partition(groups [][]string, _ []trace.ID) error {
 	return nil
 }
 
-func (t storeTarget) SplitVote([]trace.ID) error { return t.c.raft.SplitVote() }
+func (t storeTarget) SplitVote([]trace.ID) error { return t.etcd.raft.SplitVote() }
 
 func (t storeTarget) SlowElections(factor int, _ []trace.ID) error {
-	return t.c.raft.SlowElections(factor)
+	return t.etcd.raft.SlowElections(factor)
 }
 
 func (t storeTarget) AddMember(learner bool, _ []trace.ID) error {
-	_, err := t.c.raft.AddMember(learner)
+	_, err := t.etcd.raft.AddMember(learner)
 	return err
 }
 
-func (t storeTarget) Revision() int64 { return t.c.etcd.Revision() }
+func (t storeTarget) Revision() int64 { return t.etcd.client.Revision() }
 
 func (t storeTarget) Compact(revision int64, why []trace.ID) error {
-	return t.c.onStore("compact", why, func(task *sim.Task) error { return t.c.etcd.Compact(task, revision) })
+	return t.etcd.ask("compact", why, func(task *sim.Task) error { return t.etcd.client.Compact(task, revision) })
 }
 
-func (t storeTarget) Disarm(why []trace.ID) error { return t.c.onStore("disarm", why, t.c.disarm) }
+func (t storeTarget) Disarm(why []trace.ID) error { return t.etcd.ask("disarm", why, t.etcd.disarm) }
 
 func (t storeTarget) Reinstall(why []trace.ID) error {
-	return t.c.onStore("reinstall", why, t.c.reinstall)
+	return t.etcd.ask("reinstall", why, t.reinstall)
 }
 
 // Quota sets the quota of a running store; etcd reads it when it starts.
 func (t storeTarget) Quota(bytes int64, _ []trace.ID) error {
-	t.c.quota.Store(bytes)
+	t.etcd.quota.Store(bytes)
 	return nil
 }
 
-func (t storeTarget) Defragment([]trace.ID) error { return t.c.defragment() }
+func (t storeTarget) Defragment([]trace.ID) error { return t.etcd.defragment() }
 
 // Wipe loses every member's disk. What is begun then is another cluster,
 // with nothing in it.
 func (t storeTarget) Wipe(why []trace.ID) error {
-	c := t.c
-	return c.onStore("wipe", why, func(t *sim.Task) error {
-		_, err := c.rebuild(t, apply.New(apply.Limits{}), raftstore.RebuildOptions{}, "every disk of the store is lost")
+	return t.etcd.ask("wipe", why, func(task *sim.Task) error {
+		_, err := t.recovery.rebuild(task, apply.New(apply.Limits{}), raftstore.RebuildOptions{}, "every disk of the store is lost")
 		return err
 	})
-}
-
-// onStore asks the store for something, as a client does that
-// waits for the answer in virtual time.
-func (c *Cluster) onStore(name string, causes []trace.ID, fn func(*sim.Task) error) error {
-	var p *sim.Process
-	if err := c.k.Do(func() { p = c.k.NewProcess(trace.Lane{Component: trace.CompSimulation}) }); err != nil {
-		return err
-	}
-	var err error
-	callErr := c.k.Call(context.Background(), p, name, func(t *sim.Task) {
-		t.SetCauses(causes...)
-		err = fn(t)
-	})
-	return errors.Join(err, callErr)
 }
 
 // disarm clears every alarm of every member, one after another, as etcdctl does.
-func (c *Cluster) disarm(t *sim.Task) error {
-	s, ok := c.store.(raftstore.Alarming)
+func (e *etcd) disarm(t *sim.Task) error {
+	s, ok := e.store.(raftstore.Alarming)
 	if !ok {
 		return fmt.Errorf("this store has no alarms")
 	}
 	for _, a := range s.Alarms() {
 		off := &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: a.Alarm}
-		if _, err := c.etcd.Do(t, "alarm disarm", &pb.InternalRaftRequest{Alarm: off}); err != nil {
+		if _, err := e.client.Do(t, "alarm disarm", &pb.InternalRaftRequest{Alarm: off}); err != nil {
 			return err
 		}
 	}
@@ -171,15 +156,15 @@ func (c *Cluster) disarm(t *sim.Task) error {
 }
 
 // defragment has one member after another do it, the leader last, as people do.
-func (c *Cluster) defragment() error {
-	s, ok := c.store.(raftstore.Defragmenting)
+func (e *etcd) defragment() error {
+	s, ok := e.store.(raftstore.Defragmenting)
 	switch {
 	case !ok:
 		return fmt.Errorf("this store has no database that could be defragmented")
-	case c.raft == nil:
+	case e.raft == nil:
 		return s.Defragment("")
 	}
-	list := c.raft.Members()
+	list := e.raft.Members()
 	slices.SortStableFunc(list, func(a, b raftstore.MemberStatus) int { return leads(a) - leads(b) })
 	for _, m := range list {
 		if !m.Up {

@@ -1,13 +1,54 @@
 package cluster
 
 import (
+	"slices"
+	"strings"
 	"time"
 
+	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 )
 
 // A watch has two halves: the API server's own at the store, one a kind (target
 // watch/RESOURCE), and a client's at the API server (informer/CLIENT/RESOURCE).
+
+// storeWatches are the targets watch/RESOURCE.
+type storeWatches struct{ client *storage.Client }
+
+func (ws storeWatches) names() (names []string) {
+	for _, name := range ws.client.Lines() {
+		names = append(names, "watch/"+name)
+	}
+	return names
+}
+
+func (ws storeWatches) find(name string) (any, error) {
+	line, c := strings.TrimPrefix(name, "watch/"), ws.client
+	if slices.Contains(c.Lines(), line) {
+		return watchTarget{line, c.Break, c.Stall, c.Flow, c.SlowLine}, nil
+	}
+	return nil, nil
+}
+
+// clientWatches are the targets informer/CLIENT/RESOURCE.
+type clientWatches struct{ servers *apiServers }
+
+func (ws clientWatches) names() (names []string) {
+	if s := ws.servers.first; s != nil {
+		for _, name := range s.Wires() {
+			names = append(names, "informer/"+name)
+		}
+	}
+	return names
+}
+
+func (ws clientWatches) find(name string) (any, error) {
+	wire, s := strings.TrimPrefix(name, "informer/"), ws.servers.first
+	if s != nil && slices.Contains(s.Wires(), wire) {
+		return informerTarget{watchTarget{wire, s.CutWire, s.StallWire, s.FlowWire, s.SlowWire}, s.LoseOnWire}, nil
+	}
+	return nil, nil
+}
 
 // watchTarget is one of a watch's halves, and what can be done to it by its name.
 type watchTarget struct {
@@ -45,16 +86,5 @@ type informerTarget struct {
 
 func (t informerTarget) Lose(why []trace.ID) error {
 	t.lose(t.name, why[0])
-	return nil
-}
-
-// queueTarget is one of the controllers' work queues.
-type queueTarget struct {
-	c    *Cluster
-	name string
-}
-
-func (t queueTarget) Slow(d time.Duration, _ []trace.ID) error {
-	t.c.delays.slow(t.name, d)
 	return nil
 }

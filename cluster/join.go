@@ -17,12 +17,6 @@ type joining struct {
 	failed    error  // why the last try did not go well; nil while one is under way
 }
 
-func (c *Cluster) newJoining(n *node, lane trace.Lane, token string) *joining {
-	return &joining{bootstrap: kubelet.Bootstrap{
-		Node: n.name, Client: n.link.Wrap(c.server.BearerThrough(c.balancer, lane, token)), Request: c.server.Authority().Request,
-	}}
-}
-
 // What kubeadm waits for a kubelet to have joined, and what systemd waits before it
 // starts a kubelet again that has ended itself (RestartSec of kubeadm's unit).
 const (
@@ -30,9 +24,12 @@ const (
 	kubeletPause = 10 * time.Second
 )
 
-// bootstrapNode is what a kubelet does that has no certificate: it asks for one, and
+// joinPoll is how often is looked whether it has.
+const joinPoll = 100 * time.Millisecond
+
+// bootstrap is what a kubelet does that has no certificate: it asks for one, and
 // then goes on as the node that the certificate says it is.
-func (c *Cluster) bootstrapNode(t *sim.Task, n *node) {
+func (n *node) bootstrap(t *sim.Task) {
 	j := n.join
 	t.SetCauses(n.kubelet.p.Began())
 	for {
@@ -52,21 +49,20 @@ func (c *Cluster) bootstrapNode(t *sim.Task, n *node) {
 	causes := t.Causes()
 	n.kubelet.start(n.kubelet.p)
 	if n.proxy != nil {
-		n.proxy.begin(c.k, causes, n.name+" has become a node")
+		n.proxy.begin(causes, n.name+" has become a node")
 	}
 }
 
-// JoinNode powers on another machine, as somebody does who runs kubeadm join there.
-func (p controlPlane) JoinNode(t *sim.Task, token string) (string, error) {
-	c := p.c
-	if c.server == nil {
-		return "", fmt.Errorf("the API server has not been started yet")
+// Join powers on another machine, as somebody does who runs kubeadm join there.
+func (ns *nodes) Join(t *sim.Task, token string) (string, error) {
+	if ns.servers.first == nil {
+		return "", errNoServer
 	}
-	if pods := c.clusterCIDR(); len(c.nodes) >= mostNodes(pods.Bits()) {
-		return "", fmt.Errorf("there are %d nodes: no /%d of the cluster CIDR %s is left for the pods of another (kube-controller-manager's CIDRNotAvailable)", len(c.nodes), nodeMask, pods)
+	if len(ns.list) >= ns.cidr.nodes() {
+		return "", fmt.Errorf("there are %d nodes: no /%d of the cluster CIDR %s is left for the pods of another (kube-controller-manager's CIDRNotAvailable)", len(ns.list), nodeMask, ns.cidr)
 	}
-	n := c.addNode(t, len(c.nodes)+1, token)
-	for end := t.Elapsed() + joinLimit; n.join != nil; t.Sleep(100 * time.Millisecond) {
+	n := ns.add(t, token)
+	for end := t.Elapsed() + joinLimit; n.join != nil; t.Sleep(joinPoll) {
 		if t.Elapsed() < end {
 			continue
 		}

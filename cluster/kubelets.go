@@ -12,7 +12,7 @@ import (
 )
 
 // kubelets are the servers of the nodes' kubelets, as an API server reaches them.
-type kubelets struct{ c *Cluster }
+type kubelets struct{ nodes *nodes }
 
 // kubeletPort is where they listen.
 const kubeletPort = ":10250"
@@ -23,7 +23,7 @@ const dialTimeout = 30 * time.Second
 
 // Address is apiserver.Kubelets.
 func (k kubelets) Address(name string) string {
-	n := k.c.node(name)
+	n := k.nodes.find(name)
 	if n == nil {
 		return ""
 	}
@@ -32,7 +32,7 @@ func (k kubelets) Address(name string) string {
 
 // dial gives the kubelet of a node.
 func (k kubelets) dial(t *sim.Task, name string) (*kubelet.Kubelet, error) {
-	n := k.c.node(name)
+	n := k.nodes.find(name)
 	switch {
 	case n == nil || !n.runtime.Powered():
 		t.Sleep(dialTimeout)

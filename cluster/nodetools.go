@@ -13,12 +13,12 @@ import (
 )
 
 // shells runs the tools of nodes.
-type shells struct{ c *Cluster }
+type shells struct{ nodes *nodes }
 
 // Names are the nodes.
 func (s shells) Names() []string {
-	names := make([]string, len(s.c.nodes))
-	for i, n := range s.c.nodes {
+	names := make([]string, len(s.nodes.list))
+	for i, n := range s.nodes.list {
 		names[i] = n.name
 	}
 	return names
@@ -27,7 +27,7 @@ func (s shells) Names() []string {
 // Run runs a tool. One that waits for an answer from the network gives what is to be run
 // as a task.
 func (s shells) Run(name string, argv []string, _ []byte, out, errOut io.Writer) (exit int, wait func(*sim.Task) int) {
-	n := s.c.node(name)
+	n := s.nodes.find(name)
 	if argv[0] == "curl" {
 		return 0, func(t *sim.Task) int { return s.curl(t, n, argv[1:], out, errOut) }
 	}
@@ -77,7 +77,7 @@ func (s shells) curl(t *sim.Task, n *node, args []string, out, errOut io.Writer)
 		fmt.Fprintln(errOut, "curl: (2) no URL specified")
 		return 2
 	}
-	body, exit, message := s.c.network.Curl(t, n.name, "", url, limit)
+	body, exit, message := s.nodes.network.Curl(t, n.name, "", url, limit)
 	fmt.Fprint(out, body)
 	if message != "" && !silent {
 		fmt.Fprintln(errOut, message)

@@ -13,30 +13,36 @@ var firstPods = netip.AddrFrom4([4]byte{10, 244, 0, 0})
 const nodeMask = 24
 
 // clusterCIDR is kube-controller-manager's --cluster-cidr, where every pod's address
-// comes from, as somebody chooses it who knows how many nodes there will be: a /16
-// where 255 ranges are enough for the nodes and a quarter more to join, else as much as
-// it takes. What is in it is, for kube-proxy, traffic of pods.
-func (c *Cluster) clusterCIDR() netip.Prefix {
-	bits := 16
-	for want := c.cfg.Nodes + c.cfg.Nodes/4; mostNodes(bits) < want; {
+// comes from. What is in it is, for kube-proxy, traffic of pods.
+type clusterCIDR struct{ netip.Prefix }
+
+// usualBits is the size of the cluster CIDR that kubeadm's examples have.
+const usualBits = 16
+
+// podCIDRs is the cluster CIDR as somebody chooses it who knows how many nodes there
+// will be: a /16 where 255 ranges are enough for the nodes and a quarter more to join,
+// else as much as it takes.
+func podCIDRs(nodes int) clusterCIDR {
+	bits := usualBits
+	for want := nodes + nodes/4; 1<<(nodeMask-bits)-1 < want; {
 		bits--
 	}
-	return netip.PrefixFrom(firstPods, bits).Masked()
+	return clusterCIDR{netip.PrefixFrom(firstPods, bits).Masked()}
 }
 
-// mostNodes is how many nodes a cluster CIDR of so many bits has a range for. The
-// one with the number 0 is left to the control plane's machine.
-func mostNodes(bits int) int { return 1<<(nodeMask-bits) - 1 }
+// nodes is how many nodes it has a range for. The one with the number 0 is left to the
+// control plane's machine.
+func (c clusterCIDR) nodes() int { return 1<<(nodeMask-c.Bits()) - 1 }
 
-// nodeCIDR is the range of node number i, from 1: i ranges after firstPods, and
+// node is the range of node number i, from 1: i ranges after firstPods, and
 // round from the end of the cluster's to its beginning, so that a node has the same
 // range in a cluster that is a little larger.
-func nodeCIDR(cluster netip.Prefix, i int) netip.Prefix {
+func (c clusterCIDR) node(i int) netip.Prefix {
 	network := func(a netip.Addr) uint32 {
 		b := a.As4()
 		return binary.BigEndian.Uint32(b[:])
 	}
-	begin, size := network(cluster.Addr()), uint32(1)<<(32-cluster.Bits())
+	begin, size := network(c.Addr()), uint32(1)<<(32-c.Bits())
 	offset := (network(firstPods) - begin + uint32(i)<<(32-nodeMask)) % size
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], begin+offset)

@@ -8,6 +8,7 @@ import (
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/balancer"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -15,14 +16,18 @@ import (
 
 // pollers are programs that do not watch: each lists a kind again and again, as
 // scripts around kubectl get do. They are here to be compared with watches.
-type pollers struct{ p *sim.Process }
+type pollers struct {
+	k        *sim.Kernel
+	balancer *balancer.Balancer
+	p        *sim.Process // nil while there are none
+}
 
 // mostPollers is how many there may be.
 const mostPollers = 1000
 
-// SetPollers has so many clients list a resource each time so much virtual time has passed,
+// Set has so many clients list a resource each time so much virtual time has passed,
 // instead of those that do; 0 ends them.
-func (p controlPlane) SetPollers(t *sim.Task, count int, resource string, every time.Duration) error {
+func (p *pollers) Set(t *sim.Task, count int, resource string, every time.Duration) error {
 	if count < 0 || count > mostPollers {
 		return fmt.Errorf("%d: there may be 0 to %d pollers", count, mostPollers)
 	}
@@ -35,24 +40,23 @@ func (p controlPlane) SetPollers(t *sim.Task, count int, resource string, every 
 		}
 		return fmt.Errorf("there is no %q: pollers list one of %s", resource, strings.Join(names, ", "))
 	}
-	c := p.c
-	if c.pollers.p != nil {
-		c.pollers.p.Kill()
+	if p.p != nil {
+		p.p.Kill()
+		p.p = nil
 	}
-	c.pollers = pollers{}
 	if count == 0 {
 		return nil
 	}
-	c.pollers.p = c.k.NewProcess(trace.Lane{Component: trace.CompClient, Instance: "pollers"})
+	p.p = p.k.NewProcess(trace.Lane{Component: trace.CompClient, Instance: "pollers"})
 	causes := t.Causes()
 	for n := range count {
 		name := fmt.Sprintf("poller-%d", n+1)
 		first := every * time.Duration(n) / time.Duration(count) // they begin at different moments, as programs do
-		c.pollers.p.Go(name, func(t *sim.Task) {
+		p.p.Go(name, func(t *sim.Task) {
 			t.SetCauses(causes...)
 			for t.Sleep(first); ; t.Sleep(every) {
 				user := authn.User{Name: name, Groups: []string{authn.Masters}}
-				c.balancer.Handle(t, &apiserver.Request{Verb: "list", Resource: kinds[i].GroupVersionResource, User: &user, Client: name})
+				p.balancer.Handle(t, &apiserver.Request{Verb: "list", Resource: kinds[i].GroupVersionResource, User: &user, Client: name})
 			}
 		})
 	}

@@ -7,11 +7,11 @@ import (
 	"kviz/cluster/trace"
 )
 
-// watchReadiness closes c.ready when every node is Ready and may be given pods. It looks
+// watchReadiness calls become when so many nodes are Ready and may be given pods. It looks
 // at commits as they pass, as a person at the screen would, and asks nobody.
-func (c *Cluster) watchReadiness(t *sim.Task) {
-	if c.cfg.Nodes == 0 {
-		c.becomeReady(t.Causes())
+func watchReadiness(k *sim.Kernel, nodes int, causes []trace.ID, become func(causes []trace.ID)) {
+	if nodes == 0 {
+		become(causes)
 		return
 	}
 	ready := map[string]bool{}
@@ -27,18 +27,18 @@ func (c *Cluster) watchReadiness(t *sim.Task) {
 			}
 			if n, ok := ch.Value.Value.(*corev1.Node); ok && nodeReady(n) && !ready[n.Name] {
 				ready[n.Name] = true
-				if len(ready) == c.cfg.Nodes {
+				if len(ready) == nodes {
 					id := e.ID
-					c.k.After(0, func() {
-						c.k.RemoveStop(watch)
-						c.becomeReady([]trace.ID{id})
+					k.After(0, func() {
+						k.RemoveStop(watch)
+						become([]trace.ID{id})
 					})
 				}
 			}
 		}
 		return false
 	}}
-	c.k.AddStop(watch)
+	k.AddStop(watch)
 }
 
 // nodeReady reports whether a node is Ready and its not-ready taint is gone.
@@ -54,11 +54,4 @@ func nodeReady(n *corev1.Node) bool {
 		}
 	}
 	return false
-}
-
-func (c *Cluster) becomeReady(causes []trace.ID) {
-	c.k.Emit(trace.Event{Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.Ready, Causes: causes})
-	c.k.AddDemand(-1)
-	c.k.SetSpeed(c.cfg.Speed) // booting itself is as fast as the machine allows
-	close(c.ready)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Boot starts a cluster that is ready for a lesson.
-type Boot func() (control.Cluster, io.Closer, error)
+type Boot func() (Cluster, io.Closer, error)
 
 // slots bounds how many trials run at once, of all lessons that are being proven.
 // Clusters without a quorum wait in real time, so trials wait side by side.
@@ -101,7 +101,7 @@ func (l *Lesson) attempt(ctx context.Context, script string, boot Boot, solves b
 
 // attend runs a script and judges what happens while it runs, as the explorer does: the
 // cluster does not keep every event to the end.
-func (s *Session) attend(c control.Cluster, from uint64, script func() (string, int)) (out string, exit int, err error) {
+func (s *Session) attend(c Cluster, from uint64, script func() (string, int)) (out string, exit int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -123,7 +123,7 @@ func (s *Session) attend(c control.Cluster, from uint64, script func() (string, 
 }
 
 // follow folds what has happened since a position, and gives the next one.
-func (s *Session) follow(c control.Cluster, from uint64) (next uint64, err error) {
+func (s *Session) follow(c Cluster, from uint64) (next uint64, err error) {
 	for {
 		events, next, lost := c.Trace().Read(from, 4096)
 		if lost > 0 {
@@ -173,7 +173,7 @@ func (l *Lesson) script(text string) string {
 }
 
 // perform runs a script and gives what it wrote.
-func perform(ctx context.Context, c control.Cluster, script, source string) (string, int) {
+func perform(ctx context.Context, c Cluster, script, source string) (string, int) {
 	if strings.TrimSpace(script) == "" {
 		return "", 0
 	}

@@ -9,7 +9,6 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster"
-	"kviz/cluster/control"
 	"kviz/lessons"
 	"kviz/tui/panes"
 )
@@ -27,7 +26,7 @@ func TestLessonsHold(t *testing.T) {
 			t.Parallel()                                                             // members wait in real time; Check bounds how many trials run at once
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute) // of them all: they wait for one another
 			defer cancel()
-			err := lessons.Check(ctx, l, func() (control.Cluster, io.Closer, error) {
+			err := lessons.Check(ctx, l, func() (lessons.Cluster, io.Closer, error) {
 				c, err := cluster.Boot(ctx, cluster.Config{Seed: 1, Demand: true, NoSync: true})
 				if err != nil {
 					return nil, nil, err

@@ -10,14 +10,31 @@ import (
 	"sync"
 
 	"kviz/cluster/control"
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
+
+// Cluster is a running cluster as far as a lesson drives it. All methods may be called
+// from any goroutine and return at once, but for Exec.
+type Cluster interface {
+	// Trace is the stream of events.
+	Trace() *trace.Stream
+	Clock() control.Clock
+	Resume() error
+	Speed(x float64) error
+	// Exec runs one console line and gives its exit status. It blocks until
+	// the command ends or ctx does.
+	Exec(ctx context.Context, line string, io control.Streams) int
+	// Stand has the console stand in a folder from its next line on, and gives
+	// where it stood. What runs goes on where it is.
+	Stand(dir string) (before string)
+}
 
 // Player takes a learner through lessons on one cluster. Its methods may be
 // called from any goroutine and return at once; scripts that set a scene run
 // in the background.
 type Player struct {
-	cluster  control.Cluster
+	cluster  Cluster
 	lessons  []*Lesson
 	progress *Progress
 
@@ -37,7 +54,7 @@ type Player struct {
 }
 
 // NewPlayer makes a player. progress may be nil.
-func NewPlayer(c control.Cluster, lessons []*Lesson, progress *Progress) *Player {
+func NewPlayer(c Cluster, lessons []*Lesson, progress *Progress) *Player {
 	if progress == nil {
 		progress = &Progress{Version: progressVersion, Lessons: map[string]Mark{}}
 	}

@@ -18,7 +18,7 @@ import (
 type player struct {
 	t *testing.T
 	*lessons.Player
-	c control.Cluster
+	c *cluster.Cluster
 }
 
 func play(t *testing.T, progress string) *player {

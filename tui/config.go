@@ -5,7 +5,7 @@
 // packages below (frame, travel, drive, lesson, console, faults, menu), and what they
 // want of one another are actions (package action). What it draws comes from immutable
 // states that package view folded out of the trace, never from a live object of the
-// cluster; what it does goes through package control. So the same explorer shows a live
+// cluster; what it does goes through [Cluster]. So the same explorer shows a live
 // cluster, a recording, or a cluster somewhere else.
 //
 // Start reading at [Run], then explorer.go (the parts), update.go (the way of a
@@ -19,10 +19,20 @@ import (
 
 	"kviz/cluster/control"
 	"kviz/cluster/view"
+	"kviz/tui/console"
+	"kviz/tui/drive"
+	"kviz/tui/faults"
 	"kviz/tui/lesson"
 	"kviz/tui/menu"
 	"kviz/tui/pane"
 )
+
+// Cluster is a running cluster as the explorer's parts need it.
+type Cluster interface {
+	drive.Cluster
+	faults.Cluster
+	console.Shell
+}
 
 // Config says what the explorer shows and how.
 type Config struct {
@@ -32,10 +42,10 @@ type Config struct {
 	Following bool
 
 	// Cluster drives the cluster. It may be nil while Booting is set.
-	Cluster control.Cluster
+	Cluster Cluster
 	// Booting, if set, is called in the background after the first frame; it
 	// tells its progress in short sentences and gives the cluster once there is one.
-	Booting func(ctx context.Context, progress func(string)) (control.Cluster, error)
+	Booting func(ctx context.Context, progress func(string)) (Cluster, error)
 
 	// Recording is the name of the recording that is shown; "" for a cluster.
 	// A recording is played by the explorer itself.

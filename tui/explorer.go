@@ -29,8 +29,8 @@ type Explorer struct {
 	cfg     Config
 	ctx     context.Context
 	safe    *safe.Group
-	send    func(tea.Msg)   // from any goroutine; nil before the program is there
-	cluster control.Cluster // nil while it starts, and for a recording
+	send    func(tea.Msg) // from any goroutine; nil before the program is there
+	cluster Cluster       // nil while it starts, and for a recording
 	keys    *keymap.Map
 
 	frame  *frame.Frame

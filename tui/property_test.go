@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
-	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/tui/grid"
 )
@@ -17,7 +16,7 @@ import (
 type (
 	traceID  = trace.ID
 	ctxT     = context.Context
-	clusterT = control.Cluster
+	clusterT = Cluster
 )
 
 var everyKey = strings.Fields("a b c d e x v o r i < ! backspace delete alt+2 alt+b space . n N s u + - > , ; [ ] { } home end # m ' tab shift+tab z p P t " +

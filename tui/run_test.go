@@ -132,7 +132,7 @@ func TestFirstFrameComesBeforeTheCluster(t *testing.T) {
 	go func() {
 		done <- Run(context.Background(), Config{
 			History: view.NewHistory(stream), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal, Size: [2]int{80, 24},
-			Booting: func(ctx context.Context, say func(string)) (control.Cluster, error) {
+			Booting: func(ctx context.Context, say func(string)) (Cluster, error) {
 				say("three members elect a leader")
 				<-boot
 				return nil, errors.New("port 6443 is taken")
@@ -158,7 +158,7 @@ func TestAPanicInTheBackgroundRestoresTheTerminal(t *testing.T) {
 	go func() {
 		done <- Run(context.Background(), Config{
 			History: view.NewHistory(stream), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal, Size: [2]int{80, 24},
-			Booting: func(ctx context.Context, say func(string)) (control.Cluster, error) {
+			Booting: func(ctx context.Context, say func(string)) (Cluster, error) {
 				<-fall
 				panic("the floor gave way")
 			},
@@ -302,7 +302,7 @@ func TestAPanicAnywhereRestoresTheTerminal(t *testing.T) {
 }
 
 // fallingCluster breaks down when it is asked to do something.
-type fallingCluster struct{ control.Cluster }
+type fallingCluster struct{ Cluster }
 
 func (f fallingCluster) Speed(float64) error { panic("the floor gave way") }
 func (f fallingCluster) Targets() []string   { panic("the floor gave way") }

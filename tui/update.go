@@ -3,7 +3,6 @@ package tui
 import (
 	tea "charm.land/bubbletea/v2"
 
-	"kviz/cluster/control"
 	"kviz/tui/action"
 	"kviz/tui/keymap"
 	"kviz/tui/overlay"
@@ -13,7 +12,7 @@ import (
 type (
 	bootSay  string // how far it is
 	bootDone struct {
-		cluster control.Cluster
+		cluster Cluster
 		err     error
 	}
 )
@@ -74,7 +73,7 @@ func (m *Explorer) started(b bootDone) {
 }
 
 // connect takes a cluster, or why there is none.
-func (m *Explorer) connect(c control.Cluster, failed error) {
+func (m *Explorer) connect(c Cluster, failed error) {
 	m.cluster = c
 	m.drive.Started(c, failed)
 }

@@ -33,14 +33,14 @@ func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
 		return serverVerb(ctx, inv, args)
 	}
 	var servers []Server
-	if err := inv.Console.cfg.Kernel.Do(func() { servers = plane.Servers() }); err != nil {
+	if err := inv.Console.cfg.Kernel.Do(func() { servers = plane.Servers.List() }); err != nil {
 		return inv.did(err)
 	}
 	if server != "" {
 		if servers, err = named(servers, server); err != nil {
 			return inv.did(err)
 		}
-		inv.at = plane.At(servers[0].Name)
+		inv.server = servers[0].Name
 		return serverVerb(ctx, inv, args)
 	}
 	if len(servers) < 2 || args[0] == "storm" || args[0] == "pollers" { // whose requests the load balancer deals out
@@ -49,7 +49,7 @@ func apiserverVerb(ctx context.Context, inv *Invocation, args []string) int {
 	return onEach(ctx, inv, args, servers)
 }
 
-// serverVerb is a verb about one API server: the one of inv.plane.
+// serverVerb is a verb about one API server: the one of inv.server.
 func serverVerb(ctx context.Context, inv *Invocation, args []string) int {
 	switch args[0] {
 	case "encryption":
@@ -86,7 +86,7 @@ func onEach(ctx context.Context, inv *Invocation, args []string, servers []Serve
 	for _, s := range servers {
 		var out bytes.Buffer
 		one := *inv
-		one.Out, one.at = &out, inv.Console.cfg.ControlPlane.At(s.Name)
+		one.Out, one.server = &out, s.Name
 		if file != nil {
 			one.In = bytes.NewReader(file)
 		}
@@ -137,12 +137,4 @@ func named(servers []Server, name string) ([]Server, error) {
 		names = append(names, s.Name)
 	}
 	return nil, fmt.Errorf("there is no API server %q: one of %s", name, strings.Join(names, ", "))
-}
-
-// plane is the control plane, or the machine of the API server that a verb is about.
-func (inv *Invocation) plane() ControlPlane {
-	if inv.at != nil {
-		return inv.at
-	}
-	return inv.Console.cfg.ControlPlane
 }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,29 +13,25 @@ import (
 	"kviz/cluster/trace"
 )
 
-// errNoPlane is what a console says that is connected to no cluster's machines.
-var errNoPlane = errors.New("this console has no control plane")
-
 // auditVerb is kviz apiserver audit.
 func auditVerb(ctx context.Context, inv *Invocation, args []string) int {
 	var st audit.State
-	return serverFile(ctx, inv, args, "audit", ControlPlane.WriteAuditPolicy, func(p ControlPlane) { st = p.Audit() }, func() { tellAudit(inv.Out, inv.plane().Name(), st) })
+	return serverFile(ctx, inv, args, "audit",
+		func(t *sim.Task, s APIServer, file []byte) error { return s.Audit.Write(t, file) },
+		func(s APIServer) { st = s.Audit.State() },
+		func(server string) { tellAudit(inv.Out, server, st) })
 }
 
 // serverFile is a verb about a file that the API server is configured with:
 // [FILE|--none]. It writes the file where one is given, or removes it, looks at what
 // there is then, and tells of it.
-func serverFile(ctx context.Context, inv *Invocation, args []string, what string, write func(ControlPlane, *sim.Task, []byte) error, look func(ControlPlane), tell func()) int {
+func serverFile(ctx context.Context, inv *Invocation, args []string, what string, write func(*sim.Task, APIServer, []byte) error, look func(APIServer), tell func(server string)) int {
 	flags := pflag.NewFlagSet(what, pflag.ContinueOnError)
 	flags.SetOutput(inv.Err)
 	flags.Usage = func() {}
 	none := flags.Bool("none", false, "")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 1 || *none && flags.NArg() > 0 {
 		return inv.badUse()
-	}
-	plane := inv.plane()
-	if plane == nil {
-		return inv.did(errNoPlane)
 	}
 	var file []byte
 	if flags.NArg() == 1 {
@@ -48,21 +43,17 @@ func serverFile(ctx context.Context, inv *Invocation, args []string, what string
 			file = []byte{}
 		}
 	}
-	if !inv.mayWait() {
-		return 1
-	}
-	var err error
-	cerr := inv.Console.call(ctx, inv.Cause, what, func(t *sim.Task) {
+	name := ""
+	err := inv.onServer(ctx, what, func(t *sim.Task, s APIServer) (err error) {
 		if flags.NArg() == 1 || *none {
-			err = write(plane, t, file)
+			err = write(t, s, file)
 		}
-		look(plane)
+		name = s.Name
+		look(s)
+		return err
 	})
-	if cerr != nil {
-		err = cerr
-	}
 	if err == nil {
-		tell()
+		tell(name)
 	}
 	return inv.did(err)
 }

@@ -53,8 +53,9 @@ func newBench(tb testing.TB, cfg console.Config, actors ...actor) *bench {
 	b.server = apiserver.New(b.kernel.NewProcess(lane), etcd, apiserver.Config{})
 	b.api = serve.New(serve.Config{Kernel: b.kernel, API: func() serve.API { return b.server }, Documents: assets.Documents()})
 	cfg.Kernel, cfg.API, cfg.Manifests = b.kernel, b.api, assets.Manifests()
-	if cfg.Machine == nil {
-		cfg.Machine = machine{b}
+	if cfg.Cluster == nil {
+		m := machine{b}
+		cfg.Cluster = &console.Cluster{Trace: b.stream, Clock: m, Faults: m, Endpoints: m.Endpoints}
 	}
 	b.Console = console.New(cfg)
 
@@ -121,7 +122,6 @@ func accounts(t *sim.Task, c client.Interface) {
 // machine drives the bench's clock.
 type machine struct{ b *bench }
 
-func (m machine) Trace() *trace.Stream { return m.b.stream }
 func (m machine) Clock() (c control.Clock) {
 	_ = m.b.kernel.Do(func() {
 		c = control.Clock{Paused: m.b.kernel.Paused(), Speed: m.b.kernel.Speed(), Elapsed: m.b.kernel.Elapsed(), Last: m.b.kernel.Last(), Waiting: m.b.kernel.Waiting()}

@@ -10,10 +10,17 @@ import (
 	"kviz/cluster/control"
 )
 
+// Breakpoints are a cluster's breakpoints.
+type Breakpoints interface {
+	Break(expr string) (control.Breakpoint, error)
+	Breakpoints() []control.Breakpoint
+	Unbreak(number int) error
+}
+
 // breakVerb sets, lists and removes breakpoints.
 func breakVerb(_ context.Context, inv *Invocation, args []string) int {
-	m, ok := inv.Console.cfg.Machine.(control.Breaker)
-	if !ok {
+	m := inv.Console.cfg.Cluster.Breakpoints
+	if m == nil {
 		return inv.did(errors.New("this console has no breakpoints"))
 	}
 	switch {

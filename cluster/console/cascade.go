@@ -24,7 +24,7 @@ func cascade(_ context.Context, inv *Invocation, args []string) int {
 		}
 		step = d
 	}
-	h := view.NewHistory(inv.Console.cfg.Machine.Trace())
+	h := view.NewHistory(inv.Console.cfg.Cluster.Trace)
 	h.CatchUp(0)
 	_, err := fmt.Fprint(inv.Out, h.Latest().Cascade(cascadeColumns, step).Describe())
 	return inv.did(err)

@@ -28,29 +28,19 @@ func certificate(ctx context.Context, inv *Invocation, args []string) int {
 	if err := flags.Parse(args); err != nil || *user == "" || flags.NArg() != 1 || *ttl <= 0 || *request && flags.Changed("ttl") {
 		return inv.badUse()
 	}
-	plane := inv.Console.cfg.ControlPlane
-	if plane == nil {
-		return inv.did(errNoPlane)
-	}
-	if !inv.mayWait() {
-		return 1
-	}
 	var (
 		made, key []byte
 		until     time.Time
-		err       error
 	)
-	if cerr := inv.Console.call(ctx, inv.Cause, "certificate", func(t *sim.Task) {
+	if err := inv.administer(ctx, "certificate", func(t *sim.Task, plane *ControlPlane) (err error) {
 		if *request {
-			made, key, err = plane.RequestCertificate(*user, *groups)
-			return
+			made, key, err = plane.Authority.Request(*user, *groups)
+			return err
 		}
 		until = t.Now().Add(*ttl)
-		made, key, err = plane.IssueCertificate(t, *user, *groups, *ttl)
-	}); cerr != nil {
-		err = cerr
-	}
-	if err != nil {
+		made, key, err = plane.Authority.Issue(t, *user, *groups, *ttl)
+		return err
+	}); err != nil {
 		return inv.did(err)
 	}
 	end := ".crt"

@@ -13,9 +13,9 @@ import (
 func configVerb(ctx context.Context, inv *Invocation, name string, args []string) int {
 	var st apiserver.ConfigState
 	return serverFile(ctx, inv, args, name,
-		func(p ControlPlane, t *sim.Task, file []byte) error { return p.WriteConfig(t, name, file) },
-		func(p ControlPlane) { st = p.Config(name) },
-		func() { tellConfig(inv.Out, inv.plane().Name(), st) })
+		func(t *sim.Task, s APIServer, file []byte) error { return s.Config.Write(t, name, file) },
+		func(s APIServer) { st = s.Config.State(name) },
+		func(server string) { tellConfig(inv.Out, server, st) })
 }
 
 // tellConfig says what a file comes to, and what of it is in force.

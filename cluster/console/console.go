@@ -49,16 +49,28 @@ var _ = simulated.Say(simulated.Statement{
 	What: "kubectl logs -f of several containers asks for their logs again every second",
 })
 
-// Machine is what the kviz verbs drive. control.Cluster is one.
-type Machine interface {
-	Trace() *trace.Stream
+// Cluster is what the kviz verbs drive.
+type Cluster struct {
+	Trace       *trace.Stream
+	Clock       Clock
+	Faults      Faults
+	Breakpoints Breakpoints // nil: there are none
+	Members     MemberReader
+	Endpoints   func() control.Endpoints // how other programs reach the cluster
+}
+
+// Clock is a cluster's clock.
+type Clock interface {
 	Clock() control.Clock
 	Pause() error
 	Resume() error
 	Step(trace.Grain) error
 	Speed(x float64) error
 	SkipIdle() error
-	Endpoints() control.Endpoints
+}
+
+// Faults is what can be done to what, and does it.
+type Faults interface {
 	Faults() []control.FaultKind
 	Targets() []string
 	Fault(control.Fault) error
@@ -83,12 +95,12 @@ type Config struct {
 	// Server is the edge of one of several API servers, by its name or address: kubectl
 	// --server. Nil: there is only API.
 	Server func(name string) (*serve.Handler, error)
-	// Machine is behind the kviz verbs; nil leaves out those that need it.
-	Machine Machine
+	// Cluster is behind the kviz verbs; nil leaves out those that need it.
+	Cluster *Cluster
 	Nodes   Nodes // nil: no "on" for them
 	Etcd    Etcd  // nil: no etcdctl
 	// ControlPlane is where the API server runs; nil: no kviz apiserver.
-	ControlPlane ControlPlane
+	ControlPlane *ControlPlane
 	// Compile makes a condition of an expression, for until and wait. Its error
 	// names the place and the known names.
 	Compile func(expr string) (Condition, error)
@@ -135,8 +147,8 @@ type Invocation struct {
 	Cause   trace.ID // the command in the trace
 	Columns int
 
-	at      ControlPlane // of one API server, where the verb is about one
-	machine ControlPlane // whose files, and no others, the command reads; see onServer
+	server  string       // the API server that the verb is about, by its name; "" is the first
+	machine Machine      // whose files, and no others, the command reads; see onMachine
 	lend    control.Lend // nil: there is no terminal
 	env     expand.Environ
 	untold  bool // what it prints is not the same in every run, and stays out of the trace

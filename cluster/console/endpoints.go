@@ -10,7 +10,7 @@ func endpoints(_ context.Context, inv *Invocation, args []string) int {
 	if len(args) > 0 {
 		return inv.badUse()
 	}
-	at := inv.Console.cfg.Machine.Endpoints()
+	at := inv.Console.cfg.Cluster.Endpoints()
 	if at.APIServer == "" && at.Etcd == "" {
 		fmt.Fprintln(inv.Out, "no other program reaches this cluster; kviz explore and kviz serve open it (--port, --etcd-port)")
 		return 0

@@ -14,29 +14,18 @@ func etcdServersVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if len(args) > 1 || len(args) == 1 && strings.HasPrefix(args[0], "-") && args[0] != "--all" {
 		return inv.badUse()
 	}
-	plane := inv.plane()
-	if plane == nil {
-		return inv.did(errNoPlane)
-	}
-	if !inv.mayWait() {
-		return 1
-	}
 	var all []string
 	var used string
-	var err error
-	cerr := inv.Console.call(ctx, inv.Cause, "etcd-servers", func(t *sim.Task) {
+	if err := inv.onServer(ctx, "etcd-servers", func(t *sim.Task, s APIServer) (err error) {
 		switch {
 		case len(args) == 1 && args[0] == "--all":
-			err = plane.SetEtcdServers(t, nil)
+			err = s.Etcd.Set(t, nil)
 		case len(args) == 1:
-			err = plane.SetEtcdServers(t, strings.Split(args[0], ","))
+			err = s.Etcd.Set(t, strings.Split(args[0], ","))
 		}
-		all, used = plane.EtcdServers()
-	})
-	if cerr != nil {
-		err = cerr
-	}
-	if err != nil {
+		all, used = s.Etcd.State()
+		return err
+	}); err != nil {
 		return inv.did(err)
 	}
 	if len(all) == 0 {

@@ -23,25 +23,14 @@ func concurrencyVerb(ctx context.Context, inv *Invocation, args []string) int {
 	} else if len(args) > 1 {
 		return inv.badUse()
 	}
-	plane := inv.plane()
-	if plane == nil {
-		return inv.did(errNoPlane)
-	}
-	if !inv.mayWait() {
-		return 1
-	}
 	var levels []fairness.State
-	var err error
-	cerr := inv.Console.call(ctx, inv.Cause, "concurrency", func(t *sim.Task) {
+	if err := inv.onServer(ctx, "concurrency", func(t *sim.Task, s APIServer) (err error) {
 		if len(args) == 1 {
-			err = plane.SetConcurrency(t, total)
+			err = s.Requests.SetConcurrency(t, total)
 		}
-		total, levels = plane.Concurrency()
-	})
-	if cerr != nil {
-		err = cerr
-	}
-	if err != nil {
+		total, levels = s.Requests.Concurrency()
+		return err
+	}); err != nil {
 		return inv.did(err)
 	}
 	fmt.Fprintf(inv.Out, "requests served at once: %d\n", total)
@@ -70,15 +59,11 @@ func stormVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if len(args) < 1 || len(args) > 2 {
 		return inv.badUse()
 	}
-	plane := inv.plane()
-	if plane == nil {
-		return inv.did(errNoPlane)
-	}
-	if !inv.mayWait() {
-		return 1
-	}
 	var answered, rejected int
-	err := inv.Console.call(ctx, inv.Cause, "storm", func(t *sim.Task) { answered, rejected = plane.Storm(t, args[0], n) })
+	err := inv.onServer(ctx, "storm", func(t *sim.Task, s APIServer) error {
+		answered, rejected = s.Requests.Storm(t, args[0], n)
+		return nil
+	})
 	if err == nil {
 		fmt.Fprintf(inv.Out, "%d requests of %s: %d answered, %d turned down with 429\n", n, args[0], answered, rejected)
 	}

@@ -102,15 +102,22 @@ func (f folders) List(dir string) ([]string, error) {
 // the tool runs on another.
 func (f folders) planeFile(name string) ([]byte, bool) {
 	plane := f.inv.Console.cfg.ControlPlane
-	if f.inv.machine != nil {
-		plane = f.inv.machine
-	}
 	if plane == nil || !path.IsAbs(name) {
 		return nil, false
 	}
 	var b []byte
 	err := fs.ErrNotExist
-	if f.inv.Console.cfg.Kernel.Do(func() { b, err = plane.ReadFile(path.Clean(name)) }) != nil {
+	if f.inv.Console.cfg.Kernel.Do(func() {
+		machine := f.inv.machine
+		if machine == nil {
+			first, noServer := plane.Servers.At("")
+			if noServer != nil {
+				return
+			}
+			machine = first.Machine
+		}
+		b, err = machine.ReadFile(path.Clean(name))
+	}) != nil {
 		return nil, false // the simulation has stopped
 	}
 	return b, err == nil

@@ -18,18 +18,11 @@ func nodeVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if err := flags.Parse(args); err != nil || flags.NArg() != 1 || flags.Arg(0) != "join" {
 		return inv.badUse()
 	}
-	plane := inv.Console.cfg.ControlPlane
-	if plane == nil {
-		return inv.did(errNoPlane)
-	}
-	if !inv.mayWait() {
-		return 1
-	}
 	var name string
-	var err error
-	if cerr := inv.Console.call(ctx, inv.Cause, "node join", func(t *sim.Task) { name, err = plane.JoinNode(t, *token) }); cerr != nil {
-		err = cerr
-	}
+	err := inv.administer(ctx, "node join", func(t *sim.Task, plane *ControlPlane) (err error) {
+		name, err = plane.Nodes.Join(t, *token)
+		return err
+	})
 	if err == nil {
 		fmt.Fprintf(inv.Out, "%s has joined: its kubelet is system:node:%s\n", name, name)
 	}

@@ -16,12 +16,8 @@ import (
 // oidcVerb is kviz oidc: what somebody does in a browser at the simulated identity
 // provider.
 func oidcVerb(ctx context.Context, inv *Invocation, args []string) int {
-	plane := inv.Console.cfg.ControlPlane
-	if plane == nil {
-		return inv.did(errNoPlane)
-	}
 	if len(args) == 0 {
-		return providerState(inv, plane)
+		return providerState(inv)
 	}
 	flags := pflag.NewFlagSet("oidc", pflag.ContinueOnError)
 	flags.SetOutput(inv.Err)
@@ -45,14 +41,11 @@ func oidcVerb(ctx context.Context, inv *Invocation, args []string) int {
 		}
 		l.Claims[name] = v
 	}
-	if !inv.mayWait() {
-		return 1
-	}
 	var token string
-	var err error
-	if cerr := inv.Console.call(ctx, inv.Cause, "oidc login", func(t *sim.Task) { token, err = plane.Login(t, l) }); cerr != nil {
-		err = cerr
-	}
+	err := inv.administer(ctx, "oidc login", func(t *sim.Task, plane *ControlPlane) (err error) {
+		token, err = plane.Provider.Login(t, l)
+		return err
+	})
 	if err == nil {
 		fmt.Fprintln(inv.Out, token)
 	}
@@ -60,9 +53,13 @@ func oidcVerb(ctx context.Context, inv *Invocation, args []string) int {
 }
 
 // providerState is kviz oidc alone.
-func providerState(inv *Invocation, plane ControlPlane) int {
+func providerState(inv *Invocation) int {
+	plane := inv.Console.cfg.ControlPlane
+	if plane == nil {
+		return inv.did(errNoPlane)
+	}
 	var st idp.State
-	if err := inv.Console.cfg.Kernel.Do(func() { st = plane.Provider() }); err != nil {
+	if err := inv.Console.cfg.Kernel.Do(func() { st = plane.Provider.State() }); err != nil {
 		return inv.did(err)
 	}
 	running := "runs"

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -26,7 +27,7 @@ func on(ctx context.Context, inv *Invocation) int {
 			nodes = n.Names()
 		}
 		if p := inv.Console.cfg.ControlPlane; p != nil {
-			servers = p.Servers()
+			servers = p.Servers.List()
 		}
 	})
 	if err != nil {
@@ -39,7 +40,7 @@ func on(ctx context.Context, inv *Invocation) int {
 	var machines []string
 	for _, s := range servers {
 		if s.Machine == name {
-			return onServer(inv, s)
+			return onMachine(inv, s)
 		}
 		machines = append(machines, s.Machine)
 	}
@@ -74,11 +75,17 @@ func onNode(ctx context.Context, inv *Invocation, name string) int {
 // serverTools are the text tools that are of use on an API server's machine.
 var serverTools = []string{"base64", "cat", "cut", "grep", "head", "hexdump", "sort", "tail", "uniq", "wc", "xxd"}
 
-// onServer runs a tool on the machine of an API server, whose files it reads and no
+// onMachine runs a tool on the machine of an API server, whose files it reads and no
 // others.
-func onServer(inv *Invocation, s Server) int {
+func onMachine(inv *Invocation, s Server) int {
+	var at APIServer
+	var err error
+	if doErr := inv.Console.cfg.Kernel.Do(func() { at, err = inv.Console.cfg.ControlPlane.Servers.At(s.Name) }); err != nil || doErr != nil {
+		fmt.Fprintf(inv.Err, "on: %v\n", errors.Join(err, doErr))
+		return 1
+	}
 	one := *inv
-	one.Args, one.machine = inv.Args[2:], inv.Console.cfg.ControlPlane.At(s.Name)
+	one.Args, one.machine = inv.Args[2:], at.Machine
 	switch tool := one.Args[0]; {
 	case slices.Contains(serverTools, tool):
 		exit, _ := runTool(&one)

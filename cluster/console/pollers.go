@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"text/tabwriter"
@@ -31,15 +30,9 @@ func pollersVerb(ctx context.Context, inv *Invocation, args []string) int {
 			return inv.did(fmt.Errorf("%q: want how long a poller waits between two lists, from 10ms on", args[2]))
 		}
 	}
-	plane := inv.plane()
-	if plane == nil {
-		return inv.did(errNoPlane)
-	}
-	if !inv.mayWait() {
-		return 1
-	}
-	cerr := inv.Console.call(ctx, inv.Cause, "pollers", func(t *sim.Task) { err = plane.SetPollers(t, n, resource, every) })
-	if err = errors.Join(err, cerr); err != nil {
+	if err := inv.administer(ctx, "pollers", func(t *sim.Task, plane *ControlPlane) error {
+		return plane.Pollers.Set(t, n, resource, every)
+	}); err != nil {
 		return inv.did(err)
 	}
 	if n == 0 {
@@ -55,7 +48,7 @@ func clientsVerb(_ context.Context, inv *Invocation, args []string) int {
 	if len(args) > 1 {
 		return inv.badUse()
 	}
-	h := view.NewHistory(inv.Console.cfg.Machine.Trace())
+	h := view.NewHistory(inv.Console.cfg.Cluster.Trace)
 	h.CatchUp(0)
 	s := h.Latest()
 	w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)

@@ -2,15 +2,13 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"kviz/cluster/trace"
 )
 
-// memberReader is a cluster whose store has members that can be asked one by
-// one.
-type memberReader interface {
+// MemberReader asks the store's members for a key, one by one.
+type MemberReader interface {
 	ReadMembers(ctx context.Context, key string, cause trace.ID) ([]*trace.MemberAnswer, error)
 }
 
@@ -20,14 +18,10 @@ func readMembers(ctx context.Context, inv *Invocation, args []string) int {
 	if len(args) != 1 {
 		return inv.badUse()
 	}
-	m, ok := inv.Console.cfg.Machine.(memberReader)
-	if !ok {
-		return inv.did(errors.New("this cluster has no members to ask"))
-	}
 	if !inv.mayWait() {
 		return 1
 	}
-	answers, err := m.ReadMembers(ctx, args[0], inv.Cause)
+	answers, err := inv.Console.cfg.Cluster.Members.ReadMembers(ctx, args[0], inv.Cause)
 	if err != nil {
 		return inv.did(err)
 	}

@@ -8,16 +8,6 @@ import (
 	"kviz/cluster/sim"
 )
 
-// Server is an API server as the control plane's administrator sees it.
-type Server struct {
-	Name, Address string
-	Machine       string // that it runs on: "control-plane", "control-plane-b"
-	Ready         bool   // what its /readyz says
-	Balanced      bool   // a load balancer stands before it
-	Up            bool   // the load balancer gives it connections
-	Connections   int    // of clients, by way of the balancer
-}
-
 // serversVerb is kviz apiserver servers, which lists the API servers, kviz apiserver
 // add, which starts another, and kviz apiserver remove, which takes one out for good.
 func serversVerb(ctx context.Context, inv *Invocation, args []string) int {
@@ -25,31 +15,20 @@ func serversVerb(ctx context.Context, inv *Invocation, args []string) int {
 	if remove := args[0] == "remove"; len(names) != 0 && !remove || len(names) != 1 && remove {
 		return inv.badUse()
 	}
-	plane := inv.Console.cfg.ControlPlane
-	if plane == nil {
-		return inv.did(errNoPlane)
-	}
-	if !inv.mayWait() {
-		return 1
-	}
 	var list []Server
-	var err error
-	cerr := inv.Console.call(ctx, inv.Cause, args[0], func(t *sim.Task) {
+	if err := inv.administer(ctx, args[0], func(t *sim.Task, plane *ControlPlane) (err error) {
 		switch args[0] {
 		case "add":
-			err = plane.AddServer(t)
+			err = plane.Servers.Add(t)
 		case "remove":
 			var which []Server
-			if which, err = named(plane.Servers(), names[0]); err == nil {
-				err = plane.RemoveServer(t, which[0].Name)
+			if which, err = named(plane.Servers.List(), names[0]); err == nil {
+				err = plane.Servers.Remove(t, which[0].Name)
 			}
 		}
-		list = plane.Servers()
-	})
-	if cerr != nil {
-		err = cerr
-	}
-	if err != nil {
+		list = plane.Servers.List()
+		return err
+	}); err != nil {
 		return inv.did(err)
 	}
 	w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)

@@ -21,6 +21,9 @@ func (inv *Invocation) did(err error) int {
 	if host.NobodyReads(err) {
 		return 141 // whoever it was for reads no more: as of a program, its end by SIGPIPE says nothing
 	}
+	if errors.Is(err, errTold) {
+		return 1
+	}
 	if err != nil {
 		fmt.Fprintf(inv.Err, "kviz %s: %v\n", inv.Args[1], err)
 		return 1
@@ -32,14 +35,14 @@ func pause(_ context.Context, inv *Invocation, args []string) int {
 	if len(args) > 0 {
 		return inv.badUse()
 	}
-	return inv.did(inv.Console.cfg.Machine.Pause())
+	return inv.did(inv.Console.cfg.Cluster.Clock.Pause())
 }
 
 func resume(_ context.Context, inv *Invocation, args []string) int {
 	if len(args) > 0 {
 		return inv.badUse()
 	}
-	return inv.did(inv.Console.cfg.Machine.Resume())
+	return inv.did(inv.Console.cfg.Cluster.Clock.Resume())
 }
 
 // skip jumps to the next timer. In a script nobody else makes time pass, so the
@@ -52,7 +55,7 @@ func skip(ctx context.Context, inv *Invocation, args []string) int {
 		return 1
 	}
 	if inv.clock().Paused { // where it stands, the jump is made when it moves again
-		return inv.did(inv.Console.cfg.Machine.SkipIdle())
+		return inv.did(inv.Console.cfg.Cluster.Clock.SkipIdle())
 	}
 	var from, to time.Duration
 	k := inv.Console.cfg.Kernel
@@ -86,7 +89,7 @@ func speed(_ context.Context, inv *Invocation, args []string) int {
 			return 2
 		}
 	}
-	return inv.did(inv.Console.cfg.Machine.Speed(x))
+	return inv.did(inv.Console.cfg.Cluster.Clock.Speed(x))
 }
 
 func status(_ context.Context, inv *Invocation, args []string) int {
@@ -139,7 +142,7 @@ func step(ctx context.Context, inv *Invocation, args []string) int {
 			return inv.did(ErrStopped)
 		}
 	}
-	exit := inv.runUntilStanding(ctx, grain, func() error { return inv.Console.cfg.Machine.Step(grain) })
+	exit := inv.runUntilStanding(ctx, grain, func() error { return inv.Console.cfg.Cluster.Clock.Step(grain) })
 	_ = k.Do(func() {
 		if end != nil {
 			end.Cancel()
@@ -191,9 +194,9 @@ func until(ctx context.Context, inv *Invocation, args []string) int {
 	if err != nil {
 		return inv.did(ErrStopped)
 	}
-	start := inv.Console.cfg.Machine.Resume
+	start := inv.Console.cfg.Cluster.Clock.Resume
 	if already {
-		start = inv.Console.cfg.Machine.Pause // it holds as it is
+		start = inv.Console.cfg.Cluster.Clock.Pause // it holds as it is
 	}
 	exit := inv.runUntilStanding(ctx, trace.GrainConverged, start)
 	_ = k.Do(func() {
@@ -213,13 +216,13 @@ func until(ctx context.Context, inv *Invocation, args []string) int {
 	return 0
 }
 
-// clock is the state of the clock now; what a Machine has at hand may be a
+// clock is the state of the clock now; what a Clock has at hand may be a
 // moment old, and is renewed when it is asked.
 func (inv *Invocation) clock() control.Clock {
-	m := inv.Console.cfg.Machine
-	m.Clock()
+	c := inv.Console.cfg.Cluster.Clock
+	c.Clock()
 	_ = inv.Console.cfg.Kernel.Do(func() {})
-	return m.Clock()
+	return c.Clock()
 }
 
 // runUntilStanding sets the cluster going with start and returns when it
@@ -362,7 +365,7 @@ func limitAndExpr(args []string) (time.Duration, string, bool) {
 }
 
 func faultVerb(_ context.Context, inv *Invocation, args []string) int {
-	m := inv.Console.cfg.Machine
+	m := inv.Console.cfg.Cluster.Faults
 	kinds := m.Faults()
 	switch {
 	case len(args) > 0 && args[0] == "list":
@@ -394,7 +397,7 @@ func faultVerb(_ context.Context, inv *Invocation, args []string) int {
 
 // listFaults tells what can be done to each kind of target, or all of one kind.
 func (inv *Invocation) listFaults(kinds []control.FaultKind, of []string) int {
-	targets := inv.Console.cfg.Machine.Targets()
+	targets := inv.Console.cfg.Cluster.Faults.Targets()
 	w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)
 	if len(of) > 0 {
 		kind, _, _ := strings.Cut(of[0], "/")

@@ -110,7 +110,7 @@ func kviz(ctx context.Context, inv *Invocation) int {
 	if len(args) == 2 && (args[1] == "--help" || args[1] == "-h") {
 		return helpOn(inv, v.name)
 	}
-	if inv.Console.cfg.Machine == nil {
+	if inv.Console.cfg.Cluster == nil {
 		fmt.Fprintf(inv.Err, "kviz %s: this console drives no clock\n", v.name)
 		return 1
 	}

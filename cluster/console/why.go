@@ -27,7 +27,7 @@ func why(_ context.Context, inv *Invocation, args []string) int {
 	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
 		return inv.badUse()
 	}
-	stream := inv.Console.cfg.Machine.Trace()
+	stream := inv.Console.cfg.Cluster.Trace
 	if strings.Contains(flags.Arg(0), "/") {
 		return whyObject(inv, stream, *namespace, flags.Arg(0), *full)
 	}

@@ -1,7 +1,8 @@
-// Package control is the face a cluster shows to those who drive it: the
-// explorer, the lessons, the console. It holds interfaces and plain values
-// only, so that a screen can be built without linking a cluster: a recording
-// has a face of its own that refuses what a recording cannot do.
+// Package control has the words in which a cluster is driven by the explorer, the
+// lessons and the console: plain values only, so that a screen can be built without
+// linking a cluster. Kubernetes has nothing of the kind; a debugger does. What each of
+// the three asks of a cluster is an interface of its own (tui.Cluster, lessons.Cluster,
+// console.Cluster). Start reading at [Clock].
 package control
 
 import (
@@ -12,46 +13,6 @@ import (
 
 	"kviz/cluster/trace"
 )
-
-// Cluster is a running (or recorded) cluster as seen by its driver. All
-// methods may be called from any goroutine and return at once, but for Exec.
-type Cluster interface {
-	// Trace is the stream of events.
-	Trace() *trace.Stream
-
-	// Clock is the state of the clock now.
-	Clock() Clock
-	// Pause makes the cluster stand still.
-	Pause() error
-	// Resume lets it run.
-	Resume() error
-	// Step runs to the next event of the grain or a coarser one.
-	Step(trace.Grain) error
-	// Until runs until the expression holds, then stands. A bad expression is
-	// refused with the place and the known names.
-	Until(expr string) error
-	// Speed sets virtual seconds per real second; 0 is as fast as possible.
-	Speed(x float64) error
-	// SkipIdle jumps to the next timer.
-	SkipIdle() error
-
-	// Faults is the catalogue: what can be done to which targets.
-	Faults() []FaultKind
-	// Targets lists what can be broken now ("member/a", "pod/demo/web-1").
-	Targets() []string
-	// Fault breaks or mends something.
-	Fault(Fault) error
-
-	// Exec runs one console line and gives its exit status. It blocks until
-	// the command ends or ctx does.
-	Exec(ctx context.Context, line string, io Streams) int
-	// Stand has the console stand in a folder from its next line on, and gives
-	// where it stood. What runs goes on where it is.
-	Stand(dir string) (before string)
-
-	// Endpoints say how other programs reach the cluster.
-	Endpoints() Endpoints
-}
 
 // Clock is the state of the clock.
 type Clock struct {

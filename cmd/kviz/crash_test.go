@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"kviz/cluster"
-	"kviz/cluster/control"
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui"
@@ -18,7 +17,7 @@ var falls = map[string]func(c *cluster.Cluster, look *tui.Config){
 	"kviz-update": func(_ *cluster.Cluster, look *tui.Config) { look.Lessons = falling{look.Lessons, look.History} },
 	"kviz-goroutine": func(_ *cluster.Cluster, look *tui.Config) {
 		boot := look.Booting
-		look.Booting = func(ctx context.Context, progress func(string)) (control.Cluster, error) {
+		look.Booting = func(ctx context.Context, progress func(string)) (tui.Cluster, error) {
 			if _, err := boot(ctx, progress); err != nil {
 				return nil, err
 			}

@@ -13,7 +13,6 @@ import (
 	"kviz/assets"
 	"kviz/cluster"
 	"kviz/cluster/console"
-	"kviz/cluster/control"
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui"
@@ -85,7 +84,7 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 	look.Lessons = player
 	look.Saved = s.dataDir != "" || s.record != ""
 	look.Scenarios = scenarios
-	look.Booting = func(ctx context.Context, progress func(string)) (control.Cluster, error) {
+	look.Booting = func(ctx context.Context, progress func(string)) (tui.Cluster, error) {
 		return ready(ctx, c, progress)
 	}
 	look.Recordings = recordingsHere
@@ -142,7 +141,7 @@ var scenarios = []tui.Scenario{
 }
 
 // ready waits until the cluster is up.
-func ready(ctx context.Context, c *cluster.Cluster, progress func(string)) (control.Cluster, error) {
+func ready(ctx context.Context, c *cluster.Cluster, progress func(string)) (tui.Cluster, error) {
 	progress("electing a leader and starting the control plane")
 	if err := c.WaitReady(ctx); err != nil {
 		return nil, err

@@ -144,8 +144,8 @@ var edges = map[string]string{
 	"cluster/bench":             "measures the real machine",
 	"cluster/boot.go":           "starts the kernel's goroutine",
 	"cluster/endpoints.go":      "network edge: etcd's API for clients of other processes, on gRPC's goroutines",
-	"cluster/etcd.go":           "waits for a member of the store, on a goroutine beside the kernel",
-	"cluster/rebuild.go":        "waits for the store's disks, likewise",
+	"cluster/etcd.go":           "waits for the store's members and disks, on goroutines beside the kernel",
+	"cluster/etcdctl.go":        "the console's etcdctl: etcd's API on gRPC's goroutines, and waiting for a member",
 }
 
 var realWorld = map[string]string{

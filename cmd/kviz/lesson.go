@@ -12,7 +12,6 @@ import (
 	"kviz/assets"
 	"kviz/cluster"
 	"kviz/cluster/console"
-	"kviz/cluster/control"
 	"kviz/lessons"
 	"kviz/tui"
 	"kviz/tui/panes"
@@ -155,7 +154,7 @@ func checkLessons(ctx context.Context, w io.Writer, all []*lessons.Lesson, ids [
 	}
 	var wrong []error
 	for _, l := range chosen {
-		err := lessons.Check(ctx, l, func() (control.Cluster, io.Closer, error) { return bootForLesson(ctx, seed) })
+		err := lessons.Check(ctx, l, func() (lessons.Cluster, io.Closer, error) { return bootForLesson(ctx, seed) })
 		if err != nil {
 			wrong = append(wrong, err)
 			fmt.Fprintf(w, "✗ %s %s\n%v\n", l.ID, l.Title, err)
@@ -168,7 +167,7 @@ func checkLessons(ctx context.Context, w io.Writer, all []*lessons.Lesson, ids [
 
 // bootForLesson gives a ready cluster whose time passes only while something is
 // waited for.
-func bootForLesson(ctx context.Context, seed uint64) (control.Cluster, io.Closer, error) {
+func bootForLesson(ctx context.Context, seed uint64) (lessons.Cluster, io.Closer, error) {
 	c, err := cluster.Boot(ctx, cluster.Config{Seed: seed, Demand: true, NoSync: true, Version: version()})
 	if err != nil {
 		return nil, nil, err

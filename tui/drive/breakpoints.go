@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"kviz/cluster/control"
 	"kviz/tui/action"
 )
 
@@ -14,17 +13,13 @@ var AskBreak = action.Prompt{
 	Intro: "A CEL expression. The cluster stops after every event for which it holds: event.kind == \"api.stage\" && event.payload.stage == \"storage\". Without event it stops when it begins to hold: store.leader == \"b\".",
 }
 
-// Breaker is the cluster as far as it has breakpoints; nil with the reason where it has
+// Breaker is the cluster as far as it has breakpoints; nil with the reason while there is
 // none.
-func (d *Driver) Breaker() (control.Breaker, action.Action) {
+func (d *Driver) Breaker() (Breaker, action.Action) {
 	if d.cluster == nil {
 		return nil, starting
 	}
-	b, ok := d.cluster.(control.Breaker)
-	if !ok {
-		return nil, action.Notice{Text: "this cluster has no breakpoints"}
-	}
-	return b, nil
+	return d.cluster, nil
 }
 
 // Break sets a breakpoint; a bad expression is asked for again.

@@ -13,7 +13,8 @@ import (
 	"kviz/tui/words"
 )
 
-// Cluster is what can be driven.
+// Cluster is what can be driven. All methods may be called from any goroutine and return
+// at once.
 type Cluster interface {
 	Clock() control.Clock
 	Pause() error
@@ -22,6 +23,20 @@ type Cluster interface {
 	Until(expr string) error
 	Speed(x float64) error
 	SkipIdle() error
+	Breaker
+}
+
+// Breaker has breakpoints.
+type Breaker interface {
+	// Break sets a breakpoint. An expression that asks about the event is
+	// looked at with every event, and makes the cluster stand after each for
+	// which it holds; one that asks about the state alone does when it begins
+	// to hold. A bad expression is refused with the place and the known names.
+	Break(expr string) (control.Breakpoint, error)
+	// Breakpoints lists those there are, by number.
+	Breakpoints() []control.Breakpoint
+	// Unbreak removes one.
+	Unbreak(number int) error
 }
 
 // Driver drives a cluster, which may still be starting.

@@ -65,13 +65,13 @@ func (c *Cluster) ask(format string, args ...any) {
 	c.Asked = append(c.Asked, fmt.Sprintf(format, args...))
 }
 
-// Trace implements [control.Cluster].
+// Trace implements [tui.Cluster].
 func (c *Cluster) Trace() *trace.Stream { return c.out }
 
-// Clock implements [control.Cluster].
+// Clock implements [tui.Cluster].
 func (c *Cluster) Clock() control.Clock { c.mu.Lock(); defer c.mu.Unlock(); return c.clock }
 
-// Pause implements [control.Cluster].
+// Pause implements [tui.Cluster].
 func (c *Cluster) Pause() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *Cluster) Pause() error {
 	return nil
 }
 
-// Resume implements [control.Cluster].
+// Resume implements [tui.Cluster].
 func (c *Cluster) Resume() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *Cluster) Resume() error {
 	return nil
 }
 
-// Step implements [control.Cluster].
+// Step implements [tui.Cluster].
 func (c *Cluster) Step(g trace.Grain) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *Cluster) Step(g trace.Grain) error {
 	return nil
 }
 
-// Until implements [control.Cluster].
+// Until implements [tui.Cluster].
 func (c *Cluster) Until(expr string) error {
 	c.ask("until %s", expr)
 	if expr == "bad" {
@@ -112,7 +112,7 @@ func (c *Cluster) Until(expr string) error {
 	return nil
 }
 
-// Break implements [control.Breaker]; the tape plays on past it.
+// Break implements [tui.Cluster]; the tape plays on past it.
 func (c *Cluster) Break(expr string) (control.Breakpoint, error) {
 	c.ask("break %s", expr)
 	if expr == "bad" {
@@ -123,17 +123,17 @@ func (c *Cluster) Break(expr string) (control.Breakpoint, error) {
 	return c.breakpoints[len(c.breakpoints)-1], nil
 }
 
-// Breakpoints implements [control.Breaker].
+// Breakpoints implements [tui.Cluster].
 func (c *Cluster) Breakpoints() []control.Breakpoint { return c.breakpoints }
 
-// Unbreak implements [control.Breaker].
+// Unbreak implements [tui.Cluster].
 func (c *Cluster) Unbreak(number int) error {
 	c.ask("unbreak %d", number)
 	c.breakpoints = slices.DeleteFunc(c.breakpoints, func(b control.Breakpoint) bool { return b.Number == number })
 	return nil
 }
 
-// Speed implements [control.Cluster].
+// Speed implements [tui.Cluster].
 func (c *Cluster) Speed(x float64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,10 +142,10 @@ func (c *Cluster) Speed(x float64) error {
 	return nil
 }
 
-// SkipIdle implements [control.Cluster].
+// SkipIdle implements [tui.Cluster].
 func (c *Cluster) SkipIdle() error { c.ask("skip idle"); return nil }
 
-// Faults implements [control.Cluster].
+// Faults implements [tui.Cluster].
 func (c *Cluster) Faults() []control.FaultKind {
 	return []control.FaultKind{
 		{Name: "stop", Target: "member", Heals: "start", Means: "Stop it in an orderly way; it stays down until it is started.", Ways: []control.FaultWay{{Say: "Stop it in an orderly way"}}},
@@ -164,18 +164,18 @@ func (c *Cluster) Faults() []control.FaultKind {
 	}
 }
 
-// Targets implements [control.Cluster].
+// Targets implements [tui.Cluster].
 func (c *Cluster) Targets() []string {
 	return []string{"member/a", "member/b", "member/c", "node/node-1", "node/node-2", "node/node-3", "kubelet/node-1", "scheduler"}
 }
 
-// Fault implements [control.Cluster].
+// Fault implements [tui.Cluster].
 func (c *Cluster) Fault(f control.Fault) error {
 	c.ask("fault %s %s %v", f.Name, f.Target, f.Args)
 	return nil
 }
 
-// Exec implements [control.Cluster].
+// Exec implements [tui.Cluster].
 func (c *Cluster) Exec(ctx context.Context, line string, io control.Streams) int {
 	c.mu.Lock()
 	c.ask("exec %s", line)
@@ -192,7 +192,7 @@ func (c *Cluster) Exec(ctx context.Context, line string, io control.Streams) int
 	return 1
 }
 
-// Stand implements [control.Cluster].
+// Stand implements [tui.Cluster].
 func (c *Cluster) Stand(dir string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,14 +201,6 @@ func (c *Cluster) Stand(dir string) string {
 	c.dir = dir
 	return before
 }
-
-// Endpoints implements [control.Cluster].
-func (c *Cluster) Endpoints() control.Endpoints { return control.Endpoints{} }
-
-var (
-	_ control.Cluster = (*Cluster)(nil)
-	_ control.Breaker = (*Cluster)(nil)
-)
 
 // Tick is how often the demo plays.
 const Tick = 15 * time.Millisecond

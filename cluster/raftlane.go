@@ -1,64 +1,23 @@
 package cluster
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"kviz/cluster/storage"
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
 	"kviz/raftstore/member"
-	"kviz/raftstore/metrics"
 	"kviz/raftstore/wire"
 )
-
-// openStore opens the store that the configuration asks for.
-func (c *Cluster) openStore() error {
-	c.leaseClock = storage.NewClock(c.k)
-	cfg := raftstore.Config{
-		Members: c.cfg.Members, Dir: c.cfg.DataDir, NoSync: c.cfg.NoSync,
-		Seed: c.cfg.Seed, Quota: c.cfg.Quota, QuotaKnob: &c.quota, Clock: c.leaseClock, Remote: c.cfg.Remote,
-	}
-	if c.cfg.Bare {
-		c.store = raftstore.OpenBareWith(cfg)
-		return nil
-	}
-	lane := &raftLane{c: c, began: map[string][]written{}, committed: map[string]uint64{}}
-	c.metrics = metrics.New()
-	cfg.Events = func(e raftstore.Event) {
-		c.metrics.Observe(e)
-		lane.take(e)
-	}
-	r, err := raftstore.Open(cfg)
-	if err != nil {
-		return fmt.Errorf("open the store: %w", err)
-	}
-	c.raft, c.store = r, r
-	if c.cfg.Remote != nil {
-		c.cfg.Members = len(r.IDs())
-	}
-	return nil
-}
-
-// memberName is the member with a number, as alarms have it.
-func (c *Cluster) memberName(id uint64) string {
-	if c.raft != nil {
-		for _, name := range c.raft.IDs() {
-			if raftstore.MemberID(name) == id {
-				return name
-			}
-		}
-	}
-	return ""
-}
 
 // raftLane carries what members report, on their own goroutines and in real
 // time, into the trace. The kernel takes it in between two steps of its own, so
 // a control-plane event never waits for it.
 type raftLane struct {
-	c       *Cluster
+	k       *sim.Kernel
+	served  *memberEndpoints
 	mu      sync.Mutex
 	waiting []raftstore.Event
 	posted  bool
@@ -68,6 +27,14 @@ type raftLane struct {
 	began     map[string][]written
 	committed map[string]uint64
 }
+
+func newRaftLane(k *sim.Kernel, served *memberEndpoints) *raftLane {
+	return &raftLane{k: k, served: served, began: map[string][]written{}, committed: map[string]uint64{}}
+}
+
+// mostWritten is how many writes of one member are remembered until it knows them
+// committed: one that reaches no leader knows of none.
+const mostWritten = 4096
 
 // written is entries that a member began to write.
 type written struct {
@@ -82,7 +49,7 @@ func (l *raftLane) take(e raftstore.Event) {
 	l.posted = true
 	l.mu.Unlock()
 	if first {
-		l.c.k.PostControl(l.flush)
+		l.k.PostControl(l.flush)
 	}
 }
 
@@ -97,9 +64,9 @@ func (l *raftLane) flush() {
 			continue
 		}
 		l.measure(e, t.Payload)
-		l.c.k.Emit(t)
+		l.k.Emit(t)
 		if e.Kind == member.KindUp || t.Kind == trace.MemberLeft {
-			l.c.served.member(e.Member, t.Kind != trace.MemberLeft)
+			l.served.member(e.Member, t.Kind != trace.MemberLeft)
 		}
 	}
 }
@@ -109,7 +76,7 @@ func (l *raftLane) flush() {
 func (l *raftLane) measure(e raftstore.Event, payload any) {
 	switch e.Kind {
 	case member.KindAppend:
-		if list := l.began[e.Member]; len(list) < 4096 {
+		if list := l.began[e.Member]; len(list) < mostWritten {
 			l.began[e.Member] = append(list, written{e.Log.Last, e.Wall})
 		}
 	case member.KindCommit:

@@ -3,10 +3,12 @@ package cluster
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // queueDelays is how much longer the runs of each work queue of the controllers take than
@@ -26,9 +28,27 @@ func (d queueDelays) around(queue string, sync reconcile.Sync) reconcile.Sync {
 	}
 }
 
-// slow has every run of a queue's take so much longer, those that have begun too; 0 undoes
-// it.
-func (d queueDelays) slow(queue string, by time.Duration) { d[queue].Set(by) }
+// names are the targets queue/NAME, of every queue that was ever made.
+func (d queueDelays) names() []string {
+	names := slices.Sorted(maps.Keys(d))
+	for i, name := range names {
+		names[i] = "queue/" + name
+	}
+	return names
+}
 
-// queues are the names of the queues that were ever made, sorted.
-func (d queueDelays) queues() []string { return slices.Sorted(maps.Keys(d)) }
+func (d queueDelays) find(name string) (any, error) {
+	if delay := d[strings.TrimPrefix(name, "queue/")]; delay != nil {
+		return queueTarget{delay}, nil
+	}
+	return nil, nil
+}
+
+// queueTarget is one of the controllers' work queues.
+type queueTarget struct{ delay *sim.Delay }
+
+// Slow has every run take so much longer, those that have begun too; 0 undoes it.
+func (t queueTarget) Slow(d time.Duration, _ []trace.ID) error {
+	t.delay.Set(d)
+	return nil
+}

@@ -13,6 +13,12 @@ import (
 	"kviz/raftstore"
 )
 
+// memberReads asks single members for keys.
+type memberReads struct {
+	etcd   *etcd
+	rounds uint64 // how often all were asked; kernel's goroutine
+}
+
 // readLimit is how long a question to a member waits for a quorum.
 const readLimit = time.Second
 
@@ -20,8 +26,8 @@ const readLimit = time.Second
 // tells the answers in the trace. A linearizable read that enters at a member
 // goes through the leader; one that the member's links keep from it waits in
 // vain.
-func (c *Cluster) ReadMembers(_ context.Context, key string, cause trace.ID) ([]*trace.MemberAnswer, error) {
-	if c.raft == nil {
+func (r *memberReads) ReadMembers(_ context.Context, key string, cause trace.ID) ([]*trace.MemberAnswer, error) {
+	if r.etcd.raft == nil {
 		return nil, errors.New("this cluster runs on the bare store, which has no members to ask")
 	}
 	var answers []*trace.MemberAnswer
@@ -29,11 +35,11 @@ func (c *Cluster) ReadMembers(_ context.Context, key string, cause trace.ID) ([]
 	if !cause.IsZero() {
 		causes = []trace.ID{cause}
 	}
-	if err := c.onStore("read", causes, func(t *sim.Task) error {
-		c.questions++
-		list := c.raft.Members()
+	if err := r.etcd.ask("read", causes, func(t *sim.Task) error {
+		r.rounds++
+		list := r.etcd.raft.Members()
 		for _, m := range list {
-			answers = append(answers, c.linearizable(t, m, key), c.serializable(t, m, key))
+			answers = append(answers, r.linearizable(t, m, key), r.serializable(t, m, key))
 		}
 		return nil
 	}); err != nil {
@@ -42,19 +48,19 @@ func (c *Cluster) ReadMembers(_ context.Context, key string, cause trace.ID) ([]
 	return answers, nil
 }
 
-func (c *Cluster) linearizable(t *sim.Task, m raftstore.MemberStatus, key string) *trace.MemberAnswer {
-	a := &trace.MemberAnswer{Round: c.questions, Member: m.ID, Key: key}
+func (r *memberReads) linearizable(t *sim.Task, m raftstore.MemberStatus, key string) *trace.MemberAnswer {
+	a := &trace.MemberAnswer{Round: r.rounds, Member: m.ID, Key: key}
 	began := t.Elapsed()
 	res := &raftstore.Result{Err: rpctypes.ErrGRPCTimeout}
 	switch {
 	case !m.Up:
 		res.Err = rpctypes.ErrGRPCStopped
-	case !c.raft.Reaches(m.ID):
+	case !r.etcd.raft.Reaches(m.ID):
 		t.Sleep(readLimit) // nobody answers it
 	default:
 		var got *raftstore.Result
-		err := t.Await(c.etcd.Cost().Read, readLimit, func(done func()) {
-			c.store.Do(&pb.InternalRaftRequest{Range: &pb.RangeRequest{Key: []byte(key)}}, func(r *raftstore.Result) { got = r; done() })
+		err := t.Await(r.etcd.client.Cost().Read, readLimit, func(done func()) {
+			r.etcd.store.Do(&pb.InternalRaftRequest{Range: &pb.RangeRequest{Key: []byte(key)}}, func(res *raftstore.Result) { got = res; done() })
 		})
 		if err == nil {
 			res = got
@@ -62,22 +68,22 @@ func (c *Cluster) linearizable(t *sim.Task, m raftstore.MemberStatus, key string
 	}
 	a.Took = t.Elapsed() - began
 	resp, _ := res.Response.(*pb.RangeResponse)
-	c.answer(t, a, resp, res.Err)
+	r.answer(t, a, resp, res.Err)
 	return a
 }
 
-func (c *Cluster) serializable(t *sim.Task, m raftstore.MemberStatus, key string) *trace.MemberAnswer {
-	a := &trace.MemberAnswer{Round: c.questions, Member: m.ID, Key: key, Serializable: true}
-	resp, err := c.raft.RangeAt(m.ID, &pb.RangeRequest{Key: []byte(key), Serializable: true})
+func (r *memberReads) serializable(t *sim.Task, m raftstore.MemberStatus, key string) *trace.MemberAnswer {
+	a := &trace.MemberAnswer{Round: r.rounds, Member: m.ID, Key: key, Serializable: true}
+	resp, err := r.etcd.raft.RangeAt(m.ID, &pb.RangeRequest{Key: []byte(key), Serializable: true})
 	if err != nil && !m.Up {
 		err = rpctypes.ErrGRPCStopped
 	}
-	c.answer(t, a, resp, err)
+	r.answer(t, a, resp, err)
 	return a
 }
 
 // answer fills in what came and tells it in the member's lane.
-func (c *Cluster) answer(t *sim.Task, a *trace.MemberAnswer, resp *pb.RangeResponse, err error) {
+func (r *memberReads) answer(t *sim.Task, a *trace.MemberAnswer, resp *pb.RangeResponse, err error) {
 	switch {
 	case err != nil:
 		a.Error = rpctypes.ErrorDesc(err)
@@ -87,7 +93,7 @@ func (c *Cluster) answer(t *sim.Task, a *trace.MemberAnswer, resp *pb.RangeRespo
 			a.ModRevision, a.Size = resp.Kvs[0].ModRevision, len(resp.Kvs[0].Value)
 		}
 	}
-	c.k.Emit(trace.Event{
+	r.etcd.k.Emit(trace.Event{
 		Lane: trace.Lane{Component: trace.CompMember, Instance: a.Member}, Kind: trace.MemberRead, Causes: t.Causes(), Payload: a,
 	})
 }

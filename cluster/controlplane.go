@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
+	"kviz/cluster/controller"
+	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/replicaset"
+	"kviz/cluster/controller/storageprotection"
+	"kviz/cluster/dns"
+	"kviz/cluster/network"
+	"kviz/cluster/scheduler"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// startControllerManager starts kube-controller-manager, the runs of whose queues a fault
+// can make slower.
+func startControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays) {
+	lane := trace.Lane{Component: trace.CompKCM}
+	manager := components.add("controller-manager", lane, nil)
+	manager.start = func(p *sim.Process) {
+		authority := servers.first.Authority()
+		controller.Start(p, servers.client(lane, authn.Component("kube-controller-manager")), controller.Config{
+			RootCA: authority.PEM(), Sign: authority.Sign, Around: slow.around, Exit: manager.exit,
+			// Each controller has a ServiceAccount of its own, with the rights of its
+			// bootstrap role (kube-controller-manager --use-service-account-credentials).
+			ClientFor: func(name string) client.Interface {
+				return servers.client(trace.Lane{Component: name}, authn.ServiceAccount("kube-system", serviceAccount(name)))
+			},
+		})
+	}
+	manager.begin(t.Causes(), "")
+}
+
+// startDNS starts cluster DNS, which resolves names for the network.
+func startDNS(t *sim.Task, components *components, servers *apiServers, network *network.Network) {
+	lane := trace.Lane{Component: trace.CompDNS}
+	components.add("dns", lane, func(p *sim.Process) {
+		network.SetResolver(dns.Start(p, servers.client(lane, authn.ServiceAccount("kube-system", "coredns"))))
+	}).begin(t.Causes(), "")
+}
+
+// startScheduler starts kube-scheduler, which tells its verdicts and scores as fits a
+// cluster of so many nodes.
+func startScheduler(t *sim.Task, components *components, servers *apiServers, nodes int) {
+	lane := trace.Lane{Component: trace.CompScheduler}
+	m := components.add("scheduler", lane, nil)
+	m.start = func(p *sim.Process) {
+		m.leave = scheduler.Start(p, servers.client(lane, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: traceNodes(nodes), Exit: m.exit}).Leave
+	}
+	m.begin(t.Causes(), "")
+}
+
+const (
+	// wholeMatrix is up to how many nodes the trace tells every verdict and score.
+	wholeMatrix = 64
+	// someNodes is for how many nodes a cycle tells them where there are more: in a large
+	// cluster they would be a third of all events, and nobody reads the fortieth of a
+	// thousand like it.
+	someNodes = 16
+)
+
+// traceNodes is for how many nodes a scheduling cycle tells its verdicts and
+// scores; 0 is the scheduler's default, for clusters whose matrix fits a screen.
+func traceNodes(nodes int) int {
+	if nodes > wholeMatrix {
+		return someNodes
+	}
+	return 0
+}
+
+// serviceAccount is the ServiceAccount of a controller in kube-system; most have
+// the controller's name (plugin/pkg/auth/authorizer/rbac/bootstrappolicy
+// controller_policy.go; cmd/kube-controller-manager ClientOrDie).
+func serviceAccount(controller string) string {
+	switch controller {
+	case "serviceaccount-controller":
+		return "service-account-controller"
+	case "root-ca-certificate-publisher-controller":
+		return "root-ca-cert-publisher"
+	case "garbage-collector-controller":
+		return "generic-garbage-collector"
+	case "pod-garbage-collector-controller":
+		return "pod-garbage-collector"
+	case replicaset.ReplicationName:
+		return replicaset.ReplicationSource
+	case certificates.Approving, certificates.Signing, certificates.Cleaner:
+		return "certificate-controller"
+	case storageprotection.ClaimsName:
+		return "pvc-protection-controller"
+	case storageprotection.VolumesName:
+		return "pv-protection-controller"
+	case "node-lifecycle-controller", "taint-eviction-controller":
+		return "node-controller"
+	}
+	return controller
+}

@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
+	"kviz/cluster/fault"
+	"kviz/cluster/kubelet"
+	"kviz/cluster/metricsserver"
+	"kviz/cluster/network"
+	"kviz/cluster/operator"
+	"kviz/cluster/proxy"
+	"kviz/cluster/registry"
+	"kviz/cluster/runtime"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// nodes are the machines that pods run on, and what they share.
+type nodes struct {
+	k          *sim.Kernel
+	components *components
+	servers    *apiServers
+	network    *network.Network
+	registry   *registry.Registry // of images
+	rules      *proxy.Shared      // what every kube-proxy works out alike
+	cidr       clusterCIDR
+	light      bool // without a kube-proxy
+
+	list []*node
+}
+
+func newNodes(k *sim.Kernel, components *components, servers *apiServers, network *network.Network, cidr clusterCIDR, light bool) *nodes {
+	return &nodes{k: k, components: components, servers: servers, network: network, registry: registry.New(k), rules: proxy.NewShared(), cidr: cidr, light: light}
+}
+
+// node is a machine: its link to the control plane, its runtime, and the
+// processes on it.
+type node struct {
+	name    string
+	podCIDR string
+	link    *fault.Link
+	runtime *runtime.Runtime
+	net     *network.Node
+	kubelet *component
+	proxy   *component // nil on light nodes
+
+	agent *kubelet.Kubelet                    // of the newest kubelet process
+	join  *joining                            // while the kubelet has no client certificate; else nil
+	short map[corev1.NodeConditionType]string // what the machine is short of
+}
+
+// powerOnPause is what lies between two machines that are powered on together.
+const powerOnPause = 3 * time.Millisecond
+
+// powerOn powers on so many machines.
+func (ns *nodes) powerOn(t *sim.Task, count int) {
+	for range count {
+		ns.add(t, "")
+		t.Sleep(powerOnPause)
+	}
+}
+
+// add powers on another machine. Its kubelet has its client certificate
+// already, but where there is a bootstrap token to ask for one.
+func (ns *nodes) add(t *sim.Task, token string) *node {
+	i := len(ns.list) + 1
+	n := &node{name: fmt.Sprintf("node-%d", i), podCIDR: ns.cidr.node(i).String(), short: map[corev1.NodeConditionType]string{}}
+	n.link = fault.NewLink(n.name)
+	n.runtime = ns.newRuntime(n)
+	n.net = ns.network.AddNode(n.name, nodeAddress(i), n.podCIDR, n.runtime)
+
+	ns.addKubelet(n, token)
+	n.kubelet.begin(t.Causes(), "")
+	if !ns.light {
+		ns.addProxy(n)
+		if n.join == nil {
+			n.proxy.begin(t.Causes(), "")
+		}
+	}
+	ns.list = append(ns.list, n)
+	return n
+}
+
+// The nodes' addresses begin at 192.168.0.11, after those of the control plane's
+// machines, and leave out the ends of each /24.
+const (
+	firstAddress  = 10
+	addressesEach = 250
+)
+
+// nodeAddress is the address of node number i, from 1.
+func nodeAddress(i int) string {
+	i += firstAddress
+	return fmt.Sprintf("192.168.%d.%d", i/addressesEach, i%addressesEach)
+}
+
+// newRuntime is a machine's container runtime, which knows the images that hold more than
+// a port that answers.
+func (ns *nodes) newRuntime(n *node) *runtime.Runtime {
+	r := runtime.New(ns.k, ns.registry, runtime.Config{Node: n.name, PodCIDR: n.podCIDR})
+	r.SetDialer(ns.network)
+	r.SetAPI(func(namespace, account, pod string) client.Interface {
+		return n.link.Wrap(ns.servers.client(trace.Lane{Component: trace.CompPod, Instance: pod}, authn.ServiceAccount(namespace, account)))
+	})
+	r.SetProgram(metricsserver.Image, func(in runtime.Instance) runtime.Program { return metricsserver.Start(in, ns.scrape) })
+	r.SetProgram(operator.Image, operator.Start)
+	return r
+}
+
+func (ns *nodes) addKubelet(n *node, token string) {
+	lane := trace.Lane{Component: trace.CompKubelet, Instance: n.name}
+	if token != "" {
+		n.join = &joining{bootstrap: kubelet.Bootstrap{
+			Node: n.name, Client: n.link.Wrap(ns.servers.bearer(lane, token)), Request: ns.servers.first.Authority().Request,
+		}}
+	}
+	n.kubelet = ns.components.add("kubelet/"+n.name, lane, func(p *sim.Process) {
+		if n.join != nil {
+			p.Go("bootstrap", n.bootstrap)
+			return
+		}
+		n.agent = kubelet.Start(p, n.link.Wrap(ns.servers.client(lane, authn.Node(n.name))), n.runtime,
+			kubelet.Config{Node: n.name, Address: n.net.Address, PodCIDR: n.podCIDR})
+		for _, s := range shortages {
+			if message := n.short[s.condition]; message != "" {
+				n.agent.SetPressure(s.condition, message, trace.ID{})
+			}
+		}
+	})
+}
+
+func (ns *nodes) addProxy(n *node) {
+	lane := trace.Lane{Component: trace.CompProxy, Instance: n.name}
+	n.proxy = ns.components.add("proxy/"+n.name, lane, func(p *sim.Process) {
+		proxy.Start(p, n.link.Wrap(ns.servers.client(lane, authn.Component("kube-proxy"))), proxy.Config{Node: n.net, ClusterCIDR: ns.cidr.String(), Shared: ns.rules})
+	})
+}
+
+// find is the node of a name, or nil.
+func (ns *nodes) find(name string) *node {
+	i := slices.IndexFunc(ns.list, func(n *node) bool { return n.name == name })
+	if i < 0 {
+		return nil
+	}
+	return ns.list[i]
+}
+
+// scrape is what a kubelet tells of what is used on its node, to a pod on another.
+func (ns *nodes) scrape(from, name string) (metricsserver.Sample, error) {
+	n := ns.find(name)
+	if n == nil || !ns.network.Linked(from, name) {
+		return metricsserver.Sample{}, errors.New("i/o timeout")
+	}
+	if !n.kubelet.up() {
+		return metricsserver.Sample{}, errors.New("connect: " + network.Refused)
+	}
+	pods, cpu, memory := n.runtime.Usage()
+	return metricsserver.Sample{CPU: cpu, Memory: memory, Pods: pods}, nil
+}
+
+// podsOn are the pods that a node's runtime knows, as "namespace/name".
+func podsOn(n *node) []string {
+	sandboxes, err := n.runtime.Pods()
+	if err != nil {
+		return nil // the runtime is down: nothing of it can be named
+	}
+	var keys []string
+	for _, s := range sandboxes {
+		keys = append(keys, s.Namespace+"/"+s.Name)
+	}
+	return slices.Compact(keys)
+}
