@@ -36,11 +36,10 @@ func (m *Explorer) View() tea.View {
 // picture is what stands around the panes now.
 func (m *Explorer) picture() frame.Picture {
 	at, typing := m.moment(), m.drawer.Typing()
-	on := m.frame.Under()
 	p := frame.Picture{
 		Moment:  at,
 		Status:  m.status(),
-		Explain: frame.Explain{Event: m.told(), Under: on.Words, First: m.frame.Pointed(), Notice: m.notice},
+		Explain: frame.Explain{Event: m.told(), Notice: m.notice},
 		Keys:    m.hints(),
 		Help:    m.open.Empty() && !typing,
 		Timeline: func(a grid.Area) {

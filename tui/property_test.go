@@ -67,6 +67,18 @@ func TestRandomKeys(t *testing.T) {
 	})
 }
 
+// A pane that is drawn for the first time has what is under its cursor told at once.
+func TestWhatIsUnderTheCursorIsToldAtOnce(t *testing.T) {
+	d := explore(t, 60, 30, 25) // one pane at a time
+	d.press("tab")
+	shown := d.m.View().Content
+	d.m.frame.Anew()
+	d.m.screen.dirty = true
+	if again := d.m.View().Content; again != shown {
+		t.Errorf("shown first\n%s\nand then\n%s", shown, again)
+	}
+}
+
 // Resizing and clicking anywhere is safe too.
 func TestRandomMouse(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

@@ -64,7 +64,7 @@ func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
 			at = cursor(x, y)
 		}
 	}
-	p.Explain.draw(f.grid.Window(out.Explain))
+	p.Explain.draw(f.grid.Window(out.Explain), f.Under().Words, f.moved) // known once the pane in focus is drawn
 	line := f.grid.Window(out.Timeline)
 	line.Clear()
 	p.Timeline(line)

@@ -9,23 +9,23 @@ import (
 	"kviz/tui/theme"
 )
 
-// Explain says in plain words what is going on.
+// Explain says in plain words what is going on, beside what is under the cursor.
 type Explain struct {
 	Event  *trace.Event // the one that the person looks at
-	Under  string       // what is under the cursor
-	First  bool         // Under matters more than the event: the last key moved the cursor
 	Notice string       // what the explorer has to say, until the next key
 }
 
-// draw draws two rows, or the more important one where there is one row only.
-func (e Explain) draw(a grid.Area) {
+// draw draws two rows, or the more important one where there is one row only: words tell
+// what is under the cursor, and first says that they matter more than the event, since
+// the last key moved the cursor.
+func (e Explain) draw(a grid.Area, words string, first bool) {
 	a.Clear()
-	under := func(y int) { a.Fit(1, y, a.W()-2, "▸ "+e.Under, theme.Number) }
+	under := func(y int) { a.Fit(1, y, a.W()-2, "▸ "+words, theme.Number) }
 	switch {
 	case e.Notice != "" && a.H() == 1:
 		a.Fit(1, 0, a.W()-2, e.Notice, theme.Warn)
 		return
-	case a.H() == 1 && e.First && e.Under != "":
+	case a.H() == 1 && first && words != "":
 		under(0)
 		return
 	}
@@ -33,7 +33,7 @@ func (e Explain) draw(a grid.Area) {
 	switch {
 	case e.Notice != "":
 		a.Fit(1, 1, a.W()-2, e.Notice, theme.Warn)
-	case a.H() > 1 && e.Under != "":
+	case a.H() > 1 && words != "":
 		under(1)
 	}
 }
