@@ -253,11 +253,11 @@ func (cfg *Config) complete() {
 // killed. Clients made before stay good; their watches have ended.
 func (s *Server) Restart(p *sim.Process) {
 	s.p, s.ready, s.idle = p, false, nil
+	s.authorizers = &authz.Authorizers{Authorizer: authz.New(authzSource{s})}
 	s.caches = map[*registry.Kind]*cacher.Cache{}
 	for _, k := range s.stored {
-		s.caches[k] = cacher.New(s.cacheConfig(), k)
+		s.caches[k] = s.newCache(k)
 	}
-	s.authorizers = &authz.Authorizers{Authorizer: &authz.Authorizer{Source: authzSource{s}}}
 	s.alloc = s.newAllocator()
 	total := fairness.DefaultConcurrency
 	if s.flows != nil {

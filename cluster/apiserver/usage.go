@@ -21,7 +21,7 @@ func (s *Server) cacheOf(k *registry.Kind) *cacher.Cache {
 	if c := s.openCache(k); c != nil {
 		return c
 	}
-	c := cacher.New(s.cacheConfig(), k)
+	c := s.newCache(k)
 	name := k.GroupVersionResource.Resource
 	if k.Custom != nil {
 		crd.Of(k).Cache = c
@@ -34,6 +34,13 @@ func (s *Server) cacheOf(k *registry.Kind) *cacher.Cache {
 	}
 	s.p.Go("watch-cache/"+name, c.Run)
 	s.openAtPeers(k)
+	return c
+}
+
+// newCache makes the watch cache of a kind.
+func (s *Server) newCache(k *registry.Kind) *cacher.Cache {
+	c := cacher.New(s.cacheConfig(), k)
+	c.Changed = s.authorizers.Follow(k.Resource)
 	return c
 }
 

@@ -3,6 +3,9 @@ package authz
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"kviz/cluster/apiserver/authn"
@@ -38,6 +41,26 @@ func (c InContext) Authorize(ctx context.Context, at authorizer.Attributes) (aut
 	}
 	return authorizer.DecisionNoOpinion, d.Why, d.Err
 }
+
+// asked is what is asked of Kubernetes' own authorizers.
+type asked struct{ *Attributes }
+
+var _ authorizer.Attributes = asked{}
+
+// The methods of authorizer.Attributes.
+func (a asked) GetUser() user.Info     { return a.User.Info() }
+func (a asked) GetVerb() string        { return a.Verb }
+func (a asked) GetAPIGroup() string    { return a.Group }
+func (a asked) GetAPIVersion() string  { return a.Version }
+func (a asked) GetResource() string    { return a.Resource }
+func (a asked) GetSubresource() string { return a.Subresource }
+func (a asked) GetNamespace() string   { return a.Namespace }
+func (a asked) GetName() string        { return a.Name }
+func (a asked) GetPath() string        { return a.Path }
+func (a asked) IsReadOnly() bool       { return a.Verb == "get" || a.Verb == "list" || a.Verb == "watch" }
+
+func (a asked) GetFieldSelector() (fields.Requirements, error) { return a.FieldSelector, nil }
+func (a asked) GetLabelSelector() (labels.Requirements, error) { return a.LabelSelector, nil }
 
 func nonResourcePath(at authorizer.Attributes) string {
 	if at.IsResourceRequest() {
