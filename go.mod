@@ -97,7 +97,8 @@ require (
 )
 
 require (
-	k8s.io/dynamic-resource-allocation v0.37.2 // indirect
+	k8s.io/csi-translation-lib v0.37.2 // indirect
+	k8s.io/dynamic-resource-allocation v0.37.2
 	k8s.io/kube-scheduler v0.37.2 // indirect
 )
 

@@ -38,6 +38,7 @@ func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 	if err != nil {
 		panic("apiserver: " + err.Error()) // by the flags, which are code
 	}
+	s.restriction = restriction
 	return &admission.Chain{
 		Mutating: []admission.Mutating{
 			admission.NewNamespaceLifecycle(l),
@@ -56,7 +57,6 @@ func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 		Dynamic: []admission.Dynamic{s.policies, s.hooks},
 		Validating: []admission.Validating{
 			limits,
-			restriction,
 			admission.NewImagePolicyWebhook(cfg, clock, reviewer),
 			security,
 			priority,

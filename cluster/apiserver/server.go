@@ -140,6 +140,7 @@ type Server struct {
 	customs        *crd.Definitions // the kinds that CustomResourceDefinitions make
 	defs           *crd.Controllers
 	authorizers    *authz.Authorizers
+	restriction    *admission.NodeRestriction
 	alloc          *service.Allocator
 	keys           *authn.Keys
 	managers       fieldManagers

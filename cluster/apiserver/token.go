@@ -39,7 +39,9 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, c.Refuse(trace.StageValidation, "", err)
 	}
-	if err := admission.NewNodeRestriction(lister{c.s}, c.s.authorizers).RestrictToken(&c.Scope, c.admissionAttributes(admission.Create, nil, nil), req); err != nil {
+	a := c.admissionAttributes(admission.Create, nil, nil)
+	a.Sent = req
+	if _, err := c.s.restriction.Admit(&c.Scope, a); err != nil {
 		return nil, c.Refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
 	}
 	old, err := c.s.store.Current(&c.Scope, c.at(), false)

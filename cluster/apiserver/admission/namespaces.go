@@ -2,12 +2,10 @@ package admission
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	listerscorev1 "k8s.io/client-go/listers/core/v1"
@@ -15,24 +13,11 @@ import (
 	"kviz/cluster/client"
 )
 
-// NamespaceLister reads namespaces for Kubernetes' own code. NamespaceLifecycle has
-// waited for a new one before.
-type NamespaceLister struct{ Lister }
-
-// List is corelisters.NamespaceLister; nobody asks for it.
-func (NamespaceLister) List(labels.Selector) ([]*corev1.Namespace, error) {
-	return nil, fmt.Errorf("admission does not list namespaces")
+// Namespaces reads namespaces for Kubernetes' own code. NamespaceLifecycle has waited
+// for a new one before.
+func Namespaces(l Lister) listerscorev1.NamespaceLister {
+	return informerFactory{lister: l}.Core().V1().Namespaces().Lister()
 }
-
-// Get is corelisters.NamespaceLister.
-func (l NamespaceLister) Get(name string) (*corev1.Namespace, error) {
-	if ns, ok := l.Lister.Get(client.Namespaces, "", name).(*corev1.Namespace); ok {
-		return ns, nil
-	}
-	return nil, apierrors.NewNotFound(client.Namespaces.GroupResource(), name)
-}
-
-var _ listerscorev1.NamespaceLister = NamespaceLister{}
 
 // NoClient is where upstream looks for a namespace that its cache does not know.
 type NoClient struct{ kubernetes.Interface }

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -248,7 +249,7 @@ func chargedNote(before, after []corev1.ResourceQuota) string {
 			continue
 		}
 		var items []string
-		for _, name := range sortedResources(after[i].Status.Used) {
+		for _, name := range slices.Sorted(maps.Keys(after[i].Status.Used)) {
 			was, is, most := before[i].Status.Used[name], after[i].Status.Used[name], after[i].Status.Hard[name]
 			if was.Cmp(is) != 0 {
 				items = append(items, fmt.Sprintf("%s from %s to %s of %s", name, was.String(), is.String(), most.String()))

@@ -77,7 +77,7 @@ func (p *Policies) Changed() { p.stale = true }
 
 func (p *Policies) dispatchers() *dispatchers {
 	if p.dispatch == nil {
-		m := matching.NewMatcher(admission.NamespaceLister{Lister: p.lister}, admission.NoClient{})
+		m := matching.NewMatcher(admission.Namespaces(p.lister), admission.NoClient{})
 		p.dispatch = &dispatchers{
 			validating: validatingpolicy.NewDispatcher(p.asked, generic.NewPolicyMatcher(m)),
 			mutating:   mutatingpolicy.NewDispatcher(p.asked, m, types{p.kinds}),

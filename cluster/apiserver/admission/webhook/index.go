@@ -51,7 +51,7 @@ type configuration struct {
 func NewHooks(l admission.Lister, by authz.Decider, c *webhookclient.Client) *Hooks {
 	return &Hooks{
 		lister: l, authorizer: authz.InContext{Decider: by}, client: c, accessors: map[string]configuration{},
-		names: &namespace.Matcher{NamespaceLister: admission.NamespaceLister{Lister: l}, Client: admission.NoClient{}},
+		names: &namespace.Matcher{NamespaceLister: admission.Namespaces(l), Client: admission.NoClient{}},
 	}
 }
 
