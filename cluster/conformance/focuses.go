@@ -46,6 +46,7 @@ var focuses = []focus{
 	{name: "Events", sig: "sig-instrumentation", speed: 1, quick: true},
 	{name: "Deployment", sig: "sig-apps", speed: 1},
 	{name: "ReplicaSet", sig: "sig-apps", speed: 1},
+	{name: "ReplicationController", sig: "sig-apps", speed: 1},
 }
 
 // leftOut are specs of the groups that are run which cannot be run yet, by how their
@@ -59,6 +60,7 @@ var leftOut = []struct{ specs, reason string }{
 	{"ServiceAccounts should mount an API token into pods", "reads a file in a container, by exec"},
 	{"ServiceAccounts should mount projected service account token", "reads what a container printed, and waits for its end"},
 	{"ReplicaSet should serve a basic image on each replica with a public image", "asks containers through the API server's proxy"},
+	{"ReplicationController should serve a basic image on each replica with a public image", "asks containers through the API server's proxy"},
 	{"[sig-auth] Projected PodCertificate", "certificates of pods are not simulated"},
 	{"[sig-auth] [FeatureGate:ClusterTrustBundle]", "trust bundles are not simulated"},
 }
