@@ -77,42 +77,60 @@ func TestLogsAndExecOverHTTPS(t *testing.T) {
 			Name: "app", Image: "busybox:1.36", Command: []string{"sh", "-c", "for i in 1 2 3 4 5; do echo line $i; sleep 2; done"},
 		}}},
 	}
-	if _, err := pods.Create(t.Context(), talks, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+	stays := talks.DeepCopy()
+	stays.Name, stays.Spec.Containers[0].Command = "stays", []string{"sleep", "100000"}
+	for _, pod := range []*corev1.Pod{talks, stays} {
+		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	running := func() bool {
-		p, err := pods.Get(ctx, "talks", metav1.GetOptions{})
-		return err == nil && p.Status.Phase == corev1.PodRunning
+	started := func(name string) bool {
+		p, err := pods.Get(ctx, name, metav1.GetOptions{})
+		return err == nil && p.Status.Phase != corev1.PodPending
 	}
-	for !running() {
+	for !started("talks") || !started("stays") {
 		if ctx.Err() != nil {
-			t.Fatal("the pod does not run")
+			t.Fatal("the pods do not run")
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 
-	exec := func(in string, command ...string) (out, errOut string, err error) {
-		o := &corev1.PodExecOptions{Command: command, Stdin: in != "", Stdout: true, Stderr: true}
-		u := api.CoreV1().RESTClient().Post().Namespace("default").Resource("pods").Name("talks").SubResource("exec").VersionedParams(o, scheme.ParameterCodec).URL()
+	pod := "stays"
+	execFrom := func(in io.Reader, command ...string) (out, errOut string, err error) {
+		o := &corev1.PodExecOptions{Command: command, Stdin: in != nil, Stdout: true, Stderr: true}
+		u := api.CoreV1().RESTClient().Post().Namespace("default").Resource("pods").Name(pod).SubResource("exec").VersionedParams(o, scheme.ParameterCodec).URL()
 		e, err := remotecommand.NewWebSocketExecutor(cfg, "GET", u.String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
-		streams := remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr}
-		if in != "" {
-			streams.Stdin = strings.NewReader(in)
-		}
-		err = e.StreamWithContext(ctx, streams)
+		err = e.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: in, Stdout: &stdout, Stderr: &stderr})
 		return stdout.String(), stderr.String(), err
 	}
-	if out, _, err := exec("", "hostname"); out != "talks\n" || err != nil {
+	exec := func(in string, command ...string) (out, errOut string, err error) {
+		if in == "" {
+			return execFrom(nil, command...)
+		}
+		return execFrom(strings.NewReader(in), command...)
+	}
+	if out, _, err := exec("", "hostname"); out != "stays\n" || err != nil {
 		t.Errorf("hostname: %q, %v", out, err)
 	}
 	if out, _, err := exec("echo $((6*7))\n", "sh"); out != "42\n" || err != nil {
 		t.Errorf("a script at the shell's input: %q, %v", out, err)
+	}
+	if out, _, err := exec("one\ntwo\n", "sh", "-c", "cat > /tmp/f; cat -; cat /tmp/f; echo done"); out != "one\ntwo\ndone\n" || err != nil {
+		t.Errorf("a command's input, which is read once: %q, %v", out, err)
+	}
+	open, never := io.Pipe() // a terminal where nobody types
+	defer never.Close()
+	if out, _, err := execFrom(open, "hostname"); out != "stays\n" || err != nil {
+		t.Errorf("a command that reads no input: %q, %v", out, err)
+	}
+	if _, _, err := execFrom(endless{}, "sh", "-c", "cat > /dev/null"); err == nil || !strings.Contains(err.Error(), "no more than 16 MiB") {
+		t.Errorf("input without end: %v", err)
 	}
 	var ended utilexec.CodeExitError
 	if _, errOut, err := exec("", "sh", "-c", "echo so >&2; exit 3"); !errors.As(err, &ended) || ended.Code != 3 || errOut != "so\n" {
@@ -134,7 +152,14 @@ func TestLogsAndExecOverHTTPS(t *testing.T) {
 	if _, err := pods.GetLogs("talks", &corev1.PodLogOptions{Previous: true}).Stream(ctx); err == nil || err.Error() != `previous terminated container "app" in pod "talks" not found` {
 		t.Errorf("the container before: %v", err)
 	}
+	pod = "talks"
 	if _, _, err := exec("", "hostname"); err == nil || err.Error() != `Internal error occurred: unable to upgrade connection: container not found ("app")` {
 		t.Errorf("exec when it has ended: %v", err)
 	}
 }
+
+// endless is /dev/zero.
+type endless struct{}
+
+// Read implements [io.Reader].
+func (endless) Read(p []byte) (int, error) { return len(p), nil }

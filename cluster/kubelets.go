@@ -59,7 +59,7 @@ func (k kubelets) Logs(t *sim.Task, node string, c apiserver.ContainerName, opts
 }
 
 // Exec is apiserver.Kubelets.
-func (k kubelets) Exec(t *sim.Task, node string, c apiserver.ContainerName, argv []string, stdin string) (apiserver.ExecResult, error) {
+func (k kubelets) Exec(t *sim.Task, node string, c apiserver.ContainerName, argv []string, stdin func(*sim.Task) string) (apiserver.ExecResult, error) {
 	kl, err := k.dial(t, node)
 	if err != nil {
 		return apiserver.ExecResult{}, err

@@ -26,7 +26,7 @@ type Kubelets interface {
 	// connection, any other the kubelet's.
 	Logs(t *sim.Task, node string, c ContainerName, opts *corev1.PodLogOptions) (LogStream, error)
 	// Exec runs a command in a container. Errors are as those of Logs.
-	Exec(t *sim.Task, node string, c ContainerName, argv []string, stdin string) (ExecResult, error)
+	Exec(t *sim.Task, node string, c ContainerName, argv []string, stdin func(*sim.Task) string) (ExecResult, error)
 }
 
 // ContainerName names a container.
@@ -155,7 +155,7 @@ func (c *call) connectExec(pod *corev1.Pod) *Response {
 	c.Pass(trace.StageStorage, "kubelet of "+node, fmt.Sprintf("The pod is on %s: the connection to the container %s goes by its kubelet.", node, container), nil)
 	at := c.s.cfg.Kubelets.Address(node)
 	kubelets, name, location := c.s.cfg.Kubelets, ContainerName{pod.Namespace, pod.Name, container}, c.containerURL(at, "exec", pod, container)+"?"+q.Encode()
-	return &Response{Code: 101, Session: &request.Session{Options: o, Run: func(t *sim.Task, argv []string, stdin string) (ExecResult, error) {
+	return &Response{Code: 101, Session: &request.Session{Options: o, Run: func(t *sim.Task, argv []string, stdin func(*sim.Task) string) (ExecResult, error) {
 		res, err := kubelets.Exec(t, node, name, argv, stdin)
 		if dial, ok := err.(*aggregator.DialError); ok {
 			err = fmt.Errorf("error sending request: Post %q: dial tcp %s: %w", location, kubelets.Address(node), dial)

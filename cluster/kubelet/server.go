@@ -157,9 +157,10 @@ func (s *LogStream) wants(stream string) bool {
 func (s *LogStream) Close() { s.from.Close() }
 
 // Exec is POST /exec/NAMESPACE/POD/CONTAINER: it runs a command in a container that
-// runs (kubelet_pods.go GetExec, then the runtime's streaming server). Its errors are in
+// runs (kubelet_pods.go GetExec, then the runtime's streaming server). stdin is asked when
+// the command reads its input; nil for none. Its errors are in
 // the words that the client puts before the kubelet's.
-func (kl *Kubelet) Exec(t *sim.Task, c Container, argv []string, stdin string) (runtime.ExecResult, error) {
+func (kl *Kubelet) Exec(t *sim.Task, c Container, argv []string, stdin func(*sim.Task) string) (runtime.ExecResult, error) {
 	w := kl.workerOf(c)
 	if w == nil {
 		return runtime.ExecResult{}, errors.New("unable to upgrade connection: pod does not exist")

@@ -37,11 +37,14 @@ func cmdPrintf(sh *shell, a []string) int {
 
 func cmdCat(sh *shell, a []string) int {
 	if len(a) == 0 {
-		fmt.Fprint(sh.out, sh.in)
-		return 0
+		a = []string{"-"}
 	}
 	code := 0
 	for _, f := range a {
+		if f == "-" {
+			fmt.Fprint(sh.out, sh.in.rest(sh.t))
+			continue
+		}
 		text, err := sh.read(f)
 		if err != nil {
 			fmt.Fprintf(sh.err, "cat: can't open '%s': %v\n", f, err)

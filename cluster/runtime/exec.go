@@ -30,12 +30,12 @@ type ExecResult struct {
 // Exec is the CRI call ExecSync: it runs a command inside a running container.
 // limit 0 is none; a command that takes longer ends with an error.
 func (r *Runtime) Exec(t *sim.Task, containerID string, argv []string, limit time.Duration) (ExecResult, error) {
-	return r.exec(t, containerID, argv, "", limit)
+	return r.exec(t, containerID, argv, nil, limit)
 }
 
 // ExecStream is the CRI's Exec, for who has asked the kubelet for a session: the command
-// may read stdin, and the call is told.
-func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, stdin string) (res ExecResult, err error) {
+// may read stdin, which is asked for when it does; nil for none. The call is told.
+func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, stdin func(*sim.Task) string) (res ExecResult, err error) {
 	c, s, err := r.find(containerID)
 	if err != nil {
 		return res, err
@@ -47,7 +47,7 @@ func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, std
 	return res, err
 }
 
-func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, stdin string, limit time.Duration) (ExecResult, error) {
+func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, stdin func(*sim.Task) string, limit time.Duration) (ExecResult, error) {
 	c, s, err := r.find(containerID)
 	if err != nil {
 		return ExecResult{}, err
@@ -66,7 +66,7 @@ func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, stdin str
 	p.Go("exec "+short(c.ID), func(ct *sim.Task) {
 		ct.SetCauses(t.Causes()...)
 		sh := r.newShell(ct, c, s, &out, &errw)
-		sh.in = stdin
+		sh.in = &input{later: stdin}
 		code = sh.exec(argv)
 		done = true
 		cond.Broadcast()
@@ -112,11 +112,8 @@ func (sh *shell) exec(argv []string) int {
 				return child.script(argv[i+2])
 			}
 		}
-		if sh.in == "" {
-			return 0
-		}
-		child, text := *sh, sh.in // its input is the script
-		child.exited, child.in = false, ""
+		child, text := *sh, sh.in.rest(sh.t) // its input is the script
+		child.exited = false
 		return child.script(text)
 	}
 	if fn := builtins[name]; fn != nil {

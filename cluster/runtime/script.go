@@ -67,7 +67,7 @@ type shell struct {
 	c        *Container
 	s        *Sandbox
 	env      map[string]string
-	in       string
+	in       *input
 	out, err io.Writer
 	last     int
 	exited   bool
@@ -79,7 +79,23 @@ func (r *Runtime) newShell(t *sim.Task, c *Container, s *Sandbox, out, err io.Wr
 	for k, v := range c.Env {
 		env[k] = v
 	}
-	return &shell{r: r, t: t, c: c, s: s, env: env, out: out, err: err}
+	return &shell{r: r, t: t, c: c, s: s, env: env, in: &input{}, out: out, err: err}
+}
+
+// input is what a command can read, once. Those that a command starts share it.
+type input struct {
+	text  string
+	later func(*sim.Task) string // what has still to be waited for; nil for nothing
+}
+
+// rest reads to the end.
+func (in *input) rest(t *sim.Task) string {
+	text := in.text
+	if in.later != nil {
+		text += in.later(t)
+	}
+	*in = input{}
+	return text
 }
 
 // script parses and runs a text and gives its exit status.
@@ -144,7 +160,7 @@ func special(cmd syntax.Command) bool {
 // redirect does one redirection, or says why it cannot be done, in ash's words.
 func (sh *shell) redirect(rd *syntax.Redirect) bool {
 	if rd.Hdoc != nil {
-		sh.in = sh.word(rd.Hdoc)
+		sh.in = &input{text: sh.word(rd.Hdoc)}
 		return true
 	}
 	target := sh.word(rd.Word)
@@ -170,7 +186,7 @@ func (sh *shell) redirect(rd *syntax.Redirect) bool {
 			fmt.Fprintf(sh.err, "sh: can't open %s: %v\n", target, err)
 			return false
 		}
-		sh.in = text
+		sh.in = &input{text: text}
 		return true
 	case syntax.DplIn: // <&0: there is one input
 		return true
@@ -251,12 +267,12 @@ func (sh *shell) binary(c *syntax.BinaryCmd) {
 		}
 	default: // a pipe: the left side runs to its end first
 		var buf strings.Builder
-		out := sh.out
+		out, in := sh.out, sh.in
 		sh.out = &buf
 		sh.stmt(c.X)
-		sh.out, sh.in = out, buf.String()
+		sh.out, sh.in = out, &input{text: buf.String()}
 		sh.stmt(c.Y)
-		sh.in = ""
+		sh.in = in
 	}
 }
 

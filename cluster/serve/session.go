@@ -94,14 +94,21 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, caller Ca
 		with.Out = streams[remotecommandconsts.StreamStdOut]
 		first = streams[remotecommandconsts.StreamStdOut]
 	}
+	ctx, gone := context.WithCancel(r.Context()) // which knows nothing of a connection that was taken over
+	defer gone()
+	sizes := streams[remotecommandconsts.StreamResize]
+	h.cfg.Kernel.Beside("terminal sizes", func() {
+		_, _ = io.Copy(io.Discard, sizes) // to the end of the connection
+		gone()
+	})
 	if _, err := first.Write([]byte{}); err != nil { // the client waits for something, and so knows that it is connected
 		return
 	}
 	var st *metav1.Status
 	if o.TTY && o.Stdin && isShell(o.Command) {
-		st = h.runTerminal(r.Context(), caller, s, with)
+		st = h.runTerminal(ctx, caller, s, with)
 	} else {
-		st = h.run(r.Context(), caller, s, o.Command, with)
+		st = h.run(ctx, caller, s, o.Command, with)
 	}
 	b, err := json.Marshal(st)
 	if err != nil {
@@ -114,15 +121,11 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, caller Ca
 // run runs a command and gives how it ended, in the words of the kubelet's server
 // (cri-streaming pkg/streaming/remotecommand/exec.go ServeExec).
 func (h *Handler) run(ctx context.Context, caller Caller, s *apiserver.Session, argv []string, with Streams) *metav1.Status {
-	stdin := ""
-	if with.In != nil && readsInput(argv) {
-		b, err := io.ReadAll(with.In)
-		if err != nil {
-			return statusOf(apierrors.NewInternalError(err))
-		}
-		stdin = string(b)
+	in := &stdin{kernel: h.cfg.Kernel, from: with.In}
+	res, err := h.execute(ctx, caller, s, argv, in.rest)
+	if err == nil {
+		err = in.err
 	}
-	res, err := h.execute(ctx, caller, s, argv, stdin)
 	if err != nil {
 		return statusOf(apierrors.NewInternalError(err))
 	}
@@ -149,7 +152,7 @@ func ended(code int) *metav1.Status {
 var errSessionEnded = errors.New("the connection to the container ended")
 
 // execute has a task run a command of a session.
-func (h *Handler) execute(ctx context.Context, caller Caller, s *apiserver.Session, argv []string, stdin string) (apiserver.ExecResult, error) {
+func (h *Handler) execute(ctx context.Context, caller Caller, s *apiserver.Session, argv []string, stdin func(*sim.Task) string) (apiserver.ExecResult, error) {
 	type result struct {
 		apiserver.ExecResult
 		err error
@@ -178,8 +181,40 @@ func isShell(argv []string) bool {
 	return !slices.Contains(argv[1:], "-c")
 }
 
-// readsInput reports whether a command reads its standard input to the end. Others end
-// while their input is open.
-func readsInput(argv []string) bool {
-	return isShell(argv) || len(argv) == 1 && path.Base(argv[0]) == "cat"
+// stdin is the standard input of one command. It is read when the command does: others
+// end while their input is open.
+type stdin struct {
+	kernel *sim.Kernel
+	from   io.Reader // nil for none
+	err    error
+}
+
+// longestInput is how much a command can read; what it writes stays in memory.
+const longestInput = 16 << 20
+
+// rest reads to the end, beside the kernel. It runs in the command's task.
+func (in *stdin) rest(t *sim.Task) string {
+	if in.from == nil {
+		return ""
+	}
+	var text []byte
+	var done sim.Cond
+	over := false
+	in.kernel.Beside("standard input", func() {
+		b, err := io.ReadAll(io.LimitReader(in.from, longestInput+1))
+		if err == nil && len(b) > longestInput {
+			err = fmt.Errorf("kviz gives a command no more than %d MiB to read", longestInput>>20)
+		}
+		in.kernel.Post(func() {
+			text, in.err, over = b, err, true
+			done.Signal()
+		})
+	})
+	for !over {
+		done.Wait(t)
+	}
+	if in.err != nil {
+		return ""
+	}
+	return string(text)
 }

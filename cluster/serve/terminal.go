@@ -54,7 +54,7 @@ func (h *Handler) runTerminal(ctx context.Context, caller Caller, s *apiserver.S
 		case word == "exit" && rest == "":
 			return ended(code)
 		}
-		res, err := h.execute(ctx, caller, s, []string{s.Options.Command[0], "-c", line}, "")
+		res, err := h.execute(ctx, caller, s, []string{s.Options.Command[0], "-c", line}, nil)
 		if err != nil {
 			return statusOf(apierrors.NewInternalError(err))
 		}

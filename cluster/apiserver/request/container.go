@@ -25,6 +25,7 @@ type ExecResult struct {
 // run when the client's connection has been upgraded.
 type Session struct {
 	Options *corev1.PodExecOptions
-	// Run runs a command: that of the options, or a line that was typed into it.
-	Run func(t *sim.Task, argv []string, stdin string) (ExecResult, error)
+	// Run runs a command: that of the options, or a line that was typed into it. stdin
+	// is asked, once, when the command reads its input, and may wait; nil for none.
+	Run func(t *sim.Task, argv []string, stdin func(*sim.Task) string) (ExecResult, error)
 }
