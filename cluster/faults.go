@@ -167,7 +167,7 @@ func (fs *faults) note(row *fault.Row, f control.Fault) trace.ID {
 	}
 	return fs.k.Emit(trace.Event{
 		Lane: trace.Lane{Component: trace.CompSimulation}, Kind: kind, Causes: causesOf(f),
-		Payload: &trace.Fault{Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " ")},
+		Payload: row.Told(f),
 	})
 }
 

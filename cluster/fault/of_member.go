@@ -16,14 +16,14 @@ var _ = of("member", append([]Row{
 		Means: "Kill it without warning; it stays down until it is started.",
 	},
 	{Name: "start", Repairs: true, do: act(Member.Start), Ways: ways(say("Start it again")), Means: "Start what was stopped or has crashed."},
-	{Name: "restart", Repairs: true, do: act(Member.Restart), Ways: ways(say("Stop it and start it at once")), Means: "Stop it and start it again at once."},
+	{Name: "restart", As: []string{"start"}, Repairs: true, do: act(Member.Restart), Ways: ways(say("Stop it and start it at once")), Means: "Stop it and start it again at once."},
 	{Name: "lead", Repairs: true, do: act(Member.Lead), Ways: ways(say("Make it the leader")), Means: "Hand the leadership to it."},
 	{
 		Name: "cut", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Member.Cut),
 		Ways:  ways(say("Cut it off from all other members"), peer("Cut it off from member %s only")),
 		Means: "Cut it off from the other members, or from those named.",
 	},
-	{Name: "heal", Repairs: true, do: act(Member.Heal), Ways: ways(say("Mend its links and its disk")), Means: "Mend every link of it, and its disk."},
+	{Name: "heal", As: []string{"fast", "free"}, Repairs: true, do: act(Member.Heal), Ways: ways(say("Mend its links and its disk")), Means: "Mend every link of it, and its disk."},
 	{
 		Name: "delay", Heals: "heal", Args: "PEER DURATION", do: onLink(duration, "30ms", Member.Delay),
 		Ways:  ways(peer("Delay messages with member %s by 100 ms", "100ms")),
@@ -78,7 +78,7 @@ var _ = of("member", append([]Row{
 		Means: "Lose its disk. It cannot come back under its name, because it has forgotten its votes: rejoin replaces it.",
 	},
 	{
-		Name: "rejoin", Repairs: true, Remedy: true, Aside: true, do: act(Member.Rejoin), Ways: ways(say("Replace it by a new member that catches up")),
+		Name: "rejoin", Replaces: true, Repairs: true, Remedy: true, Aside: true, do: act(Member.Rejoin), Ways: ways(say("Replace it by a new member that catches up")),
 		Means: "Replace it by a new, empty member: member remove, member add as a learner, promote when it has caught up.",
 	},
 	{
@@ -87,7 +87,7 @@ var _ = of("member", append([]Row{
 	},
 	{Name: "promote", Repairs: true, Aside: true, do: act(Member.Promote), Ways: ways(say("Give it a vote")), Means: "Give a learner that has caught up its vote."},
 	{
-		Name: "remove", Aside: true, do: act(Member.Remove), Ways: ways(say("Take it out of the group for good")),
+		Name: "remove", Replaces: true, Passing: true, Aside: true, do: act(Member.Remove), Ways: ways(say("Take it out of the group for good")),
 		Means: "Take it out of the group for good; its name is not used again.",
 	},
 	{

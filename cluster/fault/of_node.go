@@ -13,7 +13,7 @@ var _ = of("node", append([]Row{
 	},
 	{Name: "start", Repairs: true, do: act(Node.Start), Ways: ways(say("Switch it on again")), Means: "Switch it on again."},
 	{
-		Name: "restart", Repairs: true, do: act(Node.Restart), Ways: ways(say("Switch it off and on: its containers start anew")),
+		Name: "restart", As: []string{"start"}, Repairs: true, do: act(Node.Restart), Ways: ways(say("Switch it off and on: its containers start anew")),
 		Means: "Switch it off, and on again at once.",
 	},
 	{
@@ -37,14 +37,14 @@ var _ = of("node", append([]Row{
 		do: act(func(n Node, why []trace.ID) error { return n.Press("", why) }),
 	},
 	{
-		Name: "flush", do: act(Node.Flush), Ways: ways(say("Empty its iptables, as iptables -F does")),
+		Name: "flush", Passing: true, do: act(Node.Flush), Ways: ways(say("Empty its iptables, as iptables -F does")),
 		Means: "Empty its iptables, as iptables -F does; kube-proxy notices within 30 s and writes them again.",
 	},
 	{
 		Name: "cut", Heals: "heal", do: act(Node.Cut), Ways: ways(say("Cut its network: nobody reaches it, it reaches nobody")),
 		Means: "Cut it off from the API server and from the other nodes.",
 	},
-	{Name: "heal", Repairs: true, do: act(Node.Heal), Ways: ways(say("Mend its network")), Means: "Mend its network."},
+	{Name: "heal", As: []string{"fast"}, Repairs: true, do: act(Node.Heal), Ways: ways(say("Mend its network")), Means: "Mend its network."},
 }, slowRows("request", "Have each request over its link to the API server take so much longer.", "500ms",
 	say("Slow its network: 500 ms more a request", "500ms"), ask("Slow its network by …", "how much longer each request takes, such as 2s"), say("Make its network as fast as it was"))...)...)
 

@@ -13,11 +13,11 @@ var (
 			Means: "Have the store tell the API server nothing more of this kind of object: its watch falls behind, and is cancelled if what it has missed is compacted meanwhile.",
 		},
 		{
-			Name: "heal", Repairs: true, do: act(Watch.Heal), Ways: ways(say("Tell it what it has missed, and all that comes")),
+			Name: "heal", As: []string{"fast"}, Repairs: true, do: act(Watch.Heal), Ways: ways(say("Tell it what it has missed, and all that comes")),
 			Means: "Tell the API server what it has missed, and all that comes.",
 		},
 		{
-			Name: "cut", Heals: "heal", do: act(Watch.Cut), Ways: ways(say("Break its connection: it is opened again where it was")),
+			Name: "cut", Heals: "heal", Passing: true, do: act(Watch.Cut), Ways: ways(say("Break its connection: it is opened again where it was")),
 			Means: "Break its connection once; it is opened again where it was, and nothing is lost.",
 		},
 	}, slowRows("revision", "Have each revision take so much longer on its way to the API server.", "2s",
@@ -29,11 +29,11 @@ var (
 			Means: "Let this client's events wait at the API server: its cache falls behind.",
 		},
 		{
-			Name: "heal", Repairs: true, do: act(Informer.Heal), Ways: ways(say("Tell it what it has missed, and all that comes")),
+			Name: "heal", As: []string{"fast"}, Repairs: true, do: act(Informer.Heal), Ways: ways(say("Tell it what it has missed, and all that comes")),
 			Means: "Tell the client what it has missed, and all that comes.",
 		},
 		{
-			Name: "cut", Heals: "heal", do: act(Informer.Cut), Ways: ways(say("Break its connection: it watches again from where it was")),
+			Name: "cut", Heals: "heal", Passing: true, do: act(Informer.Cut), Ways: ways(say("Break its connection: it watches again from where it was")),
 			Means: "Break its connection once; the client watches again from where it was, and nothing is lost.",
 		},
 		{
@@ -57,7 +57,7 @@ var (
 			do: act(func(r Registry, why []trace.ID) error { return r.Reachable(true, why) }),
 		},
 		Row{
-			Name: "slow", Heals: "fast", Args: "FACTOR", do: with(factor, Registry.Slower), Means: "Have each pull take this many times as long.",
+			Name: "slow", Heals: "fast", Knob: true, Args: "FACTOR", do: with(factor, Registry.Slower), Means: "Have each pull take this many times as long.",
 			Ways: ways(say("Make it ten times slower", "10"), ask("Make it slower by …", "how many times slower, such as 25")),
 		},
 		Row{
@@ -67,7 +67,7 @@ var (
 	)
 
 	_ = of("pod", Row{
-		Name: "crash", Args: "[CONTAINER]", do: crashPod, Ways: ways(say("Kill its container: the kubelet starts it again")),
+		Name: "crash", Passing: true, Args: "[CONTAINER]", do: crashPod, Ways: ways(say("Kill its container: the kubelet starts it again")),
 		Means: "Kill its containers, or the one named, without warning; its kubelet starts them again.",
 	})
 

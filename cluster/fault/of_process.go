@@ -20,7 +20,7 @@ func processRows(stopped, crashed string) []Row {
 			Means: "Kill it without warning; it stays down until it is started.",
 		},
 		{Name: "start", Repairs: true, do: act(Process.Start), Means: "Start what was stopped or has crashed.", Ways: ways(say("Start it again"))},
-		{Name: "restart", Repairs: true, do: act(Process.Restart), Means: "Stop it and start it again at once.", Ways: ways(say("Stop it and start it at once"))},
+		{Name: "restart", As: []string{"start"}, Repairs: true, do: act(Process.Restart), Means: "Stop it and start it again at once.", Ways: ways(say("Stop it and start it at once"))},
 	}
 }
 
@@ -34,7 +34,7 @@ func slowRows(each, means, example string, sentences ...control.FaultWay) []Row 
 	fast := sentences[len(sentences)-1]
 	return []Row{
 		{
-			Name: "slow", Heals: "fast", Args: "DURATION", Means: means, Ways: sentences[:len(sentences)-1],
+			Name: "slow", Heals: "fast", Knob: true, Args: "DURATION", Means: means, Ways: sentences[:len(sentences)-1],
 			do: with(longer(each, example), Slow.Slow),
 		},
 		{Name: "fast", Repairs: true, Means: "Undo slow: what waits because of it goes on.", Ways: ways(fast), do: with(asItWas, Slow.Slow)},
@@ -78,7 +78,7 @@ var (
 				say("Have it say the contrary", "verdict"), say("Have it answer with garbage", "garbage")),
 			Means: "Have it answer wrongly: to another request (uid, the default), with a patch that is none, with the contrary of what it should (verdict), or with garbage that begins well.",
 		},
-		Row{Name: "heal", Repairs: true, do: act(Webhook.Heal), Means: "Make it fast and honest again.", Ways: ways(say("Make it fast and honest again"))})...)
+		Row{Name: "heal", As: []string{"fast"}, Repairs: true, do: act(Webhook.Heal), Means: "Make it fast and honest again.", Ways: ways(say("Make it fast and honest again"))})...)
 )
 
 func lie(target any, f control.Fault) (Act, error) {

@@ -22,23 +22,23 @@ func group(do func(any, control.Fault) (Act, error)) func(any, control.Fault) (A
 var _ = of(
 	"store",
 	Row{
-		Name: "stop", Heals: "start", do: group(act(Store.Stop)), Ways: ways(say("Stop every member")),
+		Name: "stop", Heals: "start", Members: true, do: group(act(Store.Stop)), Ways: ways(say("Stop every member")),
 		Means: "Stop every member in an orderly way.",
 	},
-	Row{Name: "crash", Heals: "start", do: group(act(Store.Crash)), Ways: ways(say("Crash every member")), Means: "Kill every member without warning."},
-	Row{Name: "start", Repairs: true, do: group(act(Store.Start)), Ways: ways(say("Start every member that is down")), Means: "Start every member that is down."},
-	Row{Name: "heal", Repairs: true, do: group(act(Store.Heal)), Ways: ways(say("Mend every link and every disk")), Means: "Mend every link and every disk of the members."},
+	Row{Name: "crash", Heals: "start", Members: true, do: group(act(Store.Crash)), Ways: ways(say("Crash every member")), Means: "Kill every member without warning."},
+	Row{Name: "start", Repairs: true, Members: true, do: group(act(Store.Start)), Ways: ways(say("Start every member that is down")), Means: "Start every member that is down."},
+	Row{Name: "heal", Repairs: true, Members: true, do: group(act(Store.Heal)), Ways: ways(say("Mend every link and every disk")), Means: "Mend every link and every disk of the members."},
 	Row{
 		Name: "partition", Heals: "heal", Args: "MEMBER,MEMBER… [MEMBER,MEMBER…]", do: group(partition),
 		Ways:  ways(ask("Cut the members into groups …", "groups of members, such as a,b or a,b c")),
 		Means: "Cut the members into groups that do not reach one another; members that are not named are a group of their own.",
 	},
 	Row{
-		Name: "split-vote", Aside: true, do: group(act(Store.SplitVote)), Ways: ways(say("Let the next election have no winner")),
+		Name: "split-vote", Passing: true, Aside: true, do: group(act(Store.SplitVote)), Ways: ways(say("Let the next election have no winner")),
 		Means: "Let the next election end without a winner: as many candidates at once as it takes.",
 	},
 	Row{
-		Name: "slow-elections", Heals: "fast-elections", Args: "FACTOR", do: group(with(wholeFactor, Store.SlowElections)),
+		Name: "slow-elections", Knob: true, Heals: "fast-elections", Args: "FACTOR", do: group(with(wholeFactor, Store.SlowElections)),
 		Ways:  ways(say("Watch elections ten times slower", "10"), ask("Watch elections slower by …", "how many times slower, such as 30")),
 		Means: "Watch elections in slow motion: heartbeats and election timeouts take this many times as long.",
 	},
@@ -66,7 +66,7 @@ var _ = of(
 		Means: "Rewrite the members' databases, one after another, without the holes that compaction left.",
 	},
 	Row{
-		Name: "quota", Args: "SIZE", do: with(size, Store.Quota),
+		Name: "quota", Passing: true, Args: "SIZE", do: with(size, Store.Quota),
 		Ways: ways(say("Give the database room for 4 MiB only", "4MiB"), say("Give the database the usual 2 GiB", "2GiB"),
 			ask("Give the database room for …", "a size, such as 500KiB")),
 		Means: "Set how big a member's database may grow before the NOSPACE alarm (etcd --quota-backend-bytes; 2GiB unless set).",
@@ -76,7 +76,7 @@ var _ = of(
 		Means: "Clear every alarm, as etcdctl alarm disarm. It comes back if what raised it is not mended.",
 	},
 	Row{
-		Name: "wipe", Aside: true, do: group(act(Store.Wipe)), Ways: ways(say("Lose every disk: a new, empty store begins")),
+		Name: "wipe", Passing: true, Aside: true, do: group(act(Store.Wipe)), Ways: ways(say("Lose every disk: a new, empty store begins")),
 		Means: "Lose every disk, and begin an empty store. A backup brings it back (kviz restore); without one, reinstall makes a new cluster of it.",
 	},
 	Row{

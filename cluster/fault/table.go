@@ -11,7 +11,8 @@ import (
 )
 
 // Row is one thing that can be done to targets of one kind: what it is called and means,
-// and how it is done. The table of all rows is the only place that knows a fault.
+// how it is done and what it undoes. The table of all rows is the only place that knows a
+// fault.
 type Row struct {
 	Name  string // "stop"
 	Heals string // the fault that mends it; "" where it mends itself
@@ -22,6 +23,16 @@ type Row struct {
 	Repairs bool
 	// Remedy says that it makes whole what no other fault's end does, and is offered first.
 	Remedy bool
+	// As are other repairs of the same target whose work it does too.
+	As []string
+	// Replaces says that nothing is left of what was done to the target before.
+	Replaces bool
+	// Passing says that it is over as soon as it has happened.
+	Passing bool
+	// Knob says that it is set anew where it is used again.
+	Knob bool
+	// Members says that it is done to each member of the store.
+	Members bool
 	// Aside says that it takes its time: it is done beside the kernel, which goes on.
 	Aside bool
 
@@ -41,6 +52,30 @@ func (r *Row) Prepare(target any, f control.Fault) (Act, error) {
 		return nil, fmt.Errorf("%s takes no %q: usage: %s", f.Name, strings.Join(f.Args[most:], " "), r.usage(f))
 	}
 	return r.do(target, f)
+}
+
+// Told is what the trace tells of a use of it: also what of its target is over with it, so
+// that who follows the trace knows without the table what is still broken.
+func (r *Row) Told(f control.Fault) *trace.Fault {
+	return &trace.Fault{
+		Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " "),
+		Undoes: undoes(TargetKind(f.Target), r), Passing: r.Passing, Members: r.Members,
+	}
+}
+
+// undoes are the faults of the same target that are over with one.
+func undoes(kind string, r *Row) []string {
+	var names []string
+	for _, o := range table[kind] {
+		if o.Heals != "" && (o.Heals == r.Name || slices.Contains(r.As, o.Heals)) || r.Replaces && !o.Repairs && !o.Passing || r.Knob && o.Name == r.Name {
+			names = append(names, o.Name)
+		}
+	}
+	if m, ok := Find("member", r.Name); ok && r.Members {
+		names = append(names, undoes("member", m)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // words is how many words may follow the target; -1 is any number.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -102,8 +103,10 @@ func TestWhatIsMendedIsShownAsMended(t *testing.T) {
 			target += "/x"
 		}
 		b := view.NewBuilder()
-		b.Apply(&trace.Event{ID: trace.ID{Seq: 1}, Kind: trace.FaultInjected, Payload: &trace.Fault{Fault: f.Name, Target: target}})
-		b.Apply(&trace.Event{ID: trace.ID{Seq: 2}, Kind: trace.FaultHealed, Payload: &trace.Fault{Fault: f.Heals, Target: target}})
+		broken, _ := Find(f.Target, f.Name)
+		mended, _ := Find(f.Target, f.Heals)
+		b.Apply(&trace.Event{ID: trace.ID{Seq: 1}, Kind: trace.FaultInjected, Payload: broken.Told(control.Fault{Name: f.Name, Target: target})})
+		b.Apply(&trace.Event{ID: trace.ID{Seq: 2}, Kind: trace.FaultHealed, Payload: mended.Told(control.Fault{Name: f.Heals, Target: target})})
 		if left := b.Live().Faults(); len(left) != 0 {
 			t.Errorf("%s of %s, mended by %s, is still shown: %+v", f.Name, f.Target, f.Heals, left[0].Fault)
 		}
@@ -124,6 +127,28 @@ func TestTargetKind(t *testing.T) {
 	for target, want := range map[string]string{"member/a": "member", "pod/demo/web": "pod", "scheduler": "scheduler", "": ""} {
 		if got := TargetKind(target); got != want {
 			t.Errorf("%q is a %q, want %q", target, got, want)
+		}
+	}
+}
+
+// What of a target is over with a fault, the table alone says.
+func TestWhatAFaultUndoes(t *testing.T) {
+	for _, c := range []struct{ name, target, undoes string }{
+		{"start", "member/a", "crash power-cut stop"},
+		{"restart", "node/node-1", "crash stop"},
+		{"heal", "member/a", "cut deafen delay drop duplicate fill mute reorder slow"},
+		{"heal", "store", "cut deafen delay drop duplicate fill mute partition reorder slow"},
+		{"heal", "webhook/lying", "lie slow"},
+		{"rejoin", "member/a", "corrupt crash cut deafen delay drop duplicate fill mute power-cut reorder slow stop wipe"},
+		{"slow", "member/a", "slow"},
+		{"cut", "member/a", ""},
+	} {
+		row, ok := Find(TargetKind(c.target), c.name)
+		if !ok {
+			t.Fatalf("there is no %s of %s", c.name, c.target)
+		}
+		if got := strings.Join(row.Told(control.Fault{Name: c.name, Target: c.target}).Undoes, " "); got != c.undoes {
+			t.Errorf("%s of %s undoes %q, want %q", c.name, c.target, got, c.undoes)
 		}
 	}
 }

@@ -64,6 +64,11 @@ type Fault struct {
 	Fault  string // stop, crash, cut, slow, …
 	Target string // member/b, node/node-1, …
 	Detail string `json:",omitempty"`
+	// Undoes are the faults of the same target that are over with this one: with "start"
+	// it is "stop" and "crash".
+	Undoes  []string `json:",omitempty"`
+	Passing bool     `json:",omitempty"` // it is over as soon as it has happened
+	Members bool     `json:",omitempty"` // it is done to each member of the store
 }
 
 // Process is a component's process.

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -78,51 +77,24 @@ func commandEnd(b *Builder, e *trace.Event, p *trace.Command) {
 	c.Done, c.End, c.EndAt, c.Exit, c.Output = true, e.ID, e.At, p.Exit, p.Output
 }
 
-// mends says which faults a name undoes, as the catalogue of faults has it.
-var mends = map[string][]string{
-	"start":   {"stop", "crash", "power-cut"},
-	"restart": {"stop", "crash", "power-cut"},
-	"rejoin":  {"stop", "crash", "power-cut", "corrupt", "wipe", "cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill"},
-	"remove":  {"stop", "crash", "power-cut", "corrupt", "wipe", "cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill"},
-	"heal":    {"cut", "mute", "deafen", "delay", "drop", "duplicate", "reorder", "slow", "fill", "partition", "stall", "lie"},
-	"fast":    {"slow"},
-	"free":    {"fill"},
-	"renew":   {"expire"},
-
-	"fast-elections": {"slow-elections"},
-
-	"mend-cni": {"break-cni"},
-	"relieve":  {"pressure"},
-}
-
-// passing reports faults that are over as soon as they have happened.
-func passing(p *trace.Fault) bool {
-	switch p.Fault {
-	case "lead", "flush", "quota", "split-vote", "recover", "add-learner", "add-voter", "promote", "snapshot", "defrag", "compact", "disarm", "reinstall":
-		return true
-	case "wipe":
-		return p.Target == "store"
-	case "crash":
-		return strings.HasPrefix(p.Target, "pod/")
-	case "cut": // what watches opens another connection
-		return strings.HasPrefix(p.Target, "watch/") || strings.HasPrefix(p.Target, "informer/")
-	}
-	return false
-}
-
-// everyMember is faults of the store that are the same fault of every member.
-func (b *Builder) everyMember(p *trace.Fault) bool {
-	if p.Target != "store" || !slices.Contains([]string{"stop", "crash", "start", "heal"}, p.Fault) {
+// everyMember reports whether a fault of the store is the same fault of every member, and
+// takes it as theirs.
+func (b *Builder) everyMember(p *trace.Fault, injected bool) bool {
+	if !p.Members {
 		return false
 	}
 	for name, m := range entries(b.s.Store.members) {
 		q := *p
 		q.Target = "member/" + name
-		if !m.Left && !b.mend(&q) {
+		if m.Left {
+			continue
+		}
+		b.undo(&q)
+		if injected {
 			b.s.faults.set(faultKey(q.Target, q.Fault, q.Detail), &Fault{Fault: q, Event: b.s.Last, Since: b.s.At})
 		}
 	}
-	b.mend(p)
+	b.undo(p)
 	return true
 }
 
@@ -132,25 +104,22 @@ func faultInjected(b *Builder, e *trace.Event, p *trace.Fault) {
 			b.s.Store.Quota = int64(n)
 		}
 	}
-	if b.everyMember(p) || b.mend(p) || passing(p) {
+	if b.everyMember(p, true) {
 		return
 	}
-	if p.Fault == "slow" || p.Fault == "slow-elections" { // a knob: turned anew, it stands elsewhere
-		for key, f := range entries(b.s.faults) {
-			if f.Target == p.Target && f.Fault.Fault == p.Fault {
-				b.s.faults.delete(key)
-			}
-		}
+	b.undo(p)
+	if !p.Passing {
+		b.s.faults.set(faultKey(p.Target, p.Fault, p.Detail), &Fault{Fault: *p, Event: e.ID, Since: e.At})
 	}
-	b.s.faults.set(faultKey(p.Target, p.Fault, p.Detail), &Fault{Fault: *p, Event: e.ID, Since: e.At})
 }
 
 // faultHealed takes a healing by its name ("start") or by that of the fault
 // that is over ("stop").
-func faultHealed(b *Builder, e *trace.Event, p *trace.Fault) {
-	if b.everyMember(p) || b.mend(p) || passing(p) {
+func faultHealed(b *Builder, _ *trace.Event, p *trace.Fault) {
+	if b.everyMember(p, false) {
 		return
 	}
+	b.undo(p)
 	for key, f := range entries(b.s.faults) {
 		if f.Target == p.Target && f.Fault.Fault == p.Fault {
 			b.s.faults.delete(key)
@@ -158,19 +127,13 @@ func faultHealed(b *Builder, e *trace.Event, p *trace.Fault) {
 	}
 }
 
-// mend takes out what the fault undoes and reports whether it is one that
-// undoes something.
-func (b *Builder) mend(p *trace.Fault) bool {
-	undone, known := mends[p.Fault]
-	if !known {
-		return false
-	}
+// undo takes out what is over with a fault.
+func (b *Builder) undo(p *trace.Fault) {
 	for key, f := range entries(b.s.faults) {
-		if f.Target == p.Target && slices.Contains(undone, f.Fault.Fault) {
+		if f.Target == p.Target && slices.Contains(p.Undoes, f.Fault.Fault) {
 			b.s.faults.delete(key)
 		}
 	}
-	return true
 }
 
 func faultKey(target, fault, detail string) string {

@@ -133,7 +133,7 @@ func (w *world) round() {
 		m := []string{"b", "c"}[w.r.IntN(2)]
 		w.say(trace.FaultInjected, "kviz", trace.Ref{}, &trace.Fault{Fault: "stop", Target: "member/" + m})
 		w.say(trace.MemberDown, "member/"+m, trace.Ref{}, &trace.MemberState{Member: m, Role: "stopped"})
-		w.say(trace.FaultHealed, "kviz", trace.Ref{}, &trace.Fault{Fault: "start", Target: "member/" + m})
+		w.say(trace.FaultHealed, "kviz", trace.Ref{}, &trace.Fault{Fault: "start", Target: "member/" + m, Undoes: []string{"stop"}})
 		w.say(trace.MemberUp, "member/"+m, trace.Ref{}, &trace.MemberState{Member: m, Role: "follower", Last: w.index})
 	case n < 6 && len(w.pods) > 10:
 		i := w.r.IntN(len(w.pods))

@@ -44,7 +44,7 @@ func StoreStory() *Tape {
 	t.After(40 * time.Minute)
 	pod := "/registry/pods/demo/web-7f9c-k2x9p"
 	store(trace.StoreUnmet, &trace.Txn{If: []trace.Comparison{{Key: pod, Target: "mod", Op: "=", Want: "12", Found: "19"}}, Then: []string{"put " + pod}, Else: []string{"get " + pod}, Revision: t.rev})
-	t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "quota", Target: "store", Detail: "2MiB"})
+	t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "quota", Target: "store", Detail: "2MiB", Passing: true})
 	store(trace.AlarmRaised, &trace.Alarm{Member: "b", Alarm: "NOSPACE"})
 	at("d", trace.MemberRoom, &trace.DiskRoom{Member: "d", Full: true, Error: "write d/raft.db: no space left on device"})
 	store(trace.StoreCompact, &trace.Compaction{Revision: t.rev - 3})
