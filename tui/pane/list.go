@@ -1,6 +1,9 @@
 package pane
 
 import (
+	"slices"
+	"strings"
+
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/action"
@@ -13,6 +16,7 @@ import (
 type List struct {
 	info Info
 	acts map[string]Act
+	view int // of info.Views, that is shown
 }
 
 // Act answers a key with the cursor on a subject.
@@ -28,6 +32,35 @@ func (l *List) Key(b keymap.Binding, do Act) {
 		l.acts[b.Action] = do
 	}
 }
+
+// Views declares what the pane can show, the usual one first, and the key v that goes
+// through them. label is what the key line says of it.
+func (l *List) Views(action, label string, views ...View) {
+	l.info.Views = views
+	means := make([]string, len(views))
+	for i, v := range views {
+		means[i] = v.Means
+	}
+	l.Key(keymap.Bind(action, label, "The next view: "+strings.Join(means, "; ")+".", "v"), Then(func() { l.turn(1) }))
+}
+
+func (l *List) turn(by int) {
+	n := len(l.info.Views)
+	l.view = (l.view + by + n) % n
+}
+
+// View is the one that is shown.
+func (l *List) View() View { return l.info.Views[l.view] }
+
+// ShowView shows the view of a name.
+func (l *List) ShowView(name string) {
+	if i := slices.IndexFunc(l.info.Views, func(v View) bool { return v.Name == name }); i >= 0 {
+		l.view = i
+	}
+}
+
+// PreviousView shows the one before.
+func (l *List) PreviousView() { l.turn(-1) }
 
 // Info implements [Pane].
 func (l *List) Info() Info { return l.info }

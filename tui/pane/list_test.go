@@ -15,14 +15,13 @@ import (
 // numbers is the smallest pane: a list of a hundred numbers, two side by side.
 type numbers struct {
 	pane.List
-	part    int
 	flipped bool
 }
 
 func newNumbers() *numbers {
 	p := &numbers{List: pane.NewList(pane.Info{Name: "numbers", Title: "Numbers"})}
 	p.Key(keymap.Bind(keymap.Open, "open", "Open it.", "enter"), nil)
-	p.Key(keymap.Bind("n.part", "part", "The next part.", "v"), pane.Turn(&p.part, 3))
+	p.Views("n.part", "part", pane.View{Name: "odd", Means: "odd ones"}, pane.View{Name: "even", Means: "even ones"}, pane.View{Name: "all", Means: "all of them"})
 	p.Key(keymap.Bind("n.flip", "flip", "Turn it over.", "i"), pane.Flip(&p.flipped))
 	return p
 }
@@ -103,8 +102,17 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	p.Do("n.flip", host.Under(), f)
-	if p.part != 1 || !p.flipped {
-		t.Fatalf("part %d, flipped %t", p.part, p.flipped)
+	if p.View().Name != "even" || !p.flipped {
+		t.Fatalf("view %s, flipped %t", p.View().Name, p.flipped)
+	}
+	if p.PreviousView(); p.View().Name != "odd" {
+		t.Fatalf("before even is %s", p.View().Name)
+	}
+	if p.ShowView("all"); p.View().Name != "all" {
+		t.Fatalf("%s is shown instead of all", p.View().Name)
+	}
+	if p.ShowView("none"); p.View().Name != "all" {
+		t.Fatalf("%s is shown instead of all, for a view that there is not", p.View().Name)
 	}
 	host.Move(keymap.Down, f)
 	if ask := p.Do(keymap.Open, host.Under(), f); ask != (action.Goto{ID: trace.ID{Seq: 2}}) {

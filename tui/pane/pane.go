@@ -22,6 +22,15 @@ type Info struct {
 	Means  string // a paragraph for the help
 	Legend [][2]string
 	Keys   []keymap.Binding // the pane's own keys
+	Views  []View           // what v goes through; none: the pane shows one thing
+}
+
+// View is one of several things that a pane can show.
+type View struct {
+	Name  string // one word: "yaml"
+	Means string // one line: "the object as it is stored"
+	Draw  func(s *Sheet, f *Frame)
+	Note  func(f *Frame) string // as [Pane] has it; nil: nothing of its own
 }
 
 // Pane is one view of the state.

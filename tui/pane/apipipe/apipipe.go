@@ -25,7 +25,6 @@ import (
 type Pipeline struct {
 	pane.List
 	reads bool // show reads too
-	part  int  // 0 requests, 1 watches, 2 access, 3 audit
 }
 
 var about = pane.Info{
@@ -62,22 +61,29 @@ func New() *Pipeline {
 		return action.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("api.reads", "reads", "Show or hide requests that only read, renewals of Leases, and Kubernetes Events.", "r"), pane.Flip(&p.reads))
-	p.Key(keymap.Bind("api.part", "requests/watches/…", "Change between the requests, the watch caches with those who watch, who may do what, and who asked for what.", "v"), pane.Turn(&p.part, 4))
+	p.Views("api.part", "requests/watches/…",
+		pane.View{Name: "requests", Means: "the requests, stage by stage", Draw: p.drawRequests, Note: noteRequests},
+		pane.View{Name: "watches", Means: "the watch caches with those who watch", Draw: drawWatches, Note: noteWatches},
+		pane.View{Name: "access", Means: "who may do what, and by which rule", Draw: drawAccess, Note: noteAccess},
+		pane.View{Name: "audit", Means: "who asked for what, and what was written of it", Draw: drawAuditing, Note: noteAudit})
 	p.Key(keymap.Bind("api.only", "only who asked", "Show only what the user under the cursor asks for; once more shows everybody.", "o"), only)
 	return p
 }
 
 // Note implements [pane.Pane].
-func (p *Pipeline) Note(f *pane.Frame) string {
-	if p.part == 1 {
-		return words.Count(len(f.S.Watchers()), "watcher") + " of " + words.Count(len(f.S.WatchCaches()), "changed kind")
-	}
-	if p.part == 2 {
-		return words.Count(len(f.S.Objects("rolebindings", ""))+len(f.S.Objects("clusterrolebindings", "")), "binding")
-	}
-	if p.part == 3 {
-		return words.Count(len(askers(f)), "user")
-	}
+func (p *Pipeline) Note(f *pane.Frame) string { return p.View().Note(f) }
+
+func noteWatches(f *pane.Frame) string {
+	return words.Count(len(f.S.Watchers()), "watcher") + " of " + words.Count(len(f.S.WatchCaches()), "changed kind")
+}
+
+func noteAccess(f *pane.Frame) string {
+	return words.Count(len(f.S.Objects("rolebindings", ""))+len(f.S.Objects("clusterrolebindings", "")), "binding")
+}
+
+func noteAudit(f *pane.Frame) string { return words.Count(len(askers(f)), "user") }
+
+func noteRequests(f *pane.Frame) string {
 	n := fmt.Sprintf("%d inside", len(f.S.ActiveRequests()))
 	if w := len(f.S.WaitingRequests()); w > 0 {
 		n += fmt.Sprintf(", %d waiting", w)
@@ -92,18 +98,10 @@ var short = map[string]string{
 }
 
 // Draw implements [pane.Pane].
-func (p *Pipeline) Draw(s *pane.Sheet, f *pane.Frame) {
-	switch p.part {
-	case 1:
-		drawWatches(s, f)
-		return
-	case 2:
-		drawAccess(s, f)
-		return
-	case 3:
-		drawAuditing(s, f)
-		return
-	}
+func (p *Pipeline) Draw(s *pane.Sheet, f *pane.Frame) { p.View().Draw(s, f) }
+
+// drawRequests draws a row for each request, and the stages of the chosen one.
+func (p *Pipeline) drawRequests(s *pane.Sheet, f *pane.Frame) {
 	list := p.requests(f)
 	t := columns(s.W())
 	y := t.header(s)

@@ -25,7 +25,6 @@ import (
 type Network struct {
 	pane.List
 	node  pane.NodeChoice
-	part  int // 0 rules, 1 last diff, 2 packets
 	whole map[string]bool
 
 	parsed map[string]parsed // rules taken apart, by their text
@@ -54,7 +53,10 @@ func New() *Network {
 		p.node.Next(p.chosen(f), f)
 		return action.Redraw{}
 	})
-	p.Key(keymap.Bind("net.part", "rules/diff/packets", "Change between the rules, the last change of the rules, and packets.", "v"), pane.Turn(&p.part, 3))
+	p.Views("net.part", "rules/diff/packets",
+		pane.View{Name: "rules", Means: "the rules of a node, and the last packet through them", Draw: p.of(p.drawRulesAndPacket)},
+		pane.View{Name: "diff", Means: "the last change of the rules", Draw: p.of(func(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) { drawDiff(s, f, y, n) })},
+		pane.View{Name: "packets", Means: "the latest packets, hop by hop", Draw: p.of(func(s *pane.Sheet, f *pane.Frame, y int, _ *view.Node) { p.drawFlows(s, f, y, 8) })})
 	return p
 }
 
@@ -81,29 +83,34 @@ func (p *Network) chosen(f *pane.Frame) *view.Node {
 }
 
 // Draw implements [pane.Pane].
-func (p *Network) Draw(s *pane.Sheet, f *pane.Frame) {
-	y := drawServices(s, f, 0)
-	n := p.chosen(f)
-	if n == nil {
-		s.Say(y, "No node yet. When kube-proxy runs on one, the rules that it writes for each Service appear here.", theme.Muted)
-		return
+func (p *Network) Draw(s *pane.Sheet, f *pane.Frame) { p.View().Draw(s, f) }
+
+// of draws a view of the chosen node below the Services.
+func (p *Network) of(draw func(s *pane.Sheet, f *pane.Frame, y int, n *view.Node)) func(*pane.Sheet, *pane.Frame) {
+	return func(s *pane.Sheet, f *pane.Frame) {
+		y := drawServices(s, f, 0)
+		n := p.chosen(f)
+		if n == nil {
+			s.Say(y, "No node yet. When kube-proxy runs on one, the rules that it writes for each Service appear here.", theme.Muted)
+			return
+		}
+		draw(s, f, y, n)
 	}
+}
+
+func (p *Network) drawRulesAndPacket(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) {
 	switch {
-	case p.part == 0 && s.W() >= 140: // the packets beside the rules
+	case s.W() >= 140: // the packets beside the rules
 		left := s.W() * 56 / 100
 		a, b := s.Halves(left)
 		p.drawRules(a, f, y, n)
 		end := p.drawFlows(b, f, y, 3)
 		drawDiff(b, f, end, n)
 		s.Divide(y, left, a, b)
-	case p.part == 0 && f.Instance(trace.CompNet) != "": // a packet is under way: it comes first
+	case f.Instance(trace.CompNet) != "": // a packet is under way: it comes first
 		p.drawRules(s, f, p.drawFlow(s, f, y, lastFlow(f.S)), n)
-	case p.part == 0:
-		p.drawFlow(s, f, p.drawRules(s, f, y, n), lastFlow(f.S))
-	case p.part == 1:
-		drawDiff(s, f, y, n)
 	default:
-		p.drawFlows(s, f, y, 8)
+		p.drawFlow(s, f, p.drawRules(s, f, y, n), lastFlow(f.S))
 	}
 }
 

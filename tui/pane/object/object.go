@@ -23,8 +23,7 @@ import (
 // Object is the pane.
 type Object struct {
 	pane.List
-	ref  trace.Ref // zero follows
-	part int       // 0 summary, 1 yaml, 2 history
+	ref trace.Ref // zero follows
 
 	yamls map[runtime.Object][]string // objects as YAML, for as long as they are looked at
 }
@@ -47,7 +46,10 @@ func New() *Object {
 		p.ref = on.Ref
 		return action.Redraw{}
 	})
-	p.Key(keymap.Bind("object.part", "summary/yaml/history", "Change between summary, YAML and history.", "v"), pane.Turn(&p.part, 3))
+	p.Views("object.part", "summary/yaml/history",
+		pane.View{Name: "summary", Means: "what one wants to know first", Draw: p.of(p.drawAll)},
+		pane.View{Name: "yaml", Means: "the YAML as stored, without managedFields", Draw: p.of(p.drawYAML)},
+		pane.View{Name: "history", Means: "what changed with each write", Draw: p.of(func(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) { p.drawHistory(s, f, y, o, 16) })})
 	p.Key(keymap.Bind("object.owner", "owner", "Show the owner of this object.", "o"), p.owner)
 	p.Key(keymap.Bind("object.follow", "follow", "Follow what is selected or happens.", "x"), pane.Then(func() { p.ref = trace.Ref{} }))
 	return p
@@ -75,8 +77,10 @@ func (p *Object) Note(f *pane.Frame) string {
 	if o == nil {
 		return ""
 	}
-	part := []string{"", " · yaml", " · history"}[p.part]
-	return o.Ref.String() + part
+	if name := p.View().Name; name != "summary" {
+		return o.Ref.String() + " · " + name
+	}
+	return o.Ref.String()
 }
 
 // chosen is the object shown: the one opened, the one selected elsewhere, or
@@ -113,36 +117,38 @@ func newest(s *view.State) *view.Object {
 }
 
 // Draw implements [pane.Pane].
-func (p *Object) Draw(s *pane.Sheet, f *pane.Frame) {
-	o := p.chosen(f)
-	if o == nil {
-		text := "No object yet. Put the cursor on one in another pane and it is told here: who owns it, what is wanted and what is."
-		if p.ref.Name != "" {
-			text = p.ref.String() + " is not there at this moment. x follows what is selected again."
-		}
-		s.Say(0, text, theme.Muted)
-		return
-	}
-	y := drawHead(s, f, o)
-	switch p.part {
-	case 0:
-		if s.W() < 140 {
-			y = p.drawHistory(s, f, p.drawSummary(s, f, y, o), o, 1)
-			if f.Rows-y >= 4 { // little is to be said of many kinds
-				p.drawYAML(s, f, s.Heading(y, "YAML", "as stored, without managedFields"), o)
+func (p *Object) Draw(s *pane.Sheet, f *pane.Frame) { p.View().Draw(s, f) }
+
+// of draws a view of the chosen object below its head.
+func (p *Object) of(draw func(s *pane.Sheet, f *pane.Frame, y int, o *view.Object)) func(*pane.Sheet, *pane.Frame) {
+	return func(s *pane.Sheet, f *pane.Frame) {
+		o := p.chosen(f)
+		if o == nil {
+			text := "No object yet. Put the cursor on one in another pane and it is told here: who owns it, what is wanted and what is."
+			if p.ref.Name != "" {
+				text = p.ref.String() + " is not there at this moment. x follows what is selected again."
 			}
+			s.Say(0, text, theme.Muted)
 			return
 		}
-		left := s.W() * 54 / 100
-		a, b := s.Halves(left)
-		p.drawHistory(a, f, p.drawSummary(a, f, y, o), o, 3)
-		p.drawYAML(b, f, b.Heading(y, "YAML", "as stored, without managedFields"), o)
-		s.Divide(y, left, a, b)
-	case 1:
-		p.drawYAML(s, f, y, o)
-	case 2:
-		p.drawHistory(s, f, y, o, 16)
+		draw(s, f, drawHead(s, f, o), o)
 	}
+}
+
+// drawAll draws the summary, and as much of the history and the YAML as there is room for.
+func (p *Object) drawAll(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) {
+	if s.W() < 140 {
+		y = p.drawHistory(s, f, p.drawSummary(s, f, y, o), o, 1)
+		if f.Rows-y >= 4 { // little is to be said of many kinds
+			p.drawYAML(s, f, s.Heading(y, "YAML", "as stored, without managedFields"), o)
+		}
+		return
+	}
+	left := s.W() * 54 / 100
+	a, b := s.Halves(left)
+	p.drawHistory(a, f, p.drawSummary(a, f, y, o), o, 3)
+	p.drawYAML(b, f, b.Heading(y, "YAML", "as stored, without managedFields"), o)
+	s.Divide(y, left, a, b)
 }
 
 // drawSummary draws what one wants to know of an object first.

@@ -22,7 +22,6 @@ import (
 type Queues struct {
 	pane.List
 	idle bool // show queues that never had a key
-	part int  // 0 queues, 1 informers
 }
 
 var about = pane.Info{
@@ -52,7 +51,9 @@ func New() *Queues {
 		return action.Goto{ID: on.Event}
 	})
 	p.Key(keymap.Bind("queues.idle", "idle ones", "Show or hide the queues that never had a key.", "i"), pane.Flip(&p.idle))
-	p.Key(keymap.Bind("queues.part", "informers", "Change between the work queues and the informers' caches.", "v"), pane.Turn(&p.part, 2))
+	p.Views("queues.part", "informers",
+		pane.View{Name: "queues", Means: "the work queues", Draw: p.drawQueues, Note: noteQueues},
+		pane.View{Name: "informers", Means: "the informers' caches beside the store", Draw: drawInformers, Note: noteInformers})
 	p.Key(keymap.Bind("queues.slowness", "why slow", "In the store pane, the chart of how slowness climbs: slow disks, commits and requests below, long queues on top, over the same time.", "c"), func(pane.Subject, *pane.Frame) action.Action {
 		return action.Focus{Pane: "store", Do: pane.Slowness}
 	})
@@ -60,10 +61,11 @@ func New() *Queues {
 }
 
 // Note implements [pane.Pane].
-func (p *Queues) Note(f *pane.Frame) string {
-	if p.part == 1 {
-		return words.Count(len(f.S.Informers()), "informer")
-	}
+func (p *Queues) Note(f *pane.Frame) string { return p.View().Note(f) }
+
+func noteInformers(f *pane.Frame) string { return words.Count(len(f.S.Informers()), "informer") }
+
+func noteQueues(f *pane.Frame) string {
 	ready, work, delayed := 0, 0, 0
 	for _, q := range f.S.Queues() {
 		ready += q.Ready
@@ -73,14 +75,13 @@ func (p *Queues) Note(f *pane.Frame) string {
 	return fmt.Sprintf("%d ready, %d at work, %d delayed", ready, work, delayed)
 }
 
-// Draw implements [pane.Pane]: a queue below the other, or in a wide window in
+// Draw implements [pane.Pane].
+func (p *Queues) Draw(s *pane.Sheet, f *pane.Frame) { p.View().Draw(s, f) }
+
+// drawQueues draws a queue below the other, or in a wide window in
 // two columns, each queue where there is more room. What room is left below
 // goes to the latest runs.
-func (p *Queues) Draw(s *pane.Sheet, f *pane.Frame) {
-	if p.part == 1 {
-		drawInformers(s, f)
-		return
-	}
+func (p *Queues) drawQueues(s *pane.Sheet, f *pane.Frame) {
 	end := 0
 	if s.W() < 130 {
 		p.draw(s, f, func(draw func(*pane.Sheet, int) int) { draw(s, s.Len()) })

@@ -22,7 +22,6 @@ import (
 type Scheduler struct {
 	pane.List
 	number uint64 // cycle shown; 0 follows
-	scores int    // which score: 0 weighted, 1 normalised, 2 raw
 }
 
 var about = pane.Info{
@@ -45,7 +44,7 @@ func New() *Scheduler {
 	p := &Scheduler{List: pane.NewList(about)}
 	p.Key(keymap.Bind("sched.older", "older cycle", "The cycle before.", "<"), p.older)
 	p.Key(keymap.Bind("sched.newer", "newest", "Follow the newest cycle.", "x"), pane.Then(func() { p.number = 0 }))
-	p.Key(keymap.Bind("sched.scores", "raw/weighted", "Change between weighted, normalised and raw scores.", "v"), pane.Turn(&p.scores, 3))
+	p.Views("sched.scores", "raw/weighted", p.scoreViews()...)
 	p.Key(keymap.Bind(keymap.Open, "open", "Show the pod or node, or the scheduling cycle under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		if n, ok := on.Value.(uint64); ok {
 			p.number = n
@@ -93,7 +92,9 @@ func (p *Scheduler) cycle(f *pane.Frame) *view.Cycle {
 }
 
 // Draw implements [pane.Pane].
-func (p *Scheduler) Draw(s *pane.Sheet, f *pane.Frame) {
+func (p *Scheduler) Draw(s *pane.Sheet, f *pane.Frame) { p.View().Draw(s, f) }
+
+func (p *Scheduler) draw(s *pane.Sheet, f *pane.Frame) {
 	c := p.cycle(f)
 	y := 0
 	if c != nil {
@@ -154,7 +155,17 @@ func plugins(c *view.Cycle) (filters []string, scores []trace.PluginScore) {
 	return filters, scores
 }
 
-var scoreKinds = []string{"weighted", "normalised 0…100", "raw"}
+// scoreViews are the numbers that the pane can show of a score.
+func (p *Scheduler) scoreViews() (views []pane.View) {
+	for _, v := range [][2]string{
+		{"weighted", "weighted"},
+		{"normalised", "normalised 0…100"},
+		{"raw", "raw"},
+	} {
+		views = append(views, pane.View{Name: v[0], Means: v[1], Draw: p.draw})
+	}
+	return views
+}
 
 // brief shortens a plugin's name to the width of a column.
 func brief(name string, w int) string {
@@ -217,7 +228,7 @@ func (p *Scheduler) drawMatrix(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycl
 		a.Fit(nameW+2, 0, len(filters)*col-1, "filters: may it run here?", theme.Muted)
 		if x := nameW + 2 + len(filters)*col; len(scores) > 0 {
 			a.Put(x, 0, '│', theme.Line)
-			a.Fit(x+2, 0, s.W()-x-2, "scores: how well? "+scoreKinds[p.scores]+" (v)", theme.Muted)
+			a.Fit(x+2, 0, s.W()-x-2, "scores: how well? "+p.View().Means+" (v)", theme.Muted)
 		}
 		y++
 	}
@@ -358,7 +369,7 @@ func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle,
 			if got.Plugin != want.Plugin {
 				continue
 			}
-			value := [...]int64{got.Weighted, got.Normalized, got.Raw}[p.scores]
+			value := map[string]int64{"weighted": got.Weighted, "normalised": got.Normalized, "raw": got.Raw}[p.View().Name]
 			text := fmt.Sprint(value)
 			end := sx + 1 + (i+1)*col
 			a.Right(end, 0, text, theme.Number)

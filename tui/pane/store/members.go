@@ -75,7 +75,7 @@ func slowSpan(made bool, threshold, who string) grid.Span {
 
 // drawMembers is a row a member with all that etcdctl endpoint status tells,
 // its faults, and the quorum.
-func (p *Store) drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
+func (p *Store) drawMembers(s *pane.Sheet, f *pane.Frame, y int) {
 	st := &f.S.Store
 	q := st.Quorum()
 	learners := len(st.Members()) - q.Total
@@ -97,7 +97,7 @@ func (p *Store) drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	y = drawLinks(s, f, y)
 	y = drawPeers(s, f, y)
-	return drawEndpoints(s, f, y)
+	drawEndpoints(s, f, y)
 }
 
 // drawMeter is the quorum as boxes: full for a voter that is up, and where the

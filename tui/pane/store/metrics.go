@@ -21,11 +21,11 @@ func (p *Store) threshold() time.Duration { return thresholds[p.limit] }
 
 // drawMetrics is what etcd's /metrics tells: the histograms of the disks, what a
 // commit takes with how many members and which disks, then the counters.
-func (p *Store) drawMetrics(s *pane.Sheet, f *pane.Frame, y int) int {
+func (p *Store) drawMetrics(s *pane.Sheet, f *pane.Frame, y int) {
 	y = p.drawHistograms(s, f, y)
 	s.Row(y).Fit(0, 0, s.W(), "alert when p99 is above "+words.Dur(p.threshold())+", at ╎ (T changes it)", theme.Muted)
 	y = drawLatencies(s, f, y+1)
-	return drawCounters(s, f, y)
+	drawCounters(s, f, y)
 }
 
 // drawCounters are the metrics that are one number.
@@ -134,7 +134,7 @@ func perSecond(l *view.Latency) float64 {
 }
 
 // drawReads shows what the members answered to one question, each both ways.
-func drawReads(s *pane.Sheet, f *pane.Frame, y int) int {
+func drawReads(s *pane.Sheet, f *pane.Frame, y int) {
 	y = s.Heading(y, "reads", "linearizable asks a quorum first; serializable: what the member has")
 	answers := f.S.Store.Question()
 	if len(answers) == 0 {
@@ -172,7 +172,6 @@ func drawReads(s *pane.Sheet, f *pane.Frame, y int) int {
 		s.Line(y, pane.Subject{ID: "forwarded", Event: w.Event, Kind: trace.RaftForward, Words: text + "."}, grid.Span{Text: text, Style: theme.Text})
 		y++
 	}
-	return y
 }
 
 func drawAnswer(s *pane.Sheet, y int, x view.Answer, at, w int) {

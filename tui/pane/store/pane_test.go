@@ -27,10 +27,11 @@ func TestViews(t *testing.T) {
 	h := tuitest.StoreStory().History()
 	pod := "key//registry/pods/demo/web-7f9c-k2x9p"
 	for _, size := range [][2]int{{78, 22}, {118, 38}} {
-		for i, name := range views {
+		for _, v := range New().Info().Views {
+			name := v.Name
 			t.Run(fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), func(t *testing.T) {
 				p := New()
-				p.part = i
+				p.ShowView(name)
 				if name == "keys" {
 					p.value = value{key: strings.TrimPrefix(pod, "key/")}
 				}
@@ -40,7 +41,8 @@ func TestViews(t *testing.T) {
 	}
 	t.Run("bytes", func(t *testing.T) {
 		p := New()
-		p.part, p.value = 1, value{key: strings.TrimPrefix(pod, "key/"), raw: true}
+		p.ShowView("keys")
+		p.value = value{key: strings.TrimPrefix(pod, "key/"), raw: true}
 		g := tuitest.Pane(p, h, h.Latest(), 118, 38)
 		tuitest.Golden(t, "view-bytes", tuitest.Planes(g))
 		tuitest.Golden(t, "view-bytes-none", tuitest.Colourless(t, g))

@@ -8,7 +8,6 @@ package store
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,14 +25,10 @@ import (
 type Store struct {
 	pane.List
 	open  map[string]bool // branches of the key tree that are open
-	part  int             // which view is shown: one of views
 	limit int             // the threshold of the alert line: one of thresholds
 	step  int             // how much time a column of the chart is: one of steps
 	value value
 }
-
-// views are what the pane can show, in the order of its key.
-var views = []string{"raft", "keys", "members", "leases", "metrics", "reads", "cascade"}
 
 var about = pane.Info{
 	Name: "store", Title: "Store",
@@ -66,8 +61,15 @@ func New() *Store {
 		}
 		return on.Open()
 	})
-	p.Key(keymap.Bind("store.part", "view", "The next view: the raft logs; revisions and keys; members with quorum, sizes and faults; transactions, leases and watchers; metrics; reads; the chart from slow disks to full queues.", "v"), pane.Turn(&p.part, len(views)))
-	p.Key(keymap.Bind("store.back", "view back", "The previous view.", "V"), pane.Then(func() { p.part = (p.part + len(views) - 1) % len(views) }))
+	p.Views("store.part", "view",
+		pane.View{Name: "raft", Means: "the raft logs", Draw: p.drawLogs},
+		pane.View{Name: "keys", Means: "revisions and keys", Draw: p.drawAllKeys},
+		pane.View{Name: "members", Means: "members with quorum, sizes and faults", Draw: p.tabbed(p.drawMembers)},
+		pane.View{Name: "leases", Means: "transactions, leases and watchers", Draw: p.tabbed(p.drawUpkeep)},
+		pane.View{Name: "metrics", Means: "metrics", Draw: p.tabbed(p.drawMetrics)},
+		pane.View{Name: "reads", Means: "reads", Draw: p.tabbed(drawReads)},
+		pane.View{Name: "cascade", Means: "the chart from slow disks to full queues", Draw: p.tabbed(p.drawCascade)})
+	p.Key(keymap.Bind("store.back", "view back", "The previous view.", "V"), pane.Then(p.PreviousView))
 	p.Key(keymap.Bind("store.value", "value", "The value of the key under the cursor: decoded, then the bytes, then closed.", "x"), p.look)
 	p.Key(keymap.Bind("store.read", "read", "Ask every member for the key under the cursor, linearizable and serializable.", "R"), p.read)
 	p.Key(keymap.Bind("store.cascade", "cascade", "The chart of how slowness climbs: fsync, commit, API requests, timeouts, queue depth over the same time; again goes back to the logs.", "c"), pane.Then(p.toCascade))
@@ -79,7 +81,7 @@ func New() *Store {
 // Do implements [pane.Pane]; other panes too ask for the chart to be shown.
 func (p *Store) Do(name string, on pane.Subject, f *pane.Frame) action.Action {
 	if name == pane.Slowness {
-		p.part = slices.Index(views, "cascade")
+		p.ShowView("cascade")
 		return action.Redraw{}
 	}
 	return p.List.Do(name, on, f)
@@ -87,11 +89,11 @@ func (p *Store) Do(name string, on pane.Subject, f *pane.Frame) action.Action {
 
 // toCascade shows the chart, or the logs again.
 func (p *Store) toCascade() {
-	if views[p.part] == "cascade" {
-		p.part = 0
+	if p.View().Name == "cascade" {
+		p.ShowView("raft")
 		return
 	}
-	p.part = slices.Index(views, "cascade")
+	p.ShowView("cascade")
 }
 
 // read asks every member for a key.
@@ -100,7 +102,7 @@ func (p *Store) read(on pane.Subject, _ *pane.Frame) action.Action {
 	if !ok {
 		return action.Notice{Text: "Put the cursor on a key (v shows the keys) to read it at every member."}
 	}
-	p.part = slices.Index(views, "reads")
+	p.ShowView("reads")
 	return action.Exec{Line: "kviz read '" + key + "'"}
 }
 
@@ -122,16 +124,19 @@ func (*Store) Note(f *pane.Frame) string {
 const wide = 130
 
 // Draw implements [pane.Pane].
-func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) {
-	if p.part >= 2 {
-		p.drawView(s, f)
-		return
-	}
+func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) { p.View().Draw(s, f) }
+
+// tabsFrom is from how many rows on the logs and keys have tabs above them: beside other
+// panes every row is needed.
+const tabsFrom = 12
+
+// drawLogs draws the members' logs, and what they come to: revisions and keys.
+func (p *Store) drawLogs(s *pane.Sheet, f *pane.Frame) {
 	y := 0
-	if f.Rows >= 12 { // beside other panes every row is needed
+	if f.Rows >= tabsFrom {
 		y = p.drawTabs(s, y)
 	}
-	if s.W() >= wide && p.part == 0 {
+	if s.W() >= wide {
 		left := s.W() * 55 / 100
 		a, b := s.Halves(left)
 		p.drawRaft(a, f, y)
@@ -139,40 +144,33 @@ func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) {
 		s.Divide(y, left, a, b)
 		return
 	}
-	if p.part == 0 {
-		y = p.drawRaft(s, f, y)
-	} else {
-		y = drawRefused(s, f, y)
-	}
-	y = p.drawValue(s, f, y)
+	y = p.drawValue(s, f, p.drawRaft(s, f, y))
 	p.drawKeys(s, f, drawRevisions(s, f, y, 6))
 }
 
-// drawView draws one of the views that are not the logs and keys.
-func (p *Store) drawView(s *pane.Sheet, f *pane.Frame) {
-	y := p.drawAlarms(s, f, p.drawTabs(s, 0))
-	switch views[p.part] {
-	case "members":
-		p.drawMembers(s, f, y)
-	case "leases":
-		p.drawUpkeep(s, f, y)
-	case "metrics":
-		p.drawMetrics(s, f, y)
-	case "reads":
-		drawReads(s, f, y)
-	case "cascade":
-		p.drawCascade(s, f, y)
+// drawAllKeys draws revisions and keys alone.
+func (p *Store) drawAllKeys(s *pane.Sheet, f *pane.Frame) {
+	y := 0
+	if f.Rows >= tabsFrom {
+		y = p.drawTabs(s, y)
 	}
+	y = p.drawValue(s, f, drawRefused(s, f, y))
+	p.drawKeys(s, f, drawRevisions(s, f, y, 6))
+}
+
+// tabbed draws a view below the tabs and the alarms.
+func (p *Store) tabbed(draw func(s *pane.Sheet, f *pane.Frame, y int)) func(*pane.Sheet, *pane.Frame) {
+	return func(s *pane.Sheet, f *pane.Frame) { draw(s, f, p.drawAlarms(s, f, p.drawTabs(s, 0))) }
 }
 
 // drawTabs names the views and which one is shown.
 func (p *Store) drawTabs(s *pane.Sheet, y int) int {
 	a, x := s.Row(y), 0
-	for i, name := range views {
-		if i == p.part {
-			x = a.Text(x, 0, "▸"+name, theme.Accent|grid.Bold) + 1
+	for _, v := range p.Info().Views {
+		if v.Name == p.View().Name {
+			x = a.Text(x, 0, "▸"+v.Name, theme.Accent|grid.Bold) + 1
 		} else {
-			x = a.Text(x, 0, " "+name, theme.Muted) + 1
+			x = a.Text(x, 0, " "+v.Name, theme.Muted) + 1
 		}
 	}
 	if hint := "v V other views"; x+len(hint) < s.W() {

@@ -13,11 +13,11 @@ import (
 
 // drawUpkeep is what the store does beside keys: transactions that found their
 // comparison false, leases, watchers, compaction, snapshot files.
-func (p *Store) drawUpkeep(s *pane.Sheet, f *pane.Frame, y int) int {
+func (p *Store) drawUpkeep(s *pane.Sheet, f *pane.Frame, y int) {
 	y = drawTxns(s, f, y)
 	y = drawLeases(s, f, y)
 	y = drawHistory(s, f, y)
-	return drawCancelled(s, f, drawWatches(s, f, y))
+	drawCancelled(s, f, drawWatches(s, f, y))
 }
 
 // drawTxns shows conditional writes: the comparison, the branch that was taken,
