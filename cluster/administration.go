@@ -22,17 +22,17 @@ func (a *apiServers) At(name string) (console.APIServer, error) {
 	if a.first == nil {
 		return console.APIServer{}, errNoServer
 	}
-	s, door := a.first, apiserver.Door(balancer.Once{Balancer: a.balancer})
+	s, to := a.first, apiserver.Door(balancer.Once{Balancer: a.balancer})
 	if name != "" {
 		b := a.backend(name)
 		if b == nil {
 			return console.APIServer{}, fmt.Errorf("there is no API server %q", name)
 		}
-		s, door = b.Server, b.Server
+		s, to = b.Server, b.Server
 	}
 	return console.APIServer{
 		Name: s.Name(), Encryption: encryptionConfig{s, a.callouts}, Audit: auditPolicy{s}, Config: s.ConfigFiles(), Machine: s,
-		Requests: requests{s, door}, Etcd: etcdServers{s, a.etcd},
+		Requests: requests{s, to}, Etcd: etcdServers{s, a.etcd},
 	}, nil
 }
 
@@ -74,7 +74,7 @@ func (p auditPolicy) State() audit.State { return p.server.Auditor().State() }
 // requests are what an API server serves at once, and where those of a storm enter.
 type requests struct {
 	server *apiserver.Server
-	door   apiserver.Door
+	to     apiserver.Door
 }
 
 func (r requests) SetConcurrency(t *sim.Task, total int) error {
@@ -90,7 +90,7 @@ func (r requests) Storm(t *sim.Task, name string, n int) (answered, rejected int
 	if parts := strings.Split(name, ":"); len(parts) == 4 && strings.HasPrefix(name, "system:serviceaccount:") {
 		user = authn.ServiceAccount(parts[2], parts[3])
 	}
-	return apiserver.Storm(t, r.door, &apiserver.Request{Verb: "list", Resource: client.Pods.GroupVersionResource, User: &user, Client: "storm"}, n)
+	return apiserver.Storm(t, r.to, &apiserver.Request{Verb: "list", Resource: client.Pods.GroupVersionResource, User: &user, Client: "storm"}, n)
 }
 
 // etcdServers are the members that an API server's etcd client goes through.

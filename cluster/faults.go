@@ -94,8 +94,8 @@ func (fs *faults) Fault(f control.Fault) error {
 		}
 		return fmt.Errorf("%s does not apply to %q; it applies to %s", f.Name, f.Target, strings.Join(applies, ", "))
 	}
-	if row.Aside {
-		return plain(fs.injectAside(row, f))
+	if row.Async {
+		return plain(fs.injectAsync(row, f))
 	}
 	var err error
 	if doErr := fs.k.Do(func() { err = fs.inject(row, f) }); doErr != nil {
@@ -141,10 +141,10 @@ func (fs *faults) inject(row *fault.Row, f control.Fault) error {
 	return nil
 }
 
-// injectAside is inject for what takes its time, because members agree on it, catch up, or
+// injectAsync is inject for what takes its time, because members agree on it, catch up, or
 // rewrite a disk: it is done beside the kernel, which goes on, and what came of it is told
 // when it has ended.
-func (fs *faults) injectAside(row *fault.Row, f control.Fault) error {
+func (fs *faults) injectAsync(row *fault.Row, f control.Fault) error {
 	var do fault.Act
 	var err error
 	if doErr := fs.k.Do(func() { do, err = fs.prepare(row, f) }); doErr != nil {

@@ -50,7 +50,7 @@ const scheme = "https://"
 // bootRemote takes over the members in other processes as they are, or makes a
 // group of them.
 func (s *Replicated) bootRemote() error {
-	far, err := remote.Open(remote.Config{
+	group, err := remote.Open(remote.Config{
 		Addrs: s.cfg.Remote.Addrs, Credentials: s.cfg.Remote.Credentials,
 		Settings: remote.Settings{
 			NoSync: s.cfg.NoSync, SnapshotEvery: s.cfg.SnapshotEvery, SnapshotTrailing: s.cfg.SnapshotTrailing,
@@ -62,15 +62,15 @@ func (s *Replicated) bootRemote() error {
 	if err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	s.processes, s.network = far, far.Network()
-	s.membership.processes, s.membership.network = far, s.network
-	s.clusterID.Store(far.Cluster())
-	first, err := s.foundFar()
+	s.processes, s.network = group, group.Network()
+	s.membership.processes, s.membership.network = group, s.network
+	s.clusterID.Store(group.Cluster())
+	first, err := s.foundRemote()
 	if err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	if first == nil {
-		if err := s.reopenFar(); err != nil {
+		if err := s.reopenRemote(); err != nil {
 			return fmt.Errorf("raftstore: %w", err)
 		}
 	}
@@ -86,9 +86,9 @@ func (s *Replicated) bootRemote() error {
 	return nil
 }
 
-// foundFar makes a new group, if no process holds a log. It gives the member that
+// foundRemote makes a new group, if no process holds a log. It gives the member that
 // may stand for election first.
-func (s *Replicated) foundFar() (first peer, err error) {
+func (s *Replicated) foundRemote() (first peer, err error) {
 	var servers []member.Server
 	for _, m := range s.processes.Members() {
 		switch {
@@ -117,9 +117,9 @@ func (s *Replicated) foundFar() (first peer, err error) {
 	return members[0], errors.Join(errs...)
 }
 
-// reopenFar takes over a group that is there. Members that were stopped stay
+// reopenRemote takes over a group that is there. Members that were stopped stay
 // stopped, unless nobody runs.
-func (s *Replicated) reopenFar() error {
+func (s *Replicated) reopenRemote() error {
 	members := s.processes.Members()
 	if !slices.ContainsFunc(members, (*remote.Member).Up) {
 		for _, m := range members {

@@ -239,8 +239,8 @@ func (b *Balancer) Handle(t *sim.Task, req *apiserver.Request) *apiserver.Respon
 	return resp
 }
 
-// Once is a door for requests that each come by a connection of their own, which is
-// closed when they are answered.
+// Once sends each request by a connection of its own, which is
+// closed when it is answered.
 type Once struct{ *Balancer }
 
 // Handle takes a request to the server whose turn it is.

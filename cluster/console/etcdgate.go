@@ -32,7 +32,7 @@ import (
 // own and cannot be given a connection; but gRPC asks the proxy that its
 // environment names to connect it with "a:2379", so the gate is such a proxy,
 // on loopback, for who knows the command's secret. It hands the connection to
-// the store's gRPC face of member a, whose every call passes unary or stream
+// the store's gRPC address of member a, whose every call passes unary or stream
 // here, and through the kernel.
 type etcdGate struct {
 	c      *Console
@@ -43,7 +43,7 @@ type etcdGate struct {
 
 	mu      sync.Mutex
 	runs    map[string]*etcdRun // by secret
-	members map[string]*doorway
+	members map[string]*memberListener
 	conns   map[net.Conn]bool // that are not yet a member's
 	closed  bool
 }
@@ -59,7 +59,7 @@ func (c *Console) gate() (*etcdGate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcdctl's way into the cluster: %w", err)
 	}
-	g := &etcdGate{c: c, proxy: l, runs: map[string]*etcdRun{}, members: map[string]*doorway{}, conns: map[net.Conn]bool{}}
+	g := &etcdGate{c: c, proxy: l, runs: map[string]*etcdRun{}, members: map[string]*memberListener{}, conns: map[net.Conn]bool{}}
 	g.server, err = c.cfg.Etcd.Serve(etcdapi.Config{
 		Listen: g.listen, Do: g.do,
 		Unary:  func(member string) grpc.UnaryServerInterceptor { return unaryGate{g, member}.call },
@@ -86,7 +86,7 @@ func (c *Console) CloseEtcd() error {
 	for conn := range g.conns {
 		conn.Close()
 	}
-	for _, d := range g.members { // a face that is just being opened is not the server's to close yet
+	for _, d := range g.members { // an address that is just being opened is not the server's to close yet
 		_ = d.Close() // always nil
 	}
 	g.mu.Unlock()
@@ -165,21 +165,21 @@ func (g *etcdGate) connect(conn net.Conn) error {
 		return errors.Join(errors.New("somebody else"), err)
 	}
 	g.mu.Lock()
-	door := g.members[strings.TrimSuffix(req.Host, ":2379")]
+	l := g.members[strings.TrimSuffix(req.Host, ":2379")]
 	g.mu.Unlock()
-	if door == nil {
+	if l == nil {
 		_, err := fmt.Fprint(conn, "HTTP/1.1 502 Bad Gateway\r\n\r\n")
 		return errors.Join(errors.New("no such member"), err)
 	}
 	if _, err := fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
 		return err
 	}
-	return door.put(&runConn{Conn: conn, in: in, run: run})
+	return l.put(&runConn{Conn: conn, in: in, run: run})
 }
 
 // listen gives a member its listener: etcdctl knows it as http://a:2379.
 func (g *etcdGate) listen(member string) (net.Listener, string, error) {
-	d := &doorway{member: member, conns: make(chan net.Conn), closed: make(chan struct{})}
+	d := &memberListener{member: member, conns: make(chan net.Conn), closed: make(chan struct{})}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed { // a member that comes up while all ends
@@ -192,15 +192,15 @@ func (g *etcdGate) listen(member string) (net.Listener, string, error) {
 	return d, member + ":2379", nil
 }
 
-// doorway is the listener of one member.
-type doorway struct {
+// memberListener is the listener of one member.
+type memberListener struct {
 	member string
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 }
 
-func (d *doorway) put(c net.Conn) error {
+func (d *memberListener) put(c net.Conn) error {
 	select {
 	case d.conns <- c:
 		return nil
@@ -210,7 +210,7 @@ func (d *doorway) put(c net.Conn) error {
 }
 
 // Accept waits for the next connection.
-func (d *doorway) Accept() (net.Conn, error) {
+func (d *memberListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.conns:
 		return c, nil
@@ -220,13 +220,13 @@ func (d *doorway) Accept() (net.Conn, error) {
 }
 
 // Close ends Accept.
-func (d *doorway) Close() error {
+func (d *memberListener) Close() error {
 	d.once.Do(func() { close(d.closed) })
 	return nil
 }
 
 // Addr is the member's name.
-func (d *doorway) Addr() net.Addr { return memberAddr{d.member, nil} }
+func (d *memberListener) Addr() net.Addr { return memberAddr{d.member, nil} }
 
 // memberAddr is an address at a member; that of a connection's other end says
 // whose it is.

@@ -78,24 +78,24 @@ var _ = of("member", append([]Row{
 		Means: "Lose its disk. It cannot come back under its name, because it has forgotten its votes: rejoin replaces it.",
 	},
 	{
-		Name: "rejoin", Replaces: true, Repairs: true, Remedy: true, Aside: true, do: act(Member.Rejoin), Ways: ways(say("Replace it by a new member that catches up")),
+		Name: "rejoin", Replaces: true, Repairs: true, Remedy: true, Async: true, do: act(Member.Rejoin), Ways: ways(say("Replace it by a new member that catches up")),
 		Means: "Replace it by a new, empty member: member remove, member add as a learner, promote when it has caught up.",
 	},
 	{
-		Name: "recover", Repairs: true, Remedy: true, Aside: true, do: act(Member.Recover), Ways: ways(say("Go on from its data alone: the quorum is lost for good")),
+		Name: "recover", Repairs: true, Remedy: true, Async: true, do: act(Member.Recover), Ways: ways(say("Go on from its data alone: the quorum is lost for good")),
 		Means: "The quorum is lost for good: go on from this one member's data alone, as etcd --force-new-cluster. What only others had is lost.",
 	},
-	{Name: "promote", Repairs: true, Aside: true, do: act(Member.Promote), Ways: ways(say("Give it a vote")), Means: "Give a learner that has caught up its vote."},
+	{Name: "promote", Repairs: true, Async: true, do: act(Member.Promote), Ways: ways(say("Give it a vote")), Means: "Give a learner that has caught up its vote."},
 	{
-		Name: "remove", Replaces: true, Passing: true, Aside: true, do: act(Member.Remove), Ways: ways(say("Take it out of the group for good")),
+		Name: "remove", Replaces: true, Passing: true, Async: true, do: act(Member.Remove), Ways: ways(say("Take it out of the group for good")),
 		Means: "Take it out of the group for good; its name is not used again.",
 	},
 	{
-		Name: "snapshot", Repairs: true, Aside: true, do: act(Member.Snapshot), Ways: ways(say("Have it write a snapshot and cut its log off behind it")),
+		Name: "snapshot", Repairs: true, Async: true, do: act(Member.Snapshot), Ways: ways(say("Have it write a snapshot and cut its log off behind it")),
 		Means: "Have it write a snapshot and cut its log off behind it: a member that lags further gets the snapshot installed.",
 	},
 	{
-		Name: "defrag", Repairs: true, Aside: true, do: act(Member.Defragment), Ways: ways(say("Defragment its database: it answers nobody meanwhile")),
+		Name: "defrag", Repairs: true, Async: true, do: act(Member.Defragment), Ways: ways(say("Defragment its database: it answers nobody meanwhile")),
 		Means: "Rewrite its database without the holes that compaction left. It answers nobody meanwhile.",
 	},
 }, slowRows("write", "Have each write to its disk take so much longer.", "400ms",

@@ -34,7 +34,7 @@ var _ = of(
 		Means: "Cut the members into groups that do not reach one another; members that are not named are a group of their own.",
 	},
 	Row{
-		Name: "split-vote", Passing: true, Aside: true, do: group(act(Store.SplitVote)), Ways: ways(say("Let the next election have no winner")),
+		Name: "split-vote", Passing: true, Async: true, do: group(act(Store.SplitVote)), Ways: ways(say("Let the next election have no winner")),
 		Means: "Let the next election end without a winner: as many candidates at once as it takes.",
 	},
 	Row{
@@ -47,22 +47,22 @@ var _ = of(
 		do: group(act(func(s Store, why []trace.ID) error { return s.SlowElections(1, why) })),
 	},
 	Row{
-		Name: "add-learner", Repairs: true, Aside: true, Ways: ways(say("Add a member as a learner, without a vote")),
+		Name: "add-learner", Repairs: true, Async: true, Ways: ways(say("Add a member as a learner, without a vote")),
 		Means: "Add an empty member that gets the log and has no vote.",
 		do:    group(act(func(s Store, why []trace.ID) error { return s.AddMember(true, why) })),
 	},
 	Row{
-		Name: "add-voter", Repairs: true, Aside: true, Ways: ways(say("Add a member that votes at once")),
+		Name: "add-voter", Repairs: true, Async: true, Ways: ways(say("Add a member that votes at once")),
 		Means: "Add an empty member that has a vote at once: the quorum may grow before it has caught up.",
 		do:    group(act(func(s Store, why []trace.ID) error { return s.AddMember(false, why) })),
 	},
 	Row{
-		Name: "compact", Repairs: true, Aside: true, Args: "[REVISION]", do: compact,
+		Name: "compact", Repairs: true, Async: true, Args: "[REVISION]", do: compact,
 		Ways:  ways(say("Throw the history before now away"), ask("Throw the history away before …", "a revision")),
 		Means: "Throw away the history before the newest revision, or before the one named: older reads and watches fail from then on.",
 	},
 	Row{
-		Name: "defrag", Repairs: true, Aside: true, do: act(Store.Defragment), Ways: ways(say("Defragment one member after another")),
+		Name: "defrag", Repairs: true, Async: true, do: act(Store.Defragment), Ways: ways(say("Defragment one member after another")),
 		Means: "Rewrite the members' databases, one after another, without the holes that compaction left.",
 	},
 	Row{
@@ -72,15 +72,15 @@ var _ = of(
 		Means: "Set how big a member's database may grow before the NOSPACE alarm (etcd --quota-backend-bytes; 2GiB unless set).",
 	},
 	Row{
-		Name: "disarm", Repairs: true, Remedy: true, Aside: true, do: act(Store.Disarm), Ways: ways(say("Clear the alarms")),
+		Name: "disarm", Repairs: true, Remedy: true, Async: true, do: act(Store.Disarm), Ways: ways(say("Clear the alarms")),
 		Means: "Clear every alarm, as etcdctl alarm disarm. It comes back if what raised it is not mended.",
 	},
 	Row{
-		Name: "wipe", Passing: true, Aside: true, do: group(act(Store.Wipe)), Ways: ways(say("Lose every disk: a new, empty store begins")),
+		Name: "wipe", Passing: true, Async: true, do: group(act(Store.Wipe)), Ways: ways(say("Lose every disk: a new, empty store begins")),
 		Means: "Lose every disk, and begin an empty store. A backup brings it back (kviz restore); without one, reinstall makes a new cluster of it.",
 	},
 	Row{
-		Name: "reinstall", Repairs: true, Remedy: true, Aside: true, do: act(Store.Reinstall), Ways: ways(say("Install the add-ons again, and have the nodes register")),
+		Name: "reinstall", Repairs: true, Remedy: true, Async: true, do: act(Store.Reinstall), Ways: ways(say("Install the add-ons again, and have the nodes register")),
 		Means: "After the store was wiped: apply kubeadm's add-ons again (the rights of CoreDNS) and restart DNS, kube-proxies and kubelets, so that nodes register with the empty API. Containers that it knows nothing of end then.",
 	},
 )

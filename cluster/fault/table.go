@@ -33,8 +33,8 @@ type Row struct {
 	Knob bool
 	// Members says that it is done to each member of the store.
 	Members bool
-	// Aside says that it takes its time: it is done beside the kernel, which goes on.
-	Aside bool
+	// Async says that it takes its time: it is done beside the kernel, which goes on.
+	Async bool
 
 	do func(target any, f control.Fault) (Act, error)
 }

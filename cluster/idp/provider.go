@@ -51,8 +51,8 @@ const TTL = time.Hour
 // latency is how long the provider takes for one request.
 const latency = 5 * time.Millisecond
 
-// patience is how long who logs in waits for an answer.
-const patience = 30 * time.Second
+// loginTimeout is how long somebody who logs in waits for an answer.
+const loginTimeout = 30 * time.Second
 
 // Provider is the identity provider. Its methods may be called only on the kernel's
 // goroutine.
@@ -120,10 +120,10 @@ func (p *Provider) Login(t *sim.Task, l Login) (token string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("encoding a login: %w", err)
 	}
-	code, answer, _, err := p.ask(t, remote.Request{Method: http.MethodPost, Path: "/token", Body: body}, t.Elapsed()+patience)
+	code, answer, _, err := p.ask(t, remote.Request{Method: http.MethodPost, Path: "/token", Body: body}, t.Elapsed()+loginTimeout)
 	switch {
 	case err == context.DeadlineExceeded: //nolint:errorlint // it is made by Wait
-		return "", fmt.Errorf("the identity provider did not answer within %s", patience)
+		return "", fmt.Errorf("the identity provider did not answer within %s", loginTimeout)
 	case err != nil:
 		return "", fmt.Errorf("the identity provider cannot be reached: %w", err)
 	case code != http.StatusOK:

@@ -163,7 +163,7 @@ func (w *walk) resolve() (netip.Addr, error) {
 // finish waits as long as the caller does for what the walk came to.
 func (w *walk) finish(outcome string) Result {
 	passed := w.t.Elapsed() - w.began
-	patience := func(d time.Duration) {
+	wait := func(d time.Duration) {
 		if w.req.Limit > 0 && w.req.Limit-passed < d {
 			d, outcome = w.req.Limit-passed, TimedOut
 		}
@@ -171,12 +171,12 @@ func (w *walk) finish(outcome string) Result {
 	}
 	switch outcome {
 	case TimedOut:
-		patience(synTimeout)
+		wait(synTimeout)
 	case Unreachable:
-		patience(arpTimeout)
+		wait(arpTimeout)
 	case Answered:
 		if w.res.Answer.Hung {
-			patience(synTimeout)
+			wait(synTimeout)
 			outcome = TimedOut
 		}
 	}

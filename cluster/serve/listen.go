@@ -36,7 +36,7 @@ type Listener struct {
 	done   chan struct{}
 }
 
-// Listen opens the front door for other programs: a TLS listener on
+// Listen serves other programs: it opens a TLS listener on
 // 127.0.0.1:port (0: any free port) with a certificate authority and a bearer
 // token of its own, both fresh each time. If kubeconfig is not "", a kubeconfig
 // that leads here is written to that path, readable by its owner only.

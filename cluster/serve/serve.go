@@ -7,7 +7,7 @@
 // paths, serializers and table printing are Kubernetes' own code; the rest is
 // written out here, small enough to read.
 //
-// There are two front doors: [Handler.Transport], an http.RoundTripper inside
+// Requests come in by two ways: [Handler.Transport], an http.RoundTripper inside
 // the process (the console's kubectl), and [Handler.Listen], TLS on 127.0.0.1
 // with a kubeconfig (everybody else). Both lead to [Handler.ServeHTTP]; start
 // reading there.

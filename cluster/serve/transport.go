@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Transport is the front door inside the process: an http.RoundTripper that
+// Transport is the way in from inside the process: an http.RoundTripper that
 // runs the handler without a socket. Who sends a request is said by the
 // request's context ([WithCaller]).
 func (h *Handler) Transport() http.RoundTripper { return localTransport{h} }

@@ -8,10 +8,10 @@ import "time"
 // patch, say, that would keep everybody waiting.
 //
 // While fn takes longer than was modelled nothing later happens, so that the same
-// input gives the same trace on any machine. patience is for how long that may be so
+// input gives the same trace on any machine. limit is for how long that may be so
 // in real time; then the rest of the cluster goes on, as beside a store that cannot
 // answer. 0 means for ever.
-func (t *Task) Aside(what string, modelled, patience time.Duration, fn func()) {
+func (t *Task) Aside(what string, modelled, limit time.Duration, fn func()) {
 	t.mayWait("Aside")
 	o := t.k.Operate(modelled, 0, func(done func()) {
 		t.k.Beside(what, func() {
@@ -19,6 +19,6 @@ func (t *Task) Aside(what string, modelled, patience time.Duration, fn func()) {
 			done()
 		})
 	}, func(bool) { t.ready() })
-	o.aside, o.patience = true, patience
+	o.aside, o.limit = true, limit
 	t.park(o.drop)
 }

@@ -32,7 +32,7 @@ func TestAsideGoesOnBesideTheRest(t *testing.T) {
 	}
 }
 
-// What takes longer than anybody has patience for does not hold up the others.
+// What takes longer than its limit does not hold up the others.
 func TestAsideIsOutlasted(t *testing.T) {
 	enough := make(chan struct{})
 	over := false

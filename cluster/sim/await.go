@@ -20,9 +20,9 @@ type Operation struct {
 	timer   *Timer
 	k       *Kernel
 
-	aside    bool          // no store's: Task.Aside
-	patience time.Duration // for how long of real time it may hold up virtual time; 0 for ever
-	waited   time.Time     // since when it does
+	aside  bool          // no store's: Task.Aside
+	limit  time.Duration // for how long of real time it may hold up virtual time; 0 for ever
+	waited time.Time     // since when it does
 }
 
 func (o *Operation) finished() bool { return o.done.Load() }
@@ -76,13 +76,13 @@ func (o *Operation) landed() {
 
 // outlasted reports whether the operation has held up virtual time for as long as it may.
 func (o *Operation) outlasted() bool {
-	if o.patience == 0 {
+	if o.limit == 0 {
 		return false
 	}
 	if o.waited.IsZero() {
 		o.waited = time.Now()
 	}
-	return time.Since(o.waited) >= o.patience
+	return time.Since(o.waited) >= o.limit
 }
 
 // stall takes the operation out of virtual time's way: the store cannot

@@ -1,4 +1,4 @@
-// Package storage is the API server's etcd client: the one door between
+// Package storage is the API server's etcd client: the one way between
 // virtual time and the real store.
 //
 // In Kubernetes this is clientv3 inside pkg/storage/etcd3. Here it also keeps

@@ -12,7 +12,7 @@ import (
 // not take for a user.
 //
 // Mirrors etcd server/embed/serve.go accessController with its default settings.
-func (f *face) access(next http.Handler) http.Handler {
+func (f *frontend) access(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rest, old := strings.CutPrefix(r.URL.Path, "/v3beta/"); old {
 			r.URL.Path = "/v3/" + rest

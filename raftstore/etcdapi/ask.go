@@ -27,8 +27,8 @@ const requestTimeout = 7 * time.Second
 // header: the state machine decides what they may do.
 //
 // Mirrors etcd server/etcdserver/v3_server.go processInternalRaftRequestOnce.
-func (f *face) change(ctx context.Context, req *pb.InternalRaftRequest) (proto.Message, error) {
-	if f.crowded() {
+func (f *frontend) change(ctx context.Context, req *pb.InternalRaftRequest) (proto.Message, error) {
+	if f.tooManyRequests() {
 		return nil, errTooMany
 	}
 	if req.Authenticate == nil {
@@ -53,7 +53,7 @@ func (f *face) change(ctx context.Context, req *pb.InternalRaftRequest) (proto.M
 }
 
 // tooLarge looks closely only at what could be too large.
-func (f *face) tooLarge(req *pb.InternalRaftRequest) bool {
+func (f *frontend) tooLarge(req *pb.InternalRaftRequest) bool {
 	most := f.server.cfg.MaxRequestBytes
 	const frame = 256 // more than the other fields of a Put and the header can take
 	if p := req.Put; p != nil && req.Header == nil && len(p.Key)+len(p.Value)+frame < most {
@@ -68,7 +68,7 @@ const frameOfHeader = 16
 // ask gives a request to the store, through this member: while the member
 // cannot reach the leader it waits, and its answer waits too. A caller that
 // gives up does not take its request back.
-func (f *face) ask(ctx context.Context, req *pb.InternalRaftRequest, what string) (*raftstore.Result, error) {
+func (f *frontend) ask(ctx context.Context, req *pb.InternalRaftRequest, what string) (*raftstore.Result, error) {
 	open := f.open.Load()
 	if open == nil {
 		return nil, rpctypes.ErrGRPCStopped
@@ -111,14 +111,14 @@ func (f *face) ask(ctx context.Context, req *pb.InternalRaftRequest, what string
 }
 
 // forwarded tells that this member passes a request on to the leader.
-func (f *face) forwarded(req *pb.InternalRaftRequest, what string) {
+func (f *frontend) forwarded(req *pb.InternalRaftRequest, what string) {
 	if f.server.group != nil {
 		f.server.group.Forwarded(f.member, what, len(req.GetPut().GetValue()))
 	}
 }
 
 // askBy gives the request to somebody else than the store.
-func (f *face) askBy(ctx context.Context, do func(context.Context, string, *pb.InternalRaftRequest) *raftstore.Result, req *pb.InternalRaftRequest, what string) (*raftstore.Result, error) {
+func (f *frontend) askBy(ctx context.Context, do func(context.Context, string, *pb.InternalRaftRequest) *raftstore.Result, req *pb.InternalRaftRequest, what string) (*raftstore.Result, error) {
 	if !f.reaches() {
 		return nil, f.outOfReach()
 	}
@@ -133,7 +133,7 @@ func (f *face) askBy(ctx context.Context, do func(context.Context, string, *pb.I
 // outOfReach is what a member says that could not reach the leader in time.
 //
 // Mirrors etcd server/etcdserver/server.go parseProposeCtxErr.
-func (f *face) outOfReach() error {
+func (f *frontend) outOfReach() error {
 	if f.leader() != "" {
 		return rpctypes.ErrGRPCTimeoutDueToConnectionLost
 	}
@@ -142,7 +142,7 @@ func (f *face) outOfReach() error {
 
 // awaitLeader waits until the member reaches the leader, and says at the
 // deadline that it does not.
-func (f *face) awaitLeader(ctx context.Context, open *serving, deadline time.Time) error {
+func (f *frontend) awaitLeader(ctx context.Context, open *serving, deadline time.Time) error {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for !f.reaches() {
@@ -167,7 +167,7 @@ func (f *face) awaitLeader(ctx context.Context, open *serving, deadline time.Tim
 // barrier waits until the store has proved that everything that was answered
 // before is in the leader's state, and gives its revision: etcd's
 // linearizableReadNotify.
-func (f *face) barrier(ctx context.Context) (int64, error) {
+func (f *frontend) barrier(ctx context.Context) (int64, error) {
 	for tries := 0; ; tries++ {
 		r, err := f.ask(ctx, &pb.InternalRaftRequest{Header: f.root(), Range: &pb.RangeRequest{Key: []byte{0}, CountOnly: true}}, "MsgReadIndex")
 		if err == nil {
@@ -187,7 +187,7 @@ func (f *face) barrier(ctx context.Context) (int64, error) {
 // settle waits until the member has applied what the leader has, as it would
 // have in etcd after a moment, for a second at most: an idle leader tells of its
 // commits late. A member that is cut off or slow is taken as it is.
-func (f *face) settle(ctx context.Context) {
+func (f *frontend) settle(ctx context.Context) {
 	g := f.server.group
 	if g == nil {
 		return

@@ -17,7 +17,7 @@ import (
 // server/etcdserver/v3_server.go.
 type authServer struct {
 	pb.UnimplementedAuthServer
-	*face
+	*frontend
 }
 
 func throughLog[T proto.Message](a *authServer, ctx context.Context, req *pb.InternalRaftRequest) (T, error) {

@@ -18,11 +18,11 @@ import (
 // Mirrors etcd server/etcdserver/api/v3rpc/member.go.
 type clusterServer struct {
 	pb.UnimplementedClusterServer
-	*face
+	*frontend
 }
 
 // clusterHeader has no revision, as in etcd.
-func (f *face) clusterHeader() *pb.ResponseHeader { return f.header(0) }
+func (f *frontend) clusterHeader() *pb.ResponseHeader { return f.header(0) }
 
 // MemberList lists the members in order of joining.
 func (c *clusterServer) MemberList(ctx context.Context, r *pb.MemberListRequest) (*pb.MemberListResponse, error) {
@@ -111,7 +111,7 @@ func (c *clusterServer) taken(urls []string, but uint64) bool {
 
 // named is the name of a member, by its ID.
 func (c *clusterServer) named(id uint64) (string, error) {
-	if f := c.server.face(id); f != nil {
+	if f := c.server.frontend(id); f != nil {
 		return f.member, nil
 	}
 	return "", rpctypes.ErrGRPCMemberNotFound

@@ -16,7 +16,7 @@ import (
 )
 
 // versionsAt is what a member knows of the cluster's version.
-func (f *face) versionsAt(member string) apply.Versions {
+func (f *frontend) versionsAt(member string) apply.Versions {
 	if s, ok := f.server.store.(raftstore.Versioned); ok {
 		if v, err := s.VersionsAt(member); err == nil {
 			return v

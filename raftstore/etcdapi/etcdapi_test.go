@@ -36,7 +36,7 @@ func replicated(t *testing.T) *raftstore.Replicated {
 	return s
 }
 
-// bench is a store, its face, and a connection to each address.
+// bench is a store, its API, and a connection to each address.
 type bench struct {
 	t      *testing.T
 	ctx    context.Context

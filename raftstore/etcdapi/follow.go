@@ -18,8 +18,8 @@ func (s *Server) follow() error {
 	}
 	changed := false
 	s.mu.Lock()
-	var gone []*face
-	s.faces = slices.DeleteFunc(s.faces, func(f *face) bool {
+	var gone []*frontend
+	s.frontends = slices.DeleteFunc(s.frontends, func(f *frontend) bool {
 		left := !slices.Contains(names, f.member)
 		if left {
 			gone = append(gone, f)
@@ -27,15 +27,15 @@ func (s *Server) follow() error {
 		return left
 	})
 	for _, name := range names {
-		if !slices.ContainsFunc(s.faces, func(f *face) bool { return f.member == name }) {
-			s.faces = append(s.faces, newFace(s, name, s.nextPort))
+		if !slices.ContainsFunc(s.frontends, func(f *frontend) bool { return f.member == name }) {
+			s.frontends = append(s.frontends, newFrontend(s, name, s.nextPort))
 			if s.nextPort != 0 {
 				s.nextPort++
 			}
 			changed = true
 		}
 	}
-	faces := slices.Clone(s.faces)
+	frontends := slices.Clone(s.frontends)
 	s.mu.Unlock()
 	for _, f := range gone {
 		f.close()
@@ -44,7 +44,7 @@ func (s *Server) follow() error {
 	}
 	var failed error
 	learners, _ := s.attributes()
-	for _, f := range faces {
+	for _, f := range frontends {
 		f.learns.Store(learners[f.member])
 		did, err := f.follow()
 		changed = changed || did
@@ -67,14 +67,14 @@ func (s *Server) follow() error {
 // an address could not be opened, or a member knows no leader: then the streams
 // that insist on one are counted down.
 func (s *Server) followLoop() {
-	leaderless := map[*face]int{}
+	leaderless := map[*frontend]int{}
 	for {
 		err := s.follow()
 		s.mu.Lock()
-		faces := slices.Clone(s.faces)
+		frontends := slices.Clone(s.frontends)
 		s.mu.Unlock()
 		again := err != nil
-		for _, f := range faces {
+		for _, f := range frontends {
 			if !f.isOpen() || s.group.Glance(f.member).Leader != "" {
 				delete(leaderless, f)
 				continue

@@ -16,7 +16,7 @@ import (
 // all, counts, and gives errors their code.
 //
 // Mirrors etcd server/etcdserver/api/v3rpc/interceptor.go.
-func (f *face) gate(ctx context.Context, kind string, supportsLearner bool) (insists bool, err error) {
+func (f *frontend) gate(ctx context.Context, kind string, supportsLearner bool) (insists bool, err error) {
 	if !f.up() {
 		return false, rpctypes.ErrGRPCStopped
 	}
@@ -55,7 +55,7 @@ func forLearner(req any) bool {
 
 const snapshotMethod = "/etcdserverpb.Maintenance/Snapshot"
 
-func (f *face) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
+func (f *frontend) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
 	call, began := f.calls.of(f.numbers, "unary", info.FullMethod), time.Now()
 	call.started.Inc()
 	call.received.Inc()
@@ -71,7 +71,7 @@ func (f *face) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, h
 	return resp, nil
 }
 
-func (f *face) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+func (f *frontend) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	call := f.calls.of(f.numbers, streamKind(info), info.FullMethod)
 	call.started.Inc()
 	stream = counted{stream, call}

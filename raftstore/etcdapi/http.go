@@ -26,7 +26,7 @@ import (
 //
 // Mirrors etcd server/etcdserver/api/etcdhttp and server/embed/serve.go
 // registerGateway.
-func (f *face) mux(in *inside) http.Handler {
+func (f *frontend) mux(in *inside) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", f.numbers.Handler())
 	mux.HandleFunc("/version", f.version)
@@ -70,7 +70,7 @@ func onlyGet(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-func (f *face) version(w http.ResponseWriter, r *http.Request) {
+func (f *frontend) version(w http.ResponseWriter, r *http.Request) {
 	if !onlyGet(w, r) {
 		return
 	}
@@ -79,7 +79,7 @@ func (f *face) version(w http.ResponseWriter, r *http.Request) {
 	f.reply(w, &version.Versions{Server: Version, Cluster: now.Cluster, Storage: now.Cluster})
 }
 
-func (f *face) reply(w http.ResponseWriter, v any) {
+func (f *frontend) reply(w http.ResponseWriter, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // strings only
@@ -93,7 +93,7 @@ type healthy struct {
 	Reason string `json:"reason"`
 }
 
-func (f *face) health(w http.ResponseWriter, r *http.Request) {
+func (f *frontend) health(w http.ResponseWriter, r *http.Request) {
 	if !onlyGet(w, r) {
 		return
 	}
@@ -116,7 +116,7 @@ func (f *face) health(w http.ResponseWriter, r *http.Request) {
 }
 
 // unhealthy says why the member is, "" if it is not.
-func (f *face) unhealthy(ctx context.Context, exclude []string, serializable bool) string {
+func (f *frontend) unhealthy(ctx context.Context, exclude []string, serializable bool) string {
 	for _, a := range f.server.store.Alarms() {
 		if !slices.Contains(exclude, a.Alarm.String()) {
 			switch a.Alarm {
@@ -138,7 +138,7 @@ func (f *face) unhealthy(ctx context.Context, exclude []string, serializable boo
 }
 
 // canRead tries a read that needs no permission.
-func (f *face) canRead(ctx context.Context, serializable bool) error {
+func (f *frontend) canRead(ctx context.Context, serializable bool) error {
 	_, err := f.read(ctx, f.root(), &pb.RangeRequest{Key: []byte{0}, KeysOnly: true, Limit: 1, Serializable: serializable})
 	return plain(err)
 }
@@ -152,7 +152,7 @@ func plain(err error) error {
 }
 
 // check runs one of the checks by name.
-func (f *face) check(ctx context.Context, name string) error {
+func (f *frontend) check(ctx context.Context, name string) error {
 	switch name {
 	case "serializable_read":
 		return f.canRead(ctx, true)
@@ -173,7 +173,7 @@ func (f *face) check(ctx context.Context, name string) error {
 }
 
 // checks serves a list of checks, all together and each by itself.
-func (f *face) checks(mux *http.ServeMux, kind string, names ...string) {
+func (f *frontend) checks(mux *http.ServeMux, kind string, names ...string) {
 	serve := func(names []string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if !onlyGet(w, r) {
@@ -199,7 +199,7 @@ func (f *face) checks(mux *http.ServeMux, kind string, names ...string) {
 	}
 }
 
-func (f *face) report(ctx context.Context, kind string, names []string) (text string, ok bool) {
+func (f *frontend) report(ctx context.Context, kind string, names []string) (text string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout+time.Second)
 	defer cancel()
 	var b strings.Builder

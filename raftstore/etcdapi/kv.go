@@ -17,7 +17,7 @@ import (
 // Mirrors etcd server/etcdserver/api/v3rpc/key.go and server/etcdserver/v3_server.go.
 type kvServer struct {
 	pb.UnimplementedKVServer
-	*face
+	*frontend
 }
 
 // Range reads. A serializable one is answered by the member that is asked,
@@ -45,11 +45,11 @@ func (k *kvServer) Range(ctx context.Context, r *pb.RangeRequest) (resp *pb.Rang
 }
 
 // ranged counts a range that is over.
-func (f *face) ranged(began time.Time, err error) {
+func (f *frontend) ranged(began time.Time, err error) {
 	f.numbers.RangeSeconds.WithLabelValues(strconv.FormatBool(err == nil)).Observe(time.Since(began).Seconds())
 }
 
-func (f *face) read(ctx context.Context, who *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+func (f *frontend) read(ctx context.Context, who *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	if r.Serializable {
 		return f.local(ctx, who, r)
 	}
@@ -61,7 +61,7 @@ func (f *face) read(ctx context.Context, who *pb.RequestHeader, r *pb.RangeReque
 }
 
 // notRead counts a linearizable read that had no answer, and says why.
-func (f *face) notRead(err error) error {
+func (f *frontend) notRead(err error) error {
 	f.numbers.FailedRead.Inc()
 	if err = asTimeout(err); err == rpctypes.ErrGRPCTimeout {
 		f.numbers.SlowReadIndex.Inc()
@@ -72,7 +72,7 @@ func (f *face) notRead(err error) error {
 // local reads from the member's own state. If the member has told of more than
 // it has applied, because an answer came through it early, the leader reads
 // for it.
-func (f *face) local(ctx context.Context, who *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+func (f *frontend) local(ctx context.Context, who *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	g := f.server.group
 	if g == nil || g.RevisionAt(f.member) < f.shown.Load() && g.Reaches(f.member) {
 		own := &pb.RangeRequest{
@@ -159,7 +159,7 @@ func (k *kvServer) readTxn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnRespon
 }
 
 // fresh is a member that has applied a revision: this one, or the leader.
-func (f *face) fresh(ctx context.Context, rev int64) (string, error) {
+func (f *frontend) fresh(ctx context.Context, rev int64) (string, error) {
 	for {
 		for _, id := range [...]string{f.member, f.server.group.Leader()} {
 			if id != "" && f.server.group.RevisionAt(id) >= rev {

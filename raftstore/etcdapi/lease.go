@@ -22,7 +22,7 @@ import (
 // server/etcdserver/v3_server.go.
 type leaseServer struct {
 	pb.UnimplementedLeaseServer
-	*face
+	*frontend
 }
 
 // LeaseGrant makes a lease, with an ID drawn at random if none is given.
@@ -56,7 +56,7 @@ func drawID() int64 {
 }
 
 // fill adds the revision to the header of an answer that has none.
-func (f *face) fill(h *pb.ResponseHeader) {
+func (f *frontend) fill(h *pb.ResponseHeader) {
 	if h != nil && h.Revision == 0 {
 		h.Revision = f.revision()
 	}
@@ -135,7 +135,7 @@ func (l *leaseServer) renew(ctx context.Context, id int64) (int64, error) {
 }
 
 // reachLeader waits until the member reaches the leader.
-func (f *face) reachLeader(ctx context.Context) error {
+func (f *frontend) reachLeader(ctx context.Context) error {
 	if f.reaches() {
 		return nil
 	}

@@ -22,7 +22,7 @@ const maxResponseBytes = math.MaxInt32
 const buffers = 64 << 10
 
 // serve answers on a listener. Call with mu held.
-func (f *face) serve(l net.Listener) {
+func (f *frontend) serve(l net.Listener) {
 	f.shown.Store(0) // a process that starts has told nobody anything
 	var cfg *tls.Config
 	if f.server.cfg.TLS != nil {
@@ -36,7 +36,7 @@ func (f *face) serve(l net.Listener) {
 	f.register(open.grpc, open.inside)
 	open.http = &http.Server{Handler: f.mux(open.inside), ReadHeaderTimeout: firstBytes}
 	f.open.Store(open)
-	// All three end when the face is shut; what they end with is that.
+	// All three end when the frontend is shut; what they end with is that.
 	f.server.begin("accept at "+f.addr, func() { split.accept(l) })
 	f.server.begin("gRPC at "+f.addr, func() { _ = open.grpc.Serve(split.grpc) })
 	f.server.begin("HTTP at "+f.addr, func() { _ = open.http.Serve(split.http) })
@@ -45,7 +45,7 @@ func (f *face) serve(l net.Listener) {
 // grpcServer has etcd's limits.
 //
 // Mirrors etcd server/etcdserver/api/v3rpc/grpc.go Server and server/embed/etcd.go.
-func (f *face) grpcServer() *grpc.Server {
+func (f *frontend) grpcServer() *grpc.Server {
 	unary := []grpc.UnaryServerInterceptor{f.server.containUnary}
 	stream := []grpc.StreamServerInterceptor{f.server.containStream}
 	if f.server.cfg.Unary != nil {
@@ -65,13 +65,13 @@ func (f *face) grpcServer() *grpc.Server {
 	)
 }
 
-func (f *face) register(g *grpc.Server, in *inside) {
-	pb.RegisterKVServer(g, &kvServer{face: f})
-	pb.RegisterWatchServer(g, &watchServer{face: f})
-	pb.RegisterLeaseServer(g, &leaseServer{face: f})
-	pb.RegisterClusterServer(g, &clusterServer{face: f})
-	pb.RegisterMaintenanceServer(g, &maintenanceServer{face: f})
-	pb.RegisterAuthServer(g, &authServer{face: f})
+func (f *frontend) register(g *grpc.Server, in *inside) {
+	pb.RegisterKVServer(g, &kvServer{frontend: f})
+	pb.RegisterWatchServer(g, &watchServer{frontend: f})
+	pb.RegisterLeaseServer(g, &leaseServer{frontend: f})
+	pb.RegisterClusterServer(g, &clusterServer{frontend: f})
+	pb.RegisterMaintenanceServer(g, &maintenanceServer{frontend: f})
+	pb.RegisterAuthServer(g, &authServer{frontend: f})
 	v3lockpb.RegisterLockServer(g, lockServer{in: in})
 	v3electionpb.RegisterElectionServer(g, electionServer{in: in})
 	h := health.NewServer()

@@ -22,7 +22,7 @@ const Version = "3.7.3"
 // Mirrors etcd server/etcdserver/api/v3rpc/maintenance.go.
 type maintenanceServer struct {
 	pb.UnimplementedMaintenanceServer
-	*face
+	*frontend
 }
 
 // Status tells of the member.
@@ -149,7 +149,7 @@ func (m *maintenanceServer) MoveLeader(ctx context.Context, r *pb.MoveLeaderRequ
 	if !g.Glance(m.member).Leads {
 		return nil, rpctypes.ErrGRPCNotLeader
 	}
-	to := m.server.face(r.TargetID)
+	to := m.server.frontend(r.TargetID)
 	if to == nil || to.learner() {
 		return nil, rpctypes.ErrGRPCBadLeaderTransferee
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // values answers for the numbers that are asked for when somebody reads.
-func (f *face) values() metrics.Values {
+func (f *frontend) values() metrics.Values {
 	s := f.server
 	v := metrics.Values{ServerID: f.id, Quota: f.quota(), HasLeader: f.leader() != "", IsLeader: true}
 	// A member that is down has no size.

@@ -8,7 +8,7 @@ import (
 )
 
 // users is the users, roles and tokens that the member goes by.
-func (f *face) users() auth.AuthStore {
+func (f *frontend) users() auth.AuthStore {
 	if f.server.group == nil {
 		return f.server.store.AuthStore()
 	}
@@ -17,7 +17,7 @@ func (f *face) users() auth.AuthStore {
 
 // nameOf is who asks, as a request to the store carries it; nil if nobody is
 // named.
-func (f *face) nameOf(ctx context.Context) (*pb.RequestHeader, error) {
+func (f *frontend) nameOf(ctx context.Context) (*pb.RequestHeader, error) {
 	who, err := f.who(ctx)
 	if err != nil || who == nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (f *face) nameOf(ctx context.Context) (*pb.RequestHeader, error) {
 }
 
 // root is who asks in the server's own name.
-func (f *face) root() *pb.RequestHeader {
+func (f *frontend) root() *pb.RequestHeader {
 	users := f.users()
 	if !users.IsAuthEnabled() {
 		return nil
@@ -38,11 +38,11 @@ func (f *face) root() *pb.RequestHeader {
 // It is nil if nobody is named or authentication is off.
 //
 // Mirrors etcd server/etcdserver/v3_server.go AuthInfoFromCtx.
-func (f *face) who(ctx context.Context) (*auth.AuthInfo, error) {
+func (f *frontend) who(ctx context.Context) (*auth.AuthInfo, error) {
 	return f.whoIn(ctx, f.users())
 }
 
-func (f *face) whoIn(ctx context.Context, users auth.AuthStore) (*auth.AuthInfo, error) {
+func (f *frontend) whoIn(ctx context.Context, users auth.AuthStore) (*auth.AuthInfo, error) {
 	if !users.IsAuthEnabled() {
 		return nil, nil
 	}
@@ -63,7 +63,7 @@ func (f *face) whoIn(ctx context.Context, users auth.AuthStore) (*auth.AuthInfo,
 // revision that the answer holds for (0: authentication is off).
 //
 // Mirrors etcd server/etcdserver/v3_server.go doSerialize.
-func (f *face) permitted(ctx context.Context, check func(users auth.AuthStore, info *auth.AuthInfo) error) (err error) {
+func (f *frontend) permitted(ctx context.Context, check func(users auth.AuthStore, info *auth.AuthInfo) error) (err error) {
 	users := f.users()
 	if !users.IsAuthEnabled() {
 		return nil
@@ -85,7 +85,7 @@ func (f *face) permitted(ctx context.Context, check func(users auth.AuthStore, i
 }
 
 // mayRead asks whether a range may be read.
-func (f *face) mayRead(ctx context.Context, key, end []byte) error {
+func (f *frontend) mayRead(ctx context.Context, key, end []byte) error {
 	return f.permitted(ctx, func(users auth.AuthStore, info *auth.AuthInfo) error {
 		return users.IsRangePermitted(info, key, end)
 	})
@@ -94,7 +94,7 @@ func (f *face) mayRead(ctx context.Context, key, end []byte) error {
 // mustBeAdmin refuses everybody but users with the root role.
 //
 // Mirrors etcd server/etcdserver/api/v3rpc/auth.go AuthAdmin.isPermitted.
-func (f *face) mustBeAdmin(ctx context.Context) error {
+func (f *frontend) mustBeAdmin(ctx context.Context) error {
 	users := f.users()
 	if !users.IsAuthEnabled() {
 		return nil
@@ -109,7 +109,7 @@ func (f *face) mustBeAdmin(ctx context.Context) error {
 // mustBeSomebody refuses who gives no name while authentication is on.
 //
 // Mirrors etcd server/etcdserver/v3_server.go requireAuthInfo.
-func (f *face) mustBeSomebody(ctx context.Context) error {
+func (f *frontend) mustBeSomebody(ctx context.Context) error {
 	users := f.users()
 	if !users.IsAuthEnabled() {
 		return nil

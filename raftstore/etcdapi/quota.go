@@ -54,7 +54,7 @@ const guessFor = 250 * time.Millisecond
 // machine checks again when the request's turn comes.
 //
 // Mirrors etcd server/etcdserver/api/v3rpc/quota.go quotaAlarmer.check.
-func (f *face) room(ctx context.Context, cost int) error {
+func (f *frontend) room(ctx context.Context, cost int) error {
 	quota := f.quota()
 	if quota < 0 || cost == 0 || f.guess(int64(cost), quota) < quota {
 		return nil
@@ -66,7 +66,7 @@ func (f *face) room(ctx context.Context, cost int) error {
 }
 
 // guess is how big the database is with the request.
-func (f *face) guess(cost, quota int64) int64 {
+func (f *frontend) guess(cost, quota int64) int64 {
 	g := &f.size
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,7 +84,7 @@ func (f *face) guess(cost, quota int64) int64 {
 }
 
 // quota is the most bytes that the database may take; below 0 there is no limit.
-func (f *face) quota() int64 {
+func (f *frontend) quota() int64 {
 	if s, ok := f.server.store.(raftstore.Limited); ok {
 		return s.Quota()
 	}

@@ -1,4 +1,4 @@
-// Package etcdapi is etcd's v3 face on a raftstore: what etcdctl, an API server
+// Package etcdapi is etcd's v3 API on a raftstore: what etcdctl, an API server
 // or clientv3 talk to. One address a member, as in an etcd cluster; each serves
 // etcd's gRPC services and, over plain HTTP on the same port, /metrics,
 // /health, /livez, /readyz, /version and the JSON gateway /v3/.
@@ -16,12 +16,12 @@
 //
 // Different from etcd: only loopback is listened on. A follower answers a write
 // as soon as any member has applied it, not when it has itself; what it told
-// once it does not take back (face.shown). A serializable read that would
+// once it does not take back (frontend.shown). A serializable read that would
 // have to is answered by the leader. A downgrade has no
 // older program to go on with. Logs and tracing are not there; DESIGN.md has
 // the whole list.
 //
-// Start reading at [Serve], then face in face.go, ask.go for a request's way,
+// Start reading at [Serve], then frontend in frontend.go, ask.go for a request's way,
 // and watchStream in watch.go.
 package etcdapi
 
@@ -80,7 +80,7 @@ type Config struct {
 	Contain func(what string, fn func())
 }
 
-// Server is the running face of a store.
+// Server serves that API.
 type Server struct {
 	// Addr is the first member's address, 127.0.0.1:port.
 	Addr string
@@ -94,10 +94,10 @@ type Server struct {
 	metrics *metrics.Set
 	events  eventCache
 
-	mu       sync.Mutex
-	faces    []*face // in order of joining
-	nextPort int
-	listener func() // told when addresses came or went
+	mu        sync.Mutex
+	frontends []*frontend // in order of joining
+	nextPort  int
+	listener  func() // told when addresses came or went
 
 	poke      chan struct{}
 	closing   chan struct{}
@@ -191,15 +191,15 @@ func (s *Server) Close() error {
 	}()
 	for {
 		s.mu.Lock()
-		faces := slices.Clone(s.faces)
+		frontends := slices.Clone(s.frontends)
 		s.mu.Unlock()
-		for _, f := range faces {
+		for _, f := range frontends {
 			f.close()
 		}
 		select {
 		case <-ended:
 			return nil
-		case <-time.After(10 * time.Millisecond): // a member that joined just now may have been given its face since
+		case <-time.After(10 * time.Millisecond): // a member that joined just now may have been given its address since
 		}
 	}
 }
@@ -209,8 +209,8 @@ func (s *Server) Addresses() []Address {
 	learners, peers := s.attributes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]Address, len(s.faces))
-	for i, f := range s.faces {
+	list := make([]Address, len(s.frontends))
+	for i, f := range s.frontends {
 		list[i] = Address{
 			Member: f.member, ID: f.id, Addr: f.addr, URL: s.scheme() + f.addr, Open: f.isOpen(),
 			Learner: learners[f.member], PeerURLs: peers[f.member],
@@ -237,10 +237,10 @@ func (s *Server) scheme() string {
 	return "http://"
 }
 
-func (s *Server) face(id uint64) *face {
+func (s *Server) frontend(id uint64) *frontend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range s.faces {
+	for _, f := range s.frontends {
 		if f.id == id {
 			return f
 		}

@@ -18,7 +18,7 @@ const snapshotPiece = 32 * 1024
 // shaSize is the trailer of a backup: the SHA-256 of what is before it.
 const shaSize = 32
 
-func (f *face) backuper() (backuper, error) {
+func (f *frontend) backuper() (backuper, error) {
 	b, ok := f.server.store.(backuper)
 	if !ok {
 		return nil, status.Error(codes.Unimplemented, "this store cannot write etcd's database file")

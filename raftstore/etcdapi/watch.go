@@ -17,7 +17,7 @@ import (
 // watchServer is etcd's Watch service.
 type watchServer struct {
 	pb.UnimplementedWatchServer
-	*face
+	*frontend
 }
 
 // watchStream is one connection's watchers.
@@ -30,7 +30,7 @@ type watchServer struct {
 // Mirrors etcd server/etcdserver/api/v3rpc/watch.go serverWatchStream and
 // server/storage/mvcc/watchable_store.go.
 type watchStream struct {
-	*face
+	*frontend
 	stream   pb.Watch_WatchServer
 	position int64      // the next revision of those that are up to date
 	synced   watchers   // may start in the future
@@ -59,7 +59,7 @@ func (w *watchServer) Watch(stream pb.Watch_WatchServer) error {
 	if open == nil {
 		return rpctypes.ErrGRPCStopped
 	}
-	s := &watchStream{face: w.face, stream: stream, position: w.revision() + 1}
+	s := &watchStream{frontend: w.frontend, stream: stream, position: w.revision() + 1}
 	now, err := w.server.store.Changes(s.position)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
 // Package console is the drawer in which commands are typed: kubectl, etcdctl,
-// iptables-save, kviz verbs. It runs them through the cluster's control face and
+// iptables-save, kviz verbs. It runs them through a [Shell] and
 // shows what they print, with a scroll back and a history: one in the foreground,
 // which has the prompt, and any number in the background (jobs.go), as a shell does. While the cluster
 // stands, a command waits, and the console says so.

@@ -17,9 +17,9 @@ import (
 
 var errStale = errors.New("EndpointSlice informer cache is out of date")
 
-// patience is how many retries (about a minute) a cache that lacks the
+// staleRetries is how many retries (about a minute) a cache that lacks the
 // controller's own writes is waited for.
-const patience = 6
+const staleRetries = 6
 
 // sync brings the slices of one Service in line with its pods (syncService).
 func (c *Controller) sync(run *reconcile.Run) error {
@@ -44,7 +44,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	if c.tracker.stale(run.Key, existing) {
 		// What it wrote last has not reached its cache: wait, or it would
 		// write the same again.
-		if c.loop.NumRequeues(run.Key) < patience {
+		if c.loop.NumRequeues(run.Key) < staleRetries {
 			return errStale
 		}
 		// It never will: it was deleted while the cache was starting over.

@@ -187,7 +187,7 @@ func versions(s *side) {
 func (s *side) until(ok func(*pb.StatusResponse) bool) {
 	var r *pb.StatusResponse
 	var err error
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(answerTimeout); time.Now().Before(end); {
 		if r, err = s.upkeep().Status(s.who(), &pb.StatusRequest{}); err != nil || ok(r) {
 			break
 		}
@@ -444,7 +444,7 @@ func members(s *side) {
 
 // joined adds a member. For its first seconds etcd calls itself unhealthy.
 func (s *side) joined(r *pb.MemberAddRequest) *pb.MemberAddResponse {
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(answerTimeout); ; time.Sleep(100 * time.Millisecond) {
 		resp, err := s.cluster().MemberAdd(s.who(), r)
 		if status.Code(err) != codes.Unavailable || time.Now().After(end) {
 			s.say("MemberAdd "+s.text(r), s.ended(resp, err))
@@ -469,7 +469,7 @@ func recipes(s *side) {
 	ask(s, s.election().Leader, &v3electionpb.LeaderRequest{Name: b("office")})
 	ask(s, s.election().Proclaim, &v3electionpb.ProclaimRequest{Leader: won.GetLeader(), Value: b("still me")})
 	ask(s, s.election().Proclaim, &v3electionpb.ProclaimRequest{})
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	ctx, cancel := context.WithTimeout(s.ctx, answerTimeout)
 	defer cancel()
 	observed, err := s.election().Observe(ctx, &v3electionpb.LeaderRequest{Name: b("office")})
 	if err == nil {

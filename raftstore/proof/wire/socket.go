@@ -38,7 +38,7 @@ func (w *socket) ask(text string, n int) {
 		}
 	}
 	for range n {
-		err := w.conn.SetReadDeadline(time.Now().Add(patience))
+		err := w.conn.SetReadDeadline(time.Now().Add(answerTimeout))
 		var got []byte
 		if err == nil {
 			_, got, err = w.conn.ReadMessage()

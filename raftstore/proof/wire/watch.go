@@ -22,8 +22,8 @@ type stream struct {
 	rest   []string
 }
 
-// patience is how long an answer may take.
-const patience = 30 * time.Second
+// answerTimeout is how long an answer may take.
+const answerTimeout = 30 * time.Second
 
 func (s *side) watch(name string, pairs ...string) *stream {
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(s.who(), pairs...))
@@ -76,7 +76,7 @@ func (w *stream) readAny(call string, n int) {
 }
 
 func (w *stream) next() string {
-	late := time.AfterFunc(patience, w.cancel)
+	late := time.AfterFunc(answerTimeout, w.cancel)
 	defer late.Stop()
 	for len(w.rest) == 0 {
 		r, err := w.watch.Recv()
@@ -305,7 +305,7 @@ func leases(s *side) {
 }
 
 func keepAlive(s *side, ids ...int64) {
-	ctx, cancel := context.WithTimeout(s.who(), patience)
+	ctx, cancel := context.WithTimeout(s.who(), answerTimeout)
 	defer cancel()
 	k, err := s.lease().LeaseKeepAlive(ctx)
 	for _, id := range ids {

@@ -18,9 +18,9 @@ const maxGap = 5000
 // errTooMany has no gRPC code in etcd either: its clients see Unknown.
 var errTooMany = status.Error(codes.Unknown, rpctypes.ErrorDesc(rpctypes.ErrGRPCRequestTooManyRequests))
 
-// crowd is whether the member lags behind what is committed, as of the last look:
+// backlog is whether the member lags behind what is committed, as of the last look:
 // looking at every request would cost more than most requests.
-type crowd struct {
+type backlog struct {
 	mu      sync.Mutex
 	looked  time.Time
 	lagging bool
@@ -29,12 +29,12 @@ type crowd struct {
 // lookEvery is how long a look holds.
 const lookEvery = 50 * time.Millisecond
 
-// crowded reports whether the member has to apply too much first.
-func (f *face) crowded() bool {
+// tooManyRequests reports whether the member has to apply too much first.
+func (f *frontend) tooManyRequests() bool {
 	if f.server.group == nil {
 		return false
 	}
-	c := &f.crowd
+	c := &f.backlog
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := time.Now(); now.Sub(c.looked) > lookEvery {

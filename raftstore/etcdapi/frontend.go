@@ -14,8 +14,8 @@ import (
 	"kviz/raftstore/metrics"
 )
 
-// face is one member's address.
-type face struct {
+// frontend serves one member's address: gRPC and HTTP.
+type frontend struct {
 	server  *Server
 	member  string
 	id      uint64
@@ -28,16 +28,16 @@ type face struct {
 
 	// shown is the highest revision that was answered here: what the member, had
 	// it been the only one asked, must have applied.
-	shown atomic.Int64
-	size  sizeGuess // for the quota
-	crowd crowd     // whether it has too much to do
+	shown   atomic.Int64
+	size    sizeGuess // for the quota
+	backlog backlog   // what it has to apply
 
 	open   atomic.Pointer[serving] // nil while the member is down
 	mu     sync.Mutex              // held while the address is opened and closed
 	closed bool
 }
 
-// serving is a face between its member's start and the next stop.
+// serving is a frontend between its member's start and the next stop.
 type serving struct {
 	listener net.Listener
 	split    *splitter
@@ -47,19 +47,19 @@ type serving struct {
 	done     chan struct{} // closed when it ends
 }
 
-func newFace(s *Server, member string, port int) *face {
-	f := &face{server: s, member: member, id: raftstore.MemberID(member), port: port, numbers: s.metrics.Member(member)}
+func newFrontend(s *Server, member string, port int) *frontend {
+	f := &frontend{server: s, member: member, id: raftstore.MemberID(member), port: port, numbers: s.metrics.Member(member)}
 	f.numbers.Ask(f.values)
 	return f
 }
 
 // up reports whether the member runs.
-func (f *face) up() bool { return f.server.group == nil || f.server.group.Glance(f.member).Up }
+func (f *frontend) up() bool { return f.server.group == nil || f.server.group.Glance(f.member).Up }
 
-func (f *face) isOpen() bool { return f.open.Load() != nil }
+func (f *frontend) isOpen() bool { return f.open.Load() != nil }
 
 // follow opens the address if the member runs, and closes it if not.
-func (f *face) follow() (changed bool, err error) {
+func (f *frontend) follow() (changed bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	up := f.up() || f.server.cfg.Listen != nil
@@ -79,7 +79,7 @@ func (f *face) follow() (changed bool, err error) {
 }
 
 // listen opens the address, the same one every time.
-func (f *face) listen() (l net.Listener, err error) {
+func (f *frontend) listen() (l net.Listener, err error) {
 	if listen := f.server.cfg.Listen; listen != nil {
 		l, f.addr, err = listen(f.member)
 		return l, err
@@ -95,7 +95,7 @@ func (f *face) listen() (l net.Listener, err error) {
 }
 
 // close ends the address for good.
-func (f *face) close() {
+func (f *frontend) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
@@ -105,7 +105,7 @@ func (f *face) close() {
 }
 
 // shut ends every connection, as the end of a process does. Call with mu held.
-func (f *face) shut() {
+func (f *frontend) shut() {
 	open := f.open.Swap(nil)
 	close(open.done)
 	// What ends with an error here ends all the same.
@@ -117,20 +117,20 @@ func (f *face) shut() {
 }
 
 // leader is whom the member follows, "" if it knows nobody.
-func (f *face) leader() string {
+func (f *frontend) leader() string {
 	if f.server.group == nil {
 		return f.member
 	}
 	return f.server.group.Glance(f.member).Leader
 }
 
-func (f *face) reaches() bool { return f.server.group == nil || f.server.group.Reaches(f.member) }
+func (f *frontend) reaches() bool { return f.server.group == nil || f.server.group.Reaches(f.member) }
 
 // learner reports whether the member has no vote.
-func (f *face) learner() bool { return f.learns.Load() }
+func (f *frontend) learner() bool { return f.learns.Load() }
 
 // revision is the newest that the member may tell of.
-func (f *face) revision() int64 {
+func (f *frontend) revision() int64 {
 	if f.reaches() {
 		return f.server.store.Revision()
 	}
@@ -138,7 +138,7 @@ func (f *face) revision() int64 {
 }
 
 // show notes that an answer told of a revision.
-func (f *face) show(rev int64) {
+func (f *frontend) show(rev int64) {
 	for {
 		was := f.shown.Load()
 		if rev <= was || f.shown.CompareAndSwap(was, rev) {
@@ -149,7 +149,7 @@ func (f *face) show(rev int64) {
 
 // stamp makes an answer this member's: in etcd the member that was asked
 // answers, whoever leads.
-func (f *face) stamp(h *pb.ResponseHeader) {
+func (f *frontend) stamp(h *pb.ResponseHeader) {
 	if h == nil {
 		return
 	}
@@ -160,14 +160,14 @@ func (f *face) stamp(h *pb.ResponseHeader) {
 	f.show(h.Revision)
 }
 
-func (f *face) term() uint64 {
+func (f *frontend) term() uint64 {
 	if f.server.group == nil {
 		return 0
 	}
 	return f.server.group.Glance(f.member).Term
 }
 
-func (f *face) header(rev int64) *pb.ResponseHeader {
+func (f *frontend) header(rev int64) *pb.ResponseHeader {
 	h := &pb.ResponseHeader{Revision: rev}
 	f.stamp(h)
 	return h
