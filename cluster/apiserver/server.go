@@ -296,17 +296,17 @@ func (s *Server) listen() {
 	for _, r := range []client.Resource{client.Roles, client.RoleBindings, client.ClusterRoles, client.ClusterRoleBindings} {
 		s.caches[registry.KindFor(r.GroupVersionResource)].Changed = func(string, runtime.Object) { s.authorizers.Invalidate() }
 	}
-	customs, defs, services := s.customs, s.defs, s.aggregator
+	customs, defs, aggregated := s.customs, s.defs, s.aggregator
 	alloc := s.alloc
 	s.caches[registry.KindFor(client.Services.GroupVersionResource)].Changed = func(key string, obj runtime.Object) {
 		alloc.Changed(key, obj)
-		services.ServiceChanged(key)
+		aggregated.ServiceChanged(key)
 	}
-	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Changed = services.SliceChanged
+	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Changed = aggregated.SliceChanged
 	s.caches[crd.DefinitionKind()].Changed = func(name string, obj runtime.Object) {
 		customs.Changed(name, obj)
 		defs.Changed(name, obj)
-		s.aggregator = s.newAggregator()
+		aggregated.DefinitionChanged()
 	}
 }
 

@@ -1,0 +1,87 @@
+package apiserver
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+
+	"kviz/cluster/apiserver/aggregator"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+)
+
+// metrics is an APIService behind which no server is yet.
+func metrics() *apiregistration.APIService {
+	port := int32(443)
+	return &apiregistration.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: "v1beta1.metrics.k8s.io"},
+		Spec: apiregistration.APIServiceSpec{
+			Group: "metrics.k8s.io", Version: "v1beta1", GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
+			Service: &apiregistration.ServiceReference{Namespace: "default", Name: "metrics-server", Port: &port},
+		},
+	}
+}
+
+// What another server serves goes on being sent there when a definition comes, changes
+// and goes; the definition's own group version is registered beside it; and the same
+// aggregator hears of the Services behind the others.
+func TestDefinitionsLeaveTheAggregatorAsItIs(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		admin := w.admin()
+		_, err := client.Create(task, admin, client.APIServices, "", metrics())
+		w.must(err)
+		task.Sleep(time.Second)
+		served := func(when string) {
+			t.Helper()
+			if gv := (schema.GroupVersion{Group: "metrics.k8s.io", Version: "v1beta1"}); !w.s.Aggregates(gv) {
+				t.Errorf("%s: requests for %s are not sent on", when, gv)
+			}
+			if groups := w.s.AggregatedGroups(); len(groups) != 1 || groups[0].Name != "metrics.k8s.io" {
+				t.Errorf("%s: discovery of others has %v", when, groups)
+			}
+			if stale := client.StaleGroups(admin); len(stale) != 1 {
+				t.Errorf("%s: the namespace controller is told of %v, want the one server that cannot be asked", when, stale)
+			}
+		}
+		reason := func() string {
+			svc, err := client.Get[*apiregistration.APIService](task, admin, client.APIServices, "", "v1beta1.metrics.k8s.io")
+			w.must(err)
+			if c := helper.GetAPIServiceConditionByType(svc, apiregistration.Available); c != nil {
+				return c.Reason
+			}
+			return ""
+		}
+		registered := func() bool {
+			return w.s.cacheOf(aggregator.Kind()).Get("v1.stable.example.com") != nil
+		}
+
+		served("before any definition")
+		w.define(task, cronTabs)
+		served("after a definition came")
+		if !registered() {
+			t.Error("the definition's group version has no APIService")
+		}
+		if got := reason(); got != "ServiceNotFound" {
+			t.Errorf("without its Service: %s", got)
+		}
+		_, err = client.Create(task, admin, client.Services, "default", &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "metrics-server"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}},
+		})
+		w.must(err)
+		task.Sleep(time.Second)
+		if got := reason(); got != "EndpointsNotFound" {
+			t.Errorf("a second after its Service was made: %s, want EndpointsNotFound", got)
+		}
+		w.onDefinition(task, "delete", "crontabs.stable.example.com", "", "")
+		task.Sleep(2 * time.Second)
+		served("after the definition went")
+		if registered() {
+			t.Error("the APIService of the definition that is gone is still there")
+		}
+	})
+}
