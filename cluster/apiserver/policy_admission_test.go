@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
 )
@@ -150,3 +151,53 @@ spec: {policyName: %[1]s}`, name, again, mutation)
 }
 
 var del metav1.DeleteOptions
+
+// A policy's parameters are of a custom kind: until its definition comes the policy is
+// wrongly configured, then they decide, as they are now, also after the definition has
+// changed and the kind is another.
+func TestPolicyOfACustomParamKind(t *testing.T) {
+	const limits = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: limits.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: limits, singular: limit, kind: Limit}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}`
+	runHooked(t, func(h *hooked) {
+		h.apply(strings.NewReplacer("apiVersion: v1, kind: ConfigMap", "apiVersion: example.com/v1, kind: Limit", "params.data.most", "params.most").Replace(replicaLimit))
+		h.apply(fmt.Sprintf(replicaBinding, "param", "Deny", "  paramRef: {name: limit, namespace: default, parameterNotFoundAction: Deny}"))
+		h.t.Sleep(time.Second)
+		n := 0
+		deploy := func(when string, want ...string) {
+			t.Helper()
+			n++
+			err := h.send("create", fmt.Sprintf(someDeployment, fmt.Sprintf("d%d", n), 5)).Err
+			switch {
+			case len(want) == 0 && err != nil:
+				t.Errorf("%s, five replicas are refused: %v", when, err)
+			case len(want) > 0 && (err == nil || !strings.Contains(err.Error(), want[0])):
+				t.Errorf("%s, five replicas: %v, want %q", when, err, want[0])
+			}
+		}
+		limit := func(most int) {
+			t.Helper()
+			req := &Request{Verb: "patch", Resource: example("v1", "limits"), Namespace: "default", Name: "limit", PatchType: types.ApplyPatchType, FieldManager: "t"}
+			req.Patch = fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":"Limit","metadata":{"name":"limit"},"most":"%d"}`, most)
+			h.w.must(h.w.ask(h.t, req).Err)
+			h.t.Sleep(time.Second)
+		}
+
+		deploy("before the definition", "failed to find resource referenced by paramKind")
+		h.w.define(h.t, limits)
+		deploy("without the parameter", "no params found")
+		limit(4)
+		deploy("with a limit of 4", "at most 4 replicas, not 5")
+		h.w.onDefinition(h.t, "patch", "limits.example.com", types.MergePatchType, `{"spec":{"names":{"shortNames":["lim"]}}}`)
+		limit(6)
+		deploy("with a limit of 6 after a change of the definition")
+		limit(3)
+		deploy("with a limit of 3", "at most 3 replicas, not 5")
+	})
+}

@@ -296,7 +296,7 @@ func (s *Server) listen() {
 	for _, r := range []client.Resource{client.Roles, client.RoleBindings, client.ClusterRoles, client.ClusterRoleBindings} {
 		s.caches[registry.KindFor(r.GroupVersionResource)].Changed = func(string, runtime.Object) { s.authorizers.Invalidate() }
 	}
-	customs, defs, aggregated := s.customs, s.defs, s.aggregator
+	customs, defs, aggregated, policies := s.customs, s.defs, s.aggregator, s.policies
 	alloc := s.alloc
 	s.caches[registry.KindFor(client.Services.GroupVersionResource)].Changed = func(key string, obj runtime.Object) {
 		alloc.Changed(key, obj)
@@ -307,6 +307,7 @@ func (s *Server) listen() {
 		customs.Changed(name, obj)
 		defs.Changed(name, obj)
 		aggregated.DefinitionChanged()
+		policies.Changed() // a parameter may be of this kind
 	}
 }
 
