@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/applyconfigurations"
@@ -47,19 +48,19 @@ func (f *fieldManagers) of(k *registry.Kind, subresource string) (*managedfields
 	if m := f.made[key]; m != nil {
 		return m, nil
 	}
-	types := f.builtin()
+	converter := f.builtin()
 	switch k.Group {
 	case "apiregistration.k8s.io":
-		types = aggregatorconfigurations.NewTypeConverter(registry.Scheme)
+		converter = aggregatorconfigurations.NewTypeConverter(registry.Scheme)
 	case "apiextensions.k8s.io":
-		types = crdconfigurations.NewTypeConverter(registry.Scheme)
+		converter = crdconfigurations.NewTypeConverter(registry.Scheme)
 	case "authentication.k8s.io", "authorization.k8s.io":
-		types = managedfields.NewDeducedTypeConverter() // no apply configuration is made of these, so the schema lacks them
+		converter = managedfields.NewDeducedTypeConverter() // no apply configuration is made of these, so the schema lacks them
 	}
 	if k.Kind == "Scale" {
-		types = managedfields.NewDeducedTypeConverter()
+		converter = managedfields.NewDeducedTypeConverter()
 	}
-	m, err := managedfields.NewDefaultFieldManager(types, siblings{registry.Scheme, k.Group}, registry.Scheme, registry.Scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
+	m, err := managedfields.NewDefaultFieldManager(converter, siblings{registry.Scheme, k.Group}, registry.Scheme, registry.Scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
 	if err != nil {
 		return nil, fmt.Errorf("making the field manager of %s: %w", k.Kind, err)
 	}
@@ -133,22 +134,49 @@ func resetFields(k *registry.Kind, subresource string) map[fieldpath.APIVersion]
 }
 
 // applyPatch makes the new object of the request's patch, of the kind, or of the one
-// that its subresource has. old is nil for an apply that creates.
-func (c *call) applyPatch(kind *registry.Kind, old runtime.Object) (runtime.Object, error) {
-	obj, warnings, err := c.patchOf(kind).Apply(old)
-	c.Warnings = append(c.Warnings, warnings...)
+// that its subresource has, and fills it in, both of which may be big. old is nil for an
+// apply that creates.
+func (c *call) applyPatch(kind *registry.Kind, old runtime.Object, fill func(runtime.Object)) (obj runtime.Object, err error) {
+	p := c.patchOf(kind)
+	applies := c.req.PatchType == types.ApplyPatchType
+	if applies { // what the server makes once for all requests, and the time, are no part of what is computed aside
+		m, err := c.manager(kind)
+		if err != nil {
+			return nil, err
+		}
+		p.Objects = patchedObjects{c, m}
+	}
+	c.aside("the patch", func() {
+		var warnings []string
+		obj, warnings, err = p.Apply(old)
+		c.Warnings = append(c.Warnings, warnings...)
+		if err == nil {
+			fill(obj)
+		}
+	})
+	if err == nil && applies {
+		c.stamp(c.req.FieldManager, old, obj)
+	}
 	return obj, err
 }
 
 func (c *call) patchOf(kind *registry.Kind) *patch.Patch {
 	r := c.req
 	return &patch.Patch{
-		Kind: kind, Name: r.Name, Subresource: r.Subresource, Type: r.PatchType, Data: r.Patch, Validation: r.FieldValidation, System: r.System, Objects: c,
+		Kind: kind, Name: r.Name, Subresource: r.Subresource, Type: r.PatchType, Data: r.Patch, Validation: r.FieldValidation, System: r.System,
+		Objects: patchedObjects{call: c},
 	}
 }
 
+// patchedObjects are what a patch reads and makes for which it needs the request
+// ([patch.Objects]).
+type patchedObjects struct {
+	*call
+	manager *managedfields.FieldManager // of the kind; nil if the patch is no apply
+}
+
 // ServerSideApply is [patch.Objects]. old is nil when the object does not exist.
-func (c *call) ServerSideApply(kind *registry.Kind, old runtime.Object) (obj runtime.Object, warnings []string, err error) {
+func (c patchedObjects) ServerSideApply(kind *registry.Kind, old runtime.Object) (obj runtime.Object, warnings []string, err error) {
 	if c.req.FieldManager == "" {
 		return nil, nil, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("PatchOptions").GroupKind(), "",
 			field.ErrorList{field.Required(field.NewPath("fieldManager"), "is required for apply patch")})
@@ -161,16 +189,12 @@ func (c *call) ServerSideApply(kind *registry.Kind, old runtime.Object) (obj run
 	if err != nil {
 		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
-	m, err := c.manager(kind)
-	if err != nil {
-		return nil, nil, err
-	}
 	if old == nil {
 		empty := kind.New()
 		empty.GetObjectKind().SetGroupVersionKind(kind.GVK())
 		old = empty
 	}
-	obj, err = m.Apply(old.DeepCopyObject(), applied, c.req.FieldManager, c.req.Force)
+	obj, err = c.manager.Apply(old.DeepCopyObject(), applied, c.req.FieldManager, c.req.Force)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +202,6 @@ func (c *call) ServerSideApply(kind *registry.Kind, old runtime.Object) (obj run
 		return nil, nil, err
 	}
 	obj.GetObjectKind().SetGroupVersionKind(kind.GVK())
-	c.stamp(c.req.FieldManager, old, obj)
 	return obj, warnings, nil
 }
 
@@ -253,12 +276,14 @@ func (c *call) trackManager(kind *registry.Kind, obj, old runtime.Object) (runti
 }
 
 // stamp gives new entries of managedFields the virtual time; the library took
-// the real one.
+// the real one. old is nil of a new object.
 func (c *call) stamp(manager string, old, obj runtime.Object) {
 	now := c.Now()
 	was := map[string]metav1.ManagedFieldsEntry{}
-	for _, e := range object.Meta(old).GetManagedFields() {
-		was[entryKey(e)] = e
+	if old != nil {
+		for _, e := range object.Meta(old).GetManagedFields() {
+			was[entryKey(e)] = e
+		}
 	}
 	entries := object.Meta(obj).GetManagedFields()
 	for i := range entries {

@@ -115,3 +115,39 @@ func TestPatchCopiesHaveALimit(t *testing.T) {
 		}
 	})
 }
+
+// What is computed beside the kernel reads nothing that the kernel's tasks change
+// meanwhile: the race detector looks at big applies while other requests make field
+// managers, time goes on, and the status of a definition changes.
+func TestAsideSharesNothing(t *testing.T) {
+	const n = 6000
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		w.define(task, cronTabs)
+		resources := []client.Resource{client.Secrets, client.ServiceAccounts, client.Namespaces, client.Nodes, client.Pods, client.Services}
+		over := false
+		w.user.Go("others", func(o *sim.Task) {
+			for i := 0; !over; i++ {
+				r := resources[i%len(resources)]
+				req := &Request{Verb: "create", Resource: r.GroupVersionResource, Body: []byte(`{"metadata":{"name":"other"}}`), FieldManager: "others", DryRun: true}
+				if r.Namespaced {
+					req.Namespace = "default"
+				}
+				w.ask(o, req) // some are invalid: their managers are made all the same
+				w.must(w.ask(o, &Request{
+					Verb: "patch", Resource: client.CustomResourceDefinitions.GroupVersionResource, Name: "crontabs.stable.example.com",
+					PatchType: types.MergePatchType, Patch: fmt.Appendf(nil, `{"metadata":{"labels":{"turn":"%d"}}}`, i),
+				}).Err)
+			}
+		})
+		apply := func(r *Request, name, body string) {
+			t.Helper()
+			r.Verb, r.Namespace, r.Name, r.FieldManager, r.PatchType, r.Patch = "patch", "default", name, "t", types.ApplyPatchType, []byte(body)
+			w.must(w.ask(task, r).Err)
+		}
+		for range 2 { // a new object, and one that is there
+			apply(&Request{Resource: client.ConfigMaps.GroupVersionResource}, "big", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"big"},"data":{`+numbered(n, `"key#":"a"`)+`}}`)
+			apply(&Request{Resource: cronTabResource}, "big", `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"big","annotations":{`+numbered(n, `"key#":"a"`)+`}},"spec":{"cronSpec":"* * * * *","image":"a"}}`)
+		}
+		over = true
+	})
+}

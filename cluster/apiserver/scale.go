@@ -223,7 +223,7 @@ func (c *call) bodysKind(gvk schema.GroupVersionKind) *registry.Kind {
 
 // patchScale applies a patch to the scale.
 func (c *call) patchScale(s *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
-	obj, err := c.applyPatch(c.bodysKind(registry.ScaleGVK), s)
+	obj, err := c.applyPatch(c.bodysKind(registry.ScaleGVK), s, func(runtime.Object) {})
 	if err != nil {
 		return nil, err
 	}

@@ -193,18 +193,8 @@ func (c *call) patch(old *etcd3.Stored) (decoded, error) {
 }
 
 // patched applies the patch to the object, and fills in defaults.
-func (c *call) patched(old runtime.Object) (obj runtime.Object, err error) {
-	if c.req.PatchType == types.ApplyPatchType {
-		if _, err := c.manager(c.kind); err != nil { // made here: it is the kind's
-			return nil, err
-		}
-	}
-	c.aside("the patch", func() {
-		if obj, err = c.applyPatch(c.kind, old); err == nil {
-			c.fillDefaults(obj)
-		}
-	})
-	return obj, err
+func (c *call) patched(old runtime.Object) (runtime.Object, error) {
+	return c.applyPatch(c.kind, old, c.fillDefaults)
 }
 
 // patchNothing is an apply that creates.

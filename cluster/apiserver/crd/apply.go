@@ -35,7 +35,7 @@ func (cu *Definition) Types() (managedfields.TypeConverter, error) {
 			models[name] = s
 		}
 	}
-	types, err := managedfields.NewTypeConverter(models, cu.crd.Spec.PreserveUnknownFields)
+	types, err := managedfields.NewTypeConverter(models, cu.born.Spec.PreserveUnknownFields)
 	if err != nil {
 		return nil, err
 	}

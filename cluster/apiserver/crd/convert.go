@@ -45,7 +45,7 @@ func (v *Version) convert(u *unstructured.Unstructured, to *registry.Kind) error
 		return nil
 	}
 	if to.MayConvert() && !isEmptyCustom(u) {
-		out, err := v.of.host.Convert(v.of.crd, u, to)
+		out, err := v.of.host.Convert(v.of.born, u, to)
 		if err != nil {
 			return err
 		}

@@ -41,12 +41,12 @@ func (v *Version) Coerce(u *unstructured.Unstructured, stored bool) (unknown []s
 	if err != nil {
 		return nil, err
 	}
-	if gv.Group == v.of.crd.Spec.Group && kind == v.of.crd.Status.AcceptedNames.Kind {
+	if gv.Group == v.of.born.Spec.Group && kind == v.of.born.Status.AcceptedNames.Kind {
 		var s *structuralschema.Structural
 		if k := v.of.version(apiVersion); k != nil {
 			s = Of(k).schema().structural
 		}
-		if !v.of.crd.Spec.PreserveUnknownFields {
+		if !v.of.born.Spec.PreserveUnknownFields {
 			unknown = append(unknown, structuralpruning.PruneWithOptions(u.Object, s, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: !stored})...)
 			structuraldefaulting.PruneNonNullableNullsWithoutDefaults(u.Object, s)
 		}

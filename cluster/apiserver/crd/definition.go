@@ -36,8 +36,8 @@ import (
 // (customresource_handler.go).
 type Definition struct {
 	host    host
-	crd     *apiextensionsv1.CustomResourceDefinition // the newest; shared
-	born    *apiextensionsv1.CustomResourceDefinition // with the same spec; never another
+	crd     *apiextensionsv1.CustomResourceDefinition // the newest; shared, and another when its status changes
+	born    *apiextensionsv1.CustomResourceDefinition // with the same spec and names; never another, so that it can be read aside
 	kinds   []*registry.Kind                          // a version each, in the order of the spec
 	storage *registry.Kind                            // whose version is written
 	size    int                                       // of the definition, in bytes
@@ -156,7 +156,7 @@ func (cs *Definitions) drop(name string) {
 		}
 	}
 	cs.host.CustomKindsMoved()
-	prefix := cu.crd.Spec.Group + "/" + cu.crd.Status.AcceptedNames.Plural
+	prefix := cu.born.Spec.Group + "/" + cu.born.Status.AcceptedNames.Plural
 	if cs.byPrefix[prefix] == cu.storage {
 		delete(cs.byPrefix, prefix)
 	}
@@ -301,7 +301,7 @@ func (v *Version) Deprecation() string {
 	if v.spec.DeprecationWarning != nil {
 		return *v.spec.DeprecationWarning
 	}
-	spec := &v.of.crd.Spec
+	spec := &v.of.born.Spec
 	msg, better := fmt.Sprintf("%s/%s %s is deprecated", spec.Group, v.spec.Name, spec.Names.Kind), ""
 	for _, o := range spec.Versions {
 		if o.Served && !o.Deprecated && version.CompareKubeAwareVersionStrings(v.spec.Name, o.Name) < 0 && (better == "" || version.CompareKubeAwareVersionStrings(better, o.Name) < 0) {

@@ -84,7 +84,7 @@ func (v *Version) SetScale(u *unstructured.Unstructured, n int32) error {
 // getOrCreateServingInfoFor).
 func (v *Version) ReplicasPaths() managedfields.ResourcePathMappings {
 	out := managedfields.ResourcePathMappings{}
-	for _, o := range v.of.crd.Spec.Versions {
+	for _, o := range v.of.born.Spec.Versions {
 		if o.Subresources == nil || o.Subresources.Scale == nil {
 			continue
 		}
@@ -92,7 +92,7 @@ func (v *Version) ReplicasPaths() managedfields.ResourcePathMappings {
 		for _, name := range pathOf(o.Subresources.Scale.SpecReplicasPath) {
 			path = append(path, fieldpath.PathElement{FieldName: &name})
 		}
-		out[v.of.crd.Spec.Group+"/"+o.Name] = path
+		out[v.of.born.Spec.Group+"/"+o.Name] = path
 	}
 	return out
 }
