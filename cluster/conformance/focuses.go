@@ -47,6 +47,22 @@ var focuses = []focus{
 	{name: "Deployment", sig: "sig-apps", speed: 1},
 	{name: "ReplicaSet", sig: "sig-apps", speed: 1},
 	{name: "ReplicationController", sig: "sig-apps", speed: 1},
+	{name: "Ingress API", sig: "sig-network", speed: 1},
+	{name: "IngressClass API", sig: "sig-network", speed: 1},
+	{name: "ServiceCIDR and IPAddress API", sig: "sig-network", speed: 1},
+	{name: "Lease", sig: "sig-node", speed: 1},
+	{name: "Node Lifecycle", sig: "sig-node", speed: 1},
+	{name: "PodTemplates", sig: "sig-node", speed: 1},
+	{name: "RuntimeClass", sig: "sig-node", speed: 1},
+	{name: "LimitRange", sig: "sig-scheduling", speed: 1},
+	{name: "SchedulerPredicates", sig: "sig-scheduling", speed: 1},
+	{name: "SchedulerPreemption", sig: "sig-scheduling", speed: 1},
+	{name: "CSINodes", sig: "sig-storage", speed: 1},
+	{name: "CSIStorageCapacity", sig: "sig-storage", speed: 1},
+	{name: "PersistentVolumes CSI Conformance", sig: "sig-storage", speed: 1},
+	{name: "StorageClasses", sig: "sig-storage", speed: 1},
+	{name: "VolumeAttachment", sig: "sig-storage", speed: 1},
+	{name: "VolumeAttributesClass", sig: "sig-storage", speed: 1},
 }
 
 // leftOut are specs of the groups that are run which cannot be run yet, by how their
