@@ -43,6 +43,7 @@ type row struct {
 	mark  string // of the job that wrote it, "" for what ran in the foreground
 	text  string
 	style grid.Style
+	said  *job // who wrote it to its standard error; else nil
 }
 
 // New makes an empty console.
@@ -90,11 +91,12 @@ func (c *Console) say(text string, st grid.Style) {
 }
 
 // tell appends a line of the console's own; c.mu is held.
-func (c *Console) tell(text string, st grid.Style) { c.write(nil, text+"\n", st) }
+func (c *Console) tell(text string, st grid.Style) { c.write(nil, nil, text+"\n", st) }
 
-// write appends what a job writes, nil for the console itself; c.mu is held. A line that
-// comes in pieces stays one, whatever others write in between.
-func (c *Console) write(j *job, text string, st grid.Style) {
+// write appends what a job writes, nil for the console itself; said is the job again where
+// it is to its standard error. c.mu is held. A line that comes in pieces stays one,
+// whatever others write in between.
+func (c *Console) write(j, said *job, text string, st grid.Style) {
 	c.version++
 	var open *row // has no line end yet
 	mark := ""
@@ -107,7 +109,10 @@ func (c *Console) write(j *job, text string, st grid.Style) {
 		if open != nil {
 			open.text += line
 		} else if line != "" || ended {
-			open = &row{mark, line, st}
+			open = &row{mark, line, st, said}
+			if said != nil && strings.HasPrefix(line, "Warning: ") {
+				open.style = theme.Warn
+			}
 			c.rows = append(c.rows, open)
 		}
 		if !ended {
@@ -123,18 +128,38 @@ func (c *Console) write(j *job, text string, st grid.Style) {
 	}
 }
 
-// stream is a standard stream of a command.
-type stream struct {
-	c  *Console
-	j  *job
-	st grid.Style
+// stdout is a command's standard output.
+type stdout struct {
+	c *Console
+	j *job
 }
 
-func (s stream) Write(p []byte) (int, error) {
+func (s stdout) Write(p []byte) (int, error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	s.c.write(s.j, stripEscapes(string(p)), s.st)
+	s.c.write(s.j, nil, stripEscapes(string(p)), theme.Text)
 	return len(p), nil
+}
+
+// stderr is a command's standard error. kubectl says there also what is no error ("No
+// resources found", "Warning: …"): it is one when the command ends with another status
+// than 0 (see blame).
+type stderr struct{ stdout }
+
+func (s stderr) Write(p []byte) (int, error) {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.c.write(s.j, s.j, stripEscapes(string(p)), theme.Text)
+	return len(p), nil
+}
+
+// blame marks what a command that has failed wrote to its standard error.
+func (c *Console) blame(j *job) {
+	for _, r := range c.rows {
+		if r.said == j {
+			r.style = theme.Bad
+		}
+	}
 }
 
 // stripEscapes takes terminal sequences out of a command's output.
@@ -209,7 +234,7 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, line string,
 	g.Go(func() {
 		defer j.cancel()
 		code := cl.Exec(ctx, line, control.Streams{
-			In: strings.NewReader(""), Out: stream{c, j, theme.Text}, Err: stream{c, j, theme.Bad},
+			In: strings.NewReader(""), Out: stdout{c, j}, Err: stderr{stdout{c, j}},
 			Source: "console", Columns: columns, Lend: c.lending(j, lend), Behind: j.behind,
 		})
 		c.mu.Lock()
@@ -395,10 +420,10 @@ func wrapped(rows []*row, w, n int) []row {
 		parts := hard(rows[i].text, w-grid.Width(mark))
 		for j := len(parts) - 1; j >= 0; j-- {
 			if j > 0 { // what goes on below stands below
-				out = append(out, row{strings.Repeat(" ", grid.Width(mark)), parts[j], rows[i].style})
+				out = append(out, row{mark: strings.Repeat(" ", grid.Width(mark)), text: parts[j], style: rows[i].style})
 				continue
 			}
-			out = append(out, row{mark, parts[j], rows[i].style})
+			out = append(out, row{mark: mark, text: parts[j], style: rows[i].style})
 		}
 	}
 	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {

@@ -129,7 +129,10 @@ func (c *Console) endNewest() bool {
 // ended says how a command has ended.
 func (c *Console) ended(j *job, code int) {
 	if j.open != nil {
-		c.write(j, "\n", theme.Text)
+		c.write(j, nil, "\n", theme.Text)
+	}
+	if code != 0 {
+		c.blame(j)
 	}
 	if c.front == j {
 		c.front = nil
