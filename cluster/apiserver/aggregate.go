@@ -18,12 +18,12 @@ import (
 // routeAPIServices has the request for an APIService wait until what is served here is
 // registered.
 func (c *call) routeAPIServices() error {
-	if c.kind != aggregator.Kind() {
+	if c.Kind != aggregator.Kind() {
 		return nil
 	}
 	a := c.s.aggregator
 	a.Follow(c.Last)
-	if c.user.Name == selfUser.Name {
+	if c.User.Name == selfUser.Name {
 		return nil // it is the registration
 	}
 	return c.awaitFirst(a.Registered())
@@ -40,7 +40,7 @@ func (c *connection) StaleGroups() []client.StaleGroup {
 
 // aggregate sends the request on to the server that serves its group version.
 func (c *call) aggregate() *Response {
-	answer := c.s.aggregator.Proxy(&c.Scope, c.req.Resource.GroupVersion(), c.user, c.req.Proxied)
+	answer := c.s.aggregator.Proxy(&c.Scope, c.Req.Resource.GroupVersion(), c.User, c.Req.Proxied)
 	if answer == nil {
 		return &Response{Err: notServed()}
 	}

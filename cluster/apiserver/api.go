@@ -1,6 +1,9 @@
 package apiserver
 
-import "kviz/cluster/apiserver/request"
+import (
+	"kviz/cluster/apiserver/handlers"
+	"kviz/cluster/apiserver/request"
+)
 
 // What the server takes and gives, for those who speak to it.
 type (
@@ -11,4 +14,6 @@ type (
 	Session           = request.Session
 	LogStream         = request.LogStream
 	ExecResult        = request.ExecResult
+	Kubelets          = handlers.Kubelets
+	ContainerName     = handlers.ContainerName
 )

@@ -22,7 +22,7 @@ import (
 // from outside with credentials goes along the row of authenticators.
 func (c *call) authenticate() (authn.User, error) {
 	const stage = trace.StageAuthentication
-	switch r := c.req; {
+	switch r := c.Req; {
 	case r.User != nil && !r.Kubeconfig:
 		u := *r.User
 		if p := c.s.authenticators.Expiry.Outdated(u, c.Task.Now()); p != nil {
@@ -34,7 +34,7 @@ func (c *call) authenticate() (authn.User, error) {
 	case r.Kubeconfig || r.Token != "" || len(r.Certificates) > 0:
 		return c.prove(r.Credentials())
 	case !c.s.issuers.MayBeAnonymous(r.URL()):
-		c.s.audit.Refused(&c.Scope, c.req)
+		c.s.audit.Refused(&c.Scope, c.Req)
 		return authn.User{}, c.Refuse(stage, authn.ByOIDC, apierrors.NewUnauthorized("Unauthorized"))
 	}
 	c.Pass(stage, "anonymous", "The client shows no identity, so it is "+authn.Anonymous+".", nil)
@@ -68,7 +68,7 @@ func (c *call) prove(shown *authn.Credentials) (authn.User, error) {
 // unproven refuses the request: nobody vouches for its sender.
 func (c *call) unproven(p *authn.Proof) error {
 	const stage = trace.StageAuthentication
-	c.s.audit.Refused(&c.Scope, c.req)
+	c.s.audit.Refused(&c.Scope, c.Req)
 	err := apierrors.NewUnauthorized("Unauthorized")
 	c.Refused = stage
 	causes := c.Because()
@@ -95,7 +95,7 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
 	if as := req.Impersonate; as != nil {
-		for _, a := range impersonated(as, u) {
+		for _, a := range authz.Impersonating(as, u) {
 			if d := s.authorizers.DecideFor(t, a); !d.Allowed {
 				return authz.Forbidden(a, d)
 			}
@@ -103,7 +103,7 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 		u = as.Identity()
 	}
 	if req.Resource.Resource != "" {
-		a := attributesOf(req, u)
+		a := authz.AttributesOf(req, u)
 		if d := s.authorizers.DecideFor(t, a); !d.Allowed {
 			return authz.Forbidden(a, d)
 		}
@@ -136,7 +136,7 @@ func (s *Server) AuditAnswered(t *sim.Task, req *Request, code int, status *meta
 		path, _, _ := strings.Cut(req.URL(), "?")
 		a := authz.Attributes{User: user, Verb: req.Verb, Path: path}
 		if req.Resource.Resource != "" {
-			a = attributesOf(req, user)
+			a = authz.AttributesOf(req, user)
 		}
 		return s.authorizers.DecideFor(t, a)
 	}, code, status)

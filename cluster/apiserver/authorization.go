@@ -3,9 +3,6 @@ package apiserver
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/request"
@@ -17,15 +14,15 @@ import (
 // authorize decides whether the user may do this (apiserver
 // pkg/endpoints/filters/authorization.go; the Node authorizer, then RBAC).
 func (c *call) authorize(user authn.User) error {
-	a := attributesOf(c.req, user)
-	if c.kind != nil && !c.kind.Namespaced {
+	a := authz.AttributesOf(c.Req, user)
+	if c.Kind != nil && !c.Kind.Namespaced {
 		a.Namespace = ""
 	}
 	if a.Name == "" {
-		a.Name = c.req.SelectedName()
+		a.Name = c.Req.SelectedName()
 	}
 	d := authz.Decision{Allowed: true, Reason: "It is a part of a request that was allowed."}
-	if !c.req.Part {
+	if !c.Req.Part {
 		d = c.s.authorizers.Decide(&c.Scope, a)
 	}
 	c.record.Access(d)
@@ -37,51 +34,13 @@ func (c *call) authorize(user authn.User) error {
 	}
 	err := authz.Forbidden(a, d)
 	if d.Err != nil {
-		err = authz.Undecided(c.req.URI(), d.Err)
+		err = authz.Undecided(c.Req.URI(), d.Err)
 	}
 	status := request.StatusOf(err)
 	st.Verdict, st.Note, st.Code = "refuse", status.Message, int(status.Code)
 	c.Refused = trace.StageAuthorization
 	c.Tell(st)
 	return err
-}
-
-// attributesOf are what a user must be allowed to do, to be answered a request.
-func attributesOf(r *Request, u authn.User) authz.Attributes {
-	if r.Proxied != nil && r.Resource.Resource == "" {
-		return authz.Attributes{User: u, Verb: r.Verb, Path: r.Proxied.Path}
-	}
-	return authz.Attributes{
-		User: u, Verb: r.Verb, Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource,
-		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
-		FieldSelector: selectedFields(r.List.FieldSelector), LabelSelector: selectedLabels(r.List.LabelSelector),
-	}
-}
-
-// selectedFields and selectedLabels are what a selector requires; nothing of one that
-// cannot be parsed, which is refused where it is used (apiserver
-// pkg/endpoints/filters/authorization.go GetAuthorizerAttributes).
-func selectedFields(selector string) fields.Requirements {
-	if selector == "" {
-		return nil
-	}
-	sel, err := fields.ParseSelector(selector)
-	if err != nil {
-		return nil
-	}
-	return sel.Requirements()
-}
-
-func selectedLabels(selector string) labels.Requirements {
-	if selector == "" {
-		return nil
-	}
-	sel, err := labels.Parse(selector)
-	if err != nil {
-		return nil
-	}
-	of, _ := sel.Requirements()
-	return of
 }
 
 // authorizationConfig reads the file.

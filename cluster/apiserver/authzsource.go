@@ -45,7 +45,7 @@ func (p authzSource) Role(namespace, name string) *rbacv1.Role {
 
 // Open has the watch cache of a kind filled that somebody has used.
 func (p authzSource) Open(r client.Resource) {
-	if k := registry.KindFor(r.GroupVersionResource); p.s.inUse(k) {
+	if k := registry.KindFor(r.GroupVersionResource); p.s.InUse(k) {
 		p.s.cacheOf(k)
 	}
 }

@@ -37,7 +37,7 @@ func (s *Server) bootstrap(t *sim.Task) {
 	if r := s.st.Revision(); r > 1 {
 		// A store from a run before has objects with names and UIDs drawn from the
 		// same seed; what is drawn now must differ.
-		s.rand = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("apiserver"), r))
+		s.names.Stream = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("apiserver"), r))
 		nonces = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("encryption"), r))
 	}
 	s.encryption.Start(t, s.p, nonces)
@@ -103,7 +103,7 @@ func (s *Server) initialObjects(now metav1.Time) []initial {
 		registry.Scheme.Default(obj)
 		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
 		m := object.Meta(obj)
-		m.SetUID(s.newUID())
+		m.SetUID(s.names.UID())
 		m.SetCreationTimestamp(now)
 		out = append(out, initial{registry.KindFor(r.GroupVersionResource), obj})
 	}

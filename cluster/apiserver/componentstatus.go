@@ -21,7 +21,7 @@ type ComponentHealth struct {
 // the control plane probed (pkg/registry/core/componentstatus/rest.go). Deprecated
 // for long, because it looks only at what runs beside the API server.
 func (c *call) componentStatus() *Response {
-	want, err := cacher.NewSelector(c.kind, "", c.req.Name, &c.req.List)
+	want, err := cacher.NewSelector(c.Kind, "", c.Req.Name, &c.Req.List)
 	if err != nil {
 		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
@@ -33,11 +33,11 @@ func (c *call) componentStatus() *Response {
 			}
 		}
 	}
-	if c.req.Verb == "get" {
+	if c.Req.Verb == "get" {
 		if len(found) == 0 {
-			return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(corev1.Resource("componentstatus"), c.req.Name))}
+			return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(corev1.Resource("componentstatus"), c.Req.Name))}
 		}
-		c.Pass(trace.StageStorage, "", "Asked "+c.req.Name+" how it is. Nothing is stored.", nil)
+		c.Pass(trace.StageStorage, "", "Asked "+c.Req.Name+" how it is. Nothing is stored.", nil)
 		return &Response{Object: found[0]}
 	}
 	c.Pass(trace.StageStorage, "", "Asked the parts of the control plane how they are. Nothing is stored.", nil)

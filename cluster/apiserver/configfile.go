@@ -89,7 +89,7 @@ func newConfigFiles(s *Server) *ConfigFiles {
 	all := []*configFile{
 		{
 			name: "admission", flag: "--admission-control-config-file", path: admission.File, title: "admission",
-			read: s.admissionConfig, without: func() { s.admission = s.newAdmission(nil) },
+			read: s.admissionConfig, without: func() { s.handlers.Admission = s.newAdmission(nil) },
 		},
 		{
 			name: "tokens", flag: "--token-auth-file", path: authn.TokenFilePath, title: "static token", without: func() { s.authenticators.Tokens.File = nil },

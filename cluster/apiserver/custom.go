@@ -12,8 +12,8 @@ import (
 
 // What CustomResourceDefinitions make the server serve.
 
-// kindFor is the kind served as a resource now; nil if none is.
-func (s *Server) kindFor(r schema.GroupVersionResource) *registry.Kind {
+// KindFor is the kind served as a resource now; nil if none is.
+func (s *Server) KindFor(r schema.GroupVersionResource) *registry.Kind {
 	if k := registry.KindFor(r); k != nil {
 		return k
 	}

@@ -79,7 +79,7 @@ func (w *world) define(t *sim.Task, yaml string) {
 	w.t.Helper()
 	r := w.ask(t, &Request{Verb: "create", Resource: client.CustomResourceDefinitions.GroupVersionResource, Body: []byte(yaml), ContentType: "application/yaml"})
 	w.must(r.Err)
-	t.Sleep(settling + time.Second)
+	t.Sleep(3 * time.Second)
 }
 
 // onDefinition changes or deletes a definition.

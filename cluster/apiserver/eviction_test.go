@@ -192,8 +192,8 @@ func TestKindsOnDemand(t *testing.T) {
 		}
 		k := registry.KindFor(client.StorageClasses.GroupVersionResource)
 		items, revision, err := w.admin().List(task, client.StorageClasses, "", metav1.ListOptions{ResourceVersion: "0"})
-		if w.must(err); len(items) != 0 || revision == 0 || w.s.openCache(k) == nil || w.s.inUse(k) {
-			t.Errorf("the first list: %d items at %d, cache %v, in use %v", len(items), revision, w.s.openCache(k) != nil, w.s.inUse(k))
+		if w.must(err); len(items) != 0 || revision == 0 || w.s.openCache(k) == nil || w.s.InUse(k) {
+			t.Errorf("the first list: %d items at %d, cache %v, in use %v", len(items), revision, w.s.openCache(k) != nil, w.s.InUse(k))
 		}
 		w.must(w.ask(task, &Request{Verb: "create", Resource: k.GroupVersionResource, Body: []byte(`{"metadata":{"name":"fast"},"provisioner":"disks.example.com"}`)}).Err)
 		usage := w.admin().(client.Usage)

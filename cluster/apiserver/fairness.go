@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -24,17 +25,17 @@ const longestWait = 15 * time.Second
 func (c *call) priorityAndFairness() error {
 	const stage = trace.StageFairness
 	switch {
-	case c.req.Part:
+	case c.Req.Part:
 		c.Pass(stage, "", "It is a part of a request that has its seat.", nil)
 		return nil
-	case c.req.Subresource != "" && connects[c.req.Subresource]:
+	case handlers.Connects(c.Req.Subresource):
 		c.Pass(stage, "", "A connection to a container may stay open for long, so it takes no seat.", nil)
 		return nil
 	}
 	d := *c.Digest()
 	sch := c.s.flows.Match(&d)
 	c.schema, c.class = sch, sch.Class()
-	c.seat.Owner, c.seat.Watch = c, c.req.Verb == "watch"
+	c.seat.Owner, c.seat.Watch = c, c.Req.Verb == "watch"
 	taken := c.s.flows.Start(c.Task.Elapsed(), sch, &d, &c.seat, c.work(sch))
 	c.s.flows.TellAdjusted()
 	if !taken {

@@ -13,10 +13,10 @@ import (
 // objects, and for writes of which many hear (apiserver
 // pkg/util/flowcontrol/request/width.go).
 func (c *call) work(sch *fairness.Schema) fairness.Work {
-	if c.kind == nil || !c.kind.Stored() {
+	if c.Kind == nil || !c.Kind.Stored() {
 		return fairness.Work{Seats: 1}
 	}
-	switch c.req.Verb {
+	switch c.Req.Verb {
 	case "list", "watch":
 		return fairness.Work{Seats: min(max(1, c.listSeats()), sch.Level.Most(mostListSeats))}
 	case "create", "update", "patch", "delete":
@@ -38,10 +38,10 @@ const (
 // many objects there are and how big they are on average
 // (request/list_work_estimator.go seatsBasedOnObjectSize).
 func (c *call) listSeats() int {
-	opts := &c.req.List
-	cache := c.s.openCache(c.kind)
+	opts := &c.Req.List
+	cache := c.s.openCache(c.Kind)
 	begins := opts.ResourceVersion == "" || opts.ResourceVersion == "0" || opts.SendInitialEvents != nil && *opts.SendInitialEvents
-	if cache == nil || cache.Len() == 0 || c.req.Verb == "watch" && !begins {
+	if cache == nil || cache.Len() == 0 || c.Req.Verb == "watch" && !begins {
 		return 1
 	}
 	n := int64(cache.Len())
@@ -50,9 +50,9 @@ func (c *call) listSeats() int {
 	if opts.Limit > 0 {
 		limited = min(limited, opts.Limit)
 	}
-	fromCache := c.req.Verb == "watch" || !fromStore(opts)
+	fromCache := c.Req.Verb == "watch" || !fromStore(opts)
 	switch {
-	case c.req.Name != "" || c.req.SelectedName() != "":
+	case c.Req.Name != "" || c.Req.SelectedName() != "":
 		limited = 1
 	case !fromCache && (opts.FieldSelector != "" || opts.LabelSelector != ""):
 		limited = max(limited, n/2)
@@ -80,12 +80,12 @@ func fromStore(opts *metav1.ListOptions) bool {
 // for each ten watchers who will hear of it (request/mutating_work_estimator.go).
 func (c *call) writeWork(sch *fairness.Schema) fairness.Work {
 	w := fairness.Work{Seats: 1}
-	if c.req.Resource.Resource == "serviceaccounts" && c.req.Subresource == "token" {
+	if c.Req.Resource.Resource == "serviceaccounts" && c.Req.Subresource == "token" {
 		return w // of which nobody hears
 	}
 	watchers := 0
-	if cache := c.s.openCache(c.kind); cache != nil {
-		watchers = cache.Interested(c.req.Namespace, c.req.Name)
+	if cache := c.s.openCache(c.Kind); cache != nil {
+		watchers = cache.Interested(c.Req.Namespace, c.Req.Name)
 	}
 	sch.Stats.Watchers(watchers)
 	if watchers < watchesPerSeat {

@@ -56,7 +56,7 @@ const (
 // routeFlows has the request for a FlowSchema or PriorityLevelConfiguration wait
 // until there are those of a new cluster.
 func (c *call) routeFlows() error {
-	if c.kind.Group != flowcontrol.GroupName || !c.kind.Stored() {
+	if c.Kind.Group != flowcontrol.GroupName || !c.Kind.Stored() {
 		return nil
 	}
 	o := c.s.flowObjects

@@ -18,12 +18,12 @@ func (s *Server) WriteMetrics(w io.Writer) { s.flows.WriteMetrics(w, s.k.Elapsed
 // Digest is what priority and fairness knows of a request.
 func (c *call) Digest() *fairness.Digest {
 	return &fairness.Digest{
-		User: c.user.Name, Groups: c.user.Groups, Verb: c.req.Verb,
-		Group: c.req.Resource.Group, Resource: c.req.Resource.Resource, Subresource: c.req.Subresource, Namespace: c.req.Namespace,
+		User: c.User.Name, Groups: c.User.Groups, Verb: c.Req.Verb,
+		Group: c.Req.Resource.Group, Resource: c.Req.Resource.Resource, Subresource: c.Req.Subresource, Namespace: c.Req.Namespace,
 	}
 }
 
 // About is the rest of what dumps tell of a request.
 func (c *call) About() (verb, path, name, apiVersion string) {
-	return c.req.Verb, c.req.URL(), c.req.Name, c.req.Resource.GroupVersion().String()
+	return c.Req.Verb, c.Req.URL(), c.Req.Name, c.Req.Resource.GroupVersion().String()
 }

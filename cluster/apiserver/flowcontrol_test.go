@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
@@ -46,7 +47,7 @@ func TestFlowObjectsOnDemand(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		before := w.s.Handle(task, listPods(person("alice"))).Flow
 		revision := w.s.Revision()
-		if w.s.inUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
+		if w.s.InUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
 			t.Error("nobody has used FlowSchemas, and yet they are in use")
 		}
 		fs := w.flowSchema(task, "global-default")
@@ -251,7 +252,7 @@ func TestWorkOfRequests(t *testing.T) {
 		}
 		of := func(r Request) string {
 			r.Resource, r.Namespace = client.ConfigMaps.GroupVersionResource, "default"
-			c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &r, kind: registry.KindFor(r.Resource)}
+			c := &call{s: w.s, Call: handlers.Call{Scope: request.Scope{Task: task}, Req: &r, Kind: registry.KindFor(r.Resource)}}
 			d := c.Digest()
 			d.User, d.Groups = "alice", []string{"system:authenticated"}
 			return fmt.Sprintf("%+v", c.work(w.s.flows.Match(d)))

@@ -14,7 +14,7 @@ import (
 // task of the server's own process, it runs in that task.
 //
 // Besides the verbs of objects it takes "get" and "create" of the pod
-// subresources log and exec, which lead to the pod's kubelet (connect.go), and of
+// subresources log and exec, which lead to the pod's kubelet (handlers/connect.go), and of
 // attach, portforward and proxy: it then decides about access, and answers with the
 // pod.
 func (s *Server) Handle(t *sim.Task, req *Request) *Response {

@@ -41,7 +41,7 @@ func (l lister) Live(t *sim.Task, r client.Resource, namespace, name string) (ru
 // nobody has used, or where there is nothing, it costs a look.
 func (l lister) Newest(t *sim.Task, r client.Resource, namespace string, fn func(runtime.Object)) error {
 	k := registry.KindFor(r.GroupVersionResource)
-	if k.OnDemand && !l.s.inUse(k) {
+	if k.OnDemand && !l.s.InUse(k) {
 		return nil
 	}
 	cache := l.s.cacheOf(k)

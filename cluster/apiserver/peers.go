@@ -109,7 +109,7 @@ func (s *Server) openAtPeers(k *registry.Kind) {
 		if o == s || !o.Ready() {
 			continue
 		}
-		if k := o.kindFor(k.GroupVersionResource); k != nil {
+		if k := o.KindFor(k.GroupVersionResource); k != nil {
 			o.cacheOf(k)
 		}
 	}
@@ -123,7 +123,7 @@ func (s *Server) openLikePeers() {
 			continue
 		}
 		for _, c := range o.openCaches() {
-			if k := s.kindFor(c.Kind.GroupVersionResource); k != nil {
+			if k := s.KindFor(c.Kind.GroupVersionResource); k != nil {
 				s.cacheOf(k)
 			}
 		}

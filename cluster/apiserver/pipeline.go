@@ -3,30 +3,17 @@ package apiserver
 import (
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"kviz/cluster/apiserver/audit"
-	"kviz/cluster/apiserver/authn"
-	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/fairness"
-	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 )
 
 // call is one request on its way through the pipeline.
 type call struct {
-	request.Scope
-	s    *Server
-	req  *Request
-	kind *registry.Kind
-	sub  *registry.Subresource
-	user authn.User
-
-	raw     runtime.Object // of a custom kind: the body before it was pruned
-	pruned  []string       // and what was
-	settled bool           // it waited for its definition to be known
+	handlers.Call
+	s *Server
 
 	record *audit.Record // what the audit log says of it; nil where that is nothing
 	seat   fairness.Seat // while it is served
@@ -37,13 +24,13 @@ type call struct {
 // serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
 func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	s.peers.requests++
-	c := &call{Scope: request.NewScope(t, s.peers.requests), s: s, req: req, kind: req.Kind}
-	if c.kind == nil {
-		c.kind = s.kindFor(req.Resource)
+	c := &call{s: s, Call: handlers.Call{Scope: request.NewScope(t, s.peers.requests), Req: req, Kind: req.Kind}}
+	if c.Kind == nil {
+		c.Kind = s.KindFor(req.Resource)
 	}
-	if c.kind.MayConvert() { // a conversion is a part of the request that needs it
+	if c.Kind.MayConvert() { // a conversion is a part of the request that needs it
 		outer := s.calls[t]
-		s.calls[t] = c
+		s.calls[t] = &c.Scope
 		defer func() {
 			if s.calls[t] = outer; outer == nil {
 				delete(s.calls, t)
@@ -67,15 +54,15 @@ const longestWrite = 34 * time.Second
 // (endpoints/filters/request_deadline.go): a watch, or a connection to a
 // container, may last. Only the store is waited for so long that it matters.
 func (c *call) deadline() time.Duration {
-	if c.req.Verb == "watch" || connects[c.req.Subresource] {
+	if c.Req.Verb == "watch" || handlers.Connects(c.Req.Subresource) {
 		return 0
 	}
 	limit := request.Longest
-	if c.req.Verb != "get" && c.req.Verb != "list" {
+	if c.Req.Verb != "get" && c.Req.Verb != "list" {
 		limit = longestWrite
 	}
-	if c.req.Timeout > 0 {
-		limit = min(limit, c.req.Timeout)
+	if c.Req.Timeout > 0 {
+		limit = min(limit, c.Req.Timeout)
 	}
 	return c.Began + limit
 }
@@ -88,86 +75,41 @@ func (c *call) run() *Response {
 	if err != nil {
 		return &Response{Err: err}
 	}
-	if c.req.Proxied != nil {
+	if c.Req.Proxied != nil {
 		return c.aggregate()
 	}
-	if c.sub, err = c.route(); err != nil {
+	if c.Sub, err = c.route(); err != nil {
 		return &Response{Err: err}
 	}
-	c.record.Options(c.req, c.kind)
+	c.record.Options(c.Req, c.Kind)
 	if c.s.door != nil {
 		c.s.door(c.Task)
 	}
+	h := c.s.handlers
 	switch {
-	case c.kind.Is("Binding"):
-		return c.bindNamed()
-	case c.kind.Is("ComponentStatus"):
+	case c.Kind.Is("Binding"):
+		return h.BindNamed(&c.Call)
+	case c.Kind.Is("ComponentStatus"):
 		return c.componentStatus()
-	case !c.kind.Stored():
-		return c.review()
-	case c.req.Subresource != "" && c.sub == nil:
-		return c.connect()
+	case !c.Kind.Stored():
+		return c.s.reviews.Create(&c.Call)
+	case c.Req.Subresource != "" && c.Sub == nil:
+		return h.Connect(&c.Call)
 	}
-	return c.verb()
+	return h.Verb(&c.Call)
 }
 
 // access is the part of the pipeline that looks at nothing but the request's head.
 func (c *call) access() (err error) {
-	if c.user, err = c.authenticate(); err != nil {
+	if c.User, err = c.authenticate(); err != nil {
 		return err
 	}
-	c.record = c.s.audit.Received(&c.Scope, c.req, c.user)
-	if c.user, err = c.impersonate(c.user); err != nil {
+	c.record = c.s.audit.Received(&c.Scope, c.Req, c.User)
+	if c.User, err = c.impersonate(c.User); err != nil {
 		return err
 	}
 	if err := c.priorityAndFairness(); err != nil {
 		return err
 	}
-	return c.authorize(c.user)
+	return c.authorize(c.User)
 }
-
-// verb is the handler of objects that are stored.
-func (c *call) verb() *Response {
-	switch c.req.Verb {
-	case "get":
-		return c.get()
-	case "list":
-		return c.list()
-	case "watch":
-		return c.watch()
-	case "create":
-		if c.sub != nil {
-			return c.createSub()
-		}
-		return c.create()
-	case "update", "patch":
-		return c.update()
-	case "delete":
-		return c.delete()
-	case "deletecollection":
-		return c.deleteCollection()
-	}
-	return &Response{Err: apierrors.NewMethodNotSupported(c.req.Resource.GroupResource(), c.req.Verb)}
-}
-
-// The forms of an object on its way from the body of a request to the store and back.
-// Each stage takes one and makes the next, so that none can be left out:
-//
-//	decode          body       → decoded    (update, patch: change)
-//	mutate          decoded    → admitted
-//	validate…       admitted   → validated
-//	admit           validated  → approved
-//	insert, replace approved   → written
-//	answer          written    → Response
-type (
-	// decoded was read from the body, or made by a patch; it has its defaults.
-	decoded struct{ obj runtime.Object }
-	// admitted is what mutating admission has left.
-	admitted struct{ obj runtime.Object }
-	// validated obeys the rules of its kind.
-	validated struct{ obj runtime.Object }
-	// approved is what no validating plugin objects to.
-	approved struct{ obj runtime.Object }
-	// written has the revision at which it was stored.
-	written = etcd3.Written
-)

@@ -42,7 +42,7 @@ func (p policyKinds) GetTypeConverter(gvk schema.GroupVersionKind) managedfields
 			return types
 		}
 	}
-	return p.s.managers.builtin()
+	return p.s.fields.Builtin()
 }
 
 // paramReader is the watch cache of a kind of parameters.

@@ -9,15 +9,15 @@ import (
 
 // receive notes that the request is here.
 func (c *call) receive() {
-	r := c.req
+	r := c.Req
 	c.Ref = trace.Ref{Namespace: r.Namespace, Name: r.Name}
-	if c.kind != nil {
-		c.Ref.APIVersion, c.Ref.Kind = c.kind.APIVersion, c.kind.Kind
-		if r.Object != nil && c.Ref.Name == "" && c.kind.Stored() {
+	if c.Kind != nil {
+		c.Ref.APIVersion, c.Ref.Kind = c.Kind.APIVersion, c.Kind.Kind
+		if r.Object != nil && c.Ref.Name == "" && c.Kind.Stored() {
 			c.Ref.Name = object.Name(r.Object)
 		}
 	}
-	c.Bulk = request.Bulk{Sent: len(r.Body) + len(r.Patch), Inline: r.System || c.kind.MayConvert(), Console: r.Peer == ""}
+	c.Bulk = request.Bulk{Sent: len(r.Body) + len(r.Patch), Inline: r.System || c.Kind.MayConvert(), Console: r.Peer == ""}
 	user := r.User
 	if user == nil {
 		user = &authn.User{}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
@@ -12,8 +13,8 @@ import (
 func (c *call) respond(r *Response) *Response {
 	c.Pause(c.s.cfg.Cost.Respond)
 	r.Warnings, r.Stage, r.Took = c.Warnings, c.Refused, c.Task.Elapsed()-c.Began
-	r.Kind = c.kind
-	payload := &trace.Response{Request: c.Number, Verb: c.req.Verb, Took: r.Took, Stage: c.Refused}
+	r.Kind = c.Kind
+	payload := &trace.Response{Request: c.Number, Verb: c.Req.Verb, Took: r.Took, Stage: c.Refused}
 	if r.Err != nil {
 		st := request.StatusOf(r.Err)
 		r.Code = int(st.Code)
@@ -30,8 +31,8 @@ func (c *call) respond(r *Response) *Response {
 		}
 	}
 	payload.Code = r.Code
-	r.AuditID, r.Flow = c.req.AuditID, c.class
-	c.s.audit.Answered(&c.Scope, c.record, r, c.req.Verb == "watch" || connects[c.req.Subresource])
+	r.AuditID, r.Flow = c.Req.AuditID, c.class
+	c.s.audit.Answered(&c.Scope, c.record, r, c.Req.Verb == "watch" || handlers.Connects(c.Req.Subresource))
 	if r.Object != nil && r.Err == nil {
 		payload.Object = trace.Obj(r.Traced())
 	}

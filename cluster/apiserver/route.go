@@ -2,22 +2,24 @@ package apiserver
 
 import (
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/crd"
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/registry"
 )
 
 // route finds the subresource, nil where there is none; what is not served is 404, a
 // verb it does not have 405.
 func (c *call) route() (sub *registry.Subresource, err error) {
-	if c.kind == nil {
+	if c.Kind == nil {
 		return nil, notServed()
 	}
-	if c.kind.Custom != nil {
-		c.Bulk.Definition = crd.Of(c.kind).Size()
+	if c.Kind.Custom != nil {
+		c.Bulk.Definition = crd.Of(c.Kind).Size()
 	}
 	if err := c.routeCustom(); err != nil {
 		return nil, err
@@ -28,13 +30,13 @@ func (c *call) route() (sub *registry.Subresource, err error) {
 	if err := c.routeAPIServices(); err != nil {
 		return nil, err
 	}
-	if c.kind.Deprecation() != "" && !c.req.System {
-		c.Warnings = append(c.Warnings, c.kind.Deprecation())
+	if c.Kind.Deprecation() != "" && !c.Req.System {
+		c.Warnings = append(c.Warnings, c.Kind.Deprecation())
 	}
-	verbs := c.kind.Verbs
-	if c.req.Subresource != "" {
-		if sub = c.kind.Subresource(c.req.Subresource); sub == nil {
-			if c.kind.Is("Pod") && connects[c.req.Subresource] {
+	verbs := c.Kind.Verbs
+	if c.Req.Subresource != "" {
+		if sub = c.Kind.Subresource(c.Req.Subresource); sub == nil {
+			if c.Kind.Is("Pod") && handlers.Connects(c.Req.Subresource) {
 				return nil, nil
 			}
 			return nil, notServed()
@@ -42,13 +44,36 @@ func (c *call) route() (sub *registry.Subresource, err error) {
 		verbs = sub.Verbs
 	}
 	for _, v := range verbs {
-		if v == c.req.Verb {
+		if v == c.Req.Verb {
 			return sub, nil
 		}
 	}
-	return nil, apierrors.NewMethodNotSupported(c.kind.GroupResource(), c.req.Verb)
+	return nil, apierrors.NewMethodNotSupported(c.Kind.GroupResource(), c.Req.Verb)
 }
 
 func notServed() error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "the server could not find the requested resource", 0, true)
+}
+
+// routeCustom refuses paths that a custom kind has not and warns of versions that
+// are going.
+func (c *call) routeCustom() error {
+	if c.Kind.Custom == nil || c.Req.Kind != nil {
+		return nil
+	}
+	across := c.Req.Verb == "list" || c.Req.Verb == "watch" || c.Req.Verb == "deletecollection"
+	if !c.Kind.Namespaced && c.Req.Namespace != "" || c.Kind.Namespaced && c.Req.Namespace == "" && !across {
+		return notServed()
+	}
+	v := crd.Of(c.Kind)
+	if w := v.Deprecation(); w != "" && !c.Req.System {
+		c.Warnings = append(c.Warnings, w)
+	}
+	if c.Req.Subresource != "" && c.Kind.Subresource(c.Req.Subresource) == nil {
+		return apierrors.NewNotFound(c.Kind.GroupResource(), c.Req.Name)
+	}
+	if !slices.Contains(c.Kind.Verbs, c.Req.Verb) {
+		return apierrors.NewMethodNotSupported(c.Kind.GroupResource(), c.Req.Verb)
+	}
+	return nil
 }

@@ -3,8 +3,10 @@
 // A request passes a fixed row of stages, each of which may change the object
 // or refuse it; only then is it written to the store, and only then do those
 // who watch hear of it, through the watch cache. Nobody but the API server
-// talks to etcd. Each stage is a file here: authentication.go … storage.go,
-// and says in the trace what it did. Start reading at [Server.Handle], then pipeline.go.
+// talks to etcd. Stages that look only at the request's head are files here,
+// authentication.go … authorization.go; from the body to the store and back an object
+// goes through the package handlers. Each says in the trace what it did. Start reading at
+// [Server.Handle], then pipeline.go.
 //
 // Simplified: almost every built-in kind has one version. DESIGN.md lists the rest.
 package apiserver
@@ -34,9 +36,15 @@ import (
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/fieldmanager"
+	"kviz/cluster/apiserver/handlers"
+	"kviz/cluster/apiserver/names"
 	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/registry/service"
+	"kviz/cluster/apiserver/request"
+	"kviz/cluster/apiserver/review"
+	"kviz/cluster/apiserver/serviceaccount"
 	"kviz/cluster/apiserver/webhook"
 	"kviz/cluster/client"
 	"kviz/cluster/idp"
@@ -124,12 +132,12 @@ var DefaultCost = Cost{
 // Server is a kube-apiserver. Its methods may be called only on the kernel's
 // goroutine.
 type Server struct {
-	cfg  Config
-	cidr netip.Prefix
-	k    *sim.Kernel
-	st   *storage.Conn
-	rand *rand.Rand
-	p    *sim.Process
+	cfg   Config
+	cidr  netip.Prefix
+	k     *sim.Kernel
+	st    *storage.Conn
+	names *names.Generator
+	p     *sim.Process
 
 	ready   bool
 	started sim.Cond // ready changed
@@ -143,10 +151,11 @@ type Server struct {
 	restriction    *admission.NodeRestriction
 	alloc          *service.Allocator
 	keys           *authn.Keys
-	managers       fieldManagers
+	fields         *fieldmanager.Managers
+	handlers       *handlers.Handlers
+	reviews        *review.Reviews
 	encryption     *encrypt.AtRest
 	webhooks       *webhook.Client
-	admission      *admission.Chain
 	policies       *policy.Policies
 	hooks          *admissionwebhook.Hooks
 	audit          *audit.Auditor
@@ -154,7 +163,7 @@ type Server struct {
 	flowObjects    *flowObjects
 	probe          storeProbe
 	aggregator     *aggregator.Aggregator
-	calls          map[*sim.Task]*call // those that may wait for a conversion webhook
+	calls          map[*sim.Task]*request.Scope // those that may wait for a conversion webhook
 	configs        *ConfigFiles
 	authenticators *authn.Authenticators
 	issuers        *oidc.Issuers // nil where there are none
@@ -177,9 +186,9 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	cfg.complete()
 	s := &Server{
 		cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st.Connect(p.Lane.String()),
-		calls: map[*sim.Task]*call{},
+		calls: map[*sim.Task]*request.Scope{}, fields: &fieldmanager.Managers{},
 	}
-	s.rand = s.stream("apiserver")
+	s.names = &names.Generator{Stream: s.stream("apiserver")}
 	s.encryption = encrypt.NewAtRest(s.whose(), s.stream("encryption"), s.cfg.KMS)
 	s.audit = audit.NewAuditor(s.k, s.whose(), s.stream("audit"), s.sourceIPs)
 	s.configs = newConfigFiles(s)
@@ -273,6 +282,12 @@ func (s *Server) Restart(p *sim.Process) {
 		Conn: s.st, Caches: s.cacheOf, Sealed: s.transformer, EventTTL: s.cfg.EventTTL, Leases: s.st.NewLeases("events"),
 	}
 	s.webhooks = webhook.NewClient(s.cfg.Webhooks, serviceEndpoints{lister{s}}, s.stream("webhook"))
+	s.handlers = &handlers.Handlers{
+		Store: s.store, Authorizers: s.authorizers, Fields: s.fields, Services: s.alloc, Names: s.names, Kubelets: s.cfg.Kubelets, Kinds: s,
+		Tokens: &serviceaccount.Issuer{Keys: s.keys, Expiry: s.authenticators.Expiry, Lister: lister{s}, Restriction: func() admission.Mutating { return s.restriction }},
+		Serve:  s.serve, Hold: s.hold, Inert: s.cfg.Inert, DecodeTime: s.cfg.Cost.Decode, AdmissionTime: s.cfg.Cost.Admission,
+	}
+	s.reviews = &review.Reviews{Handlers: s.handlers, Authenticators: s.authenticators, Authorizers: s.authorizers}
 	s.startAdmission()
 	s.listen()
 	caches, customs := s.caches, s.customs
@@ -323,13 +338,13 @@ func (s *Server) main(t *sim.Task) {
 	for _, k := range s.stored {
 		s.caches[k].AwaitFilled(t)
 	}
-	if s.inUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
+	if s.InUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
 		s.flowObjects.follow(trace.ID{})
 		for !s.flowObjects.there {
 			s.flowObjects.came.Wait(t)
 		}
 	}
-	if s.inUse(registry.KindFor(client.APIServices.GroupVersionResource)) {
+	if s.InUse(registry.KindFor(client.APIServices.GroupVersionResource)) {
 		s.aggregator.Follow(trace.ID{})
 		s.aggregator.Await(t)
 	}

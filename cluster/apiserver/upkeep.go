@@ -16,3 +16,14 @@ func (s *Server) compact(t *sim.Task) {
 		}
 	}
 }
+
+// keepFresh sends bookmarks, so that a watcher that has nothing to hear keeps a
+// revision it can resume from (cacher.go bookmarkFrequency).
+func (s *Server) keepFresh(t *sim.Task) {
+	for {
+		t.Sleep(s.cfg.Bookmarks)
+		for _, cache := range s.openCaches() {
+			cache.Bookmark()
+		}
+	}
+}

@@ -81,14 +81,14 @@ func (s *Server) note(k *registry.Kind) {
 			s.usage.custom[name] = true
 			s.CustomKindsMoved()
 		}
-	case k.OnDemand && !s.inUse(k):
+	case k.OnDemand && !s.InUse(k):
 		s.usage.kinds = append(s.usage.kinds, k)
 		s.usage.more.Broadcast()
 	}
 }
 
-// inUse reports whether there are, or were, objects of a kind on demand.
-func (s *Server) inUse(k *registry.Kind) bool { return slices.Contains(s.usage.kinds, k) }
+// InUse reports whether there are, or were, objects of a kind on demand.
+func (s *Server) InUse(k *registry.Kind) bool { return slices.Contains(s.usage.kinds, k) }
 
 // AwaitCustomKinds is [client.Usage.AwaitCustomKinds]. While the server is not
 // ready it does not know them.

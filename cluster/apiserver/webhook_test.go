@@ -20,6 +20,7 @@ import (
 	"kviz/cluster/apiserver/admission/policy"
 	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
@@ -296,12 +297,12 @@ func TestAdmissionReviewBody(t *testing.T) {
 // With no configuration a request does nothing for dynamic admission.
 func TestNoHooksCostNothing(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		c := &call{Scope: request.Scope{Task: task}, s: w.s, req: &Request{Resource: client.Pods.GroupVersionResource}, kind: registry.KindFor(client.Pods.GroupVersionResource)}
-		a := c.admissionAttributes(admission.Create, nil, nil)
+		c := &handlers.Call{Scope: request.Scope{Task: task}, Req: &Request{Resource: client.Pods.GroupVersionResource}, Kind: registry.KindFor(client.Pods.GroupVersionResource)}
+		a := w.s.handlers.Attributes(c, admission.Create, nil, nil)
 		validating := []admission.Validating{policy.Validating{Policies: w.s.policies}, admissionwebhook.Validating{Hooks: w.s.hooks}}
 		n := len(w.sink.events)
 		if allocs := testing.AllocsPerRun(100, func() {
-			if _, err := w.s.admission.AdmitDynamic(&c.Scope, a); err != nil {
+			if _, err := w.s.handlers.Admission.AdmitDynamic(&c.Scope, a); err != nil {
 				t.Error("refused")
 			}
 			for _, p := range validating {

@@ -14,6 +14,7 @@ import (
 	auditapi "k8s.io/apiserver/pkg/apis/audit"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -234,7 +235,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 				return turnDown(notImplemented(why))
 			}
 			if verbs == nil && onPod(req) {
-				verbs = apiserver.ConnectVerbs(req.Subresource)
+				verbs = handlers.ConnectVerbs(req.Subresource)
 			}
 			if verbs == nil {
 				return turnDown(routeError(http.StatusNotFound, ""))

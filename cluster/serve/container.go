@@ -15,6 +15,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/sim"
 )
 
@@ -27,7 +28,7 @@ func onPod(req *apiserver.Request) bool {
 
 // connects reports whether a request leads to a container.
 func connects(req *apiserver.Request) bool {
-	return onPod(req) && apiserver.ConnectVerbs(req.Subresource) != nil
+	return onPod(req) && handlers.ConnectVerbs(req.Subresource) != nil
 }
 
 // parseConnection reads the options out of the query (rest.go ConnectResource, and

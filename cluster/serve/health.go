@@ -13,6 +13,7 @@ import (
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/serviceaccount"
 	"kviz/cluster/sim"
 )
 
@@ -189,7 +190,7 @@ func (h *Handler) serveFlows(w http.ResponseWriter, r *http.Request, dump string
 
 // servePaths answers / with the paths there are.
 func (h *Handler) servePaths(w http.ResponseWriter, r *http.Request) {
-	paths := []string{apiserver.OpenIDConfigPath, "/api"}
+	paths := []string{serviceaccount.OpenIDConfigPath, "/api"}
 	groups := h.served()
 	for _, g := range groups {
 		if g.Name == "" {
@@ -201,6 +202,6 @@ func (h *Handler) servePaths(w http.ResponseWriter, r *http.Request) {
 			paths = append(paths, "/apis/"+g.Name+"/"+v.Version)
 		}
 	}
-	paths = append(paths, "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", apiserver.JWKSPath, "/readyz", "/version")
+	paths = append(paths, "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", serviceaccount.JWKSPath, "/readyz", "/version")
 	writeDocument(w, r, "application/json", map[string]any{"paths": paths})
 }

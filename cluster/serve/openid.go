@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/serviceaccount"
 )
 
 // openIDCaching is how long who checks tokens may keep the documents: an hour
@@ -14,7 +14,7 @@ const openIDCaching = "public, max-age=3600"
 // isOpenID reports whether a path is that of a document about service account tokens,
 // or below one.
 func isOpenID(path string) bool {
-	for _, root := range []string{apiserver.OpenIDConfigPath, apiserver.JWKSPath} {
+	for _, root := range []string{serviceaccount.OpenIDConfigPath, serviceaccount.JWKSPath} {
 		if path == root || strings.HasPrefix(path, root+"/") {
 			return true
 		}
@@ -26,11 +26,11 @@ func isOpenID(path string) bool {
 // discovery document and its keys (pkg/routes/openidmetadata.go).
 func (h *Handler) serveOpenID(w http.ResponseWriter, r *http.Request, path string) {
 	contentType, document := "application/json", API.OpenIDConfig
-	if strings.HasPrefix(path, apiserver.JWKSPath) {
+	if strings.HasPrefix(path, serviceaccount.JWKSPath) {
 		contentType, document = "application/jwk-set+json", API.JWKS
 	}
 	switch {
-	case path != apiserver.OpenIDConfigPath && path != apiserver.JWKSPath:
+	case path != serviceaccount.OpenIDConfigPath && path != serviceaccount.JWKSPath:
 		writeStatus(w, r, routeError(http.StatusNotFound, ""))
 		return
 	case r.Method != http.MethodGet:

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -32,7 +34,7 @@ type Scope struct {
 	Commits  []trace.ID // what it wrote
 
 	// Audit is what the audit log says of it; nil where that is nothing.
-	Audit interface{ Annotate(key, value string) }
+	Audit Audit
 
 	space  *space
 	staged int
@@ -80,6 +82,19 @@ func (s *Scope) Annotate(key, value string) {
 	if s.Audit != nil {
 		s.Audit.Annotate(key, value)
 	}
+}
+
+// NoteBody has the audit log note the decoded body, where anything is written.
+func (s *Scope) NoteBody(req *Request, kind *registry.Kind, obj runtime.Object) {
+	if s.Audit != nil {
+		s.Audit.Body(req, kind, obj)
+	}
+}
+
+// Audit is a request's record in the audit log.
+type Audit interface {
+	Annotate(key, value string)
+	Body(req *Request, kind *registry.Kind, obj runtime.Object)
 }
 
 // Pass notes that a stage let the request through, and what it did.

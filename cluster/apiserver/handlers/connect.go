@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	"fmt"
@@ -24,9 +24,9 @@ type Kubelets interface {
 	Address(node string) string
 	// Logs opens the log of a container. An error of type *[aggregator.DialError] is that of the
 	// connection, any other the kubelet's.
-	Logs(t *sim.Task, node string, c ContainerName, opts *corev1.PodLogOptions) (LogStream, error)
+	Logs(t *sim.Task, node string, c ContainerName, opts *corev1.PodLogOptions) (request.LogStream, error)
 	// Exec runs a command in a container. Errors are as those of Logs.
-	Exec(t *sim.Task, node string, c ContainerName, argv []string, stdin func(*sim.Task) string) (ExecResult, error)
+	Exec(t *sim.Task, node string, c ContainerName, argv []string, stdin func(*sim.Task) string) (request.ExecResult, error)
 }
 
 // ContainerName names a container.
@@ -34,6 +34,9 @@ type ContainerName struct{ Namespace, Pod, Name string }
 
 // connects are the pod subresources that are connections to its kubelet.
 var connects = map[string]bool{"log": true, "exec": true, "attach": true, "portforward": true, "proxy": true}
+
+// Connects reports whether a pod's subresource is a connection to its kubelet.
+func Connects(sub string) bool { return connects[sub] }
 
 // ConnectVerbs are the verbs of a pod's subresource that leads to its kubelet; nil for
 // those that are not served.
@@ -47,103 +50,85 @@ func ConnectVerbs(sub string) []string {
 	return nil
 }
 
-// connect answers a request to reach into a pod, which has been allowed, from the pod's
+// Connect answers a request to reach into a pod, which has been allowed, from the pod's
 // kubelet (pkg/registry/core/pod/rest).
-func (c *call) connect() *Response {
-	fail := func(err error) *Response { return &Response{Err: c.Refuse(trace.StageStorage, "", err)} }
-	if c.req.Subresource == "exec" { // also of a WebSocket, whose method is GET
-		a := attributesOf(c.req, c.user)
+func (h *Handlers) Connect(c *Call) *request.Response {
+	fail := func(err error) *request.Response {
+		return &request.Response{Err: c.Refuse(trace.StageStorage, "", err)}
+	}
+	if c.Req.Subresource == "exec" { // also of a WebSocket, whose method is GET
+		a := authz.AttributesOf(c.Req, c.User)
 		a.Verb = "create"
-		if d := c.s.authorizers.Decide(&c.Scope, a); !d.Allowed {
-			return &Response{Err: c.Refuse(trace.StageAuthorization, d.By, authz.Forbidden(a, d))}
+		if d := h.Authorizers.Decide(&c.Scope, a); !d.Allowed {
+			return &request.Response{Err: c.Refuse(trace.StageAuthorization, d.By, authz.Forbidden(a, d))}
 		}
 	}
-	if o := c.req.Log; o != nil {
+	if o := c.Req.Log; o != nil {
 		if errs := corevalidation.ValidatePodLogOptions(o, true); len(errs) > 0 {
-			return &Response{Err: c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(core.Kind("PodLogOptions"), c.req.Name, errs))}
+			return &request.Response{Err: c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(core.Kind("PodLogOptions"), c.Req.Name, errs))}
 		}
 	}
-	en, _, err := c.s.store.Newest(&c.Scope, c.at(), nil)
+	en, _, err := h.Store.Newest(&c.Scope, c.At(), nil)
 	if err != nil {
 		return fail(err)
 	}
 	if en == nil {
-		return fail(apierrors.NewNotFound(c.kind.GroupResource(), c.req.Name))
+		return fail(apierrors.NewNotFound(c.Kind.GroupResource(), c.Req.Name))
 	}
 	pod := en.Object.(*corev1.Pod)
 	switch {
-	case c.req.Log != nil:
-		return c.connectLog(pod)
-	case c.req.Exec != nil:
-		return c.connectExec(pod)
+	case c.Req.Log != nil:
+		return h.connectLog(c, pod)
+	case c.Req.Exec != nil:
+		return h.connectExec(c, pod)
 	}
 	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
 	return request.Own(pod)
 }
 
 // connectLog opens a container's log (log.go LogREST).
-func (c *call) connectLog(pod *corev1.Pod) *Response {
-	fail := func(by string, err error) *Response { return &Response{Err: c.Refuse(trace.StageStorage, by, err)} }
-	opts := logOptions(c.req.Log)
+func (h *Handlers) connectLog(c *Call, pod *corev1.Pod) *request.Response {
+	fail := func(by string, err error) *request.Response {
+		return &request.Response{Err: c.Refuse(trace.StageStorage, by, err)}
+	}
+	opts := logOptions(c.Req.Log)
 	container, err := containerOf(pod, opts.Container)
 	if err != nil {
 		return fail("", err)
 	}
 	node := pod.Spec.NodeName
-	if node == "" || c.s.cfg.Kubelets == nil { // upstream answers what it has of the log: nothing
+	if node == "" || h.Kubelets == nil { // upstream answers what it has of the log: nothing
 		c.Pass(trace.StageStorage, "", "The pod is on no node yet: there is no kubelet to ask, and the answer is empty.", nil)
-		return &Response{Log: noLog{}}
+		return &request.Response{Log: noLog{}}
 	}
 	by := "kubelet of " + node
-	log, err := c.s.cfg.Kubelets.Logs(c.Task, node, ContainerName{pod.Namespace, pod.Name, container}, opts)
+	log, err := h.Kubelets.Logs(c.Task, node, ContainerName{pod.Namespace, pod.Name, container}, opts)
 	if dial, ok := err.(*aggregator.DialError); ok {
-		at := c.s.cfg.Kubelets.Address(node)
-		return fail(by, apierrors.NewInternalError(fmt.Errorf("Get %q: dial tcp %s: %w", c.containerURL(at, "containerLogs", pod, container), at, dial)))
+		at := h.Kubelets.Address(node)
+		return fail(by, apierrors.NewInternalError(fmt.Errorf("Get %q: dial tcp %s: %w", h.containerURL(c, at, "containerLogs", pod, container), at, dial)))
 	}
 	if err != nil {
 		return fail(by, apierrors.NewBadRequest(err.Error()))
 	}
 	c.Pass(trace.StageStorage, by, fmt.Sprintf("The pod is on %s: its kubelet opened the log of the container %s.", node, container), nil)
 	if opts.Follow {
-		log = c.s.hold(log)
+		log = h.Hold(log)
 	}
-	return &Response{Log: log}
-}
-
-// heldLog is a log that is followed through a server: it ends when the server does.
-type heldLog struct {
-	LogStream
-	closed bool
-	over   sim.Cond
-}
-
-func (s *Server) hold(log LogStream) LogStream {
-	h := &heldLog{LogStream: log}
-	s.p.Go("log", func(t *sim.Task) {
-		for !h.closed {
-			h.over.Wait(t)
-		}
-	}).OnEnd(log.Close)
-	return h
-}
-
-// Close is LogStream.
-func (h *heldLog) Close() {
-	h.closed = true
-	h.over.Broadcast()
-	h.LogStream.Close()
+	return &request.Response{Log: log}
 }
 
 // connectExec finds who is to run the command (subresources.go ExecREST).
-func (c *call) connectExec(pod *corev1.Pod) *Response {
-	fail := func(err error) *Response { return &Response{Err: c.Refuse(trace.StageStorage, "", err)} }
-	o := c.req.Exec
+func (h *Handlers) connectExec(c *Call, pod *corev1.Pod) *request.Response {
+	fail := func(err error) *request.Response {
+		return &request.Response{Err: c.Refuse(trace.StageStorage, "", err)}
+	}
+	o := c.Req.Exec
 	container, err := containerOf(pod, o.Container)
 	if err != nil {
 		return fail(err)
 	}
 	node := pod.Spec.NodeName
-	if node == "" || c.s.cfg.Kubelets == nil {
+	if node == "" || h.Kubelets == nil {
 		return fail(apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name)))
 	}
 	q := url.Values{"command": o.Command}
@@ -153,9 +138,9 @@ func (c *call) connectExec(pod *corev1.Pod) *Response {
 		}
 	}
 	c.Pass(trace.StageStorage, "kubelet of "+node, fmt.Sprintf("The pod is on %s: the connection to the container %s goes by its kubelet.", node, container), nil)
-	at := c.s.cfg.Kubelets.Address(node)
-	kubelets, name, location := c.s.cfg.Kubelets, ContainerName{pod.Namespace, pod.Name, container}, c.containerURL(at, "exec", pod, container)+"?"+q.Encode()
-	return &Response{Code: 101, Session: &request.Session{Options: o, Run: func(t *sim.Task, argv []string, stdin func(*sim.Task) string) (ExecResult, error) {
+	at := h.Kubelets.Address(node)
+	kubelets, name, location := h.Kubelets, ContainerName{pod.Namespace, pod.Name, container}, h.containerURL(c, at, "exec", pod, container)+"?"+q.Encode()
+	return &request.Response{Code: 101, Session: &request.Session{Options: o, Run: func(t *sim.Task, argv []string, stdin func(*sim.Task) string) (request.ExecResult, error) {
 		res, err := kubelets.Exec(t, node, name, argv, stdin)
 		if dial, ok := err.(*aggregator.DialError); ok {
 			err = fmt.Errorf("error sending request: Post %q: dial tcp %s: %w", location, kubelets.Address(node), dial)
@@ -165,7 +150,7 @@ func (c *call) connectExec(pod *corev1.Pod) *Response {
 }
 
 // containerURL is a path of a kubelet's server.
-func (c *call) containerURL(at, path string, pod *corev1.Pod, container string) string {
+func (h *Handlers) containerURL(c *Call, at, path string, pod *corev1.Pod, container string) string {
 	return fmt.Sprintf("https://%s/%s/%s/%s/%s", at, path, pod.Namespace, pod.Name, container)
 }
 

@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	"fmt"
@@ -17,54 +17,55 @@ import (
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
 
 // createSub is the verb create on a subresource.
-func (c *call) createSub() *Response {
-	obj, err := c.decode()
+func (h *Handlers) createSub(c *Call) *request.Response {
+	obj, err := h.decode(c)
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
-	c.Pause(c.s.cfg.Cost.Admission)
+	c.Pause(h.AdmissionTime)
 	var out runtime.Object
-	switch c.sub.Name {
+	switch c.Sub.Name {
 	case "binding":
-		out, err = c.bind(obj.obj.(*corev1.Binding))
+		out, err = h.bind(c, obj.obj.(*corev1.Binding))
 	case "eviction":
-		out, err = c.evict(obj.obj.(*policyv1.Eviction))
+		out, err = h.evict(c, obj.obj.(*policyv1.Eviction))
 	case "token":
-		out, err = c.issueToken(obj.obj)
+		out, err = h.Tokens.Issue(c, h, obj.obj)
 	}
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
-	return &Response{Object: out, Created: true}
+	return &request.Response{Object: out, Created: true}
 }
 
-// bindNamed is the creation of a Binding that says itself which pod it is of, as
+// BindNamed is the creation of a Binding that says itself which pod it is of, as
 // old clients send it (pkg/registry/core/pod/storage LegacyBindingREST).
-func (c *call) bindNamed() *Response {
-	obj, err := c.decode()
+func (h *Handlers) BindNamed(c *Call) *request.Response {
+	obj, err := h.decode(c)
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
 	b := obj.obj.(*corev1.Binding)
-	if err := c.matchNamespace(b); err != nil {
-		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
+	if err := c.MatchNamespace(b); err != nil {
+		return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
-	c.kind = registry.KindFor(client.Pods.GroupVersionResource)
-	c.sub = c.kind.Subresource("binding")
-	req := *c.req
-	req.Name, c.req = b.Name, &req
-	c.Ref.Kind, c.Ref.Name = c.kind.Kind, b.Name
-	c.Pause(c.s.cfg.Cost.Admission)
-	out, err := c.bind(b)
+	c.Kind = registry.KindFor(client.Pods.GroupVersionResource)
+	c.Sub = c.Kind.Subresource("binding")
+	req := *c.Req
+	req.Name, c.Req = b.Name, &req
+	c.Ref.Kind, c.Ref.Name = c.Kind.Kind, b.Name
+	c.Pause(h.AdmissionTime)
+	out, err := h.bind(c, b)
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
-	return &Response{Object: out, Created: true}
+	return &request.Response{Object: out, Created: true}
 }
 
 func success() *metav1.Status {
@@ -74,13 +75,13 @@ func success() *metav1.Status {
 // bind is pods/binding: it sets spec.nodeName, once
 // (pkg/registry/core/pod/storage/storage.go BindingREST). Admission judges the
 // Binding before anything is known of the pod: only the write looks at that.
-func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
-	a := c.admissionAttributes(admission.Create, nil, nil)
+func (h *Handlers) bind(c *Call, b *corev1.Binding) (runtime.Object, error) {
+	a := h.Attributes(c, admission.Create, nil, nil)
 	a.Sent = b
-	if _, err := c.mutate(a); err != nil {
+	if _, err := h.mutate(c, a); err != nil {
 		return nil, err
 	}
-	if b.Name != c.req.Name {
+	if b.Name != c.Req.Name {
 		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Binding object"))
 	}
 	if errs := validation.ValidatePodBinding(registry.Internal[core.Binding](b)); len(errs) > 0 {
@@ -88,20 +89,20 @@ func (c *call) bind(b *corev1.Binding) (runtime.Object, error) {
 	}
 	c.Pass(trace.StageValidation, "", "The Binding gives the pod the node "+b.Target.Name+".",
 		[]trace.FieldDiff{{Path: "spec.nodeName", To: strconv.Quote(b.Target.Name)}})
-	if _, err := c.admit(a, validated{}); err != nil {
+	if _, err := h.admit(c, a, validated{}); err != nil {
 		return nil, err
 	}
-	return success(), c.repeat(func(live bool) error { return c.bindOnce(b, live) })
+	return success(), h.repeat(c, func(live bool) error { return h.bindOnce(c, b, live) })
 }
 
-func (c *call) bindOnce(b *corev1.Binding, live bool) error {
-	old, err := c.s.store.Current(&c.Scope, c.at(), live)
+func (h *Handlers) bindOnce(c *Call, b *corev1.Binding, live bool) error {
+	old, err := h.Store.Current(&c.Scope, c.At(), live)
 	if err != nil {
 		return c.Refuse(trace.StageStorage, "", err)
 	}
 	p := bindable(old.Object.(*corev1.Pod), b)
 	c.Ref.UID = string(p.UID)
-	if err := c.mayBind(p, b); err != nil {
+	if err := h.mayBind(c, p, b); err != nil {
 		if old.Cached {
 			return etcd3.ErrStale
 		}
@@ -116,7 +117,7 @@ func (c *call) bindOnce(b *corev1.Binding, live bool) error {
 		metav1.SetMetaDataLabel(&p.ObjectMeta, k, v)
 	}
 	registry.SetPodCondition(p, c.Now(), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
-	_, err = c.replace(approved{p}, old)
+	_, err = h.replace(c, approved{p}, old)
 	return err
 }
 
@@ -135,17 +136,17 @@ func bindable(old *corev1.Pod, b *corev1.Binding) *corev1.Pod {
 }
 
 // mayBind says why a pod cannot be bound, as a conflict.
-func (c *call) mayBind(p *corev1.Pod, b *corev1.Binding) error {
+func (h *Handlers) mayBind(c *Call, p *corev1.Pod, b *corev1.Binding) error {
 	subject := func(err error) error {
-		gr := c.kind.GroupResource()
+		gr := c.Kind.GroupResource()
 		gr.Resource += "/binding"
 		return apierrors.NewConflict(gr, p.Name, err)
 	}
 	switch {
 	case b.UID != "" && b.UID != p.UID:
-		return c.preconditionFailed("UID", b.UID, p.UID)
+		return h.preconditionFailed(c, "UID", b.UID, p.UID)
 	case b.ResourceVersion != "" && b.ResourceVersion != p.ResourceVersion:
-		return c.preconditionFailed("ResourceVersion", b.ResourceVersion, p.ResourceVersion)
+		return h.preconditionFailed(c, "ResourceVersion", b.ResourceVersion, p.ResourceVersion)
 	case p.DeletionTimestamp != nil:
 		return subject(fmt.Errorf("pod %s is being deleted, cannot be assigned to a host", p.Name))
 	case p.Spec.NodeName != "":

@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	"fmt"
@@ -9,12 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/crd"
+	"kviz/cluster/apiserver/decode"
 	"kviz/cluster/apiserver/registry"
 )
 
 // objectInterfaces make, default and convert a kind's objects for Kubernetes' own
 // admission code.
-type objectInterfaces struct{ c *call }
+type objectInterfaces struct {
+	served Kinds
+	of     decode.Of
+}
 
 // GetObjectCreater is admission.ObjectInterfaces.
 func (o objectInterfaces) GetObjectCreater() runtime.ObjectCreater { return o }
@@ -32,7 +36,7 @@ func (o objectInterfaces) GetObjectConvertor() runtime.ObjectConvertor { return 
 func (o objectInterfaces) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper { return o }
 
 func (o objectInterfaces) custom(group string) *crd.Definition {
-	if v := crd.Of(o.c.kind); v != nil && o.c.kind.Group == group {
+	if v := crd.Of(o.of.Kind); v != nil && o.of.Kind.Group == group {
 		return v.Definition()
 	}
 	return nil
@@ -54,7 +58,7 @@ func (o objectInterfaces) Default(obj runtime.Object) {
 		}
 		return
 	}
-	o.c.fillDefaults(obj)
+	decode.Defaults(o.of, obj)
 }
 
 // ConvertToVersion is runtime.ObjectConvertor.
@@ -104,12 +108,12 @@ func (objectInterfaces) ConvertFieldLabel(gvk schema.GroupVersionKind, label, _ 
 // EquivalentResourcesFor is runtime.EquivalentResourceMapper: versions of a kind
 // that lie at one place of the store.
 func (o objectInterfaces) EquivalentResourcesFor(r schema.GroupVersionResource, subresource string) []schema.GroupVersionResource {
-	of := o.c.s.kindFor(r)
+	of := o.served.KindFor(r)
 	if of == nil {
 		return nil
 	}
 	var out []schema.GroupVersionResource
-	for _, k := range o.c.s.Resources() {
+	for _, k := range o.served.Resources() {
 		if k.Prefix == of.Prefix && k.Stored() && (subresource == "" || k.Subresource(subresource) != nil) {
 			out = append(out, k.GroupVersionResource)
 		}
@@ -119,7 +123,7 @@ func (o objectInterfaces) EquivalentResourcesFor(r schema.GroupVersionResource, 
 
 // KindFor is runtime.EquivalentResourceMapper.
 func (o objectInterfaces) KindFor(r schema.GroupVersionResource, subresource string) schema.GroupVersionKind {
-	k := o.c.s.kindFor(r)
+	k := o.served.KindFor(r)
 	if k == nil {
 		return schema.GroupVersionKind{}
 	}

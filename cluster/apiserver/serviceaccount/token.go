@@ -1,4 +1,7 @@
-package apiserver
+// Package serviceaccount issues tokens of service accounts (pkg/registry/core/serviceaccount
+// TokenREST; pkg/serviceaccount), and the documents by which others can check them. How a token
+// is believed is the package authn.
+package serviceaccount
 
 import (
 	"fmt"
@@ -16,6 +19,7 @@ import (
 
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
@@ -32,52 +36,61 @@ const (
 	extendedTime    = 365 * 24 * time.Hour
 )
 
-// issueToken is serviceaccounts/token
+// Issuer signs tokens.
+type Issuer struct {
+	Keys   *authn.Keys
+	Expiry *authn.Expiry
+	Lister admission.Lister
+	// Restriction is NodeRestriction, as it is configured now.
+	Restriction func() admission.Mutating
+}
+
+// Issue is serviceaccounts/token
 // (pkg/registry/core/serviceaccount/storage/token.go).
-func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
-	req, err := c.tokenRequest(body.(*authenticationv1.TokenRequest))
+func (i *Issuer) Issue(c *handlers.Call, h *handlers.Handlers, body runtime.Object) (runtime.Object, error) {
+	req, err := tokenRequest(c, h, body.(*authenticationv1.TokenRequest))
 	if err != nil {
 		return nil, c.Refuse(trace.StageValidation, "", err)
 	}
-	a := c.admissionAttributes(admission.Create, nil, nil)
+	a := h.Attributes(c, admission.Create, nil, nil)
 	a.Sent = req
-	if _, err := c.s.restriction.Admit(&c.Scope, a); err != nil {
+	if _, err := i.Restriction().Admit(&c.Scope, a); err != nil {
 		return nil, c.Refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
 	}
-	old, err := c.s.store.Current(&c.Scope, c.at(), false)
+	old, err := h.Store.Current(&c.Scope, c.At(), false)
 	if err != nil {
 		return nil, c.Refuse(trace.StageStorage, "", err)
 	}
 	sa := old.Object.(*corev1.ServiceAccount)
 	if req.UID != "" && req.UID != sa.UID {
-		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewConflict(schema.GroupResource{Group: c.sub.GVK.Group, Resource: c.sub.GVK.Kind}, sa.Name,
+		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewConflict(schema.GroupResource{Group: c.Sub.GVK.Group, Resource: c.Sub.GVK.Kind}, sa.Name,
 			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID, sa.UID)))
 	}
 	if errs := authenticationvalidation.ValidateTokenRequest(registry.Internal[authentication.TokenRequest](req)); len(errs) > 0 {
-		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.sub.GVK.GroupKind(), "", errs))
+		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.Sub.GVK.GroupKind(), "", errs))
 	}
 	seconds := *req.Spec.ExpirationSeconds // defaulted
 	now := c.Task.Now()
 	claims := authn.Claims{
 		Audience: req.Spec.Audiences, Issuer: authn.Issuer, IssuedAt: now.Unix(), NotBefore: now.Unix(),
-		Expires: now.Add(time.Duration(seconds) * time.Second).Unix(), ID: string(c.s.newUID()),
+		Expires: now.Add(time.Duration(seconds) * time.Second).Unix(), ID: string(h.Names.UID()),
 		Subject: "system:serviceaccount:" + sa.Namespace + ":" + sa.Name,
 		Kube:    authn.KubeClaims{Namespace: sa.Namespace, ServiceAccount: authn.Bound{Name: sa.Name, UID: string(sa.UID)}},
 	}
 	if len(claims.Audience) == 0 {
 		claims.Audience = []string{authn.Issuer}
 	}
-	if err := c.bindToken(req.Spec.BoundObjectRef, &claims); err != nil {
+	if err := i.bind(c, req.Spec.BoundObjectRef, &claims); err != nil {
 		return nil, c.Refuse(trace.StageValidation, "", err)
 	}
 	if seconds == warnOnlySeconds && claims.Kube.Pod != nil && len(authn.Intersect(authn.APIAudiences, claims.Audience)) > 0 {
 		claims.Kube.WarnAfter, claims.Expires = claims.Expires, now.Add(extendedTime).Unix()
 	}
-	token, err := c.s.keys.Sign(claims)
+	token, err := i.Keys.Sign(claims)
 	if err != nil {
 		return nil, c.Refuse(trace.StageStorage, "", apierrors.NewInternalError(err))
 	}
-	c.s.authenticators.Expiry.Issued(&claims)
+	i.Expiry.Issued(&claims)
 	out := req.DeepCopy()
 	out.Name, out.Namespace, out.UID, out.CreationTimestamp = sa.Name, sa.Namespace, sa.UID, c.Now()
 	out.Spec.Audiences, out.Spec.ExpirationSeconds = claims.Audience, &seconds
@@ -88,52 +101,51 @@ func (c *call) issueToken(body runtime.Object) (runtime.Object, error) {
 
 // tokenRequest is a request for a token as the handler of all creations gives it to
 // the registry: it may name nobody but the service account of its path.
-func (c *call) tokenRequest(req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+func tokenRequest(c *handlers.Call, h *handlers.Handlers, req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
 	path := field.NewPath("metadata")
 	switch {
-	case req.Name != "" && req.Name != c.req.Name:
-		return nil, apierrors.NewInvalid(c.sub.GVK.GroupKind(), c.req.Name, field.ErrorList{field.Invalid(path.Child("name"), req.Name, "must match the service account name if specified")})
-	case req.Namespace != "" && req.Namespace != c.req.Namespace:
-		return nil, c.matchNamespace(req)
-	case c.req.System:
+	case req.Name != "" && req.Name != c.Req.Name:
+		return nil, apierrors.NewInvalid(c.Sub.GVK.GroupKind(), c.Req.Name, field.ErrorList{field.Invalid(path.Child("name"), req.Name, "must match the service account name if specified")})
+	case req.Namespace != "" && req.Namespace != c.Req.Namespace:
+		return nil, c.MatchNamespace(req)
+	case c.Req.System:
 		return req, nil
 	}
-	owned, err := c.trackManager(c.bodysKind(c.sub.GVK), req, nil)
+	owned, err := h.Fields.Track(&c.Scope, c.Req, c.PartOf(c.Sub.GVK), req, nil)
 	if err != nil {
 		return nil, err
 	}
 	return owned.(*authenticationv1.TokenRequest), nil
 }
 
-// bindToken binds a token to an object, without which it is worth nothing: a Pod, a
+// bind binds a token to an object, without which it is worth nothing: a Pod, a
 // Secret or a Node.
-func (c *call) bindToken(ref *authenticationv1.BoundObjectReference, claims *authn.Claims) error {
+func (i *Issuer) bind(c *handlers.Call, ref *authenticationv1.BoundObjectReference, claims *authn.Claims) error {
 	if ref == nil {
 		return nil
 	}
 	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-	kind, in := client.Pods, c.req.Namespace+"/"
+	kind, namespace := client.Pods, c.Req.Namespace
 	switch ref.Kind {
 	case "Pod":
 	case "Secret":
 		kind = client.Secrets
 	case "Node":
-		kind, in = client.Nodes, ""
+		kind, namespace = client.Nodes, ""
 	default:
 		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk))
 	}
-	k := registry.KindFor(kind.GroupVersionResource)
-	en := c.s.caches[k].Get(in + ref.Name)
-	if en == nil {
-		return apierrors.NewNotFound(k.GroupResource(), ref.Name)
+	found := i.Lister.Get(kind, namespace, ref.Name)
+	if found == nil {
+		return apierrors.NewNotFound(kind.GroupResource(), ref.Name)
 	}
-	bound := &authn.Bound{Name: ref.Name, UID: string(object.Meta(en.Object).GetUID())}
-	switch obj := en.Object.(type) {
+	bound := &authn.Bound{Name: ref.Name, UID: string(object.Meta(found).GetUID())}
+	switch obj := found.(type) {
 	case *corev1.Pod:
-		if obj.Spec.ServiceAccountName != c.req.Name {
-			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", c.req.Name))
+		if obj.Spec.ServiceAccountName != c.Req.Name {
+			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", c.Req.Name))
 		}
-		claims.Kube.Pod, claims.Kube.Node = bound, c.nodeOf(obj)
+		claims.Kube.Pod, claims.Kube.Node = bound, i.nodeOf(obj)
 	case *corev1.Secret:
 		claims.Kube.Secret = bound
 	case *corev1.Node:
@@ -147,13 +159,13 @@ func (c *call) bindToken(ref *authenticationv1.BoundObjectReference, claims *aut
 
 // nodeOf is where a pod is: a token that is bound to the pod tells it, and does not end
 // with the node.
-func (c *call) nodeOf(pod *corev1.Pod) *authn.Bound {
+func (i *Issuer) nodeOf(pod *corev1.Pod) *authn.Bound {
 	if pod.Spec.NodeName == "" {
 		return nil
 	}
 	at := &authn.Bound{Name: pod.Spec.NodeName}
-	if node := c.s.caches[registry.KindFor(client.Nodes.GroupVersionResource)].Get(at.Name); node != nil {
-		at.UID = string(object.Meta(node.Object).GetUID())
+	if node := i.Lister.Get(client.Nodes, "", at.Name); node != nil {
+		at.UID = string(object.Meta(node).GetUID())
 	}
 	return at
 }

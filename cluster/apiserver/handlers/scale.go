@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	"bytes"
@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -88,106 +89,106 @@ func setReplicas(obj runtime.Object, n int32) {
 
 // updateScale is update and patch of the scale subresource: the object behind
 // it is changed in one field.
-func (c *call) updateScale() *Response {
+func (h *Handlers) updateScale(c *Call) *request.Response {
 	var body *autoscalingv1.Scale // nil of a patch
 	var meant types.UID
-	if c.req.Verb == "update" {
-		in, err := c.decode()
+	if c.Req.Verb == "update" {
+		in, err := h.decode(c)
 		if err != nil {
-			return &Response{Err: err}
+			return &request.Response{Err: err}
 		}
 		body = in.obj.(*autoscalingv1.Scale)
 		if err := c.matchName(body.Name); err != nil {
-			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
+			return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
 		meant = body.UID
 	} else {
-		c.Pause(c.s.cfg.Cost.Decode)
-		if err := c.patchOf(c.kind).Check(); err != nil {
-			return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
+		c.Pause(h.DecodeTime)
+		if err := checkPatch(c.Req); err != nil {
+			return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
 	}
-	c.Pause(c.s.cfg.Cost.Admission)
+	c.Pause(h.AdmissionTime)
 	var made written
-	err := c.repeat(func(live bool) (err error) {
-		made, err = c.scaleOnce(body, meant, live)
+	err := h.repeat(c, func(live bool) (err error) {
+		made, err = h.scaleOnce(c, body, meant, live)
 		return err
 	})
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
-	result, err := c.scaleOf(made.Object)
+	result, err := h.scaleOf(c, made.Object)
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
-	return &Response{Object: result}
+	return &request.Response{Object: result}
 }
 
-func (c *call) scaleOnce(body *autoscalingv1.Scale, meant types.UID, live bool) (written, error) {
-	old, err := c.s.store.Current(&c.Scope, c.at(), live)
+func (h *Handlers) scaleOnce(c *Call, body *autoscalingv1.Scale, meant types.UID, live bool) (written, error) {
+	old, err := h.Store.Current(&c.Scope, c.At(), live)
 	if err != nil {
 		return written{}, c.Refuse(trace.StageStorage, "", err)
 	}
-	if err := c.checkIdentity(meant, object.Meta(old.Object).GetUID(), old); err != nil {
+	if err := h.checkIdentity(c, meant, object.Meta(old.Object).GetUID(), old); err != nil {
 		return written{}, err
 	}
-	current, err := c.scaleToChange(old.Object)
+	current, err := h.scaleToChange(c, old.Object)
 	if err != nil {
 		return written{}, c.Refuse(trace.StageDecode, "", err)
 	}
-	owners := c.lendOwners(current, old.Object)
+	owners := h.lendOwners(c, current, old.Object)
 	var scale *autoscalingv1.Scale
 	if body != nil {
 		scale = body.DeepCopy() // another round begins with what was sent
 	} else {
-		if scale, err = c.patchScale(current); err != nil {
+		if scale, err = h.patchScale(c, current); err != nil {
 			return written{}, c.Refuse(trace.StageDecode, "", err)
 		}
-		c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.req.PatchType)+" to the scale: spec.replicas is "+object.FormatRevision(int64(scale.Spec.Replicas))+".", nil)
+		c.Pass(trace.StageDecode, "", "Applied the "+patchName(c.Req.PatchType)+" to the scale: spec.replicas is "+object.FormatRevision(int64(scale.Spec.Replicas))+".", nil)
 	}
 	obj := old.Object.DeepCopyObject()
-	owned, err := c.trackManager(c.bodysKind(registry.ScaleGVK), scale, current)
+	owned, err := h.Fields.Track(&c.Scope, c.Req, c.PartOf(registry.ScaleGVK), scale, current)
 	if err != nil {
 		return written{}, c.Refuse(trace.StageMutatingAdmission, "", err)
 	}
 	scale.ManagedFields = object.Meta(owned).GetManagedFields()
-	a := c.admissionAttributes(admission.Update, obj, old)
+	a := h.Attributes(c, admission.Update, obj, old)
 	a.Sent, a.OldSent = scale, current
-	fit, err := c.mutate(a)
+	fit, err := h.mutate(c, a)
 	if err != nil {
 		return written{}, err
 	}
-	if err := c.useScale(scale, fit, owners); err != nil {
+	if err := h.useScale(c, scale, fit, owners); err != nil {
 		return written{}, err
 	}
-	if err := c.checkRevision(fit, old); err != nil {
+	if err := h.checkRevision(c, fit, old); err != nil {
 		return written{}, err
 	}
-	valid, err := c.validateUpdate(fit, old, "") // the whole object
+	valid, err := h.validateUpdate(c, fit, old, "") // the whole object
 	if err != nil {
 		return written{}, err
 	}
-	ready, err := c.admit(a, valid)
+	ready, err := h.admit(c, a, valid)
 	if err != nil {
 		return written{}, err
 	}
-	return c.replace(ready, old)
+	return h.replace(c, ready, old)
 }
 
 // useScale brings the scale, as admission has left it, into the object behind it
 // (scaleUpdatedObjectInfo UpdatedObject). That of a custom object is validated with
 // the object, and one without a revision keeps that of the object.
-func (c *call) useScale(scale *autoscalingv1.Scale, of admitted, owners *managedfields.ScaleHandler) error {
-	m, builtin := object.Meta(of.obj), c.kind.Custom == nil
+func (h *Handlers) useScale(c *Call, scale *autoscalingv1.Scale, of admitted, owners *managedfields.ScaleHandler) error {
+	m, builtin := object.Meta(of.obj), c.Kind.Custom == nil
 	if errs := autoscalingvalidation.ValidateScale(registry.Internal[autoscaling.Scale](scale)); builtin && len(errs) > 0 {
 		return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(registry.ScaleGVK.GroupKind(), m.GetName(), errs))
 	}
 	if uid := m.GetUID(); builtin && scale.UID != "" && scale.UID != uid {
-		gr := c.kind.GroupResource()
+		gr := c.Kind.GroupResource()
 		gr.Resource += "/scale"
 		return c.Refuse(trace.StageStorage, "", apierrors.NewConflict(gr, m.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, uid)))
 	}
-	if err := c.setReplicas(of.obj, scale.Spec.Replicas); err != nil {
+	if err := h.setReplicas(c, of.obj, scale.Spec.Replicas); err != nil {
 		return c.Refuse(trace.StageDecode, "", err)
 	}
 	if builtin || scale.ResourceVersion != "" {
@@ -203,56 +204,56 @@ func (c *call) useScale(scale *autoscalingv1.Scale, of admitted, owners *managed
 
 // lendOwners gives a scale the owners of the replicas of the object behind it, as its
 // own managed fields (managedfields.ScaleHandler): an apply of it may be a conflict.
-func (c *call) lendOwners(scale *autoscalingv1.Scale, of runtime.Object) *managedfields.ScaleHandler {
-	paths := managedfields.ResourcePathMappings{c.kind.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas")}
-	if c.kind.Custom != nil {
-		paths = crd.Of(c.kind).ReplicasPaths()
+func (h *Handlers) lendOwners(c *Call, scale *autoscalingv1.Scale, of runtime.Object) *managedfields.ScaleHandler {
+	paths := managedfields.ResourcePathMappings{c.Kind.GroupVersion().String(): fieldpath.MakePathOrDie("spec", "replicas")}
+	if c.Kind.Custom != nil {
+		paths = crd.Of(c.Kind).ReplicasPaths()
 	}
-	h := managedfields.NewScaleHandler(object.Meta(of).GetManagedFields(), c.kind.GroupVersion(), paths)
-	scale.ManagedFields, _ = h.ToSubresource() // what cannot be read was not written by us
-	return h
+	owners := managedfields.NewScaleHandler(object.Meta(of).GetManagedFields(), c.Kind.GroupVersion(), paths)
+	scale.ManagedFields, _ = owners.ToSubresource() // what cannot be read was not written by us
+	return owners
 }
 
-// bodysKind is the kind, with no registry of its own, that the objects of a
+// PartOf is the kind, with no registry of its own, that the objects of a
 // subresource are of.
-func (c *call) bodysKind(gvk schema.GroupVersionKind) *registry.Kind {
-	k := &registry.Kind{Resource: c.kind.Resource}
+func (c *Call) PartOf(gvk schema.GroupVersionKind) *registry.Kind {
+	k := &registry.Kind{Resource: c.Kind.Resource}
 	k.Kind, k.GroupVersionResource.Group, k.GroupVersionResource.Version = gvk.Kind, gvk.Group, gvk.Version
 	return k
 }
 
 // patchScale applies a patch to the scale.
-func (c *call) patchScale(s *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
-	obj, err := c.applyPatch(c.bodysKind(registry.ScaleGVK), s, func(runtime.Object) {})
+func (h *Handlers) patchScale(c *Call, s *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+	p, err := h.applyPatch(c, c.PartOf(registry.ScaleGVK), s, false)
 	if err != nil {
 		return nil, err
 	}
-	scale := obj.(*autoscalingv1.Scale)
-	if !bytes.Contains(c.req.Patch, []byte("resourceVersion")) {
+	scale := p.obj.(*autoscalingv1.Scale)
+	if !bytes.Contains(c.Req.Patch, []byte("resourceVersion")) {
 		scale.ResourceVersion = "" // the client did not ask for a certain one
 	}
 	return scale, nil
 }
 
 // scaleOf is the scale subresource of an object.
-func (c *call) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
-	if c.kind.Custom == nil {
+func (h *Handlers) scaleOf(c *Call, obj runtime.Object) (*autoscalingv1.Scale, error) {
+	if c.Kind.Custom == nil {
 		return scaleOf(obj), nil
 	}
-	return crd.Of(c.kind).ReadScale(crd.MapOf(obj))
+	return crd.Of(c.Kind).ReadScale(crd.MapOf(obj))
 }
 
-func (c *call) scaleToChange(obj runtime.Object) (*autoscalingv1.Scale, error) {
-	if c.kind.Custom == nil {
+func (h *Handlers) scaleToChange(c *Call, obj runtime.Object) (*autoscalingv1.Scale, error) {
+	if c.Kind.Custom == nil {
 		return scaleOf(obj), nil
 	}
-	return crd.Of(c.kind).ScaleToChange(crd.MapOf(obj))
+	return crd.Of(c.Kind).ScaleToChange(crd.MapOf(obj))
 }
 
-func (c *call) setReplicas(obj runtime.Object, n int32) error {
-	if c.kind.Custom == nil {
+func (h *Handlers) setReplicas(c *Call, obj runtime.Object, n int32) error {
+	if c.Kind.Custom == nil {
 		setReplicas(obj, n)
 		return nil
 	}
-	return crd.Of(c.kind).SetScale(crd.MapOf(obj), n)
+	return crd.Of(c.Kind).SetScale(crd.MapOf(obj), n)
 }

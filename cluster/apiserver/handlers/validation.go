@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	"maps"
@@ -14,60 +14,54 @@ import (
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
 // validateCreate is the stage in which the kind's strategy clears what the
 // writer may not set, and Kubernetes' own validation looks at the whole object
 // (apiserver pkg/registry/rest/create.go BeforeCreate).
-func (c *call) validateCreate(in admitted) (validated, error) {
-	obj, sub := in.obj, c.req.Subresource
-	if err := c.confirmNoEscalation(obj, nil, sub); err != nil {
+func (h *Handlers) validateCreate(c *Call, in admitted) (validated, error) {
+	obj, sub := in.obj, c.Req.Subresource
+	if err := h.confirmNoEscalation(c, obj, nil, sub); err != nil {
 		return validated{}, err
 	}
-	st := c.kind.Strategy
+	st := c.Kind.Strategy
 	var before runtime.Object
-	if !c.req.System {
+	if !c.Req.System {
 		before = obj.DeepCopyObject()
 	}
 	if st.Prepare != nil {
-		c.prepare(st.Prepare, obj, nil)
+		h.prepare(c, st.Prepare, obj, nil)
 	}
-	if err := c.allocate(obj, nil, sub); err != nil {
+	if err := h.allocate(c, obj, nil, sub); err != nil {
 		return validated{}, c.Refuse(trace.StageValidation, "", err)
 	}
-	var errs field.ErrorList
-	c.aside("validation", func() {
-		errs = st.Validate(obj)
-		if len(errs) == 0 && !c.req.System { // the kinds' own functions have looked at the metadata too
-			errs = genericvalidation.ValidateObjectMetaAccessor(object.Meta(obj), c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
-		}
-		errs = c.declare(obj, nil, sub, errs)
-	})
+	errs := request.Aside(&c.Scope, "validation", faultsOfNew, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj})
 	if len(errs) > 0 {
-		c.release(obj, nil)
-		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), object.Meta(obj).GetName(), errs))
+		h.release(c, obj, nil)
+		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.Kind.GroupKind(), object.Meta(obj).GetName(), errs))
 	}
 	if st.Canonicalize != nil {
 		st.Canonicalize(obj)
 	}
-	c.warn(obj, nil, sub)
+	h.warn(c, obj, nil, sub)
 	var diff []trace.FieldDiff
 	if before != nil {
 		diff = c.difference(before, obj)
 	}
-	c.Pass(trace.StageValidation, "", "The "+c.kind.Kind+" obeys the rules of its kind"+allotted(obj, nil, sub)+".", diff)
+	c.Pass(trace.StageValidation, "", "The "+c.Kind.Kind+" obeys the rules of its kind"+allotted(obj, nil, sub)+".", diff)
 	return validated(in), nil
 }
 
 // validateUpdate is the same for an update (update.go BeforeUpdate) of an object, or of
 // a part of it that is a subresource.
-func (c *call) validateUpdate(in admitted, was *etcd3.Stored, sub string) (validated, error) {
+func (h *Handlers) validateUpdate(c *Call, in admitted, was *etcd3.Stored, sub string) (validated, error) {
 	obj, old := in.obj, was.Object
-	if err := c.confirmNoEscalation(obj, old, sub); err != nil {
+	if err := h.confirmNoEscalation(c, obj, old, sub); err != nil {
 		return validated{}, err
 	}
-	st := c.kind.Strategy
+	st := c.Kind.Strategy
 	m, had := object.Meta(obj), object.Meta(old)
 	m.SetGeneration(had.GetGeneration())
 	prep, check := st.Prepare, st.ValidateUpdate
@@ -80,7 +74,7 @@ func (c *call) validateUpdate(in admitted, was *etcd3.Stored, sub string) (valid
 		}
 	}
 	if prep != nil {
-		c.prepare(prep, obj, old)
+		h.prepare(c, prep, obj, old)
 	}
 	if m.GetUID() == "" {
 		m.SetUID(had.GetUID())
@@ -92,26 +86,23 @@ func (c *call) validateUpdate(in admitted, was *etcd3.Stored, sub string) (valid
 	if had.GetDeletionGracePeriodSeconds() != nil && m.GetDeletionGracePeriodSeconds() == nil {
 		m.SetDeletionGracePeriodSeconds(had.GetDeletionGracePeriodSeconds())
 	}
-	if err := c.allocate(obj, old, sub); err != nil {
+	if err := h.allocate(c, obj, old, sub); err != nil {
 		return validated{}, c.Refuse(trace.StageValidation, "", err)
 	}
 	var errs field.ErrorList
 	if !sameMeta(m, had) {
-		errs = genericvalidation.ValidateObjectMetaAccessor(m, c.kind.Namespaced, pathSegment, field.NewPath("metadata"))
+		errs = genericvalidation.ValidateObjectMetaAccessor(m, c.Kind.Namespaced, pathSegment, field.NewPath("metadata"))
 		errs = append(errs, genericvalidation.ValidateObjectMetaAccessorUpdate(m, had, field.NewPath("metadata"))...)
 	}
-	c.aside("validation", func() {
-		errs = append(errs, check(obj, old)...)
-		errs = c.declare(obj, old, sub, errs)
-	})
+	errs = request.Aside(&c.Scope, "validation", faultsOfChange, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj, old: old, check: check, errs: errs})
 	if len(errs) > 0 {
-		c.release(obj, old)
-		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.kind.GroupKind(), m.GetName(), errs))
+		h.release(c, obj, old)
+		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.Kind.GroupKind(), m.GetName(), errs))
 	}
 	if st.Canonicalize != nil {
 		st.Canonicalize(obj)
 	}
-	c.warn(obj, old, sub)
+	h.warn(c, obj, old, sub)
 	note := "The change obeys the rules of the kind"
 	if g := m.GetGeneration(); g != had.GetGeneration() {
 		note += "; what is wanted changed, so the generation is now " + object.FormatRevision(g)
@@ -121,70 +112,87 @@ func (c *call) validateUpdate(in admitted, was *etcd3.Stored, sub string) (valid
 }
 
 // prepare has the kind's strategy clear what the writer may not set.
-func (c *call) prepare(by func(w *registry.Write, obj, old runtime.Object), obj, old runtime.Object) {
-	w := c.write()
+func (h *Handlers) prepare(c *Call, by func(w *registry.Write, obj, old runtime.Object), obj, old runtime.Object) {
+	w := h.Write(c)
 	by(w, obj, old)
 	c.Warnings = append(c.Warnings, w.Warnings...)
 }
 
-func (c *call) write() *registry.Write {
-	return &registry.Write{User: c.user, Now: c.Now(), System: c.req.System, Rand: c.s.rand}
+// Write is who writes, when, and with what chances, for a kind's strategy.
+func (h *Handlers) Write(c *Call) *registry.Write {
+	return &registry.Write{User: c.User, Now: c.Now(), System: c.Req.System, Rand: h.Names.Rand()}
+}
+
+// judged is an object that is judged by the rules of its kind.
+type judged struct {
+	kind      *registry.Kind
+	component bool // a component of this process writes it
+	sub       string
+	asked     string // the request's subresource: scale, where sub is ""
+	obj, old  runtime.Object
+	check     func(obj, old runtime.Object) field.ErrorList // of a change
+	errs      field.ErrorList                               // that were found already
+}
+
+func faultsOfNew(j judged) field.ErrorList {
+	errs := j.kind.Strategy.Validate(j.obj)
+	if len(errs) == 0 && !j.component { // the kinds' own functions have looked at the metadata too
+		errs = genericvalidation.ValidateObjectMetaAccessor(object.Meta(j.obj), j.kind.Namespaced, pathSegment, field.NewPath("metadata"))
+	}
+	return j.declare(errs)
+}
+
+func faultsOfChange(j judged) field.ErrorList {
+	return j.declare(append(j.errs, j.check(j.obj, j.old)...))
 }
 
 // declare has the tags of the types have their say: they add to what the
 // functions found, and speak for those functions that say the same. What a
 // component of this process writes they are asked about only if it is wrong.
-func (c *call) declare(obj, old runtime.Object, sub string, errs field.ErrorList) field.ErrorList {
-	st := c.kind.Strategy
-	if declare, ok := st.SubDeclare[sub]; ok {
-		return declare(obj, old, errs)
+func (j *judged) declare(errs field.ErrorList) field.ErrorList {
+	st := j.kind.Strategy
+	if declare, ok := st.SubDeclare[j.sub]; ok {
+		return declare(j.obj, j.old, errs)
 	}
 	if st.Declare != nil {
-		return st.Declare(obj, old, errs)
+		return st.Declare(j.obj, j.old, errs)
 	}
-	if c.kind.Custom != nil || c.kind.Is("CustomResourceDefinition") || c.req.System && len(errs) == 0 {
+	if j.kind.Custom != nil || j.kind.Is("CustomResourceDefinition") || j.component && len(errs) == 0 {
 		return errs
 	}
-	return registry.Versioned{Resource: c.kind.Resource, Subresource: sub}.Declare(registry.Declarative)(obj, old, errs)
+	return registry.Versioned{Resource: j.kind.Resource, Subresource: j.sub}.Declare(registry.Declarative)(j.obj, j.old, errs)
 }
 
 // warn collects the warnings that go with the answer; components of this
 // process would not read them.
-func (c *call) warn(obj, old runtime.Object, sub string) {
-	if c.req.System {
-		return
+func (h *Handlers) warn(c *Call, obj, old runtime.Object, sub string) {
+	if !c.Req.System {
+		c.Warnings = append(c.Warnings, request.Aside(&c.Scope, "the warnings", h.warnings, judged{kind: c.Kind, sub: sub, asked: c.Req.Subresource, obj: obj, old: old})...)
 	}
-	c.aside("the warnings", func() {
-		c.tellInert(obj, old)
-		if c.kind.Strategy.Warn != nil {
-			c.askToWarn(obj, old, sub)
+}
+
+// warnings are of what nothing in the cluster will act on, and those of the kind's strategy.
+// A status is written by who acts, and the strategies of statuses warn of nothing.
+func (h *Handlers) warnings(j judged) (all []string) {
+	if h.Inert != nil && j.kind.Custom == nil && j.asked != "status" {
+		part := ""
+		if j.asked != "" {
+			part = j.kind.GroupVersionResource.Resource + "/" + j.asked
 		}
-	})
-}
-
-// tellInert warns of what nothing in the cluster will act on. A status is written by who
-// acts.
-func (c *call) tellInert(obj, old runtime.Object) {
-	if c.s.cfg.Inert == nil || c.kind.Custom != nil || c.req.Subresource == "status" {
-		return
+		all = h.Inert(j.kind.GroupKind(), part, j.obj, j.old)
 	}
-	sub := c.req.Subresource
-	if sub != "" {
-		sub = c.kind.GroupVersionResource.Resource + "/" + sub
+	st := j.kind.Strategy
+	if st.Warn == nil {
+		return all
 	}
-	c.Warnings = append(c.Warnings, c.s.cfg.Inert(c.kind.GroupKind(), sub, obj, old)...)
-}
-
-// askToWarn asks the kind's strategy for warnings.
-func (c *call) askToWarn(obj, old runtime.Object, sub string) {
-	if w, ok := c.kind.Strategy.SubWarn[sub]; ok {
-		c.Warnings = append(c.Warnings, w(obj, old)...)
-		return
+	warn, ok := st.SubWarn[j.sub]
+	if !ok {
+		if j.sub == "status" {
+			return all
+		}
+		warn = st.Warn
 	}
-	if sub == "status" {
-		return // the strategies of statuses warn of nothing
-	}
-	c.Warnings = append(c.Warnings, c.kind.Strategy.Warn(obj, old)...)
+	return append(slices.Clip(all), warn(j.obj, j.old)...)
 }
 
 // pathSegment is what every name must obey, to fit in a URL.

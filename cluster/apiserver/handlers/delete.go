@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	"fmt"
@@ -17,46 +17,47 @@ import (
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
 // delete is the verb delete: at once, or, with finalizers or a grace period,
 // by setting the deletionTimestamp and leaving the rest to others (apiserver
 // pkg/registry/generic/registry/store.go Delete).
-func (c *call) delete() *Response {
-	opts := c.req.Delete.DeepCopy()
-	c.req.DryRun = c.req.DryRun || len(opts.DryRun) > 0
+func (h *Handlers) delete(c *Call) *request.Response {
+	opts := c.Req.Delete.DeepCopy()
+	c.Req.DryRun = c.Req.DryRun || len(opts.DryRun) > 0
 	if errs := metav1validation.ValidateDeleteOptions(opts); len(errs) > 0 {
-		return &Response{Err: c.Refuse(trace.StageDecode, "", apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs))}
+		return &request.Response{Err: c.Refuse(trace.StageDecode, "", apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs))}
 	}
-	c.Pause(c.s.cfg.Cost.Decode)
+	c.Pause(h.DecodeTime)
 	c.Pass(trace.StageDecode, "", describeDelete(opts), nil)
-	c.warnOfOrphans(opts)
-	c.Pause(c.s.cfg.Cost.Admission)
+	h.warnOfOrphans(c, opts)
+	c.Pause(h.AdmissionTime)
 	var did deletedObject
-	err := c.repeat(func(live bool) error {
-		old, err := c.s.store.Current(&c.Scope, c.at(), live)
+	err := h.repeat(c, func(live bool) error {
+		old, err := h.Store.Current(&c.Scope, c.At(), live)
 		if err != nil {
 			return c.Refuse(trace.StageStorage, "", err)
 		}
 		c.Ref.UID = string(object.Meta(old.Object).GetUID())
-		did, err = c.deleteOnce(c.admissionAttributes(admission.Delete, nil, old), old, opts.DeepCopy())
+		did, err = h.deleteOnce(c, h.Attributes(c, admission.Delete, nil, old), old, opts.DeepCopy())
 		return err
 	})
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
 	if !did.gone {
 		return c.answer(did.written)
 	}
-	c.release(did.old, did.old)
+	h.release(c, did.old, did.old)
 	switch {
-	case c.kind.Is("Pod"):
-		return &Response{Object: did.Object}
-	case c.kind.Custom == nil && returnsDeleted[c.kind.Kind]:
-		return &Response{Object: did.old.DeepCopyObject()}
+	case c.Kind.Is("Pod"):
+		return &request.Response{Object: did.Object}
+	case c.Kind.Custom == nil && returnsDeleted[c.Kind.Kind]:
+		return &request.Response{Object: did.old.DeepCopyObject()}
 	}
-	return &Response{Object: c.deleted(did.old)}
+	return &request.Response{Object: h.deleted(c, did.old)}
 }
 
 // returnsDeleted are the kinds, none of which shares its name with another, whose
@@ -68,10 +69,10 @@ var returnsDeleted = map[string]bool{
 }
 
 // deleted is the answer to a deletion that is done.
-func (c *call) deleted(old runtime.Object) runtime.Object {
+func (h *Handlers) deleted(c *Call, old runtime.Object) runtime.Object {
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{Name: c.Ref.Name, Group: c.kind.Group, Kind: c.kind.GroupVersionResource.Resource, UID: object.Meta(old).GetUID()},
+		Details: &metav1.StatusDetails{Name: c.Ref.Name, Group: c.Kind.Group, Kind: c.Kind.GroupVersionResource.Resource, UID: object.Meta(old).GetUID()},
 	}
 }
 
@@ -88,8 +89,8 @@ func describeDelete(o *metav1.DeleteOptions) string {
 
 // warnOfOrphans tells old clients what becomes of a job's pods
 // (pkg/registry/batch/job/storage Delete).
-func (c *call) warnOfOrphans(opts *metav1.DeleteOptions) {
-	if !c.req.System && c.kind.Is("Job") && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // old clients still send it
+func (h *Handlers) warnOfOrphans(c *Call, opts *metav1.DeleteOptions) {
+	if !c.Req.System && c.Kind.Is("Job") && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // old clients still send it
 		c.Warnings = append(c.Warnings, "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
 	}
 }
@@ -103,23 +104,23 @@ type deletedObject struct {
 }
 
 // deleteOnce marks or removes the object that is stored.
-func (c *call) deleteOnce(a *admission.Attributes, old *etcd3.Stored, opts *metav1.DeleteOptions) (deletedObject, error) {
+func (h *Handlers) deleteOnce(c *Call, a *admission.Attributes, old *etcd3.Stored, opts *metav1.DeleteOptions) (deletedObject, error) {
 	none := deletedObject{old: old.Object}
-	if _, err := c.mutate(a); err != nil {
+	if _, err := h.mutate(c, a); err != nil {
 		return none, err
 	}
-	if err := c.deletePreconditions(old, opts); err != nil {
+	if err := h.deletePreconditions(c, old, opts); err != nil {
 		return none, err
 	}
 	obj := old.Object.DeepCopyObject()
-	now, note := c.markDeletion(obj, opts)
+	now, note := h.markDeletion(c, obj, opts)
 	if p, ok := obj.(*corev1.Pod); ok && a.Evicting {
 		registry.SetPodCondition(p, c.Now(), corev1.PodCondition{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
 		})
 	}
 	c.Pass(trace.StageValidation, "", note, nil)
-	if _, err := c.admit(a, validated{}); err != nil {
+	if _, err := h.admit(c, a, validated{}); err != nil {
 		return none, err
 	}
 	switch now {
@@ -127,18 +128,18 @@ func (c *call) deleteOnce(a *admission.Attributes, old *etcd3.Stored, opts *meta
 		c.Pass(trace.StageStorage, "", "Nothing is written: the deletion is under way.", nil)
 		return deletedObject{written: written{Object: obj}, old: old.Object}, nil
 	case deleteLater:
-		made, err := c.replace(approved{obj}, old)
+		made, err := h.replace(c, approved{obj}, old)
 		return deletedObject{written: made, old: old.Object}, err
 	}
 	if was := object.Meta(old.Object); was.GetDeletionTimestamp() != nil && was.GetDeletionGracePeriodSeconds() != nil && *was.GetDeletionGracePeriodSeconds() == 0 {
 		obj = old.Object.DeepCopyObject() // nothing is written before it goes (store.go updateForGracefulDeletionAndFinalizers)
 	}
-	return deletedObject{written: written{Object: obj}, gone: true, old: old.Object}, c.s.store.Delete(&c.Scope, c.at(), old, c.writer())
+	return deletedObject{written: written{Object: obj}, gone: true, old: old.Object}, h.Store.Delete(&c.Scope, c.At(), old, c.writer())
 }
 
 // deletePreconditions checks UID and revision (rest/delete.go BeforeDelete; Namespaces
 // and definitions have a deletion, and words, of their own).
-func (c *call) deletePreconditions(old *etcd3.Stored, opts *metav1.DeleteOptions) error {
+func (h *Handlers) deletePreconditions(c *Call, old *etcd3.Stored, opts *metav1.DeleteOptions) error {
 	p, m := opts.Preconditions, object.Meta(old.Object)
 	var what, again, want, is string
 	switch {
@@ -151,18 +152,18 @@ func (c *call) deletePreconditions(old *etcd3.Stored, opts *metav1.DeleteOptions
 	default:
 		return nil
 	}
-	if err := c.s.store.UpToDate(&c.Scope, c.at(), old); err != nil {
+	if err := h.Store.UpToDate(&c.Scope, c.At(), old); err != nil {
 		return err
 	}
-	gr, format := c.kind.GroupResource(), "recondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s"
+	gr, format := c.Kind.GroupResource(), "recondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s"
 	var err error
 	switch {
-	case c.kind.Is("Namespace"):
+	case c.Kind.Is("Namespace"):
 		err = fmt.Errorf("P"+format, what, want, is)
-	case c.kind.Is("CustomResourceDefinition"):
+	case c.Kind.Is("CustomResourceDefinition"):
 		err = fmt.Errorf("p"+format, what, want, is)
 	default:
-		gr.Group, gr.Resource = c.kind.GroupKind().Group, c.kind.Kind
+		gr.Group, gr.Resource = c.Kind.GroupKind().Group, c.Kind.Kind
 		err = fmt.Errorf("the %s in the precondition (%s) does not match the %[1]s in record (%[3]s). The object might have been %s", what, want, is, again)
 	}
 	return c.Refuse(trace.StageValidation, "", apierrors.NewConflict(gr, m.GetName(), err))
@@ -178,24 +179,24 @@ const (
 )
 
 // markDeletion marks obj for deletion as the options ask, and says what to do.
-func (c *call) markDeletion(obj runtime.Object, opts *metav1.DeleteOptions) (deletion, string) {
+func (h *Handlers) markDeletion(c *Call, obj runtime.Object, opts *metav1.DeleteOptions) (deletion, string) {
 	if ns, ok := obj.(*corev1.Namespace); ok {
-		return c.markNamespace(ns, opts)
+		return h.markNamespace(c, ns, opts)
 	}
 	if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok && crd.DeletionTimestamp == nil {
-		return c.markDefinition(crd)
+		return h.markDefinition(c, crd)
 	}
-	graceful, pending := c.beforeDelete(obj, opts)
+	graceful, pending := h.beforeDelete(c, obj, opts)
 	if pending {
 		return deleteNothing, "The object is being deleted already; the grace period only ever gets shorter."
 	}
 	m := object.Meta(obj)
-	m.SetFinalizers(c.collectorFinalizers(m, opts))
+	m.SetFinalizers(h.collectorFinalizers(c, m, opts))
 	switch {
 	case graceful && (*opts.GracePeriodSeconds > 0 || len(m.GetFinalizers()) > 0):
 		return deleteLater, "Set the deletionTimestamp: the kubelet has " + object.FormatRevision(*opts.GracePeriodSeconds) + " s to stop the containers, and then deletes the pod for good."
 	case len(m.GetFinalizers()) > 0:
-		c.markDeleting(m)
+		h.markDeleting(c, m)
 		return deleteLater, "Set the deletionTimestamp: the finalizers " + fmt.Sprint(m.GetFinalizers()) + " have to be removed before the object may go."
 	}
 	return deleteNow, "Nothing holds the object; delete it at once."
@@ -203,7 +204,7 @@ func (c *call) markDeletion(obj runtime.Object, opts *metav1.DeleteOptions) (del
 
 // beforeDelete handles the grace period, which only pods have (rest/delete.go
 // BeforeDelete, pod strategy CheckGracefulDelete).
-func (c *call) beforeDelete(obj runtime.Object, opts *metav1.DeleteOptions) (graceful, pending bool) {
+func (h *Handlers) beforeDelete(c *Call, obj runtime.Object, opts *metav1.DeleteOptions) (graceful, pending bool) {
 	p, ok := obj.(*corev1.Pod)
 	if !ok {
 		return false, false
@@ -212,7 +213,7 @@ func (c *call) beforeDelete(obj runtime.Object, opts *metav1.DeleteOptions) (gra
 		*g = 1
 	}
 	if p.DeletionTimestamp != nil {
-		return c.shortenGrace(p, opts)
+		return h.shortenGrace(c, p, opts)
 	}
 	period := int64(0)
 	switch {
@@ -236,7 +237,7 @@ func (c *call) beforeDelete(obj runtime.Object, opts *metav1.DeleteOptions) (gra
 	return true, false
 }
 
-func (c *call) shortenGrace(p *corev1.Pod, opts *metav1.DeleteOptions) (graceful, pending bool) {
+func (h *Handlers) shortenGrace(c *Call, p *corev1.Pod, opts *metav1.DeleteOptions) (graceful, pending bool) {
 	if p.DeletionGracePeriodSeconds == nil || *p.DeletionGracePeriodSeconds == 0 {
 		return false, false
 	}
@@ -260,7 +261,7 @@ func (c *call) shortenGrace(p *corev1.Pod, opts *metav1.DeleteOptions) (graceful
 }
 
 // markDeleting marks an object that finalizers hold.
-func (c *call) markDeleting(m metav1.Object) {
+func (h *Handlers) markDeleting(c *Call, m metav1.Object) {
 	now, zero := c.Now(), int64(0)
 	if m.GetDeletionTimestamp() == nil && m.GetGeneration() > 0 {
 		m.SetGeneration(m.GetGeneration() + 1)
@@ -274,8 +275,8 @@ func (c *call) markDeleting(m metav1.Object) {
 // collectorFinalizers are the finalizers with those that tell the garbage
 // collector what to do about dependents (store.go
 // deletionFinalizersForGarbageCollection).
-func (c *call) collectorFinalizers(m metav1.Object, opts *metav1.DeleteOptions) []string {
-	if c.kind.Strategy.NoOrphans {
+func (h *Handlers) collectorFinalizers(c *Call, m metav1.Object, opts *metav1.DeleteOptions) []string {
+	if c.Kind.Strategy.NoOrphans {
 		return m.GetFinalizers()
 	}
 	had := m.GetFinalizers()
@@ -288,7 +289,7 @@ func (c *call) collectorFinalizers(m metav1.Object, opts *metav1.DeleteOptions) 
 		orphan = *opts.PropagationPolicy == metav1.DeletePropagationOrphan
 		foreground = *opts.PropagationPolicy == metav1.DeletePropagationForeground
 	case !orphan && !foreground:
-		orphan = c.kind.Strategy.Orphans
+		orphan = c.Kind.Strategy.Orphans
 	}
 	var out []string
 	for _, f := range had {
@@ -307,12 +308,12 @@ func (c *call) collectorFinalizers(m metav1.Object, opts *metav1.DeleteOptions) 
 
 // markNamespace begins the termination of a namespace, which the namespace
 // controller completes (pkg/registry/core/namespace/storage Delete).
-func (c *call) markNamespace(ns *corev1.Namespace, opts *metav1.DeleteOptions) (deletion, string) {
+func (h *Handlers) markNamespace(c *Call, ns *corev1.Namespace, opts *metav1.DeleteOptions) (deletion, string) {
 	if ns.DeletionTimestamp == nil {
 		now := c.Now()
 		ns.DeletionTimestamp = &now
 		ns.Status.Phase = corev1.NamespaceTerminating
-		ns.Finalizers = c.collectorFinalizers(ns, opts)
+		ns.Finalizers = h.collectorFinalizers(c, ns, opts)
 		return deleteLater, "The namespace is Terminating: the namespace controller deletes what is in it, then the namespace."
 	}
 	if len(ns.Spec.Finalizers) > 0 {
@@ -338,21 +339,21 @@ func shouldDeleteDuringUpdate(obj, old runtime.Object) bool {
 }
 
 // deleteCollection deletes what a list gives, one by one.
-func (c *call) deleteCollection() *Response {
-	listed, err := c.s.store.GetList(&c.Scope, etcd3.Range{Kind: c.kind, Namespace: c.req.Namespace, Name: c.req.Name}, c.req.List)
+func (h *Handlers) deleteCollection(c *Call) *request.Response {
+	listed, err := h.Store.GetList(&c.Scope, etcd3.Range{Kind: c.Kind, Namespace: c.Req.Namespace, Name: c.Req.Name}, c.Req.List)
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
-	c.warnOfOrphans(&c.req.Delete)
+	h.warnOfOrphans(c, &c.Req.Delete)
 	for _, obj := range listed.Items {
 		m := object.Meta(obj)
-		req := &Request{
-			Verb: "delete", Resource: c.req.Resource, Namespace: m.GetNamespace(), Name: m.GetName(), User: &c.user,
-			Client: c.req.Sender(), Causes: []trace.ID{c.Last}, Part: true, Kind: c.req.Kind, Delete: c.req.Delete, DryRun: c.req.DryRun, System: c.req.System,
+		req := &request.Request{
+			Verb: "delete", Resource: c.Req.Resource, Namespace: m.GetNamespace(), Name: m.GetName(), User: &c.User,
+			Client: c.Req.Sender(), Causes: []trace.ID{c.Last}, Part: true, Kind: c.Req.Kind, Delete: c.Req.Delete, DryRun: c.Req.DryRun, System: c.Req.System,
 		}
-		if r := c.s.serve(c.Task, req); r.Err != nil && !apierrors.IsNotFound(r.Err) {
-			return &Response{Err: r.Err}
+		if r := h.Serve(c.Task, req); r.Err != nil && !apierrors.IsNotFound(r.Err) {
+			return &request.Response{Err: r.Err}
 		}
 	}
-	return &Response{IsList: true, Items: listed.Items, ListMeta: listed.Meta}
+	return &request.Response{IsList: true, Items: listed.Items, ListMeta: listed.Meta}
 }

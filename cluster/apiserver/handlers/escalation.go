@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,18 +19,18 @@ const byEscalation = "RBAC escalation check"
 // is allowed to escalate roles or to bind this one; so who may write roles cannot give
 // himself anything (pkg/registry/rbac/*/policybased/storage.go). The components of
 // this process are not asked.
-func (c *call) confirmNoEscalation(obj, old runtime.Object, sub string) error {
-	if c.kind.Group != rbacGroup || c.req.System || sub != "" {
+func (h *Handlers) confirmNoEscalation(c *Call, obj, old runtime.Object, sub string) error {
+	if c.Kind.Group != rbacGroup || c.Req.System || sub != "" {
 		return nil
 	}
-	err := c.s.authorizers.MayGrant(request.NewContext(&c.Scope), authz.Grant{
-		User: &c.user, Resource: c.kind.GroupVersionResource.Resource, Namespace: c.req.Namespace, Name: c.req.Name, Object: obj, OldObject: old,
+	err := h.Authorizers.MayGrant(request.NewContext(&c.Scope), authz.Grant{
+		User: &c.User, Resource: c.Kind.GroupVersionResource.Resource, Namespace: c.Req.Namespace, Name: c.Req.Name, Object: obj, OldObject: old,
 	})
 	if err == nil {
 		return nil
 	}
 	if !apierrors.IsNotFound(err) { // the role that is bound
-		err = apierrors.NewForbidden(c.kind.GroupResource(), object.Meta(obj).GetName(), err)
+		err = apierrors.NewForbidden(c.Kind.GroupResource(), object.Meta(obj).GetName(), err)
 	}
 	return c.Refuse(trace.StageValidation, byEscalation, err)
 }

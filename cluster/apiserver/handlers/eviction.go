@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	"errors"
@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -29,8 +30,8 @@ import (
 // a PodDisruptionBudget would be violated; else the budget is charged first, so
 // that two evictions at a time do not spend the same disruption
 // (pkg/registry/core/pod/storage/eviction.go).
-func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
-	if e.Name != "" && e.Name != c.req.Name {
+func (h *Handlers) evict(c *Call, e *policyv1.Eviction) (runtime.Object, error) {
+	if e.Name != "" && e.Name != c.Req.Name {
 		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Eviction object"))
 	}
 	opts := &metav1.DeleteOptions{}
@@ -39,19 +40,19 @@ func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 	}
 	if u := opts.IgnoreStoreReadErrorWithClusterBreakingPotential; u != nil && *u {
 		errs := field.ErrorList{field.Invalid(field.NewPath("deleteOptions").Child("ignoreStoreReadErrorWithClusterBreakingPotential"), true, "can not be set for pod eviction, try after removing the option")}
-		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(schema.GroupKind{Group: "policy", Kind: "Eviction"}, c.req.Name, errs))
+		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(schema.GroupKind{Group: "policy", Kind: "Eviction"}, c.Req.Name, errs))
 	}
-	c.req.DryRun = c.req.DryRun || len(opts.DryRun) > 0
+	c.Req.DryRun = c.Req.DryRun || len(opts.DryRun) > 0
 	var d *disruption
-	err := c.repeat(func(live bool) error {
-		old, err := c.s.store.Current(&c.Scope, c.at(), live)
+	err := h.repeat(c, func(live bool) error {
+		old, err := h.Store.Current(&c.Scope, c.At(), live)
 		if err != nil {
 			return c.Refuse(trace.StageStorage, "", err)
 		}
 		p := old.Object.(*corev1.Pod)
 		use := opts.DeepCopy()
 		if d == nil && !harmless(p) {
-			found, err := c.disrupt(p)
+			found, err := h.disrupt(c, p)
 			if err != nil {
 				return c.Refuse(trace.StageValidation, byBudget, err)
 			}
@@ -66,9 +67,9 @@ func (c *call) evict(e *policyv1.Eviction) (runtime.Object, error) {
 			}
 			use.Preconditions.ResourceVersion = &d.unready
 		}
-		a := c.admissionAttributes(admission.Delete, nil, old)
+		a := h.Attributes(c, admission.Delete, nil, old)
 		a.Sent, a.Evicting = e, true
-		_, err = c.deleteOnce(a, old, use)
+		_, err = h.deleteOnce(c, a, old, use)
 		if d != nil && d.unready != "" && apierrors.IsConflict(err) && (opts.Preconditions == nil || opts.Preconditions.ResourceVersion == nil) {
 			return beingProcessed(d.budget)
 		}
@@ -102,8 +103,8 @@ type disruption struct {
 }
 
 // disrupt asks the budgets and charges the one that counts the pod.
-func (c *call) disrupt(p *corev1.Pod) (*disruption, error) {
-	budgets, err := c.budgets(p)
+func (h *Handlers) disrupt(c *Call, p *corev1.Pod) (*disruption, error) {
+	budgets, err := h.budgets(c, p)
 	if err != nil || len(budgets) == 0 {
 		return &disruption{}, err
 	}
@@ -121,7 +122,7 @@ func (c *call) disrupt(p *corev1.Pod) (*disruption, error) {
 		}
 	}
 	for try := 1; ; try++ {
-		err := c.charge(b.DeepCopy(), p.Name)
+		err := h.charge(c, b.DeepCopy(), p.Name)
 		if !apierrors.IsConflict(err) {
 			return d, err
 		}
@@ -129,7 +130,7 @@ func (c *call) disrupt(p *corev1.Pod) (*disruption, error) {
 			return d, apierrors.NewTimeoutError(fmt.Sprintf("couldn't update PodDisruptionBudget %q due to conflicts", b.Name), 10)
 		}
 		c.Task.Sleep(chargeAgain)
-		if budgets, err = c.budgets(p); err != nil {
+		if budgets, err = h.budgets(c, p); err != nil {
 			return d, err
 		}
 		at := slices.IndexFunc(budgets, func(o *policyv1.PodDisruptionBudget) bool { return o.Name == b.Name })
@@ -150,13 +151,13 @@ const (
 var budgetKind = registry.KindFor(client.PodDisruptionBudgets.GroupVersionResource)
 
 // budgets are those whose selector matches the pod.
-func (c *call) budgets(p *corev1.Pod) ([]*policyv1.PodDisruptionBudget, error) {
-	if !c.s.inUse(budgetKind) {
+func (h *Handlers) budgets(c *Call, p *corev1.Pod) ([]*policyv1.PodDisruptionBudget, error) {
+	if !h.Kinds.InUse(budgetKind) {
 		return nil, nil
 	}
-	cache := c.s.cacheOf(budgetKind)
-	if !cache.Wait(c.Task, c.s.st.Revision(), etcd3.TooNewWait) {
-		return nil, etcd3.TooLarge(c.s.st.Revision(), cache.Current())
+	cache := h.Store.Caches(budgetKind)
+	if !cache.Wait(c.Task, h.Store.Conn.Revision(), etcd3.TooNewWait) {
+		return nil, etcd3.TooLarge(h.Store.Conn.Revision(), cache.Current())
 	}
 	var out []*policyv1.PodDisruptionBudget
 	cache.Scan(p.Namespace, func(_ string, en *cacher.Entry) bool {
@@ -172,7 +173,7 @@ func (c *call) budgets(p *corev1.Pod) ([]*policyv1.PodDisruptionBudget, error) {
 
 // charge takes one disruption from a budget, and notes the pod in it
 // (checkAndDecrement).
-func (c *call) charge(b *policyv1.PodDisruptionBudget, pod string) error {
+func (h *Handlers) charge(c *Call, b *policyv1.PodDisruptionBudget, pod string) error {
 	if err := mayDisrupt(b); err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (c *call) charge(b *policyv1.PodDisruptionBudget, pod string) error {
 			ObservedGeneration: b.Status.ObservedGeneration, LastTransitionTime: c.Now(),
 		})
 	}
-	if c.req.DryRun {
+	if c.Req.DryRun {
 		return nil
 	}
 	if b.Status.DisruptedPods == nil {
@@ -191,9 +192,9 @@ func (c *call) charge(b *policyv1.PodDisruptionBudget, pod string) error {
 	}
 	b.Status.DisruptedPods[pod] = c.Now()
 	c.Pass(trace.StageValidation, byBudget, fmt.Sprintf("Budget %s allows a disruption; %d are left.", b.Name, b.Status.DisruptionsAllowed), nil)
-	r := c.s.serve(c.Task, &Request{
-		Verb: "update", Resource: budgetKind.GroupVersionResource, Subresource: "status", Namespace: b.Namespace, Name: b.Name, User: &c.user,
-		Client: c.req.Sender(), Causes: []trace.ID{c.Last}, Part: true, Object: b, System: true,
+	r := h.Serve(c.Task, &request.Request{
+		Verb: "update", Resource: budgetKind.GroupVersionResource, Subresource: "status", Namespace: b.Namespace, Name: b.Name, User: &c.User,
+		Client: c.Req.Sender(), Causes: []trace.ID{c.Last}, Part: true, Object: b, System: true,
 	})
 	return r.Err
 }

@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	"time"
@@ -12,46 +12,45 @@ import (
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/request"
-	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
 // watch is the verb watch (apiserver pkg/storage/cacher/cacher.go Watch).
-func (c *call) watch() *Response {
-	opts := &c.req.List
+func (h *Handlers) watch(c *Call) *request.Response {
+	opts := &c.Req.List
 	if err := validWatch(opts); err != nil {
-		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
+		return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
-	want, err := cacher.NewSelector(c.kind, c.req.Namespace, c.req.Name, opts)
+	want, err := cacher.NewSelector(c.Kind, c.Req.Namespace, c.Req.Name, opts)
 	if err != nil {
-		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
+		return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	from, err := object.ParseRevision(opts.ResourceVersion)
 	if err != nil {
-		return &Response{Err: c.Refuse(trace.StageDecode, "", request.PlainError(err))}
+		return &request.Response{Err: c.Refuse(trace.StageDecode, "", request.PlainError(err))}
 	}
-	if c.cache().IsLost() {
-		return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", c.cache().Unready(c.Task.Elapsed()))}
+	if h.Store.Caches(c.Kind).IsLost() {
+		return &request.Response{Err: c.Refuse(trace.StageStorage, "watch cache", h.Store.Caches(c.Kind).Unready(c.Task.Elapsed()))}
 	}
 	streaming := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	if streaming {
-		if _, err := c.s.store.Freshen(&c.Scope, c.kind, opts.ResourceVersion); err != nil {
-			return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", err)}
+		if _, err := h.Store.Freshen(&c.Scope, c.Kind, opts.ResourceVersion); err != nil {
+			return &request.Response{Err: c.Refuse(trace.StageStorage, "watch cache", err)}
 		}
-	} else if !c.cache().Wait(c.Task, 0, etcd3.TooNewWait) {
-		return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))}
+	} else if !h.Store.Caches(c.Kind).Wait(c.Task, 0, etcd3.TooNewWait) {
+		return &request.Response{Err: c.Refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))}
 	}
 	// From here to the watcher's registration no other task runs.
-	w, how, err := c.cache().Watch(want, cacher.WatchOptions{
-		Client: c.req.Sender(), Component: c.req.System, From: from, Streaming: streaming, Bookmarks: opts.AllowWatchBookmarks,
+	w, how, err := h.Store.Caches(c.Kind).Watch(want, cacher.WatchOptions{
+		Client: c.Req.Sender(), Component: c.Req.System, From: from, Streaming: streaming, Bookmarks: opts.AllowWatchBookmarks,
 		Limit: watchLimit(opts), Cause: c.Last,
 	})
 	if err != nil {
-		return &Response{Err: c.Refuse(trace.StageStorage, "watch cache", err)}
+		return &request.Response{Err: c.Refuse(trace.StageStorage, "watch cache", err)}
 	}
 	c.Pass(trace.StageStorage, "watch cache", how, nil)
 	w.Begin(c.Task, c.Ref, c.Last)
-	return &Response{Watch: w}
+	return &request.Response{Watch: w}
 }
 
 // watchLimit is how long the client wants the watch to be; 0 for ever.
@@ -60,17 +59,6 @@ func watchLimit(opts *metav1.ListOptions) time.Duration {
 		return 0
 	}
 	return time.Duration(*opts.TimeoutSeconds) * time.Second
-}
-
-// keepFresh sends bookmarks, so that a watcher that has nothing to hear keeps a
-// revision it can resume from (cacher.go bookmarkFrequency).
-func (s *Server) keepFresh(t *sim.Task) {
-	for {
-		t.Sleep(s.cfg.Bookmarks)
-		for _, cache := range s.openCaches() {
-			cache.Bookmark()
-		}
-	}
 }
 
 // validWatch is k8s.io/apimachinery

@@ -1,4 +1,6 @@
-package apiserver
+// Package review answers the kinds that are questions: who am I, may I, what may I, whose is
+// this token (pkg/registry/authentication, pkg/registry/authorization). Nothing is stored.
+package review
 
 import (
 	"errors"
@@ -18,49 +20,56 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
-// review answers the kinds that are questions: who am I, may I, what may I
-// (pkg/registry/authentication, pkg/registry/authorization). Nothing is
-// stored.
-func (c *call) review() *Response {
-	in, err := c.decode()
+// Reviews know whom to ask.
+type Reviews struct {
+	Handlers       *handlers.Handlers
+	Authenticators *authn.Authenticators
+	Authorizers    *authz.Authorizers
+}
+
+// Create answers a question.
+func (v *Reviews) Create(c *handlers.Call) *request.Response {
+	in, err := v.Handlers.Decode(c)
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
-	obj, err := c.question(in.obj)
+	obj, err := v.question(c, in)
 	if err != nil {
-		return &Response{Err: c.Refuse(trace.StageValidation, "", err)}
+		return &request.Response{Err: c.Refuse(trace.StageValidation, "", err)}
 	}
 	note := ""
 	switch r := obj.(type) {
 	case *authenticationv1.SelfSubjectReview:
 		r.ObjectMeta = metav1.ObjectMeta{CreationTimestamp: c.Now()}
-		r.Status.UserInfo = userInfo(c.user)
-		note = "You are " + c.user.Name + "."
+		r.Status.UserInfo = userInfo(c.User)
+		note = "You are " + c.User.Name + "."
 	case *authenticationv1.TokenReview:
-		note = c.reviewToken(r)
+		note = v.token(c, r)
 	case *authorizationv1.SelfSubjectAccessReview:
-		r.Status, note = c.reviewAccess(c.user, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
+		r.Status, note = v.access(c, c.User, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
 	case *authorizationv1.SubjectAccessReview:
-		r.Status, note = c.reviewAccess(reviewed(&r.Spec), r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
+		r.Status, note = v.access(c, reviewed(&r.Spec), r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
 	case *authorizationv1.LocalSubjectAccessReview:
-		r.Status, note = c.reviewAccess(reviewed(&r.Spec), r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
+		r.Status, note = v.access(c, reviewed(&r.Spec), r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
 	case *authorizationv1.SelfSubjectRulesReview:
-		note = "Listed what " + c.user.Name + " may do in namespace " + r.Spec.Namespace + "."
-		*r = authorizationv1.SelfSubjectRulesReview{TypeMeta: r.TypeMeta, Status: c.reviewRules(r.Spec.Namespace)} // upstream's says no more either
+		note = "Listed what " + c.User.Name + " may do in namespace " + r.Spec.Namespace + "."
+		*r = authorizationv1.SelfSubjectRulesReview{TypeMeta: r.TypeMeta, Status: v.rules(c, r.Spec.Namespace)} // upstream's says no more either
 	}
 	c.Pass(trace.StageStorage, "", note+" Nothing is stored.", nil)
-	return &Response{Object: obj, Created: true}
+	return &request.Response{Object: obj, Created: true}
 }
 
 // question is a question as it is answered: with what the handler of all creations
 // does to its metadata (handlers/create.go), and if its kind has nothing against it.
-func (c *call) question(obj runtime.Object) (runtime.Object, error) {
-	if c.req.System {
+func (v *Reviews) question(c *handlers.Call, obj runtime.Object) (runtime.Object, error) {
+	if c.Req.System {
 		return obj, nil
 	}
 	m := object.Meta(obj)
@@ -69,15 +78,15 @@ func (c *call) question(obj runtime.Object) (runtime.Object, error) {
 	m.SetCreationTimestamp(metav1.Time{})
 	m.SetDeletionTimestamp(nil)
 	m.SetDeletionGracePeriodSeconds(nil)
-	if err := c.matchNamespace(m); err != nil {
+	if err := c.MatchNamespace(m); err != nil {
 		return nil, err
 	}
-	obj, err := c.trackManager(c.kind, obj, nil)
+	obj, err := v.Handlers.Fields.Track(&c.Scope, c.Req, c.Kind, obj, nil)
 	if err != nil {
 		return nil, err
 	}
 	var errs field.ErrorList
-	ctx := registry.Versioned{Resource: c.kind.Resource}.Context(c.write())
+	ctx := registry.Versioned{Resource: c.Kind.Resource}.Context(v.Handlers.Write(c))
 	switch r := obj.(type) {
 	case *authenticationv1.TokenReview:
 		if r.Spec.Token == "" {
@@ -111,16 +120,16 @@ func userInfo(u authn.User) authenticationv1.UserInfo {
 	return info
 }
 
-// reviewToken is TokenReview (pkg/registry/authentication/tokenreview/storage.go):
+// token is TokenReview (pkg/registry/authentication/tokenreview/storage.go):
 // whose is the token, on behalf of those audiences?
-func (c *call) reviewToken(r *authenticationv1.TokenReview) string {
+func (v *Reviews) token(c *handlers.Call, r *authenticationv1.TokenReview) string {
 	audiences := r.Spec.Audiences
 	if len(audiences) == 0 {
 		audiences = authn.APIAudiences
 	}
 	p := &authn.Proof{}
 	if token := shown(r.Spec.Token); token != "" {
-		p = c.s.authenticators.AuthenticateToken(c.Ask(), token, audiences)
+		p = v.Authenticators.AuthenticateToken(c.Ask(), token, audiences)
 	}
 	c.Hear(p.Answered)
 	if p.User == nil {
@@ -154,7 +163,7 @@ func reviewed(s *authorizationv1.SubjectAccessReviewSpec) authn.User {
 	return u
 }
 
-func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes, na *authorizationv1.NonResourceAttributes) (authorizationv1.SubjectAccessReviewStatus, string) {
+func (v *Reviews) access(c *handlers.Call, u authn.User, ra *authorizationv1.ResourceAttributes, na *authorizationv1.NonResourceAttributes) (authorizationv1.SubjectAccessReviewStatus, string) {
 	a := authz.Attributes{User: u}
 	what := ""
 	var asked authorizer.AttributesRecord
@@ -170,7 +179,7 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 		a.Verb, a.Path = na.Verb, na.Path
 		what = na.Verb + " " + na.Path
 	}
-	d := c.s.authorizers.Decide(&c.Scope, a)
+	d := v.Authorizers.Decide(&c.Scope, a)
 	st := authorizationv1.SubjectAccessReviewStatus{Allowed: d.Allowed, Denied: d.Forbidden, Reason: d.Why}
 	st.EvaluationError = authorizationutil.BuildEvaluationError(d.Err, asked)
 	if !d.Allowed {
@@ -179,9 +188,9 @@ func (c *call) reviewAccess(u authn.User, ra *authorizationv1.ResourceAttributes
 	return st, u.Name + " may " + what + ". " + d.Reason
 }
 
-func (c *call) reviewRules(namespace string) authorizationv1.SubjectRulesReviewStatus {
+func (v *Reviews) rules(c *handlers.Call, namespace string) authorizationv1.SubjectRulesReviewStatus {
 	st := authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
-	rules, err := c.s.authorizers.Rules(c.user, namespace)
+	rules, err := v.Authorizers.Rules(c.User, namespace)
 	for _, r := range rules {
 		if len(r.Resources) > 0 {
 			st.ResourceRules = append(st.ResourceRules, authorizationv1.ResourceRule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames})
@@ -191,7 +200,7 @@ func (c *call) reviewRules(namespace string) authorizationv1.SubjectRulesReviewS
 		}
 	}
 	errs := []error{err}
-	if _, node := authz.NodeName(&c.user); node {
+	if _, node := authz.NodeName(&c.User); node {
 		errs, st.Incomplete = []error{errors.New("node authorizer does not support user rule resolution"), err}, true
 	}
 	if err := utilerrors.NewAggregate(errs); err != nil {

@@ -1,0 +1,73 @@
+package authz
+
+import (
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/request"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// AttributesOf are what a user must be allowed to do, to be answered a request.
+func AttributesOf(r *request.Request, u authn.User) Attributes {
+	if r.Proxied != nil && r.Resource.Resource == "" {
+		return Attributes{User: u, Verb: r.Verb, Path: r.Proxied.Path}
+	}
+	return Attributes{
+		User: u, Verb: r.Verb, Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource,
+		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
+		FieldSelector: selectedFields(r.List.FieldSelector), LabelSelector: selectedLabels(r.List.LabelSelector),
+	}
+}
+
+// selectedFields and selectedLabels are what a selector requires; nothing of one that
+// cannot be parsed, which is refused where it is used (apiserver
+// pkg/endpoints/filters/authorization.go GetAuthorizerAttributes).
+func selectedFields(selector string) fields.Requirements {
+	if selector == "" {
+		return nil
+	}
+	sel, err := fields.ParseSelector(selector)
+	if err != nil {
+		return nil
+	}
+	return sel.Requirements()
+}
+
+func selectedLabels(selector string) labels.Requirements {
+	if selector == "" {
+		return nil
+	}
+	sel, err := labels.Parse(selector)
+	if err != nil {
+		return nil
+	}
+	of, _ := sel.Requirements()
+	return of
+}
+
+// Impersonating is what the sender must be allowed to do, one after another.
+func Impersonating(i *request.Impersonation, sender authn.User) []Attributes {
+	ask := func(group, resource, sub, namespace, name string) Attributes {
+		return Attributes{User: sender, Verb: "impersonate", Group: group, Resource: resource, Subresource: sub, Namespace: namespace, Name: name}
+	}
+	var all []Attributes
+	if namespace, name, ok := authn.SplitUsername(i.User); ok {
+		all = append(all, ask("", "serviceaccounts", "", namespace, name))
+	} else {
+		all = append(all, ask("", "users", "", "", i.User))
+	}
+	for _, g := range i.Groups {
+		all = append(all, ask("", "groups", "", "", g))
+	}
+	const authentication = "authentication.k8s.io"
+	for _, e := range i.Extra {
+		for _, v := range e.Values {
+			all = append(all, ask(authentication, "userextras", e.Key, "", v))
+		}
+	}
+	if i.UID != "" {
+		all = append(all, ask(authentication, "uids", "", "", i.UID))
+	}
+	return all
+}

@@ -1,0 +1,157 @@
+package fieldmanager
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
+)
+
+// Apply makes the new object of an apply configuration, by the field manager of its kind. old
+// is nil when the object does not exist. It may be computed aside, so it reads neither the
+// other managers nor the time: [Stamp] does that after it.
+func Apply(m *managedfields.FieldManager, req *request.Request, kind *registry.Kind, old runtime.Object) (obj runtime.Object, warnings []string, err error) {
+	if req.FieldManager == "" {
+		return nil, nil, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("PatchOptions").GroupKind(), "",
+			field.ErrorList{field.Required(field.NewPath("fieldManager"), "is required for apply patch")})
+	}
+	applied := &unstructured.Unstructured{Object: map[string]any{}}
+	data, err := yaml.YAMLToJSON(req.Patch)
+	if err == nil {
+		err = json.Unmarshal(data, &applied.Object)
+	}
+	if err != nil {
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	}
+	if old == nil {
+		empty := kind.New()
+		empty.GetObjectKind().SetGroupVersionKind(kind.GVK())
+		old = empty
+	}
+	obj, err = m.Apply(old.DeepCopyObject(), applied, req.FieldManager, req.Force)
+	if err != nil {
+		return nil, nil, err
+	}
+	if warnings, err = strictApply(req); err != nil {
+		return nil, nil, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kind.GVK())
+	return obj, warnings, nil
+}
+
+// Of keeps the books of a kind's managed fields.
+func (f *Managers) Of(kind *registry.Kind, subresource string) (m *managedfields.FieldManager, err error) {
+	if m, err = f.of(kind, subresource); err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return m, nil
+}
+
+// strictApply tells of fields that an apply configuration has twice.
+func strictApply(req *request.Request) (warnings []string, err error) {
+	if req.FieldValidation == metav1.FieldValidationIgnore {
+		return nil, nil
+	}
+	switch err := yaml.UnmarshalStrict(req.Patch, &map[string]any{}); {
+	case err == nil:
+	case req.FieldValidation == metav1.FieldValidationStrict:
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
+	default:
+		return strictYAML(err), nil
+	}
+	return nil, nil
+}
+
+// strictYAML are the single faults that the strict YAML decoder found
+// (handlers/rest.go parseYAMLWarnings): a warning is one line.
+func strictYAML(err error) (faults []string) {
+	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	text, several := strings.CutPrefix(text, "yaml: unmarshal errors:\n")
+	if !several {
+		return []string{err.Error()}
+	}
+	for line := range strings.Lines(text) {
+		faults = append(faults, strings.TrimSpace(line))
+	}
+	return faults
+}
+
+// Track notes which fields a write sets, under the writer's name
+// (handlers/create.go, update.go). For components of this process that is done
+// only where somebody else's fields are noted already: they would be told
+// nothing new.
+//
+// It gives obj with its writer noted; old is nil for a creation.
+func (f *Managers) Track(r *request.Scope, req *request.Request, kind *registry.Kind, obj, old runtime.Object) (runtime.Object, error) {
+	if req.Verb == "patch" && req.PatchType == "application/apply-patch+yaml" {
+		return obj, nil
+	}
+	if req.System && (old == nil || req.Subresource == "status" || len(object.Meta(old).GetManagedFields()) == 0) {
+		return obj, nil
+	}
+	m, err := f.Of(kind, req.Subresource)
+	if err != nil {
+		return nil, err
+	}
+	live := old
+	if live == nil {
+		live = kind.New()
+		live.GetObjectKind().SetGroupVersionKind(kind.GVK())
+	}
+	manager := req.FieldManager
+	if manager == "" {
+		manager, _, _ = strings.Cut(req.Sender(), "/") // of a user agent, the program
+	}
+	owned := request.Aside(r, "the managed fields", tracked, tracking{m, live, obj, manager})
+	owned.GetObjectKind().SetGroupVersionKind(kind.GVK())
+	Stamp(r.Now(), manager, live, owned)
+	return owned, nil
+}
+
+// tracking is one write to be noted.
+type tracking struct {
+	by        *managedfields.FieldManager
+	live, obj runtime.Object
+	manager   string
+}
+
+func tracked(t tracking) runtime.Object {
+	return t.by.UpdateNoErrors(t.live.DeepCopyObject(), t.obj, t.manager)
+}
+
+// Stamp gives new entries of managedFields the virtual time; the library took
+// the real one. old is nil of a new object.
+func Stamp(now metav1.Time, manager string, old, obj runtime.Object) {
+	was := map[string]metav1.ManagedFieldsEntry{}
+	if old != nil {
+		for _, e := range object.Meta(old).GetManagedFields() {
+			was[entryKey(e)] = e
+		}
+	}
+	entries := object.Meta(obj).GetManagedFields()
+	for i := range entries {
+		if o, ok := was[entryKey(entries[i])]; ok && object.Equal(o.FieldsV1, entries[i].FieldsV1) {
+			entries[i].Time = o.Time
+			continue
+		}
+		if e := &entries[i]; e.Time != nil && (e.Manager == manager || e.Manager == "before-first-apply") {
+			e.Time = &now // an apply that changes nothing but who owns it leaves it out
+		}
+	}
+	object.Meta(obj).SetManagedFields(entries)
+}
+
+func entryKey(e metav1.ManagedFieldsEntry) string {
+	return e.Manager + "\x00" + string(e.Operation) + "\x00" + e.APIVersion + "\x00" + e.Subresource
+}
