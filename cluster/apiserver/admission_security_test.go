@@ -9,7 +9,6 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	podsecurity "k8s.io/pod-security-admission/admission"
 	psaconfig "k8s.io/pod-security-admission/admission/api"
@@ -64,7 +63,11 @@ func TestExistingPodsAreMeasuredAsUpstreamDoes(t *testing.T) {
 
 			theirs := plugin.Library()
 			var pods podsIn
-			w.must(lister{w.s}.Newest(task, client.Pods, "default", func(obj runtime.Object) { pods = append(pods, obj.(*corev1.Pod)) }))
+			all, err := lister{w.s}.Newest(task, client.Pods, "default")
+			w.must(err)
+			for _, obj := range all {
+				pods = append(pods, obj.(*corev1.Pod))
+			}
 			theirs.PodLister, theirs.PodSpecExtractor = pods, podsecurity.DefaultPodSpecExtractor{}
 			want := theirs.Validate(context.Background(), &psa.AttributesRecord{
 				Name: "default", Namespace: "default", Kind: client.Namespaces.GVK(), Resource: client.Namespaces.GroupVersionResource,

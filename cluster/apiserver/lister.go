@@ -36,18 +36,22 @@ func (l lister) Live(t *sim.Task, r client.Resource, namespace, name string) (ru
 	return l.s.store.Live(t, k, k.Key(namespace, name))
 }
 
-// Newest calls fn for what is known of the kind in the namespace, by key, counting
+// Newest is what is known of the kind in the namespace, by key, counting
 // what has become visible and is not taken in by the watch cache yet. Of a kind that
 // nobody has used, or where there is nothing, it costs a look.
-func (l lister) Newest(t *sim.Task, r client.Resource, namespace string, fn func(runtime.Object)) error {
+func (l lister) Newest(t *sim.Task, r client.Resource, namespace string) (all []runtime.Object, err error) {
 	k := registry.KindFor(r.GroupVersionResource)
 	if k.OnDemand && !l.s.InUse(k) {
-		return nil
+		return nil, nil
 	}
+	return l.newest(t, k, namespace)
+}
+
+func (l lister) newest(t *sim.Task, k *registry.Kind, namespace string) (all []runtime.Object, err error) {
 	cache := l.s.cacheOf(k)
 	if !cache.Wait(t, 0, etcd3.TooNewWait) {
-		return errors.New("not yet ready to handle request")
+		return nil, errors.New("not yet ready to handle request")
 	}
-	cache.Newest(namespace, fn)
-	return nil
+	cache.Newest(namespace, func(obj runtime.Object) { all = append(all, obj) })
+	return all, nil
 }

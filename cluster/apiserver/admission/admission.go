@@ -146,10 +146,10 @@ type Lister interface {
 	Get(r client.Resource, namespace, name string) runtime.Object
 	// Each calls fn for the objects of a namespace ("" for all), until it returns false.
 	Each(r client.Resource, namespace string, fn func(runtime.Object) bool)
-	// Newest is Each for a kind that may have been used by nobody, which costs a look;
-	// it counts what has become visible and is not in the cache yet, and waits for a
-	// cache that is still being filled.
-	Newest(t *sim.Task, r client.Resource, namespace string, fn func(runtime.Object)) error
+	// Newest are the objects of a namespace ("" for all), by key, of a kind that may have
+	// been used by nobody, which costs a look; it counts what has become visible and is not
+	// in the cache yet, and waits for a cache that is still being filled.
+	Newest(t *sim.Task, r client.Resource, namespace string) ([]runtime.Object, error)
 	// Live is an object as the store has it; nil where there is none.
 	Live(t *sim.Task, r client.Resource, namespace, name string) (runtime.Object, error)
 }
@@ -163,8 +163,12 @@ type Names interface {
 
 // newest are the objects of a kind that may have been used by nobody, by name.
 func newest[T runtime.Object](r *request.Scope, a *Attributes, l Lister, of client.Resource, namespace string) (out []T, err error) {
-	if err := l.Newest(r.Task, of, namespace, func(obj runtime.Object) { out = append(out, obj.(T)) }); err != nil {
+	all, err := l.Newest(r.Task, of, namespace)
+	if err != nil {
 		return nil, a.Forbid(err)
+	}
+	for _, obj := range all {
+		out = append(out, obj.(T))
 	}
 	return out, nil
 }

@@ -215,9 +215,9 @@ func (p *ResourceQuota) writeUse(r *request.Scope, q *corev1.ResourceQuota, beca
 // quotas are copies of the quotas in the request's namespace, the newest there
 // is to know of each (GetQuotas, checkCache).
 func (p *ResourceQuota) quotas(r *request.Scope, a *Attributes) ([]corev1.ResourceQuota, error) {
+	all, err := newest[*corev1.ResourceQuota](r, a, p.lister, client.ResourceQuotas, a.Namespace)
 	var out []corev1.ResourceQuota
-	err := p.lister.Newest(r.Task, client.ResourceQuotas, a.Namespace, func(obj runtime.Object) {
-		q := obj.(*corev1.ResourceQuota)
+	for _, q := range all {
 		key := q.Namespace + "/" + q.Name
 		if w := p.written[key]; w != nil {
 			if newer(w, q) && w.UID == q.UID {
@@ -227,11 +227,8 @@ func (p *ResourceQuota) quotas(r *request.Scope, a *Attributes) ([]corev1.Resour
 			}
 		}
 		out = append(out, *q)
-	})
-	if err != nil {
-		return nil, a.Forbid(err)
 	}
-	return out, nil
+	return out, err
 }
 
 // newer reports whether a's revision is greater than b's.

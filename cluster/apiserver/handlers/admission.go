@@ -12,12 +12,17 @@ import (
 // Attributes are a request as admission sees it that writes obj in place of
 // old: nil of a deletion, and of a creation.
 func (h *Handlers) Attributes(c *Call, op admission.Operation, obj runtime.Object, old *etcd3.Stored) *admission.Attributes {
-	a := &admission.Attributes{
+	made := &struct { // in one piece, as every write makes one
+		admission.Attributes
+		objects objectInterfaces
+	}{objects: objectInterfaces{h.Kinds, c.of()}}
+	a := &made.Attributes
+	*a = admission.Attributes{
 		Operation: op, Kind: c.Kind.GVK(), Resource: c.Kind.GroupVersionResource, Subresource: c.Req.Subresource,
 		Namespaced: c.Kind.Namespaced, Custom: c.Kind.Custom != nil, Namespace: c.Ref.Namespace, Name: c.Ref.Name,
 		DryRun: c.Req.DryRun, User: c.User, Object: obj,
 		SentKind: c.BodyKind(), SentResource: c.Req.Resource, SentCreates: c.Req.Verb == "create",
-		FieldManager: c.Req.FieldManager, Validation: c.Req.FieldValidation, Options: &c.Req.Delete, Objects: objectInterfaces{h.Kinds, c.of()},
+		FieldManager: c.Req.FieldManager, Validation: c.Req.FieldValidation, Options: &c.Req.Delete, Objects: &made.objects,
 	}
 	if old != nil {
 		a.OldObject = old.Object

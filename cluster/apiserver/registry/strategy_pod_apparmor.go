@@ -16,7 +16,7 @@ import (
 // and warns of it (pkg/registry/core/pod/strategy.go applyAppArmorVersionSkew).
 func syncAppArmor(w *Write, p *corev1.Pod) {
 	const prefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
-	if p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows || !strings.Contains(strings.Join(slices.Sorted(maps.Keys(p.Annotations)), " "), prefix) {
+	if len(p.Annotations) == 0 || p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows || !strings.Contains(strings.Join(slices.Sorted(maps.Keys(p.Annotations)), " "), prefix) {
 		return
 	}
 	var ofPod *corev1.AppArmorProfile
