@@ -5,6 +5,8 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/controller"
 	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/endpoint"
+	"kviz/cluster/controller/endpointslicemirroring"
 	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/dns"
@@ -81,6 +83,10 @@ func serviceAccount(controller string) string {
 		return "root-ca-cert-publisher"
 	case "garbage-collector-controller":
 		return "generic-garbage-collector"
+	case endpoint.Name:
+		return endpoint.Source
+	case endpointslicemirroring.Name:
+		return "endpointslicemirroring-controller"
 	case "pod-garbage-collector-controller":
 		return "pod-garbage-collector"
 	case replicaset.ReplicationName:

@@ -8,12 +8,10 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	schedulinghelper "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
@@ -103,7 +101,9 @@ func (s *Server) initialObjects(now metav1.Time) []initial {
 		registry.Scheme.Default(obj)
 		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
 		m := object.Meta(obj)
-		m.SetUID(s.names.UID())
+		if m.GetUID() == "" {
+			m.SetUID(s.names.UID())
+		}
 		m.SetCreationTimestamp(now)
 		out = append(out, initial{registry.KindFor(r.GroupVersionResource), obj})
 	}
@@ -119,7 +119,14 @@ func (s *Server) initialObjects(now metav1.Time) []initial {
 		pc.Generation = 1
 		add(client.PriorityClasses, pc)
 	}
-	s.addKubernetesService(add)
+	add(client.Services, s.kubernetesService())
+	slice := kubernetesSlice([]string{s.cfg.AdvertiseIP})
+	slice.Generation = 1
+	add(client.EndpointSlices, slice)
+	// Its UID is not drawn from the server's stream, in which a seed has its names.
+	endpoints := kubernetesEndpoints([]string{s.cfg.AdvertiseIP})
+	endpoints.UID = object.NewUID(s.k.Rand(s.streamName("kubernetes-endpoints")))
+	add(client.Endpoints, endpoints)
 	return out
 }
 
@@ -189,26 +196,6 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	sort.Strings(keys)
 	return keys
-}
-
-// addKubernetesService adds the Service under which pods find the API server
-// (pkg/controlplane/controller/kubernetesservice).
-func (s *Server) addKubernetesService(add func(client.Resource, runtime.Object)) {
-	ip := s.cidr.Masked().Addr().Next().String()
-	add(client.Services, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "kubernetes", Namespace: "default", Labels: map[string]string{"provider": "kubernetes", "component": "apiserver"}},
-		Spec: corev1.ServiceSpec{
-			ClusterIP: ip, ClusterIPs: []string{ip}, Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
-			IPFamilyPolicy: ptr(corev1.IPFamilyPolicySingleStack),
-			Ports:          []corev1.ServicePort{{Name: "https", Port: 443, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(6443)}},
-		},
-	})
-	add(client.EndpointSlices, &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: "kubernetes", Namespace: "default", Generation: 1, Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{s.cfg.AdvertiseIP}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr("https"), Port: ptr(int32(6443)), Protocol: ptr(corev1.ProtocolTCP)}},
-	})
 }
 
 func ptr[T any](v T) *T { return &v }

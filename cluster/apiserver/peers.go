@@ -7,13 +7,11 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/cacher"
-	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -89,7 +87,7 @@ func (s *Server) join(o *Server) {
 	s.newAuthenticators(o.authenticators.Authority, o.authenticators.Expiry)
 	s.copyFiles(s.peers.all[0])
 	if len(s.peers.all) == 1 && o.p.Alive() {
-		o.p.Go("endpoint-reconciler", o.advertise)
+		o.p.Go("identity", o.keepIdentity)
 	}
 }
 
@@ -130,16 +128,8 @@ func (s *Server) openLikePeers() {
 	}
 }
 
-// advertiseEvery is how often a server looks whether the endpoints of the
-// kubernetes Service are right, and renews its Lease.
-const advertiseEvery = 10 * time.Second
-
-// advertise keeps the server's address, and that of each server that answers, among
-// the endpoints of the kubernetes Service, and the server's identity in a Lease, while
-// there are several. Upstream's learn of one another by keys with a TTL of 15 s under
-// /registry/masterleases (pkg/controlplane/reconcilers/lease.go); here they see it
-// directly.
-func (s *Server) advertise(t *sim.Task) {
+// keepIdentity keeps the server's identity in a Lease while there are several.
+func (s *Server) keepIdentity(t *sim.Task) {
 	self := s.self()
 	collected := t.Elapsed()
 	for ; ; t.Sleep(advertiseEvery) {
@@ -148,33 +138,11 @@ func (s *Server) advertise(t *sim.Task) {
 		}
 		t.SetCauses()
 		s.renewIdentity(t, self)
-		if !s.compacts() { // the first that is ready does it for all
-			continue
-		}
-		s.reconcileEndpoints(t, self)
-		if t.Elapsed() >= collected+identityLease {
+		// The first that is ready does it for all.
+		if s.compacts() && t.Elapsed() >= collected+identityLease {
 			collected = t.Elapsed()
 			collectIdentities(t, self)
 		}
-	}
-}
-
-// reconcileEndpoints has the kubernetes Service lead to the servers that answer and are
-// to stay.
-func (s *Server) reconcileEndpoints(t *sim.Task, self client.Interface) {
-	slice, err := client.Get[*discoveryv1.EndpointSlice](t, self, client.EndpointSlices, "default", "kubernetes")
-	if err != nil {
-		return // it is tried again
-	}
-	var want []discoveryv1.Endpoint
-	for _, o := range s.peers.all {
-		if o.Ready() && !o.retired {
-			want = append(want, discoveryv1.Endpoint{Addresses: []string{o.cfg.AdvertiseIP}, Conditions: discoveryv1.EndpointConditions{Ready: ptr(true)}})
-		}
-	}
-	if !object.Equal(slice.Endpoints, want) {
-		slice.Endpoints = want
-		_, _ = client.Update(t, self, client.EndpointSlices, "default", slice)
 	}
 }
 
@@ -184,7 +152,7 @@ func (s *Server) reconcileEndpoints(t *sim.Task, self client.Interface) {
 func (s *Server) Retire(t *sim.Task) {
 	s.retired = true
 	if s.Ready() {
-		s.reconcileEndpoints(t, s.self())
+		s.reconcileKubernetesService(t, s.self())
 	}
 }
 

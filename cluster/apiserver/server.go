@@ -354,8 +354,9 @@ func (s *Server) main(t *sim.Task) {
 	s.usage.more.Broadcast()
 	s.p.Go("compactor", s.compact)
 	s.p.Go("crd-controllers", s.defs.Run)
+	s.p.Go("kubernetes-service", s.keepKubernetesService)
 	if s.several() {
-		s.p.Go("endpoint-reconciler", s.advertise)
+		s.p.Go("identity", s.keepIdentity)
 	}
 	s.keepFresh(t)
 }

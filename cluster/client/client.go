@@ -107,6 +107,7 @@ var (
 	ConfigMaps                = resource("", "v1", "configmaps", "ConfigMap", true)
 	Secrets                   = resource("", "v1", "secrets", "Secret", true)
 	ServiceAccounts           = resource("", "v1", "serviceaccounts", "ServiceAccount", true)
+	Endpoints                 = resource("", "v1", "endpoints", "Endpoints", true)
 	Events                    = resource("", "v1", "events", "Event", true)
 	ReplicaSets               = resource("apps", "v1", "replicasets", "ReplicaSet", true)
 	Deployments               = resource("apps", "v1", "deployments", "Deployment", true)
@@ -124,7 +125,7 @@ var (
 // api-resources prints them by group.
 func Resources() []Resource {
 	return []Resource{
-		ConfigMaps, Events, Namespaces, Nodes, Pods, Secrets, ServiceAccounts, Services,
+		ConfigMaps, Endpoints, Events, Namespaces, Nodes, Pods, Secrets, ServiceAccounts, Services,
 		Deployments, ReplicaSets, Leases, EndpointSlices,
 		ClusterRoleBindings, ClusterRoles, RoleBindings, Roles, PriorityClasses,
 	}

@@ -11,7 +11,6 @@ import (
 // begins with one of these when it comes into use, see [Usage].
 var (
 	APIServices                = resource("apiregistration.k8s.io", "v1", "apiservices", "APIService", false)
-	Endpoints                  = resource("", "v1", "endpoints", "Endpoints", true)
 	LimitRanges                = resource("", "v1", "limitranges", "LimitRange", true)
 	PersistentVolumes          = resource("", "v1", "persistentvolumes", "PersistentVolume", false)
 	PersistentVolumeClaims     = resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true)
@@ -56,7 +55,7 @@ var ComponentStatuses = resource("", "v1", "componentstatuses", "ComponentStatus
 
 // onDemand are the stored kinds of which nothing is kept before they are used.
 var onDemand = []Resource{
-	Endpoints, LimitRanges, PersistentVolumeClaims, PersistentVolumes, PodTemplates, ReplicationControllers, ResourceQuotas,
+	LimitRanges, PersistentVolumeClaims, PersistentVolumes, PodTemplates, ReplicationControllers, ResourceQuotas,
 	APIServices,
 	ControllerRevisions, DaemonSets, StatefulSets,
 	HorizontalPodAutoscalers, CronJobs, Jobs, CertificateSigningRequests,

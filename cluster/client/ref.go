@@ -33,6 +33,8 @@ func ResourceOf(obj runtime.Object) (Resource, bool) {
 		return ServiceAccounts, true
 	case *corev1.Event:
 		return Events, true
+	case *corev1.Endpoints:
+		return Endpoints, true
 	case *corev1.LimitRange:
 		return LimitRanges, true
 	case *corev1.ResourceQuota:

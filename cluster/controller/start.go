@@ -22,7 +22,9 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/deployment"
+	"kviz/cluster/controller/endpoint"
 	"kviz/cluster/controller/endpointslice"
+	"kviz/cluster/controller/endpointslicemirroring"
 	"kviz/cluster/controller/garbage"
 	"kviz/cluster/controller/namespace"
 	"kviz/cluster/controller/nodelifecycle"
@@ -123,6 +125,8 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		deployment.New(env(deployment.Name, deployment.Name)),
 		replicaset.New(env(replicaset.Name, replicaset.Name)),
 		endpointslice.New(env(endpointslice.Name, endpointslice.Source)),
+		endpoint.New(env(endpoint.Name, endpoint.Source)),
+		endpointslicemirroring.New(env(endpointslicemirroring.Name, endpointslicemirroring.Source)),
 		garbage.New(env(garbage.Name, garbage.Name)),
 		nodelifecycle.New(env(nodelifecycle.Name, nodelifecycle.Source)),
 		tainteviction.New(env(tainteviction.Name, tainteviction.Name)),

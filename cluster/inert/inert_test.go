@@ -46,11 +46,13 @@ controller/replicaset
 	ReplicaSet: spec
 	ReplicaSetSpec: replicas minReadySeconds selector template
 controller/endpointslice
+	Service: spec
+	ServicePort: appProtocol
+	ServiceSpec: ports selector publishNotReadyAddresses ipFamilies
+controller/services
 	ContainerPort: name protocol
 	PodSpec: hostname subdomain
-	Service: spec
-	ServicePort: appProtocol targetPort
-	ServiceSpec: ports selector publishNotReadyAddresses ipFamilies
+	ServicePort: targetPort
 controller/tainteviction
 	Toleration: tolerationSeconds
 kubelet

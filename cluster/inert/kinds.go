@@ -7,7 +7,6 @@ var Kinds = []Row{
 	{What: "CSIStorageCapacity.storage.k8s.io", So: "the scheduler does not ask for room on a driver's storage"},
 	{What: "CronJob.batch", So: "no Jobs are made of it"},
 	{What: "DaemonSet.apps", So: "no pods are made of it"},
-	{What: "Endpoints", So: "nobody keeps them in step with a Service, and kube-proxy reads EndpointSlices only"},
 	{What: "HorizontalPodAutoscaler.autoscaling", So: "it scales nothing"},
 	{What: "IPAddress.networking.k8s.io", So: "cluster IPs are given out by the API server's own table"},
 	{What: "Ingress.networking.k8s.io", So: "no ingress controller runs, so nothing listens for it"},

@@ -139,11 +139,11 @@ func (w *worker) killContainer(t *sim.Task, c runtime.Container, message string,
 	if message == "" {
 		message = "Stopping container " + c.Name
 	}
-	w.kl.event(t, w.pod, corev1.EventTypeNormal, "Killing", "%s", message)
+	w.kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeNormal, "Killing", "%s", message)
 	if spec := w.spec(c.Name); spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil && grace > 0 {
 		began := t.Now()
 		if err := w.runHook(t, spec, c.ID, spec.Lifecycle.PreStop, time.Duration(grace)*time.Second); err != nil {
-			w.kl.event(t, w.pod, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
+			w.kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
 		}
 		grace -= int64(t.Now().Sub(began).Seconds())
 	}

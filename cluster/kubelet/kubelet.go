@@ -201,8 +201,33 @@ func (kl *Kubelet) sortedWorkers() []*worker {
 
 // event records a Kubernetes Event about a pod.
 func (kl *Kubelet) event(t *sim.Task, pod *corev1.Pod, eventtype, reason, format string, args ...any) {
+	kl.eventAt(t, pod, "", eventtype, reason, format, args...)
+}
+
+// containerEvent records one about a container of the pod (kuberuntime
+// recordContainerEvent).
+func (kl *Kubelet) containerEvent(t *sim.Task, pod *corev1.Pod, container, eventtype, reason, format string, args ...any) {
+	kl.eventAt(t, pod, fieldPath(pod, container), eventtype, reason, format, args...)
+}
+
+func (kl *Kubelet) eventAt(t *sim.Task, pod *corev1.Pod, path, eventtype, reason, format string, args ...any) {
 	if kl.cfg.Quiet && eventtype == corev1.EventTypeNormal {
 		return
 	}
-	kl.rec.Event(t, pod, eventtype, reason, format, args...)
+	kl.rec.EventAt(t, pod, path, eventtype, reason, format, args...)
+}
+
+// fieldPath is where a container stands in its pod (pkg/kubelet/container ref.go).
+func fieldPath(pod *corev1.Pod, container string) string {
+	for _, c := range pod.Spec.InitContainers {
+		if c.Name == container {
+			return "spec.initContainers{" + container + "}"
+		}
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		if c.Name == container {
+			return "spec.ephemeralContainers{" + container + "}"
+		}
+	}
+	return "spec.containers{" + container + "}"
 }

@@ -222,7 +222,7 @@ func (p *prober) probe(t *sim.Task) {
 	if ok {
 		threshold, now = max(p.spec.SuccessThreshold, 1), success
 	} else {
-		kl.event(t, p.w.pod, corev1.EventTypeWarning, "Unhealthy", "%s probe failed: %s", p.kind, output)
+		kl.containerEvent(t, p.w.pod, p.c.Name, corev1.EventTypeWarning, "Unhealthy", "%s probe failed: %s", p.kind, output)
 	}
 	if p.last == now {
 		p.run++

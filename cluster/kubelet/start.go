@@ -53,29 +53,29 @@ func (w *worker) startContainer(t *sim.Task, sandbox string, c *corev1.Container
 		return false, fail(crashLoopBackOff, wait.Error(), wait)
 	}
 	if reason, message, err := w.ensureImage(t, c); reason != "" {
-		kl.event(t, w.pod, corev1.EventTypeWarning, "Failed", "Error: %s", reason)
+		kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, "Failed", "Error: %s", reason)
 		return true, fail(reason, message, err)
 	}
 	cfg, reason, err := w.containerConfig(t, c, rs, init)
 	if err != nil {
-		kl.event(t, w.pod, corev1.EventTypeWarning, "Failed", "Error: %v", err)
+		kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, "Failed", "Error: %v", err)
 		return true, fail(reason, err.Error(), nil)
 	}
 	id, err := kl.rt.CreateContainer(t, sandbox, cfg)
 	if err != nil {
-		kl.event(t, w.pod, corev1.EventTypeWarning, "Failed", "Error: %s", grpcMessage(err))
+		kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, "Failed", "Error: %s", grpcMessage(err))
 		return true, fail(createError, grpcMessage(err), nil)
 	}
-	kl.event(t, w.pod, corev1.EventTypeNormal, "Created", "Container created")
+	kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeNormal, "Created", "Container created")
 	if err := kl.rt.StartContainer(t, id); err != nil {
-		kl.event(t, w.pod, corev1.EventTypeWarning, "Failed", "Error: %s", grpcMessage(err))
+		kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, "Failed", "Error: %s", grpcMessage(err))
 		return true, fail(runError, grpcMessage(err), nil)
 	}
-	kl.event(t, w.pod, corev1.EventTypeNormal, "Started", "Container started")
+	kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeNormal, "Started", "Container started")
 	w.pruneContainers(t, c.Name)
 	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
 		if err := w.runHook(t, c, id, c.Lifecycle.PostStart, 0); err != nil {
-			kl.event(t, w.pod, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
+			kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
 			if con, ok := kl.rt.Container(id); ok {
 				if err := w.killContainer(t, con, "FailedPostStartHook", w.gracePeriod()); err != nil {
 					return true, err
@@ -122,7 +122,7 @@ func (w *worker) crashWait(t *sim.Task, c *corev1.Container, last *runtime.Conta
 	}
 	until := last.FinishedAt.Add(delay)
 	podName := fmt.Sprintf("%s_%s(%s)", w.pod.Name, w.pod.Namespace, w.uid)
-	w.kl.event(t, w.pod, corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container %s in pod %s", c.Name, podName)
+	w.kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container %s in pod %s", c.Name, podName)
 	t.SetCauses(t.Emit(trace.Event{Kind: trace.RestartBackoff, Object: client.RefOf(w.pod), Payload: &trace.PodStep{
 		Node: w.kl.cfg.Node, Pod: w.key(), Container: c.Name, What: crashLoopBackOff,
 		Detail: fmt.Sprintf("the container ended at %s; it restarts %s after that", last.FinishedAt.UTC().Format(time.TimeOnly), delay), For: until.Sub(t.Now()),
@@ -137,7 +137,7 @@ func (w *worker) ensureImage(t *sim.Task, c *corev1.Container) (reason, message 
 	full, err := registry.Normalize(c.Image)
 	if err != nil {
 		message = fmt.Sprintf("Failed to apply default image tag %q: couldn't parse image name %q: %v", c.Image, c.Image, errors.Unwrap(err))
-		kl.event(t, w.pod, corev1.EventTypeWarning, "InspectFailed", "%s", message)
+		kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, "InspectFailed", "%s", message)
 		return invalidImageName, message, nil
 	}
 	if c.ImagePullPolicy != corev1.PullAlways {
@@ -146,12 +146,12 @@ func (w *worker) ensureImage(t *sim.Task, c *corev1.Container) (reason, message 
 			return "ImageInspectError", err.Error(), nil
 		}
 		if ref != "" {
-			kl.event(t, w.pod, corev1.EventTypeNormal, "Pulled", "Container image %q already present on machine and can be accessed by the pod", c.Image)
+			kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeNormal, "Pulled", "Container image %q already present on machine and can be accessed by the pod", c.Image)
 			return "", "", nil
 		}
 		if c.ImagePullPolicy == corev1.PullNever {
 			message = fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image)
-			kl.event(t, w.pod, corev1.EventTypeWarning, errImageNever, "%s", message)
+			kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, errImageNever, "%s", message)
 			return errImageNever, message, nil
 		}
 	}
@@ -170,7 +170,7 @@ func (w *worker) pullImage(t *sim.Task, c *corev1.Container, image string) (reas
 	kl, key := w.kl, w.uid+"_"+image
 	if delay := kl.pull.sinceUpdate(key, t.Now()); delay > 0 {
 		message = fmt.Sprintf("Back-off pulling image %q", image)
-		kl.event(t, w.pod, corev1.EventTypeNormal, "BackOff", "%s", message)
+		kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeNormal, "BackOff", "%s", message)
 		until := kl.pull.entries[key].updated.Add(delay)
 		t.SetCauses(t.Emit(trace.Event{Kind: trace.RestartBackoff, Object: client.RefOf(w.pod), Payload: &trace.PodStep{
 			Node: kl.cfg.Node, Pod: w.key(), Container: c.Name, What: imagePullBackOff, Detail: image, For: until.Sub(t.Now()),
@@ -180,10 +180,10 @@ func (w *worker) pullImage(t *sim.Task, c *corev1.Container, image string) (reas
 		}
 		return imagePullBackOff, message, &waitError{until, startError{imagePullBackOff, message}}
 	}
-	kl.event(t, w.pod, corev1.EventTypeNormal, "Pulling", "Pulling image %q", image)
+	kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeNormal, "Pulling", "Pulling image %q", image)
 	_, size, took, err := kl.rt.PullImage(t, w.key(), c.Name, image)
 	if err != nil {
-		kl.event(t, w.pod, corev1.EventTypeWarning, "Failed", "Failed to pull image %q: %v", image, err)
+		kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeWarning, "Failed", "Failed to pull image %q: %v", image, err)
 		kl.pull.next(key, t.Now(), t.Now())
 		kl.pullErr[key] = errImagePull + ": " + err.Error()
 		message = err.Error()
@@ -191,7 +191,7 @@ func (w *worker) pullImage(t *sim.Task, c *corev1.Container, image string) (reas
 	}
 	delete(kl.pullErr, key)
 	took = took.Truncate(time.Millisecond)
-	kl.event(t, w.pod, corev1.EventTypeNormal, "Pulled", "Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", image, took, took, size)
+	kl.containerEvent(t, w.pod, c.Name, corev1.EventTypeNormal, "Pulled", "Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", image, took, took, size)
 	kl.node.check("images", t.Causes()[0])
 	return "", "", nil
 }

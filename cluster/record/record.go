@@ -4,8 +4,8 @@
 // server forgets it after an hour.
 //
 // Simplified: one task per recorder instead of a broadcaster with many
-// listeners; core/v1 Events only (the newer events.k8s.io/v1 API is another
-// view of the same objects). Start reading at [Recorder.Event].
+// listeners. Those of the newer API events.k8s.io, which the scheduler writes, are package
+// events. Start reading at [Recorder.Event].
 package record
 
 import (
@@ -17,6 +17,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,7 +30,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Clients, How: simulated.Simplified,
-	What: "one task a recorder instead of a broadcaster with many listeners; Events are core/v1 only",
+	What: "one task a recorder instead of a broadcaster with many listeners",
 	Seen: "kubectl get events",
 })
 
@@ -73,16 +74,31 @@ func New(p *sim.Process, c client.Interface, component string) *Recorder {
 // Warning, reason a CamelCase word, the message a sentence. It emits
 // event.record and returns; the API server hears of it later.
 func (r *Recorder) Event(t *sim.Task, obj runtime.Object, eventtype, reason, messageFmt string, args ...any) {
-	r.EventRef(t, client.RefOf(obj), eventtype, reason, messageFmt, args...)
+	r.EventAt(t, obj, "", eventtype, reason, messageFmt, args...)
+}
+
+// EventAt is Event about a part of obj: "spec.containers{web}".
+func (r *Recorder) EventAt(t *sim.Task, obj runtime.Object, fieldPath, eventtype, reason, messageFmt string, args ...any) {
+	about := corev1.ObjectReference{FieldPath: fieldPath}
+	if m, err := meta.Accessor(obj); err == nil {
+		about.ResourceVersion = m.GetResourceVersion()
+	}
+	r.record(t, client.RefOf(obj), about, eventtype, reason, messageFmt, args...)
 }
 
 // EventRef is Event for an object of which only the name is at hand.
 func (r *Recorder) EventRef(t *sim.Task, ref trace.Ref, eventtype, reason, messageFmt string, args ...any) {
+	r.record(t, ref, corev1.ObjectReference{}, eventtype, reason, messageFmt, args...)
+}
+
+// record takes down an Event about the object of ref; about has what else is said of it.
+func (r *Recorder) record(t *sim.Task, ref trace.Ref, about corev1.ObjectReference, eventtype, reason, messageFmt string, args ...any) {
+	about.APIVersion, about.Kind, about.Namespace, about.Name, about.UID = ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, types.UID(ref.UID)
 	message := messageFmt
 	if len(args) > 0 {
 		message = fmt.Sprintf(messageFmt, args...)
 	}
-	e, known, ok := r.correlator.correlate(r.make(t, ref, eventtype, reason, message))
+	e, known, ok := r.correlator.correlate(r.make(t, about, eventtype, reason, message))
 	if !ok || r.outbox.Len() >= queueLength {
 		return
 	}
@@ -93,8 +109,8 @@ func (r *Recorder) EventRef(t *sim.Task, ref trace.Ref, eventtype, reason, messa
 	r.outbox.Send(entry{event: e, known: known, why: id})
 }
 
-func (r *Recorder) make(t *sim.Task, ref trace.Ref, eventtype, reason, message string) *corev1.Event {
-	namespace := ref.Namespace
+func (r *Recorder) make(t *sim.Task, about corev1.ObjectReference, eventtype, reason, message string) *corev1.Event {
+	namespace := about.Namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
@@ -103,11 +119,9 @@ func (r *Recorder) make(t *sim.Task, ref trace.Ref, eventtype, reason, message s
 	r.lastNano = max(t.Now().UnixNano()+r.offset, r.lastNano+1)
 	now := metav1.NewTime(t.Now())
 	return &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Name: eventName(ref.Name, r.lastNano), Namespace: namespace},
-		InvolvedObject: corev1.ObjectReference{
-			APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name, UID: types.UID(ref.UID),
-		},
-		Reason: reason, Message: message, Type: eventtype,
+		ObjectMeta:     metav1.ObjectMeta{Name: eventName(about.Name, r.lastNano), Namespace: namespace},
+		InvolvedObject: about,
+		Reason:         reason, Message: message, Type: eventtype,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source: r.source, ReportingController: r.source.Component, ReportingInstance: r.source.Host,
 	}

@@ -37,7 +37,7 @@ func (b *binding) run(t *sim.Task) {
 		b.s.failed(t, b.info, st, st.Err())
 		return
 	}
-	b.s.events.Event(t, b.assumed, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %v/%v to %v", b.assumed.Namespace, b.assumed.Name, b.node)
+	b.s.events.Eventf(t, b.assumed, nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", b.assumed.Namespace, b.assumed.Name, b.node)
 	for _, pl := range b.s.profile.postBind {
 		pl.PostBind(b.state, b.assumed, b.node)
 	}

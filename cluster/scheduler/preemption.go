@@ -143,7 +143,7 @@ func (s *Scheduler) evict(t *sim.Task, preemptor, victim *corev1.Pod, node strin
 			return // gone already, or the server is: the next attempt tries again
 		}
 		if s.client.Delete(t, client.Pods, victim.Namespace, victim.Name, metav1.DeleteOptions{}) == nil {
-			s.events.Event(t, victim, corev1.EventTypeNormal, "Preempted", "Preempted by pod %v on node %v", preemptor.UID, node)
+			s.events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	v1helper "k8s.io/component-helpers/scheduling/corev1"
 
 	"kviz/cluster/client"
@@ -32,7 +33,7 @@ func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 	t.SetCauses(info.Cause)
 	pod := info.Pod
 	if pod.DeletionTimestamp != nil {
-		s.events.Event(t, pod, "Warning", "FailedScheduling", "skip schedule deleting pod: %v/%v", pod.Namespace, pod.Name)
+		s.events.Eventf(t, pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "skip schedule deleting pod: %v/%v", pod.Namespace, pod.Name)
 		s.queue.done()
 		return
 	}

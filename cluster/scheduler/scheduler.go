@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"kviz/cluster/client"
+	"kviz/cluster/events"
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
@@ -81,14 +82,19 @@ func (cfg Config) withDefaults(p *sim.Process) Config {
 	return cfg
 }
 
+// host is the machine that the scheduler runs on.
+const host = "control-plane"
+
 // Scheduler is a running scheduler.
 type Scheduler struct {
 	process *sim.Process
 	client  client.Interface
 	cfg     Config
-	events  *record.Recorder
-	pods    *informer.Informer
-	nodes   *informer.Informer
+	events  *events.Recorder
+	// elections are told in core Events, as all components tell theirs.
+	elections *record.Recorder
+	pods      *informer.Informer
+	nodes     *informer.Informer
 
 	profile *profile
 	queue   *schedulingQueue
@@ -109,7 +115,8 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	s := &Scheduler{process: p, client: c, cfg: cfg, cache: newCache(), nominator: newNominator()}
 	s.profile = newProfile(defaultPlugins(cfg, s))
 	s.queue = newSchedulingQueue(s.profile.queueSort, s.profile.all)
-	s.events = record.New(p, c, cfg.Name)
+	s.events = events.New(p, c, cfg.Name, host)
+	s.elections = record.New(p, c, cfg.Name)
 	s.nodes = informer.New(p, p.Lane, c, client.Nodes, "", informer.Options{})
 	s.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "status.phase!=Succeeded,status.phase!=Failed"})
 	s.addHandlers()
@@ -124,7 +131,7 @@ func (s *Scheduler) main(t *sim.Task) {
 		s.run(t)
 		return
 	}
-	leaderelection.Run(t, s.client, s.events, Lease, s.cfg.Identity, s.run, s.cfg.Exit)
+	leaderelection.Run(t, s.client, s.elections, Lease, s.cfg.Identity, s.run, s.cfg.Exit)
 }
 
 // run schedules pods, one after another, for as long as the process lives.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"pgregory.net/rapid"
 
 	"kviz/cluster/client"
@@ -50,13 +51,13 @@ func TestFailureIsToldToPeople(t *testing.T) {
 			t.Errorf("bound to %q", got)
 		}
 		var told []string
-		for _, o := range b.Objects(client.Events) {
-			ev := o.(*corev1.Event)
-			told = append(told, fmt.Sprintf("%s %s %s: %s", ev.Source.Component, ev.Type, ev.Reason, ev.Message))
+		for _, o := range b.Objects(client.NewEvents) {
+			ev := o.(*eventsv1.Event)
+			told = append(told, fmt.Sprintf("%s %s %s, %s: %s", ev.ReportingInstance, ev.Type, ev.Reason, ev.Action, ev.Note))
 		}
 		want := []string{
-			"default-scheduler Warning FailedScheduling: " + why,
-			"default-scheduler Normal Scheduled: Successfully assigned demo/web to n3",
+			"default-scheduler-control-plane Warning FailedScheduling, Scheduling: " + why,
+			"default-scheduler-control-plane Normal Scheduled, Binding: Successfully assigned demo/web to n3",
 		}
 		if !slices.Equal(told, want) {
 			t.Errorf("events %q", told)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -118,9 +119,9 @@ func (e *env) do(t *sim.Task, f []string) {
 			}
 			e.extra += line + "\n"
 		}
-		for _, o := range e.Objects(client.Events) {
-			if ev := o.(*corev1.Event); ev.Reason == "Preempted" {
-				e.extra += fmt.Sprintf("  Event on %s: %s %s\n", ev.InvolvedObject.Name, ev.Reason, ev.Message)
+		for _, o := range e.Objects(client.NewEvents) {
+			if ev := o.(*eventsv1.Event); ev.Reason == "Preempted" {
+				e.extra += fmt.Sprintf("  Event on %s: %s %s\n", ev.Regarding.Name, ev.Reason, ev.Note)
 			}
 		}
 	case "ungate":

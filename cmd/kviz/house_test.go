@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 	"cluster/serve":      {"cluster/apiserver", "cluster/client", "cluster/openapi", "cluster/remote", "cluster/sim", "cluster/trace", "raftstore/host", "assets"},
 	"cluster/controller": {"cluster/controller", "cluster/client", "cluster/quota", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
 	"cluster/quota":      {"cluster/quota"},
-	"cluster/scheduler":  {"cluster/scheduler", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
+	"cluster/scheduler":  {"cluster/scheduler", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/events", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
 	"cluster/kubelet":    {"cluster/kubelet", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/runtime", "cluster/registry", "cluster/sim", "cluster/trace"},
 	"cluster/proxy":      {"cluster/proxy", "cluster/network", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/sim", "cluster/trace"},
 	"raftstore":          {"raftstore"},

@@ -40,6 +40,10 @@ var Kinds = slices.Concat(
 
 var firstKinds = []*Kind{
 	{Resource: client.ConfigMaps, Singular: "configmap", ShortNames: []string{"cm"}, Prefix: "/registry/configmaps/", Strategy: configMapStrategy, Field: MetaField, Trigger: "metadata.name"},
+	{
+		Resource: client.Endpoints, Singular: "endpoints", ShortNames: []string{"ep"}, Prefix: "/registry/services/endpoints/",
+		Strategy: upstream(client.Endpoints, endpointsStrategy{Declarative}, nil), Field: MetaField,
+	},
 	{Resource: client.Events, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", Strategy: eventStrategy, Field: eventField},
 	{
 		Resource: client.Namespaces, Singular: "namespace", ShortNames: []string{"ns"}, Prefix: "/registry/namespaces/", Strategy: namespaceStrategy, Field: namespaceField,

@@ -22,10 +22,6 @@ func scaleSubs() []Subresource {
 // coreKinds are what the core group has beside those that every cluster uses.
 var coreKinds = []*Kind{
 	{
-		Resource: client.Endpoints, Singular: "endpoints", ShortNames: []string{"ep"}, Prefix: "/registry/services/endpoints/", OnDemand: true,
-		Strategy: upstream(client.Endpoints, endpointsStrategy{Declarative}, nil), Field: MetaField,
-	},
-	{
 		Resource: client.PersistentVolumeClaims, Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}, Prefix: "/registry/persistentvolumeclaims/", OnDemand: true,
 		Strategy: upstream(client.PersistentVolumeClaims, claimStrategy{Declarative}, subStrategies{"status": claimStatusStrategy{claimStrategy{Declarative}}}),
 		Field:    namedField, Subresources: statusSub(),

@@ -1,17 +1,14 @@
 package endpointslice
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
-	"sort"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kviz/cluster/controller/pods"
+	"kviz/cluster/controller/services"
 )
 
 // endpointOf is a pod as an endpoint (utils.go podToEndpoint):
@@ -40,8 +37,7 @@ func endpointOf(pod *corev1.Pod, node *corev1.Node, svc *corev1.Service, family 
 			e.Zone = &zone
 		}
 	}
-	if pod.Spec.Hostname != "" && pod.Spec.Subdomain == svc.Name {
-		name := pod.Spec.Hostname
+	if name := services.Hostname(pod, svc); name != "" {
 		e.Hostname = &name
 	}
 	return e
@@ -86,7 +82,7 @@ func endpointPorts(svc *corev1.Service, pod *corev1.Pod) []discoveryv1.EndpointP
 	out := []discoveryv1.EndpointPort{}
 	for i := range svc.Spec.Ports {
 		sp := &svc.Spec.Ports[i]
-		number, ok := findPort(pod, sp)
+		number, ok := services.Port(pod, sp)
 		if !ok {
 			continue
 		}
@@ -94,63 +90,4 @@ func endpointPorts(svc *corev1.Service, pod *corev1.Pod) []discoveryv1.EndpointP
 		out = append(out, discoveryv1.EndpointPort{Name: &name, Port: &number, Protocol: &protocol, AppProtocol: sp.AppProtocol})
 	}
 	return out
-}
-
-func findPort(pod *corev1.Pod, sp *corev1.ServicePort) (int32, bool) {
-	if sp.TargetPort.Type == intstr.Int {
-		return sp.TargetPort.IntVal, true
-	}
-	containers := slices.Clone(pod.Spec.Containers)
-	for _, c := range pod.Spec.InitContainers {
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			containers = append(containers, c) // a sidecar
-		}
-	}
-	for _, c := range containers {
-		for _, p := range c.Ports {
-			if p.Name == sp.TargetPort.StrVal && p.Protocol == sp.Protocol {
-				return p.ContainerPort, true
-			}
-		}
-	}
-	return 0, false
-}
-
-// portKey is the same for the same ports in any order.
-func portKey(ports []discoveryv1.EndpointPort) string {
-	keys := make([]string, len(ports))
-	for i, p := range ports {
-		keys[i] = fmt.Sprintf("%s/%d/%s/%s", deref(p.Name), deref(p.Port), deref(p.Protocol), deref(p.AppProtocol))
-	}
-	sort.Strings(keys)
-	return strings.Join(keys, ",")
-}
-
-func deref[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
-// endpointKey is what makes two endpoints the same one (endpointset.go
-// hashEndpoint).
-func endpointKey(e *discoveryv1.Endpoint) string {
-	a := slices.Sorted(slices.Values(e.Addresses))
-	key := strings.Join(a, ",") + " " + deref(e.Hostname)
-	if e.TargetRef != nil {
-		key += " " + e.TargetRef.Namespace + "/" + e.TargetRef.Name
-	}
-	return key
-}
-
-// sameBeyondKey compares the rest (EndpointsEqualBeyondHash).
-func sameBeyondKey(a, b *discoveryv1.Endpoint) bool {
-	return equal(a.NodeName, b.NodeName) && equal(a.Zone, b.Zone) &&
-		equal(a.Conditions.Ready, b.Conditions.Ready) && equal(a.Conditions.Serving, b.Conditions.Serving) &&
-		equal(a.Conditions.Terminating, b.Conditions.Terminating) && equal(a.TargetRef, b.TargetRef)
-}
-
-func equal[T comparable](a, b *T) bool {
-	return (a == nil) == (b == nil) && (a == nil || *a == *b)
 }

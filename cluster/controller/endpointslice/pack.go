@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kviz/cluster/client"
+	"kviz/cluster/controller/services"
 )
 
 // pack fits the endpoints of a group into slices with as few changes as
@@ -23,7 +23,7 @@ import (
 func pack(svc *corev1.Service, g *group, existing []*discoveryv1.EndpointSlice, family discoveryv1.AddressType) *plan {
 	left := map[string]*discoveryv1.Endpoint{}
 	for i := range g.endpoints {
-		left[endpointKey(&g.endpoints[i])] = &g.endpoints[i]
+		left[services.EndpointKey(&g.endpoints[i])] = &g.endpoints[i]
 	}
 	p := &plan{}
 	var unchanged []*discoveryv1.EndpointSlice
@@ -44,7 +44,7 @@ func pack(svc *corev1.Service, g *group, existing []*discoveryv1.EndpointSlice, 
 	// In the order of the pods, not of the map.
 	var rest []discoveryv1.Endpoint
 	for i := range g.endpoints {
-		if left[endpointKey(&g.endpoints[i])] == &g.endpoints[i] {
+		if left[services.EndpointKey(&g.endpoints[i])] == &g.endpoints[i] {
 			rest = append(rest, g.endpoints[i])
 		}
 	}
@@ -77,14 +77,14 @@ func pack(svc *corev1.Service, g *group, existing []*discoveryv1.EndpointSlice, 
 func keep(s *discoveryv1.EndpointSlice, left map[string]*discoveryv1.Endpoint) (kept []discoveryv1.Endpoint, changed bool) {
 	for i := range s.Endpoints {
 		old := &s.Endpoints[i]
-		key := endpointKey(old)
+		key := services.EndpointKey(old)
 		want := left[key]
 		if want == nil {
 			changed = true
 			continue
 		}
 		kept = append(kept, *want)
-		changed = changed || !sameBeyondKey(want, old)
+		changed = changed || !services.SameEndpoint(want, old)
 		delete(left, key)
 	}
 	return kept, changed
@@ -106,17 +106,13 @@ func fits(list []*discoveryv1.EndpointSlice, n int) int {
 
 // newSlice is an empty slice of a Service; the API server completes its name.
 func newSlice(svc *corev1.Service, ports []discoveryv1.EndpointPort, family discoveryv1.AddressType) *discoveryv1.EndpointSlice {
-	prefix := svc.Name + "-"
-	if len(validation.IsDNS1123Subdomain(prefix+"x")) > 0 {
-		prefix = svc.Name
-	}
 	if ports == nil {
 		ports = []discoveryv1.EndpointPort{}
 	}
 	lbls, _ := sliceLabels(nil, svc)
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: svc.Namespace, GenerateName: prefix, Labels: lbls,
+			Namespace: svc.Namespace, GenerateName: services.SlicePrefix(svc.Name), Labels: lbls,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(svc, client.Services.GVK())},
 		},
 		AddressType: family, Ports: ports, Endpoints: []discoveryv1.Endpoint{},

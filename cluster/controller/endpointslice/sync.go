@@ -13,13 +13,8 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/controller/pods"
 	"kviz/cluster/controller/reconcile"
+	"kviz/cluster/controller/services"
 )
-
-var errStale = errors.New("EndpointSlice informer cache is out of date")
-
-// staleRetries is how many retries (about a minute) a cache that lacks the
-// controller's own writes is waited for.
-const staleRetries = 6
 
 // sync brings the slices of one Service in line with its pods (syncService).
 func (c *Controller) sync(run *reconcile.Run) error {
@@ -41,25 +36,12 @@ func (c *Controller) sync(run *reconcile.Run) error {
 			existing = append(existing, s)
 		}
 	}
-	if c.tracker.stale(run.Key, existing) {
-		// What it wrote last has not reached its cache: wait, or it would
-		// write the same again.
-		if c.loop.NumRequeues(run.Key) < staleRetries {
-			return errStale
-		}
-		// It never will: it was deleted while the cache was starting over.
-		// (Upstream gives up and, at the next resync, waits again.) Should it be there after all, the
-		// next sync removes what is twice.
-		delete(c.tracker, run.Key)
+	if err := c.tracker.Await(run.Key, existing, c.loop.NumRequeues(run.Key)); err != nil {
+		return err
 	}
-	var behind []*corev1.Pod
-	for _, o := range c.pods.ListNamespace(svc.Namespace) {
-		if pod := o.(*corev1.Pod); selects(svc, pod) {
-			behind = append(behind, pod)
-		}
-	}
+	behind := services.Behind(svc, c.pods)
 	run.Look(len(behind))
-	changed := c.triggers.lastChange(run.Key, svc, behind)
+	changed := c.triggers.LastChange(run.Key, svc, behind)
 	if err := c.reconcile(run, svc, behind, existing, changed); err != nil {
 		c.Events.Event(run.T, svc, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices",
 			"Error updating Endpoint Slices for Service %s/%s: %v", svc.Namespace, svc.Name, err)
@@ -113,7 +95,7 @@ func (c *Controller) planFamily(svc *corev1.Service, behind []*corev1.Pod, exist
 			p.remove = append(p.remove, s)
 			continue
 		}
-		key := portKey(s.Ports)
+		key := services.PortKey(s.Ports)
 		if byPorts[key] == nil {
 			order = append(order, key)
 		}
@@ -149,14 +131,14 @@ type group struct {
 func (c *Controller) group(svc *corev1.Service, behind []*corev1.Pod, family discoveryv1.AddressType) (groups []*group, errs []error) {
 	byKey := map[string]*group{}
 	for _, pod := range behind {
-		if pods.Terminal(pod) || pod.Status.PodIP == "" && len(pod.Status.PodIPs) == 0 {
+		if pods.Terminal(pod) || !services.Addressed(pod) {
 			continue
 		}
 		ports := endpointPorts(svc, pod)
-		key := portKey(ports)
+		key := services.PortKey(ports)
 		g := byKey[key]
 		if g == nil {
-			g = &group{key: key, ports: ports}
+			g = &group{key: key, ports: services.InOrder(ports)}
 			byKey[key] = g
 			groups = append(groups, g)
 		}
@@ -219,7 +201,7 @@ func (c *Controller) carryOut(run *reconcile.Run, svc *corev1.Service, p *plan, 
 		if err != nil {
 			return fmt.Errorf("failed to create EndpointSlice for Service %s/%s: %w", svc.Namespace, svc.Name, err)
 		}
-		c.tracker.update(made)
+		c.tracker.Update(made)
 	}
 	for _, s := range p.update {
 		stamp(s, changed)
@@ -232,14 +214,14 @@ func (c *Controller) carryOut(run *reconcile.Run, svc *corev1.Service, p *plan, 
 		if err != nil {
 			return fmt.Errorf("failed to update %s EndpointSlice for Service %s/%s: %w", s.Name, svc.Namespace, svc.Name, err)
 		}
-		c.tracker.update(updated)
+		c.tracker.Update(updated)
 	}
 	for _, s := range p.remove {
 		run.Act("delete", client.RefOf(s), nil, tally(s), "Service %s no longer needs slice %s: delete it", svc.Name, s.Name)
 		if err := c.Client.Delete(run.T, client.EndpointSlices, s.Namespace, s.Name, metav1.DeleteOptions{}); err != nil {
 			return fmt.Errorf("failed to delete %s EndpointSlice for Service %s/%s: %w", s.Name, svc.Namespace, svc.Name, err)
 		}
-		c.tracker.expectDeletion(s)
+		c.tracker.ExpectDeletion(s)
 	}
 	return nil
 }
