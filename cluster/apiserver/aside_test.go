@@ -71,26 +71,60 @@ func TestBigRequestsLetOthersGoOn(t *testing.T) {
 					w.must(err)
 				}
 			}
-			turns, over := 0, false
-			w.user.Go("others", func(o *sim.Task) {
-				for ; !over; o.Sleep(200 * time.Microsecond) {
-					turns++
-				}
-			})
 			c.req.DryRun = c.req.Verb != "list" && c.req.Verb != "create" // what it costs to write does not count
-			began := task.Elapsed()
-			r := w.ask(task, c.req)
-			over = true
-			w.must(r.Err)
-			took := task.Elapsed() - began
-			switch bulky := took > 4*time.Millisecond; {
-			case c.most && (!bulky || turns < int(took/(200*time.Microsecond))-1):
-				t.Errorf("%s: took %v, and others had %d turns meanwhile", c.name, took, turns)
-			case !c.most && bulky:
-				t.Errorf("%s: took %v", c.name, took)
-			}
+			w.besideOthers(task, c.name, c.req, c.most)
 		}
 	})
+}
+
+// besideOthers asks, and looks whether others had as many turns meanwhile as they want
+// (most), or only as many as modelled pauses take.
+func (w *world) besideOthers(task *sim.Task, name string, req *Request, most bool) {
+	turns, over := 0, false
+	w.user.Go("others", func(o *sim.Task) {
+		for ; !over; o.Sleep(200 * time.Microsecond) {
+			turns++
+		}
+	})
+	began := task.Elapsed()
+	r := w.ask(task, req)
+	over = true
+	w.must(r.Err)
+	took := task.Elapsed() - began
+	switch bulky := took > 4*time.Millisecond; {
+	case most && (!bulky || turns < int(took/(200*time.Microsecond))-1):
+		w.t.Errorf("%s: took %v, and others had %d turns meanwhile", name, took, turns)
+	case !most && bulky:
+		w.t.Errorf("%s: took %v", name, took)
+	}
+}
+
+// The expressions of a large policy are compiled beside the kernel, once, by the first
+// request that it concerns, whoever sends that: a component's would keep everybody
+// waiting just as long.
+func TestALargePolicyIsCompiledBesideTheKernel(t *testing.T) {
+	for sender, system := range map[string]bool{"a client": false, "a component": true} {
+		run(t, Config{}, func(w *world, task *sim.Task) {
+			create := func(r client.Resource, namespace, body string) *Request {
+				return &Request{Verb: "create", Resource: r.GroupVersionResource, Namespace: namespace, Body: []byte(body)}
+			}
+			one := func(name string) *Request {
+				r := create(client.ConfigMaps, "default", `{"metadata":{"name":"`+name+`"}}`)
+				r.System = system
+				return r
+			}
+			w.must(w.ask(task, create(client.ValidatingAdmissionPolicies, "", `{"metadata":{"name":"large"},"spec":{
+				"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]},
+				"validations":[`+numbered(1000, `{"expression":"object.metadata.name != 'x#'"}`)+`]}}`)).Err)
+			w.must(w.ask(task, create(client.ValidatingAdmissionPolicyBindings, "", `{"metadata":{"name":"large"},"spec":{"policyName":"large","validationActions":["Deny"]}}`)).Err)
+			task.Sleep(time.Second)
+			w.besideOthers(task, "the first of "+sender, one("first"), true)
+			w.besideOthers(task, "the second of "+sender, one("second"), false)
+			if r := w.ask(task, one("x7")); r.Code != 422 {
+				t.Errorf("%s: what the policy forbids is answered with %d %v", sender, r.Code, r.Err)
+			}
+		})
+	}
 }
 
 // A JSON patch of a few kilobytes makes no gigabytes of an object: what its copies add

@@ -15,16 +15,10 @@ import (
 	"kviz/cluster/apiserver/registry"
 )
 
-// customModels is the schema of a definition's versions as server-side apply
-// reads it.
-type customModels struct{ types managedfields.TypeConverter }
-
-// Types makes the type converter (customresource_handler.go
-// buildOpenAPIModelsForApply); a definition without schemas has its types deduced.
-func (cu *Definition) Types() (managedfields.TypeConverter, error) {
-	if cu.models != nil {
-		return cu.models.types, nil
-	}
+// makeTypes makes the type converter, which reads the schemas of a definition's versions
+// as server-side apply does (customresource_handler.go buildOpenAPIModelsForApply); a
+// definition without schemas has its types deduced.
+func (cu *Definition) makeTypes() (managedfields.TypeConverter, error) {
 	models := map[string]*spec.Schema{}
 	for _, k := range cu.kinds {
 		doc, err := builder.BuildOpenAPIV3(cu.born, k.Version, builder.Options{})
@@ -35,13 +29,12 @@ func (cu *Definition) Types() (managedfields.TypeConverter, error) {
 			models[name] = s
 		}
 	}
-	types, err := managedfields.NewTypeConverter(models, cu.born.Spec.PreserveUnknownFields)
-	if err != nil {
-		return nil, err
-	}
-	cu.models = &customModels{types}
-	return types, nil
+	return managedfields.NewTypeConverter(models, cu.born.Spec.PreserveUnknownFields)
 }
+
+// Managed reports whether [Version.ManagerOf] has made this field manager; if not, it
+// takes as long as [Definition.Types], which may be called beside the kernel before.
+func (v *Version) Managed(subresource string) bool { return v.managers[subresource] != nil }
 
 // ManagerOf is the field manager of a custom kind and subresource, made once.
 func (v *Version) ManagerOf(k *registry.Kind, subresource string) (*managedfields.FieldManager, error) {

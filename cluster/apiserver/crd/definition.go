@@ -42,7 +42,8 @@ type Definition struct {
 	storage *registry.Kind                            // whose version is written
 	size    int                                       // of the definition, in bytes
 
-	models *customModels // for server-side apply; made on first use
+	// Types are for server-side apply; made on first use, by whoever asks first.
+	Types func() (managedfields.TypeConverter, error)
 }
 
 // Version is what a Kind has more if a definition made it.
@@ -104,6 +105,7 @@ func (cs *Definitions) Changed(name string, obj runtime.Object) {
 
 func (cs *Definitions) add(name string, crd *apiextensionsv1.CustomResourceDefinition) {
 	cu := &Definition{host: cs.host, crd: crd, born: crd, size: crd.Size()}
+	cu.Types = sync.OnceValues(cu.makeTypes)
 	names := crd.Status.AcceptedNames
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]

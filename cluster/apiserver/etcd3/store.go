@@ -82,7 +82,7 @@ type Writer struct {
 
 // Create writes an object where there is none (storage.Interface Create).
 func (s *Store) Create(r *request.Scope, at Key, obj runtime.Object, by Writer) (Written, error) {
-	value, err := registry.Encode(at.Kind, obj)
+	value, err := encoded(r, at.Kind, obj)
 	if err != nil {
 		return Written{}, r.Refuse(trace.StageStorage, "", encodingError(err))
 	}
@@ -127,10 +127,19 @@ func (at Key) alreadyExists(who *cacher.Entry) error {
 // the change has to begin with [Store.Current] again.
 var ErrStale = errors.New("the object has been modified")
 
+// encoded is the object's stored form.
+func encoded(r *request.Scope, k *registry.Kind, obj runtime.Object) (value []byte, err error) {
+	value = request.Aside(r, "encoding", func(obj runtime.Object) (value []byte) {
+		value, err = registry.Encode(k, obj)
+		return value
+	}, obj)
+	return value, err
+}
+
 // Update writes an object in place of one, if that is still there; else the error is
 // [ErrStale] (the transaction of storage.Interface GuaranteedUpdate).
 func (s *Store) Update(r *request.Scope, at Key, obj runtime.Object, old *Stored, by Writer) (Written, error) {
-	value, err := registry.Encode(at.Kind, obj)
+	value, err := encoded(r, at.Kind, obj)
 	if err != nil {
 		return Written{}, r.Refuse(trace.StageStorage, "", encodingError(err))
 	}

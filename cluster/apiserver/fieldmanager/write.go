@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
@@ -50,12 +51,22 @@ func Apply(m *managedfields.FieldManager, req *request.Request, kind *registry.K
 	return obj, warnings, nil
 }
 
-// Of keeps the books of a kind's managed fields.
-func (f *Managers) Of(kind *registry.Kind, subresource string) (m *managedfields.FieldManager, err error) {
+// Of keeps the books of a kind's managed fields. The types that a custom kind's needs are
+// made beside the kernel: of a large definition that takes long.
+func (f *Managers) Of(r *request.Scope, kind *registry.Kind, subresource string) (m *managedfields.FieldManager, err error) {
+	if kind.Custom != nil && !crd.Of(kind).Managed(subresource) {
+		request.Aside(r, "the types", typesOf, crd.Of(kind).Definition())
+	}
 	if m, err = f.of(kind, subresource); err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
 	return m, nil
+}
+
+// typesOf makes the types; why it cannot is told again to who makes the manager.
+func typesOf(d *crd.Definition) error {
+	_, err := d.Types()
+	return err
 }
 
 // strictApply tells of fields that an apply configuration has twice.
@@ -100,7 +111,7 @@ func (f *Managers) Track(r *request.Scope, req *request.Request, kind *registry.
 	if req.System && (old == nil || req.Subresource == "status" || len(object.Meta(old).GetManagedFields()) == 0) {
 		return obj, nil
 	}
-	m, err := f.Of(kind, req.Subresource)
+	m, err := f.Of(r, kind, req.Subresource)
 	if err != nil {
 		return nil, err
 	}

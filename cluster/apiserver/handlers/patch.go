@@ -74,7 +74,7 @@ func (h *Handlers) applyPatch(c *Call, kind *registry.Kind, old runtime.Object, 
 	p := &patching{req: c.Req, of: c.of(), kind: kind, fill: fill, old: old}
 	if c.Req.PatchType == types.ApplyPatchType {
 		var err error
-		if p.manager, err = h.Fields.Of(kind, c.Req.Subresource); err != nil {
+		if p.manager, err = h.Fields.Of(&c.Scope, kind, c.Req.Subresource); err != nil {
 			return p, err
 		}
 	}

@@ -40,7 +40,7 @@ func (h *Handlers) validateCreate(c *Call, in admitted) (validated, error) {
 	errs := request.Aside(&c.Scope, "validation", faultsOfNew, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj})
 	if len(errs) > 0 {
 		h.release(c, obj, nil)
-		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.Kind.GroupKind(), object.Meta(obj).GetName(), errs))
+		return validated{}, c.Refuse(trace.StageValidation, "", invalid(c, obj, errs))
 	}
 	if st.Canonicalize != nil {
 		st.Canonicalize(obj)
@@ -97,7 +97,7 @@ func (h *Handlers) validateUpdate(c *Call, in admitted, was *etcd3.Stored, sub s
 	errs = request.Aside(&c.Scope, "validation", faultsOfChange, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj, old: old, check: check, errs: errs})
 	if len(errs) > 0 {
 		h.release(c, obj, old)
-		return validated{}, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(c.Kind.GroupKind(), m.GetName(), errs))
+		return validated{}, c.Refuse(trace.StageValidation, "", invalid(c, obj, errs))
 	}
 	if st.Canonicalize != nil {
 		st.Canonicalize(obj)
@@ -109,6 +109,14 @@ func (h *Handlers) validateUpdate(c *Call, in admitted, was *etcd3.Stored, sub s
 	}
 	c.Pass(trace.StageValidation, "", note+allotted(obj, old, sub)+".", nil)
 	return validated(in), nil
+}
+
+// invalid is the error that tells of errs. Its message takes the square of how many there
+// are, and so is computed aside too.
+func invalid(c *Call, obj runtime.Object, errs field.ErrorList) error {
+	return request.Aside(&c.Scope, "the refusal", func(errs field.ErrorList) error {
+		return apierrors.NewInvalid(c.Kind.GroupKind(), object.Meta(obj).GetName(), errs)
+	}, errs)
 }
 
 // prepare has the kind's strategy clear what the writer may not set.

@@ -50,6 +50,15 @@ func AsideOf[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in I
 	return aside(s, bulk, part, fn, in)
 }
 
+// AsideFor is [AsideOf] of what later requests use too, and so is made whoever sends this
+// one: a policy's expressions, say. fn asks nobody in between.
+func AsideFor[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) Out {
+	if bulk < bulky {
+		return fn(in)
+	}
+	return aside(s, bulk, part, fn, in)
+}
+
 func aside[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) (out Out) {
 	limit := patience
 	if s.Bulk.Console {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"sync"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,14 +17,71 @@ import (
 	"k8s.io/client-go/informers"
 
 	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 )
 
 // compiledPolicy is a policy's expressions as of a revision.
 type compiledPolicy struct {
 	revision  string
-	validator validatingpolicy.Validator
-	evaluator mutatingpolicy.PolicyEvaluator
+	validator *lazy[validatingpolicy.Validator]
+	evaluator *lazy[mutatingpolicy.PolicyEvaluator]
+}
+
+// lazy is what is made of a policy when the first request needs it.
+type lazy[T any] struct {
+	size int // of the policy, in bytes
+	make func() T
+	made bool // the kernel's; make itself may be called from anywhere
+}
+
+func lazily[P interface{ Size() int }, T any](p P, compile func(P) T) *lazy[T] {
+	return &lazy[T]{size: p.Size(), make: sync.OnceValue(func() T { return compile(p) })}
+}
+
+// perByte is how much more it takes to compile a byte of an expression than to read one
+// of an object.
+const perByte = 16
+
+// get has a large policy compiled beside the kernel. Who comes meanwhile waits for it
+// there too.
+func (l *lazy[T]) get(r *request.Scope) T {
+	if !l.made {
+		request.AsideFor(r, perByte*l.size, "compiling a policy", func(l *lazy[T]) T { return l.make() }, l)
+		l.made = true
+	}
+	return l.make()
+}
+
+// validatingHook is a policy whose Evaluator is yet to be made, when it is asked.
+type validatingHook struct {
+	validatingpolicy.PolicyHook
+	expressions *lazy[validatingpolicy.Validator]
+}
+
+type mutatingHook struct {
+	mutatingpolicy.PolicyHook
+	expressions *lazy[mutatingpolicy.PolicyEvaluator]
+}
+
+// compiledValidating are the policies as they are now, whatever changes while they are
+// compiled.
+func (ps *Policies) compiledValidating(r *request.Scope) []validatingpolicy.PolicyHook {
+	hooks := make([]validatingpolicy.PolicyHook, 0, len(ps.validating))
+	for _, h := range ps.validating {
+		h.Evaluator = judge{h.expressions.get(r), h.Policy.Name}
+		hooks = append(hooks, h.PolicyHook)
+	}
+	return hooks
+}
+
+func (ps *Policies) compiledMutating(r *request.Scope) []mutatingpolicy.PolicyHook {
+	hooks := make([]mutatingpolicy.PolicyHook, 0, len(ps.mutating))
+	for _, h := range ps.mutating {
+		h.Evaluator = h.expressions.get(r)
+		hooks = append(hooks, h.PolicyHook)
+	}
+	return hooks
 }
 
 // rebuildPolicies pairs policies with their bindings; one without a binding does
@@ -49,12 +107,12 @@ func (ps *Policies) refresh() {
 		key := "v/" + p.Name
 		c := ps.compiled[key]
 		if c.revision != p.ResourceVersion {
-			c = compiledPolicy{revision: p.ResourceVersion, validator: judge{compileValidating(p), p.Name}}
+			c = compiledPolicy{revision: p.ResourceVersion, validator: lazily(p, compileValidating)}
 		}
 		kept[key] = c
-		hook := validatingpolicy.PolicyHook{Policy: p, Bindings: bound[p.Name], Evaluator: c.validator}
+		hook := validatingpolicy.PolicyHook{Policy: p, Bindings: bound[p.Name]}
 		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = ps.params(p.Spec.ParamKind)
-		ps.validating = append(ps.validating, hook)
+		ps.validating = append(ps.validating, validatingHook{hook, c.validator})
 		if m := p.Spec.MatchConstraints; m != nil {
 			ps.validates.AddNamed(m.ResourceRules)
 		}
@@ -72,12 +130,12 @@ func (ps *Policies) refresh() {
 		key := "m/" + p.Name
 		c := ps.compiled[key]
 		if c.revision != p.ResourceVersion {
-			c = compiledPolicy{revision: p.ResourceVersion, evaluator: compileMutating(p)}
+			c = compiledPolicy{revision: p.ResourceVersion, evaluator: lazily(p, compileMutating)}
 		}
 		kept[key] = c
-		hook := mutatingpolicy.PolicyHook{Policy: p, Bindings: boundMutating[p.Name], Evaluator: c.evaluator}
+		hook := mutatingpolicy.PolicyHook{Policy: p, Bindings: boundMutating[p.Name]}
 		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = ps.params(p.Spec.ParamKind)
-		ps.mutating = append(ps.mutating, hook)
+		ps.mutating = append(ps.mutating, mutatingHook{hook, c.evaluator})
 		if m := p.Spec.MatchConstraints; m != nil {
 			ps.mutates.AddNamed(m.ResourceRules)
 		}

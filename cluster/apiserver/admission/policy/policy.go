@@ -52,8 +52,8 @@ type Policies struct {
 	asked  authz.InContext // by expressions
 
 	stale              bool
-	mutating           []mutatingpolicy.PolicyHook
-	validating         []validatingpolicy.PolicyHook
+	mutating           []mutatingHook
+	validating         []validatingHook
 	mutates, validates admission.Resources // what they are about
 
 	compiled map[string]compiledPolicy
@@ -103,8 +103,9 @@ func (p *Policies) Mutate(ctx context.Context, r *request.Scope, attrs upstream.
 	if len(p.mutating) == 0 || attrs.GetOperation() == admission.Delete {
 		return nil
 	}
-	waitParams(r.Task, p.mutating)
-	if err := p.dispatchers().mutating.Dispatch(ctx, attrs, o, p.mutating); err != nil {
+	hooks := p.compiledMutating(r)
+	waitParams(r.Task, hooks)
+	if err := p.dispatchers().mutating.Dispatch(ctx, attrs, o, hooks); err != nil {
 		return &admission.Refused{By: strings.TrimSpace("MutatingAdmissionPolicy " + refusing(err)), Err: err}
 	}
 	return nil
@@ -122,10 +123,11 @@ func (p Validating) Validate(r *request.Scope, a *admission.Attributes) (admissi
 	if len(p.validating) == 0 || !p.validates.Concern(a) {
 		return admission.Result{}, nil
 	}
-	waitParams(r.Task, p.validating)
+	hooks := p.compiledValidating(r)
+	waitParams(r.Task, hooks)
 	var found []judgement
 	ctx := context.WithValue(request.NewContext(r), judgedKey{}, &found)
-	err := p.dispatchers().validating.Dispatch(ctx, a.Outside(r), a.Objects, p.validating)
+	err := p.dispatchers().validating.Dispatch(ctx, a.Outside(r), a.Objects, hooks)
 	var who string
 	if err != nil {
 		who = refusing(err)
