@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kviz/cluster/console"
+	"kviz/cluster/fault"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
@@ -62,6 +63,17 @@ type memberTarget struct {
 	recovery recovery
 	id       string
 }
+
+var _ interface {
+	fault.Process
+	fault.Slow
+	fault.Healer
+	fault.Peers
+	fault.Links
+	fault.MemberDisk
+	fault.Membership
+	fault.Upkeep
+} = memberTarget{}
 
 // Peers are the other members.
 func (t memberTarget) Peers() []string { return t.etcd.otherMembers(t.id) }

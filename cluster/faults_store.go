@@ -7,6 +7,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"kviz/cluster/fault"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
@@ -19,6 +20,12 @@ type storeTarget struct {
 	recovery  recovery
 	reinstall func(*sim.Task) error // makes a cluster usable whose API was emptied
 }
+
+var _ interface {
+	fault.Members
+	fault.Group
+	fault.Database
+} = storeTarget{}
 
 // Raft is an error on the bare store.
 func (t storeTarget) Raft() error {

@@ -100,7 +100,7 @@ func word(fallback, what string, list ...string) func(control.Fault) (string, er
 func peers(target any, names []string) ([]string, error) {
 	ids := make([]string, 0, len(names))
 	for _, n := range names {
-		id, err := target.(Member).Peer(strings.TrimPrefix(n, "member/"))
+		id, err := target.(Peers).Peer(strings.TrimPrefix(n, "member/"))
 		if err != nil {
 			return nil, err
 		}
@@ -110,9 +110,9 @@ func peers(target any, names []string) ([]string, error) {
 }
 
 // withPeers is a fault of a member's links: with those that are named, or with all.
-func withPeers(do func(Member, []string, []trace.ID) error) func(any, control.Fault) (Act, error) {
+func withPeers(do func(Links, []string, []trace.ID) error) func(any, control.Fault) (Act, error) {
 	return func(target any, f control.Fault) (Act, error) {
-		if err := target.(Member).Linked(); err != nil {
+		if err := target.(Peers).Linked(); err != nil {
 			return nil, err
 		}
 		ids, err := peers(target, f.Args)
@@ -120,15 +120,15 @@ func withPeers(do func(Member, []string, []trace.ID) error) func(any, control.Fa
 			row, _ := Find("member", f.Name)
 			return nil, fmt.Errorf("%w; usage: %s", err, row.usage(f))
 		}
-		return func(why []trace.ID) error { return do(target.(Member), ids, why) }, nil
+		return func(why []trace.ID) error { return do(target.(Links), ids, why) }, nil
 	}
 }
 
 // onLink is a fault of a member's link with one other: PEER and a measure. example is
 // one of the measure.
-func onLink[V any](read func(args []string, i int, want string) (V, error), example string, do func(m Member, peer string, v V, why []trace.ID) error) func(any, control.Fault) (Act, error) {
+func onLink[V any](read func(args []string, i int, want string) (V, error), example string, do func(l Links, peer string, v V, why []trace.ID) error) func(any, control.Fault) (Act, error) {
 	return func(target any, f control.Fault) (Act, error) {
-		m := target.(Member)
+		m := target.(Peers)
 		if err := m.Linked(); err != nil {
 			return nil, err
 		}
@@ -143,6 +143,6 @@ func onLink[V any](read func(args []string, i int, want string) (V, error), exam
 		if err != nil {
 			return nil, err
 		}
-		return func(why []trace.ID) error { return do(m, ids[0], v, why) }, nil
+		return func(why []trace.ID) error { return do(target.(Links), ids[0], v, why) }, nil
 	}
 }

@@ -8,61 +8,61 @@ import (
 // Faults of one member of the store.
 var _ = of("member", append([]Row{
 	{
-		Name: "stop", Heals: "start", do: act(Member.Stop), Ways: ways(say("Stop it in an orderly way")),
+		Name: "stop", Heals: "start", do: act(Process.Stop), Ways: ways(say("Stop it in an orderly way")),
 		Means: "Stop it in an orderly way; it stays down until it is started.",
 	},
 	{
-		Name: "crash", Heals: "start", do: act(Member.Crash), Ways: ways(say(killed)),
+		Name: "crash", Heals: "start", do: act(Process.Crash), Ways: ways(say(killed)),
 		Means: "Kill it without warning; it stays down until it is started.",
 	},
-	{Name: "start", Repairs: true, do: act(Member.Start), Ways: ways(say("Start it again")), Means: "Start what was stopped or has crashed."},
-	{Name: "restart", As: []string{"start"}, Repairs: true, do: act(Member.Restart), Ways: ways(say("Stop it and start it at once")), Means: "Stop it and start it again at once."},
-	{Name: "lead", Repairs: true, do: act(Member.Lead), Ways: ways(say("Make it the leader")), Means: "Hand the leadership to it."},
+	{Name: "start", Repairs: true, do: act(Process.Start), Ways: ways(say("Start it again")), Means: "Start what was stopped or has crashed."},
+	{Name: "restart", As: []string{"start"}, Repairs: true, do: act(Process.Restart), Ways: ways(say("Stop it and start it at once")), Means: "Stop it and start it again at once."},
+	{Name: "lead", Repairs: true, do: act(Membership.Lead), Ways: ways(say("Make it the leader")), Means: "Hand the leadership to it."},
 	{
-		Name: "cut", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Member.Cut),
+		Name: "cut", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Links.Cut),
 		Ways:  ways(say("Cut it off from all other members"), peer("Cut it off from member %s only")),
 		Means: "Cut it off from the other members, or from those named.",
 	},
-	{Name: "heal", As: []string{"fast", "free"}, Repairs: true, do: act(Member.Heal), Ways: ways(say("Mend its links and its disk")), Means: "Mend every link of it, and its disk."},
+	{Name: "heal", As: []string{"fast", "free"}, Repairs: true, do: act(Healer.Heal), Ways: ways(say("Mend its links and its disk")), Means: "Mend every link of it, and its disk."},
 	{
-		Name: "delay", Heals: "heal", Args: "PEER DURATION", do: onLink(duration, "30ms", Member.Delay),
+		Name: "delay", Heals: "heal", Args: "PEER DURATION", do: onLink(duration, "30ms", Links.Delay),
 		Ways:  ways(peer("Delay messages with member %s by 100 ms", "100ms")),
 		Means: "Delay every message between it and another member.",
 	},
 	{
-		Name: "drop", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Member.Drop),
+		Name: "drop", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Links.Drop),
 		Ways:  ways(peer("Lose three in ten messages with member %s", "0.3")),
 		Means: "Lose this fraction of the messages between it and another member.",
 	},
 	{
-		Name: "fill", Heals: "free", do: act(Member.Fill), Ways: ways(say("Fill its disk: it can write nothing more")),
+		Name: "fill", Heals: "free", do: act(MemberDisk.Fill), Ways: ways(say("Fill its disk: it can write nothing more")),
 		Means: "Fill its disk: it can write nothing more.",
 	},
 	{
-		Name: "free", Repairs: true, do: act(Member.Free), Ways: ways(say("Make room on its disk")),
+		Name: "free", Repairs: true, do: act(MemberDisk.Free), Ways: ways(say("Make room on its disk")),
 		Means: "Make room on its disk. If it has stopped because of it, it needs a start.",
 	},
 	{
-		Name: "power-cut", Heals: "start", do: act(Member.PowerCut), Ways: ways(say("Cut its power: it loses also what it had not yet synced")),
+		Name: "power-cut", Heals: "start", do: act(MemberDisk.PowerCut), Ways: ways(say("Cut its power: it loses also what it had not yet synced")),
 		Means: "Take its machine's power: unlike a crash it loses also what it had written and not yet synced.",
 	},
 	{
-		Name: "mute", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Member.Mute),
+		Name: "mute", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Links.Mute),
 		Ways:  ways(say("Lose what it sends: it hears the others, they do not hear it"), peer("Lose what it sends to member %s")),
 		Means: "Lose what it sends to the other members (or to those named); it hears them still: a cut one way.",
 	},
 	{
-		Name: "deafen", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Member.Deafen),
+		Name: "deafen", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Links.Deafen),
 		Ways:  ways(say("Lose what is sent to it: they hear it, it does not hear them"), peer("Lose what member %s sends to it")),
 		Means: "Lose what the other members (or those named) send to it; they hear it still: a cut the other way.",
 	},
 	{
-		Name: "duplicate", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Member.Duplicate),
+		Name: "duplicate", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Links.Duplicate),
 		Ways:  ways(peer("Deliver three in ten messages with member %s twice", "0.3")),
 		Means: "Deliver this fraction of the messages between it and another member twice.",
 	},
 	{
-		Name: "reorder", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Member.Reorder),
+		Name: "reorder", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Links.Reorder),
 		Ways:  ways(peer("Let three in ten messages with member %s be overtaken", "0.3")),
 		Means: "Let this fraction of the messages between it and another member be overtaken by later ones.",
 	},
@@ -74,35 +74,35 @@ var _ = of("member", append([]Row{
 		do:    corrupt,
 	},
 	{
-		Name: "wipe", do: act(Member.Wipe), Ways: ways(say("Lose its disk: it cannot come back under its name")),
+		Name: "wipe", do: act(MemberDisk.Wipe), Ways: ways(say("Lose its disk: it cannot come back under its name")),
 		Means: "Lose its disk. It cannot come back under its name, because it has forgotten its votes: rejoin replaces it.",
 	},
 	{
-		Name: "rejoin", Replaces: true, Repairs: true, Remedy: true, Async: true, do: act(Member.Rejoin), Ways: ways(say("Replace it by a new member that catches up")),
+		Name: "rejoin", Replaces: true, Repairs: true, Remedy: true, Async: true, do: act(Membership.Rejoin), Ways: ways(say("Replace it by a new member that catches up")),
 		Means: "Replace it by a new, empty member: member remove, member add as a learner, promote when it has caught up.",
 	},
 	{
-		Name: "recover", Repairs: true, Remedy: true, Async: true, do: act(Member.Recover), Ways: ways(say("Go on from its data alone: the quorum is lost for good")),
+		Name: "recover", Repairs: true, Remedy: true, Async: true, do: act(Membership.Recover), Ways: ways(say("Go on from its data alone: the quorum is lost for good")),
 		Means: "The quorum is lost for good: go on from this one member's data alone, as etcd --force-new-cluster. What only others had is lost.",
 	},
-	{Name: "promote", Repairs: true, Async: true, do: act(Member.Promote), Ways: ways(say("Give it a vote")), Means: "Give a learner that has caught up its vote."},
+	{Name: "promote", Repairs: true, Async: true, do: act(Membership.Promote), Ways: ways(say("Give it a vote")), Means: "Give a learner that has caught up its vote."},
 	{
-		Name: "remove", Replaces: true, Passing: true, Async: true, do: act(Member.Remove), Ways: ways(say("Take it out of the group for good")),
+		Name: "remove", Replaces: true, Passing: true, Async: true, do: act(Membership.Remove), Ways: ways(say("Take it out of the group for good")),
 		Means: "Take it out of the group for good; its name is not used again.",
 	},
 	{
-		Name: "snapshot", Repairs: true, Async: true, do: act(Member.Snapshot), Ways: ways(say("Have it write a snapshot and cut its log off behind it")),
+		Name: "snapshot", Repairs: true, Async: true, do: act(Upkeep.Snapshot), Ways: ways(say("Have it write a snapshot and cut its log off behind it")),
 		Means: "Have it write a snapshot and cut its log off behind it: a member that lags further gets the snapshot installed.",
 	},
 	{
-		Name: "defrag", Repairs: true, Async: true, do: act(Member.Defragment), Ways: ways(say("Defragment its database: it answers nobody meanwhile")),
+		Name: "defrag", Repairs: true, Async: true, do: act(Upkeep.Defragment), Ways: ways(say("Defragment its database: it answers nobody meanwhile")),
 		Means: "Rewrite its database without the holes that compaction left. It answers nobody meanwhile.",
 	},
 }, slowRows("write", "Have each write to its disk take so much longer.", "400ms",
 	say("Slow its disk: 400 ms more a write", "400ms"), ask("Slow its disk by …", "how much longer each write takes, such as 2s"), say("Make its disk as fast as it was"))...)...)
 
 func corrupt(target any, f control.Fault) (Act, error) {
-	m := target.(Member)
+	m := target.(MemberDisk)
 	how, err := word(m.Damages()[0], "damage", m.Damages()...)(f)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 // group is a fault that only a store with members has.
 func group(do func(any, control.Fault) (Act, error)) func(any, control.Fault) (Act, error) {
 	return func(target any, f control.Fault) (Act, error) {
-		if err := target.(Store).Raft(); err != nil {
+		if err := target.(Members).Raft(); err != nil {
 			return nil, err
 		}
 		return do(target, f)
@@ -22,39 +22,39 @@ func group(do func(any, control.Fault) (Act, error)) func(any, control.Fault) (A
 var _ = of(
 	"store",
 	Row{
-		Name: "stop", Heals: "start", Members: true, do: group(act(Store.Stop)), Ways: ways(say("Stop every member")),
+		Name: "stop", Heals: "start", Members: true, do: group(act(Members.Stop)), Ways: ways(say("Stop every member")),
 		Means: "Stop every member in an orderly way.",
 	},
-	Row{Name: "crash", Heals: "start", Members: true, do: group(act(Store.Crash)), Ways: ways(say("Crash every member")), Means: "Kill every member without warning."},
-	Row{Name: "start", Repairs: true, Members: true, do: group(act(Store.Start)), Ways: ways(say("Start every member that is down")), Means: "Start every member that is down."},
-	Row{Name: "heal", Repairs: true, Members: true, do: group(act(Store.Heal)), Ways: ways(say("Mend every link and every disk")), Means: "Mend every link and every disk of the members."},
+	Row{Name: "crash", Heals: "start", Members: true, do: group(act(Members.Crash)), Ways: ways(say("Crash every member")), Means: "Kill every member without warning."},
+	Row{Name: "start", Repairs: true, Members: true, do: group(act(Members.Start)), Ways: ways(say("Start every member that is down")), Means: "Start every member that is down."},
+	Row{Name: "heal", Repairs: true, Members: true, do: group(act(Members.Heal)), Ways: ways(say("Mend every link and every disk")), Means: "Mend every link and every disk of the members."},
 	Row{
 		Name: "partition", Heals: "heal", Args: "MEMBER,MEMBER… [MEMBER,MEMBER…]", do: group(partition),
 		Ways:  ways(ask("Cut the members into groups …", "groups of members, such as a,b or a,b c")),
 		Means: "Cut the members into groups that do not reach one another; members that are not named are a group of their own.",
 	},
 	Row{
-		Name: "split-vote", Passing: true, Async: true, do: group(act(Store.SplitVote)), Ways: ways(say("Let the next election have no winner")),
+		Name: "split-vote", Passing: true, Async: true, do: group(act(Group.SplitVote)), Ways: ways(say("Let the next election have no winner")),
 		Means: "Let the next election end without a winner: as many candidates at once as it takes.",
 	},
 	Row{
-		Name: "slow-elections", Knob: true, Heals: "fast-elections", Args: "FACTOR", do: group(with(wholeFactor, Store.SlowElections)),
+		Name: "slow-elections", Knob: true, Heals: "fast-elections", Args: "FACTOR", do: group(with(wholeFactor, Group.SlowElections)),
 		Ways:  ways(say("Watch elections ten times slower", "10"), ask("Watch elections slower by …", "how many times slower, such as 30")),
 		Means: "Watch elections in slow motion: heartbeats and election timeouts take this many times as long.",
 	},
 	Row{
 		Name: "fast-elections", Repairs: true, Ways: ways(say("Let elections be as fast as they were")), Means: "Undo slow-elections.",
-		do: group(act(func(s Store, why []trace.ID) error { return s.SlowElections(1, why) })),
+		do: group(act(func(s Group, why []trace.ID) error { return s.SlowElections(1, why) })),
 	},
 	Row{
 		Name: "add-learner", Repairs: true, Async: true, Ways: ways(say("Add a member as a learner, without a vote")),
 		Means: "Add an empty member that gets the log and has no vote.",
-		do:    group(act(func(s Store, why []trace.ID) error { return s.AddMember(true, why) })),
+		do:    group(act(func(s Group, why []trace.ID) error { return s.AddMember(true, why) })),
 	},
 	Row{
 		Name: "add-voter", Repairs: true, Async: true, Ways: ways(say("Add a member that votes at once")),
 		Means: "Add an empty member that has a vote at once: the quorum may grow before it has caught up.",
-		do:    group(act(func(s Store, why []trace.ID) error { return s.AddMember(false, why) })),
+		do:    group(act(func(s Group, why []trace.ID) error { return s.AddMember(false, why) })),
 	},
 	Row{
 		Name: "compact", Repairs: true, Async: true, Args: "[REVISION]", do: compact,
@@ -62,31 +62,31 @@ var _ = of(
 		Means: "Throw away the history before the newest revision, or before the one named: older reads and watches fail from then on.",
 	},
 	Row{
-		Name: "defrag", Repairs: true, Async: true, do: act(Store.Defragment), Ways: ways(say("Defragment one member after another")),
+		Name: "defrag", Repairs: true, Async: true, do: act(Database.Defragment), Ways: ways(say("Defragment one member after another")),
 		Means: "Rewrite the members' databases, one after another, without the holes that compaction left.",
 	},
 	Row{
-		Name: "quota", Passing: true, Args: "SIZE", do: with(size, Store.Quota),
+		Name: "quota", Passing: true, Args: "SIZE", do: with(size, Database.Quota),
 		Ways: ways(say("Give the database room for 4 MiB only", "4MiB"), say("Give the database the usual 2 GiB", "2GiB"),
 			ask("Give the database room for …", "a size, such as 500KiB")),
 		Means: "Set how big a member's database may grow before the NOSPACE alarm (etcd --quota-backend-bytes; 2GiB unless set).",
 	},
 	Row{
-		Name: "disarm", Repairs: true, Remedy: true, Async: true, do: act(Store.Disarm), Ways: ways(say("Clear the alarms")),
+		Name: "disarm", Repairs: true, Remedy: true, Async: true, do: act(Database.Disarm), Ways: ways(say("Clear the alarms")),
 		Means: "Clear every alarm, as etcdctl alarm disarm. It comes back if what raised it is not mended.",
 	},
 	Row{
-		Name: "wipe", Passing: true, Async: true, do: group(act(Store.Wipe)), Ways: ways(say("Lose every disk: a new, empty store begins")),
+		Name: "wipe", Passing: true, Async: true, do: group(act(Database.Wipe)), Ways: ways(say("Lose every disk: a new, empty store begins")),
 		Means: "Lose every disk, and begin an empty store. A backup brings it back (kviz restore); without one, reinstall makes a new cluster of it.",
 	},
 	Row{
-		Name: "reinstall", Repairs: true, Remedy: true, Async: true, do: act(Store.Reinstall), Ways: ways(say("Install the add-ons again, and have the nodes register")),
+		Name: "reinstall", Repairs: true, Remedy: true, Async: true, do: act(Database.Reinstall), Ways: ways(say("Install the add-ons again, and have the nodes register")),
 		Means: "After the store was wiped: apply kubeadm's add-ons again (the rights of CoreDNS) and restart DNS, kube-proxies and kubelets, so that nodes register with the empty API. Containers that it knows nothing of end then.",
 	},
 )
 
 func partition(target any, f control.Fault) (Act, error) {
-	s := target.(Store)
+	s := target.(Group)
 	groups, err := s.Groups(f.Args)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func partition(target any, f control.Fault) (Act, error) {
 }
 
 func compact(target any, f control.Fault) (Act, error) {
-	s := target.(Store)
+	s := target.(Database)
 	revision := s.Revision()
 	if len(f.Args) > 0 {
 		n, err := strconv.ParseInt(f.Args[0], 10, 64)

@@ -47,27 +47,22 @@ type Node interface {
 	Flush(why []trace.ID) error
 }
 
-// Member is a member of the store.
-type Member interface {
-	Process
-	Slow // its disk, by so much a write
+// A member of the store is a Process, Slow (its disk, by so much a write), and what follows.
+
+// Healer makes whole what is wrong with its links and its disk.
+type Healer interface {
+	Heal(why []trace.ID) error
+}
+
+// Peers are the other members that a member has links to.
+type Peers interface {
 	Peers() []string
 	Peer(name string) (id string, err error) // an error that names the others
 	Linked() error                           // an error where it is alone
-	PowerCut(why []trace.ID) error
-	Heal(why []trace.ID) error
-	Fill(why []trace.ID) error
-	Free(why []trace.ID) error
-	Lead(why []trace.ID) error
-	Wipe(why []trace.ID) error
-	Damages() []string // that its log file can have, the usual one first
-	Corrupt(how string, why []trace.ID) error
-	Rejoin(why []trace.ID) error
-	Recover(why []trace.ID) error
-	Promote(why []trace.ID) error
-	Remove(why []trace.ID) error
-	Snapshot(why []trace.ID) error
-	Defragment(why []trace.ID) error
+}
+
+// Links are a member's links to its peers.
+type Links interface {
 	Cut(peers []string, why []trace.ID) error
 	Mute(peers []string, why []trace.ID) error
 	Deafen(peers []string, why []trace.ID) error
@@ -77,17 +72,53 @@ type Member interface {
 	Reorder(peer string, p float64, why []trace.ID) error
 }
 
-// Store is the store as a whole.
-type Store interface {
+// MemberDisk is where a member keeps its log.
+type MemberDisk interface {
+	PowerCut(why []trace.ID) error
+	Fill(why []trace.ID) error
+	Free(why []trace.ID) error
+	Wipe(why []trace.ID) error
+	Damages() []string // that its log file can have, the usual one first
+	Corrupt(how string, why []trace.ID) error
+}
+
+// Membership is a member's place in the group.
+type Membership interface {
+	Lead(why []trace.ID) error
+	Rejoin(why []trace.ID) error
+	Recover(why []trace.ID) error
+	Promote(why []trace.ID) error
+	Remove(why []trace.ID) error
+}
+
+// Upkeep is what a member does about the size of its files.
+type Upkeep interface {
+	Snapshot(why []trace.ID) error
+	Defragment(why []trace.ID) error
+}
+
+// The store as a whole is Members, a Group and a Database.
+
+// Members are all of them; Raft is an error where the store has none.
+type Members interface {
+	Raft() error
 	Stop(why []trace.ID) error
 	Crash(why []trace.ID) error
 	Start(why []trace.ID) error
 	Heal(why []trace.ID) error
+}
+
+// Group is how the members stand to one another.
+type Group interface {
 	Groups(words []string) ([][]string, error) // of members, as they are typed
 	Partition(groups [][]string, why []trace.ID) error
 	SplitVote(why []trace.ID) error
 	SlowElections(factor int, why []trace.ID) error
 	AddMember(learner bool, why []trace.ID) error
+}
+
+// Database is what the store holds.
+type Database interface {
 	Revision() int64
 	Compact(revision int64, why []trace.ID) error
 	Defragment(why []trace.ID) error
@@ -95,8 +126,6 @@ type Store interface {
 	Disarm(why []trace.ID) error
 	Wipe(why []trace.ID) error
 	Reinstall(why []trace.ID) error
-	// Raft is an error where the store has no members.
-	Raft() error
 }
 
 // Watch is one half of a watch: the API server's at the store, or a client's at the API
