@@ -69,7 +69,6 @@ func (h *Handlers) admit(c *Call, a *admission.Attributes, in validated) (approv
 		}
 	}
 	if err != nil {
-		h.release(c, a.Object, a.OldObject)
 		return approved{}, c.Refuse(stage, by, err)
 	}
 	if did.Note == "" {

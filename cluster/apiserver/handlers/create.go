@@ -44,7 +44,7 @@ func (h *Handlers) createObject(c *Call, in decoded) *request.Response {
 			}
 		}
 		c.Ref.Name, c.Ref.Namespace, c.Ref.UID = m.GetName(), m.GetNamespace(), string(m.GetUID())
-		made, err := h.createOnce(c, in)
+		made, err := c.finish(h.createOnce(c, in))
 		if err == nil {
 			h.awaitNames(c)
 			r := c.answer(made)

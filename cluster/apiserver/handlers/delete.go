@@ -50,7 +50,7 @@ func (h *Handlers) delete(c *Call) *request.Response {
 	if !did.gone {
 		return c.answer(did.written)
 	}
-	h.release(c, did.old, did.old)
+	h.free(c, did.old)
 	switch {
 	case c.Kind.Is("Pod"):
 		return &request.Response{Object: did.Object}

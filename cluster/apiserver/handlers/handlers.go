@@ -80,6 +80,8 @@ type Call struct {
 	Kind *registry.Kind
 	Sub  *registry.Subresource // nil for the object itself
 	User authn.User
+
+	allocation *service.Allocation // what the round has taken for its Service; nil where that is nothing
 }
 
 type (

@@ -17,23 +17,39 @@ func serviceOf(obj, old runtime.Object) (svc, was *corev1.Service) {
 	return svc, was
 }
 
-func (h *Handlers) allocation(c *Call) *service.Allocation {
-	return h.Services.For(c.Task, c.Now(), c.Req.System, c.Req.DryRun)
+func (c *Call) allocating() service.Request {
+	return service.Request{Task: c.Task, Now: c.Now(), System: c.Req.System, DryRun: c.Req.DryRun}
 }
 
-// allocate gives a Service what it needs and does not have.
-func (h *Handlers) allocate(c *Call, obj, old runtime.Object, sub string) error {
+// allocate gives a Service what it needs and does not have, until the round of the request
+// is finished.
+func (h *Handlers) allocate(c *Call, obj, old runtime.Object, sub string) (err error) {
 	svc, was := serviceOf(obj, old)
 	if svc == nil || sub != "" {
 		return nil
 	}
-	return h.allocation(c).Allocate(svc, was)
+	c.allocation, err = h.Services.Begin(c.allocating(), svc, was)
+	return err
 }
 
-// release gives back what a refused request had taken.
-func (h *Handlers) release(c *Call, obj, old runtime.Object) {
-	if svc, was := serviceOf(obj, old); svc != nil {
-		h.allocation(c).Release(svc, was)
+// finish ends a round of a write: what a Service was given is its own if it was written,
+// and else free again (storage.go beginCreate, beginUpdate).
+func (c *Call) finish(made written, err error) (written, error) {
+	switch a := c.allocation; {
+	case a == nil:
+	case err == nil:
+		a.Commit()
+	default:
+		a.Revert()
+	}
+	c.allocation = nil
+	return made, err
+}
+
+// free gives back what a Service had that is deleted.
+func (h *Handlers) free(c *Call, obj runtime.Object) {
+	if svc, _ := serviceOf(obj, nil); svc != nil {
+		h.Services.Free(c.allocating(), svc)
 	}
 }
 

@@ -51,7 +51,7 @@ func (h *Handlers) update(c *Call) *request.Response {
 	c.Pause(h.AdmissionTime)
 	var made written
 	err := h.repeat(c, func(live bool) (err error) {
-		made, err = h.updateOnce(c, updated, meant, live)
+		made, err = c.finish(h.updateOnce(c, updated, meant, live))
 		return err
 	})
 	if missing := (*notThere)(nil); errors.As(err, &missing) {
@@ -147,7 +147,8 @@ func (h *Handlers) updateOnce(c *Call, updated updatedObject, meant types.UID, l
 		if err := h.Store.Delete(&c.Scope, c.At(), old, c.writer()); err != nil {
 			return written{}, err
 		}
-		h.release(c, ready.obj, old.Object)
+		h.free(c, old.Object)
+		h.free(c, ready.obj)
 		return written{Object: ready.obj}, nil
 	}
 	return h.replace(c, ready, old)

@@ -39,7 +39,6 @@ func (h *Handlers) validateCreate(c *Call, in admitted) (validated, error) {
 	}
 	errs := request.Aside(&c.Scope, "validation", faultsOfNew, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj})
 	if len(errs) > 0 {
-		h.release(c, obj, nil)
 		return validated{}, c.Refuse(trace.StageValidation, "", invalid(c, obj, errs))
 	}
 	if st.Canonicalize != nil {
@@ -96,7 +95,6 @@ func (h *Handlers) validateUpdate(c *Call, in admitted, was *etcd3.Stored, sub s
 	}
 	errs = request.Aside(&c.Scope, "validation", faultsOfChange, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj, old: old, check: check, errs: errs})
 	if len(errs) > 0 {
-		h.release(c, obj, old)
 		return validated{}, c.Refuse(trace.StageValidation, "", invalid(c, obj, errs))
 	}
 	if st.Canonicalize != nil {

@@ -34,17 +34,14 @@ type Store interface {
 
 const portKeys = "/registry/ranges/servicenodeports/"
 
-// claim takes an address or a port for a Service; it reports false where another
-// has it.
-func (a *Allocation) claim(key, owner string, value []byte) (bool, error) {
-	resp, _, err := a.Store.Txn(a.task, storage.IfUnmoved([]byte(key), 0, storage.Put(key, value)))
-	if err != nil || resp.Succeeded {
-		return err == nil, err
+// claim takes an address or a port for the Service; it reports false where it is taken.
+func (a *Allocation) claim(key string, value []byte) (bool, error) {
+	resp, _, err := a.Store.Txn(a.Task, storage.IfUnmoved([]byte(key), 0, storage.Put(key, value)))
+	if err != nil || !resp.Succeeded {
+		return false, err
 	}
-	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
-		return claimedBy(kvs[0]) == owner, nil
-	}
-	return false, nil
+	a.claims = append(a.claims, key)
+	return true, nil
 }
 
 // claimedBy is the Service that has taken an address or a port.
@@ -62,70 +59,61 @@ func claimedBy(kv *mvccpb.KeyValue) string {
 }
 
 // claimIP takes a cluster IP where there are several servers.
-func (a *Allocation) claimIP(ip, namespace, name string) (bool, error) {
-	if !a.Several() || a.dryRun {
+func (a *Allocation) claimIP(ip string) (bool, error) {
+	if !a.Several() {
 		return true, nil
 	}
 	k := registry.KindFor(client.IPAddresses.GroupVersionResource)
 	obj := &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: ip, UID: object.NewUID(a.Rand()), CreationTimestamp: a.now, Generation: 1,
+			Name: ip, UID: object.NewUID(a.Rand()), CreationTimestamp: a.Now, Generation: 1,
 			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(corev1.IPv4Protocol), networkingv1.LabelManagedBy: "ipallocator.k8s.io"},
 		},
-		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: name}},
+		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: a.svc.Namespace, Name: a.svc.Name}},
 	}
 	obj.SetGroupVersionKind(client.IPAddresses.GVK())
 	value, err := registry.Encode(k, obj)
 	if err != nil {
 		return false, err
 	}
-	return a.claim(k.Prefix+ip, namespace+"/"+name, value)
+	return a.claim(k.Prefix+ip, value)
 }
 
 // claimPort takes a node port where there are several servers.
-func (a *Allocation) claimPort(port int32, owner string) (bool, error) {
-	if !a.Several() || a.dryRun {
+func (a *Allocation) claimPort(port int32) (bool, error) {
+	if !a.Several() {
 		return true, nil
 	}
-	return a.claim(fmt.Sprintf("%s%d", portKeys, port), owner, []byte(owner))
+	return a.claim(fmt.Sprintf("%s%d", portKeys, port), []byte(a.svc.Namespace+"/"+a.svc.Name))
 }
 
-// unclaim gives back what svc had taken and kept does not have.
-func (a *Allocation) unclaim(svc, kept *corev1.Service) {
-	if !a.Several() || a.dryRun {
+// giveBack takes away the claims that the Service has in the store, but for those it
+// keeps.
+func (a *Allocation) giveBack(claims, keeps []string) {
+	if !a.Several() {
 		return
 	}
-	has, keeps := claimsOf(svc), claimsOf(kept)
-	for _, key := range has {
+	for _, key := range claims {
 		if slices.Contains(keeps, key) {
 			continue
 		}
-		resp, err := a.Store.Range(a.task, &pb.RangeRequest{Key: []byte(key)})
-		if err != nil || len(resp.Kvs) == 0 || claimedBy(resp.Kvs[0]) != svc.Namespace+"/"+svc.Name {
+		resp, err := a.Store.Range(a.Task, &pb.RangeRequest{Key: []byte(key)})
+		if err != nil || len(resp.Kvs) == 0 || claimedBy(resp.Kvs[0]) != a.svc.Namespace+"/"+a.svc.Name {
 			continue
 		}
 		// It stays taken if this fails; upstream's repair loop would free it.
-		_, _, _ = a.Store.Txn(a.task, storage.IfUnmoved([]byte(key), resp.Kvs[0].ModRevision, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
+		_, _, _ = a.Store.Txn(a.Task, storage.IfUnmoved([]byte(key), resp.Kvs[0].ModRevision, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
 			RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)},
 		}}))
 	}
 }
 
+// claimsOf are the keys of what a Service, which may be nil, has.
 func claimsOf(svc *corev1.Service) (keys []string) {
-	if svc == nil {
-		return nil
+	for _, addr := range addressesOf(svc) {
+		keys = append(keys, registry.KindFor(client.IPAddresses.GroupVersionResource).Prefix+addr.String())
 	}
-	for _, ip := range svc.Spec.ClusterIPs {
-		if ip != corev1.ClusterIPNone {
-			keys = append(keys, registry.KindFor(client.IPAddresses.GroupVersionResource).Prefix+ip)
-		}
-	}
-	for _, p := range svc.Spec.Ports {
-		if p.NodePort != 0 {
-			keys = append(keys, fmt.Sprintf("%s%d", portKeys, p.NodePort))
-		}
-	}
-	if p := svc.Spec.HealthCheckNodePort; p != 0 {
+	for _, p := range portsOf(svc) {
 		keys = append(keys, fmt.Sprintf("%s%d", portKeys, p))
 	}
 	return keys
