@@ -14,10 +14,16 @@ import (
 	"kviz/cluster/trace"
 )
 
-// longestWait is how long a request may wait in its queue: a quarter of
-// kube-apiserver's --request-timeout (server/filters/priority-and-fairness.go
-// getRequestWaitContext).
-const longestWait = 15 * time.Second
+// longestWait is how long the request may wait in its queue: a quarter of the time that
+// it has, or of kube-apiserver's --request-timeout if it may last
+// (server/filters/priority-and-fairness.go getRequestWaitContext).
+func (c *call) longestWait() time.Duration {
+	limit := request.Longest
+	if until := c.Task.Deadline(); until != 0 {
+		limit = until - c.Began
+	}
+	return limit / 4
+}
 
 // priorityAndFairness is API priority and fairness: a request that finds its priority
 // level's seats taken waits in a queue of its flow, or is rejected (apiserver
@@ -59,7 +65,7 @@ func (c *call) awaitSeat(d *fairness.Digest) error {
 	c.Last = c.Task.Emit(trace.Event{Kind: trace.FlowQueued, Object: c.Ref, Causes: c.Because(), Payload: c.flow(d, "")})
 	c.s.flows.Pressed(c.Last)
 	for c.seat.Waits() {
-		left := c.Began + longestWait - c.Task.Elapsed()
+		left := c.Began + c.longestWait() - c.Task.Elapsed()
 		if left > 0 {
 			turn.WaitTimeout(c.Task, left)
 			continue

@@ -112,6 +112,21 @@ func TestQueueTimesOut(t *testing.T) {
 	golden(t, "queue-timeout", fairnessTold(w.sink.events[from:]))
 }
 
+// Who names a time waits a quarter of it at most: the level has two seats, for two turns,
+// and has not borrowed any yet.
+func TestQueueTimesOutByTheRequestsTime(t *testing.T) {
+	slow := DefaultCost
+	slow.Respond = 4 * time.Second
+	run(t, Config{Cost: slow}, func(w *world, task *sim.Task) {
+		w.must(w.s.Seats().SetConcurrency(task, 30))
+		hasty := *listPods(person("alice"))
+		hasty.Timeout = 20 * time.Second
+		if answered, rejected := Storm(task, w.s, &hasty, 100); answered != 4 || rejected != 96 {
+			t.Errorf("%d answered, %d rejected; want 4 and 96", answered, rejected)
+		}
+	})
+}
+
 // A request that is made of others holds one seat, so it ends also where there is
 // only one; and a server that dies with requests in its queues leaves nobody
 // waiting.

@@ -38,7 +38,9 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 		}()
 	}
 	outer := t.Deadline()
-	t.SetDeadline(c.deadline())
+	if !req.Part { // a part has what is left to the whole
+		t.SetDeadline(c.deadline())
+	}
 	c.receive()
 	resp := c.respond(c.run())
 	t.SetDeadline(outer)
@@ -46,9 +48,6 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	s.flows.LookAfter()
 	return resp
 }
-
-// longestWrite is endpoints/handlers/rest.go requestTimeoutUpperBound.
-const longestWrite = 34 * time.Second
 
 // deadline is when the request ends with 504 if it is not answered by then
 // (endpoints/filters/request_deadline.go): a watch, or a connection to a
@@ -58,13 +57,26 @@ func (c *call) deadline() time.Duration {
 		return 0
 	}
 	limit := request.Longest
-	if c.Req.Verb != "get" && c.Req.Verb != "list" {
-		limit = longestWrite
-	}
 	if c.Req.Timeout > 0 {
 		limit = min(limit, c.Req.Timeout)
 	}
 	return c.Began + limit
+}
+
+// longestWrite is endpoints/handlers/rest.go requestTimeoutUpperBound.
+const longestWrite = 34 * time.Second
+
+// limitWrite gives the handler of a write a shorter time, from when it begins. The
+// deletion of a collection may be long (endpoints/handlers/delete.go DeleteCollection).
+func (c *call) limitWrite() {
+	until := c.Task.Deadline()
+	if until == 0 || c.Req.Part {
+		return
+	}
+	switch c.Req.Verb {
+	case "create", "update", "patch", "delete":
+		c.Task.SetDeadline(min(until, c.Task.Elapsed()+longestWrite))
+	}
 }
 
 // run takes the request through its stages: who sends it, what the audit log says of it,
@@ -81,6 +93,7 @@ func (c *call) run() *Response {
 	if c.Sub, err = c.route(); err != nil {
 		return &Response{Err: err}
 	}
+	c.limitWrite()
 	c.record.Options(c.Req, c.Kind)
 	if c.s.door != nil {
 		c.s.door(c.Task)

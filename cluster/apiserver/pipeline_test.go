@@ -1,8 +1,10 @@
 package apiserver
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -171,5 +173,35 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 		golden(t, "refusals", s.out.String())
+	})
+}
+
+// The deletion of a collection has the time of one request, that of a list, and each of
+// its deletions what is left of it.
+func TestDeleteCollectionHasOneDeadline(t *testing.T) {
+	slow := DefaultCost
+	slow.Admission = 2 * time.Second
+	run(t, Config{Cost: slow}, func(w *world, task *sim.Task) {
+		left := func() int {
+			task.Sleep(time.Second) // what was asked for last may be done after the answer
+			return len(w.ask(task, &Request{Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default"}).Items)
+		}
+		for _, c := range []struct {
+			n, left int
+			time    time.Duration
+			code    int
+		}{
+			{20, 0, 0, 200}, // 40 s: more than a write has
+			{35, 5, 0, 504}, // all of them would take 70 s
+			{10, 11, 7 * time.Second, 504},
+		} {
+			for i := range c.n {
+				w.put(task, fmt.Sprintf("c%02d", i), "1")
+			}
+			r := w.ask(task, &Request{Verb: "deletecollection", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", Timeout: c.time})
+			if n := left(); r.Code != c.code || n != c.left {
+				t.Errorf("of %d in %v: %d %v, %d left; want %d, %d left", c.n, c.time, r.Code, r.Err, n, c.code, c.left)
+			}
+		}
 	})
 }
