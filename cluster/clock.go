@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"kviz/cluster/control"
@@ -121,13 +120,10 @@ func (c *clock) Step(g trace.Grain) error {
 	})
 }
 
-// slowest is the lowest speed: a virtual second takes a quarter of an hour.
-const slowest = 0.001
-
 // Speed sets virtual seconds per real second; 0 is as fast as possible.
 func (c *clock) Speed(x float64) error {
-	if x < 0 || x > 0 && x < slowest {
-		return fmt.Errorf("speed %g: want 0 (as fast as possible) or at least %g", x, slowest)
+	if err := control.CheckSpeed(x); err != nil {
+		return err
 	}
 	return c.act(func() {
 		c.speed = x

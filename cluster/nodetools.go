@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -60,12 +59,12 @@ func (s shells) curl(t *sim.Task, n *node, args []string, out, errOut io.Writer)
 		case a == "-sS" || a == "-S":
 		case (a == "-m" || a == "--max-time") && i+1 < len(args):
 			i++
-			seconds, err := strconv.ParseFloat(args[i], 64)
-			if err != nil || seconds < 0 {
+			seconds, ok := sim.Seconds(args[i])
+			if !ok {
 				fmt.Fprintf(errOut, "curl: option %s: expected a proper numerical parameter\n", a)
 				return 2
 			}
-			limit = time.Duration(seconds * float64(time.Second))
+			limit = seconds
 		case strings.HasPrefix(a, "-"):
 			fmt.Fprintf(errOut, "curl: %s is not simulated here: only -s, -S and -m SECONDS are\n", a)
 			return 2

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"kviz/cluster/sim"
@@ -54,8 +53,8 @@ func sleep(ctx context.Context, inv *Invocation) int {
 
 // duration reads "5", "0.5" (seconds) or "2m30s".
 func duration(s string) (time.Duration, error) {
-	if f, err := strconv.ParseFloat(s, 64); err == nil && f >= 0 {
-		return time.Duration(f * float64(time.Second)), nil
+	if d, ok := sim.Seconds(s); ok {
+		return d, nil
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {

@@ -14,6 +14,13 @@ import (
 	"kviz/cluster/trace"
 )
 
+// What a fault can be told to at most: more than anybody waits for, and so little that times
+// can still be added up.
+const (
+	longest    = 1000 * time.Hour
+	mostFactor = 1_000_000
+)
+
 // longer reads how much longer something takes; each is of what: "write", "request".
 func longer(each, example string) func(control.Fault) (time.Duration, error) {
 	want := "slow wants how much longer each " + each + " takes, such as " + example
@@ -28,6 +35,9 @@ func duration(args []string, i int, want string) (time.Duration, error) {
 	if err != nil || d < 0 {
 		return 0, fmt.Errorf("%q is no duration: %s", args[i], want)
 	}
+	if d > longest {
+		return 0, fmt.Errorf("%q is longer than %v: %s", args[i], longest, want)
+	}
 	return d, nil
 }
 
@@ -36,7 +46,7 @@ func fraction(args []string, i int, want string) (float64, error) {
 		return 0, fmt.Errorf("%s", want)
 	}
 	p, err := strconv.ParseFloat(args[i], 64)
-	if err != nil || p < 0 || p > 1 {
+	if err != nil || !(p >= 0 && p <= 1) { // so that it is not NaN either
 		return 0, fmt.Errorf("%q is no fraction between 0 and 1: %s", args[i], want)
 	}
 	return p, nil
@@ -48,17 +58,21 @@ func factor(f control.Fault) (float64, error) {
 		return 0, fmt.Errorf("%s wants a factor, such as 10", f.Name)
 	}
 	x, err := strconv.ParseFloat(f.Args[0], 64)
-	if err != nil || x < 1 {
-		return 0, fmt.Errorf("%q is no factor of at least 1", f.Args[0])
+	if err != nil || !(x >= 1 && x <= mostFactor) { // so that it is not NaN either
+		return 0, noFactor(f)
 	}
 	return x, nil
+}
+
+func noFactor(f control.Fault) error {
+	return fmt.Errorf("%q is no factor of at least 1 and at most %d", f.Args[0], mostFactor)
 }
 
 // wholeFactor is factor without a fraction.
 func wholeFactor(f control.Fault) (int, error) {
 	if len(f.Args) > 0 {
-		if n, err := strconv.Atoi(f.Args[0]); err != nil || n < 1 {
-			return 0, fmt.Errorf("%q is no factor of at least 1", f.Args[0])
+		if _, err := strconv.Atoi(f.Args[0]); err != nil {
+			return 0, noFactor(f)
 		}
 	}
 	x, err := factor(f)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"kviz/cluster/sim"
 )
 
 // Behaviour is what a simulated container does. It is chosen in this order:
@@ -312,8 +314,8 @@ func parseSleep(args []string) (time.Duration, error) {
 		if a == "infinity" || a == "inf" {
 			return forever, nil
 		}
-		if f, err := strconv.ParseFloat(a, 64); err == nil && f >= 0 {
-			total += time.Duration(f * float64(time.Second))
+		if d, ok := sim.Seconds(a); ok {
+			total += d
 			continue
 		}
 		d, err := time.ParseDuration(strings.Replace(a, "d", "h", 1))

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"kviz/cluster/sim"
 )
 
 // cmdListen serves until it is killed: httpd -p 8080, nc -l -p 80, python3 -m
@@ -49,8 +51,12 @@ func cmdCurl(sh *shell, a []string) int {
 	for i := 0; i < len(a); i++ {
 		switch {
 		case (a[i] == "-m" || a[i] == "--max-time" || a[i] == "--connect-timeout") && i+1 < len(a):
-			f, _ := strconv.ParseFloat(a[i+1], 64)
-			limit = time.Duration(f * float64(time.Second))
+			d, ok := sim.Seconds(a[i+1])
+			if !ok {
+				fmt.Fprintf(sh.err, "curl: option %s: expected a proper numerical parameter\n", a[i])
+				return 2
+			}
+			limit = d
 			i++
 		case a[i] == "-o" && i+1 < len(a):
 			out = a[i+1]

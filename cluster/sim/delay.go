@@ -23,7 +23,7 @@ func (d *Delay) Get() time.Duration { return d.d }
 func (d *Delay) Pass(t *Task) {
 	began := t.Elapsed()
 	for {
-		left := began + d.d - t.Elapsed()
+		left := d.d - (t.Elapsed() - began)
 		if left <= 0 {
 			return
 		}

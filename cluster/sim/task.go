@@ -223,7 +223,7 @@ func (t *Task) Sleep(d time.Duration) {
 	}
 	k := t.k
 	k.serial++
-	t.sleep = Timer{at: k.now + d, serial: k.serial, sleeper: t, k: k}
+	t.sleep = Timer{at: k.after(d), serial: k.serial, sleeper: t, k: k}
 	k.timers.push(&t.sleep)
 	t.park(t.rouse)
 }

@@ -22,7 +22,7 @@ func (k *Kernel) After(d time.Duration, fn func()) *Timer {
 
 func (k *Kernel) addTimer(d time.Duration, fn func(), aw *Operation) *Timer {
 	k.serial++
-	t := &Timer{at: k.now + max(d, 0), serial: k.serial, fire: fn, await: aw, k: k}
+	t := &Timer{at: k.after(d), serial: k.serial, fire: fn, await: aw, k: k}
 	k.timers.push(t)
 	return t
 }
