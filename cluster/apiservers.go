@@ -30,13 +30,14 @@ type apiServers struct {
 	callouts   *callouts
 	balancer   *balancer.Balancer
 
-	first   *apiserver.Server // the others are made like it; nil until it was started
-	like    apiserver.Config  // what each begins with
-	removed map[string]int    // how many of a name were removed
+	first   *apiserver.Server     // the others are made like it; nil until it was started
+	like    apiserver.Config      // what each begins with
+	removed map[string]int        // how many of a name were removed
+	slowed  map[string]*sim.Delay // what those were slowed by that were, by target
 }
 
 func newAPIServers(k *sim.Kernel, etcd *etcd, components *components, network *network.Network, callouts *callouts) *apiServers {
-	return &apiServers{k: k, etcd: etcd, components: components, network: network, callouts: callouts, balancer: balancer.New(k), removed: map[string]int{}}
+	return &apiServers{k: k, etcd: etcd, components: components, network: network, callouts: callouts, balancer: balancer.New(k), removed: map[string]int{}, slowed: map[string]*sim.Delay{}}
 }
 
 // errNoServer is what is refused with before the first API server was started.
@@ -99,6 +100,17 @@ func (a *apiServers) freeAddress() string {
 	}
 }
 
+// slow has every request at a server take d longer.
+func (a *apiServers) slow(s *balancer.Backend, d time.Duration) {
+	delay := a.slowed[s.Name]
+	if delay == nil {
+		delay = &sim.Delay{}
+		a.slowed[s.Name] = delay
+		s.Server.StandBefore(delay.Pass)
+	}
+	delay.Set(d)
+}
+
 // backend is an API server by its target name, or nil.
 func (a *apiServers) backend(target string) *balancer.Backend {
 	for _, s := range a.balancer.Backends() {
@@ -158,6 +170,7 @@ func (a *apiServers) Remove(t *sim.Task, name string) error {
 	a.components.remove(m)
 	s.Server.Forget()
 	a.balancer.Remove(t, s)
+	delete(a.slowed, name) // the next of its name is another
 	a.removed[strings.TrimPrefix(name, trace.CompAPIServer+"/")]++
 	return nil
 }

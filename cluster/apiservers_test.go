@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
@@ -339,5 +340,34 @@ func nothingIsLeft(t *testing.T, c *cluster.Cluster) {
 		if strings.HasPrefix(target, "apiserver/") || strings.HasPrefix(target, "watch/b/") {
 			t.Errorf("%s can still be broken", target)
 		}
+	}
+}
+
+// An API server that has the name of one that was slowed and removed is another: it can be
+// slowed too.
+func TestTheNextServerOfANameCanBeSlowed(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 5, Bare: true, Nodes: 1})
+	run(t, c, `
+kviz apiserver add
+sleep 15
+kviz fault slow apiserver/b 1s
+kviz apiserver remove apiserver/b
+kviz apiserver add
+sleep 15
+kviz fault slow apiserver/b 3s
+kviz fault stop apiserver
+sleep 15
+`)
+	elapsed := func() (at time.Duration) {
+		if err := c.Kernel().Do(func() { at = c.Kernel().Elapsed() }); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	from := elapsed()
+	run(t, c, "kubectl get namespace default")
+	if took := elapsed() - from; took < 3*time.Second {
+		t.Errorf("a request at the slow server took %v", took)
 	}
 }

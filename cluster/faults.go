@@ -61,7 +61,7 @@ func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nod
 		"runtime":     runtimes{nodes},
 		"pod":         pods{nodes},
 		"registry":    one{"registry", registryTarget{nodes.registry}},
-	}, processes: processes{components, servers, servers.callouts, map[string]*sim.Delay{}}}
+	}, processes: processes{components, servers, servers.callouts}}
 }
 
 // Faults is the catalogue of faults.

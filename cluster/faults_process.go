@@ -6,7 +6,6 @@ import (
 	"kviz/cluster/balancer"
 	"kviz/cluster/idp"
 	"kviz/cluster/kms"
-	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/webhook"
 )
@@ -16,7 +15,6 @@ type processes struct {
 	*components
 	servers  *apiServers
 	callouts *callouts
-	slowed   map[string]*sim.Delay // API servers that were slowed, by their target
 }
 
 func (ps processes) find(name string) (any, error) {
@@ -26,7 +24,7 @@ func (ps processes) find(name string) (any, error) {
 	}
 	switch p := (process{m}); {
 	case isServer(name) && ps.servers.backend(name) != nil:
-		return serverTarget{p, ps.servers.backend(name), ps.slowed}, nil
+		return serverTarget{p, ps.servers, ps.servers.backend(name)}, nil
 	case name == trace.CompKMS:
 		return kmsTarget{p, ps.callouts.kms}, nil
 	case name == trace.CompOIDC:
@@ -89,18 +87,12 @@ func (o calledOut) Restart(why []trace.ID) error {
 // serverTarget is one API server.
 type serverTarget struct {
 	process
-	server *balancer.Backend
-	slowed map[string]*sim.Delay
+	servers *apiServers
+	server  *balancer.Backend
 }
 
 func (t serverTarget) Slow(d time.Duration, _ []trace.ID) error {
-	delay := t.slowed[t.m.target]
-	if delay == nil {
-		delay = &sim.Delay{}
-		t.slowed[t.m.target] = delay
-		t.server.Server.StandBefore(delay.Pass)
-	}
-	delay.Set(d)
+	t.servers.slow(t.server, d)
 	return nil
 }
 
