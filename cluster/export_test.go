@@ -60,6 +60,9 @@ func (c *Cluster) Running(node string) (list []string, err error) {
 	return list, err
 }
 
+// NodeAddress is the address of node number i, from 1.
+func NodeAddress(i int) string { return nodeAddress(i) }
+
 // PodCIDRs are the cluster CIDR of a cluster of so many nodes, and theirs.
 func PodCIDRs(nodes int) (all netip.Prefix, of []netip.Prefix) {
 	cluster := podCIDRs(nodes)

@@ -48,7 +48,7 @@ func (t nodeTarget) Crash(why []trace.ID) error { return t.down(why, "the node l
 func (t nodeTarget) Start(why []trace.ID) error {
 	t.n.runtime.PowerOn()
 	t.n.kubelet.begin(why, "the node was powered on")
-	if t.n.proxy != nil {
+	if t.n.proxy != nil && t.n.join == nil { // else when it has become a node
 		t.n.proxy.begin(why, "the node was powered on")
 	}
 	return nil

@@ -97,8 +97,8 @@ const (
 
 // nodeAddress is the address of node number i, from 1.
 func nodeAddress(i int) string {
-	i += firstAddress
-	return fmt.Sprintf("192.168.%d.%d", i/addressesEach, i%addressesEach)
+	before := firstAddress + i - 1
+	return fmt.Sprintf("192.168.%d.%d", before/addressesEach, 1+before%addressesEach)
 }
 
 // newRuntime is a machine's container runtime, which knows the images that hold more than

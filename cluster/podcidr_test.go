@@ -49,3 +49,18 @@ on node-1 iptables-save
 		t.Errorf("somebody still speaks of a /16:\n%s", out)
 	}
 }
+
+// Every node has an address of its own, which is no end of a /24, from 192.168.0.11 on.
+func TestNodesHaveAddressesOfTheirOwn(t *testing.T) {
+	if got := cluster.NodeAddress(1); got != "192.168.0.11" {
+		t.Errorf("the first is %s", got)
+	}
+	seen := map[string]bool{}
+	for i := 1; i <= 5000; i++ {
+		a := netip.MustParseAddr(cluster.NodeAddress(i)).As4()
+		if s := cluster.NodeAddress(i); seen[s] || a[3] == 0 || a[3] == 255 {
+			t.Errorf("node %d has %s", i, s)
+		}
+		seen[cluster.NodeAddress(i)] = true
+	}
+}

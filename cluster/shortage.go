@@ -21,7 +21,8 @@ var shortages = []shortage{
 }
 
 // press makes the machine short of something, or of nothing any more with "".
-// It is the machine that is short: a kubelet that starts later finds it so.
+// It is the machine that is short: a kubelet that starts later finds it so, and one that is
+// no node yet when it has become one.
 func (n *node) press(of string, causes []trace.ID) {
 	var cause trace.ID
 	if len(causes) > 0 {
@@ -36,7 +37,7 @@ func (n *node) press(of string, causes []trace.ID) {
 		default:
 			continue
 		}
-		if n.kubelet.up() {
+		if n.kubelet.up() && n.join == nil {
 			n.agent.SetPressure(s.condition, n.short[s.condition], cause)
 		}
 	}

@@ -40,7 +40,7 @@ var _ = of("member", append([]Row{
 	},
 	{
 		Name: "free", Repairs: true, do: act(MemberDisk.Free), Ways: ways(say("Make room on its disk")),
-		Means: "Make room on its disk. If it has stopped because of it, it needs a start.",
+		Means: "Make room on its disk. If it has stopped because of it, it comes back by itself.",
 	},
 	{
 		Name: "power-cut", Heals: "start", do: act(MemberDisk.PowerCut), Ways: ways(say("Cut its power: it loses also what it had not yet synced")),

@@ -28,8 +28,8 @@ var _ = of("node", append([]Row{
 	},
 	{
 		Name: "pressure", Heals: "relieve", Args: "memory|disk|pid",
-		Ways:  ways(say("Make it short of memory: its kubelet evicts pods", "memory"), say("Make it short of disk", "disk"), say("Make it short of process IDs", "pid")),
-		Means: "Make it short of memory, disk or process IDs, as the kubelet's eviction signals would find it.",
+		Ways:  ways(say("Make it short of memory: a taint keeps new pods away", "memory"), say("Make it short of disk", "disk"), say("Make it short of process IDs", "pid")),
+		Means: "Make it short of memory, disk or process IDs, as the kubelet's eviction signals would find it: the node says so in a condition, and gets a NoSchedule taint. That the kubelet then evicts pods is not simulated.",
 		do:    with(word("", "what the node is short of", "memory", "disk", "pid"), Node.Press),
 	},
 	{
