@@ -8,6 +8,7 @@ package timeline
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -47,15 +48,20 @@ func (x *Index) Touched() bool { return x.touched }
 func touches(e *trace.Event) bool {
 	switch p := e.Payload.(type) {
 	case *trace.Fault:
-		return e.Kind == trace.FaultInjected
+		return true // to break something changes the cluster, and so does to mend it, add a member, compact
 	case *trace.Command:
-		return e.Kind == trace.CommandStart && strings.Contains(p.Line, "etcdctl ")
+		return e.Kind == trace.CommandStart && etcdctlWrites.MatchString(p.Line)
+	case *trace.Restore:
+		return true
 	case *trace.Request:
 		asks := strings.HasSuffix(p.Resource, "reviews") // which are created, and not stored
 		return slices.Contains(writes, p.Verb) && !asks && p.User != "" && !strings.HasPrefix(p.User, "system:")
 	}
 	return false
 }
+
+// etcdctlWrites finds the commands of etcdctl that change something; the others ask.
+var etcdctlWrites = regexp.MustCompile(`\betcdctl\s(?:.*\s)?(?:put|del|txn|compaction|defrag|disarm|grant|revoke|add|remove|promote|update|enable|disable|delete|passwd|(?:grant|revoke)-(?:role|permission)|move-leader|elect|lock|make-mirror)(?:\s|$)`)
 
 var writes = []string{"create", "update", "patch", "apply", "delete", "deletecollection"}
 

@@ -33,6 +33,33 @@ func story(n int, limit int) *trace.Stream {
 	return s
 }
 
+// Who leaves is asked first if they have changed something: by mending it too, by bringing a
+// backup back, by writing with etcdctl; not by asking.
+func TestWhatTouchesTheCluster(t *testing.T) {
+	typed := func(line string) *trace.Event {
+		return &trace.Event{Kind: trace.CommandStart, Payload: &trace.Command{Line: line}}
+	}
+	for _, e := range []*trace.Event{
+		{Kind: trace.FaultInjected, Payload: &trace.Fault{Fault: "stop", Target: "member/a"}},
+		{Kind: trace.FaultHealed, Payload: &trace.Fault{Fault: "add-voter", Target: "store"}},
+		{Kind: trace.StoreRestored, Payload: &trace.Restore{Revision: 7}},
+		typed("etcdctl put k v"), typed("kubectl get ns; etcdctl --user root del k"), typed("etcdctl alarm disarm"),
+		typed("etcdctl member add x --learner"), typed("etcdctl lease grant 10"), typed("etcdctl txn"),
+	} {
+		if !touches(e) {
+			t.Errorf("%s %v changes nothing", e.Kind, e.Payload)
+		}
+	}
+	for _, e := range []*trace.Event{
+		typed("etcdctl get k"), typed("etcdctl endpoint status"), typed("etcdctl member list"), typed("etcdctl watch k"), typed("kubectl get pods"),
+		{Kind: trace.Ready},
+	} {
+		if touches(e) {
+			t.Errorf("%s %v changes something", e.Kind, e.Payload)
+		}
+	}
+}
+
 func said(marks []Mark) string {
 	var out []string
 	for _, m := range marks {
