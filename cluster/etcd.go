@@ -193,3 +193,20 @@ func (e *etcd) beside(t *sim.Task, what string, do func() error) error {
 	}
 	return failed
 }
+
+// waitBeside waits for something that the store takes its time for, and that goes on when ctx
+// ends and nobody waits for it any longer.
+func waitBeside(ctx context.Context, k *sim.Kernel, what string, do func() error) error {
+	ended := make(chan error, 1)
+	k.Beside(what, func() {
+		err := sim.ErrStopped // a panic in it ends the run
+		defer func() { ended <- err }()
+		err = do()
+	})
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%s goes on, and nobody waits for its end: %w", what, ctx.Err())
+	}
+}

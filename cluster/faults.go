@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -83,8 +84,10 @@ func (fs *faults) names() []string {
 	return slices.Compact(names)
 }
 
-// Fault breaks or mends something. It returns when it is done.
-func (fs *faults) Fault(f control.Fault) error {
+// Fault breaks or mends something. It returns when it is done, which may be, where the store
+// has to agree on it, when a cluster that stands goes on. If ctx ends before, nobody waits for
+// it any longer, and it goes on.
+func (fs *faults) Fault(ctx context.Context, f control.Fault) error {
 	kind := fault.TargetKind(f.Target)
 	row, ok := fault.Find(kind, f.Name)
 	if !ok {
@@ -95,7 +98,7 @@ func (fs *faults) Fault(f control.Fault) error {
 		return fmt.Errorf("%s does not apply to %q; it applies to %s", f.Name, f.Target, strings.Join(applies, ", "))
 	}
 	if row.Async {
-		return plain(fs.injectAsync(row, f))
+		return plain(fs.injectAsync(ctx, row, f))
 	}
 	var err error
 	if doErr := fs.k.Do(func() { err = fs.inject(row, f) }); doErr != nil {
@@ -144,7 +147,7 @@ func (fs *faults) inject(row *fault.Row, f control.Fault) error {
 // injectAsync is inject for what takes its time, because members agree on it, catch up, or
 // rewrite a disk: it is done beside the kernel, which goes on, and what came of it is told
 // when it has ended.
-func (fs *faults) injectAsync(row *fault.Row, f control.Fault) error {
+func (fs *faults) injectAsync(ctx context.Context, row *fault.Row, f control.Fault) error {
 	var do fault.Act
 	var err error
 	if doErr := fs.k.Do(func() { do, err = fs.prepare(row, f) }); doErr != nil {
@@ -153,10 +156,12 @@ func (fs *faults) injectAsync(row *fault.Row, f control.Fault) error {
 	if err != nil {
 		return err
 	}
-	if err := do(causesOf(f)); err != nil {
-		return err
-	}
-	return fs.k.Do(func() { fs.note(row, f) })
+	return waitBeside(ctx, fs.k, f.Name+" "+f.Target, func() error {
+		if err := do(causesOf(f)); err != nil {
+			return err
+		}
+		return fs.k.Do(func() { fs.note(row, f) })
+	})
 }
 
 // note tells of a fault in the trace; on the kernel's goroutine.

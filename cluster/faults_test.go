@@ -325,7 +325,7 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 		{control.Fault{Name: "pressure", Target: "node/node-1"}, "memory, disk or pid"},
 		{control.Fault{Name: "pressure", Target: "node/node-1", Args: []string{"patience"}}, "memory, disk or pid"},
 	} {
-		err := c.Fault(tc.f)
+		err := c.Fault(t.Context(), tc.f)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want …%s…", tc.f, err, tc.want)
 		}

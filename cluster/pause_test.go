@@ -2,7 +2,10 @@ package cluster_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -137,4 +140,42 @@ func since(c *cluster.Cluster, seq uint64) int {
 		}
 	}
 	return n
+}
+
+// While the cluster stands, a fault that the store has to agree on waits, and whoever asked
+// for it can stop waiting; it is done when the cluster goes on. One that needs nobody's
+// agreement is done at once.
+func TestFaultsOfAClusterThatStands(t *testing.T) {
+	c := boot(t, cluster.Config{Seed: 3, NoSync: true, Nodes: 1})
+	for _, f := range []control.Fault{
+		{Name: "compact", Target: "store"},
+		{Name: "disarm", Target: "store"},
+		{Name: "add-learner", Target: "store"},
+	} {
+		if err := c.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		stand(t, c, nil)
+		if err := c.Fault(t.Context(), control.Fault{Name: "snapshot", Target: "member/a"}); err != nil {
+			t.Errorf("snapshot: %v", err)
+		}
+		from := mark(t, c)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if err := c.Fault(ctx, f); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s while the cluster stands: %v", f.Name, err)
+		}
+		cancel()
+		if err := c.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		done := func(e *trace.Event) bool {
+			p, ok := e.Payload.(*trace.Fault)
+			return ok && p.Fault == f.Name
+		}
+		for end := time.Now().Add(time.Minute); !slices.ContainsFunc(after(t, c, from), done); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s is not done", f.Name)
+			}
+		}
+	}
 }

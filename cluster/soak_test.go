@@ -218,7 +218,7 @@ func (s *soak) await(what string, wrong func() string) {
 // fault breaks or mends something.
 func (s *soak) fault(name, target string) {
 	s.t.Helper()
-	if err := s.c.Fault(control.Fault{Name: name, Target: target}); err != nil {
+	if err := s.c.Fault(s.t.Context(), control.Fault{Name: name, Target: target}); err != nil {
 		s.t.Fatalf("%s %s: %v", name, target, err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // fault breaks or mends something as the explorer's menu does, without a console.
 func (p *player) fault(name, target string, args ...string) {
 	p.t.Helper()
-	if err := p.c.Fault(control.Fault{Name: name, Target: target, Args: args}); err != nil {
+	if err := p.c.Fault(p.t.Context(), control.Fault{Name: name, Target: target, Args: args}); err != nil {
 		p.t.Fatalf("%s %s: %v", name, target, err)
 	}
 }

@@ -17,6 +17,8 @@ type driver struct {
 	t testing.TB
 	m *Explorer
 	c *tuitest.Cluster
+
+	sent chan tea.Msg // what goroutines of the explorer have sent it
 }
 
 // explore makes an explorer over the story's first n events.
@@ -32,7 +34,8 @@ func explore(t testing.TB, w, h, n int, change ...func(*Config)) *driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &driver{t, m, c}
+	d := &driver{t, m, c, make(chan tea.Msg, 16)}
+	m.send = func(msg tea.Msg) { d.sent <- msg }
 	d.m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 	d.look()
 	return d
@@ -44,6 +47,16 @@ func (d *driver) look() {
 	d.m.View() // as the program does after every message
 	d.m.Update(tickMsg{})
 	d.m.View()
+}
+
+// settle waits for what goes on beside the explorer, and tells it what came of it.
+func (d *driver) settle() *driver {
+	d.m.safe.Wait()
+	for len(d.sent) > 0 {
+		d.m.Update(<-d.sent)
+	}
+	d.look()
+	return d
 }
 
 // press presses keys by name, one after another.

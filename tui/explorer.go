@@ -172,7 +172,7 @@ func (m *Explorer) faults() (menu faults.Menu, why action.Action) {
 	case m.cfg.Recording != "":
 		return menu, action.Notice{Text: control.ErrRecording.Error()}
 	case m.cluster == nil:
-		return menu, action.Notice{Text: "the cluster is still starting"}
+		return menu, action.Notice{Text: m.drive.Absent()}
 	}
 	return faults.Menu{Cluster: m.cluster, State: m.travel.State()}, nil
 }

@@ -225,11 +225,12 @@ func TestFaultMenuIsAboutTheThingUnderTheCursor(t *testing.T) {
 	d := explore(t, 120, 40, -1).press("right", "f")
 	d.shows("Break or mend member b", "Stop it in an orderly way", "Slow its disk: 400 ms more a write", "Slow its disk by …")
 	d.hides("Start it again") // it runs
-	d.press("enter")
+	d.press("enter").settle()
 	d.asked("fault stop member/b []")
+	d.shows("done: stop member/b")
 	d.press("f", "end", "up", "enter")
 	d.shows("how much longer each write takes")
-	d.typed("20ms").press("enter")
+	d.typed("20ms").press("enter").settle()
 	d.asked("fault slow member/b [20ms]")
 	d.press("f", "end", "enter")
 	d.shows("Break or mend what?", "The store", "member a", "broken: stop", "kubelet of node-1")
@@ -422,7 +423,17 @@ func TestBootingClusterShowsProgress(t *testing.T) {
 	d.press(".")
 	d.shows("still starting")
 	d.m.Update(bootDone{nil, errors.New("port 6443 is taken")})
-	d.shows("port 6443 is taken")
+	d.shows("✗ the cluster could not start: port 6443 is taken")
+	if d.m.drive.Busy() {
+		t.Error("nothing goes on any more, and the explorer looks for it")
+	}
+	for _, keys := range [][]string{{"."}, {"f"}, {"u", "x", "enter"}, {":", "l", "s", "enter"}} {
+		d.press("esc").press(keys...)
+		d.hides("still starting")
+		if strings.Count(d.screen(), "port 6443 is taken") < 2 {
+			t.Errorf("%q is not answered with why:\n%s", keys, d.screen())
+		}
+	}
 }
 
 func TestThemesChangeLooksNotWords(t *testing.T) {

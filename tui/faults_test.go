@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"kviz/cluster/control"
 	"kviz/cluster/fault"
@@ -119,4 +122,55 @@ func sentenceIn(row, kind string) (found control.FaultKind, sentence string) {
 		}
 	}
 	return found, sentence
+}
+
+// agreeing is a cluster in which a fault is done when the cluster goes on, as members do what
+// they have to agree on.
+type agreeing struct {
+	*tuitest.Cluster
+	goesOn chan struct{}
+}
+
+func (c agreeing) Resume() error {
+	close(c.goesOn)
+	return c.Cluster.Resume()
+}
+
+func (c agreeing) Fault(ctx context.Context, f control.Fault) error {
+	select {
+	case <-c.goesOn:
+		return c.Cluster.Fault(ctx, f)
+	case <-time.After(10 * time.Second):
+		return errors.New("no key lets the cluster go on")
+	}
+}
+
+// While a fault waits for a cluster that stands, the explorer answers keys: one of them lets
+// the cluster go on, and then the fault is done. So it is with one that is typed.
+func TestAFaultThatWaitsLeavesTheKeysAlone(t *testing.T) {
+	for name, keys := range map[string][]string{"chosen": {"enter"}, "typed": {"end", "up", "enter", "2", "s", "enter"}} {
+		t.Run(name, func(t *testing.T) {
+			d := explore(t, 120, 40, -1, func(c *Config) { c.Cluster = agreeing{c.Cluster.(*tuitest.Cluster), make(chan struct{})} })
+			d.press("right", "f").press(keys...)
+			d.shows("PAUSED", "under way: ", "waits until it goes on")
+			d.press("space").settle()
+			d.shows("RUNNING", "done: ")
+		})
+	}
+}
+
+// What is too long for one copy is cut between two characters, and that is said.
+func TestACopyThatIsTooLongIsCut(t *testing.T) {
+	d := explore(t, 120, 40, -1)
+	d.m.copy(strings.Repeat("a", clipboardLimit))
+	if strings.Contains(d.m.notice, "first") {
+		t.Errorf("of what fits is said %q", d.m.notice)
+	}
+	cmd := d.m.copy("a" + strings.Repeat("é", clipboardLimit/2))
+	if got := fmt.Sprint(cmd()); !utf8.ValidString(got) || len(got) != clipboardLimit-1 {
+		t.Errorf("copied %d bytes, valid %v", len(got), utf8.ValidString(got))
+	}
+	if !strings.Contains(d.m.notice, "copied the first") {
+		t.Errorf("of what is cut is said %q", d.m.notice)
+	}
 }

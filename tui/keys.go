@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -179,7 +180,15 @@ func (m *Explorer) copied() action.Action {
 const clipboardLimit = 74994
 
 func (m *Explorer) copy(text string) tea.Cmd {
-	text = text[:min(len(text), clipboardLimit)]
-	m.say(fmt.Sprintf("copied %s", words.Bytes(len(text))))
-	return tea.SetClipboard(text)
+	whole := len(text)
+	if whole <= clipboardLimit {
+		m.say("copied " + words.Bytes(whole))
+		return tea.SetClipboard(text)
+	}
+	end := clipboardLimit
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	m.say(fmt.Sprintf("copied the first %s of %s: a terminal takes no more at once", words.Bytes(end), words.Bytes(whole)))
+	return tea.SetClipboard(text[:end])
 }

@@ -8,6 +8,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/tui/action"
+	"kviz/tui/faults"
 	"kviz/tui/menu"
 	"kviz/tui/overlay"
 )
@@ -137,6 +138,9 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		m.drawer.Show()
 		return m.exec(string(a))
 	case action.Begin:
+		if failed := m.drive.Failed(); failed != nil {
+			return action.Notice{Text: failed.Error()}
+		}
 		up := m.cluster != nil || m.drive.Boot() == ""
 		return m.lesson.Begin(string(a), up, m.frame.Width())
 	case action.Lesson:
@@ -158,11 +162,18 @@ func (m *Explorer) toFaults(a action.Action) action.Action {
 	case action.AskFault:
 		return menu.Ask(a)
 	case action.Fault:
-		m.travel.ToNow()
-		m.drive.Expect()
-		return menu.Do(a.Fault)
+		return m.fault(a.Fault, func() action.Action { return menu.Do(m.ctx, a.Fault) })
 	}
 	return nil
+}
+
+// fault has something broken or mended beside the explorer, which goes on answering keys:
+// members agree in their own time, and in none while the cluster stands.
+func (m *Explorer) fault(f control.Fault, do func() action.Action) action.Action {
+	m.travel.ToNow()
+	m.drive.Expect()
+	m.safe.Go(func() { m.send(faultDone{do()}) })
+	return faults.UnderWay(f, m.drive.Clock().Paused)
 }
 
 // answer does what a prompt was for.
@@ -190,9 +201,10 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 		if why != nil {
 			return why
 		}
-		m.travel.ToNow()
-		m.drive.Expect()
-		return menu.Answer(*a.Needed, a.Text)
+		if text == "" {
+			return menu.Ask(*a.Needed)
+		}
+		return m.fault(faults.Answered(*a.Needed, text), func() action.Action { return menu.DoAnswered(m.ctx, *a.Needed, a.Text) })
 	}
 	return nil
 }
@@ -226,6 +238,6 @@ func (m *Explorer) exec(line string) action.Action {
 	if m.cfg.Lend != nil && m.send != nil {
 		lend = m.lend
 	}
-	m.drawer.Run(m.ctx, m.safe, m.cluster, line, max(m.frame.Width()-4, 20), lend)
+	m.drawer.Run(m.ctx, m.safe, m.cluster, m.drive.Absent(), line, max(m.frame.Width()-4, 20), lend)
 	return nil
 }

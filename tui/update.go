@@ -17,6 +17,9 @@ type (
 	}
 )
 
+// faultDone says what came of a fault that was done beside the explorer.
+type faultDone struct{ says action.Action }
+
 // Update implements [tea.Model].
 func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg.(type) {
@@ -47,6 +50,9 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case bootDone:
 		m.started(msg)
+	case faultDone:
+		m.drive.Expect()
+		cmd = m.perform(msg.says)
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
 	case tea.PasteMsg:

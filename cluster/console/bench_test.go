@@ -141,7 +141,7 @@ func (m machine) Faults() []control.FaultKind {
 	return []control.FaultKind{{Name: "stop", Target: "member", Means: "stop it"}}
 }
 func (m machine) Targets() []string { return []string{"member/a", "member/b"} }
-func (m machine) Fault(f control.Fault) error {
+func (m machine) Fault(_ context.Context, f control.Fault) error {
 	return fmt.Errorf("%s %s: the test has no faults", f.Name, f.Target)
 }
 

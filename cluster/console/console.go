@@ -73,7 +73,7 @@ type Clock interface {
 type Faults interface {
 	Faults() []control.FaultKind
 	Targets() []string
-	Fault(control.Fault) error
+	Fault(context.Context, control.Fault) error
 }
 
 // Nodes runs the tools of a node (iptables-save, crictl, curl). Its methods are

@@ -81,13 +81,10 @@ func speed(_ context.Context, inv *Invocation, args []string) int {
 	if len(args) != 1 {
 		return inv.badUse()
 	}
-	x := sim.Max
-	if args[0] != "max" {
-		var err error
-		if x, err = strconv.ParseFloat(strings.TrimSuffix(args[0], "x"), 64); err != nil || x <= 0 {
-			fmt.Fprintf(inv.Err, "kviz speed: %q is no speed: want virtual seconds in a real one (0.02, 1, 10), or max\n", args[0])
-			return 2
-		}
+	x, err := control.ParseSpeed(args[0])
+	if err != nil {
+		fmt.Fprintf(inv.Err, "kviz speed: %v\n", err)
+		return 2
 	}
 	return inv.did(inv.Console.cfg.Cluster.Clock.Speed(x))
 }
@@ -364,7 +361,7 @@ func limitAndExpr(args []string) (time.Duration, string, bool) {
 	return limit, expr, expr != ""
 }
 
-func faultVerb(_ context.Context, inv *Invocation, args []string) int {
+func faultVerb(ctx context.Context, inv *Invocation, args []string) int {
 	m := inv.Console.cfg.Cluster.Faults
 	kinds := m.Faults()
 	switch {
@@ -392,7 +389,7 @@ func faultVerb(_ context.Context, inv *Invocation, args []string) int {
 		}
 		return inv.unknown("target", args[1], ofKinds(targets, args[1], applies))
 	}
-	return inv.did(m.Fault(control.Fault{Name: args[0], Target: args[1], Args: args[2:], Cause: inv.Cause}))
+	return inv.did(m.Fault(ctx, control.Fault{Name: args[0], Target: args[1], Args: args[2:], Cause: inv.Cause}))
 }
 
 // listFaults tells what can be done to each kind of target, or all of one kind.

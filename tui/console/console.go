@@ -190,7 +190,7 @@ type Shell interface {
 // Run runs a line: in the foreground, unless something runs there, or, if it ends in &,
 // in the background.
 // lend may be nil.
-func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, line string, columns int, lend control.Lend) {
+func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, absent, line string, columns int, lend control.Lend) {
 	line = strings.TrimSpace(line)
 	if line == "" {
 		return
@@ -212,7 +212,7 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, line string,
 		return
 	}
 	if cl == nil {
-		c.say("the cluster is still starting", theme.Warn)
+		c.say(absent, theme.Warn)
 		return
 	}
 	line, behind := background(line)

@@ -29,7 +29,7 @@ func TestStandardErrorIsRedWhenTheCommandFails(t *testing.T) {
 		1: {"output": theme.Text, "Warning: v1 Endpoints is deprecated in v1.33+": theme.Bad, "No resources found in default namespace.": theme.Bad},
 	} {
 		c, g := New(), safe.NewGroup(nil)
-		c.Run(context.Background(), g, code, "kubectl get pods", 80, nil)
+		c.Run(context.Background(), g, code, "", "kubectl get pods", 80, nil)
 		g.Wait()
 		seen := 0
 		for _, r := range c.rows {

@@ -17,7 +17,7 @@ var AskBreak = action.Prompt{
 // none.
 func (d *Driver) Breaker() (Breaker, action.Action) {
 	if d.cluster == nil {
-		return nil, starting
+		return nil, d.absent()
 	}
 	return d.cluster, nil
 }

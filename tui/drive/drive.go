@@ -3,6 +3,7 @@
 package drive
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -57,10 +58,18 @@ func New(c Cluster, boot string) *Driver {
 
 // Started takes the cluster, or says why there is none.
 func (d *Driver) Started(c Cluster, failed error) {
-	d.cluster, d.failed, d.boot = c, failed, ""
+	d.cluster, d.boot, d.failed = c, "", nil
 	if failed != nil {
-		d.cluster, d.boot = nil, "the cluster could not start: "+failed.Error()
+		d.cluster, d.failed = nil, fmt.Errorf("the cluster could not start: %w", failed)
 	}
+}
+
+// Absent says why there is no cluster, where there will be one or should be.
+func (d *Driver) Absent() string {
+	if d.failed != nil {
+		return d.failed.Error()
+	}
+	return "the cluster is still starting"
 }
 
 // Booting says how far the start of the cluster is.
@@ -161,7 +170,7 @@ func (d *Driver) Until(expr string) action.Action {
 		return nil
 	}
 	if d.cluster == nil {
-		return starting
+		return d.absent()
 	}
 	if err := d.cluster.Until(expr); err != nil {
 		again := untilPrompt
@@ -172,12 +181,12 @@ func (d *Driver) Until(expr string) action.Action {
 	return action.Notice{Text: "runs until " + expr}
 }
 
-var starting = action.Notice{Text: "the cluster is still starting"}
+func (d *Driver) absent() action.Action { return action.Notice{Text: d.Absent()} }
 
 // ask asks the cluster for something. What it answers is said, or what was done.
 func (d *Driver) ask(f func(Cluster) error, done string) action.Action {
 	if d.cluster == nil {
-		return starting
+		return d.absent()
 	}
 	if err := f(d.cluster); err != nil {
 		return action.Notice{Text: err.Error()}

@@ -4,6 +4,7 @@
 package faults
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,11 +16,12 @@ import (
 	"kviz/tui/theme"
 )
 
-// Cluster is what can be broken.
+// Cluster is what can be broken. Its Fault returns when the fault is done, which, where
+// members have to agree on it, may be when a cluster that stands goes on; or when ctx ends.
 type Cluster interface {
 	Faults() []control.FaultKind
 	Targets() []string
-	Fault(f control.Fault) error
+	Fault(ctx context.Context, f control.Fault) error
 }
 
 // Menu makes the menus of a cluster in a state.
@@ -259,9 +261,18 @@ func (m Menu) containerWays(pod string, list []control.FaultWay) []control.Fault
 	return out
 }
 
-// Do breaks or mends something.
-func (m Menu) Do(f control.Fault) action.Action {
-	if err := m.Cluster.Fault(f); err != nil {
+// UnderWay says that something is being broken or mended, in a cluster that stands or goes on.
+func UnderWay(f control.Fault, stands bool) action.Action {
+	text := "under way: " + line(f)
+	if stands {
+		text += "; the cluster stands: what its members have to agree on waits until it goes on"
+	}
+	return action.Notice{Text: text}
+}
+
+// Do breaks or mends something. It takes as long as [Cluster] says.
+func (m Menu) Do(ctx context.Context, f control.Fault) action.Action {
+	if err := m.Cluster.Fault(ctx, f); err != nil {
 		return action.Notice{Text: err.Error()}
 	}
 	return done(f)
@@ -274,15 +285,18 @@ func (m Menu) Ask(what action.AskFault) action.Prompt {
 	}
 }
 
-// Answer does a fault with what was entered; what the cluster does not take is asked for
-// again.
-func (m Menu) Answer(what action.AskFault, text string) action.Action {
-	if strings.TrimSpace(text) == "" {
-		return m.Ask(what)
-	}
+// Answered is the fault with what was entered.
+func Answered(what action.AskFault, text string) control.Fault {
 	f := what.Fault
 	f.Args = append(slices.Clone(f.Args), strings.Fields(text)...)
-	if err := m.Cluster.Fault(f); err != nil {
+	return f
+}
+
+// DoAnswered is Do for a fault with what was entered; what the cluster does not take is
+// asked for again.
+func (m Menu) DoAnswered(ctx context.Context, what action.AskFault, text string) action.Action {
+	f := Answered(what, text)
+	if err := m.Cluster.Fault(ctx, f); err != nil {
 		again := m.Ask(what)
 		again.Text, again.Error = text, err.Error()
 		return again
@@ -290,6 +304,9 @@ func (m Menu) Answer(what action.AskFault, text string) action.Action {
 	return done(f)
 }
 
-func done(f control.Fault) action.Action {
-	return action.Notice{Text: "done: " + strings.Join(append([]string{f.Name, f.Target}, f.Args...), " ")}
+func done(f control.Fault) action.Action { return action.Notice{Text: "done: " + line(f)} }
+
+// line is a fault as it is typed.
+func line(f control.Fault) string {
+	return strings.Join(append([]string{f.Name, f.Target}, f.Args...), " ")
 }

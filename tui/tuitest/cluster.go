@@ -170,7 +170,9 @@ func (c *Cluster) Targets() []string {
 }
 
 // Fault implements [tui.Cluster].
-func (c *Cluster) Fault(f control.Fault) error {
+func (c *Cluster) Fault(_ context.Context, f control.Fault) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.ask("fault %s %s %v", f.Name, f.Target, f.Args)
 	return nil
 }
