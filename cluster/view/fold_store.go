@@ -98,6 +98,7 @@ func memberUp(b *Builder, e *trace.Event, p *trace.MemberState) {
 	m.Role = ""
 	b.memberState(m, e, p)
 	m.Up, m.Reason, m.DiskError = true, p.Reason, ""
+	m.FullDisk = nil // it says so again when its disk refuses a write
 	m.Last = max(p.Last, m.Last*b2u(p.Last == 0))
 	m.Durable = m.Last // what it read back is on disk
 	if m.Role == "" || m.Role == "stopped" {

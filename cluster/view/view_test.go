@@ -291,3 +291,29 @@ func BenchmarkHistory(b *testing.B) {
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "events/s")
 }
+
+// A member that was killed while its disk was full comes back without saying that there is room
+// again: until a write is refused once more its disk is taken to be well.
+func TestAMemberThatIsUpHasRoom(t *testing.T) {
+	s := trace.NewStream(0)
+	h := view.NewHistory(s)
+	full := func() bool {
+		h.CatchUp(0)
+		return h.Latest().Store.Member("a").FullDisk != nil
+	}
+	seq := uint64(0)
+	say := func(k trace.Kind, payload any) {
+		seq++
+		s.Append(&trace.Event{ID: trace.ID{Seq: seq}, Lane: trace.Lane{Component: trace.CompMember, Instance: "a"}, Kind: k, Payload: payload})
+	}
+	say(trace.MemberUp, &trace.MemberState{Member: "a", Role: "follower"})
+	say(trace.MemberRoom, &trace.DiskRoom{Member: "a", Full: true, Error: "no space left on device"})
+	if !full() {
+		t.Error("a refused write is not known")
+	}
+	say(trace.MemberDown, &trace.MemberState{Member: "a", Reason: "killed"})
+	say(trace.MemberUp, &trace.MemberState{Member: "a", Role: "follower"})
+	if full() {
+		t.Error("the disk is still full")
+	}
+}

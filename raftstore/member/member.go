@@ -140,6 +140,7 @@ func (m *Member) Start(fresh bool, reason string) error {
 		return err
 	}
 	m.room.awaiting.Store(false)
+	m.room.tellAgain()
 	inc.endpoint.SetGate(inc.disk.queue.passed)
 	inc.endpoint.SetRoom(m.hasRoom)
 	m.cfg.Go("flush of "+m.cfg.ID, inc.disk.flush)

@@ -110,6 +110,14 @@ func (m *Member) refused(err error) {
 	m.tellFull(err)
 }
 
+// tellAgain has the next refused write told, though one before was: whoever hears that the
+// member is up takes its disk to be well.
+func (r *room) tellAgain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = false
+}
+
 // tellFull is refused. Call with room.mu held.
 func (m *Member) tellFull(err error) {
 	if r := &m.room; r.filled || r.refused {
