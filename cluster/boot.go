@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 
 	"kviz/assets"
 	"kviz/cluster/apiserver"
@@ -70,8 +71,8 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.stop = cancel
 	go func() { // the kernel's one goroutine; what is beside it is started by Beside
 		err := k.Run(run)
-		if closeErr := db.store.Close(); err == nil {
-			err = closeErr
+		if closeErr := db.store.Close(); closeErr != nil {
+			err = errors.Join(err, closeErr)
 		}
 		life.end(err)
 	}()

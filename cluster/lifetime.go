@@ -10,7 +10,7 @@ import (
 type lifetime struct {
 	ready chan struct{} // closed when the control plane is up and every node Ready
 	ended chan struct{} // closed when the run has ended
-	err   error         // the broken invariant that ended it; written before ended is closed
+	err   error         // see Err; written before ended is closed
 }
 
 func newLifetime() *lifetime {
@@ -48,7 +48,8 @@ func (l *lifetime) Ready() <-chan struct{} { return l.ready }
 // [Cluster.Err] then says which.
 func (l *lifetime) Ended() <-chan struct{} { return l.ended }
 
-// Err is the broken invariant that ended the run, if one did.
+// Err is the broken invariant that ended the run, if one did, and what closing the store
+// failed with.
 func (l *lifetime) Err() error {
 	select {
 	case <-l.ended:

@@ -36,3 +36,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A goal has one condition. Blanks are none, and the same text twice is two.
+func TestAGoalHasOneCondition(t *testing.T) {
+	for _, g := range []goalText{{}, {Level: " "}, {Edge: "\n", Never: "\t"}, {Edge: "true", Level: "true"}} {
+		if goal, err := g.read(reader{}); err == nil {
+			t.Errorf("%+v is the goal %+v", g, goal)
+		}
+	}
+	for _, g := range []goalText{{Level: "true"}, {Level: "true", Edge: " "}} {
+		if goal, err := g.read(reader{}); err != nil || goal.level == nil || goal.edge != nil {
+			t.Errorf("%+v is %+v, %v", g, goal, err)
+		}
+	}
+}

@@ -380,16 +380,18 @@ func flow(par string) string {
 func (g *goalText) read(r reader) (*Goal, error) {
 	goal := &Goal{ID: g.ID, Say: g.Say, After: g.After}
 	given := 0
-	for src, into := range map[string]**condition{g.Edge: &goal.edge, g.Level: &goal.level, g.Never: &goal.never} {
-		if src == "" {
-			continue
-		}
-		given++
-		c, err := r.condition(src)
+	for _, one := range []struct {
+		src  string
+		into **condition
+	}{{g.Edge, &goal.edge}, {g.Level, &goal.level}, {g.Never, &goal.never}} {
+		c, err := r.condition(one.src)
 		if err != nil {
 			return nil, err
 		}
-		*into = c
+		if c != nil {
+			given++
+			*one.into = c
+		}
 	}
 	if given != 1 {
 		return nil, errors.New("want exactly one of edge, level and never")

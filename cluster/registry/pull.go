@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -134,13 +135,11 @@ func (e *NotFoundError) Error() string { return e.text }
 // tell apart from a private one.
 func (e *NotFoundError) Denied() bool { return e.denied }
 
+// absent are the words in a name or tag of what is not found.
+var absent = []string{"nosuch", "no-such", "does-not-exist", "doesnotexist", "nonexistent"}
+
 func missing(word string) bool {
-	for _, no := range []string{"nosuch", "no-such", "does-not-exist", "doesnotexist", "nonexistent"} {
-		if strings.Contains(word, no) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(absent, func(no string) bool { return strings.Contains(word, no) })
 }
 
 func size(repo, tag string, sum [32]byte) int64 {

@@ -9,12 +9,13 @@
 //
 // Simplified: only docker.io/library has a list of what exists, and of a few
 // images the highest version (library.go). Any other reference is found unless its
-// name or tag contains "nosuch", "does-not-exist" or "doesnotexist"; a registry host
+// name or tag contains a word such as "nosuch" (absent has them); a registry host
 // that is not one of the known ones does not resolve. Start reading at
 // [Registry.Pull].
 package registry
 
 import (
+	"strings"
 	"time"
 
 	"kviz/cluster/sim"
@@ -23,7 +24,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Containers, How: simulated.Simulated,
-	What: "of Docker's official images (nginx, not bitnami/nginx) those are found that there are, in no version above the newest; any other reference is found unless its name or tag contains \"nosuch\", \"does-not-exist\" or \"doesnotexist\", or its registry is an unknown host",
+	What: "of Docker's official images (nginx, not bitnami/nginx) those are found that there are, in no version above the newest; any other reference is found unless its name or tag contains \"" + strings.Join(absent, "\", \"") + "\", or its registry is an unknown host",
 	Seen: "the pod's status and Events when a pull fails",
 })
 

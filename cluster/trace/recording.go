@@ -197,10 +197,14 @@ func (r *Reader) block() error {
 	events := binary.LittleEndian.Uint32(head[4:])
 	sum := binary.LittleEndian.Uint32(head[8:])
 	if events == 0 && size == 0 {
-		if _, err := r.in.ReadByte(); err != io.EOF {
+		switch _, err := r.in.ReadByte(); err {
+		case io.EOF:
+			return io.EOF
+		case nil:
 			return fmt.Errorf("%w: something follows its end, after event %s", ErrDamaged, r.last)
+		default:
+			return fmt.Errorf("read on after the end, event %s: %w", r.last, err)
 		}
-		return io.EOF
 	}
 	if size > maxBlock || events > maxEvents || events == 0 {
 		return fmt.Errorf("%w after event %s: a block of %d bytes with %d events", ErrDamaged, r.last, size, events)

@@ -198,13 +198,13 @@ func moreImportant(a, b *framework.PodInfo) int {
 	)
 }
 
-// now is when a pod counts as started that no kubelet has seen yet: after all that
+// notStarted is when a pod counts as started that no kubelet has seen yet: after all that
 // have (pkg/scheduler/util GetPodStartTime).
-var now = time.Unix(1<<40, 0)
+var notStarted = time.Unix(1<<40, 0)
 
 func started(p *framework.PodInfo) time.Time {
 	if p.Pod.Status.StartTime == nil {
-		return now
+		return notStarted
 	}
 	return p.Pod.Status.StartTime.Time
 }
