@@ -132,7 +132,7 @@ func (s *Replicated) HealMember(id string) error {
 
 // Delay adds d to the way of every message from one member to another; 0 takes
 // the delay away. A delay both ways of half an election timeout or more ends
-// the the leadership, and no election ends.
+// the leadership, and no election ends.
 func (s *Replicated) Delay(from, to string, d time.Duration) error {
 	if d < 0 {
 		return fmt.Errorf("raftstore: a delay of %v; it cannot be negative", d)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/console"
+	"kviz/cluster/control"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -104,13 +104,11 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 		}
 		cfg.Epoch = at.UTC()
 	}
-	if s.speed != "max" {
-		x, err := strconv.ParseFloat(s.speed, 64)
-		if err != nil || x < 0.001 {
-			return cfg, &usageError{text: fmt.Sprintf("--speed %q: want virtual seconds in a real one (0.001 or more), or max", s.speed)}
-		}
-		cfg.Speed = x
+	speed, err := control.ParseSpeed(s.speed)
+	if err != nil {
+		return cfg, &usageError{text: fmt.Sprintf("--speed %q: want virtual seconds in a real one (%g to %d), or max", s.speed, control.Slowest, control.Fastest)}
 	}
+	cfg.Speed = speed
 	return cfg, nil
 }
 
@@ -126,22 +124,23 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 			remove()
 		}
 	}()
-	var file *os.File
-	if s.record != "" {
-		var err error
-		if file, err = os.Create(s.record); err != nil {
-			return nil, nil, fmt.Errorf("--trace: %w", err)
-		}
-	}
 	if err := s.takeUpClock(&cfg); err != nil {
 		return nil, nil, err
 	}
+	var file *os.File
+	if s.record != "" { // when all else is known to be well: what the file held is gone then
+		if file, err = os.Create(s.record); err != nil {
+			return nil, nil, fmt.Errorf("--trace: %w", err)
+		}
+		defer func() {
+			if err != nil { // there is nothing to record
+				file.Close()
+				os.Remove(s.record)
+			}
+		}()
+	}
 	c, err = cluster.Boot(ctx, cfg)
 	if err != nil {
-		if file != nil {
-			file.Close()
-			os.Remove(s.record)
-		}
 		return nil, nil, err
 	}
 	stopRecording := func() error { return nil }

@@ -190,9 +190,6 @@ func readAllServed() ([]served, error) {
 			continue
 		}
 		b, err := os.ReadFile(path)
-		if errors.Is(err, os.ErrNotExist) {
-			continue // it has just ended
-		}
 		var s served
 		if err == nil {
 			err = json.Unmarshal(b, &s)
@@ -200,6 +197,9 @@ func readAllServed() ([]served, error) {
 		var info os.FileInfo
 		if err == nil {
 			info, err = os.Stat(filepath.Dir(path))
+		}
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it has just ended
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)

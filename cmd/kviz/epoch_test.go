@@ -59,3 +59,52 @@ func TestEpoch(t *testing.T) {
 		t.Errorf("before the end of the last run: %v", err)
 	}
 }
+
+// A recording that is there keeps what it holds when the cluster that was to be recorded cannot
+// begin.
+func TestARecordingIsNotEmptiedForNothing(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "run.kvrun")
+	for path, text := range map[string]string{file: "an earlier run", filepath.Join(dir, clockFile): "2031-01-01T00:00:00Z\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &shape{}
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	s.register(f, "1", liveEpoch)
+	if err := f.Parse([]string{"--data-dir", dir, "--epoch", "2030-01-01T00:00:00Z", "--trace", file}); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := s.config(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.boot(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "of the future") {
+		t.Errorf("a cluster before the end of the last run: %v", err)
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "an earlier run" {
+		t.Errorf("the recording holds %q, %v", b, err)
+	}
+}
+
+// Variables of the environment are after a run as they were before: set, empty, or not there.
+func TestScratchGivesTheEnvironmentBack(t *testing.T) {
+	t.Setenv("TMP", "")
+	t.Setenv("TEMP", "x") // so that it is restored
+	os.Unsetenv("TEMP")
+	remove, err := scratch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("TEMP") == "" || os.Getenv("TEMP") != os.Getenv("TMP") {
+		t.Errorf("TEMP is %q", os.Getenv("TEMP"))
+	}
+	remove()
+	if value, was := os.LookupEnv("TEMP"); was {
+		t.Errorf("TEMP is %q, and was not set", value)
+	}
+	if value, was := os.LookupEnv("TMP"); !was || value != "" {
+		t.Errorf("TMP is %q, %v, and was empty", value, was)
+	}
+}

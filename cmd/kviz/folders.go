@@ -63,14 +63,17 @@ func scratch() (remove func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	restore := map[string]string{}
+	restore := map[string]func(){}
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} { // the last two on Windows
-		restore[name] = os.Getenv(name)
+		restore[name] = func() { os.Unsetenv(name) }
+		if value, was := os.LookupEnv(name); was {
+			restore[name] = func() { os.Setenv(name, value) }
+		}
 		os.Setenv(name, dir)
 	}
 	return func() {
-		for name, value := range restore {
-			os.Setenv(name, value)
+		for _, back := range restore {
+			back()
 		}
 		os.RemoveAll(dir) // what cannot be removed is left to the next kviz
 	}, nil

@@ -16,13 +16,14 @@ const behindFor = 10 * time.Second
 // tellPace says it, once, when virtual time falls behind its speed for long, and when
 // it keeps up again, until ctx ends.
 func tellPace(ctx context.Context, w io.Writer, s *trace.Stream) {
-	news := make(chan trace.Pace, 64)
+	news := make(chan trace.Pace, 1) // the newest
 	stop := s.Tee(func(e *trace.Event) {
 		if p, ok := e.Payload.(*trace.Pace); ok {
 			select {
-			case news <- *p:
-			default: // there are newer ones waiting than could be told
+			case <-news: // nobody has heard of it yet, and it is not so any more
+			default:
 			}
+			news <- *p
 		}
 	})
 	defer stop()

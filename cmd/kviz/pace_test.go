@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +37,43 @@ func TestServeSaysThatTimeFallsBehind(t *testing.T) {
 			t.Errorf("said %q, want %q", got, want)
 		}
 	})
+}
+
+// Whoever is slow to hear hears what is so now, whatever they missed.
+func TestTheNewestPaceIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := trace.NewStream(0)
+		out := &slowReader{hears: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { tellPace(ctx, out, s); close(done) }()
+		synctest.Wait()
+		behind := &trace.Pace{Speed: 1, Actual: 0.5, Why: "the machine is busy"}
+		s.Append(&trace.Event{Kind: trace.ClockPace, Payload: behind})
+		time.Sleep(time.Minute)
+		for range 100 {
+			s.Append(&trace.Event{Kind: trace.ClockPace, Payload: behind})
+		}
+		s.Append(&trace.Event{Kind: trace.ClockPace, Payload: &trace.Pace{Speed: 1, Actual: 1}})
+		close(out.hears)
+		synctest.Wait()
+		cancel()
+		<-done
+		if !strings.HasSuffix(out.String(), "keeps up with its speed again, 1x\n") {
+			t.Errorf("said %q", out.String())
+		}
+	})
+}
+
+// slowReader takes what is written when it hears.
+type slowReader struct {
+	bytes.Buffer
+	hears chan struct{}
+}
+
+func (r *slowReader) Write(b []byte) (int, error) {
+	<-r.hears
+	return r.Buffer.Write(b)
 }
 
 // Without a screen nobody goes back: few events stay in memory, unless a disk might need

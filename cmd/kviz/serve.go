@@ -63,10 +63,10 @@ Containers are simulated: kubectl logs and exec reach them, attach, cp and port-
 			}
 			hush()
 			<-told
-			_ = shut()
+			shutErr := shut()
 			err = end()
 			broken(io.err, c, err)
-			return err
+			return errors.Join(err, shutErr)
 		},
 	}
 }
