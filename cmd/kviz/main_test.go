@@ -43,7 +43,7 @@ func TestCommandLine(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfor": waitFor, "findid": findID, "memberid": memberID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet, "empty": empty, "documented": documented,
+			"waitfor": waitFor, "waitready": waitReady, "findid": findID, "memberid": memberID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet, "empty": empty, "documented": documented,
 			"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
 			"lengthen": changed(func(b []byte) []byte { return append(b, "more"...) }),
 			"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
@@ -69,6 +69,21 @@ func waitFor(ts *testscript.TestScript, _ bool, args []string) {
 		<-tick.C
 	}
 	ts.Fatalf("%s was not written within 30 s", strings.Join(args, ": "))
+}
+
+// waitReady waits until the cluster that is being served answers: its ports are open, and
+// written down, before it does.
+func waitReady(ts *testscript.TestScript, neg bool, _ []string) {
+	waitFor(ts, neg, []string{"kviz/*/endpoints.json"})
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for range 600 {
+		if ts.Exec("kviz", "kubectl", "get", "--raw", "/readyz") == nil {
+			return
+		}
+		<-tick.C
+	}
+	ts.Fatalf("what is served is not ready after 600 tries")
 }
 
 // memberID NAME puts the ID of the learner that etcdctl member list has just shown
