@@ -19,11 +19,17 @@ var varying = []varies{
 	{regexp.MustCompile(`(?m) +$`), ""},
 }
 
+// together are the states of a rollout that kubectl prints or not: its informer, which is a
+// goroutine of its own, may be given this one together with the next.
+var together = []varies{
+	{regexp.MustCompile(`(?m)^Waiting for deployment \S+ rollout to finish: 0 out of .*\n`), ""},
+}
+
 // Every verb of kubectl that people use in their first weeks, on a whole
 // cluster: testdata/kubectl.txt is what they type and what they see.
 func TestKubectlVerbs(t *testing.T) {
 	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "kubectl", typed(t, c, "testdata/kubectl.txt", varying))
+	golden(t, "kubectl", typed(t, c, "testdata/kubectl.txt", varying, together))
 }
 
 // kubectl drain cordons before it refuses, evicts side by side and tells which pods are
