@@ -56,11 +56,9 @@ func (h *Handlers) Connect(c *Call) *request.Response {
 	fail := func(err error) *request.Response {
 		return &request.Response{Err: c.Refuse(trace.StageStorage, "", err)}
 	}
-	if c.Req.Subresource == "exec" { // also of a WebSocket, whose method is GET
-		a := authz.AttributesOf(c.Req, c.User)
-		a.Verb = "create"
-		if d := h.Authorizers.Decide(&c.Scope, a); !d.Allowed {
-			return &request.Response{Err: c.Refuse(trace.StageAuthorization, d.By, authz.Forbidden(a, d))}
+	if c.Req.Subresource == "exec" {
+		if err := h.mayCreateExec(c); err != nil {
+			return &request.Response{Err: err}
 		}
 	}
 	if o := c.Req.Log; o != nil {
@@ -84,6 +82,25 @@ func (h *Handlers) Connect(c *Call) *request.Response {
 	}
 	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
 	return request.Own(pod)
+}
+
+// mayCreateExec asks whether who may get the subresource, as a WebSocket does, may create it
+// too (pkg/registry/core/pod/rest ensureAuthorizedForVerb). Who sent a POST was asked that.
+func (h *Handlers) mayCreateExec(c *Call) error {
+	if c.Req.Verb == "create" {
+		return nil
+	}
+	a := authz.AttributesOf(c.Req, c.User)
+	a.Verb = "create"
+	d := h.Authorizers.Decide(&c.Scope, a)
+	if d.Allowed {
+		return nil
+	}
+	err := authz.Forbidden(a, d)
+	if d.Err != nil {
+		err = request.PlainError(d.Err)
+	}
+	return c.Refuse(trace.StageAuthorization, d.By, err)
 }
 
 // connectLog opens a container's log (log.go LogREST).
