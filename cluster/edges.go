@@ -24,12 +24,16 @@ type edges struct {
 
 func newEdges(k *sim.Kernel, servers *apiServers, docs fs.FS) *edges {
 	e := &edges{k: k, servers: servers, direct: map[string]*serve.Handler{}}
-	e.api = serve.New(serve.Config{Kernel: k, Documents: docs, API: func() serve.API {
-		if servers.first == nil || !servers.balancer.Answers() {
-			return nil
-		}
-		return servers.balancer
-	}})
+	e.api = serve.New(serve.Config{
+		Kernel: k, Documents: docs,
+		API: func() serve.API {
+			if servers.first == nil || !servers.balancer.Answers() {
+				return nil
+			}
+			return servers.balancer
+		},
+		Starting: func() bool { return servers.first == nil || !servers.first.Begun() },
+	})
 	return e
 }
 

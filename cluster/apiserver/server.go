@@ -140,6 +140,7 @@ type Server struct {
 	p     *sim.Process
 
 	ready   bool
+	begun   bool     // it has been ready, whatever became of it
 	started sim.Cond // ready changed
 
 	stored         []*registry.Kind                 // the built-in kinds whose caches are always open
@@ -349,7 +350,7 @@ func (s *Server) main(t *sim.Task) {
 		s.aggregator.Await(t)
 	}
 	s.openLikePeers()
-	s.ready = true
+	s.ready, s.begun = true, true
 	s.started.Broadcast()
 	s.usage.more.Broadcast()
 	s.p.Go("compactor", s.compact)
@@ -403,6 +404,9 @@ func (s *Server) Process() *sim.Process { return s.p }
 
 // Ready reports whether the server answers requests: what /readyz says.
 func (s *Server) Ready() bool { return s.ready && s.p.Alive() }
+
+// Begun reports whether the server has been ready since the cluster began.
+func (s *Server) Begun() bool { return s.begun }
 
 // WaitReady waits until the server is ready.
 func (s *Server) WaitReady(t *sim.Task) {

@@ -68,7 +68,7 @@ func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.
 		writeStatus(w, r, unavailable("the simulation has stopped"))
 	case resp == nil: // the client has gone
 	case client.IsUnreachable(resp.Err):
-		refuse(w)
+		h.refuse(w, r)
 	case resp.Err != nil && resp.Stage == trace.StageFairness: // in plain words, as upstream's filter
 		w.Header().Set("Retry-After", strconv.Itoa(int(resp.Status().Details.RetryAfterSeconds)))
 		http.Error(w, resp.Status().Message, http.StatusTooManyRequests)
@@ -170,8 +170,10 @@ func sourceIPs(r *http.Request) []string {
 	return all
 }
 
-// refuse ends the connection without an answer, as a server does that is down.
-func refuse(w http.ResponseWriter) {
+// refuse ends the connection without an answer, as a server does that is down. One that
+// has never been ready is on its way: who asks over HTTPS hears that he is to come again
+// (apiserver pkg/util/notfoundhandler).
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	if n, ok := w.(*noted); ok {
 		w = n.ResponseWriter
 	}
@@ -179,7 +181,26 @@ func refuse(w http.ResponseWriter) {
 		l.fail(errRefused)
 		return
 	}
+	if h.starting() {
+		s := unavailable("the request has been made before all known HTTP paths have been installed, please try again")
+		s.Details = &metav1.StatusDetails{RetryAfterSeconds: startTime}
+		writeStatus(w, r, s)
+		return
+	}
 	panic(http.ErrAbortHandler)
+}
+
+// startTime is after how many seconds a client is to come again; upstream says five, and
+// takes that long to start.
+const startTime = 1
+
+// starting reports whether the server has not been ready yet.
+func (h *Handler) starting() (yes bool) {
+	if h.cfg.Starting == nil {
+		return false
+	}
+	h.cfg.Kernel.Do(func() { yes = h.cfg.Starting() })
+	return yes
 }
 
 // announce puts a request that finds the cluster paused into the trace, where
@@ -210,7 +231,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 			writeStatus(w, r, unavailable("the simulation has stopped"))
 			return nil, false
 		}
-		refuse(w)
+		h.refuse(w, r)
 		return nil, false
 	}
 	turnDown := func(status *metav1.Status) (*registry.Kind, bool) {

@@ -122,7 +122,7 @@ func (h *Handler) mayAsk(w http.ResponseWriter, r *http.Request, req *apiserver.
 	case refused == nil:
 		return true
 	case client.IsUnreachable(refused):
-		refuse(w)
+		h.refuse(w, r)
 	default:
 		writeStatus(w, r, statusOf(refused))
 	}

@@ -183,7 +183,7 @@ func (h *Handler) serveDiscovery(w http.ResponseWriter, r *http.Request, path st
 			writeStatus(w, r, unavailable("the simulation has stopped"))
 			return
 		}
-		refuse(w)
+		h.refuse(w, r)
 		return
 	}
 	parts := strings.Split(strings.Trim(path, "/"), "/")

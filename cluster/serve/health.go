@@ -45,8 +45,8 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 			plugins, well = api.PluginHealth()
 		}
 	})
-	if err == nil && !up {
-		refuse(w)
+	if err == nil && !up && !h.starting() {
+		h.refuse(w, r)
 		return
 	}
 	if err == nil && ready && strings.HasPrefix(cmp.Or(only, "etcd"), "etcd") {
@@ -179,7 +179,7 @@ func (h *Handler) serveFlows(w http.ResponseWriter, r *http.Request, dump string
 	})
 	switch {
 	case err != nil || !up:
-		refuse(w)
+		h.refuse(w, r)
 	case !known:
 		writePathNotFound(w)
 	default:

@@ -52,7 +52,7 @@ func (h *Handler) serveOpenID(w http.ResponseWriter, r *http.Request, path strin
 		}
 	})
 	if err != nil || !up {
-		refuse(w)
+		h.refuse(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", contentType)

@@ -83,6 +83,9 @@ type Config struct {
 	// API gives the API server, or nil while there is none yet. It is called on
 	// the kernel's goroutine.
 	API func() API
+	// Starting reports whether the API server has not been ready yet since the cluster
+	// began; nil: it has. It is called on the kernel's goroutine.
+	Starting func() bool
 	// Documents holds discovery/discovery.json and openapi/… (assets.Documents).
 	// Without it there is no OpenAPI, and discovery says what the registry knows.
 	Documents fs.FS
@@ -116,7 +119,7 @@ func New(cfg Config) *Handler {
 // Another is the same edge at another address, behind which another server answers. It
 // is to be closed by itself.
 func (h *Handler) Another(api func() API) *Handler {
-	o := New(Config{Kernel: h.cfg.Kernel, API: api, Documents: h.cfg.Documents})
+	o := New(Config{Kernel: h.cfg.Kernel, API: api, Starting: h.cfg.Starting, Documents: h.cfg.Documents})
 	o.docs = h.docs
 	return o
 }
