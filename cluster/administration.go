@@ -13,24 +13,25 @@ import (
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/balancer"
 	"kviz/cluster/client"
-	"kviz/cluster/console"
+	"kviz/cluster/console/verbs"
+	"kviz/cluster/nearest"
 	"kviz/cluster/sim"
 )
 
 // At is one API server as its administrator sees it.
-func (a *apiServers) At(name string) (console.APIServer, error) {
+func (a *apiServers) At(name string) (verbs.APIServer, error) {
 	if a.first == nil {
-		return console.APIServer{}, errNoServer
+		return verbs.APIServer{}, errNoServer
 	}
 	s, to := a.first, apiserver.Door(balancer.Once{Balancer: a.balancer})
 	if name != "" {
 		b := a.backend(name)
 		if b == nil {
-			return console.APIServer{}, fmt.Errorf("there is no API server %q", name)
+			return verbs.APIServer{}, fmt.Errorf("there is no API server %q", name)
 		}
 		s, to = b.Server, b.Server
 	}
-	return console.APIServer{
+	return verbs.APIServer{
 		Name: s.Name(), Encryption: encryptionConfig{s, a.callouts}, Audit: auditPolicy{s}, Config: s.ConfigFiles(), Machine: s,
 		Requests: requests{s, to}, Etcd: etcdServers{s, a.etcd},
 	}, nil
@@ -112,7 +113,7 @@ func (s etcdServers) Set(t *sim.Task, members []string) error {
 			return fmt.Errorf("member %s is named twice", m)
 		case !slices.Contains(ids, m):
 			text := fmt.Sprintf("there is no member %q: the members are %s", m, strings.Join(ids, ", "))
-			if near := console.Nearest(m, ids); near != "" {
+			if near := nearest.To(m, ids); near != "" {
 				text += fmt.Sprintf("; did you mean %q?", near)
 			}
 			return fmt.Errorf("%s", text)

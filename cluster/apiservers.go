@@ -12,7 +12,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/balancer"
 	"kviz/cluster/client"
-	"kviz/cluster/console"
+	"kviz/cluster/console/verbs"
 	"kviz/cluster/network"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -202,9 +202,9 @@ func (a *apiServers) startPeers(t *sim.Task, servers int) {
 }
 
 // List gives the API servers, in the order in which they were started.
-func (a *apiServers) List() (list []console.Server) {
+func (a *apiServers) List() (list []verbs.Server) {
 	for _, s := range a.balancer.Backends() {
-		list = append(list, console.Server{Name: s.Name, Address: s.Address, Machine: s.Server.Machine(), Ready: s.Server.Ready(), Up: s.Up(), Balanced: a.balancer.Stands(), Connections: a.balancer.Connections(s)})
+		list = append(list, verbs.Server{Name: s.Name, Address: s.Address, Machine: s.Server.Machine(), Ready: s.Server.Ready(), Up: s.Up(), Balanced: a.balancer.Stands(), Connections: a.balancer.Connections(s)})
 	}
 	return list
 }

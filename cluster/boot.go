@@ -7,6 +7,7 @@ import (
 	"kviz/assets"
 	"kviz/cluster/apiserver"
 	"kviz/cluster/console"
+	"kviz/cluster/console/verbs"
 	"kviz/cluster/inert"
 	"kviz/cluster/network"
 	"kviz/cluster/sim"
@@ -49,12 +50,15 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 		endpoints: &endpoints{etcd: db, api: edges.api, dataDir: cfg.DataDir},
 		kernel:    k, stream: stream, etcd: db, network: net, servers: servers, nodes: nodes, edges: edges,
 	}
+	store := etcdctl{db, recovery{db, components, servers}}
 	c.console = console.New(console.Config{
-		Kernel: k, API: edges.api, Server: edges.to, Nodes: shells{nodes}, Etcd: etcdctl{db, recovery{db, components, servers}},
-		Compile: asks.condition, Value: asks.text, Manifests: assets.Manifests(), Docs: assets.Docs(),
-		Cluster: &console.Cluster{Trace: stream, Clock: clock, Faults: c.faults, Breakpoints: c.breakpoints, Members: &memberReads{etcd: db}, Endpoints: c.Endpoints},
-		ControlPlane: &console.ControlPlane{
-			Servers: servers, Authority: authority{servers}, Provider: callouts.provider, Pollers: &pollers{k: k, balancer: servers.balancer}, Nodes: nodes,
+		Kernel: k, API: edges.api, Server: edges.to, Nodes: shells{nodes}, Etcd: store, Manifests: assets.Manifests(),
+		Verbs: verbs.Config{
+			Cluster: &verbs.Cluster{Trace: stream, Clock: clock, Faults: c.faults, Breakpoints: c.breakpoints, Members: &memberReads{etcd: db}, Endpoints: c.Endpoints},
+			Store:   store, Compile: asks.condition, Value: asks.text, Docs: assets.Docs(),
+			ControlPlane: &verbs.ControlPlane{
+				Servers: servers, Authority: authority{servers}, Provider: callouts.provider, Pollers: &pollers{k: k, balancer: servers.balancer}, Nodes: nodes,
+			},
 		},
 	})
 

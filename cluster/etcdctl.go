@@ -7,7 +7,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/proto"
 
-	"kviz/cluster/console"
+	"kviz/cluster/console/verbs"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
@@ -21,8 +21,6 @@ type etcdctl struct {
 	*etcd
 	recovery recovery
 }
-
-var _ console.Etcd = etcdctl{}
 
 // Members are the members' names now; the bare store shows itself as one.
 func (e etcdctl) Members() []string {
@@ -111,7 +109,7 @@ func (e etcdctl) Settle(t *sim.Task, member string) {
 // on the store is stopped before and started afterwards, as it must be in
 // reality: the API server's caches, and those of who follows it, know revisions
 // that the restored store may give out again.
-func (e etcdctl) Restore(t *sim.Task, content *dbfile.Content, opt console.RestoreOptions) (*trace.Restore, error) {
+func (e etcdctl) Restore(t *sim.Task, content *dbfile.Content, opt verbs.RestoreOptions) (*trace.Restore, error) {
 	if e.raft == nil {
 		return nil, fmt.Errorf("the bare store has no disks to restore to; start kviz with raft members")
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"kviz/cluster/console"
+	"kviz/cluster/console/verbs"
 	"kviz/cluster/expr"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -36,7 +36,7 @@ func (x *expressions) holds(p *expr.Program, e *trace.Event) bool {
 }
 
 // condition is an expression for the console, which asks about the newest event.
-func (x *expressions) condition(src string) (console.Condition, error) {
+func (x *expressions) condition(src string) (verbs.Condition, error) {
 	p, err := compile(src)
 	if err != nil {
 		return nil, err

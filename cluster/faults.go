@@ -9,9 +9,9 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/fault"
+	"kviz/cluster/nearest"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -205,7 +205,7 @@ func (fs *faults) noTarget(target string) error {
 			same = append(same, t)
 		}
 	}
-	if near := console.Nearest(target, same); near != "" {
+	if near := nearest.To(target, same); near != "" {
 		return fmt.Errorf("there is no %q; did you mean %q?", target, near)
 	}
 	return fmt.Errorf("there is no %q: one of %s", target, strings.Join(same, ", "))

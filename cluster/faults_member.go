@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"kviz/cluster/console"
 	"kviz/cluster/fault"
+	"kviz/cluster/nearest"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
@@ -88,7 +88,7 @@ func (t memberTarget) Peer(name string) (string, error) {
 		return "", fmt.Errorf("member/%s has no link to itself: name another member", t.id)
 	}
 	text := fmt.Sprintf("%q is no member that member/%s has a link to (%s)", name, t.id, strings.Join(others, ", "))
-	if near := console.Nearest(name, others); near != "" {
+	if near := nearest.To(name, others); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return "", errors.New(text)

@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
 	"kviz/cluster/console"
+	"kviz/cluster/console/verbs"
 	"kviz/cluster/control"
 	"kviz/cluster/serve"
 	"kviz/cluster/sim"
@@ -53,9 +54,9 @@ func newBench(tb testing.TB, cfg console.Config, actors ...actor) *bench {
 	b.server = apiserver.New(b.kernel.NewProcess(lane), etcd, apiserver.Config{})
 	b.api = serve.New(serve.Config{Kernel: b.kernel, API: func() serve.API { return b.server }, Documents: assets.Documents()})
 	cfg.Kernel, cfg.API, cfg.Manifests = b.kernel, b.api, assets.Manifests()
-	if cfg.Cluster == nil {
+	if cfg.Verbs.Cluster == nil {
 		m := machine{b}
-		cfg.Cluster = &console.Cluster{Trace: b.stream, Clock: m, Faults: m, Endpoints: m.Endpoints}
+		cfg.Verbs.Cluster = &verbs.Cluster{Trace: b.stream, Clock: m, Faults: m, Endpoints: m.Endpoints}
 	}
 	b.Console = console.New(cfg)
 

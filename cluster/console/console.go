@@ -14,23 +14,28 @@
 // waits waits. So a script leaves the same trace every time. DESIGN.md tells
 // how that works with kubectl, which knows nothing of it.
 //
-// Start reading at [Console.Exec], then kubectl.go.
+// Its commands are packages of their own: kubectl, etcd (etcdctl and etcdutl), verbs
+// (kviz) and tools (cat, grep and such); package command is what they have in common.
+//
+// Start reading at [Console.Exec], then [Console.perform], then kubectl.
 package console
 
 import (
 	"context"
-	"errors"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"sort"
 	"sync"
 
-	"mvdan.cc/sh/v3/expand"
-
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/console/command"
+	"kviz/cluster/console/etcd"
 	"kviz/cluster/console/etcdtool"
+	"kviz/cluster/console/kubectl"
 	"kviz/cluster/console/tools"
+	"kviz/cluster/console/verbs"
 	"kviz/cluster/control"
 	"kviz/cluster/serve"
 	"kviz/cluster/sim"
@@ -49,33 +54,6 @@ var _ = simulated.Say(simulated.Statement{
 	What: "kubectl logs -f of several containers asks for their logs again every second",
 })
 
-// Cluster is what the kviz verbs drive.
-type Cluster struct {
-	Trace       *trace.Stream
-	Clock       Clock
-	Faults      Faults
-	Breakpoints Breakpoints // nil: there are none
-	Members     MemberReader
-	Endpoints   func() control.Endpoints // how other programs reach the cluster
-}
-
-// Clock is a cluster's clock.
-type Clock interface {
-	Clock() control.Clock
-	Pause() error
-	Resume() error
-	Step(trace.Grain) error
-	Speed(x float64) error
-	SkipIdle() error
-}
-
-// Faults is what can be done to what, and does it.
-type Faults interface {
-	Faults() []control.FaultKind
-	Targets() []string
-	Fault(context.Context, control.Fault) error
-}
-
 // Nodes runs the tools of a node (iptables-save, crictl, curl). Its methods are
 // called on the kernel's goroutine and take no virtual time; a tool that does gives what
 // is to be run as a task.
@@ -84,10 +62,6 @@ type Nodes interface {
 	Run(node string, argv []string, stdin []byte, out, errOut io.Writer) (exit int, wait func(*sim.Task) int)
 }
 
-// Condition reports whether an expression holds now; it is called on the
-// kernel's goroutine, after the newest event has been folded.
-type Condition func() (bool, error)
-
 // Config is what a console is made of.
 type Config struct {
 	Kernel *sim.Kernel
@@ -95,63 +69,26 @@ type Config struct {
 	// Server is the edge of one of several API servers, by its name or address: kubectl
 	// --server. Nil: there is only API.
 	Server func(name string) (*serve.Handler, error)
-	// Cluster is behind the kviz verbs; nil leaves out those that need it.
-	Cluster *Cluster
-	Nodes   Nodes // nil: no "on" for them
-	Etcd    Etcd  // nil: no etcdctl
-	// ControlPlane is where the API server runs; nil: no kviz apiserver.
-	ControlPlane *ControlPlane
-	// Compile makes a condition of an expression, for until and wait. Its error
-	// names the place and the known names.
-	Compile func(expr string) (Condition, error)
-	// Value is an expression's value as text, for print. It is called on the kernel's
-	// goroutine.
-	Value func(expr string) (string, error)
+	Verbs  verbs.Config // of the command kviz; its Namespace is the console's to give
+	Nodes  Nodes        // nil: no "on" for them
+	Etcd   etcd.Store   // nil: no etcdctl
 	// Manifests are files that -f finds when there is no such file on the disk.
 	Manifests fs.FS
-	// Docs are the pages of kviz help TOPIC.
-	Docs fs.FS
-	User authn.User // who kubectl is; zero means authn.Admin()
+	User      authn.User // who kubectl is; zero means authn.Admin()
 }
 
 // Console runs commands against one cluster.
 type Console struct {
 	cfg     Config
-	process *sim.Process // whose tasks the commands' requests are
+	kernel  *command.Kernel
+	kubectl *kubectl.Kubectl
+	etcd    *etcd.Clients
 
 	mu       sync.Mutex
-	commands map[string]Command
+	commands map[string]command.Func
 	session  *Session // variables that live from line to line
-	cache    string   // directory, "" before it is needed
-	ns       string   // the namespace of kubectl config set-context --current
-	etcd     *etcdGate
-	dir      string // where its own session stands, and others begin; "" before the first line
-	moved    bool   // by Stand: its own session has still to go there
-}
-
-// Command is a command of the console. It gives the exit status.
-type Command func(ctx context.Context, inv *Invocation) int
-
-// Invocation is one use of a command.
-type Invocation struct {
-	Console *Console
-	Args    []string // Args[0] is the command
-	Dir     string
-	In      io.Reader
-	Out     io.Writer
-	Err     io.Writer
-	// Piped says that In is a pipe or a file, not the person's keys.
-	Piped   bool
-	Script  bool     // nobody is at the keys: what never ends must be refused
-	Source  string   // "console" or "file:line"
-	Cause   trace.ID // the command in the trace
-	Columns int
-
-	server  string       // the API server that the verb is about, by its name; "" is the first
-	machine Machine      // whose files, and no others, the command reads; see onMachine
-	lend    control.Lend // nil: there is no terminal
-	env     expand.Environ
-	untold  bool // what it prints is not the same in every run, and stays out of the trace
+	dir      string   // where its own session stands, and others begin; "" before the first line
+	moved    bool     // by Stand: its own session has still to go there
 }
 
 // New makes a console with the commands kubectl, on, kviz and timeout. The
@@ -160,26 +97,54 @@ func New(cfg Config) *Console {
 	if cfg.User.Name == "" {
 		cfg.User = authn.Admin()
 	}
-	c := &Console{cfg: cfg, commands: map[string]Command{}}
-	c.process = cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompConsole})
-	c.Register("kubectl", kubectl)
-	c.Register("k", kubectl)
+	c := &Console{cfg: cfg, commands: map[string]command.Func{}}
+	c.kernel = &command.Kernel{Kernel: cfg.Kernel, Process: cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompConsole})}
+	c.kubectl = kubectl.New(c.kubectlConfig())
+	c.Register("kubectl", c.kubectl.Run)
+	c.Register("k", c.kubectl.Run)
 	c.Register("sleep", sleep)
 	c.Register("date", date)
-	c.Register("timeout", timeout)
-	if cfg.Nodes != nil || cfg.ControlPlane != nil {
-		c.Register("on", on)
+	c.Register("timeout", c.timeout)
+	if cfg.Nodes != nil || cfg.Verbs.ControlPlane != nil {
+		c.Register("on", c.on)
 	}
 	if cfg.Etcd != nil {
-		c.Register(etcdtool.Etcdctl, etcdctl)
+		c.etcd = etcd.New(cfg.Etcd)
+		c.Register(etcdtool.Etcdctl, c.etcd.Ctl)
 	}
-	c.Register(etcdtool.Etcdutl, etcdutl)
-	c.Register("kviz", kviz)
+	c.Register(etcdtool.Etcdutl, etcd.Utl)
+	cfg.Verbs.Namespace = c.kubectl.Namespace
+	c.Register("kviz", verbs.New(cfg.Verbs).Run)
 	return c
 }
 
+func (c *Console) kubectlConfig() kubectl.Config {
+	k := kubectl.Config{API: c.cfg.API.Transport(), Manifests: c.cfg.Manifests, User: c.cfg.User}
+	if server := c.cfg.Server; server != nil {
+		k.Server = func(name string) (http.RoundTripper, error) {
+			api, err := server(name)
+			if err != nil {
+				return nil, err
+			}
+			return api.Transport(), nil
+		}
+	}
+	return k
+}
+
+// Close removes the console's temporary files.
+func (c *Console) Close() error { return c.kubectl.Close() }
+
+// CloseEtcd ends what etcdctl needed. It comes before the store's own end.
+func (c *Console) CloseEtcd() error {
+	if c.etcd == nil {
+		return nil
+	}
+	return c.etcd.Close()
+}
+
 // Register adds a command, or replaces one.
-func (c *Console) Register(name string, run Command) {
+func (c *Console) Register(name string, run command.Func) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.commands[name] = run
@@ -198,7 +163,7 @@ func (c *Console) Commands() []string {
 	return names
 }
 
-func (c *Console) command(name string) Command {
+func (c *Console) command(name string) command.Func {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.commands[name]
@@ -282,6 +247,3 @@ func (c *Console) Stand(dir string) (before string) {
 	c.dir, c.moved = dir, true
 	return before
 }
-
-// ErrStopped is what commands fail with when the cluster has gone.
-var ErrStopped = errors.New("the cluster has stopped")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kviz/cluster/console"
+	"kviz/cluster/console/command"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 )
@@ -192,7 +193,7 @@ func (b *bench) typed(behind <-chan struct{}, line string) string {
 func TestALineBehindKeepsItsChangesToItself(t *testing.T) {
 	b := newBench(t, console.Config{})
 	never, behind, begun, on := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
-	b.Register("hold", func(context.Context, *console.Invocation) int { close(begun); <-on; return 0 })
+	b.Register("hold", func(context.Context, *command.Invocation) int { close(begun); <-on; return 0 })
 	folder := t.TempDir()
 	b.typed(never, "x=before; f() { echo f of $x; }; cd "+folder)
 	job := make(chan string)
@@ -224,7 +225,7 @@ func TestALineBehindKeepsItsChangesToItself(t *testing.T) {
 func TestManyLinesBehind(t *testing.T) {
 	b := newBench(t, console.Config{})
 	behind, begun, on, never := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
-	b.Register("hold", func(context.Context, *console.Invocation) int { begun <- struct{}{}; <-on; return 0 })
+	b.Register("hold", func(context.Context, *command.Invocation) int { begun <- struct{}{}; <-on; return 0 })
 	const n = 8
 	ended := make(chan string, n)
 	for i := range n {

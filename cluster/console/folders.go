@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,39 +9,42 @@ import (
 	"path/filepath"
 	"slices"
 
+	"kviz/cluster/console/command"
 	"kviz/cluster/console/tools"
+	"kviz/cluster/console/verbs"
 )
 
-// runTool runs a text tool; known is false where there is none of the name.
-func runTool(inv *Invocation) (exit int, known bool) {
-	return tools.Run(&tools.Use{Args: inv.Args, In: inv.In, Out: inv.Out, Err: inv.Err, Files: folders{inv}})
+// runTool runs a text tool.
+func runTool(inv *command.Invocation) int {
+	exit, _ := tools.Run(&tools.Use{Args: inv.Args, In: inv.In, Out: inv.Out, Err: inv.Err, Files: inv.Files})
+	return exit
 }
 
-// folders are where the names lead that a tool is given: to the files of an API server's
-// machine, to the disk, and to the embedded manifests.
-type folders struct{ inv *Invocation }
+// folders are where the names lead that a command is given: to the files of an API
+// server's machine, to the disk, and to the embedded manifests.
+type folders struct {
+	c   *Console
+	dir string // where the session stands
+}
 
 // onDisk takes a name from the console's folder on.
 func (f folders) onDisk(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(f.inv.Dir, name)
+	return filepath.Join(f.dir, name)
 }
 
-// Open is tools.Files.
+// Open is command.Files.
 func (f folders) Open(name string) (io.ReadCloser, error) {
-	if b, ok := f.planeFile(name); ok {
-		return io.NopCloser(bytes.NewReader(b)), nil
-	}
-	if f.inv.machine != nil {
-		return nil, fs.ErrNotExist
+	if r, err := f.machine(name).Open(name); err == nil {
+		return r, nil
 	}
 	file, err := os.Open(f.onDisk(name))
 	if err == nil {
 		return file, nil
 	}
-	if m := f.inv.Console.cfg.Manifests; m != nil {
+	if m := f.c.cfg.Manifests; m != nil {
 		if e, merr := m.Open(filepath.ToSlash(filepath.Clean(name))); merr == nil {
 			return e, nil
 		}
@@ -50,30 +52,17 @@ func (f folders) Open(name string) (io.ReadCloser, error) {
 	return nil, err
 }
 
-// read is all of a file, or of the standard input for "-".
-func (f folders) read(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(f.inv.In)
-	}
-	r, err := f.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: no such file", name)
-	}
-	defer r.Close()
-	return io.ReadAll(r)
-}
-
-// List is tools.Files.
+// List is command.Files.
 func (f folders) List(dir string) ([]string, error) {
-	if _, planes := f.planeFile(dir); planes {
-		return []string{dir}, nil
+	if found, err := f.machine(dir).List(dir); err == nil {
+		return found, nil
 	}
 	at := f.onDisk(dir)
 	if info, err := os.Stat(at); err == nil && !info.IsDir() {
 		return []string{dir}, nil
 	}
 	found, err := os.ReadDir(at)
-	if m := f.inv.Console.cfg.Manifests; m != nil && !filepath.IsAbs(dir) {
+	if m := f.c.cfg.Manifests; m != nil && !filepath.IsAbs(dir) {
 		name := filepath.ToSlash(filepath.Clean(dir))
 		if info, ferr := fs.Stat(m, name); ferr == nil && !info.IsDir() {
 			return []string{dir}, nil
@@ -97,28 +86,49 @@ func (f folders) List(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// planeFile is what a file of the control plane's machine holds: the audit log, and what
-// the API server is configured with. Of several machines it is the first one's, unless
-// the tool runs on another.
-func (f folders) planeFile(name string) ([]byte, bool) {
-	plane := f.inv.Console.cfg.ControlPlane
+// machine is the disk of the first API server's machine, where a whole name may lead.
+func (f folders) machine(name string) (files machineFiles) {
+	plane := f.c.cfg.Verbs.ControlPlane
 	if plane == nil || !path.IsAbs(name) {
-		return nil, false
+		return machineFiles{}
+	}
+	files.kernel = f.c.kernel
+	_ = f.c.kernel.Do(func() {
+		if first, err := plane.Servers.At(""); err == nil {
+			files.Machine = first.Machine
+		}
+	})
+	return files
+}
+
+// machineFiles are those of an API server's machine: the audit log, and what the API
+// server is configured with.
+type machineFiles struct {
+	kernel *command.Kernel
+	verbs.Machine
+}
+
+// Open is command.Files.
+func (m machineFiles) Open(name string) (io.ReadCloser, error) {
+	if m.Machine == nil || !path.IsAbs(name) {
+		return nil, fs.ErrNotExist
 	}
 	var b []byte
 	err := fs.ErrNotExist
-	if f.inv.Console.cfg.Kernel.Do(func() {
-		machine := f.inv.machine
-		if machine == nil {
-			first, noServer := plane.Servers.At("")
-			if noServer != nil {
-				return
-			}
-			machine = first.Machine
-		}
-		b, err = machine.ReadFile(path.Clean(name))
-	}) != nil {
-		return nil, false // the simulation has stopped
+	if stopped := m.kernel.Do(func() { b, err = m.ReadFile(path.Clean(name)) }); stopped != nil {
+		return nil, stopped
 	}
-	return b, err == nil
+	if err != nil {
+		return nil, fs.ErrNotExist
+	}
+	return io.NopCloser(bytes.NewReader(b)), nil
+}
+
+// List is command.Files: the name of a file itself, for a machine has no folders.
+func (m machineFiles) List(name string) ([]string, error) {
+	r, err := m.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return []string{name}, r.Close()
 }

@@ -9,38 +9,40 @@ import (
 	"slices"
 	"strings"
 
+	"kviz/cluster/console/command"
+	"kviz/cluster/console/verbs"
 	"kviz/cluster/sim"
 )
 
 // on is the command on MACHINE CMD: a tool of a node, or of the machine that an API
 // server runs on.
-func on(ctx context.Context, inv *Invocation) int {
+func (c *Console) on(ctx context.Context, inv *command.Invocation) int {
 	if len(inv.Args) < 3 {
 		fmt.Fprintln(inv.Err, "usage: on NODE COMMAND [ARGS]   (on node-1 iptables-save, on control-plane-b tail /var/log/kubernetes/audit.log)")
 		return 2
 	}
 	name := inv.Args[1]
 	var nodes []string
-	var servers []Server
-	err := inv.Console.cfg.Kernel.Do(func() {
-		if n := inv.Console.cfg.Nodes; n != nil {
+	var servers []verbs.Server
+	err := inv.Kernel.Do(func() {
+		if n := c.cfg.Nodes; n != nil {
 			nodes = n.Names()
 		}
-		if p := inv.Console.cfg.ControlPlane; p != nil {
+		if p := c.cfg.Verbs.ControlPlane; p != nil {
 			servers = p.Servers.List()
 		}
 	})
 	if err != nil {
-		fmt.Fprintf(inv.Err, "on: %v\n", ErrStopped)
+		fmt.Fprintf(inv.Err, "on: %v\n", command.ErrStopped)
 		return 1
 	}
 	if slices.Contains(nodes, name) {
-		return onNode(ctx, inv, name)
+		return c.onNode(ctx, inv, name)
 	}
 	var machines []string
 	for _, s := range servers {
 		if s.Machine == name {
-			return onMachine(inv, s)
+			return c.onMachine(inv, s)
 		}
 		machines = append(machines, s.Machine)
 	}
@@ -49,19 +51,19 @@ func on(ctx context.Context, inv *Invocation) int {
 }
 
 // onNode runs a tool of a node.
-func onNode(ctx context.Context, inv *Invocation, name string) int {
+func (c *Console) onNode(ctx context.Context, inv *command.Invocation, name string) int {
 	var in []byte
 	if inv.Piped {
 		in, _ = io.ReadAll(inv.In)
 	}
 	var out, errOut bytes.Buffer
 	exit, wait := 0, (func(*sim.Task) int)(nil)
-	err := inv.Console.cfg.Kernel.Do(func() { exit, wait = inv.Console.cfg.Nodes.Run(name, inv.Args[2:], in, &out, &errOut) })
+	err := inv.Kernel.Do(func() { exit, wait = c.cfg.Nodes.Run(name, inv.Args[2:], in, &out, &errOut) })
 	if err == nil && wait != nil {
-		if !inv.mayWait() {
+		if !inv.MayWait() {
 			return 1
 		}
-		err = inv.Console.call(ctx, inv.Cause, "on "+name, func(t *sim.Task) { exit = wait(t) })
+		err = inv.Task(ctx, "on "+name, func(t *sim.Task) { exit = wait(t) })
 	}
 	if err != nil {
 		fmt.Fprintf(inv.Err, "on: %v\n", err)
@@ -77,21 +79,20 @@ var serverTools = []string{"base64", "cat", "cut", "grep", "head", "hexdump", "s
 
 // onMachine runs a tool on the machine of an API server, whose files it reads and no
 // others.
-func onMachine(inv *Invocation, s Server) int {
-	var at APIServer
+func (c *Console) onMachine(inv *command.Invocation, s verbs.Server) int {
+	var at verbs.APIServer
 	var err error
-	if doErr := inv.Console.cfg.Kernel.Do(func() { at, err = inv.Console.cfg.ControlPlane.Servers.At(s.Name) }); err != nil || doErr != nil {
+	if doErr := inv.Kernel.Do(func() { at, err = c.cfg.Verbs.ControlPlane.Servers.At(s.Name) }); err != nil || doErr != nil {
 		fmt.Fprintf(inv.Err, "on: %v\n", errors.Join(err, doErr))
 		return 1
 	}
 	one := *inv
-	one.Args, one.machine = inv.Args[2:], at.Machine
+	one.Args, one.Files = inv.Args[2:], machineFiles{inv.Kernel, at.Machine}
 	switch tool := one.Args[0]; {
 	case slices.Contains(serverTools, tool):
-		exit, _ := runTool(&one)
-		return exit
+		return runTool(&one)
 	case tool == "ls":
-		return listFiles(&one)
+		return listFiles(&one, at.Machine)
 	case tool == "hostname":
 		fmt.Fprintln(inv.Out, s.Machine)
 		return 0
@@ -103,14 +104,14 @@ func onMachine(inv *Invocation, s Server) int {
 
 // listFiles is ls of a machine's files: those below a folder, or a file, by their
 // whole names.
-func listFiles(inv *Invocation) int {
+func listFiles(inv *command.Invocation, m verbs.Machine) int {
 	names := inv.Args[1:]
 	if len(names) == 0 {
 		names = []string{"/"}
 	}
 	var all []string
-	if err := inv.Console.cfg.Kernel.Do(func() { all = inv.machine.Files() }); err != nil {
-		fmt.Fprintf(inv.Err, "ls: %v\n", ErrStopped)
+	if err := inv.Kernel.Do(func() { all = m.Files() }); err != nil {
+		fmt.Fprintf(inv.Err, "ls: %v\n", command.ErrStopped)
 		return 2
 	}
 	exit := 0

@@ -10,13 +10,13 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"kviz/cluster/sim"
+	"kviz/cluster/console/command"
 	"kviz/cluster/trace"
 )
 
 // perform runs a command of the console between two events in the trace:
 // console.command, which is the cause of its requests, and console.done.
-func (c *Console) perform(ctx context.Context, inv *Invocation, run Command) int {
+func (c *Console) perform(ctx context.Context, inv *command.Invocation, run command.Func) int {
 	if inv.Piped {
 		// A command in the middle of a pipe begins when the one before it has
 		// ended: two that talk to the cluster at once would race.
@@ -39,7 +39,7 @@ func (c *Console) perform(ctx context.Context, inv *Invocation, run Command) int
 	inv.Err = io.MultiWriter(inv.Err, head)
 	exit := run(ctx, inv)
 	output := head.String()
-	if inv.untold {
+	if inv.Untold {
 		output = ""
 	}
 	_, _ = c.emit(context.WithoutCancel(ctx), trace.Event{
@@ -53,8 +53,8 @@ func (c *Console) perform(ctx context.Context, inv *Invocation, run Command) int
 // enters as work from outside (in a script: when nothing is ready); while it
 // stands, at once, for a person's keys are not part of what stands.
 func (c *Console) emit(ctx context.Context, e trace.Event) (trace.ID, error) {
-	e.Lane = c.process.Lane
-	k := c.cfg.Kernel
+	e.Lane = c.kernel.Process.Lane
+	k := c.kernel
 	done := make(chan trace.ID, 1)
 	once := func() {
 		select {
@@ -68,7 +68,7 @@ func (c *Console) emit(ctx context.Context, e trace.Event) (trace.ID, error) {
 			once()
 		}
 	}); err != nil {
-		return trace.ID{}, ErrStopped
+		return trace.ID{}, command.ErrStopped
 	}
 	if paused {
 		return <-done, nil
@@ -80,7 +80,7 @@ func (c *Console) emit(ctx context.Context, e trace.Event) (trace.ID, error) {
 			once()
 		}
 	}) {
-		return trace.ID{}, ErrStopped
+		return trace.ID{}, command.ErrStopped
 	}
 	for {
 		select {
@@ -96,39 +96,16 @@ func (c *Console) emit(ctx context.Context, e trace.Event) (trace.ID, error) {
 					once()
 				}
 			}); err != nil {
-				return trace.ID{}, ErrStopped
+				return trace.ID{}, command.ErrStopped
 			}
 		}
 	}
 }
 
-// call runs fn as a task of the console, as work from outside; time passes for
-// it. Its events have the command as cause.
-func (c *Console) call(ctx context.Context, cause trace.ID, name string, fn func(*sim.Task)) error {
-	return c.cfg.Kernel.Call(ctx, c.process, name, func(t *sim.Task) {
-		t.SetCauses(cause)
-		fn(t)
-	})
-}
-
 func (c *Console) lastEvent() trace.ID {
 	var id trace.ID
-	_ = c.cfg.Kernel.Do(func() { id = c.cfg.Kernel.Last() })
+	_ = c.kernel.Do(func() { id = c.kernel.Last() })
 	return id
-}
-
-// mayWait refuses a command that would wait for ever: in a script, on a
-// cluster that stands.
-func (inv *Invocation) mayWait() bool {
-	if !inv.Script {
-		return true
-	}
-	paused := false
-	_ = inv.Console.cfg.Kernel.Do(func() { paused = inv.Console.cfg.Kernel.Paused() })
-	if paused {
-		fmt.Fprintf(inv.Err, "%s: the cluster is paused, and nobody is there to let it move: use kviz resume, or kviz step, first\n", inv.Args[0])
-	}
-	return !paused
 }
 
 // headWriter keeps the first lines of a command's output for the trace.

@@ -14,8 +14,10 @@ import (
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
+	"kviz/cluster/console/command"
 	"kviz/cluster/console/tools"
 	"kviz/cluster/control"
+	"kviz/cluster/nearest"
 	"kviz/cluster/trace"
 )
 
@@ -283,10 +285,10 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		var exit int
 		var last lastLine
 		errOut := io.MultiWriter(orDiscard(hc.Stderr), &last)
-		inv := &Invocation{
-			Console: s.c, Args: args, Dir: hc.Dir, In: hc.Stdin, Out: orDiscard(hc.Stdout), Err: errOut,
+		inv := &command.Invocation{
+			Kernel: s.c.kernel, Files: folders{s.c, hc.Dir}, Args: args, Dir: hc.Dir, In: hc.Stdin, Out: orDiscard(hc.Stdout), Err: errOut,
 			Script: s.script, Source: s.source, Columns: s.columns,
-			lend: s.lend, env: hc.Env,
+			Lend: s.lend, Env: hc.Env,
 		}
 		if inv.In == nil {
 			inv.In = strings.NewReader("")
@@ -300,7 +302,7 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		name := args[0]
 		switch {
 		case slices.Contains(tools.Names(), name):
-			exit, _ = runTool(inv)
+			exit = runTool(inv)
 		case s.c.command(name) != nil:
 			exit = s.c.perform(ctx, inv, s.c.command(name))
 		default:
@@ -320,7 +322,7 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 
 // hint says what an unknown command may have meant.
 func (s *Session) hint(name string) string {
-	if near := nearest(name, append(s.c.Commands(), "echo", "printf", "test", "cd", "pwd", "set", "read")); near != "" {
+	if near := nearest.To(name, append(s.c.Commands(), "echo", "printf", "test", "cd", "pwd", "set", "read")); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return " (the console runs no other programs; its commands: " + strings.Join(s.c.Commands(), ", ") + ")"

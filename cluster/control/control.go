@@ -2,7 +2,7 @@
 // lessons and the console: plain values only, so that a screen can be built without
 // linking a cluster. Kubernetes has nothing of the kind; a debugger does. What each of
 // the three asks of a cluster is an interface of its own (tui.Cluster, lessons.Cluster,
-// console.Cluster). Start reading at [Clock].
+// verbs.Cluster of the console). Start reading at [Clock].
 package control
 
 import (

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"kviz/cluster"
-	"kviz/cluster/console"
 	"kviz/cluster/control"
+	"kviz/cluster/nearest"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -78,7 +78,7 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 		cfg.Bare = true
 	default:
 		text := fmt.Sprintf("--store %q: want raft or mvcc", s.store)
-		if near := console.Nearest(s.store, []string{"raft", "mvcc"}); near != "" {
+		if near := nearest.To(s.store, []string{"raft", "mvcc"}); near != "" {
 			text += fmt.Sprintf("; did you mean %q?", near)
 		}
 		return cfg, &usageError{text: text}

@@ -12,7 +12,7 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster"
-	"kviz/cluster/console"
+	"kviz/cluster/nearest"
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui"
@@ -113,7 +113,7 @@ func knownTheme(name string) error {
 		return nil
 	}
 	text := fmt.Sprintf("--theme %q: want %s", name, strings.Join(theme.Names(), ", "))
-	if near := console.Nearest(name, theme.Names()); near != "" {
+	if near := nearest.To(name, theme.Names()); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return &usageError{text: text}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
-	"kviz/cluster/console"
+	"kviz/cluster/console/kubectl"
 )
 
 func kubectlCommand() *command {
@@ -32,7 +32,7 @@ func kubectlCommand() *command {
 			std := genericiooptions.IOStreams{In: io.in, Out: io.out, ErrOut: io.err}
 			flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(std)
 			root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...), IOStreams: std, ConfigFlags: flags})
-			console.ReplaceVersion(root, flags, std)
+			kubectl.ReplaceVersion(root, flags, std)
 			root.SetArgs(args)
 			root.SetOut(io.out)
 			root.SetErr(io.err)

@@ -11,7 +11,7 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster"
-	"kviz/cluster/console"
+	"kviz/cluster/nearest"
 	"kviz/lessons"
 	"kviz/tui"
 	"kviz/tui/panes"
@@ -62,7 +62,7 @@ check  proves lessons: each starts unsolved, its solution solves it, its near-mi
 				return checkLessons(ctx, io.out, all, ids, s.seed)
 			default:
 				text := fmt.Sprintf("unknown verb %q: list, show, start or check", verb)
-				if near := console.Nearest(verb, []string{"list", "show", "start", "check"}); near != "" {
+				if near := nearest.To(verb, []string{"list", "show", "start", "check"}); near != "" {
 					text += fmt.Sprintf("; did you mean %q?", near)
 				}
 				return &usageError{text: text, command: "lesson"}

@@ -21,7 +21,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"kviz/assets"
-	"kviz/cluster/console"
+	"kviz/cluster/console/verbs"
+	"kviz/cluster/nearest"
 	"kviz/raftstore/host"
 )
 
@@ -137,7 +138,7 @@ func find(ctx context.Context, io streams, args []string) error {
 	case "help", "-h", "--help":
 		if len(args) > 1 {
 			c, err := named(all, args[1])
-			if text, pageErr := console.Page(assets.Docs(), args[1]); err != nil && pageErr == nil {
+			if text, pageErr := verbs.Page(assets.Docs(), args[1]); err != nil && pageErr == nil {
 				fmt.Fprint(io.out, text)
 				return nil
 			}
@@ -175,7 +176,7 @@ func named(all []*command, name string) (*command, error) {
 		what = "flag"
 	}
 	text := fmt.Sprintf("unknown %s %q", what, name)
-	if near := console.Nearest(name, names); near != "" {
+	if near := nearest.To(name, names); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return nil, &usageError{text: text}
@@ -220,7 +221,7 @@ func nearFlag(flags *pflag.FlagSet, err error) string {
 	}
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := console.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+	if near := nearest.To(unknown.GetSpecifiedName(), names); near != "" {
 		return fmt.Sprintf("; did you mean --%s?", near)
 	}
 	return ""
@@ -232,7 +233,7 @@ func printOverview(w io.Writer, all []*command) {
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.short)
 	}
 	fmt.Fprint(w, "\nkviz alone opens the explorer. kviz help COMMAND tells more, kviz help TOPIC shows a page:\n")
-	for _, t := range console.Topics(assets.Docs()) {
+	for _, t := range verbs.Topics(assets.Docs()) {
 		fmt.Fprintf(w, "  %-12s %s\n", t.Name, t.Title)
 	}
 }

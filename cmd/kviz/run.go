@@ -13,6 +13,7 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
+	"kviz/cluster/nearest"
 )
 
 func runCommand() *command {
@@ -85,7 +86,7 @@ func mustExist(path string) error {
 		names = append(names, e.Name())
 	}
 	text := fmt.Sprintf("%s: no such file", path)
-	if near := console.Nearest(filepath.Base(path), names); near != "" {
+	if near := nearest.To(filepath.Base(path), names); near != "" {
 		text += fmt.Sprintf("; did you mean %s?", strings.TrimPrefix(filepath.Join(filepath.Dir(path), near), "./"))
 	}
 	return errors.New(text)

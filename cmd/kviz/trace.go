@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"kviz/cluster/console"
+	"kviz/cluster/console/verbs"
+	"kviz/cluster/nearest"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -63,7 +64,7 @@ func traceCommand() *command {
 				if err != nil {
 					return err
 				}
-				console.WriteWhy(io.out, links, full)
+				verbs.WriteWhy(io.out, links, full)
 				if damage != nil {
 					return exitError(1)
 				}
@@ -109,7 +110,7 @@ func causes(events []*trace.Event, number string) ([]view.Link, error) {
 		stream.Append(e)
 	}
 	if _, _, ok := stream.At(id); !ok {
-		return nil, errors.New(console.NoEvent(stream, id, "in this recording"))
+		return nil, errors.New(verbs.NoEvent(stream, id, "in this recording"))
 	}
 	return view.NewHistory(stream).Why(id), nil
 }
@@ -120,7 +121,7 @@ func unknownKind(kind string) string {
 		names = append(names, string(k.Kind))
 	}
 	text := fmt.Sprintf("unknown event kind %q", kind)
-	if near := console.Nearest(kind, names); near != "" {
+	if near := nearest.To(kind, names); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return text

@@ -1,0 +1,39 @@
+package verbs
+
+import (
+	"context"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+)
+
+// Cluster is what the kviz verbs drive.
+type Cluster struct {
+	Trace       *trace.Stream
+	Clock       Clock
+	Faults      Faults
+	Breakpoints Breakpoints // nil: there are none
+	Members     MemberReader
+	Endpoints   func() control.Endpoints // how other programs reach the cluster
+}
+
+// Clock is a cluster's clock.
+type Clock interface {
+	Clock() control.Clock
+	Pause() error
+	Resume() error
+	Step(trace.Grain) error
+	Speed(x float64) error
+	SkipIdle() error
+}
+
+// Faults is what can be done to what, and does it.
+type Faults interface {
+	Faults() []control.FaultKind
+	Targets() []string
+	Fault(context.Context, control.Fault) error
+}
+
+// Condition reports whether an expression holds now; it is called on the
+// kernel's goroutine, after the newest event has been folded.
+type Condition func() (bool, error)

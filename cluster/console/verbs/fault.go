@@ -1,0 +1,135 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"kviz/cluster/control"
+	"kviz/cluster/nearest"
+)
+
+// faultVerb is kviz fault: what can be broken, and breaking and mending it.
+func faultVerb(ctx context.Context, inv *use, args []string) int {
+	m := inv.cfg.Cluster.Faults
+	kinds := m.Faults()
+	switch {
+	case len(args) > 0 && args[0] == "list":
+		return inv.listFaults(kinds, args[1:])
+	case len(args) < 2:
+		return inv.badUse()
+	}
+	var names, applies []string
+	for _, f := range kinds {
+		names = append(names, f.Name)
+		if f.Name == args[0] {
+			applies = append(applies, f.Target)
+		}
+	}
+	if len(applies) == 0 {
+		return inv.unknown("fault", args[0], names)
+	}
+	if targets := m.Targets(); !contains(targets, args[1]) {
+		kind, _, _ := strings.Cut(args[1], "/")
+		others := slices.ContainsFunc(targets, func(t string) bool { return strings.HasPrefix(t, kind+"/") })
+		if meant := sameName(targets, args[1], applies); meant != "" && !others {
+			fmt.Fprintf(inv.Err, "kviz fault: unknown target %q; did you mean %q? (kviz fault list tells all)\n", args[1], meant)
+			return 2
+		}
+		return inv.unknown("target", args[1], ofKinds(targets, args[1], applies))
+	}
+	return inv.did(m.Fault(ctx, control.Fault{Name: args[0], Target: args[1], Args: args[2:], Cause: inv.Cause}))
+}
+
+// listFaults tells what can be done to each kind of target, or all of one kind.
+func (inv *use) listFaults(kinds []control.FaultKind, of []string) int {
+	targets := inv.cfg.Cluster.Faults.Targets()
+	w := tabwriter.NewWriter(inv.Out, 0, 8, 3, ' ', 0)
+	if len(of) > 0 {
+		kind, _, _ := strings.Cut(of[0], "/")
+		found := false
+		for _, f := range kinds {
+			if f.Target == kind {
+				fmt.Fprintf(w, "%s\t%s\n", strings.TrimSpace(f.Name+" "+f.Args), f.Means)
+				found = true
+			}
+		}
+		if !found {
+			return inv.unknown("target", of[0], targets)
+		}
+		_ = w.Flush()
+		fmt.Fprintf(inv.Out, "targets now: %s\n", strings.Join(ofKinds(targets, kind, []string{kind}), " "))
+		return 0
+	}
+	var order []string
+	names := map[string][]string{}
+	for _, f := range kinds {
+		if names[f.Target] == nil {
+			order = append(order, f.Target)
+		}
+		names[f.Target] = append(names[f.Target], f.Name)
+	}
+	fmt.Fprintln(w, "TARGET\tFAULTS")
+	for _, kind := range order {
+		fmt.Fprintf(w, "%s\t%s\n", kind, strings.Join(names[kind], ", "))
+	}
+	_ = w.Flush()
+	fmt.Fprintf(inv.Out, "targets now: %s\nkviz fault list TARGET tells what each of its faults does\n", strings.Join(targets, " "))
+	return 0
+}
+
+// sameName is the target of the kinds that has the name of a word, where its kind is wrong
+// or left out: member/a for store/a, node/node-2 for node-2; "" if there is none.
+func sameName(targets []string, word string, kinds []string) string {
+	name := word[strings.IndexByte(word, '/')+1:]
+	for _, kind := range append([]string{"member", "node"}, kinds...) { // what people mean by a bare name
+		if !contains(kinds, kind) {
+			continue
+		}
+		if t := kind + "/" + name; contains(targets, t) {
+			return t
+		}
+	}
+	return ""
+}
+
+// ofKinds are the targets that a fault applies to: those of the kind that word
+// begins with, if it is one of them.
+func ofKinds(targets []string, word string, kinds []string) []string {
+	kindOf := func(t string) string { k, _, _ := strings.Cut(t, "/"); return k }
+	if k := kindOf(word); contains(kinds, k) {
+		kinds = []string{k}
+	}
+	var fit []string
+	for _, t := range targets {
+		if contains(kinds, kindOf(t)) {
+			fit = append(fit, t)
+		}
+	}
+	return fit
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (inv *use) unknown(what, name string, known []string) int {
+	fmt.Fprintf(inv.Err, "kviz %s: unknown %s %q", inv.Args[1], what, name)
+	if near := nearest.To(name, known); near != "" {
+		fmt.Fprintf(inv.Err, "; did you mean %q? (kviz fault list tells all)\n", near)
+		return 2
+	}
+	if len(known) == 0 {
+		fmt.Fprintf(inv.Err, ", and there is none of its kind now (kviz fault list tells all)\n")
+		return 2
+	}
+	fmt.Fprintf(inv.Err, ": one of %s\n", strings.Join(known, ", "))
+	return 2
+}

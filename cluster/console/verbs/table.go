@@ -1,0 +1,174 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"kviz/cluster/console/command"
+	"kviz/cluster/nearest"
+)
+
+// verb is one kviz verb of the console.
+type verb struct {
+	name  string
+	usage []string // what follows the name, one line a form
+	means string   // one line
+	page  string   // of kviz help that tells more; "" for none
+	run   func(ctx context.Context, inv *use, args []string) int
+}
+
+// group are verbs that belong together.
+type group struct {
+	title string
+	verbs []verb
+}
+
+// groups are all the verbs, in the order in which help tells them.
+var groups []group
+
+func init() { // not a composite literal: what the verbs run refers to the table
+	groups = []group{
+		{"Time", []verb{
+			{"pause", []string{""}, "make the cluster stand still", "time", pause},
+			{"resume", []string{""}, "let it run on", "time", resume},
+			{"step", []string{"[GRAIN]"}, "run to the next event of a grain, or a coarser one", "time", step},
+			{"until", []string{"[--timeout D] EXPR"}, "run until an expression holds, then stand still", "time", until},
+			{"wait", []string{"[--timeout D] EXPR"}, "wait until an expression holds (5m at most)", "time", waitFor},
+			{"skip", []string{""}, "jump to the next timer", "time", skip},
+			{"speed", []string{"X|max"}, "virtual seconds in a real one: 0.02, 1, 10, max", "time", speed},
+			{"status", []string{""}, "how the clock stands", "time", status},
+			{"break", []string{"[EXPR]", "remove N"}, "stand still after each event for which it holds", "time", breakVerb},
+		}},
+		{"Look", []verb{
+			{"why", []string{"[--full] N", "[-n NAMESPACE] KIND/NAME"}, "what led to an event, or to an object's last write", "look", why},
+			{"print", []string{"EXPR"}, "what an expression comes to", "look", printVerb},
+			{"clients", []string{"[RESOURCE]"}, "who reads what how often, and who watches", "look", clientsVerb},
+			{"cascade", []string{"[STEP]"}, "how slowness climbs from the disks to the queues", "look", cascade},
+			{"read", []string{"KEY"}, "ask every member of the store for a key", "store", readMembers},
+			{"endpoints", []string{""}, "how other programs reach the cluster", "outside", endpoints},
+		}},
+		{"Break", []verb{
+			{"fault", []string{"list [TARGET]", "NAME TARGET [ARGS]"}, "break or mend something", "faults", faultVerb},
+			{"restore", []string{"FILE [--bump-revision N --mark-compacted]"}, "let the store go on from a backup", "store", restore},
+		}},
+		{"Run", []verb{
+			{"apiserver", []string{
+				"[--server NAME] encryption [FILE|--none] [--automatic-reload[=false]]", "[--server NAME] audit|admission [FILE|--none]",
+				"[--server NAME] tokens|authentication|token-webhook|authorization [FILE|--none]", "[--server NAME] concurrency [N]", "storm USER [N]",
+				"pollers N [RESOURCE [EVERY]]", "[--server NAME] etcd-servers [MEMBER,MEMBER…|--all]", "servers", "add", "remove NAME",
+			}, "configure and load the API servers, add another one", "apiserver", apiserverVerb},
+			{"certificate", []string{"--user NAME [--group G]... [--ttl D | --request] FILE"}, "a client certificate, or a request for one", "identities", certificate},
+			{"oidc", []string{"", "login USER [--group G]... [--audience A]... [--ttl D] [--claim NAME=VALUE]..."}, "the identity provider, and a token of it", "identities", oidcVerb},
+			{"token", []string{"decode TOKEN"}, "what a JSON web token says of itself", "identities", tokenVerb},
+			{"node", []string{"join [--token ID.SECRET]"}, "another machine becomes a node", "identities", nodeVerb},
+		}},
+	}
+}
+
+func findVerb(name string) (verb, bool) {
+	for _, g := range groups {
+		for _, v := range g.verbs {
+			if v.name == name {
+				return v, true
+			}
+		}
+	}
+	return verb{}, false
+}
+
+func verbNames() []string {
+	var names []string
+	for _, g := range groups {
+		for _, v := range g.verbs {
+			names = append(names, v.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Run is the command that drives the simulation.
+func (k *Verbs) Run(ctx context.Context, inv *command.Invocation) int {
+	args := inv.Args[1:]
+	if len(args) == 0 || args[0] == "help" || args[0] == "--help" || args[0] == "-h" {
+		if len(args) < 2 {
+			printVerbs(inv.Out)
+			return 0
+		}
+		return k.help(inv, args[1])
+	}
+	v, ok := findVerb(args[0])
+	if !ok {
+		fmt.Fprintf(inv.Err, "kviz: unknown verb %q", args[0])
+		if near := nearest.To(args[0], verbNames()); near != "" {
+			fmt.Fprintf(inv.Err, "; did you mean %q?\n", near)
+		} else {
+			fmt.Fprintf(inv.Err, ": one of %s\n", strings.Join(verbNames(), ", "))
+		}
+		return 2
+	}
+	if len(args) == 2 && (args[1] == "--help" || args[1] == "-h") {
+		return k.help(inv, v.name)
+	}
+	if k.cfg.Cluster == nil {
+		fmt.Fprintf(inv.Err, "kviz %s: this console drives no clock\n", v.name)
+		return 1
+	}
+	return v.run(ctx, &use{Invocation: inv, cfg: &k.cfg}, args[1:])
+}
+
+// printVerbs tells all of them, on one screen.
+func printVerbs(w io.Writer) {
+	for _, g := range groups {
+		for i, v := range g.verbs {
+			title := ""
+			if i == 0 {
+				title = g.title
+			}
+			fmt.Fprintf(w, "%-6s kviz %-12s %s\n", title, v.name, v.means)
+		}
+	}
+	fmt.Fprintln(w, "kviz help VERB tells how one is used, kviz help topics which pages there are")
+}
+
+// printUse tells how a verb is used.
+func printUse(w io.Writer, v verb) {
+	for i, form := range v.usage {
+		head := "usage:"
+		if i > 0 {
+			head = "   or:"
+		}
+		fmt.Fprintln(w, strings.TrimSpace(head+" kviz "+v.name+" "+form))
+	}
+}
+
+// help tells of a verb or a topic.
+func (k *Verbs) help(inv *command.Invocation, word string) int {
+	pages := k.cfg.Docs
+	v, isVerb := findVerb(word)
+	if isVerb {
+		fmt.Fprintf(inv.Out, "kviz %s: %s\n", v.name, v.means)
+		printUse(inv.Out, v)
+		if v.name != v.page {
+			fmt.Fprintf(inv.Out, "more: kviz help %s\n", v.page)
+			return 0
+		}
+		fmt.Fprintln(inv.Out)
+	}
+	if word == "topics" {
+		for _, t := range Topics(pages) {
+			fmt.Fprintf(inv.Out, "  kviz help %-12s %s\n", t.Name, t.Title)
+		}
+		return 0
+	}
+	text, err := Page(pages, word)
+	if err != nil {
+		fmt.Fprintf(inv.Err, "kviz help: %v\n", err)
+		return 2
+	}
+	fmt.Fprint(inv.Out, text)
+	return 0
+}
