@@ -103,6 +103,9 @@ func (c *Cluster) Exec(ctx context.Context, line string, streams control.Streams
 	return c.console.Exec(ctx, line, streams)
 }
 
+// Words are the words of the console's language.
+func (c *Cluster) Words() []control.Word { return c.console.Words() }
+
 // Stand has the console stand in a folder; it gives where it stood.
 func (c *Cluster) Stand(dir string) (before string) { return c.console.Stand(dir) }
 

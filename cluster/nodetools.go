@@ -23,18 +23,21 @@ func (s shells) Names() []string {
 	return names
 }
 
+// Tools are the programs that a node has, sorted.
+func (shells) Tools() []string {
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(nodeTools)), "curl")))
+}
+
 // Run runs a tool. One that waits for an answer from the network gives what is to be run
 // as a task.
 func (s shells) Run(name string, argv []string, _ []byte, out, errOut io.Writer) (exit int, wait func(*sim.Task) int) {
 	n := s.nodes.find(name)
-	if argv[0] == "curl" {
+	if argv[0] == "curl" { // which takes time
 		return 0, func(t *sim.Task) int { return s.curl(t, n, argv[1:], out, errOut) }
 	}
 	tool, ok := nodeTools[argv[0]]
 	if !ok {
-		names := append(slices.Collect(maps.Keys(nodeTools)), "curl")
-		slices.Sort(names)
-		fmt.Fprintf(errOut, "%s: command not found on %s; its tools: %s\n", argv[0], name, strings.Join(names, ", "))
+		fmt.Fprintf(errOut, "%s: command not found on %s; its tools: %s\n", argv[0], name, strings.Join(s.Tools(), ", "))
 		return 127, nil
 	}
 	return tool(n, argv, out, errOut), nil

@@ -29,9 +29,9 @@ func (breakable) Targets() []string {
 	return []string{"apiserver", "apiserver/b", "audit", "audit/b", "member/a", "member/b", "member/c", "node/node-1"}
 }
 
-// What kviz fault does to what is completed from the cluster's own catalogue and targets,
-// so also the files of a second API server.
-func TestFaultsComplete(t *testing.T) {
+// A line is completed from the cluster's own language, catalogue and targets, so also by
+// the files of a second API server.
+func TestWordsComplete(t *testing.T) {
 	d := explore(t, 120, 40, -1, func(cfg *Config) { cfg.Cluster = breakable{cfg.Cluster.(*tuitest.Cluster)} })
 	for line, want := range map[string]string{
 		"kviz fau":                      "fault",
@@ -51,6 +51,26 @@ func TestFaultsComplete(t *testing.T) {
 		"kviz fault slow member/a ":     "",
 		"kviz fault nonsense ":          "",
 		"kviz fault fill audit/b some ": "",
+	} {
+		if got := strings.Join(d.m.drawer.Complete(line, d.m.travel.State(), d.m.cluster), " "); got != want {
+			t.Errorf("%q is completed by %q, want %q", line, got, want)
+		}
+	}
+	for line, want := range map[string]string{
+		"k":                                    "kill kubectl kviz",
+		"kubectl ":                             "describe get rollout",
+		"kubectl rollout ":                     "status undo",
+		"kubectl get no":                       "nodes",
+		"kubectl get nodes node-1":             "node-1",
+		"kubectl rollout status deploym":       "deployments",
+		"kviz why ":                            "",
+		"kviz why --":                          "--full",
+		"kviz apiserver ":                      "audit remove",
+		"kviz apiserver --server apiserver/b ": "audit remove",
+		"on node-":                             "node-1 node-2 node-3",
+		"on node-1 ":                           "crictl iptables-save",
+		"on node-1 crictl ":                    "",
+		"nft ":                                 "",
 	} {
 		if got := strings.Join(d.m.drawer.Complete(line, d.m.travel.State(), d.m.cluster), " "); got != want {
 			t.Errorf("%q is completed by %q, want %q", line, got, want)

@@ -32,6 +32,7 @@ type Cluster interface {
 	drive.Cluster
 	faults.Cluster
 	console.Shell
+	console.Catalogue
 }
 
 // Config says what the explorer shows and how.

@@ -59,6 +59,7 @@ var _ = simulated.Say(simulated.Statement{
 // is to be run as a task.
 type Nodes interface {
 	Names() []string
+	Tools() []string
 	Run(node string, argv []string, stdin []byte, out, errOut io.Writer) (exit int, wait func(*sim.Task) int)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,41 @@ EOF`,
 		`kviz until x == 1`,
 		`timeout 3s sleep 10`,
 	))
+}
+
+// The words that a line is completed with are commands that there are, and none that is
+// refused.
+func TestWordsAreCommands(t *testing.T) {
+	b := newBench(t, console.Config{})
+	after := map[string][]control.Word{}
+	for _, w := range b.Words() {
+		after[w.Name] = w.Next
+		if w.Name != "help" && !slices.Contains(b.Commands(), w.Name) {
+			t.Errorf("%s is no command", w.Name)
+		}
+	}
+	has := func(words []control.Word, name string) bool {
+		return slices.ContainsFunc(words, func(w control.Word) bool { return w.Name == name })
+	}
+	for _, c := range []struct {
+		command, word string
+		want          bool
+	}{
+		{"kubectl", "get", true},
+		{"kubectl", "rollout", true},
+		{"kubectl", "port-forward", false},
+		{"kubectl", "debug", false},
+		{"kviz", "until", true},
+		{"kviz", "help", true},
+		{"etcdutl", "snapshot", true},
+	} {
+		if has(after[c.command], c.word) != c.want {
+			t.Errorf("%s %s is offered: %v", c.command, c.word, !c.want)
+		}
+	}
+	if i := slices.IndexFunc(after["kubectl"], func(w control.Word) bool { return w.Name == "config" }); i < 0 || len(after["kubectl"][i].Next) != 1 {
+		t.Error("of kubectl config set-context alone is there")
+	}
 }
 
 func TestACommandIsTheCauseOfItsRequests(t *testing.T) {

@@ -55,6 +55,22 @@ type Fault struct {
 	Cause trace.ID
 }
 
+// Word is a word of the console's language, and those that may follow it: a command, its
+// subcommands, their subcommands and flags.
+type Word struct {
+	Name string
+	Next []Word
+}
+
+// Words are words that nothing is known to follow.
+func Words(names ...string) []Word {
+	all := make([]Word, len(names))
+	for i, n := range names {
+		all[i].Name = n
+	}
+	return all
+}
+
 // Streams are a command's standard streams.
 type Streams struct {
 	In       io.Reader

@@ -2,59 +2,90 @@ package console
 
 import (
 	"slices"
-	"sort"
 	"strings"
 
 	"kviz/cluster/control"
 	"kviz/cluster/view"
 )
 
-// Catalogue is what can be broken, whose words are completed.
+// Catalogue is what can be typed: the console's language, and what can be broken.
 type Catalogue interface {
+	Words() []control.Word
 	Faults() []control.FaultKind
 	Targets() []string
 }
 
+// own are the drawer's own commands, which no shell of the cluster's knows.
+var own = []string{"clear", "fg", "help", "jobs", "kill"}
+
 // completions gives the words that could stand after the words before: first
-// words are commands, then verbs, then resources, then names of objects. ctl is nil
-// while the cluster starts; jobs are the console's (%1, %2).
-func completions(s *view.State, ctl Catalogue, jobs []string, before []string, word string) []string {
-	var all []string
-	switch {
-	case len(before) == 0:
-		all = []string{"kubectl", "etcdctl", "etcdutl", "kviz", "help", "clear", "jobs", "kill", "fg", "crictl", "iptables", "iptables-save", "ipvsadm", "nft", "ip", "ls", "cat", "curl", "dig"}
-	case before[0] == "kill" || before[0] == "fg" && len(before) == 1:
-		all = jobs
-	case before[0] == "kubectl" && len(before) == 1:
-		all = []string{
-			"get", "describe", "apply", "create", "delete", "edit", "scale", "rollout", "logs", "exec", "expose", "run", "label", "annotate",
-			"patch", "taint", "cordon", "uncordon", "drain", "top", "wait", "explain", "auth", "api-resources", "version", "events", "set", "autoscale",
-		}
-	case before[0] == "etcdctl" && len(before) == 1:
-		all = etcdWords[""]
-	case before[0] == "etcdctl" && len(before) == 2:
-		all = etcdWords[before[1]]
-	case before[0] == "etcdutl" && len(before) == 1:
-		all = []string{"snapshot", "hashkv", "defrag", "migrate", "version"}
-	case before[0] == "etcdutl" && len(before) == 2 && before[1] == "snapshot":
-		all = []string{"status", "restore"}
-	case before[0] == "kviz" && len(before) == 1:
-		all = []string{"apiserver", "break", "cascade", "certificate", "clients", "node", "oidc", "pause", "print", "resume", "status", "step", "until", "speed", "skip", "why", "fault", "wait", "read", "restore", "endpoints", "token"}
-	case before[0] == "kviz" && before[1] == "apiserver":
-		all = apiserverWords(s, before[2:])
-	case before[0] == "kviz" && before[1] == "fault" && ctl != nil:
-		all = faultArguments(ctl, before[2:])
-	case before[0] == "kubectl":
-		all = kubectlWords(s, before[2:])
-	}
+// words are commands, then what the catalogue knows to follow, then resources and names of
+// objects. c is nil while the cluster starts; jobs are the console's (%1, %2).
+func completions(s *view.State, c Catalogue, jobs []string, before []string, word string) []string {
 	var out []string
-	for _, w := range all {
-		if strings.HasPrefix(w, word) {
+	for _, w := range candidates(s, c, jobs, before) {
+		// Flags are offered to who has begun one.
+		if strings.HasPrefix(w, word) && (word != "" || !strings.HasPrefix(w, "-")) {
 			out = append(out, w)
 		}
 	}
-	sort.Strings(out)
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// candidates are all of them, whatever has been typed of the word.
+func candidates(s *view.State, c Catalogue, jobs []string, before []string) []string {
+	if len(before) > 0 && (before[0] == "kill" || before[0] == "fg" && len(before) == 1) {
+		return jobs
+	}
+	var words []control.Word
+	if c != nil {
+		words = c.Words()
+	}
+	if len(before) == 0 {
+		return append(named(words), own...)
+	}
+	if len(before) > 1 && before[0] == "kviz" && before[1] == "apiserver" {
+		next, _ := follow(words, before[:2])
+		return apiserverWords(s, next, before[2:])
+	}
+	next, rest := follow(words, before)
+	switch {
+	case before[0] == "on" && len(before) == 1:
+		return names(s, "nodes", "")
+	case before[0] == "on" && len(before) == 2:
+		return named(next)
+	case before[0] == "kviz" && len(before) > 1 && before[1] == "fault" && c != nil:
+		return faultArguments(c, before[2:])
+	case len(rest) == 0 && len(next) > 0:
+		return named(next)
+	case before[0] != "kubectl" && before[0] != "k":
+		return nil
+	case len(rest) == len(before)-1: // flags before the command
+		return kubectlWords(s, before[2:])
+	}
+	return kubectlWords(s, rest)
+}
+
+// follow goes along words as far as they are known, and gives those that may come next
+// and what is left of before.
+func follow(words []control.Word, before []string) (next []control.Word, rest []string) {
+	for i, b := range before {
+		at := slices.IndexFunc(words, func(w control.Word) bool { return w.Name == b })
+		if at < 0 {
+			return words, before[i:]
+		}
+		words = words[at].Next
+	}
+	return words, nil
+}
+
+func named(words []control.Word) []string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = w.Name
+	}
+	return all
 }
 
 // faultArguments are the words of kviz fault: what can be done, to which of the targets that
@@ -105,42 +136,28 @@ func faultArguments(ctl Catalogue, before []string) []string {
 }
 
 // apiserverWords are the words of kviz apiserver: what it does, and the names of the API
-// servers, of which the first cannot be removed.
-func apiserverWords(s *view.State, before []string) []string {
-	if len(before) == 0 || strings.HasPrefix(before[len(before)-1], "--server=") {
-		return []string{
-			"add", "admission", "audit", "authentication", "authorization", "concurrency", "encryption", "etcd-servers", "remove", "--server",
-			"servers", "storm", "token-webhook", "tokens",
-		}
+// servers where it takes one; the first cannot be removed.
+func apiserverWords(s *view.State, does []control.Word, before []string) []string {
+	if len(before) > 1 && before[0] == "--server" {
+		before = before[2:]
+	} else if len(before) > 0 && strings.HasPrefix(before[0], "--server=") {
+		before = before[1:]
 	}
-	last := before[len(before)-1]
-	var names []string
+	if len(before) == 0 {
+		return named(does)
+	}
+	var found []string
 	for _, x := range s.Balancer.Servers {
 		_, name, other := strings.Cut(x.Server, "/")
 		switch {
-		case last == "remove" && other:
-			names = append(names, name)
-		case last == "--server":
-			names = append(names, x.Server)
+		case len(before) > 1:
+		case before[0] == "remove" && other:
+			found = append(found, name)
+		case before[0] == "--server":
+			found = append(found, x.Server)
 		}
 	}
-	return names
-}
-
-// etcdWords are etcdctl's commands, and those below each.
-var etcdWords = map[string][]string{
-	"": {
-		"get", "put", "del", "txn", "watch", "lease", "member", "endpoint", "compaction", "snapshot", "alarm", "defrag", "move-leader",
-		"user", "role", "auth", "version", "help",
-	},
-	"lease":    {"grant", "revoke", "timetolive", "list", "keep-alive"},
-	"member":   {"list", "add", "promote", "remove", "update"},
-	"endpoint": {"status", "health", "hashkv"},
-	"snapshot": {"save"},
-	"alarm":    {"list", "disarm"},
-	"user":     {"add", "delete", "get", "list", "passwd", "grant-role", "revoke-role"},
-	"role":     {"add", "delete", "get", "list", "grant-permission", "revoke-permission"},
-	"auth":     {"enable", "disable", "status"},
+	return found
 }
 
 func kubectlWords(s *view.State, before []string) []string {

@@ -169,6 +169,17 @@ func (c *Cluster) Targets() []string {
 	return []string{"member/a", "member/b", "member/c", "node/node-1", "node/node-2", "node/node-3", "kubelet/node-1", "scheduler"}
 }
 
+// Words implements [tui.Cluster].
+func (c *Cluster) Words() []control.Word {
+	return []control.Word{
+		{Name: "kubectl", Next: []control.Word{{Name: "get"}, {Name: "describe"}, {Name: "rollout", Next: control.Words("status", "undo")}}},
+		{Name: "kviz", Next: []control.Word{
+			{Name: "apiserver", Next: control.Words("--server", "audit", "remove")}, {Name: "fault", Next: control.Words("list")}, {Name: "why", Next: control.Words("--full")},
+		}},
+		{Name: "on", Next: control.Words("crictl", "iptables-save")},
+	}
+}
+
 // Fault implements [tui.Cluster].
 func (c *Cluster) Fault(_ context.Context, f control.Fault) error {
 	c.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"kviz/cluster/console/command"
+	"kviz/cluster/console/etcdtool"
+	"kviz/cluster/control"
 )
 
 // commandLine is an etcdctl command as it is going to be run.
@@ -72,29 +74,21 @@ func parseEtcdctl(args, members []string) (*commandLine, error) {
 		}
 		call.rest = append(call.rest, a)
 	}
-	call.words[0] = whole(call.words[0], ctlCommands)
-	switch call.words[0] {
-	case "endpoint", "lease":
-		call.words[1] = whole(call.words[1], ctlSubcommands)
+	commands := etcdtool.Words(etcdtool.Etcdctl) // etcdctl takes any beginning of one for it
+	call.words[0] = whole(call.words[0], commands)
+	if i := slices.IndexFunc(commands, func(w control.Word) bool { return w.Name == call.words[0] }); i >= 0 {
+		call.words[1] = whole(call.words[1], commands[i].Next)
 	}
 	// The console measures a command's time itself, in virtual time.
 	call.args = append([]string{"--endpoints=" + call.asked(), "--command-timeout=24h", "--dial-timeout=1h"}, call.fixed()...)
 	return call, nil
 }
 
-// ctlCommands are etcdctl's commands; it takes any beginning of one for it.
-var ctlCommands = []string{
-	"alarm", "auth", "check", "compaction", "completion", "defrag", "del", "downgrade", "elect", "endpoint", "get", "help", "lease", "lock",
-	"make-mirror", "member", "move-leader", "options", "put", "role", "snapshot", "txn", "user", "version", "watch",
-}
-
-// ctlSubcommands are those that make a difference here.
-var ctlSubcommands = []string{"grant", "hashkv", "health", "keep-alive", "list", "revoke", "status", "timetolive"}
-
 // whole is the one name that a word is the beginning of, else the word.
-func whole(word string, names []string) string {
+func whole(word string, known []control.Word) string {
 	var found []string
-	for _, n := range names {
+	for _, k := range known {
+		n := k.Name
 		if n == word {
 			return n
 		}

@@ -20,11 +20,13 @@ type verb struct {
 	run   func(ctx context.Context, inv *use, args []string) int
 }
 
-// group are verbs that belong together.
+// group are verbs that belong together. kviz help NAME, in small letters, lists them.
 type group struct {
 	title string
 	verbs []verb
 }
+
+func (g group) name() string { return strings.ToLower(g.title) }
 
 // groups are all the verbs, in the order in which help tells them.
 var groups []group
@@ -50,11 +52,11 @@ func init() { // not a composite literal: what the verbs run refers to the table
 			{"read", []string{"KEY"}, "ask every member of the store for a key", "store", readMembers},
 			{"endpoints", []string{""}, "how other programs reach the cluster", "outside", endpoints},
 		}},
-		{"Break", []verb{
+		{"Faults", []verb{
 			{"fault", []string{"list [TARGET]", "NAME TARGET [ARGS]"}, "break or mend something", "faults", faultVerb},
 			{"restore", []string{"FILE [--bump-revision N --mark-compacted]"}, "let the store go on from a backup", "store", restore},
 		}},
-		{"Run", []verb{
+		{"Admin", []verb{
 			{"apiserver", []string{
 				"[--server NAME] encryption [FILE|--none] [--automatic-reload[=false]]", "[--server NAME] audit|admission [FILE|--none]",
 				"[--server NAME] tokens|authentication|token-webhook|authorization [FILE|--none]", "[--server NAME] concurrency [N]", "storm USER [N]",
@@ -79,15 +81,12 @@ func findVerb(name string) (verb, bool) {
 	return verb{}, false
 }
 
-func verbNames() []string {
-	var names []string
+func verbNames() (all []string) {
 	for _, g := range groups {
-		for _, v := range g.verbs {
-			names = append(names, v.name)
-		}
+		all = append(all, names(g.verbs)...)
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(all)
+	return all
 }
 
 // Run is the command that drives the simulation.
@@ -95,7 +94,7 @@ func (k *Verbs) Run(ctx context.Context, inv *command.Invocation) int {
 	args := inv.Args[1:]
 	if len(args) == 0 || args[0] == "help" || args[0] == "--help" || args[0] == "-h" {
 		if len(args) < 2 {
-			printVerbs(inv.Out)
+			printVerbs(inv.Out, groups)
 			return 0
 		}
 		return k.help(inv, args[1])
@@ -120,18 +119,42 @@ func (k *Verbs) Run(ctx context.Context, inv *command.Invocation) int {
 	return v.run(ctx, &use{Invocation: inv, cfg: &k.cfg}, args[1:])
 }
 
-// printVerbs tells all of them, on one screen.
-func printVerbs(w io.Writer) {
+// screen is how many lines kviz help has: those of a terminal of 24, but the prompt.
+const screen = 23
+
+// printVerbs tells of them on one screen, a line each. Groups for which that has no room
+// are a line each, the last ones first: kviz help GROUP has the lines of their verbs.
+func printVerbs(w io.Writer, groups []group) {
+	lines, open := 1, len(groups)
 	for _, g := range groups {
-		for i, v := range g.verbs {
-			title := ""
-			if i == 0 {
-				title = g.title
-			}
-			fmt.Fprintf(w, "%-6s kviz %-12s %s\n", title, v.name, v.means)
-		}
+		lines += len(g.verbs)
+	}
+	for lines > screen && open > 0 {
+		open--
+		lines -= len(groups[open].verbs) - 1
+	}
+	for _, g := range groups[:open] {
+		printGroup(w, g)
+	}
+	for _, g := range groups[open:] {
+		fmt.Fprintf(w, "%-6s kviz help %s: %s\n", g.title, g.name(), strings.Join(names(g.verbs), ", "))
 	}
 	fmt.Fprintln(w, "kviz help VERB tells how one is used, kviz help topics which pages there are")
+}
+
+func printGroup(w io.Writer, g group) {
+	title := g.title
+	for _, v := range g.verbs {
+		fmt.Fprintf(w, "%-6s kviz %-12s %s\n", title, v.name, v.means)
+		title = ""
+	}
+}
+
+func names(verbs []verb) (all []string) {
+	for _, v := range verbs {
+		all = append(all, v.name)
+	}
+	return all
 }
 
 // printUse tells how a verb is used.
@@ -145,11 +168,11 @@ func printUse(w io.Writer, v verb) {
 	}
 }
 
-// help tells of a verb or a topic.
+// help tells of a verb, a group of verbs or a topic; a group may have the name of the
+// topic that tells more.
 func (k *Verbs) help(inv *command.Invocation, word string) int {
 	pages := k.cfg.Docs
-	v, isVerb := findVerb(word)
-	if isVerb {
+	if v, ok := findVerb(word); ok {
 		fmt.Fprintf(inv.Out, "kviz %s: %s\n", v.name, v.means)
 		printUse(inv.Out, v)
 		if v.name != v.page {
@@ -163,6 +186,13 @@ func (k *Verbs) help(inv *command.Invocation, word string) int {
 			fmt.Fprintf(inv.Out, "  kviz help %-12s %s\n", t.Name, t.Title)
 		}
 		return 0
+	}
+	if i := slices.IndexFunc(groups, func(g group) bool { return g.name() == word }); i >= 0 {
+		printGroup(inv.Out, groups[i])
+		if !slices.ContainsFunc(Topics(pages), func(t Topic) bool { return t.Name == word }) {
+			return 0
+		}
+		fmt.Fprintln(inv.Out)
 	}
 	text, err := Page(pages, word)
 	if err != nil {
