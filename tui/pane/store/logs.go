@@ -1,0 +1,172 @@
+package store
+
+import (
+	"fmt"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// drawLogs draws the members' logs, and what they come to: revisions and keys.
+func (p *Store) drawLogs(s *pane.Sheet, f *pane.Frame) {
+	y := 0
+	if f.Rows >= tabsFrom {
+		y = p.drawTabs(s, y)
+	}
+	if s.W() >= wide {
+		left := s.W() * 55 / 100
+		a, b := s.Halves(left)
+		p.drawRaft(a, f, y)
+		p.drawKeys(b, f, drawRevisions(b, f, p.drawValue(b, f, y), 12))
+		s.Divide(y, left, a, b)
+		return
+	}
+	y = p.drawValue(s, f, p.drawRaft(s, f, y))
+	p.drawKeys(s, f, drawRevisions(s, f, y, 6))
+}
+
+func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
+	members := f.S.Store.Members()
+	if len(members) == 0 {
+		s.Row(y).Text(0, 0, "The bare store: one process, no raft, no members (--store mvcc).", theme.Muted)
+		return drawEndpoints(s, f, y+1)
+	}
+	var last, commit, term uint64
+	var leader *view.Member
+	for _, m := range members {
+		last = max(last, m.Last)
+		commit = max(commit, m.Commit)
+		term = max(term, m.Term)
+		if m.Up && m.Role == "leader" {
+			leader = m
+		}
+	}
+	digits := len(fmt.Sprint(term))
+	cell := digits + 3
+	head := 15
+	if s.W() < 60 {
+		head = 9
+	}
+	n := uint64(max((s.W()-head-cell)/cell, 1))
+	first := uint64(1)
+	if last > n {
+		first = last - n + 1
+	}
+	a := s.Row(y)
+	if head > 9 {
+		a.Text(0, 0, "member    term", theme.Muted)
+	} else {
+		a.Text(0, 0, "log   t", theme.Muted)
+	}
+	drawIndexes(a, head, cell, first, last, commit)
+	for i, m := range members {
+		drawLog(s, f, y+1+i, m, leader, first, last, head, cell, digits)
+	}
+	return y + 1 + len(members)
+}
+
+// drawIndexes names the entries by their indexes, whole and with a space between two:
+// first the one that is committed, then those of the others that have room.
+func drawIndexes(a grid.Area, head, cell int, first, last, commit uint64) {
+	at := func(i uint64) (from, to int) {
+		from = head + int(i-first)*cell + 1
+		return from, from + len(fmt.Sprint(i))
+	}
+	from, to := a.W(), a.W() // what the commit mark takes
+	if commit >= first && commit <= last {
+		from, to = at(commit)
+		from--
+		if over := to - a.W(); over > 0 {
+			from, to = from-over, to-over
+		}
+		a.Text(from, 0, fmt.Sprintf("▾%d", commit), theme.Good|grid.Bold)
+	}
+	free := head
+	for i := first; i <= last; i++ {
+		x, end := at(i)
+		if x < free || end > a.W() || i == commit || x <= to && end >= from {
+			continue
+		}
+		a.Text(x, 0, fmt.Sprint(i), theme.Muted)
+		free = end + 1
+	}
+}
+
+func drawLog(s *pane.Sheet, f *pane.Frame, y int, m, leader *view.Member, first, last uint64, head, cell, digits int) {
+	a := s.Row(y)
+	glyph, st := pane.Member(m)
+	term := theme.Term(m.Term)
+	word := "follow"
+	switch {
+	case !m.Up:
+		word, term = "down", st
+	case m.Role == "leader":
+		word = "LEAD"
+	case m.Role == "candidate":
+		word = "CAND"
+	case m.Learner:
+		word = "learn"
+	}
+	if f.Fresh(m.Event) {
+		st, term = st|grid.Fresh, term|grid.Fresh
+	}
+	a.Put(0, 0, glyph, st)
+	x := a.Text(2, 0, m.Name+" ", st)
+	if head > 9 {
+		a.Text(max(x, 4), 0, grid.Pad(word, 6), st)
+		a.Text(11, 0, fmt.Sprint(m.Term), term)
+	} else {
+		a.Text(max(x, 4), 0, "t"+fmt.Sprint(m.Term), term)
+	}
+	s.Hot(0, y, head-2, pane.Subject{ID: "member/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: Words(m), Copy: m.Name})
+	var peer *view.Peer
+	if leader != nil && leader != m {
+		peer = leader.Peer(m.Name)
+	}
+	for _, e := range m.Log() {
+		if e.Index < first || e.Index > last {
+			continue
+		}
+		drawEntry(s, f, y, head+int(e.Index-first)*cell, m, e, digits)
+	}
+	if peer == nil {
+		return
+	}
+	if peer.Match >= first && peer.Match <= last {
+		a.Put(head+int(peer.Match-first)*cell+digits+2, 0, '^', theme.Cause|grid.Bold)
+	}
+	if peer.Next >= first && peer.Next <= last+1 && m.Entry(peer.Next) == view.EntryAbsent {
+		a.Put(head+int(peer.Next-first)*cell+1, 0, '>', theme.Cause|grid.Bold)
+	}
+}
+
+func drawEntry(s *pane.Sheet, f *pane.Frame, y, x int, m *view.Member, e view.LogEntry, digits int) {
+	state := m.Entry(e.Index)
+	l, r := "[", "]"
+	st := theme.Term(e.Term)
+	switch state {
+	case view.EntryWritten, view.EntryAbsent:
+		l, r = ".", "."
+	case view.EntryDurable:
+		l, r = ":", ":"
+	case view.EntryApplied:
+		st |= grid.Bold
+	}
+	if f.Fresh(e.Event) {
+		st |= grid.Fresh
+	}
+	a := s.Row(y)
+	a.Text(x, 0, l+grid.PadLeft(fmt.Sprint(e.Term), digits)+r, st)
+	kind := e.Type
+	if kind == "" {
+		kind = "entry"
+	}
+	s.Hot(x, y, digits+2, pane.Subject{
+		ID: fmt.Sprintf("entry/%s/%d", m.Name, e.Index), Event: e.Event, Target: "member/" + m.Name, Kind: trace.RaftAppend,
+		Words: fmt.Sprintf("Entry %d of term %d (%s, %s) on member %s: %s.", e.Index, e.Term, kind, words.Bytes(e.Size), m.Name, state),
+	})
+}
