@@ -22,7 +22,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	db := &etcd{ended: life.ended}
 	var k *sim.Kernel
 	k = sim.New(sim.Config{
-		Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: stream, Healthy: db.healthy, Hold: db.hold, Release: db.release,
+		Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: stream, Healthy: db.healthy, Hold: db.hold, Release: db.single,
 		Pace: func(p sim.Pace) { notePace(k, p) },
 	})
 	k.SetDemand(cfg.Demand)
@@ -42,7 +42,7 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	slow := queueDelays{}
 
 	edges := newEdges(k, servers, assets.Documents())
-	clock := newClock(k, life, db.release, cfg.Speed)
+	clock := newClock(k, life, db, cfg.Speed)
 	asks := &expressions{stream: stream}
 	c := &Cluster{
 		lifetime: life, clock: clock, breakpoints: &breakpoints{k: k, clock: clock, asks: asks},

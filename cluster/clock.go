@@ -13,7 +13,7 @@ import (
 type clock struct {
 	k       *sim.Kernel
 	life    *lifetime
-	release func() bool // lets one held message between members go
+	store   tempered
 	shown   atomic.Pointer[control.Clock]
 	pending atomic.Bool
 
@@ -21,8 +21,17 @@ type clock struct {
 	why   string  // why the cluster stands
 }
 
-func newClock(k *sim.Kernel, life *lifetime, release func() bool, speed float64) *clock {
-	c := &clock{k: k, life: life, release: release, speed: speed}
+// tempered is the store as far as the clock drives it.
+type tempered interface {
+	// single lets one thing go of what is held in the store; false: nothing is.
+	single() bool
+	// bare says that the store has no members whose work could be stepped.
+	bare() bool
+	tempo(speed float64)
+}
+
+func newClock(k *sim.Kernel, life *lifetime, store tempered, speed float64) *clock {
+	c := &clock{k: k, life: life, store: store, speed: speed}
 	c.shown.Store(&control.Clock{Speed: speed})
 	return c
 }
@@ -76,7 +85,12 @@ func (c *clock) stands(why string) {
 }
 
 // booted gives the clock its speed: booting itself is as fast as the machine allows.
-func (c *clock) booted() { c.k.SetSpeed(c.speed) }
+func (c *clock) booted() { c.setSpeed() }
+
+func (c *clock) setSpeed() {
+	c.k.SetSpeed(c.speed)
+	c.store.tempo(c.speed)
+}
 
 // note tells of the clock in the trace and shows it.
 func (c *clock) note() {
@@ -109,11 +123,17 @@ func (c *clock) Pause() error { return c.change("you paused", c.k.Pause) }
 func (c *clock) Resume() error { return c.change("", c.k.Resume) }
 
 // Step runs to the next event of the grain or a coarser one. At the grain of
-// raft it lets exactly one message between members go, if one is held; else the
-// cluster goes on to the next thing that it or a member does.
+// raft it lets exactly one thing go of what is held, if anything is: a message
+// between members, or the election timeout of a member without a leader; else the
+// cluster goes on to the next thing that a member does. A store without members
+// is stepped by what it commits.
 func (c *clock) Step(g trace.Grain) error {
 	return c.change("step "+g.String(), func() {
-		if g == trace.GrainRaft && c.k.Paused() && c.release() {
+		switch {
+		case g != trace.GrainRaft:
+		case c.store.bare():
+			g = trace.GrainCommit
+		case c.k.Paused() && c.store.single():
 			return
 		}
 		c.k.Step(g)
@@ -129,7 +149,7 @@ func (c *clock) Speed(x float64) error {
 		c.speed = x
 		select {
 		case <-c.life.ready:
-			c.k.SetSpeed(x)
+			c.setSpeed()
 		default: // see booted
 		}
 	})

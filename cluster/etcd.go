@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,8 +153,25 @@ func (e *etcd) hold(on bool) {
 	}
 }
 
-// release lets one held message between members go.
-func (e *etcd) release() bool { return e.raft != nil && e.raft.ReleaseOne() }
+// single lets one thing go of what is held between and at members: a message, or the
+// election timeout of a member without a leader.
+func (e *etcd) single() bool { return e.raft != nil && e.raft.StepOne() }
+
+// bare reports whether the store has no members.
+func (e *etcd) bare() bool { return e.raft == nil }
+
+// tempo has the members' clocks go as slowly as virtual time, if that is slower than real
+// time. Faster than real time they cannot be: their disks and heartbeats are real.
+func (e *etcd) tempo(speed float64) {
+	if e.raft == nil {
+		return
+	}
+	factor := 1
+	if speed > 0 && speed < 1 {
+		factor = int(math.Round(1 / speed))
+	}
+	e.raft.SlowDown(factor)
+}
 
 // letGo has the store move for good: what is under way in it has to end, whatever
 // the kernel does meanwhile.

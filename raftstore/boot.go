@@ -161,7 +161,7 @@ func (s *Replicated) makeMember(id string, peers []member.Server) peer {
 	}
 	m := local{member.New(s.memberConfig(id, peers))}
 	m.Hold(s.held.Load())
-	m.SlowElections(int(s.pace.Load()))
+	m.SlowElections(s.slowness())
 	return m
 }
 

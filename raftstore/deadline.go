@@ -8,41 +8,61 @@ import (
 )
 
 // clock is real time without the time during which messages were held: a
-// request does not time out because somebody looks at it.
+// request does not time out because somebody looks at it. Slowed down it counts that
+// much less of real time.
 type clock struct {
-	start time.Time
-
 	mu     sync.Mutex
-	held   time.Duration // in earlier holds
-	heldAt time.Time     // zero while nothing is held
+	passed time.Duration // at turned
+	turned time.Time     // when something of what follows changed, or the clock was made
+	held   bool
+	factor int // by how much it is slower than real time; 0 is 1
 }
 
 func (c *clock) now() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	end := time.Now()
-	if !c.heldAt.IsZero() {
-		end = c.heldAt
+	return c.read(time.Now())
+}
+
+// read is now at a moment of real time. Call with mu held.
+func (c *clock) read(at time.Time) time.Duration {
+	if c.held {
+		return c.passed
 	}
-	return end.Sub(c.start) - c.held
+	return c.passed + at.Sub(c.turned)/time.Duration(max(c.factor, 1))
+}
+
+// turn notes what has passed before something changes. Call with mu held.
+func (c *clock) turn() {
+	at := time.Now()
+	c.passed, c.turned = c.read(at), at
 }
 
 func (c *clock) hold(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case on && c.heldAt.IsZero():
-		c.heldAt = time.Now()
-	case !on && !c.heldAt.IsZero():
-		c.held += time.Since(c.heldAt)
-		c.heldAt = time.Time{}
-	}
+	c.turn()
+	c.held = on
+}
+
+func (c *clock) slow(factor int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turn()
+	c.factor = factor
+}
+
+// timer is a timer of real time for what the clock takes d for.
+func (c *clock) timer(d time.Duration) *time.Timer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.NewTimer(d * time.Duration(max(c.factor, 1)))
 }
 
 func (c *clock) stopped() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.heldAt.IsZero()
+	return c.held
 }
 
 // deadlineLoop is the goroutine that ends requests whose time is over. It
@@ -52,7 +72,7 @@ func (o *order) deadlineLoop() {
 		var due <-chan time.Time
 		var timer *time.Timer
 		if next, any := o.expire(); any && !o.clock.stopped() {
-			timer = time.NewTimer(next)
+			timer = o.clock.timer(next)
 			due = timer.C
 		}
 		select {

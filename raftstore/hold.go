@@ -1,6 +1,10 @@
 package raftstore
 
-import "kviz/raftstore/wire"
+import (
+	"time"
+
+	"kviz/raftstore/wire"
+)
 
 // Hold stops (true) or lets go (false) the messages between members. Heartbeats
 // and appends without news still pass, so that the leader goes on leading; no
@@ -28,6 +32,62 @@ func (s *Replicated) Hold(on bool) {
 // ReleaseOne lets the oldest held message, a request or an answer, go; false
 // if none is held.
 func (s *Replicated) ReleaseOne() bool { return s.network.ReleaseOne() }
+
+// For how long, in real time, what was let go may take to lead to the next thing that is
+// held: a message that is handled and answered; a member that sees that its time is over,
+// which heard of its leader a moment ago.
+const (
+	handling  = 40 * time.Millisecond
+	timingOut = 150 * time.Millisecond
+)
+
+// StepOne lets one thing go of what is held: the oldest message, or, where none waits,
+// the election timeout of a member that has no leader. What the members did last is
+// waited for first. False: no message waits, and every member that runs has a leader.
+func (s *Replicated) StepOne() bool {
+	for !s.ReleaseOne() {
+		if time.Now().Before(s.settled) {
+			s.sleep(time.Millisecond)
+			continue
+		}
+		m := s.nextTimeout()
+		if m == nil {
+			return false
+		}
+		s.timedOut[m.ID()]++
+		m.TimeOut()
+		s.settled = time.Now().Add(timingOut)
+		return true
+	}
+	s.settled = time.Now().Add(handling)
+	return true
+}
+
+// nextTimeout is the voter whose election timeout runs out next, nil if all that run lead
+// or hear of a leader: by turns, for nobody knows what raft drew by lot.
+func (s *Replicated) nextTimeout() (next peer) {
+	for _, id := range s.group().voters() {
+		m, err := s.member(id)
+		if err != nil || !s.leaderless(m) {
+			s.timedOut[id] = 0
+			continue
+		}
+		if next == nil || s.timedOut[id] < s.timedOut[next.ID()] {
+			next = m
+		}
+	}
+	return next
+}
+
+// leaderless reports whether no leader's heartbeats can reach a member that runs.
+func (s *Replicated) leaderless(m peer) bool {
+	g := m.Glance()
+	if !g.Up || g.Leads {
+		return false
+	}
+	leader, err := s.member(g.Leader)
+	return err != nil || !leader.Glance().Leads || s.network.Faults(g.Leader, m.ID()).Cut
+}
 
 // Held lists what is held, oldest first.
 func (s *Replicated) Held() []Held { return s.network.Held() }

@@ -269,7 +269,7 @@ func (c *storeClock) loop(closing chan struct{}, end func()) {
 		var due <-chan time.Time
 		var timer *time.Timer
 		if any && !c.clock.stopped() {
-			timer = time.NewTimer(left)
+			timer = c.clock.timer(left)
 			due = timer.C
 		}
 		select {

@@ -46,7 +46,7 @@ type answering interface {
 
 func newOrder(store answering, timeout time.Duration) *order {
 	return &order{
-		store: store, timeout: timeout, clock: clock{start: time.Now()},
+		store: store, timeout: timeout, clock: clock{turned: time.Now()},
 		closing: make(chan struct{}), wakeReads: make(chan struct{}, 1), wakeDeadlines: make(chan struct{}, 1),
 	}
 }

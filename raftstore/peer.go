@@ -65,6 +65,7 @@ type candidate interface {
 // faulty is a member as one that is held, slowed down and broken.
 type faulty interface {
 	Hold(bool)
+	TimeOut()
 	SlowElections(factor int)
 	SlowDisk(time.Duration)
 	FillDisk(bool)

@@ -51,8 +51,11 @@ type Replicated struct {
 
 	holding   sync.Mutex // held during Hold; guards nothing else
 	held      atomic.Bool
-	pace      atomic.Int64 // see SlowElections
-	splitting sync.Mutex   // held while an election is being split
+	settled   time.Time      // until when what StepOne let go is waited for; its caller's, as what follows
+	timedOut  map[string]int // how often whose election timeout was made to run out
+	pace      atomic.Int64   // see SlowElections
+	slowed    atomic.Int64   // see SlowDown
+	splitting sync.Mutex     // held while an election is being split
 	requests  member.Requests
 
 	*order
@@ -77,7 +80,7 @@ func Open(cfg Config) (*Replicated, error) {
 	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, 7*time.Second)
 	cfg.SnapshotEvery = cmp.Or(cfg.SnapshotEvery, 10_000)
 	cfg.SnapshotTrailing = cmp.Or(cfg.SnapshotTrailing, 5_000)
-	s := &Replicated{cfg: cfg}
+	s := &Replicated{cfg: cfg, timedOut: map[string]int{}}
 	s.order = newOrder(s, cfg.RequestTimeout)
 	if err := cfg.limits().Check(); err != nil {
 		return nil, fmt.Errorf("raftstore: %w", err)

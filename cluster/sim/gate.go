@@ -27,7 +27,8 @@ type Stop struct {
 
 // append numbers an event, hands it to the sink and works the gate. Outside
 // events do not stop the cluster here, for the store holds its own messages; but
-// in a step of the grain raft what a member does is what is stepped to.
+// in a step of the grain raft what a member does is what is stepped to, and nothing
+// else is.
 func (k *Kernel) append(e *trace.Event) trace.ID {
 	if e.Outside() {
 		k.last.Sub++
@@ -39,7 +40,11 @@ func (k *Kernel) append(e *trace.Event) trace.ID {
 	if k.cfg.Sink != nil && !k.stopping {
 		k.cfg.Sink.Append(e)
 	}
-	if k.gate.stepping && (!e.Outside() && e.Grain() >= k.gate.grain || k.singly() && e.Lane.Component == trace.CompMember) {
+	ends := !e.Outside() && e.Grain() >= k.gate.grain
+	if k.singly() {
+		ends = e.Lane.Component == trace.CompMember
+	}
+	if k.gate.stepping && ends {
 		k.stand()
 	}
 	for i := 0; i < len(k.gate.stops); i++ {
@@ -108,9 +113,9 @@ func (k *Kernel) Resume() {
 }
 
 // Step lets the cluster run to the next control-plane event of the given grain
-// or a coarser one, and stand there. At the grain of raft the store's messages
-// stay held while it does, and what a member does is a place to stand at, too;
-// only when the cluster waits for the store does one message go.
+// or a coarser one, and stand there. At the grain of raft the store stays held
+// while it does, and only what a member does is a place to stand at; when the
+// cluster waits for the store, one thing of what is held goes.
 func (k *Kernel) Step(g trace.Grain) {
 	k.gate.stepping, k.gate.grain = true, g
 	k.move(g == trace.GrainRaft && k.cfg.Release != nil)

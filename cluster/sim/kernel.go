@@ -60,7 +60,7 @@ type Config struct {
 	// Hold is called with true when the cluster comes to stand (paused) and
 	// with false when it moves again, so that the store can hold its messages.
 	Hold func(bool)
-	// Release lets one held message of the store go; nil where there are none.
+	// Release lets one thing go of what the store holds; nil where it holds nothing.
 	Release func() bool
 	// Pace is told, on the kernel's goroutine, when virtual time falls behind real
 	// time because the machine or the store has no time, how far, and when it keeps

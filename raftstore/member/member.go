@@ -69,6 +69,7 @@ type Member struct {
 	slowTurned atomic.Pointer[chan struct{}] // closed when that changes
 	held       atomic.Bool
 	pace       atomic.Int64 // by how much elections are slowed down; see SlowElections
+	silence    silence
 
 	asked atomic.Int32 // snapshots that somebody asked for and that are under way
 	room  room

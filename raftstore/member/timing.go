@@ -73,12 +73,14 @@ func (m *Member) slowed(d time.Duration) time.Duration {
 
 // retime sets the timeouts for the role. A leader's timeouts only set its
 // heartbeat interval, so it may have longer ones than its followers.
-func (inc *incarnation) retime(role raft.RaftState) {
+func (inc *incarnation) retime(role raft.RaftState) { inc.setTimeouts(inc.m.timeout(role)) }
+
+// setTimeouts sets how long the member waits for a leader, and for votes.
+func (inc *incarnation) setTimeouts(t time.Duration) {
 	inc.timing.Lock()
 	defer inc.timing.Unlock()
 	// Raft checks the other timeouts against the lease it has.
-	setLease(inc.raft, ElectionTimeout)
-	t := inc.m.timeout(role)
+	setLease(inc.raft, min(ElectionTimeout, t))
 	// The values are constants that raft accepts.
 	_ = inc.raft.ReloadConfig(raft.ReloadableConfig{
 		TrailingLogs:      inc.m.trailing(),

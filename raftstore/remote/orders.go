@@ -281,6 +281,9 @@ func (m *Member) SlowElections(factor int) {
 	_ = do1(m, verbPace, factor)
 }
 
+// TimeOut has the member's election timeout run out; see member.Member.
+func (m *Member) TimeOut() { _ = do1(m, verbTimeOut, none{}) } // it may have gone down
+
 // Disk is the state of the disk.
 func (m *Member) Disk() (slow time.Duration, full bool) {
 	return time.Duration(m.slow.Load()), m.full.Load() || m.noRoom.Load()

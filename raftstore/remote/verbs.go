@@ -26,6 +26,7 @@ const (
 	verbKill      = "kill"
 	verbPeers     = "peers"
 	verbCampaign  = "campaign"
+	verbTimeOut   = "time out"
 	verbSnapshot  = "snapshot"
 	verbSlowDisk  = "slow disk"
 	verbFillDisk  = "fill disk"
@@ -74,6 +75,9 @@ var verbs = map[string]verb{
 	verbPeers: do((*Process).introduce),
 	verbCampaign: do(func(p *Process, _ context.Context, _ none) (none, error) {
 		return quietly(p, (*member.Member).Campaign)
+	}),
+	verbTimeOut: do(func(p *Process, _ context.Context, _ none) (none, error) {
+		return quietly(p, (*member.Member).TimeOut)
 	}),
 	verbSnapshot:  do((*Process).takeSnapshot),
 	verbSlowDisk:  do((*Process).slowDisk),

@@ -167,9 +167,12 @@ func (e *Endpoint) beat(rpc raft.RPC) {
 	})
 }
 
-// travel takes a message over a link: it waits while it is held or delayed,
-// and loses it if the link is cut or drops it.
+// travel takes a message over a link: it waits while it is on its way, held or
+// delayed, and loses it if the link is cut or drops it.
 func (c *call) travel(m *Message, l link) error {
+	if d := time.Duration(c.n.latency.Load()); c.news && d > 0 && !c.wait(d) {
+		return c.lose("the sender gave up on the way")
+	}
 	if lost := c.n.hold(c, m); lost != "" {
 		return c.lose(lost)
 	}

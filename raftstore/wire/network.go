@@ -39,7 +39,8 @@ type Network struct {
 	opts   Options
 	serial atomic.Uint64
 
-	faulty atomic.Int32 // links with a fault
+	faulty  atomic.Int32 // links with a fault
+	latency atomic.Int64 // see Latency
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed and replaced when a link or an endpoint changed
@@ -133,6 +134,10 @@ func (n *Network) Forget(id string) {
 	})
 	n.wake()
 }
+
+// Latency sets how long every message takes that is neither a heartbeat nor an append
+// without news. Heartbeats are no slower, so that nobody misses its leader by it.
+func (n *Network) Latency(d time.Duration) { n.latency.Store(int64(d)) }
 
 // wake lets everything that hangs look at the links again. Call with mu held.
 func (n *Network) wake() {

@@ -10,7 +10,7 @@ import (
 // Grains is the menu of step sizes, the cursor on the present one.
 func Grains(now trace.Grain) overlay.Overlay {
 	means := []string{
-		"one raft message, disk write or vote", "one revision of the store", "one stage of an API request, one action of a kubelet or proxy",
+		"one message, disk write, vote or election timeout of a member", "one revision of the store", "one stage of an API request, one action of a kubelet or proxy",
 		"one watch event delivered", "one move of a work queue", "one reconcile or scheduling decision", "one object whose status says what its spec asks",
 	}
 	p := &overlay.Picker{Title: "How far is a step?"}
