@@ -1,0 +1,411 @@
+package scene
+
+import (
+	"kviz/tui/grid"
+	"kviz/tui/theme"
+)
+
+// Standing is how a place is.
+type Standing uint8
+
+// The standings, of which each has a border of its own.
+const (
+	Rest       Standing = iota
+	Degraded            // slow, full, late
+	Emphasised          // what the person is to look at: a heavy border
+	Down                // a broken border
+)
+
+// Face is what a place shows.
+type Face struct {
+	Standing Standing
+	Role     grid.Style // of the border; 0 for what the standing has
+	Title    []grid.Span
+	Rows     [][]grid.Span
+	Split    int // the row of the inside above which a line goes across; 0 for none
+}
+
+// Light is how an edge is.
+type Light uint8
+
+// The lights.
+const (
+	Hidden Light = iota // it is there, but not drawn
+	Sound               // at rest
+	Slow                // delayed, dropping
+	Faint               // something was just on it
+	Lit                 // something is on it
+)
+
+// Line is how an edge looks.
+type Line struct {
+	Light Light
+	Role  grid.Style // of what is on it
+	Label string     // stands above it
+	Note  grid.Style // of the label
+	Cut   bool       // only its ends are drawn
+	Heads []Head
+}
+
+// Head is a thing on an edge.
+type Head struct {
+	Share float64 // how far it has come, 0 to 1 in the order of the edge's cells
+	Back  bool    // it goes against that order
+	Glyph rune
+	Style grid.Style
+	Chip  bool   // three cells in reverse
+	Trail int    // so many cells behind it are lit
+	Count string // stands behind it
+}
+
+// Picture is how a scene is drawn: a face for each of its places and a line for each of
+// its edges, in their order.
+type Picture struct {
+	Faces []Face
+	Lines []Line
+}
+
+// Blank is a picture of a scene in which every place is at rest and says nothing.
+func (s *Scene) Blank() Picture {
+	p := Picture{Faces: make([]Face, len(s.Places)), Lines: make([]Line, len(s.Edges))}
+	for i, e := range s.Edges {
+		if e.Class != Selects {
+			p.Lines[i].Light = Sound
+		}
+	}
+	return p
+}
+
+// mark is what lies on a cell while a picture is drawn.
+type mark struct {
+	arms   Arms
+	weight weight
+	rank   uint8 // of two styles the greater counts
+	style  grid.Style
+}
+
+// Painter draws scenes. It keeps what it draws on from one to the next.
+type Painter struct {
+	marks []mark
+	w, h  int
+}
+
+// Ranks of what crosses a cell: a border over a line at rest, what is lit over both.
+const (
+	ofLine uint8 = iota + 1
+	ofBorder
+	ofLight
+)
+
+// Paint draws a picture of a scene.
+func (p *Painter) Paint(a grid.Area, s *Scene, pic Picture) {
+	p.w, p.h = s.W, s.H
+	if cap(p.marks) < s.W*s.H {
+		p.marks = make([]mark, s.W*s.H)
+	}
+	p.marks = p.marks[:s.W*s.H]
+	clear(p.marks)
+	for _, y := range s.Rules {
+		for x := range s.W {
+			p.add(x, y, East|West, thin, ofLine, theme.Line)
+		}
+	}
+	for i := range s.Places {
+		p.border(s.Places[i], &pic.Faces[i])
+	}
+	for i := range s.Edges {
+		p.edge(&s.Edges[i], &pic.Lines[i])
+	}
+	p.flush(a)
+	for i := range s.Edges {
+		p.dots(a, &s.Edges[i], &pic.Lines[i])
+	}
+	for i := range s.Places {
+		words(a, s.Places[i], &pic.Faces[i])
+	}
+	for i := range s.Edges {
+		if pic.Lines[i].Light != Hidden {
+			p.heads(a, &s.Edges[i], &pic.Lines[i])
+			p.label(a, &s.Edges[i], &pic.Lines[i])
+		}
+	}
+}
+
+func (p *Painter) at(x, y int) *mark {
+	if x < 0 || y < 0 || x >= p.w || y >= p.h {
+		return nil
+	}
+	return &p.marks[y*p.w+x]
+}
+
+func (p *Painter) add(x, y int, arms Arms, w weight, rank uint8, st grid.Style) {
+	m := p.at(x, y)
+	if m == nil {
+		return
+	}
+	m.arms |= arms
+	m.weight = max(m.weight, w)
+	if rank >= m.rank {
+		m.rank, m.style = rank, st
+	}
+}
+
+// look is the border that a face has.
+func (f *Face) look() (weight, grid.Style) {
+	w, st := thin, theme.Line
+	switch f.Standing {
+	case Degraded:
+		st = theme.Warn
+	case Emphasised:
+		w, st = thick, theme.Busy
+	case Down:
+		w, st = dashed, theme.Bad
+	}
+	if f.Role != 0 {
+		st = f.Role
+	}
+	return w, st
+}
+
+func (p *Painter) border(place Place, f *Face) {
+	if !place.Framed {
+		return
+	}
+	r := place.Rect
+	w, st := f.look()
+	x1, y1 := r.X+r.W-1, r.Y+r.H-1
+	for x := r.X + 1; x < x1; x++ {
+		p.add(x, r.Y, East|West, w, ofBorder, st)
+		p.add(x, y1, East|West, w, ofBorder, st)
+		if f.Split > 0 {
+			p.add(x, r.Y+f.Split, East|West, w, ofBorder, st)
+		}
+	}
+	for y := r.Y + 1; y < y1; y++ {
+		west, east := North|South, North|South
+		if f.Split > 0 && y == r.Y+f.Split {
+			west, east = west|East, east|West
+		}
+		p.add(r.X, y, west, w, ofBorder, st)
+		p.add(x1, y, east, w, ofBorder, st)
+	}
+	p.add(r.X, r.Y, East|South, w, ofBorder, st)
+	p.add(x1, r.Y, West|South, w, ofBorder, st)
+	p.add(r.X, y1, East|North, w, ofBorder, st)
+	p.add(x1, y1, West|North, w, ofBorder, st)
+}
+
+// look is how the line of an edge is drawn.
+func (l *Line) look(c Class) (weight, uint8, grid.Style) {
+	switch {
+	case l.Light == Lit:
+		return thick, ofLight, l.Role
+	case l.Light == Faint:
+		return thin, ofLight, l.Role
+	case l.Light == Slow:
+		return dashed, ofLine, theme.Warn
+	case c == Selects:
+		return selects, ofLine, theme.Muted
+	}
+	return thin, ofLine, theme.Line
+}
+
+func (p *Painter) edge(e *Edge, l *Line) {
+	if l.Light == Hidden {
+		return
+	}
+	w, rank, st := l.look(e.Class)
+	n := len(e.Cells)
+	for i, c := range e.Cells {
+		if c.Dots != 0 || l.Cut && i >= stub && i < n-stub {
+			continue
+		}
+		p.add(c.X, c.Y, c.Arms, w, rank, st)
+	}
+	for _, h := range l.Heads {
+		at := h.index(n)
+		for k := 0; k < h.Trail && !l.Cut; k++ {
+			i := at - k
+			if h.Back {
+				i = at + k
+			}
+			if i >= 0 && i < n && e.Cells[i].Dots == 0 {
+				p.add(e.Cells[i].X, e.Cells[i].Y, e.Cells[i].Arms, thick, ofLight, h.Style)
+			}
+		}
+	}
+	for _, j := range e.Joints {
+		if m := p.at(j.X, j.Y); m != nil && m.arms != 0 {
+			m.arms |= j.Arm
+		}
+	}
+}
+
+// stub is how many cells of a cut edge are drawn at each end; the ✗ is the last of them.
+const stub = 3
+
+// index is the cell that the head is on.
+func (h Head) index(n int) int {
+	share := min(max(h.Share, 0), 1)
+	if h.Back {
+		share = 1 - share
+	}
+	return int(share*float64(n-1) + 0.5)
+}
+
+func (p *Painter) flush(a grid.Area) {
+	for y := range p.h {
+		for x, m := range p.marks[y*p.w : (y+1)*p.w] {
+			if m.arms != 0 {
+				a.Put(x, y, glyph(m.arms, m.weight), m.style)
+			}
+		}
+	}
+}
+
+// dots draws a braille line; what is on it makes it wide.
+func (p *Painter) dots(a grid.Area, e *Edge, l *Line) {
+	if l.Light == Hidden {
+		return
+	}
+	_, _, st := l.look(Raft)
+	n := len(e.Cells)
+	for i, c := range e.Cells {
+		if c.Dots == 0 || p.at(c.X, c.Y) == nil || p.at(c.X, c.Y).arms != 0 || l.Cut && i >= stub && i < n-stub {
+			continue
+		}
+		r := c.Dots
+		if l.Light == Lit {
+			r = c.Wide
+		}
+		a.Put(c.X, c.Y, r, st)
+	}
+	for _, h := range l.Heads {
+		for k := 0; k < h.Trail && !l.Cut; k++ {
+			i := h.index(n) - k
+			if h.Back {
+				i = h.index(n) + k
+			}
+			if i >= 0 && i < n && e.Cells[i].Dots != 0 {
+				a.Put(e.Cells[i].X, e.Cells[i].Y, e.Cells[i].Wide, h.Style)
+			}
+		}
+	}
+}
+
+// words draws what a place says.
+func words(a grid.Area, place Place, f *Face) {
+	r := place.Rect
+	if place.Framed && len(f.Title) > 0 {
+		_, border := f.look()
+		head := a.Sub(r.X+2, r.Y, r.W-4, 1)
+		head.Put(0, 0, ' ', border)
+		x := head.Sub(0, 0, r.W-5, 1).Spans(1, 0, f.Title...)
+		head.Put(x, 0, ' ', border)
+	}
+	in := place.Inside()
+	box := a.Sub(in.X, in.Y, in.W, in.H)
+	y := 0
+	for _, row := range f.Rows {
+		if f.Split > 0 && place.Framed && y == f.Split-1 {
+			y++
+		}
+		if len(row) > 0 {
+			if place.Framed && in.W > 8 {
+				box.Sub(0, 0, in.W, in.H).Spans(1, y, row...)
+			} else {
+				box.Spans(0, y, row...)
+			}
+		}
+		y++
+	}
+}
+
+// heads draws what is on an edge, and the ends of one that is cut.
+func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
+	n := len(e.Cells)
+	if n == 0 {
+		return
+	}
+	if l.Cut {
+		for _, i := range []int{min(stub-1, n-1), max(n-stub, 0)} {
+			a.Put(e.Cells[i].X, e.Cells[i].Y, '✗', theme.Bad|grid.Bold)
+		}
+	}
+	for _, h := range l.Heads {
+		i := h.index(n)
+		if l.Cut { // it comes no further than the stub's end
+			if i = min(i, stub-1); h.Back {
+				i = max(h.index(n), n-stub)
+			}
+		}
+		c := e.Cells[i]
+		r := h.Glyph
+		if r == 0 {
+			r = e.end(h.Back)
+		}
+		if h.Chip {
+			x := min(max(c.X-1, 0), p.w-3)
+			a.Put(x, c.Y, ' ', h.Style|grid.Reverse)
+			a.Put(x+1, c.Y, r, h.Style|grid.Reverse|grid.Bold)
+			a.Put(x+2, c.Y, ' ', h.Style|grid.Reverse)
+			continue
+		}
+		a.Put(c.X, c.Y, r, h.Style|grid.Bold)
+		if h.Count != "" && p.free(c.X+1, c.Y-1, grid.Width(h.Count)) {
+			a.Text(c.X+1, c.Y-1, h.Count, h.Style)
+		}
+	}
+}
+
+// end is the arrow at the end of an edge.
+func (e *Edge) end(back bool) rune {
+	i, toward := len(e.Cells)-1, 1
+	if back {
+		i, toward = 0, -1
+	}
+	if len(e.Cells) < 2 {
+		return '▶'
+	}
+	from := e.Cells[i-toward]
+	at := e.Cells[i]
+	switch {
+	case from.X < at.X:
+		return arrow(West)
+	case from.X > at.X:
+		return arrow(East)
+	case from.Y < at.Y:
+		return arrow(North)
+	}
+	return arrow(South)
+}
+
+// label writes the label of an edge above its first straight run, if there is room.
+func (p *Painter) label(a grid.Area, e *Edge, l *Line) {
+	w := grid.Width(l.Label)
+	if w == 0 || len(e.Cells) == 0 {
+		return
+	}
+	run := 1
+	for run < len(e.Cells) && e.Cells[run].Y == e.Cells[0].Y {
+		run++
+	}
+	x := min(e.Cells[0].X, e.Cells[run-1].X)
+	if w > run {
+		return
+	}
+	x += (run - w) / 2
+	if y := e.Cells[0].Y - 1; p.free(x, y, w) {
+		a.Text(x, y, l.Label, l.Note)
+	}
+}
+
+// free reports whether no line lies on some cells of a row.
+func (p *Painter) free(x, y, w int) bool {
+	for i := range w {
+		if m := p.at(x+i, y); m == nil || m.arms != 0 {
+			return false
+		}
+	}
+	return true
+}
