@@ -1,0 +1,230 @@
+package motion
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/tuitest"
+)
+
+const tick = time.Second / 30
+
+// Every kind of event has a pulse or a reason for having none, and none that is not a kind.
+func TestEveryKindIsAnswered(t *testing.T) {
+	for _, k := range trace.Kinds() {
+		r, ok := rules[k.Kind]
+		switch {
+		case !ok:
+			t.Errorf("%s: neither a light nor a reason for none", k.Kind)
+		case (r.light == nil) == (r.none == ""):
+			t.Errorf("%s: a light and a reason for none exclude each other", k.Kind)
+		}
+	}
+	for k := range rules {
+		if !k.Known() {
+			t.Errorf("%s is no kind", k)
+		}
+	}
+}
+
+func story() ([]*trace.Event, *view.State) {
+	h := tuitest.Story().History()
+	events, _, _ := h.Stream().Read(0, 1<<20)
+	return events, h.Latest()
+}
+
+// Every event of the story can be drawn: what has a light has a place to begin at.
+func TestTheStoryHasLight(t *testing.T) {
+	events, s := story()
+	seen := map[Class]int{}
+	for _, e := range events {
+		if l, ok := Of(e, s); ok {
+			seen[l.Class]++
+			if l.From == "" || l.Glyph == 0 {
+				t.Errorf("#%s %s: %+v", e.ID, e.Kind, l)
+			}
+		}
+	}
+	for _, c := range []Class{Asks, Answers, Tells, Entries, Works, Faults} {
+		if seen[c] == 0 {
+			t.Errorf("nothing of class %d in the whole story", c)
+		}
+	}
+}
+
+// Whatever comes and whenever, there are never more pulses than the tempo allows, shares
+// stay between 0 and 1, one event is emphasised and it is one that is drawn; and when no
+// more comes, everything comes to rest.
+func TestAnyMotion(t *testing.T) {
+	events, s := story()
+	rnd := rand.New(rand.NewSource(1))
+	for _, mode := range []Mode{Full, Calm, Off} {
+		for _, tempo := range []Tempo{Live(0.02), Live(0.2), Live(1), Live(10), Stepped, Walked} {
+			p := New(mode)
+			for at := 0; at < len(events); {
+				n := min(rnd.Intn(40), len(events)-at)
+				p.Catch(events[at:at+n], s, tempo)
+				at += n
+				for range rnd.Intn(10) {
+					p.Tick(tick)
+					checkShot(t, p, tempo)
+				}
+			}
+			for i := 0; p.Busy(); i++ {
+				if i > 200 {
+					t.Fatalf("%s %+v: never at rest", mode, tempo)
+				}
+				p.Tick(tick)
+			}
+			was := p.Shot()
+			if p.Tick(tick) || p.Shot() != was {
+				t.Fatalf("%s %+v: at rest, and it moves", mode, tempo)
+			}
+			if tempo.Stand && mode == Full && len(was.Pulses)+len(was.Lamps) != 1 {
+				t.Fatalf("%s %+v: after a step %d things stand, want one", mode, tempo, len(was.Pulses)+len(was.Lamps))
+			}
+		}
+	}
+}
+
+func checkShot(t *testing.T, p *Player, tempo Tempo) {
+	t.Helper()
+	s := p.Shot()
+	limit := max(tempo.Most, 1)
+	if p.mode != Full {
+		limit = 1
+	}
+	if n := len(s.Pulses); n > limit {
+		t.Fatalf("%d pulses at once, want no more than %d", n, limit)
+	}
+	drawn := s.Event == nil
+	for _, q := range append(append([]Pulse{}, s.Pulses...), s.Lamps...) {
+		if q.Share < 0 || q.Share > 1 {
+			t.Fatalf("share %g", q.Share)
+		}
+		drawn = drawn || q.Event == s.Event
+	}
+	if !drawn {
+		t.Fatalf("#%s is emphasised and not on the picture", s.Event.ID)
+	}
+}
+
+// Finish leaves what stands after a step, which is the last event of it that has a light,
+// and it is the one that is told.
+func TestFinishLeavesOneStanding(t *testing.T) {
+	events, s := story()
+	for n := 1; n < len(events); n += 7 {
+		p := New(Full)
+		p.Catch(events[max(n-20, 0):n], s, Stepped)
+		p.Finish()
+		var last *trace.Event
+		for _, e := range events[max(n-20, 0):n] {
+			if _, ok := Of(e, s); ok {
+				last = e
+			}
+		}
+		shot := p.Shot()
+		if got := len(shot.Pulses) + len(shot.Lamps); last != nil && (got != 1 || shot.Event != last || shot.Place == "") {
+			t.Fatalf("after %d events %d stand, told %v at %q, want %v", n, got, shot.Event, shot.Place, last)
+		}
+		if p.Busy() {
+			t.Fatal("finished, and busy")
+		}
+	}
+}
+
+// Going anywhere in the past moves nothing, and gives the same shot every time.
+func TestThePastNeverMoves(t *testing.T) {
+	events, s := story()
+	p, q := New(Full), New(Full)
+	for i := len(events) - 1; i >= 0; i -= 3 {
+		p.Stand(events[i], s)
+		if p.Busy() || p.Tick(tick) {
+			t.Fatalf("#%s moves", events[i].ID)
+		}
+		q.Stand(events[len(events)-1], s)
+		q.Stand(events[i], s)
+		a, b := *p.Shot(), *q.Shot()
+		a.Version, b.Version = 0, 0
+		if fmt.Sprintf("%+v", a) != fmt.Sprintf("%+v", b) {
+			t.Fatalf("#%s: another shot when one comes from elsewhere", events[i].ID)
+		}
+	}
+}
+
+// Several on one edge at usual speed are one pulse that counts.
+func TestMerge(t *testing.T) {
+	events, s := story()
+	var one *trace.Event
+	for _, e := range events {
+		if e.Kind == trace.WatchDelivered {
+			one = e
+			break
+		}
+	}
+	p := New(Full)
+	p.Catch([]*trace.Event{one, one, one, one, one, one, one}, s, Live(1))
+	if got := p.Shot().Pulses; len(got) != 1 || got[0].Count != 7 {
+		t.Fatalf("got %+v, want one that counts 7", got)
+	}
+	p.Tick(200 * time.Millisecond)
+	if got := p.Shot().Pulses[0].Share; got < 0.7 || got > 0.8 { // smoothstep of two thirds is 0.74
+		t.Errorf("share %g after two thirds of its time", got)
+	}
+	for range 4 {
+		p.Tick(50 * time.Millisecond)
+	}
+	if got := p.Shot(); len(got.Pulses) != 0 || len(got.Glows) != 1 || got.Glows[0].Level != 2 {
+		t.Fatalf("after its arrival: %+v, want a glow", got)
+	}
+}
+
+// A lost one becomes ✗ where it was lost, and stands there for a while.
+func TestLost(t *testing.T) {
+	h := tuitest.Story().History()
+	e := &trace.Event{Kind: trace.WatchLost, Payload: &trace.WatchEvent{Client: "scheduler"}}
+	p := New(Full)
+	p.Catch([]*trace.Event{e}, h.Latest(), Live(0.02))
+	for range 25 {
+		p.Tick(tick)
+	}
+	got := p.Shot().Pulses
+	if len(got) != 1 || !got[0].Gone || got[0].Glyph != '✗' || got[0].Share != 0.5 {
+		t.Fatalf("got %+v", got)
+	}
+}
+
+// The emphasis goes to the highest rank, and stays for a moment where it is.
+func TestEmphasis(t *testing.T) {
+	_, s := story()
+	news := &trace.Event{Kind: trace.WatchDelivered, Payload: &trace.WatchEvent{Client: "scheduler"}}
+	fault := &trace.Event{Kind: trace.FaultInjected, Payload: &trace.Fault{Fault: "crash", Target: "member/a"}}
+	p := New(Full)
+	p.Catch([]*trace.Event{news}, s, Live(0.02))
+	p.Catch([]*trace.Event{fault}, s, Live(0.02))
+	if p.Shot().Event != news {
+		t.Error("the emphasis leaves at once")
+	}
+	for range 10 {
+		p.Tick(tick)
+	}
+	if p.Shot().Event != fault {
+		t.Errorf("told %v, want the fault", p.Shot().Event)
+	}
+}
+
+// What 24 pulses in motion cost a frame.
+func BenchmarkTick(b *testing.B) {
+	events, s := story()
+	p := New(Full)
+	for i := 0; b.Loop(); i++ {
+		if len(p.pulses) < 24 {
+			p.Catch(events[:min(200, len(events))], s, Live(0.02))
+		}
+		p.Tick(tick)
+	}
+}
