@@ -5,16 +5,16 @@ import (
 	"strconv"
 	"time"
 
-	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/network"
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
 // dialPod opens a connection from an API server's machine to a pod, for aggregated
-// APIs. The machine has no kube-proxy, so it goes to an endpoint and not to a
+// APIs and proxies. The machine has no kube-proxy, so it goes to an endpoint and not to a
 // Service's address (kube-apiserver --enable-aggregator-routing).
-func dialPod(t *sim.Task, n *network.Network, from, address string, limit time.Duration) (aggregator.Program, trace.ID, error) {
+func dialPod(t *sim.Task, n *network.Network, from, address string, limit time.Duration) (remote.Connection, trace.ID, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, trace.ID{}, err
@@ -26,11 +26,9 @@ func dialPod(t *sim.Task, n *network.Network, from, address string, limit time.D
 	res := n.DialIn(t, from, network.Request{Host: host, Port: number, Limit: limit})
 	switch {
 	case res.Outcome == network.TimedOut:
-		return nil, res.ID, &aggregator.DialError{TimedOut: true}
+		return nil, res.ID, &remote.DialError{TimedOut: true}
 	case res.Outcome != network.Answered:
-		return nil, res.ID, &aggregator.DialError{Reason: res.Outcome}
-	case res.Answer.Program == nil:
-		return nil, res.ID, nil
+		return nil, res.ID, &remote.DialError{Reason: res.Outcome}
 	}
-	return res.Answer.Program, res.ID, nil
+	return res.Answer, res.ID, nil
 }

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver"
-	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/balancer"
 	"kviz/cluster/client"
 	"kviz/cluster/console/verbs"
 	"kviz/cluster/network"
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -63,7 +63,7 @@ func (a *apiServers) start(name string, causes []trace.ID) *apiserver.Server {
 	}
 	cfg := a.like
 	cfg.Name, cfg.Before, cfg.Peer, cfg.AdvertiseIP = name, a.removed[name], a.first, address
-	cfg.Dial = func(t *sim.Task, to string, limit time.Duration) (aggregator.Program, trace.ID, error) {
+	cfg.Dial = func(t *sim.Task, to string, limit time.Duration) (remote.Connection, trace.ID, error) {
 		return dialPod(t, a.network, address, to, limit)
 	}
 	var server *apiserver.Server

@@ -6,9 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/apiserver"
-	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/kubelet"
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
+	"kviz/cluster/stdio"
 )
 
 // kubelets are the servers of the nodes' kubelets, as an API server reaches them.
@@ -36,11 +37,11 @@ func (k kubelets) dial(t *sim.Task, name string) (*kubelet.Kubelet, error) {
 	switch {
 	case n == nil || !n.runtime.Powered():
 		t.Sleep(dialTimeout)
-		return nil, &aggregator.DialError{TimedOut: true}
+		return nil, &remote.DialError{TimedOut: true}
 	case !n.link.Reach(t, dialTimeout):
-		return nil, &aggregator.DialError{TimedOut: true}
+		return nil, &remote.DialError{TimedOut: true}
 	case !n.kubelet.up() || n.agent == nil:
-		return nil, &aggregator.DialError{Reason: "connection refused"}
+		return nil, &remote.DialError{Reason: "connection refused"}
 	}
 	return n.agent, nil
 }
@@ -59,11 +60,28 @@ func (k kubelets) Logs(t *sim.Task, node string, c apiserver.ContainerName, opts
 }
 
 // Exec is apiserver.Kubelets.
-func (k kubelets) Exec(t *sim.Task, node string, c apiserver.ContainerName, argv []string, stdin func(*sim.Task) string) (apiserver.ExecResult, error) {
+func (k kubelets) Exec(t *sim.Task, node string, c apiserver.ContainerName, argv []string, streams *stdio.Streams) (int, error) {
 	kl, err := k.dial(t, node)
 	if err != nil {
-		return apiserver.ExecResult{}, err
+		return 0, err
 	}
-	res, err := kl.Exec(t, kubelet.Container(c), argv, stdin)
-	return apiserver.ExecResult(res), err
+	return kl.Exec(t, kubelet.Container(c), argv, streams)
+}
+
+// Attach is apiserver.Kubelets.
+func (k kubelets) Attach(t *sim.Task, node string, c apiserver.ContainerName, streams *stdio.Streams) error {
+	kl, err := k.dial(t, node)
+	if err != nil {
+		return err
+	}
+	return kl.Attach(t, kubelet.Container(c), streams)
+}
+
+// PortForward is apiserver.Kubelets.
+func (k kubelets) PortForward(t *sim.Task, node, namespace, pod string, port int) (remote.Connection, error) {
+	kl, err := k.dial(t, node)
+	if err != nil {
+		return nil, err
+	}
+	return kl.PortForward(t, namespace, pod, port)
 }

@@ -13,7 +13,8 @@ type (
 	ImpersonatedExtra = request.ImpersonatedExtra
 	Session           = request.Session
 	LogStream         = request.LogStream
-	ExecResult        = request.ExecResult
+	Ports             = request.Ports
+	Proxy             = request.Proxy
 	Kubelets          = handlers.Kubelets
 	ContainerName     = handlers.ContainerName
 )

@@ -7,7 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/apis/core"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
@@ -58,7 +61,7 @@ authorizers:
 func (w *world) exec(t *sim.Task, verb string, by authn.User) *Response {
 	return w.s.Handle(t, &Request{
 		Verb: verb, Resource: client.Pods.GroupVersionResource, Subresource: "exec", Namespace: "default", Name: "lone",
-		User: &by, Exec: &corev1.PodExecOptions{Command: []string{"true"}, Stdout: true},
+		User: &by, Connect: &corev1.PodExecOptions{Command: []string{"true"}, Stdout: true},
 	})
 }
 
@@ -111,4 +114,66 @@ func (w *world) mustAllow(t *sim.Task, user string, verbs ...string) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 	})
 	w.must(err)
+}
+
+// Policies are asked about connections: the object are the options.
+func TestPoliciesAreAskedAboutConnections(t *testing.T) {
+	runHooked(t, func(h *hooked) {
+		h.apply(`apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-shells}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CONNECT], resources: [pods/exec, pods/proxy]}]}
+  validations: [{expression: "object.kind != 'PodExecOptions' || object.command[0] != 'sh'", message: no shells}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-shells}
+spec: {policyName: no-shells, validationActions: [Deny]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: lone}
+spec: {containers: [{name: app, image: nginx}]}`)
+		h.t.Sleep(10 * time.Millisecond)
+		admin := authn.Admin()
+		for subresource, tries := range map[string]map[runtime.Object]string{
+			"exec": {
+				&corev1.PodExecOptions{Command: []string{"sh"}}: "no shells",
+				&corev1.PodExecOptions{Command: []string{"ls"}}: "does not have a host assigned",
+			},
+			"proxy": {&corev1.PodProxyOptions{}: "address not allowed"},
+		} {
+			for options, want := range tries {
+				resp := h.w.s.Handle(h.t, &Request{
+					Verb: "create", Resource: client.Pods.GroupVersionResource, Subresource: subresource, Namespace: "default", Name: "lone", User: &admin, Connect: options,
+				})
+				if resp.Status() == nil || !strings.Contains(resp.Status().Message, want) {
+					t.Errorf("%s %+v: %+v, want %q", subresource, options, resp.Status(), want)
+				}
+			}
+		}
+	})
+}
+
+// Who may reach into a pod is decided here, and whether there is one.
+func TestReachingIntoAPod(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		defaultAccount(w, task)
+		_, err := w.admin().Create(task, client.Pods, "default", pod("web"))
+		w.must(err)
+		all := core.LogStreamAll
+		logs := func(u authn.User, name string) error {
+			return w.s.Handle(task, &Request{
+				Verb: "get", Resource: client.Pods.GroupVersionResource, Subresource: "log", Namespace: "default", Name: name, User: &u, Log: &core.PodLogOptions{Stream: &all},
+			}).Err
+		}
+		w.must(logs(authn.Admin(), "web"))
+		if err := logs(authn.Admin(), "none"); !apierrors.IsNotFound(err) {
+			t.Errorf("a pod that is not there gave %v", err)
+		}
+		if err := logs(authn.User{Name: "jane"}, "web"); !apierrors.IsForbidden(err) {
+			t.Errorf("jane's request gave %v", err)
+		}
+	})
 }

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/fairness"
-	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -34,7 +33,7 @@ func (c *call) priorityAndFairness() error {
 	case c.Req.Part:
 		c.Pass(stage, "", "It is a part of a request that has its seat.", nil)
 		return nil
-	case handlers.Connects(c.Req.Subresource):
+	case c.connects():
 		c.Pass(stage, "", "A connection to a container may stay open for long, so it takes no seat.", nil)
 		return nil
 	}

@@ -13,10 +13,9 @@ import (
 // dies meanwhile, the answer's Err wraps [client.ErrUnreachable]. Called from a
 // task of the server's own process, it runs in that task.
 //
-// Besides the verbs of objects it takes "get" and "create" of the pod
-// subresources log and exec, which lead to the pod's kubelet (handlers/connect.go), and of
-// attach, portforward and proxy: it then decides about access, and answers with the
-// pod.
+// Besides the verbs of objects it takes those of the subresources that are connections
+// (handlers/connect.go): log, exec, attach and portforward lead to the pod's kubelet, proxy
+// to a program in a pod.
 func (s *Server) Handle(t *sim.Task, req *Request) *Response {
 	if req.Causes == nil {
 		req.Causes = t.Causes()

@@ -53,7 +53,7 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 // (endpoints/filters/request_deadline.go): a watch, or a connection to a
 // container, may last. Only the store is waited for so long that it matters.
 func (c *call) deadline() time.Duration {
-	if c.Req.Verb == "watch" || handlers.Connects(c.Req.Subresource) {
+	if c.Req.Verb == "watch" || c.connects() {
 		return 0
 	}
 	limit := request.Longest
@@ -62,6 +62,9 @@ func (c *call) deadline() time.Duration {
 	}
 	return c.Began + limit
 }
+
+// connects reports whether the request is a connection to a pod, or to what is behind a Service.
+func (c *call) connects() bool { return c.Kind != nil && handlers.Connects(c.Kind, c.Req.Subresource) }
 
 // longestWrite is endpoints/handlers/rest.go requestTimeoutUpperBound.
 const longestWrite = 34 * time.Second

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
@@ -32,7 +31,7 @@ func (c *call) respond(r *Response) *Response {
 	}
 	payload.Code = r.Code
 	r.AuditID, r.Flow = c.Req.AuditID, c.class
-	c.s.audit.Answered(&c.Scope, c.record, r, c.Req.Verb == "watch" || handlers.Connects(c.Req.Subresource))
+	c.s.audit.Answered(&c.Scope, c.record, r, c.Req.Verb == "watch" || c.connects())
 	if r.Object != nil && r.Err == nil {
 		payload.Object = trace.Obj(r.Traced())
 	}

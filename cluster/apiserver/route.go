@@ -36,7 +36,7 @@ func (c *call) route() (sub *registry.Subresource, err error) {
 	verbs := c.Kind.Verbs
 	if c.Req.Subresource != "" {
 		if sub = c.Kind.Subresource(c.Req.Subresource); sub == nil {
-			if c.Kind.Is("Pod") && handlers.Connects(c.Req.Subresource) {
+			if handlers.Connects(c.Kind, c.Req.Subresource) {
 				return nil, nil
 			}
 			return nil, notServed()

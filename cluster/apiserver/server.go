@@ -157,6 +157,7 @@ type Server struct {
 	reviews        *review.Reviews
 	encryption     *encrypt.AtRest
 	webhooks       *webhook.Client
+	backends       *rand.Rand // chooses who of a Service gets what is sent on
 	policies       *policy.Policies
 	hooks          *admissionwebhook.Hooks
 	audit          *audit.Auditor
@@ -282,9 +283,11 @@ func (s *Server) Restart(p *sim.Process) {
 	s.store = &etcd3.Store{
 		Conn: s.st, Caches: s.cacheOf, Sealed: s.transformer, EventTTL: s.cfg.EventTTL, Leases: s.st.NewLeases("events"),
 	}
+	s.backends = s.stream("proxy")
 	s.webhooks = webhook.NewClient(s.cfg.Webhooks, serviceEndpoints{lister{s}}, s.stream("webhook"))
 	s.handlers = &handlers.Handlers{
 		Store: s.store, Authorizers: s.authorizers, Fields: s.fields, Services: s.alloc, Names: s.names, Kubelets: s.cfg.Kubelets, Kinds: s,
+		Backends: serviceEndpoints{lister{s}}, Dial: handlers.Dial(s.cfg.Dial),
 		Tokens: &serviceaccount.Issuer{Keys: s.keys, Expiry: s.authenticators.Expiry, Lister: lister{s}, Restriction: func() admission.Mutating { return s.restriction }},
 		Serve:  s.serve, Hold: s.hold, Inert: s.cfg.Inert, DecodeTime: s.cfg.Cost.Decode, AdmissionTime: s.cfg.Cost.Admission,
 	}

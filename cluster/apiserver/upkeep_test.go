@@ -70,27 +70,6 @@ func TestStoredBytes(t *testing.T) {
 	})
 }
 
-// TestConnect: whether one may reach into a pod is decided here.
-func TestConnect(t *testing.T) {
-	run(t, Config{}, func(w *world, task *sim.Task) {
-		defaultAccount(w, task)
-		_, err := w.admin().Create(task, client.Pods, "default", pod("web"))
-		w.must(err)
-		logs := func(u authn.User, name string) *Response {
-			return w.s.Handle(task, &Request{Verb: "get", Resource: client.Pods.GroupVersionResource, Subresource: "log", Namespace: "default", Name: name, User: &u})
-		}
-		if r := logs(authn.Admin(), "web"); r.Err != nil || r.Object.(*corev1.Pod).Name != "web" {
-			t.Errorf("got %+v", r)
-		}
-		if r := logs(authn.Admin(), "none"); !apierrors.IsNotFound(r.Err) {
-			t.Errorf("a pod that is not there gave %v", r.Err)
-		}
-		if r := logs(authn.User{Name: "jane"}, "web"); !apierrors.IsForbidden(r.Err) {
-			t.Errorf("jane's request gave %v", r.Err)
-		}
-	})
-}
-
 // TestWatchLimit: a watch with a time limit ends when it is over.
 func TestWatchLimit(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {

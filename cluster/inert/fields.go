@@ -35,9 +35,6 @@ var Fields = []Row{
 
 	// Of a container.
 	{What: "Container.restartPolicyRules", So: "restartPolicy alone decides"},
-	{What: "Container.stdin", So: "containers are simulated and have no input", Unless: []string{"false"}},
-	{What: "Container.stdinOnce", So: "containers are simulated and have no input", Unless: []string{"false"}},
-	{What: "Container.tty", So: "containers are simulated and have no terminal", Unless: []string{"false"}},
 	{What: "Container.volumeDevices", So: "there are no block devices"},
 	{What: "Container.workingDir", So: "commands run in /"},
 	{What: "ContainerPort.hostPort", So: "the scheduler keeps it free, but nothing listens on the node"},

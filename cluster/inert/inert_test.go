@@ -60,7 +60,7 @@ kubelet
 	ConfigMapKeySelector: key optional
 	ConfigMapProjection: items optional
 	ConfigMapVolumeSource: items optional
-	Container: name image command args ports envFrom env resources restartPolicy volumeMounts livenessProbe readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext
+	Container: stdin stdinOnce tty name image command args ports envFrom env resources restartPolicy volumeMounts livenessProbe readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext
 	ContainerPort: containerPort
 	DownwardAPIProjection: items
 	DownwardAPIVolumeFile: path fieldRef

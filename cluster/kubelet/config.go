@@ -35,6 +35,7 @@ func (w *worker) containerConfig(t *sim.Task, c *corev1.Container, rs runtime.Po
 	cfg = runtime.ContainerConfig{
 		Name: c.Name, Image: c.Image, Attempt: attempt, Init: init, Hash: hashOf(c), Env: env, Files: files, OnRead: onRead,
 		Command: expandAll(c.Command, env), Args: expandAll(c.Args, env),
+		Stdin: c.Stdin, StdinOnce: c.StdinOnce, TTY: c.TTY,
 		Behaviour:    w.pod.Annotations[runtime.BehaviourAnnotation+"."+c.Name],
 		MessagePath:  c.TerminationMessagePath,
 		LogTail:      c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError,

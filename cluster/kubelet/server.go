@@ -12,6 +12,7 @@ import (
 
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
+	"kviz/cluster/stdio"
 )
 
 // The kubelet's server, port 10250 (pkg/kubelet/server): what the API server asks it
@@ -157,25 +158,55 @@ func (s *LogStream) wants(stream string) bool {
 func (s *LogStream) Close() { s.from.Close() }
 
 // Exec is POST /exec/NAMESPACE/POD/CONTAINER: it runs a command in a container that
-// runs (kubelet_pods.go GetExec, then the runtime's streaming server). stdin is asked when
-// the command reads its input; nil for none. Its errors are in
-// the words that the client puts before the kubelet's.
-func (kl *Kubelet) Exec(t *sim.Task, c Container, argv []string, stdin func(*sim.Task) string) (runtime.ExecResult, error) {
+// runs (kubelet_pods.go GetExec, then the runtime's streaming server) and gives its exit code. Its errors
+// are in the words that the client puts before the kubelet's.
+func (kl *Kubelet) Exec(t *sim.Task, c Container, argv []string, streams *stdio.Streams) (code int, err error) {
+	id, err := kl.running(c, fmt.Sprintf("container not found (%q)", c.Name))
+	if err != nil {
+		return 0, err
+	}
+	if code, err = kl.rt.ExecStream(t, id, argv, streams); err != nil {
+		err = fmt.Errorf("error executing command in container: %w", err)
+	}
+	return code, err
+}
+
+// Attach is POST /attach/NAMESPACE/POD/CONTAINER: it joins the streams to those of a
+// container that runs, until one of the two ends (kubelet_pods.go GetAttach). Errors are as those of Exec.
+func (kl *Kubelet) Attach(t *sim.Task, c Container, streams *stdio.Streams) error {
+	id, err := kl.running(c, fmt.Sprintf("container %s not found in pod %s_%s", c.Name, c.Pod, c.Namespace))
+	if err != nil {
+		return err
+	}
+	if err := kl.rt.Attach(t, id, streams); err != nil {
+		return fmt.Errorf("error attaching to container: %w", err)
+	}
+	return nil
+}
+
+// running is the id of a container that runs; missing says what there is not.
+func (kl *Kubelet) running(c Container, missing string) (id string, err error) {
 	w := kl.workerOf(c)
 	if w == nil {
-		return runtime.ExecResult{}, errors.New("unable to upgrade connection: pod does not exist")
+		return "", errors.New("unable to upgrade connection: pod does not exist")
 	}
 	rs, err := kl.rt.PodStatus(w.uid)
 	if err != nil {
-		return runtime.ExecResult{}, err
+		return "", err
 	}
 	i := slices.IndexFunc(rs.Containers, func(o runtime.Container) bool { return o.Name == c.Name && o.State == runtime.Running })
 	if i < 0 {
-		return runtime.ExecResult{}, fmt.Errorf("unable to upgrade connection: container not found (%q)", c.Name)
+		return "", errors.New("unable to upgrade connection: " + missing)
 	}
-	res, err := kl.rt.ExecStream(t, rs.Containers[i].ID, argv, stdin)
-	if err != nil {
-		err = fmt.Errorf("error executing command in container: %w", err)
+	return rs.Containers[i].ID, nil
+}
+
+// PortForward is a connection of POST /portForward/NAMESPACE/POD (kubelet_pods.go
+// GetPortForward).
+func (kl *Kubelet) PortForward(t *sim.Task, namespace, pod string, port int) (runtime.Answer, error) {
+	w := kl.workerOf(Container{Namespace: namespace, Pod: pod})
+	if w == nil {
+		return runtime.Answer{}, fmt.Errorf("pod not found (%q)", pod+"_"+namespace)
 	}
-	return res, err
+	return kl.rt.PortForward(t, w.uid, port)
 }

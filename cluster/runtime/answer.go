@@ -3,10 +3,13 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"sort"
 	"strings"
 	"time"
 
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -21,7 +24,31 @@ type Answer struct {
 	UID      string
 	By       trace.ID // the event that started the container
 	Program  Program  // of an image that has one: it takes the request from here
+
+	ask func(method, path string) Answer // has the same port answer a request
 }
+
+// Serve has what listens at the other end of the connection answer a request. An error
+// is that of a connection which broke.
+func (a Answer) Serve(t *sim.Task, req *remote.Request) (remote.Answer, error) {
+	if a.ask == nil {
+		return remote.Answer{}, io.EOF
+	}
+	now := a.ask(req.Method, req.Path)
+	switch {
+	case !now.Accepted:
+		return remote.Answer{}, io.EOF
+	case now.Hung:
+		var never sim.Cond
+		never.Wait(t)
+	case now.Program != nil:
+		return now.Program.Serve(t, req)
+	}
+	return remote.Answer{Code: now.Code, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: []byte(now.Body), Event: now.By}, nil
+}
+
+// TLS reports whether what listens there speaks HTTPS.
+func (a Answer) TLS() bool { return a.Program != nil }
 
 // Has reports whether an address belongs to a sandbox of this node.
 func (r *Runtime) Has(ip string) bool { _, ok := r.byIP[ip]; return ok }
@@ -45,16 +72,16 @@ func (r *Runtime) AddressOf(namespace, name string) (string, bool) {
 	return "", false
 }
 
-// Connect is a connection that reached an address of this node, pod's or host's.
-// path "" only connects, as a TCP probe does.
+// Connect is a connection that reached an address of this node, pod's or host's, and a GET
+// of a path. path "" only connects, as a TCP probe does.
 func (r *Runtime) Connect(ip string, port int, path string) Answer {
 	s := r.byIP[ip]
 	if s != nil {
-		return r.connect(s, port, path)
+		return r.connect(s, port, http.MethodGet, path)
 	}
 	for _, s := range r.sortedSandboxes() { // pods on the host's network
 		if s.HostNetwork && s.IP == ip && s.Ready {
-			if a := r.connect(s, port, path); a.Accepted {
+			if a := r.connect(s, port, http.MethodGet, path); a.Accepted {
 				return a
 			}
 		}
@@ -62,13 +89,13 @@ func (r *Runtime) Connect(ip string, port int, path string) Answer {
 	return Answer{}
 }
 
-func (r *Runtime) connect(s *Sandbox, port int, path string) Answer {
+func (r *Runtime) connect(s *Sandbox, port int, method, path string) Answer {
 	for _, c := range r.pod(s.PodUID).containers {
 		if c.SandboxID != s.ID || c.State != Running || !c.listens(port, r.k.Now()) {
 			continue
 		}
 		b := &c.run.b
-		a := Answer{Accepted: true, Hung: b.Hang, Pod: s.key(), UID: s.PodUID, By: c.StartedBy, Code: 200, Body: b.Text}
+		a := Answer{ask: func(method, path string) Answer { return r.connect(s, port, method, path) }, Accepted: true, Hung: b.Hang, Pod: s.key(), UID: s.PodUID, By: c.StartedBy, Code: 200, Body: b.Text}
 		if c.run.program != nil {
 			a.Program = live{c, c.run}
 		}
@@ -82,7 +109,7 @@ func (r *Runtime) connect(s *Sandbox, port int, path string) Answer {
 			}
 		}
 		if path != "" {
-			c.log.write(r.k.Now(), fmt.Sprintf("%q %d %d\n", "GET "+path+" HTTP/1.1", a.Code, len(a.Body)), false)
+			c.log.write(r.k.Now(), fmt.Sprintf("%q %d %d\n", method+" "+path+" HTTP/1.1", a.Code, len(a.Body)), false)
 		}
 		return a
 	}

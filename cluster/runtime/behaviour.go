@@ -237,6 +237,10 @@ func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool)
 			return b, true
 		}
 	}
+	if shellImage(repo) && len(args) == 0 && cfg.Stdin {
+		b.Script, b.IgnoreTerm = []string{"sh"}, true
+		return b, true
+	}
 	if shellImage(repo) && len(args) == 0 {
 		b.Exits = true // a shell whose input is at its end
 		return b, true

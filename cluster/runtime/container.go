@@ -8,6 +8,7 @@ import (
 
 	"kviz/cluster/registry"
 	"kviz/cluster/sim"
+	"kviz/cluster/stdio"
 	"kviz/cluster/trace"
 )
 
@@ -38,6 +39,9 @@ type ContainerConfig struct {
 	Init      bool
 	Hash      string // of the container's spec: another one asks for a restart
 	Behaviour string // the annotation, if any
+	// Stdin is open to be attached to, StdinOnce until the first who was leaves; TTY
+	// makes a terminal of the standard streams.
+	Stdin, StdinOnce, TTY bool
 	// MessagePath is where the container may leave its last words.
 	MessagePath string
 	LogTail     bool // terminationMessagePolicy FallbackToLogsOnError
@@ -93,8 +97,11 @@ type running struct {
 	program Program      // of an image that has one; else nil
 	files   map[string]string
 	serves  []int
-	trap    string // what a script does on TERM
+	trap    string          // what a script does on TERM
+	in      *stdio.Input    // its standard input; at its end from the beginning where it is not open
+	term    *stdio.Terminal // of one that has a terminal; else nil
 	ended   sim.Cond
+	news    sim.Cond // it has ended, or somebody who was attached has left
 }
 
 // CreateContainer is the CRI call.
@@ -136,6 +143,7 @@ func (r *Runtime) StartContainer(t *sim.Task, id string) error {
 		}
 		c.run = &running{b: b, serves: b.Serve, files: r.files(c, s)}
 		c.State, c.StartedAt = Running, t.Now()
+		r.openStreams(c)
 		return "", nil
 	})
 	if err != nil {
@@ -212,6 +220,7 @@ func (r *Runtime) end(c *Container, code int32, reason, message string, causes [
 		r.notify(c.PodUID, c.EndedBy)
 	}
 	run.ended.Broadcast()
+	run.news.Broadcast()
 	c.log.news.Broadcast()
 	if run.process != nil {
 		run.process.Kill()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/stdio"
 	"kviz/cluster/trace"
 )
 
@@ -30,54 +31,88 @@ type ExecResult struct {
 // Exec is the CRI call ExecSync: it runs a command inside a running container.
 // limit 0 is none; a command that takes longer ends with an error.
 func (r *Runtime) Exec(t *sim.Task, containerID string, argv []string, limit time.Duration) (ExecResult, error) {
-	return r.exec(t, containerID, argv, nil, limit)
-}
-
-// ExecStream is the CRI's Exec, for who has asked the kubelet for a session: the command
-// may read stdin, which is asked for when it does; nil for none. The call is told.
-func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, stdin func(*sim.Task) string) (res ExecResult, err error) {
-	c, s, err := r.find(containerID)
-	if err != nil {
-		return res, err
-	}
-	_, err = r.call(t, trace.RuntimeCall{Pod: s.key(), Container: c.Name, Call: "Exec", Arg: strings.Join(argv, " ")}, 0, func() (string, error) {
-		res, err = r.exec(t, containerID, argv, stdin, 0)
-		return fmt.Sprintf("exit code %d", res.Code), err
-	})
-	return res, err
-}
-
-func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, stdin func(*sim.Task) string, limit time.Duration) (ExecResult, error) {
-	c, s, err := r.find(containerID)
+	var out, errw strings.Builder
+	code, err := r.exec(t, containerID, argv, &stdio.Streams{Out: &out, Err: &errw}, limit)
 	if err != nil {
 		return ExecResult{}, err
 	}
+	return ExecResult{Stdout: out.String(), Stderr: errw.String(), Code: code}, nil
+}
+
+// ExecStream is the CRI's Exec, for who has asked the kubelet for a session: the command
+// has his streams, and its exit code is given. The call is told.
+func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, streams *stdio.Streams) (code int, err error) {
+	c, s, err := r.find(containerID)
+	if err != nil {
+		return 0, err
+	}
+	_, err = r.call(t, trace.RuntimeCall{Pod: s.key(), Container: c.Name, Call: "Exec", Arg: strings.Join(argv, " ")}, 0, func() (string, error) {
+		code, err = r.exec(t, containerID, argv, streams, 0)
+		return fmt.Sprintf("exit code %d", code), err
+	})
+	return code, err
+}
+
+// What a shell says of a command that a signal has ended.
+const (
+	hungUp      = 128 + 1 // SIGHUP
+	interrupted = 128 + 2 // SIGINT
+	killed      = 128 + 9 // SIGKILL, with the container
+)
+
+func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *stdio.Streams, limit time.Duration) (int, error) {
+	c, s, err := r.find(containerID)
+	if err != nil {
+		return 0, err
+	}
 	if r.down {
-		return ExecResult{}, r.unavailable()
+		return 0, r.unavailable()
 	}
 	if c.State != Running {
-		return ExecResult{}, &Error{Code: "Unknown", Desc: fmt.Sprintf("failed to exec in container: failed to load task: container %q is not running", short(c.ID))}
+		return 0, &Error{Code: "Unknown", Desc: fmt.Sprintf("failed to exec in container: failed to load task: container %q is not running", short(c.ID))}
 	}
-	var out, errw strings.Builder
-	code, done := 0, false
-	// The command is a process of its own, so that a limit can kill it.
+	// The command is a process of its own, so that a limit, or a key, can kill it.
 	p := r.k.NewProcess(r.lane)
-	var cond sim.Cond
-	p.Go("exec "+short(c.ID), func(ct *sim.Task) {
-		ct.SetCauses(t.Causes()...)
-		sh := r.newShell(ct, c, s, &out, &errw)
-		sh.in = &input{later: stdin}
-		code = sh.exec(argv)
-		done = true
-		cond.Broadcast()
-	})
-	defer p.Kill()
-	for !done {
-		if !cond.WaitTimeout(t, limit) && !done {
-			return ExecResult{}, &Error{Code: "DeadlineExceeded", Desc: fmt.Sprintf("failed to exec in container: timeout %s exceeded: context deadline exceeded", limit)}
+	var over sim.Cond
+	code, done := 0, false
+	end := func(with int) {
+		if !done {
+			code, done = with, true
+			over.Broadcast()
 		}
 	}
-	return ExecResult{Stdout: out.String(), Stderr: errw.String(), Code: code}, nil
+	in, term := streams.In, (*stdio.Terminal)(nil)
+	out, errw := streams.Writers()
+	if streams.TTY {
+		term = stdio.NewTerminal(streams.Out)
+		term.Interrupt = func() { end(interrupted) }
+		streams.OnClose(func() { end(hungUp) })
+		out, errw = term, term
+		if in = term.Lines; streams.In != nil {
+			streams.In.To(term.Take)
+		}
+	}
+	p.Go("exec "+short(c.ID), func(ct *sim.Task) {
+		ct.SetCauses(t.Causes()...)
+		sh := r.newShell(ct, c, s, out, errw)
+		sh.in, sh.term = &input{later: in}, term
+		end(sh.exec(argv))
+	})
+	if run := c.run; limit == 0 {
+		p.Go("container of "+short(c.ID), func(ct *sim.Task) {
+			for c.run == run {
+				run.news.Wait(ct)
+			}
+			end(killed)
+		})
+	}
+	defer p.Kill()
+	for !done {
+		if !over.WaitTimeout(t, limit) && !done {
+			return 0, &Error{Code: "DeadlineExceeded", Desc: fmt.Sprintf("failed to exec in container: timeout %s exceeded: context deadline exceeded", limit)}
+		}
+	}
+	return code, nil
 }
 
 // builtins are the commands containers have.
@@ -112,9 +147,12 @@ func (sh *shell) exec(argv []string) int {
 				return child.script(argv[i+2])
 			}
 		}
-		child, text := *sh, sh.in.rest(sh.t) // its input is the script
+		child := *sh // its input is the script
 		child.exited = false
-		return child.script(text)
+		if child.term != nil {
+			return child.interact()
+		}
+		return child.script(sh.in.rest(sh.t))
 	}
 	if fn := builtins[name]; fn != nil {
 		return fn(sh, argv[1:])

@@ -1,10 +1,12 @@
 package runtime
 
 import (
+	"io"
 	"strings"
 	"time"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/stdio"
 )
 
 // LogLine is one line a container wrote, as the CRI log file keeps it.
@@ -23,12 +25,20 @@ type log struct {
 	rotated int // lines that are not kept any more
 	part    [2]string
 	news    sim.Cond // a line was written, or nothing more will be
+	viewers []*stdio.Streams
 }
 
 func (l *log) write(at time.Time, s string, stderr bool) {
 	i, stream := 0, "stdout"
 	if stderr {
 		i, stream = 1, "stderr"
+	}
+	for _, v := range l.viewers {
+		out, errw := v.Writers()
+		if stderr {
+			out = errw
+		}
+		_, _ = io.WriteString(out, s)
 	}
 	l.part[i] += s
 	for {

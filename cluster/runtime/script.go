@@ -12,6 +12,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/stdio"
 	"kviz/cluster/trace"
 )
 
@@ -23,6 +24,10 @@ func (r *Runtime) startScript(c *Container, s *Sandbox) {
 	run.process.Go("container "+short(c.ID), func(t *sim.Task) {
 		t.SetCauses(c.StartedBy)
 		sh := r.newShell(t, c, s, logWriter{c, r, false}, logWriter{c, r, true})
+		sh.in, sh.term = &input{later: run.in}, run.term
+		if run.term != nil {
+			sh.out, sh.err = run.term, run.term
+		}
 		code := sh.exec(run.b.Script)
 		if c.run == run {
 			r.end(c, int32(code), reasonOf(int32(code)), "", []trace.ID{c.StartedBy}, false)
@@ -69,6 +74,7 @@ type shell struct {
 	env      map[string]string
 	in       *input
 	out, err io.Writer
+	term     *stdio.Terminal // that its streams are; nil for none
 	last     int
 	exited   bool
 	loop     int // 1 break, 2 continue
@@ -85,14 +91,14 @@ func (r *Runtime) newShell(t *sim.Task, c *Container, s *Sandbox, out, err io.Wr
 // input is what a command can read, once. Those that a command starts share it.
 type input struct {
 	text  string
-	later func(*sim.Task) string // what has still to be waited for; nil for nothing
+	later *stdio.Input // what has still to be waited for; nil for nothing
 }
 
 // rest reads to the end.
 func (in *input) rest(t *sim.Task) string {
 	text := in.text
 	if in.later != nil {
-		text += in.later(t)
+		text += in.later.Rest(t)
 	}
 	*in = input{}
 	return text

@@ -30,8 +30,8 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		h.audit(r, req, early)
 		return
 	}
-	if req.Log != nil || req.Exec != nil {
-		h.serveContainer(w, r, req)
+	if req.Log != nil || req.Connect != nil {
+		h.serveConnection(w, r, req)
 		return
 	}
 	h.handle(w, r, req, func(resp *apiserver.Response, feed *stream, now time.Time) {
@@ -89,8 +89,8 @@ func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *apise
 	if !ok {
 		return req, out, false
 	}
-	if connects(req) {
-		status = parseConnection(r, req)
+	if connects(kind, req) {
+		status = parseConnection(r, kind, req)
 	} else if status = parseOptions(r, req); status == nil {
 		out, status = negotiate(r, restrictionsOf(kind, req.Subresource))
 	}
@@ -255,8 +255,8 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 			if why := unserved[req.Resource.Resource+"/"+req.Subresource]; verbs == nil && req.Resource.Group == "" && why != "" {
 				return turnDown(notImplemented(why))
 			}
-			if verbs == nil && onPod(req) {
-				verbs = handlers.ConnectVerbs(req.Subresource)
+			if verbs == nil {
+				verbs = handlers.ConnectVerbs(k, req.Subresource)
 			}
 			if verbs == nil {
 				return turnDown(routeError(http.StatusNotFound, ""))
@@ -276,14 +276,10 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.R
 	return nil, false
 }
 
-// unserved are what the real API server hands on to a kubelet or to what is behind a
-// Service and this one does not, and what to use here.
+// unserved are what the real API server hands on to a kubelet and this one does not, and
+// what to use here.
 var unserved = map[string]string{
-	"pods/attach":      "containers are simulated and have no terminal; kubectl logs -f shows what a container writes, kubectl exec runs a command in it",
-	"pods/portforward": "containers are simulated and have no sockets; kubectl exec POD -- curl URL reaches them",
-	"pods/proxy":       "containers are simulated and have no sockets; kubectl exec POD -- curl URL reaches them",
-	"services/proxy":   "containers are simulated and have no sockets; kubectl exec POD -- curl URL reaches the Service",
-	"nodes/proxy":      "kubelets are simulated and have no port; what they do is in the node pane, their numbers in kubectl top nodes with manifests/metrics-server.yaml",
+	"nodes/proxy": "kubelets are simulated and have no port; what they do is in the node pane, their numbers in kubectl top nodes with manifests/metrics-server.yaml",
 }
 
 // fits reports whether a path is one that the verb has: one object is named to

@@ -4,47 +4,53 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	remotecommandconsts "k8s.io/apimachinery/pkg/util/remotecommand"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/handlers"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 )
 
-// This file has the requests that lead through the API server to a container: its log,
-// and commands in it.
+// This file has the requests that lead through the API server to a pod: its log,
+// commands in it, its ports.
 
-func onPod(req *apiserver.Request) bool {
-	return req.Resource.Group == "" && req.Resource.Resource == "pods"
-}
-
-// connects reports whether a request leads to a container.
-func connects(req *apiserver.Request) bool {
-	return onPod(req) && handlers.ConnectVerbs(req.Subresource) != nil
+// connects reports whether a request leads to a pod, or to what is behind a Service.
+func connects(k *registry.Kind, req *apiserver.Request) bool {
+	return handlers.Connects(k, req.Subresource)
 }
 
 // parseConnection reads the options out of the query (rest.go ConnectResource, and
 // get.go getRequestOptions for the log).
-func parseConnection(r *http.Request, req *apiserver.Request) *metav1.Status {
+func parseConnection(r *http.Request, k *registry.Kind, req *apiserver.Request) *metav1.Status {
 	var err error
 	q := r.URL.Query()
-	if req.Subresource == "log" {
+	switch options := handlers.ConnectOptions(k, req.Subresource).(type) {
+	case nil:
 		req.Log = &core.PodLogOptions{}
 		if err = legacyscheme.ParameterCodec.DecodeParameters(q, corev1.SchemeGroupVersion, req.Log); req.Log.Stream == nil {
 			all := core.LogStreamAll
 			req.Log.Stream = &all
 		}
-	} else {
-		req.Exec = &corev1.PodExecOptions{}
-		err = execOptions(q, req.Exec)
+	default:
+		if isDryRun(q) {
+			return statusOf(apierrors.NewBadRequest("dryRun is not supported"))
+		}
+		if path, ok := pathBehind(r); ok && req.Subresource == "proxy" {
+			q.Set("path", path)
+		}
+		err = decodeOptions(q, options)
+		req.Connect = options
 	}
 	if err != nil {
 		return statusOf(apierrors.NewBadRequest(err.Error()))
@@ -52,30 +58,62 @@ func parseConnection(r *http.Request, req *apiserver.Request) *metav1.Status {
 	return nil
 }
 
-func execOptions(q url.Values, into *corev1.PodExecOptions) error {
-	var o core.PodExecOptions
-	if err := legacyscheme.ParameterCodec.DecodeParameters(q, corev1.SchemeGroupVersion, &o); err != nil {
-		return err
+func isDryRun(q url.Values) bool { return len(q["dryRun"]) != 0 }
+
+// pathBehind is what of a request's path is for what is behind the proxy (get.go
+// getRequestOptions).
+func pathBehind(r *http.Request) (string, bool) {
+	info, err := infoFactory.NewRequestInfo(r)
+	if err != nil || len(info.Parts) < 3 {
+		return "", false
 	}
-	*into = corev1.PodExecOptions{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY, Container: o.Container, Command: o.Command}
-	return nil
+	path := strings.Join(info.Parts[3:], "/")
+	if strings.HasSuffix(r.URL.Path, "/") && path != "" {
+		path += "/"
+	}
+	return path, true
 }
 
-// serveContainer answers them.
-func (h *Handler) serveContainer(w http.ResponseWriter, r *http.Request, req *apiserver.Request) {
+// decodeOptions reads options of v1 by way of the internal ones, as the registries do.
+func decodeOptions(q url.Values, into runtime.Object) error {
+	gvks, _, err := legacyscheme.Scheme.ObjectKinds(into)
+	if err != nil {
+		return err
+	}
+	inside, err := legacyscheme.Scheme.New(core.SchemeGroupVersion.WithKind(gvks[0].Kind))
+	if err != nil {
+		return err
+	}
+	if err := legacyscheme.ParameterCodec.DecodeParameters(q, corev1.SchemeGroupVersion, inside); err != nil {
+		return err
+	}
+	return legacyscheme.Scheme.Convert(inside, into, nil)
+}
+
+// serveConnection answers them.
+func (h *Handler) serveConnection(w http.ResponseWriter, r *http.Request, req *apiserver.Request) {
 	h.handle(w, r, req, func(resp *apiserver.Response, _ *stream, _ time.Time) {
 		caller := h.caller(r, &apiserver.Request{})
+		for _, text := range resp.Warnings {
+			warn(w, text)
+		}
 		switch {
 		case resp.Err != nil:
 			writeStatus(w, r, resp.Status())
 		case resp.Log != nil:
 			h.writeLog(w, r, caller, resp.Log)
-		case sessionOf(r) != nil:
+		case resp.Proxy != nil:
+			h.serveProxy(w, r, caller, resp.Proxy)
+		case resp.Session != nil && sessionOf(r) != nil:
 			h.runHere(w, r, caller, resp.Session, sessionOf(r))
-		case !wsstream.IsWebSocketRequestWithStreamCloseProtocol(r):
-			writeStatus(w, r, statusOf(apierrors.NewBadRequest("Upgrade request required: a command in a container is run over WebSocket, with the protocol "+remotecommandconsts.StreamProtocolV5Name+" (SPDY is not spoken here)")))
+		case !httpstream.IsUpgradeRequest(r) && !wsstream.IsWebSocketRequest(r):
+			writeStatus(w, r, statusOf(apierrors.NewBadRequest("Upgrade request required")))
+		case resp.Ports != nil:
+			h.servePorts(w, r, caller, resp.Ports)
+		case wsstream.IsWebSocketRequest(r):
+			h.overWebSocket(w, r, caller, resp.Session)
 		default:
-			h.serveSession(w, r, caller, resp.Session)
+			h.overSPDY(w, r, caller, resp.Session)
 		}
 	})
 }

@@ -25,7 +25,8 @@ func routable(r *http.Request, k *registry.Kind, req *apiserver.Request, verbs [
 	if req.Namespace != "" && !k.Namespaced && k.GroupVersionResource.Resource != "namespaces" {
 		return routeError(http.StatusNotFound, "")
 	}
-	if !slices.Contains(verbs, req.Verb) || !fits(req) || r.Method == http.MethodHead {
+	proxied := connects(k, req) && req.Subresource == "proxy"
+	if !slices.Contains(verbs, req.Verb) || !fits(req) || r.Method == http.MethodHead && !proxied {
 		if k.Custom != nil {
 			return methodNotAllowed(req)
 		}
@@ -39,7 +40,7 @@ func routable(r *http.Request, k *registry.Kind, req *apiserver.Request, verbs [
 	}
 	produced := mediaTypes
 	switch {
-	case !connects(req):
+	case !connects(k, req):
 	case req.Subresource == "log":
 		produced = append([]string{"text/plain"}, mediaTypes...)
 	default: // a connection that is upgraded has no media type

@@ -17,7 +17,7 @@
 // enters the simulation as work from outside and waits, visibly, while the
 // cluster is paused.
 //
-// Simplified: no CBOR, WebSocket for exec only; OpenAPI documents are sent uncompressed, and
+// Simplified: no CBOR; OpenAPI documents are sent uncompressed, and
 // describe all of Kubernetes v1.37, while discovery says what is served.
 package serve
 
@@ -42,8 +42,8 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "no CBOR; WebSockets for exec only, and no SPDY; OpenAPI documents are sent uncompressed and describe all of Kubernetes v1.37, while discovery says what is served",
-	Seen: "attach, port-forward and proxy answer 501 in words",
+	What: "no CBOR; OpenAPI documents are sent uncompressed and describe all of Kubernetes v1.37, while discovery says what is served; nodes/proxy is not served",
+	Seen: "nodes/proxy answers 501 in words",
 })
 
 // API is what the edge needs of the API server. *apiserver.Server is one. Its

@@ -7,19 +7,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path"
-	"slices"
 	"strconv"
-	"time"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	remotecommandconsts "k8s.io/apimachinery/pkg/util/remotecommand"
-	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/sim"
+	"kviz/cluster/stdio"
 )
+
+// A session is exec or attach: a connection to the streams of a process in a container,
+// whatever it is spoken over (websocket.go, spdy.go), or of a caller inside this process.
 
 // Streams are the standard streams of a command in a container; nil for those that
 // nobody has asked for.
@@ -44,98 +45,44 @@ func sessionOf(r *http.Request) *Streams {
 
 // runHere runs a session inside this process.
 func (h *Handler) runHere(w http.ResponseWriter, r *http.Request, caller Caller, s *apiserver.Session, with *Streams) {
-	st := h.run(r.Context(), caller, s, s.Options.Command, *with)
+	st := h.run(r.Context(), caller, s, *with)
 	st.Kind, st.APIVersion = "Status", "v1"
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(st)
 }
 
-// How long a connection may say nothing, and how long the last word may take to be
-// written (apiserver pkg/util/proxy/websocket.go).
-const (
-	idleSession  = 4 * time.Hour
-	lastWordTime = 10 * time.Second
-)
-
-// serveSession speaks v5.channel.k8s.io, as kubectl does
-// (apiserver pkg/util/proxy/websocket.go webSocketServerStreams).
-func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request, caller Caller, s *apiserver.Session) {
-	channels := make([]wsstream.ChannelType, 5)
-	o := s.Options
-	asked := func(channel int, on bool, kind wsstream.ChannelType) {
-		if channels[channel] = wsstream.IgnoreChannel; on {
-			channels[channel] = kind
-		}
-	}
-	asked(remotecommandconsts.StreamStdIn, o.Stdin, wsstream.ReadChannel)
-	asked(remotecommandconsts.StreamStdOut, o.Stdout, wsstream.WriteChannel)
-	asked(remotecommandconsts.StreamStdErr, o.Stderr, wsstream.WriteChannel)
-	asked(remotecommandconsts.StreamErr, true, wsstream.WriteChannel)
-	asked(remotecommandconsts.StreamResize, true, wsstream.ReadChannel)
-	conn := wsstream.NewConn(map[string]wsstream.ChannelProtocolConfig{
-		remotecommandconsts.StreamProtocolV5Name: {Binary: true, Channels: channels},
-	})
-	conn.SetIdleTimeout(idleSession)
-	_, streams, err := conn.Open(w, r)
-	if err != nil {
-		return // it has answered
-	}
-	defer conn.Close()
-	var with Streams
-	if o.Stdin {
-		with.In = streams[remotecommandconsts.StreamStdIn]
-	}
-	first := streams[remotecommandconsts.StreamErr]
-	if o.Stderr {
-		with.Err = streams[remotecommandconsts.StreamStdErr]
-		first = streams[remotecommandconsts.StreamStdErr]
-	}
-	if o.Stdout {
-		with.Out = streams[remotecommandconsts.StreamStdOut]
-		first = streams[remotecommandconsts.StreamStdOut]
-	}
-	ctx, gone := context.WithCancel(r.Context()) // which knows nothing of a connection that was taken over
-	defer gone()
-	sizes := streams[remotecommandconsts.StreamResize]
-	h.cfg.Kernel.Beside("terminal sizes", func() {
-		_, _ = io.Copy(io.Discard, sizes) // to the end of the connection
-		gone()
-	})
-	if _, err := first.Write([]byte{}); err != nil { // the client waits for something, and so knows that it is connected
-		return
-	}
-	var st *metav1.Status
-	if o.TTY && o.Stdin && isShell(o.Command) {
-		st = h.runTerminal(ctx, caller, s, with)
-	} else {
-		st = h.run(ctx, caller, s, o.Command, with)
-	}
-	b, err := json.Marshal(st)
-	if err != nil {
-		return
-	}
-	conn.SetWriteDeadline(lastWordTime)
-	_, _ = streams[remotecommandconsts.StreamErr].Write(b)
-}
-
-// run runs a command and gives how it ended, in the words of the kubelet's server
+// run runs a session and gives how it ended, in the words of the kubelet's server
 // (cri-streaming pkg/streaming/remotecommand/exec.go ServeExec).
-func (h *Handler) run(ctx context.Context, caller Caller, s *apiserver.Session, argv []string, with Streams) *metav1.Status {
-	in := &stdin{kernel: h.cfg.Kernel, from: with.In}
-	res, err := h.execute(ctx, caller, s, argv, in.rest)
+func (h *Handler) run(ctx context.Context, caller Caller, s *apiserver.Session, with Streams) *metav1.Status {
+	k := h.cfg.Kernel
+	back := newOutbox()
+	streams := &stdio.Streams{Out: back.to(with.Out), Err: back.to(with.Err), TTY: s.TTY}
+	switch {
+	case with.In == nil:
+	case s.TTY: // a key may be the one that ends the command
+		streams.In = stdio.NewInput(nil)
+		k.Beside("keys of a terminal", func() { keys(k, with.In, streams.In) })
+	default: // others end while their input is open
+		streams.In = stdio.NewInput(func() {
+			k.Beside("standard input", func() { readAll(k, with.In, streams.In) })
+		})
+	}
+	flushed := make(chan struct{})
+	k.Beside("output of a container", func() {
+		defer close(flushed)
+		back.write()
+	})
+	defer context.AfterFunc(ctx, func() { k.Post(streams.Close) })()
+	code, err := h.execute(ctx, caller, s, streams)
+	back.close()
+	<-flushed
 	if err == nil {
-		err = in.err
+		err = streams.In.Err()
 	}
 	if err != nil {
 		return statusOf(apierrors.NewInternalError(err))
 	}
-	if with.Out != nil {
-		_, _ = io.WriteString(with.Out, res.Stdout)
-	}
-	if with.Err != nil {
-		_, _ = io.WriteString(with.Err, res.Stderr)
-	}
-	return ended(res.Code)
+	return ended(code)
 }
 
 func ended(code int) *metav1.Status {
@@ -151,70 +98,133 @@ func ended(code int) *metav1.Status {
 
 var errSessionEnded = errors.New("the connection to the container ended")
 
-// execute has a task run a command of a session.
-func (h *Handler) execute(ctx context.Context, caller Caller, s *apiserver.Session, argv []string, stdin func(*sim.Task) string) (apiserver.ExecResult, error) {
+// execute has a task run the session.
+func (h *Handler) execute(ctx context.Context, caller Caller, s *apiserver.Session, streams *stdio.Streams) (int, error) {
 	type result struct {
-		apiserver.ExecResult
-		err error
+		code int
+		err  error
 	}
 	given := make(chan result, 1) // a client that goes does not end the task
-	if err := h.cfg.Kernel.Call(ctx, caller.Process, "exec", func(t *sim.Task) {
+	if err := h.cfg.Kernel.Call(ctx, caller.Process, "session", func(t *sim.Task) {
 		t.SetCauses(caller.Causes...)
-		res, err := s.Run(t, argv, stdin)
-		given <- result{res, err}
+		code, err := s.Run(t, streams)
+		given <- result{code, err}
 	}); err != nil {
-		return apiserver.ExecResult{}, err
+		return 0, err
 	}
 	select {
 	case r := <-given:
-		return r.ExecResult, r.err
+		return r.code, r.err
 	default:
-		return apiserver.ExecResult{}, errSessionEnded
+		return 0, errSessionEnded
 	}
 }
 
-// isShell reports whether a command is a shell that reads its commands from its input.
-func isShell(argv []string) bool {
-	if len(argv) == 0 || !slices.Contains([]string{"sh", "bash", "ash"}, path.Base(argv[0])) {
-		return false
-	}
-	return !slices.Contains(argv[1:], "-c")
-}
-
-// stdin is the standard input of one command. It is read when the command does: others
-// end while their input is open.
-type stdin struct {
-	kernel *sim.Kernel
-	from   io.Reader // nil for none
-	err    error
-}
-
-// longestInput is how much a command can read; what it writes stays in memory.
+// longestInput is how much a command can read, and how much of what it writes may wait
+// for who reads it: both stay in memory.
 const longestInput = 16 << 20
 
-// rest reads to the end, beside the kernel. It runs in the command's task.
-func (in *stdin) rest(t *sim.Task) string {
-	if in.from == nil {
-		return ""
+// readAll reads an input to its end.
+func readAll(k *sim.Kernel, from io.Reader, in *stdio.Input) {
+	b, err := io.ReadAll(io.LimitReader(from, longestInput+1))
+	if err == nil && len(b) > longestInput {
+		err = fmt.Errorf("kviz gives a command no more than %d MiB to read", longestInput>>20)
 	}
-	var text []byte
-	var done sim.Cond
-	over := false
-	in.kernel.Beside("standard input", func() {
-		b, err := io.ReadAll(io.LimitReader(in.from, longestInput+1))
-		if err == nil && len(b) > longestInput {
-			err = fmt.Errorf("kviz gives a command no more than %d MiB to read", longestInput>>20)
-		}
-		in.kernel.Post(func() {
-			text, in.err, over = b, err, true
-			done.Signal()
-		})
+	k.Post(func() {
+		in.Feed(b)
+		in.End(err)
 	})
-	for !over {
-		done.Wait(t)
+}
+
+// keys reads an input as it comes. The end of a terminal is no error.
+func keys(k *sim.Kernel, from io.Reader, in *stdio.Input) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			b := append([]byte(nil), buf[:n]...)
+			k.Post(func() { in.Feed(b) })
+		}
+		if err != nil {
+			k.Post(func() { in.End(nil) })
+			return
+		}
 	}
-	if in.err != nil {
-		return ""
+}
+
+// outbox is what tasks have written and a connection has not taken yet.
+type outbox struct {
+	mu     sync.Mutex
+	news   *sync.Cond
+	parts  []written
+	size   int
+	closed bool
+}
+
+type written struct {
+	to io.Writer
+	b  []byte
+}
+
+func newOutbox() *outbox {
+	o := &outbox{}
+	o.news = sync.NewCond(&o.mu)
+	return o
+}
+
+// to is a writer that does not block; nil for nobody.
+func (o *outbox) to(w io.Writer) io.Writer {
+	if w == nil {
+		return nil
 	}
-	return string(text)
+	return into{o, w}
+}
+
+type into struct {
+	o *outbox
+	w io.Writer
+}
+
+var errTooSlow = errors.New("what the container wrote was not read")
+
+// Write implements [io.Writer].
+func (i into) Write(b []byte) (int, error) {
+	o := i.o
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.size+len(b) > longestInput {
+		return 0, errTooSlow // it is lost, as to a terminal that is not there any more
+	}
+	o.size += len(b)
+	o.parts = append(o.parts, written{i.w, append([]byte(nil), b...)})
+	o.news.Signal()
+	return len(b), nil
+}
+
+func (o *outbox) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.news.Signal()
+}
+
+// write writes to the connection until there is nothing more. What it does not take is
+// lost.
+func (o *outbox) write() {
+	for {
+		o.mu.Lock()
+		for len(o.parts) == 0 && !o.closed {
+			o.news.Wait()
+		}
+		if len(o.parts) == 0 {
+			o.mu.Unlock()
+			return
+		}
+		parts := o.parts
+		o.parts, o.size = nil, 0
+		o.mu.Unlock()
+		for _, p := range parts {
+			_, _ = p.to.Write(p.b)
+		}
+	}
 }

@@ -19,7 +19,7 @@ func serveCommand() *command {
 		long: `The API is served over TLS on 127.0.0.1, to whoever has the kubeconfig (made anew each time, readable
 by its owner only). kviz env, in another terminal, prints what to put into the environment.
 With --etcd-port etcdctl reaches the store's members, over TLS with client certificates (kviz etcdctl has them by itself).
-Containers are simulated: kubectl logs and exec reach them, attach, cp and port-forward are refused in words.`,
+Containers are simulated: kubectl logs, exec, attach and port-forward reach them; what they answer is HTTP.`,
 		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes",
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1", liveEpoch)

@@ -36,6 +36,8 @@ const (
 	Create = admission.Create
 	Update = admission.Update
 	Delete = admission.Delete
+	// Connect is a connection to a pod or to what is behind a Service: the object are its options.
+	Connect = admission.Connect
 )
 
 // Attributes are a request as plugins see it. Mutating plugins change Object, and what
@@ -137,6 +139,12 @@ type Mutating interface {
 type Validating interface {
 	Plugin
 	Validate(r *request.Scope, a *Attributes) (Result, error)
+}
+
+// Connecting is a validating plugin that is asked about connections, too
+// (admission.Interface Handles); the others are not.
+type Connecting interface {
+	HandlesConnect()
 }
 
 // Lister reads objects as the server knows them: from its watch caches, which may be a

@@ -87,6 +87,9 @@ func (ch *Chain) round(ctx context.Context, r *request.Scope, a *Attributes, att
 // the object, and tells of each that changes it once more (apiserver
 // pkg/admission/reinvocation.go). by is the one that refuses.
 func (ch *Chain) admitAgain(r *request.Scope, a *Attributes) (by string, err error) {
+	if a.Operation == Connect { // none of them asks about connections
+		return "", nil
+	}
 	for _, p := range ch.Mutating {
 		var was runtime.Object
 		if a.Object != nil {
@@ -110,6 +113,9 @@ func (ch *Chain) admitAgain(r *request.Scope, a *Attributes) (by string, err err
 // one refuses, it is that one.
 func (ch *Chain) Validate(r *request.Scope, a *Attributes) (all Result, by string, err error) {
 	for _, p := range ch.Validating {
+		if _, too := p.(Connecting); a.Operation == Connect && !too {
+			continue
+		}
 		did, err := p.Validate(r, a)
 		all.Warnings = append(all.Warnings, did.Warnings...)
 		if err != nil {

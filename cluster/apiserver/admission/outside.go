@@ -25,13 +25,14 @@ func (a *Attributes) Outside(r *request.Scope) admission.Attributes {
 	case op == Create:
 		old = nil
 	}
+	options := a.options(op)
 	namespace := a.Namespace
 	if a.Is("Namespace") {
 		namespace = a.Name
 	}
 	return &outside{
 		Attributes: admission.NewAttributesRecord(object.OfKind(obj, gvk), object.OfKind(old, gvk), gvk, namespace, a.Name, a.SentResource, a.Subresource,
-			op, a.options(op), a.DryRun, a.User.Info()),
+			op, options, a.DryRun, a.User.Info()),
 		r: r,
 	}
 }
@@ -42,6 +43,8 @@ func (a *Attributes) options(op Operation) runtime.Object {
 		dry = []string{metav1.DryRunAll}
 	}
 	switch op {
+	case Connect:
+		return nil
 	case Create:
 		return &metav1.CreateOptions{
 			TypeMeta: optionsOf("CreateOptions"), DryRun: dry, FieldManager: a.FieldManager, FieldValidation: a.Validation,

@@ -28,27 +28,8 @@ import (
 // a request passes here (admission, validation, the store) is that server's own.
 
 // Dial opens a connection from the server's machine to an address of the cluster's
-// network, and gives the program that listens there, nil where it does not speak TLS.
-// connected is the event of the attempt. An error is a *[DialError].
-type Dial func(t *sim.Task, address string, limit time.Duration) (program Program, connected trace.ID, err error)
-
-// Program answers HTTPS requests. An error is that of a connection which broke.
-type Program interface {
-	Serve(t *sim.Task, r *remote.Request) (remote.Answer, error)
-}
-
-// DialError is a connection that did not come about.
-type DialError struct {
-	TimedOut bool
-	Reason   string // of one that did not time out: "connection refused"
-}
-
-func (e *DialError) Error() string {
-	if e.TimedOut {
-		return "i/o timeout"
-	}
-	return "connect: " + e.Reason
-}
+// network. connected is the event of the attempt. An error is a *[remote.DialError].
+type Dial func(t *sim.Task, address string, limit time.Duration) (to remote.Connection, connected trace.ID, err error)
 
 // proxyTimeout is how long a connection may take (net.Dialer in the transport of
 // apiserver pkg/server/egressselector).
@@ -144,9 +125,9 @@ func asUser(u authn.User) http.Header {
 // unsent is a request that did not get an answer, or did not get there.
 type unsent struct {
 	address   string
-	dial      *DialError // nil where there was a connection
-	err       error      // then
-	connected trace.ID   // the event of the attempt
+	dial      *remote.DialError // nil where there was a connection
+	err       error             // then
+	connected trace.ID          // the event of the attempt
 }
 
 func (u *unsent) Error() string {
@@ -166,11 +147,11 @@ func (u *unsent) inClient() error {
 
 // send sends a request to an endpoint.
 func (a *Aggregator) send(t *sim.Task, e string, r *remote.Request, deadline time.Duration) (remote.Answer, *unsent) {
-	failed := &unsent{address: e, dial: &DialError{Reason: "no route to host"}}
+	failed := &unsent{address: e, dial: &remote.DialError{Reason: "no route to host"}}
 	if a.Dial == nil {
 		return remote.Answer{}, failed
 	}
-	program, connected, err := a.Dial(t, e, deadline-t.Elapsed())
+	to, connected, err := a.Dial(t, e, deadline-t.Elapsed())
 	failed.connected = connected
 	if !connected.IsZero() {
 		t.SetCauses(connected)
@@ -181,11 +162,11 @@ func (a *Aggregator) send(t *sim.Task, e string, r *remote.Request, deadline tim
 			failed.dial, failed.err = nil, err
 		}
 		return remote.Answer{}, failed
-	case program == nil:
+	case !to.TLS():
 		failed.dial, failed.err = nil, errors.New("http: server gave HTTP response to HTTPS client")
 		return remote.Answer{}, failed
 	}
-	answer, err := program.Serve(t, r)
+	answer, err := to.Serve(t, r)
 	if err != nil {
 		failed.dial, failed.err = nil, io.EOF
 		return remote.Answer{}, failed

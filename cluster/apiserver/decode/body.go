@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 
 	"kviz/cluster/apiserver/registry"
 
@@ -27,8 +26,7 @@ import (
 type Of struct {
 	Kind        *registry.Kind // that the request is for
 	Subresource string
-	Component   bool      // a component of this process sends it
-	Now         time.Time // virtual; when defaults that are times began
+	Component   bool // a component of this process sends it
 }
 
 // Body is what a request writes, as it came.

@@ -1,92 +1,146 @@
 package handlers
 
 import (
-	"fmt"
-	"net/url"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
 
-	"kviz/cluster/apiserver/aggregator"
+	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
-	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
-// Kubelets are the kubelets of the nodes, as an API server reaches them: the server on
-// port 10250 of each.
-type Kubelets interface {
-	// Address is where the kubelet of a node listens; "" if there is no such node.
-	Address(node string) string
-	// Logs opens the log of a container. An error of type *[aggregator.DialError] is that of the
-	// connection, any other the kubelet's.
-	Logs(t *sim.Task, node string, c ContainerName, opts *corev1.PodLogOptions) (request.LogStream, error)
-	// Exec runs a command in a container. Errors are as those of Logs.
-	Exec(t *sim.Task, node string, c ContainerName, argv []string, stdin func(*sim.Task) string) (request.ExecResult, error)
+// connection is a subresource that is a connection to what is behind the object.
+type connection struct {
+	verbs   []string
+	options func() runtime.Object // of v1; nil of the log, which is got
+	// again is asked for the verb create whatever the method was, as a WebSocket's is GET.
+	again bool
 }
 
-// ContainerName names a container.
-type ContainerName struct{ Namespace, Pod, Name string }
+var (
+	upgraded = []string{"get", "create"}
+	// proxied are GET and HEAD, POST, PUT, PATCH, DELETE and OPTIONS.
+	proxied = []string{"get", "create", "update", "patch", "delete", ""}
 
-// connects are the pod subresources that are connections to its kubelet.
-var connects = map[string]bool{"log": true, "exec": true, "attach": true, "portforward": true, "proxy": true}
+	connections = map[string]map[string]connection{
+		"Pod": {
+			"log":         {verbs: []string{"get"}},
+			"exec":        {upgraded, func() runtime.Object { return &corev1.PodExecOptions{} }, true},
+			"attach":      {upgraded, func() runtime.Object { return &corev1.PodAttachOptions{} }, true},
+			"portforward": {upgraded, func() runtime.Object { return &corev1.PodPortForwardOptions{} }, true},
+			"proxy":       {proxied, func() runtime.Object { return &corev1.PodProxyOptions{} }, false},
+		},
+		"Service": {"proxy": {proxied, func() runtime.Object { return &corev1.ServiceProxyOptions{} }, false}},
+	}
+)
 
-// Connects reports whether a pod's subresource is a connection to its kubelet.
-func Connects(sub string) bool { return connects[sub] }
+func connectionOf(k *registry.Kind, sub string) connection {
+	if k.Custom != nil || k.Group != "" {
+		return connection{}
+	}
+	return connections[k.GVK().Kind][sub]
+}
 
-// ConnectVerbs are the verbs of a pod's subresource that leads to its kubelet; nil for
-// those that are not served.
-func ConnectVerbs(sub string) []string {
-	switch sub {
-	case "log":
-		return []string{"get"}
-	case "exec":
-		return []string{"get", "create"}
+// ConnectVerbs are the verbs of a subresource that is a connection; nil of any other.
+func ConnectVerbs(k *registry.Kind, sub string) []string { return connectionOf(k, sub).verbs }
+
+// Connects reports whether a subresource is a connection.
+func Connects(k *registry.Kind, sub string) bool { return ConnectVerbs(k, sub) != nil }
+
+// ConnectOptions are the options that a subresource which is a connection takes, to be
+// filled from the query; nil where it takes none of this kind.
+func ConnectOptions(k *registry.Kind, sub string) runtime.Object {
+	if c := connectionOf(k, sub); c.options != nil {
+		return c.options()
 	}
 	return nil
 }
 
-// Connect answers a request to reach into a pod, which has been allowed, from the pod's
-// kubelet (pkg/registry/core/pod/rest).
+// Connect answers a request to reach into a pod, or what is behind a Service, which has
+// been allowed (endpoints/handlers/rest.go ConnectResource, pkg/registry/core/pod/rest).
 func (h *Handlers) Connect(c *Call) *request.Response {
-	fail := func(err error) *request.Response {
-		return &request.Response{Err: c.Refuse(trace.StageStorage, "", err)}
-	}
-	if c.Req.Subresource == "exec" {
-		if err := h.mayCreateExec(c); err != nil {
-			return &request.Response{Err: err}
-		}
+	if !slices.Contains(ConnectVerbs(c.Kind, c.Req.Subresource), c.Req.Verb) {
+		return &request.Response{Err: apierrors.NewMethodNotSupported(c.Kind.GroupResource(), c.Req.Verb)}
 	}
 	if o := c.Req.Log; o != nil {
 		if errs := corevalidation.ValidatePodLogOptions(o, true); len(errs) > 0 {
 			return &request.Response{Err: c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(core.Kind("PodLogOptions"), c.Req.Name, errs))}
 		}
+		return h.toPod(c, c.Req.Name, func(pod *corev1.Pod) *request.Response { return h.connectLog(c, pod) })
 	}
-	en, _, err := h.Store.Newest(&c.Scope, c.At(), nil)
+	options, err := h.admitConnect(c)
 	if err != nil {
-		return fail(err)
+		return &request.Response{Err: err}
 	}
-	if en == nil {
-		return fail(apierrors.NewNotFound(c.Kind.GroupResource(), c.Req.Name))
+	if connectionOf(c.Kind, c.Req.Subresource).again {
+		if err := h.mayCreateConnection(c); err != nil {
+			return &request.Response{Err: err}
+		}
 	}
-	pod := en.Object.(*corev1.Pod)
-	switch {
-	case c.Req.Log != nil:
-		return h.connectLog(c, pod)
-	case c.Req.Exec != nil:
-		return h.connectExec(c, pod)
+	switch o := options.(type) {
+	case *corev1.PodExecOptions:
+		return h.toPod(c, c.Req.Name, func(pod *corev1.Pod) *request.Response { return h.connectExec(c, pod, o) })
+	case *corev1.PodAttachOptions:
+		return h.toPod(c, c.Req.Name, func(pod *corev1.Pod) *request.Response { return h.connectAttach(c, pod, o) })
+	case *corev1.PodPortForwardOptions:
+		return h.toPod(c, c.Req.Name, func(pod *corev1.Pod) *request.Response { return h.connectPorts(c, pod, o) })
+	case *corev1.PodProxyOptions:
+		return h.proxyPod(c, o)
+	case *corev1.ServiceProxyOptions:
+		return h.proxyService(c, o)
 	}
-	c.Pass(trace.StageStorage, "", "The pod exists; the API server connects to its kubelet.", nil)
-	return request.Own(pod)
+	return &request.Response{Err: c.Refuse(trace.StageValidation, "", apierrors.NewBadRequest("the connection has no options"))}
 }
 
-// mayCreateExec asks whether who may get the subresource, as a WebSocket does, may create it
+// toPod goes on with the pod of a name.
+func (h *Handlers) toPod(c *Call, name string, next func(*corev1.Pod) *request.Response) *request.Response {
+	at := c.At()
+	at.Name = name
+	en, _, err := h.Store.Newest(&c.Scope, at, nil)
+	if err == nil && en == nil {
+		err = apierrors.NewNotFound(c.Kind.GroupResource(), name)
+	}
+	if err != nil {
+		return &request.Response{Err: c.Refuse(trace.StageStorage, "", err)}
+	}
+	return next(en.Object.(*corev1.Pod))
+}
+
+// admitConnect is admission of a connection: its object are the options, which policies
+// and webhooks may change. No built-in plugin asks about connections.
+func (h *Handlers) admitConnect(c *Call) (runtime.Object, error) {
+	if c.Req.Connect == nil {
+		return nil, nil
+	}
+	a := h.Attributes(c, admission.Connect, c.Req.Connect, nil)
+	kinds, _, err := registry.Scheme.ObjectKinds(c.Req.Connect)
+	if err != nil {
+		return nil, c.Refuse(trace.StageMutatingAdmission, "", apierrors.NewInternalError(err))
+	}
+	a.SentKind, a.Name = kinds[0], c.Req.Name
+	if by, err := h.Admission.AdmitDynamic(&c.Scope, a); err != nil {
+		return nil, c.Refuse(trace.StageMutatingAdmission, by, err)
+	}
+	did, by, err := h.Admission.Validate(&c.Scope, a)
+	for _, w := range did.Warnings {
+		c.Warn(w)
+	}
+	if err != nil {
+		return nil, c.Refuse(trace.StageValidatingAdmission, by, err)
+	}
+	return a.Object, nil
+}
+
+// mayCreateConnection asks whether who may get the subresource, as a WebSocket does, may create it
 // too (pkg/registry/core/pod/rest ensureAuthorizedForVerb). Who sent a POST was asked that.
-func (h *Handlers) mayCreateExec(c *Call) error {
+func (h *Handlers) mayCreateConnection(c *Call) error {
 	if c.Req.Verb == "create" {
 		return nil
 	}
@@ -102,106 +156,3 @@ func (h *Handlers) mayCreateExec(c *Call) error {
 	}
 	return c.Refuse(trace.StageAuthorization, d.By, err)
 }
-
-// connectLog opens a container's log (log.go LogREST).
-func (h *Handlers) connectLog(c *Call, pod *corev1.Pod) *request.Response {
-	fail := func(by string, err error) *request.Response {
-		return &request.Response{Err: c.Refuse(trace.StageStorage, by, err)}
-	}
-	opts := logOptions(c.Req.Log)
-	container, err := containerOf(pod, opts.Container)
-	if err != nil {
-		return fail("", err)
-	}
-	node := pod.Spec.NodeName
-	if node == "" || h.Kubelets == nil { // upstream answers what it has of the log: nothing
-		c.Pass(trace.StageStorage, "", "The pod is on no node yet: there is no kubelet to ask, and the answer is empty.", nil)
-		return &request.Response{Log: noLog{}}
-	}
-	by := "kubelet of " + node
-	log, err := h.Kubelets.Logs(c.Task, node, ContainerName{pod.Namespace, pod.Name, container}, opts)
-	if dial, ok := err.(*aggregator.DialError); ok {
-		at := h.Kubelets.Address(node)
-		return fail(by, apierrors.NewInternalError(fmt.Errorf("Get %q: dial tcp %s: %w", h.containerURL(c, at, "containerLogs", pod, container), at, dial)))
-	}
-	if err != nil {
-		return fail(by, apierrors.NewBadRequest(err.Error()))
-	}
-	c.Pass(trace.StageStorage, by, fmt.Sprintf("The pod is on %s: its kubelet opened the log of the container %s.", node, container), nil)
-	if opts.Follow {
-		log = h.Hold(log)
-	}
-	return &request.Response{Log: log}
-}
-
-// connectExec finds who is to run the command (subresources.go ExecREST).
-func (h *Handlers) connectExec(c *Call, pod *corev1.Pod) *request.Response {
-	fail := func(err error) *request.Response {
-		return &request.Response{Err: c.Refuse(trace.StageStorage, "", err)}
-	}
-	o := c.Req.Exec
-	container, err := containerOf(pod, o.Container)
-	if err != nil {
-		return fail(err)
-	}
-	node := pod.Spec.NodeName
-	if node == "" || h.Kubelets == nil {
-		return fail(apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name)))
-	}
-	q := url.Values{"command": o.Command}
-	for name, on := range map[string]bool{"input": o.Stdin, "output": o.Stdout, "error": o.Stderr, "tty": o.TTY} {
-		if on {
-			q.Set(name, "1")
-		}
-	}
-	c.Pass(trace.StageStorage, "kubelet of "+node, fmt.Sprintf("The pod is on %s: the connection to the container %s goes by its kubelet.", node, container), nil)
-	at := h.Kubelets.Address(node)
-	kubelets, name, location := h.Kubelets, ContainerName{pod.Namespace, pod.Name, container}, h.containerURL(c, at, "exec", pod, container)+"?"+q.Encode()
-	return &request.Response{Code: 101, Session: &request.Session{Options: o, Run: func(t *sim.Task, argv []string, stdin func(*sim.Task) string) (request.ExecResult, error) {
-		res, err := kubelets.Exec(t, node, name, argv, stdin)
-		if dial, ok := err.(*aggregator.DialError); ok {
-			err = fmt.Errorf("error sending request: Post %q: dial tcp %s: %w", location, kubelets.Address(node), dial)
-		}
-		return res, err
-	}}}
-}
-
-// containerURL is a path of a kubelet's server.
-func (h *Handlers) containerURL(c *Call, at, path string, pod *corev1.Pod, container string) string {
-	return fmt.Sprintf("https://%s/%s/%s/%s/%s", at, path, pod.Namespace, pod.Name, container)
-}
-
-// containerOf is the container that is meant; a pod's only one need not be named
-// (strategy.go validateContainer).
-func containerOf(pod *corev1.Pod, name string) (string, error) {
-	var names []string
-	for _, c := range pod.Spec.InitContainers {
-		names = append(names, c.Name)
-	}
-	for _, c := range pod.Spec.Containers {
-		names = append(names, c.Name)
-	}
-	switch {
-	case name == "" && len(pod.Spec.Containers) == 1:
-		return pod.Spec.Containers[0].Name, nil
-	case name == "":
-		return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s, choose one of: %s", pod.Name, names))
-	case !slices.Contains(names, name):
-		return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, pod.Name))
-	}
-	return name, nil
-}
-
-// logOptions are the options as the kubelet is told them.
-func logOptions(in *core.PodLogOptions) *corev1.PodLogOptions {
-	return &corev1.PodLogOptions{
-		Container: in.Container, Follow: in.Follow, Previous: in.Previous, SinceSeconds: in.SinceSeconds, SinceTime: in.SinceTime,
-		Timestamps: in.Timestamps, TailLines: in.TailLines, LimitBytes: in.LimitBytes, Stream: in.Stream,
-	}
-}
-
-// noLog is the log of a pod that is on no node.
-type noLog struct{}
-
-func (noLog) Next(*sim.Task) ([]byte, bool) { return nil, false }
-func (noLog) Close()                        {}

@@ -45,6 +45,8 @@ type Handlers struct {
 	Names       *names.Generator
 	Tokens      TokenIssuer
 	Kubelets    Kubelets // nil where there are none
+	Backends    Backends
+	Dial        Dial // nil where there is no network
 	Kinds       Kinds
 
 	// Serve answers a part of a request, which is a request of its own.

@@ -31,7 +31,6 @@ var Kinds = slices.Concat(
 	networkKinds,
 	storageKinds,
 	otherKinds,
-	resourceKinds,
 	flowKinds,
 	AdmissionKinds,
 	limitKinds,

@@ -1,9 +1,11 @@
 package request
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	"net/url"
 
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
+	"kviz/cluster/stdio"
 )
 
 // LogStream is a container's log on its way to the client.
@@ -15,17 +17,23 @@ type LogStream interface {
 	Close()
 }
 
-// ExecResult is how a command in a container ended.
-type ExecResult struct {
-	Stdout, Stderr string
-	Code           int
+// Session is a connection to a container that the pipeline has allowed: it begins when the
+// client's connection has been upgraded.
+type Session struct {
+	Stdin, Stdout, Stderr, TTY bool // which streams the client asked for
+	// Run runs a command, or stays attached, and gives the exit code.
+	Run func(t *sim.Task, streams *stdio.Streams) (code int, err error)
 }
 
-// Session is a connection to a container that the pipeline has allowed: the command is
-// run when the client's connection has been upgraded.
-type Session struct {
-	Options *corev1.PodExecOptions
-	// Run runs a command: that of the options, or a line that was typed into it. stdin
-	// is asked, once, when the command reads its input, and may wait; nil for none.
-	Run func(t *sim.Task, argv []string, stdin func(*sim.Task) string) (ExecResult, error)
+// Ports leads to the ports of a pod.
+type Ports struct {
+	Pod, UID string
+	Dial     func(t *sim.Task, port int) (remote.Connection, error)
+}
+
+// Proxy leads to a program in a pod that answers HTTP.
+type Proxy struct {
+	Location *url.URL
+	// Send sends a request there. Errors are those of Go's HTTP client.
+	Send func(t *sim.Task, r *remote.Request) (remote.Answer, error)
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -73,8 +72,11 @@ type Request struct {
 	List   metav1.ListOptions // list, watch, deletecollection
 	Delete metav1.DeleteOptions
 
-	Log  *core.PodLogOptions    // of the subresource log
-	Exec *corev1.PodExecOptions // of the subresource exec
+	Log *core.PodLogOptions // of the subresource log
+	// Connect are the options of a subresource that is a connection (rest.Connecter):
+	// a PodExecOptions, PodAttachOptions, PodPortForwardOptions, PodProxyOptions or
+	// ServiceProxyOptions of v1.
+	Connect runtime.Object
 
 	Timeout time.Duration // the query's timeout; 0 for none. see Deadline
 
@@ -98,7 +100,7 @@ type Request struct {
 }
 
 // Response is how a request ended. Exactly one of Object, Items (with
-// IsList), Watch, Log, Session, Raw or Err is set.
+// IsList), Watch, Log, Session, Ports, Proxy, Raw or Err is set.
 type Response struct {
 	Code   int            // HTTP status
 	Object runtime.Object // the caller's own; a *metav1.Status for deletions that are done
@@ -112,6 +114,8 @@ type Response struct {
 
 	Log     LogStream // of a container
 	Session *Session  // in a container, for when the connection is upgraded
+	Ports   *Ports    // of a pod, likewise
+	Proxy   *Proxy    // to a program that answers HTTP
 
 	Raw *remote.Answer // of another server, as it is
 

@@ -21,11 +21,11 @@ func refused(sub string, flags *parsed, terminal bool) string {
 	}
 	switch word {
 	case "port-forward":
-		return "port-forward opens a port of this machine, and a simulated container has no bytes to send through it, also for a kubectl outside; kubectl exec POD -- curl URL fetches something inside the cluster, as a pod would"
+		return "port-forward opens a port of this machine, which the console does not; start kviz with serve, and a kubectl outside can open it; kubectl exec POD -- curl URL fetches something inside the cluster, as a pod would"
 	case "proxy":
 		return "proxy opens a port of this machine, which the console does not; start kviz with serve, and a kubectl outside can open it"
 	case "attach":
-		return "attach needs a running program with a terminal; containers are simulated (use kubectl logs or kubectl exec)"
+		return "attach needs a terminal for the container, and the console has none; start kviz with serve and use a kubectl outside, or kubectl logs -f, or kubectl exec"
 	case "cp":
 		return "cp needs tar inside the container; containers are simulated (use kubectl exec POD -- cat FILE)"
 	case "debug":

@@ -117,6 +117,9 @@ type Validating struct{ *Policies }
 // Name is [admission.Plugin].
 func (Validating) Name() string { return "ValidatingAdmissionPolicy" }
 
+// HandlesConnect is [admission.Connecting].
+func (Validating) HandlesConnect() {}
+
 // Validate is [admission.Validating].
 func (p Validating) Validate(r *request.Scope, a *admission.Attributes) (admission.Result, error) {
 	p.refresh()

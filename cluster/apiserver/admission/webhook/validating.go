@@ -28,6 +28,9 @@ type Validating struct{ *Hooks }
 // Name is [admission.Plugin].
 func (Validating) Name() string { return "ValidatingAdmissionWebhook" }
 
+// HandlesConnect is [admission.Connecting].
+func (Validating) HandlesConnect() {}
+
 // Validate is [admission.Validating].
 func (h Validating) Validate(r *request.Scope, a *admission.Attributes) (admission.Result, error) {
 	var none admission.Result

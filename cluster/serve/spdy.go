@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	remotecommandconsts "k8s.io/apimachinery/pkg/util/remotecommand"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"kviz/cluster/apiserver"
+)
+
+// streamsTime is how long a client has to open the streams it has asked for
+// (remotecommand.DefaultStreamCreationTimeout).
+const streamsTime = 30 * time.Second
+
+// overSPDY speaks SPDY/3.1 with v4.channel.k8s.io, as clients did before there were
+// WebSockets (cri-streaming pkg/streaming/remotecommand/httpstream.go).
+func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller, s *apiserver.Session) {
+	if _, err := httpstream.Handshake(r, w, []string{remotecommandconsts.StreamProtocolV4Name}); err != nil {
+		return // it has answered
+	}
+	opened := make(chan httpstream.Stream, 5)
+	conn := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
+		select {
+		case opened <- stream:
+		default: // there are five
+		}
+		return nil
+	})
+	if conn == nil {
+		return // it has answered
+	}
+	defer conn.Close()
+	conn.SetIdleTimeout(idleSession)
+	ctx, gone := context.WithCancel(r.Context())
+	defer gone()
+	h.cfg.Kernel.Beside("end of a connection", func() {
+		select {
+		case <-conn.CloseChan():
+			gone()
+		case <-ctx.Done():
+		}
+	})
+	with, last, ok := h.streamsOf(ctx, s, opened)
+	if !ok {
+		return
+	}
+	writeLast(last, h.run(ctx, caller, s, with))
+}
+
+// streamsOf waits for the streams that were asked for, and the one in which the end is told.
+func (h *Handler) streamsOf(ctx context.Context, s *apiserver.Session, opened <-chan httpstream.Stream) (with Streams, last io.Writer, ok bool) {
+	left := 1
+	for _, on := range []bool{s.Stdin, s.Stdout, s.Stderr, s.TTY} {
+		if on {
+			left++
+		}
+	}
+	for late := time.After(streamsTime); left > 0; left-- {
+		select {
+		case stream := <-opened:
+			switch stream.Headers().Get(corev1.StreamType) {
+			case corev1.StreamTypeError:
+				last = stream
+			case corev1.StreamTypeStdin:
+				with.In = stream
+			case corev1.StreamTypeStdout:
+				with.Out = stream
+			case corev1.StreamTypeStderr:
+				with.Err = stream
+			case corev1.StreamTypeResize:
+				h.cfg.Kernel.Beside("terminal sizes", func() { _, _ = io.Copy(io.Discard, stream) })
+			}
+		case <-late:
+			return with, nil, false
+		case <-ctx.Done():
+			return with, nil, false
+		}
+	}
+	return with, last, last != nil
+}
