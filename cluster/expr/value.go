@@ -138,7 +138,7 @@ func goMap(v reflect.Value) *lookup {
 }
 
 // structMap is a struct with its fields by lower-case name, promoted ones
-// among them, its lists that methods give, and what extras has for its type.
+// among them, and what lists and extras have for its type.
 func structMap(p reflect.Value) *lookup {
 	s := shapeFor(p.Type())
 	return &lookup{
@@ -180,21 +180,11 @@ func shapeFor(t reflect.Type) *structShape {
 	}
 	s := &structShape{get: map[string]getter{}, typ: map[string]reflect.Type{}}
 	s.fields(t.Elem(), nil)
-	for i := range t.NumMethod() {
-		m := t.Method(i)
-		if m.Type.NumIn() != 1 || m.Type.NumOut() != 1 || m.Type.Out(0).Kind() != reflect.Slice {
-			continue
+	for _, named := range []map[string]extra{lists[t], extras[t]} {
+		for name, x := range named {
+			s.get[name] = func(p reflect.Value) any { return x.get(p.Interface()) }
+			s.typ[name] = x.typ
 		}
-		if _, taken := s.get[lower(m.Name)]; taken {
-			continue
-		}
-		index := i
-		s.get[lower(m.Name)] = func(p reflect.Value) any { return p.Method(index).Call(nil)[0].Interface() }
-		s.typ[lower(m.Name)] = m.Type.Out(0)
-	}
-	for name, x := range extras[t] {
-		s.get[name] = func(p reflect.Value) any { return x.get(p.Interface()) }
-		s.typ[name] = x.typ
 	}
 	shapes.Store(t, s)
 	return s
