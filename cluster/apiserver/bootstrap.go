@@ -7,6 +7,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,8 +26,8 @@ import (
 
 // bootstrap writes what a kube-apiserver's post-start hooks write into a new
 // cluster: the system namespaces, the RBAC policy, the system priority
-// classes, and the kubernetes Service with its endpoints. It goes past the
-// pipeline, and leaves alone what exists.
+// classes, the kubernetes Service with its endpoints, and the default ServiceCIDR.
+// It goes past the pipeline, and leaves alone what exists.
 func (s *Server) bootstrap(t *sim.Task) {
 	for s.st.Resume(t) != nil {
 		t.Sleep(time.Second)
@@ -42,11 +43,7 @@ func (s *Server) bootstrap(t *sim.Task) {
 	for {
 		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: cacher.PrefixEnd("/registry/"), KeysOnly: true})
 		if err == nil && resp.Count > 0 {
-			for _, kv := range resp.Kvs {
-				if k := registry.KindOfKey(kv.Key); k != nil {
-					s.note(k)
-				}
-			}
+			s.takeUp(resp.Kvs)
 			return // not a new cluster
 		}
 		if err == nil {
@@ -54,13 +51,29 @@ func (s *Server) bootstrap(t *sim.Task) {
 		}
 		t.Sleep(time.Second)
 	}
-	objs := s.initialObjects(metav1.NewTime(t.Now().Truncate(time.Second)))
+	objs := s.initialObjects(second(t))
 	for len(objs) > 0 {
 		n := min(transactionOps, len(objs))
 		s.writeInitial(t, objs[:n])
 		objs = objs[n:]
 	}
 }
+
+// takeUp notes what a store has.
+func (s *Server) takeUp(keys []*mvccpb.KeyValue) {
+	s.lacksServiceCIDR = true
+	for _, kv := range keys {
+		if isServiceCIDR(kv.Key) {
+			s.lacksServiceCIDR = false
+		}
+		if k := registry.KindOfKey(kv.Key); k != nil {
+			s.note(k, kv.Key)
+		}
+	}
+}
+
+// second is now, as times are in objects.
+func second(t *sim.Task) metav1.Time { return metav1.NewTime(t.Now().Truncate(time.Second)) }
 
 func (s *Server) writeInitial(t *sim.Task, objs []initial) {
 	req := &pb.TxnRequest{}
@@ -127,7 +140,7 @@ func (s *Server) initialObjects(now metav1.Time) []initial {
 	endpoints := kubernetesEndpoints([]string{s.cfg.AdvertiseIP})
 	endpoints.UID = object.NewUID(s.k.Rand(s.streamName("kubernetes-endpoints")))
 	add(client.Endpoints, endpoints)
-	return out
+	return append(out, s.initialServiceCIDR(now))
 }
 
 // addPolicy adds the default RBAC objects

@@ -74,6 +74,7 @@ func (s *Server) keepKubernetesService(t *sim.Task) {
 	for first := true; ; first = false {
 		if t.SetCauses(); first || s.compacts() {
 			s.reconcileKubernetesService(t, self)
+			s.keepServiceCIDR(t, self)
 		}
 		t.Sleep(advertiseEvery)
 	}

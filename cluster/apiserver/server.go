@@ -143,6 +143,8 @@ type Server struct {
 	begun   bool     // it has been ready, whatever became of it
 	started sim.Cond // ready changed
 
+	lacksServiceCIDR bool // so did the store that the server found
+
 	stored         []*registry.Kind                 // the built-in kinds whose caches are always open
 	caches         map[*registry.Kind]*cacher.Cache // of built-in kinds; see cacheOf
 	forCaches      *cacher.Config
@@ -372,7 +374,7 @@ func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 	if k == nil {
 		return trace.Ref{}, nil
 	}
-	s.note(k)
+	s.note(k, e.Kv.Key)
 	c := s.openCache(k)
 	if c == nil { // nobody watches it: there is only what the bytes say
 		c = cacher.New(s.cacheConfig(), k)

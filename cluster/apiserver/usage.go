@@ -73,15 +73,16 @@ type usage struct {
 	state  uint64          // how often the custom kinds or their use have changed
 }
 
-// note takes down that an object of the kind was written, or found.
-func (s *Server) note(k *registry.Kind) {
+// note takes down that an object of the kind was written, or found, at a key. The default
+// ServiceCIDR, which every cluster has, is no use of its kind.
+func (s *Server) note(k *registry.Kind, key []byte) {
 	switch {
 	case k.Custom != nil:
 		if name := k.GroupResource().String(); !s.usage.custom[name] {
 			s.usage.custom[name] = true
 			s.CustomKindsMoved()
 		}
-	case k.OnDemand && !s.InUse(k):
+	case k.OnDemand && !s.InUse(k) && !isServiceCIDR(key):
 		s.usage.kinds = append(s.usage.kinds, k)
 		s.usage.more.Broadcast()
 	}
