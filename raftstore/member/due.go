@@ -7,7 +7,8 @@ import "github.com/hashicorp/raft"
 // to apply again. etcd's snapshots cost next to nothing, because its keys are on the
 // disk already; these hold all keys, so a large store waits until it has applied half
 // its own size too: then all its snapshots together write at most twice what its log
-// does.
+// does. Its size is what a snapshot of it would write, about: half of the pages that
+// bbolt would have for it can be empty, and whoever counts them never comes to half.
 func (inc *incarnation) due(logs []*raft.Log) {
 	bytes := int64(0)
 	for _, l := range logs {
@@ -18,7 +19,8 @@ func (inc *incarnation) due(logs []*raft.Log) {
 	if !inc.live.Load() || m.held.Load() || m.cfg.SnapshotEvery == 0 || last < inc.snapshotted.Load()+m.cfg.SnapshotEvery {
 		return
 	}
-	if _, inUse := inc.machine.sizes(); 2*bytes < inUse || inc.snapshotting.Swap(true) {
+	_, inUse := inc.machine.sizes()
+	if size := min(inUse, inc.written.Load()+bytes); 2*bytes < size || inc.snapshotting.Swap(true) {
 		return
 	}
 	// Whether it comes to an end or not: the next is due as much later.

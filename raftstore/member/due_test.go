@@ -35,3 +35,28 @@ func TestASnapshotComesWhenItIsDue(t *testing.T) {
 		t.Errorf("recovered %q", got)
 	}
 }
+
+// A store that only grows has its snapshots too, however much room its pages leave: what
+// a restart applies again is no more than half of what was ever written.
+func TestAStoreThatGrowsIsSnapshotted(t *testing.T) {
+	m := solo(t, nil)
+	m.cfg.SnapshotEvery = 100
+	must(t, m.Start(true, ""))
+	until(t, "it leads", func() bool { return m.Leader() != nil })
+	const entries = 1200
+	for i := range entries {
+		data, err := proto.Marshal(&pb.InternalRaftRequest{Put: &pb.PutRequest{Key: fmt.Append(nil, "k", i), Value: make([]byte, 1200)}})
+		must(t, err)
+		l := m.Leader()
+		if l == nil || !l.Propose(data, Ticket{Number: uint64(i + 1), Epoch: 1 << 16, Seq: uint64(i)}) {
+			t.Fatalf("entry %d was not taken", i)
+		}
+		if i%100 == 99 {
+			until(t, "it is applied", func() bool { return m.Status().Applied >= uint64(i) })
+			until(t, "no snapshot is being taken", func() bool { return !m.running.Load().snapshotting.Load() })
+		}
+	}
+	if last := m.running.Load().snapshots.last(); last < entries/2 {
+		t.Errorf("the last snapshot covers %d of %d entries", last, entries)
+	}
+}

@@ -101,6 +101,7 @@ type incarnation struct {
 	snapshotting atomic.Bool   // a snapshot that was due is being taken
 	snapshotted  atomic.Uint64 // what the last one covers, or the next is counted from
 	unsnapped    atomic.Int64  // bytes applied since
+	written      atomic.Int64  // bytes of the last one
 }
 
 // New is a member that is not running yet.
@@ -196,6 +197,7 @@ func (m *Member) build(fresh bool) (*incarnation, error) {
 	}
 	inc.disk, inc.snapshots = d, snapshots
 	inc.snapshotted.Store(snapshots.last())
+	inc.written.Store(snapshots.size())
 	if !fresh {
 		inc.recovered = d.contents(snapshots.last())
 	}

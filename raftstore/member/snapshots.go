@@ -42,6 +42,15 @@ func (s *snapshots) last() (index uint64) {
 	return index
 }
 
+// size is how many bytes the last snapshot has, 0 if there is none.
+func (s *snapshots) size() int64 {
+	list, _ := s.List()
+	if len(list) == 0 {
+		return 0
+	}
+	return list[0].Size
+}
+
 // Open gives a snapshot's contents after a look at its checksum.
 func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	meta, contents, err := s.FileSnapshotStore.Open(id)
@@ -129,13 +138,14 @@ func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, con
 	if err := private(s.inc.m.path(filepath.Join(snapshotDir, sink.ID()+".tmp"))); err != nil {
 		return nil, errors.Join(err, sink.Cancel())
 	}
-	return &snapshotSink{SnapshotSink: sink, inc: s.inc, index: index, term: term}, nil
+	return &snapshotSink{SnapshotSink: sink, inc: s.inc, among: s, index: index, term: term}, nil
 }
 
 // snapshotSink tells when a snapshot is whole.
 type snapshotSink struct {
 	raft.SnapshotSink
 	inc         *incarnation
+	among       *snapshots
 	index, term uint64
 }
 
@@ -145,6 +155,7 @@ func (s *snapshotSink) Close() error {
 	}
 	s.inc.snapshotted.Store(s.index)
 	s.inc.unsnapped.Store(0)
+	s.inc.written.Store(s.among.size())
 	what := "taken"
 	// A member that is still starting, of whose raft nothing can be asked, has taken none.
 	if s.index > s.inc.machine.applied.get() && !s.inc.offline && (!s.inc.live.Load() || s.index > s.inc.raft.AppliedIndex()) {
