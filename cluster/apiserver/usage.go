@@ -41,6 +41,9 @@ func (s *Server) cacheOf(k *registry.Kind) *cacher.Cache {
 func (s *Server) newCache(k *registry.Kind) *cacher.Cache {
 	c := cacher.New(s.cacheConfig(), k)
 	c.Changed = s.authorizers.Follow(k.Resource)
+	if k.SameFields {
+		c.Hub = s.cacheOf(k.Hub)
+	}
 	return c
 }
 

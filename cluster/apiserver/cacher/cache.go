@@ -57,6 +57,10 @@ type Cache struct {
 	window   window
 	watchers watcherSet
 
+	// Hub is the cache of the kind as which the objects are stored, of a kind that
+	// has the same fields in another version; else nil. See version.go.
+	Hub *Cache
+
 	// decoded holds objects that a commit brought and that the cache's task has
 	// not taken in yet, so that a value is decoded once.
 	decoded map[string]*Entry
@@ -76,7 +80,7 @@ type pending struct {
 // change is one event in the window.
 type change struct {
 	key       string
-	obj, prev runtime.Object // obj is the last state for deletions, with their revision
+	now, prev *Entry // now is the last state for deletions, with their revision; prev nil for what is new
 	kind      watch.EventType
 	revision  int64
 	at        time.Duration
@@ -252,7 +256,7 @@ func (c *Cache) take(t *sim.Task, b storage.Batch) {
 		c.window.add(ch)
 		oldest, kept := c.window.left()
 		ch.id = t.Emit(trace.Event{
-			Kind: trace.WatchCacheEvent, Object: refOf(c.Kind, ch.obj), Causes: whyTaken(b),
+			Kind: trace.WatchCacheEvent, Object: refOf(c.Kind, ch.now.Object), Causes: whyTaken(b),
 			Payload: &trace.CacheUpdate{
 				Resource: c.Kind.GroupVersionResource.Resource, Custom: c.Kind.CustomName(), Type: string(ch.kind), Revision: b.Revision, Watchers: len(targets),
 				Oldest: oldest, Kept: kept,
@@ -263,7 +267,7 @@ func (c *Cache) take(t *sim.Task, b storage.Batch) {
 			if ch.kind == watch.Deleted {
 				c.Changed(ch.key, nil)
 			} else {
-				c.Changed(ch.key, ch.obj)
+				c.Changed(ch.key, ch.now.object())
 			}
 		}
 	}
@@ -284,18 +288,21 @@ func (c *Cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 	old, had := c.items.Get(key)
 	ch := &change{key: key, revision: b.Revision}
 	if had {
-		ch.prev = old.Object
+		ch.prev = old
 	}
 	if e.Type == mvccpb.DELETE {
 		if !had {
 			return nil, false
 		}
 		c.drop(key)
-		ch.kind, ch.obj = watch.Deleted, withRevision(old.Object, b.Revision)
+		ch.kind, ch.now = watch.Deleted, &Entry{Object: withRevision(old.object(), b.Revision)}
 		return ch, true
 	}
 	en := c.decoded[key]
 	delete(c.decoded, key)
+	if en == nil {
+		en = c.ofHub(key, b.Revision)
+	}
 	if en == nil || en.Revision != b.Revision || c.cfg.Transformer(c.Kind).Configured() && !c.Kind.MayConvert() {
 		var err error
 		if en, err = c.openEvent(t, b.Commit, e.Kv); err != nil {
@@ -303,7 +310,7 @@ func (c *Cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 		}
 	}
 	c.put(key, en)
-	ch.kind, ch.obj = watch.Added, en.Object
+	ch.kind, ch.now = watch.Added, en
 	if had {
 		ch.kind = watch.Modified
 	}
@@ -372,7 +379,7 @@ func (c *Cache) Written(key string, revision int64) runtime.Object {
 		return en.Object
 	}
 	if en, ok := c.items.Get(key); ok && en.Revision == revision {
-		return en.Object
+		return en.object()
 	}
 	return nil
 }
@@ -384,7 +391,7 @@ func (c *Cache) Get(key string) *Entry {
 		return en
 	}
 	en, _ := c.items.Get(key)
-	return en
+	return en.whole()
 }
 
 // lags reports whether the store has still to tell the cache something that it
@@ -425,7 +432,7 @@ func (c *Cache) Scan(namespace string, fn func(key string, en *Entry) bool) {
 		if !strings.HasPrefix(key, from) {
 			return false
 		}
-		return fn(key, en)
+		return fn(key, en.whole())
 	})
 }
 
@@ -455,7 +462,7 @@ func (c *Cache) Len() int { return c.items.Len() }
 // Taken is the object as the cache has taken it in; nil if there is none.
 func (c *Cache) Taken(key string) runtime.Object {
 	if en, ok := c.items.Get(key); ok {
-		return en.Object
+		return en.object()
 	}
 	return nil
 }

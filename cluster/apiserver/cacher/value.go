@@ -84,6 +84,9 @@ type Entry struct {
 	Object   runtime.Object // shared: never changed
 	Value    []byte         // what the store holds, decrypted
 	Revision int64
+
+	// as, if it is set, is the kind that Object is still to be converted to.
+	as *registry.Kind
 }
 
 // Decode is the object at a key, with what it was decoded from.

@@ -130,9 +130,9 @@ func (w *Watcher) see(c *change) (delivery, bool) {
 	if c.revision <= w.from { // asked for before it was there (process)
 		return delivery{}, false
 	}
-	cur := c.kind != watch.Deleted && w.want.Matches(c.obj)
-	old := c.prev != nil && w.want.Matches(c.prev)
-	d := delivery{obj: c.obj, revision: c.revision, cause: c.id}
+	cur := c.kind != watch.Deleted && w.want.Matches(c.now.object())
+	old := c.prev != nil && w.want.Matches(c.prev.object())
+	d := delivery{obj: c.now.object(), revision: c.revision, cause: c.id}
 	switch {
 	case cur && old:
 		d.kind = watch.Modified
@@ -142,7 +142,7 @@ func (w *Watcher) see(c *change) (delivery, bool) {
 		d.kind = watch.Deleted
 		if c.kind != watch.Deleted {
 			if c.left == nil {
-				c.left = withRevision(c.prev, c.revision)
+				c.left = withRevision(c.prev.object(), c.revision)
 			}
 			d.obj = c.left
 		}
@@ -221,10 +221,10 @@ func (ws *watcherSet) targets(c *change) []addressed {
 	}
 	look(ws.plain)
 	if len(ws.indexed) > 0 {
-		v, _ := ws.kind.Field(c.obj, ws.kind.Trigger)
+		v, _ := ws.kind.Field(c.now.object(), ws.kind.Trigger)
 		look(ws.indexed[v])
 		if c.prev != nil {
-			if was, _ := ws.kind.Field(c.prev, ws.kind.Trigger); was != v {
+			if was, _ := ws.kind.Field(c.prev.object(), ws.kind.Trigger); was != v {
 				look(ws.indexed[was])
 			}
 		}
@@ -237,7 +237,7 @@ func (ws *watcherSet) send(c *change, targets []addressed) {
 	if len(targets) == 0 {
 		return
 	}
-	ref := refOf(ws.kind, c.obj)
+	ref := refOf(ws.kind, c.now.Object)
 	for i := range targets {
 		targets[i].ref = ref
 		targets[i].cause = c.id

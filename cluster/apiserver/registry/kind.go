@@ -42,6 +42,9 @@ type Kind struct {
 	// Hub is the kind as which the objects are stored, of a kind that is the same
 	// in another version (autoscaling/v1, events.k8s.io); else nil.
 	Hub *Kind
+	// SameFields says that the hub has all fields too, under these names or others, so
+	// that converting an object can never fail.
+	SameFields bool
 
 	Custom *Custom  // nil for built-in kinds
 	Fewer  []string // the verbs that discovery tells of, where they are fewer; see Told

@@ -24,7 +24,7 @@ var otherKinds = []*Kind{
 		Subresources: []Subresource{{Name: "approval", Verbs: StatusOnly}, {Name: "status", Verbs: StatusOnly}},
 	},
 	{
-		Resource: client.NewEvents, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", OnDemand: true, Hub: tableKind(firstKinds, client.Events),
+		Resource: client.NewEvents, Singular: "event", ShortNames: []string{"ev"}, Prefix: "/registry/events/", OnDemand: true, Hub: tableKind(firstKinds, client.Events), SameFields: true,
 		Strategy: newEventStrategy, Field: newEventField,
 	},
 	{

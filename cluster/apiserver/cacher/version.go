@@ -1,0 +1,46 @@
+package cacher
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/apiserver/registry"
+)
+
+// The watch cache of a kind that is another one in a second version (events.k8s.io)
+// hears of every object of that one, most of which nobody ever reads in this version:
+// a cluster writes far more Events than anything else. So it takes the object that the
+// hub's cache has, in the hub's version, and converts it when somebody looks.
+
+// ofHub is what the hub's cache has of a revision, still to be converted; nil if it has
+// nothing of just that, or if how values are encrypted must be told of each.
+func (c *Cache) ofHub(key string, revision int64) *Entry {
+	if c.Hub == nil || c.Hub.lost != nil || c.cfg.Transformer(c.Kind).Configured() {
+		return nil
+	}
+	en := c.Hub.decoded[key]
+	if en == nil || en.Revision != revision {
+		en, _ = c.Hub.items.Get(key)
+	}
+	if en == nil || en.Revision != revision {
+		return nil
+	}
+	return &Entry{Object: en.Object, Value: en.Value, Revision: revision, as: c.Kind}
+}
+
+// whole is the entry with its object in the cache's version; nil stays nil.
+func (en *Entry) whole() *Entry {
+	if en == nil || en.as == nil {
+		return en
+	}
+	obj, err := registry.Converted(en.Object, en.as)
+	if err != nil { // its fields are the same: see registry.Kind.SameFields
+		panic(fmt.Sprintf("apiserver: an object of the kind %s cannot be read as %s: %v", en.as.Hub.Kind, en.as.APIVersion, err))
+	}
+	en.Object, en.as = obj, nil
+	return en
+}
+
+// object is the object in the cache's version.
+func (en *Entry) object() runtime.Object { return en.whole().Object }
