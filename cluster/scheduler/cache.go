@@ -22,7 +22,12 @@ type cache struct {
 	images map[string]*framework.ImageState
 	slots  int   // given to nodes so far
 	free   []int // slots of nodes that are gone
+	spare  []framework.NodeInfo
 }
+
+// together is how many nodes lie side by side in memory: filters go through hundreds of
+// them for a pod, and waited for the memory of each when they lay about.
+const together = 64
 
 type cachedPod struct {
 	info    *framework.PodInfo
@@ -42,7 +47,11 @@ func (c *cache) list() []*framework.NodeInfo { return c.order.list(c.nodes) }
 func (c *cache) node(name string) *framework.NodeInfo {
 	n, ok := c.nodes[name]
 	if !ok {
-		n = framework.NewNodeInfo(nil)
+		if len(c.spare) == 0 {
+			c.spare = make([]framework.NodeInfo, together)
+		}
+		n, c.spare = &c.spare[0], c.spare[1:]
+		n.Pods = map[string]*framework.PodInfo{}
 		if last := len(c.free) - 1; last >= 0 {
 			n.Slot, c.free = c.free[last], c.free[:last]
 		} else {
