@@ -66,8 +66,11 @@ var onDemand = []Resource{
 }
 
 // All lists every built-in kind whose objects are stored: those of [Resources],
-// then those that are watched only once they are used.
-func All() []Resource { return slices.Concat(Resources(), onDemand) }
+// then those that are watched only once they are used. It is shared: not to be changed.
+func All() []Resource { return all }
+
+// all is made once: the garbage collector looks through it for every owner.
+var all = slices.Concat(Resources(), onDemand)
 
 // Usage is what a connection can tell of the kinds that are not in
 // [Resources]: which of them have, or had, objects. It stands in for the
