@@ -104,13 +104,13 @@ func Large(ctx context.Context, bare bool, nodes, pods int) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := "raft"
+	store, budget := "raft", 15*time.Second
 	if bare {
-		store = "mvcc"
+		store, budget = "mvcc", 6*time.Second
 	}
 	events := c.Trace().Len()
 	return []Result{
-		within(fmt.Sprintf("%d nodes, %d pods to Running, %s store", nodes, pods, store), took, 6*time.Second),
+		within(fmt.Sprintf("%d nodes, %d pods to Running, %s store", nodes, pods, store), took, budget),
 		{fmt.Sprintf("processor time of that, %s store", store), (after - before).Round(time.Millisecond).String(), "", true},
 		inMemory(fmt.Sprintf("resident memory, %d nodes, %d pods, %s store", nodes, pods, store), m.Resident, 600, unknown),
 		{fmt.Sprintf("events of that run, %s store", store), fmt.Sprintf("%d (%.0f/s)", events, float64(events)/took.Seconds()), "", true},
