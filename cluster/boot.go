@@ -16,14 +16,17 @@ import (
 
 // Boot starts a cluster and returns at once; [Cluster.WaitReady] waits until
 // it is up. The caller must Close it.
-func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
+func Boot(ctx context.Context, cfg Config) (*Cluster, error) { return boot(ctx, cfg, nil) }
+
+// boot is Boot of a cluster that may be a run that is run again.
+func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	cfg = cfg.withDefaults()
 	stream, life := trace.NewStream(cfg.limit()), newLifetime()
 	db := &etcd{ended: life.ended}
 	var k *sim.Kernel
 	k = sim.New(sim.Config{
 		Seed: cfg.Seed, Epoch: cfg.Epoch, Sink: stream, Healthy: db.healthy, Hold: db.hold, Release: db.single,
-		Pace: func(p sim.Pace) { notePace(k, p) },
+		Pace: func(p sim.Pace) { notePace(k, p) }, Again: past.kernel(),
 	})
 	k.SetDemand(cfg.Demand)
 	if err := db.open(k, &cfg); err != nil {
@@ -62,12 +65,14 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 		},
 	})
 
+	past.of(c)
 	system := k.NewProcess(trace.Lane{Component: trace.CompSimulation})
 	k.AddDemand(1) // until ready
 	system.Go("boot", func(t *sim.Task) {
 		t.SetCauses(t.Emit(trace.Event{Kind: trace.RunStart, Payload: &trace.Run{
 			Version: cfg.Version, Seed: cfg.Seed, Epoch: k.Epoch(), Store: db.kind(), Members: cfg.Members, Nodes: cfg.Nodes, Quota: cfg.Quota,
 		}}))
+		noteBoot(k, cfg)
 		c.start(t, cfg, slow)
 	})
 

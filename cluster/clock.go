@@ -81,7 +81,7 @@ func (c *clock) change(why string, fn func()) error {
 // stands notes why the cluster has come to stand at an event that has just been emitted.
 func (c *clock) stands(why string) {
 	c.why = why
-	c.k.After(0, c.note)
+	c.k.Unseen(func() { c.k.After(0, c.note) })
 }
 
 // booted gives the clock its speed: booting itself is as fast as the machine allows.

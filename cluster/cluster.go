@@ -89,6 +89,7 @@ type Cluster struct {
 	nodes   *nodes
 	edges   *edges
 	console *console.Console
+	forked  *control.Fork // nil for a cluster that began by itself
 
 	stop     context.CancelFunc
 	closing  sync.Once

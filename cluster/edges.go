@@ -3,6 +3,8 @@ package cluster
 import (
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -56,11 +58,16 @@ func (e *edges) to(server string) (*serve.Handler, error) {
 	if name == "" {
 		return nil, fmt.Errorf("there is no API server %q: one of %s; without --server it is whom the load balancer chooses", server, strings.Join(known, ", "))
 	}
+	return e.at(name), nil
+}
+
+// at is the edge of the API server of a name.
+func (e *edges) at(name string) *serve.Handler {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	h := e.direct[name]
 	if h == nil {
-		h = e.api.Another(func() serve.API {
+		h = e.api.Another(name, func() serve.API {
 			if s := e.servers.backend(name); s != nil && s.Server.Ready() {
 				return s.Server
 			}
@@ -68,7 +75,26 @@ func (e *edges) to(server string) (*serve.Handler, error) {
 		})
 		e.direct[name] = h
 	}
-	return h, nil
+	return h
+}
+
+// again lets in what entered then, on the kernel's goroutine.
+func (e *edges) again(in *trace.Input, console *sim.Process) (bool, error) {
+	h := e.api
+	if server := serve.ServerOf(in); server != "" {
+		h = e.at(server)
+	}
+	return h.Again(in, console)
+}
+
+// leave ends what nobody reads; on the kernel's goroutine.
+func (e *edges) leave() {
+	e.api.Leave()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(e.direct)) {
+		e.direct[name].Leave()
+	}
 }
 
 // close ends every open request.

@@ -186,12 +186,15 @@ func (e *etcd) letGo() {
 // ask asks the store for something, as a client does that waits for the answer in
 // virtual time.
 func (e *etcd) ask(name string, causes []trace.ID, fn func(*sim.Task) error) error {
-	var p *sim.Process
-	if err := e.k.Do(func() { p = e.k.NewProcess(trace.Lane{Component: trace.CompSimulation}) }); err != nil {
-		return err
-	}
+	return e.askAs("ask "+name, name, causes, fn)
+}
+
+// askAs is ask for somebody who is known by another name in what entered the run from
+// outside (see [sim.Kernel.CallAs]).
+func (e *etcd) askAs(key, name string, causes []trace.ID, fn func(*sim.Task) error) error {
 	var err error
-	callErr := e.k.Call(context.Background(), p, name, func(t *sim.Task) {
+	p := e.k.NewProcess(trace.Lane{Component: trace.CompSimulation})
+	callErr := e.k.CallAs(context.Background(), key, p, name, func(t *sim.Task) {
 		t.SetCauses(causes...)
 		err = fn(t)
 	})
@@ -211,6 +214,9 @@ func (e *etcd) beside(t *sim.Task, what string, do func() error) error {
 	}
 	return failed
 }
+
+// startBeside begins something that the store takes its time for, and that nobody waits for.
+func startBeside(k *sim.Kernel, what string, do func()) { k.Beside(what, do) }
 
 // waitBeside waits for something that the store takes its time for, and that goes on when ctx
 // ends and nobody waits for it any longer.

@@ -131,6 +131,7 @@ func (fs *faults) inject(row *fault.Row, f control.Fault) error {
 	if err != nil {
 		return err
 	}
+	fs.k.Enter(inputFault, f)
 	note := func() []trace.ID { return []trace.ID{fs.note(row, f)} }
 	if what := fault.TargetKind(f.Target); what != "member" && what != "store" {
 		return do(note())
@@ -150,18 +151,53 @@ func (fs *faults) inject(row *fault.Row, f control.Fault) error {
 func (fs *faults) injectAsync(ctx context.Context, row *fault.Row, f control.Fault) error {
 	var do fault.Act
 	var err error
-	if doErr := fs.k.Do(func() { do, err = fs.prepare(row, f) }); doErr != nil {
+	if doErr := fs.k.Do(func() {
+		if do, err = fs.prepare(row, f); err == nil {
+			fs.k.Enter(inputFaultBegins, f)
+		}
+	}); doErr != nil {
 		return doErr
 	}
 	if err != nil {
 		return err
 	}
-	return waitBeside(ctx, fs.k, f.Name+" "+f.Target, func() error {
-		if err := do(causesOf(f)); err != nil {
-			return err
-		}
-		return fs.k.Do(func() { fs.note(row, f) })
-	})
+	return waitBeside(ctx, fs.k, f.Name+" "+f.Target, func() error { return fs.doBeside(do, row, f) })
+}
+
+// doBeside does a fault that takes its time, and tells what came of it.
+func (fs *faults) doBeside(do fault.Act, row *fault.Row, f control.Fault) error {
+	if err := do(causesOf(f)); err != nil {
+		return err
+	}
+	return fs.k.DoAs("end of "+f.Name+" "+f.Target, func() { fs.note(row, f) })
+}
+
+// What enters the run as a fault (see [sim.Kernel.Enter]).
+const (
+	inputFault       = "fault"
+	inputFaultBegins = "fault.begins" // one that takes its time
+)
+
+// again lets a fault in that entered then, on the kernel's goroutine.
+func (fs *faults) again(in *trace.Input) (bool, error) {
+	var f control.Fault
+	if err := in.Decode(&f); err != nil {
+		return false, err
+	}
+	row, ok := fault.Find(fault.TargetKind(f.Target), f.Name)
+	if !ok {
+		return false, fmt.Errorf("this kviz knows no fault %s of %s", f.Name, f.Target)
+	}
+	if in.What == inputFault {
+		return true, fs.inject(row, f)
+	}
+	do, err := fs.prepare(row, f)
+	if err != nil {
+		return false, err
+	}
+	fs.k.Enter(in.What, in)
+	startBeside(fs.k, f.Name+" "+f.Target, func() { _ = fs.doBeside(do, row, f) }) // what comes of it is in the trace
+	return true, nil
 }
 
 // note tells of a fault in the trace; on the kernel's goroutine.

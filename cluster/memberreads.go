@@ -8,6 +8,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
+	"kviz/cluster/console/command"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
@@ -35,7 +36,7 @@ func (r *memberReads) ReadMembers(_ context.Context, key string, cause trace.ID)
 	if !cause.IsZero() {
 		causes = []trace.ID{cause}
 	}
-	if err := r.etcd.ask("read", causes, func(t *sim.Task) error {
+	if err := r.etcd.askAs(command.TaskOf(cause), "read", causes, func(t *sim.Task) error {
 		r.rounds++
 		list := r.etcd.raft.Members()
 		for _, m := range list {

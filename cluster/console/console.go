@@ -90,6 +90,7 @@ type Console struct {
 	session  *Session // variables that live from line to line
 	dir      string   // where its own session stands, and others begin; "" before the first line
 	moved    bool     // by Stand: its own session has still to go there
+	again    repeated // kernel's goroutine
 }
 
 // New makes a console with the commands kubectl, on, kviz and timeout. The

@@ -58,12 +58,19 @@ func (c *Console) onNode(ctx context.Context, inv *command.Invocation, name stri
 	}
 	var out, errOut bytes.Buffer
 	exit, wait := 0, (func(*sim.Task) int)(nil)
-	err := inv.Kernel.Do(func() { exit, wait = c.cfg.Nodes.Run(name, inv.Args[2:], in, &out, &errOut) })
+	var used uint64
+	err := inv.Kernel.Do(func() {
+		used = inv.Kernel.Enter(inputTool, tool{Node: name, Words: inv.Args[2:], In: in})
+		exit, wait = c.cfg.Nodes.Run(name, inv.Args[2:], in, &out, &errOut)
+	})
 	if err == nil && wait != nil {
 		if !inv.MayWait() {
 			return 1
 		}
-		err = inv.Task(ctx, "on "+name, func(t *sim.Task) { exit = wait(t) })
+		err = inv.Kernel.Call(ctx, inv.Kernel.Process, "on "+name, func(t *sim.Task) {
+			t.SetCauses(inv.Cause)
+			exit = wait(t)
+		}, func() { inv.Kernel.Enter(inputToolTask, tool{Node: name, Of: used, Cause: inv.Cause}) })
 	}
 	if err != nil {
 		fmt.Fprintf(inv.Err, "on: %v\n", err)

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -17,18 +16,13 @@ import (
 // perform runs a command of the console between two events in the trace:
 // console.command, which is the cause of its requests, and console.done.
 func (c *Console) perform(ctx context.Context, inv *command.Invocation, run command.Func) int {
-	if inv.Piped {
-		// A command in the middle of a pipe begins when the one before it has
-		// ended: two that talk to the cluster at once would race.
-		b, err := io.ReadAll(inv.In)
-		if err != nil {
-			fmt.Fprintf(inv.Err, "%s: reading its input: %v\n", inv.Args[0], err)
-			return 1
-		}
-		inv.In = bytes.NewReader(b)
-	}
 	line := quoteAll(inv.Args)
-	id, err := c.emit(ctx, trace.Event{Kind: trace.CommandStart, Payload: &trace.Command{Line: line, Source: inv.Source}})
+	with, err := c.given(inv)
+	if err != nil {
+		fmt.Fprintf(inv.Err, "%s: reading its input: %v\n", inv.Args[0], err)
+		return 1
+	}
+	id, err := c.emit(ctx, trace.Event{Kind: trace.CommandStart, Payload: &trace.Command{Line: line, Source: inv.Source}}, with)
 	if err != nil {
 		fmt.Fprintf(inv.Err, "%s: %v\n", inv.Args[0], err)
 		return 1
@@ -45,20 +39,22 @@ func (c *Console) perform(ctx context.Context, inv *command.Invocation, run comm
 	_, _ = c.emit(context.WithoutCancel(ctx), trace.Event{
 		Kind: trace.CommandEnd, Causes: []trace.ID{id},
 		Payload: &trace.Command{Line: line, Source: inv.Source, Exit: exit, Output: output},
-	})
+	}, nil)
 	return exit
 }
 
 // emit puts an event of the console into the trace. While the cluster moves it
 // enters as work from outside (in a script: when nothing is ready); while it
 // stands, at once, for a person's keys are not part of what stands.
-func (c *Console) emit(ctx context.Context, e trace.Event) (trace.ID, error) {
+//
+// with is what is needed to give the command of a console.command again.
+func (c *Console) emit(ctx context.Context, e trace.Event, with *given) (trace.ID, error) {
 	e.Lane = c.kernel.Process.Lane
 	k := c.kernel
 	done := make(chan trace.ID, 1)
 	once := func() {
 		select {
-		case done <- k.Emit(e):
+		case done <- c.enter(e, with):
 		default:
 		}
 	}

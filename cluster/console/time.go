@@ -23,7 +23,7 @@ func sleep(ctx context.Context, inv *command.Invocation) int {
 	if !inv.MayWait() {
 		return 1
 	}
-	if err := inv.Task(ctx, "sleep", func(t *sim.Task) {
+	if err := inv.Kernel.Wait(ctx, inv.Cause, "sleep", func(t *sim.Task) {
 		if until, ok := command.Deadline(ctx); ok {
 			d = max(0, min(d, until-t.Elapsed()))
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	metatable "k8s.io/apimachinery/pkg/api/meta/table"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,7 +41,8 @@ func (h *Handler) serveAggregated(w http.ResponseWriter, r *http.Request, path s
 		writeStatus(w, r, status)
 		return true
 	}
-	h.handle(w, r, req, func(resp *apiserver.Response, _ *stream, _ time.Time) {
+	h.handle(w, r, req, func(a answer) {
+		resp := a.resp
 		if resp.Raw == nil {
 			writeStatus(w, r, resp.Status())
 			return

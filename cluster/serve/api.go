@@ -34,18 +34,18 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		h.serveConnection(w, r, req)
 		return
 	}
-	h.handle(w, r, req, func(resp *apiserver.Response, feed *stream, now time.Time) {
-		if feed != nil {
-			h.writeWatch(w, r, req, out, feed, resp)
+	h.handle(w, r, req, func(a answer) {
+		if a.feed != nil {
+			h.writeWatch(w, r, req, out, a.feed, a.resp)
 			return
 		}
-		h.writeResponse(w, r, req, out, resp, now)
+		h.writeResponse(w, r, req, out, a.resp, a.now)
 	})
 }
 
 // handle sends a request through the pipeline, and has write tell what came of it,
 // unless nobody answered or the request was turned down for want of a seat.
-func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.Request, write func(*apiserver.Response, *stream, time.Time)) {
+func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.Request, write func(answer)) {
 	caller := h.caller(r, req)
 	req.Client, req.Causes = caller.Client, caller.Causes
 	req.AuditID, req.UserAgent, req.SourceIPs = r.Header.Get(auditapi.HeaderAuditID), r.UserAgent(), sourceIPs(r)
@@ -73,7 +73,7 @@ func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.
 		w.Header().Set("Retry-After", strconv.Itoa(int(resp.Status().Details.RetryAfterSeconds)))
 		http.Error(w, resp.Status().Message, http.StatusTooManyRequests)
 	default:
-		write(resp, got.feed, got.now)
+		write(got)
 	}
 }
 
@@ -112,6 +112,8 @@ type answer struct {
 	resp *apiserver.Response
 	feed *stream // of a watch
 	now  time.Time
+
+	number uint64 // of the request, among what entered
 }
 
 // ask has the pipeline answer, in a task. A client that goes before ends the waiting and
@@ -129,24 +131,13 @@ func (h *Handler) ask(r *http.Request, req *apiserver.Request, caller Caller) (a
 		default:
 		}
 	}
+	var number uint64
 	err := h.cfg.Kernel.Call(r.Context(), caller.Process, req.Verb+" "+req.Resource.Resource, func(t *sim.Task) {
-		t.SetCauses(caller.Causes...)
-		a := answer{resp: &apiserver.Response{Err: client.ErrUnreachable}}
-		if api := h.cfg.API(); api != nil {
-			a.resp = api.Handle(t, req)
-		}
-		a.now = t.Now()
-		switch {
-		case a.resp.Watch != nil:
-			a.feed = follow(t, a.resp.Watch, req, caller)
-		case req.Verb == "watch" && apierrors.IsResourceExpired(a.resp.Err):
-			a.feed = expired(t, a.resp.Err)
-		}
-		given <- a
+		given <- h.answer(t, req, caller, number)
 		if gone.Load() {
 			forget()
 		}
-	})
+	}, func() { number = h.enter(inputRequest, h.requested(req, caller)) })
 	if err != nil {
 		gone.Store(true)
 		forget()
@@ -158,6 +149,23 @@ func (h *Handler) ask(r *http.Request, req *apiserver.Request, caller Caller) (a
 	default: // the task was killed, with its server
 		return answer{resp: &apiserver.Response{Err: client.ErrUnreachable}}, nil
 	}
+}
+
+// answer is what the pipeline answers.
+func (h *Handler) answer(t *sim.Task, req *apiserver.Request, caller Caller, number uint64) answer {
+	t.SetCauses(caller.Causes...)
+	a := answer{resp: &apiserver.Response{Err: client.ErrUnreachable}, number: number}
+	if api := h.cfg.API(); api != nil {
+		a.resp = api.Handle(t, req)
+	}
+	a.now = t.Now()
+	switch {
+	case a.resp.Watch != nil:
+		a.feed = h.feed(t, a.resp.Watch, req, caller, number)
+	case req.Verb == "watch" && apierrors.IsResourceExpired(a.resp.Err):
+		a.feed = expired(t, a.resp.Err)
+	}
+	return a
 }
 
 // sourceIPs are the addresses that a request came by; none where there is no
@@ -296,10 +304,19 @@ func fits(req *apiserver.Request) bool {
 
 // stop ends a stream nobody reads any more.
 func (s *stream) stop() {
-	if s.watch != nil {
-		s.kernel.Post(s.watch.Stop)
+	if s.watch == nil {
+		return
 	}
+	s.h.cfg.Kernel.Post(func() {
+		if !s.over {
+			s.h.enter(inputStop, input{Server: s.h.cfg.Name, Of: s.number})
+		}
+		s.halt()
+	})
 }
+
+// halt is stop on the kernel's goroutine.
+func (s *stream) halt() { s.watch.Stop() }
 
 var errRefused = &refusedError{}
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -57,8 +58,19 @@ func (h *Handler) audit(r *http.Request, req *apiserver.Request, answer *noted) 
 		code = http.StatusOK
 	}
 	_ = h.cfg.Kernel.Call(r.Context(), caller.Process, "audit", func(t *sim.Task) { // else the simulation has stopped
-		if api := h.cfg.API(); api != nil {
-			api.AuditAnswered(t, req, code, answer.status)
+		h.audited(t, req, code, answer.status)
+	}, func() {
+		in := h.requested(req, caller)
+		in.Code = code
+		if answer.status != nil {
+			in.Status, _ = json.Marshal(answer.status) // plain data
 		}
+		h.enter(inputAudit, in)
 	})
+}
+
+func (h *Handler) audited(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status) {
+	if api := h.cfg.API(); api != nil {
+		api.AuditAnswered(t, req, code, status)
+	}
 }

@@ -56,9 +56,6 @@ func (h *Handler) caller(r *http.Request, req *apiserver.Request) Caller {
 		}
 		return c
 	}
-	h.once.Do(func() {
-		h.cfg.Kernel.Do(func() { h.process = h.cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompClient}) })
-	})
 	if r.TLS != nil {
 		req.Certificates = r.TLS.PeerCertificates
 	}
@@ -111,10 +108,13 @@ func (h *Handler) mayAsk(w http.ResponseWriter, r *http.Request, req *apiserver.
 		return true
 	}
 	refused := error(client.ErrUnreachable)
+	verb := strings.ToLower(r.Method)
 	err := h.cfg.Kernel.Call(r.Context(), caller.Process, "read "+path, func(t *sim.Task) {
-		if api := h.cfg.API(); api != nil {
-			refused = api.Access(t, req, strings.ToLower(r.Method), path)
-		}
+		refused = h.access(t, req, verb, path)
+	}, func() {
+		in := h.requested(req, caller)
+		in.Verb, in.Path = verb, path
+		h.enter(inputAccess, in)
 	})
 	switch {
 	case err != nil:
@@ -127,6 +127,15 @@ func (h *Handler) mayAsk(w http.ResponseWriter, r *http.Request, req *apiserver.
 		writeStatus(w, r, statusOf(refused))
 	}
 	return false
+}
+
+// access is whether a request may have a path.
+func (h *Handler) access(t *sim.Task, req *apiserver.Request, verb, path string) error {
+	api := h.cfg.API()
+	if api == nil {
+		return client.ErrUnreachable
+	}
+	return api.Access(t, req, verb, path)
 }
 
 // bearerToken is that of the header Authorization; "" for none

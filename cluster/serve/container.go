@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,8 +91,8 @@ func decodeOptions(q url.Values, into runtime.Object) error {
 
 // serveConnection answers them.
 func (h *Handler) serveConnection(w http.ResponseWriter, r *http.Request, req *apiserver.Request) {
-	h.handle(w, r, req, func(resp *apiserver.Response, _ *stream, _ time.Time) {
-		caller := h.caller(r, &apiserver.Request{})
+	h.handle(w, r, req, func(a answer) {
+		caller, resp := h.caller(r, &apiserver.Request{}), a.resp
 		for _, text := range resp.Warnings {
 			warn(w, text)
 		}
@@ -103,17 +102,17 @@ func (h *Handler) serveConnection(w http.ResponseWriter, r *http.Request, req *a
 		case resp.Log != nil:
 			h.writeLog(w, r, caller, resp.Log)
 		case resp.Proxy != nil:
-			h.serveProxy(w, r, caller, resp.Proxy)
+			h.serveProxy(w, r, caller, a.number, resp.Proxy)
 		case resp.Session != nil && sessionOf(r) != nil:
-			h.runHere(w, r, caller, resp.Session, sessionOf(r))
+			h.runHere(w, r, caller, a.number, resp.Session, sessionOf(r))
 		case !httpstream.IsUpgradeRequest(r) && !wsstream.IsWebSocketRequest(r):
 			writeStatus(w, r, statusOf(apierrors.NewBadRequest("Upgrade request required")))
 		case resp.Ports != nil:
-			h.servePorts(w, r, caller, resp.Ports)
+			h.servePorts(w, r, caller, a.number, resp.Ports)
 		case wsstream.IsWebSocketRequest(r):
-			h.overWebSocket(w, r, caller, resp.Session)
+			h.overWebSocket(w, r, caller, a.number, resp.Session)
 		default:
-			h.overSPDY(w, r, caller, resp.Session)
+			h.overSPDY(w, r, caller, a.number, resp.Session)
 		}
 	})
 }
@@ -124,7 +123,7 @@ func (h *Handler) writeLog(w http.ResponseWriter, r *http.Request, caller Caller
 	defer k.Post(log.Close)
 	if caller.Most > 0 {
 		var end *sim.Timer // kernel's goroutine
-		k.Post(func() { end = k.After(caller.Most, log.Close) })
+		k.Post(func() { k.Unseen(func() { end = k.After(caller.Most, log.Close) }) })
 		defer k.Post(func() { end.Cancel() })
 	}
 	w.Header().Set("Content-Type", "text/plain")
@@ -144,14 +143,14 @@ func (h *Handler) writeLog(w http.ResponseWriter, r *http.Request, caller Caller
 	}
 }
 
-// nextOf is Next of a log, waited for.
+// nextOf is Next of a log, waited for. Who reads changes nothing.
 func (h *Handler) nextOf(ctx context.Context, caller Caller, log apiserver.LogStream) ([]byte, bool) {
 	type part struct {
 		b    []byte
 		more bool
 	}
 	given := make(chan part, 1) // a client that goes does not end the task
-	err := h.cfg.Kernel.Call(ctx, caller.Process, "log", func(t *sim.Task) {
+	err := h.cfg.Kernel.Attend(ctx, caller.Process, "log", func(t *sim.Task) {
 		b, more := log.Next(t)
 		given <- part{b, more}
 	})

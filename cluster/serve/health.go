@@ -129,12 +129,17 @@ func (h *Handler) probeStore(r *http.Request) bool {
 	var bad error
 	caller := h.caller(r, &apiserver.Request{})
 	err := h.cfg.Kernel.Call(r.Context(), caller.Process, "probe the store", func(t *sim.Task) {
-		t.SetCauses(caller.Causes...)
-		if api := h.cfg.API(); api != nil {
-			bad = api.ProbeStore(t)
-		}
-	})
+		bad = h.probe(t, caller)
+	}, func() { h.enter(inputProbe, h.sentBy(caller)) })
 	return err == nil && bad == nil
+}
+
+func (h *Handler) probe(t *sim.Task, caller Caller) error {
+	t.SetCauses(caller.Causes...)
+	if api := h.cfg.API(); api != nil {
+		return api.ProbeStore(t)
+	}
+	return nil
 }
 
 // serveMetrics answers /metrics with what has a meaning here.

@@ -48,7 +48,7 @@ func TestHealthAsksTheStore(t *testing.T) {
 	if code, text := ask(e.h, "/readyz?verbose"); code != 200 || !strings.Contains(text, "[+]etcd ok\n[+]etcd-readiness ok\n") {
 		t.Errorf("a healthy server: %d %s", code, text)
 	}
-	sick := e.h.Another(func() serve.API { return cutOff{e.server} })
+	sick := e.h.Another("", func() serve.API { return cutOff{e.server} })
 	defer sick.Close()
 	for path, want := range map[string]string{
 		"/readyz":                "[-]etcd failed: reason withheld\n[-]etcd-readiness failed: reason withheld\n",

@@ -90,10 +90,23 @@ func (h *Handler) follow(c net.Conn, state http.ConnState) {
 	}
 	peer := c.RemoteAddr().String()
 	h.cfg.Kernel.PostControl(func() {
-		if d, ok := h.cfg.API().(interface{ Closed(peer string) }); ok {
-			d.Closed(peer)
+		if h.deals() != nil {
+			h.enter(inputClosed, input{Server: h.cfg.Name, Path: peer})
+			h.closed(peer)
 		}
 	})
+}
+
+func (h *Handler) closed(peer string) {
+	if d := h.deals(); d != nil {
+		d.Closed(peer)
+	}
+}
+
+// deals is who deals out connections, if somebody does.
+func (h *Handler) deals() interface{ Closed(peer string) } {
+	d, _ := h.cfg.API().(interface{ Closed(peer string) })
+	return d
 }
 
 // Close stops listening, ends what is open, and removes the kubeconfig.

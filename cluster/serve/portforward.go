@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,10 +30,10 @@ var _ = simulated.Say(simulated.Statement{
 
 // servePorts forwards connections to the ports of a pod: SPDY, in a WebSocket where the
 // client began with one (pkg/registry/core/pod/rest PortForwardREST, and the kubelet's server behind it).
-func (h *Handler) servePorts(w http.ResponseWriter, r *http.Request, caller Caller, ports *apiserver.Ports) {
+func (h *Handler) servePorts(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, ports *apiserver.Ports) {
 	ctx, gone := context.WithCancel(r.Context())
 	defer gone()
-	to := forwarder{h: h, ctx: ctx, caller: caller, ports: ports}
+	to := forwarder{h: h, ctx: ctx, caller: caller, of: of, ports: ports}
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		portforward.ServePortForward(w, r, to, ports.Pod, ports.UID, nil, idleSession, streamsTime, portforward.SupportedProtocols)
 	}
@@ -97,6 +98,7 @@ type forwarder struct {
 	h      *Handler
 	ctx    context.Context
 	caller Caller
+	of     uint64 // the request
 	ports  *apiserver.Ports
 }
 
@@ -109,9 +111,14 @@ func (f forwarder) PortForward(_ context.Context, _, _ string, port int32, strea
 func (f forwarder) forward(port int, stream io.ReadWriter) error {
 	var to remote.Connection
 	var failed error
+	var number uint64
 	if err := f.h.cfg.Kernel.Call(f.ctx, f.caller.Process, "port-forward", func(t *sim.Task) {
 		t.SetCauses(f.caller.Causes...)
 		to, failed = f.ports.Dial(t, port)
+	}, func() {
+		in := f.h.sentBy(f.caller)
+		in.Of, in.Port = f.of, port
+		number = f.h.enter(inputDial, in)
 	}); err != nil {
 		return err
 	}
@@ -130,7 +137,7 @@ func (f forwarder) forward(port int, stream io.ReadWriter) error {
 		if err != nil {
 			return fmt.Errorf("simulated containers understand HTTP alone: %w", err)
 		}
-		answer, err := f.h.fetch(f.ctx, f.caller, r, to.Serve)
+		answer, err := f.h.fetch(f.ctx, f.caller, number, r, to.Serve)
 		if err != nil {
 			return nil // the server has closed it
 		}
@@ -140,8 +147,9 @@ func (f forwarder) forward(port int, stream io.ReadWriter) error {
 	}
 }
 
-// fetch has a task send a request to a program in a container, and gives its answer.
-func (h *Handler) fetch(ctx context.Context, caller Caller, r *http.Request, send func(*sim.Task, *remote.Request) (remote.Answer, error)) (*http.Response, error) {
+// fetch has a task send a request to a program in a container, and gives its answer. of is
+// what led there: the request for its proxy, or the forwarded port.
+func (h *Handler) fetch(ctx context.Context, caller Caller, of uint64, r *http.Request, send func(*sim.Task, *remote.Request) (remote.Answer, error)) (*http.Response, error) {
 	body, status := readBody(r)
 	if status != nil {
 		return nil, errors.New(status.Message)
@@ -156,6 +164,11 @@ func (h *Handler) fetch(ctx context.Context, caller Caller, r *http.Request, sen
 		t.SetCauses(caller.Causes...)
 		a, err := send(t, req)
 		given <- result{a, err}
+	}, func() {
+		in := h.sentBy(caller)
+		in.Of = of
+		in.Request, _ = json.Marshal(req) // plain data
+		h.enter(inputFetch, in)
 	}); err != nil {
 		return nil, err
 	}

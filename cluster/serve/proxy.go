@@ -12,12 +12,12 @@ import (
 
 // serveProxy sends a request on to a program in a pod, and its answer back: redirections
 // and links lead through the proxy again (apimachinery pkg/util/proxy).
-func (h *Handler) serveProxy(w http.ResponseWriter, r *http.Request, caller Caller, to *apiserver.Proxy) {
+func (h *Handler) serveProxy(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, to *apiserver.Proxy) {
 	if httpstream.IsUpgradeRequest(r) {
 		writeStatus(w, r, statusOf(apierrors.NewBadRequest("simulated containers answer HTTP requests alone: a connection to one cannot be upgraded to "+r.Header.Get(httpstream.HeaderUpgrade))))
 		return
 	}
-	back := trip(func(r *http.Request) (*http.Response, error) { return h.fetch(r.Context(), caller, r, to.Send) })
+	back := trip(func(r *http.Request) (*http.Response, error) { return h.fetch(r.Context(), caller, of, r, to.Send) })
 	proxy.NewUpgradeAwareHandler(to.Location, back, true, false, failures{}).ServeHTTP(w, r)
 }
 

@@ -38,6 +38,7 @@ import (
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
+	"kviz/cluster/trace"
 )
 
 var _ = simulated.Say(simulated.Statement{
@@ -89,6 +90,8 @@ type Config struct {
 	// Documents holds discovery/discovery.json and openapi/… (assets.Documents).
 	// Without it there is no OpenAPI, and discovery says what the registry knows.
 	Documents fs.FS
+	// Name is the API server's, where this is its own edge past the load balancer.
+	Name string
 }
 
 // Handler answers the API's HTTP requests.
@@ -99,8 +102,8 @@ type Handler struct {
 	customDocs customDocs
 	encoded    encodings
 
-	once    sync.Once
 	process *sim.Process // whose tasks requests of outside programs are
+	again   repeated     // kernel's goroutine
 
 	mu      sync.Mutex
 	admin   string // bearer token of the kubeconfig
@@ -111,15 +114,18 @@ type Handler struct {
 
 // New makes a handler. The kernel need not run yet.
 func New(cfg Config) *Handler {
-	h := &Handler{cfg: cfg, docs: &documents{fs: cfg.Documents}, table: newTables()}
+	h := &Handler{
+		cfg: cfg, docs: &documents{fs: cfg.Documents}, table: newTables(),
+		process: cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompClient}),
+	}
 	h.closing, h.close = context.WithCancel(context.Background())
 	return h
 }
 
 // Another is the same edge at another address, behind which another server answers. It
 // is to be closed by itself.
-func (h *Handler) Another(api func() API) *Handler {
-	o := New(Config{Kernel: h.cfg.Kernel, API: api, Starting: h.cfg.Starting, Documents: h.cfg.Documents})
+func (h *Handler) Another(name string, api func() API) *Handler {
+	o := New(Config{Kernel: h.cfg.Kernel, API: api, Starting: h.cfg.Starting, Documents: h.cfg.Documents, Name: name})
 	o.docs = h.docs
 	return o
 }

@@ -44,8 +44,8 @@ func sessionOf(r *http.Request) *Streams {
 }
 
 // runHere runs a session inside this process.
-func (h *Handler) runHere(w http.ResponseWriter, r *http.Request, caller Caller, s *apiserver.Session, with *Streams) {
-	st := h.run(r.Context(), caller, s, *with)
+func (h *Handler) runHere(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *apiserver.Session, with *Streams) {
+	st := h.run(r.Context(), caller, of, s, *with)
 	st.Kind, st.APIVersion = "Status", "v1"
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(st)
@@ -53,18 +53,19 @@ func (h *Handler) runHere(w http.ResponseWriter, r *http.Request, caller Caller,
 
 // run runs a session and gives how it ended, in the words of the kubelet's server
 // (cri-streaming pkg/streaming/remotecommand/exec.go ServeExec).
-func (h *Handler) run(ctx context.Context, caller Caller, s *apiserver.Session, with Streams) *metav1.Status {
+func (h *Handler) run(ctx context.Context, caller Caller, of uint64, s *apiserver.Session, with Streams) *metav1.Status {
 	k := h.cfg.Kernel
 	back := newOutbox()
+	one := &session{h: h, reads: with.In != nil}
 	streams := &stdio.Streams{Out: back.to(with.Out), Err: back.to(with.Err), TTY: s.TTY}
 	switch {
 	case with.In == nil:
 	case s.TTY: // a key may be the one that ends the command
 		streams.In = stdio.NewInput(nil)
-		k.Beside("keys of a terminal", func() { keys(k, with.In, streams.In) })
+		k.Beside("keys of a terminal", func() { one.keys(with.In) })
 	default: // others end while their input is open
 		streams.In = stdio.NewInput(func() {
-			k.Beside("standard input", func() { readAll(k, with.In, streams.In) })
+			k.Beside("standard input", func() { one.readAll(with.In) })
 		})
 	}
 	flushed := make(chan struct{})
@@ -72,8 +73,9 @@ func (h *Handler) run(ctx context.Context, caller Caller, s *apiserver.Session, 
 		defer close(flushed)
 		back.write()
 	})
-	defer context.AfterFunc(ctx, func() { k.Post(streams.Close) })()
-	code, err := h.execute(ctx, caller, s, streams)
+	one.streams = streams
+	defer context.AfterFunc(ctx, func() { k.Post(func() { one.close() }) })()
+	code, err := h.execute(ctx, caller, of, s, one)
 	back.close()
 	<-flushed
 	if err == nil {
@@ -98,8 +100,8 @@ func ended(code int) *metav1.Status {
 
 var errSessionEnded = errors.New("the connection to the container ended")
 
-// execute has a task run the session.
-func (h *Handler) execute(ctx context.Context, caller Caller, s *apiserver.Session, streams *stdio.Streams) (int, error) {
+// execute has a task run the session, which the request of a number has opened.
+func (h *Handler) execute(ctx context.Context, caller Caller, of uint64, s *apiserver.Session, one *session) (int, error) {
 	type result struct {
 		code int
 		err  error
@@ -107,8 +109,12 @@ func (h *Handler) execute(ctx context.Context, caller Caller, s *apiserver.Sessi
 	given := make(chan result, 1) // a client that goes does not end the task
 	if err := h.cfg.Kernel.Call(ctx, caller.Process, "session", func(t *sim.Task) {
 		t.SetCauses(caller.Causes...)
-		code, err := s.Run(t, streams)
+		code, err := s.Run(t, one.streams)
 		given <- result{code, err}
+	}, func() {
+		in := h.sentBy(caller)
+		in.Of, in.Reads = of, one.reads
+		one.number = h.enter(inputSession, in)
 	}); err != nil {
 		return 0, err
 	}
@@ -124,29 +130,60 @@ func (h *Handler) execute(ctx context.Context, caller Caller, s *apiserver.Sessi
 // for who reads it: both stay in memory.
 const longestInput = 16 << 20
 
+// session is a process in a container and who is connected with it.
+type session struct {
+	h       *Handler
+	streams *stdio.Streams
+	reads   bool   // it has an input
+	number  uint64 // among what entered; kernel's goroutine
+}
+
+// The kernel's goroutine: what comes to a session enters the run.
+func (s *session) feed(b []byte) {
+	s.h.enter(inputFeed, input{Server: s.h.cfg.Name, Of: s.number, Text: b})
+	s.streams.In.Feed(b)
+}
+
+func (s *session) end(err error) {
+	in := input{Server: s.h.cfg.Name, Of: s.number}
+	if err != nil {
+		in.Path = err.Error()
+	}
+	s.h.enter(inputEnd, in)
+	s.streams.In.End(err)
+}
+
+func (s *session) close() {
+	if !s.streams.Closed() {
+		s.h.enter(inputLeft, input{Server: s.h.cfg.Name, Of: s.number})
+		s.streams.Close()
+	}
+}
+
 // readAll reads an input to its end.
-func readAll(k *sim.Kernel, from io.Reader, in *stdio.Input) {
+func (s *session) readAll(from io.Reader) {
 	b, err := io.ReadAll(io.LimitReader(from, longestInput+1))
 	if err == nil && len(b) > longestInput {
 		err = fmt.Errorf("kviz gives a command no more than %d MiB to read", longestInput>>20)
 	}
-	k.Post(func() {
-		in.Feed(b)
-		in.End(err)
+	s.h.cfg.Kernel.Post(func() {
+		s.feed(b)
+		s.end(err)
 	})
 }
 
 // keys reads an input as it comes. The end of a terminal is no error.
-func keys(k *sim.Kernel, from io.Reader, in *stdio.Input) {
+func (s *session) keys(from io.Reader) {
+	k := s.h.cfg.Kernel
 	buf := make([]byte, 4096)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
 			b := append([]byte(nil), buf[:n]...)
-			k.Post(func() { in.Feed(b) })
+			k.Post(func() { s.feed(b) })
 		}
 		if err != nil {
-			k.Post(func() { in.End(nil) })
+			k.Post(func() { s.end(nil) })
 			return
 		}
 	}

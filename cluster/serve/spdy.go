@@ -20,7 +20,7 @@ const streamsTime = 30 * time.Second
 
 // overSPDY speaks SPDY/3.1 with v4.channel.k8s.io, as clients did before there were
 // WebSockets (cri-streaming pkg/streaming/remotecommand/httpstream.go).
-func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller, s *apiserver.Session) {
+func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *apiserver.Session) {
 	if _, err := httpstream.Handshake(r, w, []string{remotecommandconsts.StreamProtocolV4Name}); err != nil {
 		return // it has answered
 	}
@@ -50,7 +50,7 @@ func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller
 	if !ok {
 		return
 	}
-	writeLast(last, h.run(ctx, caller, s, with))
+	writeLast(last, h.run(ctx, caller, of, s, with))
 }
 
 // streamsOf waits for the streams that were asked for, and the one in which the end is told.

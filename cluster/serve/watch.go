@@ -29,7 +29,10 @@ const minWatch = 30 * time.Minute
 // takes nothing ends, see [stream.stuck].
 type stream struct {
 	watch  client.Watch
-	kernel *sim.Kernel
+	h      *Handler
+	number uint64 // of the request
+	over   bool   // the watch has ended; kernel's goroutine, as what follows
+	unread bool   // nobody reads
 
 	mu     sync.Mutex
 	events []timed
@@ -68,11 +71,11 @@ type timed struct {
 	now time.Time // virtual
 }
 
-// follow starts a task that takes events from w into a stream, until the watch
+// feed starts a task that takes events from w into a stream, until the watch
 // ends or its time (virtual) is over. A caller that waits is somebody for whom time
 // has to pass until then.
-func follow(t *sim.Task, w client.Watch, req *apiserver.Request, caller Caller) *stream {
-	s := &stream{watch: w, kernel: t.Kernel(), wake: make(chan struct{}, 1)}
+func (h *Handler) feed(t *sim.Task, w client.Watch, req *apiserver.Request, caller Caller, number uint64) *stream {
+	s := &stream{watch: w, h: h, number: number, wake: make(chan struct{}, 1)}
 	limit := minWatch + time.Duration(t.Rand().Int64N(int64(minWatch)))
 	if n := req.List.TimeoutSeconds; n != nil && *n > 0 {
 		limit = time.Duration(*n) * time.Second
@@ -84,12 +87,16 @@ func follow(t *sim.Task, w client.Watch, req *apiserver.Request, caller Caller) 
 	causes := t.Causes()
 	task := t.Process().Go("watch "+req.Resource.Resource, func(t *sim.Task) {
 		defer s.end()
+		defer func() { s.over = true }()
 		defer timer.Cancel()
 		t.SetCauses(causes...)
 		for {
 			e, ok := w.Recv(t)
 			if !ok {
 				return
+			}
+			if s.unread {
+				continue
 			}
 			s.put(timed{e, t.Now()})
 			if b, ok := w.(bounded); ok {
@@ -110,7 +117,7 @@ func follow(t *sim.Task, w client.Watch, req *apiserver.Request, caller Caller) 
 // ERROR event that says 410 Gone (cacher.go newErrWatcher). A client whose watch
 // was open finds out in the same way.
 func expired(t *sim.Task, err error) *stream {
-	s := &stream{kernel: t.Kernel(), wake: make(chan struct{}, 1)}
+	s := &stream{wake: make(chan struct{}, 1)}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		object := status.Status()

@@ -24,7 +24,7 @@ const (
 // overWebSocket speaks v5.channel.k8s.io, as kubectl does (apiserver
 // pkg/util/proxy/websocket.go webSocketServerStreams), and v4, as browsers and clients in
 // other languages do, in which an input has no end (cri-streaming pkg/streaming/remotecommand/websocket.go).
-func (h *Handler) overWebSocket(w http.ResponseWriter, r *http.Request, caller Caller, s *apiserver.Session) {
+func (h *Handler) overWebSocket(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *apiserver.Session) {
 	channels := make([]wsstream.ChannelType, 5)
 	asked := func(channel int, on bool, kind wsstream.ChannelType) {
 		if channels[channel] = wsstream.IgnoreChannel; on {
@@ -70,7 +70,7 @@ func (h *Handler) overWebSocket(w http.ResponseWriter, r *http.Request, caller C
 	if _, err := first.Write([]byte{}); err != nil { // the client waits for something, and so knows that it is connected
 		return
 	}
-	st := h.run(ctx, caller, s, with)
+	st := h.run(ctx, caller, of, s, with)
 	conn.SetWriteDeadline(lastWordTime)
 	writeLast(streams[remotecommandconsts.StreamErr], st)
 }

@@ -19,6 +19,7 @@ type Operation struct {
 	timeout *Timer
 	timer   *Timer
 	k       *Kernel
+	number  uint64 // among those of the run, from 1
 
 	aside  bool          // no store's: Task.Aside
 	limit  time.Duration // for how long of real time it may hold up virtual time; 0 for ever
@@ -36,10 +37,11 @@ func (o *Operation) finished() bool { return o.done.Load() }
 // time runs no faster than real time, and after timeout of virtual time end is
 // called with timedOut (0: never).
 func (k *Kernel) Operate(modelled, timeout time.Duration, start func(done func()), end func(timedOut bool)) *Operation {
-	o := &Operation{end: end, k: k}
+	k.operations++
+	o := &Operation{end: end, k: k, number: k.operations}
 	o.timer = k.addTimer(modelled, func() { o.settle(false) }, o)
 	if timeout > 0 {
-		o.timeout = k.After(max(timeout, modelled+1), func() { o.settle(!o.finished()) })
+		o.timeout = k.After(max(timeout, modelled+1), func() { o.settle(!o.finished() || k.again != nil) })
 	}
 	start(func() {
 		if o.done.Swap(true) {
@@ -69,7 +71,8 @@ func (t *Task) Await(modelled, timeout time.Duration, start func(done func())) e
 
 // landed runs on the kernel's goroutine after the store has answered.
 func (o *Operation) landed() {
-	if o.stalled {
+	if o.stalled && !o.over && o.k.again == nil { // in a run that is run again it ends where it ended then
+		o.k.Enter(InputLanded, o.number)
 		o.settle(false)
 	}
 }
@@ -91,8 +94,12 @@ func (o *Operation) stall() {
 	o.stalled = true
 	o.k.stalled++
 	o.k.pace.slow(true, o.k.now)
+	if a := o.k.again; a != nil {
+		a.stalled = append(a.stalled, o)
+		return
+	}
 	if o.finished() {
-		o.settle(false)
+		o.landed()
 	}
 }
 

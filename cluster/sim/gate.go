@@ -40,6 +40,9 @@ func (k *Kernel) append(e *trace.Event) trace.ID {
 	if k.cfg.Sink != nil && !k.stopping {
 		k.cfg.Sink.Append(e)
 	}
+	if k.again.standsAt(e) {
+		k.gate.standing = true
+	}
 	ends := !e.Outside() && e.Grain() >= k.gate.grain
 	if k.singly() {
 		ends = e.Lane.Component == trace.CompMember

@@ -24,10 +24,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -66,6 +63,8 @@ type Config struct {
 	// time because the machine or the store has no time, how far, and when it keeps
 	// up again. It must not block.
 	Pace func(Pace)
+	// Again has a run's inputs enter where they entered then; nil: nothing is run again.
+	Again *Again
 }
 
 // DefaultEpoch is virtual time 0 unless Config says otherwise: fixed, so that
@@ -99,6 +98,14 @@ type Kernel struct {
 	stalled  int // awaits past their due time whose store operation has not ended
 	stopping bool
 	failure  error
+
+	steps      uint64 // wake-ups so far, of what belongs to the run (see Place)
+	entered    uint64 // inputs so far
+	operations uint64 // begun so far
+	unseen     bool   // what runs now does not belong to the run (see Unseen)
+	again      *Again // nil where nothing is run again, or not any more
+	repeating  atomic.Bool
+	streams    randomness
 }
 
 // New makes a kernel. Nothing runs before [Kernel.Run].
@@ -109,6 +116,11 @@ func New(cfg Config) *Kernel {
 	k := &Kernel{cfg: cfg, epoch: cfg.Epoch.UTC(), live: map[*Task]struct{}{}}
 	k.inbox.wake = make(chan struct{}, 1)
 	k.pace.speed = Max
+	k.streams.seed.Store(cfg.Seed)
+	if k.again = cfg.Again; k.again != nil {
+		k.pace.free = true
+		k.repeating.Store(true)
+	}
 	return k
 }
 
@@ -132,22 +144,6 @@ func (k *Kernel) Current() *Task { return k.current }
 
 // Last is the number of the newest event.
 func (k *Kernel) Last() trace.ID { return k.last }
-
-// Rand returns a source of randomness for the named purpose, fixed by the
-// seed. Streams of different names are independent, so that one component's
-// draws do not shift another's.
-func (k *Kernel) Rand(name string) *rand.Rand {
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return rand.New(rand.NewPCG(k.cfg.Seed, h.Sum64()))
-}
-
-// Fill draws bytes.
-func Fill(r *rand.Rand, b []byte) {
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
-}
 
 // PanicError is a panic inside the simulation: a broken invariant. It names
 // what is needed to run it again.
@@ -181,6 +177,9 @@ func (k *Kernel) Run(ctx context.Context) (err error) {
 		k.drain()
 		if k.failure != nil || k.inbox.stopped() {
 			break
+		}
+		if k.letIn() {
+			continue
 		}
 		switch {
 		case k.gate.standing:
@@ -220,12 +219,17 @@ func (k *Kernel) advance() {
 	}
 	k.timers.pop()
 	k.reach(next.at)
+	if !next.unseen && !next.cancelled {
+		k.steps++
+	}
 	switch {
 	case next.cancelled:
 	case next.sleeper != nil:
 		next.sleeper.ready()
 	case next.fire != nil:
+		k.unseen = next.unseen
 		k.guard("timer", next.fire)
+		k.unseen = false
 	}
 }
 
@@ -240,7 +244,7 @@ const slack = 8 * time.Millisecond
 // now, let the rest of the cluster go on beside it. It reports whether the
 // operation has ended.
 func (k *Kernel) waitFor(aw *Operation) bool {
-	if !aw.outlasted() && (k.cfg.Healthy == nil || k.cfg.Healthy()) {
+	if k.again != nil || !aw.outlasted() && (k.cfg.Healthy == nil || k.cfg.Healthy()) {
 		waited := k.inbox.wait(healthyPoll)
 		if aw.aside {
 			return aw.finished()
@@ -253,6 +257,7 @@ func (k *Kernel) waitFor(aw *Operation) bool {
 	}
 	// The store cannot answer. Take the operation out of the way; its end is
 	// posted to the inbox, its timeout is a timer of its own.
+	k.Enter(InputStalled, aw.number)
 	k.timers.pop()
 	aw.stall()
 	return false
@@ -266,9 +271,12 @@ func (k *Kernel) resume(t *Task) {
 	if t.done {
 		return
 	}
-	k.current = t
+	if !t.unseen && t.within == 0 {
+		k.steps++
+	}
+	k.current, k.unseen, t.within = t, t.unseen, 0
 	alive := t.step()
-	k.current = nil
+	k.current, k.unseen = nil, false
 	if !alive {
 		t.done = true
 		delete(k.live, t)
@@ -292,6 +300,7 @@ func (k *Kernel) drain() {
 			return
 		}
 		k.guard("inbox", fn)
+		k.unseen = false // see Attend
 	}
 }
 
@@ -335,12 +344,35 @@ func (k *Kernel) PostControl(fn func()) bool { return k.inbox.put(fn, true) }
 // returns when it has run. It must not be called from the kernel's goroutine.
 func (k *Kernel) Do(fn func()) error {
 	done := make(chan struct{})
-	if !k.PostControl(func() { defer close(done); fn() }) {
+	return k.await(context.Background(), done, k.PostControl(func() { defer close(done); fn() }))
+}
+
+// Call runs fn as a task of process p, as work from outside, and returns when
+// it has ended. While it runs it counts as demand: under [Demand] time passes
+// for it. It must not be called from the kernel's goroutine. ctx ends the
+// waiting, not the task. enter, if given, is called first, to note what enters
+// (see Enter).
+func (k *Kernel) Call(ctx context.Context, p *Process, name string, fn func(*Task), enter ...func()) error {
+	done := make(chan struct{})
+	ok := k.Post(func() {
+		for _, note := range enter {
+			note()
+		}
+		k.Start(p, name, fn, func() { close(done) })
+	})
+	return k.await(ctx, done, ok)
+}
+
+// await waits for the end of what was posted, if it was.
+func (k *Kernel) await(ctx context.Context, done <-chan struct{}, posted bool) error {
+	if !posted {
 		return ErrStopped
 	}
 	select {
 	case <-done:
 		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	case <-k.inbox.closed():
 		select {
 		case <-done:
@@ -351,138 +383,14 @@ func (k *Kernel) Do(fn func()) error {
 	}
 }
 
-// Call runs fn as a task of process p, as work from outside, and returns when
-// it has ended. While it runs it counts as demand: under [Demand] time passes
-// for it. It must not be called from the kernel's goroutine. ctx ends the
-// waiting, not the task.
-func (k *Kernel) Call(ctx context.Context, p *Process, name string, fn func(*Task)) error {
-	done := make(chan struct{})
-	ok := k.Post(func() {
-		k.AddDemand(1)
-		var once sync.Once
-		end := func() { once.Do(func() { k.AddDemand(-1); close(done) }) }
-		t := p.Go(name, fn)
-		t.onEnd = end
-	})
-	if !ok {
-		return ErrStopped
-	}
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-k.inbox.closed():
-		return ErrStopped
-	}
-}
-
-// inbox is where other goroutines leave work for the kernel.
-type inbox struct {
-	mu      sync.Mutex
-	control []func()
-	work    []func()
-	wake    chan struct{}
-	isStop  atomic.Bool
-	isEnd   bool
-	end     chan struct{}
-	pending atomic.Int64
-}
-
-func (b *inbox) put(fn func(), control bool) bool {
-	b.mu.Lock()
-	if b.isEnd || b.isStop.Load() {
-		b.mu.Unlock()
-		return false
-	}
-	if control {
-		b.control = append(b.control, fn)
-	} else {
-		b.work = append(b.work, fn)
-	}
-	b.pending.Add(1)
-	b.mu.Unlock()
-	b.ring()
-	return true
-}
-
-func (b *inbox) ring() {
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (b *inbox) empty() bool { return b.pending.Load() == 0 }
-
-// take returns the next function, or nil.
-func (b *inbox) take(controlOnly bool) func() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var fn func()
-	switch {
-	case len(b.control) > 0:
-		fn, b.control = b.control[0], b.control[1:]
-	case !controlOnly && len(b.work) > 0:
-		fn, b.work = b.work[0], b.work[1:]
-	default:
-		return nil
-	}
-	b.pending.Add(-1)
-	return fn
-}
-
-// waiting is how many pieces of outside work wait.
-func (b *inbox) waiting() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.work)
-}
-
-// wait blocks until something is posted, or d has passed in real time (0: for
-// ever), and gives how long that was.
-func (b *inbox) wait(d time.Duration) time.Duration {
-	begun := time.Now()
-	if d <= 0 {
-		<-b.wake
-		return time.Since(begun)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-b.wake:
-	case <-timer.C:
-	}
-	return time.Since(begun)
-}
-
-func (b *inbox) stop() {
-	b.isStop.Store(true)
-	b.ring()
-}
-
-func (b *inbox) stopped() bool { return b.isStop.Load() }
-
-func (b *inbox) closed() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.end == nil {
-		b.end = make(chan struct{})
-		if b.isEnd {
-			close(b.end)
+// Start begins what Call waits for, on the kernel's goroutine; end, if given, is called at
+// its end.
+func (k *Kernel) Start(p *Process, name string, fn func(*Task), end func()) {
+	k.AddDemand(1)
+	p.Go(name, fn).OnEnd(func() {
+		k.AddDemand(-1)
+		if end != nil {
+			end()
 		}
-	}
-	return b.end
-}
-
-func (b *inbox) close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.isEnd {
-		return
-	}
-	b.isEnd = true
-	if b.end != nil {
-		close(b.end)
-	}
+	})
 }

@@ -11,6 +11,7 @@ type pace struct {
 	demanded bool    // time passes only while somebody waits for something
 	demand   int
 	slowed   bool // the store cannot answer: no faster than real time
+	free     bool // a run is run again: as fast as possible, whoever waits
 	skipTo   time.Duration
 
 	wall time.Time
@@ -35,10 +36,13 @@ func (p *pace) rebase(now time.Duration) {
 	p.anchor(now)
 }
 
-func (p *pace) mayAdvance() bool { return !p.demanded || p.demand > 0 }
+func (p *pace) mayAdvance() bool { return p.free || !p.demanded || p.demand > 0 }
 
 // rate is how many virtual seconds pass in a real one just now; Max for no limit.
 func (p *pace) rate() float64 {
+	if p.free {
+		return Max
+	}
 	if p.slowed && (p.speed == Max || p.speed > 1) {
 		return 1
 	}

@@ -64,7 +64,7 @@ func (p *Process) Go(name string, fn func(*Task)) *Task {
 	if p.dead {
 		panic("sim: Process.Go on " + p.Lane.String() + ", which has been killed; make a new Process to restart it")
 	}
-	t := &Task{name: name, process: p, k: p.k, fn: fn}
+	t := &Task{name: name, process: p, k: p.k, fn: fn, unseen: p.k.unseen}
 	t.leave = t.waiter.leave
 	p.tasks++
 	p.order = append(p.order, t)
@@ -128,6 +128,8 @@ type Task struct {
 	parked   bool
 	killed   bool
 	done     bool
+	unseen   bool   // see Kernel.Unseen
+	within   uint64 // the event after which it stands, in the midst of a step; 0 if it does not
 	panicked error
 }
 
@@ -203,6 +205,7 @@ func (t *Task) Emit(e trace.Event) trace.ID {
 	id := t.k.append(&e)
 	if t.k.gate.standing {
 		// First in line when the cluster moves again.
+		t.within = t.k.last.Seq
 		t.k.runq.pushFront(t)
 		t.park(nil)
 	}
@@ -223,7 +226,7 @@ func (t *Task) Sleep(d time.Duration) {
 	}
 	k := t.k
 	k.serial++
-	t.sleep = Timer{at: k.after(d), serial: k.serial, sleeper: t, k: k}
+	t.sleep = Timer{at: k.after(d), serial: k.serial, sleeper: t, unseen: t.unseen, k: k}
 	k.timers.push(&t.sleep)
 	t.park(t.rouse)
 }

@@ -11,6 +11,7 @@ type Timer struct {
 	sleeper   *Task // in place of fire: the task to wake
 	await     *Operation
 	cancelled bool
+	unseen    bool // see Kernel.Unseen
 	k         *Kernel
 }
 
@@ -22,7 +23,7 @@ func (k *Kernel) After(d time.Duration, fn func()) *Timer {
 
 func (k *Kernel) addTimer(d time.Duration, fn func(), aw *Operation) *Timer {
 	k.serial++
-	t := &Timer{at: k.after(d), serial: k.serial, fire: fn, await: aw, k: k}
+	t := &Timer{at: k.after(d), serial: k.serial, fire: fn, await: aw, unseen: k.unseen, k: k}
 	k.timers.push(t)
 	return t
 }

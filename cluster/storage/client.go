@@ -290,10 +290,55 @@ func (c *Client) arrive(r arrival) {
 	c.settle(r)
 	c.mu.Unlock()
 	c.k.Post(func() {
-		if c.writing == 0 {
-			c.show(newest)
+		if c.writing == 0 && !c.k.Repeating() {
+			c.late()
 		}
 	})
+}
+
+// InputShown is something that took effect when nobody waited for it, as it enters the run
+// (see [sim.Kernel.Enter]): up to which revision.
+const InputShown = "store.shown"
+
+// late shows what took effect when nobody waited for it.
+func (c *Client) late() {
+	if up, ok := c.newest(); ok {
+		c.k.Enter(InputShown, up)
+		c.show(newest)
+	}
+}
+
+// newest is the newest revision that can be shown; false where there is none.
+func (c *Client) newest() (int64, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reset || len(c.arrived) == 0 {
+		return 0, false
+	}
+	return c.arrived[len(c.arrived)-1].Revision, true
+}
+
+// Again lets in what entered then, on the kernel's goroutine; it reports false where the
+// store has not done so much yet.
+func (c *Client) Again(in *trace.Input) (bool, error) {
+	var up int64
+	if err := in.Decode(&up); err != nil {
+		return false, err
+	}
+	if has, ok := c.newest(); !ok || has < up {
+		return c.revision >= up, nil
+	}
+	c.k.Enter(in.What, up)
+	c.show(up)
+	return true, nil
+}
+
+// Leave shows what the store has done beyond what a run has that was run again, when that
+// goes on by itself. It is called on the kernel's goroutine.
+func (c *Client) Leave() {
+	if c.writing == 0 {
+		c.late()
+	}
 }
 
 // show makes commits up to a revision visible: each becomes an event and goes

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -31,6 +32,19 @@ func Hash(events []*Event) (string, error) {
 		sum.Write(b)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Same reports whether two control-plane events are the same, as [Hash] sees them.
+func Same(a, b *Event) (bool, error) {
+	if a.ID.Seq != b.ID.Seq || a.At != b.At || a.Kind != b.Kind || a.Lane != b.Lane || a.Object != b.Object {
+		return false, nil
+	}
+	x, err := canonical(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := canonical(b)
+	return bytes.Equal(x, y), err
 }
 
 // canonical is an event in bytes that depend on nothing but the run.

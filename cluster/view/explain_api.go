@@ -96,6 +96,9 @@ func init() {
 		}
 		return fmt.Sprintf("the cluster runs at %gx%s", p.Speed, tail(": ", p.Why))
 	})
+	say(trace.InputEntered, func(_ *trace.Event, p *trace.Input) string {
+		return fmt.Sprintf("number %d of what entered the run from outside: %s; kviz fork lets it in again at the same place", p.Number, p.What)
+	})
 	say(trace.ClockPace, func(e *trace.Event, p *trace.Pace) string {
 		if p.Why == "" {
 			return "virtual time keeps up with the clock's speed again"

@@ -57,7 +57,7 @@ func (k *Kernel) Changes(ctx context.Context, cause trace.ID, limit time.Duratio
 // Next waits until something has changed since the last call (or since the
 // beginning). While it waits, virtual time passes.
 func (w *Changes) Next(ctx context.Context) error {
-	err := w.k.Task(ctx, w.cause, "wait", func(t *sim.Task) {
+	err := w.k.Wait(ctx, w.cause, "wait", func(t *sim.Task) {
 		for w.count == w.seen && !w.gone {
 			left := time.Duration(0)
 			if w.until > 0 {
@@ -78,7 +78,7 @@ func (w *Changes) NextBefore(ctx context.Context, at time.Duration) error {
 	if at == 0 {
 		return w.Next(ctx)
 	}
-	err := w.k.Task(ctx, w.cause, "wait", func(t *sim.Task) {
+	err := w.k.Wait(ctx, w.cause, "wait", func(t *sim.Task) {
 		end := at
 		if w.until > 0 {
 			end = min(end, w.until)
@@ -95,7 +95,7 @@ func (w *Changes) NextBefore(ctx context.Context, at time.Duration) error {
 // Sleep lets virtual time pass whatever changes, or as much as is left of the limit.
 func (w *Changes) Sleep(ctx context.Context, d time.Duration) error {
 	over := false
-	err := w.k.Task(ctx, w.cause, "sleep", func(t *sim.Task) {
+	err := w.k.Wait(ctx, w.cause, "sleep", func(t *sim.Task) {
 		if w.until > 0 && w.until-t.Elapsed() <= d {
 			d, over = w.until-t.Elapsed(), true
 		}

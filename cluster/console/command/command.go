@@ -115,7 +115,18 @@ type Kernel struct {
 // Task runs fn as a task of the console, as work from outside; time passes for
 // it. Its events have the command as cause.
 func (k *Kernel) Task(ctx context.Context, cause trace.ID, name string, fn func(*sim.Task)) error {
-	return k.Call(ctx, k.Process, name, func(t *sim.Task) {
+	return k.CallAs(ctx, TaskOf(cause), k.Process, name, func(t *sim.Task) {
+		t.SetCauses(cause)
+		fn(t)
+	})
+}
+
+// TaskOf is how the tasks of a command are known in what entered a run from outside.
+func TaskOf(command trace.ID) string { return "command " + command.String() }
+
+// Wait is Task for a command that only waits, or looks.
+func (k *Kernel) Wait(ctx context.Context, cause trace.ID, name string, fn func(*sim.Task)) error {
+	return k.Attend(ctx, k.Process, name, func(t *sim.Task) {
 		t.SetCauses(cause)
 		fn(t)
 	})

@@ -39,7 +39,7 @@ func skip(ctx context.Context, inv *use, args []string) int {
 	}
 	var from, to time.Duration
 	k := inv.Kernel
-	err := inv.Task(ctx, "skip", func(t *sim.Task) {
+	err := k.Wait(ctx, inv.Cause, "skip", func(t *sim.Task) {
 		from, to = t.Elapsed(), t.Elapsed()
 		if at, ok := k.NextTimer(); ok {
 			to = at

@@ -34,7 +34,7 @@ func step(ctx context.Context, inv *use, args []string) int {
 	var end *sim.Timer
 	if inv.Script {
 		// Nobody is there to end a step that finds nothing to stop at.
-		if err := k.Do(func() { end = k.After(standLimit, func() { over = true; k.Pause() }) }); err != nil {
+		if err := k.Do(func() { k.Unseen(func() { end = k.After(standLimit, func() { over = true; k.Pause() }) }) }); err != nil {
 			return inv.did(command.ErrStopped)
 		}
 	}
@@ -83,7 +83,7 @@ func until(ctx context.Context, inv *use, args []string) int {
 		}
 		// The clock's limit is a stop of its own, at the first event after it.
 		if limit > 0 {
-			end = k.After(limit, func() { k.RemoveStop(stop); k.Pause() })
+			k.Unseen(func() { end = k.After(limit, func() { k.RemoveStop(stop); k.Pause() }) })
 		}
 		k.AddStop(stop)
 	})

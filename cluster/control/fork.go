@@ -1,0 +1,22 @@
+package control
+
+import (
+	"time"
+
+	"kviz/cluster/trace"
+)
+
+// Fork says where a branch left the run that it comes from.
+type Fork struct {
+	Parent string   // what that is called: a recording's name
+	At     trace.ID // the event after which they differ
+	Seed   uint64   // what decides every random choice from there on
+	Reseed bool     // that is not the parent's
+}
+
+// ForkProgress is how far a run has been run again.
+type ForkProgress struct {
+	Done, Of uint64        // control-plane events
+	Took     time.Duration // so far
+	Left     time.Duration // about; before anything is done, by what a usual machine takes
+}

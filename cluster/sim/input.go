@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"context"
+
+	"kviz/cluster/trace"
+)
+
+// Inputs that are the kernel's own.
+const (
+	InputTask    = "task"          // of somebody who asks for it again when asked again himself (see CallAs)
+	InputStalled = "store.stalled" // an operation, by its number, was taken out of the way
+	InputLanded  = "store.landed"  // one that had been ended
+)
+
+// Enter notes that something enters the run from outside, at this place, and gives its
+// number. It is called on the kernel's goroutine by what was posted, before that does
+// anything. data is what is needed to make it again, as [trace.Input.Encode] takes it, or the
+// input of a run that is run again.
+//
+// A place is told by how many wake-ups came before, as virtual time alone does not tell
+// it: between two of them nothing happens by itself, so whoever enters there again, at
+// the same virtual time, finds the cluster as it was.
+func (k *Kernel) Enter(what string, data any) uint64 {
+	k.entered++
+	in := &trace.Input{What: what, Number: k.entered, Steps: k.steps, At: k.now}
+	if k.gate.standing && k.runq.len() > 0 {
+		in.Within = k.runq.first().within
+	}
+	if again, ok := data.(*trace.Input); ok {
+		in.Data = again.Data
+	} else {
+		in.Encode(data)
+	}
+	if k.last.Sub++; k.cfg.Sink != nil && !k.stopping {
+		k.cfg.Sink.Append(&trace.Event{ID: k.last, At: k.now, Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.InputEntered, Payload: in})
+	}
+	return k.entered
+}
+
+// Unseen does something that is no part of the run: tasks and timers that come of it
+// wait or look, and change nothing. They are left out of the count of wake-ups, for they
+// are not there when the run is run again.
+func (k *Kernel) Unseen(fn func()) {
+	before := k.unseen
+	k.unseen = true
+	defer func() { k.unseen = before }()
+	fn()
+}
+
+// Attend is [Kernel.Call] for a task that waits, or looks, and changes nothing (see
+// Unseen).
+func (k *Kernel) Attend(ctx context.Context, p *Process, name string, fn func(*Task)) error {
+	return k.Call(ctx, p, name, fn, func() { k.unseen = true })
+}
+
+// CallAs is [Kernel.Call] for a task that cannot be told as data: it is asked for again by
+// code that runs again, which key names. In a run that is run again it waits for its place.
+func (k *Kernel) CallAs(ctx context.Context, key string, p *Process, name string, fn func(*Task)) error {
+	done := make(chan struct{})
+	return k.await(ctx, done, k.putAs(key, false, func() { k.Start(p, name, fn, func() { close(done) }) }))
+}
+
+// DoAs is [Kernel.Do] of the same kind.
+func (k *Kernel) DoAs(key string, fn func()) error {
+	done := make(chan struct{})
+	return k.await(context.Background(), done, k.putAs(key, true, func() { defer close(done); fn() }))
+}
+
+// putAs posts what key's code asks for, and reports whether the kernel still runs.
+func (k *Kernel) putAs(key string, control bool, fn func()) bool {
+	one := &asked{key: key, control: control, fn: func() {
+		k.Enter(InputTask, key)
+		fn()
+	}}
+	if !k.repeating.Load() {
+		return k.inbox.put(one.fn, control)
+	}
+	return k.PostControl(func() {
+		if k.again == nil {
+			k.inbox.put(one.fn, control)
+			return
+		}
+		k.again.asked = append(k.again.asked, one)
+	})
+}
+
+// asked is what waits for its place in a run that is run again.
+type asked struct {
+	key     string
+	control bool
+	fn      func()
+}
+
+func (q *fifo) first() *Task { return q.items[q.head] }
