@@ -49,7 +49,7 @@ type streams struct {
 func commands() []*command {
 	return []*command{
 		exploreCommand(), runCommand(), shCommand(), kubectlCommand(), etcdctlCommand(), etcdutlCommand(), serveCommand(), envCommand(), memberCommand(),
-		replayCommand(), traceCommand(), lessonCommand(), benchCommand(), versionCommand(), completionCommand(), manCommand(),
+		replayCommand(), traceCommand(), forkCommand(), compareCommand(), oddsCommand(), lessonCommand(), benchCommand(), versionCommand(), completionCommand(), manCommand(),
 	}
 }
 
