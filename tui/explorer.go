@@ -167,12 +167,12 @@ func (m *Explorer) breakable() []menu.Offer {
 }
 
 // faults are the menus of what can be broken now; without a cluster, why there are none.
-func (m *Explorer) faults() (menu faults.Menu, why action.Action) {
+func (m *Explorer) faults() (offered faults.Menu, why action.Action) {
 	switch {
 	case m.cfg.Recording != "":
-		return menu, action.Notice{Text: control.ErrRecording.Error()}
+		return offered, action.Notice{Text: control.ErrRecording.Error()}
 	case m.cluster == nil:
-		return menu, action.Notice{Text: m.drive.Absent()}
+		return offered, action.Notice{Text: m.drive.Absent()}
 	}
 	return faults.Menu{Cluster: m.cluster, State: m.travel.State()}, nil
 }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -131,11 +132,11 @@ func (m *Explorer) ask(name string) action.Action {
 	case keymap.Console:
 		m.drawer.Type()
 	case keymap.Faults:
-		menu, why := m.faults()
+		offered, why := m.faults()
 		if why != nil {
 			return why
 		}
-		m.open.Push(menu.At(m.frame.Under().Target))
+		m.open.Push(offered.At(m.frame.Under().Target))
 	case keymap.Copy:
 		return m.copied()
 	case keymap.Lesson:
@@ -145,12 +146,23 @@ func (m *Explorer) ask(name string) action.Action {
 	case keymap.Quit:
 		return m.mayQuit()
 	case keymap.Suspend:
-		if m.cfg.Remote {
-			return action.Notice{Text: "only a terminal of this machine can be suspended"}
+		if why := cannotSuspend(m.cfg.Remote, runtime.GOOS); why != "" {
+			return action.Notice{Text: why}
 		}
 		return action.Suspend{}
 	}
 	return nil
+}
+
+// cannotSuspend is why kviz cannot be put to sleep, "" where it can.
+func cannotSuspend(remote bool, system string) string {
+	switch {
+	case remote:
+		return "only a terminal of this machine can be suspended"
+	case system == "windows":
+		return "programs cannot be suspended on Windows: open another terminal"
+	}
+	return ""
 }
 
 // escape takes back one thing: the filter, the zoom, the console, the past.

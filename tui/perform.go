@@ -152,17 +152,17 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 
 // toFaults does what concerns what is broken.
 func (m *Explorer) toFaults(a action.Action) action.Action {
-	menu, why := m.faults()
+	offered, why := m.faults()
 	if why != nil {
 		return why
 	}
 	switch a := a.(type) {
 	case action.FaultsOf:
-		m.open.Push(menu.Of(a.Target))
+		m.open.Push(offered.Of(a.Target))
 	case action.AskFault:
-		return menu.Ask(a)
+		return offered.Ask(a)
 	case action.Fault:
-		return m.fault(a.Fault, func() action.Action { return menu.Do(m.ctx, a.Fault) })
+		return m.fault(a.Fault, func() action.Action { return offered.Do(m.ctx, a.Fault) })
 	}
 	return nil
 }
@@ -197,14 +197,14 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 			return action.Recording(text)
 		}
 	case action.ForFault:
-		menu, why := m.faults()
+		offered, why := m.faults()
 		if why != nil {
 			return why
 		}
 		if text == "" {
-			return menu.Ask(*a.Needed)
+			return offered.Ask(*a.Needed)
 		}
-		return m.fault(faults.Answered(*a.Needed, text), func() action.Action { return menu.DoAnswered(m.ctx, *a.Needed, a.Text) })
+		return m.fault(faults.Answered(*a.Needed, text), func() action.Action { return offered.DoAnswered(m.ctx, *a.Needed, a.Text) })
 	}
 	return nil
 }
@@ -219,9 +219,9 @@ func (m *Explorer) openList(which action.Open) {
 	case action.Recordings:
 		m.open.Push(menu.Recordings(m.cfg.Recordings()))
 	case action.Targets:
-		menu, why := m.faults()
+		offered, why := m.faults()
 		if why == nil {
-			m.open.Push(menu.Targets(""))
+			m.open.Push(offered.Targets(""))
 		}
 		m.perform(why)
 	}

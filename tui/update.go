@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"runtime"
+
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/tui/action"
@@ -97,7 +99,7 @@ func (m *Explorer) paste(text string) {
 // that work everywhere.
 func (m *Explorer) key(k tea.KeyPressMsg) tea.Cmd {
 	inFront := m.drawer.Typing() && m.open.Empty() && m.drawer.Running() != "" // which goes to the background
-	if k.String() == "ctrl+z" && !m.cfg.Remote && !inFront {
+	if k.String() == "ctrl+z" && !inFront && cannotSuspend(m.cfg.Remote, runtime.GOOS) == "" {
 		return tea.Suspend
 	}
 	if top := m.open.Top(); top != nil {

@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,21 +32,25 @@ func TestMain(m *testing.M) {
 }
 
 // The command line as its users meet it: testdata/*.txtar.
-func TestCommandLine(t *testing.T) {
+func TestCommandLine(t *testing.T) { runScripts(t, "testdata", nil) }
+
+// runScripts runs the scripts of a folder, which have more commands than all have.
+func runScripts(t *testing.T, dir string, more map[string]func(*testscript.TestScript, bool, []string)) {
+	commands := map[string]func(*testscript.TestScript, bool, []string){
+		"waitfor": waitFor, "waitready": waitReady, "findid": findID, "memberid": memberID, "freeports": freePorts, "etcdget": etcdGet, "empty": empty, "documented": documented,
+		"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
+		"lengthen": changed(func(b []byte) []byte { return append(b, "more"...) }),
+		"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
+		"newer":    changed(func(b []byte) []byte { binary.LittleEndian.PutUint16(b[8:], 9); return b }),
+	}
+	maps.Copy(commands, more)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata", UpdateScripts: os.Getenv("KVIZ_REWRITE") == "1",
+		Dir: dir, Cmds: commands, UpdateScripts: os.Getenv("KVIZ_REWRITE") == "1",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TMPDIR", e.WorkDir)
 			return nil
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfor": waitFor, "waitready": waitReady, "findid": findID, "memberid": memberID, "terminate": terminate, "freeports": freePorts, "etcdget": etcdGet, "empty": empty, "documented": documented,
-			"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
-			"lengthen": changed(func(b []byte) []byte { return append(b, "more"...) }),
-			"damage":   changed(func(b []byte) []byte { b[len(b)-40] ^= 0xff; return b }),
-			"newer":    changed(func(b []byte) []byte { binary.LittleEndian.PutUint16(b[8:], 9); return b }),
 		},
 	})
 }
@@ -112,20 +115,6 @@ func changed(how func([]byte) []byte) func(*testscript.TestScript, bool, []strin
 		b := bytes.Clone([]byte(ts.ReadFile(args[0])))
 		ts.Check(os.WriteFile(ts.MkAbs(args[1]), how(b), 0o600))
 	}
-}
-
-// terminate sends SIGTERM to the kviz that is being served.
-func terminate(ts *testscript.TestScript, _ bool, _ []string) {
-	files, err := filepath.Glob(ts.MkAbs("kviz/*/endpoints.json"))
-	ts.Check(err)
-	if len(files) != 1 {
-		ts.Fatalf("not one kviz is being served, but %q", files)
-	}
-	var s served
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(files[0])), &s))
-	p, err := os.FindProcess(s.PID)
-	ts.Check(err)
-	ts.Check(p.Signal(syscall.SIGTERM))
 }
 
 // empty DIRS… says that there is nothing in folders; with ! that there is something, or

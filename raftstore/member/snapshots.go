@@ -109,7 +109,8 @@ func openSnapshots(inc *incarnation) (*snapshots, error) {
 	return &snapshots{FileSnapshotStore: files, inc: inc}, nil
 }
 
-// private takes a folder and all in it from everybody but the owner.
+// private takes a folder and all in it from everybody but the owner. On Windows, where
+// files have no such bits, who may read them is what the folder around it says.
 func private(dir string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
