@@ -42,15 +42,15 @@ func TestARemovalIsTakenOverWhenItIsCommitted(t *testing.T) {
 		}
 	}()
 	ended(t, s, putK("1"))
-	leader, err := s.someLeader()
+	leader, err := s.order.someLeader()
 	if err != nil {
 		t.Fatal(err)
 	}
 	leaves := s.IDs()[0]
-	if err := s.adopt(&meanwhile{leadership: leader, leaves: leaves}); err != nil {
+	if err := s.membership.adopt(&meanwhile{leadership: leader, leaves: leaves}); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(s.dirOf(leaves)); err != nil || len(s.IDs()) != 3 {
+	if _, err := os.Stat(s.membership.dirOf(leaves)); err != nil || len(s.IDs()) != 3 {
 		t.Errorf("the members are %v; the folder of %s: %v", s.IDs(), leaves, err)
 	}
 }

@@ -23,7 +23,7 @@ func noSpace(id string) *pb.InternalRaftRequest {
 // outOfRoom reports whether too many disks are full for any write to be committed. It
 // takes no lock.
 func (s *Replicated) outOfRoom() bool {
-	g, voters, full := s.group(), 0, 0
+	g, voters, full := s.membership.group(), 0, 0
 	for i, m := range g.members {
 		if g.learner[i] {
 			continue
@@ -39,8 +39,8 @@ func (s *Replicated) outOfRoom() bool {
 // comeBack starts a member that went down because its disk was full and has room again.
 func (s *Replicated) comeBack(id string) {
 	s.spawn("return of "+id, func() {
-		if m, err := s.member(id); err == nil {
-			_ = s.start(m, false, member.RoomAgain) // why it could not is its reason for being down
+		if m, err := s.membership.member(id); err == nil {
+			_ = s.membership.start(m, false, member.RoomAgain) // why it could not is its reason for being down
 		}
 	})
 }

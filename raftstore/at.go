@@ -18,7 +18,7 @@ type Glance = member.Glance
 // Glance tells what a member knows of the group now. It is cheap enough to be
 // asked at every request.
 func (s *Replicated) Glance(id string) Glance {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return Glance{}
 	}
@@ -33,7 +33,7 @@ func (s *Replicated) Glance(id string) Glance {
 // In etcd a member passes what it is asked on to the leader (raft's MsgProp and
 // MsgReadIndex) and answers when it has itself applied the entry.
 func (s *Replicated) Reaches(id string) bool {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil || !m.Up() {
 		return false
 	}
@@ -49,7 +49,7 @@ func (s *Replicated) Reaches(id string) bool {
 
 // RevisionAt is the revision of a member's own state, 0 if it is down.
 func (s *Replicated) RevisionAt(id string) int64 {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return 0
 	}
@@ -63,7 +63,7 @@ func (s *Replicated) AuthAt(id string) auth.AuthStore {
 		id = g.Leader
 	}
 	as := s.noUsers
-	if m, err := s.member(id); err == nil {
+	if m, err := s.membership.member(id); err == nil {
 		// A member that is down has nothing to say.
 		_ = m.Inspect(func(st *apply.State) { as = st.Auth() })
 	}
@@ -72,7 +72,7 @@ func (s *Replicated) AuthAt(id string) auth.AuthStore {
 
 // ViewAt lets fn look at a member's own state; see [member.Member.View].
 func (s *Replicated) ViewAt(id string, fn func(kv *mvcc.Store)) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *Replicated) ViewAt(id string, fn func(kv *mvcc.Store)) error {
 // ReadTxnAt runs a transaction that only reads against one member's own state,
 // however old that is.
 func (s *Replicated) ReadTxnAt(id string, r *pb.TxnRequest) (resp *pb.TxnResponse, err error) {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (b *bare) AuthStore() auth.AuthStore {
 // AuthStoreAt is a member's own users, roles and tokens: who asks it for a
 // serializable read is judged by them.
 func (s *Replicated) AuthStoreAt(id string) (auth.AuthStore, error) {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (b *bare) AuthStoreAt(string) (auth.AuthStore, error) { return b.AuthStore(
 //
 // Mirrors etcd server/etcdserver/v3_server.go doSerialize.
 func (s *Replicated) mayRead(id string, who *pb.RequestHeader, r *pb.RangeRequest) (err error) {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // etcd's Maintenance.Snapshot sends it. The member's state is taken at one
 // moment, however big it is, and written while the member goes on.
 func (s *Replicated) Backup(id string, w io.Writer) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (b *bare) leaseID() int64 {
 // firstLeaseID makes lease IDs look like etcd's, without its randomness.
 const firstLeaseID = 0x694d_0000_0000_0000
 
-// OnCommit sets who is told of every change.
+// OnCommit sets the function that is called with every change.
 func (b *bare) OnCommit(fn func(*Result)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

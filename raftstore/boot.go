@@ -18,7 +18,7 @@ func (s *Replicated) boot() error {
 	if !s.cfg.NoSync {
 		moreProcessors(s.cfg.Members)
 	}
-	facts, folders, fresh, err := s.readGroup()
+	facts, folders, fresh, err := s.membership.readGroup()
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *Replicated) boot() error {
 	if err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	s.clusterID.Store(id)
+	s.membership.clusterID.Store(id)
 	s.wire = wire.New(wire.Options{Observe: s.observe, Heartbeats: s.cfg.Heartbeats, Seed: s.cfg.Seed, Go: s.spawn})
 	s.network = s.wire
 	s.membership.network = s.wire
@@ -39,7 +39,7 @@ func (s *Replicated) boot() error {
 		return err
 	}
 	best := s.best()
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		s.bootTerm = max(s.bootTerm, m.BootTerm())
 		s.recent.reach(m.Status().Revision)
 	}
@@ -54,20 +54,20 @@ func (s *Replicated) boot() error {
 // found makes a new group.
 func (s *Replicated) found(facts groupFacts) error {
 	facts.Named, facts.Born = s.cfg.Members, false
-	if err := s.writeGroup(facts); err != nil {
+	if err := s.membership.writeGroup(facts); err != nil {
 		return err
 	}
 	var servers []member.Server
 	for i := range s.cfg.Members {
 		servers = append(servers, member.Server{ID: memberName(i), Address: memberName(i)})
 	}
-	s.put((&roster{}).with(servers, func(id string) peer { return s.makeMember(id, servers) }))
-	if err := errors.Join(s.startAll(s.group().members, true)...); err != nil {
+	s.membership.put((&roster{}).with(servers, func(id string) peer { return s.makeMember(id, servers) }))
+	if err := errors.Join(s.startAll(s.membership.group().members, true)...); err != nil {
 		return err
 	}
 	facts.Born = true
-	s.facts = facts
-	return s.writeGroup(facts)
+	s.membership.facts = facts
+	return s.membership.writeGroup(facts)
 }
 
 // reopen starts the members that have a log. Who belongs to the group stands in
@@ -78,18 +78,18 @@ func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 	for i, id := range folders {
 		first[i] = member.Server{ID: id, Address: id}
 	}
-	s.put((&roster{}).with(first, s.newMember))
+	s.membership.put((&roster{}).with(first, s.newMember))
 	if facts.Survivor != "" {
-		m, err := s.member(facts.Survivor)
+		m, err := s.membership.member(facts.Survivor)
 		if err == nil {
 			err = s.recoverDisk(m, facts, 0)
 		}
 		if err != nil {
 			return err
 		}
-		facts = s.facts
+		facts = s.membership.facts
 	}
-	errs := s.startAll(s.group().members, false)
+	errs := s.startAll(s.membership.group().members, false)
 	var damaged *member.DiskError
 	for _, err := range errs {
 		if err != nil && !errors.As(err, &damaged) {
@@ -107,9 +107,9 @@ func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 	if len(servers) == 0 {
 		return fmt.Errorf("raftstore: none of the logs in %s says who belongs to the group", s.cfg.Dir)
 	}
-	old := s.group()
+	old := s.membership.group()
 	now := old.with(servers, s.newMember)
-	s.put(now)
+	s.membership.put(now)
 	for i, id := range old.ids {
 		if now.index(id) >= 0 {
 			continue
@@ -118,19 +118,19 @@ func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 			// Down by itself meanwhile is just as well.
 			_ = old.members[i].Stop("it is not in the group any more")
 		}
-		old.members[i].ReportFault(member.Fault{What: "not a member", Detail: s.dirOf(id) + " is ignored: the group has no such member any more"})
+		old.members[i].ReportFault(member.Fault{What: "not a member", Detail: s.membership.dirOf(id) + " is ignored: the group has no such member any more"})
 	}
 	s.tellWhoIsMissing()
 	if s.best() == nil && len(errs) > 0 {
 		return errors.Join(errs...) // only who is no member any more could start
 	}
-	s.facts = facts
-	return s.writeGroup(facts)
+	s.membership.facts = facts
+	return s.membership.writeGroup(facts)
 }
 
 // tellWhoIsMissing has each member that was never started say why.
 func (s *Replicated) tellWhoIsMissing() {
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		if !m.Up() && m.Why() == member.NotStarted {
 			// What is wrong is the member's reason for being down.
 			_ = m.Start(false, "")
@@ -141,7 +141,7 @@ func (s *Replicated) tellWhoIsMissing() {
 // best is the running member with the best log; nil if none runs.
 func (s *Replicated) best() (best peer) {
 	var bestTerm, bestIndex uint64
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		term, index := m.Tail()
 		if m.Up() && (best == nil || term > bestTerm || term == bestTerm && index > bestIndex) {
 			best, bestTerm, bestIndex = m, term, index
@@ -167,7 +167,7 @@ func (s *Replicated) makeMember(id string, peers []member.Server) peer {
 
 func (s *Replicated) memberConfig(id string, peers []member.Server) member.Config {
 	return member.Config{
-		ID: id, Peers: peers, Dir: s.dirOf(id),
+		ID: id, Peers: peers, Dir: s.membership.dirOf(id),
 		Network: s.wire, NoSync: s.cfg.NoSync,
 		SnapshotEvery: s.cfg.SnapshotEvery, SnapshotTrailing: s.cfg.SnapshotTrailing,
 		Emit: s.cfg.Events, Applied: s.applied, Changed: s.leadershipChanged,

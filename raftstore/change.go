@@ -11,8 +11,8 @@ import (
 	"kviz/raftstore/member"
 )
 
-// change has leaders make a change until one has committed it.
-func (ms *membership) change(make func(leadership) error) error {
+// change has leaders propose a change until one has committed it.
+func (ms *membership) change(propose func(leadership) error) error {
 	deadline := ms.order.clock.now() + ms.order.timeout
 	late := rpctypes.ErrGRPCTimeout
 	for {
@@ -20,7 +20,7 @@ func (ms *membership) change(make func(leadership) error) error {
 		if err != nil {
 			return err
 		}
-		err = ms.changeAt(leader, make, deadline)
+		err = ms.changeAt(leader, propose, deadline)
 		switch {
 		case errors.Is(err, member.ErrLeaderLost):
 			late = rpctypes.ErrGRPCTimeoutDueToLeaderFail
@@ -31,13 +31,13 @@ func (ms *membership) change(make func(leadership) error) error {
 	}
 }
 
-// changeAt has one leader make the change. What is committed after the deadline is
+// changeAt has one leader propose the change. What is committed after the deadline is
 // taken over all the same.
-func (ms *membership) changeAt(leader leadership, make func(leadership) error, deadline time.Duration) error {
+func (ms *membership) changeAt(leader leadership, propose func(leadership) error, deadline time.Duration) error {
 	done := newResult()
 	ms.underWay.Add(1)
 	ms.spawn("change of members by "+leader.Member(), func() {
-		err := make(leader)
+		err := propose(leader)
 		if err == nil {
 			err = ms.adopt(leader)
 		}

@@ -28,15 +28,15 @@ func (s *Replicated) applied(id string, batch []member.Applied) {
 func (s *Replicated) report(id string, a *member.Applied) {
 	switch a.Outcome {
 	case member.OutOfOrder:
-		s.again(a.Ticket.Epoch)
+		s.order.again(a.Ticket.Epoch)
 		return
 	case member.Duplicate:
-		return // whoever asked was told at its first place in the log
+		return // whoever asked was answered at its first place in the log
 	}
 	if s.cfg.Applied != nil {
 		s.cfg.Applied(a.Index, a.Request)
 	}
-	req := s.request(a.Ticket.Number)
+	req := s.order.request(a.Ticket.Number)
 	r := &Result{Response: a.Result.Response, Err: a.Result.Err, Index: a.Index, Revision: a.Result.Revision, Events: a.Result.Events, Request: req}
 	if len(r.Events) > 0 && s.onCommit != nil && a.Term > s.bootTerm {
 		s.onCommit(r)
@@ -48,7 +48,7 @@ func (s *Replicated) report(id string, a *member.Applied) {
 	if len(r.Events) > 0 {
 		s.recent.add(r.Revision, r.Events)
 	}
-	w := s.end(a.Ticket.Number, r.Revision)
+	w := s.order.end(a.Ticket.Number, r.Revision)
 	if w == nil {
 		s.overQuota(id, a)
 		return // it timed out, or was asked for before the store was reopened

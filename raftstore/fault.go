@@ -16,7 +16,7 @@ import (
 //
 // Mirrors etcd server/etcdserver/server.go TryTransferLeadershipOnShutdown.
 func (s *Replicated) Stop(id string) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
@@ -30,11 +30,11 @@ func (s *Replicated) Stop(id string) error {
 // heir is the follower that should lead after id, "" if id does not lead or
 // cannot hand over now.
 func (s *Replicated) heir(id string) string {
-	if s.Leader() != id || !s.Healthy() || s.clock.stopped() {
+	if s.Leader() != id || !s.Healthy() || s.order.clock.stopped() {
 		return ""
 	}
 	heir, match := "", uint64(0)
-	g, list := s.group(), s.Members()
+	g, list := s.membership.group(), s.Members()
 	for _, m := range list {
 		for to, f := range m.Followers {
 			i := g.index(to)
@@ -48,7 +48,7 @@ func (s *Replicated) heir(id string) string {
 
 // Crash ends a member as a power cut does: what was not yet synced is lost.
 func (s *Replicated) Crash(id string) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
@@ -57,18 +57,18 @@ func (s *Replicated) Crash(id string) error {
 
 // Restart starts a member again, from its disk; one that runs is stopped first.
 func (s *Replicated) Restart(id string) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
-	if _, err = s.current(); err != nil {
+	if _, err = s.order.current(); err != nil {
 		return err
 	}
 	if m.Up() {
 		// It may have gone down by itself meanwhile, which is just as well.
 		_ = m.Stop("restarted")
 	}
-	if err = s.start(m, false, "restarted"); errors.Is(err, member.ErrUp) {
+	if err = s.membership.start(m, false, "restarted"); errors.Is(err, member.ErrUp) {
 		return nil // it has just come back by itself
 	}
 	return err
@@ -83,7 +83,7 @@ func (s *Replicated) Cut(from, to string) error {
 // one another.
 func (s *Replicated) Isolate(ids ...string) error {
 	for _, id := range ids {
-		if _, err := s.member(id); err != nil {
+		if _, err := s.membership.member(id); err != nil {
 			return err
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Replicated) Isolate(ids ...string) error {
 // Heal takes every fault of the links away.
 func (s *Replicated) Heal() {
 	s.network.Heal()
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		m.ReportFault(member.Fault{What: "links", Detail: "healed"})
 	}
 }
@@ -114,7 +114,7 @@ func (s *Replicated) Heal() {
 // HealMember takes every fault of one member's links away, both ways, and
 // makes its disk sound again. A member that went down stays down.
 func (s *Replicated) HealMember(id string) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
@@ -174,11 +174,11 @@ func (s *Replicated) Reorder(from, to string, probability float64) error {
 }
 
 func (s *Replicated) onLink(from, to string, f member.Fault, set func()) error {
-	m, err := s.member(from)
+	m, err := s.membership.member(from)
 	if err != nil {
 		return err
 	}
-	if _, err := s.member(to); err != nil {
+	if _, err := s.membership.member(to); err != nil {
 		return err
 	}
 	if from == to {
@@ -192,7 +192,7 @@ func (s *Replicated) onLink(from, to string, f member.Fault, set func()) error {
 
 // SlowDisk adds d to every write of a member's disk; 0 takes the fault away.
 func (s *Replicated) SlowDisk(id string, d time.Duration) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (s *Replicated) FillDisk(id string) error { return s.fill(id, true) }
 func (s *Replicated) FreeDisk(id string) error { return s.fill(id, false) }
 
 func (s *Replicated) fill(id string, full bool) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (s *Replicated) fill(id string, full bool) error {
 
 // Snapshot makes a member write a snapshot of its state and shorten its log.
 func (s *Replicated) Snapshot(id string) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
@@ -234,17 +234,17 @@ func (s *Replicated) Snapshot(id string) error {
 // TransferLeadership makes a member the leader and waits until it is, for a
 // second at most.
 func (s *Replicated) TransferLeadership(to string) error {
-	m, err := s.member(to)
+	m, err := s.membership.member(to)
 	if err != nil {
 		return err
 	}
-	leader, epoch := s.leads()
+	leader, epoch := s.order.leads()
 	switch {
 	case leader == nil || epoch == 0:
 		return rpctypes.ErrGRPCNoLeader
 	case leader.Member() == to:
 		return nil
-	case !slices.Contains(s.group().voters(), to):
+	case !slices.Contains(s.membership.group().voters(), to):
 		return rpctypes.ErrGRPCBadLeaderTransferee // a learner cannot lead
 	case !m.Up():
 		return fmt.Errorf("raftstore: leadership cannot go to member %s: %w", to, member.ErrDown)
@@ -254,9 +254,9 @@ func (s *Replicated) TransferLeadership(to string) error {
 		if s.Leader() == to {
 			return nil
 		}
-		s.sleep(5 * time.Millisecond)
+		s.order.sleep(5 * time.Millisecond)
 	}
 	// Raft refused proposals meanwhile.
-	s.again(epoch)
+	s.order.again(epoch)
 	return fmt.Errorf("raftstore: member %s did not become leader within a second; %q leads", to, s.Leader())
 }

@@ -27,16 +27,16 @@ func (e *epoch) wake() {
 // leadershipChanged is called by members from raft's goroutines.
 func (s *Replicated) leadershipChanged() {
 	defer s.listeners.tell()
-	s.lead(func() (leader leadership) {
-		for _, m := range s.group().all() {
+	s.order.lead(func() (leader leadership) {
+		for _, m := range s.membership.group().all() {
 			if r := m.Leader(); r != nil && (leader == nil || r.Term() > leader.Term()) {
 				leader = r
 			}
 		}
 		return leader
-	}, s.demote, func(leader leadership) {
+	}, s.leases.demote, func(leader leadership) {
 		s.spawn("leases of "+leader.Member(), func() { s.promoteLessor(leader) })
-		s.spawn("roll call of "+leader.Member(), func() { s.rollCall(leader) })
+		s.spawn("roll call of "+leader.Member(), func() { s.membership.rollCall(leader) })
 	})
 }
 

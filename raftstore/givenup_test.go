@@ -10,7 +10,7 @@ import (
 )
 
 // A write is given up while the leader cannot reach anybody, and takes effect
-// later: what is told of it names the request that asked for it.
+// later: its event names the request that asked for it.
 func TestAWriteThatWasGivenUpIsStillKnown(t *testing.T) {
 	t.Parallel()
 	s := open(t, raftstore.Config{RequestTimeout: 100 * time.Millisecond})

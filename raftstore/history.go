@@ -75,7 +75,7 @@ var (
 	_ History = (*bare)(nil)
 )
 
-// historyRead is how many events one reading of the history gives, but for the
+// historyRead is how many events one reading of the history gives, except for the
 // last revision, which is never cut.
 const historyRead = 1024
 
@@ -119,7 +119,7 @@ func hashKV(kv *mvcc.Store, rev int64) (h KVHash, err error) {
 
 // Changes gives the changes from a revision on; see [History].
 func (s *Replicated) Changes(from int64) (Changes, error) {
-	if _, err := s.current(); err != nil {
+	if _, err := s.order.current(); err != nil {
 		return Changes{}, err
 	}
 	c, ok := s.recent.since(from)
@@ -143,7 +143,7 @@ func (s *Replicated) informed(rev int64) (peer, error) {
 	leader := s.Leader()
 	var best peer
 	var most int64
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		if st := m.Status(); st.Up && st.Revision >= rev && (best == nil || m.ID() == leader || st.Revision > most && best.ID() != leader) {
 			best, most = m, st.Revision
 		}
@@ -154,12 +154,12 @@ func (s *Replicated) informed(rev int64) (peer, error) {
 	return best, nil
 }
 
-// answered is a running member that holds everything that callers were told of: the
+// answered is a running member that holds everything that callers were answered: the
 // one that they heard it from, which may be ahead of the leader. With that one down it
 // is who would be asked next.
 func (s *Replicated) answered() (peer, error) {
 	if id := s.foremost.Load(); id != nil {
-		for _, m := range s.group().members {
+		for _, m := range s.membership.group().members {
 			if m.ID() == *id && m.Status().Up {
 				return m, nil
 			}
@@ -171,7 +171,7 @@ func (s *Replicated) answered() (peer, error) {
 // Revision is the newest revision that any answer can have shown.
 func (s *Replicated) Revision() int64 {
 	rev := s.recent.revision()
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		rev = max(rev, m.Status().Revision)
 	}
 	return rev
@@ -181,7 +181,7 @@ func (s *Replicated) Revision() int64 {
 // member, -1 if nothing was compacted.
 func (s *Replicated) CompactRevision() int64 {
 	rev := int64(-1)
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		// A member that is down has nothing to say.
 		_ = m.View(func(kv *mvcc.Store) { rev = max(rev, kv.CompactRevision()) })
 	}
@@ -211,7 +211,7 @@ func (s *Replicated) Lease(id int64) (l mvcc.Lease, ok bool, err error) {
 
 // HashKV is the hash of a member's keys up to a revision (0: all).
 func (s *Replicated) HashKV(id string, rev int64) (KVHash, error) {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return KVHash{}, err
 	}
@@ -225,7 +225,7 @@ func (s *Replicated) HashKV(id string, rev int64) (KVHash, error) {
 
 // Size is how many bytes a member's keys take, with their history.
 func (s *Replicated) Size(id string) (n int64, err error) {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return 0, err
 	}

@@ -12,8 +12,8 @@ import (
 func (s *Replicated) Hold(on bool) {
 	s.holding.Lock() // clock, members and network stand or go together
 	defer s.holding.Unlock()
-	s.clock.hold(on)
-	members := s.everybody(func() { s.held.Store(on) })
+	s.order.clock.hold(on)
+	members := s.membership.everybody(func() { s.held.Store(on) })
 	if on {
 		for _, m := range members {
 			m.Hold(true)
@@ -98,7 +98,7 @@ func (s *Replicated) observe(p wire.Phase, m wire.Message) {
 	if p == wire.Delivered {
 		at = m.To
 	}
-	if member, err := s.member(at); err == nil {
+	if member, err := s.membership.member(at); err == nil {
 		member.Report(p, m)
 	}
 }

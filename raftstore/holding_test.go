@@ -40,7 +40,7 @@ func TestHoldingAndLettingGoAtOnce(t *testing.T) {
 	s := &Replicated{network: n, leases: &leases{}}
 	s.order = newOrder(s, 0)
 	s.membership = newMembership(s.order, nil, nil)
-	s.put(&roster{ids: []string{"a"}, members: []peer{m}, learner: []bool{false}})
+	s.membership.put(&roster{ids: []string{"a"}, members: []peer{m}, learner: []bool{false}})
 	ended := make(chan struct{})
 	m.before = func() {
 		began := make(chan struct{})
@@ -56,9 +56,9 @@ func TestHoldingAndLettingGoAtOnce(t *testing.T) {
 	}
 	s.Hold(true)
 	<-ended
-	if s.clock.stopped() || s.held.Load() || m.held.Load() || n.held.Load() {
+	if s.order.clock.stopped() || s.held.Load() || m.held.Load() || n.held.Load() {
 		t.Errorf("all should go; held are: the clock %v, members to come %v, the member %v, the network %v",
-			s.clock.stopped(), s.held.Load(), m.held.Load(), n.held.Load())
+			s.order.clock.stopped(), s.held.Load(), m.held.Load(), n.held.Load())
 	}
 }
 

@@ -104,13 +104,13 @@ func (b *bare) expire(id int64) {
 }
 
 // promoteLessor makes the lessor watch the clock for a new leader, with the leases of
-// the member that has come furthest. It keeps the world from being told of further
+// the member that has come furthest. It holds back the delivery of further
 // entries meanwhile, so that no lease is missed between the list and the first entry.
 func (s *Replicated) promoteLessor(leader leadership) {
 	s.front.Lock()
 	defer s.front.Unlock()
-	if grants, err := s.grants(); err == nil { // else: whoever comes up will lead, and then this is done
-		s.still(leader, func() { s.lessor.Promote(grants, member.ElectionTimeout) })
+	if grants, err := s.leases.grants(); err == nil { // else: whoever comes up will lead, and then this is done
+		s.order.still(leader, func() { s.leases.lessor.Promote(grants, member.ElectionTimeout) })
 	}
 }
 
@@ -192,7 +192,7 @@ func (l *leases) Remaining(id int64) (left time.Duration, lease mvcc.Lease, ok b
 
 // granted is the TTL of a lease, as a member has it.
 func (s *Replicated) granted(id string, lease int64) (ttl int64, ok bool) {
-	if m, err := s.member(id); err == nil {
+	if m, err := s.membership.member(id); err == nil {
 		// A member that is down has nothing to say.
 		_ = m.View(func(kv *mvcc.Store) { ttl, ok = kv.LeaseTTL(lease) })
 	}
@@ -202,7 +202,7 @@ func (s *Replicated) granted(id string, lease int64) (ttl int64, ok bool) {
 // leaseAt is a lease, as the first member has it that has heard of it: the leader may be
 // behind the one that told of it.
 func (s *Replicated) leaseAt(lease int64) (l mvcc.Lease, ok bool) {
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		// A member that is down has nothing to say.
 		_ = m.View(func(kv *mvcc.Store) { l, ok = kv.Lease(lease) })
 		if ok {

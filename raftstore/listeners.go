@@ -2,7 +2,7 @@ package raftstore
 
 import "sync"
 
-// listeners are told that something about who is up or who leads changed.
+// listeners are called when something about who is up or who leads changed.
 type listeners struct {
 	mu   sync.Mutex
 	next int
@@ -17,9 +17,9 @@ func (l *listeners) tell() {
 	}
 }
 
-// OnChange adds a function that is told, on any goroutine, after a member went
+// OnChange adds a function to call, on any goroutine, after a member went
 // up or down or changed its role. It must not block and must not call the
-// store. It is told no more after stop.
+// store. It is not called any more after stop.
 func (s *Replicated) OnChange(fn func()) (stop func()) {
 	l := &s.listeners
 	l.mu.Lock()

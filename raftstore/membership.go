@@ -26,7 +26,7 @@ type membership struct {
 	order     *order // the leader, which is asked
 	network   network
 	processes *remote.Group // nil if the members are of this process
-	make      func(id string) peer
+	newPeer   func(id string) peer
 	spawn     func(name string, fn func())
 	dir       string // with the group's file and the members' folders
 	sync      bool   // what is written there must outlive a power cut
@@ -44,8 +44,8 @@ type membership struct {
 	clusterID atomic.Uint64
 }
 
-func newMembership(o *order, make func(id string) peer, spawn func(string, func())) *membership {
-	ms := &membership{order: o, make: make, spawn: spawn}
+func newMembership(o *order, newPeer func(id string) peer, spawn func(string, func())) *membership {
+	ms := &membership{order: o, newPeer: newPeer, spawn: spawn}
 	ms.roster.Store(&roster{})
 	return ms
 }
@@ -320,7 +320,7 @@ func (ms *membership) update(fn func(r *roster)) {
 // join makes a member of which raft does not know yet.
 func (ms *membership) join(id string) (m peer) {
 	ms.update(func(r *roster) {
-		m = ms.make(id)
+		m = ms.newPeer(id)
 		r.joining = append(slices.Clone(r.joining), m)
 	})
 	return m

@@ -388,7 +388,7 @@ func TestWhoIsBeingRemovedMayHaveToBeElected(t *testing.T) {
 		await(t, "the first put", func() bool { return call(s, putReq("k", "1")).Err == nil })
 		settled(t, s)
 		leader := s.Leader()
-		s.Hold(true) // the two are in contact, but no entry goes out, and no time passes for who asks
+		s.Hold(true) // the two are in contact, but no entry goes out, and no time passes for the caller
 		removed := make(chan error, 1)
 		ask := func() { removed <- s.RemoveMember(leader) }
 		go ask()

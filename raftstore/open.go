@@ -36,10 +36,10 @@ type Config struct {
 	// RequestTimeout is how long, in real time, a request waits for its end;
 	// the time during which messages are held does not count. 0 is etcd's 7 s.
 	RequestTimeout time.Duration
-	// Events is told of everything that happens, from any goroutine, in order
+	// Events is called with everything that happens, from any goroutine, in order
 	// for each member. It must not block and must not call the store.
 	Events func(Event)
-	// Applied, if set, is told of every request that took effect, whether it changed
+	// Applied, if set, is called with every request that took effect, whether it changed
 	// anything or not, once and in log order; after the store is opened also of
 	// those that are applied again from the log. Neither may be changed, and it must
 	// not block.

@@ -37,7 +37,7 @@ type order struct {
 type answering interface {
 	// answer reads from the leader's state, which has been found fresh enough.
 	answer(r *read, leader leadership) *Result
-	// proved is told of a round by which the leader made sure that it still leads.
+	// proved is called after a round by which the leader made sure that it still leads.
 	proved(leader leadership, reads int, took time.Duration, err error)
 	// outOfRoom says that no write can be committed, for want of room.
 	outOfRoom() bool

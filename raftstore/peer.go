@@ -138,15 +138,22 @@ type network interface {
 
 // links are the ways from one peer to another, which can be broken.
 type links interface {
+	breakable
+	// Heal makes every link whole, HealLink one.
+	Heal()
+	HealLink(from, to string)
+	// Whole reports whether no link has a fault; Faults are those of one.
+	Whole() bool
+	Faults(from, to string) wire.LinkFault
+}
+
+// breakable is what can be done to a link.
+type breakable interface {
 	Cut(from, to string, cut bool)
 	Delay(from, to string, d time.Duration)
 	Drop(from, to string, probability float64)
 	Duplicate(from, to string, probability float64)
 	Reorder(from, to string, probability float64)
-	Heal()
-	HealLink(from, to string)
-	Whole() bool
-	Faults(from, to string) wire.LinkFault
 }
 
 // messages are what is on its way, which can be held.

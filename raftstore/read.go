@@ -104,7 +104,7 @@ func (s *Replicated) proved(leader leadership, reads int, took time.Duration, er
 		return
 	}
 	told := &member.Read{Term: leader.Term(), Reads: reads, Took: took}
-	if m, e := s.member(leader.Member()); e == nil {
+	if m, e := s.membership.member(leader.Member()); e == nil {
 		told.Index = m.Status().Commit
 	}
 	if err != nil {
@@ -189,12 +189,12 @@ func (s *Replicated) answer(r *read, leader leadership) *Result {
 // serializable answers a Range without asking anybody: from the leader if one
 // is known, else from the member that has come furthest.
 func (s *Replicated) serializable(who *pb.RequestHeader, req *pb.RangeRequest) *Result {
-	leader, err := s.current()
+	leader, err := s.order.current()
 	if err != nil {
 		return &Result{Err: err}
 	}
 	var best peer
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		if !m.Up() {
 			continue
 		}
@@ -223,7 +223,7 @@ func (s *Replicated) serializable(who *pb.RequestHeader, req *pb.RangeRequest) *
 // RangeAt answers a Range from one member's own state, however old that is:
 // etcd's serializable read. It does not ask who reads; see AuthStoreAt.
 func (s *Replicated) RangeAt(id string, req *pb.RangeRequest) (*pb.RangeResponse, error) {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return nil, err
 	}

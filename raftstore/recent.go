@@ -12,7 +12,7 @@ import (
 // member's history.
 const recentChanges = 2048
 
-// recent is the newest changes the world was told of. It holds an unbroken
+// recent holds the newest changes that were delivered. It holds an unbroken
 // run of revisions that ends at told.
 type recent struct {
 	mu      sync.Mutex
@@ -51,7 +51,7 @@ func (r *recent) reach(rev int64) {
 }
 
 // reset goes on from a revision: the members hold another history, or, if it is the
-// same one, possibly less of it. It reports whether anything that was told is not
+// same one, possibly less of it. It reports whether anything that was delivered is not
 // true any more.
 func (r *recent) reset(rev int64, another bool) (lost bool) {
 	r.mu.Lock()

@@ -23,7 +23,7 @@ type Damage = member.Damage
 
 // Corrupt damages the log file of a member that is down. Its next start is refused.
 func (s *Replicated) Corrupt(id string, what Damage) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Replicated) Corrupt(id string, what Damage) error {
 	return nil
 }
 
-// OnReset adds who is told, from any goroutine, when what the store said before is
+// OnReset adds a function to call, from any goroutine, when what the store said before is
 // not its history any more: [Replicated.Rebuild] put another in its place, or
 // [Replicated.Recover] lost its end. The store goes on from the revision. fn must not
 // block.
@@ -58,7 +58,7 @@ func (s *Replicated) reset(index uint64, revision int64, another bool) {
 	if !lost {
 		return
 	}
-	s.forgetHistory()
+	s.order.forgetHistory()
 	for _, fn := range told {
 		fn(revision)
 	}
@@ -66,7 +66,7 @@ func (s *Replicated) reset(index uint64, revision int64, another bool) {
 
 // stopAll takes every member down.
 func (s *Replicated) stopAll(why string) {
-	for _, m := range s.group().all() {
+	for _, m := range s.membership.group().all() {
 		if m.Up() {
 			// Down by itself meanwhile is just as well.
 			_ = m.Stop(why)
@@ -80,13 +80,13 @@ func (s *Replicated) stopAll(why string) {
 //
 // Mirrors etcd --force-new-cluster.
 func (s *Replicated) Recover(id string) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	m, err := s.member(id)
+	s.membership.changing.Lock()
+	defer s.membership.changing.Unlock()
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}
-	if s.group().index(id) < 0 {
+	if s.membership.group().index(id) < 0 {
 		return rpctypes.ErrGRPCMemberNotFound
 	}
 	_, term := s.reach()
@@ -95,16 +95,16 @@ func (s *Replicated) Recover(id string) error {
 			return err
 		}
 	}
-	facts := s.facts
+	facts := s.membership.facts
 	facts.Survivor = id
-	if err := s.writeGroup(facts); err != nil {
+	if err := s.membership.writeGroup(facts); err != nil {
 		return err
 	}
 	m.ReportFault(member.Fault{What: "quorum lost for good", On: true, Detail: id + " goes on alone"})
-	old := s.group()
+	old := s.membership.group()
 	for _, other := range old.all() {
 		if other.ID() != id {
-			err = errors.Join(err, s.retire(other, "the group goes on without it"))
+			err = errors.Join(err, s.membership.retire(other, "the group goes on without it"))
 		}
 	}
 	if err != nil {
@@ -113,10 +113,10 @@ func (s *Replicated) Recover(id string) error {
 	if err := s.recoverDisk(m, facts, term); err != nil {
 		return err
 	}
-	if err := s.start(m, false, "it goes on alone"); err != nil {
+	if err := s.membership.start(m, false, "it goes on alone"); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
-	s.takeOver(old, []member.Server{{ID: id, Address: s.addressFor(id)}})
+	s.membership.takeOver(old, []member.Server{{ID: id, Address: s.membership.addressFor(id)}})
 	st := m.Status()
 	s.reset(st.Last, st.Revision, false)
 	m.Campaign()
@@ -124,14 +124,14 @@ func (s *Replicated) Recover(id string) error {
 }
 
 func (s *Replicated) recoverDisk(m peer, facts groupFacts, term uint64) error {
-	if err := m.Recover(term, s.addressFor(m.ID())); err != nil {
+	if err := m.Recover(term, s.membership.addressFor(m.ID())); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
 	facts.Survivor = ""
-	if err := s.writeGroup(facts); err != nil {
+	if err := s.membership.writeGroup(facts); err != nil {
 		return err
 	}
-	s.facts = facts
+	s.membership.facts = facts
 	return nil
 }
 
@@ -140,7 +140,7 @@ func (ms *membership) takeOver(old *roster, servers []member.Server) {
 	ms.adopting.Lock()
 	defer ms.adopting.Unlock()
 	ms.rosterMu.Lock()
-	now := (&roster{ids: old.ids, members: old.members}).with(servers, ms.make)
+	now := (&roster{ids: old.ids, members: old.members}).with(servers, ms.newPeer)
 	ms.roster.Store(now)
 	ms.rosterMu.Unlock()
 	ms.adopted = 0 // no leader of before can tell any more
@@ -167,10 +167,10 @@ func (s *Replicated) Rebuild(state *apply.State, opt RebuildOptions) error {
 	if opt.BumpRevision < 0 || (opt.BumpRevision > 0) != opt.MarkCompacted {
 		return fmt.Errorf("raftstore: --bump-revision %d and --mark-compacted %v: one wants the other", opt.BumpRevision, opt.MarkCompacted)
 	}
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	g := s.group()
-	if _, err := s.current(); err != nil {
+	s.membership.changing.Lock()
+	defer s.membership.changing.Unlock()
+	g := s.membership.group()
+	if _, err := s.order.current(); err != nil {
 		return err
 	}
 	if opt.MarkCompacted {
@@ -200,13 +200,13 @@ func (s *Replicated) Rebuild(state *apply.State, opt RebuildOptions) error {
 // there. Nobody starts a member meanwhile: it would go on writing to a file that has no
 // name any more, and forget its votes.
 func (s *Replicated) replaceDisks(seed member.Seed) (decided bool, err error) {
-	s.starting.Lock()
-	defer s.starting.Unlock()
+	s.membership.starting.Lock()
+	defer s.membership.starting.Unlock()
 	s.stopAll("every member gets a new disk")
-	if decided, err = s.exchange(seed); err != nil {
+	if decided, err = s.membership.exchange(seed); err != nil {
 		return decided, err
 	}
-	s.abort(rpctypes.ErrGRPCStopped)
+	s.order.abort(rpctypes.ErrGRPCStopped)
 	s.reset(seed.Index, seed.State.KV.Revision(), true)
 	return true, nil
 }
@@ -217,10 +217,10 @@ func (s *Replicated) reach() (index, term uint64) {
 	index = s.reported
 	s.front.Unlock()
 	term = s.bootTerm
-	s.adopting.Lock()
-	term = max(term, s.adopted)
-	s.adopting.Unlock()
-	for _, m := range s.group().all() {
+	s.membership.adopting.Lock()
+	term = max(term, s.membership.adopted)
+	s.membership.adopting.Unlock()
+	for _, m := range s.membership.group().all() {
 		st := m.Status()
 		index, term = max(index, st.Last), max(term, st.Term)
 	}
@@ -286,11 +286,11 @@ func (ms *membership) finishExchange(facts *groupFacts) error {
 
 // startAgain starts every member that is down.
 func (s *Replicated) startAgain(why string) (err error) {
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		if m.Up() {
 			continue
 		}
-		if e := s.start(m, false, why); e != nil && !m.Up() { // somebody else may have been faster
+		if e := s.membership.start(m, false, why); e != nil && !m.Up() { // somebody else may have been faster
 			err = errors.Join(err, e)
 		}
 	}

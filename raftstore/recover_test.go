@@ -72,7 +72,7 @@ func TestTheQuorumIsLostForGood(t *testing.T) {
 }
 
 // What the others had and the survivor had not is lost, and that is said. What was
-// only in the survivor's log counts, and is told.
+// only in the survivor's log counts, and is delivered.
 func TestWhatIsLostWithTheQuorumIsSaid(t *testing.T) {
 	t.Parallel()
 	s := open(t, raftstore.Config{RequestTimeout: time.Minute})
@@ -116,7 +116,7 @@ func TestWhatIsLostWithTheQuorumIsSaid(t *testing.T) {
 }
 
 // The log's end that no quorum had acknowledged counts after the recovery, and
-// everybody is told.
+// everybody is notified.
 func TestTheSurvivorsLogCounts(t *testing.T) {
 	t.Parallel()
 	s := open(t, raftstore.Config{RequestTimeout: time.Minute})
@@ -224,7 +224,7 @@ func TestRebuild(t *testing.T) {
 			for _, id := range s.IDs() {
 				caughtUp(t, s, id, "k", "new")
 			}
-			// Whoever followed the store from before is told that this is gone, if the
+			// Whoever followed the store from before learns that this is gone, if the
 			// revisions were bumped; else revisions come twice.
 			_, err = s.Changes(20)
 			if opt.MarkCompacted != (err == rpctypes.ErrGRPCCompacted) {

@@ -64,7 +64,7 @@ func (s *Replicated) bootRemote() error {
 	}
 	s.processes, s.network = group, group.Network()
 	s.membership.processes, s.membership.network = group, s.network
-	s.clusterID.Store(group.Cluster())
+	s.membership.clusterID.Store(group.Cluster())
 	first, err := s.foundRemote()
 	if err != nil {
 		return fmt.Errorf("raftstore: %w", err)
@@ -75,8 +75,8 @@ func (s *Replicated) bootRemote() error {
 		}
 	}
 	s.goOn()
-	for _, id := range s.group().ids {
-		s.facts.Named = max(s.facts.Named, memberNumber(id)+1)
+	for _, id := range s.membership.group().ids {
+		s.membership.facts.Named = max(s.membership.facts.Named, memberNumber(id)+1)
 	}
 	s.order.serve()
 	s.leadershipChanged()
@@ -102,8 +102,8 @@ func (s *Replicated) foundRemote() (first peer, err error) {
 	if silent := len(s.cfg.Remote.Addrs) - len(servers); silent > 0 {
 		return nil, fmt.Errorf("%d processes do not answer; all must, to make a new group", silent)
 	}
-	s.put((&roster{}).with(servers, s.newMember))
-	members := s.group().members
+	s.membership.put((&roster{}).with(servers, s.newMember))
+	members := s.membership.group().members
 	errs := make([]error, len(members))
 	var wg sync.WaitGroup
 	for i, m := range members {
@@ -141,8 +141,8 @@ func (s *Replicated) reopenRemote() error {
 		if len(servers) == 0 {
 			continue
 		}
-		s.meet(servers)
-		s.put((&roster{}).with(servers, s.newMember))
+		s.membership.meet(servers)
+		s.membership.put((&roster{}).with(servers, s.newMember))
 		return nil
 	}
 	return errors.New("none of the members says who belongs to the group")
@@ -182,10 +182,10 @@ func (s *Replicated) goOn() {
 	s.attached = true
 }
 
-// restored is told that the copy of a member's state was replaced by a newer one.
+// restored is called when the copy of a member's state was replaced by a newer one.
 // When the store is opened that is where it begins. Later it means that this process
-// was so slow, or away so long, that no member's log has the entries between: who
-// follows is told the changes from the history.
+// was so slow, or away so long, that no member's log has the entries between:
+// whoever follows the store gets the changes from the history.
 func (s *Replicated) restored(m *remote.Member, index uint64) {
 	s.front.Lock()
 	defer s.front.Unlock()
@@ -218,16 +218,16 @@ func (s *Replicated) restored(m *remote.Member, index uint64) {
 		s.recent.add(c.Revision, c.Events)
 	}
 	number, _ := m.Ticket()
-	s.endUpTo(number, rpctypes.ErrGRPCTimeoutDueToConnectionLost)
-	if leader, _ := s.current(); leader != nil {
+	s.order.endUpTo(number, rpctypes.ErrGRPCTimeoutDueToConnectionLost)
+	if leader, _ := s.order.current(); leader != nil {
 		s.spawn("leases of "+leader.Member(), func() { s.promoteLessor(leader) })
 	}
 }
 
 // breakDown ends every request with an error, also those to come.
 func (s *Replicated) breakDown(err error) {
-	s.broke(err)
-	s.spawn("end of requests", func() { s.abort(err) })
+	s.order.broke(err)
+	s.spawn("end of requests", func() { s.order.abort(err) })
 }
 
 // spare is the name of a process that waits to join: the one that was invited, else

@@ -22,14 +22,14 @@ import (
 // Replicated is the store over raft members, in this process (three, if nothing else
 // is asked for) or each in one of its own ([Config.Remote]).
 //
-// It is made of the order of the requests under way, the leases that run out, and the
+// Its parts are the order of the requests under way, the leases that run out, and the
 // membership of the group, each with its own locks; what is left here brings them
-// together: what the world is told (front), faults, holding, opening and recovering.
+// together: what callers and listeners learn (front), faults, holding, opening and recovering.
 //
 // Locks: membership's changing, then starting, then adopting, then front, then the
 // order's mu; membership's rosterMu is taken last and for moments only; holding is taken
-// before rosterMu and by nobody who has another. front keeps the order of what callers
-// are told. Neither it nor mu is held while a member is started or stopped.
+// before rosterMu and by nobody who has another. front keeps the order in which listeners
+// are called. Neither it nor mu is held while a member is started or stopped.
 type Replicated struct {
 	cfg       Config
 	network   network
@@ -41,7 +41,7 @@ type Replicated struct {
 	bootTerm uint64 // the highest term of any member when the store was opened
 
 	front    sync.Mutex
-	reported uint64 // the last log index that callers were told of
+	reported uint64 // the last log index that was delivered
 	attached bool   // members of other processes were taken over
 	onCommit func(*Result)
 	onUpkeep func(*Result)
@@ -58,9 +58,9 @@ type Replicated struct {
 	splitting sync.Mutex     // held while an election is being split
 	requests  member.Requests
 
-	*order
-	*leases
-	*membership
+	order      *order
+	leases     *leases
+	membership *membership
 
 	goroutines sync.WaitGroup
 	listeners  listeners // of OnChange
@@ -113,10 +113,10 @@ func (s *Replicated) Do(req *pb.InternalRaftRequest, done func(*Result)) {
 		done(s.serializable(req.Header, req.Range))
 		return
 	}
-	s.read(req.Header, req.Range, done)
+	s.order.read(req.Header, req.Range, done)
 }
 
-// OnCommit sets who is told of every change, once, in log order. What was in
+// OnCommit sets the function that is called with every change, once, in log order. What was in
 // the log when the store was opened is not news and is not told.
 func (s *Replicated) OnCommit(fn func(*Result)) {
 	s.front.Lock()
@@ -130,13 +130,13 @@ func (s *Replicated) Close() error {
 	if !s.order.close() {
 		return nil
 	}
-	s.lessor.Stop()
+	s.leases.lessor.Stop()
 	if s.processes != nil {
 		s.processes.Close() // orders that are under way end too
 	}
-	s.starting.Lock() // whoever starts a member later will see that it is too late
-	all := s.group().all()
-	s.starting.Unlock()
+	s.membership.starting.Lock() // whoever starts a member later will see that it is too late
+	all := s.membership.group().all()
+	s.membership.starting.Unlock()
 
 	var wg sync.WaitGroup
 	for _, m := range all {
@@ -150,7 +150,7 @@ func (s *Replicated) Close() error {
 		}
 	}
 	wg.Wait()
-	s.abort(rpctypes.ErrGRPCStopped)
+	s.order.abort(rpctypes.ErrGRPCStopped)
 	s.goroutines.Wait()
 	s.recent.end()
 	if s.tmp != "" {

@@ -79,14 +79,14 @@ func (r *roster) names(learner bool) (list []string) {
 }
 
 // with is the roster for a configuration of raft's; who was joining and is in it
-// has joined. make gives a member that was not known.
-func (r *roster) with(servers []member.Server, make func(id string) peer) *roster {
+// has joined. newPeer gives a member that was not known.
+func (r *roster) with(servers []member.Server, newPeer func(id string) peer) *roster {
 	servers = slices.SortedFunc(slices.Values(servers), func(a, b member.Server) int { return byName(a.ID, b.ID) })
 	n := &roster{}
 	for _, sv := range servers {
 		m := r.find(sv.ID)
 		if m == nil {
-			m = make(sv.ID)
+			m = newPeer(sv.ID)
 		}
 		n.ids, n.members = append(n.ids, sv.ID), append(n.members, m)
 		n.learner, n.urls = append(n.learner, sv.Learner), append(n.urls, urlsOf(sv))
@@ -150,7 +150,7 @@ func (ms *membership) member(id string) (peer, error) {
 	return nil, fmt.Errorf("raftstore: no member %q; the members are %v", id, g.ids)
 }
 
-// OnMembers adds who is told, from any goroutine, after members came, went or
+// OnMembers adds a function to call, from any goroutine, after members came, went or
 // were promoted. fn must not block and must not change members itself.
 func (ms *membership) OnMembers(fn func()) {
 	ms.rosterMu.Lock()
@@ -189,7 +189,7 @@ func (ms *membership) adopt(leader leadership) error {
 	ms.meet(servers)
 	ms.rosterMu.Lock()
 	old := ms.group()
-	now := old.with(servers, ms.make)
+	now := old.with(servers, ms.newPeer)
 	ms.roster.Store(now)
 	ms.rosterMu.Unlock()
 	changed := false

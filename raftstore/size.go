@@ -12,7 +12,7 @@ import (
 
 // DBSize is how big a member's database is; see [Server].
 func (s *Replicated) DBSize(id string) (size, inUse int64, err error) {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -22,7 +22,7 @@ func (s *Replicated) DBSize(id string) (size, inUse int64, err error) {
 
 // Defragment packs a member's database; see [Server].
 func (s *Replicated) Defragment(id string) error {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (s *Replicated) SlowElections(factor int) error {
 	if factor < 1 || factor > maxPace {
 		return fmt.Errorf("raftstore: elections %d times as slow; it goes from 1 to %d", factor, maxPace)
 	}
-	for _, m := range s.everybody(func() { s.pace.Store(int64(factor)) }) {
+	for _, m := range s.membership.everybody(func() { s.pace.Store(int64(factor)) }) {
 		m.ReportFault(member.Fault{What: "slow elections", On: factor > 1, Detail: fmt.Sprintf("%d times", factor)})
 		m.SlowElections(s.slowness())
 	}

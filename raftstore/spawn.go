@@ -38,6 +38,6 @@ func (s *Replicated) contain(name string) {
 			Role: "stopped", Reason: fmt.Sprintf("%v\n%s", err, debug.Stack()),
 		}})
 	}
-	s.broke(err)
-	s.abort(err)
+	s.order.broke(err)
+	s.order.abort(err)
 }

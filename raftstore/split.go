@@ -37,7 +37,7 @@ func (s *Replicated) SplitVote() (err error) {
 		}
 	}()
 	for _, id := range split.Candidates {
-		m, err := s.member(id)
+		m, err := s.membership.member(id)
 		if err != nil {
 			return err
 		}
@@ -52,10 +52,10 @@ func (s *Replicated) SplitVote() (err error) {
 			return rpctypes.ErrGRPCStopped
 		default:
 		}
-		if s.clock.stopped() && s.network.TermOf(split) > 0 {
+		if s.order.clock.stopped() && s.network.TermOf(split) > 0 {
 			return nil
 		}
-		s.sleep(5 * time.Millisecond)
+		s.order.sleep(5 * time.Millisecond)
 	}
 	return ErrNotSplit
 }
@@ -63,14 +63,14 @@ func (s *Replicated) SplitVote() (err error) {
 // planSplit chooses the candidates, not the leader if there is another way, and
 // whom the others hear first.
 func (s *Replicated) planSplit() (*wire.Split, error) {
-	leader, err := s.someLeader()
+	leader, err := s.order.someLeader()
 	if err != nil {
 		return nil, err
 	}
 	var up []string
 	matches := map[string]uint64{leader.Member(): 0} // so it is chosen last
-	for _, id := range s.group().voters() {
-		if m, err := s.member(id); err == nil && m.Up() {
+	for _, id := range s.membership.group().voters() {
+		if m, err := s.membership.member(id); err == nil && m.Up() {
 			up = append(up, id)
 			if id != leader.Member() {
 				matches[id] = 1 + s.network.Progress(leader.Member(), id, leader.Term()).Match

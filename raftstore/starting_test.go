@@ -37,8 +37,8 @@ func TestNobodyStartsWhileDisksAreExchanged(t *testing.T) {
 	s, err := Open(Config{Dir: t.TempDir(), Go: func(name string, fn func()) {
 		wg.Go(func() {
 			if strings.HasPrefix(name, "new disk of ") {
-				if prepared++; s.starting.TryRLock() {
-					s.starting.RUnlock()
+				if prepared++; s.membership.starting.TryRLock() {
+					s.membership.starting.RUnlock()
 					t.Errorf("%s: a member could start meanwhile", name)
 				}
 				if prepared == 3 { // whoever asks now has to wait
@@ -71,7 +71,7 @@ func TestNobodyStartsWhileDisksAreExchanged(t *testing.T) {
 		t.Errorf("k is %v", kvs)
 	}
 	for _, id := range s.IDs() {
-		if _, err := os.Stat(filepath.Join(s.dirOf(id), "raft.db")); err != nil {
+		if _, err := os.Stat(filepath.Join(s.membership.dirOf(id), "raft.db")); err != nil {
 			t.Error(err)
 		}
 	}

@@ -9,7 +9,7 @@ func (ms *membership) IDs() []string { return slices.Clone(ms.group().ids) }
 
 // TermAt is the term that a member is in; up is false if the member is down.
 func (s *Replicated) TermAt(id string) (term uint64, up bool) {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return 0, false
 	}
@@ -20,17 +20,17 @@ func (s *Replicated) TermAt(id string) (term uint64, up bool) {
 // Healthy reports whether the store can answer now: there is a leader, and
 // a quorum answered it within two election timeouts.
 func (s *Replicated) Healthy() bool {
-	leader, err := s.current()
+	leader, err := s.order.current()
 	if leader == nil || err != nil {
 		return false
 	}
-	g, heard, voters := s.group(), 0, 0
+	g, heard, voters := s.membership.group(), 0, 0
 	for i, id := range g.ids {
 		if g.learner[i] {
 			continue
 		}
 		voters++
-		if s.inContact(leader, id) {
+		if s.membership.inContact(leader, id) {
 			heard++
 		}
 	}
@@ -41,7 +41,7 @@ func (s *Replicated) Healthy() bool {
 // slow or full, no link has a fault. It takes no lock and makes no garbage, so
 // it may be asked at every step.
 func (s *Replicated) Whole() bool {
-	for _, m := range s.group().members {
+	for _, m := range s.membership.group().members {
 		if slow, full := m.Disk(); slow > 0 || full || !m.Up() {
 			return false
 		}
@@ -51,7 +51,7 @@ func (s *Replicated) Whole() bool {
 
 // Members tells what is known of every member, in order of joining.
 func (s *Replicated) Members() []MemberStatus {
-	g := s.group()
+	g := s.membership.group()
 	list := make([]MemberStatus, len(g.members))
 	for i, m := range g.members {
 		st := m.Status()

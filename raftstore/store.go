@@ -29,7 +29,7 @@ type Store interface {
 	// LeaseGrant, LeaseRevoke set.
 	Do(req *pb.InternalRaftRequest, done func(*Result))
 
-	// OnCommit sets who is told of every request that changed keys, exactly
+	// OnCommit sets the function that is called with every request that changed keys, exactly
 	// once and in revision order, no later than the first member applies it and
 	// before done is called for it. fn must not block. Set it before the first Do.
 	OnCommit(fn func(*Result))

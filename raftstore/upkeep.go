@@ -1,8 +1,8 @@
 package raftstore
 
-// OnUpkeep sets who is told of every request that took effect and changed what
+// OnUpkeep sets the function that is called with every request that took effect and changed what
 // the store holds beside its keys: leases granted and revoked, alarms raised
-// and cleared, history compacted. It is told in log order with what
+// and cleared, history compacted. It is called in log order with what
 // [Store.OnCommit] tells of; a lease's end that deleted keys comes after the
 // commit. fn must not block. Set it before the first Do.
 func (s *Replicated) OnUpkeep(fn func(*Result)) {
@@ -11,7 +11,7 @@ func (s *Replicated) OnUpkeep(fn func(*Result)) {
 	s.onUpkeep = fn
 }
 
-// OnUpkeep sets who is told of leases, alarms and compaction.
+// OnUpkeep sets the function that is called with leases, alarms and compaction.
 func (b *bare) OnUpkeep(fn func(*Result)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

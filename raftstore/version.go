@@ -4,7 +4,7 @@ import "kviz/raftstore/apply"
 
 // VersionsAt is what a member has been told of the cluster's version.
 func (s *Replicated) VersionsAt(id string) (v apply.Versions, err error) {
-	m, err := s.member(id)
+	m, err := s.membership.member(id)
 	if err != nil {
 		return v, err
 	}

@@ -64,8 +64,8 @@ func (o *order) forget() {
 
 // write queues a request for the leader.
 func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
-	w := &write{req: req, done: done, deadline: s.clock.now() + s.cfg.RequestTimeout}
-	req, err := prepared(req, s.AuthStore, s.leaseID)
+	w := &write{req: req, done: done, deadline: s.order.clock.now() + s.cfg.RequestTimeout}
+	req, err := prepared(req, s.AuthStore, s.order.leaseID)
 	if err != nil {
 		done(&Result{Err: err})
 		return
@@ -81,7 +81,7 @@ func (s *Replicated) write(req *pb.InternalRaftRequest, done func(*Result)) {
 		done(&Result{Err: rpctypes.ErrGRPCRequestTooLarge})
 		return
 	}
-	switch leader, err := s.take(w, data); {
+	switch leader, err := s.order.take(w, data); {
 	case errors.Is(err, errNoRoom):
 		s.full(leader.Member(), func() { done(&Result{Err: rpctypes.ErrGRPCNoSpace}) })
 	case err != nil:
@@ -123,7 +123,7 @@ func (o *order) leaseID() int64 {
 	return firstLeaseID + o.writes.leases
 }
 
-// giveUp notes that a write may still take effect after its end was told.
+// giveUp notes that a write may still take effect after its caller got an error.
 func (w *writes) giveUp(n *write) {
 	if w.givenUp == nil {
 		w.givenUp = map[uint64]*pb.InternalRaftRequest{}

@@ -17,11 +17,11 @@ func ServeStore(ctx context.Context, dir string, in io.Reader, out io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	face, err := etcdapi.Serve(store, etcdapi.Config{})
+	served, err := etcdapi.Serve(store, etcdapi.Config{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, face.Close()) }()
+	defer func() { err = errors.Join(err, served.Close()) }()
 	killed := ""
 	kill := func() error {
 		killed = store.Leader()
@@ -29,7 +29,7 @@ func ServeStore(ctx context.Context, dir string, in io.Reader, out io.Writer) (e
 	}
 	restart := func() error { return store.Restart(killed) }
 	done := make(chan error, 1)
-	go func() { done <- Serve(in, out, face.Endpoints, kill, restart) }()
+	go func() { done <- Serve(in, out, served.Endpoints, kill, restart) }()
 	select {
 	case err := <-done:
 		return err

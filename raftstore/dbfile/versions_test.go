@@ -227,12 +227,12 @@ func restoredHere(t *testing.T, path string, bump int64) *clientv3.Client {
 	if err := store.Rebuild(state, raftstore.RebuildOptions{BumpRevision: bump, MarkCompacted: bump > 0}); err != nil {
 		t.Fatal(err)
 	}
-	face, err := etcdapi.Serve(store, etcdapi.Config{})
+	served, err := etcdapi.Serve(store, etcdapi.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { face.Close() })
-	c, err := clientv3.New(clientv3.Config{Endpoints: face.Endpoints[:1], Logger: zap.NewNop()})
+	t.Cleanup(func() { served.Close() })
+	c, err := clientv3.New(clientv3.Config{Endpoints: served.Endpoints[:1], Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 // Package durable changes files and folders so that a power cut leaves them as they
 // were or as they are: what etcd has in client/pkg/v3/fileutil. Linux keeps a file's
 // bytes with an fsync of the file, and its name with one of the folder.
+//
+// Start reading at [Replace].
 package durable
 
 import (

@@ -24,17 +24,26 @@ type group interface {
 	Leader() string
 	Members() []raftstore.MemberStatus
 	OnChange(fn func()) (stop func())
+	TransferLeadership(to string) error
 
+	asked
+	reads
+}
+
+// asked is what each member of a group is asked about itself.
+type asked interface {
 	Glance(id string) raftstore.Glance
 	Reaches(id string) bool
 	Forwarded(id, what string, size int)
 	RevisionAt(id string) int64
 	AuthAt(id string) auth.AuthStore
+}
+
+// reads are what each member of a group answers from what it has.
+type reads interface {
 	ViewAt(id string, fn func(kv *mvcc.Store)) error
 	RangeAt(id string, r *pb.RangeRequest) (*pb.RangeResponse, error)
 	ReadTxnAt(id string, r *pb.TxnRequest) (*pb.TxnResponse, error)
-
-	TransferLeadership(to string) error
 }
 
 // membership is what a group does whose members can change.

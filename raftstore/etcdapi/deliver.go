@@ -147,7 +147,7 @@ func (s *watchStream) catchUp(w *watcher) error {
 		}
 	}
 	if len(c.List) == 0 {
-		// Nothing newer was told of yet. The position can be ahead of that when
+		// Nothing newer has been sent yet. The position can be ahead of that when
 		// the member that had come furthest went down.
 		s.position = min(s.position, w.next)
 	}
@@ -196,7 +196,7 @@ func (s *watchStream) tellProgress() error {
 	return s.stream.Send(&pb.WatchResponse{Header: s.header(s.position - 1), WatchId: noWatch})
 }
 
-// tick tells the watchers that want to hear of progress, were told nothing for
+// tick notifies the watchers that asked for progress, were sent nothing for
 // a while and are up to date, how far they are.
 func (s *watchStream) tick() error {
 	for _, w := range s.sorted() {

@@ -11,7 +11,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// A downgrade is told by every member, survives a restart, and ends when it is
+// A downgrade is reported by every member, survives a restart, and ends when it is
 // canceled.
 func TestADowngradeIsUnderWayUntilItIsCanceled(t *testing.T) {
 	s := replicated(t)

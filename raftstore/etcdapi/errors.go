@@ -12,7 +12,7 @@ import (
 	"kviz/raftstore/member"
 )
 
-// onTheWire is how errors that have no gRPC code of their own are told.
+// onTheWire is how errors that have no gRPC code of their own are sent.
 //
 // Mirrors etcd server/etcdserver/api/v3rpc/util.go toGRPCErrorMap.
 var onTheWire = map[error]error{
@@ -39,7 +39,7 @@ var onTheWire = map[error]error{
 	rpctypes.ErrGRPCMemberNotEnoughStarted: status.Error(codes.Unknown, rpctypes.ErrorDesc(rpctypes.ErrGRPCMemberNotEnoughStarted)),
 }
 
-// asStatus is how an error is told to a client.
+// asStatus is an error as a client gets it.
 func asStatus(err error) error {
 	if err == nil {
 		return nil

@@ -339,7 +339,7 @@ func TestAMemberThatIsDownDoesNotAnswer(t *testing.T) {
 			leader = i
 		}
 	}
-	// Alone, it steps down; who insists on a leader is told at once.
+	// Alone, it steps down; who insists on a leader gets an error at once.
 	ctx := metadata.AppendToOutgoingContext(b.ctx, "hasleader", "true")
 	for {
 		_, err := pb.NewKVClient(b.conns[leader]).Range(ctx, &pb.RangeRequest{Key: []byte("a"), Serializable: true})

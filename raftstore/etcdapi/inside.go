@@ -72,7 +72,7 @@ func (i *inside) dial() (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// passOn asks in the name of who asks.
+// passOn asks in the name of the caller.
 func passOn(ctx context.Context) context.Context {
 	md, ok := metadata.FromIncomingContext(ctx)
 	if !ok {

@@ -37,7 +37,7 @@ func (k *kvServer) Range(ctx context.Context, r *pb.RangeRequest) (resp *pb.Rang
 		return nil, err
 	}
 	resp, err = k.read(ctx, who, r)
-	// Who may not read it is told so, whatever the answer would have been.
+	// Who may not read it gets that error, whatever the answer would have been.
 	if refused := k.mayRead(ctx, r.Key, r.RangeEnd); refused != nil && !isTimeout(err) {
 		return nil, refused
 	}

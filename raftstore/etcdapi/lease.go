@@ -103,7 +103,7 @@ func (l *leaseServer) keepAlive(stream pb.Lease_LeaseKeepAliveServer) error {
 		if err != nil {
 			return err
 		}
-		// The header is from before: no revision after the renewal may be told, at
+		// The header is from before: no revision after the renewal may be sent, at
 		// which the lease could be gone.
 		resp := &pb.LeaseKeepAliveResponse{Header: l.header(l.revision()), ID: r.ID}
 		resp.TTL, err = l.renew(stream.Context(), r.ID)

@@ -52,7 +52,7 @@ type Config struct {
 	// Metrics are the members' numbers; give one that takes the store's events.
 	// nil makes one that knows only what can be asked for.
 	Metrics *metrics.Set
-	// WatchProgressInterval is how often a watcher that asks for it is told how
+	// WatchProgressInterval is how often a watcher that asks for it is sent how
 	// far it is; 0 is etcd's ten minutes.
 	WatchProgressInterval time.Duration
 	// MaxRequestBytes and MaxTxnOps are etcd's --max-request-bytes and
@@ -219,7 +219,7 @@ func (s *Server) Addresses() []Address {
 	return list
 }
 
-// OnAddresses sets who is told, on any goroutine, after an address came, went,
+// OnAddresses sets a function to call, on any goroutine, after an address came, went,
 // opened or closed.
 func (s *Server) OnAddresses(fn func()) {
 	s.mu.Lock()

@@ -57,7 +57,7 @@ func (s *splitter) sort(conn net.Conn) {
 	spoken, grpc, err := s.recognise(conn)
 	s.forget(conn)
 	if err != nil {
-		_ = conn.Close() // it has to be told nothing: it speaks neither
+		_ = conn.Close() // there is no answer to send: it speaks neither
 		return
 	}
 	to := s.http

@@ -164,7 +164,7 @@ func testCanceledTwice(t *testing.T, b *bench) {
 }
 
 // A watcher that begins with the next revision has not begun: as in etcd nobody
-// is told of progress until there is such a revision. Then everybody is.
+// gets a progress notification until there is such a revision. Then everybody does.
 func TestNoProgressBeforeTheWatchBegins(t *testing.T) { on(t, testProgressOfTheFuture) }
 
 func testProgressOfTheFuture(t *testing.T, b *bench) {

@@ -19,7 +19,7 @@ type watcher struct {
 	prevKV, noPut, noDelete bool
 	fragment                bool
 	notify                  bool // wants to hear of progress from time to time
-	quiet                   bool // was told nothing since the last time
+	quiet                   bool // was sent nothing since the last time
 
 	pending [][]byte // events to send, as bytes
 }
@@ -57,7 +57,7 @@ func newWatcher(r *pb.WatchCreateRequest, current int64) (*watcher, error) {
 	return w, nil
 }
 
-// wants reports whether the watcher is to be told of an event.
+// wants reports whether the watcher is to be sent an event.
 func (w *watcher) wants(e *mvccpb.Event) bool { return !w.filtered(e) && w.covers(e.Kv.Key) }
 
 func (w *watcher) filtered(e *mvccpb.Event) bool {

@@ -116,7 +116,7 @@ func (b *bench) send(req any) (err error) {
 	return err
 }
 
-// Large answers come in pieces to who asks for that, whole to the others.
+// Large answers come in pieces to clients that ask for that, whole to the others.
 func TestLargeWatchResponsesAreFragmented(t *testing.T) { on(t, testFragments) }
 
 func testFragments(t *testing.T, b *bench) {
@@ -153,7 +153,7 @@ func testFragments(t *testing.T, b *bench) {
 	}
 }
 
-// Who asks for it hears of progress, if nothing else was told, as long as it is
+// A watcher that asks for progress gets it, if nothing else was sent, as long as it is
 // up to date.
 func TestProgressIsToldFromTimeToTime(t *testing.T) {
 	store := raftstore.OpenBare()
@@ -168,7 +168,7 @@ func TestProgressIsToldFromTimeToTime(t *testing.T) {
 			t.Errorf("progress: %v", r)
 		}
 	}
-	// The one that begins in the future is not up to date: nobody is told of all.
+	// The one that begins in the future is not up to date: no progress notification for all of them.
 	w.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}})
 	if r := w.recv(); r.WatchId != 0 {
 		t.Errorf("%v", r)
@@ -191,7 +191,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// A watcher that may be told nothing is created and canceled in one answer.
+// A watcher that may see nothing is created and canceled in one answer.
 func TestWatchersThatAreRefused(t *testing.T) { on(t, testRefusedWatchers) }
 
 func testRefusedWatchers(t *testing.T, b *bench) {

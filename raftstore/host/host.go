@@ -2,6 +2,8 @@
 // process takes and whether it runs, how a program is started that ends with this one,
 // and errors that Windows numbers in its own way. The store's packages and the
 // cluster's ask it; nothing in it is simulated.
+//
+// Start reading at host.go, which says what each system must answer.
 package host
 
 import (

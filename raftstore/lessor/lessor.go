@@ -8,6 +8,8 @@
 // checkpointed, as etcd does not by default, so a new leader gives every lease its
 // full time again. There is no loop that looks twice a second: one timer is set to
 // when the next lease runs out.
+//
+// Start reading at [Lessor].
 package lessor
 
 import (

@@ -15,7 +15,7 @@ import (
 	"kviz/raftstore/wire"
 )
 
-// disk is the member's log and vote file as raft sees it: every write is told,
+// disk is the member's log and vote file as raft sees it: every write is an event,
 // and can be slow or refused.
 //
 // Raft panics when it cannot write its term or read its log, and would take

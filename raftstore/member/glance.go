@@ -4,7 +4,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Glance is what can be told of a member without a lock of raft's main loop or
+// Glance is what can be said of a member without a lock of raft's main loop or
 // a look at its log: cheap enough for every request.
 type Glance struct {
 	Up     bool

@@ -42,9 +42,9 @@ type Config struct {
 	// Limits is what the state machine is configured with.
 	Limits apply.Limits
 
-	// Emit is told of every event, in order; nil for none. It must not block.
+	// Emit is called with every event, in order; nil for none. It must not block.
 	Emit func(Event)
-	// Applied is told of every batch that the state machine went through, on
+	// Applied is called with every batch that the state machine went through, on
 	// raft's FSM goroutine, in log order.
 	Applied func(member string, batch []Applied)
 	// Changed is called when the member's role or term changed or it went up or

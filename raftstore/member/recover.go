@@ -15,7 +15,7 @@ import (
 type Recovery struct {
 	Term    uint64 // the terms to come are above it, whatever the member has heard of
 	Address string // the member's in its new group
-	// Entry, if set, is told of the commands in the log that no snapshot covers.
+	// Entry, if set, is called with the commands in the log that no snapshot covers.
 	Entry func(*raft.Log)
 }
 

@@ -88,7 +88,8 @@ func (m *Member) emitRole(k Kind, s State) {
 }
 
 // emit tells of an event. Callers ask wanted first, so that nothing is built
-// for nobody.
+// for nobody. emitting is what puts events in order, and guards nothing but what that
+// takes (lastRole): so it is held while Emit runs, which must not block.
 func (m *Member) emit(e Event) {
 	m.emitting.Lock()
 	defer m.emitting.Unlock()
@@ -136,7 +137,7 @@ func (inc *incarnation) committed(index, term uint64) {
 	}
 	m.emitting.Lock()
 	defer m.emitting.Unlock()
-	if index > inc.commit.Load() { // else a higher one was told meanwhile
+	if index > inc.commit.Load() { // else a higher one was reported meanwhile
 		inc.commit.Store(index)
 		m.emitLocked(Event{Kind: KindCommit, Progress: &Progress{Index: index, Term: term}})
 	}

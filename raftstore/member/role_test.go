@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whoever sees the commit index move: it is told in order.
+// Whoever sees the commit index move: it is reported in order.
 func TestCommitsAreToldInOrder(t *testing.T) {
 	last := uint64(0)
 	m := New(Config{ID: "m", Emit: func(e Event) {

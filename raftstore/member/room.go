@@ -29,6 +29,9 @@ type room struct {
 	refused bool          // by the file system
 	told    bool          // that the disk is full
 	again   chan struct{} // closed when there is room; nil while there is
+	news    []Room        // not told yet
+
+	telling sync.Mutex // held while news is told, for its order; taken before mu and by nobody who has it
 
 	full     atomic.Bool // filled or refused
 	awaiting atomic.Bool // the member went down for want of room
@@ -95,10 +98,11 @@ func (m *Member) roomChanged() {
 		r.again = nil
 	}
 	if r.told && !full {
-		m.tellRoom(Room{})
+		r.news = append(r.news, Room{})
 	}
 	r.told = r.told && full
 	r.mu.Unlock()
+	m.tellRoom()
 	m.cfg.Changed()
 	m.comeBack()
 }
@@ -106,8 +110,9 @@ func (m *Member) roomChanged() {
 // refused tells, once, that the full disk has refused a write.
 func (m *Member) refused(err error) {
 	m.room.mu.Lock()
-	defer m.room.mu.Unlock()
-	m.tellFull(err)
+	m.room.noteFull(err)
+	m.room.mu.Unlock()
+	m.tellRoom()
 }
 
 // tellAgain has the next refused write told, though one before was: whoever hears that the
@@ -118,14 +123,15 @@ func (r *room) tellAgain() {
 	r.told = false
 }
 
-// tellFull is refused. Call with room.mu held.
-func (m *Member) tellFull(err error) {
-	if r := &m.room; r.filled || r.refused {
-		if !r.told {
-			m.tellRoom(Room{Full: true, Error: err.Error()})
-		}
-		r.told = true
+// noteFull makes news, once, of a full disk that has refused a write. Call with mu held.
+func (r *room) noteFull(err error) {
+	if !r.filled && !r.refused {
+		return
 	}
+	if !r.told {
+		r.news = append(r.news, Room{Full: true, Error: err.Error()})
+	}
+	r.told = true
 }
 
 // ranOut notes that the file system refused a write for want of room. Until there is
@@ -134,16 +140,28 @@ func (m *Member) ranOut(err error) {
 	m.room.mu.Lock()
 	first := !m.room.refused
 	m.room.refused = true
-	m.tellFull(err)
+	m.room.noteFull(err)
 	m.room.mu.Unlock()
+	m.tellRoom()
 	if first {
 		m.roomChanged()
 		m.cfg.Go("room of "+m.cfg.ID, m.seekRoom)
 	}
 }
 
-func (m *Member) tellRoom(r Room) {
-	if m.wanted() {
+// tellRoom tells the news of the room, in order. What listens to events may be slow, or ask
+// for the disk's state: so room.mu is not held meanwhile.
+func (m *Member) tellRoom() {
+	m.room.telling.Lock()
+	defer m.room.telling.Unlock()
+	m.room.mu.Lock()
+	news := m.room.news
+	m.room.news = nil
+	m.room.mu.Unlock()
+	if !m.wanted() {
+		return
+	}
+	for _, r := range news {
 		m.emit(Event{Kind: KindRoom, Room: &r})
 	}
 }

@@ -73,7 +73,7 @@ func put(t testing.TB, r *Reader, n uint64) {
 }
 
 // A change that is committed while its leader goes down is undecided, and whoever waits
-// for it is told so: raft forgets it when its end comes before the state machine has
+// for it gets that error: raft forgets it when its end comes before the state machine has
 // looked at the entry.
 func TestAChangeCommittedWhileTheLeaderGoesDownIsLost(t *testing.T) {
 	m := solo(t, nil)

@@ -2,7 +2,7 @@
 // /metrics gives them and as the explorer shows them.
 //
 // Every member has a registry of its own; nothing is global, for the members of
-// several stores may live in one process. What happens is told through
+// several stores may live in one process. What happens is reported through
 // [Set.Observe], which takes the store's events and costs nothing where nobody
 // counts; what simply is (revisions, sizes, who leads) is asked for when
 // somebody reads ([Values]).

@@ -70,7 +70,7 @@ func TestTheStoresEventsAreCounted(t *testing.T) {
 		t.Errorf("%v round trips of the leader", n)
 	}
 	if n := number(set, next, "etcd_server_heartbeat_send_failures_total"); n != 0 {
-		// Heartbeats are told of only where they are asked for.
+		// Heartbeats are events only where they are asked for.
 		t.Errorf("%v lost heartbeats", n)
 	}
 }

@@ -98,7 +98,7 @@ func (sn *Snapshot) Store() (*Store, error) {
 
 // Bump makes the store look as if n more revisions had been written, and
 // compacted: whoever followed the store before a backup of it was restored
-// finds no revision twice. Every watcher that goes on from before is told that
+// finds no revision twice. Every watcher that goes on from before learns that
 // its revision is compacted, and lists again.
 //
 // Mirrors etcdutl/snapshot/v3_snapshot.go modifyLatestRevision.

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Driver is the name in the certificate of who drives the members; members have
+// Driver is the name in the certificate of the members' driver; members have
 // their own names.
 const Driver = "driver"
 

@@ -37,7 +37,7 @@ func (l *log) faults(id string, from int) (list []string) {
 }
 
 // The survivor's log counts, also what no quorum had acknowledged: whoever asked for it
-// gets the answer, and the world is told. The members that are gone stay gone, also
+// gets the answer, and it is delivered. The members that are gone stay gone, also
 // one that was away meanwhile and comes back.
 func TestRecoverOverTheControlConnection(t *testing.T) {
 	f := newFarm(t, "a", "b", "c", "d")

@@ -174,7 +174,7 @@ func (p *Process) held() (list []held) {
 	return list
 }
 
-// standEvery is how often the driver is told at least how things stand: it takes
+// standEvery is how often at least the driver receives how things stand: it takes
 // a leader's followers for silent after two election timeouts.
 const standEvery = member.ElectionTimeout / 2
 
@@ -205,7 +205,7 @@ func (p *Process) follow(s *session, l *line, from uint64) {
 	}
 }
 
-// teller is one driver being told.
+// teller sends to one driver.
 type teller struct {
 	p           *Process
 	l           *line
@@ -276,7 +276,7 @@ func (t *teller) applied(r *report, upTo uint64) error {
 			continue
 		}
 		if err != nil {
-			return t.sendIfAny(r) // it went down; what follows is told when it is up
+			return t.sendIfAny(r) // it went down; what follows is sent when it is up
 		}
 		t.at = next - 1
 		r.Applied, r.UpTo = logs, t.at

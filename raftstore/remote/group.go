@@ -30,7 +30,7 @@ type Config struct {
 	Emit    func(member.Event)
 	Applied func(id string, batch []member.Applied)
 	Changed func()
-	// Restored is told, before anything later of that member, that the copy was
+	// Restored is called, before anything later of that member, that the copy was
 	// replaced by a newer one, as of an index: what lies between was not told.
 	Restored func(m *Member, index uint64)
 	Requests *member.Requests

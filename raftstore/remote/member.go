@@ -354,7 +354,7 @@ func (m *Member) tell(k member.Kind, s member.State, reason string) {
 	m.emit(member.Event{Kind: k, Member: m.id, Wall: time.Now(), State: &s})
 }
 
-// standing is what was told last, and how long ago; nil if there is no connection.
+// standing is the last report, and how long ago it came; nil if there is no connection.
 func (m *Member) standing() (now *standing, age time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

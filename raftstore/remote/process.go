@@ -29,9 +29,9 @@ type ProcessConfig struct {
 	// Peers are addresses of other members, by name. They go before what the
 	// folder remembers; a driver may change them.
 	Peers map[string]string
-	// Log is told what a person who started the process wants to know.
+	// Log is called with what a person who started the process wants to know.
 	Log io.Writer
-	// Alarms is told what the person should do something about: a full disk.
+	// Alarms is called with what the person should do something about: a full disk.
 	Alarms io.Writer
 }
 
@@ -59,10 +59,11 @@ type Process struct {
 	closed  bool
 	healthy chan struct{} // closed and replaced when health changed
 
-	ctx    context.Context
-	stop   context.CancelFunc
-	wg     sync.WaitGroup
-	failed atomic.Pointer[error]
+	ctx     context.Context
+	stop    context.CancelFunc
+	wg      sync.WaitGroup
+	printer printer
+	failed  atomic.Pointer[error]
 }
 
 // Serve listens, and starts the member if its folder holds a log. Without one it
@@ -86,6 +87,7 @@ func Serve(cfg ProcessConfig) (*Process, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, err
 	}
+	p.printer.spawn = p.spawn
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	var seed [8]byte
 	if _, err := rand.Read(seed[:]); err != nil {
@@ -150,9 +152,7 @@ func (p *Process) Failed() error {
 func (p *Process) Done() <-chan struct{} { return p.ctx.Done() }
 
 func (p *Process) logf(format string, args ...any) {
-	if p.cfg.Log != nil {
-		fmt.Fprintf(p.cfg.Log, format+"\n", args...)
-	}
+	p.printer.print(p.cfg.Log, fmt.Sprintf(format, args...))
 }
 
 // newMember is the member, not started; group is nil unless it begins a new one.
@@ -174,11 +174,11 @@ func (p *Process) newMember(group []member.Server) *member.Member {
 	return m
 }
 
-// event is told of what happens at the member.
+// event is called with what happens at the member.
 func (p *Process) event(e member.Event) {
 	p.feed.event(e)
 	if e.Kind == member.KindRoom && p.cfg.Alarms != nil {
-		fmt.Fprintln(p.cfg.Alarms, e.Alarm())
+		p.printer.print(p.cfg.Alarms, e.Alarm())
 	}
 	if e.Kind == member.KindUp && e.State.Recovered != "" {
 		p.logf("member %s recovered %s", p.cfg.Name, e.State.Recovered)
@@ -286,7 +286,7 @@ func (p *Process) tell() {
 	p.feed.poke()
 }
 
-// health is what other members are told.
+// health is what other members learn.
 func (p *Process) health() (h health, changed <-chan struct{}) {
 	p.mu.Lock()
 	m := p.member

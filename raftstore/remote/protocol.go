@@ -33,7 +33,7 @@ const (
 	rolePropose role = "propose"
 )
 
-// hello is the first frame of a connection, by who dialled; readWelcome's
+// hello is the first frame of a connection, by the side that dialled; readWelcome's
 // is the answer.
 type hello struct {
 	Schema string // what the frames to come look like

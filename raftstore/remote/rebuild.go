@@ -24,7 +24,7 @@ func (m *Member) Corrupt(what member.Damage) error {
 }
 
 // Recover makes the member, which must be down, the only one of its group; see
-// member.Member. What its log holds beyond the copy is told before Recover returns.
+// member.Member. What its log holds beyond the copy is delivered before Recover returns.
 func (m *Member) Recover(term uint64, address string) error {
 	ctx, cancel := context.WithTimeout(m.g.ctx, diskTimeout)
 	defer cancel()

@@ -2,6 +2,9 @@
 // commands, "----", and what came of them. A reader learns from them what the code
 // does; a test replays the commands and compares what comes of them now.
 // KVIZ_REWRITE=1 writes that anew.
+//
+// etcd tests its key index and raft with stories of the same form (cockroachdb/datadriven).
+// Start reading at [Run].
 package transcript
 
 import (

@@ -3,7 +3,7 @@
 // off. Where members have processes of their own each process has one, and a
 // [Carrier] brings requests from it to the next (package remote).
 //
-// It has no timers of its own (but for injected delays), so a message can be
+// It has no timers of its own (except for injected delays), so a message can be
 // held for minutes without anyone giving up on it. What keeps a leader
 // leading, heartbeats and appends that bring no news, passes while the rest is
 // held: so a paused group stays as it is, and no term changes.

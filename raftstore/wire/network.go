@@ -21,7 +21,7 @@ const (
 
 // Options says how a [Network] behaves.
 type Options struct {
-	// Observe is told of every message; it must not block.
+	// Observe is called with every message; it must not block.
 	Observe func(Phase, Message)
 	// Heartbeats asks for the messages too that bring no news.
 	Heartbeats bool

@@ -7,6 +7,8 @@
 // (overlay/testserver.go), which calls [Run]: three members of kviz, etcdapi
 // before them, clientv3 over loopback. Not a line of the tests is changed or
 // left out.
+//
+// Start reading at [Run].
 package conformance
 
 import (
@@ -35,16 +37,16 @@ func Run(t testing.TB, progress time.Duration) *kubernetes.Client {
 			t.Error(err)
 		}
 	})
-	face, err := etcdapi.Serve(store, etcdapi.Config{WatchProgressInterval: progress})
+	served, err := etcdapi.Serve(store, etcdapi.Config{WatchProgressInterval: progress})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := face.Close(); err != nil {
+		if err := served.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	client, err := kubernetes.New(clientv3.Config{Endpoints: face.Endpoints, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	client, err := kubernetes.New(clientv3.Config{Endpoints: served.Endpoints, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}

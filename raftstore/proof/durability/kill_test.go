@@ -48,13 +48,13 @@ func serve(dir string) error {
 	if err != nil {
 		return err
 	}
-	face, err := etcdapi.Serve(store, etcdapi.Config{})
+	served, err := etcdapi.Serve(store, etcdapi.Config{})
 	if err != nil {
 		return err
 	}
 	none := func() error { return errors.New("not asked for here") }
-	err = bench.Serve(os.Stdin, os.Stdout, face.Endpoints, none, none)
-	return errors.Join(err, face.Close(), store.Close())
+	err = bench.Serve(os.Stdin, os.Stdout, served.Endpoints, none, none)
+	return errors.Join(err, served.Close(), store.Close())
 }
 
 // ledger is what was acknowledged: what the parent has seen come back.

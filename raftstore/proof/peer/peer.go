@@ -1,5 +1,7 @@
 // Package peer runs real etcd, three members in this process, each with its
 // default settings, as etcd's embed package starts it: the yardstick.
+//
+// Start reading at [Start].
 package peer
 
 import (

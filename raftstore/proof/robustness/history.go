@@ -111,12 +111,12 @@ func record(ctx context.Context, dir string, f fault, victim string, m moments) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	face, err := etcdapi.Serve(store, etcdapi.Config{})
+	served, err := etcdapi.Serve(store, etcdapi.Config{})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, face.Close()) }()
-	clients, err := observe(ctx, store, face.Endpoints, f, victim, m, log)
+	defer func() { err = errors.Join(err, served.Close()) }()
+	clients, err := observe(ctx, store, served.Endpoints, f, victim, m, log)
 	if err != nil {
 		return nil, err
 	}

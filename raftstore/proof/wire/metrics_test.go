@@ -14,7 +14,7 @@ import (
 // design is where the names that kviz leaves out are listed, with reasons.
 const design = "../../etcdapi/DESIGN.md"
 
-// Every name under which etcd tells a number is told by kviz as well, with the
+// Every metric that etcd has kviz has as well, with the
 // same kind and labels, or listed in etcdapi's design with the reason why not.
 func TestMetricsHaveEtcdsNames(t *testing.T) {
 	t.Parallel()

@@ -129,19 +129,19 @@ func ours(t *testing.T) *side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	face, err := etcdapi.Serve(store, etcdapi.Config{Metrics: set})
+	served, err := etcdapi.Serve(store, etcdapi.Config{Metrics: set})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := face.Close(); err != nil {
+		if err := served.Close(); err != nil {
 			t.Error(err)
 		}
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return sideOf(t, "kviz", face.Endpoints)
+	return sideOf(t, "kviz", served.Endpoints)
 }
 
 func sideOf(t *testing.T, name string, endpoints []string) *side {

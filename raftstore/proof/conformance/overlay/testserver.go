@@ -1,6 +1,8 @@
 // Package testserver stands in for k8s.io/apiserver/pkg/storage/etcd3/testserver
 // when the storage tests are built: it starts kviz' store where that starts
 // etcd.
+//
+// Start reading at [RunEtcd].
 package testserver
 
 import (
