@@ -28,9 +28,9 @@ func (ps processes) find(name string) (any, error) {
 	case name == trace.CompKMS:
 		return kmsTarget{p, ps.callouts.kms}, nil
 	case name == trace.CompOIDC:
-		return providerTarget{calledOut{m}, ps.callouts.provider}, nil
+		return providerTarget{calledOut{p}, ps.callouts.provider}, nil
 	case m.lane.Component == trace.CompWebhook:
-		return webhookTarget{calledOut{m}, ps.callouts.webhooks, m.lane.Instance}, nil
+		return webhookTarget{calledOut{p}, ps.callouts.webhooks, m.lane.Instance}, nil
 	default:
 		return p, nil
 	}
@@ -62,7 +62,7 @@ func (p process) Restart(why []trace.ID) error {
 
 // calledOut is a server outside the cluster, which begins by itself when it is asked for
 // the first time.
-type calledOut struct{ m *component }
+type calledOut struct{ process }
 
 func (o calledOut) end(why []trace.ID, reason string) error {
 	o.m.begin(why, "it has not been called yet")
@@ -72,11 +72,6 @@ func (o calledOut) end(why []trace.ID, reason string) error {
 
 func (o calledOut) Stop(why []trace.ID) error  { return o.end(why, "fault: stop") }
 func (o calledOut) Crash(why []trace.ID) error { return o.end(why, "fault: crash") }
-
-func (o calledOut) Start(why []trace.ID) error {
-	o.m.begin(why, "started again")
-	return nil
-}
 
 func (o calledOut) Restart(why []trace.ID) error {
 	o.m.end(why, "fault: restart")

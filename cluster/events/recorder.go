@@ -20,7 +20,6 @@
 package events
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,13 +27,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
+	"kviz/cluster/record"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
@@ -168,21 +167,13 @@ func (r *Recorder) send(t *sim.Task) {
 	}
 }
 
-// write reports whether the Event is written or hopeless (recordEvent). Only a server that
-// cannot be reached is worth another try.
+// write reports whether the Event is written or hopeless (recordEvent).
 func (r *Recorder) write(t *sim.Task, e *eventsv1.Event) bool {
+	var series map[string]any
 	if e.Series != nil {
-		patch, err := json.Marshal(map[string]any{"series": e.Series})
-		if err != nil {
-			panic("events: a series does not marshal: " + err.Error())
-		}
-		_, err = r.client.Patch(t, client.NewEvents, e.Namespace, e.Name, types.StrategicMergePatchType, patch, "")
-		if !apierrors.IsNotFound(err) {
-			return err == nil || !client.IsUnreachable(err)
-		}
+		series = map[string]any{"series": e.Series}
 	}
-	_, err := r.client.Create(t, client.NewEvents, e.Namespace, e)
-	return err == nil || !client.IsUnreachable(err)
+	return record.Write(t, r.client, client.NewEvents, e, series)
 }
 
 // keepSeries writes series now and then, and forgets what has not happened for a while

@@ -22,7 +22,7 @@ const (
 // differ only in their message become one "(combined from similar events)", and
 // a source that goes on about one object is cut off.
 type correlator struct {
-	similar  lru[similarEvents] // by what is alike but for the message
+	similar  lru[similarEvents] // by what is alike except for the message
 	observed lru[observation]   // by that and the message
 	spam     lru[bucket]        // by source and object
 }

@@ -149,21 +149,35 @@ func (r *Recorder) send(t *sim.Task) {
 	}
 }
 
-// write reports whether the Event is written or hopeless. Only a server that
-// cannot be reached is worth another try.
+// write reports whether the Event is written or hopeless.
 func (r *Recorder) write(t *sim.Task, e entry) bool {
+	var counted map[string]any
 	if e.known {
-		patch, err := json.Marshal(map[string]any{
-			"count": e.event.Count, "lastTimestamp": e.event.LastTimestamp, "message": e.event.Message,
-		})
+		counted = map[string]any{"count": e.event.Count, "lastTimestamp": e.event.LastTimestamp, "message": e.event.Message}
+	}
+	return Write(t, r.client, client.Events, e.event, counted)
+}
+
+// Object is an Event of either API.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Write writes an Event: a patch with what has changed where it has been written before,
+// and the whole where it has not, or has gone. It reports whether the Event is written or
+// hopeless: only a server that cannot be reached is worth another try.
+func Write(t *sim.Task, c client.Interface, events client.Resource, e Object, changed map[string]any) (done bool) {
+	if changed != nil {
+		patch, err := json.Marshal(changed)
 		if err != nil {
-			panic("record: an Event's count does not marshal: " + err.Error())
+			panic("record: the change of an Event does not marshal: " + err.Error())
 		}
-		_, err = r.client.Patch(t, client.Events, e.event.Namespace, e.event.Name, types.StrategicMergePatchType, patch, "")
+		_, err = c.Patch(t, events, e.GetNamespace(), e.GetName(), types.StrategicMergePatchType, patch, "")
 		if !apierrors.IsNotFound(err) {
 			return err == nil || !client.IsUnreachable(err)
 		}
 	}
-	_, err := r.client.Create(t, client.Events, e.event.Namespace, e.event)
+	_, err := c.Create(t, events, e.GetNamespace(), e)
 	return err == nil || !client.IsUnreachable(err)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metatable "k8s.io/apimachinery/pkg/api/meta/table"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,9 +14,21 @@ import (
 	"k8s.io/kubernetes/pkg/printers"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/remote"
 )
+
+// aggregated is what other servers serve behind this one.
+type aggregated interface {
+	// Aggregates reports whether another server serves a group version; AggregatedGroups
+	// is the discovery of all of those, AggregatedOpenAPI and AggregatedOpenAPIv2 are their
+	// documents.
+	Aggregates(gv schema.GroupVersion) bool
+	AggregatedGroups() []apidiscovery.APIGroupDiscovery
+	AggregatedOpenAPI() []aggregator.OpenAPIDocument
+	AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document
+}
 
 // serveAggregated answers a request for a group version that another server serves,
 // and reports whether it is one. It passes the pipeline as any other does, up to the

@@ -12,6 +12,12 @@ import (
 	"kviz/cluster/sim"
 )
 
+// auditor is the audit log of the answers that the edge gives itself.
+type auditor interface {
+	Audits() bool
+	AuditAnswered(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status)
+}
+
 // noted is an answer that remembers what it was, for the audit log.
 type noted struct {
 	http.ResponseWriter

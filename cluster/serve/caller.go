@@ -76,7 +76,7 @@ func (h *Handler) caller(r *http.Request, req *apiserver.Request) Caller {
 var open = []string{"/version", "/healthz", "/livez", "/readyz"}
 
 // mayRead reports whether a program outside may have a path that is no resource:
-// discovery and OpenAPI are for who has an identity, metrics for who is allowed
+// discovery and OpenAPI are for anybody with an identity, metrics for those who are allowed
 // them. If not, it has answered. The kubeconfig's administrator may everything, and
 // a caller inside is not asked.
 func (h *Handler) mayRead(w http.ResponseWriter, r *http.Request) bool {

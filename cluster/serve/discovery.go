@@ -16,6 +16,11 @@ import (
 	"kviz/cluster/apiserver/registry"
 )
 
+// discovered is what the API server serves itself.
+type discovered interface {
+	Resources() []*registry.Kind
+}
+
 // documents are the embedded discovery and OpenAPI documents, read when they
 // are first asked for.
 type documents struct {
@@ -299,7 +304,7 @@ func legacyResources(gv schema.GroupVersion, resources []apidiscovery.APIResourc
 	return list
 }
 
-// writeDocument sends a document with an ETag, or 304 to who has it already.
+// writeDocument sends a document with an ETag, or 304 to whoever has it already.
 func writeDocument(w http.ResponseWriter, r *http.Request, contentType string, doc any) {
 	b, err := json.Marshal(doc)
 	if err != nil {

@@ -17,6 +17,21 @@ import (
 	"kviz/cluster/sim"
 )
 
+// healthy is what the health checks ask.
+type healthy interface {
+	Ready() bool
+	// ProbeStore reads from the store, as the health checks do, and gives what is wrong.
+	ProbeStore(t *sim.Task) error
+	// PluginHealth is the check of KMS plugins, where there is one.
+	PluginHealth() (exists, well bool)
+}
+
+// flows is what /debug/api_priority_and_fairness/ shows.
+type flows interface {
+	// WriteFlows writes a dump of it, and reports whether there is one of the name.
+	WriteFlows(w io.Writer, dump string, details bool) bool
+}
+
 // KubernetesVersion is the version of Kubernetes that is simulated.
 const KubernetesVersion = "v1.37.1"
 

@@ -27,7 +27,7 @@ func (a *aggregates) AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document { retu
 
 // What other servers tell is in the OpenAPI v2 document in both its forms: a definition
 // that is another than Kubernetes' of the same name gets another name, and the one that
-// is the same is there once. The document has an ETag, another one when what is told has
+// is the same is there once. The document has an ETag, another one when the content has
 // changed, and the same when it is as before.
 func TestOpenAPIv2OfOthers(t *testing.T) {
 	e := newEdge(t)

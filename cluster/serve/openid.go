@@ -7,6 +7,12 @@ import (
 	"kviz/cluster/apiserver/serviceaccount"
 )
 
+// issuer has the documents, in JSON, by which others check service account tokens.
+type issuer interface {
+	OpenIDConfig() ([]byte, error)
+	JWKS() ([]byte, error)
+}
+
 // openIDCaching is how long who checks tokens may keep the documents: an hour
 // (pkg/serviceaccount staticPublicKeysGetter.GetCacheAgeMaxSeconds).
 const openIDCaching = "public, max-age=3600"
@@ -25,9 +31,9 @@ func isOpenID(path string) bool {
 // serveOpenID answers who wants to check service account tokens: the issuer's
 // discovery document and its keys (pkg/routes/openidmetadata.go).
 func (h *Handler) serveOpenID(w http.ResponseWriter, r *http.Request, path string) {
-	contentType, document := "application/json", API.OpenIDConfig
+	contentType, document := "application/json", issuer.OpenIDConfig
 	if strings.HasPrefix(path, serviceaccount.JWKSPath) {
-		contentType, document = "application/jwk-set+json", API.JWKS
+		contentType, document = "application/jwk-set+json", issuer.JWKS
 	}
 	switch {
 	case path != serviceaccount.OpenIDConfigPath && path != serviceaccount.JWKSPath:

@@ -29,12 +29,9 @@ import (
 	"strings"
 	"sync"
 
-	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver"
-	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
@@ -47,35 +44,25 @@ var _ = simulated.Say(simulated.Statement{
 	Seen: "nodes/proxy answers 501 in words",
 })
 
-// API is what the edge needs of the API server. *apiserver.Server is one. Its
-// methods are called on the kernel's goroutine only.
+// API is the API server as the edge needs it; *apiserver.Server is one. Each part is
+// declared beside what asks for it. The methods are called on the kernel's goroutine only.
 type API interface {
-	Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response
-	Access(t *sim.Task, req *apiserver.Request, verb, path string) error
-	Audits() bool
-	AuditAnswered(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status)
-	Resources() []*registry.Kind
-	// Aggregates reports whether another server serves a group version; AggregatedGroups
-	// is the discovery of all of those, AggregatedOpenAPI and AggregatedOpenAPIv2 are their
-	// documents.
-	Aggregates(gv schema.GroupVersion) bool
-	AggregatedGroups() []apidiscovery.APIGroupDiscovery
-	AggregatedOpenAPI() []aggregator.OpenAPIDocument
-	AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document
-	Ready() bool
-	// ProbeStore reads from the store, as the health checks do, and gives what is wrong.
-	ProbeStore(t *sim.Task) error
-	// PluginHealth is the check of KMS plugins, where there is one.
-	PluginHealth() (exists, well bool)
-	// WriteFlows writes a dump of /debug/api_priority_and_fairness/, and reports whether
-	// there is one of the name.
-	WriteFlows(w io.Writer, dump string, details bool) bool
-	// OpenIDConfig and JWKS are the documents by which others check service account
-	// tokens, in JSON.
-	OpenIDConfig() ([]byte, error)
-	JWKS() ([]byte, error)
+	requests
+	auditor
+	discovered
+	aggregated
+	healthy
+	flows
+	issuer
 	// WriteMetrics writes the server's own metrics as a scrape has them.
 	WriteMetrics(w io.Writer)
+}
+
+// requests are what the API server does with a request.
+type requests interface {
+	Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response
+	// Access is whether a request may be made that the edge answers itself.
+	Access(t *sim.Task, req *apiserver.Request, verb, path string) error
 }
 
 // Config is what a Handler is made of.

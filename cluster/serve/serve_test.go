@@ -305,7 +305,7 @@ func informer(t *testing.T, cfg *rest.Config, contentType string) {
 	}
 }
 
-// Answers from 128 KiB on are gzipped for who says that it takes that, and for nobody
+// Answers from 128 KiB on are gzipped for clients that accept that, and for no others
 // else (apiserver responsewriters SerializeObject).
 func TestLongAnswersAreGzipped(t *testing.T) {
 	e := newEdge(t)

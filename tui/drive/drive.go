@@ -1,5 +1,7 @@
 // Package drive drives the cluster as a debugger drives a program: pause, step, speed,
 // run until, breakpoints. It also knows how far the start of the cluster is.
+//
+// Start reading at [Driver].
 package drive
 
 import (
@@ -17,14 +19,24 @@ import (
 // Cluster is what can be driven. All methods may be called from any goroutine and return
 // at once.
 type Cluster interface {
+	Clock
+	Stepper
+	Breaker
+}
+
+// Clock is the cluster's clock.
+type Clock interface {
 	Clock() control.Clock
 	Pause() error
 	Resume() error
-	Step(grain trace.Grain) error
-	Until(expr string) error
 	Speed(x float64) error
 	SkipIdle() error
-	Breaker
+}
+
+// Stepper lets a cluster that stands go on, and stand again.
+type Stepper interface {
+	Step(grain trace.Grain) error
+	Until(expr string) error
 }
 
 // Breaker has breakpoints.
