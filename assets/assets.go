@@ -13,6 +13,9 @@
 // k8s.io/kubernetes, written by the program in generate; run "go generate
 // ./assets" after a change of the Kubernetes version in go.mod. The API server
 // serves the part of them that the cluster has.
+//
+// Kubernetes has the documents as files of its repository, and nothing like the rest. Start
+// reading at [Manifests] and its neighbours: one function a folder.
 package assets
 
 import (

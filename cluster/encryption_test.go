@@ -20,7 +20,7 @@ func TestEncryptionAtRest(t *testing.T) {
 	golden(t, "encryption", typed(t, c, "testdata/encryption.txt", uncertain))
 }
 
-// Encrypting N Secrets anew is N writes to etcd and N watch events to who
+// Encrypting N Secrets anew is N writes to etcd and N watch events to whoever
 // watches (inventory 84), where the documented command writes the same objects
 // again: without encryption it would write nothing.
 func TestRotationIsExpensive(t *testing.T) {

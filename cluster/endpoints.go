@@ -95,7 +95,7 @@ func (p *endpoints) announce(change func(*control.Endpoints)) {
 	}
 }
 
-// OnEndpoints sets who is told, on any goroutine, after what Endpoints says has
+// OnEndpoints sets a function to call, on any goroutine, after what Endpoints says has
 // changed: the store's addresses do when members come and go.
 func (p *endpoints) OnEndpoints(fn func()) { p.onChange.Store(&fn) }
 

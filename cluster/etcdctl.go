@@ -107,7 +107,7 @@ func (e etcdctl) Settle(t *sim.Task, member string) {
 
 // Restore gives every member a new disk with what a backup holds. What depends
 // on the store is stopped before and started afterwards, as it must be in
-// reality: the API server's caches, and those of who follows it, know revisions
+// reality: the API server's caches, and those of whoever follows it, know revisions
 // that the restored store may give out again.
 func (e etcdctl) Restore(t *sim.Task, content *dbfile.Content, opt verbs.RestoreOptions) (*trace.Restore, error) {
 	if e.raft == nil {

@@ -146,7 +146,7 @@ func (fs *faults) inject(row *fault.Row, f control.Fault) error {
 }
 
 // injectAsync is inject for what takes its time, because members agree on it, catch up, or
-// rewrite a disk: it is done beside the kernel, which goes on, and what came of it is told
+// rewrite a disk: it is done beside the kernel, which goes on, and its result is reported
 // when it has ended.
 func (fs *faults) injectAsync(ctx context.Context, row *fault.Row, f control.Fault) error {
 	var do fault.Act

@@ -24,7 +24,7 @@ func (e *etcd) hasMember(id string) bool {
 	return slices.ContainsFunc(e.raft.Members(), func(m raftstore.MemberStatus) bool { return m.ID == id })
 }
 
-// otherMembers are the members but for one, in order.
+// otherMembers are the members except for one, in order.
 func (e *etcd) otherMembers(id string) (others []string) {
 	for _, m := range e.raft.Members() {
 		if m.ID != id {

@@ -25,7 +25,7 @@ func (r recovery) rebuild(t *sim.Task, state *apply.State, opt raftstore.Rebuild
 }
 
 // recover goes on from one member's data alone. What is not certain to have
-// reached that member may be lost, and its log may hold what nobody was told of:
+// reached that member may be lost, and its log may hold what nobody has been answered:
 // then all that depends on the store is started anew, as people do after a
 // disaster, and takes over what there is.
 func (r recovery) recover(t *sim.Task, id string) error {
@@ -39,7 +39,7 @@ func (r recovery) recover(t *sim.Task, id string) error {
 }
 
 // anew changes what the store holds, while what depends on it is stopped: the API
-// server's caches, and those of who follows it, know revisions that the store may
+// server's caches, and those of whoever follows it, know revisions that the store may
 // give out again.
 func (r recovery) anew(t *sim.Task, told *trace.Restore, why string, change func() error) error {
 	var stopped []*component

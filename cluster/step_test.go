@@ -60,7 +60,7 @@ func TestStepThroughOneWrite(t *testing.T) {
 	if code := <-exit; code != 0 {
 		t.Fatalf("exit status %d\n%s", code, out.String())
 	}
-	// What members do is told as it comes in, so the order is looked at in the end.
+	// What members do is recorded as it comes in, so the order is looked at in the end.
 	events, _, _ := c.Trace().Read(c.Trace().Search(trace.ID{Seq: from, Sub: 1}), 1<<16)
 	var kinds []trace.Kind
 	for _, e := range events {

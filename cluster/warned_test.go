@@ -9,7 +9,7 @@ import (
 	"kviz/cluster"
 )
 
-// What one kubectl is warned of is told by that one, also while others run in the
+// The warnings that one kubectl gets are printed by that one, also while others run in the
 // same process.
 func TestKubectlsAreWarnedApart(t *testing.T) {
 	t.Parallel()

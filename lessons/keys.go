@@ -5,7 +5,7 @@ import "slices"
 // Right is what a learner answers to a question to answer it right: the numbers of
 // the choices, from 1, in the order in which they are given. A question of order has
 // one for each card, as they are laid out; one of match a label for each item.
-// It is for who drives a lesson from outside: tests.
+// It is for whoever drives a lesson from outside: tests.
 func (q *Question) Right() []int {
 	var keys []int
 	switch q.Form() {

@@ -71,7 +71,7 @@ type Step struct {
 	Kind     string
 	Title    string
 	Text     string   // paragraphs, `code`, **bold** and "- " lists
-	Notes    string   // for who teaches; not shown to learners
+	Notes    string   // for the teacher; not shown to learners
 	View     []string // panes to show from this step on; none: as before
 	Goals    []*Goal
 	Question *Question

@@ -15,7 +15,7 @@ import (
 )
 
 // Cluster is a running cluster as far as a lesson drives it. All methods may be called
-// from any goroutine and return at once, but for Exec.
+// from any goroutine and return at once, except for Exec.
 type Cluster interface {
 	// Trace is the stream of events.
 	Trace() *trace.Stream
@@ -190,7 +190,7 @@ func (p *Player) Close() {
 // the speed back.
 func (p *Player) hurry() (back func()) {
 	was := p.cluster.Clock()
-	// What they answer is told by the script, which then does not end well. It
+	// What they answer fails the script, which says so. It
 	// goes on whatever was.Paused says: that may be a moment old.
 	_ = p.cluster.Resume()
 	_ = p.cluster.Speed(0)
@@ -228,7 +228,7 @@ type Look struct {
 	Steps    int
 	Kind     string   // see, predict, do, break, free
 	Text     string   // paragraphs, `code`, **bold** and "- " lists
-	Notes    string   // for who teaches
+	Notes    string   // for the teacher
 	View     []string // panes to show
 	Goals    []GoalLook
 	Ask      string

@@ -204,7 +204,7 @@ func (s *Session) Passed(step *Step) bool {
 func (s *Session) reached(step *Step) bool { return len(step.Goals) == 0 || s.passed[step.ID] }
 
 // Unmet lists the goals that are still open. A level counts when its step was
-// done once, but for those of the last step with goals, which must hold at the
+// done once, except for those of the last step with goals, which must hold at the
 // end.
 func (s *Session) Unmet() []*Goal {
 	var open []*Goal

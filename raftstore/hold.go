@@ -47,7 +47,7 @@ const (
 func (s *Replicated) StepOne() bool {
 	for !s.ReleaseOne() {
 		if time.Now().Before(s.settled) {
-			s.sleep(time.Millisecond)
+			s.order.sleep(time.Millisecond)
 			continue
 		}
 		m := s.nextTimeout()
@@ -66,8 +66,8 @@ func (s *Replicated) StepOne() bool {
 // nextTimeout is the voter whose election timeout runs out next, nil if all that run lead
 // or hear of a leader: by turns, for nobody knows what raft drew by lot.
 func (s *Replicated) nextTimeout() (next peer) {
-	for _, id := range s.group().voters() {
-		m, err := s.member(id)
+	for _, id := range s.membership.group().voters() {
+		m, err := s.membership.member(id)
 		if err != nil || !s.leaderless(m) {
 			s.timedOut[id] = 0
 			continue
@@ -85,7 +85,7 @@ func (s *Replicated) leaderless(m peer) bool {
 	if !g.Up || g.Leads {
 		return false
 	}
-	leader, err := s.member(g.Leader)
+	leader, err := s.membership.member(g.Leader)
 	return err != nil || !leader.Glance().Leads || s.network.Faults(g.Leader, m.ID()).Cut
 }
 

@@ -33,8 +33,8 @@ const hop = 500 * time.Microsecond
 // elections, the time that messages take, and until a request times out. 1 is real time.
 // Disks and heartbeats are as fast as ever.
 func (s *Replicated) SlowDown(factor int) {
-	s.clock.slow(factor)
-	for _, m := range s.everybody(func() { s.slowed.Store(int64(factor)) }) {
+	s.order.clock.slow(factor)
+	for _, m := range s.membership.everybody(func() { s.slowed.Store(int64(factor)) }) {
 		m.SlowElections(s.slowness())
 	}
 	if s.wire != nil {

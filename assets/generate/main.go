@@ -11,6 +11,8 @@
 // Alpha and beta versions are left out: kviz serves none.
 //
 //	go run ./assets/generate -out assets
+//
+// Start reading at main.
 package main
 
 import (

@@ -74,7 +74,7 @@ type Balancer struct {
 // connection is a client's.
 type connection struct {
 	to *Backend
-	of string // the command of the console that made it; "" for who has one connection
+	of string // the command of the console that made it; "" for a client with one connection
 }
 
 // New makes a balancer with no server behind it.

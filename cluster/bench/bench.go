@@ -5,6 +5,9 @@
 //
 // Every measurement is of this process, by the machine's clock: run it alone. Start reading at
 // [Small] and [Large].
+//
+// Kubernetes measures itself with clusterloader2 on clusters of real machines;
+// these numbers say what kviz costs, not what Kubernetes does.
 package bench
 
 import (

@@ -155,7 +155,7 @@ func (o *outsider) request(ctx context.Context, method, path, contentType, body 
 const benchConfigMaps = "/api/v1/namespaces/default/configmaps"
 
 // configMaps makes one for each of the requests that may be under way at once: who
-// patches one object with many others is told so after five tries (409).
+// patches one object with many others gets a 409 after five tries.
 func (o *outsider) configMaps(ctx context.Context) error {
 	for i := range clientsAtOnce {
 		if err := o.request(ctx, http.MethodPost, benchConfigMaps, "application/json", fmt.Sprintf(`{"metadata":{"name":"bench-%d"}}`, i)); err != nil {

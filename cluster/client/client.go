@@ -12,6 +12,8 @@
 // Errors are the API machinery's own (apierrors.IsNotFound, IsConflict,
 // IsInvalid …); a server that cannot be reached gives an error for which
 // [IsUnreachable] is true.
+//
+// Start reading at [Interface].
 package client
 
 import (

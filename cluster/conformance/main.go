@@ -6,6 +6,8 @@
 //	go run -C cluster/conformance . -quick                 # fails if a spec fails that the table says passes
 //
 // Each focus, a container of specs, has a cluster of its own. The table is TABLE.md.
+//
+// Start reading at main, then TABLE.md.
 package main
 
 import (

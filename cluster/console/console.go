@@ -45,13 +45,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.TheConsole, How: simulated.Simplified,
-	What: "the console runs no other programs than kubectl, etcdctl and etcdutl; attach, cp, debug, port-forward and proxy of kubectl are refused",
-	Seen: "their refusals",
-})
-
-var _ = simulated.Say(simulated.Statement{
-	Area: simulated.TheConsole, How: simulated.Simplified,
-	What: "kubectl logs -f of several containers asks for their logs again every second",
+	What: "the console runs no other programs than kubectl, etcdctl and etcdutl", Seen: "its \"command not found\"",
 })
 
 // Nodes runs the tools of a node (iptables-save, crictl, curl). Its methods are

@@ -7,7 +7,7 @@ import (
 	"kviz/cluster/control"
 )
 
-// Words are the console's commands, each with what may follow it: for who completes a
+// Words are the console's commands, each with what may follow it: for whoever completes a
 // line. What follows on is the tools that a node has.
 func (c *Console) Words() []control.Word {
 	var all []control.Word

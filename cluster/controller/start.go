@@ -54,7 +54,7 @@ var _ = simulated.Say(simulated.Statement{
 const Lease = "kube-controller-manager"
 
 // Config says how the controllers run. The zero value is upstream's defaults
-// but for one worker a controller.
+// except for one worker a controller.
 type Config struct {
 	// Identity names this copy in the Lease; default: the process's lane and a
 	// random part, so that a restarted copy waits until the Lease of the one

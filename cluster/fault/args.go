@@ -14,7 +14,7 @@ import (
 	"kviz/cluster/trace"
 )
 
-// What a fault can be told to at most: more than anybody waits for, and so little that times
+// The largest amounts that a fault takes: more than anybody waits for, and so little that times
 // can still be added up.
 const (
 	longest    = 1000 * time.Hour

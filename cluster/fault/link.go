@@ -36,7 +36,7 @@ type Link struct {
 func NewLink(name string) *Link { return &Link{name: name} }
 
 // Cut loses everything sent over the link, in both directions, until it is
-// mended: nobody is told, things just do not arrive. why is the event of it, for
+// mended: nobody is notified, things just do not arrive. why is the event of it, for
 // the causes of what a client does when it notices.
 func (l *Link) Cut(why trace.ID) { l.cut, l.why = true, why }
 

@@ -113,7 +113,7 @@ func TestWhatIsMendedIsShownAsMended(t *testing.T) {
 	}
 }
 
-// A fault is told which kinds of target it applies to.
+// A fault that does not apply says which kinds of target it applies to.
 func TestApplies(t *testing.T) {
 	if got := Applies("stall"); !slices.Equal(got, []string{"informer", "watch"}) {
 		t.Errorf("stall applies to %v", got)

@@ -105,7 +105,7 @@ func (p *Provider) ask(t *sim.Task, r remote.Request, deadline time.Duration) (i
 	return code, body, call.Answered(), err
 }
 
-// Login is what somebody asks for who logs in.
+// Login is what somebody who logs in asks for.
 type Login struct {
 	User      string         `json:"user"`
 	Groups    []string       `json:"groups,omitempty"`
@@ -114,7 +114,7 @@ type Login struct {
 	Claims    map[string]any `json:"claims,omitempty"`    // that it has besides, or instead
 }
 
-// Login gives a token to who logs in.
+// Login gives a token to whoever logs in.
 func (p *Provider) Login(t *sim.Task, l Login) (token string, err error) {
 	body, err := json.Marshal(l)
 	if err != nil {

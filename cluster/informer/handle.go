@@ -16,7 +16,7 @@ type handler struct {
 	Handler
 	replaying bool
 	waiting   []change
-	due       time.Duration // when it is told of everything again
+	due       time.Duration // when the next resync is
 }
 
 type change struct {
@@ -57,7 +57,7 @@ func (i *Informer) notify(t *sim.Task, old, new runtime.Object, why trace.ID) {
 	}
 }
 
-// inTurn tells h of c, after what it has still to be told.
+// inTurn tells h of c, after what is still waiting to be delivered to it.
 func (h *handler) inTurn(t *sim.Task, c change) {
 	if h.replaying {
 		h.waiting = append(h.waiting, c)

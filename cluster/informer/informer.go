@@ -1,6 +1,6 @@
 // Package informer is client-go's tools/cache in virtual time: a client's own
 // copy of one kind of object, kept up to date by a watch, with handlers that
-// are told what changed.
+// are notified of what changed.
 //
 // Every component of Kubernetes reads from such caches and writes to the API
 // server. So what a controller decides on is always a little old, and every
@@ -46,7 +46,7 @@ type Options struct {
 	Resync time.Duration
 }
 
-// Handler is told what changed. Its functions run one after another in a task
+// Handler is notified of what changed. Its functions run one after another in a task
 // whose causes are the watch event (or the resync) and must not wait. Any of them
 // may be nil. Objects are shared: copy before changing.
 type Handler struct {

@@ -39,7 +39,7 @@ func remove(t *sim.Task, c client.Interface, name string) {
 	_ = c.Delete(t, client.ConfigMaps, "demo", name, metav1.DeleteOptions{})
 }
 
-// log is a handler that writes down what it is told.
+// log is a handler that writes down what it receives.
 func log(out *strings.Builder) informer.Handler {
 	say := func(t *sim.Task, verb string, obj runtime.Object) {
 		cm := obj.(*corev1.ConfigMap)
@@ -178,7 +178,7 @@ func TestIndexFollowsChanges(t *testing.T) {
 	})
 }
 
-// Whatever happens to the watch, the store and what the handlers were told end
+// Whatever happens to the watch, the store and what the handlers received end
 // up the same as the server's objects.
 func TestRelistConverges(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

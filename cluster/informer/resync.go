@@ -48,7 +48,7 @@ func (i *Informer) nextResync() (at time.Duration, any bool) {
 	return at, any
 }
 
-// period is how often h is told of everything; 0 is never.
+// period is the resync period of h; 0 is never.
 func (i *Informer) period(h *handler) time.Duration {
 	switch {
 	case i.opts.Resync == 0 || h.Resync < 0 || h.Update == nil:

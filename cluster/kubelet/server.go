@@ -94,7 +94,7 @@ func loggedContainer(status *corev1.PodStatus, c Container, previous bool) (stri
 	}
 }
 
-// LogStream is a container's log on its way to who asked for it
+// LogStream is a container's log on its way to whoever asked for it
 // (cri-client pkg/logs ReadLogs).
 type LogStream struct {
 	from  *runtime.LogReader

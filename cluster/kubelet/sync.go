@@ -49,7 +49,7 @@ func (w *worker) syncPod(t *sim.Task) (terminal bool, err error) {
 	w.startProbes(t, rs)
 	did, err := w.act(t, rs)
 	if (did || err != nil) && w.phase == syncing {
-		// What the sync has changed, or why it could not, is told at once, and
+		// What the sync has changed, or why it could not, is reported at once, and
 		// seen at once (PLEGOnDemandRelist).
 		if rs, e := w.runtimeStatus(); e == nil {
 			status = w.generateStatus(t, rs, false)

@@ -11,8 +11,8 @@
 // Simplified: kubelets are asked without packets, though not across links that are cut;
 // what containers use is simulated (runtime/usage.go); a figure needs two answers of
 // the kubelet, as upstream's, but is that of the last one and not taken from a counter;
-// of who the API server says the user is it asks back with a SubjectAccessReview each
-// time, where upstream remembers for ten seconds. Start reading at [Start]; what it
+// it asks back with a SubjectAccessReview each time whether the user that the API server
+// names may do it, where upstream remembers the answer for ten seconds. Start reading at [Start]; what it
 // answers is in answer.go.
 package metricsserver
 

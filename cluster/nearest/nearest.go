@@ -1,6 +1,8 @@
 // Package nearest finds what a mistyped word most likely meant: a verb, a flag,
 // a file, an object. Kubernetes' programs do the same for their subcommands only
 // (cobra's suggestions).
+//
+// Start reading at [To].
 package nearest
 
 // To is the known word that a mistyped one most likely meant, or "" if

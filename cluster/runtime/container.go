@@ -193,7 +193,7 @@ func reasonOf(code int32) string {
 }
 
 // end is a container's end: by itself, by a signal, or with its node (quiet,
-// nobody is told).
+// nobody is notified).
 func (r *Runtime) end(c *Container, code int32, reason, message string, causes []trace.ID, quiet bool) {
 	if c.State != Running {
 		return

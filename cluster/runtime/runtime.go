@@ -118,7 +118,7 @@ func (r *Runtime) Node() string { return r.cfg.Node }
 // Now is the time on the node.
 func (r *Runtime) Now() time.Time { return r.k.Now() }
 
-// OnChange sets who is told when a pod's containers change: the kubelet's pod
+// OnChange sets the function that is called when a pod's containers change: the kubelet's pod
 // lifecycle event generator. A new kubelet replaces the old one. cause is the
 // event of the change.
 func (r *Runtime) OnChange(fn func(podUID string, cause trace.ID)) { r.changed = fn }
@@ -152,7 +152,7 @@ func (r *Runtime) SetNetworkReady(ok bool) {
 func (r *Runtime) NetworkReady() bool { return r.cni.ready }
 
 // PowerOff is the node losing power: all containers and sandboxes are dead
-// when it comes back, and nobody is told. The image store stays.
+// when it comes back, and nobody is notified. The image store stays.
 func (r *Runtime) PowerOff() {
 	r.down, r.off = true, true
 	for _, s := range r.sortedSandboxes() {

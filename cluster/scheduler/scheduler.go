@@ -91,7 +91,7 @@ type Scheduler struct {
 	client  client.Interface
 	cfg     Config
 	events  *events.Recorder
-	// elections are told in core Events, as all components tell theirs.
+	// elections are recorded as core Events, as those of all components are.
 	elections *record.Recorder
 	pods      *informer.Informer
 	nodes     *informer.Informer

@@ -21,9 +21,9 @@ type Operation struct {
 	k       *Kernel
 	number  uint64 // among those of the run, from 1
 
-	aside  bool          // no store's: Task.Aside
-	limit  time.Duration // for how long of real time it may hold up virtual time; 0 for ever
-	waited time.Time     // since when it does
+	offloaded bool          // no store's: Task.Offload
+	limit     time.Duration // for how long of real time it may hold up virtual time; 0 for ever
+	waited    time.Time     // since when it does
 }
 
 func (o *Operation) finished() bool { return o.done.Load() }

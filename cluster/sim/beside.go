@@ -8,7 +8,7 @@ import (
 
 // Beside runs fn in a goroutine of its own, beside the kernel's: at an edge,
 // where something real is waited for (a socket, a child process, the store's
-// disks). Below package cluster goroutines for such work start here, but for the
+// disks). Below package cluster goroutines for such work start here, except for the
 // recorder's, which outlives the kernel; a panic in it ends the run as one in a task does, with the seed.
 // It may be called from any goroutine.
 //

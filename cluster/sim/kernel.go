@@ -59,7 +59,7 @@ type Config struct {
 	Hold func(bool)
 	// Release lets one thing go of what the store holds; nil where it holds nothing.
 	Release func() bool
-	// Pace is told, on the kernel's goroutine, when virtual time falls behind real
+	// Pace is called, on the kernel's goroutine, when virtual time falls behind real
 	// time because the machine or the store has no time, how far, and when it keeps
 	// up again. It must not block.
 	Pace func(Pace)
@@ -246,7 +246,7 @@ const slack = 8 * time.Millisecond
 func (k *Kernel) waitFor(aw *Operation) bool {
 	if k.again != nil || !aw.outlasted() && (k.cfg.Healthy == nil || k.cfg.Healthy()) {
 		waited := k.inbox.wait(healthyPoll)
-		if aw.aside {
+		if aw.offloaded {
 			return aw.finished()
 		}
 		k.pace.meter.store += waited

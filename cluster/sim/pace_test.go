@@ -183,7 +183,7 @@ func TestDemandKeepsItsPaceBesideRequests(t *testing.T) {
 }
 
 // Where the machine or the store takes longer for the cluster's work than the speed
-// allows, somebody is told how fast virtual time really is, and when it is over.
+// allows, a notice says how fast virtual time really is, and when it is over.
 func TestFallingBehindIsTold(t *testing.T) {
 	for name, tt := range map[string]struct {
 		speed float64

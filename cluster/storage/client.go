@@ -10,6 +10,8 @@
 //
 // What reaches the store by another way (etcdctl, a write whose caller gave up)
 // becomes visible as soon as no operation is in flight.
+//
+// Start reading at [Client.Txn].
 package storage
 
 import (

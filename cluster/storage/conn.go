@@ -36,7 +36,7 @@ type Group interface {
 // With endpoints, requests and watches go through one member at a time. A member
 // that is down takes no connection, and the next in the list is used at once. One
 // that is cut off takes requests and lets them time out; the client goes to the
-// next one then. What was asked meanwhile has failed, and its sender is told so
+// next one then. What was asked meanwhile has failed, and its sender gets an error
 // (etcd client/v3: an answer with the code Unavailable makes the balancer pick
 // another; upstream's picks in turn among all that are connected, so that one
 // request in three would fail).

@@ -7,11 +7,11 @@ import (
 	"kviz/cluster/trace"
 )
 
-// A watch whose client does not take what it is told falls behind: etcd moves it
+// A watch whose client does not take what it is sent falls behind: etcd moves it
 // from its synced watchers to the unsynced ones and serves it from the history,
 // from the first revision it has not been told of, as fast as the client takes
 // it. So nothing is lost, unless that history is compacted meanwhile: then the
-// watch is cancelled with the compact revision the next time it could be told
+// watch is cancelled with the compact revision the next time it could be sent something
 // something, and its client has to list anew (etcd
 // server/storage/mvcc/watchable_store.go notify, syncWatchers;
 // watcher_group.go chooseAll).
@@ -55,7 +55,7 @@ func (c *Client) Stall(name string, why trace.ID) {
 	c.change(name, why, func(l *line) { l.stalled = true })
 }
 
-// Flow ends Stall: what waits is told at once, or as fast as the line is.
+// Flow ends Stall: what waits is sent at once, or as fast as the line is.
 func (c *Client) Flow(name string, why trace.ID) {
 	c.change(name, why, func(l *line) { l.stalled = false })
 }
@@ -67,7 +67,7 @@ func (c *Client) SlowLine(name string, d time.Duration, why trace.ID) {
 }
 
 // Break breaks the connection of the watches of a name. etcd's client opens each
-// again, under another number, behind the newest revision that it was told (client/v3
+// again, under another number, behind the newest revision that it was sent (client/v3
 // watch.go resume): nothing is lost.
 func (c *Client) Break(name string, why trace.ID) {
 	for _, w := range slices.Clone(c.watches) {
@@ -118,7 +118,7 @@ func (w *Watch) send(b Batch) {
 	}
 }
 
-// sync plans when the oldest revision that waits is told.
+// sync plans when the oldest revision that waits is sent.
 func (w *Watch) sync() {
 	w.turn++
 	if len(w.held) == 0 || w.line.stalled {
@@ -158,7 +158,7 @@ func (w *Watch) step() bool {
 	return true
 }
 
-// cancel ends a watch that has still to be told of what was compacted.
+// cancel ends a watch that still has to be sent what was compacted.
 func (w *Watch) cancel() {
 	told := w.lag("etcdserver: mvcc: required revision has been compacted")
 	told.Compacted, w.compacted = w.c.compacted, w.c.compacted

@@ -11,7 +11,7 @@ import (
 
 // Watch is a stream of the commits under a prefix, from the moment it was
 // opened. It is never dropped for being slow; it ends when the history that it
-// has still to be told was compacted (see lag.go).
+// still has to be sent was compacted (see lag.go).
 type Watch struct {
 	Mailbox sim.Mailbox[Batch]
 

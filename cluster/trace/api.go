@@ -72,7 +72,7 @@ const (
 )
 
 // The halves of the storage stage that only resources with encryption at rest
-// have, and which are told beside it: what is written is encrypted before, what
+// have, and which are listed beside it: what is written is encrypted before, what
 // was read is decrypted after. By is the provider and the key ("aescbc key1").
 const (
 	StageEncrypt = "encrypt"

@@ -227,6 +227,6 @@ type StoreWatch struct {
 	Name      string `json:",omitempty"` // what faults call it: "pods"
 	Next      int64  `json:",omitempty"` // the first revision that it has not been told of, where it lags
 	Lag       int64  `json:",omitempty"` // how many revisions it is behind the newest
-	Waiting   int    `json:",omitempty"` // how many events it has still to be told
+	Waiting   int    `json:",omitempty"` // how many events it still has to be sent
 	Compacted int64  `json:",omitempty"` // the compaction that it was cancelled with
 }

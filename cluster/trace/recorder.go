@@ -29,12 +29,12 @@ type Recorder struct {
 	done    chan struct{}
 
 	// What is in the file, for the [Archive]. The list is replaced, not changed,
-	// but for its end.
+	// except for its end.
 	blocks  []placed
 	offset  int64
 	given   uint64        // events handed over
 	laid    uint64        // events in blocks
-	gap     bool          // events are missing, so that positions cannot be told
+	gap     bool          // events are missing, so that positions are unknown
 	another chan struct{} // closed and replaced with every block
 }
 
@@ -129,7 +129,7 @@ func (r *Recorder) stir() {
 	}
 }
 
-// written lists the blocks in the file; none when positions cannot be told.
+// written lists the blocks in the file; none when positions are unknown.
 func (r *Recorder) written() []placed {
 	r.mu.Lock()
 	defer r.mu.Unlock()

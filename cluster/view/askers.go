@@ -66,14 +66,14 @@ func within(list []tick, at time.Duration) (n int) {
 // AskedWithin is how many reads it has sent in the minute before a moment.
 func (a *Asker) AskedWithin(at time.Duration) int { return within(a.asked, at) }
 
-// ToldWithin is how many watch events it was told of in the minute before a moment.
+// ToldWithin is how many watch events it was sent in the minute before a moment.
 func (a *Asker) ToldWithin(at time.Duration) int { return within(a.told, at) }
 
 // Polls reports whether it lists again and again instead of watching.
 func (a *Asker) Polls() bool { return a.Watches+a.Told == 0 && a.Lists > 1 }
 
 // Askers lists who has read what: first of what somebody polls, and of that first who
-// asked most in the minute before now, then who was told most.
+// asked most in the minute before now, then who was sent most.
 func (s *State) Askers() []*Asker {
 	all := s.askers.values()
 	polled := map[string]int{}

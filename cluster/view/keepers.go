@@ -64,7 +64,7 @@ func TakerOf(finalizer string) string {
 	return orElse(takers[finalizer], "whoever put it on, when it has tidied up")
 }
 
-// ContentOf lists what lies in a namespace, by resource and name, but for Events,
+// ContentOf lists what lies in a namespace, by resource and name, except for Events,
 // which keep nobody.
 func (s *State) ContentOf(namespace string) []*Object {
 	var all []*Object
@@ -80,7 +80,7 @@ func (s *State) ContentOf(namespace string) []*Object {
 }
 
 // KeepersOf says what keeps a namespace that was asked to go: its conditions that are
-// True, each with what it comes from, where that can be told; nothing of other objects
+// True, each with what it comes from, where that is known; nothing of other objects
 // and of a namespace that stays.
 func (s *State) KeepersOf(o *Object) (keepers []Keeper) {
 	ns, ok := o.Value.(*corev1.Namespace)

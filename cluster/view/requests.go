@@ -87,7 +87,7 @@ type WatchCache struct {
 func (w *WatchCache) seal() { clip(&w.revisions) }
 
 // Behind is how many events of the cache are newer than a revision: what a watch
-// of everything that has got so far has still to be told. It counts no further than
+// of everything that has got so far still has to be sent. It counts no further than
 // 256.
 func (w *WatchCache) Behind(revision int64) int {
 	list := last(w.revisions, maxRevisions)

@@ -151,7 +151,7 @@ type StoreClient struct {
 	Since time.Duration
 }
 
-// Doomed reports whether the watch has still to be told of something that was
+// Doomed reports whether the watch still has to be sent something that was
 // compacted: it will be cancelled.
 func (w *StoreWatch) Doomed(compacted int64) bool { return w.Lag > 0 && w.Next < compacted }
 
@@ -287,7 +287,7 @@ func (s *Store) Question() []Answer {
 // etcd_server_proposals_{committed,applied,pending,failed}_total.
 type Proposals struct {
 	Committed, Applied, Pending uint64
-	Failed                      int // refused or given up, as far as clients were told
+	Failed                      int // refused or given up, as far as clients got an answer
 }
 
 // Proposals counts what was proposed.

@@ -4,7 +4,7 @@
 //
 // In Kubernetes such a server is anybody's program, running in the cluster behind a
 // Service or outside it under a URL. Here a small catalogue of them is simulated: the
-// program inside a pod is told by the pod's image (docker.io/kviz/webhook-NAME), and
+// program inside a pod is named by the pod's image (docker.io/kviz/webhook-NAME), and
 // each is also reached as the host NAME.webhooks.kviz.dev. Simplified: a program is
 // one process however many pods run it, calls go from task to task instead of over
 // TLS, and certificates are not checked. Start reading at [Servers.Send]; what the

@@ -200,7 +200,7 @@ func (s *shape) keepClock(c *cluster.Cluster) error {
 	}
 	var now time.Time
 	if c.Kernel().Do(func() { now = c.Kernel().Now() }) != nil {
-		return nil // it has ended by itself, and that is told elsewhere
+		return nil // it has ended by itself, which is reported elsewhere
 	}
 	next := now.UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
 	return os.WriteFile(filepath.Join(s.clockDir(), clockFile), []byte(next+"\n"), 0o644)

@@ -10,7 +10,7 @@ import (
 
 // documented OUT FILE HEADING [OLD NEW]… writes the commands that stand under a heading of a
 // file of the repository into a file, with words replaced: so a document's commands
-// are run as they are, but for addresses.
+// are run as they are, except for addresses.
 func documented(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := os.ReadFile(filepath.Join(repository, args[1]))
 	ts.Check(err)

@@ -81,7 +81,7 @@ func (s *terminal) sound() {
 	}
 }
 
-// Who is told to end while an editor is open ends in order, and takes the editor along.
+// A process that gets SIGTERM while an editor is open ends in order, and takes the editor along.
 func TestEndedInTheEditor(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -54,7 +54,7 @@ func growth(live uint64, busy bool) int {
 	return int((goal - live) * 100 / live)
 }
 
-// listen is told of the next collection by an object that does not outlive it.
+// listen learns of the next collection from an object that does not outlive it.
 func (p *pacer) listen() {
 	sentinel := new([16]byte)
 	runtime.AddCleanup(sentinel, func(p *pacer) { p.collected(); p.listen() }, p)

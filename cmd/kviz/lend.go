@@ -70,7 +70,7 @@ func (s streams) lend() control.Lend {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, in, out, s.err
 		// An editor that is asked to end puts the terminal in order, and what it was
-		// given aside; one that does not listen is killed.
+		// set aside; one that does not listen is killed.
 		cmd.Cancel = func() error { return host.Terminate(cmd) }
 		cmd.WaitDelay = 2 * time.Second
 		before, err := term.GetState(int(in.Fd()))

@@ -4,6 +4,8 @@
 // This folder has flags, subcommands and wiring, one file a subcommand, and
 // nothing else. Each subcommand is a value of type command; commands lists
 // those that there are.
+//
+// Start reading at [Main], then the file of a subcommand.
 package main
 
 import (
@@ -72,7 +74,7 @@ func Main() int {
 	return dispatch(ctx, streams{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
 }
 
-// ended is a context that ends with one of the signals, but for the interrupt that the
+// ended is a context that ends with one of the signals, except for the interrupt that the
 // keys of a terminal send to all its programs while another one than kviz has it.
 func ended(ends []os.Signal) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())

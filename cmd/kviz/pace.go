@@ -9,8 +9,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// behindFor is how long virtual time falls behind before somebody who does not look at
-// a screen is told.
+// behindFor is how long virtual time falls behind before it is reported
+// where there is no screen.
 const behindFor = 10 * time.Second
 
 // tellPace says it, once, when virtual time falls behind its speed for long, and when

@@ -11,7 +11,7 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Nobody is told of a moment, everybody of what lasts, once, and of its end.
+// A short lag is not reported; one that lasts is, once, and so is its end.
 func TestServeSaysThatTimeFallsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := trace.NewStream(0)

@@ -2,6 +2,8 @@
 // the lesson answer with an action and do nothing themselves; the explorer hands it to
 // the part that does it (tui/perform.go). So whatever can be done can be done from
 // anywhere, and a test reads what a key came to.
+//
+// Start reading at [Action].
 package action
 
 import (
@@ -105,7 +107,7 @@ const (
 // About lessons, recordings, and the end.
 type (
 	Begin     string // begin a lesson, by its ID
-	Lesson    string // what a lesson is told to do: "next", "hint", "answer 2"
+	Lesson    string // the command for a lesson: "next", "hint", "answer 2"
 	Recording string // leave for a recording, by its path
 	Scenario  string // run the console line of a scenario
 	Explore   struct{}

@@ -24,7 +24,7 @@ var own = []string{"clear", "fg", "help", "jobs", "kill"}
 func completions(s *view.State, c Catalogue, jobs []string, before []string, word string) []string {
 	var out []string
 	for _, w := range candidates(s, c, jobs, before) {
-		// Flags are offered to who has begun one.
+		// Flags are offered once one has been begun.
 		if strings.HasPrefix(w, word) && (word != "" || !strings.HasPrefix(w, "-")) {
 			out = append(out, w)
 		}

@@ -3,6 +3,8 @@
 // shows what they print, with a scroll back and a history: one in the foreground,
 // which has the prompt, and any number in the background (jobs.go), as a shell does. While the cluster
 // stands, a command waits, and the console says so.
+//
+// Start reading at [Console.Run], then [Drawer].
 package console
 
 import (

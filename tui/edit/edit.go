@@ -1,6 +1,8 @@
 // Package edit is the one-line text field of the explorer: the console's
 // command line, the filter, the palette's search, every prompt. It is the text
 // input of bubbles with a history, drawn into the grid.
+//
+// Start reading at [Line].
 package edit
 
 import (

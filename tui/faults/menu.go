@@ -1,6 +1,8 @@
 // Package faults is the menu of what can be broken and mended: a plain sentence for
 // every fault and kind of target, and only those that do something to a target as it is
 // now.
+//
+// Start reading at [Menu.Of].
 package faults
 
 import (

@@ -2,6 +2,8 @@
 // Everything that says which keys there are (the key line, the help, the
 // palette) is written from the map in use, so it cannot be out of date; and a
 // key is changed by the action's name.
+//
+// Start reading at [Global].
 package keymap
 
 import (

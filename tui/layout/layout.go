@@ -7,6 +7,8 @@
 // fit: one with tabs at 80x24, four from 100x30, six (two columns of three)
 // from 120x40, nine from 180x48. A lesson takes a column on the right, or the lower part of the
 // body where the screen is narrow; the console takes the lower part.
+//
+// Start reading at [Compute].
 package layout
 
 import (

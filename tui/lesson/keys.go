@@ -8,7 +8,7 @@ import (
 	"kviz/tui/keymap"
 )
 
-// What a lesson is told to do; what begins with "text." concerns the text alone.
+// The commands for a lesson; those that begin with "text." concern the text alone.
 const (
 	next    = "next"
 	hint    = "hint"

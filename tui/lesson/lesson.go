@@ -1,6 +1,8 @@
 // Package lesson is the lesson on the screen: beside the panes where there is room, large
 // in their place or below them where there is not. It shows the step of package lessons'
 // player and passes on what the learner answers.
+//
+// Start reading at [Lesson.Draw].
 package lesson
 
 import (

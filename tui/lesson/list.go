@@ -51,7 +51,7 @@ func (l *Lesson) Done() (done, all int) {
 	return done, len(list)
 }
 
-// Items are the lines of the palette: what the lesson that is under way can be told, and
+// Items are the lines of the palette: the commands for the lesson that is under way, and
 // the lessons that can be begun.
 func (l *Lesson) Items() []overlay.Item {
 	if l.None() {

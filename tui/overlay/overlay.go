@@ -2,6 +2,8 @@
 // step sizes, causes, lessons), pages of text (help, an object), and prompts.
 // An overlay owns the keyboard while it is open; it answers every key with a
 // [Reaction] and never acts itself.
+//
+// Start reading at [Overlay].
 package overlay
 
 import (

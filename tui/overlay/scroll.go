@@ -52,7 +52,7 @@ func (s *Scroll) Key(k tea.KeyPressMsg) {
 	}
 }
 
-// Draw draws rows into the area but for a column at the left and one at the
+// Draw draws rows into the area except for a column at the left and one at the
 // right, where the bar is.
 func (s *Scroll) Draw(a grid.Area, rows []Row) {
 	lines := make([]string, len(rows))

@@ -62,7 +62,7 @@ type Mover interface {
 }
 
 // Pointer is a pane that keeps its cursor itself. At is the ID of the subject
-// under it after a drawing; Select is told of a click.
+// under it after a drawing; Select is called on a click.
 type Pointer interface {
 	At() string
 	Select(on Subject, f *Frame)

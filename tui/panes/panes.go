@@ -2,6 +2,8 @@
 // a line here: its key and its tab, its place in the layouts, its page of the help, its
 // entries in the glossary, the palette and the jump list, the lessons that may show it
 // and its golden frames all come from this list.
+//
+// Start reading at the list.
 package panes
 
 import (

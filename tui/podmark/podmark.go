@@ -1,6 +1,8 @@
 // Package podmark decides how a pod looks as a cell: a letter for its
 // workload, a shape and a style for its phase, and the word that kubectl would
 // print in its STATUS column.
+//
+// Start reading at [Of].
 package podmark
 
 import (

@@ -2,6 +2,8 @@
 // panic in one of them would otherwise end the process with the terminal
 // still in raw mode and the alternate screen; here it is caught, kept with
 // its stack, and handed to whoever ends the program.
+//
+// Start reading at [Group.Go].
 package safe
 
 import (

@@ -7,6 +7,8 @@
 // light ground until they read well, so that they hold for colour-blind eyes;
 // healthy is blue, never green against red. Colour never carries a meaning
 // alone: panes put a letter or a shape beside it.
+//
+// Start reading at [Theme].
 package theme
 
 import (

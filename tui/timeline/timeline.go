@@ -3,6 +3,8 @@
 // position in the stream, not the clock, so that a quiet hour takes no room
 // and every event can be reached; how high the blocks stand says how many
 // events fell into how little virtual time.
+//
+// Start reading at [Index].
 package timeline
 
 import (

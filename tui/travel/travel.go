@@ -2,6 +2,8 @@
 // one in the past, and how it gets from one to another: by events, marks and numbers, by
 // dragging the scrubber, or by playing the past like a film. It knows the history only;
 // what it has to say it answers with, as actions.
+//
+// Start reading at [Travel].
 package travel
 
 import (

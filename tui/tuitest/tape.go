@@ -4,6 +4,8 @@
 //
 // The story is folded by the real package view, so a pane that draws it draws
 // what it would draw of a cluster that behaved so.
+//
+// Start reading at [Cluster], then tape.go.
 package tuitest
 
 import (

@@ -1,5 +1,7 @@
 // Package words writes durations, sizes and lists the way the panes show them:
 // short, of even precision, the same everywhere.
+//
+// Start reading at [Dur].
 package words
 
 import (

@@ -32,7 +32,7 @@ func startUpstream(dir string) (s *side, stop func() error, err error) {
 	klog.LogToStderr(false)
 	klog.SetOutput(discard{})
 	store := raftstore.OpenBare()
-	face, err := etcdapi.Serve(store, etcdapi.Config{})
+	served, err := etcdapi.Serve(store, etcdapi.Config{})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
@@ -40,9 +40,9 @@ func startUpstream(dir string) (s *side, stop func() error, err error) {
 	ended := make(chan error, 1)
 	stop = func() error {
 		cancel()
-		return errors.Join(<-ended, face.Close(), store.Close())
+		return errors.Join(<-ended, served.Close(), store.Close())
 	}
-	run, url, err := Upstream(ctx, dir, face.Addr)
+	run, url, err := Upstream(ctx, dir, served.Addr)
 	if err != nil {
 		ended <- nil
 		return nil, nil, errors.Join(err, stop())

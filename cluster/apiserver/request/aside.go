@@ -6,7 +6,7 @@ import "time"
 // waits for. Upstream's libraries have parts that take the square of an object's size:
 // the set of a manager's fields, lists that are merged by key, patterns, rules. There
 // that is one goroutine's trouble. Here such parts of a big request are computed beside
-// the kernel (sim.Task.Aside), with what they give taken up in its turn; small ones
+// the kernel (sim.Task.Offload), with what they give taken up in its turn; small ones
 // are done before anybody could notice.
 
 const (
@@ -64,6 +64,6 @@ func aside[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In)
 	if s.Bulk.Console {
 		limit = 0
 	}
-	s.Task.Aside(part+" of "+s.Bulk.Path, time.Duration(bulk)*perByte, limit, func() { out = fn(in) })
+	s.Task.Offload(part+" of "+s.Bulk.Path, time.Duration(bulk)*perByte, limit, func() { out = fn(in) })
 	return out
 }

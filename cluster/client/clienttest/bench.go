@@ -61,7 +61,7 @@ func Run(tb T, seed uint64, main func(b *Bench, t *sim.Task)) *Bench {
 	return b
 }
 
-// Note writes a line into the test's trace: what happens next, for who reads its
+// Note writes a line into the test's trace: what happens next, for whoever reads its
 // transcript.
 func Note(t *sim.Task, line string) {
 	t.Emit(trace.Event{Kind: trace.CommandStart, Object: trace.Ref{Kind: "#", Name: line}})

@@ -20,8 +20,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/raftstore/etcdapi"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.TheConsole, How: simulated.Simplified,
+	What: "of several endpoints etcdctl asks the first, where the real one draws one by lot; lock, elect, make-mirror, check and what never ends are refused",
+	Seen: "their refusals",
+})
 
 // Store is the cluster's store as etcdctl sees it. Methods with a task are called
 // on the kernel's goroutine, as part of the task.

@@ -29,7 +29,7 @@ import (
 // gate is where an etcdctl of the console comes in. It is a process of its
 // own and cannot be given a connection; but gRPC asks the proxy that its
 // environment names to connect it with "a:2379", so the gate is such a proxy,
-// on loopback, for who knows the command's secret. It hands the connection to
+// on loopback, for whoever knows the command's secret. It hands the connection to
 // the store's gRPC address of member a, whose every call passes unary or stream
 // here, and through the kernel.
 type gate struct {

@@ -36,7 +36,7 @@ func shownAs(format string) ([]byte, error) {
 	return nil, nil
 }
 
-// withoutLast hands on what is written as it comes, but for a last part, if it
+// withoutLast hands on what is written as it comes, except for a last part, if it
 // is what it looks like.
 type withoutLast struct {
 	to   io.Writer

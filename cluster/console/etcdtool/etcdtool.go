@@ -6,6 +6,9 @@
 // etcdctl is one, and the console starts this very program as one ([Command]).
 // A program that imports this package, a test binary too, becomes etcdctl when
 // it is started that way, before its main.
+//
+// Nothing of the programs is left out or changed but etcdutl hashkv (hashkv.go). Start reading
+// at [Command].
 package etcdtool
 
 import (

@@ -8,7 +8,13 @@ import (
 	"time"
 
 	"kviz/cluster/console/command"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.TheConsole, How: simulated.Simplified,
+	What: "kubectl logs -f of several containers asks for their logs again every second",
+})
 
 // followLogs is logs --follow: what is there, then what comes, until the container ends.
 func (k *run) followLogs(ctx context.Context, args []string, flags *parsed) int {
@@ -37,7 +43,7 @@ func (k *run) followLogs(ctx context.Context, args []string, flags *parsed) int 
 }
 
 // followAllLogs is logs --follow of several containers, which are asked for their logs
-// again every second: which of several streams at a time is told of first, would not be
+// again every second: in which order several streams arrive would not be
 // the same in every run.
 func (k *run) followAllLogs(ctx context.Context, once []string, limit time.Duration) int {
 	var said []byte

@@ -4,7 +4,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.TheConsole, How: simulated.Simplified,
+	What: "attach, cp, debug, port-forward and proxy of kubectl are refused", Seen: "their refusals",
+})
 
 // refused says why a subcommand is not possible here, or "". terminal says whether
 // there is one for an editor.

@@ -3,6 +3,9 @@
 // cluster, and leave no mark in the trace.
 //
 // Start reading at [Run].
+//
+// A machine of the control plane has GNU's, or a shell in a container busybox's; these know the
+// options that such pipes use and refuse others by name.
 package tools
 
 import (

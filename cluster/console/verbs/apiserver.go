@@ -71,7 +71,7 @@ func serverVerb(ctx context.Context, inv *use, args []string) int {
 }
 
 // onEach does a verb at one server after another, until one refuses. What several
-// say in the same words is told once.
+// say in the same words is printed once.
 func onEach(ctx context.Context, inv *use, args []string, servers []Server) int {
 	var file []byte
 	if slices.Contains(args, "-") {

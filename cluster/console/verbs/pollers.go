@@ -43,7 +43,7 @@ func pollersVerb(ctx context.Context, inv *use, args []string) int {
 	return 0
 }
 
-// clientsVerb is kviz clients: who asks for what how often, and who is told.
+// clientsVerb is kviz clients: who lists what how often, and who watches.
 func clientsVerb(_ context.Context, inv *use, args []string) int {
 	if len(args) > 1 {
 		return inv.badUse()

@@ -4,7 +4,7 @@
 //
 // Kubernetes has no such command; several verbs stand for programs of it (node
 // join for kubeadm join, certificate for kubeadm kubeconfig user, restore for
-// etcdutl snapshot restore on every member). What is simplified: none of those
+// etcdutl snapshot restore on every member). Simplified: none of those
 // needs a login on a machine, and the paths are those of the simulated one.
 //
 // Start reading at the table (table.go); a verb is a row there and its function,
@@ -17,8 +17,14 @@ import (
 	"io/fs"
 
 	"kviz/cluster/console/command"
+	"kviz/cluster/simulated"
 	"kviz/raftstore/host"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.TheConsole, How: simulated.Simulated,
+	What: "kviz node join, kviz certificate and kviz restore do what kubeadm and etcdutl do on machines that one has to log in to",
+})
 
 // Config is what the verbs ask and drive.
 type Config struct {

@@ -153,7 +153,7 @@ func WriteWhy(w io.Writer, links []view.Link, full bool) {
 	}
 	// Where the nearest ancestor that is shown stands.
 	shownAt := make([]int, len(links))
-	told := map[[2]any]bool{} // a cause that an event has by several ways of plumbing is told once
+	told := map[[2]any]bool{} // a cause that an event has by several ways of plumbing is printed once
 	for i, l := range links {
 		above := -1
 		if i > 0 {

@@ -20,7 +20,7 @@
 //
 // Mirrors pkg/controller/certificates/{approver,signer,cleaner}. Simplified: one
 // queue for the four signers, which upstream runs as four controllers with one key
-// each; the cleaner's errors are told in no log. The cluster's authority signs, see
+// each; the cleaner's errors are not logged. The cluster's authority signs, see
 // [Sign]. Nothing is watched before the first request. Start reading at
 // [Controller.Start].
 package certificates

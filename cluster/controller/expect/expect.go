@@ -8,6 +8,8 @@
 // outstanding. If they do not show up within five minutes, it stops waiting.
 //
 // Mirrors pkg/controller/controller_utils.go UIDTrackingControllerExpectations.
+//
+// Nothing is left out. Start reading at [Expectations].
 package expect
 
 import "time"

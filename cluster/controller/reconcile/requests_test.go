@@ -16,7 +16,7 @@ import (
 	"kviz/cluster/trace"
 )
 
-// What each run has read from its caches and asked of the API server is told when it
+// What each run has read from its caches and asked of the API server is reported when it
 // ends, also what tasks beside it did for it. Another run at the same time counts for
 // itself.
 func TestCounts(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package framework is the scheduling framework: what a plugin is, what it can
-// say, and what it is told about nodes and pods.
+// say, and what it learns about nodes and pods.
 //
 // kube-scheduler is a fixed loop with twelve extension points; everything that
 // makes it choose one node over another is a plugin at one or more of them.

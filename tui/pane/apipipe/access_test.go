@@ -13,7 +13,7 @@ import (
 	"kviz/tui/tuitest"
 )
 
-// bindings is a story of who was given what.
+// bindings is a story of what was granted to whom.
 func bindings() *view.History {
 	tape := tuitest.Story()
 	put := func(kind, resource, ns, name string, o runtime.Object) {

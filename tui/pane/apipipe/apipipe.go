@@ -1,8 +1,10 @@
 // Package apipipe is the pane of the API server's request pipeline. Every request
 // is a row with a mark for each stage it has passed; the one under the cursor
-// (or the one the present event is about) is told stage by stage below, with
+// (or the one the present event is about) is shown stage by stage below, with
 // the lines that each stage changed in the object. Its other views are the watch
 // caches with those who watch, who may do what, and who asked for what.
+//
+// Start reading at [Pipeline.Draw], then table.go and request.go.
 package apipipe
 
 import (

@@ -52,7 +52,7 @@ func readings(f *pane.Frame) []reading {
 	return all
 }
 
-// drawReaders compares those that ask again and again with those that are told: how many
+// drawReaders compares clients that poll with clients that watch: how many
 // reads the server got from each in the last minute, and how many events it told them.
 func drawReaders(s *pane.Sheet, f *pane.Frame, y int) int {
 	all := readings(f)

@@ -79,7 +79,7 @@ func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
 	return y
 }
 
-// drawAnswer says what the client was told.
+// drawAnswer shows the client's answer.
 func drawAnswer(s *pane.Sheet, y int, r *view.Request, st grid.Style, text string) int {
 	lines := grid.Lines("⇒ "+text, s.W())
 	for i, l := range lines {

@@ -2,6 +2,8 @@
 // store's members with their raft roles and the control plane's processes;
 // below, the nodes as boxes with their pods as cells, each a letter for the
 // workload and a shape for the phase.
+//
+// Start reading at [Map.Draw].
 package clustermap
 
 import (

@@ -2,6 +2,8 @@
 // One event a row, one column (lane) a component; an arrow leads from the lane
 // of an event's cause to its own, one hop and no more, because whole chains
 // cannot be read ("why?" shows them as a list).
+//
+// Start reading at [Events.Draw].
 package events
 
 import (

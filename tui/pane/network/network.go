@@ -2,6 +2,8 @@
 // Service's address exists nowhere; it is a few rules on every node. The pane
 // draws those rules as a tree of decisions, the way of the last packet through
 // them, and what the last sync of a node changed.
+//
+// Start reading at [Network.Draw].
 package network
 
 import (

@@ -1,6 +1,8 @@
 // Package nodes is the pane of one node from the inside. What its kubelet has
 // reported, the pods it works on, and for one pod every step of bringing it up
 // or down: volumes, sandbox, network, images, containers, probes, back-offs.
+//
+// Start reading at [Nodes.Draw].
 package nodes
 
 import (

@@ -88,7 +88,7 @@ func drawProbe(s *pane.Sheet, f *pane.Frame, y int, p *view.NodePod, pr view.Pro
 // times is a stretch of virtual time.
 type times struct{ from, to time.Duration }
 
-// ran is when a step ran: it is told when it ends, but a back-off when it begins, and of
+// ran is when a step ran: its event comes when it ends, but a back-off's when it begins, and of
 // that no more is drawn than has passed.
 func ran(st view.Step, now time.Duration) times {
 	if st.Kind == trace.RestartBackoff {

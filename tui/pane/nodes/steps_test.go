@@ -12,7 +12,7 @@ import (
 	"kviz/tui/tuitest"
 )
 
-// A step is told when it has ended, so its bar lies before it; a back-off when it begins,
+// A step's event comes when it has ended, so its bar lies before it; a back-off's when it begins,
 // so its bar lies behind it, and ends now at the latest: not over what caused it.
 func TestABackOffLiesBehindItsCause(t *testing.T) {
 	crash := view.Step{At: 40 * time.Second, Took: 5 * time.Second, Kind: trace.CRICall}

@@ -1,6 +1,8 @@
 // Package object is the pane of one API object. Who owns it and what it owns, what
 // is wanted beside what is, the Events about it, what each write changed, and
 // the whole as YAML.
+//
+// Start reading at [Object.Draw].
 package object
 
 import (

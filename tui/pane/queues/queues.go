@@ -1,6 +1,8 @@
 // Package queues is the pane of the work queues of the controllers, with what
 // waits, what is being worked on, what is delayed, and what the controllers
 // decided and why; and the informers, the caches that they decide by.
+//
+// Start reading at [Queues.Draw].
 package queues
 
 import (

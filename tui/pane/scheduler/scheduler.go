@@ -1,6 +1,8 @@
 // Package scheduler is the pane of one scheduling cycle as a matrix of nodes and
 // plugins, with the reasons of the nodes that fell out, the scores of the
 // others, and the scheduler's three queues.
+//
+// Start reading at [Scheduler.Draw].
 package scheduler
 
 import (

@@ -4,6 +4,8 @@
 // revisions, and the tree of keys. Its other views are the keys with their
 // values, the members, what the store does beside keys, its metrics, reads at single
 // members, and the chart of how slowness climbs from its disks to the work queues.
+//
+// Start reading at [Store.Draw], then raft.go and logs.go.
 package store
 
 import (

@@ -1,5 +1,7 @@
 // Command demo shows the explorer over a story written by hand, without a
 // cluster: for looking at the screens.
+//
+// Start reading at main.
 package main
 
 import (

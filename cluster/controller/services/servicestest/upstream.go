@@ -1,6 +1,8 @@
 // Package servicestest has what the controllers of EndpointSlices and Endpoints are
 // compared with Kubernetes' own on: Services and pods of all sorts, and informers and a
 // connection with which upstream's controllers run without an API server.
+//
+// Start reading at [Cache].
 package servicestest
 
 import (
@@ -30,7 +32,7 @@ func NewCache() *Cache {
 	return &Cache{indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
 }
 
-// Hold makes the objects all that there is; nobody is told.
+// Hold makes the objects all that there is; no handler runs.
 func (c *Cache) Hold(objs ...runtime.Object) {
 	var list []any
 	for _, o := range objs {

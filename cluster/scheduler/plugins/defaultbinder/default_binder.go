@@ -2,6 +2,8 @@
 // API server, which then sets spec.nodeName. Nobody else may.
 //
 // Mirrors pkg/scheduler/framework/plugins/defaultbinder.
+//
+// Nothing is left out. Start reading at [DefaultBinder.Bind].
 package defaultbinder
 
 import (

@@ -7,6 +7,8 @@
 // Mirrors pkg/scheduler/framework/plugins/defaultpreemption and
 // framework/preemption. Simplified: there are no PodDisruptionBudgets, which
 // would be the first criterion.
+//
+// Start reading at [DefaultPreemption.PostFilter].
 package defaultpreemption
 
 import (

@@ -4,6 +4,8 @@
 // one node because it was the first to pull.
 //
 // Mirrors pkg/scheduler/framework/plugins/imagelocality.
+//
+// Start reading at [ImageLocality.Score].
 package imagelocality
 
 import (

@@ -3,6 +3,8 @@
 //
 // Mirrors pkg/scheduler/framework/plugins/nodeaffinity; the matching itself is
 // upstream's own (k8s.io/component-helpers).
+//
+// Start reading at [Fits].
 package nodeaffinity
 
 import (

@@ -4,6 +4,8 @@
 // Mirrors pkg/scheduler/framework/plugins/nodename. A pod that names its node
 // does not go through the scheduler at all; the plugin matters for pods that
 // are judged for other reasons.
+//
+// Start reading at [Fits].
 package nodename
 
 import (

@@ -2,6 +2,8 @@
 // port on one node.
 //
 // Mirrors pkg/scheduler/framework/plugins/nodeports.
+//
+// Nothing is left out. Start reading at [Fits].
 package nodeports
 
 import (

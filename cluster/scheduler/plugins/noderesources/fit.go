@@ -7,6 +7,8 @@
 // full.
 //
 // Mirrors pkg/scheduler/framework/plugins/noderesources.
+//
+// Start reading at [Fits], then [Fit.Score].
 package noderesources
 
 import (

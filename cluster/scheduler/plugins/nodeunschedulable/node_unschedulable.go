@@ -3,6 +3,8 @@
 // node.kubernetes.io/unschedulable.
 //
 // Mirrors pkg/scheduler/framework/plugins/nodeunschedulable.
+//
+// Nothing is left out. Start reading at [NodeUnschedulable.Filter].
 package nodeunschedulable
 
 import (

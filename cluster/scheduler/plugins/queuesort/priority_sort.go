@@ -2,6 +2,8 @@
 // priority first, and of equals the one that waits longer.
 //
 // Mirrors pkg/scheduler/framework/plugins/queuesort.
+//
+// Nothing is left out. Start reading at [PrioritySort.Less].
 package queuesort
 
 import (

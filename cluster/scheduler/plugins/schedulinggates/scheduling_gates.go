@@ -2,6 +2,8 @@
 // spec.schedulingGates does not enter the active queue until they are removed.
 //
 // Mirrors pkg/scheduler/framework/plugins/schedulinggates.
+//
+// Start reading at [SchedulingGates.PreEnqueue].
 package schedulinggates
 
 import (

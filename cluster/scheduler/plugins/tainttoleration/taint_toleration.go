@@ -4,6 +4,8 @@
 // not attract it.
 //
 // Mirrors pkg/scheduler/framework/plugins/tainttoleration.
+//
+// Start reading at [Untolerated].
 package tainttoleration
 
 import (

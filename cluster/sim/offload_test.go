@@ -7,9 +7,9 @@ import (
 	"kviz/cluster/sim"
 )
 
-// What is computed aside keeps nobody waiting, costs the virtual time that was
+// What is offloaded keeps nobody waiting, costs the virtual time that was
 // modelled, and holds up whatever is later than that.
-func TestAsideGoesOnBesideTheRest(t *testing.T) {
+func TestOffloadedWorkRunsBesideTheRest(t *testing.T) {
 	ticked := make(chan int, 1)
 	var ticks, seen int
 	err := run(t, sim.Config{}, func(main *sim.Task) {
@@ -22,7 +22,7 @@ func TestAsideGoesOnBesideTheRest(t *testing.T) {
 			}
 		})
 		tk := main
-		tk.Aside("a sum", 10*time.Millisecond, 0, func() { seen = <-ticked }) // which the other task gives only if it goes on
+		tk.Offload("a sum", 10*time.Millisecond, 0, func() { seen = <-ticked }) // which the other task gives only if it goes on
 		if tk.Elapsed() != 10*time.Millisecond || seen != 9 || ticks > 10 {
 			t.Errorf("done at %v after %d ticks, with %d", tk.Elapsed(), ticks, seen)
 		}
@@ -33,7 +33,7 @@ func TestAsideGoesOnBesideTheRest(t *testing.T) {
 }
 
 // What takes longer than its limit does not hold up the others.
-func TestAsideIsOutlasted(t *testing.T) {
+func TestOffloadedWorkIsOutlasted(t *testing.T) {
 	enough := make(chan struct{})
 	over := false
 	err := run(t, sim.Config{}, func(main *sim.Task) {
@@ -44,7 +44,7 @@ func TestAsideIsOutlasted(t *testing.T) {
 			}
 			close(enough)
 		})
-		main.Aside("a sum", time.Millisecond, time.Millisecond, func() { <-enough })
+		main.Offload("a sum", time.Millisecond, time.Millisecond, func() { <-enough })
 		over = true
 	})
 	if err != nil || !over {
