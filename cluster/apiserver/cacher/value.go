@@ -85,7 +85,7 @@ type Entry struct {
 	Value    []byte         // what the store holds, decrypted
 	Revision int64
 
-	// as, if it is set, is the kind that Object is still to be converted to.
+	// as, if it is set, is the kind as which Object is still to be decoded.
 	as *registry.Kind
 }
 

@@ -11,9 +11,11 @@ import (
 // The watch cache of a kind that is another one in a second version (events.k8s.io)
 // hears of every object of that one, most of which nobody ever reads in this version:
 // a cluster writes far more Events than anything else. So it takes the object that the
-// hub's cache has, in the hub's version, and converts it when somebody looks.
+// hub's cache has, in the hub's version, which says whose it is, and decodes the bytes
+// when somebody looks: a component's object is not quite what was stored, for its times
+// have more than seconds.
 
-// ofHub is what the hub's cache has of a revision, still to be converted; nil if it has
+// ofHub is what the hub's cache has of a revision, still to be decoded; nil if it has
 // nothing of just that, or if how values are encrypted must be told of each.
 func (c *Cache) ofHub(key string, revision int64) *Entry {
 	if c.Hub == nil || c.Hub.lost != nil || c.cfg.Transformer(c.Kind).Configured() {
@@ -34,7 +36,7 @@ func (en *Entry) whole() *Entry {
 	if en == nil || en.as == nil {
 		return en
 	}
-	obj, err := registry.Converted(en.Object, en.as)
+	obj, err := registry.Decode(en.as, en.Value, en.Revision)
 	if err != nil { // its fields are the same: see registry.Kind.SameFields
 		panic(fmt.Sprintf("apiserver: an object of the kind %s cannot be read as %s: %v", en.as.Hub.Kind, en.as.APIVersion, err))
 	}

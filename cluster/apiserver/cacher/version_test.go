@@ -13,8 +13,7 @@ import (
 	"kviz/cluster/client"
 )
 
-// What the hub's cache has is converted when somebody looks, to what decoding the bytes
-// would give.
+// What the hub's cache has is decoded when somebody looks, with the times that were stored.
 func TestAnotherVersionIsMadeWhenItIsRead(t *testing.T) {
 	core, events := registry.KindFor(client.Events.GroupVersionResource), registry.KindFor(client.NewEvents.GroupVersionResource)
 	cfg := &Config{Transformer: func(*registry.Kind) *encrypt.Transformer { return &encrypt.Transformer{} }}
@@ -27,7 +26,7 @@ func TestAnotherVersionIsMadeWhenItIsRead(t *testing.T) {
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "web"},
 		Reason:         "Pulled", Message: "It was there already.", Type: "Normal", Count: 2,
 		Source:        corev1.EventSource{Component: "kubelet", Host: "node-1"},
-		LastTimestamp: metav1.NewTime(time.Unix(1767225600, 0).UTC()),
+		LastTimestamp: metav1.NewTime(time.Unix(1767225600, 7e8).UTC()),
 	}
 	value, err := registry.Encode(core, e)
 	if err != nil {
