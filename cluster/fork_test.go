@@ -3,8 +3,10 @@ package cluster_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,30 +27,130 @@ func past(t *testing.T, c *cluster.Cluster) []*trace.Event {
 	return events
 }
 
-// forks is how many forks of each run are tried; KVIZ_FORKS=10 is the long form.
+// forks is how many forks of how many runs are tried; KVIZ_FORKS=10 is the long form.
 func forks() int {
 	if n, err := strconv.Atoi(os.Getenv("KVIZ_FORKS")); err == nil && n > 0 {
 		return n
 	}
-	return 2
+	return 1
 }
 
 // A run can be run again from what entered it, to any event, where the cluster then stands;
 // every event on the way is what it was.
 func TestARunIsRunAgain(t *testing.T) {
-	for name, cfg := range map[string]cluster.Config{
-		"a script on mvcc": {Seed: 11, Bare: true, Demand: true}, "a script on raft": {Seed: 12, NoSync: true, Demand: true},
-	} {
+	for name, cfg := range map[string]cluster.Config{"mvcc": {Bare: true}, "raft": {NoSync: true}} {
 		t.Run(name, func(t *testing.T) {
-			c := boot(t, cfg)
-			run(t, c, hello)
-			events := past(t, c)
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
+			for n := range forks() {
+				cfg.Seed, cfg.Demand = uint64(11+n), true
+				c := boot(t, cfg)
+				run(t, c, hello)
+				events := past(t, c)
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+				tryForks(t, events)
 			}
-			tryForks(t, events)
 		})
 	}
+}
+
+// What is not as it was is found, and told; what cannot be run again is refused.
+func TestAForkDoesNotPretend(t *testing.T) {
+	c := boot(t, cluster.Config{Seed: 31, Bare: true, Nodes: 1})
+	run(t, c, "kubectl create configmap one\nsleep 5\nkubectl create configmap two\n")
+	events := past(t, c)
+	last := trace.ID{Seq: events[len(events)-1].ID.Seq}
+	fork := func(past []*trace.Event, f cluster.ForkConfig) error {
+		c, err := cluster.Fork(t.Context(), past, f)
+		if err == nil {
+			err = c.Close()
+		}
+		return err
+	}
+
+	changed := slices.Clone(events)
+	n := slices.IndexFunc(changed, func(e *trace.Event) bool { return e.Kind == trace.StoreCommit && e.ID.Seq > last.Seq/2 })
+	other := *changed[n]
+	other.At++
+	changed[n] = &other
+	var differs *cluster.DifferError
+	if err := fork(changed, cluster.ForkConfig{At: last}); !errors.As(err, &differs) || differs.At != other.ID || differs.Is == nil {
+		t.Errorf("an event that was not so: %v", err)
+	}
+
+	unnoted := slices.DeleteFunc(slices.Clone(events), func(e *trace.Event) bool { return e.Kind == trace.InputEntered })
+	if err := fork(unnoted, cluster.ForkConfig{At: last}); !errors.Is(err, cluster.ErrNoInputs) {
+		t.Errorf("a run of which nothing was noted: %v", err)
+	}
+	request := lastInput(events, "request")
+	lacking := slices.Delete(slices.Clone(events), request, request+1)
+	if err := fork(lacking, cluster.ForkConfig{At: last}); err == nil {
+		t.Error("a run that lacks a request is what it was")
+	}
+	if err := fork(events[n:], cluster.ForkConfig{At: last}); !errors.Is(err, cluster.ErrNotWhole) {
+		t.Errorf("a run without its beginning: %v", err)
+	}
+	if err := fork(events, cluster.ForkConfig{At: trace.ID{Seq: last.Seq + 1}}); err == nil {
+		t.Error("an event that there is not")
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	_, err := cluster.Fork(gone, events, cluster.ForkConfig{At: last, Progress: func(control.ForkProgress) { cancel() }})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a fork that was given up: %v", err)
+	}
+}
+
+func lastInput(events []*trace.Event, what string) int {
+	for i := len(events) - 1; ; i-- {
+		if in, ok := events[i].Payload.(*trace.Input); ok && in.What == what {
+			return i
+		}
+	}
+}
+
+// A branch is a live cluster: it goes on, its trace begins with the run's, it can be forked
+// in its turn, and with other chances something else comes of it.
+func TestABranchGoesOn(t *testing.T) {
+	c := boot(t, cluster.Config{Seed: 41, Bare: true})
+	run(t, c, "kubectl create deployment web --image=nginx --replicas=2\nsleep 20\n")
+	events := past(t, c)
+	at := events[lastInput(events, "request")].ID
+	branch := func(seed uint64, events []*trace.Event, at trace.ID) []*trace.Event {
+		t.Helper()
+		b, err := cluster.Fork(t.Context(), events, cluster.ForkConfig{Parent: "one", At: at, Seed: &seed, Demand: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if err := b.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		run(t, b, "sleep 1\nkubectl create deployment web --image=nginx --replicas=3\nkviz wait 'object(\"deployments\", \"default\", \"web\").status.availableReplicas == 3'\n")
+		if f := b.Forked(); f == nil || f.Parent != "one" || f.At.Seq != at.Seq {
+			t.Errorf("it says that it left %+v", f)
+		}
+		return past(t, b)
+	}
+	two, three := branch(1, events, at), branch(2, events, at)
+	for _, other := range [][]*trace.Event{two, three} {
+		if sum(t, upTo(events, at.Seq)) != sum(t, upTo(other, at.Seq)) {
+			t.Error("the branch does not begin as the run did")
+		}
+	}
+	if sum(t, two) == sum(t, three) {
+		t.Error("other chances, and nothing else came of it")
+	}
+	again, err := cluster.Fork(t.Context(), two, cluster.ForkConfig{At: trace.ID{Seq: two[len(two)-1].ID.Seq}})
+	if err != nil {
+		t.Fatalf("a fork of the branch: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func upTo(events []*trace.Event, seq uint64) []*trace.Event {
+	return slices.DeleteFunc(inside(events), func(e *trace.Event) bool { return e.ID.Seq > seq })
 }
 
 // tryForks forks a run at its end and at events drawn by lot.

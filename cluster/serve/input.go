@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/remote"
@@ -43,6 +45,8 @@ type input struct {
 	Server  string `json:",omitempty"` // past the load balancer
 	Outside bool   `json:",omitempty"` // from a program outside, as against the console
 	Request []byte `json:",omitempty"`
+	Connect string `json:",omitempty"` // what kind of v1 Options are
+	Options []byte `json:",omitempty"` // the request's Connect
 	Shows   [][]byte
 	Causes  []trace.ID    `json:",omitempty"`
 	Waits   bool          `json:",omitempty"`
@@ -60,8 +64,14 @@ type input struct {
 // requested is a request as an input.
 func (h *Handler) requested(req *apiserver.Request, caller Caller) input {
 	one := *req
-	one.Kind, one.Object, one.Certificates = nil, nil, nil
+	one.Kind, one.Object, one.Certificates, one.Connect = nil, nil, nil, nil
 	in := h.sentBy(caller)
+	if req.Connect != nil {
+		if kinds, _, err := legacyscheme.Scheme.ObjectKinds(req.Connect); err == nil {
+			in.Connect = kinds[0].Kind
+			in.Options, _ = json.Marshal(req.Connect) // as the request
+		}
+	}
 	in.Request, _ = json.Marshal(&one) // plain data; should it fail, the fork says that the input cannot be read
 	for _, c := range req.Certificates {
 		in.Shows = append(in.Shows, c.Raw)
@@ -78,6 +88,15 @@ func (in *input) request() (*apiserver.Request, error) {
 	req := &apiserver.Request{}
 	if err := json.Unmarshal(in.Request, req); err != nil {
 		return nil, err
+	}
+	if in.Connect != "" {
+		var err error
+		if req.Connect, err = legacyscheme.Scheme.New(corev1.SchemeGroupVersion.WithKind(in.Connect)); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(in.Options, req.Connect); err != nil {
+			return nil, err
+		}
 	}
 	for _, der := range in.Shows {
 		c, err := x509.ParseCertificate(der)

@@ -27,11 +27,12 @@ func benchCommand() *command {
 	var bare bool
 	store := &benchStore{}
 	return &command{
-		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle]…",
+		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle | fork]…",
 		short: "what kviz takes on this machine, beside its budgets",
-		long: `Each measurement runs in a process of its own; without a name, all but store, pace and idle, one after the other.
+		long: `Each measurement runs in a process of its own; without a name, all but store, pace, idle and fork, one after the other.
 pace measures virtual seconds in a real one at speed 1, beside requests from other programs, watches and kubectl get -w.
 idle looks at the memory of an idle cluster as virtual time flies.
+fork runs ten virtual minutes of a class' work again, as kviz fork does.
 store measures kviz' store beside real etcd, through etcd's own client: give --etcd BINARY, have an etcd in the PATH, or
 run it in the source tree.`,
 		example: "kviz bench small frame\nkviz bench store --rounds 5",
@@ -39,7 +40,7 @@ run it in the source tree.`,
 			f.DurationVar(&idle, "idle", 10*time.Second, "how long to watch an idle cluster")
 			f.DurationVar(&each, "each", 6*time.Second, "how long to measure each pace")
 			f.DurationVar(&long, "long", 4*time.Hour, "how long a cluster is idle, in virtual time")
-			f.BoolVar(&bare, "mvcc", false, "on the mvcc store instead of the raft store: idle")
+			f.BoolVar(&bare, "mvcc", false, "on the mvcc store instead of the raft store: idle, fork")
 			f.IntVar(&nodes, "nodes", 1000, "nodes of the large cluster")
 			f.IntVar(&pods, "pods", 5000, "pods of the large cluster")
 			f.StringVar(&cpu, "cpuprofile", "", "write a processor profile of a single measurement to this `file`")
@@ -57,6 +58,7 @@ run it in the source tree.`,
 				"frame":      func() ([]bench.Result, error) { return firstFrame(ctx) },
 				"idle":       func() ([]bench.Result, error) { return nil, printIdle(ctx, io.out, bare, long) },
 				"pace":       func() ([]bench.Result, error) { return nil, printPaces(ctx, io.out, each) },
+				"fork":       func() ([]bench.Result, error) { return bench.Fork(ctx, bare) },
 			}
 			if len(args) == 1 && args[0] == benchStoreServer {
 				_, err := profiled(cpu, mem, func() ([]bench.Result, error) { return nil, store.serve(ctx, io) })
@@ -65,7 +67,7 @@ run it in the source tree.`,
 			if len(args) == 1 {
 				one, ok := measure[args[0]]
 				if !ok {
-					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame, store, pace or idle", args[0]), command: "bench"}
+					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame, store, pace, idle or fork", args[0]), command: "bench"}
 				}
 				results, err := profiled(cpu, mem, one)
 				printResults(io.out, results)
