@@ -212,6 +212,9 @@ func txnKey(r *pb.TxnRequest) string {
 // is visible. The operation belongs to the client, not to the task: if the
 // task is killed, what was asked for still happens and is still seen.
 func (c *Client) write(t *sim.Task, req *pb.InternalRaftRequest) (*raftstore.Result, trace.ID, error) {
+	if c.left(t) <= 0 { // etcd's client sends nothing when the context is over
+		return nil, trace.ID{}, context.DeadlineExceeded
+	}
 	var (
 		res  *raftstore.Result
 		err  error

@@ -369,10 +369,16 @@ func TestNobodyWaitsAnyLonger(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || took != 30*time.Millisecond {
 			t.Errorf("a write of 100ms with a deadline of 30ms ended after %v with %v", took, err)
 		}
+		if _, err = limited(-time.Millisecond, func() error { _, _, err := w.c.Txn(tk, put("late", "v")); return err }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a write after the deadline ended with %v", err)
+		}
 		if _, err = limited(time.Second, func() error { _, err := w.c.Range(tk, read); return err }); err != nil {
 			t.Errorf("a read with a deadline that is far: %v", err)
 		}
 		tk.Sleep(time.Second)
+		if res, err := w.c.Range(tk, &pb.RangeRequest{Key: []byte("late")}); err != nil || len(res.Kvs) > 0 {
+			t.Errorf("a write that was asked for after its deadline was sent: %v, %v", res.GetKvs(), err)
+		}
 		if n := len(w.commits()); n != 1 {
 			t.Errorf("%d commits are seen of the one write that was given up", n)
 		}
