@@ -23,6 +23,7 @@ import (
 func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 	var (
 		l, by, clock = lister{s}, s.authorizers, virtualClock{s.k}
+		accounts     = admission.NewServiceAccount(l, s.names)
 		limits       = admission.NewLimitRanger(l)
 		restriction  = admission.NewNodeRestriction(l, by)
 		priority     = admission.NewPriority(l)
@@ -40,7 +41,7 @@ func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 		Mutating: []admission.Mutating{
 			admission.NewNamespaceLifecycle(l),
 			limits,
-			admission.NewServiceAccount(l, s.names),
+			accounts,
 			restriction,
 			admission.TaintNodesByCondition{},
 			priority,
@@ -54,6 +55,7 @@ func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 		Dynamic: []admission.Dynamic{s.policies, s.hooks},
 		Validating: []admission.Validating{
 			limits,
+			accounts,
 			admission.NewImagePolicyWebhook(cfg, clock, reviewer),
 			security,
 			priority,

@@ -49,8 +49,8 @@ func (s *ServiceAccount) Admit(r *request.Scope, a *Attributes) (Result, error) 
 	if p == nil {
 		return Result{}, nil
 	}
-	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
-		return Result{}, checkMirrorPod(a, p)
+	if isMirror(p) {
+		return s.Validate(r, a)
 	}
 	note := ""
 	diff := make([]trace.FieldDiff, 0, 8) // room for the plugins after this one
@@ -80,28 +80,10 @@ func (s *ServiceAccount) Admit(r *request.Scope, a *Attributes) (Result, error) 
 	if note != "" {
 		note += "."
 	}
+	if err := s.mayUse(a, sa, p); err != nil {
+		return Result{}, err
+	}
 	return Result{Note: note, Diff: diff}, nil
-}
-
-// checkMirrorPod refuses what a mirror pod may not refer to.
-func checkMirrorPod(a *Attributes, p *corev1.Pod) error {
-	if p.Spec.ServiceAccountName != "" {
-		return a.Forbid(fmt.Errorf("a mirror pod may not reference service accounts"))
-	}
-	for _, v := range p.Spec.Volumes {
-		if v.Secret != nil {
-			return a.Forbid(fmt.Errorf("a mirror pod may not reference secrets"))
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for _, src := range v.Projected.Sources {
-			if src.ServiceAccountToken != nil {
-				return a.Forbid(fmt.Errorf("a mirror pod may not use ServiceAccountToken volume projections"))
-			}
-		}
-	}
-	return nil
 }
 
 // account looks the account up; the default one is waited for, as a controller is about

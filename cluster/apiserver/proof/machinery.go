@@ -16,6 +16,7 @@ func machinery() []script {
 		{"who may", whoMay()},
 		{"refusals", refusals()},
 		{"nodes and what is theirs", nodesReach()},
+		{"secrets of accounts", accountSecrets()},
 		{"questions", questions()},
 		{"namespaces and their end", namespaceLives()},
 		{"pods and what is beneath them", podLives()},
