@@ -45,7 +45,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	slow := queueDelays{}
 
 	edges := newEdges(k, servers, assets.Documents())
-	clock := newClock(k, life, db, cfg.Speed)
+	clock := newClock(k, life, db, stream, cfg.Speed)
 	asks := &expressions{stream: stream}
 	c := &Cluster{
 		lifetime: life, clock: clock, breakpoints: &breakpoints{k: k, clock: clock, asks: asks},

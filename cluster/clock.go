@@ -14,11 +14,13 @@ type clock struct {
 	k       *sim.Kernel
 	life    *lifetime
 	store   tempered
+	stream  *trace.Stream
 	shown   atomic.Pointer[control.Clock]
 	pending atomic.Bool
 
 	speed float64 // kernel's goroutine, as what follows
 	why   string  // why the cluster stands
+	steps pathSteps
 }
 
 // tempered is the store as far as the clock drives it.
@@ -30,8 +32,8 @@ type tempered interface {
 	tempo(speed float64)
 }
 
-func newClock(k *sim.Kernel, life *lifetime, store tempered, speed float64) *clock {
-	c := &clock{k: k, life: life, store: store, speed: speed}
+func newClock(k *sim.Kernel, life *lifetime, store tempered, stream *trace.Stream, speed float64) *clock {
+	c := &clock{k: k, life: life, store: store, stream: stream, speed: speed}
 	c.shown.Store(&control.Clock{Speed: speed})
 	return c
 }
@@ -74,6 +76,7 @@ func (c *clock) act(fn func()) error {
 func (c *clock) change(why string, fn func()) error {
 	return c.act(func() {
 		c.why = why
+		c.endStepOf()
 		fn()
 	})
 }

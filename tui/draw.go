@@ -39,7 +39,7 @@ func (m *Explorer) picture() frame.Picture {
 	p := frame.Picture{
 		Moment:  at,
 		Status:  m.status(),
-		Explain: frame.Explain{Event: m.told(), Notice: m.notice},
+		Explain: frame.Explain{Event: m.told(), Notice: m.notice, Path: m.path()},
 		Keys:    m.hints(),
 		Help:    m.open.Empty() && !typing,
 		Timeline: func(a grid.Area) {
@@ -54,6 +54,17 @@ func (m *Explorer) picture() frame.Picture {
 		p.Lesson = func(a grid.Area) { m.lesson.Draw(a, m.frame.Width(), typing) }
 	}
 	return p
+}
+
+// path says what a step follows, and how to leave it.
+func (m *Explorer) path() string {
+	of := m.drive.Followed()
+	if of.Words == "" || m.travel.Past() || !m.drive.Clock().Paused {
+		return ""
+	}
+	step, _ := m.keys.Get(keymap.StepInto)
+	grain, _ := m.keys.Get(keymap.GrainMenu)
+	return step.Labels() + " goes along what comes of #" + of.ID.String() + " " + of.Words + " · " + grain.Labels() + " chooses another step"
 }
 
 func (m *Explorer) status() frame.Status {
@@ -127,6 +138,9 @@ func (m *Explorer) wordsFor(b keymap.Binding) string {
 			return "run"
 		}
 	case keymap.StepInto:
+		if m.drive.Followed().Words != "" && !m.travel.Past() {
+			return "step path"
+		}
 		return "step " + m.drive.Grain().String()
 	}
 	return b.Words()

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -42,6 +43,7 @@ type Explorer struct {
 
 	pump     pump
 	screen   screen
+	mine     followed
 	notice   string // said in the explanation line until the next key
 	dragging bool   // the mouse holds the scrubber
 	leaveFor string // the recording to open after this
@@ -114,16 +116,30 @@ func (m *Explorer) infos() []pane.Info {
 }
 
 // told is the event that the explanation line tells and "why?" asks about: the one we
-// are at, or, where raft's messages would drown the rest (they go on by themselves
-// unless they are what is being stepped), the one before them.
+// are at, in the past and after a step; else the last news, for raft's messages and
+// renewals of Leases go on by themselves and would drown the rest.
 func (m *Explorer) told() *trace.Event {
 	e := m.travel.State().Event
-	stepped := m.drive.Clock().Paused && m.drive.Grain() < trace.GrainStage
-	if e == nil || !e.Outside() || !m.travel.Live() || stepped {
+	if e == nil || !m.travel.Live() {
 		return e
 	}
-	if before := m.cfg.History.Event(trace.ID{Seq: e.ID.Seq}); before != nil {
-		return before
+	clock := m.drive.Clock()
+	stepped := clock.Paused && strings.HasPrefix(clock.Why, "step ")
+	if stepped && m.drive.Grain() < trace.GrainStage && !view.OfClock(e) {
+		return e
+	}
+	if stepped && e.Outside() { // the step ended at the event before what members did since
+		if before := m.cfg.History.Event(trace.ID{Seq: e.ID.Seq}); before != nil {
+			return before
+		}
+	}
+	if stepped {
+		return e
+	}
+	if _, pos, ok := m.cfg.History.Stream().At(e.ID); ok {
+		if news := m.cfg.History.News(pos); news != nil {
+			return news
+		}
 	}
 	return e
 }

@@ -71,7 +71,7 @@ func (m *Explorer) clock(name string) action.Action {
 	past := m.travel.Past()
 	switch name {
 	case keymap.GrainMenu:
-		m.open.Push(menu.Grains(m.drive.Grain()))
+		m.open.Push(menu.Grains(m.drive.Grain(), m.drive.Newest().Words, m.drive.Followed().Words != ""))
 		return nil
 	case keymap.Break:
 		return m.breakpoints()

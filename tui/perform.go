@@ -123,6 +123,8 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 	switch a := a.(type) {
 	case action.Grain:
 		return m.drive.SetGrain(trace.Grain(a))
+	case action.Follow:
+		return m.drive.FollowAgain()
 	case action.Until:
 		m.travel.ToNow()
 		return m.drive.Until(a.Expr)
@@ -172,6 +174,7 @@ func (m *Explorer) toFaults(a action.Action) action.Action {
 func (m *Explorer) fault(f control.Fault, do func() action.Action) action.Action {
 	m.travel.ToNow()
 	m.drive.Expect()
+	m.arm()
 	m.safe.Go(func() { m.send(faultDone{do()}) })
 	return faults.UnderWay(f, m.drive.Clock().Paused)
 }
@@ -234,6 +237,7 @@ func (m *Explorer) exec(line string) action.Action {
 		return nil
 	}
 	m.travel.ToNow()
+	m.arm()
 	var lend control.Lend
 	if m.cfg.Lend != nil && m.send != nil {
 		lend = m.lend

@@ -85,6 +85,7 @@ func (m *Explorer) pull(passed time.Duration) bool {
 	clock := m.drive.Update()
 	state, says := m.travel.Update(passed)
 	m.perform(says)
+	m.follow()
 	output := m.drawer.Update()
 	if clock || state || output {
 		m.perform(m.lesson.Update())

@@ -75,6 +75,7 @@ func (k *Kernel) Emit(e trace.Event) trace.ID { return k.append(&e) }
 func (k *Kernel) stand() {
 	k.gate.stepping = false
 	k.gate.standing = true
+	k.pace.skipTo = min(k.pace.skipTo, k.now) // who stands is where the way was to go
 	k.hold(true)
 }
 

@@ -52,6 +52,7 @@ type Focus struct {
 // About the cluster.
 type (
 	Grain    trace.Grain             // how far a step goes from now on
+	Follow   struct{}                // steps go along what comes of the newest command
 	Until    struct{ Expr string }   // run until an expression holds
 	Exec     struct{ Line string }   // run a console command
 	Fault    struct{ control.Fault } // break or mend something

@@ -36,6 +36,8 @@ type Clock interface {
 // Stepper lets a cluster that stands go on, and stand again.
 type Stepper interface {
 	Step(grain trace.Grain) error
+	// StepOf runs to the next thing that a command or a fault leads to.
+	StepOf(of trace.ID) error
 	Until(expr string) error
 }
 
@@ -60,6 +62,7 @@ type Driver struct {
 	boot    string      // how far the start is; "" when it is over
 	failed  error       // why the cluster could not start
 	asked   int         // looks at the trace until what was asked for has had time to happen
+	follows follows
 }
 
 // New makes a driver. Without a cluster, boot says what is being done about it; "" is
@@ -101,7 +104,7 @@ func (d *Driver) Grain() trace.Grain { return d.grain }
 
 // SetGrain changes it.
 func (d *Driver) SetGrain(g trace.Grain) action.Action {
-	d.grain = g
+	d.grain, d.follows.left = g, true
 	return action.Notice{Text: "a step now ends at: " + g.String()}
 }
 
@@ -125,6 +128,7 @@ func (d *Driver) Update() (changed bool) {
 	now.Elapsed = now.Elapsed.Truncate(100 * time.Millisecond) // as the screen shows it
 	changed = now != d.clock
 	d.clock = now
+	d.follows.over(now.Why)
 	return changed
 }
 
@@ -147,7 +151,12 @@ func (d *Driver) Do(name string) action.Action {
 			return d.ask(Cluster.Resume, "")
 		}
 		return d.ask(Cluster.Pause, "")
-	case keymap.StepInto, keymap.StepOver, keymap.StepFar:
+	case keymap.StepInto:
+		if of := d.Followed(); !of.ID.IsZero() {
+			return d.ask(func(c Cluster) error { return c.StepOf(of.ID) }, "")
+		}
+		return d.ask(func(c Cluster) error { return c.Step(d.grain) }, "")
+	case keymap.StepOver, keymap.StepFar:
 		return d.ask(func(c Cluster) error { return c.Step(d.StepOf(name)) }, "")
 	case keymap.Faster, keymap.Slower:
 		x := NextSpeed(d.clock.Speed, name == keymap.Faster)

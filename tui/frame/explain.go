@@ -13,6 +13,7 @@ import (
 type Explain struct {
 	Event  *trace.Event // the one that the person looks at
 	Notice string       // what the explorer has to say, until the next key
+	Path   string       // what a step follows; "" for nothing
 }
 
 // draw draws two rows, or the more important one where there is one row only: words tell
@@ -33,6 +34,8 @@ func (e Explain) draw(a grid.Area, words string, first bool) {
 	switch {
 	case e.Notice != "":
 		a.Fit(1, 1, a.W()-2, e.Notice, theme.Warn)
+	case e.Path != "" && a.H() > 1 && !first:
+		a.Fit(1, 1, a.W()-2, "▸ "+e.Path, theme.Muted)
 	case a.H() > 1 && words != "":
 		under(1)
 	}

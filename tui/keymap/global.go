@@ -83,10 +83,10 @@ func Global(panes []string) *Map {
 		list = append(list, b)
 	}
 	add("clock", 1, Bind(Pause, "pause", "Stop the cluster where it is, or let it run on.", "space"))
-	add("clock", 2, Bind(StepInto, "step", "Run to the next event of the chosen grain and stand again.", "."))
+	add("clock", 2, Bind(StepInto, "step", "Run to the next thing that your newest command led to, or to the next event of the grain.", "."))
 	add("clock", 9, Bind(StepOver, "step over", "Run to the next decision: a reconcile or a scheduling verdict.", "n"))
 	add("clock", 0, Bind(StepFar, "to converged", "Run until some object's status says what its spec asks.", "N"))
-	add("clock", 0, Bind(GrainMenu, "step size", "Choose how far a step goes, from one raft message to a converged object.", "s"))
+	add("clock", 0, Bind(GrainMenu, "step size", "Choose how far a step goes: along your newest command, or by a grain of events.", "s"))
 	add("clock", 9, Bind(Until, "run until", "Run until an expression holds, then stand.", "u"))
 	add("clock", 0, Bind(Break, "breakpoints", "Where the cluster comes to stand every time: at a kind of event, an object, a component, an expression.", "b"))
 	add("clock", 0, Bind(Faster, "faster", "More virtual time in a second.", "+", "="))

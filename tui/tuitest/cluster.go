@@ -9,6 +9,7 @@ import (
 
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 )
 
 // Cluster plays a tape: a step moves to the next event of the grain, resume
@@ -100,6 +101,21 @@ func (c *Cluster) Step(g trace.Grain) error {
 		}
 	}
 	c.clock.Paused, c.clock.Why = true, "step "+g.String()
+	return nil
+}
+
+// StepOf implements [tui.Cluster]: the next event whose causes lead to the one it is of.
+func (c *Cluster) StepOf(of trace.ID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ask("step of %s", of)
+	path := view.NewPath(of)
+	for pos := uint64(0); pos < c.out.Len(); pos++ {
+		path.Take(c.out.Get(pos))
+	}
+	for c.next < len(c.tape) && !path.Take(c.one()) {
+	}
+	c.clock.Paused, c.clock.Why = true, "step path of #"+of.String()
 	return nil
 }
 

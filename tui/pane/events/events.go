@@ -136,25 +136,12 @@ func laneOf(l trace.Lane) int {
 	return 3
 }
 
-// quiet reports whether an event belongs to the chatter that never ends: the
-// messages of raft, the renewals of Leases, the writing of Kubernetes Events.
-func quiet(e *trace.Event) bool {
-	if !e.Outside() {
-		return (e.Object.Kind == "Lease" || e.Object.Kind == "Event") && e.Kind != trace.LeaderElected && e.Kind != trace.EventRecorded
-	}
-	switch e.Kind {
-	case trace.MemberRole, trace.MemberDown, trace.MemberUp, trace.RaftSnapshot, trace.ClockChanged, trace.ClockPace, trace.RequestWaiting:
-		return false
-	}
-	return true
-}
-
 func (p *Events) wants(f *pane.Frame, e *trace.Event) bool {
-	if !p.raft && quiet(e) {
+	if !p.raft && view.Routine(e) {
 		return false
 	}
 	if f.Filter == "" {
-		return true
+		return !view.OfClock(e)
 	}
 	return f.Match("#"+e.ID.String(), e.Lane.String(), string(e.Kind), e.Object.String(), view.Explain(e))
 }
@@ -218,19 +205,7 @@ func (p *Events) find(f *pane.Frame, here uint64, rows int) {
 
 // look collects up to n positions that are wanted, from pos in a direction.
 func (p *Events) look(f *pane.Frame, pos uint64, dir, n int) []uint64 {
-	if f.Filter != "" || !p.raft {
-		return p.filter.look(p, f, pos, dir, n)
-	}
-	stream := f.H.Stream()
-	var out []uint64
-	for first, end := stream.Oldest(), stream.Len(); len(out) < n && pos >= first && pos < end; {
-		out = append(out, pos)
-		if dir < 0 && pos == 0 {
-			break
-		}
-		pos += uint64(dir)
-	}
-	return out
+	return p.filter.look(p, f, pos, dir, n)
 }
 
 // filtered remembers which events a filter lets through, so that a long
