@@ -64,7 +64,7 @@ type input struct {
 // requested is a request as an input.
 func (h *Handler) requested(req *apiserver.Request, caller Caller) input {
 	one := *req
-	one.Kind, one.Object, one.Certificates, one.Connect = nil, nil, nil, nil
+	one.Object, one.Certificates, one.Connect = nil, nil, nil
 	in := h.sentBy(caller)
 	if req.Connect != nil {
 		if kinds, _, err := legacyscheme.Scheme.ObjectKinds(req.Connect); err == nil {

@@ -107,10 +107,6 @@ func TestLights(t *testing.T) {
 	}
 }
 
-func overlap(a, b grid.Rect) bool {
-	return a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H
-}
-
 func within(a, b grid.Rect) bool {
 	return a.X >= b.X && a.Y >= b.Y && a.X+a.W <= b.X+b.W && a.Y+a.H <= b.Y+b.H
 }

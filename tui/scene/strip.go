@@ -29,12 +29,10 @@ func (s *Scene) strip(shape Shape) {
 		s.many(shape.Nodes, drop, from, 4)
 		return
 	}
-	var boxes []Place
 	for i, name := range shape.Nodes {
 		x0, x1 := 1+(s.W-2)*i/n, 1+(s.W-2)*(i+1)/n-1
 		high := max(s.H-4-2, 2)
 		p := s.line("node/"+name, "", x0, 4, x1-x0, high)
-		boxes = append(boxes, p)
 		s.edge(APIServer, p.ID, Hangs, nil, point{drop, 2}, point{drop, 3}, point{x0 + 5, 3})
 		s.reach(South)
 	}

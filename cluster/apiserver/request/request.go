@@ -93,8 +93,9 @@ type Request struct {
 	Proxied *remote.Request
 
 	// Kind is what the server itself asks for that need not be served: the objects of a
-	// definition that goes. Nil for what Resource is served as.
-	Kind *registry.Kind
+	// definition that goes. Nil for what Resource is served as. It is no part of a request
+	// that is written down.
+	Kind *registry.Kind `json:"-"`
 	// Part says that it is a part of a request that has been let in, with its user.
 	Part bool
 }
