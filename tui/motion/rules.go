@@ -367,4 +367,5 @@ func people() {
 	nothing("a note about what was seen; it is written down among the Kubernetes Events", trace.EventRecorded)
 	nothing("the run begins, stands or ends: nothing of the cluster moves", trace.RunStart, trace.Ready, trace.InvariantBroken)
 	nothing("kviz' own clock is no part of the cluster", trace.ClockChanged, trace.ClockPace)
+	nothing("what entered the run shows as the request or the command that it is", trace.InputEntered)
 }
