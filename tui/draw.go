@@ -29,7 +29,7 @@ func (m *Explorer) View() tea.View {
 		title += " " + m.cfg.Recording
 	}
 	content, cursor := m.frame.Draw(m.picture())
-	s.shown = tea.View{Content: content, AltScreen: true, MouseMode: tea.MouseModeCellMotion, WindowTitle: title, Cursor: cursor}
+	s.shown = tea.View{Content: content, AltScreen: true, MouseMode: tea.MouseModeCellMotion, WindowTitle: title, Cursor: cursor, ReportFocus: true}
 	return s.shown
 }
 

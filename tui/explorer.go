@@ -42,6 +42,7 @@ type Explorer struct {
 	open   overlay.Stack
 
 	pump     pump
+	moving   moving
 	screen   screen
 	mine     followed
 	notice   string // said in the explanation line until the next key
@@ -67,6 +68,8 @@ func New(ctx context.Context, cfg Config, g *safe.Group) (*Explorer, error) {
 		drawer: console.NewDrawer(),
 		screen: screen{dirty: true},
 	}
+	m.moving = newMoving(cfg.Motion, cfg.Remote, m.travel.Where().Len)
+	m.moving.live = m.travel.Live()
 	m.keys = keymap.Global(m.frame.Names())
 	if err := m.keys.Rebind(cfg.Keys); err != nil {
 		return nil, err
@@ -103,6 +106,7 @@ func (m *Explorer) say(text string) { m.notice = text }
 func (m *Explorer) moment() frame.Moment {
 	return frame.Moment{
 		State: m.travel.State(), History: m.cfg.History, Live: m.travel.Live(), Panes: !m.drawer.Typing() && m.open.Empty(),
+		Motion: m.moving.player.Shot(),
 	}
 }
 
@@ -115,9 +119,10 @@ func (m *Explorer) infos() []pane.Info {
 	return all
 }
 
-// told is the event that the explanation line tells and "why?" asks about: the one we
-// are at, in the past and after a step; else the last news, for raft's messages and
-// renewals of Leases go on by themselves and would drown the rest.
+// told is the event that the explanation line tells and "why?" asks about: the one we are at,
+// in the past and after a step; else the one that the picture emphasises, if it is seen; else
+// the last news, for raft's messages and renewals of Leases go on by themselves and would drown
+// the rest.
 func (m *Explorer) told() *trace.Event {
 	e := m.travel.State().Event
 	if e == nil || !m.travel.Live() {
@@ -135,6 +140,9 @@ func (m *Explorer) told() *trace.Event {
 	}
 	if stepped {
 		return e
+	}
+	if bright := m.emphasised(); bright != nil && !view.Routine(bright) && !view.OfClock(bright) {
+		return bright
 	}
 	if _, pos, ok := m.cfg.History.Stream().At(e.ID); ok {
 		if news := m.cfg.History.News(pos); news != nil {

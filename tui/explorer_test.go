@@ -107,7 +107,7 @@ func TestStartScreenLiesOverTheBootingCluster(t *testing.T) {
 		c.StartScreen = true
 		c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
 	})
-	d.shows("Explore", "Scenarios", "candidate"[:4])
+	d.shows("Explore", "Scenarios", "◇ a")
 	tuitest.Golden(t, "120x40-start", d.planes())
 	d.press("enter")
 	d.hides("a debugger for Kubernetes")

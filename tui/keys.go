@@ -26,6 +26,7 @@ func (m *Explorer) global(name string) tea.Cmd {
 		return m.perform(m.clock(name))
 	case "time":
 		m.frame.Unpoint()
+		m.moving.walked = name == keymap.Forward
 		return m.perform(m.travel.Do(name, m.drive.Grain()))
 	case "move":
 		if name == keymap.Open {
@@ -83,6 +84,7 @@ func (m *Explorer) clock(name string) action.Action {
 	case keymap.StepInto, keymap.StepOver, keymap.StepFar:
 		if past {
 			m.frame.Unpoint()
+			m.moving.walked = true
 			return m.travel.Walk(1, m.drive.StepOf(name))
 		}
 	case keymap.Faster, keymap.Slower:

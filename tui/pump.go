@@ -73,7 +73,7 @@ func (m *Explorer) look() tea.Cmd {
 	if m.pull(m.rate()) {
 		m.screen.dirty = true
 	}
-	if m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() {
+	if m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() || m.moving.player.Busy() {
 		return m.tick()
 	}
 	return nil
@@ -87,9 +87,10 @@ func (m *Explorer) pull(passed time.Duration) bool {
 	m.perform(says)
 	m.follow()
 	output := m.drawer.Update()
+	moved := m.animate(passed)
 	if clock || state || output {
 		m.perform(m.lesson.Update())
 		return true
 	}
-	return false
+	return moved
 }

@@ -55,7 +55,12 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case faultDone:
 		m.drive.Expect()
 		cmd = m.perform(msg.says)
+	case tea.BlurMsg:
+		m.moving.player.Blur(true)
+	case tea.FocusMsg:
+		m.moving.player.Blur(false)
 	case tea.KeyPressMsg:
+		m.moving.player.Finish() // nobody waits for a picture
 		cmd = m.key(msg)
 	case tea.PasteMsg:
 		m.paste(msg.Content)

@@ -15,6 +15,7 @@ import (
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/layout"
+	"kviz/tui/motion"
 	"kviz/tui/pane"
 )
 
@@ -44,6 +45,7 @@ type Moment struct {
 	History *view.History
 	Live    bool // it is the newest
 	Panes   bool // the panes have the keyboard, not the console or an overlay
+	Motion  *motion.Shot
 }
 
 // New makes a frame with these panes, the first in focus, in an arrangement and a theme
@@ -215,7 +217,7 @@ func (f *Frame) SetFilter(text string) {
 // moment is the moment as a pane draws it.
 func (f *Frame) moment(p *Place, m Moment) pane.Frame {
 	focused := p.Name == f.in.Focus
-	at := pane.Frame{S: m.State, H: m.History, Focused: focused && m.Panes, Live: m.Live, Filter: p.Filter}
+	at := pane.Frame{S: m.State, H: m.History, Focused: focused && m.Panes, Live: m.Live, Motion: m.Motion, Filter: p.Filter}
 	if !focused {
 		at.Sel = f.Under()
 	}

@@ -1,4 +1,4 @@
-package motion
+package motion_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/motion"
 	"kviz/tui/tuitest"
 )
 
@@ -16,15 +17,15 @@ const tick = time.Second / 30
 // Every kind of event has a pulse or a reason for having none, and none that is not a kind.
 func TestEveryKindIsAnswered(t *testing.T) {
 	for _, k := range trace.Kinds() {
-		r, ok := rules[k.Kind]
+		light, none, ok := motion.RuleOf(k.Kind)
 		switch {
 		case !ok:
 			t.Errorf("%s: neither a light nor a reason for none", k.Kind)
-		case (r.light == nil) == (r.none == ""):
+		case light == (none != ""):
 			t.Errorf("%s: a light and a reason for none exclude each other", k.Kind)
 		}
 	}
-	for k := range rules {
+	for _, k := range motion.Ruled() {
 		if !k.Known() {
 			t.Errorf("%s is no kind", k)
 		}
@@ -40,16 +41,16 @@ func story() ([]*trace.Event, *view.State) {
 // Every event of the story can be drawn: what has a light has a place to begin at.
 func TestTheStoryHasLight(t *testing.T) {
 	events, s := story()
-	seen := map[Class]int{}
+	seen := map[motion.Class]int{}
 	for _, e := range events {
-		if l, ok := Of(e, s); ok {
+		if l, ok := motion.Of(e, s); ok {
 			seen[l.Class]++
 			if l.From == "" || l.Glyph == 0 {
 				t.Errorf("#%s %s: %+v", e.ID, e.Kind, l)
 			}
 		}
 	}
-	for _, c := range []Class{Asks, Answers, Tells, Entries, Works, Faults} {
+	for _, c := range []motion.Class{motion.Asks, motion.Answers, motion.Tells, motion.Entries, motion.Works, motion.Faults} {
 		if seen[c] == 0 {
 			t.Errorf("nothing of class %d in the whole story", c)
 		}
@@ -62,9 +63,9 @@ func TestTheStoryHasLight(t *testing.T) {
 func TestAnyMotion(t *testing.T) {
 	events, s := story()
 	rnd := rand.New(rand.NewSource(1))
-	for _, mode := range []Mode{Full, Calm, Off} {
-		for _, tempo := range []Tempo{Live(0.02), Live(0.2), Live(1), Live(10), Stepped, Walked} {
-			p := New(mode)
+	for _, mode := range []motion.Mode{motion.Full, motion.Calm, motion.Off} {
+		for _, tempo := range []motion.Tempo{motion.Live(0.02), motion.Live(0.2), motion.Live(1), motion.Live(10), motion.Stepped, motion.Walked} {
+			p := motion.New(mode)
 			for at := 0; at < len(events); {
 				n := min(rnd.Intn(40), len(events)-at)
 				p.Catch(events[at:at+n], s, tempo)
@@ -84,25 +85,25 @@ func TestAnyMotion(t *testing.T) {
 			if p.Tick(tick) || p.Shot() != was {
 				t.Fatalf("%s %+v: at rest, and it moves", mode, tempo)
 			}
-			if tempo.Stand && mode == Full && len(was.Pulses)+len(was.Lamps) != 1 {
+			if tempo.Stand && mode == motion.Full && len(was.Pulses)+len(was.Lamps) != 1 {
 				t.Fatalf("%s %+v: after a step %d things stand, want one", mode, tempo, len(was.Pulses)+len(was.Lamps))
 			}
 		}
 	}
 }
 
-func checkShot(t *testing.T, p *Player, tempo Tempo) {
+func checkShot(t *testing.T, p *motion.Player, tempo motion.Tempo) {
 	t.Helper()
 	s := p.Shot()
 	limit := max(tempo.Most, 1)
-	if p.mode != Full {
+	if p.Mode() != motion.Full {
 		limit = 1
 	}
 	if n := len(s.Pulses); n > limit {
 		t.Fatalf("%d pulses at once, want no more than %d", n, limit)
 	}
 	drawn := s.Event == nil
-	for _, q := range append(append([]Pulse{}, s.Pulses...), s.Lamps...) {
+	for _, q := range append(append([]motion.Pulse{}, s.Pulses...), s.Lamps...) {
 		if q.Share < 0 || q.Share > 1 {
 			t.Fatalf("share %g", q.Share)
 		}
@@ -118,12 +119,12 @@ func checkShot(t *testing.T, p *Player, tempo Tempo) {
 func TestFinishLeavesOneStanding(t *testing.T) {
 	events, s := story()
 	for n := 1; n < len(events); n += 7 {
-		p := New(Full)
-		p.Catch(events[max(n-20, 0):n], s, Stepped)
+		p := motion.New(motion.Full)
+		p.Catch(events[max(n-20, 0):n], s, motion.Stepped)
 		p.Finish()
 		var last *trace.Event
 		for _, e := range events[max(n-20, 0):n] {
-			if _, ok := Of(e, s); ok {
+			if _, ok := motion.Of(e, s); ok {
 				last = e
 			}
 		}
@@ -140,7 +141,7 @@ func TestFinishLeavesOneStanding(t *testing.T) {
 // Going anywhere in the past moves nothing, and gives the same shot every time.
 func TestThePastNeverMoves(t *testing.T) {
 	events, s := story()
-	p, q := New(Full), New(Full)
+	p, q := motion.New(motion.Full), motion.New(motion.Full)
 	for i := len(events) - 1; i >= 0; i -= 3 {
 		p.Stand(events[i], s)
 		if p.Busy() || p.Tick(tick) {
@@ -166,8 +167,8 @@ func TestMerge(t *testing.T) {
 			break
 		}
 	}
-	p := New(Full)
-	p.Catch([]*trace.Event{one, one, one, one, one, one, one}, s, Live(1))
+	p := motion.New(motion.Full)
+	p.Catch([]*trace.Event{one, one, one, one, one, one, one}, s, motion.Live(1))
 	if got := p.Shot().Pulses; len(got) != 1 || got[0].Count != 7 {
 		t.Fatalf("got %+v, want one that counts 7", got)
 	}
@@ -187,8 +188,8 @@ func TestMerge(t *testing.T) {
 func TestLost(t *testing.T) {
 	h := tuitest.Story().History()
 	e := &trace.Event{Kind: trace.WatchLost, Payload: &trace.WatchEvent{Client: "scheduler"}}
-	p := New(Full)
-	p.Catch([]*trace.Event{e}, h.Latest(), Live(0.02))
+	p := motion.New(motion.Full)
+	p.Catch([]*trace.Event{e}, h.Latest(), motion.Live(0.02))
 	for range 25 {
 		p.Tick(tick)
 	}
@@ -203,9 +204,9 @@ func TestEmphasis(t *testing.T) {
 	_, s := story()
 	news := &trace.Event{Kind: trace.WatchDelivered, Payload: &trace.WatchEvent{Client: "scheduler"}}
 	fault := &trace.Event{Kind: trace.FaultInjected, Payload: &trace.Fault{Fault: "crash", Target: "member/a"}}
-	p := New(Full)
-	p.Catch([]*trace.Event{news}, s, Live(0.02))
-	p.Catch([]*trace.Event{fault}, s, Live(0.02))
+	p := motion.New(motion.Full)
+	p.Catch([]*trace.Event{news}, s, motion.Live(0.02))
+	p.Catch([]*trace.Event{fault}, s, motion.Live(0.02))
 	if p.Shot().Event != news {
 		t.Error("the emphasis leaves at once")
 	}
@@ -220,10 +221,10 @@ func TestEmphasis(t *testing.T) {
 // What 24 pulses in motion cost a frame.
 func BenchmarkTick(b *testing.B) {
 	events, s := story()
-	p := New(Full)
+	p := motion.New(motion.Full)
 	for i := 0; b.Loop(); i++ {
-		if len(p.pulses) < 24 {
-			p.Catch(events[:min(200, len(events))], s, Live(0.02))
+		if len(p.Shot().Pulses) < 24 {
+			p.Catch(events[:min(200, len(events))], s, motion.Live(0.02))
 		}
 		p.Tick(tick)
 	}

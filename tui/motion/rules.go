@@ -2,6 +2,7 @@ package motion
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"kviz/cluster/trace"
@@ -56,6 +57,10 @@ func init() {
 	people()
 }
 
+// isAbsent says that somebody asked whether something is there and it is not, as kubectl does
+// before it creates. Nothing is wrong then.
+func isAbsent(verb string, code int) bool { return verb == "get" && code == http.StatusNotFound }
+
 func requests() {
 	on(trace.RequestReceived, func(_ *trace.Event, p *trace.Request, s *view.State) Light {
 		l := Light{From: client(p.Client, s), To: scene.APIServer, Class: Asks, Glyph: '●', Role: theme.Busy, Label: p.Verb}
@@ -73,6 +78,8 @@ func requests() {
 		l := Light{From: scene.APIServer, Class: Works, Glyph: '▸', Role: theme.Busy, Label: p.Stage}
 		r := s.Request(p.Request)
 		switch {
+		case p.Verdict == "refuse" && r != nil && r.Request != nil && isAbsent(r.Verb, p.Code):
+			l.Label = "not found"
 		case p.Verdict == "refuse":
 			l.Glyph, l.Role, l.Lost, l.Rank = '✗', theme.Bad, true, Write
 		case p.Stage == trace.StageStorage && r != nil && r.Request != nil && r.Verb != "watch":
@@ -97,7 +104,10 @@ func requests() {
 		if l.To == scene.You {
 			l.Rank = Command
 		}
-		if p.Code >= 400 {
+		switch {
+		case isAbsent(p.Verb, p.Code):
+			l.Role, l.Rank = theme.Muted, News
+		case p.Code >= 400:
 			l.Glyph, l.Role, l.Lost, l.Class = '✗', theme.Bad, true, Answers
 		}
 		return l

@@ -33,6 +33,7 @@ type drawn struct {
 	filter  string
 	sel     string
 	live    bool
+	moved   uint64 // version of what moves
 }
 
 // NewHost makes a host. The key that gives the pane the focus stands in its frame.
@@ -58,7 +59,10 @@ func (h *Host) Put(id string) {
 // Draw draws the pane with its frame into its place on the screen, unless
 // nothing changed since the last time. It reports whether it drew.
 func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
-	now := drawn{f.S, place, f.Focused, f.Filter, f.Sel.ID, f.Live}
+	now := drawn{f.S, place, f.Focused, f.Filter, f.Sel.ID, f.Live, 0}
+	if _, ok := h.Pane.(Filler); ok && f.Motion != nil {
+		now.moved = f.Motion.Version
+	}
 	if !h.dirty && now == h.last {
 		return false
 	}
@@ -68,6 +72,10 @@ func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
 	in := h.frame(a, &f)
 	h.win = in.R
 	f.W, f.Rows, f.Cursor = in.W()-1, in.H(), h.cursor
+	fills := h.fills(in.W(), in.H())
+	if fills {
+		f.W = in.W()
+	}
 	h.sheet.reset(max(f.W, 0), f.Rows)
 	h.Pane.Draw(&h.sheet, &f)
 	if p, ok := h.Pane.(Pointer); ok {
@@ -135,6 +143,12 @@ func (h *Host) follow(rows int) {
 		}
 	}
 	h.top = max(0, min(h.top, h.sheet.rows-rows))
+}
+
+// fills reports whether the pane takes a whole window of that size.
+func (h *Host) fills(w, rows int) bool {
+	p, ok := h.Pane.(Filler)
+	return ok && p.Fills(w, rows)
 }
 
 // Cursor is the place of the cursor on the screen.
@@ -206,6 +220,9 @@ func (h *Host) Move(action string, f *Frame) {
 		best = h.vertical(from, dy)
 	} else {
 		best = h.horizontal(from, dx)
+		if best < 0 && h.fills(h.win.W, h.win.H) {
+			best = h.sideways(from, dx)
+		}
 	}
 	if best >= 0 {
 		h.hot, h.cursor = best, h.sheet.hots[best].ID
@@ -261,6 +278,25 @@ func (h *Host) horizontal(from Hot, dx int) int {
 		}
 		if best < 0 || d < bestScore {
 			best, bestScore = i, d
+		}
+	}
+	return best
+}
+
+// sideways is the nearest thing in dx's direction, in whatever row: what stands beside
+// another in a picture seldom stands in the same row.
+func (h *Host) sideways(from Hot, dx int) int {
+	best, bestScore := -1, 0
+	for i, s := range h.sheet.hots {
+		d := s.X - (from.X + from.W)
+		if dx < 0 {
+			d = from.X - (s.X + s.W)
+		}
+		if d < 0 {
+			continue
+		}
+		if score := d + 4*max(s.Y-from.Y, from.Y-s.Y); best < 0 || score < bestScore {
+			best, bestScore = i, score
 		}
 	}
 	return best

@@ -13,6 +13,7 @@ import (
 	"kviz/cluster/view"
 	"kviz/tui/action"
 	"kviz/tui/keymap"
+	"kviz/tui/motion"
 )
 
 // Info describes a pane.
@@ -68,11 +69,18 @@ type Pointer interface {
 	Select(on Subject, f *Frame)
 }
 
+// Filler is a pane that may fill its whole window, from border to border: it does not
+// scroll then.
+type Filler interface {
+	Fills(w, rows int) bool
+}
+
 // Frame is what there is to draw.
 type Frame struct {
 	S       *view.State
 	H       *view.History
-	W, Rows int // size of the window
+	Motion  *motion.Shot // what moves; nil where nothing can
+	W, Rows int          // size of the window
 	Focused bool
 	Live    bool    // S is the newest state
 	Filter  string  // "" shows all; "!x" what does not contain x

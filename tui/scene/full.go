@@ -73,7 +73,7 @@ func (s *Scene) full(shape Shape) {
 	rows := max(s.H-topRows-2-1-footRows, 5)
 	high := min(rows, 7)
 	if s.H > 36 {
-		high = 7 + (s.H-36)/2
+		high = min(7+(s.H-36)/2, 12)
 	}
 	s.nodes(shape, api, topRows+1, high)
 }

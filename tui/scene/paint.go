@@ -311,11 +311,7 @@ func words(a grid.Area, place Place, f *Face) {
 			y++
 		}
 		if len(row) > 0 {
-			if place.Framed && in.W > 8 {
-				box.Sub(0, 0, in.W, in.H).Spans(1, y, row...)
-			} else {
-				box.Spans(0, y, row...)
-			}
+			box.Spans(0, y, row...)
 		}
 		y++
 	}

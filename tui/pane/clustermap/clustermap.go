@@ -1,7 +1,8 @@
-// Package clustermap is the pane of the whole cluster on one sheet. Above, the
-// store's members with their raft roles and the control plane's processes;
-// below, the nodes as boxes with their pods as cells, each a letter for the
-// workload and a shape for the phase.
+// Package clustermap is the pane of the whole cluster. Its first view is the living map
+// (picture.go): everything in its place, with the light of what goes on. The second, and
+// what is left where there is no room for a picture, are lists: the store's members with
+// their raft roles and the control plane's processes above, below them the nodes with
+// their pods as cells, each a letter for the workload and a shape for the phase.
 //
 // Start reading at [Map.Draw].
 package clustermap
@@ -17,6 +18,7 @@ import (
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
 	"kviz/tui/podmark"
+	"kviz/tui/scene"
 	"kviz/tui/theme"
 	"kviz/tui/words"
 )
@@ -25,12 +27,17 @@ import (
 type Map struct {
 	pane.List
 	namespace string // "" shows all
+
+	scene   *scene.Scene // the last one, and what it was made of
+	shape   scene.Shape
+	painter scene.Painter
 }
 
 var about = pane.Info{
 	Name: "map", Title: "Cluster",
 	Means: "What there is and how it is: the members of the store with their raft roles, the processes of the " +
-		"control plane, the nodes, and every pod on its node. A pod's letter names the workload, its shape the " +
+		"control plane, the nodes, and every pod on its node. What goes from one to another moves along the line " +
+		"between them, as an event of the trace; everything has its place and keeps it. A pod's letter names the workload, its shape the " +
 		"phase. The bars are the part of a node's CPU and memory that its pods have requested. Where there is room, " +
 		"workloads, Services and the newest Kubernetes Events follow.",
 	Legend: podmark.Legend,
@@ -39,6 +46,11 @@ var about = pane.Info{
 // New makes the pane.
 func New() *Map {
 	m := &Map{List: pane.NewList(about)}
+	m.Views(
+		"map.view", "view",
+		pane.View{Name: "picture", Means: "everything in its place, and what moves between", Draw: m.drawPicture},
+		pane.View{Name: "lists", Means: "members, processes, nodes, workloads and Services as lists", Draw: m.drawLists},
+	)
 	m.Key(keymap.Bind(keymap.Open, "open", "Show the object under the cursor.", "enter"), m.open)
 	m.Key(keymap.Bind("map.namespace", "namespace", "Show the pods of the next namespace only.", "i"), func(_ pane.Subject, f *pane.Frame) action.Action {
 		m.namespace = nextNamespace(f.S, m.namespace)
@@ -63,6 +75,10 @@ func (m *Map) open(on pane.Subject, _ *pane.Frame) action.Action {
 	switch {
 	case strings.HasPrefix(on.ID, "member/"):
 		return action.Focus{Pane: "store"}
+	case on.ID == scene.Store:
+		return action.Focus{Pane: "store"}
+	case on.ID == scene.You && !on.Event.IsZero():
+		return action.Why{ID: on.Event}
 	case on.ID == "process/apiserver":
 		return action.Focus{Pane: "api"}
 	case on.ID == "process/scheduler":
@@ -92,7 +108,10 @@ func nextNamespace(s *view.State, now string) string {
 }
 
 // Draw implements [pane.Pane].
-func (m *Map) Draw(s *pane.Sheet, f *pane.Frame) {
+func (m *Map) Draw(s *pane.Sheet, f *pane.Frame) { m.View().Draw(s, f) }
+
+// drawLists draws all there is as lists.
+func (m *Map) drawLists(s *pane.Sheet, f *pane.Frame) {
 	y := drawMembers(s, f, 0)
 	y = drawProcesses(s, f, y)
 	y = m.drawNodes(s, f, y)

@@ -428,13 +428,19 @@ func (p *population) drawLegend(s *pane.Sheet, y int) int {
 	for _, l := range letters {
 		pairs = append(pairs, [2]string{string(l), grid.Cut(p.legend[l], 22)})
 	}
-	for _, m := range podmark.Legend {
-		if p.marks[[]rune(m[0])[0]] {
-			pairs = append(pairs, m)
-		}
-	}
+	pairs = append(pairs, marksOf(p.marks)...)
 	if len(pairs) == 0 {
 		return y
 	}
 	return s.Legend(y, pairs...)
+}
+
+// marksOf are the marks that occur, and what they mean.
+func marksOf(there map[rune]bool) (pairs [][2]string) {
+	for _, m := range podmark.Legend {
+		if there[[]rune(m[0])[0]] {
+			pairs = append(pairs, m)
+		}
+	}
+	return pairs
 }

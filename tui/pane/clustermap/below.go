@@ -1,0 +1,420 @@
+package clustermap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/scene"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// nodes draws what hangs below the API server.
+func (p *picture) nodes() {
+	for _, at := range p.Places {
+		name, ok := strings.CutPrefix(at.ID, "node/")
+		if !ok {
+			continue
+		}
+		switch p.Grain {
+		case scene.Boxes:
+			p.box(at, name)
+		case scene.Tiles:
+			p.tile(at, name)
+		default:
+			p.cell(at)
+		}
+	}
+}
+
+// box draws a node with room for its pods.
+func (p *picture) box(at scene.Place, name string) {
+	f := p.face(at.ID)
+	on, glyph, st, word := nodeSubject(p.f, name)
+	node := p.f.S.Node(name)
+	kubelet := p.f.S.Process("kubelet/" + name)
+	unheard := node != nil && node.Ready == "Unknown"
+	if unheard || st == theme.Bad {
+		f.Standing = scene.Degraded
+	}
+	if kubelet != nil && !kubelet.Up {
+		f.Standing = scene.Down
+	}
+	if word == "" && taints(node) != "" {
+		word = tainted
+	}
+	head := []grid.Span{span(name+" ", theme.Name|grid.Bold), span(string(glyph), st)}
+	if word != "" {
+		head = append(head, span(word, wordStyle(word, st)))
+	}
+	in := at.Inside()
+	if at.Framed {
+		f.Title = head
+		p.hot(at.ID, on)
+	} else {
+		f.Rows = append(f.Rows, head)
+		p.s.Hot(at.Rect.X, at.Rect.Y, grid.Width(name), on)
+	}
+	room := in.H
+	if at.Framed {
+		f.Rows = append(f.Rows, p.processes(name, in.W))
+		room -= 2
+		if unheard && kubelet != nil && kubelet.Up && in.H > 3 { // what is believed, and what is
+			f.Rows[0] = row(span("said ", theme.Muted), span("? Unknown: nobody hears from it", theme.Warn))
+			f.Rows = append(f.Rows, append(row(span("is   ", theme.Muted)), p.processes(name, in.W-6)...))
+			room--
+		}
+	} else {
+		room--
+	}
+	p.podRows(f, at, name, room)
+	if at.Framed {
+		for len(f.Rows) < in.H-1 {
+			f.Rows = append(f.Rows, nil)
+		}
+		f.Rows = append(f.Rows, p.load(name, in.W))
+	}
+}
+
+// processes is the row of a node's processes.
+func (p *picture) processes(node string, w int) []grid.Span {
+	names := []string{"kubelet", "runtime", "proxy"}
+	gap := "  "
+	if w < 32 {
+		names[1], gap = "cri", " "
+	}
+	r := row()
+	for i, kind := range []string{"kubelet", "runtime", "proxy"} {
+		mark, st := "●", theme.Good
+		if proc := p.f.S.Process(kind + "/" + node); proc != nil && !proc.Up {
+			mark, st = "✗", theme.Bad
+		} else if proc == nil && kind != "runtime" {
+			mark, st = "○", theme.Muted
+		}
+		if kubelet := p.f.S.Process("kubelet/" + node); kind == "runtime" && kubelet == nil {
+			mark, st = "○", theme.Muted
+		}
+		if i == len(names)-1 {
+			gap = ""
+		}
+		r = append(r, span(mark, st), span(" "+names[i]+gap, theme.Muted))
+	}
+	return r
+}
+
+// podRows draws a node's pods: a row each, or cells where there are more pods than rows.
+func (p *picture) podRows(f *scene.Face, at scene.Place, node string, room int) {
+	in := at.Inside()
+	pods := p.pods.byNode[node]
+	if len(pods) == 0 && room > 0 {
+		f.Rows = append(f.Rows, row(span("no pods", theme.Muted)))
+		return
+	}
+	lead := 1
+	if !at.Framed {
+		lead = 0
+	}
+	if len(pods) <= room {
+		for _, c := range pods {
+			p.s.Hot(in.X+lead, in.Y+len(f.Rows), in.W-lead, podSubject(c))
+			f.Rows = append(f.Rows, p.podRow(c, in.W, lead))
+		}
+		return
+	}
+	per := max((in.W-lead)/3, 1)
+	for i := 0; i < len(pods) && room > 0; room-- {
+		r := []grid.Span{span(strings.Repeat(" ", lead), theme.Text)}
+		for k := 0; k < per && i < len(pods); k++ {
+			if room == 1 && k == per-1 && i < len(pods)-1 {
+				r = append(r, span(fmt.Sprintf("+%d", len(pods)-i), theme.Muted))
+				i = len(pods)
+				break
+			}
+			c := pods[i]
+			p.s.Hot(in.X+lead+3*k, in.Y+len(f.Rows), 2, podSubject(c))
+			r = append(r, marked(c, p.f.Fresh(c.obj.Changed)), span(" ", theme.Text))
+			i++
+		}
+		f.Rows = append(f.Rows, r)
+	}
+}
+
+// podRow is a pod with its name and its address, or what keeps it from running.
+func (p *picture) podRow(c cell, w, lead int) []grid.Span {
+	word := c.mark.Word
+	if word == "Running" {
+		word = c.pod.Status.PodIP
+	}
+	if n := restarts(c); n > 0 {
+		word = fmt.Sprintf("%s ↻%d", word, n)
+	}
+	name := c.obj.Name()
+	room := w - lead - 3 - grid.Width(word) - 2
+	if grid.Width(name) > room { // its end tells it from the others of its workload
+		name = grid.CutLeft(name, max(room, 6))
+	}
+	st := theme.Text
+	if p.f.Fresh(c.obj.Changed) {
+		st |= grid.Fresh
+	}
+	r := []grid.Span{span(strings.Repeat(" ", lead), theme.Text), marked(c, p.f.Fresh(c.obj.Changed)), span(" "+name, st)}
+	if w > 16 {
+		r = append(r, span("  "+word, c.mark.Style))
+	}
+	return r
+}
+
+// late is the age of a Lease from which on its node is late: the node lifecycle
+// controller's grace period, which kube-controller-manager has by default.
+const late = 40 * time.Second
+
+// load is the row of what a node's pods have asked for, and of its Lease.
+func (p *picture) load(node string, w int) []grid.Span {
+	r := row()
+	n := p.pods.nodes[node]
+	if n == nil {
+		return append(r, span("not registered yet", theme.Muted))
+	}
+	if w >= 32 {
+		have, all := p.pods.of(node).cpu, n.Status.Allocatable.Cpu().AsApproximateFloat64()
+		full := 0
+		if all > 0 {
+			full = min(int(have/all*6+0.5), 6)
+		}
+		if have > 0 {
+			full = max(full, 1)
+		}
+		r = append(r, span("cpu ", theme.Muted), span(strings.Repeat("▓", full), theme.Term0), span(strings.Repeat("░", 6-full), theme.Line),
+			span(fmt.Sprintf(" %s/%s   ", words.Cores(have), words.Cores(all)), theme.Number))
+	}
+	lease := p.f.S.Object("leases", "kube-node-lease", node)
+	if lease == nil {
+		return append(r, span("no Lease yet", theme.Muted))
+	}
+	age, st := (p.f.S.At - lease.At).Truncate(time.Second), theme.Muted
+	if age >= late {
+		st = theme.Warn
+	}
+	return append(r, span("Lease ", theme.Muted), span(words.Dur(age)+" ago", st))
+}
+
+// tile draws a node as its number and a mark for each of its pods.
+func (p *picture) tile(at scene.Place, name string) {
+	on, glyph, st, _ := nodeSubject(p.f, name)
+	_, number := splitNumber(name)
+	label := fmt.Sprintf("%3d", number)
+	if number == 0 {
+		label = grid.Pad(grid.Cut(name, 3), 3)
+	}
+	mark := " "
+	if glyph != '●' {
+		mark = string(glyph)
+	}
+	r := []grid.Span{span(mark, st), span(label+" ", theme.Name)}
+	pods := p.pods.byNode[name]
+	const room = 9
+	for i, c := range pods {
+		if i == room-1 && len(pods) > room {
+			r = append(r, span("+", theme.Muted))
+			break
+		}
+		r = append(r, span(string(c.mark.Glyph), c.mark.Style))
+	}
+	if free := room - len(pods); free > 0 {
+		r = append(r, span(strings.Repeat("·", free), theme.Line))
+	}
+	p.face(at.ID).Rows = [][]grid.Span{r}
+	on.Words += " " + words.Count(len(pods), "pod") + "."
+	p.s.Hot(at.Rect.X, at.Rect.Y, at.Rect.W, on)
+}
+
+// cell draws some nodes as one cell: as high as what their pods have asked for, with the
+// mark of the worst of them.
+func (p *picture) cell(at scene.Place) {
+	have, all := 0.0, 0.0
+	worst, look := rune(0), theme.Good
+	pods := 0
+	var on pane.Subject
+	for i, name := range at.Names {
+		of, glyph, st, _ := nodeSubject(p.f, name)
+		if i == 0 || glyph != '●' && worst == 0 {
+			on = of
+		}
+		if glyph != '●' && (worst == 0 || glyph == '✗') {
+			worst, look = glyph, st
+		}
+		if n := p.pods.nodes[name]; n != nil {
+			all += n.Status.Allocatable.Cpu().AsApproximateFloat64()
+		}
+		l := p.pods.of(name)
+		have, pods = have+l.cpu, pods+l.pods
+	}
+	r := worst
+	if r == 0 {
+		r = grid.Level(int(have*1000), int(all*1000))
+	}
+	if n := len(at.Names); n > 1 {
+		on.Words = fmt.Sprintf("%d nodes from %s on, %s.", n, at.Names[0], words.Count(pods, "pod"))
+	} else {
+		on.Words += " " + words.Count(pods, "pod") + "."
+	}
+	p.face(at.ID).Rows = [][]grid.Span{{span(string(r), look)}}
+	p.s.Hot(at.Rect.X, at.Rect.Y, 1, on)
+}
+
+// services draws each Service with a dotted way to the nodes of its ready endpoints.
+func (p *picture) services() {
+	for _, at := range p.Places {
+		key, ok := strings.CutPrefix(at.ID, "svc/")
+		if !ok || p.svcs[key] == nil {
+			continue
+		}
+		s := p.svcs[key]
+		st := theme.Good
+		if s.ready == 0 || s.ready < s.all {
+			st = theme.Warn
+		}
+		dots := strings.Repeat("●", s.ready) + strings.Repeat("○", max(s.all-s.ready, 0))
+		if s.all > 6 {
+			dots = fmt.Sprintf("%d/%d", s.ready, s.all)
+		}
+		if s.all == 0 {
+			dots = "no endpoint"
+		}
+		address := s.svc.Spec.ClusterIP
+		for i, port := range s.svc.Spec.Ports {
+			address += []string{":", ","}[min(i, 1)] + fmt.Sprint(port.Port)
+		}
+		name, room := s.obj.Name(), at.Rect.W-grid.Width(dots)-2
+		r := []grid.Span{}
+		if grid.Width(name)+1+grid.Width(address) <= room {
+			r = append(r, span(name, theme.Name), span(" "+address, theme.Number))
+		} else {
+			r = append(r, span(grid.Cut(name, room), theme.Name))
+		}
+		r = append(r, span(" "+dots+" ", st))
+		used := 0
+		for _, x := range r {
+			used += grid.Width(x.Text)
+		}
+		drawn := false
+		for i, e := range p.Edges {
+			if e.Class == scene.Selects && e.From == at.ID {
+				_, node, _ := strings.Cut(e.To, "/")
+				if s.nodes[node] {
+					p.Lines[i].Light, drawn = scene.Sound, true
+				}
+			}
+		}
+		if drawn && used < at.Rect.W {
+			r = append(r, span(strings.Repeat("┄", at.Rect.W-used), theme.Muted))
+		}
+		p.face(at.ID).Rows = [][]grid.Span{r}
+		p.s.Hot(at.Rect.X, at.Rect.Y, used-1, pane.Subject{
+			ID: "svc/" + key, Ref: s.obj.Ref, Event: s.obj.Changed, Copy: s.svc.Spec.ClusterIP,
+			Words: fmt.Sprintf("Service %s at %s: %d of %d endpoints ready. Its address exists only in the rules of the nodes.", key, address, s.ready, s.all),
+		})
+	}
+}
+
+// foot writes what does not stand in a place: what stands still and what goes on, pods
+// without a node, workloads, what the marks mean, and where there is room the newest
+// Kubernetes Events.
+func (p *picture) foot() {
+	at := p.Foot
+	if at.H <= 0 {
+		return
+	}
+	y, end := at.Y, at.Y+at.H
+	if p.Form == scene.Full && at.H > 4 {
+		y++
+	}
+	part := p.s.Part(at.X, at.W)
+	if q := p.f.S.Store.Quorum(); q.Total > 0 && !q.OK() && y < end {
+		part.Row(y).Fit(0, 0, at.W, fmt.Sprintf("No write can succeed until %d of %d members are up. Pods run on and rules route on: none of them asks the store.", q.Need, q.Total), theme.Warn)
+		y++
+	}
+	if len(p.pods.pending) > 0 && y < end {
+		x := part.Row(y).Text(0, 0, "no node yet ", theme.Warn)
+		for _, c := range p.pods.pending[:min(len(p.pods.pending), max((at.W-x)/3, 0))] {
+			m := marked(c, p.f.Fresh(c.obj.Changed))
+			part.Row(y).Spans(x, 0, m)
+			part.Hot(x, y, 2, podSubject(c))
+			x += 3
+		}
+		y++
+	}
+	if y < end {
+		p.legend(part, y)
+		y++
+	}
+	if left := end - y - 1; p.Form != scene.Strip && left >= 3 {
+		part.KubeEvents(y+1, left, p.f, func(view.KubeEvent) bool { return true })
+	}
+}
+
+// legend is one row: whose letters these are and how many of each are ready, then what
+// the marks that occur mean.
+func (p *picture) legend(s *pane.Sheet, y int) {
+	type count struct{ fine, all int }
+	counts := map[rune]*count{}
+	for _, pods := range p.pods.byNode {
+		for _, c := range pods {
+			if counts[c.letter] == nil {
+				counts[c.letter] = &count{}
+			}
+			counts[c.letter].all++
+			if c.mark.Glyph == '●' || c.mark.Glyph == '✓' {
+				counts[c.letter].fine++
+			}
+		}
+	}
+	for _, c := range p.pods.pending {
+		if counts[c.letter] == nil {
+			counts[c.letter] = &count{}
+		}
+		counts[c.letter].all++
+	}
+	letters := make([]rune, 0, len(counts))
+	for l := range counts {
+		letters = append(letters, l)
+	}
+	slices.SortFunc(letters, func(a, b rune) int { // workloads of people first
+		if lower := func(r rune) bool { return r >= 'a' }; lower(a) != lower(b) {
+			if lower(a) {
+				return 1
+			}
+			return -1
+		}
+		return int(a - b)
+	})
+	a := s.Row(y)
+	x := 0
+	for _, l := range letters {
+		c := counts[l]
+		st := theme.Good
+		if c.fine < c.all {
+			st = theme.Warn
+		}
+		text := fmt.Sprintf(" %s %d/%d   ", grid.Cut(p.pods.legend[l], 22), c.fine, c.all)
+		if x+1+grid.Width(text) > s.W()-2 {
+			a.Text(x, 0, "…", theme.Muted)
+			return
+		}
+		x = a.Spans(x, 0, span(string(l), theme.Text|grid.Bold), span(text, st))
+	}
+	for _, m := range marksOf(p.pods.marks) {
+		if x+2+grid.Width(m[1]) > s.W() {
+			return
+		}
+		x = a.Spans(x, 0, span(m[0], theme.Name), span(" "+m[1]+"  ", theme.Muted))
+	}
+	if x == 0 {
+		a.Text(0, 0, "no pods yet", theme.Muted)
+	}
+}

@@ -1,0 +1,134 @@
+package clustermap
+
+import (
+	"fmt"
+
+	"kviz/cluster/trace"
+	"kviz/tui/grid"
+	"kviz/tui/motion"
+	"kviz/tui/scene"
+	"kviz/tui/theme"
+)
+
+// told is the event that the picture emphasises, nil at rest.
+func (p *picture) told() *trace.Event {
+	if p.f.Motion == nil {
+		return nil
+	}
+	return p.f.Motion.Event
+}
+
+// chipCells is how long a way must be for what goes along it to be a chip.
+const chipCells = 12
+
+// lights draws what moves, and what has just moved, on the picture at rest.
+func (p *picture) lights() {
+	shot := p.f.Motion
+	if shot == nil {
+		return
+	}
+	for _, g := range shot.Glows {
+		p.glow(g)
+	}
+	for _, q := range shot.Pulses {
+		p.pulse(q, q.Event == shot.Event)
+	}
+	for _, q := range shot.Lamps {
+		p.lamp(q)
+	}
+	if f := p.face(shot.Place); shot.Place != "" && f.Standing != scene.Down {
+		f.Standing = scene.Emphasised
+		if member, ok := p.memberOf(shot.Place); ok {
+			f.Role = theme.Term(member)
+		}
+	}
+}
+
+// memberOf is the term of the member that stands at a place.
+func (p *picture) memberOf(id string) (term uint64, ok bool) {
+	for _, m := range p.f.S.Store.Members() {
+		if "member/"+m.Name == id {
+			return m.Term, true
+		}
+	}
+	return 0, false
+}
+
+func (p *picture) glow(g motion.Glow) {
+	i, _, ok := p.Way(g.From, g.To)
+	if !ok {
+		return
+	}
+	l := &p.Lines[i]
+	l.Role = g.Role
+	if l.Light = scene.Faint; g.Level > 1 {
+		l.Light = scene.Lit
+	}
+	if g.Level > 3 {
+		l.Role |= grid.Bold
+	}
+	if g.Count > 0 && l.Label == "" {
+		l.Label, l.Note = fmt.Sprintf("×%d/s", g.Count), g.Role
+	}
+}
+
+// pulse draws one thing on its way. The one that is told lights its whole way and has a
+// white head and a label; the others are heads without a trail.
+func (p *picture) pulse(q motion.Pulse, told bool) {
+	i, back, ok := p.Way(q.From, q.To)
+	if !ok {
+		return
+	}
+	l := &p.Lines[i]
+	h := scene.Head{Share: q.Share, Back: back, Glyph: q.Glyph, Style: q.Role}
+	if q.Chip && len(p.Edges[i].Cells) >= chipCells {
+		h.Chip = true
+	}
+	if l.Light == scene.Hidden {
+		l.Light = scene.Sound
+	}
+	if q.Count > 1 {
+		h.Count = fmt.Sprintf("×%d", q.Count)
+	}
+	if told {
+		l.Role = q.Role
+		if l.Light = scene.Lit; !h.Chip && !q.Gone {
+			h.Style = theme.Title
+		}
+		if q.Label != "" {
+			l.Label, l.Note = q.Label, q.Role
+		}
+	}
+	if q.Gone {
+		h.Style = theme.Bad
+	}
+	if q.Whole && told && !q.Lost && !h.Chip {
+		h.Glyph = 0 // an arrow at its end
+	}
+	l.Heads = append(l.Heads, h)
+}
+
+// lamp lights a place up: the mark of what it does at the end of its title or line.
+func (p *picture) lamp(q motion.Pulse) {
+	at, ok := p.At(q.From)
+	if !ok || p.Grain != scene.Boxes && at.Rect.W < 3 {
+		return
+	}
+	f := p.face(q.From)
+	mark := []grid.Span{span(" "+string(q.Glyph), q.Role|grid.Bold)}
+	if q.Count > 1 {
+		mark = append(mark, span(fmt.Sprintf("×%d", q.Count), q.Role))
+	}
+	switch {
+	case at.Framed:
+		if q.Label != "" && at.Rect.W > 24 {
+			mark = append(mark, span(" "+q.Label, q.Role))
+		}
+		f.Title = append(f.Title[:len(f.Title):len(f.Title)], mark...)
+	case len(f.Rows) > 0:
+		f.Rows[0] = append(f.Rows[0][:len(f.Rows[0]):len(f.Rows[0])], mark...)
+	}
+	if q.Class == motion.Faults && f.Standing != scene.Down {
+		f.Standing, f.Role = scene.Emphasised, q.Role
+	}
+}
