@@ -49,6 +49,7 @@ func TestKubectl(t *testing.T) {
 			`kubectl cluster-info`,
 			`kubectl explain pod.spec.restartPolicy`,
 			`kubectl edit ns default`,
+			`kubectl drain --help | head -n 1; kubectl get --watch --help | head -n 1; kubectl delete -h | head -n 1`,
 			`kubectl config view`,
 		}},
 		{"raw-watch", []string{

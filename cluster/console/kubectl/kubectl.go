@@ -139,7 +139,7 @@ func (c *Kubectl) Run(ctx context.Context, inv *command.Invocation) int {
 	k.transport.raw = flags != nil && flags.set("raw")
 	k.secure = flags != nil && (flags.set("token") || flags.set("client-certificate") || flags.set("kubeconfig"))
 	switch {
-	case flags == nil:
+	case flags == nil, flags.set("help"):
 	case sub == "rollout status" && flags.on("watch"):
 		return k.rolloutStatus(ctx, args, flags)
 	case sub == "wait" && len(flags.values("for")) > 0:
