@@ -39,7 +39,7 @@ func (m *Explorer) picture() frame.Picture {
 	p := frame.Picture{
 		Moment:  at,
 		Status:  m.status(),
-		Explain: frame.Explain{Event: m.told(), Notice: m.notice, Path: m.path()},
+		Explain: m.explain(),
 		Keys:    m.hints(),
 		Help:    m.open.Empty() && !typing,
 		Timeline: func(a grid.Area) {

@@ -24,7 +24,17 @@ type driver struct {
 // explore makes an explorer over the story's first n events.
 func explore(t testing.TB, w, h, n int, change ...func(*Config)) *driver {
 	t.Helper()
-	c := tuitest.NewCluster(tuitest.Story(), n)
+	return exploreCluster(t, tuitest.NewCluster(tuitest.Story(), n), w, h, change...)
+}
+
+// exploreTape makes an explorer over all events of a tape.
+func exploreTape(t testing.TB, tape *tuitest.Tape, w, h int, change ...func(*Config)) *driver {
+	t.Helper()
+	return exploreCluster(t, tuitest.NewCluster(tape, -1), w, h, change...)
+}
+
+func exploreCluster(t testing.TB, c *tuitest.Cluster, w, h int, change ...func(*Config)) *driver {
+	t.Helper()
 	cfg := Config{Cluster: c, History: view.NewHistory(c.Trace()), Theme: "dark"}
 	for _, f := range change {
 		f(&cfg)

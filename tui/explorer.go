@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -117,39 +116,6 @@ func (m *Explorer) infos() []pane.Info {
 		all = append(all, p.Pane.Info())
 	}
 	return all
-}
-
-// told is the event that the explanation line tells and "why?" asks about: the one we are at,
-// in the past and after a step; else the one that the picture emphasises, if it is seen; else
-// the last news, for raft's messages and renewals of Leases go on by themselves and would drown
-// the rest.
-func (m *Explorer) told() *trace.Event {
-	e := m.travel.State().Event
-	if e == nil || !m.travel.Live() {
-		return e
-	}
-	clock := m.drive.Clock()
-	stepped := clock.Paused && strings.HasPrefix(clock.Why, "step ")
-	if stepped && m.drive.Grain() < trace.GrainStage && !view.OfClock(e) {
-		return e
-	}
-	if stepped && e.Outside() { // the step ended at the event before what members did since
-		if before := m.cfg.History.Event(trace.ID{Seq: e.ID.Seq}); before != nil {
-			return before
-		}
-	}
-	if stepped {
-		return e
-	}
-	if bright := m.emphasised(); bright != nil && !view.Routine(bright) && !view.OfClock(bright) {
-		return bright
-	}
-	if _, pos, ok := m.cfg.History.Stream().At(e.ID); ok {
-		if news := m.cfg.History.News(pos); news != nil {
-			return news
-		}
-	}
-	return e
 }
 
 // subject is the event that "why?" asks about: that of the thing under the cursor if

@@ -33,13 +33,18 @@ func (m *Explorer) animate(passed time.Duration) bool {
 	if !live {
 		at = min(where.At+1, where.Len)
 	}
-	from, wasLive, stopped, walked := v.seen, v.live, paused && !v.paused, v.walked
+	from, wasLive, walked := v.seen, v.live, v.walked
+	stopped, resumed := paused && !v.paused, !paused && v.paused
 	v.seen, v.live, v.paused, v.walked = at, live, paused, false
 	state := m.travel.State()
 	switch {
 	case at == from && live == wasLive:
 		if live && stopped && m.cluster != nil && !v.player.Busy() {
 			v.player.Stand(state.Event, state)
+			return true
+		}
+		if live && resumed { // what stood there is over
+			v.player.Stand(nil, state)
 			return true
 		}
 		return changed

@@ -78,6 +78,9 @@ func (s *State) share() *State {
 func (b *Builder) Apply(e *trace.Event) {
 	s := b.s
 	s.At, s.Last, s.Event = e.At, e.ID, e
+	if Grave(e) {
+		s.Grave = e
+	}
 	s.Events++
 	b.lane(e)
 	if f := folds[e.Kind]; f != nil {

@@ -1,6 +1,11 @@
 package view
 
-import "kviz/cluster/trace"
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/trace"
+)
 
 // OfClock reports whether an event tells of kviz' own clock: that it stands, its speed,
 // whether it falls behind. Nothing of it happens in the cluster.
@@ -22,15 +27,74 @@ func Routine(e *trace.Event) bool {
 	return true
 }
 
+// Grave reports whether an event is one that nobody should miss: something was broken or
+// mended, a member or a process is gone, an election begins or is won, a Lease to lead is
+// lost, the store did not do what it was asked.
+func Grave(e *trace.Event) bool {
+	switch e.Kind {
+	case trace.FaultInjected, trace.FaultHealed, trace.MemberDown, trace.MemberUp, trace.ProcessExit, trace.StoreRefused:
+		return true
+	case trace.LeaderElected:
+		p, ok := e.Payload.(*trace.Election)
+		return ok && !p.Won
+	case trace.MemberRole:
+		p, ok := e.Payload.(*trace.MemberState)
+		return ok && (p.Role == "leader" || p.Role == "candidate")
+	}
+	return false
+}
+
+// aftermath reports whether an event only ends what a grave one told: a member follows who
+// was elected, a command that broke something is done.
+func aftermath(e *trace.Event) bool {
+	switch p := e.Payload.(type) {
+	case *trace.MemberState:
+		return e.Kind == trace.MemberRole && p.Role == "follower"
+	case *trace.Command:
+		return e.Kind == trace.CommandEnd && p.Exit == 0 && strings.Contains(p.Line, "kviz fault ")
+	}
+	return false
+}
+
+// Meaning says in plain words what a grave event means as things stand now; "" where it
+// says so itself.
+func (s *State) Meaning(e *trace.Event) string {
+	q := s.Store.Quorum()
+	if e == nil || q.Total == 0 || !Grave(e) || !strings.HasPrefix(e.Lane.Component, trace.CompMember) && !ofStore(e) {
+		return ""
+	}
+	switch {
+	case !q.OK():
+		return fmt.Sprintf("no quorum (%d of %d is up): nothing can be written, pods run on", q.Have, q.Total)
+	case s.Store.Leader == "" && (e.Kind == trace.MemberDown || e.Kind == trace.FaultInjected):
+		return "nobody leads: whoever misses a leader for long enough stands for election"
+	}
+	return ""
+}
+
+// ofStore reports whether an event of another lane is about the store or a member.
+func ofStore(e *trace.Event) bool {
+	switch p := e.Payload.(type) {
+	case *trace.Fault:
+		return p.Target == "store" || strings.HasPrefix(p.Target, "member/") || strings.HasPrefix(p.Target, "link/")
+	case *trace.StoreError:
+		return true
+	}
+	return false
+}
+
+// Told reports whether an event is worth telling by itself: it is neither routine nor of
+// kviz' own clock, nor does it only end what a grave one told.
+func Told(e *trace.Event) bool { return !Routine(e) && !OfClock(e) && !aftermath(e) }
+
 // lookedBack is how many events are looked at for the last news.
 const lookedBack = 4096
 
-// News is the newest event up to a position that is neither routine nor of kviz' own
-// clock; nil if there is none near.
+// News is the newest event up to a position that is worth telling; nil if there is none near.
 func (h *History) News(pos uint64) *trace.Event {
 	first := h.stream.First()
 	for n := 0; n < lookedBack && pos >= first; n++ {
-		if e := h.stream.Get(pos); e != nil && !Routine(e) && !OfClock(e) {
+		if e := h.stream.Get(pos); e != nil && Told(e) {
 			return e
 		}
 		if pos == 0 {

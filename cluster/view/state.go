@@ -17,6 +17,7 @@ type State struct {
 	At     time.Duration // virtual time since the epoch
 	Last   trace.ID      // the last event folded; zero before the first
 	Event  *trace.Event  // that event
+	Grave  *trace.Event  // the newest that nobody should miss; nil before the first
 	Events uint64        // how many were folded
 	Lost   uint64        // how many were not there any more when they were to be folded
 

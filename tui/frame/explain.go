@@ -12,6 +12,7 @@ import (
 // Explain says in plain words what is going on, beside what is under the cursor.
 type Explain struct {
 	Event  *trace.Event // the one that the person looks at
+	Means  string       // what follows from it as things stand; "" for nothing
 	Notice string       // what the explorer has to say, until the next key
 	Path   string       // what a step follows; "" for nothing
 }
@@ -50,6 +51,9 @@ func (e Explain) drawEvent(a grid.Area) {
 	words := view.Explain(e.Event)
 	if !strings.HasPrefix(words, e.Event.Lane.Component+" ") { // else it says itself who did it
 		x = a.Text(x, 0, e.Event.Lane.String()+" ", theme.Name)
+	}
+	if e.Means != "" {
+		words += "; " + e.Means
 	}
 	a.Fit(x, 0, a.W()-x-1, words, theme.Text)
 }
