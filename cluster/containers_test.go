@@ -5,16 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/remotecommand"
 	utilexec "k8s.io/client-go/util/exec"
 
@@ -56,21 +53,6 @@ func TestLogsAndExec(t *testing.T) {
 // over HTTPS, and over WebSocket with v5.channel.k8s.io.
 func TestLogsAndExecOverHTTPS(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	if err := c.Kernel().Do(func() { c.Kernel().SetDemand(false); c.Kernel().SetSpeed(10) }); err != nil {
-		t.Fatal(err)
-	}
-	l, err := c.Listen(0, filepath.Join(t.TempDir(), "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	cfg, err := clientcmd.BuildConfigFromFlags("", l.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := kubernetes.NewForConfigOrDie(cfg)
-	pods := api.CoreV1().Pods("default")
 	talks := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "talks"},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
@@ -79,29 +61,16 @@ func TestLogsAndExecOverHTTPS(t *testing.T) {
 	}
 	stays := talks.DeepCopy()
 	stays.Name, stays.Spec.Containers[0].Command = "stays", []string{"sleep", "100000"}
-	for _, pod := range []*corev1.Pod{talks, stays} {
-		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	o := serveOutside(t, talks, stays)
+	pods := o.api.CoreV1().Pods("default")
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	started := func(name string) bool {
-		p, err := pods.Get(ctx, name, metav1.GetOptions{})
-		return err == nil && p.Status.Phase != corev1.PodPending
-	}
-	for !started("talks") || !started("stays") {
-		if ctx.Err() != nil {
-			t.Fatal("the pods do not run")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 
 	pod := "stays"
 	execFrom := func(in io.Reader, command ...string) (out, errOut string, err error) {
-		o := &corev1.PodExecOptions{Command: command, Stdin: in != nil, Stdout: true, Stderr: true}
-		u := api.CoreV1().RESTClient().Post().Namespace("default").Resource("pods").Name(pod).SubResource("exec").VersionedParams(o, scheme.ParameterCodec).URL()
-		e, err := remotecommand.NewWebSocketExecutor(cfg, "GET", u.String())
+		options := &corev1.PodExecOptions{Command: command, Stdin: in != nil, Stdout: true, Stderr: true}
+		u := o.sub(pod, "exec").VersionedParams(options, scheme.ParameterCodec).URL()
+		e, err := remotecommand.NewWebSocketExecutor(o.cfg, "GET", u.String())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,6 +110,7 @@ func stand(t *testing.T, c *cluster.Cluster, exit <-chan int) {
 		}
 		select {
 		case code := <-exit:
+			dump(t, c, 60)
 			t.Fatalf("the command ended with exit status %d before the cluster stood", code)
 		case <-deadline:
 			dump(t, c, 40)

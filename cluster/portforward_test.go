@@ -7,105 +7,19 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/httpstream" //nolint:staticcheck // what client-go takes
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"
-	utilexec "k8s.io/client-go/util/exec"
-
-	"kviz/cluster"
 )
-
-// served is a cluster with some pods that programs reach over HTTPS.
-type served struct {
-	cfg *rest.Config
-	api kubernetes.Interface
-}
-
-func serveOutside(t *testing.T, pods ...*corev1.Pod) *served {
-	t.Helper()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	if err := c.Kernel().Do(func() { c.Kernel().SetDemand(false); c.Kernel().SetSpeed(10) }); err != nil {
-		t.Fatal(err)
-	}
-	l, err := c.Listen(0, filepath.Join(t.TempDir(), "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	cfg, err := clientcmd.BuildConfigFromFlags("", l.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := &served{cfg, kubernetes.NewForConfigOrDie(cfg)}
-	for _, p := range pods {
-		if _, err := o.api.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, p := range pods {
-		o.await(t, p.Name+" runs", func() bool {
-			now, err := o.api.CoreV1().Pods("default").Get(t.Context(), p.Name, metav1.GetOptions{})
-			return err == nil && now.Status.Phase == corev1.PodRunning
-		})
-	}
-	return o
-}
-
-func (o *served) await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it does not come to it that %s", what)
-		}
-	}
-}
-
-func (o *served) sub(name, sub string) *rest.Request {
-	return o.api.CoreV1().RESTClient().Post().Namespace("default").Resource("pods").Name(name).SubResource(sub)
-}
-
-func simplePod(name string, c corev1.Container) *corev1.Pod {
-	c.Name = "app"
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{c}, TerminationGracePeriodSeconds: new(int64)},
-	}
-}
-
-// screen is a terminal that is read while it is written to.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *screen) has(text string) func() bool {
-	return func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return strings.Contains(s.text.String(), text)
-	}
-}
 
 // both runs a test over WebSocket and over SPDY.
 func both(t *testing.T, o *served, fn func(t *testing.T, of func(*url.URL) remotecommand.Executor)) {
@@ -147,9 +61,8 @@ func TestInterruptInATerminal(t *testing.T) {
 		typed, see, ended := begin("sh", "-c", "while true; do echo tick; sleep 1; done")
 		o.await(t, "a command that goes on is seen", see.has("tick\r\ntick\r\n"))
 		_, _ = typed.Write([]byte{3})
-		var code utilexec.CodeExitError
 		if err := <-ended; err == nil || err.Error() != "command terminated with exit code 130" {
-			t.Errorf("ctrl+C ended it with %v, %v", err, code)
+			t.Errorf("ctrl+C ended it with %v", err)
 		}
 
 		typed, see, ended = begin("sh")

@@ -62,10 +62,7 @@ func TestASplitVote(t *testing.T) {
 // back to the usual pace brings no election.
 func TestSlowElections(t *testing.T) {
 	t.Parallel()
-	tr := newTranscript()
-	s := open(t, raftstore.Config{Events: tr.add})
-	mustPut(t, s, "k", "1")
-	settled(t, s)
+	tr, s := openSettled(t)
 	if s.SlowElections(0) == nil || s.SlowElections(101) == nil {
 		t.Error("a pace out of range was accepted")
 	}

@@ -25,6 +25,16 @@ func settled(t *testing.T, s *raftstore.Replicated) {
 	})
 }
 
+// openSettled opens a store, writes once, and waits until it stands still.
+func openSettled(t *testing.T) (*transcript, *raftstore.Replicated) {
+	t.Helper()
+	tr := newTranscript()
+	s := open(t, raftstore.Config{Events: tr.add})
+	mustPut(t, s, "k", "1")
+	settled(t, s)
+	return tr, s
+}
+
 func TestStepThroughAPut(t *testing.T) {
 	tr := newTranscript()
 	s := open(t, raftstore.Config{Events: tr.add})
@@ -131,10 +141,7 @@ func TestHoldKeepsTheLeaderInOffice(t *testing.T) {
 func pass(d time.Duration) { <-time.After(d) }
 
 func TestNoElectionWhileHeld(t *testing.T) {
-	tr := newTranscript()
-	s := open(t, raftstore.Config{Events: tr.add})
-	mustPut(t, s, "k", "1")
-	settled(t, s)
+	tr, s := openSettled(t)
 	leader := s.Leader()
 	s.Hold(true)
 	start := tr.len()
@@ -154,10 +161,7 @@ func TestNoElectionWhileHeld(t *testing.T) {
 
 // An election can be gone through message by message.
 func TestStepThroughAnElection(t *testing.T) {
-	tr := newTranscript()
-	s := open(t, raftstore.Config{Events: tr.add})
-	mustPut(t, s, "k", "1")
-	settled(t, s)
+	tr, s := openSettled(t)
 	was := s.Leader()
 	to := map[string]string{"a": "b", "b": "c", "c": "a"}[was]
 	s.Hold(true)

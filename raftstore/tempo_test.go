@@ -27,10 +27,7 @@ func requireSteps(t *testing.T, s *raftstore.Replicated, most int, what string, 
 // While everything is held the leader dies: no election comes by itself, and step by step
 // one does, from a follower's timeout over the votes to the first entry of the new term.
 func TestStepThroughAnElectionWithoutALeader(t *testing.T) {
-	tr := newTranscript()
-	s := open(t, raftstore.Config{Events: tr.add})
-	mustPut(t, s, "k", "1")
-	settled(t, s)
+	tr, s := openSettled(t)
 	leader := s.Leader()
 	s.Hold(true)
 	for s.ReleaseOne() { // what the leader still had to say
@@ -70,10 +67,7 @@ func TestStepThroughAnElectionWithoutALeader(t *testing.T) {
 
 // With two of three members down the third stands again and again, a step each time.
 func TestStepThroughElectionsThatNobodyWins(t *testing.T) {
-	tr := newTranscript()
-	s := open(t, raftstore.Config{Events: tr.add})
-	mustPut(t, s, "k", "1")
-	settled(t, s)
+	tr, s := openSettled(t)
 	alone := slices.DeleteFunc(s.IDs(), func(id string) bool { return id == s.Leader() })[0]
 	s.Hold(true)
 	for _, id := range s.IDs() {
@@ -103,10 +97,7 @@ func TestStepThroughElectionsThatNobodyWins(t *testing.T) {
 // A store that moves for moments only, shorter than any timeout, elects a leader all the
 // same, after as much of its own time as it would take in one piece.
 func TestElectionInMoments(t *testing.T) {
-	tr := newTranscript()
-	s := open(t, raftstore.Config{Events: tr.add})
-	mustPut(t, s, "k", "1")
-	settled(t, s)
+	tr, s := openSettled(t)
 	s.Hold(true)
 	must(t, s.Crash(s.Leader()))
 	for moments := 0; s.Leader() == ""; moments++ {
