@@ -22,6 +22,8 @@ kubectl get horizontalpodautoscalers.v1.autoscaling web -o yaml
 kubectl get csr,runtimeclasses
 kubectl get ingressclasses,ing,ip,netpol,servicecidrs -A
 kubectl get csidrivers,csinodes,csistoragecapacities,sc,volumeattachments,vac -A
+kubectl get deviceclasses,devicetaintrules,resourceclaims,resourceclaimtemplates,resourceslices -A
+kubectl get clustertrustbundles,podcertificaterequests,storageversionmigrations -A
 kubectl get events.events.k8s.io web.17
 kubectl get events web.17 -o jsonpath={.message}
 kubectl describe sts db
@@ -29,6 +31,8 @@ kubectl describe pdb web
 kubectl describe ingress web
 kubectl describe pvc data
 kubectl describe cronjob nightly
+kubectl describe resourceclaim one-gpu
+kubectl explain resourceslice.spec.pool
 kubectl explain statefulset.spec.serviceName
 kubectl scale sts/db --replicas=5
 kubectl scale rc/web --replicas=5

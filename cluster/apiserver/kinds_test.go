@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
@@ -28,6 +29,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
 	upstreamjob "k8s.io/kubernetes/pkg/registry/batch/job"
 	upstreamcertificates "k8s.io/kubernetes/pkg/registry/certificates/certificates"
+	"k8s.io/kubernetes/pkg/registry/certificates/clustertrustbundle"
+	"k8s.io/kubernetes/pkg/registry/certificates/podcertificaterequest"
 	"k8s.io/kubernetes/pkg/registry/core/endpoint"
 	"k8s.io/kubernetes/pkg/registry/core/event"
 	"k8s.io/kubernetes/pkg/registry/core/limitrange"
@@ -45,12 +48,19 @@ import (
 	"k8s.io/kubernetes/pkg/registry/networking/servicecidr"
 	"k8s.io/kubernetes/pkg/registry/node/runtimeclass"
 	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
+	"k8s.io/kubernetes/pkg/registry/resource/deviceclass"
+	"k8s.io/kubernetes/pkg/registry/resource/devicetaintrule"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceclaim"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceclaimtemplate"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
 	"k8s.io/kubernetes/pkg/registry/storage/csidriver"
 	"k8s.io/kubernetes/pkg/registry/storage/csinode"
 	"k8s.io/kubernetes/pkg/registry/storage/csistoragecapacity"
 	"k8s.io/kubernetes/pkg/registry/storage/storageclass"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
+	"k8s.io/kubernetes/pkg/registry/storagemigration/storagemigration"
+	"k8s.io/utils/clock"
 
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authn"
@@ -60,6 +70,13 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
+
+// everybody may do everything.
+type everybody struct{}
+
+func (everybody) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+	return authorizer.DecisionAllow, "", nil
+}
 
 // upstreamStrategy is what Kubernetes has for a kind.
 type upstreamStrategy interface {
@@ -92,6 +109,43 @@ var kindCases = []kindCase{
 		r: client.APIServices, upstream: apiServiceUpstream{apiservice.NewStrategy(registry.Scheme)}, sub: apiservice.NewStatusStrategy(registry.Scheme),
 		invalid: `{"spec":{"versionPriority":0}}`, change: `{"spec":{"groupPriorityMinimum":200}}`, forbidden: `{"spec":{"caBundle":"YQ=="}}`,
 		status: `{"status":{"conditions":[{"type":"Available","status":"Unknown","lastTransitionTime":null}]},"spec":{"group":"other"}}`,
+	},
+	{
+		r: client.ClusterTrustBundles, upstream: clustertrustbundle.Strategy,
+		invalid: `{"spec":{"trustBundle":"nothing"}}`, change: `{"metadata":{"labels":{"a":"c"}}}`, forbidden: `{"spec":{"signerName":"example.com/other"}}`,
+	},
+	{
+		r: client.PodCertificateRequests, upstream: podcertificaterequest.NewStrategy(), sub: podcertificaterequest.NewStatusStrategy(podcertificaterequest.NewStrategy(), everybody{}, clock.RealClock{}),
+		invalid: `{"spec":{"maxExpirationSeconds":5}}`, change: `{"metadata":{"labels":{"a":"b"}}}`, forbidden: `{"spec":{"podName":"other"}}`,
+		status: `{"status":{"conditions":[{"type":"Denied","status":"True","reason":"No","message":"no","lastTransitionTime":"2026-01-01T00:00:00Z"}]},"spec":{"podName":"other"}}`,
+	},
+	{
+		r: client.DeviceClasses, upstream: deviceclass.Strategy,
+		invalid: `{"spec":{"selectors":[{"cel":{"expression":"device."}}]}}`, change: `{"spec":{"selectors":null}}`, forbidden: `{"spec":{"selectors":[{}]}}`,
+	},
+	{
+		r: client.DeviceTaintRules, upstream: devicetaintrule.Strategy, sub: devicetaintrule.StatusStrategy,
+		invalid: `{"spec":{"taint":{"key":"*"}}}`, change: `{"spec":{"deviceSelector":{"pool":"node-2"}}}`, forbidden: `{"spec":{"taint":{"effect":"Sometimes"}}}`,
+		status: `{"status":{"conditions":[{"type":"EvictionInProgress","status":"False","reason":"No","message":"no","lastTransitionTime":"2026-01-01T00:00:00Z"}]},"spec":{"deviceSelector":null}}`,
+	},
+	{
+		r: client.ResourceClaims, upstream: resourceclaim.NewStrategy(nil, nil), sub: resourceclaim.NewStatusStrategy(resourceclaim.NewStrategy(nil, nil)),
+		invalid: `{"spec":{"devices":{"requests":[{"name":"*"}]}}}`, change: `{"metadata":{"labels":{"a":"b"}}}`, forbidden: `{"spec":{"devices":{"requests":null}}}`,
+		status: `{"metadata":{"labels":{"a":"c"}},"spec":{"devices":{"requests":null}}}`,
+	},
+	{
+		r: client.ResourceClaimTemplates, upstream: resourceclaimtemplate.NewStrategy(nil),
+		invalid: `{"spec":{"spec":{"devices":{"requests":[{"name":"*"}]}}}}`, change: `{"metadata":{"labels":{"a":"b"}}}`, forbidden: `{"spec":{"spec":{"devices":{"requests":null}}}}`,
+	},
+	{
+		r: client.ResourceSlices, upstream: resourceslice.Strategy,
+		invalid: `{"spec":{"driver":"GPU example"}}`, change: `{"spec":{"pool":{"generation":2},"devices":[{"name":"gpu-1","nodeAllocatableResourceMappings":null,"attributes":{"one":{"bool":true}}}]}}`,
+		forbidden: `{"spec":{"nodeName":"node-2","devices":[{"name":"gpu-1","attributes":{"many":{"strings":["a"]}}}]}}`, // lists are off by default
+	},
+	{
+		r: client.StorageVersionMigrations, upstream: storagemigration.Strategy, sub: storagemigration.StatusStrategy,
+		invalid: `{"spec":{"resource":{"resource":""}}}`, change: `{"metadata":{"labels":{"a":"b"}}}`, forbidden: `{"spec":{"resource":{"resource":"gadgets"}}}`,
+		status: `{"status":{"conditions":[{"type":"Running","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","reason":"R","message":"m"}]},"spec":{"resource":{"resource":"gadgets"}}}`,
 	},
 	{
 		r: client.Endpoints, upstream: endpoint.Strategy,

@@ -64,6 +64,7 @@ func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 			runtimeClass,
 			admission.NewCertificateApproval(by),
 			admission.NewCertificateSigning(by),
+			admission.NewClusterTrustBundleAttest(by),
 			admission.CertificateSubjectRestriction{},
 			policy.Validating{Policies: s.policies},
 			admissionwebhook.Validating{Hooks: s.hooks},

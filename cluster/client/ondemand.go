@@ -24,6 +24,8 @@ var (
 	CronJobs                   = resource("batch", "v1", "cronjobs", "CronJob", true)
 	Jobs                       = resource("batch", "v1", "jobs", "Job", true)
 	CertificateSigningRequests = resource("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest", false)
+	ClusterTrustBundles        = resource("certificates.k8s.io", "v1", "clustertrustbundles", "ClusterTrustBundle", false)
+	PodCertificateRequests     = resource("certificates.k8s.io", "v1", "podcertificaterequests", "PodCertificateRequest", true)
 	FlowSchemas                = resource("flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "FlowSchema", false)
 	PriorityLevels             = resource("flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations", "PriorityLevelConfiguration", false)
 	IngressClasses             = resource("networking.k8s.io", "v1", "ingressclasses", "IngressClass", false)
@@ -33,12 +35,18 @@ var (
 	ServiceCIDRs               = resource("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false)
 	RuntimeClasses             = resource("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false)
 	PodDisruptionBudgets       = resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true)
+	DeviceClasses              = resource("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", false)
+	DeviceTaintRules           = resource("resource.k8s.io", "v1", "devicetaintrules", "DeviceTaintRule", false)
+	ResourceClaims             = resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true)
+	ResourceClaimTemplates     = resource("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate", true)
+	ResourceSlices             = resource("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false)
 	CSIDrivers                 = resource("storage.k8s.io", "v1", "csidrivers", "CSIDriver", false)
 	CSINodes                   = resource("storage.k8s.io", "v1", "csinodes", "CSINode", false)
 	CSIStorageCapacities       = resource("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity", true)
 	StorageClasses             = resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", false)
 	VolumeAttachments          = resource("storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", false)
 	VolumeAttributesClasses    = resource("storage.k8s.io", "v1", "volumeattributesclasses", "VolumeAttributesClass", false)
+	StorageVersionMigrations   = resource("storagemigration.k8s.io", "v1", "storageversionmigrations", "StorageVersionMigration", false)
 )
 
 // The same objects in another version.
@@ -58,11 +66,12 @@ var onDemand = []Resource{
 	LimitRanges, PersistentVolumeClaims, PersistentVolumes, PodTemplates, ReplicationControllers, ResourceQuotas,
 	APIServices,
 	ControllerRevisions, DaemonSets, StatefulSets,
-	HorizontalPodAutoscalers, CronJobs, Jobs, CertificateSigningRequests,
+	HorizontalPodAutoscalers, CronJobs, Jobs, CertificateSigningRequests, ClusterTrustBundles, PodCertificateRequests,
 	FlowSchemas, PriorityLevels,
 	IngressClasses, Ingresses, IPAddresses, NetworkPolicies, ServiceCIDRs,
 	RuntimeClasses, PodDisruptionBudgets,
-	CSIDrivers, CSINodes, CSIStorageCapacities, StorageClasses, VolumeAttachments, VolumeAttributesClasses,
+	DeviceClasses, DeviceTaintRules, ResourceClaims, ResourceClaimTemplates, ResourceSlices,
+	CSIDrivers, CSINodes, CSIStorageCapacities, StorageClasses, VolumeAttachments, VolumeAttributesClasses, StorageVersionMigrations,
 }
 
 // All lists every built-in kind whose objects are stored: those of [Resources],

@@ -50,6 +50,7 @@ var focuses = []focus{
 	{name: "Ingress API", sig: "sig-network", speed: 1},
 	{name: "IngressClass API", sig: "sig-network", speed: 1},
 	{name: "ServiceCIDR and IPAddress API", sig: "sig-network", speed: 1},
+	{name: "[DRA] CRUD Tests", sig: "sig-node", speed: 1},
 	{name: "Lease", sig: "sig-node", speed: 1},
 	{name: "Node Lifecycle", sig: "sig-node", speed: 1},
 	{name: "PodTemplates", sig: "sig-node", speed: 1},

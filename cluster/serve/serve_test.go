@@ -11,13 +11,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -192,6 +195,22 @@ func golden(tb testing.TB, name, got string) {
 	}
 }
 
+// names are the resources and subresources of a discovery document, "apps/v1 deployments/scale".
+func names(list apidiscovery.APIGroupDiscoveryList) (out []string) {
+	for _, g := range list.Items {
+		for _, v := range g.Versions {
+			gv := schema.GroupVersion{Group: g.Name, Version: v.Version}.String() + " "
+			for _, r := range v.Resources {
+				out = append(out, gv+r.Resource)
+				for _, s := range r.Subresources {
+					out = append(out, gv+r.Resource+"/"+s.Subresource)
+				}
+			}
+		}
+	}
+	return out
+}
+
 // Discovery and its like cost no virtual time and leave no event. (The health checks of
 // the store read from it.)
 func TestDocumentsAreOutsideTheSimulation(t *testing.T) {
@@ -199,6 +218,7 @@ func TestDocumentsAreOutsideTheSimulation(t *testing.T) {
 	events, elapsed := e.stream.Len(), time.Duration(0)
 	_ = e.kernel.Do(func() { elapsed = e.kernel.Elapsed() })
 	aggregated := "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	var named []string
 	for _, path := range []string{
 		"/", "/version", "/livez/ping", "/metrics", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1",
 		"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/apps/v1",
@@ -215,13 +235,23 @@ func TestDocumentsAreOutsideTheSimulation(t *testing.T) {
 		if ct := resp.Header.Get("Content-Type"); ct != aggregated {
 			t.Errorf("GET %s: Content-Type %q, want %q", path, ct, aggregated)
 		}
-		if strings.Contains(string(b), "resourceslices") {
-			t.Errorf("GET %s names resourceslices, which are not served", path)
+		var list apidiscovery.APIGroupDiscoveryList
+		if err := json.Unmarshal(b, &list); err != nil {
+			t.Fatalf("GET %s: %v", path, err)
 		}
+		named = append(named, names(list)...)
 		again := e.do(t, "GET", path, "", "Accept", aggregated, "If-None-Match", resp.Header.Get("ETag"))
 		if again.StatusCode != http.StatusNotModified {
 			t.Errorf("GET %s with its own ETag: %d, want 304", path, again.StatusCode)
 		}
+	}
+	for _, served := range []string{"v1 pods/eviction", "resource.k8s.io/v1 resourceslices", "storagemigration.k8s.io/v1 storageversionmigrations/status"} {
+		if !slices.Contains(named, served) {
+			t.Errorf("discovery does not name %s", served)
+		}
+	}
+	if slices.Contains(named, "v1 services/proxy") {
+		t.Error("discovery names services/proxy, which are not served")
 	}
 	_ = e.kernel.Do(func() {
 		if e.kernel.Elapsed() != elapsed {

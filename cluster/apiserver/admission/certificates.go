@@ -7,8 +7,11 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	certificatesapi "k8s.io/kubernetes/pkg/apis/certificates"
 	"k8s.io/kubernetes/pkg/certauthorization"
+	rbacregistry "k8s.io/kubernetes/pkg/registry/rbac"
 
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/request"
@@ -66,8 +69,12 @@ func NewCertificateSigning(by authz.Decider) *CertificateSigning { return &Certi
 // Name is [Plugin].
 func (*CertificateSigning) Name() string { return "CertificateSigning" }
 
-// Validate is [Validating].
+// Validate is [Validating]. Upstream the strategy of PodCertificateRequests has the same
+// question, whose answer is 422.
 func (p *CertificateSigning) Validate(r *request.Scope, a *Attributes) (Result, error) {
+	if a.Is("PodCertificateRequest") {
+		return p.validatePods(r, a)
+	}
 	is, was := signingRequest(a, Update, "status")
 	if is == nil || was == nil || bytes.Equal(is.Status.Certificate, was.Status.Certificate) && apiequality.Semantic.DeepEqual(is.Status.Conditions, was.Status.Conditions) {
 		return Result{}, nil
@@ -77,6 +84,48 @@ func (p *CertificateSigning) Validate(r *request.Scope, a *Attributes) (Result, 
 		return Result{}, a.Forbid(fmt.Errorf("user not permitted to sign requests with signerName %q", signer))
 	}
 	return Result{Note: a.User.Name + " may sign as " + signer + "."}, nil
+}
+
+func (p *CertificateSigning) validatePods(r *request.Scope, a *Attributes) (Result, error) {
+	is, _ := a.Object.(*certificatesv1.PodCertificateRequest)
+	was, _ := a.OldObject.(*certificatesv1.PodCertificateRequest)
+	if a.Operation != Update || a.Subresource != "status" || is == nil || was == nil || apiequality.Semantic.DeepEqual(is.Status, was.Status) {
+		return Result{}, nil
+	}
+	signer := was.Spec.SignerName
+	if !maySign(r, a, p.authorizer, "sign", signer) {
+		return Result{}, apierrors.NewInvalid(certificatesv1.SchemeGroupVersion.WithKind("PodCertificateRequest").GroupKind(), was.Name, field.ErrorList{
+			field.Forbidden(field.NewPath("spec", "signerName"), fmt.Sprintf("User %q is not permitted to \"sign\" for signer %q", a.User.Name, signer)),
+		})
+	}
+	return Result{Note: a.User.Name + " may sign as " + signer + "."}, nil
+}
+
+// ClusterTrustBundleAttest is the plugin of that name: who says whom to trust in the name
+// of a signer needs the verb attest on it.
+type ClusterTrustBundleAttest struct{ authorizer authz.Decider }
+
+// NewClusterTrustBundleAttest makes the plugin.
+func NewClusterTrustBundleAttest(by authz.Decider) *ClusterTrustBundleAttest {
+	return &ClusterTrustBundleAttest{by}
+}
+
+// Name is [Plugin].
+func (*ClusterTrustBundleAttest) Name() string { return "ClusterTrustBundleAttest" }
+
+// Validate is [Validating].
+func (p *ClusterTrustBundleAttest) Validate(r *request.Scope, a *Attributes) (Result, error) {
+	is, _ := a.Object.(*certificatesv1.ClusterTrustBundle)
+	if is == nil || is.Spec.SignerName == "" || a.Operation != Create && a.Operation != Update {
+		return Result{}, nil
+	}
+	if a.Operation == Update && rbacregistry.IsOnlyMutatingGCFields(a.Object, a.OldObject, apiequality.Semantic) {
+		return Result{}, nil
+	}
+	if !maySign(r, a, p.authorizer, "attest", is.Spec.SignerName) {
+		return Result{}, a.Forbid(fmt.Errorf("user not permitted to attest for signerName %q", is.Spec.SignerName))
+	}
+	return Result{Note: a.User.Name + " may attest for signer " + is.Spec.SignerName + "."}, nil
 }
 
 // CertificateSubjectRestriction is the plugin of that name: nobody becomes an

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"kviz/cluster/apiserver/registry"
 
@@ -26,7 +27,8 @@ import (
 type Of struct {
 	Kind        *registry.Kind // that the request is for
 	Subresource string
-	Component   bool // a component of this process sends it
+	Component   bool      // a component of this process sends it
+	Now         time.Time // virtual; when defaults that are times began
 }
 
 // Body is what a request writes, as it came.

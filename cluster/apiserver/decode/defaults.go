@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,6 +54,8 @@ func Defaults(of Of, obj runtime.Object) {
 		case s.PodCIDR == "" && len(s.PodCIDRs) > 0:
 			s.PodCIDR = s.PodCIDRs[0]
 		}
+	case *resourcev1.DeviceTaintRule, *resourcev1.ResourceSlice:
+		registry.NoteTaints(o, of.Now)
 	}
 	registry.Scheme.Default(obj)
 }

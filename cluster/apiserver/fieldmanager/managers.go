@@ -53,7 +53,7 @@ func (f *Managers) of(k *registry.Kind, subresource string) (*managedfields.Fiel
 	if k.Kind == "Scale" {
 		types = managedfields.NewDeducedTypeConverter()
 	}
-	m, err := managedfields.NewDefaultFieldManager(types, siblings{registry.Scheme, k.Group}, registry.Scheme, registry.Scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
+	m, err := managedfields.NewDefaultFieldManager(types, siblings{registry.Scheme, k.Group}, registry.Timeless{}, registry.Scheme, k.GVK(), k.GroupVersion(), subresource, resetFields(k, subresource))
 	if err != nil {
 		return nil, fmt.Errorf("making the field manager of %s: %w", k.Kind, err)
 	}

@@ -22,7 +22,7 @@ func (c *Call) BodyKind() schema.GroupVersionKind {
 
 // of is what the request's body is for.
 func (c *Call) of() decode.Of {
-	return decode.Of{Kind: c.Kind, Subresource: c.Req.Subresource, Component: c.Req.System}
+	return decode.Of{Kind: c.Kind, Subresource: c.Req.Subresource, Component: c.Req.System, Now: c.Now().Time}
 }
 
 // custom reports whether the request's body is an object of a custom kind (that

@@ -66,6 +66,7 @@ var returnsDeleted = map[string]bool{
 	"ServiceAccount": true, "Service": true, "Namespace": true, "PodTemplate": true, "ResourceQuota": true,
 	"PersistentVolume": true, "PersistentVolumeClaim": true, "CSIDriver": true, "CSINode": true,
 	"StorageClass": true, "VolumeAttachment": true, "VolumeAttributesClass": true,
+	"DeviceClass": true, "ResourceClaim": true, "ResourceClaimTemplate": true, "ResourceSlice": true,
 }
 
 // deleted is the answer to a deletion that is done.

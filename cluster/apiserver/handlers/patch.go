@@ -19,8 +19,8 @@ import (
 )
 
 // patching is one application of the request's patch, and what is told of it. It may be
-// computed aside, so what the server makes once for all requests, and the time, are no part
-// of it.
+// computed aside, so what the server makes once for all requests, and a clock that goes on,
+// are no part of it.
 type patching struct {
 	req     *request.Request
 	of      decode.Of

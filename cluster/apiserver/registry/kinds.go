@@ -31,6 +31,7 @@ var Kinds = slices.Concat(
 	networkKinds,
 	storageKinds,
 	otherKinds,
+	resourceKinds,
 	flowKinds,
 	AdmissionKinds,
 	limitKinds,

@@ -2,11 +2,13 @@ package registry
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
 	apicertificates "k8s.io/kubernetes/pkg/apis/certificates"
 	"k8s.io/kubernetes/pkg/apis/certificates/validation"
 )
@@ -133,3 +135,71 @@ func (approvalStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 func (approvalStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
 	return validation.ValidateCertificateSigningRequestApprovalUpdate(obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest))
 }
+
+// podCertificateStrategy mirrors
+// pkg/registry/certificates/podcertificaterequest/strategy.go, which reads the machine's
+// clock. That who answers may sign for the signer is the plugin CertificateSigning's here.
+type podCertificateStrategy struct{ plain }
+
+func (podCertificateStrategy) AllowUnconditionalUpdate(context.Context) bool { return false }
+
+func (podCertificateStrategy) DeclarativeValidationConfig(context.Context, runtime.Object, runtime.Object) rest.DeclarativeValidationConfig {
+	return rest.DeclarativeValidationConfig{}
+}
+
+func (podCertificateStrategy) GetResetFields() resetFieldSets {
+	return resets(certificatesV1, []any{"status"})
+}
+
+func (podCertificateStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	obj.(*apicertificates.PodCertificateRequest).Status = apicertificates.PodCertificateRequestStatus{}
+}
+
+func (podCertificateStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	obj.(*apicertificates.PodCertificateRequest).Status = old.(*apicertificates.PodCertificateRequest).Status
+}
+
+func (podCertificateStrategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return validation.ValidatePodCertificateRequestCreate(obj.(*apicertificates.PodCertificateRequest))
+}
+
+func (podCertificateStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ValidatePodCertificateRequestUpdate(obj.(*apicertificates.PodCertificateRequest), old.(*apicertificates.PodCertificateRequest))
+}
+
+type podCertificateStatusStrategy struct{ podCertificateStrategy }
+
+func (podCertificateStatusStrategy) GetResetFields() resetFieldSets {
+	return resets(certificatesV1, []any{"metadata"}, []any{"spec"})
+}
+
+func (podCertificateStatusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	r, was := obj.(*apicertificates.PodCertificateRequest), old.(*apicertificates.PodCertificateRequest)
+	r.Spec = was.Spec
+	metav1.ResetObjectMetaForStatus(&r.ObjectMeta, &was.ObjectMeta)
+}
+
+func (podCertificateStatusStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	r, was := obj.(*apicertificates.PodCertificateRequest), old.(*apicertificates.PodCertificateRequest)
+	return validation.ValidatePodCertificateRequestStatusUpdate(r, was, moment(answered(r)))
+}
+
+// answered is when the signer says that it answered, which stands in for now: a
+// certificate must begin near that.
+func answered(r *apicertificates.PodCertificateRequest) time.Time {
+	at := r.CreationTimestamp.Time
+	for _, c := range r.Status.Conditions {
+		if c.LastTransitionTime.After(at) {
+			at = c.LastTransitionTime.Time
+		}
+	}
+	return at
+}
+
+// moment is a clock that stands.
+type moment time.Time
+
+// Now and Since are [clock.PassiveClock].
+func (m moment) Now() time.Time { return time.Time(m) }
+
+func (m moment) Since(t time.Time) time.Duration { return time.Time(m).Sub(t) }
