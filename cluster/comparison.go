@@ -94,11 +94,10 @@ func (w *comparison) run() {
 
 func (w *comparison) tell(n int) {
 	p := control.ForkProgress{Done: uint64(n), Of: uint64(len(w.want)), Took: time.Since(w.began)}
-	left := float64(len(w.want) - n)
-	if n == 0 {
-		p.Left = time.Duration(left / usuallyInSecond * float64(time.Second))
+	if left := len(w.want) - n; n == 0 {
+		p.Left = usualTime(uint64(left))
 	} else {
-		p.Left = time.Duration(left / float64(n) * float64(p.Took))
+		p.Left = time.Duration(float64(left) / float64(n) * float64(p.Took))
 	}
 	w.progress(p)
 }

@@ -61,6 +61,9 @@ func (e *DifferError) Error() string {
 
 func (e *DifferError) Unwrap() error { return e.Reason }
 
+// Where is the first event that differs.
+func (e *DifferError) Where() trace.ID { return e.At }
+
 // Fork boots a cluster and runs a run again in it, as fast as the machine can, up to an event:
 // what entered then enters again, at the same places. The cluster then stands there, live.
 // Every event on the way is compared with the one that the run had. past is the run from its

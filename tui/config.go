@@ -79,6 +79,9 @@ type Config struct {
 	// watches has no programs on this machine.
 	Lend control.Lend
 
+	// Forks runs the run again, to go on differently; nil: nothing can be run again here.
+	Forks Forker
+
 	// Plain writes one explained line an event instead of a screen.
 	Plain bool
 	// PlainOutside includes the events of the raft lane in plain output.

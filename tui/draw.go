@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/tui/frame"
@@ -25,8 +27,8 @@ func (m *Explorer) View() tea.View {
 	s.dirty = false
 	s.frames++
 	title := "kviz"
-	if m.cfg.Recording != "" {
-		title += " " + m.cfg.Recording
+	if m.recording != "" {
+		title += " " + m.recording
 	}
 	content, cursor := m.frame.Draw(m.picture())
 	s.shown = tea.View{Content: content, AltScreen: true, MouseMode: tea.MouseModeCellMotion, WindowTitle: title, Cursor: cursor, ReportFocus: true}
@@ -69,8 +71,11 @@ func (m *Explorer) path() string {
 
 func (m *Explorer) status() frame.Status {
 	s := frame.Status{
-		Recording: m.cfg.Recording, Boot: m.drive.Boot(), Failed: m.drive.Failed(), Now: m.travel.State().At, Speed: m.drive.Clock().Speed,
+		Recording: m.recording, Boot: m.drive.Boot(), Failed: m.drive.Failed(), Now: m.travel.State().At, Speed: m.drive.Clock().Speed,
 		Live: m.travel.Live(), Playing: m.travel.Playing(), Clock: m.drive.Clock(), State: m.travel.State(),
+	}
+	if len(m.branches) > 1 {
+		s.Name, s.Left = m.name, m.left
 	}
 	if s.Live {
 		s.Now = m.drive.Elapsed(s.Now)
@@ -84,6 +89,9 @@ func (m *Explorer) status() frame.Status {
 // paneHints is after how many of the explorer's own keys those of the focused pane
 // stand in the key line.
 const paneHints = 6
+
+// pastHints is after how many of them the fork stands while the past is on the screen.
+const pastHints = 2
 
 // hints are what can be done now, most useful first.
 func (m *Explorer) hints() []keymap.Binding {
@@ -102,6 +110,10 @@ func (m *Explorer) hints() []keymap.Binding {
 			out = append(out, m.frame.Focused().Pane.Info().Keys...)
 		}
 		b.SetHelp(b.Help().Key, m.wordsFor(b))
+		if b.Action == keymap.Fork && m.travel.Past() { // what the past is good for: before what can be done live
+			out = slices.Insert(out, min(len(out), pastHints), b)
+			continue
+		}
 		out = append(out, b)
 	}
 	return out
@@ -109,7 +121,7 @@ func (m *Explorer) hints() []keymap.Binding {
 
 // useful reports whether an action does something now.
 func (m *Explorer) useful(name string) bool {
-	recording := m.cfg.Recording != ""
+	recording := m.recording != ""
 	switch name {
 	case keymap.Now:
 		return !m.travel.Live()
@@ -119,6 +131,10 @@ func (m *Explorer) useful(name string) bool {
 		return !recording && m.cluster != nil
 	case keymap.Console:
 		return !recording
+	case keymap.Fork:
+		return m.cfg.Forks != nil && (recording || m.cluster != nil)
+	case keymap.Runs:
+		return len(m.branches) > 1
 	case keymap.Lesson:
 		return !m.lesson.None()
 	}

@@ -100,7 +100,7 @@ func (d *driver) planes() string {
 	return tuitest.Planes(g)
 }
 
-func (d *driver) shows(what ...string) {
+func (d *driver) shows(what ...string) *driver {
 	d.t.Helper()
 	s := d.screen()
 	for _, w := range what {
@@ -108,13 +108,15 @@ func (d *driver) shows(what ...string) {
 			d.t.Fatalf("the screen does not show %q:\n%s", w, s)
 		}
 	}
+	return d
 }
 
-func (d *driver) hides(what string) {
+func (d *driver) hides(what string) *driver {
 	d.t.Helper()
 	if s := d.screen(); strings.Contains(s, what) {
 		d.t.Fatalf("the screen shows %q:\n%s", what, s)
 	}
+	return d
 }
 
 func (d *driver) asked(what string) {

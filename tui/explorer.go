@@ -9,41 +9,35 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/action"
-	"kviz/tui/console"
-	"kviz/tui/drive"
 	"kviz/tui/faults"
 	"kviz/tui/frame"
 	"kviz/tui/keymap"
-	"kviz/tui/lesson"
 	"kviz/tui/menu"
 	"kviz/tui/overlay"
 	"kviz/tui/pane"
 	"kviz/tui/panes"
 	"kviz/tui/safe"
-	"kviz/tui/travel"
 )
 
 // Explorer is the model. It routes: a message goes to the part that it concerns, and
 // what the part answers with, an action, to the part that does it.
 type Explorer struct {
-	cfg     Config
-	ctx     context.Context
-	safe    *safe.Group
-	send    func(tea.Msg) // from any goroutine; nil before the program is there
-	cluster Cluster       // nil while it starts, and for a recording
-	keys    *keymap.Map
+	cfg  Config
+	ctx  context.Context
+	safe *safe.Group
+	send func(tea.Msg) // from any goroutine; nil before the program is there
+	keys *keymap.Map
 
-	frame  *frame.Frame
-	travel *travel.Travel
-	drive  *drive.Driver
-	lesson *lesson.Lesson
-	drawer *console.Drawer
-	open   overlay.Stack
+	*branch            // the run that is on the screen
+	branches []*branch // all that there are; the first is the one that the explorer began with
+	forking  forking
+	keepUp   func(*view.History) // has a history kept up to date; nil: somebody else does
+
+	frame *frame.Frame
+	open  overlay.Stack
 
 	pump     pump
-	moving   moving
 	screen   screen
-	mine     followed
 	notice   string // said in the explanation line until the next key
 	dragging bool   // the mouse holds the scrubber
 	leaveFor string // the recording to open after this
@@ -59,16 +53,12 @@ func New(ctx context.Context, cfg Config, g *safe.Group) (*Explorer, error) {
 		boot = "starting"
 	}
 	m := &Explorer{
-		cfg: cfg, ctx: ctx, safe: g, cluster: cfg.Cluster,
+		cfg: cfg, ctx: ctx, safe: g,
+		branch: first(cfg, boot),
 		frame:  frame.New(cfg.panes, cfg.Preset, cfg.Theme),
-		travel: travel.New(cfg.History, cfg.Recording != ""),
-		drive:  drive.New(cfg.Cluster, boot),
-		lesson: lesson.New(cfg.Lessons),
-		drawer: console.NewDrawer(),
 		screen: screen{dirty: true},
 	}
-	m.moving = newMoving(cfg.Motion, cfg.Remote, m.travel.Where().Len)
-	m.moving.live = m.travel.Live()
+	m.branches = []*branch{m.branch}
 	m.keys = keymap.Global(m.frame.Names())
 	if err := m.keys.Rebind(cfg.Keys); err != nil {
 		return nil, err
@@ -88,7 +78,7 @@ func New(ctx context.Context, cfg Config, g *safe.Group) (*Explorer, error) {
 
 // Init implements [tea.Model].
 func (m *Explorer) Init() tea.Cmd {
-	cmds := []tea.Cmd{m.tick(), m.pump.watch(m.ctx, m.cfg.History)}
+	cmds := []tea.Cmd{m.tick(), m.watch(m.ctx)}
 	if !m.frame.ThemeChosen() {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
@@ -96,7 +86,11 @@ func (m *Explorer) Init() tea.Cmd {
 }
 
 // Close ends what the explorer has asked for.
-func (m *Explorer) Close() { m.pump.close() }
+func (m *Explorer) Close() {
+	for _, b := range m.branches {
+		b.waker.close()
+	}
+}
 
 // say puts a sentence into the explanation line until the next key.
 func (m *Explorer) say(text string) { m.notice = text }
@@ -104,7 +98,7 @@ func (m *Explorer) say(text string) { m.notice = text }
 // moment is what the panes show.
 func (m *Explorer) moment() frame.Moment {
 	return frame.Moment{
-		State: m.travel.State(), History: m.cfg.History, Live: m.travel.Live(), Panes: !m.drawer.Typing() && m.open.Empty(),
+		State: m.travel.State(), History: m.history(), Live: m.travel.Live(), Panes: !m.drawer.Typing() && m.open.Empty(),
 		Motion: m.moving.player.Shot(),
 	}
 }
@@ -136,7 +130,7 @@ func (m *Explorer) kind() trace.Kind {
 	if on.Kind != "" {
 		return on.Kind
 	}
-	if e := m.cfg.History.Event(on.Event); m.frame.Pointed() && e != nil && !on.Event.IsZero() {
+	if e := m.history().Event(on.Event); m.frame.Pointed() && e != nil && !on.Event.IsZero() {
 		return e.Kind
 	}
 	if e := m.told(); e != nil {
@@ -149,7 +143,7 @@ func (m *Explorer) kind() trace.Kind {
 // explanation line tells.
 func (m *Explorer) breakable() []menu.Offer {
 	on := m.frame.Under()
-	e := m.cfg.History.Event(on.Event)
+	e := m.history().Event(on.Event)
 	if e == nil || on.Event.IsZero() || !m.frame.Pointed() && on.Kind == "" {
 		e = m.told()
 	}
@@ -159,13 +153,10 @@ func (m *Explorer) breakable() []menu.Offer {
 // faults are the menus of what can be broken now; without a cluster, why there are none.
 func (m *Explorer) faults() (offered faults.Menu, why action.Action) {
 	switch {
-	case m.cfg.Recording != "":
+	case m.recording != "":
 		return offered, action.Notice{Text: control.ErrRecording.Error()}
 	case m.cluster == nil:
 		return offered, action.Notice{Text: m.drive.Absent()}
 	}
 	return faults.Menu{Cluster: m.cluster, State: m.travel.State()}, nil
 }
-
-// history is the history that is shown.
-func (m *Explorer) history() *view.History { return m.cfg.History }

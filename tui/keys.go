@@ -98,7 +98,7 @@ func (m *Explorer) clock(name string) action.Action {
 
 // breakpoints lists those there are, and what could be one.
 func (m *Explorer) breakpoints() action.Action {
-	if m.cfg.Recording != "" {
+	if m.recording != "" {
 		return action.Notice{Text: "this is a recording: a breakpoint stops a running cluster"}
 	}
 	b, why := m.drive.Breaker()
@@ -141,7 +141,14 @@ func (m *Explorer) ask(name string) action.Action {
 		m.open.Push(offered.At(m.frame.Under().Target))
 	case keymap.Copy:
 		return m.copied()
+	case keymap.Fork:
+		return action.AskFork{At: m.at()}
+	case keymap.Runs:
+		return m.listBranches()
 	case keymap.Lesson:
+		if m.left != nil {
+			return action.Notice{Text: "lessons are in the run that the explorer began with (B lists the runs)"}
+		}
 		return m.lesson.Toggle(m.frame.Width())
 	case keymap.Escape:
 		m.escape()

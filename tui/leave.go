@@ -41,7 +41,9 @@ func (m *Explorer) mayQuit() action.Action {
 // so does a cluster that somebody else runs, or that nobody has touched.
 func (m *Explorer) lost() string {
 	switch {
-	case m.cluster == nil || m.cfg.Remote || m.cfg.Recording != "":
+	case len(m.branches) > 1:
+		return "The branches end with the explorer, and what happened in them."
+	case m.cluster == nil || m.cfg.Remote || m.recording != "":
 		return ""
 	case m.drawer.Wanted():
 		return "A command still runs in the console, and the cluster ends with the explorer."

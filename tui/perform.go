@@ -47,6 +47,13 @@ func (m *Explorer) perform(a action.Action) tea.Cmd {
 		return tea.Suspend
 	case action.Recording:
 		return m.openRecording(string(a))
+	case action.TurnTo:
+		if b := m.named(a.Name); b != nil {
+			return m.turnTo(b)
+		}
+		m.say("there is no run " + a.Name)
+	case action.CloseRun:
+		return m.closeRun(a.Name)
 	default:
 		if does, ok := m.onScreen(a); ok {
 			return m.perform(does)
@@ -132,6 +139,12 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		return m.drive.Break(a.Expr)
 	case action.Unbreak:
 		return m.drive.Unbreak(a.Number)
+	case action.AskFork:
+		return m.askFork(a.At, "")
+	case action.StopFork:
+		return m.stopFork()
+	case action.AskName:
+		return menu.AskName(a.Name)
 	case action.Exec:
 		m.drawer.Show()
 		return m.exec(a.Line)
@@ -199,6 +212,10 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 		if text != "" {
 			return action.Recording(text)
 		}
+	case action.ForFork:
+		return m.fork(a.At, text)
+	case action.ForName:
+		return m.nameAs(a.Of, text)
 	case action.ForFault:
 		offered, why := m.faults()
 		if why != nil {

@@ -9,18 +9,19 @@ import (
 	"kviz/cluster/view"
 )
 
-// pump asks for looks at the trace: by a clock while something goes on, and else when
-// the trace grows.
-type pump struct {
-	ticking  bool
+// pump asks for looks at the trace by a clock while something goes on.
+type pump struct{ ticking bool }
+
+// waker asks for looks at a trace when it grows.
+type waker struct {
 	watching bool
 	wake     <-chan struct{}
 	stop     func()
 }
 
 type (
-	tickMsg struct{} // it is time for a look
-	wakeMsg struct{} // the trace has grown
+	tickMsg struct{}            // it is time for a look
+	wakeMsg struct{ of *waker } // the trace has grown
 )
 
 // tick asks for the next look, unless one is asked for already.
@@ -33,28 +34,28 @@ func (p *pump) tick(after time.Duration) tea.Cmd {
 }
 
 // watch asks for a message when the trace grows, unless it is asked for already.
-func (p *pump) watch(ctx context.Context, h *view.History) tea.Cmd {
-	if p.watching {
+func (w *waker) watch(ctx context.Context, h *view.History) tea.Cmd {
+	if w.watching {
 		return nil
 	}
-	if p.wake == nil {
-		p.wake, p.stop = h.Stream().Notify()
+	if w.wake == nil {
+		w.wake, w.stop = h.Stream().Notify()
 	}
-	p.watching = true
-	wake, done := p.wake, ctx.Done()
+	w.watching = true
+	wake, done := w.wake, ctx.Done()
 	return func() tea.Msg {
 		select {
 		case <-wake:
-			return wakeMsg{}
+			return wakeMsg{w}
 		case <-done:
 			return nil
 		}
 	}
 }
 
-func (p *pump) close() {
-	if p.stop != nil {
-		p.stop()
+func (w *waker) close() {
+	if w.stop != nil {
+		w.stop()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"golang.org/x/term"
 
+	"kviz/cluster/view"
 	"kviz/tui/safe"
 )
 
@@ -60,7 +61,8 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg.done(m)
 	}
 	if !cfg.Following {
-		group.Go(func() { cfg.History.Run(ctx) })
+		m.keepUp = func(h *view.History) { group.Go(func() { h.Run(ctx) }) }
+		m.keepUp(cfg.History)
 	}
 	if cfg.Booting != nil && cfg.Cluster == nil {
 		group.Go(func() {

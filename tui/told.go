@@ -35,7 +35,7 @@ func (m *Explorer) told() *trace.Event {
 		return e
 	}
 	if stepped && e.Outside() { // the step ended at the event before what members did since
-		if before := m.cfg.History.Event(trace.ID{Seq: e.ID.Seq}); before != nil {
+		if before := m.history().Event(trace.ID{Seq: e.ID.Seq}); before != nil {
 			return before
 		}
 	}
@@ -51,8 +51,8 @@ func (m *Explorer) told() *trace.Event {
 	if q := s.Store.Quorum(); s.Grave != nil && q.Total > 0 && !q.OK() {
 		return s.Grave
 	}
-	if _, pos, ok := m.cfg.History.Stream().At(e.ID); ok {
-		if news := m.cfg.History.News(pos); news != nil {
+	if _, pos, ok := m.history().Stream().At(e.ID); ok {
+		if news := m.history().News(pos); news != nil {
 			return news
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"kviz/cluster/control"
 	"kviz/tui/action"
 	"kviz/tui/keymap"
 	"kviz/tui/overlay"
@@ -24,13 +25,13 @@ type faultDone struct{ says action.Action }
 
 // Update implements [tea.Model].
 func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg.(type) {
+	switch msg := msg.(type) {
 	case tickMsg:
 		m.pump.ticking = false
 		return m, m.look()
 	case wakeMsg:
-		m.pump.watching = false
-		return m, tea.Batch(m.tick(), m.pump.watch(m.ctx, m.cfg.History))
+		msg.of.watching = false
+		return m, tea.Batch(m.tick(), m.watch(m.ctx))
 	}
 	m.screen.dirty = true
 	if cmd, ours := m.mouse(msg); ours {
@@ -52,6 +53,10 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case bootDone:
 		m.started(msg)
+	case forkTold:
+		m.forkTold(control.ForkProgress(msg))
+	case forkDone:
+		cmd = m.forkDone(msg)
 	case faultDone:
 		m.drive.Expect()
 		cmd = m.perform(msg.says)

@@ -20,3 +20,10 @@ type ForkProgress struct {
 	Took     time.Duration // so far
 	Left     time.Duration // about; before anything is done, by what a usual machine takes
 }
+
+// ForkOutlook is what can be said of a fork before it is made.
+type ForkOutlook struct {
+	Events     uint64        // of the control plane, that are run again
+	About      time.Duration // how long that takes, by what a usual machine does
+	NotExactly []string      // sentences: what of the run does not come again exactly
+}

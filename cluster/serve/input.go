@@ -126,6 +126,13 @@ func ServerOf(raw *trace.Input) string {
 	return in.Server
 }
 
+// FromOutside reports whether an input is a request of a program outside, as against one of the
+// console.
+func FromOutside(raw *trace.Input) bool {
+	var in input
+	return raw.What == inputRequest && raw.Decode(&in) == nil && in.Outside
+}
+
 // Again lets in what entered at this edge, on the kernel's goroutine. The console's process
 // is whose tasks its requests are.
 func (h *Handler) Again(raw *trace.Input, console *sim.Process) (bool, error) {

@@ -89,11 +89,13 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 	}
 	look.Recordings = recordingsHere
 	look.Lend = io.lend()
+	forks := &branches{}
+	look.Forks = forks
 	if beforeScreen != nil {
 		beforeScreen(c, &look)
 	}
 	err = tui.Run(ctx, look)
-	endErr := errors.Join(shut(), end())
+	endErr := errors.Join(forks.end(io.err), shut(), end())
 	broken(io.err, c, endErr)
 	if crashed(err) {
 		reportCrash(io.err, c, s.seed)

@@ -117,9 +117,7 @@ func (b *branching) branch(ctx context.Context, io streams, past []*trace.Event,
 		return err
 	}
 	defer remove()
-	if f.Limit = 0; len(past) > trace.DefaultLimit/2 {
-		f.Limit = len(past) + trace.DefaultLimit
-	}
+	f.Limit = roomFor(past)
 	began := time.Now()
 	c, err := cluster.Fork(ctx, past, f)
 	if err != nil {

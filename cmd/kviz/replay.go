@@ -47,9 +47,17 @@ func replay(ctx context.Context, io streams, path, theme string, plain bool) err
 	for _, e := range events {
 		stream.Append(e)
 	}
+	remove, err := scratch() // of branches
+	if err != nil {
+		return err
+	}
+	defer remove()
+	forks := &branches{}
 	err = tui.Run(ctx, tui.Config{
 		History: view.NewHistory(stream), Recording: filepath.Base(path), Damage: damage, Theme: theme, Plain: plain,
+		Forks: forks, Lend: io.lend(),
 	})
+	err = errors.Join(err, forks.end(io.err))
 	if err == nil && plain && damage != nil {
 		return exitError(1) // as kviz trace ends
 	}

@@ -61,11 +61,22 @@ type (
 	FaultsOf struct{ Target string } // list what can be done to a target
 )
 
+// About the runs that are kept: the one that the explorer began with, and the branches.
+type (
+	AskFork  struct{ At trace.ID } // ask for the name of a branch that leaves at an event
+	StopFork struct{}              // give up the one that is under way
+	TurnTo   struct{ Name string } // put a run on the screen
+	AskName  struct{ Name string } // ask for another name of a run
+	CloseRun struct{ Name string } // end a branch
+)
+
 // Entered is what a prompt was answered with.
 type Entered struct {
 	For    string
 	Text   string
 	Needed *AskFault
+	At     trace.ID // of ForFork
+	Of     string   // of ForName
 }
 
 // AskFault asks for what a fault still needs.
@@ -82,6 +93,8 @@ type Prompt struct {
 	Text   string    // what stands in the line already
 	Error  string    // what was wrong with the line before
 	Needed *AskFault // of ForFault
+	At     trace.ID  // of ForFork
+	Of     string    // of ForName
 }
 
 // What a prompt is for.
@@ -92,6 +105,8 @@ const (
 	ForBreak     = "break"
 	ForFault     = "fault"
 	ForRecording = "recording"
+	ForFork      = "fork"
+	ForName      = "name"
 )
 
 // Open opens a list or a page over the panes.

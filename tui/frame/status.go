@@ -15,9 +15,11 @@ import (
 
 // Status is what the top line says: what it is, when we are, how fast, how well.
 type Status struct {
-	Recording string // the name of the recording; "" for a cluster
-	Boot      string // how far the start of the cluster is; "" when it is over
-	Failed    error  // why it could not start
+	Recording string        // the name of the recording; "" for a cluster
+	Name      string        // of the run, where there are several
+	Left      *control.Fork // where it left another
+	Boot      string        // how far the start of the cluster is; "" when it is over
+	Failed    error         // why it could not start
 	Now       time.Duration
 	Speed     float64
 	Live      bool
@@ -62,6 +64,12 @@ func (f *Frame) drawBar(a grid.Area, s Status) {
 }
 
 func (s Status) cluster(width int) string {
+	switch {
+	case s.Left != nil && width >= 100:
+		return fmt.Sprintf("%s, left %s at #%s", s.Name, s.Left.Parent, s.Left.At)
+	case s.Name != "" && s.Recording == "":
+		return s.Name
+	}
 	if s.Recording != "" {
 		return "recording " + s.Recording
 	}

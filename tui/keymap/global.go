@@ -44,6 +44,8 @@ const (
 	Faults   = "do.fault"
 	Copy     = "do.copy"
 	Lesson   = "do.lesson"
+	Fork     = "do.fork"
+	Runs     = "do.runs"
 
 	Escape  = "go.back"
 	Quit    = "go.quit"
@@ -122,6 +124,9 @@ func Global(panes []string) *Map {
 	add("do", 8, Bind(Faults, "break it", "What can be broken or mended at what is under the cursor.", "f"))
 	add("do", 0, Bind(Copy, "copy", "Copy what is under the cursor to the clipboard.", "y"))
 	add("do", 0, Bind(Lesson, "lesson", "Show or hide the lesson; lessons to choose from if there is none.", "L"))
+
+	add("do", 17, Bind(Fork, "fork", "Run it again up to this moment, and go on differently from there.", "F"))
+	add("do", 17, Bind(Runs, "runs", "The runs that are kept, this one and its branches: put one on the screen, name it, close it.", "B"))
 
 	add("go", 0, Bind(Escape, "back", "Close what is open; out of zoom; out of the past.", "esc"))
 	add("go", 18, Bind(Quit, "quit", "Leave kviz.", "q", "ctrl+c"))

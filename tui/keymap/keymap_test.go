@@ -23,10 +23,10 @@ func TestRebind(t *testing.T) {
 	if m.Action(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}) != Pause {
 		t.Fatal("a refused change left a mark")
 	}
-	if err := m.Rebind(map[string][]string{Pause: {"B"}}); err != nil {
+	if err := m.Rebind(map[string][]string{Pause: {"Q"}}); err != nil {
 		t.Fatal(err)
 	}
-	if m.Action(tea.KeyPressMsg{Code: 'B', Text: "B"}) != Pause || m.Action(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}) != "" {
+	if m.Action(tea.KeyPressMsg{Code: 'Q', Text: "Q"}) != Pause || m.Action(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}) != "" {
 		t.Fatal("the key did not move")
 	}
 	if b, _ := m.Get(Pause); b.Help().Key != "B" || b.Words() != "pause" {

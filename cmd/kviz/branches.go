@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"kviz/cluster"
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui"
+)
+
+// branches runs runs again for the explorer, and ends what is left of them after it.
+type branches struct {
+	mu   sync.Mutex
+	open []*cluster.Cluster
+	errs []error // of those that have ended
+	runs sync.WaitGroup
+}
+
+// Outlook implements [tui.Forker].
+func (b *branches) Outlook(past []*trace.Event, at trace.ID) (control.ForkOutlook, error) {
+	return cluster.Foresee(past, at)
+}
+
+// Fork implements [tui.Forker].
+func (b *branches) Fork(ctx context.Context, f tui.Fork) (tui.Again, error) {
+	b.runs.Add(1)
+	defer b.runs.Done()
+	cfg := cluster.ForkConfig{Parent: f.Of, At: f.At, Speed: f.Speed, Version: version(), Progress: f.Progress, Limit: roomFor(f.Past)}
+	c, err := cluster.Fork(ctx, f.Past, cfg)
+	if err != nil {
+		return tui.Again{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open = append(b.open, c)
+	return tui.Again{Cluster: c, History: view.NewHistory(c.Trace()), Close: func() error { return b.close(c) }}, nil
+}
+
+// roomFor is how many events a branch keeps in memory: what it was before it was one too.
+func roomFor(past []*trace.Event) int {
+	if len(past) > trace.DefaultLimit/2 {
+		return len(past) + trace.DefaultLimit
+	}
+	return 0
+}
+
+func (b *branches) close(c *cluster.Cluster) error {
+	b.mu.Lock()
+	i := slices.Index(b.open, c)
+	if i >= 0 {
+		b.open = slices.Delete(b.open, i, i+1)
+	}
+	b.mu.Unlock()
+	if i < 0 {
+		return nil
+	}
+	err := c.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.errs = append(b.errs, err)
+	return err
+}
+
+// end ends those that are left, and reports on w what was wrong with any.
+func (b *branches) end(w io.Writer) error {
+	b.runs.Wait() // the explorer has ended, and so does what it asked for
+	for {
+		b.mu.Lock()
+		if len(b.open) == 0 {
+			break
+		}
+		c := b.open[0]
+		b.mu.Unlock()
+		broken(w, c, b.close(c))
+	}
+	defer b.mu.Unlock()
+	return errors.Join(b.errs...)
+}

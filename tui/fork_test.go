@@ -1,0 +1,160 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/tuitest"
+)
+
+// forker runs the story again: up to the event, and a tape of what else could have come.
+type forker struct {
+	asked []trace.ID
+	err   error
+	held  chan struct{} // Fork waits for it; nil: it does not
+	ended int
+}
+
+func (f *forker) Outlook(past []*trace.Event, at trace.ID) (control.ForkOutlook, error) {
+	return control.ForkOutlook{Events: at.Seq, About: 1200e6, NotExactly: []string{"Two requests of other programs enter where they did."}}, nil
+}
+
+func (f *forker) Fork(ctx context.Context, what Fork) (Again, error) {
+	f.asked = append(f.asked, what.At)
+	what.Progress(control.ForkProgress{Done: what.At.Seq / 2, Of: what.At.Seq, Took: 1e9, Left: 1e9})
+	if f.held != nil {
+		select {
+		case <-f.held:
+		case <-ctx.Done():
+			return Again{}, ctx.Err()
+		}
+	}
+	if f.err != nil {
+		return Again{}, f.err
+	}
+	n := 0
+	for n < len(what.Past) && what.Past[n].ID.Seq <= what.At.Seq {
+		n++
+	}
+	c := tuitest.NewCluster(tuitest.Story(), n)
+	h := view.NewHistory(c.Trace())
+	h.CatchUp(0)
+	return Again{Cluster: c, History: h, Close: func() error { f.ended++; return nil }}, nil
+}
+
+// forked is an explorer that has left the story at an event.
+func forked(t *testing.T, w, h int, f *forker) *driver {
+	t.Helper()
+	d := explore(t, w, h, -1, func(c *Config) { c.Forks = f })
+	d.press("#").typed("60").press("enter").press("F")
+	return d
+}
+
+// F leaves the run at the moment on the screen: it says before what it takes, the branch
+// stands there, and both are kept.
+func TestAForkLeavesTheRunWhereTheScreenStands(t *testing.T) {
+	f := &forker{}
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		d := forked(t, size[0], size[1], f)
+		d.shows("Back to #60", "60 events, about 1.2s", "Two requests of other programs", "run 2")
+		d.press("enter").settle()
+		d.shows("PAUSED", "run 2 stands where first run was at #60")
+		if last := d.m.travel.State().Last; last.Seq != 60 || !d.m.travel.Live() {
+			t.Errorf("the branch stands at #%s", last)
+		}
+		d.press("B").shows("left first run at #60", "● run 2")
+		d.press("1").shows("first run")
+		if d.m.left != nil || d.m.travel.Live() {
+			t.Error("the run is not as it was left: in the past")
+		}
+		d.press("end", "B", "2")
+		d.press(":").typed("kubectl get pods -A").press("enter").settle()
+		d.shows("NAMESPACE")
+		d.press("esc", "esc", "B", "1")
+		d.hides("NAMESPACE") // each has its own console
+		d.press("B", "2").press("B", "n").typed(" crash").press("enter", "B").shows("run 2 crash")
+		d.press("x").settle().press("B").hides("run 2 crash")
+	}
+	if f.ended != 2 {
+		t.Errorf("%d clusters were ended", f.ended)
+	}
+}
+
+// What is not on the screen stands still, and goes on when it is back.
+func TestARunThatIsNotOnTheScreenStands(t *testing.T) {
+	d := explore(t, 120, 40, 600, func(c *Config) { c.Forks = &forker{} })
+	d.press("space").shows("RUNNING")
+	d.press("F", "enter").settle()
+	if !d.c.Clock().Paused {
+		t.Error("the run goes on unseen")
+	}
+	d.press("B", "1").shows("RUNNING")
+	if d.c.Clock().Paused {
+		t.Error("the run stands though it is on the screen again")
+	}
+	d.press("B", "2").shows("PAUSED")
+	if d.leaves("q") {
+		t.Error("the branches are lost without a question")
+	}
+	d.shows("The branches end with the explorer")
+}
+
+// A fork that takes long shows how far it is, and can be given up.
+func TestAForkCanBeGivenUp(t *testing.T) {
+	f := &forker{held: make(chan struct{})}
+	d := forked(t, 80, 24, f).press("enter")
+	d.m.Update(<-d.sent)
+	d.shows("30 of 60 events", "about 1s more", "esc stop")
+	tuitest.Golden(t, "80x24-fork", d.planes())
+	d.press("esc").settle()
+	d.shows("given up")
+	if len(d.m.branches) != 1 {
+		t.Error("there is a branch all the same")
+	}
+}
+
+// differs is what a fork says that does not go the same way.
+type differs struct{ at trace.ID }
+
+func (e differs) Error() string   { return "the run went on differently at event #55" }
+func (e differs) Where() trace.ID { return e.at }
+
+// A run that does not go the same way again says where, and there is no branch.
+func TestAForkThatDiffersSaysWhere(t *testing.T) {
+	f := &forker{err: differs{trace.ID{Seq: 55}}}
+	d := forked(t, 80, 24, f).press("enter").settle()
+	d.shows("does not go the same way again", "differently at event #55", "go to #55")
+	if len(d.m.branches) != 1 {
+		t.Error("there is a branch all the same")
+	}
+	d.press("enter")
+	if at := d.m.travel.State().Last; at.Seq != 55 {
+		t.Errorf("it leads to #%s", at)
+	}
+	f.err = errors.New("the disk is full")
+	d.press("F", "enter").settle().shows("the disk is full")
+}
+
+// A recording is continued live, and what cannot be continued says so.
+func TestARecordingIsContinued(t *testing.T) {
+	tape := tuitest.Story()
+	d := explore(t, 120, 40, -1, func(c *Config) {
+		c.Cluster, c.History, c.Recording, c.Forks = nil, view.NewHistory(tape.Stream), "class.kvrun", &forker{}
+	})
+	d.shows("F fork", "recording class.kvrun")
+	d.press("}", "F").shows("class.kvrun is run again up to #").press("enter").settle()
+	d.hides("recording class.kvrun")
+	d.shows("left class.kvrun at #")
+	d.press(":").typed("kubectl get pods -A").press("enter").settle().shows("NAMESPACE")
+
+	d = explore(t, 120, 40, -1)
+	if strings.Contains(d.screen(), "F fork") {
+		t.Error("a fork is offered where there can be none")
+	}
+	d.press("F").shows("nothing can be run again here")
+}
