@@ -29,10 +29,10 @@ func TestRebind(t *testing.T) {
 	if m.Action(tea.KeyPressMsg{Code: 'Q', Text: "Q"}) != Pause || m.Action(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}) != "" {
 		t.Fatal("the key did not move")
 	}
-	if b, _ := m.Get(Pause); b.Help().Key != "B" || b.Words() != "pause" {
+	if b, _ := m.Get(Pause); b.Help().Key != "Q" || b.Words() != "pause" {
 		t.Fatalf("the key line still says %+v", b.Help())
 	}
-	if err := m.Rebind(map[string][]string{"no.such": {"B"}}); err == nil {
+	if err := m.Rebind(map[string][]string{"no.such": {"Q"}}); err == nil {
 		t.Fatal("an unknown action was taken")
 	}
 }
