@@ -41,20 +41,13 @@ func (k *run) drain(ctx context.Context, args []string, flags *parsed) int {
 	if len(plan.nodes) == 0 { // nothing of the kind is to be drained, and it says why
 		return k.print(plan.said)
 	}
-	limit := flags.timeout("timeout")
-	w, err := k.inv.Kernel.Changes(ctx, k.inv.Cause, k.inv.LimitOf(limit), command.ChangeOf("pods"))
-	if err != nil {
-		fmt.Fprintf(k.inv.Err, "error: %v\n", err)
-		return 1
-	}
-	defer w.Close()
 	fmt.Fprint(k.inv.Err, plan.warnings)
 	var failed []error
 	var pending []string
 	for _, node := range plan.nodes {
 		err := plan.refused[node]
 		if err == nil {
-			if err = k.evictAll(ctx, w, plan.pods[node], flags, limit); err != nil {
+			if err = k.evictAll(ctx, plan.pods[node], flags); err != nil {
 				k.tellPending(node, err, readPlan(k.once(dryRun)).pods[node])
 			}
 		}
@@ -154,7 +147,13 @@ func (v *victim) path() string {
 
 // evictAll evicts pods side by side, as the goroutines of evictPods do, and waits until
 // they are gone.
-func (k *run) evictAll(ctx context.Context, w *command.Changes, pods []victim, flags *parsed, limit time.Duration) error {
+func (k *run) evictAll(ctx context.Context, pods []victim, flags *parsed) error {
+	limit := flags.timeout("timeout") // of each node by itself
+	w, err := k.inv.Kernel.Changes(ctx, k.inv.Cause, k.inv.LimitOf(limit), command.ChangeOf("pods"))
+	if err != nil {
+		return err
+	}
+	defer w.Close()
 	var failed []error
 	for left := len(pods); left > 0; {
 		now, next := k.inv.Kernel.Time(), time.Duration(0)
