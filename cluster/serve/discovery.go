@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/registry"
 )
 
@@ -170,6 +172,16 @@ func describe(k *registry.Kind, doc *apidiscovery.APIResourceDiscovery) apidisco
 			gvk = k.GVK()
 		}
 		r.Subresources = append(r.Subresources, apidiscovery.APISubresourceDiscovery{Subresource: s.Name, ResponseKind: metaGVK(gvk), Verbs: s.Verbs})
+	}
+	if doc != nil {
+		for _, s := range doc.Subresources {
+			if handlers.Connects(k, s.Subresource) {
+				r.Subresources = append(r.Subresources, s)
+			}
+		}
+		slices.SortFunc(r.Subresources, func(a, b apidiscovery.APISubresourceDiscovery) int {
+			return strings.Compare(a.Subresource, b.Subresource)
+		})
 	}
 	return r
 }

@@ -67,27 +67,16 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 	if err == nil && ready && strings.HasPrefix(cmp.Or(only, "etcd"), "etcd") {
 		stored = h.probeStore(r)
 	}
-	checks := []struct {
-		name string
-		ok   bool
-	}{{"ping", true}, {"log", true}, {"etcd", ready && stored}}
+	checks := []check{{"ping", true}, {"log", true}, {"etcd", ready && stored}}
 	if group == "readyz" {
-		checks = append(checks, checks[2])
-		checks[3].name = "etcd-readiness"
+		checks = append(checks, check{"etcd-readiness", ready && stored})
 	}
-	checks = append(checks, checks[2])
-	checks[len(checks)-1].name, checks[len(checks)-1].ok = "poststarthook/start-apiserver-admission-initializer", ready
+	checks = append(checks, check{"poststarthook/start-apiserver-admission-initializer", ready})
 	if plugins && group != "livez" {
-		checks = append(checks, struct {
-			name string
-			ok   bool
-		}{"kms-providers", well})
+		checks = append(checks, check{"kms-providers", well})
 	}
 	if group == "readyz" {
-		checks = append(checks, struct {
-			name string
-			ok   bool
-		}{"shutdown", err == nil})
+		checks = append(checks, check{"shutdown", err == nil})
 	}
 	var b strings.Builder
 	excluded := sets.New[string]()
@@ -131,6 +120,12 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 	default:
 		fmt.Fprint(w, "ok")
 	}
+}
+
+// check is one of the checks of the health.
+type check struct {
+	name string
+	ok   bool
 }
 
 // probeStore reports whether the store answers, as the API server's own client finds it
