@@ -245,13 +245,16 @@ func TestDocumentsAreOutsideTheSimulation(t *testing.T) {
 			t.Errorf("GET %s with its own ETag: %d, want 304", path, again.StatusCode)
 		}
 	}
-	for _, served := range []string{"v1 pods/eviction", "resource.k8s.io/v1 resourceslices", "storagemigration.k8s.io/v1 storageversionmigrations/status"} {
+	for _, served := range []string{
+		"v1 pods/eviction", "resource.k8s.io/v1 resourceslices", "storagemigration.k8s.io/v1 storageversionmigrations/status",
+		"v1 pods/attach", "v1 pods/exec", "v1 pods/log", "v1 pods/portforward", "v1 pods/proxy", "v1 services/proxy",
+	} {
 		if !slices.Contains(named, served) {
 			t.Errorf("discovery does not name %s", served)
 		}
 	}
-	if slices.Contains(named, "v1 services/proxy") {
-		t.Error("discovery names services/proxy, which are not served")
+	if slices.Contains(named, "v1 nodes/proxy") {
+		t.Error("discovery names nodes/proxy, which are not served")
 	}
 	_ = e.kernel.Do(func() {
 		if e.kernel.Elapsed() != elapsed {
