@@ -3,7 +3,9 @@ package apiserver
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -147,8 +149,13 @@ func (s *Server) initialObjects(now metav1.Time) []initial {
 // (pkg/registry/rbac/rest/storage_rbac.go).
 func addPolicy(add func(client.Resource, runtime.Object)) {
 	roles := append(bootstrappolicy.ClusterRoles(), bootstrappolicy.ControllerRoles()...)
+	byName := make([]*rbacv1.ClusterRole, len(roles))
 	for i := range roles {
-		aggregate(&roles[i], roles)
+		byName[i] = &roles[i]
+	}
+	slices.SortFunc(byName, func(a, b *rbacv1.ClusterRole) int { return strings.Compare(a.Name, b.Name) })
+	for i := range roles {
+		aggregate(&roles[i], byName)
 		add(client.ClusterRoles, roles[i].DeepCopy())
 	}
 	bindings := append(bootstrappolicy.ClusterRoleBindings(), bootstrappolicy.ControllerRoleBindings()...)
@@ -169,9 +176,10 @@ func addPolicy(add func(client.Resource, runtime.Object)) {
 	}
 }
 
-// aggregate does once what the clusterrole-aggregation controller does all the
-// time: admin, edit and view are the sum of the roles labelled for them.
-func aggregate(role *rbacv1.ClusterRole, all []rbacv1.ClusterRole) {
+// aggregate does what the clusterrole-aggregation controller does from then on: admin, edit
+// and view are the sum of the roles labelled for them, by their names. So the controller
+// finds nothing to do in a new cluster.
+func aggregate(role *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) {
 	if role.AggregationRule == nil {
 		return
 	}
@@ -180,10 +188,10 @@ func aggregate(role *rbacv1.ClusterRole, all []rbacv1.ClusterRole) {
 		if err != nil {
 			continue
 		}
-		for i := range all {
-			if all[i].Name != role.Name && sel.Matches(labels.Set(all[i].Labels)) {
-				aggregate(&all[i], all)
-				for _, r := range all[i].Rules {
+		for _, part := range all {
+			if part.Name != role.Name && sel.Matches(labels.Set(part.Labels)) {
+				aggregate(part, all)
+				for _, r := range part.Rules {
 					if !hasRule(role.Rules, r) {
 						role.Rules = append(role.Rules, r)
 					}

@@ -21,6 +21,7 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/clusterroleaggregation"
 	"kviz/cluster/controller/deployment"
 	"kviz/cluster/controller/endpoint"
 	"kviz/cluster/controller/endpointslice"
@@ -137,7 +138,8 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 	all = append(all,
 		certificates.NewApproving(env(certificates.Approving, certificates.Approving)), certificates.NewCleaner(env(certificates.Cleaner, certificates.Cleaner)),
 		storageprotection.NewClaims(env(storageprotection.ClaimsName, storageprotection.ClaimsName)), storageprotection.NewVolumes(env(storageprotection.VolumesName, storageprotection.VolumesName)),
-		storageprotection.NewClasses(env(storageprotection.ClassesName, storageprotection.ClassesName)))
+		storageprotection.NewClasses(env(storageprotection.ClassesName, storageprotection.ClassesName)),
+		clusterroleaggregation.New(env(clusterroleaggregation.Name, clusterroleaggregation.Name)))
 	if cfg.Sign != nil {
 		all = append(all, certificates.NewSigning(env(certificates.Signing, certificates.Signing), cfg.Sign))
 	}
