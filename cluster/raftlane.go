@@ -116,6 +116,9 @@ func traceEvent(e raftstore.Event) (trace.Event, bool) {
 		t.Payload = &trace.RaftLog{Member: e.Member, Entries: traceEntries(e.Log.Entries), First: e.Log.First, Last: e.Log.Last, Error: e.Log.Error, Took: e.Log.Took}
 	case e.Vote != nil:
 		t.Payload = &trace.RaftVoteRecord{Member: e.Member, Term: e.Vote.Term, Candidate: e.Vote.Candidate}
+	case e.Timeout != nil:
+		w := e.Timeout
+		t.Payload = &trace.RaftPatience{Member: e.Member, Leader: w.Leader, Left: w.Left, AtLeast: w.AtLeast, AtMost: w.AtMost, Factor: w.Factor}
 	case e.Progress != nil:
 		p := e.Progress
 		t.Payload = &trace.RaftProgress{

@@ -41,6 +41,10 @@ var (
 		"A member wrote to disk whom it voted for in a term.",
 		"The vote cells of the candidate.",
 		"etcd raft: raft.go handling of MsgVote")
+	RaftTimeout = outside[RaftPatience]("raft.timeout",
+		"A half, three quarters or all of a follower's least election timeout went by without a heartbeat, or it hears of a leader again.",
+		"The bar of the member's election timeout in the store pane's picture.",
+		"etcd raft: raft.go tickElection, pastElectionTimeout; hashicorp/raft raft.go runFollower")
 	RaftCommit = outside[RaftProgress]("raft.commit",
 		"The leader saw its entry on a quorum: the commit index moved.",
 		"The commit mark over the log cells.",
@@ -131,6 +135,17 @@ type RaftVoteRecord struct {
 	Member    string
 	Term      uint64
 	Candidate string
+}
+
+// RaftPatience is how much of a follower's election timeout is left. The timeout is drawn
+// by lot, between AtLeast and AtMost in real time, and nobody is told.
+type RaftPatience struct {
+	Member  string
+	Leader  string `json:",omitempty"` // whom it waits to hear from
+	Left    int    // quarters of AtLeast: 2, 1, 0, and 4 when it hears again, or has voted
+	AtLeast time.Duration
+	AtMost  time.Duration
+	Factor  int `json:",omitempty"` // by how much elections are slowed down
 }
 
 // RaftProgress is a commit or apply index that moved.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"time"
 
 	"kviz/cluster/trace"
 )
@@ -40,6 +41,19 @@ func init() {
 			return fmt.Sprintf("member %s votes for itself in term %d and writes that to disk", p.Member, p.Term)
 		}
 		return fmt.Sprintf("member %s gives its one vote of term %d to %s and writes that to disk", p.Member, p.Term, p.Candidate)
+	})
+	say(trace.RaftTimeout, func(e *trace.Event, p *trace.RaftPatience) string {
+		whom := "a leader"
+		if p.Leader != "" {
+			whom = p.Leader
+		}
+		switch {
+		case p.Left >= 4:
+			return fmt.Sprintf("member %s hears again, or has voted: its election timeout begins anew", p.Member)
+		case p.Left == 0:
+			return fmt.Sprintf("member %s has not heard from %s for the whole of the least election timeout, %s: any moment it may stand for election", p.Member, whom, p.AtLeast)
+		}
+		return fmt.Sprintf("member %s has not heard from %s for %s of at least %s", p.Member, whom, p.AtLeast*time.Duration(4-p.Left)/4, p.AtLeast)
 	})
 	say(trace.RaftCommit, func(e *trace.Event, p *trace.RaftProgress) string {
 		return fmt.Sprintf("member %s: entry %d is on a quorum, so it is committed", p.Member, p.Index)

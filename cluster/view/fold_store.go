@@ -25,6 +25,7 @@ func init() {
 	on(trace.RaftDurable, raftDurable)
 	on(trace.RaftTruncate, raftTruncate)
 	on(trace.RaftVote, raftVote)
+	on(trace.RaftTimeout, raftTimeout)
 	on(trace.RaftCommit, raftCommit)
 	on(trace.RaftApply, raftApply)
 	on(trace.RaftSnapshot, raftSnapshot)
@@ -85,6 +86,9 @@ func (b *Builder) memberState(m *Member, e *trace.Event, p *trace.MemberState) {
 		m.Since, m.Event = e.At, e.ID
 	}
 	m.Role, m.Term, m.Leader = p.Role, p.Term, p.Leader
+	if m.Role != "follower" {
+		m.Timeout = nil
+	}
 	if p.Last > 0 {
 		m.Last = p.Last
 	}
@@ -109,6 +113,7 @@ func memberUp(b *Builder, e *trace.Event, p *trace.MemberState) {
 func memberDown(b *Builder, e *trace.Event, p *trace.MemberState) {
 	m := b.member(p.Member)
 	m.Up, m.Role, m.Leader, m.Reason = false, "stopped", "", p.Reason
+	m.Timeout = nil
 	m.Since, m.Event = e.At, e.ID
 	m.Peers, m.Votes = nil, nil
 	if b.s.Store.Leader == p.Member {
@@ -282,6 +287,14 @@ func raftTruncate(b *Builder, e *trace.Event, p *trace.RaftLog) {
 func raftVote(b *Builder, e *trace.Event, p *trace.RaftVoteRecord) {
 	m := b.member(p.Member)
 	m.VotedFor, m.VotedTerm = p.Candidate, p.Term
+}
+
+func raftTimeout(b *Builder, e *trace.Event, p *trace.RaftPatience) {
+	m := b.member(p.Member)
+	if m.Timeout = p; p.Left >= 4 {
+		m.Timeout = nil
+	}
+	m.TimeoutEvent = e.ID
 }
 
 func raftCommit(b *Builder, e *trace.Event, p *trace.RaftProgress) {

@@ -53,6 +53,9 @@ type Member struct {
 	Votes     []Vote // answers it got as a candidate, in its last candidacy
 	Peers     []Peer // what it knows of the others, while it leads
 
+	Timeout      *trace.RaftPatience // how its election timeout has run down; nil while it hears
+	TimeoutEvent trace.ID            // that said so
+
 	SnapshotIndex uint64
 	SnapshotTerm  uint64
 	DiskError     string // the error of its last write, if that failed

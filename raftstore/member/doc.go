@@ -17,7 +17,8 @@
 //   - raft's own (hashicorp/raft docs/README.md, Threads): main loop, FSM,
 //     snapshots; on the leader one replicate and one heartbeat goroutine for
 //     each follower. They end in Shutdown.
-//   - "watch of a": owns nothing; waits for the member to fail and takes it down.
+//   - "watch of a": owns nothing; waits for the member to fail and takes it down,
+//     and tells how its election timeout runs.
 //   - "flush of a": writes a leader's entries to the disk while raft already
 //     replicates them; ends with the disk.
 //   - "thaw of a": sets a follower's timeouts after a hold if no heartbeat does;

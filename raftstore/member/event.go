@@ -23,6 +23,7 @@ const (
 	KindDurable  Kind = "raft.durable"   // Log: the entries are on disk, or Error says why not
 	KindTruncate Kind = "raft.truncate"  // Log: entries were removed
 	KindVote     Kind = "raft.vote"      // Vote: the member wrote down its vote
+	KindTimeout  Kind = "raft.timeout"   // Timeout: how much of a follower's election timeout is left
 	KindCommit   Kind = "raft.commit"    // Progress: the member's commit index moved
 	KindApply    Kind = "raft.apply"     // Progress: the member applied an entry
 	KindSnapshot Kind = "raft.snapshot"  // Snapshot: taken, sent or installed
@@ -55,6 +56,7 @@ type Event struct {
 	Backup     *Backup
 	Read       *Read
 	Room       *Room
+	Timeout    *Timeout
 }
 
 // Room is whether the disk has room for what the member must write.

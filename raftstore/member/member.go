@@ -233,12 +233,26 @@ func (m *Member) group() raft.Configuration {
 	return c
 }
 
-// watch takes the member down when it cannot go on.
+// watch takes the member down when it cannot go on, and tells how its election timeout
+// runs.
 func (m *Member) watch(inc *incarnation) {
-	select {
-	case reason := <-inc.failed:
-		m.halt(inc, reason)
-	case <-inc.stopped:
+	var look <-chan time.Time
+	timer := time.NewTimer(ElectionTimeout)
+	defer timer.Stop()
+	if m.wanted() {
+		look = timer.C
+	}
+	waits := patience{since: time.Now(), left: quarters}
+	for {
+		select {
+		case reason := <-inc.failed:
+			m.halt(inc, reason)
+			return
+		case <-inc.stopped:
+			return
+		case <-look:
+			timer.Reset(inc.patience(&waits))
+		}
 	}
 }
 

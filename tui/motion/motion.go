@@ -100,6 +100,7 @@ type Shot struct {
 	Version uint64
 	Pulses  []Pulse
 	Lamps   []Pulse // lights in a place; Share is 0
+	Waiting []Pulse // that will set out later
 	Glows   []Glow
 	Event   *trace.Event // the emphasised one: nil at rest
 	Place   string       // where it is emphasised
@@ -116,6 +117,7 @@ type Player struct {
 	pulses  []Pulse
 	glows   []fading
 	rates   map[edge]*rate
+	voting  election
 	stand   *Pulse // what stands
 	told    *trace.Event
 	since   time.Duration // it is told
@@ -234,6 +236,9 @@ func (p *Player) begin(lights []Pulse, t Tempo) {
 			continue
 		}
 		l.begin, l.take = p.now+time.Duration(i)*apart, t.Take
+		if step, term := stepOf(l.Event); step > 0 && !t.Stand && !p.still() {
+			l.begin, l.take = p.voting.when(step, term, p.now), max(t.Take, ballot)
+		}
 		if p.still() {
 			l.Whole, l.take = true, lamp
 		}
@@ -283,7 +288,7 @@ func highest(all []Pulse, n int) []Pulse {
 func (p *Player) merge(l Pulse) bool {
 	for i := range p.pulses {
 		q := &p.pulses[i]
-		if q.From == l.From && q.To == l.To && q.Class == l.Class && q.Lost == l.Lost && p.now < q.begin+q.take {
+		if q.From == l.From && q.To == l.To && q.Class == l.Class && q.Class != Ballots && q.Lost == l.Lost && p.now < q.begin+q.take {
 			q.Count++
 			q.Event, q.Glyph, q.Role, q.Label = l.Event, l.Glyph, l.Role, l.Label
 			q.Rank = max(q.Rank, l.Rank)
@@ -397,6 +402,7 @@ func (p *Player) make() {
 	emphasised := -1
 	for i, q := range p.pulses {
 		if p.now < q.begin {
+			s.Waiting = append(s.Waiting, q)
 			continue
 		}
 		q.Share = 1

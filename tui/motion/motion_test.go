@@ -229,3 +229,48 @@ func BenchmarkTick(b *testing.B) {
 		p.Tick(tick)
 	}
 }
+
+// An election that is over between two frames is shown step by step: who asks, who answers,
+// who leads, each after the one before has arrived; and the next one after that.
+func TestAnElectionIsSeen(t *testing.T) {
+	h := tuitest.Story().History()
+	events, _, _ := h.Stream().Read(0, 1<<20)
+	var ballots []*trace.Event
+	for _, e := range events {
+		switch p := e.Payload.(type) {
+		case *trace.RaftMessage:
+			if p.RPC == "RequestVote" && p.Term == 1 && e.Kind != trace.RaftDeliver {
+				ballots = append(ballots, e)
+			}
+		case *trace.MemberState:
+			if p.Role == "leader" && p.Term == 1 {
+				ballots = append(ballots, e)
+			}
+		}
+	}
+	p := motion.New(motion.Full)
+	p.Catch(ballots, h.Latest(), motion.Live(1))
+	var order []string
+	see := func() {
+		var now string
+		for _, q := range append(p.Shot().Pulses, p.Shot().Lamps...) {
+			switch {
+			case q.Event.Kind == trace.MemberRole:
+				now += "leads "
+			case q.Event.Kind == trace.RaftReply:
+				now += "votes "
+			default:
+				now += "asks "
+			}
+		}
+		if n := len(order); now != "" && (n == 0 || order[n-1] != now) {
+			order = append(order, now)
+		}
+	}
+	for see(); p.Busy(); see() {
+		p.Tick(tick)
+	}
+	if got, want := fmt.Sprint(order), "[asks asks  votes votes  leads ]"; got != want {
+		t.Errorf("it is shown as %s, want %s", got, want)
+	}
+}

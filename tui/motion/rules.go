@@ -227,6 +227,13 @@ func raft() {
 	on(trace.RaftVote, func(_ *trace.Event, p *trace.RaftVoteRecord, _ *view.State) Light {
 		return Light{From: "member/" + p.Member, Class: Works, Glyph: '✓', Role: theme.Term(p.Term), Label: "votes for " + p.Candidate, Rank: Write}
 	})
+	on(trace.RaftTimeout, func(_ *trace.Event, p *trace.RaftPatience, _ *view.State) Light {
+		l := Light{From: "member/" + p.Member, Class: Chatter, Glyph: '◷', Role: theme.Warn}
+		if p.Left == 0 {
+			l.Class, l.Label = Works, "any moment"
+		}
+		return l
+	})
 	on(trace.MemberRole, func(_ *trace.Event, p *trace.MemberState, _ *view.State) Light {
 		l := Light{From: "member/" + p.Member, Class: Works, Glyph: '◉', Role: theme.Term(p.Term), Label: p.Role}
 		if p.Role == "leader" || p.Role == "candidate" {

@@ -35,6 +35,7 @@ const (
 	Slow                // delayed, dropping
 	Faint               // something was just on it
 	Lit                 // something is on it
+	Dead                // who stands at one of its ends is down
 )
 
 // Line is how an edge looks.
@@ -44,6 +45,8 @@ type Line struct {
 	Label string     // stands above it
 	Note  grid.Style // of the label
 	Cut   bool       // only its ends are drawn
+	Stop  bool       // what goes in the order of its cells does not arrive
+	Mute  bool       // what goes against that order does not
 	Heads []Head
 }
 
@@ -274,6 +277,9 @@ func (p *Painter) dots(a grid.Area, e *Edge, l *Line) {
 		if c.Dots == 0 || p.at(c.X, c.Y) == nil || p.at(c.X, c.Y).arms != 0 || l.Cut && i >= stub && i < n-stub {
 			continue
 		}
+		if l.Light == Dead && i%2 == 1 || l.Light == Slow && i%3 == 2 {
+			continue
+		}
 		r := c.Dots
 		if l.Light == Lit {
 			r = c.Wide
@@ -323,17 +329,23 @@ func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
 	if n == 0 {
 		return
 	}
-	if l.Cut {
-		for _, i := range []int{min(stub-1, n-1), max(n-stub, 0)} {
-			a.Put(e.Cells[i].X, e.Cells[i].Y, '✗', theme.Bad|grid.Bold)
-		}
+	near, far := min(stub-1, n-1), max(n-stub, 0)
+	if l.Cut || l.Stop {
+		a.Put(e.Cells[near].X, e.Cells[near].Y, '✗', theme.Bad|grid.Bold)
+	}
+	if l.Cut || l.Mute {
+		a.Put(e.Cells[far].X, e.Cells[far].Y, '✗', theme.Bad|grid.Bold)
 	}
 	for _, h := range l.Heads {
 		i := h.index(n)
-		if l.Cut { // it comes no further than the stub's end
-			if i = min(i, stub-1); h.Back {
-				i = max(h.index(n), n-stub)
-			}
+		switch { // into a cut it comes no further than the stub's end
+		case h.Back && (l.Cut || l.Mute):
+			i = max(i, far)
+		case !h.Back && (l.Cut || l.Stop):
+			i = min(i, near)
+		}
+		if h.Chip && n > 2 { // all of it stands on the edge
+			i = min(max(i, 1), n-2)
 		}
 		c := e.Cells[i]
 		r := h.Glyph

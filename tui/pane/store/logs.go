@@ -51,7 +51,11 @@ func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 	if s.W() < 60 {
 		head = 9
 	}
-	n := uint64(max((s.W()-head-cell)/cell, 1))
+	bar := timeoutBar
+	if s.W() < 40 {
+		bar = 0
+	}
+	n := uint64(max((s.W()-head-cell-bar)/cell, 1))
 	first := uint64(1)
 	if last > n {
 		first = last - n + 1
@@ -65,8 +69,43 @@ func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 	drawIndexes(a, head, cell, first, last, commit)
 	for i, m := range members {
 		drawLog(s, f, y+1+i, m, leader, first, last, head, cell, digits)
+		if bar > 0 {
+			drawTimeout(s.Row(y+1+i), m)
+		}
 	}
 	return y + 1 + len(members)
+}
+
+// timeoutBar is how wide the last column is: a blank and six cells of the member's election
+// timeout.
+const timeoutBar = 7
+
+// drawTimeout draws what is left of a follower's election timeout at the end of its row.
+func drawTimeout(a grid.Area, m *view.Member) {
+	if !m.Up || m.Learner || m.Role == "leader" || m.Role == "candidate" {
+		return
+	}
+	left, st := timeoutLeft(m)
+	for i := range 6 {
+		r := '░'
+		if i < (6*left+3)/4 {
+			r = '▓'
+		}
+		a.Put(a.W()-6+i, 0, r, st)
+	}
+}
+
+// timeoutLeft is how many quarters of its least election timeout a follower has left, as
+// far as that is known, and how that looks.
+func timeoutLeft(m *view.Member) (quarters int, st grid.Style) {
+	if m.Timeout == nil {
+		return 4, theme.Good
+	}
+	switch m.Timeout.Left {
+	case 0, 1:
+		return m.Timeout.Left, theme.Bad
+	}
+	return m.Timeout.Left, theme.Warn
 }
 
 // drawIndexes names the entries by their indexes, whole and with a space between two:

@@ -10,14 +10,11 @@ import (
 	"kviz/tui/theme"
 )
 
-func drawMessages(s *pane.Sheet, f *pane.Frame, y int) int {
+// drawMessages lists the last messages, at most so many.
+func drawMessages(s *pane.Sheet, f *pane.Frame, y, most int) int {
 	all := append(f.S.Store.EndedMessages(), f.S.Store.InFlight()...)
 	if len(all) == 0 {
 		return y
-	}
-	most := 5
-	if s.Columns() { // beside the keys: to the end of the window
-		most = max(f.Rows-y-1, 5)
 	}
 	y = s.Heading(y, "messages between members", fmt.Sprintf("%d under way, newest first", len(f.S.Store.InFlight())))
 	type loss struct{ from, to, content, why string }

@@ -21,7 +21,11 @@ func (p *Store) drawRaft(s *pane.Sheet, f *pane.Frame, y int) int {
 	y = drawQuorum(s, f, y)
 	y = drawVotes(s, f, y)
 	y = drawRefused(s, f, y)
-	return drawMessages(s, f, y)
+	most := 5
+	if s.Columns() { // beside the keys: to the end of the window
+		most = max(f.Rows-y-1, 5)
+	}
+	return drawMessages(s, f, y, most)
 }
 
 // drawQuorum says what it means that too few members are up, or that none

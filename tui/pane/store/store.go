@@ -1,15 +1,18 @@
-// Package store is the pane of the replicated store. Above, the members' logs side
-// by side, one cell an entry, with the term as its digit and colour and the
+// Package store is the pane of the replicated store. Its first view is the raft picture:
+// the members in their places, what each knows and believes, and what crosses between
+// them. The second, which stands where there is no room for a picture, has the members'
+// logs side by side, one cell an entry, with the term as its digit and colour and the
 // commit, match and next marks; then votes, messages under way, the last
 // revisions, and the tree of keys. Its other views are the keys with their
 // values, the members, what the store does beside keys, its metrics, reads at single
 // members, and the chart of how slowness climbs from its disks to the work queues.
 //
-// Start reading at [Store.Draw], then raft.go and logs.go.
+// Start reading at [Store.Draw], then picture.go, raft.go and logs.go.
 package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kviz/cluster/view"
@@ -17,6 +20,7 @@ import (
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
+	"kviz/tui/scene"
 	"kviz/tui/theme"
 )
 
@@ -27,6 +31,10 @@ type Store struct {
 	limit int             // the threshold of the alert line: one of thresholds
 	step  int             // how much time a column of the chart is: one of steps
 	value value
+
+	scene   *scene.Scene // the last one, and what it was made of
+	sceneOf string
+	painter scene.Painter
 }
 
 var about = pane.Info{
@@ -61,7 +69,8 @@ func New() *Store {
 		return on.Open()
 	})
 	p.Views("store.part", "view",
-		pane.View{Name: "raft", Means: "the raft logs", Draw: p.drawLogs},
+		pane.View{Name: "picture", Means: "the members in their places, and what crosses between them", Draw: p.drawPicture},
+		pane.View{Name: "logs", Means: "the raft logs", Draw: p.drawLogs},
 		pane.View{Name: "keys", Means: "revisions and keys", Draw: p.drawAllKeys},
 		pane.View{Name: "members", Means: "members with quorum, sizes and faults", Draw: p.tabbed(p.drawMembers)},
 		pane.View{Name: "leases", Means: "transactions, leases and watchers", Draw: p.tabbed(p.drawUpkeep)},
@@ -89,7 +98,7 @@ func (p *Store) Do(name string, on pane.Subject, f *pane.Frame) action.Action {
 // toCascade shows the chart, or the logs again.
 func (p *Store) toCascade() {
 	if p.View().Name == "cascade" {
-		p.ShowView("raft")
+		p.ShowView("logs")
 		return
 	}
 	p.ShowView("cascade")
@@ -106,8 +115,14 @@ func (p *Store) read(on pane.Subject, _ *pane.Frame) action.Action {
 }
 
 // Note implements [pane.Pane].
-func (*Store) Note(f *pane.Frame) string {
+func (p *Store) Note(f *pane.Frame) string {
 	s := &f.S.Store
+	if p.View().Name == "picture" {
+		r := newRing(nil, f)
+		if note := r.note(); note != "" {
+			return note
+		}
+	}
 	if len(s.Members()) == 0 {
 		return fmt.Sprintf("revision %d", s.Revision)
 	}
@@ -134,18 +149,40 @@ func (p *Store) tabbed(draw func(s *pane.Sheet, f *pane.Frame, y int)) func(*pan
 	return func(s *pane.Sheet, f *pane.Frame) { draw(s, f, p.drawAlarms(s, f, p.drawTabs(s, 0))) }
 }
 
-// drawTabs names the views and which one is shown.
+// drawTabs names the views and which one is shown, closer together where there is little
+// room; what still does not fit on the left is left out there.
 func (p *Store) drawTabs(s *pane.Sheet, y int) int {
-	a, x := s.Row(y), 0
-	for _, v := range p.Info().Views {
-		if v.Name == p.View().Name {
-			x = a.Text(x, 0, "▸"+v.Name, theme.Accent|grid.Bold) + 1
-		} else {
-			x = a.Text(x, 0, " "+v.Name, theme.Muted) + 1
-		}
+	a, x, gap := s.Row(y), 0, 2
+	views := p.Info().Views
+	at := slices.IndexFunc(views, func(v pane.View) bool { return v.Name == p.View().Name })
+	if tabsWidth(views, gap) > s.W()+1 {
+		gap = 1
 	}
-	if hint := "v V other views"; x+len(hint) < s.W() {
+	from := 0
+	for from < at && tabsWidth(views[from:at+1], gap) > s.W() {
+		from++
+	}
+	for i, v := range views[from:] {
+		name, st := v.Name, theme.Muted
+		if gap == 2 {
+			name = " " + name
+		}
+		if from+i == at {
+			name, st = "▸"+v.Name, theme.Accent|grid.Bold
+		}
+		x = a.Text(x, 0, name, st) + 1
+	}
+	if hint := "v V views"; x+len(hint) < s.W() {
 		a.Right(s.W(), 0, hint, theme.Muted)
 	}
 	return y + 1
+}
+
+// tabsWidth is how many columns the tabs of views take.
+func tabsWidth(views []pane.View, gap int) int {
+	w := 1 // the mark
+	for _, v := range views {
+		w += grid.Width(v.Name) + gap
+	}
+	return w
 }

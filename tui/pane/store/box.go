@@ -1,0 +1,437 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/motion"
+	"kviz/tui/pane"
+	"kviz/tui/scene"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// shownCells is how many cells of its log a member's box shows.
+const shownCells = 5
+
+// member draws a member's box: its role and term, the end of its log, its election timeout
+// or whom it hears, its vote, and what it believes.
+func (r *ring) member(m *view.Member) {
+	id := scene.MemberID(m.Name)
+	at, ok := r.At(id)
+	if !ok {
+		return
+	}
+	f := r.face(id)
+	w := at.Inside().W
+	glyph, st := pane.Member(m)
+	role, own := "follows", st
+	switch {
+	case !m.Up:
+		role, f.Standing = "down", scene.Down
+	case r.leads(m):
+		role, own = "LEADS", theme.Term(m.Term)|grid.Bold
+	case r.stands(m):
+		role, own, glyph = "CANDIDATE", theme.Term(m.Term)|grid.Bold, '◇'
+		f.Standing, f.Role = scene.Emphasised, theme.Term(m.Term)
+	case m.Learner:
+		role = "learns"
+	}
+	if f.Standing == scene.Rest && r.voted(m) { // in the colour of whom it voted for
+		f.Role = theme.Term(m.VotedTerm)
+	}
+	if f.Standing == scene.Rest && len(r.f.S.FaultsOn(id)) > 0 {
+		f.Standing = scene.Degraded
+	}
+	if r.heads(m) {
+		f.Standing, f.Role = scene.Emphasised, theme.Term(m.Term)
+	}
+	if leader := r.leader(m); leader != "" && m.Up && !hub(m) && !m.Learner {
+		role += " " + leader
+	}
+	term := fmt.Sprintf("  t%d", m.Term)
+	if r.Form == scene.Full && w > 22 {
+		term = fmt.Sprintf("  term %d", m.Term)
+	}
+	f.Title = []grid.Span{span(string(glyph)+" "+m.Name, own)}
+	if w >= 20 {
+		f.Title = append(f.Title, span("  "+role, own))
+		f.Title = append(f.Title, span(term, theme.Term(m.Term)))
+	} else {
+		f.Title = append(f.Title, span(strings.TrimPrefix(term, " "), theme.Term(m.Term)))
+	}
+	f.Rows = append(f.Rows, r.log(m, w))
+	rows := at.Inside().H - 1
+	more := r.says(m, w)
+	f.Rows = append(f.Rows, more[:min(rows, len(more))]...)
+}
+
+// heads reports whether a member is who speaks for its side, where there are several.
+func (r *ring) heads(m *view.Member) bool {
+	return len(r.sides) > 1 && r.leads(m)
+}
+
+// voted reports whether a member's vote is of the term it is in and nobody leads yet.
+func (r *ring) voted(m *view.Member) bool {
+	if m.VotedFor == "" || m.VotedTerm != m.Term || !m.Up {
+		return false
+	}
+	for _, o := range r.members {
+		if r.leads(o) && o.Term >= m.Term {
+			return false
+		}
+	}
+	return true
+}
+
+// log is the end of a member's log, each entry's term in the brackets of its state.
+func (r *ring) log(m *view.Member, w int) []grid.Span {
+	last := fmt.Sprint(m.Last)
+	number := theme.Number
+	if !m.Up {
+		number = theme.Muted
+	}
+	if w < 16 {
+		return line(span("log ", theme.Muted), span(last, number))
+	}
+	row := line(span("log ", theme.Muted))
+	entries := m.Log()
+	term := m.Term
+	for _, e := range entries[max(len(entries)-shownCells, 0):] {
+		term = max(term, e.Term)
+	}
+	cell := len(fmt.Sprint(term)) + 2
+	n := min(shownCells, (w-7-len(last))/cell, len(entries))
+	if n == len(entries) && m.SnapshotIndex > 0 {
+		row = append(row, span("┊", theme.Muted)) // what was before is cut off behind a snapshot
+	}
+	for _, e := range entries[len(entries)-max(n, 0):] {
+		l, t, st := "[", "]", theme.Good
+		switch m.Entry(e.Index) {
+		case view.EntryWritten, view.EntryAbsent:
+			l, t, st = ".", ".", theme.Busy
+		case view.EntryDurable:
+			l, t, st = ":", ":", theme.Busy
+		}
+		if st == theme.Good {
+			st = theme.Term(e.Term)
+		}
+		if !m.Up {
+			st = theme.Muted
+		}
+		if r.f.Fresh(e.Event) {
+			st |= grid.Fresh
+		}
+		row = append(row, span(l+fmt.Sprint(e.Term)+t, st))
+	}
+	return append(row, span(" "+last, number))
+}
+
+// says are the rows below the log, what matters most first.
+func (r *ring) says(m *view.Member, w int) [][]grid.Span {
+	switch {
+	case !m.Up:
+		why := m.Reason
+		if why == "" {
+			why = "stopped"
+		}
+		ago := ", " + words.Dur(r.f.S.At-m.Since) + " ago"
+		why, _, _ = strings.Cut(why, ": ")
+		if grid.Width(why)+grid.Width(ago) >= w {
+			why, _, _ = strings.Cut(why, " by ")
+		}
+		return [][]grid.Span{
+			line(span(grid.Cut(why, max(w-1-grid.Width(ago), 4))+ago, theme.Bad)),
+			line(span("its disk keeps log, vote", theme.Muted)),
+		}
+	case r.stands(m):
+		return r.candidacy(m, w)
+	case r.leads(m):
+		return r.leadership(m, w)
+	}
+	rows := [][]grid.Span{r.timeout(m, w)}
+	if snapshot := r.install(m, w); snapshot != nil {
+		rows = [][]grid.Span{snapshot}
+	}
+	if m.Learner {
+		if rows = rows[:0]; r.install(m, w) != nil {
+			rows = append(rows, r.install(m, w))
+		}
+		rows = append(rows, line(span("has no vote", theme.Muted)))
+	}
+	vote := r.vote(m)
+	if r.voted(m) && r.Form == scene.Small { // there is no room for both; who leads is not known
+		return append(rows, vote)
+	}
+	if vote != nil && !m.Learner && w >= 20 {
+		rows = append(rows, vote)
+	}
+	return append(rows, r.believes(m, w))
+}
+
+// vote is whom a member voted for, if in the term it is in.
+func (r *ring) vote(m *view.Member) []grid.Span {
+	if m.VotedFor == "" || m.VotedTerm != m.Term {
+		return nil
+	}
+	if r.voted(m) {
+		return line(span(fmt.Sprintf("✓ voted for %s in term %d", m.VotedFor, m.VotedTerm), theme.Term(m.VotedTerm)|grid.Bold))
+	}
+	if r.Form == scene.Small {
+		return nil
+	}
+	return line(span(fmt.Sprintf("voted for %s in term %d", m.VotedFor, m.VotedTerm), theme.Muted))
+}
+
+// believes is who leads, as a member knows it, marked where somebody knows of a newer term.
+func (r *ring) believes(m *view.Member, w int) []grid.Span {
+	leader := r.leader(m)
+	who, st := leader+" leads", theme.Muted
+	switch {
+	case leader == "":
+		who, st = "nobody leads", theme.Warn
+	case leader == m.Name:
+		who = "it leads"
+	}
+	for _, o := range r.members {
+		if o.Up && o.Term > m.Term {
+			st = theme.Warn
+		}
+	}
+	if w < 20 {
+		return line(span("→ "+strings.TrimSuffix(who, " leads"), st))
+	}
+	row := line(span("believes ", theme.Muted), span(who, st))
+	if number := fmt.Sprint(m.Revision); 1+9+len(who)+6+len(number) > w {
+		return row
+	}
+	if len(r.sides) > 1 || m.Revision < r.f.S.Store.Revision-1 || r.leads(m) {
+		number := theme.Number
+		if m.Revision < r.f.S.Store.Revision {
+			number = theme.Warn
+		}
+		row = append(row, span("; rev ", theme.Muted), span(fmt.Sprint(m.Revision), number))
+	}
+	return row
+}
+
+// timeout is the bar of a follower's election timeout: full while it hears of its leader.
+// What is left is known in quarters of the least timeout; the lot itself is not.
+func (r *ring) timeout(m *view.Member, w int) []grid.Span {
+	label := "timeout  "
+	left, st := timeoutLeft(m)
+	n := w - 13
+	if r.Form == scene.Small {
+		n = w - 14
+	}
+	if w < 20 {
+		label, n = "", w-2
+	}
+	factor := r.slowed(m)
+	if w >= 20 {
+		n -= len([]rune(factor))
+	}
+	if left == 0 && w >= 20 {
+		return line(span(label, theme.Muted), span("any moment", theme.Bad|grid.Bold), span(factor, theme.Warn))
+	}
+	full := n * left / 4
+	return line(span(label, theme.Muted), span(strings.Repeat("▓", max(full, 0)), st), span(strings.Repeat("░", max(n-full, 0)), st), span(factor, theme.Warn))
+}
+
+// slowed is by how much elections are slowed down: " ×8", or nothing.
+func (r *ring) slowed(m *view.Member) string {
+	if m.Timeout != nil && m.Timeout.Factor > 1 {
+		return fmt.Sprintf(" ×%d", m.Timeout.Factor)
+	}
+	for _, f := range r.f.S.FaultsOn("store") {
+		if f.Fault.Fault == "slow-elections" && f.Detail != "" {
+			return " ×" + f.Detail
+		}
+	}
+	return ""
+}
+
+// candidacy are the votes for a candidate, as its box tells them.
+func (r *ring) candidacy(m *view.Member, w int) [][]grid.Span {
+	label, needs := "votes ", r.f.S.Store.Quorum()
+	if preVoting(r.f, m) {
+		label = "pre-votes "
+	}
+	votes := line(span(label, theme.Muted))
+	has := 0
+	for _, b := range r.ballotsOf(m) {
+		votes = append(votes, span(" "+b.name+string(b.mark), b.style))
+		if b.mark == '✓' {
+			has++
+		}
+	}
+	return [][]grid.Span{
+		votes,
+		line(span(fmt.Sprintf("needs %d of %d, has ", needs.Need, needs.Total), theme.Muted), span(fmt.Sprint(has), theme.Number|grid.Bold)),
+		r.believes(m, w),
+	}
+}
+
+// ballot is what a voter said to a candidate, as far as the picture shows it.
+type ballot struct {
+	name  string
+	mark  rune
+	style grid.Style
+}
+
+// ballotsOf are the votes in a member's last candidacy: ✓ given, ✗ refused or lost, ◇ on
+// the way, · not asked.
+func (r *ring) ballotsOf(m *view.Member) []ballot {
+	pre, term := preVoting(r.f, m), m.Term
+	if pre {
+		term++
+	}
+	rpc := "RequestVote"
+	if pre {
+		rpc = "RequestPreVote"
+	}
+	var all []ballot
+	for _, o := range r.members {
+		if o.Learner {
+			continue
+		}
+		b := ballot{o.Name, '·', theme.Muted}
+		switch {
+		case o == m:
+			if pre || m.VotedFor == m.Name && m.VotedTerm == term {
+				b.mark, b.style = '✓', theme.Good
+			}
+		case !o.Up || pane.LinkOf(r.f.S, m.Name, o.Name) == pane.Severed:
+			b.mark, b.style = '✗', theme.Bad
+		}
+		for _, v := range m.Votes {
+			if v.From == o.Name && v.Term == term && v.Pre == pre {
+				b.mark, b.style = '✓', theme.Good
+				if !v.Granted {
+					b.mark, b.style = '✗', theme.Bad
+				}
+			}
+		}
+		if b.mark == '·' {
+			for _, x := range r.f.S.Store.InFlight() {
+				if x.RPC == rpc && x.From == m.Name && x.To == o.Name {
+					b.mark, b.style = '◇', theme.Term(term)
+				}
+			}
+		}
+		all = append(all, b)
+	}
+	if r.f.Motion == nil {
+		return all
+	}
+	for _, list := range [][]motion.Pulse{r.f.Motion.Pulses, r.f.Motion.Waiting} {
+		for _, q := range list { // it has voted, but the vote is still seen to cross
+			for i := range all {
+				if q.Class == motion.Ballots && !q.Whole && all[i].name != m.Name && r.about(q, all[i].name, m.Name) {
+					all[i].mark, all[i].style = '◇', theme.Term(term)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// about reports whether a pulse is between two members.
+func (r *ring) about(q motion.Pulse, a, b string) bool {
+	a, b = scene.MemberID(a), scene.MemberID(b)
+	return q.From == a && q.To == b || q.From == b && q.To == a
+}
+
+// leadership is whom a leader hears, and how far it knows entries to be safe.
+func (r *ring) leadership(m *view.Member, w int) [][]grid.Span {
+	q := r.f.S.Store.Quorum()
+	hears, others := 0, 0
+	marks := "●"
+	for _, o := range r.members {
+		if o == m || o.Learner {
+			continue
+		}
+		others++
+		p := m.Peer(o.Name)
+		if o.Up && pane.LinkOf(r.f.S, o.Name, m.Name) != pane.Severed && pane.LinkOf(r.f.S, m.Name, o.Name) != pane.Severed && (p == nil || p.Lost == 0) {
+			hears++
+		}
+	}
+	marks = strings.Repeat("●", 1+hears) + strings.Repeat("○", others-hears)
+	st := theme.Good
+	if 1+hears < q.Need {
+		st = theme.Bad
+	}
+	if w < 20 {
+		return [][]grid.Span{line(span(marks, st)), line(span(fmt.Sprintf("rev %d", m.Revision), theme.Number))}
+	}
+	only := ""
+	if 1+hears < q.Need {
+		only = "only "
+	}
+	row := line(span(fmt.Sprintf("hears %s%d of %d", only, hears, others), theme.Text))
+	commit := line(span("commit ", theme.Muted), span(fmt.Sprint(m.Commit), theme.Number))
+	if r.Form == scene.Full {
+		word := ": quorum "
+		if only != "" || others > 4 {
+			word = " "
+		}
+		row = append(row, span(word, theme.Muted))
+	} else {
+		row = append(row, span("  ", theme.Muted))
+		commit = append(commit, span("  applied ", theme.Muted), span(fmt.Sprint(m.Applied), theme.Number))
+	}
+	rows := [][]grid.Span{append(row, span(marks, st)), commit}
+	if s := r.sends(m); s != nil {
+		rows = append([][]grid.Span{}, s...)
+	}
+	return append(rows, r.believes(m, w))
+}
+
+// sends says that a leader has to send a snapshot, and why.
+func (r *ring) sends(m *view.Member) [][]grid.Span {
+	for _, x := range r.f.S.Store.InFlight() {
+		if x.RPC != "InstallSnapshot" || x.From != m.Name {
+			continue
+		}
+		to := r.f.S.Store.Member(x.To)
+		if to == nil {
+			continue
+		}
+		begins := m.SnapshotIndex + 1
+		if log := m.Log(); len(log) > 0 {
+			begins = log[0].Index
+		}
+		return [][]grid.Span{
+			line(span("snapshot ", theme.Muted), span("▓▓▓▓ ", theme.Term(m.Term)), span(fmt.Sprintf("up to %d", m.SnapshotIndex), theme.Text)),
+			line(span(fmt.Sprintf("%s needs %d, log from %d", to.Name, to.Last+1, begins), theme.Warn)),
+		}
+	}
+	return nil
+}
+
+// install is how far the installation of a snapshot has come on a member: under way,
+// installed, then the entries that are still to come. It is nil without one.
+func (r *ring) install(m *view.Member, w int) []grid.Span {
+	leader := r.f.S.Store.Member(r.f.S.Store.Leader)
+	for _, x := range r.f.S.Store.InFlight() {
+		if x.RPC == "InstallSnapshot" && x.To == m.Name {
+			row := line(span("install ", theme.Muted), span("under way", theme.Busy|grid.Bold))
+			if leader != nil && leader.Last > leader.SnapshotIndex {
+				if then := fmt.Sprintf(", then %d", leader.Last-leader.SnapshotIndex); 18+len(then) <= w {
+					row = append(row, span(then, theme.Muted))
+				}
+			}
+			return row
+		}
+	}
+	if leader == nil || m.SnapshotIndex == 0 || leader.Last <= m.Last || len(m.Log()) > int(leader.Last-m.SnapshotIndex) || m.Last > m.SnapshotIndex+uint64(len(m.Log())) {
+		return nil
+	}
+	if log := m.Log(); len(log) > 0 && log[0].Index <= m.SnapshotIndex { // it took this snapshot itself
+		return nil
+	}
+	return line(span("installed", theme.Good|grid.Bold), span(fmt.Sprintf(", %d to come", leader.Last-m.Last), theme.Muted))
+}

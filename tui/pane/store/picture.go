@@ -1,0 +1,257 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/motion"
+	"kviz/tui/pane"
+	"kviz/tui/scene"
+	"kviz/tui/theme"
+)
+
+// ring is the raft picture while it is drawn: where the members stand, and the faces and
+// lines that the state gives them.
+type ring struct {
+	*scene.Scene
+	scene.Picture
+	s       *pane.Sheet
+	f       *pane.Frame
+	members []*view.Member
+	sides   [][]*view.Member // that reach one another
+	ballots map[string]bool  // who leads, but the votes for whom are still seen to cross
+}
+
+// Fills implements [pane.Filler]: the picture takes the whole window.
+func (p *Store) Fills(w, rows int) bool {
+	form := scene.FormOf(w, rows)
+	return p.View().Name == "picture" && (form == scene.Full || form == scene.Small)
+}
+
+// drawPicture draws the members in their places, what each knows and believes, and what
+// crosses between them; where there is no room for that, or there are no members, the logs.
+func (p *Store) drawPicture(s *pane.Sheet, f *pane.Frame) {
+	members := f.S.Store.Members()
+	if !p.Fills(s.W(), f.Rows) || len(members) == 0 {
+		p.drawLogs(s, f)
+		return
+	}
+	r := newRing(s, f)
+	r.Scene = p.sceneFor(r.shape(), s.W(), f.Rows)
+	r.Picture = r.Blank()
+	for _, m := range members {
+		r.member(m)
+	}
+	r.links()
+	r.messages()
+	r.lights()
+	p.painter.Paint(s.Rows(0, f.Rows), r.Scene, r.Picture)
+	r.hots()
+	p.drawFoot(r)
+}
+
+// newRing is the picture of a state before it is laid out.
+func newRing(s *pane.Sheet, f *pane.Frame) *ring {
+	r := &ring{s: s, f: f, members: f.S.Store.Members(), sides: pane.Sides(f.S), ballots: map[string]bool{}}
+	r.voting()
+	return r
+}
+
+// leader is whom a member knows to lead, as the picture shows it.
+func (r *ring) leader(m *view.Member) string {
+	if r.ballots[m.Leader] {
+		return ""
+	}
+	return m.Leader
+}
+
+// sceneFor is the scene of some members in a size: the last one, as long as both are the
+// same.
+func (p *Store) sceneFor(of scene.Ring, w, h int) *scene.Scene {
+	key := fmt.Sprintf("%v %d %d", of, w, h)
+	if p.scene == nil || p.sceneOf != key {
+		p.scene, p.sceneOf = scene.RingOf(of, w, h), key
+	}
+	return p.scene
+}
+
+// shape is who is to be laid out.
+func (r *ring) shape() scene.Ring {
+	of := scene.Ring{Foot: 4 + len(r.members)}
+	for _, m := range r.members {
+		if m.Learner {
+			of.Learners = append(of.Learners, m.Name)
+			continue
+		}
+		of.Voters = append(of.Voters, m.Name)
+		if of.Hub == "" || m.Name == r.f.S.Store.Leader {
+			of.Hub = m.Name
+		}
+	}
+	return of
+}
+
+// hub reports whether a member is one from which links are drawn at rest: who leads, or
+// stands for election.
+func hub(m *view.Member) bool { return m.Up && (m.Role == "leader" || m.Role == "candidate") }
+
+// pulses are what moves between members, and what is about to.
+func (r *ring) pulses(each func(q motion.Pulse, m *trace.RaftMessage)) {
+	if r.f.Motion == nil {
+		return
+	}
+	for _, list := range [][]motion.Pulse{r.f.Motion.Pulses, r.f.Motion.Waiting} {
+		for _, q := range list {
+			if m, ok := q.Event.Payload.(*trace.RaftMessage); ok {
+				each(q, m)
+			}
+		}
+	}
+}
+
+// voting finds who was elected while the picture still shows the votes.
+func (r *ring) voting() {
+	r.pulses(func(q motion.Pulse, x *trace.RaftMessage) {
+		if q.Class != motion.Ballots || q.Whole {
+			return
+		}
+		for _, m := range r.members {
+			if m.Role == "leader" && x.Term == m.Term && (x.From == m.Name || x.To == m.Name) {
+				r.ballots[m.Name] = true
+			}
+		}
+	})
+}
+
+// leads reports whether the picture shows a member as leader.
+func (r *ring) leads(m *view.Member) bool { return m.Up && m.Role == "leader" && !r.ballots[m.Name] }
+
+// stands reports whether it shows it as standing for election.
+func (r *ring) stands(m *view.Member) bool {
+	return m.Up && (m.Role == "candidate" || r.ballots[m.Name])
+}
+
+// links are the lines between members: all of three, else those of who leads or stands
+// for election; what is cut always.
+func (r *ring) links() {
+	for i, e := range r.Edges {
+		l := &r.Lines[i]
+		a, b := r.named(e.From), r.named(e.To)
+		if a == nil || b == nil {
+			continue
+		}
+		there, back := pane.LinkOf(r.f.S, a.Name, b.Name), pane.LinkOf(r.f.S, b.Name, a.Name)
+		shown := len(r.members) <= 3 || hub(a) || hub(b)
+		if a.Learner || b.Learner {
+			shown = hub(a) || hub(b)
+		}
+		switch {
+		case !a.Up || !b.Up:
+			l.Light = scene.Dead
+			continue
+		case there == pane.Severed && back == pane.Severed:
+			l.Cut = true
+		case there == pane.Severed:
+			l.Stop = true
+		case back == pane.Severed:
+			l.Mute = true
+		case !shown:
+			l.Light = scene.Hidden
+		case there == pane.Slow || back == pane.Slow:
+			l.Light = scene.Slow
+		}
+	}
+}
+
+func (r *ring) named(id string) *view.Member {
+	name, _ := strings.CutPrefix(id, "member/")
+	for _, m := range r.members {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// face is the face of a place; one that is thrown away where there is no such place.
+func (r *ring) face(id string) *scene.Face {
+	if i := r.Index(id); i >= 0 {
+		return &r.Faces[i]
+	}
+	return &scene.Face{}
+}
+
+// hots are the cursor's stops: the members, and the middles of the links.
+func (r *ring) hots() {
+	for _, m := range r.members {
+		at, ok := r.At(scene.MemberID(m.Name))
+		if !ok {
+			continue
+		}
+		w := 0
+		for _, t := range r.face(at.ID).Title {
+			w += grid.Width(t.Text)
+		}
+		r.s.Hot(at.Rect.X+3, at.Rect.Y, w, pane.Subject{ID: at.ID, Target: at.ID, Event: m.Event, Words: Words(m), Copy: m.Name})
+	}
+	for i, e := range r.Edges {
+		if n := len(e.Cells); n > 0 && r.Lines[i].Light != scene.Hidden {
+			c := e.Cells[n/2]
+			r.s.Hot(c.X, c.Y, 1, r.link(e))
+		}
+	}
+}
+
+// link is the subject of the way between two members: the last message that went over it.
+func (r *ring) link(e scene.Edge) pane.Subject {
+	a, b := r.named(e.From), r.named(e.To)
+	on := pane.Subject{ID: "link/" + a.Name + "-" + b.Name, Target: e.From, Copy: a.Name + "-" + b.Name}
+	on.Words = fmt.Sprintf("Between %s and %s", a.Name, b.Name)
+	var newest *view.Message
+	for _, list := range [][]*view.Message{r.f.S.Store.EndedMessages(), r.f.S.Store.InFlight()} {
+		for _, m := range list {
+			if (m.From == a.Name && m.To == b.Name || m.From == b.Name && m.To == a.Name) && (newest == nil || m.Serial > newest.Serial) {
+				newest = m
+			}
+		}
+	}
+	switch {
+	case r.Lines[r.edge(a.Name, b.Name)].Cut:
+		on.Words += " the network is cut"
+	case newest == nil:
+		on.Words += ": no message yet"
+	}
+	if newest != nil {
+		on.Event = latest(newest)
+		on.Words += fmt.Sprintf("; the last message: %s from %s to %s, %s", content(newest, true), newest.From, newest.To, newest.Phase)
+	}
+	on.Words += ". Enter goes to it, f breaks this link."
+	return on
+}
+
+// latest is the last event of a message.
+func latest(m *view.Message) trace.ID {
+	switch {
+	case !m.Ended.IsZero():
+		return m.Ended
+	case !m.Delivered.IsZero():
+		return m.Delivered
+	}
+	return m.Sent
+}
+
+func (r *ring) edge(a, b string) int {
+	i, _, _ := r.Way(scene.MemberID(a), scene.MemberID(b))
+	return i
+}
+
+// span is a piece of text.
+func span(text string, st grid.Style) grid.Span { return grid.Span{Text: text, Style: st} }
+
+// line is a row of a box, with a blank before it.
+func line(spans ...grid.Span) []grid.Span {
+	return append([]grid.Span{span(" ", theme.Text)}, spans...)
+}

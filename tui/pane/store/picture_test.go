@@ -1,0 +1,197 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/motion"
+	"kviz/tui/pane"
+	"kviz/tui/tuitest"
+)
+
+// The raft picture at the sizes at which a screen of 80x24 and one of 120x40 show it.
+var pictured = [][2]int{{80, 18}, {120, 33}}
+
+// members are those of a store by number.
+func members(n int) []string { return strings.Split("abcdefghi", "")[:n] }
+
+// led is a store of so many members in which a leads and some keys are written.
+func led(n int) *tuitest.Tape {
+	t := tuitest.NewTape()
+	t.Members(members(n)...)
+	t.Elect("a")
+	for i := range 4 {
+		name := fmt.Sprintf("settings-%d", i)
+		t.Commit(tuitest.Ref("ConfigMap", "demo", name), "configmaps", nil)
+	}
+	t.After(5*time.Second).Commit(tuitest.Ref("ConfigMap", "demo", "settings-5"), "configmaps", nil)
+	return t
+}
+
+// at says what one member does.
+func at(t *tuitest.Tape, member string, k trace.Kind, payload any, causes ...trace.ID) trace.ID {
+	return t.Emit(trace.CompMember, member, k, trace.Ref{}, payload, causes...)
+}
+
+// stood has a store of so many members in which a has crashed and c stands for election:
+// one has voted for it, and the votes of the others cross.
+func stood(n int) *tuitest.Tape {
+	t := led(n)
+	t.Down("a", "crashed")
+	t.After(400 * time.Millisecond)
+	names := members(n)
+	for _, m := range names[1:] {
+		at(t, m, trace.RaftTimeout, &trace.RaftPatience{Member: m, Leader: "a", Left: 1, AtLeast: 250 * time.Millisecond, AtMost: 500 * time.Millisecond, Factor: 1})
+	}
+	at(t, "c", trace.MemberRole, &trace.MemberState{Member: "c", Role: "candidate", Term: 2})
+	at(t, "c", trace.RaftVote, &trace.RaftVoteRecord{Member: "c", Term: 2, Candidate: "c"})
+	for i, m := range names[1:] {
+		if m == "c" {
+			continue
+		}
+		x := &trace.RaftMessage{Serial: uint64(900 + i), RPC: "RequestVote", From: "c", To: m, Term: 2}
+		at(t, "c", trace.RaftSend, x)
+		at(t, m, trace.MemberRole, &trace.MemberState{Member: m, Role: "follower", Term: 2})
+		if m != names[n-1] {
+			at(t, m, trace.RaftDeliver, x)
+			at(t, m, trace.RaftVote, &trace.RaftVoteRecord{Member: m, Term: 2, Candidate: "c"})
+			at(t, m, trace.RaftTimeout, &trace.RaftPatience{Member: m, Left: 4, AtLeast: 250 * time.Millisecond, AtMost: 500 * time.Millisecond, Factor: 1})
+		}
+		if m == "b" && n > 3 {
+			y := *x
+			y.Answer, y.OK, y.ReplyTerm = true, true, 2
+			at(t, "c", trace.RaftReply, &y)
+		}
+	}
+	return t
+}
+
+// elected is the same store after c has won.
+func elected(n int) *tuitest.Tape {
+	t := stood(n)
+	return t.Elect("c")
+}
+
+// parted is a store of five of which a and b are on the other side of a partition: a
+// leads there still, and d on this side.
+func parted() *tuitest.Tape {
+	t := led(5)
+	t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "partition", Target: "store", Detail: "a,b c,d,e"})
+	x := &trace.RaftMessage{Serial: 700, RPC: "AppendEntries", From: "a", To: "c", Term: 1, PrevLog: 6, PrevTerm: 1, Commit: 6, Entries: []trace.RaftEntry{{Index: 7, Term: 1, Type: "command", Size: 300}}}
+	at(t, "a", trace.RaftSend, x)
+	for _, m := range []string{"a", "b"} {
+		at(t, m, trace.RaftAppend, &trace.RaftLog{Member: m, Entries: x.Entries, First: 7, Last: 7})
+		at(t, m, trace.RaftDurable, &trace.RaftLog{Member: m, First: 7, Last: 7})
+	}
+	at(t, "d", trace.MemberRole, &trace.MemberState{Member: "d", Role: "candidate", Term: 2})
+	for _, m := range []string{"c", "d", "e"} {
+		at(t, m, trace.RaftVote, &trace.RaftVoteRecord{Member: m, Term: 2, Candidate: "d"})
+	}
+	at(t, "d", trace.MemberRole, &trace.MemberState{Member: "d", Role: "leader", Term: 2, Leader: "d"})
+	for _, m := range []string{"c", "e"} {
+		at(t, m, trace.MemberRole, &trace.MemberState{Member: m, Role: "follower", Term: 2, Leader: "d"})
+	}
+	for _, m := range []string{"c", "d", "e"} {
+		at(t, m, trace.RaftAppend, &trace.RaftLog{Member: m, Entries: []trace.RaftEntry{{Index: 7, Term: 2, Type: "command"}}, First: 7, Last: 7})
+		at(t, m, trace.RaftDurable, &trace.RaftLog{Member: m, First: 7, Last: 7})
+		at(t, m, trace.RaftApply, &trace.RaftProgress{Member: m, Index: 7, Term: 2, Revision: 7})
+	}
+	return t
+}
+
+// installing is a store of three whose leader sends c a snapshot, and which has a learner.
+func installing() *tuitest.Tape {
+	t := led(3)
+	at(t, "x", trace.MemberUp, &trace.MemberState{Member: "x", Role: "follower"})
+	t.Emit(trace.CompMember, "x", trace.MemberJoined, trace.Ref{}, &trace.Membership{Member: "x", Learner: true, Voters: 3})
+	at(t, "a", trace.RaftSnapshot, &trace.RaftSnapshotInfo{Member: "a", Index: 5, Term: 1, What: "taken"})
+	at(t, "a", trace.RaftTruncate, &trace.RaftLog{Member: "a", First: 1, Last: 4})
+	at(t, "a", trace.RaftSend, &trace.RaftMessage{Serial: 800, RPC: "InstallSnapshot", From: "a", To: "x", Term: 1, PrevLog: 5, PrevTerm: 1})
+	return t
+}
+
+// deaf is a store of three in which b cannot be heard and the link of a and c is slow,
+// while entry 7 is on its way to c.
+func deaf() *tuitest.Tape {
+	t := led(3)
+	t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "mute", Target: "member/b"})
+	t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "delay", Target: "member/a", Detail: "c 30ms"})
+	x := &trace.RaftMessage{Serial: 700, RPC: "AppendEntries", From: "a", To: "c", Term: 1, PrevLog: 6, PrevTerm: 1, Commit: 6, Entries: []trace.RaftEntry{{Index: 7, Term: 1, Type: "command", Size: 300}}}
+	at(t, "a", trace.RaftAppend, &trace.RaftLog{Member: "a", Entries: x.Entries, First: 7, Last: 7})
+	at(t, "a", trace.RaftSend, x)
+	return t
+}
+
+// Every state of the members that the picture shows, at rest.
+func TestPicture(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		tape *tuitest.Tape
+	}{
+		{"steady-3", led(3)},
+		{"steady-4", led(4)},
+		{"steady-5", led(5)},
+		{"steady-7", led(7)},
+		{"steady-1", led(1)},
+		{"election-3", stood(3)},
+		{"election-5", stood(5)},
+		{"elected-3", elected(3)},
+		{"elected-5", elected(5)},
+		{"partition-5", parted()},
+		{"snapshot", installing()},
+		{"links", deaf()},
+	} {
+		h := c.tape.History()
+		for _, size := range pictured {
+			t.Run(fmt.Sprintf("%s-%d", c.name, size[0]), func(t *testing.T) {
+				g := tuitest.Pane(New(), h, h.Latest(), size[0], size[1])
+				tuitest.Golden(t, fmt.Sprintf("picture-%s-%d", c.name, size[0]), tuitest.Planes(g))
+				if size[0] == 120 {
+					tuitest.Golden(t, fmt.Sprintf("picture-%s-none", c.name), tuitest.Colourless(t, g))
+				}
+			})
+		}
+	}
+}
+
+// shown is the picture of a state with what moves.
+func shown(h *view.History, s *view.State, shot *motion.Shot, w, rows int) *grid.Grid {
+	g := grid.New(w, rows)
+	pane.NewHost(New(), "2").Draw(g, grid.Rect{W: w, H: rows}, pane.Frame{S: s, H: h, Motion: shot, Focused: true, Live: true})
+	return g
+}
+
+// Votes that cross, at the beginning, the middle and the end of their way.
+func TestVotesCross(t *testing.T) {
+	h := elected(5).History()
+	for _, share := range []float64{0, 0.5, 1} {
+		shot := &motion.Shot{Version: 1}
+		stream := h.Stream()
+		for pos := stream.First(); pos < stream.Len(); pos++ {
+			e := stream.Get(pos)
+			if m, ok := e.Payload.(*trace.RaftMessage); !ok || e.Kind != trace.RaftReply || m.Term != 2 || m.RPC != "RequestVote" {
+				continue
+			}
+			l, _ := motion.Of(e, h.Latest())
+			shot.Pulses = append(shot.Pulses, motion.Pulse{Light: l, Event: e, Count: 1, Share: share})
+			shot.Event = e
+		}
+		for _, size := range pictured {
+			g := shown(h, h.Latest(), shot, size[0], size[1])
+			tuitest.Golden(t, fmt.Sprintf("votes-%g-%d", share, size[0]), tuitest.Planes(g))
+			if share == 0.5 {
+				if n := strings.Count(g.Plane(), " ✓ "); n < 2 {
+					t.Errorf("%d votes are seen to cross", n)
+				}
+				if !strings.Contains(g.Plane(), "CANDIDATE") || strings.Contains(g.Plane(), "LEADS") {
+					t.Error("c is shown to lead while its votes still cross")
+				}
+			}
+		}
+	}
+}
