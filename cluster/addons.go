@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +29,16 @@ func applyAddons(t *sim.Task, servers *apiServers, pods clusterCIDR) error {
 		}
 	}
 	return nil
+}
+
+// applyAddonsWhenRoom applies them as soon as the store takes writes again: the cluster was
+// started on one that is full.
+func (c *Cluster) applyAddonsWhenRoom(t *sim.Task) {
+	for t.Sleep(time.Second); ; t.Sleep(time.Second) {
+		if err := applyAddons(t, c.servers, c.nodes.cidr); err == nil {
+			return
+		}
+	}
 }
 
 // addonConfigs are the add-ons' configurations

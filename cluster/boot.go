@@ -97,20 +97,36 @@ func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays) {
 	c.servers.startPeers(t, cfg.Servers)
 	components := c.servers.components
 	startControllerManager(t, components, c.servers, slow)
-	if err := applyAddons(t, c.servers, c.nodes.cidr); err != nil {
+	if err := applyAddons(t, c.servers, c.nodes.cidr); isNoSpace(err) {
+		t.Process().Go("addons", func(t *sim.Task) { c.applyAddonsWhenRoom(t) })
+	} else if err != nil {
 		panic(err) // nothing else has touched the cluster yet
 	}
 	startDNS(t, components, c.servers, c.network)
 	startScheduler(t, components, c.servers, cfg.Nodes)
-	watchReadiness(c.kernel, cfg.Nodes, t.Causes(), c.booted)
+	unwatch := watchRoom(c.kernel, c.letIn)
+	watchReadiness(c.kernel, cfg.Nodes, t.Causes(), func(causes []trace.ID) {
+		unwatch()
+		c.booted(causes, cfg.Nodes)
+	})
 	c.nodes.powerOn(t, cfg.Nodes)
 }
 
-// booted says that the cluster is ready, and gives the clock its speed: booting itself is
-// as fast as the machine allows.
-func (c *Cluster) booted(causes []trace.ID) {
+// booted says that the cluster is ready.
+func (c *Cluster) booted(causes []trace.ID, nodes int) {
 	c.kernel.Emit(trace.Event{Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.Ready, Causes: causes})
-	c.kernel.AddDemand(-1)
-	c.clock.booted()
-	close(c.ready)
+	c.readyNodes.Store(int64(nodes))
+	c.letIn()
+}
+
+// letIn lets in who waits for the cluster, once, and gives the clock its speed: booting
+// itself is as fast as the machine allows.
+func (c *Cluster) letIn() {
+	select {
+	case <-c.ready:
+	default:
+		c.kernel.AddDemand(-1)
+		c.clock.booted()
+		close(c.ready)
+	}
 }

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 )
 
 // lifetime is how far a cluster is between its boot and its end.
 type lifetime struct {
-	ready chan struct{} // closed when the control plane is up and every node Ready
-	ended chan struct{} // closed when the run has ended
-	err   error         // see Err; written before ended is closed
+	ready      chan struct{} // closed when the control plane is up and every node Ready, or cannot become so
+	readyNodes atomic.Int64  // see ReadyNodes
+	ended      chan struct{} // closed when the run has ended
+	err        error         // see Err; written before ended is closed
 }
 
 func newLifetime() *lifetime {
@@ -26,7 +28,8 @@ func (l *lifetime) end(err error) {
 // ErrNotReady is returned when a cluster ended before it was ready.
 var ErrNotReady = errors.New("the cluster ended before it was ready")
 
-// WaitReady waits until the control plane is up and every node is Ready.
+// WaitReady waits until the control plane is up and every node is Ready. Where the
+// store is too full for that, it waits until this is known: somebody has to make room.
 func (l *lifetime) WaitReady(ctx context.Context) error {
 	select {
 	case <-l.ready:
@@ -40,6 +43,10 @@ func (l *lifetime) WaitReady(ctx context.Context) error {
 		return ErrNotReady
 	}
 }
+
+// ReadyNodes is how many nodes were Ready when the cluster was: none where the store is
+// too full.
+func (l *lifetime) ReadyNodes() int { return int(l.readyNodes.Load()) }
 
 // Ready is closed when the cluster is up.
 func (l *lifetime) Ready() <-chan struct{} { return l.ready }

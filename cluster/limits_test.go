@@ -56,3 +56,50 @@ kviz wait --timeout 1m 'store.alarms.size() == 0'
 		}
 	})
 }
+
+// A cluster can be started on a data directory whose database is over the quota already, or
+// that an alarm was left in: nothing can be written, and whoever makes room has a
+// cluster that goes on from there.
+func TestStartedOnAStoreThatIsFull(t *testing.T) {
+	t.Parallel()
+	dir, part := t.TempDir(), filepath.Join(t.TempDir(), "part")
+	if err := os.WriteFile(part, []byte(strings.Repeat("x", 900<<10)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	session := func(quota int64, use func(*cluster.Cluster)) {
+		c := boot(t, cluster.Config{Seed: 36, NoSync: true, Nodes: 1, DataDir: dir, Quota: quota})
+		use(c)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session(0, func(c *cluster.Cluster) {
+		for _, name := range []string{"one", "two", "three"} {
+			run(t, c, "kubectl create configmap "+name+" --from-file="+part)
+		}
+	})
+	for _, when := range []string{"over the quota", "with an alarm from before"} {
+		session(2<<20, func(c *cluster.Cluster) {
+			if n := c.ReadyNodes(); n != 0 {
+				t.Errorf("%s: %d nodes are said to be ready", when, n)
+			}
+			run(t, c, `kubectl get configmap one two three; kviz wait --timeout 1m 'store.alarms.exists(a, a.alarm == "NOSPACE")'`)
+			if out, err := try(t, c, "kubectl create configmap refused"); err == nil || !strings.Contains(out, "etcdserver: mvcc: database space exceeded") {
+				t.Errorf("%s a ConfigMap is made: %v\n%s", when, err, out)
+			}
+		})
+	}
+	session(2<<20, func(c *cluster.Cluster) {
+		run(t, c, `
+kviz fault quota store 1GiB
+until test "$(etcdctl alarm list | wc -l)" -eq 0; do kviz fault disarm store; done
+sleep 5
+kubectl delete configmap one two three
+kubectl wait node/node-1 --for=condition=Ready --timeout=1m
+kubectl create deployment web --image=nginx:1.27
+kubectl rollout status deployment/web --timeout=1m
+kviz wait --timeout 1m 'run.ready'
+kubectl get clusterrole system:coredns
+`)
+	})
+}

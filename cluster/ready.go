@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/sim"
@@ -40,6 +43,30 @@ func watchReadiness(k *sim.Kernel, nodes int, causes []trace.ID, become func(cau
 	}}
 	k.AddStop(watch)
 }
+
+// watchRoom calls become when the store refuses a write because its database is full, as
+// no node can then become Ready before somebody makes room. What it gives ends that.
+func watchRoom(k *sim.Kernel, become func()) (unwatch func()) {
+	var watch *sim.Stop
+	unwatch = func() { k.RemoveStop(watch) }
+	watch = &sim.Stop{At: func(e *trace.Event) bool {
+		if p, ok := e.Payload.(*trace.StoreError); ok && strings.Contains(p.Error, noSpace) {
+			k.After(0, func() {
+				unwatch()
+				become()
+			})
+		}
+		return false
+	}}
+	k.AddStop(watch)
+	return unwatch
+}
+
+// noSpace is what the store says when its database is over the quota, by way of the API
+// server too.
+var noSpace = rpctypes.ErrorDesc(rpctypes.ErrNoSpace)
+
+func isNoSpace(err error) bool { return err != nil && strings.Contains(err.Error(), noSpace) }
 
 // nodeReady reports whether a node is Ready and its not-ready taint is gone.
 func nodeReady(n *corev1.Node) bool {

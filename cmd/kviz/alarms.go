@@ -15,6 +15,7 @@ func alarms(stream *trace.Stream, w io.Writer) (stop func()) {
 	changed, quiet := stream.Notify()
 	ending, ended := make(chan struct{}), make(chan struct{})
 	var at uint64
+	raised := map[trace.Alarm]bool{} // the store raises an alarm at each write that has no room
 	tell := func() {
 		for {
 			events, next, _ := stream.Read(at, 4096)
@@ -27,7 +28,17 @@ func alarms(stream *trace.Stream, w io.Writer) (stop func()) {
 					if up, ok := e.Payload.(*trace.MemberState); !ok || up.Recovered == "" {
 						continue
 					}
-				case trace.MemberRoom, trace.AlarmRaised, trace.AlarmCleared:
+				case trace.AlarmRaised:
+					a, ok := e.Payload.(*trace.Alarm)
+					if !ok || raised[*a] {
+						continue
+					}
+					raised[*a] = true
+				case trace.AlarmCleared:
+					if a, ok := e.Payload.(*trace.Alarm); ok {
+						delete(raised, *a)
+					}
+				case trace.MemberRoom:
 				default:
 					continue
 				}

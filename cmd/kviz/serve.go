@@ -49,7 +49,7 @@ Containers are simulated: kubectl logs, exec, attach and port-forward reach them
 			}
 			if err := c.WaitReady(ctx); err == nil {
 				at := c.Endpoints()
-				fmt.Fprintf(io.out, "%s, %d nodes ready\n", at.APIServer, s.nodes)
+				fmt.Fprintf(io.out, "%s, %d nodes ready\n", at.APIServer, c.ReadyNodes())
 				found := served{Etcd: at.Etcd, EtcdCA: at.EtcdCA, EtcdCert: at.EtcdCert, EtcdKey: at.EtcdKey}
 				// Only a path that is no text could fail, and then kviz env tells.
 				_ = exports(io.out, usualShell(), append([][2]string{{"KUBECONFIG", at.Kubeconfig}}, found.etcdctl()...))
