@@ -271,7 +271,7 @@ func TestTheLeaderCrashesUnderLoad(t *testing.T) {
 }
 
 // Two of three members are down: no write goes through, the client gets etcd's
-// words; pods run on and a Service answers. With a quorum everything goes on,
+// words, and the API server says that it is not well; pods run on and a Service answers. With a quorum everything goes on,
 // and nothing that was acknowledged is lost.
 func TestTheQuorumIsLost(t *testing.T) {
 	c := boot(t, cluster.Config{Seed: 24, NoSync: true})
@@ -287,6 +287,11 @@ func TestTheQuorumIsLost(t *testing.T) {
 	if err == nil || !strings.Contains(out, "etcdserver: ") {
 		t.Errorf("a write without a quorum: %v\n%s", err, out)
 	}
+	for _, path := range []string{"readyz", "livez", "healthz"} {
+		if out, err := try(t, c, "kubectl get --raw '/"+path+"?verbose'"); err == nil || !strings.Contains(out, "[-]etcd failed") {
+			t.Errorf("/%s without a quorum: %v\n%s", path, err, out)
+		}
+	}
 	if body, exit := curlFrom(t, c, "demo/hello-pod", "hello-svc"); exit != 0 {
 		t.Errorf("curl hello-svc without a quorum: exit %d %q", exit, body)
 	}
@@ -294,6 +299,7 @@ func TestTheQuorumIsLost(t *testing.T) {
 		run(t, c, "kviz fault start member/"+id)
 	}
 	run(t, c, converged+`
+for path in readyz livez healthz; do kubectl get --raw "/$path?verbose" | grep 'etcd ok'; done
 test "$(kubectl get configmap before -o jsonpath='{.data.kept}')" = yes
 kubectl create configmap later
 `)

@@ -66,6 +66,25 @@ func TestFrameWithoutAQuorum(t *testing.T) {
 	}
 }
 
+// The header counts the members that there are, not those of the start.
+func TestTheHeaderCountsMembersThatComeAndGo(t *testing.T) {
+	tape := tuitest.StoreStory() // a learner joins
+	header := func(want string) {
+		t.Helper()
+		d := explore(t, 120, 40, -1, func(c *Config) {
+			cluster := tuitest.NewCluster(tape, -1)
+			c.Cluster, c.History = cluster, view.NewHistory(cluster.Trace())
+		})
+		d.shows("kviz  " + want + ", 3 nodes")
+	}
+	header("4 members")
+	for i, left := range []string{"d", "a"} {
+		tape.After(time.Second)
+		tape.Emit(trace.CompMember, left, trace.MemberLeft, trace.Ref{Kind: "Member", Name: left}, &trace.Membership{Member: left, Members: []string{"a", "b", "c"}[i:], Voters: 3 - i})
+	}
+	header("2 members")
+}
+
 // From the queues, which are long, to the chart of what made them so; a second time too,
 // when the chart is what the store pane shows already.
 func TestQueuesLeadToTheChartOfSlowness(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -82,6 +83,31 @@ func TestDefinitionsLeaveTheAggregatorAsItIs(t *testing.T) {
 		served("after the definition went")
 		if registered() {
 			t.Error("the APIService of the definition that is gone is still there")
+		}
+	})
+}
+
+// APIServices are made when somebody first asks for one. That of a definition is as old as
+// the definition all the same, and says that it is available since then; a built-in group's
+// is as old as the server.
+func TestAnAPIServiceIsAsOldAsItsDefinition(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		task.Sleep(time.Minute)
+		w.define(task, cronTabs)
+		task.Sleep(time.Minute)
+		admin := w.admin()
+		crd, err := admin.Get(task, client.CustomResourceDefinitions, "", "crontabs.stable.example.com")
+		w.must(err)
+		defined := crd.(*apiextensionsv1.CustomResourceDefinition).CreationTimestamp
+		for name, born := range map[string]metav1.Time{"v1.stable.example.com": defined, "v1.apps": metav1.NewTime(w.k.Epoch())} {
+			svc, err := client.Get[*apiregistration.APIService](task, admin, client.APIServices, "", name)
+			w.must(err)
+			if !svc.CreationTimestamp.Equal(&born) {
+				t.Errorf("%s is from %v, want %v", name, svc.CreationTimestamp, born)
+			}
+			if c := helper.GetAPIServiceConditionByType(svc, apiregistration.Available); c == nil || !c.LastTransitionTime.Equal(&born) {
+				t.Errorf("%s says of being available %v, want that it is since %v", name, c, born)
+			}
 		}
 	})
 }
