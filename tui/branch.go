@@ -108,7 +108,11 @@ func (m *Explorer) turnTo(b *branch) tea.Cmd {
 		return nil
 	}
 	m.halt()
-	m.branch = b
+	if from := m.branch; m.comparing.other == b { // they change places
+		m.branch, m.comparing = b, comparing{other: from}
+	} else {
+		m.branch = b
+	}
 	b.goOn()
 	m.frame.Anew()
 	m.frame.Unpoint()
@@ -182,6 +186,9 @@ func (m *Explorer) closeRun(name string) tea.Cmd {
 	var cmd tea.Cmd
 	if b == m.branch {
 		cmd = m.turnTo(m.branches[0])
+	}
+	if m.comparing.other == b {
+		m.leaveOther()
 	}
 	m.branches = slices.DeleteFunc(m.branches, func(other *branch) bool { return other == b })
 	b.waker.close()

@@ -44,6 +44,7 @@ func (m *Explorer) picture() frame.Picture {
 		Explain: m.explain(),
 		Keys:    m.hints(),
 		Help:    m.open.Empty() && !typing,
+		Other:   m.besideMoment(),
 		Timeline: func(a grid.Area) {
 			m.travel.Index().Draw(a, m.history().Stream(), m.travel.Where())
 		},
@@ -90,8 +91,20 @@ func (m *Explorer) status() frame.Status {
 // stand in the key line.
 const paneHints = 6
 
-// pastHints is after how many of them the fork stands while the past is on the screen.
-const pastHints = 2
+// firstHints is after how many of them those stand that are first now.
+const firstHints = 2
+
+// first reports whether an action is what the screen is good for now: in the past, to leave it
+// there; beside another run, to find what differs.
+func (m *Explorer) first(name string) bool {
+	switch name {
+	case keymap.Fork:
+		return m.travel.Past() && m.comparing.other == nil
+	case keymap.Differs, keymap.Outcome, keymap.Compare:
+		return m.comparing.other != nil
+	}
+	return false
+}
 
 // hints are what can be done now, most useful first.
 func (m *Explorer) hints() []keymap.Binding {
@@ -102,6 +115,7 @@ func (m *Explorer) hints() []keymap.Binding {
 		return keymap.Hints(m.drawer.Keys()...)
 	}
 	var out []keymap.Binding
+	early := 0
 	for _, b := range m.keys.Ranked() {
 		if !m.useful(b.Action) || b.Action == keymap.Help { // the way to help stands at the right
 			continue
@@ -110,8 +124,9 @@ func (m *Explorer) hints() []keymap.Binding {
 			out = append(out, m.frame.Focused().Pane.Info().Keys...)
 		}
 		b.SetHelp(b.Help().Key, m.wordsFor(b))
-		if b.Action == keymap.Fork && m.travel.Past() { // what the past is good for: before what can be done live
-			out = slices.Insert(out, min(len(out), pastHints), b)
+		if m.first(b.Action) {
+			out = slices.Insert(out, min(len(out), firstHints+early), b)
+			early++
 			continue
 		}
 		out = append(out, b)
@@ -133,8 +148,10 @@ func (m *Explorer) useful(name string) bool {
 		return !recording
 	case keymap.Fork:
 		return m.cfg.Forks != nil && (recording || m.cluster != nil)
-	case keymap.Runs:
+	case keymap.Runs, keymap.Compare:
 		return len(m.branches) > 1
+	case keymap.Differs, keymap.Outcome:
+		return m.comparing.other != nil
 	case keymap.Lesson:
 		return !m.lesson.None()
 	}
@@ -152,6 +169,10 @@ func (m *Explorer) wordsFor(b keymap.Binding) string {
 			return "play"
 		case m.drive.Clock().Paused:
 			return "run"
+		}
+	case keymap.Compare:
+		if m.comparing.other != nil {
+			return "leave it"
 		}
 	case keymap.StepInto:
 		if m.drive.Followed().Words != "" && !m.travel.Past() {

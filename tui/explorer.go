@@ -28,10 +28,11 @@ type Explorer struct {
 	send func(tea.Msg) // from any goroutine; nil before the program is there
 	keys *keymap.Map
 
-	*branch            // the run that is on the screen
-	branches []*branch // all that there are; the first is the one that the explorer began with
-	forking  forking
-	keepUp   func(*view.History) // has a history kept up to date; nil: somebody else does
+	*branch             // the run that is on the screen
+	branches  []*branch // all that there are; the first is the one that the explorer began with
+	forking   forking
+	comparing comparing
+	keepUp    func(*view.History) // has a history kept up to date; nil: somebody else does
 
 	frame *frame.Frame
 	open  overlay.Stack

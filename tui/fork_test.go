@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -157,4 +158,57 @@ func TestARecordingIsContinued(t *testing.T) {
 		t.Error("a fork is offered where there can be none")
 	}
 	d.press("F").shows("nothing can be run again here")
+}
+
+// other is a branch of the story that has come further, with something else in it.
+func (d *driver) other() {
+	d.t.Helper()
+	c := d.m.cluster.(*tuitest.Cluster)
+	d.press("space")
+	c.Play(200)
+	tape := tuitest.Story()
+	e := *tape.Stream.Get(c.Trace().Len())
+	e.Kind, e.Payload = trace.FaultInjected, &trace.Fault{Fault: "cut", Target: "member/a"}
+	c.Trace().Append(&e)
+	for pos := c.Trace().Len(); pos < tape.Stream.Len(); pos++ {
+		c.Trace().Append(tape.Stream.Get(pos))
+	}
+	d.look()
+}
+
+// Two runs stand beside each other: the pane in focus of both, what differs marked, with a way
+// to the first event that differs and to what came of them.
+func TestTwoRunsBesideEachOther(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		name := fmt.Sprintf("%dx%d", size[0], size[1])
+		d := forked(t, size[0], size[1], &forker{}).press("enter").settle()
+		d.hides("first difference")
+		d.other()
+		d.press("4", "C").settle()
+		d.shows("run 2 4 Events", "first run Events", "D first difference", "W came of it")
+		d.press("D").settle().shows("the first that differs; in first run", "≠")
+		if e := d.m.travel.State().Event; e == nil || e.Kind != trace.FaultInjected {
+			t.Errorf("the first that differs is %v", e)
+		}
+		tuitest.Golden(t, name+"-compare", d.planes())
+		d.press("2").hides("first run Events").shows("first run Store")
+		tuitest.Golden(t, name+"-compare-store", d.planes())
+		d.press("W").settle().shows("What came of it", "The same up to #", "pods ready at the end")
+		tuitest.Golden(t, name+"-outcome", d.planes())
+		d.press("esc", "B", "1").shows("first run 2 Store", "run 2 Store")
+		if d.m.branch != d.m.branches[0] {
+			t.Error("the two do not change places")
+		}
+		d.press("end", "esc").hides("run 2 Store").press("C").settle().press("C").hides("run 2 Store")
+	}
+	d := explore(t, 80, 24, -1)
+	d.press("D").shows("there is one run")
+}
+
+// While both are the same there is nothing to mark, and it is said.
+func TestRunsThatAreTheSame(t *testing.T) {
+	d := forked(t, 120, 40, &forker{}).press("enter").settle()
+	d.press("B", "1").press("#").typed("50").press("enter", "4", "C").settle()
+	d.hides("≠")
+	d.press("D").settle().shows("the first that differs; run 2 has nothing more")
 }

@@ -145,6 +145,12 @@ func (m *Explorer) ask(name string) action.Action {
 		return action.AskFork{At: m.at()}
 	case keymap.Runs:
 		return m.listBranches()
+	case keymap.Compare:
+		return m.compareAny()
+	case keymap.Differs:
+		return action.FirstDifference{}
+	case keymap.Outcome:
+		return action.Outcome{}
 	case keymap.Lesson:
 		if m.left != nil {
 			return action.Notice{Text: "lessons are in the run that the explorer began with (B lists the runs)"}
@@ -180,6 +186,8 @@ func (m *Explorer) escape() {
 	case m.frame.Back():
 	case m.drawer.Shown():
 		m.drawer.Shut()
+	case m.comparing.other != nil:
+		m.leaveOther()
 	default:
 		m.travel.ToNow()
 		m.frame.Unpoint()

@@ -143,6 +143,12 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		return m.askFork(a.At, "")
 	case action.StopFork:
 		return m.stopFork()
+	case action.Beside:
+		return m.beside(a.Name)
+	case action.FirstDifference:
+		return m.firstDifference()
+	case action.Outcome:
+		return m.outcome()
 	case action.AskName:
 		return menu.AskName(a.Name)
 	case action.Exec:

@@ -57,6 +57,8 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.forkTold(control.ForkProgress(msg))
 	case forkDone:
 		cmd = m.forkDone(msg)
+	case compared:
+		cmd = m.perform(m.compared(msg))
 	case faultDone:
 		m.drive.Expect()
 		cmd = m.perform(msg.says)

@@ -68,6 +68,10 @@ type (
 	TurnTo   struct{ Name string } // put a run on the screen
 	AskName  struct{ Name string } // ask for another name of a run
 	CloseRun struct{ Name string } // end a branch
+	Beside   struct{ Name string } // show a run beside the one on the screen
+	Outcome  struct{}              // show what came of both
+
+	FirstDifference struct{} // go to the first event that differs
 )
 
 // Entered is what a prompt was answered with.

@@ -18,6 +18,7 @@ type Picture struct {
 	Keys    []keymap.Binding // what can be pressed now, most useful first
 	Help    bool             // the way to the help stands at the right of them
 
+	Other    *Other // nil where one run is shown
 	Timeline func(grid.Area)
 	Lesson   func(grid.Area) // nil where there is none
 	Large    bool            // the lesson takes the place of the panes where the screen is narrow
@@ -28,6 +29,7 @@ type Picture struct {
 
 // Draw draws what has changed and gives the whole screen and the place of the cursor.
 func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
+	f.in.Twice = p.Other != nil
 	f.in.Lesson, f.in.Reading, f.in.Console = p.Lesson != nil, p.Large, p.Console != nil
 	out := layout.Compute(f.in)
 	if f.anew || !same(out, f.out) {
@@ -44,9 +46,10 @@ func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
 		f.grid.Area().Wrap(0, 0, f.in.W, f.in.H, out.TooSmall+". Make it larger, or use kviz explore --plain.", theme.Warn)
 		return f.grid.Render(f.look.SGR), nil
 	}
-	for _, s := range out.Slots {
-		pane := f.Pane(s.Pane)
-		pane.Draw(f.grid, s.Rect, f.moment(pane, p.Moment))
+	if p.Other != nil && !out.Second.Empty() {
+		f.drawTwice(p.Moment, p.Other)
+	} else {
+		f.drawPanes(p.Moment)
 	}
 	var at *tea.Cursor
 	if x, y, ok := f.Focused().Cursor(); ok && p.Panes && out.Shows(f.in.Focus) {
@@ -80,6 +83,13 @@ func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
 	return f.over.Render(f.look.SGR), at
 }
 
+func (f *Frame) drawPanes(m Moment) {
+	for _, s := range f.out.Slots {
+		pane := f.Pane(s.Pane)
+		pane.Draw(f.grid, s.Rect, f.moment(pane, m))
+	}
+}
+
 func cursor(x, y int) *tea.Cursor {
 	c := tea.NewCursor(x, y)
 	c.Blink = false
@@ -88,7 +98,7 @@ func cursor(x, y int) *tea.Cursor {
 
 // same reports whether two layouts put everything at the same place.
 func same(a, b layout.Out) bool {
-	if a.TooSmall != b.TooSmall || a.Body != b.Body || a.Tabs != b.Tabs || a.Lesson != b.Lesson || a.Console != b.Console || len(a.Slots) != len(b.Slots) {
+	if a.TooSmall != b.TooSmall || a.Body != b.Body || a.Tabs != b.Tabs || a.Second != b.Second || a.Lesson != b.Lesson || a.Console != b.Console || len(a.Slots) != len(b.Slots) {
 		return false
 	}
 	for i := range a.Slots {

@@ -21,15 +21,16 @@ import (
 
 // Frame is the screen.
 type Frame struct {
-	in    layout.In  // what the division of the screen depends on
-	out   layout.Out // how it is divided, as last drawn
-	panes []*Place
-	grid  *grid.Grid
-	over  *grid.Grid // the grid with an overlay over it
-	look  look
-	keys  keyLine
-	anew  bool // everything is drawn anew
-	moved bool // the last key moved the cursor: what is under it is explained
+	in     layout.In  // what the division of the screen depends on
+	out    layout.Out // how it is divided, as last drawn
+	panes  []*Place
+	second *pane.Host // of the pane in focus, for another run
+	grid   *grid.Grid
+	over   *grid.Grid // the grid with an overlay over it
+	look   look
+	keys   keyLine
+	anew   bool // everything is drawn anew
+	moved  bool // the last key moved the cursor: what is under it is explained
 }
 
 // Place is a pane and what belongs to it whatever it shows.

@@ -148,6 +148,17 @@ func (a Area) Spans(x, y int, spans ...Span) int {
 	return x
 }
 
+// Row is the text of a row, a rune a column.
+func (a Area) Row(y int) string {
+	row := make([]rune, a.R.W)
+	for x := range row {
+		if row[x] = a.g.At(a.R.X+x, a.R.Y+y).R; row[x] == 0 {
+			row[x] = ' '
+		}
+	}
+	return string(row)
+}
+
 // Mark adds attributes to the cells of a row, from x on, w wide.
 func (a Area) Mark(x, y, w int, attr Style) {
 	for i := 0; i < w; i++ {

@@ -46,6 +46,9 @@ const (
 	Lesson   = "do.lesson"
 	Fork     = "do.fork"
 	Runs     = "do.runs"
+	Compare  = "do.compare"
+	Differs  = "do.first-difference"
+	Outcome  = "do.outcome"
 
 	Escape  = "go.back"
 	Quit    = "go.quit"
@@ -127,6 +130,9 @@ func Global(panes []string) *Map {
 
 	add("do", 17, Bind(Fork, "fork", "Run it again up to this moment, and go on differently from there.", "F"))
 	add("do", 17, Bind(Runs, "runs", "The runs that are kept, this one and its branches: put one on the screen, name it, close it.", "B"))
+	add("do", 17, Bind(Differs, "first difference", "To the first event at which the two runs differ.", "D"))
+	add("do", 17, Bind(Outcome, "came of it", "What came of this run and of the other: pods ready when, writes refused, the longest gap.", "W"))
+	add("do", 17, Bind(Compare, "compare", "The pane of this run and of another beside each other, what differs marked; again leaves it.", "C"))
 
 	add("go", 0, Bind(Escape, "back", "Close what is open; out of zoom; out of the past.", "esc"))
 	add("go", 18, Bind(Quit, "quit", "Leave kviz.", "q", "ctrl+c"))

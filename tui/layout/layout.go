@@ -54,6 +54,7 @@ type In struct {
 	Reading bool     // the lesson is large: where the screen is narrow it takes the panes' place
 	Order   []string // panes to show before those of the preset
 	Console bool
+	Twice   bool // the pane in focus alone, of two runs
 }
 
 // Slot is one pane's place, frame included.
@@ -69,6 +70,7 @@ type Out struct {
 	Tabs     grid.Rect // empty when every pane of the preset is on the screen
 	Body     grid.Rect
 	Slots    []Slot
+	Second   grid.Rect // where the pane is drawn of the other run; empty where there is none
 	Lesson   grid.Rect
 	Console  grid.Rect
 	Explain  grid.Rect
@@ -109,8 +111,24 @@ func Compute(in In) Out {
 		o.Tabs = grid.Rect{X: body.X, Y: body.Y, W: body.W, H: 1}
 		body = grid.Rect{X: body.X, Y: body.Y + 1, W: body.W, H: body.H - 1}
 	}
+	if in.Twice {
+		first, second := halves(body)
+		o.Slots, o.Second = []Slot{{in.Focus, first}}, second
+		return o
+	}
 	o.Slots = slots(in, body, cols, rows)
 	return o
+}
+
+// halves are two places of a size: beside each other where a pane can be read in half the
+// width, else one above the other.
+func halves(body grid.Rect) (first, second grid.Rect) {
+	if body.W >= 100 {
+		w := body.W / 2
+		return grid.Rect{X: body.X, Y: body.Y, W: w, H: body.H}, grid.Rect{X: body.X + w, Y: body.Y, W: w, H: body.H}
+	}
+	h := body.H / 2
+	return grid.Rect{X: body.X, Y: body.Y, W: body.W, H: h}, grid.Rect{X: body.X, Y: body.Y + h, W: body.W, H: h}
 }
 
 // beside is how wide the screen must be for a lesson to stand beside the panes.
@@ -144,7 +162,7 @@ func consoleRect(in In, body grid.Rect) (rest, console grid.Rect) {
 
 // shape is how many panes stand beside and above one another.
 func shape(in In, body grid.Rect) (cols, rows int) {
-	if in.Zoom || Presets[preset(in)].Name == "one" {
+	if in.Zoom || in.Twice || Presets[preset(in)].Name == "one" {
 		return 1, 1
 	}
 	switch {

@@ -63,6 +63,11 @@ func Branches(list []Branch, at trace.ID, cannot string) overlay.Overlay {
 	}
 	shown := list[here]
 	add(fmt.Sprintf("leave %s at #%s, and go on differently …", shown.Name, at), "It is run again up to there; what follows is yours.", "F", cannot, action.AskFork{At: at})
+	for _, b := range list {
+		if !b.Here {
+			add("compare with "+b.Name, "The pane in focus of both, beside each other, what differs marked, and what came of each.", "", "", action.Beside{Name: b.Name})
+		}
+	}
 	add("name "+shown.Name+" …", "Another name for the run on the screen.", "n", "", action.AskName{Name: shown.Name})
 	if shown.Left != nil {
 		add("close "+shown.Name, "Its cluster ends, and what happened in it is gone.", "x", "", action.CloseRun{Name: shown.Name})

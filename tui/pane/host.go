@@ -33,6 +33,7 @@ type drawn struct {
 	filter  string
 	sel     string
 	live    bool
+	run     string
 	moved   uint64 // version of what moves
 }
 
@@ -59,7 +60,7 @@ func (h *Host) Put(id string) {
 // Draw draws the pane with its frame into its place on the screen, unless
 // nothing changed since the last time. It reports whether it drew.
 func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
-	now := drawn{f.S, place, f.Focused, f.Filter, f.Sel.ID, f.Live, 0}
+	now := drawn{f.S, place, f.Focused, f.Filter, f.Sel.ID, f.Live, f.Run, 0}
 	if _, ok := h.Pane.(Filler); ok && f.Motion != nil {
 		now.moved = f.Motion.Version
 	}
@@ -106,6 +107,9 @@ func (h *Host) frame(a grid.Area, f *Frame) grid.Area {
 	title := []grid.Span{{Text: info.Title, Style: name}}
 	if h.key != "" {
 		title = append([]grid.Span{{Text: h.key + " ", Style: theme.Key}}, title...)
+	}
+	if f.Run != "" {
+		title = append([]grid.Span{{Text: f.Run + " ", Style: theme.Accent | grid.Bold}}, title...)
 	}
 	if note := h.Pane.Note(f); note != "" {
 		title = append(title, grid.Span{Text: " · " + note, Style: theme.Muted})
@@ -300,6 +304,14 @@ func (h *Host) sideways(from Hot, dx int) int {
 		}
 	}
 	return best
+}
+
+// Beside scrolls to where the same pane of another run is scrolled to.
+func (h *Host) Beside(other *Host) {
+	if h.top != other.top {
+		h.top, h.dirty = other.top, true
+	}
+	h.free = true
 }
 
 // Size is the size of the pane's window as last drawn.

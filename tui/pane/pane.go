@@ -81,6 +81,7 @@ type Frame struct {
 	H       *view.History
 	Motion  *motion.Shot // what moves; nil where nothing can
 	W, Rows int          // size of the window
+	Run     string       // whose state it is, where two runs are shown; "" where there is one
 	Focused bool
 	Live    bool    // S is the newest state
 	Filter  string  // "" shows all; "!x" what does not contain x
