@@ -60,7 +60,7 @@ type busy struct {
 func newBusy(b *testing.B, w, h int) *busy {
 	x := &busy{story: tuitest.Story(), stream: trace.NewStream(0)}
 	x.h = view.NewHistory(x.stream)
-	m, err := New(context.Background(), Config{History: x.h, Theme: "dark"}, safe.NewGroup(nil))
+	m, err := New(context.Background(), Config{History: x.h, Theme: "dark", Preset: "overview"}, safe.NewGroup(nil))
 	if err != nil {
 		b.Fatal(err)
 	}

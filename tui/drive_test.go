@@ -35,7 +35,7 @@ func exploreTape(t testing.TB, tape *tuitest.Tape, w, h int, change ...func(*Con
 
 func exploreCluster(t testing.TB, c *tuitest.Cluster, w, h int, change ...func(*Config)) *driver {
 	t.Helper()
-	cfg := Config{Cluster: c, History: view.NewHistory(c.Trace()), Theme: "dark"}
+	cfg := Config{Cluster: c, History: view.NewHistory(c.Trace()), Theme: "dark", Preset: "overview"}
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -121,15 +121,43 @@ func TestTheHeaderKeepsTheLeaderDuringFaults(t *testing.T) {
 	}
 }
 
-func TestStartScreenLiesOverTheBootingCluster(t *testing.T) {
-	d := explore(t, 120, 40, 12, func(c *Config) {
-		c.StartScreen = true
-		c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
-	})
-	d.shows("Explore", "Scenarios", "◇ a")
-	tuitest.Golden(t, "120x40-start", d.planes())
-	d.press("enter")
-	d.hides("a debugger for Kubernetes")
+// The first sight is a cluster that comes to life, with the start screen beside it.
+func TestStartScreenStandsBesideTheBootingCluster(t *testing.T) {
+	for _, size := range [][2]int{{120, 40}, {80, 24}} {
+		d := explore(t, size[0], size[1], 12, func(c *Config) {
+			c.Preset, c.StartScreen = "", true
+			c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
+		})
+		d.shows("Explore", "Scenarios", "◇ a")
+		tuitest.Golden(t, fmt.Sprintf("%dx%d-start", size[0], size[1]), d.planes())
+		d.press("enter")
+		d.hides("a debugger for Kubernetes")
+	}
+}
+
+// The living map is the first layout: alone, with another pane below it where there is room,
+// and in a smaller form above the console.
+func TestThePictureIsTheFirstLayout(t *testing.T) {
+	for _, size := range [][2]int{{120, 40}, {80, 24}, {200, 60}} {
+		name := fmt.Sprintf("%dx%d-picture", size[0], size[1])
+		d := explore(t, size[0], size[1], -1, func(c *Config) { c.Preset = "" })
+		d.shows("1 Cluster", "API server")
+		tuitest.Golden(t, name, d.planes())
+		d.press("4")
+		d.shows("Events")
+		tuitest.Golden(t, name+"-events", d.planes())
+		d.press("1", ":")
+		d.shows("Console", "API")
+		tuitest.Golden(t, name+"-console", d.planes())
+		d.press("esc", "esc", "tab", "tab")
+		if got := d.m.frame.Focused().Name; size[0] < 200 && got != "api" {
+			t.Errorf("%s: two tabs lead to %s, want api", name, got)
+		}
+		d.press("z")
+		if n := len(d.m.frame.Layout().Slots); n != 1 {
+			t.Errorf("%s: %d panes are shown though one is zoomed", name, n)
+		}
+	}
 }
 
 func TestPauseStepAndSpeedReachTheCluster(t *testing.T) {

@@ -278,7 +278,7 @@ func TestAPanicAnywhereRestoresTheTerminal(t *testing.T) {
 			done := make(chan error, 1)
 			go func() {
 				done <- Run(context.Background(), Config{
-					Cluster: c0, History: view.NewHistory(c0.Trace()), Theme: "dark", Input: term.in, Output: term, Environ: plainTerminal,
+					Cluster: c0, History: view.NewHistory(c0.Trace()), Theme: "dark", Preset: "overview", Input: term.in, Output: term, Environ: plainTerminal,
 					Size: [2]int{120, 40}, done: c.fall,
 				})
 			}()

@@ -13,7 +13,7 @@ func (f *Frame) Zoom() { f.in.Zoom, f.anew = !f.in.Zoom, true }
 // Arrange puts the panes into an arrangement by its index.
 func (f *Frame) Arrange(n int) action.Action {
 	f.in.Preset, f.in.Zoom, f.in.Order, f.anew = n, false, nil, true
-	if order := layout.Order(f.in); !slices.Contains(order[:min(4, len(order))], f.in.Focus) {
+	if order := layout.Order(f.in); layout.Pictured(n) || !slices.Contains(order[:min(4, len(order))], f.in.Focus) {
 		f.Focus(order[0])
 	}
 	p := layout.Presets[n]

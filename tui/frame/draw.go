@@ -30,6 +30,8 @@ type Picture struct {
 // Draw draws what has changed and gives the whole screen and the place of the cursor.
 func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
 	f.in.Twice = p.Other != nil
+	side, ok := p.Overlay.(overlay.Sider)
+	f.in.Menu = ok && side.StandsBeside()
 	f.in.Lesson, f.in.Reading, f.in.Console = p.Lesson != nil, p.Large, p.Console != nil
 	out := layout.Compute(f.in)
 	if f.anew || !same(out, f.out) {
@@ -73,6 +75,12 @@ func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
 	p.Timeline(line)
 	f.keys.draw(f.grid.Window(out.Keys), p.Keys, p.Help)
 	if p.Overlay == nil {
+		return f.grid.Render(f.look.SGR), at
+	}
+	if f.in.Menu && !out.Menu.Empty() {
+		if place, ok := side.Draw(f.grid.Window(out.Menu)); ok {
+			at = cursor(place.X, place.Y)
+		}
 		return f.grid.Render(f.look.SGR), at
 	}
 	f.grid.Copy(f.over)

@@ -79,7 +79,7 @@ func (f *Frame) Width() int { return f.in.W }
 
 // Grid is what was drawn last.
 func (f *Frame) Grid(overlay bool) *grid.Grid {
-	if overlay {
+	if overlay && f.out.Menu.Empty() {
 		return f.over
 	}
 	return f.grid
@@ -123,7 +123,7 @@ func (f *Frame) NextFocus(by int) {
 		order = append(order, s.Pane)
 	}
 	switch {
-	case len(order) < 2:
+	case len(order) < 3 && layout.Pictured(f.in.Preset), len(order) < 2:
 		order = f.in.Panes
 	case layout.Presets[f.in.Preset].Main:
 		in := f.in

@@ -5,7 +5,8 @@
 // The frame is always there: a status line above; below, the explanation, the
 // timeline and the key line. Between them lies the body with as many panes as
 // fit: one with tabs at 80x24, four from 100x30, six (two columns of three)
-// from 120x40, nine from 180x48. A lesson takes a column on the right, or the lower part of the
+// from 120x40, nine from 180x48; the first arrangement shows the picture of the cluster
+// alone (picture.go). A lesson takes a column on the right, or the lower part of the
 // body where the screen is narrow; the console takes the lower part.
 //
 // Start reading at [Compute].
@@ -35,6 +36,7 @@ type Preset struct {
 
 // Presets are the arrangements that the layout key goes through.
 var Presets = []Preset{
+	{picture, "the whole cluster as one living picture; a pane that is asked for comes below it", []string{"map", "events", "store", "queues"}, false},
 	{"overview", "everything at once, as many panes as fit", []string{"map", "events", "store", "api", "queues"}, false},
 	{"main", "the pane in focus large, the rest small beside it", []string{"map", "events", "store", "scheduler", "queues", "api"}, true},
 	{"write path", "a write: API pipeline, store, watch, queue", []string{"api", "store", "events", "queues", "object"}, false},
@@ -55,6 +57,7 @@ type In struct {
 	Order   []string // panes to show before those of the preset
 	Console bool
 	Twice   bool // the pane in focus alone, of two runs
+	Menu    bool // an overlay stands beside the panes, not over them
 }
 
 // Slot is one pane's place, frame included.
@@ -73,6 +76,7 @@ type Out struct {
 	Second   grid.Rect // where the pane is drawn of the other run; empty where there is none
 	Lesson   grid.Rect
 	Console  grid.Rect
+	Menu     grid.Rect
 	Explain  grid.Rect
 	Timeline grid.Rect
 	Keys     grid.Rect
@@ -106,8 +110,9 @@ func Compute(in In) Out {
 	}
 	body, o.Lesson = lessonRect(in, body)
 	body, o.Console = consoleRect(in, body)
+	body, o.Menu = menuRect(in, body)
 	cols, rows := shape(in, body)
-	if cols*rows < len(in.Panes) {
+	if cols*rows < len(in.Panes) && !(in.Menu && in.W < beside) {
 		o.Tabs = grid.Rect{X: body.X, Y: body.Y, W: body.W, H: 1}
 		body = grid.Rect{X: body.X, Y: body.Y + 1, W: body.W, H: body.H - 1}
 	}
@@ -156,13 +161,16 @@ func consoleRect(in In, body grid.Rect) (rest, console grid.Rect) {
 		return body, grid.Rect{}
 	}
 	h := min(max(body.H/3, 8), body.H-4)
+	if pictured(in) {
+		h = min(h, max(body.H-picturedRows, 6))
+	}
 	return grid.Rect{X: body.X, Y: body.Y, W: body.W, H: body.H - h},
 		grid.Rect{X: body.X, Y: body.Y + body.H - h, W: body.W, H: h}
 }
 
 // shape is how many panes stand beside and above one another.
 func shape(in In, body grid.Rect) (cols, rows int) {
-	if in.Zoom || in.Twice || Presets[preset(in)].Name == "one" {
+	if in.Zoom || in.Twice || Presets[preset(in)].Name == "one" || pictured(in) {
 		return 1, 1
 	}
 	switch {
@@ -203,6 +211,9 @@ func preset(in In) int {
 // slots puts panes into cols x rows places. The focused pane is always there:
 // if the preset's order leaves it out, it takes the last place.
 func slots(in In, body grid.Rect, cols, rows int) []Slot {
+	if pictured(in) {
+		return pictureSlots(in, body)
+	}
 	if cols*rows == 1 {
 		return []Slot{{in.Focus, body}}
 	}

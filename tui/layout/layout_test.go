@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -17,6 +18,7 @@ func TestPartsTileTheScreen(t *testing.T) {
 			Panes: panes,
 			W:     rapid.IntRange(1, 260).Draw(r, "w"), H: rapid.IntRange(1, 80).Draw(r, "h"), Preset: rapid.IntRange(-3, 9).Draw(r, "preset"),
 			Focus: rapid.SampledFrom(panes).Draw(r, "focus"), Zoom: rapid.Bool().Draw(r, "zoom"), Lesson: rapid.Bool().Draw(r, "lesson"), Console: rapid.Bool().Draw(r, "console"),
+			Menu: rapid.Bool().Draw(r, "menu"),
 		}
 		o := Compute(in)
 		if o.TooSmall != "" {
@@ -25,7 +27,7 @@ func TestPartsTileTheScreen(t *testing.T) {
 			}
 			return
 		}
-		rects := []grid.Rect{o.Status, o.Tabs, o.Lesson, o.Console, o.Explain, o.Timeline, o.Keys}
+		rects := []grid.Rect{o.Status, o.Tabs, o.Lesson, o.Console, o.Menu, o.Explain, o.Timeline, o.Keys}
 		focused := false
 		for _, s := range o.Slots {
 			rects = append(rects, s.Rect)
@@ -70,8 +72,38 @@ func names(n int) []string {
 
 func TestHowManyPanesFit(t *testing.T) {
 	for _, c := range []struct{ w, h, want int }{{80, 24, 1}, {100, 30, 4}, {120, 40, 6}, {200, 60, 9}, {250, 70, 9}} {
-		if got := len(Compute(In{W: c.w, H: c.h, Panes: names(9), Focus: "a"}).Slots); got != c.want {
+		if got := len(Compute(In{W: c.w, H: c.h, Panes: names(9), Preset: 1, Focus: "a"}).Slots); got != c.want {
 			t.Errorf("%dx%d shows %d panes, want %d", c.w, c.h, got, c.want)
 		}
+	}
+}
+
+// The picture stands alone, a pane that is asked for below it; with much room, as one of four.
+// A lesson's panes are shown as everywhere else, and a console leaves the picture its rows.
+func TestThePictureComesFirst(t *testing.T) {
+	for _, c := range []struct {
+		w, h  int
+		focus string
+		order []string
+		want  []Slot
+	}{
+		{80, 24, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 80, H: 18}}}},
+		{80, 24, "c", nil, []Slot{{"c", grid.Rect{Y: 2, W: 80, H: 18}}}},
+		{120, 40, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 33}}}},
+		{120, 40, "c", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 17}}, {"c", grid.Rect{Y: 19, W: 120, H: 16}}}},
+		{200, 60, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 34}}, {"b", grid.Rect{X: 120, Y: 2, W: 80, H: 34}}, {"c", grid.Rect{Y: 36, W: 100, H: 18}}, {"d", grid.Rect{X: 100, Y: 36, W: 100, H: 18}}}},
+	} {
+		in := In{W: c.w, H: c.h, Panes: names(9), Focus: c.focus, Order: c.order}
+		if got := Compute(in).Slots; !slices.Equal(got, c.want) {
+			t.Errorf("%dx%d with %s in focus: %v, want %v", c.w, c.h, c.focus, got, c.want)
+		}
+	}
+	in := In{W: 120, H: 40, Panes: names(9), Focus: "b", Order: []string{"b"}}
+	if got := len(Compute(in).Slots); got != 6 {
+		t.Errorf("a lesson that names a pane shows %d, want 6", got)
+	}
+	in = In{W: 80, H: 24, Panes: names(9), Focus: "a", Console: true}
+	if got := Compute(in).Slots[0].Rect.H; got < picturedRows-1 {
+		t.Errorf("the console leaves %d rows for the picture, want %d", got, picturedRows-1)
 	}
 }

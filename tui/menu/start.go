@@ -35,7 +35,7 @@ func Start(done, lessons int, scenarios []Scenario, recordings bool) overlay.Ove
 	add("Keys", "what can be pressed", "?", true, action.Key(keymap.Help))
 	add("Quit", "leave; nothing is saved unless a flag said so", "q", false, action.Quit{})
 	return &overlay.Picker{
-		Title: "kviz · a debugger for Kubernetes", Items: items,
+		Title: "kviz · a debugger for Kubernetes", Items: items, Beside: true,
 		Intro: "A whole cluster runs in this program: a replicated store, a control plane, nodes, a service network. Everything that happens in it is an event you can stop at.",
 	}
 }

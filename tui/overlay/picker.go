@@ -34,6 +34,7 @@ type Picker struct {
 	Empty  string // said when nothing matches
 	Search bool   // typing narrows the list
 	Wide   bool
+	Beside bool // it stands beside the panes, which stay in sight
 	Items  []Item
 
 	line   edit.Line
@@ -197,6 +198,9 @@ func (p *Picker) Click(x, y int) Reaction {
 // Draw implements [Overlay].
 func (p *Picker) Draw(screen grid.Area) (Point, bool) {
 	p.prime()
+	if p.Beside {
+		return p.drawBeside(screen)
+	}
 	w := min(screen.W()-4, max(76, min(p.natural(), 110)))
 	if p.Wide {
 		w = min(screen.W()-4, 120)
@@ -308,7 +312,7 @@ func (p *Picker) list(a grid.Area) {
 			right -= grid.Width(it.Key) + 1
 		}
 		x = a.Fit(x, y, right-x, it.Label, st)
-		if it.Note != "" {
+		if it.Note != "" && !(p.Beside && a.W() < noteW) {
 			a.Fit(x+2, y, right-x-2, it.Note, theme.Muted)
 		}
 		if p.top+y == p.at {

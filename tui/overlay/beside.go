@@ -1,0 +1,51 @@
+package overlay
+
+import (
+	"kviz/tui/grid"
+	"kviz/tui/theme"
+)
+
+// Sider is an overlay that may stand beside the panes instead of over them.
+type Sider interface {
+	Overlay
+	StandsBeside() bool
+}
+
+// StandsBeside implements [Sider].
+func (p *Picker) StandsBeside() bool { return p.Beside }
+
+// noteW is how wide a list must be for notes to stand in its rows; in a narrower one that of
+// the item under the cursor stands below.
+const noteW = 60
+
+// drawBeside draws the picker as a part of the screen of its own: what it is about where
+// there is room, then the list.
+func (p *Picker) drawBeside(a grid.Area) (Point, bool) {
+	a.Clear()
+	intro, note := grid.Lines(p.Intro, a.W()-4), 0
+	if a.W()-2 < noteW {
+		note = 4
+	}
+	need := len(p.Items) + note + 2
+	if need+len(intro)+1 > a.H() {
+		intro = nil
+	} else if len(intro) > 0 {
+		need += len(intro) + 1
+	}
+	in := a.Sub(0, 0, a.W(), min(need, a.H())).Frame([]grid.Span{{Text: p.Title, Style: theme.Title}}, theme.Accent)
+	for y, l := range intro {
+		in.Text(1, y, l, theme.Muted)
+	}
+	from := 0
+	if len(intro) > 0 {
+		from = len(intro) + 1
+	}
+	rows := in.Rows(from, min(len(p.Items), in.H()-from))
+	p.box = rows.R
+	p.list(rows)
+	if y := from + rows.H(); note > 0 && y+2 < in.H() && p.at < len(p.shown) {
+		in.HLine(0, y, in.W(), theme.Line)
+		in.Wrap(1, y+1, in.W()-2, in.H()-y-1, p.Items[p.shown[p.at]].Note, theme.Text)
+	}
+	return Point{rows.R.X + 1, rows.R.Y + p.at - p.top}, len(p.shown) > 0
+}
