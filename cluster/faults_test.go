@@ -192,6 +192,7 @@ var treatments = map[string]treatment{
 	"add-learner store": {after: "kviz fault remove member/NEWEST"},
 	"add-voter store":   {after: "kviz fault remove member/NEWEST"},
 	"quota store":       {after: noAlarms},
+	"release informer":  {before: "kviz fault hold TARGET"},
 	"stop balancer":     {before: secondServer}, "crash balancer": {before: secondServer}, "start balancer": {before: secondServer}, "restart balancer": {before: secondServer},
 	"disarm store": {before: "kviz fault quota store 100KiB\nsleep 3\nkviz fault quota store 2GiB", after: noAlarms},
 }
@@ -318,7 +319,8 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 		{control.Fault{Name: "slow", Target: "apiserver"}, "such as 500ms"},
 		{control.Fault{Name: "cut", Target: "watch/pods", Args: []string{"b"}}, `cut takes no "b"`},
 		{control.Fault{Name: "drop", Target: "informer/scheduler/pod"}, `did you mean "informer/scheduler/pods"?`},
-		{control.Fault{Name: "drop", Target: "informer/scheduler/pods", Args: []string{"0.5"}}, `drop takes no "0.5"`},
+		{control.Fault{Name: "drop", Target: "informer/scheduler/pods", Args: []string{"demo/web", "0.5"}}, `drop takes no "0.5"`},
+		{control.Fault{Name: "release", Target: "informer/scheduler/pods"}, "no event waits on its way to scheduler/pods"},
 		{control.Fault{Name: "stop", Target: "webhook/deny"}, `did you mean "webhook/deny-all"?`},
 		{control.Fault{Name: "slow", Target: "webhook/deny-all"}, "such as 30s"},
 		{control.Fault{Name: "lie", Target: "webhook/deny-all", Args: []string{"often"}}, "uid, patch, verdict or garbage"},

@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"kviz/cluster/apiserver"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 )
@@ -45,7 +47,7 @@ func (ws clientWatches) names() (names []string) {
 func (ws clientWatches) find(name string) (any, error) {
 	wire, s := strings.TrimPrefix(name, "informer/"), ws.servers.first
 	if s != nil && slices.Contains(s.Wires(), wire) {
-		return informerTarget{watchTarget{wire, s.CutWire, s.StallWire, s.FlowWire, s.SlowWire}, s.LoseOnWire}, nil
+		return informerTarget{watchTarget{wire, s.CutWire, s.StallWire, s.FlowWire, s.SlowWire}, s}, nil
 	}
 	return nil, nil
 }
@@ -81,10 +83,35 @@ func (t watchTarget) Slow(d time.Duration, why []trace.ID) error {
 // informerTarget is a client's watch.
 type informerTarget struct {
 	watchTarget
-	lose func(name string, why trace.ID)
+	server *apiserver.Server
 }
 
-func (t informerTarget) Lose(why []trace.ID) error {
-	t.lose(t.name, why[0])
+// Hold, Lose and Delay are about the oldest event that waits, or the next one, of an
+// object ("" is any).
+func (t informerTarget) Hold(of string, why []trace.ID) error {
+	t.server.HoldOnWire(t.name, of, why[0])
+	return nil
+}
+
+func (t informerTarget) Lose(of string, why []trace.ID) error {
+	t.server.LoseOnWire(t.name, of, why[0])
+	return nil
+}
+
+func (t informerTarget) Delay(of string, why []trace.ID) error {
+	t.server.DelayOnWire(t.name, of, why[0])
+	return nil
+}
+
+// Waits is an error where no event waits, or will.
+func (t informerTarget) Waits() error {
+	if !t.server.WaitsOnWire(t.name) {
+		return fmt.Errorf("no event waits on its way to %s: hold or stall it first", t.name)
+	}
+	return nil
+}
+
+func (t informerTarget) Release(why []trace.ID) error {
+	t.server.ReleaseOnWire(t.name, why[0])
 	return nil
 }

@@ -35,8 +35,8 @@ func (s *Server) StallWire(name string, why trace.ID) {
 	s.peers.wires.Stall(s.openWatchers(), name, why)
 }
 
-// FlowWire ends StallWire, and LoseOnWire where nothing was lost yet: what waits is
-// told at once, or as fast as the wire is.
+// FlowWire ends StallWire and HoldOnWire, and what was to happen to the next event: what
+// waits is told at once, or as fast as the wire is.
 func (s *Server) FlowWire(name string, why trace.ID) {
 	s.peers.wires.Flow(s.openWatchers(), name, why)
 }
@@ -47,9 +47,28 @@ func (s *Server) SlowWire(name string, d time.Duration, why trace.ID) {
 	s.peers.wires.Slow(s.openWatchers(), name, d, why)
 }
 
-// LoseOnWire loses the next event of an object, and no bookmark: nobody is told.
-func (s *Server) LoseOnWire(name string, why trace.ID) {
-	s.peers.wires.Lose(s.openWatchers(), name, why)
+// HoldOnWire holds the oldest event that waits for the watches of a name, or the next one
+// of an object ("" is any), with what comes behind it, until [Server.ReleaseOnWire].
+func (s *Server) HoldOnWire(name, of string, why trace.ID) {
+	s.peers.wires.Hold(s.openWatchers(), name, of, why)
+}
+
+// ReleaseOnWire ends HoldOnWire; of watches that are stalled it lets one event go.
+func (s *Server) ReleaseOnWire(name string, why trace.ID) {
+	s.peers.wires.Release(s.openWatchers(), name, why)
+}
+
+// WaitsOnWire reports whether there is something to release.
+func (s *Server) WaitsOnWire(name string) bool { return s.peers.wires.Waits(s.openWatchers(), name) }
+
+// LoseOnWire loses such an event, and no bookmark: nobody is told.
+func (s *Server) LoseOnWire(name, of string, why trace.ID) {
+	s.peers.wires.Lose(s.openWatchers(), name, of, why)
+}
+
+// DelayOnWire has such an event arrive behind the one that comes after it.
+func (s *Server) DelayOnWire(name, of string, why trace.ID) {
+	s.peers.wires.Delay(s.openWatchers(), name, of, why)
 }
 
 // CutWire breaks the connections of a name's watches. Their client watches again

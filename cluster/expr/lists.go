@@ -37,6 +37,9 @@ var lists = map[reflect.Type]map[string]extra{
 	reflect.TypeFor[*view.Informer](): {
 		"stale": list((*view.Informer).Stale),
 	},
+	reflect.TypeFor[*view.Watcher](): {
+		"held": list((*view.Watcher).Held),
+	},
 	reflect.TypeFor[*view.Queue](): {
 		"delayedKeys": list((*view.Queue).DelayedKeys),
 		"depths":      list((*view.Queue).Depths),

@@ -1,6 +1,8 @@
 package fault
 
 import (
+	"strings"
+
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 )
@@ -29,7 +31,7 @@ var (
 			Means: "Let this client's events wait at the API server: its cache falls behind.",
 		},
 		{
-			Name: "heal", As: []string{"fast"}, Repairs: true, do: act(Informer.Heal), Ways: ways(say("Tell it what it has missed, and all that comes")),
+			Name: "heal", As: []string{"fast", "release"}, Repairs: true, do: act(Informer.Heal), Ways: ways(say("Tell it what it has missed, and all that comes")),
 			Means: "Tell the client what it has missed, and all that comes.",
 		},
 		{
@@ -37,8 +39,22 @@ var (
 			Means: "Break its connection once; the client watches again from where it was, and nothing is lost.",
 		},
 		{
-			Name: "drop", Heals: "heal", do: act(Informer.Lose), Ways: ways(say("Lose the next event: its cache is wrong until it lists anew")),
-			Means: "Lose the next event, once: the client's cache is wrong until the object changes again or it lists anew.",
+			Name: "hold", Heals: "release", Knob: true, Args: "[OBJECT]", do: with(object, Informer.Hold), Ways: ways(say("Hold the next event, and what comes behind it")),
+			Means: "Hold one event, the oldest that waits or the next one (of OBJECT, such as demo/web), and what comes behind it: the client's cache stays as it was.",
+		},
+		{
+			Name: "release", Repairs: true, do: release, Ways: ways(say("Let the event that is held go")),
+			Means: "Let the event that is held go, and what is behind it. Of a watch that is stalled or slow: one event, the oldest.",
+		},
+		{
+			Name: "drop", Heals: "heal", As: []string{"release"}, Knob: true, Args: "[OBJECT]", do: with(object, Informer.Lose),
+			Ways:  ways(say("Lose one event: its cache is wrong until it lists anew")),
+			Means: "Lose one event, the oldest that waits or the next one (of OBJECT): the client's cache is wrong until the object changes again or it lists anew.",
+		},
+		{
+			Name: "delay", Heals: "heal", As: []string{"release"}, Knob: true, Args: "[OBJECT]", do: with(object, Informer.Delay),
+			Ways:  ways(say("Have one event arrive behind the one after it")),
+			Means: "Have one event, the oldest that waits or the next one (of OBJECT), arrive behind the one that comes after it. No real connection does that; the cache goes back in time where both are of one object.",
 		},
 	}, slowRows("event", "Have each event take so much longer on its way to the client.", "2s",
 		say("Tell it an event every 2 s at most", "2s"), ask("Tell it an event every …", "how much longer each event takes, such as 500ms"), say("Tell it everything at once, as before"))...)...)
@@ -102,6 +118,18 @@ var (
 		Row{Name: "renew", Repairs: true, do: act(Credential.Renew), Ways: ways(say("Let them be good again")), Means: "Undo expire."},
 	)
 )
+
+// object is the object whose event is meant, or "" for any.
+func object(f control.Fault) (string, error) { return strings.Join(f.Args, ""), nil }
+
+// release is refused where nothing waits.
+func release(target any, f control.Fault) (Act, error) {
+	i := target.(Informer)
+	if err := i.Waits(); err != nil {
+		return nil, err
+	}
+	return i.Release, nil
+}
 
 func crashPod(target any, f control.Fault) (Act, error) {
 	p, container := target.(Pod), ""

@@ -139,6 +139,8 @@ func TestWhatAFaultUndoes(t *testing.T) {
 		{"heal", "member/a", "cut deafen delay drop duplicate fill mute reorder slow"},
 		{"heal", "store", "cut deafen delay drop duplicate fill mute partition reorder slow"},
 		{"heal", "webhook/lying", "lie slow"},
+		{"heal", "informer/scheduler/pods", "cut delay drop hold slow stall"},
+		{"drop", "informer/scheduler/pods", "drop hold"},
 		{"rejoin", "member/a", "corrupt crash cut deafen delay drop duplicate fill mute power-cut reorder slow stop wipe"},
 		{"slow", "member/a", "slow"},
 		{"cut", "member/a", ""},

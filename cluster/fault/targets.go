@@ -140,7 +140,15 @@ type Watch interface {
 // Informer is a client's watch.
 type Informer interface {
 	Watch
-	Lose(why []trace.ID) error // the next event
+
+	// What these do to one event: the oldest that waits, or the next, of an object
+	// ("" is any).
+	Hold(of string, why []trace.ID) error
+	Lose(of string, why []trace.ID) error
+	Delay(of string, why []trace.ID) error
+
+	Waits() error // an error where no event does, or will
+	Release(why []trace.ID) error
 }
 
 // Registry is an image registry.

@@ -205,6 +205,34 @@ says 'watchers.exists(w, w.client == "controller-manager" && w.resource == "depl
 kubectl scale deploy/web --replicas=6
 settled
 
+## hold informer, release informer
+watched
+kviz fault hold informer/controller-manager/deployments default/web
+kubectl scale deploy/web --replicas=7
+sleep 5
+wanted 6
+says 'watchers.exists(w, w.client == "controller-manager" && w.resource == "deployments" && w.held.exists(h, h.type == "MODIFIED" && h.unknown.exists(d, d.path == "spec.replicas" && d.from == "6" && d.to == "7")))'
+kviz fault release informer/controller-manager/deployments
+says 'watchers.all(w, w.held.size() == 0)'
+settled
+kubectl scale deploy/web --replicas=6
+settled
+
+## delay informer
+watched
+kviz fault stall informer/controller-manager/deployments
+kubectl scale deploy/web --replicas=7
+kubectl scale deploy/web --replicas=8
+sleep 1
+kviz fault delay informer/controller-manager/deployments default/web
+kviz fault heal informer/controller-manager/deployments
+says 'informers.exists(i, i.informer == "controller-manager" && i.resource == "deployments" && i.stale.exists(s, s.back && s.unknown.exists(d, d.path == "spec.replicas" && d.from == "7")))'
+fails kviz fault release informer/controller-manager/deployments
+kviz fault restart controller-manager
+settled
+kubectl scale deploy/web --replicas=6
+settled
+
 ## drop informer
 watched
 kviz fault drop informer/controller-manager/deployments

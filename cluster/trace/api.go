@@ -36,6 +36,10 @@ var (
 		"A watch event reached a client.",
 		"The client's cache, which now knows the object.",
 		"client-go tools/cache/reflector.go handleAnyWatch")
+	WatchHeld = define[WatchEvent]("watch.held", GrainWatch,
+		"A watch event is held on its way to a client, which acts on what it knew before.",
+		"The client's cache beside the store: the fields that it has otherwise, until the event is released.",
+		"client-go tools/cache/reflector.go handleAnyWatch, which waits for the connection")
 	WatchLost = define[WatchEvent]("watch.lost", GrainWatch,
 		"A watch event was lost on its way to a client, which does not know: its cache stays as it was.",
 		"The client's cache against the store: they differ until the object changes again or the client lists anew.",
@@ -179,6 +183,13 @@ type WatchEvent struct {
 	Type     string // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
 	Revision int64
 	Object   *Object `json:",omitempty"`
+
+	// Unknown is what the client's cache has otherwise (From) than it would with what it
+	// does not know (To): of an event that is held or lost. Behind says that it came behind
+	// the one after it; Newer is the revision of that one, if it was of the same object.
+	Unknown []FieldDiff `json:",omitempty"`
+	Behind  bool        `json:",omitempty"`
+	Newer   int64       `json:",omitempty"`
 }
 
 // APIServiceChecked is a look of the aggregator at one server behind it.

@@ -34,6 +34,9 @@ func init() {
 		return fmt.Sprintf("the watch of %s on %s ended%s", p.Client, orElse(p.Custom, p.Resource), tail(": ", p.Reason))
 	})
 	say(trace.WatchDelivered, explainWatchEvent)
+	say(trace.WatchHeld, func(e *trace.Event, p *trace.WatchEvent) string {
+		return fmt.Sprintf("the %s of %s at revision %d waits on its way to %s, which acts on what it knew before", change(p.Type), e.Object.String(), p.Revision, p.Client)
+	})
 	say(trace.WatchLost, func(e *trace.Event, p *trace.WatchEvent) string {
 		return fmt.Sprintf("the %s of %s at revision %d is lost on its way to %s, which has it as it was until it changes again or is listed anew", change(p.Type), e.Object.String(), p.Revision, p.Client)
 	})

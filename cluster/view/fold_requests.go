@@ -59,6 +59,7 @@ func init() {
 		b.watchEnded(e, p)
 	})
 	on(trace.WatchDelivered, watchDelivered)
+	on(trace.WatchHeld, watchHeld)
 	on(trace.WatchLost, watchLost)
 }
 
@@ -197,6 +198,10 @@ func watchDelivered(b *Builder, e *trace.Event, p *trace.WatchEvent) {
 	w.Delivered++
 	w.LastType, w.LastEvent, w.LastAt = p.Type, e.ID, e.At
 	w.Revision = max(w.Revision, p.Revision)
+	w.goesOn(e, p)
+	if p.Behind {
+		b.isOver(w, "delay") // it delays one event
+	}
 
 	key := w.Client + "\x00" + w.Resource
 	if _, ok := b.s.informers.get(key); ok {
@@ -204,6 +209,9 @@ func watchDelivered(b *Builder, e *trace.Event, p *trace.WatchEvent) {
 		i.Delivered++
 		i.Revision = max(i.Revision, p.Revision)
 		i.stale = slices.DeleteFunc(i.stale, func(s Stale) bool { return s.Object.Key() == e.Object.Key() })
+		if p.Newer > 0 {
+			i.stale = append(i.stale, unknown(e, p))
+		}
 		switch p.Type {
 		case "ADDED":
 			i.Items++
@@ -213,17 +221,44 @@ func watchDelivered(b *Builder, e *trace.Event, p *trace.WatchEvent) {
 	}
 }
 
+// watchHeld notes what a client does not know yet.
+func watchHeld(b *Builder, e *trace.Event, p *trace.WatchEvent) {
+	if _, ok := b.s.watchers.get(p.Watch); ok {
+		w := edit(b, b.s.watchers, p.Watch)
+		w.held = append(w.held, unknown(e, p))
+	}
+}
+
+// goesOn takes an event off those that are held, if it is one.
+func (w *Watcher) goesOn(e *trace.Event, p *trace.WatchEvent) {
+	w.held = slices.DeleteFunc(w.held, func(s Stale) bool { return s.Revision == p.Revision && s.Object == e.Object })
+}
+
+func unknown(e *trace.Event, p *trace.WatchEvent) Stale {
+	return Stale{Object: e.Object, Type: p.Type, Revision: max(p.Revision, p.Newer), Event: e.ID, At: e.At, Unknown: p.Unknown, Back: p.Newer > 0}
+}
+
 // watchLost notes what a client's cache does not know and will not hear of.
 func watchLost(b *Builder, e *trace.Event, p *trace.WatchEvent) {
-	w, ok := b.s.watchers.get(p.Watch)
-	if !ok {
+	if _, ok := b.s.watchers.get(p.Watch); !ok {
 		return
 	}
-	b.s.faults.delete(faultKey("informer/"+w.Client+"/"+w.Of(), "drop", "")) // it loses one event
+	w := edit(b, b.s.watchers, p.Watch)
+	w.goesOn(e, p)
+	b.isOver(w, "drop") // it loses one event
 	key := w.Client + "\x00" + w.Resource
 	if _, ok := b.s.informers.get(key); ok {
 		i := edit(b, b.s.informers, key)
-		i.stale = append(i.stale, Stale{Object: e.Object, Type: p.Type, Revision: p.Revision, Event: e.ID})
+		i.stale = append(i.stale, unknown(e, p))
+	}
+}
+
+// isOver ends a fault of a client's watch that is done to one event.
+func (b *Builder) isOver(w *Watcher, name string) {
+	for _, f := range b.s.FaultsOn(w.Target()) {
+		if f.Fault.Fault == name {
+			b.s.faults.delete(faultKey(w.Target(), name, f.Detail))
+		}
 	}
 }
 

@@ -107,12 +107,15 @@ type Informer struct {
 func (i *Informer) seal() { i.stale = slices.Clone(i.stale) }
 
 // Stale is an object that a cache has as it was, because the event of its change
-// was lost.
+// was lost, is held, or was overtaken by an older one.
 type Stale struct {
 	Object   trace.Ref
-	Type     string // of the event that was lost: ADDED, MODIFIED, DELETED
+	Type     string // of the event that it does not know: ADDED, MODIFIED, DELETED
 	Revision int64  // that the cache does not know
 	Event    trace.ID
+	At       time.Duration
+	Unknown  []trace.FieldDiff // what the cache has (From), and what the event says (To)
+	Back     bool              // an older event arrived behind the newer one: the cache has gone back
 }
 
 // Stale lists what the cache has otherwise than the store and will not hear of,

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -60,9 +61,17 @@ type Watcher struct {
 	LastType  string
 	LastEvent trace.ID
 	LastAt    time.Duration
+
+	held []Stale
 }
 
-func (w *Watcher) seal() {}
+func (w *Watcher) seal() { w.held = slices.Clone(w.held) }
+
+// Held lists the events that somebody has wait on their way to the client, oldest first.
+func (w *Watcher) Held() []Stale { return w.held[:len(w.held):len(w.held)] }
+
+// Target is what faults call the way to the client.
+func (w *Watcher) Target() string { return "informer/" + w.Client + "/" + w.Of() }
 
 // Of is the watch cache the watch is at, as [WatchCache] names it.
 func (w *Watcher) Of() string { return orElse(w.Custom, w.Resource) }

@@ -53,3 +53,62 @@ func TestWatchersFallBehindAndEnd(t *testing.T) {
 		t.Error("the state before has changed")
 	}
 }
+
+// What a client does not know while events are held, lost or overtaken, what it believes
+// meanwhile beside what is stored, and which faults are over when it happened.
+func TestWhatAClientDoesNotKnow(t *testing.T) {
+	s := trace.NewStream(0)
+	seq := uint64(0)
+	pod := trace.Ref{APIVersion: "v1", Kind: "Pod", Namespace: "demo", Name: "web"}
+	tell := func(kind trace.Kind, payload any) {
+		seq++
+		s.Append(&trace.Event{ID: trace.ID{Seq: seq}, Object: pod, Lane: trace.Lane{Component: trace.CompAPIServer}, Kind: kind, Payload: payload})
+	}
+	h := view.NewHistory(s)
+	now := func() *view.State { h.CatchUp(0); return h.Latest() }
+	event := func(revision int64, from, to string) *trace.WatchEvent {
+		return &trace.WatchEvent{Watch: 1, Client: "scheduler", Type: "MODIFIED", Revision: revision, Unknown: []trace.FieldDiff{{Path: "spec.nodeName", From: from, To: to}}}
+	}
+	fault := func(name, detail string) {
+		tell(trace.FaultInjected, &trace.Fault{Fault: name, Target: "informer/scheduler/pods", Detail: detail})
+	}
+	faults := func() (names []string) {
+		for _, f := range now().Faults() {
+			names = append(names, f.Fault.Fault)
+		}
+		return names
+	}
+	tell(trace.WatchOpened, &trace.Watch{Watch: 1, Resource: "pods", Client: "scheduler"})
+	tell(trace.InformerSync, &trace.Informer{Informer: "scheduler", Resource: "pods", Items: 1})
+	tell(trace.WatchHeld, event(11, "", "a"))
+	tell(trace.WatchHeld, event(12, "a", "b"))
+	before := now()
+	if got := view.Beliefs(before.Watcher(1).Held()); len(got) != 1 || got[0].Believes != "nothing" || got[0].Stored != "b" {
+		t.Errorf("it believes %+v, want nothing beside b", got)
+	}
+
+	fault("drop", "demo/web")
+	tell(trace.WatchLost, event(11, "", "a"))
+	if w, i := now().Watcher(1), now().Informer("scheduler", "pods"); len(w.Held()) != 1 || len(i.Stale()) != 1 || len(faults()) != 0 {
+		t.Errorf("after the loss %d are held, %d lost, and %v is broken; want 1, 1 and nothing", len(w.Held()), len(i.Stale()), faults())
+	}
+	fault("delay", "")
+	tell(trace.WatchDelivered, event(13, "", ""))
+	if got := faults(); len(got) != 1 {
+		t.Errorf("%v is broken before the event that is delayed has come", got)
+	}
+	late := event(12, "a", "c")
+	late.Behind, late.Newer = true, 13
+	tell(trace.WatchDelivered, late)
+	i := now().Informer("scheduler", "pods")
+	if len(now().Watcher(1).Held()) != 0 || len(faults()) != 0 || len(i.Stale()) != 1 || !i.Stale()[0].Back || i.Stale()[0].Revision != 13 {
+		t.Errorf("after an older one came last, %v is broken and the cache lacks %+v, want nothing, and revision 13", faults(), i.Stale())
+	}
+	tell(trace.WatchDelivered, &trace.WatchEvent{Watch: 1, Client: "scheduler", Type: "MODIFIED", Revision: 14})
+	if i := now().Informer("scheduler", "pods"); len(i.Stale()) != 0 {
+		t.Errorf("the object has come anew, and the cache lacks %+v", i.Stale())
+	}
+	if len(before.Watcher(1).Held()) != 2 {
+		t.Error("the state before has changed")
+	}
+}

@@ -119,6 +119,9 @@ func requests() {
 		}
 		return l
 	})
+	on(trace.WatchHeld, func(_ *trace.Event, p *trace.WatchEvent, s *view.State) Light {
+		return Light{From: scene.APIServer, To: client(p.Client, s), Class: Tells, Glyph: '◷', Role: theme.Warn, Half: true, Rank: News, Label: "held"}
+	})
 	on(trace.WatchLost, func(_ *trace.Event, p *trace.WatchEvent, s *view.State) Light {
 		return Light{From: scene.APIServer, To: client(p.Client, s), Class: Tells, Glyph: '◆', Role: theme.Bad, Lost: true, Half: true, Rank: Fault}
 	})

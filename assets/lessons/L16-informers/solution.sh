@@ -3,3 +3,4 @@ work
 held
 kviz fault heal $pods
 sleep 20
+one

@@ -14,6 +14,13 @@ work() { # a ReplicaSet makes pods; then one goes, and the collector asks
   kubectl -n demo rollout status deployment/web
   sleep 30
 }
+one() { # the event of a pod is held, and let go
+  kviz fault hold $pods
+  kubectl -n demo delete --grace-period=1 $(kubectl -n demo get pods -o name | head -n 1)
+  sleep 10
+  kviz fault release $pods
+  sleep 20
+}
 held() { # a pod goes, and the controllers are not told
   kviz fault stall $pods
   kubectl -n demo delete --grace-period=1 $(kubectl -n demo get pods -o name | head -n 1)

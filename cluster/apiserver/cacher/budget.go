@@ -76,7 +76,13 @@ type stuck struct {
 
 // waiting is how many events wait for the client, but for those that the watch
 // began with, which are read as there is room.
-func (w *Watcher) waiting() int { return max(w.box.Len()+len(w.held)-w.began, 0) }
+func (w *Watcher) waiting() int {
+	n := w.box.Len() + len(w.held) - w.began
+	if w.behind != nil {
+		n++
+	}
+	return max(n, 0)
+}
 
 // Room is how many events may wait: in the channel for events from the cache, in the
 // one to the client, and the one between them (cache_watcher.go input, result).

@@ -32,6 +32,7 @@ type Watcher struct {
 	wire      *wire      // nil while nothing was ever wrong with it
 	first     []delivery // what it begins with, until it has begun
 	held      []delivery // what waits on the wire, oldest first
+	behind    *delivery  // what arrives behind the next one
 	turn      uint64     // counts what was planned for them: an older plan is void
 	opened    trace.ID   // the event of its opening
 	ended     trace.ID   // and of its end
@@ -45,7 +46,10 @@ type delivery struct {
 	ref      trace.Ref
 	revision int64
 	cause    trace.ID
-	late     trace.ID // what let it go on, if it had to wait
+	prev     *Entry    // the object before, nil for what is new
+	late     trace.ID  // what let it go on, if it had to wait
+	told     bool      // that it waits
+	after    *delivery // that was to come after it, and arrived before
 }
 
 // Recv waits for the next event; see [client.Watch].
@@ -56,8 +60,14 @@ func (w *Watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
 	}
 	w.received()
 	payload := &trace.WatchEvent{Watch: w.Number, Client: w.client, Type: string(d.kind), Revision: d.revision}
-	if d.kind != watch.Bookmark && d.kind != watch.Error {
+	if d.ofObject() {
 		payload.Object = trace.Obj(d.obj)
+	}
+	if d.after != nil {
+		payload.Behind = true
+		if d.after.ref == d.ref {
+			payload.Newer, payload.Unknown = d.after.revision, d.unknown()
+		}
 	}
 	cause := d.cause
 	if cause.IsZero() { // what there was when it began, or a bookmark
@@ -80,7 +90,7 @@ func (w *Watcher) end(why string, more ...trace.ID) {
 		return
 	}
 	w.unstick()
-	w.closed, w.held = true, nil
+	w.closed, w.held, w.behind = true, nil, nil
 	w.turn++
 	w.set.remove(w)
 	causes := append([]trace.ID{w.opened}, more...)
@@ -132,7 +142,7 @@ func (w *Watcher) see(c *change) (delivery, bool) {
 	}
 	cur := c.kind != watch.Deleted && w.want.Matches(c.now.object())
 	old := c.prev != nil && w.want.Matches(c.prev.object())
-	d := delivery{obj: c.now.object(), revision: c.revision, cause: c.id}
+	d := delivery{obj: c.now.object(), revision: c.revision, cause: c.id, prev: c.prev}
 	switch {
 	case cur && old:
 		d.kind = watch.Modified

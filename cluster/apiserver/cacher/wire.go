@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/watch"
-
 	"kviz/cluster/trace"
 )
 
@@ -16,8 +14,25 @@ import (
 type wire struct {
 	stalled bool
 	slow    time.Duration // that each event takes longer
-	lose    int           // so many events of objects are lost
+	next    fate          // of the next event of an object, or of what of names
+	of      string        // "namespace/name" or "name"; "" for any object
+	holding bool          // an event is held, and with it what comes behind it
 	why     trace.ID      // the newest fault of it
+}
+
+// fate is what becomes of one event on a wire.
+type fate int
+
+const (
+	goes    fate = iota
+	held         // it waits, and what comes behind it waits too
+	lost         // nobody is told of it
+	delayed      // it arrives behind the one that comes after it
+)
+
+// concerns reports whether the next fault of the wire is meant for a delivery.
+func (x *wire) concerns(d *delivery) bool {
+	return x.next != goes && d.ofObject() && (x.of == "" || x.of == d.ref.Key())
 }
 
 // Wires are the ways from all servers to all clients: what is wrong with some, the
@@ -63,10 +78,13 @@ func (ws *Wires) Stall(open []*Watcher, name string, why trace.ID) {
 	ws.change(open, name, why, func(x *wire) { x.stalled = true })
 }
 
-// Flow ends stall, and lose where nothing was lost yet: what waits is told at once, or
-// as fast as the wire is.
+// Flow ends stall and hold, and what was to happen to the next event: what waits is told
+// at once, or as fast as the wire is.
 func (ws *Wires) Flow(open []*Watcher, name string, why trace.ID) {
-	ws.change(open, name, why, func(x *wire) { x.stalled, x.lose = false, 0 })
+	ws.change(open, name, why, func(x *wire) { x.stalled, x.holding, x.next = false, false, goes })
+	for _, w := range watchesOn(open, name) {
+		w.catchUp()
+	}
 }
 
 // Slow has every event take d to reach the watches of a name, one after another; 0
@@ -75,18 +93,11 @@ func (ws *Wires) Slow(open []*Watcher, name string, d time.Duration, why trace.I
 	ws.change(open, name, why, func(x *wire) { x.slow = d })
 }
 
-// Lose loses the next event of an object, and no bookmark: nobody is told.
-func (ws *Wires) Lose(open []*Watcher, name string, why trace.ID) {
-	ws.change(open, name, why, func(x *wire) { x.lose = 1 })
-}
-
 // Cut breaks the connections of a name's watches. Their client watches again from the
 // newest revision it has seen, and gets what it missed.
 func (ws *Wires) Cut(open []*Watcher, name string, why trace.ID) {
-	for _, w := range open {
-		if w.wireName() == name {
-			w.end("the connection to the client broke", why)
-		}
+	for _, w := range watchesOn(open, name) {
+		w.end("the connection to the client broke", why)
 	}
 }
 
@@ -101,12 +112,19 @@ func (ws *Wires) change(open []*Watcher, name string, why trace.ID, how func(*wi
 	}
 	how(x)
 	x.why = why
+	for _, w := range watchesOn(open, name) {
+		w.wire = x
+		w.sync()
+	}
+}
+
+func watchesOn(open []*Watcher, name string) (on []*Watcher) {
 	for _, w := range open {
 		if w.wireName() == name {
-			w.wire = x
-			w.sync()
+			on = append(on, w)
 		}
 	}
+	return on
 }
 
 // wireName is what faults call the way to the watch's client: who it is, and the
@@ -124,17 +142,31 @@ func (w *Watcher) send(d delivery) {
 	x := w.wire
 	switch {
 	case w.closed:
-	case x == nil || len(w.held) == 0 && !x.stalled && x.slow == 0 && x.lose == 0:
+	case x == nil:
 		w.box.Send(d)
-	case x.lose > 0 && d.kind != watch.Bookmark && d.kind != watch.Error:
-		x.lose--
+	case x.concerns(&d) && x.next == lost:
+		x.next = goes
 		w.lost(d)
+	case x.concerns(&d) && x.next == delayed && w.behind == nil:
+		x.next = goes
+		w.fallBehind(d)
+	case x.concerns(&d) && x.next == held:
+		x.next, x.holding = goes, true
+		w.wait(d)
+	case len(w.held) == 0 && !x.stalled && !x.holding && x.slow == 0:
+		w.arriveOnTime(d)
 	default:
-		w.held = append(w.held, d)
-		if len(w.held) == 1 {
-			w.sync()
-		}
+		w.wait(d)
 	}
+}
+
+// wait has a delivery wait on the wire.
+func (w *Watcher) wait(d delivery) {
+	w.held = append(w.held, d)
+	if len(w.held) == 1 {
+		w.sync()
+	}
+	w.tellHeld()
 }
 
 // lost tells those who look on that the client does not get an event.
@@ -142,21 +174,22 @@ func (w *Watcher) lost(d delivery) {
 	w.began = max(w.began-1, 0)
 	w.set.p.Kernel().Emit(trace.Event{
 		Lane: w.set.p.Lane, Kind: trace.WatchLost, Object: d.ref, Causes: []trace.ID{d.cause, w.wire.why},
-		Payload: &trace.WatchEvent{Watch: w.Number, Client: w.client, Type: string(d.kind), Revision: d.revision},
+		Payload: &trace.WatchEvent{Watch: w.Number, Client: w.client, Type: string(d.kind), Revision: d.revision, Unknown: d.unknown()},
 	})
 }
 
 // sync plans when the oldest event that waits arrives.
 func (w *Watcher) sync() {
 	w.turn++
-	if len(w.held) == 0 || w.wire.stalled {
+	if len(w.held) == 0 || w.wire.stalled || w.wire.holding {
 		return
 	}
 	if w.wire.slow == 0 {
-		for _, d := range w.held {
+		all := w.held
+		w.held = nil
+		for _, d := range all {
 			w.arrive(d)
 		}
-		w.held = nil
 		return
 	}
 	turn := w.turn
@@ -171,7 +204,20 @@ func (w *Watcher) sync() {
 	})
 }
 
+// arrive hands the client what had to wait.
 func (w *Watcher) arrive(d delivery) {
 	d.late = w.wire.why
+	w.arriveOnTime(d)
+}
+
+// arriveOnTime hands the client a delivery, and behind it the one that was to come before
+// it, if there is one.
+func (w *Watcher) arriveOnTime(d delivery) {
 	w.box.Send(d)
+	if w.behind == nil || !d.ofObject() {
+		return
+	}
+	b := *w.behind
+	w.behind, b.late, b.after = nil, w.wire.why, &d
+	w.box.Send(b)
 }

@@ -66,6 +66,9 @@ func New() *Pipeline {
 		pane.View{Name: "watches", Means: "the watch caches with those who watch", Draw: drawWatches, Note: noteWatches},
 		pane.View{Name: "access", Means: "who may do what, and by which rule", Draw: drawAccess, Note: noteAccess},
 		pane.View{Name: "audit", Means: "who asked for what, and what was written of it", Draw: drawAuditing, Note: noteAudit})
+	p.Key(holdKey, holdOrRelease)
+	p.Key(loseKey, toEvent("drop"))
+	p.Key(delayKey, toEvent("delay"))
 	p.Key(keymap.Bind("api.only", "only who asked", "Show only what the user under the cursor asks for; once more shows everybody.", "o"), only)
 	return p
 }

@@ -2,10 +2,12 @@ package apipipe
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
 	"kviz/tui/tuitest"
@@ -78,6 +80,51 @@ func TestWatches(t *testing.T) {
 	h := tuitest.WatchStory().History()
 	for _, size := range [][2]int{{78, 22}, {118, 38}} {
 		tuitest.Golden(t, fmt.Sprintf("watches-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], "do api.part")))
+	}
+}
+
+// Events that are held on their way to a client and one that it lost, with what its cache
+// has beside what is stored; and what the keys do to the one under the cursor.
+func TestHeldEvents(t *testing.T) {
+	tape := tuitest.WatchStory()
+	var number uint64
+	for _, w := range tape.History().Latest().Watchers() {
+		if w.Client == "controller-manager" && w.Resource == "pods" {
+			number = w.Watch.Watch
+		}
+	}
+	tell := func(kind trace.Kind, pod, what string, revision int64, unknown ...trace.FieldDiff) {
+		tape.Emit(trace.CompAPIServer, "", kind, tuitest.Ref("Pod", "demo", pod), &trace.WatchEvent{Watch: number, Client: "controller-manager", Type: what, Revision: revision, Unknown: unknown})
+	}
+	const target = "informer/controller-manager/pods"
+	tell(trace.WatchLost, "gone", "DELETED", 70)
+	tape.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "hold", Target: target})
+	tell(trace.WatchHeld, "late", "MODIFIED", 71, trace.FieldDiff{Path: "metadata.resourceVersion", From: `"60"`, To: `"71"`}, trace.FieldDiff{Path: "status.phase", From: `"Pending"`, To: `"Running"`})
+	tell(trace.WatchHeld, "late", "MODIFIED", 72, trace.FieldDiff{Path: "status.phase", From: `"Running"`, To: `"Succeeded"`})
+	h := tape.History()
+	for _, size := range [][2]int{{78, 26}, {118, 30}} {
+		tuitest.Golden(t, fmt.Sprintf("held-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], "do api.part")))
+	}
+
+	f := &pane.Frame{S: h.Latest(), H: h}
+	held := pane.Subject{Target: target, Value: h.Latest().Watcher(number).Held()[1]}
+	for _, c := range []struct {
+		key, want string
+		on        pane.Subject
+	}{
+		{"api.hold", "release " + target, held},
+		{"api.hold", "hold informer/scheduler/pods", pane.Subject{Target: "informer/scheduler/pods"}},
+		{"api.lose", "drop " + target + " demo/late", held},
+		{"api.delay", "delay " + target + " demo/late", held},
+		{"api.lose", "", pane.Subject{Target: "member/a"}},
+	} {
+		got := ""
+		if a, ok := New().Do(c.key, c.on, f).(action.Fault); ok {
+			got = strings.TrimSpace(a.Fault.Name + " " + a.Target + " " + strings.Join(a.Args, " "))
+		}
+		if got != c.want {
+			t.Errorf("%s on %s does %q, want %q", c.key, c.on.Target, got, c.want)
+		}
 	}
 }
 

@@ -104,7 +104,11 @@ func drawCache(s *pane.Sheet, f *pane.Frame, y int, name string, watchers []*vie
 	}
 	for _, w := range rows {
 		drawWatcher(s, f, y, c, w)
-		y++
+		var lost []view.Stale
+		if i := f.S.Informer(w.Client, w.Resource); i != nil {
+			lost = i.Stale()
+		}
+		y = pane.Unknown(s, f, y+1, fmt.Sprintf("watch/%d", w.Watch.Watch), w.Target(), w.Held(), lost)
 	}
 	return y
 }
@@ -185,7 +189,7 @@ func drawWatcher(s *pane.Sheet, f *pane.Frame, y int, c *view.WatchCache, w *vie
 		sel = "all"
 	}
 	s.Line(y, pane.Subject{
-		ID: fmt.Sprintf("watch/%d", w.Watch.Watch), Event: told, Kind: trace.WatchDelivered,
+		ID: fmt.Sprintf("watch/%d", w.Watch.Watch), Event: told, Kind: trace.WatchDelivered, Target: w.Target(),
 		Words: fmt.Sprintf("%s watches %s (%s) since revision %d; it was told of %s, the last at revision %d%s.",
 			w.Client, c.Resource, sel, w.From, words.Count(int(w.Delivered), "event"), w.Revision, buffered(w, behind)),
 	},

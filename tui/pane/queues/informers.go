@@ -22,8 +22,9 @@ func drawInformers(s *pane.Sheet, f *pane.Frame) {
 		s.Say(y, "Nobody keeps a cache yet. Each component lists the kinds that it cares about once, and from then on is told of changes.", theme.Muted)
 		return
 	}
-	selectors := map[string]string{}
+	selectors, held := map[string]string{}, map[string][]view.Stale{}
 	for _, w := range f.S.Watchers() {
+		held[w.Target()] = w.Held()
 		selectors[w.Client+"\x00"+w.Resource] = w.Selector
 	}
 	for from := 0; from < len(list); {
@@ -31,7 +32,7 @@ func drawInformers(s *pane.Sheet, f *pane.Frame) {
 		if to < from {
 			to = len(list)
 		}
-		y = drawOwner(s, f, y, list[from:to], selectors, kinds)
+		y = drawOwner(s, f, y, list[from:to], selectors, held, kinds)
 		from = to
 	}
 }
@@ -62,7 +63,7 @@ func stored(f *pane.Frame, resource string, known map[string]*kindNow) *kindNow 
 	return k
 }
 
-func drawOwner(s *pane.Sheet, f *pane.Frame, y int, list []*view.Informer, selectors map[string]string, kinds map[string]*kindNow) int {
+func drawOwner(s *pane.Sheet, f *pane.Frame, y int, list []*view.Informer, selectors map[string]string, held map[string][]view.Stale, kinds map[string]*kindNow) int {
 	owner, synced := list[0].Informer.Informer, 0
 	var rows []*view.Informer
 	for _, i := range list {
@@ -88,12 +89,12 @@ func drawOwner(s *pane.Sheet, f *pane.Frame, y int, list []*view.Informer, selec
 		grid.Span{Text: fmt.Sprintf(" %d of %d synced", synced, len(list)), Style: theme.Muted})
 	y++
 	for _, i := range rows {
-		y = drawInformer(s, f, y, i, selectors[owner+"\x00"+i.Resource], stored(f, i.Resource, kinds))
+		y = drawInformer(s, f, y, i, selectors[owner+"\x00"+i.Resource], held, stored(f, i.Resource, kinds))
 	}
 	return y
 }
 
-func drawInformer(s *pane.Sheet, f *pane.Frame, y int, i *view.Informer, selector string, now *kindNow) int {
+func drawInformer(s *pane.Sheet, f *pane.Frame, y int, i *view.Informer, selector string, held map[string][]view.Stale, now *kindNow) int {
 	wide, numbers := 24, 18
 	if s.W() < 100 {
 		wide, numbers = 18, 16
@@ -132,14 +133,8 @@ func drawInformer(s *pane.Sheet, f *pane.Frame, y int, i *view.Informer, selecto
 		s.Row(y).Fit(4, 0, s.W()-4, "lists: "+i.Reason, theme.Warn)
 		y++
 	}
-	for _, lost := range i.Stale() {
-		s.Line(y, pane.Subject{
-			ID: "stale/" + i.Informer.Informer + "/" + i.Resource + "/" + lost.Object.Key(), Event: lost.Event, Kind: trace.WatchLost,
-			Words: fmt.Sprintf("The event of %s at revision %d was lost: this cache has it as it was before, and will not hear of it until it changes again or the client lists anew.", lost.Object, lost.Revision),
-		}, grid.Span{Text: fmt.Sprintf("    ✗ %s: %s at %d was lost", lost.Object.Key(), lost.Type, lost.Revision), Style: theme.Bad})
-		y++
-	}
-	return y
+	target := "informer/" + i.Informer.Informer + "/" + i.Resource
+	return pane.Unknown(s, f, y, "stale/"+target, target, held[target], i.Stale())
 }
 
 // counted says how often the informer listed, and what came of it.

@@ -8,3 +8,9 @@ sleep 10
 kviz fault heal store
 kviz fault heal $pods
 sleep 20
+pod=$(kubectl -n demo get pods -o name | head -n 1)
+kviz fault hold $pods demo/${pod#pod/}
+kubectl -n demo delete --grace-period=1 $pod
+sleep 10
+kviz fault heal $pods
+sleep 20
