@@ -5,7 +5,6 @@ import (
 
 	"kviz/tui/action"
 	"kviz/tui/keymap"
-	"kviz/tui/timeline"
 )
 
 // mouse answers a message of the mouse, and reports whether it was one.
@@ -45,7 +44,7 @@ func (m *Explorer) click(e tea.Mouse) tea.Cmd {
 	case at.Timeline.Has(e.X, e.Y):
 		m.dragging = true
 		m.dragTo(e.X)
-		if k, ok := m.travel.Index().MarkAt(e.X-at.Timeline.X, at.Timeline.W, m.travel.Where()); ok && e.Y == at.Timeline.Y {
+		if k, ok := m.travel.Index().MarkAt(e.X-at.Timeline.X, at.Timeline.W, m.history().Stream(), m.travel.Where()); ok && e.Y == at.Timeline.Y {
 			m.travel.To(k.Pos) // the very event that the mark stands for
 			m.say(k.Words)
 		}
@@ -68,7 +67,7 @@ func (m *Explorer) click(e tea.Mouse) tea.Cmd {
 // dragTo brings the scrubber to a column of the screen.
 func (m *Explorer) dragTo(x int) {
 	at := m.frame.Layout().Timeline
-	m.travel.To(timeline.At(x-at.X, at.W, m.travel.Where()))
+	m.travel.To(m.travel.Index().Position(x-at.X, at.W, m.history().Stream(), m.travel.Where()))
 	m.frame.Unpoint()
 }
 

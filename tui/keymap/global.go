@@ -24,6 +24,7 @@ const (
 	Start     = "time.start"
 	Now       = "time.now"
 	GoTo      = "time.goto"
+	Axis      = "time.axis"
 	SetMark   = "time.set-mark"
 	ToMark    = "time.to-mark"
 
@@ -107,6 +108,7 @@ func Global(panes []string) *Map {
 	add("time", 0, Bind(Start, "start", "To the first event.", "home"))
 	add("time", 5, Bind(Now, "now", "To the newest event, and stay there.", "end"))
 	add("time", 0, Bind(GoTo, "go to number", "To the event of a number, such as 214 or 214.3.", "#"))
+	add("time", 0, Bind(Axis, "axis", "What a column of the timeline is: virtual time, events, or the whole run.", "A"))
 	add("time", 0, Bind(SetMark, "mark", "Remember this moment.", "m"))
 	add("time", 0, Bind(ToMark, "to mark", "Back to the remembered moment, and from there back here.", "'"))
 

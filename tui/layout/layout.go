@@ -90,10 +90,10 @@ func Compute(in In) Out {
 	o := Out{Status: grid.Rect{X: 0, Y: 0, W: in.W, H: 1}}
 	explain, timeline := 1, 2
 	if in.H >= 30 {
-		explain = 2
+		explain, timeline = 2, 3
 	}
-	if in.H >= 48 {
-		timeline = 3
+	if in.H >= 40 {
+		timeline = 4
 	}
 	y := in.H - 1
 	o.Keys = grid.Rect{X: 0, Y: y, W: in.W, H: 1}

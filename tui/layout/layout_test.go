@@ -89,9 +89,9 @@ func TestThePictureComesFirst(t *testing.T) {
 	}{
 		{80, 24, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 80, H: 18}}}},
 		{80, 24, "c", nil, []Slot{{"c", grid.Rect{Y: 2, W: 80, H: 18}}}},
-		{120, 40, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 33}}}},
-		{120, 40, "c", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 17}}, {"c", grid.Rect{Y: 19, W: 120, H: 16}}}},
-		{200, 60, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 34}}, {"b", grid.Rect{X: 120, Y: 2, W: 80, H: 34}}, {"c", grid.Rect{Y: 36, W: 100, H: 18}}, {"d", grid.Rect{X: 100, Y: 36, W: 100, H: 18}}}},
+		{120, 40, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 31}}}},
+		{120, 40, "c", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 17}}, {"c", grid.Rect{Y: 19, W: 120, H: 14}}}},
+		{200, 60, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 34}}, {"b", grid.Rect{X: 120, Y: 2, W: 80, H: 34}}, {"c", grid.Rect{Y: 36, W: 100, H: 17}}, {"d", grid.Rect{X: 100, Y: 36, W: 100, H: 17}}}},
 	} {
 		in := In{W: c.w, H: c.h, Panes: names(9), Focus: c.focus, Order: c.order}
 		if got := Compute(in).Slots; !slices.Equal(got, c.want) {

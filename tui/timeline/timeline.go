@@ -1,10 +1,10 @@
-// Package timeline draws the line of time: how busy the cluster was, where
-// commands, faults and elections lie, and where we are. Its axis is the
-// position in the stream, not the clock, so that a quiet hour takes no room
-// and every event can be reached; how high the blocks stand says how many
-// events fell into how little virtual time.
+// Package timeline draws the line of time: how busy the cluster was, where commands,
+// faults and elections lie, how long the store took for writes, and where we are. Its
+// axis is virtual time, or the position in the stream (axis.go), so that a quiet hour takes
+// no room and every event can be reached; how high the blocks of the first row stand says
+// how many events fell into how little virtual time.
 //
-// Start reading at [Index].
+// Start reading at [Index], then latency.go and strip.go (what it keeps of the events).
 package timeline
 
 import (
@@ -29,6 +29,7 @@ type Mark struct {
 	Style grid.Style
 	Words string
 	rank  int
+	at    time.Duration
 }
 
 // Index finds the marks of a stream as it grows.
@@ -37,6 +38,9 @@ type Index struct {
 	marks []Mark
 	times []time.Duration // when every timesEvery-th event happened
 
+	axis    Axis
+	strip   strip
+	drawn   drawn
 	heights heights
 	touched bool
 }
@@ -96,9 +100,10 @@ func (x *Index) Catch(s *trace.Stream, max int) {
 			for uint64(len(x.times))*timesEvery <= pos+uint64(i) {
 				x.times = append(x.times, e.At)
 			}
+			x.strip.take(e)
 			x.touched = (x.touched || touches(e)) && e.Kind != trace.Ready
 			if m, ok := markOf(e); ok {
-				m.Pos = pos + uint64(i)
+				m.Pos, m.at = pos+uint64(i), e.At
 				x.marks = append(x.marks, m)
 			}
 		}
@@ -169,7 +174,9 @@ type Where struct {
 
 var blocks = []rune("▁▂▃▄▅▆▇█")
 
-// Draw draws two or three rows.
+// Draw draws two to four rows: how busy the cluster was with the marks, how long writes
+// took, the time, and the scrubber. With two, the first is how long writes took; with
+// three the time stands at the ends of the scrubber.
 func (x *Index) Draw(a grid.Area, s *trace.Stream, w Where) {
 	n := w.Len - w.First
 	width := a.W()
@@ -177,29 +184,53 @@ func (x *Index) Draw(a grid.Area, s *trace.Stream, w Where) {
 		a.Text(0, 0, "no events yet", theme.Muted)
 		return
 	}
-	col := func(pos uint64) int { return column(pos, width, w) }
+	d := x.columns(s, w, width)
 	row := 0
 	if a.H() > 2 {
+		x.density(a, 0, s, w, width)
 		row = 1
 	}
-	x.density(a, row, s, w, width)
+	x.latency(a, row, d)
+	if a.H() > 3 {
+		x.clock(a, 2, d)
+	}
+	col := x.mapping(s, w, width)
 	best := map[int]int{}
 	for _, m := range x.marks {
 		if m.Pos < w.First || m.Pos >= w.Len {
 			continue
 		}
-		c := col(m.Pos)
+		c, seen := col(m)
+		if !seen {
+			continue
+		}
 		if m.rank > best[c] {
 			best[c] = m.rank
 			a.Put(c, 0, m.Glyph, m.Style|grid.Bold)
 		}
 	}
-	x.scrubber(a, a.H()-1, s, w, col)
+	begins := ""
+	if a.H() < 4 {
+		begins = moment(d.edges[0]) + " "
+	}
+	x.scrubber(a, a.H()-1, s, w, begins, func(pos uint64) int { return x.column(s, pos, width, w) })
+}
+
+// mapping says in which column a mark is drawn, and whether it is seen at all.
+func (x *Index) mapping(s *trace.Stream, w Where, width int) func(Mark) (int, bool) {
+	from, to, ok := x.span(s, w)
+	return func(m Mark) (int, bool) {
+		if !ok {
+			return column(m.Pos, width, w), true
+		}
+		return columnOf(m.at, from, to, width), m.at >= from && m.at <= to
+	}
 }
 
 // heights is how high the blocks of a stretch stand, cached while it is the same.
 type heights struct {
 	first, end uint64
+	from, to   time.Duration // on a time axis, in buckets
 	levels     []uint8
 }
 
@@ -211,6 +242,10 @@ const rounded = 64
 // at work adds events with every frame, and blocks that would look the same are
 // not computed again.
 func (x *Index) density(a grid.Area, row int, s *trace.Stream, w Where, width int) {
+	if from, to, ok := x.span(s, w); ok {
+		x.byTime(a, row, from, to, width)
+		return
+	}
 	step := uint64(1)
 	if n := w.Len - w.First; n >= rounded*uint64(width) {
 		for step*uint64(width)*2 <= n {
@@ -252,7 +287,7 @@ func (x *Index) compute(s *trace.Stream, first, end uint64, width int) {
 		}
 		known, t0, ok0 = last, t1, ok1
 	}
-	h := heights{first, end, make([]uint8, width)}
+	h := heights{first: first, end: end, levels: make([]uint8, width)}
 	for c := range h.levels {
 		if high > low {
 			x := (logs[c] - low) / (high - low)
@@ -262,7 +297,34 @@ func (x *Index) compute(s *trace.Stream, first, end uint64, width int) {
 	x.heights = h
 }
 
-func (x *Index) scrubber(a grid.Area, row int, s *trace.Stream, w Where, col func(uint64) int) {
+// byTime draws the blocks on a time axis: the logarithm of the events in a column, between
+// the lowest and the highest there is.
+func (x *Index) byTime(a grid.Area, row int, from, to time.Duration, width int) {
+	step := max(x.strip.step, bucketTime) // nothing may be counted yet
+	if h := &x.heights; h.from != from/step || h.to != to/step || len(h.levels) != width || h.end != 0 {
+		logs := make([]float64, width)
+		low, high := math.Inf(1), math.Inf(-1)
+		for c := range width {
+			n := x.strip.over(from+(to-from)*time.Duration(c)/time.Duration(width), from+(to-from)*time.Duration(c+1)/time.Duration(width)).events
+			logs[c] = math.Log(float64(n + 1))
+			low, high = min(low, logs[c]), max(high, logs[c])
+		}
+		*h = heights{from: from / step, to: to / step, levels: make([]uint8, width)}
+		for c := range h.levels {
+			if high > low {
+				y := (logs[c] - low) / (high - low)
+				h.levels[c] = uint8(max(0, min(int(y*float64(len(blocks)-1)), len(blocks)-1)))
+			}
+		}
+	}
+	for c, level := range x.heights.levels {
+		a.Put(c, row, blocks[level], theme.Line)
+	}
+}
+
+// scrubber draws where we are. Where no row of times stands above it, the time at which it
+// begins stands at its left end, if there is room.
+func (x *Index) scrubber(a grid.Area, row int, s *trace.Stream, w Where, begins string, col func(uint64) int) {
 	at, last := s.Get(w.At), s.Get(w.Len-1)
 	label := ""
 	if at != nil && last != nil {
@@ -299,17 +361,20 @@ func (x *Index) scrubber(a grid.Area, row int, s *trace.Stream, w Where, col fun
 	if here > a.W()/2 {
 		x0 = max(here-room-1, 0)
 	}
+	if n := grid.Width(begins); x0 > n+1 && here > n {
+		a.Text(0, row, begins, theme.Muted)
+	}
 	end := a.Text(x0, row, label, theme.Event)
 	a.Text(end, row, state+" ", st)
 }
 
-// column is where a position is drawn.
+// column is where a position is drawn on the axis of events.
 func column(pos uint64, width int, w Where) int {
 	return int((pos - w.First) * uint64(width) / (w.Len - w.First))
 }
 
-// At is the position a click in column c means: the first that is drawn there,
-// and in the last column, where now is drawn, the newest of all.
+// At is the position that a click in column c means on the axis of events: the first that is
+// drawn there, and in the last column, where now is drawn, the newest of all.
 func At(c, width int, w Where) uint64 {
 	if width <= 0 || w.Len == w.First {
 		return w.First
@@ -322,10 +387,14 @@ func At(c, width int, w Where) uint64 {
 }
 
 // MarkAt is the mark that is drawn in column c, if there is one.
-func (x *Index) MarkAt(c, width int, w Where) (Mark, bool) {
+func (x *Index) MarkAt(c, width int, s *trace.Stream, w Where) (Mark, bool) {
 	best, ok := Mark{}, false
+	col := x.mapping(s, w, width)
 	for _, m := range x.marks {
-		if m.Pos >= w.First && m.Pos < w.Len && column(m.Pos, width, w) == c && (!ok || m.rank > best.rank) {
+		if m.Pos < w.First || m.Pos >= w.Len {
+			continue
+		}
+		if at, seen := col(m); seen && at == c && (!ok || m.rank > best.rank) {
 			best, ok = m, true
 		}
 	}

@@ -106,7 +106,7 @@ func TestAClickOnAMarkIsTheMarkThatIsDrawn(t *testing.T) {
 	rows := strings.Split(g.Plane(), "\n")
 	at := func(glyph string) int { return len([]rune(rows[0][:strings.Index(rows[0], glyph)])) }
 	for glyph, want := range map[string]uint64{"★": 10, "!": 51, "+": 700} {
-		m, ok := x.MarkAt(at(glyph), 100, w)
+		m, ok := x.MarkAt(at(glyph), 100, s, w)
 		if !ok || m.Pos != want {
 			t.Errorf("a click on %s means %d (%v), want %d", glyph, m.Pos, ok, want)
 		}
@@ -114,7 +114,7 @@ func TestAClickOnAMarkIsTheMarkThatIsDrawn(t *testing.T) {
 	if strings.Contains(rows[0], "›") {
 		t.Error("the command hides the fault that came right after it")
 	}
-	if m, ok := x.MarkAt(30, 100, w); ok {
+	if m, ok := x.MarkAt(30, 100, s, w); ok {
 		t.Errorf("a click beside all marks means %q", m.Words)
 	}
 }

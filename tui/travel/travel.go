@@ -154,6 +154,8 @@ func (t *Travel) Do(name string, grain trace.Grain) action.Action {
 		t.To(t.hist.Len())
 	case keymap.GoTo:
 		return action.Prompt{For: action.ForEvent, Title: "Go to an event", Intro: "Its number, such as 214 or 214.3."}
+	case keymap.Axis:
+		return action.Notice{Text: t.index.Turn()}
 	case keymap.SetMark:
 		t.mark = t.Where().At + 1
 		return notice("remembered #%s; ' comes back to it", t.state.Last)

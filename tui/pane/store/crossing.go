@@ -114,6 +114,9 @@ func (r *ring) lights() {
 		}
 	}
 	for _, q := range shot.Pulses {
+		if len(r.ballots) > 0 && q.Class != motion.Ballots { // one thing at a time
+			continue
+		}
 		if i, _, ok := r.Way(q.From, q.To); ok {
 			r.pulse(i, q, q.Event == shot.Event)
 		}
