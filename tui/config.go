@@ -67,7 +67,7 @@ type Config struct {
 	Theme  string              // dark, light, 16, none; "" finds out
 	Preset string              // name of the first layout
 	Keys   map[string][]string // other keys for actions, by the action's name
-	Motion string              // full, calm, none: how much may move; "" is full
+	Motion string              // full, calm, none: how much may move; "" is full, or none where NO_MOTION is set
 	Remote bool                // over SSH: fewer frames, no suspending
 
 	// Saved says that what was done in the cluster is there again next time, so that

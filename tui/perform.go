@@ -10,6 +10,7 @@ import (
 	"kviz/tui/action"
 	"kviz/tui/faults"
 	"kviz/tui/menu"
+	"kviz/tui/motion"
 	"kviz/tui/overlay"
 )
 
@@ -89,6 +90,9 @@ func (m *Explorer) onScreen(a action.Action) (does action.Action, ok bool) {
 		does = m.frame.Arrange(int(a))
 	case action.Theme:
 		m.frame.SetTheme(string(a))
+	case action.Motion:
+		m.moving.player.SetMode(motion.Mode(a))
+		does = action.Notice{Text: "motion: " + string(a) + ": " + motion.Mode(a).Means()}
 	default:
 		return nil, false
 	}

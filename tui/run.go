@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"kviz/cluster/view"
+	"kviz/tui/motion"
 	"kviz/tui/safe"
 )
 
@@ -42,6 +43,9 @@ func Run(ctx context.Context, cfg Config) error {
 	noColor := lookup(cfg.Environ, "NO_COLOR") != ""
 	if noColor && cfg.Theme == "" {
 		cfg.Theme = "none"
+	}
+	if cfg.Motion == "" && lookup(cfg.Environ, "NO_MOTION") != "" {
+		cfg.Motion = string(motion.Off)
 	}
 	var program *tea.Program
 	started := make(chan struct{})

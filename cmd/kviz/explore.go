@@ -5,26 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
 	"kviz/assets"
 	"kviz/cluster"
-	"kviz/cluster/nearest"
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui"
 	"kviz/tui/safe"
-	"kviz/tui/theme"
 )
 
 func exploreCommand() *command {
 	var (
 		s     shape
 		e     endpoints
-		look  string
+		l     look
 		plain bool
 	)
 	return &command{
@@ -35,14 +31,16 @@ func exploreCommand() *command {
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1", liveEpoch)
 			e.register(f)
-			f.StringVar(&look, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
+			l.register(f)
 			f.BoolVar(&plain, "plain", false, "one explained line an event instead of a screen")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) > 0 {
 				return &usageError{text: fmt.Sprintf("unexpected %q", args[0])}
 			}
-			return screen(ctx, io, &s, &e, tui.Config{Theme: look, Plain: plain})
+			cfg := l.config()
+			cfg.Plain = plain
+			return screen(ctx, io, &s, &e, cfg)
 		},
 	}
 }
@@ -57,7 +55,7 @@ func start(ctx context.Context, io streams) error {
 func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Config) error {
 	cfg, err := s.config(false)
 	if err == nil {
-		err = errors.Join(e.check(), knownTheme(look.Theme))
+		err = errors.Join(e.check(), knownLook(look))
 	}
 	if err != nil {
 		return err
@@ -101,25 +99,13 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 		reportCrash(io.err, c, s.seed)
 	}
 	if open := (*tui.OpenRecording)(nil); errors.As(err, &open) {
-		return errors.Join(replay(ctx, io, open.Path, look.Theme, false), endErr)
+		return errors.Join(replay(ctx, io, open.Path, tui.Config{Theme: look.Theme, Motion: look.Motion}), endErr)
 	}
 	return errors.Join(err, endErr)
 }
 
 // beforeScreen, which only tests set, may change what the screen shows.
 var beforeScreen func(*cluster.Cluster, *tui.Config)
-
-// knownTheme refuses a theme that there is not.
-func knownTheme(name string) error {
-	if name == "" || slices.Contains(theme.Names(), name) {
-		return nil
-	}
-	text := fmt.Sprintf("--theme %q: want %s", name, strings.Join(theme.Names(), ", "))
-	if near := nearest.To(name, theme.Names()); near != "" {
-		text += fmt.Sprintf("; did you mean %q?", near)
-	}
-	return &usageError{text: text}
-}
 
 // crashed reports whether the screen broke down; the terminal is restored
 // then, and what happened has been told.

@@ -13,13 +13,12 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/nearest"
 	"kviz/lessons"
-	"kviz/tui"
 	"kviz/tui/panes"
 )
 
 func lessonCommand() *command {
 	var s shape
-	var theme string
+	var look look
 	var notes bool
 	return &command{
 		name: "lesson", usage: "list | show ID | start ID | check [ID…]",
@@ -32,7 +31,7 @@ check  proves lessons: each starts unsolved, its solution solves it, its near-mi
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1", fixedEpoch)
 			f.BoolVar(&notes, "notes", false, "with show: the notes for who teaches, and the answers, too")
-			f.StringVar(&theme, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
+			look.register(f)
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			all, err := lessons.Load(assets.Lessons(), panes.Names())
@@ -57,7 +56,9 @@ check  proves lessons: each starts unsolved, its solution solves it, its near-mi
 				if err != nil {
 					return err
 				}
-				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, tui.Config{Theme: theme, Lesson: l.ID})
+				cfg := look.config()
+				cfg.Lesson = l.ID
+				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, cfg)
 			case "check":
 				return checkLessons(ctx, io.out, all, ids, s.seed)
 			default:

@@ -234,7 +234,8 @@ func printOverview(w io.Writer, all []*command) {
 	for _, c := range all {
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.short)
 	}
-	fmt.Fprint(w, "\nkviz alone opens the explorer. kviz help COMMAND tells more, kviz help TOPIC shows a page:\n")
+	fmt.Fprint(w, "\nkviz alone opens the explorer; --motion none (or NO_MOTION in the environment) keeps its picture still, calm lets nothing\n"+
+		"travel, and NO_COLOR takes its colours away. kviz help COMMAND tells more, kviz help TOPIC shows a page:\n")
 	for _, t := range verbs.Topics(assets.Docs()) {
 		fmt.Fprintf(w, "  %-12s %s\n", t.Name, t.Title)
 	}

@@ -14,7 +14,7 @@ import (
 
 func replayCommand() *command {
 	var (
-		theme string
+		l     look
 		plain bool
 	)
 	return &command{
@@ -22,21 +22,23 @@ func replayCommand() *command {
 		short:   "a recording in the explorer; no cluster is needed",
 		example: "kviz replay out.kvrun",
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&theme, "theme", "", "dark, light, 16 or none (default: what the terminal has)")
+			l.register(f)
 			f.BoolVar(&plain, "plain", false, "one explained line an event instead of a screen")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) != 1 {
 				return &usageError{text: "name one recording"}
 			}
-			return replay(ctx, io, args[0], theme, plain)
+			cfg := l.config()
+			cfg.Plain = plain
+			return replay(ctx, io, args[0], cfg)
 		},
 	}
 }
 
-// replay opens a recording in the explorer.
-func replay(ctx context.Context, io streams, path, theme string, plain bool) error {
-	if err := errors.Join(knownTheme(theme), mustExist(path)); err != nil {
+// replay opens a recording in the explorer, which looks as cfg says.
+func replay(ctx context.Context, io streams, path string, cfg tui.Config) error {
+	if err := errors.Join(knownLook(cfg), mustExist(path)); err != nil {
 		return err
 	}
 	events, damage, err := readRecording(io, path)
@@ -53,12 +55,11 @@ func replay(ctx context.Context, io streams, path, theme string, plain bool) err
 	}
 	defer remove()
 	forks := &branches{}
-	err = tui.Run(ctx, tui.Config{
-		History: view.NewHistory(stream), Recording: filepath.Base(path), Damage: damage, Theme: theme, Plain: plain,
-		Forks: forks, Lend: io.lend(),
-	})
+	cfg.History, cfg.Recording, cfg.Damage = view.NewHistory(stream), filepath.Base(path), damage
+	cfg.Forks, cfg.Lend = forks, io.lend()
+	err = tui.Run(ctx, cfg)
 	err = errors.Join(err, forks.end(io.err))
-	if err == nil && plain && damage != nil {
+	if err == nil && cfg.Plain && damage != nil {
 		return exitError(1) // as kviz trace ends
 	}
 	return err

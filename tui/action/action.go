@@ -39,6 +39,7 @@ type (
 	Filter struct{ Text string } // make this the filter of the focused pane; "" takes it away
 	Layout int                   // an arrangement of panes, by its index
 	Theme  string                // a set of colours
+	Motion string                // how much may move on the picture
 	Notice struct{ Text string } // say something in the explanation line
 	Copy   struct{ Text string } // put this into the clipboard
 )

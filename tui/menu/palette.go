@@ -11,6 +11,7 @@ import (
 	"kviz/tui/action"
 	"kviz/tui/keymap"
 	"kviz/tui/layout"
+	"kviz/tui/motion"
 	"kviz/tui/overlay"
 	"kviz/tui/pane"
 	"kviz/tui/theme"
@@ -46,6 +47,9 @@ func Palette(e Everything) overlay.Overlay {
 	}
 	for _, t := range theme.Names() {
 		add(overlay.Item{Label: "theme " + t, Do: action.Theme(t)})
+	}
+	for _, mode := range motion.Modes() {
+		add(overlay.Item{Label: "motion " + mode, Note: motion.Mode(mode).Means(), Do: action.Motion(mode)})
 	}
 	for _, s := range e.Scenarios {
 		add(overlay.Item{Label: "scenario " + s.Name, Note: s.Means, Do: action.Scenario(s.Line)})

@@ -30,6 +30,17 @@ const (
 // Modes are the names of the modes.
 func Modes() []string { return []string{string(Full), string(Calm), string(Off)} }
 
+// Means says what a mode does.
+func (m Mode) Means() string {
+	switch m {
+	case Calm:
+		return "the whole way lights up, no more than four times a second"
+	case Off:
+		return "nothing moves; the last event stands"
+	}
+	return "what happens travels from place to place"
+}
+
 // Tempo is how events become pulses, by where we are.
 type Tempo struct {
 	Take  time.Duration // of a pulse
