@@ -1,7 +1,7 @@
 one=$(follower)
 gone stop $one
 gone crash $one
-powerless $one 400ms
+powerless $one 1s
 lagging $one
 damaged $one flip
 replaced $one

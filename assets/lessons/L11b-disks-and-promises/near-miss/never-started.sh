@@ -2,7 +2,7 @@
 one=$(follower)
 gone stop $one
 gone crash $one
-powerless $one 400ms
+powerless $one 1s
 lagging $one
 kviz fault crash member/$one
 kviz fault corrupt member/$one
