@@ -102,6 +102,8 @@ func (r *Recorder) record(t *sim.Task, ref trace.Ref, about corev1.ObjectReferen
 	if !ok || r.outbox.Len() >= queueLength {
 		return
 	}
+	e.FirstTimestamp.Time = e.FirstTimestamp.Truncate(time.Second) // the correlator goes by more than the seconds of an object
+	e.LastTimestamp = client.Now(t)
 	id := t.Emit(trace.Event{
 		Lane: r.process.Lane, Kind: trace.EventRecorded, Object: ref,
 		Payload: &trace.KubeEvent{Type: eventtype, Reason: reason, Message: e.Message, From: r.source.Component, Regarding: ref, Count: e.Count},

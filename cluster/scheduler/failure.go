@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kviz/cluster/client"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
 )
@@ -60,7 +60,7 @@ func truncate(message string) string {
 
 // setCondition patches the pod's status if the condition says something new.
 func (s *Scheduler) setCondition(t *sim.Task, pod *corev1.Pod, cond corev1.PodCondition) {
-	cond.LastTransitionTime = metav1.NewTime(t.Now())
+	cond.LastTransitionTime = client.Now(t)
 	for _, c := range pod.Status.Conditions {
 		if c.Type != cond.Type {
 			continue

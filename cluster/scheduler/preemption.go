@@ -134,7 +134,7 @@ func (s *Scheduler) evict(t *sim.Task, preemptor, victim *corev1.Pod, node strin
 	patch := statusPatch(victim, map[string]any{"conditions": []corev1.PodCondition{{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
 		Message:            s.cfg.Name + ": preempting to accommodate a higher priority pod",
-		LastTransitionTime: metav1.NewTime(t.Now()), ObservedGeneration: victim.Generation,
+		LastTransitionTime: client.Now(t), ObservedGeneration: victim.Generation,
 	}}})
 	causes := t.Causes()
 	s.process.Go("preempt "+framework.PodKey(victim), func(t *sim.Task) {

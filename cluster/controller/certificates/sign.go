@@ -9,7 +9,6 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	capihelper "k8s.io/kubernetes/pkg/apis/certificates"
 
 	"kviz/cluster/client"
@@ -76,7 +75,7 @@ func (c *Controller) issue(run *reconcile.Run, csr *certificatesv1.CertificateSi
 	if err := wrong(csr, req); err != nil {
 		csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 			Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue,
-			Reason: "SignerValidationFailure", Message: err.Error(), LastUpdateTime: metav1.NewTime(run.T.Now()),
+			Reason: "SignerValidationFailure", Message: err.Error(), LastUpdateTime: client.Now(run.T),
 		})
 		run.Act("fail", client.RefOf(csr), "Failed", "Approved", "signer %s does not sign this: %v", csr.Spec.SignerName, err)
 		if _, err := c.Client.Update(run.T, client.CertificateSigningRequests, "", csr, "status"); err != nil {

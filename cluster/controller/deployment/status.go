@@ -7,7 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/pods"
@@ -120,7 +119,7 @@ func (r *rollout) setCondition(st *appsv1.DeploymentStatus, t appsv1.DeploymentC
 	if len(args) > 0 {
 		message = fmt.Sprintf(message, args...)
 	}
-	now := metav1.NewTime(r.run.T.Now())
+	now := client.Now(r.run.T)
 	c := appsv1.DeploymentCondition{Type: t, Status: status, Reason: reason, Message: message, LastUpdateTime: now, LastTransitionTime: now}
 	put(st, c)
 }

@@ -58,7 +58,7 @@ func (c *Controller) report(run *reconcile.Run, ns *corev1.Namespace, found find
 		countLeft(bad, found.left)
 	}
 	fresh := ns.DeepCopy()
-	if !setConditions(&fresh.Status, bad, metav1.NewTime(run.T.Now())) {
+	if !setConditions(&fresh.Status, bad, client.Now(run.T)) {
 		return
 	}
 	run.Because(found.why...)

@@ -47,7 +47,7 @@ func (c *Controller) judge(t *sim.Task, node *corev1.Node) (observed corev1.Node
 	if wait, err := c.leaseIsStale(t, node.Name, h); err != nil {
 		return observed, node, wait, err
 	}
-	changed := silence(node, metav1.NewTime(t.Now()))
+	changed := silence(node, client.Now(t))
 	if changed == nil || reflect.DeepEqual(condition(changed, corev1.NodeReady), &observed) {
 		return observed, node, false, nil
 	}

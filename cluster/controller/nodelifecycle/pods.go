@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/pods"
@@ -34,7 +33,7 @@ func (c *Controller) markPod(t *sim.Task, pod *corev1.Pod, node string) error {
 	}
 	pod = pod.DeepCopy()
 	ready := pods.Condition(pod, corev1.PodReady)
-	ready.Status, ready.LastTransitionTime = corev1.ConditionFalse, metav1.NewTime(t.Now())
+	ready.Status, ready.LastTransitionTime = corev1.ConditionFalse, client.Now(t)
 	causes := t.Causes()
 	c.Act(t, informer.KeyOf(pod), client.RefOf(pod), "update", client.RefOf(pod), corev1.ConditionFalse, corev1.ConditionTrue,
 		fmt.Sprintf("node %s is not ready: mark its pod %s not ready, so that it gets no traffic", node, pod.Name))

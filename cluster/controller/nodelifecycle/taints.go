@@ -125,7 +125,7 @@ func (c *Controller) swapNoExecute(t *sim.Task, node *corev1.Node, key, opposite
 func (c *Controller) changeTaints(t *sim.Task, node *corev1.Node, add, remove []corev1.Taint, why string) error {
 	c.Act(t, node.Name, client.RefOf(node), "patch", client.RefOf(node), nil, texts(node.Spec.Taints), why)
 	for try := 1; ; try++ {
-		taints := apply(node.Spec.Taints, add, remove, metav1.NewTime(t.Now()))
+		taints := apply(node.Spec.Taints, add, remove, client.Now(t))
 		data, err := json.Marshal(map[string]any{
 			"metadata": map[string]any{"resourceVersion": node.ResourceVersion}, "spec": map[string]any{"taints": taints},
 		})

@@ -164,7 +164,7 @@ func (c *Controller) remove(t *sim.Task, pod *corev1.Pod, cond *corev1.PodCondit
 	if !pods.Terminal(pod) {
 		status := map[string]any{"phase": corev1.PodFailed}
 		if cond != nil {
-			cond.LastTransitionTime = metav1.NewTime(t.Now())
+			cond.LastTransitionTime = client.Now(t)
 			status["conditions"] = []*corev1.PodCondition{cond}
 		}
 		data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})

@@ -43,7 +43,7 @@ func setFailure(st *appsv1.ReplicaSetStatus, err error, have, want int, now time
 		}
 		st.Conditions = append(st.Conditions, appsv1.ReplicaSetCondition{
 			Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue,
-			LastTransitionTime: metav1.NewTime(now), Reason: reason, Message: err.Error(),
+			LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)), Reason: reason, Message: err.Error(),
 		})
 	}
 	if len(st.Conditions) == 0 {

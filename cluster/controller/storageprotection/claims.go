@@ -159,7 +159,7 @@ func (c *Claims) tellUnused(run *reconcile.Run, pvc *corev1.PersistentVolumeClai
 		return err
 	}
 	is := corev1.PersistentVolumeClaimCondition{
-		Type: corev1.PersistentVolumeClaimUnused, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(run.T.Now()),
+		Type: corev1.PersistentVolumeClaimUnused, Status: corev1.ConditionTrue, LastTransitionTime: client.Now(run.T),
 		Reason: "NoPodsUsingPVC", Message: "No pods are currently referencing this PVC",
 	}
 	if by != "" {

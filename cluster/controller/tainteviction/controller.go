@@ -236,7 +236,7 @@ func (c *Controller) delete(run *reconcile.Run) error {
 	if pods.Condition(pod, corev1.DisruptionTarget) == nil {
 		data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": map[string]any{"conditions": []corev1.PodCondition{{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager",
-			Message: "Taint manager: deleting due to NoExecute taint", LastTransitionTime: metav1.NewTime(run.T.Now()),
+			Message: "Taint manager: deleting due to NoExecute taint", LastTransitionTime: client.Now(run.T),
 		}}}})
 		if err != nil {
 			return err
