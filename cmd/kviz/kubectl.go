@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -29,6 +30,7 @@ func kubectlCommand() *command {
 				return err
 			}
 			os.Setenv("KUBECONFIG", s.Kubeconfig)
+			signal.Reset() // kubectl ends by a signal as any other program, but for those that it handles itself
 			std := genericiooptions.IOStreams{In: io.in, Out: io.out, ErrOut: io.err}
 			flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(std)
 			root := cmd.NewKubectlCommand(cmd.KubectlOptions{Arguments: append([]string{"kubectl"}, args...), IOStreams: std, ConfigFlags: flags})

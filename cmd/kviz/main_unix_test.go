@@ -3,11 +3,16 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -15,7 +20,7 @@ import (
 // What is served until a signal ends it: testdata/unix/*.txtar. Windows cannot send one to
 // another process.
 func TestServingEndsInOrder(t *testing.T) {
-	runScripts(t, "testdata/unix", map[string]func(*testscript.TestScript, bool, []string){"terminate": terminate})
+	runScripts(t, "testdata/unix", map[string]func(*testscript.TestScript, bool, []string){"terminate": terminate, "signalled": signalled})
 }
 
 // terminate sends SIGTERM to the kviz that is being served.
@@ -30,4 +35,29 @@ func terminate(ts *testscript.TestScript, _ bool, _ []string) {
 	p, err := os.FindProcess(s.PID)
 	ts.Check(err)
 	ts.Check(p.Signal(syscall.SIGTERM))
+}
+
+// signalled SIGNAL PATTERN ARGUMENTS runs kviz, sends it the signal when a line of its output
+// matches, and fails if that does not end it.
+func signalled(ts *testscript.TestScript, _ bool, args []string) {
+	sent := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT}[args[0]]
+	path, err := exec.LookPath("kviz")
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, path, args[2:]...)
+	for _, name := range []string{"XDG_RUNTIME_DIR", "HOME", "TMPDIR"} {
+		c.Env = append(c.Env, name+"="+ts.Getenv(name))
+	}
+	out, err := c.StdoutPipe()
+	ts.Check(err)
+	ts.Check(c.Start())
+	lines, line := bufio.NewScanner(out), regexp.MustCompile(args[1])
+	for lines.Scan() && !line.MatchString(lines.Text()) {
+	}
+	ts.Check(c.Process.Signal(sent))
+	_ = c.Wait() // by the signal, or in its own way
+	if ctx.Err() != nil {
+		ts.Fatalf("%q did not end by SIG%s", args[2:], args[0])
+	}
 }
