@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"kviz/cluster/console/verbs"
+	"kviz/cluster/fault"
 	"kviz/cluster/nearest"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -92,6 +93,7 @@ func traceCommand() *command {
 // printed.
 func readRecording(io streams, path string) (events []*trace.Event, damage, err error) {
 	_, events, err = trace.ReadAll(path)
+	fault.Complete(events)
 	if err == nil || len(events) == 0 || !errors.Is(err, trace.ErrTruncated) && !errors.Is(err, trace.ErrDamaged) {
 		return events, nil, err
 	}
