@@ -15,6 +15,7 @@ import (
 	"kviz/tui/drive"
 	"kviz/tui/lesson"
 	"kviz/tui/menu"
+	"kviz/tui/odds"
 	"kviz/tui/travel"
 )
 
@@ -34,6 +35,7 @@ type branch struct {
 	lesson *lesson.Lesson
 	drawer *console.Drawer
 	moving moving
+	curve  *odds.Curve // how probable something became in it; nil where nobody asked
 	mine   followed
 	waker
 }

@@ -44,8 +44,13 @@ func (m *Explorer) picture() frame.Picture {
 		Explain: m.explain(),
 		Keys:    m.hints(),
 		Help:    m.open.Empty() && !typing,
+		Curve:   m.curve != nil,
 		Other:   m.besideMoment(),
 		Timeline: func(a grid.Area) {
+			if m.curve != nil {
+				m.curve.Draw(a.Rows(a.H()-1, 1), m.columnOf(a.W()))
+				a = a.Rows(0, a.H()-1)
+			}
 			m.travel.Index().Draw(a, m.history().Stream(), m.travel.Where())
 		},
 		Large:   m.lesson.Large(m.frame.Width()),
@@ -98,7 +103,7 @@ const firstHints = 2
 // there; beside another run, to find what differs.
 func (m *Explorer) first(name string) bool {
 	switch name {
-	case keymap.Fork:
+	case keymap.Fork, keymap.Odds:
 		return m.travel.Past() && m.comparing.other == nil
 	case keymap.Differs, keymap.Outcome, keymap.Compare:
 		return m.comparing.other != nil
@@ -146,7 +151,7 @@ func (m *Explorer) useful(name string) bool {
 		return !recording && m.cluster != nil
 	case keymap.Console:
 		return !recording
-	case keymap.Fork:
+	case keymap.Fork, keymap.Odds:
 		return m.cfg.Forks != nil && (recording || m.cluster != nil)
 	case keymap.Runs, keymap.Compare:
 		return len(m.branches) > 1

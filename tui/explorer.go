@@ -32,6 +32,7 @@ type Explorer struct {
 	branches  []*branch // all that there are; the first is the one that the explorer began with
 	forking   forking
 	comparing comparing
+	asking    asking
 	keepUp    func(*view.History) // has a history kept up to date; nil: somebody else does
 
 	frame *frame.Frame

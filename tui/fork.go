@@ -15,6 +15,7 @@ import (
 	"kviz/tui/action"
 	"kviz/tui/keymap"
 	"kviz/tui/menu"
+	"kviz/tui/odds"
 	"kviz/tui/overlay"
 	"kviz/tui/words"
 )
@@ -26,6 +27,9 @@ type Forker interface {
 	Outlook(past []*trace.Event, at trace.ID) (control.ForkOutlook, error)
 	// Fork runs a run again up to an event. It blocks, and ends when ctx does.
 	Fork(ctx context.Context, f Fork) (Again, error)
+	// Odds runs a run again many times. It blocks; when ctx ends it gives what it knows by
+	// then.
+	Odds(ctx context.Context, q Question) ([]odds.Chance, error)
 }
 
 // Fork is what is to be run again.
@@ -70,7 +74,7 @@ func (m *Explorer) cannotFork() string {
 		return "nothing can be run again here"
 	case m.recording == "" && m.cluster == nil:
 		return m.drive.Absent()
-	case m.forking.stop != nil:
+	case m.forking.stop != nil || m.asking.stop != nil:
 		return "a run is being run again already"
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/odds"
 	"kviz/tui/tuitest"
 )
 
@@ -211,4 +212,49 @@ func TestRunsThatAreTheSame(t *testing.T) {
 	d.press("B", "1").press("#").typed("50").press("enter", "4", "C").settle()
 	d.hides("≠")
 	d.press("D").settle().shows("the first that differs; run 2 has nothing more")
+}
+
+// Odds answers with a curve that rises, or with what it knows when it is given up.
+func (f *forker) Odds(ctx context.Context, q Question) ([]odds.Chance, error) {
+	var all []odds.Chance
+	for _, e := range q.Past {
+		if !e.Outside() && e.Kind == trace.StoreCommit && e.ID.Seq >= q.From && e.ID.Seq <= q.To {
+			all = append(all, odds.Chance{Event: e, True: min(2*len(all), q.Seeds), Of: q.Seeds})
+		}
+	}
+	q.Progress(OddsProgress{Done: 30, Of: 120, Took: 10e9})
+	if f.held != nil {
+		<-ctx.Done()
+		return all[:2], ctx.Err()
+	}
+	return all, nil
+}
+
+// When did it become inevitable: asked by a key on an event, with a bar; the curve stands under
+// the timeline, and each of its events leads there.
+func TestWhenItBecameInevitable(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		name := fmt.Sprintf("%dx%d", size[0], size[1])
+		f := &forker{held: make(chan struct{})}
+		d := explore(t, size[0], size[1], -1, func(c *Config) { c.Forks = f })
+		d.press("{", "O").shows("When did it become inevitable?", "the store has no leader")
+		d.press("end", "enter").shows("A CEL expression").typed("store.leadr").press("enter").shows("leadr")
+		d.press("backspace").typed("er == ''").press("enter")
+		d.m.Update(<-d.sent)
+		d.shows("30 of 120 branches, about 30s more", "esc stop")
+		d.press("esc").settle().shows("How probable: store.leader == ''", "0.20")
+		f.held = nil
+		d.press("esc", "O").shows("How probable").press("end", "up", "enter").shows("the store has no leader")
+		d.press("end", "up", "enter").settle().shows("from #201 on it could not be", "1.00 ████")
+		tuitest.Golden(t, name+"-odds", d.planes())
+		d.press("enter").shows("PAST", "#201")
+		if e := d.m.travel.State().Event; e == nil || e.ID != d.m.curve.Inevitable().ID {
+			t.Errorf("it leads to %v", e)
+		}
+		tuitest.Golden(t, name+"-curve", d.planes())
+		d.press("O", "end", "enter")
+		if d.m.curve != nil {
+			t.Error("the curve stays")
+		}
+	}
 }

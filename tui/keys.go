@@ -145,6 +145,8 @@ func (m *Explorer) ask(name string) action.Action {
 		return action.AskFork{At: m.at()}
 	case keymap.Runs:
 		return m.listBranches()
+	case keymap.Odds:
+		return m.askOdds(m.at(), false)
 	case keymap.Compare:
 		return m.compareAny()
 	case keymap.Differs:

@@ -153,6 +153,15 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		return m.firstDifference()
 	case action.Outcome:
 		return m.outcome()
+	case action.AskOdds:
+		return m.askOdds(a.At, true)
+	case action.Odds:
+		return m.odds(a)
+	case action.StopOdds:
+		return m.stopOdds()
+	case action.NoOdds:
+		m.curve = nil
+		m.frame.Anew()
 	case action.AskName:
 		return menu.AskName(a.Name)
 	case action.Exec:
@@ -224,6 +233,10 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 		}
 	case action.ForFork:
 		return m.fork(a.At, text)
+	case action.ForOdds:
+		if text != "" {
+			return action.Odds{Expr: text, To: a.At}
+		}
 	case action.ForName:
 		return m.nameAs(a.Of, text)
 	case action.ForFault:

@@ -57,6 +57,10 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.forkTold(control.ForkProgress(msg))
 	case forkDone:
 		cmd = m.forkDone(msg)
+	case oddsTold:
+		m.oddsTold(OddsProgress(msg))
+	case oddsDone:
+		m.oddsDone(msg)
 	case compared:
 		cmd = m.perform(m.compared(msg))
 	case faultDone:

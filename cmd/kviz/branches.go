@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 
 	"kviz/cluster"
 	"kviz/cluster/control"
+	"kviz/cluster/odds"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui"
+	tuiodds "kviz/tui/odds"
 )
 
 // branches runs runs again for the explorer, and ends what is left of them after it.
@@ -40,6 +43,22 @@ func (b *branches) Fork(ctx context.Context, f tui.Fork) (tui.Again, error) {
 	defer b.mu.Unlock()
 	b.open = append(b.open, c)
 	return tui.Again{Cluster: c, History: view.NewHistory(c.Trace()), Close: func() error { return b.close(c) }}, nil
+}
+
+// Odds implements [tui.Forker].
+func (b *branches) Odds(ctx context.Context, q tui.Question) ([]tuiodds.Chance, error) {
+	b.runs.Add(1)
+	defer b.runs.Done()
+	answers, err := odds.Ask(ctx, odds.Question{
+		Past: q.Past, Expr: q.Expr, At: odds.Choose(q.Past, q.From, q.To, q.Events), Seeds: q.Seeds, Within: q.Within, Beside: runtime.GOMAXPROCS(0),
+	}, func(p odds.Progress) { q.Progress(tui.OddsProgress{Done: p.Done, Of: p.Of, Took: p.Took}) })
+	var chances []tuiodds.Chance
+	for _, a := range answers {
+		if a.Of > 0 { // else the question was given up before its turn
+			chances = append(chances, tuiodds.Chance{Event: a.Event, True: a.True, Of: a.Of})
+		}
+	}
+	return chances, err
 }
 
 // roomFor is how many events a branch keeps in memory: what it was before it was one too.

@@ -72,6 +72,14 @@ type (
 	Beside   struct{ Name string } // show a run beside the one on the screen
 	Outcome  struct{}              // show what came of both
 
+	AskOdds struct{ At trace.ID } // ask what the odds up to an event are wanted of
+	Odds    struct {              // how probable something became from one event to another
+		Expr     string
+		From, To trace.ID // no From: since the cluster was ready
+	}
+	StopOdds struct{} // give the question up
+	NoOdds   struct{} // take the curve away
+
 	FirstDifference struct{} // go to the first event that differs
 )
 
@@ -80,7 +88,7 @@ type Entered struct {
 	For    string
 	Text   string
 	Needed *AskFault
-	At     trace.ID // of ForFork
+	At     trace.ID // of ForFork and ForOdds
 	Of     string   // of ForName
 }
 
@@ -98,7 +106,7 @@ type Prompt struct {
 	Text   string    // what stands in the line already
 	Error  string    // what was wrong with the line before
 	Needed *AskFault // of ForFault
-	At     trace.ID  // of ForFork
+	At     trace.ID  // of ForFork and ForOdds
 	Of     string    // of ForName
 }
 
@@ -112,6 +120,7 @@ const (
 	ForRecording = "recording"
 	ForFork      = "fork"
 	ForName      = "name"
+	ForOdds      = "odds"
 )
 
 // Open opens a list or a page over the panes.

@@ -82,10 +82,14 @@ func first(row string) string {
 // cells marks a row, and in it what the other has not at the same place.
 func cells(a grid.Area, row int, is, other string) {
 	a.Put(0, row+1, Differs, theme.Warn|grid.Bold)
-	was := []rune(other)
+	was, lit := []rune(other), -2
 	for x, r := range []rune(is) {
 		if x >= len(was) && r != ' ' || x < len(was) && was[x] != r {
+			if x > 1 && lit == x-2 { // one mark over several words
+				a.Mark(x, row+1, 1, grid.Fresh)
+			}
 			a.Mark(x+1, row+1, 1, grid.Fresh)
+			lit = x
 		}
 	}
 }

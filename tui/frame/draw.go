@@ -18,6 +18,7 @@ type Picture struct {
 	Keys    []keymap.Binding // what can be pressed now, most useful first
 	Help    bool             // the way to the help stands at the right of them
 
+	Curve    bool   // a row below the timeline is taken by a curve
 	Other    *Other // nil where one run is shown
 	Timeline func(grid.Area)
 	Lesson   func(grid.Area) // nil where there is none
@@ -29,6 +30,7 @@ type Picture struct {
 
 // Draw draws what has changed and gives the whole screen and the place of the cursor.
 func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
+	f.in.Curve = p.Curve
 	f.in.Twice = p.Other != nil
 	side, ok := p.Overlay.(overlay.Sider)
 	f.in.Menu = ok && side.StandsBeside()
@@ -106,7 +108,7 @@ func cursor(x, y int) *tea.Cursor {
 
 // same reports whether two layouts put everything at the same place.
 func same(a, b layout.Out) bool {
-	if a.TooSmall != b.TooSmall || a.Body != b.Body || a.Tabs != b.Tabs || a.Second != b.Second || a.Lesson != b.Lesson || a.Console != b.Console || len(a.Slots) != len(b.Slots) {
+	if a.TooSmall != b.TooSmall || a.Body != b.Body || a.Tabs != b.Tabs || a.Second != b.Second || a.Timeline != b.Timeline || a.Lesson != b.Lesson || a.Console != b.Console || len(a.Slots) != len(b.Slots) {
 		return false
 	}
 	for i := range a.Slots {

@@ -50,6 +50,7 @@ const (
 	Compare  = "do.compare"
 	Differs  = "do.first-difference"
 	Outcome  = "do.outcome"
+	Odds     = "do.odds"
 
 	Escape  = "go.back"
 	Quit    = "go.quit"
@@ -131,6 +132,7 @@ func Global(panes []string) *Map {
 	add("do", 0, Bind(Lesson, "lesson", "Show or hide the lesson; lessons to choose from if there is none.", "L"))
 
 	add("do", 17, Bind(Fork, "fork", "Run it again up to this moment, and go on differently from there.", "F"))
+	add("do", 17, Bind(Odds, "odds", "When did it become inevitable: how probable something was at the events up to this one, in branches that leave the run there.", "O"))
 	add("do", 17, Bind(Runs, "runs", "The runs that are kept, this one and its branches: put one on the screen, name it, close it.", "B"))
 	add("do", 17, Bind(Differs, "first difference", "To the first event at which the two runs differ.", "D"))
 	add("do", 17, Bind(Outcome, "came of it", "What came of this run and of the other: pods ready when, writes refused, the longest gap.", "W"))

@@ -56,6 +56,7 @@ type In struct {
 	Reading bool     // the lesson is large: where the screen is narrow it takes the panes' place
 	Order   []string // panes to show before those of the preset
 	Console bool
+	Curve   bool // a row more below the timeline
 	Twice   bool // the pane in focus alone, of two runs
 	Menu    bool // an overlay stands beside the panes, not over them
 }
@@ -94,6 +95,9 @@ func Compute(in In) Out {
 	}
 	if in.H >= 40 {
 		timeline = 4
+	}
+	if in.Curve {
+		timeline++
 	}
 	y := in.H - 1
 	o.Keys = grid.Rect{X: 0, Y: y, W: in.W, H: 1}

@@ -56,6 +56,19 @@ func (x *Index) span(s *trace.Stream, w Where) (from, to time.Duration, ok bool)
 	return from, to, true
 }
 
+// Column is where the event at a position is drawn; -1 if it is not.
+func (x *Index) Column(s *trace.Stream, pos uint64, width int, w Where) int {
+	if pos < w.First || pos >= w.Len || width <= 0 {
+		return -1
+	}
+	if from, _, ok := x.span(s, w); ok {
+		if t, known := x.when(s, pos); !known || t < from {
+			return -1
+		}
+	}
+	return x.column(s, pos, width, w)
+}
+
 // column is where a position is drawn.
 func (x *Index) column(s *trace.Stream, pos uint64, width int, w Where) int {
 	if from, to, ok := x.span(s, w); ok {
