@@ -251,13 +251,14 @@ func TestMarksLeadToCommandsFaultsAndElections(t *testing.T) {
 
 func TestWhyOnARuleLeadsToTheCommand(t *testing.T) {
 	d := explore(t, 120, 40, -1).press("8", "down", "down", "down", "w")
-	d.shows("Why #", "kubectl expose deployment web --port 80")
+	d.shows("Why #", "kubectl expose deployment web --port 80", "you    store    ctl    proxy", "╰──────▶●", "●◀──────╯", "▶◉")
+	d.press("v").shows("← #").press("esc", "w") // as a list, and back
 	for i := 0; i < 30 && !strings.Contains(d.m.history().Event(chosenID(d)).Lane.String(), "console"); i++ {
-		d.press("down")
+		d.press("up")
 	}
 	d.press("enter")
 	if k := d.m.travel.State().Event.Kind; k != "console.command" {
-		t.Fatalf("enter on the last cause went to %s", k)
+		t.Fatalf("enter on the first cause went to %s", k)
 	}
 }
 

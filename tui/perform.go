@@ -112,12 +112,14 @@ func (m *Explorer) inTrace(a action.Action) (does action.Action, ok bool) {
 	case action.Goto:
 		m.frame.Unpoint()
 		does = m.travel.ToEvent(a.ID)
+	case action.WhyList:
+		open(menu.Why(m.history(), a.ID))
 	case action.Why:
 		others := []trace.ID{m.frame.Under().Event}
 		if told := m.told(); told != nil {
 			others = append([]trace.ID{told.ID}, others...)
 		}
-		open(menu.Why(m.history(), a.ID, others...))
+		open(menu.Lanes(m.history(), a.ID, m.frame.Width(), others...))
 	case action.AllCauses:
 		open(menu.AllCauses(m.history(), a.ID))
 	case action.Whole:

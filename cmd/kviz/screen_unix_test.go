@@ -228,7 +228,7 @@ func TestWhyIsThisRuleHere(t *testing.T) {
 		s.until("the cursor does not move from", func(text string) bool { return explained.FindString(text) != at }, []string{at})
 	}
 	s.press("w").sees("Why #", "EndpointSlice demo/hello-svc", "goes to node-", "you typed: kubectl apply -f manifests/hello.yaml")
-	s.press("down", "down", "enter").sees("PAST").misses("Why #")
+	s.press("up", "up", "enter").sees("PAST").misses("Why #")
 	s.press(",").press("end").sees("PAUSED").press("space").sees("RUNNING")
 	s.press("q").sees("Leave kviz?").press("q").ends(0)
 }

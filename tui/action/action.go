@@ -28,6 +28,7 @@ type (
 	Goto      struct{ ID trace.ID }   // go to a moment
 	Show      struct{ Ref trace.Ref } // show an object in the object pane
 	Why       struct{ ID trace.ID }   // ask why an event happened
+	WhyList   struct{ ID trace.ID }   // the same as a list, not as lanes
 	AllCauses struct{ ID trace.ID }   // list every cause of it, not the chain alone
 	Whole     struct{ ID trace.ID }   // show the event with its payload
 )

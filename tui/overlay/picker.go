@@ -31,6 +31,7 @@ type Item struct {
 type Picker struct {
 	Title  string
 	Intro  string
+	Head   string // a row that stays above the list, in line with the labels
 	Empty  string // said when nothing matches
 	Search bool   // typing narrows the list
 	Wide   bool
@@ -224,6 +225,9 @@ func (p *Picker) Draw(screen grid.Area) (Point, bool) {
 		intro = nil
 	}
 	head += len(intro)
+	if p.Head != "" {
+		head++
+	}
 	tail := 0
 	if detail > 0 {
 		tail = detail + 1
@@ -248,6 +252,10 @@ func (p *Picker) Draw(screen grid.Area) (Point, bool) {
 		cursor, has = Point{in.R.X + x, in.R.Y + y}, true
 		in.HLine(0, y+1, in.W(), theme.Line)
 		y += 2
+	}
+	if p.Head != "" {
+		in.Text(2, y, p.Head, theme.Muted)
+		y++
 	}
 	rows := in.Rows(y, in.H()-y-tail)
 	p.box = rows.R

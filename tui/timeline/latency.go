@@ -13,18 +13,17 @@ import (
 
 // drawn is what was computed for the last drawing, and of what.
 type drawn struct {
-	w       Where
-	axis    Axis
-	width   int
-	buckets int
-	edges   []time.Duration
-	took    []time.Duration // the longest answer to a write in a column; 0 for none
-	gaps    []bool          // on the axis of events: much time lies between this column and the next
-	holes   []hole
+	w     Where
+	axis  Axis
+	width int
+	next  uint64 // how many events were counted
+	edges []time.Duration
+	took  []time.Duration // the longest answer to a write in a column; 0 for none
+	gaps  []bool          // on the axis of events: much time lies between this column and the next
+	holes []hole
 }
 
-// columns computes what the columns show, unless it is the same as the last time: as far as
-// it can be seen, that is from bucket to bucket.
+// columns computes what the columns show, unless it is the same as the last time.
 func (x *Index) columns(s *trace.Stream, w Where, width int) *drawn {
 	key := Where{First: w.First, Len: w.Len}
 	if x.axis != Events {
@@ -36,10 +35,10 @@ func (x *Index) columns(s *trace.Stream, w Where, width int) *drawn {
 		}
 	}
 	d := &x.drawn
-	if d.w == key && d.axis == x.axis && d.width == width && d.buckets == len(x.strip.buckets) && d.edges != nil {
+	if d.w == key && d.axis == x.axis && d.width == width && d.next == x.next && d.edges != nil {
 		return d
 	}
-	*d = drawn{w: key, axis: x.axis, width: width, buckets: len(x.strip.buckets), edges: x.edges(s, w, width)}
+	*d = drawn{w: key, axis: x.axis, width: width, next: x.next, edges: x.edges(s, w, width)}
 	d.took, d.gaps = make([]time.Duration, width), make([]bool, width)
 	for c := range width {
 		b := x.strip.over(d.edges[c], d.edges[c+1])

@@ -301,7 +301,7 @@ func (x *Index) compute(s *trace.Stream, first, end uint64, width int) {
 // the lowest and the highest there is.
 func (x *Index) byTime(a grid.Area, row int, from, to time.Duration, width int) {
 	step := max(x.strip.step, bucketTime) // nothing may be counted yet
-	if h := &x.heights; h.from != from/step || h.to != to/step || len(h.levels) != width || h.end != 0 {
+	if h := &x.heights; h.from != from/step || h.to != to/step || len(h.levels) != width || h.end != x.next {
 		logs := make([]float64, width)
 		low, high := math.Inf(1), math.Inf(-1)
 		for c := range width {
@@ -309,7 +309,7 @@ func (x *Index) byTime(a grid.Area, row int, from, to time.Duration, width int) 
 			logs[c] = math.Log(float64(n + 1))
 			low, high = min(low, logs[c]), max(high, logs[c])
 		}
-		*h = heights{from: from / step, to: to / step, levels: make([]uint8, width)}
+		*h = heights{end: x.next, from: from / step, to: to / step, levels: make([]uint8, width)}
 		for c := range h.levels {
 			if high > low {
 				y := (logs[c] - low) / (high - low)
