@@ -1,6 +1,7 @@
 package clustermap
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -130,17 +131,7 @@ func (p *picture) workers(mark string, st grid.Style) [][]grid.Span {
 	if len(all) == 0 {
 		return [][]grid.Span{row(span(mark, st), span(" controller manager", theme.Text)), nil, nil}
 	}
-	var order []*view.Controller
-	for _, name := range known {
-		if c := p.f.S.Controller(name); c != nil {
-			order = append(order, c)
-		}
-	}
-	for _, c := range all {
-		if !slices.Contains(known, c.Name) {
-			order = append(order, c)
-		}
-	}
+	order := knownFirst(all)
 	room := 5
 	if len(order) == 6 {
 		room = 6
@@ -153,13 +144,27 @@ func (p *picture) workers(mark string, st grid.Style) [][]grid.Span {
 		if len(order[i].Current()) > 0 && st == theme.Good {
 			glyph, look = "◉", theme.Busy
 		}
-		rows[i/2] = append(rows[i/2], span(" "+glyph, look), span(grid.Pad(" "+grid.Cut(order[i].Name, half-4), half-2), theme.Text))
+		rows[i/2] = append(rows[i/2], span(" "+glyph, look), span(grid.Pad(" "+grid.Cut(short(order[i]), half-4), half-2), theme.Text))
 	}
 	if more := len(order) - room; more > 0 {
 		rows[2] = append(rows[2], span(fmt.Sprintf(" … %d more", more), theme.Muted))
 	}
 	return rows
 }
+
+// knownFirst puts those first that [known] names, and leaves the others as they are.
+func knownFirst(all []*view.Controller) []*view.Controller {
+	place := func(c *view.Controller) int {
+		if i := slices.Index(known, short(c)); i >= 0 {
+			return i
+		}
+		return len(known)
+	}
+	return slices.SortedStableFunc(slices.Values(all), func(a, b *view.Controller) int { return cmp.Compare(place(a), place(b)) })
+}
+
+// short is a controller's name without what all their names end in: "deployment".
+func short(c *view.Controller) string { return strings.TrimSuffix(c.Name, "-controller") }
 
 func because(reason string) string {
 	if reason == "" {
