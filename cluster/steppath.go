@@ -26,10 +26,11 @@ const (
 	pathConverged = 5 * time.Second
 )
 
-// StepOf runs to the next station of what a command or a fault leads to (view.Path), and,
+// StepOf runs to the next station, of a grain or coarser, of what a command or a fault leads
+// to (view.Path), and,
 // once the command itself has ended, as fast as it can, for what lies between two of them
 // is what is to be left out. If nothing comes within pathLimit, it stands and says so.
-func (c *clock) StepOf(of trace.ID) error {
+func (c *clock) StepOf(of trace.ID, least trace.Grain) error {
 	return c.change("step path of #"+of.String(), func() {
 		s := &c.steps
 		if s.path == nil || s.path.Of() != of {
@@ -41,8 +42,8 @@ func (c *clock) StepOf(of trace.ID) error {
 			c.why = fmt.Sprintf("#%s only read", of)
 			return
 		}
-		s.stop = &sim.Stop{Once: true, At: func(*trace.Event) bool {
-			ends := s.take(c.stream) || s.path.Idle()
+		s.stop = &sim.Stop{Once: true, At: func(e *trace.Event) bool {
+			ends := s.take(c.stream) && e.Grain() >= least || s.path.Idle()
 			if !ends && s.path.Done() && s.limit == nil {
 				c.hurry()
 			}

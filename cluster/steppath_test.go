@@ -53,7 +53,7 @@ func TestStepAlongAnApply(t *testing.T) {
 			dump(t, c, 40)
 			t.Fatalf("no container runs after %d presses", presses)
 		}
-		if err := c.StepOf(of); err != nil {
+		if err := c.StepOf(of, trace.GrainRaft); err != nil {
 			t.Fatal(err)
 		}
 		stand(t, c, nil)
@@ -97,7 +97,7 @@ func TestStepAlongNothing(t *testing.T) {
 	}
 	stand(t, c, nil)
 	why := func(of trace.ID) string {
-		if err := c.StepOf(of); err != nil {
+		if err := c.StepOf(of, trace.GrainRaft); err != nil {
 			t.Fatal(err)
 		}
 		stand(t, c, nil)
@@ -123,5 +123,30 @@ func TestStepAlongNothing(t *testing.T) {
 		if presses > 12 {
 			t.Fatalf("still something after %d presses: %s", presses, got)
 		}
+	}
+}
+
+// A step over goes along the path too: to its first decision, past the writes before it.
+func TestStepOverAlongAnApply(t *testing.T) {
+	c := bootFree(t, cluster.Config{Seed: 1, NoSync: true, Speed: 0.5})
+	if err := c.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	stand(t, c, nil)
+	of := commanded(t, c, "kubectl apply -f manifests/hello.yaml")
+	if err := c.StepOf(of, trace.GrainDecision); err != nil {
+		t.Fatal(err)
+	}
+	stand(t, c, nil)
+	path := view.NewPath(of)
+	var first *trace.Event
+	for pos := c.Trace().Search(of); pos < c.Trace().Len(); pos++ {
+		if e := c.Trace().Get(pos); path.Take(e) && e.Grain() >= trace.GrainDecision && first == nil {
+			first = e
+		}
+	}
+	last := c.Trace().Last()
+	if first == nil || len(path.Stations()) < 2 || path.Stations()[len(path.Stations())-1] != first.ID {
+		t.Errorf("the step ended at #%s %s after the stations %v, want the first decision", last.ID, last.Kind, path.Stations())
 	}
 }

@@ -66,7 +66,7 @@ func (m *Explorer) picture() frame.Picture {
 
 // path says what a step follows, and how to leave it.
 func (m *Explorer) path() string {
-	of := m.drive.Followed()
+	of := m.followed()
 	if of.Words == "" || m.travel.Past() || !m.drive.Clock().Paused {
 		return ""
 	}
@@ -180,7 +180,7 @@ func (m *Explorer) wordsFor(b keymap.Binding) string {
 			return "leave it"
 		}
 	case keymap.StepInto:
-		if m.drive.Followed().Words != "" && !m.travel.Past() {
+		if m.followed().Words != "" {
 			return "step path"
 		}
 		return "step " + m.drive.Grain().String()

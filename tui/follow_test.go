@@ -86,3 +86,48 @@ func TestTheClockIsNoNews(t *testing.T) {
 	d.press("/").typed("clock.change").press("enter")
 	d.shows("at 10x")
 }
+
+// In the past a step goes along what came of the newest command or fault before: to things
+// that came of it and to nothing else, each of its stations once; n to its decisions, and
+// behind its end to the next command.
+func TestStepsInThePastFollowTheCommandBefore(t *testing.T) {
+	d := explore(t, 120, 40, -1)
+	stream := d.m.history().Stream()
+	apply := stream.Get(uint64(beforeApply(t)))
+	want := view.NewPath(apply.ID)
+	for pos := uint64(0); pos < stream.Len(); pos++ {
+		want.Take(stream.Get(pos))
+	}
+	d.m.perform(action.Goto{ID: apply.ID})
+	d.m.screen.dirty = true
+	d.look()
+	d.shows("step path")
+	d.m.perform(action.Grain(trace.GrainCommit))
+	d.m.screen.dirty = true
+	d.look()
+	d.shows("step commit").press("s").shows("the next thing that comes of: kubectl apply -f hello.yaml").press("home", "enter")
+	var went []trace.ID
+	for range want.Stations() {
+		d.press(".")
+		went = append(went, d.m.travel.State().Last)
+	}
+	if !slices.Equal(went, want.Stations()) {
+		t.Errorf("the steps went to %v, want %v", went, want.Stations())
+	}
+	d.press(".")
+	if d.m.behind().ID == apply.ID && d.m.travel.State().Last != went[len(went)-1] {
+		t.Errorf("behind the end of the path a step goes to #%s", d.m.travel.State().Last)
+	}
+
+	d.m.perform(action.Goto{ID: apply.ID})
+	d.press("n")
+	first := d.m.travel.State().Event
+	if first.Grain() < trace.GrainDecision || !slices.Contains(want.Stations(), first.ID) {
+		t.Errorf("n went to #%s %s, no decision on the path", first.ID, first.Kind)
+	}
+	d.m.perform(action.Goto{ID: went[2]})
+	d.press(".")
+	if got := d.m.travel.State().Last; got != went[3] {
+		t.Errorf("from the third thing a step goes to #%s, want the fourth, #%s", got, went[3])
+	}
+}

@@ -54,7 +54,7 @@ func (m *Explorer) view(name string) action.Action {
 		m.frame.NextTheme()
 		return action.Notice{Text: "theme: " + m.frame.Theme()}
 	case keymap.Jump:
-		m.open.Push(menu.Jump(m.infos(), m.travel.Marks(), m.history().Stream()))
+		m.open.Push(menu.Jump(m.infos(), m.travel.State(), m.travel.Marks(), m.history().Stream()))
 	}
 	return nil
 }
@@ -72,7 +72,11 @@ func (m *Explorer) clock(name string) action.Action {
 	past := m.travel.Past()
 	switch name {
 	case keymap.GrainMenu:
-		m.open.Push(menu.Grains(m.drive.Grain(), m.drive.Newest().Words, m.drive.Followed().Words != ""))
+		could := m.drive.Newest().Words
+		if of := m.behind(); past && of != nil {
+			could = leads(of)
+		}
+		m.open.Push(menu.Grains(m.drive.Grain(), could, m.followed().Words != ""))
 		return nil
 	case keymap.Break:
 		return m.breakpoints()
@@ -85,6 +89,9 @@ func (m *Explorer) clock(name string) action.Action {
 		if past {
 			m.frame.Unpoint()
 			m.moving.walked = true
+			if of := m.behind(); m.drive.Along() && of != nil {
+				return m.along(of, drive.AlongPath(name))
+			}
 			return m.travel.Walk(1, m.drive.StepOf(name))
 		}
 	case keymap.Faster, keymap.Slower:

@@ -36,8 +36,9 @@ type Clock interface {
 // Stepper lets a cluster that stands go on, and stand again.
 type Stepper interface {
 	Step(grain trace.Grain) error
-	// StepOf runs to the next thing that a command or a fault leads to.
-	StepOf(of trace.ID) error
+	// StepOf runs to the next thing, of a grain or coarser, that a command or a fault
+	// leads to.
+	StepOf(of trace.ID, least trace.Grain) error
 	Until(expr string) error
 }
 
@@ -151,12 +152,10 @@ func (d *Driver) Do(name string) action.Action {
 			return d.ask(Cluster.Resume, "")
 		}
 		return d.ask(Cluster.Pause, "")
-	case keymap.StepInto:
+	case keymap.StepInto, keymap.StepOver, keymap.StepFar:
 		if of := d.Followed(); !of.ID.IsZero() {
-			return d.ask(func(c Cluster) error { return c.StepOf(of.ID) }, "")
+			return d.ask(func(c Cluster) error { return c.StepOf(of.ID, AlongPath(name)) }, "")
 		}
-		return d.ask(func(c Cluster) error { return c.Step(d.grain) }, "")
-	case keymap.StepOver, keymap.StepFar:
 		return d.ask(func(c Cluster) error { return c.Step(d.StepOf(name)) }, "")
 	case keymap.Faster, keymap.Slower:
 		x := NextSpeed(d.clock.Speed, name == keymap.Faster)
@@ -178,6 +177,17 @@ func (d *Driver) StepOf(name string) trace.Grain {
 		return trace.GrainConverged
 	}
 	return d.grain
+}
+
+// AlongPath is the grain at which a key that steps along a path ends, at least.
+func AlongPath(name string) trace.Grain {
+	switch name {
+	case keymap.StepOver:
+		return trace.GrainDecision
+	case keymap.StepFar:
+		return trace.GrainConverged
+	}
+	return trace.GrainRaft
 }
 
 var untilPrompt = action.Prompt{

@@ -40,8 +40,11 @@ func (d *Driver) Follow(f Followed) {
 // FollowAgain has steps go along the newest command's effects again.
 func (d *Driver) FollowAgain() action.Action {
 	d.follows.left = false
-	return action.Notice{Text: "a step now goes along what comes of: " + d.Newest().Words}
+	return action.Notice{Text: "a step now goes along what comes of a command or a fault"}
 }
+
+// Along reports whether steps go along a path: the person has chosen no grain.
+func (d *Driver) Along() bool { return !d.follows.left }
 
 // Newest is the newest command or fault that may still have effects.
 func (d *Driver) Newest() Followed {

@@ -3,23 +3,34 @@ package menu
 import (
 	"kviz/cluster/trace"
 	"kviz/tui/action"
+	"kviz/tui/keymap"
 	"kviz/tui/overlay"
 	"kviz/tui/pane"
 	"kviz/tui/theme"
 )
 
-// Glossary lists every kind of event, the cursor on one of them, and after them the
-// panes with their signs.
+// Glossary lists the concepts, then every kind of event, the cursor on one of these, and
+// after them the panes with their signs.
 func Glossary(at trace.Kind, panes []pane.Info) overlay.Overlay {
-	p := &overlay.Picker{Title: "Glossary · kinds of events", Search: true, Wide: true}
+	p := &overlay.Picker{Title: "Glossary", Search: true, Wide: true}
 	selected := -1
-	for i, k := range trace.Kinds() {
+	keys := map[string]string{}
+	for i, info := range panes {
+		keys[info.Name] = keymap.PaneKey(i)
+	}
+	for _, c := range concepts {
+		p.Items = append(p.Items, overlay.Item{
+			Label: overlay.Padded(c.word, 18), Note: c.means, Style: theme.Title,
+			Detail: c.means + "\nSee it in the pane " + c.pane + " (enter, or " + keys[c.pane] + "): " + c.look + ".", Do: action.Focus{Pane: c.pane},
+		})
+	}
+	for _, k := range trace.Kinds() {
 		p.Items = append(p.Items, overlay.Item{
 			Label: overlay.Padded(string(k.Kind), 18), Note: k.Means, Style: theme.Name,
 			Detail: k.Means + "\nLook at: " + k.Look + "\nIn the real thing: " + k.Source,
 		})
 		if k.Kind == at {
-			selected = i
+			selected = len(p.Items) - 1
 		}
 	}
 	for _, info := range panes {

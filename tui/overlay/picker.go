@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -75,6 +76,17 @@ func (p *Picker) narrow() {
 	for _, m := range fuzzy.FindFrom(text, source(p.Items)) {
 		p.shown = append(p.shown, m.Index)
 	}
+	// What is called so comes before what only has the letters somewhere.
+	called := func(i int) bool { return strings.HasPrefix(strings.ToLower(p.Items[i].Label), strings.ToLower(text)) }
+	slices.SortStableFunc(p.shown, func(a, b int) int {
+		switch {
+		case called(a) == called(b):
+			return 0
+		case called(a):
+			return -1
+		}
+		return 1
+	})
 }
 
 type source []Item

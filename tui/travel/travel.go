@@ -27,6 +27,7 @@ type Travel struct {
 	at        uint64 // position of the event the state is at, when not live
 	mark      uint64 // remembered position + 1; 0 for none
 	play      play
+	path      path
 }
 
 // New stands at the newest event, of a recording at the oldest.

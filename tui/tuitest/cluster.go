@@ -104,16 +104,20 @@ func (c *Cluster) Step(g trace.Grain) error {
 	return nil
 }
 
-// StepOf implements [tui.Cluster]: the next event whose causes lead to the one it is of.
-func (c *Cluster) StepOf(of trace.ID) error {
+// StepOf implements [tui.Cluster]: the next event, of a grain or coarser, whose causes lead
+// to the one it is of.
+func (c *Cluster) StepOf(of trace.ID, least trace.Grain) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ask("step of %s", of)
+	c.ask("step of %s, %s", of, least)
 	path := view.NewPath(of)
 	for pos := uint64(0); pos < c.out.Len(); pos++ {
 		path.Take(c.out.Get(pos))
 	}
-	for c.next < len(c.tape) && !path.Take(c.one()) {
+	for c.next < len(c.tape) {
+		if e := c.one(); path.Take(e) && e.Grain() >= least {
+			break
+		}
 	}
 	c.clock.Paused, c.clock.Why = true, "step path of #"+of.String()
 	return nil
