@@ -258,3 +258,26 @@ func TestWhenItBecameInevitable(t *testing.T) {
 		}
 	}
 }
+
+// The console has words for all of it, which the cluster never hears.
+func TestRunsByTheConsole(t *testing.T) {
+	d := explore(t, 120, 40, -1, func(c *Config) { c.Forks = &forker{} })
+	say := func(line string) *driver { return d.press(":").typed(line).press("enter").settle() }
+	say("kviz fork --at 60 cut it").shows("cut it stands where first run was at #60")
+	say("kviz fork --show first run")
+	if d.m.left != nil {
+		t.Error("the first run is not on the screen")
+	}
+	say("kviz fork --list").shows("○ cut it").press("esc")
+	say("kviz compare cut it")
+	d.press("esc").shows("cut it ", "D first difference")
+	d.press("C")
+	say("kviz odds 'store.leader == \"b\"'").shows("How probable: store.leader").press("esc")
+	say("kviz fork --at x").shows("want a number such as 214")
+	say("kviz fork --new").shows("--list, --show NAME")
+	for _, asked := range d.c.Asked {
+		if strings.HasPrefix(asked, "exec") {
+			t.Errorf("the cluster was asked %s", asked)
+		}
+	}
+}

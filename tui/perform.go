@@ -278,6 +278,10 @@ func (m *Explorer) exec(line string) action.Action {
 		m.drawer.Shut()
 		return nil
 	}
+	if does, ok := m.typed(line); ok {
+		m.drawer.Leave() // what comes of it is seen on the screen
+		return does
+	}
 	m.travel.ToNow()
 	m.arm()
 	var lend control.Lend
