@@ -16,6 +16,7 @@ import (
 	"kviz/tui/lesson"
 	"kviz/tui/menu"
 	"kviz/tui/odds"
+	"kviz/tui/trail"
 	"kviz/tui/travel"
 )
 
@@ -37,6 +38,8 @@ type branch struct {
 	moving moving
 	curve  *odds.Curve // how probable something became in it; nil where nobody asked
 	mine   followed
+	trail  trail.Trail
+	walk   *trail.Walk // how far the newest command has come where we are
 	waker
 }
 

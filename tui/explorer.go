@@ -101,7 +101,7 @@ func (m *Explorer) say(text string) { m.notice = text }
 func (m *Explorer) moment() frame.Moment {
 	return frame.Moment{
 		State: m.travel.State(), History: m.history(), Live: m.travel.Live(), Panes: !m.drawer.Typing() && m.open.Empty(),
-		Motion: m.moving.player.Shot(),
+		Motion: m.moving.player.Shot(), Path: m.walk,
 	}
 }
 

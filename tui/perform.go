@@ -91,6 +91,7 @@ func (m *Explorer) onScreen(a action.Action) (does action.Action, ok bool) {
 	case action.Theme:
 		m.frame.SetTheme(string(a))
 	case action.Motion:
+		m.cfg.Motion = string(a)
 		m.moving.player.SetMode(motion.Mode(a))
 		does = action.Notice{Text: "motion: " + string(a) + ": " + motion.Mode(a).Means()}
 	default:

@@ -74,7 +74,7 @@ func (m *Explorer) look() tea.Cmd {
 	if m.pull(m.rate()) {
 		m.screen.dirty = true
 	}
-	if m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() || m.moving.player.Busy() {
+	if m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() || m.moving.player.Busy() || m.trail.Behind() {
 		return m.tick()
 	}
 	return nil
@@ -89,6 +89,9 @@ func (m *Explorer) pull(passed time.Duration) bool {
 	m.follow()
 	output := m.drawer.Update()
 	moved := m.animate(passed)
+	walk := m.walk
+	m.walk = m.trail.Update(m.history().Stream(), m.moving.seen, m.travel.State())
+	moved = moved || walk != m.walk
 	if clock || state || output {
 		m.perform(m.lesson.Update())
 		return true

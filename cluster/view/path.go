@@ -124,3 +124,9 @@ var stations = map[trace.Kind]bool{
 	trace.ProcessStart:    true,
 	trace.ProcessExit:     true,
 }
+
+// Has reports whether an event came of the beginning.
+func (p *Path) Has(id trace.ID) bool { _, ok := p.in[id]; return ok }
+
+// Join makes what comes of another event come of the beginning too.
+func (p *Path) Join(id trace.ID) { p.in[id] = struct{}{} }

@@ -17,6 +17,7 @@ import (
 	"kviz/tui/layout"
 	"kviz/tui/motion"
 	"kviz/tui/pane"
+	"kviz/tui/trail"
 )
 
 // Frame is the screen.
@@ -47,6 +48,7 @@ type Moment struct {
 	Live    bool // it is the newest
 	Panes   bool // the panes have the keyboard, not the console or an overlay
 	Motion  *motion.Shot
+	Path    *trail.Walk
 }
 
 // New makes a frame with these panes, the first in focus, in an arrangement and a theme
@@ -218,7 +220,7 @@ func (f *Frame) SetFilter(text string) {
 // moment is the moment as a pane draws it.
 func (f *Frame) moment(p *Place, m Moment) pane.Frame {
 	focused := p.Name == f.in.Focus
-	at := pane.Frame{S: m.State, H: m.History, Focused: focused && m.Panes, Live: m.Live, Motion: m.Motion, Filter: p.Filter}
+	at := pane.Frame{S: m.State, H: m.History, Focused: focused && m.Panes, Live: m.Live, Motion: m.Motion, Path: m.Path, Filter: p.Filter}
 	if !focused {
 		at.Sel = f.Under()
 	}

@@ -35,6 +35,7 @@ type drawn struct {
 	live    bool
 	run     string
 	moved   uint64 // version of what moves
+	path    uint64 // version of the path of a command
 }
 
 // NewHost makes a host. The key that gives the pane the focus stands in its frame.
@@ -60,9 +61,14 @@ func (h *Host) Put(id string) {
 // Draw draws the pane with its frame into its place on the screen, unless
 // nothing changed since the last time. It reports whether it drew.
 func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
-	now := drawn{f.S, place, f.Focused, f.Filter, f.Sel.ID, f.Live, f.Run, 0}
-	if _, ok := h.Pane.(Filler); ok && f.Motion != nil {
-		now.moved = f.Motion.Version
+	now := drawn{f.S, place, f.Focused, f.Filter, f.Sel.ID, f.Live, f.Run, 0, 0}
+	if _, ok := h.Pane.(Filler); ok {
+		if f.Motion != nil {
+			now.moved = f.Motion.Version
+		}
+		if f.Path != nil {
+			now.path = f.Path.Version
+		}
 	}
 	if !h.dirty && now == h.last {
 		return false

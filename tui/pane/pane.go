@@ -14,6 +14,7 @@ import (
 	"kviz/tui/action"
 	"kviz/tui/keymap"
 	"kviz/tui/motion"
+	"kviz/tui/trail"
 )
 
 // Info describes a pane.
@@ -80,6 +81,7 @@ type Frame struct {
 	S       *view.State
 	H       *view.History
 	Motion  *motion.Shot // what moves; nil where nothing can
+	Path    *trail.Walk  // of the person's newest command; nil for none
 	W, Rows int          // size of the window
 	Run     string       // whose state it is, where two runs are shown; "" where there is one
 	Focused bool

@@ -331,7 +331,7 @@ func (p *picture) foot() {
 		return
 	}
 	y, end := at.Y, at.Y+at.H
-	if p.Form == scene.Full && at.H > 4 {
+	if p.Form == scene.Full && at.H > 4 && !(p.f.Path != nil && at.H < 2+pathRows) {
 		y++
 	}
 	part := p.s.Part(at.X, at.W)
@@ -349,9 +349,18 @@ func (p *picture) foot() {
 		}
 		y++
 	}
+	if p.f.Path != nil && end-y < 1+pathRows { // a row of it, and the legend where there is another
+		y = p.path(part, y, min(y+1, end), at.W)
+	}
 	if y < end {
 		p.legend(part, y)
 		y++
+	}
+	if p.f.Path != nil && end-y > pathRows { // a blank row before it
+		y++
+	}
+	if end-y >= pathRows {
+		y = p.path(part, y, end, at.W)
 	}
 	if left := end - y - 1; p.Form != scene.Strip && left >= 3 {
 		part.KubeEvents(y+1, left, p.f, func(view.KubeEvent) bool { return true })

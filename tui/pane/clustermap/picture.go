@@ -51,6 +51,7 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 	p.store()
 	p.nodes()
 	p.services()
+	p.walked()
 	p.lights()
 	m.painter.Paint(s.Rows(0, f.Rows), p.Scene, p.Picture)
 	p.foot()

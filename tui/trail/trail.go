@@ -1,0 +1,218 @@
+// Package trail follows what comes of a person's newest command over the picture of the
+// cluster: the ways that it has gone and the stations that it has reached, until the next
+// command.
+//
+// Start reading at [Trail.Update], then [Walk] (what is drawn of it).
+package trail
+
+import (
+	"strings"
+	"time"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/motion"
+	"kviz/tui/scene"
+)
+
+// Stop is a station of a command: the causes that follow one another at one place.
+type Stop struct {
+	Place, Word string
+	Event       trace.ID // the newest of them
+	at          uint64   // position of the first
+}
+
+// Walk is how far a command has come. It is not changed once it is made.
+type Walk struct {
+	Version uint64
+	Line    string      // the command
+	Event   trace.ID    // with which it began
+	Ways    [][2]string // from place to place, as package scene calls them
+	Stops   []Stop
+	Took    time.Duration // from the beginning to the last station
+}
+
+// Trail follows commands along the trace. It is not safe for use by several goroutines.
+type Trail struct {
+	head    uint64 // events before this position have been looked at
+	walks   []*walk
+	version uint64
+	shown   *Walk
+	key     [4]uint64 // of what is shown: begin, ways, stops, positions
+	behind  bool
+}
+
+// walk is all that is known of one command.
+type walk struct {
+	line    string
+	begin   trace.ID
+	at      uint64
+	since   time.Duration
+	outside bool // kubectl of another terminal
+	path    *view.Path
+	known   map[[2]string]bool
+	ways    []way
+	stops   []Stop
+	times   []time.Duration
+}
+
+type way struct {
+	ends [2]string
+	at   uint64
+}
+
+const (
+	most     = 32    // commands that are remembered
+	atOnce   = 20000 // events that are looked at in one go
+	together = 2 * time.Second
+)
+
+// Update follows the trace up to a position, at which the state is, and gives how far the
+// newest command has come there; nil for none.
+func (t *Trail) Update(stream *trace.Stream, to uint64, s *view.State) *Walk {
+	t.head = max(t.head, stream.First())
+	for n := 0; t.head < to && n < atOnce; {
+		events, next, _ := stream.Read(t.head, int(min(to-t.head, atOnce)))
+		if len(events) == 0 {
+			break
+		}
+		for i, e := range events {
+			t.take(next-uint64(len(events)-i), e, s)
+		}
+		t.head, n = next, n+len(events)
+	}
+	t.behind = t.head < to
+	return t.show(to)
+}
+
+// Behind reports whether not everything has been looked at yet.
+func (t *Trail) Behind() bool { return t.behind }
+
+// take takes in one event.
+func (t *Trail) take(pos uint64, e *trace.Event, s *view.State) {
+	if t.begins(pos, e, s) {
+		return
+	}
+	if len(t.walks) == 0 {
+		return
+	}
+	w := t.walks[len(t.walks)-1]
+	station := w.path.Take(e)
+	if !w.path.Has(e.ID) {
+		return
+	}
+	if l, ok := motion.Of(e, s); ok && l.To != "" && l.Rank != motion.Routine {
+		w.went(pos, l.From, l.To)
+	}
+	switch {
+	case e.Kind == trace.RequestReceived && len(w.stops) < 2:
+		w.stop(pos, e, "API", e.Payload.(*trace.Request).Verb)
+	case station:
+		place, word := said(e)
+		w.stop(pos, e, place, word)
+	}
+}
+
+// begins begins a new walk with a command of the console, a fault, or a change that another
+// program asks for; several of these at once belong together.
+func (t *Trail) begins(pos uint64, e *trace.Event, s *view.State) bool {
+	switch p := e.Payload.(type) {
+	case *trace.Command:
+		if e.Kind == trace.CommandStart && strings.HasPrefix(p.Line, "kubectl") {
+			t.begin(pos, e, p.Line).stop(pos, e, "you", verb(p.Line))
+			return true
+		}
+	case *trace.Fault:
+		if e.Kind == trace.FaultInjected && !strings.HasPrefix(p.Target, "member/") && p.Target != "store" {
+			t.begin(pos, e, p.Fault+" "+p.Target).stop(pos, e, "you", p.Fault)
+			return true
+		}
+	case *trace.Request:
+		if e.Kind != trace.RequestReceived || len(e.Causes) > 0 || p.Verb == "get" || p.Verb == "list" || p.Verb == "watch" {
+			return false
+		}
+		l, ok := motion.Of(e, s)
+		if !ok || l.From != scene.You {
+			return false
+		}
+		var w *walk
+		if n := len(t.walks); n > 0 && t.walks[n-1].outside && e.At-t.walks[n-1].since < together {
+			w = t.walks[n-1]
+			w.path.Join(e.ID)
+		} else {
+			w = t.begin(pos, e, p.Verb+" "+p.Resource+" "+p.Name)
+			w.outside = true
+			w.stop(pos, e, "you", "outside")
+			w.stop(pos, e, "API", p.Verb)
+		}
+		w.went(pos, l.From, l.To)
+		return true
+	}
+	return false
+}
+
+func (t *Trail) begin(pos uint64, e *trace.Event, line string) *walk {
+	w := &walk{line: line, begin: e.ID, at: pos, since: e.At, path: view.NewPath(e.ID), known: map[[2]string]bool{}}
+	w.path.Take(e)
+	if t.walks = append(t.walks, w); len(t.walks) > most {
+		t.walks = t.walks[1:]
+	}
+	return w
+}
+
+func (w *walk) went(pos uint64, from, to string) {
+	if ends := [2]string{from, to}; !w.known[ends] {
+		w.known[ends] = true
+		w.ways = append(w.ways, way{ends, pos})
+	}
+}
+
+func (w *walk) stop(pos uint64, e *trace.Event, place, word string) {
+	if n := len(w.stops); n > 0 && w.stops[n-1].Place == place {
+		return
+	}
+	w.stops, w.times = append(w.stops, Stop{place, word, e.ID, pos}), append(w.times, e.At)
+}
+
+// show is what is to be seen at a position.
+func (t *Trail) show(to uint64) *Walk {
+	for i := len(t.walks) - 1; i >= 0; i-- {
+		w := t.walks[i]
+		if w.at >= to {
+			continue
+		}
+		ways, stops := 0, 0
+		for ways < len(w.ways) && w.ways[ways].at < to {
+			ways++
+		}
+		for stops < len(w.stops) && w.stops[stops].at < to {
+			stops++
+		}
+		if stops < 2 { // nothing has come of it
+			continue
+		}
+		key := [4]uint64{w.begin.Seq, uint64(w.begin.Sub), uint64(ways), uint64(stops)}
+		if t.shown != nil && key == t.key {
+			return t.shown
+		}
+		t.version++
+		t.key = key
+		t.shown = &Walk{Version: t.version, Line: w.line, Event: w.begin, Stops: w.stops[:stops:stops], Took: w.times[stops-1] - w.since}
+		for _, x := range w.ways[:ways] {
+			t.shown.Ways = append(t.shown.Ways, x.ends)
+		}
+		return t.shown
+	}
+	t.shown = nil
+	return nil
+}
+
+// verb is what a command of kubectl does, in a word.
+func verb(line string) string {
+	for _, word := range strings.Fields(line)[1:] {
+		if !strings.HasPrefix(word, "-") {
+			return word
+		}
+	}
+	return "kubectl"
+}
