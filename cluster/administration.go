@@ -11,6 +11,9 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/flowcontrol"
+	"kviz/cluster/apiserver/inprocess"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/balancer"
 	"kviz/cluster/client"
 	"kviz/cluster/console/verbs"
@@ -23,7 +26,7 @@ func (a *apiServers) At(name string) (verbs.APIServer, error) {
 	if a.first == nil {
 		return verbs.APIServer{}, errNoServer
 	}
-	s, to := a.first, apiserver.Door(balancer.Once{Balancer: a.balancer})
+	s, to := a.first, inprocess.Handler(balancer.Once{Balancer: a.balancer})
 	if name != "" {
 		b := a.backend(name)
 		if b == nil {
@@ -75,7 +78,7 @@ func (p auditPolicy) State() audit.State { return p.server.Auditor().State() }
 // requests are what an API server serves at once, and where those of a storm enter.
 type requests struct {
 	server *apiserver.Server
-	to     apiserver.Door
+	to     inprocess.Handler
 }
 
 func (r requests) SetConcurrency(t *sim.Task, total int) error {
@@ -91,7 +94,7 @@ func (r requests) Storm(t *sim.Task, name string, n int) (answered, rejected int
 	if parts := strings.Split(name, ":"); len(parts) == 4 && strings.HasPrefix(name, "system:serviceaccount:") {
 		user = authn.ServiceAccount(parts[2], parts[3])
 	}
-	return apiserver.Storm(t, r.to, &apiserver.Request{Verb: "list", Resource: client.Pods.GroupVersionResource, User: &user, Client: "storm"}, n)
+	return flowcontrol.Storm(t, r.to, &request.Request{Verb: "list", Resource: client.Pods.GroupVersionResource, User: &user, Client: "storm"}, n)
 }
 
 // etcdServers are the members that an API server's etcd client goes through.

@@ -106,7 +106,7 @@ func (a *apiServers) slow(s *balancer.Backend, d time.Duration) {
 	if delay == nil {
 		delay = &sim.Delay{}
 		a.slowed[s.Name] = delay
-		s.Server.StandBefore(delay.Pass)
+		s.Server.DelayHandlers(delay.Pass)
 	}
 	delay.Set(d)
 }

@@ -6,6 +6,7 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/console"
 	"kviz/cluster/console/verbs"
 	"kviz/cluster/inert"
@@ -40,7 +41,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	nodes := newNodes(k, components, servers, net, podCIDRs(cfg.Nodes), cfg.Light)
 	servers.like = apiserver.Config{
 		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: inert.Written,
-		Components: func() []apiserver.ComponentHealth { return componentHealth(components, db) },
+		Components: func() []handlers.ComponentHealth { return componentHealth(components, db) },
 	}
 	slow := queueDelays{}
 

@@ -5,7 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/handlers"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/kubelet"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
@@ -22,7 +23,7 @@ const kubeletPort = ":10250"
 // (net.Dialer in pkg/kubelet/client).
 const dialTimeout = 30 * time.Second
 
-// Address is apiserver.Kubelets.
+// Address is handlers.Kubelets.
 func (k kubelets) Address(name string) string {
 	n := k.nodes.find(name)
 	if n == nil {
@@ -46,8 +47,8 @@ func (k kubelets) dial(t *sim.Task, name string) (*kubelet.Kubelet, error) {
 	return n.agent, nil
 }
 
-// Logs is apiserver.Kubelets.
-func (k kubelets) Logs(t *sim.Task, node string, c apiserver.ContainerName, opts *corev1.PodLogOptions) (apiserver.LogStream, error) {
+// Logs is handlers.Kubelets.
+func (k kubelets) Logs(t *sim.Task, node string, c handlers.ContainerName, opts *corev1.PodLogOptions) (request.LogStream, error) {
 	kl, err := k.dial(t, node)
 	if err != nil {
 		return nil, err
@@ -59,8 +60,8 @@ func (k kubelets) Logs(t *sim.Task, node string, c apiserver.ContainerName, opts
 	return log, nil
 }
 
-// Exec is apiserver.Kubelets.
-func (k kubelets) Exec(t *sim.Task, node string, c apiserver.ContainerName, argv []string, streams *stdio.Streams) (int, error) {
+// Exec is handlers.Kubelets.
+func (k kubelets) Exec(t *sim.Task, node string, c handlers.ContainerName, argv []string, streams *stdio.Streams) (int, error) {
 	kl, err := k.dial(t, node)
 	if err != nil {
 		return 0, err
@@ -68,8 +69,8 @@ func (k kubelets) Exec(t *sim.Task, node string, c apiserver.ContainerName, argv
 	return kl.Exec(t, kubelet.Container(c), argv, streams)
 }
 
-// Attach is apiserver.Kubelets.
-func (k kubelets) Attach(t *sim.Task, node string, c apiserver.ContainerName, streams *stdio.Streams) error {
+// Attach is handlers.Kubelets.
+func (k kubelets) Attach(t *sim.Task, node string, c handlers.ContainerName, streams *stdio.Streams) error {
 	kl, err := k.dial(t, node)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (k kubelets) Attach(t *sim.Task, node string, c apiserver.ContainerName, st
 	return kl.Attach(t, kubelet.Container(c), streams)
 }
 
-// PortForward is apiserver.Kubelets.
+// PortForward is handlers.Kubelets.
 func (k kubelets) PortForward(t *sim.Task, node, namespace, pod string, port int) (remote.Connection, error) {
 	kl, err := k.dial(t, node)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/balancer"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -56,7 +56,7 @@ func (p *pollers) Set(t *sim.Task, count int, resource string, every time.Durati
 			t.SetCauses(causes...)
 			for t.Sleep(first); ; t.Sleep(every) {
 				user := authn.User{Name: name, Groups: []string{authn.Masters}}
-				p.balancer.Handle(t, &apiserver.Request{Verb: "list", Resource: kinds[i].GroupVersionResource, User: &user, Client: name})
+				p.balancer.Handle(t, &request.Request{Verb: "list", Resource: kinds[i].GroupVersionResource, User: &user, Client: name})
 			}
 		})
 	}

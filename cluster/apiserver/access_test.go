@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -118,8 +120,8 @@ func TestTokens(t *testing.T) {
 		}})
 		w.must(err)
 		token := made.(*authenticationv1.TokenRequest).Status.Token
-		whoami := func(token string) *Response {
-			return w.s.Handle(task, &Request{
+		whoami := func(token string) *request.Response {
+			return w.s.Handle(task, &request.Request{
 				Verb: "create", Token: token, Object: &authenticationv1.SelfSubjectReview{},
 				Resource: schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"},
 			})
@@ -153,7 +155,7 @@ func TestReviews(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		u := authn.User{Name: "jane"}
 		ask := func(verb, resource string) bool {
-			r := w.s.Handle(task, &Request{
+			r := w.s.Handle(task, &request.Request{
 				Verb: "create", User: &u, Resource: schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"},
 				Object: &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 					ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: resource, Namespace: "default"},

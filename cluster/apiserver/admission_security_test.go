@@ -52,7 +52,7 @@ func TestExistingPodsAreMeasuredAsUpstreamDoes(t *testing.T) {
 		for _, level := range []psa.Level{psa.LevelBaseline, psa.LevelRestricted} {
 			strict := ns.DeepCopy()
 			strict.Labels = map[string]string{psa.EnforceLevelLabel: string(level), psa.EnforceVersionLabel: "v1.30"}
-			plugin, err := admission.NewPodSecurity(nil, nil, lister{w.s})
+			plugin, err := admission.NewPodSecurity(nil, nil, w.s.caches)
 			w.must(err)
 			did, err := plugin.Validate(&request.Scope{Task: task}, &admission.Attributes{
 				Operation: admission.Update, Kind: client.Namespaces.GVK(), Resource: client.Namespaces.GroupVersionResource, Name: "default", Object: strict, OldObject: ns,
@@ -63,7 +63,7 @@ func TestExistingPodsAreMeasuredAsUpstreamDoes(t *testing.T) {
 
 			theirs := plugin.Library()
 			var pods podsIn
-			all, err := lister{w.s}.Newest(task, client.Pods, "default")
+			all, err := w.s.caches.Newest(task, client.Pods, "default")
 			w.must(err)
 			for _, obj := range all {
 				pods = append(pods, obj.(*corev1.Pod))
@@ -103,7 +103,7 @@ func TestPodSecurityExemptions(t *testing.T) {
 			if try.class != "" {
 				p.Spec.RuntimeClassName = &try.class
 			}
-			plugin, err := admission.NewPodSecurity(nil, cfg, lister{w.s})
+			plugin, err := admission.NewPodSecurity(nil, cfg, w.s.caches)
 			w.must(err)
 			_, err = plugin.Validate(&request.Scope{Task: task}, &admission.Attributes{
 				Operation: admission.Create, Kind: client.Pods.GVK(), Resource: client.Pods.GroupVersionResource, Namespaced: true,

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"kviz/cluster/apiserver/request"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -50,7 +52,7 @@ func TestAdmission(t *testing.T) {
 		}
 		send := func(verb string, r client.Resource, name, body string) func() {
 			return func() {
-				req := &Request{Verb: verb, Resource: r.GroupVersionResource, Name: name}
+				req := &request.Request{Verb: verb, Resource: r.GroupVersionResource, Name: name}
 				if r.Namespaced {
 					req.Namespace = "default"
 				}
@@ -100,7 +102,7 @@ func TestAdmission(t *testing.T) {
 		})
 		step("a config map is charged", create(client.ConfigMaps, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`))
 		step("a dry run is not", func() {
-			s.outside(&Request{Verb: "create", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", DryRun: true, Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`)})
+			s.outside(&request.Request{Verb: "create", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", DryRun: true, Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`)})
 		})
 		step("a pod must say what the quota counts", podWith("vague", `{"containers":[{"name":"app","image":"nginx"}]}`))
 		step("one that fits", podWith("fits", `{"containers":[{"name":"app","image":"nginx","resources":{"limits":{"cpu":"400m"},"requests":{"cpu":"100m"}}}]}`))

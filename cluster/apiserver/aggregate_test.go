@@ -58,7 +58,7 @@ func TestDefinitionsLeaveTheAggregatorAsItIs(t *testing.T) {
 			return ""
 		}
 		registered := func() bool {
-			return w.s.cacheOf(aggregator.Kind()).Get("v1.stable.example.com") != nil
+			return w.s.caches.Of(aggregator.Kind()).Get("v1.stable.example.com") != nil
 		}
 
 		served("before any definition")

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,10 +32,10 @@ func numbered(n int, text string) string {
 func TestBigRequestsLetOthersGoOn(t *testing.T) {
 	const n = 8000
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		at := func(verb, name string, r client.Resource, body string) *Request {
-			return &Request{Verb: verb, Resource: r.GroupVersionResource, Namespace: "default", Name: name, Body: []byte(body), FieldManager: "t"}
+		at := func(verb, name string, r client.Resource, body string) *request.Request {
+			return &request.Request{Verb: verb, Resource: r.GroupVersionResource, Namespace: "default", Name: name, Body: []byte(body), FieldManager: "t"}
 		}
-		patch := func(name string, pt types.PatchType, body string) *Request {
+		patch := func(name string, pt types.PatchType, body string) *request.Request {
 			r := at("patch", name, client.ConfigMaps, "")
 			r.Body, r.PatchType, r.Patch = nil, pt, []byte(body)
 			return r
@@ -47,7 +49,7 @@ func TestBigRequestsLetOthersGoOn(t *testing.T) {
 		choosy.List.LabelSelector = numbered(20000, "!label#")
 		for _, c := range []struct {
 			name string
-			req  *Request
+			req  *request.Request
 			most bool // as many turns as it wants; else only as many as modelled pauses take
 		}{
 			{"a small one", at("create", "", client.ConfigMaps, `{"metadata":{"name":"small"},"data":{"a":"b"}}`), false},
@@ -63,7 +65,7 @@ func TestBigRequestsLetOthersGoOn(t *testing.T) {
 		} {
 			if c.req == nil {
 				task.Sleep(5 * time.Second)
-				c.req = &Request{Verb: "create", Resource: example("v1", "many"), Namespace: "default", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Many","metadata":{"name":"a"},"spec":{}}`)}
+				c.req = &request.Request{Verb: "create", Resource: example("v1", "many"), Namespace: "default", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Many","metadata":{"name":"a"},"spec":{}}`)}
 			}
 			if c.req == choosy {
 				for i := range 100 {
@@ -79,7 +81,7 @@ func TestBigRequestsLetOthersGoOn(t *testing.T) {
 
 // besideOthers asks, and looks whether others had as many turns meanwhile as they want
 // (most), or only as many as modelled pauses take.
-func (w *world) besideOthers(task *sim.Task, name string, req *Request, most bool) {
+func (w *world) besideOthers(task *sim.Task, name string, req *request.Request, most bool) {
 	turns, over := 0, false
 	w.user.Go("others", func(o *sim.Task) {
 		for ; !over; o.Sleep(200 * time.Microsecond) {
@@ -105,10 +107,10 @@ func (w *world) besideOthers(task *sim.Task, name string, req *Request, most boo
 func TestALargePolicyIsCompiledBesideTheKernel(t *testing.T) {
 	for sender, system := range map[string]bool{"a client": false, "a component": true} {
 		run(t, Config{}, func(w *world, task *sim.Task) {
-			create := func(r client.Resource, namespace, body string) *Request {
-				return &Request{Verb: "create", Resource: r.GroupVersionResource, Namespace: namespace, Body: []byte(body)}
+			create := func(r client.Resource, namespace, body string) *request.Request {
+				return &request.Request{Verb: "create", Resource: r.GroupVersionResource, Namespace: namespace, Body: []byte(body)}
 			}
-			one := func(name string) *Request {
+			one := func(name string) *request.Request {
 				r := create(client.ConfigMaps, "default", `{"metadata":{"name":"`+name+`"}}`)
 				r.System = system
 				return r
@@ -133,7 +135,7 @@ func TestPatchCopiesHaveALimit(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		_, err := w.admin().Create(task, client.ConfigMaps, "default", configMap("big", "a", strings.Repeat("x", 1<<19)))
 		w.must(err)
-		req := &Request{
+		req := &request.Request{
 			Verb: "patch", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", Name: "big", PatchType: types.JSONPatchType,
 			Patch: []byte(`[` + numbered(400, `{"op":"copy","from":"/data/a","path":"/data/b#"}`) + `]`),
 		}
@@ -162,25 +164,25 @@ func TestAsideSharesNothing(t *testing.T) {
 		w.user.Go("others", func(o *sim.Task) {
 			for i := 0; !over; i++ {
 				r := resources[i%len(resources)]
-				req := &Request{Verb: "create", Resource: r.GroupVersionResource, Body: []byte(`{"metadata":{"name":"other"}}`), FieldManager: "others", DryRun: true}
+				req := &request.Request{Verb: "create", Resource: r.GroupVersionResource, Body: []byte(`{"metadata":{"name":"other"}}`), FieldManager: "others", DryRun: true}
 				if r.Namespaced {
 					req.Namespace = "default"
 				}
 				w.ask(o, req) // some are invalid: their managers are made all the same
-				w.must(w.ask(o, &Request{
+				w.must(w.ask(o, &request.Request{
 					Verb: "patch", Resource: client.CustomResourceDefinitions.GroupVersionResource, Name: "crontabs.stable.example.com",
 					PatchType: types.MergePatchType, Patch: fmt.Appendf(nil, `{"metadata":{"labels":{"turn":"%d"}}}`, i),
 				}).Err)
 			}
 		})
-		apply := func(r *Request, name, body string) {
+		apply := func(r *request.Request, name, body string) {
 			t.Helper()
 			r.Verb, r.Namespace, r.Name, r.FieldManager, r.PatchType, r.Patch = "patch", "default", name, "t", types.ApplyPatchType, []byte(body)
 			w.must(w.ask(task, r).Err)
 		}
 		for range 2 { // a new object, and one that is there
-			apply(&Request{Resource: client.ConfigMaps.GroupVersionResource}, "big", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"big"},"data":{`+numbered(n, `"key#":"a"`)+`}}`)
-			apply(&Request{Resource: cronTabResource}, "big", `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"big","annotations":{`+numbered(n, `"key#":"a"`)+`}},"spec":{"cronSpec":"* * * * *","image":"a"}}`)
+			apply(&request.Request{Resource: client.ConfigMaps.GroupVersionResource}, "big", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"big"},"data":{`+numbered(n, `"key#":"a"`)+`}}`)
+			apply(&request.Request{Resource: cronTabResource}, "big", `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"big","annotations":{`+numbered(n, `"key#":"a"`)+`}},"spec":{"cronSpec":"* * * * *","image":"a"}}`)
 		}
 		over = true
 	})

@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/ptr"
+
+	"kviz/cluster/apiserver/request"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,14 +97,14 @@ func TestAuditStory(t *testing.T) {
 		if _, err = eve.Get(task, client.Secrets, "kube-system", "x"); !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 			t.Errorf("node-9: %v", err)
 		}
-		resp := w.s.Handle(task, &Request{
+		resp := w.s.Handle(task, &request.Request{
 			Verb: "get", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", Name: "colours",
-			User: ptr(authn.Admin()), Impersonate: &Impersonation{User: "bob", Groups: []string{"dev"}}, UserAgent: "kubectl/v1.37.2", SourceIPs: []string{"10.1.2.3"}, AuditID: "given",
+			User: ptr.To(authn.Admin()), Impersonate: &request.Impersonation{User: "bob", Groups: []string{"dev"}}, UserAgent: "kubectl/v1.37.2", SourceIPs: []string{"10.1.2.3"}, AuditID: "given",
 		})
 		if resp.Code != 403 || resp.AuditID != "given" {
 			t.Errorf("bob gets %d, Audit-Id %s", resp.Code, resp.AuditID)
 		}
-		resp = w.s.Handle(task, &Request{Verb: "get", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", Name: "colours", Token: "nonsense", Client: "curl"})
+		resp = w.s.Handle(task, &request.Request{Verb: "get", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", Name: "colours", Token: "nonsense", Client: "curl"})
 		if resp.Code != 401 {
 			t.Errorf("nonsense gets %d", resp.Code)
 		}
@@ -108,7 +112,7 @@ func TestAuditStory(t *testing.T) {
 		w.must(err)
 		task.Sleep(3 * time.Second)
 		watch.Stop()
-		w.must(admin.Delete(task, client.ConfigMaps, "default", "colours", metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(0))}))
+		w.must(admin.Delete(task, client.ConfigMaps, "default", "colours", metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
 		w.s.Auditor().Remove(task)
 		w.restart(task)
 		_, err = admin.Get(task, client.Secrets, "default", "db")
@@ -210,8 +214,8 @@ func TestAuditTellsOfPodSecurity(t *testing.T) {
 			w.must(err)
 		}
 		task.Sleep(time.Second)
-		of := func(ns string) *Request {
-			return &Request{
+		of := func(ns string) *request.Request {
+			return &request.Request{
 				Verb: "create", Resource: client.Pods.GroupVersionResource, Namespace: ns,
 				Body: []byte(`{"metadata":{"name":"a"},"spec":{"hostNetwork":true,"containers":[{"name":"a","image":"nginx"}]}}`),
 			}

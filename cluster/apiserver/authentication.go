@@ -8,10 +8,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
-	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/apiserver/request"
-	"kviz/cluster/apiserver/webhook"
-	"kviz/cluster/quota"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -86,7 +83,7 @@ func (c *call) unproven(p *authn.Proof) error {
 // have the path, or that of one for a resource that is not served may ask for it:
 // nil, 401 or 403. Such requests pass no other stages here, and
 // leave nothing in the trace.
-func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
+func (s *Server) Access(t *sim.Task, req *request.Request, verb, path string) error {
 	if req.User == nil && req.Token == "" && len(req.Certificates) == 0 && !s.issuers.MayBeAnonymous(path) {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
@@ -122,7 +119,7 @@ func (s *Server) Access(t *sim.Task, req *Request, verb, path string) error {
 // AuditAnswered writes of a request that was answered before the pipeline: one for no
 // resource, whose Resource is empty and whose Path says what it was for, or one that
 // the router refused. status is the answer where it is a Status, else nil.
-func (s *Server) AuditAnswered(t *sim.Task, req *Request, code int, status *metav1.Status) {
+func (s *Server) AuditAnswered(t *sim.Task, req *request.Request, code int, status *metav1.Status) {
 	if !s.audit.On() {
 		return
 	}
@@ -144,71 +141,3 @@ func (s *Server) AuditAnswered(t *sim.Task, req *Request, code int, status *meta
 
 // Audits reports whether anything is written of requests.
 func (s *Server) Audits() bool { return s.audit.On() }
-
-// newAuthenticators makes them; what is signed, and what has expired before its time, is
-// the same at all servers of a cluster.
-func (s *Server) newAuthenticators(authority *authn.Authority, expiry *authn.Expiry) {
-	s.authenticators = &authn.Authenticators{
-		Authority: authority, Expiry: expiry, Tokens: &authn.TokenFiles{Given: s.cfg.Tokens},
-		Accounts: authn.NewAccountTokens(s.keys, expiry, lister{s}), Bootstrap: authn.NewBootstrapTokens(lister{s}),
-	}
-}
-
-// authenticationConfig reads the file.
-func (s *Server) authenticationConfig(file []byte) (config, error) {
-	c, err := oidc.Parse(file, authn.APIAudiences)
-	if err != nil {
-		return config{}, err
-	}
-	return config{
-		lines: c.Says(),
-		use: func(t *sim.Task) {
-			s.issuers.Leave()
-			s.useIssuers(oidc.NewIssuers(t, s.p, c, s.provider()))
-		},
-		reuse: func(t *sim.Task) error {
-			if err := s.issuers.MayFollow(c); err != nil {
-				return err
-			}
-			next := oidc.NewIssuers(t, s.p, c, s.provider())
-			if err := next.AwaitKnown(t); err != nil {
-				return err
-			}
-			s.issuers.Leave()
-			s.useIssuers(next)
-			return nil
-		},
-	}, nil
-}
-
-func (s *Server) provider() oidc.Provider {
-	if s.cfg.Provider == nil {
-		return nil
-	}
-	return s.cfg.Provider
-}
-
-// useIssuers puts issuers in force; nil for none.
-func (s *Server) useIssuers(all *oidc.Issuers) {
-	s.issuers, s.authenticators.OIDC = all, nil
-	if all != nil && all.Any() {
-		s.authenticators.OIDC = all
-	}
-}
-
-// tokenWebhookFile is where the kubeconfig is that
-// --authentication-token-webhook-config-file names.
-const tokenWebhookFile = "/etc/kubernetes/token-webhook.yaml"
-
-// tokenWebhookConfig reads the file.
-func (s *Server) tokenWebhookConfig(file []byte) (config, error) {
-	address, err := webhook.ReadKubeconfig(file)
-	if err != nil {
-		return config{}, err
-	}
-	return config{lines: []string{"asked: " + address}, use: func(*sim.Task) {
-		s.authenticators.Webhook = authn.NewTokenWebhook(&webhook.Reviewer{
-			Client: s.webhooks, Codec: authn.TokenCodec, Address: address, Timeout: webhook.ReviewTimeout, Pause: webhook.ReviewPause,
-		}, quota.Clock{Time: s.k.Now})
-	}}, nil
-}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +31,7 @@ type gate struct {
 	out strings.Builder
 }
 
-func (g *gate) ask(what string, req Request) {
+func (g *gate) ask(what string, req request.Request) {
 	req.Verb, req.Object = "create", &authenticationv1.SelfSubjectReview{}
 	req.Resource = schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"}
 	g.w.sink.events = nil
@@ -89,12 +91,12 @@ func TestAuthenticators(t *testing.T) {
 		defaultAccount(w, task)
 		g := &gate{w: w, t: task}
 		valid, elsewhere := g.token(), g.token("vault")
-		g.ask("no credentials", Request{})
-		g.ask("a token of the token file", Request{Token: "jane-token"})
-		g.ask("a service account's token", Request{Token: valid})
-		g.ask("a service account's token for another audience", Request{Token: elsewhere})
-		g.ask("a token that somebody has changed", Request{Token: valid[:len(valid)-6] + "AAAAAA"})
-		g.ask("a token that nobody knows", Request{Token: "guess"})
+		g.ask("no credentials", request.Request{})
+		g.ask("a token of the token file", request.Request{Token: "jane-token"})
+		g.ask("a service account's token", request.Request{Token: valid})
+		g.ask("a service account's token for another audience", request.Request{Token: elsewhere})
+		g.ask("a token that somebody has changed", request.Request{Token: valid[:len(valid)-6] + "AAAAAA"})
+		g.ask("a token that nobody knows", request.Request{Token: "guess"})
 		g.review("the valid one", valid)
 		g.review("the valid one", valid, "vault")
 		g.review("the one for vault", elsewhere, "vault", "db")
@@ -107,24 +109,24 @@ func TestAuthenticators(t *testing.T) {
 			t.Errorf("the key is %q", key)
 		}
 		jane := certificates(t, cert)
-		g.ask("a client certificate", Request{Certificates: jane})
-		g.ask("the same certificate beside a token that nobody knows", Request{Certificates: jane, Token: "guess"})
+		g.ask("a client certificate", request.Request{Certificates: jane})
+		g.ask("the same certificate beside a token that nobody knows", request.Request{Certificates: jane, Token: "guess"})
 
 		// The seed is no secret, and so neither is the authority's key.
 		forger, err := authn.NewAuthority(w.k.Rand("root-ca"), w.k.Epoch())
 		w.must(err)
 		forged, _, err := forger.Issue("mallory", []string{authn.Masters}, task.Now(), time.Hour)
 		w.must(err)
-		g.ask("a certificate that somebody has signed with the key from the seed", Request{Certificates: certificates(t, forged)})
+		g.ask("a certificate that somebody has signed with the key from the seed", request.Request{Certificates: certificates(t, forged)})
 		_, own, _ := ed25519.GenerateKey(strings.NewReader(strings.Repeat("x", 64)))
 		self := &x509.Certificate{SerialNumber: jane[0].SerialNumber, Subject: pkix.Name{CommonName: "mallory", Organization: []string{authn.Masters}}, NotBefore: task.Now(), NotAfter: task.Now().Add(time.Hour)}
 		der, err := x509.CreateCertificate(strings.NewReader(""), self, self, own.Public(), own)
 		w.must(err)
 		selfSigned, err := x509.ParseCertificate(der)
 		w.must(err)
-		g.ask("a certificate that has signed itself", Request{Certificates: []*x509.Certificate{selfSigned}})
-		g.ask("a bad certificate beside a good token, which is forgiven", Request{Certificates: []*x509.Certificate{selfSigned}, Token: valid})
-		g.ask("the authority's own certificate", Request{Certificates: []*x509.Certificate{w.s.Authority().Certificate()}})
+		g.ask("a certificate that has signed itself", request.Request{Certificates: []*x509.Certificate{selfSigned}})
+		g.ask("a bad certificate beside a good token, which is forgiven", request.Request{Certificates: []*x509.Certificate{selfSigned}, Token: valid})
+		g.ask("the authority's own certificate", request.Request{Certificates: []*x509.Certificate{w.s.Authority().Certificate()}})
 
 		_, err = w.admin().Create(task, client.Secrets, "kube-system", &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-abcdef"}, Type: corev1.SecretTypeBootstrapToken,
@@ -136,16 +138,16 @@ func TestAuthenticators(t *testing.T) {
 		})
 		w.must(err)
 		task.Sleep(time.Millisecond)
-		g.ask("a bootstrap token", Request{Token: "abcdef.0123456789abcdef"})
-		g.ask("a bootstrap token with another secret", Request{Token: "abcdef.0123456789abcdee"})
-		g.ask("a bootstrap token without a Secret", Request{Token: "abcdeg.0123456789abcdef"})
+		g.ask("a bootstrap token", request.Request{Token: "abcdef.0123456789abcdef"})
+		g.ask("a bootstrap token with another secret", request.Request{Token: "abcdef.0123456789abcdee"})
+		g.ask("a bootstrap token without a Secret", request.Request{Token: "abcdeg.0123456789abcdef"})
 
 		task.Sleep(time.Hour + 2*time.Minute)
 		g.out.WriteString("--- an hour and two minutes later\n")
-		g.ask("the service account's token", Request{Token: valid})
-		g.ask("the client certificate", Request{Certificates: jane})
-		g.ask("the bootstrap token", Request{Token: "abcdef.0123456789abcdef"})
-		g.ask("the token of the token file", Request{Token: "jane-token"})
+		g.ask("the service account's token", request.Request{Token: valid})
+		g.ask("the client certificate", request.Request{Certificates: jane})
+		g.ask("the bootstrap token", request.Request{Token: "abcdef.0123456789abcdef"})
+		g.ask("the token of the token file", request.Request{Token: "jane-token"})
 		golden(t, "authenticators", g.out.String())
 	})
 }

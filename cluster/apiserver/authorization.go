@@ -1,13 +1,9 @@
 package apiserver
 
 import (
-	"fmt"
-
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/request"
-	"kviz/cluster/apiserver/webhook"
-	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
@@ -41,32 +37,4 @@ func (c *call) authorize(user authn.User) error {
 	c.Refused = trace.StageAuthorization
 	c.Tell(st)
 	return err
-}
-
-// authorizationConfig reads the file.
-func (s *Server) authorizationConfig(file []byte) (config, error) {
-	chain, lines, err := authz.ReadChain(file, s.authorizers.Authorizer, s.webhooks, virtualClock{s.k}, s.kubeconfigAt)
-	if err != nil {
-		return config{}, err
-	}
-	return config{
-		lines: lines,
-		use:   func(*sim.Task) { s.authorizers.Chain = chain },
-		reuse: func(*sim.Task) error {
-			if err := chain.MayFollow(s.authorizers.Chain); err != nil {
-				return err
-			}
-			s.authorizers.Chain = chain
-			return nil
-		},
-	}, nil
-}
-
-// kubeconfigAt reads a kubeconfig on the server's machine.
-func (s *Server) kubeconfigAt(path string) (address string, err error) {
-	file, err := s.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("stat %s: no such file or directory", path)
-	}
-	return webhook.ReadKubeconfig(file)
 }

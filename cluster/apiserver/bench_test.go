@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"testing"
 
+	"k8s.io/utils/ptr"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -31,7 +33,7 @@ func replica() *corev1.Pod {
 	p := pod("")
 	p.GenerateName = "web-5d8c7b6f9-"
 	p.Labels = map[string]string{"app": "web", "pod-template-hash": "5d8c7b6f9"}
-	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-5d8c7b6f9", UID: "b6e6b6c6-0000-4000-8000-000000000001", Controller: ptr(true), BlockOwnerDeletion: ptr(true)}}
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-5d8c7b6f9", UID: "b6e6b6c6-0000-4000-8000-000000000001", Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}}
 	return p
 }
 

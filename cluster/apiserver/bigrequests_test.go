@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -15,7 +17,7 @@ import (
 )
 
 // felt sends a request and reports for how long nobody else was answered, at most.
-func (g *target) felt(b *testing.B, name string, req *Request) {
+func (g *target) felt(b *testing.B, name string, req *request.Request) {
 	g.tb = b
 	stop, worst := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -33,7 +35,7 @@ func (g *target) felt(b *testing.B, name string, req *Request) {
 		}
 	}()
 	sent := time.Now()
-	var resp *Response
+	var resp *request.Response
 	g.call(func(t *sim.Task) { resp = g.server.Handle(t, req) })
 	took := time.Since(sent)
 	close(stop)
@@ -55,12 +57,12 @@ func BenchmarkBigRequests(b *testing.B) {
 	for _, x := range g.kinds {
 		k[x.Kind] = x
 	}
-	create := func(kind string, body string) *Request {
+	create := func(kind string, body string) *request.Request {
 		r := g.request(action{k[kind], "create", ""})
 		r.Body, r.ContentType, r.Peer = []byte(body), "application/json", "outside"
 		return r
 	}
-	patch := func(kind, name string, pt types.PatchType, body string) *Request {
+	patch := func(kind, name string, pt types.PatchType, body string) *request.Request {
 		r := g.request(action{k[kind], "patch", ""})
 		r.Patch, r.Name, r.PatchType, r.Peer = []byte(body), name, pt, "outside"
 		return r
@@ -142,10 +144,10 @@ func BenchmarkBigRequests(b *testing.B) {
 	for _, x := range g.server.Resources() {
 		k[x.Kind] = x
 	}
-	named := func(name, kind, body string) *Request {
+	named := func(name, kind, body string) *request.Request {
 		return create(kind, `{"apiVersion":"example.com/v1","kind":"`+kind+`","metadata":{"name":"`+name+`"},`+body+`}`)
 	}
-	cr := func(kind, body string) *Request { return named("a", kind, body) }
+	cr := func(kind, body string) *request.Request { return named("a", kind, body) }
 	g.felt(b, "rules", cr("Rules", `"a":1`))
 	g.felt(b, "enum", cr("Enums", `"a":"e99999"`))
 	g.felt(b, "enum (not in it)", cr("Enums", `"a":"x"`))

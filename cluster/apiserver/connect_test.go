@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+	"kviz/cluster/quota"
+
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,7 +52,7 @@ authorizers:
     matchConditions: [{expression: "request.resourceAttributes.verb == 'create'"}]
 - {type: Node, name: node}
 - {type: RBAC, name: rbac}
-`), w.s.authorizers.Authorizer, webhook.NewClient(servers, nil, w.k.Rand("test")), virtualClock{w.k}, func(string) (string, error) { return "https://nobody.example.com", nil })
+`), w.s.authorizers.Authorizer, webhook.NewClient(servers, nil, w.k.Rand("test")), quota.Clock{Time: w.k.Now}, func(string) (string, error) { return "https://nobody.example.com", nil })
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -58,8 +61,8 @@ authorizers:
 }
 
 // exec asks for a command in a pod of no node.
-func (w *world) exec(t *sim.Task, verb string, by authn.User) *Response {
-	return w.s.Handle(t, &Request{
+func (w *world) exec(t *sim.Task, verb string, by authn.User) *request.Response {
+	return w.s.Handle(t, &request.Request{
 		Verb: verb, Resource: client.Pods.GroupVersionResource, Subresource: "exec", Namespace: "default", Name: "lone",
 		User: &by, Connect: &corev1.PodExecOptions{Command: []string{"true"}, Stdout: true},
 	})
@@ -145,7 +148,7 @@ spec: {containers: [{name: app, image: nginx}]}`)
 			"proxy": {&corev1.PodProxyOptions{}: "address not allowed"},
 		} {
 			for options, want := range tries {
-				resp := h.w.s.Handle(h.t, &Request{
+				resp := h.w.s.Handle(h.t, &request.Request{
 					Verb: "create", Resource: client.Pods.GroupVersionResource, Subresource: subresource, Namespace: "default", Name: "lone", User: &admin, Connect: options,
 				})
 				if resp.Status() == nil || !strings.Contains(resp.Status().Message, want) {
@@ -164,7 +167,7 @@ func TestReachingIntoAPod(t *testing.T) {
 		w.must(err)
 		all := core.LogStreamAll
 		logs := func(u authn.User, name string) error {
-			return w.s.Handle(task, &Request{
+			return w.s.Handle(task, &request.Request{
 				Verb: "get", Resource: client.Pods.GroupVersionResource, Subresource: "log", Namespace: "default", Name: name, User: &u, Log: &core.PodLogOptions{Stream: &all},
 			}).Err
 		}

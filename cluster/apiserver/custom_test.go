@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -64,7 +66,7 @@ func crontab(name, spec string) []byte {
 }
 
 // ask sends a request as the administrator, from outside.
-func (w *world) ask(t *sim.Task, req *Request) *Response {
+func (w *world) ask(t *sim.Task, req *request.Request) *request.Response {
 	admin := authn.Admin()
 	req.User, req.Client = &admin, "kubectl"
 	if req.ContentType == "" && req.Body != nil {
@@ -77,7 +79,7 @@ func (w *world) ask(t *sim.Task, req *Request) *Response {
 // long enough that the first objects need not wait.
 func (w *world) define(t *sim.Task, yaml string) {
 	w.t.Helper()
-	r := w.ask(t, &Request{Verb: "create", Resource: client.CustomResourceDefinitions.GroupVersionResource, Body: []byte(yaml), ContentType: "application/yaml"})
+	r := w.ask(t, &request.Request{Verb: "create", Resource: client.CustomResourceDefinitions.GroupVersionResource, Body: []byte(yaml), ContentType: "application/yaml"})
 	w.must(r.Err)
 	t.Sleep(3 * time.Second)
 }
@@ -85,7 +87,7 @@ func (w *world) define(t *sim.Task, yaml string) {
 // onDefinition changes or deletes a definition.
 func (w *world) onDefinition(t *sim.Task, verb, name string, patch types.PatchType, body string) {
 	w.t.Helper()
-	w.must(w.ask(t, &Request{Verb: verb, Resource: client.CustomResourceDefinitions.GroupVersionResource, Name: name, PatchType: patch, Patch: []byte(body)}).Err)
+	w.must(w.ask(t, &request.Request{Verb: verb, Resource: client.CustomResourceDefinitions.GroupVersionResource, Name: name, PatchType: patch, Patch: []byte(body)}).Err)
 	t.Sleep(time.Second)
 }
 
@@ -98,17 +100,17 @@ func TestLifeOfACustomResource(t *testing.T) {
 	w := run(t, Config{}, func(w *world, task *sim.Task) {
 		w.sink.events = nil
 		w.define(task, cronTabs)
-		on := func(verb, name string, body []byte) *Request {
-			return &Request{Verb: verb, Resource: cronTabResource, Namespace: "default", Name: name, Body: body, FieldValidation: "Warn"}
+		on := func(verb, name string, body []byte) *request.Request {
+			return &request.Request{Verb: verb, Resource: cronTabResource, Namespace: "default", Name: name, Body: body, FieldValidation: "Warn"}
 		}
-		patch := func(name string, pt types.PatchType, p string) *Request {
+		patch := func(name string, pt types.PatchType, p string) *request.Request {
 			r := on("patch", name, nil)
 			r.PatchType, r.Patch, r.FieldManager = pt, []byte(p), "kubectl"
 			return r
 		}
 		scale := on("update", "my-cron", []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"my-cron","namespace":"default"},"spec":{"replicas":4}}`))
 		scale.Subresource = "scale"
-		for _, req := range []*Request{
+		for _, req := range []*request.Request{
 			on("create", "", crontab("my-cron", `{"cronSpec":"* * * * */5","image":"my-awesome-cron-image","extra":1}`)),
 			on("create", "", crontab("bad", `{"cronSpec":"* * * *","replicas":15}`)),
 			on("create", "", crontab("seven", `{"cronSpec":"* * * * *","image":"a","replicas":7}`)),

@@ -50,7 +50,7 @@ func TestTwoVersions(t *testing.T) {
 		w.define(task, twoVersions)
 		gvr := func(version string) schema.GroupVersionResource { return example(version, "hats") }
 		hat := func(version string) string {
-			r := w.ask(task, &Request{Verb: "get", Resource: gvr(version), Name: "top"})
+			r := w.ask(task, &request.Request{Verb: "get", Resource: gvr(version), Name: "top"})
 			if r.Err != nil {
 				return r.Err.Error()
 			}
@@ -79,7 +79,7 @@ func TestTwoVersions(t *testing.T) {
 				t.Errorf("%s: %s, want %s", what, got, want)
 			}
 		}
-		r := w.ask(task, &Request{Verb: "create", Resource: gvr("v1beta1"), Body: []byte(`{"apiVersion":"example.com/v1beta1","kind":"Hat","metadata":{"name":"top"},"size":7,"brim":"wide"}`)})
+		r := w.ask(task, &request.Request{Verb: "create", Resource: gvr("v1beta1"), Body: []byte(`{"apiVersion":"example.com/v1beta1","kind":"Hat","metadata":{"name":"top"},"size":7,"brim":"wide"}`)})
 		w.must(r.Err)
 		expect("warning", strings.Join(r.Warnings, ";"), "example.com/v1beta1 Hat is deprecated; use example.com/v1 Hat")
 		expect("as v1beta1", hat("v1beta1"), `example.com/v1beta1 size=7 brim="wide"`)
@@ -94,7 +94,7 @@ func TestTwoVersions(t *testing.T) {
 		w.must(err)
 		expect("storedVersions", object.JSON(storedVersions(crd)), `["v1beta1","v1"]`)
 
-		r = w.ask(task, &Request{Verb: "patch", Resource: gvr("v1"), Name: "top", PatchType: types.MergePatchType, Patch: []byte(`{}`)})
+		r = w.ask(task, &request.Request{Verb: "patch", Resource: gvr("v1"), Name: "top", PatchType: types.MergePatchType, Patch: []byte(`{}`)})
 		w.must(r.Err)
 		expect("stored after a write that changes nothing", stored(), "example.com/v1")
 		expect("as v1beta1", hat("v1beta1"), "example.com/v1beta1 size=7")
@@ -106,11 +106,11 @@ func TestTwoVersions(t *testing.T) {
 			t.Errorf("as v1beta1 with a webhook: %s", got)
 		}
 
-		r = w.ask(task, &Request{Verb: "get", Resource: gvr("v2"), Name: "top"})
+		r = w.ask(task, &request.Request{Verb: "get", Resource: gvr("v2"), Name: "top"})
 		if request.StatusOf(r.Err).Code != 404 {
 			t.Errorf("v2: %v", r.Err)
 		}
-		r = w.ask(task, &Request{Verb: "get", Resource: gvr("v1"), Namespace: "default", Name: "top"})
+		r = w.ask(task, &request.Request{Verb: "get", Resource: gvr("v1"), Namespace: "default", Name: "top"})
 		if request.StatusOf(r.Err).Code != 404 {
 			t.Errorf("a cluster-scoped hat in a namespace: %v", r.Err)
 		}
@@ -129,7 +129,7 @@ func TestNamesConflict(t *testing.T) {
 		if got := conditions(crd); got != "NamesAccepted=False ListKindConflict \"HatList\" is already in use; Established=False NotAccepted not all names are accepted" {
 			t.Error(got)
 		}
-		if r := w.ask(task, &Request{Verb: "list", Resource: example("v1", "caps")}); request.StatusOf(r.Err).Code != 404 {
+		if r := w.ask(task, &request.Request{Verb: "list", Resource: example("v1", "caps")}); request.StatusOf(r.Err).Code != 404 {
 			t.Errorf("caps are served: %v", r.Err)
 		}
 		w.onDefinition(task, "delete", "hats.example.com", "", "")
@@ -138,7 +138,7 @@ func TestNamesConflict(t *testing.T) {
 		if got := conditions(crd); got != "NamesAccepted=True NoConflicts no conflicts found; Established=True InitialNamesAccepted the initial names have been accepted" {
 			t.Error(got)
 		}
-		if r := w.ask(task, &Request{Verb: "list", Resource: example("v1", "caps")}); r.Err != nil {
+		if r := w.ask(task, &request.Request{Verb: "list", Resource: example("v1", "caps")}); r.Err != nil {
 			t.Errorf("caps are not served: %v", r.Err)
 		}
 	})
@@ -183,10 +183,10 @@ func TestCustomKindsShareNoNames(t *testing.T) {
 		w.define(task, services)
 		for _, version := range []string{"v1beta1", "v1"} {
 			gvr := schema.GroupVersionResource{Group: "net.k8s.io", Version: version, Resource: "services"}
-			w.must(w.ask(task, &Request{Verb: "watch", Resource: gvr}).Err)
+			w.must(w.ask(task, &request.Request{Verb: "watch", Resource: gvr}).Err)
 		}
 		gvr := schema.GroupVersionResource{Group: "net.k8s.io", Version: "v1", Resource: "services"}
-		w.must(w.ask(task, &Request{Verb: "create", Resource: gvr, Body: []byte(`{"apiVersion":"net.k8s.io/v1","kind":"Hat","metadata":{"name":"top"}}`)}).Err)
+		w.must(w.ask(task, &request.Request{Verb: "create", Resource: gvr, Body: []byte(`{"apiVersion":"net.k8s.io/v1","kind":"Hat","metadata":{"name":"top"}}`)}).Err)
 		task.Sleep(time.Second)
 		b := view.NewBuilder()
 		for _, e := range w.sink.events {
@@ -222,7 +222,7 @@ func TestADroppedCacheStaysClosed(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.define(task, twoVersions)
 		from := len(w.sink.events)
-		w.s.cacheOf(w.s.customs.Stored("hats.example.com"))
+		w.s.caches.Of(w.s.customs.Stored("hats.example.com"))
 		w.s.customs.Changed("hats.example.com", nil)
 		task.Sleep(time.Second)
 		for _, e := range w.sink.events[from:] {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
+	"kviz/cluster/apiserver/caches"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
@@ -186,26 +187,27 @@ func TestSameObjectInTwoVersions(t *testing.T) {
 // restart the server knows from the keys which kinds have objects.
 func TestKindsOnDemand(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		open := len(w.s.openCaches())
-		if open != len(w.s.stored) {
-			t.Errorf("%d watch caches are open, %d kinds are always watched", open, len(w.s.stored))
+		open := len(w.s.caches.All())
+		if open != len(caches.Always()) {
+			t.Errorf("%d watch caches are open, %d kinds are always watched", open, len(caches.Always()))
 		}
 		k := registry.KindFor(client.StorageClasses.GroupVersionResource)
 		items, revision, err := w.admin().List(task, client.StorageClasses, "", metav1.ListOptions{ResourceVersion: "0"})
-		if w.must(err); len(items) != 0 || revision == 0 || w.s.openCache(k) == nil || w.s.InUse(k) {
-			t.Errorf("the first list: %d items at %d, cache %v, in use %v", len(items), revision, w.s.openCache(k) != nil, w.s.InUse(k))
+		if w.must(err); len(items) != 0 || revision == 0 || w.s.caches.Opened(k) == nil || w.s.caches.InUse(k) {
+			t.Errorf("the first list: %d items at %d, cache %v, in use %v", len(items), revision, w.s.caches.Opened(k) != nil, w.s.caches.InUse(k))
 		}
-		w.must(w.ask(task, &Request{Verb: "create", Resource: k.GroupVersionResource, Body: []byte(`{"metadata":{"name":"fast"},"provisioner":"disks.example.com"}`)}).Err)
+		w.must(w.ask(task, &request.Request{Verb: "create", Resource: k.GroupVersionResource, Body: []byte(`{"metadata":{"name":"fast"},"provisioner":"disks.example.com"}`)}).Err)
 		usage := w.admin().(client.Usage)
 		if used := usage.AwaitUse(task, 0); len(used) != 1 || used[0] != client.StorageClasses {
 			t.Errorf("in use: %v", used)
 		}
 		w.s.p.Kill()
-		w.s.usage.kinds = nil
+		w.s.peers.usage = newPeers().usage
+		w.s.caches.Usage = w.s.peers.usage
 		w.s.Restart(w.k.NewProcess(w.s.p.Lane))
 		w.s.WaitReady(task)
-		if used := usage.UsedKinds(); len(used) != 1 || w.s.openCache(k) != nil {
-			t.Errorf("after the restart: in use %v, cache %v", used, w.s.openCache(k) != nil)
+		if used := usage.UsedKinds(); len(used) != 1 || w.s.caches.Opened(k) != nil {
+			t.Errorf("after the restart: in use %v, cache %v", used, w.s.caches.Opened(k) != nil)
 		}
 	})
 }

@@ -6,6 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/flowcontrol"
+
+	"k8s.io/utils/ptr"
+
+	"kviz/cluster/apiserver/request"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,8 +23,8 @@ import (
 
 func person(name string) *authn.User { return &authn.User{Name: name, Groups: []string{"people"}} }
 
-func listPods(u *authn.User) *Request {
-	return &Request{Verb: "list", Resource: client.Pods.GroupVersionResource, User: u, Client: u.Name}
+func listPods(u *authn.User) *request.Request {
+	return &request.Request{Verb: "list", Resource: client.Pods.GroupVersionResource, User: u, Client: u.Name}
 }
 
 // told are the stages "priority-and-fairness" of the trace by user: how many had
@@ -76,11 +82,11 @@ func TestStorm(t *testing.T) {
 		from = len(w.sink.events) - 1
 		w.user.Go("others", func(task *sim.Task) {
 			task.Sleep(200 * time.Microsecond) // the storm has begun
-			for _, u := range []*authn.User{person("bob"), ptr(authn.Node("node-1")), ptr(authn.Component("kube-scheduler")), ptr(authn.Admin())} {
+			for _, u := range []*authn.User{person("bob"), ptr.To(authn.Node("node-1")), ptr.To(authn.Component("kube-scheduler")), ptr.To(authn.Admin())} {
 				w.s.Handle(task, listPods(u))
 			}
 		})
-		answered, rejected := Storm(task, w.s, listPods(person("alice")), 400)
+		answered, rejected := flowcontrol.Storm(task, w.s, listPods(person("alice")), 400)
 		if answered != 302 || rejected != 98 { // two seats, and a hand of 6 queues of 50
 			t.Errorf("%d answered, %d rejected; want 302 and 98", answered, rejected)
 		}
@@ -102,7 +108,7 @@ func TestQueueTimesOut(t *testing.T) {
 	w := run(t, Config{Cost: slow}, func(w *world, task *sim.Task) {
 		w.must(w.s.Seats().SetConcurrency(task, 30))
 		from = len(w.sink.events)
-		if answered, rejected := Storm(task, w.s, listPods(person("alice")), 100); answered != 44 || rejected != 56 {
+		if answered, rejected := flowcontrol.Storm(task, w.s, listPods(person("alice")), 100); answered != 44 || rejected != 56 {
 			t.Errorf("%d answered, %d rejected; want 44 and 56", answered, rejected)
 		}
 		if resp := w.s.Handle(task, listPods(person("alice"))); resp.Code != 403 {
@@ -121,7 +127,7 @@ func TestQueueTimesOutByTheRequestsTime(t *testing.T) {
 		w.must(w.s.Seats().SetConcurrency(task, 30))
 		hasty := *listPods(person("alice"))
 		hasty.Timeout = 20 * time.Second
-		if answered, rejected := Storm(task, w.s, &hasty, 100); answered != 4 || rejected != 96 {
+		if answered, rejected := flowcontrol.Storm(task, w.s, &hasty, 100); answered != 4 || rejected != 96 {
 			t.Errorf("%d answered, %d rejected; want 4 and 96", answered, rejected)
 		}
 	})
@@ -138,7 +144,7 @@ func TestSeatsAreNotLost(t *testing.T) {
 			w.must(err)
 		}
 		gc := authn.ServiceAccount("kube-system", "namespace-controller")
-		resp := w.s.Handle(task, &Request{Verb: "deletecollection", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", User: &gc})
+		resp := w.s.Handle(task, &request.Request{Verb: "deletecollection", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", User: &gc})
 		w.must(resp.Err)
 		items, _, err := w.admin().List(task, client.ConfigMaps, "default", metav1.ListOptions{})
 		if w.must(err); len(items) != 0 {
@@ -172,7 +178,7 @@ func TestSeatsAreNotLost(t *testing.T) {
 func TestTooManyRequests(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.must(w.s.Seats().SetConcurrency(task, 1))
-		var last *Response
+		var last *request.Response
 		for range 400 {
 			w.user.Go("alice", func(task *sim.Task) {
 				if r := w.s.Handle(task, listPods(person("alice"))); r.Stage == trace.StageFairness {

@@ -10,11 +10,10 @@ import (
 // ReadFile is what a file on the server's machine holds: its configurations and
 // its audit log. The error of a file that is not there is fs.ErrNotExist.
 func (s *Server) ReadFile(name string) ([]byte, error) {
-	switch {
-	case name == encrypt.File && s.encryption.Content() != nil:
+	if name == encrypt.File && s.encryption.Content() != nil {
 		return s.encryption.Content(), nil
 	}
-	if file := s.configs.content(name); file != nil {
+	if file := s.configs.Content(name); file != nil {
 		return file, nil
 	}
 	if file := webhook.File(name); file != nil {
@@ -29,7 +28,7 @@ func (s *Server) Files() []string {
 	if s.encryption.Content() != nil {
 		names = append(names, encrypt.File)
 	}
-	names = append(names, s.configs.paths()...)
+	names = append(names, s.configs.Paths()...)
 	names = append(names, webhook.Files()...)
 	names = append(names, s.audit.Files()...)
 	slices.Sort(names)

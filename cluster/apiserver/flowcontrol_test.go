@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
-	flowcontrol "k8s.io/api/flowcontrol/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
-	"kviz/cluster/apiserver/handlers"
+	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/flowcontrol"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
@@ -21,22 +22,22 @@ import (
 	"kviz/cluster/trace"
 )
 
-func (w *world) flowSchema(task *sim.Task, name string) *flowcontrol.FlowSchema {
+func (w *world) flowSchema(task *sim.Task, name string) *flowcontrolv1.FlowSchema {
 	obj, err := w.admin().Get(task, client.FlowSchemas, "", name)
 	w.must(err)
-	return obj.(*flowcontrol.FlowSchema)
+	return obj.(*flowcontrolv1.FlowSchema)
 }
 
 // tenantObjects are a priority level of a tenant's own, and the schema that leads
 // there.
-func tenantObjects(user string) (*flowcontrol.FlowSchema, *flowcontrol.PriorityLevelConfiguration) {
+func tenantObjects(user string) (*flowcontrolv1.FlowSchema, *flowcontrolv1.PriorityLevelConfiguration) {
 	pl := bootstrap.SuggestedPriorityLevelConfigurationWorkloadLow.DeepCopy()
 	pl.ObjectMeta = metav1.ObjectMeta{Name: "tenant"}
 	fs := bootstrap.SuggestedFlowSchemaGlobalDefault.DeepCopy()
 	fs.ObjectMeta = metav1.ObjectMeta{Name: "tenant"}
 	fs.Spec.PriorityLevelConfiguration.Name, fs.Spec.MatchingPrecedence = "tenant", 500
 	for i := range fs.Spec.Rules {
-		fs.Spec.Rules[i].Subjects = []flowcontrol.Subject{{Kind: flowcontrol.SubjectKindUser, User: &flowcontrol.UserSubject{Name: user}}}
+		fs.Spec.Rules[i].Subjects = []flowcontrolv1.Subject{{Kind: flowcontrolv1.SubjectKindUser, User: &flowcontrolv1.UserSubject{Name: user}}}
 	}
 	return fs, pl
 }
@@ -47,11 +48,11 @@ func TestFlowObjectsOnDemand(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		before := w.s.Handle(task, listPods(person("alice"))).Flow
 		revision := w.s.Revision()
-		if w.s.InUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
+		if w.s.caches.InUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
 			t.Error("nobody has used FlowSchemas, and yet they are in use")
 		}
 		fs := w.flowSchema(task, "global-default")
-		if fs.UID != before.SchemaUID || fs.Generation != 1 || len(fs.Status.Conditions) != 1 || fs.Status.Conditions[0].Status != flowcontrol.ConditionFalse {
+		if fs.UID != before.SchemaUID || fs.Generation != 1 || len(fs.Status.Conditions) != 1 || fs.Status.Conditions[0].Status != flowcontrolv1.ConditionFalse {
 			t.Errorf("%+v; answers were of %+v", fs, before)
 		}
 		schemas, _, err := w.admin().List(task, client.FlowSchemas, "", metav1.ListOptions{})
@@ -122,13 +123,13 @@ func TestFlowSchemaIsFollowed(t *testing.T) {
 func TestFlowObjectsPutBack(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		patch := func(r client.Resource, name, doc string) {
-			resp := w.ask(task, &Request{Verb: "patch", Resource: r.GroupVersionResource, Name: name, PatchType: "application/merge-patch+json", Patch: []byte(doc)})
+			resp := w.ask(task, &request.Request{Verb: "patch", Resource: r.GroupVersionResource, Name: name, PatchType: "application/merge-patch+json", Patch: []byte(doc)})
 			w.must(resp.Err)
 		}
 		shares := func(name string) int32 {
 			obj, err := w.admin().Get(task, client.PriorityLevels, "", name)
 			w.must(err)
-			return *obj.(*flowcontrol.PriorityLevelConfiguration).Spec.Limited.NominalConcurrencyShares
+			return *obj.(*flowcontrolv1.PriorityLevelConfiguration).Spec.Limited.NominalConcurrencyShares
 		}
 		task.Sleep(20 * time.Second)
 		w.flowSchema(task, "exempt") // the first use: the minutes count from here
@@ -138,7 +139,7 @@ func TestFlowObjectsPutBack(t *testing.T) {
 		w.must(w.admin().Delete(task, client.FlowSchemas, "", "exempt", metav1.DeleteOptions{}))
 		w.must(w.admin().Delete(task, client.FlowSchemas, "", "probes", metav1.DeleteOptions{}))
 		fs, _ := tenantObjects("alice")
-		fs.Annotations = map[string]string{flowcontrol.AutoUpdateAnnotationKey: "true"}
+		fs.Annotations = map[string]string{flowcontrolv1.AutoUpdateAnnotationKey: "true"}
 		_, err := w.admin().Create(task, client.FlowSchemas, "", fs)
 		w.must(err)
 		task.Sleep(10 * time.Millisecond)
@@ -150,10 +151,10 @@ func TestFlowObjectsPutBack(t *testing.T) {
 		if got := fmt.Sprint(shares("system"), " ", shares("workload-low")); got != "30 101" {
 			t.Errorf("after a minute the shares are %s; want 30 101", got)
 		}
-		if all, err := w.admin().Get(task, client.PriorityLevels, "", "catch-all"); err != nil || object.Meta(all).GetAnnotations()[flowcontrol.AutoUpdateAnnotationKey] != "true" {
+		if all, err := w.admin().Get(task, client.PriorityLevels, "", "catch-all"); err != nil || object.Meta(all).GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey] != "true" {
 			t.Errorf("catch-all is as somebody left it: %v", err)
 		}
-		if exempt := w.flowSchema(task, "exempt"); exempt.UID == "" || exempt.Annotations[flowcontrol.AutoUpdateAnnotationKey] != "true" {
+		if exempt := w.flowSchema(task, "exempt"); exempt.UID == "" || exempt.Annotations[flowcontrolv1.AutoUpdateAnnotationKey] != "true" {
 			t.Errorf("%+v", exempt)
 		}
 		w.flowSchema(task, "probes")
@@ -168,7 +169,7 @@ func TestFlowObjectsPutBack(t *testing.T) {
 	})
 }
 
-func (w *world) listAsAdmin() *Request {
+func (w *world) listAsAdmin() *request.Request {
 	r := listPods(person("admin"))
 	r.User.Groups = []string{"system:masters"}
 	return r
@@ -182,7 +183,7 @@ func TestSeatsAreBorrowed(t *testing.T) {
 	w := run(t, Config{Cost: slow}, func(w *world, task *sim.Task) {
 		task.Sleep(time.Minute)
 		w.must(w.s.Seats().SetConcurrency(task, 30))
-		Storm(task, w.s, listPods(person("alice")), 60)
+		flowcontrol.Storm(task, w.s, listPods(person("alice")), 60)
 		task.Sleep(time.Minute)
 		w.s.Handle(task, listPods(person("alice")))
 	})
@@ -202,7 +203,7 @@ func TestFlowDumps(t *testing.T) {
 	var out strings.Builder
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.must(w.s.Seats().SetConcurrency(task, 30))
-		w.user.Go("storm", func(task *sim.Task) { Storm(task, w.s, listPods(person("alice")), 12) })
+		w.user.Go("storm", func(task *sim.Task) { flowcontrol.Storm(task, w.s, listPods(person("alice")), 12) })
 		task.Sleep(50 * time.Microsecond)
 		for _, dump := range []string{"dump_priority_levels", "dump_queues", "dump_requests"} {
 			var all strings.Builder
@@ -250,30 +251,30 @@ func TestWorkOfRequests(t *testing.T) {
 			_, err := w.admin().Watch(task, client.ConfigMaps, "default", opts)
 			w.must(err)
 		}
-		of := func(r Request) string {
+		of := func(r request.Request) string {
 			r.Resource, r.Namespace = client.ConfigMaps.GroupVersionResource, "default"
-			c := &call{s: w.s, Call: handlers.Call{Scope: request.Scope{Task: task}, Req: &r, Kind: registry.KindFor(r.Resource)}}
-			d := c.Digest()
-			d.User, d.Groups = "alice", []string{"system:authenticated"}
-			return fmt.Sprintf("%+v", c.work(w.s.flows.Match(d)))
+			sch := w.s.fairness.Seats.Match(&fairness.Digest{
+				User: "alice", Groups: []string{"system:authenticated"}, Verb: r.Verb, Resource: r.Resource.Resource, Subresource: r.Subresource, Namespace: r.Namespace,
+			})
+			return fmt.Sprintf("%+v", w.s.fairness.Work(&r, registry.KindFor(r.Resource), sch))
 		}
-		list := func(o metav1.ListOptions) Request { return Request{Verb: "list", List: o} }
+		list := func(o metav1.ListOptions) request.Request { return request.Request{Verb: "list", List: o} }
 		for _, x := range []struct {
 			what string
-			r    Request
+			r    request.Request
 			want string
 		}{
-			{"read", Request{Verb: "get", Name: "c1"}, "{Seats:1 Final:0 Latency:0s}"},
+			{"read", request.Request{Verb: "get", Name: "c1"}, "{Seats:1 Final:0 Latency:0s}"},
 			{"list", list(metav1.ListOptions{}), "{Seats:6 Final:0 Latency:0s}"},
 			{"page", list(metav1.ListOptions{Limit: 10}), "{Seats:1 Final:0 Latency:0s}"},
 			{"second page", list(metav1.ListOptions{Limit: 30, Continue: "x"}), "{Seats:3 Final:0 Latency:0s}"},
 			{"second page of few that match", list(metav1.ListOptions{Limit: 10, Continue: "x", LabelSelector: "a=b"}), "{Seats:3 Final:0 Latency:0s}"},
 			{"list of one", list(metav1.ListOptions{FieldSelector: "metadata.name=c1"}), "{Seats:1 Final:0 Latency:0s}"},
-			{"watch from now on", Request{Verb: "watch", List: metav1.ListOptions{ResourceVersion: "5"}}, "{Seats:1 Final:0 Latency:0s}"},
-			{"watch of all", Request{Verb: "watch"}, "{Seats:6 Final:0 Latency:0s}"},
-			{"creation", Request{Verb: "create"}, "{Seats:1 Final:3 Latency:5ms}"},
-			{"update", Request{Verb: "update", Name: "other"}, "{Seats:1 Final:3 Latency:5ms}"},
-			{"deletion of all", Request{Verb: "deletecollection"}, "{Seats:1 Final:0 Latency:0s}"},
+			{"watch from now on", request.Request{Verb: "watch", List: metav1.ListOptions{ResourceVersion: "5"}}, "{Seats:1 Final:0 Latency:0s}"},
+			{"watch of all", request.Request{Verb: "watch"}, "{Seats:6 Final:0 Latency:0s}"},
+			{"creation", request.Request{Verb: "create"}, "{Seats:1 Final:3 Latency:5ms}"},
+			{"update", request.Request{Verb: "update", Name: "other"}, "{Seats:1 Final:3 Latency:5ms}"},
+			{"deletion of all", request.Request{Verb: "deletecollection"}, "{Seats:1 Final:0 Latency:0s}"},
 		} {
 			if got := of(x.r); got != x.want {
 				t.Errorf("%s: %s, want %s", x.what, got, x.want)

@@ -11,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/ptr"
+
+	"kviz/cluster/apiserver/request"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,8 +29,8 @@ import (
 func FuzzList(f *testing.F) {
 	g := newTarget(f)
 	token := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
-	next := g.ask(f, &Request{
-		Verb: "list", Resource: client.ClusterRoles.GroupVersionResource, User: ptr(authn.Admin()), List: metav1.ListOptions{Limit: 2},
+	next := g.ask(f, &request.Request{
+		Verb: "list", Resource: client.ClusterRoles.GroupVersionResource, User: ptr.To(authn.Admin()), List: metav1.ListOptions{Limit: 2},
 	}).ListMeta.Continue
 	f.Add("list clusterroles.v1.rbac.authorization.k8s.io", "", "", next, "", "", int64(2))
 	f.Add("list clusterroles.v1.rbac.authorization.k8s.io", "a=b", "metadata.name=x", next[1:], "0", "", int64(-2))
@@ -66,7 +70,7 @@ func FuzzList(f *testing.F) {
 		r.List = metav1.ListOptions{LabelSelector: label, FieldSelector: field, Continue: next, ResourceVersion: rv, ResourceVersionMatch: metav1.ResourceVersionMatch(match), Limit: limit}
 		r.List.AllowWatchBookmarks = limit%2 == 0
 		if limit%4 == 3 {
-			r.List.SendInitialEvents = ptr(limit%8 == 3)
+			r.List.SendInitialEvents = ptr.To(limit%8 == 3)
 		}
 		r.DryRun = a.verb == "deletecollection"
 		for pages := 0; ; pages++ {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -152,7 +154,7 @@ func (g *target) populate(t *sim.Task, w *world) {
 		if len(s.Names) > 0 {
 			name = s.Names[0]
 		}
-		r := w.ask(t, &Request{Verb: "create", Resource: k.GroupVersionResource, Namespace: g.namespace(k), Body: s.named(k, name)})
+		r := w.ask(t, &request.Request{Verb: "create", Resource: k.GroupVersionResource, Namespace: g.namespace(k), Body: s.named(k, name)})
 		if r.Err != nil {
 			g.tb.Errorf("create the sample of %s: %v", k.GroupResource(), r.Err)
 			continue
@@ -195,12 +197,12 @@ func (g *target) call(fn func(*sim.Task)) {
 
 // ask sends a request and holds what must hold of every answer: it is not the
 // server's fault, and what was refused, or was to be tried only, is not stored.
-func (g *target) ask(tb testing.TB, req *Request) *Response {
+func (g *target) ask(tb testing.TB, req *request.Request) *request.Response {
 	g.tb = tb
 	if g.end == nil {
 		g.start()
 	}
-	var resp *Response
+	var resp *request.Response
 	var after int64
 	g.call(func(t *sim.Task) {
 		resp = g.server.Handle(t, req)
@@ -296,9 +298,9 @@ func (g *target) pick(what string, verbs ...string) action {
 }
 
 // request is one of the administrator's, from outside.
-func (g *target) request(a action) *Request {
+func (g *target) request(a action) *request.Request {
 	admin := authn.Admin()
-	r := &Request{Verb: a.verb, Resource: a.kind.GroupVersionResource, Subresource: a.sub, Namespace: g.namespace(a.kind), User: &admin, Client: "fuzz", UserAgent: "fuzz", FieldManager: "fuzz"}
+	r := &request.Request{Verb: a.verb, Resource: a.kind.GroupVersionResource, Subresource: a.sub, Namespace: g.namespace(a.kind), User: &admin, Client: "fuzz", UserAgent: "fuzz", FieldManager: "fuzz"}
 	if a.verb != "list" && a.verb != "watch" && a.verb != "deletecollection" && (a.verb != "create" || a.sub != "") {
 		r.Name = g.made[a.kind]
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -16,7 +18,7 @@ import (
 // Besides the verbs of objects it takes those of the subresources that are connections
 // (handlers/connect.go): log, exec, attach and portforward lead to the pod's kubelet, proxy
 // to a program in a pod.
-func (s *Server) Handle(t *sim.Task, req *Request) *Response {
+func (s *Server) Handle(t *sim.Task, req *request.Request) *request.Response {
 	if req.Causes == nil {
 		req.Causes = t.Causes()
 	}
@@ -25,15 +27,15 @@ func (s *Server) Handle(t *sim.Task, req *Request) *Response {
 	}
 	if !s.Ready() {
 		t.Sleep(refusedAfter)
-		return &Response{Err: unreachable(req, "connect")}
+		return &request.Response{Err: unreachable(req, "connect")}
 	}
 	j := &job{req: req}
-	s.employ(j)
+	s.dispatch(j)
 	for !j.over {
 		j.wait.Wait(t)
 	}
 	if j.resp == nil {
-		return &Response{Err: unreachable(req, "read")}
+		return &request.Response{Err: unreachable(req, "read")}
 	}
 	return j.resp
 }
@@ -41,6 +43,6 @@ func (s *Server) Handle(t *sim.Task, req *Request) *Response {
 // refusedAfter is how long it takes to hear that nobody listens.
 const refusedAfter = 200 * time.Microsecond
 
-func unreachable(req *Request, op string) error {
+func unreachable(req *request.Request, op string) error {
 	return fmt.Errorf("%s %s: %s the API server: %w", req.Verb, req.URL(), op, client.ErrUnreachable)
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,51 +23,51 @@ func TestImpersonation(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		sender authn.User
-		as     Impersonation
+		as     request.Impersonation
 		note   string // of the impersonation stage
 		stage  string // that refuses
 		err    string
 	}{
 		{
-			name: "an administrator acts as a user", sender: authn.Admin(), as: Impersonation{User: "alice"},
+			name: "an administrator acts as a user", sender: authn.Admin(), as: request.Impersonation{User: "alice"},
 			note:  "kubernetes-admin may act as others, and acts as alice of group system:authenticated.",
 			stage: trace.StageAuthorization,
 			err:   `pods is forbidden: User "alice" cannot list resource "pods" in API group "" in the namespace "default"`,
 		},
 		{
-			name: "with a group that decides", sender: authn.Admin(), as: Impersonation{User: "alice", Groups: []string{authn.Masters}},
+			name: "with a group that decides", sender: authn.Admin(), as: request.Impersonation{User: "alice", Groups: []string{authn.Masters}},
 			note: "kubernetes-admin may act as others, and acts as alice of groups system:masters, system:authenticated.",
 		},
 		{
-			name: "as a service account, with its groups", sender: authn.Admin(), as: Impersonation{User: "system:serviceaccount:demo:web"},
+			name: "as a service account, with its groups", sender: authn.Admin(), as: request.Impersonation{User: "system:serviceaccount:demo:web"},
 			note:  "kubernetes-admin may act as others, and acts as system:serviceaccount:demo:web of groups system:serviceaccounts, system:serviceaccounts:demo, system:authenticated.",
 			stage: trace.StageAuthorization,
 			err:   `pods is forbidden: User "system:serviceaccount:demo:web" cannot list resource "pods" in API group "" in the namespace "default"`,
 		},
 		{
-			name: "as nobody", sender: authn.Admin(), as: Impersonation{User: authn.Anonymous},
+			name: "as nobody", sender: authn.Admin(), as: request.Impersonation{User: authn.Anonymous},
 			note:  "kubernetes-admin may act as others, and acts as system:anonymous of group system:unauthenticated.",
 			stage: trace.StageAuthorization,
 			err:   `pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" in the namespace "default"`,
 		},
 		{
-			name: "one who may, by a ClusterRole", sender: deputy, as: Impersonation{User: "alice"},
+			name: "one who may, by a ClusterRole", sender: deputy, as: request.Impersonation{User: "alice"},
 			note:  "deputy may act as others, and acts as alice of group system:authenticated.",
 			stage: trace.StageAuthorization,
 			err:   `pods is forbidden: User "alice" cannot list resource "pods" in API group "" in the namespace "default"`,
 		},
 		{
-			name: "but not as a group", sender: deputy, as: Impersonation{User: "alice", Groups: []string{authn.Masters}},
+			name: "but not as a group", sender: deputy, as: request.Impersonation{User: "alice", Groups: []string{authn.Masters}},
 			stage: trace.StageImpersonation,
 			err:   `groups "system:masters" is forbidden: User "deputy" cannot impersonate resource "groups" in API group "" at the cluster scope`,
 		},
 		{
-			name: "one who may not", sender: authn.User{Name: "mallory"}, as: Impersonation{User: "kubernetes-admin"},
+			name: "one who may not", sender: authn.User{Name: "mallory"}, as: request.Impersonation{User: "kubernetes-admin"},
 			stage: trace.StageImpersonation,
 			err:   `users "kubernetes-admin" is forbidden: User "mallory" cannot impersonate resource "users" in API group "" at the cluster scope`,
 		},
 		{
-			name: "extra fields are asked about one by one", sender: deputy, as: Impersonation{User: "alice", Extra: []ImpersonatedExtra{{Key: "scopes", Values: []string{"all"}}}},
+			name: "extra fields are asked about one by one", sender: deputy, as: request.Impersonation{User: "alice", Extra: []request.ImpersonatedExtra{{Key: "scopes", Values: []string{"all"}}}},
 			stage: trace.StageImpersonation,
 			err:   `userextras.authentication.k8s.io "all" is forbidden: User "deputy" cannot impersonate resource "userextras/scopes" in API group "authentication.k8s.io" at the cluster scope`,
 		},
@@ -85,7 +87,7 @@ func TestImpersonation(t *testing.T) {
 				})
 				w.must(err)
 				task.Sleep(time.Millisecond)
-				resp := w.s.Handle(task, &Request{Verb: "list", Resource: client.Pods.GroupVersionResource, Namespace: "default", User: &x.sender, Impersonate: &x.as})
+				resp := w.s.Handle(task, &request.Request{Verb: "list", Resource: client.Pods.GroupVersionResource, Namespace: "default", User: &x.sender, Impersonate: &x.as})
 				got := ""
 				if resp.Err != nil {
 					got = resp.Err.Error()

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"kviz/cluster/apiserver/request"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
@@ -17,7 +19,7 @@ import (
 func TestScalingIsWarnedOf(t *testing.T) {
 	run(t, Config{Inert: inert.Written}, func(w *world, task *sim.Task) {
 		scale := func(r client.Resource, sub string, pt types.PatchType, body string) []string {
-			resp := w.ask(task, &Request{
+			resp := w.ask(task, &request.Request{
 				Verb: "patch", Resource: r.GroupVersionResource, Namespace: "default", Name: "web", Subresource: sub, PatchType: pt, Patch: []byte(body), FieldManager: "test", Force: true,
 			})
 			w.must(resp.Err)
@@ -33,7 +35,7 @@ func TestScalingIsWarnedOf(t *testing.T) {
 			{client.StatefulSets, `{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"web"},"spec":{"serviceName":"web",` + template + `}}`, "acts on StatefulSets yet", []string{"nothing in this cluster acts on StatefulSets yet: no pods are made of it"}},
 			{client.Deployments, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{` + template + `}}`, "spec.template.spec.hostAliases: ", nil},
 		} {
-			resp := w.ask(task, &Request{Verb: "create", Resource: c.r.GroupVersionResource, Namespace: "default", Body: []byte(c.body)})
+			resp := w.ask(task, &request.Request{Verb: "create", Resource: c.r.GroupVersionResource, Namespace: "default", Body: []byte(c.body)})
 			w.must(resp.Err)
 			if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], c.made) {
 				t.Errorf("%s created: warned %q", c.r.Kind, resp.Warnings)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,9 +21,9 @@ import (
 func TestDeviceTaintsBeginInVirtualTime(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		now := func() time.Time { return task.Now().Truncate(time.Second) }
-		send := func(r client.Resource, verb, name string, pt types.PatchType, body string) *Response {
+		send := func(r client.Resource, verb, name string, pt types.PatchType, body string) *request.Response {
 			t.Helper()
-			req := &Request{Verb: verb, Resource: r.GroupVersionResource, Name: name, PatchType: pt}
+			req := &request.Request{Verb: verb, Resource: r.GroupVersionResource, Name: name, PatchType: pt}
 			if verb == "patch" {
 				req.Patch, req.FieldManager = []byte(body), "test"
 			} else {
@@ -70,31 +72,31 @@ func TestDeviceTaintsBeginInVirtualTime(t *testing.T) {
 func TestSignersOfPods(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		jane := authn.User{Name: "jane", Groups: []string{authn.Authenticated}}
-		as := func(user authn.User, req *Request) error {
+		as := func(user authn.User, req *request.Request) error {
 			req.User, req.Client, req.ContentType = &user, "kubectl", "application/json"
 			return w.s.Handle(task, req).Err
 		}
 		grant := func(name, rules string) {
 			t.Helper()
-			w.must(as(authn.Admin(), &Request{Verb: "create", Resource: client.ClusterRoles.GroupVersionResource, Body: []byte(
+			w.must(as(authn.Admin(), &request.Request{Verb: "create", Resource: client.ClusterRoles.GroupVersionResource, Body: []byte(
 				`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"` + name + `"},"rules":[` + rules + `]}`)}))
-			w.must(as(authn.Admin(), &Request{Verb: "create", Resource: client.ClusterRoleBindings.GroupVersionResource, Body: []byte(
+			w.must(as(authn.Admin(), &request.Request{Verb: "create", Resource: client.ClusterRoleBindings.GroupVersionResource, Body: []byte(
 				`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"` + name + `"},` +
 					`"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"jane"}],"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"` + name + `"}}`)}))
 			task.Sleep(time.Millisecond)
 		}
 		bundle := kindCaseOf(t, client.ClusterTrustBundles)
 		attest := func() error {
-			return as(jane, &Request{Verb: "create", Resource: client.ClusterTrustBundles.GroupVersionResource, Body: bundle.manifest(t)})
+			return as(jane, &request.Request{Verb: "create", Resource: client.ClusterTrustBundles.GroupVersionResource, Body: bundle.manifest(t)})
 		}
 		asked := kindCaseOf(t, client.PodCertificateRequests)
 		deny := func() error {
-			return as(jane, &Request{
+			return as(jane, &request.Request{
 				Verb: "patch", Resource: client.PodCertificateRequests.GroupVersionResource, Subresource: "status", Namespace: "default", Name: "web-1",
 				PatchType: types.MergePatchType, Patch: []byte(asked.status),
 			})
 		}
-		w.must(as(authn.Admin(), &Request{Verb: "create", Resource: client.PodCertificateRequests.GroupVersionResource, Namespace: "default", Body: asked.manifest(t)}))
+		w.must(as(authn.Admin(), &request.Request{Verb: "create", Resource: client.PodCertificateRequests.GroupVersionResource, Namespace: "default", Body: asked.manifest(t)}))
 
 		grant("writer", `{"apiGroups":["certificates.k8s.io"],"resources":["clustertrustbundles","podcertificaterequests/status"],"verbs":["create","patch","update"]}`)
 		if err := attest(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `user not permitted to attest for signerName "example.com/signer"`) {
@@ -117,7 +119,7 @@ func TestAdminAccessIsRefused(t *testing.T) {
 			client.ResourceClaims:         `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"a"},"spec":` + devices + `}`,
 			client.ResourceClaimTemplates: `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{"name":"a"},"spec":{"spec":` + devices + `}}`,
 		} {
-			err := w.ask(task, &Request{Verb: "create", Resource: r.GroupVersionResource, Namespace: "default", Body: []byte(body)}).Err
+			err := w.ask(task, &request.Request{Verb: "create", Resource: r.GroupVersionResource, Namespace: "default", Body: []byte(body)}).Err
 			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "requests[0].adminAccess: Forbidden: admin access to devices is not given in this cluster") {
 				t.Errorf("%s with admin access: %v", r.Kind, err)
 			}

@@ -390,7 +390,7 @@ func errText(err error) string {
 }
 
 // agree compares what the server did with what upstream's strategy does.
-func (k *kindCase) agree(t testing.TB, what string, r *Response, want runtime.Object, wantErr error, h *heard) {
+func (k *kindCase) agree(t testing.TB, what string, r *request.Response, want runtime.Object, wantErr error, h *heard) {
 	t.Helper()
 	name := fmt.Sprintf("%s %s", k.r.GroupVersionResource, what)
 	if got := errText(r.Err); got != errText(wantErr) {
@@ -434,8 +434,8 @@ func TestKindsAsUpstream(t *testing.T) {
 	})
 }
 
-func (k *kindCase) request(verb, sub string, body []byte) *Request {
-	r := &Request{Verb: verb, Resource: k.r.GroupVersionResource, Subresource: sub, FieldValidation: "Strict"}
+func (k *kindCase) request(verb, sub string, body []byte) *request.Request {
+	r := &request.Request{Verb: verb, Resource: k.r.GroupVersionResource, Subresource: sub, FieldValidation: "Strict"}
 	if k.r.Namespaced {
 		r.Namespace = "default"
 	}

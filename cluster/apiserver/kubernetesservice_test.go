@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kviz/cluster/apiserver/controlplane"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -17,7 +18,7 @@ import (
 // is asked or written.
 func TestKubernetesServiceIsKept(t *testing.T) {
 	run(t, Config{AdvertiseIP: "192.168.0.10"}, func(w *world, task *sim.Task) {
-		c := w.s.self()
+		c := w.s.controllers.Client
 		wrong := func() string {
 			e, err := client.Get[*corev1.Endpoints](task, c, client.Endpoints, "default", "kubernetes")
 			if err != nil {
@@ -52,7 +53,7 @@ func TestKubernetesServiceIsKept(t *testing.T) {
 			if wrong() == "" {
 				t.Errorf("%s: nothing was deleted", r.Kind)
 			}
-			task.Sleep(advertiseEvery + time.Second)
+			task.Sleep(controlplane.ReconcileEvery + time.Second)
 			if why := wrong(); why != "" {
 				t.Errorf("after its %s was deleted: %s", r.Kind, why)
 			}
@@ -62,7 +63,7 @@ func TestKubernetesServiceIsKept(t *testing.T) {
 		e.Labels, e.Subsets[0].Addresses[0].IP = nil, "10.0.0.1"
 		_, err = client.Update(task, c, client.Endpoints, "default", e)
 		w.must(err)
-		task.Sleep(advertiseEvery + time.Second)
+		task.Sleep(controlplane.ReconcileEvery + time.Second)
 		if why := wrong(); why != "" {
 			t.Errorf("after they were changed: %s", why)
 		}

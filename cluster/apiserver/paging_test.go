@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"kviz/cluster/apiserver/request"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,13 +23,13 @@ func TestPagingGoesOnAfterCompaction(t *testing.T) {
 			_, err := w.admin().Create(task, client.ConfigMaps, "default", configMap(fmt.Sprint("cm-", i)))
 			w.must(err)
 		}
-		page := func(token string) *Response {
-			return w.ask(task, &Request{
+		page := func(token string) *request.Response {
+			return w.ask(task, &request.Request{
 				Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default",
 				List: metav1.ListOptions{Limit: 2, Continue: token, FieldSelector: "metadata.name!=kube-root-ca.crt"},
 			})
 		}
-		names := func(r *Response) string {
+		names := func(r *request.Response) string {
 			var all []string
 			for _, o := range r.Items {
 				all = append(all, object.Meta(o).GetName())

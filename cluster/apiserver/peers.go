@@ -2,16 +2,12 @@ package apiserver
 
 import (
 	"slices"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/caches"
+	"kviz/cluster/apiserver/controlplane"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -32,11 +28,11 @@ type peers struct {
 	several  bool         // there is or was more than one
 	requests uint64       // number of the newest request
 	wires    cacher.Wires // to their clients
-	usage    usage
+	usage    *caches.Usage
 }
 
 func newPeers() *peers {
-	return &peers{usage: usage{custom: map[string]bool{}}}
+	return &peers{usage: caches.NewUsage(controlplane.ServiceCIDRKey())}
 }
 
 // ready is the first server that answers requests, nil where none does.
@@ -47,6 +43,16 @@ func (p *peers) ready() *Server {
 		}
 	}
 	return nil
+}
+
+// others are the servers beside s that answer requests.
+func (p *peers) others(s *Server) (all []*Server) {
+	for _, o := range p.all {
+		if o != s && o.Ready() {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // Name is the server's as faults name it: "apiserver", "apiserver/b".
@@ -70,16 +76,35 @@ func (s *Server) several() bool { return s.peers.several }
 func (p *peers) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 	for _, s := range p.all {
 		if s.p.Alive() {
-			return s.describe(e)
+			return s.caches.Describe(e)
 		}
 	}
-	return p.all[0].describe(e)
+	return p.all[0].caches.Describe(e)
 }
 
-// compacts reports whether this server is the one that compacts the store's history:
-// the first that is ready. Upstream's agree on it by the key compact_rev_key
-// (apiserver pkg/storage/etcd3/compact.go).
-func (s *Server) compacts() bool { return s.peers.ready() == s }
+// leads reports whether this server is the one that does what one does for all: the first
+// that is ready. Upstream's agree on who compacts by the key compact_rev_key (apiserver
+// pkg/storage/etcd3/compact.go).
+func (s *Server) leads() bool { return s.peers.ready() == s }
+
+// membership is a server among the others ([controlplane.Servers]).
+type membership struct{ s *Server }
+
+// Leads is [controlplane.Servers].
+func (m membership) Leads() bool { return m.s.leads() }
+
+// Several is [controlplane.Servers].
+func (m membership) Several() bool { return m.s.several() }
+
+// Addresses is [controlplane.Servers].
+func (m membership) Addresses() (addresses []string) {
+	for _, o := range m.s.peers.all {
+		if o.Ready() && !o.retired {
+			addresses = append(addresses, o.cfg.AdvertiseIP)
+		}
+	}
+	return addresses
+}
 
 // join makes the server share what the servers of a cluster share with another.
 func (s *Server) join(o *Server) {
@@ -87,7 +112,7 @@ func (s *Server) join(o *Server) {
 	s.newAuthenticators(o.authenticators.Authority, o.authenticators.Expiry)
 	s.copyFiles(s.peers.all[0])
 	if len(s.peers.all) == 1 && o.p.Alive() {
-		o.p.Go("identity", o.keepIdentity)
+		o.p.Go("identity", o.controllers.KeepIdentity)
 	}
 }
 
@@ -96,19 +121,16 @@ func (s *Server) join(o *Server) {
 func (s *Server) copyFiles(o *Server) {
 	s.encryption.Copy(o.encryption)
 	s.audit.Copy(o.audit)
-	s.configs.copy(o.configs)
+	s.configs.Copy(o.configs)
 }
 
 // openAtPeers opens at the other servers the watch cache that was opened at this one,
 // so that a client which comes from here finds at each the window it needs; a real
 // server has the caches of all kinds from its start.
 func (s *Server) openAtPeers(k *registry.Kind) {
-	for _, o := range s.peers.all {
-		if o == s || !o.Ready() {
-			continue
-		}
+	for _, o := range s.peers.others(s) {
 		if k := o.KindFor(k.GroupVersionResource); k != nil {
-			o.cacheOf(k)
+			o.caches.Of(k)
 		}
 	}
 }
@@ -116,32 +138,11 @@ func (s *Server) openAtPeers(k *registry.Kind) {
 // openLikePeers opens the watch caches that the other servers have: a part of the
 // server's start.
 func (s *Server) openLikePeers() {
-	for _, o := range s.peers.all {
-		if o == s || !o.Ready() {
-			continue
-		}
-		for _, c := range o.openCaches() {
+	for _, o := range s.peers.others(s) {
+		for _, c := range o.caches.All() {
 			if k := s.KindFor(c.Kind.GroupVersionResource); k != nil {
-				s.cacheOf(k)
+				s.caches.Of(k)
 			}
-		}
-	}
-}
-
-// keepIdentity keeps the server's identity in a Lease while there are several.
-func (s *Server) keepIdentity(t *sim.Task) {
-	self := s.self()
-	collected := t.Elapsed()
-	for ; ; t.Sleep(advertiseEvery) {
-		if !s.several() {
-			continue
-		}
-		t.SetCauses()
-		s.renewIdentity(t, self)
-		// The first that is ready does it for all.
-		if s.compacts() && t.Elapsed() >= collected+identityLease {
-			collected = t.Elapsed()
-			collectIdentities(t, self)
 		}
 	}
 }
@@ -152,7 +153,7 @@ func (s *Server) keepIdentity(t *sim.Task) {
 func (s *Server) Retire(t *sim.Task) {
 	s.retired = true
 	if s.Ready() {
-		s.reconcileKubernetesService(t, s.self())
+		s.controllers.ReconcileService(t)
 	}
 }
 
@@ -163,59 +164,41 @@ func (s *Server) Forget() {
 	s.st.Forget()
 }
 
-// self is the server as a client of its own.
-func (s *Server) self() client.Interface {
-	return s.Client(s.p.Lane, authn.User{Name: "system:apiserver", Groups: []string{authn.Masters}})
-}
-
-// identityLease is how long a server is known after it has gone, and how often it is
-// looked for Leases that have run out (pkg/controlplane/apiserver
-// IdentityLeaseDurationSeconds, IdentityLeaseGCPeriod).
-const identityLease = time.Hour
-
-// identityLabel says of a Lease whose identity it is.
-const identityLabel = "apiserver.kubernetes.io/identity"
-
-// collectIdentities deletes the Leases of servers that have gone
-// (pkg/controlplane/controller/apiserverleasegc/gc_controller.go).
-func collectIdentities(t *sim.Task, self client.Interface) {
-	leases, _, err := self.List(t, client.Leases, metav1.NamespaceSystem, metav1.ListOptions{LabelSelector: identityLabel + "=kube-apiserver"})
-	if err != nil {
-		return // it is tried again in an hour
-	}
-	for _, obj := range leases {
-		l := obj.(*coordinationv1.Lease)
-		if l.Spec.RenewTime == nil || l.Spec.LeaseDurationSeconds == nil || l.Spec.RenewTime.Add(time.Duration(*l.Spec.LeaseDurationSeconds)*time.Second).Before(t.Now()) {
-			_ = self.Delete(t, client.Leases, metav1.NamespaceSystem, l.Name, metav1.DeleteOptions{}) // likewise
-		}
-	}
-}
-
-// renewIdentity keeps the server's Lease in kube-system (APIServerIdentity): who asks
-// which servers there are looks there.
-func (s *Server) renewIdentity(t *sim.Task, self client.Interface) {
-	name := "apiserver-" + s.Machine()
-	now := metav1.NewMicroTime(t.Now())
-	lease, err := client.Get[*coordinationv1.Lease](t, self, client.Leases, metav1.NamespaceSystem, name)
-	if apierrors.IsNotFound(err) {
-		_, _ = client.Create(t, self, client.Leases, metav1.NamespaceSystem, &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceSystem, Labels: map[string]string{
-				identityLabel: "kube-apiserver", corev1.LabelHostname: s.Machine(),
-			}},
-			Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr(name), LeaseDurationSeconds: ptr(int32(identityLease / time.Second)), RenewTime: &now},
-		})
-		return
-	}
-	if err == nil {
-		lease.Spec.RenewTime = &now
-		_, _ = client.Update(t, self, client.Leases, metav1.NamespaceSystem, lease) // it is tried again
-	}
-}
-
 // Machine is the name of the machine that the server runs on.
 func (s *Server) Machine() string {
 	if s.cfg.Name == "" {
 		return "control-plane"
 	}
 	return "control-plane-" + s.cfg.Name
+}
+
+// discovery is what in-process clients ask beside the verbs: of the first server that is
+// ready, as all of them know the same.
+type discovery struct{ s *Server }
+
+// StaleGroups is [client.Discovery].
+func (d discovery) StaleGroups() []client.StaleGroup {
+	s := d.s
+	if up := s.peers.ready(); up != nil {
+		s = up
+	}
+	return s.aggregator.StaleGroups()
+}
+
+// UsedKinds is [client.Usage].
+func (d discovery) UsedKinds() []client.Resource { return d.s.peers.usage.UsedKinds() }
+
+// AwaitUse is [client.Usage].
+func (d discovery) AwaitUse(t *sim.Task, known int) []client.Resource {
+	return d.s.peers.usage.AwaitUse(t, known)
+}
+
+// AwaitCustomKinds is [client.Usage]. While no server is ready nobody knows them.
+func (d discovery) AwaitCustomKinds(t *sim.Task, since uint64) ([]client.CustomKind, uint64) {
+	return d.s.peers.usage.AwaitCustomKinds(t, since, func() *caches.Caches {
+		if up := d.s.peers.ready(); up != nil {
+			return up.caches
+		}
+		return nil
+	})
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver/audit"
-	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/flowcontrol"
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
@@ -15,27 +15,19 @@ type call struct {
 	handlers.Call
 	s *Server
 
-	record *audit.Record // what the audit log says of it; nil where that is nothing
-	seat   fairness.Seat // while it is served
-	schema *fairness.Schema
-	class  fairness.Class
+	record *audit.Record    // what the audit log says of it; nil where that is nothing
+	turn   flowcontrol.Turn // its seats, while it is served
 }
 
 // serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
-func (s *Server) serve(t *sim.Task, req *Request) *Response {
+func (s *Server) serve(t *sim.Task, req *request.Request) *request.Response {
 	s.peers.requests++
 	c := &call{s: s, Call: handlers.Call{Scope: request.NewScope(t, s.peers.requests), Req: req, Kind: req.Kind}}
 	if c.Kind == nil {
 		c.Kind = s.KindFor(req.Resource)
 	}
 	if c.Kind.MayConvert() { // a conversion is a part of the request that needs it
-		outer := s.calls[t]
-		s.calls[t] = &c.Scope
-		defer func() {
-			if s.calls[t] = outer; outer == nil {
-				delete(s.calls, t)
-			}
-		}()
+		defer s.conversions.In(&c.Scope)()
 	}
 	outer := t.Deadline()
 	if !req.Part { // a part has what is left to the whole
@@ -44,8 +36,8 @@ func (s *Server) serve(t *sim.Task, req *Request) *Response {
 	c.receive()
 	resp := c.respond(c.run())
 	t.SetDeadline(outer)
-	c.seat.Finish(t.Elapsed())
-	s.flows.LookAfter()
+	c.turn.Finish(t.Elapsed())
+	s.fairness.Seats.LookAfter()
 	return resp
 }
 
@@ -84,29 +76,29 @@ func (c *call) limitWrite() {
 
 // run takes the request through its stages: who sends it, what the audit log says of it,
 // whom it acts as, when it is its turn, whether he may, what it is for; then its verb.
-func (c *call) run() *Response {
+func (c *call) run() *request.Response {
 	c.Pause(c.s.cfg.Cost.Access)
 	err := c.access()
 	if err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
 	if c.Req.Proxied != nil {
 		return c.aggregate()
 	}
 	if c.Sub, err = c.route(); err != nil {
-		return &Response{Err: err}
+		return &request.Response{Err: err}
 	}
 	c.limitWrite()
 	c.record.Options(c.Req, c.Kind)
-	if c.s.door != nil {
-		c.s.door(c.Task)
+	if c.s.delay != nil {
+		c.s.delay(c.Task)
 	}
 	h := c.s.handlers
 	switch {
 	case c.Kind.Is("Binding"):
 		return h.BindNamed(&c.Call)
 	case c.Kind.Is("ComponentStatus"):
-		return c.componentStatus()
+		return h.ComponentStatus(&c.Call)
 	case !c.Kind.Stored():
 		return c.s.reviews.Create(&c.Call)
 	case c.Req.Subresource != "" && c.Sub == nil:
@@ -124,7 +116,7 @@ func (c *call) access() (err error) {
 	if c.User, err = c.impersonate(c.User); err != nil {
 		return err
 	}
-	if err := c.priorityAndFairness(); err != nil {
+	if err := c.s.fairness.Take(&c.turn, &c.Scope, c.Req, c.Kind, c.User, c.connects()); err != nil {
 		return err
 	}
 	return c.authorize(c.User)

@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/ptr"
+
+	"kviz/cluster/apiserver/request"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,7 +33,7 @@ func (s *story) step(title string, fn func()) {
 }
 
 // outside sends a request as kubectl would: bytes, and no identity but a token.
-func (s *story) outside(req *Request) *Response {
+func (s *story) outside(req *request.Request) *request.Response {
 	if req.User == nil && req.Token == "" {
 		u := authn.Admin()
 		req.User = &u
@@ -52,42 +56,42 @@ func TestPipeline(t *testing.T) {
 		defaultAccount(w, task)
 		s := &story{w: w, t: task}
 		post := func(r client.Resource, ns, body string) {
-			s.outside(&Request{Verb: "create", Resource: r.GroupVersionResource, Namespace: ns, Body: []byte(body), FieldManager: "kubectl-create", FieldValidation: "Strict"})
+			s.outside(&request.Request{Verb: "create", Resource: r.GroupVersionResource, Namespace: ns, Body: []byte(body), FieldManager: "kubectl-create", FieldValidation: "Strict"})
 		}
 		s.step("a pod is created: defaults, then admission", func() {
 			post(client.Pods, "default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"app","image":"nginx"}]}}`)
 		})
 		s.step("it is bound to a node", func() {
-			post2 := &Request{
+			post2 := &request.Request{
 				Verb: "create", Resource: client.Pods.GroupVersionResource, Subresource: "binding", Namespace: "default", Name: "web",
 				Body: []byte(`{"apiVersion":"v1","kind":"Binding","metadata":{"name":"web"},"target":{"kind":"Node","name":"node-1"}}`),
 			}
 			s.outside(post2)
 		})
 		s.step("and deleted: it has 30 s to stop", func() {
-			s.outside(&Request{Verb: "delete", Resource: client.Pods.GroupVersionResource, Namespace: "default", Name: "web"})
+			s.outside(&request.Request{Verb: "delete", Resource: client.Pods.GroupVersionResource, Namespace: "default", Name: "web"})
 		})
 		s.step("the kubelet deletes it for good", func() {
 			c := w.s.Client(w.user.Lane, authn.Node("node-1"))
-			w.must(c.Delete(task, client.Pods, "default", "web", metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(0))}))
+			w.must(c.Delete(task, client.Pods, "default", "web", metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
 		})
 		s.step("a service gets its address and port", func() {
 			post(client.Services, "default", `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"type":"NodePort","ports":[{"port":80}],"selector":{"app":"web"}}}`)
 		})
 		s.step("a deployment is created, scaled, and its template changed", func() {
 			post(client.Deployments, "default", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"app","image":"nginx"}]}}}}`)
-			s.outside(&Request{
+			s.outside(&request.Request{
 				Verb: "patch", Resource: client.Deployments.GroupVersionResource, Subresource: "scale", Namespace: "default", Name: "web",
 				PatchType: "application/merge-patch+json", Patch: []byte(`{"spec":{"replicas":3}}`),
 			})
-			s.outside(&Request{
+			s.outside(&request.Request{
 				Verb: "patch", Resource: client.Deployments.GroupVersionResource, Namespace: "default", Name: "web",
 				PatchType: "application/strategic-merge-patch+json", Patch: []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1.29"}]}}}}`),
 			})
 		})
 		s.step("a namespace is deleted: it is Terminating", func() {
 			post(client.Namespaces, "", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"demo"}}`)
-			s.outside(&Request{Verb: "delete", Resource: client.Namespaces.GroupVersionResource, Name: "demo"})
+			s.outside(&request.Request{Verb: "delete", Resource: client.Namespaces.GroupVersionResource, Name: "demo"})
 		})
 		s.step("the namespace controller takes the last finalizer: it is gone", func() {
 			ns, err := client.Get[*corev1.Namespace](task, w.admin(), client.Namespaces, "", "demo")
@@ -106,7 +110,7 @@ func TestRefusals(t *testing.T) {
 	run(t, Config{Tokens: map[string]authn.User{"jane-token": jane}}, func(w *world, task *sim.Task) {
 		defaultAccount(w, task)
 		s := &story{w: w, t: task}
-		cm := func(verb string, req Request) func() {
+		cm := func(verb string, req request.Request) func() {
 			return func() {
 				req.Verb, req.Resource = verb, client.ConfigMaps.GroupVersionResource
 				if req.Namespace == "" {
@@ -117,27 +121,27 @@ func TestRefusals(t *testing.T) {
 		}
 		podIn := func(ns, body, validation string) func() {
 			return func() {
-				s.outside(&Request{Verb: "create", Resource: client.Pods.GroupVersionResource, Namespace: ns, Body: []byte(body), FieldValidation: validation})
+				s.outside(&request.Request{Verb: "create", Resource: client.Pods.GroupVersionResource, Namespace: ns, Body: []byte(body), FieldValidation: validation})
 			}
 		}
-		s.step("an unknown token", cm("get", Request{Name: "a", Token: "wrong"}))
-		s.step("a known user without rights", cm("get", Request{Name: "a", Token: "jane-token"}))
-		s.step("what does not exist", cm("get", Request{Name: "a"}))
-		s.step("no such namespace", cm("create", Request{Namespace: "nowhere", Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}))
-		s.step("a name that is no name", cm("create", Request{Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"Not_A_Name"}}`)}))
-		s.step("a body that is no JSON", cm("create", Request{Body: []byte(`{"metadata"`)}))
-		s.step("the wrong kind", cm("create", Request{Body: []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"}}`)}))
-		s.step("first", cm("create", Request{Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}))
-		s.step("the same again", cm("create", Request{Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}))
+		s.step("an unknown token", cm("get", request.Request{Name: "a", Token: "wrong"}))
+		s.step("a known user without rights", cm("get", request.Request{Name: "a", Token: "jane-token"}))
+		s.step("what does not exist", cm("get", request.Request{Name: "a"}))
+		s.step("no such namespace", cm("create", request.Request{Namespace: "nowhere", Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}))
+		s.step("a name that is no name", cm("create", request.Request{Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"Not_A_Name"}}`)}))
+		s.step("a body that is no JSON", cm("create", request.Request{Body: []byte(`{"metadata"`)}))
+		s.step("the wrong kind", cm("create", request.Request{Body: []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"}}`)}))
+		s.step("first", cm("create", request.Request{Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}))
+		s.step("the same again", cm("create", request.Request{Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}))
 		s.step("a field nobody knows, strictly", podIn("default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containerz":[],"containers":[{"name":"app","image":"nginx"}]}}`, "Strict"))
 		s.step("a pod without containers", podIn("default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{}}`, "Warn"))
 		s.step("a pod of a class that is not there", podIn("default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"priorityClassName":"gold","containers":[{"name":"app","image":"nginx"}]}}`, "Warn"))
 		s.step("a pod of an account that is not there", podIn("default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"serviceAccountName":"robot","containers":[{"name":"app","image":"nginx"}]}}`, "Warn"))
 		s.step("the namespace default cannot be deleted", func() {
-			s.outside(&Request{Verb: "delete", Resource: client.Namespaces.GroupVersionResource, Name: "default"})
+			s.outside(&request.Request{Verb: "delete", Resource: client.Namespaces.GroupVersionResource, Name: "default"})
 		})
 		s.step("a taken address", func() {
-			s.outside(&Request{
+			s.outside(&request.Request{
 				Verb: "create", Resource: client.Services.GroupVersionResource, Namespace: "default",
 				Body: []byte(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"thief"},"spec":{"clusterIP":"10.96.0.1","ports":[{"port":80}]}}`),
 			})
@@ -157,13 +161,13 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 		s.step("a field no pod can be selected by", func() {
-			s.outside(&Request{Verb: "list", Resource: client.Pods.GroupVersionResource, List: metav1.ListOptions{FieldSelector: "spec.color=blue"}})
+			s.outside(&request.Request{Verb: "list", Resource: client.Pods.GroupVersionResource, List: metav1.ListOptions{FieldSelector: "spec.color=blue"}})
 		})
 		s.step("what is not served", func() {
-			s.outside(&Request{Verb: "list", Resource: client.Pods.GroupVersion().WithResource("unicorns")})
+			s.outside(&request.Request{Verb: "list", Resource: client.Pods.GroupVersion().WithResource("unicorns")})
 		})
 		s.step("a verb the kind does not have", func() {
-			s.outside(&Request{Verb: "deletecollection", Resource: client.Namespaces.GroupVersionResource})
+			s.outside(&request.Request{Verb: "deletecollection", Resource: client.Namespaces.GroupVersionResource})
 		})
 		s.step("a kubelet writes to another node's lease", func() {
 			c := w.s.Client(w.user.Lane, authn.Node("node-1"))
@@ -184,7 +188,7 @@ func TestDeleteCollectionHasOneDeadline(t *testing.T) {
 	run(t, Config{Cost: slow}, func(w *world, task *sim.Task) {
 		left := func() int {
 			task.Sleep(3 * time.Second) // nothing more goes after the answer
-			return len(w.ask(task, &Request{Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default"}).Items)
+			return len(w.ask(task, &request.Request{Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default"}).Items)
 		}
 		for _, c := range []struct {
 			n, left int
@@ -198,7 +202,7 @@ func TestDeleteCollectionHasOneDeadline(t *testing.T) {
 			for i := range c.n {
 				w.put(task, fmt.Sprintf("c%02d", i), "1")
 			}
-			r := w.ask(task, &Request{Verb: "deletecollection", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", Timeout: c.time})
+			r := w.ask(task, &request.Request{Verb: "deletecollection", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", Timeout: c.time})
 			if n := left(); r.Code != c.code || n != c.left {
 				t.Errorf("of %d in %v: %d %v, %d left; want %d, %d left", c.n, c.time, r.Code, r.Err, n, c.code, c.left)
 			}

@@ -3,18 +3,13 @@ package apiserver
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/admission/policy"
 	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
-	"kviz/cluster/apiserver/authn"
-	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/webhook"
-	"kviz/cluster/client"
-	"kviz/cluster/sim"
-	"kviz/cluster/trace"
+	"kviz/cluster/quota"
 )
 
 // newAdmission makes the row of plugins, in the order of
@@ -22,7 +17,7 @@ import (
 // has them. All of them are made anew when the server starts.
 func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 	var (
-		l, by, clock = lister{s}, s.authorizers, virtualClock{s.k}
+		l, by, clock = s.caches, s.authorizers, quota.Clock{Time: s.k.Now}
 		accounts     = admission.NewServiceAccount(l, s.names)
 		limits       = admission.NewLimitRanger(l)
 		restriction  = admission.NewNodeRestriction(l, by)
@@ -71,42 +66,4 @@ func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 			admission.NewResourceQuota(l, quotaWriter{s}, s.cfg.LimitedResources, s.k.Now),
 		},
 	}
-}
-
-// startAdmission begins admission without a configuration, and has the caches tell of
-// changes.
-func (s *Server) startAdmission() {
-	s.policies = policy.NewPolicies(lister{s}, s.authorizers, policyKinds{s})
-	s.hooks = admissionwebhook.NewHooks(lister{s}, s.authorizers, s.webhooks)
-	s.handlers.Admission = s.newAdmission(nil)
-	policies, hooks := s.policies, s.hooks
-	for _, k := range registry.AdmissionKinds {
-		s.caches[k].Changed = func(string, runtime.Object) {
-			policies.Changed()
-			hooks.Changed()
-		}
-	}
-}
-
-// admissionConfig is what the file comes to: a line a plugin.
-func (s *Server) admissionConfig(file []byte) (config, error) {
-	plugins, err := admission.ReadConfigurations(file)
-	if err != nil {
-		return config{}, err
-	}
-	return config{lines: plugins.Lines(), use: func(*sim.Task) { s.handlers.Admission = s.newAdmission(plugins) }}, nil
-}
-
-// quotaWriter writes quotas as requests of the server to itself
-// ([admission.QuotaWriter]).
-type quotaWriter struct{ s *Server }
-
-// WriteUse is [admission.QuotaWriter].
-func (w quotaWriter) WriteUse(t *sim.Task, q *corev1.ResourceQuota, causes []trace.ID) (*corev1.ResourceQuota, error) {
-	resp := w.s.serve(t, &Request{
-		Verb: "update", Resource: client.ResourceQuotas.GroupVersionResource, Subresource: "status", Namespace: q.Namespace, Name: q.Name,
-		User: &authn.User{Name: "system:apiserver", Groups: []string{authn.Masters}}, Client: "apiserver", Causes: causes, Object: q, System: true,
-	})
-	now, _ := resp.Object.(*corev1.ResourceQuota)
-	return now, resp.Err
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -60,7 +62,7 @@ func TestValidatingAdmissionPolicy(t *testing.T) {
 		h.stages("a policy without a binding does nothing", func() { h.apply(replicaLimit); deploy("many", 9) })
 		h.stages("bound to deny", func() { bind("deny", "Deny", ""); deploy("four", 4); deploy("three", 3) })
 		h.stages("the scale subresource is a way too", func() {
-			r := h.outside(&Request{
+			r := h.outside(&request.Request{
 				Verb: "patch", Resource: client.Deployments.GroupVersionResource, Subresource: "scale", Namespace: "default", Name: "three",
 				PatchType: "application/merge-patch+json", Patch: []byte(`{"spec":{"replicas":5}}`),
 			})
@@ -183,7 +185,7 @@ spec:
 		}
 		limit := func(most int) {
 			t.Helper()
-			req := &Request{Verb: "patch", Resource: example("v1", "limits"), Namespace: "default", Name: "limit", PatchType: types.ApplyPatchType, FieldManager: "t"}
+			req := &request.Request{Verb: "patch", Resource: example("v1", "limits"), Namespace: "default", Name: "limit", PatchType: types.ApplyPatchType, FieldManager: "t"}
 			req.Patch = fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":"Limit","metadata":{"name":"limit"},"most":"%d"}`, most)
 			h.w.must(h.w.ask(h.t, req).Err)
 			h.t.Sleep(time.Second)

@@ -9,7 +9,7 @@ import (
 )
 
 // respond is the last stage: the answer goes back.
-func (c *call) respond(r *Response) *Response {
+func (c *call) respond(r *request.Response) *request.Response {
 	c.Pause(c.s.cfg.Cost.Respond)
 	r.Warnings, r.Stage, r.Took = c.Warnings, c.Refused, c.Task.Elapsed()-c.Began
 	r.Kind = c.Kind
@@ -30,7 +30,7 @@ func (c *call) respond(r *Response) *Response {
 		}
 	}
 	payload.Code = r.Code
-	r.AuditID, r.Flow = c.Req.AuditID, c.class
+	r.AuditID, r.Flow = c.Req.AuditID, c.turn.Class()
 	c.s.audit.Answered(&c.Scope, c.record, r, c.Req.Verb == "watch" || c.connects())
 	if r.Object != nil && r.Err == nil {
 		payload.Object = trace.Obj(r.Traced())

@@ -4,12 +4,17 @@ import (
 	"net/http"
 	"slices"
 
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/crd"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // route finds the subresource, nil where there is none; what is not served is 404, a
@@ -24,10 +29,7 @@ func (c *call) route() (sub *registry.Subresource, err error) {
 	if err := c.routeCustom(); err != nil {
 		return nil, err
 	}
-	if err := c.routeFlows(); err != nil {
-		return nil, err
-	}
-	if err := c.routeAPIServices(); err != nil {
+	if err := c.awaitFirstObjects(); err != nil {
 		return nil, err
 	}
 	if c.Kind.Deprecation() != "" && !c.Req.System {
@@ -74,6 +76,36 @@ func (c *call) routeCustom() error {
 	}
 	if !slices.Contains(c.Kind.Verbs, c.Req.Verb) {
 		return apierrors.NewMethodNotSupported(c.Kind.GroupResource(), c.Req.Verb)
+	}
+	return nil
+}
+
+// awaitFirstObjects has the request wait for the objects of its kind that every cluster has,
+// where they are only made when somebody first asks: what is served here as APIServices, and
+// the FlowSchemas and priority levels.
+func (c *call) awaitFirstObjects() error {
+	switch s := c.s; {
+	case c.Kind == aggregator.Kind():
+		s.aggregator.Follow(c.Last)
+		if c.User.Name == selfUser.Name {
+			return nil // it is the registration
+		}
+		return c.await(s.aggregator.Registered())
+	case c.Kind.Group == flowcontrolv1.GroupName && c.Kind.Stored():
+		s.flowObjects.Follow(c.Last)
+		return c.await(s.flowObjects.There())
+	}
+	return nil
+}
+
+// await waits until something is there, for as long as a watch cache may take to begin.
+func (c *call) await(there *bool, came *sim.Cond) error {
+	for end := c.Task.Elapsed() + etcd3.TooNewWait; !*there; {
+		left := end - c.Task.Elapsed()
+		if left <= 0 {
+			return c.Refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))
+		}
+		came.WaitTimeout(c.Task, left)
 	}
 	return nil
 }

@@ -13,11 +13,11 @@ package apiserver
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/netip"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	quotaconfig "k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota"
@@ -31,18 +31,22 @@ import (
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
-	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/bootstrap"
+	"kviz/cluster/apiserver/caches"
+	"kviz/cluster/apiserver/configfile"
+	"kviz/cluster/apiserver/controlplane"
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/fieldmanager"
+	"kviz/cluster/apiserver/flowcontrol"
 	"kviz/cluster/apiserver/handlers"
+	"kviz/cluster/apiserver/inprocess"
 	"kviz/cluster/apiserver/names"
 	"kviz/cluster/apiserver/oidc"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/registry/service"
-	"kviz/cluster/apiserver/request"
 	"kviz/cluster/apiserver/review"
 	"kviz/cluster/apiserver/serviceaccount"
 	"kviz/cluster/apiserver/webhook"
@@ -95,7 +99,7 @@ type Config struct {
 	CompactionInterval time.Duration
 	// Components tells how the other parts of the control plane are, by name; nil
 	// where nobody knows.
-	Components func() []ComponentHealth
+	Components func() []handlers.ComponentHealth
 	// Webhooks are the servers outside that admission, conversions and reviews ask; nil
 	// where there are none.
 	Webhooks webhook.Servers
@@ -107,7 +111,7 @@ type Config struct {
 	// acted on, or nobody knows.
 	Inert func(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string
 	// Kubelets are the nodes' kubelets, for logs and exec; nil where there are none.
-	Kubelets Kubelets
+	Kubelets handlers.Kubelets
 	// Dial opens a connection from the server's machine to an address of the cluster's
 	// network, for aggregated APIs; nil where there is no network.
 	Dial aggregator.Dial
@@ -133,7 +137,6 @@ var DefaultCost = Cost{
 // goroutine.
 type Server struct {
 	cfg   Config
-	cidr  netip.Prefix
 	k     *sim.Kernel
 	st    *storage.Conn
 	names *names.Generator
@@ -141,46 +144,40 @@ type Server struct {
 
 	ready   bool
 	begun   bool     // it has been ready, whatever became of it
+	retired bool     // it ends for good
 	started sim.Cond // ready changed
 
-	lacksServiceCIDR bool // so did the store that the server found
-
-	stored         []*registry.Kind                 // the built-in kinds whose caches are always open
-	caches         map[*registry.Kind]*cacher.Cache // of built-in kinds; see cacheOf
-	forCaches      *cacher.Config
-	customs        *crd.Definitions // the kinds that CustomResourceDefinitions make
-	defs           *crd.Controllers
-	authorizers    *authz.Authorizers
-	restriction    *admission.NodeRestriction
-	alloc          *service.Allocator
+	// What goes on when the server starts again.
+	caches         *caches.Caches
 	keys           *authn.Keys
 	fields         *fieldmanager.Managers
-	handlers       *handlers.Handlers
-	reviews        *review.Reviews
 	encryption     *encrypt.AtRest
-	webhooks       *webhook.Client
-	backends       *rand.Rand // chooses who of a Service gets what is sent on
-	policies       *policy.Policies
-	hooks          *admissionwebhook.Hooks
 	audit          *audit.Auditor
-	flows          *fairness.Seats
-	flowObjects    *flowObjects
-	probe          storeProbe
-	aggregator     *aggregator.Aggregator
-	calls          map[*sim.Task]*request.Scope // those that may wait for a conversion webhook
-	configs        *ConfigFiles
+	configs        *configfile.Files
 	authenticators *authn.Authenticators
 	issuers        *oidc.Issuers // nil where there are none
+	conversions    *crd.Conversions
+	peers          *peers            // the servers of the cluster, this one too
+	delay          func(t *sim.Task) // see DelayHandlers; nil where there is none
 
-	store *etcd3.Store
-
-	idle  []*worker
-	hired int
-	peers *peers          // the servers of the cluster, this one too
-	usage *usage          // theirs
-	door  func(*sim.Task) // see StandBefore; nil where there is none
-
-	retired bool // it ends for good
+	// What is made anew when it does.
+	customs     *crd.Definitions // the kinds that CustomResourceDefinitions make
+	store       *etcd3.Store
+	probe       *etcd3.Probe
+	writer      *bootstrap.Writer
+	authorizers *authz.Authorizers
+	restriction *admission.NodeRestriction
+	webhooks    *webhook.Client
+	services    service.Resolver // what is behind the Services
+	policies    *policy.Policies
+	hooks       *admissionwebhook.Hooks
+	fairness    flowcontrol.Filter
+	flowObjects *flowcontrol.Objects
+	aggregator  *aggregator.Aggregator
+	handlers    *handlers.Handlers
+	reviews     *review.Reviews
+	controllers *controlplane.Controllers
+	workers     workers
 }
 
 // New makes the server of process p and starts it: it fills the store with
@@ -188,36 +185,34 @@ type Server struct {
 // and is then [Server.Ready].
 func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	cfg.complete()
-	s := &Server{
-		cfg: cfg, cidr: netip.MustParsePrefix(cfg.ServiceCIDR), k: p.Kernel(), st: st.Connect(p.Lane.String()),
-		calls: map[*sim.Task]*request.Scope{}, fields: &fieldmanager.Managers{},
-	}
+	s := &Server{cfg: cfg, k: p.Kernel(), st: st.Connect(p.Lane.String()), caches: &caches.Caches{}, fields: &fieldmanager.Managers{}}
 	s.names = &names.Generator{Stream: s.stream("apiserver")}
 	s.encryption = encrypt.NewAtRest(s.whose(), s.stream("encryption"), s.cfg.KMS)
-	s.audit = audit.NewAuditor(s.k, s.whose(), s.stream("audit"), s.sourceIPs)
-	s.configs = newConfigFiles(s)
+	s.audit = audit.NewAuditor(s.k, s.whose(), s.stream("audit"), audit.Sources{Lister: s.caches, Machine: s.cfg.AdvertiseIP})
+	s.conversions = &crd.Conversions{Kernel: s.k, Client: func() *webhook.Client { return s.webhooks }}
+	s.configs = s.newConfigFiles()
 	if cfg.Peer != nil {
 		s.join(cfg.Peer)
 	} else {
-		s.peers, s.keys = newPeers(), authn.NewKeys(s.k.Rand("serviceaccount-key"))
-		authority, err := authn.NewAuthority(s.k.Rand("root-ca"), s.k.Epoch())
-		if err != nil {
-			panic("apiserver: " + err.Error()) // fixed input: it works always or never
-		}
-		authority.Clock = s.k.Now
-		s.newAuthenticators(authority, &authn.Expiry{})
-		st.DescribeEvent = s.peers.describe
+		s.found(st)
 	}
-	s.usage = &s.peers.usage
+	s.caches.Usage = s.peers.usage
 	s.peers.all = append(s.peers.all, s)
 	s.peers.several = s.peers.several || len(s.peers.all) > 1
-	for _, k := range registry.Kinds {
-		if k.Stored() && !k.OnDemand {
-			s.stored = append(s.stored, k)
-		}
-	}
 	s.Restart(p)
 	return s
+}
+
+// found makes the server the first of its cluster.
+func (s *Server) found(st *storage.Client) {
+	s.peers, s.keys = newPeers(), authn.NewKeys(s.k.Rand("serviceaccount-key"))
+	authority, err := authn.NewAuthority(s.k.Rand("root-ca"), s.k.Epoch())
+	if err != nil {
+		panic("apiserver: " + err.Error()) // fixed input: it works always or never
+	}
+	authority.Clock = s.k.Now
+	s.newAuthenticators(authority, &authn.Expiry{})
+	st.DescribeEvent = s.peers.describe
 }
 
 // named is the name of something of the server's own.
@@ -237,6 +232,9 @@ func (s *Server) streamName(what string) string {
 	}
 	return fmt.Sprintf("%s#%d", s.named(what), s.cfg.Before)
 }
+
+// cidr is the range of the Services' cluster IPs.
+func (s *Server) cidr() netip.Prefix { return netip.MustParsePrefix(s.cfg.ServiceCIDR) }
 
 // complete fills in what the zero value means.
 func (cfg *Config) complete() {
@@ -263,134 +261,15 @@ func (cfg *Config) complete() {
 	}
 }
 
-// Restart starts the server again as process p, after its old process was
-// killed. Clients made before stay good; their watches have ended.
-func (s *Server) Restart(p *sim.Process) {
-	s.p, s.ready, s.idle = p, false, nil
-	s.authorizers = &authz.Authorizers{Authorizer: authz.New(authzSource{s})}
-	s.caches = map[*registry.Kind]*cacher.Cache{}
-	for _, k := range s.stored {
-		s.caches[k] = s.newCache(k)
-	}
-	s.alloc = s.newAllocator()
-	total := fairness.DefaultConcurrency
-	if s.flows != nil {
-		total = s.flows.Total()
-	}
-	s.flows = fairness.NewSeats(p, total, s.k.Rand("flowcontrol"))
-	s.flowObjects = &flowObjects{s: s}
-	s.aggregator = s.newAggregator()
-	s.customs = crd.New(s)
-	s.defs = crd.NewControllers(p, func() *cacher.Cache { return s.cacheOf(crd.DefinitionKind()) }, s.customs.Stored, s)
-	s.store = &etcd3.Store{
-		Conn: s.st, Caches: s.cacheOf, Sealed: s.transformer, EventTTL: s.cfg.EventTTL, Leases: s.st.NewLeases("events"),
-	}
-	s.backends = s.stream("proxy")
-	s.webhooks = webhook.NewClient(s.cfg.Webhooks, serviceEndpoints{lister{s}}, s.stream("webhook"))
-	s.handlers = &handlers.Handlers{
-		Store: s.store, Authorizers: s.authorizers, Fields: s.fields, Services: s.alloc, Names: s.names, Kubelets: s.cfg.Kubelets, Kinds: s,
-		Backends: serviceEndpoints{lister{s}}, Dial: handlers.Dial(s.cfg.Dial),
-		Tokens: &serviceaccount.Issuer{Keys: s.keys, Expiry: s.authenticators.Expiry, Lister: lister{s}, Restriction: func() admission.Mutating { return s.restriction }},
-		Serve:  s.serve, Hold: s.hold, Inert: s.cfg.Inert, DecodeTime: s.cfg.Cost.Decode, AdmissionTime: s.cfg.Cost.Admission,
-	}
-	s.reviews = &review.Reviews{Handlers: s.handlers, Authenticators: s.authenticators, Authorizers: s.authorizers}
-	s.startAdmission()
-	s.listen()
-	caches, customs := s.caches, s.customs
-	boot := p.Go("main", s.main)
-	boot.OnEnd(func() {
-		s.ready = false
-		for _, k := range registry.Kinds {
-			if c := caches[k]; c != nil {
-				c.Close()
-			}
-		}
-		for _, c := range customs.Open() {
-			c.Close()
-		}
-		s.started.Broadcast()
-	})
-}
-
-// listen has the caches tell those who depend on them.
-func (s *Server) listen() {
-	for _, r := range []client.Resource{client.Roles, client.RoleBindings, client.ClusterRoles, client.ClusterRoleBindings} {
-		s.caches[registry.KindFor(r.GroupVersionResource)].Changed = func(string, runtime.Object) { s.authorizers.Invalidate() }
-	}
-	customs, defs, aggregated, policies := s.customs, s.defs, s.aggregator, s.policies
-	alloc := s.alloc
-	s.caches[registry.KindFor(client.Services.GroupVersionResource)].Changed = func(key string, obj runtime.Object) {
-		alloc.Changed(key, obj)
-		aggregated.ServiceChanged(key)
-	}
-	s.caches[registry.KindFor(client.EndpointSlices.GroupVersionResource)].Changed = aggregated.SliceChanged
-	s.caches[crd.DefinitionKind()].Changed = func(name string, obj runtime.Object) {
-		customs.Changed(name, obj)
-		defs.Changed(name, obj)
-		aggregated.DefinitionChanged()
-		policies.Changed() // a parameter may be of this kind
-	}
-}
-
-// main is the server's first task; it lives as long as the process.
-func (s *Server) main(t *sim.Task) {
-	s.audit.Start(t, s.p)
-	s.configs.start(t, s.p)
-	s.bootstrap(t)
-	for _, k := range s.stored {
-		cache := s.caches[k]
-		s.p.Go("watch-cache/"+k.GroupVersionResource.Resource, cache.Run)
-	}
-	for _, k := range s.stored {
-		s.caches[k].AwaitFilled(t)
-	}
-	if s.InUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
-		s.flowObjects.follow(trace.ID{})
-		for !s.flowObjects.there {
-			s.flowObjects.came.Wait(t)
-		}
-	}
-	if s.InUse(registry.KindFor(client.APIServices.GroupVersionResource)) {
-		s.aggregator.Follow(trace.ID{})
-		s.aggregator.Await(t)
-	}
-	s.openLikePeers()
-	s.ready, s.begun = true, true
-	s.started.Broadcast()
-	s.usage.more.Broadcast()
-	s.p.Go("compactor", s.compact)
-	s.p.Go("crd-controllers", s.defs.Run)
-	s.p.Go("kubernetes-service", s.keepKubernetesService)
-	if s.several() {
-		s.p.Go("identity", s.keepIdentity)
-	}
-	s.keepFresh(t)
-}
-
-// describe names the API object behind a key for the trace. It may be asked while
-// no process of the server lives, and opens no cache.
-func (s *Server) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
-	k := s.kindOf(e.Kv.Key)
-	if k == nil {
-		return trace.Ref{}, nil
-	}
-	s.note(k, e.Kv.Key)
-	c := s.openCache(k)
-	if c == nil { // nobody watches it: there is only what the bytes say
-		c = cacher.New(s.cacheConfig(), k)
-	}
-	return c.Describe(e)
-}
-
 // Authority is the cluster's certificate authority, whose client certificates the
 // server believes.
 func (s *Server) Authority() *authn.Authority { return s.authenticators.Authority }
 
 // Seats are what priority and fairness shares out.
-func (s *Server) Seats() *fairness.Seats { return s.flows }
+func (s *Server) Seats() *fairness.Seats { return s.fairness.Seats }
 
 // ConfigFiles are its configuration files.
-func (s *Server) ConfigFiles() *ConfigFiles { return s.configs }
+func (s *Server) ConfigFiles() *configfile.Files { return s.configs }
 
 // Auditor is what writes the audit log.
 func (s *Server) Auditor() *audit.Auditor { return s.audit }
@@ -439,14 +318,15 @@ func (s *Server) Store() *storage.Conn { return s.st }
 // Revision is the newest revision the store has shown.
 func (s *Server) Revision() int64 { return s.st.Revision() }
 
+// ProbeStore reads from the store, and gives what is wrong with it.
+func (s *Server) ProbeStore(t *sim.Task) error { return s.probe.Ask(t) }
+
+// KindFor is the kind served as a resource now; nil if none is.
+func (s *Server) KindFor(r schema.GroupVersionResource) *registry.Kind { return s.caches.KindFor(r) }
+
 // Resources lists what the server serves: the built-in kinds in the order of
 // kubectl api-resources, then the custom ones.
-func (s *Server) Resources() []*registry.Kind {
-	if s.customs.IsEmpty() {
-		return registry.Kinds
-	}
-	return append(registry.Kinds[:len(registry.Kinds):len(registry.Kinds)], s.customs.Served()...)
-}
+func (s *Server) Resources() []*registry.Kind { return s.caches.Resources() }
 
 // Authorize answers what the authorizers say: for the reviews, and for
 // requests that are for no resource (/version, /metrics).
@@ -459,34 +339,36 @@ func (s *Server) Client(lane trace.Lane, user authn.User) client.Interface {
 	return s.ClientThrough(s, lane, user)
 }
 
-// Door is what takes requests to a server: the server itself, or what stands before
-// several.
-type Door interface {
-	Handle(t *sim.Task, req *Request) *Response
+// ClientThrough is [Server.Client] by way of what stands before the servers.
+func (s *Server) ClientThrough(h inprocess.Handler, lane trace.Lane, user authn.User) client.Interface {
+	return inprocess.New(h, discovery{s}, lane, user)
 }
 
-// ClientThrough is [Server.Client] by way of a door.
-func (s *Server) ClientThrough(d Door, lane trace.Lane, user authn.User) client.Interface {
-	return &connection{s: s, door: d, lane: lane, user: user}
+// BearerThrough is the connection of somebody who shows a bearer token, by way of what stands
+// before the servers.
+func (s *Server) BearerThrough(h inprocess.Handler, lane trace.Lane, token string) client.Interface {
+	return inprocess.WithToken(h, discovery{s}, lane, token)
 }
 
-// BearerThrough is the connection of somebody who shows a bearer token, by way of a door:
-// who that is, the authenticators find out at each request.
-func (s *Server) BearerThrough(d Door, lane trace.Lane, token string) client.Interface {
-	return &connection{s: s, door: d, lane: lane, token: token}
+// WriteFlows writes a dump of /debug/api_priority_and_fairness/, and reports
+// whether there is one of the name.
+func (s *Server) WriteFlows(w io.Writer, dump string, details bool) bool {
+	return s.fairness.Seats.Dump(w, s.k.Elapsed(), s.k.Epoch(), dump, details)
 }
+
+// WriteMetrics writes the server's metrics: those of priority and fairness.
+func (s *Server) WriteMetrics(w io.Writer) { s.fairness.Seats.WriteMetrics(w, s.k.Elapsed()) }
+
+// OpenIDConfig tells who issues service account tokens and where the keys are, as JSON.
+func (s *Server) OpenIDConfig() ([]byte, error) {
+	return serviceaccount.OpenIDConfig(s.cfg.AdvertiseIP)
+}
+
+// JWKS is the public half of the key that signs service account tokens, as a JSON web
+// key set.
+func (s *Server) JWKS() ([]byte, error) { return serviceaccount.JWKS(s.keys) }
 
 // transformer is how a kind's values are encrypted.
 func (s *Server) transformer(k *registry.Kind) *encrypt.Transformer {
 	return s.encryption.Transformer(k.GroupResource())
-}
-
-// cacheConfig is what the watch caches of the server have in common.
-func (s *Server) cacheConfig() *cacher.Config {
-	if s.forCaches == nil || s.forCaches.Process != s.p {
-		s.forCaches = &cacher.Config{
-			Process: s.p, Store: s.st, Transformer: s.transformer, Wires: &s.peers.wires, Size: s.cfg.CacheSize, Deliver: s.cfg.Cost.Deliver,
-		}
-	}
-	return s.forCaches
 }

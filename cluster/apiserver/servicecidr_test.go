@@ -8,6 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kviz/cluster/apiserver/controlplane"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -17,10 +18,10 @@ import (
 // its condition, finds it again within ten seconds; who says that it is not Ready is left alone.
 func TestDefaultServiceCIDRIsKept(t *testing.T) {
 	run(t, Config{ServiceCIDR: "10.96.7.0/20"}, func(w *world, task *sim.Task) {
-		c := w.s.self()
+		c := w.s.controllers.Client
 		task.Sleep(time.Minute)
 		before := w.s.st.Revision()
-		if k := registry.KindFor(client.ServiceCIDRs.GroupVersionResource); w.s.openCache(k) != nil || w.s.InUse(k) {
+		if k := registry.KindFor(client.ServiceCIDRs.GroupVersionResource); w.s.caches.Opened(k) != nil || w.s.caches.InUse(k) {
 			t.Error("nobody has asked for ServiceCIDRs, and they are watched")
 		}
 		get := func() *networkingv1.ServiceCIDR {
@@ -49,14 +50,14 @@ func TestDefaultServiceCIDRIsKept(t *testing.T) {
 			t.Errorf("at rest the store went from revision %d to %d", before, now)
 		}
 		w.must(c.Delete(task, client.ServiceCIDRs, "", "kubernetes", metav1.DeleteOptions{}))
-		task.Sleep(advertiseEvery + time.Second)
+		task.Sleep(controlplane.ReconcileEvery + time.Second)
 		expectReady("after it was deleted")
 
 		bare := get()
 		bare.Status.Conditions = nil
 		_, err = client.UpdateStatus(task, c, client.ServiceCIDRs, "", bare)
 		w.must(err)
-		task.Sleep(advertiseEvery + time.Second)
+		task.Sleep(controlplane.ReconcileEvery + time.Second)
 		expectReady("after its condition was taken away")
 
 		not := get()
@@ -74,7 +75,7 @@ func TestDefaultServiceCIDRIsKept(t *testing.T) {
 		w.must(err)
 		w.restart(task)
 		task.Sleep(time.Second)
-		c = w.s.self()
+		c = w.s.controllers.Client
 		expectReady("after the start on a store that had none")
 	})
 }

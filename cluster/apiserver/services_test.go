@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,7 +26,7 @@ func runServing(t *testing.T, fn func(w serving)) {
 }
 
 func (w serving) create(name, spec string, dryRun bool) (*corev1.Service, error) {
-	r := w.ask(w.task, &Request{
+	r := w.ask(w.task, &request.Request{
 		Verb: "create", Resource: client.Services.GroupVersionResource, Namespace: "default", DryRun: dryRun,
 		Body: fmt.Appendf(nil, `{"metadata":{"name":%q},"spec":{%s}}`, name, spec),
 	})
@@ -48,8 +50,8 @@ func (w serving) refused(err error, why string) {
 	}
 }
 
-func (w serving) patch(name, patch string) *Request {
-	return &Request{Verb: "patch", Resource: client.Services.GroupVersionResource, Namespace: "default", Name: name, PatchType: types.MergePatchType, Patch: []byte(patch)}
+func (w serving) patch(name, patch string) *request.Request {
+	return &request.Request{Verb: "patch", Resource: client.Services.GroupVersionResource, Namespace: "default", Name: name, PatchType: types.MergePatchType, Patch: []byte(patch)}
 }
 
 const (
@@ -112,11 +114,11 @@ func TestServicesKeepWhatTheyHave(t *testing.T) {
 			}
 		}
 		taken()
-		w.world.must(w.ask(w.task, &Request{Verb: "delete", Resource: client.Services.GroupVersionResource, Namespace: "default", Name: "a", DryRun: true}).Err)
+		w.world.must(w.ask(w.task, &request.Request{Verb: "delete", Resource: client.Services.GroupVersionResource, Namespace: "default", Name: "a", DryRun: true}).Err)
 		taken()
 		w.refused(w.ask(w.task, w.patch("a", `{"spec":{"sessionAffinity":"Sometimes"}}`)).Err, "Unsupported value")
 		taken()
-		w.world.must(w.ask(w.task, &Request{Verb: "delete", Resource: client.Services.GroupVersionResource, Namespace: "default", Name: "a"}).Err)
+		w.world.must(w.ask(w.task, &request.Request{Verb: "delete", Resource: client.Services.GroupVersionResource, Namespace: "default", Name: "a"}).Err)
 		w.task.Sleep(10 * time.Millisecond)
 		w.must(w.create("b", port+","+same, false))
 	})

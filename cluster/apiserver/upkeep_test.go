@@ -5,6 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/ptr"
+
+	"kviz/cluster/apiserver/request"
+
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,7 +39,7 @@ func TestUpkeep(t *testing.T) {
 			t.Errorf("after 50 minutes: %v", err)
 		}
 		u := authn.Admin()
-		old := w.s.Handle(task, &Request{
+		old := w.s.Handle(task, &request.Request{
 			Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, User: &u,
 			List: metav1.ListOptions{ResourceVersion: object.FormatRevision(first), ResourceVersionMatch: metav1.ResourceVersionMatchExact},
 		})
@@ -73,7 +77,7 @@ func TestStoredBytes(t *testing.T) {
 // TestWatchLimit: a watch with a time limit ends when it is over.
 func TestWatchLimit(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		wa := w.open(task, client.ConfigMaps, "", metav1.ListOptions{TimeoutSeconds: ptr(int64(30))})
+		wa := w.open(task, client.ConfigMaps, "", metav1.ListOptions{TimeoutSeconds: ptr.To(int64(30))})
 		before := task.Elapsed()
 		expect(t, next(task, wa), "ended")
 		if took := task.Elapsed() - before; took < 29*time.Second || took > 31*time.Second {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -265,11 +267,11 @@ func TestPages(t *testing.T) {
 		for _, n := range []string{"a", "b", "c", "d", "e"} {
 			w.put(task, n, "1")
 		}
-		req := func(opts metav1.ListOptions) *Response {
+		req := func(opts metav1.ListOptions) *request.Response {
 			u := authn.Admin()
-			return w.s.Handle(task, &Request{Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", User: &u, List: opts})
+			return w.s.Handle(task, &request.Request{Verb: "list", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", User: &u, List: opts})
 		}
-		names := func(r *Response) string {
+		names := func(r *request.Response) string {
 			w.must(r.Err)
 			var out []string
 			for _, o := range r.Items {

@@ -63,7 +63,7 @@ func (h *hooked) apply(docs string) {
 	}
 }
 
-func (h *hooked) send(verb, doc string) *Response {
+func (h *hooked) send(verb, doc string) *request.Response {
 	h.w.t.Helper()
 	var meta struct {
 		metav1.TypeMeta
@@ -82,7 +82,7 @@ func (h *hooked) send(verb, doc string) *Response {
 			if k.Namespaced && meta.Namespace == "" {
 				meta.Namespace = "default"
 			}
-			req := &Request{Verb: verb, Resource: k.GroupVersionResource, Namespace: meta.Namespace, Body: []byte(doc), ContentType: "application/yaml", FieldManager: "kubectl", FieldValidation: "Strict"}
+			req := &request.Request{Verb: verb, Resource: k.GroupVersionResource, Namespace: meta.Namespace, Body: []byte(doc), ContentType: "application/yaml", FieldManager: "kubectl", FieldValidation: "Strict"}
 			if verb == "update" {
 				req.Name = meta.Name
 			}
@@ -94,7 +94,7 @@ func (h *hooked) send(verb, doc string) *Response {
 }
 
 // tell writes what a client sees of an answer.
-func (h *hooked) tell(r *Response) {
+func (h *hooked) tell(r *request.Response) {
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&h.out, "Warning: %s\n", w)
 	}
@@ -206,7 +206,7 @@ func TestWebhooks(t *testing.T) {
 			h.apply(strings.Replace(hookConfig("Mutating", "z-effects", "/mutate", "configmaps", ""), "sideEffects: None", "sideEffects: NoneOnDryRun", 1))
 			dry := func() {
 				h.t.Sleep(10 * time.Millisecond)
-				h.tell(h.outside(&Request{Verb: "create", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", DryRun: true, Body: []byte(`{"metadata":{"name":"dry"}}`)}))
+				h.tell(h.outside(&request.Request{Verb: "create", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", DryRun: true, Body: []byte(`{"metadata":{"name":"dry"}}`)}))
 			}
 			dry()
 			some := registrationv1.SideEffectClassSome // v1 refuses it; older versions left such objects behind
@@ -275,7 +275,7 @@ func TestAdmissionReviewBody(t *testing.T) {
 		jane := authn.User{Name: "jane", Groups: []string{authn.Masters}, Extra: map[string][]string{"team": {"blue"}}}
 		var got []byte
 		h.servers.Watch(func(_ string, body []byte) { got = body })
-		r := h.w.s.Handle(h.t, &Request{
+		r := h.w.s.Handle(h.t, &request.Request{
 			Verb: "create", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", User: &jane, DryRun: true, FieldManager: "kubectl-create",
 			Body: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}`), ContentType: "application/json", FieldValidation: "Strict",
 		})
@@ -297,7 +297,7 @@ func TestAdmissionReviewBody(t *testing.T) {
 // With no configuration a request does nothing for dynamic admission.
 func TestNoHooksCostNothing(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		c := &handlers.Call{Scope: request.Scope{Task: task}, Req: &Request{Resource: client.Pods.GroupVersionResource}, Kind: registry.KindFor(client.Pods.GroupVersionResource)}
+		c := &handlers.Call{Scope: request.Scope{Task: task}, Req: &request.Request{Resource: client.Pods.GroupVersionResource}, Kind: registry.KindFor(client.Pods.GroupVersionResource)}
 		a := w.s.handlers.Attributes(c, admission.Create, nil, nil)
 		validating := []admission.Validating{policy.Validating{Policies: w.s.policies}, admissionwebhook.Validating{Hooks: w.s.hooks}}
 		n := len(w.sink.events)

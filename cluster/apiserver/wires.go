@@ -17,9 +17,7 @@ import (
 func (s *Server) openWatchers() []*cacher.Watcher {
 	var all []*cacher.Watcher
 	for _, o := range s.peers.all {
-		for _, c := range o.openCaches() {
-			all = append(all, c.Watchers()...)
-		}
+		all = append(all, o.caches.Watchers()...)
 	}
 	slices.SortFunc(all, func(a, b *cacher.Watcher) int { return int(a.Number) - int(b.Number) })
 	return all
@@ -75,6 +73,6 @@ func (s *Server) DelayOnWire(name, of string, why trace.ID) {
 // from the newest revision it has seen, and gets what it missed.
 func (s *Server) CutWire(name string, why trace.ID) { s.peers.wires.Cut(s.openWatchers(), name, why) }
 
-// StandBefore puts a door before the handlers: every request passes it when it has been
-// let in, so that it keeps its seat for as long as that takes. Nil takes the door away.
-func (s *Server) StandBefore(door func(t *sim.Task)) { s.door = door }
+// DelayHandlers has every request pass a function when it has been let in, so that it keeps
+// its seats for as long as that takes. Nil ends it.
+func (s *Server) DelayHandlers(pass func(t *sim.Task)) { s.delay = pass }

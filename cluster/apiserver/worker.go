@@ -3,13 +3,15 @@ package apiserver
 import (
 	"strconv"
 
+	"kviz/cluster/apiserver/request"
+
 	"kviz/cluster/sim"
 )
 
 // job is a request that waits for its answer.
 type job struct {
-	req  *Request
-	resp *Response // nil if the server died
+	req  *request.Request
+	resp *request.Response // nil if the server died
 	over bool
 	wait sim.Cond
 }
@@ -30,18 +32,24 @@ type worker struct {
 // idleWorkers is how many workers are kept for the next request.
 const idleWorkers = 64
 
-// employ has a worker serve the job.
-func (s *Server) employ(j *job) {
-	if n := len(s.idle); n > 0 {
-		w := s.idle[n-1]
-		s.idle = s.idle[:n-1]
+// workers are those of a server.
+type workers struct {
+	idle  []*worker
+	begun int // ever
+}
+
+// dispatch has a worker serve the job.
+func (s *Server) dispatch(j *job) {
+	if n := len(s.workers.idle); n > 0 {
+		w := s.workers.idle[n-1]
+		s.workers.idle = s.workers.idle[:n-1]
 		w.job = j
 		w.wake.Signal()
 		return
 	}
 	w := &worker{job: j}
-	s.hired++
-	task := s.p.Go("request-"+strconv.Itoa(s.hired), func(t *sim.Task) { s.work(t, w) })
+	s.workers.begun++
+	task := s.p.Go("request-"+strconv.Itoa(s.workers.begun), func(t *sim.Task) { s.work(t, w) })
 	task.OnEnd(func() {
 		if w.job != nil { // the server was killed meanwhile
 			w.job.end()
@@ -56,10 +64,10 @@ func (s *Server) work(t *sim.Task, w *worker) {
 		j.resp = s.serve(t, j.req)
 		w.job = nil
 		j.end()
-		if len(s.idle) >= idleWorkers {
+		if len(s.workers.idle) >= idleWorkers {
 			return
 		}
-		s.idle = append(s.idle, w)
+		s.workers.idle = append(s.workers.idle, w)
 		w.wake.Wait(t)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/utils/ptr"
+
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,9 +23,9 @@ import (
 )
 
 // patch sends a patch as kubectl would.
-func (w *world) patch(t *sim.Task, r client.Resource, name string, pt types.PatchType, body, manager string, force bool) *Response {
+func (w *world) patch(t *sim.Task, r client.Resource, name string, pt types.PatchType, body, manager string, force bool) *request.Response {
 	u := authn.Admin()
-	return w.s.Handle(t, &Request{
+	return w.s.Handle(t, &request.Request{
 		Verb: "patch", Resource: r.GroupVersionResource, Namespace: "default", Name: name, User: &u, Client: "kubectl",
 		PatchType: pt, Patch: []byte(body), FieldManager: manager, Force: force, FieldValidation: "Strict",
 	})
@@ -213,14 +215,14 @@ func TestPodDeletion(t *testing.T) {
 			t.Fatalf("after an eviction: deletionTimestamp %v, grace %v, generation %d", p.DeletionTimestamp, p.DeletionGracePeriodSeconds, p.Generation)
 		}
 		at := p.DeletionTimestamp
-		w.must(c.Delete(task, client.Pods, "default", "web", metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(60))}))
-		w.must(c.Delete(task, client.Pods, "default", "web", metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(10))}))
+		w.must(c.Delete(task, client.Pods, "default", "web", metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(60))}))
+		w.must(c.Delete(task, client.Pods, "default", "web", metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(10))}))
 		p, err = client.Get[*corev1.Pod](task, c, client.Pods, "default", "web")
 		w.must(err)
 		if got := at.Sub(p.DeletionTimestamp.Time).Seconds(); got != 20 {
 			t.Errorf("the end came %v s earlier, want 20", got)
 		}
-		w.must(c.Delete(task, client.Pods, "default", "web", metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(0))}))
+		w.must(c.Delete(task, client.Pods, "default", "web", metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}))
 		if _, err := c.Get(task, client.Pods, "default", "web"); !apierrors.IsNotFound(err) {
 			t.Errorf("the pod is still there: %v", err)
 		}
@@ -286,7 +288,7 @@ func TestScale(t *testing.T) {
 		_, err := w.admin().Create(task, client.ReplicaSets, "default", rs)
 		w.must(err)
 		u := authn.Admin()
-		get := w.s.Handle(task, &Request{Verb: "get", Resource: client.ReplicaSets.GroupVersionResource, Subresource: "scale", Namespace: "default", Name: "web", User: &u})
+		get := w.s.Handle(task, &request.Request{Verb: "get", Resource: client.ReplicaSets.GroupVersionResource, Subresource: "scale", Namespace: "default", Name: "web", User: &u})
 		w.must(get.Err)
 		scale := get.Object.(*autoscalingv1.Scale)
 		if scale.Spec.Replicas != 1 || scale.Status.Selector != "app=web" {

@@ -31,6 +31,7 @@ import (
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
@@ -192,7 +193,7 @@ func (b *Balancer) next() *Backend {
 }
 
 // key is what a connection is known by.
-func key(req *apiserver.Request) string {
+func key(req *request.Request) string {
 	if req.Peer != "" {
 		return req.Sender() + " " + req.Peer
 	}
@@ -201,7 +202,7 @@ func key(req *apiserver.Request) string {
 
 // reach is the server that the sender's connection leads to: the one it has, or
 // another, where its server's process has ended.
-func (b *Balancer) reach(t *sim.Task, req *apiserver.Request) (*Backend, error) {
+func (b *Balancer) reach(t *sim.Task, req *request.Request) (*Backend, error) {
 	if !b.Stands() {
 		return b.backends[0], nil
 	}
@@ -227,10 +228,10 @@ func (b *Balancer) reach(t *sim.Task, req *apiserver.Request) (*Backend, error) 
 
 // Handle takes a request to a server. On a connection that breaks the client hears so,
 // as it would; its next request makes another.
-func (b *Balancer) Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response {
+func (b *Balancer) Handle(t *sim.Task, req *request.Request) *request.Response {
 	s, err := b.reach(t, req)
 	if err != nil {
-		return &apiserver.Response{Err: err}
+		return &request.Response{Err: err}
 	}
 	resp := s.Server.Handle(t, req)
 	if client.IsUnreachable(resp.Err) && b.conns[key(req)].to == s {
@@ -244,7 +245,7 @@ func (b *Balancer) Handle(t *sim.Task, req *apiserver.Request) *apiserver.Respon
 type Once struct{ *Balancer }
 
 // Handle takes a request to the server whose turn it is.
-func (o Once) Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response {
+func (o Once) Handle(t *sim.Task, req *request.Request) *request.Response {
 	if s := o.next(); s != nil && o.alive() {
 		return s.Server.Handle(t, req)
 	}
@@ -281,7 +282,7 @@ func (b *Balancer) first() *apiserver.Server {
 }
 
 // Access is [apiserver.Server.Access] of the server that the sender is connected to.
-func (b *Balancer) Access(t *sim.Task, req *apiserver.Request, verb, path string) error {
+func (b *Balancer) Access(t *sim.Task, req *request.Request, verb, path string) error {
 	s, err := b.reach(t, req)
 	if err != nil {
 		return err
@@ -301,7 +302,7 @@ func (b *Balancer) Audits() bool {
 
 // AuditAnswered is [apiserver.Server.AuditAnswered] of the server that the sender is
 // connected to.
-func (b *Balancer) AuditAnswered(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status) {
+func (b *Balancer) AuditAnswered(t *sim.Task, req *request.Request, code int, status *metav1.Status) {
 	if s, err := b.reach(t, req); err == nil && s.Server.Audits() {
 		s.Server.AuditAnswered(t, req, code, status)
 	}

@@ -13,7 +13,8 @@ import (
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration"
 	"k8s.io/kubernetes/pkg/printers"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
+
 	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/remote"
@@ -71,8 +72,8 @@ func (h *Handler) serveAggregated(w http.ResponseWriter, r *http.Request, path s
 
 // proxied reads what a request is for, as far as who authorizes it must know, and
 // leaves the rest as it is.
-func proxied(r *http.Request, gv schema.GroupVersion) (*apiserver.Request, *metav1.Status) {
-	req := &apiserver.Request{Verb: strings.ToLower(r.Method), Resource: gv.WithResource(""), Path: r.URL.RequestURI()}
+func proxied(r *http.Request, gv schema.GroupVersion) (*request.Request, *metav1.Status) {
+	req := &request.Request{Verb: strings.ToLower(r.Method), Resource: gv.WithResource(""), Path: r.URL.RequestURI()}
 	if !isDiscovery(strings.TrimSuffix(r.URL.Path, "/")) {
 		var status *metav1.Status
 		if req, status = whatFor(r); status != nil {

@@ -13,9 +13,9 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	auditapi "k8s.io/apiserver/pkg/apis/audit"
 
-	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -45,7 +45,7 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 
 // handle sends a request through the pipeline, and has write tell what came of it,
 // unless nobody answered or the request was turned down for want of a seat.
-func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.Request, write func(answer)) {
+func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *request.Request, write func(answer)) {
 	caller := h.caller(r, req)
 	req.Client, req.Causes = caller.Client, caller.Causes
 	req.AuditID, req.UserAgent, req.SourceIPs = r.Header.Get(auditapi.HeaderAuditID), r.UserAgent(), sourceIPs(r)
@@ -79,11 +79,11 @@ func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *apiserver.
 
 // understand reads what a request is for, and in which form the answer is wanted. If
 // it cannot be understood, or there is nothing of the kind, it has answered.
-func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *apiserver.Request, out output, ok bool) {
+func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *request.Request, out output, ok bool) {
 	req, status := whatFor(r)
 	if status != nil {
 		writeStatus(w, r, status)
-		return &apiserver.Request{}, out, false
+		return &request.Request{}, out, false
 	}
 	kind, ok := h.route(w, r, req)
 	if !ok {
@@ -109,7 +109,7 @@ func (h *Handler) understand(w http.ResponseWriter, r *http.Request) (req *apise
 
 // answer is what the pipeline gave.
 type answer struct {
-	resp *apiserver.Response
+	resp *request.Response
 	feed *stream // of a watch
 	now  time.Time
 
@@ -119,7 +119,7 @@ type answer struct {
 // ask has the pipeline answer, in a task. A client that goes before ends the waiting and
 // not the task, which then has nobody to give its answer to: whoever of the two is later
 // ends a watch that came of it.
-func (h *Handler) ask(r *http.Request, req *apiserver.Request, caller Caller) (answer, error) {
+func (h *Handler) ask(r *http.Request, req *request.Request, caller Caller) (answer, error) {
 	given := make(chan answer, 1)
 	var gone atomic.Bool
 	forget := func() {
@@ -147,14 +147,14 @@ func (h *Handler) ask(r *http.Request, req *apiserver.Request, caller Caller) (a
 	case a := <-given:
 		return a, nil
 	default: // the task was killed, with its server
-		return answer{resp: &apiserver.Response{Err: client.ErrUnreachable}}, nil
+		return answer{resp: &request.Response{Err: client.ErrUnreachable}}, nil
 	}
 }
 
 // answer is what the pipeline answers.
-func (h *Handler) answer(t *sim.Task, req *apiserver.Request, caller Caller, number uint64) answer {
+func (h *Handler) answer(t *sim.Task, req *request.Request, caller Caller, number uint64) answer {
 	t.SetCauses(caller.Causes...)
-	a := answer{resp: &apiserver.Response{Err: client.ErrUnreachable}, number: number}
+	a := answer{resp: &request.Response{Err: client.ErrUnreachable}, number: number}
 	if api := h.cfg.API(); api != nil {
 		a.resp = api.Handle(t, req)
 	}
@@ -213,7 +213,7 @@ func (h *Handler) starting() (yes bool) {
 
 // announce puts a request that finds the cluster paused into the trace, where
 // it can be seen to wait.
-func (h *Handler) announce(req *apiserver.Request, caller Caller) {
+func (h *Handler) announce(req *request.Request, caller Caller) {
 	k := h.cfg.Kernel
 	k.PostControl(func() {
 		if !k.Paused() {
@@ -232,7 +232,7 @@ func (h *Handler) announce(req *apiserver.Request, caller Caller) {
 
 // A request for a resource that is not served, or with a method it has not, is
 // answered before the pipeline, as upstream's router does: to those who may ask.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *apiserver.Request) (*registry.Kind, bool) {
+func (h *Handler) route(w http.ResponseWriter, r *http.Request, req *request.Request) (*registry.Kind, bool) {
 	kinds := h.resources()
 	if kinds == nil {
 		if h.cfg.Kernel.Do(func() {}) != nil {
@@ -292,7 +292,7 @@ var unserved = map[string]string{
 
 // fits reports whether a path is one that the verb has: one object is named to
 // be changed, none to be created.
-func fits(req *apiserver.Request) bool {
+func fits(req *request.Request) bool {
 	switch req.Verb {
 	case "update", "patch", "delete", "get":
 		return req.Name != ""

@@ -8,14 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditapi "k8s.io/apiserver/pkg/apis/audit"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
+
 	"kviz/cluster/sim"
 )
 
 // auditor is the audit log of the answers that the edge gives itself.
 type auditor interface {
 	Audits() bool
-	AuditAnswered(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status)
+	AuditAnswered(t *sim.Task, req *request.Request, code int, status *metav1.Status)
 }
 
 // noted is an answer that remembers what it was, for the audit log.
@@ -40,7 +41,7 @@ func (n *noted) Unwrap() http.ResponseWriter { return n.ResponseWriter }
 // filter that does it upstream is before the router and hears of every request
 // (apiserver pkg/server/config.go DefaultBuildHandlerChain). It writes when the answer
 // has been given, and both stages at once.
-func (h *Handler) audit(r *http.Request, req *apiserver.Request, answer *noted) {
+func (h *Handler) audit(r *http.Request, req *request.Request, answer *noted) {
 	on := false
 	if err := h.cfg.Kernel.Do(func() {
 		api := h.cfg.API()
@@ -75,7 +76,7 @@ func (h *Handler) audit(r *http.Request, req *apiserver.Request, answer *noted) 
 	})
 }
 
-func (h *Handler) audited(t *sim.Task, req *apiserver.Request, code int, status *metav1.Status) {
+func (h *Handler) audited(t *sim.Task, req *request.Request, code int, status *metav1.Status) {
 	if api := h.cfg.API(); api != nil {
 		api.AuditAnswered(t, req, code, status)
 	}

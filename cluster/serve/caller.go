@@ -9,7 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
+
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -44,7 +45,7 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 // process: who it says. From outside: the bearer of the kubeconfig's token is the
 // cluster's administrator, unless a certificate proves another; any other token
 // or certificate is for the pipeline's authentication stage to judge.
-func (h *Handler) caller(r *http.Request, req *apiserver.Request) Caller {
+func (h *Handler) caller(r *http.Request, req *request.Request) Caller {
 	if c, ok := r.Context().Value(callerKey{}).(Caller); ok {
 		if c.Shows {
 			req.Token, req.Certificates = bearerToken(r), c.Certificates
@@ -91,12 +92,12 @@ func (h *Handler) mayRead(w http.ResponseWriter, r *http.Request) bool {
 			return true
 		}
 	}
-	return h.mayAsk(w, r, &apiserver.Request{})
+	return h.mayAsk(w, r, &request.Request{})
 }
 
 // mayAsk reports whether the sender of a request that the pipeline does not see may
 // ask for what it asks for: a resource, or a path. If not, it has answered.
-func (h *Handler) mayAsk(w http.ResponseWriter, r *http.Request, req *apiserver.Request) bool {
+func (h *Handler) mayAsk(w http.ResponseWriter, r *http.Request, req *request.Request) bool {
 	path := r.URL.Path
 	caller := h.caller(r, req)
 	var status *metav1.Status
@@ -130,7 +131,7 @@ func (h *Handler) mayAsk(w http.ResponseWriter, r *http.Request, req *apiserver.
 }
 
 // access is whether a request may have a path.
-func (h *Handler) access(t *sim.Task, req *apiserver.Request, verb, path string) error {
+func (h *Handler) access(t *sim.Task, req *request.Request, verb, path string) error {
 	api := h.cfg.API()
 	if api == nil {
 		return client.ErrUnreachable

@@ -15,9 +15,9 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
-	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 )
 
@@ -25,13 +25,13 @@ import (
 // commands in it, its ports.
 
 // connects reports whether a request leads to a pod, or to what is behind a Service.
-func connects(k *registry.Kind, req *apiserver.Request) bool {
+func connects(k *registry.Kind, req *request.Request) bool {
 	return handlers.Connects(k, req.Subresource)
 }
 
 // parseConnection reads the options out of the query (rest.go ConnectResource, and
 // get.go getRequestOptions for the log).
-func parseConnection(r *http.Request, k *registry.Kind, req *apiserver.Request) *metav1.Status {
+func parseConnection(r *http.Request, k *registry.Kind, req *request.Request) *metav1.Status {
 	var err error
 	q := r.URL.Query()
 	switch options := handlers.ConnectOptions(k, req.Subresource).(type) {
@@ -90,9 +90,9 @@ func decodeOptions(q url.Values, into runtime.Object) error {
 }
 
 // serveConnection answers them.
-func (h *Handler) serveConnection(w http.ResponseWriter, r *http.Request, req *apiserver.Request) {
+func (h *Handler) serveConnection(w http.ResponseWriter, r *http.Request, req *request.Request) {
 	h.handle(w, r, req, func(a answer) {
-		caller, resp := h.caller(r, &apiserver.Request{}), a.resp
+		caller, resp := h.caller(r, &request.Request{}), a.resp
 		for _, text := range resp.Warnings {
 			warn(w, text)
 		}
@@ -118,7 +118,7 @@ func (h *Handler) serveConnection(w http.ResponseWriter, r *http.Request, req *a
 }
 
 // writeLog sends a log until it ends or the client leaves.
-func (h *Handler) writeLog(w http.ResponseWriter, r *http.Request, caller Caller, log apiserver.LogStream) {
+func (h *Handler) writeLog(w http.ResponseWriter, r *http.Request, caller Caller, log request.LogStream) {
 	k := h.cfg.Kernel
 	defer k.Post(log.Close)
 	if caller.Most > 0 {
@@ -144,7 +144,7 @@ func (h *Handler) writeLog(w http.ResponseWriter, r *http.Request, caller Caller
 }
 
 // nextOf is Next of a log, waited for. Who reads changes nothing.
-func (h *Handler) nextOf(ctx context.Context, caller Caller, log apiserver.LogStream) ([]byte, bool) {
+func (h *Handler) nextOf(ctx context.Context, caller Caller, log request.LogStream) ([]byte, bool) {
 	type part struct {
 		b    []byte
 		more bool

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
 )
 
 // statusOf is an error as the body that tells a client of it
@@ -76,7 +76,7 @@ func pathNotFound() *metav1.Status {
 	}
 }
 
-func methodNotAllowed(req *apiserver.Request) *metav1.Status {
+func methodNotAllowed(req *request.Request) *metav1.Status {
 	return statusOf(apierrors.NewMethodNotSupported(req.Resource.GroupResource(), req.Verb))
 }
 

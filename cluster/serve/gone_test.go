@@ -10,6 +10,7 @@ import (
 	"kviz/assets"
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/serve"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -21,7 +22,7 @@ type late struct {
 	gone func()
 }
 
-func (l late) Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response {
+func (l late) Handle(t *sim.Task, req *request.Request) *request.Response {
 	l.gone()
 	return l.Server.Handle(t, req)
 }

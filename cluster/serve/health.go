@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
+
 	"kviz/cluster/apiserver/serviceaccount"
 	"kviz/cluster/sim"
 )
@@ -137,7 +138,7 @@ func (h *Handler) probeStore(r *http.Request) bool {
 		return true
 	}
 	var bad error
-	caller := h.caller(r, &apiserver.Request{})
+	caller := h.caller(r, &request.Request{})
 	err := h.cfg.Kernel.Call(r.Context(), caller.Process, "probe the store", func(t *sim.Task) {
 		bad = h.probe(t, caller)
 	}, func() { h.enter(inputProbe, h.sentBy(caller)) })

@@ -13,7 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
+
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/stdio"
@@ -62,7 +63,7 @@ type input struct {
 }
 
 // requested is a request as an input.
-func (h *Handler) requested(req *apiserver.Request, caller Caller) input {
+func (h *Handler) requested(req *request.Request, caller Caller) input {
 	one := *req
 	one.Object, one.Certificates, one.Connect = nil, nil, nil
 	in := h.sentBy(caller)
@@ -84,8 +85,8 @@ func (h *Handler) sentBy(caller Caller) input {
 }
 
 // request is the request that an input holds.
-func (in *input) request() (*apiserver.Request, error) {
-	req := &apiserver.Request{}
+func (in *input) request() (*request.Request, error) {
+	req := &request.Request{}
 	if err := json.Unmarshal(in.Request, req); err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (h *Handler) Again(raw *trace.Input, console *sim.Process) (bool, error) {
 	if in.Outside {
 		caller.Process = h.process
 	}
-	var req *apiserver.Request
+	var req *request.Request
 	if len(in.Request) > 0 && raw.What != inputFetch {
 		var err error
 		if req, err = in.request(); err != nil {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
@@ -30,7 +30,7 @@ var _ = simulated.Say(simulated.Statement{
 
 // servePorts forwards connections to the ports of a pod: SPDY, in a WebSocket where the
 // client began with one (pkg/registry/core/pod/rest PortForwardREST, and the kubelet's server behind it).
-func (h *Handler) servePorts(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, ports *apiserver.Ports) {
+func (h *Handler) servePorts(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, ports *request.Ports) {
 	ctx, gone := context.WithCancel(r.Context())
 	defer gone()
 	to := forwarder{h: h, ctx: ctx, caller: caller, of: of, ports: ports}
@@ -99,7 +99,7 @@ type forwarder struct {
 	ctx    context.Context
 	caller Caller
 	of     uint64 // the request
-	ports  *apiserver.Ports
+	ports  *request.Ports
 }
 
 // PortForward is portforward.PortForwarder. It is called by a goroutine of the library's.

@@ -3,16 +3,16 @@ package serve
 import (
 	"net/http"
 
+	"kviz/cluster/apiserver/request"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/proxy"
 	"k8s.io/streaming/pkg/httpstream"
-
-	"kviz/cluster/apiserver"
 )
 
 // serveProxy sends a request on to a program in a pod, and its answer back: redirections
 // and links lead through the proxy again (apimachinery pkg/util/proxy).
-func (h *Handler) serveProxy(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, to *apiserver.Proxy) {
+func (h *Handler) serveProxy(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, to *request.Proxy) {
 	if httpstream.IsUpgradeRequest(r) {
 		writeStatus(w, r, statusOf(apierrors.NewBadRequest("simulated containers answer HTTP requests alone: a connection to one cannot be upgraded to "+r.Header.Get(httpstream.HeaderUpgrade))))
 		return

@@ -22,21 +22,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
-	"k8s.io/apiserver/pkg/endpoints/request"
+	endpointsrequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
 )
 
 // maxBody is the largest request body, as in apiserver pkg/server/config.go.
 const maxBody = 3 << 20
 
-var infoFactory = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+var infoFactory = endpointsrequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
 // whatFor reads of an HTTP request which resource it is for, and what is to be
 // done. It mirrors RequestInfo; [parseOptions] is what each handler of apiserver
 // pkg/endpoints/handlers does before it calls the registry.
-func whatFor(r *http.Request) (*apiserver.Request, *metav1.Status) {
+func whatFor(r *http.Request) (*request.Request, *metav1.Status) {
 	info, err := infoFactory.NewRequestInfo(r)
 	if err != nil {
 		return nil, statusOf(apierrors.NewBadRequest(err.Error()))
@@ -44,7 +44,7 @@ func whatFor(r *http.Request) (*apiserver.Request, *metav1.Status) {
 	if !info.IsResourceRequest {
 		return nil, routeError(http.StatusNotFound, "")
 	}
-	req := &apiserver.Request{
+	req := &request.Request{
 		Verb:        info.Verb,
 		Resource:    schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource},
 		Subresource: info.Subresource,
@@ -67,7 +67,7 @@ func whatFor(r *http.Request) (*apiserver.Request, *metav1.Status) {
 }
 
 // parseOptions reads the query and the body.
-func parseOptions(r *http.Request, req *apiserver.Request) *metav1.Status {
+func parseOptions(r *http.Request, req *request.Request) *metav1.Status {
 	var err error
 	q := r.URL.Query()
 	switch req.Verb {
@@ -95,7 +95,7 @@ var metaCodecs = metascheme.Codecs
 
 // validateList judges the options of a list or watch (handlers/get.go
 // ListResource).
-func validateList(req *apiserver.Request) *metav1.Status {
+func validateList(req *request.Request) *metav1.Status {
 	var o internalversion.ListOptions
 	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&req.List, &o, nil); err != nil {
 		return statusOf(apierrors.NewBadRequest(err.Error()))
@@ -109,7 +109,7 @@ func validateList(req *apiserver.Request) *metav1.Status {
 
 // parseList reads list options. RequestInfo takes the name out of a
 // metadata.name selector; the pipeline wants it left in the selector.
-func parseList(req *apiserver.Request, q url.Values) error {
+func parseList(req *request.Request, q url.Values) error {
 	err := metav1.Convert_url_Values_To_v1_ListOptions(&q, &req.List, nil)
 	if req.Name != "" && req.List.FieldSelector == "" { // /api/v1/watch/…/NAME
 		req.List.FieldSelector = "metadata.name=" + req.Name
@@ -119,7 +119,7 @@ func parseList(req *apiserver.Request, q url.Values) error {
 }
 
 // parseWrite reads the body and options of create, update and patch.
-func parseWrite(r *http.Request, req *apiserver.Request, q url.Values) *metav1.Status {
+func parseWrite(r *http.Request, req *request.Request, q url.Values) *metav1.Status {
 	body, status := readBody(r)
 	if status != nil {
 		return status
@@ -177,7 +177,7 @@ func parseWrite(r *http.Request, req *apiserver.Request, q url.Values) *metav1.S
 
 // parseDelete reads DeleteOptions, from the body if there is one, else from
 // the query (handlers/delete.go DeleteResource).
-func parseDelete(r *http.Request, req *apiserver.Request, q url.Values) *metav1.Status {
+func parseDelete(r *http.Request, req *request.Request, q url.Values) *metav1.Status {
 	body, status := readBody(r)
 	if status != nil {
 		return status
@@ -260,8 +260,8 @@ func patchType(contentType string) (types.PatchType, *metav1.Status) {
 // actAs reads the Impersonate- headers (kubectl --as); the pipeline decides
 // about them. It mirrors apiserver pkg/endpoints/filters/impersonation
 // buildImpersonationRequests.
-func actAs(r *http.Request) (*apiserver.Impersonation, *metav1.Status) {
-	as := &apiserver.Impersonation{
+func actAs(r *http.Request) (*request.Impersonation, *metav1.Status) {
+	as := &request.Impersonation{
 		User: r.Header.Get(authenticationv1.ImpersonateUserHeader), UID: r.Header.Get(authenticationv1.ImpersonateUIDHeader),
 		Groups: r.Header.Values(authenticationv1.ImpersonateGroupHeader),
 	}
@@ -277,7 +277,7 @@ func actAs(r *http.Request) (*apiserver.Impersonation, *metav1.Status) {
 		if plain, err := url.PathUnescape(key); err == nil {
 			key = plain
 		}
-		as.Extra = append(as.Extra, apiserver.ImpersonatedExtra{Key: key, Values: r.Header[name]})
+		as.Extra = append(as.Extra, request.ImpersonatedExtra{Key: key, Values: r.Header[name]})
 	}
 	if as.User != "" {
 		return as, nil

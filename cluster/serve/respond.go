@@ -18,8 +18,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
-	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 )
 
 // output is what the client asked to be answered with.
@@ -93,7 +93,7 @@ func warn(w http.ResponseWriter, text string) {
 }
 
 // writeResponse encodes the pipeline's answer. now is the virtual time of it.
-func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *apiserver.Request, out output, resp *apiserver.Response, now time.Time) {
+func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *request.Request, out output, resp *request.Response, now time.Time) {
 	for _, text := range resp.Warnings {
 		warn(w, text)
 	}
@@ -148,7 +148,7 @@ func (h *Handler) singleObject(k *registry.Kind, out output, obj runtime.Object,
 }
 
 // listObject is a list in the asked form.
-func (h *Handler) listObject(out output, resp *apiserver.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
+func (h *Handler) listObject(out output, resp *request.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
 	switch {
 	case out.convert == nil:
 		return typedList(resp, now, aged)
@@ -191,7 +191,7 @@ func goType(k *registry.Kind, kind string) string {
 
 // typedList is the items as the list kind of their resource. The items are
 // shared with the watch cache, so they are copied as far as they are changed.
-func typedList(resp *apiserver.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
+func typedList(resp *request.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
 	if resp.Kind == nil {
 		return nil, pathNotFound()
 	}
@@ -233,7 +233,7 @@ func typedList(resp *apiserver.Response, now time.Time, aged bool) (runtime.Obje
 }
 
 // customList is the items of a custom kind as a list; they say their kind.
-func customList(resp *apiserver.Response) runtime.Object {
+func customList(resp *request.Response) runtime.Object {
 	list := &unstructured.UnstructuredList{Items: make([]unstructured.Unstructured, len(resp.Items))}
 	for i, item := range resp.Items {
 		list.Items[i] = *item.(*unstructured.Unstructured)

@@ -7,7 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
+
 	"kviz/cluster/apiserver/registry"
 )
 
@@ -15,7 +16,7 @@ import (
 // before a handler sees the request: the path, the method, the body's type and
 // the answer's must be ones that the resource has. Custom resources have no
 // router; their handler judges.
-func routable(r *http.Request, k *registry.Kind, req *apiserver.Request, verbs []string) *metav1.Status {
+func routable(r *http.Request, k *registry.Kind, req *request.Request, verbs []string) *metav1.Status {
 	if req.Name != "" && req.Namespace == "" && k.Namespaced && req.Verb != "list" && req.Verb != "watch" {
 		return routeError(http.StatusNotFound, "")
 	}

@@ -31,8 +31,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
@@ -60,9 +60,9 @@ type API interface {
 
 // requests are what the API server does with a request.
 type requests interface {
-	Handle(t *sim.Task, req *apiserver.Request) *apiserver.Response
+	Handle(t *sim.Task, req *request.Request) *request.Response
 	// Access is whether a request may be made that the edge answers itself.
-	Access(t *sim.Task, req *apiserver.Request, verb, path string) error
+	Access(t *sim.Task, req *request.Request, verb, path string) error
 }
 
 // Config is what a Handler is made of.
@@ -153,7 +153,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	noted := &noted{ResponseWriter: w}
 	h.servePlain(noted, r, path)
-	h.audit(r, &apiserver.Request{}, noted)
+	h.audit(r, &request.Request{}, noted)
 }
 
 // servePlain answers a request for no resource.

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	remotecommandconsts "k8s.io/apimachinery/pkg/util/remotecommand"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
 	"kviz/cluster/stdio"
 )
@@ -44,7 +44,7 @@ func sessionOf(r *http.Request) *Streams {
 }
 
 // runHere runs a session inside this process.
-func (h *Handler) runHere(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *apiserver.Session, with *Streams) {
+func (h *Handler) runHere(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *request.Session, with *Streams) {
 	st := h.run(r.Context(), caller, of, s, *with)
 	st.Kind, st.APIVersion = "Status", "v1"
 	w.Header().Set("Content-Type", "application/json")
@@ -53,7 +53,7 @@ func (h *Handler) runHere(w http.ResponseWriter, r *http.Request, caller Caller,
 
 // run runs a session and gives how it ended, in the words of the kubelet's server
 // (cri-streaming pkg/streaming/remotecommand/exec.go ServeExec).
-func (h *Handler) run(ctx context.Context, caller Caller, of uint64, s *apiserver.Session, with Streams) *metav1.Status {
+func (h *Handler) run(ctx context.Context, caller Caller, of uint64, s *request.Session, with Streams) *metav1.Status {
 	k := h.cfg.Kernel
 	back := newOutbox()
 	one := &session{h: h, reads: with.In != nil}
@@ -101,7 +101,7 @@ func ended(code int) *metav1.Status {
 var errSessionEnded = errors.New("the connection to the container ended")
 
 // execute has a task run the session, which the request of a number has opened.
-func (h *Handler) execute(ctx context.Context, caller Caller, of uint64, s *apiserver.Session, one *session) (int, error) {
+func (h *Handler) execute(ctx context.Context, caller Caller, of uint64, s *request.Session, one *session) (int, error) {
 	type result struct {
 		code int
 		err  error

@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	corev1 "k8s.io/api/core/v1"
 	remotecommandconsts "k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
-
-	"kviz/cluster/apiserver"
 )
 
 // streamsTime is how long a client has to open the streams it has asked for
@@ -20,7 +20,7 @@ const streamsTime = 30 * time.Second
 
 // overSPDY speaks SPDY/3.1 with v4.channel.k8s.io, as clients did before there were
 // WebSockets (cri-streaming pkg/streaming/remotecommand/httpstream.go).
-func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *apiserver.Session) {
+func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *request.Session) {
 	if _, err := httpstream.Handshake(r, w, []string{remotecommandconsts.StreamProtocolV4Name}); err != nil {
 		return // it has answered
 	}
@@ -54,7 +54,7 @@ func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller
 }
 
 // streamsOf waits for the streams that were asked for, and the one in which the end is told.
-func (h *Handler) streamsOf(ctx context.Context, s *apiserver.Session, opened <-chan httpstream.Stream) (with Streams, last io.Writer, ok bool) {
+func (h *Handler) streamsOf(ctx context.Context, s *request.Session, opened <-chan httpstream.Stream) (with Streams, last io.Writer, ok bool) {
 	left := 1
 	for _, on := range []bool{s.Stdin, s.Stdout, s.Stderr, s.TTY} {
 		if on {

@@ -22,7 +22,8 @@ import (
 	"k8s.io/kubernetes/pkg/printers"
 	"k8s.io/kubernetes/pkg/printers/internalversion"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/request"
+
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/registry"
 )
@@ -169,7 +170,7 @@ func rowObject(item runtime.Object, out output) (runtime.RawExtension, error) {
 // the machine's clock and not show the timestamps themselves: the events and a
 // node's pods in kubectl describe, kubectl events, and the pods of which kubectl top
 // finds no metrics. kubectl says which command it runs in a header of its own (SIG CLI KEP 859).
-func agedFor(r *http.Request, req *apiserver.Request) bool {
+func agedFor(r *http.Request, req *request.Request) bool {
 	command := r.Header.Get("Kubectl-Command")
 	switch {
 	case strings.HasPrefix(command, "kubectl top"):

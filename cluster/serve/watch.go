@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -74,7 +74,7 @@ type timed struct {
 // feed starts a task that takes events from w into a stream, until the watch
 // ends or its time (virtual) is over. A caller that waits is somebody for whom time
 // has to pass until then.
-func (h *Handler) feed(t *sim.Task, w client.Watch, req *apiserver.Request, caller Caller, number uint64) *stream {
+func (h *Handler) feed(t *sim.Task, w client.Watch, req *request.Request, caller Caller, number uint64) *stream {
 	s := &stream{watch: w, h: h, number: number, wake: make(chan struct{}, 1)}
 	limit := minWatch + time.Duration(t.Rand().Int64N(int64(minWatch)))
 	if n := req.List.TimeoutSeconds; n != nil && *n > 0 {
@@ -158,7 +158,7 @@ func (s *stream) take() (events []timed, ended bool) {
 
 // writeWatch sends a stream as a chunked response until it ends or the client
 // leaves (apiserver pkg/endpoints/handlers/watch.go HandleHTTP).
-func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *apiserver.Request, out output, feed *stream, resp *apiserver.Response) {
+func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *request.Request, out output, feed *stream, resp *request.Response) {
 	defer feed.stop()
 	if out.info.StreamSerializer == nil || out.info.StreamSerializer.Framer == nil {
 		writeStatus(w, r, notAcceptable("only the following media types are accepted: application/json;stream=watch, application/yaml;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"))

@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"time"
 
+	"kviz/cluster/apiserver/request"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	remotecommandconsts "k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
-
-	"kviz/cluster/apiserver"
 )
 
 // How long a connection may say nothing, and how long the last word may take to be
@@ -24,7 +24,7 @@ const (
 // overWebSocket speaks v5.channel.k8s.io, as kubectl does (apiserver
 // pkg/util/proxy/websocket.go webSocketServerStreams), and v4, as browsers and clients in
 // other languages do, in which an input has no end (cri-streaming pkg/streaming/remotecommand/websocket.go).
-func (h *Handler) overWebSocket(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *apiserver.Session) {
+func (h *Handler) overWebSocket(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *request.Session) {
 	channels := make([]wsstream.ChannelType, 5)
 	asked := func(channel int, on bool, kind wsstream.ChannelType) {
 		if channels[channel] = wsstream.IgnoreChannel; on {

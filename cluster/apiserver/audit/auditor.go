@@ -22,7 +22,7 @@ type Auditor struct {
 	process *sim.Process
 	server  string // in the trace
 
-	sourceIPs func(*request.Request) []string
+	sources Sources
 
 	file   []byte  // what PolicyFile holds; nil where there is none
 	policy *Policy // in force; nil where nothing is
@@ -33,10 +33,10 @@ type Auditor struct {
 	rotations int
 }
 
-// NewAuditor makes the auditor of a server, which the trace calls server. sourceIPs are where
-// a request comes from; chances are what identifiers of requests are drawn from.
-func NewAuditor(k *sim.Kernel, server string, chances *rand.Rand, sourceIPs func(*request.Request) []string) *Auditor {
-	return &Auditor{k: k, server: server, rand: chances, sourceIPs: sourceIPs}
+// NewAuditor makes the auditor of a server, which the trace calls server. sources tell
+// where a request comes from; chances are what identifiers of requests are drawn from.
+func NewAuditor(k *sim.Kernel, server string, chances *rand.Rand, sources Sources) *Auditor {
+	return &Auditor{k: k, server: server, rand: chances, sources: sources}
 }
 
 // State is what is known of the audit log.
@@ -147,7 +147,7 @@ func (a *Auditor) begin(on *request.Scope, r *request.Request, user authn.User) 
 		return nil, v
 	}
 	return Begin(v, &Request{
-		ID: a.id(r), URI: r.URI(), UserAgent: userAgent(r, user), SourceIPs: a.sourceIPs(r),
+		ID: a.id(r), URI: r.URI(), UserAgent: userAgent(r, user), SourceIPs: a.sources.IPs(r),
 		Received: a.k.Epoch().Add(on.Began), Attributes: attrs,
 	}, &a.log), v
 }

@@ -37,6 +37,7 @@ import (
 
 // Handlers are what the verbs' handlers share.
 type Handlers struct {
+	Process     *sim.Process // the server's
 	Store       *etcd3.Store
 	Admission   *admission.Chain
 	Authorizers *authz.Authorizers
@@ -51,8 +52,9 @@ type Handlers struct {
 
 	// Serve answers a part of a request, which is a request of its own.
 	Serve func(t *sim.Task, req *request.Request) *request.Response
-	// Hold ends a log that is followed when the server ends.
-	Hold func(log request.LogStream) request.LogStream
+	// Components tells how the other parts of the control plane are, by name; nil where
+	// nobody knows.
+	Components func() []ComponentHealth
 	// Inert are the sentences that say what of a write nothing acts on; nil where nobody knows.
 	Inert func(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string
 

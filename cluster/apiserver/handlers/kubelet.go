@@ -64,7 +64,7 @@ func (h *Handlers) connectLog(c *Call, pod *corev1.Pod) *request.Response {
 	}
 	c.Pass(trace.StageStorage, by, fmt.Sprintf("The pod is on %s: its kubelet opened the log of the container %s.", node, container), nil)
 	if opts.Follow {
-		log = h.Hold(log)
+		log = h.follow(log)
 	}
 	return &request.Response{Log: log}
 }

@@ -32,6 +32,7 @@ import (
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
@@ -311,7 +312,7 @@ func kvizReviews(t *testing.T, j judges, r *review) []told {
 			task.Sleep(a.pause + 1)
 			began, seen := task.Elapsed(), len(d.seen)
 			ask := func(task *sim.Task) string {
-				resp := server.Handle(task, &apiserver.Request{Verb: "create", Resource: j.resource, Body: []byte(a.body), ContentType: "application/json", User: &admin})
+				resp := server.Handle(task, &request.Request{Verb: "create", Resource: j.resource, Body: []byte(a.body), ContentType: "application/json", User: &admin})
 				if resp.Err != nil {
 					return "error: " + resp.Err.Error()
 				}

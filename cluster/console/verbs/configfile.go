@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/configfile"
 	"kviz/cluster/sim"
 )
 
 // configVerb is kviz apiserver NAME for the files that the server tells of as lines.
 func configVerb(ctx context.Context, inv *use, name string, args []string) int {
-	var st apiserver.ConfigState
+	var st configfile.State
 	return serverFile(ctx, inv, args, name,
 		func(t *sim.Task, s APIServer, file []byte) error { return s.Config.Write(t, name, file) },
 		func(s APIServer) { st = s.Config.State(name) },
@@ -19,7 +19,7 @@ func configVerb(ctx context.Context, inv *use, name string, args []string) int {
 }
 
 // tellConfig says what a file comes to, and what of it is in force.
-func tellConfig(w io.Writer, server string, st apiserver.ConfigState) {
+func tellConfig(w io.Writer, server string, st configfile.State) {
 	tell := func(where, hash string, lines []string, none string) {
 		if hash == "" {
 			fmt.Fprintf(w, "%s: %s\n", where, none)

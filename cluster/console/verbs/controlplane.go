@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/audit"
+	"kviz/cluster/apiserver/configfile"
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/idp"
@@ -82,7 +82,7 @@ type ConfigFiles interface {
 	// Write replaces one; nil removes it. A file that the API server could not start with
 	// is refused.
 	Write(t *sim.Task, name string, file []byte) error
-	State(name string) apiserver.ConfigState
+	State(name string) configfile.State
 }
 
 // Machine is what a machine has on its disk.

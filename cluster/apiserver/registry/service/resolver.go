@@ -1,7 +1,8 @@
-package apiserver
+package service
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
@@ -16,22 +17,33 @@ import (
 	"kviz/cluster/client"
 )
 
-// serviceEndpoints are those of the cluster's Services, as the watch caches have them
-// ([webhook.Services]).
-type serviceEndpoints struct{ lister }
+// Resolver finds what is behind the cluster's Services, as the watch caches have them
+// (kube-aggregator pkg/apiserver/resolvers.go; [webhook.Services]).
+type Resolver struct {
+	Lister Lister
+	Rand   *rand.Rand // chooses who of a Service gets what is sent on
+}
+
+// Lister reads Services, their slices and pods.
+type Lister interface {
+	// Get is nil where the object is not there.
+	Get(r client.Resource, namespace, name string) runtime.Object
+	// Each calls fn for the objects of a namespace, until it returns false.
+	Each(r client.Resource, namespace string, fn func(runtime.Object) bool)
+}
 
 // Pod is [webhook.Services].
-func (l serviceEndpoints) Pod(namespace, name string) *corev1.Pod {
-	pod, _ := l.Get(client.Pods, namespace, name).(*corev1.Pod)
+func (l Resolver) Pod(namespace, name string) *corev1.Pod {
+	pod, _ := l.Lister.Get(client.Pods, namespace, name).(*corev1.Pod)
 	return pod
 }
 
 // Backend is [handlers.Backends] (pkg/registry/core/service/storage ResourceLocation,
 // apiserver pkg/util/proxy RandomEndpoint): of the endpoints of a port those that are
 // ready, and a pod of the namespace.
-func (l serviceEndpoints) Backend(namespace, service, port string) (string, error) {
+func (l Resolver) Backend(namespace, service, port string) (string, error) {
 	if number, err := strconv.ParseInt(port, 10, 64); err == nil {
-		svc, ok := l.Get(client.Services, namespace, service).(*corev1.Service)
+		svc, ok := l.Lister.Get(client.Services, namespace, service).(*corev1.Service)
 		if !ok {
 			return "", apierrors.NewNotFound(schema.GroupResource{Resource: "services"}, service)
 		}
@@ -53,13 +65,13 @@ func (l serviceEndpoints) Backend(namespace, service, port string) (string, erro
 	if len(ready) == 0 {
 		return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", service))
 	}
-	return ready[l.s.backends.IntN(len(ready))], nil
+	return ready[l.Rand.IntN(len(ready))], nil
 }
 
 // Endpoints is [webhook.Services] (apiserver pkg/util/proxy ResolveEndpoint;
 // kube-apiserver --enable-aggregator-routing).
-func (l serviceEndpoints) Endpoints(namespace, name string, port int32) ([]webhook.Endpoint, error) {
-	svc, ok := l.Get(client.Services, namespace, name).(*corev1.Service)
+func (l Resolver) Endpoints(namespace, name string, port int32) ([]webhook.Endpoint, error) {
+	svc, ok := l.Lister.Get(client.Services, namespace, name).(*corev1.Service)
 	if !ok {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "service"}, name)
 	}
@@ -83,9 +95,22 @@ func (l serviceEndpoints) Endpoints(namespace, name string, port int32) ([]webho
 	return ready, nil
 }
 
+// ServiceEndpoints are the addresses of the ready endpoints of a Service's port.
+func (l Resolver) ServiceEndpoints(namespace, name string, port int32) ([]string, error) {
+	ready, err := l.Endpoints(namespace, name, port)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(ready))
+	for i, e := range ready {
+		out[i] = e.Address
+	}
+	return out, nil
+}
+
 // ready are the endpoints of a Service's port that are.
-func (l serviceEndpoints) ready(namespace, name, portName string) (ready []webhook.Endpoint) {
-	l.Each(client.EndpointSlices, namespace, func(obj runtime.Object) bool {
+func (l Resolver) ready(namespace, name, portName string) (ready []webhook.Endpoint) {
+	l.Lister.Each(client.EndpointSlices, namespace, func(obj runtime.Object) bool {
 		slice := obj.(*discoveryv1.EndpointSlice)
 		if slice.Labels[discoveryv1.LabelServiceName] != name {
 			return true

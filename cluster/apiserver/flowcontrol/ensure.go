@@ -1,4 +1,4 @@
-package apiserver
+package flowcontrol
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -20,14 +21,14 @@ import (
 // flowStore is what upstream's ensurer has instead of a client and a lister:
 // requests of the server to itself, and its watch cache.
 type flowStore[T runtime.Object] struct {
-	o     *flowObjects
+	o     *Objects
 	t     *sim.Task
 	r     client.Resource
 	cache *cacher.Cache
 }
 
-func (f *flowStore[T]) do(req *Request) (T, error) {
-	resp := f.o.s.serve(f.t, req)
+func (f *flowStore[T]) do(req *request.Request) (T, error) {
+	resp := f.o.Serve(f.t, req)
 	obj, _ := resp.Object.(T)
 	return obj, resp.Err
 }

@@ -1,4 +1,4 @@
-package apiserver
+package flowcontrol
 
 import (
 	"time"
@@ -7,20 +7,22 @@ import (
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 )
 
-// work is what a request is thought to take: one seat, but for lists of many
+// Work is what a request is thought to take: one seat, but for lists of many
 // objects, and for writes of which many hear (apiserver
 // pkg/util/flowcontrol/request/width.go).
-func (c *call) work(sch *fairness.Schema) fairness.Work {
-	if c.Kind == nil || !c.Kind.Stored() {
+func (f *Filter) Work(req *request.Request, kind *registry.Kind, sch *fairness.Schema) fairness.Work {
+	if kind == nil || !kind.Stored() {
 		return fairness.Work{Seats: 1}
 	}
-	switch c.Req.Verb {
+	switch req.Verb {
 	case "list", "watch":
-		return fairness.Work{Seats: min(max(1, c.listSeats()), sch.Level.Most(mostListSeats))}
+		return fairness.Work{Seats: min(max(1, f.listSeats(req, kind)), sch.Level.Most(mostListSeats))}
 	case "create", "update", "patch", "delete":
-		return c.writeWork(sch)
+		return f.writeWork(req, kind, sch)
 	}
 	return fairness.Work{Seats: 1}
 }
@@ -37,11 +39,11 @@ const (
 // listSeats is one seat for each 100 kB that must be in memory at once, from how
 // many objects there are and how big they are on average
 // (request/list_work_estimator.go seatsBasedOnObjectSize).
-func (c *call) listSeats() int {
-	opts := &c.Req.List
-	cache := c.s.openCache(c.Kind)
+func (f *Filter) listSeats(req *request.Request, kind *registry.Kind) int {
+	opts := &req.List
+	cache := f.Caches.Opened(kind)
 	begins := opts.ResourceVersion == "" || opts.ResourceVersion == "0" || opts.SendInitialEvents != nil && *opts.SendInitialEvents
-	if cache == nil || cache.Len() == 0 || c.Req.Verb == "watch" && !begins {
+	if cache == nil || cache.Len() == 0 || req.Verb == "watch" && !begins {
 		return 1
 	}
 	n := int64(cache.Len())
@@ -50,9 +52,9 @@ func (c *call) listSeats() int {
 	if opts.Limit > 0 {
 		limited = min(limited, opts.Limit)
 	}
-	fromCache := c.Req.Verb == "watch" || !fromStore(opts)
+	fromCache := req.Verb == "watch" || !fromStore(opts)
 	switch {
-	case c.Req.Name != "" || c.Req.SelectedName() != "":
+	case req.Name != "" || req.SelectedName() != "":
 		limited = 1
 	case !fromCache && (opts.FieldSelector != "" || opts.LabelSelector != ""):
 		limited = max(limited, n/2)
@@ -78,14 +80,14 @@ func fromStore(opts *metav1.ListOptions) bool {
 
 // writeWork is one seat, and others that are kept for a while after the answer, one
 // for each ten watchers who will hear of it (request/mutating_work_estimator.go).
-func (c *call) writeWork(sch *fairness.Schema) fairness.Work {
+func (f *Filter) writeWork(req *request.Request, kind *registry.Kind, sch *fairness.Schema) fairness.Work {
 	w := fairness.Work{Seats: 1}
-	if c.Req.Resource.Resource == "serviceaccounts" && c.Req.Subresource == "token" {
+	if req.Resource.Resource == "serviceaccounts" && req.Subresource == "token" {
 		return w // of which nobody hears
 	}
 	watchers := 0
-	if cache := c.s.openCache(c.Kind); cache != nil {
-		watchers = cache.Interested(c.Req.Namespace, c.Req.Name)
+	if cache := f.Caches.Opened(kind); cache != nil {
+		watchers = cache.Interested(req.Namespace, req.Name)
 	}
 	sch.Stats.Watchers(watchers)
 	if watchers < watchesPerSeat {

@@ -1,4 +1,4 @@
-package apiserver
+package caches
 
 import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,29 +11,31 @@ import (
 	"kviz/cluster/apiserver/admission/policy"
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/crd"
-	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 )
 
-// policyKinds are the kinds that are served, as admission policies name them
+// PolicyKinds are the kinds that are served, as admission policies name them
 // ([policy.Kinds]).
-type policyKinds struct{ s *Server }
+type PolicyKinds struct {
+	*Caches
+	Builtin func() managedfields.TypeConverter // of the built-in kinds
+}
 
 // Params is [policy.Kinds].
-func (p policyKinds) Params(gvk schema.GroupVersionKind) (_ policy.Params, namespaced, ok bool) {
-	for _, k := range p.s.Resources() {
+func (p PolicyKinds) Params(gvk schema.GroupVersionKind) (_ policy.Params, namespaced, ok bool) {
+	for _, k := range p.Resources() {
 		if k.GVK() == gvk && k.Stored() {
-			return paramReader{s: p.s, kind: k}, k.Namespaced, true
+			return paramReader{c: p.Caches, kind: k}, k.Namespaced, true
 		}
 	}
 	return nil, false, false
 }
 
 // GetTypeConverter is [policy.Kinds].
-func (p policyKinds) GetTypeConverter(gvk schema.GroupVersionKind) managedfields.TypeConverter {
-	for _, k := range p.s.Resources() {
+func (p PolicyKinds) GetTypeConverter(gvk schema.GroupVersionKind) managedfields.TypeConverter {
+	for _, k := range p.Resources() {
 		if k.Custom != nil && k.GVK() == gvk {
 			types, err := crd.Of(k).Definition().Types()
 			if err != nil {
@@ -42,18 +44,18 @@ func (p policyKinds) GetTypeConverter(gvk schema.GroupVersionKind) managedfields
 			return types
 		}
 	}
-	return p.s.fields.Builtin()
+	return p.Builtin()
 }
 
 // paramReader is the watch cache of a kind of parameters.
 type paramReader struct {
-	s         *Server
+	c         *Caches
 	kind      *registry.Kind
 	namespace string
 }
 
 // Wait is [policy.Params].
-func (p paramReader) Wait(t *sim.Task) { p.s.cacheOf(p.kind).Wait(t, 0, etcd3.TooNewWait) }
+func (p paramReader) Wait(t *sim.Task) { p.c.WaitFresh(t, p.kind) }
 
 // ByNamespace is cache.GenericLister.
 func (p paramReader) ByNamespace(namespace string) clientcache.GenericNamespaceLister {
@@ -63,7 +65,7 @@ func (p paramReader) ByNamespace(namespace string) clientcache.GenericNamespaceL
 
 // Get is cache.GenericNamespaceLister.
 func (p paramReader) Get(name string) (runtime.Object, error) {
-	if en := p.s.cacheOf(p.kind).Get(p.kind.Key(p.namespace, name)); en != nil {
+	if en := p.c.Of(p.kind).Get(p.kind.Key(p.namespace, name)); en != nil {
 		return en.Object, nil
 	}
 	return nil, apierrors.NewNotFound(p.kind.GroupResource(), name)
@@ -72,7 +74,7 @@ func (p paramReader) Get(name string) (runtime.Object, error) {
 // List is cache.GenericNamespaceLister.
 func (p paramReader) List(selector labels.Selector) ([]runtime.Object, error) {
 	var out []runtime.Object
-	p.s.cacheOf(p.kind).Scan(p.namespace, func(_ string, en *cacher.Entry) bool {
+	p.c.Of(p.kind).Scan(p.namespace, func(_ string, en *cacher.Entry) bool {
 		if selector.Matches(labels.Set(object.Meta(en.Object).GetLabels())) {
 			out = append(out, en.Object)
 		}

@@ -1,4 +1,4 @@
-package apiserver
+package flowcontrol
 
 import (
 	"encoding/json"
@@ -7,23 +7,22 @@ import (
 	"time"
 
 	flowcontrol "k8s.io/api/flowcontrol/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
+	flowbootstrap "k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/bootstrap"
 	"kviz/cluster/apiserver/cacher"
-	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/fairness"
-	"kviz/cluster/apiserver/object"
-	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
-// flowObjects keeps the objects of priority and fairness in step with what they
+// Objects keeps the objects of priority and fairness in step with what they
 // are for. It is upstream's two controllers: the one that puts the objects of a
 // new cluster into the store, and those back that must be there (the producer,
 // pkg/registry/flowcontrol/rest and ensurer), and the one that has the seats shared
@@ -33,8 +32,8 @@ import (
 // Both begin when somebody first asks for one of the objects: until then the seats
 // are shared out by the same objects in memory, which have their UIDs already, and
 // the store has none of them.
-type flowObjects struct {
-	s               *Server
+type Objects struct {
+	ObjectsConfig
 	schemas, levels *cacher.Cache // nil until they are used
 	there           bool          // the objects of a new cluster are in the store
 	came            sim.Cond
@@ -53,58 +52,61 @@ const (
 	ensureEvery = time.Minute
 )
 
-// routeFlows has the request for a FlowSchema or PriorityLevelConfiguration wait
-// until there are those of a new cluster.
-func (c *call) routeFlows() error {
-	if c.Kind.Group != flowcontrol.GroupName || !c.Kind.Stored() {
-		return nil
-	}
-	o := c.s.flowObjects
-	o.follow(c.Last)
-	return c.awaitFirst(&o.there, &o.came)
+// ObjectsConfig is what the objects have of their server.
+type ObjectsConfig struct {
+	Process  *sim.Process
+	Seats    *fairness.Seats
+	Caches   Caches
+	Writer   *bootstrap.Writer
+	Revision func() int64 // the newest that the store has shown
+	// Serve answers a request of the server to itself, which it sends as User.
+	Serve func(t *sim.Task, req *request.Request) *request.Response
+	User  *authn.User
+	// FollowToo has the objects of the other servers begin.
+	FollowToo func(why trace.ID)
 }
 
-// awaitFirst waits until what begins with the first request for its kind is there, for
-// as long as a watch cache may take to begin.
-func (c *call) awaitFirst(there *bool, came *sim.Cond) error {
-	for end := c.Task.Elapsed() + etcd3.TooNewWait; !*there; {
-		left := end - c.Task.Elapsed()
-		if left <= 0 {
-			return c.Refuse(trace.StageStorage, "watch cache", apierrors.NewTooManyRequests("storage is (re)initializing", 1))
-		}
-		came.WaitTimeout(c.Task, left)
+// NewObjects are those of a server's process.
+func NewObjects(cfg ObjectsConfig) *Objects { return &Objects{ObjectsConfig: cfg} }
+
+// There reports whether the objects of a new cluster are in the store, and when that changes.
+func (o *Objects) There() (there *bool, came *sim.Cond) { return &o.there, &o.came }
+
+// Await waits until they are.
+func (o *Objects) Await(t *sim.Task) {
+	for !o.there {
+		o.came.Wait(t)
 	}
-	return nil
 }
 
-// follow begins, if it has not.
-func (o *flowObjects) follow(why trace.ID) {
+// Follow begins, if it has not.
+func (o *Objects) Follow(why trace.ID) {
 	if o.schemas != nil {
 		return
 	}
-	o.why, o.began = why, o.s.k.Elapsed()
-	o.schemas, o.levels = o.s.cacheOf(registry.KindFor(client.FlowSchemas.GroupVersionResource)), o.s.cacheOf(registry.KindFor(client.PriorityLevels.GroupVersionResource))
+	o.why, o.began = why, o.Process.Kernel().Elapsed()
+	o.schemas, o.levels = o.Caches.OfResource(client.FlowSchemas), o.Caches.OfResource(client.PriorityLevels)
 	o.schemas.Changed, o.levels.Changed = o.hear, o.hear
-	o.s.p.Go("priority-and-fairness-config", o.run)
+	o.Process.Go("priority-and-fairness-config", o.run)
 }
 
 // hear hears of each change of one of the objects.
-func (o *flowObjects) hear(string, runtime.Object) {
-	o.why = o.s.k.Last()
+func (o *Objects) hear(string, runtime.Object) {
+	o.why = o.Process.Kernel().Last()
 	o.changed = true
-	o.later(o.s.k.Elapsed())
+	o.later(o.Process.Kernel().Elapsed())
 	o.wake.Signal()
 }
 
 // later plans to look at the next whole minute after a time.
-func (o *flowObjects) later(now time.Duration) {
+func (o *Objects) later(now time.Duration) {
 	if !o.check {
 		o.check, o.due = true, o.began+((now-o.began)/ensureEvery+1)*ensureEvery
 	}
 }
 
 // run is a task of the server.
-func (o *flowObjects) run(t *sim.Task) {
+func (o *Objects) run(t *sim.Task) {
 	o.begin(t)
 	for {
 		switch {
@@ -125,53 +127,44 @@ func (o *flowObjects) run(t *sim.Task) {
 }
 
 // begin puts the objects of a new cluster into a store that has none.
-func (o *flowObjects) begin(t *sim.Task) {
+func (o *Objects) begin(t *sim.Task) {
 	if !o.why.IsZero() {
 		t.SetCauses(o.why)
 	}
 	o.schemas.AwaitFilled(t)
 	o.levels.AwaitFilled(t)
 	if o.schemas.Len() == 0 && o.levels.Len() == 0 {
-		o.s.writeInitial(t, o.initial())
+		o.Writer.Write(t, o.initial())
 		for _, c := range []*cacher.Cache{o.schemas, o.levels} {
-			for !c.Wait(t, o.s.st.Revision(), time.Hour) {
+			for !c.Wait(t, o.Revision(), time.Hour) {
 			}
 		}
 	} else {
 		o.later(t.Elapsed() - ensureEvery) // at once
 	}
 	o.there = true
-	for _, p := range o.s.peers.all {
-		if p != o.s && p.Ready() {
-			p.flowObjects.follow(o.why)
-		}
-	}
+	o.FollowToo(o.why)
 	o.digest(t)
 	o.came.Broadcast()
 }
 
 // initial are the objects by which the seats are shared out, as they would be
 // stored if they had been since the cluster began.
-func (o *flowObjects) initial() (all []initial) {
-	schemas, levels := o.s.flows.Given()
-	since := metav1.NewTime(o.s.k.Epoch())
-	add := func(r client.Resource, obj runtime.Object) {
-		registry.Scheme.Default(obj)
-		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
-		m := object.Meta(obj)
-		m.SetGeneration(1)
-		m.SetCreationTimestamp(since)
-		all = append(all, initial{registry.KindFor(r.GroupVersionResource), obj})
-	}
+func (o *Objects) initial() []bootstrap.Object {
+	schemas, levels := o.Seats.Given()
+	l := bootstrap.List{Now: metav1.NewTime(o.Process.Kernel().Epoch())}
 	for _, pl := range levels {
-		add(client.PriorityLevels, pl.DeepCopy())
+		pl = pl.DeepCopy()
+		pl.Generation = 1
+		l.Add(client.PriorityLevels, pl)
 	}
 	for _, fs := range schemas {
 		fs = fs.DeepCopy()
-		fs.Status.Conditions = []flowcontrol.FlowSchemaCondition{dangling(fs, false, since)}
-		add(client.FlowSchemas, fs)
+		fs.Generation = 1
+		fs.Status.Conditions = []flowcontrol.FlowSchemaCondition{dangling(fs, false, l.Now)}
+		l.Add(client.FlowSchemas, fs)
 	}
-	return all
+	return l.Objects
 }
 
 func objectsOf[T runtime.Object](c *cacher.Cache) (all []T) {
@@ -184,25 +177,24 @@ func objectsOf[T runtime.Object](c *cacher.Cache) (all []T) {
 
 // digest takes up what is in the store, and writes into the FlowSchemas' status
 // whether their levels exist (digestConfigObjects).
-func (o *flowObjects) digest(t *sim.Task) {
+func (o *Objects) digest(t *sim.Task) {
 	o.changed = false
 	t.SetCauses(o.why)
-	s := o.s
 	schemas := objectsOf[*flowcontrol.FlowSchema](o.schemas)
-	before := s.flows.Stand()
-	s.flows.Use(t.Elapsed(), s.flows.Total(), schemas, objectsOf[*flowcontrol.PriorityLevelConfiguration](o.levels))
-	if !slices.EqualFunc(before, s.flows.Stand(), sameLevel) {
-		s.flows.TellLevels(trace.FlowByObject, t.Causes())
+	before := o.Seats.Stand()
+	o.Seats.Use(t.Elapsed(), o.Seats.Total(), schemas, objectsOf[*flowcontrol.PriorityLevelConfiguration](o.levels))
+	if !slices.EqualFunc(before, o.Seats.Stand(), sameLevel) {
+		o.Seats.TellLevels(trace.FlowByObject, t.Causes())
 	}
-	s.flows.LookAfter()
+	o.Seats.LookAfter()
 	var late []*flowcontrol.FlowSchema
 	for _, fs := range schemas {
-		if want := dangling(fs, s.flows.Dangling(fs), metav1.NewTime(t.Now().Truncate(time.Second))); !said(fs, want) {
+		if want := dangling(fs, o.Seats.Dangling(fs), metav1.NewTime(t.Now().Truncate(time.Second))); !said(fs, want) {
 			late = append(late, fs)
 		}
 	}
 	for _, fs := range late {
-		o.say(t, fs.Name, dangling(fs, s.flows.Dangling(fs), metav1.NewTime(t.Now().Truncate(time.Second))))
+		o.say(t, fs.Name, dangling(fs, o.Seats.Dangling(fs), metav1.NewTime(t.Now().Truncate(time.Second))))
 	}
 }
 
@@ -233,35 +225,35 @@ func said(fs *flowcontrol.FlowSchema, want flowcontrol.FlowSchemaCondition) bool
 
 // say applies a condition to a FlowSchema. If that fails, the object has been
 // deleted, or changed: then there will be another occasion.
-func (o *flowObjects) say(t *sim.Task, name string, cond flowcontrol.FlowSchemaCondition) {
+func (o *Objects) say(t *sim.Task, name string, cond flowcontrol.FlowSchemaCondition) {
 	gvk := client.FlowSchemas.GVK()
 	patch, err := json.Marshal(map[string]any{
 		"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind, "metadata": map[string]any{"name": name},
 		"status": map[string]any{"conditions": []flowcontrol.FlowSchemaCondition{cond}},
 	})
 	if err != nil {
-		panic("apiserver: " + err.Error()) // plain data
+		panic("flowcontrol: " + err.Error()) // plain data
 	}
 	req := o.request("patch", client.FlowSchemas, name, flowConsumer)
 	req.Subresource, req.PatchType, req.Patch, req.Force = "status", types.ApplyPatchType, patch, true
-	o.s.serve(t, req)
+	o.Serve(t, req)
 }
 
 // request is one of the server to itself.
-func (o *flowObjects) request(verb string, r client.Resource, name, manager string) *Request {
-	return &Request{
+func (o *Objects) request(verb string, r client.Resource, name, manager string) *request.Request {
+	return &request.Request{
 		Verb: verb, Resource: r.GroupVersionResource, Name: name,
-		User: &selfUser, Client: manager, FieldManager: manager, System: true,
+		User: o.User, Client: manager, FieldManager: manager, System: true,
 	}
 }
 
 // ensure puts mandatory objects back that were changed or deleted, and suggested
 // ones that were deleted, or changed where their annotation allows it; and takes
 // those away that no new cluster has any more (storage_flowcontrol.go ensure).
-func (o *flowObjects) ensure(t *sim.Task) error {
+func (o *Objects) ensure(t *sim.Task) error {
 	levels := &flowStore[*flowcontrol.PriorityLevelConfiguration]{o, t, client.PriorityLevels, o.levels}
 	schemas := &flowStore[*flowcontrol.FlowSchema]{o, t, client.FlowSchemas, o.schemas}
 	return ensureFlows(levels, schemas,
-		bootstrap.SuggestedPriorityLevelConfigurations, bootstrap.SuggestedFlowSchemas,
-		bootstrap.MandatoryPriorityLevelConfigurations, bootstrap.MandatoryFlowSchemas)
+		flowbootstrap.SuggestedPriorityLevelConfigurations, flowbootstrap.SuggestedFlowSchemas,
+		flowbootstrap.MandatoryPriorityLevelConfigurations, flowbootstrap.MandatoryFlowSchemas)
 }

@@ -1,4 +1,4 @@
-package apiserver
+package etcd3
 
 import (
 	"time"
@@ -6,11 +6,14 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/storage"
 )
 
-// storeProbe is the check of the store behind /livez and /readyz: a read, by quorum, of
+// Probe is the check of the store behind /livez and /readyz: a read, by quorum, of
 // a key that need not be there (storagebackend/factory etcd3ProberMonitor.Probe).
-type storeProbe struct {
+type Probe struct {
+	Conn *storage.Conn
+
 	asked bool
 	last  time.Duration // when
 	err   error         // what the last probe came to
@@ -24,17 +27,15 @@ const (
 	probeEvery = probeTimeout / 2
 )
 
-// ProbeStore reads from the store, and gives what is wrong with it.
-func (s *Server) ProbeStore(t *sim.Task) error {
-	p := &s.probe
+// Ask reads from the store, and gives what is wrong with it.
+func (p *Probe) Ask(t *sim.Task) error {
 	if p.asked && t.Elapsed()-p.last < probeEvery {
 		return p.err
 	}
 	p.asked, p.last = true, t.Elapsed()
 	outer := t.Deadline()
 	t.SetDeadline(t.Elapsed() + probeTimeout)
-	_, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/health")})
+	_, p.err = p.Conn.Range(t, &pb.RangeRequest{Key: []byte("/registry/health")})
 	t.SetDeadline(outer)
-	p.err = err
-	return err
+	return p.err
 }

@@ -1,4 +1,4 @@
-package apiserver
+package handlers
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
@@ -17,31 +18,31 @@ type ComponentHealth struct {
 	Error   string // why it did not; "" where it is healthy
 }
 
-// componentStatus answers for a kind that is no object of the store: whoever asks has
+// ComponentStatus answers for a kind that is no object of the store: whoever asks has
 // the control plane probed (pkg/registry/core/componentstatus/rest.go). Deprecated
 // for long, because it looks only at what runs beside the API server.
-func (c *call) componentStatus() *Response {
+func (h *Handlers) ComponentStatus(c *Call) *request.Response {
 	want, err := cacher.NewSelector(c.Kind, "", c.Req.Name, &c.Req.List)
 	if err != nil {
-		return &Response{Err: c.Refuse(trace.StageDecode, "", err)}
+		return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
 	var found []runtime.Object
-	if probe := c.s.cfg.Components; probe != nil {
-		for _, h := range probe() {
-			if obj := statusOfComponent(h); want.Matches(obj) {
+	if h.Components != nil {
+		for _, health := range h.Components() {
+			if obj := statusOfComponent(health); want.Matches(obj) {
 				found = append(found, obj)
 			}
 		}
 	}
 	if c.Req.Verb == "get" {
 		if len(found) == 0 {
-			return &Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(corev1.Resource("componentstatus"), c.Req.Name))}
+			return &request.Response{Err: c.Refuse(trace.StageStorage, "", apierrors.NewNotFound(corev1.Resource("componentstatus"), c.Req.Name))}
 		}
 		c.Pass(trace.StageStorage, "", "Asked "+c.Req.Name+" how it is. Nothing is stored.", nil)
-		return &Response{Object: found[0]}
+		return &request.Response{Object: found[0]}
 	}
 	c.Pass(trace.StageStorage, "", "Asked the parts of the control plane how they are. Nothing is stored.", nil)
-	return &Response{IsList: true, Items: found, ListMeta: metav1.ListMeta{}}
+	return &request.Response{IsList: true, Items: found, ListMeta: metav1.ListMeta{}}
 }
 
 func statusOfComponent(h ComponentHealth) *corev1.ComponentStatus {

@@ -1,0 +1,217 @@
+package apiserver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/admission/policy"
+	admissionwebhook "kviz/cluster/apiserver/admission/webhook"
+	"kviz/cluster/apiserver/aggregator"
+	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/bootstrap"
+	"kviz/cluster/apiserver/cacher"
+	"kviz/cluster/apiserver/caches"
+	"kviz/cluster/apiserver/controlplane"
+	"kviz/cluster/apiserver/crd"
+	"kviz/cluster/apiserver/etcd3"
+	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/flowcontrol"
+	"kviz/cluster/apiserver/handlers"
+	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/registry/service"
+	"kviz/cluster/apiserver/review"
+	"kviz/cluster/apiserver/serviceaccount"
+	"kviz/cluster/apiserver/webhook"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Restart starts the server again as process p, after its old process was
+// killed. Clients made before stay good; their watches have ended.
+func (s *Server) Restart(p *sim.Process) {
+	s.p, s.ready, s.workers.idle = p, false, nil
+	total := fairness.DefaultConcurrency
+	if s.fairness.Seats != nil {
+		total = s.fairness.Seats.Total()
+	}
+	closeCaches := s.openStore()
+	s.fairness = flowcontrol.Filter{Seats: fairness.NewSeats(p, total, s.k.Rand("flowcontrol")), Caches: s.caches}
+	s.flowObjects = flowcontrol.NewObjects(flowcontrol.ObjectsConfig{
+		Process: p, Seats: s.fairness.Seats, Caches: s.caches, Writer: s.writer, Revision: s.st.Revision, Serve: s.serve, User: &selfUser,
+		FollowToo: func(why trace.ID) {
+			for _, o := range s.peers.others(s) {
+				o.flowObjects.Follow(why)
+			}
+		},
+	})
+	s.services = service.Resolver{Lister: s.caches, Rand: s.stream("proxy")}
+	s.webhooks = webhook.NewClient(s.cfg.Webhooks, s.services, s.stream("webhook"))
+	s.aggregator = aggregator.New(aggregator.Config{
+		Process: p, Rand: s.stream("aggregator"), Host: aggregatorHost{s, s.services}, Caches: s.caches.Of, Revision: s.st.Revision, Dial: s.cfg.Dial,
+	})
+	alloc := s.newAllocator()
+	s.handlers = &handlers.Handlers{
+		Process: p, Store: s.store, Authorizers: s.authorizers, Fields: s.fields, Services: alloc, Names: s.names, Kubelets: s.cfg.Kubelets, Kinds: s.caches,
+		Backends: s.services, Dial: handlers.Dial(s.cfg.Dial), Components: s.cfg.Components,
+		Tokens: &serviceaccount.Issuer{Keys: s.keys, Expiry: s.authenticators.Expiry, Lister: s.caches, Restriction: func() admission.Mutating { return s.restriction }},
+		Serve:  s.serve, Inert: s.cfg.Inert, DecodeTime: s.cfg.Cost.Decode, AdmissionTime: s.cfg.Cost.Admission,
+	}
+	s.reviews = &review.Reviews{Handlers: s.handlers, Authenticators: s.authenticators, Authorizers: s.authorizers}
+	s.policies = policy.NewPolicies(s.caches, s.authorizers, caches.PolicyKinds{Caches: s.caches, Builtin: s.fields.Builtin})
+	s.hooks = admissionwebhook.NewHooks(s.caches, s.authorizers, s.webhooks)
+	s.handlers.Admission = s.newAdmission(nil)
+	s.controllers = &controlplane.Controllers{
+		CIDR: s.cidr(), Machine: s.Machine(), Client: s.Client(p.Lane, selfUser), Caches: s.caches, Servers: membership{s},
+	}
+	definitions := crd.NewControllers(p, func() *cacher.Cache { return s.caches.Of(crd.DefinitionKind()) }, s.customs.Stored, definitionHost{s, s.conversions})
+	s.listen(alloc, definitions)
+
+	p.Go("main", func(t *sim.Task) { s.main(t, definitions) }).OnEnd(func() {
+		s.ready = false
+		closeCaches()
+		s.started.Broadcast()
+	})
+}
+
+// openStore makes what reads and writes objects, down from the watch caches.
+func (s *Server) openStore() (closeCaches func()) {
+	s.authorizers = &authz.Authorizers{Authorizer: authz.New(caches.Roles{Caches: s.caches})}
+	s.store = &etcd3.Store{
+		Conn: s.st, Caches: s.caches.Of, Sealed: s.transformer, EventTTL: s.cfg.EventTTL, Leases: s.st.NewLeases("events"),
+	}
+	s.probe = &etcd3.Probe{Conn: s.st}
+	s.writer = &bootstrap.Writer{Store: s.st, Transformer: s.transformer}
+	s.customs = crd.New(definitionHost{s, s.conversions})
+	return s.caches.Begin(caches.Config{
+		Cacher: &cacher.Config{
+			Process: s.p, Store: s.st, Transformer: s.transformer, Wires: &s.peers.wires, Size: s.cfg.CacheSize, Deliver: s.cfg.Cost.Deliver,
+		},
+		Definitions: s.customs, Live: s.store.Live, Follow: s.authorizers.Follow, Opened: s.openAtPeers,
+	})
+}
+
+// newAllocator makes the allocator of the server's process.
+func (s *Server) newAllocator() *service.Allocator {
+	return service.NewAllocator(service.Config{
+		Rand: s.names.Rand, Cidr: s.cidr(), Ports: s.cfg.NodePorts, Several: s.several, Store: s.st,
+		Services: func(key string) *corev1.Service {
+			if en := s.caches.OfResource(client.Services).Get(key); en != nil {
+				return en.Object.(*corev1.Service)
+			}
+			return nil
+		},
+	})
+}
+
+// listen has the caches tell those who depend on them.
+func (s *Server) listen(alloc *service.Allocator, definitions *crd.Controllers) {
+	customs, aggregated, policies, hooks := s.customs, s.aggregator, s.policies, s.hooks
+	for _, k := range registry.AdmissionKinds {
+		s.caches.Of(k).Changed = func(string, runtime.Object) {
+			policies.Changed()
+			hooks.Changed()
+		}
+	}
+	for _, r := range []client.Resource{client.Roles, client.RoleBindings, client.ClusterRoles, client.ClusterRoleBindings} {
+		s.caches.OfResource(r).Changed = func(string, runtime.Object) { s.authorizers.Invalidate() }
+	}
+	s.caches.OfResource(client.Services).Changed = func(key string, obj runtime.Object) {
+		alloc.Changed(key, obj)
+		aggregated.ServiceChanged(key)
+	}
+	s.caches.OfResource(client.EndpointSlices).Changed = aggregated.SliceChanged
+	s.caches.Of(crd.DefinitionKind()).Changed = func(name string, obj runtime.Object) {
+		customs.Changed(name, obj)
+		definitions.Changed(name, obj)
+		aggregated.DefinitionChanged()
+		policies.Changed() // a parameter may be of this kind
+	}
+}
+
+// main is the server's first task; it lives as long as the process.
+func (s *Server) main(t *sim.Task, definitions *crd.Controllers) {
+	s.audit.Start(t, s.p)
+	s.configs.Start(t, s.p)
+	s.bootstrap(t)
+	s.caches.Fill(t)
+	if s.caches.InUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
+		s.flowObjects.Follow(trace.ID{})
+		s.flowObjects.Await(t)
+	}
+	if s.caches.InUse(registry.KindFor(client.APIServices.GroupVersionResource)) {
+		s.aggregator.Follow(trace.ID{})
+		s.aggregator.Await(t)
+	}
+	s.openLikePeers()
+	s.ready, s.begun = true, true
+	s.started.Broadcast()
+	s.peers.usage.Again()
+	s.p.Go("compactor", func(t *sim.Task) { etcd3.Compact(t, s.st, s.cfg.CompactionInterval, s.leads) })
+	s.p.Go("crd-controllers", definitions.Run)
+	s.p.Go("kubernetes-service", s.controllers.KeepService)
+	if s.several() {
+		s.p.Go("identity", s.controllers.KeepIdentity)
+	}
+	for {
+		t.Sleep(s.cfg.Bookmarks)
+		s.caches.Bookmark()
+	}
+}
+
+// retryStoreEvery is how long the server waits, at its start, for a store that does not answer.
+const retryStoreEvery = time.Second
+
+// bootstrap fills the store of a new cluster, and notes what another one has.
+func (s *Server) bootstrap(t *sim.Task) {
+	for s.st.Resume(t) != nil {
+		t.Sleep(retryStoreEvery)
+	}
+	var nonces *rand.Rand // nil for those that there are
+	if r := s.st.Revision(); r > 1 {
+		// A store from a run before has objects with names and UIDs drawn from the
+		// same seed; what is drawn now must differ.
+		s.names.Stream = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("apiserver"), r))
+		nonces = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("encryption"), r))
+	}
+	s.encryption.Start(t, s.p, nonces)
+	for {
+		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: cacher.PrefixEnd("/registry/"), KeysOnly: true})
+		if err == nil && resp.Count > 0 {
+			s.takeUp(resp.Kvs)
+			return // not a new cluster
+		}
+		if err == nil {
+			break
+		}
+		t.Sleep(retryStoreEvery)
+	}
+	l := bootstrap.List{Now: metav1.NewTime(t.Now().Truncate(time.Second)), UID: s.names.UID}
+	l.AddNamespaces()
+	l.AddPolicy()
+	l.AddPriorityClasses()
+	s.controllers.AddTo(&l, s.cfg.AdvertiseIP, s.stream)
+	s.writer.Write(t, l.Objects)
+}
+
+// takeUp notes what a store has.
+func (s *Server) takeUp(keys []*mvccpb.KeyValue) {
+	s.controllers.LacksServiceCIDR = true
+	for _, kv := range keys {
+		if string(kv.Key) == controlplane.ServiceCIDRKey() {
+			s.controllers.LacksServiceCIDR = false
+		}
+		if k := registry.KindOfKey(kv.Key); k != nil {
+			s.peers.usage.Note(k, kv.Key)
+		}
+	}
+}
