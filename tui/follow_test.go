@@ -60,7 +60,7 @@ func TestStepsFollowTheNewestCommand(t *testing.T) {
 	d.shows("step path")
 }
 
-// The clock of kviz, raft's chatter and renewed Leases are neither what the explanation
+// The clock of kviz, raft's chatter, renewed Leases and bookmarks are neither what the explanation
 // line tells nor, the clock, rows of the Events pane; a filter shows them.
 func TestTheClockIsNoNews(t *testing.T) {
 	d := explore(t, 120, 40, -1)
@@ -73,7 +73,11 @@ func TestTheClockIsNoNews(t *testing.T) {
 		Payload: &trace.WatchEvent{Type: "MODIFIED"},
 	})
 	stream.Append(&trace.Event{
-		ID: trace.ID{Seq: last.ID.Seq + 1, Sub: 1}, At: last.At, Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.ClockChanged,
+		ID: trace.ID{Seq: last.ID.Seq + 2}, At: last.At, Lane: trace.Lane{Component: trace.CompKCM}, Kind: trace.WatchDelivered,
+		Payload: &trace.WatchEvent{Client: trace.CompKCM, Type: "BOOKMARK", Revision: 122},
+	})
+	stream.Append(&trace.Event{
+		ID: trace.ID{Seq: last.ID.Seq + 2, Sub: 1}, At: last.At, Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.ClockChanged,
 		Payload: &trace.Clock{Speed: 10},
 	})
 	d.look()

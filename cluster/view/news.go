@@ -83,9 +83,15 @@ func ofStore(e *trace.Event) bool {
 	return false
 }
 
+// bookmark reports whether an event only says how far a watch is, for want of changes.
+func bookmark(e *trace.Event) bool {
+	p, ok := e.Payload.(*trace.WatchEvent)
+	return ok && p.Type == "BOOKMARK"
+}
+
 // Told reports whether an event is worth telling by itself: it is neither routine nor of
-// kviz' own clock, nor does it only end what a grave one told.
-func Told(e *trace.Event) bool { return !Routine(e) && !OfClock(e) && !aftermath(e) }
+// kviz' own clock, nor does it only end what a grave one told, nor is it a bookmark.
+func Told(e *trace.Event) bool { return !Routine(e) && !OfClock(e) && !aftermath(e) && !bookmark(e) }
 
 // lookedBack is how many events are looked at for the last news.
 const lookedBack = 4096
