@@ -92,7 +92,9 @@ func (m *Explorer) onScreen(a action.Action) (does action.Action, ok bool) {
 		m.frame.SetTheme(string(a))
 	case action.Motion:
 		m.cfg.Motion = string(a)
-		m.moving.player.SetMode(motion.Mode(a))
+		for _, b := range m.branches {
+			b.moving.player.SetMode(motion.Mode(a))
+		}
 		does = action.Notice{Text: "motion: " + string(a) + ": " + motion.Mode(a).Means()}
 	default:
 		return nil, false

@@ -1,0 +1,216 @@
+package clustermap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/scene"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// askers draws who asks: you, the controllers, the scheduler.
+func (p *picture) askers() {
+	p.you()
+	p.controllers()
+	p.scheduler()
+}
+
+func (p *picture) you() {
+	f, s := p.face(scene.You), p.f.S
+	on := pane.Subject{ID: scene.You, Target: "", Words: "You, at the console. No command has been given yet.", Copy: "you"}
+	text, st, age := "no command yet", theme.Muted, ""
+	if all := s.Commands(); len(all) > 0 {
+		c := all[len(all)-1]
+		text, age = c.Line, words.Dur((s.At-c.At).Truncate(100e6))+" ago"
+		on.Event, on.Words, on.Copy = c.Start, fmt.Sprintf("Your newest command, %s: %s", age, c.Line), c.Line
+		if st = theme.Text; !c.Done {
+			st, age = theme.Busy, "under way"
+		}
+	}
+	switch {
+	case p.Form == scene.Full:
+		f.Title = []grid.Span{span("you", theme.Title)}
+		f.Rows = [][]grid.Span{row(span(prompt(text), st))}
+	case p.Form == scene.Small:
+		f.Rows = [][]grid.Span{row(span("▸ you", theme.Title))}
+		if at, _ := p.At(scene.You); at.Rect.H > 1 {
+			f.Rows = append(f.Rows, row(span(verb(text)+comma(age), theme.Muted)))
+		}
+	default:
+		f.Rows = [][]grid.Span{{span("you ", theme.Title), span("●", st)}}
+	}
+	p.hot(scene.You, on)
+}
+
+// process is how a process of the control plane stands at its place: its mark, and what the
+// cursor finds there, whose words say what is not done while it is not there, and nothing
+// while it runs.
+func (p *picture) process(id, process, name, without string) (mark string, st grid.Style, on pane.Subject) {
+	on = pane.Subject{ID: id, Target: process, Copy: process}
+	proc := p.f.S.Process(process)
+	if proc == nil {
+		on.Words = "The " + name + " has not started yet."
+		return "○", theme.Muted, on
+	}
+	on.Event = proc.Event
+	if !proc.Up {
+		p.face(id).Standing = scene.Down
+		on.Words = "The " + name + " is down" + because(proc.Reason) + ": " + without + "."
+		return "✗", theme.Bad, on
+	}
+	return "●", theme.Good, on
+}
+
+// prompt is a command as it stands at the prompt.
+func prompt(line string) string {
+	if line == "no command yet" {
+		return line
+	}
+	return "$ " + line
+}
+
+// verb is what a command does, in a word.
+func verb(line string) string {
+	w := strings.Fields(line)
+	if len(w) > 1 && (w[0] == "kubectl" || w[0] == "kviz") {
+		return w[1]
+	}
+	if len(w) == 0 || line == "no command yet" {
+		return "nothing yet"
+	}
+	return w[0]
+}
+
+func comma(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ", " + text
+}
+
+// known are the controllers that have a name on the map, in this order if they are there.
+var known = []string{"deployment", "endpointslice", "replicaset", "node-lifecycle", "job", "statefulset", "daemonset"}
+
+func (p *picture) controllers() {
+	f, s := p.face(scene.Controllers), p.f.S
+	waiting := 0
+	for _, q := range s.Queues() {
+		waiting += q.Ready + q.Processing
+	}
+	keys := words.Count(waiting, "key")
+	if waiting > 0 {
+		keys += " wait"
+	}
+	mark, st, on := p.process(scene.Controllers, trace.CompKCM, "controller manager", "nobody works off what differs from what is wanted")
+	switch {
+	case f.Standing == scene.Down:
+		keys = "down"
+	case on.Words == "":
+		on.Words = "The controllers: " + keys + "."
+	}
+	switch p.Form {
+	case scene.Full:
+		f.Title = []grid.Span{span("controllers", theme.Title)}
+		if f.Standing == scene.Down {
+			f.Title = append(f.Title, span(" ✗", theme.Bad))
+		}
+		f.Rows = append(p.workers(mark, st), row(span("queues ", theme.Muted), span(keys, theme.Number)))
+	case scene.Small:
+		f.Rows = [][]grid.Span{row(span(mark, st), span(" controllers", theme.Text))}
+		if at, _ := p.At(scene.Controllers); at.Rect.H > 1 {
+			f.Rows = append(f.Rows, row(span(keys, theme.Muted)))
+		}
+	default:
+		f.Rows = [][]grid.Span{{span("control", theme.Text)}}
+		if mark != "●" {
+			f.Rows = [][]grid.Span{{span("contr", theme.Text), span(" "+mark, st)}}
+		}
+	}
+	p.hot(scene.Controllers, on)
+}
+
+// workers are the rows of the controllers: five by name, two beside each other.
+func (p *picture) workers(mark string, st grid.Style) [][]grid.Span {
+	all := p.f.S.Controllers()
+	if len(all) == 0 {
+		return [][]grid.Span{row(span(mark, st), span(" controller manager", theme.Text)), nil, nil}
+	}
+	order := knownFirst(all)
+	room := 5
+	if len(order) == 6 {
+		room = 6
+	}
+	at, _ := p.At(scene.Controllers)
+	half := (at.Rect.W - 3) / 2
+	rows := make([][]grid.Span, 3)
+	for i := range min(len(order), room) {
+		glyph, look := mark, st
+		if len(order[i].Current()) > 0 && st == theme.Good {
+			glyph, look = "◉", theme.Busy
+		}
+		rows[i/2] = append(rows[i/2], span(" "+glyph, look), span(grid.Pad(" "+grid.Cut(short(order[i]), half-4), half-2), theme.Text))
+	}
+	if more := len(order) - room; more > 0 {
+		rows[2] = append(rows[2], span(fmt.Sprintf(" … %d more", more), theme.Muted))
+	}
+	return rows
+}
+
+// knownFirst puts those first that [known] names, and leaves the others as they are.
+func knownFirst(all []*view.Controller) []*view.Controller {
+	place := func(c *view.Controller) int {
+		if i := slices.Index(known, short(c)); i >= 0 {
+			return i
+		}
+		return len(known)
+	}
+	return slices.SortedStableFunc(slices.Values(all), func(a, b *view.Controller) int { return cmp.Compare(place(a), place(b)) })
+}
+
+// short is a controller's name without what all their names end in: "deployment".
+func short(c *view.Controller) string { return strings.TrimSuffix(c.Name, "-controller") }
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func (p *picture) scheduler() {
+	f, s := p.face(scene.Scheduler), p.f.S
+	n := len(s.Scheduler.PodsIn("active"))
+	text := words.Count(n, "pod") + " to place"
+	mark, st, on := p.process(scene.Scheduler, trace.CompScheduler, "scheduler", "new pods wait, running ones run on")
+	switch {
+	case f.Standing == scene.Down:
+		text = "down"
+	case on.Words != "":
+		text = "not started yet"
+	default:
+		on.Words = "The scheduler: " + text + "."
+		if n > 0 {
+			mark, st = "◉", theme.Busy
+		}
+	}
+	switch p.Form {
+	case scene.Full:
+		f.Title = []grid.Span{span("scheduler", theme.Title)}
+		f.Rows = [][]grid.Span{row(span(mark+" ", st), span(text, theme.Text))}
+	case scene.Small:
+		f.Rows = [][]grid.Span{row(span(mark, st), span(" scheduler", theme.Text))}
+	default:
+		f.Rows = [][]grid.Span{{span("sched", theme.Text)}}
+		if mark == "✗" {
+			f.Rows = [][]grid.Span{{span("sch ", theme.Text), span(mark, st)}}
+		}
+	}
+	p.hot(scene.Scheduler, on)
+}

@@ -1,0 +1,173 @@
+package clustermap
+
+import (
+	"fmt"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/scene"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// request is the one whose stages are shown: that of the event that is told, else the one
+// that is inside for the longest time.
+func (p *picture) request() *view.Request {
+	e := p.told()
+	if e != nil {
+		n := uint64(0)
+		switch x := e.Payload.(type) {
+		case *trace.Request:
+			n = x.Request
+		case *trace.Stage:
+			n = x.Request
+		case *trace.Response:
+			n = x.Request
+		}
+		if r := p.f.S.Request(n); n > 0 && r != nil && r.Request != nil {
+			return r
+		}
+	}
+	var oldest *view.Request
+	for _, r := range p.f.S.ActiveRequests() {
+		if r.Request != nil && r.Verb != "watch" && (oldest == nil || r.At < oldest.At) {
+			oldest = r
+		}
+	}
+	return oldest
+}
+
+// stageNames are the stages as the picture writes them.
+var stageNames = map[string]string{
+	trace.StageFairness: "fairness", trace.StageMutatingAdmission: "mutating admission", trace.StageValidatingAdmission: "validating admission",
+}
+
+// stages are the marks of a request's stages: how far it has come.
+func stages(r *view.Request) (marks []string, styles []grid.Style) {
+	for _, stage := range trace.Stages() {
+		mark, st := "·", theme.Muted
+		if r != nil {
+			for _, run := range r.Stage(stage) {
+				switch {
+				case run.Verdict == "refuse":
+					mark, st = "✗", theme.Bad
+				case mark != "✗":
+					mark, st = "✓", theme.Good
+				}
+			}
+			if stage == r.Reached && !r.Done && mark == "✓" {
+				mark, st = "▸", theme.Busy|grid.Bold
+			}
+		}
+		marks, styles = append(marks, mark), append(styles, st)
+	}
+	return marks, styles
+}
+
+func (p *picture) server() {
+	f, s := p.face(scene.APIServer), p.f.S
+	r := p.request()
+	marks, styles := stages(r)
+	proc := s.Process(trace.CompAPIServer)
+	inside, wait := 0, 0
+	for _, a := range s.ActiveRequests() {
+		if a.Request != nil && a.Verb != "watch" {
+			inside++
+			if a.Reached == trace.StageStorage {
+				wait++
+			}
+		}
+	}
+	on := pane.Subject{ID: scene.APIServer, Target: trace.CompAPIServer, Copy: trace.CompAPIServer, Words: fmt.Sprintf("The API server: %s inside, %s open.", words.Count(inside, "request"), watchCount(len(s.Watchers())))}
+	state := words.Count(inside, "request") + " inside"
+	switch {
+	case proc == nil:
+		state = "not started yet"
+		on.Words = "The API server has not started yet: it waits for the store."
+	case !proc.Up:
+		f.Standing, state = scene.Down, "down"
+		on.Words = "The API server is down" + because(proc.Reason) + ": nothing can be asked or changed, pods run on."
+	case inside == 0:
+		state = "no request inside"
+	}
+	if proc != nil {
+		on.Event = proc.Event
+	}
+	title := "API server"
+	if n := len(s.APIServers()); n > 1 {
+		title = fmt.Sprintf("API servers · %d", n)
+	}
+	f.Title = []grid.Span{span(title, theme.Title)}
+	if f.Standing == scene.Down {
+		f.Title = append(f.Title, span(" ✗", theme.Bad))
+	}
+	rev := s.Store.Revision
+	for _, w := range s.WatchCaches() {
+		rev = max(rev, w.Revision)
+	}
+	watches := len(s.Watchers())
+	switch at, _ := p.At(scene.APIServer); {
+	case p.Form == scene.Full:
+		f.Split = 11
+		for i, stage := range trace.Stages() {
+			name := stageNames[stage]
+			if name == "" {
+				name = stage
+			}
+			look := theme.Muted
+			if marks[i] != "·" {
+				look = theme.Text
+			}
+			if marks[i] == "▸" || marks[i] == "✗" {
+				look = styles[i]
+			}
+			f.Rows = append(f.Rows, row(span(marks[i]+" ", styles[i]), span(name, look)))
+		}
+		if proc == nil || !proc.Up {
+			f.Rows[0] = row(span(state, theme.Muted))
+		}
+		f.Rows = append(f.Rows, row(span("watch cache ", theme.Muted), span(fmt.Sprintf("rev %d", rev), theme.Number), span(fmt.Sprintf("  %d ◆", watches), theme.Muted)))
+	case p.Form == scene.Small:
+		var dots []grid.Span
+		for i := range marks {
+			dots = append(dots, span(marks[i]+" ", styles[i]))
+		}
+		what, where := "ten stages, all free", state
+		if r != nil && !r.Done {
+			what, where = r.Verb+" "+r.Resource+"/"+r.Name, fmt.Sprintf("at %s for %s", reached(r), words.Dur((s.At-r.At).Truncate(100e6)))
+		}
+		f.Rows = [][]grid.Span{row(dots...), row(span(what, theme.Text)), row(span(where, theme.Text)), row(span(fmt.Sprintf("watch cache rev %d", rev), theme.Muted)), row(span(watchCount(watches), theme.Muted))}
+		if wait > 1 {
+			f.Rows[3] = row(span(words.Count(wait, "request")+" wait for the store", theme.Warn))
+		}
+		if at.Rect.H < 7 {
+			f.Rows = [][]grid.Span{f.Rows[0], row(span(state, theme.Text)), row(span(fmt.Sprintf("%s  rev %d", watchCount(watches), rev), theme.Muted))}
+		}
+	default:
+		dots := []grid.Span{span("API ", theme.Title)}
+		for i := range marks {
+			dots = append(dots, span(marks[i], styles[i]))
+		}
+		f.Rows = [][]grid.Span{dots}
+	}
+	p.hot(scene.APIServer, on)
+}
+
+func reached(r *view.Request) string {
+	if name := stageNames[r.Reached]; name != "" {
+		return name
+	}
+	if r.Reached == "" {
+		return "the door"
+	}
+	return r.Reached
+}
+
+func watchCount(n int) string {
+	if n == 1 {
+		return "1 watch"
+	}
+	return fmt.Sprintf("%d watches", n)
+}
