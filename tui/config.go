@@ -74,6 +74,10 @@ type Config struct {
 	// leaving needs no question.
 	Saved bool
 
+	// Save writes the run that the explorer began with, as far as memory holds it, as a
+	// recording into a new file; nil: it cannot be saved.
+	Save func(path string) error
+
 	// Lend runs a program on the terminal that the explorer is on, such as the editor
 	// of kubectl edit; the explorer gives the terminal back meanwhile. Nil: whoever
 	// watches has no programs on this machine.

@@ -31,10 +31,38 @@ func (m *Explorer) openRecording(path string) tea.Cmd {
 // mayQuit ends the explorer, and asks before if something would be lost with it.
 func (m *Explorer) mayQuit() action.Action {
 	if lost := m.lost(); lost != "" {
-		m.open.Push(&overlay.Question{Title: "Leave kviz?", Text: lost, Yes: "leave", No: "stay", Do: action.Quit{}})
+		q := &overlay.Question{Title: "Leave kviz?", Text: lost, Yes: "leave", No: "stay", Do: action.Quit{}}
+		if m.cfg.Save != nil && m.left == nil {
+			q.Or, q.OrDo = "save a recording and leave", menu.AskSave
+		}
+		m.open.Push(q)
 		return nil
 	}
 	return action.Quit{}
+}
+
+// save writes a recording beside the explorer and leaves, or asks for another file.
+func (m *Explorer) save(path string) action.Action {
+	if path == "" {
+		return menu.AskSave
+	}
+	m.safe.Go(func() { m.send(saved{path, m.cfg.Save(path)}) })
+	return action.Notice{Text: "writes " + path + " …"}
+}
+
+// saved says what came of it.
+type saved struct {
+	path string
+	err  error
+}
+
+func (m *Explorer) saved(s saved) action.Action {
+	if s.err == nil {
+		return action.Quit{}
+	}
+	again := menu.AskSave
+	again.Text, again.Error = s.path, s.err.Error()
+	return again
 }
 
 // lost says what would be lost with the explorer; "" for nothing: a recording stays, and

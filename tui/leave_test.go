@@ -1,7 +1,11 @@
 package tui
 
 import (
+	"errors"
+	"slices"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
 
 	"kviz/cluster/view"
 	"kviz/tui/tuitest"
@@ -57,5 +61,33 @@ func TestLeavingAtOnce(t *testing.T) {
 		if d := explore(t, 80, 24, -1, change); !d.leaves("q") {
 			t.Errorf("%s: q does not leave at once:\n%s", name, d.screen())
 		}
+	}
+}
+
+// Instead of losing it one can save the run and leave; a file that cannot be written is
+// asked for again.
+func TestLeavingOffersToSave(t *testing.T) {
+	var wrote []string
+	d := explore(t, 80, 24, -1, func(c *Config) {
+		c.Save = func(path string) error {
+			if wrote = append(wrote, path); path == "run.kvrun" {
+				return errors.New("run.kvrun: file exists")
+			}
+			return nil
+		}
+	})
+	back := make(chan tea.Msg, 1)
+	d.m.send = func(msg tea.Msg) { back <- msg }
+	d.press("q").shows("s save a recording and leave").press("s").shows("Save a recording", "run.kvrun").press("enter")
+	if _, cmd := d.m.Update(<-back); quits(cmd) {
+		t.Fatal("it leaves though nothing was saved")
+	}
+	d.look()
+	d.shows("file exists").press("backspace", "backspace", "enter")
+	if _, cmd := d.m.Update(<-back); !quits(cmd) {
+		t.Errorf("it stays though the run is saved:\n%s", d.screen())
+	}
+	if want := []string{"run.kvrun", "run.kvr"}; !slices.Equal(wrote, want) {
+		t.Errorf("it wrote %v, want %v", wrote, want)
 	}
 }

@@ -236,6 +236,8 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 		if text != "" {
 			return action.Recording(text)
 		}
+	case action.ForSave:
+		return m.save(text)
 	case action.ForFork:
 		return m.fork(a.At, text)
 	case action.ForOdds:

@@ -63,6 +63,8 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.oddsDone(msg)
 	case compared:
 		cmd = m.perform(m.compared(msg))
+	case saved:
+		cmd = m.perform(m.saved(msg))
 	case faultDone:
 		m.drive.Expect()
 		cmd = m.perform(msg.says)

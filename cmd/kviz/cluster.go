@@ -145,10 +145,7 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 	}
 	stopRecording := func() error { return nil }
 	if file != nil {
-		stopRecording, err = record(c, file, trace.Header{
-			Version: cfg.Version, Seed: cfg.Seed, Epoch: c.Kernel().Epoch(),
-			Store: s.store, Members: s.members.n, Nodes: s.nodes, Inputs: inputs,
-		})
+		stopRecording, err = record(c, file, s.header(c, cfg, inputs...))
 		if err != nil {
 			return nil, nil, errors.Join(err, c.Close())
 		}
@@ -159,6 +156,14 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 		err := c.Close()
 		return errors.Join(err, stopRecording(), keepErr)
 	}, nil
+}
+
+// header is that of a recording of the run.
+func (s *shape) header(c *cluster.Cluster, cfg cluster.Config, inputs ...string) trace.Header {
+	return trace.Header{
+		Version: cfg.Version, Seed: cfg.Seed, Epoch: c.Kernel().Epoch(),
+		Store: s.store, Members: s.members.n, Nodes: s.nodes, Inputs: inputs,
+	}
 }
 
 // clockFile, in a data directory, says when the next run on it begins: virtual

@@ -80,6 +80,7 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 	player := lessons.NewPlayer(c, all, progress)
 	defer player.Close()
 	look.Lessons = player
+	look.Save = func(path string) error { return saveRecording(c, path, s.header(c, cfg, "explore")) }
 	look.Saved = s.dataDir != "" || s.record != ""
 	look.Scenarios = scenarios
 	look.Booting = func(ctx context.Context, progress func(string)) (tui.Cluster, error) {

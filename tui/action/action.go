@@ -119,6 +119,7 @@ const (
 	ForBreak     = "break"
 	ForFault     = "fault"
 	ForRecording = "recording"
+	ForSave      = "save"
 	ForFork      = "fork"
 	ForName      = "name"
 	ForOdds      = "odds"

@@ -45,6 +45,12 @@ func aboutRecording(path string, h trace.Header) string {
 	return about
 }
 
+// AskSave asks for the path of a recording that is to be written.
+var AskSave = action.Prompt{
+	For: action.ForSave, Title: "Save a recording", Text: "run.kvrun",
+	Intro: "A new file for the run as far as memory holds it; kviz replay opens it, and F goes on from there. kviz ends when it is written.",
+}
+
 // AskRecording asks for the path of a recording.
 var AskRecording = action.Prompt{
 	For: action.ForRecording, Title: "Open a recording", Intro: "The path of a file that kviz explore --trace or kviz run --trace wrote.",

@@ -17,6 +17,8 @@ type Question struct {
 	Text    string
 	Yes, No string // two words each, for the key line
 	Do      action.Action
+	Or      string // what s does instead, in some words; "" for nothing
+	OrDo    action.Action
 }
 
 var (
@@ -26,7 +28,11 @@ var (
 
 // Keys implements [Overlay].
 func (q *Question) Keys() []key.Binding {
-	return []key.Binding{keymap.Hint("q", q.Yes, yesKeys...), keymap.Hint("esc", q.No, noKeys...)}
+	keys := []key.Binding{keymap.Hint("q", q.Yes, yesKeys...), keymap.Hint("esc", q.No, noKeys...)}
+	if q.Or != "" {
+		keys = append(keys, keymap.Hint("s", q.Or, "s"))
+	}
+	return keys
 }
 
 // Paste implements [Overlay].
@@ -46,6 +52,8 @@ func (q *Question) Key(k tea.KeyPressMsg) Reaction {
 		return Reaction{Close: true, Do: q.Do}
 	case key.Matches(k, keys[1]):
 		return Reaction{Close: true}
+	case q.Or != "" && key.Matches(k, keys[2]):
+		return Reaction{Close: true, Do: q.OrDo}
 	}
 	return Reaction{}
 }
@@ -65,6 +73,10 @@ func (q *Question) Draw(screen grid.Area) (Point, bool) {
 	x := in.Text(1, y, "q", theme.Key|grid.Bold)
 	x = in.Text(x+1, y, q.Yes, theme.Muted)
 	x = in.Text(x+3, y, "esc", theme.Key|grid.Bold)
-	in.Text(x+1, y, q.No, theme.Muted)
+	x = in.Text(x+1, y, q.No, theme.Muted)
+	if q.Or != "" {
+		x = in.Text(x+3, y, "s", theme.Key|grid.Bold)
+		in.Text(x+1, y, q.Or, theme.Muted)
+	}
 	return Point{in.R.X + 1, in.R.Y + y}, true
 }
