@@ -1,4 +1,4 @@
-// Package apiserver is kube-apiserver: the one door to the cluster's state.
+// Package apiserver is kube-apiserver: the only way to the cluster's state.
 //
 // A request passes a fixed row of stages, each of which may change the object
 // or refuse it; only then is it written to the store, and only then do those

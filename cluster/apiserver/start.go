@@ -7,6 +7,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -32,8 +33,6 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Restart starts the server again as process p, after its old process was
@@ -63,8 +62,11 @@ func (s *Server) Restart(p *sim.Process) {
 	s.handlers = &handlers.Handlers{
 		Process: p, Store: s.store, Authorizers: s.authorizers, Fields: s.fields, Services: alloc, Names: s.names, Kubelets: s.cfg.Kubelets, Kinds: s.caches,
 		Backends: s.services, Dial: handlers.Dial(s.cfg.Dial), Components: s.cfg.Components,
-		Tokens: &serviceaccount.Issuer{Keys: s.keys, Expiry: s.authenticators.Expiry, Lister: s.caches, Restriction: func() admission.Mutating { return s.restriction }},
-		Serve:  s.serve, Inert: s.cfg.Inert, DecodeTime: s.cfg.Cost.Decode, AdmissionTime: s.cfg.Cost.Admission,
+		Tokens: &serviceaccount.Issuer{
+			Keys: s.keys, Expiry: s.authenticators.Expiry, Lister: s.caches, Restriction: func() admission.Mutating { return s.restriction },
+			Store: s.store, Fields: s.fields, NewID: s.names.UID,
+		},
+		Serve: s.serve, Inert: s.cfg.Inert, DecodeTime: s.cfg.Cost.Decode, AdmissionTime: s.cfg.Cost.Admission,
 	}
 	s.reviews = &review.Reviews{Handlers: s.handlers, Authenticators: s.authenticators, Authorizers: s.authorizers}
 	s.policies = policy.NewPolicies(s.caches, s.authorizers, caches.PolicyKinds{Caches: s.caches, Builtin: s.fields.Builtin})

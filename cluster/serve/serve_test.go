@@ -79,7 +79,7 @@ func newEdge(tb testing.TB) *edge {
 	return e
 }
 
-// do sends a request as the administrator, through the door inside the process.
+// do sends a request as the administrator, inside the process, without a connection.
 func (e *edge) do(tb testing.TB, method, path, body string, headers ...string) *http.Response {
 	tb.Helper()
 	p := e.kernel.NewProcess(trace.Lane{Component: trace.CompClient})

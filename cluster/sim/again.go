@@ -87,7 +87,7 @@ func (k *Kernel) letIn() bool {
 		a.Inputs, a.waits = a.Inputs[1:], time.Time{}
 	case a.waits.IsZero():
 		a.waits = time.Now()
-	case time.Since(a.waits) > patience:
+	case time.Since(a.waits) > storeTimeout:
 		k.goLive(&LostError{in, "what it waits for has not come"})
 	default:
 		k.inbox.wait(healthyPoll)
@@ -95,8 +95,8 @@ func (k *Kernel) letIn() bool {
 	return true
 }
 
-// patience is for how long of real time the store is waited for to do what it did before.
-const patience = 20 * time.Second
+// storeTimeout is for how long of real time the store is waited for to do what it did before.
+const storeTimeout = 20 * time.Second
 
 func (k *Kernel) enterAgain(in *trace.Input) (entered bool, err error) {
 	var number uint64

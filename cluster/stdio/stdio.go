@@ -6,6 +6,7 @@
 // Everything here belongs to the kernel's goroutine: who reads a connection posts what he
 // has read. Simplified: the keys of a terminal are lines as soon as Enter is pressed; there
 // is no raw mode, no job control but the interrupt, and nobody learns the terminal's size.
+// Start reading at [Streams].
 package stdio
 
 import (

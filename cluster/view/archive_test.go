@@ -44,11 +44,11 @@ func TestARecordedRunIsReachedToItsBeginning(t *testing.T) {
 	if n := view.Marks(h); n > 60 {
 		t.Errorf("%d marks are kept", n)
 	}
-	worst, patience := time.Duration(0), time.Now().Add(5*time.Minute)
+	worst, deadline := time.Duration(0), time.Now().Add(5*time.Minute)
 	for _, pos := range []uint64{0, 1, 4095, 20_000, 61_234, 110_000, 119_998} {
 		from := time.Now()
 		st := h.At(pos)
-		for st == nil && time.Now().Before(patience) { // the recorder is behind
+		for st == nil && time.Now().Before(deadline) { // the recorder is behind
 			r.Flush()
 			from, st = time.Now(), h.At(pos)
 		}

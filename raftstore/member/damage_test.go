@@ -167,7 +167,7 @@ func TestEveryKindOfDamageIsRefused(t *testing.T) {
 	}
 }
 
-// alone is what raft-boltdb makes of a file. It must not be asked to its face: a
+// alone is what raft-boltdb makes of a file. It must not be asked directly: a
 // damaged page makes it panic.
 func alone(t *testing.T, path string) (said string) {
 	data, err := os.ReadFile(path)

@@ -41,9 +41,8 @@ func (m *Member) contact() time.Time {
 	return time.Time{}
 }
 
-// repace sets the timeouts anew: at once, or when a heartbeat has come or patience is
-// over.
-func (m *Member) repace(longer bool, patience time.Duration) {
+// repace sets the timeouts anew: at once, or when a heartbeat has come or after a time.
+func (m *Member) repace(longer bool, after time.Duration) {
 	inc := m.running.Load()
 	if inc == nil {
 		return
@@ -55,7 +54,7 @@ func (m *Member) repace(longer bool, patience time.Duration) {
 	thaw := func() { inc.retime(inc.raft.State()) }
 	inc.endpoint.AfterHeartbeat(thaw)
 	m.cfg.Go("thaw of "+m.cfg.ID, func() {
-		timer := time.NewTimer(patience)
+		timer := time.NewTimer(after)
 		defer timer.Stop()
 		select {
 		case <-timer.C:

@@ -242,7 +242,7 @@ func (m *Member) watch(inc *incarnation) {
 	if m.wanted() {
 		look = timer.C
 	}
-	waits := patience{since: time.Now(), left: quarters}
+	waits := electionTimeout{since: time.Now(), left: quarters}
 	for {
 		select {
 		case reason := <-inc.failed:
@@ -251,7 +251,7 @@ func (m *Member) watch(inc *incarnation) {
 		case <-inc.stopped:
 			return
 		case <-look:
-			timer.Reset(inc.patience(&waits))
+			timer.Reset(inc.lookAtTimeout(&waits))
 		}
 	}
 }

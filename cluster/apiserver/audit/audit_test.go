@@ -263,7 +263,7 @@ func ours(t *testing.T, data []byte, x exchange) string {
 	return stageTime.ReplaceAllString(string(b), `"stageTimestamp":"then"`)
 }
 
-// A log file that is full is put aside with the time in its name, and only so many
+// A log file that is full gets the time into its name, and only so many
 // of them are kept; a full disk loses what is written meanwhile, and counts it.
 func TestRotationAndFullDisk(t *testing.T) {
 	log := audit.Log{Size: 1000, Backups: 2}

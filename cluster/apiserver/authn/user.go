@@ -4,7 +4,8 @@
 // In Kubernetes this is k8s.io/apiserver/pkg/authentication with its chain of
 // authenticators (client certificates, bearer tokens, service account tokens,
 // anonymous). Here components inside the process carry their identity with
-// them, as if by certificate; programs outside show a bearer token.
+// them, as if by certificate; programs outside show a bearer token or a certificate.
+// Start reading at [Authenticators.Authenticate].
 package authn
 
 import (

@@ -26,7 +26,7 @@ func TestHelm(t *testing.T) {
 	}
 }
 
-const patience = 2 * time.Minute
+const timeout = 2 * time.Minute
 
 func (s *served) life(t *testing.T, serverSide bool) {
 	namespace := fmt.Sprintf("shop-%v", serverSide)
@@ -42,7 +42,7 @@ func (s *served) life(t *testing.T, serverSide bool) {
 	}
 	install := action.NewInstall(cfg)
 	install.ReleaseName, install.Namespace, install.CreateNamespace = "shop", namespace, true
-	install.ServerSideApply, install.WaitStrategy, install.WaitForJobs, install.Timeout = serverSide, kube.StatusWatcherStrategy, true, patience
+	install.ServerSideApply, install.WaitStrategy, install.WaitForJobs, install.Timeout = serverSide, kube.StatusWatcherStrategy, true, timeout
 	made, err := install.Run(chart, map[string]any{"replicas": 3})
 	if err != nil {
 		t.Fatalf("install: %v", err)
@@ -54,7 +54,7 @@ func (s *served) life(t *testing.T, serverSide bool) {
 	}
 
 	try := action.NewReleaseTesting(cfg)
-	try.Timeout = patience
+	try.Timeout = timeout
 	_, shutdown, err := try.Run("shop")
 	if err != nil {
 		t.Errorf("helm test: %v", err)
@@ -64,7 +64,7 @@ func (s *served) life(t *testing.T, serverSide bool) {
 	}
 
 	upgrade := action.NewUpgrade(cfg)
-	upgrade.Namespace, upgrade.WaitStrategy, upgrade.Timeout = namespace, kube.StatusWatcherStrategy, patience
+	upgrade.Namespace, upgrade.WaitStrategy, upgrade.Timeout = namespace, kube.StatusWatcherStrategy, timeout
 	if made, err = upgrade.Run("shop", chart, map[string]any{"replicas": 4, "colour": "red", "image": "nginx:stable"}); err != nil {
 		t.Fatalf("upgrade: %v", err)
 	}
@@ -72,13 +72,13 @@ func (s *served) life(t *testing.T, serverSide bool) {
 	s.has(t, namespace, 4, "red")
 
 	bad := action.NewUpgrade(cfg)
-	bad.Namespace, bad.WaitStrategy, bad.Timeout = namespace, kube.HookOnlyStrategy, patience
+	bad.Namespace, bad.WaitStrategy, bad.Timeout = namespace, kube.HookOnlyStrategy, timeout
 	if _, err := bad.Run("shop", chart, map[string]any{"replicas": -1}); err == nil || !strings.Contains(err.Error(), "must be greater than or equal to 0") {
 		t.Errorf("an upgrade to -1 replicas: %v", err)
 	}
 
 	rollback := action.NewRollback(cfg)
-	rollback.Version, rollback.WaitStrategy, rollback.Timeout = 1, kube.StatusWatcherStrategy, patience
+	rollback.Version, rollback.WaitStrategy, rollback.Timeout = 1, kube.StatusWatcherStrategy, timeout
 	if err := rollback.Run("shop"); err != nil {
 		t.Fatalf("rollback: %v", err)
 	}
@@ -101,7 +101,7 @@ func (s *served) life(t *testing.T, serverSide bool) {
 	}
 
 	uninstall := action.NewUninstall(cfg)
-	uninstall.WaitStrategy, uninstall.Timeout, uninstall.DeletionPropagation = kube.StatusWatcherStrategy, patience, "foreground"
+	uninstall.WaitStrategy, uninstall.Timeout, uninstall.DeletionPropagation = kube.StatusWatcherStrategy, timeout, "foreground"
 	if _, err := uninstall.Run("shop"); err != nil {
 		t.Fatalf("uninstall: %v", err)
 	}

@@ -37,7 +37,7 @@ import (
 type Definition struct {
 	host    host
 	crd     *apiextensionsv1.CustomResourceDefinition // the newest; shared, and another when its status changes
-	born    *apiextensionsv1.CustomResourceDefinition // with the same spec and names; never another, so that it can be read aside
+	born    *apiextensionsv1.CustomResourceDefinition // with the same spec and names; never another, so that what is offloaded can read it
 	kinds   []*registry.Kind                          // a version each, in the order of the spec
 	storage *registry.Kind                            // whose version is written
 	size    int                                       // of the definition, in bytes

@@ -209,7 +209,7 @@ func (e *AtRest) reloads(t *sim.Task) {
 // awaitPlugins waits until every KMS plugin of a set is well.
 func (e *AtRest) awaitPlugins(t *sim.Task, set *Set) error {
 	e.askPlugins(t, set)
-	deadline := t.Elapsed() + set.Patience()
+	deadline := t.Elapsed() + set.HealthTimeout()
 	for {
 		var ill error
 		for _, p := range set.Probes() {

@@ -178,9 +178,9 @@ func (s *Set) kms(cfg *apiserver.KMSConfiguration, env Env) (value.PrefixTransfo
 // neither encrypts nor decrypts.
 func (s *Set) Probes() []*Probe { return s.probes }
 
-// Patience is how long a new set's KMS providers are given to become healthy
+// HealthTimeout is how long a new set's KMS providers are given to become healthy
 // before the set is refused (controller.go validateNewTransformersHealth).
-func (s *Set) Patience() time.Duration { return max(2*s.timeout, 10*time.Second) }
+func (s *Set) HealthTimeout() time.Duration { return max(2*s.timeout, 10*time.Second) }
 
 // Stop ends the probes: another set is in force.
 func (s *Set) Stop() {

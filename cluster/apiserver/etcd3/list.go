@@ -115,7 +115,7 @@ func chosen(r *request.Scope, all *cacher.Cache, namespace string, want *cacher.
 	}
 	ch.from = make([]runtime.Object, 0, all.Len())
 	all.Scan(namespace, func(_ string, en *cacher.Entry) bool { ch.from = append(ch.from, en.Object); return true })
-	ch = request.AsideOf(r, bulk, "the choice", takeAll, ch)
+	ch = request.OffloadOf(r, bulk, "the choice", takeAll, ch)
 	return ch.items, ch.more
 }
 

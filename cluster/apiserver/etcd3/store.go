@@ -129,7 +129,7 @@ var ErrStale = errors.New("the object has been modified")
 
 // encoded is the object's stored form.
 func encoded(r *request.Scope, k *registry.Kind, obj runtime.Object) (value []byte, err error) {
-	value = request.Aside(r, "encoding", func(obj runtime.Object) (value []byte) {
+	value = request.Offload(r, "encoding", func(obj runtime.Object) (value []byte) {
 		value, err = registry.Encode(k, obj)
 		return value
 	}, obj)

@@ -20,7 +20,7 @@ import (
 )
 
 // Apply makes the new object of an apply configuration, by the field manager of its kind. old
-// is nil when the object does not exist. It may be computed aside, so it reads neither the
+// is nil when the object does not exist. It may be offloaded, so it reads neither the
 // other managers nor the time: [Stamp] does that after it.
 func Apply(m *managedfields.FieldManager, req *request.Request, kind *registry.Kind, old runtime.Object) (obj runtime.Object, warnings []string, err error) {
 	if req.FieldManager == "" {
@@ -55,7 +55,7 @@ func Apply(m *managedfields.FieldManager, req *request.Request, kind *registry.K
 // made beside the kernel: of a large definition that takes long.
 func (f *Managers) Of(r *request.Scope, kind *registry.Kind, subresource string) (m *managedfields.FieldManager, err error) {
 	if kind.Custom != nil && !crd.Of(kind).Managed(subresource) {
-		request.Aside(r, "the types", typesOf, crd.Of(kind).Definition())
+		request.Offload(r, "the types", typesOf, crd.Of(kind).Definition())
 	}
 	if m, err = f.of(kind, subresource); err != nil {
 		return nil, apierrors.NewInternalError(err)
@@ -124,7 +124,7 @@ func (f *Managers) Track(r *request.Scope, req *request.Request, kind *registry.
 	if manager == "" {
 		manager, _, _ = strings.Cut(req.Sender(), "/") // of a user agent, the program
 	}
-	owned := request.Aside(r, "the managed fields", tracked, tracking{m, live, obj, manager})
+	owned := request.Offload(r, "the managed fields", tracked, tracking{m, live, obj, manager})
 	owned.GetObjectKind().SetGroupVersionKind(kind.GVK())
 	Stamp(r.Now(), manager, live, owned)
 	return owned, nil

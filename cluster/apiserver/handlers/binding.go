@@ -36,7 +36,7 @@ func (h *Handlers) createSub(c *Call) *request.Response {
 	case "eviction":
 		out, err = h.evict(c, obj.obj.(*policyv1.Eviction))
 	case "token":
-		out, err = h.Tokens.Issue(c, h, obj.obj)
+		out, err = h.Tokens.Issue(c, h.Attributes(c, admission.Create, nil, nil), obj.obj)
 	}
 	if err != nil {
 		return &request.Response{Err: err}

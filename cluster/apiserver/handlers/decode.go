@@ -48,7 +48,7 @@ func (h *Handlers) decode(c *Call) (decoded, error) {
 func (h *Handlers) Decode(c *Call) (runtime.Object, error) {
 	waited := c.settle()
 	c.Pause(h.DecodeTime)
-	read := request.Aside(&c.Scope, "decoding", decode.Object, c.body())
+	read := request.Offload(&c.Scope, "decoding", decode.Object, c.body())
 	c.Warnings = append(c.Warnings, read.Warnings...)
 	if read.Err != nil {
 		return nil, c.Refuse(trace.StageDecode, "", read.Err)
@@ -59,7 +59,7 @@ func (h *Handlers) Decode(c *Call) (runtime.Object, error) {
 		decode.Defaults(c.of(), read.Object)
 		note += " and filled in its defaults."
 	} else {
-		did = request.Aside(&c.Scope, "the defaults", fillIn, filling{c.of(), read.Object, read.Raw})
+		did = request.Offload(&c.Scope, "the defaults", fillIn, filling{c.of(), read.Object, read.Raw})
 		note = c.toldDefaults(note, did.filled)
 	}
 	c.Pass(trace.StageDecode, "", note+prunedNote(read.Pruned), did.diff)

@@ -47,7 +47,7 @@ func (c *Call) difference(a, b runtime.Object) []trace.FieldDiff {
 	if c.Req.System {
 		return nil
 	}
-	return request.Aside(&c.Scope, "the changes", diffOf, [2]runtime.Object{a, b})
+	return request.Offload(&c.Scope, "the changes", diffOf, [2]runtime.Object{a, b})
 }
 
 func diffOf(o [2]runtime.Object) []trace.FieldDiff { return object.Diff(o[0], o[1]) }

@@ -74,7 +74,8 @@ type Kinds interface {
 
 // TokenIssuer is the subresource token of a ServiceAccount.
 type TokenIssuer interface {
-	Issue(c *Call, h *Handlers, body runtime.Object) (runtime.Object, error)
+	// Issue answers a TokenRequest; a is what admission is to see of it.
+	Issue(c *Call, a *admission.Attributes, body runtime.Object) (runtime.Object, error)
 }
 
 // Call is a request that was let in, for a kind that is served.

@@ -19,7 +19,7 @@ import (
 )
 
 // patching is one application of the request's patch, and what is told of it. It may be
-// computed aside, so what the server makes once for all requests, and a clock that goes on,
+// offloaded, so what the server makes once for all requests, and a clock that goes on,
 // are no part of it.
 type patching struct {
 	req     *request.Request
@@ -78,7 +78,7 @@ func (h *Handlers) applyPatch(c *Call, kind *registry.Kind, old runtime.Object, 
 			return p, err
 		}
 	}
-	p = request.Aside(&c.Scope, "the patch", applied, p)
+	p = request.Offload(&c.Scope, "the patch", applied, p)
 	c.Warnings = append(c.Warnings, p.warnings...)
 	if p.err == nil && p.manager != nil {
 		fieldmanager.Stamp(c.Now(), c.Req.FieldManager, old, p.obj)

@@ -44,7 +44,7 @@ func (h *Handlers) update(c *Call) *request.Response {
 		updated, meant = h.replacement(c, obj), object.Meta(obj.obj).GetUID()
 	} else {
 		c.Pause(h.DecodeTime)
-		if err := request.Aside(&c.Scope, "reading the patch", checkPatch, c.Req); err != nil {
+		if err := request.Offload(&c.Scope, "reading the patch", checkPatch, c.Req); err != nil {
 			return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
 	}
@@ -186,7 +186,7 @@ func (h *Handlers) replacement(c *Call, body decoded) updatedObject {
 			body.obj = nil
 			return in, nil
 		}
-		read := request.Aside(&c.Scope, "decoding", decodeAgain, c.body())
+		read := request.Offload(&c.Scope, "decoding", decodeAgain, c.body())
 		if read.Err != nil {
 			return decoded{}, c.Refuse(trace.StageDecode, "", read.Err)
 		}

@@ -37,7 +37,7 @@ func (h *Handlers) validateCreate(c *Call, in admitted) (validated, error) {
 	if err := h.allocate(c, obj, nil, sub); err != nil {
 		return validated{}, c.Refuse(trace.StageValidation, "", err)
 	}
-	errs := request.Aside(&c.Scope, "validation", faultsOfNew, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj})
+	errs := request.Offload(&c.Scope, "validation", faultsOfNew, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj})
 	if len(errs) > 0 {
 		return validated{}, c.Refuse(trace.StageValidation, "", invalid(c, obj, errs))
 	}
@@ -93,7 +93,7 @@ func (h *Handlers) validateUpdate(c *Call, in admitted, was *etcd3.Stored, sub s
 		errs = genericvalidation.ValidateObjectMetaAccessor(m, c.Kind.Namespaced, pathSegment, field.NewPath("metadata"))
 		errs = append(errs, genericvalidation.ValidateObjectMetaAccessorUpdate(m, had, field.NewPath("metadata"))...)
 	}
-	errs = request.Aside(&c.Scope, "validation", faultsOfChange, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj, old: old, check: check, errs: errs})
+	errs = request.Offload(&c.Scope, "validation", faultsOfChange, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj, old: old, check: check, errs: errs})
 	if len(errs) > 0 {
 		return validated{}, c.Refuse(trace.StageValidation, "", invalid(c, obj, errs))
 	}
@@ -110,9 +110,9 @@ func (h *Handlers) validateUpdate(c *Call, in admitted, was *etcd3.Stored, sub s
 }
 
 // invalid is the error that tells of errs. Its message takes the square of how many there
-// are, and so is computed aside too.
+// are, and so is offloaded too.
 func invalid(c *Call, obj runtime.Object, errs field.ErrorList) error {
-	return request.Aside(&c.Scope, "the refusal", func(errs field.ErrorList) error {
+	return request.Offload(&c.Scope, "the refusal", func(errs field.ErrorList) error {
 		return apierrors.NewInvalid(c.Kind.GroupKind(), object.Meta(obj).GetName(), errs)
 	}, errs)
 }
@@ -173,7 +173,7 @@ func (j *judged) declare(errs field.ErrorList) field.ErrorList {
 // process would not read them.
 func (h *Handlers) warn(c *Call, obj, old runtime.Object, sub string) {
 	if !c.Req.System {
-		c.Warnings = append(c.Warnings, request.Aside(&c.Scope, "the warnings", h.warnings, judged{kind: c.Kind, sub: sub, asked: c.Req.Subresource, obj: obj, old: old})...)
+		c.Warnings = append(c.Warnings, request.Offload(&c.Scope, "the warnings", h.warnings, judged{kind: c.Kind, sub: sub, asked: c.Req.Subresource, obj: obj, old: old})...)
 	}
 }
 

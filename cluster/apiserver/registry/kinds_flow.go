@@ -8,7 +8,7 @@ import (
 	"kviz/cluster/client"
 )
 
-// flowKinds configure priority and fairness: see apiserver/flowcontrol.go.
+// flowKinds configure priority and fairness: see the package flowcontrol.
 var flowKinds = []*Kind{
 	{
 		Resource: client.FlowSchemas, Singular: "flowschema", Prefix: "/registry/flowschemas/", OnDemand: true,

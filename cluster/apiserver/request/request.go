@@ -78,7 +78,7 @@ type Request struct {
 	// ServiceProxyOptions of v1.
 	Connect runtime.Object
 
-	Timeout time.Duration // the query's timeout; 0 for none. see Deadline
+	Timeout time.Duration // the query's timeout; 0 for none
 
 	DryRun          bool
 	FieldManager    string

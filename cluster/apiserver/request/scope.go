@@ -2,7 +2,8 @@
 // it, what it is about, and where it stands in the trace. In Kubernetes that is the
 // context that every handler gets, and what handlers.RequestScope says of it
 // (apiserver pkg/endpoints/handlers/rest.go). What a stage needs beyond that it takes
-// as arguments, and what it made it returns; what it did it tells here.
+// as arguments, and what it made it returns; what it did it tells here. Start
+// reading at [Scope], then [Request].
 package request
 
 import (
@@ -27,7 +28,7 @@ type Scope struct {
 	Ref    trace.Ref     // the object that it is about, as far as is known
 	Last   trace.ID      // the newest event of the request: the cause of the next
 
-	Bulk Bulk // see Aside
+	Bulk Bulk // see Offload
 
 	Refused  string     // the stage that ended it
 	Warnings []string   // for the headers Warning of its answer

@@ -1,6 +1,7 @@
 // Package serviceaccount issues tokens of service accounts (pkg/registry/core/serviceaccount
 // TokenREST; pkg/serviceaccount), and the documents by which others can check them. How a token
-// is believed is the package authn.
+// is believed is the package authn. Tokens bound to Nodes or Secrets are not issued. Start reading at
+// [Issuer.Issue].
 package serviceaccount
 
 import (
@@ -13,15 +14,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/apis/authentication"
 	authenticationvalidation "k8s.io/kubernetes/pkg/apis/authentication/validation"
 
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
 )
@@ -43,21 +47,33 @@ type Issuer struct {
 	Lister admission.Lister
 	// Restriction is NodeRestriction, as it is configured now.
 	Restriction func() admission.Mutating
+	Store       Store
+	Fields      Fields
+	NewID       func() types.UID // of a token
+}
+
+// Store reads the service accounts.
+type Store interface {
+	Current(r *request.Scope, at etcd3.Key, live bool) (*etcd3.Stored, error)
+}
+
+// Fields notes which fields of a TokenRequest its sender wrote.
+type Fields interface {
+	Track(r *request.Scope, req *request.Request, kind *registry.Kind, obj, old runtime.Object) (runtime.Object, error)
 }
 
 // Issue is serviceaccounts/token
 // (pkg/registry/core/serviceaccount/storage/token.go).
-func (i *Issuer) Issue(c *handlers.Call, h *handlers.Handlers, body runtime.Object) (runtime.Object, error) {
-	req, err := tokenRequest(c, h, body.(*authenticationv1.TokenRequest))
+func (i *Issuer) Issue(c *handlers.Call, a *admission.Attributes, body runtime.Object) (runtime.Object, error) {
+	req, err := i.tokenRequest(c, body.(*authenticationv1.TokenRequest))
 	if err != nil {
 		return nil, c.Refuse(trace.StageValidation, "", err)
 	}
-	a := h.Attributes(c, admission.Create, nil, nil)
 	a.Sent = req
 	if _, err := i.Restriction().Admit(&c.Scope, a); err != nil {
 		return nil, c.Refuse(trace.StageMutatingAdmission, "NodeRestriction", err)
 	}
-	old, err := h.Store.Current(&c.Scope, c.At(), false)
+	old, err := i.Store.Current(&c.Scope, c.At(), false)
 	if err != nil {
 		return nil, c.Refuse(trace.StageStorage, "", err)
 	}
@@ -73,7 +89,7 @@ func (i *Issuer) Issue(c *handlers.Call, h *handlers.Handlers, body runtime.Obje
 	now := c.Task.Now()
 	claims := authn.Claims{
 		Audience: req.Spec.Audiences, Issuer: authn.Issuer, IssuedAt: now.Unix(), NotBefore: now.Unix(),
-		Expires: now.Add(time.Duration(seconds) * time.Second).Unix(), ID: string(h.Names.UID()),
+		Expires: now.Add(time.Duration(seconds) * time.Second).Unix(), ID: string(i.NewID()),
 		Subject: "system:serviceaccount:" + sa.Namespace + ":" + sa.Name,
 		Kube:    authn.KubeClaims{Namespace: sa.Namespace, ServiceAccount: authn.Bound{Name: sa.Name, UID: string(sa.UID)}},
 	}
@@ -101,7 +117,7 @@ func (i *Issuer) Issue(c *handlers.Call, h *handlers.Handlers, body runtime.Obje
 
 // tokenRequest is a request for a token as the handler of all creations gives it to
 // the registry: it may name nobody but the service account of its path.
-func tokenRequest(c *handlers.Call, h *handlers.Handlers, req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+func (i *Issuer) tokenRequest(c *handlers.Call, req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
 	path := field.NewPath("metadata")
 	switch {
 	case req.Name != "" && req.Name != c.Req.Name:
@@ -111,7 +127,7 @@ func tokenRequest(c *handlers.Call, h *handlers.Handlers, req *authenticationv1.
 	case c.Req.System:
 		return req, nil
 	}
-	owned, err := h.Fields.Track(&c.Scope, c.Req, c.PartOf(c.Sub.GVK), req, nil)
+	owned, err := i.Fields.Track(&c.Scope, c.Req, c.PartOf(c.Sub.GVK), req, nil)
 	if err != nil {
 		return nil, err
 	}

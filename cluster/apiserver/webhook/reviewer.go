@@ -77,7 +77,7 @@ func ReadKubeconfig(file []byte) (address string, err error) {
 }
 
 // Ask posts a review and reads the answer, which is of the kind of into, again if the
-// server asks for patience or has an error of its own, until a moment of virtual time
+// server asks to be asked later or has an error of its own, until a moment of virtual time
 // (pkg/util/webhook WithExponentialBackoff). It gives the event of the newest answer,
 // zero if there was none.
 func (r *Reviewer) Ask(t *sim.Task, review, into runtime.Object, until time.Duration) (result runtime.Object, answered trace.ID, err error) {

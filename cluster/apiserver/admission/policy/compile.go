@@ -47,7 +47,7 @@ const perByte = 16
 // there too.
 func (l *lazy[T]) get(r *request.Scope) T {
 	if !l.made {
-		request.AsideFor(r, perByte*l.size, "compiling a policy", func(l *lazy[T]) T { return l.make() }, l)
+		request.OffloadFor(r, perByte*l.size, "compiling a policy", func(l *lazy[T]) T { return l.make() }, l)
 		l.made = true
 	}
 	return l.make()

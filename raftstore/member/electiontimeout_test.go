@@ -38,8 +38,8 @@ func TestAFollowerTellsHowItsTimeoutRuns(t *testing.T) {
 		t.Fatalf("before it stood for election it told %v quarters, want %v", before, want)
 	}
 	m.Hold(true)
-	p := patience{since: time.Now().Add(-time.Hour), left: quarters}
-	if again := m.running.Load().patience(&p); p.left != quarters || again <= 0 {
+	p := electionTimeout{since: time.Now().Add(-time.Hour), left: quarters}
+	if again := m.running.Load().lookAtTimeout(&p); p.left != quarters || again <= 0 {
 		t.Errorf("held it is at %d quarters, to look again in %s", p.left, again)
 	}
 }

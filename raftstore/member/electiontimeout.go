@@ -19,15 +19,15 @@ type Timeout struct {
 // quarters are what a timeout is told in. The first is no news: heartbeats come in it.
 const quarters = 4
 
-// patience is how far the election timeout of a follower has come.
-type patience struct {
+// electionTimeout is how far that of a follower has come.
+type electionTimeout struct {
 	since time.Time // raft heard from a leader, or voted, or the role changed
 	left  int       // as it was told last
 }
 
-// patience looks how much of a follower's election timeout is left, tells if that has
+// lookAtTimeout looks how much of a follower's election timeout is left, tells if that has
 // changed, and says when to look again. While messages are held no timeout runs.
-func (inc *incarnation) patience(p *patience) (again time.Duration) {
+func (inc *incarnation) lookAtTimeout(p *electionTimeout) (again time.Duration) {
 	m, now := inc.m, time.Now()
 	least := m.slowed(ElectionTimeout)
 	if inc.raft.State() != raft.Follower || m.held.Load() {

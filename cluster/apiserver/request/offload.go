@@ -14,10 +14,10 @@ const (
 	bulky = 64 << 10
 	// perByte is the modelled time of one part of it.
 	perByte = 10 * time.Nanosecond
-	// patience is for how long the others wait in real time for a part of a request from
+	// offloadWait is for how long the others wait in real time for a part of a request from
 	// outside that takes longer than was modelled. A command of the console is waited for,
 	// so that a script gives the same trace every time.
-	patience = 100 * time.Millisecond
+	offloadWait = 100 * time.Millisecond
 )
 
 // Bulk is how many bytes a request makes the server compute with.
@@ -26,7 +26,7 @@ type Bulk struct {
 	Stored     int // the object that it is about
 	Definition int // of its kind
 
-	// Inline says that no part is computed aside, however big: a component sent the
+	// Inline says that no part is offloaded, however big: a component sent the
 	// request, or a webhook that converts objects is asked in between.
 	Inline bool
 	// Console says that a command of the console waits for the answer.
@@ -36,31 +36,31 @@ type Bulk struct {
 
 func (b *Bulk) total() int { return b.Sent + b.Stored + b.Definition }
 
-// Aside computes a part of the request, which is as big as the request. What fn takes and
+// Offload computes a part of the request, which is as big as the request. What fn takes and
 // returns must be the request's own, or never change.
-func Aside[In, Out any](s *Scope, part string, fn func(In) Out, in In) Out {
-	return AsideOf(s, s.Bulk.total(), part, fn, in)
+func Offload[In, Out any](s *Scope, part string, fn func(In) Out, in In) Out {
+	return OffloadOf(s, s.Bulk.total(), part, fn, in)
 }
 
-// AsideOf is [Aside] of a part that is as big as so many bytes.
-func AsideOf[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) Out {
+// OffloadOf is [Offload] of a part that is as big as so many bytes.
+func OffloadOf[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) Out {
 	if bulk < bulky || s.Bulk.Inline {
 		return fn(in)
 	}
-	return aside(s, bulk, part, fn, in)
+	return offload(s, bulk, part, fn, in)
 }
 
-// AsideFor is [AsideOf] of what later requests use too, and so is made whoever sends this
+// OffloadFor is [OffloadOf] of what later requests use too, and so is made whoever sends this
 // one: a policy's expressions, say. fn asks nobody in between.
-func AsideFor[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) Out {
+func OffloadFor[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) Out {
 	if bulk < bulky {
 		return fn(in)
 	}
-	return aside(s, bulk, part, fn, in)
+	return offload(s, bulk, part, fn, in)
 }
 
-func aside[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) (out Out) {
-	limit := patience
+func offload[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) (out Out) {
+	limit := offloadWait
 	if s.Bulk.Console {
 		limit = 0
 	}

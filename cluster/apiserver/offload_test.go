@@ -155,7 +155,7 @@ func TestPatchCopiesHaveALimit(t *testing.T) {
 // What is computed beside the kernel reads nothing that the kernel's tasks change
 // meanwhile: the race detector looks at big applies while other requests make field
 // managers, time goes on, and the status of a definition changes.
-func TestAsideSharesNothing(t *testing.T) {
+func TestOffloadSharesNothing(t *testing.T) {
 	const n = 6000
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		w.define(task, cronTabs)
