@@ -14,9 +14,9 @@ import (
 )
 
 // drawWatches draws the other half of the API server: what it did with the requests
-// in all, and each watch cache with those it tells.
+// in all, and each watch cache with those it tells. Where somebody is not told of what
+// happened, that stands first.
 func drawWatches(s *pane.Sheet, f *pane.Frame) {
-	y := drawReaders(s, f, drawBalancer(s, f, drawTraffic(s, f, 0)))
 	of := map[string][]*view.Watcher{}
 	for _, w := range f.S.Watchers() {
 		of[w.Cache()] = append(of[w.Cache()], w)
@@ -30,8 +30,22 @@ func drawWatches(s *pane.Sheet, f *pane.Frame) {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
+	y := 0
+	behind := func(name string) bool {
+		return slices.ContainsFunc(of[name], func(w *view.Watcher) bool { return untold(f, w) })
+	}
+	if slices.ContainsFunc(names, behind) {
+		y = s.Heading(y, "not told", "events that were held, dropped or overtaken")
+		for _, name := range names {
+			if behind(name) {
+				y = drawCache(s, f, y, name, of[name])
+			}
+		}
+		names = slices.DeleteFunc(names, behind)
+	}
+	y = drawReaders(s, f, drawBalancer(s, f, drawTraffic(s, f, y)))
 	y = s.Heading(y, "watch caches and watchers", "one watch at the store a kind, however many clients")
-	if len(names) == 0 {
+	if len(of) == 0 && len(names) == 0 {
 		y = s.Say(y, "Nobody watches anything. A watch cache begins when somebody first reads or watches its kind.", theme.Muted)
 	}
 	var unwatched []string
@@ -104,14 +118,21 @@ func drawCache(s *pane.Sheet, f *pane.Frame, y int, name string, watchers []*vie
 	}
 	for _, w := range rows {
 		drawWatcher(s, f, y, c, w)
-		var lost []view.Stale
-		if i := f.S.Informer(w.Client, w.Resource); i != nil {
-			lost = i.Stale()
-		}
-		y = pane.Unknown(s, f, y+1, fmt.Sprintf("watch/%d", w.Watch.Watch), w.Target(), w.Held(), lost)
+		y = pane.Unknown(s, f, y+1, fmt.Sprintf("watch/%d", w.Watch.Watch), w.Target(), w.Held(), lost(f, w))
 	}
 	return y
 }
+
+// lost is what a watcher's informer believes otherwise than it is stored.
+func lost(f *pane.Frame, w *view.Watcher) []view.Stale {
+	if i := f.S.Informer(w.Client, w.Resource); i != nil {
+		return i.Stale()
+	}
+	return nil
+}
+
+// untold reports whether something is kept from a watcher.
+func untold(f *pane.Frame, w *view.Watcher) bool { return len(w.Held()) > 0 || len(lost(f, w)) > 0 }
 
 // nameWidth is how wide the first column is.
 func nameWidth(s *pane.Sheet) int {
