@@ -211,10 +211,8 @@ func (r *ring) waiting() []grid.Span {
 	if n == 0 || r.f.S.Store.Leader != "" && r.f.S.Store.Quorum().OK() && oldest < 500*time.Millisecond {
 		return nil
 	}
-	wait := words.Count(n, "wait")
-	if n == 1 {
-		wait = "1 waits"
-	} else {
+	wait := "1 waits"
+	if n > 1 {
 		wait = fmt.Sprintf("%d wait", n)
 	}
 	return []grid.Span{span("writes   ", theme.Muted), span(fmt.Sprintf("%s for a leader, the oldest for %s", wait, words.Dur(oldest.Truncate(100*time.Millisecond))), theme.Warn)}
