@@ -35,7 +35,7 @@ func outcomeRows(c *view.Comparison, a, b string, w int) []overlay.Row {
 	for _, p := range c.Pods {
 		label = max(label, grid.Width(p.Name))
 	}
-	label = min(max(label, 26), w-2*14)
+	label = min(max(label, 28), w-2*14)
 	half := (w - label) / 2
 	row := func(name, x, y string, head bool) {
 		st, xs := theme.Muted, theme.Text
