@@ -41,6 +41,7 @@ type Explorer struct {
 	pump     pump
 	screen   screen
 	notice   string // said in the explanation line until the next key
+	tour     tour
 	dragging bool   // the mouse holds the scrubber
 	leaveFor string // the recording to open after this
 }

@@ -172,6 +172,8 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 	case action.Exec:
 		m.drawer.Show()
 		return m.exec(a.Line)
+	case action.Watch:
+		return m.watchApply()
 	case action.Scenario:
 		m.open.Clear()
 		m.drawer.Show()

@@ -74,7 +74,7 @@ func (m *Explorer) look() tea.Cmd {
 	if m.pull(m.rate()) {
 		m.screen.dirty = true
 	}
-	if m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() || m.moving.player.Busy() || m.trail.Behind() {
+	if m.tour.on() || m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() || m.moving.player.Busy() || m.trail.Behind() {
 		return m.tick()
 	}
 	return nil
@@ -87,6 +87,7 @@ func (m *Explorer) pull(passed time.Duration) bool {
 	state, says := m.travel.Update(passed)
 	m.perform(says)
 	m.follow()
+	m.perform(m.guide())
 	output := m.drawer.Update()
 	moved := m.animate(passed)
 	walk := m.walk

@@ -74,7 +74,14 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.moving.player.Blur(false)
 	case tea.KeyPressMsg:
 		m.moving.player.Finish() // nobody waits for a picture
+		var says action.Action
+		if m.tour.on() {
+			says = m.endTour("you have taken over: speed 1")
+		}
 		cmd = m.key(msg)
+		if m.notice == "" {
+			m.perform(says)
+		}
 	case tea.PasteMsg:
 		m.paste(msg.Content)
 	case lendMsg:

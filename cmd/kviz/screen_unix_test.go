@@ -205,7 +205,7 @@ func TestTheFirstVisit(t *testing.T) {
 	t.Parallel()
 	s := begin(t, t.TempDir(), 80, 24)
 	s.sees("Explore", "Lessons     learn by doing", "Scenarios   set a scene", "Recording   open a run", "3/3 quorum")
-	s.press("down", "enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
+	s.press("down", "down", "enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
 	s.press("down", "enter").sees("an image cannot be pulled").press("esc").sees("Explore")
 	s.press("down", "enter").sees("Open a recording").press("esc").sees("Explore")
 	s.press("up", "up", "up", "enter").misses("Scenarios   set a scene").sees("1 Cluster")
@@ -385,7 +385,7 @@ func TestRecordingsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := begin(t, home, 100, 30)
-	s.sees("Explore").press("down", "down", "down", "enter").sees("cut.kvrun", "whole.kvrun", "seed 1").press("whole", "enter")
+	s.sees("Explore").press("down", "down", "down", "down", "enter").sees("cut.kvrun", "whole.kvrun", "seed 1").press("whole", "enter")
 	s.sees("recording whole.kvrun", "PAST").press("space").sees("of #").press("q").ends(0)
 
 	s = begin(t, home, 100, 30, "replay", "cut.kvrun")

@@ -138,10 +138,11 @@ const (
 
 // About lessons, recordings, and the end.
 type (
-	Begin     string // begin a lesson, by its ID
-	Lesson    string // the command for a lesson: "next", "hint", "answer 2"
-	Recording string // leave for a recording, by its path
-	Scenario  string // run the console line of a scenario
+	Begin     string   // begin a lesson, by its ID
+	Lesson    string   // the command for a lesson: "next", "hint", "answer 2"
+	Recording string   // leave for a recording, by its path
+	Scenario  string   // run the console line of a scenario
+	Watch     struct{} // begin the tour: an apply so slow that one can follow it
 	Explore   struct{}
 	Quit      struct{} // end the explorer, without a question
 	Suspend   struct{}

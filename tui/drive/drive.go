@@ -159,13 +159,22 @@ func (d *Driver) Do(name string) action.Action {
 		return d.ask(func(c Cluster) error { return c.Step(d.StepOf(name)) }, "")
 	case keymap.Faster, keymap.Slower:
 		x := NextSpeed(d.clock.Speed, name == keymap.Faster)
-		return d.ask(func(c Cluster) error { return c.Speed(x) }, "speed "+words.Speed(x))
+		if refused := d.SetSpeed(x); refused != nil {
+			return refused
+		}
+		return action.Notice{Text: "speed " + words.Speed(x)}
 	case keymap.SkipIdle:
 		return d.ask(Cluster.SkipIdle, "")
 	case keymap.Until:
 		return untilPrompt
 	}
 	return nil
+}
+
+// SetSpeed sets how many seconds pass in the cluster in one of the person's; what it gives
+// says why not.
+func (d *Driver) SetSpeed(x float64) action.Action {
+	return d.ask(func(c Cluster) error { return c.Speed(x) }, "")
 }
 
 // StepOf is the grain of a key that steps.

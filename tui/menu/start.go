@@ -22,6 +22,7 @@ func Start(done, lessons int, scenarios []Scenario, recordings bool) overlay.Ove
 	add := func(label, note, key string, stay bool, do action.Action) {
 		items = append(items, overlay.Item{Label: overlay.Padded(label, 10), Note: note, Key: key, Stay: stay, Do: do})
 	}
+	add("Watch", "an apply, 60 seconds: it runs by itself, any key takes over", "", false, action.Watch{})
 	add("Explore", "watch the cluster, pause it, step, break it, ask why", "", false, action.Explore{})
 	if lessons > 0 {
 		add("Lessons", fmt.Sprintf("learn by doing, step by step (%d of %d done)", done, lessons), "", true, action.Lessons)
@@ -33,7 +34,7 @@ func Start(done, lessons int, scenarios []Scenario, recordings bool) overlay.Ove
 		add("Recording", "open a run that was saved, and go back and forth in it", "", true, action.Recordings)
 	}
 	add("Keys", "what can be pressed", "?", true, action.Key(keymap.Help))
-	add("Quit", "leave; nothing is saved unless a flag said so", "q", false, action.Quit{})
+	add("Quit", "leave; who did something is asked whether to save it", "q", false, action.Quit{})
 	return &overlay.Picker{
 		Title: "kviz · a debugger for Kubernetes", Items: items, Beside: true,
 		Intro: "A whole cluster runs in this program: a replicated store, a control plane, nodes, a service network. Everything that happens in it is an event you can stop at.",
