@@ -125,6 +125,9 @@ func process(name string) string {
 	return ""
 }
 
+// ClientPlace is the place of who sent a request, by the name it goes by.
+func ClientPlace(name string, s *view.State) string { return client(name, s) }
+
 // client is the place of who sent a request, by the name it goes by: a lane, or what a
 // program calls itself.
 func client(name string, s *view.State) string {

@@ -64,10 +64,9 @@ func (s *Scene) full(shape Shape) {
 		way = append(way, gate, point{gate.x, mid}, point{m.Rect.X - 1, mid})
 		s.edge(APIServer, m.ID, Writes, []Joint{joint, {m.Rect.X, mid, West}}, way...)
 	}
-	if len(members) == 0 { // one process, or too many to have a way each
-		s.edge(APIServer, Store, Writes, []Joint{{x0 - 1, storage, East}, {xs, storeGate, West}},
-			point{x0, storage}, point{turn, storage}, point{turn, storeGate}, point{xs - 1, storeGate})
-	}
+	// where nobody leads, or there are too many to have a way each
+	s.edge(APIServer, Store, Writes, []Joint{{x0 - 1, storage, East}, {xs, storeGate, West}},
+		point{x0, storage}, point{turn, storage}, point{turn, storeGate}, point{xs - 1, storeGate})
 	s.links(members)
 
 	rows := max(s.H-topRows-2-1-footRows, 5)

@@ -30,12 +30,13 @@ type Light uint8
 
 // The lights.
 const (
-	Hidden Light = iota // it is there, but not drawn
-	Sound               // at rest
-	Slow                // delayed, dropping
-	Faint               // something was just on it
-	Lit                 // something is on it
-	Dead                // who stands at one of its ends is down
+	Hidden  Light = iota // it is there, but not drawn
+	Sound                // at rest
+	Slow                 // delayed, dropping
+	Faint                // something was just on it
+	Lit                  // something is on it
+	Dead                 // who stands at one of its ends is down
+	Refused              // what goes there is not taken
 )
 
 // Line is how an edge looks.
@@ -205,6 +206,8 @@ func (l *Line) look(c Class) (weight, uint8, grid.Style) {
 		return thick, ofLight, l.Role
 	case l.Light == Faint:
 		return thin, ofLight, l.Role
+	case l.Light == Refused:
+		return dashed, ofLight, theme.Bad
 	case l.Light == Slow:
 		return dashed, ofLine, theme.Warn
 	case c == Selects:
@@ -330,7 +333,11 @@ func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
 		return
 	}
 	near, far := min(stub-1, n-1), max(n-stub, 0)
-	if l.Cut || l.Stop {
+	if l.Stop && e.Class == Hangs { // its first cells are the ways of others too: it ends at the border
+		if j := e.last(); p.at(j.X, j.Y) != nil {
+			a.Put(j.X, j.Y, '✗', theme.Bad|grid.Bold)
+		}
+	} else if l.Cut || l.Stop {
 		a.Put(e.Cells[near].X, e.Cells[near].Y, '✗', theme.Bad|grid.Bold)
 	}
 	if l.Cut || l.Mute {
@@ -341,6 +348,7 @@ func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
 		switch { // into a cut it comes no further than the stub's end
 		case h.Back && (l.Cut || l.Mute):
 			i = max(i, far)
+		case !h.Back && l.Stop && e.Class == Hangs:
 		case !h.Back && (l.Cut || l.Stop):
 			i = min(i, near)
 		}
@@ -364,6 +372,15 @@ func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
 			a.Text(c.X+1, c.Y-1, h.Count, h.Style)
 		}
 	}
+}
+
+// last is the cell in which the edge ends: that of the border, or its own.
+func (e *Edge) last() Joint {
+	if n := len(e.Joints); n > 1 {
+		return e.Joints[n-1]
+	}
+	c := e.Cells[len(e.Cells)-1]
+	return Joint{X: c.X, Y: c.Y}
 }
 
 // end is the arrow at the end of an edge.

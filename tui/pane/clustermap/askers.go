@@ -109,9 +109,14 @@ func (p *picture) controllers() {
 		keys += " wait"
 	}
 	mark, st, on := p.process(scene.Controllers, trace.CompKCM, "controller manager", "nobody works off what differs from what is wanted")
+	lease, look := p.lease(trace.CompKCM, "kube-controller-manager")
 	switch {
 	case f.Standing == scene.Down:
 		keys = "down"
+	case lease != "":
+		mark, st = p.withoutLease(scene.Controllers, mark, st)
+		on.Words = "The controllers: " + lease + ". Without it none of them works: another instance could."
+		keys = lease
 	case on.Words == "":
 		on.Words = "The controllers: " + keys + "."
 	}
@@ -119,13 +124,13 @@ func (p *picture) controllers() {
 	case scene.Full:
 		f.Title = []grid.Span{span("controllers", theme.Title)}
 		if f.Standing == scene.Down {
-			f.Title = append(f.Title, span(" ✗", theme.Bad))
+			f.Title = append(f.Title, span(" ✗", theme.Bad|grid.Bold))
 		}
-		f.Rows = append(p.workers(mark, st), row(span("queues ", theme.Muted), span(keys, theme.Number)))
+		f.Rows = append(p.workers(mark, st), p.queueRow(keys, lease, look))
 	case scene.Small:
 		f.Rows = [][]grid.Span{row(span(mark, st), span(" controllers", theme.Text))}
 		if at, _ := p.At(scene.Controllers); at.Rect.H > 1 {
-			f.Rows = append(f.Rows, row(span(keys, theme.Muted)))
+			f.Rows = append(f.Rows, row(span(keys, orElse(look, theme.Muted))))
 		}
 	default:
 		f.Rows = [][]grid.Span{{span("control", theme.Text)}}
@@ -134,6 +139,33 @@ func (p *picture) controllers() {
 		}
 	}
 	p.hot(scene.Controllers, on)
+}
+
+// withoutLease marks a process that does not work, or soon will not, because it does not hold
+// its Lease.
+func (p *picture) withoutLease(id, mark string, st grid.Style) (string, grid.Style) {
+	f := p.face(id)
+	if !p.floors.leases[strings.TrimPrefix(id, "process/")] {
+		f.Standing = scene.Degraded
+		return mark, st
+	}
+	f.Standing = scene.Down
+	return "✗", theme.Bad
+}
+
+// queueRow says how much waits in the queues, or why nobody works it off.
+func (p *picture) queueRow(keys, lease string, look grid.Style) []grid.Span {
+	if lease != "" {
+		return row(span(keys, look|grid.Bold))
+	}
+	return row(span("queues ", theme.Muted), span(keys, theme.Number))
+}
+
+func orElse(st, other grid.Style) grid.Style {
+	if st == 0 {
+		return other
+	}
+	return st
 }
 
 // workers are the rows of the controllers: five by name, two beside each other.
@@ -189,9 +221,14 @@ func (p *picture) scheduler() {
 	n := len(s.Scheduler.PodsIn("active"))
 	text := words.Count(n, "pod") + " to place"
 	mark, st, on := p.process(scene.Scheduler, trace.CompScheduler, "scheduler", "new pods wait, running ones run on")
+	lease, look := p.lease(trace.CompScheduler, "kube-scheduler")
 	switch {
 	case f.Standing == scene.Down:
 		text = "down"
+	case lease != "":
+		mark, st = p.withoutLease(scene.Scheduler, mark, st)
+		text = lease
+		on.Words = "The scheduler: " + lease + ". Without it no pod gets a node: another instance could give it one."
 	case on.Words != "":
 		text = "not started yet"
 	default:
@@ -202,8 +239,10 @@ func (p *picture) scheduler() {
 	}
 	switch p.Form {
 	case scene.Full:
-		f.Title = []grid.Span{span("scheduler", theme.Title)}
-		f.Rows = [][]grid.Span{row(span(mark+" ", st), span(text, theme.Text))}
+		if f.Title = []grid.Span{span("scheduler", theme.Title)}; f.Standing == scene.Down {
+			f.Title = append(f.Title, span(" ✗", theme.Bad|grid.Bold))
+		}
+		f.Rows = [][]grid.Span{row(span(mark+" ", st), span(text, orElse(look, theme.Text)))}
 	case scene.Small:
 		f.Rows = [][]grid.Span{row(span(mark, st), span(" scheduler", theme.Text))}
 	default:

@@ -35,15 +35,18 @@ func (p *picture) nodes() {
 // box draws a node with room for its pods.
 func (p *picture) box(at scene.Place, name string) {
 	f := p.face(at.ID)
-	on, glyph, st, word := nodeSubject(p.f, name)
+	on, _, _, word := nodeSubject(p.f, name)
 	node := p.f.S.Node(name)
-	kubelet := p.f.S.Process("kubelet/" + name)
-	unheard := node != nil && node.Ready == "Unknown"
-	if unheard || st == theme.Bad {
+	how := standingOf(p.f.S, name)
+	glyph, st := how.mark()
+	switch {
+	case how.is == scene.Off:
+		f.Standing = scene.Down
+	case how.said == scene.Unheard || how.said == scene.Ails || how.is == scene.Ails || how.overdue || how.cut:
 		f.Standing = scene.Degraded
 	}
-	if kubelet != nil && !kubelet.Up {
-		f.Standing = scene.Down
+	if late := how.word(); late != "" {
+		word = late
 	}
 	if word == "" && taints(node) != "" {
 		word = tainted
@@ -51,6 +54,9 @@ func (p *picture) box(at scene.Place, name string) {
 	head := []grid.Span{span(name+" ", theme.Name|grid.Bold), span(string(glyph), st)}
 	if word != "" {
 		head = append(head, span(word, wordStyle(word, st)))
+	}
+	if how.cut {
+		head = append(head, p.cutOff(at, head)...)
 	}
 	in := at.Inside()
 	if at.Framed {
@@ -62,13 +68,12 @@ func (p *picture) box(at scene.Place, name string) {
 	}
 	room := in.H
 	if at.Framed {
+		if how.differs() { // what is said and what is, with the pods of both
+			f.Rows = append(f.Rows, p.sides(how, name, in.W, in.H)...)
+			return
+		}
 		f.Rows = append(f.Rows, p.processes(name, in.W))
 		room -= 2
-		if unheard && kubelet != nil && kubelet.Up && in.H > 3 { // what is believed, and what is
-			f.Rows[0] = row(span("said ", theme.Muted), span("? Unknown: nobody hears from it", theme.Warn))
-			f.Rows = append(f.Rows, append(row(span("is   ", theme.Muted)), p.processes(name, in.W-6)...))
-			room--
-		}
 	} else {
 		room--
 	}
@@ -96,8 +101,12 @@ func (p *picture) processes(node string, w int) []grid.Span {
 		} else if proc == nil && kind != "runtime" {
 			mark, st = "○", theme.Muted
 		}
-		if kubelet := p.f.S.Process("kubelet/" + node); kind == "runtime" && kubelet == nil {
-			mark, st = "○", theme.Muted
+		if kind == "runtime" { // it has no process of its own in the trace
+			if p.f.S.Process("kubelet/"+node) == nil {
+				mark, st = "○", theme.Muted
+			} else if standingOf(p.f.S, node).is == scene.Off {
+				mark, st = "✗", theme.Bad
+			}
 		}
 		if i == len(names)-1 {
 			gap = ""
@@ -192,20 +201,40 @@ func (p *picture) load(node string, w int) []grid.Span {
 		r = append(r, span("cpu ", theme.Muted), span(strings.Repeat("▓", full), theme.Term0), span(strings.Repeat("░", 6-full), theme.Line),
 			span(fmt.Sprintf(" %s/%s   ", words.Cores(have), words.Cores(all)), theme.Number))
 	}
-	lease := p.f.S.Object("leases", "kube-node-lease", node)
-	if lease == nil {
+	age, ok := leaseAge(p.f.S, node)
+	if !ok {
 		return append(r, span("no Lease yet", theme.Muted))
 	}
-	age, st := (p.f.S.At - lease.At).Truncate(time.Second), theme.Muted
+	st := theme.Muted
 	if age >= late {
 		st = theme.Warn
 	}
-	return append(r, span("Lease ", theme.Muted), span(words.Dur(age)+" ago", st))
+	return append(r, span("Lease ", theme.Muted), span(words.Dur(age.Truncate(time.Second))+" ago", st))
+}
+
+// cutOff puts an end to the way to a node, where it is seen: behind the node's name if that
+// stands over it.
+func (p *picture) cutOff(at scene.Place, head []grid.Span) []grid.Span {
+	i, _, ok := p.Way(scene.APIServer, at.ID)
+	if !ok {
+		return nil
+	}
+	end := at.Rect.X + 3
+	for _, x := range head {
+		end += grid.Width(x.Text)
+	}
+	if cells := p.Edges[i].Cells; at.Framed && cells[len(cells)-1].X > end {
+		p.Lines[i].Stop = true
+		return nil
+	}
+	return []grid.Span{span(" ✗ cut", theme.Bad|grid.Bold)}
 }
 
 // tile draws a node as its number and a mark for each of its pods.
 func (p *picture) tile(at scene.Place, name string) {
-	on, glyph, st, _ := nodeSubject(p.f, name)
+	on, _, _, _ := nodeSubject(p.f, name)
+	how := standingOf(p.f.S, name)
+	glyph, st := how.mark()
 	_, number := splitNumber(name)
 	label := fmt.Sprintf("%3d", number)
 	if number == 0 {
@@ -222,6 +251,10 @@ func (p *picture) tile(at scene.Place, name string) {
 		if i == room-1 && len(pods) > room {
 			r = append(r, span("+", theme.Muted))
 			break
+		}
+		if how.differs() { // what is written of them may be true no more
+			r = append(r, span("?", theme.Warn))
+			continue
 		}
 		r = append(r, span(string(c.mark.Glyph), c.mark.Style))
 	}
@@ -241,7 +274,8 @@ func (p *picture) cell(at scene.Place) {
 	pods := 0
 	var on pane.Subject
 	for i, name := range at.Names {
-		of, glyph, st, _ := nodeSubject(p.f, name)
+		of, _, _, _ := nodeSubject(p.f, name)
+		glyph, st := standingOf(p.f.S, name).mark()
 		if i == 0 || glyph != '●' && worst == 0 {
 			on = of
 		}
@@ -335,8 +369,8 @@ func (p *picture) foot() {
 		y++
 	}
 	part := p.s.Part(at.X, at.W)
-	if q := p.f.S.Store.Quorum(); q.Total > 0 && !q.OK() && y < end {
-		part.Row(y).Fit(0, 0, at.W, fmt.Sprintf("No write can succeed until %d of %d members are up. Pods run on and rules route on: none of them asks the store.", q.Need, q.Total), theme.Warn)
+	if p.floors.store && y < end {
+		p.drawFloors(part.Row(y))
 		y++
 	}
 	if len(p.pods.pending) > 0 && y < end {

@@ -14,16 +14,22 @@ import (
 
 func (p *picture) store() {
 	f, st := p.face(scene.Store), &p.f.S.Store
-	q := st.Quorum()
+	q := p.floors.quorum
 	on := pane.Subject{ID: scene.Store, Target: "store", Copy: "store", Words: fmt.Sprintf("The store at revision %d, %s.", st.Revision, pane.Quorum(q))}
 	members := st.Members()
-	lost := q.Total > 0 && !q.OK()
+	lost := p.floors.store
 	if lost {
 		f.Standing = scene.Down
 	}
-	quorum := span(fmt.Sprintf("%s%s %d of %d, %d make a quorum", strings.Repeat("●", q.Have), strings.Repeat("○", max(q.Total-q.Have, 0)), q.Have, q.Total, q.Need), theme.Good)
+	quorum := span(fmt.Sprintf("%s %d of %d, %d make a quorum", dotsOf(q), q.Have, q.Total, q.Need), theme.Good)
 	if lost {
-		quorum = span(fmt.Sprintf("%s%s %d of %d: NO QUORUM", strings.Repeat("●", q.Have), strings.Repeat("○", max(q.Total-q.Have, 0)), q.Have, q.Total), theme.Bad|grid.Bold)
+		quorum = span(fmt.Sprintf("%s %d of %d: NO QUORUM", dotsOf(q), q.Have, q.Total), theme.Bad|grid.Bold)
+	}
+	if split := p.split(); split != "" {
+		on.Words += " Its members do not all reach one another: " + split + "."
+		if !lost {
+			quorum = span(fmt.Sprintf("%s %s: %d of %d write", dotsOf(q), split, q.Have, q.Total), theme.Warn)
+		}
 	}
 	if q.Total == 0 {
 		quorum = span("one process, without members", theme.Muted)
@@ -45,6 +51,9 @@ func (p *picture) store() {
 		}
 		if at.Rect.H >= 7 {
 			short := span(pane.Quorum(q), quorum.Style)
+			if split := p.split(); split != "" && !lost {
+				short.Text = fmt.Sprintf("%s %s %d/%d", dotsOf(q), split, q.Have, q.Total)
+			}
 			if q.Total == 0 {
 				short = span("one process", theme.Muted)
 			}
@@ -72,6 +81,10 @@ func (p *picture) member(m *view.Member) {
 	if m.Role == "leader" && m.Up || m.Role == "candidate" && m.Up {
 		st = theme.Term(m.Term) | grid.Bold
 	}
+	on := pane.Subject{ID: id, Target: id, Event: m.Event, Words: memberWords(m), Copy: m.Name}
+	if old := p.outdated(m); old != "" {
+		on.Words += fmt.Sprintf(" The others are in term %d: it does not know.", p.f.S.Store.Term)
+	}
 	at, _ := p.At(id)
 	if len(p.f.S.FaultsOn(id)) > 0 && m.Up {
 		f.Standing = scene.Degraded
@@ -82,6 +95,14 @@ func (p *picture) member(m *view.Member) {
 	last := fmt.Sprint(m.Last)
 	if at.Framed {
 		f.Title = []grid.Span{span(m.Name+" ", st), span(string(glyph), st)}
+		if old := p.outdated(m); old != "" {
+			f.Standing, f.Title = scene.Degraded, append(f.Title, span(" "+old, theme.Warn|grid.Bold))
+		}
+		if bar, ok := timeout(m, 6); ok {
+			f.Rows = [][]grid.Span{append(bar, span(" "+last, theme.Number))}
+			p.hot(id, on)
+			return
+		}
 		n := min(6, at.Rect.W-4-len(last))
 		var cells []grid.Span
 		for i := max(int64(m.Last)-int64(n)+1, 1); i <= int64(m.Last); i++ {
@@ -108,8 +129,53 @@ func (p *picture) member(m *view.Member) {
 			number = theme.Muted
 		}
 		f.Rows = [][]grid.Span{{span(text, st), span(last, number)}}
+		if bar, ok := timeout(m, 4); ok && last != "" {
+			f.Rows = [][]grid.Span{append([]grid.Span{span(text, st)}, bar...)}
+		}
+		if old := p.outdated(m); old != "" && last != "" {
+			f.Rows = [][]grid.Span{{span(text, theme.Warn), span(old, theme.Warn|grid.Bold)}}
+		}
 	}
-	p.hot(id, pane.Subject{ID: id, Target: id, Event: m.Event, Words: memberWords(m), Copy: m.Name})
+	p.hot(id, on)
+}
+
+// timeout is the bar of a follower's election timeout while it runs down: what is left is known
+// in quarters of the least timeout.
+func timeout(m *view.Member, w int) (bar []grid.Span, ok bool) {
+	if !m.Up || m.Timeout == nil || m.Role != "follower" {
+		return nil, false
+	}
+	full, st := w*m.Timeout.Left/4, theme.Warn
+	if m.Timeout.Left < 2 {
+		st = theme.Bad
+	}
+	return []grid.Span{span(strings.Repeat("▓", full), st|grid.Bold), span(strings.Repeat("░", w-full), st)}, true
+}
+
+// outdated is the term that a member still believes in while others are in a newer one; ""
+// where it knows what the others know.
+func (p *picture) outdated(m *view.Member) string {
+	if m.Up && m.Term > 0 && m.Term < p.f.S.Store.Term {
+		return fmt.Sprintf("t%d", m.Term)
+	}
+	return ""
+}
+
+// split are the parts of the store that reach one another, where a fault has split it: who
+// could write, then who could not.
+func (p *picture) split() string {
+	var parts []string
+	for _, side := range pane.Sides(p.f.S) {
+		names := ""
+		for _, m := range side {
+			names += m.Name
+		}
+		parts = append(parts, names)
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	return strings.Join(parts, "|")
 }
 
 // links are the lines to and between members: to whoever leads, and between all of three,
@@ -124,61 +190,21 @@ func (p *picture) links(members []*view.Member) {
 		l := &p.Lines[i]
 		switch e.Class {
 		case scene.Writes:
-			l.Light = scene.Hidden
-			if e.To == "member/"+hub || e.To == scene.Store && (hub == "" || p.Form != scene.Full || p.Index("member/"+hub) < 0 || len(members) > 5) {
+			own := hub != "" && p.Index("member/"+hub) >= 0 && p.Form == scene.Full && len(members) <= 5
+			if l.Light = scene.Hidden; e.To == "member/"+hub || e.To == scene.Store && !own {
 				l.Light = scene.Sound
-			}
-			if q := p.f.S.Store.Quorum(); q.Total > 0 && !q.OK() && l.Light == scene.Sound {
-				l.Label, l.Note = "put ✗", theme.Bad
-				if p.Form == scene.Small {
-					l.Label = "✗"
-				}
 			}
 		case scene.Raft:
 			if len(members) > 3 && !leads[e.From] && !leads[e.To] {
 				l.Light = scene.Hidden
 			}
-			l.Cut = p.cut(e.From, e.To)
-		}
-	}
-}
-
-// cut reports whether a fault has cut two members off from one another.
-func (p *picture) cut(a, b string) bool {
-	_, nameA, _ := strings.Cut(a, "/")
-	_, nameB, _ := strings.Cut(b, "/")
-	between := func(on, other string) bool {
-		for _, f := range p.f.S.FaultsOn(on) {
-			if f.Fault.Fault != "cut" {
-				continue
-			}
-			if f.Detail == "" || slices.Contains(strings.FieldsFunc(f.Detail, func(r rune) bool { return r == ',' || r == ' ' }), other) {
-				return true
+			from, to := strings.TrimPrefix(e.From, "member/"), strings.TrimPrefix(e.To, "member/")
+			there, back := pane.LinkOf(p.f.S, from, to), pane.LinkOf(p.f.S, to, from)
+			l.Stop, l.Mute = there == pane.Severed, back == pane.Severed
+			l.Cut = l.Stop && l.Mute
+			if l.Light == scene.Sound && max(there, back) == pane.Slow {
+				l.Light = scene.Slow
 			}
 		}
-		return false
 	}
-	if between(a, nameB) || between(b, nameA) {
-		return true
-	}
-	for _, f := range p.f.S.FaultsOn("store") {
-		if f.Fault.Fault == "partition" && apart(f.Detail, nameA, nameB) {
-			return true
-		}
-	}
-	return false
-}
-
-// apart reports whether two members are on different sides of a partition, "a,b" or
-// "a,b c,d,e": who is named nowhere is on the other side of the first.
-func apart(sides, a, b string) bool {
-	side := func(name string) int {
-		for i, s := range strings.Fields(sides) {
-			if slices.Contains(strings.Split(s, ","), name) {
-				return i
-			}
-		}
-		return 1
-	}
-	return side(a) != side(b)
 }

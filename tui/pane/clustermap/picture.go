@@ -22,6 +22,8 @@ type picture struct {
 	f    *pane.Frame
 	pods population
 	svcs map[string]*service
+
+	floors floors
 }
 
 // service is a Service and where its ready endpoints are.
@@ -43,7 +45,7 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 		m.drawLists(s, f)
 		return
 	}
-	p := &picture{s: s, f: f, pods: m.population(f), svcs: services(f)}
+	p := &picture{s: s, f: f, pods: m.population(f), svcs: services(f), floors: floorsOf(f.S)}
 	p.Scene = m.sceneFor(p.shape(), s.W(), f.Rows)
 	p.Picture = p.Blank()
 	p.askers()
@@ -52,6 +54,7 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 	p.nodes()
 	p.services()
 	p.walked()
+	p.fallen()
 	p.lights()
 	m.painter.Paint(s.Rows(0, f.Rows), p.Scene, p.Picture)
 	p.foot()

@@ -140,7 +140,7 @@ func (p *picture) server() {
 		}
 		f.Rows = [][]grid.Span{row(dots...), row(span(what, theme.Text)), row(span(where, theme.Text)), row(span(fmt.Sprintf("watch cache rev %d", rev), theme.Muted)), row(span(watchCount(watches), theme.Muted))}
 		if wait > 1 {
-			f.Rows[3] = row(span(words.Count(wait, "request")+" wait for the store", theme.Warn))
+			f.Rows[3] = row(span(fmt.Sprintf("%d wait for the store", wait), theme.Warn))
 		}
 		if at.Rect.H < 7 {
 			f.Rows = [][]grid.Span{f.Rows[0], row(span(state, theme.Text)), row(span(fmt.Sprintf("%s  rev %d", watchCount(watches), rev), theme.Muted))}
