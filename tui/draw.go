@@ -55,6 +55,7 @@ func (m *Explorer) picture() frame.Picture {
 		},
 		Large:   m.lesson.Large(m.frame.Width()),
 		Console: m.drawer.DrawIn(typing && m.open.Empty(), m.drive.Clock().Paused && m.travel.Live()),
+		Needs:   m.drawer.Needs,
 		Typing:  typing,
 		Overlay: m.open.Top(),
 	}

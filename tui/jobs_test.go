@@ -122,8 +122,12 @@ func TestJobsAreListedEndedAndBroughtBack(t *testing.T) {
 	one := run("kubectl get pods -w & ")
 	d.typed("clear").press("enter").typed("jobs").press("enter")
 	d.shows("[1] kubectl get pods -w")
-	d.typed("kill").press("enter").typed("kill %7").press("enter").typed("fg %x").press("enter").typed("bg").press("enter")
-	d.shows("kill: which?", "kill: %7: there is no such job", "fg: %x: there is no such job", "goes on by itself")
+	for line, says := range map[string]string{
+		"kill": "kill: which?", "kill %7": "kill: %7: there is no such job", "fg %x": "fg: %x: there is no such job", "bg": "goes on by itself",
+	} {
+		d.typed(line).press("enter")
+		d.shows(says)
+	}
 	two, three := run("kubectl logs -f web &"), run("kubectl get nodes -w")
 	d.typed("kubectl get pods").press("enter")
 	d.shows("still running: kubectl get nodes -w  (ctrl+z puts it into the background, ctrl+c ends it)")

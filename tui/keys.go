@@ -189,12 +189,12 @@ func cannotSuspend(remote bool, system string) string {
 	return ""
 }
 
-// escape takes back one thing: the filter, the zoom, the console, the past.
+// escape takes back one thing: the console, the filter, the zoom, the past.
 func (m *Explorer) escape() {
 	switch {
-	case m.frame.Back():
 	case m.drawer.Shown():
 		m.drawer.Shut()
+	case m.frame.Back():
 	case m.comparing.other != nil:
 		m.leaveOther()
 	default:

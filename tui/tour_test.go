@@ -15,7 +15,7 @@ func TestTheTour(t *testing.T) {
 	begin := func() *driver {
 		d := explore(t, 120, 40, -1, func(c *Config) { c.Preset, c.StartScreen = "", true })
 		d.shows("Watch")
-		d.press("enter")
+		d.press("enter").settle() // the command runs beside the explorer
 		d.hides("a debugger for Kubernetes")
 		if !slices.Contains(d.c.Asked, "speed 0.02") || !slices.Contains(d.c.Asked, "exec "+tourLine) {
 			t.Errorf("the tour begins with %q", d.c.Asked)

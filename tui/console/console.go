@@ -45,6 +45,7 @@ type row struct {
 	mark  string // of the job that wrote it, "" for what ran in the foreground
 	text  string
 	style grid.Style
+	asked bool // it is a line that was entered
 	said  *job // who wrote it to its standard error; else nil
 }
 
@@ -92,6 +93,14 @@ func (c *Console) say(text string, st grid.Style) {
 	c.tell(text, st)
 }
 
+// ask shows the line that was entered.
+func (c *Console) ask(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tell("$ "+line, theme.Accent)
+	c.rows[len(c.rows)-1].asked = true
+}
+
 // tell appends a line of the console's own; c.mu is held.
 func (c *Console) tell(text string, st grid.Style) { c.write(nil, nil, text+"\n", st) }
 
@@ -111,7 +120,7 @@ func (c *Console) write(j, said *job, text string, st grid.Style) {
 		if open != nil {
 			open.text += line
 		} else if line != "" || ended {
-			open = &row{mark, line, st, said}
+			open = &row{mark: mark, text: line, style: st, said: said}
 			if said != nil && strings.HasPrefix(line, "Warning: ") {
 				open.style = theme.Warn
 			}
@@ -199,7 +208,7 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, absent, line
 	}
 	c.line.Remember(line)
 	c.top = 0
-	c.say("$ "+line, theme.Accent)
+	c.ask(line)
 	if line == "clear" {
 		c.mu.Lock()
 		c.rows = nil
@@ -371,82 +380,4 @@ func (c *Console) Wheel(by int) {
 	defer c.mu.Unlock()
 	c.top = max(0, min(c.top-by, len(c.rows)-1))
 	c.version++
-}
-
-// Draw draws the drawer and gives the cursor's place on the grid.
-func (c *Console) Draw(a grid.Area, focused, waits bool) (x, y int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	line, name := theme.Line, theme.Muted
-	if focused {
-		line, name = theme.Accent, theme.Title
-	}
-	title := []grid.Span{{Text: ": ", Style: theme.Key}, {Text: "Console", Style: name}}
-	switch {
-	case c.front != nil && waits:
-		title = append(title, grid.Span{Text: " · waits: the cluster stands (esc, then space or .)", Style: theme.Warn})
-	case c.front != nil:
-		title = append(title, grid.Span{Text: " · running " + grid.Cut(c.front.line, 40), Style: theme.Busy})
-	}
-	if len(c.jobs) > 0 {
-		title = append(title, grid.Span{Text: " · background " + c.names(), Style: theme.Busy})
-	}
-	in := a.Frame(title, line)
-	h := in.H() - 1
-	if c.hint != "" {
-		h--
-		in.Fit(1, h, in.W()-2, c.hint, theme.Muted)
-	}
-	rows := wrapped(c.rows, in.W()-2, h+c.top)
-	end := max(len(rows)-c.top, min(h, len(rows)))
-	from := max(end-h, 0)
-	for i := from; i < end; i++ {
-		x := in.Text(1, i-from, rows[i].mark, theme.Key)
-		in.Text(x, i-from, rows[i].text, rows[i].style)
-	}
-	px := 1
-	py := min(end-from, h)
-	if c.hint != "" {
-		py = in.H() - 1
-	}
-	px = in.Text(px, py, "$ ", theme.Accent)
-	cx := c.line.Draw(in, px, py, in.W()-px-1, theme.Text)
-	return in.R.X + cx, in.R.Y + py
-}
-
-// wrapped breaks the last rows into rows of w columns, enough for n.
-func wrapped(rows []*row, w, n int) []row {
-	var out []row
-	for i := len(rows) - 1; i >= 0 && len(out) < n; i-- {
-		mark := rows[i].mark
-		parts := hard(rows[i].text, w-grid.Width(mark))
-		for j := len(parts) - 1; j >= 0; j-- {
-			if j > 0 { // what goes on below stands below
-				out = append(out, row{mark: strings.Repeat(" ", grid.Width(mark)), text: parts[j], style: rows[i].style})
-				continue
-			}
-			out = append(out, row{mark: mark, text: parts[j], style: rows[i].style})
-		}
-	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
-	return out
-}
-
-func hard(s string, w int) []string {
-	if w < 1 || grid.Width(s) <= w {
-		return []string{s}
-	}
-	var out []string
-	rs := []rune(s)
-	for len(rs) > 0 {
-		n := min(w, len(rs))
-		for n > 1 && grid.Width(string(rs[:n])) > w {
-			n--
-		}
-		out = append(out, string(rs[:n]))
-		rs = rs[n:]
-	}
-	return out
 }

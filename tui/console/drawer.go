@@ -13,9 +13,11 @@ import (
 // keyboard or without it.
 type Drawer struct {
 	*Console
-	open   bool
-	typing bool   // it has the keyboard
-	seen   uint64 // the version that was drawn
+	open    bool
+	typing  bool   // it has the keyboard
+	resting bool   // it has been left, and is small
+	grown   int    // the rows that it has come to need since
+	seen    uint64 // the version that was drawn
 }
 
 // NewDrawer makes a drawer that is shut.
@@ -26,12 +28,23 @@ func (d *Drawer) Shown() bool  { return d.open }
 func (d *Drawer) Typing() bool { return d.typing }
 
 // Show opens it; Type gives it the keyboard too.
-func (d *Drawer) Show() { d.open = true }
-func (d *Drawer) Type() { d.open, d.typing = true, true }
+func (d *Drawer) Show() { d.open, d.resting = true, false }
+func (d *Drawer) Type() { d.open, d.typing, d.resting = true, true, false }
 
-// Leave gives the keyboard back to the panes; Shut closes it.
-func (d *Drawer) Leave() { d.typing = false }
-func (d *Drawer) Shut()  { d.open, d.typing = false, false }
+// Leave gives the keyboard back to the panes, and most of its rows; Shut closes it.
+func (d *Drawer) Leave() { d.typing, d.resting, d.grown = false, true, 0 }
+func (d *Drawer) Shut()  { d.open, d.typing, d.grown = false, false, 0 }
+
+// Needs is how many rows of so many columns it would take: enough for what the newest
+// command prints, and never fewer than before while somebody is at it, so that the panes do
+// not go up and down with every line. At rest it asks for none.
+func (d *Drawer) Needs(columns int) int {
+	if d.resting {
+		return 0
+	}
+	d.grown = max(d.grown, d.need(columns))
+	return d.grown
+}
 
 // Update reports whether there is something new to draw.
 func (d *Drawer) Update() (changed bool) {
@@ -66,5 +79,5 @@ func (d *Drawer) DrawIn(keyboard, paused bool) func(grid.Area) (x, y int) {
 	if !d.open {
 		return nil
 	}
-	return func(a grid.Area) (x, y int) { return d.Draw(a, keyboard, paused) }
+	return func(a grid.Area) (x, y int) { return d.Draw(a, keyboard, !d.resting, paused) }
 }

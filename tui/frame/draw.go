@@ -24,8 +24,9 @@ type Picture struct {
 	Lesson   func(grid.Area) // nil where there is none
 	Large    bool            // the lesson takes the place of the panes where the screen is narrow
 	Console  func(grid.Area) (x, y int)
-	Typing   bool            // the console has the keyboard, and the cursor
-	Overlay  overlay.Overlay // nil where none is open
+	Needs    func(columns int) int // rows that the console would take
+	Typing   bool                  // the console has the keyboard, and the cursor
+	Overlay  overlay.Overlay       // nil where none is open
 }
 
 // Draw draws what has changed and gives the whole screen and the place of the cursor.
@@ -34,8 +35,15 @@ func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
 	f.in.Twice = p.Other != nil
 	side, ok := p.Overlay.(overlay.Sider)
 	f.in.Menu = ok && side.StandsBeside()
-	f.in.Lesson, f.in.Reading, f.in.Console = p.Lesson != nil, p.Large, p.Console != nil
+	f.in.Lesson, f.in.Reading, f.in.Console = p.Lesson != nil, p.Large, 0
+	if p.Console != nil {
+		f.in.Console = layout.Rest
+	}
 	out := layout.Compute(f.in)
+	if !out.Console.Empty() { // whose width is known now
+		f.in.Console = max(p.Needs(out.Console.W), layout.Rest)
+		out = layout.Compute(f.in)
+	}
 	if f.anew || !same(out, f.out) {
 		f.grid.Area().Clear()
 		f.keys.forget()

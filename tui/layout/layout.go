@@ -7,7 +7,7 @@
 // fit: one with tabs at 80x24, four from 100x30, six (two columns of three)
 // from 120x40, nine from 180x48; the first arrangement shows the picture of the cluster
 // alone (picture.go). A lesson takes a column on the right, or the lower part of the
-// body where the screen is narrow; the console takes the lower part.
+// body where the screen is narrow; the console is a drawer below (console.go).
 //
 // Start reading at [Compute].
 package layout
@@ -55,10 +55,10 @@ type In struct {
 	Lesson  bool
 	Reading bool     // the lesson is large: where the screen is narrow it takes the panes' place
 	Order   []string // panes to show before those of the preset
-	Console bool
-	Curve   bool // a row more below the timeline
-	Twice   bool // the pane in focus alone, of two runs
-	Menu    bool // an overlay stands beside the panes, not over them
+	Console int      // rows that the console would take; 0: it is shut
+	Curve   bool     // a row more below the timeline
+	Twice   bool     // the pane in focus alone, of two runs
+	Menu    bool     // an overlay stands beside the panes, not over them
 }
 
 // Slot is one pane's place, frame included.
@@ -109,13 +109,13 @@ func Compute(in In) Out {
 
 	body := o.Body
 	if in.Lesson && in.Reading && in.W < beside {
-		o.Lesson, o.Console = consoleRect(in, body)
+		o.Lesson, o.Console = consoleRect(in, body, 1)
 		return o
 	}
 	body, o.Lesson = lessonRect(in, body)
-	body, o.Console = consoleRect(in, body)
+	cols, rows := shape(in, body) // which the console does not change
+	body, o.Console = consoleRect(in, body, rows)
 	body, o.Menu = menuRect(in, body)
-	cols, rows := shape(in, body)
 	if cols*rows < len(in.Panes) && !(in.Menu && in.W < beside) {
 		o.Tabs = grid.Rect{X: body.X, Y: body.Y, W: body.W, H: 1}
 		body = grid.Rect{X: body.X, Y: body.Y + 1, W: body.W, H: body.H - 1}
@@ -156,17 +156,8 @@ func lessonRect(in In, body grid.Rect) (rest, lesson grid.Rect) {
 			grid.Rect{X: body.X + body.W - w, Y: body.Y, W: w, H: body.H}
 	}
 	h := max(body.H*45/100, 8)
-	return grid.Rect{X: body.X, Y: body.Y, W: body.W, H: body.H - h},
-		grid.Rect{X: body.X, Y: body.Y + body.H - h, W: body.W, H: h}
-}
-
-func consoleRect(in In, body grid.Rect) (rest, console grid.Rect) {
-	if !in.Console {
-		return body, grid.Rect{}
-	}
-	h := min(max(body.H/3, 8), body.H-4)
-	if pictured(in) {
-		h = min(h, max(body.H-picturedRows, 6))
+	if in.Console > 0 {
+		h = min(h, max(body.H-Rest-5, 5)) // else nothing is left for a pane on the smallest screen
 	}
 	return grid.Rect{X: body.X, Y: body.Y, W: body.W, H: body.H - h},
 		grid.Rect{X: body.X, Y: body.Y + body.H - h, W: body.W, H: h}
@@ -176,6 +167,15 @@ func consoleRect(in In, body grid.Rect) (rest, console grid.Rect) {
 func shape(in In, body grid.Rect) (cols, rows int) {
 	if in.Zoom || in.Twice || Presets[preset(in)].Name == "one" || pictured(in) {
 		return 1, 1
+	}
+	if Presets[preset(in)].Main { // rows of those beside the large one
+		switch {
+		case body.H >= 31:
+			return 2, 3
+		case body.H >= 22 && (body.W >= 90 || body.H >= 28):
+			return 2, 2
+		}
+		return 2, 1
 	}
 	switch {
 	case body.W >= 240:
@@ -252,16 +252,12 @@ func Order(in In) []string {
 func mainSlots(in In, body grid.Rect, rows int) []Slot {
 	w := body.W * 62 / 100
 	out := []Slot{{in.Focus, grid.Rect{X: body.X, Y: body.Y, W: w, H: body.H}}}
-	side := max(rows, 1)
-	if body.H >= 30 {
-		side = 3
-	}
 	n := 0
 	for _, pane := range Order(in) {
-		if pane == in.Focus || n == side {
+		if pane == in.Focus || n == rows {
 			continue
 		}
-		y0, y1 := body.H*n/side, body.H*(n+1)/side
+		y0, y1 := body.H*n/rows, body.H*(n+1)/rows
 		out = append(out, Slot{pane, grid.Rect{X: body.X + w, Y: body.Y + y0, W: body.W - w, H: y1 - y0}})
 		n++
 	}

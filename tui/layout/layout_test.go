@@ -17,7 +17,7 @@ func TestPartsTileTheScreen(t *testing.T) {
 		in := In{
 			Panes: panes,
 			W:     rapid.IntRange(1, 260).Draw(r, "w"), H: rapid.IntRange(1, 80).Draw(r, "h"), Preset: rapid.IntRange(-3, 9).Draw(r, "preset"),
-			Focus: rapid.SampledFrom(panes).Draw(r, "focus"), Zoom: rapid.Bool().Draw(r, "zoom"), Lesson: rapid.Bool().Draw(r, "lesson"), Console: rapid.Bool().Draw(r, "console"),
+			Focus: rapid.SampledFrom(panes).Draw(r, "focus"), Zoom: rapid.Bool().Draw(r, "zoom"), Lesson: rapid.Bool().Draw(r, "lesson"), Console: rapid.SampledFrom([]int{0, Rest, 6, 200}).Draw(r, "console"),
 			Menu: rapid.Bool().Draw(r, "menu"),
 		}
 		o := Compute(in)
@@ -102,7 +102,7 @@ func TestThePictureComesFirst(t *testing.T) {
 	if got := len(Compute(in).Slots); got != 6 {
 		t.Errorf("a lesson that names a pane shows %d, want 6", got)
 	}
-	in = In{W: 80, H: 24, Panes: names(9), Focus: "a", Console: true}
+	in = In{W: 80, H: 24, Panes: names(9), Focus: "a", Console: 200}
 	if got := Compute(in).Slots[0].Rect.H; got < picturedRows-1 {
 		t.Errorf("the console leaves %d rows for the picture, want %d", got, picturedRows-1)
 	}

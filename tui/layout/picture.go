@@ -10,10 +10,17 @@ import (
 const picture = "picture"
 
 // Rows that the picture of the cluster needs with its frame: in the form that fits above
-// another pane, and, tabs included, in its smallest.
+// another pane, which needs belowRows, and, tabs included, in its smallest.
 const (
 	smallRows    = 17
+	belowRows    = 13
 	picturedRows = 12
+)
+
+// fourW and fourH are how much room four parts need.
+const (
+	fourW = 165
+	fourH = 42
 )
 
 // pictured reports whether the picture of the cluster has the panes' place to itself. A
@@ -28,7 +35,7 @@ func pictureSlots(in In, body grid.Rect) []Slot {
 	order := Order(in)
 	first := order[0]
 	switch {
-	case body.W >= 165 && body.H >= 42:
+	case body.W >= fourW && body.H >= fourH:
 		w, h := body.W*3/5, body.H*2/3
 		at := []grid.Rect{
 			{X: body.X, Y: body.Y, W: w, H: h},
@@ -43,10 +50,11 @@ func pictureSlots(in In, body grid.Rect) []Slot {
 		return out
 	case in.Focus == first:
 		return []Slot{{first, body}}
-	case body.H >= smallRows+13:
+	case body.H >= smallRows+belowRows, in.Console > 0 && body.H >= pictureKeeps+belowRows:
+		h := min(smallRows, body.H-belowRows)
 		return []Slot{
-			{first, grid.Rect{X: body.X, Y: body.Y, W: body.W, H: smallRows}},
-			{in.Focus, grid.Rect{X: body.X, Y: body.Y + smallRows, W: body.W, H: body.H - smallRows}},
+			{first, grid.Rect{X: body.X, Y: body.Y, W: body.W, H: h}},
+			{in.Focus, grid.Rect{X: body.X, Y: body.Y + h, W: body.W, H: body.H - h}},
 		}
 	}
 	return []Slot{{in.Focus, body}}
