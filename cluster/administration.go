@@ -35,7 +35,7 @@ func (a *apiServers) At(name string) (verbs.APIServer, error) {
 		s, to = b.Server, b.Server
 	}
 	return verbs.APIServer{
-		Name: s.Name(), Encryption: encryptionConfig{s, a.callouts}, Audit: auditPolicy{s}, Config: s.ConfigFiles(), Machine: s,
+		Name: s.Name(), Encryption: encryptionConfig{s, a.callouts}, Audit: auditPolicy{s}, Config: s.ConfigFiles(), Machine: s.Disk(),
 		Requests: requests{s, to}, Etcd: etcdServers{s, a.etcd},
 	}, nil
 }
@@ -137,12 +137,12 @@ func (a authority) Issue(t *sim.Task, user string, groups []string, ttl time.Dur
 	if a.servers.first == nil {
 		return nil, nil, errNoServer
 	}
-	return a.servers.first.Authority().Issue(user, groups, t.Now(), ttl)
+	return a.servers.first.Authenticators().Authority.Issue(user, groups, t.Now(), ttl)
 }
 
 func (a authority) Request(user string, groups []string) (request, key []byte, err error) {
 	if a.servers.first == nil {
 		return nil, nil, errNoServer
 	}
-	return a.servers.first.Authority().Request(user, groups)
+	return a.servers.first.Authenticators().Authority.Request(user, groups)
 }

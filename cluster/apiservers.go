@@ -33,7 +33,7 @@ type apiServers struct {
 	first   *apiserver.Server     // the others are made like it; nil until it was started
 	like    apiserver.Config      // what each begins with
 	removed map[string]int        // how many of a name were removed
-	slowed  map[string]*sim.Delay // what those were slowed by that were, by target
+	slowed  map[string]*sim.Delay // what requests are slowed by, by target
 }
 
 func newAPIServers(k *sim.Kernel, etcd *etcd, components *components, network *network.Network, callouts *callouts) *apiServers {
@@ -66,6 +66,8 @@ func (a *apiServers) start(name string, causes []trace.ID) *apiserver.Server {
 	cfg.Dial = func(t *sim.Task, to string, limit time.Duration) (remote.Connection, trace.ID, error) {
 		return dialPod(t, a.network, address, to, limit)
 	}
+	delay := &sim.Delay{}
+	a.slowed[target], cfg.Delay = delay, delay.Pass
 	var server *apiserver.Server
 	a.components.add(target, trace.Lane{Component: trace.CompAPIServer, Instance: name}, func(p *sim.Process) {
 		if server != nil {
@@ -101,15 +103,7 @@ func (a *apiServers) freeAddress() string {
 }
 
 // slow has every request at a server take d longer.
-func (a *apiServers) slow(s *balancer.Backend, d time.Duration) {
-	delay := a.slowed[s.Name]
-	if delay == nil {
-		delay = &sim.Delay{}
-		a.slowed[s.Name] = delay
-		s.Server.DelayHandlers(delay.Pass)
-	}
-	delay.Set(d)
-}
+func (a *apiServers) slow(s *balancer.Backend, d time.Duration) { a.slowed[s.Name].Set(d) }
 
 // backend is an API server by its target name, or nil.
 func (a *apiServers) backend(target string) *balancer.Backend {
@@ -170,7 +164,7 @@ func (a *apiServers) Remove(t *sim.Task, name string) error {
 	a.components.remove(m)
 	s.Server.Forget()
 	a.balancer.Remove(t, s)
-	delete(a.slowed, name) // the next of its name is another
+	delete(a.slowed, name)
 	a.removed[strings.TrimPrefix(name, trace.CompAPIServer+"/")]++
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/console"
 	"kviz/cluster/console/verbs"
@@ -57,6 +58,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	store := etcdctl{db, recovery{db, components, servers}}
 	c.console = console.New(console.Config{
 		Kernel: k, API: edges.api, Server: edges.to, Nodes: shells{nodes}, Etcd: store, Manifests: assets.Manifests(),
+		User: authn.Admin(),
 		Verbs: verbs.Config{
 			Cluster: &verbs.Cluster{Trace: stream, Clock: clock, Faults: c.faults, Breakpoints: c.breakpoints, Members: &memberReads{etcd: db}, Endpoints: c.Endpoints},
 			Store:   store, Compile: asks.condition, Value: asks.text, Docs: assets.Docs(),

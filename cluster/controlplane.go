@@ -22,7 +22,7 @@ func startControllerManager(t *sim.Task, components *components, servers *apiSer
 	lane := trace.Lane{Component: trace.CompKCM}
 	manager := components.add("controller-manager", lane, nil)
 	manager.start = func(p *sim.Process) {
-		authority := servers.first.Authority()
+		authority := servers.first.Authenticators().Authority
 		controller.Start(p, servers.client(lane, authn.Component("kube-controller-manager")), controller.Config{
 			RootCA: authority.PEM(), Sign: authority.Sign, Around: slow.around, Exit: manager.exit,
 			// Each controller has a ServiceAccount of its own, with the rights of its

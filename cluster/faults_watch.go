@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"kviz/cluster/apiserver"
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 )
@@ -37,7 +37,7 @@ type clientWatches struct{ servers *apiServers }
 
 func (ws clientWatches) names() (names []string) {
 	if s := ws.servers.first; s != nil {
-		for _, name := range s.Wires() {
+		for _, name := range s.Wires().Names() {
 			names = append(names, "informer/"+name)
 		}
 	}
@@ -46,10 +46,11 @@ func (ws clientWatches) names() (names []string) {
 
 func (ws clientWatches) find(name string) (any, error) {
 	wire, s := strings.TrimPrefix(name, "informer/"), ws.servers.first
-	if s != nil && slices.Contains(s.Wires(), wire) {
-		return informerTarget{watchTarget{wire, s.CutWire, s.StallWire, s.FlowWire, s.SlowWire}, s}, nil
+	if s == nil || !slices.Contains(s.Wires().Names(), wire) {
+		return nil, nil
 	}
-	return nil, nil
+	all := s.Wires()
+	return informerTarget{watchTarget{wire, all.Cut, all.Stall, all.Flow, all.Slow}, all}, nil
 }
 
 // watchTarget is one of a watch's halves, and what can be done to it by its name.
@@ -83,35 +84,35 @@ func (t watchTarget) Slow(d time.Duration, why []trace.ID) error {
 // informerTarget is a client's watch.
 type informerTarget struct {
 	watchTarget
-	server *apiserver.Server
+	wires *cacher.Wires
 }
 
 // Hold, Lose and Delay are about the oldest event that waits, or the next one, of an
 // object ("" is any).
 func (t informerTarget) Hold(of string, why []trace.ID) error {
-	t.server.HoldOnWire(t.name, of, why[0])
+	t.wires.Hold(t.name, of, why[0])
 	return nil
 }
 
 func (t informerTarget) Lose(of string, why []trace.ID) error {
-	t.server.LoseOnWire(t.name, of, why[0])
+	t.wires.Lose(t.name, of, why[0])
 	return nil
 }
 
 func (t informerTarget) Delay(of string, why []trace.ID) error {
-	t.server.DelayOnWire(t.name, of, why[0])
+	t.wires.Delay(t.name, of, why[0])
 	return nil
 }
 
 // Waits is an error where no event waits, or will.
 func (t informerTarget) Waits() error {
-	if !t.server.WaitsOnWire(t.name) {
+	if !t.wires.Waits(t.name) {
 		return fmt.Errorf("no event waits on its way to %s: hold or stall it first", t.name)
 	}
 	return nil
 }
 
 func (t informerTarget) Release(why []trace.ID) error {
-	t.server.ReleaseOnWire(t.name, why[0])
+	t.wires.Release(t.name, why[0])
 	return nil
 }

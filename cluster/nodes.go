@@ -118,7 +118,7 @@ func (ns *nodes) addKubelet(n *node, token string) {
 	lane := trace.Lane{Component: trace.CompKubelet, Instance: n.name}
 	if token != "" {
 		n.join = &joining{bootstrap: kubelet.Bootstrap{
-			Node: n.name, Client: n.link.Wrap(ns.servers.bearer(lane, token)), Request: ns.servers.first.Authority().Request,
+			Node: n.name, Client: n.link.Wrap(ns.servers.bearer(lane, token)), Request: ns.servers.first.Authenticators().Authority.Request,
 		}}
 	}
 	n.kubelet = ns.components.add("kubelet/"+n.name, lane, func(p *sim.Process) {

@@ -39,10 +39,10 @@ func TestDefinitionsLeaveTheAggregatorAsItIs(t *testing.T) {
 		task.Sleep(time.Second)
 		served := func(when string) {
 			t.Helper()
-			if gv := (schema.GroupVersion{Group: "metrics.k8s.io", Version: "v1beta1"}); !w.s.Aggregates(gv) {
+			if gv := (schema.GroupVersion{Group: "metrics.k8s.io", Version: "v1beta1"}); !w.s.Aggregated().Serves(gv) {
 				t.Errorf("%s: requests for %s are not sent on", when, gv)
 			}
-			if groups := w.s.AggregatedGroups(); len(groups) != 1 || groups[0].Name != "metrics.k8s.io" {
+			if groups := w.s.Aggregated().Groups(); len(groups) != 1 || groups[0].Name != "metrics.k8s.io" {
 				t.Errorf("%s: discovery of others has %v", when, groups)
 			}
 			if stale := client.StaleGroups(admin); len(stale) != 1 {

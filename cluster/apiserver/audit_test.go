@@ -49,7 +49,7 @@ func (w *world) audited(t *sim.Task, policy string) {
 }
 
 func (w *world) log() string {
-	b, err := w.s.ReadFile(audit.LogFile)
+	b, err := w.s.Disk().ReadFile(audit.LogFile)
 	w.must(err)
 	return string(b)
 }
@@ -169,7 +169,7 @@ func TestAuditBounds(t *testing.T) {
 		}
 		total := 0
 		for _, name := range w.s.Auditor().State().Files {
-			b, err := w.s.ReadFile(name)
+			b, err := w.s.Disk().ReadFile(name)
 			w.must(err)
 			total += len(b)
 		}

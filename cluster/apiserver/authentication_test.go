@@ -103,7 +103,7 @@ func TestAuthenticators(t *testing.T) {
 		g.review("the one for vault", elsewhere)
 		g.review("one of the token file", "jane-token", "vault")
 
-		cert, key, err := w.s.Authority().Issue("jane", []string{"dev"}, task.Now(), time.Hour)
+		cert, key, err := w.s.Authenticators().Authority.Issue("jane", []string{"dev"}, task.Now(), time.Hour)
 		w.must(err)
 		if block, _ := pem.Decode(key); block == nil || block.Type != "PRIVATE KEY" {
 			t.Errorf("the key is %q", key)
@@ -126,7 +126,7 @@ func TestAuthenticators(t *testing.T) {
 		w.must(err)
 		g.ask("a certificate that has signed itself", request.Request{Certificates: []*x509.Certificate{selfSigned}})
 		g.ask("a bad certificate beside a good token, which is forgiven", request.Request{Certificates: []*x509.Certificate{selfSigned}, Token: valid})
-		g.ask("the authority's own certificate", request.Request{Certificates: []*x509.Certificate{w.s.Authority().Certificate()}})
+		g.ask("the authority's own certificate", request.Request{Certificates: []*x509.Certificate{w.s.Authenticators().Authority.Certificate()}})
 
 		_, err = w.admin().Create(task, client.Secrets, "kube-system", &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-abcdef"}, Type: corev1.SecretTypeBootstrapToken,

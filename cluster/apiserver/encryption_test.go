@@ -333,7 +333,7 @@ func TestAutomaticReload(t *testing.T) {
 		k.Start(w.k.NewProcess(trace.Lane{Component: trace.CompKMS}))
 		task.Sleep(time.Minute)
 		write("fifth", "k8s:enc:kms:v2:vault:")
-		if exists, well := w.s.PluginHealth(); !exists || !well {
+		if exists, well := w.s.Encryption().PluginHealth(); !exists || !well {
 			t.Errorf("the plugin's health: %v, %v", exists, well)
 		}
 	})

@@ -47,7 +47,7 @@ func tenantObjects(user string) (*flowcontrolv1.FlowSchema, *flowcontrolv1.Prior
 func TestFlowObjectsOnDemand(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		before := w.s.Handle(task, listPods(person("alice"))).Flow
-		revision := w.s.Revision()
+		revision := w.s.Store().Revision()
 		if w.s.caches.InUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
 			t.Error("nobody has used FlowSchemas, and yet they are in use")
 		}
@@ -62,11 +62,11 @@ func TestFlowObjectsOnDemand(t *testing.T) {
 		if len(schemas) != 11 || len(levels) != 8 {
 			t.Errorf("%d schemas and %d levels", len(schemas), len(levels))
 		}
-		if now := w.s.Revision(); now != revision+1 {
+		if now := w.s.Store().Revision(); now != revision+1 {
 			t.Errorf("they came with %d transactions", now-revision)
 		}
 		task.Sleep(10 * time.Minute)
-		if now := w.s.Revision(); now != revision+1 {
+		if now := w.s.Store().Revision(); now != revision+1 {
 			t.Errorf("and %d more writes in ten minutes", now-revision-1)
 		}
 		w.restart(task)
@@ -161,9 +161,9 @@ func TestFlowObjectsPutBack(t *testing.T) {
 		if _, err := w.admin().Get(task, client.FlowSchemas, "", "tenant"); err == nil {
 			t.Error("a schema that says it belongs to a new cluster, and does not, is still there")
 		}
-		revision := w.s.Revision()
+		revision := w.s.Store().Revision()
 		task.Sleep(10 * time.Minute)
-		if now := w.s.Revision(); now != revision {
+		if now := w.s.Store().Revision(); now != revision {
 			t.Errorf("%d writes in the ten minutes after", now-revision)
 		}
 	})

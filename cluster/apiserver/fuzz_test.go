@@ -134,7 +134,7 @@ func (g *target) start() {
 		w.define(t, cronTabs)
 		g.populate(t, w)
 		t.Sleep(10 * time.Second)
-		g.rev = g.server.Revision()
+		g.rev = g.server.Store().Revision()
 	})
 }
 
@@ -209,7 +209,7 @@ func (g *target) ask(tb testing.TB, req *request.Request) *request.Response {
 		if resp.Watch != nil {
 			resp.Watch.Stop()
 		}
-		after = g.server.Revision()
+		after = g.server.Store().Revision()
 	})
 	what := func() string {
 		return fmt.Sprintf("%s %s\n%s%s\n= %d %v", req.Verb, req.URL(), req.Body, req.Patch, resp.Code, resp.Err)

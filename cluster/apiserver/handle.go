@@ -30,7 +30,7 @@ func (s *Server) Handle(t *sim.Task, req *request.Request) *request.Response {
 		return &request.Response{Err: unreachable(req, "connect")}
 	}
 	j := &job{req: req}
-	s.dispatch(j)
+	s.workers.dispatch(s.p, j)
 	for !j.over {
 		j.wait.Wait(t)
 	}

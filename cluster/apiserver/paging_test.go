@@ -41,14 +41,14 @@ func TestPagingGoesOnAfterCompaction(t *testing.T) {
 			t.Fatalf("%s %+v %v", got, first.ListMeta, first.Err)
 		}
 		w.must(w.admin().Delete(task, client.ConfigMaps, "default", "cm-2", metav1.DeleteOptions{}))
-		w.must(w.st.Compact(task, w.s.Revision()))
+		w.must(w.st.Compact(task, w.s.Store().Revision()))
 		gone := page(first.ListMeta.Continue)
 		if !apierrors.IsResourceExpired(gone.Err) || !strings.Contains(gone.Err.Error(), "use the continue token in this response") {
 			t.Fatalf("%v", gone.Err)
 		}
 		again := gone.Status().Continue
 		second := page(again)
-		if got := names(second); got != "cm-3 cm-4" || second.ListMeta.ResourceVersion != object.FormatRevision(w.s.Revision()) {
+		if got := names(second); got != "cm-3 cm-4" || second.ListMeta.ResourceVersion != object.FormatRevision(w.s.Store().Revision()) {
 			t.Errorf("%s %+v %v", got, second.ListMeta, second.Err)
 		}
 		if got := names(page(second.ListMeta.Continue)); got != "cm-5" {

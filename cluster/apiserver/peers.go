@@ -32,7 +32,24 @@ type peers struct {
 }
 
 func newPeers() *peers {
-	return &peers{usage: caches.NewUsage(controlplane.ServiceCIDRKey())}
+	p := &peers{usage: caches.NewUsage(controlplane.ServiceCIDRKey())}
+	p.wires.Open = p.watchers
+	return p
+}
+
+// add makes a server one of them.
+func (p *peers) add(s *Server) {
+	p.all = append(p.all, s)
+	p.several = p.several || len(p.all) > 1
+}
+
+// watchers are all open watches at any server, in the order in which they were opened.
+func (p *peers) watchers() (all []*cacher.Watcher) {
+	for _, s := range p.all {
+		all = append(all, s.caches.Watchers()...)
+	}
+	slices.SortFunc(all, func(a, b *cacher.Watcher) int { return int(a.Number) - int(b.Number) })
+	return all
 }
 
 // ready is the first server that answers requests, nil where none does.
@@ -55,22 +72,6 @@ func (p *peers) others(s *Server) (all []*Server) {
 	return all
 }
 
-// Name is the server's as faults name it: "apiserver", "apiserver/b".
-func (s *Server) Name() string { return s.named(trace.CompAPIServer) }
-
-// whose is what the trace has for the server in events of other lanes: nothing for
-// the first.
-func (s *Server) whose() string {
-	if s.cfg.Name == "" {
-		return ""
-	}
-	return s.Name()
-}
-
-// several reports whether there is another server than this one, or was: what they had
-// to agree on by way of the store is there.
-func (s *Server) several() bool { return s.peers.several }
-
 // describe names the API object behind a key for the trace, as a server that runs
 // knows it, else the first.
 func (p *peers) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
@@ -82,21 +83,19 @@ func (p *peers) describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 	return p.all[0].caches.Describe(e)
 }
 
-// leads reports whether this server is the one that does what one does for all: the first
-// that is ready. Upstream's agree on who compacts by the key compact_rev_key (apiserver
-// pkg/storage/etcd3/compact.go).
-func (s *Server) leads() bool { return s.peers.ready() == s }
-
 // membership is a server among the others ([controlplane.Servers]).
 type membership struct{ s *Server }
 
-// Leads is [controlplane.Servers].
-func (m membership) Leads() bool { return m.s.leads() }
+// Leads reports whether this server is the one that does what one does for all: the first
+// that is ready. Upstream's agree on who compacts by the key compact_rev_key (apiserver
+// pkg/storage/etcd3/compact.go).
+func (m membership) Leads() bool { return m.s.peers.ready() == m.s }
 
-// Several is [controlplane.Servers].
-func (m membership) Several() bool { return m.s.several() }
+// Several reports whether there is another server than this one, or was: what they had
+// to agree on by way of the store is there.
+func (m membership) Several() bool { return m.s.peers.several }
 
-// Addresses is [controlplane.Servers].
+// Addresses are those of the servers that take requests.
 func (m membership) Addresses() (addresses []string) {
 	for _, o := range m.s.peers.all {
 		if o.Ready() && !o.retired {
@@ -106,43 +105,24 @@ func (m membership) Addresses() (addresses []string) {
 	return addresses
 }
 
-// join makes the server share what the servers of a cluster share with another.
-func (s *Server) join(o *Server) {
-	s.peers, s.keys = o.peers, o.keys
-	s.newAuthenticators(o.authenticators.Authority, o.authenticators.Expiry)
-	s.copyFiles(s.peers.all[0])
-	if len(s.peers.all) == 1 && o.p.Alive() {
-		o.p.Go("identity", o.controllers.KeepIdentity)
-	}
-}
-
-// copyFiles gives a new server the files and flags of the first one's machine: what
-// is configured for one is configured for all, until a file of one is changed.
-func (s *Server) copyFiles(o *Server) {
-	s.encryption.Copy(o.encryption)
-	s.audit.Copy(o.audit)
-	s.configs.Copy(o.configs)
-}
-
-// openAtPeers opens at the other servers the watch cache that was opened at this one,
-// so that a client which comes from here finds at each the window it needs; a real
-// server has the caches of all kinds from its start.
-func (s *Server) openAtPeers(k *registry.Kind) {
-	for _, o := range s.peers.others(s) {
-		if k := o.KindFor(k.GroupVersionResource); k != nil {
-			o.caches.Of(k)
+// openCaches opens the watch caches that the other servers have, so that a client which
+// comes from one of them finds here the window it needs: a part of the server's start. A
+// real server has the caches of all kinds from its start.
+func (m membership) openCaches() {
+	for _, o := range m.s.peers.others(m.s) {
+		for _, c := range o.caches.All() {
+			if k := m.s.caches.KindFor(c.Kind.GroupVersionResource); k != nil {
+				m.s.caches.Of(k)
+			}
 		}
 	}
 }
 
-// openLikePeers opens the watch caches that the other servers have: a part of the
-// server's start.
-func (s *Server) openLikePeers() {
-	for _, o := range s.peers.others(s) {
-		for _, c := range o.caches.All() {
-			if k := s.KindFor(c.Kind.GroupVersionResource); k != nil {
-				s.caches.Of(k)
-			}
+// opened opens at the others the watch cache that was opened at this one, likewise.
+func (m membership) opened(k *registry.Kind) {
+	for _, o := range m.s.peers.others(m.s) {
+		if k := o.caches.KindFor(k.GroupVersionResource); k != nil {
+			o.caches.Of(k)
 		}
 	}
 }
@@ -162,14 +142,6 @@ func (s *Server) Retire(t *sim.Task) {
 func (s *Server) Forget() {
 	s.peers.all = slices.DeleteFunc(slices.Clone(s.peers.all), func(o *Server) bool { return o == s })
 	s.st.Forget()
-}
-
-// Machine is the name of the machine that the server runs on.
-func (s *Server) Machine() string {
-	if s.cfg.Name == "" {
-		return "control-plane"
-	}
-	return "control-plane-" + s.cfg.Name
 }
 
 // discovery is what in-process clients ask beside the verbs: of the first server that is

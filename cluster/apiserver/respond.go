@@ -4,13 +4,13 @@ import (
 	"net/http"
 	"strings"
 
+	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
 
 // respond is the last stage: the answer goes back.
-func (c *call) respond(r *request.Response) *request.Response {
-	c.Pause(c.s.cfg.Cost.Respond)
+func respond(c *call, r *request.Response, auditor *audit.Auditor) {
 	r.Warnings, r.Stage, r.Took = c.Warnings, c.Refused, c.Task.Elapsed()-c.Began
 	r.Kind = c.Kind
 	payload := &trace.Response{Request: c.Number, Verb: c.Req.Verb, Took: r.Took, Stage: c.Refused}
@@ -31,12 +31,11 @@ func (c *call) respond(r *request.Response) *request.Response {
 	}
 	payload.Code = r.Code
 	r.AuditID, r.Flow = c.Req.AuditID, c.turn.Class()
-	c.s.audit.Answered(&c.Scope, c.record, r, c.Req.Verb == "watch" || c.connects())
+	auditor.Answered(&c.Scope, c.record, r, c.Req.Verb == "watch" || c.connects())
 	if r.Object != nil && r.Err == nil {
 		payload.Object = trace.Obj(r.Traced())
 	}
 	causes := []trace.ID{c.Last}
 	causes = append(causes, c.Commits...)
 	c.Task.Emit(trace.Event{Kind: trace.RequestDone, Object: c.Ref, Causes: causes, Payload: payload})
-	return r
 }

@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/apiserver/aggregator"
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/etcd3"
+	"kviz/cluster/apiserver/flowcontrol"
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
@@ -19,17 +20,14 @@ import (
 
 // route finds the subresource, nil where there is none; what is not served is 404, a
 // verb it does not have 405.
-func (c *call) route() (sub *registry.Subresource, err error) {
+func route(c *handlers.Call) (sub *registry.Subresource, err error) {
 	if c.Kind == nil {
 		return nil, notServed()
 	}
 	if c.Kind.Custom != nil {
 		c.Bulk.Definition = crd.Of(c.Kind).Size()
 	}
-	if err := c.routeCustom(); err != nil {
-		return nil, err
-	}
-	if err := c.awaitFirstObjects(); err != nil {
+	if err := routeCustom(c); err != nil {
 		return nil, err
 	}
 	if c.Kind.Deprecation() != "" && !c.Req.System {
@@ -59,7 +57,7 @@ func notServed() error {
 
 // routeCustom refuses paths that a custom kind has not and warns of versions that
 // are going.
-func (c *call) routeCustom() error {
+func routeCustom(c *handlers.Call) error {
 	if c.Kind.Custom == nil || c.Req.Kind != nil {
 		return nil
 	}
@@ -83,23 +81,27 @@ func (c *call) routeCustom() error {
 // awaitFirstObjects has the request wait for the objects of its kind that every cluster has,
 // where they are only made when somebody first asks: what is served here as APIServices, and
 // the FlowSchemas and priority levels.
-func (c *call) awaitFirstObjects() error {
-	switch s := c.s; {
+func awaitFirstObjects(c *handlers.Call, services *aggregator.Aggregator, flows *flowcontrol.Objects) error {
+	switch {
+	case c.Kind == nil:
+		return nil
 	case c.Kind == aggregator.Kind():
-		s.aggregator.Follow(c.Last)
+		services.Follow(c.Last)
 		if c.User.Name == selfUser.Name {
 			return nil // it is the registration
 		}
-		return c.await(s.aggregator.Registered())
+		there, came := services.Registered()
+		return await(c, there, came)
 	case c.Kind.Group == flowcontrolv1.GroupName && c.Kind.Stored():
-		s.flowObjects.Follow(c.Last)
-		return c.await(s.flowObjects.There())
+		flows.Follow(c.Last)
+		there, came := flows.There()
+		return await(c, there, came)
 	}
 	return nil
 }
 
 // await waits until something is there, for as long as a watch cache may take to begin.
-func (c *call) await(there *bool, came *sim.Cond) error {
+func await(c *handlers.Call, there *bool, came *sim.Cond) error {
 	for end := c.Task.Elapsed() + etcd3.TooNewWait; !*there; {
 		left := end - c.Task.Elapsed()
 		if left <= 0 {

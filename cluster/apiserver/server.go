@@ -3,21 +3,19 @@
 // A request passes a fixed row of stages, each of which may change the object
 // or refuse it; only then is it written to the store, and only then do those
 // who watch hear of it, through the watch cache. Nobody but the API server
-// talks to etcd. Stages that look only at the request's head are files here,
-// authentication.go … authorization.go; from the body to the store and back an object
-// goes through the package handlers. Each says in the trace what it did. Start reading at
-// [Server.Handle], then pipeline.go.
+// talks to etcd. Stages that look only at the request's head are the package filters;
+// from the body to the store and back an object goes through the package handlers. Each
+// says in the trace what it did. Start reading at [Server.Handle], then pipeline.go.
 //
 // Simplified: almost every built-in kind has one version. DESIGN.md lists the rest.
 package apiserver
 
 import (
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/netip"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	quotaconfig "k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota"
@@ -32,6 +30,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/authz"
 	"kviz/cluster/apiserver/bootstrap"
+	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/caches"
 	"kviz/cluster/apiserver/configfile"
 	"kviz/cluster/apiserver/controlplane"
@@ -40,13 +39,15 @@ import (
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/apiserver/fieldmanager"
+	"kviz/cluster/apiserver/filters"
 	"kviz/cluster/apiserver/flowcontrol"
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/inprocess"
 	"kviz/cluster/apiserver/names"
-	"kviz/cluster/apiserver/oidc"
+	"kviz/cluster/apiserver/options"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/registry/service"
+	"kviz/cluster/apiserver/request"
 	"kviz/cluster/apiserver/review"
 	"kviz/cluster/apiserver/serviceaccount"
 	"kviz/cluster/apiserver/webhook"
@@ -115,6 +116,9 @@ type Config struct {
 	// Dial opens a connection from the server's machine to an address of the cluster's
 	// network, for aggregated APIs; nil where there is no network.
 	Dial aggregator.Dial
+	// Delay is passed by every request that has been let in, which keeps its seats for as
+	// long as that takes; nil where nothing delays them.
+	Delay func(t *sim.Task)
 }
 
 // Cost is the modelled virtual time of a request's stages (the store's time is
@@ -136,29 +140,23 @@ var DefaultCost = Cost{
 // Server is a kube-apiserver. Its methods may be called only on the kernel's
 // goroutine.
 type Server struct {
+	identity
+	lifecycle
+
 	cfg   Config
-	k     *sim.Kernel
 	st    *storage.Conn
 	names *names.Generator
-	p     *sim.Process
-
-	ready   bool
-	begun   bool     // it has been ready, whatever became of it
-	retired bool     // it ends for good
-	started sim.Cond // ready changed
 
 	// What goes on when the server starts again.
+	peers          *peers // the servers of the cluster, this one too
+	disk           Disk
 	caches         *caches.Caches
 	keys           *authn.Keys
 	fields         *fieldmanager.Managers
-	encryption     *encrypt.AtRest
-	audit          *audit.Auditor
-	configs        *configfile.Files
 	authenticators *authn.Authenticators
-	issuers        *oidc.Issuers // nil where there are none
+	options        *options.Options
 	conversions    *crd.Conversions
-	peers          *peers            // the servers of the cluster, this one too
-	delay          func(t *sim.Task) // see DelayHandlers; nil where there is none
+	workers        workers
 
 	// What is made anew when it does.
 	customs     *crd.Definitions // the kinds that CustomResourceDefinitions make
@@ -171,13 +169,13 @@ type Server struct {
 	services    service.Resolver // what is behind the Services
 	policies    *policy.Policies
 	hooks       *admissionwebhook.Hooks
+	filters     *filters.Filters
 	fairness    flowcontrol.Filter
 	flowObjects *flowcontrol.Objects
 	aggregator  *aggregator.Aggregator
 	handlers    *handlers.Handlers
 	reviews     *review.Reviews
 	controllers *controlplane.Controllers
-	workers     workers
 }
 
 // New makes the server of process p and starts it: it fills the store with
@@ -185,20 +183,29 @@ type Server struct {
 // and is then [Server.Ready].
 func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	cfg.complete()
-	s := &Server{cfg: cfg, k: p.Kernel(), st: st.Connect(p.Lane.String()), caches: &caches.Caches{}, fields: &fieldmanager.Managers{}}
+	s := &Server{
+		identity: identity{k: p.Kernel(), name: cfg.Name, before: cfg.Before},
+		cfg:      cfg, st: st.Connect(p.Lane.String()), caches: &caches.Caches{}, fields: &fieldmanager.Managers{},
+	}
 	s.names = &names.Generator{Stream: s.stream("apiserver")}
-	s.encryption = encrypt.NewAtRest(s.whose(), s.stream("encryption"), s.cfg.KMS)
-	s.audit = audit.NewAuditor(s.k, s.whose(), s.stream("audit"), audit.Sources{Lister: s.caches, Machine: s.cfg.AdvertiseIP})
+	s.workers.serve = s.serve
 	s.conversions = &crd.Conversions{Kernel: s.k, Client: func() *webhook.Client { return s.webhooks }}
-	s.configs = s.newConfigFiles()
+	s.options = &options.Options{ReadFile: s.disk.ReadFile, Admission: func(cfg admission.Configurations) { s.handlers.Admission = s.newAdmission(cfg) }}
+	if cfg.Provider != nil {
+		s.options.Provider = cfg.Provider
+	}
+	s.disk = Disk{
+		encryption: encrypt.NewAtRest(s.traced(), s.stream("encryption"), cfg.KMS),
+		audit:      audit.NewAuditor(s.k, s.traced(), s.stream("audit"), audit.Sources{Lister: s.caches, Machine: cfg.AdvertiseIP}),
+		configs:    s.options.Files(s.traced()),
+	}
 	if cfg.Peer != nil {
 		s.join(cfg.Peer)
 	} else {
 		s.found(st)
 	}
 	s.caches.Usage = s.peers.usage
-	s.peers.all = append(s.peers.all, s)
-	s.peers.several = s.peers.several || len(s.peers.all) > 1
+	s.peers.add(s)
 	s.Restart(p)
 	return s
 }
@@ -211,30 +218,22 @@ func (s *Server) found(st *storage.Client) {
 		panic("apiserver: " + err.Error()) // fixed input: it works always or never
 	}
 	authority.Clock = s.k.Now
-	s.newAuthenticators(authority, &authn.Expiry{})
+	s.authenticators = authn.NewAuthenticators(authority, &authn.Expiry{}, s.keys, s.caches, s.cfg.Tokens)
 	st.DescribeEvent = s.peers.describe
 }
 
-// named is the name of something of the server's own.
-func (s *Server) named(what string) string {
-	if s.cfg.Name == "" {
-		return what
+// join makes the server share what the servers of a cluster share with another.
+func (s *Server) join(o *Server) {
+	s.peers, s.keys = o.peers, o.keys
+	s.authenticators = authn.NewAuthenticators(o.authenticators.Authority, o.authenticators.Expiry, s.keys, s.caches, s.cfg.Tokens)
+	s.disk.copy(&s.peers.all[0].disk)
+	if len(s.peers.all) == 1 && o.p.Alive() {
+		o.p.Go("identity", o.controllers.KeepIdentity)
 	}
-	return what + "/" + s.cfg.Name
-}
-
-// stream is a stream of random numbers of the server's own.
-func (s *Server) stream(what string) *rand.Rand { return s.k.Rand(s.streamName(what)) }
-
-func (s *Server) streamName(what string) string {
-	if s.cfg.Before == 0 {
-		return s.named(what)
-	}
-	return fmt.Sprintf("%s#%d", s.named(what), s.cfg.Before)
 }
 
 // cidr is the range of the Services' cluster IPs.
-func (s *Server) cidr() netip.Prefix { return netip.MustParsePrefix(s.cfg.ServiceCIDR) }
+func (cfg *Config) cidr() netip.Prefix { return netip.MustParsePrefix(cfg.ServiceCIDR) }
 
 // complete fills in what the zero value means.
 func (cfg *Config) complete() {
@@ -261,77 +260,66 @@ func (cfg *Config) complete() {
 	}
 }
 
-// Authority is the cluster's certificate authority, whose client certificates the
-// server believes.
-func (s *Server) Authority() *authn.Authority { return s.authenticators.Authority }
-
-// Seats are what priority and fairness shares out.
-func (s *Server) Seats() *fairness.Seats { return s.fairness.Seats }
+// Disk is what is on the disk of the server's machine.
+func (s *Server) Disk() *Disk { return &s.disk }
 
 // ConfigFiles are its configuration files.
-func (s *Server) ConfigFiles() *configfile.Files { return s.configs }
+func (s *Server) ConfigFiles() *configfile.Files { return s.disk.configs }
 
 // Auditor is what writes the audit log.
-func (s *Server) Auditor() *audit.Auditor { return s.audit }
+func (s *Server) Auditor() *audit.Auditor { return s.disk.audit }
 
 // Encryption is encryption at rest.
-func (s *Server) Encryption() *encrypt.AtRest { return s.encryption }
-
-// PluginHealth is what the check kms-providers of /healthz and /readyz says.
-func (s *Server) PluginHealth() (exists, well bool) { return s.encryption.PluginHealth() }
+func (s *Server) Encryption() *encrypt.AtRest { return s.disk.encryption }
 
 // Authenticators are those of the server.
 func (s *Server) Authenticators() *authn.Authenticators { return s.authenticators }
 
-// Process is the process the server runs as.
-func (s *Server) Process() *sim.Process { return s.p }
-
-// Ready reports whether the server answers requests: what /readyz says.
-func (s *Server) Ready() bool { return s.ready && s.p.Alive() }
-
-// Begun reports whether the server has been ready since the cluster began.
-func (s *Server) Begun() bool { return s.begun }
-
-// WaitReady waits until the server is ready.
-func (s *Server) WaitReady(t *sim.Task) {
-	for !s.Ready() {
-		s.started.Wait(t)
-	}
+// Access is [filters.Filters.Access].
+func (s *Server) Access(t *sim.Task, req *request.Request, verb, path string) error {
+	return s.filters.Access(t, req, verb, path)
 }
 
-// WaitReadyFor is WaitReady with a limit in virtual time. It reports whether the
-// server is ready.
-func (s *Server) WaitReadyFor(t *sim.Task, limit time.Duration) bool {
-	for end := t.Elapsed() + limit; !s.Ready(); {
-		left := end - t.Elapsed()
-		if left <= 0 {
-			return false
-		}
-		s.started.WaitTimeout(t, left)
-	}
-	return true
+// AuditAnswered is [filters.Filters.AuditAnswered].
+func (s *Server) AuditAnswered(t *sim.Task, req *request.Request, code int, status *metav1.Status) {
+	s.filters.AuditAnswered(t, req, code, status)
 }
+
+// Audits reports whether anything is written of requests.
+func (s *Server) Audits() bool { return s.disk.audit.On() }
+
+// Seats are what priority and fairness shares out.
+func (s *Server) Seats() *fairness.Seats { return s.fairness.Seats }
+
+// Aggregated is what other servers serve.
+func (s *Server) Aggregated() aggregator.Aggregated { return s.aggregator }
+
+// Wires are the ways from the servers of the cluster to their clients, for those who do
+// something to them.
+func (s *Server) Wires() *cacher.Wires { return &s.peers.wires }
 
 // Store is the server's connection to the store: kube-apiserver's --etcd-servers.
 func (s *Server) Store() *storage.Conn { return s.st }
 
-// Revision is the newest revision the store has shown.
-func (s *Server) Revision() int64 { return s.st.Revision() }
-
 // ProbeStore reads from the store, and gives what is wrong with it.
 func (s *Server) ProbeStore(t *sim.Task) error { return s.probe.Ask(t) }
-
-// KindFor is the kind served as a resource now; nil if none is.
-func (s *Server) KindFor(r schema.GroupVersionResource) *registry.Kind { return s.caches.KindFor(r) }
 
 // Resources lists what the server serves: the built-in kinds in the order of
 // kubectl api-resources, then the custom ones.
 func (s *Server) Resources() []*registry.Kind { return s.caches.Resources() }
 
-// Authorize answers what the authorizers say: for the reviews, and for
-// requests that are for no resource (/version, /metrics).
-func (s *Server) Authorize(t *sim.Task, a authz.Attributes) authz.Decision {
-	return s.authorizers.DecideFor(t, a)
+// WriteFlows writes a dump of /debug/api_priority_and_fairness/, and reports
+// whether there is one of the name.
+func (s *Server) WriteFlows(w io.Writer, dump string, details bool) bool {
+	return s.fairness.Seats.Dump(w, s.k.Elapsed(), s.k.Epoch(), dump, details)
+}
+
+// WriteMetrics writes the server's metrics: those of priority and fairness.
+func (s *Server) WriteMetrics(w io.Writer) { s.fairness.Seats.WriteMetrics(w, s.k.Elapsed()) }
+
+// OpenID are the documents by which others check service account tokens.
+func (s *Server) OpenID() serviceaccount.OpenID {
+	return serviceaccount.OpenID{Address: s.cfg.AdvertiseIP, Keys: s.keys}
 }
 
 // Client is an in-process connection as user, for the component in lane.
@@ -348,27 +336,4 @@ func (s *Server) ClientThrough(h inprocess.Handler, lane trace.Lane, user authn.
 // before the servers.
 func (s *Server) BearerThrough(h inprocess.Handler, lane trace.Lane, token string) client.Interface {
 	return inprocess.WithToken(h, discovery{s}, lane, token)
-}
-
-// WriteFlows writes a dump of /debug/api_priority_and_fairness/, and reports
-// whether there is one of the name.
-func (s *Server) WriteFlows(w io.Writer, dump string, details bool) bool {
-	return s.fairness.Seats.Dump(w, s.k.Elapsed(), s.k.Epoch(), dump, details)
-}
-
-// WriteMetrics writes the server's metrics: those of priority and fairness.
-func (s *Server) WriteMetrics(w io.Writer) { s.fairness.Seats.WriteMetrics(w, s.k.Elapsed()) }
-
-// OpenIDConfig tells who issues service account tokens and where the keys are, as JSON.
-func (s *Server) OpenIDConfig() ([]byte, error) {
-	return serviceaccount.OpenIDConfig(s.cfg.AdvertiseIP)
-}
-
-// JWKS is the public half of the key that signs service account tokens, as a JSON web
-// key set.
-func (s *Server) JWKS() ([]byte, error) { return serviceaccount.JWKS(s.keys) }
-
-// transformer is how a kind's values are encrypted.
-func (s *Server) transformer(k *registry.Kind) *encrypt.Transformer {
-	return s.encryption.Transformer(k.GroupResource())
 }

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -21,8 +20,10 @@ import (
 	"kviz/cluster/apiserver/caches"
 	"kviz/cluster/apiserver/controlplane"
 	"kviz/cluster/apiserver/crd"
+	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/fairness"
+	"kviz/cluster/apiserver/filters"
 	"kviz/cluster/apiserver/flowcontrol"
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/registry"
@@ -58,6 +59,9 @@ func (s *Server) Restart(p *sim.Process) {
 	s.aggregator = aggregator.New(aggregator.Config{
 		Process: p, Rand: s.stream("aggregator"), Host: aggregatorHost{s, s.services}, Caches: s.caches.Of, Revision: s.st.Revision, Dial: s.cfg.Dial,
 	})
+	s.filters = &filters.Filters{Authenticators: s.authenticators, Authorizers: s.authorizers, Auditor: s.disk.audit}
+	o := s.options
+	o.Process, o.Authenticators, o.Authorizers, o.Webhooks = p, s.authenticators, s.authorizers, s.webhooks
 	alloc := s.newAllocator()
 	s.handlers = &handlers.Handlers{
 		Process: p, Store: s.store, Authorizers: s.authorizers, Fields: s.fields, Services: alloc, Names: s.names, Kubelets: s.cfg.Kubelets, Kinds: s.caches,
@@ -73,7 +77,7 @@ func (s *Server) Restart(p *sim.Process) {
 	s.hooks = admissionwebhook.NewHooks(s.caches, s.authorizers, s.webhooks)
 	s.handlers.Admission = s.newAdmission(nil)
 	s.controllers = &controlplane.Controllers{
-		CIDR: s.cidr(), Machine: s.Machine(), Client: s.Client(p.Lane, selfUser), Caches: s.caches, Servers: membership{s},
+		CIDR: s.cfg.cidr(), Machine: s.Machine(), Client: s.Client(p.Lane, selfUser), Caches: s.caches, Servers: membership{s},
 	}
 	definitions := crd.NewControllers(p, func() *cacher.Cache { return s.caches.Of(crd.DefinitionKind()) }, s.customs.Stored, definitionHost{s, s.conversions})
 	s.listen(alloc, definitions)
@@ -88,24 +92,25 @@ func (s *Server) Restart(p *sim.Process) {
 // openStore makes what reads and writes objects, down from the watch caches.
 func (s *Server) openStore() (closeCaches func()) {
 	s.authorizers = &authz.Authorizers{Authorizer: authz.New(caches.Roles{Caches: s.caches})}
+	sealed := func(k *registry.Kind) *encrypt.Transformer { return s.disk.encryption.Transformer(k.GroupResource()) }
 	s.store = &etcd3.Store{
-		Conn: s.st, Caches: s.caches.Of, Sealed: s.transformer, EventTTL: s.cfg.EventTTL, Leases: s.st.NewLeases("events"),
+		Conn: s.st, Caches: s.caches.Of, Sealed: sealed, EventTTL: s.cfg.EventTTL, Leases: s.st.NewLeases("events"),
 	}
 	s.probe = &etcd3.Probe{Conn: s.st}
-	s.writer = &bootstrap.Writer{Store: s.st, Transformer: s.transformer}
+	s.writer = &bootstrap.Writer{Store: s.st, Transformer: sealed}
 	s.customs = crd.New(definitionHost{s, s.conversions})
 	return s.caches.Begin(caches.Config{
 		Cacher: &cacher.Config{
-			Process: s.p, Store: s.st, Transformer: s.transformer, Wires: &s.peers.wires, Size: s.cfg.CacheSize, Deliver: s.cfg.Cost.Deliver,
+			Process: s.p, Store: s.st, Transformer: sealed, Wires: &s.peers.wires, Size: s.cfg.CacheSize, Deliver: s.cfg.Cost.Deliver,
 		},
-		Definitions: s.customs, Live: s.store.Live, Follow: s.authorizers.Follow, Opened: s.openAtPeers,
+		Definitions: s.customs, Live: s.store.Live, Follow: s.authorizers.Follow, Opened: membership{s}.opened,
 	})
 }
 
 // newAllocator makes the allocator of the server's process.
 func (s *Server) newAllocator() *service.Allocator {
 	return service.NewAllocator(service.Config{
-		Rand: s.names.Rand, Cidr: s.cidr(), Ports: s.cfg.NodePorts, Several: s.several, Store: s.st,
+		Rand: s.names.Rand, Cidr: s.cfg.cidr(), Ports: s.cfg.NodePorts, Several: membership{s}.Several, Store: s.st,
 		Services: func(key string) *corev1.Service {
 			if en := s.caches.OfResource(client.Services).Get(key); en != nil {
 				return en.Object.(*corev1.Service)
@@ -142,8 +147,8 @@ func (s *Server) listen(alloc *service.Allocator, definitions *crd.Controllers) 
 
 // main is the server's first task; it lives as long as the process.
 func (s *Server) main(t *sim.Task, definitions *crd.Controllers) {
-	s.audit.Start(t, s.p)
-	s.configs.Start(t, s.p)
+	s.disk.audit.Start(t, s.p)
+	s.disk.configs.Start(t, s.p)
 	s.bootstrap(t)
 	s.caches.Fill(t)
 	if s.caches.InUse(registry.KindFor(client.FlowSchemas.GroupVersionResource)) {
@@ -154,14 +159,15 @@ func (s *Server) main(t *sim.Task, definitions *crd.Controllers) {
 		s.aggregator.Follow(trace.ID{})
 		s.aggregator.Await(t)
 	}
-	s.openLikePeers()
+	all := membership{s}
+	all.openCaches()
 	s.ready, s.begun = true, true
 	s.started.Broadcast()
 	s.peers.usage.Again()
-	s.p.Go("compactor", func(t *sim.Task) { etcd3.Compact(t, s.st, s.cfg.CompactionInterval, s.leads) })
+	s.p.Go("compactor", func(t *sim.Task) { etcd3.Compact(t, s.st, s.cfg.CompactionInterval, all.Leads) })
 	s.p.Go("crd-controllers", definitions.Run)
 	s.p.Go("kubernetes-service", s.controllers.KeepService)
-	if s.several() {
+	if all.Several() {
 		s.p.Go("identity", s.controllers.KeepIdentity)
 	}
 	for {
@@ -182,10 +188,9 @@ func (s *Server) bootstrap(t *sim.Task) {
 	if r := s.st.Revision(); r > 1 {
 		// A store from a run before has objects with names and UIDs drawn from the
 		// same seed; what is drawn now must differ.
-		s.names.Stream = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("apiserver"), r))
-		nonces = s.k.Rand(fmt.Sprintf("%s@%d", s.streamName("encryption"), r))
+		s.names.Stream, nonces = s.streamAt("apiserver", r), s.streamAt("encryption", r)
 	}
-	s.encryption.Start(t, s.p, nonces)
+	s.disk.encryption.Start(t, s.p, nonces)
 	for {
 		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: cacher.PrefixEnd("/registry/"), KeysOnly: true})
 		if err == nil && resp.Count > 0 {

@@ -32,7 +32,7 @@ func TestUpkeep(t *testing.T) {
 		}
 		_, err := w.admin().Create(task, client.Events, "default", ev)
 		w.must(err)
-		first := w.s.Revision()
+		first := w.s.Store().Revision()
 		w.put(task, "a", "1")
 		task.Sleep(50 * time.Minute)
 		if _, err := w.admin().Get(task, client.Events, "default", "e"); err != nil {

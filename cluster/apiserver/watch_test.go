@@ -86,7 +86,7 @@ func TestWatchResume(t *testing.T) {
 // it, and nothing before (cacher/cache_watcher.go process).
 func TestWatchFromTheFuture(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		now := w.s.Revision()
+		now := w.s.Store().Revision()
 		wa := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{ResourceVersion: object.FormatRevision(now + 2)})
 		for _, name := range []string{"a", "b", "c"} {
 			w.put(task, name, "1")
@@ -173,7 +173,7 @@ func TestSelectors(t *testing.T) {
 		expect(t, next(task, free), "ADDED web@"+p.ResourceVersion)
 		_, err = c.CreateSub(task, client.Pods, "default", "web", "binding", &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Target: corev1.ObjectReference{Name: "node-1"}})
 		w.must(err)
-		rev := w.s.Revision()
+		rev := w.s.Store().Revision()
 		expect(t, next(task, mine), fmt.Sprintf("ADDED web@%d", rev))
 		expect(t, next(task, free), fmt.Sprintf("DELETED web@%d", rev))
 		items, _, err := c.List(task, client.Pods, "default", metav1.ListOptions{FieldSelector: "spec.nodeName=node-1"})
@@ -293,7 +293,7 @@ func TestPages(t *testing.T) {
 		expect(t, names(page), "e")
 		expect(t, page.ListMeta.Continue, "")
 
-		w.must(w.st.Compact(task, w.s.Revision()))
+		w.must(w.st.Compact(task, w.s.Store().Revision()))
 		gone := req(metav1.ListOptions{Limit: 2, Continue: token})
 		if !apierrors.IsResourceExpired(gone.Err) {
 			t.Errorf("a page of a compacted revision gave %v, want 410", gone.Err)

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"kviz/cluster/apiserver/request"
-
 	"kviz/cluster/sim"
 )
 
@@ -34,22 +33,23 @@ const idleWorkers = 64
 
 // workers are those of a server.
 type workers struct {
+	serve func(t *sim.Task, req *request.Request) *request.Response
 	idle  []*worker
 	begun int // ever
 }
 
-// dispatch has a worker serve the job.
-func (s *Server) dispatch(j *job) {
-	if n := len(s.workers.idle); n > 0 {
-		w := s.workers.idle[n-1]
-		s.workers.idle = s.workers.idle[:n-1]
+// dispatch has a worker, a task of the server's process, serve the job.
+func (ws *workers) dispatch(p *sim.Process, j *job) {
+	if n := len(ws.idle); n > 0 {
+		w := ws.idle[n-1]
+		ws.idle = ws.idle[:n-1]
 		w.job = j
 		w.wake.Signal()
 		return
 	}
 	w := &worker{job: j}
-	s.workers.begun++
-	task := s.p.Go("request-"+strconv.Itoa(s.workers.begun), func(t *sim.Task) { s.work(t, w) })
+	ws.begun++
+	task := p.Go("request-"+strconv.Itoa(ws.begun), func(t *sim.Task) { ws.work(t, w) })
 	task.OnEnd(func() {
 		if w.job != nil { // the server was killed meanwhile
 			w.job.end()
@@ -57,17 +57,17 @@ func (s *Server) dispatch(j *job) {
 	})
 }
 
-func (s *Server) work(t *sim.Task, w *worker) {
+func (ws *workers) work(t *sim.Task, w *worker) {
 	for {
 		t.SetCauses()
 		j := w.job
-		j.resp = s.serve(t, j.req)
+		j.resp = ws.serve(t, j.req)
 		w.job = nil
 		j.end()
-		if len(s.workers.idle) >= idleWorkers {
+		if len(ws.idle) >= idleWorkers {
 			return
 		}
-		s.workers.idle = append(s.workers.idle, w)
+		ws.idle = append(ws.idle, w)
 		w.wake.Wait(t)
 	}
 }

@@ -141,9 +141,9 @@ func TestFinalizers(t *testing.T) {
 		if got.DeletionTimestamp == nil {
 			t.Fatal("the object is not marked for deletion")
 		}
-		rev := w.s.Revision()
+		rev := w.s.Store().Revision()
 		w.must(c.Delete(task, client.ConfigMaps, "default", "a", metav1.DeleteOptions{}))
-		if w.s.Revision() != rev {
+		if w.s.Store().Revision() != rev {
 			t.Error("deleting again wrote again")
 		}
 		more := got.DeepCopy()

@@ -24,14 +24,14 @@ import (
 	"strings"
 	"time"
 
-	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver"
 	"kviz/cluster/apiserver/aggregator"
+	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
+	"kviz/cluster/apiserver/serviceaccount"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
@@ -311,23 +311,8 @@ func (b *Balancer) AuditAnswered(t *sim.Task, req *request.Request, code int, st
 // Resources is [apiserver.Server.Resources] of a server that is up.
 func (b *Balancer) Resources() []*registry.Kind { return b.first().Resources() }
 
-// Aggregates is [apiserver.Server.Aggregates] of a server that is up.
-func (b *Balancer) Aggregates(gv schema.GroupVersion) bool { return b.first().Aggregates(gv) }
-
-// AggregatedGroups is [apiserver.Server.AggregatedGroups] of a server that is up.
-func (b *Balancer) AggregatedGroups() []apidiscovery.APIGroupDiscovery {
-	return b.first().AggregatedGroups()
-}
-
-// AggregatedOpenAPI is [apiserver.Server.AggregatedOpenAPI] of a server that is up.
-func (b *Balancer) AggregatedOpenAPI() []aggregator.OpenAPIDocument {
-	return b.first().AggregatedOpenAPI()
-}
-
-// AggregatedOpenAPIv2 is [apiserver.Server.AggregatedOpenAPIv2] of a server that is up.
-func (b *Balancer) AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document {
-	return b.first().AggregatedOpenAPIv2()
-}
+// Aggregated is [apiserver.Server.Aggregated] of a server that is up.
+func (b *Balancer) Aggregated() aggregator.Aggregated { return b.first().Aggregated() }
 
 // Ready reports whether a server behind the balancer is ready.
 func (b *Balancer) Ready() bool { return b.alive() && b.first().Ready() }
@@ -336,17 +321,14 @@ func (b *Balancer) Ready() bool { return b.alive() && b.first().Ready() }
 // server, where there is one; else the balancer, if it has one to go to.
 func (b *Balancer) Answers() bool { return !b.Stands() || b.Ready() }
 
-// PluginHealth is [apiserver.Server.PluginHealth] of a server that is up.
-func (b *Balancer) PluginHealth() (exists, well bool) { return b.first().PluginHealth() }
+// Encryption is [apiserver.Server.Encryption] of a server that is up.
+func (b *Balancer) Encryption() *encrypt.AtRest { return b.first().Encryption() }
 
 // ProbeStore is [apiserver.Server.ProbeStore] of a server that is up.
 func (b *Balancer) ProbeStore(t *sim.Task) error { return b.first().ProbeStore(t) }
 
-// OpenIDConfig is the first one's.
-func (b *Balancer) OpenIDConfig() ([]byte, error) { return b.first().OpenIDConfig() }
-
-// JWKS is the first one's: they all have the same keys.
-func (b *Balancer) JWKS() ([]byte, error) { return b.first().JWKS() }
+// OpenID is the first one's: they all have the same keys.
+func (b *Balancer) OpenID() serviceaccount.OpenID { return b.first().OpenID() }
 
 // WriteFlows is [apiserver.Server.WriteFlows] of a server that is up.
 func (b *Balancer) WriteFlows(w io.Writer, dump string, details bool) bool {

@@ -58,6 +58,9 @@ func newBench(tb testing.TB, cfg console.Config, actors ...actor) *bench {
 		m := machine{b}
 		cfg.Verbs.Cluster = &verbs.Cluster{Trace: b.stream, Clock: m, Faults: m, Endpoints: m.Endpoints}
 	}
+	if cfg.User.Name == "" {
+		cfg.User = authn.Admin()
+	}
 	b.Console = console.New(cfg)
 
 	ready := make(chan struct{})

@@ -69,7 +69,7 @@ type Config struct {
 	Etcd   etcd.Store   // nil: no etcdctl
 	// Manifests are files that -f finds when there is no such file on the disk.
 	Manifests fs.FS
-	User      authn.User // who kubectl is; zero means authn.Admin()
+	User      authn.User // who kubectl is
 }
 
 // Console runs commands against one cluster.
@@ -90,9 +90,6 @@ type Console struct {
 // New makes a console with the commands kubectl, on, kviz and timeout. The
 // kernel need not run yet.
 func New(cfg Config) *Console {
-	if cfg.User.Name == "" {
-		cfg.User = authn.Admin()
-	}
 	c := &Console{cfg: cfg, commands: map[string]command.Func{}}
 	c.kernel = &command.Kernel{Kernel: cfg.Kernel, Process: cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompConsole})}
 	c.kubectl = kubectl.New(c.kubectlConfig())

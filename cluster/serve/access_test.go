@@ -77,7 +77,7 @@ func TestCredentialsOverTLS(t *testing.T) {
 	var cert, key []byte
 	p := e.kernel.NewProcess(trace.Lane{Component: trace.CompClient})
 	if err := e.kernel.Call(t.Context(), p, "issue", func(task *sim.Task) {
-		cert, key, err = e.server.Authority().Issue("jane", []string{"dev"}, task.Now(), 24*time.Hour)
+		cert, key, err = e.server.Authenticators().Authority.Issue("jane", []string{"dev"}, task.Now(), 24*time.Hour)
 	}); err != nil {
 		t.Fatal(err)
 	}

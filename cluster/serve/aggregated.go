@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metatable "k8s.io/apimachinery/pkg/api/meta/table"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,15 +19,9 @@ import (
 	"kviz/cluster/remote"
 )
 
-// aggregated is what other servers serve behind this one.
+// aggregated has what other servers serve behind this one.
 type aggregated interface {
-	// Aggregates reports whether another server serves a group version; AggregatedGroups
-	// is the discovery of all of those, AggregatedOpenAPI and AggregatedOpenAPIv2 are their
-	// documents.
-	Aggregates(gv schema.GroupVersion) bool
-	AggregatedGroups() []apidiscovery.APIGroupDiscovery
-	AggregatedOpenAPI() []aggregator.OpenAPIDocument
-	AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document
+	Aggregated() aggregator.Aggregated
 }
 
 // serveAggregated answers a request for a group version that another server serves,
@@ -44,7 +37,7 @@ func (h *Handler) serveAggregated(w http.ResponseWriter, r *http.Request, path s
 	gv, elsewhere := schema.GroupVersion{Group: parts[1], Version: parts[2]}, false
 	h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
-			elsewhere = api.Aggregates(gv)
+			elsewhere = api.Aggregated().Serves(gv)
 		}
 	})
 	if !elsewhere {

@@ -110,7 +110,7 @@ func (h *Handler) served() []apidiscovery.APIGroupDiscovery {
 func (h *Handler) aggregatedGroups() (groups []apidiscovery.APIGroupDiscovery) {
 	h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
-			groups = api.AggregatedGroups()
+			groups = api.Aggregated().Groups()
 		}
 	})
 	return groups

@@ -14,6 +14,7 @@ import (
 
 	"kviz/cluster/apiserver/request"
 
+	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/serviceaccount"
 	"kviz/cluster/sim"
 )
@@ -23,8 +24,8 @@ type healthy interface {
 	Ready() bool
 	// ProbeStore reads from the store, as the health checks do, and gives what is wrong.
 	ProbeStore(t *sim.Task) error
-	// PluginHealth is the check of KMS plugins, where there is one.
-	PluginHealth() (exists, well bool)
+	// Encryption has the check of KMS plugins.
+	Encryption() *encrypt.AtRest
 }
 
 // flows is what /debug/api_priority_and_fairness/ shows.
@@ -58,7 +59,7 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, path strin
 	err := h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
 			up, ready = true, api.Ready()
-			plugins, well = api.PluginHealth()
+			plugins, well = api.Encryption().PluginHealth()
 		}
 	})
 	if err == nil && !up && !h.starting() {

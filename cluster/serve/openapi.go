@@ -74,7 +74,7 @@ func (h *Handler) openAPIIndex() (map[string]string, error) {
 func (h *Handler) aggregatedDocs() (docs []aggregator.OpenAPIDocument) {
 	h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
-			docs = api.AggregatedOpenAPI()
+			docs = api.Aggregated().OpenAPI()
 		}
 	})
 	return docs

@@ -81,7 +81,7 @@ func (h *Handler) mergedV2() (*mergedV2, string, error) {
 	var docs []aggregator.OpenAPIv2Document
 	h.cfg.Kernel.Do(func() {
 		if api := h.cfg.API(); api != nil {
-			docs = api.AggregatedOpenAPIv2()
+			docs = api.Aggregated().OpenAPIv2()
 		}
 	})
 	h.customDocs.mu.Lock()

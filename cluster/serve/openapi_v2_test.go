@@ -20,10 +20,21 @@ import (
 // aggregates is an API server behind which others have told these documents.
 type aggregates struct {
 	*apiserver.Server
+	told told
+}
+
+func (a *aggregates) Aggregated() aggregator.Aggregated {
+	a.told.Aggregated = a.Server.Aggregated()
+	return &a.told
+}
+
+// told are documents that others have told, beside what they serve.
+type told struct {
+	aggregator.Aggregated
 	docs []aggregator.OpenAPIv2Document
 }
 
-func (a *aggregates) AggregatedOpenAPIv2() []aggregator.OpenAPIv2Document { return a.docs }
+func (o *told) OpenAPIv2() []aggregator.OpenAPIv2Document { return o.docs }
 
 // What other servers tell is in the OpenAPI v2 document in both its forms: a definition
 // that is another than Kubernetes' of the same name gets another name, and the one that
@@ -34,7 +45,7 @@ func TestOpenAPIv2OfOthers(t *testing.T) {
 	api := &aggregates{Server: e.server}
 	e.h = serve.New(serve.Config{Kernel: e.kernel, API: func() serve.API { return api }, Documents: assets.Documents()})
 	tell := func(docs ...aggregator.OpenAPIv2Document) {
-		_ = e.kernel.Do(func() { api.docs = docs })
+		_ = e.kernel.Do(func() { api.told.docs = docs })
 	}
 	read := func(accept string) (body []byte, etag string) {
 		t.Helper()

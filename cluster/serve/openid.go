@@ -7,10 +7,9 @@ import (
 	"kviz/cluster/apiserver/serviceaccount"
 )
 
-// issuer has the documents, in JSON, by which others check service account tokens.
+// issuer has the documents by which others check service account tokens.
 type issuer interface {
-	OpenIDConfig() ([]byte, error)
-	JWKS() ([]byte, error)
+	OpenID() serviceaccount.OpenID
 }
 
 // openIDCaching is how long who checks tokens may keep the documents: an hour
@@ -31,9 +30,9 @@ func isOpenID(path string) bool {
 // serveOpenID answers who wants to check service account tokens: the issuer's
 // discovery document and its keys (pkg/routes/openidmetadata.go).
 func (h *Handler) serveOpenID(w http.ResponseWriter, r *http.Request, path string) {
-	contentType, document := "application/json", issuer.OpenIDConfig
+	contentType, document := "application/json", serviceaccount.OpenID.Config
 	if strings.HasPrefix(path, serviceaccount.JWKSPath) {
-		contentType, document = "application/jwk-set+json", issuer.JWKS
+		contentType, document = "application/jwk-set+json", serviceaccount.OpenID.JWKS
 	}
 	switch {
 	case path != serviceaccount.OpenIDConfigPath && path != serviceaccount.JWKSPath:
@@ -52,7 +51,7 @@ func (h *Handler) serveOpenID(w http.ResponseWriter, r *http.Request, path strin
 		if api := h.cfg.API(); api != nil && api.Ready() {
 			up = true
 			var bad error
-			if body, bad = document(api); bad != nil {
+			if body, bad = document(api.OpenID()); bad != nil {
 				panic("serve: " + bad.Error()) // plain data
 			}
 		}

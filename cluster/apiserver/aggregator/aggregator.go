@@ -17,6 +17,7 @@ import (
 	"slices"
 	"time"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,17 @@ var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
 	What: "the aggregator asks the endpoints of an APIService one after the other, and no watches go through its proxy",
 })
+
+// Aggregated is what other servers serve behind one; an [Aggregator] is one.
+type Aggregated interface {
+	// Serves reports whether another server serves the group version, or has been said to.
+	Serves(gv schema.GroupVersion) bool
+	// Groups are the discovery of all of those, the group with the highest priority first;
+	// OpenAPI and OpenAPIv2 their documents, where they told some.
+	Groups() []apidiscovery.APIGroupDiscovery
+	OpenAPI() []OpenAPIDocument
+	OpenAPIv2() []OpenAPIv2Document
+}
 
 // Aggregator is that of one server. All its parts begin when somebody first asks for an
 // APIService: until then the store has none, and nothing is served by anybody else. Of

@@ -69,6 +69,9 @@ func userInfo(u user.Info) authnv1.UserInfo {
 
 // Impersonated notes whom the request goes on as.
 func (r *Record) Impersonated(u user.Info) {
+	if r == nil {
+		return
+	}
 	info := userInfo(u)
 	r.ev.ImpersonatedUser = &info
 }

@@ -115,6 +115,23 @@ type Authenticators struct {
 	Bootstrap *BootstrapTokens
 	OIDC      TokenAuthenticator // nil where no issuer is configured
 	Webhook   TokenAuthenticator // nil where none is
+	// Anonymous says what may be asked for without credentials; nil: everything may
+	// (apiserver pkg/authentication/request/anonymous).
+	Anonymous func(url string) bool
+}
+
+// NewAuthenticators makes those of one server, which knows the static tokens given. What is
+// signed, and what has expired before its time, is the same at all servers of a cluster.
+func NewAuthenticators(authority *Authority, expiry *Expiry, keys *Keys, lister Lister, given map[string]User) *Authenticators {
+	return &Authenticators{
+		Authority: authority, Expiry: expiry, Tokens: &TokenFiles{Given: given},
+		Accounts: NewAccountTokens(keys, expiry, lister), Bootstrap: NewBootstrapTokens(lister),
+	}
+}
+
+// MayBeAnonymous reports whether a request may come without credentials.
+func (a *Authenticators) MayBeAnonymous(url string) bool {
+	return a.Anonymous == nil || a.Anonymous(url)
 }
 
 // Authenticate asks everybody about what a request shows. A bad certificate beside a

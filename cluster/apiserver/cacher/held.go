@@ -15,32 +15,32 @@ import (
 // rely on.
 
 // Hold holds the oldest event that waits for the watches of a name, or the next one of an
-// object ("" is any), with what comes behind it, until release.
-func (ws *Wires) Hold(open []*Watcher, name, of string, why trace.ID) {
-	ws.toOne(open, name, of, held, why)
+// object ("" is any), with what comes behind it, until [Wires.Release].
+func (ws *Wires) Hold(name, of string, why trace.ID) {
+	ws.toOne(name, of, held, why)
 }
 
 // Lose loses the oldest event that waits, or the next one of an object, and no bookmark:
-// nobody is told. It ends hold.
-func (ws *Wires) Lose(open []*Watcher, name, of string, why trace.ID) {
-	ws.toOne(open, name, of, lost, why)
+// nobody is told. It ends [Wires.Hold].
+func (ws *Wires) Lose(name, of string, why trace.ID) {
+	ws.toOne(name, of, lost, why)
 }
 
 // Delay has the oldest event that waits, or the next one of an object, arrive behind the
-// one that comes after it. It ends hold.
-func (ws *Wires) Delay(open []*Watcher, name, of string, why trace.ID) {
-	ws.toOne(open, name, of, delayed, why)
+// one that comes after it. It ends [Wires.Hold].
+func (ws *Wires) Delay(name, of string, why trace.ID) {
+	ws.toOne(name, of, delayed, why)
 }
 
-// Release ends hold; where the watches are stalled or slow, it lets the oldest event go,
+// Release ends [Wires.Hold]; where the watches are stalled or slow, it lets the oldest event go,
 // and what is behind that one waits on.
-func (ws *Wires) Release(open []*Watcher, name string, why trace.ID) {
+func (ws *Wires) Release(name string, why trace.ID) {
 	stopped := false
-	ws.change(open, name, why, func(x *wire) {
+	ws.change(name, why, func(x *wire) {
 		stopped = !x.holding && x.next == goes
 		x.holding, x.next = false, goes
 	})
-	for _, w := range watchesOn(open, name) {
+	for _, w := range ws.on(name) {
 		if stopped {
 			w.letOneGo()
 		}
@@ -48,22 +48,22 @@ func (ws *Wires) Release(open []*Watcher, name string, why trace.ID) {
 }
 
 // Waits reports whether an event is held on the wire of a name, or will be.
-func (ws *Wires) Waits(open []*Watcher, name string) bool {
+func (ws *Wires) Waits(name string) bool {
 	x := ws.bad[name]
 	if x == nil {
 		return false
 	}
-	return x.holding || x.next != goes || slices.ContainsFunc(watchesOn(open, name), func(w *Watcher) bool { return w.oldest("") >= 0 })
+	return x.holding || x.next != goes || slices.ContainsFunc(ws.on(name), func(w *Watcher) bool { return w.oldest("") >= 0 })
 }
 
 // toOne does something to one event: to the oldest that waits, else to the next. What was
 // held before goes on.
-func (ws *Wires) toOne(open []*Watcher, name, of string, what fate, why trace.ID) {
+func (ws *Wires) toOne(name, of string, what fate, why trace.ID) {
 	waits := false
-	for _, w := range watchesOn(open, name) {
+	for _, w := range ws.on(name) {
 		waits = waits || w.oldest(of) >= 0
 	}
-	ws.change(open, name, why, func(x *wire) {
+	ws.change(name, why, func(x *wire) {
 		if !waits {
 			x.next, x.of, x.holding = what, of, x.holding && what == held
 			return
@@ -73,7 +73,7 @@ func (ws *Wires) toOne(open []*Watcher, name, of string, what fate, why trace.ID
 	if !waits {
 		return
 	}
-	for _, w := range watchesOn(open, name) {
+	for _, w := range ws.on(name) {
 		if at := w.oldest(of); at >= 0 && what != held {
 			d := w.held[at]
 			w.held = slices.Delete(w.held, at, at+1)
@@ -86,7 +86,7 @@ func (ws *Wires) toOne(open []*Watcher, name, of string, what fate, why trace.ID
 		w.tellHeld()
 	}
 	if what != held {
-		ws.change(open, name, why, func(x *wire) { x.holding = false })
+		ws.change(name, why, func(x *wire) { x.holding = false })
 	}
 }
 

@@ -57,7 +57,8 @@ func oneEvent(t *testing.T, does []string) (gets, tells string) {
 	user.Go("test", func(task *sim.Task) {
 		defer k.Stop()
 		set := &watcherSet{kind: registry.KindFor(client.ConfigMaps.GroupVersionResource), p: server, indexed: map[string][]*Watcher{}}
-		ws, w := &Wires{}, &Watcher{want: &Selector{kind: set.kind}, client: "x", buffer: 14, set: set}
+		w := &Watcher{want: &Selector{kind: set.kind}, client: "x", buffer: 14, set: set}
+		ws := &Wires{Open: func() []*Watcher { return []*Watcher{w} }}
 		set.plain = append(set.plain, w)
 		ws.open(w, true)
 		task.Process().Go("reader", func(t *sim.Task) {
@@ -77,22 +78,22 @@ func oneEvent(t *testing.T, does []string) (gets, tells string) {
 				got = append(got, name)
 			}
 		})
-		open, revision := []*Watcher{w}, int64(0)
+		revision := int64(0)
 		why := k.Emit(trace.Event{Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.FaultInjected, Payload: &trace.Fault{}})
 		for _, do := range does {
 			switch what, of := do[:1], do[1:]; what {
 			case "H":
-				ws.Hold(open, "x/configmaps", of, why)
+				ws.Hold("x/configmaps", of, why)
 			case "L":
-				ws.Release(open, "x/configmaps", why)
+				ws.Release("x/configmaps", why)
 			case "S":
-				ws.Lose(open, "x/configmaps", of, why)
+				ws.Lose("x/configmaps", of, why)
 			case "D":
-				ws.Delay(open, "x/configmaps", of, why)
+				ws.Delay("x/configmaps", of, why)
 			case "T":
-				ws.Stall(open, "x/configmaps", why)
+				ws.Stall("x/configmaps", why)
 			case "F":
-				ws.Flow(open, "x/configmaps", why)
+				ws.Flow("x/configmaps", why)
 			default:
 				revision++
 				d := delivery{kind: watch.Modified, obj: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: what}}, ref: trace.Ref{Kind: "ConfigMap", Name: what}, revision: revision, cause: why}

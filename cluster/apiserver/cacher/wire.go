@@ -38,6 +38,10 @@ func (x *wire) concerns(d *delivery) bool {
 // Wires are the ways from all servers to all clients: what is wrong with some, the
 // components that ever watched, and the numbers of the watches.
 type Wires struct {
+	// Open gives all watches that are open, at any server, in the order in which they were
+	// opened.
+	Open func() []*Watcher
+
 	bad        map[string]*wire // those that something was wrong with
 	components map[string]bool  // whose watches there are or were, by the name of their wire
 	opened     uint64           // number of the newest watch
@@ -60,9 +64,9 @@ func (ws *Wires) open(w *Watcher, component bool) *Watcher {
 
 // Names lists the clients of the open watches, and the components that ever watched, each
 // with the resource: "scheduler/pods", sorted.
-func (ws *Wires) Names(open []*Watcher) []string {
+func (ws *Wires) Names() []string {
 	var names []string
-	for _, w := range open {
+	for _, w := range ws.Open() {
 		names = append(names, w.wireName())
 	}
 	for name := range ws.components {
@@ -72,36 +76,36 @@ func (ws *Wires) Names(open []*Watcher) []string {
 	return slices.Compact(names)
 }
 
-// Stall has the watches of a name told nothing until flow. open are all watches that
-// there are, why is the event of the fault, here and below.
-func (ws *Wires) Stall(open []*Watcher, name string, why trace.ID) {
-	ws.change(open, name, why, func(x *wire) { x.stalled = true })
+// Stall has the watches of a name told nothing until [Wires.Flow]. why is the event of the
+// fault, here and below.
+func (ws *Wires) Stall(name string, why trace.ID) {
+	ws.change(name, why, func(x *wire) { x.stalled = true })
 }
 
-// Flow ends stall and hold, and what was to happen to the next event: what waits is told
+// Flow ends [Wires.Stall] and [Wires.Hold], and what was to happen to the next event: what waits is told
 // at once, or as fast as the wire is.
-func (ws *Wires) Flow(open []*Watcher, name string, why trace.ID) {
-	ws.change(open, name, why, func(x *wire) { x.stalled, x.holding, x.next = false, false, goes })
-	for _, w := range watchesOn(open, name) {
+func (ws *Wires) Flow(name string, why trace.ID) {
+	ws.change(name, why, func(x *wire) { x.stalled, x.holding, x.next = false, false, goes })
+	for _, w := range ws.on(name) {
 		w.catchUp()
 	}
 }
 
 // Slow has every event take d to reach the watches of a name, one after another; 0
 // ends it.
-func (ws *Wires) Slow(open []*Watcher, name string, d time.Duration, why trace.ID) {
-	ws.change(open, name, why, func(x *wire) { x.slow = d })
+func (ws *Wires) Slow(name string, d time.Duration, why trace.ID) {
+	ws.change(name, why, func(x *wire) { x.slow = d })
 }
 
 // Cut breaks the connections of a name's watches. Their client watches again from the
 // newest revision it has seen, and gets what it missed.
-func (ws *Wires) Cut(open []*Watcher, name string, why trace.ID) {
-	for _, w := range watchesOn(open, name) {
+func (ws *Wires) Cut(name string, why trace.ID) {
+	for _, w := range ws.on(name) {
 		w.end("the connection to the client broke", why)
 	}
 }
 
-func (ws *Wires) change(open []*Watcher, name string, why trace.ID, how func(*wire)) {
+func (ws *Wires) change(name string, why trace.ID, how func(*wire)) {
 	x := ws.bad[name]
 	if x == nil {
 		if ws.bad == nil {
@@ -112,14 +116,15 @@ func (ws *Wires) change(open []*Watcher, name string, why trace.ID, how func(*wi
 	}
 	how(x)
 	x.why = why
-	for _, w := range watchesOn(open, name) {
+	for _, w := range ws.on(name) {
 		w.wire = x
 		w.sync()
 	}
 }
 
-func watchesOn(open []*Watcher, name string) (on []*Watcher) {
-	for _, w := range open {
+// on are the open watches of a name.
+func (ws *Wires) on(name string) (on []*Watcher) {
+	for _, w := range ws.Open() {
 		if w.wireName() == name {
 			on = append(on, w)
 		}

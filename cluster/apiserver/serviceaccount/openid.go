@@ -26,16 +26,22 @@ type openIDMetadata struct {
 	SigningAlgs   []string `json:"id_token_signing_alg_values_supported"`
 }
 
-// OpenIDConfig tells who issues service account tokens and where the keys are, as
+// OpenID are the documents by which others check the tokens of a server.
+type OpenID struct {
+	Address string // the server's
+	Keys    *authn.Keys
+}
+
+// Config tells who issues service account tokens and where the keys are, as
 // JSON: at this server's own address, for without --service-account-jwks-uri upstream
 // takes its external address (openidConfigProvider.GetConfigJSON).
-func OpenIDConfig(address string) ([]byte, error) {
+func (o OpenID) Config() ([]byte, error) {
 	return json.Marshal(openIDMetadata{
-		Issuer: authn.Issuer, JWKSURI: "https://" + net.JoinHostPort(address, "6443") + JWKSPath,
+		Issuer: authn.Issuer, JWKSURI: "https://" + net.JoinHostPort(o.Address, "6443") + JWKSPath,
 		ResponseTypes: []string{"id_token"}, SubjectTypes: []string{"public"}, SigningAlgs: []string{jws.Algorithm},
 	})
 }
 
 // JWKS is the public half of the key that signs service account tokens, as a JSON web
 // key set (openidConfigProvider.GetKeysetJSON).
-func JWKS(keys *authn.Keys) ([]byte, error) { return jws.MarshalSet([]jws.Public{keys.Public()}) }
+func (o OpenID) JWKS() ([]byte, error) { return jws.MarshalSet([]jws.Public{o.Keys.Public()}) }
