@@ -8,15 +8,21 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	cmddrain "k8s.io/kubectl/pkg/cmd/drain"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	"k8s.io/kubectl/pkg/drain"
+	"k8s.io/kubectl/pkg/scheme"
 
 	"kviz/cluster/console/command"
 )
@@ -25,144 +31,209 @@ import (
 // eviction that a disruption budget forbids (kubectl pkg/drain evictPods).
 const evictRetry = 5 * time.Second
 
-// drain is kubectl drain (kubectl pkg/cmd/drain RunDrain). The real one waits by the
-// machine's clock, in one goroutine a pod; here its own dry run says which pods are to
-// go, and why some may not, and the evictions are asked for in virtual time.
-func (k *run) drain(ctx context.Context, args []string, flags *parsed) int {
-	cordon := append([]string{"cordon"}, flags.args...)
-	if flags.set("selector") {
-		cordon = append(cordon, "--selector="+flags.value("selector"))
+// drainCommand is kubectl drain (kubectl pkg/cmd/drain NewCmdDrain). The real one waits by
+// the machine's clock, in one goroutine a pod; here its helper says which pods are to go,
+// and why some may not, and the evictions are asked for in virtual time.
+func drainCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *run) *cobra.Command {
+	c := cmddrain.NewCmdDrain(f, streams)
+	plain := c.Run
+	c.Run = func(cmd *cobra.Command, args []string) {
+		strategy, err := cmdutil.GetDryRunStrategy(cmd)
+		cmdutil.CheckErr(err)
+		if strategy != cmdutil.DryRunNone {
+			plain(cmd, args)
+			return
+		}
+		nodes, err := nodesToDrain(f, cmd, args)
+		cmdutil.CheckErr(err)
+		d, err := newDrainer(f, streams, k, cmd)
+		cmdutil.CheckErr(err)
+		cmdutil.CheckErr(d.drain(nodes))
 	}
-	if exit := k.print(k.once(cordon)); exit != 0 {
-		return exit
+	return c
+}
+
+// nodesToDrain are those that the command names or selects (DrainCmdOptions.Complete).
+func nodesToDrain(f cmdutil.Factory, cmd *cobra.Command, args []string) (nodes []*corev1.Node, err error) {
+	selector := cmdutil.GetFlagString(cmd, "selector")
+	switch {
+	case len(args) == 0 && !cmd.Flags().Changed("selector"):
+		return nil, cmdutil.UsageErrorf(cmd, "USAGE: %s [flags]", cmd.Use)
+	case len(args) > 0 && selector != "":
+		return nil, cmdutil.UsageErrorf(cmd, "error: cannot specify both a node name and a --selector option")
 	}
-	dryRun := with(args, "--dry-run=client")
-	plan := readPlan(k.once(dryRun))
-	if len(plan.nodes) == 0 { // nothing of the kind is to be drained, and it says why
-		return k.print(plan.said)
+	b := f.NewBuilder().WithScheme(scheme.Scheme, scheme.Scheme.PrioritizedVersionsAllGroups()...).
+		NamespaceParam(metav1.NamespaceDefault).DefaultNamespace().
+		RequestChunksOf(cmdutil.GetFlagInt64(cmd, "chunk-size")).
+		ResourceNames("nodes", args...).SingleResourceType().Flatten()
+	if selector != "" {
+		b = b.LabelSelectorParam(selector).ResourceTypes("nodes")
 	}
-	fmt.Fprint(k.inv.Err, plan.warnings)
+	infos, err := b.Do().Infos()
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range infos {
+		node, ok := info.Object.(*corev1.Node)
+		if !ok {
+			return nil, fmt.Errorf("error: expected resource of type node, got %q", info.Mapping.Resource)
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
+}
+
+// drainer is one drain.
+type drainer struct {
+	*run
+	helper *drain.Helper
+	sender http.RoundTripper // of the evictions
+}
+
+func newDrainer(f cmdutil.Factory, streams genericiooptions.IOStreams, k *run, cmd *cobra.Command) (*drainer, error) {
+	client, err := f.KubernetesClientSet()
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	sender, err := rest.HTTPWrappersForConfig(c, k.transport)
+	if err != nil {
+		return nil, err
+	}
+	return &drainer{run: k, sender: sender, helper: &drain.Helper{
+		Ctx: k.transport.ctx, Client: client, Out: streams.Out, ErrOut: streams.ErrOut,
+		Force: cmdutil.GetFlagBool(cmd, "force"), GracePeriodSeconds: cmdutil.GetFlagInt(cmd, "grace-period"),
+		IgnoreAllDaemonSets: cmdutil.GetFlagBool(cmd, "ignore-daemonsets"), DeleteEmptyDirData: cmdutil.GetFlagBool(cmd, "delete-emptydir-data"),
+		Timeout: cmdutil.GetFlagDuration(cmd, "timeout"), PodSelector: cmdutil.GetFlagString(cmd, "pod-selector"),
+		ChunkSize: cmdutil.GetFlagInt64(cmd, "chunk-size"), DisableEviction: cmdutil.GetFlagBool(cmd, "disable-eviction"),
+		SkipWaitForDeleteTimeoutSeconds: cmdutil.GetFlagInt(cmd, "skip-wait-for-delete-timeout"),
+	}}, nil
+}
+
+// drain cordons the nodes, then drains one after the other (DrainCmdOptions.RunDrain).
+func (d *drainer) drain(nodes []*corev1.Node) error {
+	for _, node := range nodes {
+		d.cordon(node)
+	}
 	var failed []error
 	var pending []string
-	for _, node := range plan.nodes {
-		err := plan.refused[node]
-		if err == nil {
-			if err = k.evictAll(ctx, plan.pods[node], flags); err != nil {
-				k.tellPending(node, err, readPlan(k.once(dryRun)).pods[node])
-			}
-		}
-		if ctx.Err() != nil {
-			return 130
+	for _, node := range nodes {
+		err := d.drainNode(node.Name)
+		if d.helper.Ctx.Err() != nil { // interrupted
+			return nil
 		}
 		if err == nil {
-			fmt.Fprintf(k.inv.Out, "node/%s drained\n", node)
+			fmt.Fprintf(d.helper.Out, "node/%s drained\n", node.Name)
 			continue
 		}
-		fmt.Fprintf(k.inv.Err, "error: unable to drain node %q due to error: %s, continuing command...\n", node, err)
-		failed, pending = append(failed, err), append(pending, " "+node+"\n")
+		fmt.Fprintf(d.helper.ErrOut, "error: unable to drain node %q due to error: %s, continuing command...\n", node.Name, err)
+		failed, pending = append(failed, err), append(pending, " "+node.Name+"\n")
 	}
-	if len(failed) == 0 {
-		return 0
+	if len(failed) > 0 {
+		fmt.Fprintf(d.helper.ErrOut, "There are pending nodes to be drained:\n%s", strings.Join(pending, ""))
 	}
-	fmt.Fprintf(k.inv.Err, "There are pending nodes to be drained:\n%s", strings.Join(pending, ""))
-	return k.fail(utilerrors.NewAggregate(failed))
+	return utilerrors.NewAggregate(failed)
 }
 
-// tellPending says which pods of a node have not gone.
-func (k *run) tellPending(node string, err error, left []victim) {
-	if len(left) == 0 {
-		return
-	}
-	fmt.Fprintf(k.inv.Err, "There are pending pods in node %q when an error occurred: %v\n", node, err)
-	for _, p := range left {
-		fmt.Fprintf(k.inv.Err, "pod/%s\n", p.name)
-	}
-}
-
-// fail tells of an error as kubectl does before it ends.
-func (k *run) fail(err error) (exit int) {
-	defer func() {
-		if f, ok := recover().(fatal); ok {
-			fmt.Fprintln(k.inv.Err, strings.TrimSuffix(f.message, "\n"))
-			exit = f.code
+// cordon has no more pods come to a node. That it could not is said, and no more.
+func (d *drainer) cordon(node *corev1.Node) {
+	done := "cordoned"
+	if c := drain.NewCordonHelper(node); !c.UpdateIfRequired(true) {
+		done = "already cordoned"
+	} else {
+		err, patchErr := c.PatchOrReplaceWithContext(d.helper.Ctx, d.helper.Client, false)
+		for _, e := range []error{patchErr, err} {
+			if e != nil {
+				fmt.Fprintf(d.helper.ErrOut, "error: unable to cordon node %q: %v\n", node.Name, e)
+			}
 		}
-	}()
-	cmdutil.CheckErr(err)
-	return 0
-}
-
-// drainPlan is what a dry run of drain says.
-type drainPlan struct {
-	said     result
-	nodes    []string
-	pods     map[string][]victim // by node
-	refused  map[string]error    // why a node cannot be drained
-	warnings string
-}
-
-var (
-	planCordoned = regexp.MustCompile(`^node/(\S+) (?:already )?cordoned`)
-	planEvicted  = regexp.MustCompile(`^evicting pod ([^/\s]+)/(\S+) `)
-	planDrained  = regexp.MustCompile(`^node/(\S+) drained`)
-	planRefused  = regexp.MustCompile(`^error: unable to drain node "([^"]+)" due to error: (.*), continuing command\.\.\.$`)
-)
-
-// readPlan reads it: the pods of a node stand before the line that says it is drained.
-func readPlan(said result) drainPlan {
-	p := drainPlan{said: said, pods: map[string][]victim{}, refused: map[string]error{}}
-	var pods []victim
-	for _, line := range strings.Split(string(said.out), "\n") {
-		if m := planCordoned.FindStringSubmatch(line); m != nil {
-			p.nodes = append(p.nodes, m[1])
-		} else if m := planEvicted.FindStringSubmatch(line); m != nil {
-			pods = append(pods, victim{namespace: m[1], name: m[2]})
-		} else if m := planDrained.FindStringSubmatch(line); m != nil {
-			slices.SortFunc(pods, func(a, b victim) int { return strings.Compare(a.namespace+"/"+a.name, b.namespace+"/"+b.name) })
-			p.pods[m[1]], pods = pods, nil
+		if err != nil {
+			return
 		}
 	}
-	for _, line := range strings.Split(string(said.errOut), "\n") {
-		if m := planRefused.FindStringSubmatch(line); m != nil {
-			p.refused[m[1]] = errors.New(m[2])
-		} else if strings.HasPrefix(line, "Warning:") {
-			p.warnings += line + "\n"
+	fmt.Fprintf(d.helper.Out, "node/%s %s\n", node.Name, done)
+}
+
+// drainNode evicts the pods of a node (deleteOrEvictPodsSimple).
+func (d *drainer) drainNode(node string) error {
+	list, errs := d.podsOf(node)
+	if errs != nil {
+		return utilerrors.NewAggregate(errs)
+	}
+	if warnings := list.Warnings(); warnings != "" {
+		fmt.Fprintf(d.helper.ErrOut, "Warning: %s\n", sorted(warnings, "; "))
+	}
+	err := d.evictAll(d.helper.Ctx, victims(list.Pods()))
+	if err == nil || d.helper.Ctx.Err() != nil {
+		return err
+	}
+	left, errs := d.podsOf(node)
+	if left != nil && len(left.Pods()) > 0 {
+		fmt.Fprintf(d.helper.ErrOut, "There are pending pods in node %q when an error occurred: %v\n", node, err)
+		for _, p := range left.Pods() {
+			fmt.Fprintf(d.helper.ErrOut, "pod/%s\n", p.Name)
 		}
 	}
-	return p
+	if errs != nil {
+		fmt.Fprintf(d.helper.ErrOut, "Following errors occurred while getting the list of pods to delete:\n%s", utilerrors.NewAggregate(errs))
+	}
+	return err
+}
+
+// podsOf is [drain.Helper.GetPodsForDeletion], whose errors come in the random order of a map.
+func (d *drainer) podsOf(node string) (*drain.PodDeleteList, []error) {
+	list, errs := d.helper.GetPodsForDeletion(node)
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return list, errs
+}
+
+// sorted has the parts of a text in the order of the alphabet.
+func sorted(text, between string) string {
+	parts := strings.Split(text, between)
+	slices.Sort(parts)
+	return strings.Join(parts, between)
+}
+
+// victims are the pods to evict, by namespace and name.
+func victims(pods []corev1.Pod) (all []victim) {
+	for i := range pods {
+		all = append(all, victim{pod: &pods[i]})
+	}
+	slices.SortFunc(all, func(a, b victim) int { return strings.Compare(a.String(), b.String()) })
+	return all
 }
 
 // victim is a pod that is to be evicted.
 type victim struct {
-	namespace, name, uid string
-
+	pod   *corev1.Pod
 	asked bool          // the eviction was granted
 	again time.Duration // virtual: when to ask again
 	over  bool
 }
 
-func (v *victim) String() string { return v.namespace + "/" + v.name }
-func (v *victim) path() string {
-	return "/api/v1/namespaces/" + v.namespace + "/pods/" + v.name
-}
+func (v *victim) String() string { return v.pod.Namespace + "/" + v.pod.Name }
 
 // evictAll evicts pods side by side, as the goroutines of evictPods do, and waits until
 // they are gone.
-func (k *run) evictAll(ctx context.Context, pods []victim, flags *parsed) error {
-	limit := flags.timeout("timeout") // of each node by itself
-	w, err := k.inv.Kernel.Changes(ctx, k.inv.Cause, k.inv.LimitOf(limit), command.ChangeOf("pods"))
+func (d *drainer) evictAll(ctx context.Context, pods []victim) error {
+	limit := d.helper.Timeout // of each node by itself
+	w, err := d.inv.Kernel.Changes(ctx, d.inv.Cause, d.inv.LimitOf(limit), command.ChangeOf("pods"))
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	var failed []error
 	for left := len(pods); left > 0; {
-		now, next := k.inv.Kernel.Time(), time.Duration(0)
+		now, next := d.inv.Kernel.Time(), time.Duration(0)
 		for i := range pods {
 			p := &pods[i]
 			if p.over {
 				continue
 			}
-			err := k.evictOne(ctx, p, flags, now)
+			err := d.evictOne(p, now)
 			if err != nil {
 				failed = append(failed, err)
 				p.over = true
@@ -192,9 +263,9 @@ func outOfTime(pods []victim, limit time.Duration) (errs []error) {
 		switch {
 		case p.over:
 		case p.asked:
-			errs = append(errs, fmt.Errorf("error when waiting for pod %q in namespace %q to terminate: %w", p.name, p.namespace, context.DeadlineExceeded))
+			errs = append(errs, fmt.Errorf("error when waiting for pod %q in namespace %q to terminate: %w", p.pod.Name, p.pod.Namespace, context.DeadlineExceeded))
 		default:
-			errs = append(errs, fmt.Errorf("error when evicting pods/%q -n %q: global timeout reached: %v", p.name, p.namespace, limit))
+			errs = append(errs, fmt.Errorf("error when evicting pods/%q -n %q: global timeout reached: %v", p.pod.Name, p.pod.Namespace, limit))
 		}
 	}
 	return errs
@@ -202,97 +273,82 @@ func outOfTime(pods []victim, limit time.Duration) (errs []error) {
 
 // evictOne takes a pod one step further, if it is time: its eviction is asked for, or
 // it is looked whether it has gone.
-func (k *run) evictOne(ctx context.Context, p *victim, flags *parsed, now time.Duration) error {
+func (d *drainer) evictOne(p *victim, now time.Duration) error {
 	if !p.asked {
 		if now < p.again {
 			return nil
 		}
-		if p.uid == "" {
-			p.uid = k.uidOf(ctx, p)
+		if !d.helper.DisableEviction {
+			fmt.Fprintf(d.helper.Out, "evicting pod %s\n", p)
 		}
-		if !flags.on("disable-eviction") {
-			fmt.Fprintf(k.inv.Out, "evicting pod %s\n", p)
-		}
-		err := k.evict(ctx, p, flags)
+		err := d.evict(p)
 		switch {
 		case apierrors.IsNotFound(err):
 			p.over = true
 			return nil
 		case apierrors.IsTooManyRequests(err):
-			fmt.Fprintf(k.inv.Err, "error when evicting pods/%q -n %q (will retry after 5s): %v\n", p.name, p.namespace, err)
-			p.again = k.inv.Kernel.Time() + evictRetry
+			fmt.Fprintf(d.helper.ErrOut, "error when evicting pods/%q -n %q (will retry after 5s): %v\n", p.pod.Name, p.pod.Namespace, err)
+			p.again = d.inv.Kernel.Time() + evictRetry
 			return nil
 		case err != nil:
-			return fmt.Errorf("error when evicting pods/%q -n %q: %w", p.name, p.namespace, err)
+			return fmt.Errorf("error when evicting pods/%q -n %q: %w", p.pod.Name, p.pod.Namespace, err)
 		}
 		p.asked = true
 	}
-	gone, err := k.transport.gone(deletion{path: p.path(), uid: p.uid})
-	if err != nil {
-		return fmt.Errorf("error when waiting for pod %q in namespace %q to terminate: %w", p.name, p.namespace, err)
-	}
-	if gone {
+	current, err := d.helper.Client.CoreV1().Pods(p.pod.Namespace).Get(d.helper.Ctx, p.pod.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && current.UID != p.pod.UID: // another pod may have got its name
 		p.over = true
-		fmt.Fprintf(k.inv.Out, "pod/%s %s\n", p.name, map[bool]string{true: "deleted", false: "evicted"}[flags.on("disable-eviction")])
+		fmt.Fprintf(d.helper.Out, "pod/%s %s\n", p.pod.Name, map[bool]string{true: "deleted", false: "evicted"}[d.helper.DisableEviction])
+	case err != nil:
+		return fmt.Errorf("error when waiting for pod %q in namespace %q to terminate: %w", p.pod.Name, p.pod.Namespace, err)
 	}
 	return nil
 }
 
-// uidOf is the pod's uid: another pod may get its name.
-func (k *run) uidOf(ctx context.Context, p *victim) string {
-	var pod metav1.PartialObjectMetadata
-	if err := k.ask(ctx, http.MethodGet, p.path(), nil, &pod); err != nil {
-		return ""
-	}
-	return string(pod.UID)
-}
-
-// evict asks for an eviction, or for the deletion with --disable-eviction.
-func (k *run) evict(ctx context.Context, p *victim, flags *parsed) error {
+// evict asks for an eviction, or for the deletion with --disable-eviction. It does not ask
+// by the helper, whose client waits by the machine's clock for as long as the refusal of an
+// eviction says.
+func (d *drainer) evict(p *victim) error {
 	grace := map[string]any{}
-	if g := flags.value("grace-period"); g != "" && g != "-1" {
-		grace["gracePeriodSeconds"] = json.Number(g)
+	if d.helper.GracePeriodSeconds >= 0 {
+		grace["gracePeriodSeconds"] = d.helper.GracePeriodSeconds
 	}
-	if flags.on("disable-eviction") {
-		return k.ask(ctx, http.MethodDelete, p.path(), grace, nil)
+	path := "/api/v1/namespaces/" + p.pod.Namespace + "/pods/" + p.pod.Name
+	if d.helper.DisableEviction {
+		return d.send(http.MethodDelete, path, grace)
 	}
-	body := map[string]any{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": map[string]any{"name": p.name, "namespace": p.namespace}}
+	body := map[string]any{"apiVersion": "policy/v1", "kind": drain.EvictionKind, "metadata": map[string]any{"name": p.pod.Name, "namespace": p.pod.Namespace}}
 	if len(grace) > 0 {
 		body["deleteOptions"] = grace
 	}
-	return k.ask(ctx, http.MethodPost, p.path()+"/eviction", body, nil)
+	return d.send(http.MethodPost, path+"/eviction", body)
 }
 
-// ask sends a request of the console's own to the API server.
-func (k *run) ask(ctx context.Context, method, path string, body, into any) error {
-	var content io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		content = bytes.NewReader(b)
+// send sends a request to the API server.
+func (d *drainer) send(method, path string, body any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://kviz"+path, content)
+	r, err := http.NewRequestWithContext(d.helper.Ctx, method, "http://kviz"+path, bytes.NewReader(b))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
-	resp, err := k.transport.RoundTrip(r)
+	resp, err := d.sender.RoundTrip(r)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode >= http.StatusBadRequest {
-		var status metav1.Status
-		if err := json.NewDecoder(resp.Body).Decode(&status); err != nil {
-			return fmt.Errorf("%s: %w", resp.Status, err)
-		}
-		return &apierrors.StatusError{ErrStatus: status}
+	if resp.StatusCode < http.StatusBadRequest {
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err
 	}
-	if into == nil {
-		return nil
+	var status metav1.Status
+	if err := json.NewDecoder(resp.Body).Decode(&status); err != nil {
+		return fmt.Errorf("%s: %w", resp.Status, err)
 	}
-	return json.NewDecoder(resp.Body).Decode(into)
+	return &apierrors.StatusError{ErrStatus: status}
 }

@@ -155,7 +155,11 @@ func (c *Kubectl) Run(ctx context.Context, inv *command.Invocation) int {
 	case sub == "run" && attached(flags) && len(flags.args) > 1 && !flags.set("dry-run"):
 		return k.runAttached(ctx, args, flags)
 	case sub == "drain" && !flags.set("dry-run"):
-		return k.drain(ctx, args, flags)
+		exit := k.execute(args, inv.Out, inv.Err)
+		if ctx.Err() != nil {
+			return 130
+		}
+		return exit
 	case sub == "logs" && flags.on("follow"):
 		return k.followLogs(ctx, args, flags)
 	case edits(sub, flags): // what is wrong with the first attempt is said before the second
@@ -255,6 +259,7 @@ func (k *run) tree(args []string, streams genericiooptions.IOStreams) *cobra.Com
 	replace(root, diffCommand(f, streams), "diff")
 	replace(root, canICommand(f, streams), "auth", "can-i")
 	replace(root, versionCommand(f, streams), "version")
+	replace(root, drainCommand(f, streams, k), "drain")
 	replaceEditors(root, f, streams, k)
 	return root
 }
