@@ -12,17 +12,33 @@ import (
 // store is the objects of one kind, sorted by key, with indexes
 // (tools/cache thread_safe_store.go).
 type store struct {
-	items   btree.Map[string, runtime.Object]
+	items   objects
 	indexes map[string]*index
 	names   []string // of the indexes, in the order they were added
 }
 
 type index struct {
 	fn     IndexFunc
-	values map[string]*btree.Map[string, runtime.Object]
+	values map[string]objects
 }
 
-func newStore() *store { return &store{indexes: map[string]*index{}} }
+func newStore() *store { return &store{items: newObjects(0), indexes: map[string]*index{}} }
+
+// objects are some of a kind, sorted by key: a [btree.Map], behind an interface so that
+// the packages that import this one do not each compile its methods anew.
+type objects interface {
+	Len() int
+	Get(key string) (runtime.Object, bool)
+	Set(key string, obj runtime.Object) (old runtime.Object, had bool)
+	Delete(key string) (old runtime.Object, had bool)
+	Ascend(from string, visit func(key string, obj runtime.Object) bool)
+	Scan(visit func(key string, obj runtime.Object) bool)
+	Keys() []string
+	Values() []runtime.Object
+}
+
+//go:noinline
+func newObjects(degree int) objects { return btree.NewMap[string, runtime.Object](degree) }
 
 // KeyOf is an object's key: "namespace/name" or "name".
 func KeyOf(obj runtime.Object) string {
@@ -97,7 +113,7 @@ func (s *store) addIndex(name string, fn IndexFunc) {
 	if slices.Contains(s.names, name) {
 		return
 	}
-	in := &index{fn: fn, values: map[string]*btree.Map[string, runtime.Object]{}}
+	in := &index{fn: fn, values: map[string]objects{}}
 	s.indexes[name], s.names = in, append(s.names, name)
 	s.items.Scan(func(key string, obj runtime.Object) bool {
 		in.insert(key, obj)
@@ -134,7 +150,7 @@ func (in *index) insert(key string, obj runtime.Object) {
 		m := in.values[v]
 		if m == nil {
 			// Small nodes: most values of an index have a handful of objects.
-			m = btree.NewMap[string, runtime.Object](8)
+			m = newObjects(8)
 			in.values[v] = m
 		}
 		m.Set(key, obj)

@@ -1,36 +1,19 @@
 package view
 
-import (
-	"cmp"
-	"sync"
-
-	"github.com/tidwall/btree"
-)
+import "cmp"
 
 // table is an ordered map that is copied in constant time and shares with its
 // copies what neither has changed since. The zero table can be read.
-//
-// The tree keeps values as any, so that there is one tree for each type of key: a
-// generic type's methods are compiled anew for each of its instances, in each package
-// that imports this one.
 type table[K cmp.Ordered, V any] struct {
-	m *btree.Map[K, any]
+	m tree[K]
 }
 
-func newTable[K cmp.Ordered, V any]() table[K, V] {
-	return table[K, V]{btree.NewMap[K, any](16)}
-}
-
-// copying guards the one word that a copy changes in the table it is taken
-// from, which may be part of a state that others copy too.
-var copying sync.Mutex
+func newTable[K cmp.Ordered, V any]() table[K, V] { return table[K, V]{newTree[K]()} }
 
 func (t table[K, V]) copy() table[K, V] {
 	if t.m == nil {
 		return newTable[K, V]()
 	}
-	copying.Lock()
-	defer copying.Unlock()
 	return table[K, V]{t.m.Copy()}
 }
 
