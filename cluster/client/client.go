@@ -60,6 +60,10 @@ type Interface interface {
 	// changing it.
 	Patch(t *sim.Task, r Resource, namespace, name string, pt types.PatchType, data []byte, subresource string) (runtime.Object, error)
 
+	// Apply is a server-side apply of an apply configuration, in JSON, by a field manager
+	// who takes over what others own (force). What it gives is shared likewise.
+	Apply(t *sim.Task, r Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error)
+
 	Delete(t *sim.Task, r Resource, namespace, name string, opts metav1.DeleteOptions) error
 
 	// CreateSub posts to a subresource: pods/binding, pods/eviction,

@@ -143,6 +143,13 @@ func (n *linked) Patch(t *sim.Task, r client.Resource, namespace, name string, p
 	return n.c.Patch(t, r, namespace, name, pt, data, subresource)
 }
 
+func (n *linked) Apply(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	if err := n.send(t); err != nil {
+		return nil, err
+	}
+	return n.c.Apply(t, r, namespace, name, configuration, manager)
+}
+
 func (n *linked) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {
 	if err := n.send(t); err != nil {
 		return err

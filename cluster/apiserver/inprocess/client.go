@@ -112,9 +112,13 @@ func (c *Client) Update(t *sim.Task, r client.Resource, namespace string, obj ru
 func (c *Client) Patch(t *sim.Task, r client.Resource, namespace, name string, pt types.PatchType, data []byte, subresource string) (runtime.Object, error) {
 	req := c.request("patch", r, namespace, name, subresource)
 	req.PatchType, req.Patch = pt, data
-	if pt == types.ApplyPatchType {
-		req.FieldManager, req.Force = c.lane.Component, true
-	}
+	return c.do(t, req)
+}
+
+// Apply applies a configuration, whoever owns its fields now.
+func (c *Client) Apply(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	req := c.request("patch", r, namespace, name, "")
+	req.PatchType, req.Patch, req.FieldManager, req.Force = types.ApplyPatchType, configuration, manager, true
 	return c.do(t, req)
 }
 

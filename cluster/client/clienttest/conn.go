@@ -11,10 +11,13 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"kviz/cluster/client"
@@ -237,6 +240,39 @@ func (c *conn) Patch(t *sim.Task, r client.Resource, namespace, name string, pt 
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return c.replace(t, r, namespace, obj, subresource)
+}
+
+// Apply knows of the fields that were applied before, and of no others.
+func (c *conn) Apply(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	if err := c.enter(t, "patch", r, namespace, name); err != nil {
+		return nil, err
+	}
+	old, err := c.find(r, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	types := applyconfigurations.NewTypeConverter(scheme.Scheme)
+	m, err := managedfields.NewDefaultFieldManager(types, scheme.Scheme, scheme.Scheme, scheme.Scheme, r.GVK(), r.GroupVersion(), "", nil)
+	if err != nil {
+		return nil, err
+	}
+	applied := &unstructured.Unstructured{}
+	if err := json.Unmarshal(configuration, &applied.Object); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	live := old.DeepCopyObject()
+	live.GetObjectKind().SetGroupVersionKind(r.GVK())
+	obj, err := m.Apply(live, applied, manager, true)
+	if err != nil {
+		return nil, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(old.GetObjectKind().GroupVersionKind())
+	entries := mustMeta(obj).GetManagedFields()
+	for i := range entries {
+		entries[i].Time = nil // it is the machine's
+	}
+	mustMeta(obj).SetManagedFields(entries)
+	return c.replace(t, r, namespace, obj, "")
 }
 
 func (c *conn) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {

@@ -13,6 +13,7 @@
 package clusterroleaggregation
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -21,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/reconcile"
@@ -117,10 +119,23 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	if equality.Semantic.DeepEqual(rules, role.Rules) {
 		return nil
 	}
-	run.Act("update", client.RefOf(role), len(rules), len(role.Rules),
-		"ClusterRole %s selects %s, with %d different rules together; its own are not these, but %d: write the sum", role.Name, named(parts), len(rules), len(role.Rules))
-	next := role.DeepCopy()
-	next.Rules = rules
-	_, err = client.Update(run.T, c.Client, client.ClusterRoles, "", next)
+	run.Act("apply", client.RefOf(role), len(rules), len(role.Rules),
+		"ClusterRole %s selects %s, with %d different rules together; its own are not these, but %d: apply the sum", role.Name, named(parts), len(rules), len(role.Rules))
+	configuration, err := applied(role.Name, rules)
+	if err != nil {
+		return err
+	}
+	_, err = c.Client.Apply(run.T, client.ClusterRoles, "", role.Name, configuration, Name)
 	return err
+}
+
+// applied is the configuration that gives a role its rules (applyClusterRoles).
+func applied(name string, rules []rbacv1.PolicyRule) ([]byte, error) {
+	configuration := rbacv1ac.ClusterRole(name)
+	for _, r := range rules {
+		configuration.WithRules(&rbacv1ac.PolicyRuleApplyConfiguration{
+			Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames, NonResourceURLs: r.NonResourceURLs,
+		})
+	}
+	return json.Marshal(configuration)
 }

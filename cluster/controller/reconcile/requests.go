@@ -67,6 +67,11 @@ func (c *requests) Patch(t *sim.Task, r client.Resource, namespace, name string,
 	return c.Interface.Patch(t, r, namespace, name, pt, data, subresource)
 }
 
+func (c *requests) Apply(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	c.writes[t]++
+	return c.Interface.Apply(t, r, namespace, name, configuration, manager)
+}
+
 func (c *requests) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {
 	c.writes[t]++
 	return c.Interface.Delete(t, r, namespace, name, opts)
