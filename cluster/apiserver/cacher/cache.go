@@ -86,6 +86,7 @@ type change struct {
 	at        time.Duration
 	id        trace.ID // its api.watchcache event
 	left      runtime.Object
+	before    *change // of the same object, while both may be decoded; see cold.go
 }
 
 // New makes the cache of a kind. Nothing is in it before its task runs.
@@ -254,6 +255,7 @@ func (c *Cache) take(t *sim.Task, b storage.Batch) {
 		targets := c.watchers.targets(ch)
 		ch.at = t.Elapsed()
 		c.window.add(ch)
+		c.cool()
 		oldest, kept := c.window.left()
 		ch.id = t.Emit(trace.Event{
 			Kind: trace.WatchCacheEvent, Object: refOf(c.Kind, ch.now.Object), Causes: whyTaken(b),
@@ -288,7 +290,7 @@ func (c *Cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 	old, had := c.items.Get(key)
 	ch := &change{key: key, revision: b.Revision}
 	if had {
-		ch.prev = old
+		ch.prev, ch.before = old, old.by
 	}
 	if e.Type == mvccpb.DELETE {
 		if !had {
@@ -310,7 +312,7 @@ func (c *Cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 		}
 	}
 	c.put(key, en)
-	ch.kind, ch.now = watch.Added, en
+	ch.kind, ch.now, en.by = watch.Added, en, ch
 	if had {
 		ch.kind = watch.Modified
 	}
@@ -330,7 +332,7 @@ func (c *Cache) Describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 	key := c.key(e.Kv.Key)
 	if e.Type == mvccpb.DELETE {
 		if en, ok := c.items.Get(key); ok && !c.lags() {
-			return refOf(c.Kind, en.Object), nil
+			return refOf(c.Kind, en.named()), nil
 		}
 		if e.PrevKv != nil {
 			if en, _, err := Open(nil, c.cfg.Transformer(c.Kind), c.Kind, e.PrevKv); err == nil {

@@ -87,6 +87,8 @@ type Entry struct {
 
 	// as, if it is set, is the kind as which Object is still to be decoded.
 	as *registry.Kind
+	// by is the change that brought it, while the window holds that.
+	by *change
 }
 
 // Decode is the object at a key, with what it was decoded from.

@@ -28,7 +28,7 @@ func (c *Cache) ofHub(key string, revision int64) *Entry {
 	if en == nil || en.Revision != revision {
 		return nil
 	}
-	return &Entry{Object: en.Object, Value: en.Value, Revision: revision, as: c.Kind}
+	return &Entry{Object: en.named(), Value: en.Value, Revision: revision, as: c.Kind}
 }
 
 // whole is the entry with its object in the cache's version; nil stays nil.
@@ -37,11 +37,19 @@ func (en *Entry) whole() *Entry {
 		return en
 	}
 	obj, err := registry.Decode(en.as, en.Value, en.Revision)
-	if err != nil { // its fields are the same: see registry.Kind.SameFields
-		panic(fmt.Sprintf("apiserver: an object of the kind %s cannot be read as %s: %v", en.as.Hub.Kind, en.as.APIVersion, err))
+	if err != nil { // it was read before, or its fields are the same: see registry.Kind.SameFields
+		panic(fmt.Sprintf("apiserver: an object of the kind %s cannot be read as %s: %v", en.as.Kind, en.as.APIVersion, err))
 	}
 	en.Object, en.as = obj, nil
 	return en
+}
+
+// named is an object that says whose entry it is, whichever version it is of.
+func (en *Entry) named() runtime.Object {
+	if en.Object == nil {
+		return en.object()
+	}
+	return en.Object
 }
 
 // object is the object in the cache's version.

@@ -85,7 +85,7 @@ func (c *Cache) initial(want *Selector, o WatchOptions) (first []delivery, how s
 	pretend := &Watcher{want: want}
 	for _, ch := range missed {
 		if d, ok := pretend.see(ch); ok {
-			d.ref = refOf(c.Kind, ch.now.Object)
+			d.ref = refOf(c.Kind, ch.now.named())
 			first = append(first, d)
 		}
 	}

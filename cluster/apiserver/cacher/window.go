@@ -52,12 +52,28 @@ func (w *window) add(c *change) {
 		if !w.fixed && len(w.ring) < windowMax && c.at-oldest.at < windowFresh {
 			w.grow()
 		} else {
+			oldest.leave()
 			w.first++
 			w.lostSome = true
 		}
 	}
 	w.ring[w.end%len(w.ring)] = c
 	w.end++
+}
+
+// leave lets go of what a change is known by inside the window.
+func (c *change) leave() {
+	if c.before = nil; c.now.by == c {
+		c.now.by = nil
+	}
+}
+
+// behind is the change that n newer ones have followed, nil if the window does not hold it.
+func (w *window) behind(n int) *change {
+	if w.end-w.first <= n {
+		return nil
+	}
+	return w.ring[(w.end-1-n)%len(w.ring)]
 }
 
 func (w *window) grow() {
