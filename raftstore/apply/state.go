@@ -38,6 +38,8 @@ type Limits struct {
 	// AuthToken is etcd's --auth-token: "" and "simple" are tokens assigned
 	// through the log, "jwt,…" signed ones.
 	AuthToken string
+	// Shared is with whom the state shares what it writes; nil is nobody.
+	Shared *mvcc.Shared
 	// Now is the clock by which simple tokens expire; nil is real time.
 	Now func() time.Duration
 }
@@ -83,6 +85,7 @@ func Load(l Limits, c Contents) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.KV.Share(l.Shared)
 	s := &State{KV: c.KV, limits: l, users: users, auth: as, versions: c.Versions}
 	if c.Versions == (Versions{}) {
 		s.versions = newVersions()

@@ -8,9 +8,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// GetLog reads an entry. One that is not as [appendEntry] writes it, of a log that
+// read reads an entry. One that is not as [appendEntry] writes it, of a log that
 // another program began, is raft-boltdb's to read.
-func (b *boltLog) GetLog(index uint64, l *raft.Log) error {
+func (b *boltLog) read(index uint64, l *raft.Log) error {
 	ours := false
 	err := boltOf(b.BoltStore).View(func(tx *bbolt.Tx) error {
 		value := tx.Bucket(logsBucket).Get(binary.BigEndian.AppendUint64(nil, index))

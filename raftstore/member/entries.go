@@ -21,6 +21,7 @@ import (
 type boltLog struct {
 	*raftboltdb.BoltStore
 	buffer []byte // used under bbolt's write lock
+	trim   trim
 }
 
 var _ raft.LogStore = (*boltLog)(nil)
@@ -55,6 +56,9 @@ func (b *boltLog) StoreLogs(logs []*raft.Log) error {
 		if b.buffer = buf[:0]; cap(buf) > keepBuffer {
 			b.buffer = nil
 		}
+		if err := b.trim.more(bucket, len(logs)); err != nil {
+			return err
+		}
 		return setAnchor(tx, logs[len(logs)-1].Index)
 	})
 }
@@ -65,13 +69,18 @@ func (b *boltLog) StoreLogs(logs []*raft.Log) error {
 func (b *boltLog) DeleteRange(min, max uint64) error {
 	return boltOf(b.BoltStore).Update(func(tx *bbolt.Tx) error {
 		bucket, last := tx.Bucket(logsBucket), lastIn(tx)
-		if first, _ := bucket.Cursor().First(); len(first) == 8 && binary.BigEndian.Uint64(first) > min {
-			min = binary.BigEndian.Uint64(first)
+		if first, _ := bucket.Cursor().First(); len(first) == 8 {
+			min = b.trim.from(min, binary.BigEndian.Uint64(first))
+		}
+		if max < last && max-min >= trimAtOnce && max > min {
+			b.trim.begin(max)
+			return nil
 		}
 		left := last
 		if max >= last && min <= last {
 			max = last
 			left = before(bucket, min)
+			b.trim.end(min)
 		}
 		for i := min; i <= max && max > 0; i++ {
 			if err := bucket.Delete(binary.BigEndian.AppendUint64(nil, i)); err != nil {

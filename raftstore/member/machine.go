@@ -53,6 +53,7 @@ func newMachine(inc *incarnation) *machine {
 	var limits apply.Limits
 	if inc.m != nil {
 		limits = inc.m.cfg.Limits
+		limits.Shared = &inc.m.cfg.Requests.versions
 	}
 	mc := &machine{inc: inc, state: apply.New(limits), number: machines.Add(1)}
 	mc.applied.init()

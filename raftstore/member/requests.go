@@ -7,12 +7,18 @@ import (
 	"github.com/hashicorp/raft"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/proto"
+
+	"kviz/raftstore/mvcc"
 )
 
 // Requests keeps the requests of the last log entries decoded, for all members
 // of one process: an entry is the same on every member (raft's Log Matching
-// property), so one decoded request, which nobody changes, serves them all.
-type Requests struct{ ring [1024]atomic.Pointer[decoded] }
+// property), so one decoded request, which nobody changes, serves them all. And what
+// they make of it is the same, so they keep one copy of that (see [mvcc.Shared]).
+type Requests struct {
+	ring     [1024]atomic.Pointer[decoded]
+	versions mvcc.Shared
+}
 
 type decoded struct {
 	index, term uint64

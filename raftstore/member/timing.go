@@ -23,7 +23,7 @@ const (
 	// held: no election starts.
 	frozen = 24 * time.Hour
 
-	maxAppendEntries = 512
+	maxAppendEntries = 256
 	logCacheEntries  = 4096
 )
 

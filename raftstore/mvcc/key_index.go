@@ -39,7 +39,14 @@ type keyIndex struct {
 type generation []version
 
 func newKeyIndex(key string) *keyIndex {
-	return &keyIndex{key: key, generations: make([]generation, 1)}
+	ki := &struct {
+		keyIndex
+		first [1]generation // most keys live once,
+		only  [1]version    // and many have one version: these need no piece of memory more
+	}{keyIndex: keyIndex{key: key}}
+	ki.first[0] = ki.only[:0]
+	ki.generations = ki.first[:]
+	return &ki.keyIndex
 }
 
 // put appends a version. It must be newer than every other one.
@@ -48,13 +55,23 @@ func (ki *keyIndex) put(v version) {
 		panic(fmt.Sprintf("mvcc: revision %v of key %q after %v", v.rev, ki.key, last.rev))
 	}
 	g := &ki.generations[len(ki.generations)-1]
-	*g = append(*g, v)
+	*g = grow(*g, v)
+}
+
+// grow appends, and empties the place that a slice has moved away from: it may be part
+// of the index' own piece of memory, and what it held is to go when it is compacted.
+func grow[S ~[]E, E any](s S, e E) S {
+	grown := append(s, e)
+	if len(s) == cap(s) {
+		clear(s)
+	}
+	return grown
 }
 
 // tombstone appends a tombstone and opens the next generation.
 func (ki *keyIndex) tombstone(v version) {
 	ki.put(v)
-	ki.generations = append(ki.generations, nil)
+	ki.generations = grow(ki.generations, nil)
 }
 
 // newest is the last version, tombstone or not.
@@ -67,8 +84,11 @@ func (ki *keyIndex) newest() (version, bool) {
 	return version{}, false
 }
 
-// live is the key's present state, nil if it does not exist.
+// live is the key's present state, nil if it does not exist; so is it of a nil index.
 func (ki *keyIndex) live() *mvccpb.KeyValue {
+	if ki == nil {
+		return nil
+	}
 	g := ki.generations[len(ki.generations)-1]
 	if len(g) == 0 {
 		return nil
@@ -119,13 +139,18 @@ func (ki *keyIndex) compact(atRev int64) (removed []version) {
 	gi, vi := ki.keepFrom(atRev)
 	for _, g := range ki.generations[:gi] {
 		removed = append(removed, g...)
+		clear(g)
 	}
 	if g := &ki.generations[gi]; vi > 0 {
 		removed = append(removed, (*g)[:vi]...)
-		*g = append(generation(nil), (*g)[vi:]...)
+		kept := append(generation(nil), (*g)[vi:]...)
+		clear(*g)
+		*g = kept
 	}
 	if gi > 0 {
-		ki.generations = append([]generation(nil), ki.generations[gi:]...)
+		kept := append([]generation(nil), ki.generations[gi:]...)
+		clear(ki.generations)
+		ki.generations = kept
 	}
 	return removed
 }

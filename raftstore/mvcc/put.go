@@ -55,8 +55,5 @@ func (w *writeTxn) putRequest(r *pb.PutRequest) *pb.PutResponse {
 
 // live is a key's present state, nil if it does not exist.
 func (s *Store) live(key []byte) *mvccpb.KeyValue {
-	if ki := s.keys[string(key)]; ki != nil {
-		return ki.live()
-	}
-	return nil
+	return s.keys[string(key)].live()
 }

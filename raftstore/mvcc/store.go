@@ -44,6 +44,7 @@ type Store struct {
 	leases    *btree.Map[int64, *lease]
 	pages     layout // of etcd's database, were there one
 	counts    Counts
+	shared    *Shared // nil unless it shares what it writes
 }
 
 // Result is how a request ended.

@@ -37,14 +37,18 @@ func (w *writeTxn) end() { w.s.currentRev = w.rev() }
 // put writes a key and moves it from its old lease to the new one.
 func (w *writeTxn) put(key, value []byte, leaseID int64) {
 	s := w.s
-	ki := s.keyIndex(key)
+	ki := s.keys[string(key)]
 	rev := w.next()
-	kv := &mvccpb.KeyValue{Key: key, Value: value, CreateRevision: rev.Main, ModRevision: rev.Main, Version: 1, Lease: leaseID}
+	st := state{key: key, value: value, created: rev.Main, version: 1, lease: leaseID}
 	oldLease := int64(0)
 	if live := ki.live(); live != nil {
-		kv.CreateRevision, kv.Version, oldLease = live.CreateRevision, live.Version+1, live.Lease
+		st.created, st.version, oldLease = live.CreateRevision, live.Version+1, live.Lease
 	}
-	v := version{rev, kv}
+	made := s.stateOf(rev, st)
+	if ki == nil {
+		ki = s.newKeyIndex(made.key)
+	}
+	v := made.version
 	s.counts.Puts++
 	s.counts.PutBytes += uint64(len(key) + len(value))
 	w.record(mvccpb.Event_PUT, ki, v)
@@ -57,12 +61,17 @@ func (w *writeTxn) put(key, value []byte, leaseID int64) {
 
 // keyIndex is the key's history, a new one if it has none.
 func (s *Store) keyIndex(key []byte) *keyIndex {
-	ki := s.keys[string(key)]
-	if ki == nil {
-		ki = newKeyIndex(string(key))
-		s.index.Set(ki)
-		s.keys[ki.key] = ki
+	if ki := s.keys[string(key)]; ki != nil {
+		return ki
 	}
+	return s.newKeyIndex(string(key))
+}
+
+// newKeyIndex begins the history of a key that has none.
+func (s *Store) newKeyIndex(key string) *keyIndex {
+	ki := newKeyIndex(key)
+	s.index.Set(ki)
+	s.keys[key] = ki
 	return ki
 }
 
@@ -70,7 +79,7 @@ func (s *Store) keyIndex(key []byte) *keyIndex {
 func (w *writeTxn) delete(ki *keyIndex) {
 	live := ki.live()
 	rev := w.next()
-	v := version{rev, &mvccpb.KeyValue{Key: live.Key, ModRevision: rev.Main}}
+	v := w.s.stateOf(rev, state{key: live.Key}).version // a tombstone
 	w.s.counts.Deletes++
 	w.record(mvccpb.Event_DELETE, ki, v)
 	ki.tombstone(v)
