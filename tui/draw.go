@@ -120,14 +120,20 @@ func (m *Explorer) hints() []keymap.Binding {
 	if m.drawer.Typing() {
 		return keymap.Hints(m.drawer.Keys()...)
 	}
-	var out []keymap.Binding
+	var out, last []keymap.Binding
 	early := 0
 	for _, b := range m.keys.Ranked() {
 		if !m.useful(b.Action) || b.Action == keymap.Help { // the way to help stands at the right
 			continue
 		}
 		if len(out) == paneHints {
-			out = append(out, m.frame.Focused().Pane.Info().Keys...)
+			for _, k := range m.frame.Focused().Pane.Info().Keys {
+				if k.Last {
+					last = append(last, k)
+				} else {
+					out = append(out, k)
+				}
+			}
 		}
 		b.SetHelp(b.Help().Key, m.wordsFor(b))
 		if m.first(b.Action) {
@@ -137,7 +143,7 @@ func (m *Explorer) hints() []keymap.Binding {
 		}
 		out = append(out, b)
 	}
-	return out
+	return append(out, last...)
 }
 
 // useful reports whether an action does something now.

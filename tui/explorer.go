@@ -42,6 +42,7 @@ type Explorer struct {
 	screen   screen
 	notice   string // said in the explanation line until the next key
 	tour     tour
+	hush     bool   // routine is hidden on the picture
 	dragging bool   // the mouse holds the scrubber
 	leaveFor string // the recording to open after this
 }

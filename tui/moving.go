@@ -27,6 +27,7 @@ func newMoving(mode string, remote bool, seen uint64) moving {
 // reports whether there is something else to draw.
 func (m *Explorer) animate(passed time.Duration) bool {
 	v := &m.moving
+	v.player.Routine(!m.hush)
 	changed := v.player.Tick(passed)
 	where, live, paused := m.travel.Where(), m.travel.Live(), m.drive.Clock().Paused
 	at := where.Len

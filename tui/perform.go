@@ -96,6 +96,14 @@ func (m *Explorer) onScreen(a action.Action) (does action.Action, ok bool) {
 			b.moving.player.SetMode(motion.Mode(a))
 		}
 		does = action.Notice{Text: "motion: " + string(a) + ": " + motion.Mode(a).Means()}
+	case action.Hush:
+		m.hush = bool(a)
+		does = action.Notice{Text: "routine is shown on the map: renewals of Leases, heartbeats"}
+		if m.hush {
+			does = action.Notice{Text: "routine is hidden on the map: renewals of Leases, heartbeats"}
+		}
+	case action.Trail:
+		does = action.Notice{Text: m.trail.Turn()}
 	default:
 		return nil, false
 	}

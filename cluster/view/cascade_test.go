@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,5 +54,20 @@ func TestQueuePeaksAreSeen(t *testing.T) {
 		if !strings.Contains(chart.Describe(), "for a moment at most "+depth.Level(depth.Peak)) {
 			t.Errorf("as text:\n%s", chart.Describe())
 		}
+	}
+}
+
+// How deep the queues were is known of every second, also of those in which nothing changed.
+func TestDepths(t *testing.T) {
+	b := view.NewBuilder()
+	queued := func(at time.Duration, ready int) {
+		b.Apply(&trace.Event{ID: trace.ID{Seq: uint64(at)}, At: at, Lane: trace.Lane{Component: "x"}, Kind: trace.QueueAdd, Payload: &trace.QueueItem{Queue: "q", Ready: ready}})
+	}
+	queued(1*time.Second, 5)
+	queued(1500*time.Millisecond, 2)
+	queued(4*time.Second, 7)
+	queued(4100*time.Millisecond, 0)
+	if got, want := b.Live().Depths(6), []int{0, 0, 5, 2, 2, 7}; !slices.Equal(got, want) {
+		t.Errorf("depths %v, want %v", got, want)
 	}
 }

@@ -101,6 +101,24 @@ func (s *Second) deepen(now Count) {
 	}
 }
 
+// Depths is how many keys were ready at most in the work queues in each of the last n seconds,
+// the present one last.
+func (s *State) Depths(n int) []int {
+	all, known := make([]int, n), n // from the index known on
+	now := int64(s.At / time.Second)
+	s.seconds.back(func(second int64, x *Second) bool {
+		at := n - 1 - int(now-second)
+		for i := max(at+1, 0); i < known; i++ { // nothing changed in them
+			all[i] = x.Depth.N
+		}
+		if known = max(at, 0); at >= 0 {
+			all[at] = x.Deepest.N
+		}
+		return at > 0
+	})
+	return all
+}
+
 // answered notes how long a request took and whether its time was over.
 func (b *Builder) answered(e *trace.Event, p *trace.Response) {
 	x := b.second(e)

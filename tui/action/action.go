@@ -41,6 +41,8 @@ type (
 	Layout int                   // an arrangement of panes, by its index
 	Theme  string                // a set of colours
 	Motion string                // how much may move on the picture
+	Hush   bool                  // nothing moves there that never ends: renewals of Leases, heartbeats
+	Trail  struct{}              // show on the picture the way of the command before, then none, then the newest
 	Notice struct{ Text string } // say something in the explanation line
 	Copy   struct{ Text string } // put this into the clipboard
 )

@@ -27,6 +27,7 @@ type Binding struct {
 	Means  string // a sentence
 	Group  string // heading in the help
 	Rank   int    // place in the key line, lower first; 0 keeps it out
+	Last   bool   // of a pane: it stands behind all others in the key line
 }
 
 // Bind binds an action: its two words, a sentence, its keys, the first of

@@ -142,15 +142,27 @@ func client(name string, s *view.State) string {
 	return scene.You // kubectl of another terminal, a pod's program
 }
 
-// target is the place of what a fault hits.
+// target is the place of what a fault hits: of a queue its controllers, of an informer or a
+// watch who has it.
 func target(name string, s *view.State) string {
 	name = strings.Fields(name + " ?")[0]
-	if name == "store" {
-		return scene.Store
-	}
 	kind, instance, _ := strings.Cut(name, "/")
-	if kind == "node" {
+	switch kind {
+	case "store", "registry", "kms", "oidc":
+		return kind
+	case "node":
 		return "node/" + instance
+	case "webhook":
+		return name
+	case "queue":
+		return scene.Controllers
+	case "informer", "watch":
+		if owner := instance[:max(strings.LastIndexByte(instance, '/'), 0)]; owner != "" {
+			return client(owner, s)
+		}
+		return scene.APIServer
+	case "token", "certificate", "audit":
+		return scene.APIServer
 	}
 	return PlaceOf(trace.Lane{Component: kind, Instance: instance}, s)
 }

@@ -3,6 +3,7 @@ package motion_test
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,7 +100,8 @@ func checkShot(t *testing.T, p *motion.Player, tempo motion.Tempo) {
 	if p.Mode() != motion.Full {
 		limit = 1
 	}
-	if n := len(s.Pulses); n > limit {
+	going := slices.DeleteFunc(slices.Clone(s.Pulses), func(q motion.Pulse) bool { return tempo.Glow && q.Gone })
+	if n := len(going); n > limit {
 		t.Fatalf("%d pulses at once, want no more than %d", n, limit)
 	}
 	drawn := s.Event == nil
@@ -179,7 +181,7 @@ func TestMerge(t *testing.T) {
 	for range 4 {
 		p.Tick(50 * time.Millisecond)
 	}
-	if got := p.Shot(); len(got.Pulses) != 0 || len(got.Glows) != 1 || got.Glows[0].Level != 2 {
+	if got := p.Shot(); len(got.Pulses) != 0 || len(got.Glows) != 1 || got.Glows[0].Level != 3 {
 		t.Fatalf("after its arrival: %+v, want a glow", got)
 	}
 }
@@ -272,5 +274,65 @@ func TestAnElectionIsSeen(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(order), "[asks asks  votes votes  leads ]"; got != want {
 		t.Errorf("it is shown as %s, want %s", got, want)
+	}
+}
+
+// What is broken flashes twice, at any speed, and then stands as it is; while nothing may
+// travel it does not flash at all.
+func TestAFaultFlashesTwice(t *testing.T) {
+	_, s := story()
+	fault := &trace.Event{Kind: trace.FaultInjected, Payload: &trace.Fault{Fault: "crash", Target: "member/a"}}
+	for _, c := range []struct {
+		mode  motion.Mode
+		speed float64
+		want  int
+	}{{motion.Full, 0.02, 2}, {motion.Full, 1, 2}, {motion.Full, 100, 2}, {motion.Calm, 1, 0}, {motion.Off, 1, 0}} {
+		p := motion.New(c.mode)
+		p.Catch([]*trace.Event{fault}, s, motion.Live(c.speed))
+		flashes, was := 0, false
+		for range 60 {
+			on := false
+			for _, l := range p.Shot().Lamps {
+				on = on || l.Bright
+			}
+			if on && !was {
+				flashes++
+			}
+			was = on
+			p.Tick(tick)
+		}
+		if flashes != c.want || p.Busy() {
+			t.Errorf("%s at %gx: %d flashes, want %d; busy %v", c.mode, c.speed, flashes, c.want, p.Busy())
+		}
+	}
+}
+
+// At great speed a way that something was lost on has a ✗ in its middle for a while, and how
+// it glows says how much is on it.
+func TestRates(t *testing.T) {
+	_, s := story()
+	lost := &trace.Event{Kind: trace.WatchLost, Payload: &trace.WatchEvent{Client: "scheduler"}}
+	p := motion.New(motion.Full)
+	p.Catch([]*trace.Event{lost}, s, motion.Live(100))
+	if got := p.Shot().Pulses; len(got) != 1 || !got[0].Gone || got[0].Share != 0.5 {
+		t.Fatalf("got %+v, want ✗ in the middle", got)
+	}
+	for range 30 {
+		p.Tick(tick)
+	}
+	if got := p.Shot().Pulses; len(got) != 0 {
+		t.Fatalf("a second later still %+v", got)
+	}
+	one := &trace.Event{Kind: trace.WatchDelivered, Payload: &trace.WatchEvent{Client: "scheduler"}}
+	for level, n := range map[int]int{1: 4, 2: 5, 3: 25, 4: 125} {
+		p := motion.New(motion.Full)
+		var all []*trace.Event
+		for range n {
+			all = append(all, one)
+		}
+		p.Catch(all, s, motion.Live(100))
+		if got := p.Shot().Glows; len(got) != 1 || got[0].Level != level {
+			t.Errorf("%d events: %+v, want level %d", n, got, level)
+		}
 	}
 }

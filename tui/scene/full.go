@@ -137,8 +137,8 @@ func (s *Scene) nodes(shape Shape, api Place, bus, high int) {
 	drop := api.Rect.X + api.Rect.W/2 + gap
 	from := Joint{drop, api.Rect.Y + api.Rect.H - 1, South}
 	y := bus + 1
-	if n > s.boxesBeside() {
-		s.many(shape.Nodes, drop, from, y)
+	if s.crowded(shape) {
+		s.many(shape, drop, from, y)
 		return
 	}
 	var boxes []Place
@@ -167,6 +167,12 @@ func (s *Scene) nodes(shape Shape, api Place, bus, high int) {
 	}
 	y += min(room, len(shape.Services))
 	s.Foot = grid.Rect{X: x, Y: y, W: w, H: max(s.H-y, 0)}
+}
+
+// crowded reports whether the nodes are tiles or cells.
+func (s *Scene) crowded(shape Shape) bool {
+	n := len(shape.Nodes)
+	return n > s.boxesBeside() || n > 0 && shape.Grain > Boxes
 }
 
 // boxesBeside is how many nodes can have a box.

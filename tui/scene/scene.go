@@ -18,11 +18,12 @@ type Shape struct {
 	Members  []string // of the store, by name; none for a bare store
 	Nodes    []string // in their order
 	Services []string // "namespace/name", those that matter most first
+	Grain    Grain    // of the nodes at least: coarser where they do not fit
 }
 
 // Equal reports whether two shapes have the same scene.
 func (s Shape) Equal(o Shape) bool {
-	return slices.Equal(s.Members, o.Members) && slices.Equal(s.Nodes, o.Nodes) && slices.Equal(s.Services, o.Services)
+	return s.Grain == o.Grain && slices.Equal(s.Members, o.Members) && slices.Equal(s.Nodes, o.Nodes) && slices.Equal(s.Services, o.Services)
 }
 
 // Form is how much of the picture there is room for.

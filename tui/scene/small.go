@@ -8,7 +8,7 @@ func (s *Scene) small(shape Shape) {
 	if more := s.W - 78; more > 0 {
 		ask, server, store = ask+more/4, server+more/4, store+more/4
 	}
-	many := len(shape.Nodes) > s.boxesBeside()
+	many := s.crowded(shape)
 	rows := 7
 	if many {
 		rows = 5
@@ -79,8 +79,8 @@ const (
 
 // many lays out more nodes than there is room for boxes, from row y on: tiles if they
 // fit, else cells. Ways to them end at the rule above their column.
-func (s *Scene) many(names []string, drop int, from Joint, y int) {
-	foot := 3
+func (s *Scene) many(shape Shape, drop int, from Joint, y int) {
+	names, foot := shape.Nodes, 3
 	if s.Form == Full {
 		foot = footRows
 	}
@@ -91,7 +91,7 @@ func (s *Scene) many(names []string, drop int, from Joint, y int) {
 	s.Rules = append(s.Rules, s.Bus)
 	cols := (s.W - 2) / tileW
 	s.Grain = Tiles
-	if len(names) <= cols*rows {
+	if len(names) <= cols*rows && shape.Grain <= Tiles {
 		used := (len(names) + cols - 1) / cols
 		for i, n := range names {
 			w := (s.W - 2) / cols

@@ -25,8 +25,8 @@ func (s *Scene) strip(shape Shape) {
 	const drop = 17
 	s.Bus = 3
 	from := Joint{drop, 1, South}
-	if n > s.boxesBeside() {
-		s.many(shape.Nodes, drop, from, 4)
+	if s.crowded(shape) {
+		s.many(shape, drop, from, 4)
 		return
 	}
 	for i, name := range shape.Nodes {

@@ -40,6 +40,10 @@ type Trail struct {
 	shown   *Walk
 	key     [4]uint64 // of what is shown: begin, ways, stops, positions
 	behind  bool
+
+	back  int      // so many commands before the newest are shown
+	none  bool     // none is shown
+	since trace.ID // the newest command when that was chosen
 }
 
 // walk is all that is known of one command.
@@ -176,6 +180,7 @@ func (w *walk) stop(pos uint64, e *trace.Event, place, word string) {
 
 // show is what is to be seen at a position.
 func (t *Trail) show(to uint64) *Walk {
+	back := -1
 	for i := len(t.walks) - 1; i >= 0; i-- {
 		w := t.walks[i]
 		if w.at >= to {
@@ -191,6 +196,18 @@ func (t *Trail) show(to uint64) *Walk {
 		if stops < 2 { // nothing has come of it
 			continue
 		}
+		if back < 0 { // the newest: what was chosen holds for as long as it is
+			if back = t.back; w.begin != t.since {
+				t.since, t.back, t.none, back = w.begin, 0, false, 0
+			}
+		}
+		if t.none {
+			break
+		}
+		if back > 0 {
+			back--
+			continue
+		}
 		key := [4]uint64{w.begin.Seq, uint64(w.begin.Sub), uint64(ways), uint64(stops)}
 		if t.shown != nil && key == t.key {
 			return t.shown
@@ -203,8 +220,25 @@ func (t *Trail) show(to uint64) *Walk {
 		}
 		return t.shown
 	}
+	if t.back > 0 { // there are no more: none
+		t.back, t.none = 0, true
+	}
 	t.shown = nil
 	return nil
+}
+
+// Turn shows the command before the one that is shown; after the oldest none, and then the
+// newest again. It says what is shown then.
+func (t *Trail) Turn() string {
+	switch {
+	case t.none:
+		t.back, t.none = 0, false
+		return "the way of the newest command"
+	case t.shown == nil:
+		return "no command has gone any way yet"
+	}
+	t.back++
+	return "the way of the command before, or none where there is none"
 }
 
 // verb is what a command of kubectl does, in a word.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -90,5 +91,33 @@ func TestATrailFromOutside(t *testing.T) {
 	got := told(&all, h, h.Stream().Len())
 	if !strings.HasPrefix(got, "create configmaps one: you outside, API create") || strings.Contains(got, "two") {
 		t.Errorf("the trail from outside is %q", got)
+	}
+}
+
+// One turns from the newest command to those before, to none, and back; a new command is
+// shown again.
+func TestTurn(t *testing.T) {
+	tape := tuitest.NewTape().Members("a", "b", "c").Elect("a")
+	command := func(name string) {
+		c := tape.After(3*time.Second).Emit(trace.CompConsole, "", trace.CommandStart, trace.Ref{}, &trace.Command{Line: "kubectl create configmap " + name, Source: "console"})
+		tape.Request(tuitest.Call{Verb: "create", Resource: "configmaps", Ref: tuitest.Ref("ConfigMap", "demo", name), Client: "console"}, c)
+	}
+	command("one")
+	command("two")
+	h := tape.History()
+	var all trail.Trail
+	var got []string
+	for range 4 {
+		line, _, _ := strings.Cut(told(&all, h, h.Stream().Len()), ":")
+		got = append(got, strings.TrimPrefix(line, "kubectl create configmap "))
+		all.Turn()
+	}
+	if want := []string{"two", "one", "", "two"}; !slices.Equal(got, want) {
+		t.Errorf("turned through %q, want %q", got, want)
+	}
+	command("three")
+	h = tape.History()
+	if got := told(&all, h, h.Stream().Len()); !strings.Contains(got, "three") {
+		t.Errorf("a new command is not shown: %q", got)
 	}
 }

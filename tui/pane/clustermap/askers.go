@@ -158,8 +158,20 @@ func (p *picture) queueRow(keys, lease string, look grid.Style) []grid.Span {
 	if lease != "" {
 		return row(span(keys, look|grid.Bold))
 	}
-	return row(span("queues ", theme.Muted), span(keys, theme.Number))
+	depths, line := p.f.S.Depths(queueSeconds), strings.Builder{}
+	most := max(slices.Max(depths), 8)
+	for _, n := range depths {
+		line.WriteRune(grid.Level(n, most))
+	}
+	st := theme.Muted
+	if depths[len(depths)-1] > 0 {
+		st = theme.Busy
+	}
+	return row(span("queues ", theme.Muted), span(line.String(), st), span(" "+keys, theme.Number))
 }
+
+// queueSeconds is how many seconds of the work queues stand in their row.
+const queueSeconds = 8
 
 func orElse(st, other grid.Style) grid.Style {
 	if st == 0 {

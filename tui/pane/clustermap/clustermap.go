@@ -26,7 +26,9 @@ import (
 // Map is the pane.
 type Map struct {
 	pane.List
-	namespace string // "" shows all
+	namespace string      // "" shows all
+	grain     scene.Grain // of the nodes at least
+	hush      bool        // routine is hidden
 
 	scene   *scene.Scene // the last one, and what it was made of
 	shape   scene.Shape
@@ -56,7 +58,33 @@ func New() *Map {
 		m.namespace = nextNamespace(f.S, m.namespace)
 		return action.Redraw{}
 	})
+	m.Key(last("map.trail", "follow", "Show the way of the command before on the map; after the oldest none, then the newest.", "x"), func(pane.Subject, *pane.Frame) action.Action {
+		return action.Trail{}
+	})
+	m.Key(last("map.grain", "boxes/cells", "Draw each node as a box, as a tile, or as a cell.", "V"), pane.Then(m.coarser))
+	m.Key(last("map.routine", "routine", "Hide or show what never ends: renewals of Leases, heartbeats, writes of Kubernetes Events.", "r"), func(pane.Subject, *pane.Frame) action.Action {
+		m.hush = !m.hush
+		return action.Hush(m.hush)
+	})
 	return m
+}
+
+// last is a key that stands behind all others in the key line.
+func last(name, label, means, key string) keymap.Binding {
+	b := keymap.Bind(name, label, means, key)
+	b.Last = true
+	return b
+}
+
+// coarser draws the nodes in the next grain, and after the coarsest in the finest that fits.
+func (m *Map) coarser() {
+	now := m.grain
+	if m.scene != nil {
+		now = max(now, m.scene.Grain)
+	}
+	if m.grain = now + 1; now >= scene.Cells {
+		m.grain = scene.Boxes
+	}
 }
 
 // Note implements [pane.Pane].

@@ -64,7 +64,10 @@ func (p *picture) glow(g motion.Glow) {
 	if l.Light = scene.Faint; g.Level > 1 {
 		l.Light = scene.Lit
 	}
-	if g.Level > 3 {
+	switch g.Level {
+	case 2:
+		l.Role |= grid.Faint
+	case 4:
 		l.Role |= grid.Bold
 	}
 	if g.Count > 0 && l.Label == "" {
@@ -108,6 +111,20 @@ func (p *picture) pulse(q motion.Pulse, told bool) {
 	l.Heads = append(l.Heads, h)
 }
 
+// flash is what is seen from the back of a room when something is broken or mended: the whole
+// border, or the whole line, in reverse.
+func flash(f *scene.Face, role grid.Style) {
+	f.Standing, f.Role = scene.Emphasised, role|grid.Reverse
+	if len(f.Title) == 0 {
+		for y, r := range f.Rows[:min(len(f.Rows), 1)] {
+			f.Rows[y] = nil
+			for _, x := range r {
+				f.Rows[y] = append(f.Rows[y], span(x.Text, role|grid.Reverse|grid.Bold))
+			}
+		}
+	}
+}
+
 // lamp lights a place up: the mark of what it does at the end of its title or line.
 func (p *picture) lamp(q motion.Pulse) {
 	at, ok := p.At(q.From)
@@ -128,7 +145,7 @@ func (p *picture) lamp(q motion.Pulse) {
 	case len(f.Rows) > 0:
 		f.Rows[0] = append(f.Rows[0][:len(f.Rows[0]):len(f.Rows[0])], mark...)
 	}
-	if q.Class == motion.Faults && f.Standing != scene.Down {
-		f.Standing, f.Role = scene.Emphasised, q.Role
+	if q.Bright { // twice, however it stands
+		flash(f, q.Role)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"kviz/cluster/trace"
 	"kviz/tui/grid"
+	"kviz/tui/motion"
 	"kviz/tui/pane"
 	"kviz/tui/pane/clustermap"
 	"kviz/tui/tuitest"
@@ -48,6 +50,38 @@ func TestMoments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := tape.History()
 			moment(t, name, pane.Frame{S: h.Latest(), H: h})
+		})
+	}
+}
+
+// The first rows of the table of pulses, halfway.
+func TestPulses(t *testing.T) {
+	h := tuitest.Calm(3, 3).History()
+	s := h.Latest()
+	write := &trace.RaftMessage{Serial: 9, RPC: "AppendEntries", From: "a", To: "b", Term: 1, Entries: []trace.RaftEntry{{Index: 40, Term: 1}}}
+	reply := *write
+	reply.Answer, reply.OK, reply.Match = true, true, 40
+	api, member := trace.Lane{Component: trace.CompAPIServer}, trace.Lane{Component: trace.CompMember, Instance: "a"}
+	for name, e := range map[string]*trace.Event{
+		"command":  {Kind: trace.CommandStart, Lane: trace.Lane{Component: trace.CompConsole}, Payload: &trace.Command{Line: "kubectl apply -f hello.yaml"}},
+		"request":  {Kind: trace.RequestReceived, Lane: api, Payload: &trace.Request{Request: 900, Verb: "create", Resource: "deployments", Client: "console"}},
+		"stage":    {Kind: trace.RequestStage, Lane: api, Payload: &trace.Stage{Request: 900, Stage: trace.StageAuthorization, Verdict: "pass"}},
+		"storage":  {Kind: trace.StoreRefused, Lane: api, Payload: &trace.StoreError{Op: "txn"}},
+		"webhook":  {Kind: trace.WebhookCalled, Lane: api, Payload: &trace.WebhookCall{Webhook: "sidecar-injector", Allowed: true}},
+		"forward":  {Kind: trace.RaftForward, Lane: member, Payload: &trace.RaftMessage{From: "b", To: "a", RPC: "Forward", Term: 1}},
+		"disk":     {Kind: trace.RaftDurable, Lane: member, Payload: &trace.RaftLog{Member: "a", First: 40, Last: 40}},
+		"send":     {Kind: trace.RaftSend, Lane: member, Payload: write},
+		"reply":    {Kind: trace.RaftReply, Lane: member, Payload: &reply},
+		"fault":    {Kind: trace.FaultInjected, Payload: &trace.Fault{Fault: "crash", Target: "member/a"}},
+		"fault-on": {Kind: trace.FaultInjected, Payload: &trace.Fault{Fault: "stop", Target: "node/node-2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := motion.New(motion.Full)
+			p.Catch([]*trace.Event{e}, s, motion.Live(0.02))
+			if name != "fault-on" {
+				p.Tick(350 * time.Millisecond)
+			}
+			moment(t, "pulse-"+name, pane.Frame{S: s, H: h, Motion: p.Shot()})
 		})
 	}
 }

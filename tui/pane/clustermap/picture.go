@@ -46,7 +46,9 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 		return
 	}
 	p := &picture{s: s, f: f, pods: m.population(f), svcs: services(f), floors: floorsOf(f.S)}
-	p.Scene = m.sceneFor(p.shape(), s.W(), f.Rows)
+	shape := p.shape()
+	shape.Grain = m.grain
+	p.Scene = m.sceneFor(shape, s.W(), f.Rows)
 	p.Picture = p.Blank()
 	p.askers()
 	p.server()
