@@ -64,11 +64,7 @@ func (m *Explorer) askOdds(at trace.ID, anew bool) action.Action {
 		m.open.Push(menu.Odds(m.curve, at))
 		return nil
 	}
-	ref := m.frame.Under().Ref
-	if e := m.told(); ref.Name == "" && e != nil {
-		ref = e.Object
-	}
-	m.open.Push(menu.WhatOdds(at, ref, m.travel.State()))
+	m.open.Push(menu.WhatOdds(at, m.about(), m.travel.State()))
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/cluster/control"
+	"kviz/cluster/expr"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/action"
@@ -152,6 +153,27 @@ func (m *Explorer) breakable() []menu.Offer {
 		e = m.told()
 	}
 	return menu.Breakable(m.kind(), on.Ref, e)
+}
+
+// about is the object that the person looks at: that under the cursor, else what the
+// explanation line tells of.
+func (m *Explorer) about() trace.Ref {
+	if on := m.frame.Under(); on.Ref.Name != "" {
+		return on.Ref
+	}
+	if e := m.told(); e != nil {
+		return e.Object
+	}
+	return trace.Ref{}
+}
+
+// completing completes what is typed into a prompt; nil where nothing is known about it.
+func (m *Explorer) completing(what string) func(line string) (head string, words []string) {
+	switch what {
+	case action.ForUntil, action.ForBreak, action.ForOdds:
+		return func(line string) (string, []string) { return expr.Complete(line, m.travel.State()) }
+	}
+	return nil
 }
 
 // faults are the menus of what can be broken now; without a cluster, why there are none.

@@ -376,7 +376,7 @@ func TestEveryKindHasAGlossaryEntry(t *testing.T) {
 }
 
 func TestUntilTellsWhatIsWrong(t *testing.T) {
-	d := explore(t, 120, 40, -1).press("u").typed("bad").press("enter")
+	d := explore(t, 120, 40, -1).press("u", "end", "enter").typed("bad").press("enter")
 	d.shows("undeclared reference", "Run until")
 	d.press("esc")
 	d.hides("Run until ")
@@ -475,7 +475,7 @@ func TestBootingClusterShowsProgress(t *testing.T) {
 	if d.m.drive.Busy() {
 		t.Error("nothing goes on any more, and the explorer looks for it")
 	}
-	for _, keys := range [][]string{{"."}, {"f"}, {"u", "x", "enter"}, {":", "l", "s", "enter"}} {
+	for _, keys := range [][]string{{"."}, {"f"}, {"u"}, {":", "l", "s", "enter"}} {
 		d.press("esc").press(keys...)
 		d.hides("still starting")
 		if strings.Count(d.screen(), "port 6443 is taken") < 2 {

@@ -80,6 +80,12 @@ func (m *Explorer) clock(name string) action.Action {
 		return nil
 	case keymap.Break:
 		return m.breakpoints()
+	case keymap.Until:
+		if m.cluster == nil {
+			return action.Notice{Text: m.notRunning()}
+		}
+		m.open.Push(menu.Until(m.history().Latest(), m.about(), drive.AskUntil))
+		return nil
 	case keymap.Pause:
 		if past {
 			m.travel.Play()
@@ -103,6 +109,14 @@ func (m *Explorer) clock(name string) action.Action {
 	return m.drive.Do(name)
 }
 
+// notRunning is why nothing runs that could stop somewhere.
+func (m *Explorer) notRunning() string {
+	if m.recording != "" {
+		return "this is a recording: only a running cluster runs until something (F makes one of it)"
+	}
+	return m.drive.Absent()
+}
+
 // breakpoints lists those there are, and what could be one.
 func (m *Explorer) breakpoints() action.Action {
 	if m.recording != "" {
@@ -113,7 +127,7 @@ func (m *Explorer) breakpoints() action.Action {
 		return why
 	}
 	resume, _ := m.keys.Get(keymap.Pause)
-	m.open.Push(menu.Breakpoints(b.Breakpoints(), m.breakable(), resume.Labels(), drive.AskBreak))
+	m.open.Push(menu.Breakpoints(b.Breakpoints(), m.breakable(), menu.Sentences(m.travel.State(), m.about()), resume.Labels(), drive.AskBreak))
 	return nil
 }
 

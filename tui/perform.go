@@ -32,7 +32,7 @@ func (m *Explorer) perform(a action.Action) tea.Cmd {
 	case action.Notice:
 		m.say(a.Text)
 	case action.Prompt:
-		m.open.Ask(a)
+		m.open.Ask(a, m.completing(a.For))
 	case action.Entered:
 		return m.perform(m.answer(a))
 	case action.Open:

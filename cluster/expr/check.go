@@ -17,23 +17,30 @@ import (
 // checker knows what type each part of an expression has, as far as the
 // state's own names go, and refuses a name that the type does not have.
 type checker struct {
-	src  string
-	tree *ast.AST
-	vars map[string]reflect.Type
-	err  *Error
+	src   string
+	tree  *ast.AST
+	vars  map[string]reflect.Type
+	jsons map[string]reflect.Type // those that are the JSON of a type
+	kinds []string                // the event has one of these, where a part says so
+	err   *Error
 }
 
 // checkNames looks for names that do not exist.
 func checkNames(src string, tree *ast.AST) error {
-	c := &checker{src: src, tree: tree, vars: map[string]reflect.Type{}}
-	for _, r := range roots {
-		c.vars[r.name] = r.typ
-	}
+	c := newChecker(src, tree)
 	c.typeOf(tree.Expr())
 	if c.err != nil {
 		return c.err
 	}
 	return nil
+}
+
+func newChecker(src string, tree *ast.AST) *checker {
+	c := &checker{src: src, tree: tree, vars: map[string]reflect.Type{}, jsons: map[string]reflect.Type{}, kinds: kindsOf(tree.Expr())}
+	for _, r := range roots {
+		c.vars[r.name] = r.typ
+	}
+	return c
 }
 
 // typeOf is the Go type behind a part, nil where that is not known, as in the
@@ -44,7 +51,9 @@ func (c *checker) typeOf(e ast.Expr) reflect.Type {
 		return c.vars[e.AsIdent()]
 	case ast.SelectKind:
 		s := e.AsSelect()
-		return c.field(e, c.typeOf(s.Operand()), s.FieldName())
+		t := c.typeOf(s.Operand())
+		c.jsonField(e, s.FieldName())
+		return c.field(e, t, s.FieldName())
 	case ast.CallKind:
 		return c.call(e.AsCall())
 	case ast.ListKind:
@@ -67,6 +76,12 @@ func (c *checker) call(call ast.CallExpr) reflect.Type {
 		c.typeOf(call.Target())
 	}
 	args := make([]reflect.Type, len(call.Args()))
+	if call.FunctionName() == operators.LogicalOr || call.FunctionName() == operators.Conditional {
+		for i, a := range call.Args() {
+			args[i] = c.within(a)
+		}
+		return nil
+	}
 	for i, a := range call.Args() {
 		args[i] = c.typeOf(a)
 	}
@@ -81,18 +96,24 @@ func (c *checker) call(call ast.CallExpr) reflect.Type {
 	return nil
 }
 
+// within is the type of a part that holds or not by itself, whatever stands beside it.
+func (c *checker) within(e ast.Expr) reflect.Type {
+	was := c.kinds
+	defer func() { c.kinds = was }()
+	if k := kindsOf(e); k != nil {
+		c.kinds = k
+	}
+	return c.typeOf(e)
+}
+
 // kindName refuses a comparison of event.kind with a kind that there is not.
 func (c *checker) kindName(call ast.CallExpr) {
 	for i := range 2 {
 		sel, lit := call.Args()[i], call.Args()[1-i]
-		if sel.Kind() != ast.SelectKind || lit.Kind() != ast.LiteralKind || sel.AsSelect().FieldName() != "kind" {
+		kind, ok := literal(lit)
+		if !isEventKind(sel) {
 			continue
 		}
-		op := sel.AsSelect().Operand()
-		if op.Kind() != ast.IdentKind || op.AsIdent() != "event" {
-			continue
-		}
-		kind, ok := lit.AsLiteral().Value().(string)
 		if ok && kind != "" && !trace.Kind(kind).Known() {
 			var known []string
 			for _, in := range trace.Kinds() {
@@ -105,6 +126,18 @@ func (c *checker) kindName(call ast.CallExpr) {
 
 func (c *checker) comprehension(x ast.ComprehensionExpr) reflect.Type {
 	over := c.typeOf(x.IterRange())
+	if c.json(x.IterRange()) != nil {
+		name := x.IterVar()
+		if x.HasIterVar2() {
+			name = x.IterVar2()
+		}
+		was := c.jsons[name]
+		c.jsons[name] = nil
+		if t := c.json(x.IterRange()); t.Kind() == reflect.Slice || x.HasIterVar2() {
+			c.jsons[name] = jsonElement(t)
+		}
+		defer func() { c.jsons[name] = was }()
+	}
 	was := map[string]reflect.Type{}
 	bind := func(name string, t reflect.Type) {
 		if name != "" {
@@ -172,6 +205,9 @@ func (c *checker) field(e ast.Expr, t reflect.Type, name string) reflect.Type {
 		return nil
 	}
 	t = pointer(t)
+	if t == payloadType {
+		return c.payloadField(e, name)
+	}
 	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
 		if x := named(t.Elem()); x != nil {
 			return x // nodes.something: a name that may be there or not
@@ -256,7 +292,10 @@ func refuse(src string, issues *cel.Issues) error {
 	return &Error{first.Location.Line(), first.Location.Column() + 1, message, src}
 }
 
-// suggest is the nearest known name and all of them.
+// mostKnown is how many names are listed where one is near already.
+const mostKnown = 40
+
+// suggest is the nearest known name and all of them, if they are not too many.
 func suggest(name string, known []string) string {
 	if len(known) == 0 {
 		return ""
@@ -271,6 +310,9 @@ func suggest(name string, known []string) string {
 	}
 	if best != "" {
 		s = fmt.Sprintf("; did you mean %q?", best)
+	}
+	if len(known) > mostKnown && best != "" {
+		return s
 	}
 	return s + " (known: " + strings.Join(known, ", ") + ")"
 }

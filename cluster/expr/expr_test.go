@@ -96,7 +96,6 @@ func TestWhatExpressionsSee(t *testing.T) {
 		`faults.exists(f, f.target == "member/c" && f.fault == "stop")`:                                               true,
 		`event.kind == "sched.decision" && event.payload.node == "node-1" && event.payload.total > 400`:               true,
 		`event.object.name == "web-1" && event.lane == "scheduler" && event.grain == "decision"`:                      true,
-		`event.payload.nosuch == 1`:                                                                                   false,
 		`time > duration("3s") && time < duration("1h")`:                                                              true,
 		`clock.paused || clock.speed == 1.0`:                                                                          true,
 		`run.ready`:                                                                                                   false,

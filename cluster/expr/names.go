@@ -90,7 +90,7 @@ var extras = map[reflect.Type]map[string]extra{
 		"component": more(reflect.TypeFor[string](), func(e *trace.Event) any { return e.Lane.Component }),
 		"instance":  more(reflect.TypeFor[string](), func(e *trace.Event) any { return e.Lane.Instance }),
 		"number":    more(reflect.TypeFor[int](), func(e *trace.Event) any { return e.ID.Seq }),
-		"payload":   more(nil, func(e *trace.Event) any { return e.Payload }),
+		"payload":   more(payloadType, func(e *trace.Event) any { return e.Payload }),
 		"words":     more(reflect.TypeFor[string](), func(e *trace.Event) any { return view.Explain(e) }),
 	},
 }

@@ -2,7 +2,9 @@ package expr
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -163,13 +165,10 @@ type structShape struct {
 }
 
 func (s *structShape) names() []string {
-	names := make([]string, 0, len(s.get))
-	for k := range s.get {
-		names = append(names, k)
-	}
-	sort.Strings(names)
-	return names
+	return sorted(s.get)
 }
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 var shapes sync.Map // reflect.Type -> *structShape
 

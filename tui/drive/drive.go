@@ -165,8 +165,6 @@ func (d *Driver) Do(name string) action.Action {
 		return action.Notice{Text: "speed " + words.Speed(x)}
 	case keymap.SkipIdle:
 		return d.ask(Cluster.SkipIdle, "")
-	case keymap.Until:
-		return untilPrompt
 	}
 	return nil
 }
@@ -199,7 +197,8 @@ func AlongPath(name string) trace.Grain {
 	return trace.GrainRaft
 }
 
-var untilPrompt = action.Prompt{
+// AskUntil asks for the expression until which the cluster is to run.
+var AskUntil = action.Prompt{
 	For: action.ForUntil, Title: "Run until",
 	Intro: "A CEL expression over the state, such as  store.leader == \"b\"  or  nodes[\"node-1\"].ready",
 }
@@ -213,7 +212,7 @@ func (d *Driver) Until(expr string) action.Action {
 		return d.absent()
 	}
 	if err := d.cluster.Until(expr); err != nil {
-		again := untilPrompt
+		again := AskUntil
 		again.Text, again.Error = expr, err.Error()
 		return again
 	}

@@ -16,8 +16,9 @@ import (
 // Offer is a breakpoint that could be set.
 type Offer struct{ Says, Expr string }
 
-// Breakpoints lists those that are set, and those that could be.
-func Breakpoints(set []control.Breakpoint, offers []Offer, resumeKey string, ask action.Prompt) overlay.Overlay {
+// Breakpoints lists those that are set, and those that could be: of what is looked at, and
+// in general.
+func Breakpoints(set []control.Breakpoint, offers, general []Offer, resumeKey string, ask action.Prompt) overlay.Overlay {
 	p := &overlay.Picker{Title: "Breakpoints", Intro: "Where the cluster stops, every time. " + resumeKey + " lets it run on."}
 	for _, b := range set {
 		p.Items = append(p.Items, overlay.Item{
@@ -28,7 +29,10 @@ func Breakpoints(set []control.Breakpoint, offers []Offer, resumeKey string, ask
 	for _, o := range offers {
 		p.Items = append(p.Items, overlay.Item{Label: "○ " + o.Says, Detail: o.Expr, Do: action.Break{Expr: o.Expr}})
 	}
-	p.Items = append(p.Items, overlay.Item{Label: "○ where an expression holds …", Detail: "Any CEL expression over the state and the event.", Do: ask})
+	for _, o := range general {
+		p.Items = append(p.Items, overlay.Item{Label: "○ when " + o.Says, Detail: o.Expr, Do: action.Break{Expr: o.Expr}})
+	}
+	p.Items = append(p.Items, overlay.Item{Label: "○ where an expression holds …", Detail: "Any CEL expression over the state and the event; tab completes names.", Do: ask})
 	return p
 }
 

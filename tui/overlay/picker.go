@@ -76,17 +76,18 @@ func (p *Picker) narrow() {
 	for _, m := range fuzzy.FindFrom(text, source(p.Items)) {
 		p.shown = append(p.shown, m.Index)
 	}
-	// What is called so comes before what only has the letters somewhere.
-	called := func(i int) bool { return strings.HasPrefix(strings.ToLower(p.Items[i].Label), strings.ToLower(text)) }
-	slices.SortStableFunc(p.shown, func(a, b int) int {
+	// What is called so comes first, then what has the word, then what only has the letters.
+	rank := func(i int) int {
+		label, word := strings.ToLower(p.Items[i].Label), strings.ToLower(text)
 		switch {
-		case called(a) == called(b):
+		case strings.HasPrefix(label, word):
 			return 0
-		case called(a):
-			return -1
+		case strings.Contains(label, word):
+			return 1
 		}
-		return 1
-	})
+		return 2
+	}
+	slices.SortStableFunc(p.shown, func(a, b int) int { return rank(a) - rank(b) })
 }
 
 type source []Item
@@ -142,6 +143,10 @@ func (p *Picker) Key(k tea.KeyPressMsg) Reaction {
 		p.move(-max(p.box.H-1, 1))
 	case key.Matches(k, pageDown):
 		p.move(max(p.box.H-1, 1))
+	case p.Search && p.line.String() == "" && key.Matches(k, first):
+		p.move(-len(p.shown))
+	case p.Search && p.line.String() == "" && key.Matches(k, last):
+		p.move(len(p.shown))
 	case p.Search:
 		if p.line.Key(k) {
 			p.narrow()

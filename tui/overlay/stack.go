@@ -33,8 +33,9 @@ func (s *Stack) Top() Overlay {
 // Empty reports whether none is open.
 func (s *Stack) Empty() bool { return len(s.open) == 0 }
 
-// Ask opens a prompt.
-func (s *Stack) Ask(what action.Prompt) {
+// Ask opens a prompt. What is typed can be completed by complete, which may be nil: it gives
+// what could stand in place of all that comes after head.
+func (s *Stack) Ask(what action.Prompt, complete func(line string) (head string, words []string)) {
 	p := s.prompts[what.For]
 	if p == nil {
 		p = &Prompt{}
@@ -43,7 +44,8 @@ func (s *Stack) Ask(what action.Prompt) {
 		}
 		s.prompts[what.For] = p
 	}
-	p.Prompt = what
+	p.Prompt, p.complete = what, complete
 	p.Line.Set(what.Text)
+	p.offer()
 	s.Push(p)
 }
