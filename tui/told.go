@@ -7,7 +7,6 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/frame"
-	"kviz/tui/pane"
 )
 
 // explain is what the explanation line says.
@@ -49,7 +48,7 @@ func (m *Explorer) told() *trace.Event {
 	if bright := m.emphasised(); bright != nil && view.Told(bright) {
 		return bright
 	}
-	if q := pane.Reach(s); s.Grave != nil && q.Total > 0 && !q.OK() {
+	if q := s.Reach(); s.Grave != nil && q.Total > 0 && !q.OK() {
 		return s.Grave
 	}
 	if _, pos, ok := m.history().Stream().At(e.ID); ok {

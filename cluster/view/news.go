@@ -59,13 +59,17 @@ func aftermath(e *trace.Event) bool {
 // Meaning says in plain words what a grave event means as things stand now; "" where it
 // says so itself.
 func (s *State) Meaning(e *trace.Event) string {
-	q := s.Store.Quorum()
+	q := s.Reach()
 	if e == nil || q.Total == 0 || !Grave(e) || !strings.HasPrefix(e.Lane.Component, trace.CompMember) && !ofStore(e) {
 		return ""
 	}
 	switch {
 	case !q.OK():
-		return fmt.Sprintf("no quorum (%d of %d is up): nothing can be written, pods run on", q.Have, q.Total)
+		reached := "is up"
+		if up := s.Store.Quorum(); up.Have > q.Have {
+			reached = "hear one another"
+		}
+		return fmt.Sprintf("no quorum (%d of %d %s): nothing can be written, pods run on", q.Have, q.Total, reached)
 	case s.Store.Leader == "" && (e.Kind == trace.MemberDown || e.Kind == trace.FaultInjected):
 		return "nobody leads: whoever misses a leader for long enough stands for election"
 	}

@@ -147,7 +147,7 @@ func (s Status) faults(room int) string {
 // quorum is the leader and the quorum in so many columns, with room for a count of
 // faults; where that is too little the leader alone, for a lost quorum has none.
 func (s Status) quorum(room int) (string, grid.Style) {
-	q := pane.Reach(s.State)
+	q := s.State.Reach()
 	meter, st := pane.Quorum(q), theme.Good
 	if meter == "" {
 		return "", 0

@@ -19,30 +19,3 @@ func Quorum(q view.Quorum) string {
 	}
 	return strings.Repeat("●", q.Have) + strings.Repeat("○", q.Total-q.Have) + fmt.Sprintf(" %d/%d %s", q.Have, q.Total, word)
 }
-
-// Reach is the quorum among the members that reach one another: in the largest side, where a
-// fault keeps some from the others. All that are up are no quorum if half of them hear nothing
-// of the rest.
-func Reach(s *view.State) view.Quorum {
-	q := s.Store.Quorum()
-	sides := Sides(s)
-	if len(sides) < 2 {
-		return q
-	}
-	q.Have = 0
-	for _, side := range sides {
-		q.Have = max(q.Have, voters(side))
-	}
-	return q
-}
-
-// voters counts those of some members who vote.
-func voters(members []*view.Member) int {
-	n := 0
-	for _, m := range members {
-		if !m.Learner {
-			n++
-		}
-	}
-	return n
-}

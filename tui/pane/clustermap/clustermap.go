@@ -207,7 +207,7 @@ func drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 		})
 		x = end + 2
 	}
-	q := pane.Reach(f.S)
+	q := f.S.Reach()
 	meter := pane.Quorum(q)
 	if x+grid.Width(meter) > s.W() {
 		y++

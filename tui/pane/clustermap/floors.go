@@ -9,7 +9,6 @@ import (
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/motion"
-	"kviz/tui/pane"
 	"kviz/tui/scene"
 	"kviz/tui/theme"
 	"kviz/tui/words"
@@ -47,7 +46,7 @@ type floors struct {
 
 // floorsOf looks at each floor's own evidence.
 func floorsOf(s *view.State) floors {
-	f := floors{quorum: pane.Reach(s), leases: map[string]bool{}, waits: map[string]time.Duration{}, times: map[string]bool{}}
+	f := floors{quorum: s.Reach(), leases: map[string]bool{}, waits: map[string]time.Duration{}, times: map[string]bool{}}
 	f.store = f.quorum.Total > 0 && !f.quorum.OK()
 	for process, lease := range map[string]string{trace.CompKCM: "kube-controller-manager", trace.CompScheduler: "kube-scheduler"} {
 		l := s.Lease(lease)

@@ -165,7 +165,7 @@ func (p *picture) outdated(m *view.Member) string {
 // could write, then who could not.
 func (p *picture) split() string {
 	var parts []string
-	for _, side := range pane.Sides(p.f.S) {
+	for _, side := range p.f.S.Sides() {
 		names := ""
 		for _, m := range side {
 			names += m.Name
@@ -199,10 +199,10 @@ func (p *picture) links(members []*view.Member) {
 				l.Light = scene.Hidden
 			}
 			from, to := strings.TrimPrefix(e.From, "member/"), strings.TrimPrefix(e.To, "member/")
-			there, back := pane.LinkOf(p.f.S, from, to), pane.LinkOf(p.f.S, to, from)
-			l.Stop, l.Mute = there == pane.Severed, back == pane.Severed
+			there, back := p.f.S.Link(from, to), p.f.S.Link(to, from)
+			l.Stop, l.Mute = there == view.Severed, back == view.Severed
 			l.Cut = l.Stop && l.Mute
-			if l.Light == scene.Sound && max(there, back) == pane.Slow {
+			if l.Light == scene.Sound && max(there, back) == view.Slow {
 				l.Light = scene.Slow
 			}
 		}

@@ -203,11 +203,13 @@ func (r *ring) believes(m *view.Member, w int) []grid.Span {
 	if w < 20 {
 		return line(span("→ "+strings.TrimSuffix(who, " leads"), st))
 	}
-	row := line(span("believes ", theme.Muted), span(who, st))
-	if number := fmt.Sprint(m.Revision); 1+9+len(who)+6+len(number) > w {
-		return row
+	told := len(r.sides) > 1 || m.Revision < r.f.S.Store.Revision-1 || r.leads(m)
+	room := w - 1 - 9 - 6 - len(fmt.Sprint(m.Revision))
+	if told && len(who) > room {
+		who = strings.TrimSuffix(who, " leads")
 	}
-	if len(r.sides) > 1 || m.Revision < r.f.S.Store.Revision-1 || r.leads(m) {
+	row := line(span("believes ", theme.Muted), span(who, st))
+	if told && len(who) <= room {
 		number := theme.Number
 		if m.Revision < r.f.S.Store.Revision {
 			number = theme.Warn
@@ -259,9 +261,12 @@ func (r *ring) candidacy(m *view.Member, w int) [][]grid.Span {
 	if preVoting(r.f, m) {
 		label = "pre-votes "
 	}
+	ballots, has := r.ballotsOf(m), 0
+	if 1+len(label)+3*len(ballots) > w { // the votes matter more than the word
+		label = label[:len(label)-len("votes ")]
+	}
 	votes := line(span(label, theme.Muted))
-	has := 0
-	for _, b := range r.ballotsOf(m) {
+	for _, b := range ballots {
 		votes = append(votes, span(" "+b.name+string(b.mark), b.style))
 		if b.mark == '✓' {
 			has++
@@ -303,7 +308,7 @@ func (r *ring) ballotsOf(m *view.Member) []ballot {
 			if pre || m.VotedFor == m.Name && m.VotedTerm == term {
 				b.mark, b.style = '✓', theme.Good
 			}
-		case !o.Up || pane.LinkOf(r.f.S, m.Name, o.Name) == pane.Severed:
+		case !o.Up || r.f.S.Link(m.Name, o.Name) == view.Severed:
 			b.mark, b.style = '✗', theme.Bad
 		}
 		for _, v := range m.Votes {
@@ -355,7 +360,7 @@ func (r *ring) leadership(m *view.Member, w int) [][]grid.Span {
 		}
 		others++
 		p := m.Peer(o.Name)
-		if o.Up && pane.LinkOf(r.f.S, o.Name, m.Name) != pane.Severed && pane.LinkOf(r.f.S, m.Name, o.Name) != pane.Severed && (p == nil || p.Lost == 0) {
+		if o.Up && r.f.S.Link(o.Name, m.Name) != view.Severed && r.f.S.Link(m.Name, o.Name) != view.Severed && (p == nil || p.Lost == 0) {
 			hears++
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/motion"
-	"kviz/tui/pane"
 	"kviz/tui/scene"
 	"kviz/tui/theme"
 )
@@ -33,7 +32,7 @@ func (r *ring) messages() {
 		if !ok || m.Request == nil {
 			continue
 		}
-		hangs := pane.LinkOf(r.f.S, m.From, m.To) == pane.Severed || !r.up(m.To)
+		hangs := r.f.S.Link(m.From, m.To) == view.Severed || !r.up(m.To)
 		if moving && !hangs {
 			continue
 		}
@@ -187,7 +186,7 @@ func (r *ring) under(w int) []grid.Span {
 		}
 		where := "under way"
 		switch {
-		case pane.LinkOf(r.f.S, m.From, m.To) == pane.Severed:
+		case r.f.S.Link(m.From, m.To) == view.Severed:
 			where = "waits at the cut"
 		case !r.up(m.To):
 			where = "waits: " + m.To + " is down"

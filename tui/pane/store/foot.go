@@ -30,6 +30,9 @@ func (p *Store) drawFoot(r *ring) {
 		return
 	}
 	free := min(max(h-1-len(r.members), 2), 5) // above the logs: what is told, then the tabs
+	if sides := len(r.sides); sides > 1 {      // what each side can do matters more than the logs
+		free = min(max(free, sides+1), h)
+	}
 	for i := range free - 1 {
 		p.footLine(r, y+i, rows, i)
 	}
@@ -163,10 +166,12 @@ func (r *ring) election() []grid.Span {
 
 // leaderless says why nobody leads, and nobody stands for election either.
 func (r *ring) leaderless() []grid.Span {
-	q := r.f.S.Store.Quorum()
+	q := r.f.S.Reach()
 	switch {
 	case q.Total == 0:
 		return nil
+	case !q.OK() && r.f.S.Store.Quorum().OK():
+		return []grid.Span{span(fmt.Sprintf("no quorum: of %d voters %s, %d are needed; nothing can be committed", q.Total, together(q.Have), q.Need), theme.Bad|grid.Bold)}
 	case !q.OK():
 		return []grid.Span{span(fmt.Sprintf("no quorum: %d of %d members are up, %d are needed; nothing can be committed", q.Have, q.Total, q.Need), theme.Bad|grid.Bold)}
 	case r.f.S.Store.Leader == "":
@@ -208,7 +213,7 @@ func (r *ring) waiting() []grid.Span {
 		n++
 		oldest = max(oldest, r.f.S.At-q.At)
 	}
-	if n == 0 || r.f.S.Store.Leader != "" && r.f.S.Store.Quorum().OK() && oldest < 500*time.Millisecond {
+	if n == 0 || r.f.S.Store.Leader != "" && r.f.S.Reach().OK() && oldest < 500*time.Millisecond {
 		return nil
 	}
 	wait := "1 waits"

@@ -77,9 +77,12 @@ func slowSpan(made bool, threshold, who string) grid.Span {
 // its faults, and the quorum.
 func (p *Store) drawMembers(s *pane.Sheet, f *pane.Frame, y int) {
 	st := &f.S.Store
-	q := st.Quorum()
+	q, up := f.S.Reach(), st.Quorum().Have
 	learners := len(st.Members()) - q.Total
-	note := fmt.Sprintf("%d of %d voters up, %d needed", q.Have, q.Total, q.Need)
+	note := fmt.Sprintf("%d of %d voters up, %d needed", up, q.Total, q.Need)
+	if up > q.Have {
+		note = fmt.Sprintf("%d of %d voters up, %s, %d needed", up, q.Total, together(q.Have), q.Need)
+	}
 	if learners > 0 {
 		note += fmt.Sprintf(", %s without a vote", words.Count(learners, "learner"))
 	}
@@ -100,8 +103,8 @@ func (p *Store) drawMembers(s *pane.Sheet, f *pane.Frame, y int) {
 	drawEndpoints(s, f, y)
 }
 
-// drawMeter is the quorum as boxes: full for a voter that is up, and where the
-// majority lies.
+// drawMeter is the quorum as boxes: full for a voter that is up and on the largest side, and
+// where the majority lies.
 func drawMeter(s *pane.Sheet, q view.Quorum, y int) int {
 	if q.Total == 0 {
 		return y
@@ -127,7 +130,7 @@ func drawMeter(s *pane.Sheet, q view.Quorum, y int) int {
 		word = "too few: no write is taken"
 	}
 	a.Text(x+1, 0, fmt.Sprintf("%d ÷ 2 + 1 = %d; %s; it can lose %d", q.Total, q.Need, word, max(q.Have-q.Need, 0)), st)
-	s.Hot(0, y, s.W(), onStore(fmt.Sprintf("A write needs %d of %d voters. %d are up.", q.Need, q.Total, q.Have)))
+	s.Hot(0, y, s.W(), onStore(fmt.Sprintf("A write needs %d of %d voters that reach one another. %d do.", q.Need, q.Total, q.Have)))
 	return y + 1
 }
 
@@ -139,7 +142,7 @@ type column struct {
 // columns are where the members' figures stand.
 func columns(w int) []column {
 	if w < 90 {
-		return []column{{"member", 0}, {"role", 9}, {"term", 18}, {"commit", 24}, {"revision", 32}, {"in use / db size", 42}}
+		return []column{{"member", 0}, {"role", 9}, {"term", 19}, {"commit", 24}, {"revision", 32}, {"in use / db size", 42}}
 	}
 	return []column{{"member", 0}, {"role", 10}, {"term", 20}, {"commit", 26}, {"applied", 34}, {"revision", 43}, {"in use / db size, of the quota", 53}}
 }
@@ -147,6 +150,9 @@ func columns(w int) []column {
 func (p *Store) drawMember(s *pane.Sheet, f *pane.Frame, y int, m *view.Member, cols []column) int {
 	a := s.Row(y)
 	glyph, st := pane.Member(m)
+	if cutOff(f.S, m) != "" {
+		st = theme.Warn
+	}
 	role, mark := m.Role, string(glyph)+" "
 	switch {
 	case !m.Up:
@@ -172,6 +178,9 @@ func (p *Store) drawMember(s *pane.Sheet, f *pane.Frame, y int, m *view.Member, 
 	s.Hot(0, y, s.W(), pane.Subject{ID: "status/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: Words(m) + found(f.S.Store.Endpoint(m.Name)), Copy: m.Name})
 	y++
 	var faults []string
+	if alone := cutOff(f.S, m); alone != "" {
+		faults = append(faults, alone)
+	}
 	for _, x := range f.S.FaultsOn("member/" + m.Name) {
 		faults = append(faults, strings.TrimSpace(x.Fault.Fault+" "+x.Detail))
 	}
@@ -189,6 +198,33 @@ func (p *Store) drawMember(s *pane.Sheet, f *pane.Frame, y int, m *view.Member, 
 		y++
 	}
 	return y
+}
+
+// together says how many voters at most reach one another.
+func together(n int) string {
+	if n == 1 {
+		return "none reaches another"
+	}
+	return fmt.Sprintf("%d reach one another", n)
+}
+
+// cutOff says whom a member that runs does not reach, if those whom it reaches are no
+// quorum with it; else "".
+func cutOff(s *view.State, m *view.Member) string {
+	var lost []*view.Member
+	for _, side := range s.Sides() {
+		if !slices.Contains(side, m) {
+			lost = append(lost, side...)
+			continue
+		}
+		if view.Voters(side) >= s.Store.Quorum().Need {
+			return ""
+		}
+	}
+	if !m.Up || len(lost) == 0 {
+		return ""
+	}
+	return "cut off from " + names(lost) + ": no quorum on its side"
 }
 
 // drawSize is the gauge of a member's database against the quota.

@@ -55,7 +55,7 @@ func (p *Store) drawPicture(s *pane.Sheet, f *pane.Frame) {
 
 // newRing is the picture of a state before it is laid out.
 func newRing(s *pane.Sheet, f *pane.Frame) *ring {
-	r := &ring{s: s, f: f, members: f.S.Store.Members(), sides: pane.Sides(f.S), ballots: map[string]bool{}}
+	r := &ring{s: s, f: f, members: f.S.Store.Members(), sides: f.S.Sides(), ballots: map[string]bool{}}
 	r.voting()
 	return r
 }
@@ -143,7 +143,7 @@ func (r *ring) links() {
 		if a == nil || b == nil {
 			continue
 		}
-		there, back := pane.LinkOf(r.f.S, a.Name, b.Name), pane.LinkOf(r.f.S, b.Name, a.Name)
+		there, back := r.f.S.Link(a.Name, b.Name), r.f.S.Link(b.Name, a.Name)
 		shown := len(r.members) <= 3 || hub(a) || hub(b)
 		if a.Learner || b.Learner {
 			shown = hub(a) || hub(b)
@@ -152,15 +152,15 @@ func (r *ring) links() {
 		case !a.Up || !b.Up:
 			l.Light = scene.Dead
 			continue
-		case there == pane.Severed && back == pane.Severed:
+		case there == view.Severed && back == view.Severed:
 			l.Cut = true
-		case there == pane.Severed:
+		case there == view.Severed:
 			l.Stop = true
-		case back == pane.Severed:
+		case back == view.Severed:
 			l.Mute = true
 		case !shown:
 			l.Light = scene.Hidden
-		case there == pane.Slow || back == pane.Slow:
+		case there == view.Slow || back == view.Slow:
 			l.Light = scene.Slow
 		}
 	}

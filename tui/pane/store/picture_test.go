@@ -195,3 +195,63 @@ func TestVotesCross(t *testing.T) {
 		}
 	}
 }
+
+// text is a view of the pane as plain text.
+func text(p *Store, h *view.History, w, rows int) string {
+	return tuitest.Pane(p, h, h.Latest(), w, rows).Plane()
+}
+
+// Members that are cut off are neither counted nor shown as well, and both sides of a
+// partition are told, at every size.
+func TestCutOffMembersAreNoQuorum(t *testing.T) {
+	h := parted().History()
+	if q := h.Latest().Reach(); q.Have != 3 || !q.OK() {
+		t.Errorf("2 | 3: %+v", q)
+	}
+	for _, size := range pictured {
+		p := New()
+		for _, want := range []string{"side a b ", "2 of 5: no quorum", "side c d e ", "3 of 5: quorum"} {
+			if got := text(p, h, size[0], size[1]); !strings.Contains(got, want) {
+				t.Errorf("%v: %q is not told:\n%s", size, want, got)
+			}
+		}
+		p.ShowView("members")
+		for _, want := range []string{"5 of 5 voters up, 3 reach one another", "cut off from c d e: no quorum on its side", "■ ■ ■ ╎□ □"} {
+			if got := text(p, h, size[0], size[1]); !strings.Contains(got, want) {
+				t.Errorf("%v: %q is not told:\n%s", size, want, got)
+			}
+		}
+	}
+
+	thirds := led(6)
+	thirds.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "partition", Target: "store", Detail: "a,b c,d e,f"})
+	h = thirds.History()
+	if q := h.Latest().Reach(); q.OK() {
+		t.Errorf("2 | 2 | 2 is a quorum: %+v", q)
+	}
+	p := New()
+	p.ShowView("logs")
+	if got := text(p, h, 120, 33); !strings.Contains(got, "No quorum: of 6 voters 2 reach one another") {
+		t.Errorf("the lost quorum is not told:\n%s", got)
+	}
+	events, _, _ := h.Stream().Read(0, 1<<20)
+	if got := h.Latest().Meaning(events[len(events)-1]); !strings.Contains(got, "2 of 6 hear one another") {
+		t.Errorf("the partition means %q", got)
+	}
+}
+
+// In a small box the votes of five are whole, also those that are asked for beforehand.
+func TestVotesAreWhole(t *testing.T) {
+	tape := led(5)
+	tape.Down("a", "crashed")
+	at(tape, "c", trace.MemberRole, &trace.MemberState{Member: "c", Role: "candidate", Term: 1})
+	for i, m := range []string{"b", "d", "e"} {
+		at(tape, "c", trace.RaftSend, &trace.RaftMessage{Serial: uint64(900 + i), RPC: "RequestPreVote", From: "c", To: m, Term: 2})
+	}
+	h := tape.History()
+	for _, size := range pictured {
+		if got := text(New(), h, size[0], size[1]); !strings.Contains(got, "a✗ b◇ c✓ d◇ e◇") {
+			t.Errorf("%v: the pre-votes are not whole:\n%s", size, got)
+		}
+	}
+}

@@ -31,10 +31,12 @@ func (p *Store) drawRaft(s *pane.Sheet, f *pane.Frame, y int) int {
 // drawQuorum says what it means that too few members are up, or that none
 // leads.
 func drawQuorum(s *pane.Sheet, f *pane.Frame, y int) int {
-	q := f.S.Store.Quorum()
+	q := f.S.Reach()
 	switch {
 	case q.Total == 0:
 		return y
+	case !q.OK() && f.S.Store.Quorum().OK():
+		return s.Say(y, fmt.Sprintf("No quorum: of %d voters %s, %d are needed. Nothing can be committed; writes wait, then fail.", q.Total, together(q.Have), q.Need), theme.Bad)
 	case !q.OK():
 		return s.Say(y, fmt.Sprintf("No quorum: %d of %d members are up, %d are needed. Nothing can be committed; writes wait, then fail.", q.Have, q.Total, q.Need), theme.Bad)
 	case f.S.Store.Leader == "":

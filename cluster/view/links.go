@@ -1,25 +1,23 @@
-package pane
+package view
 
 import (
 	"slices"
 	"strings"
-
-	"kviz/cluster/view"
 )
 
-// Link is how the way from one member of the store to another is.
-type Link uint8
+// Way is how the way from one member of the store to another is.
+type Way uint8
 
-// The links.
+// The ways.
 const (
-	Sound   Link = iota
-	Slow         // messages are late, doubled, overtaken, or some are lost
-	Severed      // nothing arrives
+	Sound   Way = iota
+	Slow        // messages are late, doubled, overtaken, or some are lost
+	Severed     // nothing arrives
 )
 
-// LinkOf is how the way from one member to another is: one direction may be cut without
+// Link is how the way from one member to another is: one direction may be cut without
 // the other.
-func LinkOf(s *view.State, from, to string) Link {
+func (s *State) Link(from, to string) Way {
 	link := Sound
 	look := func(on, other string, cutting string) {
 		for _, f := range s.FaultsOn("member/" + on) {
@@ -62,31 +60,58 @@ func apart(sides, a, b string) bool {
 
 // Sides are the parts of the store whose members reach one another, of those that are up,
 // by name; the largest first.
-func Sides(s *view.State) [][]*view.Member {
-	var up []*view.Member
+func (s *State) Sides() [][]*Member {
+	var up []*Member
 	for _, m := range s.Store.Members() {
 		if m.Up {
 			up = append(up, m)
 		}
 	}
-	var all [][]*view.Member
+	var all [][]*Member
 	seen := map[string]bool{}
 	for _, m := range up {
 		if seen[m.Name] {
 			continue
 		}
 		seen[m.Name] = true
-		side := []*view.Member{m}
+		side := []*Member{m}
 		for i := 0; i < len(side); i++ {
 			for _, o := range up {
-				if !seen[o.Name] && LinkOf(s, side[i].Name, o.Name) != Severed && LinkOf(s, o.Name, side[i].Name) != Severed {
+				if !seen[o.Name] && s.Link(side[i].Name, o.Name) != Severed && s.Link(o.Name, side[i].Name) != Severed {
 					seen[o.Name] = true
 					side = append(side, o)
 				}
 			}
 		}
-		slices.SortFunc(side, func(a, b *view.Member) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(side, func(a, b *Member) int { return strings.Compare(a.Name, b.Name) })
 		all = append(all, side)
 	}
 	return all
+}
+
+// Reach is the quorum among the members that reach one another: in the largest side, where a
+// fault keeps some from the others. All that are up are no quorum if half of them hear nothing
+// of the rest.
+func (s *State) Reach() Quorum {
+	q := s.Store.Quorum()
+	sides := s.Sides()
+	if len(sides) < 2 {
+		return q
+	}
+	q.Have = 0
+	for _, side := range sides {
+		q.Have = max(q.Have, Voters(side))
+	}
+	return q
+}
+
+// Voters counts those of some members who vote.
+func Voters(members []*Member) int {
+	n := 0
+	for _, m := range members {
+		if !m.Learner {
+			n++
+		}
+	}
+	return n
 }
