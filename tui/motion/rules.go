@@ -341,7 +341,22 @@ func nodes() {
 		}
 		return Light{From: PlaceOf(e.Lane, s), Class: Works, Glyph: '◉', Role: theme.Busy, Label: "proxy"}
 	})
-	at("", '▪', theme.Accent, trace.PacketHop)
+	on(trace.PacketHop, func(e *trace.Event, p *trace.Hop, s *view.State) Light {
+		l := Light{From: PlaceOf(e.Lane, s), Class: Packets, Glyph: '▪', Role: theme.Accent}
+		switch to, rewritten := strings.CutPrefix(p.Verdict, "DNAT "); {
+		case rewritten: // to the pod that a rule has chosen, along the Service's line
+			if svc, pod := asked(p.Flow, s), podAt(s, to); svc != "" && pod != "" {
+				l.From, l.To, l.Rank = "svc/"+svc, "node/"+pod, Command
+			}
+		case strings.HasPrefix(p.Verdict, "jump KUBE-SVC-"):
+			if svc := serviceAt(s, p.Dst); svc != "" {
+				l.To, l.Rank = "svc/"+svc, Command
+			}
+		case p.Verdict == "DROP" || strings.HasPrefix(p.Verdict, "REJECT"):
+			l.Glyph, l.Role, l.Lost, l.Rank = '✗', theme.Bad, true, Command
+		}
+		return l
+	})
 	on(trace.PacketEnd, func(e *trace.Event, p *trace.Flow, s *view.State) Light {
 		l := Light{From: PlaceOf(e.Lane, s), Class: Packets, Glyph: '▪', Role: theme.Accent, Label: p.Result, Rank: Command}
 		if p.Result != "answered" {

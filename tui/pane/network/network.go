@@ -1,7 +1,7 @@
 // Package network is the pane of Services and what becomes of a packet to one. A
 // Service's address exists nowhere; it is a few rules on every node. The pane
-// draws those rules as a tree of decisions, the way of the last packet through
-// them, and what the last sync of a node changed.
+// draws the way to a Service as four boxes (path.go), from who asks to the pods, its rules
+// as a tree of decisions, the way of the last packet through them, and what the last sync of a node changed.
 //
 // Start reading at [Network.Draw].
 package network
@@ -29,6 +29,10 @@ type Network struct {
 	node  pane.NodeChoice
 	whole map[string]bool
 
+	looked string   // the Service whose way is shown, by namespace/name
+	ends   []func() // put the cursor's stops on the pods of the way
+	older  int      // so many packets before the newest one are shown
+
 	parsed map[string]parsed // rules taken apart, by their text
 }
 
@@ -55,6 +59,8 @@ func New() *Network {
 		p.node.Next(p.chosen(f), f)
 		return action.Redraw{}
 	})
+	p.Key(keymap.Bind("net.older", "older", "The way of the packet before, to the same Service.", "<"), pane.Then(func() { p.older++ }))
+	p.Key(keymap.Bind("net.newest", "newest", "The way of the newest packet.", "x"), pane.Then(func() { p.older = 0 }))
 	p.Views("net.part", "rules/diff/packets",
 		pane.View{Name: "rules", Means: "the rules of a node, and the last packet through them", Draw: p.of(p.drawRulesAndPacket)},
 		pane.View{Name: "diff", Means: "the last change of the rules", Draw: p.of(func(s *pane.Sheet, f *pane.Frame, y int, n *view.Node) { drawDiff(s, f, y, n) })},
@@ -84,14 +90,28 @@ func (p *Network) chosen(f *pane.Frame) *view.Node {
 	return p.node.Of(f, f.Instance(trace.CompProxy, trace.CompNet), f.Sel.Node, ruled)
 }
 
+// addressOf is a Service's address with its first port.
+func addressOf(o *view.Object) string {
+	if svc, ok := o.Value.(*corev1.Service); ok && len(svc.Spec.Ports) > 0 {
+		return portOf(svc.Spec.ClusterIP, svc.Spec.Ports[0].Port)
+	}
+	return ""
+}
+
+func portOf(ip string, port int32) string { return fmt.Sprintf("%s:%d", ip, port) }
+
 // Draw implements [pane.Pane].
 func (p *Network) Draw(s *pane.Sheet, f *pane.Frame) { p.View().Draw(s, f) }
 
 // of draws a view of the chosen node below the Services.
 func (p *Network) of(draw func(s *pane.Sheet, f *pane.Frame, y int, n *view.Node)) func(*pane.Sheet, *pane.Frame) {
 	return func(s *pane.Sheet, f *pane.Frame) {
-		y := drawServices(s, f, 0)
 		n := p.chosen(f)
+		p.ends = p.ends[:0]
+		y := drawServices(s, f, p.drawPath(s, f, 0, n))
+		for _, hot := range p.ends { // the cursor begins at the Services
+			hot()
+		}
 		if n == nil {
 			s.Say(y, "No node yet. When kube-proxy runs on one, the rules that it writes for each Service appear here.", theme.Muted)
 			return
