@@ -42,7 +42,7 @@ type Explorer struct {
 	pump     pump
 	screen   screen
 	notice   string // said in the explanation line until the next key
-	tour     tour
+	tour     touring
 	hush     bool   // routine is hidden on the picture
 	dragging bool   // the mouse holds the scrubber
 	leaveFor string // the recording to open after this

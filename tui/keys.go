@@ -174,6 +174,9 @@ func (m *Explorer) ask(name string) action.Action {
 		return action.FirstDifference{}
 	case keymap.Outcome:
 		return action.Outcome{}
+	case keymap.Declarative, keymap.Convergence, keymap.Distributed:
+		_, tour, _ := strings.Cut(name, ".")
+		return action.Watch{Name: tour}
 	case keymap.Lesson:
 		if m.left != nil {
 			return action.Notice{Text: "lessons are in the run that the explorer began with (B lists the runs)"}

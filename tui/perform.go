@@ -181,7 +181,7 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		m.drawer.Show()
 		return m.exec(a.Line)
 	case action.Watch:
-		return m.watchApply()
+		return m.watchTour(a.Name)
 	case action.Scenario:
 		m.open.Clear()
 		m.drawer.Show()

@@ -3,44 +3,87 @@ package tui
 import (
 	"time"
 
+	"kviz/cluster/expr"
+	"kviz/cluster/view"
 	"kviz/tui/action"
+	"kviz/tui/keymap"
 )
 
-// The start screen's first choice is an apply so slow that one can follow it, from the command
-// to the rules that know its pods. It runs by itself; with any key the person takes over.
-const tourLine = "kubectl apply -f manifests/hello.yaml"
-
-// tourLegs take a minute: half a second in which everybody does something at once, then
-// three and a half of waiting for containers, and for the proxies to know of them.
-var tourLegs = []leg{{0.02, 500 * time.Millisecond}, {0.1, 3500 * time.Millisecond}}
-
-// leg is a part of the tour: how fast the cluster goes, and for how much of its time.
-type leg struct {
-	speed float64
-	takes time.Duration
-}
-
-// tour is where the tour stands; zero when there is none.
+// A tour runs by itself for about a minute: commands, each with a sentence of what is to be
+// seen, at a pace at which it can be. With any key the person takes over. What the tours show
+// stands in tours.go.
 type tour struct {
-	legs  []leg         // this one and those to come
-	until time.Duration // the cluster's time at which this one is over
+	name  string
+	needs func(*view.State) string // why it cannot be shown; "" if it can
+	legs  []leg
+	ends  string // one sentence of what was seen
 }
 
-func (t *tour) on() bool { return len(t.legs) > 0 }
+// leg is a part of a tour.
+type leg struct {
+	says  string                   // "" leaves the explanation line to the events
+	line  func(*view.State) string // the command with which it begins; nil for none
+	speed float64
+	takes time.Duration // of the cluster's time, at most
+	until *expr.Program // it is over as soon as this holds and it could be read; nil: when its time is
+}
 
-// watchApply begins the tour.
-func (m *Explorer) watchApply() action.Action {
+// reading is how long a leg stays at least, of the person's time.
+const reading = 5 * time.Second
+
+// touring is where a tour stands; zero when there is none.
+type touring struct {
+	tour        *tour
+	leg         int
+	began, ends time.Duration // of the leg, by the cluster's time
+}
+
+func (t *touring) on() bool { return t.tour != nil }
+
+// watchTour begins a tour.
+func (m *Explorer) watchTour(name string) action.Action {
+	t := tourOf(name)
+	switch {
+	case t == nil:
+		return action.Notice{Text: "there is no tour " + name}
+	case m.recording != "":
+		return action.Notice{Text: "this is a recording: a tour needs a running cluster"}
+	case m.cluster == nil:
+		return action.Notice{Text: m.drive.Absent()}
+	}
 	m.open.Clear()
-	if refused := m.begin(tourLegs); refused != nil {
+	m.frame.Anew()
+	m.travel.ToNow()
+	if t.needs != nil {
+		if why := t.needs(m.history().Latest()); why != "" {
+			return action.Notice{Text: why}
+		}
+	}
+	m.tour = touring{tour: t}
+	if m.drive.Clock().Paused {
+		m.perform(m.drive.Do(keymap.Pause))
+	}
+	return m.begin(0)
+}
+
+// begin goes a leg of the tour.
+func (m *Explorer) begin(n int) action.Action {
+	l, now := m.tour.tour.legs[n], m.elapsed()
+	m.tour.leg, m.tour.began, m.tour.ends = n, now, now+l.takes
+	if refused := m.drive.SetSpeed(l.speed); refused != nil {
+		m.tour = touring{}
 		return refused
 	}
-	return m.exec(tourLine)
-}
-
-// begin goes the first of some legs.
-func (m *Explorer) begin(legs []leg) action.Action {
-	m.tour = tour{legs, m.elapsed() + legs[0].takes}
-	return m.drive.SetSpeed(legs[0].speed)
+	if l.line != nil {
+		if l.says != "" {
+			m.drawer.Show()
+		}
+		m.perform(m.exec(l.line(m.history().Latest())))
+	}
+	if l.says == "" {
+		return nil
+	}
+	return action.Notice{Text: l.says}
 }
 
 // elapsed is the cluster's time, which also passes while nothing happens.
@@ -49,18 +92,32 @@ func (m *Explorer) elapsed() time.Duration { return m.drive.Elapsed(m.travel.Sta
 // guide goes on to the next leg when one is over, and gives the cluster its own pace again after
 // the last.
 func (m *Explorer) guide() action.Action {
-	switch {
-	case !m.tour.on() || m.elapsed() < m.tour.until:
+	t := &m.tour
+	if !t.on() || !m.legOver() {
 		return nil
-	case len(m.tour.legs) > 1:
-		return m.begin(m.tour.legs[1:])
 	}
-	return m.endTour("that was the apply: . steps along it, w asks why, , goes back")
+	if t.leg+1 < len(t.tour.legs) {
+		return m.begin(t.leg + 1)
+	}
+	return m.endTour(t.tour.ends)
+}
+
+// legOver reports whether the leg has taken its time, or shown what it is there for.
+func (m *Explorer) legOver() bool {
+	l, now := m.tour.tour.legs[m.tour.leg], m.elapsed()
+	switch {
+	case now >= m.tour.ends:
+		return true
+	case l.until == nil || now < m.tour.began+time.Duration(float64(reading)*l.speed):
+		return false
+	}
+	holds, err := l.until.Eval(m.history().Latest(), nil)
+	return err == nil && holds
 }
 
 // endTour gives the cluster its own pace again.
 func (m *Explorer) endTour(says string) action.Action {
-	m.tour = tour{}
+	m.tour = touring{}
 	if refused := m.drive.SetSpeed(1); refused != nil {
 		return refused
 	}

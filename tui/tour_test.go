@@ -1,11 +1,14 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"kviz/cluster/trace"
+	"kviz/tui/tuitest"
 )
 
 // The start screen's first choice applies something so slowly that one can follow it. It
@@ -17,7 +20,7 @@ func TestTheTour(t *testing.T) {
 		d.shows("Watch")
 		d.press("enter").settle() // the command runs beside the explorer
 		d.hides("a debugger for Kubernetes")
-		if !slices.Contains(d.c.Asked, "speed 0.02") || !slices.Contains(d.c.Asked, "exec "+tourLine) {
+		if !slices.Contains(d.c.Asked, "speed 0.02") || !slices.Contains(d.c.Asked, "exec "+applyHello) {
 			t.Errorf("the tour begins with %q", d.c.Asked)
 		}
 		return d
@@ -37,14 +40,62 @@ func TestTheTour(t *testing.T) {
 		})
 		d.look()
 	}
-	note(tourLegs[0].takes, 1)
+	note(apply().legs[0].takes, 1)
 	if last := d.c.Asked[len(d.c.Asked)-1]; last != "speed 0.1" {
 		t.Errorf("the second leg begins with %q", last)
 	}
 	d.hides("that was the apply")
-	note(tourLegs[0].takes+tourLegs[1].takes, 2)
+	note(apply().legs[0].takes+apply().legs[1].takes, 2)
 	d.shows("that was the apply")
 	if last := d.c.Asked[len(d.c.Asked)-1]; last != "speed 1" {
 		t.Errorf("the tour ends with %q", last)
+	}
+}
+
+// Each of the three words has a key, on the start screen and everywhere, and a tour of about
+// a minute that ends with what was seen.
+func TestAWordATour(t *testing.T) {
+	for key, name := range map[string]string{"f2": "declarative", "f3": "convergence", "f4": "distributed"} {
+		for _, start := range []bool{true, false} {
+			d := exploreTape(t, tuitest.Calm(3, 3), 120, 40, func(c *Config) { c.Preset, c.StartScreen = "", start })
+			if start {
+				d.shows(strings.ToUpper(name[:1])+name[1:], key)
+			} else {
+				d.press("ctrl+p").typed(name).shows(name, key).press("esc")
+			}
+			d.press(key).settle()
+			tour := tourOf(name)
+			first := tour.legs[0]
+			d.asked(fmt.Sprintf("speed %g", first.speed))
+			d.asked("exec " + first.line(d.m.travel.State()))
+			d.shows(first.says, "Console")
+			d.press("2")
+			d.shows("you have taken over")
+			d.asked("speed 1")
+		}
+	}
+}
+
+// A tour takes about a minute of the person's time, and each of its sentences can be read
+// where there is least room.
+func TestToursTakeAMinute(t *testing.T) {
+	for _, tour := range tours() {
+		var most time.Duration
+		for _, l := range tour.legs {
+			took := time.Duration(float64(l.takes) / l.speed)
+			if took < reading {
+				t.Errorf("%s: %q stays for %s", tour.name, l.says, took)
+			}
+			most += took
+			if n := len([]rune(l.says)); n > 78 {
+				t.Errorf("%s: %q has %d columns", tour.name, l.says, n)
+			}
+		}
+		if most < 45*time.Second || most > 75*time.Second {
+			t.Errorf("%s takes up to %s", tour.name, most)
+		}
+		if n := len([]rune(tour.ends)); n > 100 || n == 0 {
+			t.Errorf("%s: %q has %d columns", tour.name, tour.ends, n)
+		}
 	}
 }

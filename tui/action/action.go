@@ -140,12 +140,20 @@ const (
 
 // About lessons, recordings, and the end.
 type (
-	Begin     string   // begin a lesson, by its ID
-	Lesson    string   // the command for a lesson: "next", "hint", "answer 2"
-	Recording string   // leave for a recording, by its path
-	Scenario  string   // run the console line of a scenario
-	Watch     struct{} // begin the tour: an apply so slow that one can follow it
+	Begin     string                // begin a lesson, by its ID
+	Lesson    string                // the command for a lesson: "next", "hint", "answer 2"
+	Recording string                // leave for a recording, by its path
+	Scenario  string                // run the console line of a scenario
+	Watch     struct{ Name string } // begin a tour, one of those below
 	Explore   struct{}
 	Quit      struct{} // end the explorer, without a question
 	Suspend   struct{}
+)
+
+// The tours.
+const (
+	Apply       = "apply"
+	Declarative = "declarative"
+	Convergence = "convergence"
+	Distributed = "distributed"
 )

@@ -20,13 +20,16 @@ type Scenario struct {
 func Start(done, lessons int, scenarios []Scenario, recordings bool) overlay.Overlay {
 	var items []overlay.Item
 	add := func(label, note, key string, stay bool, do action.Action) {
-		items = append(items, overlay.Item{Label: overlay.Padded(label, 10), Note: note, Key: key, Stay: stay, Do: do})
+		items = append(items, overlay.Item{Label: overlay.Padded(label, 11), Note: note, Key: key, Stay: stay, Do: do})
 	}
-	add("Watch", "an apply, 60 seconds: it runs by itself, any key takes over", "", false, action.Watch{})
+	add("Watch", "an apply, 60 seconds: it runs by itself, any key takes over", "", false, action.Watch{Name: action.Apply})
 	add("Explore", "watch the cluster, pause it, step, break it, ask why", "", false, action.Explore{})
 	if lessons > 0 {
 		add("Lessons", fmt.Sprintf("learn by doing, step by step (%d of %d done)", done, lessons), "", true, action.Lessons)
 	}
+	add("Declarative", "a minute: you say what should be, and say it twice", "f2", false, action.Watch{Name: action.Declarative})
+	add("Convergence", "a minute: what is taken away comes back", "f3", false, action.Watch{Name: action.Convergence})
+	add("Distributed", "a minute: one member dies, then two", "f4", false, action.Watch{Name: action.Distributed})
 	if len(scenarios) > 0 {
 		add("Scenarios", "set a scene and see what comes of it", "", true, action.Scenarios)
 	}
