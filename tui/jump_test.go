@@ -20,6 +20,36 @@ func TestAFewLettersJumpAnywhere(t *testing.T) {
 	}
 }
 
+// A member is found with the cursor on it, in whichever view the store pane is, at every size.
+func TestJumpToAMemberPutsTheCursorOnIt(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		for view := range 8 {
+			d := explore(t, size[0], size[1], -1).press("2")
+			for range view {
+				d.press("v")
+			}
+			for _, member := range []string{"c", "a", "b"} {
+				d.press("1", "ctrl+o").typed("member " + member).press("enter")
+				if got := d.m.frame.Under().Target; d.m.frame.Focused().Name != "store" || got != "member/"+member {
+					t.Errorf("%dx%d, view %d: member %s leads to %q in the pane %s", size[0], size[1], view, member, got, d.m.frame.Focused().Name)
+				}
+			}
+		}
+	}
+}
+
+// An object leads to the object pane, which shows it and nothing else.
+func TestJumpToAnObjectShowsIt(t *testing.T) {
+	d := explore(t, 120, 40, -1)
+	for typed, shows := range map[string]string{"node node-3": "Node node-3", "service demo/web": "Service demo/web", "pod demo/web-7f9c-m4q7z": "Pod demo/web-7f9c-m4q7z"} {
+		d.press("ctrl+o").typed(typed).press("enter")
+		if got := d.m.frame.Focused().Name; got != "object" {
+			t.Errorf("%s leads to the pane %s", typed, got)
+		}
+		d.shows("Object · " + shows)
+	}
+}
+
 // The glossary has concepts beside kinds of events; enter goes to where one is seen.
 func TestTheGlossaryLeadsToWhereAConceptIsSeen(t *testing.T) {
 	d := explore(t, 120, 40, -1)

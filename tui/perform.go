@@ -76,6 +76,9 @@ func (m *Explorer) onScreen(a action.Action) (does action.Action, ok bool) {
 			does = m.frame.Do(a.Pane, a.Do, m.moment())
 		}
 		m.frame.Focus(a.Pane)
+		if a.On != "" {
+			m.frame.Point(a.On)
+		}
 		m.drawer.Leave()
 		m.lesson.Shrink()
 	case action.Show:

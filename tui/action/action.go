@@ -51,6 +51,7 @@ type (
 type Focus struct {
 	Pane string // its name
 	Do   string // an action that it does first; "" for none
+	On   string // the cursor goes to this thing of it, or to the first that belongs to it; "" leaves it
 }
 
 // About the cluster.

@@ -150,6 +150,13 @@ func (f *Frame) Pointed() bool { return f.moved }
 // Unpoint forgets that the cursor was moved: the person looks at something else now.
 func (f *Frame) Unpoint() { f.moved = false }
 
+// Point puts the cursor of the focused pane on a thing by its ID, or on what a fault of it
+// would hit.
+func (f *Frame) Point(id string) {
+	f.Focused().Put(id)
+	f.moved = true
+}
+
 // Do does an action of a pane with what is under its cursor.
 func (f *Frame) Do(name, do string, m Moment) action.Action {
 	p := f.Pane(name)

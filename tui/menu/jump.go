@@ -35,7 +35,7 @@ func Jump(panes []pane.Info, s *view.State, marks []timeline.Mark, stream *trace
 		if !m.Up {
 			role = "down"
 		}
-		p.Items = append(p.Items, overlay.Item{Label: "member " + m.Name, Note: role, Do: action.Focus{Pane: "store"}})
+		p.Items = append(p.Items, overlay.Item{Label: "member " + m.Name, Note: role, Do: action.Focus{Pane: "store", Do: pane.Members, On: "member/" + m.Name}})
 	}
 	p.Items = append(p.Items, objects(s)...)
 	for _, k := range marks {

@@ -1,6 +1,8 @@
 package pane
 
 import (
+	"slices"
+
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/theme"
@@ -52,8 +54,8 @@ func (h *Host) Under() Subject {
 	return Subject{}
 }
 
-// Put moves the cursor to a subject by its ID; it takes effect at the next
-// drawing.
+// Put moves the cursor to a subject by its ID, or to the first that belongs to such a target;
+// it takes effect at the next drawing.
 func (h *Host) Put(id string) {
 	h.cursor, h.placed, h.free, h.dirty = id, true, false, true
 }
@@ -135,6 +137,9 @@ func (h *Host) follow(rows int) {
 			h.hot = i
 			break
 		}
+	}
+	if h.hot < 0 {
+		h.hot = slices.IndexFunc(h.sheet.hots, func(s Hot) bool { return s.Target != "" && s.Target == h.cursor })
 	}
 	if h.hot < 0 && len(h.sheet.hots) > 0 {
 		h.hot = max(0, min(old, len(h.sheet.hots)-1))

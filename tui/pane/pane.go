@@ -144,6 +144,10 @@ func (s Subject) IsZero() bool { return s.ID == "" }
 // climbs from the disks to the work queues.
 const Slowness = "store.slowness"
 
+// Members is what the store pane can be asked to do: to show a view that has all members in
+// it, if the one it shows has not.
+const Members = "store.members"
+
 // Abbreviate shortens the words that appear everywhere.
 func Abbreviate(name string) string {
 	for _, p := range abbreviations {

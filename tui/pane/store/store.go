@@ -88,6 +88,14 @@ func New() *Store {
 
 // Do implements [pane.Pane]; other panes too ask for the chart to be shown.
 func (p *Store) Do(name string, on pane.Subject, f *pane.Frame) action.Action {
+	if name == pane.Members {
+		switch p.View().Name {
+		case "picture", "logs", "members":
+		default:
+			p.ShowView("picture")
+		}
+		return nil
+	}
 	if name == pane.Slowness {
 		p.ShowView("cascade")
 		return action.Redraw{}
