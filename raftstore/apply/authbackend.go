@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/tidwall/btree"
 	"go.etcd.io/etcd/api/v3/authpb"
 	"go.etcd.io/etcd/server/v3/auth"
 	"google.golang.org/protobuf/proto"
@@ -26,11 +25,11 @@ var _ auth.AuthBackend = (*authBackend)(nil)
 type authContent struct {
 	enabled      bool
 	revision     uint64
-	users, roles *btree.Map[string, []byte] // marshalled authpb.User and authpb.Role
+	users, roles messages // marshalled authpb.User and authpb.Role
 }
 
 func newAuthContent() authContent {
-	return authContent{users: new(btree.Map[string, []byte]), roles: new(btree.Map[string, []byte])}
+	return authContent{users: newMessages(), roles: newMessages()}
 }
 
 // backend checks the users and roles and keeps them.
@@ -53,7 +52,7 @@ func (u Users) backend() (*authBackend, error) {
 }
 
 // appendTree appends how many messages the tree has, then length and bytes of each.
-func appendTree(b []byte, tree *btree.Map[string, []byte]) []byte {
+func appendTree(b []byte, tree messages) []byte {
 	b = binary.AppendUvarint(b, uint64(tree.Len()))
 	tree.Scan(func(_ string, m []byte) bool {
 		b = append(binary.AppendUvarint(b, uint64(len(m))), m...)
@@ -149,7 +148,7 @@ func decoded[T any, M message[T]](b []byte) M {
 	return m
 }
 
-func one[T any, M message[T]](in *btree.Map[string, []byte], name string) M {
+func one[T any, M message[T]](in messages, name string) M {
 	b, ok := in.Get(name)
 	if !ok {
 		return nil
@@ -157,7 +156,7 @@ func one[T any, M message[T]](in *btree.Map[string, []byte], name string) M {
 	return decoded[T, M](b)
 }
 
-func all[T any, M message[T]](in *btree.Map[string, []byte]) []M {
+func all[T any, M message[T]](in messages) []M {
 	var list []M
 	in.Scan(func(_ string, b []byte) bool {
 		list = append(list, decoded[T, M](b))

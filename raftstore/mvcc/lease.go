@@ -37,7 +37,7 @@ type Lease struct {
 
 // Lease looks up one lease.
 func (s *Store) Lease(id int64) (Lease, bool) {
-	l, ok := s.leases.Get(id)
+	l, ok := s.leases.Get(&lease{id: id})
 	if !ok {
 		return Lease{}, false
 	}
@@ -47,7 +47,7 @@ func (s *Store) Lease(id int64) (Lease, bool) {
 // Leases lists the granted leases by ID.
 func (s *Store) Leases() []Lease {
 	var ls []Lease
-	s.leases.Scan(func(_ int64, l *lease) bool {
+	s.leases.Scan(func(l *lease) bool {
 		ls = append(ls, l.seen())
 		return true
 	})
@@ -57,7 +57,7 @@ func (s *Store) Leases() []Lease {
 // LeaseTTL is how many seconds a lease has from a renewal on: what is left of
 // it at the last checkpoint, or all. It costs nothing.
 func (s *Store) LeaseTTL(id int64) (ttl int64, ok bool) {
-	l, ok := s.leases.Get(id)
+	l, ok := s.leases.Get(&lease{id: id})
 	if !ok {
 		return 0, false
 	}
@@ -86,17 +86,17 @@ func (s *Store) leaseGrant(r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, err
 	if r.TTL > MaxLeaseTTL {
 		return nil, rpctypes.ErrGRPCLeaseTTLTooLarge
 	}
-	if _, ok := s.leases.Get(r.ID); ok {
+	if _, ok := s.leases.Get(&lease{id: r.ID}); ok {
 		return nil, rpctypes.ErrGRPCLeaseExist
 	}
 	l := &lease{id: r.ID, ttl: max(r.TTL, MinLeaseTTL), keys: map[string]struct{}{}}
-	s.leases.Set(l.id, l)
+	s.leases.Set(l)
 	return &pb.LeaseGrantResponse{Header: header(s.currentRev), ID: l.id, TTL: l.ttl}, nil
 }
 
 // leaseRevoke ends a lease and deletes its keys, all in one revision.
 func (s *Store) leaseRevoke(r *pb.LeaseRevokeRequest, res *Result) (*pb.LeaseRevokeResponse, error) {
-	l, ok := s.leases.Get(r.ID)
+	l, ok := s.leases.Get(&lease{id: r.ID})
 	if !ok {
 		return nil, rpctypes.ErrGRPCLeaseNotFound
 	}
@@ -107,7 +107,7 @@ func (s *Store) leaseRevoke(r *pb.LeaseRevokeRequest, res *Result) (*pb.LeaseRev
 		}
 	}
 	w.end()
-	s.leases.Delete(r.ID)
+	s.leases.Delete(l)
 	return &pb.LeaseRevokeResponse{Header: header(s.currentRev)}, nil
 }
 
@@ -115,15 +115,15 @@ func (s *Store) leaseRevoke(r *pb.LeaseRevokeRequest, res *Result) (*pb.LeaseRev
 // snapshots, so one that changes is replaced.
 func (s *Store) leaseCheckpoint(r *pb.LeaseCheckpointRequest) (*pb.LeaseCheckpointResponse, error) {
 	for _, c := range r.Checkpoints {
-		if l, ok := s.leases.Get(c.ID); ok {
-			s.leases.Set(c.ID, &lease{id: l.id, ttl: l.ttl, remaining: c.Remaining_TTL, keys: l.keys})
+		if l, ok := s.leases.Get(&lease{id: c.ID}); ok {
+			s.leases.Set(&lease{id: l.id, ttl: l.ttl, remaining: c.Remaining_TTL, keys: l.keys})
 		}
 	}
 	return &pb.LeaseCheckpointResponse{Header: header(s.currentRev)}, nil
 }
 
 func (s *Store) attach(id int64, key string) {
-	if l, ok := s.leases.Get(id); ok {
+	if l, ok := s.leases.Get(&lease{id: id}); ok {
 		l.keys[key] = struct{}{}
 	}
 }
@@ -132,7 +132,7 @@ func (s *Store) detach(id int64, key string) {
 	if id == 0 {
 		return
 	}
-	if l, ok := s.leases.Get(id); ok {
+	if l, ok := s.leases.Get(&lease{id: id}); ok {
 		delete(l.keys, key)
 	}
 }

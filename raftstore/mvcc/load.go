@@ -27,7 +27,7 @@ func (l *Loader) Lease(id, ttl int64) error {
 	if id == 0 {
 		return errors.New("a lease without an ID")
 	}
-	l.s.leases.Set(id, &lease{id: id, ttl: ttl, keys: map[string]struct{}{}})
+	l.s.leases.Set(&lease{id: id, ttl: ttl, keys: map[string]struct{}{}})
 	return nil
 }
 

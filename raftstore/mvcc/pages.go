@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/tidwall/btree"
 )
 
 // What bbolt's file is made of, in bytes.
@@ -46,13 +44,13 @@ const (
 // Mirrors go.etcd.io/bbolt node.go (split, rebalance) and etcd
 // server/storage/backend/backend.go (size, sizeInUse, defrag).
 type layout struct {
-	leaves  *btree.BTreeG[leaf] // all but the last, by first revision
-	last    []record            // of the last leaf
-	bytes   int                 // of the last leaf's records
-	pending int                 // records since the last commit
-	used    int64               // pages of leaves
-	old     int64               // pages of the last leaf when it was written
-	high    int64               // pages the file has
+	leaves  tree[leaf] // all but the last, by first revision
+	last    []record   // of the last leaf
+	bytes   int        // of the last leaf's records
+	pending int        // records since the last commit
+	used    int64      // pages of leaves
+	old     int64      // pages of the last leaf when it was written
+	high    int64      // pages the file has
 }
 
 // leaf is a page, or several for records that do not fit into one.
@@ -68,7 +66,7 @@ type record struct {
 }
 
 func newLayout() layout {
-	l := layout{leaves: btree.NewBTreeGOptions(func(a, b leaf) bool { return a.first.Less(b.first) }, noLocks)}
+	l := layout{leaves: newLeaves()}
 	l.high = l.inUse() + 1
 	return l
 }
@@ -137,7 +135,7 @@ func (l *layout) split() {
 // records, from a file with so many pages in use before. Each of its commits writes the
 // leaves anew that it took records from, and merges one that is left nearly
 // empty with the one before it.
-func (l *layout) compacted(rev, before int64, records int, revisions *btree.BTreeG[version]) {
+func (l *layout) compacted(rev, before int64, records int, revisions tree[version]) {
 	var old []leaf
 	l.leaves.Scan(func(lf leaf) bool {
 		if lf.first.Main <= rev {
@@ -186,7 +184,7 @@ func (l *layout) compacted(rev, before int64, records int, revisions *btree.BTre
 }
 
 // recount is the leaves, which are the first of all, with what is still in them.
-func (l *layout) recount(old []leaf, revisions *btree.BTreeG[version]) []leaf {
+func (l *layout) recount(old []leaf, revisions tree[version]) []leaf {
 	if len(old) == 0 {
 		return nil
 	}
@@ -221,7 +219,7 @@ func (l *layout) recount(old []leaf, revisions *btree.BTreeG[version]) []leaf {
 }
 
 // join makes one leaf of two neighbours, or two of about the same size.
-func join(left, right leaf, revisions *btree.BTreeG[version]) []leaf {
+func join(left, right leaf, revisions tree[version]) []leaf {
 	n, bytes := left.n+right.n, left.bytes+right.bytes
 	if n <= 4 || pageHeader+bytes < pageSize {
 		return []leaf{{first: left.first, n: n, bytes: bytes}}
@@ -242,7 +240,7 @@ func join(left, right leaf, revisions *btree.BTreeG[version]) []leaf {
 }
 
 // pack lays the records out anew, as defragmentation does.
-func (l *layout) pack(revisions *btree.BTreeG[version]) {
+func (l *layout) pack(revisions tree[version]) {
 	*l = newLayout()
 	revisions.Scan(func(v version) bool {
 		l.append(v)
@@ -255,7 +253,7 @@ func (l *layout) pack(revisions *btree.BTreeG[version]) {
 
 // lay lays the records out in leaves of so many records each; what is left is in
 // the last one.
-func (l *layout) lay(revisions *btree.BTreeG[version], leaves []int) {
+func (l *layout) lay(revisions tree[version], leaves []int) {
 	*l = newLayout()
 	revisions.Scan(func(v version) bool {
 		size := recordSize(v)

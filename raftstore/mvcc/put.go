@@ -23,7 +23,7 @@ func (s *Store) put(r *pb.PutRequest, res *Result) (*pb.PutResponse, error) {
 // etcd does, because half a transaction must not happen.
 func (s *Store) checkPutState(r *pb.PutRequest) error {
 	if r.Lease != 0 {
-		if _, ok := s.leases.Get(r.Lease); !ok {
+		if _, ok := s.leases.Get(&lease{id: r.Lease}); !ok {
 			return rpctypes.ErrGRPCLeaseNotFound
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/tidwall/btree"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/protobuf/proto"
 )
@@ -20,8 +19,8 @@ import (
 type Snapshot struct {
 	currentRev, compactRev int64
 	applied                uint64
-	revisions              *btree.BTreeG[version]
-	leases                 *btree.Map[int64, *lease]
+	revisions              tree[version]
+	leases                 tree[*lease]
 	pages                  layout
 }
 
@@ -60,7 +59,7 @@ func (sn *Snapshot) Records(fn func(key, value []byte) error) error {
 // Leases calls fn for every lease of the snapshot in order of ID.
 func (sn *Snapshot) Leases(fn func(id, ttl int64) error) error {
 	var err error
-	sn.leases.Scan(func(_ int64, l *lease) bool {
+	sn.leases.Scan(func(l *lease) bool {
 		err = fn(l.id, l.ttl)
 		return err == nil
 	})
@@ -91,7 +90,7 @@ func (sn *Snapshot) WriteTo(w io.Writer) (int64, error) {
 	b = binary.AppendUvarint(b, uint64(sn.compactRev+1))
 	b = binary.AppendUvarint(b, sn.applied)
 	b = binary.AppendUvarint(b, uint64(sn.leases.Len()))
-	sn.leases.Scan(func(_ int64, l *lease) bool {
+	sn.leases.Scan(func(l *lease) bool {
 		b = binary.AppendUvarint(b, uint64(l.id))
 		b = binary.AppendUvarint(b, uint64(l.ttl))
 		b = binary.AppendUvarint(b, uint64(l.remaining))
@@ -215,7 +214,7 @@ func (in *snapshotReader) read() (*Store, error) {
 	}
 	for n := in.uvarint(); n > 0 && in.err == nil; n-- {
 		l := &lease{id: int64(in.uvarint()), ttl: int64(in.uvarint()), remaining: int64(in.uvarint()), keys: map[string]struct{}{}}
-		s.leases.Set(l.id, l)
+		s.leases.Set(l)
 	}
 	last := Revision{Main: -1}
 	for n := in.uvarint(); n > 0 && in.err == nil; n-- {

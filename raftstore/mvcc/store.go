@@ -21,7 +21,6 @@ package mvcc
 import (
 	"time"
 
-	"github.com/tidwall/btree"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -38,11 +37,11 @@ type Store struct {
 	compactRev int64 // main revision of the last compaction; -1 when there was none
 	applied    uint64
 
-	index     *btree.BTreeG[*keyIndex] // by key, for ranges
-	keys      map[string]*keyIndex     // the same, for single keys
-	revisions *btree.BTreeG[version]   // by revision: what etcd keeps in its database
-	leases    *btree.Map[int64, *lease]
-	pages     layout // of etcd's database, were there one
+	index     tree[*keyIndex]      // by key, for ranges
+	keys      map[string]*keyIndex // the same, for single keys
+	revisions tree[version]        // by revision: what etcd keeps in its database
+	leases    tree[*lease]         // by ID
+	pages     layout               // of etcd's database, were there one
 	counts    Counts
 	shared    *Shared // nil unless it shares what it writes
 }
@@ -60,17 +59,15 @@ type Result struct {
 	Events []*mvccpb.Event
 }
 
-var noLocks = btree.Options{NoLocks: true}
-
 // New is an empty store at revision 1, as a new etcd is.
 func New() *Store {
 	return &Store{
 		currentRev: 1,
 		compactRev: -1,
-		index:      btree.NewBTreeGOptions(keyIndexLess, noLocks),
+		index:      newIndex(),
 		keys:       map[string]*keyIndex{},
-		revisions:  btree.NewBTreeGOptions(versionLess, noLocks),
-		leases:     new(btree.Map[int64, *lease]),
+		revisions:  newRevisions(),
+		leases:     newLeases(),
 		pages:      newLayout(),
 	}
 }
