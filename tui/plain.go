@@ -6,15 +6,13 @@ import (
 	"io"
 	"os"
 
-	"kviz/cluster/trace"
 	"kviz/cluster/view"
-	"kviz/tui/grid"
 	"kviz/tui/safe"
-	"kviz/tui/words"
 )
 
 // runPlain writes one explained line an event, for pipes and screen readers:
-// no cursor movement, no colour, the most important words first.
+// no cursor movement, no colour, the most important words first. What the picture shows beside
+// single events is told in lines of its own (narrator).
 func runPlain(ctx context.Context, cfg Config) error {
 	out := cfg.Output
 	if out == nil {
@@ -34,6 +32,11 @@ func runPlain(ctx context.Context, cfg Config) error {
 	changed, stop := stream.Notify()
 	defer stop()
 	pos := stream.Oldest()
+	history := cfg.History
+	if cfg.Following { // somebody else folds it, further than what is written
+		history = view.NewHistory(stream)
+	}
+	tells := newNarrator()
 	for {
 		events, next, lost := stream.Read(pos, 0)
 		pos = next
@@ -43,7 +46,8 @@ func runPlain(ctx context.Context, cfg Config) error {
 			}
 		}
 		for _, e := range events {
-			if err := PlainLine(out, e, cfg.PlainOutside); err != nil {
+			history.CatchUp(1)
+			if _, err := io.WriteString(out, tells.line(e, history.Latest(), cfg.PlainOutside)); err != nil {
 				return fmt.Errorf("writing the trace: %w", err)
 			}
 		}
@@ -71,20 +75,4 @@ func crashOf(g *safe.Group) error {
 		return c
 	}
 	return nil
-}
-
-// PlainLine writes one event as a line: number, time, lane, sentence, causes.
-func PlainLine(w io.Writer, e *trace.Event, outside bool) error {
-	if e.Outside() && !outside {
-		return nil
-	}
-	line := fmt.Sprintf("#%s %s %s: %s", e.ID, words.Clock(e.At), e.Lane, view.Explain(e))
-	for i, c := range e.Causes {
-		if i == 0 {
-			line += " Because of"
-		}
-		line += " #" + c.String()
-	}
-	_, err := io.WriteString(w, grid.Clean(line)+"\n")
-	return err
 }

@@ -222,7 +222,7 @@ func TestPlainIsOneLineAnEvent(t *testing.T) {
 		t.Fatal("plain output has escape sequences")
 	}
 	tuitest.Golden(t, "plain", out.String())
-	if got, want := strings.Count(out.String(), "\n"), int(tape.Stream.Last().ID.Seq); got != want {
+	if got, want := strings.Count("\n"+out.String(), "\n#"), int(tape.Stream.Last().ID.Seq); got != want {
 		t.Fatalf("%d lines for %d control-plane events", got, want)
 	}
 }

@@ -145,7 +145,7 @@ func (p *picture) controllers() {
 // its Lease.
 func (p *picture) withoutLease(id, mark string, st grid.Style) (string, grid.Style) {
 	f := p.face(id)
-	if !p.floors.leases[strings.TrimPrefix(id, "process/")] {
+	if !p.floors.Leases[strings.TrimPrefix(id, "process/")] {
 		f.Standing = scene.Degraded
 		return mark, st
 	}

@@ -56,9 +56,9 @@ func standingOf(s *view.State, name string) standing {
 			st.is, st.since = scene.Ails, kubelet.Since
 		}
 	}
-	if age, ok := leaseAge(s, name); ok {
+	if age, ok := s.LeaseAge(name); ok {
 		st.silent = age
-		st.overdue = st.said == scene.Works && age >= late
+		st.overdue = st.said == scene.Works && age >= view.NodeGrace
 	}
 	if n != nil && st.said == scene.Unheard && slices.Contains(n.Taints, unreachable) {
 		st.evictions = n.ReportedAt + tolerated - s.At

@@ -178,10 +178,6 @@ func (p *picture) podRow(c cell, w, lead int) []grid.Span {
 	return r
 }
 
-// late is the age of a Lease from which on its node is late: the node lifecycle
-// controller's grace period, which kube-controller-manager has by default.
-const late = 40 * time.Second
-
 // load is the row of what a node's pods have asked for, and of its Lease.
 func (p *picture) load(node string, w int) []grid.Span {
 	r := row()
@@ -201,12 +197,12 @@ func (p *picture) load(node string, w int) []grid.Span {
 		r = append(r, span("cpu ", theme.Muted), span(strings.Repeat("▓", full), theme.Term0), span(strings.Repeat("░", 6-full), theme.Line),
 			span(fmt.Sprintf(" %s/%s   ", words.Cores(have), words.Cores(all)), theme.Number))
 	}
-	age, ok := leaseAge(p.f.S, node)
+	age, ok := p.f.S.LeaseAge(node)
 	if !ok {
 		return append(r, span("no Lease yet", theme.Muted))
 	}
 	st := theme.Muted
-	if age >= late {
+	if age >= view.NodeGrace {
 		st = theme.Warn
 	}
 	return append(r, span("Lease ", theme.Muted), span(words.Dur(age.Truncate(time.Second))+" ago", st))
@@ -369,7 +365,7 @@ func (p *picture) foot() {
 		y++
 	}
 	part := p.s.Part(at.X, at.W)
-	if p.floors.store && y < end {
+	if p.floors.Store && y < end {
 		p.drawFloors(part.Row(y))
 		y++
 	}

@@ -14,10 +14,10 @@ import (
 
 func (p *picture) store() {
 	f, st := p.face(scene.Store), &p.f.S.Store
-	q := p.floors.quorum
+	q := p.floors.Quorum
 	on := pane.Subject{ID: scene.Store, Target: "store", Copy: "store", Words: fmt.Sprintf("The store at revision %d, %s.", st.Revision, pane.Quorum(q))}
 	members := st.Members()
-	lost := p.floors.store
+	lost := p.floors.Store
 	if lost {
 		f.Standing = scene.Down
 	}
