@@ -27,9 +27,10 @@ type branch struct {
 	left      *control.Fork // where it left another; nil for the run that the explorer began with
 	recording string        // the name of the recording that it is; "" for a cluster
 	past      *view.History
-	cluster   Cluster      // nil while it starts, and for a recording
-	end       func() error // ends its cluster; nil where somebody else does
-	resumes   bool         // it ran when another was put on the screen
+	cluster   Cluster                 // nil while it starts, and for a recording
+	end       func() error            // ends its cluster; nil where somebody else does
+	save      func(path string) error // writes it as a recording; nil: it cannot be saved
+	resumes   bool                    // it ran when another was put on the screen
 
 	travel *travel.Travel
 	drive  *drive.Driver
@@ -46,7 +47,7 @@ type branch struct {
 // first is the run that the explorer begins with.
 func first(cfg Config, boot string) *branch {
 	b := newBranch("first run", cfg.History, cfg.Cluster, boot, cfg)
-	b.lesson = lesson.New(cfg.Lessons)
+	b.lesson, b.save = lesson.New(cfg.Lessons), cfg.Save
 	if cfg.Recording != "" {
 		b.name, b.recording = cfg.Recording, cfg.Recording
 		b.travel = travel.New(cfg.History, true)
@@ -158,7 +159,19 @@ func (b *branch) row(here bool) menu.Branch {
 	if b.cluster != nil {
 		r.Ended = b.cluster.Clock().Ended
 	}
+	r.NotSaved = b.cannotSave()
 	return r
+}
+
+// cannotSave is why a run cannot be saved; "" if it can.
+func (b *branch) cannotSave() string {
+	switch {
+	case b.recording != "":
+		return "it is a recording already"
+	case b.save == nil:
+		return "it cannot be saved here"
+	}
+	return ""
 }
 
 // nameAs gives a run another name.

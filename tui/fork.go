@@ -45,6 +45,7 @@ type Fork struct {
 type Again struct {
 	Cluster Cluster
 	History *view.History
+	Save    func(path string) error // writes it as a recording into a new file; may be nil
 	Close   func() error
 }
 
@@ -176,7 +177,7 @@ func (m *Explorer) forkDone(d forkDone) tea.Cmd {
 	}
 	b := newBranch(d.name, d.run.History, d.run.Cluster, "", m.cfg)
 	b.left = &control.Fork{Parent: d.of.Of, At: d.of.At}
-	b.end = d.run.Close
+	b.end, b.save = d.run.Close, d.run.Save
 	if m.keepUp != nil {
 		m.keepUp(b.past)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ type forker struct {
 	err   error
 	held  chan struct{} // Fork waits for it; nil: it does not
 	ended int
+	saved []string
 }
 
 func (f *forker) Outlook(past []*trace.Event, at trace.ID) (control.ForkOutlook, error) {
@@ -46,7 +48,13 @@ func (f *forker) Fork(ctx context.Context, what Fork) (Again, error) {
 	c := tuitest.NewCluster(tuitest.Story(), n)
 	h := view.NewHistory(c.Trace())
 	h.CatchUp(0)
-	return Again{Cluster: c, History: h, Close: func() error { f.ended++; return nil }}, nil
+	save := func(path string) error {
+		if f.saved = append(f.saved, path); path == "taken.kvrun" {
+			return errors.New("taken.kvrun: file exists")
+		}
+		return nil
+	}
+	return Again{Cluster: c, History: h, Save: save, Close: func() error { f.ended++; return nil }}, nil
 }
 
 // forked is an explorer that has left the story at an event.
@@ -257,6 +265,28 @@ func TestWhenItBecameInevitable(t *testing.T) {
 			t.Error("the curve stays")
 		}
 	}
+}
+
+// A branch is saved from the list of the runs or by the console, and the explorer stays; a file
+// that is there is asked for again.
+func TestABranchIsSaved(t *testing.T) {
+	f := &forker{}
+	d := explore(t, 120, 40, -1, func(c *Config) { c.Forks = f })
+	say := func(line string) *driver { return d.press(":").typed(line).press("enter").settle() }
+	say("kviz fork --at 60 cut it")
+	d.press("B").shows("save cut it …").press("s").shows("Save cut it as a recording", "cut-it.kvrun").press("enter").settle()
+	d.shows("cut it is saved: kviz replay cut-it.kvrun")
+	say("kviz fork --save taken.kvrun").shows("file exists").press("esc")
+	say("kviz fork --save other.kvrun").shows("cut it is saved: kviz replay other.kvrun")
+	if want := []string{"cut-it.kvrun", "taken.kvrun", "other.kvrun"}; !slices.Equal(f.saved, want) {
+		t.Errorf("it wrote %v, want %v", f.saved, want)
+	}
+	if d.leaves("q") {
+		t.Error("it leaves with a branch, without a question")
+	}
+	d.shows("s save a recording and leave")
+	r := explore(t, 80, 24, -1, func(c *Config) { c.Cluster, c.Recording, c.Forks = nil, "story.kvrun", f })
+	r.press("B").press("s").shows("it is a recording already")
 }
 
 // The console has words for all of it, which the cluster never hears.

@@ -32,7 +32,7 @@ func (m *Explorer) openRecording(path string) tea.Cmd {
 func (m *Explorer) mayQuit() action.Action {
 	if lost := m.lost(); lost != "" {
 		q := &overlay.Question{Title: "Leave kviz?", Text: lost, Yes: "leave", No: "stay", Do: action.Quit{}}
-		if m.cfg.Save != nil && m.left == nil {
+		if m.cannotSave() == "" {
 			q.Or, q.OrDo = "save a recording and leave", menu.AskSave
 		}
 		m.open.Push(q)
@@ -46,17 +46,42 @@ func (m *Explorer) save(path string) action.Action {
 	if path == "" {
 		return menu.AskSave
 	}
-	m.safe.Go(func() { m.send(saved{path, m.cfg.Save(path)}) })
+	write := m.branch.save
+	m.safe.Go(func() { m.send(saved{path: path, err: write(path)}) })
+	return action.Notice{Text: "writes " + path + " …"}
+}
+
+// saveRun writes a recording of a run beside the explorer, which stays.
+func (m *Explorer) saveRun(name, path string) action.Action {
+	b := m.named(name)
+	switch {
+	case b == nil:
+		return action.Notice{Text: "there is no run " + name}
+	case b.cannotSave() != "":
+		return action.Notice{Text: name + ": " + b.cannotSave()}
+	case path == "":
+		return menu.AskSaveRun(name)
+	}
+	m.safe.Go(func() { m.send(saved{path, name, b.save(path)}) })
 	return action.Notice{Text: "writes " + path + " …"}
 }
 
 // saved says what came of it.
 type saved struct {
 	path string
+	run  string // the run, where the explorer stays
 	err  error
 }
 
 func (m *Explorer) saved(s saved) action.Action {
+	switch {
+	case s.run != "" && s.err == nil:
+		return action.Notice{Text: s.run + " is saved: kviz replay " + s.path}
+	case s.run != "":
+		again := menu.AskSaveRun(s.run)
+		again.Text, again.Error = s.path, s.err.Error()
+		return again
+	}
 	if s.err == nil {
 		return action.Quit{}
 	}

@@ -180,6 +180,8 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		m.frame.Anew()
 	case action.AskName:
 		return menu.AskName(a.Name)
+	case action.AskSave:
+		return menu.AskSaveRun(a.Name)
 	case action.Exec:
 		m.drawer.Show()
 		return m.exec(a.Line)
@@ -251,6 +253,8 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 		}
 	case action.ForSave:
 		return m.save(text)
+	case action.ForSaveRun:
+		return m.saveRun(a.Of, text)
 	case action.ForFork:
 		return m.fork(a.At, text)
 	case action.ForOdds:

@@ -33,7 +33,7 @@ func (m *Explorer) typed(line string) (does action.Action, ok bool) {
 	return nil, false
 }
 
-// typedFork is kviz fork: --list, --show NAME, or [--at N] [NAME].
+// typedFork is kviz fork: --list, --show NAME, --save FILE, or [--at N] [NAME].
 func (m *Explorer) typedFork(args []string) action.Action {
 	at := m.at()
 	if len(args) > 0 {
@@ -42,6 +42,8 @@ func (m *Explorer) typedFork(args []string) action.Action {
 			return m.listBranches()
 		case "--show":
 			return action.TurnTo{Name: strings.Join(args[1:], " ")}
+		case "--save":
+			return m.saveRun(m.name, strings.Join(args[1:], " "))
 		case "--at":
 			if len(args) < 2 {
 				return action.Notice{Text: "kviz fork: --at wants the number of an event"}
@@ -54,7 +56,7 @@ func (m *Explorer) typedFork(args []string) action.Action {
 		}
 	}
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		return action.Notice{Text: "kviz fork here: --list, --show NAME, or [--at N] [NAME]"}
+		return action.Notice{Text: "kviz fork here: --list, --show NAME, --save FILE, or [--at N] [NAME]"}
 	}
 	if len(args) == 0 {
 		return m.askFork(at, "")

@@ -42,7 +42,11 @@ func (b *branches) Fork(ctx context.Context, f tui.Fork) (tui.Again, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open = append(b.open, c)
-	return tui.Again{Cluster: c, History: view.NewHistory(c.Trace()), Close: func() error { return b.close(c) }}, nil
+	return tui.Again{
+		Cluster: c, History: view.NewHistory(c.Trace()),
+		Save:  func(path string) error { return saveRecording(c, path, branchHeader(c, cfg)) },
+		Close: func() error { return b.close(c) },
+	}, nil
 }
 
 // Odds implements [tui.Forker].

@@ -161,18 +161,23 @@ func (b *branching) recordBranch(c *cluster.Cluster, f cluster.ForkConfig) (stop
 	if err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)
 	}
+	stop, err = record(c, file, branchHeader(c, f))
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return stop, nil
+}
+
+// branchHeader is that of a recording of a branch.
+func branchHeader(c *cluster.Cluster, f cluster.ForkConfig) trace.Header {
 	h := trace.Header{Version: f.Version, Seed: c.Kernel().Seed(), Epoch: c.Kernel().Epoch(), Inputs: []string{fmt.Sprintf("fork %s --at %s", f.Parent, f.At)}}
 	if e := c.Trace().Get(0); e != nil {
 		if run, ok := e.Payload.(*trace.Run); ok {
 			h.Store, h.Members, h.Nodes = run.Store, run.Members, run.Nodes
 		}
 	}
-	stop, err = record(c, file, h)
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	return stop, nil
+	return h
 }
 
 // progressOn draws how far a run has been run again, where there is a terminal.

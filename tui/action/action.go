@@ -72,6 +72,7 @@ type (
 	StopFork struct{}              // give up the one that is under way
 	TurnTo   struct{ Name string } // put a run on the screen
 	AskName  struct{ Name string } // ask for another name of a run
+	AskSave  struct{ Name string } // ask where a run is to be saved as a recording
 	CloseRun struct{ Name string } // end a branch
 	Beside   struct{ Name string } // show a run beside the one on the screen
 	Outcome  struct{}              // show what came of both
@@ -123,6 +124,7 @@ const (
 	ForFault     = "fault"
 	ForRecording = "recording"
 	ForSave      = "save"
+	ForSaveRun   = "save a run" // and stay
 	ForFork      = "fork"
 	ForName      = "name"
 	ForOdds      = "odds"

@@ -22,6 +22,7 @@ type Branch struct {
 	Until     time.Duration // how far it has come
 	Events    uint64
 	Ended     error
+	NotSaved  string // why it cannot be saved; "" if it can
 }
 
 func (b Branch) about() string {
@@ -68,6 +69,7 @@ func Branches(list []Branch, at trace.ID, cannot string) overlay.Overlay {
 			add("compare with "+b.Name, "The pane in focus of both, beside each other, what differs marked, and what came of each.", "", "", action.Beside{Name: b.Name})
 		}
 	}
+	add("save "+shown.Name+" …", "Its recording, in a new file: kviz replay opens it, kviz compare and kviz fork read it.", "s", shown.NotSaved, action.AskSave{Name: shown.Name})
 	add("name "+shown.Name+" …", "Another name for the run on the screen.", "n", "", action.AskName{Name: shown.Name})
 	if shown.Left != nil {
 		add("close "+shown.Name, "Its cluster ends, and what happened in it is gone.", "x", "", action.CloseRun{Name: shown.Name})

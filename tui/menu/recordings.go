@@ -51,6 +51,14 @@ var AskSave = action.Prompt{
 	Intro: "A new file for the run as far as memory holds it; kviz replay opens it, and F goes on from there. kviz ends when it is written.",
 }
 
+// AskSaveRun asks for the path of a recording of a run; the explorer stays.
+func AskSaveRun(name string) action.Prompt {
+	return action.Prompt{
+		For: action.ForSaveRun, Title: "Save " + name + " as a recording", Text: strings.ReplaceAll(name, " ", "-") + ".kvrun", Of: name,
+		Intro: "A new file for the run as far as memory holds it; kviz replay opens it, and F goes on from there.",
+	}
+}
+
 // AskRecording asks for the path of a recording.
 var AskRecording = action.Prompt{
 	For: action.ForRecording, Title: "Open a recording", Intro: "The path of a file that kviz explore --trace or kviz run --trace wrote.",
