@@ -128,6 +128,9 @@ func (s *Scheduler) noNode(t *sim.Task, state *framework.CycleState, info *frame
 		s.runPostFilter(t, info, state, fit, d)
 		status = framework.NewStatus("", framework.Unschedulable, fit.Error())
 		d.Message, d.Reasons, d.Evaluated = fit.Error(), fit.Reasons(), fit.Diagnosis.Statuses.Len()
+		if d.Nominated == "" {
+			d.Changes = s.changes(state, info.PodInfo, fit)
+		}
 	case errors.Is(err, errNoNodes):
 		status = framework.NewStatus("", framework.UnschedulableAndUnresolvable, err.Error())
 	}

@@ -251,3 +251,44 @@ func checkPlacement(r *rapid.T, b *clienttest.Bench) {
 		}
 	}
 }
+
+// A decision without a node says what would have to change, the smallest change first;
+// done in the cluster, as it is said, the pod gets its node, and with the smallest piece less it does not.
+func TestSaidChangeIsEnough(t *testing.T) {
+	clienttest.Run(t, 1, func(b *clienttest.Bench, task *sim.Task) {
+		e := start(b, scheduler.Config{})
+		do := func(line string) { e.do(task, strings.Fields(line)); task.Sleep(time.Second) }
+		do("node n1 cpu=1 memory=1Gi taints=dedicated/gpu:NoSchedule")
+		do("node n2 cpu=1 memory=1Gi")
+		do("pod old cpu=800m")
+		do("pod web cpu=700m memory=1Gi")
+		var last *trace.Decision
+		for _, ev := range b.Events {
+			if d, ok := ev.Payload.(*trace.Decision); ok && d.Pod == "demo/web" {
+				last = d
+			}
+		}
+		var said []string
+		for _, c := range last.Changes {
+			for _, s := range c.Steps {
+				said = append(said, fmt.Sprintf("%s: %s, or %s; without %v", c.Node, s.What, s.Or, c.Evict))
+			}
+		}
+		want := []string{
+			"n1: remove the taint dedicated=gpu:NoSchedule, or tolerate it; without []",
+			"n2: 500m more free cpu, or request at most 200m; without [demo/old]",
+		}
+		if !slices.Equal(said, want) {
+			t.Fatalf("said %q, not %q", said, want)
+		}
+		do("pod less cpu=201m memory=1Gi")
+		do("pod enough cpu=200m memory=1Gi")
+		if a, b := e.pod("less").Spec.NodeName, e.pod("enough").Spec.NodeName; a != "" || b != "n2" {
+			t.Errorf("a pod with a thousandth too much is on %q, one with what was said on %q", a, b)
+		}
+		do("change n1 cpu=1 memory=1Gi")
+		if got := e.pod("web").Spec.NodeName; got != "n1" {
+			t.Errorf("web is on %q", got)
+		}
+	})
+}

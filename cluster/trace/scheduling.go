@@ -107,4 +107,22 @@ type Decision struct {
 	// Preemption, where no node fits.
 	Nominated string   `json:",omitempty"` // the node on which room is being made
 	Victims   []string `json:",omitempty"` // the pods that are evicted from it
+
+	// Changes is, where no node fits, what would have to change on each, the smallest
+	// first: on all, or on as many as there are verdicts in the trace.
+	Changes []NodeChange `json:",omitempty"`
+}
+
+// NodeChange is the least that would have to change for a pod to fit on a node.
+type NodeChange struct {
+	Node  string
+	Steps []ChangeStep `json:",omitempty"` // all of them together
+	Evict []string     `json:",omitempty"` // the pods whose going makes the room that lacks
+	Never string       `json:",omitempty"` // why no change of the node helps
+}
+
+// ChangeStep is one thing that would have to be otherwise.
+type ChangeStep struct {
+	What string // of the node: "500m more free cpu"
+	Or   string `json:",omitempty"` // of the pod, instead: "request at most 1500m"
 }

@@ -106,8 +106,10 @@ func queueGet(b *Builder, e *trace.Event, p *trace.QueueItem) {
 	q := b.queue(e, p)
 	q.Gets++
 	k := b.queueKey(q, e, p)
+	k.Waited = 0
 	if k.Waiting {
-		q.Waited += e.At - k.Since
+		k.Waited = e.At - k.Since
+		q.Waited += k.Waited
 	}
 	q.arrive(k, e)
 	k.Waiting, k.Dirty, k.Processing, k.Merged = false, false, true, 0
@@ -159,6 +161,17 @@ func reconcileStart(b *Builder, e *trace.Event, p *trace.Reconcile) {
 	c := b.controller(e, p.Controller)
 	c.Runs++
 	run := &ReconcileRun{gen: gen{b.gen}, Controller: p.Controller, Key: p.Key, Start: e.ID, At: e.At}
+	b.s.queues.all(func(_ string, q *Queue) bool {
+		if q.lane != e.Lane {
+			return true
+		}
+		k := q.Key(p.Key)
+		if k == nil || !k.Processing {
+			return true // a controller may have several queues
+		}
+		run.Waited, run.Retries = k.Waited, k.Retries
+		return false
+	})
 	for i, r := range c.current {
 		if r.Key == p.Key {
 			c.current[i] = run

@@ -33,7 +33,7 @@ func init() {
 			b.s.Scheduler.pods.delete(p.Pod)
 		}
 		if c := b.cycle(p.Pod); c != nil {
-			c.Bind, c.Bound = p, e.ID
+			c.Bind, c.Bound, c.BoundAt = p, e.ID, e.At
 		}
 	})
 }
@@ -46,16 +46,23 @@ func schedQueue(b *Builder, e *trace.Event, p *trace.SchedQueueMove) {
 		return
 	}
 	x := edit(b, s.pods, p.Pod)
+	if x.Pod == "" {
+		x.Came = e.At
+	}
 	x.Pod, x.Queue, x.Cause, x.Attempts, x.Since, x.Event = p.Pod, p.To, p.Event, p.Attempts, e.At, e.ID
 }
 
 func schedCycle(b *Builder, e *trace.Event, p *trace.SchedCycleStart) {
 	s := &b.s.Scheduler
 	s.Cycles++
+	queued := e.At
+	if x := s.Pod(p.Pod); x != nil {
+		queued = x.Came
+	}
 	s.pods.delete(p.Pod)
 	s.cycles.set(s.Cycles, &Cycle{
 		gen: gen{b.gen}, Number: s.Cycles, Pod: p.Pod, Attempt: p.Attempt, NodeCount: p.Nodes,
-		Priority: p.Priority, Start: e.ID, At: e.At,
+		Priority: p.Priority, Queued: queued, Start: e.ID, At: e.At,
 	})
 	s.cycles.trim(maxCycles)
 }

@@ -45,7 +45,8 @@ type QueueKey struct {
 	Retries    int
 	Merged     int // adds that found it there already
 	Since      time.Duration
-	Event      trace.ID // the last move
+	Waited     time.Duration // how long it was ready before a worker took it the last time
+	Event      trace.ID      // the last move
 	arrived    uint64
 }
 
@@ -152,6 +153,8 @@ type ReconcileRun struct {
 	Key        string
 	Start      trace.ID
 	At         time.Duration
+	Waited     time.Duration // how long the key was ready before
+	Retries    int           // how often the key had been put back because runs failed
 	Actions    []ActionTaken
 	Done       bool
 	End        trace.ID

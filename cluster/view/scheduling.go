@@ -26,6 +26,7 @@ type SchedPod struct {
 	Queue    string // active, backoff, unschedulable, gated
 	Cause    string // what moved it there: "EventUnscheduledPodAdd"
 	Attempts int
+	Came     time.Duration // into the queues, whichever it was in since
 	Since    time.Duration
 	Event    trace.ID
 }
@@ -40,6 +41,7 @@ type Cycle struct {
 	Attempt   int
 	NodeCount int // nodes in the snapshot
 	Priority  int32
+	Queued    time.Duration // when the pod came into the queues before it
 	Start     trace.ID
 	At        time.Duration
 
@@ -48,6 +50,7 @@ type Cycle struct {
 	DecidedAt time.Duration
 	Bind      *trace.Decision // what the API server made of it; nil before
 	Bound     trace.ID
+	BoundAt   time.Duration
 
 	points  []PointRun
 	filters []NodeFilter

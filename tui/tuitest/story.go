@@ -166,6 +166,11 @@ func (t *Tape) pending(pod string) {
 		Pod: "demo/" + pod, Evaluated: 3,
 		Message: "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 Insufficient cpu.",
 		Reasons: map[string]int{"Insufficient cpu": 2, "node(s) had untolerated taint {dedicated: gpu}": 1},
+		Changes: []trace.NodeChange{
+			{Node: "node-2", Steps: []trace.ChangeStep{{What: "remove the taint dedicated=gpu:NoSchedule", Or: "tolerate it"}}},
+			{Node: "node-1", Steps: []trace.ChangeStep{{What: "250m more free cpu", Or: "request at most 50m"}}, Evict: []string{"demo/web-7f9c-k2x9p"}},
+			{Node: "node-3", Steps: []trace.ChangeStep{{What: "300m more free cpu", Or: "request no cpu"}}, Evict: []string{"demo/web-7f9c-m4q7z"}},
+		},
 	}, cy)
 	t.Emit(trace.CompScheduler, "", trace.EventRecorded, ref, &trace.KubeEvent{
 		Type: "Warning", Reason: "FailedScheduling",

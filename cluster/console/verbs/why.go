@@ -19,7 +19,7 @@ import (
 const maxLines = 60
 
 // why prints what led to an event, down to what started it; or, of an object, what its
-// state depends on, and what led to its last write; of one that is gone, who deleted it.
+// state depends on, what led to its last write, and what took long; of one that is gone, who deleted it.
 func why(_ context.Context, inv *use, args []string) int {
 	flags := pflag.NewFlagSet("why", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -41,7 +41,10 @@ func why(_ context.Context, inv *use, args []string) int {
 		fmt.Fprintf(inv.Err, "kviz why: %s\n", NoEvent(stream, id, "in memory"))
 		return 1
 	}
-	WriteWhy(inv.Out, view.NewHistory(stream).Why(id), *full)
+	h := view.NewHistory(stream)
+	h.CatchUp(0)
+	WriteWhy(inv.Out, h.Why(id), *full)
+	writeStages(inv.Out, h.Latest(), h.Event(id))
 	return 0
 }
 
@@ -102,7 +105,9 @@ func whyObject(inv *use, stream *trace.Stream, namespace, what string, full bool
 		}
 		fmt.Fprintf(inv.Out, "  %s %s%s: %s\n", mark, k.What, at, k.Why)
 	}
+	writeChanges(inv.Out, s, o)
 	WriteWhy(inv.Out, h.Why(o.Changed), full)
+	writeTook(inv.Out, s, o)
 	return 0
 }
 

@@ -25,6 +25,10 @@ import (
 type Pipeline struct {
 	pane.List
 	reads bool // show reads too
+
+	// What the cursor was on when it was last moved, and where in time that was.
+	cursor string
+	since  trace.ID
 }
 
 var about = pane.Info{
@@ -173,10 +177,14 @@ func quiet(r *view.Request) bool {
 // takes: even a read or a renewal is worth seeing then.
 func stuck(f *pane.Frame, r *view.Request) bool { return !r.Done && f.S.At-r.At > 50*time.Millisecond }
 
-// chosen is the request told in detail: the one under the cursor, else that
-// of the present event, else the newest.
+// chosen is the request told in detail: the one under the cursor, until a step goes on to
+// another; else that of the present event, else the newest.
 func (p *Pipeline) chosen(f *pane.Frame, list []*view.Request) *view.Request {
-	if f.Focused {
+	if p.cursor != f.Cursor {
+		p.cursor, p.since = f.Cursor, f.S.Last
+	}
+	walks := !f.Live || f.S.Clock.Paused
+	if f.Focused && !(walks && p.since != f.S.Last && view.RequestOf(f.Event()) != 0) {
 		for _, r := range list {
 			id := requestID(r)
 			if f.Cursor == id || strings.HasPrefix(f.Cursor, id+"/") {
@@ -184,7 +192,7 @@ func (p *Pipeline) chosen(f *pane.Frame, list []*view.Request) *view.Request {
 			}
 		}
 	}
-	if n := requestOf(f.Event()); n != 0 {
+	if n := view.RequestOf(f.Event()); n != 0 {
 		if r := f.S.Request(n); r != nil {
 			return r
 		}
@@ -196,18 +204,3 @@ func (p *Pipeline) chosen(f *pane.Frame, list []*view.Request) *view.Request {
 }
 
 func requestID(r *view.Request) string { return fmt.Sprintf("req/%d", r.Request.Request) }
-
-func requestOf(e *trace.Event) uint64 {
-	if e == nil {
-		return 0
-	}
-	switch p := e.Payload.(type) {
-	case *trace.Request:
-		return p.Request
-	case *trace.Stage:
-		return p.Request
-	case *trace.Response:
-		return p.Request
-	}
-	return 0
-}

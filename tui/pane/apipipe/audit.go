@@ -199,7 +199,7 @@ func (c auditTable) header(s *pane.Sheet, y int) {
 func (c auditTable) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) {
 	a := s.Row(y)
 	st := theme.Text
-	if f.Fresh(r.Received) || requestOf(f.Event()) == r.Request.Request {
+	if f.Fresh(r.Received) || view.RequestOf(f.Event()) == r.Request.Request {
 		st |= grid.Fresh
 	}
 	a.Fit(1, 0, c.user-2, words.Clock(r.At), theme.Muted)

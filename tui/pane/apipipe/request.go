@@ -64,8 +64,10 @@ func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
 	if failed { // first, for why it was refused is what people ask, and there may be little room
 		y = drawAnswer(s, y, r, theme.Bad, refusal(r))
 	}
+	spans := r.Spans()
+	y = drawLongest(s, y, r, spans)
 	for i, run := range r.Stages {
-		y = drawRun(s, f, y, fmt.Sprintf("%s/%d", requestID(r), i), run)
+		y = drawRun(s, f, y, fmt.Sprintf("%s/%d", requestID(r), i), run, timing{spans[i], r.At, spans[len(spans)-1].To})
 	}
 	if !r.Done {
 		if r.Reached == trace.StageStorage && !turnedDown(r) {
@@ -75,6 +77,7 @@ func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
 	}
 	if !failed {
 		y = drawAnswer(s, y, r, theme.Good, fmt.Sprintf("answered %d in %s", r.Code, words.Dur(r.Took)))
+		timing{spans[len(spans)-1], r.At, r.At + r.Took}.draw(s, y-1)
 	}
 	return y
 }
@@ -101,7 +104,7 @@ func refusal(r *view.Request) string {
 	return text + ": " + r.Message
 }
 
-func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun) int {
+func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun, t timing) int {
 	glyph, st := '✓', theme.Good
 	if len(run.Diff) > 0 {
 		glyph, st = '±', theme.Added
@@ -120,13 +123,17 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun) 
 	if s.W() >= 60 { // the notes under one another
 		x = max(x, 23)
 	}
-	x = a.Fit(x+1, 0, s.W()-x-1, run.Note, theme.Text|fresh)
+	room := t.draw(s, y)
+	x = a.Fit(x+1, 0, max(room-x-1, 0), run.Note, theme.Text|fresh)
 	if run.By != "" {
-		a.Fit(x+2, 0, s.W()-x-2, "("+run.By+")", theme.Muted)
+		a.Fit(x+2, 0, max(room-x-2, 0), "("+run.By+")", theme.Muted)
 	}
 	w := name + ": " + run.Note
 	if run.By != "" {
 		w = name + " (" + run.By + "): " + run.Note
+	}
+	if took := t.Took(); took > 0 {
+		w += fmt.Sprintf(" It took %s of virtual time.", words.Dur(took))
 	}
 	s.Hot(0, y, s.W(), pane.Subject{ID: id, Event: run.Event, Kind: trace.RequestStage, Words: w})
 	y++

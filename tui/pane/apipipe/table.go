@@ -24,10 +24,12 @@ func columns(w int) table {
 	switch {
 	case w >= 160:
 		t.cols, t.client, t.took = 7, 70, true
+	case w >= 110:
+		t.cols, t.took = 6, true
 	case w >= 100:
 		t.cols = 6
 	case w >= 70:
-		t.cols = 3
+		t.cols, t.took = 3, true
 	case w >= 48:
 		t.cols = 2
 	}
@@ -72,7 +74,7 @@ func (t table) header(s *pane.Sheet) int {
 func (t table) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, chosen bool) {
 	a := s.Row(y)
 	st := theme.Text
-	if f.Fresh(r.Received) || requestOf(f.Event()) == r.Request.Request {
+	if f.Fresh(r.Received) || view.RequestOf(f.Event()) == r.Request.Request {
 		st |= grid.Fresh
 	}
 	if chosen {
@@ -103,6 +105,9 @@ func (t table) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, cho
 	line := a.Sub(0, 0, room, 1)
 	x := line.Text(1, 0, r.Verb, theme.Accent&0xff|st&grid.Fresh)
 	x = line.Text(max(x, 7)+1, 0, name, theme.Name|st&grid.Fresh)
+	if left := room - x - 1; left > 6 { // the end tells objects of a workload apart
+		key = grid.CutLeft(key, left)
+	}
 	x = line.Text(x+1, 0, key, st)
 	if t.client == 0 {
 		if client := "  ← " + pane.Abbreviate(r.Client); x+grid.Width(client) <= room {

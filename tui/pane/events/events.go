@@ -156,11 +156,17 @@ func (p *Events) Draw(s *pane.Sheet, f *pane.Frame) {
 	}
 	p.find(f, here, max(f.Rows-1, 1))
 	p.left = p.numbers(stream)
+	times := timesAt(s.W(), p.left)
+	p.left += times.w()
 	col, text := columns(s.W(), p.left)
 	header(s, col, p.left, text)
+	times.header(s)
+	var before *trace.Event
 	for i, pos := range p.rows {
 		if e := stream.Get(pos); e != nil {
 			p.drawEvent(s, f, i+1, e, pos == here, col, text)
+			times.draw(s, i+1, e, before)
+			before = e
 		}
 	}
 	if len(p.rows) == 0 {

@@ -327,8 +327,13 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.Re
 	a.Text(2, 0, "sync", theme.Muted)
 	x := a.Fit(10, 0, max(s.W()-18, 8), r.Key, theme.Text)
 	x = a.Fit(x+2, 0, s.W()-x-2, word, st)
-	if did := asked(r); r.Done && x+grid.Width(did)+2 <= s.W() {
-		a.Right(s.W(), 0, did, theme.Muted)
+	if r.Done {
+		for _, did := range []string{asked(r) + took(r), strings.TrimPrefix(took(r), " · ")} {
+			if x+grid.Width(did)+2 <= s.W() {
+				a.Right(s.W(), 0, did, theme.Muted)
+				break
+			}
+		}
 	}
 	s.Hot(2, y, s.W()-2, pane.Subject{
 		ID: "run/" + c.Name + "/" + r.Key, Event: event, Kind: trace.ReconcileStart,
@@ -340,6 +345,22 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.Re
 		y = drawAction(s, f, y, c, r, i, act)
 	}
 	return y
+}
+
+// took is how long a run took, how long its key had waited, and how often it had been
+// tried; nothing where there was no time and no retry.
+func took(r *view.ReconcileRun) string {
+	text := ""
+	if d := r.Took(); d > 0 {
+		text += " · took " + words.Dur(d)
+	}
+	if r.Waited > 0 {
+		text += " · waited " + words.Dur(r.Waited)
+	}
+	if r.Retries > 0 {
+		text += fmt.Sprintf(" · retry %d", r.Retries)
+	}
+	return text
 }
 
 // asked is what a run read and wrote.

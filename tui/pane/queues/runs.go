@@ -24,7 +24,7 @@ func drawRuns(s *pane.Sheet, f *pane.Frame, y, room int) {
 		return
 	}
 	sort.SliceStable(runs, func(i, j int) bool { return runs[i].End.Compare(runs[j].End) > 0 })
-	y = s.Heading(y, "latest runs", "newest first: key, result, what was done")
+	y = s.Heading(y, "latest runs", "newest first: how long, key, result, what was done")
 	room--
 	for _, r := range runs {
 		if room == 0 {
@@ -36,6 +36,14 @@ func drawRuns(s *pane.Sheet, f *pane.Frame, y, room int) {
 		drawFinished(s, f, y, r)
 		y, room = y+1, room-1
 	}
+}
+
+// length is how long a run took; nothing for one that found nothing to wait for.
+func length(r *view.ReconcileRun) string {
+	if r.Took() <= 0 {
+		return ""
+	}
+	return words.Dur(r.Took())
 }
 
 func drawFinished(s *pane.Sheet, f *pane.Frame, y int, r *view.ReconcileRun) {
@@ -60,8 +68,8 @@ func drawFinished(s *pane.Sheet, f *pane.Frame, y int, r *view.ReconcileRun) {
 	}
 	s.Line(y, pane.Subject{
 		ID: fmt.Sprintf("done/%s/%s", r.Controller, r.End), Event: r.End, Kind: trace.ReconcileEnd,
-		Words: fmt.Sprintf("%s ran over %s for %s, until %s ago: %s. %s", r.Controller, r.Key, words.Dur(r.EndAt-r.At), words.Dur(f.S.At-r.EndAt), r.Result, text),
+		Words: fmt.Sprintf("%s ran over %s for %s, until %s ago: %s%s. %s", r.Controller, r.Key, words.Dur(r.Took()), words.Dur(f.S.At-r.EndAt), r.Result, took(r), text),
 	},
-		grid.Span{Text: grid.PadLeft("#"+r.End.String(), 7) + " ", Style: theme.Event}, grid.Span{Text: mark, Style: st},
+		grid.Span{Text: grid.PadLeft("#"+r.End.String(), 7) + " ", Style: theme.Event}, grid.Span{Text: grid.PadLeft(length(r), 6) + " ", Style: theme.Number}, grid.Span{Text: mark, Style: st},
 		grid.Span{Text: grid.Pad(pane.Abbreviate(r.Controller), 16) + " ", Style: theme.Name}, grid.Span{Text: r.Key + "  ", Style: body}, grid.Span{Text: text, Style: st})
 }

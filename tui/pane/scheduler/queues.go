@@ -40,12 +40,39 @@ func drawWalk(s *pane.Sheet, y int, c *view.Cycle) int {
 		if ok {
 			s.Hot(x, y, end-x, pane.Subject{
 				ID: "point/" + p, Event: run.Event, Kind: trace.SchedPoint,
-				Words: strings.TrimSpace("Extension point " + p + ": " + strings.Join(run.Plugins, ", ") + ". " + run.Note),
+				Words: strings.TrimSpace("Extension point " + p + ": " + strings.Join(run.Plugins, ", ") + ". " + run.Note + asked(c, p)),
 			})
 		}
 		x = end + 1
 	}
 	return y + 1
+}
+
+// asked is how many nodes each filter was asked about, and how many it rejected: the work
+// that a plugin does where it takes no time.
+func asked(c *view.Cycle, point string) string {
+	if point != "Filter" {
+		return ""
+	}
+	nodes, rejected := map[string]int{}, map[string]int{}
+	for _, v := range c.Filters() {
+		for _, n := range v.Passed {
+			nodes[n]++
+		}
+		if v.By != "" {
+			nodes[v.By]++
+			rejected[v.By]++
+		}
+	}
+	text := ""
+	filters, _ := plugins(c)
+	for _, n := range filters {
+		text += fmt.Sprintf("; %s was asked about %s", n, words.Count(nodes[n], "node"))
+		if rejected[n] > 0 {
+			text += fmt.Sprintf(" and rejected %d", rejected[n])
+		}
+	}
+	return text
 }
 
 // drawQueues draws the pods in the scheduler's queues.
@@ -103,6 +130,14 @@ func drawPods(s *pane.Sheet, f *pane.Frame, y int, pods []*view.SchedPod, st gri
 	return y + 1
 }
 
+// waited is how long the pod was in the queues before the cycle, if it was.
+func waited(c *view.Cycle) string {
+	if c.At <= c.Queued {
+		return ""
+	}
+	return "  waited " + words.Dur(c.At-c.Queued)
+}
+
 // drawCycles lists the last cycles, newest first.
 func drawCycles(s *pane.Sheet, f *pane.Frame, y int, shown *view.Cycle) {
 	all := f.S.Scheduler.RecentCycles()
@@ -139,7 +174,7 @@ func drawCycles(s *pane.Sheet, f *pane.Frame, y int, shown *view.Cycle) {
 		},
 			grid.Span{Text: mark, Style: theme.Accent}, grid.Span{Text: grid.PadLeft(fmt.Sprint(c.Number), 4) + "  ", Style: theme.Muted},
 			grid.Span{Text: grid.Pad(c.Pod, max(min(s.W()-40, 44), 16)) + " ", Style: name}, grid.Span{Text: text, Style: st},
-			grid.Span{Text: "  " + words.Dur(f.S.At-c.At) + " ago", Style: theme.Muted})
+			grid.Span{Text: waited(c), Style: theme.Number}, grid.Span{Text: "  " + words.Dur(f.S.At-c.At) + " ago", Style: theme.Muted})
 		y++
 	}
 }

@@ -101,6 +101,8 @@ func (p *Scheduler) draw(s *pane.Sheet, f *pane.Frame) {
 	y := 0
 	if c != nil {
 		y = p.drawCycle(s, f, y, c)
+		y = drawChanges(s, f, y, c)
+		y = drawTimes(s, y, c)
 		y = drawWalk(s, y, c)
 	} else {
 		y = s.Say(y, "No pod has been placed yet. When one waits, its scheduling cycle appears here: every node against every plugin.", theme.Muted)
