@@ -80,7 +80,7 @@ func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
 	a.Clear()
 	in := h.frame(a, &f)
 	h.win = in.R
-	f.W, f.Rows, f.Cursor = in.W()-1, in.H(), h.cursor
+	f.W, f.Rows, f.Cursor, f.Placed = in.W()-1, in.H(), h.cursor, h.placed
 	fills := h.fills(in.W(), in.H())
 	if fills {
 		f.W = in.W()

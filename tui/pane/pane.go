@@ -88,6 +88,7 @@ type Frame struct {
 	Live    bool    // S is the newest state
 	Filter  string  // "" shows all; "!x" what does not contain x
 	Cursor  string  // ID of the subject under this pane's cursor
+	Placed  bool    // somebody has put the cursor there
 	Sel     Subject // what is under the cursor of the pane that has the focus, if that is another
 }
 

@@ -184,7 +184,7 @@ func (p *Pipeline) chosen(f *pane.Frame, list []*view.Request) *view.Request {
 		p.cursor, p.since = f.Cursor, f.S.Last
 	}
 	walks := !f.Live || f.S.Clock.Paused
-	if f.Focused && !(walks && p.since != f.S.Last && view.RequestOf(f.Event()) != 0) {
+	if f.Focused && f.Placed && !(walks && p.since != f.S.Last && view.RequestOf(f.Event()) != 0) {
 		for _, r := range list {
 			id := requestID(r)
 			if f.Cursor == id || strings.HasPrefix(f.Cursor, id+"/") {

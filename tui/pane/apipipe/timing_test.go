@@ -6,6 +6,7 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
+	"kviz/tui/keymap"
 	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
@@ -39,14 +40,26 @@ func TestStagesAreTheWholeTimeOfARequest(t *testing.T) {
 // event, it is that one's.
 func TestTheDetailFollowsTheWalk(t *testing.T) {
 	h := tuitest.Story().History()
-	p := New()
-	host := pane.NewHost(p, "")
-	for n := 60; n < 160; n += 9 {
-		s, g := tuitest.When(h, trace.RequestStage, n), grid.New(100, 30)
-		want := s.Request(view.RequestOf(s.Event))
-		host.Draw(g, grid.Rect{W: 100, H: 30}, pane.Frame{S: s, H: h, Focused: true})
-		if got := p.chosen(&pane.Frame{S: s, H: h, Focused: true, Cursor: p.cursor}, s.Requests()); got != want {
-			t.Errorf("after stage %d the detail is of %v, not of %v", n, got.Path, want.Path)
+	for _, moved := range []bool{false, true} {
+		p := New()
+		host := pane.NewHost(p, "")
+		for n := 60; n < 160; n += 9 {
+			s := tuitest.When(h, trace.RequestStage, n)
+			f := pane.Frame{S: s, H: h, Focused: true, W: 97, Rows: 28}
+			host.Draw(grid.New(100, 30), grid.Rect{W: 100, H: 30}, f)
+			f.Cursor, f.Placed = p.cursor, moved && n > 60
+			if got, want := p.chosen(&f, s.Requests()), s.Request(view.RequestOf(s.Event)); got != want {
+				t.Errorf("moved %t: after stage %d the detail is of %v, not of %v", moved, n, got.Path, want.Path)
+			}
+			if moved && n == 60 {
+				host.Move(keymap.Down, &f)
+				f.Placed = true
+				host.Draw(grid.New(100, 30), grid.Rect{W: 100, H: 30}, f)
+				f.Cursor = p.cursor
+				if got := p.chosen(&f, s.Requests()); requestID(got) != p.cursor {
+					t.Errorf("the cursor is on %s, the detail of %s", p.cursor, requestID(got))
+				}
+			}
 		}
 	}
 }
