@@ -22,10 +22,11 @@ type standing struct {
 	since     time.Duration // it is off
 	silent    time.Duration // how long nobody has heard of it
 	overdue   bool          // longer than the grace period, and nobody could write it down
-	evictions time.Duration // until its pods are evicted; 0 where nobody will
+	evicted   time.Duration // when its pods are evicted; 0 where nobody will
+	evictions time.Duration // until then
 }
 
-// standingOf looks at both sides of a node.
+// standingOf looks at both sides of a node, apart from what goes on without any event.
 func standingOf(s *view.State, name string) standing {
 	var st standing
 	n := s.Node(name)
@@ -56,12 +57,20 @@ func standingOf(s *view.State, name string) standing {
 			st.is, st.since = scene.Ails, kubelet.Since
 		}
 	}
-	if age, ok := s.LeaseAge(name); ok {
-		st.silent = age
-		st.overdue = st.said == scene.Works && age >= view.NodeGrace
-	}
 	if n != nil && st.said == scene.Unheard && slices.Contains(n.Taints, unreachable) {
-		st.evictions = n.ReportedAt + tolerated - s.At
+		st.evicted = n.ReportedAt + tolerated
+	}
+	return st
+}
+
+// at is how it stands in a state: how long nothing was heard, and what is still to come.
+func (st standing) at(s *view.State, lease time.Duration) standing {
+	if lease >= 0 {
+		st.silent = s.At - lease
+		st.overdue = st.said == scene.Works && st.silent >= view.NodeGrace
+	}
+	if st.evicted > 0 {
+		st.evictions = st.evicted - s.At
 	}
 	return st
 }

@@ -2,6 +2,7 @@ package clustermap
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +38,7 @@ func (p *picture) box(at scene.Place, name string) {
 	f := p.face(at.ID)
 	on, _, _, word := nodeSubject(p.f, name)
 	node := p.f.S.Node(name)
-	how := standingOf(p.f.S, name)
+	how := p.pods.stands(p.f.S, name)
 	glyph, st := how.mark()
 	switch {
 	case how.is == scene.Off:
@@ -104,7 +105,7 @@ func (p *picture) processes(node string, w int) []grid.Span {
 		if kind == "runtime" { // it has no process of its own in the trace
 			if p.f.S.Process("kubelet/"+node) == nil {
 				mark, st = "○", theme.Muted
-			} else if standingOf(p.f.S, node).is == scene.Off {
+			} else if p.pods.stands(p.f.S, node).is == scene.Off {
 				mark, st = "✗", theme.Bad
 			}
 		}
@@ -186,7 +187,7 @@ func (p *picture) load(node string, w int) []grid.Span {
 		return append(r, span("not registered yet", theme.Muted))
 	}
 	if w >= 32 {
-		have, all := p.pods.of(node).cpu, n.Status.Allocatable.Cpu().AsApproximateFloat64()
+		have, all := p.pods.of(node).cores(), n.Status.Allocatable.Cpu().AsApproximateFloat64()
 		full := 0
 		if all > 0 {
 			full = min(int(have/all*6+0.5), 6)
@@ -228,8 +229,11 @@ func (p *picture) cutOff(at scene.Place, head []grid.Span) []grid.Span {
 
 // tile draws a node as its number and a mark for each of its pods.
 func (p *picture) tile(at scene.Place, name string) {
-	on, _, _, _ := nodeSubject(p.f, name)
-	how := standingOf(p.f.S, name)
+	n := p.pods.records[name]
+	if n == nil {
+		return
+	}
+	on, how := n.on, p.pods.stands(p.f.S, name)
 	glyph, st := how.mark()
 	_, number := splitNumber(name)
 	label := fmt.Sprintf("%3d", number)
@@ -265,28 +269,28 @@ func (p *picture) tile(at scene.Place, name string) {
 // cell draws some nodes as one cell: as high as what their pods have asked for, with the
 // mark of the worst of them.
 func (p *picture) cell(at scene.Place) {
-	have, all := 0.0, 0.0
+	var have, all int64
 	worst, look := rune(0), theme.Good
 	pods := 0
 	var on pane.Subject
 	for i, name := range at.Names {
-		of, _, _, _ := nodeSubject(p.f, name)
-		glyph, st := standingOf(p.f.S, name).mark()
+		n := p.pods.records[name]
+		if n == nil {
+			continue
+		}
+		glyph, st := p.pods.stands(p.f.S, name).mark()
 		if i == 0 || glyph != '●' && worst == 0 {
-			on = of
+			on = n.on
 		}
 		if glyph != '●' && (worst == 0 || glyph == '✗') {
 			worst, look = glyph, st
 		}
-		if n := p.pods.nodes[name]; n != nil {
-			all += n.Status.Allocatable.Cpu().AsApproximateFloat64()
-		}
 		l := p.pods.of(name)
-		have, pods = have+l.cpu, pods+l.pods
+		have, all, pods = have+l.cpu, all+n.cpu, pods+l.pods
 	}
 	r := worst
 	if r == 0 {
-		r = grid.Level(int(have*1000), int(all*1000))
+		r = grid.Level(int(have), int(all))
 	}
 	if n := len(at.Names); n > 1 {
 		on.Words = fmt.Sprintf("%d nodes from %s on, %s.", n, at.Names[0], words.Count(pods, "pod"))
@@ -400,29 +404,8 @@ func (p *picture) foot() {
 // legend is one row: whose letters these are and how many of each are ready, then what
 // the marks that occur mean.
 func (p *picture) legend(s *pane.Sheet, y int) {
-	type count struct{ fine, all int }
-	counts := map[rune]*count{}
-	for _, pods := range p.pods.byNode {
-		for _, c := range pods {
-			if counts[c.letter] == nil {
-				counts[c.letter] = &count{}
-			}
-			counts[c.letter].all++
-			if c.mark.Glyph == '●' || c.mark.Glyph == '✓' {
-				counts[c.letter].fine++
-			}
-		}
-	}
-	for _, c := range p.pods.pending {
-		if counts[c.letter] == nil {
-			counts[c.letter] = &count{}
-		}
-		counts[c.letter].all++
-	}
-	letters := make([]rune, 0, len(counts))
-	for l := range counts {
-		letters = append(letters, l)
-	}
+	counts, legend := p.pods.tallies(), p.pods.legend()
+	letters := slices.Collect(maps.Keys(counts))
 	slices.SortFunc(letters, func(a, b rune) int { // workloads of people first
 		if lower := func(r rune) bool { return r >= 'a' }; lower(a) != lower(b) {
 			if lower(a) {
@@ -440,7 +423,7 @@ func (p *picture) legend(s *pane.Sheet, y int) {
 		if c.fine < c.all {
 			st = theme.Warn
 		}
-		text := fmt.Sprintf(" %s %d/%d   ", grid.Cut(p.pods.legend[l], 22), c.fine, c.all)
+		text := fmt.Sprintf(" %s %d/%d   ", grid.Cut(legend[l], 22), c.fine, c.all)
 		if x+1+grid.Width(text) > s.W()-2 {
 			a.Text(x, 0, "…", theme.Muted)
 			return

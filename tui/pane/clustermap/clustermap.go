@@ -30,6 +30,7 @@ type Map struct {
 	grain     scene.Grain // of the nodes at least
 	hush      bool        // routine is hidden
 
+	crowds  map[*view.History]*crowd
 	scene   *scene.Scene // the last one, and what it was made of
 	shape   scene.Shape
 	painter scene.Painter
@@ -89,9 +90,8 @@ func (m *Map) coarser() {
 
 // Note implements [pane.Pane].
 func (m *Map) Note(f *pane.Frame) string {
-	pods := 0
-	f.S.EachObject("pods", m.namespace, func(*view.Object) bool { pods++; return true })
-	note := words.Count(len(nodeNames(f.S)), "node") + ", " + words.Count(pods, "pod")
+	all := m.population(f)
+	note := words.Count(len(all.names), "node") + ", " + words.Count(all.shown(m.namespace), "pod")
 	if m.namespace != "" {
 		note += " in " + m.namespace
 	}
@@ -144,20 +144,6 @@ func (m *Map) drawLists(s *pane.Sheet, f *pane.Frame) {
 	y = drawProcesses(s, f, y)
 	y = m.drawNodes(s, f, y)
 	m.drawRest(s, f, y)
-}
-
-func nodeNames(s *view.State) []string {
-	seen := map[string]bool{}
-	s.EachObject("nodes", "", func(o *view.Object) bool { seen[o.Name()] = true; return true })
-	for _, n := range s.Nodes() {
-		seen[n.Name] = true
-	}
-	names := make([]string, 0, len(seen))
-	for n := range seen {
-		names = append(names, n)
-	}
-	sort.Slice(names, func(i, j int) bool { return natural(names[i], names[j]) })
-	return names
 }
 
 // natural sorts node-2 before node-10.

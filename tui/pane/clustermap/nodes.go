@@ -2,6 +2,7 @@ package clustermap
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,86 +25,12 @@ type cell struct {
 	owner  string
 }
 
-// population is the pods, by what the map does with them.
-type population struct {
-	byNode  map[string][]cell
-	pending []cell
-	legend  map[rune]string         // the workload of each letter
-	marks   map[rune]bool           // the phases there are
-	load    map[string]*requested   // of every pod, whatever the filter says
-	nodes   map[string]*corev1.Node // the objects
-}
-
-// requested is what the pods of a node have asked for.
-type requested struct {
-	cpu, memory float64 // cores, bytes
-	pods        int
-}
-
-func (m *Map) population(f *pane.Frame) population {
-	p := population{
-		byNode: map[string][]cell{}, legend: map[rune]string{}, marks: map[rune]bool{},
-		load: map[string]*requested{}, nodes: map[string]*corev1.Node{},
-	}
-	f.S.EachObject("nodes", "", func(o *view.Object) bool {
-		if n, ok := o.Value.(*corev1.Node); ok {
-			p.nodes[n.Name] = n
-		}
-		return true
-	})
-	f.S.EachObject("pods", "", func(o *view.Object) bool {
-		if pod, ok := o.Value.(*corev1.Pod); ok {
-			p.count(pod)
-			if m.namespace == "" || m.namespace == o.Namespace() {
-				p.add(f, o, pod)
-			}
-		}
-		return true
-	})
-	return p
-}
-
-func (p *population) count(pod *corev1.Pod) {
-	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-		return
-	}
-	l := p.load[pod.Spec.NodeName]
-	if l == nil {
-		l = &requested{}
-		p.load[pod.Spec.NodeName] = l
-	}
-	l.pods++
-	for _, ct := range pod.Spec.Containers {
-		l.cpu += ct.Resources.Requests.Cpu().AsApproximateFloat64()
-		l.memory += ct.Resources.Requests.Memory().AsApproximateFloat64()
-	}
-}
-
-func (p *population) add(f *pane.Frame, o *view.Object, pod *corev1.Pod) {
-	c := cell{obj: o, pod: pod, mark: podmark.Of(pod), owner: podmark.Workload(f.S, o)}
-	if !f.Match(o.Name(), o.Namespace(), c.owner, c.mark.Word, pod.Spec.NodeName) {
-		return
-	}
-	c.letter = podmark.Letter(o.Namespace(), c.owner)
-	p.marks[c.mark.Glyph] = true
-	if have, ok := p.legend[c.letter]; !ok {
-		p.legend[c.letter] = c.owner
-	} else if have != c.owner && !strings.HasSuffix(have, "…") {
-		p.legend[c.letter] = have + ", …"
-	}
-	if pod.Spec.NodeName == "" {
-		p.pending = append(p.pending, c)
-	} else {
-		p.byNode[pod.Spec.NodeName] = append(p.byNode[pod.Spec.NodeName], c)
-	}
-}
-
 // boxW is the least width of a node's box.
 const boxW = 23
 
 func (m *Map) drawNodes(s *pane.Sheet, f *pane.Frame, y int) int {
 	p := m.population(f)
-	names := nodeNames(f.S)
+	names := p.names
 	if len(names) == 0 {
 		return s.Say(y+1, "No node has joined yet. A node appears here when its kubelet registers it with the API server.", theme.Muted)
 	}
@@ -126,7 +53,7 @@ func (m *Map) drawNodes(s *pane.Sheet, f *pane.Frame, y int) int {
 // boxes decides how many boxes stand beside one another and how high they are;
 // 0 where there is no room for boxes. A box has a row for each pod if that
 // fits, else a cell.
-func (p *population) boxes(names []string, w, room int) (cols, h int, podRows bool) {
+func (p *crowd) boxes(names []string, w, room int) (cols, h int, podRows bool) {
 	cols = max(1, min(len(names), w/boxW))
 	rows := (len(names) + cols - 1) / cols
 	most := 0
@@ -143,7 +70,7 @@ func (p *population) boxes(names []string, w, room int) (cols, h int, podRows bo
 	return cols, 0, false
 }
 
-func (p *population) drawBoxes(s *pane.Sheet, f *pane.Frame, y int, names []string, cols, h int, podRows bool) int {
+func (p *crowd) drawBoxes(s *pane.Sheet, f *pane.Frame, y int, names []string, cols, h int, podRows bool) int {
 	for i := 0; i < len(names); i += cols {
 		for c, n := range names[i:min(i+cols, len(names))] {
 			x0, x1 := s.W()*c/cols, s.W()*(c+1)/cols
@@ -154,7 +81,7 @@ func (p *population) drawBoxes(s *pane.Sheet, f *pane.Frame, y int, names []stri
 	return y
 }
 
-func (p *population) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name string, podRows bool) {
+func (p *crowd) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name string, podRows bool) {
 	a := s.Rows(r.Y, r.H).Sub(r.X, 0, r.W, r.H)
 	on, glyph, st, word := nodeSubject(f, name)
 	line := theme.Line
@@ -186,21 +113,14 @@ func (p *population) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name str
 }
 
 // cpuBar draws the part of a node's CPU that its pods requested.
-func (p *population) cpuBar(a grid.Area, x, y, w int, name string) {
+func (p *crowd) cpuBar(a grid.Area, x, y, w int, name string) {
 	if n := p.nodes[name]; n != nil {
-		a.Bar(x, y, w, p.of(name).cpu, n.Status.Allocatable.Cpu().AsApproximateFloat64(), theme.Term0, theme.Line)
+		a.Bar(x, y, w, p.of(name).cores(), n.Status.Allocatable.Cpu().AsApproximateFloat64(), theme.Term0, theme.Line)
 	}
-}
-
-func (p *population) of(node string) requested {
-	if l := p.load[node]; l != nil {
-		return *l
-	}
-	return requested{}
 }
 
 // drawLoad draws what the pods of a node have requested, and its taints.
-func (p *population) drawLoad(a grid.Area, f *pane.Frame, name string) {
+func (p *crowd) drawLoad(a grid.Area, f *pane.Frame, name string) {
 	n := p.nodes[name]
 	if n == nil {
 		a.Text(0, 0, "not registered yet", theme.Muted)
@@ -209,12 +129,12 @@ func (p *population) drawLoad(a grid.Area, f *pane.Frame, name string) {
 	l := p.of(name)
 	x := a.Text(0, 0, "cpu ", theme.Muted)
 	p.cpuBar(a, x, 0, 6, name)
-	x = a.Text(x+6, 0, fmt.Sprintf(" %s/%s", words.Cores(l.cpu), words.Cores(n.Status.Allocatable.Cpu().AsApproximateFloat64())), theme.Number)
+	x = a.Text(x+6, 0, fmt.Sprintf(" %s/%s", words.Cores(l.cores()), words.Cores(n.Status.Allocatable.Cpu().AsApproximateFloat64())), theme.Number)
 	if a.W()-x > 26 {
 		all := n.Status.Allocatable.Memory().AsApproximateFloat64()
 		x = a.Text(x+2, 0, "mem ", theme.Muted)
-		a.Bar(x, 0, 6, l.memory, all, theme.Term0, theme.Line)
-		x = a.Text(x+6, 0, " "+words.Memory(l.memory)+"/"+words.Memory(all), theme.Number)
+		a.Bar(x, 0, 6, float64(l.memory), all, theme.Term0, theme.Line)
+		x = a.Text(x+6, 0, " "+words.Memory(float64(l.memory))+"/"+words.Memory(all), theme.Number)
 	}
 	if text := taints(f.S.Node(name)); text != "" {
 		a.Fit(x+2, 0, a.W()-x-2, text, theme.Warn)
@@ -286,7 +206,7 @@ func drawPod(s *pane.Sheet, f *pane.Frame, y int, c cell) {
 }
 
 // drawLines draws a node a line: for windows too low for boxes.
-func (p *population) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
+func (p *crowd) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
 	wide, asked := 0, false
 	for _, n := range names {
 		wide = max(wide, min(len(n), 14))
@@ -381,7 +301,7 @@ func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st gr
 
 // drawMany draws a node a cell: its state and how many pods it has, and how many of them
 // are ready or completed where not all are.
-func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
+func (p *crowd) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
 	wide := 0
 	for _, n := range names {
 		wide = max(wide, len(n))
@@ -418,15 +338,12 @@ func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []strin
 }
 
 // drawLegend says whose letters these are and what the shapes that occur mean.
-func (p *population) drawLegend(s *pane.Sheet, y int) int {
-	letters := make([]rune, 0, len(p.legend))
-	for l := range p.legend {
-		letters = append(letters, l)
-	}
-	slices.Sort(letters)
+func (p *crowd) drawLegend(s *pane.Sheet, y int) int {
+	legend := p.legend()
+	letters := slices.Sorted(maps.Keys(legend))
 	var pairs [][2]string
 	for _, l := range letters {
-		pairs = append(pairs, [2]string{string(l), grid.Cut(p.legend[l], 22)})
+		pairs = append(pairs, [2]string{string(l), grid.Cut(legend[l], 22)})
 	}
 	pairs = append(pairs, marksOf(p.marks)...)
 	if len(pairs) == 0 {
@@ -436,9 +353,9 @@ func (p *population) drawLegend(s *pane.Sheet, y int) int {
 }
 
 // marksOf are the marks that occur, and what they mean.
-func marksOf(there map[rune]bool) (pairs [][2]string) {
+func marksOf(there map[rune]int) (pairs [][2]string) {
 	for _, m := range podmark.Legend {
-		if there[[]rune(m[0])[0]] {
+		if there[[]rune(m[0])[0]] > 0 {
 			pairs = append(pairs, m)
 		}
 	}

@@ -20,7 +20,7 @@ type picture struct {
 	scene.Picture
 	s    *pane.Sheet
 	f    *pane.Frame
-	pods population
+	pods *crowd
 	svcs map[string]*service
 
 	floors floors
@@ -32,6 +32,7 @@ type service struct {
 	svc        *corev1.Service
 	ready, all int
 	nodes      map[string]bool
+	lost       bool // an endpoint does not say on which node it is
 }
 
 // Fills implements [pane.Filler]: the picture takes the whole window.
@@ -45,7 +46,8 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 		m.drawLists(s, f)
 		return
 	}
-	p := &picture{s: s, f: f, pods: m.population(f), svcs: services(f), floors: floorsOf(f.S)}
+	pods := m.population(f)
+	p := &picture{s: s, f: f, pods: pods, svcs: pods.svcs, floors: floorsOf(f.S)}
 	shape := p.shape()
 	shape.Grain = m.grain
 	p.Scene = m.sceneFor(shape, s.W(), f.Rows)
@@ -76,7 +78,7 @@ func (p *picture) shape() scene.Shape {
 	for _, m := range p.f.S.Store.Members() {
 		sh.Members = append(sh.Members, m.Name)
 	}
-	sh.Nodes = nodeNames(p.f.S)
+	sh.Nodes = p.pods.names
 	for key := range p.svcs {
 		sh.Services = append(sh.Services, key)
 	}
@@ -119,8 +121,11 @@ func services(f *pane.Frame) map[string]*service {
 				s.ready++
 				if e.NodeName != nil {
 					s.nodes[*e.NodeName] = true
-				} else if pod := podOf(f.S, e.TargetRef); pod != nil {
-					s.nodes[pod.Spec.NodeName] = true
+				} else {
+					s.lost = true
+					if pod := podOf(f.S, e.TargetRef); pod != nil {
+						s.nodes[pod.Spec.NodeName] = true
+					}
 				}
 			}
 		}
