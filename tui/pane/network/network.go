@@ -30,8 +30,12 @@ type Network struct {
 	whole map[string]bool
 
 	looked string   // the Service whose way is shown, by namespace/name
-	ends   []func() // put the cursor's stops on the pods of the way
-	older  int      // so many packets before the newest one are shown
+	rules  struct { // of nodes, for the address of the Service that is shown
+		address string
+		of      map[*view.Node]ruled
+	}
+	ends  []func() // put the cursor's stops on the pods of the way
+	older int      // so many packets before the newest one are shown
 
 	parsed map[string]parsed // rules taken apart, by their text
 }

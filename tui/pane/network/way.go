@@ -55,11 +55,12 @@ func (p *Network) wayOf(s *view.State, svc *view.Object, n *view.Node, flow *vie
 	w := &way{key: svc.Ref.Key(), address: portOf(obj.Spec.ClusterIP, obj.Spec.Ports[0].Port), taken: -1, flow: flow}
 	if n != nil {
 		w.node = n.Name
-		w.chain, w.ends = p.ruled(n, w.address)
+		r := p.ruled(n, w.address)
+		w.chain, w.ends = r.chain, slices.Clone(r.ends)
 	}
 	w.list(s, svc)
 	for i, e := range w.ends {
-		if e.pod == nil {
+		if e.pod == nil && i < most {
 			w.ends[i].pod = podAt(s, e.ip())
 		}
 		if pod := w.ends[i].pod; pod != nil && e.node == "" {
@@ -72,9 +73,33 @@ func (p *Network) wayOf(s *view.State, svc *view.Object, n *view.Node, flow *vie
 	return w
 }
 
-// ruled are the chain of a Service's address on a node, and where its rules lead, in their
-// order.
-func (p *Network) ruled(n *view.Node, address string) (chain string, ends []end) {
+// ruled is what the rules of a node do with a Service's address.
+type ruled struct {
+	chain string
+	ends  []end           // where they lead, in their order
+	ips   map[string]bool // of the ends
+}
+
+// ruled are the rules of a node for a Service's address. They are remembered for as long as the
+// node is the same: a state's node never changes.
+func (p *Network) ruled(n *view.Node, address string) ruled {
+	if p.rules.address != address || len(p.rules.of) > 10000 {
+		p.rules.address, p.rules.of = address, map[*view.Node]ruled{}
+	}
+	r, known := p.rules.of[n]
+	if !known {
+		r = ruled{ips: map[string]bool{}}
+		r.chain, r.ends = p.read(n, address)
+		for _, e := range r.ends {
+			r.ips[e.ip()] = true
+		}
+		p.rules.of[n] = r
+	}
+	return r
+}
+
+// read reads the rules of a node: the chain of an address, and where it leads.
+func (p *Network) read(n *view.Node, address string) (chain string, ends []end) {
 	services := n.Chain("nat", "KUBE-SERVICES")
 	if services == nil {
 		return "", nil
@@ -112,6 +137,10 @@ func (p *Network) ruled(n *view.Node, address string) (chain string, ends []end)
 
 // list takes in what the EndpointSlices of the Service say.
 func (w *way) list(s *view.State, svc *view.Object) {
+	known := map[string]int{}
+	for i, e := range w.ends {
+		known[e.ip()] = i
+	}
 	for _, o := range s.Objects("endpointslices", svc.Namespace()) {
 		slice, ok := o.Value.(*discoveryv1.EndpointSlice)
 		if !ok || slice.Labels[discoveryv1.LabelServiceName] != svc.Name() {
@@ -119,10 +148,10 @@ func (w *way) list(s *view.State, svc *view.Object) {
 		}
 		for _, e := range slice.Endpoints {
 			for _, ip := range e.Addresses {
-				i := slices.IndexFunc(w.ends, func(x end) bool { return x.ip() == ip })
-				if i < 0 {
+				i, ok := known[ip]
+				if !ok {
 					i = len(w.ends)
-					w.ends = append(w.ends, end{address: ip})
+					known[ip], w.ends = i, append(w.ends, end{address: ip})
 				}
 				x := &w.ends[i]
 				x.listed = e.Conditions.Ready == nil || *e.Conditions.Ready
@@ -203,20 +232,29 @@ func podAt(s *view.State, ip string) (pod *view.Object) {
 // otherwise is "" where they do.
 func (p *Network) differing(s *view.State, w *way) (nodes []string, what map[string]string) {
 	what = map[string]string{}
+	listed := map[string]bool{}
+	for _, e := range w.ends {
+		if e.listed {
+			listed[e.ip()] = true
+		}
+	}
 	for _, n := range s.Nodes() {
 		if n.RuleCount == 0 {
 			continue
 		}
 		nodes = append(nodes, n.Name)
-		_, ends := p.ruled(n, w.address)
-		for _, e := range ends {
-			if !slices.ContainsFunc(w.ends, func(x end) bool { return x.ip() == e.ip() && x.listed }) {
-				what[n.Name] = "still sends to " + e.ip()
+		r := p.ruled(n, w.address)
+		for _, e := range w.ends {
+			switch ip := e.ip(); {
+			case r.ips[ip] && !listed[ip]:
+				what[n.Name] = "still sends to " + ip
+			case listed[ip] && !r.ips[ip]:
+				what[n.Name] = "does not know " + ip
 			}
 		}
-		for _, x := range w.ends {
-			if x.listed && !slices.ContainsFunc(ends, func(e end) bool { return x.ip() == e.ip() }) {
-				what[n.Name] = "does not know " + x.ip()
+		for _, e := range r.ends {
+			if !listed[e.ip()] {
+				what[n.Name] = "still sends to " + e.ip()
 			}
 		}
 	}
