@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"kviz/cluster/expr"
@@ -56,16 +57,68 @@ const (
 )
 
 // askOdds shows the curve there is, or asks what it is wanted of.
-func (m *Explorer) askOdds(at trace.ID, anew bool) action.Action {
+func (m *Explorer) askOdds(from, to trace.ID, anew bool) action.Action {
 	if why := m.cannotFork(); why != "" {
 		return action.Notice{Text: why}
 	}
 	if m.curve != nil && !anew {
-		m.open.Push(menu.Odds(m.curve, at))
+		m.open.Push(menu.Odds(m.curve, from, to))
 		return nil
 	}
-	m.open.Push(menu.WhatOdds(at, m.about(), m.travel.State()))
+	m.open.Push(menu.WhatOdds(from, to, m.about(), m.travel.State()))
 	return nil
+}
+
+// stretch is from where to where something is asked: from the mark to the event on the screen,
+// whichever comes first; without a mark (no from) since the cluster was ready.
+func (m *Explorer) stretch() (from, to trace.ID) {
+	to = m.at()
+	pos, ok := m.travel.Mark()
+	if !ok {
+		return trace.ID{}, to
+	}
+	if e := m.history().Stream().Get(pos); e != nil {
+		from = trace.ID{Seq: e.ID.Seq}
+	}
+	switch {
+	case from == to:
+		return trace.ID{}, to
+	case from.Seq > to.Seq:
+		return to, from
+	}
+	return from, to
+}
+
+func (m *Explorer) askStretch() action.Action {
+	from, to := m.stretch()
+	return action.AskOdds{From: from, To: to}
+}
+
+// askRange takes the stretch that was entered, or asks for it again.
+func (m *Explorer) askRange(text string, at trace.ID) action.Action {
+	from, to, err := m.parseStretch(text)
+	if err != nil {
+		again := menu.AskRange(trace.ID{}, at)
+		again.Text, again.Error = text, err.Error()
+		return again
+	}
+	m.open.Pop() // the list of another stretch
+	return action.AskOdds{From: from, To: to}
+}
+
+// parseStretch reads M..N; the events are numbered from 1.
+func (m *Explorer) parseStretch(text string) (from, to trace.ID, err error) {
+	last := m.history().Latest().Last.Seq
+	a, b, two := strings.Cut(text, "..")
+	if two {
+		if from, err = trace.ParseID(strings.TrimPrefix(a, "#")); err == nil {
+			to, err = trace.ParseID(strings.TrimPrefix(b, "#"))
+		}
+	}
+	if !two || err != nil || from.Seq == 0 || to.Seq < from.Seq || to.Seq > last {
+		return from, to, fmt.Errorf("%q: want M..N, two events of the run, which has #1 to #%d", text, last)
+	}
+	return trace.ID{Seq: from.Seq}, trace.ID{Seq: to.Seq}, nil
 }
 
 // odds asks beside the explorer.
@@ -74,7 +127,7 @@ func (m *Explorer) odds(a action.Odds) action.Action {
 		return action.Notice{Text: why}
 	}
 	if _, err := expr.Compile(a.Expr); err != nil {
-		again := menu.AskOdds(a.To)
+		again := menu.AskOdds(a.From, a.To)
 		again.Text, again.Error = a.Expr, err.Error()
 		return again
 	}
@@ -152,7 +205,8 @@ func (m *Explorer) oddsDone(d oddsDone) {
 	d.of.curve = d.curve
 	m.frame.Anew()
 	if d.of == m.branch {
-		m.open.Push(menu.Odds(d.curve, m.at()))
+		from, to := m.stretch()
+		m.open.Push(menu.Odds(d.curve, from, to))
 	}
 }
 

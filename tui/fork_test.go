@@ -246,14 +246,14 @@ func TestWhenItBecameInevitable(t *testing.T) {
 		f := &forker{held: make(chan struct{})}
 		d := explore(t, size[0], size[1], -1, func(c *Config) { c.Forks = f })
 		d.press("{", "O").shows("When did it become inevitable?", "the store has no leader")
-		d.press("end", "enter").shows("A CEL expression").typed("store.leadr").press("enter").shows("leadr")
+		d.press("end", "up", "enter").shows("A CEL expression").typed("store.leadr").press("enter").shows("leadr")
 		d.press("backspace").typed("er == ''").press("enter")
 		d.m.Update(<-d.sent)
 		d.shows("30 of 120 branches, about 30s more", "esc stop")
 		d.press("esc").settle().shows("How probable: store.leader == ''", "0.20")
 		f.held = nil
 		d.press("esc", "O").shows("How probable").press("end", "up", "enter").shows("the store has no leader")
-		d.press("end", "up", "enter").settle().shows("from #201 on it could not be", "1.00 ████")
+		d.press("end", "up", "up", "enter").settle().shows("from #201 on it could not be", "1.00 ████")
 		tuitest.Golden(t, name+"-odds", d.planes())
 		d.press("enter").shows("PAST", "#201")
 		if e := d.m.travel.State().Event; e == nil || e.ID != d.m.curve.Inevitable().ID {
@@ -287,6 +287,37 @@ func TestABranchIsSaved(t *testing.T) {
 	d.shows("s save a recording and leave")
 	r := explore(t, 80, 24, -1, func(c *Config) { c.Cluster, c.Recording, c.Forks = nil, "story.kvrun", f })
 	r.press("B").press("s").shows("it is a recording already")
+}
+
+// It is asked of a stretch: from the mark to where one stands, or between two numbers.
+func TestOddsOfAStretch(t *testing.T) {
+	f := &forker{}
+	d := explore(t, 120, 40, -1, func(c *Config) { c.Forks = f })
+	d.press("#").typed("200").press("enter", "m", "#").typed("300").press("enter", "O")
+	d.shows("from #200 to #300", "another stretch than from #200 to #300")
+	d.press("end", "enter").shows("From which event to which?", "200..300")
+	for range "200..300" {
+		d.press("backspace")
+	}
+	d.typed("220..9999").press("enter").shows("which has #1 to #456")
+	for range "9999" {
+		d.press("backspace")
+	}
+	d.typed("260").press("enter").shows("from #220 to #260")
+	d.press("esc")
+	if !d.m.open.Empty() {
+		t.Errorf("something is left open:\n%s", d.screen())
+	}
+	d.press(":").typed(`kviz odds --at 150..250 store.leader == "b"`).press("enter").settle()
+	for _, c := range d.m.curve.Chances {
+		if n := c.Event.ID.Seq; n < 150 || n > 250 {
+			t.Errorf("event #%d lies outside", n)
+		}
+	}
+	if len(d.m.curve.Chances) == 0 {
+		t.Error("nothing was asked")
+	}
+	d.press("esc").press(":").typed("kviz odds --at 9..3 true").press("enter").shows("want M..N")
 }
 
 // The console has words for all of it, which the cluster never hears.

@@ -167,7 +167,8 @@ func (m *Explorer) ask(name string) action.Action {
 	case keymap.Runs:
 		return m.listBranches()
 	case keymap.Odds:
-		return m.askOdds(m.at(), false)
+		from, to := m.stretch()
+		return m.askOdds(from, to, false)
 	case keymap.Compare:
 		return m.compareAny()
 	case keymap.Differs:

@@ -170,7 +170,7 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 	case action.Outcome:
 		return m.outcome()
 	case action.AskOdds:
-		return m.askOdds(a.At, true)
+		return m.askOdds(a.From, a.To, true)
 	case action.Odds:
 		return m.odds(a)
 	case action.StopOdds:
@@ -259,8 +259,10 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 		return m.fork(a.At, text)
 	case action.ForOdds:
 		if text != "" {
-			return action.Odds{Expr: text, To: a.At}
+			return action.Odds{Expr: text, From: a.From, To: a.At}
 		}
+	case action.ForRange:
+		return m.askRange(text, a.At)
 	case action.ForName:
 		return m.nameAs(a.Of, text)
 	case action.ForFault:

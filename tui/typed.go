@@ -25,12 +25,26 @@ func (m *Explorer) typed(line string) (does action.Action, ok bool) {
 		return action.Beside{Name: strings.Join(args, " ")}, true
 	case "odds":
 		_, expr, _ := strings.Cut(line, "odds")
-		if expr = strings.Trim(strings.TrimSpace(expr), "'"); expr == "" {
-			return action.AskOdds{At: m.at()}, true
+		if expr = strings.TrimSpace(expr); expr == "" {
+			return m.askStretch(), true
 		}
-		return action.Odds{Expr: expr, To: m.at()}, true
+		return m.typedOdds(expr), true
 	}
 	return nil, false
+}
+
+// typedOdds is kviz odds [--at M..N] EXPR.
+func (m *Explorer) typedOdds(line string) action.Action {
+	from, to := m.stretch()
+	if rest, ok := strings.CutPrefix(line, "--at "); ok {
+		stretch, expr, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		var err error
+		if from, to, err = m.parseStretch(stretch); err != nil {
+			return action.Notice{Text: "kviz odds --at " + err.Error()}
+		}
+		line = strings.TrimSpace(expr)
+	}
+	return action.Odds{Expr: strings.Trim(line, "'"), From: from, To: to}
 }
 
 // typedFork is kviz fork: --list, --show NAME, --save FILE, or [--at N] [NAME].

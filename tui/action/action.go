@@ -77,8 +77,10 @@ type (
 	Beside   struct{ Name string } // show a run beside the one on the screen
 	Outcome  struct{}              // show what came of both
 
-	AskOdds struct{ At trace.ID } // ask what the odds up to an event are wanted of
-	Odds    struct {              // how probable something became from one event to another
+	AskOdds struct { // ask what the odds from one event to another are wanted of
+		From, To trace.ID // no From: since the cluster was ready
+	}
+	Odds struct { // how probable something became from one event to another
 		Expr     string
 		From, To trace.ID // no From: since the cluster was ready
 	}
@@ -93,7 +95,8 @@ type Entered struct {
 	For    string
 	Text   string
 	Needed *AskFault
-	At     trace.ID // of ForFork and ForOdds
+	At     trace.ID // of ForFork, ForOdds and ForRange
+	From   trace.ID // of ForOdds
 	Of     string   // of ForName
 }
 
@@ -111,7 +114,8 @@ type Prompt struct {
 	Text   string    // what stands in the line already
 	Error  string    // what was wrong with the line before
 	Needed *AskFault // of ForFault
-	At     trace.ID  // of ForFork and ForOdds
+	At     trace.ID  // of ForFork, ForOdds and ForRange
+	From   trace.ID  // of ForOdds
 	Of     string    // of ForName
 }
 
@@ -128,6 +132,7 @@ const (
 	ForFork      = "fork"
 	ForName      = "name"
 	ForOdds      = "odds"
+	ForRange     = "range"
 )
 
 // Open opens a list or a page over the panes.

@@ -13,20 +13,37 @@ import (
 	"kviz/tui/words"
 )
 
-// AskOdds asks of what the odds are wanted, up to an event.
-func AskOdds(at trace.ID) action.Prompt {
+// AskRange asks from which event to which.
+func AskRange(from, to trace.ID) action.Prompt {
+	text := fmt.Sprintf("%d..%d", max(from.Seq, 1), to.Seq)
 	return action.Prompt{
-		For: action.ForOdds, Title: "How probable did it become, until #" + at.String() + "?", At: at,
+		For: action.ForRange, Title: "From which event to which?", At: to, Text: text,
+		Intro: "Two numbers, such as 2900..3400. m remembers an event; O then asks from there to where you stand.",
+	}
+}
+
+// span is a stretch in words.
+func span(from, to trace.ID) string {
+	if from.IsZero() {
+		return "up to #" + to.String()
+	}
+	return "from #" + from.String() + " to #" + to.String()
+}
+
+// AskOdds asks of what the odds are wanted, from an event to another.
+func AskOdds(from, at trace.ID) action.Prompt {
+	return action.Prompt{
+		For: action.ForOdds, Title: "How probable did it become, " + span(from, at) + "?", At: at, From: from,
 		Intro: "A CEL expression over the state: what came about. Branches leave the run at some events before, each with other chances and nobody at the keys, and it is counted in how many it comes true within a minute.",
 	}
 }
 
 // WhatOdds lists what could be asked about the object that is looked at, about the Deployments,
 // and about the cluster.
-func WhatOdds(at trace.ID, ref trace.Ref, state *view.State) overlay.Overlay {
+func WhatOdds(from, at trace.ID, ref trace.Ref, state *view.State) overlay.Overlay {
 	p := &overlay.Picker{
 		Title: "When did it become inevitable?", Wide: true,
-		Intro: "How probable something became, up to #" + at.String() + ": branches leave the run at some events before, and it is counted in how many it comes true within a minute.",
+		Intro: "How probable something became, " + span(from, at) + ": branches leave the run at some events before, and it is counted in how many it comes true within a minute.",
 	}
 	refs := []trace.Ref{ref}
 	for _, o := range state.Objects("deployments", "") {
@@ -35,21 +52,22 @@ func WhatOdds(at trace.ID, ref trace.Ref, state *view.State) overlay.Overlay {
 		}
 	}
 	for _, r := range refs {
-		p.Items = append(p.Items, askable(at, r)...)
+		p.Items = append(p.Items, askable(from, at, r)...)
 	}
 	p.Items = append(p.Items,
-		overlay.Item{Label: "the store has no leader", Detail: `store.leader == ""`, Do: action.Odds{Expr: `store.leader == ""`, To: at}},
-		overlay.Item{Label: "that an expression holds …", Detail: "Any CEL expression over the state.", Do: AskOdds(at)})
+		overlay.Item{Label: "the store has no leader", Detail: `store.leader == ""`, Do: action.Odds{Expr: `store.leader == ""`, From: from, To: at}},
+		overlay.Item{Label: "that an expression holds …", Detail: "Any CEL expression over the state.", Do: AskOdds(from, at)},
+		overlay.Item{Label: "another stretch than " + span(from, at) + " …", Detail: "From which event to which it is asked.", Stay: true, Do: AskRange(from, at)})
 	return p
 }
 
 // askable is what could be asked about an object.
-func askable(at trace.ID, ref trace.Ref) (items []overlay.Item) {
+func askable(from, at trace.ID, ref trace.Ref) (items []overlay.Item) {
 	if ref.Name == "" || ref.Namespace == "" {
 		return nil
 	}
 	add := func(says, expr string) {
-		items = append(items, overlay.Item{Label: ref.Kind + " " + ref.Key() + says, Detail: expr, Do: action.Odds{Expr: expr, To: at}})
+		items = append(items, overlay.Item{Label: ref.Kind + " " + ref.Key() + says, Detail: expr, Do: action.Odds{Expr: expr, From: from, To: at}})
 	}
 	kind := strings.ToLower(ref.Kind) + "s"
 	it := fmt.Sprintf("object(%q, %q, %q)", kind, ref.Namespace, ref.Name)
@@ -66,7 +84,7 @@ func askable(at trace.ID, ref trace.Ref) (items []overlay.Item) {
 }
 
 // Odds lists the events of a curve, each with how probable it was there.
-func Odds(c *odds.Curve, at trace.ID) overlay.Overlay {
+func Odds(c *odds.Curve, from, at trace.ID) overlay.Overlay {
 	p := &overlay.Picker{
 		Title: "How probable: " + c.Expr, Wide: true,
 		Intro: fmt.Sprintf("In %d branches at each event, within %s: %s.", c.Seeds, words.Dur(c.Within), c.Says()),
@@ -91,7 +109,7 @@ func Odds(c *odds.Curve, at trace.ID) overlay.Overlay {
 		})
 	}
 	p.Items = append(p.Items,
-		overlay.Item{Label: "ask something else …", Do: action.AskOdds{At: at}},
+		overlay.Item{Label: "ask something else …", Do: action.AskOdds{From: from, To: at}},
 		overlay.Item{Label: "take the curve away", Do: action.NoOdds{}})
 	p.Select(here)
 	return p

@@ -82,7 +82,7 @@ func (p *Prompt) Key(k tea.KeyPressMsg) Reaction {
 		return Reaction{Close: true}
 	case key.Matches(k, goKey):
 		p.Line.Remember(p.Line.String())
-		return Reaction{Close: true, Do: action.Entered{For: p.For, Text: p.Line.String(), Needed: p.Needed, At: p.At, Of: p.Of}}
+		return Reaction{Close: true, Do: action.Entered{For: p.For, Text: p.Line.String(), Needed: p.Needed, At: p.At, From: p.From, Of: p.Of}}
 	}
 	if p.complete != nil && key.Matches(k, tabKey) {
 		p.fill()

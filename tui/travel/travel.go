@@ -166,6 +166,9 @@ func (t *Travel) Do(name string, grain trace.Grain) action.Action {
 	return nil
 }
 
+// Mark is the position that is remembered, false for none.
+func (t *Travel) Mark() (pos uint64, ok bool) { return t.mark - 1, t.mark > 0 }
+
 // Walk goes by one event of a grain (or coarser), back for by < 0.
 func (t *Travel) Walk(by int, grain trace.Grain) (says action.Action) {
 	w := t.Where()
