@@ -130,6 +130,30 @@ func requests() {
 	at("audit", '▸', theme.Busy, trace.AuditChanged)
 	at("configured", '▸', theme.Busy, trace.ServerConfigured, trace.EncryptionConfig)
 	at("decrypt", '▸', theme.Busy, trace.CacheDecrypted)
+	on(trace.WebhookCalled, func(_ *trace.Event, p *trace.WebhookCall, _ *view.State) Light {
+		l := Light{From: "webhook/" + p.Webhook, To: scene.APIServer, Class: Answers, Glyph: '○', Role: theme.Good, Label: "allowed", Rank: Write}
+		if p.Patch != "" {
+			l.Label = "patch"
+		}
+		if !p.Allowed || p.Error != "" || p.Code >= 300 {
+			l.Glyph, l.Role, l.Lost, l.Label = '✗', theme.Bad, true, "refused"
+		}
+		return l
+	})
+	on(trace.KMSCalled, func(_ *trace.Event, p *trace.KMSCall, _ *view.State) Light {
+		l := Light{From: "kms", To: scene.APIServer, Class: Answers, Glyph: '○', Role: theme.Good, Label: strings.ToLower(p.Method)}
+		if p.Error != "" {
+			l.Glyph, l.Role, l.Lost = '✗', theme.Bad, true
+		}
+		return l
+	})
+	on(trace.OIDCCalled, func(_ *trace.Event, p *trace.OIDCCall, _ *view.State) Light {
+		l := Light{From: "oidc", To: scene.APIServer, Class: Answers, Glyph: '○', Role: theme.Good, Label: p.Method}
+		if p.Error != "" || p.Code >= 300 {
+			l.Glyph, l.Role, l.Lost = '✗', theme.Bad, true
+		}
+		return l
+	})
 	inServer := func(label string, kinds ...trace.Kind) {
 		for _, k := range kinds {
 			rules[k] = rule{light: func(*trace.Event, *view.State) (Light, bool) {
@@ -137,9 +161,6 @@ func requests() {
 			}}
 		}
 	}
-	inServer("webhook", trace.WebhookCalled)
-	inServer("kms", trace.KMSCalled)
-	inServer("identity provider", trace.OIDCCalled)
 	inServer("balancer", trace.BalancerConnected, trace.BalancerServer)
 	inServer("aggregator", trace.APIServiceChecked)
 	nothing("opening and ending a watch moves nothing: its events do", trace.WatchOpened, trace.WatchClosed)

@@ -37,6 +37,8 @@ func (s *Scene) full(shape Shape) {
 	x0 := xa + server
 	s.edge(Store, APIServer, Watches, []Joint{{xs, cacheRow, West}, {x0 - 1, cacheRow, East}}, point{xs - 1, cacheRow}, point{x0, cacheRow})
 
+	s.servers(shape.Servers, ask, api)
+
 	members := s.polygon(shape.Members, st)
 	turn := x0 + max((xs-x0)/2, 1)
 	for _, m := range members {
@@ -75,6 +77,22 @@ func (s *Scene) full(shape Shape) {
 		high = min(7+(s.H-36)/2, 12)
 	}
 	s.nodes(shape, api, topRows+1, high)
+}
+
+// servers are those that the API server asks, in a row below who asks it.
+func (s *Scene) servers(ids []string, w int, api Place) {
+	if len(ids) == 0 {
+		return
+	}
+	ids = ids[:min(len(ids), 3)]
+	all := s.line(Servers, "", 1, topRows, w, 1)
+	for i, id := range ids {
+		x0, x1 := 1+w*i/len(ids), 1+w*(i+1)/len(ids)
+		s.line(id, Servers, x0, topRows, x1-x0, 1)
+	}
+	up := api.Rect.X + 2
+	s.edge(APIServer, all.ID, Asks, []Joint{{up, api.Rect.Y + api.Rect.H - 1, South}}, point{up, topRows}, point{1 + w, topRows})
+	s.reach(West)
 }
 
 // polygon puts members into the store of the full form: clockwise by name from the top.

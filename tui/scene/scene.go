@@ -18,12 +18,13 @@ type Shape struct {
 	Members  []string // of the store, by name; none for a bare store
 	Nodes    []string // in their order
 	Services []string // "namespace/name", those that matter most first
+	Servers  []string // beside the API server, by ID: "webhook/…", "kms", "oidc", "registry"
 	Grain    Grain    // of the nodes at least: coarser where they do not fit
 }
 
 // Equal reports whether two shapes have the same scene.
 func (s Shape) Equal(o Shape) bool {
-	return s.Grain == o.Grain && slices.Equal(s.Members, o.Members) && slices.Equal(s.Nodes, o.Nodes) && slices.Equal(s.Services, o.Services)
+	return s.Grain == o.Grain && slices.Equal(s.Servers, o.Servers) && slices.Equal(s.Members, o.Members) && slices.Equal(s.Nodes, o.Nodes) && slices.Equal(s.Services, o.Services)
 }
 
 // Form is how much of the picture there is room for.
@@ -68,8 +69,9 @@ const (
 	Scheduler   = "process/scheduler"
 	APIServer   = "process/apiserver"
 	Store       = "store"
-	Askers      = "askers" // the frame round the first three, where they share one
-	Nodes       = "nodes"  // all cells together
+	Askers      = "askers"  // the frame round the first three, where they share one
+	Nodes       = "nodes"   // all cells together
+	Servers     = "servers" // those that the API server asks
 )
 
 // Place is where something stands.

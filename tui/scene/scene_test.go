@@ -123,6 +123,7 @@ func TestAnyScene(t *testing.T) {
 			nodes = rnd.Intn(5000)
 		}
 		sh := shape(rnd.Intn(10), nodes, rnd.Intn(4))
+		sh.Servers = []string{"webhook/a", "kms", "oidc", "registry"}[:rnd.Intn(5)]
 		sh.Grain = scene.Grain(rnd.Intn(3))
 		s := scene.Of(sh, w, h)
 		name := fmt.Sprintf("%dx%d %d members %d nodes %d services", w, h, len(sh.Members), nodes, len(sh.Services))

@@ -17,7 +17,7 @@ func (s *Scene) strip(shape Shape) {
 		s.edge(p.ID, APIServer, Asks, nil, append(way, point{13, 1})...)
 	}
 	x := 36
-	st := s.place(Place{ID: Store, Rect: grid.Rect{X: x, Y: 0, W: s.W - x - 1, H: 3}})
+	st := s.place(Place{ID: Store, Rect: grid.Rect{X: x, Y: 0, W: s.W - x, H: 3}})
 	s.edge(APIServer, Store, Writes, nil, point{30, 1}, point{34, 1})
 	s.stripMembers(shape.Members, st)
 

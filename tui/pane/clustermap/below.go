@@ -234,6 +234,7 @@ func (p *picture) tile(at scene.Place, name string) {
 		return
 	}
 	on, how := n.on, p.pods.stands(p.f.S, name)
+	p.heat.feels(name, how, len(p.pods.byNode[name]))
 	glyph, st := how.mark()
 	_, number := splitNumber(name)
 	label := fmt.Sprintf("%3d", number)
@@ -278,7 +279,9 @@ func (p *picture) cell(at scene.Place) {
 		if n == nil {
 			continue
 		}
-		glyph, st := p.pods.stands(p.f.S, name).mark()
+		how := p.pods.stands(p.f.S, name)
+		glyph, st := how.mark()
+		p.heat.feels(name, how, p.pods.of(name).pods)
 		if i == 0 || glyph != '●' && worst == 0 {
 			on = n.on
 		}
@@ -371,6 +374,10 @@ func (p *picture) foot() {
 	part := p.s.Part(at.X, at.W)
 	if p.floors.Store && y < end {
 		p.drawFloors(part.Row(y))
+		y++
+	}
+	if p.Grain != scene.Boxes && p.Form != scene.Strip && y < end {
+		p.drawHeat(part, y, at.W)
 		y++
 	}
 	if len(p.pods.pending) > 0 && y < end {

@@ -79,7 +79,10 @@ func (p *picture) glow(g motion.Glow) {
 // white head and a label; the others are heads without a trail.
 func (p *picture) pulse(q motion.Pulse, told bool) {
 	i, back, ok := p.Way(q.From, q.To)
-	if !ok {
+	if !ok { // one of both has no place in this form: the other lights up
+		if q.From = p.standsFor(q.From, q.To); q.From != "" {
+			p.lamp(q)
+		}
 		return
 	}
 	l := &p.Lines[i]
@@ -111,6 +114,17 @@ func (p *picture) pulse(q motion.Pulse, told bool) {
 	l.Heads = append(l.Heads, h)
 }
 
+// standsFor is the one of two places that there is, "" where there are both or none.
+func (p *picture) standsFor(a, b string) string {
+	switch i, j := p.Index(a), p.Index(b); {
+	case i >= 0 && j < 0:
+		return a
+	case j >= 0 && i < 0:
+		return b
+	}
+	return ""
+}
+
 // flash is what is seen from the back of a room when something is broken or mended: the whole
 // border, or the whole line, in reverse.
 func flash(f *scene.Face, role grid.Style) {
@@ -128,10 +142,16 @@ func flash(f *scene.Face, role grid.Style) {
 // lamp lights a place up: the mark of what it does at the end of its title or line.
 func (p *picture) lamp(q motion.Pulse) {
 	at, ok := p.At(q.From)
-	if !ok || p.Grain != scene.Boxes && at.Rect.W < 3 {
+	if !ok {
 		return
 	}
 	f := p.face(q.From)
+	if len(at.Names) > 0 { // a cell of nodes flashes when one of them has something new
+		for i := range f.Rows {
+			f.Rows[i] = []grid.Span{span(f.Rows[i][0].Text, q.Role|grid.Reverse)}
+		}
+		return
+	}
 	mark := []grid.Span{span(" "+string(q.Glyph), q.Role|grid.Bold)}
 	if q.Count > 1 {
 		mark = append(mark, span(fmt.Sprintf("×%d", q.Count), q.Role))

@@ -54,6 +54,28 @@ func TestMoments(t *testing.T) {
 	}
 }
 
+// served is a cluster that has every server beside the API servers, of which there are two.
+func served() *tuitest.Tape {
+	t := tuitest.Calm(3, 3)
+	for _, server := range []string{"apiserver", "apiserver/b"} {
+		t.Emit(trace.CompBalancer, "", trace.BalancerServer, trace.Ref{}, &trace.BalancedServer{Server: server, Up: true})
+	}
+	t.Emit(trace.CompAPIServer, "", trace.WebhookCalled, trace.Ref{}, &trace.WebhookCall{Webhook: "sidecar", Allowed: true, Patch: "[]"})
+	t.Emit(trace.CompAPIServer, "", trace.KMSCalled, trace.Ref{}, &trace.KMSCall{Method: "Encrypt"})
+	t.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "stop", Target: "registry"})
+	return t
+}
+
+// Servers that the API server asks have their places where there are any, and what they answer
+// comes from there.
+func TestServersBeside(t *testing.T) {
+	h := served().History()
+	p := motion.New(motion.Full)
+	p.Catch([]*trace.Event{{Kind: trace.WebhookCalled, Payload: &trace.WebhookCall{Webhook: "sidecar", Allowed: true, Patch: "[]"}}}, h.Latest(), motion.Live(0.02))
+	p.Tick(350 * time.Millisecond)
+	moment(t, "servers", pane.Frame{S: h.Latest(), H: h, Motion: p.Shot()})
+}
+
 // The first rows of the table of pulses, halfway.
 func TestPulses(t *testing.T) {
 	h := tuitest.Calm(3, 3).History()

@@ -23,6 +23,7 @@ type picture struct {
 	pods *crowd
 	svcs map[string]*service
 
+	heat   heat
 	floors floors
 }
 
@@ -54,6 +55,7 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 	p.Picture = p.Blank()
 	p.askers()
 	p.server()
+	p.besides()
 	p.store()
 	p.nodes()
 	p.services()
@@ -61,6 +63,7 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 	p.fallen()
 	p.lights()
 	m.painter.Paint(s.Rows(0, f.Rows), p.Scene, p.Picture)
+	p.numbers()
 	p.foot()
 }
 
@@ -82,6 +85,7 @@ func (p *picture) shape() scene.Shape {
 	for key := range p.svcs {
 		sh.Services = append(sh.Services, key)
 	}
+	sh.Servers = p.beside()
 	sort.Slice(sh.Services, func(i, j int) bool { // the cluster's own last
 		a, b := p.svcs[sh.Services[i]].own(), p.svcs[sh.Services[j]].own()
 		if a != b {

@@ -97,7 +97,7 @@ func (p *picture) server() {
 	}
 	title := "API server"
 	if n := len(s.APIServers()); n > 1 {
-		title = fmt.Sprintf("API servers · %d", n)
+		title = fmt.Sprintf("API servers · %d · %s", n, serving(r))
 	}
 	f.Title = []grid.Span{span(title, theme.Title)}
 	if f.Standing == scene.Down {

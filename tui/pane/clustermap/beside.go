@@ -1,0 +1,85 @@
+package clustermap
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/scene"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// beside are the servers that the API server, or a node, asks: those that have been asked, or are
+// broken. A cluster without any has no row for them.
+func (p *picture) beside() (ids []string) {
+	s := p.f.S
+	for _, w := range s.Webhooks() {
+		ids = append(ids, "webhook/"+w.Name)
+	}
+	if s.Encryption.Call != nil || len(s.FaultsOn("kms")) > 0 {
+		ids = append(ids, "kms")
+	}
+	if s.Provider.Last != nil || len(s.FaultsOn("oidc")) > 0 {
+		ids = append(ids, "oidc")
+	}
+	if len(s.FaultsOn("registry")) > 0 {
+		ids = append(ids, "registry")
+	}
+	return ids
+}
+
+// besides draws them, and the balancer where there are several API servers.
+func (p *picture) besides() {
+	for _, at := range p.Places {
+		if at.In != scene.Servers {
+			continue
+		}
+		name, said := at.ID, ""
+		switch kind, instance, _ := strings.Cut(at.ID, "/"); kind {
+		case "webhook":
+			name = instance
+			said = webhookWords(p.f.S, instance)
+		case "kms":
+			said = "The KMS plugin, which wraps the keys that encrypt what is stored."
+		case "oidc":
+			said = "The identity provider, at which people log in."
+		case "registry":
+			said = "The registry, from which nodes pull images."
+		}
+		mark, st := "●", theme.Good
+		if len(p.f.S.FaultsOn(at.ID)) > 0 {
+			mark, st = "✗", theme.Bad
+		}
+		p.face(at.ID).Rows = [][]grid.Span{{span(" "+mark+" ", st), span(grid.Cut(name, at.Rect.W-4), theme.Text)}}
+		p.hot(at.ID, pane.Subject{ID: at.ID, Target: at.ID, Words: said, Copy: name})
+	}
+	if len(p.f.S.Balancer.Servers) < 2 {
+		return
+	}
+	for i, e := range p.Edges { // it stands on the way of each who asks
+		if e.Class == scene.Asks && e.To == scene.APIServer && p.Form != scene.Strip {
+			p.Lines[i].Heads = append(p.Lines[i].Heads, scene.Head{Share: 0.5, Glyph: '◇', Style: theme.Name, Count: "lb"})
+		}
+	}
+}
+
+func webhookWords(s *view.State, name string) string {
+	for _, w := range s.Webhooks() {
+		if w.Name == name {
+			return fmt.Sprintf("The webhook server %s: it was asked %s and did not allow %d.", name, words.Count(w.Asked, "time"), w.Refused)
+		}
+	}
+	return "The webhook server " + name + "."
+}
+
+// serving is which of several API servers the stages belong to, for its title.
+func serving(r *view.Request) string {
+	if r == nil || r.Server == "" {
+		return trace.CompAPIServer
+	}
+	return r.Server
+}

@@ -1,0 +1,85 @@
+package clustermap
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/scene"
+	"kviz/tui/theme"
+	"kviz/tui/words"
+)
+
+// heat counts what is not well among many nodes.
+type heat struct {
+	silent, down, late []string
+	believed           int // pods of nodes that are not as they are said to be
+	oldest             standing
+}
+
+// feels takes in how one of many nodes stands.
+func (h *heat) feels(name string, how standing, pods int) {
+	switch mark, _ := how.mark(); mark {
+	case '✗':
+		h.down = append(h.down, name)
+	case '?':
+		if how.said == scene.Unsaid { // it has not come yet
+			return
+		}
+		h.silent = append(h.silent, name)
+	case '◑':
+		h.late = append(h.late, name)
+	default:
+		return
+	}
+	if how.differs() || how.said == scene.Unheard {
+		h.believed += pods
+	}
+	if how.silent > h.oldest.silent {
+		h.oldest = how
+	}
+}
+
+// drawHeat says below many nodes what their marks mean here, and which of them are not well.
+func (p *picture) drawHeat(s *pane.Sheet, y, w int) {
+	var row []grid.Span
+	if p.Grain == scene.Cells {
+		row = append(row, span("height: CPU requested   ", theme.Muted))
+	}
+	say := func(mark, what string, st grid.Style, names []string) {
+		switch n := len(names); {
+		case n == 1:
+			row = append(row, span(mark+" "+what+" "+names[0]+"   ", st|grid.Bold))
+		case n > 1:
+			row = append(row, span(fmt.Sprintf("%s %s %d", mark, what, n), st|grid.Bold), span(": "+names[0]+" … "+names[n-1]+"   ", st))
+		}
+	}
+	say("✗", "off", theme.Bad, p.heat.down)
+	say("?", "silent", theme.Warn, p.heat.silent)
+	say("◑", "late", theme.Warn, p.heat.late)
+	if p.heat.believed > 0 {
+		row = append(row, span(fmt.Sprintf("for %s: %s believed, not known", words.Dur(p.heat.oldest.silent.Truncate(time.Second)), words.Count(p.heat.believed, "pod")), theme.Warn))
+	}
+	if len(row) == 0 || p.Grain == scene.Cells && len(row) == 1 {
+		row = append(row, span(fmt.Sprintf("● %s are well", words.Count(len(p.pods.names), "node")), theme.Good))
+	}
+	s.Row(y).Sub(0, 0, w, 1).Spans(0, 0, row...)
+}
+
+// numbers stand before each row of cells: which node it begins with.
+func (p *picture) numbers() {
+	if p.Grain != scene.Cells {
+		return
+	}
+	row := -1
+	for _, at := range p.Places {
+		if len(at.Names) == 0 || at.Rect.Y == row {
+			continue
+		}
+		row = at.Rect.Y
+		label := strings.TrimPrefix(at.Names[0], "node-")
+		p.s.Row(row).Right(at.Rect.X-1, 0, grid.CutLeft(label, at.Rect.X-2), theme.Muted)
+	}
+}
