@@ -8,6 +8,7 @@ import (
 	"kviz/tui/frame"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
+	"kviz/tui/pane"
 )
 
 // screen is the view that was drawn last.
@@ -143,7 +144,26 @@ func (m *Explorer) hints() []keymap.Binding {
 		}
 		out = append(out, b)
 	}
-	return append(out, last...)
+	return forSubject(m.frame.Focused().Host, append(out, last...))
+}
+
+// forSubject has those keys of a pane stand early that are there for what its cursor is on.
+func forSubject(h *pane.Host, keys []keymap.Binding) []keymap.Binding {
+	p, ok := h.Pane.(pane.Prompter)
+	if !ok {
+		return keys
+	}
+	at := firstHints
+	for _, name := range p.For(h.Under()) {
+		i := slices.IndexFunc(keys, func(b keymap.Binding) bool { return b.Action == name })
+		if i <= at {
+			continue
+		}
+		b := keys[i]
+		keys = slices.Insert(slices.Delete(keys, i, i+1), at, b)
+		at++
+	}
+	return keys
 }
 
 // useful reports whether an action does something now.

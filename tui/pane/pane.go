@@ -70,6 +70,13 @@ type Pointer interface {
 	Select(on Subject, f *Frame)
 }
 
+// Prompter is a pane some of whose keys are there for certain things: they are first in the
+// key line while the cursor is on one.
+type Prompter interface {
+	// For are the actions for a subject.
+	For(on Subject) []string
+}
+
 // Filler is a pane that may fill its whole window, from border to border: it does not
 // scroll then.
 type Filler interface {

@@ -20,6 +20,14 @@ var (
 	delayKey = keymap.Bind("api.delay", "delay", "Have the event under the cursor, or the next one of the client, arrive behind the one after it.", "D")
 )
 
+// For implements [pane.Prompter].
+func (*Pipeline) For(on pane.Subject) []string {
+	if !strings.HasPrefix(on.Target, "informer/") {
+		return nil
+	}
+	return []string{holdKey.Action, loseKey.Action, delayKey.Action}
+}
+
 // toEvent does a fault to one event of the client under the cursor.
 func toEvent(name string) pane.Act {
 	return func(on pane.Subject, f *pane.Frame) action.Action {

@@ -25,7 +25,8 @@ import (
 // Object is the pane.
 type Object struct {
 	pane.List
-	ref trace.Ref // zero follows
+	ref     trace.Ref // zero follows
+	studied trace.Ref // what was selected last elsewhere, or stood here when the pane got the focus
 
 	yamls map[runtime.Object][]string // objects as YAML, for as long as they are looked at
 }
@@ -53,7 +54,7 @@ func New() *Object {
 		pane.View{Name: "yaml", Means: "the YAML as stored, without managedFields", Draw: p.of(p.drawYAML)},
 		pane.View{Name: "history", Means: "what changed with each write", Draw: p.of(func(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) { p.drawHistory(s, f, y, o, 16) })})
 	p.Key(keymap.Bind("object.owner", "owner", "Show the owner of this object.", "o"), p.owner)
-	p.Key(keymap.Bind("object.follow", "follow", "Follow what is selected or happens.", "x"), pane.Then(func() { p.ref = trace.Ref{} }))
+	p.Key(keymap.Bind("object.follow", "follow", "Follow what is selected or happens.", "x"), pane.Then(func() { p.ref, p.studied = trace.Ref{}, trace.Ref{} }))
 	return p
 }
 
@@ -85,10 +86,22 @@ func (p *Object) Note(f *pane.Frame) string {
 	return o.Ref.String()
 }
 
-// chosen is the object shown: the one opened, the one selected elsewhere, or
-// that of the present event.
+// chosen is the object shown: the one opened, the one selected elsewhere now or last, or, as
+// long as nobody has looked at any, that of the present event. Who comes here to read it finds what stood
+// here, whatever happens meanwhile.
 func (p *Object) chosen(f *pane.Frame) *view.Object {
-	for _, r := range []trace.Ref{p.ref, f.Sel.Ref} {
+	if f.Sel.Ref.Name != "" {
+		p.studied = f.Sel.Ref
+	}
+	o := p.seen(f)
+	if f.Focused && o != nil {
+		p.studied = o.Ref
+	}
+	return o
+}
+
+func (p *Object) seen(f *pane.Frame) *view.Object {
+	for _, r := range []trace.Ref{p.ref, p.studied} {
 		if r.Name != "" {
 			if o := f.S.Find(r); o != nil {
 				return o

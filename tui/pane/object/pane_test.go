@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
@@ -63,4 +64,35 @@ func TestInert(t *testing.T) {
 	tape.Commit(tuitest.Ref("Pod", "demo", "odd"), "pods", pod)
 	h = tape.History()
 	tuitest.Golden(t, "inert-field", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 78, 16)))
+}
+
+// Who looks at an object keeps it, whatever happens meanwhile and whether the pane has the
+// focus or not, until the pane is told to follow again.
+func TestWhatIsStudiedStays(t *testing.T) {
+	h := tuitest.Story().History()
+	p := New()
+	first := tuitest.When(h, trace.SchedDecision, 2)
+	shown := func(s *view.State, sel trace.Ref, focused bool) string {
+		if o := p.chosen(&pane.Frame{S: s, H: h, Focused: focused, Sel: pane.Subject{Ref: sel}}); o != nil {
+			return o.Ref.String()
+		}
+		return ""
+	}
+	web := tuitest.Ref("Pod", "demo", "web-7f9c-k2x9p")
+	follows := shown(h.Latest(), trace.Ref{}, false)
+	if follows == web.String() {
+		t.Fatal("the story ends with what is to be studied")
+	}
+	if got := shown(first, web, false); got != web.String() {
+		t.Errorf("selected is %s, shown %s", web, got)
+	}
+	for _, focused := range []bool{false, true} {
+		if got := shown(h.Latest(), trace.Ref{}, focused); got != web.String() {
+			t.Errorf("focused %t: %s was studied, shown is %s", focused, web, got)
+		}
+	}
+	p.Do("object.follow", pane.Subject{}, &pane.Frame{S: h.Latest(), H: h})
+	if got := shown(h.Latest(), trace.Ref{}, false); got != follows {
+		t.Errorf("it is to follow, and shows %s, not %s", got, follows)
+	}
 }

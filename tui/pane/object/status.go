@@ -266,7 +266,7 @@ func (c change) style() grid.Style {
 // diff lists the fields that changed, by path, leaving out what changes at
 // every write.
 func diff(before, after []string) []change {
-	old, now := paths(before), paths(after)
+	old, now := paths(unfold(before)), paths(unfold(after))
 	at := map[string]int{}
 	var out []change
 	for _, p := range old.order {
@@ -323,11 +323,11 @@ func paths(lines []string) pathSet {
 			body = body[2:]
 			depth += 2
 		}
-		name, value, found := strings.Cut(body, ": ")
+		name, value, found := cutField(body)
 		switch {
 		case found:
 			set.add(strings.Join(append(append([]string(nil), stack...), name), ".") + ": " + value)
-		case strings.HasSuffix(body, ":"):
+		case opens(body):
 			stack, depths = append(stack, strings.TrimSuffix(body, ":")), append(depths, depth)
 		default:
 			set.add(strings.Join(stack, ".") + ": " + body)

@@ -118,6 +118,9 @@ func (p *Store) read(on pane.Subject, _ *pane.Frame) action.Action {
 	if !ok {
 		return action.Notice{Text: "Put the cursor on a key (v shows the keys) to read it at every member."}
 	}
+	if b, branch := on.Value.(view.Branch); branch && b.Key == nil {
+		return action.Notice{Text: belowOnly(b)}
+	}
 	p.ShowView("reads")
 	return action.Exec{Line: "kviz read '" + key + "'"}
 }

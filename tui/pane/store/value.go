@@ -20,10 +20,18 @@ type value struct {
 	raw bool
 }
 
+// belowOnly says of what has keys below it that it is none itself.
+func belowOnly(b view.Branch) string {
+	return fmt.Sprintf("%s is no key: %s below it. Enter opens it; put the cursor on one of them.", b.Name, words.Count(b.Keys, "key"))
+}
+
 // look answers the key that shows values: first decoded, then the bytes, then
 // not at all.
 func (p *Store) look(on pane.Subject, _ *pane.Frame) action.Action {
 	key, ok := strings.CutPrefix(on.ID, "key/")
+	if b, branch := on.Value.(view.Branch); ok && branch && b.Key == nil {
+		return action.Notice{Text: belowOnly(b)}
+	}
 	switch {
 	case ok && key != p.value.key:
 		p.value = value{key: key}
