@@ -220,8 +220,11 @@ func (w *way) draw(a grid.Area, xs [4]int, widths, gaps [3]int, ends []end) {
 // words are what stands for a pod: its name, its address, its node, as far as there is room.
 func (e end) words(w int) string {
 	name := "a pod that is gone"
-	if e.pod != nil {
+	switch {
+	case e.pod != nil:
 		name = e.pod.Name()
+	case e.outside:
+		name = "no pod"
 	}
 	tail := " " + e.ip()
 	if w > 48 {

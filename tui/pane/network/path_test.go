@@ -47,6 +47,13 @@ func TestRulesThatAreBehind(t *testing.T) {
 	if got["10.244.1.7"] != "p 0.5" || got["10.244.3.4"] != "else listed" || got["10.244.2.9"] != " listed" {
 		t.Errorf("the ends are %v", got)
 	}
+	// An endpoint need not be a pod: the API server is none.
+	for _, e := range w.ends {
+		letter, mark := e.mark(s)
+		if want := e.ip() == "10.244.2.9"; (letter+string(mark.Glyph)+" "+e.words(30) == " ● no pod 10.244.2.9") != want {
+			t.Errorf("%s is shown as %q", e.ip(), letter+string(mark.Glyph)+" "+e.words(30))
+		}
+	}
 	nodes, what := p.differing(s, w)
 	if len(nodes) != 3 || len(what) != 3 {
 		t.Errorf("of %v these differ: %v", nodes, what)

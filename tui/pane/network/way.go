@@ -9,6 +9,7 @@ import (
 
 	"kviz/cluster/view"
 	"kviz/tui/podmark"
+	"kviz/tui/theme"
 )
 
 // way is how packets to a Service go: who asked last, the Service's address, the rules of a
@@ -40,6 +41,7 @@ type end struct {
 	pod     *view.Object
 	node    string
 	listed  bool   // in an EndpointSlice, and ready
+	outside bool   // in one that names no pod: a program beside the pods, as the API server is
 	chance  string // "p 0.50", "else"; "" where no rule leads there
 }
 
@@ -158,7 +160,9 @@ func (w *way) list(s *view.State, svc *view.Object) {
 				if e.NodeName != nil {
 					x.node = *e.NodeName
 				}
-				if ref := e.TargetRef; ref != nil && ref.Kind == "Pod" {
+				if ref := e.TargetRef; ref == nil {
+					x.outside = true
+				} else if ref.Kind == "Pod" {
 					x.pod = s.Object("pods", ref.Namespace, ref.Name)
 				}
 			}
@@ -263,7 +267,13 @@ func (p *Network) differing(s *view.State, w *way) (nodes []string, what map[str
 
 // mark is a pod's letter and mark.
 func (e end) mark(s *view.State) (string, podmark.Mark) {
-	if e.pod == nil {
+	switch {
+	case e.pod != nil:
+	case e.outside && e.listed:
+		return " ", podmark.Mark{Glyph: '●', Style: theme.Good, Word: "ready"}
+	case e.outside:
+		return " ", podmark.Mark{Glyph: '○', Style: theme.Warn, Word: "not ready"}
+	default:
 		return "?", podmark.Mark{Glyph: '✗', Word: "gone"}
 	}
 	pod, _ := e.pod.Value.(*corev1.Pod)
