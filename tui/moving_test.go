@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"kviz/cluster/view"
@@ -68,6 +70,61 @@ func TestNoMotionIsHonoured(t *testing.T) {
 		}
 		if err := <-done; err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// mapOf is what the map shows, without the frame around the panes.
+func mapOf(d *driver) string {
+	lines := strings.Split(d.screen(), "\n")
+	return strings.Join(lines[2:35], "\n")
+}
+
+// Paused and settled: after a step has been seen, nothing is drawn for a minute.
+func TestPausedAndSettledIsStill(t *testing.T) {
+	d := exploreCluster(t, tuitest.NewCluster(tuitest.Story(), 300), 120, 40, func(c *Config) { c.Preset = "" })
+	d.press(".")
+	for range 120 { // the step's motion
+		d.look()
+	}
+	if d.m.moving.player.Busy() {
+		t.Fatal("a step moves for more than four seconds")
+	}
+	if shot := d.m.moving.player.Shot(); shot.Event == nil || len(shot.Pulses)+len(shot.Lamps) != 1 {
+		t.Errorf("after a step %d things stand", len(shot.Pulses)+len(shot.Lamps))
+	}
+	frames := d.m.screen.frames
+	for range 1800 {
+		d.m.Update(tickMsg{})
+		d.m.View()
+	}
+	if d.m.screen.frames != frames {
+		t.Errorf("%d frames were drawn while nothing happened", d.m.screen.frames-frames)
+	}
+}
+
+// Going back over the same events gives the same pictures as having stood there, and they are
+// those of a recording of the run.
+func TestThePictureOfThePastIsTheSame(t *testing.T) {
+	tape := tuitest.Story()
+	live := exploreTape(t, tape, 120, 40, func(c *Config) { c.Preset = "" })
+	again := exploreTape(t, tape, 120, 40, func(c *Config) { c.Preset = "" })
+	replayed := exploreTape(t, tape, 120, 40, func(c *Config) { c.Preset, c.Recording, c.Cluster = "", "run.kvrun", nil })
+	var back []string
+	for n := 430; n > 330; n -= 10 {
+		live.press("#").typed(strconv.Itoa(n)).press("enter")
+		back = append(back, mapOf(live))
+	}
+	if back[0] == back[len(back)-1] {
+		t.Fatal("the picture is the same everywhere")
+	}
+	for i, n := 0, 430; n > 330; i, n = i+1, n-10 {
+		for _, d := range []*driver{again, replayed} {
+			d.press("#").typed(strconv.Itoa(n - 5)).press("enter") // from elsewhere
+			d.press("#").typed(strconv.Itoa(n)).press("enter")
+			if got := mapOf(d); got != back[i] {
+				t.Fatalf("#%d, recording %q:\n%s\nwant\n%s", n, d.m.recording, got, back[i])
+			}
 		}
 	}
 }

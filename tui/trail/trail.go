@@ -30,6 +30,7 @@ type Walk struct {
 	Ways    [][2]string // from place to place, as package scene calls them
 	Stops   []Stop
 	Took    time.Duration // from the beginning to the last station
+	At      time.Duration // when that was reached
 }
 
 // Trail follows commands along the trace. It is not safe for use by several goroutines.
@@ -214,7 +215,7 @@ func (t *Trail) show(to uint64) *Walk {
 		}
 		t.version++
 		t.key = key
-		t.shown = &Walk{Version: t.version, Line: w.line, Event: w.begin, Stops: w.stops[:stops:stops], Took: w.times[stops-1] - w.since}
+		t.shown = &Walk{Version: t.version, Line: w.line, Event: w.begin, Stops: w.stops[:stops:stops], Took: w.times[stops-1] - w.since, At: w.times[stops-1]}
 		for _, x := range w.ways[:ways] {
 			t.shown.Ways = append(t.shown.Ways, x.ends)
 		}

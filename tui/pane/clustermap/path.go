@@ -3,6 +3,7 @@ package clustermap
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"kviz/tui/grid"
 	"kviz/tui/pane"
@@ -17,12 +18,19 @@ func (p *picture) walked() {
 	if p.f.Path == nil {
 		return
 	}
+	light := scene.Lit
+	if p.f.S.At-p.f.Path.At > fresh { // it is over: what goes on now is to be seen
+		light = scene.Faint
+	}
 	for _, ends := range p.f.Path.Ways {
 		if i, _, ok := p.Way(ends[0], ends[1]); ok && p.Lines[i].Light != scene.Hidden {
-			p.Lines[i].Light, p.Lines[i].Role = scene.Lit, theme.Number
+			p.Lines[i].Light, p.Lines[i].Role = light, theme.Number
 		}
 	}
 }
+
+// fresh is for how long after its last station a command's way is heavy.
+const fresh = 15 * time.Second
 
 // pathRows is how many rows the path of a command takes where there is room for all of it.
 const pathRows = 4

@@ -128,7 +128,7 @@ func (p *picture) server() {
 		if proc == nil || !proc.Up {
 			f.Rows[0] = row(span(state, theme.Muted))
 		}
-		f.Rows = append(f.Rows, row(span("watch cache ", theme.Muted), span(fmt.Sprintf("rev %d", rev), theme.Number), span(fmt.Sprintf("  %d ◆", watches), theme.Muted)))
+		f.Rows = append(f.Rows, row(span("watch cache ", theme.Muted), span(fmt.Sprintf("rev %d", rev), theme.Number), p.cacheNote(watches)))
 	case p.Form == scene.Small:
 		var dots []grid.Span
 		for i := range marks {
@@ -138,7 +138,7 @@ func (p *picture) server() {
 		if r != nil && !r.Done {
 			what, where = r.Verb+" "+r.Resource+"/"+r.Name, fmt.Sprintf("at %s for %s", reached(r), words.Dur((s.At-r.At).Truncate(100e6)))
 		}
-		f.Rows = [][]grid.Span{row(dots...), row(span(what, theme.Text)), row(span(where, theme.Text)), row(span(fmt.Sprintf("watch cache rev %d", rev), theme.Muted)), row(span(watchCount(watches), theme.Muted))}
+		f.Rows = [][]grid.Span{row(dots...), row(span(what, theme.Text)), row(span(where, theme.Text)), row(p.cacheRow(rev)...), row(span(watchCount(watches), theme.Muted))}
 		if wait > 1 {
 			f.Rows[3] = row(span(fmt.Sprintf("%d wait for the store", wait), theme.Warn))
 		}
@@ -153,6 +153,23 @@ func (p *picture) server() {
 		f.Rows = [][]grid.Span{dots}
 	}
 	p.hot(scene.APIServer, on)
+}
+
+// cacheRow is the revision of the watch caches; without a quorum it is old.
+func (p *picture) cacheRow(rev int64) []grid.Span {
+	r := []grid.Span{span(fmt.Sprintf("watch cache rev %d", rev), theme.Muted)}
+	if p.floors.Reads {
+		r = append(r, span(" old", theme.Warn|grid.Bold))
+	}
+	return r
+}
+
+// cacheNote says how many watches there are; without a quorum that what they have is old.
+func (p *picture) cacheNote(watches int) grid.Span {
+	if p.floors.Reads {
+		return span("  old", theme.Warn|grid.Bold)
+	}
+	return span(fmt.Sprintf("  %d ◆", watches), theme.Muted)
 }
 
 func reached(r *view.Request) string {
