@@ -204,11 +204,11 @@ func (s *terminal) ends(exit int) string {
 func TestTheFirstVisit(t *testing.T) {
 	t.Parallel()
 	s := begin(t, t.TempDir(), 80, 24)
-	s.sees("Explore", "Lessons     learn by doing", "Scenarios   set a scene", "Recording   open a run", "3/3 quorum")
+	s.sees("Explore", "Lessons      learn by doing", "Scenarios    set a scene", "Recording    open a run", "Declarative", "3/3 quorum")
 	s.press("down", "down", "enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
 	s.press("down", "enter").sees("an image cannot be pulled").press("esc").sees("Explore")
 	s.press("down", "enter").sees("Open a recording").press("esc").sees("Explore")
-	s.press("up", "up", "up", "enter").misses("Scenarios   set a scene").sees("1 Cluster")
+	s.press("up", "up", "up", "enter").misses("Scenarios    set a scene").sees("1 Cluster")
 	s.press("q").ends(0)
 }
 

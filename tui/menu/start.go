@@ -27,15 +27,15 @@ func Start(done, lessons int, scenarios []Scenario, recordings bool) overlay.Ove
 	if lessons > 0 {
 		add("Lessons", fmt.Sprintf("learn by doing, step by step (%d of %d done)", done, lessons), "", true, action.Lessons)
 	}
-	add("Declarative", "a minute: you say what should be, and say it twice", "f2", false, action.Watch{Name: action.Declarative})
-	add("Convergence", "a minute: what is taken away comes back", "f3", false, action.Watch{Name: action.Convergence})
-	add("Distributed", "a minute: one member dies, then two", "f4", false, action.Watch{Name: action.Distributed})
 	if len(scenarios) > 0 {
 		add("Scenarios", "set a scene and see what comes of it", "", true, action.Scenarios)
 	}
 	if recordings {
 		add("Recording", "open a run that was saved, and go back and forth in it", "", true, action.Recordings)
 	}
+	add("Declarative", "a minute: what should be, said twice (f3, f4: two more)", "f2", false, action.Watch{Name: action.Declarative})
+	add("Convergence", "a minute: what is taken away comes back", "f3", false, action.Watch{Name: action.Convergence})
+	add("Distributed", "a minute: one member dies, then two", "f4", false, action.Watch{Name: action.Distributed})
 	add("Keys", "what can be pressed", "?", true, action.Key(keymap.Help))
 	add("Quit", "leave; who did something is asked whether to save it", "q", false, action.Quit{})
 	return &overlay.Picker{
