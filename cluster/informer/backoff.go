@@ -7,7 +7,7 @@ import (
 )
 
 // The reflector's back-off against a server that is away (reflector.go
-// newExponentialBackoffManager): 800 ms doubling to 30 s, with up to as much
+// NewReflectorWithOptions, defaultBackoffInit …): 800 ms doubling to 30 s, with up to as much
 // again of jitter, and from the start again after two quiet minutes.
 const (
 	backoffFirst = 800 * time.Millisecond

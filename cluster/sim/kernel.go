@@ -348,8 +348,8 @@ func (k *Kernel) Do(fn func()) error {
 }
 
 // Call runs fn as a task of process p, as work from outside, and returns when
-// it has ended. While it runs it counts as demand: under [Demand] time passes
-// for it. It must not be called from the kernel's goroutine. ctx ends the
+// it has ended. While it runs it counts as demand: under [Kernel.SetDemand] time
+// passes for it. It must not be called from the kernel's goroutine. ctx ends the
 // waiting, not the task. enter, if given, is called first, to note what enters
 // (see Enter).
 func (k *Kernel) Call(ctx context.Context, p *Process, name string, fn func(*Task), enter ...func()) error {

@@ -187,7 +187,7 @@ type Event struct {
 	Object Ref  // what it is about; may be zero
 	Causes []ID // the events that made it happen, oldest first; none for inputs and timers
 
-	// Payload has the Go type that [Kind.Payload] documents, always a pointer
+	// Payload has the Go type that [Kind.Info] has for its kind, always a pointer
 	// to a struct of this package, or nil where the kind has none.
 	Payload any
 }

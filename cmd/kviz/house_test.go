@@ -291,3 +291,148 @@ func TestNoTestIsSkipped(t *testing.T) {
 		})
 	}
 }
+
+// A link in a comment (a name, or a package's, in brackets) leads somewhere, and so does the
+// name of a file in a DESIGN.md: who reads on is not sent to what was renamed or is gone.
+func TestPointersLeadSomewhere(t *testing.T) {
+	all := sources(t)
+	declared := map[string]map[string]bool{} // by folder: Name, Type.Member
+	files := map[string]bool{}               // by path, and by name alone
+	for _, s := range all {
+		if declared[s.dir] == nil {
+			declared[s.dir] = map[string]bool{}
+		}
+		declare(s.file, declared[s.dir])
+		files[s.path], files[s.path[strings.LastIndex(s.path, "/")+1:]] = true, true
+	}
+	for _, s := range all {
+		imports := map[string]string{}
+		for _, i := range s.file.Imports {
+			path := strings.Trim(i.Path.Value, `"`)
+			name := path[strings.LastIndex(path, "/")+1:]
+			if i.Name != nil {
+				name = i.Name.Name
+			}
+			imports[name] = path
+		}
+		for _, c := range s.file.Comments {
+			for _, m := range docLink.FindAllStringSubmatch(c.Text(), -1) {
+				if !resolves(m[1], s.dir, imports, declared) {
+					t.Errorf("%v: [%s] is nothing that is there", s.fset.Position(c.Pos()), m[1])
+				}
+			}
+		}
+	}
+	for _, s := range all {
+		path := filepath.Join("..", "..", s.dir, "DESIGN.md")
+		text, err := os.ReadFile(path)
+		if os.IsNotExist(err) || files[path] {
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		files[path] = true // once
+		for _, m := range designFile.FindAllStringSubmatch(string(text), -1) {
+			name := m[1][strings.LastIndex(m[1], "/")+1:]
+			if !files[name] {
+				t.Errorf("%s/DESIGN.md names %s, which is not there", s.dir, m[1])
+			}
+		}
+	}
+}
+
+var (
+	// docLink is a link to something of Go's; [CODE] and [n] are not.
+	docLink = regexp.MustCompile(`(?m)(?:^|[\s(])\[\*?([a-z]\w*\.[A-Z]\w*(?:\.\w+)?|[A-Za-z]\w*\.[A-Za-z]\w*|[A-Z]+[a-z]\w*)\]`)
+	// designFile is a file in parentheses or backquotes, of a folder of this module if of any.
+	designFile = regexp.MustCompile("[(`]((?:[a-z0-9]+/){0,2}[a-z0-9_]+\\.go)[`),]")
+)
+
+// declare notes what a file declares.
+func declare(f *ast.File, into map[string]bool) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			name := d.Name.Name
+			if d.Recv != nil {
+				name = strings.TrimLeft(typeName(d.Recv.List[0].Type), "*") + "." + name
+			}
+			into[name] = true
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						into[name.Name] = true
+					}
+				case *ast.TypeSpec:
+					into[spec.Name.Name] = true
+					declareMembers(spec, into)
+				}
+			}
+		}
+	}
+}
+
+// declareMembers notes a type's fields, or its methods if it is an interface; "Type.*" where
+// others are promoted from what it embeds.
+func declareMembers(spec *ast.TypeSpec, into map[string]bool) {
+	var members *ast.FieldList
+	switch of := spec.Type.(type) {
+	case *ast.StructType:
+		members = of.Fields
+	case *ast.InterfaceType:
+		members = of.Methods
+	default:
+		return
+	}
+	for _, m := range members.List {
+		if len(m.Names) == 0 {
+			into[spec.Name.Name+".*"] = true
+		}
+		for _, name := range m.Names {
+			into[spec.Name.Name+"."+name.Name] = true
+		}
+	}
+}
+
+// typeName is a receiver's type, without its parameters.
+func typeName(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return typeName(x.X)
+	case *ast.IndexExpr:
+		return typeName(x.X)
+	case *ast.IndexListExpr:
+		return typeName(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
+}
+
+// resolves reports whether a link from a folder leads to something declared: there, in a
+// package that is imported or, in the module, has the name; others are taken to have it.
+func resolves(link, dir string, imports map[string]string, declared map[string]map[string]bool) bool {
+	has := func(dir, name string) bool {
+		of, _, _ := strings.Cut(name, ".")
+		return declared[dir][name] || declared[dir][of] && declared[dir][of+".*"]
+	}
+	if has(dir, link) {
+		return true
+	}
+	pkg, name, of := strings.Cut(link, ".")
+	if !of {
+		return false
+	}
+	if path, imported := imports[pkg]; imported {
+		in, ours := strings.CutPrefix(path, "kviz/")
+		return !ours || has(in, name)
+	}
+	for in := range declared {
+		if in[strings.LastIndex(in, "/")+1:] == pkg && has(in, name) {
+			return true
+		}
+	}
+	return false
+}

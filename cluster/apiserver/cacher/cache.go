@@ -180,7 +180,7 @@ func (c *Cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
 }
 
 // fill lists the kind from the store. What cannot be decoded, a definition spoiled
-// past the API server, is not there then, though [cache.apply] leaves what was before
+// past the API server, is not there then, though [Cache.apply] leaves what was before
 // such an event: the list has no before.
 func (c *Cache) fill(t *sim.Task) {
 	var resp *pb.RangeResponse

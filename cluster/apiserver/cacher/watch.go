@@ -25,7 +25,7 @@ type WatchOptions struct {
 }
 
 // Watch makes a watch and says how it begins (cacher.go Watch). It is open from here on;
-// [watcher.begin] tells of it.
+// [Watcher.Begin] tells of it.
 func (c *Cache) Watch(want *Selector, o WatchOptions) (w *Watcher, how string, err error) {
 	first, how, err := c.initial(want, o)
 	if err != nil {

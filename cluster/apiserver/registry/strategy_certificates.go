@@ -199,7 +199,7 @@ func answered(r *apicertificates.PodCertificateRequest) time.Time {
 // moment is a clock that stands.
 type moment time.Time
 
-// Now and Since are [clock.PassiveClock].
+// Now and Since are clock.PassiveClock of k8s.io/utils.
 func (m moment) Now() time.Time { return time.Time(m) }
 
 func (m moment) Since(t time.Time) time.Duration { return time.Time(m).Sub(t) }
