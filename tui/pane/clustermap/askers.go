@@ -41,7 +41,7 @@ func (p *picture) you() {
 	case p.Form == scene.Small:
 		f.Rows = [][]grid.Span{row(span("▸ you", theme.Title))}
 		if at, _ := p.At(scene.You); at.Rect.H > 1 {
-			f.Rows = append(f.Rows, row(span(verb(text)+comma(age), theme.Muted)))
+			f.Rows = append(f.Rows, row(span(brief(verb(text), age, at.Rect.W-1), theme.Muted)))
 		}
 	default:
 		f.Rows = [][]grid.Span{{span("you ", theme.Title), span("●", st)}}
@@ -88,11 +88,20 @@ func verb(line string) string {
 	return w[0]
 }
 
-func comma(text string) string {
-	if text == "" {
-		return ""
+// brief is a command and how long ago it was given, where there is little room; "…" while it is
+// under way.
+func brief(verb, age string, w int) string {
+	switch age {
+	case "":
+		return verb
+	case "under way":
+		return verb + " …"
 	}
-	return ", " + text
+	text := verb + ", " + age
+	if grid.Width(text) > w {
+		text = strings.TrimSuffix(text, " ago")
+	}
+	return text
 }
 
 // known are the controllers that have a name on the map, in this order if they are there.

@@ -128,7 +128,11 @@ func (p *picture) server() {
 		if proc == nil || !proc.Up {
 			f.Rows[0] = row(span(state, theme.Muted))
 		}
-		f.Rows = append(f.Rows, row(span("watch cache ", theme.Muted), span(fmt.Sprintf("rev %d", rev), theme.Number), p.cacheNote(watches)))
+		name, number, note := "watch cache ", fmt.Sprintf("rev %d", rev), p.cacheNote(watches)
+		if 1+grid.Width(name+number+note.Text) > at.Inside().W {
+			name = "cache "
+		}
+		f.Rows = append(f.Rows, row(span(name, theme.Muted), span(number, theme.Number), note))
 	case p.Form == scene.Small:
 		var dots []grid.Span
 		for i := range marks {
