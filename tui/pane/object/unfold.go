@@ -6,29 +6,27 @@ import "strings"
 // where otherwise only what is below a key stands. Read line by line these would look like fields.
 func unfold(lines []string) []string {
 	out := make([]string, 0, len(lines))
-	var text bool // the last line ends in a text that may go on
-	var at int    // where its key begins
+	var text, double bool // the last line ends in a text that may go on, in double quotes
+	var at int            // where its key begins
 	for _, l := range lines {
 		body := strings.TrimLeft(l, " ")
 		in := len(l) - len(body)
 		if text && (in > at || body == "") {
-			last := &out[len(out)-1]
-			if quoted, cut := strings.CutSuffix(*last, `\`); cut { // of a quoted text the end of the line says that nothing stands between
-				*last = quoted + strings.TrimPrefix(body, `\`)
-			} else {
-				*last += " " + body
+			if double && strings.HasPrefix(body, `\ `) { // more spaces than the one where the line ends
+				body = body[1:]
 			}
+			out[len(out)-1] += " " + body
 			continue
 		}
 		out = append(out, l)
-		text, at = begins(body, in)
+		text, double, at = begins(body, in)
 	}
 	return out
 }
 
-// begins reports whether a line begins a text that may go on, and where what it
-// belongs to begins. A text in a block ("|") is written as it is.
-func begins(body string, in int) (text bool, at int) {
+// begins reports whether a line begins a text that may go on, whether in double quotes, and where
+// what it belongs to begins. A text in a block ("|") is written as it is.
+func begins(body string, in int) (text, double bool, at int) {
 	for strings.HasPrefix(body, "- ") {
 		body = body[2:]
 		in += 2
@@ -36,11 +34,11 @@ func begins(body string, in int) (text bool, at int) {
 	_, value, field := cutField(body)
 	if !field {
 		if opens(body) {
-			return false, in
+			return false, false, in
 		}
-		return true, in - 1 // of a list: it goes on below itself
+		return true, strings.HasPrefix(body, `"`), in - 1 // of a list: it goes on below itself
 	}
-	return value != "" && !strings.ContainsAny(value[:1], "|>[{"), in
+	return value != "" && !strings.ContainsAny(value[:1], "|>[{"), strings.HasPrefix(value, `"`), in
 }
 
 // cutField cuts a line into a field's name and its value. A text that is written in quotes
