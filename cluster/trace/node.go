@@ -142,7 +142,7 @@ type Rule struct {
 	Chain   string
 	Text    string // as iptables-save prints it, "-A KUBE-SVC-… …"
 	Removed bool   `json:",omitempty"`
-	Pos     int    // position in the chain after an addition
+	Pos     int    // position in the chain after an addition, the first is 1
 	Service string `json:",omitempty"` // ns/name:port it serves
 }
 

@@ -194,7 +194,7 @@ func ruleChange(b *Builder, e *trace.Event, p *trace.Rule) {
 		}
 		return
 	}
-	at := min(max(p.Pos, 0), len(c.rules))
+	at := min(max(p.Pos-1, 0), len(c.rules))
 	c.rules = slices.Insert(c.rules, at, Rule{Text: p.Text, Service: p.Service, Event: e.ID, At: e.At})
 	n.RuleCount++
 }
@@ -210,8 +210,8 @@ func cause(e *trace.Event) trace.ID {
 // find is where a removed rule stands: at its position if that fits, else
 // wherever its text is.
 func (c *Chain) find(p *trace.Rule) int {
-	if p.Pos >= 0 && p.Pos < len(c.rules) && c.rules[p.Pos].Text == p.Text {
-		return p.Pos
+	if at := p.Pos - 1; at >= 0 && at < len(c.rules) && c.rules[at].Text == p.Text {
+		return at
 	}
 	return slices.IndexFunc(c.rules, func(r Rule) bool { return r.Text == p.Text })
 }

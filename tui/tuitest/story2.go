@@ -42,7 +42,7 @@ func (t *Tape) service(pods []string) {
 		}
 		pos := map[string]int{}
 		for _, r := range rules {
-			t.Emit(trace.CompProxy, n, trace.RuleChange, sl, &trace.Rule{Node: n, Table: "nat", Chain: r.chain, Text: r.text, Pos: pos[r.chain], Service: "demo/web:80"}, w[0])
+			t.Emit(trace.CompProxy, n, trace.RuleChange, sl, &trace.Rule{Node: n, Table: "nat", Chain: r.chain, Text: r.text, Pos: pos[r.chain] + 1, Service: "demo/web:80"}, w[0])
 			pos[r.chain]++
 		}
 		t.Emit(trace.CompProxy, n, trace.ProxySync, trace.Ref{}, &trace.ProxySyncInfo{Node: n, Full: true, Added: len(rules), Services: 2, Endpoints: 3}, w[0])
