@@ -74,8 +74,9 @@ func (b *branch) history() *view.History { return b.past }
 // watch asks for a message when the run's trace grows.
 func (b *branch) watch(ctx context.Context) tea.Cmd { return b.waker.watch(ctx, b.past) }
 
-// at is the event that the screen shows of it: the newest, or one of the past.
-func (b *branch) at() trace.ID { return trace.ID{Seq: b.travel.State().Last.Seq} }
+// at is the control plane's event that the screen shows of it: the newest, or one of the past;
+// before the first, where only members have done something, the first.
+func (b *branch) at() trace.ID { return trace.ID{Seq: max(b.travel.State().Last.Seq, 1)} }
 
 // events are all events of the run up to one.
 func (b *branch) events() []*trace.Event {

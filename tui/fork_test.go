@@ -342,3 +342,16 @@ func TestRunsByTheConsole(t *testing.T) {
 		}
 	}
 }
+
+// A recording may begin with what members do, before the control plane's first event: a fork there
+// is one at the first.
+func TestAForkBeforeTheFirstEvent(t *testing.T) {
+	tape := tuitest.NewTape()
+	tape.Emit(trace.CompMember, "a", trace.MemberRole, trace.Ref{Kind: "Member", Name: "a"}, &trace.MemberState{Member: "a", Role: "follower"})
+	if first := tape.Stream.Get(0); first == nil || first.ID.Seq != 0 {
+		t.Fatalf("the tape begins with %v", first)
+	}
+	f := &forker{}
+	d := exploreTape(t, tape, 120, 40, func(c *Config) { c.Forks = f })
+	d.press("F").shows("run again up to #1:")
+}
