@@ -52,11 +52,12 @@ func drawChange(s *pane.Sheet, y int, on pane.Subject, n *trace.NodeChange, whol
 	mark := "+ "
 	x := 13
 	text := strings.Join(what, ", and ")
-	if !whole {
+	all := view.WouldFit(n)
+	if !whole && grid.Width(all) > s.W()-x {
 		s.Line(y, on, grid.Span{Text: mark, Style: theme.Added}, grid.Span{Text: grid.Pad(n.Node, 10) + " ", Style: theme.Name}, grid.Span{Text: text, Style: theme.Text})
 		return y + 1
 	}
-	text = view.WouldFit(n)
+	text = all
 	for i, l := range grid.Lines(text, max(s.W()-x, 20)) {
 		if i == 0 {
 			s.Line(y, on, grid.Span{Text: mark, Style: theme.Added}, grid.Span{Text: grid.Pad(n.Node, 10) + " ", Style: theme.Name}, grid.Span{Text: l, Style: theme.Text})
