@@ -20,6 +20,10 @@ import (
 	requestx509 "k8s.io/apiserver/pkg/authentication/request/x509"
 )
 
+// authorityLife is how long the authority's own certificate holds: ten years, as kubeadm's
+// (client-go util/cert NewSelfSignedCACert).
+const authorityLife = 10 * 365 * 24 * time.Hour
+
 // Authority is the cluster's certificate authority, kubeadm's
 // /etc/kubernetes/pki/ca.crt and ca.key: it signs client certificates, and the
 // API server believes those it signed (--client-ca-file).
@@ -52,7 +56,7 @@ func NewAuthority(r *rand.Rand, epoch time.Time) (*Authority, error) {
 	key := ed25519.NewKeyFromSeed(seed)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kubernetes"},
-		NotBefore: epoch, NotAfter: epoch.Add(10 * 365 * 24 * time.Hour),
+		NotBefore: epoch, NotAfter: epoch.Add(authorityLife),
 		IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageCertSign,
 	}

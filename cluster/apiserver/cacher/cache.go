@@ -152,6 +152,10 @@ func (c *Cache) follow(t *sim.Task) {
 	}
 }
 
+// listAgain is how long it is until a cache lists again (cacher.go startCaching, which is
+// tried every second).
+const listAgain = time.Second
+
 // beginAnew ends every watch, because their clients would miss what the cache
 // has missed, and fills the cache again.
 func (c *Cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
@@ -161,7 +165,7 @@ func (c *Cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
 	for _, w := range c.watchers.all() {
 		w.end("the watch cache begins anew: "+reason, ended)
 	}
-	t.Sleep(time.Second)
+	t.Sleep(listAgain)
 	if c.dropped {
 		return
 	}
@@ -197,7 +201,7 @@ func (c *Cache) fill(t *sim.Task) {
 			c.regain(t, y)
 			break
 		}
-		t.Sleep(time.Second) // the store has no leader, or a key is missing; reflectors retry as well
+		t.Sleep(listAgain) // the store has no leader, or a key is missing; reflectors retry as well
 		if c.dropped {
 			return
 		}

@@ -47,6 +47,10 @@ func (c *Cache) Current() int64 {
 	return c.revision
 }
 
+// lookAgain is how often who waits for a revision looks by himself: a cache that has nothing
+// to take in does not move when the store shows more.
+const lookAgain = 50 * time.Millisecond
+
 // Wait waits until the cache stands for a revision; it reports false after
 // limit of virtual time.
 func (c *Cache) Wait(t *sim.Task, revision int64, limit time.Duration) bool {
@@ -56,7 +60,7 @@ func (c *Cache) Wait(t *sim.Task, revision int64, limit time.Duration) bool {
 		if left <= 0 {
 			return false
 		}
-		c.moved.WaitTimeout(t, min(left, 50*time.Millisecond))
+		c.moved.WaitTimeout(t, min(left, lookAgain))
 	}
 	return true
 }

@@ -22,6 +22,9 @@ const (
 	cleanupBy    = "crd-finalizer"
 )
 
+// writeAgain is how long it is until a controller tries again what it could not write.
+const writeAgain = time.Second
+
 func (d *Controllers) end(t *sim.Task, name string) {
 	en := d.cache().Get(name)
 	if en == nil {
@@ -51,12 +54,12 @@ func (d *Controllers) end(t *sim.Task, name string) {
 	d.noted(t, name, crd)
 }
 
-// noted writes the definition's status. What failed is looked at again after a
-// second, also where somebody else was faster.
+// noted writes the definition's status. What failed is looked at again after
+// writeAgain, also where somebody else was faster.
 func (d *Controllers) noted(t *sim.Task, name string, crd *apiextensionsv1.CustomResourceDefinition) bool {
 	err := d.write(t, cleanupBy, crd)
 	if err != nil && !apierrors.IsNotFound(err) {
-		d.later(name, time.Second)
+		d.later(name, writeAgain)
 	}
 	return err == nil
 }

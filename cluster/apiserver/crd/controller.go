@@ -112,7 +112,7 @@ func (d *Controllers) sync(t *sim.Task, name string, why trace.ID, crd *apiexten
 	if by != "" {
 		if err := d.write(t, by, next); err != nil {
 			if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-				d.later(name, time.Second)
+				d.later(name, writeAgain)
 			}
 			return // else it will be looked at again
 		}

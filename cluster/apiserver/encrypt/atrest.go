@@ -224,9 +224,13 @@ func (e *AtRest) awaitPlugins(t *sim.Task, set *Set) error {
 			set.Stop()
 			return fmt.Errorf("health check for new transformers failed, polling error context deadline exceeded: %w", ill)
 		}
-		t.Sleep(100 * time.Millisecond)
+		t.Sleep(healthPoll)
 	}
 }
+
+// healthPoll is how often a new set's providers are looked at (controller.go
+// validateNewTransformersHealth).
+const healthPoll = 100 * time.Millisecond
 
 // PluginHealth is what the check kms-providers of /healthz and /readyz says; there
 // is one where KMS providers are configured or the file is reloaded.

@@ -180,7 +180,10 @@ func (s *Set) Probes() []*Probe { return s.probes }
 
 // HealthTimeout is how long a new set's KMS providers are given to become healthy
 // before the set is refused (controller.go validateNewTransformersHealth).
-func (s *Set) HealthTimeout() time.Duration { return max(2*s.timeout, 10*time.Second) }
+func (s *Set) HealthTimeout() time.Duration { return max(2*s.timeout, leastHealthTimeout) }
+
+// leastHealthTimeout is minKMSPluginCloseGracePeriod of the same file.
+const leastHealthTimeout = 10 * time.Second
 
 // Stop ends the probes: another set is in force.
 func (s *Set) Stop() {

@@ -24,6 +24,10 @@ import (
 	"kviz/cluster/trace"
 )
 
+// defaultTimeout is that of a webhook which names none (pkg/apis/admissionregistration/v1
+// SetDefaults_ValidatingWebhook).
+const defaultTimeout = 10 * time.Second
+
 // ReviewCodec writes and reads AdmissionReviews as upstream's client does
 // (apiserver pkg/util/webhook/client.go NewClientManager).
 var ReviewCodec = func() runtime.Codec {
@@ -76,7 +80,7 @@ func (h *Hooks) begin(r *request.Scope, spec *hookSpec, author string, inv *gene
 	if err != nil {
 		return c, c.failed(fmt.Errorf("failed to call webhook: %w", err), apierrors.NewServiceUnavailable("error calling webhook"))
 	}
-	timeout := 10 * time.Second
+	timeout := defaultTimeout
 	if spec.timeout != nil {
 		timeout = time.Duration(*spec.timeout) * time.Second
 	}
