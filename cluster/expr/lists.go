@@ -53,11 +53,15 @@ var lists = map[reflect.Type]map[string]extra{
 	reflect.TypeFor[*view.Scheduler](): {
 		"recentCycles": list((*view.Scheduler).RecentCycles),
 	},
+	reflect.TypeFor[*view.Request](): {
+		"spans": list((*view.Request).Spans),
+	},
 	reflect.TypeFor[*view.Cycle](): {
 		"filters":   list((*view.Cycle).Filters),
 		"nodeNames": list((*view.Cycle).NodeNames),
 		"points":    list((*view.Cycle).Points),
 		"scores":    list((*view.Cycle).Scores),
+		"spans":     list((*view.Cycle).Spans),
 	},
 	reflect.TypeFor[*view.Node](): {
 		"lastDiff": list((*view.Node).LastDiff),
