@@ -200,8 +200,8 @@ func Split() *Tape {
 	return t
 }
 
-// Crowd is a cluster of many nodes with three pods on each; of every hundred one is silent.
-func Crowd(nodes int) *Tape {
+// ManyNodes is a cluster of many nodes with three pods on each; of every hundred one is silent.
+func ManyNodes(nodes int) *Tape {
 	t := Calm(3, nodes)
 	for i := range nodes {
 		n := fmt.Sprintf("node-%d", i+1)

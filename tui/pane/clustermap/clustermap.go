@@ -30,10 +30,10 @@ type Map struct {
 	grain     scene.Grain // of the nodes at least
 	hush      bool        // routine is hidden
 
-	crowds  map[*view.History]*crowd
-	scene   *scene.Scene // the last one, and what it was made of
-	shape   scene.Shape
-	painter scene.Painter
+	populations map[*view.History]*population
+	scene       *scene.Scene // the last one, and what it was made of
+	shape       scene.Shape
+	painter     scene.Painter
 }
 
 var about = pane.Info{

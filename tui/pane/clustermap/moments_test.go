@@ -44,8 +44,8 @@ func TestMoments(t *testing.T) {
 		"node-dead":      tuitest.NodeDead(),
 		"five-members":   tuitest.Calm(5, 3),
 		"split":          tuitest.Split(),
-		"thirty-nodes":   tuitest.Crowd(30),
-		"thousand-nodes": tuitest.Crowd(1000),
+		"thirty-nodes":   tuitest.ManyNodes(30),
+		"thousand-nodes": tuitest.ManyNodes(1000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := tape.History()

@@ -53,7 +53,7 @@ func (m *Map) drawNodes(s *pane.Sheet, f *pane.Frame, y int) int {
 // boxes decides how many boxes stand beside one another and how high they are;
 // 0 where there is no room for boxes. A box has a row for each pod if that
 // fits, else a cell.
-func (p *crowd) boxes(names []string, w, room int) (cols, h int, podRows bool) {
+func (p *population) boxes(names []string, w, room int) (cols, h int, podRows bool) {
 	cols = max(1, min(len(names), w/boxW))
 	rows := (len(names) + cols - 1) / cols
 	most := 0
@@ -70,7 +70,7 @@ func (p *crowd) boxes(names []string, w, room int) (cols, h int, podRows bool) {
 	return cols, 0, false
 }
 
-func (p *crowd) drawBoxes(s *pane.Sheet, f *pane.Frame, y int, names []string, cols, h int, podRows bool) int {
+func (p *population) drawBoxes(s *pane.Sheet, f *pane.Frame, y int, names []string, cols, h int, podRows bool) int {
 	for i := 0; i < len(names); i += cols {
 		for c, n := range names[i:min(i+cols, len(names))] {
 			x0, x1 := s.W()*c/cols, s.W()*(c+1)/cols
@@ -81,7 +81,7 @@ func (p *crowd) drawBoxes(s *pane.Sheet, f *pane.Frame, y int, names []string, c
 	return y
 }
 
-func (p *crowd) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name string, podRows bool) {
+func (p *population) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name string, podRows bool) {
 	a := s.Rows(r.Y, r.H).Sub(r.X, 0, r.W, r.H)
 	on, glyph, st, word := nodeSubject(f, name)
 	line := theme.Line
@@ -113,14 +113,14 @@ func (p *crowd) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name string, 
 }
 
 // cpuBar draws the part of a node's CPU that its pods requested.
-func (p *crowd) cpuBar(a grid.Area, x, y, w int, name string) {
+func (p *population) cpuBar(a grid.Area, x, y, w int, name string) {
 	if n := p.nodes[name]; n != nil {
 		a.Bar(x, y, w, p.of(name).cores(), n.Status.Allocatable.Cpu().AsApproximateFloat64(), theme.Term0, theme.Line)
 	}
 }
 
 // drawLoad draws what the pods of a node have requested, and its taints.
-func (p *crowd) drawLoad(a grid.Area, f *pane.Frame, name string) {
+func (p *population) drawLoad(a grid.Area, f *pane.Frame, name string) {
 	n := p.nodes[name]
 	if n == nil {
 		a.Text(0, 0, "not registered yet", theme.Muted)
@@ -206,7 +206,7 @@ func drawPod(s *pane.Sheet, f *pane.Frame, y int, c cell) {
 }
 
 // drawLines draws a node a line: for windows too low for boxes.
-func (p *crowd) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
+func (p *population) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
 	wide, asked := 0, false
 	for _, n := range names {
 		wide = max(wide, min(len(n), 14))
@@ -301,7 +301,7 @@ func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st gr
 
 // drawMany draws a node a cell: its state and how many pods it has, and how many of them
 // are ready or completed where not all are.
-func (p *crowd) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
+func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
 	wide := 0
 	for _, n := range names {
 		wide = max(wide, len(n))
@@ -338,7 +338,7 @@ func (p *crowd) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string) in
 }
 
 // drawLegend says whose letters these are and what the shapes that occur mean.
-func (p *crowd) drawLegend(s *pane.Sheet, y int) int {
+func (p *population) drawLegend(s *pane.Sheet, y int) int {
 	legend := p.legend()
 	letters := slices.Sorted(maps.Keys(legend))
 	var pairs [][2]string

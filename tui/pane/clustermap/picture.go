@@ -20,7 +20,7 @@ type picture struct {
 	scene.Picture
 	s    *pane.Sheet
 	f    *pane.Frame
-	pods *crowd
+	pods *population
 	svcs map[string]*service
 
 	heat   heat

@@ -15,8 +15,8 @@ import (
 	"kviz/tui/tuitest"
 )
 
-// told is all that a crowd says, in words.
-func told(c *crowd, s *view.State) string {
+// told is all that a population says, in words.
+func told(c *population, s *view.State) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	cells := func(all []cell) (words []string) {
@@ -39,10 +39,10 @@ func told(c *crowd, s *view.State) string {
 }
 
 // Whatever happens, and wherever one goes in time, what was folded on is what would be made anew.
-func TestACrowdIsWhatItsStateSays(t *testing.T) {
+func TestAPopulationIsWhatItsStateSays(t *testing.T) {
 	for name, tape := range map[string]*tuitest.Tape{
 		"story": tuitest.Story(), "deletion": tuitest.Deletion(), "node lost": tuitest.NodeLost(), "node dead": tuitest.NodeDead(),
-		"no quorum": tuitest.QuorumLost(time.Minute), "crowd": tuitest.Crowd(12),
+		"no quorum": tuitest.QuorumLost(time.Minute), "population": tuitest.ManyNodes(12),
 	} {
 		for _, filter := range []string{"", "web", "!node-1"} {
 			h := tape.History()
@@ -52,7 +52,7 @@ func TestACrowdIsWhatItsStateSays(t *testing.T) {
 			for at := uint64(0); at < n; {
 				s := h.At(at)
 				f := &pane.Frame{S: s, H: h, Filter: filter}
-				got, want := told(m.population(f), s), told(newCrowd(f, ""), s)
+				got, want := told(m.population(f), s), told(newPopulation(f, ""), s)
 				if got != want {
 					t.Fatalf("%s, filter %q, at %d:\n%s\nwant\n%s", name, filter, at, got, want)
 				}
@@ -66,8 +66,8 @@ func TestACrowdIsWhatItsStateSays(t *testing.T) {
 
 // A frame of 5,000 nodes while pods and Leases change: folded on from the one before, and, for
 // comparison, made anew.
-func BenchmarkCrowd(b *testing.B) {
-	tape := tuitest.Crowd(5000)
+func BenchmarkPopulation(b *testing.B) {
+	tape := tuitest.ManyNodes(5000)
 	h := tape.History()
 	m := New()
 	host, g := pane.NewHost(m, "1"), grid.New(120, 33)
@@ -84,7 +84,7 @@ func BenchmarkCrowd(b *testing.B) {
 				tape.Commit(tuitest.Ref("Pod", "demo", name), "pods", tuitest.Pod("demo", name, "web-7f9c", node, "Running", "10.244.9.9"))
 				h.CatchUp(0)
 				if anew {
-					m.crowds = nil
+					m.populations = nil
 				}
 				b.StartTimer()
 				host.Dirty()

@@ -14,10 +14,10 @@ import (
 	"kviz/tui/podmark"
 )
 
-// crowd is what the map knows of all nodes and pods. It is kept from one drawing to the next and
+// population is what the map knows of all nodes and pods. It is kept from one drawing to the next and
 // folded on by the events in between: a frame with thousands of nodes reads small records and
 // walks over no pods. It is always what it would be if it were made anew from the state.
-type crowd struct {
+type population struct {
 	namespace, filter string   // that it was made for
 	last              trace.ID // the event of the state that it is of
 
@@ -72,25 +72,25 @@ type record struct {
 // enough is how many events are folded on; after more, all is made anew.
 const enough = 20000
 
-// population is the crowd of a frame's state.
-func (m *Map) population(f *pane.Frame) *crowd {
-	if len(m.crowds) > 3 {
-		clear(m.crowds)
+// population is that of a frame's state.
+func (m *Map) population(f *pane.Frame) *population {
+	if len(m.populations) > 3 {
+		clear(m.populations)
 	}
-	if m.crowds == nil {
-		m.crowds = map[*view.History]*crowd{}
+	if m.populations == nil {
+		m.populations = map[*view.History]*population{}
 	}
-	c := m.crowds[f.H]
+	c := m.populations[f.H]
 	if c == nil || c.namespace != m.namespace || c.filter != f.Filter || !c.fold(f) {
-		c = newCrowd(f, m.namespace)
-		m.crowds[f.H] = c
+		c = newPopulation(f, m.namespace)
+		m.populations[f.H] = c
 	}
 	return c
 }
 
-// newCrowd makes a crowd of a state.
-func newCrowd(f *pane.Frame, namespace string) *crowd {
-	c := &crowd{
+// newPopulation makes a population of a state.
+func newPopulation(f *pane.Frame, namespace string) *population {
+	c := &population{
 		namespace: namespace, filter: f.Filter, last: f.S.Last, there: map[string]bool{}, total: map[string]int{}, cells: map[string]cell{}, byNode: map[string][]cell{}, owners: map[owned]*tally{}, marks: map[rune]int{},
 		load: map[string]*requested{}, asked: map[string]placed{}, nodes: map[string]*corev1.Node{}, records: map[string]*record{},
 	}
@@ -104,7 +104,7 @@ func newCrowd(f *pane.Frame, namespace string) *crowd {
 }
 
 // fold folds on to a later state by the events in between, and reports whether it could.
-func (c *crowd) fold(f *pane.Frame) bool {
+func (c *population) fold(f *pane.Frame) bool {
 	if f.S.Last == c.last {
 		return true
 	}
@@ -141,7 +141,7 @@ func (c *crowd) fold(f *pane.Frame) bool {
 
 // take takes in one event: what it has changed is looked up in the state. It reports whether the
 // Services have to be looked at again, and false where all has to be made anew.
-func (c *crowd) take(f *pane.Frame, e *trace.Event) (services, ok bool) {
+func (c *population) take(f *pane.Frame, e *trace.Event) (services, ok bool) {
 	switch p := e.Payload.(type) {
 	case *trace.Commit:
 		for _, change := range p.Changes {
@@ -179,7 +179,7 @@ func (c *crowd) take(f *pane.Frame, e *trace.Event) (services, ok bool) {
 var workloads = map[string]bool{"ReplicaSet": true, "Deployment": true, "StatefulSet": true, "DaemonSet": true, "Job": true, "CronJob": true, "ReplicationController": true}
 
 // pod takes a pod in as it is in the state; away where it is not there.
-func (c *crowd) pod(f *pane.Frame, namespace, name string) {
+func (c *population) pod(f *pane.Frame, namespace, name string) {
 	key := namespace + "/" + name
 	c.leave(key)
 	o := f.S.Object("pods", namespace, name)
@@ -223,7 +223,7 @@ func (c *crowd) pod(f *pane.Frame, namespace, name string) {
 func (x cell) fine() bool { return x.mark.Glyph == '●' || x.mark.Glyph == '✓' }
 
 // leave takes a pod away.
-func (c *crowd) leave(key string) {
+func (c *population) leave(key string) {
 	if c.there[key] {
 		delete(c.there, key)
 		namespace, _, _ := strings.Cut(key, "/")
@@ -265,7 +265,7 @@ func (c *crowd) leave(key string) {
 }
 
 // count adds what a pod asks for to its node.
-func (c *crowd) count(key string, pod *corev1.Pod) {
+func (c *population) count(key string, pod *corev1.Pod) {
 	node := pod.Spec.NodeName
 	if node == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return
@@ -307,7 +307,7 @@ func without(all []cell, x cell) []cell {
 }
 
 // node takes a node in as it is in the state; away where it is not there.
-func (c *crowd) node(f *pane.Frame, name string) {
+func (c *population) node(f *pane.Frame, name string) {
 	o := f.S.Object("nodes", "", name)
 	if o == nil && f.S.Node(name) == nil {
 		if c.records[name] != nil {
@@ -338,7 +338,7 @@ func (c *crowd) node(f *pane.Frame, name string) {
 }
 
 // stands is how a node stands now: how long it has been silent goes on without any event.
-func (c *crowd) stands(s *view.State, name string) standing {
+func (c *population) stands(s *view.State, name string) standing {
 	r := c.records[name]
 	if r == nil {
 		return standing{}
@@ -347,7 +347,7 @@ func (c *crowd) stands(s *view.State, name string) standing {
 }
 
 // shown is how many pods there are in a namespace; in all for "".
-func (c *crowd) shown(namespace string) int {
+func (c *population) shown(namespace string) int {
 	if namespace != "" {
 		return c.total[namespace]
 	}
@@ -359,7 +359,7 @@ func (c *crowd) shown(namespace string) int {
 }
 
 // of is what a node's pods have asked for.
-func (c *crowd) of(node string) requested {
+func (c *population) of(node string) requested {
 	if l := c.load[node]; l != nil {
 		return *l
 	}
@@ -367,7 +367,7 @@ func (c *crowd) of(node string) requested {
 }
 
 // legend are the workloads of each letter: the first by name, and "…" where there are more.
-func (c *crowd) legend() map[rune]string {
+func (c *population) legend() map[rune]string {
 	all := map[rune]string{}
 	more := map[rune]bool{}
 	for o := range c.owners {
@@ -386,7 +386,7 @@ func (c *crowd) legend() map[rune]string {
 }
 
 // tallies count the pods of each letter.
-func (c *crowd) tallies() map[rune]tally {
+func (c *population) tallies() map[rune]tally {
 	all := map[rune]tally{}
 	for o, t := range c.owners {
 		n := all[o.letter]
@@ -396,7 +396,7 @@ func (c *crowd) tallies() map[rune]tally {
 }
 
 // services looks at all Services anew.
-func (c *crowd) services(f *pane.Frame) {
+func (c *population) services(f *pane.Frame) {
 	c.svcs = services(f)
 	c.lost = false
 	for _, s := range c.svcs {
