@@ -75,6 +75,9 @@ func placeName(id string) string {
 	case scene.Controllers:
 		return "controllers"
 	}
+	if service, ok := strings.CutPrefix(id, "svc/"); ok {
+		return "Service " + service
+	}
 	id = strings.TrimPrefix(id, "process/")
 	return strings.TrimPrefix(id, "node/")
 }

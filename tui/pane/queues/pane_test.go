@@ -2,6 +2,7 @@ package queues
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"kviz/cluster/trace"
@@ -23,5 +24,35 @@ func TestInformers(t *testing.T) {
 	h := tuitest.WatchStory().History()
 	for _, size := range [][2]int{{78, 22}, {118, 38}} {
 		tuitest.Golden(t, fmt.Sprintf("informers-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], "do queues.part")))
+	}
+}
+
+// The flow at the top follows the cursor: each controller's caches, keys, worker, and what
+// was asked of the API server.
+func TestFlow(t *testing.T) {
+	h := tuitest.Story().History()
+	for _, size := range [][2]int{{78, 24}, {118, 38}} {
+		first := tuitest.Pane(New(), h, h.Latest(), size[0], size[1])
+		tuitest.Golden(t, fmt.Sprintf("flow-%d", size[0]), tuitest.Planes(first))
+		for _, want := range []string{"watch ▶ cache", "queue ", "worker ▶ API server"} {
+			if !strings.Contains(first.Plane(), want) {
+				t.Errorf("%v: no %q", size, want)
+			}
+		}
+		seen := map[string]bool{}
+		for downs := range 12 {
+			moves := make([]string, downs)
+			for i := range moves {
+				moves[i] = keymap.Down
+			}
+			g := tuitest.Pane(New(), h, h.Latest(), size[0], size[1], moves...)
+			head := strings.Split(g.Plane(), "\n")[1]
+			seen[strings.Fields(head[strings.Index(head, "queue "):])[1]] = true
+		}
+		for _, want := range []string{"deployment", "endpointslice", "replicaset"} {
+			if !seen[want] {
+				t.Errorf("%v: the cursor never brought the flow of %s, but %v", size, want, seen)
+			}
+		}
 	}
 }

@@ -84,6 +84,7 @@ func (p *Queues) Draw(s *pane.Sheet, f *pane.Frame) { p.View().Draw(s, f) }
 // two columns, each queue where there is more room. What room is left below
 // goes to the latest runs.
 func (p *Queues) drawQueues(s *pane.Sheet, f *pane.Frame) {
+	top := drawFlow(s, f)
 	end := 0
 	if s.W() < 130 {
 		p.draw(s, f, func(draw func(*pane.Sheet, int) int) { draw(s, s.Len()) })
@@ -91,6 +92,8 @@ func (p *Queues) drawQueues(s *pane.Sheet, f *pane.Frame) {
 	} else {
 		left := s.W() / 2
 		a, b := s.Halves(left)
+		a.Rows(top, 0) // both begin below the flow
+		b.Rows(top, 0)
 		p.draw(s, f, func(draw func(*pane.Sheet, int) int) {
 			if b.Len() < a.Len() {
 				draw(b, b.Len())
@@ -98,7 +101,7 @@ func (p *Queues) drawQueues(s *pane.Sheet, f *pane.Frame) {
 			}
 			draw(a, a.Len())
 		})
-		end = s.Divide(0, left, a, b)
+		end = s.Divide(top, left, a, b)
 	}
 	if room := f.Rows - end; room >= 4 {
 		drawRuns(s, f, end, room)
