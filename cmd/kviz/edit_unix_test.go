@@ -108,7 +108,7 @@ func TestEditAtThePrompt(t *testing.T) {
 	s.command("kubectl edit configmap a").sees("editor 1, the terminal is sound").press("red", "enter").sees("configmap/a edited")
 	s.command("kubectl get configmap a -o jsonpath='{.data.colour}!'").sees("red!")
 	s.command("KUBE_EDITOR='./ed.sh 2' kubectl edit configmap a").sees("editor 2, the terminal is sound").press("ctrl+c")
-	s.sees("there was a problem with the editor").command("echo still here").sees("\nstill here")
+	s.sees("there was a problem with the editor \"./ed.sh 2\"\nkviz>").command("echo still here").sees("\nstill here")
 	s.command("exit").ends(0)
 
 	s = begin(t, home, 100, 30, "sh", "-c", "kubectl create configmap a --from-literal=colour=blue && KUBE_EDITOR='./ed.sh 3' kubectl edit configmap a")

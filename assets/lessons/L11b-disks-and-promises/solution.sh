@@ -1,7 +1,7 @@
 one=$(follower)
 gone stop $one
 gone crash $one
-powerless $one 1s
+powerless $one 3s
 lagging $one
 damaged $one flip
 replaced $one

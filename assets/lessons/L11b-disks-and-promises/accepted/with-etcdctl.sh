@@ -2,7 +2,7 @@
 gone stop $(leader)
 gone crash $(leader)
 one=$(follower)
-powerless $one 1s
+powerless $one 3s
 lagging $one
 damaged $one truncate
 dismissed $one

@@ -2,7 +2,7 @@
 one=$(follower)
 gone stop $one
 gone crash $one
-powerless $one 1s
+powerless $one 3s
 lagging $one
 kviz fault crash member/$one
 kviz fault corrupt member/$one

@@ -2,7 +2,7 @@
 one=$(follower)
 gone stop $one
 gone crash $one
-powerless $one 1s
+powerless $one 3s
 kviz fault stop member/$one
 wrote
 kviz fault start member/$one
