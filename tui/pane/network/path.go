@@ -323,7 +323,7 @@ func (p *Network) beliefs(s *pane.Sheet, f *pane.Frame, y int, w *way) int {
 		}
 	}
 	if len(off) > 0 {
-		x = a.Text(x+2, 0, "not ready: "+strings.Join(off, ", "), theme.Warn)
+		a.Text(x+2, 0, "not ready: "+strings.Join(off, ", "), theme.Warn)
 	}
 	return y + 1
 }
