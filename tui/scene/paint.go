@@ -16,8 +16,8 @@ const (
 	Down                // a broken border
 )
 
-// Face is what a place shows.
-type Face struct {
+// Box is how a place looks; it has a border where the place is framed.
+type Box struct {
 	Standing Standing
 	Role     grid.Style // of the border; 0 for what the standing has
 	Title    []grid.Span
@@ -62,16 +62,16 @@ type Head struct {
 	Count string // stands behind it
 }
 
-// Picture is how a scene is drawn: a face for each of its places and a line for each of
+// Picture is how a scene is drawn: a box for each of its places and a line for each of
 // its edges, in their order.
 type Picture struct {
-	Faces []Face
+	Boxes []Box
 	Lines []Line
 }
 
 // Blank is a picture of a scene in which every place is at rest and says nothing.
 func (s *Scene) Blank() Picture {
-	p := Picture{Faces: make([]Face, len(s.Places)), Lines: make([]Line, len(s.Edges))}
+	p := Picture{Boxes: make([]Box, len(s.Places)), Lines: make([]Line, len(s.Edges))}
 	for i, e := range s.Edges {
 		if e.Class != Selects {
 			p.Lines[i].Light = Sound
@@ -115,7 +115,7 @@ func (p *Painter) Paint(a grid.Area, s *Scene, pic Picture) {
 		}
 	}
 	for i := range s.Places {
-		p.border(s.Places[i], &pic.Faces[i])
+		p.border(s.Places[i], &pic.Boxes[i])
 	}
 	for i := range s.Edges {
 		p.edge(&s.Edges[i], &pic.Lines[i])
@@ -125,7 +125,7 @@ func (p *Painter) Paint(a grid.Area, s *Scene, pic Picture) {
 		p.dots(a, &s.Edges[i], &pic.Lines[i])
 	}
 	for i := range s.Places {
-		words(a, s.Places[i], &pic.Faces[i])
+		words(a, s.Places[i], &pic.Boxes[i])
 	}
 	for i := range s.Edges {
 		if pic.Lines[i].Light != Hidden {
@@ -154,10 +154,10 @@ func (p *Painter) add(x, y int, arms Arms, w weight, rank uint8, st grid.Style) 
 	}
 }
 
-// look is the border that a face has.
-func (f *Face) look() (weight, grid.Style) {
+// look is the border that a box has.
+func (b *Box) look() (weight, grid.Style) {
 	w, st := thin, theme.Line
-	switch f.Standing {
+	switch b.Standing {
 	case Degraded:
 		st = theme.Warn
 	case Emphasised:
@@ -165,29 +165,29 @@ func (f *Face) look() (weight, grid.Style) {
 	case Down:
 		w, st = dashed, theme.Bad
 	}
-	if f.Role != 0 {
-		st = f.Role
+	if b.Role != 0 {
+		st = b.Role
 	}
 	return w, st
 }
 
-func (p *Painter) border(place Place, f *Face) {
+func (p *Painter) border(place Place, b *Box) {
 	if !place.Framed {
 		return
 	}
 	r := place.Rect
-	w, st := f.look()
+	w, st := b.look()
 	x1, y1 := r.X+r.W-1, r.Y+r.H-1
 	for x := r.X + 1; x < x1; x++ {
 		p.add(x, r.Y, East|West, w, ofBorder, st)
 		p.add(x, y1, East|West, w, ofBorder, st)
-		if f.Split > 0 {
-			p.add(x, r.Y+f.Split, East|West, w, ofBorder, st)
+		if b.Split > 0 {
+			p.add(x, r.Y+b.Split, East|West, w, ofBorder, st)
 		}
 	}
 	for y := r.Y + 1; y < y1; y++ {
 		west, east := North|South, North|South
-		if f.Split > 0 && y == r.Y+f.Split {
+		if b.Split > 0 && y == r.Y+b.Split {
 			west, east = west|East, east|West
 		}
 		p.add(r.X, y, west, w, ofBorder, st)
@@ -303,20 +303,20 @@ func (p *Painter) dots(a grid.Area, e *Edge, l *Line) {
 }
 
 // words draws what a place says.
-func words(a grid.Area, place Place, f *Face) {
+func words(a grid.Area, place Place, b *Box) {
 	r := place.Rect
-	if place.Framed && len(f.Title) > 0 {
-		_, border := f.look()
+	if place.Framed && len(b.Title) > 0 {
+		_, border := b.look()
 		head := a.Sub(r.X+2, r.Y, r.W-4, 1)
 		head.Put(0, 0, ' ', border)
-		x := head.Sub(0, 0, r.W-5, 1).Spans(1, 0, f.Title...)
+		x := head.Sub(0, 0, r.W-5, 1).Spans(1, 0, b.Title...)
 		head.Put(x, 0, ' ', border)
 	}
 	in := place.Inside()
 	box := a.Sub(in.X, in.Y, in.W, in.H)
 	y := 0
-	for _, row := range f.Rows {
-		if f.Split > 0 && place.Framed && y == f.Split-1 {
+	for _, row := range b.Rows {
+		if b.Split > 0 && place.Framed && y == b.Split-1 {
 			y++
 		}
 		if len(row) > 0 {

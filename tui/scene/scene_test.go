@@ -32,11 +32,11 @@ func named(s *scene.Scene) scene.Picture {
 	for i, at := range s.Places {
 		name := []grid.Span{{Text: at.ID, Style: theme.Name}}
 		if at.Framed {
-			p.Faces[i].Title = name
+			p.Boxes[i].Title = name
 		} else if len(at.Names) == 0 && at.ID != scene.Store && at.ID != scene.Nodes {
-			p.Faces[i].Rows = [][]grid.Span{name}
+			p.Boxes[i].Rows = [][]grid.Span{name}
 		} else if len(at.Names) > 0 {
-			p.Faces[i].Rows = [][]grid.Span{{{Text: "▅", Style: theme.Good}}}
+			p.Boxes[i].Rows = [][]grid.Span{{{Text: "▅", Style: theme.Good}}}
 		}
 	}
 	for i, e := range s.Edges {
@@ -98,9 +98,9 @@ func TestLights(t *testing.T) {
 		light(scene.APIServer, "member/a", '●', theme.Busy, false)
 		light("member/b", "member/a", '□', theme.Term2, true)
 		light(scene.APIServer, "node/node-2", '◆', theme.Added, false)
-		p.Faces[s.Index("member/a")].Standing = scene.Emphasised
-		p.Faces[s.Index("member/c")].Standing = scene.Down
-		p.Faces[s.Index("node/node-3")].Standing = scene.Degraded
+		p.Boxes[s.Index("member/a")].Standing = scene.Emphasised
+		p.Boxes[s.Index("member/c")].Standing = scene.Down
+		p.Boxes[s.Index("node/node-3")].Standing = scene.Degraded
 		i, _, _ := s.Way("member/a", "member/c")
 		p.Lines[i].Cut = true
 		tuitest.Golden(t, fmt.Sprintf("lights-%g", share), tuitest.Planes(drawn(s, p)))

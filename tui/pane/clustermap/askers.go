@@ -23,7 +23,7 @@ func (p *picture) askers() {
 }
 
 func (p *picture) you() {
-	f, s := p.face(scene.You), p.f.S
+	b, s := p.box(scene.You), p.f.S
 	on := pane.Subject{ID: scene.You, Target: "", Words: "You, at the console. No command has been given yet.", Copy: "you"}
 	text, st, age := "no command yet", theme.Muted, ""
 	if all := s.Commands(); len(all) > 0 {
@@ -36,15 +36,15 @@ func (p *picture) you() {
 	}
 	switch {
 	case p.Form == scene.Full:
-		f.Title = []grid.Span{span("you", theme.Title)}
-		f.Rows = [][]grid.Span{row(span(prompt(text), st))}
+		b.Title = []grid.Span{span("you", theme.Title)}
+		b.Rows = [][]grid.Span{row(span(prompt(text), st))}
 	case p.Form == scene.Small:
-		f.Rows = [][]grid.Span{row(span("▸ you", theme.Title))}
+		b.Rows = [][]grid.Span{row(span("▸ you", theme.Title))}
 		if at, _ := p.At(scene.You); at.Rect.H > 1 {
-			f.Rows = append(f.Rows, row(span(brief(verb(text), age, at.Rect.W-1), theme.Muted)))
+			b.Rows = append(b.Rows, row(span(brief(verb(text), age, at.Rect.W-1), theme.Muted)))
 		}
 	default:
-		f.Rows = [][]grid.Span{{span("you ", theme.Title), span("●", st)}}
+		b.Rows = [][]grid.Span{{span("you ", theme.Title), span("●", st)}}
 	}
 	p.hot(scene.You, on)
 }
@@ -61,7 +61,7 @@ func (p *picture) process(id, process, name, without string) (mark string, st gr
 	}
 	on.Event = proc.Event
 	if !proc.Up {
-		p.face(id).Standing = scene.Down
+		p.box(id).Standing = scene.Down
 		on.Words = "The " + name + " is down" + because(proc.Reason) + ": " + without + "."
 		return "✗", theme.Bad, on
 	}
@@ -108,7 +108,7 @@ func brief(verb, age string, w int) string {
 var known = []string{"deployment", "endpointslice", "replicaset", "node-lifecycle", "job", "statefulset", "daemonset"}
 
 func (p *picture) controllers() {
-	f, s := p.face(scene.Controllers), p.f.S
+	b, s := p.box(scene.Controllers), p.f.S
 	waiting := 0
 	for _, q := range s.Queues() {
 		waiting += q.Ready + q.Processing
@@ -120,7 +120,7 @@ func (p *picture) controllers() {
 	mark, st, on := p.process(scene.Controllers, trace.CompKCM, "controller manager", "nobody works off what differs from what is wanted")
 	lease, look := p.lease(trace.CompKCM, "kube-controller-manager")
 	switch {
-	case f.Standing == scene.Down:
+	case b.Standing == scene.Down:
 		keys = "down"
 	case lease != "":
 		mark, st = p.withoutLease(scene.Controllers, mark, st)
@@ -131,20 +131,20 @@ func (p *picture) controllers() {
 	}
 	switch p.Form {
 	case scene.Full:
-		f.Title = []grid.Span{span("controllers", theme.Title)}
-		if f.Standing == scene.Down {
-			f.Title = append(f.Title, span(" ✗", theme.Bad|grid.Bold))
+		b.Title = []grid.Span{span("controllers", theme.Title)}
+		if b.Standing == scene.Down {
+			b.Title = append(b.Title, span(" ✗", theme.Bad|grid.Bold))
 		}
-		f.Rows = append(p.workers(mark, st), p.queueRow(keys, lease, look))
+		b.Rows = append(p.workers(mark, st), p.queueRow(keys, lease, look))
 	case scene.Small:
-		f.Rows = [][]grid.Span{row(span(mark, st), span(" controllers", theme.Text))}
+		b.Rows = [][]grid.Span{row(span(mark, st), span(" controllers", theme.Text))}
 		if at, _ := p.At(scene.Controllers); at.Rect.H > 1 {
-			f.Rows = append(f.Rows, row(span(keys, orElse(look, theme.Muted))))
+			b.Rows = append(b.Rows, row(span(keys, orElse(look, theme.Muted))))
 		}
 	default:
-		f.Rows = [][]grid.Span{{span("control", theme.Text)}}
+		b.Rows = [][]grid.Span{{span("control", theme.Text)}}
 		if mark != "●" {
-			f.Rows = [][]grid.Span{{span("contr", theme.Text), span(" "+mark, st)}}
+			b.Rows = [][]grid.Span{{span("contr", theme.Text), span(" "+mark, st)}}
 		}
 	}
 	p.hot(scene.Controllers, on)
@@ -153,12 +153,12 @@ func (p *picture) controllers() {
 // withoutLease marks a process that does not work, or soon will not, because it does not hold
 // its Lease.
 func (p *picture) withoutLease(id, mark string, st grid.Style) (string, grid.Style) {
-	f := p.face(id)
+	b := p.box(id)
 	if !p.floors.Leases[strings.TrimPrefix(id, "process/")] {
-		f.Standing = scene.Degraded
+		b.Standing = scene.Degraded
 		return mark, st
 	}
-	f.Standing = scene.Down
+	b.Standing = scene.Down
 	return "✗", theme.Bad
 }
 
@@ -238,13 +238,13 @@ func because(reason string) string {
 }
 
 func (p *picture) scheduler() {
-	f, s := p.face(scene.Scheduler), p.f.S
+	b, s := p.box(scene.Scheduler), p.f.S
 	n := len(s.Scheduler.PodsIn("active"))
 	text := words.Count(n, "pod") + " to place"
 	mark, st, on := p.process(scene.Scheduler, trace.CompScheduler, "scheduler", "new pods wait, running ones run on")
 	lease, look := p.lease(trace.CompScheduler, "kube-scheduler")
 	switch {
-	case f.Standing == scene.Down:
+	case b.Standing == scene.Down:
 		text = "down"
 	case lease != "":
 		mark, st = p.withoutLease(scene.Scheduler, mark, st)
@@ -260,16 +260,16 @@ func (p *picture) scheduler() {
 	}
 	switch p.Form {
 	case scene.Full:
-		if f.Title = []grid.Span{span("scheduler", theme.Title)}; f.Standing == scene.Down {
-			f.Title = append(f.Title, span(" ✗", theme.Bad|grid.Bold))
+		if b.Title = []grid.Span{span("scheduler", theme.Title)}; b.Standing == scene.Down {
+			b.Title = append(b.Title, span(" ✗", theme.Bad|grid.Bold))
 		}
-		f.Rows = [][]grid.Span{row(span(mark+" ", st), span(text, orElse(look, theme.Text)))}
+		b.Rows = [][]grid.Span{row(span(mark+" ", st), span(text, orElse(look, theme.Text)))}
 	case scene.Small:
-		f.Rows = [][]grid.Span{row(span(mark, st), span(" scheduler", theme.Text))}
+		b.Rows = [][]grid.Span{row(span(mark, st), span(" scheduler", theme.Text))}
 	default:
-		f.Rows = [][]grid.Span{{span("sched", theme.Text)}}
+		b.Rows = [][]grid.Span{{span("sched", theme.Text)}}
 		if mark == "✗" {
-			f.Rows = [][]grid.Span{{span("sch ", theme.Text), span(mark, st)}}
+			b.Rows = [][]grid.Span{{span("sch ", theme.Text), span(mark, st)}}
 		}
 	}
 	p.hot(scene.Scheduler, on)

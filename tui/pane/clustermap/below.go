@@ -24,7 +24,7 @@ func (p *picture) nodes() {
 		}
 		switch p.Grain {
 		case scene.Boxes:
-			p.box(at, name)
+			p.node(at, name)
 		case scene.Tiles:
 			p.tile(at, name)
 		default:
@@ -33,18 +33,18 @@ func (p *picture) nodes() {
 	}
 }
 
-// box draws a node with room for its pods.
-func (p *picture) box(at scene.Place, name string) {
-	f := p.face(at.ID)
+// node draws a node with room for its pods.
+func (p *picture) node(at scene.Place, name string) {
+	b := p.box(at.ID)
 	on, _, _, word := nodeSubject(p.f, name)
 	node := p.f.S.Node(name)
 	how := p.pods.stands(p.f.S, name)
 	glyph, st := how.mark()
 	switch {
 	case how.is == scene.Off:
-		f.Standing = scene.Down
+		b.Standing = scene.Down
 	case how.said == scene.Unheard || how.said == scene.Ails || how.is == scene.Ails || how.overdue || how.cut:
-		f.Standing = scene.Degraded
+		b.Standing = scene.Degraded
 	}
 	if late := how.word(); late != "" {
 		word = late
@@ -61,29 +61,29 @@ func (p *picture) box(at scene.Place, name string) {
 	}
 	in := at.Inside()
 	if at.Framed {
-		f.Title = head
+		b.Title = head
 		p.hot(at.ID, on)
 	} else {
-		f.Rows = append(f.Rows, head)
+		b.Rows = append(b.Rows, head)
 		p.s.Hot(at.Rect.X, at.Rect.Y, grid.Width(name), on)
 	}
 	room := in.H
 	if at.Framed {
 		if how.differs() { // what is said and what is, with the pods of both
-			f.Rows = append(f.Rows, p.sides(how, name, in.W, in.H)...)
+			b.Rows = append(b.Rows, p.sides(how, name, in.W, in.H)...)
 			return
 		}
-		f.Rows = append(f.Rows, p.processes(name, in.W))
+		b.Rows = append(b.Rows, p.processes(name, in.W))
 		room -= 2
 	} else {
 		room--
 	}
-	p.podRows(f, at, name, room)
+	p.podRows(b, at, name, room)
 	if at.Framed {
-		for len(f.Rows) < in.H-1 {
-			f.Rows = append(f.Rows, nil)
+		for len(b.Rows) < in.H-1 {
+			b.Rows = append(b.Rows, nil)
 		}
-		f.Rows = append(f.Rows, p.load(name, in.W))
+		b.Rows = append(b.Rows, p.load(name, in.W))
 	}
 }
 
@@ -118,11 +118,11 @@ func (p *picture) processes(node string, w int) []grid.Span {
 }
 
 // podRows draws a node's pods: a row each, or cells where there are more pods than rows.
-func (p *picture) podRows(f *scene.Face, at scene.Place, node string, room int) {
+func (p *picture) podRows(b *scene.Box, at scene.Place, node string, room int) {
 	in := at.Inside()
 	pods := p.pods.byNode[node]
 	if len(pods) == 0 && room > 0 {
-		f.Rows = append(f.Rows, row(span("no pods", theme.Muted)))
+		b.Rows = append(b.Rows, row(span("no pods", theme.Muted)))
 		return
 	}
 	lead := 1
@@ -131,8 +131,8 @@ func (p *picture) podRows(f *scene.Face, at scene.Place, node string, room int) 
 	}
 	if len(pods) <= room {
 		for _, c := range pods {
-			p.s.Hot(in.X+lead, in.Y+len(f.Rows), in.W-lead, podSubject(c))
-			f.Rows = append(f.Rows, p.podRow(c, in.W, lead))
+			p.s.Hot(in.X+lead, in.Y+len(b.Rows), in.W-lead, podSubject(c))
+			b.Rows = append(b.Rows, p.podRow(c, in.W, lead))
 		}
 		return
 	}
@@ -146,11 +146,11 @@ func (p *picture) podRows(f *scene.Face, at scene.Place, node string, room int) 
 				break
 			}
 			c := pods[i]
-			p.s.Hot(in.X+lead+3*k, in.Y+len(f.Rows), 2, podSubject(c))
+			p.s.Hot(in.X+lead+3*k, in.Y+len(b.Rows), 2, podSubject(c))
 			r = append(r, marked(c, p.f.Fresh(c.obj.Changed)), span(" ", theme.Text))
 			i++
 		}
-		f.Rows = append(f.Rows, r)
+		b.Rows = append(b.Rows, r)
 	}
 }
 
@@ -262,7 +262,7 @@ func (p *picture) tile(at scene.Place, name string) {
 	if free := room - len(pods); free > 0 {
 		r = append(r, span(strings.Repeat("·", free), theme.Line))
 	}
-	p.face(at.ID).Rows = [][]grid.Span{r}
+	p.box(at.ID).Rows = [][]grid.Span{r}
 	on.Words += " " + words.Count(len(pods), "pod") + "."
 	p.s.Hot(at.Rect.X, at.Rect.Y, at.Rect.W, on)
 }
@@ -300,7 +300,7 @@ func (p *picture) cell(at scene.Place) {
 	} else {
 		on.Words += " " + words.Count(pods, "pod") + "."
 	}
-	p.face(at.ID).Rows = [][]grid.Span{{span(string(r), look)}}
+	p.box(at.ID).Rows = [][]grid.Span{{span(string(r), look)}}
 	p.s.Hot(at.Rect.X, at.Rect.Y, 1, on)
 }
 
@@ -351,7 +351,7 @@ func (p *picture) services() {
 		if drawn && used < at.Rect.W {
 			r = append(r, span(strings.Repeat("┄", at.Rect.W-used), theme.Muted))
 		}
-		p.face(at.ID).Rows = [][]grid.Span{r}
+		p.box(at.ID).Rows = [][]grid.Span{r}
 		p.s.Hot(at.Rect.X, at.Rect.Y, used-1, pane.Subject{
 			ID: "svc/" + key, Ref: s.obj.Ref, Event: s.obj.Changed, Copy: s.svc.Spec.ClusterIP,
 			Words: fmt.Sprintf("Service %s at %s: %d of %d endpoints ready. Its address exists only in the rules of the nodes.", key, address, s.ready, s.all),

@@ -54,7 +54,7 @@ func (p *picture) besides() {
 		if len(p.f.S.FaultsOn(at.ID)) > 0 {
 			mark, st = "✗", theme.Bad
 		}
-		p.face(at.ID).Rows = [][]grid.Span{{span(" "+mark+" ", st), span(grid.Cut(name, at.Rect.W-4), theme.Text)}}
+		p.box(at.ID).Rows = [][]grid.Span{{span(" "+mark+" ", st), span(grid.Cut(name, at.Rect.W-4), theme.Text)}}
 		p.hot(at.ID, pane.Subject{ID: at.ID, Target: at.ID, Words: said, Copy: name})
 	}
 	if len(p.f.S.Balancer.Servers) < 2 {

@@ -36,10 +36,10 @@ func (p *picture) lights() {
 	for _, q := range shot.Lamps {
 		p.lamp(q)
 	}
-	if f := p.face(shot.Place); shot.Place != "" && f.Standing != scene.Down {
-		f.Standing = scene.Emphasised
+	if b := p.box(shot.Place); shot.Place != "" && b.Standing != scene.Down {
+		b.Standing = scene.Emphasised
 		if member, ok := p.memberOf(shot.Place); ok {
-			f.Role = theme.Term(member)
+			b.Role = theme.Term(member)
 		}
 	}
 }
@@ -127,13 +127,13 @@ func (p *picture) standsFor(a, b string) string {
 
 // flash is what is seen from the back of a room when something is broken or mended: the whole
 // border, or the whole line, in reverse.
-func flash(f *scene.Face, role grid.Style) {
-	f.Standing, f.Role = scene.Emphasised, role|grid.Reverse
-	if len(f.Title) == 0 {
-		for y, r := range f.Rows[:min(len(f.Rows), 1)] {
-			f.Rows[y] = nil
+func flash(b *scene.Box, role grid.Style) {
+	b.Standing, b.Role = scene.Emphasised, role|grid.Reverse
+	if len(b.Title) == 0 {
+		for y, r := range b.Rows[:min(len(b.Rows), 1)] {
+			b.Rows[y] = nil
 			for _, x := range r {
-				f.Rows[y] = append(f.Rows[y], span(x.Text, role|grid.Reverse|grid.Bold))
+				b.Rows[y] = append(b.Rows[y], span(x.Text, role|grid.Reverse|grid.Bold))
 			}
 		}
 	}
@@ -145,10 +145,10 @@ func (p *picture) lamp(q motion.Pulse) {
 	if !ok {
 		return
 	}
-	f := p.face(q.From)
+	b := p.box(q.From)
 	if len(at.Names) > 0 { // a cell of nodes flashes when one of them has something new
-		for i := range f.Rows {
-			f.Rows[i] = []grid.Span{span(f.Rows[i][0].Text, q.Role|grid.Reverse)}
+		for i := range b.Rows {
+			b.Rows[i] = []grid.Span{span(b.Rows[i][0].Text, q.Role|grid.Reverse)}
 		}
 		return
 	}
@@ -161,11 +161,11 @@ func (p *picture) lamp(q motion.Pulse) {
 		if q.Label != "" && at.Rect.W > 24 {
 			mark = append(mark, span(" "+q.Label, q.Role))
 		}
-		f.Title = append(f.Title[:len(f.Title):len(f.Title)], mark...)
-	case len(f.Rows) > 0:
-		f.Rows[0] = append(f.Rows[0][:len(f.Rows[0]):len(f.Rows[0])], mark...)
+		b.Title = append(b.Title[:len(b.Title):len(b.Title)], mark...)
+	case len(b.Rows) > 0:
+		b.Rows[0] = append(b.Rows[0][:len(b.Rows[0]):len(b.Rows[0])], mark...)
 	}
 	if q.Bright { // twice, however it stands
-		flash(f, q.Role)
+		flash(b, q.Role)
 	}
 }

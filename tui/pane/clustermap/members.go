@@ -13,13 +13,13 @@ import (
 )
 
 func (p *picture) store() {
-	f, st := p.face(scene.Store), &p.f.S.Store
+	b, st := p.box(scene.Store), &p.f.S.Store
 	q := p.floors.Quorum
 	on := pane.Subject{ID: scene.Store, Target: "store", Copy: "store", Words: fmt.Sprintf("The store at revision %d, %s.", st.Revision, pane.Quorum(q))}
 	members := st.Members()
 	lost := p.floors.Store
 	if lost {
-		f.Standing = scene.Down
+		b.Standing = scene.Down
 	}
 	quorum := span(fmt.Sprintf("%s %d of %d, %d make a quorum", dotsOf(q), q.Have, q.Total, q.Need), theme.Good)
 	if lost {
@@ -37,17 +37,17 @@ func (p *picture) store() {
 	}
 	at, _ := p.At(scene.Store)
 	if p.Form == scene.Full {
-		f.Title = []grid.Span{span("store", theme.Title)}
+		b.Title = []grid.Span{span("store", theme.Title)}
 		if q.Total > 0 {
-			f.Title = append(f.Title, span(" · term ", theme.Muted), span(fmt.Sprint(st.Term), theme.Term(st.Term)))
+			b.Title = append(b.Title, span(" · term ", theme.Muted), span(fmt.Sprint(st.Term), theme.Term(st.Term)))
 		}
-		f.Title = append(f.Title, span(" · rev ", theme.Muted), span(fmt.Sprint(st.Revision), theme.Number))
-		f.Rows = make([][]grid.Span, 11)
-		f.Rows = append(f.Rows, row(span(" ", theme.Text), quorum))
+		b.Title = append(b.Title, span(" · rev ", theme.Muted), span(fmt.Sprint(st.Revision), theme.Number))
+		b.Rows = make([][]grid.Span, 11)
+		b.Rows = append(b.Rows, row(span(" ", theme.Text), quorum))
 	} else if p.Form == scene.Small {
-		f.Title = []grid.Span{span("store", theme.Title), span(fmt.Sprintf(" t%d", st.Term), theme.Term(st.Term)), span(fmt.Sprintf(" rev %d", st.Revision), theme.Number)}
+		b.Title = []grid.Span{span("store", theme.Title), span(fmt.Sprintf(" t%d", st.Term), theme.Term(st.Term)), span(fmt.Sprintf(" rev %d", st.Revision), theme.Number)}
 		if q.Total == 0 {
-			f.Title = slices.Delete(f.Title, 1, 2)
+			b.Title = slices.Delete(b.Title, 1, 2)
 		}
 		if at.Rect.H >= 7 {
 			short := span(pane.Quorum(q), quorum.Style)
@@ -57,12 +57,12 @@ func (p *picture) store() {
 			if q.Total == 0 {
 				short = span("one process", theme.Muted)
 			}
-			f.Rows = append(make([][]grid.Span, 4), row(short))
+			b.Rows = append(make([][]grid.Span, 4), row(short))
 		} else if lost {
-			f.Title = []grid.Span{span("store", theme.Title), span(" NO QUORUM", theme.Bad|grid.Bold)}
+			b.Title = []grid.Span{span("store", theme.Title), span(" NO QUORUM", theme.Bad|grid.Bold)}
 		}
 	} else if q.Total == 0 {
-		f.Rows = [][]grid.Span{nil, {span("store ", theme.Title), span(fmt.Sprintf("rev %d", st.Revision), theme.Number)}}
+		b.Rows = [][]grid.Span{nil, {span("store ", theme.Title), span(fmt.Sprintf("rev %d", st.Revision), theme.Number)}}
 	}
 	if p.Form != scene.Strip || q.Total == 0 {
 		p.hot(scene.Store, on)
@@ -76,7 +76,7 @@ func (p *picture) store() {
 // member draws one member: whether it leads, and how far its log is.
 func (p *picture) member(m *view.Member) {
 	id := "member/" + m.Name
-	f := p.face(id)
+	b := p.box(id)
 	glyph, st := pane.Member(m)
 	if m.Role == "leader" && m.Up || m.Role == "candidate" && m.Up {
 		st = theme.Term(m.Term) | grid.Bold
@@ -87,19 +87,19 @@ func (p *picture) member(m *view.Member) {
 	}
 	at, _ := p.At(id)
 	if len(p.f.S.FaultsOn(id)) > 0 && m.Up {
-		f.Standing = scene.Degraded
+		b.Standing = scene.Degraded
 	}
 	if !m.Up {
-		f.Standing = scene.Down
+		b.Standing = scene.Down
 	}
 	last := fmt.Sprint(m.Last)
 	if at.Framed {
-		f.Title = []grid.Span{span(m.Name+" ", st), span(string(glyph), st)}
+		b.Title = []grid.Span{span(m.Name+" ", st), span(string(glyph), st)}
 		if old := p.outdated(m); old != "" {
-			f.Standing, f.Title = scene.Degraded, append(f.Title, span(" "+old, theme.Warn|grid.Bold))
+			b.Standing, b.Title = scene.Degraded, append(b.Title, span(" "+old, theme.Warn|grid.Bold))
 		}
 		if bar, ok := timeout(m, 6); ok {
-			f.Rows = [][]grid.Span{append(bar, span(" "+last, theme.Number))}
+			b.Rows = [][]grid.Span{append(bar, span(" "+last, theme.Number))}
 			p.hot(id, on)
 			return
 		}
@@ -117,7 +117,7 @@ func (p *picture) member(m *view.Member) {
 				cells = append(cells, span("■", theme.Good))
 			}
 		}
-		f.Rows = [][]grid.Span{append(cells, span(" "+last, theme.Number))}
+		b.Rows = [][]grid.Span{append(cells, span(" "+last, theme.Number))}
 	} else {
 		text := string(glyph) + " " + m.Name + " "
 		if at.Rect.W < 7 {
@@ -128,12 +128,12 @@ func (p *picture) member(m *view.Member) {
 		if !m.Up {
 			number = theme.Muted
 		}
-		f.Rows = [][]grid.Span{{span(text, st), span(last, number)}}
+		b.Rows = [][]grid.Span{{span(text, st), span(last, number)}}
 		if bar, ok := timeout(m, 4); ok && last != "" {
-			f.Rows = [][]grid.Span{append([]grid.Span{span(text, st)}, bar...)}
+			b.Rows = [][]grid.Span{append([]grid.Span{span(text, st)}, bar...)}
 		}
 		if old := p.outdated(m); old != "" && last != "" {
-			f.Rows = [][]grid.Span{{span(text, theme.Warn), span(old, theme.Warn|grid.Bold)}}
+			b.Rows = [][]grid.Span{{span(text, theme.Warn), span(old, theme.Warn|grid.Bold)}}
 		}
 	}
 	p.hot(id, on)

@@ -13,7 +13,7 @@ import (
 	"kviz/tui/scene"
 )
 
-// picture is a scene while the pane draws it: where everything stands, and the faces and
+// picture is a scene while the pane draws it: where everything stands, and the boxes and
 // lines that the state gives it.
 type picture struct {
 	*scene.Scene
@@ -150,12 +150,12 @@ func podOf(s *view.State, ref *corev1.ObjectReference) *corev1.Pod {
 	return nil
 }
 
-// face is the face of a place; one that is thrown away where there is no such place.
-func (p *picture) face(id string) *scene.Face {
+// box is how a place looks; one that nobody draws where there is no such place.
+func (p *picture) box(id string) *scene.Box {
 	if i := p.Index(id); i >= 0 {
-		return &p.Faces[i]
+		return &p.Boxes[i]
 	}
-	return &scene.Face{}
+	return &scene.Box{}
 }
 
 // hot puts the cursor's stop of a place on its first row.
@@ -166,9 +166,9 @@ func (p *picture) hot(id string, on pane.Subject) {
 	}
 	x, w := at.Rect.X, at.Rect.W
 	if at.Framed {
-		f := p.face(id)
+		b := p.box(id)
 		x, w = x+3, 0
-		for _, t := range f.Title {
+		for _, t := range b.Title {
 			w += grid.Width(t.Text)
 		}
 	}

@@ -67,7 +67,7 @@ func stages(r *view.Request) (marks []string, styles []grid.Style) {
 }
 
 func (p *picture) server() {
-	f, s := p.face(scene.APIServer), p.f.S
+	b, s := p.box(scene.APIServer), p.f.S
 	r := p.request()
 	marks, styles := stages(r)
 	proc := s.Process(trace.CompAPIServer)
@@ -87,7 +87,7 @@ func (p *picture) server() {
 		state = "not started yet"
 		on.Words = "The API server has not started yet: it waits for the store."
 	case !proc.Up:
-		f.Standing, state = scene.Down, "down"
+		b.Standing, state = scene.Down, "down"
 		on.Words = "The API server is down" + because(proc.Reason) + ": nothing can be asked or changed, pods run on."
 	case inside == 0:
 		state = "no request inside"
@@ -99,9 +99,9 @@ func (p *picture) server() {
 	if n := len(s.APIServers()); n > 1 {
 		title = fmt.Sprintf("API servers · %d · %s", n, serving(r))
 	}
-	f.Title = []grid.Span{span(title, theme.Title)}
-	if f.Standing == scene.Down {
-		f.Title = append(f.Title, span(" ✗", theme.Bad))
+	b.Title = []grid.Span{span(title, theme.Title)}
+	if b.Standing == scene.Down {
+		b.Title = append(b.Title, span(" ✗", theme.Bad))
 	}
 	rev := s.Store.Revision
 	for _, w := range s.WatchCaches() {
@@ -110,7 +110,7 @@ func (p *picture) server() {
 	watches := len(s.Watchers())
 	switch at, _ := p.At(scene.APIServer); {
 	case p.Form == scene.Full:
-		f.Split = 11
+		b.Split = 11
 		for i, stage := range trace.Stages() {
 			name := stageNames[stage]
 			if name == "" {
@@ -123,16 +123,16 @@ func (p *picture) server() {
 			if marks[i] == "▸" || marks[i] == "✗" {
 				look = styles[i]
 			}
-			f.Rows = append(f.Rows, row(span(marks[i]+" ", styles[i]), span(name, look)))
+			b.Rows = append(b.Rows, row(span(marks[i]+" ", styles[i]), span(name, look)))
 		}
 		if proc == nil || !proc.Up {
-			f.Rows[0] = row(span(state, theme.Muted))
+			b.Rows[0] = row(span(state, theme.Muted))
 		}
 		name, number, note := "watch cache ", fmt.Sprintf("rev %d", rev), p.cacheNote(watches)
 		if 1+grid.Width(name+number+note.Text) > at.Inside().W {
 			name = "cache "
 		}
-		f.Rows = append(f.Rows, row(span(name, theme.Muted), span(number, theme.Number), note))
+		b.Rows = append(b.Rows, row(span(name, theme.Muted), span(number, theme.Number), note))
 	case p.Form == scene.Small:
 		var dots []grid.Span
 		for i := range marks {
@@ -142,19 +142,19 @@ func (p *picture) server() {
 		if r != nil && !r.Done {
 			what, where = r.Verb+" "+r.Resource+"/"+r.Name, fmt.Sprintf("at %s for %s", reached(r), words.Dur((s.At-r.At).Truncate(100e6)))
 		}
-		f.Rows = [][]grid.Span{row(dots...), row(span(what, theme.Text)), row(span(where, theme.Text)), row(p.cacheRow(rev)...), row(span(watchCount(watches), theme.Muted))}
+		b.Rows = [][]grid.Span{row(dots...), row(span(what, theme.Text)), row(span(where, theme.Text)), row(p.cacheRow(rev)...), row(span(watchCount(watches), theme.Muted))}
 		if wait > 1 {
-			f.Rows[3] = row(span(fmt.Sprintf("%d wait for the store", wait), theme.Warn))
+			b.Rows[3] = row(span(fmt.Sprintf("%d wait for the store", wait), theme.Warn))
 		}
 		if at.Rect.H < 7 {
-			f.Rows = [][]grid.Span{f.Rows[0], row(span(state, theme.Text)), row(span(fmt.Sprintf("%s  rev %d", watchCount(watches), rev), theme.Muted))}
+			b.Rows = [][]grid.Span{b.Rows[0], row(span(state, theme.Text)), row(span(fmt.Sprintf("%s  rev %d", watchCount(watches), rev), theme.Muted))}
 		}
 	default:
 		dots := []grid.Span{span("API ", theme.Title)}
 		for i := range marks {
 			dots = append(dots, span(marks[i], styles[i]))
 		}
-		f.Rows = [][]grid.Span{dots}
+		b.Rows = [][]grid.Span{dots}
 	}
 	p.hot(scene.APIServer, on)
 }

@@ -24,29 +24,29 @@ func (r *ring) member(m *view.Member) {
 	if !ok {
 		return
 	}
-	f := r.face(id)
+	b := r.box(id)
 	w := at.Inside().W
 	glyph, st := pane.Member(m)
 	role, own := "follows", st
 	switch {
 	case !m.Up:
-		role, f.Standing = "down", scene.Down
+		role, b.Standing = "down", scene.Down
 	case r.leads(m):
 		role, own = "LEADS", theme.Term(m.Term)|grid.Bold
 	case r.stands(m):
 		role, own, glyph = "CANDIDATE", theme.Term(m.Term)|grid.Bold, '◇'
-		f.Standing, f.Role = scene.Emphasised, theme.Term(m.Term)
+		b.Standing, b.Role = scene.Emphasised, theme.Term(m.Term)
 	case m.Learner:
 		role = "learns"
 	}
-	if f.Standing == scene.Rest && r.voted(m) { // in the colour of whom it voted for
-		f.Role = theme.Term(m.VotedTerm)
+	if b.Standing == scene.Rest && r.voted(m) { // in the colour of whom it voted for
+		b.Role = theme.Term(m.VotedTerm)
 	}
-	if f.Standing == scene.Rest && len(r.f.S.FaultsOn(id)) > 0 {
-		f.Standing = scene.Degraded
+	if b.Standing == scene.Rest && len(r.f.S.FaultsOn(id)) > 0 {
+		b.Standing = scene.Degraded
 	}
 	if r.heads(m) {
-		f.Standing, f.Role = scene.Emphasised, theme.Term(m.Term)
+		b.Standing, b.Role = scene.Emphasised, theme.Term(m.Term)
 	}
 	if leader := r.leader(m); leader != "" && m.Up && !hub(m) && !m.Learner {
 		role += " " + leader
@@ -55,17 +55,17 @@ func (r *ring) member(m *view.Member) {
 	if r.Form == scene.Full && w > 22 {
 		term = fmt.Sprintf("  term %d", m.Term)
 	}
-	f.Title = []grid.Span{span(string(glyph)+" "+m.Name, own)}
+	b.Title = []grid.Span{span(string(glyph)+" "+m.Name, own)}
 	if w >= 20 {
-		f.Title = append(f.Title, span("  "+role, own))
-		f.Title = append(f.Title, span(term, theme.Term(m.Term)))
+		b.Title = append(b.Title, span("  "+role, own))
+		b.Title = append(b.Title, span(term, theme.Term(m.Term)))
 	} else {
-		f.Title = append(f.Title, span(strings.TrimPrefix(term, " "), theme.Term(m.Term)))
+		b.Title = append(b.Title, span(strings.TrimPrefix(term, " "), theme.Term(m.Term)))
 	}
-	f.Rows = append(f.Rows, r.log(m, w))
+	b.Rows = append(b.Rows, r.log(m, w))
 	rows := at.Inside().H - 1
 	more := r.says(m, w)
-	f.Rows = append(f.Rows, more[:min(rows, len(more))]...)
+	b.Rows = append(b.Rows, more[:min(rows, len(more))]...)
 }
 
 // heads reports whether a member is who speaks for its side, where there are several.

@@ -122,13 +122,13 @@ func (r *ring) lights() {
 	}
 	for _, q := range shot.Lamps {
 		if m := r.named(q.From); m != nil {
-			f := r.face(q.From)
-			f.Title = append(f.Title, span(" "+string(q.Glyph), q.Role|grid.Bold))
+			b := r.box(q.From)
+			b.Title = append(b.Title, span(" "+string(q.Glyph), q.Role|grid.Bold))
 		}
 	}
 	if m := r.named(shot.Place); m != nil && m.Up {
-		f := r.face(shot.Place)
-		f.Standing, f.Role = scene.Emphasised, theme.Term(m.Term)
+		b := r.box(shot.Place)
+		b.Standing, b.Role = scene.Emphasised, theme.Term(m.Term)
 	}
 }
 

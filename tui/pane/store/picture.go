@@ -13,7 +13,7 @@ import (
 	"kviz/tui/theme"
 )
 
-// ring is the raft picture while it is drawn: where the members stand, and the faces and
+// ring is the raft picture while it is drawn: where the members stand, and the boxes and
 // lines that the state gives them.
 type ring struct {
 	*scene.Scene
@@ -176,12 +176,12 @@ func (r *ring) named(id string) *view.Member {
 	return nil
 }
 
-// face is the face of a place; one that is thrown away where there is no such place.
-func (r *ring) face(id string) *scene.Face {
+// box is how a place looks; one that nobody draws where there is no such place.
+func (r *ring) box(id string) *scene.Box {
 	if i := r.Index(id); i >= 0 {
-		return &r.Faces[i]
+		return &r.Boxes[i]
 	}
-	return &scene.Face{}
+	return &scene.Box{}
 }
 
 // hots are the cursor's stops: the members, and the middles of the links.
@@ -192,7 +192,7 @@ func (r *ring) hots() {
 			continue
 		}
 		w := 0
-		for _, t := range r.face(at.ID).Title {
+		for _, t := range r.box(at.ID).Title {
 			w += grid.Width(t.Text)
 		}
 		r.s.Hot(at.Rect.X+3, at.Rect.Y, w, pane.Subject{ID: at.ID, Target: at.ID, Event: m.Event, Words: Words(m), Copy: m.Name})
