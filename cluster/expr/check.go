@@ -2,8 +2,10 @@ package expr
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -25,20 +27,15 @@ type checker struct {
 	err   *Error
 }
 
-// checkNames looks for names that do not exist.
-func checkNames(src string, tree *ast.AST) error {
-	c := newChecker(src, tree)
-	c.typeOf(tree.Expr())
-	if c.err != nil {
-		return c.err
-	}
-	return nil
-}
-
-func newChecker(src string, tree *ast.AST) *checker {
+// newChecker is a checker of one expression, which may use the names of a scope.
+func newChecker(src string, tree *ast.AST, sc *Scope) *checker {
 	c := &checker{src: src, tree: tree, vars: map[string]reflect.Type{}, jsons: map[string]reflect.Type{}, kinds: kindsOf(tree.Expr())}
 	for _, r := range roots {
 		c.vars[r.name] = r.typ
+	}
+	if sc != nil {
+		maps.Copy(c.vars, sc.types)
+		maps.Copy(c.jsons, sc.jsons)
 	}
 	return c
 }
@@ -271,11 +268,11 @@ func (c *checker) refuse(e ast.Expr, message, name string, known []string) {
 var undeclared = regexp.MustCompile(`undeclared reference to '([^']*)'`)
 
 // refuse puts CEL's first complaint in this package's words.
-func refuse(src string, issues *cel.Issues) error {
+func refuse(src string, issues *cel.Issues, bound []string) error {
 	first := issues.Errors()[0]
 	message := first.Message
 	if m := undeclared.FindStringSubmatch(message); m != nil {
-		var known []string
+		known := slices.Clone(bound)
 		for _, r := range roots {
 			known = append(known, r.name)
 		}

@@ -170,7 +170,7 @@ func members(before, operand string, s *view.State) (names, keys []string) {
 	}
 	tree, value := look(operand, s)
 	if tree != nil {
-		c := newChecker(operand, tree)
+		c := newChecker(operand, tree, nil)
 		c.kinds = asked(before)
 		switch t := c.typeOf(tree.Expr()); {
 		case t == payloadType:
@@ -224,7 +224,7 @@ func look(src string, s *view.State) (*ast.AST, any) {
 	if err != nil {
 		return tree, nil
 	}
-	out, _, err := p.Eval(&activation{s, s.Event})
+	out, _, err := p.Eval(&activation{s, s.Event, nil})
 	if err != nil || types.IsError(out) {
 		return tree, nil
 	}

@@ -32,10 +32,12 @@ import (
 
 // Program is a compiled expression. It may be evaluated by many goroutines.
 type Program struct {
-	src   string
-	p     cel.Program
-	typ   *cel.Type
-	names map[string]bool // the state's names in it
+	src      string
+	p        cel.Program
+	typ      *cel.Type
+	goType   reflect.Type    // behind its value; nil where that is not known
+	jsonType reflect.Type    // whose JSON its value is; nil where that is not known
+	names    map[string]bool // the state's names in it
 }
 
 // Error says where and why an expression was refused.
@@ -151,8 +153,11 @@ func values(list []*view.Object) []any {
 
 // Compile reads an expression that is true or false. A refused one gives an
 // *[Error].
-func Compile(src string) (*Program, error) {
-	p, err := CompileAny(src)
+func Compile(src string) (*Program, error) { return (*Scope)(nil).Compile(src) }
+
+// Compile is [Compile] for an expression that may use the scope's names.
+func (sc *Scope) Compile(src string) (*Program, error) {
+	p, err := sc.CompileAny(src)
 	if err != nil {
 		return nil, err
 	}
@@ -163,20 +168,25 @@ func Compile(src string) (*Program, error) {
 }
 
 // CompileAny reads an expression of whatever value, for [Program.Text].
-func CompileAny(src string) (*Program, error) {
+func CompileAny(src string) (*Program, error) { return (*Scope)(nil).CompileAny(src) }
+
+// CompileAny is [CompileAny] for an expression that may use the scope's names.
+func (sc *Scope) CompileAny(src string) (*Program, error) {
 	if strings.TrimSpace(src) == "" {
 		return nil, &Error{1, 1, "it is empty; try store.leader != \"\" or object(\"deployments\", \"demo\", \"web\").status.readyReplicas == 3", src}
 	}
-	env, err := environment()
+	env, err := sc.environment()
 	if err != nil {
 		return nil, fmt.Errorf("expression language: %w", err)
 	}
 	checked, issues := env.Compile(src)
 	if err := issues.Err(); err != nil {
-		return nil, refuse(src, issues)
+		return nil, refuse(src, issues, sc.names())
 	}
-	if e := checkNames(src, checked.NativeRep()); e != nil {
-		return nil, e
+	c := newChecker(src, checked.NativeRep(), sc)
+	goType := c.typeOf(c.tree.Expr())
+	if c.err != nil {
+		return nil, c.err
 	}
 	p, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
@@ -186,7 +196,7 @@ func CompileAny(src string) (*Program, error) {
 	for _, id := range ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.IdentKind)) {
 		names[id.AsIdent()] = true
 	}
-	return &Program{src, p, checked.OutputType(), names}, nil
+	return &Program{src, p, checked.OutputType(), goType, c.json(c.tree.Expr()), names}, nil
 }
 
 // Mentions reports whether the expression asks about one of the state's own
@@ -209,7 +219,12 @@ func (p *Program) Source() string { return p.src }
 // makes it false; an error means that it cannot be answered: a number is
 // compared with a text, the result is neither true nor false.
 func (p *Program) Eval(s *view.State, event *trace.Event) (bool, error) {
-	out, _, err := p.p.Eval(&activation{s, event})
+	return p.EvalIn(s, event, nil)
+}
+
+// EvalIn is [Program.Eval] where names of a scope stand for values.
+func (p *Program) EvalIn(s *view.State, event *trace.Event, names Values) (bool, error) {
+	out, _, err := p.p.Eval(&activation{s, event, names})
 	if err != nil {
 		if missing(err) {
 			return false, nil
@@ -229,22 +244,26 @@ func (p *Program) Eval(s *view.State, event *trace.Event) (bool, error) {
 func missing(err error) bool {
 	s := err.Error()
 	return strings.Contains(s, "no such key") || strings.Contains(s, "index out of bounds") ||
-		strings.Contains(s, "null_type")
+		strings.Contains(s, "null_type") || strings.Contains(s, "no such attribute") // a name that has no value yet
 }
 
 // activation gives the names their values, when they are asked for.
 type activation struct {
 	s     *view.State
 	event *trace.Event
+	bound Values
 }
 
-// ResolveName is the value of a root name.
+// ResolveName is the value of a root name, or of one that a scope binds.
 func (a *activation) ResolveName(name string) (any, bool) {
 	if name == hidden {
 		return stateVal{a.s}, true
 	}
 	if r, ok := rootByName[name]; ok {
 		return adapter{}.NativeToValue(r.get(a.s, a.event)), true
+	}
+	if v, ok := a.bound[name]; ok {
+		return adapter{}.NativeToValue(v.v), true
 	}
 	return nil, false
 }

@@ -166,8 +166,11 @@ var roots = []root{
 	{"watchers", reflect.TypeFor[[]*view.Watcher](), "the open watches", func(s *view.State, _ *trace.Event) any { return s.Watchers() }},
 }
 
+// function is a function that looks something up in the state.
+type function struct{ name, use, means string }
+
 // functions are the functions that look things up in the state.
-var functions = []struct{ name, use, means string }{
+var functions = []function{
 	{"objects", `objects("pods", "demo")`, "the objects of a kind, in one namespace or in all, as in JSON"},
 	{"object", `object("deployments", "demo", "web")`, "one object as in JSON, or null; without a namespace: object(\"nodes\", \"node-1\")"},
 	{"pod", `pod("demo/web-1")`, "a pod as its node's kubelet sees it: containers, steps, probes"},

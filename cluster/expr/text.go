@@ -20,17 +20,31 @@ const deepest = 12
 // Text is the expression's value as a reader wants it: a scalar as it is, anything
 // else as YAML. What is missing is an error.
 func (p *Program) Text(s *view.State, event *trace.Event) (string, error) {
-	out, _, err := p.p.Eval(&activation{s, event})
+	return p.TextIn(s, event, nil)
+}
+
+// TextIn is [Program.Text] where names of a scope stand for values.
+func (p *Program) TextIn(s *view.State, event *trace.Event, names Values) (string, error) {
+	out, _, err := p.p.Eval(&activation{s, event, names})
 	if err != nil {
 		return "", fmt.Errorf("expression %q: %w", p.src, err)
 	}
+	t, err := written(out)
+	if err != nil {
+		return "", fmt.Errorf("expression %q: %w", p.src, err)
+	}
+	return t, nil
+}
+
+// written is a value as a reader wants it.
+func written(out ref.Val) (string, error) {
 	switch v := plain(out, deepest).(type) {
 	case string:
 		return v, nil
 	case map[string]any, []any:
 		y, err := yaml.Marshal(v)
 		if err != nil {
-			return "", fmt.Errorf("expression %q: %w", p.src, err)
+			return "", err
 		}
 		return strings.TrimSuffix(string(y), "\n"), nil
 	case nil:
