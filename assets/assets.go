@@ -4,6 +4,7 @@
 //
 //	docs/        the pages of kviz help TOPIC
 //	lessons/     one folder a lesson, as package lessons reads them
+//	newlesson/   what kviz lesson new begins a lesson with
 //	manifests/   objects that lessons and the first five minutes use;
 //	             the console finds them as -f manifests/hello.yaml
 //	discovery/   the discovery document of Kubernetes v1.37, all groups
@@ -34,6 +35,9 @@ var docs embed.FS
 //go:embed lessons
 var lessons embed.FS
 
+//go:embed newlesson
+var newLesson embed.FS
+
 //go:embed discovery openapi
 var documents embed.FS
 
@@ -43,6 +47,15 @@ func Manifests() fs.FS { return manifests }
 // Docs holds the pages of kviz help.
 func Docs() fs.FS {
 	sub, err := fs.Sub(docs, "docs")
+	if err != nil {
+		panic(err) // the folder's name is not a path: impossible
+	}
+	return sub
+}
+
+// NewLesson holds the files of a lesson that somebody begins to write.
+func NewLesson() fs.FS {
+	sub, err := fs.Sub(newLesson, "newlesson")
 	if err != nil {
 		panic(err) // the folder's name is not a path: impossible
 	}

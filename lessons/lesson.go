@@ -32,6 +32,9 @@ type Lesson struct {
 	Accepted map[string]string // other scripts that solve it, by name
 	Near     map[string]string // scripts that must not solve it, by name
 
+	From     string // the folder that it was read from, as it was named; "" for kviz' own
+	Replaces bool   // one of kviz' own has the same id and is not shown
+
 	dir  string
 	rest func() (*Lesson, error) // of a lesson that was read for a list; nil where it is whole
 }

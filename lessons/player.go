@@ -69,6 +69,7 @@ type Info struct {
 	Teaches string
 	Minutes int
 	Done    bool
+	From    string // the folder it was read from; "" for kviz' own
 	Locked  string // what should be taken before; "" if nothing. It is advice: a lesson can be started anyway.
 }
 
@@ -80,7 +81,7 @@ func (p *Player) List() []Info {
 	for _, l := range p.lessons {
 		out = append(out, Info{
 			ID: l.ID, Title: l.Title, Part: l.Part, Teaches: strings.Join(l.Teaches, ", "), Minutes: l.Minutes,
-			Done: p.progress.Lessons[l.ID].Done,
+			Done: p.progress.Lessons[l.ID].Done, From: l.From,
 		})
 	}
 	return out

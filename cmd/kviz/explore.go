@@ -21,6 +21,7 @@ func exploreCommand() *command {
 		s     shape
 		e     endpoints
 		l     look
+		from  lessonFolders
 		plain bool
 	)
 	return &command{
@@ -32,6 +33,7 @@ func exploreCommand() *command {
 			s.register(f, "1", liveEpoch)
 			e.register(f)
 			l.register(f)
+			from.register(f)
 			f.BoolVar(&plain, "plain", false, "one explained line an event instead of a screen")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
@@ -40,7 +42,11 @@ func exploreCommand() *command {
 			}
 			cfg := l.config()
 			cfg.Plain = plain
-			return screen(ctx, io, &s, &e, cfg)
+			more, err := from.sources()
+			if err != nil {
+				return err
+			}
+			return screen(ctx, io, &s, &e, more, cfg)
 		},
 	}
 }
@@ -48,11 +54,15 @@ func exploreCommand() *command {
 // start is kviz alone: the explorer with its start screen.
 func start(ctx context.Context, io streams) error {
 	s := shape{seed: 1, speed: "1", store: "raft", members: members{n: 3}, nodes: 3, servers: 1, epoch: liveEpoch}
-	return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, tui.Config{StartScreen: true})
+	more, err := (&lessonFolders{}).sources()
+	if err != nil {
+		return err
+	}
+	return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, tui.Config{StartScreen: true})
 }
 
-// screen boots a cluster and opens the explorer over it.
-func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Config) error {
+// screen boots a cluster and opens the explorer over it, with kviz' own lessons and more.
+func screen(ctx context.Context, io streams, s *shape, e *endpoints, more []lessons.Source, look tui.Config) error {
 	cfg, err := s.config(false)
 	if err == nil {
 		err = errors.Join(e.check(), knownLook(look))
@@ -60,7 +70,7 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, look tui.Co
 	if err != nil {
 		return err
 	}
-	all, err := lessons.Read(assets.Lessons())
+	all, err := lessons.Read(assets.Lessons(), more...)
 	if err != nil {
 		return err
 	}

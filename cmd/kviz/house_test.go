@@ -72,7 +72,7 @@ func sources(t *testing.T) []source {
 var mayImport = map[string][]string{
 	"cmd":                {"tui", "lessons", "cluster", "raftstore", "assets"},
 	"tui":                {"tui", "lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "assets"},
-	"lessons":            {"lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "assets"},
+	"lessons":            {"lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/nearest", "assets"},
 	"cluster":            {"cluster", "raftstore", "assets"},
 	"cluster/trace":      {"cluster/trace"},
 	"cluster/sim":        {"cluster/sim", "cluster/trace"},

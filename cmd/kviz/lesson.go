@@ -16,30 +16,50 @@ import (
 	"kviz/tui/panes"
 )
 
+// lessonVerbs are what kviz lesson does, in the order in which its help lists them.
+var lessonVerbs = []string{"list", "show", "start", "check", "new", "edit"}
+
 func lessonCommand() *command {
 	var s shape
 	var look look
+	var from lessonFolders
 	var notes bool
 	return &command{
-		name: "lesson", usage: "list | show ID | start ID | check [ID…]",
+		name: "lesson", usage: "list | show ID | start ID | check [ID…] | new ID-WORDS | edit ID",
 		short: "guided lessons",
 		long: `list   what there is, and what you have done
 show   a lesson as text
 start  a lesson in the explorer
-check  proves lessons: each starts unsolved, its solution solves it, its near-misses do not`,
-		example: "kviz lesson start L02",
+check  proves lessons: each starts unsolved, its solution solves it, its near-misses do not
+new    a folder with a small lesson that passes the check, to write your own from
+edit   a copy of one of kviz' own, to change
+
+Lessons of your own are shown and proven with --lessons DIR; one that has the id of another
+stands in its place. kviz help lessons has the format.`,
+		example: "kviz lesson start L02\nkviz lesson new L50-my-topic && kviz lesson check L50 --lessons L50-my-topic",
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1", fixedEpoch)
+			from.register(f)
 			f.BoolVar(&notes, "notes", false, "with show: the notes for who teaches, and the answers, too")
 			look.register(f)
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
-			all, err := lessons.Load(assets.Lessons(), panes.Names())
+			if len(args) == 0 {
+				return &usageError{text: "say what to do: " + strings.Join(lessonVerbs, ", "), command: "lesson"}
+			}
+			switch args[0] {
+			case "new":
+				return newLesson(io.out, args[1:])
+			case "edit":
+				return editLesson(io.out, args[1:])
+			}
+			more, err := from.sources()
 			if err != nil {
 				return err
 			}
-			if len(args) == 0 {
-				return &usageError{text: "say what to do: list, show, start or check", command: "lesson"}
+			all, err := lessons.Load(assets.Lessons(), panes.Names(), more...)
+			if err != nil {
+				return err
 			}
 			switch verb, ids := args[0], args[1:]; verb {
 			case "list":
@@ -58,12 +78,12 @@ check  proves lessons: each starts unsolved, its solution solves it, its near-mi
 				}
 				cfg := look.config()
 				cfg.Lesson = l.ID
-				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, cfg)
+				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, cfg)
 			case "check":
 				return checkLessons(ctx, io.out, all, ids, s.seed)
 			default:
-				text := fmt.Sprintf("unknown verb %q: list, show, start or check", verb)
-				if near := nearest.To(verb, []string{"list", "show", "start", "check"}); near != "" {
+				text := fmt.Sprintf("unknown verb %q: %s", verb, strings.Join(lessonVerbs, ", "))
+				if near := nearest.To(verb, lessonVerbs); near != "" {
 					text += fmt.Sprintf("; did you mean %q?", near)
 				}
 				return &usageError{text: text, command: "lesson"}
@@ -83,6 +103,12 @@ func listLessons(w io.Writer, all []*lessons.Lesson) error {
 			mark = "●"
 		}
 		fmt.Fprintf(w, "%s %s  %s (%d min)\n     %s\n", mark, l.ID, l.Title, l.Minutes, strings.Join(l.Teaches, ", "))
+		switch {
+		case l.Replaces:
+			fmt.Fprintf(w, "     from %s, in place of the %s before it\n", l.From, l.ID)
+		case l.From != "":
+			fmt.Fprintf(w, "     from %s\n", l.From)
+		}
 	}
 	return nil
 }
@@ -161,7 +187,7 @@ func checkLessons(ctx context.Context, w io.Writer, all []*lessons.Lesson, ids [
 			fmt.Fprintf(w, "✗ %s %s\n%v\n", l.ID, l.Title, err)
 			continue
 		}
-		fmt.Fprintf(w, "✓ %s %s: starts unsolved, solution and %d other ways pass, %d near-misses fail\n", l.ID, l.Title, len(l.Accepted), len(l.Near))
+		fmt.Fprintf(w, "✓ %s %s: starts unsolved, solution and %d other ways pass, near-misses that fail: %d\n", l.ID, l.Title, len(l.Accepted), len(l.Near))
 	}
 	return errors.Join(wrong...)
 }

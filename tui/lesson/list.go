@@ -24,6 +24,9 @@ func (l *Lesson) List() overlay.Overlay {
 			Label: "○ " + x.Title, Note: x.Teaches, Indent: 2, Off: x.Locked, Do: action.Begin(x.ID), Key: fmt.Sprintf("%d min", x.Minutes),
 			Detail: "Teaches: " + x.Teaches,
 		}
+		if x.From != "" {
+			it.Detail += "\nFrom: " + x.From
+		}
 		if x.Done {
 			it.Label, it.Style = "● "+x.Title, theme.Good
 		} else if at < 0 && x.Locked == "" {

@@ -1,0 +1,2 @@
+# Puts the cluster back.
+kubectl delete namespace demo --ignore-not-found
