@@ -224,6 +224,7 @@ func (p *Player) setScene(ctx context.Context, l *Lesson, attempt int, again boo
 // Look is a lesson's present step.
 type Look struct {
 	Active   bool
+	Setting  bool // the scene is being set, and nothing can be done yet
 	Title    string
 	Step     int // from 1
 	Steps    int
@@ -286,7 +287,7 @@ func (p *Player) Look() Look {
 		Text: "**" + step.Title + "**\n\n" + step.Text, Notes: step.Notes, View: p.lesson.ViewAt(p.step),
 	}
 	if p.session == nil {
-		look.Text = "Setting the scene …"
+		look.Text, look.Setting = "Setting the scene …", p.trouble == ""
 		if p.trouble != "" {
 			look.Text = p.trouble
 		}

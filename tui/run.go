@@ -31,7 +31,10 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if cfg.Plain {
+	switch {
+	case cfg.Plain && cfg.Lesson != "":
+		return runPlainLesson(ctx, cfg)
+	case cfg.Plain:
 		return runPlain(ctx, cfg)
 	}
 	if cfg.Input == nil && cfg.Output == nil && !(term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))) {

@@ -23,7 +23,7 @@ func lessonCommand() *command {
 	var s shape
 	var look look
 	var from lessonFolders
-	var notes bool
+	var notes, plain bool
 	return &command{
 		name: "lesson", usage: "list | show ID | start ID | check [ID…] | new ID-WORDS | edit ID",
 		short: "guided lessons",
@@ -41,6 +41,7 @@ stands in its place. kviz help lessons has the format.`,
 			s.register(f, "1", fixedEpoch)
 			from.register(f)
 			f.BoolVar(&notes, "notes", false, "with show: the notes for who teaches, and the answers, too")
+			f.BoolVar(&plain, "plain", false, "with start: in lines of text instead of a screen, for screen readers and pipes")
 			look.register(f)
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
@@ -77,7 +78,7 @@ stands in its place. kviz help lessons has the format.`,
 					return err
 				}
 				cfg := look.config()
-				cfg.Lesson = l.ID
+				cfg.Lesson, cfg.Plain = l.ID, plain
 				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, cfg)
 			case "check":
 				return checkLessons(ctx, io.out, all, ids, s.seed)

@@ -47,7 +47,7 @@ func TestStoreLessonsByKeys(t *testing.T) {
 // playThrough goes through a lesson.
 func playThrough(t *testing.T, l *lessons.Lesson, w, h int) {
 	home := t.TempDir()
-	p := &playing{t: t, home: home, parts: append([]string{l.Words}, paragraphs(l.Solution)...)}
+	p := &playing{t: t, home: home, parts: append([]string{l.Words}, scriptParts(l.Solution)...)}
 	p.s = begin(t, home, w, h, "lesson", "start", l.ID, "--speed", "10")
 	for i, step := range l.Steps {
 		p.s.sees(fmt.Sprintf("%d/%d", i+1, len(l.Steps))).misses("Setting the scene")
@@ -75,17 +75,6 @@ type playing struct {
 	parts   []string // of the solution; those from next on are not typed yet
 	next    int
 	console bool
-}
-
-// paragraphs are the parts of a script between empty lines.
-func paragraphs(script string) []string {
-	var out []string
-	for _, p := range strings.Split(script, "\n\n") {
-		if p = strings.TrimSpace(p); p != "" {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // answer presses the keys of the right answer.

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kviz/assets"
+	"kviz/lessons"
+	"kviz/tui/panes"
+)
+
+// Lessons go to their end in lines of text, as somebody with a screen reader takes them: read,
+// answer, type what the lesson's own solution does next until the step is done. Each of these
+// has something that the others lack: questions of every form, goals that must hold for a while,
+// an outage, an API that is away.
+func TestLessonsInPlainText(t *testing.T) {
+	t.Parallel()
+	all, err := lessons.Load(assets.Lessons(), panes.Names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		if !slices.Contains([]string{"L02", "L03", "L08", "L09", "L30b"}, l.ID) {
+			continue
+		}
+		t.Run(l.ID, func(t *testing.T) {
+			t.Parallel()
+			playInPlainText(t, l)
+		})
+	}
+}
+
+// playInPlainText goes through a lesson by typing lines.
+func playInPlainText(t *testing.T, l *lessons.Lesson) {
+	home := t.TempDir()
+	out := &heard{t: t, changed: make(chan struct{}, 1)}
+	kviz := exec.CommandContext(t.Context(), "kviz", "lesson", "start", l.ID, "--plain", "--speed", "10")
+	kviz.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, "XDG_RUNTIME_DIR="+home, "XDG_STATE_HOME="+home)
+	kviz.Stdout, kviz.Stderr = out, out
+	typing, err := kviz.StdinPipe()
+	if err == nil {
+		err = kviz.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := func(format string, args ...any) { fmt.Fprintf(typing, format+"\n", args...) }
+	parts, next := append([]string{l.Words}, scriptParts(l.Solution)...), 0
+	command := func() {
+		name := filepath.Join(home, fmt.Sprintf("part-%d.sh", next))
+		if err := os.WriteFile(name, []byte(parts[next]+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		next++
+		say(". '%s'; echo part-$((%d+0))-ended", name, next)
+		out.waits(fmt.Sprintf("part-%d-ended", next))
+	}
+	for i, step := range l.Steps {
+		out.waits(fmt.Sprintf("Step %d of %d (%s)", i+1, len(l.Steps), step.Kind))
+		if step.Question != nil {
+			for _, n := range step.Question.Right() {
+				say("%d", n)
+			}
+		}
+		for len(step.Goals) > 0 && next < len(parts) && !strings.Contains(out.since(), "The step is done") {
+			command()
+		}
+		if i+1 < len(l.Steps) {
+			say("wait")
+		}
+	}
+	for next < len(parts) { // what a last step is about
+		command()
+	}
+	typing.Close()
+	if err := kviz.Wait(); err != nil {
+		t.Errorf("it ended with %v:\n%s", err, out.all())
+	}
+}
+
+// scriptParts are the parts of a script between empty lines.
+func scriptParts(script string) []string {
+	var out []string
+	for p := range strings.SplitSeq(script, "\n\n") {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// heard is what was written so far.
+type heard struct {
+	t       *testing.T
+	mu      sync.Mutex
+	text    strings.Builder
+	from    int // where the present step begins
+	changed chan struct{}
+}
+
+func (h *heard) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.Write(b)
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
+	return len(b), nil
+}
+
+func (h *heard) all() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+// since is what was written since the text that was waited for last.
+func (h *heard) since() string {
+	all := h.all()
+	return all[h.from:]
+}
+
+// waits until a text is written.
+func (h *heard) waits(text string) {
+	h.t.Helper()
+	end := time.After(3 * time.Minute)
+	for {
+		all := h.all()
+		if i := strings.Index(all[h.from:], text); i >= 0 {
+			h.from += i + len(text)
+			return
+		}
+		select {
+		case <-h.changed:
+		case <-end:
+			h.t.Fatalf("never %q; it says:\n%s", text, all)
+		}
+	}
+}

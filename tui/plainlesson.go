@@ -1,0 +1,309 @@
+package tui
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/lessons"
+	"kviz/tui/grid"
+	"kviz/tui/safe"
+)
+
+// plainLesson plays a lesson in lines of text: for screen readers, and for pipes. What the
+// learner sees on the screen is told in sentences; a line that is typed answers, goes on, or is
+// a command for the console.
+type plainLesson struct {
+	cfg     Config
+	out     *lineWriter
+	tells   *narrator
+	look    lessons.Look // as it was told last
+	told    toldStep
+	waiting bool // for the step to be done, then goes on
+	running bool // a command is
+	queue   []string
+	ended   bool // nothing more will be typed
+}
+
+// toldStep is what has been told of the present step.
+type toldStep struct {
+	verdict, hint string
+	met           []bool
+	known         bool // the scene is set, and the step was told
+	done          bool
+}
+
+// plainHelp says what may be typed. Words of the lesson are single, so that everything else can
+// be a command.
+const plainHelp = `Type a number to answer, an empty line to go on, "wait" to go on as soon as the step is done, "?" for a hint,
+"back", "skip", "again" to hear the step once more, "quit" to leave. Anything else is a command for the console.`
+
+// lookEvery is how often the lesson is asked how it stands while nothing happens in the cluster:
+// its scene may have been set.
+const lookEvery = 50 * time.Millisecond
+
+// runPlainLesson plays a lesson until it is left or what is typed ends.
+func runPlainLesson(ctx context.Context, cfg Config) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	in, out := cfg.Input, cfg.Output
+	if in == nil {
+		in = os.Stdin
+	}
+	if out == nil {
+		out = os.Stdout
+	}
+	p := &plainLesson{cfg: cfg, out: &lineWriter{out: out}, tells: newNarrator()}
+	if cfg.Booting != nil && cfg.Cluster == nil {
+		c, err := cfg.Booting(ctx, func(what string) { p.out.say("Starting the cluster: " + what + ".") })
+		if err != nil {
+			return fmt.Errorf("the cluster could not start: %w", err)
+		}
+		p.cfg.Cluster = c
+	}
+	if err := cfg.Lessons.Start(cfg.Lesson); err != nil {
+		return err
+	}
+	p.out.say(plainHelp)
+	group := safe.NewGroup(cancel)
+	typed, ran := make(chan string), make(chan int)
+	group.Go(func() {
+		defer close(typed)
+		lines := bufio.NewScanner(in)
+		for lines.Scan() {
+			select {
+			case typed <- strings.TrimSpace(lines.Text()):
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	err := p.play(ctx, group, typed, ran)
+	return errors.Join(err, crashOf(group), p.out.failed())
+}
+
+// play goes on until the lesson is left.
+func (p *plainLesson) play(ctx context.Context, group *safe.Group, typed <-chan string, ran chan int) error {
+	stream := p.cfg.History.Stream()
+	changed, stop := stream.Notify()
+	defer stop()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	history, pos := view.NewHistory(stream), stream.Oldest()
+	for p.out.failed() == nil {
+		pos = p.narrate(stream, history, pos)
+		p.tell(p.cfg.Lessons.Look())
+		if p.ended && len(p.queue) == 0 && !p.running && !p.waiting && p.told.known {
+			return p.leave()
+		}
+		if p.next(ctx, group, ran) {
+			return p.leave()
+		}
+		select {
+		case line, ok := <-typed:
+			if !ok {
+				p.ended, typed = true, nil
+				continue
+			}
+			p.queue = append(p.queue, line)
+		case exit := <-ran:
+			p.running = false
+			if exit != 0 {
+				p.out.say(fmt.Sprintf("The command ended with exit status %d.", exit))
+			}
+		case <-changed:
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// narrate tells what the picture would show of what has happened.
+func (p *plainLesson) narrate(stream *trace.Stream, history *view.History, pos uint64) uint64 {
+	events, next, _ := stream.Read(pos, 0)
+	for _, e := range events {
+		history.CatchUp(1)
+		text := p.tells.line(e, history.Latest(), false)
+		for _, line := range strings.Split(text, "\n") {
+			if strings.HasPrefix(line, "* ") && p.told.known {
+				p.out.say(line)
+			}
+		}
+	}
+	return next
+}
+
+// next does what was typed, as far as it can be done now; it reports whether the learner
+// leaves.
+func (p *plainLesson) next(ctx context.Context, group *safe.Group, ran chan<- int) (leaves bool) {
+	for p.told.known && !p.running {
+		if p.waiting {
+			if !p.look.CanNext && !p.look.Finished {
+				return false
+			}
+			p.waiting = false
+			if p.look.CanNext {
+				p.act("next")
+			}
+		}
+		if len(p.queue) == 0 {
+			return false
+		}
+		line := p.queue[0]
+		p.queue = p.queue[1:]
+		switch n, err := strconv.Atoi(line); {
+		case err == nil && p.look.Ask != "":
+			p.act("answer " + strconv.Itoa(n))
+		case line == "quit":
+			return true
+		case line == "wait":
+			p.waiting = true
+		case line == "":
+			p.act("next")
+		case line == "?":
+			p.act("hint")
+		case line == "back":
+			p.act("back")
+		case line == "skip":
+			p.act("reveal")
+		case line == "again":
+			p.told.known = false
+			p.tell(p.cfg.Lessons.Look())
+		default:
+			p.running = true
+			group.Go(func() {
+				streams := control.Streams{In: strings.NewReader(""), Out: p.out, Err: p.out, Source: "console"}
+				exit := p.cfg.Cluster.Exec(ctx, line, streams)
+				select {
+				case ran <- exit:
+				case <-ctx.Done():
+				}
+			})
+		}
+	}
+	return false
+}
+
+// act does something in the lesson, and tells what became of it.
+func (p *plainLesson) act(action string) {
+	if err := p.cfg.Lessons.Do(action); err != nil {
+		p.out.say(err.Error())
+	}
+	p.tell(p.cfg.Lessons.Look())
+}
+
+// leave ends the lesson, whose cleanup runs behind.
+func (p *plainLesson) leave() error {
+	look := p.look
+	switch {
+	case look.Finished:
+		p.out.say("The lesson is done.")
+		return nil
+	case p.ended:
+		return fmt.Errorf("the input ended at step %d of %d, which is not the end of the lesson", look.Step, look.Steps)
+	}
+	p.out.say(fmt.Sprintf("You leave the lesson at step %d of %d; it goes on there next time.", look.Step, look.Steps))
+	return nil
+}
+
+// tell tells what is new in a look.
+func (p *plainLesson) tell(look lessons.Look) {
+	if look.Step != p.look.Step || !p.told.known {
+		p.told = toldStep{verdict: p.told.verdict} // that of a prediction is shown for two steps
+	}
+	p.look = look
+	if look.Setting {
+		return
+	}
+	if !p.told.known {
+		p.told = toldStep{known: true, met: make([]bool, len(look.Goals)), verdict: p.told.verdict}
+		p.step(look)
+	}
+	for i, g := range look.Goals {
+		if g.Met && !p.told.met[i] {
+			p.out.say("Done: " + spoken(g.Say))
+		}
+		if !g.Met && p.told.met[i] {
+			p.out.say("No longer so: " + spoken(g.Say))
+		}
+		p.told.met[i] = g.Met
+	}
+	if look.Verdict != "" && look.Verdict != p.told.verdict {
+		p.told.verdict = look.Verdict
+		p.out.say(spoken(look.Verdict))
+	}
+	if look.Hint != "" && look.Hint != p.told.hint {
+		p.told.hint = look.Hint
+		p.out.say(fmt.Sprintf("Hint %d of %d: %s", look.HintNo, look.HintsOf, spoken(look.Hint)))
+	}
+	if done := look.CanNext && len(look.Goals) > 0; done && !p.told.done {
+		p.told.done = true
+		p.out.say("The step is done. An empty line goes on.")
+	}
+}
+
+// step tells a step from its title to its question.
+func (p *plainLesson) step(look lessons.Look) {
+	p.out.say(fmt.Sprintf("\nStep %d of %d (%s)", look.Step, look.Steps, look.Kind))
+	p.out.say(strings.ReplaceAll(spoken(look.Text), "\n\n\n\n", "\n\n")) // a step may have a question and no text
+	if len(look.Goals) > 0 {
+		p.out.say("\nWhat is to be done:")
+		for _, g := range look.Goals {
+			p.out.say("- " + spoken(g.Say))
+		}
+	}
+	for i, c := range look.Choices {
+		p.out.say(fmt.Sprintf("%d: %s", i+1, spoken(c.Text)))
+	}
+	for _, m := range look.Items {
+		p.out.say("To be labelled: " + spoken(m.Text))
+	}
+}
+
+// spoken is a text of a lesson without its marks, which a screen reader would read out.
+func spoken(text string) string { return strings.NewReplacer("**", "", "`", "").Replace(text) }
+
+// lineWriter writes whole lines, of the lesson and of the command that runs beside it, and keeps
+// the first failure: who reads may have gone.
+type lineWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+	err error
+}
+
+// Write is what a command prints.
+func (w *lineWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, err := w.out.Write(b)
+	w.err = errors.Join(w.err, err)
+	return n, err
+}
+
+// say writes one or more lines, without what a terminal would take for its own.
+func (w *lineWriter) say(text string) {
+	for _, line := range strings.Split(text, "\n") {
+		_, _ = io.WriteString(w, grid.Clean(line)+"\n") // failed has it
+	}
+}
+
+func (w *lineWriter) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return fmt.Errorf("writing the lesson: %w", w.err)
+	}
+	return nil
+}
