@@ -12,7 +12,7 @@ func (m *Explorer) mouse(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
 		m.dragging = false
-		return m.click(msg.Mouse()), true
+		return m.byHand(func() tea.Cmd { return m.click(msg.Mouse()) }), true
 	case tea.MouseMotionMsg:
 		if m.dragging && msg.Button == tea.MouseLeft {
 			m.dragTo(msg.X)
@@ -22,8 +22,7 @@ func (m *Explorer) mouse(msg tea.Msg) (tea.Cmd, bool) {
 		m.dragging = false
 		return nil, true
 	case tea.MouseWheelMsg:
-		m.wheel(msg.Mouse())
-		return nil, true
+		return m.byHand(func() tea.Cmd { m.wheel(msg.Mouse()); return nil }), true
 	}
 	return nil, false
 }

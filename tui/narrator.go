@@ -17,7 +17,8 @@ import (
 // narrator tells in words what the picture shows: along which way something goes, who is
 // elected by whom, which floors have fallen, and how far one's command has come.
 type narrator struct {
-	floors view.Floors
+	floors view.Floors       // as they were told
+	back   time.Duration     // since then the store has a quorum again
 	said   map[string]string // by member: what was told of it last
 	walk   *told             // the newest command that did something; nil before the first
 	asked  *told             // one that has done nothing yet: most only read
@@ -128,6 +129,24 @@ func (n *narrator) tell(e *trace.Event, s *view.State) []string {
 	return all
 }
 
+// answers is when the store last did what only a quorum can.
+func answers(s *view.State) time.Duration {
+	if all := s.Store.Commits(); len(all) > 0 {
+		return all[len(all)-1].At
+	}
+	return 0
+}
+
+// renewed reports whether a node's Lease is young again.
+func renewed(s *view.State) bool {
+	for _, node := range s.Nodes() {
+		if age, ok := s.LeaseAge(node.Name); ok && age < view.NodeGrace {
+			return true
+		}
+	}
+	return false
+}
+
 // memberTells tells of an election and of who is there: of which member, and what.
 func memberTells(e *trace.Event, s *view.State) (member, said string) {
 	q := s.Store.Quorum()
@@ -178,6 +197,16 @@ func voteTells(p *trace.RaftVoteRecord, s *view.State) string {
 // fallen tells which floors have fallen since the last event, and which stand again.
 func (n *narrator) fallen(s *view.State) []string {
 	was, is := n.floors, s.Floors()
+	if was.Store && !is.Store {
+		n.back = s.At
+	}
+	if !is.Store { // a floor stands again when that is seen, not as soon as it can
+		committed := answers(s) > n.back
+		is.Writes, is.Reads = was.Writes && !committed, was.Reads && !committed
+		if was.Nodes > 0 && !renewed(s) {
+			is.Nodes = was.Nodes
+		}
+	}
 	n.floors = is
 	var all []string
 	turned := func(before, now bool, down, up string) {

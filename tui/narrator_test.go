@@ -74,9 +74,23 @@ func TestPlainTellsAnOutage(t *testing.T) {
 		t.Errorf("something stands again without a quorum:\n%s", stories(text))
 	}
 
+	// Each floor stands again when that is seen: writes with the first commit, the nodes' Leases
+	// when one is renewed.
 	back := tuitest.QuorumLost(time.Minute)
 	back.Members("a", "b")
-	inOrder(t, stories(plainly(t, back)), "red: the store.", "is up", "again: the store has a quorum", "again: writes")
+	text = stories(plainly(t, back))
+	inOrder(t, text, "red: the store.", "is up", "again: the store has a quorum")
+	if strings.Contains(text, "again: writes") || strings.Contains(text, "again: the nodes") {
+		t.Errorf("a floor stands again before anything was written:\n%s", text)
+	}
+	back.After(time.Second).Commit(tuitest.Ref("Pod", "demo", "web-1"), "pods", tuitest.Pod("demo", "web-1", "web", "node-1", "Running", "10.244.1.9"))
+	text = stories(plainly(t, back))
+	inOrder(t, text, "again: the store has a quorum", "again: writes")
+	if strings.Contains(text, "again: the nodes") {
+		t.Errorf("the nodes' Leases stand again, and none was renewed:\n%s", text)
+	}
+	back.After(time.Second).Renew("kube-node-lease", "node-1")
+	inOrder(t, stories(plainly(t, back)), "again: writes", "again: the nodes' Leases")
 }
 
 // The way of a command is told: each way that something goes along, the stations, and at

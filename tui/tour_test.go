@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"kviz/cluster/trace"
 	"kviz/tui/tuitest"
 )
@@ -30,6 +32,17 @@ func TestTheTour(t *testing.T) {
 	d.shows("2 Store", "you have taken over")
 	if last := d.c.Asked[len(d.c.Asked)-1]; last != "speed 1" {
 		t.Errorf("a key ends the tour with %q", last)
+	}
+
+	for name, msg := range map[string]tea.Msg{
+		"a click": tea.MouseClickMsg{X: 40, Y: 10, Button: tea.MouseLeft}, "the wheel": tea.MouseWheelMsg{X: 40, Y: 10, Button: tea.MouseWheelDown}, "a paste": tea.PasteMsg{Content: "kubectl get pods"},
+	} {
+		d = begin()
+		d.m.Update(msg)
+		d.shows("you have taken over")
+		if last := d.c.Asked[len(d.c.Asked)-1]; last != "speed 1" {
+			t.Errorf("%s ends the tour with %q", name, last)
+		}
 	}
 
 	d = begin()

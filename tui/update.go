@@ -73,23 +73,30 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.FocusMsg:
 		m.moving.player.Blur(false)
 	case tea.KeyPressMsg:
-		m.moving.player.Finish() // nobody waits for a picture
-		var says action.Action
-		if m.tour.on() {
-			says = m.endTour("you have taken over: speed 1")
-		}
-		cmd = m.key(msg)
-		if m.notice == "" {
-			m.perform(says)
-		}
+		cmd = m.byHand(func() tea.Cmd { return m.key(msg) })
 	case tea.PasteMsg:
-		m.paste(msg.Content)
+		cmd = m.byHand(func() tea.Cmd { m.paste(msg.Content); return nil })
 	case lendMsg:
 		return m, msg.exec()
 	case tea.ResumeMsg, lentMsg:
 		m.frame.Anew()
 	}
 	return m, tea.Batch(cmd, m.tick())
+}
+
+// byHand does what the person asks for. Nobody waits for a picture to come to rest, and a tour
+// ends: whoever does something has taken over.
+func (m *Explorer) byHand(do func() tea.Cmd) tea.Cmd {
+	m.moving.player.Finish()
+	var says action.Action
+	if m.tour.on() {
+		says = m.endTour("you have taken over: speed 1")
+	}
+	cmd := do()
+	if m.notice == "" {
+		m.perform(says)
+	}
+	return cmd
 }
 
 // started takes the cluster that was waited for.

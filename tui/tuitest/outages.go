@@ -51,10 +51,10 @@ func Calm(members, nodes int) *Tape {
 	}
 	t.After(6 * time.Second)
 	for i := range nodes {
-		t.renew("kube-node-lease", fmt.Sprintf("node-%d", i+1))
+		t.Renew("kube-node-lease", fmt.Sprintf("node-%d", i+1))
 	}
 	for _, of := range leases {
-		t.renew("kube-system", of[1])
+		t.Renew("kube-system", of[1])
 	}
 	return t.After(2 * time.Second)
 }
@@ -62,7 +62,8 @@ func Calm(members, nodes int) *Tape {
 // leases are those of the control plane, by process.
 var leases = [][2]string{{trace.CompScheduler, "kube-scheduler"}, {trace.CompKCM, "kube-controller-manager"}}
 
-func (t *Tape) renew(namespace, name string) {
+// Renew writes a Lease anew.
+func (t *Tape) Renew(namespace, name string) {
 	t.Commit(Ref("Lease", namespace, name), "leases", &coordinationv1.Lease{ObjectMeta: meta("Lease", namespace, name, nil)})
 }
 
@@ -161,12 +162,12 @@ func NodeLost() *Tape {
 	t := Calm(3, 3)
 	t.fault("cut", "node/node-2", "")
 	t.After(50 * time.Second)
-	t.renew("kube-node-lease", "node-1")
-	t.renew("kube-node-lease", "node-3")
+	t.Renew("kube-node-lease", "node-1")
+	t.Renew("kube-node-lease", "node-3")
 	t.heard("node-2", "node-lifecycle-controller", "Unknown", "node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/unreachable:NoExecute")
 	t.Commit(Ref("Pod", "demo", "web-7f9c-m4q7z"), "pods", Pod("demo", "web-7f9c-m4q7z", "web-7f9c", "node-2", "Running", "10.244.2.4"))
 	t.After(3 * time.Second)
-	t.renew("kube-node-lease", "node-1")
+	t.Renew("kube-node-lease", "node-1")
 	return t
 }
 
@@ -178,8 +179,8 @@ func NodeDead() *Tape {
 		t.Emit(process, "node-2", trace.ProcessExit, trace.Ref{}, &trace.Process{Process: process + "/node-2", Reason: "the node lost power"}, f)
 	}
 	t.After(9 * time.Second)
-	t.renew("kube-node-lease", "node-1")
-	t.renew("kube-node-lease", "node-3")
+	t.Renew("kube-node-lease", "node-1")
+	t.Renew("kube-node-lease", "node-3")
 	return t
 }
 
@@ -196,7 +197,7 @@ func Split() *Tape {
 		t.role(m, "follower", t.term, "c")
 	}
 	t.leader, t.order = "c", []string{"c", "d", "e"}
-	t.renew("kube-system", "kube-scheduler")
+	t.Renew("kube-system", "kube-scheduler")
 	return t
 }
 
