@@ -60,7 +60,7 @@ func TestStepsFollowTheNewestCommand(t *testing.T) {
 	d.shows("step path")
 }
 
-// The clock of kviz, raft's chatter, renewed Leases and bookmarks are neither what the explanation
+// The clock of kviz, raft's chatter, renewed Leases, bookmarks and the lending of seats are neither what the explanation
 // line tells nor, the clock, rows of the Events pane; a filter shows them.
 func TestTheClockIsNoNews(t *testing.T) {
 	d := explore(t, 120, 40, -1)
@@ -77,7 +77,11 @@ func TestTheClockIsNoNews(t *testing.T) {
 		Payload: &trace.WatchEvent{Client: trace.CompKCM, Type: "BOOKMARK", Revision: 122},
 	})
 	stream.Append(&trace.Event{
-		ID: trace.ID{Seq: last.ID.Seq + 2, Sub: 1}, At: last.At, Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.ClockChanged,
+		ID: trace.ID{Seq: last.ID.Seq + 3}, At: last.At, Lane: trace.Lane{Component: trace.CompAPIServer}, Kind: trace.FlowConfig,
+		Payload: &trace.FlowLimits{Total: 600, Why: trace.FlowByDemand},
+	})
+	stream.Append(&trace.Event{
+		ID: trace.ID{Seq: last.ID.Seq + 3, Sub: 1}, At: last.At, Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.ClockChanged,
 		Payload: &trace.Clock{Speed: 10},
 	})
 	d.look()

@@ -93,9 +93,19 @@ func bookmark(e *trace.Event) bool {
 	return ok && p.Type == "BOOKMARK"
 }
 
+// lending reports whether an event tells that priority levels lend one another seats, as they
+// do every ten seconds that anything is asked of them.
+func lending(e *trace.Event) bool {
+	p, ok := e.Payload.(*trace.FlowLimits)
+	return ok && p.Why == trace.FlowByDemand
+}
+
 // Told reports whether an event is worth telling by itself: it is neither routine nor of
-// kviz' own clock, nor does it only end what a grave one told, nor is it a bookmark.
-func Told(e *trace.Event) bool { return !Routine(e) && !OfClock(e) && !aftermath(e) && !bookmark(e) }
+// kviz' own clock, nor does it only end what a grave one told, nor is it a bookmark or the
+// lending of seats.
+func Told(e *trace.Event) bool {
+	return !Routine(e) && !OfClock(e) && !aftermath(e) && !bookmark(e) && !lending(e)
+}
 
 // lookedBack is how many events are looked at for the last news.
 const lookedBack = 4096
