@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"fmt"
 	"slices"
 
 	"kviz/tui/grid"
@@ -125,7 +126,45 @@ func (h *Host) frame(a grid.Area, f *Frame) grid.Area {
 	if f.Filter != "" {
 		title = append(title, grid.Span{Text: " /" + f.Filter, Style: theme.Warn})
 	}
-	return a.Frame(title, line)
+	in := a.Frame(title, line)
+	if !info.Tabs {
+		h.tabs(a, line, f.Focused)
+	}
+	return in
+}
+
+// tabs names the views that v goes through in the lower edge of the frame, the one that is
+// shown first of all where there is not room for all.
+func (h *Host) tabs(a grid.Area, line grid.Style, focused bool) {
+	p, ok := h.Pane.(interface{ View() View })
+	views := h.Pane.Info().Views
+	room := a.W() - 4
+	if !ok || len(views) < 2 || a.H() < 3 {
+		return
+	}
+	key, on := theme.Muted, theme.Muted|grid.Bold
+	if focused { // elsewhere v does nothing yet
+		key, on = theme.Key, theme.Title
+	}
+	row, shown := []grid.Span{{Text: " v", Style: key}}, p.View().Name
+	width := 2
+	for _, v := range views {
+		tab := grid.Span{Text: "  " + v.Name, Style: theme.Muted}
+		if v.Name == shown {
+			tab = grid.Span{Text: " ▸" + v.Name, Style: on}
+		}
+		row = append(row, tab)
+		width += grid.Width(tab.Text)
+	}
+	if width+1 > room { // of those that do not fit, how many there are
+		at := slices.IndexFunc(views, func(v View) bool { return v.Name == shown })
+		row = append(row[:1], grid.Span{Text: " ▸" + shown, Style: on}, grid.Span{Text: fmt.Sprintf(" %d/%d", at+1, len(views)), Style: theme.Muted})
+		if width = 5 + grid.Width(shown) + 3; width+1 > room {
+			return
+		}
+	}
+	edge := a.Sub(2, a.H()-1, a.W()-4, 1)
+	edge.Put(edge.Spans(0, 0, row...), 0, ' ', line)
 }
 
 // follow finds the cursor's thing again and scrolls so that it is seen.

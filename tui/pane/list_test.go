@@ -2,6 +2,7 @@ package pane_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"kviz/cluster/trace"
@@ -167,6 +168,31 @@ func TestTheCursorBeginsWithTheNewest(t *testing.T) {
 	for _, focused := range []bool{true, false, true} {
 		if got := draw(focused); got != "6" {
 			t.Errorf("after a move, focused %v: the cursor is on %s, want 6", focused, got)
+		}
+	}
+}
+
+// The views of a pane stand in the lower edge of its frame, all of them where there is room.
+func TestTheViewsAreNamed(t *testing.T) {
+	p, _, f, _ := list(t)
+	for _, c := range []struct {
+		w    int
+		turn bool
+		want string
+	}{
+		{40, false, "╰─ v ▸odd  even  all "},
+		{40, true, "╰─ v  odd ▸even  all "},
+		{20, false, "╰─ v ▸even 2/3 ─"},
+		{12, false, "╰──────────╯"},
+	} {
+		if c.turn {
+			p.Do("n.part", pane.Subject{}, f)
+		}
+		g := grid.New(c.w, 6)
+		pane.NewHost(p, "1").Draw(g, grid.Rect{W: c.w, H: 6}, *f)
+		lines := strings.Split(strings.TrimRight(g.Plane(), "\n"), "\n")
+		if edge := lines[5]; !strings.HasPrefix(edge, c.want) {
+			t.Errorf("at %d columns the edge is %q, want %q", c.w, edge, c.want)
 		}
 	}
 }

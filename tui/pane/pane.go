@@ -25,6 +25,7 @@ type Info struct {
 	Legend [][2]string
 	Keys   []keymap.Binding // the pane's own keys
 	Views  []View           // what v goes through; none: the pane shows one thing
+	Tabs   bool             // it draws the tabs of its views itself, instead of in its frame
 }
 
 // View is one of several things that a pane can show.

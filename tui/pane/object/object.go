@@ -108,7 +108,7 @@ func (p *Object) seen(f *pane.Frame) *view.Object {
 			}
 		}
 	}
-	if e := f.Event(); e != nil && e.Object.Name != "" {
+	if e := f.Event(); e != nil && e.Object.Name != "" && !(f.Live && view.Routine(e)) { // a Lease is renewed at any moment
 		if o := f.S.Find(e.Object); o != nil {
 			return o
 		}

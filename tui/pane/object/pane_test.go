@@ -96,3 +96,17 @@ func TestWhatIsStudiedStays(t *testing.T) {
 		t.Errorf("it is to follow, and shows %s, not %s", got, follows)
 	}
 }
+
+// A Lease that is renewed at this moment is nothing that somebody wants to see; in the past it is
+// what the event is about.
+func TestALeaseIsNotFollowed(t *testing.T) {
+	tape := tuitest.Calm(3, 3)
+	tape.After(time.Second).Renew("kube-node-lease", "node-1")
+	h := tape.History()
+	for live, want := range map[bool]string{true: "EndpointSlice", false: "Lease"} {
+		o := New().chosen(&pane.Frame{S: h.Latest(), H: h, Live: live})
+		if o == nil || o.Ref.Kind != want {
+			t.Errorf("live %t: shown is %v, want a %s", live, o, want)
+		}
+	}
+}
