@@ -41,7 +41,8 @@ func (p *leases) Draw(s *pane.Sheet, f *pane.Frame) {
 // the layouts, help, glossary, palette and jump list come from there, and it can be shown
 // by its name.
 func TestATenthPaneIsOneLine(t *testing.T) {
-	ten := func(c *Config) { c.panes = append(slices.Clone(panes.All), pane.Make(newLeases)) }
+	nine := panes.All[:9] // and there may be more
+	ten := func(c *Config) { c.panes = append(slices.Clone(nine), pane.Make(newLeases)) }
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}, {250, 70}} {
 		d := explore(t, size[0], size[1], -1, ten).press("0")
 		d.shows("0 Leases · of every namespace", "a renewed by its holder", "9obje", "0leas")
@@ -70,7 +71,7 @@ func TestATenthPaneIsOneLine(t *testing.T) {
 		}
 	}
 	twelve := func(c *Config) {
-		c.panes = slices.Clone(panes.All)
+		c.panes = slices.Clone(nine)
 		for _, name := range []string{"ten", "eleven", "twelve"} {
 			c.panes = append(c.panes, pane.Make(func() *leases {
 				p := newLeases()

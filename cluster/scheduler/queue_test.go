@@ -15,6 +15,7 @@ import (
 
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/scheduler/plugins/noderesources"
+	"kviz/cluster/scheduler/plugins/queuesort"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -113,6 +114,31 @@ func TestBackoffIsCutShortWhenIdle(t *testing.T) {
 		"0s demo/a backoff->active PopFromBackoffQ",
 	}
 	if !slices.Equal(lines, want) {
+		t.Errorf("moves %q", lines)
+	}
+}
+
+// stubborn is a filter that does not say which events could change its mind.
+type stubborn struct{}
+
+func (stubborn) Name() string { return "Stubborn" }
+
+func (stubborn) Filter(*framework.CycleState, *corev1.Pod, *framework.NodeInfo) *framework.Status {
+	return nil
+}
+
+// A pod that was rejected by a plugin that names no events is tried again after any.
+func TestAnyEventBringsBackWhatAPluginWithoutEventsRejected(t *testing.T) {
+	labelled := framework.ClusterEvent{Resource: framework.Node, Action: framework.UpdateNodeLabel}
+	lines := withQueue(t, func(task *sim.Task, _ *schedulingQueue) {
+		q := newSchedulingQueue(&queuesort.PrioritySort{}, []framework.Plugin{&queuesort.PrioritySort{}, stubborn{}})
+		q.add(task, podNamed("a", 0), "test")
+		info := q.pop(task)
+		info.UnschedulablePlugins = map[string]bool{stubborn{}.Name(): true}
+		q.returned(task, info)
+		q.happened(task, labelled, &corev1.Node{}, &corev1.Node{})
+	})
+	if last := lines[len(lines)-1]; last != "0s demo/a unschedulable->backoff NodeUpdateNodeLabel" {
 		t.Errorf("moves %q", lines)
 	}
 }

@@ -82,13 +82,23 @@ func newSchedulingQueue(sort framework.QueueSortPlugin, plugins []framework.Plug
 		if p, ok := pl.(framework.PreEnqueuePlugin); ok {
 			q.preEnqueue = append(q.preEnqueue, p)
 		}
-		if p, ok := pl.(framework.EnqueueExtensions); ok {
-			for _, e := range p.EventsToRegister() {
-				q.hints = append(q.hints, pluginHint{p.Name(), e})
-			}
+		for _, e := range eventsFor(pl) {
+			q.hints = append(q.hints, pluginHint{pl.Name(), e})
 		}
 	}
 	return q
+}
+
+// eventsFor are the events that could change a plugin's mind: those it names, or else all of
+// them where it can reject a pod (framework/runtime/framework.go defaultEnqueueExtension).
+func eventsFor(pl framework.Plugin) []framework.ClusterEventWithHint {
+	switch p := pl.(type) {
+	case framework.EnqueueExtensions:
+		return p.EventsToRegister()
+	case framework.PreEnqueuePlugin, framework.PreFilterPlugin, framework.FilterPlugin, framework.ReservePlugin, framework.PermitPlugin:
+		return framework.AnyEvent()
+	}
+	return nil
 }
 
 // add takes in a new pod.

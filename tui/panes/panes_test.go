@@ -15,7 +15,7 @@ func TestPanesTellWhatTheyAre(t *testing.T) {
 	for _, make := range All {
 		info := make().Info()
 		if info.Name == "" || info.Title == "" || len(info.Means) < 60 {
-			t.Errorf("a pane says too little of itself: %+v", info)
+			t.Errorf("pane %q, title %q says too little of itself: it means %q, which should be 60 characters or more", info.Name, info.Title, info.Means)
 		}
 		if slices.Contains(seen, info.Name) {
 			t.Errorf("two panes are called %q", info.Name)

@@ -85,6 +85,18 @@ type ClusterEventWithHint struct {
 	Hint  func(pod *corev1.Pod, old, new runtime.Object) bool
 }
 
+// AnyEvent is every event that the scheduler hears of, for a plugin that does not say which
+// of them could change its mind.
+//
+// Mirrors pkg/scheduler/framework/types.go UnrollWildCardResource.
+func AnyEvent() []ClusterEventWithHint {
+	var all []ClusterEventWithHint
+	for _, r := range []EventResource{AssignedPod, UnscheduledPod, TargetPod, Node} {
+		all = append(all, ClusterEventWithHint{Event: ClusterEvent{Resource: r, Action: Add | Delete | Update}})
+	}
+	return all
+}
+
 // NodeChanges says what of a node's change matters to scheduling.
 //
 // Mirrors pkg/scheduler/framework/events.go NodeSchedulingPropertiesChange.

@@ -151,7 +151,8 @@ type PostBindPlugin interface {
 }
 
 // EnqueueExtensions are what a plugin that rejects pods knows about bringing
-// them back: the events that may help, each with a hint for a closer look.
+// them back: the events that may help, each with a hint for a closer look. After
+// a rejection by a plugin without them any event brings the pod back ([AnyEvent]).
 type EnqueueExtensions interface {
 	Plugin
 	EventsToRegister() []ClusterEventWithHint
