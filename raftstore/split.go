@@ -22,10 +22,24 @@ var ErrNotSplit = errors.New("raftstore: the election was not split: another one
 // while messages are held, when both stand.
 //
 // One election is arranged at a time. What was arranged is taken back if it does not
-// come to that.
-func (s *Replicated) SplitVote() (err error) {
+// come to that: a member's own timer may have run out a moment before, on a busy
+// machine more often. Then the next election is arranged in its place.
+func (s *Replicated) SplitVote() error {
 	s.splitting.Lock()
 	defer s.splitting.Unlock()
+	for again := 1; ; again++ {
+		err := s.splitNext()
+		if !errors.Is(err, ErrNotSplit) || again == splitAttempts || s.order.clock.stopped() {
+			return err
+		}
+	}
+}
+
+// splitAttempts is how many elections are arranged at most until one is split.
+const splitAttempts = 10
+
+// splitNext arranges one election.
+func (s *Replicated) splitNext() (err error) {
 	split, err := s.planSplit()
 	if err != nil {
 		return err
