@@ -43,6 +43,7 @@ type FaultWay struct {
 	Args []string
 	Ask  string // what still has to be typed; "" for nothing
 	Peer bool   // one for each other member: "%s" in Say is its name, and it is the first argument
+	Link string // the same, said of the link with that member: "%[1]s" is whose fault it is, "%[2]s" the other
 }
 
 // Fault is one thing to do to one target.

@@ -98,6 +98,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		reads("kubeEvents", 3, func(s *view.State, a []string) any {
 			return s.KubeEventsAbout(trace.Ref{Kind: a[0], Namespace: a[1], Name: a[2]})
 		}),
+		cel.Function("_gap", cel.Overload("_gap_1", []*cel.Type{cel.DynType, cel.DynType}, cel.DynType, cel.BinaryBinding(gap))),
+		cel.Function("ms", cel.Overload("ms_duration", []*cel.Type{cel.DynType}, cel.StringType, cel.UnaryBinding(ms))),
 	)
 	return cel.NewEnv(opts...)
 })

@@ -176,6 +176,7 @@ var functions = []function{
 	{"pod", `pod("demo/web-1")`, "a pod as its node's kubelet sees it: containers, steps, probes"},
 	{"key", `key("/registry/pods/demo/web-1")`, "a key of the store: createRevision, modRevision, version (how often it was written); null if there is none"},
 	{"kubeEvents", `kubeEvents("Pod", "demo", "web-1")`, "the Kubernetes Events about an object"},
+	{"gap", `gap(time)`, "the longest time between two commits of the store since a virtual time, in milliseconds"},
 }
 
 // Name is one name of the expression language, for help and completion.

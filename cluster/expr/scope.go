@@ -31,6 +31,14 @@ type Values map[string]Value
 // read from.
 type Value struct{ v any }
 
+// Clone is a scope that knows the same names, and may then learn others.
+func (sc *Scope) Clone() *Scope {
+	if sc == nil {
+		return &Scope{}
+	}
+	return &Scope{maps.Clone(sc.types), maps.Clone(sc.jsons)}
+}
+
 var nameForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]*$`)
 
 // Bind makes a name known as what an expression is. It refuses one that the language has
@@ -57,7 +65,7 @@ func (sc *Scope) Bind(name string, p *Program) error {
 var celNames = []string{
 	"all", "as", "bool", "break", "const", "continue", "double", "duration", "else", "exists", "exists_one", "false", "filter", "for",
 	"function", "has", "if", "import", "in", "int", "let", "loop", "map", "matches", "namespace", "null", "package", "return", "size", "string",
-	"timestamp", "true", "type", "uint", "var", "void", "while",
+	"timestamp", "true", "type", "uint", "var", "void", "while", "ms",
 }
 
 // names lists what is bound.

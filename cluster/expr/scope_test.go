@@ -121,3 +121,26 @@ func TestNamesThatAreTaken(t *testing.T) {
 		}
 	}
 }
+
+// Texts say durations, and how long nothing was committed.
+func TestTimesInTexts(t *testing.T) {
+	for src, want := range map[string]string{
+		`ms(duration("271ms"))`:  "271 ms",
+		`ms(duration("12.34s"))`: "12.3 s",
+		`gap(time)`:              "0",
+	} {
+		p, err := expr.CompileAny(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Text(view.NewBuilder().Mark(), nil); err != nil || got != want {
+			t.Errorf("%s is %q (%v), want %q", src, got, err, want)
+		}
+	}
+	var sc *expr.Scope
+	clone := sc.Clone()
+	p := expr.MustCompile("store.term == 1")
+	if err := clone.Bind("x", p); err != nil || clone.Clone().Bind("ms", p) == nil {
+		t.Errorf("a clone binds x (%v), and not ms", err)
+	}
+}

@@ -20,18 +20,18 @@ var _ = of("member", append([]Row{
 	{Name: "lead", Repairs: true, do: act(Membership.Lead), Ways: ways(say("Make it the leader")), Means: "Hand the leadership to it."},
 	{
 		Name: "cut", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Links.Cut),
-		Ways:  ways(say("Cut it off from all other members"), peer("Cut it off from member %s only")),
+		Ways:  ways(say("Cut it off from all other members"), peer("Cut it off from member %s only", "Cut it: nothing passes, neither way")),
 		Means: "Cut it off from the other members, or from those named.",
 	},
 	{Name: "heal", As: []string{"fast", "free"}, Repairs: true, do: act(Healer.Heal), Ways: ways(say("Mend its links and its disk")), Means: "Mend every link of it, and its disk."},
 	{
 		Name: "delay", Heals: "heal", Args: "PEER DURATION", do: onLink(duration, "30ms", Links.Delay),
-		Ways:  ways(peer("Delay messages with member %s by 100 ms", "100ms")),
+		Ways:  ways(peer("Delay messages with member %s by 100 ms", "Delay every message on it by 100 ms", "100ms")),
 		Means: "Delay every message between it and another member.",
 	},
 	{
 		Name: "drop", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Links.Drop),
-		Ways:  ways(peer("Lose three in ten messages with member %s", "0.3")),
+		Ways:  ways(peer("Lose three in ten messages with member %s", "Lose three in ten messages on it", "0.3")),
 		Means: "Lose this fraction of the messages between it and another member.",
 	},
 	{
@@ -48,22 +48,22 @@ var _ = of("member", append([]Row{
 	},
 	{
 		Name: "mute", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Links.Mute),
-		Ways:  ways(say("Lose what it sends: it hears the others, they do not hear it"), peer("Lose what it sends to member %s")),
+		Ways:  ways(say("Lose what it sends: it hears the others, they do not hear it"), peer("Lose what it sends to member %s", "Lose what %[1]s sends to %[2]s: a cut one way")),
 		Means: "Lose what it sends to the other members (or to those named); it hears them still: a cut one way.",
 	},
 	{
 		Name: "deafen", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Links.Deafen),
-		Ways:  ways(say("Lose what is sent to it: they hear it, it does not hear them"), peer("Lose what member %s sends to it")),
+		Ways:  ways(say("Lose what is sent to it: they hear it, it does not hear them"), peer("Lose what member %s sends to it", "Lose what %[2]s sends to %[1]s: a cut one way")),
 		Means: "Lose what the other members (or those named) send to it; they hear it still: a cut the other way.",
 	},
 	{
 		Name: "duplicate", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Links.Duplicate),
-		Ways:  ways(peer("Deliver three in ten messages with member %s twice", "0.3")),
+		Ways:  ways(peer("Deliver three in ten messages with member %s twice", "Deliver three in ten messages on it twice", "0.3")),
 		Means: "Deliver this fraction of the messages between it and another member twice.",
 	},
 	{
 		Name: "reorder", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Links.Reorder),
-		Ways:  ways(peer("Let three in ten messages with member %s be overtaken", "0.3")),
+		Ways:  ways(peer("Let three in ten messages with member %s be overtaken", "Let three in ten messages on it be overtaken", "0.3")),
 		Means: "Let this fraction of the messages between it and another member be overtaken by later ones.",
 	},
 	{

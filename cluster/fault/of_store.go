@@ -22,6 +22,11 @@ func group(do func(any, control.Fault) (Act, error)) func(any, control.Fault) (A
 var _ = of(
 	"store",
 	Row{
+		Name: "slow-elections", Knob: true, Heals: "fast-elections", Args: "FACTOR", do: group(with(wholeFactor, Group.SlowElections)),
+		Ways:  ways(say("Watch elections ten times slower", "10"), ask("Watch elections slower by …", "how many times slower, such as 30")),
+		Means: "Watch elections in slow motion: heartbeats and election timeouts take this many times as long.",
+	},
+	Row{
 		Name: "stop", Heals: "start", Members: true, do: group(act(Members.Stop)), Ways: ways(say("Stop every member")),
 		Means: "Stop every member in an orderly way.",
 	},
@@ -36,11 +41,6 @@ var _ = of(
 	Row{
 		Name: "split-vote", Passing: true, Async: true, do: group(act(Group.SplitVote)), Ways: ways(say("Let the next election have no winner")),
 		Means: "Let the next election end without a winner: as many candidates at once as it takes.",
-	},
-	Row{
-		Name: "slow-elections", Knob: true, Heals: "fast-elections", Args: "FACTOR", do: group(with(wholeFactor, Group.SlowElections)),
-		Ways:  ways(say("Watch elections ten times slower", "10"), ask("Watch elections slower by …", "how many times slower, such as 30")),
-		Means: "Watch elections in slow motion: heartbeats and election timeouts take this many times as long.",
 	},
 	Row{
 		Name: "fast-elections", Repairs: true, Ways: ways(say("Let elections be as fast as they were")), Means: "Undo slow-elections.",

@@ -162,9 +162,10 @@ func say(words string, args ...string) control.FaultWay {
 // ask is a sentence after which something has to be typed.
 func ask(words, what string) control.FaultWay { return control.FaultWay{Say: words, Ask: what} }
 
-// peer is a sentence for each other member, with its name in the place of %s.
-func peer(words string, args ...string) control.FaultWay {
-	return control.FaultWay{Say: words, Args: args, Peer: true}
+// peer is a sentence for each other member, with its name in the place of %s, and the same
+// said of the link between the two.
+func peer(words, link string, args ...string) control.FaultWay {
+	return control.FaultWay{Say: words, Link: link, Args: args, Peer: true}
 }
 
 // ways are the sentences of a fault; none for one that does the same as another.

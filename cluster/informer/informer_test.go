@@ -175,6 +175,17 @@ func TestIndexFollowsChanges(t *testing.T) {
 		if got := fmt.Sprint(names("x"), names("y")); got != "[demo/a] [demo/b]" {
 			t.Errorf("index holds %s", got)
 		}
+		// A change that leaves the indexed value as it is.
+		changed := configMap("a", "x")
+		changed.Data["w"] = "z"
+		if _, err := client.Update(task, c, client.ConfigMaps, "demo", changed); err != nil {
+			t.Fatal(err)
+		}
+		task.Sleep(time.Second)
+		in := i.ByIndex("value", "x")
+		if got := names("x"); len(got) != 1 || in[0].(*corev1.ConfigMap).Data["w"] != "z" {
+			t.Errorf("after a change of something else index holds %s: %v", got, in)
+		}
 	})
 }
 

@@ -74,10 +74,13 @@ func (s *store) set(key string, obj runtime.Object) (old runtime.Object, had boo
 	old, had = s.items.Set(key, obj)
 	for _, name := range s.names {
 		in := s.indexes[name]
+		values := in.fn(obj)
 		if had {
-			in.remove(key, old)
+			if was := in.fn(old); !slices.Equal(was, values) { // else it takes the old one's place
+				in.remove(key, was)
+			}
 		}
-		in.insert(key, obj)
+		in.insert(key, obj, values)
 	}
 	return old, had
 }
@@ -86,7 +89,8 @@ func (s *store) remove(key string) (old runtime.Object, had bool) {
 	old, had = s.items.Delete(key)
 	if had {
 		for _, name := range s.names {
-			s.indexes[name].remove(key, old)
+			in := s.indexes[name]
+			in.remove(key, in.fn(old))
 		}
 	}
 	return old, had
@@ -116,7 +120,7 @@ func (s *store) addIndex(name string, fn IndexFunc) {
 	in := &index{fn: fn, values: map[string]objects{}}
 	s.indexes[name], s.names = in, append(s.names, name)
 	s.items.Scan(func(key string, obj runtime.Object) bool {
-		in.insert(key, obj)
+		in.insert(key, obj, fn(obj))
 		return true
 	})
 }
@@ -145,8 +149,8 @@ func (s *store) eachByIndex(name, value string, fn func(runtime.Object)) {
 	}
 }
 
-func (in *index) insert(key string, obj runtime.Object) {
-	for _, v := range in.fn(obj) {
+func (in *index) insert(key string, obj runtime.Object, values []string) {
+	for _, v := range values {
 		m := in.values[v]
 		if m == nil {
 			// Small nodes: most values of an index have a handful of objects.
@@ -157,8 +161,8 @@ func (in *index) insert(key string, obj runtime.Object) {
 	}
 }
 
-func (in *index) remove(key string, obj runtime.Object) {
-	for _, v := range in.fn(obj) {
+func (in *index) remove(key string, values []string) {
+	for _, v := range values {
 		m := in.values[v]
 		if m == nil {
 			continue

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,7 @@ func isOwned(t corev1.PodConditionType) bool {
 
 // setConditions fills in the pod's conditions (pkg/kubelet/status/generate.go).
 func (w *worker) setConditions(t *sim.Task, s, old *corev1.PodStatus, rs runtime.PodStatus) {
+	s.Conditions = slices.Grow(s.Conditions, len(owned))
 	for _, c := range w.pod.Status.Conditions {
 		if !isOwned(c.Type) {
 			s.Conditions = append(s.Conditions, c)

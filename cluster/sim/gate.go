@@ -30,7 +30,8 @@ type Stop struct {
 // in a step of the grain raft what a member does is what is stepped to, and nothing
 // else is.
 func (k *Kernel) append(e *trace.Event) trace.ID {
-	if e.Outside() {
+	kind := e.Kind.Info() // once: a large cluster has a million events
+	if kind.Outside {
 		k.last.Sub++
 	} else {
 		k.last = trace.ID{Seq: k.last.Seq + 1}
@@ -43,7 +44,7 @@ func (k *Kernel) append(e *trace.Event) trace.ID {
 	if k.again.standsAt(e) {
 		k.gate.standing = true
 	}
-	ends := !e.Outside() && e.Grain() >= k.gate.grain
+	ends := !kind.Outside && kind.Grain >= k.gate.grain
 	if k.singly() {
 		ends = e.Lane.Component == trace.CompMember
 	}

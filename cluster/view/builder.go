@@ -64,7 +64,7 @@ func (s *State) share() *State {
 	n.askers, n.seconds = s.askers.copy(), s.seconds.copy()
 	n.nodes, n.flows = s.nodes.copy(), s.flows.copy()
 	n.Store.members, n.Store.messages, n.Store.ended = s.Store.members.copy(), s.Store.messages.copy(), s.Store.ended.copy()
-	n.Store.commits, n.Store.keys = s.Store.commits.copy(), s.Store.keys.copy()
+	n.Store.polls, n.Store.commits, n.Store.keys = s.Store.polls.copy(), s.Store.commits.copy(), s.Store.keys.copy()
 	n.Store.share(&s.Store)
 	n.Scheduler.pods, n.Scheduler.cycles = s.Scheduler.pods.copy(), s.Scheduler.cycles.copy()
 	n.Balancer.conns = s.Balancer.conns.copy()

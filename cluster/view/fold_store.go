@@ -54,6 +54,7 @@ func memberRole(b *Builder, e *trace.Event, p *trace.MemberState) {
 	if p.Role == "candidate" && (m.Role != "candidate" || m.Term != p.Term) {
 		m.Votes = nil
 	}
+	b.term(e, p.Term)
 	b.memberState(m, e, p)
 	m.Up = p.Role != "stopped"
 	s := &b.s.Store
@@ -65,6 +66,7 @@ func memberRole(b *Builder, e *trace.Event, p *trace.MemberState) {
 			b.otherPeers(m)
 		}
 		s.Leader = p.Member
+		b.won(p)
 	case s.Leader == p.Member:
 		s.Leader = ""
 	}
@@ -186,6 +188,9 @@ func raftReply(b *Builder, e *trace.Event, p *trace.RaftMessage) {
 			peer.Next = p.Match + 1
 		}
 	case "RequestVote", preVote:
+		if p.RPC == "RequestVote" && p.OK {
+			b.voteCame(from, to, p.Term, true)
+		}
 		m := b.member(from)
 		m.Votes = append(m.Votes, Vote{From: to, Term: p.Term, Granted: p.OK, Pre: p.RPC == preVote, Event: e.ID})
 		if len(m.Votes) > 64 {
@@ -196,6 +201,9 @@ func raftReply(b *Builder, e *trace.Event, p *trace.RaftMessage) {
 
 func raftLost(b *Builder, e *trace.Event, p *trace.RaftMessage) {
 	from, to := b.end(e, p, "lost")
+	if p.RPC == "RequestVote" {
+		b.voteCame(from, to, p.Term, false)
+	}
 	if peer := b.peer(from, to); peer != nil {
 		peer.Lost++
 	}
@@ -287,6 +295,7 @@ func raftTruncate(b *Builder, e *trace.Event, p *trace.RaftLog) {
 func raftVote(b *Builder, e *trace.Event, p *trace.RaftVoteRecord) {
 	m := b.member(p.Member)
 	m.VotedFor, m.VotedTerm = p.Candidate, p.Term
+	b.vote(e, p)
 }
 
 func raftTimeout(b *Builder, e *trace.Event, p *trace.RaftPatience) {

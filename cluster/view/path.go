@@ -16,7 +16,7 @@ import (
 type Path struct {
 	of       trace.ID
 	in       map[trace.ID]struct{}
-	sorts    map[string]struct{}
+	sorts    map[string]trace.ID // of each sort the first, which is the station
 	stations []trace.ID
 	done     bool // the command has ended
 	wrote    bool // it is more than reading
@@ -24,7 +24,7 @@ type Path struct {
 
 // NewPath is the path of an event that nothing is known of yet.
 func NewPath(of trace.ID) *Path {
-	return &Path{of: of, in: map[trace.ID]struct{}{}, sorts: map[string]struct{}{}}
+	return &Path{of: of, in: map[trace.ID]struct{}{}, sorts: map[string]trace.ID{}}
 }
 
 // Of is the command or fault that the path begins with.
@@ -64,9 +64,19 @@ func (p *Path) Take(e *trace.Event) bool {
 	if _, known := p.sorts[sort]; known {
 		return false
 	}
-	p.sorts[sort] = struct{}{}
+	p.sorts[sort] = e.ID
 	p.stations = append(p.stations, e.ID)
 	return true
+}
+
+// Like is the station that says the same as an event of the path, of another object or of the
+// same one once more: for a station itself.
+func (p *Path) Like(e *trace.Event) (station trace.ID, ok bool) {
+	if !p.Has(e.ID) {
+		return trace.ID{}, false
+	}
+	station, ok = p.sorts[p.sort(e)]
+	return station, ok
 }
 
 // sort is what an event has in common with those that say the same of another object; ""

@@ -20,6 +20,7 @@ type Store struct {
 	members  table[string, *Member]
 	messages table[uint64, *Message]
 	ended    table[uint64, *Message]
+	polls    table[uint64, *Poll]
 	commits  table[int64, *Commit]
 	keys     table[string, *Key]
 }

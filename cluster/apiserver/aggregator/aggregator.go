@@ -42,6 +42,10 @@ var _ = simulated.Say(simulated.Statement{
 	What: "the aggregator asks the endpoints of an APIService one after the other, and no watches go through its proxy",
 })
 
+// syncRetry is how long it waits before it writes again what the store refused; upstream's
+// queue begins with milliseconds and doubles.
+const syncRetry = time.Second
+
 // Aggregated is what other servers serve behind one; an [Aggregator] is one.
 type Aggregated interface {
 	// Serves reports whether another server serves the group version, or has been said to.
@@ -197,7 +201,7 @@ func (a *Aggregator) run(t *sim.Task) {
 			}
 		}
 		if !a.sync(t, custom) {
-			t.Sleep(time.Second)
+			t.Sleep(syncRetry)
 			a.stale = true
 		}
 	}

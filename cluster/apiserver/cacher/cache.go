@@ -231,17 +231,21 @@ func (c *Cache) fill(t *sim.Task) {
 	c.moved.Broadcast()
 }
 
-func (c *Cache) put(key string, en *Entry) {
+// put takes an entry in and gives the one it replaces.
+func (c *Cache) put(key string, en *Entry) (old *Entry, had bool) {
 	c.bytes += int64(len(en.Value))
-	if old, had := c.items.Set(key, en); had {
+	if old, had = c.items.Set(key, en); had {
 		c.bytes -= int64(len(old.Value))
 	}
+	return old, had
 }
 
-func (c *Cache) drop(key string) {
-	if old, had := c.items.Delete(key); had {
+// drop takes an entry out and gives it.
+func (c *Cache) drop(key string) (old *Entry, had bool) {
+	if old, had = c.items.Delete(key); had {
 		c.bytes -= int64(len(old.Value))
 	}
+	return old, had
 }
 
 func (c *Cache) key(full []byte) string { return string(full[len(c.Kind.Prefix):]) }
@@ -289,16 +293,13 @@ func whyTaken(b storage.Batch) []trace.ID {
 // apply changes items by one event.
 func (c *Cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, bool) {
 	key := c.key(e.Kv.Key)
-	old, had := c.items.Get(key)
 	ch := &change{key: key, revision: b.Revision}
-	if had {
-		ch.prev, ch.before = old, old.by
-	}
 	if e.Type == mvccpb.DELETE {
+		old, had := c.drop(key)
 		if !had {
 			return nil, false
 		}
-		c.drop(key)
+		ch.prev, ch.before = old, old.by
 		ch.kind, ch.now = watch.Deleted, &Entry{Object: withRevision(old.object(), b.Revision)}
 		return ch, true
 	}
@@ -313,11 +314,12 @@ func (c *Cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, b
 			return nil, false
 		}
 	}
-	c.put(key, en)
-	ch.kind, ch.now, en.by = watch.Added, en, ch
+	old, had := c.put(key, en)
+	ch.kind, ch.now = watch.Added, en
 	if had {
-		ch.kind = watch.Modified
+		ch.kind, ch.prev, ch.before = watch.Modified, old, old.by
 	}
+	en.by = ch
 	return ch, true
 }
 

@@ -172,6 +172,7 @@ type watcherSet struct {
 	indexed map[string][]*Watcher
 	budget  budget
 	last    time.Duration // when the newest delivery falls due
+	spare   [][]addressed // empty, for the next changes: see send
 }
 
 func (ws *watcherSet) add(w *Watcher) {
@@ -212,6 +213,10 @@ func (ws *watcherSet) all() []*Watcher {
 	return out
 }
 
+// fewTargets is up to how many targets, of how many changes on their way, are kept for the
+// next changes: a cluster's own components, and not a crowd of watchers.
+const fewTargets = 32
+
 // addressed is a delivery and whom it is for.
 type addressed struct {
 	to *Watcher
@@ -225,6 +230,9 @@ func (ws *watcherSet) targets(c *change) []addressed {
 		for _, w := range list {
 			if d, ok := w.see(c); ok {
 				w.sent = c.revision
+				if n := len(ws.spare); out == nil && n > 0 {
+					out, ws.spare = ws.spare[n-1], ws.spare[:n-1]
+				}
 				out = append(out, addressed{w, d})
 			}
 		}
@@ -255,6 +263,10 @@ func (ws *watcherSet) send(c *change, targets []addressed) {
 	ws.later(func() {
 		for _, a := range targets {
 			a.to.put(a.delivery)
+		}
+		if cap(targets) <= fewTargets && len(ws.spare) < fewTargets {
+			clear(targets)
+			ws.spare = append(ws.spare, targets[:0])
 		}
 	})
 }

@@ -73,6 +73,7 @@ const (
 	providerTimeout = 30 * time.Second
 	providerRetry   = 10 * time.Second
 	providersKnown  = time.Minute
+	providersPoll   = time.Second // how often it is looked whether all have answered
 )
 
 // NewIssuers begins to ask the providers, by tasks of the process.
@@ -95,7 +96,7 @@ func NewIssuers(t *sim.Task, p *sim.Process, c *Config, provider Provider) *Issu
 // AwaitKnown waits until all providers have answered, without which the issuers are not
 // taken up in place of others.
 func (all *Issuers) AwaitKnown(t *sim.Task) error {
-	for deadline := t.Elapsed() + providersKnown; ; t.Sleep(time.Second) {
+	for deadline := t.Elapsed() + providersKnown; ; t.Sleep(providersPoll) {
 		at := slices.IndexFunc(all.list, func(i *issuer) bool { return i.found == nil })
 		if at < 0 {
 			return nil

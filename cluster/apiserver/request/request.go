@@ -155,22 +155,25 @@ func (r *Request) URL() string {
 	if r.Path != "" {
 		return r.Path
 	}
-	p := "/api/" + r.Resource.Version
-	if r.Resource.Group != "" {
-		p = "/apis/" + r.Resource.Group + "/" + r.Resource.Version
+	b := make([]byte, 0, 160) // as long as most are, so that it is made in one piece
+	if r.Resource.Group == "" {
+		b = append(b, "/api/"...)
+	} else {
+		b = append(append(append(b, "/apis/"...), r.Resource.Group...), '/')
 	}
+	b = append(b, r.Resource.Version...)
 	k := registry.KindFor(r.Resource)
 	if r.Namespace != "" && (k == nil || k.Namespaced) { // a custom kind's client gives none if it is not namespaced
-		p += "/namespaces/" + r.Namespace
+		b = append(append(b, "/namespaces/"...), r.Namespace...)
 	}
-	p += "/" + r.Resource.Resource
+	b = append(append(b, '/'), r.Resource.Resource...)
 	if r.Name != "" {
-		p += "/" + r.Name
+		b = append(append(b, '/'), r.Name...)
 	}
 	if r.Subresource != "" {
-		p += "/" + r.Subresource
+		b = append(append(b, '/'), r.Subresource...)
 	}
-	return p
+	return string(b)
 }
 
 // Sender is who sent the request, for the trace: a lane's name, or what a program calls
