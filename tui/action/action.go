@@ -144,12 +144,16 @@ const (
 	Scenarios  Open = "scenarios"
 	Recordings Open = "recordings"
 	Targets    Open = "targets"
+	Progress   Open = "progress"
 )
 
 // About lessons, recordings, and the end.
 type (
-	Begin     string                // begin a lesson, by its ID
+	Begin     string                // begin a lesson, as lessons.Player.Start names it
+	Beats     string                // open the list of a lesson's beats
 	Lesson    string                // the command for a lesson: "next", "hint", "answer 2"
+	Offered   string                // run a command that a lesson offers
+	Type      string                // give the console the keyboard, with so much of a line
 	Recording string                // leave for a recording, by its path
 	Scenario  string                // run the console line of a scenario
 	Watch     struct{ Name string } // begin a tour, one of those below

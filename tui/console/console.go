@@ -36,6 +36,7 @@ type Console struct {
 	mu      sync.Mutex
 	rows    []*row
 	version uint64
+	entered *job   // what was entered last
 	front   *job   // what runs in the foreground; nil: the prompt is free
 	jobs    []*job // what runs in the background, in the order in which it was put there
 	lent    *job   // who has the terminal
@@ -78,6 +79,39 @@ func (c *Console) Busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.front != nil || len(c.jobs) > 0
+}
+
+// Command is a command that was entered.
+type Command struct {
+	Line    string
+	Running bool
+	Exit    int
+	Said    string // the last line it printed, as far as it is the last there is
+}
+
+// Last is the newest command; no line for none.
+func (c *Console) Last() Command {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entered == nil {
+		return Command{}
+	}
+	last := Command{Line: c.entered.line, Running: !c.entered.over, Exit: c.entered.exit}
+	for i := len(c.rows) - 1; i >= 0 && !c.rows[i].asked; i-- {
+		if text := c.rows[i].text; text != "" && !strings.HasPrefix(text, "exit status ") {
+			last.Said = text
+			break
+		}
+	}
+	return last
+}
+
+// Fill puts a text into the line, to be changed and run.
+func (c *Console) Fill(text string) {
+	c.line.Set(text)
+	c.mu.Lock()
+	c.version++
+	c.mu.Unlock()
 }
 
 // Wanted reports whether a command runs that nobody has ended.
@@ -229,6 +263,7 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, absent, line
 	line, behind := background(line)
 	j := &job{line: line, behind: make(chan struct{})}
 	c.mu.Lock()
+	c.entered = j
 	if c.front != nil && !behind {
 		c.tell("still running: "+c.front.line+"  (ctrl+z puts it into the background, ctrl+c ends it)", theme.Warn)
 		c.mu.Unlock()

@@ -19,7 +19,9 @@ import (
 type job struct {
 	line   string
 	cancel context.CancelFunc
-	killed bool          // the person has ended it
+	killed bool // the person has ended it
+	over   bool // it has ended, with
+	exit   int
 	number int           // 0: it was never in the background
 	back   bool          // it is in the background now
 	behind chan struct{} // closed when it goes into the background for the first time
@@ -131,6 +133,7 @@ func (c *Console) ended(j *job, code int) {
 	if j.open != nil {
 		c.write(j, nil, "\n", theme.Text)
 	}
+	j.over, j.exit = true, code
 	if code != 0 {
 		c.blame(j)
 	}

@@ -32,9 +32,12 @@ type Menu struct {
 	State   *view.State
 }
 
-// At is the menu of the thing under the cursor, which is a target or "", or the list of
-// all targets.
+// At is the menu of the thing under the cursor, which is a target, the link of two members,
+// or "", or the list of all targets.
 func (m Menu) At(target string) overlay.Overlay {
+	if a, b, ok := ends(target); ok {
+		return m.Between(a, b)
+	}
 	if target != "" && slices.Contains(m.Cluster.Targets(), target) {
 		return m.Of(target)
 	}

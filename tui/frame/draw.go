@@ -27,6 +27,8 @@ type Picture struct {
 	Needs    func(columns int) int // rows that the console would take
 	Typing   bool                  // the console has the keyboard, and the cursor
 	Overlay  overlay.Overlay       // nil where none is open
+
+	Stage func(*grid.Grid) (x, y int, cursor bool) // draws a lesson in the place of everything else; nil where there is none
 }
 
 // Draw draws what has changed and gives the whole screen and the place of the cursor.
@@ -40,6 +42,9 @@ func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
 		f.in.Console = layout.Rest
 	}
 	out := layout.Compute(f.in)
+	if p.Stage != nil && out.TooSmall == "" {
+		return f.drawStage(p)
+	}
 	if !out.Console.Empty() { // whose width is known now
 		f.in.Console = max(p.Needs(out.Console.W), layout.Rest)
 		out = layout.Compute(f.in)
@@ -96,6 +101,25 @@ func (f *Frame) Draw(p Picture) (string, *tea.Cursor) {
 	f.grid.Copy(f.over)
 	f.over.Window(out.Body).Dim(theme.Shadow)
 	if place, ok := p.Overlay.Draw(f.over.Window(out.Body)); ok {
+		at = cursor(place.X, place.Y)
+	}
+	return f.over.Render(f.look.SGR), at
+}
+
+// drawStage draws a lesson's stage, and what is open over it.
+func (f *Frame) drawStage(p Picture) (string, *tea.Cursor) {
+	f.anew = true // the panes are drawn when it has gone
+	f.out = layout.Out{Body: grid.Rect{X: 0, Y: 0, W: f.in.W, H: f.in.H}}
+	var at *tea.Cursor
+	if x, y, ok := p.Stage(f.grid); ok {
+		at = cursor(x, y)
+	}
+	if p.Overlay == nil {
+		return f.grid.Render(f.look.SGR), at
+	}
+	f.grid.Copy(f.over)
+	f.over.Window(f.out.Body).Dim(theme.Shadow)
+	if place, ok := p.Overlay.Draw(f.over.Window(f.out.Body)); ok {
 		at = cursor(place.X, place.Y)
 	}
 	return f.over.Render(f.look.SGR), at

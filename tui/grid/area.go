@@ -16,7 +16,8 @@ func (r Rect) Empty() bool { return r.W <= 0 || r.H <= 0 }
 // Inset is r less n cells on every side.
 func (r Rect) Inset(n int) Rect { return Rect{r.X + n, r.Y + n, max(r.W-2*n, 0), max(r.H-2*n, 0)} }
 
-func (r Rect) and(o Rect) Rect {
+// And is what two rectangles have in common.
+func (r Rect) And(o Rect) Rect {
 	x, y := max(r.X, o.X), max(r.Y, o.Y)
 	return Rect{x, y, max(min(r.X+r.W, o.X+o.W)-x, 0), max(min(r.Y+r.H, o.Y+o.H)-y, 0)}
 }
@@ -38,7 +39,7 @@ func (a Area) H() int { return a.R.H }
 // Sub is a window on a part of the area, clipped to it.
 func (a Area) Sub(x, y, w, h int) Area {
 	r := Rect{a.R.X + x, a.R.Y + y, max(w, 0), max(h, 0)}
-	return Area{g: a.g, R: r, clip: a.clip.and(r)}
+	return Area{g: a.g, R: r, clip: a.clip.And(r)}
 }
 
 // Rows is the window on h rows from y on, full width.
@@ -63,7 +64,7 @@ func (a Area) Fill(r rune, s Style) {
 
 // Clear blanks the area.
 func (a Area) Clear() {
-	r := a.R.and(a.clip)
+	r := a.R.And(a.clip)
 	for y := r.Y; y < r.Y+r.H; y++ {
 		row := a.g.cells[y*a.g.w:]
 		if r.X > 0 && row[r.X].R == continuation && r.W > 0 {
@@ -200,4 +201,30 @@ func (a Area) Wrap(x, y, w, h int, s string, st Style) int {
 		a.Text(x, y+i, l, st)
 	}
 	return len(lines)
+}
+
+// Screen is a part of the area by its place on the grid.
+func (a Area) Screen(r Rect) Area { return Area{g: a.g, R: r, clip: a.clip.And(r)} }
+
+// Rune is what stands in the area's first cell, 0 for nothing.
+func (a Area) Rune() rune {
+	if !a.clip.Has(a.R.X, a.R.Y) {
+		return 0
+	}
+	return a.g.At(a.R.X, a.R.Y).R
+}
+
+// DimBut is [Area.Dim] but for some places on the grid.
+func (a Area) DimBut(s Style, but ...Rect) {
+	for y := a.clip.Y; y < a.clip.Y+a.clip.H; y++ {
+	cells:
+		for x := a.clip.X; x < a.clip.X+a.clip.W; x++ {
+			for _, r := range but {
+				if r.Has(x, y) {
+					continue cells
+				}
+			}
+			a.g.cells[y*a.g.w+x].S = s
+		}
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/theme"
 )
 
 // An election is over in some milliseconds, between two frames. So that it is seen, each
@@ -63,4 +65,29 @@ func (n *election) when(step int, term uint64, now time.Duration) time.Duration 
 	begin := n.begin + time.Duration(max(step-n.first, 0))*ballot
 	n.end = max(n.end, begin+ballot)
 	return begin
+}
+
+// quarter is how long a follower's election timeout takes from the mark that an event tells to the next; 0 where
+// it runs down no further.
+func quarter(e *trace.Event) time.Duration {
+	p, ok := e.Payload.(*trace.RaftPatience)
+	if !ok || p.Left < 1 || p.Left > 3 {
+		return 0
+	}
+	return p.AtLeast / 4
+}
+
+// undecided are the members that voted in a term which an event ends, in which nobody was
+// elected: each of them flashes once.
+func undecided(e *trace.Event, s *view.State) []Pulse {
+	p := s.Store.LastOver()
+	if p == nil || p.Over != e.ID {
+		return nil
+	}
+	var all []Pulse
+	for _, v := range p.Votes {
+		l := Light{From: "member/" + v.Member, Class: Undecided, Rank: News, Role: theme.Term(p.Term), Glyph: '◇'}
+		all = append(all, Pulse{Light: l, Event: e, Count: 1})
+	}
+	return all
 }

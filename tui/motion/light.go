@@ -16,15 +16,16 @@ type Class uint8
 
 // The classes.
 const (
-	Asks    Class = iota // somebody asks
-	Answers              // somebody is answered
-	Tells                // somebody is told of a change
-	Entries              // log entries, and their acknowledgement
-	Ballots              // would you vote, vote, and the votes
-	Packets              // on the network of the pods
-	Chatter              // routine
-	Works                // in a place, not on an edge
-	Faults               // something was broken or mended
+	Asks      Class = iota // somebody asks
+	Answers                // somebody is answered
+	Tells                  // somebody is told of a change
+	Entries                // log entries, and their acknowledgement
+	Ballots                // would you vote, vote, and the votes
+	Packets                // on the network of the pods
+	Chatter                // routine
+	Works                  // in a place, not on an edge
+	Faults                 // something was broken or mended
+	Undecided              // a term of the members ends without a winner
 )
 
 // Rank says which lights are kept when there are too many, and which one is emphasised.

@@ -14,6 +14,7 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
+	"kviz/tui/theme"
 )
 
 // Times of a pulse and of what follows it.
@@ -108,6 +109,9 @@ func (p *Player) Catch(events []*trace.Event, s *view.State, t Tempo) {
 	events = events[max(len(events)-most, 0):]
 	var lights []Pulse
 	for _, e := range events {
+		if !p.still() {
+			lights = append(lights, undecided(e, s)...)
+		}
 		if l, ok := Of(e, s); ok && !(p.quiet && l.Rank == Routine) {
 			lights = append(lights, Pulse{Light: l, Event: e, Count: 1})
 		}
@@ -153,15 +157,21 @@ func (p *Player) begin(lights []Pulse, t Tempo) {
 			continue
 		}
 		l.begin, l.take = p.now+time.Duration(i)*apart, t.Take
-		if step, term := stepOf(l.Event); step > 0 && !t.Stand && !p.still() {
+		if step, term := stepOf(l.Event); step > 0 && l.Class != Undecided && !t.Stand && !p.still() {
 			l.begin, l.take = p.voting.when(step, term, p.now), max(t.Take, ballot)
 		}
 		if p.still() {
 			l.Whole, l.take = true, lamp
 		}
+		if l.Class == Undecided && !t.Stand { // when all that was asked and answered in it has arrived
+			l.begin = max(l.begin, p.voting.end)
+		}
 		if l.To == "" {
 			if l.take = max(lamp, t.Take); l.Class == Faults && !p.still() {
 				l.take = flash
+			}
+			if d := quarter(l.Event); d > 0 && !t.Stand && !p.still() {
+				l.take, l.Slides = d, true
 			}
 		}
 		if t.Stand {
@@ -227,6 +237,11 @@ func (p *Player) merge(l Pulse) bool {
 			q.Count++
 			q.Event, q.Glyph, q.Role, q.Label = l.Event, l.Glyph, l.Role, l.Label
 			q.Rank = max(q.Rank, l.Rank)
+			if d := quarter(l.Event); d > 0 && !p.still() {
+				q.begin, q.take, q.Slides = p.now, d, true
+			} else if q.Slides { // it hears again, or may stand at any moment
+				q.take, q.Slides = p.now-q.begin+lamp, false
+			}
 			return true
 		}
 	}
@@ -241,6 +256,23 @@ func (p *Player) Stand(e *trace.Event, s *view.State) {
 	if e != nil {
 		if l, ok := Of(e, s); ok {
 			p.stands(Pulse{Light: l, Event: e, Count: 1})
+		}
+	}
+	p.make()
+}
+
+// End makes an event the one that stands when a step's motion is over. Where it makes no light of
+// its own, its place is lit; one that happens nowhere in the cluster leaves the picture at rest.
+func (p *Player) End(e *trace.Event, s *view.State) {
+	p.stand = nil
+	if e != nil {
+		l, ok := Of(e, s)
+		if !ok {
+			l = Light{From: PlaceOf(e.Lane, s), Class: Works, Glyph: '●', Role: theme.Busy}
+		}
+		if l.From != "" {
+			l.Rank = Step
+			p.stand = &Pulse{Light: l, Event: e, Count: 1, Share: 1, Whole: true}
 		}
 	}
 	p.make()

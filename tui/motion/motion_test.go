@@ -336,3 +336,27 @@ func TestRates(t *testing.T) {
 		}
 	}
 }
+
+// A sync that has changed rules goes along the line of the Service whose rules they are; one that
+// changed none makes no light.
+func TestASyncOfRulesGoesAlongTheServicesLine(t *testing.T) {
+	h := tuitest.Story().History()
+	found := false
+	for pos := uint64(0); pos < h.Stream().Len(); pos++ {
+		e := h.Stream().Get(pos)
+		if e.Kind != trace.ProxySync {
+			continue
+		}
+		found = true
+		if l, ok := motion.Of(e, h.At(pos)); !ok || l.From != "svc/demo/web" || l.To != "node/"+e.Lane.Instance {
+			t.Errorf("#%s on %s goes from %q to %q", e.ID, e.Lane, l.From, l.To)
+		}
+	}
+	if !found {
+		t.Error("no proxy syncs in the story")
+	}
+	idle := &trace.Event{Kind: trace.ProxySync, Lane: trace.Lane{Component: trace.CompProxy, Instance: "node-1"}, Payload: &trace.ProxySyncInfo{Node: "node-1"}}
+	if l, ok := motion.Of(idle, h.Latest()); ok {
+		t.Errorf("a sync that changes nothing lights %+v", l)
+	}
+}

@@ -20,6 +20,22 @@ func serviceAt(s *view.State, address string) (key string) {
 	return key
 }
 
+// ruled is the Service, namespace/name, of which the last sync of a node has changed a rule; "" for
+// none.
+func ruled(node string, s *view.State) string {
+	n := s.Node(node)
+	if n == nil {
+		return ""
+	}
+	for _, change := range n.LastDiff() {
+		key, _, _ := strings.Cut(change.Service, ":")
+		if namespace, name, ok := strings.Cut(key, "/"); ok && s.Object("services", namespace, name) != nil {
+			return key
+		}
+	}
+	return ""
+}
+
 // asked is the Service that a packet was sent to at first.
 func asked(flow uint64, s *view.State) string {
 	f := s.Flow(flow)

@@ -25,6 +25,8 @@ func (p *Player) glowBy(lights []Pulse) {
 		}
 		if l.begin = p.now; l.Class == Faults {
 			l.take = flash
+		} else if l.Class == Undecided {
+			l.take = lamp
 		} else if l.take, l.Half = 0, true; !l.Lost || l.To == "" {
 			continue
 		}

@@ -360,7 +360,11 @@ func nodes() {
 		if p.Added+p.Removed == 0 { // it looked, and all was as it should be
 			return Light{}
 		}
-		return Light{From: PlaceOf(e.Lane, s), Class: Works, Glyph: '◉', Role: theme.Busy, Label: "proxy"}
+		l := Light{From: PlaceOf(e.Lane, s), Class: Works, Glyph: '◉', Role: theme.Busy, Label: "proxy"}
+		if svc := ruled(p.Node, s); svc != "" { // along the line of the Service whose rules these are
+			l.From, l.To = "svc/"+svc, l.From
+		}
+		return l
 	})
 	on(trace.PacketHop, func(e *trace.Event, p *trace.Hop, s *view.State) Light {
 		l := Light{From: PlaceOf(e.Lane, s), Class: Packets, Glyph: '▪', Role: theme.Accent}

@@ -17,7 +17,8 @@ type Pulse struct {
 	Gone   bool         // it was lost here
 	Whole  bool         // its way is lit whole: it stands, or nothing may travel
 	Trail  int
-	Bright bool // of what was broken or mended: the flash is on
+	Bright bool // of what was broken or mended, or was not decided: the flash is on
+	Slides bool // of an election timeout: it runs down from this mark to the next
 
 	begin, take time.Duration
 }
@@ -67,7 +68,13 @@ func (p *Player) make() {
 		if q.Whole {
 			q.Share = 1
 		}
-		q.Bright = q.Class == Faults && !p.still() && flashes(p.now-q.begin)
+		switch {
+		case p.still():
+		case q.Class == Faults:
+			q.Bright = flashes(p.now - q.begin)
+		case q.Class == Undecided:
+			q.Bright = true
+		}
 		if emphasised < 0 || q.Rank >= p.pulses[emphasised].Rank {
 			emphasised = i
 		}

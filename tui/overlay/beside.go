@@ -1,6 +1,8 @@
 package overlay
 
 import (
+	"strings"
+
 	"kviz/tui/grid"
 	"kviz/tui/theme"
 )
@@ -40,6 +42,10 @@ func (p *Picker) drawBeside(a grid.Area) (Point, bool) {
 	if len(intro) > 0 {
 		from = len(intro) + 1
 	}
+	if n := in.H() - 1; from == 0 && note == 0 && !p.Search && in.H() < len(p.Items) && n > 0 && (len(p.Items)+n-1)/n <= mostColumns {
+		return p.inColumns(in, n), len(p.shown) > 0
+	}
+	p.perColumn = 0
 	rows := in.Rows(from, min(len(p.Items), in.H()-from))
 	p.box = rows.R
 	p.list(rows)
@@ -48,4 +54,35 @@ func (p *Picker) drawBeside(a grid.Area) (Point, bool) {
 		in.Wrap(1, y+1, in.W()-2, in.H()-y-1, p.Items[p.shown[p.at]].Note, theme.Text)
 	}
 	return Point{rows.R.X + 1, rows.R.Y + p.at - p.top}, len(p.shown) > 0
+}
+
+// mostColumns is beside how many others a column of labels may stand.
+const mostColumns = 3
+
+// inColumns draws the labels in columns of so many rows, where there is not a row for each, and
+// what the one under the cursor does below. It gives the place of the cursor.
+func (p *Picker) inColumns(in grid.Area, n int) Point {
+	p.perColumn, p.top = n, 0
+	cols := (len(p.shown) + n - 1) / n
+	p.columnW = in.W() / max(cols, 1)
+	p.box = in.Rows(0, n).R
+	for i, k := range p.shown {
+		it, x, y := p.Items[k], i/n*p.columnW, i%n
+		mark, st := "  ", theme.Text
+		if i == p.at {
+			mark, st = "▸ ", theme.Title
+		}
+		row := in.Sub(x, y, p.columnW-1, 1)
+		end := row.Spans(0, 0, grid.Span{Text: mark, Style: theme.Accent}, grid.Span{Text: strings.TrimSpace(it.Label), Style: st | it.Style})
+		if it.Key != "" {
+			row.Text(max(end+1, 14), 0, it.Key, theme.Key)
+		}
+		if i == p.at {
+			row.Mark(0, 0, row.W(), grid.Selected)
+		}
+	}
+	if p.at < len(p.shown) {
+		in.Fit(2, n, in.W()-3, p.Items[p.shown[p.at]].Note, theme.Muted)
+	}
+	return Point{in.R.X + p.at/n*p.columnW + 1, in.R.Y + p.at%n}
 }

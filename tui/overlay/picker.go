@@ -45,6 +45,9 @@ type Picker struct {
 	top    int
 	box    grid.Rect // where the list's rows were drawn
 	primed bool
+
+	perColumn int // rows of a column, where labels stand in columns; 0 where each has a row
+	columnW   int
 }
 
 // Select puts the cursor on item i.
@@ -107,15 +110,17 @@ func (p *Picker) Keys() []key.Binding {
 // What a picker does. Up to pageDown work while a search is typed, the rest
 // only where letters are not typed.
 var (
-	up       = key.NewBinding(key.WithKeys("up", "ctrl+p", "shift+tab"))
-	down     = key.NewBinding(key.WithKeys("down", "ctrl+n", "tab"))
-	pageUp   = key.NewBinding(key.WithKeys("pgup"))
-	pageDown = key.NewBinding(key.WithKeys("pgdown"))
-	upToo    = key.NewBinding(key.WithKeys("k"))
-	downToo  = key.NewBinding(key.WithKeys("j"))
-	leave    = key.NewBinding(key.WithKeys("q"))
-	first    = key.NewBinding(key.WithKeys("home"))
-	last     = key.NewBinding(key.WithKeys("end"))
+	up           = key.NewBinding(key.WithKeys("up", "ctrl+p", "shift+tab"))
+	down         = key.NewBinding(key.WithKeys("down", "ctrl+n", "tab"))
+	columnBefore = key.NewBinding(key.WithKeys("left"))
+	columnAfter  = key.NewBinding(key.WithKeys("right"))
+	pageUp       = key.NewBinding(key.WithKeys("pgup"))
+	pageDown     = key.NewBinding(key.WithKeys("pgdown"))
+	upToo        = key.NewBinding(key.WithKeys("k"))
+	downToo      = key.NewBinding(key.WithKeys("j"))
+	leave        = key.NewBinding(key.WithKeys("q"))
+	first        = key.NewBinding(key.WithKeys("home"))
+	last         = key.NewBinding(key.WithKeys("end"))
 )
 
 // Paste implements [Overlay].
@@ -139,6 +144,10 @@ func (p *Picker) Key(k tea.KeyPressMsg) Reaction {
 		p.move(-1)
 	case key.Matches(k, down):
 		p.move(1)
+	case p.perColumn > 0 && key.Matches(k, columnBefore) && p.at >= p.perColumn:
+		p.move(-p.perColumn)
+	case p.perColumn > 0 && key.Matches(k, columnAfter):
+		p.move(p.perColumn)
 	case key.Matches(k, pageUp):
 		p.move(-max(p.box.H-1, 1))
 	case key.Matches(k, pageDown):
@@ -203,6 +212,9 @@ func (p *Picker) Click(x, y int) Reaction {
 		return Reaction{Close: true}
 	}
 	n := p.top + y - p.box.Y
+	if p.perColumn > 0 {
+		n += (x - p.box.X) / max(p.columnW, 1) * p.perColumn
+	}
 	if n >= len(p.shown) {
 		return Reaction{}
 	}

@@ -3,6 +3,7 @@ package pane
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
@@ -109,6 +110,9 @@ func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
 
 func (h *Host) frame(a grid.Area, f *Frame) grid.Area {
 	info := h.Pane.Info()
+	if f.Stage {
+		return h.staged(a)
+	}
 	line, name := theme.Line, theme.Muted
 	if f.Focused {
 		line, name = theme.Accent, theme.Title
@@ -131,6 +135,16 @@ func (h *Host) frame(a grid.Area, f *Frame) grid.Area {
 		h.tabs(a, line, f.Focused)
 	}
 	return in
+}
+
+// staged frames the pane on a lesson's stage: its name and that of its view, and nothing that
+// belongs to keys.
+func (h *Host) staged(a grid.Area) grid.Area {
+	title := []grid.Span{{Text: strings.ToLower(h.Pane.Info().Title), Style: theme.Title}}
+	if p, ok := h.Pane.(interface{ View() View }); ok && len(h.Pane.Info().Views) > 1 {
+		title = append(title, grid.Span{Text: " · " + p.View().Name, Style: theme.Muted})
+	}
+	return a.Frame(title, theme.Line)
 }
 
 // tabs names the views that v goes through in the lower edge of the frame, the one that is
@@ -236,6 +250,13 @@ func (h *Host) Click(x, y int, f *Frame) (again bool) {
 			if p, ok := h.Pane.(Pointer); ok {
 				p.Select(s.Subject, f)
 			}
+			return again
+		}
+	}
+	if p, ok := h.Pane.(Toucher); ok {
+		if id := p.Touch(x, y, f); id != "" {
+			again = h.cursor == id
+			h.Put(id)
 			return again
 		}
 	}

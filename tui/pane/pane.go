@@ -71,6 +71,13 @@ type Pointer interface {
 	Select(on Subject, f *Frame)
 }
 
+// Toucher is a pane in which a click finds more than what the cursor goes through: the lines of
+// a picture. Touch is the ID of what lies at a place of the window, "" for nothing; the pane
+// draws that as a thing from then on.
+type Toucher interface {
+	Touch(x, y int, f *Frame) string
+}
+
 // Prompter is a pane some of whose keys are there for certain things: they are first in the
 // key line while the cursor is on one.
 type Prompter interface {
@@ -94,6 +101,7 @@ type Frame struct {
 	Run     string       // whose state it is, where two runs are shown; "" where there is one
 	Focused bool
 	Live    bool    // S is the newest state
+	Stage   bool    // it stands on a lesson's stage: room is left around what can be pointed at
 	Filter  string  // "" shows all; "!x" what does not contain x
 	Cursor  string  // ID of the subject under this pane's cursor
 	Placed  bool    // somebody has put the cursor there
@@ -156,6 +164,12 @@ const Slowness = "store.slowness"
 // Members is what the store pane can be asked to do: to show a view that has all members in
 // it, if the one it shows has not.
 const Members = "store.members"
+
+// Requests and Watches are what the API pane can be asked to do: to show that view.
+const (
+	Requests = "api.requests"
+	Watches  = "api.watches"
+)
 
 // Abbreviate shortens the words that appear everywhere.
 func Abbreviate(name string) string {

@@ -14,6 +14,7 @@ type Sheet struct {
 	x, w  int
 	rows  int
 	hots  []Hot
+	marks []mark
 	whole *Sheet // the sheet this is a part of; nil for the whole
 }
 
@@ -21,6 +22,12 @@ type Sheet struct {
 type Hot struct {
 	X, Y, W int
 	Subject
+}
+
+// mark is a name for a part of the sheet.
+type mark struct {
+	r    grid.Rect
+	name string
 }
 
 // maxRows bounds a sheet; a pane that has more says so in its last row.
@@ -36,7 +43,7 @@ func (s *Sheet) reset(w, h int) {
 	} else {
 		s.g.Area().Rows(0, s.rows).Clear()
 	}
-	s.w, s.rows, s.hots = w, 0, s.hots[:0]
+	s.w, s.rows, s.hots, s.marks = w, 0, s.hots[:0], s.marks[:0]
 }
 
 // W is the width.
@@ -95,6 +102,17 @@ func (s *Sheet) Hot(x, y, w int, on Subject) {
 		whole = s.whole
 	}
 	whole.hots = append(whole.hots, Hot{s.x + x, y, min(w, s.w-x), on})
+}
+
+// Mark gives a part of the sheet a name, by which a lesson can point at it; the cursor cannot be
+// on it for that. What is hot has its subject's name already.
+func (s *Sheet) Mark(r grid.Rect, name string) {
+	whole := s
+	if s.whole != nil {
+		whole = s.whole
+	}
+	r.X += s.x
+	whole.marks = append(whole.marks, mark{r, name})
 }
 
 // Line draws spans in row y and makes the whole row hot if the subject is one.

@@ -58,6 +58,7 @@ type Head struct {
 	Glyph rune
 	Style grid.Style
 	Chip  bool   // three cells in reverse
+	Long  bool   // of a chip: the glyph five times, heavy, where there is room
 	Trail int    // so many cells behind it are lit
 	Count string // stands behind it
 }
@@ -309,7 +310,7 @@ func words(a grid.Area, place Place, b *Box) {
 		_, border := b.look()
 		head := a.Sub(r.X+2, r.Y, r.W-4, 1)
 		head.Put(0, 0, ' ', border)
-		x := head.Sub(0, 0, r.W-5, 1).Spans(1, 0, b.Title...)
+		x := head.Spans(1, 0, b.Title...)
 		head.Put(x, 0, ' ', border)
 	}
 	in := place.Inside()
@@ -360,6 +361,10 @@ func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
 		if r == 0 {
 			r = e.end(h.Back)
 		}
+		if h.Chip && h.Long && n > longChip+2 {
+			p.long(a, e, i, h)
+			continue
+		}
 		if h.Chip {
 			x := min(max(c.X-1, 0), p.w-3)
 			a.Put(x, c.Y, ' ', h.Style|grid.Reverse)
@@ -372,6 +377,20 @@ func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
 			a.Text(c.X+1, c.Y-1, h.Count, h.Style)
 		}
 	}
+}
+
+// longChip is how many times a long chip has its glyph.
+const longChip = 5
+
+// long draws a chip that is long: on as many cells of a row, over the edge.
+func (p *Painter) long(a grid.Area, e *Edge, i int, h Head) {
+	c := e.Cells[min(max(i, longChip/2+1), len(e.Cells)-longChip/2-2)]
+	x := min(max(c.X-longChip/2-1, 0), p.w-longChip-2)
+	a.Put(x, c.Y, ' ', h.Style)
+	for k := range longChip {
+		a.Put(x+1+k, c.Y, h.Glyph, h.Style|grid.Bold)
+	}
+	a.Put(x+1+longChip, c.Y, ' ', h.Style)
 }
 
 // last is the cell in which the edge ends: that of the border, or its own.

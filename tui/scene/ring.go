@@ -18,6 +18,9 @@ const (
 	tallest = 30
 )
 
+// voteCells is how wide the mark of a vote is, with its name and a blank.
+const voteCells = 3
+
 // MemberID is the ID of a member's place.
 func MemberID(name string) string { return "member/" + name }
 
@@ -90,10 +93,12 @@ func corners(n int, form Form, w, high int, bw *int, bh int) []point {
 	return nil
 }
 
-// below stands the hub above, and the others in a row below it, or in two.
+// below stands the hub above, as wide as the marks of all the votes need it, and the others
+// in a row below it: where they are narrow one right beside the other, so that no line
+// shows through between two.
 func (s *Scene) below(r Ring, bw, bh, high int) []Place {
-	hub := s.box(MemberID(r.Hub), "", (s.W-bw)/2, 0, bw, bh)
-	all := []Place{hub}
+	wide := min(max(bw, voteCells*len(r.Voters)+9), s.W)
+	all := []Place{s.box(MemberID(r.Hub), "", (s.W-wide)/2, 0, wide, bh)}
 	var others []string
 	for _, n := range r.Voters {
 		if n != r.Hub {
@@ -101,10 +106,14 @@ func (s *Scene) below(r Ring, bw, bh, high int) []Place {
 		}
 	}
 	k := len(others)
-	w := min((s.W-k+1)/k, bw)
-	gap := (s.W - k*w) / k
+	w := min(s.W/k, bw)
+	gap := 0
+	if w == bw {
+		gap = (s.W - k*w) / k
+	}
+	left := (s.W - k*w - (k-1)*gap) / 2
 	for i, n := range others {
-		all = append(all, s.box(MemberID(n), "", gap/2+i*(w+gap), high-bh, w, bh))
+		all = append(all, s.box(MemberID(n), "", left+i*(w+gap), high-bh, w, bh))
 	}
 	return all
 }

@@ -8,26 +8,27 @@ import (
 
 // ink is the colour of a role on a dark and on a light ground, and among the
 // sixteen of which the terminal's own palette decides the looks ("" there is
-// the terminal's text colour).
+// the terminal's text colour, which is read on whatever ground it has: what is
+// only words has that).
 type ink struct{ dark, light, ansi string }
 
 // inks are the roles' colours. Good and bad differ in brightness and along the
 // axis that colour-blind eyes keep (the palette of Okabe and Ito).
 var inks = [Roles]ink{
 	Text:    {"#d8dee9", "#1f2429", ""},
-	Muted:   {"#8b95a7", "#5b6470", "7"},
-	Line:    {"#4a5467", "#b4bcc6", "8"},
+	Muted:   {"#949eb0", "#5b6470", ""},
+	Line:    {"#4a5467", "#a0aab6", "8"},
 	Accent:  {"#7cc7f5", "#005a9c", "14"},
-	Title:   {"#e6ebf3", "#14181d", "15"},
+	Title:   {"#e6ebf3", "#14181d", ""},
 	Key:     {"#f0e442", "#7a4300", "11"},
 	Good:    {"#56b4e9", "#0067a8", "12"},
 	Warn:    {"#e69f00", "#8f5400", "3"},
 	Bad:     {"#ff7a3d", "#b13c00", "9"},
 	Busy:    {"#f0e442", "#6b5d00", "11"},
 	Added:   {"#2cc295", "#00684c", "2"},
-	Removed: {"#ff7a3d", "#b13c00", "1"},
+	Removed: {"#ff7a3d", "#b13c00", "9"},
 	Name:    {"#b9d7f0", "#1b3f66", "6"},
-	Number:  {"#f2dfa7", "#5c4200", "7"},
+	Number:  {"#f2dfa7", "#5c4200", ""},
 	Event:   {"#d9a3c4", "#8a3a70", "13"},
 	Cause:   {"#d98fbb", "#8a3a70", "5"},
 	Past:    {"#e69f00", "#8f5400", "3"},
@@ -42,8 +43,8 @@ var inks = [Roles]ink{
 
 // The grounds of what is selected and of what is fresh.
 var (
-	selected = ink{dark: "#2b3b52", light: "#d3e5f7"}
-	fresh    = ink{dark: "#23314a", light: "#e6eef7"}
+	selected = ink{dark: "#26364d", light: "#d3e5f7"}
+	fresh    = ink{dark: "#1f2c43", light: "#e6eef7"}
 )
 
 // emphasised are the roles that are bold in every theme.
@@ -95,6 +96,9 @@ func sixteen(s grid.Style) lipgloss.Style {
 	}
 	if s.Has(grid.Fresh) {
 		st = st.Underline(true)
+	}
+	if known && role == Muted {
+		st = st.Faint(true)
 	}
 	if known && inks[role].ansi != "" {
 		st = st.Foreground(lipgloss.Color(inks[role].ansi))

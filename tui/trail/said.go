@@ -49,3 +49,6 @@ func said(e *trace.Event) (place, word string) {
 
 // short is a component's name without what all of its sort have.
 func short(component string) string { return strings.TrimSuffix(component, "-controller") }
+
+// nodes is how many of all nodes can take a pod, as the scheduler says it.
+func nodes(fit, all int) string { return fmt.Sprintf("%d/%d nodes", fit, all) }

@@ -6,6 +6,7 @@
 package trail
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 type Stop struct {
 	Place, Word string
 	Event       trace.ID // the newest of them
+	More        int      // objects that went the same way beside the first: the second of two pods
 	at          uint64   // position of the first
 }
 
@@ -29,9 +31,15 @@ type Walk struct {
 	Event   trace.ID    // with which it began
 	Ways    [][2]string // from place to place, as package scene calls them
 	Stops   []Stop
-	Took    time.Duration // from the beginning to the last station
+	Reached int           // so many of the stops; those after them are known from later
+	Done    bool          // it has come to an end: everything is as it was asked for
+	Held    string        // what holds it at the last stop; "" for nothing, or nothing that is known
+	Took    time.Duration // from the beginning to the last stop that is reached
 	At      time.Duration // when that was reached
 }
+
+// Last is the stop that is reached last.
+func (w *Walk) Last() Stop { return w.Stops[w.Reached-1] }
 
 // Trail follows commands along the trace. It is not safe for use by several goroutines.
 type Trail struct {
@@ -39,12 +47,19 @@ type Trail struct {
 	walks   []*walk
 	version uint64
 	shown   *Walk
-	key     [4]uint64 // of what is shown: begin, ways, stops, positions
+	key     shown // what it is made of
 	behind  bool
 
 	back  int      // so many commands before the newest are shown
 	none  bool     // none is shown
 	since trace.ID // the newest command when that was chosen
+}
+
+// shown is what a [Walk] depends on.
+type shown struct {
+	begin                      trace.ID
+	ways, reached, known, more int
+	held                       string
 }
 
 // walk is all that is known of one command.
@@ -59,6 +74,30 @@ type walk struct {
 	ways    []way
 	stops   []Stop
 	times   []time.Duration
+	done    uint64 // position at which all was as asked for; 0 for never
+
+	stations map[trace.ID]int // which stop they are of
+	met      map[meeting]bool
+	others   []other
+	objects  []touched
+}
+
+// meeting is an object at a stop.
+type meeting struct {
+	stop   int
+	object trace.Ref
+}
+
+// other is one more object that came to a stop.
+type other struct {
+	stop int
+	at   uint64
+}
+
+// touched is an object that was changed on the way.
+type touched struct {
+	object trace.Ref
+	at     uint64
 }
 
 type way struct {
@@ -87,7 +126,7 @@ func (t *Trail) Update(stream *trace.Stream, to uint64, s *view.State) *Walk {
 		t.head, n = next, n+len(events)
 	}
 	t.behind = t.head < to
-	return t.show(to)
+	return t.show(to, s)
 }
 
 // Behind reports whether not everything has been looked at yet.
@@ -115,6 +154,40 @@ func (t *Trail) take(pos uint64, e *trace.Event, s *view.State) {
 	case station:
 		place, word := said(e)
 		w.stop(pos, e, place, word)
+		w.stations[e.ID] = len(w.stops) - 1
+		if e.Kind == trace.Converged && w.done == 0 {
+			w.done = pos + 1
+		}
+	}
+	if like, ok := w.path.Like(e); ok {
+		w.meets(pos, w.stations[like], e.Object)
+	}
+	if e.Kind == trace.StoreCommit {
+		w.touches(pos, e.Object)
+	}
+}
+
+// meets notes that an object came to a stop.
+func (w *walk) meets(pos uint64, stop int, object trace.Ref) {
+	object.UID = ""
+	if object == (trace.Ref{}) || w.met[meeting{stop, object}] {
+		return
+	}
+	w.met[meeting{stop, object}] = true
+	if first := (meeting{stop: stop}); w.met[first] {
+		w.others = append(w.others, other{stop, pos})
+	} else {
+		w.met[first] = true
+	}
+}
+
+// mostTouched bounds how many objects of a command are remembered.
+const mostTouched = 64
+
+// touches notes that an object was changed.
+func (w *walk) touches(pos uint64, object trace.Ref) {
+	if len(w.objects) < mostTouched && !slices.ContainsFunc(w.objects, func(t touched) bool { return t.object == object }) {
+		w.objects = append(w.objects, touched{object, pos})
 	}
 }
 
@@ -157,7 +230,7 @@ func (t *Trail) begins(pos uint64, e *trace.Event, s *view.State) bool {
 }
 
 func (t *Trail) begin(pos uint64, e *trace.Event, line string) *walk {
-	w := &walk{line: line, begin: e.ID, at: pos, since: e.At, path: view.NewPath(e.ID), known: map[[2]string]bool{}}
+	w := &walk{line: line, begin: e.ID, at: pos, since: e.At, path: view.NewPath(e.ID), known: map[[2]string]bool{}, stations: map[trace.ID]int{}, met: map[meeting]bool{}}
 	w.path.Take(e)
 	if t.walks = append(t.walks, w); len(t.walks) > most {
 		t.walks = t.walks[1:]
@@ -176,11 +249,11 @@ func (w *walk) stop(pos uint64, e *trace.Event, place, word string) {
 	if n := len(w.stops); n > 0 && w.stops[n-1].Place == place {
 		return
 	}
-	w.stops, w.times = append(w.stops, Stop{place, word, e.ID, pos}), append(w.times, e.At)
+	w.stops, w.times = append(w.stops, Stop{Place: place, Word: word, Event: e.ID, at: pos}), append(w.times, e.At)
 }
 
 // show is what is to be seen at a position.
-func (t *Trail) show(to uint64) *Walk {
+func (t *Trail) show(to uint64, s *view.State) *Walk {
 	back := -1
 	for i := len(t.walks) - 1; i >= 0; i-- {
 		w := t.walks[i]
@@ -209,13 +282,26 @@ func (t *Trail) show(to uint64) *Walk {
 			back--
 			continue
 		}
-		key := [4]uint64{w.begin.Seq, uint64(w.begin.Sub), uint64(ways), uint64(stops)}
+		key := shown{begin: w.begin, ways: ways, reached: stops, known: len(w.stops)}
+		for key.more < len(w.others) && w.others[key.more].at < to {
+			key.more++
+		}
+		done := w.done > 0 && w.done <= to
+		if !done {
+			key.held = w.held(s, to, w.times[stops-1])
+		}
 		if t.shown != nil && key == t.key {
 			return t.shown
 		}
 		t.version++
 		t.key = key
-		t.shown = &Walk{Version: t.version, Line: w.line, Event: w.begin, Stops: w.stops[:stops:stops], Took: w.times[stops-1] - w.since, At: w.times[stops-1]}
+		t.shown = &Walk{
+			Version: t.version, Line: w.line, Event: w.begin, Stops: slices.Clone(w.stops), Reached: stops, Done: done, Held: key.held,
+			Took: w.times[stops-1] - w.since, At: w.times[stops-1],
+		}
+		for _, o := range w.others[:key.more] {
+			t.shown.Stops[o.stop].More++
+		}
 		for _, x := range w.ways[:ways] {
 			t.shown.Ways = append(t.shown.Ways, x.ends)
 		}

@@ -21,7 +21,7 @@ func told(t *trail.Trail, h *view.History, to uint64) string {
 		return ""
 	}
 	var stops []string
-	for _, s := range w.Stops {
+	for _, s := range w.Stops[:w.Reached] {
 		stops = append(stops, s.Place+" "+s.Word)
 	}
 	return fmt.Sprint(w.Line, ": ", strings.Join(stops, ", "), " ", w.Ways)

@@ -201,6 +201,25 @@ func Split() *Tape {
 	return t
 }
 
+// Unplaced is a cluster in which a command's pod has been waiting for five seconds for a node that
+// can take it.
+func Unplaced() *Tape {
+	t := Calm(3, 3)
+	cmd := t.Emit(trace.CompConsole, "", trace.CommandStart, trace.Ref{}, &trace.Command{Line: "kubectl run greedy --image=nginx", Source: "console"})
+	ref := Ref("Pod", "demo", "greedy")
+	c := t.Request(Call{Verb: "create", Resource: "pods", Ref: ref, Client: "console", Object: Pod("demo", "greedy", "", "", "", "")}, cmd)
+	cycle := t.Emit(trace.CompScheduler, "", trace.SchedCycle, ref, &trace.SchedCycleStart{Pod: "demo/greedy", Attempt: 1, Nodes: 3}, c)
+	var verdicts []trace.ID
+	for _, n := range []string{"node-1", "node-2", "node-3"} {
+		verdicts = append(verdicts, t.Emit(trace.CompScheduler, "", trace.SchedFilter, ref, &trace.FilterVerdict{
+			Pod: "demo/greedy", Node: n, By: "NodeResourcesFit", Code: "Unschedulable", Reasons: []string{"Insufficient cpu"},
+		}, cycle))
+	}
+	t.Emit(trace.CompScheduler, "", trace.SchedDecision, ref, &trace.Decision{Pod: "demo/greedy", Evaluated: 3, Message: "0/3 nodes are available: 3 Insufficient cpu."}, verdicts...)
+	t.After(5*time.Second).Renew("kube-node-lease", "node-1")
+	return t
+}
+
 // ManyNodes is a cluster of many nodes with three pods on each; of every hundred one is silent.
 func ManyNodes(nodes int) *Tape {
 	t := Calm(3, nodes)

@@ -77,6 +77,19 @@ func New() *Pipeline {
 	return p
 }
 
+// Do implements [pane.Pane].
+func (p *Pipeline) Do(name string, on pane.Subject, f *pane.Frame) action.Action {
+	switch name {
+	case pane.Requests:
+		p.ShowView("requests")
+	case pane.Watches:
+		p.ShowView("watches")
+	default:
+		return p.List.Do(name, on, f)
+	}
+	return action.Redraw{}
+}
+
 // Note implements [pane.Pane].
 func (p *Pipeline) Note(f *pane.Frame) string { return p.View().Note(f) }
 

@@ -61,6 +61,7 @@ func (t table) header(s *pane.Sheet) int {
 			a.Text(x, 0, initials[st], theme.Muted)
 		}
 	}
+	s.Mark(grid.Rect{X: t.stages, Y: 0, W: len(trace.Stages()) * t.cols, H: 1}, "stages")
 	if t.cols < 3 {
 		a.Text(t.stages, 0, "stages", theme.Muted)
 	}
@@ -115,6 +116,9 @@ func (t table) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, cho
 		}
 	}
 	drawStages(a, f, r, t.stages, t.cols)
+	for i, st := range trace.Stages() { // a lesson points at one stage of one request
+		s.Mark(grid.Rect{X: t.stages + i*t.cols, Y: y, W: 1, H: 1}, requestID(r)+"#"+st)
+	}
 	if t.took && r.Done {
 		a.Right(s.W()-5, 0, words.Dur(r.Took), theme.Number)
 	}

@@ -9,6 +9,7 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
+	"kviz/tui/motion"
 	"kviz/tui/pane"
 	"kviz/tui/scene"
 	"kviz/tui/theme"
@@ -34,12 +35,17 @@ func (p *picture) you() {
 			st, age = theme.Busy, "under way"
 		}
 	}
+	more := ""
+	if n := p.others(); n > 0 {
+		more = fmt.Sprintf(" +%d", n)
+		on.Words += fmt.Sprintf(" Beside it: %s from outside.", words.Count(n, "client"))
+	}
 	switch {
 	case p.Form == scene.Full:
-		b.Title = []grid.Span{span("you", theme.Title)}
+		b.Title = []grid.Span{span("you", theme.Title), span(more, theme.Number)}
 		b.Rows = [][]grid.Span{row(span(prompt(text), st))}
 	case p.Form == scene.Small:
-		b.Rows = [][]grid.Span{row(span("▸ you", theme.Title))}
+		b.Rows = [][]grid.Span{row(span("▸ you", theme.Title), span(more, theme.Number))}
 		if at, _ := p.At(scene.You); at.Rect.H > 1 {
 			b.Rows = append(b.Rows, row(span(brief(verb(text), age, at.Rect.W-1), theme.Muted)))
 		}
@@ -47,6 +53,26 @@ func (p *picture) you() {
 		b.Rows = [][]grid.Span{{span("you ", theme.Title), span("●", st)}}
 	}
 	p.hot(scene.You, on)
+}
+
+// others is how many clients beside the console ask from the same place: kubectl of another terminal, programs in
+// pods. It counts those inside the API server or with a watch.
+func (p *picture) others() int {
+	names := map[string]bool{}
+	add := func(client string) {
+		if client != "" && client != trace.CompConsole && motion.ClientPlace(client, p.f.S) == scene.You {
+			names[client] = true
+		}
+	}
+	for _, w := range p.f.S.Watchers() {
+		add(w.Client)
+	}
+	for _, r := range p.f.S.ActiveRequests() {
+		if r.Request != nil {
+			add(r.Client)
+		}
+	}
+	return len(names)
 }
 
 // process is how a process of the control plane stands at its place: its mark, and what the
@@ -114,7 +140,10 @@ func (p *picture) controllers() {
 		waiting += q.Ready + q.Processing
 	}
 	keys := words.Count(waiting, "key")
-	if waiting > 0 {
+	switch {
+	case waiting == 1:
+		keys += " waits"
+	case waiting > 1:
 		keys += " wait"
 	}
 	mark, st, on := p.process(scene.Controllers, trace.CompKCM, "controller manager", "nobody works off what differs from what is wanted")

@@ -2,9 +2,12 @@ package clustermap
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/tuitest"
 )
 
 // The controllers that everybody asks about stand before those whose names come first, by
@@ -20,5 +23,24 @@ func TestKnownControllersComeFirst(t *testing.T) {
 	}
 	if want := []string{"deployment", "replicaset", "clusterrole-aggregation", "endpoints"}; !slices.Equal(got, want) {
 		t.Errorf("in this order: %v, want %v", got, want)
+	}
+}
+
+// Who else asks from outside is counted beside you, each once; the console and the cluster's own
+// clients are not.
+func TestOthersBesideYou(t *testing.T) {
+	tape := tuitest.Calm(3, 3)
+	for i, client := range []string{"kubectl", "kubectl", "pod/demo/watcher", "console", "scheduler", "kubelet/node-1", "endpointslice-controller"} {
+		tape.Emit(trace.CompAPIServer, "", trace.WatchOpened, trace.Ref{}, &trace.Watch{Watch: uint64(i + 1), Resource: "pods", Client: client})
+	}
+	h := tape.History()
+	for _, size := range [][2]int{{80, 18}, {120, 33}} {
+		if text := tuitest.Pane(New(), h, h.Latest(), size[0], size[1]).Plane(); !strings.Contains(text, "you +2") {
+			t.Errorf("%v: two others ask, and it is not said:\n%s", size, text)
+		}
+	}
+	calm := tuitest.Calm(3, 3).History()
+	if text := tuitest.Pane(New(), calm, calm.Latest(), 120, 33).Plane(); strings.Contains(text, "you +") {
+		t.Errorf("nobody else asks:\n%s", text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/view"
+	"kviz/tui/belief"
 	"kviz/tui/grid"
 	"kviz/tui/scene"
 	"kviz/tui/theme"
@@ -28,35 +29,9 @@ type standing struct {
 
 // standingOf looks at both sides of a node, apart from what goes on without any event.
 func standingOf(s *view.State, name string) standing {
-	var st standing
+	sides := belief.OfNode(s, name)
+	st := standing{said: sides.Said, is: sides.Is, cut: sides.Cut, since: sides.Since}
 	n := s.Node(name)
-	switch {
-	case n == nil || n.Ready == "":
-	case n.Ready == "True":
-		st.said = scene.Works
-	case n.Ready == "False":
-		st.said = scene.Ails
-	default:
-		st.said = scene.Unheard
-	}
-	for _, f := range s.FaultsOn("node/" + name) {
-		switch f.Fault.Fault {
-		case "stop", "crash":
-			st.is, st.since = scene.Off, f.Since
-		case "cut":
-			st.cut = true
-		}
-	}
-	if kubelet := s.Process("kubelet/" + name); kubelet != nil && st.is == scene.Unsaid {
-		switch {
-		case kubelet.Up && st.said == scene.Ails: // it says so itself
-			st.is = scene.Ails
-		case kubelet.Up:
-			st.is = scene.Works
-		default:
-			st.is, st.since = scene.Ails, kubelet.Since
-		}
-	}
 	if n != nil && st.said == scene.Unheard && slices.Contains(n.Taints, unreachable) {
 		st.evicted = n.ReportedAt + tolerated
 	}

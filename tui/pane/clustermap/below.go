@@ -298,10 +298,26 @@ func (p *picture) cell(at scene.Place) {
 	if n := len(at.Names); n > 1 {
 		on.Words = fmt.Sprintf("%d nodes from %s on, %s.", n, at.Names[0], words.Count(pods, "pod"))
 	} else {
-		on.Words += " " + words.Count(pods, "pod") + "."
+		on.Words = p.cellWords(at.Names[0], on.Words, pods)
 	}
 	p.box(at.ID).Rows = [][]grid.Span{{span(string(r), look)}}
 	p.s.Hot(at.Rect.X, at.Rect.Y, 1, on)
+}
+
+// cellWords says how one of many nodes stands and how many pods it has: known, or only believed.
+func (p *picture) cellWords(name, said string, pods int) string {
+	how := p.pods.stands(p.f.S, name)
+	switch {
+	case how.said == scene.Unheard:
+		said = fmt.Sprintf("Node %s: said Unknown, silent for %s, %s believed to run", name, words.Dur(how.silent.Truncate(time.Second)), words.Count(pods, "pod"))
+		if how.evictions > 0 && pods > 0 {
+			said += ", evicted in " + words.Dur(how.evictions.Truncate(time.Second))
+		}
+		return said + "."
+	case how.is == scene.Off && how.said == scene.Works:
+		return fmt.Sprintf("Node %s is off and said to be Ready, %s believed to run.", name, words.Count(pods, "pod"))
+	}
+	return said + " " + words.Count(pods, "pod") + "."
 }
 
 // services draws each Service with a dotted way to the nodes of its ready endpoints.

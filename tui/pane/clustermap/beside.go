@@ -14,7 +14,7 @@ import (
 )
 
 // beside are the servers that the API server, or a node, asks: those that have been asked, or are
-// broken. A cluster without any has no row for them.
+// broken; the registry only while an image is pulled from it, or it is broken. A cluster without any has no row for them.
 func (p *picture) beside() (ids []string) {
 	s := p.f.S
 	for _, w := range s.Webhooks() {
@@ -26,10 +26,30 @@ func (p *picture) beside() (ids []string) {
 	if s.Provider.Last != nil || len(s.FaultsOn("oidc")) > 0 {
 		ids = append(ids, "oidc")
 	}
-	if len(s.FaultsOn("registry")) > 0 {
+	if len(s.FaultsOn("registry")) > 0 || len(pulls(s)) > 0 {
 		ids = append(ids, "registry")
 	}
 	return ids
+}
+
+// pulls are the pods for which an image is being pulled, by namespace/name: their kubelets have said so, and
+// not yet what came of it.
+func pulls(s *view.State) map[string]bool {
+	all := map[string]bool{}
+	for _, e := range s.KubeEvents() {
+		if e.Regarding.Kind != "Pod" {
+			continue
+		}
+		switch e.Reason {
+		case "Pulling":
+			if s.Object("pods", e.Regarding.Namespace, e.Regarding.Name) != nil {
+				all[e.Regarding.Key()] = true
+			}
+		case "Pulled", "Failed", "BackOff", "Killing":
+			delete(all, e.Regarding.Key())
+		}
+	}
+	return all
 }
 
 // besides draws them, and the balancer where there are several API servers.
@@ -48,7 +68,11 @@ func (p *picture) besides() {
 		case "oidc":
 			said = "The identity provider, at which people log in."
 		case "registry":
-			said = "The registry, from which nodes pull images."
+			n := len(pulls(p.f.S))
+			said = "The registry, from which nodes pull images: " + words.Count(n, "pod") + " waiting for one."
+			if n > 0 {
+				name = words.Count(n, "pull")
+			}
 		}
 		mark, st := "●", theme.Good
 		if len(p.f.S.FaultsOn(at.ID)) > 0 {

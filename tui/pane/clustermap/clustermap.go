@@ -34,6 +34,8 @@ type Map struct {
 	scene       *scene.Scene // the last one, and what it was made of
 	shape       scene.Shape
 	painter     scene.Painter
+	lights      []scene.Light // of its lines
+	touched     *pane.Subject // the line that was clicked, while the cursor is on it
 }
 
 var about = pane.Info{
@@ -101,6 +103,8 @@ func (m *Map) Note(f *pane.Frame) string {
 // open goes to the pane that shows a thing from the inside.
 func (m *Map) open(on pane.Subject, _ *pane.Frame) action.Action {
 	switch {
+	case strings.HasPrefix(on.ID, "line/"):
+		return openLine(on)
 	case strings.HasPrefix(on.ID, "member/"):
 		return action.Focus{Pane: "store"}
 	case on.ID == scene.Store:

@@ -46,7 +46,11 @@ func (h *heat) feels(name string, how standing, pods int) {
 func (p *picture) drawHeat(s *pane.Sheet, y, w int) {
 	var row []grid.Span
 	if p.Grain == scene.Cells {
-		row = append(row, span("height: CPU requested   ", theme.Muted))
+		text := "a cell: " + p.cellOf() + ", CPU   "
+		if w >= 110 {
+			text = "a cell: " + p.cellOf() + ", height: CPU requested   "
+		}
+		row = append(row, span(text, theme.Muted))
 	}
 	say := func(mark, what string, st grid.Style, names []string) {
 		switch n := len(names); {
@@ -59,13 +63,25 @@ func (p *picture) drawHeat(s *pane.Sheet, y, w int) {
 	say("✗", "off", theme.Bad, p.heat.down)
 	say("?", "silent", theme.Warn, p.heat.silent)
 	say("◑", "late", theme.Warn, p.heat.late)
-	if p.heat.believed > 0 {
+	if p.heat.believed > 0 && p.Grain == scene.Cells && w < 110 {
+		row = append(row, span(words.Count(p.heat.believed, "pod")+" believed", theme.Warn))
+	} else if p.heat.believed > 0 {
 		row = append(row, span(fmt.Sprintf("for %s: %s believed, not known", words.Dur(p.heat.oldest.silent.Truncate(time.Second)), words.Count(p.heat.believed, "pod")), theme.Warn))
 	}
 	if len(row) == 0 || p.Grain == scene.Cells && len(row) == 1 {
 		row = append(row, span(fmt.Sprintf("● %s are well", words.Count(len(p.pods.names), "node")), theme.Good))
 	}
 	s.Row(y).Sub(0, 0, w, 1).Spans(0, 0, row...)
+}
+
+// cellOf is what a cell stands for.
+func (p *picture) cellOf() string {
+	for _, at := range p.Places {
+		if n := len(at.Names); n > 1 {
+			return words.Count(n, "node")
+		}
+	}
+	return "1 node"
 }
 
 // numbers stand before each row of cells: which node it begins with.

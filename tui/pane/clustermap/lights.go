@@ -152,6 +152,10 @@ func (p *picture) lamp(q motion.Pulse) {
 		}
 		return
 	}
+	if q.Class == motion.Undecided {
+		flash(b, q.Role)
+		return
+	}
 	mark := []grid.Span{span(" "+string(q.Glyph), q.Role|grid.Bold)}
 	if q.Count > 1 {
 		mark = append(mark, span(fmt.Sprintf("×%d", q.Count), q.Role))

@@ -10,6 +10,7 @@ import (
 	"kviz/tui/motion"
 	"kviz/tui/pane"
 	"kviz/tui/pane/clustermap"
+	"kviz/tui/scene"
 	"kviz/tui/tuitest"
 )
 
@@ -74,6 +75,31 @@ func TestServersBeside(t *testing.T) {
 	p.Catch([]*trace.Event{{Kind: trace.WebhookCalled, Payload: &trace.WebhookCall{Webhook: "sidecar", Allowed: true, Patch: "[]"}}}, h.Latest(), motion.Live(0.02))
 	p.Tick(350 * time.Millisecond)
 	moment(t, "servers", pane.Frame{S: h.Latest(), H: h, Motion: p.Shot()})
+}
+
+// A write on its way to the store, which its request has come to through every stage, and the answer.
+func TestAPut(t *testing.T) {
+	tape := tuitest.Calm(3, 3)
+	tape.Request(tuitest.Call{Verb: "create", Resource: "configmaps", Ref: tuitest.Ref("ConfigMap", "demo", "settings"), Client: "console"})
+	h := tape.History()
+	stream := h.Stream()
+	for pos := uint64(0); pos < stream.Len(); pos++ {
+		e := stream.Get(pos)
+		stage, ok := e.Payload.(*trace.Stage)
+		if !ok || stage.Stage != trace.StageStorage {
+			continue
+		}
+		s := h.At(pos)
+		p := motion.New(motion.Full)
+		p.Catch([]*trace.Event{e}, s, motion.Live(0.02))
+		p.Tick(350 * time.Millisecond)
+		if l := p.Shot().Pulses; len(l) != 1 || l[0].From != scene.APIServer || l[0].To != "member/a" || l[0].Label != "put" {
+			t.Errorf("a write that goes to the store is %+v", l)
+		}
+		moment(t, "pulse-put", pane.Frame{S: s, H: h, Motion: p.Shot()})
+		return
+	}
+	t.Fatal("no request came to the store")
 }
 
 // The first rows of the table of pulses, halfway.

@@ -63,8 +63,12 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 	p.fallen()
 	p.lights()
 	m.painter.Paint(s.Rows(0, f.Rows), p.Scene, p.Picture)
+	for _, at := range p.Places {
+		s.Mark(at.Rect, at.ID)
+	}
 	p.numbers()
 	p.foot()
+	m.touchedLine(p)
 }
 
 // sceneFor is the scene of a shape and size: the last one, as long as both are the same.

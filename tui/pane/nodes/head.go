@@ -9,6 +9,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/belief"
 	"kviz/tui/grid"
 	"kviz/tui/pane"
 	"kviz/tui/theme"
@@ -40,7 +41,8 @@ func drawNode(s *pane.Sheet, f *pane.Frame, n *view.Node) int {
 	if n.ReadyBy != "" {
 		s.Row(0).Fit(x+2, 0, s.W()-x-2, "reported last by the "+n.ReadyBy+", "+words.Dur(f.S.At-n.ReportedAt)+" ago", theme.Muted)
 	}
-	y := drawProcesses(s, f, 1, n)
+	y := belief.OfNode(f.S, n.Name).Draw(s, 1)
+	y = drawProcesses(s, f, y, n)
 	y = drawRequested(s, f, y, n)
 	y = drawConditions(s, y, n)
 	for _, t := range n.Taints {

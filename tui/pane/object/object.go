@@ -101,6 +101,9 @@ func (p *Object) chosen(f *pane.Frame) *view.Object {
 }
 
 func (p *Object) seen(f *pane.Frame) *view.Object {
+	if f.Stage && p.ref.Name != "" { // a lesson speaks of this one
+		return f.S.Find(p.ref)
+	}
 	for _, r := range []trace.Ref{p.ref, p.studied} {
 		if r.Name != "" {
 			if o := f.S.Find(r); o != nil {
@@ -140,10 +143,16 @@ func (p *Object) of(draw func(s *pane.Sheet, f *pane.Frame, y int, o *view.Objec
 		o := p.chosen(f)
 		if o == nil {
 			text := "No object yet. Put the cursor on one in another pane and it is told here: who owns it, what is wanted and what is."
-			if p.ref.Name != "" {
+			switch {
+			case f.Stage && p.ref.Name != "":
+				text = p.ref.String() + " is not there at this moment."
+			case p.ref.Name != "":
 				text = p.ref.String() + " is not there at this moment. x follows what is selected again."
 			}
-			s.Say(0, text, theme.Muted)
+			to := s.Say(0, text, theme.Muted)
+			if f.Stage { // that it is not there can be pointed at, too
+				s.Mark(grid.Rect{W: min(grid.Width(text), s.W()), H: to}, "self")
+			}
 			return
 		}
 		draw(s, f, drawHead(s, f, o), o)
@@ -171,6 +180,7 @@ func (p *Object) drawSummary(s *pane.Sheet, f *pane.Frame, y int, o *view.Object
 	for _, text := range o.Inert() {
 		y = s.Say(y, "! "+text, theme.Warn)
 	}
+	y = drawBelief(s, f, y, o)
 	y = drawDeletion(s, f, y, o)
 	y = drawAvailability(s, f, y, o)
 	y = drawTree(s, f, y, o)

@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/grid"
 	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
@@ -107,6 +109,27 @@ func TestALeaseIsNotFollowed(t *testing.T) {
 		o := New().chosen(&pane.Frame{S: h.Latest(), H: h, Live: live})
 		if o == nil || o.Ref.Kind != want {
 			t.Errorf("live %t: shown is %v, want a %s", live, o, want)
+		}
+	}
+}
+
+// On the stage of a lesson the pane shows the object that the lesson speaks of, and says so where
+// it is not there; that can be pointed at.
+func TestOnTheStage(t *testing.T) {
+	tape := tuitest.Calm(3, 3)
+	tape.Commit(tuitest.Ref("Deployment", "demo", "web"), "deployments", tuitest.Deployment(3, 2))
+	h := tape.History()
+	for name, want := range map[string]string{"web": "Deployment demo/web", "late": "Deployment demo/late is not there at this moment."} {
+		p := New()
+		p.Show(tuitest.Ref("Deployment", "demo", name))
+		host := pane.NewHost(p, "")
+		g := grid.New(80, 20)
+		host.Draw(g, g.Area().R, pane.Frame{S: h.Latest(), H: h, Stage: true})
+		if r, whole := host.Find("self"); !whole || r.Empty() {
+			t.Errorf("%s: what it is about cannot be pointed at: %v", name, r)
+		}
+		if text := tuitest.Planes(g); !strings.Contains(text, want) {
+			t.Errorf("%s shows\n%s\nwant %s", name, text, want)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (r *ring) member(m *view.Member) {
 	if r.heads(m) {
 		b.Standing, b.Role = scene.Emphasised, theme.Term(m.Term)
 	}
-	if leader := r.leader(m); leader != "" && m.Up && !hub(m) && !m.Learner {
+	if leader := r.leader(m); leader != "" && m.Up && !spoke(m) && !m.Learner {
 		role += " " + leader
 	}
 	term := fmt.Sprintf("  t%d", m.Term)
@@ -59,7 +59,7 @@ func (r *ring) member(m *view.Member) {
 	if w >= 20 {
 		b.Title = append(b.Title, span("  "+role, own))
 		b.Title = append(b.Title, span(term, theme.Term(m.Term)))
-	} else {
+	} else if titled(m, w) {
 		b.Title = append(b.Title, span(strings.TrimPrefix(term, " "), theme.Term(m.Term)))
 	}
 	b.Rows = append(b.Rows, r.log(m, w))
@@ -67,6 +67,9 @@ func (r *ring) member(m *view.Member) {
 	more := r.says(m, w)
 	b.Rows = append(b.Rows, more[:min(rows, len(more))]...)
 }
+
+// titled reports whether the title of a narrow box has room for the term.
+func titled(m *view.Member, w int) bool { return len(m.Name)+len(fmt.Sprint(m.Term))+8 <= w }
 
 // heads reports whether a member is who speaks for its side, where there are several.
 func (r *ring) heads(m *view.Member) bool {
@@ -133,19 +136,7 @@ func (r *ring) log(m *view.Member, w int) []grid.Span {
 func (r *ring) says(m *view.Member, w int) [][]grid.Span {
 	switch {
 	case !m.Up:
-		why := m.Reason
-		if why == "" {
-			why = "stopped"
-		}
-		ago := ", " + words.Dur(r.f.S.At-m.Since) + " ago"
-		why, _, _ = strings.Cut(why, ": ")
-		if grid.Width(why)+grid.Width(ago) >= w {
-			why, _, _ = strings.Cut(why, " by ")
-		}
-		return [][]grid.Span{
-			line(span(grid.Cut(why, max(w-1-grid.Width(ago), 4))+ago, theme.Bad)),
-			line(span("its disk keeps log, vote", theme.Muted)),
-		}
+		return r.down(m, w)
 	case r.stands(m):
 		return r.candidacy(m, w)
 	case r.leads(m):
@@ -161,23 +152,54 @@ func (r *ring) says(m *view.Member, w int) [][]grid.Span {
 		}
 		rows = append(rows, line(span("has no vote", theme.Muted)))
 	}
-	vote := r.vote(m)
+	vote := r.vote(m, w)
 	if r.voted(m) && r.Form == scene.Small { // there is no room for both; who leads is not known
 		return append(rows, vote)
 	}
-	if vote != nil && !m.Learner && w >= 20 {
+	if vote != nil && !m.Learner && (w >= 20 || r.voted(m)) {
 		rows = append(rows, vote)
 	}
 	return append(rows, r.believes(m, w))
 }
 
+// down says why a member is down and since when, and what is left of it.
+func (r *ring) down(m *view.Member, w int) [][]grid.Span {
+	why := m.Reason
+	if why == "" {
+		why = "stopped"
+	}
+	why, _, _ = strings.Cut(why, ": ")
+	ago := words.Dur(r.f.S.At-m.Since) + " ago"
+	short, _, _ := strings.Cut(why, " by ")
+	said := fit(w-1, why+", "+ago, short+", "+ago, short, "down")
+	rows := [][]grid.Span{line(span(said, theme.Bad))}
+	if !strings.HasSuffix(said, ago) {
+		rows = append(rows, line(span(fit(w-1, ago, words.Dur(r.f.S.At-m.Since)), theme.Bad)))
+	}
+	if keeps := "disk keeps log, vote"; w > len(keeps) {
+		rows = append(rows, line(span(fit(w-1, "its "+keeps, keeps), theme.Muted)))
+	}
+	return rows
+}
+
+// fit is the first of some sayings, the longest first, that there is room for.
+func fit(w int, says ...string) string {
+	for _, s := range says {
+		if grid.Width(s) <= w {
+			return s
+		}
+	}
+	return grid.Cut(says[len(says)-1], w)
+}
+
 // vote is whom a member voted for, if in the term it is in.
-func (r *ring) vote(m *view.Member) []grid.Span {
+func (r *ring) vote(m *view.Member, w int) []grid.Span {
 	if m.VotedFor == "" || m.VotedTerm != m.Term {
 		return nil
 	}
 	if r.voted(m) {
-		return line(span(fmt.Sprintf("✓ voted for %s in term %d", m.VotedFor, m.VotedTerm), theme.Term(m.VotedTerm)|grid.Bold))
+		said := "✓ voted for " + m.VotedFor
+		return line(span(fit(w-1, fmt.Sprintf("%s in term %d", said, m.VotedTerm), said, "✓ "+m.VotedFor), theme.Term(m.VotedTerm)|grid.Bold))
 	}
 	if r.Form == scene.Small {
 		return nil
@@ -201,11 +223,16 @@ func (r *ring) believes(m *view.Member, w int) []grid.Span {
 		}
 	}
 	if w < 20 {
-		return line(span("→ "+strings.TrimSuffix(who, " leads"), st))
+		who = strings.TrimSuffix(who, " leads")
+		row := line(span(fit(w-1, "→ "+who, who), st))
+		if !titled(m, w) && leader != "" {
+			row = append(row, span(fmt.Sprintf(" t%d", m.Term), theme.Term(m.Term)))
+		}
+		return row
 	}
 	told := len(r.sides) > 1 || m.Revision < r.f.S.Store.Revision-1 || r.leads(m)
 	room := w - 1 - 9 - 6 - len(fmt.Sprint(m.Revision))
-	if told && len(who) > room {
+	if told && len(who) > room || 10+len(who) > w {
 		who = strings.TrimSuffix(who, " leads")
 	}
 	row := line(span("believes ", theme.Muted), span(who, st))
@@ -220,7 +247,7 @@ func (r *ring) believes(m *view.Member, w int) []grid.Span {
 }
 
 // timeout is the bar of a follower's election timeout: full while it hears of its leader.
-// What is left is known in quarters of the least timeout; the lot itself is not.
+// What is left is known in quarters of the least timeout; the lot itself is not. Live it slides from one to the next.
 func (r *ring) timeout(m *view.Member, w int) []grid.Span {
 	label := "timeout  "
 	left, st := timeoutLeft(m)
@@ -238,8 +265,22 @@ func (r *ring) timeout(m *view.Member, w int) []grid.Span {
 	if left == 0 && w >= 20 {
 		return line(span(label, theme.Muted), span("any moment", theme.Bad|grid.Bold), span(factor, theme.Warn))
 	}
-	full := n * left / 4
+	full := int(float64(n) * (float64(left) - r.slid(m)) / 4)
 	return line(span(label, theme.Muted), span(strings.Repeat("▓", max(full, 0)), st), span(strings.Repeat("░", max(n-full, 0)), st), span(factor, theme.Warn))
+}
+
+// slid is how far a follower's election timeout has run down since its last mark, as a share of the way to the
+// next: only while somebody watches it happen.
+func (r *ring) slid(m *view.Member) float64 {
+	if r.f.Motion == nil || m.Timeout == nil {
+		return 0
+	}
+	for _, q := range r.f.Motion.Lamps {
+		if q.Slides && q.Event.Payload == any(m.Timeout) {
+			return q.Share
+		}
+	}
+	return 0
 }
 
 // slowed is by how much elections are slowed down: " ×8", or nothing.
@@ -265,12 +306,17 @@ func (r *ring) candidacy(m *view.Member, w int) [][]grid.Span {
 	if 1+len(label)+3*len(ballots) > w { // the votes matter more than the word
 		label = label[:len(label)-len("votes ")]
 	}
-	votes := line(span(label, theme.Muted))
 	for _, b := range ballots {
-		votes = append(votes, span(" "+b.name+string(b.mark), b.style))
 		if b.mark == '✓' {
 			has++
 		}
+	}
+	if 1+3*len(ballots) > w { // beside somebody whose box has them all
+		return [][]grid.Span{line(span(fmt.Sprint(has), theme.Number|grid.Bold), span(fmt.Sprintf(" of %d", needs.Total), theme.Muted)), r.believes(m, w)}
+	}
+	votes := line(span(label, theme.Muted))
+	for _, b := range ballots {
+		votes = append(votes, span(" "+b.name+string(b.mark), b.style))
 	}
 	return [][]grid.Span{
 		votes,

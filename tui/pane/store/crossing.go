@@ -94,6 +94,7 @@ func (r *ring) lost(edge int, m *view.Message) {
 func (r *ring) head(edge int, of motion.Light) scene.Head {
 	h := scene.Head{Glyph: of.Glyph, Style: of.Role, Back: r.Edges[edge].From != of.From}
 	h.Chip = of.Chip && r.chips(edge)
+	h.Long = of.Glyph == '▓' // a snapshot
 	return h
 }
 
@@ -120,16 +121,39 @@ func (r *ring) lights() {
 			r.pulse(i, q, q.Event == shot.Event)
 		}
 	}
-	for _, q := range shot.Lamps {
-		if m := r.named(q.From); m != nil {
-			b := r.box(q.From)
-			b.Title = append(b.Title, span(" "+string(q.Glyph), q.Role|grid.Bold))
-		}
-	}
 	if m := r.named(shot.Place); m != nil && m.Up {
 		b := r.box(shot.Place)
 		b.Standing, b.Role = scene.Emphasised, theme.Term(m.Term)
 	}
+	for _, q := range shot.Lamps {
+		if m := r.named(q.From); m != nil {
+			r.lamp(q)
+		}
+	}
+}
+
+// lamp draws a light in a member's title: behind its words, or in a narrow box instead of its sign.
+// A flash is one of the whole border.
+func (r *ring) lamp(q motion.Pulse) {
+	b, w := r.box(q.From), 0
+	if q.Bright {
+		b.Standing, b.Role = scene.Emphasised, q.Role|grid.Reverse
+	}
+	if q.Class == motion.Undecided {
+		return
+	}
+	for _, t := range b.Title {
+		w += grid.Width(t.Text)
+	}
+	at, ok := r.At(q.From)
+	if !ok || len(b.Title) == 0 {
+		return
+	}
+	if w+2 > at.Rect.W-5 {
+		b.Title[0] = span(string(q.Glyph)+strings.TrimLeft(b.Title[0].Text, "★◇●○✗"), q.Role|grid.Bold)
+		return
+	}
+	b.Title = append(b.Title, span(" "+string(q.Glyph), q.Role|grid.Bold))
 }
 
 // pulse draws one message on its way. The one that is told lights the whole link.
@@ -152,7 +176,7 @@ func (r *ring) pulse(edge int, q motion.Pulse, told bool) {
 	h := r.head(edge, q.Light)
 	h.Share, h.Trail = q.Share, q.Trail
 	if q.Gone {
-		h.Glyph, h.Style = '✗', theme.Bad
+		h.Glyph, h.Style, h.Long = '✗', theme.Bad, false
 	}
 	if q.Count > 1 && !h.Chip {
 		h.Count = fmt.Sprintf("×%d", q.Count)

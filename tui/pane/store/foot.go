@@ -59,6 +59,9 @@ func (r *ring) tells() [][]grid.Span {
 	if row := r.election(); row != nil {
 		rows = append(rows, row)
 	}
+	if row := r.undecided(); row != nil {
+		rows = append(rows, row)
+	}
 	if row := r.waiting(); row != nil {
 		rows = append(rows, row)
 	}
@@ -132,9 +135,9 @@ func (r *ring) partition() [][]grid.Span {
 	return rows
 }
 
-// election are the votes of who stands for election, or was elected a moment ago.
-func (r *ring) election() []grid.Span {
-	q := r.f.S.Store.Quorum()
+// polled is the member whose votes are told: who stands for election, in the newest term, or was elected a
+// moment ago.
+func (r *ring) polled() *view.Member {
 	var of *view.Member
 	for _, m := range r.members {
 		if r.stands(m) && (of == nil || !r.stands(of) || m.Term > of.Term) {
@@ -144,6 +147,13 @@ func (r *ring) election() []grid.Span {
 			of = m
 		}
 	}
+	return of
+}
+
+// election are the votes of who stands for election, or was elected a moment ago.
+func (r *ring) election() []grid.Span {
+	q := r.f.S.Store.Quorum()
+	of := r.polled()
 	if of == nil {
 		return r.leaderless()
 	}
@@ -151,17 +161,26 @@ func (r *ring) election() []grid.Span {
 	if preVoting(r.f, of) {
 		label, term = "pre-votes for %s, before term %d   ", of.Term+1
 	}
-	row := []grid.Span{span(fmt.Sprintf(label, of.Name, term), theme.Term(term)|grid.Bold)}
-	for _, b := range r.ballotsOf(of) {
-		row = append(row, span("["+b.name+" "+string(b.mark)+"] ", b.style))
-	}
+	head := span(fmt.Sprintf(label, of.Name, term), theme.Term(term)|grid.Bold)
+	tail := span(fmt.Sprintf("  %d of %d make a quorum", q.Need, q.Total), theme.Muted)
 	if r.leads(of) {
-		return append(row, span(fmt.Sprintf(" elected %s ago: %d of %d make a quorum", words.Dur(r.f.S.At-of.Since), q.Need, q.Total), theme.Muted))
+		tail.Text = fmt.Sprintf(" elected %s ago: %d of %d make a quorum", words.Dur(r.f.S.At-of.Since), q.Need, q.Total)
+	} else if p := r.f.S.Store.Poll(of.Term); p != nil && len(p.Tallies()) > 1 && !preVoting(r.f, of) {
+		tail = span("  "+r.split(p), theme.Warn)
 	}
-	if said := r.split(of.Term); said != "" {
-		return append(row, span("  "+said, theme.Warn))
+	var row []grid.Span
+	for _, form := range []string{"[%s %c] ", "%s%c "} { // the narrower one so that what it comes to is whole
+		row = []grid.Span{head}
+		w := grid.Width(head.Text) + grid.Width(tail.Text)
+		for _, b := range r.ballotsOf(of) {
+			row = append(row, span(fmt.Sprintf(form, b.name, b.mark), b.style))
+			w += grid.Width(row[len(row)-1].Text)
+		}
+		if w <= r.W {
+			break
+		}
 	}
-	return append(row, span(fmt.Sprintf("  %d of %d make a quorum", q.Need, q.Total), theme.Muted))
+	return append(row, tail)
 }
 
 // leaderless says why nobody leads, and nobody stands for election either.
@@ -180,27 +199,46 @@ func (r *ring) leaderless() []grid.Span {
 	return nil
 }
 
-// split says how the votes of a term fell if several stood in it.
-func (r *ring) split(term uint64) string {
-	got, standing := map[string]int{}, 0
-	for _, m := range r.members {
-		if m.VotedTerm == term && m.VotedFor != "" {
-			got[m.VotedFor]++
-		}
-		if m.Role == "candidate" && m.Term == term && m.VotedFor == m.Name {
-			standing++
-		}
-	}
-	if standing < 2 {
-		return ""
-	}
+// split says how the votes of a term fell if several stood in it: "split: b 2, c 2 of 5" once nobody
+// can have those of a quorum any more.
+func (r *ring) split(p *view.Poll) string {
+	q := r.f.S.Store.Quorum()
+	tallies := p.Tallies()
 	var parts []string
+	for _, t := range tallies {
+		parts = append(parts, fmt.Sprintf("%s %d", t.Candidate, t.Votes))
+	}
+	said := fmt.Sprintf("%s of %d", strings.Join(parts, ", "), q.Total)
+	switch {
+	case p.Split(q):
+		return "split: " + said
+	case len(tallies) > 1 && p.Over.IsZero():
+		return "so far " + said
+	}
+	return said
+}
+
+// undecided tells of the newest term that cannot have a winner any more, or ended without one: until
+// somebody is elected, and for a moment after that. While its votes stand in a row of their own, it is told
+// there.
+func (r *ring) undecided() []grid.Span {
+	p, st := r.f.S.Store.LastOver(), &r.f.S.Store
+	said := "had no winner   "
+	if now := st.Poll(st.Term); now != nil && now.Split(st.Quorum()) {
+		if of := r.polled(); of != nil && r.stands(of) && of.Term == now.Term && !preVoting(r.f, of) {
+			return nil
+		}
+		p, said = now, "has no winner   "
+	}
+	if p == nil || p.Term+1 < st.Term {
+		return nil
+	}
 	for _, m := range r.members {
-		if n := got[m.Name]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", m.Name, n))
+		if r.leads(m) && (m.Term < p.Term || r.f.S.At-m.Since >= recently) {
+			return nil
 		}
 	}
-	return fmt.Sprintf("split: %s of %d", strings.Join(parts, ", "), r.f.S.Store.Quorum().Total)
+	return []grid.Span{span(fmt.Sprintf("term %d %s", p.Term, said), theme.Term(p.Term)|grid.Bold), span(r.split(p), theme.Warn)}
 }
 
 // waiting says how many writes wait for the store, where that is not as ever.
@@ -230,19 +268,41 @@ func (r *ring) numbers() []grid.Span {
 		return nil
 	}
 	row := []grid.Span{span("commit p99 ", theme.Muted), span(words.Dur(list[len(list)-1].Commit().P99), theme.Number)}
-	any := false
+	return append(row, r.syncs(r.W-grid.Width(row[0].Text)-grid.Width(row[1].Text))...)
+}
+
+// syncs are how long the members' disks take; the fastest and the slowest where there is no room for
+// all.
+func (r *ring) syncs(w int) []grid.Span {
+	var row []grid.Span
+	var fast, slow *view.Member
+	took := map[string]time.Duration{}
 	for _, m := range r.members {
 		disks := m.Disks()
 		if len(disks) == 0 || disks[len(disks)-1].Fsync.Count == 0 {
 			continue
 		}
-		if !any {
-			row = append(row, span("   fsync p99", theme.Muted))
+		took[m.Name] = disks[len(disks)-1].Writes().P99
+		if fast == nil || took[m.Name] < took[fast.Name] {
+			fast = m
 		}
-		any = true
-		row = append(row, span("  "+m.Name+" ", theme.Muted), span(words.Dur(disks[len(disks)-1].Writes().P99), theme.Number))
+		if slow == nil || took[m.Name] > took[slow.Name] {
+			slow = m
+		}
+		row = append(row, span("  "+m.Name+" ", theme.Muted), span(words.Dur(took[m.Name]), theme.Number))
 	}
-	return row
+	if len(row) == 0 {
+		return nil
+	}
+	row = append([]grid.Span{span("   fsync p99", theme.Muted)}, row...)
+	for _, x := range row {
+		w -= grid.Width(x.Text)
+	}
+	if w >= 0 {
+		return row
+	}
+	return append(row[:1:1], span("  "+fast.Name+" ", theme.Muted), span(words.Dur(took[fast.Name]), theme.Number),
+		span(" to "+slow.Name+" ", theme.Muted), span(words.Dur(took[slow.Name]), theme.Number))
 }
 
 // sidesInWords are how many sides there are, from two on.

@@ -14,6 +14,10 @@ import (
 
 // drawAllKeys draws revisions and keys alone.
 func (p *Store) drawAllKeys(s *pane.Sheet, f *pane.Frame) {
+	if p.staged && p.below != "" {
+		p.drawStagedKeys(s, f)
+		return
+	}
 	y := 0
 	if f.Rows >= tabsFrom {
 		y = p.drawTabs(s, y)
@@ -61,7 +65,7 @@ func drawChange(s *pane.Sheet, f *pane.Frame, y int, c *view.Commit, k trace.Key
 		fresh = grid.Fresh
 	}
 	a := s.Row(y)
-	x := a.Text(0, 0, grid.PadLeft(fmt.Sprint(c.Revision), 6), theme.Number|fresh)
+	x := a.Text(0, 0, fmt.Sprintf("%6d", c.Revision), theme.Number|fresh) // a restore may raise it by much
 	x = a.Text(x+1, 0, sign, st|fresh)
 	right := min(s.W()-grid.Width(what)-1, max(x+52, 90))
 	a.Fit(x+1, 0, right-x-2, strings.TrimPrefix(k.Key, "/registry/"), theme.Text|fresh)

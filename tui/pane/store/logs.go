@@ -13,6 +13,10 @@ import (
 
 // drawLogs draws the members' logs, and what they come to: revisions and keys.
 func (p *Store) drawLogs(s *pane.Sheet, f *pane.Frame) {
+	if f.Stage {
+		drawStagedLogs(s, f)
+		return
+	}
 	y := 0
 	if f.Rows >= tabsFrom {
 		y = p.drawTabs(s, y)
@@ -47,9 +51,9 @@ func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	digits := len(fmt.Sprint(term))
 	cell := digits + 3
-	head := 15
+	head := withRole
 	if s.W() < 60 {
-		head = 9
+		head = withoutRole
 	}
 	bar := timeoutBar
 	if s.W() < 40 {
@@ -61,8 +65,8 @@ func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 		first = last - n + 1
 	}
 	a := s.Row(y)
-	if head > 9 {
-		a.Text(0, 0, "member    term", theme.Muted)
+	if head == withRole {
+		a.Text(0, 0, "member        term", theme.Muted)
 	} else {
 		a.Text(0, 0, "log   t", theme.Muted)
 	}
@@ -75,6 +79,15 @@ func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	return y + 1 + len(members)
 }
+
+// How wide the beginning of a member's row is: its sign, its name, its role and its term; without the
+// role, which the sign says too, where there is little room.
+const (
+	withRole    = 18
+	withoutRole = 9
+	roleFrom    = 4
+	termFrom    = roleFrom + len("candidate") + 1
+)
 
 // timeoutBar is how wide the last column is: a blank and six cells of the member's election
 // timeout.
@@ -139,25 +152,23 @@ func drawLog(s *pane.Sheet, f *pane.Frame, y int, m, leader *view.Member, first,
 	a := s.Row(y)
 	glyph, st := pane.Member(m)
 	term := theme.Term(m.Term)
-	word := "follow"
+	word := m.Role
 	switch {
 	case !m.Up:
 		word, term = "down", st
-	case m.Role == "leader":
-		word = "LEAD"
-	case m.Role == "candidate":
-		word = "CAND"
 	case m.Learner:
-		word = "learn"
+		word = "learner"
+	case m.Role == "":
+		word = "starting"
 	}
 	if f.Fresh(m.Event) {
 		st, term = st|grid.Fresh, term|grid.Fresh
 	}
 	a.Put(0, 0, glyph, st)
 	x := a.Text(2, 0, m.Name+" ", st)
-	if head > 9 {
-		a.Text(max(x, 4), 0, grid.Pad(word, 6), st)
-		a.Text(11, 0, fmt.Sprint(m.Term), term)
+	if head == withRole {
+		a.Text(max(x, roleFrom), 0, word, st)
+		a.Text(termFrom, 0, fmt.Sprint(m.Term), term)
 	} else {
 		a.Text(max(x, 4), 0, "t"+fmt.Sprint(m.Term), term)
 	}

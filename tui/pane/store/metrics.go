@@ -157,6 +157,7 @@ func drawReads(s *pane.Sheet, f *pane.Frame, y int) {
 				y++
 			}
 		}
+		y += len(answers) % 2 // a read that etcdctl asked one member for
 	}
 	if n := len(f.S.Store.Rounds); n > 0 {
 		r := f.S.Store.Rounds[n-1]

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kviz/cluster/trace"
@@ -49,7 +50,14 @@ func (p *Store) drawPicture(s *pane.Sheet, f *pane.Frame) {
 	r.messages()
 	r.lights()
 	p.painter.Paint(s.Rows(0, f.Rows), r.Scene, r.Picture)
+	for _, at := range r.Places {
+		s.Mark(at.Rect, at.ID)
+	}
 	r.hots()
+	p.lights = p.lights[:0]
+	for _, l := range r.Lines {
+		p.lights = append(p.lights, l.Light)
+	}
 	p.drawFoot(r)
 }
 
@@ -80,23 +88,50 @@ func (p *Store) sceneFor(of scene.Ring, w, h int) *scene.Scene {
 
 // shape is who is to be laid out.
 func (r *ring) shape() scene.Ring {
-	of := scene.Ring{Foot: 4 + len(r.members)}
+	of := scene.Ring{Foot: 4 + len(r.members), Hub: r.hub()}
 	for _, m := range r.members {
 		if m.Learner {
 			of.Learners = append(of.Learners, m.Name)
 			continue
 		}
 		of.Voters = append(of.Voters, m.Name)
-		if of.Hub == "" || m.Name == r.f.S.Store.Leader {
-			of.Hub = m.Name
-		}
 	}
 	return of
 }
 
-// hub reports whether a member is one from which links are drawn at rest: who leads, or
+// hub is the member that stands above where a ring would be too small for all: who leads;
+// while nobody does who stands for election, in the newest term, and until somebody does
+// whom the others still believe to lead.
+func (r *ring) hub() string {
+	var leads, stands, believed, first *view.Member
+	for _, m := range r.members {
+		if m.Learner {
+			continue
+		}
+		if first == nil {
+			first = m
+		}
+		if m.Name == r.f.S.Store.Leader {
+			leads = m
+		}
+		if r.stands(m) && (stands == nil || m.Term > stands.Term) {
+			stands = m
+		}
+		if o := r.f.S.Store.Member(m.Leader); believed == nil && m.Up && o != nil && !o.Learner && !o.Left {
+			believed = o
+		}
+	}
+	for _, m := range []*view.Member{leads, stands, believed, first} {
+		if m != nil {
+			return m.Name
+		}
+	}
+	return ""
+}
+
+// spoke reports whether a member is one from which links are drawn at rest: who leads, or
 // stands for election.
-func hub(m *view.Member) bool { return m.Up && (m.Role == "leader" || m.Role == "candidate") }
+func spoke(m *view.Member) bool { return m.Up && (m.Role == "leader" || m.Role == "candidate") }
 
 // pulses are what moves between members, and what is about to.
 func (r *ring) pulses(each func(q motion.Pulse, m *trace.RaftMessage)) {
@@ -144,9 +179,9 @@ func (r *ring) links() {
 			continue
 		}
 		there, back := r.f.S.Link(a.Name, b.Name), r.f.S.Link(b.Name, a.Name)
-		shown := len(r.members) <= 3 || hub(a) || hub(b)
+		shown := len(r.members) <= 3 || spoke(a) || spoke(b)
 		if a.Learner || b.Learner {
-			shown = hub(a) || hub(b)
+			shown = spoke(a) || spoke(b)
 		}
 		switch {
 		case !a.Up || !b.Up:
@@ -208,7 +243,8 @@ func (r *ring) hots() {
 // link is the subject of the way between two members: the last message that went over it.
 func (r *ring) link(e scene.Edge) pane.Subject {
 	a, b := r.named(e.From), r.named(e.To)
-	on := pane.Subject{ID: "link/" + a.Name + "-" + b.Name, Target: e.From, Copy: a.Name + "-" + b.Name}
+	id := linkID(e)
+	on := pane.Subject{ID: id, Target: id, Copy: a.Name + "-" + b.Name}
 	on.Words = fmt.Sprintf("Between %s and %s", a.Name, b.Name)
 	var newest *view.Message
 	for _, list := range [][]*view.Message{r.f.S.Store.EndedMessages(), r.f.S.Store.InFlight()} {
@@ -230,6 +266,24 @@ func (r *ring) link(e scene.Edge) pane.Subject {
 	}
 	on.Words += ". Enter goes to it, f breaks this link."
 	return on
+}
+
+// linkID is the ID of the way between two members.
+func linkID(e scene.Edge) string {
+	return "link/" + strings.TrimPrefix(e.From, "member/") + "-" + strings.TrimPrefix(e.To, "member/")
+}
+
+// Touch implements [pane.Toucher]: a click on a link is one on its middle, where the cursor stops.
+func (p *Store) Touch(x, y int, _ *pane.Frame) string {
+	if p.View().Name != "picture" || p.scene == nil {
+		return ""
+	}
+	for i, e := range p.scene.Edges {
+		if i < len(p.lights) && p.lights[i] != scene.Hidden && slices.ContainsFunc(e.Cells, func(c scene.Cell) bool { return c.X == x && c.Y == y }) {
+			return linkID(e)
+		}
+	}
+	return ""
 }
 
 // latest is the last event of a message.

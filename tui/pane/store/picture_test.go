@@ -11,6 +11,7 @@ import (
 	"kviz/tui/grid"
 	"kviz/tui/motion"
 	"kviz/tui/pane"
+	"kviz/tui/scene"
 	"kviz/tui/tuitest"
 )
 
@@ -77,6 +78,56 @@ func elected(n int) *tuitest.Tape {
 	return t.Elect("c")
 }
 
+// split is a store of so many members in which two stand in the same term, and each has half the
+// votes of those that are up: all of an even number, else all but a.
+func split(n int) *tuitest.Tape {
+	t := led(n)
+	names := members(n)
+	if n%2 == 1 {
+		t.Down("a", "crashed")
+		names = names[1:]
+	}
+	t.After(300 * time.Millisecond)
+	for _, m := range []string{"b", "c"} {
+		at(t, m, trace.MemberRole, &trace.MemberState{Member: m, Role: "candidate", Term: 2})
+		at(t, m, trace.RaftVote, &trace.RaftVoteRecord{Member: m, Term: 2, Candidate: m})
+	}
+	serial := uint64(900)
+	asks := func(c, m string, gives bool) {
+		serial++
+		x := trace.RaftMessage{Serial: serial, RPC: "RequestVote", From: c, To: m, Term: 2}
+		at(t, c, trace.RaftSend, &x)
+		at(t, m, trace.RaftDeliver, &x)
+		if gives {
+			at(t, m, trace.RaftVote, &trace.RaftVoteRecord{Member: m, Term: 2, Candidate: c})
+		}
+		y := x
+		y.Answer, y.OK, y.ReplyTerm = true, gives, 2
+		at(t, c, trace.RaftReply, &y)
+	}
+	asks("b", "c", false)
+	asks("c", "b", false)
+	first, second := "b", "c"
+	for _, m := range names {
+		if m != "b" && m != "c" {
+			at(t, m, trace.MemberRole, &trace.MemberState{Member: m, Role: "follower", Term: 2})
+			asks(first, m, true)
+			asks(second, m, false)
+			first, second = second, first
+		}
+	}
+	return t
+}
+
+// again is the same store after the first of the two has begun the next term.
+func again(n int) *tuitest.Tape {
+	t := split(n)
+	t.After(200 * time.Millisecond)
+	at(t, "b", trace.MemberRole, &trace.MemberState{Member: "b", Role: "candidate", Term: 3})
+	at(t, "b", trace.RaftVote, &trace.RaftVoteRecord{Member: "b", Term: 3, Candidate: "b"})
+	return t
+}
+
 // parted is a store of five of which a and b are on the other side of a partition: a
 // leads there still, and d on this side.
 func parted() *tuitest.Tape {
@@ -136,10 +187,19 @@ func TestPicture(t *testing.T) {
 		{"steady-3", led(3)},
 		{"steady-4", led(4)},
 		{"steady-5", led(5)},
+		{"steady-6", led(6)},
 		{"steady-7", led(7)},
+		{"steady-8", led(8)},
+		{"steady-9", led(9)},
 		{"steady-1", led(1)},
 		{"election-3", stood(3)},
 		{"election-5", stood(5)},
+		{"election-6", stood(6)},
+		{"election-9", stood(9)},
+		{"split-4", split(4)},
+		{"split-5", split(5)},
+		{"undecided-5", again(5)},
+		{"split-6", split(6)},
 		{"elected-3", elected(3)},
 		{"elected-5", elected(5)},
 		{"partition-5", parted()},
@@ -238,6 +298,110 @@ func TestCutOffMembersAreNoQuorum(t *testing.T) {
 	if got := h.Latest().Meaning(events[len(events)-1]); !strings.Contains(got, "2 of 6 hear one another") {
 		t.Errorf("the partition means %q", got)
 	}
+}
+
+// How the votes of a split term fell is told while it lasts, and when the next has begun; at both sizes.
+func TestASplitVoteIsTold(t *testing.T) {
+	for _, c := range []struct {
+		tape *tuitest.Tape
+		want []string
+	}{
+		{split(4), []string{"split: b 2, c 2 of 4"}},
+		{split(5), []string{"split: b 2, c 2 of 5"}},
+		{split(6), []string{"split: b 3, c 3 of 6"}},
+		{again(5), []string{"votes for b, term 3", "term 2 had no winner   split: b 2, c 2 of 5"}},
+	} {
+		h := c.tape.History()
+		for _, size := range pictured {
+			for _, want := range c.want {
+				if got := text(New(), h, size[0], size[1]); !strings.Contains(got, want) {
+					t.Errorf("%v: %q is not told:\n%s", size, want, got)
+				}
+			}
+		}
+	}
+	won := again(5).After(time.Second)
+	at(won, "b", trace.MemberRole, &trace.MemberState{Member: "b", Role: "leader", Term: 3, Leader: "b"})
+	if got := text(New(), won.History(), 120, 33); !strings.Contains(got, "term 2 had no winner") {
+		t.Error("it is forgotten in the moment in which somebody is elected")
+	}
+	won.After(recently).Commit(tuitest.Ref("ConfigMap", "demo", "later"), "configmaps", nil)
+	if got := text(New(), won.History(), 120, 33); strings.Contains(got, "had no winner") {
+		t.Error("it is told for ever")
+	}
+}
+
+// When a term ends without a winner, the boxes of all that voted in it flash, once.
+func TestATermWithoutAWinnerFlashes(t *testing.T) {
+	h := again(5).History()
+	events, _, _ := h.Stream().Read(0, 1<<20)
+	p := motion.New(motion.Full)
+	p.Catch(events[len(events)-2:], h.Latest(), motion.Live(1))
+	flashes := func() (n int) {
+		g := shown(h, h.Latest(), p.Shot(), 120, 33)
+		for y := range 33 {
+			for x := range 120 {
+				if c := g.At(x, y); c.R == '┏' && c.S.Has(grid.Reverse) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	on, turns := flashes(), 0
+	if on != 4 {
+		t.Errorf("%d of the 4 that voted flash", on)
+	}
+	for range 60 {
+		p.Tick(time.Second / 30)
+		if n := flashes(); (n > 0) != (on > 0) {
+			on, turns = n, turns+1
+		}
+	}
+	if on > 0 || turns != 1 {
+		t.Errorf("after two seconds %d flash, which went on or off %d times", on, turns)
+	}
+}
+
+// A follower's election timeout slides from one mark to the next while it is seen to happen; in a step, and
+// where nothing moves, it stands at the mark.
+func TestTheElectionTimeoutSlides(t *testing.T) {
+	tape := led(3)
+	at(tape, "b", trace.RaftTimeout, &trace.RaftPatience{Member: "b", Leader: "a", Left: 2, AtLeast: 4 * time.Second, AtMost: 8 * time.Second})
+	h := tape.History()
+	events, _, _ := h.Stream().Read(0, 1<<20)
+	bar := func(p *motion.Player) int {
+		g := shown(h, h.Latest(), p.Shot(), 120, 33)
+		box, _ := newRingAt(h).At("member/b")
+		n := 0
+		for x := box.Rect.X; x < box.Rect.X+box.Rect.W; x++ {
+			if g.At(x+1, box.Rect.Y+3).R == '▓' {
+				n++
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		mode   motion.Mode
+		tempo  motion.Tempo
+		slides bool
+	}{{motion.Full, motion.Live(1), true}, {motion.Full, motion.Stepped, false}, {motion.Calm, motion.Live(1), false}} {
+		p := motion.New(c.mode)
+		p.Catch(events[len(events)-1:], h.Latest(), c.tempo)
+		begin := bar(p)
+		for range 20 {
+			p.Tick(time.Second / 30)
+		}
+		if later := bar(p); begin == 0 || (later < begin) != c.slides || later > begin {
+			t.Errorf("%s, %+v: the bar is %d wide, then %d", c.mode, c.tempo, begin, later)
+		}
+	}
+}
+
+// newRingAt is where the members of a state stand in a window of 120 columns.
+func newRingAt(h *view.History) *scene.Scene {
+	f := &pane.Frame{S: h.Latest(), H: h}
+	return scene.RingOf(newRing(nil, f).shape(), 117, 31)
 }
 
 // In a small box the votes of five are whole, also those that are asked for beforehand.

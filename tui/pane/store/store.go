@@ -27,13 +27,16 @@ import (
 // Store is the pane.
 type Store struct {
 	pane.List
-	open  map[string]bool // branches of the key tree that are open
-	limit int             // the threshold of the alert line: one of thresholds
-	step  int             // how much time a column of the chart is: one of steps
-	value value
+	open   map[string]bool // branches of the key tree that are open
+	limit  int             // the threshold of the alert line: one of thresholds
+	step   int             // how much time a column of the chart is: one of steps
+	value  value
+	staged bool   // it stands on a lesson's stage
+	below  string // the path of keys that a lesson is about; "" for all
 
 	scene   *scene.Scene // the last one, and what it was made of
 	sceneOf string
+	lights  []scene.Light // of its links
 	painter scene.Painter
 }
 
@@ -149,7 +152,10 @@ func (p *Store) Note(f *pane.Frame) string {
 const wide = 130
 
 // Draw implements [pane.Pane].
-func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) { p.View().Draw(s, f) }
+func (p *Store) Draw(s *pane.Sheet, f *pane.Frame) {
+	p.staged = f.Stage
+	p.View().Draw(s, f)
+}
 
 // tabsFrom is from how many rows on the logs and keys have tabs above them: beside other
 // panes every row is needed.
@@ -163,6 +169,9 @@ func (p *Store) tabbed(draw func(s *pane.Sheet, f *pane.Frame, y int)) func(*pan
 // drawTabs names the views and which one is shown, closer together where there is little
 // room; what still does not fit on the left is left out there.
 func (p *Store) drawTabs(s *pane.Sheet, y int) int {
+	if p.staged { // nobody goes through views there
+		return y
+	}
 	a, x, gap := s.Row(y), 0, 2
 	views := p.Info().Views
 	at := slices.IndexFunc(views, func(v pane.View) bool { return v.Name == p.View().Name })

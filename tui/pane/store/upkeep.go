@@ -50,12 +50,13 @@ func drawTxns(s *pane.Sheet, f *pane.Frame, y int) int {
 		if u.If[0].Found != "" {
 			found = ", found " + u.If[0].Found
 		}
-		became := "409 AlreadyExists"
-		if u.If[0].Want != "0" {
-			became = "409 Conflict, or another round"
+		became := became(u.If[0])
+		on := pane.Subject{ID: "unmet/" + u.Event.String(), Event: u.Event, Kind: trace.StoreUnmet, Copy: u.If[0].Key, Words: "The comparison of the transaction did not hold: nothing was written, the failure branch (" + strings.Join(u.Else, ", ") + ") was run."}
+		if became != "" {
+			on.Words += " For the client of the API it is " + became + "; w tells whose request it was."
+			became = " → " + became
 		}
-		on := pane.Subject{ID: "unmet/" + u.Event.String(), Event: u.Event, Kind: trace.StoreUnmet, Copy: u.If[0].Key, Words: "The comparison of the transaction did not hold: nothing was written, the failure branch (" + strings.Join(u.Else, ", ") + ") was run. For the client of the API it is " + became + "; w tells whose request it was."}
-		s.Line(y, on, grid.Span{Text: "✗ if " + condition(u.If[0]) + found, Style: theme.Bad}, grid.Span{Text: " else get → " + became, Style: theme.Warn},
+		s.Line(y, on, grid.Span{Text: "✗ if " + condition(u.If[0]) + found, Style: theme.Bad}, grid.Span{Text: " else get" + became, Style: theme.Warn},
 			grid.Span{Text: "  " + short(u.If[0].Key), Style: theme.Muted})
 		y, shown = y+1, shown+1
 	}
@@ -64,6 +65,18 @@ func drawTxns(s *pane.Sheet, f *pane.Frame, y int) int {
 		y++
 	}
 	return y
+}
+
+// became is what a comparison that did not hold is for the API's client; "" where the key is
+// none of the API's.
+func became(c trace.Comparison) string {
+	switch {
+	case !strings.HasPrefix(c.Key, "/registry/"):
+		return ""
+	case c.Want == "0":
+		return "409 AlreadyExists"
+	}
+	return "409 Conflict, or another round"
 }
 
 func short(key string) string { return strings.TrimPrefix(key, "/registry/") }
