@@ -18,39 +18,68 @@ import (
 // Boot starts a cluster that is ready for a lesson.
 type Boot func() (Cluster, io.Closer, error)
 
-// slots bounds how many trials run at once, of all lessons that are being proven.
-// Clusters without a quorum wait in real time, so trials wait side by side.
-var slots = make(chan struct{}, 4)
+// Screen proves what a beat of a lesson shows where it stands: that what it points at is to be
+// seen, and changes.
+type Screen interface {
+	Prove(look Look, h *view.History) error
+}
+
+// Trials proves lessons, so many attempts at once of all that are being proven.
+// Clusters without a quorum wait in real time, so attempts wait side by side.
+type Trials struct {
+	Fast  bool // of a lesson in beats only its own offers, which show every beat; no other script
+	slots chan struct{}
+}
+
+// NewTrials makes trials of which so many run at once.
+func NewTrials(atOnce int) *Trials { return &Trials{slots: make(chan struct{}, max(atOnce, 1))} }
 
 // Check proves a lesson, with a fresh cluster for every attempt: it is not
 // solved when the scene is set, its solution and the other accepted scripts
 // solve it, its near-misses do not, every prediction comes out as marked, and of a
-// question of order or match the marked answer passes and none next to it.
-func Check(ctx context.Context, l *Lesson, boot Boot) error {
-	type trial struct {
-		name, script string
-		solves       bool
+// question of order or match the marked answer passes and none next to it. screen, where there is
+// one, proves what beats show.
+func (t *Trials) Check(ctx context.Context, l *Lesson, boot Boot, screen Screen) error {
+	all := l.trials(ctx, boot)
+	if l.Format > 1 {
+		all = l.beatTrials(ctx, boot, screen)
 	}
-	trials := []trial{{"solution.sh", l.Solution, true}}
-	for _, name := range sorted(l.Accepted) {
-		trials = append(trials, trial{"accepted/" + name, l.Accepted[name], true})
+	if t.Fast {
+		all = all[:1]
 	}
-	for _, name := range sorted(l.Near) {
-		trials = append(trials, trial{"near-miss/" + name, l.Near[name], false})
-	}
-	wrong := make([]error, len(trials))
 	var wg sync.WaitGroup
-	for i, x := range trials {
+	wrong := make([]error, len(all))
+	for i, try := range all {
 		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			if err := l.attempt(ctx, x.script, boot, x.solves); err != nil {
-				wrong[i] = fmt.Errorf("lesson %s: %s: %w", l.ID, x.name, err)
+			t.slots <- struct{}{}
+			defer func() { <-t.slots }()
+			if err := try(); err != nil {
+				wrong[i] = fmt.Errorf("lesson %s: %w", l.ID, err)
 			}
 		})
 	}
 	wg.Wait()
 	return errors.Join(wrong...)
+}
+
+// trials are the attempts at a lesson of format 1.
+func (l *Lesson) trials(ctx context.Context, boot Boot) []func() error {
+	try := func(name, script string, solves bool) func() error {
+		return func() error {
+			if err := l.attempt(ctx, script, boot, solves); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		}
+	}
+	all := []func() error{try("solution.sh", l.Solution, true)}
+	for _, name := range sorted(l.Accepted) {
+		all = append(all, try("accepted/"+name, l.Accepted[name], true))
+	}
+	for _, name := range sorted(l.Near) {
+		all = append(all, try("near-miss/"+name, l.Near[name], false))
+	}
+	return all
 }
 
 func (l *Lesson) attempt(ctx context.Context, script string, boot Boot, solves bool) (err error) {

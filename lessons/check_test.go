@@ -11,6 +11,7 @@ import (
 	"kviz/cluster"
 	"kviz/lessons"
 	"kviz/tui/panes"
+	"kviz/tui/stage"
 )
 
 func TestLessonsHold(t *testing.T) {
@@ -18,6 +19,7 @@ func TestLessonsHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	trials := lessons.NewTrials(4)
 	for _, l := range all {
 		if only := os.Getenv("LESSON"); only != "" && l.ID != only {
 			continue
@@ -26,8 +28,8 @@ func TestLessonsHold(t *testing.T) {
 			t.Parallel()                                                             // members wait in real time; Check bounds how many trials run at once
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute) // of them all: they wait for one another
 			defer cancel()
-			err := lessons.Check(ctx, l, func() (lessons.Cluster, io.Closer, error) {
-				c, err := cluster.Boot(ctx, cluster.Config{Seed: 1, Demand: true, NoSync: true})
+			err := trials.Check(ctx, l, func() (lessons.Cluster, io.Closer, error) {
+				c, err := cluster.Boot(ctx, cluster.Config{Seed: 1, Demand: l.Format == 1, NoSync: true, Members: l.Scene.Members, Nodes: l.Scene.Nodes})
 				if err != nil {
 					return nil, nil, err
 				}
@@ -36,7 +38,7 @@ func TestLessonsHold(t *testing.T) {
 					return nil, nil, err
 				}
 				return c, c, nil
-			})
+			}, stage.NewProof(panes.All))
 			if err != nil {
 				t.Error(err)
 			}

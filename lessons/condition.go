@@ -16,30 +16,46 @@ type condition struct {
 	compiled func() (*expr.Program, error)
 }
 
-func newCondition(src string) *condition {
-	return &condition{compiled: sync.OnceValues(func() (*expr.Program, error) { return expr.Compile(src) })}
+func newCondition(src string, names *expr.Scope) *condition {
+	return &condition{compiled: sync.OnceValues(func() (*expr.Program, error) { return names.Compile(src) })}
 }
 
-func (c *condition) holds(s *view.State, e *trace.Event) (bool, error) {
+func (c *condition) holds(s *view.State, e *trace.Event, names expr.Values) (bool, error) {
 	p, err := c.compiled()
 	if err != nil {
 		return false, err
 	}
-	return p.Eval(s, e)
+	return p.EvalIn(s, e, names)
 }
 
 // reader reads lessons.
 type reader struct {
 	prove bool     // each is compiled at once, so that a mistake is reported with its place
 	panes []string // those that a lesson may show, when it is proven
+
+	names *expr.Scope      // what the lesson has given a name so far; nil in format 1
+	said  map[string]*Text // the beat's texts that have values in them; nil in format 1
+}
+
+// saying reads a text that may have values in it, for [Session.fill].
+func (r reader) saying(src string) error {
+	if r.said == nil || !opening.MatchString(src) {
+		return nil
+	}
+	t, err := r.text(src, r.names)
+	r.said[src] = t
+	return err
 }
 
 // condition reads an expression; it is nil where none is written.
-func (r reader) condition(src string) (*condition, error) {
+func (r reader) condition(src string) (*condition, error) { return r.in(r.names, src) }
+
+// in is condition with the names of a scope.
+func (r reader) in(names *expr.Scope, src string) (*condition, error) {
 	if src = strings.TrimSpace(src); src == "" {
 		return nil, nil
 	}
-	c := newCondition(src)
+	c := newCondition(src, names)
 	if !r.prove {
 		return c, nil
 	}

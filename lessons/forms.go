@@ -17,6 +17,7 @@ const (
 	OneOf = "choice" // one of the choices is right
 	Order = "order"  // cards are put in order
 	Match = "match"  // each item gets one of a few labels
+	Count = "number" // a number is typed
 )
 
 // Card is one of several that are put in order.
@@ -40,9 +41,11 @@ type Item struct {
 	when  *condition // its event; nil where the text alone knows
 }
 
-// Form is how the question is answered: [OneOf], [Order] or [Match].
+// Form is how the question is answered: [OneOf], [Order], [Match] or [Count].
 func (q *Question) Form() string {
 	switch {
+	case q.Number != nil:
+		return Count
 	case len(q.Cards) > 0:
 		return Order
 	case len(q.Items) > 0:
@@ -118,13 +121,16 @@ func (q *Question) checkParts() error {
 			forms++
 		}
 	}
-	if forms > 1 || len(q.Items) == 0 && len(q.Labels) > 0 {
-		return errors.New("want one of choices, order, and match with labels")
+	if q.Number != nil {
+		forms++
 	}
-	if q.Form() == OneOf {
+	if forms > 1 || len(q.Items) == 0 && len(q.Labels) > 0 {
+		return errors.New("want one of choices, order, match with labels, and answer")
+	}
+	if q.Form() == OneOf || q.Form() == Count {
 		return nil
 	}
-	if q.reveal != nil {
+	if q.reveal != nil && q.Form() != Order {
 		return errors.New("a question of order or match has no reveal: its cards and items say their events")
 	}
 	want, among := q.parts()
@@ -133,7 +139,7 @@ func (q *Question) checkParts() error {
 	}
 	told := 0
 	for _, c := range q.Cards {
-		if c.Text == "" || c.Why == "" {
+		if c.Text == "" || c.Why == "" && q.reveal == nil {
 			return errors.New("every card has a text and says why it stands there")
 		}
 		if c.is != nil {
@@ -179,7 +185,7 @@ type fact struct {
 // watch notes when what a step's cards or items stand for happens first.
 func (s *Session) watch(step *Step, st *view.State, e *trace.Event) {
 	q := step.Question
-	if q == nil || q.Form() == OneOf {
+	if q == nil || q.Form() == OneOf || q.Form() == Count {
 		return
 	}
 	facts := s.facts[step.ID]
@@ -237,7 +243,7 @@ func (s *Session) put(step *Step, n int) bool {
 	q, given := step.Question, s.given[step.ID]
 	want, _ := q.parts()
 	if len(given) == want {
-		if s.Settled(step) {
+		if s.Settled(step) || s.Lesson.Format > 1 {
 			return false
 		}
 		given = nil
@@ -255,7 +261,8 @@ func (s *Session) put(step *Step, n int) bool {
 // right as a whole.
 func (s *Session) Undo(step *Step) bool {
 	given := s.given[step.ID]
-	if len(given) == 0 || s.Settled(step) {
+	want, _ := step.Question.parts()
+	if len(given) == 0 || s.Settled(step) || len(given) == want && s.Lesson.Format > 1 {
 		return false
 	}
 	s.given[step.ID] = given[:len(given)-1]
@@ -274,6 +281,10 @@ func (s *Session) judgeParts(step *Step) string {
 	if len(given) < len(right) {
 		return ""
 	}
+	not := "Not yet"
+	if s.Lesson.Format > 1 { // what was said first stands
+		not = "No"
+	}
 	good, first := 0, -1
 	for i := range right {
 		if given[i] == right[i] {
@@ -289,10 +300,10 @@ func (s *Session) judgeParts(step *Step) string {
 		return "Right, every one of them."
 	case q.Form() == Order:
 		c := q.Cards[given[first]]
-		return fmt.Sprintf("Not yet: %d of %d stand where they belong. Place %d is not “%s”: %s", good, len(right), first+1, c.Text, c.Why)
+		return strings.TrimSuffix(fmt.Sprintf("%s: %d of %d stand where they belong. Place %d is not “%s”: %s", not, good, len(right), first+1, c.Text, c.Why), ": ")
 	}
 	m := q.Items[first]
-	return fmt.Sprintf("Not yet: %d of %d are right. “%s” is not of “%s”: %s", good, len(right), m.Text, q.Labels[given[first]].Text, m.Why)
+	return fmt.Sprintf("%s: %d of %d are right. “%s” is not of “%s”: %s", not, good, len(right), m.Text, q.Labels[given[first]].Text, m.Why)
 }
 
 // Unsettled lists the steps whose questions of order or match wait for a right
@@ -300,7 +311,7 @@ func (s *Session) judgeParts(step *Step) string {
 func (s *Session) Unsettled() []*Step {
 	var open []*Step
 	for _, step := range s.Lesson.Steps {
-		if q := step.Question; q != nil && q.Form() != OneOf && !s.Settled(step) {
+		if q := step.Question; q != nil && q.Form() != OneOf && q.Form() != Count && !s.Settled(step) {
 			open = append(open, step)
 		}
 	}

@@ -8,11 +8,15 @@
 // lesson's solution solves it and that its near-misses do not.
 //
 // Start reading at [Lesson], then [Load] (how a folder is read), [Session] (how
-// progress is judged), [Player] (what the explorer shows) and [Check] (how a
-// lesson is proven).
+// progress is judged), [Attempt] (how a lesson in beats goes along the trace), [Player]
+// (what the explorer shows) and [Trials] (how a lesson is proven).
 package lessons
 
-import "time"
+import (
+	"time"
+
+	"kviz/cluster/expr"
+)
 
 // Lesson is one lesson.
 type Lesson struct {
@@ -23,7 +27,15 @@ type Lesson struct {
 	Needs   []string // lessons to take before
 	Minutes int
 	View    []string // panes to show at first, the explorer's names
-	Steps   []*Step
+	Steps   []*Step  // in format 2 its beats
+
+	Format  int
+	Version int      // of its beats; raised as they change
+	Scene   Scene    // the cluster that it is written for
+	Explain []string // the terms that it explains
+	Facts   []Fact
+	Pins    []Pin // what must be so when the scene is set
+	Recalls []Recall
 
 	Words    string            // shell functions that come before each of the scripts
 	Setup    string            // console script that sets the scene
@@ -34,6 +46,8 @@ type Lesson struct {
 
 	From     string // the folder that it was read from, as it was named; "" for kviz' own
 	Replaces bool   // one of kviz' own has the same id and is not shown
+
+	beats []string // the IDs of its steps, also where they were not read yet
 
 	dir  string
 	rest func() (*Lesson, error) // of a lesson that was read for a list; nil where it is whole
@@ -78,6 +92,16 @@ type Step struct {
 	View     []string // panes to show from this step on; none: as before
 	Goals    []*Goal
 	Question *Question
+
+	// Of a beat, that is in format 2.
+	Chapter string
+	Stage   *Stage  // nil in format 1
+	Caption []*Text // before and after the change
+	Offers  []Offer // what solves it, in order
+	Time    time.Duration
+
+	names *expr.Scope // what its expressions may say
+	said  map[string]*Text
 }
 
 // Goal is something that must have happened or must be so.
@@ -88,9 +112,19 @@ type Goal struct {
 	After string        // an edge counts only after this goal was met
 	Hints []*Hint
 
+	Optional bool    // the beat is done without it
+	Misses   []*Miss // what comes near to it and is not it
+
 	edge  *condition // happened once
 	level *condition // is so now
 	never *condition // must not happen
+}
+
+// Miss is something that a learner may do instead of what a goal wants.
+type Miss struct {
+	Say   *Text
+	Fatal bool // the goal can no longer be met
+	when  *condition
 }
 
 // Edge reports whether the goal is something that happens once, not something
@@ -107,7 +141,7 @@ type Hint struct {
 }
 
 // Question is a prediction, which the simulation answers, or a quiz. It has one
-// of three forms (forms.go): one of several choices, cards to put in order, or
+// of four forms (forms.go): one of several choices, cards to put in order, or
 // items to label.
 type Question struct {
 	Ask     string
@@ -115,8 +149,11 @@ type Question struct {
 	Cards   []*Card // in the right order
 	Labels  []*Label
 	Items   []*Item
+	Number  *Number    // nil unless a number is asked for
 	laid    []int      // the cards as they are laid out
 	reveal  *condition // the moment when the simulation has answered; nil for a quiz
+
+	Varies bool // whose answer is another with another seed
 }
 
 // Quiz reports whether the text, not the simulation, has the answer.

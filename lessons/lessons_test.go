@@ -284,18 +284,3 @@ func TestOneBadLessonDoesNotHideTheOthers(t *testing.T) {
 		t.Errorf("%d lessons, %v", len(all), err)
 	}
 }
-
-func TestProgressIsKept(t *testing.T) {
-	path := t.TempDir() + "/kviz/progress.json"
-	p, err := lessons.LoadProgress(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lessons.SetMark(p, "L02", lessons.Mark{Done: true, Step: "free", Hints: 2}); err != nil {
-		t.Fatal(err)
-	}
-	q, err := lessons.LoadProgress(path)
-	if err != nil || q.Lessons["L02"] != (lessons.Mark{Done: true, Step: "free", Hints: 2}) {
-		t.Errorf("read back %+v, %v", q.Lessons, err)
-	}
-}

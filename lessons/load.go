@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -195,7 +196,7 @@ func (r reader) read(from Source, dir, words string) (*Lesson, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	l.dir, l.From = from.file(dir, ""), from.Name
+	l.dir, l.From, l.beats = from.file(dir, ""), from.Name, beatIDs(text)
 	l.rest = sync.OnceValues(func() (*Lesson, error) { return r.lesson(from, dir, words) })
 	return l, nil
 }
@@ -210,7 +211,7 @@ func (r reader) lesson(from Source, dir, words string) (*Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.dir, l.From = name, from.Name
+	l.dir, l.From, l.beats = name, from.Name, beatIDs(text)
 	own := "" // of a folder that is a lesson itself they are among words already
 	if dir != "." {
 		if own, err = ifThere(fsys, path.Join(dir, wordsFile)); err != nil {
@@ -223,7 +224,7 @@ func (r reader) lesson(from Source, dir, words string) (*Lesson, error) {
 			return nil, fmt.Errorf("lesson %s: %w", name, err)
 		}
 	}
-	if l.Solution == "" {
+	if l.Solution == "" && l.Format == 1 {
 		return nil, fmt.Errorf("lesson %s has no solution.sh", name)
 	}
 	if l.Accepted, err = scripts(fsys, path.Join(dir, "accepted")); err != nil {
@@ -247,4 +248,14 @@ func scripts(fsys fs.FS, dir string) (map[string]string, error) {
 		all[path.Base(n)] = string(b)
 	}
 	return all, nil
+}
+
+var headForm = regexp.MustCompile(`(?m)^##+ .*\{#([a-z0-9-]+)[^}]*\}[ \t]+(?:see|predict|do|break|free)\b`)
+
+// beatIDs are the beats or steps of a lesson, in their order, without reading them.
+func beatIDs(text []byte) (all []string) {
+	for _, m := range headForm.FindAllSubmatch(text, -1) {
+		all = append(all, string(m[1]))
+	}
+	return all
 }

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Format is the version of the lesson format that this package reads.
-const Format = 1
+// Format is the newest version of the lesson format; those before it are read too.
+const Format = 2
 
 // front is the YAML before the steps.
 type front struct {
@@ -24,6 +24,11 @@ type front struct {
 	Needs   []string `json:"needs"`
 	Minutes int      `json:"minutes"`
 	View    []string `json:"view"`
+
+	Version int      `json:"version"`
+	Scene   Scene    `json:"scene"`
+	Words   []string `json:"words"`
+	Facts   []Fact   `json:"facts"`
 }
 
 // Parse reads the text of a lesson and proves it as [Load] does. name is for errors, which
@@ -62,16 +67,25 @@ func (p *parser) head() (*Lesson, error) {
 	if err := strict(head, &f); err != nil {
 		return nil, err
 	}
-	if f.Format != Format {
-		return nil, fmt.Errorf("the lesson has format %d; this kviz reads format %d", f.Format, Format)
+	if f.Format < 1 || f.Format > Format {
+		return nil, fmt.Errorf("the lesson has format %d; this kviz reads formats 1 to %d", f.Format, Format)
 	}
-	return &Lesson{ID: f.ID, Title: f.Title, Part: f.Part, Teaches: f.Teaches, Needs: f.Needs, Minutes: f.Minutes, View: f.View}, nil
+	if f.Format > 1 && f.Version < 1 {
+		return nil, errors.New("version: want a whole number from 1, raised as the beats change")
+	}
+	return &Lesson{
+		ID: f.ID, Title: f.Title, Part: f.Part, Teaches: f.Teaches, Needs: f.Needs, Minutes: f.Minutes, View: f.View,
+		Format: f.Format, Version: f.Version, Scene: f.Scene, Explain: f.Words, Facts: f.Facts,
+	}, nil
 }
 
 func (p *parser) lesson() (*Lesson, error) {
 	l, err := p.head()
 	if err != nil {
 		return nil, err
+	}
+	if l.Format > 1 {
+		return l, p.beats(l)
 	}
 	var step *Step
 	var body []string
@@ -180,6 +194,7 @@ func (p *parser) check(l *Lesson) error {
 			bad("view: there is no pane %q: one of %s", name, strings.Join(p.reader.panes, ", "))
 		}
 	}
+	wrong = append(wrong, p.checkBeats(l)...)
 	seen := map[string]bool{}
 	steps := map[string]bool{}
 	for _, s := range l.Steps {
@@ -190,7 +205,7 @@ func (p *parser) check(l *Lesson) error {
 		if s.Text == "" && s.Question == nil {
 			bad("step %q has no text", s.ID)
 		}
-		if (s.Kind == Predict) != (s.Question != nil && !s.Question.Quiz()) && s.Kind != See {
+		if l.Format == 1 && (s.Kind == Predict) != (s.Question != nil && !s.Question.Quiz()) && s.Kind != See {
 			bad("step %q: a predict step has a question with reveal, and no other kind has", s.ID)
 		}
 		for _, g := range s.Goals {
@@ -201,7 +216,7 @@ func (p *parser) check(l *Lesson) error {
 				bad("goal %q comes after %q, which is no goal before it", g.ID, g.After)
 			}
 			seen[g.ID] = true
-			if g.never == nil && len(g.Hints) == 0 {
+			if g.never == nil && len(g.Hints) == 0 && !g.Optional {
 				bad("goal %q has no hint", g.ID)
 			}
 			if len(g.Hints) > 3 {

@@ -2,12 +2,14 @@ package lessons
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
@@ -20,6 +22,7 @@ type Cluster interface {
 	// Trace is the stream of events.
 	Trace() *trace.Stream
 	Clock() control.Clock
+	Pause() error
 	Resume() error
 	Speed(x float64) error
 	// Exec runs one console line and gives its exit status. It blocks until
@@ -40,14 +43,20 @@ type Player struct {
 
 	mu      sync.Mutex
 	lesson  *Lesson
-	session *Session // nil while the scene is being set
+	session *Session // nil while the scene is being set, and in a lesson in beats
+	beats   *playing // of a lesson in beats; nil while the scene is being set
 	next    uint64   // position of the next event to judge
 	step    int
-	hint    int // hints shown of the step, 0 for none
+	since   time.Time // when the beat was entered
+	hint    int       // hints shown of the step, 0 for none
 	trouble string
 	attempt int    // counts scenes, so that an old one that ends late is ignored
 	folder  string // where the console stands during a lesson; "" while there is none
 	before  string // where it stood before
+
+	recalling *recalling // questions of lessons that were done before are asked; nil while a lesson is taken
+	ahead     bool       // it was begun at a beat that the learner had not come to: what they do there does not count
+	card      *EndCard   // of a lesson in beats that is over; nil until it is asked for
 
 	ended chan struct{}      // closed when the scripts that were begun last have ended; nil before the first
 	stop  context.CancelFunc // ends the scene that is being set; nil where none was
@@ -56,66 +65,59 @@ type Player struct {
 // NewPlayer makes a player. progress may be nil.
 func NewPlayer(c Cluster, lessons []*Lesson, progress *Progress) *Player {
 	if progress == nil {
-		progress = &Progress{Version: progressVersion, Lessons: map[string]Mark{}}
+		progress = NewProgress(time.Now)
 	}
 	return &Player{cluster: c, lessons: lessons, progress: progress}
 }
 
-// Info is one lesson in the list.
-type Info struct {
-	ID      string
-	Title   string
-	Part    string
-	Teaches string
-	Minutes int
-	Done    bool
-	From    string // the folder it was read from; "" for kviz' own
-	Locked  string // what should be taken before; "" if nothing. It is advice: a lesson can be started anyway.
-}
-
-// List lists the lessons in the order they are meant to be taken.
-func (p *Player) List() []Info {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var out []Info
-	for _, l := range p.lessons {
-		out = append(out, Info{
-			ID: l.ID, Title: l.Title, Part: l.Part, Teaches: strings.Join(l.Teaches, ", "), Minutes: l.Minutes,
-			Done: p.progress.Lessons[l.ID].Done, From: l.From,
-		})
-	}
-	return out
-}
+// Recalling, in the place of a lesson's ID, asks the questions of lessons that were done.
+const Recalling = "recall"
 
 // Start begins a lesson, or goes on with it at the step where it was left: its
-// scene is set in the background.
+// scene is set in the background. "L09#crash" is the lesson at that step, "L09#" from its
+// beginning, and [Recalling] the questions that are due.
 func (p *Player) Start(id string) error {
+	if id == Recalling {
+		return p.recall()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.lessons, func(l *Lesson) bool { return l.ID == id })
-	if i < 0 {
-		var known []string
-		for _, l := range p.lessons {
-			known = append(known, l.ID)
-		}
-		return fmt.Errorf("there is no lesson %q: one of %s", id, strings.Join(known, ", "))
-	}
-	l, err := p.lessons[i].Whole()
+	id, at, named := strings.Cut(id, "#")
+	l, err := p.whole(id)
 	if err != nil {
 		return err
 	}
-	step := 0
-	if mark := p.progress.Lessons[id]; !mark.Done {
-		step = max(0, slices.IndexFunc(l.Steps, func(s *Step) bool { return s.ID == mark.Step }))
+	mark := p.progress.Lessons[l.ID]
+	step := max(0, slices.Index(l.beats, mark.Step))
+	if mark.Done || named {
+		step = 0
+	}
+	if at != "" {
+		if step = slices.Index(l.beats, at); step < 0 {
+			return fmt.Errorf("lesson %s has no beat %q: one of %s", l.ID, at, strings.Join(l.beats, ", "))
+		}
+	}
+	p.recalling, p.ahead = nil, at != "" && !mark.Done && step > max(0, slices.Index(l.beats, mark.Step))
+	if mark.Done && at == "" || named && step == 0 {
+		err = p.progress.anew(l.ID)
 	}
 	p.begin(l, step)
-	return nil
+	return err
+}
+
+// whole is a lesson by its ID.
+func (p *Player) whole(id string) (*Lesson, error) {
+	i := slices.Index(p.ids(), id)
+	if i < 0 {
+		return nil, fmt.Errorf("there is no lesson %q: one of %s", id, strings.Join(p.ids(), ", "))
+	}
+	return p.lessons[i].Whole()
 }
 
 // begin sets the scene of a lesson. The lock is held.
 func (p *Player) begin(l *Lesson, step int) {
 	again := p.lesson == l
-	p.lesson, p.session, p.step, p.hint, p.trouble = l, nil, step, 0, ""
+	p.lesson, p.session, p.beats, p.step, p.hint, p.trouble, p.card = l, nil, nil, step, 0, "", nil
 	p.attempt++
 	if err := p.enter(); err != nil {
 		p.trouble = err.Error()
@@ -182,7 +184,7 @@ func (p *Player) Close() {
 	defer p.mu.Unlock()
 	p.halt()
 	p.discard()
-	p.lesson, p.session = nil, nil
+	p.lesson, p.session, p.beats = nil, nil, nil
 	p.attempt++
 }
 
@@ -199,12 +201,17 @@ func (p *Player) hurry() (back func()) {
 }
 
 func (p *Player) setScene(ctx context.Context, l *Lesson, attempt int, again bool) {
+	base := p.cluster.Clock().Speed
 	back := p.hurry()
 	if again {
 		perform(ctx, p.cluster, l.script(l.Cleanup), "cleanup.sh")
 	}
-	out, exit := perform(ctx, p.cluster, l.script(l.Setup), "setup.sh")
+	out, exit := perform(ctx, p.cluster, l.setup(), "setup.sh")
 	back()
+	if l.Format > 1 && exit == 0 {
+		p.setBeats(ctx, l, attempt, base)
+		return
+	}
 	h := view.NewHistory(p.cluster.Trace())
 	h.CatchUp(0)
 
@@ -221,12 +228,34 @@ func (p *Player) setScene(ctx context.Context, l *Lesson, attempt int, again boo
 	p.session.Assume(p.step)
 }
 
+// setBeats begins an attempt at a lesson in beats, and brings it to the beat where the learner
+// goes on.
+func (p *Player) setBeats(ctx context.Context, l *Lesson, attempt int, base float64) {
+	err := p.cluster.Pause()
+	h := view.NewHistory(p.cluster.Trace())
+	h.CatchUp(0)
+	a := NewAttempt(l, h.Latest(), p.cluster.Trace(), h.Len())
+	p.mu.Lock()
+	to := p.step
+	p.mu.Unlock()
+	if err == nil {
+		err = p.recipe(a).to(ctx, to)
+	}
+	p.take(a, attempt, base, uint64(attempt)*1000, err)
+}
+
 // Look is a lesson's present step.
 type Look struct {
+	Beat     *BeatLook   // of a lesson in beats, else nil
+	Card     *EndCard    // what its run came to; nil until it is asked for at the end
+	Recall   *RecallLook // of questions that come back, else nil
 	Active   bool
 	Setting  bool // the scene is being set, and nothing can be done yet
+	Staged   bool // the lesson is one in beats
+	ID       string
 	Title    string
-	Step     int // from 1
+	Trouble  string // what the lesson cannot do
+	Step     int    // from 1
 	Steps    int
 	Kind     string   // see, predict, do, break, free
 	Text     string   // paragraphs, `code`, **bold** and "- " lists
@@ -281,9 +310,12 @@ func (p *Player) Look() Look {
 	if p.lesson == nil {
 		return Look{}
 	}
+	if p.lesson.Format > 1 {
+		return p.lookBeat()
+	}
 	step := p.lesson.Steps[p.step]
 	look := Look{
-		Active: true, Title: p.lesson.Title, Step: p.step + 1, Steps: len(p.lesson.Steps), Kind: step.Kind,
+		Active: true, ID: p.lesson.ID, Title: p.lesson.Title, Step: p.step + 1, Steps: len(p.lesson.Steps), Kind: step.Kind,
 		Text: "**" + step.Title + "**\n\n" + step.Text, Notes: step.Notes, View: p.lesson.ViewAt(p.step),
 	}
 	if p.session == nil {
@@ -305,13 +337,45 @@ func (p *Player) Look() Look {
 	}
 	look.CanNext = s.Passed(step) && p.step+1 < len(p.lesson.Steps)
 	look.Finished = s.Solved() && len(s.Unsettled()) == 0 && p.step+1 == len(p.lesson.Steps) && s.Passed(step)
-	m := p.progress.Lessons[p.lesson.ID]
+	err := p.progress.left(p.lesson.ID, step.ID)
 	if look.Finished {
-		m.Done = true
+		err = errors.Join(err, p.progress.done(p.lesson))
 	}
-	m.Step = step.ID
-	if err := p.progress.set(p.lesson.ID, m); err != nil {
+	if err != nil {
 		look.Text += "\n\n" + err.Error()
+	}
+	return look
+}
+
+// lookBeat is Look in a lesson in beats. The lock is held.
+func (p *Player) lookBeat() Look {
+	look := Look{Active: true, Staged: true, Title: p.lesson.Title, ID: p.lesson.ID, Steps: len(p.lesson.Steps), Step: p.step + 1, Text: "Setting the scene …"}
+	if p.recalling != nil {
+		look.Recall = p.recalling.look(p)
+		look.Text = "Bringing a new run to the question …"
+	}
+	if p.beats == nil {
+		look.Setting = p.trouble == ""
+		if p.trouble != "" {
+			look.Text = p.trouble
+		}
+		return look
+	}
+	wrong := p.beats.looks(p.cluster)
+	p.beats.look(&look, p.hint)
+	p.step = p.beats.at
+	for _, err := range []error{wrong, p.beats.Err(), p.keep(&look)} {
+		if err != nil {
+			look.Text += "\n\n" + err.Error()
+			look.Trouble = err.Error()
+		}
+	}
+	if p.recalling != nil {
+		look.Recall = p.recalling.look(p)
+		look.CanNext = look.CanNext || p.recalling.told && !p.recalling.over && p.beats.Done(p.beats.at)
+	} else {
+		look.Card = p.card
+		look.CanNext = look.CanNext || look.Finished && p.card == nil
 	}
 	return look
 }
@@ -373,9 +437,12 @@ func (p *Player) Do(action string) error {
 	word, arg, _ := strings.Cut(action, " ")
 	switch word {
 	case "restart":
+		p.recalling, p.ahead = nil, false
+		err := p.progress.anew(p.lesson.ID)
 		p.begin(p.lesson, 0)
-		return nil
+		return err
 	case "leave":
+		p.recalling = nil
 		p.halt()
 		p.discard()
 		script := p.lesson.script(p.lesson.Cleanup)
@@ -383,12 +450,18 @@ func (p *Player) Do(action string) error {
 			defer p.hurry()()
 			perform(context.Background(), p.cluster, script, "cleanup.sh")
 		})
-		p.lesson, p.session = nil, nil
+		p.lesson, p.session, p.beats = nil, nil, nil
 		p.attempt++
 		return nil
 	}
-	if p.session == nil {
+	if p.session == nil && p.beats == nil {
 		return fmt.Errorf("the scene is still being set")
+	}
+	if p.beats != nil {
+		p.step = p.beats.at
+		if done, err := p.doBeat(word, arg); done {
+			return err
+		}
 	}
 	step := p.lesson.Steps[p.step]
 	switch word {
@@ -407,12 +480,20 @@ func (p *Player) Do(action string) error {
 	case "answer":
 		return p.answer(step, arg)
 	case "undo":
-		if !p.session.Undo(step) {
+		if !p.judging().Undo(step) {
 			return fmt.Errorf("there is nothing to take back")
 		}
 		return nil
 	}
 	return fmt.Errorf("unknown action %q: next, back, hint, restart, leave, reveal, undo or answer N", action)
+}
+
+// judging is what judges the lesson under way.
+func (p *Player) judging() *Session {
+	if p.beats != nil {
+		return p.beats.Session
+	}
+	return p.session
 }
 
 func (p *Player) answer(step *Step, arg string) error {
@@ -423,10 +504,10 @@ func (p *Player) answer(step *Step, arg string) error {
 	if _, among := step.Question.parts(); n > among {
 		return fmt.Errorf("there is no answer %q here", arg)
 	}
-	if p.session.Answer(step, n-1) {
+	if p.judging().Answer(step, n-1) {
 		return nil
 	}
-	if step.Question.Form() == Order && !p.session.Settled(step) {
+	if step.Question.Form() == Order && !p.judging().Settled(step) {
 		return fmt.Errorf("card %d has its place already", n)
 	}
 	return fmt.Errorf("the question is answered already")
@@ -460,12 +541,13 @@ func (p *Player) missing(step *Step) string {
 }
 
 func (p *Player) giveHint(step *Step) error {
-	fit := p.session.Hints(step)
+	fit := p.judging().Hints(step)
 	if len(fit) == 0 {
 		return fmt.Errorf("there is no hint for where you are: read the step again")
 	}
 	p.hint = p.hint%len(fit) + 1
-	m := p.progress.Lessons[p.lesson.ID]
-	m.Hints++
-	return p.progress.set(p.lesson.ID, m)
+	if p.recalling != nil || p.ahead {
+		return nil
+	}
+	return p.progress.hint(p.lesson.ID, step.ID)
 }

@@ -3,6 +3,7 @@ package lessons
 import (
 	"time"
 
+	"kviz/cluster/expr"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -24,12 +25,21 @@ type Session struct {
 	facts   map[string][]fact        // by step: what the simulation did about the parts of its question
 	kept    map[string]bool          // by step: answered right in an earlier sitting
 	failed  error                    // an expression that could not be answered
+
+	// Of a lesson in beats.
+	at      int                // the beat that is under way; those after it are not judged
+	values  expr.Values        // what names stand for
+	numbers map[string]float64 // by step: the number answered
+	sure    map[string]int     // by step: how sure the learner was, 1 to 3
+	near    map[string]nearing // by goal: what came near to it last
+	shown   map[string]bool    // steps that were shown instead of done
 }
 
 // verdict is what the simulation did about a prediction.
 type verdict struct {
 	at    trace.ID
-	holds []bool // for each choice, whether it came true
+	holds []bool  // for each choice, whether it came true
+	right float64 // of a number: the answer
 }
 
 // NewSession begins an attempt at a state: that of the cluster when the scene
@@ -39,6 +49,7 @@ func NewSession(l *Lesson, start *view.State) *Session {
 		Lesson: l, b: view.From(start), met: map[string]trace.ID{}, broken: map[string]trace.ID{},
 		since: map[string]time.Duration{}, passed: map[string]bool{}, answers: map[string]int{}, told: map[string]verdict{},
 		given: map[string][]int{}, facts: map[string][]fact{}, kept: map[string]bool{},
+		values: expr.Values{}, numbers: map[string]float64{}, sure: map[string]int{}, near: map[string]nearing{}, shown: map[string]bool{},
 	}
 	s.levels()
 	return s
@@ -65,10 +76,20 @@ func (s *Session) Assume(before int) {
 // Apply folds one event.
 func (s *Session) Apply(e *trace.Event) {
 	s.b.Apply(e)
-	st := s.b.Live()
-	for _, step := range s.Lesson.Steps {
-		for _, g := range step.Goals {
-			s.judge(g, st, e)
+	s.look(s.b.Live(), e)
+}
+
+// look judges an event that was folded.
+func (s *Session) look(st *view.State, e *trace.Event) {
+	for i, step := range s.Lesson.Steps {
+		if s.Lesson.Format > 1 && i > s.at {
+			break
+		}
+		if s.Lesson.Format == 1 || i == s.at {
+			for _, g := range step.Goals {
+				s.judge(g, st, e)
+				s.miss(g, st, e)
+			}
 		}
 		s.reveal(step, st, e)
 		s.watch(step, st, e)
@@ -76,21 +97,35 @@ func (s *Session) Apply(e *trace.Event) {
 	s.pass(st, e)
 }
 
+// answersAt notes what an event answers of what was asked up to the beat under way.
+func (s *Session) answersAt(st *view.State, e *trace.Event) {
+	for _, step := range s.Lesson.Steps[:s.at+1] {
+		s.reveal(step, st, e)
+		s.watch(step, st, e)
+	}
+}
+
 // pass notes the steps whose goals are all met now. A step is passed after the
 // ones before it: a level of a later step that holds from the beginning ("the
 // quorum is whole") says nothing before the earlier steps are done.
 func (s *Session) pass(st *view.State, e *trace.Event) {
-	for _, step := range s.Lesson.Steps {
+	for i, step := range s.Lesson.Steps {
 		if s.passed[step.ID] || len(step.Goals) == 0 {
 			continue
 		}
+		if s.Lesson.Format > 1 && i != s.at {
+			continue
+		}
 		for _, g := range step.Goals {
+			if g.Optional {
+				continue
+			}
 			if _, done := s.met[g.ID]; g.edge != nil && !done {
 				return
 			}
 		}
 		for _, g := range step.Goals {
-			if g.edge == nil && !s.Met(g) {
+			if g.edge == nil && !g.Optional && !s.Met(g) {
 				return
 			}
 		}
@@ -127,12 +162,21 @@ func (s *Session) judge(g *Goal, st *view.State, e *trace.Event) {
 // levels looks at what holds at the beginning.
 func (s *Session) levels() {
 	st := s.b.Live()
-	for _, g := range s.Lesson.Goals() {
+	for i, step := range s.Lesson.Steps {
+		if s.Lesson.Format == 1 || i == s.at {
+			s.lasting(step, st)
+		}
+	}
+	s.pass(st, st.Event)
+}
+
+// lasting looks at what holds as a step begins.
+func (s *Session) lasting(step *Step, st *view.State) {
+	for _, g := range step.Goals {
 		if g.Hold > 0 && s.holds(g.level, st, st.Event) {
 			s.since[g.ID] = st.At
 		}
 	}
-	s.pass(st, st.Event)
 }
 
 func (s *Session) reveal(step *Step, st *view.State, e *trace.Event) {
@@ -145,13 +189,16 @@ func (s *Session) reveal(step *Step, st *view.State, e *trace.Event) {
 	}
 	v := verdict{at: e.ID}
 	for _, c := range q.Choices {
-		v.holds = append(v.holds, s.holds(c.is, st, e))
+		v.holds = append(v.holds, c.is != nil && s.holds(c.is, st, e))
+	}
+	if q.Number != nil {
+		v.right = s.number(q.Number, st, e)
 	}
 	s.told[step.ID] = v
 }
 
 func (s *Session) holds(c *condition, st *view.State, e *trace.Event) bool {
-	ok, err := c.holds(st, e)
+	ok, err := c.holds(st, e, s.values)
 	if err != nil && s.failed == nil {
 		s.failed = err
 	}
@@ -187,6 +234,10 @@ func (s *Session) MetAt(g *Goal) trace.ID { return s.met[g.ID] }
 // answered right.
 func (s *Session) Passed(step *Step) bool {
 	switch q := step.Question; {
+	case q != nil && q.Form() == Count:
+		if _, ok := s.numbers[step.ID]; !ok {
+			return false
+		}
 	case q != nil && q.Form() != OneOf:
 		if !s.Settled(step) {
 			return false
@@ -247,6 +298,9 @@ func (s *Session) Answer(step *Step, choice int) bool {
 	if q == nil {
 		return false
 	}
+	if q.Form() == Count {
+		return false
+	}
 	if _, among := q.parts(); choice < 0 || choice >= among {
 		return false
 	}
@@ -254,6 +308,9 @@ func (s *Session) Answer(step *Step, choice int) bool {
 		return s.put(step, choice)
 	}
 	if _, answered := s.answers[step.ID]; answered && (q.Quiz() || s.answered(step)) {
+		return false
+	}
+	if _, frozen := s.answers[step.ID]; frozen && s.Lesson.Format > 1 {
 		return false
 	}
 	s.answers[step.ID] = choice
@@ -276,6 +333,9 @@ func (s *Session) Revealed(step *Step) bool {
 	if step.Question == nil {
 		return false
 	}
+	if step.Question.Form() == Count {
+		return s.answered(step)
+	}
 	if step.Question.Form() != OneOf {
 		return s.Settled(step)
 	}
@@ -288,7 +348,10 @@ func (s *Session) Revealed(step *Step) bool {
 // Verdict says what became of an answer, in a sentence; "" while that is not
 // known or nothing was answered.
 func (s *Session) Verdict(step *Step) string {
-	if q := step.Question; q != nil && q.Form() != OneOf {
+	switch q := step.Question; {
+	case q != nil && q.Form() == Count:
+		return s.judgeNumber(step)
+	case q != nil && q.Form() != OneOf:
 		return s.judgeParts(step)
 	}
 	n := s.Answered(step)

@@ -13,26 +13,33 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster/control"
-	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui/panes"
 )
 
-// fault breaks or mends something as the explorer's menu does, without a console.
-func (p *player) fault(name, target string, args ...string) {
+// beat does what the beat on the stage asks for: it answers, and runs what is offered.
+func (p *player) beat() {
 	p.t.Helper()
-	if err := p.c.Fault(p.t.Context(), control.Fault{Name: name, Target: target, Args: args}); err != nil {
-		p.t.Fatalf("%s %s: %v", name, target, err)
+	for {
+		look := p.until("is there something to do, or is it over", func(l lessons.Look) bool {
+			return l.CanNext || l.Finished || l.Beat.Offer != "" || l.Ask != "" && !l.Answered
+		})
+		b := look.Beat
+		switch {
+		case b.Typed:
+			p.do("number 2")
+		case look.Ask != "" && !look.Answered:
+			p.do(fmt.Sprintf("answer %d", 1+slices.IndexFunc(look.Choices, func(c lessons.ChoiceLook) bool { return !c.Chosen })))
+		case b.Offer != "":
+			if err := p.Do("next"); err == nil || !strings.Contains(err.Error(), "not over yet") {
+				p.t.Fatalf("beat %s was left undone: %v", b.ID, err)
+			}
+			p.do("offered")
+			p.c.Exec(context.Background(), b.Offer, control.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Source: "console"})
+		default:
+			return
+		}
 	}
-}
-
-// leader waits until somebody leads the store, and is who.
-func (p *player) leader() string {
-	p.t.Helper()
-	p.run(`kviz wait --timeout 60s 'store.leader != ""'`)
-	h := view.NewHistory(p.c.Trace())
-	h.CatchUp(0)
-	return h.Latest().Store.Leader
 }
 
 func (p *player) where() string {
@@ -42,45 +49,16 @@ func (p *player) where() string {
 	return strings.TrimSpace(out.String())
 }
 
-// A lesson about the store from its first step to its end, by what keys do: answers,
-// faults from the menu, and next; the console only for kubectl.
+// A lesson in beats from its first to its last, by what keys do: answers, the commands that are
+// offered, and on.
 func TestAStoreLessonIsPlayed(t *testing.T) {
-	p := play(t, filepath.Join(t.TempDir(), "progress.json"))
+	p := playLive(t, filepath.Join(t.TempDir(), "progress.json"))
 	home := p.where()
 	all, err := lessons.Load(assets.Lessons(), panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := all[slices.IndexFunc(all, func(l *lessons.Lesson) bool { return l.ID == "L09" })]
-	one, two := "", "" // who is down
-	acts := map[string]func(){
-		"kill": func() {
-			one = p.leader()
-			p.fault("crash", "member/"+one)
-			p.leader()
-			p.run("kubectl scale deployment web -n demo --replicas=3")
-		},
-		"revive": func() { p.fault("start", "member/"+one) },
-		"slow": func() {
-			p.fault("slow-elections", "store", "4")
-			one = p.leader()
-			p.fault("crash", "member/"+one)
-			p.run(fmt.Sprintf(`kviz wait --timeout 60s 'store.leader != "" && store.leader != "%s"'`, one))
-			p.fault("fast-elections", "store")
-			p.fault("start", "member/"+one)
-		},
-		"quorum": func() {
-			one = p.leader()
-			two = map[string]string{"a": "b", "b": "c", "c": "a"}[one]
-			p.fault("stop", "member/"+one)
-			p.fault("stop", "member/"+two)
-			p.run("kubectl scale deployment web -n demo --replicas=5 || true")
-		},
-		"restore": func() {
-			p.fault("start", "member/"+one)
-			p.fault("start", "member/"+two)
-		},
-	}
 	if err := p.Start("L09"); err != nil {
 		t.Fatal(err)
 	}
@@ -92,21 +70,11 @@ func TestAStoreLessonIsPlayed(t *testing.T) {
 	p.run("echo kept > note.txt")
 	for i, step := range l.Steps {
 		if look := p.Look(); look.Step != i+1 || len(look.Goals) != len(step.Goals) || look.Kind != step.Kind {
-			t.Fatalf("step %d shows step %d, a %s with %d goals", i+1, look.Step, look.Kind, len(look.Goals))
+			t.Fatalf("beat %d shows beat %d, a %s with %d goals", i+1, look.Step, look.Kind, len(look.Goals))
 		}
-		if q := step.Question; q != nil {
-			for _, n := range q.Right() {
-				p.do(fmt.Sprintf("answer %d", n))
-			}
-		}
-		if len(step.Goals) > 0 {
-			if err := p.Do("next"); err == nil || !strings.Contains(err.Error(), "not done yet") {
-				t.Fatalf("step %s was left undone: %v", step.ID, err)
-			}
-			acts[step.ID]()
-		}
+		p.beat()
 		if i+1 < len(l.Steps) {
-			p.until("is "+step.ID+" done", func(l lessons.Look) bool { return l.CanNext })
+			p.until("is "+step.ID+" over", func(l lessons.Look) bool { return l.CanNext })
 			p.do("next")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
+	"kviz/tui/markup"
 	"kviz/tui/theme"
 )
 
@@ -25,7 +26,7 @@ func (l *Lesson) Draw(a grid.Area, width int, typing bool) {
 	if l.notes && l.look.Notes != "" {
 		rows = append(rows, nil)
 		for _, line := range grid.Lines("Notes: "+l.look.Notes, w) {
-			rows = append(rows, markup(line, theme.Muted))
+			rows = append(rows, markup.Line(line, theme.Muted))
 		}
 	}
 	foot := footRows(l.look, w, max((in.H()-1)/2, 1))

@@ -7,17 +7,22 @@ package lesson
 
 import (
 	"slices"
+	"strings"
 
 	"kviz/lessons"
 	"kviz/tui/action"
 	"kviz/tui/layout"
+	"kviz/tui/markup"
 	"kviz/tui/overlay"
+	"kviz/tui/theme"
 )
 
 // Player is what has lessons: [lessons.Player], or a fake in a test. Its methods return
 // at once.
 type Player interface {
 	List() []lessons.Info
+	Beats(id string) []lessons.Need
+	Progress() string
 	Start(id string) error
 	Look() lessons.Look
 	Do(action string) error
@@ -44,6 +49,9 @@ func (l *Lesson) None() bool { return l.player == nil }
 // Shown reports whether a lesson is on the screen, Active whether one is under way.
 func (l *Lesson) Shown() bool  { return l.open && l.look.Active }
 func (l *Lesson) Active() bool { return l.look.Active }
+
+// Look is the lesson as it stood at the last update.
+func (l *Lesson) Look() lessons.Look { return l.look }
 
 // Large reports whether it takes the place of the panes on a screen of so many columns.
 func (l *Lesson) Large(width int) bool { return l.open && l.large && layout.Narrow(width) }
@@ -80,7 +88,7 @@ func (l *Lesson) Update() action.Action {
 	old := l.look
 	l.look = l.player.Look()
 	var does action.All
-	if old.Active && l.look.Active && old.Step == l.look.Step && len(old.Goals) == len(l.look.Goals) {
+	if old.Active && l.look.Active && l.look.Beat == nil && old.Step == l.look.Step && len(old.Goals) == len(l.look.Goals) {
 		for i, g := range l.look.Goals {
 			if g.Met && !old.Goals[i].Met {
 				does = append(does, action.Notice{Text: "✓ " + g.Say})
@@ -151,4 +159,15 @@ func (l *Lesson) asks() bool { return len(l.look.Choices) > 0 && !l.look.Answere
 // asksParts reports whether the answer has several parts: an order, or labels.
 func (l *Lesson) asksParts() bool {
 	return l.asks() && (l.look.Form == lessons.Order || l.look.Form == lessons.Match)
+}
+
+// Progress is a page with what the learner has done.
+func (l *Lesson) Progress() overlay.Overlay {
+	return &overlay.Page{Title: "Your progress", Rows: func(width int) []overlay.Row {
+		var rows []overlay.Row
+		for _, line := range strings.Split(strings.TrimRight(l.player.Progress(), "\n"), "\n") {
+			rows = append(rows, markup.Line(line, theme.Text))
+		}
+		return rows
+	}}
 }

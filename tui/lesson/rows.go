@@ -7,6 +7,7 @@ import (
 
 	"kviz/lessons"
 	"kviz/tui/grid"
+	"kviz/tui/markup"
 	"kviz/tui/overlay"
 	"kviz/tui/theme"
 )
@@ -16,8 +17,8 @@ import (
 func footRows(l lessons.Look, w, most int) []overlay.Row {
 	var head, goals []overlay.Row
 	add := func(into *[]overlay.Row, s string, st grid.Style) {
-		for _, line := range lines(s, w) {
-			*into = append(*into, markup(line, st))
+		for _, line := range markup.Lines(s, w) {
+			*into = append(*into, markup.Line(line, st))
 		}
 	}
 	if l.CanNext && len(l.Goals) > 0 && !slices.ContainsFunc(l.Goals, func(g lessons.GoalLook) bool { return !g.Met }) {
@@ -43,7 +44,7 @@ func footRows(l lessons.Look, w, most int) []overlay.Row {
 			if n == 0 {
 				first = mark + "  "
 			}
-			goals = append(goals, append(overlay.Row{{Text: first, Style: st}}, markup(line, theme.Text)...))
+			goals = append(goals, append(overlay.Row{{Text: first, Style: st}}, markup.Line(line, theme.Text)...))
 		}
 		if found = found || !g.Met; !found {
 			open = len(goals)
@@ -69,11 +70,11 @@ func textRows(l lessons.Look, w int) []overlay.Row {
 		if item, ok := strings.CutPrefix(para, "- "); ok {
 			head, para = "- ", item
 		}
-		for n, line := range lines(para, w-grid.Width(head)) {
+		for n, line := range markup.Lines(para, w-grid.Width(head)) {
 			if n > 0 {
 				head = strings.Repeat(" ", grid.Width(head))
 			}
-			rows = append(rows, append(overlay.Row{{Text: head, Style: theme.Text}}, markup(line, theme.Text)...))
+			rows = append(rows, append(overlay.Row{{Text: head, Style: theme.Text}}, markup.Line(line, theme.Text)...))
 		}
 	}
 	if len(l.Choices) > 0 {
@@ -89,11 +90,11 @@ func questionRows(l lessons.Look, w int) []overlay.Row {
 		if event != "" {
 			text += "  `" + event + "`"
 		}
-		for n, line := range lines(text, w-grid.Width(head)) {
+		for n, line := range markup.Lines(text, w-grid.Width(head)) {
 			if n > 0 {
 				head = strings.Repeat(" ", grid.Width(head))
 			}
-			rows = append(rows, append(overlay.Row{{Text: head, Style: st}}, markup(line, st)...))
+			rows = append(rows, append(overlay.Row{{Text: head, Style: st}}, markup.Line(line, st)...))
 		}
 	}
 	known := slices.ContainsFunc(l.Choices, func(c lessons.ChoiceLook) bool { return c.Right })

@@ -1,0 +1,255 @@
+package lessons
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"kviz/cluster/view"
+)
+
+// beatTrials are the proofs of a lesson in beats, each with a fresh cluster: what it offers
+// solves it, beat by beat, every stop comes, every value in a text is known and every claim
+// holds there, and every prediction comes out as marked; an accepted script does for the
+// offers of its beat, and a near-miss does not.
+func (l *Lesson) beatTrials(ctx context.Context, boot Boot, screen Screen) []func() error {
+	trials := []func() error{func() error { return l.prove(ctx, boot, screen) }}
+	for _, name := range sorted(l.Accepted) {
+		trials = append(trials, func() error {
+			if err := l.instead(ctx, boot, name, l.Accepted[name], true); err != nil {
+				return fmt.Errorf("accepted/%s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	for _, name := range sorted(l.Near) {
+		trials = append(trials, func() error {
+			if err := l.instead(ctx, boot, name, l.Near[name], false); err != nil {
+				return fmt.Errorf("near-miss/%s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	return trials
+}
+
+// staged boots a cluster, sets the lesson's scene and begins an attempt.
+func (l *Lesson) staged(ctx context.Context, boot Boot) (r *recipe, end func() error, err error) {
+	c, closer, err := boot()
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "kviz-lesson-")
+	if err != nil {
+		return nil, nil, errors.Join(err, closer.Close())
+	}
+	end = func() error { return errors.Join(closer.Close(), os.RemoveAll(dir)) }
+	c.Stand(dir)
+	if err := errors.Join(c.Resume(), c.Speed(0)); err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	if out, exit := perform(ctx, c, l.setup(), "setup.sh"); exit != 0 {
+		return nil, nil, errors.Join(fmt.Errorf("setup.sh ended with exit status %d:\n%s", exit, out), end())
+	}
+	_ = c.Pause() // an attempt that cannot be paused fails as its stops pass by
+	h := view.NewHistory(c.Trace())
+	h.CatchUp(0)
+	a := NewAttempt(l, h.Latest(), c.Trace(), h.Len())
+	r = &recipe{c: c, a: a, fast: true, look: func() {
+		for a.Look() {
+		}
+	}}
+	return r, end, nil
+}
+
+// setup is the script that sets the scene, with what is pinned.
+func (l *Lesson) setup() string {
+	script := l.Setup
+	for _, p := range l.Pins {
+		script += fmt.Sprintf("\n%s\nkviz wait --timeout 60s '%s'\n", p.By, p.Is)
+	}
+	return l.script(script)
+}
+
+// prove goes through the lesson by its offers.
+func (l *Lesson) prove(ctx context.Context, boot Boot, screen Screen) (err error) {
+	r, end, err := l.staged(ctx, boot)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	var wrong []error
+	h := view.NewHistory(r.c.Trace())
+	for i, step := range l.Steps {
+		if len(step.Goals) > 0 && step.Acts() && r.a.Passed(step) {
+			wrong = append(wrong, fmt.Errorf("beat %q: its goals are met before anything is done", step.ID))
+		}
+		if err := r.through(ctx); err != nil {
+			return errors.Join(append(wrong, err)...)
+		}
+		if _, _, whole := r.a.Caption(i); !whole && step.Kind != Free {
+			before, after, _ := r.a.Caption(i)
+			wrong = append(wrong, fmt.Errorf("beat %q: a value of its caption is not known where it stands: %s", step.ID, strings.TrimSpace(before+" / "+after)))
+		}
+		if r.a.Span(i).end != nil && !r.a.Claim(i) {
+			wrong = append(wrong, fmt.Errorf("beat %q: its claim does not hold at #%s", step.ID, r.a.Span(i).end.Last))
+		}
+		if screen != nil {
+			h.CatchUp(0)
+			var look Look
+			begins(r.a, 1, uint64(i)).look(&look, 0)
+			look.Active, look.Staged, look.ID, look.Title = true, true, l.ID, l.Title
+			if err := screen.Prove(look, h); err != nil {
+				wrong = append(wrong, fmt.Errorf("beat %q: %w", step.ID, err))
+			}
+		}
+		if i+1 < len(l.Steps) {
+			r.a.Enter(i + 1)
+		}
+	}
+	return errors.Join(append(wrong, r.a.predicted())...)
+}
+
+// predicted holds the marked answers against what the simulation did.
+func (a *Attempt) predicted() error {
+	var wrong []error
+	for _, step := range a.Lesson.Steps {
+		q := step.Question
+		switch {
+		case q == nil:
+		case q.Form() == Order, q.Form() == Match:
+			if err := a.provedParts(step); err != nil {
+				wrong = append(wrong, err)
+			}
+		case q.Quiz():
+		default:
+			v, told := a.told[step.ID]
+			if !told {
+				wrong = append(wrong, fmt.Errorf("beat %q: the moment that reveals the answer never came", step.ID))
+				continue
+			}
+			for i, c := range q.Choices {
+				if v.holds[i] != c.Right && !q.Varies {
+					wrong = append(wrong, fmt.Errorf("beat %q: %q is marked right=%v, but at #%s the simulation says %v", step.ID, c.Text, c.Right, v.at, v.holds[i]))
+				}
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// provedParts holds a marked order or marked labels against what happened.
+func (a *Attempt) provedParts(step *Step) error {
+	q := step.Question
+	for i, f := range a.facts[step.ID] {
+		told := q.Form() == Order && q.Cards[i].is != nil || q.Form() == Match && q.Items[i].when != nil
+		switch {
+		case !told:
+		case f.at.IsZero():
+			return fmt.Errorf("beat %q: part %d of the question never happened", step.ID, i+1)
+		case q.Form() == Match && !f.labels[q.Items[i].label]:
+			return fmt.Errorf("beat %q: %q is marked %q, but at #%s the simulation says no", step.ID, q.Items[i].Text, q.Labels[q.Items[i].label].Text, f.at)
+		}
+	}
+	marked := make([]int, len(a.facts[step.ID]))
+	for i := range marked {
+		marked[i] = i
+		if q.Form() == Match {
+			marked[i] = q.Items[i].label
+		}
+	}
+	if right := a.truth(step); !slices.Equal(right, marked) && !q.Varies {
+		return fmt.Errorf("beat %q: the marked answer is %v, what happened is %v", step.ID, marked, right)
+	}
+	return nil
+}
+
+// instead brings an attempt to the beat that a script's name begins with, and runs the script
+// in the place of the beat's offers.
+func (l *Lesson) instead(ctx context.Context, boot Boot, name, script string, passes bool) (err error) {
+	id, _, _ := strings.Cut(name, ".")
+	beat := slices.IndexFunc(l.Steps, func(s *Step) bool { return s.ID == id })
+	if beat < 0 {
+		return fmt.Errorf("there is no beat %q: a script is called BEAT.name.sh", id)
+	}
+	r, end, err := l.staged(ctx, boot)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if err := r.to(ctx, beat); err != nil {
+		return err
+	}
+	step := l.Steps[beat]
+	back, err := r.pace(step)
+	if err != nil {
+		return err
+	}
+	defer back()
+	for name, v := range r.a.values { // what the lesson has given a name, a script has as $name
+		script = fmt.Sprintf("%s='%s'\n", name, strings.ReplaceAll(v.Text(), "'", `'"'"'`)) + script
+	}
+	type ended struct{}
+	done, out := make(chan ended), ""
+	go func() { defer close(done); out, _ = perform(ctx, r.c, l.script(script), name) }()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		case <-time.After(looking):
+		}
+		r.look()
+	}
+	wait := patience
+	if !passes {
+		wait = missWait
+	}
+	late := errors.New("late")
+	err = r.until(ctx, wait, func() bool { return r.a.Passed(step) && noMistake(r.a) }, func() error { return late })
+	switch {
+	case passes && err != nil:
+		return fmt.Errorf("it does not meet the goals of beat %q (%w; open: %s):\n%s", id, err, r.open(step), out)
+	case !passes && err == nil:
+		return fmt.Errorf("it meets the goals of beat %q, but must not", id)
+	case !passes && !errors.Is(err, late):
+		return err
+	case !passes:
+		return r.a.noticed(script)
+	}
+	return nil
+}
+
+// missWait is the real time in which a near-miss must not come to meet the goals.
+const missWait = 1500 * time.Millisecond
+
+func noMistake(a *Attempt) bool { g, _, _ := a.Mistake(); return g == nil }
+
+// noticed holds what a near-miss says the learner reads ("# miss: GOAL: WORDS") against what is
+// said.
+func (a *Attempt) noticed(script string) error {
+	want := ""
+	for line := range strings.Lines(script) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "# miss: "); ok {
+			want = text
+			break
+		}
+	}
+	if want == "" {
+		return nil
+	}
+	g, words, _ := a.Mistake()
+	if g == nil {
+		g, words, _ = a.Nearest()
+	}
+	if g == nil {
+		return fmt.Errorf("nothing is noticed; it says %q", want)
+	}
+	if got := g.ID + ": " + words; got != want {
+		return fmt.Errorf("what is noticed is %q; it says %q", got, want)
+	}
+	return nil
+}

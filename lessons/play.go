@@ -1,0 +1,407 @@
+package lessons
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+)
+
+// playing is where a learner is in a lesson in beats.
+type playing struct {
+	*Attempt
+	shown   int // the beat on the stage, which may be one before that under way
+	offered int // how many of the beat's commands have been run from the offer
+	asked   asked
+	entered time.Time       // in real time, when the beat under way was entered
+	base    float64         // the speed where a beat names none
+	version uint64          // of what is on the stage
+	tells   map[string]int  // by step with a question: the beat in which its answer became known
+	noted   map[string]bool // by step with a question: what its answer was worth is kept
+}
+
+// asked is what the cluster was asked for last.
+type asked struct {
+	beat int
+	runs bool
+}
+
+// BeatLook is a beat as the stage shows it.
+type BeatLook struct {
+	ID, Title, Chapter string
+
+	Show        string   // pane/view
+	Spots, Hide []string // names of cells; a spot whose subject is not known yet is not among them
+	Big         string
+
+	Before, After string // what is said before the change, and after it; After is "" until the beat stands
+	Start         *view.State
+	Event         *trace.Event // the one at which it stands; nil until it does
+	From, At      uint64       // the events that it shows: those from From on, before At
+	Stopped       bool         // At is where it stands
+	Acts          bool         // it is at the newest event
+	Tempo, Quiet  time.Duration
+	ByKey, Still  bool
+
+	Runs    bool   // the cluster runs for it
+	Late    bool   // its stop has not come in its time
+	Offer   string // the command that is offered now; "" for none
+	OfferNo int    // from 1
+	Offers  int
+	Miss    string // what came nearest to the first open goal
+	Mistake string // what went wrong, so that the beat cannot be done any more
+	Undo    bool
+	AskSure bool   // how sure the learner is can be said
+	Sure    int    // 1 guess, 2 thinks so, 3 sure; 0 not said
+	Typed   bool   // the answer is a number that is typed
+	Past    bool   // the learner has been further
+	Answers string // the title of the beat whose question the verdict is about
+	Version uint64 // another one: another beat, or the same entered anew
+}
+
+// begins takes up an attempt whose scene is set, at the beat it has come to.
+func begins(a *Attempt, base float64, version uint64) *playing {
+	_, at := a.Beat()
+	return &playing{
+		Attempt: a, shown: at, asked: asked{beat: -1}, entered: time.Now(), base: base, version: version, tells: map[string]int{}, noted: map[string]bool{},
+	}
+}
+
+// steer has the cluster run or stand as the beat wants it.
+func (p *playing) steer(c Cluster) error {
+	step, at := p.Beat()
+	want := asked{at, p.Runs()}
+	if want == p.asked {
+		return nil
+	}
+	speedAnew := p.asked.beat != at
+	p.asked = want
+	if !want.runs {
+		return c.Pause()
+	}
+	if speedAnew {
+		x := p.base
+		if step.Stage.Run != "" {
+			x, _ = step.Stage.speed() // it was read when the lesson was
+		}
+		if err := c.Speed(x); err != nil {
+			return err
+		}
+	}
+	return c.Resume()
+}
+
+// looks brings the attempt up to date and steers the cluster.
+func (p *playing) looks(c Cluster) error {
+	for i := 0; i < judged/batch && p.Attempt.Look(); i++ {
+	}
+	for _, step := range p.Lesson.Steps[:p.at+1] {
+		if _, known := p.tells[step.ID]; !known && step.Question != nil && p.Verdict(step) != "" && p.revealedHere(step) {
+			p.tells[step.ID] = p.at
+		}
+	}
+	return p.steer(c)
+}
+
+// revealedHere reports whether what answers a question has been on the stage.
+func (p *playing) revealedHere(step *Step) bool {
+	if v, ok := p.told[step.ID]; ok {
+		return p.Known(v.at)
+	}
+	for _, f := range p.facts[step.ID] {
+		if f.at.IsZero() || !p.Known(f.at) {
+			return false
+		}
+	}
+	return true
+}
+
+// enter goes on to the next beat.
+func (p *playing) enter(beat int) {
+	p.Enter(beat)
+	p.shown, p.offered, p.entered = beat, 0, time.Now()
+	p.version++
+}
+
+// passOver goes past questions that nobody asks now, to what answers the one that was asked.
+func (p *playing) passOver() {
+	for p.Lesson.Steps[p.at].Kind == Predict && p.at+1 < len(p.Lesson.Steps) {
+		p.Session.shown[p.Lesson.Steps[p.at].ID] = true
+		if !p.Span(p.at).Stopped {
+			return
+		}
+		p.enter(p.at + 1)
+	}
+}
+
+// look is what to show now.
+func (p *playing) look(look *Look, hint int) {
+	step, span := p.Lesson.Steps[p.shown], p.Span(p.shown)
+	now := p.shown == p.at
+	look.Step, look.Steps, look.Kind, look.Notes = p.shown+1, len(p.Lesson.Steps), step.Kind, step.Notes
+	b := &BeatLook{
+		ID: step.ID, Title: step.Title, Chapter: step.Chapter, Start: span.Start(), From: span.From, At: span.At, Stopped: span.Stopped, Acts: step.Acts(),
+		Tempo: step.Stage.Tempo, Quiet: step.Stage.Quiet, ByKey: step.Stage.ByKey, Still: step.Stage.Still,
+		Runs: now && p.Runs(), Past: !now, Version: p.version*uint64(len(p.Lesson.Steps)+1) + uint64(p.shown),
+	}
+	look.Beat = b
+	if span.end != nil {
+		b.Event = span.end.Event
+	}
+	b.Before, b.After, _ = p.Caption(p.shown)
+	for i := p.shown; i >= 0 && b.Show == ""; i-- {
+		if show := p.Lesson.Steps[i].Stage.Show; show != nil {
+			b.Show, _ = p.At(i, show)
+		}
+	}
+	if name, _, _ := strings.Cut(b.Show, "/"); name != "" {
+		look.View = []string{name}
+	}
+	b.Spots, b.Hide = p.names(step.Stage.Spots), p.names(step.Stage.Hide)
+	b.Big, _ = p.At(p.shown, step.Stage.Big)
+	look.Text = "**" + step.Title + "**\n\n" + b.Before
+	if b.After != "" {
+		look.Text += "\n\n" + b.After
+	}
+	for _, g := range step.Goals {
+		look.Goals = append(look.Goals, GoalLook{p.fill(step, g.Say), p.Met(g) || p.reached(step) && !g.Never() && !g.Optional})
+	}
+	p.lookQuestion(look, step, now)
+	if fit := p.Hints(step); now && hint > 0 && len(fit) > 0 && !p.reached(step) {
+		n := min(hint, len(fit))
+		look.Hint, look.HintNo, look.HintsOf = p.fill(step, fit[n-1].Text), n, len(fit)
+	}
+	if now {
+		p.lookDoing(b, step, span)
+	}
+	last := len(p.Lesson.Steps) - 1
+	look.CanNext = p.shown < p.at || p.Done(p.at) && p.at < last
+	look.Finished = p.shown == last && p.Done(last)
+}
+
+// names are the names of cells that can be said already.
+func (p *playing) names(texts []*Text) (all []string) {
+	for _, t := range texts {
+		if name, whole := p.At(p.shown, t); whole {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// lookDoing shows what the beat under way offers, and what went wrong in it.
+func (p *playing) lookDoing(b *BeatLook, step *Step, span *Span) {
+	late := !span.Stopped && !step.Acts() && time.Since(p.entered) > step.Stage.Within
+	b.Late = late
+	if _, words, _ := p.Nearest(); !p.reached(step) {
+		b.Miss = words
+	}
+	if !p.reached(step) {
+		if _, words, _ := p.Mistake(); words != "" {
+			b.Mistake, b.Miss = words, ""
+		}
+	}
+	b.Offers = len(step.Offers)
+	if offers := step.Acts() && !p.reached(step) || late; offers && p.offered < len(step.Offers) {
+		b.Offer, _ = p.Now(step.Offers[p.offered].Run)
+		b.OfferNo = p.offered + 1
+	}
+}
+
+// lookQuestion shows the beat's question, or what came of one that this beat answers.
+func (p *playing) lookQuestion(look *Look, step *Step, now bool) {
+	b := look.Beat
+	for _, before := range p.Lesson.Steps[:p.shown+1] {
+		if beat, known := p.tells[before.ID]; known && beat == p.shown {
+			look.Verdict, b.Answers, b.Sure = p.Verdict(before), before.Title, p.sure[before.ID]
+		}
+	}
+	q := step.Question
+	if q == nil {
+		return
+	}
+	look.Ask, look.Form = p.fill(step, q.Ask), q.Form()
+	switch q.Form() {
+	case Order, Match:
+		p.lookParts(look, step)
+		want, _ := q.parts()
+		look.Answered = len(p.given[step.ID]) == want
+		look.Verdict = ""
+	case Count:
+		x, ok := p.numbers[step.ID]
+		b.Typed, look.Answered = !ok, ok
+		if ok {
+			look.Choices = append(look.Choices, ChoiceLook{Text: "You say: " + q.Number.unit(x), Chosen: true})
+		}
+	default:
+		chosen := p.Answered(step)
+		look.Answered = chosen >= 0
+		_, told := p.tells[step.ID]
+		for i, c := range q.Choices {
+			look.Choices = append(look.Choices, ChoiceLook{Text: p.fill(step, c.Text), Chosen: i == chosen, Right: told && p.came(step, i)})
+		}
+	}
+	if b.Answers == "" {
+		b.Sure = p.sure[step.ID]
+	}
+	_, told := p.tells[step.ID]
+	b.AskSure = now && look.Answered && p.sure[step.ID] == 0 && !told
+	if look.Answered && !told && look.Verdict == "" {
+		look.Verdict = "You will see. Go on."
+	} else if told && look.Verdict == "" {
+		look.Verdict = p.Verdict(step)
+	}
+}
+
+// came reports whether the simulation did what a choice says; where it was not asked, whether
+// the choice is marked.
+func (p *playing) came(step *Step, choice int) bool {
+	if v, ok := p.told[step.ID]; ok {
+		return v.holds[choice]
+	}
+	return step.Question.Choices[choice].Right
+}
+
+// do answers what the learner does in a lesson in beats; done says whether it was that.
+func (p *Player) doBeat(word, arg string) (done bool, err error) {
+	b := p.beats
+	step, at := b.Beat()
+	switch word {
+	case "next":
+		_ = b.looks(p.cluster)
+		switch {
+		case p.card != nil:
+			return true, fmt.Errorf("the lesson is over; leave it, or take another")
+		case b.shown < at:
+			b.shown++
+			return true, nil
+		case !b.Done(at):
+			return true, fmt.Errorf("this beat is not over yet (%s)", p.missingBeat(step))
+		case p.recalling != nil && p.recalling.told:
+			return true, p.askNext()
+		case at+1 == len(p.lesson.Steps):
+			err := p.keepBeat(at)
+			p.card = p.endCard()
+			return true, err
+		}
+		p.hint = 0
+		err := p.keepBeat(at)
+		b.enter(at + 1)
+		if p.recalling != nil {
+			b.passOver()
+		}
+		p.since = p.progress.now()
+		return true, err
+	case "back":
+		if p.card != nil {
+			p.card = nil
+			return true, nil
+		}
+		if b.shown == 0 {
+			return true, fmt.Errorf("this is the first beat")
+		}
+		b.shown--
+	case "reveal", "skip":
+		if at+1 == len(p.lesson.Steps) {
+			return true, fmt.Errorf("this is the last beat")
+		}
+		return true, p.skip(at)
+	case "again":
+		var err error
+		if p.recalling == nil && !p.ahead {
+			err = p.progress.beat(p.lesson.ID, step.ID, func(m *BeatMark) { m.Undone++ })
+		}
+		p.anew(at)
+		return true, err
+	case "offered":
+		b.offered++
+	case "number":
+		x, err := strconv.ParseFloat(strings.TrimSpace(arg), 64)
+		if err != nil {
+			return true, fmt.Errorf("%q is no number", arg)
+		}
+		if !b.AnswerNumber(step, x) {
+			return true, fmt.Errorf("the question is answered already")
+		}
+	case "sure":
+		n, err := strconv.Atoi(arg)
+		if err != nil || n < 1 || n > 3 {
+			return true, fmt.Errorf("how sure: 1 guess, 2 think so, 3 sure")
+		}
+		b.sure[step.ID] = n
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// missingBeat says what keeps a beat from being over.
+func (p *Player) missingBeat(step *Step) string {
+	switch q := step.Question; {
+	case q != nil && !p.beats.Passed(step):
+		return "answer the question"
+	case !step.Acts():
+		return "what it shows has not happened yet"
+	}
+	if _, words, _ := p.beats.Mistake(); words != "" {
+		return words
+	}
+	for _, g := range step.Goals {
+		if !g.Optional && !p.beats.Met(g) {
+			return p.beats.fill(step, g.Say)
+		}
+	}
+	return "its goals were not met all together"
+}
+
+// skip has kviz do what a beat asks for, and goes on to the next. The lock is held.
+func (p *Player) skip(at int) error {
+	b, l := p.beats, p.lesson
+	b.Session.shown[l.Steps[at].ID] = true
+	err := p.keepBeat(at)
+	if b.Done(at) && (b.Span(at).Stopped || b.Passed(l.Steps[at])) {
+		b.enter(at + 1)
+		p.since = p.progress.now()
+		return err
+	}
+	p.beats = nil
+	p.attempt++
+	attempt := p.attempt
+	ctx, cancel := context.WithCancel(context.Background())
+	p.stop = cancel
+	p.behind(func() {
+		err := p.recipe(b.Attempt).to(ctx, at+1)
+		p.take(b.Attempt, attempt, b.base, b.version, err)
+	})
+	return err
+}
+
+// anew sets the scene again and goes on at a beat. The lock is held.
+func (p *Player) anew(beat int) { p.begin(p.lesson, beat) }
+
+// recipe is what brings an attempt on, on the player's cluster.
+func (p *Player) recipe(a *Attempt) *recipe {
+	return &recipe{c: p.cluster, a: a, fast: true, look: func() {
+		for a.Look() {
+		}
+	}}
+}
+
+// take takes up an attempt that was brought on in the background.
+func (p *Player) take(a *Attempt, attempt int, base float64, version uint64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.attempt != attempt {
+		return
+	}
+	if err != nil {
+		p.trouble = "The scene could not be set:\n" + err.Error()
+		return
+	}
+	_ = p.cluster.Pause() // what it answers the next look meets
+	p.beats, p.since = begins(a, base, version+1), p.progress.now()
+}

@@ -1,0 +1,40 @@
+package stage
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"kviz/cluster/view"
+	"kviz/lessons"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+)
+
+// Frames writes what each beat shows where it stands, as text ([lessons.Screen]).
+type Frames struct {
+	makers []pane.Maker
+	w, h   int
+	out    io.Writer
+}
+
+// NewFrames makes frames of a size.
+func NewFrames(makers []pane.Maker, w, h int, out io.Writer) *Frames {
+	return &Frames{makers, w, h, out}
+}
+
+// Prove implements [lessons.Screen].
+func (f *Frames) Prove(look lessons.Look, h *view.History) error {
+	s := New(f.makers)
+	s.Update(look, h)
+	g := grid.New(f.w, f.h)
+	s.Draw(g, Around{})
+	s.play = endOf(s.play)
+	s.Draw(g, Around{})
+	text := fmt.Sprintf("beat %d of %d  %s  {#%s} %s\n", look.Step, look.Steps, look.Beat.Title, look.Beat.ID, look.Kind)
+	for y := range f.h {
+		text += strings.TrimRight(g.Area().Row(y), " ") + "\n"
+	}
+	_, err := fmt.Fprintln(f.out, text)
+	return err
+}

@@ -1,0 +1,113 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"kviz/cluster/nearest"
+	"kviz/cluster/view"
+	"kviz/lessons"
+	"kviz/tui/grid"
+	"kviz/tui/markup"
+	"kviz/tui/pane"
+)
+
+// Proof proves what beats show ([lessons.Screen]): on every size that lessons are written for the
+// rings are found whole, what is in them changes on the way to the stop, and the texts fit.
+type Proof struct{ makers []pane.Maker }
+
+// NewProof makes a proof with the panes that lessons may show.
+func NewProof(makers []pane.Maker) *Proof { return &Proof{makers} }
+
+// sizes are the screens that lessons are written for.
+var sizes = []grid.Rect{{W: 80, H: 24}, {W: 120, H: 40}}
+
+// The most that a beat may show, so that nobody waits for it or loses count.
+const (
+	mostChanges = 40
+	mostTime    = 20 * time.Second
+)
+
+// Prove implements [lessons.Screen].
+func (p *Proof) Prove(look lessons.Look, h *view.History) error {
+	var wrong []error
+	for _, size := range sizes {
+		if err := p.on(size, look, h); err != nil {
+			wrong = append(wrong, fmt.Errorf("at %dx%d: %w", size.W, size.H, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
+	s := New(p.makers)
+	s.Update(look, h)
+	g := grid.New(size.W, size.H)
+	s.Draw(g, Around{})
+	if s.picture == nil {
+		return fmt.Errorf("show: there is no picture %q", look.Beat.Show)
+	}
+	var wrong []error
+	if s.playing() {
+		if s.play.Changes > mostChanges {
+			wrong = append(wrong, fmt.Errorf("%d changes; at most %d: the beat begins too early, or points at too much", s.play.Changes, mostChanges))
+		}
+		if lasts := s.play.Lasts(); lasts > mostTime {
+			wrong = append(wrong, fmt.Errorf("it plays for %s; at most %s", lasts.Round(time.Second), mostTime))
+		}
+		s.play = endOf(s.play)
+		s.Draw(g, Around{})
+	}
+	b := look.Beat
+	for _, name := range s.missing {
+		wrong = append(wrong, s.notSeen(name))
+	}
+	if look.Kind == lessons.See && !b.Still && s.play.Changes == 0 {
+		wrong = append(wrong, errors.New("nothing in its ring changes on the way to its stop; choose another spot or stop, or say still: true"))
+	}
+	r := divide(g.Area())
+	w := min(r.caption.W()-4, captionWidth)
+	for _, text := range []string{b.Before, b.After} {
+		if n := len(markup.Lines(text, w)); n > 2 {
+			wrong = append(wrong, fmt.Errorf("a paragraph takes %d lines; at most two: %s", n, text))
+		}
+	}
+	for _, c := range look.Choices {
+		if grid.Width(c.Text) > w-4 {
+			wrong = append(wrong, fmt.Errorf("an answer is longer than its line: %s", c.Text))
+		}
+	}
+	if n := len(s.question(w, r.strip.H())); len(look.Choices) > 0 && n > r.strip.H() {
+		wrong = append(wrong, fmt.Errorf("the question takes %d rows of %d", n, r.strip.H()))
+	}
+	return errors.Join(wrong...)
+}
+
+// notSeen says that a ring is not found whole, with the nearest of the names that there are.
+func (s *Stage) notSeen(name string) error {
+	of := s.picture.spot(name)
+	if of == "" {
+		return fmt.Errorf("spot %q: %s is on the stage; want %s:NAME", name, s.picture.name, s.picture.name)
+	}
+	if r, _ := s.picture.Find(of); !r.Empty() {
+		return fmt.Errorf("spot %q is cut by the frame", name)
+	}
+	kind, _, _ := strings.Cut(of, "/")
+	var alike, all []string
+	for _, t := range s.picture.Things() {
+		if strings.HasPrefix(t, kind) {
+			alike = append(alike, t)
+		}
+		all = append(all, t)
+	}
+	if len(alike) == 0 {
+		alike = all
+	}
+	text := fmt.Sprintf("spot %q is not on the screen", name)
+	if near := nearest.To(of, all); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", s.picture.name+":"+near)
+	}
+	return fmt.Errorf("%s (there are %s)", text, strings.Join(alike[:min(len(alike), 25)], ", "))
+}

@@ -1,0 +1,144 @@
+package stage
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"kviz/cluster/view"
+	"kviz/lessons"
+	"kviz/tui/grid"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+)
+
+// spot is a name of cells, "store:member/a", on the pane on the stage; of another pane it is "".
+func (p *picture) spot(name string) string {
+	of, name, ok := strings.Cut(name, ":")
+	if !ok || of != p.name {
+		return ""
+	}
+	return name
+}
+
+// frame is what the pane on the stage draws.
+func (s *Stage) frame(st *view.State) pane.Frame {
+	return pane.Frame{S: st, H: s.history, Stage: true}
+}
+
+// sight is what is to be seen of a state at the beat's spots, as a number that differs where the
+// sight does; without spots, of the whole picture.
+func (s *Stage) sight(st *view.State, w, h int) uint64 {
+	sum := fnv.New64a()
+	if s.measured == nil {
+		return 0
+	}
+	if gw, gh := s.scratch.Size(); gw != w || gh != h {
+		s.scratch.Resize(w, h)
+	}
+	all := grid.Rect{X: 0, Y: 0, W: w, H: h}
+	draw := func() {
+		s.measured.Dirty()
+		s.measured.Draw(s.scratch, all, s.frame(st))
+	}
+	draw()
+	if s.reveal(s.measured) {
+		draw()
+	}
+	cells := func(r grid.Rect) {
+		for y := r.Y; y < r.Y+r.H; y++ {
+			for x := r.X; x < r.X+r.W; x++ {
+				c := s.scratch.At(x, y)
+				fmt.Fprintf(sum, "%d %d;", c.R, c.S&^grid.Fresh)
+			}
+		}
+	}
+	if len(s.look.Beat.Spots) == 0 {
+		cells(all.Inset(1))
+		return sum.Sum64()
+	}
+	for _, name := range s.look.Beat.Spots {
+		if r, _ := s.measured.Find(s.measured.spot(name)); !r.Empty() {
+			cells(r)
+		}
+		fmt.Fprint(sum, "|")
+	}
+	return sum.Sum64()
+}
+
+// reveal scrolls a picture to the first of the beat's spots that is not seen whole, and reports
+// whether it did.
+func (s *Stage) reveal(p *picture) bool {
+	for _, name := range s.look.Beat.Spots {
+		if _, whole := p.Find(p.spot(name)); !whole && p.Reveal(p.spot(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// rings draws outlines around the beat's spots, and the rest of the picture darker; it gives the
+// names of those that are not to be seen whole.
+func (s *Stage) rings(a grid.Area) (missing []string) {
+	b := s.look.Beat
+	var spots []grid.Rect
+	for _, name := range b.Spots {
+		r, whole := s.picture.Find(s.picture.spot(name))
+		if !whole {
+			missing = append(missing, name)
+		}
+		if !r.Empty() {
+			spots = append(spots, r)
+		}
+	}
+	for _, name := range b.Hide {
+		for _, r := range s.picture.FindAll(s.picture.spot(name)) {
+			a.Screen(r).Clear()
+		}
+	}
+	if len(spots) > 0 && s.look.Kind == lessons.See {
+		a.DimBut(theme.Muted, spots...)
+	}
+	for i, r := range spots {
+		outline(a, r, i == 0)
+	}
+	return missing
+}
+
+// The lines of a ring: heavy around the first spot, thin around the second.
+var lines = map[bool][6]rune{true: {'┏', '━', '┓', '┃', '┗', '┛'}, false: {'┌', '─', '┐', '│', '└', '┘'}}
+
+// outline draws a ring around cells of the screen, over nothing but blanks and lines: where words
+// stand above or below, that side of it is left open, so that they can be read.
+func outline(a grid.Area, r grid.Rect, heavy bool) {
+	l := lines[heavy]
+	cell := func(x, y int) grid.Area { return a.Screen(grid.Rect{X: x, Y: y, W: 1, H: 1}) }
+	free := func(x, y int) bool {
+		old := cell(x, y).Rune()
+		return old == 0 || old == ' ' || strings.ContainsRune("─│╭╮╰╯┄┆├┤┬┴┼·", old)
+	}
+	put := func(x, y int, c rune) {
+		if free(x, y) {
+			cell(x, y).Put(0, 0, c, theme.Accent|grid.Bold)
+		}
+	}
+	left, right := r.X-1, r.X+r.W
+	for y := r.Y; y < r.Y+r.H; y++ {
+		put(left, y, l[3])
+		put(right, y, l[3])
+	}
+	side := func(y int, begin, end rune) {
+		for x := left; x <= right; x++ {
+			if !free(x, y) {
+				return
+			}
+		}
+		put(left, y, begin)
+		for x := r.X; x < right; x++ {
+			put(x, y, l[1])
+		}
+		put(right, y, end)
+	}
+	side(r.Y-1, l[0], l[2])
+	side(r.Y+r.H, l[4], l[5])
+}

@@ -1,0 +1,222 @@
+package stage
+
+import (
+	"fmt"
+	"strings"
+
+	"kviz/cluster/view"
+	"kviz/lessons"
+	"kviz/tui/grid"
+	"kviz/tui/markup"
+	"kviz/tui/theme"
+)
+
+// row is one row of the strip.
+type row []grid.Span
+
+// drawStrip draws what stands below the rule: the question, the goals, what came of them, or
+// what has changed. It never scrolls: what is most needed comes first.
+func (s *Stage) drawStrip(a grid.Area) {
+	w := min(a.W()-4, captionWidth)
+	for i, r := range s.strip(w, a.H()) {
+		if i < a.H() {
+			a.Spans(2, i, r...)
+		}
+	}
+}
+
+func (s *Stage) strip(w, h int) []row {
+	b := s.look.Beat
+	switch {
+	case s.look.Trouble != "":
+		return say(s.look.Trouble, w, theme.Bad)
+	case b.Mistake != "":
+		return append(say("✗ "+b.Mistake, w, theme.Bad),
+			row{{Text: "u  ", Style: theme.Key}, {Text: "Undo: the scene is set again, up to the beginning of this beat", Style: theme.Text}},
+			row{{Text: "o  ", Style: theme.Key}, {Text: "Go on: look at what becomes of it, then go to the next beat", Style: theme.Text}})
+	case b.Late:
+		return append(say("This has not happened in your run so far. "+s.wanted(), w, theme.Warn),
+			row{{Text: "n  ", Style: theme.Key}, {Text: "goes on with the next beat all the same", Style: theme.Text}})
+	}
+	var rows []row
+	if b.Answers != "" && s.look.Verdict != "" && !s.playing() {
+		rows = say(s.look.Verdict, w, theme.Number)
+		if s.look.Recall != nil && s.look.Recall.Told && s.look.CanNext {
+			return append(rows, say("space goes on.", w, theme.Good)...)
+		}
+	}
+	if len(s.look.Choices) > 0 || b.Typed {
+		return append(rows, s.question(w, h-len(rows))...)
+	}
+	rows = append(rows, s.goals(w, h-len(rows))...)
+	if len(rows) > 0 || s.look.Kind != lessons.See {
+		return rows
+	}
+	return s.happened(w)
+}
+
+// say breaks a text into rows.
+func say(text string, w int, st grid.Style) []row {
+	var rows []row
+	for _, line := range markup.Lines(text, w) {
+		rows = append(rows, markup.Line(line, st))
+	}
+	return rows
+}
+
+// wanted says what the beat waits for.
+func (s *Stage) wanted() string {
+	if s.look.Beat.Offer != "" {
+		return "The command below makes it happen."
+	}
+	return "The cluster goes on until it does."
+}
+
+// question shows what is asked and what can be answered; where there is no room for all of it,
+// without the words that the caption has too.
+func (s *Stage) question(w, h int) []row {
+	look, b := s.look, s.look.Beat
+	rows := say("**"+look.Ask+"**", w, theme.Text)
+	if b.AskSure {
+		return append(rows, row{
+			{Text: "How sure are you?  ", Style: theme.Text},
+			{Text: "1 ", Style: theme.Key},
+			{Text: "guess   ", Style: theme.Text},
+			{Text: "2 ", Style: theme.Key},
+			{Text: "think so   ", Style: theme.Text},
+			{Text: "3 ", Style: theme.Key},
+			{Text: "sure   ", Style: theme.Text},
+			{Text: "enter ", Style: theme.Key},
+			{Text: "does not say", Style: theme.Text},
+		})
+	}
+	if b.Typed {
+		return append(rows, row{{Text: "A number: type it, then enter.", Style: theme.Muted}})
+	}
+	for _, it := range look.Items {
+		label := "…"
+		if it.Next {
+			label = "?"
+		}
+		if it.Label != "" {
+			label = it.Label
+		}
+		rows = append(rows, row{{Text: it.Text + " → ", Style: theme.Text}, {Text: label, Style: theme.Accent}})
+	}
+	var answers []row
+	for i, c := range look.Choices {
+		mark, st := " ", theme.Text
+		switch {
+		case look.Form == lessons.Order && c.Place > 0:
+			mark, st = fmt.Sprintf("[%d]", c.Place), theme.Accent
+		case look.Form == lessons.Order:
+			mark = "[ ]"
+		case c.Right:
+			mark, st = "✓", theme.Good
+		case c.Chosen && look.Verdict != "" && !strings.HasPrefix(look.Verdict, "You will"):
+			mark, st = "✗", theme.Bad
+		case c.Chosen:
+			mark, st = "●", theme.Accent
+		}
+		key := fmt.Sprintf("%d ", i+1)
+		if look.Form == lessons.Count {
+			key = ""
+		}
+		answers = append(answers, row{{Text: mark + " ", Style: st | grid.Bold}, {Text: key, Style: theme.Key}, {Text: grid.Cut(c.Text, w-4), Style: st}})
+	}
+	if over := len(rows) + len(answers) - h; over > 0 && len(look.Items) == 0 { // in two columns
+		answers = beside(answers, w)
+	}
+	return append(rows, answers...)
+}
+
+// beside puts the second half of rows beside the first, in columns that are as wide as what
+// stands in them.
+func beside(rows []row, w int) []row {
+	half := (len(rows) + 1) / 2
+	left, right := 0, 0
+	for i, r := range rows {
+		if i < half {
+			left = max(left, r.width())
+		} else {
+			right = max(right, r.width())
+		}
+	}
+	left = min(left, max(w-right-2, w/2-2))
+	for i := range rows[:half] {
+		r := rows[i].cut(left)
+		if half+i < len(rows) {
+			gap := max(left, w/2-2) - r.width() + 2
+			if max(left, w/2-2)+2+right > w {
+				gap = left - r.width() + 2
+			}
+			r = append(append(r, grid.Span{Text: strings.Repeat(" ", gap), Style: theme.Text}), rows[half+i]...)
+		}
+		rows[i] = r
+	}
+	return rows[:half]
+}
+
+// width is how many columns a row takes.
+func (r row) width() (w int) {
+	for _, span := range r {
+		w += grid.Width(span.Text)
+	}
+	return w
+}
+
+// cut is a row of at most so many columns, its last words cut.
+func (r row) cut(w int) row {
+	if over := r.width() - w; over > 0 {
+		last := &r[len(r)-1]
+		last.Text = grid.Cut(last.Text, grid.Width(last.Text)-over)
+	}
+	return r
+}
+
+// goals are the goals of the beat, with the hint or what came nearest, as far as there is room.
+func (s *Stage) goals(w, h int) []row {
+	var rows []row
+	done := len(s.look.Goals) > 0
+	for _, g := range s.look.Goals {
+		mark, st := "○ ", theme.Warn
+		if g.Met {
+			mark, st = "● ", theme.Good
+		}
+		done = done && g.Met
+		rows = append(rows, row{{Text: mark, Style: st}, {Text: grid.Cut(g.Say, w-2), Style: theme.Text}})
+	}
+	var more []row
+	switch {
+	case done && s.look.CanNext:
+		more = say("All of it is done: space goes on.", w, theme.Good)
+	case s.look.Hint != "":
+		more = say("Hint: "+s.look.Hint, w, theme.Warn)
+	case s.look.Beat.Miss != "":
+		more = say("nearest: "+s.look.Beat.Miss, w, theme.Warn)
+	}
+	for len(rows)+len(more) > h && len(rows) > 1 { // what is done makes room
+		rows = rows[1:]
+	}
+	return append(rows, more...)
+}
+
+// happened says what the event was at which the stage stands.
+func (s *Stage) happened(w int) []row {
+	b := s.look.Beat
+	switch {
+	case b.Still:
+		return nil
+	case s.playing(), !b.Stopped:
+		return nil
+	}
+	e := s.history.Event(s.Event())
+	if e == nil {
+		return nil
+	}
+	rows := say(fmt.Sprintf("#%s  %s", e.ID, view.Explain(e)), w, theme.Text)
+	if s.play.Changes == 0 {
+		rows = append(rows, say("Nothing in the ring changed on the way here; w asks why this happened.", w, theme.Warn)...)
+	}
+	return rows
+}
