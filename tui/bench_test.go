@@ -15,7 +15,6 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/raftstore/host"
-	"kviz/tui/motion"
 	"kviz/tui/safe"
 	"kviz/tui/tuitest"
 )
@@ -145,44 +144,5 @@ func BenchmarkIdle(b *testing.B) {
 	for b.Loop() {
 		d.m.Update(tickMsg{})
 		d.m.View()
-	}
-}
-
-// BenchmarkMapInMotion is a frame of the map on which as much moves as may: 24 pulses at 30 Hz, or
-// 8 at 12 Hz far away. The state stands; what a frame costs is the picture and its bytes.
-func BenchmarkMapInMotion(b *testing.B) {
-	for _, c := range []struct {
-		name   string
-		w, h   int
-		remote bool
-		hertz  float64
-	}{{"120x40", 120, 40, false, 30}, {"200x60", 200, 60, false, 30}, {"120x40-remote", 120, 40, true, 12}} {
-		b.Run(c.name, func(b *testing.B) {
-			d := explore(b, c.w, c.h, -1, func(x *Config) { x.Preset, x.Remote = "", c.remote })
-			p, t := d.m.moving.player, newPainter(c.w, c.h)
-			events, _, _ := d.m.history().Stream().Read(0, 1<<20)
-			state := d.m.travel.State()
-			tempo := motion.Live(0.02)
-			t.show(d.m.View().Content)
-			t.sent = 0
-			n, moved := 0, 0
-			b.ResetTimer()
-			start := processor()
-			for b.Loop() {
-				if len(p.Shot().Pulses) < tempo.Most/2 {
-					p.Catch(events[n:n+20], state, tempo)
-					n = (n + 20) % (len(events) - 20)
-				}
-				p.Tick(time.Duration(float64(time.Second) / c.hertz))
-				d.m.screen.dirty = true
-				t.show(d.m.View().Content)
-				moved += len(p.Shot().Pulses)
-			}
-			used := float64(processor()-start) / float64(b.N)
-			b.ReportMetric(used/1e3, "µs-cpu/frame")
-			b.ReportMetric(float64(moved)/float64(b.N), "pulses")
-			b.ReportMetric(float64(t.sent)/float64(b.N), "B/frame")
-			b.ReportMetric(float64(t.sent)/float64(b.N)*c.hertz/1024, "KiB/s-written")
-		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"kviz/tui/lesson"
 	"kviz/tui/menu"
 	"kviz/tui/odds"
+	"kviz/tui/stage"
 	"kviz/tui/trail"
 	"kviz/tui/travel"
 )
@@ -35,6 +36,7 @@ type branch struct {
 	travel *travel.Travel
 	drive  *drive.Driver
 	lesson *lesson.Lesson
+	stage  *stage.Stage // of a lesson in beats
 	drawer *console.Drawer
 	moving moving
 	curve  *odds.Curve // how probable something became in it; nil where nobody asked
@@ -62,6 +64,7 @@ func newBranch(name string, h *view.History, c Cluster, boot string, cfg Config)
 		travel: travel.New(h, false),
 		drive:  drive.New(c, boot),
 		lesson: lesson.New(nil),
+		stage:  stage.New(cfg.panes),
 		drawer: console.NewDrawer(),
 	}
 	b.moving = newMoving(cfg.Motion, cfg.Remote, b.travel.Where().Len)

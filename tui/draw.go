@@ -9,6 +9,7 @@ import (
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
+	"kviz/tui/stage"
 )
 
 // screen is the view that was drawn last.
@@ -60,10 +61,22 @@ func (m *Explorer) picture() frame.Picture {
 		Typing:  typing,
 		Overlay: m.open.Top(),
 	}
+	if m.stage.On() {
+		p.Stage = func(g *grid.Grid) (x, y int, cursor bool) { return m.stage.Draw(g, m.aroundStage()) }
+	}
 	if m.lesson.Shown() {
 		p.Lesson = func(a grid.Area) { m.lesson.Draw(a, m.frame.Width(), typing) }
 	}
 	return p
+}
+
+// aroundStage is what stands around a lesson's stage.
+func (m *Explorer) aroundStage() stage.Around {
+	typing := m.drawer.Typing() && m.open.Empty()
+	return stage.Around{
+		Speed: m.drive.Clock().Speed, Notice: m.notice,
+		Console: stage.Console{Open: m.drawer.Typing(), Draw: m.drawer.DrawIn(typing, false), Keys: m.drawer.Keys(), Last: stage.Command(m.drawer.Last())},
+	}
 }
 
 // path says what a step follows, and how to leave it.

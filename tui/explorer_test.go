@@ -128,11 +128,26 @@ func TestStartScreenStandsBesideTheBootingCluster(t *testing.T) {
 			c.Preset, c.StartScreen = "", true
 			c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
 		})
-		d.shows("Explore", "Scenarios", "◇ a")
+		d.shows("Explore", "Scenarios", "Declarative", "Convergence", "Distributed", "Quit", "◇ a")
 		tuitest.Golden(t, fmt.Sprintf("%dx%d-start", size[0], size[1]), d.planes())
 		d.press("enter")
 		d.hides("a debugger for Kubernetes")
 	}
+}
+
+// Where the start screen has not a row for each choice they stand in columns, through which the
+// arrows go; a click goes to one, and says what it does.
+func TestStartScreenInColumns(t *testing.T) {
+	d := explore(t, 80, 24, 12, func(c *Config) {
+		c.Preset, c.StartScreen = "", true
+		c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
+	})
+	d.shows("an apply, 60 seconds").press("right").shows("one member dies, then two")
+	d.press("up").shows("what is taken away comes back").press("home").shows("an apply, 60 seconds")
+	d.press("right", "left").shows("an apply, 60 seconds")
+	x, y := d.at("Distributed")
+	d.mouse(x+1, y).shows("one member dies, then two")
+	d.mouse(x+1, y).hides("a debugger for Kubernetes")
 }
 
 // The living map is the first layout: alone, with another pane below it where there is room,

@@ -174,3 +174,45 @@ func TestACopyThatIsTooLongIsCut(t *testing.T) {
 		t.Errorf("of what is cut is said %q", d.m.notice)
 	}
 }
+
+// On a link of the raft picture, to which arrows and the mouse go, f breaks that link, and mends it where
+// it was broken: there, or at its other end.
+func TestALinkIsBrokenInThePicture(t *testing.T) {
+	tape := func() *tuitest.Tape { return tuitest.NewTape().Members("a", "b", "c").Elect("a") }
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		open := func(tape *tuitest.Tape) *driver {
+			t.Helper()
+			c := tuitest.NewCluster(tape, -1)
+			d := exploreCluster(t, c, size[0], size[1], func(cfg *Config) { cfg.Cluster = catalogued{c} })
+			return d.press("2", "z")
+		}
+		d := open(tape())
+		for range 12 {
+			if d.m.frame.Under().ID == "link/b-c" {
+				break
+			}
+			d.press("down")
+		}
+		if on := d.m.frame.Under().ID; on != "link/b-c" {
+			t.Fatalf("%v: the arrows go to %q, not to a link:\n%s", size, on, d.screen())
+		}
+		d.press("f").shows("Break or mend the link between b and c", "Cut it: nothing passes, neither way", "Lose what b sends to c: a cut one way",
+			"Delay every message on it by 100 ms", "Lose three in ten messages on it", "Deliver three in ten messages on it twice", "The whole of member b …")
+		d.hides("Mend")
+		d.press("enter").settle()
+		d.asked("fault cut member/b [c]")
+
+		cut := tape()
+		cut.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "cut", Target: "member/c", Detail: "b"})
+		d = open(cut)
+		x, y := d.at("✗")
+		d.mouse(x, y)
+		if on := d.m.frame.Under().ID; on != "link/b-c" {
+			t.Fatalf("%v: a click on a link goes to %q", size, on)
+		}
+		d.press("f").shows("Mend the links of member c and its disk")
+		d.hides("Cut it: nothing")
+		d.press("enter").settle()
+		d.asked("fault heal member/c []")
+	}
+}

@@ -30,7 +30,9 @@ func (l *formed) List() []lessons.Info {
 	return []lessons.Info{{ID: "forms", Title: "One write", Part: "The store", Teaches: "say what happens first", Minutes: 5}}
 }
 
-func (l *formed) Start(string) error { return nil }
+func (l *formed) Start(string) error          { return nil }
+func (l *formed) Beats(string) []lessons.Need { return nil }
+func (l *formed) Progress() string            { return "" }
 
 func (l *formed) Do(action string) error {
 	if n, ok := strings.CutPrefix(action, "answer "); ok {

@@ -182,6 +182,12 @@ func (m *Explorer) ask(name string) action.Action {
 		if m.left != nil {
 			return action.Notice{Text: "lessons are in the run that the explorer began with (B lists the runs)"}
 		}
+		if m.stage.Has() { // which is as it was left
+			m.stage.Return()
+			m.travel.ToNow()
+			m.frame.Anew()
+			return nil
+		}
 		return m.lesson.Toggle(m.frame.Width())
 	case keymap.Escape:
 		m.escape()

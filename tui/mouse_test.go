@@ -110,3 +110,15 @@ func TestTheKeyLineIsClicked(t *testing.T) {
 		t.Fatalf("a click beside the keys does something:\n%s", got)
 	}
 }
+
+// A click on a line of the picture tells what went over it last, and a second one opens the list
+// in which that stands.
+func TestALineOfThePictureIsClicked(t *testing.T) {
+	d := explore(t, 120, 40, -1, func(c *Config) { c.Preset = "" })
+	x, y := d.at("├━━")
+	d.mouse(x+4, y).shows("Last between you and the API server: #")
+	d.mouse(x+4, y)
+	if on := d.m.frame.Focused().Name; on != "api" {
+		t.Errorf("a second click opens %q", on)
+	}
+}

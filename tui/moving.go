@@ -55,10 +55,14 @@ func (m *Explorer) animate(passed time.Duration) bool {
 			tempo = motion.Stepped
 		}
 		v.player.Catch(m.between(from, at), state, tempo)
+		if m.stepped() {
+			v.player.End(m.told(), state)
+		}
 	case !live && !wasLive && at > from && m.travel.Playing():
 		v.player.Catch(m.between(from, at), state, motion.Live(m.travel.Speed()))
 	case !live && !wasLive && at > from && walked:
 		v.player.Catch(m.between(from, at), state, motion.Walked)
+		v.player.End(state.Event, state)
 	case live:
 		v.player.Stand(nil, state)
 	default:

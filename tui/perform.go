@@ -191,6 +191,8 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		m.open.Clear()
 		m.drawer.Show()
 		return m.exec(string(a))
+	case action.Beats:
+		m.open.Push(m.lesson.Beats(string(a)))
 	case action.Begin:
 		if failed := m.drive.Failed(); failed != nil {
 			return action.Notice{Text: failed.Error()}
@@ -199,7 +201,14 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		return m.lesson.Begin(string(a), up, m.frame.Width())
 	case action.Lesson:
 		m.frame.Anew()
-		return m.lesson.Do(string(a), m.frame.Width())
+		does := m.lesson.Do(string(a), m.frame.Width())
+		m.stage.Update(m.lesson.Look(), m.history())
+		return does
+	case action.Offered:
+		return m.exec(string(a))
+	case action.Type:
+		m.drawer.Fill(string(a))
+		m.drawer.Type()
 	}
 	return m.toFaults(a)
 }
@@ -283,6 +292,8 @@ func (m *Explorer) openList(which action.Open) {
 	switch which {
 	case action.Lessons:
 		m.open.Push(m.lesson.List())
+	case action.Progress:
+		m.open.Push(m.lesson.Progress())
 	case action.Scenarios:
 		m.open.Push(menu.Scenarios(m.cfg.Scenarios))
 	case action.Recordings:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,13 +41,15 @@ type toldStep struct {
 	verdict, hint string
 	met           []bool
 	known         bool // the scene is set, and the step was told
-	done          bool
+	after, offer  string
+	mistake       string
+	done, card    bool
 }
 
 // plainHelp says what may be typed. Words of the lesson are single, so that everything else can
 // be a command.
 const plainHelp = `Type a number to answer, an empty line to go on, "wait" to go on as soon as the step is done, "?" for a hint,
-"back", "skip", "again" to hear the step once more, "quit" to leave. Anything else is a command for the console.`
+"run" for the command that is offered, "back", "skip", "again" to hear the step once more, "quit" to leave. Anything else is a command for the console.`
 
 // lookEvery is how often the lesson is asked how it stands while nothing happens in the cluster:
 // its scene may have been set.
@@ -103,6 +106,9 @@ func (p *plainLesson) play(ctx context.Context, group *safe.Group, typed <-chan 
 	for p.out.failed() == nil {
 		pos = p.narrate(stream, history, pos)
 		p.tell(p.cfg.Lessons.Look())
+		if r := p.look.Recall; r != nil && r.Over {
+			return p.leave()
+		}
 		if p.ended && len(p.queue) == 0 && !p.running && !p.waiting && p.told.known {
 			return p.leave()
 		}
@@ -148,7 +154,7 @@ func (p *plainLesson) narrate(stream *trace.Stream, history *view.History, pos u
 // next does what was typed, as far as it can be done now; it reports whether the learner
 // leaves.
 func (p *plainLesson) next(ctx context.Context, group *safe.Group, ran chan<- int) (leaves bool) {
-	for p.told.known && !p.running {
+	for p.told.known {
 		if p.waiting {
 			if !p.look.CanNext && !p.look.Finished {
 				return false
@@ -162,12 +168,25 @@ func (p *plainLesson) next(ctx context.Context, group *safe.Group, ran chan<- in
 			return false
 		}
 		line := p.queue[0]
+		if p.running && !p.beside(line) {
+			return false
+		}
 		p.queue = p.queue[1:]
 		switch n, err := strconv.Atoi(line); {
-		case err == nil && p.look.Ask != "":
+		case err == nil && p.look.Beat != nil && p.look.Beat.Typed:
+			p.act("number " + line)
+		case err == nil && p.look.Ask != "" && !p.look.Answered:
 			p.act("answer " + strconv.Itoa(n))
 		case line == "quit":
 			return true
+		case err == nil && p.look.Beat != nil && p.look.Beat.AskSure:
+			p.act("sure " + line)
+		case line == "run" && p.look.Beat != nil && p.look.Beat.Offer != "":
+			offer := p.look.Beat.Offer
+			p.act("offered")
+			p.exec(ctx, group, offer, ran)
+		case line == "undo" && p.look.Beat != nil && p.look.Beat.Mistake != "":
+			p.act("again")
 		case line == "wait":
 			p.waiting = true
 		case line == "":
@@ -182,18 +201,30 @@ func (p *plainLesson) next(ctx context.Context, group *safe.Group, ran chan<- in
 			p.told.known = false
 			p.tell(p.cfg.Lessons.Look())
 		default:
-			p.running = true
-			group.Go(func() {
-				streams := control.Streams{In: strings.NewReader(""), Out: p.out, Err: p.out, Source: "console"}
-				exit := p.cfg.Cluster.Exec(ctx, line, streams)
-				select {
-				case ran <- exit:
-				case <-ctx.Done():
-				}
-			})
+			p.exec(ctx, group, line, ran)
 		}
 	}
 	return false
+}
+
+// beside reports whether a line can be done while a command runs: a beat may be over, and the
+// cluster stand, before the command is answered.
+func (p *plainLesson) beside(line string) bool {
+	_, err := strconv.Atoi(line)
+	return p.look.Beat != nil && (err == nil || slices.Contains([]string{"", "wait", "?", "back", "skip", "again", "undo", "quit"}, line))
+}
+
+// exec runs a command.
+func (p *plainLesson) exec(ctx context.Context, group *safe.Group, line string, ran chan<- int) {
+	p.running = true
+	group.Go(func() {
+		streams := control.Streams{In: strings.NewReader(""), Out: p.out, Err: p.out, Source: "console"}
+		exit := p.cfg.Cluster.Exec(ctx, line, streams)
+		select {
+		case ran <- exit:
+		case <-ctx.Done():
+		}
+	})
 }
 
 // act does something in the lesson, and tells what became of it.
@@ -208,7 +239,13 @@ func (p *plainLesson) act(action string) {
 func (p *plainLesson) leave() error {
 	look := p.look
 	switch {
+	case look.Recall != nil && look.Recall.Over:
+		p.out.say(fmt.Sprintf("%d of %d right. What was right comes back later, what was wrong tomorrow.", look.Recall.Right, look.Recall.Of))
+		return nil
 	case look.Finished:
+		if look.Beat != nil && look.Card == nil {
+			p.act("next")
+		}
 		p.out.say("The lesson is done.")
 		return nil
 	case p.ended:
@@ -225,6 +262,7 @@ func (p *plainLesson) tell(look lessons.Look) {
 	}
 	p.look = look
 	if look.Setting {
+		p.told.known = false
 		return
 	}
 	if !p.told.known {
@@ -248,16 +286,87 @@ func (p *plainLesson) tell(look lessons.Look) {
 		p.told.hint = look.Hint
 		p.out.say(fmt.Sprintf("Hint %d of %d: %s", look.HintNo, look.HintsOf, spoken(look.Hint)))
 	}
-	if done := look.CanNext && len(look.Goals) > 0; done && !p.told.done {
+	p.beat(look)
+	if look.Card != nil && !p.told.card {
+		p.told.card = true
+		p.card(look.Card)
+		return
+	}
+	if done := look.CanNext && len(look.Goals) > 0 && look.Kind != lessons.Free; done && !p.told.done {
 		p.told.done = true
 		p.out.say("The step is done. An empty line goes on.")
 	}
 }
 
+// card tells what a run came to.
+func (p *plainLesson) card(c *lessons.EndCard) {
+	p.out.say("\nYour run:")
+	for _, e := range c.Events {
+		p.out.say(fmt.Sprintf("Event %s: %s.", e.ID, e.Say))
+	}
+	if c.Predictions > 0 {
+		p.out.say(fmt.Sprintf("Predictions: %d of %d right.", c.Right, c.Predictions))
+	}
+	for _, title := range c.SureWrong {
+		p.out.say("Sure and wrong: " + title)
+	}
+	if c.Again != "" {
+		p.out.say(fmt.Sprintf("On %s %s back: kviz lesson recall.", c.Again, comeBack(c.Questions)))
+	}
+	for _, n := range c.Next {
+		p.out.say(fmt.Sprintf("Next: kviz lesson start %s, %s.", n.ID, n.Title))
+	}
+}
+
+func comeBack(questions int) string {
+	if questions == 1 {
+		return "one question comes"
+	}
+	return fmt.Sprintf("%d questions come", questions)
+}
+
+// beat tells what is new in a beat: what happened, and what is said of it, what is offered, and
+// what went wrong.
+func (p *plainLesson) beat(look lessons.Look) {
+	b := look.Beat
+	if b == nil {
+		return
+	}
+	if b.After != "" && b.After != p.told.after {
+		p.told.after = b.After
+		if b.Event != nil && !b.Still && !b.Acts {
+			p.out.say(fmt.Sprintf("Event %s: %s.", b.Event.ID, view.Explain(b.Event)))
+		}
+		p.out.say(spoken(b.After))
+	}
+	if b.Mistake != "" && b.Mistake != p.told.mistake {
+		p.out.say("Not what the beat needs: " + b.Mistake + `. "undo" sets the scene again, up to the beginning of this beat; "skip" goes on.`)
+	}
+	p.told.mistake = b.Mistake
+	if b.Offer != "" && b.Offer != p.told.offer {
+		p.out.say(`Offered ("run" runs it): ` + b.Offer)
+	}
+	p.told.offer = b.Offer
+}
+
 // step tells a step from its title to its question.
 func (p *plainLesson) step(look lessons.Look) {
-	p.out.say(fmt.Sprintf("\nStep %d of %d (%s)", look.Step, look.Steps, look.Kind))
-	p.out.say(strings.ReplaceAll(spoken(look.Text), "\n\n\n\n", "\n\n")) // a step may have a question and no text
+	if r := look.Recall; r != nil {
+		p.out.say(fmt.Sprintf("\nQuestion %d of %d, of %s %s (%s)", r.No, r.Of, look.ID, look.Title, look.Kind))
+	} else {
+		p.out.say(fmt.Sprintf("\nStep %d of %d (%s)", look.Step, look.Steps, look.Kind))
+	}
+	if b := look.Beat; b != nil {
+		p.out.say(b.Title + "\n\n" + spoken(b.Before))
+		if look.Ask != "" {
+			p.out.say("\n" + spoken(look.Ask))
+		}
+		if b.Typed {
+			p.out.say("The answer is a number.")
+		}
+	} else {
+		p.out.say(strings.ReplaceAll(spoken(look.Text), "\n\n\n\n", "\n\n")) // a step may have a question and no text
+	}
 	if len(look.Goals) > 0 {
 		p.out.say("\nWhat is to be done:")
 		for _, g := range look.Goals {

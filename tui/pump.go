@@ -74,7 +74,7 @@ func (m *Explorer) look() tea.Cmd {
 	if m.pull(m.rate()) {
 		m.screen.dirty = true
 	}
-	if m.tour.on() || m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() || m.moving.player.Busy() || m.trail.Behind() {
+	if m.tour.on() || m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() || m.moving.player.Busy() || m.trail.Behind() || m.stage.Busy() {
 		return m.tick()
 	}
 	return nil
@@ -93,9 +93,11 @@ func (m *Explorer) pull(passed time.Duration) bool {
 	walk := m.walk
 	m.walk = m.trail.Update(m.history().Stream(), m.moving.seen, m.travel.State())
 	moved = moved || walk != m.walk
-	if clock || state || output {
+	played := m.stage.Tick(passed)
+	if clock || state || output || m.stage.Busy() {
 		m.perform(m.lesson.Update())
+		m.stage.Update(m.lesson.Look(), m.history())
 		return true
 	}
-	return moved
+	return moved || played
 }

@@ -113,10 +113,22 @@ func options(ctx context.Context, cfg Config, noColor bool) []tea.ProgramOption 
 	if cfg.Size[0] > 0 {
 		opts = append(opts, tea.WithWindowSize(cfg.Size[0], cfg.Size[1]))
 	}
-	if noColor {
-		opts = append(opts, tea.WithColorProfile(colorprofile.ASCII))
+	if p, ok := profile(cfg, noColor); ok {
+		opts = append(opts, tea.WithColorProfile(p))
 	}
 	return opts
+}
+
+// profile is how many colours are written, where that is not what the terminal can show. Far away it is 256 at most:
+// a change of colour is the greater part of what a frame in motion writes, and one of 16 million takes half as much again.
+func profile(cfg Config, noColor bool) (p colorprofile.Profile, ok bool) {
+	switch {
+	case noColor:
+		return colorprofile.ASCII, true
+	case cfg.Remote && colorprofile.Env(cfg.Environ) == colorprofile.TrueColor:
+		return colorprofile.ANSI256, true
+	}
+	return 0, false
 }
 
 // lookup is the value of a variable in an environment, the last one given.

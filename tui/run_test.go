@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/vt"
 
 	"kviz/cluster/control"
@@ -308,4 +309,24 @@ func (f fallingCluster) Speed(float64) error { panic("the floor gave way") }
 func (f fallingCluster) Targets() []string   { panic("the floor gave way") }
 func (f fallingCluster) Exec(context.Context, string, control.Streams) int {
 	panic("the floor gave way")
+}
+
+// Far away no more than 256 colours are written, and what can show fewer gets no more than that.
+func TestColoursFarAway(t *testing.T) {
+	for _, c := range []struct {
+		remote, none bool
+		environ      []string
+		want         colorprofile.Profile
+		chosen       bool
+	}{
+		{false, false, []string{"TERM=xterm-256color", "COLORTERM=truecolor"}, 0, false},
+		{true, false, []string{"TERM=xterm-256color", "COLORTERM=truecolor"}, colorprofile.ANSI256, true},
+		{true, false, []string{"TERM=xterm-256color"}, 0, false},
+		{true, false, []string{"TERM=linux"}, 0, false},
+		{true, true, []string{"TERM=xterm-256color", "COLORTERM=truecolor"}, colorprofile.ASCII, true},
+	} {
+		if p, ok := profile(Config{Remote: c.remote, Environ: c.environ}, c.none); p != c.want || ok != c.chosen {
+			t.Errorf("%+v: %v, %v", c, p, ok)
+		}
+	}
 }

@@ -29,8 +29,7 @@ func (m *Explorer) told() *trace.Event {
 	if e == nil || !m.travel.Live() {
 		return e
 	}
-	clock := m.drive.Clock()
-	stepped := clock.Paused && strings.HasPrefix(clock.Why, "step ")
+	clock, stepped := m.drive.Clock(), m.stepped()
 	if stepped && m.drive.Grain() < trace.GrainStage && !view.OfClock(e) {
 		return e
 	}
@@ -57,6 +56,12 @@ func (m *Explorer) told() *trace.Event {
 		}
 	}
 	return e
+}
+
+// stepped reports whether the cluster stands because a step is over.
+func (m *Explorer) stepped() bool {
+	clock := m.drive.Clock()
+	return clock.Paused && strings.HasPrefix(clock.Why, "step ")
 }
 
 // graveOf is how much virtual time goes by at a speed while a grave event is new.

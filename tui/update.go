@@ -137,6 +137,10 @@ func (m *Explorer) key(k tea.KeyPressMsg) tea.Cmd {
 	if top := m.open.Top(); top != nil {
 		return m.react(top.Key(k))
 	}
+	if m.stage.On() && !m.drawer.Typing() {
+		m.notice = ""
+		return m.perform(m.stage.Key(k))
+	}
 	width := m.frame.Width()
 	if m.drawer.Typing() {
 		if name := m.lesson.ConsoleKey(k, width); name != "" && m.lesson.Active() {
