@@ -1,7 +1,7 @@
 one=$(follower)
 gone stop $one
 gone crash $one
-powerless $one 3s
+powerless $one 20s
 lagging $one
 damaged $one flip
 replaced $one

@@ -6,6 +6,7 @@ gone() { # FAULT MEMBER: it goes in this way, and comes back
 }
 powerless() { # MEMBER DURATION: its machine loses power with a disk so slow
   kviz fault slow member/$1 $2
+  through 3 # what was being synced as it became slow may still come to disk
   awaits "store.members[\"$1\"].last > store.members[\"$1\"].durable"
   kviz fault power-cut member/$1
   wrote

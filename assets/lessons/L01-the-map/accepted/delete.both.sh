@@ -1,0 +1,2 @@
+# Both pods at once: as many come back.
+kubectl delete pod --all -n demo

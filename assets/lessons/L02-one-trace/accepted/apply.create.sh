@@ -1,0 +1,2 @@
+# create instead of apply.
+kubectl create -f manifests/pod.yaml

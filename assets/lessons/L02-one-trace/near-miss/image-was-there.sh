@@ -1,8 +1,0 @@
-# The registry is away, but the second pod's image is on every node already, so nothing waits for it.
-kubectl apply -f manifests/pod.yaml
-kubectl create deployment warm -n demo --image=nginx:stable --replicas=6
-kubectl rollout status -n demo deployment/warm --timeout=300s
-kviz fault stop registry
-kubectl scale deployment warm -n demo --replicas=9
-kubectl rollout status -n demo deployment/warm --timeout=300s
-kviz fault start registry

@@ -1,7 +1,0 @@
-first
-stranger
-jane
-typo
-misnamed
-late
-storm 1 600

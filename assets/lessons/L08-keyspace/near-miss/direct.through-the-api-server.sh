@@ -1,0 +1,2 @@
+# miss: direct: this deletion goes through the API server
+kubectl delete pod $gone -n demo --wait=false

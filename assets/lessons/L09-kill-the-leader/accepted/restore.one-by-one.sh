@@ -1,0 +1,3 @@
+kviz fault start member/$old
+kviz wait --timeout 60s 'store.leader != ""'
+kviz fault start member/$new

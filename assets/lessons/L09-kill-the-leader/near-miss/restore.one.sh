@@ -1,0 +1,2 @@
+# A majority, but not all of them.
+kviz fault start member/$old

@@ -1,0 +1,2 @@
+# The one that is down stays down.
+kviz fault restart member/$new

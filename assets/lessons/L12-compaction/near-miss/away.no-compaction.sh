@@ -1,0 +1,3 @@
+# A restart alone sends nobody back to the beginning.
+kviz fault restart apiserver
+sleep 10

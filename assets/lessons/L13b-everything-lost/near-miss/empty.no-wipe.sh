@@ -1,0 +1,3 @@
+# A backup alone empties nothing.
+etcdctl snapshot save backup.db
+sleep 10

@@ -1,0 +1,2 @@
+# Time does not bring it back.
+sleep 30
