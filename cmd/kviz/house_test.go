@@ -71,7 +71,7 @@ func sources(t *testing.T) []source {
 // longest matching prefix counts.
 var mayImport = map[string][]string{
 	"cmd":                {"tui", "lessons", "cluster", "raftstore", "assets"},
-	"tui":                {"tui", "lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "assets"},
+	"tui":                {"tui", "lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/nearest", "assets"},
 	"lessons":            {"lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/nearest", "assets"},
 	"cluster":            {"cluster", "raftstore", "assets"},
 	"cluster/trace":      {"cluster/trace"},

@@ -6,31 +6,37 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"kviz/assets"
-	"kviz/cluster"
 	"kviz/cluster/nearest"
 	"kviz/lessons"
 	"kviz/tui/panes"
 )
 
 // lessonVerbs are what kviz lesson does, in the order in which its help lists them.
-var lessonVerbs = []string{"list", "show", "start", "check", "new", "edit"}
+var lessonVerbs = []string{"list", "show", "start", "recall", "progress", "export-progress", "check", "frames", "new", "edit"}
 
 func lessonCommand() *command {
 	var s shape
 	var look look
 	var from lessonFolders
 	var notes, plain bool
+	prove := proving{size: "80x24"}
+	var own *pflag.FlagSet
 	return &command{
-		name: "lesson", usage: "list | show ID | start ID | check [ID…] | new ID-WORDS | edit ID",
+		name: "lesson", usage: "list | show ID | start ID[#BEAT] | recall | progress | check [ID…] | frames ID | new ID-WORDS | edit ID",
 		short: "guided lessons",
 		long: `list   what there is, and what you have done
 show   a lesson as text
-start  a lesson in the explorer
+start  a lesson in the explorer, where you left it, or at a beat: L09#crash
+recall questions of lessons that you have done, some days after, on another run
+progress         what you have done, and when questions come back
+export-progress  the same as a table (CSV), a row a beat; nothing is ever sent anywhere
 check  proves lessons: each starts unsolved, its solution solves it, its near-misses do not
+frames print what each beat of a lesson shows where it stands
 new    a folder with a small lesson that passes the check, to write your own from
 edit   a copy of one of kviz' own, to change
 
@@ -38,10 +44,12 @@ Lessons of your own are shown and proven with --lessons DIR; one that has the id
 stands in its place. kviz help lessons has the format.`,
 		example: "kviz lesson start L02\nkviz lesson new L50-my-topic && kviz lesson check L50 --lessons L50-my-topic",
 		flags: func(f *pflag.FlagSet) {
+			own = f
 			s.register(f, "1", fixedEpoch)
 			from.register(f)
 			f.BoolVar(&notes, "notes", false, "with show: the notes for who teaches, and the answers, too")
 			f.BoolVar(&plain, "plain", false, "with start: in lines of text instead of a screen, for screen readers and pipes")
+			prove.register(f)
 			look.register(f)
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
@@ -73,15 +81,49 @@ stands in its place. kviz help lessons has the format.`,
 				showLesson(io.out, l, notes)
 				return nil
 			case "start":
+				beat := ""
+				if len(ids) == 1 {
+					ids[0], beat, _ = strings.Cut(ids[0], "#")
+				}
 				l, err := oneLesson(all, ids)
 				if err != nil {
 					return err
 				}
 				cfg := look.config()
 				cfg.Lesson, cfg.Plain = l.ID, plain
+				if beat != "" {
+					if err := hasBeat(l, beat); err != nil {
+						return err
+					}
+					cfg.Lesson += "#" + beat
+				}
+				s.sceneOf(l.Scene, own)
 				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, cfg)
+			case "recall":
+				cfg := look.config()
+				cfg.Lesson, cfg.Plain = lessons.Recalling, plain
+				if err := s.recallScene(all, own); err != nil {
+					return err
+				}
+				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, cfg)
+			case "progress", "export-progress":
+				progress, err := loadProgress()
+				if err != nil {
+					return err
+				}
+				if verb == "export-progress" {
+					return progress.WriteCSV(io.out)
+				}
+				fmt.Fprint(io.out, strings.ReplaceAll(lessons.Report(all, progress), "**", ""))
+				return nil
 			case "check":
-				return checkLessons(ctx, io.out, all, ids, s.seed)
+				return prove.check(ctx, io.out, all, ids, s.seed)
+			case "frames":
+				l, err := oneLesson(all, ids)
+				if err != nil {
+					return err
+				}
+				return prove.frames(ctx, io.out, l, s.seed)
 			default:
 				text := fmt.Sprintf("unknown verb %q: %s", verb, strings.Join(lessonVerbs, ", "))
 				if near := nearest.To(verb, lessonVerbs); near != "" {
@@ -98,12 +140,26 @@ func listLessons(w io.Writer, all []*lessons.Lesson) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range all {
-		mark := "○"
-		if progress.Lessons[l.ID].Done {
-			mark = "●"
+	part := ""
+	for i, x := range lessons.List(all, progress) {
+		l := all[i]
+		if x.Part != part {
+			part = x.Part
+			fmt.Fprintf(w, "%s\n", part)
 		}
-		fmt.Fprintf(w, "%s %s  %s (%d min)\n     %s\n", mark, l.ID, l.Title, l.Minutes, strings.Join(l.Teaches, ", "))
+		mark, state := "○", fmt.Sprintf("%d min", l.Minutes)
+		switch {
+		case x.Step > 1:
+			mark, state = "◐", fmt.Sprintf("at beat %d of %d", x.Step, x.Steps)
+		case x.Due > 0:
+			mark, state = "●", "done; due: kviz lesson recall"
+		case x.Done:
+			mark, state = "●", "done"
+		}
+		if x.Chosen {
+			state += "; take this next"
+		}
+		fmt.Fprintf(w, "%s %s  %s (%s)\n     %s\n", mark, l.ID, l.Title, state, strings.Join(l.Teaches, ", "))
 		switch {
 		case l.Replaces:
 			fmt.Fprintf(w, "     from %s, in place of the %s before it\n", l.From, l.ID)
@@ -112,6 +168,55 @@ func listLessons(w io.Writer, all []*lessons.Lesson) error {
 		}
 	}
 	return nil
+}
+
+// hasBeat refuses a beat that a lesson does not have.
+func hasBeat(l *lessons.Lesson, beat string) error {
+	var known []string
+	for _, s := range l.Steps {
+		if s.ID == beat {
+			return nil
+		}
+		known = append(known, s.ID)
+	}
+	text := fmt.Sprintf("lesson %s has no beat %q: one of %s", l.ID, beat, strings.Join(known, ", "))
+	if near := nearest.To(beat, known); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return errors.New(text)
+}
+
+// sceneOf takes the cluster that a lesson is written for, as far as no flag names another.
+func (s *shape) sceneOf(scene lessons.Scene, flags *pflag.FlagSet) {
+	if scene.Members > 0 && !flags.Changed("members") {
+		s.members.n = scene.Members
+	}
+	if scene.Nodes > 0 && !flags.Changed("nodes") {
+		s.nodes = scene.Nodes
+	}
+	if scene.APIServers > 0 && !flags.Changed("apiservers") {
+		s.servers = scene.APIServers
+	}
+}
+
+// recallScene takes the cluster for the first question that is due, and another seed each time.
+func (s *shape) recallScene(all []*lessons.Lesson, flags *pflag.FlagSet) error {
+	progress, err := loadProgress()
+	if err != nil {
+		return err
+	}
+	for _, d := range progress.Due() {
+		l, step := lessons.FindDue(all, d)
+		if l == nil {
+			continue
+		}
+		s.sceneOf(lessons.RecallScene(l, step.ID), flags)
+		if !flags.Changed("seed") {
+			s.seed = uint64(time.Now().UnixNano())%9999 + 1 // one that can be read and typed
+		}
+		return nil
+	}
+	return errors.New("no question is due; kviz lesson progress says when the next one is")
 }
 
 func loadProgress() (*lessons.Progress, error) {
@@ -173,35 +278,4 @@ func showLesson(w io.Writer, l *lessons.Lesson, notes bool) {
 			fmt.Fprintf(w, "   Note: %s\n", step.Notes)
 		}
 	}
-}
-
-func checkLessons(ctx context.Context, w io.Writer, all []*lessons.Lesson, ids []string, seed uint64) error {
-	chosen, err := lessonsNamed(all, ids)
-	if err != nil {
-		return err
-	}
-	var wrong []error
-	for _, l := range chosen {
-		err := lessons.Check(ctx, l, func() (lessons.Cluster, io.Closer, error) { return bootForLesson(ctx, seed) })
-		if err != nil {
-			wrong = append(wrong, err)
-			fmt.Fprintf(w, "✗ %s %s\n%v\n", l.ID, l.Title, err)
-			continue
-		}
-		fmt.Fprintf(w, "✓ %s %s: starts unsolved, solution and %d other ways pass, near-misses that fail: %d\n", l.ID, l.Title, len(l.Accepted), len(l.Near))
-	}
-	return errors.Join(wrong...)
-}
-
-// bootForLesson gives a ready cluster whose time passes only while something is
-// waited for.
-func bootForLesson(ctx context.Context, seed uint64) (lessons.Cluster, io.Closer, error) {
-	c, err := cluster.Boot(ctx, cluster.Config{Seed: seed, Demand: true, NoSync: true, Version: version()})
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := c.WaitReady(ctx); err != nil {
-		return nil, nil, errors.Join(err, c.Close())
-	}
-	return c, c, nil
 }

@@ -64,10 +64,23 @@ func playInPlainText(t *testing.T, l *lessons.Lesson) {
 	}
 	for i, step := range l.Steps {
 		out.waits(fmt.Sprintf("Step %d of %d (%s)", i+1, len(l.Steps), step.Kind))
-		if step.Question != nil {
-			for _, n := range step.Question.Right() {
+		if q := step.Question; q != nil && q.Form() == lessons.Count {
+			say("2")
+		} else if q != nil {
+			for _, n := range q.Right() {
 				say("%d", n)
 			}
+		}
+		if l.Format > 1 {
+			if step.Acts() && len(step.Goals) > 0 && step.Kind != lessons.Free {
+				for range step.Offers {
+					say("run")
+				}
+			}
+			if i+1 < len(l.Steps) {
+				say("wait")
+			}
+			continue
 		}
 		for len(step.Goals) > 0 && next < len(parts) && !strings.Contains(out.since(), "The step is done") {
 			command()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -28,8 +29,7 @@ func TestStoreLessonsByKeys(t *testing.T) {
 		id   string
 		w, h int
 	}{
-		{"L09", 120, 40},
-		{"L08", 80, 24},
+		{"L11b", 120, 40},
 	} {
 		t.Run(play.id, func(t *testing.T) {
 			t.Parallel()
@@ -42,6 +42,71 @@ func TestStoreLessonsByKeys(t *testing.T) {
 			t.Fatal("there is no such lesson")
 		})
 	}
+}
+
+// A newcomer takes lessons in beats by the keys that are printed on the screen alone: enter
+// where a command is offered, a digit where something is asked, else space. Each comes to its
+// end, every goal done.
+func TestTheStageByPrintedKeys(t *testing.T) {
+	t.Parallel()
+	all, err := lessons.Load(assets.Lessons(), panes.Names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		if l.Format == 1 {
+			continue
+		}
+		t.Run(l.ID, func(t *testing.T) {
+			t.Parallel()
+			s := begin(t, t.TempDir(), 80, 24, "lesson", "start", l.ID, "--speed", "10")
+			s.sees("beat 1 of").misses("Setting the scene")
+			s.goesOn("done ✓")
+			s.press("q").sees("Leave kviz?").press("q").ends(0)
+		})
+	}
+}
+
+// goesOn presses printed keys until the screen shows something.
+func (s *terminal) goesOn(until string) {
+	s.t.Helper()
+	for range 400 { // more keys than any lesson wants
+		if strings.Contains(s.text(), until) {
+			return
+		}
+		s.pressPrinted()
+	}
+	s.t.Fatalf("printed keys do not lead to %q:\n%s", until, s.text())
+}
+
+// pressPrinted presses the key that the stage asks for.
+func (s *terminal) pressPrinted() {
+	s.t.Helper()
+	was := s.text()
+	switch {
+	case strings.Contains(was, "type a number"):
+		s.press("2", "\r")
+	case strings.Contains(was, "How sure are you?"):
+		s.press("2")
+	case strings.Contains(was, "1-") && strings.Contains(was, " answer"):
+		s.press(digitFree(was))
+	case strings.Contains(was, "Enter runs it"), strings.Contains(was, "⏎ run"): // beside a long command there is room for the key alone
+		s.press("\r")
+	case strings.Contains(was, "space on"):
+		s.press(" ")
+	}
+	s.until("nothing happens after a key of", func(text string) bool { return text != was }, []string{was})
+}
+
+// free is an answer that is not given yet; a card that has its place shows it.
+var free = regexp.MustCompile(`(?m)(?:^    |\[ \] )([1-9]) `)
+
+// digitFree is an answer that is not given yet.
+func digitFree(screen string) string {
+	if found := free.FindStringSubmatch(screen); found != nil {
+		return found[1]
+	}
+	return "1"
 }
 
 // playThrough goes through a lesson.

@@ -204,11 +204,11 @@ func (s *terminal) ends(exit int) string {
 func TestTheFirstVisit(t *testing.T) {
 	t.Parallel()
 	s := begin(t, t.TempDir(), 80, 24)
-	s.sees("Explore", "Lessons      learn by doing", "Scenarios    set a scene", "Recording    open a run", "Declarative", "3/3 quorum")
-	s.press("down", "down", "enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
-	s.press("down", "enter").sees("an image cannot be pulled").press("esc").sees("Explore")
-	s.press("down", "enter").sees("Open a recording").press("esc").sees("Explore")
-	s.press("up", "up", "up", "enter").misses("Scenarios    set a scene").sees("1 Cluster")
+	s.sees("Explore", "Lessons", "Scenarios", "Recording", "Declarative f2", "Convergence f3", "Distributed f4", "3/3 quorum")
+	s.press("down", "down").sees("learn by doing, step by step").press("enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
+	s.press("down").sees("set a scene and see").press("enter").sees("an image cannot be pulled").press("esc").sees("Explore")
+	s.press("down").sees("open a run that was saved").press("enter").sees("Open a recording").press("esc").sees("Explore")
+	s.press("up", "up", "up", "enter").misses("Convergence").sees("1 Cluster")
 	s.press("q").ends(0)
 }
 
@@ -261,12 +261,16 @@ func TestWithoutAQuorum(t *testing.T) {
 	s.press("q").sees("Leave kviz?").press("q").ends(0)
 }
 
-// A lesson is finished by keys alone, on the smallest screen; leaving in the
+// A lesson in steps is finished by keys alone, on the smallest screen; leaving in the
 // middle loses nothing.
 func TestLessonByKeys(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	s := begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "10")
+	pages, err := filepath.Abs("../../lessons/testdata/pages")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := begin(t, home, 80, 24, "lesson", "start", "L02", "--lessons", pages, "--speed", "10")
 	s.sees("1/10", "One list of everything").press("enter").sees("2/10 predict", "1…3 answer").press("1").sees("You will see")
 	s.press("enter").sees("3/10", "Pause the cluster")
 	s.press("ctrl+n").sees("not done yet")
@@ -276,7 +280,7 @@ func TestLessonByKeys(t *testing.T) {
 	s.press("ctrl+n").sees("6/10", "Who wrote it").press("1", "2", "2").sees("every one of them").press("ctrl+n").sees("7/10 break it")
 	s.press("q").sees("Leave kviz?").press("q").ends(0)
 
-	s = begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "20")
+	s = begin(t, home, 80, 24, "lesson", "start", "L02", "--lessons", pages, "--speed", "20")
 	s.sees("7/10 break it").misses("Setting the scene") // where it was left
 	s.press(":").command("kubectl apply -f manifests/pod.yaml; kviz fault stop registry; kubectl run late-pod -n demo --image=nginx:1.27-alpine")
 	s.sees("All of it is done").press("ctrl+n").sees("8/10").command("kviz fault start registry").sees("All of it is done")
@@ -289,6 +293,63 @@ func TestLessonByKeys(t *testing.T) {
 		t.Fatalf("the progress says %s (%v)", out, err)
 	}
 }
+
+// A lesson in beats, on the smallest screen: what is offered is run, changed before it is run, or typed
+// by hand; the explorer is a key away; leaving in the middle loses nothing, on whatever cluster there is then.
+func TestLessonInBeatsByKeys(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	s := begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "10")
+	s.sees("beat 1 of").misses("Setting the scene")
+	s.goesOn("kubectl apply -f manifests/pod.yaml")
+	s.press(" ").sees("this beat is not over yet")
+	s.press("?").sees("Hint: The pod has to be called")
+	s.press("x").sees("L comes back", "PAST", "9 Object").press("L").sees("Enter runs it")
+	s.press("\t").sees("Console", "$ kubectl apply -f manifests/pod.yaml").press("\x1b").sees("Enter runs it")
+	s.press(":").command("kubectl create -f manifests/pod.yaml").sees("pod/hello-pod created").press("\x1b").misses("Console").sees("All of it is done")
+	s.goesOn("Which is set first")
+	left := beatNumber.FindString(s.text())
+	s.press("q").sees("Leave kviz?").press("q").ends(0)
+
+	s = begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "20")
+	s.sees(left).misses("Setting the scene") // where it was left
+	s.goesOn("done ✓")
+	s.press(":").command("kubectl get pods -n demo").sees("STATUS", "Running").press("\x1b").misses("Console")
+	s.press("q").sees("Leave kviz?").press("q").ends(0)
+
+	out, err := exec.Command("cat", filepath.Join(home, "kviz", "progress.json")).Output()
+	if err != nil || !strings.Contains(string(out), `"done": true`) {
+		t.Fatalf("the progress says %s (%v)", out, err)
+	}
+}
+
+// Questions of a lesson that is done come back: on a new run, up to what answers them.
+func TestRecallByKeys(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	lesson := filepath.Join(home, "L50-my-topic")
+	if out, err := exec.Command("kviz", "lesson", "new", lesson).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	done := `{"version": 2, "lessons": {"L50": {"done": true}}, "recall": [
+		{"lesson": "L50", "beat": "guess", "due": "2026-01-01", "streak": 0}, {"lesson": "L50", "beat": "gone", "due": "2026-01-01", "streak": 0}]}`
+	if err := os.MkdirAll(filepath.Join(home, "kviz"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "kviz", "progress.json"), []byte(done), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := begin(t, home, 80, 24, "lesson", "recall", "--lessons", lesson, "--speed", "10")
+	s.sees("recall 1 of 1", "answer").press("1").sees("How sure").press("2").sees("you think so").press(" ").sees("Enter runs it")
+	s.press("enter").sees("Right (#", "space goes on").press(" ").sees("Recalled", "1 of 1 right", "due on 2")
+	s.press("q").sees("Leave kviz?").press("q").ends(0)
+
+	s = begin(t, home, 80, 24, "explore", "--lessons", lesson)
+	s.sees("RUNNING").press("L").sees("1 of ", "done").press("/").press("topic").sees("L50 My topic", "You have done it").press("enter", "p").sees("Your progress", "1 question on 2")
+	s.press("esc", "R").sees("no question is due before 2").press("q").ends(0)
+}
+
+var beatNumber = regexp.MustCompile(`beat \d+ of \d+`)
 
 // A screen too small says so, and comes back when it is large enough again.
 func TestTinyAndBack(t *testing.T) {
