@@ -1,4 +1,3 @@
-# Only one of the two comes back.
-kviz fault heal store
-kviz fault cut member/b
+# Only one of the two comes back: the other is still cut off from the three.
+kviz fault heal member/a
 wrote
