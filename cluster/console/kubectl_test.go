@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -318,4 +319,27 @@ func (s *signal) Write(p []byte) (int, error) {
 		close(s.ch)
 	}
 	return len(p), nil
+}
+
+// A session of a day has thousands of commands. Each builds kubectl's whole command tree,
+// and none of them may stay.
+func TestACommandLeavesNothingInMemory(t *testing.T) {
+	b := newBench(t, console.Config{})
+	after := func(commands int) int64 {
+		for range commands {
+			if got := b.typed(nil, "kubectl create configmap a --dry-run=client -o name"); got != "configmap/a" {
+				t.Fatalf("it said %q", got)
+			}
+		}
+		runtime.GC()
+		runtime.GC() // what the first only finalized
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	const commands = 40
+	before := after(5)
+	if each := (after(commands) - before) / commands; each > 64<<10 {
+		t.Errorf("each command leaves %d KiB behind", each>>10)
+	}
 }

@@ -24,6 +24,7 @@ type parsed struct {
 func lookup(args []string) (sub string, flags *parsed) {
 	construction.Lock()
 	defer construction.Unlock()
+	defer forgetCompletions()
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}
 	root := cmd.NewKubectlCommand(cmd.KubectlOptions{
 		Arguments:   append([]string{"kubectl"}, args...),

@@ -218,6 +218,7 @@ func (k *run) execute(args []string, out, errOut io.Writer) (exit int) {
 func (k *run) tree(args []string, streams genericiooptions.IOStreams) *cobra.Command {
 	construction.Lock()
 	defer construction.Unlock()
+	defer forgetCompletions()
 	flags := configFlags(k.cache, k.kubectl.Namespace(), k.transport).WithWarningPrinter(streams)
 	if k.secure { // client-go shows credentials only to servers that prove themselves
 		*flags.APIServer = "https://kviz"

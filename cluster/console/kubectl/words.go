@@ -19,6 +19,7 @@ var Words = sync.OnceValue(func() []control.Word {
 	prepare()
 	construction.Lock()
 	defer construction.Unlock()
+	defer forgetCompletions()
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}
 	return wordsOf(cmd.NewKubectlCommand(cmd.KubectlOptions{
 		Arguments: []string{"kubectl"}, ConfigFlags: configFlags(os.TempDir(), "", nil), IOStreams: streams,
