@@ -19,7 +19,7 @@ const recently = 3 * time.Second
 // drawFoot draws what stands below the picture: what goes on in words, the tabs of the
 // views, and the logs where there is room.
 func (p *Store) drawFoot(r *ring) {
-	rows := r.tells()
+	rows, must := r.tells()
 	y, h := r.Foot.Y, r.Foot.H
 	if r.Form == scene.Small && h < 4+len(r.members) {
 		p.footLine(r, y, rows, 0)
@@ -30,8 +30,8 @@ func (p *Store) drawFoot(r *ring) {
 		return
 	}
 	free := min(max(h-1-len(r.members), 2), 5) // above the logs: what is told, then the tabs
-	if sides := len(r.sides); sides > 1 {      // what each side can do matters more than the logs
-		free = min(max(free, sides+1), h)
+	if must > 0 {                              // what each side can do, and how a vote ended, matters more than the logs
+		free = min(max(free, must+1), h)
 	}
 	for i := range free - 1 {
 		p.footLine(r, y+i, rows, i)
@@ -52,15 +52,17 @@ func (p *Store) footLine(r *ring, y int, rows [][]grid.Span, i int) {
 	}
 }
 
-// tells are the rows that say what goes on, what matters most first.
-func (r *ring) tells() [][]grid.Span {
-	var rows [][]grid.Span
+// tells are the rows that say what goes on, what matters most first, and how many of them must be seen: what
+// the sides of a partition can do, and that a term had no winner.
+func (r *ring) tells() (rows [][]grid.Span, must int) {
 	rows = append(rows, r.partition()...)
+	must = len(rows)
 	if row := r.election(); row != nil {
 		rows = append(rows, row)
 	}
 	if row := r.undecided(); row != nil {
 		rows = append(rows, row)
+		must = len(rows)
 	}
 	if row := r.waiting(); row != nil {
 		rows = append(rows, row)
@@ -74,7 +76,7 @@ func (r *ring) tells() [][]grid.Span {
 	if len(rows) == 0 {
 		rows = append(rows, r.steady())
 	}
-	return rows
+	return rows, must
 }
 
 // steady says what goes on when nothing does.

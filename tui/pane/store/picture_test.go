@@ -331,6 +331,28 @@ func TestASplitVoteIsTold(t *testing.T) {
 	}
 }
 
+// At the size that a screen of 120x40 leaves to the pane, the term without a winner has a row beside the
+// votes of the next one, also while a partition takes rows.
+func TestATermWithoutAWinnerIsNotCrowdedOut(t *testing.T) {
+	cut := again(5)
+	cut.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "partition", Target: "store", Detail: "a,b c,d,e"})
+	for _, c := range []struct {
+		name string
+		tape *tuitest.Tape
+		want []string
+	}{
+		{"one side", again(5), nil},
+		{"two sides", cut, []string{"side b ", "side c d e "}},
+	} {
+		got := text(New(), c.tape.History(), 120, 31)
+		for _, want := range append(c.want, "votes for b, term 3", "term 2 had no winner   split: b 2, c 2 of 5", "▸picture") {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is not told:\n%s", c.name, want, got)
+			}
+		}
+	}
+}
+
 // When a term ends without a winner, the boxes of all that voted in it flash, once.
 func TestATermWithoutAWinnerFlashes(t *testing.T) {
 	h := again(5).History()
