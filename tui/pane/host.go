@@ -51,7 +51,11 @@ func (h *Host) Dirty() { h.dirty = true }
 // Under is the subject under the cursor.
 func (h *Host) Under() Subject {
 	if h.hot >= 0 && h.hot < len(h.sheet.hots) {
-		return h.sheet.hots[h.hot].Subject
+		on := &h.sheet.hots[h.hot]
+		if on.tell != nil {
+			on.Words, on.tell = on.tell(), nil
+		}
+		return on.Subject
 	}
 	return Subject{}
 }

@@ -22,6 +22,7 @@ type Sheet struct {
 type Hot struct {
 	X, Y, W int
 	Subject
+	tell func() string // makes its words; nil where it has them
 }
 
 // mark is a name for a part of the sheet.
@@ -93,7 +94,10 @@ func (s *Sheet) Rows(y, h int) grid.Area {
 func (s *Sheet) Row(y int) grid.Area { return s.Rows(y, 1) }
 
 // Hot says that w cells at x, y are a thing.
-func (s *Sheet) Hot(x, y, w int, on Subject) {
+func (s *Sheet) Hot(x, y, w int, on Subject) { s.HotTold(x, y, w, on, nil) }
+
+// HotTold is [Sheet.Hot] for what there is much of: its words are made by tell once the cursor is on it.
+func (s *Sheet) HotTold(x, y, w int, on Subject, tell func() string) {
 	if x >= s.w || w <= 0 || y >= maxRows {
 		return
 	}
@@ -101,7 +105,7 @@ func (s *Sheet) Hot(x, y, w int, on Subject) {
 	if s.whole != nil {
 		whole = s.whole
 	}
-	whole.hots = append(whole.hots, Hot{s.x + x, y, min(w, s.w-x), on})
+	whole.hots = append(whole.hots, Hot{s.x + x, y, min(w, s.w-x), on, tell})
 }
 
 // Mark gives a part of the sheet a name, by which a lesson can point at it; the cursor cannot be

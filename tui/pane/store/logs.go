@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strconv"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -210,13 +211,14 @@ func drawEntry(s *pane.Sheet, f *pane.Frame, y, x int, m *view.Member, e view.Lo
 		st |= grid.Fresh
 	}
 	a := s.Row(y)
-	a.Text(x, 0, l+grid.PadLeft(fmt.Sprint(e.Term), digits)+r, st)
-	kind := e.Type
-	if kind == "" {
-		kind = "entry"
-	}
-	s.Hot(x, y, digits+2, pane.Subject{
-		ID: fmt.Sprintf("entry/%s/%d", m.Name, e.Index), Event: e.Event, Target: "member/" + m.Name, Kind: trace.RaftAppend,
-		Words: fmt.Sprintf("Entry %d of term %d (%s, %s) on member %s: %s.", e.Index, e.Term, kind, words.Bytes(e.Size), m.Name, state),
+	a.Text(x, 0, l+grid.PadLeft(strconv.FormatUint(e.Term, 10), digits)+r, st)
+	s.HotTold(x, y, digits+2, pane.Subject{
+		ID: "entry/" + m.Name + "/" + strconv.FormatUint(e.Index, 10), Event: e.Event, Target: "member/" + m.Name, Kind: trace.RaftAppend,
+	}, func() string {
+		kind := e.Type
+		if kind == "" {
+			kind = "entry"
+		}
+		return fmt.Sprintf("Entry %d of term %d (%s, %s) on member %s: %s.", e.Index, e.Term, kind, words.Bytes(e.Size), m.Name, state)
 	})
 }

@@ -232,40 +232,51 @@ func (r *ring) hots() {
 		}
 		r.s.Hot(at.Rect.X+3, at.Rect.Y, w, pane.Subject{ID: at.ID, Target: at.ID, Event: m.Event, Words: Words(m), Copy: m.Name})
 	}
+	newest := r.newest()
 	for i, e := range r.Edges {
 		if n := len(e.Cells); n > 0 && r.Lines[i].Light != scene.Hidden {
 			c := e.Cells[n/2]
-			r.s.Hot(c.X, c.Y, 1, r.link(e))
+			on, tell := r.link(e, newest[i], r.Lines[i].Cut)
+			r.s.HotTold(c.X, c.Y, 1, on, tell)
 		}
 	}
 }
 
-// link is the subject of the way between two members: the last message that went over it.
-func (r *ring) link(e scene.Edge) pane.Subject {
-	a, b := r.named(e.From), r.named(e.To)
-	id := linkID(e)
-	on := pane.Subject{ID: id, Target: id, Copy: a.Name + "-" + b.Name}
-	on.Words = fmt.Sprintf("Between %s and %s", a.Name, b.Name)
-	var newest *view.Message
+// newest are the last messages that went over the links, nil where there was none.
+func (r *ring) newest() []*view.Message {
+	newest := make([]*view.Message, len(r.Edges))
 	for _, list := range [][]*view.Message{r.f.S.Store.EndedMessages(), r.f.S.Store.InFlight()} {
 		for _, m := range list {
-			if (m.From == a.Name && m.To == b.Name || m.From == b.Name && m.To == a.Name) && (newest == nil || m.Serial > newest.Serial) {
-				newest = m
+			i, _, ok := r.Way(scene.MemberID(m.From), scene.MemberID(m.To))
+			if ok && (newest[i] == nil || m.Serial > newest[i].Serial) {
+				newest[i] = m
 			}
 		}
 	}
-	switch {
-	case r.Lines[r.edge(a.Name, b.Name)].Cut:
-		on.Words += " the network is cut"
-	case newest == nil:
-		on.Words += ": no message yet"
-	}
+	return newest
+}
+
+// link is the subject of the way between two members, over which a message went last, and what makes its words.
+func (r *ring) link(e scene.Edge, newest *view.Message, cut bool) (pane.Subject, func() string) {
+	a, b := r.named(e.From), r.named(e.To)
+	id := linkID(e)
+	on := pane.Subject{ID: id, Target: id, Copy: a.Name + "-" + b.Name}
 	if newest != nil {
 		on.Event = latest(newest)
-		on.Words += fmt.Sprintf("; the last message: %s from %s to %s, %s", content(newest, true), newest.From, newest.To, newest.Phase)
 	}
-	on.Words += ". Enter goes to it, f breaks this link."
-	return on
+	return on, func() string {
+		said := fmt.Sprintf("Between %s and %s", a.Name, b.Name)
+		switch {
+		case cut:
+			said += " the network is cut"
+		case newest == nil:
+			said += ": no message yet"
+		}
+		if newest != nil {
+			said += fmt.Sprintf("; the last message: %s from %s to %s, %s", content(newest, true), newest.From, newest.To, newest.Phase)
+		}
+		return said + ". Enter goes to it, f breaks this link."
+	}
 }
 
 // linkID is the ID of the way between two members.
@@ -295,11 +306,6 @@ func latest(m *view.Message) trace.ID {
 		return m.Delivered
 	}
 	return m.Sent
-}
-
-func (r *ring) edge(a, b string) int {
-	i, _, _ := r.Way(scene.MemberID(a), scene.MemberID(b))
-	return i
 }
 
 // span is a piece of text.
