@@ -203,6 +203,9 @@ func drawHead(s *pane.Sheet, f *pane.Frame, o *view.Object) int {
 		a.Text(x, 0, "  DELETED at #"+o.Changed.String(), theme.Bad|grid.Bold)
 	} else {
 		a.Fit(x, 0, s.W()-x, text, theme.Muted)
+		if revision, _, _ := strings.Cut(strings.TrimLeft(text, " "), ","); f.Stage {
+			s.Mark(grid.Rect{X: x + 2, W: len(revision), H: 1}, "revision")
+		}
 	}
 	s.Hot(0, 0, s.W(), pane.Subject{
 		ID: "self", Ref: o.Ref, Event: o.Changed, Pod: podKey(o), Target: targetOf(o), Copy: o.Ref.Key(),
@@ -361,11 +364,18 @@ func (p *Object) drawYAML(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) {
 		s.Row(y).Text(0, 0, "the trace has only the key of this object", theme.Muted)
 		return
 	}
+	var at fieldPath
 	for _, l := range text {
+		field := at.next(l)
 		if !f.Match(l) {
 			continue
 		}
 		drawYAMLLine(s.Row(y), l)
+		if f.Stage && field != "" {
+			body := strings.TrimLeft(l, " ")
+			x := len(l) - len(body)
+			s.Mark(grid.Rect{X: x, Y: y, W: min(grid.Width(body), s.W()-x), H: 1}, "field/"+field)
+		}
 		y++
 	}
 }

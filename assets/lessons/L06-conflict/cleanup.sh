@@ -1,0 +1,1 @@
+kubectl delete configmap settings -n demo --ignore-not-found

@@ -1,0 +1,2 @@
+# miss: owned: it is blue now; this write took the field without asking
+kubectl patch configmap settings -n demo -p '{"data":{"color":"blue"}}'
