@@ -150,10 +150,24 @@ func (s *terminal) until(wrong string, ok func(string) bool, what []string) {
 		case err := <-s.done:
 			s.t.Fatalf("kviz ended (%v); %s %q:\n%s", err, wrong, what, s.all())
 		case <-end:
-			s.t.Fatalf("%s %q:\n%s", wrong, what, s.text())
+			screen := s.text()
+			s.t.Fatalf("%s %q:\n%s\n%s", wrong, what, screen, s.goroutines())
 		case <-poll.C:
 		}
 	}
+}
+
+// goroutines ends kviz and is what it was doing.
+func (s *terminal) goroutines() string {
+	told := len(s.all())
+	if err := s.process.Signal(syscall.SIGQUIT); err != nil {
+		return err.Error()
+	}
+	select {
+	case <-s.done:
+	case <-time.After(10 * time.Second):
+	}
+	return s.all()[told:]
 }
 
 func (s *terminal) resize(w, h int) *terminal {
