@@ -170,6 +170,16 @@ func (t memberTarget) Deafen(peers []string, _ []trace.ID) error {
 	return t.oneWay(peers, func(other string) error { return t.etcd.raft.Cut(other, t.id) })
 }
 
+// Mend takes every fault of the links with the named peers away.
+func (t memberTarget) Mend(peers []string, _ []trace.ID) error {
+	for _, p := range peers {
+		if err := t.etcd.raft.HealLink(t.id, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t memberTarget) oneWay(peers []string, do func(other string) error) error {
 	if len(peers) == 0 {
 		peers = t.Peers()

@@ -353,3 +353,20 @@ kviz fault fast queue/deployment
 kviz wait --timeout 5s 'objects("replicasets", "default").size() == 1'
 `)
 }
+
+// A follower is cut off from both others. Its link with the leader alone is enough for it to
+// follow; what is left of the fault ends with its other link, named from the other end.
+func TestOneLinkIsMended(t *testing.T) {
+	c := boot(t, cluster.Config{Seed: 21, NoSync: true, Nodes: 1})
+	leader := c.Raft().Leader()
+	others := slices.DeleteFunc([]string{"a", "b", "c"}, func(id string) bool { return id == leader })
+	run(t, c, strings.NewReplacer("LEADER", leader, "CUT", others[0], "OTHER", others[1]).Replace(`
+kviz fault cut member/CUT
+kubectl create configmap unheard
+kviz wait --timeout 60s 'store.members["CUT"].last < store.members["LEADER"].commit'
+kviz fault heal member/CUT LEADER
+kviz wait --timeout 60s 'store.members["CUT"].commit >= store.members["LEADER"].commit && faults.exists(f, f.fault == "cut")'
+kviz fault heal member/OTHER member/CUT
+kviz wait --timeout 1s 'faults.size() == 0'
+`))
+}

@@ -130,6 +130,14 @@ func (s *Replicated) HealMember(id string) error {
 	return nil
 }
 
+// HealLink takes every fault of the link between two members away, both ways.
+func (s *Replicated) HealLink(a, b string) error {
+	heal := func(from, to string) error {
+		return s.onLink(from, to, member.Fault{What: "link", Detail: "healed"}, func() { s.network.HealLink(from, to) })
+	}
+	return errors.Join(heal(a, b), heal(b, a))
+}
+
 // Delay adds d to the way of every message from one member to another; 0 takes
 // the delay away. A delay both ways of half an election timeout or more ends
 // the leadership, and no election ends.

@@ -210,9 +210,9 @@ func TestALinkIsBrokenInThePicture(t *testing.T) {
 		if on := d.m.frame.Under().ID; on != "link/b-c" {
 			t.Fatalf("%v: a click on a link goes to %q", size, on)
 		}
-		d.press("f").shows("Mend the links of member c and its disk")
+		d.press("f").shows("Mend this link only", "Mend the links of member c and its disk")
 		d.hides("Cut it: nothing")
 		d.press("enter").settle()
-		d.asked("fault heal member/c []")
+		d.asked("fault heal member/b [c]")
 	}
 }

@@ -23,7 +23,11 @@ var _ = of("member", append([]Row{
 		Ways:  ways(say("Cut it off from all other members"), peer("Cut it off from member %s only", "Cut it: nothing passes, neither way")),
 		Means: "Cut it off from the other members, or from those named.",
 	},
-	{Name: "heal", As: []string{"fast", "free"}, Repairs: true, do: act(Healer.Heal), Ways: ways(say("Mend its links and its disk")), Means: "Mend every link of it, and its disk."},
+	{
+		Name: "heal", As: []string{"fast", "free"}, Repairs: true, Links: true, Args: "[MEMBER…]", do: heal,
+		Ways:  ways(say("Mend its links and its disk"), peer("Mend the link with member %s only", "Mend this link only")),
+		Means: "Mend every link of it, and its disk; or only its links with the members named.",
+	},
 	{
 		Name: "delay", Heals: "heal", Args: "PEER DURATION", do: onLink(duration, "30ms", Links.Delay),
 		Ways:  ways(peer("Delay messages with member %s by 100 ms", "Delay every message on it by 100 ms", "100ms")),
@@ -100,6 +104,14 @@ var _ = of("member", append([]Row{
 	},
 }, slowRows("write", "Have each write to its disk take so much longer.", "400ms",
 	say("Slow its disk: 400 ms more a write", "400ms"), ask("Slow its disk by …", "how much longer each write takes, such as 2s"), say("Make its disk as fast as it was"))...)...)
+
+// heal mends the links with those that are named, else all of a member.
+func heal(target any, f control.Fault) (Act, error) {
+	if len(f.Args) > 0 {
+		return withPeers(Links.Mend)(target, f)
+	}
+	return act(Healer.Heal)(target, f)
+}
 
 func corrupt(target any, f control.Fault) (Act, error) {
 	m := target.(MemberDisk)

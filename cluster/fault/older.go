@@ -13,7 +13,7 @@ func Complete(events []*trace.Event) {
 		}
 		kind := TargetKind(f.Target)
 		if r, ok := Find(kind, f.Fault); ok {
-			f.Undoes, f.Passing, f.Members = undoes(kind, r), r.Passing, r.Members
+			f.Undoes, f.Passing, f.Members, f.Links = undoes(kind, r), r.Passing, r.Members, r.Links
 		}
 	}
 }

@@ -33,6 +33,9 @@ type Row struct {
 	Knob bool
 	// Members says that it is done to each member of the store.
 	Members bool
+	// Links says that it mends links of a member, also what was done to them at their other end: those
+	// with the members that its words name, or all.
+	Links bool
 	// Async says that it takes its time: it is done beside the kernel, which goes on.
 	Async bool
 
@@ -57,10 +60,23 @@ func (r *Row) Prepare(target any, f control.Fault) (Act, error) {
 // Told is what the trace tells of a use of it: also what of its target is over with it, so
 // that who follows the trace knows without the table what is still broken.
 func (r *Row) Told(f control.Fault) *trace.Fault {
-	return &trace.Fault{
+	told := &trace.Fault{
 		Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " "),
-		Undoes: undoes(TargetKind(f.Target), r), Passing: r.Passing, Members: r.Members,
+		Undoes: undoes(TargetKind(f.Target), r), Passing: r.Passing, Members: r.Members, Links: r.Links,
 	}
+	if r.Links && len(f.Args) > 0 { // these links alone, and nothing else of it
+		for _, name := range f.Args {
+			told.Peers = append(told.Peers, strings.TrimPrefix(name, "member/"))
+		}
+		told.Undoes = slices.DeleteFunc(told.Undoes, func(name string) bool { return !ofLinks(name) })
+	}
+	return told
+}
+
+// ofLinks reports whether a fault of a member is one of its links.
+func ofLinks(name string) bool {
+	r, ok := Find("member", name)
+	return ok && slices.ContainsFunc(r.Ways, func(w control.FaultWay) bool { return w.Link != "" })
 }
 
 // undoes are the faults of the same target that are over with one.

@@ -113,6 +113,76 @@ func TestWhatIsMendedIsShownAsMended(t *testing.T) {
 	}
 }
 
+// A link is shown as mended at whichever end it was broken, and the others of the same fault as broken.
+func TestMendedLinksAreShownAsMended(t *testing.T) {
+	pairs := []string{"a-b", "a-c", "b-c"}
+	for _, c := range []struct{ broken, mended, left string }{
+		{"cut member/a", "heal member/a", ""},
+		{"cut member/a", "heal member/a b", "a-c"},
+		{"cut member/a", "heal member/b a", "a-c"},
+		{"cut member/a", "heal member/b", "a-c"},
+		{"cut member/a", "heal member/a b c", ""},
+		{"cut member/a b", "heal member/b", ""},
+		{"cut member/a member/b", "heal member/b", ""},
+		{"cut member/a b", "heal member/c", "a-b"},
+		{"mute member/a", "heal member/a member/c", "a-b"},
+		{"deafen member/a", "heal member/c", "a-b"},
+		{"delay member/a b 30ms", "heal member/b a", ""},
+		{"drop member/a b 0.3", "heal member/b", ""},
+		{"duplicate member/a b 0.3", "heal member/a c", "a-b"},
+		{"reorder member/a b 0.3", "heal member/a b", ""},
+		{"partition store a", "heal member/a b", "a-c"},
+		{"partition store a", "heal member/a", ""},
+		{"partition store a b c", "heal member/c", "a-b"},
+		{"slow member/a 10ms", "heal member/a b", "slow"},
+		{"fill member/a", "heal member/a b", "fill"},
+		{"slow member/b 10ms", "heal member/a", "slow"},
+		{"fill member/a", "heal member/a", ""},
+	} {
+		b, seq := view.NewBuilder(), uint64(0)
+		apply := func(k trace.Kind, payload any) {
+			seq++
+			b.Apply(&trace.Event{ID: trace.ID{Seq: seq}, Kind: k, Payload: payload})
+		}
+		does := func(line string) *trace.Fault {
+			w := strings.Fields(line)
+			row, ok := Find(TargetKind(w[1]), w[0])
+			if !ok {
+				t.Fatalf("there is no %s", line)
+			}
+			return row.Told(control.Fault{Name: w[0], Target: w[1], Args: w[2:]})
+		}
+		for _, m := range []string{"a", "b", "c"} {
+			apply(trace.MemberUp, &trace.MemberState{Member: m, Role: "follower"})
+		}
+		apply(trace.FaultInjected, does(c.broken))
+		before := b.Mark()
+		was := before.Faults()[0].Mended
+		apply(trace.FaultHealed, does(c.mended))
+		s := b.Live()
+		var left []string
+		for _, pair := range pairs {
+			if x, y, _ := strings.Cut(pair, "-"); s.Link(x, y) != view.Sound || s.Link(y, x) != view.Sound {
+				left = append(left, pair)
+			}
+		}
+		for _, f := range s.Faults() {
+			if f.Fault.Fault == "slow" || f.Fault.Fault == "fill" {
+				left = append(left, f.Fault.Fault)
+			}
+		}
+		if got := strings.Join(left, " "); got != c.left {
+			t.Errorf("%s, then %s: %q is shown as broken, want %q", c.broken, c.mended, got, c.left)
+		}
+		if n := len(s.Faults()); (n == 0) != (c.left == "") {
+			t.Errorf("%s, then %s: %d faults are listed", c.broken, c.mended, n)
+		}
+		if len(was) > 0 || len(before.Faults()) != 1 || len(before.Faults()[0].Mended) > 0 {
+			t.Errorf("%s, then %s: the state before the mending has changed", c.broken, c.mended)
+		}
+	}
+}
+
 // A fault that does not apply says which kinds of target it applies to.
 func TestApplies(t *testing.T) {
 	if got := Applies("stall"); !slices.Equal(got, []string{"informer", "watch"}) {
@@ -152,5 +222,10 @@ func TestWhatAFaultUndoes(t *testing.T) {
 		if got := strings.Join(row.Told(control.Fault{Name: c.name, Target: c.target}).Undoes, " "); got != c.undoes {
 			t.Errorf("%s of %s undoes %q, want %q", c.name, c.target, got, c.undoes)
 		}
+	}
+	heal, _ := Find("member", "heal")
+	told := heal.Told(control.Fault{Name: "heal", Target: "member/a", Args: []string{"member/b"}})
+	if got := strings.Join(told.Undoes, " "); got != "cut deafen delay drop duplicate mute reorder" || !slices.Equal(told.Peers, []string{"b"}) {
+		t.Errorf("heal of one link undoes %q with %v", got, told.Peers)
 	}
 }

@@ -70,6 +70,7 @@ type Links interface {
 	Drop(peer string, p float64, why []trace.ID) error
 	Duplicate(peer string, p float64, why []trace.ID) error
 	Reorder(peer string, p float64, why []trace.ID) error
+	Mend(peers []string, why []trace.ID) error // both ways, whatever is wrong
 }
 
 // MemberDisk is where a member keeps its log.

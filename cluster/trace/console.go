@@ -69,6 +69,10 @@ type Fault struct {
 	Undoes  []string `json:",omitempty"`
 	Passing bool     `json:",omitempty"` // it is over as soon as it has happened
 	Members bool     `json:",omitempty"` // it is done to each member of the store
+	// Links says that what it undoes is over on the links of the target, a member, also
+	// where it was done at their other end; Peers are those to whom, if not to all.
+	Links bool     `json:",omitempty"`
+	Peers []string `json:",omitempty"`
 }
 
 // Process is a component's process.

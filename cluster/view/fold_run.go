@@ -120,6 +120,7 @@ func faultHealed(b *Builder, _ *trace.Event, p *trace.Fault) {
 		return
 	}
 	b.undo(p)
+	b.mendLinks(p)
 	for key, f := range entries(b.s.faults) {
 		if f.Target == p.Target && f.Fault.Fault == p.Fault {
 			b.s.faults.delete(key)
@@ -129,6 +130,9 @@ func faultHealed(b *Builder, _ *trace.Event, p *trace.Fault) {
 
 // undo takes out what is over with a fault.
 func (b *Builder) undo(p *trace.Fault) {
+	if len(p.Peers) > 0 { // only on some links
+		return
+	}
 	for key, f := range entries(b.s.faults) {
 		if f.Target == p.Target && slices.Contains(p.Undoes, f.Fault.Fault) {
 			b.s.faults.delete(key)

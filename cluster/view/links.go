@@ -3,6 +3,8 @@ package view
 import (
 	"slices"
 	"strings"
+
+	"kviz/cluster/trace"
 )
 
 // Way is how the way from one member of the store to another is.
@@ -21,7 +23,10 @@ func (s *State) Link(from, to string) Way {
 	link := Sound
 	look := func(on, other string, cutting string) {
 		for _, f := range s.FaultsOn("member/" + on) {
-			named := strings.FieldsFunc(f.Detail, func(r rune) bool { return r == ',' || r == ' ' })
+			if f.MendedOn(from, to) {
+				continue
+			}
+			named := f.peers()
 			switch f.Fault.Fault {
 			case "cut", cutting:
 				if len(named) == 0 || slices.Contains(named, other) {
@@ -37,11 +42,96 @@ func (s *State) Link(from, to string) Way {
 	look(from, to, "mute")
 	look(to, from, "deafen")
 	for _, f := range s.FaultsOn("store") {
-		if f.Fault.Fault == "partition" && apart(f.Detail, from, to) {
+		if f.Fault.Fault == "partition" && apart(f.Detail, from, to) && !f.MendedOn(from, to) {
 			return Severed
 		}
 	}
 	return link
+}
+
+// peers are the members that a fault of a member's links names; none where it is one of all.
+func (f *Fault) peers() []string {
+	named := strings.FieldsFunc(f.Detail, func(r rune) bool { return r == ',' || r == ' ' })
+	for i := range named {
+		named[i] = strings.TrimPrefix(named[i], "member/")
+	}
+	return named
+}
+
+// MendedOn reports whether a fault is over on the link of two members.
+func (f *Fault) MendedOn(a, b string) bool { return slices.Contains(f.Mended, between(a, b)) }
+
+// between is the name of the link of two members, the same from both ends.
+func between(a, b string) string { return min(a, b) + "-" + max(a, b) }
+
+// mendLinks takes out what is over on the links of a member, at whichever end it was done: all of a
+// fault, or the part of it that is about these links.
+func (b *Builder) mendLinks(p *trace.Fault) {
+	if !p.Links {
+		return
+	}
+	of := strings.TrimPrefix(p.Target, "member/")
+	mends := func(x, y string) bool {
+		return x == of && (len(p.Peers) == 0 || slices.Contains(p.Peers, y)) || y == of && (len(p.Peers) == 0 || slices.Contains(p.Peers, x))
+	}
+	for key, f := range entries(b.s.faults) {
+		var over []string
+		left := false
+		for _, l := range b.broken(f, p.Undoes) {
+			if mends(l[0], l[1]) {
+				over = append(over, between(l[0], l[1]))
+			} else {
+				left = true
+			}
+		}
+		switch {
+		case len(over) == 0:
+		case !left:
+			b.s.faults.delete(key)
+		default:
+			x := edit(b, b.s.faults, key)
+			x.Mended = slices.Concat(x.Mended, over)
+		}
+	}
+}
+
+// broken are the links that a fault still breaks: of a partition, or of a member if it is among these.
+func (b *Builder) broken(f *Fault, among []string) (links [][2]string) {
+	add := func(x, y string) {
+		if x != y && !f.MendedOn(x, y) {
+			links = append(links, [2]string{x, y})
+		}
+	}
+	var all []string
+	for name, m := range entries(b.s.Store.members) {
+		if !m.Left {
+			all = append(all, name)
+		}
+	}
+	at, ofMember := strings.CutPrefix(f.Target, "member/")
+	switch named := f.peers(); {
+	case f.Target == "store" && f.Fault.Fault == "partition":
+		for i, x := range all {
+			for _, y := range all[i+1:] {
+				if apart(f.Detail, x, y) {
+					add(x, y)
+				}
+			}
+		}
+	case !ofMember || !slices.Contains(among, f.Fault.Fault):
+	case f.Fault.Fault == "delay" || f.Fault.Fault == "drop" || f.Fault.Fault == "duplicate" || f.Fault.Fault == "reorder":
+		if len(named) > 0 { // then comes how much
+			add(at, named[0])
+		}
+	case f.Fault.Fault == "cut" || f.Fault.Fault == "mute" || f.Fault.Fault == "deafen":
+		if len(named) == 0 {
+			named = all
+		}
+		for _, peer := range named {
+			add(at, peer)
+		}
+	}
+	return links
 }
 
 // apart reports whether two members are on different sides of a partition, "a,b" or

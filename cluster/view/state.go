@@ -131,6 +131,8 @@ type Fault struct {
 	trace.Fault
 	Event trace.ID
 	Since time.Duration
+	// Mended are the links on which it is over, each as its two members in order: "a-b".
+	Mended []string
 }
 
 func (f *Fault) seal() {}

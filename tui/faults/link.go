@@ -31,7 +31,7 @@ func (m Menu) Between(a, b string) overlay.Overlay {
 	severed := m.State.Link(a, b) == view.Severed && m.State.Link(b, a) == view.Severed
 	for _, f := range m.Cluster.Faults() {
 		for _, w := range f.Ways {
-			if f.Target != "member" || w.Link == "" || severed && f.Name == "cut" {
+			if f.Target != "member" || w.Link == "" || f.Repairs || severed && f.Name == "cut" {
 				continue
 			}
 			say := w.Link
@@ -50,16 +50,19 @@ func (m Menu) Between(a, b string) overlay.Overlay {
 	return p
 }
 
-// mendings are what mends a link, in the way in which it was broken: a fault of one of its ends, or of
-// the store as a whole.
+// mendings are what mends a link: it alone first, at whichever end it was broken; then, in the way in which it
+// was broken, a whole end of it, or the store.
 func (m Menu) mendings(a, b string) (items []overlay.Item) {
-	mend := func(target, say string) {
-		do := control.Fault{Name: "heal", Target: target}
+	mend := func(target, say string, args ...string) {
+		do := control.Fault{Name: "heal", Target: target, Args: args}
 		items = append(items, overlay.Item{Label: say, Key: line(do), Do: action.Fault{Fault: do}})
+	}
+	if m.impaired(a, b) {
+		mend("member/"+a, "Mend this link only", b)
 	}
 	for _, end := range [][2]string{{a, b}, {b, a}} {
 		t := "member/" + end[0]
-		if slices.ContainsFunc(m.State.FaultsOn(t), func(f *view.Fault) bool { return m.concerns(f, end[1]) }) {
+		if slices.ContainsFunc(m.State.FaultsOn(t), func(f *view.Fault) bool { return m.concerns(f, end[0], end[1]) }) {
 			mend(t, "Mend the links of member "+end[0]+" and its disk")
 		}
 	}
@@ -69,8 +72,16 @@ func (m Menu) mendings(a, b string) (items []overlay.Item) {
 	return items
 }
 
+// impaired reports whether something is wrong with the link of two members.
+func (m Menu) impaired(a, b string) bool {
+	return m.State.Link(a, b) != view.Sound || m.State.Link(b, a) != view.Sound
+}
+
 // concerns reports whether a fault of a member is one of its link with another: of that one, or of all.
-func (m Menu) concerns(f *view.Fault, peer string) bool {
+func (m Menu) concerns(f *view.Fault, member, peer string) bool {
+	if f.MendedOn(member, peer) {
+		return false
+	}
 	named := strings.FieldsFunc(f.Detail, func(r rune) bool { return r == ',' || r == ' ' })
 	for _, k := range m.Cluster.Faults() {
 		for _, w := range k.Ways {

@@ -245,7 +245,7 @@ func (m Menu) items(f control.FaultKind, target string) []overlay.Item {
 			continue
 		}
 		for _, t := range m.Cluster.Targets() {
-			if peer, ok := strings.CutPrefix(t, "member/"); ok && peer != name {
+			if peer, ok := strings.CutPrefix(t, "member/"); ok && peer != name && (!f.Repairs || m.impaired(name, peer)) {
 				add(control.FaultWay{Say: fmt.Sprintf(w.Say, peer), Args: append([]string{peer}, w.Args...)})
 			}
 		}
