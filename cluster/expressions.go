@@ -39,9 +39,12 @@ func (x *expressions) holds(p *expr.Program, e *trace.Event) bool {
 func (x *expressions) condition(src string) (verbs.Condition, error) {
 	p, err := compile(src)
 	if err != nil {
-		return nil, err
+		return verbs.Condition{}, err
 	}
-	return func() (bool, error) { return p.Eval(x.folded(), x.stream.Last()) }, nil
+	return verbs.Condition{
+		Holds: func() (bool, error) { return p.Eval(x.folded(), x.stream.Last()) },
+		Store: p.Mentions("store"),
+	}, nil
 }
 
 // text is an expression's value as text, for the console.

@@ -355,18 +355,23 @@ kviz wait --timeout 5s 'objects("replicasets", "default").size() == 1'
 }
 
 // A follower is cut off from both others. Its link with the leader alone is enough for it to
-// follow; what is left of the fault ends with its other link, named from the other end.
+// follow, by the machine's clock, for which the wait has time beyond its limit; what is left of
+// the fault ends with its other link, named from the other end.
 func TestOneLinkIsMended(t *testing.T) {
 	c := boot(t, cluster.Config{Seed: 21, NoSync: true, Nodes: 1})
 	leader := c.Raft().Leader()
 	others := slices.DeleteFunc([]string{"a", "b", "c"}, func(id string) bool { return id == leader })
-	run(t, c, strings.NewReplacer("LEADER", leader, "CUT", others[0], "OTHER", others[1]).Replace(`
+	run(t, c, strings.NewReplacer("CUT", others[0]).Replace(`
 kviz fault cut member/CUT
 kubectl create configmap unheard
-kviz wait --timeout 60s 'store.members["CUT"].last < store.members["LEADER"].commit'
-kviz fault heal member/CUT LEADER
-kviz wait --timeout 60s 'store.members["CUT"].commit >= store.members["LEADER"].commit && faults.exists(f, f.fault == "cut")'
-kviz fault heal member/OTHER member/CUT
+kviz wait --timeout 60s 'store.leader != "" && store.members["CUT"].last < store.members[store.leader].commit'
+leads=$(kviz print store.leader)
+kviz fault heal member/CUT "$leads"
+kviz wait --timeout 5s "store.members[\"CUT\"].commit >= store.members[\"$leads\"].commit"
+kviz wait --timeout 1s 'faults.exists(f, f.fault == "cut")'
+for id in a b c; do
+  if test "$id" != CUT && test "$id" != "$leads"; then kviz fault heal member/"$id" CUT; fi
+done
 kviz wait --timeout 1s 'faults.size() == 0'
 `))
 }

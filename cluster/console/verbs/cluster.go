@@ -34,6 +34,13 @@ type Faults interface {
 	Fault(context.Context, control.Fault) error
 }
 
-// Condition reports whether an expression holds now; it is called on the
-// kernel's goroutine, after the newest event has been folded.
-type Condition func() (bool, error)
+// Condition is an expression that was compiled.
+type Condition struct {
+	// Holds reports whether it holds now; it is called on the kernel's
+	// goroutine, after the newest event has been folded.
+	Holds func() (bool, error)
+
+	// Store is whether it asks about the store, whose members elect and
+	// replicate by the machine's clock.
+	Store bool
+}

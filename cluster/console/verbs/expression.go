@@ -30,12 +30,12 @@ func printVerb(_ context.Context, inv *use, args []string) int {
 func (inv *use) compile(expr string) (Condition, bool) {
 	if inv.cfg.Compile == nil {
 		fmt.Fprintf(inv.Err, "kviz %s: this console evaluates no expressions\n", inv.Args[1])
-		return nil, false
+		return Condition{}, false
 	}
 	c, err := inv.cfg.Compile(expr)
 	if err != nil {
 		fmt.Fprintf(inv.Err, "kviz %s: %v\n", inv.Args[1], err)
-		return nil, false
+		return Condition{}, false
 	}
 	return c, true
 }

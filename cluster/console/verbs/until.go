@@ -60,7 +60,7 @@ func until(ctx context.Context, inv *use, args []string) int {
 	if limit == 0 && inv.Script {
 		limit = standLimit
 	}
-	holds, ok := inv.compile(expr)
+	condition, ok := inv.compile(expr)
 	if !ok {
 		return 2
 	}
@@ -68,7 +68,7 @@ func until(ctx context.Context, inv *use, args []string) int {
 	var failed error
 	met := false
 	stop := &sim.Stop{Once: true, At: func(*trace.Event) bool {
-		yes, err := holds()
+		yes, err := condition.Holds()
 		if err != nil {
 			failed = err
 		}
@@ -156,6 +156,11 @@ func (inv *use) runUntilStanding(ctx context.Context, grain trace.Grain, start f
 	}
 }
 
+// storeLimit is how much of its limit a wait for the members of the store gives
+// them by the machine's clock too: in a script minutes of virtual time may pass
+// between two of their heartbeats.
+const storeLimit = 10 * time.Second
+
 // waitFor waits until an expression holds.
 func waitFor(ctx context.Context, inv *use, args []string) int {
 	limit, expr, ok := limitAndExpr(args)
@@ -165,7 +170,7 @@ func waitFor(ctx context.Context, inv *use, args []string) int {
 	if limit == 0 {
 		limit = standLimit
 	}
-	holds, ok := inv.compile(expr)
+	condition, ok := inv.compile(expr)
 	if !ok {
 		return 2
 	}
@@ -178,7 +183,7 @@ func waitFor(ctx context.Context, inv *use, args []string) int {
 		if met || failed != nil {
 			return false
 		}
-		met, failed = holds()
+		met, failed = condition.Holds()
 		return met || failed != nil
 	}
 	w, err := inv.Kernel.Changes(ctx, inv.Cause, limit, func(*trace.Event) bool { return look() })
@@ -186,15 +191,31 @@ func waitFor(ctx context.Context, inv *use, args []string) int {
 		return inv.did(err)
 	}
 	defer w.Close()
-	already, why := false, error(nil) // as of now: what comes later is the kernel's to write
-	_ = inv.Kernel.Do(func() {
-		look()
-		already, why = met || failed != nil, failed
-	})
-	if already {
+	now := func() (over bool, why error) { // later looks are the kernel's to write
+		_ = inv.Kernel.Do(func() {
+			look()
+			over, why = met || failed != nil, failed
+		})
+		return over, why
+	}
+	if over, why := now(); over {
 		return inv.did(why)
 	}
-	switch err := w.Next(ctx); {
+	patience := time.After(min(limit, storeLimit))
+	err = w.Next(ctx)
+	for waits := condition.Store; waits && errors.Is(err, command.ErrLimit); {
+		if over, why := now(); over {
+			return inv.did(why)
+		}
+		select {
+		case <-patience:
+			waits = false
+		case <-ctx.Done():
+			return inv.did(ctx.Err())
+		case <-time.After(time.Millisecond): // of the machine's time; in a script virtual time stands meanwhile
+		}
+	}
+	switch {
 	case errors.Is(err, command.ErrLimit):
 		return inv.did(fmt.Errorf("timed out after %s of virtual time, and the expression does not hold: %s", limit, expr))
 	case err != nil:
