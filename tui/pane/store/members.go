@@ -130,6 +130,7 @@ func drawMeter(s *pane.Sheet, q view.Quorum, y int) int {
 		word = "too few: no write is taken"
 	}
 	a.Text(x+1, 0, fmt.Sprintf("%d ÷ 2 + 1 = %d; %s; it can lose %d", q.Total, q.Need, word, max(q.Have-q.Need, 0)), st)
+	s.Mark(grid.Rect{X: 0, Y: y, W: s.W(), H: 1}, "quorum")
 	s.Hot(0, y, s.W(), onStore(fmt.Sprintf("A write needs %d of %d voters that reach one another. %d do.", q.Need, q.Total, q.Have)))
 	return y + 1
 }
