@@ -1,0 +1,1 @@
+kviz fault start store

@@ -1,0 +1,2 @@
+# The leader is the one that goes.
+kviz fault crash member/a

@@ -1,0 +1,1 @@
+etcdctl member add d --learner --peer-urls=http://d:2380

@@ -1,0 +1,1 @@
+etcdctl member promote $(id $newcomer)

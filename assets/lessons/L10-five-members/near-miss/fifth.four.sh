@@ -1,0 +1,4 @@
+# All are up again, but nobody joins.
+kviz fault start store
+settled
+wrote

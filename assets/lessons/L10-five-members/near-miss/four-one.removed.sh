@@ -1,0 +1,3 @@
+# miss: four-one: b was removed; the others are only three now, and need two
+kviz fault remove member/b
+wrote

@@ -1,0 +1,2 @@
+# Three of four go on.
+wrote

@@ -1,0 +1,3 @@
+# One of five is missed by nobody.
+kviz fault crash member/$(follower)
+wrote

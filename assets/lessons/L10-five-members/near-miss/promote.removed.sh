@@ -1,0 +1,2 @@
+# miss: four: d has left; it should stay, and vote
+kviz fault remove member/$newcomer
