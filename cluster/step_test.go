@@ -39,7 +39,9 @@ func TestStepThroughOneWrite(t *testing.T) {
 
 	committed := func() bool {
 		events, _, _ := c.Trace().Read(c.Trace().Search(trace.ID{Seq: from, Sub: 1}), 1<<16)
-		return slices.ContainsFunc(events, func(e *trace.Event) bool { return e.Kind == trace.StoreCommit })
+		return slices.ContainsFunc(events, func(e *trace.Event) bool { // a Lease may be under way beside it
+			return e.Kind == trace.StoreCommit && e.Object.Kind == "Namespace"
+		})
 	}
 	steps := 0
 	for !committed() {
