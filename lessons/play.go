@@ -14,8 +14,9 @@ import (
 // playing is where a learner is in a lesson in beats.
 type playing struct {
 	*Attempt
-	shown   int // the beat on the stage, which may be one before that under way
-	offered int // how many of the beat's commands have been run from the offer
+	shown   int  // the beat on the stage, which may be one before that under way
+	behind  bool // there are events that have not been judged yet
+	offered int  // how many of the beat's commands have been run from the offer
 	asked   asked
 	entered time.Time       // in real time, when the beat under way was entered
 	base    float64         // the speed where a beat names none
@@ -48,6 +49,7 @@ type BeatLook struct {
 	ByKey, Still  bool
 
 	Runs    bool   // the cluster runs for it
+	Behind  bool   // there are events that have not been judged yet
 	Late    bool   // its stop has not come in its time
 	Offer   string // the command that is offered now; "" for none
 	OfferNo int    // from 1
@@ -97,7 +99,9 @@ func (p *playing) steer(c Cluster) error {
 
 // looks brings the attempt up to date and steers the cluster.
 func (p *playing) looks(c Cluster) error {
-	for i := 0; i < judged/batch && p.Attempt.Look(); i++ {
+	p.behind = true
+	for i := 0; i < judged/batch && p.behind; i++ {
+		p.behind = p.Attempt.Look()
 	}
 	for _, step := range p.Lesson.Steps[:p.at+1] {
 		if _, known := p.tells[step.ID]; !known && step.Question != nil && p.Verdict(step) != "" && p.revealedHere(step) {
@@ -146,7 +150,7 @@ func (p *playing) look(look *Look, hint int) {
 	b := &BeatLook{
 		ID: step.ID, Title: step.Title, Chapter: step.Chapter, Start: span.Start(), From: span.From, At: span.At, Stopped: span.Stopped, Acts: step.Acts(),
 		Tempo: step.Stage.Tempo, Quiet: step.Stage.Quiet, ByKey: step.Stage.ByKey, Still: step.Stage.Still,
-		Runs: now && p.Runs(), Past: !now, Version: p.version*uint64(len(p.Lesson.Steps)+1) + uint64(p.shown),
+		Runs: now && p.Runs(), Behind: p.behind, Past: !now, Version: p.version*uint64(len(p.Lesson.Steps)+1) + uint64(p.shown),
 	}
 	look.Beat = b
 	if span.end != nil {
@@ -235,7 +239,8 @@ func (p *playing) lookQuestion(look *Look, step *Step, now bool) {
 		x, ok := p.numbers[step.ID]
 		b.Typed, look.Answered = !ok, ok
 		if ok {
-			look.Choices = append(look.Choices, ChoiceLook{Text: "You say: " + q.Number.unit(x), Chosen: true})
+			_, told := p.tells[step.ID]
+			look.Choices = append(look.Choices, ChoiceLook{Text: "You say: " + q.Number.unit(x), Chosen: true, Right: told && p.right(step)})
 		}
 	default:
 		chosen := p.Answered(step)

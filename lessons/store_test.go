@@ -22,7 +22,7 @@ func (p *player) beat() {
 	p.t.Helper()
 	for {
 		look := p.until("is there something to do, or is it over", func(l lessons.Look) bool {
-			return l.CanNext || l.Finished || l.Beat.Offer != "" || l.Ask != "" && !l.Answered
+			return l.CanNext || l.Finished || l.Beat.Offer != "" && !l.Beat.Behind || l.Ask != "" && !l.Answered
 		})
 		b := look.Beat
 		switch {

@@ -168,7 +168,8 @@ func (p *plainLesson) next(ctx context.Context, group *safe.Group, ran chan<- in
 			return false
 		}
 		line := p.queue[0]
-		if p.running && !p.beside(line) {
+		behind := p.look.Beat != nil && p.look.Beat.Behind // what a command did may not be known yet
+		if (p.running || behind) && !p.beside(line) {
 			return false
 		}
 		p.queue = p.queue[1:]

@@ -89,14 +89,24 @@ type Command struct {
 	Said    string // the last line it printed, as far as it is the last there is
 }
 
-// Last is the newest command; no line for none.
+// settle notes that a command that has ended may be shown as ended: what else is drawn of
+// the cluster is brought up to date after that, and has what the command did.
+func (c *Console) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entered != nil {
+		c.entered.seen = c.entered.over
+	}
+}
+
+// Last is the newest command as of the last [Drawer.Update]; no line for none.
 func (c *Console) Last() Command {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.entered == nil {
 		return Command{}
 	}
-	last := Command{Line: c.entered.line, Running: !c.entered.over, Exit: c.entered.exit}
+	last := Command{Line: c.entered.line, Running: !c.entered.seen, Exit: c.entered.exit}
 	for i := len(c.rows) - 1; i >= 0 && !c.rows[i].asked; i-- {
 		if text := c.rows[i].text; text != "" && !strings.HasPrefix(text, "exit status ") {
 			last.Said = text
@@ -263,12 +273,12 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, absent, line
 	line, behind := background(line)
 	j := &job{line: line, behind: make(chan struct{})}
 	c.mu.Lock()
-	c.entered = j
 	if c.front != nil && !behind {
 		c.tell("still running: "+c.front.line+"  (ctrl+z puts it into the background, ctrl+c ends it)", theme.Warn)
 		c.mu.Unlock()
 		return
 	}
+	c.entered = j
 	ctx, j.cancel = context.WithCancel(ctx)
 	if behind {
 		c.putBehind(j)

@@ -51,8 +51,12 @@ func (d *Drawer) Update() (changed bool) {
 	v := d.Version()
 	changed = v != d.seen
 	d.seen = v
+	d.settle()
 	return changed
 }
+
+// Busy reports whether a command runs, or there is something new that was not drawn.
+func (d *Drawer) Busy() bool { return d.Console.Busy() || d.Version() != d.seen }
 
 // Press answers a key press, and gives the line that was entered, "" for none. Words
 // are completed from a state of the cluster and from what can be broken in it, which is

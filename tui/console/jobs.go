@@ -22,6 +22,7 @@ type job struct {
 	killed bool // the person has ended it
 	over   bool // it has ended, with
 	exit   int
+	seen   bool          // whoever draws has learnt that it is over
 	number int           // 0: it was never in the background
 	back   bool          // it is in the background now
 	behind chan struct{} // closed when it goes into the background for the first time
