@@ -48,7 +48,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 
 	edges := newEdges(k, servers, assets.Documents())
 	clock := newClock(k, life, db, stream, cfg.Speed)
-	asks := &expressions{stream: stream}
+	asks := &expressions{stream: stream, members: !cfg.Bare}
 	c := &Cluster{
 		lifetime: life, clock: clock, breakpoints: &breakpoints{k: k, clock: clock, asks: asks},
 		faults:    newFaults(k, components, recovery{db, components, servers}, nodes, slow),

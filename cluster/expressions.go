@@ -14,9 +14,10 @@ import (
 // viewers' histories. It costs something, so it is made only from the moment an expression
 // first asks; all on the kernel's goroutine.
 type expressions struct {
-	stream *trace.Stream
-	fold   *view.Builder // nil before the first asks
-	at     uint64
+	stream  *trace.Stream
+	members bool          // the store has some
+	fold    *view.Builder // nil before the first asks
+	at      uint64
 }
 
 var errNoExpression = errors.New("an expression is wanted, such as store.leader == \"a\"")
@@ -42,8 +43,8 @@ func (x *expressions) condition(src string) (verbs.Condition, error) {
 		return verbs.Condition{}, err
 	}
 	return verbs.Condition{
-		Holds: func() (bool, error) { return p.Eval(x.folded(), x.stream.Last()) },
-		Store: p.Mentions("store"),
+		Holds:   func() (bool, error) { return p.Eval(x.folded(), x.stream.Last()) },
+		Members: x.members && p.Mentions("store"),
 	}, nil
 }
 

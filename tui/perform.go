@@ -205,7 +205,7 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		m.stage.Update(m.lesson.Look(), m.history())
 		return does
 	case action.Offered:
-		return m.exec(string(a))
+		return m.offered(string(a))
 	case action.Type:
 		m.drawer.Fill(string(a))
 		m.drawer.Type()
@@ -305,6 +305,22 @@ func (m *Explorer) openList(which action.Open) {
 		}
 		m.perform(why)
 	}
+}
+
+// offered runs the command that a lesson offers, once all has been judged that has happened:
+// if something else is offered by then, that is shown first.
+func (m *Explorer) offered(line string) action.Action {
+	for {
+		m.perform(m.lesson.Update())
+		if b := m.lesson.Look().Beat; b == nil || !b.Behind {
+			break
+		}
+	}
+	m.stage.Update(m.lesson.Look(), m.history())
+	if b := m.lesson.Look().Beat; b == nil || b.Offer != line {
+		return action.Redraw{}
+	}
+	return action.All{m.exec(line), action.Lesson("offered")}
 }
 
 // exec runs a line in the console.

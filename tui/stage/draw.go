@@ -71,7 +71,7 @@ func (s *Stage) Draw(g *grid.Grid, around Around) (x, y int, cursor bool) {
 	a := g.Area()
 	a.Clear()
 	r := divide(a)
-	s.running = around.Console.Last.Running || s.look.Beat != nil && s.look.Beat.Behind
+	s.running = around.Console.Last.Running
 	if s.look.Beat == nil {
 		s.drawTitle(r.title, around)
 		in := r.stage.Frame([]grid.Span{{Text: s.look.Title, Style: theme.Title}}, theme.Line)

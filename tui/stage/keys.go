@@ -71,6 +71,8 @@ func (s *Stage) Keys() []keymap.Binding {
 		keys = append(keys, keymap.Binding{Binding: keymap.Hint("⏎", "answer", "enter")})
 	case b.Mistake != "" && !s.hands.lookOn:
 		keys = append(keys, undoKey, goOnKey)
+	case b.Offer != "" && s.running:
+		keys = append(keys, editKey)
 	case b.Offer != "":
 		keys = append(keys, runKey, editKey)
 	}
@@ -129,7 +131,7 @@ func (s *Stage) Key(k tea.KeyPressMsg) action.Action {
 			return action.Redraw{}
 		}
 		if b.Offer != "" && b.Mistake == "" && !s.playing() {
-			return action.All{action.Offered(b.Offer), action.Lesson("offered")}
+			return action.Offered(b.Offer)
 		}
 		return s.on()
 	case editKey.Action:

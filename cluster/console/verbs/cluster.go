@@ -40,7 +40,7 @@ type Condition struct {
 	// goroutine, after the newest event has been folded.
 	Holds func() (bool, error)
 
-	// Store is whether it asks about the store, whose members elect and
+	// Members is whether it asks about a store that has members, which elect and
 	// replicate by the machine's clock.
-	Store bool
+	Members bool
 }

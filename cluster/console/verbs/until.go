@@ -156,10 +156,10 @@ func (inv *use) runUntilStanding(ctx context.Context, grain trace.Grain, start f
 	}
 }
 
-// storeLimit is how much of its limit a wait for the members of the store gives
+// membersLimit is how much of its limit a wait for the members of the store gives
 // them by the machine's clock too: in a script minutes of virtual time may pass
 // between two of their heartbeats.
-const storeLimit = 10 * time.Second
+const membersLimit = 10 * time.Second
 
 // waitFor waits until an expression holds.
 func waitFor(ctx context.Context, inv *use, args []string) int {
@@ -201,9 +201,9 @@ func waitFor(ctx context.Context, inv *use, args []string) int {
 	if over, why := now(); over {
 		return inv.did(why)
 	}
-	patience := time.After(min(limit, storeLimit))
+	patience := time.After(min(limit, membersLimit))
 	err = w.Next(ctx)
-	for waits := condition.Store; waits && errors.Is(err, command.ErrLimit); {
+	for waits := condition.Members; waits && errors.Is(err, command.ErrLimit); {
 		if over, why := now(); over {
 			return inv.did(why)
 		}
