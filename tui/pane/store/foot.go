@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -269,8 +270,32 @@ func (r *ring) numbers() []grid.Span {
 	if len(list) == 0 {
 		return nil
 	}
-	row := []grid.Span{span("commit p99 ", theme.Muted), span(words.Dur(list[len(list)-1].Commit().P99), theme.Number)}
-	return append(row, r.syncs(r.W-grid.Width(row[0].Text)-grid.Width(row[1].Text))...)
+	l := list[len(list)-1]
+	row := []grid.Span{span("commit p99 ", theme.Muted), span(words.Dur(l.Commit().P99), theme.Number), span(" "+trend(l.Series()), theme.Muted)}
+	w := r.W
+	for _, x := range row {
+		w -= grid.Width(x.Text)
+	}
+	return append(row, r.syncs(w)...)
+}
+
+// trend draws how long commits took, the newest at the right: the slowest of so many each.
+func trend(took []time.Duration) string {
+	const cells, each = 12, 8
+	if len(took) > cells*each {
+		took = took[len(took)-cells*each:]
+	}
+	if len(took) == 0 {
+		return ""
+	}
+	most := slices.Max(took)
+	var b strings.Builder
+	for len(took) > 0 {
+		n := (len(took)-1)%each + 1 // the oldest cell has what is left over
+		b.WriteRune(grid.Level(int(slices.Max(took[:n])), int(most)))
+		took = took[n:]
+	}
+	return b.String()
 }
 
 // syncs are how long the members' disks take; the fastest and the slowest where there is no room for
