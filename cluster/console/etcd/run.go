@@ -19,11 +19,13 @@ type run struct {
 	limit  time.Duration // --command-timeout, of virtual time
 	watch  watchMode
 
-	mu       sync.Mutex
-	deadline time.Duration // virtual time by which requests must have been answered; 0: none was made yet
-	wrote    []string      // keys of the API server's that it wrote
-	ended    bool          // its watch has seen enough
-	turns    *turns        // nil: the program itself asks one member after the other
+	mu     sync.Mutex
+	inside int           // requests that are in the cluster now
+	since  time.Duration // virtual time when the first of them came in
+	spent  time.Duration // virtual time in which requests before them were in the cluster
+	wrote  []string      // keys of the API server's that it wrote
+	ended  bool          // its watch has seen enough
+	turns  *turns        // nil: the program itself asks one member after the other
 }
 
 // errTooLate is what a request ends with that the command's time was too short
@@ -36,6 +38,8 @@ var errTooLate = errors.New("kviz: the time of the command is over")
 func (r *run) serve(name string, fn func(*sim.Task)) error {
 	late := false
 	err := r.inv.Task(r.ctx, name, func(t *sim.Task) {
+		r.enter(t)
+		defer r.leave(t)
 		left := r.left(t)
 		if left <= 0 {
 			late = true
@@ -66,18 +70,38 @@ func (r *run) serve(name string, fn func(*sim.Task)) error {
 	return err
 }
 
-// left is how much is left of the command's time, which begins with its first
-// request.
+// enter has the command's time pass.
+func (r *run) enter(t *sim.Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.inside == 0 {
+		r.since = t.Elapsed()
+	}
+	r.inside++
+}
+
+func (r *run) leave(t *sim.Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.inside--; r.inside == 0 {
+		r.spent += t.Elapsed() - r.since
+	}
+}
+
+// left is how much is left of the command's time. It passes while a request is in the
+// cluster: how long the program itself takes in between is the machine's time, in which a
+// cluster that runs as fast as it can may get through hours.
 func (r *run) left(t *sim.Task) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.deadline == 0 {
-		r.deadline = t.Elapsed() + r.limit
-		if end, ok := command.Deadline(r.ctx); ok {
-			r.deadline = min(r.deadline, end)
-		}
+	left := r.limit - r.spent
+	if r.inside > 0 {
+		left -= t.Elapsed() - r.since
 	}
-	return r.deadline - t.Elapsed()
+	if end, ok := command.Deadline(r.ctx); ok {
+		left = min(left, end-t.Elapsed())
+	}
+	return left
 }
 
 // expire lets the command's time pass: nobody answers.
