@@ -88,7 +88,7 @@ func (s *terminal) pressPrinted() {
 		s.press("2", "\r")
 	case strings.Contains(was, "How sure are you?"):
 		s.press("2")
-	case strings.Contains(was, "1-") && strings.Contains(was, " answer"):
+	case asked.MatchString(was):
 		s.press(digitFree(was))
 	case strings.Contains(was, "Enter runs it"), strings.Contains(was, "⏎ run"): // beside a long command there is room for the key alone
 		s.press("\r")
@@ -97,6 +97,9 @@ func (s *terminal) pressPrinted() {
 	}
 	s.until("nothing happens after a key of", func(text string) bool { return text != was }, []string{was})
 }
+
+// asked is the line of keys where something is asked.
+var asked = regexp.MustCompile(`(?m)^ 1(-[1-9])? answer `)
 
 // free is an answer that is not given yet; a card that has its place shows it.
 var free = regexp.MustCompile(`(?m)(?:^    |\[ \] )([1-9]) `)

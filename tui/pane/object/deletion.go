@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -68,7 +69,7 @@ func drawAvailability(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 const mostKeepers = 8
 
 func drawList(s *pane.Sheet, f *pane.Frame, y int, list []view.Keeper) int {
-	below := map[string]int{}
+	below, ids := map[string]int{}, map[string]bool{}
 	for _, k := range list {
 		below[k.Of]++
 		if n := below[k.Of]; k.Of != "" && n > mostKeepers {
@@ -84,7 +85,12 @@ func drawList(s *pane.Sheet, f *pane.Frame, y int, list []view.Keeper) int {
 		if f.Fresh(k.Event) {
 			st |= grid.Fresh
 		}
-		on := pane.Subject{ID: "keeper/" + k.Of + "/" + k.What + "/" + k.Why, Ref: k.Ref, Event: k.Event, Words: k.What + ": " + k.Why + "."}
+		id := "keeper/" + path.Join(k.Of, k.What) // its reason may change every second
+		if ids[id] {
+			id += "/" + k.Why
+		}
+		ids[id] = true
+		on := pane.Subject{ID: id, Ref: k.Ref, Event: k.Event, Words: k.What + ": " + k.Why + "."}
 		s.Line(y, on, grid.Span{Text: lead + mark, Style: st}, grid.Span{Text: k.What + "  ", Style: theme.Name}, grid.Span{Text: k.Why, Style: theme.Muted})
 		y++
 	}

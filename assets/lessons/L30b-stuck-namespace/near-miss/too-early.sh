@@ -1,3 +1,0 @@
-# The namespace went first; nothing held it.
-kubectl delete namespace demo
-away
