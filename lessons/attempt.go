@@ -1,6 +1,7 @@
 package lessons
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -20,6 +21,9 @@ type Attempt struct {
 	judged uint64 // position of the next event for the session
 	stage  fold
 	spans  []Span // of the beats that were entered
+
+	unbound []Binding // names of the beat's beginning, as long as one has no value
+	unknown error     // why that one has none
 }
 
 // fold is a fold of the trace up to a position.
@@ -75,7 +79,7 @@ func (a *Attempt) Enter(beat int) {
 			break
 		}
 	}
-	a.at = beat
+	a.at, a.unbound = beat, nil
 	a.spans = append(a.spans[:beat], Span{From: a.stage.next, At: a.stage.next, start: a.stage.b.Mark()})
 	if !seeks {
 		a.begin()
@@ -85,12 +89,14 @@ func (a *Attempt) Enter(beat int) {
 // batch bounds how many events are judged at a time.
 const batch = 512
 
-// begin binds the names of the beat's beginning.
+// begin binds the names of the beat's beginning. A value that is not known then, such as the
+// leader's name during an election, is taken when it is.
 func (a *Attempt) begin() {
 	step, span := a.Lesson.Steps[a.at], &a.spans[a.at]
 	span.begun, span.From, span.start = true, a.stage.next, a.stage.b.Mark()
 	st := a.stage.b.Live()
-	a.bind(step.Stage.Let, st)
+	a.unbound = step.Stage.Let
+	a.bindLate(st)
 	a.lasting(step, st)
 	if q := step.Question; q != nil && q.reveal != nil {
 		if p, err := q.reveal.compiled(); err == nil && !p.Mentions("event") {
@@ -102,25 +108,46 @@ func (a *Attempt) begin() {
 	}
 }
 
-// bind gives names their values.
-func (a *Attempt) bind(names []Binding, st *view.State) {
-	for _, n := range names {
-		v, err := n.is.program.Value(st, st.Event, a.values)
-		if err != nil {
-			if a.failed == nil {
-				a.failed = fmt.Errorf("beat %q: %s: %w", a.Lesson.Steps[a.at].ID, n.Name, err)
-			}
-			continue
-		}
-		a.values[n.Name] = v
+// bindLate gives the names of the beat's beginning their values, if that was not possible before:
+// all of them at once, for one may stand for what another is not.
+func (a *Attempt) bindLate(st *view.State) {
+	if a.unknown = a.bind(a.unbound, st); a.unknown == nil {
+		a.unbound = nil
 	}
 }
+
+// bind gives names their values, and says why the first that has none has none. An empty text
+// is no value: nobody leads, nothing is named.
+func (a *Attempt) bind(names []Binding, st *view.State) (unknown error) {
+	for _, n := range names {
+		v, err := n.is.program.Value(st, st.Event, a.values)
+		if err == nil {
+			a.values[n.Name] = v
+			if v.Text() == "" {
+				err = errors.New("it stands for nothing")
+			}
+		}
+		if err != nil && unknown == nil {
+			unknown = fmt.Errorf("beat %q: %s: %w", a.Lesson.Steps[a.at].ID, n.Name, err)
+		}
+	}
+	return unknown
+}
+
+// bound reports whether all names of the beat's beginning have their values.
+func (a *Attempt) bound() bool { return len(a.unbound) == 0 }
 
 // stand ends the beat's way along the trace, where the stage is.
 func (a *Attempt) stand() {
 	step, span := a.Lesson.Steps[a.at], &a.spans[a.at]
 	st := a.stage.b.Live()
-	a.bind(step.Stage.Then, st)
+	unknown := a.bind(step.Stage.Then, st)
+	if !a.bound() {
+		unknown = a.unknown
+	}
+	if a.failed == nil {
+		a.failed = unknown
+	}
 	span.Stopped, span.At = true, a.stage.next
 	span.end, span.values = a.stage.b.Mark(), maps.Clone(a.values)
 }
@@ -130,6 +157,7 @@ func (a *Attempt) Look() (more bool) {
 	step := a.Lesson.Steps[a.at]
 	if step.Acts() {
 		more = a.follow(batch) == batch
+		a.bindLate(a.b.Live())
 		span := &a.spans[a.at]
 		if step.Stage.Stop != nil {
 			return more
@@ -192,6 +220,7 @@ func (a *Attempt) advance(n int) (more bool) {
 			a.answersAt(a.stage.b.Live(), e)
 		}
 		st := a.stage.b.Live()
+		a.bindLate(st)
 		switch {
 		case !span.begun:
 			if a.holds(step.Stage.From, st, e) {

@@ -53,7 +53,7 @@ func (t *Trials) Check(ctx context.Context, l *Lesson, boot Boot, screen Screen)
 		wg.Go(func() {
 			t.slots <- struct{}{}
 			defer func() { <-t.slots }()
-			if err := try(); err != nil {
+			if err := undisturbed(try); err != nil {
 				wrong[i] = fmt.Errorf("lesson %s: %w", l.ID, err)
 			}
 		})

@@ -190,6 +190,9 @@ func (l *Lesson) instead(ctx context.Context, boot Boot, name, script string, pa
 		return err
 	}
 	defer back()
+	if err := r.named(ctx); err != nil {
+		return err
+	}
 	for name, v := range r.a.values { // what the lesson has given a name, a script has as $name
 		script = fmt.Sprintf("%s='%s'\n", name, strings.ReplaceAll(v.Text(), "'", `'"'"'`)) + script
 	}

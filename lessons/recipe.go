@@ -42,6 +42,9 @@ func (r *recipe) through(ctx context.Context) error {
 	if !step.Acts() {
 		return r.shows(ctx, step, at)
 	}
+	if err := r.named(ctx); err != nil {
+		return err
+	}
 	if err := r.offers(ctx, step); err != nil {
 		return err
 	}
@@ -51,6 +54,11 @@ func (r *recipe) through(ctx context.Context) error {
 	return r.until(ctx, patience, func() bool { return r.a.Passed(step) }, func() error {
 		return fmt.Errorf("beat %q: its offers do not meet its goals; open: %s", step.ID, r.open(step))
 	})
+}
+
+// named waits until the names that the beat gives have values.
+func (r *recipe) named(ctx context.Context) error {
+	return r.until(ctx, patience, r.a.bound, func() error { return r.a.unknown })
 }
 
 // open says which goals of a beat are not met, and how near it came.
