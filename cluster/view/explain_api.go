@@ -133,21 +133,38 @@ func explainStage(e *trace.Event, p *trace.Stage) string {
 	if p.By != "" {
 		by = " (" + p.By + ")"
 	}
-	tried := ""
-	if p.Proof != nil {
-		tried = "; asked in turn: " + strings.Join(p.Proof.Tried, "; ")
+	var tried []string
+	switch {
+	case p.Asked != nil:
+		tried = p.Asked
+	case p.Proof != nil:
+		tried = p.Proof.Tried
 	}
-	if p.Asked != nil {
-		tried = "; asked in turn: " + strings.Join(p.Asked, "; ")
+	said := []string{p.Note}
+	if len(tried) > 0 {
+		said = append(said, "asked in turn: "+strings.Join(tried, "; "))
 	}
 	if p.Verdict == "refuse" {
-		return fmt.Sprintf("%s%s refuses the request%s%s%s", p.Stage, by, tail(" with ", code(p.Code)), tail(": ", p.Note), tried)
+		return fmt.Sprintf("%s%s refuses the request%s%s", p.Stage, by, tail(" with ", code(p.Code)), tail(": ", clauses(said...)))
 	}
-	note := p.Note + tried
 	if n := len(p.Diff); n > 0 {
-		note += tail("; ", count(n, "field")+" changed")
+		said = append(said, count(n, "field")+" changed")
 	}
-	return fmt.Sprintf("%s%s%s", p.Stage, by, tail(": ", orElse(note, "passes")))
+	return fmt.Sprintf("%s%s%s", p.Stage, by, tail(": ", orElse(clauses(said...), "passes")))
+}
+
+// clauses makes one sentence of several.
+func clauses(said ...string) string {
+	var all []string
+	for i, s := range said {
+		if i+1 < len(said) {
+			s = strings.TrimSuffix(s, ".")
+		}
+		if s != "" {
+			all = append(all, s)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 func code(n int) string {
