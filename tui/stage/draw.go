@@ -208,10 +208,11 @@ func bar(part float64) string {
 }
 
 // drawCaption draws what is said: before the change the first paragraph, after it the second.
+// Where nothing changes the second stands in the strip, or nobody would have read the first.
 func (s *Stage) drawCaption(a grid.Area) {
 	b := s.look.Beat
 	text, st := b.Before, theme.Text
-	if b.After != "" && !s.playing() {
+	if b.After != "" && !b.Still && !s.playing() {
 		text = b.After
 	}
 	if len(s.missing) > 0 && !s.playing() && b.Stopped {

@@ -206,7 +206,7 @@ func (s *Stage) happened(w int) []row {
 	b := s.look.Beat
 	switch {
 	case b.Still:
-		return nil
+		return say(b.After, w, theme.Text)
 	case s.playing(), !b.Stopped:
 		return nil
 	}
