@@ -105,6 +105,7 @@ func refusal(r *view.Request) string {
 }
 
 func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun, t timing) int {
+	first := y
 	glyph, st := '✓', theme.Good
 	if len(run.Diff) > 0 {
 		glyph, st = '±', theme.Added
@@ -148,9 +149,16 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, id string, run view.StageRun, 
 		a.Fit(x, 0, s.W()-x, what, theme.Text)
 		y++
 	}
-	for i, d := range run.Diff {
+	y = drawDiff(s, y, run.Diff)
+	s.Mark(grid.Rect{Y: first, W: s.W(), H: y - first}, id+"/changes") // for a lesson: the stage with all that it did
+	return y
+}
+
+// drawDiff draws the fields that a stage changed.
+func drawDiff(s *pane.Sheet, y int, diff []trace.FieldDiff) int {
+	for i, d := range diff {
 		if i == 8 {
-			s.Row(y).Text(4, 0, fmt.Sprintf("… %d more fields", len(run.Diff)-i), theme.Muted)
+			s.Row(y).Text(4, 0, "… "+words.Count(len(diff)-i, "more field"), theme.Muted)
 			return y + 1
 		}
 		sign, st, val := "+", theme.Added, d.To

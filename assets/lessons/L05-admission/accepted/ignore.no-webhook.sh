@@ -1,0 +1,2 @@
+# The configuration is taken away altogether.
+kubectl delete mutatingwebhookconfiguration sidecar-injector

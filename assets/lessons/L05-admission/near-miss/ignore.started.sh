@@ -1,0 +1,4 @@
+# miss: without: the webhook answers again and adds its container; do without it
+# The webhook is started again, so no pod comes without its second container.
+kviz fault start $injector
+kviz wait --timeout 180s 'objects("pods", "demo").size() == 3'
