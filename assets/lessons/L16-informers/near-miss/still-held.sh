@@ -1,4 +1,0 @@
-# All was seen, and nothing was mended.
-again
-work
-held

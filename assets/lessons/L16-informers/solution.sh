@@ -1,6 +1,0 @@
-again
-work
-held
-kviz fault heal $pods
-sleep 20
-one

@@ -1,0 +1,1 @@
+kubectl patch configmap $held -n demo --type=json -p '[{"op":"remove","path":"/metadata/finalizers"}]'

@@ -1,0 +1,2 @@
+# It is marked already.
+kubectl delete configmap $held -n demo --wait=false
