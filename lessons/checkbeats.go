@@ -59,11 +59,23 @@ func (l *Lesson) staged(ctx context.Context, boot Boot) (r *recipe, end func() e
 	h := view.NewHistory(c.Trace())
 	h.CatchUp(0)
 	a := NewAttempt(l, h.Latest(), c.Trace(), h.Len())
-	r = &recipe{c: c, a: a, fast: true, look: func() {
-		for a.Look() {
+	return &recipe{c: c, a: a, fast: true, look: func() { a.catchUp(c) }}, end, nil
+}
+
+// catchUp judges all that has happened. A cluster at full speed may do more than can be judged
+// in the time: then it stands until all is judged.
+func (a *Attempt) catchUp(c Cluster) {
+	for range 8 {
+		if !a.Look() {
+			return
 		}
-	}}
-	return r, end, nil
+	}
+	if !c.Clock().Paused {
+		_ = c.Pause() // if it cannot be paused, what is let go before it is judged ends the attempt
+		defer func() { _ = c.Resume() }()
+	}
+	for a.failed == nil && a.Look() {
+	}
 }
 
 // setup is the script that sets the scene, with what is pinned.
