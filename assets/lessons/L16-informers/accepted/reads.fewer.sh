@@ -1,0 +1,1 @@
+kubectl -n demo scale deployment web --replicas=2

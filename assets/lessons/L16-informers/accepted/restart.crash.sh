@@ -1,0 +1,3 @@
+# It crashes, and somebody starts it again.
+kviz fault crash controller-manager
+kviz fault start controller-manager
