@@ -51,6 +51,27 @@ func TestStuckNamespace(t *testing.T) {
 	}
 }
 
+// A lesson can point at a write with all that it changed.
+func TestMarkOfAWrite(t *testing.T) {
+	tape := tuitest.Story()
+	ref := trace.Ref{APIVersion: "v1", Kind: "ConfigMap", Namespace: "demo", Name: "settings"}
+	settings := func(data map[string]string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "settings"}, Data: data}
+	}
+	tape.Commit(ref, "configmaps", settings(map[string]string{"color": "red", "size": "small"}))
+	changed := tape.Commit(ref, "configmaps", settings(map[string]string{"color": "green", "shape": "round"}))
+	h := tape.History()
+	p := New()
+	p.Show(ref)
+	host := pane.NewHost(p, "")
+	g := grid.New(80, 40)
+	host.Draw(g, g.Area().R, pane.Frame{S: h.Latest(), H: h, Stage: true})
+	const rows = 1 + 3 // the revision; color changed, shape came, size went
+	if at, whole := host.Find("write/" + changed.String() + "/changes"); !whole || at.H != rows {
+		t.Errorf("the write with its changes is at %v, whole=%v; it takes %d rows", at, whole, rows)
+	}
+}
+
 // Of what nothing in the cluster acts on the pane says so, in the words in which its
 // writer was warned: of a kind, and of a field of a pod.
 func TestInert(t *testing.T) {

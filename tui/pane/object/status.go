@@ -218,10 +218,12 @@ func (p *Object) drawHistory(s *pane.Sheet, f *pane.Frame, y int, o *view.Object
 		}
 		s.Line(y, pane.Subject{ID: "write/" + c.Event.String(), Event: c.Event, Kind: trace.StoreCommit, Words: fmt.Sprintf("Revision %d: %s at %s.", c.Revision, c.Type, words.Clock(c.At))},
 			grid.Span{Text: "#" + c.Event.String() + " ", Style: theme.Event}, grid.Span{Text: fmt.Sprintf("rev %d %s", c.Revision, c.Type), Style: st})
+		first := y
 		y++
 		if i > 0 && c.Type == "MODIFIED" {
 			y = drawDiff(s, y, p.yaml(all[i-1].Value), p.yaml(c.Value), 14)
 		}
+		s.Mark(grid.Rect{Y: first, W: s.W(), H: y - first}, "write/"+c.Event.String()+"/changes") // for a lesson: the write with all that it changed
 	}
 	return y
 }
