@@ -3,11 +3,11 @@ kviz apiserver etcd-servers --all >/dev/null
 kviz apiserver servers | grep -q apiserver/b || kviz apiserver add >/dev/null
 kviz fault start apiserver
 kviz fault start apiserver/b
-servers 'balancer.servers.size() > 1 && balancer.servers.all(s, s.up)'
+kviz wait --timeout 60s 'balancer.servers.size() > 1 && balancer.servers.all(s, s.up)'
 kviz fault stop apiserver/b
 sleep 10
 kviz fault start apiserver/b
-servers 'balancer.servers.all(s, s.up)'
+kviz wait --timeout 60s 'balancer.servers.all(s, s.up)'
 kubectl get namespace demo >/dev/null 2>&1 || kubectl create namespace demo
 kubectl delete configmap lesson -n demo --ignore-not-found >/dev/null
 kubectl delete deployment web -n demo --ignore-not-found >/dev/null
