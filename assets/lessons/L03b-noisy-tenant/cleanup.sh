@@ -1,5 +1,5 @@
 kviz resume
 kubectl delete flowschema tenant --ignore-not-found
-kubectl delete prioritylevelconfiguration tenant --ignore-not-found
+kubectl delete prioritylevelconfiguration tenant quiet --ignore-not-found
 kubectl delete namespace tenant --ignore-not-found
 kviz apiserver concurrency 600

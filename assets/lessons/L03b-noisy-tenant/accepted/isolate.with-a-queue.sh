@@ -1,0 +1,5 @@
+# The FlowSchema first, a level with queues, and the whole namespace as a group.
+echo '{"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"FlowSchema","metadata":{"name":"tenant"},"spec":{"priorityLevelConfiguration":{"name":"quiet"},"matchingPrecedence":8999,"distinguisherMethod":{"type":"ByUser"},"rules":[{"subjects":[{"kind":"Group","group":{"name":"system:serviceaccounts:tenant"}}],"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}]}]}}' | kubectl apply -f -
+echo '{"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"PriorityLevelConfiguration","metadata":{"name":"quiet"},"spec":{"type":"Limited","limited":{"nominalConcurrencyShares":10,"lendablePercent":0,"borrowingLimitPercent":0,"limitResponse":{"type":"Queue","queuing":{"queues":1,"handSize":1,"queueLengthLimit":20}}}}}' | kubectl apply -f -
+kubectl wait --for=condition=Dangling=False flowschema/tenant --timeout=60s
+kviz apiserver storm system:serviceaccount:tenant:robot 400
