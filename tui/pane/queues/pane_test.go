@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kviz/cluster/trace"
+	"kviz/tui/grid"
 	"kviz/tui/keymap"
 	"kviz/tui/pane"
 	"kviz/tui/tuitest"
@@ -54,5 +55,19 @@ func TestFlow(t *testing.T) {
 				t.Errorf("%v: the cursor never brought the flow of %s, but %v", size, want, seen)
 			}
 		}
+	}
+}
+
+// A lesson can point at a run with all that it did.
+func TestMarkOfARun(t *testing.T) {
+	h := tuitest.Story().History()
+	host := pane.NewHost(New(), "")
+	g := grid.New(80, 60)
+	host.Draw(g, g.Area().R, pane.Frame{S: h.Latest(), H: h, Stage: true})
+	const id = "run/replicaset/demo/web-7f9c"
+	row, whole := host.Find(id)
+	all, too := host.Find(id + "/actions")
+	if !whole || !too || all.Y != row.Y || all.H <= row.H {
+		t.Errorf("the run is at %v, with what it did at %v", row, all)
 	}
 }

@@ -343,10 +343,12 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.Re
 		Words: fmt.Sprintf("%s and %s: %s; %d runs so far, %d of them failed; they read %d times from caches, %d times from the API server, and wrote %d times.",
 			c.Name, r.Key, word, c.Runs, c.Errors, c.CacheReads, c.LiveReads, c.Writes),
 	})
+	first := y
 	y++
 	for i, act := range r.Actions {
 		y = drawAction(s, f, y, c, r, i, act)
 	}
+	s.Mark(grid.Rect{X: 2, Y: first, W: s.W() - 2, H: y - first}, "run/"+c.Name+"/"+r.Key+"/actions") // for a lesson: the run with all that it did
 	return y
 }
 
