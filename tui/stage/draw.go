@@ -104,7 +104,8 @@ func (s *Stage) Draw(g *grid.Grid, around Around) (x, y int, cursor bool) {
 	return 0, 0, false
 }
 
-// drawTitle draws the first row: the lesson, the beat, and whether the clock runs.
+// drawTitle draws the first row: the lesson, the beat, with its name where there is room, and
+// whether the clock runs.
 func (s *Stage) drawTitle(a grid.Area, around Around) {
 	b := s.look.Beat
 	x := a.Text(1, 0, s.look.ID+" "+s.look.Title, theme.Title)
@@ -113,12 +114,9 @@ func (s *Stage) drawTitle(a grid.Area, around Around) {
 	} else if s.look.Finished {
 		a.Text(x+2, 0, "done ✓", theme.Good|grid.Bold)
 	} else {
-		a.Text(x+2, 0, fmt.Sprintf("beat %d of %d", s.look.Step, s.look.Steps), theme.Muted)
+		x = a.Text(x+2, 0, fmt.Sprintf("beat %d of %d", s.look.Step, s.look.Steps), theme.Muted)
 	}
-	if b == nil {
-		return
-	}
-	if s.over() {
+	if b == nil || s.over() {
 		return
 	}
 	clock, st := "⏸ stands at #"+s.Event().String(), theme.Past
@@ -129,6 +127,10 @@ func (s *Stage) drawTitle(a grid.Area, around Around) {
 		clock, st = "▶ runs  #"+s.Event().String(), theme.Good
 	}
 	a.Right(a.W()-1, 0, clock, st)
+	room := a.W() - 1 - grid.Width(clock) - 2
+	if x += 2; s.look.Recall == nil && !s.look.Finished && x+grid.Width(b.Title) <= room {
+		a.Text(x, 0, b.Title, theme.Text)
+	}
 }
 
 // drawPicture draws the stage: the picture of the beat at the position, with its rings.
