@@ -29,8 +29,8 @@ func (b *bare) AuthStore() auth.AuthStore {
 	return b.state.Auth()
 }
 
-// AuthStoreAt is a member's own users, roles and tokens: who asks it for a
-// serializable read is judged by them.
+// AuthStoreAt is a member's own users, roles and tokens, which decide who may do a
+// serializable read there.
 func (s *Replicated) AuthStoreAt(id string) (auth.AuthStore, error) {
 	m, err := s.membership.member(id)
 	if err != nil {
@@ -57,10 +57,9 @@ func (s *Replicated) mayRead(id string, who *pb.RequestHeader, r *pb.RangeReques
 	return cmp.Or(err, refusal)
 }
 
-// prepared is the request as it goes into the log: with the ID of a lease that
-// was asked for without one, passwords hashed, and who logs in found to know its
-// password. What the log holds must not depend on who applies it, and must not
-// be a password.
+// prepared is the request as it goes into the log: with an ID for a lease that was
+// requested without one, passwords hashed, and a login's password verified. What the
+// log holds must not depend on who applies it, and must not be a password.
 //
 // Mirrors etcd server/etcdserver/v3_server.go LeaseGrant, UserAdd,
 // UserChangePassword and Authenticate.
@@ -102,8 +101,8 @@ func loggingIn(req *pb.InternalRaftRequest, as auth.AuthStore) (*pb.InternalRaft
 	return &pb.InternalRaftRequest{Header: req.Header, Authenticate: &pb.InternalAuthenticateRequest{Name: r.Name, SimpleToken: prefix}}, nil
 }
 
-// AsRoot is the header of what is asked for on behalf of the store itself, whatever
-// users it has; nil while it has none.
+// AsRoot is the header of requests on behalf of the store itself, whatever users it
+// has; nil while it has none.
 func AsRoot(s Authenticating) *pb.RequestHeader {
 	as := s.AuthStore()
 	if !as.IsAuthEnabled() {

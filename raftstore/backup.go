@@ -10,9 +10,9 @@ import (
 	"kviz/raftstore/member"
 )
 
-// Backup writes a member's state as an etcd snapshot file (package dbfile), as
-// etcd's Maintenance.Snapshot sends it. The member's state is taken at one
-// moment, however big it is, and written while the member goes on.
+// Backup writes a member's state as an etcd snapshot file (package dbfile), as etcd's
+// Maintenance.Snapshot sends it. The snapshot is of one moment, however big the state
+// is, and is written while the member goes on.
 func (s *Replicated) Backup(id string, w io.Writer) error {
 	m, err := s.membership.member(id)
 	if err != nil {

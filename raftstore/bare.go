@@ -94,7 +94,7 @@ func (b *bare) applyLocked(req *pb.InternalRaftRequest) *Result {
 	return res
 }
 
-// leaseID draws the ID of a lease that was asked for without one.
+// leaseID draws the ID of a lease that was requested without one.
 func (b *bare) leaseID() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

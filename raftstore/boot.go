@@ -70,9 +70,9 @@ func (s *Replicated) found(facts groupFacts) error {
 	return s.membership.writeGroup(facts)
 }
 
-// reopen starts the members that have a log. Who belongs to the group stands in
-// the best of the logs. A member whose disk is lost or damaged stays down and says
-// why; the others wait for a quorum, as etcd's do.
+// reopen starts the members that have a log. The best of the logs says who belongs to
+// the group. A member whose disk is lost or damaged stays down and says why; the
+// others wait for a quorum, as etcd's do.
 func (s *Replicated) reopen(facts groupFacts, folders []string) error {
 	first := make([]member.Server, len(folders))
 	for i, id := range folders {

@@ -28,7 +28,7 @@ type LeaseTiming interface {
 	Remaining(id int64) (left time.Duration, l mvcc.Lease, ok bool, err error)
 }
 
-// UpkeepTelling tells of requests that took effect and changed no key: compactions,
+// UpkeepTelling reports requests that took effect but changed no key: compactions,
 // leases, alarms.
 type UpkeepTelling interface{ OnUpkeep(fn func(*Result)) }
 

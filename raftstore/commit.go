@@ -68,7 +68,7 @@ func (s *Replicated) fillHeader(h *pb.ResponseHeader, id string, term uint64) {
 	}
 }
 
-// MemberID is the number under which a member stands in response headers.
+// MemberID is a member's ID in response headers.
 func MemberID(id string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte("kviz/" + id))

@@ -139,8 +139,8 @@ type lateWrite struct {
 	err error
 }
 
-// lateWrites finds the overdue writes and what to say of each. One that was
-// given to a leader may still take effect; nobody can know. Call with mu held.
+// lateWrites finds the overdue writes and the error for each. One that was given to a
+// leader may still take effect; that is unknown. Call with mu held.
 //
 // Mirrors etcd server/etcdserver/v3_server.go parseProposeCtxErr.
 func (o *order) lateWrites(now time.Duration) (late []lateWrite) {

@@ -52,7 +52,7 @@ func (s *Replicated) Crash(id string) error {
 	if err != nil {
 		return err
 	}
-	return m.Crash("crashed")
+	return m.Crash("its machine lost power")
 }
 
 // Restart starts a member again, from its disk; one that runs is stopped first.
@@ -239,32 +239,35 @@ func (s *Replicated) Snapshot(id string) error {
 	return m.Snapshot()
 }
 
-// TransferLeadership makes a member the leader and waits until it is, for a
-// second at most.
+// TransferLeadership makes a member the leader and waits until it is. A leader
+// gives a transfer up after an election timeout, which its own slow disk can
+// take; so it is asked three times at most, a second apart.
 func (s *Replicated) TransferLeadership(to string) error {
 	m, err := s.membership.member(to)
 	if err != nil {
 		return err
 	}
-	leader, epoch := s.order.leads()
-	switch {
-	case leader == nil || epoch == 0:
-		return rpctypes.ErrGRPCNoLeader
-	case leader.Member() == to:
-		return nil
-	case !slices.Contains(s.membership.group().voters(), to):
-		return rpctypes.ErrGRPCBadLeaderTransferee // a learner cannot lead
-	case !m.Up():
-		return fmt.Errorf("raftstore: leadership cannot go to member %s: %w", to, member.ErrDown)
-	}
-	leader.Transfer(to)
-	for range 200 {
-		if s.Leader() == to {
+	for range 3 {
+		leader, epoch := s.order.leads()
+		switch {
+		case leader == nil || epoch == 0:
+			return rpctypes.ErrGRPCNoLeader
+		case leader.Member() == to:
 			return nil
+		case !slices.Contains(s.membership.group().voters(), to):
+			return rpctypes.ErrGRPCBadLeaderTransferee // a learner cannot lead
+		case !m.Up():
+			return fmt.Errorf("raftstore: leadership cannot go to member %s: %w", to, member.ErrDown)
 		}
-		s.order.sleep(5 * time.Millisecond)
+		leader.Transfer(to)
+		for range 200 {
+			if s.Leader() == to {
+				return nil
+			}
+			s.order.sleep(5 * time.Millisecond)
+		}
+		// Raft refused proposals meanwhile.
+		s.order.again(epoch)
 	}
-	// Raft refused proposals meanwhile.
-	s.order.again(epoch)
-	return fmt.Errorf("raftstore: member %s did not become leader within a second; %q leads", to, s.Leader())
+	return fmt.Errorf("raftstore: member %s did not become leader within three seconds; %q leads", to, s.Leader())
 }

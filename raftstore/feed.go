@@ -40,9 +40,9 @@ func (s *Replicated) leadershipChanged() {
 	})
 }
 
-// lead gives what is under way to whoever leads now. who is asked with the lock held, so
-// that what is known stays in order; if that is news, lost is called before the new leader
-// is given anything, and led for one that the open store has.
+// lead gives the requests in flight to the current leader. who is called with the lock
+// held, so that leaders are seen in order; if the leader has changed, lost is called
+// before the new one gets anything, and led for one of the open store.
 func (o *order) lead(who func() leadership, lost func(), led func(leadership)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"kviz/raftstore/remote"
 )
 
-// groupFile is what the store itself writes down beside the members' folders.
-// Who belongs to the group stands in the members' logs.
+// groupFile is what the store itself records beside the members' folders. Who belongs
+// to the group is in the members' logs.
 const groupFile = "group.json"
 
 // ClusterID is the ID of a group that was not made by [Replicated.Rebuild].
@@ -25,12 +25,12 @@ const ClusterID = remote.FirstCluster
 
 // groupFacts is the contents of the file.
 type groupFacts struct {
-	// ClusterID stands in response headers, in hexadecimal.
+	// ClusterID is the cluster's ID in response headers, in hexadecimal.
 	ClusterID string `json:"cluster_id"`
 	// Named is how many names were given to members. None is given twice.
 	Named int `json:"named"`
-	// Born says that every first member was started once. Before that nothing can
-	// have been acknowledged, and a start that was broken off begins anew.
+	// Born says that every first member was started once. Before that nothing can have
+	// been acknowledged, and an interrupted start starts over.
 	Born bool `json:"born"`
 	// Survivor is the member from whose data alone the group is about to go on.
 	Survivor string `json:"survivor,omitempty"`
@@ -53,7 +53,7 @@ func (f groupFacts) id() (uint64, error) {
 	return id, nil
 }
 
-// ClusterID stands in response headers. Rebuild changes it.
+// ClusterID is the cluster's ID in response headers. Rebuild changes it.
 func (ms *membership) ClusterID() uint64 { return ms.clusterID.Load() }
 
 // readGroup reads the file and finds the members' folders. fresh says that there
@@ -97,8 +97,8 @@ func (ms *membership) readGroup() (f groupFacts, folders []string, fresh bool, e
 	return f, folders, len(folders) == 0, nil
 }
 
-// finish goes on with what a process that died was in the middle of, and clears
-// away what it had only prepared.
+// finish completes what a process was in the middle of when it died, and removes what
+// it had only prepared.
 func (ms *membership) finish(f *groupFacts) error {
 	if f.Exchange {
 		return ms.finishExchange(f)

@@ -9,9 +9,9 @@ import (
 	"kviz/raftstore/mvcc"
 )
 
-// History is what a store tells of itself beside answering requests: what
-// changed, from any revision on, and what its state machine holds. Both stores
-// have it. All methods may be called from any goroutine.
+// History is what a store offers besides answering requests: what changed, from any
+// revision on, and what its state machine holds. Both stores have it. All methods may
+// be called from any goroutine.
 type History interface {
 	// Revision is the newest revision that any answer can have shown.
 	Revision() int64
@@ -49,9 +49,9 @@ type Changes struct {
 	UpTo int64
 	// More is closed when there may be changes after UpTo.
 	More <-chan struct{}
-	// Era is how often the store's history was replaced by another (Rebuild) or
-	// lost its end (Recover). Whoever followed the store in an earlier era must begin
-	// anew, as with an etcd that was restored from a backup.
+	// Era is how often the store's history was replaced by another (Rebuild) or lost its
+	// end (Recover). Whoever followed the store in an earlier era must start over, as
+	// with an etcd that was restored from a backup.
 	Era uint64
 }
 

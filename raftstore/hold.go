@@ -6,9 +6,9 @@ import (
 	"kviz/raftstore/wire"
 )
 
-// Hold stops (true) or lets go (false) the messages between members. Heartbeats
-// and appends without news still pass, so that the leader goes on leading; no
-// election starts, and the time of requests under way stands still.
+// Hold holds (true) or releases (false) the messages between members. Heartbeats and
+// appends without new entries still pass, so that the leader keeps its leadership; no
+// election starts, and the clock of requests in flight stands still.
 func (s *Replicated) Hold(on bool) {
 	s.holding.Lock() // clock, members and network stand or go together
 	defer s.holding.Unlock()
@@ -63,8 +63,9 @@ func (s *Replicated) StepOne() bool {
 	return true
 }
 
-// nextTimeout is the voter whose election timeout runs out next, nil if all that run lead
-// or hear of a leader: by turns, for nobody knows what raft drew by lot.
+// nextTimeout is the voter whose election timeout expires next, nil if all running ones
+// lead or hear from a leader. They take turns, since raft's random timeouts are not
+// known.
 func (s *Replicated) nextTimeout() (next peer) {
 	for _, id := range s.membership.group().voters() {
 		m, err := s.membership.member(id)

@@ -93,8 +93,10 @@ func TestALearnerThatIsBehindIsNotPromoted(t *testing.T) {
 	if err := promotable(); !errors.Is(err, rpctypes.ErrGRPCLearnerNotReady) {
 		t.Errorf("a learner that lacks 20 of 70 entries: %v", err)
 	}
+	waiting := make(chan error)
+	go func() { waiting <- s.PromoteWhenReady(id) }()
 	s.Heal()
-	promoted(t, s, id)
+	must(t, <-waiting)
 	if err := promotable(); !errors.Is(err, rpctypes.ErrGRPCMemberNotLearner) {
 		t.Errorf("a voter: %v", err)
 	}

@@ -63,7 +63,7 @@ func (l *leases) serve(spawn func(string, func())) {
 // demote has no lease run out: there is no leader that counts their time.
 func (l *leases) demote() { l.lessor.Demote() }
 
-// wake looks at the clock again: it goes on.
+// wake checks the clock again: it is running again.
 func (l *leases) wake() {
 	if l.own != nil {
 		poke(l.own.wake)
@@ -199,8 +199,8 @@ func (s *Replicated) granted(id string, lease int64) (ttl int64, ok bool) {
 	return ttl, ok
 }
 
-// leaseAt is a lease, as the first member has it that has heard of it: the leader may be
-// behind the one that told of it.
+// leaseAt is a lease as on the first member that knows it: the leader may be behind the
+// member that reported it.
 func (s *Replicated) leaseAt(lease int64) (l mvcc.Lease, ok bool) {
 	for _, m := range s.membership.group().members {
 		// A member that is down has nothing to say.

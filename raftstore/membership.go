@@ -50,12 +50,12 @@ func newMembership(o *order, newPeer func(id string) peer, spawn func(string, fu
 	return ms
 }
 
-// AddMember starts an empty member and has the group take it in: as a learner,
-// which gets the log but does not vote, or as a voter, which counts at once and is
-// of no use until it has caught up. It gives the new member's name.
+// AddMember starts an empty member and adds it to the group: as a learner, which gets
+// the log but does not vote, or as a voter, which counts at once but is of no use
+// until it has caught up. It returns the new member's name.
 //
-// Refused like etcd's strict reconfiguration check does (server/etcdserver/server.go
-// mayAddMember), but that who is connected now counts, not who was for five seconds.
+// Refused as by etcd's strict reconfiguration check (server/etcdserver/server.go
+// mayAddMember), except that a member must be connected now, not for five seconds.
 func (ms *membership) AddMember(learner bool) (id string, err error) {
 	ms.changing.Lock()
 	defer ms.changing.Unlock()
@@ -317,7 +317,7 @@ func (ms *membership) update(fn func(r *roster)) {
 	ms.roster.Store(&now)
 }
 
-// join makes a member of which raft does not know yet.
+// join makes a member that raft does not know yet.
 func (ms *membership) join(id string) (m peer) {
 	ms.update(func(r *roster) {
 		m = ms.newPeer(id)

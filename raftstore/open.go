@@ -23,8 +23,8 @@ type Config struct {
 	// Members is how many voters a new group begins with: 1 to 9; 0 is three.
 	// They are named a, b, c …, and so on as others join.
 	Members int
-	// Dir holds one folder a member. "" is a temporary folder, removed by Close.
-	// Opening a folder again goes on where it was left.
+	// Dir holds one folder per member. "" is a temporary folder, removed by Close.
+	// Reopening a folder continues where it was left.
 	Dir string
 	// Remote are members in processes of their own (kviz member), instead of Members
 	// and Dir. Close leaves them running.
@@ -77,7 +77,7 @@ type Config struct {
 	Go func(name string, fn func())
 }
 
-// limits is what the configuration says of the state machine.
+// limits are the configuration's limits for the state machine.
 func (c *Config) limits() apply.Limits {
 	l := apply.Limits{Quota: c.Quota, Knob: c.QuotaKnob, BcryptCost: c.BcryptCost, AuthToken: c.AuthToken}
 	if c.Clock != nil {

@@ -98,7 +98,7 @@ func (o *order) still(leader leadership, fn func()) bool {
 	return true
 }
 
-// again has an epoch begin anew: it lost a write on its way.
+// again has an epoch start over: it lost a write on its way.
 func (o *order) again(epoch uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -181,7 +181,7 @@ func (o *order) close() bool {
 	return true
 }
 
-// wake looks at the clock again: it goes on.
+// wake checks the clock again: it is running again.
 func (o *order) wake() { poke(o.wakeDeadlines) }
 
 // broke has every request to come end with an error.

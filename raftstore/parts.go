@@ -28,7 +28,7 @@ func (s *Replicated) Remaining(id int64) (left time.Duration, lease mvcc.Lease, 
 	return s.leases.Remaining(id)
 }
 
-// ClusterID stands in response headers. Rebuild changes it.
+// ClusterID is the cluster's ID in response headers. Rebuild changes it.
 func (s *Replicated) ClusterID() uint64 { return s.membership.ClusterID() }
 
 // IDs are the names of the members now, learners too, in order of joining.

@@ -56,7 +56,7 @@ type keeper interface {
 	Defragment(busy func(inUse int64) (done <-chan struct{})) error
 }
 
-// candidate is a member as one that stands for election, and leads.
+// candidate is a member that can stand for election, and lead.
 type candidate interface {
 	Leader() leadership
 	Campaign()

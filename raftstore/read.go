@@ -98,7 +98,7 @@ func (o *order) turn() int {
 	return len(o.reads.turn)
 }
 
-// proved tells of a round by which the leader made sure that it still leads.
+// proved reports a round in which the leader confirmed its leadership.
 func (s *Replicated) proved(leader leadership, reads int, took time.Duration, err error) {
 	if s.cfg.Events == nil {
 		return
@@ -220,8 +220,8 @@ func (s *Replicated) serializable(who *pb.RequestHeader, req *pb.RangeRequest) *
 	return &Result{Response: resp, Revision: resp.Header.Revision}
 }
 
-// RangeAt answers a Range from one member's own state, however old that is:
-// etcd's serializable read. It does not ask who reads; see AuthStoreAt.
+// RangeAt answers a Range from one member's own state, however old that is: etcd's
+// serializable read. It does not check permissions; see AuthStoreAt.
 func (s *Replicated) RangeAt(id string, req *pb.RangeRequest) (*pb.RangeResponse, error) {
 	m, err := s.membership.member(id)
 	if err != nil {

@@ -50,9 +50,8 @@ func (r *recent) reach(rev int64) {
 	}
 }
 
-// reset goes on from a revision: the members hold another history, or, if it is the
-// same one, possibly less of it. It reports whether anything that was delivered is not
-// true any more.
+// reset continues from a revision: the members hold another history, or possibly less
+// of the same one. It reports whether anything that was delivered is no longer valid.
 func (r *recent) reset(rev int64, another bool) (lost bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +63,7 @@ func (r *recent) reset(rev int64, another bool) (lost bool) {
 	return lost
 }
 
-// end wakes who waits; call it when nothing more comes.
+// end wakes the waiters; call it when nothing more will come.
 func (r *recent) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 )
 
 // Both verbs here take every member down, change what is on the disks, and start
-// anew. What they are about to do is written into the group's file first, so that a
-// process that dies in the middle finishes it when the folder is opened again.
+// anew. What they are about to do is written into the group's file first, so that it
+// is completed when the folder is opened again after the process died in the middle.
 
 // Damage is what happens to a member's log file; see [member.Damage].
 type Damage = member.Damage
@@ -37,10 +37,9 @@ func (s *Replicated) Corrupt(id string, what Damage) error {
 	return nil
 }
 
-// OnReset adds a function to call, from any goroutine, when what the store said before is
-// not its history any more: [Replicated.Rebuild] put another in its place, or
-// [Replicated.Recover] lost its end. The store goes on from the revision. fn must not
-// block.
+// OnReset adds a function to call, from any goroutine, when what the store has delivered
+// is no longer its history: [Replicated.Rebuild] replaced it, or [Replicated.Recover]
+// lost its end. The store continues from the revision. fn must not block.
 func (s *Replicated) OnReset(fn func(revision int64)) {
 	s.front.Lock()
 	defer s.front.Unlock()
@@ -74,9 +73,9 @@ func (s *Replicated) stopAll(why string) {
 	}
 }
 
-// Recover goes on from one member's data when the quorum is lost for good: it becomes
-// the only member, and what is in its log counts, committed or not. The others are
-// gone, with what only they had; others can join ([Replicated.AddMember]).
+// Recover continues from one member's data when the quorum is lost for good: it
+// becomes the only member, and everything in its log counts, committed or not. The
+// others are gone, with what only they had; others can join ([Replicated.AddMember]).
 //
 // Mirrors etcd --force-new-cluster.
 func (s *Replicated) Recover(id string) error {
@@ -150,8 +149,8 @@ func (ms *membership) takeOver(old *roster, servers []member.Server) {
 	ms.membersChanged()
 }
 
-// RebuildOptions are etcdutl snapshot restore's --bump-revision and
-// --mark-compacted, of which one wants the other.
+// RebuildOptions are etcdutl snapshot restore's --bump-revision and --mark-compacted,
+// each of which requires the other.
 type RebuildOptions struct {
 	BumpRevision  int64
 	MarkCompacted bool

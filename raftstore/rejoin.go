@@ -45,16 +45,28 @@ func (s *Replicated) Rejoin(id string) (newID string, err error) {
 	if newID, err = s.membership.add(true, "", nil); err != nil || g.learner[i] {
 		return newID, err
 	}
+	return newID, s.promoteReady(newID)
+}
+
+// PromoteWhenReady makes a learner a voter as soon as it has nearly caught up; if it does
+// not within the time of a request, it is refused as [Replicated.PromoteMember] refuses it.
+func (s *Replicated) PromoteWhenReady(id string) error {
+	s.membership.changing.Lock()
+	defer s.membership.changing.Unlock()
+	return s.promoteReady(id)
+}
+
+func (s *Replicated) promoteReady(id string) error {
 	deadline := s.order.clock.now() + s.cfg.RequestTimeout
 	for {
-		err = s.membership.promote(newID)
+		err := s.membership.promote(id)
 		if !errors.Is(err, rpctypes.ErrGRPCLearnerNotReady) || s.order.clock.now() >= deadline {
-			return newID, err
+			return err
 		}
 		s.order.sleep(5 * time.Millisecond)
 		select {
 		case <-s.order.closing:
-			return newID, rpctypes.ErrGRPCStopped
+			return rpctypes.ErrGRPCStopped
 		default:
 		}
 	}

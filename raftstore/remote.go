@@ -86,8 +86,8 @@ func (s *Replicated) bootRemote() error {
 	return nil
 }
 
-// foundRemote makes a new group, if no process holds a log. It gives the member that
-// may stand for election first.
+// foundRemote makes a new group, if no process holds a log. It returns the member
+// that may stand for election first.
 func (s *Replicated) foundRemote() (first peer, err error) {
 	var servers []member.Server
 	for _, m := range s.processes.Members() {
@@ -148,7 +148,7 @@ func (s *Replicated) reopenRemote() error {
 	return errors.New("none of the members says who belongs to the group")
 }
 
-// meet looks for members of which only their leader has told.
+// meet looks for members that only their leader knows of.
 func (ms *membership) meet(servers []member.Server) {
 	if ms.processes == nil {
 		return
@@ -167,8 +167,8 @@ func (ms *membership) addressFor(id string) string {
 	return scheme + ms.processes.Member(id).Addr()
 }
 
-// goOn makes sure that nothing an earlier driver asked for, and that may still be
-// on its way, is taken for something of this one's.
+// goOn makes sure that no request of an earlier driver, which may still be in flight,
+// is mistaken for one of this driver.
 func (s *Replicated) goOn() {
 	var number, epoch, term uint64
 	for _, m := range s.processes.Members() {

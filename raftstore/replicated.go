@@ -19,12 +19,12 @@ import (
 	"kviz/raftstore/wire"
 )
 
-// Replicated is the store over raft members, in this process (three, if nothing else
-// is asked for) or each in one of its own ([Config.Remote]).
+// Replicated is the store over raft members, in this process (three by default) or
+// each in one of its own ([Config.Remote]).
 //
-// Its parts are the order of the requests under way, the leases that run out, and the
-// membership of the group, each with its own locks; what is left here brings them
-// together: what callers and listeners learn (front), faults, holding, opening and recovering.
+// Its parts are the order of the requests in flight, the leases that expire, and the
+// membership of the group, each with its own locks; the rest brings them together: what
+// callers and listeners learn (front), faults, holding, opening and recovering.
 //
 // Locks: membership's changing, then starting, then adopting, then front, then the
 // order's mu; membership's rosterMu is taken last and for moments only; holding is taken
@@ -68,10 +68,10 @@ type Replicated struct {
 
 var _ Store = (*Replicated)(nil)
 
-// Open starts the members and gives the store back at once; requests wait
-// until a leader is elected. A folder that holds a store goes on with the members
-// it has, whatever Config.Members says. A member whose log is missing or damaged
-// stays down, and says why; Open fails if none can start.
+// Open starts the members and returns the store at once; requests wait until a leader
+// is elected. A folder that already holds a store keeps its members, whatever
+// Config.Members says. A member whose log is missing or damaged stays down, and says
+// why; Open fails if none can start.
 func Open(cfg Config) (*Replicated, error) {
 	cfg.Members = cmp.Or(cfg.Members, 3)
 	if cfg.Members < 1 || cfg.Members > maxMembers {

@@ -22,8 +22,8 @@ type roster struct {
 	urls    [][]string
 	// joining are members that were started to join, while raft has not decided.
 	joining []peer
-	// undecided are those of them of which nobody knows whether they belong: their
-	// leader was lost. The next leader's configuration tells.
+	// undecided are those whose membership is unknown, because their leader was lost.
+	// The next leader's configuration decides.
 	undecided []string
 }
 
@@ -104,8 +104,8 @@ func (r *roster) with(servers []member.Server, newPeer func(id string) peer) *ro
 	return n
 }
 
-// urlsOf is what etcd shows as a member's peer URLs. In one process there is
-// no port: the name stands for it.
+// urlsOf is what etcd shows as a member's peer URLs. In one process there is no port,
+// so the name is used instead.
 func urlsOf(sv member.Server) []string {
 	if sv.Address == sv.ID {
 		return []string{"http://" + sv.ID + ":2380"}

@@ -13,9 +13,9 @@ import (
 // Server is what etcd's server does around its key-value store. Both stores
 // have it. All methods may be called from any goroutine.
 type Server interface {
-	// Renew is a lease's keep-alive: the leader's lessor starts the lease's time
-	// anew. It gives the TTL in seconds, and rpctypes.ErrGRPCLeaseNotFound for
-	// a lease that is gone.
+	// Renew is a lease's keep-alive: the leader's lessor gives the lease its full TTL
+	// again. It returns the TTL in seconds, and rpctypes.ErrGRPCLeaseNotFound for a
+	// lease that is gone.
 	Renew(ctx context.Context, id int64) (ttl int64, err error)
 
 	// Remaining is how long a lease still has, by the leader's lessor.

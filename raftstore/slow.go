@@ -10,9 +10,10 @@ import (
 // maxPace is by how much elections can be slowed down at most.
 const maxPace = 100
 
-// SlowElections makes elections take factor times as long, to be watched: 10 makes
-// seconds of the quarter of a second that a follower waits for its leader. Writes and
-// heartbeats are as fast as ever. 1 is the usual pace again; no election comes of it.
+// SlowElections makes elections take factor times as long, so that they can be
+// watched: with 10, a follower waits for seconds instead of a quarter of a second for
+// its leader. Writes and heartbeats stay as fast as before. 1 restores the usual
+// pace, without causing an election.
 func (s *Replicated) SlowElections(factor int) error {
 	if factor < 1 || factor > maxPace {
 		return fmt.Errorf("raftstore: elections %d times as slow; it goes from 1 to %d", factor, maxPace)

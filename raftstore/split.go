@@ -16,14 +16,14 @@ import (
 // ErrNotSplit says that an election which should have been split was not.
 var ErrNotSplit = errors.New("raftstore: the election was not split: another one came between")
 
-// SplitVote makes two members stand for election in the same moment and arranges the
-// messages so that each gets half the votes ([wire.Split]). Nobody wins; the next
+// SplitVote makes two members stand for election at the same moment and arranges the
+// messages so that each gets half the votes ([wire.Split]). Neither wins; the next
 // election, by the members' own timers, decides. It returns when the votes are cast;
-// while messages are held, when both stand.
+// while messages are held, when both are standing.
 //
-// One election is arranged at a time. What was arranged is taken back if it does not
-// come to that: a member's own timer may have run out a moment before, on a busy
-// machine more often. Then the next election is arranged in its place.
+// One election is arranged at a time. The arrangement is undone if it does not work
+// out: a member's own timer may have run out a moment before, on a busy machine more
+// often. Then the next election is arranged in its place.
 func (s *Replicated) SplitVote() error {
 	s.splitting.Lock()
 	defer s.splitting.Unlock()

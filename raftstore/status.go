@@ -49,7 +49,7 @@ func (s *Replicated) Whole() bool {
 	return s.network.Whole()
 }
 
-// Members tells what is known of every member, in order of joining.
+// Members returns the status of every member, in order of joining.
 func (s *Replicated) Members() []MemberStatus {
 	g := s.membership.group()
 	list := make([]MemberStatus, len(g.members))

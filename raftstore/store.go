@@ -2,11 +2,11 @@
 // by hashicorp/raft over one to nine members, in one process or each in its own,
 // every step of which can be watched, held, stepped and broken.
 //
-// It speaks etcd's own requests (etcdserverpb), so that its log holds what
-// etcd's log holds. It imports nothing of the rest of kviz; anyone could use
-// it. Package mvcc is the state machine without raft, member one raft node,
-// wire the transport between members, remote what brings members in processes of
-// their own into it. Start reading at [Store].
+// It takes etcd's own requests (etcdserverpb), so its log holds what etcd's log
+// holds. It imports nothing from the rest of kviz; anyone could use it. Package mvcc
+// is the state machine without raft, member is one raft node, wire the transport
+// between members, and remote connects members that are processes of their own. Start
+// reading at [Store].
 package raftstore
 
 import (
@@ -38,8 +38,8 @@ type Store interface {
 	// it reaches a quorum.
 	Healthy() bool
 
-	// Hold stops (true) or lets go (false) the messages between members, but
-	// for what keeps the leader leading.
+	// Hold holds (true) or releases (false) the messages between members, except those
+	// that keep the leader in place.
 	Hold(bool)
 
 	// Close stops every member and leaves no goroutine behind.

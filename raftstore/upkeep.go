@@ -1,10 +1,9 @@
 package raftstore
 
-// OnUpkeep sets the function that is called with every request that took effect and changed what
-// the store holds beside its keys: leases granted and revoked, alarms raised
-// and cleared, history compacted. It is called in log order with what
-// [Store.OnCommit] tells of; a lease's end that deleted keys comes after the
-// commit. fn must not block. Set it before the first Do.
+// OnUpkeep sets the function that is called with every request that took effect and changed
+// what the store holds besides its keys: leases granted and revoked, alarms raised and cleared,
+// history compacted. Its calls and those of [Store.OnCommit] are in log order; a revocation
+// that deleted keys comes after the commit. fn must not block. Set it before the first Do.
 func (s *Replicated) OnUpkeep(fn func(*Result)) {
 	s.front.Lock()
 	defer s.front.Unlock()

@@ -2,7 +2,7 @@ package raftstore
 
 import "kviz/raftstore/apply"
 
-// VersionsAt is what a member has been told of the cluster's version.
+// VersionsAt is what a member knows of the cluster's version.
 func (s *Replicated) VersionsAt(id string) (v apply.Versions, err error) {
 	m, err := s.membership.member(id)
 	if err != nil {

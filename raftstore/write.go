@@ -115,7 +115,7 @@ func (o *order) take(w *write, data []byte) (leadership, error) {
 	return o.leader, nil
 }
 
-// leaseID draws the ID of a lease that was asked for without one.
+// leaseID draws the ID of a lease that was requested without one.
 func (o *order) leaseID() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"kviz/raftstore/mvcc"
 )
 
-// Apply carries out the committed request that stands at index in the log (0
-// without one). A refused one changes nothing; one that exceeded the quota did
-// happen, and says so by its events beside its error.
+// Apply carries out the committed request at index in the log (0 without one). A
+// refused one changes nothing; one that exceeded the quota did happen, as its events
+// beside its error show.
 //
-// Mirrors etcd server/etcdserver/apply/uber_apply.go Apply and dispatch. The
-// checks of requests alone (server/etcdserver/api/v3rpc/key.go), which etcd makes
-// before it proposes, come first, so that every way into the store is held to them.
+// Mirrors etcd server/etcdserver/apply/uber_apply.go Apply and dispatch. The checks
+// of requests alone (server/etcdserver/api/v3rpc/key.go), which etcd makes before it
+// proposes, come first, so that they apply to every way into the store.
 func (s *State) Apply(index uint64, req *pb.InternalRaftRequest) *mvcc.Result {
 	var r *mvcc.Result
 	if keyValue(req) {

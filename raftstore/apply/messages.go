@@ -3,7 +3,7 @@ package apply
 import "github.com/tidwall/btree"
 
 // messages are marshalled ones by name, copied in constant time: a [btree.Map], behind an
-// interface so that the packages that import this one do not each compile its methods anew.
+// interface so that the packages that import this one do not each compile its methods again.
 type messages interface {
 	Len() int
 	Get(name string) ([]byte, bool)

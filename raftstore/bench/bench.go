@@ -3,10 +3,10 @@
 // real etcd, in one run, in alternating rounds, each server a process of its
 // own on the same disk with real fsync. `kviz bench store` prints the table.
 //
-// Both are as they come: etcd with its default timings, kviz with its own. The
-// callers share one clientv3 per 16 of them; each clientv3 has one connection to
-// every endpoint and takes them in turn. Plain TCP on loopback. The clients run
-// in the measuring process, on the same processors as the servers.
+// Both run with their defaults: etcd with its timings, kviz with its own. The callers
+// share one clientv3 per 16 of them; each clientv3 has one connection to every
+// endpoint and takes them in turn. Plain TCP on loopback. The clients run in the
+// measuring process, on the same processors as the servers.
 //
 // Start reading at [Compare], then the rows in rows.go.
 package bench

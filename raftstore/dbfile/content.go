@@ -9,9 +9,9 @@
 // the SHA-256 of everything before it at its end; a file copied from a data
 // directory has not.
 //
-// [Write] uses bbolt itself. [Read] does not: bbolt panics, or worse, over
-// damaged pages, and a backup is just what one reads when something was
-// damaged. pages.go looks at every page before it believes it.
+// [Write] uses bbolt itself. [Read] does not: bbolt panics, or worse, over damaged
+// pages, and a backup is exactly what one reads after something was damaged. pages.go
+// checks every page before it trusts it.
 //
 // Mirrors etcd server/storage/schema and etcdutl/snapshot/v3_snapshot.go. Start
 // reading at [Content].
@@ -74,7 +74,7 @@ func (c *Content) Bump(n int64) error {
 	return nil
 }
 
-// State is a member's state machine that goes on from the content.
+// State is a member's state machine that continues from the content.
 func (c *Content) State(l apply.Limits) (*apply.State, error) {
 	kv, err := c.KV.Store()
 	if err != nil {

@@ -210,7 +210,7 @@ func (p *putter) members(c Content) {
 	}
 }
 
-// downgrade is what the bucket "cluster" says of one.
+// downgrade is its record in the bucket "cluster".
 //
 // Mirrors etcd server/etcdserver/version/downgrade.go DowngradeInfo.
 type downgrade struct {

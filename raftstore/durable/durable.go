@@ -1,6 +1,7 @@
-// Package durable changes files and folders so that a power cut leaves them as they
-// were or as they are: what etcd has in client/pkg/v3/fileutil. Linux keeps a file's
-// bytes with an fsync of the file, and its name with one of the folder.
+// Package durable changes files and folders so that a power cut leaves either the old
+// state or the new one: what etcd has in client/pkg/v3/fileutil. On Linux, an fsync
+// of a file makes its bytes durable, and an fsync of its folder makes its name
+// durable.
 //
 // Start reading at [Replace].
 package durable

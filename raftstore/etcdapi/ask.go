@@ -23,8 +23,8 @@ var waiters = sync.Pool{New: func() any { return &waiter{make(chan *raftstore.Re
 // etcd's 5 s and two election timeouts of 1 s.
 const requestTimeout = 7 * time.Second
 
-// change takes a request that goes through the log. Who asks stands in its
-// header: the state machine decides what they may do.
+// change takes a request that goes through the log. Its header names the user: the
+// state machine decides what that user may do.
 //
 // Mirrors etcd server/etcdserver/v3_server.go processInternalRaftRequestOnce.
 func (f *frontend) change(ctx context.Context, req *pb.InternalRaftRequest) (proto.Message, error) {
@@ -184,9 +184,9 @@ func (f *frontend) barrier(ctx context.Context) (int64, error) {
 	}
 }
 
-// settle waits until the member has applied what the leader has, as it would
-// have in etcd after a moment, for a second at most: an idle leader tells of its
-// commits late. A member that is cut off or slow is taken as it is.
+// settle waits until the member has applied what the leader has, as it would have in
+// etcd after a moment, for a second at most: an idle leader announces its commits
+// late. A member that is cut off or slow answers from what it has.
 func (f *frontend) settle(ctx context.Context) {
 	g := f.server.group
 	if g == nil {

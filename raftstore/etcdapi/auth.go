@@ -39,8 +39,8 @@ func (a *authServer) AuthStatus(ctx context.Context, r *pb.AuthStatusRequest) (*
 	return throughLog[*pb.AuthStatusResponse](a, ctx, &pb.InternalRaftRequest{AuthStatus: r})
 }
 
-// Authenticate gives a token for a name and password. The password is checked
-// here and does not stand in the log.
+// Authenticate returns a token for a name and password. The password is checked here
+// and does not get into the log.
 func (a *authServer) Authenticate(ctx context.Context, r *pb.AuthenticateRequest) (*pb.AuthenticateResponse, error) {
 	if _, err := a.barrier(ctx); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (a *authServer) UserGrantRole(ctx context.Context, r *pb.AuthUserGrantRoleR
 	return throughLog[*pb.AuthUserGrantRoleResponse](a, ctx, &pb.InternalRaftRequest{AuthUserGrantRole: r})
 }
 
-// UserGet tells of a user.
+// UserGet returns a user's roles.
 func (a *authServer) UserGet(ctx context.Context, r *pb.AuthUserGetRequest) (*pb.AuthUserGetResponse, error) {
 	return throughLog[*pb.AuthUserGetResponse](a, ctx, &pb.InternalRaftRequest{AuthUserGet: r})
 }
@@ -139,7 +139,7 @@ func (a *authServer) RoleGrantPermission(ctx context.Context, r *pb.AuthRoleGran
 	return throughLog[*pb.AuthRoleGrantPermissionResponse](a, ctx, &pb.InternalRaftRequest{AuthRoleGrantPermission: r})
 }
 
-// RoleGet tells of a role.
+// RoleGet returns a role's permissions.
 func (a *authServer) RoleGet(ctx context.Context, r *pb.AuthRoleGetRequest) (*pb.AuthRoleGetResponse, error) {
 	return throughLog[*pb.AuthRoleGetResponse](a, ctx, &pb.InternalRaftRequest{AuthRoleGet: r})
 }

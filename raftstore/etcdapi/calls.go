@@ -93,8 +93,8 @@ func (c counted) RecvMsg(m any) error {
 	return err
 }
 
-// mostClients bounds how many versions of clients are counted apart: what they
-// say of themselves is theirs to say.
+// mostClients bounds how many client versions are counted separately, since clients
+// can claim anything.
 const mostClients = 64
 
 // client counts the calls of clients of one version.

@@ -54,7 +54,7 @@ func (a Address) peerURLs() []string {
 	return []string{"http://" + a.Member + ".kviz.invalid:2380"}
 }
 
-// may refuses who may not change the members, and a member that cannot reach
+// may refuses users who may not change the members, and a member that cannot reach
 // the leader.
 func (c *clusterServer) may(ctx context.Context) (membership, error) {
 	if err := c.mustBeAdmin(ctx); err != nil {

@@ -13,8 +13,8 @@ import (
 	"kviz/raftstore"
 )
 
-// advance tells every watcher what it has not been told of, as far as one
-// reading of the history goes. More may be there when more is closed.
+// advance sends every watcher what it has not been sent yet, as far as one reading of
+// the history goes. There may be more when more is closed.
 func (s *watchStream) advance() (more <-chan struct{}, err error) {
 	for _, w := range slices.Clone(s.behind) {
 		if err := s.catchUp(w); err != nil {
@@ -58,7 +58,7 @@ func (s *watchStream) changes(from int64) (raftstore.Changes, error) {
 	c, err := s.server.store.Changes(from)
 	if err == nil && c.Era != s.era {
 		// Another history stands in the store now: in etcd the members would have
-		// been started anew with it.
+		// been started again with it.
 		s.shown.Store(0)
 		return c, rpctypes.ErrGRPCStopped
 	}
@@ -196,8 +196,8 @@ func (s *watchStream) tellProgress() error {
 	return s.stream.Send(&pb.WatchResponse{Header: s.header(s.position - 1), WatchId: noWatch})
 }
 
-// tick notifies the watchers that asked for progress, were sent nothing for
-// a while and are up to date, how far they are.
+// tick sends progress notifications to the watchers that want them, have been sent
+// nothing for a while and are up to date.
 func (s *watchStream) tick() error {
 	for _, w := range s.sorted() {
 		quiet := w.quiet

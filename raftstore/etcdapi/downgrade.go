@@ -80,10 +80,10 @@ func (m *maintenanceServer) downgradable(ctx context.Context, text string) (targ
 	return target, nil
 }
 
-// newestVersions is what everybody has been told of the cluster's version. If
-// that is not the version that the cluster should have by now, it is set first.
-// In etcd the leader looks every four seconds whether it should; here nothing but
-// a downgrade changes what it should be, so whoever asks for one sees to it.
+// newestVersions is the cluster's version as all members know it. If that is not the
+// version that the cluster should have by now, it is set first. In etcd the leader
+// looks every four seconds whether it should; here nothing but a downgrade changes
+// what it should be, so whoever asks for one sees to it.
 //
 // Mirrors etcd server/etcdserver/version/monitor.go UpdateClusterVersionIfNeeded.
 func (m *maintenanceServer) newestVersions(ctx context.Context) (now apply.Versions, err error) {

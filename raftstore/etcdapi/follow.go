@@ -135,7 +135,7 @@ func (s *Server) attributes() (learners map[string]bool, peers map[string][]stri
 	return learners, peers
 }
 
-// status is what is known of one member.
+// status is the status of one member.
 func (s *Server) status(id string) (raftstore.MemberStatus, bool) {
 	if s.group == nil {
 		return raftstore.MemberStatus{}, false

@@ -137,7 +137,7 @@ func (f *frontend) revision() int64 {
 	return max(f.server.group.RevisionAt(f.member), f.shown.Load())
 }
 
-// show notes that an answer told of a revision.
+// show notes that an answer contained a revision.
 func (f *frontend) show(rev int64) {
 	for {
 		was := f.shown.Load()

@@ -69,9 +69,8 @@ func (f *frontend) notRead(err error) error {
 	return err
 }
 
-// local reads from the member's own state. If the member has told of more than
-// it has applied, because an answer came through it early, the leader reads
-// for it.
+// local reads from the member's own state. If the member has returned more than it
+// has applied, because an answer went through it early, the leader reads for it.
 func (f *frontend) local(ctx context.Context, who *pb.RequestHeader, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	g := f.server.group
 	if g == nil || g.RevisionAt(f.member) < f.shown.Load() && g.Reaches(f.member) {

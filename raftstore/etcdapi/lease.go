@@ -187,8 +187,7 @@ func (l *leaseServer) mayReadKeys(users auth.AuthStore, info *auth.AuthInfo, lea
 	return nil
 }
 
-// LeaseTimeToLive tells of one lease how long it still has; -1 if there is no
-// such lease.
+// LeaseTimeToLive returns a lease's remaining TTL; -1 if there is no such lease.
 func (l *leaseServer) LeaseTimeToLive(ctx context.Context, r *pb.LeaseTimeToLiveRequest) (*pb.LeaseTimeToLiveResponse, error) {
 	if err := l.mustBeSomebody(ctx); err != nil {
 		return nil, err

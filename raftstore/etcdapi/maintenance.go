@@ -25,7 +25,7 @@ type maintenanceServer struct {
 	*frontend
 }
 
-// Status tells of the member.
+// Status returns the member's status.
 func (m *maintenanceServer) Status(ctx context.Context, _ *pb.StatusRequest) (*pb.StatusResponse, error) {
 	if err := m.mustBeSomebody(ctx); err != nil {
 		return nil, err
@@ -116,8 +116,7 @@ func (g *sizeGuess) forget() {
 	g.asked = time.Time{}
 }
 
-// Alarm tells of alarms, raises or disarms them. All of it goes through the
-// log, as in etcd.
+// Alarm lists, raises or disarms alarms. All of it goes through the log, as in etcd.
 func (m *maintenanceServer) Alarm(ctx context.Context, r *pb.AlarmRequest) (*pb.AlarmResponse, error) {
 	may := m.mustBeAdmin
 	if r.Action == pb.AlarmRequest_GET {

@@ -8,7 +8,7 @@ import (
 	"kviz/raftstore/mvcc"
 )
 
-// values answers for the numbers that are asked for when somebody reads.
+// values returns the gauges, which are read on demand.
 func (f *frontend) values() metrics.Values {
 	s := f.server
 	v := metrics.Values{ServerID: f.id, Quota: f.quota(), HasLeader: f.leader() != "", IsLeader: true}

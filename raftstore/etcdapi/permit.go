@@ -15,8 +15,8 @@ func (f *frontend) users() auth.AuthStore {
 	return f.server.group.AuthAt(f.member)
 }
 
-// nameOf is who asks, as a request to the store carries it; nil if nobody is
-// named.
+// nameOf is the request's user as a request to the store carries it; nil if there is
+// none.
 func (f *frontend) nameOf(ctx context.Context) (*pb.RequestHeader, error) {
 	who, err := f.who(ctx)
 	if err != nil || who == nil {
@@ -25,7 +25,7 @@ func (f *frontend) nameOf(ctx context.Context) (*pb.RequestHeader, error) {
 	return &pb.RequestHeader{Username: who.Username, AuthRevision: who.Revision}, nil
 }
 
-// root is who asks in the server's own name.
+// root is the user for the server's own requests.
 func (f *frontend) root() *pb.RequestHeader {
 	users := f.users()
 	if !users.IsAuthEnabled() {
@@ -34,8 +34,8 @@ func (f *frontend) root() *pb.RequestHeader {
 	return &pb.RequestHeader{Username: "root", AuthRevision: users.Revision()}
 }
 
-// who says who asks: by token, else by the client certificate's common name.
-// It is nil if nobody is named or authentication is off.
+// who is the request's user: by token, else by the client certificate's common name.
+// It is nil if there is none or authentication is off.
 //
 // Mirrors etcd server/etcdserver/v3_server.go AuthInfoFromCtx.
 func (f *frontend) who(ctx context.Context) (*auth.AuthInfo, error) {

@@ -74,7 +74,7 @@ func (e electionServer) Proclaim(ctx context.Context, r *v3electionpb.ProclaimRe
 	return s.Proclaim(ctx, r)
 }
 
-// Leader says who is elected.
+// Leader returns the elected leader.
 func (e electionServer) Leader(ctx context.Context, r *v3electionpb.LeaderRequest) (*v3electionpb.LeaderResponse, error) {
 	s, err := e.recipe()
 	if err != nil {
@@ -83,7 +83,7 @@ func (e electionServer) Leader(ctx context.Context, r *v3electionpb.LeaderReques
 	return s.Leader(ctx, r)
 }
 
-// Observe follows who is elected.
+// Observe streams the elected leaders.
 func (e electionServer) Observe(r *v3electionpb.LeaderRequest, stream v3electionpb.Election_ObserveServer) error {
 	s, err := e.recipe()
 	if err != nil {

@@ -14,12 +14,11 @@
 // from its own state and lets everything else time out; a learner refuses what
 // etcd's learners refuse.
 //
-// Different from etcd: only loopback is listened on. A follower answers a write
-// as soon as any member has applied it, not when it has itself; what it told
-// once it does not take back (frontend.shown). A serializable read that would
-// have to is answered by the leader. A downgrade has no
-// older program to go on with. Logs and tracing are not there; DESIGN.md has
-// the whole list.
+// Different from etcd: only loopback is listened on. A follower answers a write as
+// soon as any member has applied it, not only once it has done so itself; it never
+// goes back behind what it has already returned (frontend.shown). A serializable read
+// that would have to is answered by the leader. A downgrade has no older program to
+// continue with. There are no logs and no tracing; DESIGN.md has the whole list.
 //
 // Start reading at [Serve], then frontend in frontend.go, ask.go for a request's way,
 // and watchStream in watch.go.
@@ -49,8 +48,8 @@ type Config struct {
 	Port int
 	// TLS protects every address and demands client certificates; nil is plain TCP.
 	TLS *TLS
-	// Metrics are the members' numbers; give one that takes the store's events.
-	// nil makes one that knows only what can be asked for.
+	// Metrics are the members' numbers; pass one that gets the store's events. nil makes
+	// one that has only what can be read from the store.
 	Metrics *metrics.Set
 	// WatchProgressInterval is how often a watcher that asks for it is sent how
 	// far it is; 0 is etcd's ten minutes.
@@ -61,14 +60,14 @@ type Config struct {
 	MaxRequestBytes int
 	MaxTxnOps       int
 
-	// Listen, if set, is asked for each member's listener and for the address
-	// that clients know it by, instead of a port on loopback. Such an address
-	// stays open while the member is down.
+	// Listen, if set, returns each member's listener and the address under which clients
+	// know it, instead of a port on loopback. Such an address stays open while the
+	// member is down.
 	Listen func(member string) (l net.Listener, address string, err error)
-	// Do, if set, carries requests to the store instead of [raftstore.Store.Do].
-	// It waits for the end, and is called on the request's goroutine. It is not
-	// asked for a member that cannot reach the leader: that times out at once, and
-	// whoever set Do lets the time pass.
+	// Do, if set, carries requests to the store instead of [raftstore.Store.Do]. It
+	// waits for the outcome, and is called on the request's goroutine. It is not called
+	// for a member that cannot reach the leader: that times out at once, and whoever set
+	// Do lets the time pass.
 	Do func(ctx context.Context, member string, req *pb.InternalRaftRequest) *raftstore.Result
 	// Unary and Stream, if set, are called around every call, before it is looked
 	// at. member is whose address was called.

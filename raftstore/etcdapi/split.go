@@ -114,7 +114,7 @@ func (s *splitter) close() {
 	_ = s.http.Close()
 }
 
-// begun is a connection of which the first bytes were read already.
+// begun is a connection whose first bytes have already been read.
 type begun struct {
 	net.Conn
 	first []byte

@@ -40,8 +40,8 @@ type TLS struct {
 	server tls.Certificate
 }
 
-// Lifetimes of certificates. Those that have less than a day left are made
-// anew when they are loaded.
+// Lifetimes of certificates. Those with less than a day left are reissued when they
+// are loaded.
 const (
 	certificateLife = 10 * 365 * 24 * time.Hour
 	certificateLeft = 24 * time.Hour
@@ -132,8 +132,8 @@ func (t *TLS) make() error {
 	return t.load()
 }
 
-// Issue makes a client certificate whose common name is a user: with
-// authentication on, who shows it is that user. It gives the files' names.
+// Issue makes a client certificate whose common name is a user: with authentication
+// on, its holder is that user. It returns the files' names.
 func (t *TLS) Issue(user string) (cert, key string, err error) {
 	if user == "" || strings.ContainsAny(user, "/\\\x00") || user == "." || user == ".." {
 		return "", "", fmt.Errorf("a certificate for user %q: not a name that a file can have", user)

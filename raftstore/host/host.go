@@ -19,7 +19,7 @@ func Alive(pid int) bool { return alive(pid) }
 // it is known on Linux and Windows only ([errors.ErrUnsupported]).
 func ProcessorTime(pid int) (time.Duration, error) { return processorTime(pid) }
 
-// Memory is what of a process lies in RAM, in bytes.
+// Memory is the part of a process that is resident, in bytes.
 type Memory struct {
 	Resident uint64
 	Own      uint64 // of that, what no file backs

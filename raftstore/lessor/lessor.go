@@ -1,13 +1,12 @@
-// Package lessor watches the clock for leases: which the state machine grants
-// and revokes, but cannot let run out, because members' clocks differ. The
-// leader's lessor does: it proposes a LeaseRevoke, which goes through the log
-// like any other.
+// Package lessor watches the clock for leases. The state machine grants and revokes
+// them, but cannot expire them, because members' clocks differ. The leader's lessor
+// does that: it proposes a LeaseRevoke, which goes through the log like any other.
 //
-// Mirrors etcd server/lease/lessor.go. Simplified: the leases themselves and
-// their keys are the state machine's (mvcc); remaining times are not
-// checkpointed, as etcd does not by default, so a new leader gives every lease its
-// full time again. There is no loop that looks twice a second: one timer is set to
-// when the next lease runs out.
+// Mirrors etcd server/lease/lessor.go. Simplified: the leases themselves and their
+// keys are the state machine's (mvcc); remaining TTLs are not checkpointed, nor does
+// etcd do so by default, so a new leader gives every lease its full TTL again. There
+// is no loop that looks twice a second: one timer is set to when the next lease runs
+// out.
 //
 // Start reading at [Lessor].
 package lessor
@@ -30,7 +29,7 @@ const (
 	// window and perWindow are how etcd keeps to it.
 	window    = 500 * time.Millisecond
 	perWindow = RevokeRate / 2
-	// retry is after how long a revocation is asked for again that has not come.
+	// retry is after how long a revocation that has not been applied is requested again.
 	retry = 3 * time.Second
 )
 
@@ -128,7 +127,7 @@ func (le *Lessor) Promote(leases []Grant, extend time.Duration) {
 	le.arm()
 }
 
-// spread extends leases of which more would run out in a second than may.
+// spread extends leases where more would expire in a second than are allowed to.
 func (le *Lessor) spread(extend time.Duration) {
 	const target = 3 * RevokeRate / 4 // leave room for those that run out by themselves
 	now := le.clock.Now()
@@ -235,14 +234,14 @@ func (le *Lessor) Remaining(id int64) (left time.Duration, ok bool) {
 	return it.expiry - le.clock.Now(), true
 }
 
-// Expired reports whether the lease has run out: then it was the lessor who
-// asked for its revocation.
+// Expired reports whether the lease has expired: then it was the lessor that
+// requested its revocation.
 func (le *Lessor) Expired(id int64) bool {
 	left, ok := le.Remaining(id)
 	return ok && left <= 0
 }
 
-// refresh starts the lease's time anew. Call with mu held, while primary.
+// refresh gives the lease its full TTL again. Call with mu held, while primary.
 func (le *Lessor) refresh(it *item, extend time.Duration) {
 	it.expiry = le.clock.Now() + extend + time.Duration(it.ttl)*time.Second
 	it.next = it.expiry

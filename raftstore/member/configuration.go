@@ -73,11 +73,11 @@ func (r *Reader) Remove(id string) error {
 	return r.inc.outcomeOf(r.inc.raft.RemoveServer(raft.ServerID(id), 0, 0))
 }
 
-// ErrLeaderLost is returned for a change of which nobody knows whether it will be
-// committed: its leader was lost.
+// ErrLeaderLost is returned for a change whose outcome is unknown, because its leader
+// was lost.
 var ErrLeaderLost = errors.New("the leader was lost while the change was under way")
 
-// outcome says of raft's errors what they mean for a change.
+// outcome says what raft's errors mean for a change.
 func outcome(err error) error {
 	switch {
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress), errors.Is(err, raft.ErrEnqueueTimeout):
@@ -96,8 +96,8 @@ func (r *Reader) Settled() bool {
 // Last is the last index in the leader's log.
 func (r *Reader) Last() uint64 { return r.inc.raft.LastIndex() }
 
-// Began waits until an entry of the leader's own term is committed: from then on
-// what it says of the group is what will be.
+// Began waits until an entry of the leader's own term is committed: from then on its
+// view of the group is final.
 func (r *Reader) Began(ctx context.Context) error { return r.began(ctx) }
 
 // ReportMembership tells that the member joined, was promoted or left.

@@ -8,7 +8,7 @@ import "github.com/hashicorp/raft"
 // disk already; these hold all keys, so a large store waits until it has applied half
 // its own size too: then all its snapshots together write at most twice what its log
 // does. Its size is what a snapshot of it would write, about: half of the pages that
-// bbolt would have for it can be empty, and whoever counts them never comes to half.
+// bbolt would have for it can be empty, and counting those it would never reach half.
 func (inc *incarnation) due(logs []*raft.Log) {
 	bytes := int64(0)
 	for _, l := range logs {
@@ -23,7 +23,7 @@ func (inc *incarnation) due(logs []*raft.Log) {
 	if size := min(inUse, inc.written.Load()+bytes); 2*bytes < size || inc.snapshotting.Swap(true) {
 		return
 	}
-	// Whether it comes to an end or not: the next is due as much later.
+	// Whether it succeeds or not, the next one is due that much later.
 	inc.snapshotted.Store(last)
 	inc.unsnapped.Store(0)
 	m.cfg.Go("snapshot of "+m.cfg.ID, func() {

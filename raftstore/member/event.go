@@ -65,7 +65,7 @@ type Room struct {
 	Error string // the file system's, while it is full
 }
 
-// Alarm is what a person should know about the disk.
+// Alarm is what an operator should know about the disk.
 func (e Event) Alarm() string {
 	if e.Room.Full {
 		return fmt.Sprintf("member %s: the disk is full (%s); it takes no writes until there is room", e.Member, e.Room.Error)

@@ -18,7 +18,7 @@ func (m *Member) SlowElections(factor int) {
 }
 
 // Hold keeps the member from starting elections and from giving up its leadership
-// (true), or lets it again.
+// (true), or allows it again (false).
 //
 // Timeouts that become shorter are looked at by raft at once. On a busy machine
 // the last heartbeat may be older than they are; then every follower would stand
@@ -41,7 +41,7 @@ func (m *Member) contact() time.Time {
 	return time.Time{}
 }
 
-// repace sets the timeouts anew: at once, or when a heartbeat has come or after a time.
+// repace sets the timeouts again: at once, or when a heartbeat has come or after a time.
 func (m *Member) repace(longer bool, after time.Duration) {
 	inc := m.running.Load()
 	if inc == nil {

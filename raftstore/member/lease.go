@@ -19,7 +19,7 @@ const heldLease = 2 * time.Second
 // setLease sets a running raft's LeaderLeaseTimeout.
 //
 // Raft lets every other timeout be changed while it runs (raft.ReloadConfig),
-// and reads this one anew each time too, but offers no way to set it. A leader
+// and reads this one again each time too, but offers no way to set it. A leader
 // that stands still on a machine with no processor to spare would lose its
 // leadership to a lease of one election timeout, though nobody else can be elected
 // meanwhile. So this reaches for raft's own copy of its configuration, an

@@ -155,8 +155,8 @@ func (r *Reader) Available(req *pb.InternalRaftRequest) bool {
 	return r.inc.machine.state.Available(req)
 }
 
-// revision is what the state has come to; it may be asked at any moment, also
-// while the member defragments.
+// revision is the state's revision; it may be read at any moment, even while the
+// member defragments.
 func (mc *machine) revision() int64 { return mc.rev.Load() }
 
 // Snapshot takes the state as it is now; writing it out comes later, beside

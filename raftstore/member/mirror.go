@@ -132,8 +132,8 @@ func (mi *Mirror) Apply(logs []raft.Log, upTo uint64) (batch []Applied, err erro
 	return batch, nil
 }
 
-// Reached says that the world has been told of what Apply gave: from now on
-// who waits for the entry goes on.
+// Reached says that what Apply returned has been delivered: from now on waiters for
+// the entry continue.
 func (mi *Mirror) Reached() {
 	mc := mi.machine.Load()
 	mc.applied.set(mc.upTo)

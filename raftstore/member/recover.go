@@ -11,7 +11,7 @@ import (
 	"kviz/raftstore/wire"
 )
 
-// Recovery is how a member goes on alone.
+// Recovery says how a member goes on alone.
 type Recovery struct {
 	Term    uint64 // the terms to come are above it, whatever the member has heard of
 	Address string // the member's in its new group

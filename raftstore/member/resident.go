@@ -33,7 +33,7 @@ func (d *disk) wrote(logs []*raft.Log) {
 }
 
 // returnPages unmaps the log's pages from the process; one that is used again
-// comes back by itself. The transaction keeps bbolt from mapping the file anew
+// comes back by itself. The transaction keeps bbolt from mapping the file again
 // meanwhile.
 func (d *disk) returnPages() {
 	// It saves memory and nothing else: where it fails, pages stay.

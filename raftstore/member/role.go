@@ -72,7 +72,7 @@ func (m *Member) emitState(k Kind, inc *incarnation, reason string) {
 	m.emitRole(k, s)
 }
 
-// emitRole tells of a state, unless it says nothing that was not said.
+// emitRole reports a state, unless it is the one reported last.
 func (m *Member) emitRole(k Kind, s State) {
 	if m.cfg.Emit == nil {
 		return
@@ -87,9 +87,9 @@ func (m *Member) emitRole(k Kind, s State) {
 	m.cfg.Emit(Event{Kind: k, Member: m.cfg.ID, Wall: time.Now(), State: &s})
 }
 
-// emit tells of an event. Callers ask wanted first, so that nothing is built
-// for nobody. emitting is what puts events in order, and guards nothing but what that
-// takes (lastRole): so it is held while Emit runs, which must not block.
+// emit reports an event. Callers check wanted first, so that nothing is built in
+// vain. emitting is what puts events in order, and guards nothing but what that takes
+// (lastRole): so it is held while Emit runs, which must not block.
 func (m *Member) emit(e Event) {
 	m.emitting.Lock()
 	defer m.emitting.Unlock()
@@ -104,7 +104,7 @@ func (m *Member) emitLocked(e Event) {
 
 func (m *Member) wanted() bool { return m.cfg.Emit != nil }
 
-// Report tells of a message of which this member is the sender or receiver.
+// Report reports a message whose sender or receiver is this member.
 func (m *Member) Report(p wire.Phase, msg wire.Message) {
 	if !m.wanted() {
 		return
@@ -120,7 +120,7 @@ func (m *Member) Report(p wire.Phase, msg wire.Message) {
 
 var phaseKinds = [...]Kind{wire.Sent: KindSend, wire.Delivered: KindDeliver, wire.Replied: KindReply, wire.Lost: KindLost}
 
-// ReportFault tells of a fault of this member or of a link that starts at it.
+// ReportFault reports a fault of this member or of a link that starts at it.
 func (m *Member) ReportFault(f Fault) {
 	if m.wanted() {
 		m.emit(Event{Kind: KindFault, Fault: &f})

@@ -36,7 +36,7 @@ type Ticket struct {
 
 const ticketBytes = 24
 
-// Bytes is the ticket as it stands in raft.Log.Extensions.
+// Bytes is the ticket as stored in raft.Log.Extensions.
 func (t Ticket) Bytes() []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, ticketBytes), t.Number)
 	b = binary.BigEndian.AppendUint64(b, t.Epoch)

@@ -110,7 +110,7 @@ func openSnapshots(inc *incarnation) (*snapshots, error) {
 }
 
 // private takes a folder and all in it from everybody but the owner. On Windows, where
-// files have no such bits, who may read them is what the folder around it says.
+// files have no such bits, the folder around it decides who may read them.
 func private(dir string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {

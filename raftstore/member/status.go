@@ -2,8 +2,8 @@ package member
 
 import "time"
 
-// Status is what is known of the member now. It costs a few atomic loads, and while
-// something is committed and not applied yet a look at the log; [Member.Glance] costs
+// Status is the member's current status. It costs a few atomic loads, and while
+// something is committed but not applied yet a look at the log; [Member.Glance] costs
 // less.
 type Status struct {
 	State
@@ -14,7 +14,7 @@ type Status struct {
 	NoRoom   bool // the disk is full, and not on purpose
 }
 
-// Status tells what is known of the member.
+// Status returns the member's status.
 func (m *Member) Status() Status {
 	var s Status
 	s.SlowDisk, s.FullDisk = m.Disk()

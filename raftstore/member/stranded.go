@@ -94,7 +94,7 @@ func (inc *incarnation) startStranded() {
 	}
 }
 
-// mayBeStranded has the member stand for election when nobody else does.
+// mayBeStranded makes the member stand for election when nobody else does.
 func (inc *incarnation) mayBeStranded() {
 	inc.m.cfg.Go("watch over the removal of "+inc.m.cfg.ID, func() {
 		for {

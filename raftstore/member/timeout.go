@@ -14,9 +14,9 @@ const (
 	noticing = 20 * time.Millisecond
 )
 
-// TimeOut has the election timeout of a member that is held run out, as its clock would
-// have it: a follower stands for election, and a candidate that was not elected stands
-// again. It does nothing at a leader.
+// TimeOut makes the election timeout of a held member expire: a follower stands for
+// election, and a candidate that was not elected stands again. It does nothing at a
+// leader.
 func (m *Member) TimeOut() {
 	inc := m.running.Load()
 	if inc == nil || !m.held.Load() {
@@ -26,7 +26,7 @@ func (m *Member) TimeOut() {
 	wait := noticing
 	switch role {
 	case raft.Follower:
-		wait = 3 * overdue // it may have heard of its leader a moment ago; its new role sets the timeouts anew
+		wait = 3 * overdue // it may have heard of its leader a moment ago; its new role sets the timeouts again
 	case raft.Candidate:
 	default:
 		return

@@ -44,8 +44,8 @@ func (m *Member) raftConfig() *raft.Config {
 	return c
 }
 
-// asked is how many entries a snapshot that somebody asked for leaves in the log:
-// so few that who lags gets the snapshot, and more than a healthy follower is behind.
+// asked is how many entries a requested snapshot leaves in the log: so few that a
+// lagging follower gets the snapshot, but more than a healthy follower is behind.
 const asked = 10
 
 // trailing is how many entries the next snapshot leaves in the log.
@@ -66,7 +66,7 @@ func (m *Member) timeout(role raft.RaftState) time.Duration {
 	return m.slowed(ElectionTimeout)
 }
 
-// slowed is a time of the election, at the pace that is asked for.
+// slowed is an election's duration at the configured pace.
 func (m *Member) slowed(d time.Duration) time.Duration {
 	return d * time.Duration(max(m.pace.Load(), 1))
 }

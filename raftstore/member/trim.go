@@ -8,12 +8,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// trim takes the entries that a snapshot covers out of the log by and by, as new ones
-// come. Taken out at once they leave thousands of free pages, and bbolt writes the list of
-// all free pages anew with every transaction: in a large cluster that was a sixth of the
-// whole process's garbage, and a third of what was written. For raft they are gone at
-// once; a member that is opened again before they are may still have some, as if it kept
-// more behind its snapshot.
+// trim removes the entries that a snapshot covers from the log gradually, as new ones
+// come. Removed at once they would leave thousands of free pages, and bbolt writes the
+// list of all free pages again with every transaction: in a large cluster that was a sixth
+// of the whole process's garbage, and a third of what was written. For raft they are gone
+// at once; a member that is opened again before they are may still have some, as if it
+// kept more behind its snapshot.
 type trim struct {
 	upTo   atomic.Uint64 // what is in the log up to here is gone for raft; 0: nothing is
 	stored int           // entries since the last step; used under bbolt's write lock

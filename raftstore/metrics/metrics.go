@@ -4,8 +4,8 @@
 // Every member has a registry of its own; nothing is global, for the members of
 // several stores may live in one process. What happens is reported through
 // [Set.Observe], which takes the store's events and costs nothing where nobody
-// counts; what simply is (revisions, sizes, who leads) is asked for when
-// somebody reads ([Values]).
+// counts; gauges (revisions, sizes, who leads) are read when somebody asks for them
+// ([Values]).
 //
 // Where the number behind a name is not quite etcd's, its help text says so:
 // there is no write-ahead log file but a bbolt log, so that one transaction,
@@ -63,8 +63,8 @@ type Value struct {
 	Value  float64
 }
 
-// Snapshot is a member's numbers now, sorted by name and labels; nil for a
-// member of which nothing was said.
+// Snapshot is a member's numbers now, sorted by name and labels; nil for an unknown
+// member.
 func (s *Set) Snapshot(id string) []Value {
 	s.mu.Lock()
 	m := s.members[id]

@@ -9,8 +9,8 @@ import (
 	"kviz/raftstore/mvcc"
 )
 
-// Values are the numbers that are asked for when somebody reads. A member that
-// is down has the zero ones.
+// Values are the gauges, which are read on demand. For a member that is down they are
+// zero.
 type Values struct {
 	ServerID                       uint64
 	HasLeader, IsLeader, IsLearner bool
@@ -27,7 +27,7 @@ type Values struct {
 	Work                           mvcc.Counts
 }
 
-// Ask sets who answers for the numbers that are asked for.
+// Ask sets the function that returns the gauges.
 func (m *Member) Ask(fn func() Values) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

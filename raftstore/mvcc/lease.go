@@ -15,8 +15,8 @@ const (
 	MaxLeaseTTL = 9_000_000_000
 )
 
-// lease is a promise to delete some keys together. Its time to live is only
-// remembered here; who watches the clock proposes the revocation.
+// lease is a promise to delete some keys together. Its TTL is only remembered here;
+// whoever watches the clock proposes the revocation.
 //
 // Mirrors etcd server/lease/lessor.go Lease.
 type lease struct {

@@ -86,7 +86,7 @@ func (l *Loader) Store(finished, scheduled int64, applied uint64) (*Store, error
 	return s, nil
 }
 
-// Store is a store of its own that goes on from the snapshot.
+// Store is a separate store that continues from the snapshot.
 func (sn *Snapshot) Store() (*Store, error) {
 	l := NewLoader()
 	if err := errors.Join(sn.Leases(l.Lease), sn.Records(l.Record)); err != nil {

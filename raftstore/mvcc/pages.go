@@ -133,7 +133,7 @@ func (l *layout) split() {
 
 // compacted takes out what a compaction at a revision has removed, of so many
 // records, from a file with so many pages in use before. Each of its commits writes the
-// leaves anew that it took records from, and merges one that is left nearly
+// leaves again that it took records from, and merges one that is left nearly
 // empty with the one before it.
 func (l *layout) compacted(rev, before int64, records int, revisions tree[version]) {
 	var old []leaf
@@ -239,7 +239,7 @@ func join(left, right leaf, revisions tree[version]) []leaf {
 	return []leaf{a, b}
 }
 
-// pack lays the records out anew, as defragmentation does.
+// pack lays the records out again, as defragmentation does.
 func (l *layout) pack(revisions tree[version]) {
 	*l = newLayout()
 	revisions.Scan(func(v version) bool {

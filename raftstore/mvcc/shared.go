@@ -7,11 +7,11 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// Shared holds what several stores of one process wrote last, so that stores that are
-// given the very same requests, as the members of a group are, hold one copy of what
-// comes of them: a key's state is never changed once it is made. A store takes a state
-// that another one made only if it would make the same one itself, field by field, so
-// what is wrong with one store stays with it.
+// Shared holds what several stores of one process wrote last, so that stores that get
+// exactly the same requests, like the members of a group, share one copy of the
+// results: a key's state never changes once it is made. A store takes a state that
+// another one made only if it would make the same one itself, field by field, so what
+// is wrong with one store stays with it.
 type Shared struct{ ring [1024]atomic.Pointer[made] }
 
 // made is a version, and its key as the index has it.

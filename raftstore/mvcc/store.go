@@ -102,9 +102,9 @@ func (s *Store) Keys() int {
 // request's place in the replicated log (0 without one). A request that is
 // refused changes nothing but the applied index.
 //
-// Mirrors etcd server/etcdserver/apply/uber_apply.go dispatch, with the checks
-// of server/etcdserver/api/v3rpc/key.go in front, so that every way into the
-// store is held to them.
+// Mirrors etcd server/etcdserver/apply/uber_apply.go dispatch, with the checks of
+// server/etcdserver/api/v3rpc/key.go in front, so that they apply to every way into
+// the store.
 func (s *Store) Apply(index uint64, req *pb.InternalRaftRequest) *Result {
 	s.applied = max(s.applied, index)
 	began := time.Now()

@@ -3,7 +3,7 @@ package mvcc
 import "github.com/tidwall/btree"
 
 // tree is a sorted set that is copied in constant time: a [btree.BTreeG], behind an
-// interface so that the packages that import this one do not each compile its methods anew
+// interface so that the packages that import this one do not each compile its methods again
 // for each type of items, as the compiler would.
 type tree[T any] interface {
 	Len() int

@@ -58,8 +58,8 @@ func branch(r *pb.TxnRequest, succeeded bool) []*pb.RequestOp {
 	return r.Failure
 }
 
-// checkTxnState refuses a transaction of which some request could not be
-// executed, before any of it is.
+// checkTxnState refuses a transaction if one of its requests could not be executed,
+// before any of them is.
 func (s *Store) checkTxnState(r *pb.TxnRequest, p *path) error {
 	for _, op := range branch(r, p.next()) {
 		var err error

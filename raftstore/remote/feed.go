@@ -75,7 +75,7 @@ func (f *feed) reach(index uint64) {
 	f.upTo = max(f.upTo, index)
 }
 
-// follow begins the queue anew.
+// follow restarts the queue.
 func (f *feed) follow(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +90,7 @@ func (f *feed) take() (items []item, lost uint64) {
 	return items, lost
 }
 
-// standing is how things stand with a member.
+// standing is a member's status.
 type standing struct {
 	Name        string
 	HasLog      bool
@@ -174,8 +174,8 @@ func (p *Process) held() (list []held) {
 	return list
 }
 
-// standEvery is how often at least the driver receives how things stand: it takes
-// a leader's followers for silent after two election timeouts.
+// standEvery is how often the driver receives the member's status at least: it
+// considers a leader's followers silent after two election timeouts.
 const standEvery = member.ElectionTimeout / 2
 
 // follow tells the driver what happens, from what its copy has applied on, until
@@ -217,7 +217,7 @@ type teller struct {
 // chunkBytes is about how much one report carries.
 const chunkBytes = 1 << 20
 
-// tell sends what has happened, then how things stand.
+// tell sends what has happened, then the status.
 func (t *teller) tell(items []item, lost uint64) error {
 	r := &report{Lost: lost}
 	for i := range items {
@@ -257,7 +257,7 @@ func (t *teller) applied(r *report, upTo uint64) error {
 	}
 	if m.Incarnation() != t.incarnation {
 		// A member that starts goes back to its last snapshot and applies the log
-		// again; the driver's copy is ahead of it meanwhile, or is made anew.
+		// again; the driver's copy is ahead of it meanwhile, or is made again.
 		t.incarnation = m.Incarnation()
 		if t.at == 0 {
 			if err := t.snapshot(m, r); err != nil {

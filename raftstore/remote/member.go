@@ -23,7 +23,7 @@ type Member struct {
 	first *caller // made by Open
 	about about   // what it said then
 
-	slow atomic.Int64 // the faults that shall be, also after its process started anew
+	slow atomic.Int64 // the faults that shall be, also after its process restarted
 	full atomic.Bool
 
 	noRoom atomic.Bool // its disk is full, and not on purpose
@@ -158,7 +158,7 @@ func (m *Member) attend(c *caller) error {
 }
 
 // prepare makes the process what this driver wants it to be: it may have been
-// started anew, or been away while faults were set.
+// started again, or been away while faults were set.
 func (m *Member) prepare(c *caller) error {
 	ctx, cancel := context.WithTimeout(m.g.ctx, openTimeout)
 	defer cancel()
@@ -223,8 +223,8 @@ func (m *Member) dismiss(ctx context.Context, c *caller, now standing) error {
 	return errDismissed
 }
 
-// followSilence is after how long a member that tells nothing is taken for gone:
-// it tells how things stand many times a second.
+// followSilence is after how long a silent member is considered gone: it sends its
+// status many times a second.
 const followSilence = watchSilence
 
 // listen takes in what the member tells.
@@ -269,7 +269,7 @@ func (m *Member) take(l *line, r *report) error {
 	return nil
 }
 
-// applied brings the copy forward to an entry, and tells of it.
+// applied advances the copy to an entry, and reports it.
 func (m *Member) applied(logs []raft.Log, upTo uint64) error {
 	m.applying.Lock()
 	defer m.applying.Unlock()

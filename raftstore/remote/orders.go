@@ -207,9 +207,9 @@ func (m *Member) Glance() member.Glance {
 	return member.Glance{Up: true, Leads: s.Role == "leader", Leader: s.Leader, Term: s.Term}
 }
 
-// Erase deletes all that is on the disk of a member that is down. Its process
-// stays, and belongs to no group any more. One that cannot be reached keeps what it
-// has; the group does not listen to it any more.
+// Erase deletes everything on the disk of a member that is down. Its process stays,
+// but no longer belongs to a group. One that cannot be reached keeps what it has; the
+// group ignores it from then on.
 func (m *Member) Erase(reason string) error {
 	if !m.Reachable() {
 		return nil
@@ -292,7 +292,7 @@ func (m *Member) Disk() (slow time.Duration, full bool) {
 // Hold is done by [Network.Hold] for all members.
 func (m *Member) Hold(bool) {}
 
-// ReportFault tells of a fault of this member or of a link that starts at it.
+// ReportFault reports a fault of this member or of a link that starts at it.
 func (m *Member) ReportFault(f member.Fault) {
 	m.emit(member.Event{Kind: member.KindFault, Member: m.id, Wall: time.Now(), Fault: &f})
 }

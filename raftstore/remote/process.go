@@ -29,9 +29,9 @@ type ProcessConfig struct {
 	// Peers are addresses of other members, by name. They go before what the
 	// folder remembers; a driver may change them.
 	Peers map[string]string
-	// Log is called with what a person who started the process wants to know.
+	// Log gets what whoever started the process wants to know.
 	Log io.Writer
-	// Alarms is called with what the person should do something about: a full disk.
+	// Alarms gets what they should do something about: a full disk.
 	Alarms io.Writer
 }
 
@@ -231,7 +231,7 @@ func (p *Process) meet(addrs map[string]string) {
 }
 
 // forget takes another member off the network for good: what it says is refused from
-// now on, also after this process has started anew.
+// now on, also after this process has restarted.
 //
 // Mirrors etcd server/etcdserver/server.go Process, which refuses messages of removed
 // members.

@@ -34,7 +34,7 @@ func (m *Member) Recover(term uint64, address string) error {
 		return m.explain(c, err)
 	}
 	if !got.Whole {
-		return nil // the copy is made anew when the member starts
+		return nil // the copy is made again when the member starts
 	}
 	return m.applied(got.Commands, got.UpTo)
 }

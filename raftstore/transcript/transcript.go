@@ -1,7 +1,7 @@
 // Package transcript runs tests that are stories: text files of "# comment" lines,
-// commands, "----", and what came of them. A reader learns from them what the code
-// does; a test replays the commands and compares what comes of them now.
-// KVIZ_REWRITE=1 writes that anew.
+// commands, "----", and their results. A reader learns from them what the code does;
+// a test replays the commands and compares the results. KVIZ_REWRITE=1 writes new
+// ones.
 //
 // etcd tests its key index and raft with stories of the same form (cockroachdb/datadriven).
 // Start reading at [Run].
@@ -17,7 +17,7 @@ import (
 )
 
 // Run replays every story in testdata, each as a test of its own. replay gets the
-// whole file and gives it back with what came of its commands now.
+// whole file and returns it with the current results of its commands.
 func Run(t *testing.T, replay func(tb testing.TB, story string) string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")

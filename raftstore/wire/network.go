@@ -96,9 +96,9 @@ func New(opts Options) *Network {
 	return n
 }
 
-// Attach gives a member that starts its place on the network; what waited for
-// the member to come back goes on. An earlier endpoint of the member must have
-// been closed.
+// Attach gives a starting member its endpoint on the network; calls that waited for
+// the member to come back continue. An earlier endpoint of the member must have been
+// closed.
 func (n *Network) Attach(id string) *Endpoint {
 	e := newEndpoint(n, id)
 	n.mu.Lock()

@@ -8,10 +8,10 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Carrier brings a request to a member in another process, whose place is e. It must not block: it
-// answers on rpc.RespChan, from any goroutine. If the way there breaks it does
-// not answer but closes the endpoint, so that the call goes on as one to a
-// member that went down.
+// Carrier takes a request to a member in another process, whose endpoint is e. It must not
+// block: it answers on rpc.RespChan, from any goroutine. If the connection breaks it does not
+// answer but closes the endpoint, so that the call continues as one to a member that went
+// down.
 type Carrier func(e *Endpoint, m Message, news bool, rpc raft.RPC)
 
 // AttachRemote gives a member of another process its place on this network,

@@ -9,7 +9,7 @@ import (
 const latest = 300 * time.Millisecond
 
 // setAside is what a network does that does not keep messages in order: the
-// request is on its way for so long that its sender gives it up and sends it anew, and
+// request is on its way for so long that its sender gives it up and sends it again, and
 // arrives after a later one. Nobody waits for its answer.
 //
 // What can overtake what: raft has at most one append to a follower under way, so

@@ -14,13 +14,13 @@ import (
 // Where the others are odd in number, one answer is lost on its way.
 type Split struct {
 	Candidates [2]string
-	// Side says of every other voter whose request it gets first; "" is that of the
-	// first candidate, whose answer is lost. Whoever is in neither place is down:
-	// nobody waits for what comes of asking it.
+	// Side says for every other voter whose request it gets first; "" is that of the
+	// first candidate, whose answer is lost. A voter that is missing here is down:
+	// nobody waits for its answer.
 	Side map[string]string
-	// Here is the candidate that is of this process, if the other is of another one:
-	// each process arranges the requests of its own, and is told of the rest by
-	// [Network.ShareSplit]. "" if both are of this process.
+	// Here is the candidate that is in this process, if the other one is in another
+	// process: each process arranges the requests of its own, and learns of the rest
+	// from [Network.ShareSplit]. "" if both are in this process.
 	Here string
 
 	term     uint64

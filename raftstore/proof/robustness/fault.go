@@ -249,7 +249,7 @@ func damaged(g *group) error {
 	})
 }
 
-// recovered goes on from the leader alone, which has everything that was
+// recovered continues from the leader alone, which has everything that was
 // acknowledged.
 func recovered(g *group) error {
 	return g.during(func() error {

@@ -9,9 +9,9 @@
 // whole and streamed, now and at earlier revisions, watches from the past and
 // from the future, compactions.
 //
-// What etcd reads from its members' write-ahead logs, the order in which
-// requests took effect, the store tells here, and it is written to a log of
-// etcd's form, so that etcd's own reader makes the model's requests of it.
+// Etcd reads the order in which requests took effect from its members' write-ahead
+// logs; here the store reports it, and it is written to a log in etcd's format, so
+// that etcd's own reader makes the model's requests from it.
 //
 // Start reading at [record], then the faults in fault.go.
 package robustness
@@ -177,7 +177,7 @@ func observe(ctx context.Context, store *raftstore.Replicated, endpoints []strin
 }
 
 // watchAll watches every key at one member until it has seen the last revision,
-// and begins anew where it was cut off.
+// and starts over where it was cut off.
 //
 // As etcd's client.CollectClusterWatchEvents, which does not end when its time
 // is over.

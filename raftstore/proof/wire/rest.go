@@ -140,7 +140,7 @@ func (s *side) snapshot() {
 	s.sayf("Snapshot", "version %s, whole pages: %v, checksum right: %v, %d remain", version, len(body)%4096 == 0, string(want[:]) == string(sum), last)
 }
 
-// versions is the downgrade of a cluster of which every member is a 3.7.
+// versions is the downgrade of a cluster in which every member is a 3.7.
 func versions(s *side) {
 	downgrade := func(action pb.DowngradeRequest_DowngradeAction, version string) {
 		ask(s, s.upkeep().Downgrade, &pb.DowngradeRequest{Action: action, Version: version})

@@ -94,7 +94,7 @@ func (s *side) close() {
 	}
 }
 
-// who is the call's context: with the token of whoever asks.
+// who is the call's context, with the caller's token.
 func (s *side) who() context.Context {
 	if s.token == "" {
 		return s.ctx

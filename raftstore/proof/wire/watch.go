@@ -62,8 +62,8 @@ func (w *stream) read(call string, n int) {
 	}
 }
 
-// readAny writes down the next n things in the order of their texts: several
-// watchers of a key hear of an event in any order (etcd goes through a map).
+// readAny writes down the next n things in the order of their texts: several watchers
+// of a key get an event in any order (etcd iterates over a map).
 func (w *stream) readAny(call string, n int) {
 	var all []string
 	for range n {

@@ -1,6 +1,6 @@
-// Command peer serves three members in one process, to be measured: of real
-// etcd, or of kviz' store without the rest of kviz. `kviz bench store` builds
-// and starts it, and speaks to it as bench.Serve says.
+// Command peer serves three members in one process, to be measured: of real etcd, or
+// of kviz' store without the rest of kviz. `kviz bench store` builds and starts it,
+// and talks to it as described at bench.Serve.
 //
 // Start reading at main.
 package main

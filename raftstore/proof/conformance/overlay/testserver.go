@@ -14,7 +14,7 @@ import (
 	"kviz/raftstore/proof/conformance"
 )
 
-// NewTestConfig is etcd's configuration, of which RunEtcd heeds
+// NewTestConfig is etcd's configuration; RunEtcd heeds only its
 // WatchProgressNotifyInterval.
 func NewTestConfig(testing.TB) *embed.Config { return embed.NewConfig() }
 
