@@ -20,9 +20,13 @@ type cache struct {
 	order  nodeOrder
 	pods   map[string]cachedPod // on nodes, assumed ones included; by key
 	images map[string]*framework.ImageState
-	slots  int   // given to nodes so far
-	free   []int // slots of nodes that are gone
-	spare  []framework.NodeInfo
+	// affine is how many of the pods have affinity or anti-affinity to others, and withAffinity
+	// the nodes that they are on; nil when it must be computed again.
+	affine       int
+	withAffinity []*framework.NodeInfo
+	slots        int   // given to nodes so far
+	free         []int // slots of nodes that are gone
+	spare        []framework.NodeInfo
 }
 
 // together is how many nodes lie side by side in memory: filters go through hundreds of
@@ -44,6 +48,26 @@ func newCache() *cache {
 // turn. Callers must not change it.
 func (c *cache) list() []*framework.NodeInfo { return c.order.list(c.nodes) }
 
+// listWithAffinity is the nodes with pods that have affinity or anti-affinity to others.
+func (c *cache) listWithAffinity() []*framework.NodeInfo {
+	if c.affine == 0 || c.withAffinity != nil {
+		return c.withAffinity
+	}
+	for _, n := range c.list() {
+		if len(n.PodsWithAffinity) > 0 {
+			c.withAffinity = append(c.withAffinity, n)
+		}
+	}
+	return c.withAffinity
+}
+
+// changed counts pods with affinity as they come and go.
+func (c *cache) changed(p *framework.PodInfo, n int) {
+	if p.Affinity != nil {
+		c.affine, c.withAffinity = c.affine+n, nil
+	}
+}
+
 func (c *cache) node(name string) *framework.NodeInfo {
 	n, ok := c.nodes[name]
 	if !ok {
@@ -62,7 +86,7 @@ func (c *cache) node(name string) *framework.NodeInfo {
 	return n
 }
 
-// drop forgets a node of which nothing is left.
+// drop forgets a node once nothing of it is left.
 func (c *cache) drop(name string, n *framework.NodeInfo) {
 	if n.Node == nil && len(n.Pods) == 0 {
 		delete(c.nodes, name)
@@ -83,6 +107,7 @@ func (c *cache) setNode(node *corev1.Node) {
 		c.order.add(node)
 	}
 	n.SetNode(node)
+	c.withAffinity = nil
 	for _, image := range node.Status.Images {
 		for _, name := range image.Names {
 			s, ok := c.images[name]
@@ -117,7 +142,7 @@ func (c *cache) removeNode(node *corev1.Node) {
 	}
 	c.order.remove(n.Node)
 	c.dropImages(n)
-	n.Node = nil
+	n.Node, c.withAffinity = nil, nil
 	c.drop(node.Name, n)
 }
 
@@ -176,6 +201,7 @@ func (c *cache) put(info *framework.PodInfo, assumed bool) {
 	c.remove(info.Pod)
 	c.pods[info.Key] = cachedPod{info, assumed}
 	c.node(info.Pod.Spec.NodeName).AddPod(info)
+	c.changed(info, 1)
 }
 
 // remove counts a pod out, wherever the cache has it.
@@ -189,5 +215,6 @@ func (c *cache) remove(pod *corev1.Pod) {
 	name := old.info.Pod.Spec.NodeName
 	n := c.nodes[name]
 	n.RemovePod(key)
+	c.changed(old.info, -1)
 	c.drop(name, n)
 }

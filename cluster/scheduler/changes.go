@@ -15,13 +15,25 @@ func (s *Scheduler) changes(state *framework.CycleState, pod *framework.PodInfo,
 	if fit.Diagnosis.PreFilterMsg != "" {
 		return nil // it is the pod that fits nowhere, whatever the nodes are like
 	}
+	// What has nothing to do now may have with another label or pod.
+	state = state.Clone()
+	for _, pl := range s.profile.preFilterExtensions {
+		delete(state.SkipFilter, pl.Name())
+	}
 	plugins := s.activeFilters(state)
+	byNode := map[string]*framework.NodeInfo{}
 	ask := func(pod *framework.PodInfo, node *framework.NodeInfo) *framework.Status {
+		state := state
+		if was := byNode[node.Node.Name]; was != node {
+			state = state.Clone()
+			for _, pl := range s.profile.preFilterExtensions {
+				pl.ReplaceNode(state, pod.Pod, was, node)
+			}
+		}
 		_, st := s.runFilters(state, pod, node, plugins)
 		return st
 	}
 	statuses := &fit.Diagnosis.Statuses
-	byNode := map[string]*framework.NodeInfo{}
 	var found []whatif.Change
 	for _, node := range s.cache.list() {
 		if len(found) >= s.cfg.TraceNodes {

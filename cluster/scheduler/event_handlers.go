@@ -118,8 +118,8 @@ func (s *Scheduler) deletePod(t *sim.Task, pod *corev1.Pod) {
 	}
 }
 
-// assumedGone frees what a pod had been promised that is deleted while it is
-// being bound; the binding goes on and fails.
+// assumedGone releases what was reserved for a pod that is deleted while it is being
+// bound; the binding goes on and fails.
 func (s *Scheduler) assumedGone(t *sim.Task, pod *corev1.Pod) {
 	there := s.cache.pods[framework.PodKey(pod)].info.Pod
 	s.cache.forget(pod)

@@ -34,7 +34,7 @@ func (s *Scheduler) failed(t *sim.Task, info *framework.QueuedPodInfo, st *frame
 	obj, ok := s.pods.Get(info.Key)
 	newest, _ := obj.(*corev1.Pod)
 	if !ok || newest.Spec.NodeName != "" || newest.UID != info.Pod.UID {
-		// Deleted, bound by somebody else, or made anew: not ours to requeue.
+		// Deleted, bound by somebody else, or made again: not ours to requeue.
 		if s.queue.inFlight == info {
 			s.queue.done()
 		}

@@ -74,13 +74,13 @@ type preFiltered struct {
 func (s *Scheduler) runPreFilter(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, d *framework.Diagnosis) (preFiltered, error) {
 	pre := preFiltered{by: map[string]bool{}}
 	state.SkipFilter = map[string]bool{}
-	var notes []string
+	var idle, notes []string
 	for _, pl := range s.profile.preFilter {
-		r, st := pl.PreFilter(state, info.Pod)
+		r, st := pl.PreFilter(state, info.Pod, s.cache.list())
 		switch {
 		case st.IsSkip():
 			state.SkipFilter[pl.Name()] = true
-			notes = append(notes, pl.Name()+" has nothing to do for this pod")
+			idle = append(idle, pl.Name())
 		case st.IsRejected():
 			d.AddPlugin(st)
 			d.PreFilterMsg = st.Message()
@@ -108,8 +108,21 @@ func (s *Scheduler) runPreFilter(t *sim.Task, state *framework.CycleState, info 
 			break
 		}
 	}
+	notes = append(nothingTo("do", idle), notes...)
 	emitPoint(t, info, framework.PreFilter, pluginNames(s.profile.preFilter), strings.Join(notes, "; "))
 	return pre, nil
+}
+
+// nothingTo says which plugins skip the pod, if any do.
+func nothingTo(do string, plugins []string) []string {
+	switch last := len(plugins) - 1; last {
+	case -1:
+		return nil
+	case 0:
+		return []string{plugins[0] + " has nothing to " + do + " for this pod"}
+	default:
+		return []string{strings.Join(plugins[:last], ", ") + " and " + plugins[last] + " have nothing to " + do + " for this pod"}
+	}
 }
 
 // findNodesThatPassFilters looks at nodes, starting where the last cycle
@@ -180,7 +193,11 @@ func (s *Scheduler) activeFilters(state *framework.CycleState) []framework.Filte
 //
 // Mirrors framework/runtime/framework.go RunFilterPluginsWithNominatedPods.
 func (s *Scheduler) runFilters(state *framework.CycleState, pod *framework.PodInfo, node *framework.NodeInfo, plugins []framework.FilterPlugin) (passed int, st *framework.Status) {
-	if with := s.nominator.addTo(node, pod); with != nil {
+	if nominated := s.nominator.on(node, pod); len(nominated) > 0 {
+		state, with := state.Clone(), node.Clone()
+		for _, p := range nominated {
+			s.AddPod(state, pod.Pod, p, with)
+		}
 		for i, pl := range plugins {
 			if st := pl.Filter(state, pod.Pod, with); st != nil {
 				return i, st

@@ -15,7 +15,7 @@ import (
 type nodeOrder struct {
 	zones  []string
 	byZone map[string][]string
-	cached []*framework.NodeInfo // nil when it must be computed anew
+	cached []*framework.NodeInfo // nil when it must be computed again
 }
 
 func zoneOf(n *corev1.Node) string {

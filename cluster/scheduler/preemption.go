@@ -47,23 +47,19 @@ func (n *nominator) remove(key string) {
 	}
 }
 
-// addTo gives the node with the pods nominated to it that pod has to respect,
-// nil if there are none.
-func (n *nominator) addTo(node *framework.NodeInfo, pod *framework.PodInfo) *framework.NodeInfo {
+// on gives the pods nominated to the node that pod has to respect.
+func (n *nominator) on(node *framework.NodeInfo, pod *framework.PodInfo) []*framework.PodInfo {
 	if len(n.pods) == 0 {
 		return nil
 	}
-	var with *framework.NodeInfo
+	var pods []*framework.PodInfo
 	for _, p := range n.pods[node.Node.Name] {
 		if p.Key == pod.Key || v1helper.PodPriority(p.Pod) < v1helper.PodPriority(pod.Pod) {
 			continue
 		}
-		if with == nil {
-			with = node.Clone()
-		}
-		with.AddPod(p)
+		pods = append(pods, p)
 	}
-	return with
+	return pods
 }
 
 // nominatedNode is the node on which room was made for the pod, if it fits now.
@@ -168,6 +164,26 @@ func statusPatch(pod *corev1.Pod, status map[string]any) []byte {
 
 // Nodes lists the nodes in the order in which they are tried.
 func (s *Scheduler) Nodes() []*framework.NodeInfo { return s.cache.list() }
+
+// AddPod puts a pod on a node, and tells the plugins of the cycle.
+func (s *Scheduler) AddPod(state *framework.CycleState, pod *corev1.Pod, p *framework.PodInfo, node *framework.NodeInfo) {
+	node.AddPod(p)
+	for _, pl := range s.profile.preFilterExtensions {
+		if !state.SkipFilter[pl.Name()] {
+			pl.AddPod(state, pod, p, node)
+		}
+	}
+}
+
+// RemovePod takes a pod off a node, and tells the plugins of the cycle.
+func (s *Scheduler) RemovePod(state *framework.CycleState, pod *corev1.Pod, p *framework.PodInfo, node *framework.NodeInfo) {
+	node.RemovePod(p.Key)
+	for _, pl := range s.profile.preFilterExtensions {
+		if !state.SkipFilter[pl.Name()] {
+			pl.RemovePod(state, pod, p, node)
+		}
+	}
+}
 
 // Fits judges one node for the pod of the cycle.
 func (s *Scheduler) Fits(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {

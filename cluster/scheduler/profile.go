@@ -5,11 +5,13 @@ import (
 	"kviz/cluster/scheduler/plugins/defaultbinder"
 	"kviz/cluster/scheduler/plugins/defaultpreemption"
 	"kviz/cluster/scheduler/plugins/imagelocality"
+	"kviz/cluster/scheduler/plugins/interpodaffinity"
 	"kviz/cluster/scheduler/plugins/nodeaffinity"
 	"kviz/cluster/scheduler/plugins/nodename"
 	"kviz/cluster/scheduler/plugins/nodeports"
 	"kviz/cluster/scheduler/plugins/noderesources"
 	"kviz/cluster/scheduler/plugins/nodeunschedulable"
+	"kviz/cluster/scheduler/plugins/podtopologyspread"
 	"kviz/cluster/scheduler/plugins/queuesort"
 	"kviz/cluster/scheduler/plugins/schedulinggates"
 	"kviz/cluster/scheduler/plugins/tainttoleration"
@@ -20,18 +22,20 @@ import (
 //
 // Mirrors pkg/scheduler/framework/runtime/framework.go frameworkImpl.
 type profile struct {
-	all        []framework.Plugin
-	queueSort  framework.QueueSortPlugin
-	preFilter  []framework.PreFilterPlugin
-	filter     []framework.FilterPlugin
-	postFilter []framework.PostFilterPlugin
-	preScore   []framework.PreScorePlugin
-	score      []weighted
-	reserve    []framework.ReservePlugin
-	permit     []framework.PermitPlugin
-	preBind    []framework.PreBindPlugin
-	bind       []framework.BindPlugin
-	postBind   []framework.PostBindPlugin
+	all       []framework.Plugin
+	queueSort framework.QueueSortPlugin
+	preFilter []framework.PreFilterPlugin
+	// preFilterExtensions are those of preFilter that add up something of all nodes.
+	preFilterExtensions []framework.PreFilterExtensions
+	filter              []framework.FilterPlugin
+	postFilter          []framework.PostFilterPlugin
+	preScore            []framework.PreScorePlugin
+	score               []weighted
+	reserve             []framework.ReservePlugin
+	permit              []framework.PermitPlugin
+	preBind             []framework.PreBindPlugin
+	bind                []framework.BindPlugin
+	postBind            []framework.PostBindPlugin
 }
 
 type weighted struct {
@@ -48,7 +52,7 @@ type entry struct {
 // defaultPlugins is upstream's default profile as far as this cluster has what
 // the plugins are about; the weights are upstream's
 // (pkg/scheduler/apis/config/v1/default_plugins.go). Missing: the volume
-// plugins, PodTopologySpread, InterPodAffinity.
+// plugins.
 func defaultPlugins(cfg Config, s *Scheduler) []entry {
 	strategy := noderesources.LeastAllocated
 	if cfg.MostAllocated {
@@ -63,6 +67,8 @@ func defaultPlugins(cfg Config, s *Scheduler) []entry {
 		{&nodeaffinity.NodeAffinity{}, 2},
 		{plugin: &nodeports.NodePorts{}},
 		{&noderesources.Fit{Strategy: strategy}, 1},
+		{&podtopologyspread.PodTopologySpread{Nodes: s.Nodes, Objects: s.objects}, 2},
+		{&interpodaffinity.InterPodAffinity{Cluster: s}, 2},
 		{plugin: &defaultpreemption.DefaultPreemption{Cluster: s}},
 		{&noderesources.BalancedAllocation{}, 1},
 		{&imagelocality.ImageLocality{
@@ -85,6 +91,7 @@ func newProfile(entries []entry) *profile {
 			p.score = append(p.score, weighted{pl, max(e.weight, 1)})
 		}
 		p.preFilter = join(p.preFilter, e.plugin)
+		p.preFilterExtensions = join(p.preFilterExtensions, e.plugin)
 		p.filter = join(p.filter, e.plugin)
 		p.postFilter = join(p.postFilter, e.plugin)
 		p.preScore = join(p.preScore, e.plugin)

@@ -11,7 +11,7 @@
 // points (framework). The informers' handlers (event_handlers.go) keep the
 // cache (cache.go) and the queues up to date.
 //
-// Simplified: one profile; no volumes, pod affinity or topology spread; nodes are judged one after another instead of sixteen at a time, all
+// Simplified: one profile; no volumes; nodes are judged one after another instead of sixteen at a time, all
 // at one instant after the modelled time of a cycle. DESIGN.md has the rest.
 // Start reading at [Scheduler.scheduleOne].
 package scheduler
@@ -95,6 +95,7 @@ type Scheduler struct {
 	elections *record.Recorder
 	pods      *informer.Informer
 	nodes     *informer.Informer
+	objects   *objects
 
 	profile *profile
 	queue   *schedulingQueue
@@ -113,6 +114,7 @@ type Scheduler struct {
 func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	cfg = cfg.withDefaults(p)
 	s := &Scheduler{process: p, client: c, cfg: cfg, cache: newCache(), nominator: newNominator()}
+	s.objects = newObjects(p, c)
 	s.profile = newProfile(defaultPlugins(cfg, s))
 	s.queue = newSchedulingQueue(s.profile.queueSort, s.profile.all)
 	s.events = events.New(p, c, cfg.Name, host)
@@ -122,6 +124,7 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	s.addHandlers()
 	s.nodes.Start()
 	s.pods.Start()
+	s.objects.start(p, c)
 	p.Go("main", s.main)
 	return s
 }
@@ -138,6 +141,7 @@ func (s *Scheduler) main(t *sim.Task) {
 func (s *Scheduler) run(t *sim.Task) {
 	s.nodes.WaitForSync(t)
 	s.pods.WaitForSync(t)
+	s.objects.waitForSync(t)
 	s.process.Go("queue", s.queue.flush)
 	for {
 		s.scheduleOne(t, s.queue.pop(t))

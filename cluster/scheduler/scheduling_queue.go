@@ -233,7 +233,7 @@ func (q *schedulingQueue) returned(t *sim.Task, info *framework.QueuedPodInfo) {
 		q.done()
 	}
 	if _, there := q.where[info.Key]; there {
-		return // deleted and made anew during the attempt
+		return // deleted and made again during the attempt
 	}
 	if len(info.UnschedulablePlugins) == 0 {
 		info.ConsecutiveErrors++

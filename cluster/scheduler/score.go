@@ -55,7 +55,7 @@ func (s *Scheduler) prioritizeNodes(t *sim.Task, state *framework.CycleState, in
 		}
 		copy(norm, raw)
 		if n, ok := pl.ScorePlugin.(framework.ScoreNormalizer); ok {
-			n.NormalizeScore(norm)
+			n.NormalizeScore(state, nodes, norm)
 			normalizers = append(normalizers, pl.Name())
 		}
 		for j, score := range norm {
@@ -75,13 +75,13 @@ func (s *Scheduler) prioritizeNodes(t *sim.Task, state *framework.CycleState, in
 // runPreScore gives the score plugins that have something to do.
 func (s *Scheduler) runPreScore(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, nodes []*framework.NodeInfo) ([]weighted, error) {
 	skip := map[string]bool{}
-	var notes []string
+	var idle []string
 	for _, pl := range s.profile.preScore {
 		st := pl.PreScore(state, info.Pod, nodes)
 		switch {
 		case st.IsSkip():
 			skip[pl.Name()] = true
-			notes = append(notes, pl.Name()+" has nothing to rate for this pod")
+			idle = append(idle, pl.Name())
 		case !st.IsSuccess():
 			return nil, fmt.Errorf("running PreScore plugin %q: %w", pl.Name(), st.Err())
 		}
@@ -92,7 +92,7 @@ func (s *Scheduler) runPreScore(t *sim.Task, state *framework.CycleState, info *
 			plugins = append(plugins, pl)
 		}
 	}
-	emitPoint(t, info, framework.PreScore, pluginNames(s.profile.preScore), strings.Join(notes, "; "))
+	emitPoint(t, info, framework.PreScore, pluginNames(s.profile.preScore), strings.Join(nothingTo("rate", idle), ""))
 	return plugins, nil
 }
 

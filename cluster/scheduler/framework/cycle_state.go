@@ -1,6 +1,11 @@
 package framework
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // CycleState carries what plugins remember of one pod within one cycle, from
 // PreFilter to Filter and from PreScore to Score.
@@ -66,4 +71,22 @@ func (s *CycleState) Read(key string) any {
 func Read[T any](s *CycleState, key string) T {
 	v, _ := s.Read(key).(T)
 	return v
+}
+
+// StateCloner is a value of a [CycleState] that changes after it has been written; all
+// others are shared between clones.
+type StateCloner interface{ CloneState() any }
+
+// Clone is a copy in which plugins can be told of pods that come and go (see
+// [PreFilterExtensions]) without harm to the original.
+func (s *CycleState) Clone() *CycleState {
+	c := *s
+	c.SkipFilter = maps.Clone(s.SkipFilter)
+	c.entries = slices.Clone(s.entries)
+	for i := range c.entries {
+		if v, ok := c.entries[i].value.(StateCloner); ok {
+			c.entries[i].value = v.CloneState()
+		}
+	}
+	return &c
 }

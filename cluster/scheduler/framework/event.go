@@ -85,8 +85,8 @@ type ClusterEventWithHint struct {
 	Hint  func(pod *corev1.Pod, old, new runtime.Object) bool
 }
 
-// AnyEvent is every event that the scheduler hears of, for a plugin that does not say which
-// of them could change its mind.
+// AnyEvent is every event that the scheduler gets, for a plugin that does not say which of
+// them could change its verdict.
 //
 // Mirrors pkg/scheduler/framework/types.go UnrollWildCardResource.
 func AnyEvent() []ClusterEventWithHint {
@@ -97,7 +97,7 @@ func AnyEvent() []ClusterEventWithHint {
 	return all
 }
 
-// NodeChanges says what of a node's change matters to scheduling.
+// NodeChanges says which parts of a change to a node matter for scheduling.
 //
 // Mirrors pkg/scheduler/framework/events.go NodeSchedulingPropertiesChange.
 func NodeChanges(old, new *corev1.Node) (events []ClusterEvent) {
@@ -123,8 +123,8 @@ func conditions(n *corev1.Node) map[corev1.NodeConditionType]corev1.ConditionSta
 	return m
 }
 
-// PodChanges says what of a pod's change matters to scheduling. r is TargetPod
-// for the waiting pod itself.
+// PodChanges says which parts of a change to a pod matter for scheduling. r is
+// TargetPod for the waiting pod itself.
 //
 // Mirrors pkg/scheduler/framework/events.go PodSchedulingPropertiesChange.
 func PodChanges(old, new *corev1.Pod, r EventResource) (events []ClusterEvent) {

@@ -5,7 +5,7 @@
 // makes it choose one node over another is a plugin at one or more of them.
 // Real plugins are compiled in as these are. Simplified: no pod groups, no
 // dynamic resources, no extenders; and a plugin runs on the scheduler's task, so
-// there are no contexts, locks or clones.
+// there are no contexts and no locks.
 //
 // Start reading at [FilterPlugin] and [ScorePlugin], then [NodeInfo].
 // Mirrors k8s.io/kube-scheduler/framework interface.go.
@@ -60,17 +60,31 @@ type QueueSortPlugin interface {
 	Less(a, b *QueuedPodInfo) bool
 }
 
-// PreFilterPlugin looks at the pod once, before any node: it precomputes, it
-// may name the only nodes that matter, or say that the pod fits nowhere. Skip
-// leaves out the plugin's Filter.
+// PreFilterPlugin looks at the pod once, before any node is judged: it
+// precomputes from all nodes, it may name the only nodes that matter, or say that
+// the pod fits nowhere. Skip leaves out the plugin's Filter.
 type PreFilterPlugin interface {
 	Plugin
-	PreFilter(state *CycleState, pod *corev1.Pod) (*PreFilterResult, *Status)
+	PreFilter(state *CycleState, pod *corev1.Pod, nodes []*NodeInfo) (*PreFilterResult, *Status)
 }
 
 // PreFilterResult narrows the nodes that are looked at; nil or nil names mean
 // all.
 type PreFilterResult struct{ NodeNames map[string]bool }
+
+// PreFilterExtensions are of a plugin whose PreFilter adds up something of all nodes: so
+// that Filter can judge a node as it would be with other pods, the sums in state
+// are brought up to date. The state is a clone made for that ([CycleState.Clone]).
+type PreFilterExtensions interface {
+	Plugin
+	// AddPod counts a pod in that would be on the node.
+	AddPod(state *CycleState, pod *corev1.Pod, added *PodInfo, node *NodeInfo)
+	// RemovePod counts a pod out that would not.
+	RemovePod(state *CycleState, pod *corev1.Pod, removed *PodInfo, node *NodeInfo)
+	// ReplaceNode has one node be another, with other labels, taints or pods. It is
+	// this project's own, for package whatif.
+	ReplaceNode(state *CycleState, pod *corev1.Pod, was, is *NodeInfo)
+}
 
 // FilterPlugin judges one node: nil means that it can run the pod.
 type FilterPlugin interface {
@@ -107,19 +121,19 @@ type ScorePlugin interface {
 	Score(state *CycleState, pod *corev1.Pod, node *NodeInfo) int64
 }
 
-// ScoreNormalizer brings a plugin's raw scores of all nodes into 0..100.
+// ScoreNormalizer brings a plugin's raw scores into 0..100; scores[i] is that of nodes[i].
 type ScoreNormalizer interface {
-	NormalizeScore(scores []int64)
+	NormalizeScore(state *CycleState, nodes []*NodeInfo, scores []int64)
 }
 
-// ScoreExplainer says in words how a raw score came about. It is this
+// ScoreExplainer explains in a sentence how a raw score came about. It is this
 // project's own: upstream has no such thing.
 type ScoreExplainer interface {
 	ExplainScore(state *CycleState, pod *corev1.Pod, node *NodeInfo) string
 }
 
-// ReservePlugin keeps books on what a pod is about to use; Unreserve takes it
-// back when the pod is not bound after all.
+// ReservePlugin keeps track of what a pod is about to use; Unreserve takes that back
+// when the pod is not bound after all.
 type ReservePlugin interface {
 	Plugin
 	Reserve(state *CycleState, pod *corev1.Pod, nodeName string) *Status
@@ -144,7 +158,7 @@ type BindPlugin interface {
 	Bind(t *sim.Task, c client.Interface, pod *corev1.Pod, nodeName string) *Status
 }
 
-// PostBindPlugin hears of a binding that was written.
+// PostBindPlugin is told of a binding that was written.
 type PostBindPlugin interface {
 	Plugin
 	PostBind(state *CycleState, pod *corev1.Pod, nodeName string)

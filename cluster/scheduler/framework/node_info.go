@@ -2,6 +2,7 @@ package framework
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,11 +18,15 @@ type PodInfo struct {
 	Requests Resource
 	NonZero  Resource
 	Ports    []corev1.ContainerPort // with a host port
+	Affinity *PodAffinity           // to other pods; nil if it has none
 }
 
 // NewPodInfo computes a pod's sums.
 func NewPodInfo(pod *corev1.Pod) *PodInfo {
-	return &PodInfo{Pod: pod, Key: PodKey(pod), Ref: client.RefOf(pod), Requests: PodRequests(pod), NonZero: NonZeroRequests(pod), Ports: HostPorts(pod)}
+	return &PodInfo{
+		Pod: pod, Key: PodKey(pod), Ref: client.RefOf(pod), Requests: PodRequests(pod), NonZero: NonZeroRequests(pod), Ports: HostPorts(pod),
+		Affinity: NewPodAffinity(pod),
+	}
 }
 
 // With is the same pod in another state, with sums that are known to be still
@@ -51,6 +56,10 @@ type NodeInfo struct {
 	NonZeroRequested Resource // sum of NonZero; Requested is that of Requests
 	Pods             map[string]*PodInfo
 	UsedPorts        HostPortInfo
+	// PodsWithAffinity are those of Pods that have affinity to other pods, or
+	// anti-affinity, and PodsWithRequiredAntiAffinity those that keep others away.
+	PodsWithAffinity             []*PodInfo
+	PodsWithRequiredAntiAffinity []*PodInfo
 }
 
 // ImageState is an image as the nodes report it, by its normalised name.
@@ -103,6 +112,12 @@ func (n *NodeInfo) SetNode(node *corev1.Node) {
 func (n *NodeInfo) AddPod(p *PodInfo) {
 	n.Pods[p.Key] = p
 	n.PodCount = len(n.Pods)
+	if p.Affinity != nil {
+		n.PodsWithAffinity = append(n.PodsWithAffinity, p)
+		if len(p.Affinity.RequiredAnti) > 0 {
+			n.PodsWithRequiredAntiAffinity = append(n.PodsWithRequiredAntiAffinity, p)
+		}
+	}
 	n.count(p, 1)
 }
 
@@ -114,6 +129,11 @@ func (n *NodeInfo) RemovePod(key string) bool {
 	}
 	delete(n.Pods, key)
 	n.PodCount = len(n.Pods)
+	if p.Affinity != nil {
+		is := func(q *PodInfo) bool { return q == p }
+		n.PodsWithAffinity = slices.DeleteFunc(n.PodsWithAffinity, is)
+		n.PodsWithRequiredAntiAffinity = slices.DeleteFunc(n.PodsWithRequiredAntiAffinity, is)
+	}
 	n.count(p, -1)
 	return true
 }
@@ -138,6 +158,8 @@ func (n *NodeInfo) Clone() *NodeInfo {
 	c.Requested.ScalarResources = maps.Clone(n.Requested.ScalarResources)
 	c.NonZeroRequested.ScalarResources = maps.Clone(n.NonZeroRequested.ScalarResources)
 	c.UsedPorts.used = maps.Clone(n.UsedPorts.used)
+	c.PodsWithAffinity = slices.Clone(n.PodsWithAffinity)
+	c.PodsWithRequiredAntiAffinity = slices.Clone(n.PodsWithRequiredAntiAffinity)
 	return &c
 }
 

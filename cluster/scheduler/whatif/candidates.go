@@ -36,8 +36,38 @@ type candidate struct {
 }
 
 // alternatives are the ways in which everything of a node that a pod could mind is
-// otherwise: one, or one for each term of the pod's node affinity, for any of these would do.
+// otherwise: one, or one for each term of the pod's node affinity, for any of these would do;
+// and the same without the going of pods that it wants to be near.
 func alternatives(info *framework.PodInfo, node *framework.NodeInfo) [][]*candidate {
+	ways := byTerm(info, node)
+	if info.Affinity != nil && len(info.Affinity.Required) > 0 {
+		for _, way := range slices.Clone(ways) {
+			ways = append(ways, slices.DeleteFunc(slices.Clone(way), func(c *candidate) bool {
+				return c.kind == gone && wants(info, node.Pods[c.pod].Pod)
+			}))
+		}
+	}
+	for _, way := range ways { // each finds amounts of its own
+		for i, c := range way {
+			own := *c
+			way[i] = &own
+		}
+	}
+	return ways
+}
+
+// wants reports whether the pod's affinity is about another.
+func wants(info *framework.PodInfo, other *corev1.Pod) bool {
+	for i := range info.Affinity.Required {
+		if !info.Affinity.Required[i].Matches(other, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// byTerm has a way for each term of the pod's node affinity.
+func byTerm(info *framework.PodInfo, node *framework.NodeInfo) [][]*candidate {
 	var common []*candidate
 	pod, n := info.Pod, node.Node
 	if node.Unschedulable {
@@ -131,7 +161,7 @@ func toMatch(r corev1.NodeSelectorRequirement, labels map[string]string) *candid
 	return nil
 }
 
-// wanted are the resources of which a pod needs some; a place among the node's pods is one.
+// wanted are the resources that a pod needs; a place among the node's pods is one of them.
 func wanted(requests *framework.Resource) []corev1.ResourceName {
 	names := []corev1.ResourceName{corev1.ResourcePods}
 	for _, r := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
@@ -156,8 +186,8 @@ func amount(r *framework.Resource, name corev1.ResourceName) int64 {
 	return r.ScalarResources[name]
 }
 
-// with is a copy of the node with things otherwise. What stays as it is is shared: nobody
-// who is asked changes it.
+// with is a copy of the node with the changes made. What does not change is shared: no
+// filter modifies it.
 func with(node *framework.NodeInfo, steps []*candidate) *framework.NodeInfo {
 	n := *node
 	if slices.ContainsFunc(steps, func(c *candidate) bool { return c.kind == gone }) {

@@ -12,8 +12,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// tell is a step in words: what of the node would have to be otherwise, or else what of
-// the pod.
+// tell describes a step: what would have to change about the node, or alternatively
+// about the pod.
 func (c *candidate) tell(pod *framework.PodInfo, node *framework.NodeInfo) trace.ChangeStep {
 	switch c.kind {
 	case cordon:

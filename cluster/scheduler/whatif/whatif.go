@@ -1,12 +1,12 @@
-// Package whatif answers what would have to change so that a pod fits on a node that
-// rejects it: the filters themselves are asked again about copies of the node on which
-// things are otherwise, until nothing more can be left as it is.
+// Package whatif answers what would have to change for a pod to fit on a node that
+// rejects it: the filters themselves are run again on changed copies of the node,
+// until the smallest set of changes is found.
 //
-// Nothing here knows what a plugin wants. What could be otherwise of a node is listed
-// (candidates.go: its cordon, taints, labels, pods, room). With all of it otherwise the pod fits, or no
-// change of the node helps; then one after another is put back, and stays so if the pod
-// still fits. Of what remains nothing can be left away, and amounts are searched down to the last
-// thousandth of a core and byte. Upstream has no such thing.
+// Nothing here knows what a plugin wants. candidates.go lists what could be different about a
+// node: its cordon, taints, labels, pods, room. Either the pod fits with all of it changed, or
+// no change of the node helps. Then the changes are undone one by one, and each stays undone if
+// the pod still fits. What remains is necessary, and amounts are narrowed down to the last
+// thousandth of a core and the last byte. Upstream has nothing like it.
 //
 // Start reading at [Node].
 package whatif
@@ -108,7 +108,7 @@ func Compare(a, b *Change) int {
 	return strings.Compare(a.Node, b.Node)
 }
 
-// search is a pod and a node with what of it is otherwise.
+// search is a pod, and a node with the changes made so far.
 type search struct {
 	ask  Ask
 	pod  *framework.PodInfo
@@ -144,6 +144,10 @@ func (s *search) least() Change {
 		if c.kind != gone {
 			s.without(c)
 		}
+	}
+	// What was needed need not be any more: a label moves a node to other pods.
+	for again := true; again; {
+		again = slices.ContainsFunc(s.on, func(c *candidate) bool { return s.without(c) })
 	}
 	slices.SortStableFunc(s.on, func(a, b *candidate) int { return int(a.kind - b.kind) })
 	c := Change{Node: s.node.Node.Name, steps: s.on}

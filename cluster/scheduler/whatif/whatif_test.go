@@ -8,14 +8,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
 
 	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/scheduler/plugins/interpodaffinity"
 	"kviz/cluster/scheduler/plugins/nodeaffinity"
 	"kviz/cluster/scheduler/plugins/nodename"
 	"kviz/cluster/scheduler/plugins/nodeports"
 	"kviz/cluster/scheduler/plugins/noderesources"
 	"kviz/cluster/scheduler/plugins/nodeunschedulable"
+	"kviz/cluster/scheduler/plugins/podtopologyspread"
 	"kviz/cluster/scheduler/plugins/tainttoleration"
 )
 
@@ -24,10 +27,10 @@ func plugins(pod *framework.PodInfo, node *framework.NodeInfo) *framework.Status
 	state := &framework.CycleState{Pod: pod}
 	for _, pl := range []framework.FilterPlugin{
 		&nodename.NodeName{}, &nodeunschedulable.NodeUnschedulable{}, &tainttoleration.TaintToleration{}, &nodeaffinity.NodeAffinity{},
-		&nodeports.NodePorts{}, &noderesources.Fit{},
+		&nodeports.NodePorts{}, &noderesources.Fit{}, &podtopologyspread.PodTopologySpread{}, &interpodaffinity.InterPodAffinity{Cluster: nodes{node, beside}},
 	} {
 		if pre, ok := pl.(framework.PreFilterPlugin); ok {
-			if _, st := pre.PreFilter(state, pod.Pod); st.IsSkip() {
+			if _, st := pre.PreFilter(state, pod.Pod, nodes{node, beside}); st.IsSkip() {
 				continue
 			}
 		}
@@ -36,6 +39,35 @@ func plugins(pod *framework.PodInfo, node *framework.NodeInfo) *framework.Status
 		}
 	}
 	return nil
+}
+
+// nodes are a cluster of these, in which no namespace has labels.
+type nodes []*framework.NodeInfo
+
+func (n nodes) Nodes() []*framework.NodeInfo                { return n }
+func (n nodes) NodesWithAffinity() []*framework.NodeInfo    { return n }
+func (nodes) NamespaceLabels(string) labels.Set             { return nil }
+func (nodes) NamespacesThat(match labels.Selector) []string { return nil }
+
+// beside is another node of the cluster, with nothing to spread over but itself.
+var beside = framework.NewNodeInfo(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n9", Labels: map[string]string{corev1.LabelHostname: "n9", "zone": "b"}}})
+
+var web = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+
+// drawNear gives a pod what it wants of the pods near it.
+func drawNear(t *rapid.T, name string, p *corev1.Pod) {
+	key := rapid.SampledFrom([]string{corev1.LabelHostname, "zone"}).Draw(t, name+" topology")
+	terms := []corev1.PodAffinityTerm{{LabelSelector: web, TopologyKey: key}}
+	switch rapid.IntRange(0, 9).Draw(t, name+" near") {
+	case 0:
+		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: key, LabelSelector: web, WhenUnsatisfiable: corev1.DoNotSchedule,
+		}}
+	case 1:
+		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
+	case 2:
+		p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
+	}
 }
 
 func drawPod(t *rapid.T, name string) *corev1.Pod {
@@ -54,7 +86,10 @@ func drawPod(t *rapid.T, name string) *corev1.Pod {
 		c.Ports = []corev1.ContainerPort{{HostPort: port, Protocol: corev1.ProtocolTCP}}
 	}
 	priority := rapid.SampledFrom([]int32{0, 0, 100}).Draw(t, name+" priority")
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{c}, Priority: &priority}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{c}, Priority: &priority}}
+	p.Labels = map[string]string{"app": rapid.SampledFrom([]string{"web", "db"}).Draw(t, name+" app")}
+	drawNear(t, name, p)
+	return p
 }
 
 func drawLabels(t *rapid.T) map[string]string {
@@ -96,7 +131,10 @@ func drawCase(t *rapid.T) (*framework.PodInfo, *corev1.Node, []*framework.PodInf
 		for range n {
 			required.NodeSelectorTerms = append(required.NodeSelectorTerms, drawTerm(t))
 		}
-		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+		if pod.Spec.Affinity == nil {
+			pod.Spec.Affinity = &corev1.Affinity{}
+		}
+		pod.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "tolerates") == 0 {
 		pod.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
@@ -290,12 +328,18 @@ func instead(t *rapid.T, pod *framework.PodInfo, object *corev1.Node, there []*f
 }
 
 // byWhatItIs reports whether a pod wants another node than this by what nobody changes,
-// in some term at least.
+// in some term at least, or by what there is near.
 func byWhatItIs(pod *corev1.Pod) bool {
 	if _, ok := pod.Spec.NodeSelector[corev1.LabelHostname]; ok {
 		return true
 	}
-	if a := pod.Spec.Affinity; a != nil {
+	if len(pod.Spec.TopologySpreadConstraints) > 0 {
+		return true // the nodes beside this one decide as well
+	}
+	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
+		return true
+	}
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil {
 		for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 			if slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool { return r.Key == corev1.LabelHostname }) {
 				return true

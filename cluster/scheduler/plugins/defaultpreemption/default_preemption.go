@@ -48,6 +48,8 @@ const (
 // Cluster is what the plugin needs of the scheduler.
 type Cluster interface {
 	Nodes() []*framework.NodeInfo
+	AddPod(state *framework.CycleState, pod *corev1.Pod, p *framework.PodInfo, node *framework.NodeInfo)
+	RemovePod(state *framework.CycleState, pod *corev1.Pod, p *framework.PodInfo, node *framework.NodeInfo)
 	Fits(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status
 }
 
@@ -172,9 +174,9 @@ func (pl *DefaultPreemption) selectVictims(state *framework.CycleState, pod *cor
 	if len(potential) == 0 {
 		return nil, noVictims
 	}
-	node = node.Clone()
+	state, node = state.Clone(), node.Clone()
 	for _, p := range potential {
-		node.RemovePod(p.Key)
+		pl.Cluster.RemovePod(state, pod, p, node)
 	}
 	if st := pl.Cluster.Fits(state, pod, node); st != nil {
 		return nil, st
@@ -182,9 +184,9 @@ func (pl *DefaultPreemption) selectVictims(state *framework.CycleState, pod *cor
 	slices.SortFunc(potential, moreImportant)
 	var victims []*framework.PodInfo
 	for _, p := range potential {
-		node.AddPod(p)
+		pl.Cluster.AddPod(state, pod, p, node)
 		if pl.Cluster.Fits(state, pod, node) != nil {
-			node.RemovePod(p.Key)
+			pl.Cluster.RemovePod(state, pod, p, node)
 			victims = append(victims, p)
 		}
 	}

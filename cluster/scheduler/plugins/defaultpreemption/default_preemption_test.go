@@ -22,9 +22,17 @@ type fits []*framework.NodeInfo
 
 func (f fits) Nodes() []*framework.NodeInfo { return f }
 
+func (f fits) AddPod(_ *framework.CycleState, _ *corev1.Pod, p *framework.PodInfo, n *framework.NodeInfo) {
+	n.AddPod(p)
+}
+
+func (f fits) RemovePod(_ *framework.CycleState, _ *corev1.Pod, p *framework.PodInfo, n *framework.NodeInfo) {
+	n.RemovePod(p.Key)
+}
+
 func (f fits) Fits(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
 	pl := &noderesources.Fit{}
-	pl.PreFilter(state, pod)
+	pl.PreFilter(state, pod, nil)
 	return pl.Filter(state, pod, node)
 }
 

@@ -58,7 +58,7 @@ func Fits(pod *corev1.Pod, node *corev1.Node) bool {
 
 // PreFilter parses the selector once; a pod whose every term names nodes (as a
 // DaemonSet's do) is judged on those alone.
-func (*NodeAffinity) PreFilter(state *framework.CycleState, pod *corev1.Pod) (*framework.PreFilterResult, *framework.Status) {
+func (*NodeAffinity) PreFilter(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	a := affinity(pod)
 	required := a != nil && a.RequiredDuringSchedulingIgnoredDuringExecution != nil
 	if !required && pod.Spec.NodeSelector == nil {
@@ -144,7 +144,9 @@ func (*NodeAffinity) Score(state *framework.CycleState, _ *corev1.Pod, node *fra
 }
 
 // NormalizeScore gives the best node 100.
-func (*NodeAffinity) NormalizeScore(scores []int64) { framework.DefaultNormalizeScore(false, scores) }
+func (*NodeAffinity) NormalizeScore(_ *framework.CycleState, _ []*framework.NodeInfo, scores []int64) {
+	framework.DefaultNormalizeScore(false, scores)
+}
 
 // ExplainScore names the sum.
 func (pl *NodeAffinity) ExplainScore(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) string {

@@ -53,7 +53,7 @@ func TestFilter(t *testing.T) {
 		"an empty term matches none": {required(nil, corev1.NodeSelectorTerm{}), false, "all"},
 	} {
 		pl, state := &NodeAffinity{}, &framework.CycleState{}
-		pre, st := pl.PreFilter(state, tt.pod)
+		pre, st := pl.PreFilter(state, tt.pod, nil)
 		left := "all"
 		switch {
 		case st.IsSkip():
@@ -79,7 +79,7 @@ func TestFilter(t *testing.T) {
 func TestConflictingNames(t *testing.T) {
 	term := named("a")
 	term.MatchFields = append(term.MatchFields, named("b").MatchFields...)
-	_, st := (&NodeAffinity{}).PreFilter(&framework.CycleState{}, required(nil, term))
+	_, st := (&NodeAffinity{}).PreFilter(&framework.CycleState{}, required(nil, term), nil)
 	if st.Message() != "pod affinity terms conflict" || st.Code() != framework.UnschedulableAndUnresolvable {
 		t.Errorf("%v %q", st.Code(), st.Message())
 	}
@@ -100,7 +100,7 @@ func TestScore(t *testing.T) {
 	if !slices.Equal(scores, []int64{0, 2, 5, 7}) {
 		t.Errorf("raw %v", scores)
 	}
-	pl.NormalizeScore(scores)
+	pl.NormalizeScore(state, nil, scores)
 	if !slices.Equal(scores, []int64{0, 28, 71, 100}) {
 		t.Errorf("normalised %v", scores)
 	}

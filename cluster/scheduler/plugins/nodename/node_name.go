@@ -35,7 +35,7 @@ func Fits(pod *corev1.Pod, node *corev1.Node) bool {
 }
 
 // PreFilter narrows the search to the named node.
-func (*NodeName) PreFilter(_ *framework.CycleState, pod *corev1.Pod) (*framework.PreFilterResult, *framework.Status) {
+func (*NodeName) PreFilter(_ *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	if pod.Spec.NodeName == "" {
 		return nil, nil
 	}

@@ -27,7 +27,7 @@ func TestNodeName(t *testing.T) {
 		if got.Message() != tt.want || (tt.want != "" && got.Code() != framework.UnschedulableAndUnresolvable) {
 			t.Errorf("%s: %v %q, want %q", name, got.Code(), got.Message(), tt.want)
 		}
-		pre, _ := pl.PreFilter(nil, &tt.pod)
+		pre, _ := pl.PreFilter(nil, &tt.pod, nil)
 		if (pre != nil) != (tt.pod.Spec.NodeName != "") || pre != nil && !pre.NodeNames[tt.pod.Spec.NodeName] {
 			t.Errorf("%s: PreFilter %v", name, pre)
 		}

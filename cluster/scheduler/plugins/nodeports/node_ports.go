@@ -44,7 +44,7 @@ func Fits(want []corev1.ContainerPort, used *framework.HostPortInfo) bool {
 }
 
 // PreFilter collects the pod's host ports.
-func (*NodePorts) PreFilter(state *framework.CycleState, pod *corev1.Pod) (*framework.PreFilterResult, *framework.Status) {
+func (*NodePorts) PreFilter(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	ports := framework.HostPorts(pod)
 	if len(ports) == 0 {
 		return nil, skip

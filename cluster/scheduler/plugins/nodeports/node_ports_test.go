@@ -38,7 +38,7 @@ func TestFilter(t *testing.T) {
 		holder := framework.NewPodInfo(podWith("n", tt.used))
 		node.AddPod(holder)
 		pod := podWith("", tt.want)
-		pl.PreFilter(state, pod)
+		pl.PreFilter(state, pod, nil)
 		got := pl.Filter(state, pod, node)
 		if got.IsSuccess() != tt.fits || !tt.fits && got.Message() != "node(s) didn't have free ports for the requested pod ports" {
 			t.Errorf("%s: %q, want fits %v", name, got.Message(), tt.fits)
@@ -51,7 +51,7 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s: the holder's deletion gives hint %v", name, hint)
 		}
 	}
-	if _, st := (&NodePorts{}).PreFilter(&framework.CycleState{}, podWith("")); !st.IsSkip() {
+	if _, st := (&NodePorts{}).PreFilter(&framework.CycleState{}, podWith(""), nil); !st.IsSkip() {
 		t.Errorf("a pod without host ports: %v", st.Code())
 	}
 }

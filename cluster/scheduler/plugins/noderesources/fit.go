@@ -47,7 +47,7 @@ type Fit struct{ Strategy Strategy }
 // Name is [Name].
 func (*Fit) Name() string { return Name }
 
-// Insufficient is one resource of which there is not enough.
+// Insufficient is a resource that the node does not have enough of.
 type Insufficient struct {
 	Resource                  corev1.ResourceName
 	Reason                    string
@@ -95,7 +95,7 @@ func Fits(want *framework.Resource, node *framework.NodeInfo) []Insufficient {
 }
 
 // PreFilter adds up the pod's requests.
-func (*Fit) PreFilter(state *framework.CycleState, pod *corev1.Pod) (*framework.PreFilterResult, *framework.Status) {
+func (*Fit) PreFilter(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	state.Write(stateKey, state.Requests(pod))
 	return nil, nil
 }

@@ -57,7 +57,7 @@ func TestFit(t *testing.T) {
 		"all of it":                 {podOf("cpu=2 memory=2Gi"), nodeOf("cpu=3 memory=3Gi pods=1", "cpu=2 memory=2Gi"), "Too many pods, Insufficient cpu, Insufficient memory", framework.Unschedulable},
 	} {
 		pl, state := &Fit{}, &framework.CycleState{}
-		pl.PreFilter(state, tt.pod)
+		pl.PreFilter(state, tt.pod, nil)
 		if got := pl.Filter(state, tt.pod, tt.node); got.Message() != tt.want || got.Code() != tt.code {
 			t.Errorf("%s: %v %q, want %v %q", name, got.Code(), got.Message(), tt.code, tt.want)
 		}
@@ -135,7 +135,7 @@ func TestPodLevelRequestsDoNotCountInFitsScore(t *testing.T) {
 	if got, want := balanced.Score(state, pod, node), int64(66); got != want { // 3 of 4, 4000Mi of 10000
 		t.Errorf("the balance scores %d, want %d (%s)", got, want, balanced.ExplainScore(state, pod, node))
 	}
-	fit.PreFilter(state, pod)
+	fit.PreFilter(state, pod, nil)
 	if st := fit.Filter(state, pod, nodeOf("cpu=2 memory=10000Mi pods=9")); st.Message() != "Insufficient cpu" {
 		t.Errorf("three cores on a node of two: %q", st.Message())
 	}

@@ -92,7 +92,9 @@ func (*TaintToleration) Score(state *framework.CycleState, _ *corev1.Pod, node *
 
 // NormalizeScore gives the node with the most such taints 0, one without any
 // 100.
-func (*TaintToleration) NormalizeScore(scores []int64) { framework.DefaultNormalizeScore(true, scores) }
+func (*TaintToleration) NormalizeScore(_ *framework.CycleState, _ []*framework.NodeInfo, scores []int64) {
+	framework.DefaultNormalizeScore(true, scores)
+}
 
 // ExplainScore names the count.
 func (pl *TaintToleration) ExplainScore(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) string {

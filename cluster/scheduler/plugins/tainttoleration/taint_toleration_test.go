@@ -77,7 +77,7 @@ func TestScore(t *testing.T) {
 		for _, n := range tt.nodes {
 			scores = append(scores, pl.Score(state, tt.pod, framework.NewNodeInfo(n)))
 		}
-		pl.NormalizeScore(scores)
+		pl.NormalizeScore(state, nil, scores)
 		if !slices.Equal(scores, tt.want) {
 			t.Errorf("%s: %v, want %v", name, scores, tt.want)
 		}

@@ -1,0 +1,159 @@
+// Package podtopologyspread is the PodTopologySpread plugin: it spreads the pods that a
+// selector matches over the domains of a topology, which are the values of a node label,
+// such as zones. What a pod's spec.topologySpreadConstraints demand (DoNotSchedule) rejects
+// nodes, and what they prefer (ScheduleAnyway) scores them.
+//
+// A pod without constraints of its own has the default ones, if it belongs to a Service or
+// to a controller: the pods of those are preferred to be on different nodes, and in
+// different zones.
+//
+// Mirrors pkg/scheduler/framework/plugins/podtopologyspread. It is a port and not upstream's own
+// code, which reads a snapshot's interfaces with contexts; cluster/scheduler/upstream compares the two.
+//
+// Start reading at [constraint], then filtering.go and scoring.go.
+package podtopologyspread
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/scheduler/plugins/tainttoleration"
+)
+
+const (
+	// Name is the plugin's name.
+	Name = "PodTopologySpread"
+	// ErrReasonConstraints is why a node is rejected.
+	ErrReasonConstraints = "node(s) didn't match pod topology spread constraints"
+	// ErrReasonLabel is why a node is that belongs to no domain.
+	ErrReasonLabel = ErrReasonConstraints + " (missing required label)"
+
+	filterKey = "PreFilter" + Name
+	scoreKey  = "PreScore" + Name
+)
+
+// PodTopologySpread is the plugin. Nodes lists all nodes, Objects what default constraints
+// are derived from.
+type PodTopologySpread struct {
+	Nodes   func() []*framework.NodeInfo
+	Objects Objects
+}
+
+var skip = framework.NewStatus(Name, framework.Skip)
+
+// Name is [Name].
+func (*PodTopologySpread) Name() string { return Name }
+
+// constraint is a topologySpreadConstraint with its selector parsed and its defaults
+// filled in.
+type constraint struct {
+	maxSkew     int32
+	topologyKey string
+	selector    labels.Selector
+	minDomains  int
+	affinity    corev1.NodeInclusionPolicy
+	taints      corev1.NodeInclusionPolicy
+}
+
+// system are the constraints of a pod that has none (defaultingType: System).
+var system = []corev1.TopologySpreadConstraint{
+	{TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway, MaxSkew: 3},
+	{TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway, MaxSkew: 5},
+}
+
+// parse gives those of a pod's constraints that say what to do with a node that does
+// not satisfy them.
+func parse(list []corev1.TopologySpreadConstraint, pod *corev1.Pod, action corev1.UnsatisfiableConstraintAction) ([]constraint, error) {
+	var parsed []constraint
+	for i := range list {
+		c := &list[i]
+		if c.WhenUnsatisfiable != action {
+			continue
+		}
+		selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
+		if err != nil {
+			return nil, err
+		}
+		p := constraint{
+			maxSkew: c.MaxSkew, topologyKey: c.TopologyKey, selector: withKeys(selector, c.MatchLabelKeys, pod), minDomains: 1,
+			affinity: corev1.NodeInclusionPolicyHonor, taints: corev1.NodeInclusionPolicyIgnore,
+		}
+		if c.MinDomains != nil {
+			p.minDomains = int(*c.MinDomains)
+		}
+		if c.NodeAffinityPolicy != nil {
+			p.affinity = *c.NodeAffinityPolicy
+		}
+		if c.NodeTaintsPolicy != nil {
+			p.taints = *c.NodeTaintsPolicy
+		}
+		parsed = append(parsed, p)
+	}
+	return parsed, nil
+}
+
+// withKeys narrows a selector to the pods whose labels with these keys are the pod's own
+// (matchLabelKeys).
+func withKeys(selector labels.Selector, keys []string, pod *corev1.Pod) labels.Selector {
+	own := labels.Set{}
+	for _, key := range keys {
+		if value, ok := pod.Labels[key]; ok {
+			own[key] = value
+		}
+	}
+	requirements, selectable := selector.Requirements()
+	if len(own) == 0 || !selectable {
+		return selector
+	}
+	return labels.SelectorFromSet(own).Add(requirements...)
+}
+
+// required are the constraints that reject nodes. The default ones never do.
+func required(pod *corev1.Pod) ([]constraint, error) {
+	return parse(pod.Spec.TopologySpreadConstraints, pod, corev1.DoNotSchedule)
+}
+
+// labelled reports whether the node has the labels of all constraints, and so belongs to a
+// domain of each.
+func labelled(node *corev1.Node, constraints []constraint) bool {
+	for i := range constraints {
+		if _, ok := node.Labels[constraints[i].topologyKey]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// includes reports whether the node's pods count: by default those of the nodes that the
+// pod's node affinity and selector match, whatever their taints.
+func (c *constraint) includes(pod *corev1.Pod, affinity nodeaffinity.RequiredNodeAffinity, node *corev1.Node) bool {
+	if c.affinity == corev1.NodeInclusionPolicyHonor {
+		// Terms that do not parse match nothing.
+		if ok, _ := affinity.Match(node); !ok {
+			return false
+		}
+	}
+	if c.taints == corev1.NodeInclusionPolicyHonor {
+		if _, untolerated := tainttoleration.Untolerated(pod, node); untolerated {
+			return false
+		}
+	}
+	return true
+}
+
+// matching counts the pods on a node that the selector matches, those that are on their
+// way out left aside.
+func matching(node *framework.NodeInfo, selector labels.Selector, namespace string) (n int) {
+	if selector.Empty() {
+		return 0
+	}
+	for _, p := range node.Pods {
+		if p.Pod.Namespace == namespace && p.Pod.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Pod.Labels)) {
+			n++
+		}
+	}
+	return n
+}
