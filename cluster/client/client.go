@@ -2,12 +2,12 @@
 // server: the verbs of client-go's dynamic client, with the task that waits
 // for the answer as the first argument.
 //
-// In Kubernetes this is client-go's rest.Client over HTTPS. Here a request
-// goes to the API server's pipeline without a socket, as a task of the API
-// server's process; what a caller can notice is the same: it takes time, it can
-// be refused, the server can be down, and the answer is the caller's own copy
-// (but that of Patch, and of writing Events, which callers look at at most).
-// Components never import the API server: [Interface] is all they know of it.
+// In Kubernetes this is client-go's rest.Client over HTTPS. Here a request goes to
+// the API server's pipeline without a socket, as a task of the API server's process;
+// what a caller can notice is the same: it takes time, it can be refused, the server
+// can be down, and the answer is the caller's own copy (except for those of Patch and
+// of writing Events, which callers only read). Components never import the API
+// server: [Interface] is all they know of it.
 //
 // Errors are the API machinery's own (apierrors.IsNotFound, IsConflict,
 // IsInvalid …); a server that cannot be reached gives an error for which
@@ -61,7 +61,7 @@ type Interface interface {
 	Patch(t *sim.Task, r Resource, namespace, name string, pt types.PatchType, data []byte, subresource string) (runtime.Object, error)
 
 	// Apply is a server-side apply of an apply configuration, in JSON, by a field manager
-	// who takes over what others own (force). What it gives is shared likewise.
+	// that takes over what others own (force). Its result is shared likewise.
 	Apply(t *sim.Task, r Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error)
 
 	Delete(t *sim.Task, r Resource, namespace, name string, opts metav1.DeleteOptions) error

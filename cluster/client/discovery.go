@@ -14,7 +14,7 @@ type Discovery interface {
 	StaleGroups() []StaleGroup
 }
 
-// StaleGroup is a group version of which nobody knows what it serves now.
+// StaleGroup is a group version whose current resources are unknown.
 type StaleGroup struct {
 	schema.GroupVersion
 	Why trace.ID // the newest change of its APIService

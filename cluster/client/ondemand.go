@@ -58,7 +58,7 @@ var (
 // SubjectAccessReviews are questions to the authorizers; they are not stored.
 var SubjectAccessReviews = resource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false)
 
-// ComponentStatuses are asked for and not stored.
+// ComponentStatuses can be read but are not stored.
 var ComponentStatuses = resource("", "v1", "componentstatuses", "ComponentStatus", false)
 
 // onDemand are the stored kinds of which nothing is kept before they are used.
@@ -81,15 +81,15 @@ func All() []Resource { return all }
 // all is made once: the garbage collector looks through it for every owner.
 var all = slices.Concat(Resources(), onDemand)
 
-// Usage is what a connection can tell of the kinds that are not in
-// [Resources]: which of them have, or had, objects. It stands in for the
-// discovery that the garbage collector repeats every 30 s (garbagecollector.go
-// Sync), which would have it watch thirty kinds that nobody uses.
+// Usage is what a connection knows about the kinds that are not in [Resources]: which
+// of them have, or had, objects. It replaces the discovery that the garbage collector
+// repeats every 30 s (garbagecollector.go Sync), and with which it would watch thirty
+// kinds that nobody uses.
 type Usage interface {
 	// UsedKinds gives the kinds in use, in the order in which they came into use.
 	UsedKinds() []Resource
-	// AwaitUse waits until there are more than known of them, and gives those
-	// after the first known.
+	// AwaitUse waits until there are more than known of them, and returns those after
+	// the first known.
 	AwaitUse(t *sim.Task, known int) []Resource
 	// AwaitCustomKinds waits until the custom kinds are others than they were at
 	// the state that an earlier call gave (zero: than none), and gives all of them,

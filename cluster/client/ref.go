@@ -2,9 +2,11 @@ package client
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -59,6 +61,12 @@ func ResourceOf(obj runtime.Object) (Resource, bool) {
 		return ClusterRoleBindings, true
 	case *schedulingv1.PriorityClass:
 		return PriorityClasses, true
+	case *policyv1.PodDisruptionBudget:
+		return PodDisruptionBudgets, true
+	case *batchv1.Job:
+		return Jobs, true
+	case *batchv1.CronJob:
+		return CronJobs, true
 	}
 	return Resource{}, false
 }

@@ -1,5 +1,6 @@
-// Package controller starts the controllers of kube-controller-manager: each a
-// loop that compares what is wanted with what is and takes one step towards it.
+// Package controller starts the controllers of kube-controller-manager: each a loop
+// that compares the desired state with the observed one and takes one step towards
+// it.
 //
 // They know nothing of one another. That a Deployment ends up as running pods
 // is the work of five loops (Deployment, ReplicaSet, scheduler, kubelet,
@@ -10,9 +11,9 @@
 // does). What they share is in the packages reconcile (the loop), ownerref (what
 // belongs to whom), expect (what is on its way) and pods.
 //
-// Simplified: the controllers of many kinds that the API server serves (Jobs,
-// StatefulSets, …) are not here; all informers are shared, also those of the
-// garbage collector. Start reading at [Start].
+// Simplified: the controllers of many kinds that the API server serves (HorizontalPodAutoscalers,
+// Ingresses, …) are missing; all informers are shared, the garbage collector's
+// too. Start reading at [Start].
 package controller
 
 import (
@@ -22,11 +23,15 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/clusterroleaggregation"
+	"kviz/cluster/controller/cronjob"
+	"kviz/cluster/controller/daemonset"
 	"kviz/cluster/controller/deployment"
+	"kviz/cluster/controller/disruption"
 	"kviz/cluster/controller/endpoint"
 	"kviz/cluster/controller/endpointslice"
 	"kviz/cluster/controller/endpointslicemirroring"
 	"kviz/cluster/controller/garbage"
+	"kviz/cluster/controller/job"
 	"kviz/cluster/controller/namespace"
 	"kviz/cluster/controller/nodelifecycle"
 	"kviz/cluster/controller/podgc"
@@ -35,8 +40,10 @@ import (
 	"kviz/cluster/controller/resourcequota"
 	"kviz/cluster/controller/rootca"
 	"kviz/cluster/controller/serviceaccount"
+	"kviz/cluster/controller/statefulset"
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/controller/tainteviction"
+	"kviz/cluster/controller/ttlafterfinished"
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
@@ -47,7 +54,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Absent,
-	What: "the controllers of many kinds that the API server serves, such as Jobs and StatefulSets",
+	What: "the controllers of many kinds that the API server serves, such as HorizontalPodAutoscalers and Ingresses",
 	Seen: "kviz why of such an object ends at \"created\"",
 })
 
@@ -139,7 +146,13 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		certificates.NewApproving(env(certificates.Approving, certificates.Approving)), certificates.NewCleaner(env(certificates.Cleaner, certificates.Cleaner)),
 		storageprotection.NewClaims(env(storageprotection.ClaimsName, storageprotection.ClaimsName)), storageprotection.NewVolumes(env(storageprotection.VolumesName, storageprotection.VolumesName)),
 		storageprotection.NewClasses(env(storageprotection.ClassesName, storageprotection.ClassesName)),
-		clusterroleaggregation.New(env(clusterroleaggregation.Name, clusterroleaggregation.Name)))
+		clusterroleaggregation.New(env(clusterroleaggregation.Name, clusterroleaggregation.Name)),
+		statefulset.New(env(statefulset.Name, statefulset.Name)),
+		disruption.New(env(disruption.Name, disruption.Source)),
+		job.New(env(job.Name, job.Name)),
+		ttlafterfinished.New(env(ttlafterfinished.Name, ttlafterfinished.Name)),
+		cronjob.New(env(cronjob.Name, cronjob.Name)),
+		daemonset.New(env(daemonset.Name, daemonset.Name)))
 	if cfg.Sign != nil {
 		all = append(all, certificates.NewSigning(env(certificates.Signing, certificates.Signing), cfg.Sign))
 	}

@@ -3,16 +3,19 @@ package clienttest
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strconv"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -369,6 +372,24 @@ func (c *conn) CreateSub(t *sim.Task, r client.Resource, namespace, name, subres
 		return &metav1.Status{Status: metav1.StatusSuccess}, nil
 	}
 	return nil, apierrors.NewMethodNotSupported(r.GroupResource(), "create "+subresource)
+}
+
+// GetScale is [client.Scales], for the kinds with spec.replicas.
+func (c *conn) GetScale(t *sim.Task, r client.Resource, namespace, name string) (*autoscalingv1.Scale, error) {
+	if err := c.enter(t, "get", r, namespace, name); err != nil {
+		return nil, err
+	}
+	spec, ok := reflect.TypeOf(newObject(r)).Elem().FieldByName("Spec")
+	if _, has := spec.Type.FieldByName("Replicas"); !ok || !has {
+		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "the server could not find the requested resource", 0, true)
+	}
+	obj, err := c.find(r, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	m := mustMeta(obj)
+	replicas := reflect.ValueOf(obj).Elem().FieldByName("Spec").FieldByName("Replicas").Interface().(*int32)
+	return &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID()}, Spec: autoscalingv1.ScaleSpec{Replicas: *replicas}}, nil
 }
 
 func newObject(r client.Resource) runtime.Object {

@@ -1,12 +1,12 @@
 // Package certificates is what kube-controller-manager does with
-// CertificateSigningRequests: how somebody who has only a key comes to a
-// certificate that the API server believes.
+// CertificateSigningRequests: how somebody who has only a key gets a certificate that
+// the API server trusts.
 //
-// The worked idea. Jane makes a key, writes a request for a certificate with it
-// (her name as CN, her groups as O, signed with the key, so that nobody asks in the
-// name of another's key) and puts it into an object. Nothing happens: somebody who
-// may has to approve it. Then the signer that spec.signerName names makes the
-// certificate and puts it into status.certificate, where Jane fetches it.
+// The worked idea. Jane makes a key, writes a request for a certificate with it (her
+// name as CN, her groups as O, signed with the key, so that nobody asks in the name
+// of another's key) and puts it into an object. Nothing happens yet: somebody with
+// the permission has to approve it. Then the signer that spec.signerName names issues
+// the certificate and puts it into status.certificate, where Jane fetches it.
 //
 //	approving   approves what kubelets ask for, after asking the API server
 //	            whether the requester may have it: the rest is a person's to
@@ -16,12 +16,12 @@
 //	cleaner     deletes requests that are old: an hour after they were approved,
 //	            denied or have failed, a day after nobody cared
 //
-// Nobody can take a certificate back; it ends when it expires.
+// Nobody can revoke a certificate; it is good until it expires.
 //
 // Mirrors pkg/controller/certificates/{approver,signer,cleaner}. Simplified: one
 // queue for the four signers, which upstream runs as four controllers with one key
-// each; the cleaner's errors are not logged. The cluster's authority signs, see
-// [Sign]. Nothing is watched before the first request. Start reading at
+// each; the cleaner's errors are not logged. The cluster's certificate authority
+// signs, see [Sign]. Nothing is watched before the first request. Start reading at
 // [Controller.Start].
 package certificates
 

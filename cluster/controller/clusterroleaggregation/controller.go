@@ -1,13 +1,14 @@
-// Package clusterroleaggregation is the controller that sums up ClusterRoles: one with an
-// aggregationRule has no rules of its own, but those of all roles whose labels its selectors
-// choose. So admin, edit and view grow when somebody labels a role for a kind of his own:
+// Package clusterroleaggregation is the controller that aggregates ClusterRoles: one with an
+// aggregationRule has no rules of its own, but those of all roles whose labels match its
+// selectors. So admin, edit and view grow when somebody labels a role for a kind of their
+// own:
 //
 //	view                 selects rbac.authorization.k8s.io/aggregate-to-view: "true"
 //	gadgets-view         has that label, and the rule: get, list and watch gadgets
 //	view                 now lets its subjects read gadgets, too
 //
-// A sum can be a part of another (admin selects edit, and edit selects view), so that a change
-// goes on from role to role until nothing changes any more.
+// An aggregated role can be part of another (admin selects edit, and edit selects view), so a
+// change propagates from role to role until nothing changes any more.
 //
 // Mirrors pkg/controller/clusterroleaggregation. Start reading at [Controller.sync].
 package clusterroleaggregation

@@ -15,11 +15,11 @@
 // A subset is a set of addresses that have the same ports; a pod where the port named
 // http is another number is in a subset of its own. A pod that is being deleted is not in
 // the object at all (a slice would say terminating), unless not-ready addresses are
-// published. Each change of one pod writes all addresses again and sends them to
-// everybody who watches: why there are slices, and why at a thousand addresses it stops.
+// published. Each change of one pod writes all addresses again and sends them to every
+// watcher. That is why there are slices, and why Endpoints stop at a thousand addresses.
 //
-// Mirrors pkg/controller/endpoint; the packing is its own code (pkg/api/v1/endpoints).
-// Start reading at [Controller.sync].
+// Mirrors pkg/controller/endpoint; the packing is upstream's code
+// (pkg/api/v1/endpoints). Start reading at [Controller.sync].
 package endpoint
 
 import (

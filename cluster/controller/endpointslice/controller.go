@@ -1,6 +1,6 @@
-// Package endpointslice is the EndpointSlice controller: it writes down, for
-// each Service with a selector, the addresses of the pods behind it, a hundred
-// to a slice. What kube-proxy and DNS know of pods, they know from here.
+// Package endpointslice is the EndpointSlice controller: it writes down, for each
+// Service with a selector, the addresses of the pods behind it, a hundred to a slice.
+// Everything that kube-proxy and DNS know of pods they know from these.
 //
 // The worked idea. Service web selects app=web, port 80 to the pods' port named
 // http. Two pods match:
@@ -9,11 +9,11 @@
 //	web-b  10.244.2.7  being deleted      → address, not ready, terminating,
 //	                                        serving as long as its probe passes
 //
-// A pod without an address is not in the slice at all, one that is not ready is,
-// with ready=false: so everybody can see it, and nobody sends to it. Slices are
-// changed as little as possible, because each change goes to every node: an
-// endpoint stays in the slice it is in, and room in a slice that changes anyway
-// is used before another one is touched.
+// A pod without an address is not in the slice at all; one that is not ready is, with
+// ready=false, so that everybody can see it and nobody sends to it. Slices are
+// changed as little as possible, because each change goes to every node: an endpoint
+// stays in the slice it is in, and room in a slice that changes anyway is used before
+// another one is touched.
 //
 // Mirrors pkg/controller/endpointslice and the module k8s.io/endpointslice, whose
 // reconciler takes endpoints out of a hash map in random order; here they keep

@@ -7,13 +7,13 @@
 //
 //	addresses: [192.0.2.7, 2001:db8::7]   ports: [5432]
 //
-// A slice has addresses of one family, so two slices come of it, owned by the Endpoints
-// and labelled as managed by this controller. Whoever changes a slice finds it changed
-// back; whoever gives the Service a selector finds them gone.
+// A slice has addresses of one family, so they become two slices, owned by the
+// Endpoints and labelled as managed by this controller. A change to such a slice is
+// undone; once the Service has a selector, the slices are deleted.
 //
 // Mirrors pkg/controller/endpointslicemirroring. Simplified: Endpoints of Services with
-// selectors, for which upstream's would find nothing to do, wake nobody. Start reading at
-// [Controller.sync].
+// selectors, for which upstream's controller would find nothing to do, are not even
+// queued. Start reading at [Controller.sync].
 package endpointslicemirroring
 
 import (
@@ -35,7 +35,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Simplified,
-	What: "the mirroring of Endpoints into slices is not woken by those of Services with selectors",
+	What: "Endpoints of Services with selectors are not even queued for mirroring into slices",
 })
 
 // Name is the controller's name; ManagedBy is what its slices are labelled with.

@@ -49,6 +49,12 @@ func (e *Expectations) Deletions(key string, names []string, now time.Time) {
 	e.byKey[key] = o
 }
 
+// Both notes creations and deletions at once.
+func (e *Expectations) Both(key string, creations int, deletions []string, now time.Time) {
+	e.Deletions(key, deletions, now)
+	e.byKey[key].creations = creations
+}
+
 // Created counts down one creation: seen in the cache, or failed.
 func (e *Expectations) Created(key string) {
 	if o := e.byKey[key]; o != nil && o.creations > 0 {

@@ -16,8 +16,8 @@
 // A namespace stuck in Terminating is always step 3: its conditions name what is
 // left.
 //
-// Mirrors pkg/controller/namespace. Simplified: in place of discovery, the kinds are
-// those that are in use ([client.InUse]) and those its CustomResourceDefinitions
+// Mirrors pkg/controller/namespace. Simplified: instead of using discovery, it takes
+// the kinds that are in use ([client.InUse]) and those that CustomResourceDefinitions
 // name. Start reading at [Controller.sync].
 package namespace
 
@@ -43,7 +43,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Simplified,
-	What: "what a namespace holds is found by the kinds in use and those its CustomResourceDefinitions name, instead of by discovery",
+	What: "the contents of a namespace are found through the kinds in use and those that CustomResourceDefinitions name, instead of by discovery",
 })
 
 // Name is the controller's name.

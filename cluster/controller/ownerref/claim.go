@@ -40,6 +40,10 @@ type Claimer struct {
 	OwnerOf  client.Resource
 	Kind     client.Resource // of what is claimed
 	Selector labels.Selector
+	// Finalizers are those that what is adopted gets, and what is released loses.
+	Finalizers []string
+	// Matches has to be true of an object too; nil: the selector alone decides.
+	Matches func(Object) bool
 
 	checked  bool // that the owner still lives
 	checkErr error
@@ -69,7 +73,7 @@ func Claim[T Object](c *Claimer, candidates []T) ([]T, error) {
 }
 
 func (c *Claimer) claim(obj Object) (bool, error) {
-	matches := c.Selector.Matches(labels.Set(obj.GetLabels()))
+	matches := c.Selector.Matches(labels.Set(obj.GetLabels())) && (c.Matches == nil || c.Matches(obj))
 	deleting := c.Owner.GetDeletionTimestamp() != nil
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		switch {
@@ -109,16 +113,20 @@ func (c *Claimer) adopt(obj Object) error {
 	c.Run.Act("patch", client.RefOf(obj), c.Owner.GetName(), "no controller",
 		"%s %s has no controller and matches the selector %q: adopt it", c.Kind.Kind, obj.GetName(), c.Selector)
 	yes := true
-	return c.patch(obj, map[string]any{
+	metadata := map[string]any{
 		"uid": obj.GetUID(),
 		"ownerReferences": []metav1.OwnerReference{{
 			APIVersion: c.OwnerOf.GroupVersion().String(), Kind: c.OwnerOf.Kind, Name: c.Owner.GetName(), UID: c.Owner.GetUID(),
 			Controller: &yes, BlockOwnerDeletion: &yes,
 		}},
-	})
+	}
+	if len(c.Finalizers) > 0 {
+		metadata["finalizers"] = c.Finalizers
+	}
+	return c.patch(obj, metadata)
 }
 
-// recheck reads the owner anew (RecheckDeletionTimestamp).
+// recheck reads the owner again (RecheckDeletionTimestamp).
 func (c *Claimer) recheck() error {
 	fresh, err := c.Client.Get(c.Run.T, c.OwnerOf, c.Owner.GetNamespace(), c.Owner.GetName())
 	if err != nil {
@@ -138,12 +146,19 @@ func (c *Claimer) recheck() error {
 }
 
 func (c *Claimer) release(obj Object) error {
-	c.Run.Act("patch", client.RefOf(obj), "no controller", c.Owner.GetName(),
-		"the labels of %s %s no longer match the selector %q: release it", c.Kind.Kind, obj.GetName(), c.Selector)
-	return c.patch(obj, map[string]any{
+	what := fmt.Sprintf("the labels of %s %s no longer match the selector %q", c.Kind.Kind, obj.GetName(), c.Selector)
+	if c.Selector.Matches(labels.Set(obj.GetLabels())) {
+		what = fmt.Sprintf("%s %s is not one that %s %s makes", c.Kind.Kind, obj.GetName(), c.OwnerOf.Kind, c.Owner.GetName())
+	}
+	c.Run.Act("patch", client.RefOf(obj), "no controller", c.Owner.GetName(), "%s: release it", what)
+	metadata := map[string]any{
 		"uid":             obj.GetUID(),
 		"ownerReferences": []map[string]string{{"$patch": "delete", "uid": string(c.Owner.GetUID())}},
-	})
+	}
+	if len(c.Finalizers) > 0 {
+		metadata["$deleteFromPrimitiveList/finalizers"] = c.Finalizers
+	}
+	return c.patch(obj, metadata)
 }
 
 // patch changes the metadata. The UID in it makes the API server refuse when

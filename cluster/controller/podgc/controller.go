@@ -2,7 +2,7 @@
 // collector: it removes pods that nobody else will ever remove.
 //
 //   - pods bound to a node that no longer exists: no kubelet will end them. The
-//     node must be gone for 40 s (it may just be registering anew), and the API
+//     node must be gone for 40 s (it may just be registering again), and the API
 //     server is asked once more.
 //   - pods that are being deleted and were never bound to a node
 //   - pods being deleted on a node tainted out-of-service, by an administrator

@@ -30,6 +30,49 @@ func ToDelete(list, related []*corev1.Pod, n int, now time.Time) []*corev1.Pod {
 	return picked[:min(n, len(picked))]
 }
 
+// EarliestFirst sorts pods by how far they have got: first those that are missed least
+// (controller_utils.go ActivePods).
+func EarliestFirst(list []*corev1.Pod) {
+	sort.SliceStable(list, func(i, j int) bool { return earlier(list[i], list[j]) })
+}
+
+func earlier(a, b *corev1.Pod) bool {
+	if (a.Spec.NodeName == "") != (b.Spec.NodeName == "") {
+		return a.Spec.NodeName == ""
+	}
+	if pa, pb := phaseOrder[a.Status.Phase], phaseOrder[b.Status.Phase]; pa != pb {
+		return pa < pb
+	}
+	if Ready(a) != Ready(b) {
+		return !Ready(a)
+	}
+	if Ready(a) && Ready(b) {
+		ra, rb := Condition(a, corev1.PodReady).LastTransitionTime, Condition(b, corev1.PodReady).LastTransitionTime
+		if !ra.Equal(&rb) {
+			return afterOrZero(ra, rb)
+		}
+	}
+	ra, sa := restarts(a)
+	rb, sb := restarts(b)
+	if ra != rb {
+		return ra > rb
+	}
+	if sa != sb {
+		return sa > sb
+	}
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return afterOrZero(a.CreationTimestamp, b.CreationTimestamp)
+	}
+	return false
+}
+
+func afterOrZero(a, b metav1.Time) bool {
+	if a.IsZero() || b.IsZero() {
+		return a.IsZero()
+	}
+	return a.After(b.Time)
+}
+
 var phaseOrder = map[corev1.PodPhase]int{corev1.PodPending: 0, corev1.PodUnknown: 1, corev1.PodRunning: 2}
 
 // before reports whether a should be deleted rather than b: the first rule that

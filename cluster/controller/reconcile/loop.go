@@ -156,6 +156,14 @@ func (r *Run) Act(verb string, target trace.Ref, desired, observed any, why stri
 	r.loop.env.Act(r.T, r.Key, r.loop.ref(r), verb, target, desired, observed, why)
 }
 
+// In is the run as another of its tasks has it (see [Env.Parallel]): what that task decides
+// is told and caused there.
+func (r *Run) In(t *sim.Task) *Run {
+	mine := *r
+	mine.T = t
+	return &mine
+}
+
 // Because adds causes to the next action, beside what the run looks at.
 func (r *Run) Because(why ...trace.ID) { r.also = why }
 

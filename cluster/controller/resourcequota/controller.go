@@ -1,23 +1,23 @@
 // Package resourcequota is the resource quota controller: it counts what a
 // namespace uses and writes it into the status of its ResourceQuotas.
 //
-// The worked idea. The API server's ResourceQuota plugin only ever adds: it charges
-// a quota before it lets an object in, and what is not in the quota's status it
-// does not know. This controller makes the status (a new quota: how much is there
-// already?), and brings it down again: when something that is counted goes, the
-// quotas that count it are counted anew (replenishment). And because a charge can be
-// lost, when the object is refused after it or the write fails, every quota is
-// counted anew every five minutes.
+// The worked idea. The API server's ResourceQuota plugin only ever adds: it charges a
+// quota before it lets an object in, and what is not in the quota's status it does
+// not know. This controller computes the status (a new quota: how much is there
+// already?), and brings it down again: when something that counts is deleted, the
+// quotas that it counts towards are recalculated (replenishment). And because a
+// charge can be left over when the object is refused afterwards or its write fails,
+// every quota is recalculated every five minutes.
 //
 //	kubectl create quota q --hard=pods=3     status: hard 3, used 2 (two are there)
 //	kubectl run a --image=nginx              the API server: used 3
 //	kubectl run b --image=nginx              403 exceeded quota
 //	kubectl delete pod a                     the controller: used 2
 //
-// Mirrors pkg/controller/resourcequota. Simplified: what goes is looked at in the
-// informers' handlers instead of through a queue of changes. As long as nobody has
-// made a quota, nothing is watched. Objects of custom kinds are charged and not
-// counted anew. Start reading at [Controller.sync].
+// Mirrors pkg/controller/resourcequota. Simplified: deletions are handled in the
+// informers' handlers instead of through a queue of changes. Until there is a first
+// quota, nothing is watched. Objects of custom kinds are charged but never
+// recalculated. Start reading at [Controller.sync].
 package resourcequota
 
 import (
@@ -41,13 +41,13 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Simplified,
-	What: "what goes is looked at in the informers' handlers; nothing is watched before the first quota; objects of custom kinds are charged and not counted anew",
+	What: "the quota controller handles deletions in the informers' handlers; nothing is watched before the first quota; objects of custom kinds are charged but never recalculated",
 })
 
 // Name is the controller's name.
 const Name = "resourcequota-controller"
 
-// resync is how often all quotas are counted anew (--resource-quota-sync-period).
+// resync is how often all quotas are counted again (--resource-quota-sync-period).
 const resync = 5 * time.Minute
 
 // Controller is the resource quota controller.
@@ -95,7 +95,7 @@ func (c *Controller) Start() {
 	})
 }
 
-// resync has every quota counted anew, now and then.
+// resync has every quota counted again, now and then.
 func (c *Controller) resync(t *sim.Task) {
 	for {
 		t.Sleep(resync)

@@ -44,7 +44,7 @@ func (c *Controller) monitor(r client.Resource) {
 	})
 }
 
-// replenish has those quotas counted anew that count what has gone
+// replenish has those quotas counted again that count what has gone
 // (replenishQuota).
 func (c *Controller) replenish(t *sim.Task, e quotav1.Evaluator, obj runtime.Object) {
 	for _, q := range c.quotas.ListNamespace(obj.(metav1.Object).GetNamespace()) {

@@ -1,7 +1,7 @@
-// Package serviceaccount is the ServiceAccount controller: it sees to it that
-// each namespace has the ServiceAccount default, without which no pod could be
-// made there (the admission plugin ServiceAccount refuses a pod whose account
-// does not exist).
+// Package serviceaccount is the ServiceAccount controller: it makes sure that each
+// namespace has the ServiceAccount default, without which no pod could be created
+// there (the admission plugin ServiceAccount refuses a pod whose account does not
+// exist).
 //
 // Mirrors pkg/controller/serviceaccount. Start reading at [Controller.sync].
 package serviceaccount

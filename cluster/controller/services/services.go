@@ -1,10 +1,10 @@
 // Package services answers the questions that the controllers of EndpointSlices and
 // Endpoints ask about Services and the pods behind them: which pods does a Service
-// select, which changes of a pod matter to it, what number has a named port, when did
-// something last change, are these slices as I wrote them.
+// select, which changes of a pod matter to it, which number does a named port have,
+// when did something last change, are these slices as I wrote them.
 //
 // Mirrors k8s.io/endpointslice/util. Simplified: the Services of a pod are looked up at
-// once instead of in a queue of their own. Start reading at [Follow].
+// once instead of through a queue of their own. Start reading at [Follow].
 package services
 
 import (
@@ -24,7 +24,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Simplified,
-	What: "for EndpointSlices and Endpoints the Services of a pod are looked up at once instead of in a queue of their own",
+	What: "for EndpointSlices and Endpoints the Services of a pod are looked up at once instead of through a queue of their own",
 })
 
 // Follow calls add with the key of each Service that selects a pod, whenever the pod comes,

@@ -5,18 +5,19 @@
 // The worked idea. The admission plugin StorageObjectInUseProtection gives every new
 // claim the finalizer kubernetes.io/pvc-protection. So kubectl delete pvc data does
 // not delete: the claim gets a deletionTimestamp and is Terminating, as long as the
-// finalizer is there. This controller takes the finalizer away when no pod uses the
-// claim any more, and only then does the API server let it go.
+// finalizer is there. This controller removes the finalizer when no pod uses the
+// claim any more, and only then does the API server delete it.
 //
-// It first looks for such pods in its cache, which may be behind; before it takes the
-// finalizer away it asks the API server, because a wrong "nobody" loses data.
+// It first looks for such pods in its cache, which may be stale; before it removes
+// the finalizer it asks the API server, because a wrong "nobody" loses data.
 //
-// Of a bound claim it also says since when no pod has referred to it: the condition
-// Unused.
+// It also records on a bound claim since when no pod has referred to it: the
+// condition Unused.
 //
-// Mirrors pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}. Simplified:
-// a claim is looked at by itself, without collecting those of a namespace for one list
-// of pods. Nothing is watched before the first claim, volume or class. Start reading at [Claims.Start], then claims.go sync.
+// Mirrors pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}. Simplified: each
+// claim is checked by itself, without batching those of a namespace for one list of pods.
+// Nothing is watched before the first claim, volume or class. Start reading at [Claims.Start],
+// then claims.go sync.
 package storageprotection
 
 import (
@@ -37,7 +38,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Simplified,
-	What: "a claim is looked at by itself, without collecting those of a namespace for one list of pods",
+	What: "storage protection checks each claim by itself, without batching those of a namespace for one list of pods",
 })
 
 // The controllers' names.

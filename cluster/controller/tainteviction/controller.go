@@ -11,11 +11,11 @@
 //	                                           taint is gone by then
 //	unreachable without a limit (DaemonSets)   stay
 //
-// Deleted means: in the API. The pods stay Terminating until the kubelet, which
-// is the one that does not answer, confirms; their owner makes new ones at once.
+// Deleted means: in the API. The pods stay Terminating until the kubelet confirms,
+// and it is the kubelet that does not answer; their owner makes new ones at once.
 //
-// Until Kubernetes 1.29 this was part of the node lifecycle controller; the flag
-// --pod-eviction-timeout from before is gone.
+// Until Kubernetes 1.29 this was part of the node lifecycle controller; the earlier
+// flag --pod-eviction-timeout is gone.
 //
 // Mirrors pkg/controller/tainteviction. Start reading at [Controller.syncNode].
 package tainteviction

@@ -32,8 +32,8 @@ func Service(r *rapid.T, round int) *corev1.Service {
 	return svc
 }
 
-// Pods are up to 230 pods, ready and not, coming and going, of which some have no address or
-// no port called http.
+// Pods are up to 230 pods, ready and not ready, starting and terminating, some of them
+// without an address or a port named http.
 func Pods(r *rapid.T, round int) (out []*corev1.Pod) {
 	most := rapid.SampledFrom([]int{0, 3, 12, 100, 105, 230}).Draw(r, fmt.Sprint("pods at most ", round))
 	absent := rapid.IntRange(0, 4).Draw(r, fmt.Sprint("absent, of 5, ", round))

@@ -1,6 +1,6 @@
-// Package servicestest has what the controllers of EndpointSlices and Endpoints are
-// compared with Kubernetes' own on: Services and pods of all sorts, and informers and a
-// connection with which upstream's controllers run without an API server.
+// Package servicestest has what is needed to compare the controllers of EndpointSlices
+// and Endpoints with Kubernetes' own: Services and pods of all sorts, and informers and
+// a connection with which upstream's controllers run without an API server.
 //
 // Start reading at [Cache].
 package servicestest
@@ -11,53 +11,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clientset "k8s.io/client-go/kubernetes"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"kviz/cluster/controller/upstreamtest"
 )
 
 // Cache is a shared informer that has in its cache what a test puts there.
-type Cache struct {
-	cache.SharedIndexInformer
-	indexer  cache.Indexer
-	handlers []cache.ResourceEventHandler
-}
+type Cache = upstreamtest.Cache
 
 // NewCache makes an empty one.
-func NewCache() *Cache {
-	return &Cache{indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
-}
-
-// Hold makes the objects all that there is; no handler runs.
-func (c *Cache) Hold(objs ...runtime.Object) {
-	var list []any
-	for _, o := range objs {
-		list = append(list, o)
-	}
-	if err := c.indexer.Replace(list, ""); err != nil {
-		panic(err)
-	}
-}
-
-// Came tells the handlers that an object was added.
-func (c *Cache) Came(obj runtime.Object) {
-	for _, h := range c.handlers {
-		h.OnAdd(obj, false)
-	}
-}
-
-// AddEventHandler is [cache.SharedIndexInformer].
-func (c *Cache) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	c.handlers = append(c.handlers, h)
-	return nil, nil
-}
-
-// HasSynced is [cache.SharedIndexInformer].
-func (c *Cache) HasSynced() bool { return true }
+func NewCache() *Cache { return upstreamtest.NewCache() }
 
 // The caches as client-go's informers of the kinds.
 type (
@@ -70,18 +38,18 @@ type (
 // Informer and Lister are those of client-go/informers.
 
 func (i PodInformer) Informer() cache.SharedIndexInformer     { return i }
-func (i PodInformer) Lister() corelisters.PodLister           { return corelisters.NewPodLister(i.indexer) }
+func (i PodInformer) Lister() corelisters.PodLister           { return corelisters.NewPodLister(i.Indexer) }
 func (i ServiceInformer) Informer() cache.SharedIndexInformer { return i }
 func (i ServiceInformer) Lister() corelisters.ServiceLister {
-	return corelisters.NewServiceLister(i.indexer)
+	return corelisters.NewServiceLister(i.Indexer)
 }
 func (i EndpointsInformer) Informer() cache.SharedIndexInformer { return i }
 func (i EndpointsInformer) Lister() corelisters.EndpointsLister {
-	return corelisters.NewEndpointsLister(i.indexer)
+	return corelisters.NewEndpointsLister(i.Indexer)
 }
 func (i SliceInformer) Informer() cache.SharedIndexInformer { return i }
 func (i SliceInformer) Lister() discoverylisters.EndpointSliceLister {
-	return discoverylisters.NewEndpointSliceLister(i.indexer)
+	return discoverylisters.NewEndpointSliceLister(i.Indexer)
 }
 
 // Client takes what a controller writes, as Kubernetes' connection.
