@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,9 +13,9 @@ import (
 	"kviz/cluster/sim"
 )
 
-// Who scales what nothing acts on is told, by whichever patch; who scales a Deployment is not told
-// again of what its template has.
-func TestScalingIsWarnedOf(t *testing.T) {
+// Whoever writes a template with a field that nothing acts on is warned; whoever then scales the object, by
+// whichever patch, is not warned of it again.
+func TestScalingIsNotWarnedOf(t *testing.T) {
 	run(t, Config{Inert: inert.Written}, func(w *world, task *sim.Task) {
 		scale := func(r client.Resource, sub string, pt types.PatchType, body string) []string {
 			resp := w.ask(task, &request.Request{
@@ -29,15 +28,13 @@ func TestScalingIsWarnedOf(t *testing.T) {
 		for _, c := range []struct {
 			r    client.Resource
 			body string
-			made string   // what is told of the creation
-			want []string // of scaling
 		}{
-			{client.StatefulSets, `{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"web"},"spec":{"serviceName":"web",` + template + `}}`, "acts on StatefulSets yet", []string{"nothing in this cluster acts on StatefulSets yet: no pods are made of it"}},
-			{client.Deployments, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{` + template + `}}`, "spec.template.spec.hostAliases: ", nil},
+			{client.StatefulSets, `{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"web"},"spec":{"serviceName":"web",` + template + `}}`},
+			{client.Deployments, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{` + template + `}}`},
 		} {
 			resp := w.ask(task, &request.Request{Verb: "create", Resource: c.r.GroupVersionResource, Namespace: "default", Body: []byte(c.body)})
 			w.must(resp.Err)
-			if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], c.made) {
+			if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "spec.template.spec.hostAliases: ") {
 				t.Errorf("%s created: warned %q", c.r.Kind, resp.Warnings)
 			}
 			for _, by := range []struct {
@@ -48,12 +45,12 @@ func TestScalingIsWarnedOf(t *testing.T) {
 				{types.JSONPatchType, `[{"op":"replace","path":"/spec/replicas","value":3}]`},
 				{types.ApplyPatchType, `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"web"},"spec":{"replicas":4}}`},
 			} {
-				if got := scale(c.r, "scale", by.pt, by.body); !slices.Equal(got, c.want) {
-					t.Errorf("%s scaled by %s: warned %q, want %q", c.r.Kind, by.pt, got, c.want)
+				if got := scale(c.r, "scale", by.pt, by.body); len(got) > 0 {
+					t.Errorf("%s scaled by %s: warned %q", c.r.Kind, by.pt, got)
 				}
 			}
-			if got := scale(c.r, "", types.MergePatchType, `{"spec":{"replicas":5}}`); !slices.Equal(got, c.want) {
-				t.Errorf("%s patched: warned %q, want %q", c.r.Kind, got, c.want)
+			if got := scale(c.r, "", types.MergePatchType, `{"spec":{"replicas":5}}`); len(got) > 0 {
+				t.Errorf("%s patched: warned %q", c.r.Kind, got)
 			}
 		}
 	})

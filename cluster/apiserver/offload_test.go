@@ -10,11 +10,13 @@ import (
 	"kviz/cluster/apiserver/request"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // numbered repeats a text with the numbers from 0 in it, between commas.
@@ -99,6 +101,38 @@ func (w *world) besideOthers(task *sim.Task, name string, req *request.Request, 
 	case !most && bulky:
 		w.t.Errorf("%s: took %v", name, took)
 	}
+}
+
+// A request whose time is over while a part of it is computed is answered then, as upstream;
+// what that part comes to is dropped, and the worker serves the next request.
+func TestARequestIsAnsweredWhenItsTimeIsOver(t *testing.T) {
+	const limit = 5 * time.Millisecond // less than is modelled for decoding a body of this size
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		create := func(name string, timeout time.Duration) *request.Response {
+			return w.ask(task, &request.Request{
+				Verb: "create", Resource: client.ConfigMaps.GroupVersionResource, Namespace: "default", Timeout: timeout,
+				Body: []byte(`{"metadata":{"name":"` + name + `"},"data":{"key":"` + strings.Repeat("x", 900_000) + `"}}`),
+			})
+		}
+		began := task.Elapsed()
+		r := create("late", limit)
+		if status := request.StatusOf(r.Err); r.Code != 504 || status.Code != 504 || status.Reason != metav1.StatusReasonTimeout {
+			t.Errorf("%d %v, want 504 and a Timeout", r.Code, r.Err)
+		}
+		if took := task.Elapsed() - began; took != limit || r.Took != limit {
+			t.Errorf("answered after %v (%v by itself), want %v", took, r.Took, limit)
+		}
+		task.Sleep(time.Second)
+		if _, err := w.admin().Get(task, client.ConfigMaps, "default", "late"); !apierrors.IsNotFound(err) {
+			t.Errorf("what was too late: %v, want that it is not stored", err)
+		}
+		w.must(create("in-time", 0).Err)
+		for _, e := range w.sink.events {
+			if done, ok := e.Payload.(*trace.Response); ok && e.Object.Name == "late" && done.Verb == "create" && done.Code != 504 {
+				t.Errorf("the trace says %d of the request that was answered with 504", done.Code)
+			}
+		}
+	})
 }
 
 // The expressions of a large policy are compiled beside the kernel, once, by the first

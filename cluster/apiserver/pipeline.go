@@ -1,9 +1,12 @@
 package apiserver
 
 import (
+	"context"
+	"net/http"
 	"time"
 
 	"kviz/cluster/apiserver/audit"
+	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/filters"
 	"kviz/cluster/apiserver/flowcontrol"
 	"kviz/cluster/apiserver/handlers"
@@ -19,8 +22,15 @@ type call struct {
 	turn   flowcontrol.Turn // its seats, while it is served
 }
 
-// serve is the pipeline: DefaultBuildHandlerChain and the verb's handler.
+// serve is the pipeline for a caller in the same task.
 func (s *Server) serve(t *sim.Task, req *request.Request) *request.Response {
+	return s.serveEarly(t, req, nil)
+}
+
+// serveEarly is the pipeline: DefaultBuildHandlerChain and the verb's handler. early, if not
+// nil, gets the answer 504 when the request's time is over while a part of it is still being
+// computed; the result of that part is then dropped (endpoints/handlers/finisher).
+func (s *Server) serveEarly(t *sim.Task, req *request.Request, early func(*request.Response)) *request.Response {
 	s.peers.requests++
 	c := &call{Call: handlers.Call{Scope: request.NewScope(t, s.peers.requests), Req: req, Kind: req.Kind}}
 	if c.Kind == nil {
@@ -34,8 +44,18 @@ func (s *Server) serve(t *sim.Task, req *request.Request) *request.Response {
 		t.SetDeadline(filters.Deadline(req, c.Began, c.connects()))
 	}
 	receive(&c.Scope, req, c.Kind)
+	var late error
+	if early != nil {
+		c.TimedOut = func() {
+			late = etcd3.Error(context.DeadlineExceeded)
+			early(&request.Response{Err: late, Code: http.StatusGatewayTimeout, Kind: c.Kind, AuditID: req.AuditID, Flow: c.turn.Class(), Took: t.Elapsed() - c.Began})
+		}
+	}
 	c.Pause(s.cfg.Cost.Access)
 	resp := s.answer(c)
+	if late != nil {
+		resp = &request.Response{Err: late}
+	}
 	c.Pause(s.cfg.Cost.Respond)
 	respond(c, resp, s.disk.audit)
 	t.SetDeadline(outer)
@@ -79,9 +99,9 @@ func (s *Server) answer(c *call) *request.Response {
 	}
 }
 
-// filter is the part of the pipeline that looks at nothing but the request's head: who
-// sends it, what the audit log says of it, whom it acts as, when it is its turn, whether he
-// may.
+// filter is the part of the pipeline that looks at nothing but the request's headers and
+// path: who sends it, what is logged about it, whom it impersonates, when it is its turn,
+// whether it is allowed.
 func filter(c *call, f *filters.Filters, turns *flowcontrol.Filter) error {
 	on, req := &c.Scope, c.Req
 	sender, err := f.Authenticate(on, req)

@@ -14,7 +14,7 @@ import (
 
 // newAdmission makes the row of plugins, in the order of
 // pkg/kubeapiserver/options/plugins.go AllOrderedPlugins, as an AdmissionConfiguration
-// has them. All of them are made anew when the server starts.
+// has them. All of them are made again when the server starts.
 func (s *Server) newAdmission(cfg admission.Configurations) *admission.Chain {
 	var (
 		l, by, clock = s.caches, s.authorizers, quota.Clock{Time: s.k.Now}

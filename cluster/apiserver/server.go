@@ -1,13 +1,14 @@
 // Package apiserver is kube-apiserver: the only way to the cluster's state.
 //
-// A request passes a fixed row of stages, each of which may change the object
-// or refuse it; only then is it written to the store, and only then do those
-// who watch hear of it, through the watch cache. Nobody but the API server
-// talks to etcd. Stages that look only at the request's head are the package filters;
-// from the body to the store and back an object goes through the package handlers. Each
-// says in the trace what it did. Start reading at [Server.Handle], then pipeline.go.
+// A request passes through a fixed sequence of stages, each of which may change the
+// object or refuse it. Only then is it written to the store, and only after that do
+// watchers hear of it, through the watch cache. Nothing but the API server talks to
+// etcd. Stages that look only at a request's headers and path are in package filters;
+// package handlers takes the object from the body to the store and back. Each stage
+// records in the trace what it did. Start reading at [Server.Handle], then pipeline.go.
 //
-// Simplified: almost every built-in kind has one version. DESIGN.md lists the rest.
+// Simplified: almost every built-in kind has one version only. DESIGN.md lists the
+// other differences.
 package apiserver
 
 import (
@@ -106,10 +107,10 @@ type Config struct {
 	Webhooks webhook.Servers
 	// Provider is the simulated identity provider; nil where there is none.
 	Provider *idp.Provider
-	// Inert tells, a sentence each, what of a write nothing in the cluster acts on: of a
-	// kind, through a subresource ("pods/resize", or ""), an object and what it was, which
-	// is nil for a new one. Who writes hears it as warnings. Nil where everything is
-	// acted on, or nobody knows.
+	// Inert says, in a sentence each, which parts of a write nothing in the cluster acts
+	// on. It is given the kind, the subresource ("pods/resize", or ""), the object and its
+	// previous state, which is nil for a new one. The writer gets the sentences as
+	// warnings. Inert is nil where everything is acted on, or where that is unknown.
 	Inert func(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string
 	// Kubelets are the nodes' kubelets, for logs and exec; nil where there are none.
 	Kubelets handlers.Kubelets
@@ -158,7 +159,7 @@ type Server struct {
 	conversions    *crd.Conversions
 	workers        workers
 
-	// What is made anew when it does.
+	// What is made again when it does.
 	customs     *crd.Definitions // the kinds that CustomResourceDefinitions make
 	store       *etcd3.Store
 	probe       *etcd3.Probe
@@ -188,7 +189,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		cfg:      cfg, st: st.Connect(p.Lane.String()), caches: &caches.Caches{}, fields: &fieldmanager.Managers{},
 	}
 	s.names = &names.Generator{Stream: s.stream("apiserver")}
-	s.workers.serve = s.serve
+	s.workers.serve = s.serveEarly
 	s.conversions = &crd.Conversions{Kernel: s.k, Client: func() *webhook.Client { return s.webhooks }}
 	s.options = &options.Options{ReadFile: s.disk.ReadFile, Admission: func(cfg admission.Configurations) { s.handlers.Admission = s.newAdmission(cfg) }}
 	if cfg.Provider != nil {
@@ -332,8 +333,7 @@ func (s *Server) ClientThrough(h inprocess.Handler, lane trace.Lane, user authn.
 	return inprocess.New(h, discovery{s}, lane, user)
 }
 
-// BearerThrough is the connection of somebody who shows a bearer token, by way of what stands
-// before the servers.
+// BearerThrough is the connection of a client with a bearer token, through the load balancer.
 func (s *Server) BearerThrough(h inprocess.Handler, lane trace.Lane, token string) client.Interface {
 	return inprocess.WithToken(h, discovery{s}, lane, token)
 }

@@ -15,8 +15,13 @@ type job struct {
 	wait sim.Cond
 }
 
-func (j *job) end() {
-	j.over = true
+// end gives the answer. The first one counts: a request whose time is over is answered
+// before its worker gets there.
+func (j *job) end(resp *request.Response) {
+	if j.over {
+		return
+	}
+	j.resp, j.over = resp, true
 	j.wait.Broadcast()
 }
 
@@ -33,7 +38,7 @@ const idleWorkers = 64
 
 // workers are those of a server.
 type workers struct {
-	serve func(t *sim.Task, req *request.Request) *request.Response
+	serve func(t *sim.Task, req *request.Request, early func(*request.Response)) *request.Response
 	idle  []*worker
 	begun int // ever
 }
@@ -52,7 +57,7 @@ func (ws *workers) dispatch(p *sim.Process, j *job) {
 	task := p.Go("request-"+strconv.Itoa(ws.begun), func(t *sim.Task) { ws.work(t, w) })
 	task.OnEnd(func() {
 		if w.job != nil { // the server was killed meanwhile
-			w.job.end()
+			w.job.end(nil)
 		}
 	})
 }
@@ -61,9 +66,9 @@ func (ws *workers) work(t *sim.Task, w *worker) {
 	for {
 		t.SetCauses()
 		j := w.job
-		j.resp = ws.serve(t, j.req)
+		resp := ws.serve(t, j.req, j.end)
 		w.job = nil
-		j.end()
+		j.end(resp)
 		if len(ws.idle) >= idleWorkers {
 			return
 		}

@@ -1,12 +1,12 @@
-// Package admission judges what a request would write, after it was read and before it
-// is stored: plugins that may change the object, then plugins that only look. In
-// Kubernetes that is apiserver's pkg/admission, and plugin/pkg/admission with a package
-// a plugin; here it is a file a plugin. A plugin sees the request as Attributes, looks
-// other objects up by a Lister, and returns what it did; it knows no server and no
-// store.
+// Package admission judges what a request would write, after it has been decoded and
+// before it is stored: first the plugins that may change the object, then those that
+// only validate it. In Kubernetes that is apiserver's pkg/admission, and
+// plugin/pkg/admission with one package per plugin; here each plugin is a file. A
+// plugin sees the request as Attributes, looks other objects up through a Lister, and
+// returns what it did; it knows neither the server nor the store.
 //
-// Start reading at [Chain]. Webhooks are the package webhook in this folder, policies
-// the package policy.
+// Start reading at [Chain]. Webhooks are in package webhook below this folder,
+// policies in package policy.
 package admission
 
 import (

@@ -18,9 +18,9 @@ import (
 )
 
 // The plugins about CertificateSigningRequests (plugin/pkg/admission/certificates):
-// that somebody may write the object's status does not mean that he may approve
-// requests for any signer, or sign in the name of any. For that he needs the verbs
-// approve and sign on the signer.
+// permission to write the object's status does not include approving requests for any
+// signer, or signing in the name of any. That takes the verbs approve and sign on the
+// signer.
 
 // signingRequest is the request for a signature as it is and was, where that operation
 // is for that subresource of one.
@@ -129,7 +129,7 @@ func (p *ClusterTrustBundleAttest) Validate(r *request.Scope, a *Attributes) (Re
 }
 
 // CertificateSubjectRestriction is the plugin of that name: nobody becomes an
-// administrator for ever by way of a signature.
+// administrator for good by having a certificate signed.
 type CertificateSubjectRestriction struct{}
 
 // Name is [Plugin].

@@ -22,9 +22,8 @@ type Chain struct {
 	Validating []Validating
 }
 
-// Dynamic is a mutating plugin of which objects of the cluster say what it does. It
-// comes after all others, and is asked again where one of its kind has changed
-// something.
+// Dynamic is a mutating plugin that is configured by objects of the cluster. It comes
+// after all others, and is called again where one of its kind has changed something.
 type Dynamic interface {
 	// Concerns reports whether the request may be any of its business; if it is
 	// nobody's, it costs this look.
@@ -83,8 +82,8 @@ func (ch *Chain) round(ctx context.Context, r *request.Scope, a *Attributes, att
 	return nil
 }
 
-// admitAgain has the mutating plugins look at what webhooks and policies have made of
-// the object, and tells of each that changes it once more (apiserver
+// admitAgain calls the mutating plugins with the object as webhooks and policies have
+// left it, and records each that changes it once more (apiserver
 // pkg/admission/reinvocation.go). by is the one that refuses.
 func (ch *Chain) admitAgain(r *request.Scope, a *Attributes) (by string, err error) {
 	if a.Operation == Connect { // none of them asks about connections

@@ -32,8 +32,8 @@ type Configuration struct {
 // Configurations are those that a file holds, each plugin once.
 type Configurations []*Configuration
 
-// configured is what the file says of a plugin, or the zero value: then the plugin is as
-// it is by default.
+// configured is a plugin's configuration in the file, or the zero value, which means the
+// plugin's defaults.
 func configured[T any](all Configurations, p Plugin) (v T) {
 	for _, c := range all {
 		if c.Plugin == p.Name() {

@@ -45,7 +45,7 @@ type Backend interface {
 // Name is [Plugin].
 func (*ImagePolicyWebhook) Name() string { return "ImagePolicyWebhook" }
 
-// imagePolicy is what the plugin's configuration comes to.
+// imagePolicy is the plugin's decoded configuration.
 type imagePolicy struct {
 	address        string
 	pause          time.Duration // before a second try

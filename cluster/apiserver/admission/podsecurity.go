@@ -56,8 +56,8 @@ func (p *PodSecurity) Library() podsecurity.Admission { return p.delegate.Admiss
 // Name is [Plugin].
 func (*PodSecurity) Name() string { return "PodSecurity" }
 
-// Privileged containers may be asked for, as in a kubeadm cluster, whose server runs
-// with --allow-privileged: who may have them is this plugin's to say.
+// Privileged containers are allowed in general, as in a kubeadm cluster, whose server
+// runs with --allow-privileged: this plugin decides who may have them.
 func init() { capabilities.Setup(true, 0) }
 
 // podSecurityChecks are the standards, read only; every server asks the same.

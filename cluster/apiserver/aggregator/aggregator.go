@@ -1,14 +1,15 @@
 // Package aggregator is kube-aggregator, the outermost layer of kube-apiserver: an APIService
-// says who serves a group version, this server itself ("Local") or a program in the
-// cluster, behind a Service, to which requests are then sent on.
+// says who serves a group version: this server itself ("Local"), or a program in the cluster
+// behind a Service, to which requests are proxied.
 //
-// It has four parts: who registers what is served here (aggregator.go; upstream's
-// autoregister and crdregistration controllers), who finds out whether the others can
-// be reached (available.go), who asks them what they serve (discovery.go, openapi.go), and
-// the proxy (proxy.go). Start reading at [Aggregator.Proxy]. [Host] is all it asks of the
-// server.
+// It has four parts: one registers what is served here (aggregator.go; upstream's
+// autoregister and crdregistration controllers), one finds out whether the others can be
+// reached (available.go), one asks them what they serve (discovery.go, openapi.go), and
+// the last is the proxy (proxy.go). Start reading at [Aggregator.Proxy]. [Host] is all
+// that it needs of the server.
 //
-// Simplified: endpoints are asked one after the other; no watches go through the proxy.
+// Simplified: endpoints are probed one after the other; watches cannot go through the
+// proxy.
 package aggregator
 
 import (
@@ -39,7 +40,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "the aggregator asks the endpoints of an APIService one after the other, and no watches go through its proxy",
+	What: "the aggregator probes the endpoints of an APIService one after the other, and watches cannot go through its proxy",
 })
 
 // syncRetry is how long it waits before it writes again what the store refused; upstream's
@@ -137,7 +138,7 @@ func (a *Aggregator) Follow(why trace.ID) {
 	a.Process.Go("kube-aggregator", a.run)
 }
 
-// hear hears of each change of an APIService.
+// hear is called with each change of an APIService.
 func (a *Aggregator) hear(name string, obj runtime.Object) {
 	a.why = a.Process.Kernel().Last()
 	svc, _ := obj.(*apiregistration.APIService)

@@ -74,8 +74,8 @@ func (a *Aggregator) startRemote() {
 	a.Process.Go("discovery-manager", a.discover)
 }
 
-// ServiceChanged hears of each change of a Service, sliceChanged of an EndpointSlice:
-// the APIServices that lead there are looked at.
+// ServiceChanged is called with each change of a Service, sliceChanged with each of
+// an EndpointSlice: the APIServices that lead there are checked.
 func (a *Aggregator) ServiceChanged(key string) {
 	a.eachRemote(func(svc *apiregistration.APIService) {
 		if r := svc.Spec.Service; r.Namespace+"/"+r.Name == key {

@@ -24,9 +24,9 @@ import (
 // Discovery of what other servers serve (kube-aggregator
 // pkg/apiserver/handler_discovery.go): each is asked for its own discovery document
 // when its APIService changes and every minute, and what it said is part of /apis. One
-// that cannot be asked is listed all the same, as Stale and with nothing in it: who
-// wants to know everything that is served (kubectl api-resources, the namespace
-// controller) sees that he does not.
+// that cannot be reached is listed all the same, as Stale and with nothing in it, so
+// that a client that needs everything that is served (kubectl api-resources, the
+// namespace controller) sees that something is missing.
 
 // backend is a server behind an APIService, as discovery knows it.
 type backend struct {

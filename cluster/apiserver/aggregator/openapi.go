@@ -60,9 +60,9 @@ func (a *Aggregator) learnOpenAPI(t *sim.Task, svc *apiregistration.APIService, 
 	b.openAPIv2.learn(svc, func(have string) remote.Answer { return get("/openapi/v2", nil, have) })
 }
 
-// learn gets the document of the group version: the index first, and the document when
-// the hash there is another. Upstream reads the index alone and sends who asks for the
-// document on to the server (aggregator.go handleGroupVersion).
+// learn gets the document of the group version: the index first, and the document if
+// its hash there has changed. Upstream reads only the index and forwards requests for
+// the document to the server (aggregator.go handleGroupVersion).
 func (d *OpenAPIDocument) learn(svc *apiregistration.APIService, get func(path string, query url.Values) ([]byte, bool)) {
 	body, ok := get("/openapi/v3", nil)
 	if !ok {
@@ -86,8 +86,8 @@ func (d *OpenAPIDocument) learn(svc *apiregistration.APIService, get func(path s
 	}
 }
 
-// learn gets the document if it is another than the one that is known, and keeps what
-// is of the group version (kube-aggregator pkg/controllers/openapi/aggregator
+// learn gets the document if it has changed, and keeps the part that belongs to the
+// group version (kube-aggregator pkg/controllers/openapi/aggregator
 // updateServiceLocked).
 func (d *OpenAPIv2Document) learn(svc *apiregistration.APIService, get func(have string) remote.Answer) {
 	have := d.Hash

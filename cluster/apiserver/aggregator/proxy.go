@@ -44,8 +44,8 @@ func (a *Aggregator) Serves(gv schema.GroupVersion) bool {
 	return a.remote(gv.Version+"."+gv.Group) != nil
 }
 
-// Proxy sends a request on, and tells of it. The answer is nil if
-// nobody else serves the group version any more.
+// Proxy forwards a request and records that in the trace. The answer is nil if nobody
+// else serves the group version any more.
 func (a *Aggregator) Proxy(c *request.Scope, gv schema.GroupVersion, user authn.User, r *remote.Request) *remote.Answer {
 	name := gv.Version + "." + gv.Group
 	svc := a.remote(name)

@@ -48,7 +48,8 @@ type State struct {
 	Full                   bool     // the log's disk has no room
 }
 
-// State tells what the policy's file says, what is in force, and of the log.
+// State returns what the policy's file says, which policy is in effect, and the log's
+// state.
 func (a *Auditor) State() State {
 	st := State{Files: a.log.Files(), Full: a.log.Full()}
 	st.Events, st.Errors = a.log.Counts()

@@ -67,7 +67,7 @@ func userInfo(u user.Info) authnv1.UserInfo {
 	return info
 }
 
-// Impersonated notes whom the request goes on as.
+// Impersonated notes whom the request impersonates.
 func (r *Record) Impersonated(u user.Info) {
 	if r == nil {
 		return

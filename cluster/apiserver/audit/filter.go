@@ -21,7 +21,7 @@ import (
 	"kviz/cluster/trace"
 )
 
-// What the audit log says of one request.
+// What is logged about one request.
 
 // Received is where the policy says how much of a request is written down, and the event
 // RequestReceived is written (apiserver pkg/endpoints/filters/audit.go WithAudit). record is
@@ -137,10 +137,10 @@ func (a *Auditor) end(r *request.Scope, record *Record) {
 	}
 }
 
-// AnsweredBefore writes of a request that was answered before the pipeline: one for no
-// resource, whose Resource is empty and whose Path says what it was for, or one that
-// the router refused. may is what the authorizers say of it; status is the answer where it is
-// a Status, else nil.
+// AnsweredBefore logs a request that was answered before the pipeline: a non-resource
+// request, whose Resource is empty and whose Path says what it was for, or one that the
+// router refused. may is the authorizers' decision; status is the answer if it is a Status,
+// else nil.
 func (a *Auditor) AnsweredBefore(r *request.Scope, req *request.Request, user authn.User, may func() authz.Decision, code int, status *metav1.Status) {
 	record, _ := a.begin(r, req, user)
 	if record == nil {

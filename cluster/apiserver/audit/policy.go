@@ -2,11 +2,11 @@
 // request that the audit policy asks for, saying who wanted what, from where,
 // and how it ended.
 //
-// The policy is Kubernetes' audit.k8s.io/v1 Policy, read, validated and
-// evaluated by its own code (apiserver pkg/audit/policy); the events are its
-// types, encoded by its codec (plugin/pkg/audit/log). What takes the time from
-// the machine or an HTTP request there takes it from the caller here
-// (pkg/audit/request.go, context.go), so the log of a run repeats byte for byte.
+// The policy is Kubernetes' audit.k8s.io/v1 Policy, read, validated and evaluated by
+// its own code (apiserver pkg/audit/policy); the events are its types, encoded by its
+// codec (plugin/pkg/audit/log). What upstream takes from the machine's clock or an
+// HTTP request (pkg/audit/request.go, context.go) is an argument here, so the log of
+// a run is the same byte for byte each time.
 //
 // Simplified: the log backend alone, in JSON and blocking mode; no webhook
 // backend, no batches, no truncation; the log is rotated by size only and is
@@ -75,7 +75,7 @@ func Parse(data []byte) (*Policy, error) {
 	return p, nil
 }
 
-// Verdict is what a policy says of a request.
+// Verdict is a policy's decision on a request.
 type Verdict struct {
 	upstream.RequestAuditConfig
 	Rule int // the first rule that matched, from 1; 0 where none did

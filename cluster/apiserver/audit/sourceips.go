@@ -23,8 +23,8 @@ type Lister interface {
 	Get(r client.Resource, namespace, name string) runtime.Object
 }
 
-// IPs are the sender's addresses: the HTTP edge says them of who is outside;
-// a node's or pod's is in its object; everything else runs on the control plane's
+// IPs are the sender's addresses: for clients outside the HTTP edge knows them; a
+// node's or pod's is in its object; everything else runs on the control plane's
 // machine.
 func (s Sources) IPs(r *request.Request) []string {
 	if r.SourceIPs != nil {

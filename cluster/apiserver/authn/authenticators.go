@@ -14,8 +14,8 @@ import (
 // Credentials are what a request shows.
 type Credentials struct {
 	// User is a component of this process, which carries its identity with it as if by
-	// certificate; or, with Kubeconfig, who shows the token of the kubeconfig that kviz
-	// wrote for programs outside.
+	// certificate; or, with Kubeconfig, a client with the token of the kubeconfig that
+	// kviz wrote for programs outside.
 	User         *User
 	Kubeconfig   bool
 	Token        string
@@ -115,7 +115,7 @@ type Authenticators struct {
 	Bootstrap *BootstrapTokens
 	OIDC      TokenAuthenticator // nil where no issuer is configured
 	Webhook   TokenAuthenticator // nil where none is
-	// Anonymous says what may be asked for without credentials; nil: everything may
+	// Anonymous says what may be requested without credentials; nil: everything
 	// (apiserver pkg/authentication/request/anonymous).
 	Anonymous func(url string) bool
 }
@@ -196,8 +196,8 @@ func (a *Authenticators) bearer(t *sim.Task, p *Proof, token string, audiences [
 	}
 }
 
-// Sender is who sends a request that passes no stages; not ok where he shows
-// credentials that nobody vouches for.
+// Sender is who sends a request that does not go through the stages; not ok if no
+// authenticator accepts its credentials.
 func (a *Authenticators) Sender(t *sim.Task, c *Credentials) (u User, ok bool) {
 	u = User{Name: Anonymous, Groups: []string{Unauthenticated}}
 	switch {

@@ -25,13 +25,12 @@ import (
 const authorityLife = 10 * 365 * 24 * time.Hour
 
 // Authority is the cluster's certificate authority, kubeadm's
-// /etc/kubernetes/pki/ca.crt and ca.key: it signs client certificates, and the
-// API server believes those it signed (--client-ca-file).
+// /etc/kubernetes/pki/ca.crt and ca.key: it signs client certificates, and the API
+// server trusts those that it signed (--client-ca-file).
 //
-// Its key comes from the seed, so that two runs sign the same certificates: it is
-// no secret. So the authority remembers what it has signed, and believes nothing
-// else: a certificate that somebody has made with the key on his own is worth
-// nothing.
+// Its key comes from the seed, so that two runs sign the same certificates: it is no
+// secret. So the authority remembers what it has signed, and trusts nothing else: a
+// certificate that somebody made with the key is worthless.
 type Authority struct {
 	key     ed25519.PrivateKey
 	cert    *x509.Certificate

@@ -41,8 +41,8 @@ type KubeClaims struct {
 	Pod            *Bound `json:"pod,omitempty"`
 	Secret         *Bound `json:"secret,omitempty"`
 	ServiceAccount Bound  `json:"serviceaccount"`
-	// WarnAfter is when the time is over that was asked for, of a token whose time was
-	// extended; 0 of others.
+	// WarnAfter is when the requested lifetime of a token ends whose lifetime was
+	// extended; 0 for other tokens.
 	WarnAfter int64 `json:"warnafter,omitempty"`
 }
 
@@ -116,8 +116,8 @@ func (c *Claims) For(wanted []string) ([]string, error) {
 	return both, nil
 }
 
-// Intersect gives what of b is in a, too (apiserver pkg/authentication/authenticator
-// Audiences.Intersect).
+// Intersect returns those elements of b that are also in a (apiserver
+// pkg/authentication/authenticator Audiences.Intersect).
 func Intersect(a, b []string) []string {
 	var both []string
 	for _, x := range b {

@@ -88,7 +88,7 @@ func SplitUsername(user string) (namespace, name string, ok bool) {
 	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, ":")
 }
 
-// OfGroups are the user's groups in words.
+// OfGroups names the user's groups, for a sentence.
 func (u *User) OfGroups() string {
 	switch len(u.Groups) {
 	case 0:

@@ -28,10 +28,10 @@ var TokenCodec = clientscheme.Codecs.LegacyCodec(authenticationv1.SchemeGroupVer
 // (apiserver pkg/authentication/token/cache sharedLookupTimeout).
 const sharedLookup = 30 * time.Second
 
-// TokenWebhook asks a server outside whose a token is, with a TokenReview
+// TokenWebhook asks an external server whose token it is, with a TokenReview
 // (plugin/pkg/authenticator/token/webhook), as with
-// --authentication-token-webhook-version=v1. Its answers are remembered, and who
-// asks for the same token at the same time waits for the same answer
+// --authentication-token-webhook-version=v1. Its answers are cached, and concurrent
+// requests with the same token wait for the same answer
 // (pkg/authentication/token/cache).
 type TokenWebhook struct {
 	backend Backend

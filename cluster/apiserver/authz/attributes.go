@@ -1,14 +1,13 @@
 // Package authz decides who may do what: the authorizers of a kube-apiserver
 // with --authorization-mode=Node,RBAC.
 //
-// A request is described by [Attributes]. The Node authorizer speaks for
-// kubelets, RBAC for everyone; one of them has to allow, none can forbid what
-// another allows. RBAC reads the live Role, ClusterRole and binding objects; the
-// Node authorizer follows what the pods of a node refer to. Both are Kubernetes' own
-// code; what is done here is to feed them, to remember what RBAC grants a user, and to
-// say what allowed a request. Why neither does is said in upstream's words, which end up
-// in the 403.
-// Start reading at [Authorizer.Decide].
+// A request is described by [Attributes]. The Node authorizer speaks for kubelets, RBAC
+// for everyone; one of them has to allow, none can forbid what another allows. RBAC
+// reads the live Role, ClusterRole and binding objects; the Node authorizer follows what
+// the pods of a node refer to. Both are Kubernetes' own code; this package feeds them,
+// remembers what RBAC grants a user, and says what allowed a request. Where neither
+// allows it, the reason is in upstream's words, which end up in the 403. Start reading
+// at [Authorizer.Decide].
 package authz
 
 import (

@@ -184,7 +184,7 @@ func (ch *Chain) decide(t *sim.Task, a *Attributes) Decision {
 	return Decision{Why: Reasons(reasons...), Err: utilerrors.NewAggregate(errs), Asked: slices.Clip(asked), Answered: answered}
 }
 
-// says is an opinion in words.
+// says is an opinion as text.
 func (o *opinion) says() string {
 	tail := func(s, why string) string {
 		if why != "" {

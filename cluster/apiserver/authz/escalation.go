@@ -24,8 +24,8 @@ type Grant struct {
 	Object, OldObject runtime.Object
 }
 
-// MayGrant says what is wrong with a grant of somebody who has not himself what he
-// grants, nor is allowed to escalate roles or to bind this one
+// MayGrant says what is wrong with a grant by somebody who lacks what is granted, and
+// is not allowed to escalate roles or to bind this one
 // (pkg/registry/rbac/*/policybased/storage.go). ctx is the request's.
 func (a *Authorizers) MayGrant(ctx context.Context, g Grant) error {
 	if g.OldObject != nil && rbacregistry.IsOnlyMutatingGCFields(g.Object, g.OldObject, equality.Semantic) {

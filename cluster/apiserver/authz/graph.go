@@ -25,9 +25,9 @@ func newGraph() *graph {
 	return &graph{Graph: g, authorizer: node.NewAuthorizer(g, nodeidentifier.NewDefaultNodeIdentifier(), bootstrappolicy.NodeRules()), pods: map[string]*corev1.Pod{}}
 }
 
-// Follow gives what is to hear of the objects of a kind, as the watch cache takes them
-// in: of each its key and how it is now, nil when it is gone. It is nil for a kind that
-// is no matter of the Node authorizer's.
+// Follow returns the function to be called with the objects of a kind as the watch
+// cache takes them in: with each one's key and its state, nil when it is gone. It is
+// nil for kinds that do not concern the Node authorizer.
 func (z *Authorizer) Follow(r client.Resource) func(key string, obj runtime.Object) {
 	switch r {
 	case client.Pods:

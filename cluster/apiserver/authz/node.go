@@ -44,8 +44,8 @@ func (z *Authorizer) DecideNode(a *Attributes) Decision {
 	return Decision{Allowed: true, By: "Node authorizer", Reason: "The Node authorizer allows it: " + nodeMay(a, node) + "."}
 }
 
-// nodeMay says in words why a kubelet may do what the Node authorizer allows it;
-// upstream's gives no reason.
+// nodeMay says why a kubelet may do what the Node authorizer allows it; upstream's
+// gives no reason.
 func nodeMay(a *Attributes, node string) string {
 	related := "it belongs to something that is on node " + node
 	part := func(checked bool, what, own string) string {

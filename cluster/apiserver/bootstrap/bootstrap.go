@@ -1,10 +1,10 @@
 // Package bootstrap is what a kube-apiserver's post-start hooks write into a new cluster: the
 // system namespaces, the RBAC policy, the system priority classes (pkg/registry/rbac/rest,
 // pkg/registry/scheduling/rest, pkg/controlplane/controller/systemnamespaces). The server adds
-// what it keeps itself, the Service kubernetes among it (cluster/apiserver/controlplane).
+// what it reconciles itself, such as the Service kubernetes (cluster/apiserver/controlplane).
 //
 // Simplified: the objects are written once, when the store is empty, in a few transactions
-// past the pipeline; upstream's hooks look again and again, and put back what is missing.
+// past the pipeline; upstream's hooks run at every start and put back what is missing.
 // Start reading at [List].
 package bootstrap
 
@@ -23,7 +23,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "what every cluster has from its beginning, the RBAC policy among it, is written once, past the pipeline; an API server that starts again puts nothing of it back",
+	What: "what every cluster has from its beginning, such as the RBAC policy, is written once, past the pipeline; an API server that restarts puts nothing of it back",
 })
 
 // Object is an object of a new cluster.
@@ -48,6 +48,7 @@ func (l *List) Add(r client.Resource, obj runtime.Object) {
 		m.SetUID(l.UID())
 	}
 	m.SetCreationTimestamp(l.Now)
+	Created(obj, server, l.Now)
 	l.Objects = append(l.Objects, Object{registry.KindFor(r.GroupVersionResource), obj})
 }
 

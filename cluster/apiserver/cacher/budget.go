@@ -74,8 +74,8 @@ type stuck struct {
 	took  time.Duration // how long it may take
 }
 
-// waiting is how many events wait for the client, but for those that the watch
-// began with, which are read as there is room.
+// waiting is how many events wait for the client, except the initial ones, which are
+// read as there is room.
 func (w *Watcher) waiting() int {
 	n := w.box.Len() + len(w.held) - w.began
 	if w.behind != nil {

@@ -1,13 +1,13 @@
-// Package cacher is the watch cache (apiserver pkg/storage/cacher): of each kind the
-// newest state of every object and the recent events, from which lists are answered
-// and everybody who watches is told. It is the only watcher of its prefix at the store,
-// however many clients watch the kind.
+// Package cacher is the watch cache (apiserver pkg/storage/cacher): for each kind the
+// newest state of every object and the recent events, from which lists and watches are
+// served. It is the only watcher of its prefix at the store, however many clients watch
+// the kind.
 //
 // [Config] says what feeds it: a connection to the store, and how values are encrypted.
 // Start reading at [Cache.Run]; a watch begins in [Cache.Watch].
 //
-// Simplified: upstream tells nobody of the kind anything while it waits for a slow
-// watcher; here the others are told.
+// Simplified: while upstream waits for a slow watcher, no watcher of that kind gets
+// anything; here the others go on.
 package cacher
 
 import (
@@ -32,7 +32,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "while the watch cache waits for a slow watcher the others are told, where upstream tells nobody of the kind anything",
+	What: "while the watch cache waits for a slow watcher the others go on, where upstream lets all watchers of the kind wait",
 })
 
 // Cache is the watch cache of one kind.
@@ -95,9 +95,9 @@ func New(cfg *Config, k *registry.Kind) *Cache {
 	return c
 }
 
-// Run fills the cache and then follows the store; it is a task of the server.
-// A watch that the store cancelled, because its history was compacted, is begun
-// anew with a list (cacher.go startCaching, every second until it works).
+// Run fills the cache and then follows the store; it is a task of the server. A watch
+// that the store cancelled because its history was compacted is restarted with a list
+// (cacher.go startCaching, every second until it works).
 func (c *Cache) Run(t *sim.Task) {
 	if c.dropped {
 		return
@@ -399,8 +399,8 @@ func PrefixEnd(prefix string) []byte {
 	return end
 }
 
-// Expect tells of what a transaction under way writes: the object need not be decoded
-// again from the bytes, stored, in which it comes back.
+// Expect announces what a transaction in flight writes, so that the object need not
+// be decoded again from the stored bytes when it comes back.
 func (c *Cache) Expect(key string, obj runtime.Object, value, stored []byte) *pending {
 	w := &pending{Entry{Object: obj, Value: value}, stored}
 	c.writing[key] = w

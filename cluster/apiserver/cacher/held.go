@@ -57,7 +57,7 @@ func (ws *Wires) Waits(name string) bool {
 }
 
 // toOne does something to one event: to the oldest that waits, else to the next. What was
-// held before goes on.
+// held before is released.
 func (ws *Wires) toOne(name, of string, what fate, why trace.ID) {
 	waits := false
 	for _, w := range ws.on(name) {
@@ -90,10 +90,11 @@ func (ws *Wires) toOne(name, of string, what fate, why trace.ID) {
 	}
 }
 
-// ofObject reports whether a delivery tells of an object: no bookmark, no error.
+// ofObject reports whether a delivery is about an object: neither a bookmark nor an
+// error.
 func (d *delivery) ofObject() bool { return d.kind != watch.Bookmark && d.kind != watch.Error }
 
-// unknown is what a client that is not told of a delivery has otherwise in its cache.
+// unknown is how the cache of a client that misses a delivery differs.
 func (d *delivery) unknown() []trace.FieldDiff {
 	switch a := d.after; {
 	case a != nil && a.kind == watch.Modified:

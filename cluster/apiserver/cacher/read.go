@@ -38,8 +38,8 @@ func (c *Cache) Get(key string) *Entry {
 // cannot take yet.
 func (c *Cache) lags() bool { return c.feed != nil && c.feed.Waiting() > c.feed.Mailbox.Len() }
 
-// Current is the revision the cache stands for: with nothing waiting to be
-// taken in, everything the store has shown.
+// Current is the revision that the cache represents: if nothing is waiting to be
+// taken in, everything that the store has made visible.
 func (c *Cache) Current() int64 {
 	if c.synced && c.feed.Waiting() == 0 && !c.busy {
 		return max(c.revision, c.cfg.Store.Revision())
@@ -47,12 +47,12 @@ func (c *Cache) Current() int64 {
 	return c.revision
 }
 
-// lookAgain is how often who waits for a revision looks by himself: a cache that has nothing
-// to take in does not move when the store shows more.
+// lookAgain is how often a waiter for a revision checks by itself: a cache that has nothing
+// to take in does not notice that the store has got further.
 const lookAgain = 50 * time.Millisecond
 
-// Wait waits until the cache stands for a revision; it reports false after
-// limit of virtual time.
+// Wait waits until the cache represents a revision; it reports false after limit of
+// virtual time.
 func (c *Cache) Wait(t *sim.Task, revision int64, limit time.Duration) bool {
 	deadline := t.Elapsed() + limit
 	for !c.synced || c.Current() < revision {

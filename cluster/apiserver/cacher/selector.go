@@ -62,7 +62,7 @@ func NewSelector(k *registry.Kind, namespace, name string, opts *metav1.ListOpti
 // Size is how many requirements there are.
 func (s *Selector) Size() int { return s.size }
 
-// Matches reports whether an object is what was asked for.
+// Matches reports whether an object is selected.
 func (s *Selector) Matches(obj runtime.Object) bool {
 	m := object.Meta(obj)
 	if s.namespace != "" && m.GetNamespace() != s.namespace {

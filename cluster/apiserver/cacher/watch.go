@@ -13,7 +13,7 @@ import (
 	"kviz/cluster/trace"
 )
 
-// WatchOptions are what a client says of the watch it opens.
+// WatchOptions are a client's options for a watch.
 type WatchOptions struct {
 	Client    string // as the trace names it
 	Component bool   // of this process
@@ -25,7 +25,7 @@ type WatchOptions struct {
 }
 
 // Watch makes a watch and says how it begins (cacher.go Watch). It is open from here on;
-// [Watcher.Begin] tells of it.
+// [Watcher.Begin] records it in the trace.
 func (c *Cache) Watch(want *Selector, o WatchOptions) (w *Watcher, how string, err error) {
 	first, how, err := c.initial(want, o)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *Cache) Watch(want *Selector, o WatchOptions) (w *Watcher, how string, e
 	return w, how, nil
 }
 
-// Begin tells of the watch in the trace, and sends what it begins with.
+// Begin records the watch in the trace, and sends its initial events.
 func (w *Watcher) Begin(t *sim.Task, ref trace.Ref, cause trace.ID) {
 	kind := w.want.kind
 	w.opened = w.set.p.Kernel().Emit(trace.Event{
@@ -111,8 +111,8 @@ func bookmarkOf(k *registry.Kind, revision int64, initialEnd bool) delivery {
 	return delivery{kind: watch.Bookmark, obj: obj, ref: trace.Ref{APIVersion: k.APIVersion, Kind: k.Kind}, revision: revision}
 }
 
-// Bookmark sends a bookmark to the watchers that ask for them and have nothing newer, so
-// that they keep a revision from which they can go on.
+// Bookmark sends a bookmark to the watchers that want them and have nothing newer, so
+// that they have a recent revision from which they can resume.
 func (c *Cache) Bookmark() {
 	now := c.Current()
 	var mark *delivery
@@ -133,5 +133,5 @@ func (c *Cache) Bookmark() {
 // Watchers are the watchers, in the order in which they were opened.
 func (c *Cache) Watchers() []*Watcher { return c.watchers.all() }
 
-// Interested is how many watches are thought to hear of a write of an object.
+// Interested is an estimate of how many watches a write of an object goes to.
 func (c *Cache) Interested(namespace, name string) int { return c.watchers.interested(namespace, name) }

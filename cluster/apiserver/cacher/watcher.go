@@ -213,8 +213,8 @@ func (ws *watcherSet) all() []*Watcher {
 	return out
 }
 
-// fewTargets is up to how many targets, of how many changes on their way, are kept for the
-// next changes: a cluster's own components, and not a crowd of watchers.
+// fewTargets is up to how many targets, of how many changes on their way, are reused for
+// the next changes: enough for a cluster's own components, not for thousands of watchers.
 const fewTargets = 32
 
 // addressed is a delivery and whom it is for.
@@ -223,7 +223,7 @@ type addressed struct {
 	delivery
 }
 
-// targets is who is to hear of a change.
+// targets are the watchers that a change goes to.
 func (ws *watcherSet) targets(c *change) []addressed {
 	var out []addressed
 	look := func(list []*Watcher) {
@@ -283,10 +283,10 @@ func (ws *watcherSet) later(fn func()) {
 	})
 }
 
-// interested is how many watches are thought to hear of a write: those of the whole
-// kind, of the namespace, and of the object. Watches of one value of a field that
-// is indexed, as a kubelet's of its pods, are thought not to
-// (flowcontrol/watch_tracker.go GetInterestedWatchCount).
+// interested estimates how many watches a write goes to: those of the whole kind, of
+// the namespace, and of the object. Watches of one value of an indexed field, such as
+// a kubelet's of its pods, are not counted (flowcontrol/watch_tracker.go
+// GetInterestedWatchCount).
 func (ws *watcherSet) interested(namespace, name string) (n int) {
 	count := func(all []*Watcher) {
 		for _, w := range all {

@@ -7,10 +7,10 @@ import (
 	"kviz/cluster/trace"
 )
 
-// wire is the way from the server to one client's watches of one kind. What
-// can be wrong with it stays with it, so a watch that is opened anew feels it
-// as well. The server knows nothing of it, but for its buffer that fills; the
-// client knows nothing either, but for a connection that breaks.
+// wire is the connection from the server to one client's watches of one kind. Its
+// faults stay with it, so a watch that is opened again is affected as well. The
+// server notices nothing except that its buffer fills up; the client notices nothing
+// except a broken connection.
 type wire struct {
 	stalled bool
 	slow    time.Duration // that each event takes longer

@@ -1,13 +1,13 @@
-// Package caches has the watch caches of one API server, one a kind, and answers those who
-// read objects without going to the store: admission, the authorizers, the policies. In
-// Kubernetes each kind's registry.Store has a cacher of its own, and who reads beside it has
-// a shared informer, fed by a watch of the server on itself; here all of them read the same
-// cache (cluster/apiserver/cacher).
+// Package caches holds the watch caches of one API server, one per kind, and serves those
+// who read objects without going to the store: admission, the authorizers, the policies. In
+// Kubernetes each kind's registry.Store has its own cacher, and other readers have shared
+// informers, fed by the server's watches on itself; here all of them read the same cache
+// (cluster/apiserver/cacher).
 //
-// Kinds that nobody uses must not cost anything: their caches begin when somebody first asks
-// for an object of theirs ([Caches.Of]), and those who follow all kinds (the garbage
-// collector, the namespace controller) are told of a kind when its first object is written
-// ([Usage]). Start reading at [Caches.Of].
+// Kinds that nobody uses must cost nothing: a kind's cache starts when its objects are first
+// asked for ([Caches.Of]), and whoever follows all kinds (the garbage collector, the
+// namespace controller) is told of a kind when its first object is written ([Usage]). Start
+// reading at [Caches.Of].
 package caches
 
 import (
@@ -28,10 +28,10 @@ type Config struct {
 	Cacher      *cacher.Config // what each of them has
 	Definitions *crd.Definitions
 	Live        Live
-	// Follow is who hears of every change of a kind, from its cache's beginning on; nil
-	// where that is nobody.
+	// Follow returns what is called with every change of a kind, from the start of its
+	// cache on; nil if nothing is.
 	Follow func(client.Resource) func(key string, obj runtime.Object)
-	// Opened hears of a cache that was opened.
+	// Opened is called when a cache has been opened.
 	Opened func(*registry.Kind)
 }
 
@@ -39,7 +39,7 @@ type Config struct {
 type Live func(t *sim.Task, k *registry.Kind, key string) (runtime.Object, error)
 
 // Caches are the watch caches of one server. They live as long as its process:
-// [Caches.Begin] makes them anew.
+// [Caches.Begin] makes new ones.
 type Caches struct {
 	Usage *Usage
 
@@ -88,8 +88,8 @@ func (c *Caches) Fill(t *sim.Task) {
 	}
 }
 
-// Of is the watch cache of a kind. That of a kind on demand, or of a custom one, begins to
-// fill when it is first asked for.
+// Of is the watch cache of a kind. That of a kind on demand, or of a custom one, starts to
+// fill when it is first requested.
 func (c *Caches) Of(k *registry.Kind) *cacher.Cache {
 	if cache := c.Opened(k); cache != nil {
 		return cache

@@ -32,9 +32,9 @@ func (c *Caches) Live(t *sim.Task, r client.Resource, namespace, name string) (r
 	return c.cfg.Live(t, k, k.Key(namespace, name))
 }
 
-// Newest is what is known of the kind in the namespace, by key, counting
-// what has become visible and is not taken in by the watch cache yet. Of a kind that
-// nobody has used, or where there is nothing, it costs a look.
+// Newest is what is known of the kind in the namespace, by key, including what has
+// become visible but is not in the watch cache yet. For a kind that nobody has used,
+// or where there is nothing, it costs one look-up.
 func (c *Caches) Newest(t *sim.Task, r client.Resource, namespace string) (all []runtime.Object, err error) {
 	k := registry.KindFor(r.GroupVersionResource)
 	if k.OnDemand && !c.InUse(k) {

@@ -1,10 +1,11 @@
 // Package configfile is the files on the control plane's machine that flags of kube-apiserver
-// name (--authentication-config, --authorization-config, --admission-control-config-file …): what
-// they say, what of it is in force, and when the running server takes up a change. What is in
-// a file is its reader's matter ([File.Read]).
+// name (--authentication-config, --authorization-config, --admission-control-config-file …):
+// what they say, how much of it is in effect, and when the running server reloads a change.
+// What a file means is up to its reader ([File.Read]).
 //
-// Simplified: a configuration that the server could not start with is refused when it is
-// written, and a change is heard of at once, without the file system. Start reading at [Files].
+// Simplified: a configuration with which the server could not start is refused when it is
+// written, and a change is noticed at once, without watching a file system. Start reading at
+// [Files].
 package configfile
 
 import (
@@ -21,7 +22,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "a configuration file that the API server could not start with is refused when it is written, and a change is heard of at once",
+	What: "a configuration file with which the API server could not start is refused when it is written, and a change is noticed at once",
 })
 
 // File is a file that a flag of the server names, and that outlives its process.
@@ -33,7 +34,7 @@ type File struct {
 
 	// Read checks a file that the server could start with.
 	Read func(file []byte) (Config, error)
-	// Without puts in force what holds where there is no file.
+	// Without applies the configuration for the case that there is no file.
 	Without func()
 	// Reloads says that the running server takes up a file that has changed, if
 	// there was one when it started.
@@ -47,7 +48,7 @@ type File struct {
 	changed sim.Cond
 }
 
-// Config is what a file comes to.
+// Config is what a file is decoded into.
 type Config struct {
 	Lines []string                // in words
 	Use   func(t *sim.Task)       // puts it in force
@@ -118,8 +119,8 @@ func (c *Files) find(name string) (*File, error) {
 	return c.all[i], nil
 }
 
-// State tells what a file says and what is in force; nothing of one that there
-// is not.
+// State returns what a file says and what is in effect; nothing for a file that does
+// not exist.
 func (c *Files) State(name string) State {
 	f, err := c.find(name)
 	if err != nil {
@@ -188,9 +189,9 @@ func (f *File) loaded(t *sim.Task, c Config) {
 	f.tell(t, &trace.ServerConfig{What: "loaded", Hash: f.hash, Says: f.lines})
 }
 
-// reload takes up the file when it changes, as upstream does, which is told so by
-// the file system (util/filesystem WatchUntil). A file that was removed changes
-// nothing, and one that is not taken up leaves in force what was.
+// reload loads the file when it changes, as upstream does, which watches the file
+// system (util/filesystem WatchUntil). Removing the file changes nothing, and a file
+// that cannot be loaded leaves the previous configuration in effect.
 func (f *File) reload(t *sim.Task) {
 	seen := f.hash
 	for {

@@ -1,11 +1,11 @@
-// Package controlplane is what a kube-apiserver keeps right in its own cluster while it runs
+// Package controlplane is what a kube-apiserver reconciles in its own cluster while it runs
 // (pkg/controlplane): the Service kubernetes in the namespace default with its endpoints, by
 // which pods find the API server; the ServiceCIDR that it was started with; and, where there
 // are several servers, a Lease that says who they are.
 //
-// Simplified: the servers see one another directly, where upstream's learn of one another by
-// keys with a TTL under /registry/masterleases; and they look at their watch caches, so that
-// nothing is sent where nothing changes. Start reading at [Controllers.KeepService].
+// Simplified: the servers see one another directly, where upstream's learn of one another
+// from keys with a TTL under /registry/masterleases; and they read their watch caches, so
+// that nothing is sent while nothing changes. Start reading at [Controllers.KeepService].
 package controlplane
 
 import (

@@ -34,7 +34,7 @@ func (c *Controllers) KeepIdentity(t *sim.Task) {
 // IdentityLeaseDurationSeconds, IdentityLeaseGCPeriod).
 const identityLease = time.Hour
 
-// identityLabel says of a Lease whose identity it is.
+// identityLabel marks a Lease as a server's identity.
 const identityLabel = "apiserver.kubernetes.io/identity"
 
 // collectIdentities deletes the Leases of servers that have gone
@@ -52,8 +52,8 @@ func (c *Controllers) collectIdentities(t *sim.Task) {
 	}
 }
 
-// renewIdentity keeps the server's Lease in kube-system (APIServerIdentity): who asks
-// which servers there are looks there.
+// renewIdentity renews the server's Lease in kube-system (APIServerIdentity), which
+// tells clients which servers there are.
 func (c *Controllers) renewIdentity(t *sim.Task) {
 	name := "apiserver-" + c.Machine
 	now := metav1.NewMicroTime(t.Now())

@@ -50,7 +50,7 @@ func NewControllers(p *sim.Process, cache func() *cacher.Cache, stored func(name
 	return &Controllers{p: p, cache: cache, stored: stored, send: send, why: map[string]trace.ID{}, going: map[string]bool{}}
 }
 
-// Changed hears of every change of a definition.
+// Changed is called with every change of a definition.
 func (d *Controllers) Changed(name string, obj runtime.Object) {
 	d.add(name, d.p.Kernel().Last())
 	if obj == nil {

@@ -1,13 +1,13 @@
 // Package crd serves custom resources (apiextensions-apiserver): kinds that come and go
 // while the server runs, as the CustomResourceDefinitions in its watch cache say. Each
-// version of a definition is a [registry.Kind] as any other, made when the definition's
-// names are accepted; its schema, validators and watch cache are made when somebody asks
-// for the first object. The controllers that accept names, establish definitions and clean
-// up after them are here too ([Controllers]).
+// version of a definition is a [registry.Kind] like any other, made when the definition's
+// names are accepted; its schema, validators and watch cache are made when its objects are
+// first asked for. The controllers that accept names, establish definitions and clean up
+// after them are here too ([Controllers]).
 //
 // Structural schemas, pruning, defaults, rules, tables and OpenAPI are upstream's packages;
-// its handler and strategy, which bring the generic registry with its etcd client, are
-// mirrored. Start reading at [Definitions.Changed].
+// its handler and strategy, which would bring in the generic registry with its etcd client,
+// are ported. Start reading at [Definitions.Changed].
 package crd
 
 import (
@@ -70,8 +70,8 @@ type Definitions struct {
 type host interface {
 	// CustomKindsMoved hears that the kinds, or what they are, have changed.
 	CustomKindsMoved()
-	// CustomKindAdded hears of a new definition, by the kind in whose version its
-	// objects are stored.
+	// CustomKindAdded is called with a new definition, as the kind of its storage
+	// version.
 	CustomKindAdded(stored *registry.Kind)
 	// Convert has the webhook of a definition convert an object, in the task that runs.
 	Convert(crd *apiextensionsv1.CustomResourceDefinition, u *unstructured.Unstructured, to *registry.Kind) (*unstructured.Unstructured, error)
@@ -81,9 +81,9 @@ func New(h host) *Definitions {
 	return &Definitions{host: h, byName: map[string]*Definition{}, kinds: map[schema.GroupVersionResource]*registry.Kind{}, byPrefix: map[string]*registry.Kind{}}
 }
 
-// Changed hears of every change of a definition, as soon as the watch cache has
-// it. A kind whose definition changed is made anew, and its watches end, as
-// upstream's do.
+// Changed is called with every change of a definition, as soon as the watch cache has
+// it. A kind whose definition changed is replaced, and its watches end, as upstream's
+// do.
 func (cs *Definitions) Changed(name string, obj runtime.Object) {
 	crd, _ := obj.(*apiextensionsv1.CustomResourceDefinition)
 	had := cs.byName[name]
@@ -195,8 +195,7 @@ func (cu *Definition) version(apiVersion string) *registry.Kind {
 	return nil
 }
 
-// Served lists the kinds that discovery tells of: by group, the preferred
-// version first.
+// Served lists the kinds in discovery: by group, the preferred version first.
 func (cs *Definitions) Served() []*registry.Kind {
 	out := make([]*registry.Kind, 0, len(cs.kinds))
 	for _, k := range cs.kinds {
@@ -275,7 +274,7 @@ func (cs *Definitions) KindOf(key []byte) *registry.Kind {
 	return nil
 }
 
-// Of is what a definition says of the kind that it made; nil of a built-in one.
+// Of is the version of a definition that made the kind; nil for a built-in one.
 func Of(k *registry.Kind) *Version {
 	if k.Custom == nil {
 		return nil

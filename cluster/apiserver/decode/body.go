@@ -1,8 +1,8 @@
-// Package decode makes an object of a request's body: in the kind and version of its path,
-// strictly if the client asks for it, with its defaults; of a custom kind without the fields
-// that its schema does not know (apiserver pkg/endpoints/handlers/create.go and update.go, and
-// customresource_handler.go of apiextensions-apiserver). It knows no server: what it takes is
-// in [Body], what it makes in [Read].
+// Package decode turns a request's body into an object: of the kind and version in its path,
+// strictly if the client asks for that, with defaults; a custom object without the fields that
+// its schema does not know (apiserver pkg/endpoints/handlers/create.go and update.go, and
+// customresource_handler.go of apiextensions-apiserver). It knows nothing of the server:
+// [Body] is what it takes, [Read] what it returns.
 //
 // Start reading at [Object].
 package decode

@@ -15,8 +15,8 @@ import (
 )
 
 // AtRest is encryption at rest as one server has it: the file, the flag, and what is in
-// force (apiserver pkg/server/options/etcd.go maybeApplyResourceTransformers). The file
-// and the flag outlive the server's process.
+// effect (apiserver pkg/server/options/etcd.go maybeApplyResourceTransformers). The
+// file and the flag outlive the server's process.
 type AtRest struct {
 	server string // in the trace
 	dial   func(path string, timeout time.Duration) service.Service
@@ -46,7 +46,7 @@ func (e *AtRest) Place(file []byte) { e.file = file }
 // Content is what the file holds; nil where there is none.
 func (e *AtRest) Content() []byte { return e.file }
 
-// plain is what is in force for everything without a configuration.
+// plain is in effect for everything that is not configured.
 var plain = &Transformer{}
 
 // Transformer is how a resource's values are encrypted.
@@ -83,7 +83,7 @@ type PluginState struct {
 	Err         error // of the last check; nil is well
 }
 
-// State tells what the file says and what is in force.
+// State returns what the file says and what is in effect.
 func (e *AtRest) State() State {
 	st := State{LoadedHash: e.set.Hash, LoadedRules: e.rules, Reload: e.reload, Wanted: e.wanted}
 	if e.file != nil {
@@ -178,8 +178,8 @@ func (e *AtRest) use(t *sim.Task, set *Set, rules []trace.EncryptionRule) {
 	}
 }
 
-// reloads looks at the file every minute and takes up what has changed,
-// once its KMS plugins are well; until then what was in force stays
+// reloads checks the file every minute and loads changes once its KMS plugins are
+// healthy; until then the previous configuration stays in effect
 // (encryptionconfig/controller/controller.go).
 func (e *AtRest) reloads(t *sim.Task) {
 	for {

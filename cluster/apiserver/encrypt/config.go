@@ -1,13 +1,12 @@
 // Package encrypt is encryption at rest: what the API server does to an object's
 // bytes between encoding them and giving them to etcd, and back.
 //
-// The configuration is Kubernetes' EncryptionConfiguration, read and validated
-// by its own code. Its transformers are Kubernetes' too
-// (apiserver pkg/storage/value, value/encrypt): identity, aescbc, aesgcm,
-// secretbox and the KMS v2 envelope. Only where they draw nonces and data keys
-// from the machine there are writers of our own (local.go, seed.go), which give
-// the same format with randomness from the seed, so that a run repeats byte for
-// byte; what they write is read by upstream's code.
+// The configuration is Kubernetes' EncryptionConfiguration, read and validated by its
+// own code. Its transformers are Kubernetes' too (apiserver pkg/storage/value,
+// value/encrypt): identity, aescbc, aesgcm, secretbox and the KMS v2 envelope. Only
+// where those draw nonces and data keys from the machine are there writers of our own
+// (local.go, seed.go), which write the same format with randomness from the seed, so
+// that a run repeats byte for byte; upstream's code reads what they write.
 //
 // Start reading at [Parse], then [Config.Build] and [Transformer].
 package encrypt

@@ -34,8 +34,8 @@ func newCBC(block cipher.Block, r *rand.Rand) value.Transformer {
 
 var errPadding = errors.New("invalid PKCS7 data (empty or not padded)")
 
-// TransformFromStorage is upstream's, but for a value that is an initialization
-// vector and no block: there upstream indexes an empty slice and panics.
+// TransformFromStorage is upstream's, except for a value that is an initialization
+// vector without a block: there upstream indexes an empty slice and panics.
 func (t *cbc) TransformFromStorage(ctx context.Context, data []byte, key value.Context) ([]byte, bool, error) {
 	if len(data) == t.block.BlockSize() {
 		return nil, false, errPadding

@@ -47,7 +47,7 @@ type Set struct {
 	timeout time.Duration // the sum of all KMS timeouts
 }
 
-// None is what is in force without a configuration: nothing is encrypted.
+// None is what is in effect without a configuration: nothing is encrypted.
 func None() *Set { return &Set{} }
 
 // Build makes the transformers. KMS providers are not asked anything yet: see
@@ -185,7 +185,7 @@ func (s *Set) HealthTimeout() time.Duration { return max(2*s.timeout, leastHealt
 // leastHealthTimeout is minKMSPluginCloseGracePeriod of the same file.
 const leastHealthTimeout = 10 * time.Second
 
-// Stop ends the probes: another set is in force.
+// Stop ends the probes: another set is in effect.
 func (s *Set) Stop() {
 	for _, p := range s.probes {
 		p.stop()

@@ -91,8 +91,8 @@ func (s *Store) Get(r *request.Scope, at Key, resourceVersion string) (runtime.O
 	return en.Object, nil
 }
 
-// Newest is an object from the store; nil if there is none. told, if given, tells of the
-// reading before the decryption is told. Its error refuses nothing yet.
+// Newest is an object from the store; nil if there is none. told, if given, records the
+// read before the decryption is recorded. Its error does not refuse the request yet.
 func (s *Store) Newest(r *request.Scope, at Key, told func(*cacher.Entry)) (en *cacher.Entry, stale bool, err error) {
 	if s.Sealed(at.Kind).Configured() {
 		r.Ask()

@@ -151,7 +151,7 @@ func (s *Store) Freshen(r *request.Scope, k *registry.Kind, resourceVersion stri
 	return how, nil
 }
 
-// nextPage goes on where a token says (apiserver pkg/storage/continue.go).
+// nextPage continues where a token says (apiserver pkg/storage/continue.go).
 func (s *Store) nextPage(r *request.Scope, of Range, want *cacher.Selector, opts metav1.ListOptions) (List, error) {
 	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
 		return List{}, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
@@ -250,7 +250,7 @@ func (s *Store) pageError(err error, k *registry.Kind, opts metav1.ListOptions, 
 }
 
 const (
-	// newestState, in a token, goes on with what there is now.
+	// newestState, in a token, continues with the current state.
 	newestState = -1
 	// inconsistentContinue is etcd3/errors.go's.
 	inconsistentContinue = "The provided continue parameter is too old to display a consistent list result. You can start a new list without " +

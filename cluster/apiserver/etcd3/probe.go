@@ -22,8 +22,8 @@ type Probe struct {
 const (
 	// probeTimeout is storagebackend.DefaultHealthcheckTimeout and DefaultReadinessTimeout.
 	probeTimeout = 2 * time.Second
-	// probeEvery is how often the store is asked at most; who comes earlier hears what the
-	// last probe came to.
+	// probeEvery is how often the store is probed at most; earlier requests get the last
+	// probe's result.
 	probeEvery = probeTimeout / 2
 )
 

@@ -1,12 +1,13 @@
-// Package etcd3 is objects at the store: what Kubernetes calls storage.Interface
-// (apiserver pkg/storage), in the two layers that answer it together: pkg/storage/etcd3,
-// which makes keys and transactions of objects, and pkg/storage/cacher/delegator.go, which
-// says what the watch cache may answer in the store's place.
+// Package etcd3 reads and writes objects at the store: what Kubernetes calls
+// storage.Interface (apiserver pkg/storage), in the two layers that implement it
+// together: pkg/storage/etcd3, which turns objects into keys and transactions, and
+// pkg/storage/cacher/delegator.go, which decides what the watch cache may answer in the
+// store's place.
 //
-// A write is a transaction that compares the key's modification revision: one that is based
-// on an old state changes nothing. What is done it tells by the request's scope, as the stage
-// "storage" (and "encrypt", "decrypt" where values are encrypted); an error of a method is the
-// refusal of the request.
+// A write is a transaction that compares the key's modification revision: one that is based on
+// an old state changes nothing. What was done is recorded through the request's scope, as the
+// stage "storage" (and "encrypt" or "decrypt" where values are encrypted); an error of a
+// method is the request's refusal.
 //
 // Start reading at [Store.Create] and [Store.Current].
 package etcd3
@@ -166,9 +167,9 @@ func (s *Store) Update(r *request.Scope, at Key, obj runtime.Object, old *Stored
 	return s.written(r, at, obj, rev, value)
 }
 
-// unchanged ends an update that changes nothing: Kubernetes does not write
-// then, and nobody hears of it (etcd3 store.go GuaranteedUpdate), unless the
-// value is encrypted otherwise than it would be now.
+// unchanged ends an update that changes nothing: Kubernetes does not write then, and
+// there is no watch event (etcd3 store.go GuaranteedUpdate), unless the value would
+// be encrypted differently now.
 func (s *Store) unchanged(r *request.Scope, at Key, obj runtime.Object, old *Stored, value []byte) (bool, error) {
 	if !bytes.Equal(value, old.value) {
 		return false, nil
@@ -241,7 +242,7 @@ func (s *Store) txn(r *request.Scope, key string, rev int64, op *pb.RequestOp) (
 		return false, 0, 0, err
 	}
 	if !resp.Succeeded {
-		r.Last = commit // what the store found is why the request ends or begins anew
+		r.Last = commit // what the store found is why the request ends or starts over
 		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 			now = kvs[0].ModRevision
 		}

@@ -15,9 +15,8 @@ import (
 // adjustEvery is borrowingAdjustmentPeriod.
 const adjustEvery = 10 * time.Second
 
-// mostAdjustments is how many of the adjustments are made that nobody has asked
-// for since: after so many in which nothing changed (five hours) the limits stay
-// as they are.
+// mostAdjustments is how many overdue adjustments are made up for: after so many in
+// which nothing changed (five hours) the limits stay as they are.
 const mostAdjustments = 2000
 
 // catchUp does what was due by now: seats that were held for watchers become free,
@@ -100,9 +99,8 @@ const leastTarget = 0.001
 
 var errNoAllocation = errors.New("the bounds do not allow it")
 
-// allocate shares out a sum in proportion to the targets, but for the bounds: there
-// is one proportion for which that works (conc_alloc.go
-// computeConcurrencyAllocation).
+// allocate divides a sum in proportion to the targets, within the bounds: there is
+// one proportion for which that works (conc_alloc.go computeConcurrencyAllocation).
 func allocate(sum int, classes []class) (allocs []float64, fair float64, err error) {
 	const epsilon = 0.0000001
 	type bound struct {

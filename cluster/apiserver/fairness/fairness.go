@@ -1,16 +1,16 @@
-// Package fairness is API priority and fairness: who is served when more is asked
-// of the API server at once than it takes on.
+// Package fairness is API priority and fairness: who is served when the API server
+// gets more requests at once than it takes on.
 //
 // A FlowSchema says which requests are a flow (of a user, of a namespace), and to
-// which priority level it belongs; a PriorityLevelConfiguration says how big a
-// share of the server's seats the level has, and what happens to a request that
-// finds them taken: it waits in a queue, or is rejected with 429. So a flow that
-// asks too much delays itself, then its level, and never another level.
+// which priority level it belongs; a PriorityLevelConfiguration says how big a share
+// of the server's seats the level has, and what happens to a request that finds them
+// taken: it waits in a queue, or is rejected with 429. So a flow that sends too much
+// delays itself, then its level, but never another level.
 //
-// The objects are those of flowcontrol.apiserver.k8s.io/v1, and the defaults those
-// of apiserver pkg/apis/flowcontrol/bootstrap. Matching, the digestion of the
-// objects and the fair queuing mirror apiserver pkg/util/flowcontrol; shuffle
-// sharding is its own code. Time is what the caller says it is.
+// The objects are those of flowcontrol.apiserver.k8s.io/v1, and the defaults those of
+// apiserver pkg/apis/flowcontrol/bootstrap. Matching, the digestion of the objects
+// and the fair queuing mirror apiserver pkg/util/flowcontrol; shuffle sharding is
+// upstream's code. The caller supplies the time.
 //
 // Start reading at [Controller.Start], then queues.go, then borrow.go.
 package fairness

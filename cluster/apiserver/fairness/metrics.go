@@ -10,9 +10,9 @@ import (
 )
 
 // WriteMetrics writes apiserver_flowcontrol_* as a scrape of kube-apiserver's
-// /metrics has them (apiserver pkg/util/flowcontrol/metrics/metrics.go). Left out
-// are the histograms of observations at the end of every nanosecond, and what tells
-// of the fair queuing's inside.
+// /metrics has them (apiserver pkg/util/flowcontrol/metrics/metrics.go). Left out are
+// the histograms of observations at the end of every nanosecond, and the gauges of
+// the fair queuing's internals.
 func (c *Controller) WriteMetrics(w io.Writer, now time.Duration) {
 	c.catchUp(now)
 	m := &scrape{w: w, c: c}

@@ -101,7 +101,7 @@ func (w *Work) final() fcrequest.SeatSeconds {
 // Seat is a request at its priority level. The zero value is one that has not
 // come there.
 type Seat struct {
-	// Owner is the request, for who asks what waits and what is served.
+	// Owner is the request, for listing what waits and what is being served.
 	Owner any
 	// Watch says that the request is a watch, which sits while it begins.
 	Watch bool

@@ -12,8 +12,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Seats are those of one process of a server: the controller, and what the trace is told
-// of it.
+// Seats are those of one process of a server: the controller, and how it is recorded in
+// the trace.
 type Seats struct {
 	*Controller
 	k     *sim.Kernel
@@ -65,9 +65,8 @@ func (f *Seats) TellLevels(why string, causes []trace.ID) {
 	f.k.Emit(trace.Event{Kind: trace.FlowConfig, Lane: f.p.Lane, Causes: append([]trace.ID{}, causes...), Payload: limits})
 }
 
-// TellAdjusted tells of limits that have been adjusted to what is wanted, if
-// requests have had to wait and a limit has changed by a twentieth: what upstream
-// logs.
+// TellAdjusted records limits that have been adjusted to the demand, if requests have
+// had to wait and a limit has changed by a twentieth: what upstream logs.
 func (f *Seats) TellAdjusted() {
 	if !f.Moved() || f.told == nil {
 		return

@@ -66,7 +66,7 @@ func (c *Controller) flow(id flowID) *Flow {
 	return f
 }
 
-// Watchers notes how many watchers would hear of what a request writes.
+// Watchers notes how many watchers a request's write would go to.
 func (f *Flow) Watchers(n int) { f.watchers.observe(watcherBounds, float64(n)) }
 
 func (f *Flow) reject(why reason, waited time.Duration) {

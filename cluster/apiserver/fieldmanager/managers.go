@@ -1,9 +1,9 @@
-// Package fieldmanager keeps the books of who owns which field of an object, and makes
-// server-side apply of them (apiserver pkg/endpoints/handlers/fieldmanager; apimachinery
+// Package fieldmanager keeps track of who owns which field of an object, and does
+// server-side apply (apiserver pkg/endpoints/handlers/fieldmanager; apimachinery
 // pkg/util/managedfields, which is called for all of it).
 //
-// What a component of this process writes is noted only where somebody else's fields are
-// already. Start reading at [Managers.Track] and [Apply].
+// What a component of this process writes is tracked only in objects that have managed
+// fields already. Start reading at [Managers.Track] and [Apply].
 package fieldmanager
 
 import (
@@ -95,8 +95,8 @@ func (f *Managers) Builtin() managedfields.TypeConverter {
 	return f.types
 }
 
-// resetFields are the fields that a write cannot set, whoever asks: nobody
-// comes to own them (GetResetFields of the strategies).
+// resetFields are the fields that no write can set: nobody ever owns them
+// (GetResetFields of the strategies).
 func resetFields(k *registry.Kind, subresource string) map[fieldpath.APIVersion]fieldpath.Filter {
 	st := k.Strategy
 	if st != nil && st.Resets != nil {

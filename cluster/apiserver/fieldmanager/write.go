@@ -51,8 +51,8 @@ func Apply(m *managedfields.FieldManager, req *request.Request, kind *registry.K
 	return obj, warnings, nil
 }
 
-// Of keeps the books of a kind's managed fields. The types that a custom kind's needs are
-// made beside the kernel: of a large definition that takes long.
+// Of is the field manager of a kind. The types that a custom kind's manager needs are
+// made beside the kernel: for a large definition that takes long.
 func (f *Managers) Of(r *request.Scope, kind *registry.Kind, subresource string) (m *managedfields.FieldManager, err error) {
 	if kind.Custom != nil && !crd.Of(kind).Managed(subresource) {
 		request.Offload(r, "the types", typesOf, crd.Of(kind).Definition())
@@ -63,13 +63,13 @@ func (f *Managers) Of(r *request.Scope, kind *registry.Kind, subresource string)
 	return m, nil
 }
 
-// typesOf makes the types; why it cannot is told again to who makes the manager.
+// typesOf makes the types; if it cannot, making the manager returns the error again.
 func typesOf(d *crd.Definition) error {
 	_, err := d.Types()
 	return err
 }
 
-// strictApply tells of fields that an apply configuration has twice.
+// strictApply reports fields that an apply configuration has twice.
 func strictApply(req *request.Request) (warnings []string, err error) {
 	if req.FieldValidation == metav1.FieldValidationIgnore {
 		return nil, nil

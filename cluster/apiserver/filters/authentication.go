@@ -9,8 +9,8 @@ import (
 )
 
 // Authenticate finds out who sends a request (authentication.go WithAuthentication). The
-// components of this process carry their identity with them, as if by certificate; what
-// comes from outside with credentials goes along the row of authenticators.
+// components of this process carry their identity with them, as if by certificate;
+// requests from outside with credentials go through the chain of authenticators.
 func (f *Filters) Authenticate(on *request.Scope, req *request.Request) (authn.User, error) {
 	const stage = trace.StageAuthentication
 	switch {

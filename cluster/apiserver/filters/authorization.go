@@ -8,9 +8,9 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Authorize decides whether the user may do what he asks for (authorization.go
+// Authorize decides whether the user may make the request (authorization.go
 // WithAuthorization): the Node authorizer, then RBAC, or those of a file. kind is nil for
-// what is not served. The error is what the client hears if he may not.
+// what is not served. The error is what the client gets if the request is forbidden.
 func (f *Filters) Authorize(on *request.Scope, req *request.Request, kind *registry.Kind, user authn.User) (authz.Decision, error) {
 	a := authz.AttributesOf(req, user)
 	if kind != nil && !kind.Namespaced {

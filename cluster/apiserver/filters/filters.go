@@ -1,8 +1,8 @@
-// Package filters is what every request passes before it is anybody's business what it is
-// for: who sends it, whom it acts as, whether he may (apiserver pkg/endpoints/filters). Each
-// filter takes what it looks at and returns what it has found out; which comes after which
-// is the pipeline's to say. Two more stand in packages of their own, as they have state:
-// what is written of a request (package audit), and its turn (package flowcontrol).
+// Package filters is what every request passes through before anything looks at what it asks
+// for: who sends it, whom it impersonates, whether that user may (apiserver
+// pkg/endpoints/filters). Each filter takes what it needs and returns what it found out; the
+// pipeline decides their order. Two more have packages of their own, because they have
+// state: auditing (package audit), and priority and fairness (package flowcontrol).
 //
 //	Authenticate   request, its credentials   → user
 //	Impersonate    request, its sender        → user

@@ -7,9 +7,9 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Impersonate is where a user may act as another. The authorizer is asked for
-// the verb "impersonate" on each thing that is asked for: the user or service
-// account, each group, each extra value, the UID (impersonation/impersonation.go
+// Impersonate lets a user act as another. The authorizer is asked for the verb
+// "impersonate" on each part of the requested identity: the user or service account,
+// each group, each extra value, the UID (impersonation/impersonation.go
 // WithImpersonation).
 func (f *Filters) Impersonate(on *request.Scope, req *request.Request, sender authn.User) (authn.User, error) {
 	const stage = trace.StageImpersonation

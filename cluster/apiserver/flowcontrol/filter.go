@@ -1,9 +1,9 @@
-// Package flowcontrol is API priority and fairness as a part of the API server: the filter
-// that has a request wait for its seats or rejects it (apiserver
+// Package flowcontrol is API priority and fairness as part of the API server: the filter
+// that makes a request wait for its seats or rejects it (apiserver
 // pkg/server/filters/priority-and-fairness.go), how many seats a request is thought to take
 // (pkg/util/flowcontrol/request), and the two controllers of the objects FlowSchema and
-// PriorityLevelConfiguration. The seats and the queues themselves, which know nothing of
-// requests and objects, are cluster/apiserver/fairness. Start reading at [Turn.Take].
+// PriorityLevelConfiguration. The seats and queues themselves, which know nothing of
+// requests and objects, are in cluster/apiserver/fairness. Start reading at [Turn.Take].
 package flowcontrol
 
 import (
@@ -24,7 +24,7 @@ import (
 
 // Caches are the server's watch caches.
 type Caches interface {
-	// OfResource is the cache of a kind, which begins to fill when it is first asked for.
+	// OfResource is the cache of a kind, which starts to fill when it is first requested.
 	OfResource(r client.Resource) *cacher.Cache
 	// Opened is the cache of a kind if it is open, else nil.
 	Opened(k *registry.Kind) *cacher.Cache

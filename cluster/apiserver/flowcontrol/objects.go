@@ -90,7 +90,7 @@ func (o *Objects) Follow(why trace.ID) {
 	o.Process.Go("priority-and-fairness-config", o.run)
 }
 
-// hear hears of each change of one of the objects.
+// hear is called with each change of one of the objects.
 func (o *Objects) hear(string, runtime.Object) {
 	o.why = o.Process.Kernel().Last()
 	o.changed = true

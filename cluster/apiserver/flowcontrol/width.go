@@ -11,8 +11,8 @@ import (
 	"kviz/cluster/apiserver/request"
 )
 
-// Work is what a request is thought to take: one seat, but for lists of many
-// objects, and for writes of which many hear (apiserver
+// Work estimates what a request takes: one seat, except for lists of many objects,
+// and for writes that go to many watchers (apiserver
 // pkg/util/flowcontrol/request/width.go).
 func (f *Filter) Work(req *request.Request, kind *registry.Kind, sch *fairness.Schema) fairness.Work {
 	if kind == nil || !kind.Stored() {
@@ -79,7 +79,7 @@ func fromStore(opts *metav1.ListOptions) bool {
 }
 
 // writeWork is one seat, and others that are kept for a while after the answer, one
-// for each ten watchers who will hear of it (request/mutating_work_estimator.go).
+// for every ten watchers that the write goes to (request/mutating_work_estimator.go).
 func (f *Filter) writeWork(req *request.Request, kind *registry.Kind, sch *fairness.Schema) fairness.Work {
 	w := fairness.Work{Seats: 1}
 	if req.Resource.Resource == "serviceaccounts" && req.Subresource == "token" {

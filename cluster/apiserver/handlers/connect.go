@@ -99,7 +99,7 @@ func (h *Handlers) Connect(c *Call) *request.Response {
 	return &request.Response{Err: c.Refuse(trace.StageValidation, "", apierrors.NewBadRequest("the connection has no options"))}
 }
 
-// toPod goes on with the pod of a name.
+// toPod continues with the pod of that name.
 func (h *Handlers) toPod(c *Call, name string, next func(*corev1.Pod) *request.Response) *request.Response {
 	at := c.At()
 	at.Name = name
@@ -138,8 +138,9 @@ func (h *Handlers) admitConnect(c *Call) (runtime.Object, error) {
 	return a.Object, nil
 }
 
-// mayCreateConnection asks whether who may get the subresource, as a WebSocket does, may create it
-// too (pkg/registry/core/pod/rest ensureAuthorizedForVerb). Who sent a POST was asked that.
+// mayCreateConnection checks that a user who may get the subresource, as a WebSocket does, may
+// create it too (pkg/registry/core/pod/rest ensureAuthorizedForVerb). For a POST that has been
+// checked already.
 func (h *Handlers) mayCreateConnection(c *Call) error {
 	if c.Req.Verb == "create" {
 		return nil

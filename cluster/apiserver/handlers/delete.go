@@ -96,8 +96,8 @@ func (h *Handlers) warnOfOrphans(c *Call, opts *metav1.DeleteOptions) {
 	}
 }
 
-// deletedObject is what came of a deletion: the object as it is marked, or, gone, as it
-// would have been, had it not gone at once.
+// deletedObject is the result of a deletion: the object as marked, or, if it is gone,
+// as it would have been marked.
 type deletedObject struct {
 	written
 	gone bool

@@ -12,13 +12,13 @@ import (
 
 const rbacGroup = "rbac.authorization.k8s.io"
 
-// byEscalation refuses who would grant more than he has.
+// byEscalation refuses a user who would grant more than they have.
 const byEscalation = "RBAC escalation check"
 
-// confirmNoEscalation refuses a role or a binding of somebody who has not himself what it grants, nor
-// is allowed to escalate roles or to bind this one; so who may write roles cannot give
-// himself anything (pkg/registry/rbac/*/policybased/storage.go). The components of
-// this process are not asked.
+// confirmNoEscalation refuses a role or a binding from a user who lacks what it grants, and is
+// not allowed to escalate roles or to bind this one; so a user who may write roles cannot gain
+// anything by it (pkg/registry/rbac/*/policybased/storage.go). The components of this process
+// are not asked.
 func (h *Handlers) confirmNoEscalation(c *Call, obj, old runtime.Object, sub string) error {
 	if c.Kind.Group != rbacGroup || c.Req.System || sub != "" {
 		return nil

@@ -1,10 +1,10 @@
-// Package handlers answers the verbs of objects that are stored: apiserver's
-// pkg/endpoints/handlers, and the Store of pkg/registry/generic/registry behind them, which
+// Package handlers implements the verbs on stored objects: apiserver's
+// pkg/endpoints/handlers, and behind them the Store of pkg/registry/generic/registry, which
 // takes an object through admission, its kind's strategy and the store. Subresources that are
-// more than a part of the object are here too (pkg/registry/core/pod/storage): binding,
+// more than a part of their object are here too (pkg/registry/core/pod/storage): binding,
 // eviction, log, exec, scale.
 //
-// A stage takes a form of the object and makes the next:
+// Each stage takes one form of the object and returns the next:
 //
 //	decode          body       → decoded    (update, patch: updatedObject)
 //	mutate          decoded    → admitted
@@ -55,7 +55,8 @@ type Handlers struct {
 	// Components tells how the other parts of the control plane are, by name; nil where
 	// nobody knows.
 	Components func() []ComponentHealth
-	// Inert are the sentences that say what of a write nothing acts on; nil where nobody knows.
+	// Inert are the sentences that say which parts of a write nothing acts on; nil where that
+	// is unknown.
 	Inert func(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string
 
 	// The modelled time of decoding, and of admission.
@@ -136,8 +137,8 @@ func (h *Handlers) replace(c *Call, in approved, old *etcd3.Stored) (written, er
 	return h.Store.Update(&c.Scope, c.At(), in.obj, old, c.writer())
 }
 
-// answer is what was written: the caller's own copy, but for what
-// components patch, and the Events they tell: at these they look at most.
+// answer is what was written: the caller's own copy, except of what components patch,
+// and of Events, which they only read.
 func (c *Call) answer(w written) *request.Response {
 	switch {
 	case w.Shared && c.Req.System && (c.Req.Verb == "patch" || c.Kind.Is("Event")):

@@ -69,7 +69,8 @@ func (h *Handlers) connectLog(c *Call, pod *corev1.Pod) *request.Response {
 	return &request.Response{Log: log}
 }
 
-// connectExec finds who is to run the command (subresources.go ExecREST).
+// connectExec finds the kubelet that is to run the command (subresources.go
+// ExecREST).
 func (h *Handlers) connectExec(c *Call, pod *corev1.Pod, o *corev1.PodExecOptions) *request.Response {
 	container, err := h.host(c, pod, o.Container)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"kviz/cluster/trace"
 )
 
-// patching is one application of the request's patch, and what is told of it. It may be
-// offloaded, so what the server makes once for all requests, and a clock that goes on,
-// are no part of it.
+// patching is one application of the request's patch, with its result. It may be
+// offloaded, so it contains neither what the server makes once for all requests nor the
+// clock.
 type patching struct {
 	req     *request.Request
 	of      decode.Of

@@ -109,8 +109,8 @@ func (h *Handlers) validateUpdate(c *Call, in admitted, was *etcd3.Stored, sub s
 	return validated(in), nil
 }
 
-// invalid is the error that tells of errs. Its message takes the square of how many there
-// are, and so is offloaded too.
+// invalid is the error with errs. Making its message is quadratic in their number, and so
+// is offloaded too.
 func invalid(c *Call, obj runtime.Object, errs field.ErrorList) error {
 	return request.Offload(&c.Scope, "the refusal", func(errs field.ErrorList) error {
 		return apierrors.NewInvalid(c.Kind.GroupKind(), object.Meta(obj).GetName(), errs)
@@ -124,7 +124,7 @@ func (h *Handlers) prepare(c *Call, by func(w *registry.Write, obj, old runtime.
 	c.Warnings = append(c.Warnings, w.Warnings...)
 }
 
-// Write is who writes, when, and with what chances, for a kind's strategy.
+// Write is who writes, when, and with which random numbers, for a kind's strategy.
 func (h *Handlers) Write(c *Call) *registry.Write {
 	return &registry.Write{User: c.User, Now: c.Now(), System: c.Req.System, Rand: h.Names.Rand()}
 }

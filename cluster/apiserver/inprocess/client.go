@@ -1,10 +1,11 @@
-// Package inprocess is how the components that run in the API server's process speak to it: a
-// client that makes a [request.Request] of each verb and hands it to a server. What passes the
-// network and TLS upstream (client-go's rest.Client) is a function call here, through the same
-// pipeline as a request that comes over HTTPS. Start reading at [New].
+// Package inprocess is how components in the API server's process talk to it: a client that
+// turns each verb into a [request.Request] and hands it to a server. What goes over the
+// network with TLS upstream (client-go's rest.Client) is a function call here, through the
+// same pipeline as a request that comes over HTTPS. Start reading at [New].
 package inprocess
 
 import (
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,8 +23,8 @@ type Handler interface {
 	Handle(t *sim.Task, req *request.Request) *request.Response
 }
 
-// Discovery is what a client asks beside the verbs: which kinds there are in use, and of
-// which groups it is not known.
+// Discovery is what a client asks besides the verbs: which kinds are in use, and for
+// which groups that is unknown.
 type Discovery interface {
 	client.Usage
 	client.Discovery
@@ -44,8 +45,8 @@ func New(h Handler, d Discovery, lane trace.Lane, user authn.User) *Client {
 	return &Client{Discovery: d, handler: h, lane: lane, user: user}
 }
 
-// WithToken makes the connection of somebody who shows a bearer token: who that is, the
-// authenticators find out at each request.
+// WithToken makes the connection of a client with a bearer token: the authenticators
+// find out at each request who that is.
 func WithToken(h Handler, d Discovery, lane trace.Lane, token string) *Client {
 	return &Client{Discovery: d, handler: h, lane: lane, token: token}
 }
@@ -69,6 +70,15 @@ func (c *Client) do(t *sim.Task, req *request.Request) (runtime.Object, error) {
 // Get reads one object.
 func (c *Client) Get(t *sim.Task, r client.Resource, namespace, name string) (runtime.Object, error) {
 	return c.do(t, c.request("get", r, namespace, name, ""))
+}
+
+// GetScale is [client.Scales].
+func (c *Client) GetScale(t *sim.Task, r client.Resource, namespace, name string) (*autoscalingv1.Scale, error) {
+	obj, err := c.do(t, c.request("get", r, namespace, name, "scale"))
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*autoscalingv1.Scale), nil
 }
 
 // List reads many objects.

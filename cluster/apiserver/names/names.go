@@ -1,6 +1,6 @@
-// Package names draws names and UIDs of objects (apiserver pkg/storage/names; apimachinery
-// pkg/util/rand and uuid). There they are random; here
-// all of them come from the seed, so that a run can be repeated. Start reading at [Generator].
+// Package names generates names and UIDs for objects (apiserver pkg/storage/names;
+// apimachinery pkg/util/rand and uuid). Upstream's are random; here all of them come from the
+// seed, so that a run can be repeated. Start reading at [Generator].
 package names
 
 import (

@@ -1,8 +1,8 @@
-// Package object is what every stage of the API server asks of an object, whatever its
-// kind: its metadata, the revision that it carries, and the fields in which it differs
-// from what it was. In Kubernetes that is apimachinery's pkg/api/meta and the versioner
-// of apiserver's pkg/storage; the list of differing fields is for the trace alone. Start
-// reading at [Meta], then [Diff].
+// Package object has what every stage of the API server needs to know of an object,
+// whatever its kind: its metadata, the revision that it carries, and the fields in which
+// it differs from its previous state. In Kubernetes that is apimachinery's pkg/api/meta
+// and the versioner of apiserver's pkg/storage; the list of differing fields is for the
+// trace alone. Start reading at [Meta], then [Diff].
 package object
 
 import (

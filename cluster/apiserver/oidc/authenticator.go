@@ -45,7 +45,7 @@ func newAuthenticator(compiler authenticationcel.Compiler, jwt apiserver.JWTAuth
 // Issuer is the issuer's URL.
 func (a *Authenticator) Issuer() string { return a.jwt.Issuer.URL }
 
-// DiscoveryURL is where the provider tells of itself.
+// DiscoveryURL is the URL of the provider's discovery document.
 func (a *Authenticator) DiscoveryURL() string {
 	if u := a.jwt.Issuer.DiscoveryURL; u != "" {
 		return u

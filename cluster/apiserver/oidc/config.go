@@ -1,15 +1,15 @@
-// Package oidc proves who somebody is by a token that an identity provider has
-// signed: the JWT authenticators of an AuthenticationConfiguration, which
-// kube-apiserver reads from --authentication-config.
+// Package oidc authenticates a user by a token that an identity provider has signed:
+// the JWT authenticators of an AuthenticationConfiguration, which kube-apiserver
+// reads from --authentication-config.
 //
 // The configuration, its validation and its CEL expressions are upstream's
 // (k8s.io/apiserver/pkg/apis/apiserver, pkg/authentication/cel). The authenticator
 // (plugin/pkg/authenticator/token/oidc) and the verifier that it uses
-// (github.com/coreos/go-oidc) are mirrored, because they fetch keys from goroutines
-// of their own and look at the machine's clock. Errors are in their words.
-// Simplified: distributed claims are not fetched, only ES256 signatures are checked,
-// and the egress selector and the certificate authority are not used. Start reading
-// at [Authenticator.Authenticate].
+// (github.com/coreos/go-oidc) are ported, because they fetch keys in goroutines of
+// their own and read the machine's clock. Errors are in their words. Simplified:
+// distributed claims are not fetched, only ES256 signatures are checked, and the
+// egress selector and the certificate authority are not used. Start reading at
+// [Authenticator.Authenticate].
 package oidc
 
 import (
@@ -30,7 +30,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "of the identity provider's tokens distributed claims are not fetched and only ES256 signatures are checked; the egress selector and the certificate authority are not used",
+	What: "for tokens of an identity provider, distributed claims are not fetched and only ES256 signatures are verified; the egress selector and the certificate authority are not used",
 })
 
 // File is where the configuration is that --authentication-config names.

@@ -17,8 +17,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Issuers are those whose tokens are believed, and what is known of their providers:
-// what --authentication-config comes to. Nil is none.
+// Issuers are those whose tokens are accepted, and what is known of their providers:
+// what --authentication-config configures. Nil is none.
 type Issuers struct {
 	config *Config
 	list   []*issuer
@@ -30,7 +30,7 @@ type Provider interface {
 	Get(t *sim.Task, u *url.URL, until time.Duration) (code int, body []byte, answered trace.ID, err error)
 }
 
-// Leave says that another configuration is in force.
+// Leave says that another configuration is in effect.
 func (all *Issuers) Leave() {
 	if all == nil {
 		return
@@ -168,10 +168,9 @@ func (all *Issuers) AuthenticateToken(t *sim.Task, token string, audiences []str
 	return authn.Answer{Unknown: "of no issuer in the configuration"}, nil
 }
 
-// check looks for the key that has signed a token among those that are known, and
-// then among those that the provider has now. Its answer says nothing of how long it
-// holds, so it is asked for every token whose key is not known (go-oidc jwks.go
-// remoteKeySet.verify).
+// check looks for the key that signed a token among the known ones, and then among
+// those that the provider has now. The provider's answer has no lifetime, so it is
+// fetched for every token whose key is unknown (go-oidc jwks.go remoteKeySet.verify).
 func (i *issuer) check(t *sim.Task, token *jws.Token) ([]byte, error) {
 	if !signed(i.keys, token) {
 		keys, err := i.fetch(t)

@@ -152,8 +152,7 @@ func untrustedIssuer(token string) (string, error) {
 	return claims.Issuer, nil
 }
 
-// Discovery is what a provider says of itself at
-// ISSUER/.well-known/openid-configuration.
+// Discovery is a provider's document at ISSUER/.well-known/openid-configuration.
 type Discovery struct {
 	Issuer  string `json:"issuer"`
 	JWKSURL string `json:"jwks_uri"`

@@ -1,8 +1,8 @@
-// Package options is what flags of kube-apiserver name files for: which files there are, how
-// each is read, and what the server does when it takes one up (pkg/kubeapiserver/options;
-// of files that it watches, also its controllers that reload them). How a file comes to the
-// server's machine and when it is read is package configfile; what its contents mean is said
-// where they are used (admission, authn, authz, oidc). Start reading at [Options.Files].
+// Package options has the files that flags of kube-apiserver name: which there are, how each
+// is read, and what the server does when it loads one (pkg/kubeapiserver/options; for files
+// that it watches, also the controllers that reload them). How a file gets onto the server's
+// machine and when it is read is in package configfile; what its contents mean is up to the
+// packages that use it (admission, authn, authz, oidc). Start reading at [Options.Files].
 package options
 
 import (
@@ -103,7 +103,7 @@ func (o *Options) authentication(file []byte) (configfile.Config, error) {
 	}, nil
 }
 
-// use puts issuers in force in place of those before; nil for none.
+// use replaces the issuers that are in effect; nil for none.
 func (o *Options) use(issuers *oidc.Issuers) {
 	o.issuers.Leave()
 	o.issuers, o.Authenticators.OIDC, o.Authenticators.Anonymous = issuers, nil, nil

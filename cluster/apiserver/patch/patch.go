@@ -1,8 +1,8 @@
-// Package patch makes the new object of a patch: JSON patches, merge patches and
-// strategic merge patches, in Kubernetes' own libraries (apiserver
-// pkg/endpoints/handlers/patch.go). What a component of this process sends goes through
-// JSON only for the parts that it names (parts.go), and a kubelet's pod status is merged
-// field by field (podstatus.go); tests compare each with the general way.
+// Package patch applies patches to objects: JSON patches, merge patches and strategic
+// merge patches, with Kubernetes' own libraries (apiserver
+// pkg/endpoints/handlers/patch.go). A patch from a component of this process goes
+// through JSON only for the parts that it names (parts.go), and a kubelet's pod status
+// is merged field by field (podstatus.go); tests compare both with the general path.
 //
 // Start reading at [Patch.Apply].
 package patch

@@ -123,10 +123,18 @@ func value(key string, v any) any {
 }
 
 // ofTheServer reports whether a managed fields' entry is of the server's own
-// controllers, who call themselves by the program they are in.
+// controllers, who call themselves by the program they are in. What they write at the
+// start is compared, of the groups in which they write nothing later.
 func ofTheServer(entry any) bool {
 	m, _ := entry.(map[string]any)
-	return m["manager"] == filepath.Base(os.Args[0]) || m["manager"] == "kube-apiserver" || m["manager"] == "api-priority-and-fairness-config-consumer-v1"
+	if m["manager"] == filepath.Base(os.Args[0]) {
+		m["manager"] = "kube-apiserver"
+	}
+	switch m["apiVersion"] {
+	case "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1", "networking.k8s.io/v1":
+		return false
+	}
+	return m["manager"] == "kube-apiserver" || m["manager"] == "api-priority-and-fairness-config-consumer-v1"
 }
 
 // settle leaves out of a definition, a flow schema or an APIService what controllers

@@ -1,11 +1,12 @@
 // Package registry is pkg/registry in Kubernetes: the table of the kinds that are
-// served, and for each its strategy, which says what is particular about writing one
-// object of it: what its writer may not set, what is refused, what is warned of. Kinds
-// that are written rarely take Kubernetes' own strategies (strategy_upstream.go); those
-// that every cluster writes all the time have leaner ones, over Kubernetes' validation.
+// served, each with its strategy, which has what is particular to writing an object of
+// that kind: what its writer may not set, what is refused, what is warned about. Kinds
+// that are rarely written use Kubernetes' own strategies (strategy_upstream.go); those
+// that every cluster writes all the time have leaner ones, on top of Kubernetes'
+// validation.
 //
-// Simplified: objects are of the version that is served; there is an internal one for
-// validation only. Start reading at [Kind], then kinds.go and [Strategy].
+// Simplified: objects have the version that is served; the internal version exists
+// for validation only. Start reading at [Kind], then kinds.go and [Strategy].
 package registry
 
 import (
@@ -21,7 +22,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "objects are of the version that is served; there is an internal one for validation only",
+	What: "objects have the version that is served; the internal version exists for validation only",
 })
 
 // Kind is one kind the server serves: what discovery says about it and how it
@@ -79,8 +80,8 @@ type Version interface {
 	Label(k *Kind, label, value string) (string, string, error)
 }
 
-// Told are the verbs that discovery tells of. A kind whose definition is being
-// deleted takes writes that discovery no longer names.
+// Told are the verbs in discovery. A kind whose definition is being deleted accepts
+// writes that discovery no longer lists.
 func (k *Kind) Told() []string {
 	if k.Fewer != nil {
 		return k.Fewer
@@ -145,7 +146,7 @@ func (k *Kind) ListKind() string {
 // Deprecation is the warning that the kind's users get, or "".
 func (k *Kind) Deprecation() string { return k.Deprecated }
 
-// GroupResource is how errors name the kind: as it is asked for.
+// GroupResource is how errors name the kind: as in requests.
 func (k *Kind) GroupResource() schema.GroupResource { return k.GroupVersionResource.GroupResource() }
 
 // GroupKind is how errors name an object of the kind.
@@ -156,7 +157,7 @@ func (k *Kind) GroupKind() schema.GroupKind {
 	return k.GVK().GroupKind()
 }
 
-// Count is so many objects of a kind, in words: "1 pod", "2 pods".
+// Count is a number of objects of a kind, as text: "1 pod", "2 pods".
 func Count(n int, k *Kind) string {
 	if n == 1 {
 		return "1 " + k.Singular

@@ -200,8 +200,8 @@ func TypeOf(gvk schema.GroupVersionKind) reflect.Type {
 // clusters in one process share it.
 var goTypes = map[schema.GroupVersionKind]reflect.Type{}
 
-// Unconvertible is what conversion says of an object that is of another kind than
-// it is taken for.
+// Unconvertible is conversion's error for an object that is of a kind other than
+// expected.
 func Unconvertible(obj runtime.Object, gvk schema.GroupVersionKind) error {
 	return fmt.Errorf("converting (%s) to (%s): unknown conversion",
 		reflect.TypeOf(obj).Elem(), reflect.TypeOf(NewObject(gvk.GroupKind().WithVersion(runtime.APIVersionInternal))).Elem())

@@ -98,8 +98,8 @@ func (resourceClaimStatusStrategy) PrepareForUpdate(_ context.Context, obj, old 
 	dropDeallocated(c, was)
 }
 
-// dropDeallocated takes out of the status what it says of devices that the claim has no
-// more (dropDeallocatedStatusDevices).
+// dropDeallocated removes from the status the devices that the claim no longer has
+// (dropDeallocatedStatusDevices).
 func dropDeallocated(c, was *resource.ResourceClaim) {
 	gone := map[string]bool{}
 	each := func(a *resource.AllocationResult, is bool) {
@@ -282,8 +282,8 @@ func NoteTaints(obj runtime.Object, now time.Time) {
 	}
 }
 
-// Timeless sets the defaults of objects, but for times, which the machine's clock would
-// give.
+// Timeless sets the defaults of objects, except for times, which would come from the
+// machine's clock.
 type Timeless struct{}
 
 // Default is runtime.ObjectDefaulter.
@@ -295,7 +295,7 @@ func (Timeless) Default(obj runtime.Object) {
 	}
 }
 
-// undatedTaints are the taints in an object of which nobody says since when.
+// undatedTaints are the taints in an object that have no timeAdded.
 func undatedTaints(obj runtime.Object) (out []*resourcev1.DeviceTaint) {
 	look := func(t *resourcev1.DeviceTaint) {
 		if t.TimeAdded == nil {

@@ -156,7 +156,7 @@ func (v Versioned) Back(in, obj runtime.Object) {
 	reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(out).Elem())
 }
 
-// Context tells a strategy what is asked for, by whom and when.
+// Context tells a strategy what is requested, by whom and when.
 func (v Versioned) Context(w *Write) context.Context {
 	ctx := klog.NewContext(context.Background(), klog.Logger{}) // they log where tags and functions disagree
 	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{

@@ -2,7 +2,7 @@ package request
 
 import "strconv"
 
-// Count is so many of something, in words.
+// Count is a number of things, as text.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -24,8 +24,8 @@ type ImpersonatedExtra struct {
 	Values []string
 }
 
-// Info is everything that is asked for, as the refusal of a request that names no
-// user tells it (constrained_impersonation.go processImpersonationHeaders).
+// Info is everything that is requested, as it appears in the refusal of a request
+// that names no user (constrained_impersonation.go processImpersonationHeaders).
 func (i *Impersonation) Info() *user.DefaultInfo {
 	info := &user.DefaultInfo{Name: i.User, UID: i.UID, Groups: i.Groups}
 	for _, e := range i.Extra {
@@ -37,7 +37,7 @@ func (i *Impersonation) Info() *user.DefaultInfo {
 	return info
 }
 
-// Identity is the user that the request goes on as.
+// Identity is the user that the request acts as from then on.
 func (i *Impersonation) Identity() authn.User {
 	u := authn.User{Name: i.User, UID: i.UID, Groups: slices.Clone(i.Groups)}
 	if namespace, name, ok := authn.SplitUsername(i.User); ok && len(i.Groups) == 0 {

@@ -64,6 +64,10 @@ func offload[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in I
 	if s.Bulk.Console {
 		limit = 0
 	}
+	if until := s.Task.Deadline(); until > 0 && s.TimedOut != nil {
+		timer := s.Task.Kernel().After(max(0, until-s.Task.Elapsed()), s.TimedOut)
+		defer timer.Cancel()
+	}
 	s.Task.Offload(part+" of "+s.Bulk.Path, time.Duration(bulk)*perByte, limit, func() { out = fn(in) })
 	return out
 }

@@ -138,8 +138,8 @@ func Own(obj runtime.Object) *Response {
 	return &Response{Object: obj.DeepCopyObject(), Shared: obj}
 }
 
-// Traced is an object for the trace equal to what goes to the caller, who may
-// change his.
+// Traced is an object for the trace that equals the one returned to the caller, who
+// may change that.
 func (r *Response) Traced() runtime.Object {
 	if r.Shared != nil {
 		return r.Shared

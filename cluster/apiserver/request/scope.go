@@ -1,9 +1,9 @@
 // Package request is one request on its way through the API server: which task serves
 // it, what it is about, and where it stands in the trace. In Kubernetes that is the
-// context that every handler gets, and what handlers.RequestScope says of it
-// (apiserver pkg/endpoints/handlers/rest.go). What a stage needs beyond that it takes
-// as arguments, and what it made it returns; what it did it tells here. Start
-// reading at [Scope], then [Request].
+// context that every handler gets, and handlers.RequestScope (apiserver
+// pkg/endpoints/handlers/rest.go). Whatever else a stage needs is an argument, and
+// what it makes is a result; what it did, it records here. Start reading at [Scope],
+// then [Request].
 package request
 
 import (
@@ -29,12 +29,15 @@ type Scope struct {
 	Last   trace.ID      // the newest event of the request: the cause of the next
 
 	Bulk Bulk // see Offload
+	// TimedOut, if not nil, answers the client when the request's time is over while a part of
+	// it is offloaded.
+	TimedOut func()
 
 	Refused  string     // the stage that ended it
 	Warnings []string   // for the headers Warning of its answer
 	Commits  []trace.ID // what it wrote
 
-	// Audit is what the audit log says of it; nil where that is nothing.
+	// Audit is the request's record in the audit log; nil if it is not logged.
 	Audit Audit
 
 	space  *space
@@ -105,8 +108,8 @@ func (s *Scope) Pass(stage, by, note string, diff []trace.FieldDiff) {
 	s.Tell(st)
 }
 
-// Refusal is what an error says of itself that knows better than the stage which it
-// ends who refused the request.
+// Refusal is implemented by an error that knows better than the stage that it ends
+// who refused the request.
 type Refusal struct {
 	Stage string        // "" for the stage that it ends
 	By    string        //

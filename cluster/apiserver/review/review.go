@@ -1,6 +1,7 @@
-// Package review answers the kinds that are questions: who am I, may I, what may I, whose is
-// this token (pkg/registry/authentication, pkg/registry/authorization). Nothing is stored: who asks
-// creates a question and gets it back with its answer. Start reading at [Reviews.Create].
+// Package review answers the kinds that are questions: who am I, may I, what may I, whose token
+// is this (pkg/registry/authentication, pkg/registry/authorization). Nothing is stored: a
+// client creates the question and gets it back with its answer. Start reading at
+// [Reviews.Create].
 package review
 
 import (

@@ -1,6 +1,6 @@
 // Package serviceaccount issues tokens of service accounts (pkg/registry/core/serviceaccount
-// TokenREST; pkg/serviceaccount), and the documents by which others can check them. How a token
-// is believed is the package authn. Tokens bound to Nodes or Secrets are not issued. Start reading at
+// TokenREST; pkg/serviceaccount), and the documents by which others can verify them. Verifying
+// tokens is in package authn. Tokens bound to Nodes or Secrets are not issued. Start reading at
 // [Issuer.Issue].
 package serviceaccount
 

@@ -1,8 +1,8 @@
-// Package webhook reaches the servers outside that the API server itself asks: webhooks
-// of admission and conversion, and reviewers (authenticators, authorizers, the backend
-// of ImagePolicyWebhook). In Kubernetes that is apiserver's pkg/util/webhook. The servers
-// are simulated (cluster/webhook): an address leads to one of them, and there are no
-// sockets between. Start reading at [Client.Post] and [Reviewer.Ask].
+// Package webhook calls the external servers that the API server itself consults:
+// admission and conversion webhooks, and reviewers (authenticators, authorizers, the
+// backend of ImagePolicyWebhook). In Kubernetes that is apiserver's pkg/util/webhook. The
+// servers are simulated (cluster/webhook): an address leads to one of them, and there are
+// no sockets in between. Start reading at [Client.Post] and [Reviewer.Ask].
 package webhook
 
 import (

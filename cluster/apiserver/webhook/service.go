@@ -4,8 +4,8 @@ import corev1 "k8s.io/api/core/v1"
 
 // Services are those of the cluster, behind which a webhook may be.
 type Services interface {
-	// Endpoints are the ready ones of a Service's port, one of which is to be drawn by
-	// lot; there is at least one, or an error.
+	// Endpoints are the ready ones of a Service's port, of which one is picked at
+	// random; there is at least one, or an error.
 	Endpoints(namespace, name string, port int32) ([]Endpoint, error)
 	// Pod is one of the cluster's; nil where it is not there.
 	Pod(namespace, name string) *corev1.Pod

@@ -12,12 +12,12 @@ import (
 type Params interface {
 	clientcache.GenericLister
 	// Wait waits until they are known: the caches of custom kinds are opened by the first
-	// who asks.
+	// request for them.
 	Wait(t *sim.Task)
 }
 
-// informer stands in the place of the one that Kubernetes' policy code reads parameters
-// from.
+// informer takes the place of the one from which Kubernetes' policy code reads
+// parameters.
 type informer struct{ Params }
 
 // Informer is informers.GenericInformer.
@@ -26,7 +26,8 @@ func (informer) Informer() clientcache.SharedIndexInformer { return synced{} }
 // Lister is informers.GenericInformer.
 func (i informer) Lister() clientcache.GenericLister { return i.Params }
 
-// synced is an informer of which only one thing is asked: waitParams has waited before.
+// synced is an informer that only has to say that it has synced: waitParams has waited
+// before.
 type synced struct {
 	clientcache.SharedIndexInformer
 }

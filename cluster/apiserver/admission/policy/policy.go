@@ -1,9 +1,9 @@
-// Package policy is dynamic admission by expressions: the plugins
-// MutatingAdmissionPolicy and ValidatingAdmissionPolicy (apiserver
-// pkg/admission/plugin/policy). Matching, evaluating, asking again and the words of
-// refusals are Kubernetes' own dispatchers'; what is here tells them of the policies,
-// bindings and parameters in the watch caches, and the trace of what they did. Upstream's
-// informers and polling are left out.
+// Package policy is dynamic admission by expressions: the plugins MutatingAdmissionPolicy
+// and ValidatingAdmissionPolicy (apiserver pkg/admission/plugin/policy). Matching,
+// evaluation, reinvocation and the wording of refusals are left to Kubernetes' own
+// dispatchers. This package gives them the policies, bindings and parameters from the
+// watch caches, and records in the trace what they did. Upstream's informers and polling
+// are left out.
 //
 // Start reading at [Policies].
 package policy
@@ -43,9 +43,9 @@ type Kinds interface {
 	GetTypeConverter(gvk schema.GroupVersionKind) managedfields.TypeConverter
 }
 
-// Policies are what the admission policies of the cluster come to. That is made anew
-// when a request asks after one of them has changed; while there are none, a request
-// costs a look.
+// Policies are the compiled admission policies of the cluster. They are recompiled by
+// the first request after one of them has changed; while there are none, a request
+// costs one look-up.
 type Policies struct {
 	lister admission.Lister
 	kinds  Kinds
@@ -71,8 +71,8 @@ func NewPolicies(l admission.Lister, by authz.Decider, k Kinds) *Policies {
 	return &Policies{lister: l, kinds: k, asked: authz.InContext{Decider: by}, compiled: map[string]compiledPolicy{}}
 }
 
-// Changed has the policies be read anew: one of them, of their bindings, or the kind of
-// a parameter has changed.
+// Changed makes the next request read the policies again: one of them, one of their
+// bindings, or the kind of a parameter has changed.
 func (p *Policies) Changed() { p.stale = true }
 
 func (p *Policies) dispatchers() *dispatchers {

@@ -127,7 +127,7 @@ func (c *hookCall) finish(mutating bool) (*webhookrequest.AdmissionResponse, err
 	return result, nil
 }
 
-// verdict tells the trace what came of a call.
+// verdict records the result of a call in the trace.
 func (c *hookCall) verdict(stage, verdict, note string, diff []trace.FieldDiff, code int) {
 	c.r.Tell(&trace.Stage{
 		Request: c.r.Number, Stage: stage, By: c.by, Verdict: verdict, Note: note, Diff: diff, Code: code, Took: c.r.Task.Elapsed() - c.began,

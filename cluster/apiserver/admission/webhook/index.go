@@ -1,9 +1,9 @@
 // Package webhook is dynamic admission by webhooks: the plugins
 // MutatingAdmissionWebhook and ValidatingAdmissionWebhook (apiserver
-// pkg/admission/plugin/webhook). Which servers are asked about which requests, the
-// webhook configurations of the cluster say. Upstream's dispatchers are mirrored over
-// its own predicates, request builder, answer checks and errors, because they have
-// goroutines and HTTP clients.
+// pkg/admission/plugin/webhook). The cluster's webhook configurations say which
+// servers are asked about which requests. The dispatchers are ports, because
+// upstream's use goroutines and HTTP clients; they call upstream's predicates,
+// request builder, response checks and errors.
 //
 // Start reading at [Hooks].
 package webhook
@@ -24,9 +24,9 @@ import (
 	"kviz/cluster/client"
 )
 
-// Hooks are what the webhook configurations of the cluster come to. That is made anew
-// when a request asks after one of them has changed; while there are none, a request
-// costs a look.
+// Hooks are the webhook configurations of the cluster, indexed. The index is rebuilt
+// by the first request after one of them has changed; while there are none, a request
+// costs one look-up.
 type Hooks struct {
 	lister     admission.Lister
 	authorizer authz.InContext // that match conditions ask
@@ -55,7 +55,7 @@ func NewHooks(l admission.Lister, by authz.Decider, c *webhookclient.Client) *Ho
 	}
 }
 
-// Changed has the index be made anew: a configuration has changed.
+// Changed makes the next request rebuild the index: a configuration has changed.
 func (h *Hooks) Changed() { h.stale = true }
 
 // objectsOf are the objects of a kind in the order of their names, by which

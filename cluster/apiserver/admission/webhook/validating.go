@@ -70,7 +70,7 @@ func (h Validating) Validate(r *request.Scope, a *admission.Attributes) (admissi
 	return none, nil
 }
 
-// manyVersions converts a request's object to each version that is asked for.
+// manyVersions converts a request's object to each requested version.
 type manyVersions struct {
 	attrs   upstream.Attributes
 	objects upstream.ObjectInterfaces

@@ -6,11 +6,11 @@
 //	go run -C cluster/apiserver/proof ./bench                            # the table
 //	go run -C cluster/apiserver/proof ./bench --rounds 1 --for 200ms     # the same in half a minute
 //
-// The sides are kube-apiserver over one member of etcd, two processes; `kviz
-// serve` on the bare store; and `kviz serve` on three members of the replicated
-// store. kviz' processes hold a whole control plane, whose controllers run
-// meanwhile; kube-apiserver has none beside it. All are as they come, but that kviz has
-// no nodes. Its virtual time runs as the machine's, unless --speed says otherwise.
+// The sides are kube-apiserver over one member of etcd, two processes; `kviz serve` on
+// the bare store; and `kviz serve` on three members of the replicated store. kviz'
+// processes hold a whole control plane, whose controllers run meanwhile; kube-apiserver
+// has none beside it. All run with their defaults, except that kviz has no nodes. Its
+// virtual time keeps pace with the machine's clock, unless --speed says otherwise.
 //
 // Start reading at compare, then rows.go and side.go.
 package main
@@ -89,7 +89,7 @@ func run(ctx context.Context, w io.Writer, o options) (err error) {
 			}
 		}
 	}()
-	// Each is started anew for each round, and the last of each stays.
+	// Each is started again for each round, and the last of each stays.
 	ready := row{name: "start to ready", unit: "ms", lower: true}
 	got, err := turns(o.rounds, len(kinds), func(round, i int) (float64, error) {
 		if sides[i] != nil {

@@ -76,8 +76,9 @@ func (a *Allocation) Commit() {
 	}
 }
 
-// Revert ends it: the Service is not written. What was taken for it is given back, but
-// for what the watch cache says it has: the answer of the store may have been lost.
+// Revert ends it: the Service is not written. What was allocated for it is released,
+// except for what it has according to the watch cache: the store's answer may have
+// been lost.
 func (a *Allocation) Revert() {
 	now := a.Services(a.svc.Namespace + "/" + a.svc.Name)
 	if now != nil && now.UID != a.owner {

@@ -1,9 +1,9 @@
-// Package service hands out what Services get from the API server: cluster IPs and node
+// Package service allocates what Services get from the API server: cluster IPs and node
 // ports (pkg/registry/core/service: storage/alloc.go, ipallocator, portallocator).
 //
 // Simplified: one address family; what is taken is what the Services in the watch cache
-// have and what requests under way hold, and is claimed in the store only while several
-// servers hand out the same. Start reading at [Allocator.Begin].
+// have and what requests in flight hold, and it is claimed in the store only while
+// several servers allocate from the same range. Start reading at [Allocator.Begin].
 package service
 
 import (
@@ -21,7 +21,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "cluster IPs are of one address family, and are claimed in the store only while several API servers hand out the same",
+	What: "cluster IPs are of one address family, and are claimed in the store only while several API servers allocate them",
 })
 
 // Allocator hands out the cluster IPs and node ports of Services
@@ -52,7 +52,7 @@ func NewAllocator(cfg Config) *Allocator {
 	return &Allocator{Config: cfg, ips: map[netip.Addr]types.UID{}, nodes: map[int32]types.UID{}, byName: map[string]*corev1.Service{}}
 }
 
-// Changed hears of a Service from the watch cache; obj is nil when it is gone.
+// Changed is called with a Service from the watch cache; obj is nil when it is gone.
 func (a *Allocator) Changed(key string, obj runtime.Object) {
 	if old := a.byName[key]; old != nil {
 		a.drop(old)

@@ -87,8 +87,7 @@ func (a *Allocation) claimPort(port int32) (bool, error) {
 	return a.claim(fmt.Sprintf("%s%d", portKeys, port), []byte(a.svc.Namespace+"/"+a.svc.Name))
 }
 
-// giveBack takes away the claims that the Service has in the store, but for those it
-// keeps.
+// giveBack deletes the Service's claims in the store, except those that it keeps.
 func (a *Allocation) giveBack(claims, keeps []string) {
 	if !a.Several() {
 		return
