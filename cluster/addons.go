@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/bootstrap"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
@@ -18,12 +19,17 @@ import (
 // is missing.
 func applyAddons(t *sim.Task, servers *apiServers, pods clusterCIDR) error {
 	installer := servers.client(t.Lane(), authn.Admin())
+	now := metav1.NewTime(t.Now().Truncate(time.Second))
 	for r, obj := range corednsRights() {
+		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
+		bootstrap.Created(obj, "kubeadm", now)
 		if _, err := installer.Create(t, r, "", obj); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
 	for _, cm := range addonConfigs(pods) {
+		cm.SetGroupVersionKind(client.ConfigMaps.GVK())
+		bootstrap.Created(cm, "kubeadm", now)
 		if _, err := installer.Create(t, client.ConfigMaps, cm.Namespace, cm); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}

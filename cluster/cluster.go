@@ -2,12 +2,12 @@
 // store, an API server, a controller manager, a scheduler, and nodes with their
 // kubelets, runtimes and proxies, all on one simulation kernel.
 //
-// Boot makes the parts and starts them in order; each part knows only those it
-// is made with. The store is etcd.go, the API servers apiservers.go, the rest of
-// the control plane controlplane.go, the nodes nodes.go; every process that can
-// be stopped and started again is a component (component.go). A person drives
-// the cluster through clock.go, breakpoint.go, faults.go and the console.
-// Start reading at [Boot].
+// Boot makes the parts and starts them in order; each part knows only the parts that
+// it is given. The store is etcd.go, the API servers apiservers.go, the rest of the
+// control plane controlplane.go, the nodes nodes.go; every process that can be
+// stopped and started again is a component (component.go). A person drives the
+// cluster through clock.go, breakpoint.go, faults.go and the console. Start reading
+// at [Boot].
 package cluster
 
 import (
@@ -107,7 +107,7 @@ func (c *Cluster) Exec(ctx context.Context, line string, streams control.Streams
 // Words are the words of the console's language.
 func (c *Cluster) Words() []control.Word { return c.console.Words() }
 
-// Stand has the console stand in a folder; it gives where it stood.
+// Stand sets the console's current folder and returns the previous one.
 func (c *Cluster) Stand(dir string) (before string) { return c.console.Stand(dir) }
 
 // Close stops everything and returns when no goroutine of the cluster is left.

@@ -5,6 +5,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/controller"
 	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/daemonset"
 	"kviz/cluster/controller/endpoint"
 	"kviz/cluster/controller/endpointslicemirroring"
 	"kviz/cluster/controller/replicaset"
@@ -79,6 +80,8 @@ func serviceAccount(controller string) string {
 	switch controller {
 	case "serviceaccount-controller":
 		return "service-account-controller"
+	case daemonset.Name:
+		return daemonset.Account
 	case "root-ca-certificate-publisher-controller":
 		return "root-ca-cert-publisher"
 	case "garbage-collector-controller":

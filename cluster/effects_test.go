@@ -13,6 +13,7 @@ import (
 // testdata/every-fault.sh and every-store-fault.sh, each in a cluster of its
 // own. A fault of the catalogue that no section tries fails the test.
 func TestEveryFaultIsFelt(t *testing.T) {
+	t.Parallel()
 	untried := map[string]bool{}
 	for _, f := range fault.Catalogue() {
 		untried[f.Name+" "+f.Target] = true

@@ -84,9 +84,9 @@ func (fs *faults) names() []string {
 	return slices.Compact(names)
 }
 
-// Fault breaks or mends something. It returns when it is done, which may be, where the store
-// has to agree on it, when a cluster that stands goes on. If ctx ends before, nobody waits for
-// it any longer, and it goes on.
+// Fault breaks or mends something. It returns when that is done; where the store has to agree
+// on it, that may be only when a paused cluster goes on. If ctx ends before, Fault stops
+// waiting, and the fault is still carried out.
 func (fs *faults) Fault(ctx context.Context, f control.Fault) error {
 	kind := fault.TargetKind(f.Target)
 	row, ok := fault.Find(kind, f.Name)

@@ -111,12 +111,16 @@ func (t memberTarget) Restart([]trace.ID) error {
 	return errors.Join(t.etcd.raft.Stop(t.id), t.etcd.raft.Restart(t.id))
 }
 
-func (t memberTarget) Heal([]trace.ID) error       { return t.etcd.raft.HealMember(t.id) }
-func (t memberTarget) Fill([]trace.ID) error       { return t.etcd.raft.FillDisk(t.id) }
-func (t memberTarget) Free([]trace.ID) error       { return t.etcd.raft.FreeDisk(t.id) }
-func (t memberTarget) Lead([]trace.ID) error       { return t.etcd.raft.TransferLeadership(t.id) }
-func (t memberTarget) Wipe([]trace.ID) error       { return t.etcd.raft.Wipe(t.id) }
-func (t memberTarget) Promote([]trace.ID) error    { return t.etcd.raft.PromoteMember(t.id) }
+func (t memberTarget) Heal([]trace.ID) error { return t.etcd.raft.HealMember(t.id) }
+func (t memberTarget) Fill([]trace.ID) error { return t.etcd.raft.FillDisk(t.id) }
+func (t memberTarget) Free([]trace.ID) error { return t.etcd.raft.FreeDisk(t.id) }
+func (t memberTarget) Lead([]trace.ID) error { return t.etcd.raft.TransferLeadership(t.id) }
+func (t memberTarget) Wipe([]trace.ID) error { return t.etcd.raft.Wipe(t.id) }
+
+// Promote waits until the learner has caught up. An entry that is on its disk counts only when
+// the leader has heard of it, which on a paused cluster it has not.
+func (t memberTarget) Promote([]trace.ID) error { return t.etcd.raft.PromoteWhenReady(t.id) }
+
 func (t memberTarget) Remove([]trace.ID) error     { return t.etcd.raft.RemoveMember(t.id) }
 func (t memberTarget) Snapshot([]trace.ID) error   { return t.etcd.raft.Snapshot(t.id) }
 func (t memberTarget) Defragment([]trace.ID) error { return t.etcd.raft.Defragment(t.id) }

@@ -202,6 +202,7 @@ var treatments = map[string]treatment{
 // before. The typed command is the cause of the fault, and the fault of what
 // it does.
 func TestEveryFaultIsMended(t *testing.T) {
+	t.Parallel()
 	groups := map[string][]string{
 		"members":       {"member"},
 		"store":         {"store", "watch", "informer"},

@@ -21,8 +21,8 @@ type ForkConfig struct {
 	// which these do not matter.
 	Bare bool
 
-	// Unchecked leaves out the comparison on the way: for many forks of a run of which one, at
-	// a later event, was checked.
+	// Unchecked leaves out the comparison on the way: for many forks of a run when one, at a
+	// later event, has been checked.
 	Unchecked bool
 
 	Speed    float64                    // from there on: virtual seconds per real second; 0 is as fast as possible
@@ -40,7 +40,7 @@ var (
 	ErrNotWhole = errors.New("the run cannot be run again: its first events are not kept any more (with --trace FILE all are)")
 )
 
-// DifferError says that a run which was run again has come to something else.
+// DifferError says that a repeated run came out differently.
 type DifferError struct {
 	At     trace.ID // the first event that differs
 	Was    *trace.Event
@@ -64,11 +64,10 @@ func (e *DifferError) Unwrap() error { return e.Reason }
 // Where is the first event that differs.
 func (e *DifferError) Where() trace.ID { return e.At }
 
-// Fork boots a cluster and runs a run again in it, as fast as the machine can, up to an event:
-// what entered then enters again, at the same places. The cluster then stands there, live.
-// Every event on the way is compared with the one that the run had. past is the run from its
-// beginning. When ctx ends before it stands, all is closed; from then on the cluster is the
-// caller's to Close.
+// Fork boots a cluster and repeats a run in it, as fast as the machine can, up to an event:
+// its inputs enter again at the same places. The cluster then stops there, live. Every event
+// on the way is compared with that of the first run. past is the run from its beginning. When
+// ctx ends before it stands, all is closed; from then on the cluster is the caller's to Close.
 func Fork(ctx context.Context, past []*trace.Event, f ForkConfig) (*Cluster, error) {
 	cfg, inputs, want, err := prepareFork(past, &f)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 // in the transcript.
 var varying = []varies{
 	{regexp.MustCompile(`(-[0-9a-f]{8,10})-[b-z0-9]{5}\b`), "$1-xxxxx"},
-	{regexp.MustCompile(`\bhello-svc-[b-z0-9]{5}\b`), "hello-svc-xxxxx"},
+	{regexp.MustCompile(`\b(hello-svc|once)-[b-z0-9]{5}\b`), "$1-xxxxx"},
+	{regexp.MustCompile(`\bcontroller-uid=[-0-9a-f]{36}\b`), "controller-uid=UID"},
 	{regexp.MustCompile(`\b10\.96(\.\d+){2}\b`), "10.96.x.x"},
 	{regexp.MustCompile(`\b10\.244(\.\d+){2}\b`), "10.244.x.x"},
 	{regexp.MustCompile(`(?m)(^|\s)(\d+[smh])+(\s|$)`), "${1}AGE$3"},
@@ -25,6 +26,18 @@ var together = []varies{
 	{regexp.MustCompile(`(?m)^Waiting for deployment \S+ rollout to finish: 0 out of .*\n`), ""},
 }
 
+// statefulSetTogether are those of a StatefulSet's.
+var statefulSetTogether = []varies{
+	{regexp.MustCompile(`(?m)^Waiting for (\d+ pods to be ready|partitioned roll out|statefulset spec update).*\n`), ""},
+	{regexp.MustCompile(`(?m)^waiting for statefulset rolling update to complete.*\n`), ""},
+}
+
+// daemonSetTogether are those of a DaemonSet's, and what chance calls its pods.
+var daemonSetTogether = []varies{
+	{regexp.MustCompile(`(?m)^Waiting for daemon set.*\n`), ""},
+	{regexp.MustCompile(`\bagent-[b-z0-9]{5}\b`), "agent-xxxxx"},
+}
+
 // Every verb of kubectl that people use in their first weeks, on a whole
 // cluster: testdata/kubectl.txt is what they type and what they see.
 func TestKubectlVerbs(t *testing.T) {
@@ -33,12 +46,29 @@ func TestKubectlVerbs(t *testing.T) {
 }
 
 // kubectl drain cordons before it refuses, evicts side by side and tells which pods are
-// left: testdata/drain.txt. What waits for a kind that nobody acts upon ends, what wants a
+// left: testdata/drain.txt. What waits for pods that nobody can start ends, what wants a
 // terminal says that there is none, and what is mistyped is pointed to what was meant.
 func TestKubectlDrain(t *testing.T) {
 	t.Parallel()
 	c := boot(t, cluster.Config{Seed: 1, Bare: true})
 	golden(t, "drain", typed(t, c, "testdata/drain.txt", varying))
+}
+
+// The pods of a StatefulSet come one after the other, each with a name and a claim that
+// outlive it; kubectl rollout follows its updates, and undoes them from its revisions:
+// testdata/statefulset.txt.
+func TestKubectlStatefulSet(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 1, Bare: true})
+	golden(t, "statefulset", typed(t, c, "testdata/statefulset.txt", varying, statefulSetTogether))
+}
+
+// A DaemonSet has a pod on each node, and on each one that comes to fit; kubectl rollout
+// follows its updates, and undoes them: testdata/daemonset.txt.
+func TestKubectlDaemonSet(t *testing.T) {
+	t.Parallel()
+	c := boot(t, cluster.Config{Seed: 1, Bare: true})
+	golden(t, "daemonset", typed(t, c, "testdata/daemonset.txt", varying, daemonSetTogether))
 }
 
 // kubectl get --watch is a watch at the API server: each event is a line, also that of

@@ -9,8 +9,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Foresee says of a fork, before it is made, how long it takes and what of the run does not
-// come again exactly; the error is why it cannot be made.
+// Foresee says before a fork is made how long it will take and which parts of the run will
+// not be repeated exactly; the error is why it cannot be made.
 func Foresee(past []*trace.Event, at trace.ID) (control.ForkOutlook, error) {
 	f := ForkConfig{At: at}
 	cfg, inputs, want, err := prepareFork(past, &f)

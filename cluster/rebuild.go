@@ -26,7 +26,7 @@ func (r recovery) rebuild(t *sim.Task, state *apply.State, opt raftstore.Rebuild
 
 // recover goes on from one member's data alone. What is not certain to have
 // reached that member may be lost, and its log may hold what nobody has been answered:
-// then all that depends on the store is started anew, as people do after a
+// then all that depends on the store is started again, as people do after a
 // disaster, and takes over what there is.
 func (r recovery) recover(t *sim.Task, id string) error {
 	do := func() error { return r.etcd.raft.Recover(id) }

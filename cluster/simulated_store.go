@@ -12,7 +12,7 @@ var _ = simulated.Say(simulated.Statement{
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Store, How: simulated.Simulated, In: "raftstore/apply",
-	What: "there is no database file: its size is accounted for as bbolt would have it, within some percent; a snapshot is a real etcd database file",
+	What: "there is no database file: its size is computed as bbolt's would be, within a few percent; a snapshot is a real etcd database file",
 	Seen: "the store pane, members and quota",
 })
 
@@ -24,10 +24,10 @@ var _ = simulated.Say(simulated.Statement{
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Store, How: simulated.Simplified, In: "raftstore/lessor",
-	What: "what is left of a lease is not checkpointed, as etcd does not by default, so a new leader gives every lease its full time again",
+	What: "remaining TTLs of leases are not checkpointed, which is etcd's default, so a new leader gives every lease its full TTL again",
 })
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Store, How: simulated.Simplified, In: "raftstore/remote",
-	What: "of members that are processes of their own, whoever has a member's certificate is believed to be that member",
+	What: "where members are processes of their own, whoever has a member's certificate is trusted as that member",
 })

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
+	"kviz/raftstore"
 )
 
 // bootFree is a cluster whose time passes by itself, as the explorer's does.
@@ -80,6 +82,65 @@ func TestStepThroughAnElection(t *testing.T) {
 	}
 	if err := c.Resume(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// However much is under way when the leader dies, steps come to an election: the others'
+// messages are let go first, then their time runs out. Nobody's write gives up meanwhile.
+func TestStepsComeToAnElectionUnderWrites(t *testing.T) {
+	c := bootFree(t, cluster.Config{Seed: 3, NoSync: true, Speed: 1})
+	if err := c.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	stand(t, c, nil)
+	exit := make(chan int, 1)
+	var out bytes.Buffer
+	go func() {
+		exit <- c.Exec(t.Context(), "kubectl create namespace demo", control.Streams{Out: &out, Err: &out})
+	}()
+	step := func() {
+		t.Helper()
+		if err := c.Step(trace.GrainRaft); err != nil {
+			t.Fatal(err)
+		}
+		stand(t, c, nil)
+	}
+	written := func() bool { // on somebody's disk, and nowhere committed
+		return slices.ContainsFunc(c.Raft().Members(), func(m raftstore.MemberStatus) bool { return m.Last > m.Commit })
+	}
+	for steps := 0; !written(); steps++ {
+		if steps > 200 {
+			t.Fatal("no write is under way after 200 steps")
+		}
+		step()
+	}
+	leader := c.Raft().Leader()
+	if err := c.Fault(t.Context(), control.Fault{Name: "crash", Target: "member/" + leader}); err != nil {
+		t.Fatal(err)
+	}
+	from, at := c.Trace().Len(), c.Kernel().Moment()
+	for steps := 0; c.Raft().Leader() == ""; steps++ {
+		if steps > 120 {
+			dump(t, c, 60)
+			t.Fatalf("no leader after %d steps", steps)
+		}
+		step()
+	}
+	if took := c.Kernel().Moment() - at; took > time.Second {
+		t.Errorf("%s of virtual time passed until another member led", took)
+	}
+	events, _, _ := c.Trace().Read(from, 1<<16)
+	if !slices.ContainsFunc(events, func(e *trace.Event) bool {
+		p, ok := e.Payload.(*trace.MemberState)
+		return ok && e.Kind == trace.MemberRole && p.Role == "candidate"
+	}) {
+		t.Error("a leader, and nobody was seen to stand for election")
+	}
+	if err := c.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-exit; code != 0 {
+		t.Errorf("exit status %d\n%s", code, out.String())
 	}
 }
 

@@ -274,6 +274,7 @@ func TestTheLeaderCrashesUnderLoad(t *testing.T) {
 // words, and the API server says that it is not well; pods run on and a Service answers. With a quorum everything goes on,
 // and nothing that was acknowledged is lost.
 func TestTheQuorumIsLost(t *testing.T) {
+	t.Parallel()
 	c := boot(t, cluster.Config{Seed: 24, NoSync: true})
 	run(t, c, hellos+"kubectl create configmap before --from-literal=kept=yes\n")
 	down := []string{"b", "c"}

@@ -1,19 +1,19 @@
-// Package balancer is the load balancer before several kube-apiservers: one address
-// for every client, connections dealt out in turn, servers that do not answer left
-// out.
+// Package balancer is the load balancer in front of several kube-apiservers: one
+// address for every client, connections distributed round-robin, servers that do not
+// answer left out.
 //
 // In a real cluster this is haproxy with keepalived, kube-vip, or a cloud's load
 // balancer, and no part of Kubernetes: kubeadm's --control-plane-endpoint names its
 // address. It balances connections, not requests (mode tcp): a client's HTTP/2
-// connection carries all its requests and watches and stays with the server that it
-// was made to, until one of the two ends it. So a second server that is added gets
-// new connections only, and one that is removed keeps those it has until it ends.
+// connection carries all its requests and watches and stays with the server to which
+// it was made, until one of the two closes it. So a server that is added gets new
+// connections only, and one that is removed keeps those it has until it stops.
 //
 // Simulated: there are no bytes. A connection is a component's name; a command of the
-// console makes one of its own, as every kubectl does; a program outside has those
-// that it opened. Until there is a second server, which is the rule, the balancer is
-// not there: requests go straight to the one and nothing of this is in the trace. Start
-// reading at [Balancer.Handle].
+// console makes one of its own, as every kubectl does; a program outside has those that
+// it opened. Until there is a second server, and usually there is none, the balancer
+// does not exist: requests go straight to the one server, and nothing of this is in the
+// trace. Start reading at [Balancer.Handle].
 package balancer
 
 import (
@@ -40,7 +40,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simulated,
-	What: "the load balancer before several API servers deals out connections that carry no bytes",
+	What: "the load balancer in front of several API servers distributes connections that carry no bytes",
 	Seen: "the balancer.connect events",
 })
 

@@ -1,11 +1,11 @@
 // Command conformance runs Kubernetes' own end-to-end tests against kviz serve and
 // writes down which pass.
 //
-//	go run -C cluster/conformance .                        # everything in scope, and the table anew
-//	go run -C cluster/conformance . -focus Watchers,Events # these focuses only; their rows of the table anew
+//	go run -C cluster/conformance .                        # everything in scope, and rewrites the table
+//	go run -C cluster/conformance . -focus Watchers,Events # these focuses only; rewrites their rows
 //	go run -C cluster/conformance . -quick                 # fails if a spec fails that the table says passes
 //
-// Each focus, a container of specs, has a cluster of its own. The table is TABLE.md.
+// Each focus, a container of specs, gets a cluster of its own. The table is TABLE.md.
 //
 // Start reading at main, then TABLE.md.
 package main

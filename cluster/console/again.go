@@ -36,6 +36,8 @@ type given struct {
 	In      []byte `json:",omitempty"`
 	Source  string
 	Line    string
+
+	Confined bool `json:",omitempty"` // to a folder that goes with its lesson
 }
 
 // done is how a command ended.
@@ -56,7 +58,7 @@ type tool struct {
 // given takes down what is needed to give a command again. A command in the middle of a pipe
 // begins when the one before it has ended: two that talk to the cluster at once would race.
 func (c *Console) given(inv *command.Invocation) (*given, error) {
-	g := &given{Words: inv.Args, Dir: inv.Dir, Script: inv.Script, Columns: inv.Columns, Piped: inv.Piped, Source: inv.Source, Line: quoteAll(inv.Args)}
+	g := &given{Words: inv.Args, Dir: inv.Dir, Script: inv.Script, Columns: inv.Columns, Piped: inv.Piped, Source: inv.Source, Line: quoteAll(inv.Args), Confined: inv.Within != nil}
 	if !inv.Piped {
 		return g, nil
 	}
@@ -172,9 +174,16 @@ func (c *Console) ended(d done) {
 func (c *Console) give(ctx context.Context, id trace.ID, one *opened) {
 	with := one.with
 	head := &headWriter{}
+	files := folders{c, with.Dir, nil}
+	if with.Confined {
+		files.within = &confinement{} // its folder has gone
+	}
 	inv := &command.Invocation{
-		Kernel: c.kernel, Files: folders{c, with.Dir}, Args: with.Words, Dir: with.Dir, In: bytes.NewReader(with.In), Out: head, Err: head,
+		Kernel: c.kernel, Files: files, Args: with.Words, Dir: with.Dir, In: bytes.NewReader(with.In), Out: head, Err: head,
 		Piped: with.Piped, Script: with.Script, Source: with.Source, Cause: id, Columns: with.Columns,
+	}
+	if with.Confined {
+		inv.Within = func(name string) (string, error) { return files.within.reach(with.Dir, name) }
 	}
 	exit := 127
 	if run := c.command(with.Words[0]); run != nil {
@@ -193,8 +202,8 @@ func (c *Console) give(ctx context.Context, id trace.ID, one *opened) {
 // interrupted is the exit status of a command that ctrl-C has ended.
 const interrupted = 130
 
-// Leave ends the commands that were under way when a run that was run again goes on by
-// itself, but for those that go on with it. It is called on the kernel's goroutine.
+// Leave ends the commands that were running when a repeated run becomes live, except
+// those that continue in it. It is called on the kernel's goroutine.
 func (c *Console) Leave() {
 	for _, id := range slices.SortedFunc(maps.Keys(c.again.open), trace.ID.Compare) {
 		if one := c.again.open[id]; !one.given || one.over {

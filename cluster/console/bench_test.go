@@ -142,7 +142,11 @@ func (m machine) Endpoints() control.Endpoints {
 
 func (m machine) SkipIdle() error { return m.b.kernel.Do(m.b.kernel.SkipIdle) }
 func (m machine) Faults() []control.FaultKind {
-	return []control.FaultKind{{Name: "stop", Target: "member", Means: "stop it"}}
+	return []control.FaultKind{
+		{Name: "stop", Target: "member", Means: "stop it"},
+		{Name: "crash", Target: "member", Means: "crash it"},
+		{Name: "stop", Target: "node", Means: "stop it"},
+	}
 }
 func (m machine) Targets() []string { return []string{"member/a", "member/b"} }
 func (m machine) Fault(_ context.Context, f control.Fault) error {

@@ -7,15 +7,15 @@
 //	kviz fault stop member/b
 //	kviz wait --timeout 60s 'object("deployments", "demo", "hello-deploy").status.readyReplicas == 2'
 //
-// Kubernetes has no such thing; the nearest is a terminal on an admin's laptop.
-// What differs from one: no other program is ever run, and the console stands
-// inside virtual time. While a command computes, time stands still; it moves
-// only while one of the command's requests is served, or while a command that
-// waits waits. So a script leaves the same trace every time. DESIGN.md tells
-// how that works with kubectl, which knows nothing of it.
+// Kubernetes has no such thing; the nearest is a terminal on an admin's laptop. What
+// differs from one: no other program is ever run, and the console stands inside
+// virtual time. While a command computes, time stands still; it moves only while one
+// of the command's requests is served, or while the command is waiting for something.
+// So a script leaves the same trace every time. DESIGN.md explains how that works
+// with kubectl, which knows nothing of it.
 //
 // Its commands are packages of their own: kubectl, etcd (etcdctl and etcdutl), verbs
-// (kviz) and tools (cat, grep and such); package command is what they have in common.
+// (kviz) and tools (cat, grep and the like); package command has what they share.
 //
 // Start reading at [Console.Exec], then [Console.perform], then kubectl.
 package console
@@ -45,7 +45,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.TheConsole, How: simulated.Simplified,
-	What: "the console runs no other programs than kubectl, etcdctl and etcdutl", Seen: "its \"command not found\"",
+	What: "the console runs no programs other than kubectl, etcdctl and etcdutl", Seen: "its \"command not found\"",
 })
 
 // Nodes runs the tools of a node (iptables-save, crictl, curl). Its methods are
@@ -162,14 +162,17 @@ func (c *Console) command(name string) command.Func {
 	return c.commands[name]
 }
 
-// Exec runs one line (or several) typed at the console and gives the exit
-// status. Variables live on to the next line; a line that is run while another
-// still runs gets a shell of its own, which begins where the console stands.
+// Exec runs one line (or several) typed at the console and returns the exit status.
+// Variables persist to the next line; a line that is run while another is still
+// running gets a shell of its own, which starts in the console's current folder.
 //
 // A line that is put behind ([control.Streams].Behind) keeps what it changes to itself,
 // as a shell's jobs do: the next line finds variables, functions and folder as they were
 // before it.
 func (c *Console) Exec(ctx context.Context, line string, io control.Streams) int {
+	if io.Within != "" {
+		return c.execWithin(ctx, line, io)
+	}
 	s, own, dir := c.shell(io.Behind)
 	defer s.busy.Unlock()
 	exit := s.exec(ctx, dir, line, io)
@@ -228,9 +231,8 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// Stand has the console's own session stand in a folder from its next line on, and
-// gives where it stood. It waits for nothing: a command that runs goes on where it
-// is.
+// Stand sets the current folder of the console's own session from its next line on,
+// and returns the previous one. It does not wait: a running command keeps its folder.
 func (c *Console) Stand(dir string) (before string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,16 +23,20 @@ func runTool(inv *command.Invocation) int {
 // folders are where the names lead that a command is given: to the files of an API
 // server's machine, to the disk, and to the embedded manifests.
 type folders struct {
-	c   *Console
-	dir string // where the session stands
+	c      *Console
+	dir    string       // where the session stands
+	within *confinement // nil: every file
 }
 
-// onDisk takes a name from the console's folder on.
-func (f folders) onDisk(name string) string {
-	if filepath.IsAbs(name) {
-		return name
+// onDisk takes a name from the console's folder on; a confined session's leads into its folder only.
+func (f folders) onDisk(name string) (string, error) {
+	switch {
+	case f.within != nil:
+		return f.within.reach(f.dir, name)
+	case filepath.IsAbs(name):
+		return name, nil
 	}
-	return filepath.Join(f.dir, name)
+	return filepath.Join(f.dir, name), nil
 }
 
 // Open is command.Files.
@@ -40,9 +44,12 @@ func (f folders) Open(name string) (io.ReadCloser, error) {
 	if r, err := f.machine(name).Open(name); err == nil {
 		return r, nil
 	}
-	file, err := os.Open(f.onDisk(name))
+	at, err := f.onDisk(name)
 	if err == nil {
-		return file, nil
+		var file *os.File
+		if file, err = os.Open(at); err == nil {
+			return file, nil
+		}
 	}
 	if m := f.c.cfg.Manifests; m != nil {
 		if e, merr := m.Open(filepath.ToSlash(filepath.Clean(name))); merr == nil {
@@ -57,7 +64,10 @@ func (f folders) List(dir string) ([]string, error) {
 	if found, err := f.machine(dir).List(dir); err == nil {
 		return found, nil
 	}
-	at := f.onDisk(dir)
+	at, err := f.onDisk(dir)
+	if err != nil {
+		return nil, err
+	}
 	if info, err := os.Stat(at); err == nil && !info.IsDir() {
 		return []string{dir}, nil
 	}

@@ -24,6 +24,7 @@ import (
 // Session is one shell: its variables, functions and working directory.
 type Session struct {
 	c      *Console
+	within *confinement // nil: it reaches every file
 	busy   sync.Mutex
 	runner *interp.Runner
 
@@ -147,7 +148,11 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 	var writing sync.Mutex
 	out, errOut := &inTurn{&writing, orDiscard(streams.Out)}, &inTurn{&writing, orDiscard(streams.Err)}
 	if s.runner == nil {
-		s.runner, err = interp.New(interp.StdIO(stdin, out, errOut), interp.ExecHandlers(handle), interp.CallHandler(help))
+		options := []interp.RunnerOption{interp.StdIO(stdin, out, errOut), interp.ExecHandlers(handle), interp.CallHandler(help)}
+		if s.within != nil {
+			options = append(options, s.within.options()...)
+		}
+		s.runner, err = interp.New(options...)
 		if err != nil {
 			fmt.Fprintf(streams.Err, "console: %v\n", err)
 			return 1
@@ -286,9 +291,12 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		var last lastLine
 		errOut := io.MultiWriter(orDiscard(hc.Stderr), &last)
 		inv := &command.Invocation{
-			Kernel: s.c.kernel, Files: folders{s.c, hc.Dir}, Args: args, Dir: hc.Dir, In: hc.Stdin, Out: orDiscard(hc.Stdout), Err: errOut,
+			Kernel: s.c.kernel, Files: folders{s.c, hc.Dir, s.within}, Args: args, Dir: hc.Dir, In: hc.Stdin, Out: orDiscard(hc.Stdout), Err: errOut,
 			Script: s.script, Source: s.source, Columns: s.columns,
 			Lend: s.lend, Env: hc.Env,
+		}
+		if s.within != nil {
+			inv.Lend, inv.Within = nil, func(name string) (string, error) { return s.within.reach(hc.Dir, name) }
 		}
 		if inv.In == nil {
 			inv.In = strings.NewReader("")

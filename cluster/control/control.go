@@ -1,8 +1,8 @@
 // Package control has the words in which a cluster is driven by the explorer, the
 // lessons and the console: plain values only, so that a screen can be built without
 // linking a cluster. Kubernetes has nothing of the kind; a debugger does. What each of
-// the three asks of a cluster is an interface of its own (tui.Cluster, lessons.Cluster,
-// verbs.Cluster of the console). Start reading at [Clock].
+// the three needs of a cluster is an interface of its own (tui.Cluster,
+// lessons.Cluster, verbs.Cluster of the console). Start reading at [Clock].
 package control
 
 import (
@@ -82,6 +82,10 @@ type Streams struct {
 	Columns int
 	// Lend lends the person's terminal to a program; nil: there is none to lend.
 	Lend Lend
+	// Within is the only folder of the disk that the line reaches, for it was written by somebody
+	// whom the person does not know: it runs in a shell of its own, which begins there, and the
+	// terminal is not lent to it. "" is every folder.
+	Within string
 	// Behind is closed once the person types on while the line runs: at once for a line
 	// that ends in &. The console's shell is then free as it was before the line, which
 	// goes on in a shell of its own. Nil: the console's shell waits for the line's end.

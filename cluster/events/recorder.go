@@ -1,10 +1,10 @@
-// Package events is client-go's tools/events: it writes Events of the group
-// events.k8s.io, as kube-scheduler does. They are the same objects as core Events, which
-// most components still write (package record), with more to say: what was done (action),
-// by whom (reportingController, reportingInstance), with what else (related); and with
-// another way to count. An Event that happens again is not written again each time: the
-// second time makes it a series, and what comes then is only counted and written every half
-// hour, and when the series has ended.
+// Package events is client-go's tools/events: it writes Events of the group events.k8s.io,
+// as kube-scheduler does. They are the same objects as core Events, which most components
+// still write (package record), with more detail: what was done (action), by whom
+// (reportingController, reportingInstance), with what else (related); and they are counted
+// differently. A repeated Event is not written each time: the second occurrence makes it a
+// series, and later ones are only counted and written every half hour, and when the series
+// has ended.
 //
 // The worked idea. Pod web cannot be scheduled, three times in two minutes:
 //
@@ -15,8 +15,8 @@
 //
 // It is the same Event only if the pod's resourceVersion is the same, too.
 //
-// Mirrors client-go tools/events. Simplified: one task sends the Events in their order,
-// where upstream has a goroutine for each. Start reading at [Recorder.Eventf].
+// Mirrors client-go tools/events. Simplified: one task sends the Events in order, where
+// upstream has a goroutine for each. Start reading at [Recorder.Eventf].
 package events
 
 import (
@@ -41,7 +41,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Clients, How: simulated.Simplified,
-	What: "the scheduler's Events are sent by one task in their order instead of by one each",
+	What: "the scheduler's Events are sent by one task in order, instead of by one each",
 	Seen: "kubectl get events",
 })
 
@@ -89,7 +89,7 @@ func New(p *sim.Process, c client.Interface, controller, host string) *Recorder 
 
 // Eventf records that something happened to regarding, and to related, which may be nil.
 // eventtype is corev1's Normal or Warning, reason and action are CamelCase words, the note
-// is a sentence. It emits event.record and returns; the API server hears of it later.
+// is a sentence. It emits event.record and returns; the API server gets it later.
 func (r *Recorder) Eventf(t *sim.Task, regarding, related runtime.Object, eventtype, reason, action, note string, args ...any) {
 	if len(args) > 0 {
 		note = fmt.Sprintf(note, args...)

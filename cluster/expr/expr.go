@@ -7,10 +7,10 @@
 //	objects("pods", "demo").all(p, p.status.phase == "Running")
 //	event.kind == "sched.decision" && event.payload.node == "node-2"
 //
-// The state's own names are checked when an expression is compiled, so that a
-// typing error is refused with the nearest name instead of never being true.
-// What may be there or not (a field of an object, a key of a map) makes the
-// expression false where it is missing; has() asks for it.
+// The state's own names are checked when an expression is compiled, so that a typo is
+// refused with a suggestion instead of never being true. Where something optional (a
+// field of an object, a key of a map) is missing, the expression is false; has()
+// tests for it.
 //
 // Start reading at [Compile]; the names are in names.go.
 package expr
@@ -224,7 +224,7 @@ func (p *Program) Eval(s *view.State, event *trace.Event) (bool, error) {
 	return p.EvalIn(s, event, nil)
 }
 
-// EvalIn is [Program.Eval] where names of a scope stand for values.
+// EvalIn is [Program.Eval] with the values of a scope's names.
 func (p *Program) EvalIn(s *view.State, event *trace.Event, names Values) (bool, error) {
 	out, _, err := p.p.Eval(&activation{s, event, names})
 	if err != nil {

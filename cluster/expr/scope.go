@@ -16,15 +16,15 @@ import (
 	"kviz/cluster/view"
 )
 
-// Scope has the names that a text binds beside the state's own, as a lesson's beats do with
-// let and then. A name is known by the type of the expression that it stands for, so its
-// fields are checked like the state's. The nil Scope binds nothing.
+// Scope has the names that a text binds besides the state's own, as a lesson's beats do
+// with let and then. A name has the type of its expression, so its fields are checked like
+// the state's. The nil Scope binds nothing.
 type Scope struct {
 	types map[string]reflect.Type
 	jsons map[string]reflect.Type
 }
 
-// Values are what the names of a scope stand for.
+// Values are the values of a scope's names.
 type Values map[string]Value
 
 // Value is what an expression was at one moment. It does not change with the state it was
@@ -41,8 +41,8 @@ func (sc *Scope) Clone() *Scope {
 
 var nameForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]*$`)
 
-// Bind makes a name known as what an expression is. It refuses one that the language has
-// already. A name may be bound again: it then stands for the newer expression.
+// Bind binds a name to an expression. It refuses one that the language already has. A
+// name may be bound again, to a newer expression.
 func (sc *Scope) Bind(name string, p *Program) error {
 	_, root := rootByName[name]
 	switch {
@@ -88,6 +88,9 @@ func (sc *Scope) environment() (*cel.Env, error) {
 	}
 	return env.Extend(opts...)
 }
+
+// TextValue is a value that is a text.
+func TextValue(text string) Value { return Value{text} }
 
 // Value is what the expression is now. What is missing is an error.
 func (p *Program) Value(s *view.State, event *trace.Event, names Values) (Value, error) {

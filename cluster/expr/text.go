@@ -23,7 +23,7 @@ func (p *Program) Text(s *view.State, event *trace.Event) (string, error) {
 	return p.TextIn(s, event, nil)
 }
 
-// TextIn is [Program.Text] where names of a scope stand for values.
+// TextIn is [Program.Text] with the values of a scope's names.
 func (p *Program) TextIn(s *view.State, event *trace.Event, names Values) (string, error) {
 	out, _, err := p.p.Eval(&activation{s, event, names})
 	if err != nil {

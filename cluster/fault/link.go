@@ -1,19 +1,19 @@
 // Package fault is what can go wrong on purpose: the table of faults, and the places
 // where they enter.
 //
-// No component knows of faults. A fault enters where it would in reality: a
-// process is killed, a link drops what is sent over it, a disk fills up, a
-// registry does not answer; and it is felt only through the ordinary
-// interfaces. The table has a row for each kind of target and fault: what it is called
-// and means, what mends it, and what it does ([Row]); what it does it to are the small
-// interfaces of targets.go. Start reading at table.go, then of_node.go; link.go is the
-// wire between a component and the API server.
+// No component knows of faults. A fault enters where it would in reality: a process is
+// killed, a link drops what is sent over it, a disk fills up, a registry does not
+// answer; and it is felt only through the ordinary interfaces. The table has a row for
+// each kind of target and fault: its name and meaning, what mends it, and what it does
+// ([Row]); the targets are small interfaces (targets.go). Start reading at table.go,
+// then of_node.go; link.go is the connection between a component and the API server.
 package fault
 
 import (
 	"fmt"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -164,6 +164,14 @@ func (n *linked) CreateSub(t *sim.Task, r client.Resource, namespace, name, subr
 	return n.c.CreateSub(t, r, namespace, name, subresource, obj)
 }
 
+// GetScale is [client.Scales.GetScale] of the client behind the link.
+func (n *linked) GetScale(t *sim.Task, r client.Resource, namespace, name string) (*autoscalingv1.Scale, error) {
+	if err := n.send(t); err != nil {
+		return nil, err
+	}
+	return client.Scale(t, n.c, r, namespace, name)
+}
+
 // linkedWatch is a watch whose events come over the link. An event that is
 // already on its way when the link is cut still arrives; the next one waits,
 // and the watch breaks when the client notices.
@@ -195,8 +203,8 @@ func (n *linked) UsedKinds() []client.Resource {
 	return nil
 }
 
-// AwaitCustomKinds is [client.Usage.AwaitCustomKinds] of the client behind the
-// link. Without one that tells, it waits for ever.
+// AwaitCustomKinds is [client.Usage.AwaitCustomKinds] of the client behind the link.
+// If that cannot tell, it waits for ever.
 func (n *linked) AwaitCustomKinds(t *sim.Task, since uint64) ([]client.CustomKind, uint64) {
 	if u, ok := n.c.(client.Usage); ok {
 		return u.AwaitCustomKinds(t, since)
@@ -206,8 +214,8 @@ func (n *linked) AwaitCustomKinds(t *sim.Task, since uint64) ([]client.CustomKin
 	}
 }
 
-// AwaitUse is [client.Usage.AwaitUse] of the client behind the link. Without one
-// that tells, it waits for ever.
+// AwaitUse is [client.Usage.AwaitUse] of the client behind the link. If that cannot
+// tell, it waits for ever.
 func (n *linked) AwaitUse(t *sim.Task, known int) []client.Resource {
 	if u, ok := n.c.(client.Usage); ok {
 		return u.AwaitUse(t, known)

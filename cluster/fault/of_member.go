@@ -89,10 +89,10 @@ var _ = of("member", append([]Row{
 		Name: "recover", Repairs: true, Remedy: true, Async: true, do: act(Membership.Recover), Ways: ways(say("Go on from its data alone: the quorum is lost for good")),
 		Means: "The quorum is lost for good: go on from this one member's data alone, as etcd --force-new-cluster. What only others had is lost.",
 	},
-	{Name: "promote", Repairs: true, Async: true, do: act(Membership.Promote), Ways: ways(say("Give it a vote")), Means: "Give a learner that has caught up its vote."},
+	{Name: "promote", Repairs: true, Async: true, do: act(Membership.Promote), Ways: ways(say("Give it a vote")), Means: "Give a learner its vote, as soon as it has caught up."},
 	{
 		Name: "remove", Replaces: true, Passing: true, Async: true, do: act(Membership.Remove), Ways: ways(say("Take it out of the group for good")),
-		Means: "Take it out of the group for good; its name is not used again.",
+		Means: "Take it out of the group for good: who joins later is a new member with an ID of its own. etcd lets it have the old name; kviz tells members by their names and gives it the next.",
 	},
 	{
 		Name: "snapshot", Repairs: true, Async: true, do: act(Upkeep.Snapshot), Ways: ways(say("Have it write a snapshot and cut its log off behind it")),

@@ -29,14 +29,15 @@ type Row struct {
 	Replaces bool
 	// Passing says that it is over as soon as it has happened.
 	Passing bool
-	// Knob says that it is set anew where it is used again.
+	// Knob says that it is set again where it is used again.
 	Knob bool
 	// Members says that it is done to each member of the store.
 	Members bool
 	// Links says that it mends links of a member, also what was done to them at their other end: those
 	// with the members that its words name, or all.
 	Links bool
-	// Async says that it takes its time: it is done beside the kernel, which goes on.
+	// Async says that it takes real time: it is carried out beside the kernel, which
+	// goes on.
 	Async bool
 
 	do func(target any, f control.Fault) (Act, error)
@@ -57,8 +58,8 @@ func (r *Row) Prepare(target any, f control.Fault) (Act, error) {
 	return r.do(target, f)
 }
 
-// Told is what the trace tells of a use of it: also what of its target is over with it, so
-// that who follows the trace knows without the table what is still broken.
+// Told is how its use is recorded in the trace, including which faults of its target it
+// ends, so that readers of the trace know without the table what is still broken.
 func (r *Row) Told(f control.Fault) *trace.Fault {
 	told := &trace.Fault{
 		Fault: f.Name, Target: f.Target, Detail: strings.Join(f.Args, " "),

@@ -1,13 +1,12 @@
-// Package idp is an OpenID Connect identity provider: the server at which a company's
-// people log in, and whose signed tokens the API server believes if an
+// Package idp is an OpenID Connect identity provider: the server where a company's
+// people log in, and whose signed tokens the API server accepts if an
 // AuthenticationConfiguration names it as an issuer.
 //
 // A real one (Keycloak, Dex, Entra ID) is somewhere on the network, and a person logs
 // in with a browser. Simplified: everybody may log in as anybody, without a password;
 // the signing keys are in the provider's memory, which outlives its process; requests
-// go from task to task instead of over TLS. What the API server fetches is as
-// OpenID Connect Discovery 1.0 and RFC 7517 have it. Start reading at
-// [Provider.Login].
+// go from task to task instead of over TLS. What the API server fetches follows
+// OpenID Connect Discovery 1.0 and RFC 7517. Start reading at [Provider.Login].
 package idp
 
 import (

@@ -21,9 +21,6 @@ var Fields = []Row{
 	{What: "PodSpec.schedulingGroup", So: "each pod is scheduled by itself"},
 	{What: "PodSpec.setHostnameAsFQDN", So: "the hostname stays short", Unless: []string{"false"}},
 	{What: "PodSpec.shareProcessNamespace", So: "each container sees its own processes only", Unless: []string{"false"}},
-	{What: "PodSpec.topologySpreadConstraints", So: "the scheduler spreads pods by what they request only"},
-	{What: "Affinity.podAffinity", So: "the scheduler does not look at other pods"},
-	{What: "Affinity.podAntiAffinity", So: "the scheduler does not look at other pods, and may put them on one node"},
 	{What: "PodSecurityContext.fsGroup", So: "files in volumes have no group"},
 	{What: "PodSecurityContext.fsGroupChangePolicy", So: "files in volumes have no group"},
 	{What: "PodSecurityContext.runAsGroup", So: "processes run as the image's group"},
@@ -32,6 +29,9 @@ var Fields = []Row{
 	{What: "PodSecurityContext.supplementalGroups", So: "processes have no further groups"},
 	{What: "PodSecurityContext.supplementalGroupsPolicy", So: "processes have no further groups"},
 	{What: "PodSecurityContext.sysctls", So: "there is no Linux kernel to set them in"},
+
+	// Of a Job.
+	{What: "JobSpec.scheduling", So: "each of its pods is scheduled by itself"},
 
 	// Of a container.
 	{What: "Container.restartPolicyRules", So: "restartPolicy alone decides"},
@@ -101,6 +101,9 @@ var Fields = []Row{
 	{What: "VolumeSource.scaleIO", So: "the folder is empty"},
 	{What: "VolumeSource.storageos", So: "the folder is empty"},
 	{What: "VolumeSource.vsphereVolume", So: "the folder is empty"},
+
+	// Of a claim, in a StatefulSet's template of it.
+	{What: "PersistentVolumeClaim.spec", So: "no volume is bound or made for the claim; pods run without it"},
 
 	// Of a Service.
 	{What: "ServiceSpec.externalName", So: "the cluster's DNS does not lead there"},

@@ -1,11 +1,11 @@
-// Package inert says what the API serves and nothing in this cluster acts on yet: kinds,
-// subresources and fields that are accepted, stored, and then without effect.
+// Package inert lists what the API serves but nothing in this cluster acts on yet:
+// kinds, subresources and fields that are accepted and stored, and then have no effect.
 //
-// Kubernetes has no such list: everything it serves somebody acts on. Here each row
-// becomes a Warning in the answer to who writes such an object, a line of kviz why, and a
-// line of the object pane, so that nobody looks for a mistake of his own. Who makes
-// something act takes its row out of kinds.go or fields.go; the test then asks for the
-// component that does.
+// Kubernetes has no such list: something acts on everything that it serves. Here each row
+// becomes a Warning in the response to a write of such an object, a line of kviz why, and
+// a line of the object pane, so that nobody looks for a mistake of their own. Whoever
+// implements something removes its row from kinds.go or fields.go; the test then asks
+// which component acts on it.
 //
 // Start reading at kinds.go.
 package inert

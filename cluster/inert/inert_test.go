@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,6 +26,7 @@ apiserver
 	Container: resizePolicy
 	ContainerResizePolicy: resourceName
 	ObjectFieldSelector: apiVersion
+	PodAffinityTerm: matchLabelKeys mismatchLabelKeys
 	PodSecurityContext: seLinuxOptions windowsOptions seccompProfile appArmorProfile
 	PodSpec: serviceAccount automountServiceAccountToken priorityClassName runtimeClassName
 	SELinuxOptions: user role type level
@@ -31,11 +35,31 @@ apiserver
 	AppArmorProfile: type localhostProfile
 	WindowsSecurityContextOptions: gmsaCredentialSpecName gmsaCredentialSpec runAsUserName hostProcess
 	ServiceSpec: clusterIPs allocateLoadBalancerNodePorts
+	PodDisruptionBudgetSpec: unhealthyPodEvictionPolicy
+	JobSpec: manualSelector
 controller/deployment
 	Deployment: spec
 	DeploymentSpec: replicas selector template strategy minReadySeconds revisionHistoryLimit paused progressDeadlineSeconds
 	DeploymentStrategy: type rollingUpdate
 	RollingUpdateDeployment: maxUnavailable maxSurge
+controller/cronjob
+	CronJob: spec
+	CronJobSpec: schedule timeZone startingDeadlineSeconds concurrencyPolicy suspend jobTemplate successfulJobsHistoryLimit failedJobsHistoryLimit
+	JobTemplateSpec: spec
+controller/disruption
+	PodDisruptionBudget: spec
+	PodDisruptionBudgetSpec: minAvailable selector maxUnavailable
+controller/job
+	Job: spec
+	JobSpec: parallelism completions activeDeadlineSeconds podFailurePolicy successPolicy backoffLimit backoffLimitPerIndex maxFailedIndexes selector template completionMode suspend podReplacementPolicy managedBy
+	PodFailurePolicy: rules
+	PodFailurePolicyRule: action onExitCodes onPodConditions
+	PodFailurePolicyOnExitCodesRequirement: containerName operator values
+	PodFailurePolicyOnPodConditionsPattern: type
+	SuccessPolicy: rules
+	SuccessPolicyRule: succeededIndexes succeededCount
+controller/ttlafterfinished
+	JobSpec: ttlSecondsAfterFinished
 controller/pods
 	PodTemplateSpec: spec
 controller/replicaset
@@ -43,6 +67,18 @@ controller/replicaset
 	ReplicaSetSpec: replicas minReadySeconds selector template
 	ReplicationController: spec
 	ReplicationControllerSpec: replicas minReadySeconds selector template
+controller/daemonset
+	DaemonSet: spec
+	DaemonSetSpec: selector template updateStrategy minReadySeconds revisionHistoryLimit
+	DaemonSetUpdateStrategy: type rollingUpdate
+	RollingUpdateDaemonSet: maxUnavailable maxSurge
+controller/statefulset
+	RollingUpdateStatefulSetStrategy: partition maxUnavailable
+	StatefulSet: spec
+	StatefulSetOrdinals: start
+	StatefulSetPersistentVolumeClaimRetentionPolicy: whenDeleted whenScaled
+	StatefulSetSpec: replicas selector template volumeClaimTemplates serviceName podManagementPolicy updateStrategy revisionHistoryLimit minReadySeconds persistentVolumeClaimRetentionPolicy ordinals
+	StatefulSetUpdateStrategy: type rollingUpdate
 controller/endpointslice
 	Service: spec
 	ServicePort: appProtocol
@@ -103,8 +139,13 @@ proxy
 scheduler
 	PodSpec: nodeName priority schedulerName schedulingGates
 scheduler/framework
+	Affinity: podAffinity podAntiAffinity
 	ContainerPort: hostIP
+	PodAffinity: requiredDuringSchedulingIgnoredDuringExecution preferredDuringSchedulingIgnoredDuringExecution
+	PodAffinityTerm: labelSelector namespaces topologyKey namespaceSelector
+	PodAntiAffinity: requiredDuringSchedulingIgnoredDuringExecution preferredDuringSchedulingIgnoredDuringExecution
 	PodSpec: resources tolerations
+	WeightedPodAffinityTerm: weight podAffinityTerm
 scheduler/plugins/defaultpreemption
 	PodSpec: preemptionPolicy
 scheduler/plugins/nodeaffinity
@@ -115,6 +156,9 @@ scheduler/plugins/nodeaffinity
 	NodeSelectorTerm: matchExpressions matchFields
 	PodSpec: nodeSelector affinity
 	PreferredSchedulingTerm: weight preference
+scheduler/plugins/podtopologyspread
+	PodSpec: topologySpreadConstraints
+	TopologySpreadConstraint: maxSkew topologyKey whenUnsatisfiable labelSelector minDomains nodeAffinityPolicy nodeTaintsPolicy matchLabelKeys
 scheduler/plugins/schedulinggates
 	PodSchedulingGate: name
 scheduler/plugins/tainttoleration
@@ -129,11 +173,14 @@ var byLibrary = []string{
 	"SecurityContext.capabilities", "SecurityContext.privileged", "SecurityContext.seLinuxOptions", "SecurityContext.windowsOptions", "SecurityContext.allowPrivilegeEscalation",
 	"SecurityContext.procMount", "SecurityContext.seccompProfile", "SecurityContext.appArmorProfile", "PodSecurityContext.seLinuxOptions", "PodSecurityContext.windowsOptions",
 	"PodSecurityContext.seccompProfile", "PodSecurityContext.appArmorProfile", "Container.resizePolicy", "ContainerResizePolicy.resourceName", "PodSpec.serviceAccount", "PodSpec.priority",
-	"NodeSelectorTerm.", "NodeSelectorRequirement.", "PreferredSchedulingTerm.", "NodeSelector.", "PodSchedulingGate.", "Toleration.",
+	"NodeSelectorTerm.", "NodeSelectorRequirement.", "PreferredSchedulingTerm.", "NodeSelector.", "PodSchedulingGate.", "Toleration.", "DaemonSetUpdateStrategy.rollingUpdate", "RollingUpdateDaemonSet.",
 }
 
 // workloads are the types whose fields are looked at: of kinds that are acted on.
-var workloads = []runtime.Object{&corev1.Pod{}, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.ReplicationController{}, &corev1.Service{}}
+var workloads = []runtime.Object{
+	&corev1.Pod{}, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.ReplicationController{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{},
+	&corev1.Service{}, &policyv1.PodDisruptionBudget{}, &batchv1.Job{}, &batchv1.CronJob{},
+}
 
 // reached walks the types' fields, down to those that stop says no to.
 func reached(visit func(field string, f reflect.StructField) (deeper bool)) {
@@ -264,7 +311,7 @@ func TestSentences(t *testing.T) {
 		{"a field more", core("Pod"), "", busy, pod(func(p *corev1.Pod) { p.Spec.HostAliases = busy.Spec.HostAliases; p.Spec.Containers[0].WorkingDir = "/" }), []string{
 			"spec.containers[1].securityContext.runAsUser: " + yet + "it counts for runAsNonRoot only; processes run as the image's user",
 		}},
-		{"a kind", schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, "", &appsv1.StatefulSet{}, nil, []string{"nothing in this cluster acts on StatefulSets yet: no pods are made of it"}},
+		{"a kind", schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, "", &networkingv1.Ingress{}, nil, []string{"nothing in this cluster acts on Ingresses yet: no ingress controller runs, so nothing listens for it"}},
 		{"a subresource", core("Pod"), "pods/resize", plain, plain, []string{"nothing in this cluster acts on pods/resize yet: the kubelet leaves running containers as they are"}},
 	} {
 		if got := inert.Written(c.gk, c.sub, c.obj, c.old); !slices.Equal(got, c.want) {

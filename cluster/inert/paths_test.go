@@ -99,6 +99,8 @@ func fill(v reflect.Value) {
 	case reflect.Struct:
 		if q, ok := v.Addr().Interface().(*resource.Quantity); ok {
 			*q = resource.MustParse("1m")
+		} else if v.NumField() > 0 {
+			fill(v.Field(0))
 		}
 	}
 }

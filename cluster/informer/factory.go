@@ -12,7 +12,7 @@ import (
 // Factory gives all parts of a process one informer a kind
 // (client-go informers SharedInformerFactory).
 type Factory struct {
-	// Resync is the period of the informers asked for from now on; zero: none.
+	// Resync is the resync period of informers requested from now on; zero means none.
 	Resync time.Duration
 
 	process   *sim.Process
@@ -59,7 +59,7 @@ func (f *Factory) Forget(r client.Resource) {
 	}
 }
 
-// Start starts every informer asked for, in the order they were asked for.
+// Start starts every requested informer, in the order in which they were requested.
 func (f *Factory) Start() {
 	f.started = true
 	for _, i := range f.order {

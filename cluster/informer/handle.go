@@ -9,8 +9,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// handler is a registered Handler. One that is registered after the informer
-// has synced is first told of all there is, by a task of its own; what happens
+// handler is a registered Handler. One that is registered after the informer has
+// synced first gets everything in the store, from a task of its own; what happens
 // meanwhile waits.
 type handler struct {
 	Handler

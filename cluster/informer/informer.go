@@ -116,8 +116,8 @@ func (i *Informer) Stop() {
 	}
 }
 
-// HasSynced reports whether the store holds a first complete list and the
-// handlers have been told of it.
+// HasSynced reports whether the store holds a first complete list and the handlers
+// have been called with it.
 func (i *Informer) HasSynced() bool { return i.synced }
 
 // WaitForSync waits until HasSynced.

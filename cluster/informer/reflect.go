@@ -126,7 +126,7 @@ func (i *Informer) apply(t *sim.Task, e client.WatchEvent) {
 }
 
 // watchList asks for the present objects and everything after in one request
-// (reflector.go watchList). The returned watch goes on from there.
+// (reflector.go watchList). The returned watch continues from there.
 func (i *Informer) watchList(t *sim.Task) (client.Watch, error) {
 	opts := i.selectors()
 	yes := true

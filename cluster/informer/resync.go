@@ -10,11 +10,10 @@ import (
 // NoResync is the Resync of a handler that wants none.
 const NoResync time.Duration = -1
 
-// planResync has the next resync happen when the next handler is due: they are
-// told of every object again, unchanged, and the server is asked nothing. That
-// heals what a controller forgot, not what its cache missed: a key dropped after
-// too many retries, a write whose effect was undone before the cache had seen
-// it.
+// planResync makes the next resync happen when the next handler is due: handlers get
+// every object again, unchanged, and the server is not asked. That repairs what a
+// controller forgot, not what its cache missed: a key dropped after too many retries,
+// a write whose effect was undone before the cache had seen it.
 //
 // Mirrors shared_informer.go shouldResync; simplified: a period is not rounded
 // to a multiple of the shortest one.

@@ -25,7 +25,7 @@ type index struct {
 func newStore() *store { return &store{items: newObjects(0), indexes: map[string]*index{}} }
 
 // objects are some of a kind, sorted by key: a [btree.Map], behind an interface so that
-// the packages that import this one do not each compile its methods anew.
+// the packages that import this one do not each compile its methods again.
 type objects interface {
 	Len() int
 	Get(key string) (runtime.Object, bool)

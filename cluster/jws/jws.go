@@ -1,7 +1,7 @@
-// Package jws signs JSON web tokens and checks their signatures: JWS in its compact
-// form, ES256 only (RFC 7515, RFC 7518). Kubernetes has go-jose for it, which signs
-// with randomness of the machine, as golang-jwt does, which the build has too (its
-// ecdsa.go); here the same key and claims give the same token in every run. Simplified: no other algorithm. Start reading at [Key.Sign].
+// Package jws signs JSON web tokens and checks their signatures: JWS in its compact form, ES256
+// only (RFC 7515, RFC 7518). Kubernetes uses go-jose, and etcd golang-jwt, which this build
+// contains; both sign with the machine's randomness. Here the same key and claims give the same
+// token in every run. Simplified: no other algorithm. Start reading at [Key.Sign].
 package jws
 
 import (
@@ -23,7 +23,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "tokens are signed with ES256 alone, so that they are the same in every run",
+	What: "tokens are signed with ES256 only, so that they are the same in every run",
 })
 
 // Algorithm is the one there is.

@@ -1,7 +1,7 @@
-// Package kms is a KMS v2 plugin: the process beside the API server that holds
-// the key encryption keys. The API server encrypts objects with data keys of its
-// own making; the plugin encrypts those keys, so that what lies in the store is
-// of no use to whoever has no plugin to ask.
+// Package kms is a KMS v2 plugin: the process beside the API server that holds the
+// key encryption keys. The API server encrypts objects with data keys of its own
+// making; the plugin encrypts those keys, so that what is in the store is of no use
+// without the plugin.
 //
 // The interface is Kubernetes' (k8s.io/kms/pkg/service Service: Status, Encrypt,
 // Decrypt). Simplified: calls go from task to task instead of over gRPC on a
@@ -31,7 +31,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simulated,
-	What: "the KMS plugin is called from task to task instead of over a Unix socket; its keys outlive its process, as those of a vault would",
+	What: "the KMS plugin is called from task to task instead of over a Unix socket; its keys outlive its process, as those in a vault would",
 	Seen: "kviz apiserver encryption",
 })
 

@@ -30,7 +30,7 @@ func newBackoff(base, max time.Duration) *backoff {
 }
 
 // next moves a key to its next delay. from is what the delay is for (the end of
-// a container): long after the last one, it begins anew.
+// a container): long after the last one, it starts over.
 func (b *backoff) next(key string, from, now time.Time) {
 	e := b.entries[key]
 	if e == nil || from.Sub(e.updated) > 2*b.max {

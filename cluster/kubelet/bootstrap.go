@@ -18,10 +18,11 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Bootstrap is how a machine that is no node yet gets its kubelet's client certificate:
-// with a bootstrap token it may ask for one, and for nothing else. Who approves is the
-// controller manager, where a ClusterRoleBinding says that the token's bearer may have
-// it, or a person (TLS bootstrapping; pkg/kubelet/certificate/bootstrap).
+// Bootstrap is how a machine that is not a node yet gets its kubelet's client
+// certificate: with a bootstrap token it may request one, and nothing else. The
+// controller manager approves it, if a ClusterRoleBinding says that the token's bearer
+// may have it, or else an administrator does (TLS bootstrapping;
+// pkg/kubelet/certificate/bootstrap).
 type Bootstrap struct {
 	Node   string
 	Client client.Interface // as the token's bearer

@@ -1,6 +1,6 @@
-// Package kubelet is the agent on every node: it takes the pods that are bound
-// to its node from the API server, makes the container runtime run them, and
-// reports what became of them.
+// Package kubelet is the agent on every node: it takes the pods that are bound to its
+// node from the API server, makes the container runtime run them, and reports their
+// status.
 //
 // It mirrors pkg/kubelet: a sync loop fed by the API server, the pod lifecycle
 // event generator (PLEG), probes and timers; one pod worker a pod; a status
@@ -8,9 +8,9 @@
 // (package runtime), which outlives the kubelet; a restarted kubelet finds them
 // there.
 //
-// Simplified: no cgroups, eviction, static pods, device or volume plugins; a pod's
-// token is asked for when it is first read (token.go). Start reading at sync.go (syncPod), then
-// worker.go; DESIGN.md has the whole.
+// Simplified: no cgroups, eviction, static pods, device or volume plugins; a pod's token is
+// requested when it is first read (token.go). Start reading at sync.go (syncPod), then
+// worker.go; DESIGN.md has the whole picture.
 package kubelet
 
 import (
@@ -37,7 +37,7 @@ var _ = simulated.Say(simulated.Statement{
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Nodes, How: simulated.Simplified,
-	What: "a pod's service account token is asked for when it is first read",
+	What: "a pod's service account token is requested when it is first read",
 })
 
 // Version is the kubelet's version, as Node.status.nodeInfo shows it.

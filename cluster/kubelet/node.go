@@ -424,7 +424,7 @@ func (n *nodeState) renewLease(t *sim.Task) {
 	upd, err := client.Update(t, kl.c, client.Leases, leaseNamespace, l)
 	if err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			n.lease = nil // look at it anew
+			n.lease = nil // look at it again
 		} else {
 			n.silent = true
 		}

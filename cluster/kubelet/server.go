@@ -94,8 +94,8 @@ func loggedContainer(status *corev1.PodStatus, c Container, previous bool) (stri
 	}
 }
 
-// LogStream is a container's log on its way to whoever asked for it
-// (cri-client pkg/logs ReadLogs).
+// LogStream is a container's log on its way to a client (cri-client pkg/logs
+// ReadLogs).
 type LogStream struct {
 	from  *runtime.LogReader
 	opts  *corev1.PodLogOptions

@@ -16,10 +16,11 @@ import (
 	"kviz/cluster/trace"
 )
 
-// A pod's token is asked for when something in the pod first reads its file; upstream
-// asks before the containers start. A token that nobody reads costs nothing that way.
-// From then on it is kept fresh as upstream does: written anew when four fifths of its
-// time are over, or a day after it was issued (pkg/kubelet/token/token_manager.go).
+// A pod's token is requested when something in the pod first reads its file; upstream
+// does so before the containers start. A token that nobody reads costs nothing that
+// way. From then on it is kept fresh as upstream does: written again when four fifths
+// of its time are over, or a day after it was issued
+// (pkg/kubelet/token/token_manager.go).
 const (
 	tokenMaxTTL    = 24 * time.Hour
 	tokenMaxJitter = 10 // seconds
@@ -107,7 +108,7 @@ func (w *worker) askToken(t *sim.Task, src *corev1.ServiceAccountTokenProjection
 	return got.Status.Token, nil
 }
 
-// refreshTokens writes those tokens anew whose time is running out. One that cannot be
+// refreshTokens writes those tokens again whose time is running out. One that cannot be
 // had stays as it is while it is good: the next look tries again.
 func (w *worker) refreshTokens(t *sim.Task) {
 	for i := range w.pod.Spec.Volumes {

@@ -1,10 +1,10 @@
 // Package leaderelection is client-go's tools/leaderelection: of several copies
 // of a component, the one that holds a Lease works and the others wait.
 //
-// The Lease is an ordinary object; what makes the election safe is that the
-// store takes an update only on top of the newest resourceVersion, so two
-// copies that both find the Lease expired cannot both win. What it does not
-// promise: a holder that is cut off may believe in its Lease until its renew
+// The Lease is an ordinary object; what makes the election safe is that the store
+// takes an update only on top of the newest resourceVersion, so two copies that both
+// find the Lease expired cannot both win. There is one thing that it does not
+// promise: a holder that is cut off may believe that it leads until its renew
 // deadline (10 s), which is why that is shorter than the Lease (15 s).
 //
 // Simplified: no coordinated election. Start reading at [Run].

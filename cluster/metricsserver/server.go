@@ -1,8 +1,8 @@
 // Package metricsserver is metrics-server, the program behind the aggregated API
 // metrics.k8s.io: it asks every node's kubelet four times a minute what its pods use,
-// keeps the last two answers in memory, and tells what kubectl top shows.
+// keeps the last two answers in memory, and serves what kubectl top shows.
 //
-// In Kubernetes it is a Deployment that somebody installs
+// In Kubernetes it is a Deployment that has to be installed
 // (sigs.k8s.io/metrics-server); so it is here, from manifests/metrics-server.yaml. It
 // runs in a container, as a program of its image, finds nodes and pods through informers
 // as its ServiceAccount, and is reached through its pod's address only. It stores
@@ -32,7 +32,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Nodes, How: simulated.Simplified,
-	What: "metrics-server asks the kubelets without packets, though not across links that are cut; a figure is the kubelet's last one and not the difference of two counters",
+	What: "metrics-server reaches the kubelets without packets, though not across links that are cut; a figure is the kubelet's last one, not the difference of two counters",
 	Seen: "kubectl top",
 })
 

@@ -1,8 +1,8 @@
-// Package odds asks when something became inevitable: it forks a run at some of its events,
-// each time with other chances from there on and nobody at the keys, and counts how often an
-// expression comes true.
+// Package odds finds out when something became inevitable: it forks a run at some of its
+// events, each time with other random choices from there on and without further input, and
+// counts how often an expression comes true.
 //
-// Nothing in Kubernetes can ask that of a cluster. Start reading at [Ask].
+// Nothing in Kubernetes can ask this of a cluster. Start reading at [Ask].
 package odds
 
 import (

@@ -1,5 +1,5 @@
-// Package openapi is what those who serve OpenAPI documents have in common: the API
-// server and the programs behind it.
+// Package openapi has what all who serve OpenAPI documents share: the API server and
+// the programs behind it.
 //
 // Kubernetes has it in its builders (k8s.io/kube-openapi), where it is an option. Start
 // reading at [WithoutDefaults].

@@ -1,18 +1,18 @@
-// Package operator is an operator: a custom controller that somebody else than
-// Kubernetes wrote, which knows how to run one application. A PostgresCluster says
-// what is wanted; the operator makes the Secret, the Service and the Deployment that
-// it takes, keeps them so, and says in the status how far it has got.
+// Package operator is an operator: a custom controller that is not part of Kubernetes
+// and knows how to run one application. A PostgresCluster says what is wanted; the
+// operator creates the Secret, the Service and the Deployment that this takes, keeps
+// them that way, and reports its progress in the status.
 //
-// It is built of what the built-in controllers are built of (informers, a work queue, a
-// loop that looks at levels) and differs from them in two ways only: its kind comes
+// It is built from what the built-in controllers are built from (informers, a work
+// queue, a level-triggered loop) and differs from them in two ways only: its kind comes
 // from a CustomResourceDefinition, and it runs in a container, as its ServiceAccount,
-// which may do what a ClusterRole says. Without it a PostgresCluster is a row in etcd
-// that nobody acts upon. It is installed from manifests/operator/operator.yaml.
+// which may do what a ClusterRole says. Without it a PostgresCluster is a record in
+// etcd that nobody acts on. It is installed from manifests/operator/operator.yaml.
 //
 // Simplified, beside real operators (Crunchy's, Zalando's, CloudNativePG): the members
-// are a Deployment's pods without volumes and without replication between them, nobody
-// fails over, nothing is backed up; one replica of the operator is meant to run, since
-// it elects no leader. Start reading at [operator.sync]; what it makes is in children.go.
+// are a Deployment's pods without volumes and without replication between them, there is
+// no failover and no backup; the operator is meant to run with one replica, since it
+// elects no leader. Start reading at [operator.sync]; what it makes is in children.go.
 package operator
 
 import (
@@ -36,7 +36,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Containers, How: simulated.Simulated,
-	What: "the operator and what it makes are a Deployment's pods without volumes and without replication between them; nobody fails over, nothing is backed up",
+	What: "the operator and what it makes are a Deployment's pods without volumes and without replication between them; there is no failover and no backup",
 })
 
 // Image is the repository of the operator's image.

@@ -19,7 +19,7 @@ const (
 	ruleTime    = 25 * time.Microsecond
 )
 
-// largeCluster is the number of endpoints from which comments are left out
+// largeCluster is the number of endpoints above which comments are left out
 // (proxier.go largeClusterEndpointsThreshold).
 const largeCluster = 1000
 

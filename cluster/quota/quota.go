@@ -1,7 +1,7 @@
-// Package quota is what a ResourceQuota counts: for each kind an evaluator that
-// knows what an object uses (a pod: one pod, its requests and its limits; a claim:
-// its storage; everything else: one of its kind). The API server asks before it
-// lets an object in, the resourcequota controller when it counts anew.
+// Package quota is what a ResourceQuota counts: for each kind an evaluator that knows
+// what an object uses (a pod: one pod, its requests and its limits; a claim: its
+// storage; everything else: one of its kind). The API server uses it before it admits
+// an object, the resourcequota controller when it recalculates.
 //
 // The evaluators are Kubernetes' own (pkg/quota/v1/evaluator/core and apiserver
 // pkg/quota/v1/generic); here they get virtual time and an order. There is none for
@@ -46,7 +46,7 @@ func (c Clock) Since(t time.Time) time.Duration { return c.Time().Sub(t) }
 
 // NewRegistry makes the evaluators of the kinds that have one of their own; the
 // others' are made by [For]. list gives what there is of a kind, to those who
-// count anew; nil where nobody does.
+// count again; nil where nobody does.
 func NewRegistry(list quotav1.ListerForResourceFunc, now Clock) quotav1.Registry {
 	evaluators := []quotav1.Evaluator{
 		core.NewPodEvaluator(list, now), core.NewServiceEvaluator(list), core.NewPersistentVolumeClaimEvaluator(list),

@@ -1,11 +1,11 @@
-// Package record is client-go's tools/record: it writes the Kubernetes Events
-// that `kubectl describe` shows. An Event is an API object of its own, written
-// on the side, with best effort: a component never waits for it, and the API
-// server forgets it after an hour.
+// Package record is client-go's tools/record: it writes the Kubernetes Events that
+// `kubectl describe` shows. An Event is an API object of its own, written on the
+// side, on a best-effort basis: a component never waits for it, and the API server
+// drops it after an hour.
 //
-// Simplified: one task per recorder instead of a broadcaster with many
-// listeners. Those of the newer API events.k8s.io, which the scheduler writes, are package
-// events. Start reading at [Recorder.Event].
+// Simplified: one task per recorder instead of a broadcaster with many listeners. Those of
+// the newer API events.k8s.io, which the scheduler writes, are in package events. Start
+// reading at [Recorder.Event].
 package record
 
 import (
@@ -30,7 +30,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Clients, How: simulated.Simplified,
-	What: "one task a recorder instead of a broadcaster with many listeners",
+	What: "one task per event recorder instead of a broadcaster with many listeners",
 	Seen: "kubectl get events",
 })
 
@@ -71,8 +71,8 @@ func New(p *sim.Process, c client.Interface, component string) *Recorder {
 }
 
 // Event records that something happened to obj: eventtype is corev1's Normal or
-// Warning, reason a CamelCase word, the message a sentence. It emits
-// event.record and returns; the API server hears of it later.
+// Warning, reason a CamelCase word, the message a sentence. It emits event.record and
+// returns; the API server gets it later.
 func (r *Recorder) Event(t *sim.Task, obj runtime.Object, eventtype, reason, messageFmt string, args ...any) {
 	r.EventAt(t, obj, "", eventtype, reason, messageFmt, args...)
 }
@@ -86,7 +86,7 @@ func (r *Recorder) EventAt(t *sim.Task, obj runtime.Object, fieldPath, eventtype
 	r.record(t, client.RefOf(obj), about, eventtype, reason, messageFmt, args...)
 }
 
-// EventRef is Event for an object of which only the name is at hand.
+// EventRef is Event for an object of which only the name is known.
 func (r *Recorder) EventRef(t *sim.Task, ref trace.Ref, eventtype, reason, messageFmt string, args ...any) {
 	r.record(t, ref, corev1.ObjectReference{}, eventtype, reason, messageFmt, args...)
 }

@@ -7,10 +7,10 @@
 // notice is the same: found or not found, in containerd's words; slow;
 // unreachable.
 //
-// Simplified: only docker.io/library has a list of what exists, and of a few
-// images the highest version (library.go). Any other reference is found unless its
-// name or tag contains a word such as "nosuch" (absent has them); a registry host
-// that is not one of the known ones does not resolve. Start reading at
+// Simplified: there is a list of what exists only for docker.io/library, and for a
+// few of its images the highest version (library.go). Any other reference is found
+// unless its name or tag contains a word such as "nosuch" (see absent); a registry
+// host that is not one of the known ones does not resolve. Start reading at
 // [Registry.Pull].
 package registry
 
@@ -24,7 +24,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Containers, How: simulated.Simulated,
-	What: "of Docker's official images (nginx, not bitnami/nginx) those are found that there are, in no version above the newest; any other reference is found unless its name or tag contains \"" + strings.Join(absent, "\", \"") + "\", or its registry is an unknown host",
+	What: "of Docker's official images (nginx, not bitnami/nginx) only those that exist are found, and no version above the newest; any other reference is found unless its name or tag contains \"" + strings.Join(absent, "\", \"") + "\", or its registry is an unknown host",
 	Seen: "the pod's status and Events when a pull fails",
 })
 

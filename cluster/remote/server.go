@@ -22,7 +22,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "calls to servers outside go from task to task, with a path, a body and the headers that matter, instead of over TLS; certificates are not checked",
+	What: "calls to external servers go from task to task, with a path, a body and the headers that matter, instead of over TLS; certificates are not checked",
 })
 
 // Request is what a server is asked.

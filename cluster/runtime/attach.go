@@ -29,8 +29,8 @@ func (r *Runtime) openStreams(c *Container) {
 	}
 }
 
-// Attach is the CRI call: it joins who is at the other end of the streams to those of a
-// container, until the container ends or he leaves. He sees what is written from now on.
+// Attach is the CRI call: it connects a client's streams to those of a container, until
+// the container ends or the client leaves. The client sees what is written from now on.
 func (r *Runtime) Attach(t *sim.Task, containerID string, streams *stdio.Streams) error {
 	c, s, err := r.find(containerID)
 	if err != nil {

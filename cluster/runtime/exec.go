@@ -39,8 +39,9 @@ func (r *Runtime) Exec(t *sim.Task, containerID string, argv []string, limit tim
 	return ExecResult{Stdout: out.String(), Stderr: errw.String(), Code: code}, nil
 }
 
-// ExecStream is the CRI's Exec, for who has asked the kubelet for a session: the command
-// has his streams, and its exit code is given. The call is told.
+// ExecStream is the CRI's Exec, for a client that has requested a session from the
+// kubelet: the command gets the client's streams, and its exit code is returned. The
+// call is recorded.
 func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, streams *stdio.Streams) (code int, err error) {
 	c, s, err := r.find(containerID)
 	if err != nil {
@@ -53,7 +54,7 @@ func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, str
 	return code, err
 }
 
-// What a shell says of a command that a signal has ended.
+// What a shell prints for a command that was ended by a signal.
 const (
 	hungUp      = 128 + 1 // SIGHUP
 	interrupted = 128 + 2 // SIGINT

@@ -31,7 +31,7 @@ var _ = simulated.Say(simulated.Statement{
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Containers, How: simulated.Simulated,
-	What: "what containers use is a share of what they request, by their name and the time",
+	What: "what containers use is a share of what they request, which depends on their name and the time",
 	Seen: "kubectl top",
 })
 
@@ -44,7 +44,7 @@ type Config struct {
 	Images []string
 }
 
-// Version is what the runtime says of itself, as Node.status.nodeInfo shows it.
+// Version is the runtime's name and version, as in Node.status.nodeInfo.
 const Version = "containerd://2.1.4"
 
 // Runtime is the container runtime of one node. Calls with a task take virtual

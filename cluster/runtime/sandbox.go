@@ -136,7 +136,7 @@ func (r *Runtime) stopSandbox(s *Sandbox) {
 }
 
 // KillSandbox kills a pod's sandbox from outside, as a crash of its pause
-// container does: the kubelet starts the whole pod anew, with a new address. It
+// container does: the kubelet starts the whole pod again, with a new address. It
 // reports whether there was one.
 func (r *Runtime) KillSandbox(namespace, name string, causes ...trace.ID) bool {
 	for _, s := range r.sortedSandboxes() {

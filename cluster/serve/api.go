@@ -178,8 +178,8 @@ func sourceIPs(r *http.Request) []string {
 	return all
 }
 
-// refuse ends the connection without an answer, as a server does that is down. One that
-// has never been ready is on its way: who asks over HTTPS hears that he is to come again
+// refuse closes the connection without an answer, as a server does that is down. One
+// that has never been ready is starting: clients over HTTPS are told to try again
 // (apiserver pkg/util/notfoundhandler).
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	if n, ok := w.(*noted); ok {

@@ -27,9 +27,9 @@ type Caller struct {
 	Waits   bool          // for the end of a watch: until then, time passes for it
 	Most    time.Duration // how long a watch lasts, virtual; 0: as the request says
 
-	// Shows says that the sender is not taken for User: he shows Certificates, whose
-	// first he has the key of, or a bearer token in the request's header, and the
-	// pipeline judges.
+	// Shows says that the sender does not count as User: it presents Certificates, and
+	// has the key of the first one, or a bearer token in the request's header, and the
+	// pipeline authenticates it.
 	Shows        bool
 	Certificates []*x509.Certificate
 }
@@ -41,10 +41,11 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// caller is who sends r, and writes into req who he is or what he shows. In the
-// process: who it says. From outside: the bearer of the kubeconfig's token is the
-// cluster's administrator, unless a certificate proves another; any other token
-// or certificate is for the pipeline's authentication stage to judge.
+// caller is who sends r; it writes into req who that is or which credentials were
+// presented. Within this process it is who the request says. From outside: the bearer
+// of the kubeconfig's token is the cluster's administrator, unless a certificate
+// proves another; any other token or certificate is for the pipeline's authentication
+// stage to judge.
 func (h *Handler) caller(r *http.Request, req *request.Request) Caller {
 	if c, ok := r.Context().Value(callerKey{}).(Caller); ok {
 		if c.Shows {

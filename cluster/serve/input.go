@@ -265,8 +265,8 @@ func (h *Handler) talk(raw *trace.Input, in *input, caller Caller) (bool, error)
 	return true, nil
 }
 
-// Leave ends what nobody reads when a run that was run again goes on by itself: whoever had
-// asked for it is not there any more. It is called on the kernel's goroutine.
+// Leave ends what nobody reads when a repeated run becomes live: its client is not
+// connected any more. It is called on the kernel's goroutine.
 func (h *Handler) Leave() {
 	for _, number := range slices.Sorted(maps.Keys(h.again.answers)) {
 		if feed := h.again.answers[number].feed; feed != nil && feed.watch != nil && !feed.over {

@@ -71,8 +71,8 @@ func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
 		Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second, ConnState: h.follow,
 		TLSConfig: &tls.Config{
 			Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-			// A client may show a certificate: here he proves that he has its key. Whose it
-			// is, and whether it holds at the cluster's time, is the pipeline's to say.
+			// A client may present a certificate, and proves here that it has the key. Whose
+			// it is, and whether it is valid at the cluster's time, the pipeline decides.
 			ClientAuth: tls.RequestClientCert,
 		},
 	}

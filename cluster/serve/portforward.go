@@ -24,7 +24,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "through kubectl port-forward and pods/proxy and services/proxy go HTTP requests and their answers; a simulated container has no bytes of another protocol, and upgrades are refused",
+	What: "kubectl port-forward, pods/proxy and services/proxy carry HTTP requests and responses; simulated containers speak no other protocol, and upgrades are refused",
 	Seen: "the error of the connection",
 })
 

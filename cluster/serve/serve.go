@@ -12,10 +12,10 @@
 // with a kubeconfig (everybody else). Both lead to [Handler.ServeHTTP]; start
 // reading there.
 //
-// Discovery, OpenAPI, the keys of service accounts, /version and /metrics are answered right here:
-// they cost no virtual time and leave nothing in the trace; /livez and /readyz read from the store besides. Everything else
-// enters the simulation as work from outside and waits, visibly, while the
-// cluster is paused.
+// Discovery, OpenAPI, the service account keys, /version and /metrics are answered right here:
+// they cost no virtual time and leave nothing in the trace; /livez and /readyz also read from
+// the store. Everything else enters the simulation as work from outside and waits, visibly,
+// while the cluster is paused.
 //
 // Simplified: no CBOR; OpenAPI documents are sent uncompressed, and
 // describe all of Kubernetes v1.37, while discovery says what is served.

@@ -23,7 +23,7 @@ import (
 // whatever it is spoken over (websocket.go, spdy.go), or of a caller inside this process.
 
 // Streams are the standard streams of a command in a container; nil for those that
-// nobody has asked for.
+// were not requested.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -126,8 +126,8 @@ func (h *Handler) execute(ctx context.Context, caller Caller, of uint64, s *requ
 	}
 }
 
-// longestInput is how much a command can read, and how much of what it writes may wait
-// for who reads it: both stay in memory.
+// longestInput is how much a command can read, and how much of its output may wait for
+// the client: both stay in memory.
 const longestInput = 16 << 20
 
 // session is a process in a container and who is connected with it.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// streamsTime is how long a client has to open the streams it has asked for
+// streamsTime is how long a client has to open the streams that it requested
 // (remotecommand.DefaultStreamCreationTimeout).
 const streamsTime = 30 * time.Second
 

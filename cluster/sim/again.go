@@ -12,11 +12,11 @@ import (
 type Again struct {
 	// Inputs are what entered, in order.
 	Inputs []*trace.Input
-	// Let lets one in, on the kernel's goroutine. It reports false where something
-	// real that it waits for has not happened yet, and is then called again a little
-	// later. It is not asked for the kernel's own.
+	// Let lets one in, on the kernel's goroutine. It reports false while something real
+	// that it waits for has not happened yet, and is then called again a little later.
+	// It is not called for the kernel's own inputs.
 	Let func(*trace.Input) (bool, error)
-	// To is the event after which the cluster comes to stand, live from there on.
+	// To is the event after which the cluster stops; from there on it is live.
 	To uint64
 	// Ended is called then, before anything else enters: with nil, or with why an
 	// input could not enter, which is where the run ends.
@@ -28,7 +28,8 @@ type Again struct {
 	waits    time.Time    // since when the next input is not let in
 }
 
-// LostError says that what is run again has not come to where an input entered.
+// LostError says that the repeated run has not reached the place at which an input
+// entered.
 type LostError struct {
 	Input *trace.Input
 	Why   string
@@ -143,7 +144,7 @@ func (k *Kernel) enterAgain(in *trace.Input) (entered bool, err error) {
 	return entered || k.failure != nil, err
 }
 
-// goLive ends the running again: the cluster stands, and goes on by itself from here.
+// goLive ends the repetition: the cluster is paused, and from here on it is live.
 func (k *Kernel) goLive(err error) {
 	a := k.again
 	k.again, k.pace.free = nil, false

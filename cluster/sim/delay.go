@@ -2,9 +2,9 @@ package sim
 
 import "time"
 
-// Delay is by how much longer something takes than it would, such as a faulty link. It
-// can be changed while somebody waits: who has waited long enough by the new measure goes
-// on at once. Zero delays nothing.
+// Delay is how much longer something takes than usual, such as a faulty link. It can be
+// changed while tasks wait: one that has waited long enough by the new value continues at
+// once. Zero delays nothing.
 type Delay struct {
 	d       time.Duration
 	changed Cond

@@ -68,9 +68,9 @@ func (k *Kernel) append(e *trace.Event) trace.ID {
 	return e.ID
 }
 
-// Emit appends an event that belongs to no task: of a raft member, a fault, a
-// person. It never blocks; if the cluster comes to stand, it does so before
-// anything else runs.
+// Emit appends an event that belongs to no task: one of a raft member, a fault, the
+// user. It never blocks; if the cluster has to stop at it, it does so before anything
+// else runs.
 func (k *Kernel) Emit(e trace.Event) trace.ID { return k.append(&e) }
 
 func (k *Kernel) stand() {
@@ -117,10 +117,10 @@ func (k *Kernel) Resume() {
 	k.move(false)
 }
 
-// Step lets the cluster run to the next control-plane event of the given grain
-// or a coarser one, and stand there. At the grain of raft the store stays held
-// while it does, and only what a member does is a place to stand at; when the
-// cluster waits for the store, one thing of what is held goes.
+// Step lets the cluster run to the next control-plane event of the given grain or a
+// coarser one, and stop there. At the grain of raft the store stays held meanwhile,
+// and the cluster stops only at what a member does; when the cluster waits for the
+// store, one held item is released.
 func (k *Kernel) Step(g trace.Grain) {
 	k.gate.stepping, k.gate.grain = true, g
 	k.move(g == trace.GrainRaft && k.cfg.Release != nil)

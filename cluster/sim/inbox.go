@@ -68,8 +68,8 @@ func (b *inbox) waiting() int {
 	return len(b.work)
 }
 
-// wait blocks until something is posted, or d has passed in real time (0: for
-// ever), and gives how long that was.
+// wait blocks until something is posted, or d has passed in real time (0: without
+// limit), and returns how long that took.
 func (b *inbox) wait(d time.Duration) time.Duration {
 	begun := time.Now()
 	if d <= 0 {

@@ -38,9 +38,9 @@ func (k *Kernel) Enter(what string, data any) uint64 {
 	return k.entered
 }
 
-// Unseen does something that is no part of the run: tasks and timers that come of it
-// wait or look, and change nothing. They are left out of the count of wake-ups, for they
-// are not there when the run is run again.
+// Unseen does something that is not part of the run: the tasks and timers that it makes
+// wait or look, and change nothing. They are left out of the count of wake-ups, because
+// they are not there when the run is repeated.
 func (k *Kernel) Unseen(fn func()) {
 	before := k.unseen
 	k.unseen = true
@@ -54,8 +54,8 @@ func (k *Kernel) Attend(ctx context.Context, p *Process, name string, fn func(*T
 	return k.Call(ctx, p, name, fn, func() { k.unseen = true })
 }
 
-// CallAs is [Kernel.Call] for a task that cannot be told as data: it is asked for again by
-// code that runs again, which key names. In a run that is run again it waits for its place.
+// CallAs is [Kernel.Call] for a task that cannot be recorded as data: it is made again by
+// code that is run again, which key names. In a repeated run it waits for its place.
 func (k *Kernel) CallAs(ctx context.Context, key string, p *Process, name string, fn func(*Task)) error {
 	done := make(chan struct{})
 	return k.await(ctx, done, k.putAs(key, false, func() { k.Start(p, name, fn, func() { close(done) }) }))

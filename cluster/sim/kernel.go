@@ -2,10 +2,10 @@
 // cluster as ordinary blocking code, one at a time, in virtual time, in an
 // order that the seed fixes.
 //
-// Real Kubernetes components are processes on machines, each with its own
-// threads and clock. Here a component is a [Process], its threads are [Task]s
-// (coroutines on iter.Pull, about 200 ns a switch), and exactly one task runs
-// at any moment. A task gives way only at the kernel's verbs:
+// Real Kubernetes components are processes on machines, each with its own threads and
+// clock. Here a component is a [Process], its threads are [Task]s (coroutines on
+// iter.Pull, about 200 ns a switch), and exactly one task runs at any moment. A task
+// yields only at the kernel's verbs:
 //
 //	t.Sleep(d)              let virtual time pass
 //	t.Wait(cond)            until another task signals; also Mailbox.Recv
@@ -54,8 +54,8 @@ type Config struct {
 	// While it cannot, virtual time runs no faster than real time. Nil means
 	// always. It is called on the kernel's goroutine and must not block.
 	Healthy func() bool
-	// Hold is called with true when the cluster comes to stand (paused) and
-	// with false when it moves again, so that the store can hold its messages.
+	// Hold is called with true when the cluster is paused and with false when it goes
+	// on, so that the store can hold its messages.
 	Hold func(bool)
 	// Release lets one thing go of what the store holds; nil where it holds nothing.
 	Release func() bool
@@ -233,10 +233,10 @@ func (k *Kernel) advance() {
 	}
 }
 
-// slack is by how much virtual time may run ahead of real time: what falls due a
-// little later happens in the same waking, which an idle cluster, whose timers
-// are small steps of a few components, feels in the processor time it takes, and who
-// waits for an answer whose modelled pauses are shorter than that in the time it takes.
+// slack is how far virtual time may run ahead of real time: what falls due a little
+// later happens in the same wake-up. That saves processor time in an idle cluster,
+// whose timers are small steps of a few components, and a caller does not wait in real
+// time for modelled pauses that are shorter than this.
 const slack = 8 * time.Millisecond
 
 // waitFor handles an operation whose modelled time is over and whose store has

@@ -2,15 +2,15 @@ package sim
 
 import "time"
 
-// Offload has fn computed beside the kernel, and gives way until it is done and
-// modelled virtual time has passed; the rest of the cluster goes on meanwhile. It is
-// for work of an unknown length on data that nobody else changes: one request's
-// patch, say, that would keep everybody waiting.
+// Offload runs fn beside the kernel, and yields until it is done and the modelled
+// virtual time has passed; the rest of the cluster goes on meanwhile. It is for work
+// of unknown length on data that nobody else changes: one request's patch, say, that
+// would otherwise keep everybody waiting.
 //
 // While fn takes longer than was modelled nothing later happens, so that the same
-// input gives the same trace on any machine. limit is for how long that may be so
-// in real time; then the rest of the cluster goes on, as beside a store that cannot
-// answer. 0 means for ever.
+// input gives the same trace on any machine. limit is for how long, in real time,
+// that may last; then the rest of the cluster goes on, as beside a store that cannot
+// answer. 0 means without limit.
 func (t *Task) Offload(what string, modelled, limit time.Duration, fn func()) {
 	t.mayWait("Offload")
 	o := t.k.Operate(modelled, 0, func(done func()) {

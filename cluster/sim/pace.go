@@ -139,8 +139,7 @@ func (k *Kernel) SetDemand(on bool) {
 	k.pace.demanded = on
 }
 
-// AddDemand counts somebody who waits; call it again with -1 when the wait is
-// over.
+// AddDemand counts a waiter; call it again with -1 when the wait is over.
 func (k *Kernel) AddDemand(n int) {
 	if k.pace.demanded && k.pace.demand == 0 {
 		k.pace.anchor(k.now) // nothing has passed while nobody waited

@@ -21,8 +21,8 @@ func (k *Kernel) Rand(name string) *rand.Rand {
 	return rand.New(&stream{of: &k.streams, name: h.Sum64()})
 }
 
-// Reseed has every stream begin anew from another seed: from here on chance decides
-// otherwise.
+// Reseed restarts every stream from another seed: all random choices from here on
+// differ.
 func (k *Kernel) Reseed(seed uint64) {
 	k.streams.seed.Store(seed)
 	k.streams.again.Add(1)

@@ -190,10 +190,10 @@ func (t *Task) Deadline() time.Duration { return t.deadline }
 // SetDeadline sets it.
 func (t *Task) SetDeadline(at time.Duration) { t.deadline = at }
 
-// Emit appends an event to the trace and returns its number. ID and At are
-// filled in; Lane is the process's unless given; Causes are the task's unless
-// given. It is a step point: when the cluster comes to stand on this event,
-// Emit returns only when the cluster moves again.
+// Emit appends an event to the trace and returns its number. ID and At are filled in;
+// Lane is the process's unless given; Causes are the task's unless given. It is a
+// step point: if the cluster stops at this event, Emit returns only when the cluster
+// goes on.
 func (t *Task) Emit(e trace.Event) trace.ID {
 	t.mustRun("Emit")
 	if e.Lane == (trace.Lane{}) {
@@ -212,8 +212,8 @@ func (t *Task) Emit(e trace.Event) trace.ID {
 	return id
 }
 
-// Sleep lets d of virtual time pass. Zero or less gives way to everything that
-// is ready at this instant.
+// Sleep lets d of virtual time pass. Zero or less yields to everything that is ready
+// at this instant.
 func (t *Task) Sleep(d time.Duration) {
 	t.mayWait("Sleep")
 	if d <= 0 {
@@ -234,11 +234,11 @@ func (t *Task) Sleep(d time.Duration) {
 // SleepUntil sleeps until the virtual time at.
 func (t *Task) SleepUntil(at time.Time) { t.Sleep(at.Sub(t.Now())) }
 
-// Yield gives way to everything that is ready at this instant.
+// Yield yields to everything that is ready at this instant.
 func (t *Task) Yield() { t.Sleep(0) }
 
-// mayWait is mustRun for the verbs that give way; it also ends a task that was
-// killed meanwhile, before it registers with anything that could wake it.
+// mayWait is mustRun for the verbs that yield; it also ends a task that was killed
+// meanwhile, before it registers with anything that could wake it.
 func (t *Task) mayWait(verb string) {
 	t.mustRun(verb)
 	if t.killed {
@@ -254,8 +254,8 @@ func (t *Task) mustRun(verb string) {
 	}
 }
 
-// park gives way until ready is called. unpark must take the task out of
-// wherever it is registered, so that a kill leaves nothing behind.
+// park yields until ready is called. unpark must take the task out of wherever it is
+// registered, so that a kill leaves nothing behind.
 func (t *Task) park(unpark func()) {
 	if t.killed {
 		panic(killedSignal{})

@@ -56,7 +56,7 @@ type condWaiter struct {
 	woken      bool
 }
 
-// Wait gives way until Signal or Broadcast wakes the task.
+// Wait yields until Signal or Broadcast wakes the task.
 func (c *Cond) Wait(t *Task) {
 	t.mayWait("Cond.Wait")
 	c.join(t)

@@ -1,11 +1,11 @@
 // Package simulated is the list of what is not the real thing: simulated, simplified or
 // not modelled. Kubernetes has no such list, because it is the real thing.
 //
-// Each package says at the place where it takes the short way what that is ([Say]), and
-// in what a person can see of it. From these statements kviz help simulated is made
-// (assets/docs/simulated.md, see [Page]); a test holds that the page is not stale, and
-// that no package comment claims a simplification that is not said here. Start reading
-// at [Statement].
+// Each package states its simplifications where it makes them ([Say]), in terms of what
+// a user can notice. kviz help simulated is generated from these statements
+// (assets/docs/simulated.md, see [Page]); a test makes sure that the page is not stale,
+// and that no package comment claims a simplification that is not stated here. Start
+// reading at [Statement].
 package simulated
 
 import (
@@ -94,8 +94,8 @@ const width = 100
 func Page() string {
 	var b strings.Builder
 	b.WriteString("# What is simulated, simplified or not modelled\n\n")
-	b.WriteString(wrap("Everything above the Linux kernel's boundary behaves as Kubernetes v1.37 and etcd v3.7 do, but for what stands here. "+
-		"This page is made from statements in the code, at the place where each is true; behind it the package.", "", ""))
+	b.WriteString(wrap("Everything above the Linux kernel's boundary behaves as Kubernetes v1.37 and etcd v3.7 do, except for what is listed here. "+
+		"This page is generated from statements in the code, each at the place that it is about; the package is given in parentheses.", "", ""))
 	area := ""
 	for _, s := range All() {
 		if s.Area != area {

@@ -1,12 +1,12 @@
 // Package stdio is the standard streams of a process in a container, between the process
-// and who looks on: the client of exec or attach, at the other end of a connection. In
+// and its observer: the client of exec or attach, at the other end of a connection. In
 // Kubernetes they are pipes, or a pseudo-terminal, that the container runtime opens; the
 // kernel's line discipline (Linux drivers/tty/n_tty.c) is [Terminal].
 //
-// Everything here belongs to the kernel's goroutine: who reads a connection posts what he
-// has read. Simplified: the keys of a terminal are lines as soon as Enter is pressed; there
-// is no raw mode, no job control but the interrupt, and nobody learns the terminal's size.
-// Start reading at [Streams].
+// Everything here belongs to the kernel's goroutine: whoever reads from a connection posts
+// what arrived. Simplified: what is typed at a terminal is passed on line by line when
+// Enter is pressed; there is no raw mode, no job control except the interrupt, and the
+// process does not learn the terminal's size. Start reading at [Streams].
 package stdio
 
 import (
@@ -19,7 +19,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Nodes, How: simulated.Simplified,
-	What: "a terminal of exec -it and attach gives whole lines to the command and knows ctrl+C and ctrl+D; there is no raw mode, so no full-screen programs, and no job control",
+	What: "a terminal of exec -it and attach passes whole lines to the command and knows ctrl+C and ctrl+D; there is no raw mode, so there are no full-screen programs, and no job control",
 })
 
 // Streams are what a process reads and writes. The writers are called by tasks and must

@@ -8,7 +8,7 @@
 // are answered as of the last revision that has become visible, never as of
 // one that a write in flight may or may not have reached.
 //
-// What reaches the store by another way (etcdctl, a write whose caller gave up)
+// What reaches the store in another way (etcdctl, a write whose caller gave up)
 // becomes visible as soon as no operation is in flight.
 //
 // Start reading at [Client.Txn].
@@ -338,8 +338,8 @@ func (c *Client) Again(in *trace.Input) (bool, error) {
 	return true, nil
 }
 
-// Leave shows what the store has done beyond what a run has that was run again, when that
-// goes on by itself. It is called on the kernel's goroutine.
+// Leave makes visible what the store has done beyond the repeated run, when that becomes
+// live. It is called on the kernel's goroutine.
 func (c *Client) Leave() {
 	if c.writing == 0 {
 		c.late()

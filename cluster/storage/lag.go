@@ -12,12 +12,12 @@ import (
 // from the first revision it has not been told of, as fast as the client takes
 // it. So nothing is lost, unless that history is compacted meanwhile: then the
 // watch is cancelled with the compact revision the next time it could be sent something
-// something, and its client has to list anew (etcd
+// something, and its client has to list again (etcd
 // server/storage/mvcc/watchable_store.go notify, syncWatchers;
 // watcher_group.go chooseAll).
 //
 // What makes a watch lag here is a fault: its line is stalled, or slow. It stays
-// with the line, so a watch that is opened anew lags as well.
+// with the line, so a watch that is opened again lags as well.
 
 // line is the way from the store to the client of one named watch.
 type line struct {

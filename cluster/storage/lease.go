@@ -21,10 +21,9 @@ type lease struct {
 	purpose  string
 }
 
-// Clock is virtual time as the store's lessor sees it. While a grant is on its
-// way it stands at the moment at which the grant was asked for: members apply
-// it at some moment of real time, and the lease must run out at the same moment
-// of virtual time in every run.
+// Clock is virtual time as the store's lessor sees it. While a grant is in flight it
+// stands still at the moment of the request: members apply it at some moment of real
+// time, and the lease must expire at the same moment of virtual time in every run.
 type Clock struct {
 	k *sim.Kernel
 	c *Client

@@ -10,7 +10,7 @@ import (
 
 // Reset says, from any goroutine, that what the store told is not its history
 // any more. Nothing more is shown until [Client.Restored] takes over what it
-// holds: revisions may be given anew, and would be taken for those already
+// holds: revisions may be given again, and would be taken for those already
 // shown.
 func (c *Client) Reset() {
 	c.mu.Lock()
@@ -24,8 +24,8 @@ func (c *Client) isReset() bool {
 	return c.reset
 }
 
-// restoredTries is how often the content is asked for: until it is known, nothing is
-// shown and every write fails.
+// restoredTries is how often the content is requested: until it is known, nothing
+// becomes visible and every write fails.
 const restoredTries = 5
 
 // Restored takes over a store that was given another content (etcdutl snapshot

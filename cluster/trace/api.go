@@ -140,7 +140,7 @@ type Response struct {
 	Took    time.Duration // virtual
 }
 
-// CacheList is a watch cache filled anew.
+// CacheList is a watch cache that was filled again by a list.
 type CacheList struct {
 	Resource string
 	Custom   string `json:",omitempty"` // of a custom kind: with its group, and its version where that is not the stored one

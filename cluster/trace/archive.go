@@ -11,10 +11,9 @@ import (
 )
 
 // Archive reads events back from a recording while it is written: those that a
-// bounded [Stream] has let go ([Stream.SetArchive]). Positions are those of
-// the stream. Blocks are read and unpacked when asked for, and the last few are
-// kept. It may be used from any goroutine; nobody who writes the trace ever
-// waits for it.
+// bounded [Stream] has let go ([Stream.SetArchive]). Positions are those of the
+// stream. Blocks are read and unpacked on demand, and the last few are kept. It may
+// be used from any goroutine; writers of the trace never wait for it.
 type Archive struct {
 	rec  *Recorder
 	file io.ReaderAt

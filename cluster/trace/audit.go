@@ -1,7 +1,7 @@
 package trace
 
-// AuditChanged is a step in the life of the audit policy or of the audit log.
-// What the log says of a request is in its stage "audit".
+// AuditChanged is a step in the life of the audit policy or of the audit log. What is
+// logged about a request is in its stage "audit".
 var AuditChanged = define[Audit]("api.audit", GrainStage,
 	"The API server's audit policy was written, taken up or removed; or its audit log began to fail, works again, or began a new file.",
 	"The first rule that matches a request decides how much of it is written: None, Metadata, Request or RequestResponse.",

@@ -15,7 +15,8 @@ type ServerConfig struct {
 	Hash string   `json:",omitempty"` // of the file: "sha256:…"; "" where there is none any more
 	Says []string `json:",omitempty"` // in short: "EventRateLimit: 5 a second, …"
 
-	// Error is why a server that runs has not taken the file up: what was in force is.
+	// Error is why a running server has not loaded the file: the previous configuration
+	// stays in effect.
 	Error string `json:",omitempty"`
 
 	Server string `json:",omitempty"` // whose file it is: "apiserver/b"; "" for the first API server's

@@ -64,8 +64,8 @@ type Informer struct {
 	Items    int
 	Reason   string `json:",omitempty"`
 
-	// Tombstones is how many objects of the old store the new list has not: their
-	// deletion was missed, and handlers hear of it now, with the last state known
+	// Tombstones is how many objects of the old store are missing from the new list:
+	// their deletion was missed, and handlers are told now, with the last known state
 	// (client-go's DeletedFinalStateUnknown).
 	Tombstones int `json:",omitempty"`
 

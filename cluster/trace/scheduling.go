@@ -64,7 +64,7 @@ type ExtensionPoint struct {
 	Note    string `json:",omitempty"`
 }
 
-// FilterVerdict is what the filters say of one node.
+// FilterVerdict is the filters' verdict on one node.
 type FilterVerdict struct {
 	Pod     string
 	Node    string

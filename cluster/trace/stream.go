@@ -13,9 +13,9 @@ const DefaultLimit = 200_000
 // Stream is the trace in memory: bounded, written by one goroutine and read by
 // any number of others, none of which can hold the writer up.
 //
-// Events have absolute positions: the first event ever appended is at 0. When
-// the limit is exceeded the oldest events are let go; their positions are not
-// used again, so a slow reader sees that it missed some, and how many.
+// Events have absolute positions: the first event ever appended is at 0. When the
+// limit is exceeded the oldest events are dropped; their positions are not reused, so
+// a slow reader sees that it missed some, and how many.
 //
 // Events lie in chunks that are never moved or reused. The writer fills a slot
 // and then publishes the new length; a reader looks at slots below a length it

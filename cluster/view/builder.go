@@ -1,6 +1,6 @@
 // Package view is the fold of the trace: it turns the stream of events into an
-// immutable picture of the whole cluster that the screen draws, expressions
-// question and lessons judge.
+// immutable picture of the whole cluster, which the screen draws, expressions query
+// and lessons judge.
 //
 // Kubernetes has no such thing; kubectl and a dashboard put a picture together
 // from the API, which knows nothing of queues, votes, scheduler verdicts or

@@ -71,3 +71,57 @@ func TestDepths(t *testing.T) {
 		t.Errorf("depths %v, want %v", got, want)
 	}
 }
+
+// How many Leases of nodes were renewed and pods bound is known of each second that is over;
+// what makes a Lease, or is refused, is none of it.
+func TestRenewedAndBound(t *testing.T) {
+	b := view.NewBuilder()
+	var seq uint64
+	apply := func(at time.Duration, k trace.Kind, payload any) {
+		seq++
+		b.Apply(&trace.Event{ID: trace.ID{Seq: seq}, At: at, Lane: lane("x"), Kind: k, Payload: payload})
+	}
+	lease := func(at time.Duration, namespace string, version int64) {
+		apply(at, trace.StoreCommit, &trace.Commit{Revision: int64(seq + 1), Changes: []trace.KeyChange{
+			{Key: "/registry/leases/" + namespace + "/x", Version: version, Object: trace.Ref{Kind: "Lease", Namespace: namespace, Name: "x"}},
+		}})
+	}
+	lease(1000*time.Millisecond, "kube-node-lease", 1)
+	lease(1100*time.Millisecond, "kube-node-lease", 2)
+	lease(1900*time.Millisecond, "kube-node-lease", 3)
+	lease(2000*time.Millisecond, "kube-system", 7)
+	apply(2100*time.Millisecond, trace.SchedBind, &trace.Decision{Pod: "demo/a", Node: "node-1"})
+	apply(2200*time.Millisecond, trace.SchedBind, &trace.Decision{Pod: "demo/b", Node: "node-1", Message: "the pod is gone"})
+	lease(4000*time.Millisecond, "kube-node-lease", 4)
+	lease(5000*time.Millisecond, "kube-node-lease", 5)
+	s := b.Live()
+	if got, want := s.Renewed(5), []int{0, 2, 0, 0, 1}; !slices.Equal(got, want) {
+		t.Errorf("renewed %v, want %v", got, want)
+	}
+	if got, want := s.Bound(4), []int{0, 1, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("bound %v, want %v", got, want)
+	}
+}
+
+// How deep one queue was, of each second: at most, and as it stayed where nothing changed.
+func TestReadyIn(t *testing.T) {
+	b := view.NewBuilder()
+	for i, d := range []view.Depth{{At: time.Second, Ready: 5}, {At: 1500 * time.Millisecond, Ready: 2}, {At: 4 * time.Second, Ready: 7}, {At: 4100 * time.Millisecond, Ready: 0}} {
+		b.Apply(&trace.Event{ID: trace.ID{Seq: uint64(i + 1)}, At: d.At, Lane: lane("x"), Kind: trace.QueueAdd, Payload: &trace.QueueItem{Queue: "q", Key: "k", Ready: d.Ready}})
+	}
+	q := b.Live().Queues()[0]
+	for _, c := range []struct {
+		n    int
+		now  time.Duration
+		want []int
+	}{
+		{6, 4900 * time.Millisecond, []int{0, 0, 5, 2, 2, 7}},
+		{3, 6 * time.Second, []int{7, 0, 0}},
+		{2, time.Minute, []int{0, 0}},
+		{2, 3 * time.Second, []int{2, 2}},
+	} {
+		if got := q.ReadyIn(c.n, c.now); !slices.Equal(got, c.want) {
+			t.Errorf("%d seconds up to %v: %v, want %v", c.n, c.now, got, c.want)
+		}
+	}
+}

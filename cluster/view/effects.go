@@ -21,7 +21,7 @@ type edge struct {
 	prev int32
 }
 
-// start begins anew at a position.
+// start starts over at a position.
 func (x *effects) start(pos uint64) { *x = effects{first: pos} }
 
 // add takes in the event at pos, the next one.

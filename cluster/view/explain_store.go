@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"kviz/cluster/trace"
@@ -19,7 +20,14 @@ func init() {
 	})
 	say(trace.RaftReply, explainReply)
 	say(trace.RaftLost, func(e *trace.Event, p *trace.RaftMessage) string {
-		return fmt.Sprintf("%s from %s to %s was lost%s", upper(rpc(p)), p.From, p.To, tail(": ", p.Error))
+		what, was := rpc(p), "was"
+		switch {
+		case strings.Contains(p.Error, "link "+p.To+" to "+p.From): // it came, and its answer did not
+			what = "the answer to " + what
+		case len(p.Entries) > 1:
+			was = "were"
+		}
+		return fmt.Sprintf("%s from %s to %s %s lost%s", upper(what), p.From, p.To, was, tail(": ", p.Error))
 	})
 	say(trace.RaftAppend, func(e *trace.Event, p *trace.RaftLog) string {
 		if p.Error != "" {

@@ -132,7 +132,7 @@ func queueDone(b *Builder, e *trace.Event, p *trace.QueueItem) {
 }
 
 // square takes out keys that are in nobody's hands, and, when the queue says
-// it holds less than the picture does (its process died and began anew), the
+// it holds less than the picture does (its process died and started over), the
 // keys that it must have forgotten: all but the one that moved.
 func (b *Builder) square(q *Queue, p *trace.QueueItem) {
 	if k, ok := q.keys.get(p.Key); ok && !k.Waiting && !k.Processing && !k.Delayed {

@@ -30,6 +30,7 @@ func init() {
 	on(trace.SchedBind, func(b *Builder, e *trace.Event, p *trace.Decision) {
 		if p.Message == "" {
 			b.s.Scheduler.Bound++
+			b.second(e).Bound++
 			b.s.Scheduler.pods.delete(p.Pod)
 		}
 		if c := b.cycle(p.Pod); c != nil {

@@ -370,6 +370,9 @@ func (b *Builder) changeKey(e *trace.Event, revision int64, c *trace.KeyChange) 
 			history: written(history, KeyWrite{Event: e.ID, At: e.At, Revision: revision, Version: c.Version, Size: c.Size}),
 		})
 	}
+	if c.Object.Kind == "Lease" && c.Object.Namespace == "kube-node-lease" && c.Version > 1 {
+		b.second(e).Renewed++
+	}
 	if c.Object.Kind != "" {
 		b.changeObject(e, revision, c)
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kviz/cluster/trace"
 )
 
@@ -16,6 +18,7 @@ import (
 type Path struct {
 	of       trace.ID
 	in       map[trace.ID]struct{}
+	asked    map[uint64]struct{} // requests of the command itself, by their number
 	sorts    map[string]trace.ID // of each sort the first, which is the station
 	stations []trace.ID
 	done     bool // the command has ended
@@ -24,7 +27,7 @@ type Path struct {
 
 // NewPath is the path of an event that nothing is known of yet.
 func NewPath(of trace.ID) *Path {
-	return &Path{of: of, in: map[trace.ID]struct{}{}, sorts: map[string]trace.ID{}}
+	return &Path{of: of, in: map[trace.ID]struct{}{}, asked: map[uint64]struct{}{}, sorts: map[string]trace.ID{}}
 }
 
 // Of is the command or fault that the path begins with.
@@ -55,6 +58,9 @@ func (p *Path) Take(e *trace.Event) bool {
 	}
 	if p.done = p.done || e.Kind == trace.CommandEnd; len(p.in) < mostEffects {
 		p.in[e.ID] = struct{}{}
+	}
+	if r, ok := e.Payload.(*trace.Request); ok && e.Kind == trace.RequestReceived && slices.Contains(e.Causes, p.of) {
+		p.asked[r.Request] = struct{}{}
 	}
 	sort := p.sort(e)
 	if sort == "" {
@@ -90,6 +96,9 @@ func (p *Path) sort(e *trace.Event) string {
 	case *trace.Response:
 		if x.Code < 400 || slices.Contains([]string{"get", "list", "watch"}, x.Verb) {
 			return "" // a client that looks whether there is something is told 404, and goes on
+		}
+		if _, own := p.asked[x.Request]; x.Reason == string(metav1.StatusReasonConflict) && !own {
+			return "" // a controller whose cache was a moment behind reads again, and goes on
 		}
 		words = append(words, x.Reason)
 	case *trace.RuntimeCall:

@@ -120,7 +120,7 @@ type Stale struct {
 }
 
 // Stale lists what the cache has otherwise than the store and will not hear of,
-// oldest first: until the object changes again, or the client lists anew.
+// oldest first: until the object changes again, or the client lists again.
 func (i *Informer) Stale() []Stale { return i.stale[:len(i.stale):len(i.stale)] }
 
 // Controller is what a controller does.

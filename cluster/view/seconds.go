@@ -21,6 +21,8 @@ type Second struct {
 	Overtime Count  // of those: ended because their time, or the store's, was over
 	Depth    Count  // keys ready in all work queues, when the second ended
 	Deepest  Count  // and when it was most
+	Renewed  int    // Leases of nodes that were renewed
+	Bound    int    // pods that the scheduler gave a node
 }
 
 func (s *Second) seal() {}
@@ -116,6 +118,53 @@ func (s *State) Depths(n int) []int {
 		}
 		return at > 0
 	})
+	return all
+}
+
+// Renewed is how many Leases of nodes were renewed in each of the last n seconds that are over,
+// the latest last.
+func (s *State) Renewed(n int) []int {
+	return s.over(n, func(x *Second) int { return x.Renewed })
+}
+
+// Bound is how many pods the scheduler gave a node in each of the last n seconds that are over,
+// the latest last.
+func (s *State) Bound(n int) []int {
+	return s.over(n, func(x *Second) int { return x.Bound })
+}
+
+// over reads a number of each of the last n seconds that are over.
+func (s *State) over(n int, read func(*Second) int) []int {
+	all := make([]int, n)
+	now := int64(s.At / time.Second)
+	s.seconds.back(func(second int64, x *Second) bool {
+		at := n - int(now-second)
+		if at >= 0 && at < n {
+			all[at] = read(x)
+		}
+		return at > 0
+	})
+	return all
+}
+
+// ReadyIn is how many keys were ready at most in each of n seconds, of which the last is that of
+// the time now.
+func (q *Queue) ReadyIn(n int, now time.Duration) []int {
+	all := make([]int, n)
+	last := int64(now / time.Second)
+	depth, from := 0, 0 // what it was when a second begins
+	for _, d := range q.Depths() {
+		at := n - 1 - int(last-int64(d.At/time.Second))
+		for ; from <= min(at, n-1); from++ {
+			all[from] = depth
+		}
+		if depth = d.Ready; at >= 0 && at < n {
+			all[at] = max(all[at], depth)
+		}
+	}
+	for ; from < n; from++ {
+		all[from] = depth
+	}
 	return all
 }
 

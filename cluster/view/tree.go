@@ -10,7 +10,7 @@ import (
 // tree is what a table keeps its entries in: a [btree.Map].
 //
 // It is an interface, and keeps values as any, for the compiler's sake: whoever imports
-// this package would compile every method of every instance of a generic type anew that
+// this package would compile every method of every instance of a generic type again that
 // its types lead to, and that took a third of kviz' own build.
 type tree[K cmp.Ordered] interface {
 	Get(K) (any, bool)

@@ -14,8 +14,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// What servers are asked by the API server itself, and not by a webhook
-// configuration: who somebody is, whether he may, whether images may be run.
+// What the API server itself asks external servers, without a webhook configuration:
+// who a user is, whether the user may do something, whether images may be run.
 
 // Reviewers lists the servers that answer such questions, by name.
 func Reviewers() []string {

@@ -52,7 +52,7 @@ type Servers struct {
 	watch func(name string, body []byte)
 }
 
-// Watch has fn hear of every request that a server takes.
+// Watch makes fn be called with every request that a server takes.
 func (s *Servers) Watch(fn func(name string, body []byte)) { s.watch = fn }
 
 // Server is one of them.

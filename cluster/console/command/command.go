@@ -1,5 +1,5 @@
-// Package command is one use of a console's command: its words, its streams,
-// and how what it asks for enters the kernel.
+// Package command is one invocation of a console command: its words, its streams, and
+// how its requests enter the kernel.
 //
 // Kubernetes has no such thing; the nearest is a process that a shell starts.
 // What differs: nothing is started, and time is the cluster's. It passes only
@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"mvdan.cc/sh/v3/expand"
@@ -37,25 +38,39 @@ type Invocation struct {
 	Out    io.Writer
 	Err    io.Writer
 	Files  Files
-	// Piped says that In is a pipe or a file, not the person's keys.
+	// Piped says that In is a pipe or a file, not the user's keyboard.
 	Piped   bool
 	Script  bool     // nobody is at the keys: what never ends must be refused
 	Source  string   // "console" or "file:line"
 	Cause   trace.ID // the command in the trace
 	Columns int
 	Lend    control.Lend // nil: there is no terminal
-	Env     expand.Environ
+	// Within, where what a stranger wrote runs, is the path of a file of the only folder that is
+	// reached; any other is refused. Nil: every file is.
+	Within func(name string) (path string, err error)
+	Env    expand.Environ
 
 	// Untold is set by a command that prints what is not the same in every run, and
 	// stays out of the trace.
 	Untold bool
 }
 
-// Files are those that a command may read, by the names that a person gives them.
+// Files are those that a command may read, by the names that the user gives.
 type Files interface {
 	Open(name string) (io.ReadCloser, error)
 	// List gives what a folder has, folders with a slash, or the name of a file itself.
 	List(dir string) ([]string, error)
+}
+
+// Path is the path of a file on the disk that the person names; a command that opens files itself asks for it.
+func (inv *Invocation) Path(name string) (string, error) {
+	switch {
+	case inv.Within != nil:
+		return inv.Within(name)
+	case filepath.IsAbs(name):
+		return name, nil
+	}
+	return filepath.Join(inv.Dir, name), nil
 }
 
 // ReadFile is all of a file, or of the standard input for "-".
@@ -76,8 +91,8 @@ func (inv *Invocation) Task(ctx context.Context, name string, fn func(*sim.Task)
 	return inv.Kernel.Task(ctx, inv.Cause, name, fn)
 }
 
-// MayWait refuses a command that would wait for ever: in a script, on a
-// cluster that stands.
+// MayWait refuses a command that would wait for ever: in a script, on a paused
+// cluster.
 func (inv *Invocation) MayWait() bool {
 	if !inv.Script {
 		return true
@@ -90,8 +105,8 @@ func (inv *Invocation) MayWait() bool {
 	return !paused
 }
 
-// ScriptLimit is how long (virtual) a script's command waits that set no limit
-// of its own: a script on a cluster that runs as fast as it can would otherwise
+// ScriptLimit is how long (in virtual time) a script's command waits if it sets no
+// limit of its own: a script on a cluster that runs as fast as it can would otherwise
 // wait for ever.
 const ScriptLimit = time.Hour
 

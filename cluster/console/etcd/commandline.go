@@ -212,6 +212,28 @@ func (call *commandLine) refused(inv *command.Invocation, limited bool) string {
 	return ""
 }
 
+// confined refuses a file elsewhere where a stranger's script runs: snapshot is the only command
+// that has one.
+func (call *commandLine) confined(inv *command.Invocation) error {
+	if inv.Within == nil || call.words[0] != "snapshot" {
+		return nil
+	}
+	return within(inv, call.rest)
+}
+
+// within refuses words that name a file elsewhere, by themselves or as the value of a flag.
+func within(inv *command.Invocation, words []string) error {
+	for _, word := range words {
+		if _, value, ok := strings.Cut(word, "="); ok {
+			word = value
+		}
+		if _, err := inv.Path(word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // untold reports whether the output has what raft and the machine's clock
 // decide, and so stays out of the trace.
 func (call *commandLine) untold() bool {

@@ -1,14 +1,14 @@
-// Package etcd is etcdctl and etcdutl in the console: etcd's own programs, v3.7,
-// each run as a process of its own (package etcdtool), whose every request passes
+// Package etcd is etcdctl and etcdutl in the console: etcd's own programs, v3.7, each
+// run as a process of its own (package etcdtool), all of whose requests go through
 // the kernel.
 //
 // A process cannot be given a connection into the simulation, but gRPC asks the
 // proxy that the environment names: the console is that proxy (gate.go). While a
 // program computes, virtual time stands, as for kubectl.
 //
-// What is simplified: of several endpoints the first is asked, where etcdctl
-// draws one by lot; and what would never end (lock, elect, make-mirror, a watch in
-// a script) is refused in words.
+// Simplified: of several endpoints the first is asked, where etcdctl picks one at
+// random; and what would never end (lock, elect, make-mirror, a watch in a script) is
+// refused with a sentence that says why.
 //
 // Start reading at [Clients.Ctl], then gate.go.
 package etcd
@@ -26,7 +26,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.TheConsole, How: simulated.Simplified,
-	What: "of several endpoints etcdctl asks the first, where the real one draws one by lot; lock, elect, make-mirror, check and what never ends are refused",
+	What: "of several endpoints etcdctl asks the first, where the real one picks one at random; lock, elect, make-mirror, check and what never ends are refused",
 	Seen: "their refusals",
 })
 

@@ -21,6 +21,10 @@ func (c *Clients) Ctl(ctx context.Context, inv *command.Invocation) int {
 		fmt.Fprintf(inv.Err, "etcdctl %s\n", why)
 		return 1
 	}
+	if err := call.confined(inv); err != nil {
+		fmt.Fprintf(inv.Err, "etcdctl: %v\n", err)
+		return 1
+	}
 	if !inv.MayWait() {
 		return 1
 	}

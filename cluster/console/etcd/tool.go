@@ -19,6 +19,12 @@ import (
 // The files have raft's index and term in them, and the hash of a whole one
 // depends on them; that of its keys (hashkv) does not, nor why a restore is refused.
 func Utl(ctx context.Context, inv *command.Invocation) int {
+	if inv.Within != nil {
+		if err := within(inv, inv.Args[1:]); err != nil {
+			fmt.Fprintf(inv.Err, "etcdutl: %v\n", err)
+			return 1
+		}
+	}
 	inv.Untold = !slices.ContainsFunc(inv.Args[1:], func(a string) bool { return a == "version" || a == "hashkv" || a == "restore" })
 	return runTool(ctx, inv, etcdtool.Etcdutl, inv.Args[1:], func(line string) string { return line })
 }

@@ -7,8 +7,8 @@
 // A program that imports this package, a test binary too, becomes etcdctl when
 // it is started that way, before its main.
 //
-// Nothing of the programs is left out or changed but etcdutl hashkv (hashkv.go). Start reading
-// at [Command].
+// Nothing in the programs is left out or changed except etcdutl hashkv (hashkv.go). Start
+// reading at [Command].
 package etcdtool
 
 import (

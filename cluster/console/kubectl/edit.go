@@ -24,10 +24,10 @@ import (
 )
 
 // This file is kubectl edit, kubectl apply edit-last-applied and kubectl create --edit.
-// Their flags and what they read are kubectl's own; the rounds of editing, checking
-// and patching are written anew after EditOptions.Run of kubectl pkg/cmd/util/editor,
-// which launches the editor by itself: it keeps and sets the state of the process's
-// terminal and ends the process at a signal, and here the terminal is the explorer's.
+// Their flags and what they read are kubectl's own; the loop of editing, validating and
+// patching is a port of EditOptions.Run of kubectl pkg/cmd/util/editor. That launches
+// the editor itself: it saves and sets the state of the process's terminal and ends the
+// process at a signal, and here the terminal is the explorer's.
 
 // replaceEditors puts edits in the place of what launches an editor.
 func replaceEditors(root *cobra.Command, f cmdutil.Factory, streams genericiooptions.IOStreams, k *run) {

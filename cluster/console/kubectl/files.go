@@ -27,6 +27,7 @@ type files struct {
 	manifests fs.FS // embedded; may be nil
 	dir       string
 	back      map[string]string // temporary path -> what the person wrote
+	found     []string          // files of -f on the disk, as the person wrote them
 }
 
 // substitute gives args with every -f FILE made into a path that exists for
@@ -51,10 +52,11 @@ func (f *files) substitute(args []string) ([]string, error) {
 			out[i], err = f.prefixed("-f", a)
 		case slices.Contains(filed, a) && i+1 < len(out):
 			i++
-			out[i] = f.here(a, out[i])
+			out[i], err = f.here(a, out[i])
 		default:
 			if flag, value, ok := strings.Cut(a, "="); ok && slices.Contains(filed, flag) {
-				out[i] = flag + "=" + f.here(flag, value)
+				value, err = f.here(flag, value)
+				out[i] = flag + "=" + value
 			}
 		}
 		if err != nil {
@@ -69,18 +71,16 @@ func (f *files) substitute(args []string) ([]string, error) {
 var filed = []string{"-k", "--kustomize", "--output-directory", "--from-file", "--from-env-file", "--patch-file", "--cert", "--key", "--client-certificate", "--client-key", "--kubeconfig"}
 
 // here takes the path in a flag's value from the console's folder on.
-func (f *files) here(flag, value string) string {
+func (f *files) here(flag, value string) (string, error) {
 	key, path, named := strings.Cut(value, "=")
 	if named = named && flag == "--from-file"; !named {
 		path = value
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(f.inv.Dir, path)
-	}
+	path, err := f.inv.Path(path)
 	if named {
-		return key + "=" + path
+		path = key + "=" + path
 	}
-	return path
+	return path, err
 }
 
 // isLogs reports whether -f means --follow.
@@ -119,9 +119,10 @@ func (f *files) find(name string) (string, error) {
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return "", fmt.Errorf("%s: the console does not reach into the internet; download the file and give its path", name)
 	}
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(f.inv.Dir, path)
+	f.found = append(f.found, name)
+	path, err := f.inv.Path(name)
+	if err != nil {
+		return "", err
 	}
 	if _, err := os.Stat(path); err == nil {
 		return path, nil

@@ -2,12 +2,11 @@
 // program, run in this process, connected to the simulated cluster and to
 // nothing else.
 //
-// What is simplified: kubectl knows nothing of virtual time, so that whatever
-// waits by the machine's clock runs in its check-once form again, each time
-// something has changed (wait.go, follow.go, logs.go, drain.go); and of commands
-// that need a terminal or another program one part is replaced (exec.go, diff.go,
-// edit.go). What needs a port or a container's real bytes is refused in words
-// (refused.go).
+// Simplified: kubectl knows nothing of virtual time, so whatever would wait by the
+// machine's clock is run again in its check-once form each time something has changed
+// (wait.go, follow.go, logs.go, drain.go); and in commands that need a terminal or
+// another program one part is replaced (exec.go, diff.go, edit.go). What needs a port
+// or a container's real bytes is refused with a sentence that says why (refused.go).
 //
 // Start reading at [Kubectl.Run], then transport.go: the way of a request.
 package kubectl
@@ -132,6 +131,12 @@ func (c *Kubectl) Run(ctx context.Context, inv *command.Invocation) int {
 	if args, err = k.files.substitute(args); err != nil {
 		fmt.Fprintf(inv.Err, "error: %v\n", err)
 		return 1
+	}
+	if inv.Within != nil {
+		if err := k.files.confined(sub, flags); err != nil {
+			fmt.Fprintf(inv.Err, "error: %v\n", err)
+			return 1
+		}
 	}
 	if n, err := strconv.Atoi(flags.value("v")); err == nil && n >= 6 {
 		k.transport.base = &verbose{base: k.transport.base, level: n, out: inv.Err, clock: inv.Kernel}

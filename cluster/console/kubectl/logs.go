@@ -13,7 +13,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.TheConsole, How: simulated.Simplified,
-	What: "kubectl logs -f of several containers asks for their logs again every second",
+	What: "kubectl logs -f of several containers fetches their logs again every second",
 })
 
 // followLogs is logs --follow: what is there, then what comes, until the container ends.

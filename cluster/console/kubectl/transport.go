@@ -259,7 +259,7 @@ func (t *transport) rawWatch(r *http.Request, q url.Values) (*http.Response, err
 	return t.send(r.WithContext(serve.WithCaller(t.ctx, caller)))
 }
 
-// endless is how long a log is followed that nothing ends but the person.
+// endless is how long a log is followed that only the user ends.
 const endless = 1 << 62
 
 // followLog opens a log, which kubectl prints as it comes.

@@ -21,8 +21,8 @@ type verbose struct {
 	clock *command.Kernel
 }
 
-// RoundTrip sends a request and tells of it. The body of a watch, which has no end, is
-// not told.
+// RoundTrip sends a request and logs it. The body of a watch, which has no end, is not
+// logged.
 func (v *verbose) RoundTrip(r *http.Request) (*http.Response, error) {
 	began := v.now()
 	if v.level >= 7 {

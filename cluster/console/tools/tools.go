@@ -1,11 +1,11 @@
-// Package tools has the text tools of the console: small forms of the programs of the
-// same names, which a pipe needs. They read files and write text, know nothing of the
-// cluster, and leave no mark in the trace.
+// Package tools has the text tools of the console: small versions of the programs of
+// the same names, for use in pipes. They read files and write text, know nothing of
+// the cluster, and leave no mark in the trace.
 //
 // Start reading at [Run].
 //
-// A machine of the control plane has GNU's, or a shell in a container busybox's; these know the
-// options that such pipes use and refuse others by name.
+// A control plane machine has GNU's, a container usually busybox's; these know the options that
+// such pipes use, and refuse others by name.
 package tools
 
 import (

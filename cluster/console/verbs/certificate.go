@@ -48,9 +48,9 @@ func certificate(ctx context.Context, inv *use, args []string) int {
 		end = ".csr"
 	}
 	name := flags.Arg(0)
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(inv.Dir, path)
+	path, err := inv.Path(name)
+	if err != nil {
+		return inv.did(err)
 	}
 	for _, f := range []struct {
 		end     string

@@ -72,7 +72,7 @@ func TestPagesNameWhatThereIs(t *testing.T) {
 		}
 		for _, m := range word.FindAllStringSubmatch(text, -1) {
 			_, isVerb := findVerb(m[1])
-			if !isVerb && !contains(commands, m[1]) && !contains([]string{"does", "is", "exists"}, m[1]) {
+			if !isVerb && !slices.Contains(commands, m[1]) && !slices.Contains([]string{"does", "is", "exists"}, m[1]) {
 				t.Errorf("%s.md: there is no kviz %s", topic.Name, m[1])
 			}
 			if m[1] != "help" || m[2] == "topics" {

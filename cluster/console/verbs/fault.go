@@ -29,9 +29,10 @@ func faultVerb(ctx context.Context, inv *use, args []string) int {
 		}
 	}
 	if len(applies) == 0 {
-		return inv.unknown("fault", args[0], names)
+		slices.Sort(names)
+		return inv.unknown("fault", args[0], slices.Compact(names)) // one that applies to several kinds is told once
 	}
-	if targets := m.Targets(); !contains(targets, args[1]) {
+	if targets := m.Targets(); !slices.Contains(targets, args[1]) {
 		kind, _, _ := strings.Cut(args[1], "/")
 		others := slices.ContainsFunc(targets, func(t string) bool { return strings.HasPrefix(t, kind+"/") })
 		if meant := sameName(targets, args[1], applies); meant != "" && !others {
@@ -85,10 +86,10 @@ func (inv *use) listFaults(kinds []control.FaultKind, of []string) int {
 func sameName(targets []string, word string, kinds []string) string {
 	name := word[strings.IndexByte(word, '/')+1:]
 	for _, kind := range append([]string{"member", "node"}, kinds...) { // what people mean by a bare name
-		if !contains(kinds, kind) {
+		if !slices.Contains(kinds, kind) {
 			continue
 		}
-		if t := kind + "/" + name; contains(targets, t) {
+		if t := kind + "/" + name; slices.Contains(targets, t) {
 			return t
 		}
 	}
@@ -99,25 +100,16 @@ func sameName(targets []string, word string, kinds []string) string {
 // begins with, if it is one of them.
 func ofKinds(targets []string, word string, kinds []string) []string {
 	kindOf := func(t string) string { k, _, _ := strings.Cut(t, "/"); return k }
-	if k := kindOf(word); contains(kinds, k) {
+	if k := kindOf(word); slices.Contains(kinds, k) {
 		kinds = []string{k}
 	}
 	var fit []string
 	for _, t := range targets {
-		if contains(kinds, kindOf(t)) {
+		if slices.Contains(kinds, kindOf(t)) {
 			fit = append(fit, t)
 		}
 	}
 	return fit
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (inv *use) unknown(what, name string, known []string) int {

@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -48,9 +47,9 @@ func restore(ctx context.Context, inv *use, args []string) int {
 	if opt.BumpRevision < 0 || (opt.BumpRevision > 0) != opt.MarkCompacted {
 		return inv.did(fmt.Errorf("--bump-revision N and --mark-compacted go together: clients must not find a revision twice, so what they know is compacted"))
 	}
-	path := flags.Arg(0)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(inv.Dir, path)
+	path, err := inv.Path(flags.Arg(0))
+	if err != nil {
+		return inv.did(err)
 	}
 	content, err := dbfile.Read(path, read)
 	if err != nil {

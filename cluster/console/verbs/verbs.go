@@ -1,11 +1,11 @@
-// Package verbs is the kviz command of the console: what drives the simulation,
-// looks into it, breaks it, and does what an administrator does on the machines of
+// Package verbs is the kviz command of the console: it drives the simulation,
+// inspects it, breaks it, and does what an administrator would do on the machines of
 // the control plane.
 //
-// Kubernetes has no such command; several verbs stand for programs of it (node
-// join for kubeadm join, certificate for kubeadm kubeconfig user, restore for
-// etcdutl snapshot restore on every member). Simplified: none of those
-// needs a login on a machine, and the paths are those of the simulated one.
+// Kubernetes has no such command; several verbs stand for its programs (node join for
+// kubeadm join, certificate for kubeadm kubeconfig user, restore for etcdutl snapshot
+// restore on every member). Simplified: none of those needs a login on a machine, and
+// the paths are those of the simulated one.
 //
 // Start reading at the table (table.go); a verb is a row there and its function,
 // in the file of its name.

@@ -1,0 +1,135 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+
+	"kviz/cluster/control"
+)
+
+// confinement is the one folder that a shell reaches in which a stranger's script runs. What the machine
+// has elsewhere is not there for it, whichever way it is named: by its absolute path, by ..,
+// or through a symbolic link.
+type confinement struct {
+	dir  string // without symbolic links
+	root *os.Root
+}
+
+func confine(dir string) (*confinement, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, err
+	}
+	return &confinement{real, root}, nil
+}
+
+// rel is the way from the folder to what a name means in dir, as [os.Root] wants it.
+func (c *confinement) rel(dir, name string) (string, error) {
+	at := name
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	rel, err := filepath.Rel(c.dir, filepath.Clean(at))
+	if err != nil || !filepath.IsLocal(rel) && rel != "." {
+		return "", fmt.Errorf("%s: the script of a lesson out of a bundle reaches no files but those of its own folder", name)
+	}
+	return rel, nil
+}
+
+// reach is the path of a file for a program that opens it itself; one that leads out through a
+// symbolic link is refused too.
+func (c *confinement) reach(dir, name string) (string, error) {
+	if c.root == nil {
+		return "", fmt.Errorf("%s: the folder of the lesson has gone", name)
+	}
+	rel, err := c.rel(dir, name)
+	if err != nil {
+		return "", err
+	}
+	if _, err := c.root.Stat(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	if parent := filepath.Dir(rel); parent != "." {
+		if _, err := c.root.Stat(parent); err != nil {
+			return "", fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return filepath.Join(c.dir, rel), nil
+}
+
+// options has a shell see the folder alone: in redirections, globs, tests, cd and source.
+func (c *confinement) options() []interp.RunnerOption {
+	in := func(ctx context.Context, name string) (string, error) {
+		rel, err := c.rel(interp.HandlerCtx(ctx).Dir, name)
+		if err != nil {
+			return "", &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+		}
+		return rel, nil
+	}
+	env := expand.ListEnviron("HOME="+c.dir, "TMPDIR="+c.dir, "PATH=") // nor does it see the person's environment
+	return []interp.RunnerOption{
+		interp.Dir(c.dir), interp.Env(env),
+		interp.OpenHandler(func(ctx context.Context, name string, flag int, perm os.FileMode) (io.ReadWriteCloser, error) {
+			if name == os.DevNull {
+				return os.OpenFile(os.DevNull, flag, perm)
+			}
+			rel, err := in(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			return c.root.OpenFile(rel, flag, perm)
+		}),
+		interp.ReadDirHandler2(func(ctx context.Context, name string) ([]fs.DirEntry, error) {
+			rel, err := in(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			return fs.ReadDir(c.root.FS(), filepath.ToSlash(rel))
+		}),
+		interp.StatHandler(func(ctx context.Context, name string, follow bool) (fs.FileInfo, error) {
+			rel, err := in(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			if follow {
+				return c.root.Stat(rel)
+			}
+			return c.root.Lstat(rel)
+		}),
+		interp.AccessHandler(func(ctx context.Context, name string, _ interp.AccessMode) error {
+			rel, err := in(ctx, name)
+			if err != nil {
+				return err
+			}
+			_, err = c.root.Stat(rel)
+			return err
+		}),
+	}
+}
+
+// execWithin runs a line that a stranger wrote, confined to a folder ([control.Streams].Within), in a shell
+// of its own: what it defines goes with it.
+func (c *Console) execWithin(ctx context.Context, line string, streams control.Streams) int {
+	s := c.NewSession()
+	var err error
+	if s.within, err = confine(streams.Within); err != nil {
+		fmt.Fprintf(orDiscard(streams.Err), "console: %v\n", err)
+		return 1
+	}
+	defer s.within.root.Close()
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	return s.exec(ctx, "", line, streams)
+}
