@@ -49,7 +49,8 @@ type (
 	}
 )
 
-// The branches that answer a question, as a person waits for them; kviz odds has flags.
+// The branches that answer a question while the user waits; kviz odds has flags for
+// this.
 const (
 	oddsEvents = 12
 	oddsSeeds  = 10

@@ -31,8 +31,8 @@ var screens = []struct {
 	hertz  float64
 }{{"120x40", 120, 40, false, 30}, {"200x60", 200, 60, false, 30}, {"120x40-remote", 120, 40, true, 12}}
 
-// inMotion makes one of a picture: of the map with all that happens in the story, or of five members of
-// whose store one thing after the other is written, after an election.
+// inMotion makes one of a picture: of the map with all that happens in the story, of five members of
+// whose store one thing after the other is written, after an election, or of a queue that keys go through.
 func inMotion(tb testing.TB, picture string, w, h int, remote bool, hertz float64) *moves {
 	tb.Helper()
 	set := func(x *Config) { x.Preset, x.Remote = "", remote }
@@ -46,6 +46,21 @@ func inMotion(tb testing.TB, picture string, w, h int, remote bool, hertz float6
 			tape.Commit(tuitest.Ref("ConfigMap", "demo", fmt.Sprint("settings-", i)), "configmaps", nil)
 		}
 		x.d = exploreTape(tb, tape, w, h, set).press("2", "z")
+	case "queues":
+		tape := tuitest.NewTape()
+		item := func(k trace.Kind, i, ready, busy int) {
+			tape.After(time.Millisecond).Emit("replicaset-controller", "", k, trace.Ref{}, &trace.QueueItem{Queue: "replicaset", Key: fmt.Sprint("demo/web-", i), Ready: ready, Processing: busy})
+		}
+		for i := range 60 {
+			item(trace.QueueAdd, i, 3, 1)
+			if i >= 3 {
+				item(trace.QueueDone, i-3, 3, 0)
+			}
+			if i >= 2 {
+				item(trace.QueueGet, i-2, 2, 1)
+			}
+		}
+		x.d = exploreTape(tb, tape, w, h, set).press("5", "z")
 	}
 	if profile, ok := profile(Config{Remote: remote, Environ: []string{"TERM=xterm-256color", "COLORTERM=truecolor"}}, false); ok {
 		x.t.scr.SetColorProfile(profile)
@@ -54,7 +69,8 @@ func inMotion(tb testing.TB, picture string, w, h int, remote bool, hertz float6
 	all, _, _ := x.d.m.history().Stream().Read(0, 1<<20)
 	for _, e := range all {
 		l, ok := motion.Of(e, x.state)
-		if ok && l.To != "" && (picture != "raft" || e.Lane.Component == trace.CompMember) {
+		_, ofQueue := e.Payload.(*trace.QueueItem)
+		if ok && (l.To != "" && (picture != "raft" || e.Lane.Component == trace.CompMember) || picture == "queues" && ofQueue) {
 			x.events = append(x.events, e)
 		}
 	}
@@ -66,14 +82,20 @@ func inMotion(tb testing.TB, picture string, w, h int, remote bool, hertz float6
 // frame draws and writes the next frame.
 func (x *moves) frame() {
 	p, tempo := x.d.m.moving.player, motion.Live(0.02)
-	if len(p.Shot().Pulses) < tempo.Most-2 {
+	if x.moving() < tempo.Most-2 {
 		p.Catch(x.events[x.n:x.n+20], x.state, tempo)
 		x.n = (x.n + 17) % (len(x.events) - 20)
 	}
 	p.Tick(time.Duration(float64(time.Second) / x.hertz))
 	x.d.m.screen.dirty = true
 	x.t.show(x.d.m.View().Content)
-	x.pulses += len(p.Shot().Pulses)
+	x.pulses += x.moving()
+}
+
+// moving is how much moves: pulses, or keys.
+func (x *moves) moving() int {
+	shot := x.d.m.moving.player.Shot()
+	return max(len(shot.Pulses), len(shot.Keys))
 }
 
 func benchmarkMotion(b *testing.B, picture string) {
@@ -94,10 +116,11 @@ func benchmarkMotion(b *testing.B, picture string) {
 	}
 }
 
-// BenchmarkMapInMotion is a frame of the map in motion, and BenchmarkRaftInMotion one of the raft picture
-// of five members.
-func BenchmarkMapInMotion(b *testing.B)  { benchmarkMotion(b, "map") }
-func BenchmarkRaftInMotion(b *testing.B) { benchmarkMotion(b, "raft") }
+// BenchmarkMapInMotion is a frame of the map in motion, BenchmarkRaftInMotion one of the raft picture of
+// five members, and BenchmarkQueuesInMotion one of a controller's flow.
+func BenchmarkMapInMotion(b *testing.B)    { benchmarkMotion(b, "map") }
+func BenchmarkRaftInMotion(b *testing.B)   { benchmarkMotion(b, "raft") }
+func BenchmarkQueuesInMotion(b *testing.B) { benchmarkMotion(b, "queues") }
 
 // recorded is an explorer of a run that is seen whole: two hundred times the story.
 func recorded(tb testing.TB, w, h int) (*driver, *painter) {
@@ -147,7 +170,7 @@ func BenchmarkTimeline(b *testing.B) {
 // What pictures in motion write stays within their budgets: 3 KB a frame, 90 KB a second, and 15 KB a second
 // far away. How many bytes that are does not depend on the machine.
 func TestMotionWritesWithinItsBudget(t *testing.T) {
-	for _, picture := range []string{"map", "raft"} {
+	for _, picture := range []string{"map", "raft", "queues"} {
 		for _, c := range screens {
 			x, frames := inMotion(t, picture, c.w, c.h, c.remote, c.hertz), 100
 			for range frames {

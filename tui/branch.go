@@ -31,7 +31,9 @@ type branch struct {
 	cluster   Cluster                 // nil while it starts, and for a recording
 	end       func() error            // ends its cluster; nil where somebody else does
 	save      func(path string) error // writes it as a recording; nil: it cannot be saved
+	rest      func()                  // has its history not kept up to date any more; nil: somebody else does
 	resumes   bool                    // it ran when another was put on the screen
+	undone    bool                    // its lesson has gone on in a branch
 
 	travel *travel.Travel
 	drive  *drive.Driver
@@ -130,6 +132,14 @@ func (m *Explorer) turnTo(b *branch) tea.Cmd {
 	return m.watch(m.ctx)
 }
 
+// forget ends what goes on for a run that is not kept.
+func (b *branch) forget() {
+	b.waker.close()
+	if b.rest != nil {
+		b.rest()
+	}
+}
+
 // named is the branch of a name; nil if there is none.
 func (m *Explorer) named(name string) *branch {
 	if i := slices.IndexFunc(m.branches, func(b *branch) bool { return b.name == name }); i >= 0 {
@@ -213,7 +223,7 @@ func (m *Explorer) closeRun(name string) tea.Cmd {
 		m.leaveOther()
 	}
 	m.branches = slices.DeleteFunc(m.branches, func(other *branch) bool { return other == b })
-	b.waker.close()
+	b.forget()
 	m.safe.Go(func() { _ = b.end() }) // what came in its way is told when the explorer has ended
 	m.frame.Anew()
 	m.say(name + " is closed")

@@ -10,7 +10,7 @@
 //
 // Start reading at [Run], then explorer.go (the parts), update.go (the way of a
 // message), perform.go (the way of an action), draw.go (the way of a frame), and package
-// pane for what the panes have in common. DESIGN.md tells it in one page.
+// pane for what the panes have in common. DESIGN.md describes it on one page.
 package tui
 
 import (
@@ -74,6 +74,10 @@ type Config struct {
 	// leaving needs no question.
 	Saved bool
 
+	// End ends the cluster that the explorer began with, whose history stays to be looked at: a
+	// lesson has gone on in a branch. nil: it ends with the explorer.
+	End func() error
+
 	// Save writes the run that the explorer began with, as far as memory holds it, as a
 	// recording into a new file; nil: it cannot be saved.
 	Save func(path string) error
@@ -85,6 +89,10 @@ type Config struct {
 
 	// Forks runs the run again, to go on differently; nil: nothing can be run again here.
 	Forks Forker
+
+	// Beside, if set, runs beside the explorer until ctx ends. It calls changed after it has
+	// changed what the lessons show.
+	Beside func(ctx context.Context, changed func()) error
 
 	// Plain writes one explained line an event instead of a screen.
 	Plain bool

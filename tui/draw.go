@@ -74,7 +74,7 @@ func (m *Explorer) picture() frame.Picture {
 func (m *Explorer) aroundStage() stage.Around {
 	typing := m.drawer.Typing() && m.open.Empty()
 	return stage.Around{
-		Speed: m.drive.Clock().Speed, Notice: m.notice,
+		Speed: m.drive.Clock().Speed, Notice: m.notice, Undo: m.undoSays(),
 		Console: stage.Console{Open: m.drawer.Typing(), Draw: m.drawer.DrawIn(typing, false), Keys: m.drawer.Keys(), Last: stage.Command(m.drawer.Last())},
 	}
 }
@@ -108,7 +108,7 @@ func (m *Explorer) status() frame.Status {
 }
 
 // paneHints is after how many of the explorer's own keys those of the focused pane
-// stand in the key line.
+// come in the key line.
 const paneHints = 6
 
 // firstHints is after how many of them those stand that are first now.

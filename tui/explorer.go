@@ -34,7 +34,8 @@ type Explorer struct {
 	forking   forking
 	comparing comparing
 	asking    asking
-	keepUp    func(*view.History) // has a history kept up to date; nil: somebody else does
+	undoing   undoing
+	keepUp    func(*view.History) (stop func()) // has a history kept up to date; nil: somebody else does
 
 	frame *frame.Frame
 	open  overlay.Stack
@@ -90,7 +91,7 @@ func (m *Explorer) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// Close ends what the explorer has asked for.
+// Close cancels what the explorer has requested.
 func (m *Explorer) Close() {
 	for _, b := range m.branches {
 		b.waker.close()

@@ -32,6 +32,8 @@ func TestFrames(t *testing.T) {
 		{"120x40-overview", 120, 40, -1, nil},
 		{"120x40-main", 120, 40, -1, []string{"p", "2"}},
 		{"120x40-why", 120, 40, -1, []string{"8", "down", "down", "down", "w"}},
+		{"120x40-why-open", 120, 40, -1, []string{"8", "down", "down", "down", "w", "up", "a"}},
+		{"80x24-why-open", 80, 24, -1, []string{"8", "down", "down", "down", "w", "up", "a"}},
 		{"120x40-faults", 120, 40, -1, []string{"down", "up", "f"}},
 		{"120x40-palette", 120, 40, -1, []string{"ctrl+p"}},
 		{"120x40-glossary", 120, 40, -1, []string{"g"}},
@@ -98,6 +100,20 @@ func TestQueuesLeadToTheChartOfSlowness(t *testing.T) {
 			d.shows("c why slow")
 			d.press("?")
 			d.shows("In the store pane, the chart of how slowness climbs")
+		}
+	}
+}
+
+// While the members have a quorum and nobody leads yet, the header says so; a lost quorum says
+// more than that.
+func TestTheHeaderSaysThatNobodyLeads(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		for tape, want := range map[*tuitest.Tape]bool{tuitest.LeaderDead(): true, tuitest.QuorumLost(time.Second): false, tuitest.Calm(3, 3): false} {
+			d := exploreTape(t, tape, size[0], size[1])
+			head, _, _ := strings.Cut(d.screen(), "\n")
+			if strings.Contains(head, "☆ no leader") != want {
+				t.Errorf("%d columns: %s", size[0], head)
+			}
 		}
 	}
 }
@@ -266,7 +282,7 @@ func TestMarksLeadToCommandsFaultsAndElections(t *testing.T) {
 
 func TestWhyOnARuleLeadsToTheCommand(t *testing.T) {
 	d := explore(t, 120, 40, -1).press("8", "down", "down", "down", "w")
-	d.shows("Why #", "kubectl expose deployment web --port 80", "you    store    ctl    proxy", "╰──────▶●", "●◀──────╯", "▶◉")
+	d.shows("Why #", "kubectl expose deployment web --port 80", "you   API  store  ctl  proxy", "╰─────┼────▶●", "●◀────╯", "▶◉")
 	d.press("v").shows("← #").press("esc", "w") // as a list, and back
 	for i := 0; i < 30 && !strings.Contains(d.m.history().Event(chosenID(d)).Lane.String(), "console"); i++ {
 		d.press("up")

@@ -65,6 +65,8 @@ type (
 		from *branch
 		run  Again
 		err  error
+
+		undoes bool // what a learner did is taken back
 	}
 )
 
@@ -120,9 +122,14 @@ func (m *Explorer) fork(at trace.ID, name string) action.Action {
 		}
 		return ask
 	}
+	m.forkTo(at, name, false, &overlay.Progress{Title: "Back to #" + at.String(), Text: m.name + " is run again, and compared with what it was, event by event.", Stop: action.StopFork{}})
+	return nil
+}
+
+// forkTo runs the run on the screen again up to an event, and shows how far it is.
+func (m *Explorer) forkTo(at trace.ID, name string, undoes bool, bar *overlay.Progress) {
 	ctx, stop := context.WithCancel(m.ctx)
-	m.forking.stop = stop
-	m.forking.bar = &overlay.Progress{Title: "Back to #" + at.String(), Text: m.name + " is run again, and compared with what it was, event by event.", Stop: action.StopFork{}}
+	m.forking.stop, m.forking.bar = stop, bar
 	m.open.Push(m.forking.bar)
 	m.halt() // two at once would take twice as long
 	f := Fork{
@@ -135,9 +142,8 @@ func (m *Explorer) fork(at trace.ID, name string) action.Action {
 	from := m.branch
 	m.safe.Go(func() {
 		run, err := m.cfg.Forks.Fork(ctx, f)
-		m.send(forkDone{name, f, from, run, err})
+		m.send(forkDone{name: name, of: f, from: from, run: run, err: err, undoes: undoes})
 	})
-	return nil
 }
 
 // forkTold shows how far it is.
@@ -172,17 +178,32 @@ func (m *Explorer) forkDone(d forkDone) tea.Cmd {
 	m.forking.bar = nil
 	if d.err != nil {
 		d.from.goOn()
+		if d.undoes && !errors.Is(d.err, context.Canceled) {
+			return m.perform(action.All{action.Lesson("again"), action.Notice{Text: d.err.Error() + "; the scene is set again"}})
+		}
 		m.notForked(d.err)
 		return nil
 	}
 	b := newBranch(d.name, d.run.History, d.run.Cluster, "", m.cfg)
 	b.left = &control.Fork{Parent: d.of.Of, At: d.of.At}
 	b.end, b.save = d.run.Close, d.run.Save
+	if d.undoes {
+		if err := m.handOver(d.from, b); err != nil {
+			m.safe.Go(func() { _ = b.end() })
+			d.from.goOn()
+			m.say(err.Error())
+			return nil
+		}
+	}
 	if m.keepUp != nil {
-		m.keepUp(b.past)
+		b.rest = m.keepUp(b.past)
 	}
 	m.branches = append(m.branches, b)
 	cmd := m.turnTo(b)
+	if d.undoes {
+		m.say("undone; " + d.of.Of + " stays to be looked at (x, then B)")
+		return tea.Batch(cmd, expires(d.from))
+	}
 	run, _ := m.keys.Get(keymap.Pause)
 	m.say(fmt.Sprintf("%s stands where %s was at #%s; %s lets it run, differently", b.name, d.of.Of, d.of.At, run.Labels()))
 	return cmd

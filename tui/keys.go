@@ -179,8 +179,8 @@ func (m *Explorer) ask(name string) action.Action {
 		_, tour, _ := strings.Cut(name, ".")
 		return action.Watch{Name: tour}
 	case keymap.Lesson:
-		if m.left != nil {
-			return action.Notice{Text: "lessons are in the run that the explorer began with (B lists the runs)"}
+		if m.lesson.None() && len(m.branches) > 1 {
+			return action.Notice{Text: "lessons are in another of the runs (B lists them)"}
 		}
 		if m.stage.Has() { // which is as it was left
 			m.stage.Return()

@@ -9,8 +9,8 @@ import (
 	"kviz/tui/overlay"
 )
 
-// OpenRecording is what [Run] ends with when the person chose to open a
-// recording instead: the caller shows it ([Config.Recording]).
+// OpenRecording is what [Run] ends with when the user chose to open a recording
+// instead: the caller shows it ([Config.Recording]).
 type OpenRecording struct{ Path string }
 
 func (e *OpenRecording) Error() string { return "open the recording " + e.Path }

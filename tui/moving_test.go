@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/motion"
 	"kviz/tui/tuitest"
 )
@@ -100,6 +102,41 @@ func TestPausedAndSettledIsStill(t *testing.T) {
 	}
 	if d.m.screen.frames != frames {
 		t.Errorf("%d frames were drawn while nothing happened", d.m.screen.frames-frames)
+	}
+}
+
+// A step shows in the flow of a controller how its key moves, and then nothing does: no frame is
+// drawn for a minute. Without motion there is one frame for the step.
+func TestKeysMoveOnAStepAndComeToRest(t *testing.T) {
+	for _, mode := range motion.Modes() {
+		d := exploreCluster(t, tuitest.NewCluster(tuitest.Story(), 300), 120, 40, func(c *Config) { c.Preset, c.Motion = "", mode })
+		d.press("5", "z")
+		d.m.perform(action.Grain(trace.GrainQueue))
+		moved := 0
+		for range 12 { // steps; some end at a run, which moves no key
+			d.press(".")
+			seen := map[string]bool{}
+			for i := 0; i < 3 || d.m.moving.player.Busy(); i++ {
+				if seen[mapOf(d)] = true; i > 150 {
+					t.Fatalf("%s: a step moves for more than five seconds", mode)
+				}
+				d.look()
+			}
+			if len(seen) > 5 {
+				moved++
+			}
+		}
+		if moved > 0 != (mode == string(motion.Full)) {
+			t.Errorf("%s: a key was seen to move in %d of 12 steps", mode, moved)
+		}
+		frames := d.m.screen.frames
+		for range 1800 {
+			d.m.Update(tickMsg{})
+			d.m.View()
+		}
+		if d.m.screen.frames != frames {
+			t.Errorf("%s: %d frames were drawn while nothing happened", mode, d.m.screen.frames-frames)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/tui/action"
+	"kviz/tui/console"
 	"kviz/tui/faults"
 	"kviz/tui/menu"
 	"kviz/tui/motion"
@@ -204,6 +205,8 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		does := m.lesson.Do(string(a), m.frame.Width())
 		m.stage.Update(m.lesson.Look(), m.history())
 		return does
+	case action.Undo:
+		return m.undo(a.At)
 	case action.Offered:
 		return m.offered(string(a))
 	case action.Type:
@@ -323,13 +326,22 @@ func (m *Explorer) offered(line string) action.Action {
 	return action.All{m.exec(line), action.Lesson("offered")}
 }
 
+// shellFor runs a line: one that a lesson out of a bundle offers reaches the lesson's folder only.
+func (m *Explorer) shellFor(line string) console.Shell {
+	if look := m.lesson.Look(); look.Offers(line) && m.cluster != nil {
+		return console.Confined{Shell: m.cluster, Dir: look.Within}
+	}
+	return m.cluster
+}
+
 // exec runs a line in the console.
 func (m *Explorer) exec(line string) action.Action {
 	if line == "exit" || line == "quit" {
 		m.drawer.Shut()
 		return nil
 	}
-	if does, ok := m.typed(line); ok {
+	look := m.lesson.Look()
+	if does, ok := m.typed(line); ok && !look.Offers(line) { // some of them write files
 		m.drawer.Leave() // what comes of it is seen on the screen
 		return does
 	}
@@ -339,6 +351,6 @@ func (m *Explorer) exec(line string) action.Action {
 	if m.cfg.Lend != nil && m.send != nil {
 		lend = m.lend
 	}
-	m.drawer.Run(m.ctx, m.safe, m.cluster, m.drive.Absent(), line, max(m.frame.Width()-4, 20), lend)
+	m.drawer.Run(m.ctx, m.safe, m.shellFor(line), m.drive.Absent(), line, max(m.frame.Width()-4, 20), lend)
 	return nil
 }

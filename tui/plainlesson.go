@@ -18,7 +18,9 @@ import (
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui/grid"
+	"kviz/tui/panes"
 	"kviz/tui/safe"
+	"kviz/tui/stage"
 )
 
 // plainLesson plays a lesson in lines of text: for screen readers, and for pipes. What the
@@ -33,7 +35,9 @@ type plainLesson struct {
 	waiting bool // for the step to be done, then goes on
 	running bool // a command is
 	queue   []string
-	ended   bool // nothing more will be typed
+	history *view.History // as far as it has been told
+	cells   []string      // what can be pointed at, in the order in which it was told
+	ended   bool          // nothing more will be typed
 }
 
 // toldStep is what has been told of the present step.
@@ -102,9 +106,10 @@ func (p *plainLesson) play(ctx context.Context, group *safe.Group, typed <-chan 
 	defer stop()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	history, pos := view.NewHistory(stream), stream.Oldest()
+	p.history = view.NewHistory(stream)
+	pos := stream.Oldest()
 	for p.out.failed() == nil {
-		pos = p.narrate(stream, history, pos)
+		pos = p.narrate(stream, pos)
 		p.tell(p.cfg.Lessons.Look())
 		if r := p.look.Recall; r != nil && r.Over {
 			return p.leave()
@@ -137,11 +142,11 @@ func (p *plainLesson) play(ctx context.Context, group *safe.Group, typed <-chan 
 }
 
 // narrate tells what the picture would show of what has happened.
-func (p *plainLesson) narrate(stream *trace.Stream, history *view.History, pos uint64) uint64 {
+func (p *plainLesson) narrate(stream *trace.Stream, pos uint64) uint64 {
 	events, next, _ := stream.Read(pos, 0)
 	for _, e := range events {
-		history.CatchUp(1)
-		text := p.tells.line(e, history.Latest(), false)
+		p.history.CatchUp(1)
+		text := p.tells.line(e, p.history.Latest(), false)
 		for _, line := range strings.Split(text, "\n") {
 			if strings.HasPrefix(line, "* ") && p.told.known {
 				p.out.say(line)
@@ -176,6 +181,8 @@ func (p *plainLesson) next(ctx context.Context, group *safe.Group, ran chan<- in
 		switch n, err := strconv.Atoi(line); {
 		case err == nil && p.look.Beat != nil && p.look.Beat.Typed:
 			p.act("number " + line)
+		case err == nil && p.look.Beat != nil && p.look.Beat.Point != "" && n >= 1 && n <= len(p.cells):
+			p.act("point " + strings.Join(append([]string{p.cells[n-1]}, p.cells...), " "))
 		case err == nil && p.look.Ask != "" && !p.look.Answered:
 			p.act("answer " + strconv.Itoa(n))
 		case line == "quit":
@@ -218,8 +225,12 @@ func (p *plainLesson) beside(line string) bool {
 // exec runs a command.
 func (p *plainLesson) exec(ctx context.Context, group *safe.Group, line string, ran chan<- int) {
 	p.running = true
+	look := p.look
 	group.Go(func() {
 		streams := control.Streams{In: strings.NewReader(""), Out: p.out, Err: p.out, Source: "console"}
+		if look.Offers(line) {
+			streams.Within = look.Within
+		}
 		exit := p.cfg.Cluster.Exec(ctx, line, streams)
 		select {
 		case ran <- exit:
@@ -365,6 +376,7 @@ func (p *plainLesson) step(look lessons.Look) {
 		if b.Typed {
 			p.out.say("The answer is a number.")
 		}
+		p.pointAt(look)
 	} else {
 		p.out.say(strings.ReplaceAll(spoken(look.Text), "\n\n\n\n", "\n\n")) // a step may have a question and no text
 	}
@@ -381,6 +393,25 @@ func (p *plainLesson) step(look lessons.Look) {
 		p.out.say("To be labelled: " + spoken(m.Text))
 	}
 }
+
+// pointAt lists what can be pointed at: who cannot see the picture answers with a number.
+func (p *plainLesson) pointAt(look lessons.Look) {
+	p.cells = nil
+	if look.Beat.Point == "" {
+		return
+	}
+	makers := p.cfg.panes
+	if makers == nil {
+		makers = panes.All
+	}
+	p.cells = stage.CellsOf(makers, look, p.history, plainCols, plainRows)
+	for i, name := range p.cells {
+		p.out.say(fmt.Sprintf("%d: %s", i+1, strings.Replace(name, "/", " ", 1)))
+	}
+}
+
+// The screen on which it is found out what there is to point at.
+const plainCols, plainRows = 120, 40
 
 // spoken is a text of a lesson without its marks, which a screen reader would read out.
 func spoken(text string) string { return strings.NewReplacer("**", "", "`", "").Replace(text) }

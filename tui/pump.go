@@ -17,6 +17,7 @@ type waker struct {
 	watching bool
 	wake     <-chan struct{}
 	stop     func()
+	ended    chan struct{} // closed when nobody waits any more
 }
 
 type (
@@ -40,22 +41,26 @@ func (w *waker) watch(ctx context.Context, h *view.History) tea.Cmd {
 	}
 	if w.wake == nil {
 		w.wake, w.stop = h.Stream().Notify()
+		w.ended = make(chan struct{})
 	}
 	w.watching = true
-	wake, done := w.wake, ctx.Done()
+	wake, ended, done := w.wake, w.ended, ctx.Done()
 	return func() tea.Msg {
 		select {
 		case <-wake:
 			return wakeMsg{w}
+		case <-ended: // else whoever waits would hold the run
 		case <-done:
-			return nil
 		}
+		return nil
 	}
 }
 
 func (w *waker) close() {
 	if w.stop != nil {
 		w.stop()
+		close(w.ended)
+		w.stop = nil
 	}
 }
 
@@ -95,7 +100,11 @@ func (m *Explorer) pull(passed time.Duration) bool {
 	moved = moved || walk != m.walk
 	played := m.stage.Tick(passed)
 	if clock || state || output || m.stage.Busy() {
+		before := m.lesson.Look().Beat
 		m.perform(m.lesson.Update())
+		if now := m.lesson.Look().Beat; now != nil && now.Mistake != "" && (before == nil || before.Mistake == "") && m.stage.On() {
+			m.drawer.Leave() // it lies over what the stage has to say
+		}
 		m.stage.Update(m.lesson.Look(), m.history())
 		return true
 	}

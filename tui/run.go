@@ -22,9 +22,9 @@ var ErrNoTerminal = errors.New("there is no terminal here (input or output is no
 // message; the terminal is restored, and the stack has been printed.
 var ErrBroken = tea.ErrProgramPanic
 
-// Run shows the explorer until the person leaves or ctx ends. The terminal is
-// restored whatever happens, also when a goroutine of the explorer panics:
-// then the panic with its stack is the error.
+// Run shows the explorer until the user leaves or ctx ends. The terminal is restored
+// whatever happens, even when a goroutine of the explorer panics: then the panic with
+// its stack is the error.
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.History == nil {
 		return errors.New("tui: no history to show")
@@ -68,13 +68,22 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg.done(m)
 	}
 	if !cfg.Following {
-		m.keepUp = func(h *view.History) { group.Go(func() { h.Run(ctx) }) }
-		m.keepUp(cfg.History)
+		m.keepUp = func(h *view.History) func() {
+			ctx, stop := context.WithCancel(ctx)
+			group.Go(func() { h.Run(ctx) })
+			return stop
+		}
+		m.branch.rest = m.keepUp(cfg.History)
 	}
 	if cfg.Booting != nil && cfg.Cluster == nil {
 		group.Go(func() {
 			c, err := cfg.Booting(ctx, func(s string) { program.Send(bootSay(s)) })
 			program.Send(bootDone{c, err})
+		})
+	}
+	if cfg.Beside != nil {
+		group.Go(func() {
+			program.Send(besideDone{cfg.Beside(ctx, func() { program.Send(lessonChanged{}) })})
 		})
 	}
 	_, err = program.Run()

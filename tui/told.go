@@ -15,7 +15,8 @@ func (m *Explorer) explain() frame.Explain {
 	return frame.Explain{Event: e, Means: m.travel.State().Meaning(e), Notice: m.notice, Path: m.path()}
 }
 
-// graveFor is how long a grave event is told before all else, as the person counts.
+// graveFor is how long, in real time, a grave event takes precedence over everything
+// else.
 const graveFor = 2500 * time.Millisecond
 
 // told is the event that the explanation line tells and "why?" asks about: the one we are at,

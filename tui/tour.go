@@ -28,7 +28,7 @@ type leg struct {
 	until *expr.Program // it is over as soon as this holds and it could be read; nil: when its time is
 }
 
-// reading is how long a leg stays at least, of the person's time.
+// reading is how long a leg stays at least, in real time.
 const reading = 5 * time.Second
 
 // touring is where a tour stands; zero when there is none.

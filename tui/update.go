@@ -20,6 +20,12 @@ type (
 	}
 )
 
+// Messages of what runs beside the explorer ([Config.Beside]).
+type (
+	lessonChanged struct{}            // what the lesson shows
+	besideDone    struct{ err error } // it has ended
+)
+
 // faultDone says what came of a fault that was done beside the explorer.
 type faultDone struct{ says action.Action }
 
@@ -57,6 +63,8 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.forkTold(control.ForkProgress(msg))
 	case forkDone:
 		cmd = m.forkDone(msg)
+	case leftBehind:
+		cmd = m.expire(msg.run)
 	case oddsTold:
 		m.oddsTold(OddsProgress(msg))
 	case oddsDone:
@@ -68,6 +76,13 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case faultDone:
 		m.drive.Expect()
 		cmd = m.perform(msg.says)
+	case lessonChanged:
+		cmd = m.perform(m.lesson.Update())
+		m.stage.Update(m.lesson.Look(), m.history())
+	case besideDone:
+		if msg.err != nil {
+			m.say(msg.err.Error())
+		}
 	case tea.BlurMsg:
 		m.moving.player.Blur(true)
 	case tea.FocusMsg:

@@ -70,6 +70,7 @@ type (
 type (
 	AskFork  struct{ At trace.ID } // ask for the name of a branch that leaves at an event
 	StopFork struct{}              // give up the one that is under way
+	Undo     struct{ At trace.ID } // go on with a lesson from an event of its run, in a branch
 	TurnTo   struct{ Name string } // put a run on the screen
 	AskName  struct{ Name string } // ask for another name of a run
 	AskSave  struct{ Name string } // ask where a run is to be saved as a recording

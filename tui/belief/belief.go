@@ -1,5 +1,5 @@
-// Package belief says of a node or a pod how it is said to be, which is what is stored, and how
-// it is, which its own processes do. Where both differ, a pane draws them below each other.
+// Package belief sets what the API says about a node or a pod, which is what is stored, beside
+// how its own processes actually are. Where the two differ, a pane draws one below the other.
 //
 // Start reading at [Sides].
 package belief

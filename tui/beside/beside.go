@@ -1,6 +1,6 @@
 // Package beside marks what differs between two drawings of the same pane: rows that the
-// other has not, and in rows that it has differently the cells that differ. It knows cells
-// only, so it serves every pane.
+// other lacks, and the differing cells of rows that both have. It knows nothing but cells,
+// so it works for every pane.
 //
 // Start reading at [Mark].
 package beside
@@ -15,8 +15,8 @@ import (
 // Differs is what stands at the left border of a row that differs.
 const Differs = '≠'
 
-// Mark marks in two framed panes what differs, and gives the number of rows that do. What
-// is the same in both may stand in different rows.
+// Mark marks in two framed panes what differs, and returns the number of rows that do.
+// What is the same in both may be in different rows.
 func Mark(a, b grid.Area) (rows int) {
 	x, y := lines(a), lines(b)
 	pairs := common(x, y)

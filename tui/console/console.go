@@ -242,6 +242,18 @@ type Shell interface {
 	Exec(ctx context.Context, line string, io control.Streams) int
 }
 
+// Confined is a shell whose lines reach one folder only: somebody wrote them whom the person need not know.
+type Confined struct {
+	Shell
+	Dir string
+}
+
+// Exec implements [Shell].
+func (c Confined) Exec(ctx context.Context, line string, io control.Streams) int {
+	io.Within = c.Dir
+	return c.Shell.Exec(ctx, line, io)
+}
+
 // Run runs a line: in the foreground, unless something runs there, or, if it ends in &,
 // in the background.
 // lend may be nil.

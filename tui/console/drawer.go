@@ -69,7 +69,7 @@ func (d *Drawer) Press(k tea.KeyPressMsg, s *view.State, c Catalogue) (line stri
 	return e.Line
 }
 
-// Complete gives what could stand in place of the last word of a line.
+// Complete returns what could replace the last word of a line.
 func (d *Drawer) Complete(line string, s *view.State, c Catalogue) []string {
 	head, word := "", line
 	if i := strings.LastIndex(line, " "); i >= 0 {

@@ -22,7 +22,7 @@ func (d *Driver) Breaker() (Breaker, action.Action) {
 	return d.cluster, nil
 }
 
-// Break sets a breakpoint; a bad expression is asked for again.
+// Break sets a breakpoint; for a bad expression the prompt opens again.
 func (d *Driver) Break(expr string) action.Action {
 	b, why := d.Breaker()
 	if b == nil || strings.TrimSpace(expr) == "" {

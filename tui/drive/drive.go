@@ -138,7 +138,7 @@ func (d *Driver) Busy() bool {
 	return d.boot != "" || d.asked > 0 || d.cluster != nil && !d.clock.Paused
 }
 
-// looks is for how many looks at the trace something that was asked for may take.
+// looks is for how many looks at the trace a request may take.
 const looks = 6
 
 // Expect has the trace looked at, though the cluster may stand.
@@ -169,8 +169,8 @@ func (d *Driver) Do(name string) action.Action {
 	return nil
 }
 
-// SetSpeed sets how many seconds pass in the cluster in one of the person's; what it gives
-// says why not.
+// SetSpeed sets how many seconds pass in the cluster per real second; its result says why
+// it did not.
 func (d *Driver) SetSpeed(x float64) action.Action {
 	return d.ask(func(c Cluster) error { return c.Speed(x) }, "")
 }
@@ -203,7 +203,7 @@ var AskUntil = action.Prompt{
 	Intro: "A CEL expression over the state, such as  store.leader == \"b\"  or  nodes[\"node-1\"].ready",
 }
 
-// Until runs until an expression holds; a bad one is asked for again.
+// Until runs until an expression holds; for a bad one the prompt opens again.
 func (d *Driver) Until(expr string) action.Action {
 	if strings.TrimSpace(expr) == "" {
 		return nil

@@ -23,8 +23,8 @@ type follows struct {
 // mostFollowed is how many are remembered.
 const mostFollowed = 8
 
-// Follow has steps go along the effects of something that was just done, unless the
-// person has chosen a grain.
+// Follow makes steps follow the effects of something that was just done, unless the
+// user has chosen a grain.
 func (d *Driver) Follow(f Followed) {
 	for _, known := range d.follows.list {
 		if known.ID == f.ID {
@@ -43,7 +43,7 @@ func (d *Driver) FollowAgain() action.Action {
 	return action.Notice{Text: "a step now goes along what comes of a command or a fault"}
 }
 
-// Along reports whether steps go along a path: the person has chosen no grain.
+// Along reports whether steps follow a path: the user has chosen no grain.
 func (d *Driver) Along() bool { return !d.follows.left }
 
 // Newest is the newest command or fault that may still have effects.

@@ -19,7 +19,7 @@ import (
 )
 
 // Cluster is what can be broken. Its Fault returns when the fault is done, which, where
-// members have to agree on it, may be when a cluster that stands goes on; or when ctx ends.
+// members have to agree on it, may be only when a paused cluster goes on; or when ctx ends.
 type Cluster interface {
 	Faults() []control.FaultKind
 	Targets() []string
@@ -266,7 +266,8 @@ func (m Menu) containerWays(pod string, list []control.FaultWay) []control.Fault
 	return out
 }
 
-// UnderWay says that something is being broken or mended, in a cluster that stands or goes on.
+// UnderWay says that something is being broken or mended, in a cluster that is paused or
+// running.
 func UnderWay(f control.Fault, stands bool) action.Action {
 	text := "under way: " + line(f)
 	if stands {
@@ -297,8 +298,8 @@ func Answered(what action.AskFault, text string) control.Fault {
 	return f
 }
 
-// DoAnswered is Do for a fault with what was entered; what the cluster does not take is
-// asked for again.
+// DoAnswered is Do for a fault with what was entered; for what the cluster does not
+// accept the prompt opens again.
 func (m Menu) DoAnswered(ctx context.Context, what action.AskFault, text string) action.Action {
 	f := Answered(what, text)
 	if err := m.Cluster.Fault(ctx, f); err != nil {

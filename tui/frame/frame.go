@@ -1,6 +1,6 @@
 // Package frame is the screen with its panes: how it is divided, which pane has the
-// focus, and what is drawn around the panes. It knows no cluster and no trace but what it
-// is given to draw.
+// focus, and what is drawn around the panes. It knows neither the cluster nor the trace,
+// only what it is given to draw.
 //
 // Start reading at [Frame], then [Frame.Draw] (what is drawn where), status.go, tabs.go,
 // explain.go and keys.go (the lines around the panes).
@@ -30,7 +30,7 @@ type Frame struct {
 	over   *grid.Grid // the grid with an overlay over it
 	look   look
 	keys   keyLine
-	anew   bool // everything is drawn anew
+	anew   bool // everything is drawn again
 	moved  bool // the last key moved the cursor: what is under it is explained
 }
 
@@ -90,7 +90,7 @@ func (f *Frame) Grid(overlay bool) *grid.Grid {
 // Layout is how the screen was divided when it was drawn last.
 func (f *Frame) Layout() layout.Out { return f.out }
 
-// Anew has everything drawn anew.
+// Anew makes the next frame draw everything again.
 func (f *Frame) Anew() { f.anew = true }
 
 // Names are the names of the panes in their order.
@@ -147,7 +147,7 @@ func (f *Frame) Under() pane.Subject { return f.Focused().Under() }
 // Pointed reports whether the last key moved the cursor.
 func (f *Frame) Pointed() bool { return f.moved }
 
-// Unpoint forgets that the cursor was moved: the person looks at something else now.
+// Unpoint forgets that the cursor was moved: the user looks at something else now.
 func (f *Frame) Unpoint() { f.moved = false }
 
 // Point puts the cursor of the focused pane on a thing by its ID, or on what a fault of it

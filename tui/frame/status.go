@@ -144,7 +144,7 @@ func (s Status) faults(room int) string {
 	return fmt.Sprintf("  !%d", len(faults))
 }
 
-// quorum is the leader and the quorum in so many columns, with room for a count of
+// quorum is the leader, or that there is none, and the quorum in so many columns, with room for a count of
 // faults; where that is too little the leader alone, for a lost quorum has none.
 func (s Status) quorum(room int) (string, grid.Style) {
 	q := s.State.Reach()
@@ -152,10 +152,13 @@ func (s Status) quorum(room int) (string, grid.Style) {
 	if meter == "" {
 		return "", 0
 	}
-	if !q.OK() {
-		st = theme.Bad | grid.Bold
-	}
 	lead := ""
+	switch name := s.State.Store.Leader; {
+	case !q.OK():
+		st = theme.Bad | grid.Bold
+	case name == "":
+		lead, st = "☆ no leader  ", theme.Warn|grid.Bold
+	}
 	if name := s.State.Store.Leader; name != "" {
 		lead = "★ " + name + "  "
 	}

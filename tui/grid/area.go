@@ -206,7 +206,7 @@ func (a Area) Wrap(x, y, w, h int, s string, st Style) int {
 // Screen is a part of the area by its place on the grid.
 func (a Area) Screen(r Rect) Area { return Area{g: a.g, R: r, clip: a.clip.And(r)} }
 
-// Rune is what stands in the area's first cell, 0 for nothing.
+// Rune is the rune in the area's first cell, 0 for none.
 func (a Area) Rune() rune {
 	if !a.clip.Has(a.R.X, a.R.Y) {
 		return 0
@@ -214,7 +214,7 @@ func (a Area) Rune() rune {
 	return a.g.At(a.R.X, a.R.Y).R
 }
 
-// DimBut is [Area.Dim] but for some places on the grid.
+// DimBut is [Area.Dim] except for some places on the grid.
 func (a Area) DimBut(s Style, but ...Rect) {
 	for y := a.clip.Y; y < a.clip.Y+a.clip.H; y++ {
 	cells:

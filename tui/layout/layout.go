@@ -235,8 +235,8 @@ func slots(in In, body grid.Rect, cols, rows int) []Slot {
 	return out
 }
 
-// Order is the order in which panes get places: those asked for, then those of
-// the preset, then the rest.
+// Order is the order in which panes get places: the requested ones, then those of the
+// preset, then the rest.
 func Order(in In) []string {
 	var out []string
 	for _, names := range [][]string{in.Order, Presets[preset(in)].First, in.Panes} {

@@ -1,6 +1,6 @@
-// Package lesson is the lesson on the screen: beside the panes where there is room, large
-// in their place or below them where there is not. It shows the step of package lessons'
-// player and passes on what the learner answers.
+// Package lesson is the lesson on the screen: beside the panes where there is room; where
+// there is not, in their place at full size or below them. It shows the step of package
+// lessons' player and passes on what the learner answers.
 //
 // Start reading at [Lesson.Draw].
 package lesson
@@ -59,8 +59,8 @@ func (l *Lesson) Large(width int) bool { return l.open && l.large && layout.Narr
 // Shrink gives the panes their place back.
 func (l *Lesson) Shrink() { l.large = false }
 
-// Toggle goes on from the large lesson to the small one, to none, and back; where the
-// lesson stands beside the panes it has one size.
+// Toggle goes from the large lesson to the small one, to none, and back; where the
+// lesson is beside the panes it has one size.
 func (l *Lesson) Toggle(width int) action.Action {
 	switch {
 	case l.None():
@@ -79,8 +79,7 @@ func (l *Lesson) Toggle(width int) action.Action {
 
 var none = action.Notice{Text: "there are no lessons here"}
 
-// Update asks how the lesson stands: a goal that has been met is said, and a new step
-// brings its panes.
+// Update asks how the lesson stands: a new beat brings its panes.
 func (l *Lesson) Update() action.Action {
 	if l.None() {
 		return nil
@@ -88,13 +87,6 @@ func (l *Lesson) Update() action.Action {
 	old := l.look
 	l.look = l.player.Look()
 	var does action.All
-	if old.Active && l.look.Active && l.look.Beat == nil && old.Step == l.look.Step && len(old.Goals) == len(l.look.Goals) {
-		for i, g := range l.look.Goals {
-			if g.Met && !old.Goals[i].Met {
-				does = append(does, action.Notice{Text: "✓ " + g.Say})
-			}
-		}
-	}
 	if old.Active != l.look.Active || !slices.Equal(old.View, l.look.View) {
 		does = append(does, action.Put(l.look.View))
 	}

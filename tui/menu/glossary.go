@@ -9,6 +9,14 @@ import (
 	"kviz/tui/theme"
 )
 
+// Concepts are the words that the glossary explains, for who checks that texts explain theirs.
+func Concepts() (words []string) {
+	for _, c := range concepts {
+		words = append(words, c.word)
+	}
+	return words
+}
+
 // Glossary lists the concepts, then every kind of event, the cursor on one of these, and
 // after them the panes with their signs.
 func Glossary(at trace.Kind, panes []pane.Info) overlay.Overlay {

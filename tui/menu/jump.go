@@ -16,11 +16,11 @@ import (
 	"kviz/tui/timeline"
 )
 
-// mostObjects bounds the list, which is searched anew with every letter.
+// mostObjects bounds the list, which is searched again with every letter.
 const mostObjects = 5000
 
-// Jump lists what there is to go to: the panes, the members of the store, every object but
-// Kubernetes Events (those of the person first), and the marks of the timeline. A few
+// Jump lists what there is to go to: the panes, the members of the store, every object
+// except Kubernetes Events (the user's own first), and the marks of the timeline. A few
 // letters find it.
 func Jump(panes []pane.Info, s *view.State, marks []timeline.Mark, stream *trace.Stream) overlay.Overlay {
 	p := &overlay.Picker{Title: "Jump to", Search: true}

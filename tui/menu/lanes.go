@@ -57,15 +57,21 @@ type lanes struct {
 	apart int
 }
 
-// newLanes has the lanes that occur in a chain.
-func newLanes(chain []view.Link, w int) *lanes {
-	count := map[string]int{}
+// newLanes has the lanes that occur in a chain, and in the plumbing that can be opened
+// between its rows: no lane moves when it is. The rarest in the chain are the first to
+// share one.
+func newLanes(chain, plumbing []view.Link, w int) *lanes {
+	occurs, count := map[string]bool{}, map[string]int{}
+	for _, l := range plumbing {
+		occurs[laneOf(l.Event)] = true
+	}
 	for _, l := range chain {
+		occurs[laneOf(l.Event)] = true
 		count[laneOf(l.Event)]++
 	}
 	var names []string
 	for _, n := range laneOrder {
-		if count[n] > 0 {
+		if occurs[n] {
 			names = append(names, n)
 		}
 	}
@@ -83,7 +89,7 @@ func newLanes(chain []view.Link, w int) *lanes {
 	}
 	apart := 8
 	switch { // the words beside need room too
-	case w < 110:
+	case w < 110, len(names) > 6:
 		apart = 5
 	case len(names) > 4:
 		apart = 6
@@ -144,6 +150,13 @@ func (l *lanes) gap(of *trace.Event) string {
 	return string(row)
 }
 
+// beside draws an event that is not of the chain: no arrow leads to it.
+func (l *lanes) beside(e *trace.Event) string {
+	row := l.still('│')
+	row[l.column(e)] = '·'
+	return string(row)
+}
+
 func (l *lanes) still(r rune) []rune {
 	row := []rune(strings.Repeat(" ", l.width()))
 	for i := range l.names {
@@ -160,60 +173,33 @@ func stamp(id, since string) string { return grid.Pad(id, 9) + grid.PadLeft(sinc
 // event.
 func Lanes(h *view.History, id trace.ID, w int, others ...trace.ID) overlay.Overlay {
 	asked := h.Event(id)
-	chain := h.Chain(id)
-	if asked == nil || len(chain) < 2 { // nothing to draw an arrow between
+	all := h.Why(id)
+	c := newChain(all)
+	if asked == nil || len(c.rows) < 2 { // nothing to draw an arrow between
 		return Why(h, id, others...)
 	}
-	slices.Reverse(chain)
-	l := newLanes(chain, w)
-	var first, before *trace.Event
-	p := &overlay.Picker{Wide: true, Head: stamp("", "") + l.head()}
-	for _, link := range chain {
-		e := link.Event
-		it := overlay.Item{Style: theme.Event, Do: action.Goto{ID: link.ID}}
-		since := ""
-		switch {
-		case e == nil:
-			it.Off = "This event is older than what the trace has in memory."
-			since = "?"
-		case before == nil:
-			first = e
-		default:
-			took := e.At - before.At
-			since = "+" + words.Dur(took)
-			if took > waited {
-				p.Items = append(p.Items, overlay.Item{Label: stamp("", words.Dur(took)) + l.gap(e), Style: theme.Muted, Note: "meanwhile: " + e.Lane.String()})
-			}
-		}
-		it.Label = stamp("#"+link.ID.String(), since)
-		if e != nil {
-			it.Label += l.row(before, e, link.ID == id)
-			it.Note = view.Explain(e)
-			it.Detail = e.Lane.String() + ": " + view.Explain(e)
-			before = e
-		}
-		p.Items = append(p.Items, it)
+	links := make([]view.Link, len(c.rows))
+	for i, r := range c.rows {
+		links[i] = r.Link
 	}
-	question := len(p.Items) - 1
-	if first != nil {
-		p.Title = fmt.Sprintf("Why #%s?  %s in %s, oldest first", id, words.Count(len(chain)-1, "cause"), words.Dur(asked.At-first.At))
-	}
-	if all := h.Why(id); len(all) > len(chain) {
-		p.Items = append(p.Items, overlay.Item{Label: fmt.Sprintf("… all %d causes, with queues, stages and caches", len(all)-1), Key: "a", Style: theme.Muted, Do: action.AllCauses{ID: id}})
+	c.lanes = newLanes(links, all, w)
+	c.Picker = &overlay.Picker{Wide: true, Head: stamp("", "") + c.lanes.head()}
+	if first := c.rows[0].Event; first != nil {
+		c.Title = fmt.Sprintf("Why #%s?  %s in %s, oldest first", id, words.Count(len(c.rows)-1, "cause"), words.Dur(asked.At-first.At))
 	}
 	if then := h.Followed(id); len(then) > 0 {
 		it := overlay.Item{Label: fmt.Sprintf("and then (%d)", len(then)), Key: "f", Style: theme.Title, Do: action.Goto{ID: then[0]}}
 		if e := h.Event(then[0]); e != nil {
 			it.Note = "#" + then[0].String() + " " + e.Lane.String() + "  " + view.Explain(e)
 		}
-		p.Items = append(p.Items, it)
+		c.tail = append(c.tail, it)
 	}
-	p.Items = append(p.Items, overlay.Item{Label: "the same as a list, with all that followed", Key: "v", Style: theme.Muted, Do: action.WhyList{ID: id}})
+	c.tail = append(c.tail, overlay.Item{Label: "the same as a list, with all that followed", Key: "v", Style: theme.Muted, Do: action.WhyList{ID: id}})
 	for _, other := range others {
 		if e := h.Event(other); e != nil && other != id {
-			p.Items = append(p.Items, overlay.Item{Label: "rather: why #" + other.String() + "?", Note: view.Explain(e), Style: theme.Muted, Do: action.Why{ID: other}})
+			c.tail = append(c.tail, overlay.Item{Label: "rather: why #" + other.String() + "?", Note: view.Explain(e), Style: theme.Muted, Do: action.Why{ID: other}})
 		}
 	}
-	p.Select(question)
-	return p
+	c.draw(len(c.rows)-1, trace.ID{})
+	return c
 }

@@ -12,7 +12,8 @@ import (
 	"kviz/tui/words"
 )
 
-// Outcome is a page about two runs: where they differ first, and what came of each.
+// Outcome is a page about two runs: where they first differ, and the effects of that
+// in each.
 func Outcome(c *view.Comparison, a, b string) overlay.Overlay {
 	return &overlay.Page{Title: "What came of it", Wide: true, Rows: func(w int) []overlay.Row { return outcomeRows(c, a, b, w) }}
 }

@@ -1,6 +1,6 @@
 // Package menu makes the lists and pages that open over the panes: the palette, the help,
-// the glossary, the causes of an event, breakpoints and so on. Each is made from what it
-// is given and answers with actions; none looks at the explorer.
+// the glossary, the causes of an event, breakpoints and so on. Each is built from its
+// arguments and answers with actions; none looks at the explorer.
 //
 // Start reading at palette.go, the largest of them.
 package menu

@@ -10,7 +10,7 @@ import (
 	"kviz/tui/theme"
 )
 
-// Class is what kind of thing a light is, of which the player counts several on one edge
+// Class is the kind of a light; the player counts several of one class on one edge
 // together.
 type Class uint8
 

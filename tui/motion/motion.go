@@ -1,7 +1,7 @@
 // Package motion decides what moves on the picture of the cluster, and when: it turns
-// events into pulses that take some time to arrive. That time is presentation time: it is
-// counted by whoever shows the picture ([Player.Tick]), has nothing to do with the
-// cluster's, and stands still unless somebody counts.
+// events into pulses that take some time to arrive. That time is presentation time:
+// whoever shows the picture advances it ([Player.Tick]); it has nothing to do with the
+// cluster's time.
 //
 // Start reading at [Player], then [Of] (what an event makes) and rules.go (the table of
 // all kinds).
@@ -41,6 +41,7 @@ type Player struct {
 
 	now     time.Duration
 	pulses  []Pulse
+	keys    []Key // of work queues
 	glows   []fading
 	rates   map[edge]*rate
 	voting  election
@@ -97,7 +98,7 @@ func (p *Player) Shot() *Shot { return p.shot }
 
 // Busy reports whether time has to be counted on: something is on its way, or fades.
 func (p *Player) Busy() bool {
-	return len(p.pulses) > 0 || len(p.glows) > 0 || len(p.rates) > 0
+	return len(p.pulses) > 0 || len(p.keys) > 0 || len(p.glows) > 0 || len(p.rates) > 0
 }
 
 // Catch takes events in the order in which they happened; the state is that after the
@@ -121,7 +122,11 @@ func (p *Player) Catch(events []*trace.Event, s *view.State, t Tempo) {
 	}
 	switch {
 	case p.mode == Off:
-		p.stands(lights[len(lights)-1])
+		i := lastingOf(lights)
+		if i < 0 { // what stood goes on standing
+			return
+		}
+		p.stands(lights[i])
 	case t.Glow:
 		p.glowBy(lights)
 	default:
@@ -130,17 +135,37 @@ func (p *Player) Catch(events []*trace.Event, s *view.State, t Tempo) {
 	p.make()
 }
 
+// lastingOf is which of some lights is to stand where nothing moves: the last that is told, else the
+// last that is no routine; -1 if all are, for that would change the picture all the time.
+func lastingOf(lights []Pulse) int {
+	last := -1
+	for i := len(lights) - 1; i >= 0; i-- {
+		switch l := lights[i]; {
+		case view.Told(l.Event):
+			return i
+		case last < 0 && l.Rank != Routine && !quiet(l.Event):
+			last = i
+		}
+	}
+	return last
+}
+
+// most is how many may be on their way at once.
+func (p *Player) most(t Tempo) int {
+	switch {
+	case p.still():
+		return 1
+	case p.remote:
+		return min(t.Most, remote)
+	}
+	return t.Most
+}
+
 // begin sets pulses going.
 func (p *Player) begin(lights []Pulse, t Tempo) {
-	limit := t.Most
-	if p.remote {
-		limit = min(limit, remote)
-	}
-	if p.still() {
-		limit = 1
-	}
+	limit := p.most(t)
 	if t.Stand {
-		p.pulses, p.stand = p.pulses[:0], nil
+		p.pulses, p.keys, p.stand = p.pulses[:0], p.keys[:0], nil
 		if n := len(lights); n > limit { // the ranks decide, the order stays; the last one is where we are
 			last := lights[n-1]
 			lights = append(highest(lights[:n-1], limit-1), last)
@@ -153,6 +178,9 @@ func (p *Player) begin(lights []Pulse, t Tempo) {
 		apart = min(apart, within/time.Duration(n))
 	}
 	for i, l := range lights {
+		if k, ok := keyOf(l.Event); ok {
+			p.move(k, p.now+time.Duration(i)*apart, t)
+		}
 		if t.Merge && p.merge(l) {
 			continue
 		}
@@ -285,7 +313,7 @@ func (p *Player) stands(l Pulse) {
 }
 
 func (p *Player) drop() {
-	p.pulses, p.glows = nil, nil
+	p.pulses, p.keys, p.glows = nil, nil, nil
 	clear(p.rates)
 }
 
@@ -316,6 +344,7 @@ func (p *Player) Tick(passed time.Duration) bool {
 		}
 	}
 	p.pulses = kept
+	p.keys = slices.DeleteFunc(p.keys, func(k Key) bool { return p.now >= k.end() })
 	p.glows = slices.DeleteFunc(p.glows, func(f fading) bool { return p.now >= f.at+afterglow })
 	half := int64(p.now / (window / 2))
 	for k, r := range p.rates {

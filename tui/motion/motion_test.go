@@ -360,3 +360,25 @@ func TestASyncOfRulesGoesAlongTheServicesLine(t *testing.T) {
 		t.Errorf("a sync that changes nothing lights %+v", l)
 	}
 }
+
+// Without motion what stands is what the explanation line tells: routine and the members' messages do not
+// take its place, and change nothing.
+func TestRoutineDoesNotStand(t *testing.T) {
+	h := tuitest.Calm(3, 3).History()
+	s := h.Latest()
+	news := &trace.Event{ID: trace.ID{Seq: 9000}, Kind: trace.FaultInjected, Payload: &trace.Fault{Fault: "crash", Target: "node/node-1"}}
+	beat := &trace.Event{ID: trace.ID{Seq: 9000, Sub: 1}, Kind: trace.RaftSend, Payload: &trace.RaftMessage{RPC: "AppendEntries", From: "a", To: "b", Term: 1}}
+	vote := &trace.Event{ID: trace.ID{Seq: 9000, Sub: 2}, Kind: trace.RaftSend, Payload: &trace.RaftMessage{RPC: "RequestVote", From: "a", To: "b", Term: 2}}
+	p := motion.New(motion.Off)
+	p.Catch([]*trace.Event{news, beat}, s, motion.Live(1))
+	was := p.Shot()
+	if was.Event != news {
+		t.Fatalf("#%v stands, want the news", was.Event)
+	}
+	if p.Catch([]*trace.Event{beat}, s, motion.Live(1)); p.Shot() != was {
+		t.Error("a heartbeat changed what stands")
+	}
+	if p.Catch([]*trace.Event{vote, beat}, s, motion.Live(1)); p.Shot().Event != vote {
+		t.Errorf("of a message that asks for a vote and a heartbeat #%v stands", p.Shot().Event)
+	}
+}

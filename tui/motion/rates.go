@@ -34,6 +34,7 @@ func (p *Player) glowBy(lights []Pulse) {
 		p.pulses = append(p.pulses, l)
 	}
 	p.count(lights)
+	p.flow(lights)
 }
 
 // count counts events on their ways.

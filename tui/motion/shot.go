@@ -38,6 +38,7 @@ type Shot struct {
 	Lamps   []Pulse // lights in a place; Share is 0
 	Waiting []Pulse // that will set out later
 	Glows   []Glow
+	Keys    []Key        // of work queues, on their way
 	Event   *trace.Event // the emphasised one: nil at rest
 	Place   string       // where it is emphasised
 }
@@ -98,6 +99,7 @@ func (p *Player) make() {
 		s.Glows = append(s.Glows, Glow{From: f.from, To: f.to, Role: f.role, Level: level})
 	}
 	p.shine(s)
+	s.Keys = p.keysNow()
 	if s.Event = p.told; p.told != nil {
 		s.Place = p.where()
 	}

@@ -1,5 +1,5 @@
-// Package odds is the curve of how probable something became: at some events of a run, in how
-// many branches that leave it there it comes true. It is drawn under the timeline.
+// Package odds is the curve of how probable something became: for some events of a run, in
+// how many of the branches that start there it comes true. It is drawn under the timeline.
 //
 // Start reading at [Curve].
 package odds
@@ -13,7 +13,7 @@ import (
 	"kviz/tui/theme"
 )
 
-// Curve is what was asked and what came of it.
+// Curve is a question and its answer.
 type Curve struct {
 	Expr    string
 	Seeds   int           // branches at each event
@@ -30,7 +30,7 @@ type Chance struct {
 // Share is the part in which it came true, from 0 to 1.
 func (c Chance) Share() float64 { return float64(c.True) / float64(max(c.Of, 1)) }
 
-// Inevitable is the first event from which on it came true in every branch; nil if there is
+// Inevitable is the first event from which it came true in every branch; nil if there is
 // none.
 func (c *Curve) Inevitable() *trace.Event {
 	var first *trace.Event

@@ -16,8 +16,8 @@ type Sider interface {
 // StandsBeside implements [Sider].
 func (p *Picker) StandsBeside() bool { return p.Beside }
 
-// noteW is how wide a list must be for notes to stand in its rows; in a narrower one that of
-// the item under the cursor stands below.
+// noteW is how wide a list must be to have notes in its rows; in a narrower one the note of
+// the item under the cursor is below.
 const noteW = 60
 
 // drawBeside draws the picker as a part of the screen of its own: what it is about where

@@ -18,7 +18,7 @@ import (
 // Point is a place on the grid.
 type Point struct{ X, Y int }
 
-// Reaction is what comes of a key or a click.
+// Reaction is the result of a key or a click.
 type Reaction struct {
 	Close bool
 	Do    action.Action // what was chosen or entered; nil for nothing

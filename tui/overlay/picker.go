@@ -60,6 +60,21 @@ func (p *Picker) Select(i int) {
 	}
 }
 
+// At is the item under the cursor; the number of items where there is none.
+func (p *Picker) At() int {
+	p.prime()
+	if p.at < len(p.shown) {
+		return p.shown[p.at]
+	}
+	return len(p.Items)
+}
+
+// Set shows other items.
+func (p *Picker) Set(items []Item) {
+	p.Items = items
+	p.narrow()
+}
+
 func (p *Picker) prime() {
 	if !p.primed {
 		p.primed = true

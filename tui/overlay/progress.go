@@ -12,7 +12,7 @@ import (
 	"kviz/tui/theme"
 )
 
-// Progress shows how far something is that the person waits for, and can be told to stop.
+// Progress shows the progress of something that the user waits for and can stop.
 type Progress struct {
 	Title string
 	Text  string  // what is done

@@ -10,8 +10,8 @@ import (
 	"kviz/tui/theme"
 )
 
-// Question asks whether something is to be done. The key that asked for it answers yes,
-// so that pressing it again is enough.
+// Question asks whether something is to be done. The key that opened it answers yes, so
+// that pressing it again is enough.
 type Question struct {
 	Title   string
 	Text    string

@@ -33,8 +33,8 @@ func (s *Stack) Top() Overlay {
 // Empty reports whether none is open.
 func (s *Stack) Empty() bool { return len(s.open) == 0 }
 
-// Ask opens a prompt. What is typed can be completed by complete, which may be nil: it gives
-// what could stand in place of all that comes after head.
+// Ask opens a prompt. What is typed can be completed by complete, which may be nil: it
+// returns what could replace everything after head.
 func (s *Stack) Ask(what action.Prompt, complete func(line string) (head string, words []string)) {
 	p := s.prompts[what.For]
 	if p == nil {

@@ -70,6 +70,9 @@ func (h *Host) Put(id string) {
 // nothing changed since the last time. It reports whether it drew.
 func (h *Host) Draw(g *grid.Grid, place grid.Rect, f Frame) bool {
 	now := drawn{f.S, place, f.Focused, f.Filter, f.Sel.ID, f.Live, f.Run, 0, 0}
+	if p, ok := h.Pane.(Moving); ok {
+		now.moved = p.Moves(&f)
+	}
 	if _, ok := h.Pane.(Filler); ok {
 		if f.Motion != nil {
 			now.moved = f.Motion.Version

@@ -25,6 +25,7 @@ type Info struct {
 	Legend [][2]string
 	Keys   []keymap.Binding // the pane's own keys
 	Views  []View           // what v goes through; none: the pane shows one thing
+	Kinds  []string         // of what can be pointed at on it: "member" of member/a; objects of the API, kind/namespace/name, are not among them
 	Tabs   bool             // it draws the tabs of its views itself, instead of in its frame
 }
 
@@ -83,6 +84,12 @@ type Toucher interface {
 type Prompter interface {
 	// For are the actions for a subject.
 	For(on Subject) []string
+}
+
+// Moving is a pane on which some of what moves can be seen: a number that changes with it, 0
+// while nothing of it moves. A [Filler] has all of it.
+type Moving interface {
+	Moves(f *Frame) uint64
 }
 
 // Filler is a pane that may fill its whole window, from border to border: it does not

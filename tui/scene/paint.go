@@ -8,7 +8,7 @@ import (
 // Standing is how a place is.
 type Standing uint8
 
-// The standings, of which each has a border of its own.
+// The standings, each of which has a border of its own.
 const (
 	Rest       Standing = iota
 	Degraded            // slow, full, late
@@ -89,7 +89,7 @@ type mark struct {
 	style  grid.Style
 }
 
-// Painter draws scenes. It keeps what it draws on from one to the next.
+// Painter draws scenes. It reuses its canvas from one to the next.
 type Painter struct {
 	marks []mark
 	w, h  int

@@ -33,11 +33,11 @@ func RingOf(r Ring, w, h int) *Scene {
 		s.Form = None
 		return s
 	}
-	bw, bh, least := 28, 5, 11
+	bw, bh, least, apart := 28, 5, 11, 11 // rows with the least between the boxes, and from which on they stand apart
 	if s.Form == Full {
-		bw, bh, least = 29+min(max(w-fullW, 0)/8, 11), 6, 15
+		bw, bh, least, apart = 29+min(max(w-fullW, 0)/8, 11), 6, 15, 15
 		if len(r.Voters) == most {
-			least = 20
+			least, apart = 18, 20
 		}
 	}
 	foot := max(min(r.Foot, h-1-least), h-1-tallest, 3)
@@ -45,7 +45,7 @@ func RingOf(r Ring, w, h int) *Scene {
 	s.Rules = []int{s.Bus}
 	s.Foot = grid.Rect{X: 0, Y: s.Bus + 1, W: w, H: foot}
 	high := s.Bus
-	if s.Form == Full && h-1-foot > least {
+	if s.Form == Full && h-1-foot > apart {
 		high--
 	}
 	ring := min(w, widest)
@@ -82,7 +82,7 @@ func corners(n int, form Form, w, high int, bw *int, bh int) []point {
 		return []point{{in, 0}, {w - in - *bw, 0}, {w - in - *bw, bottom}, {in, bottom}}
 	case 5:
 		if form == Full {
-			side := max(bh, bottom/2-1)
+			side := min(max(bh, bottom/2-1), bottom-bh-2) // two rows for the links between it and the box below
 			low := w * 12 / fullW
 			return []point{{middle, 0}, {right, side}, {w - low - 1 - *bw, bottom}, {low, bottom}, {0, side}}
 		}

@@ -1,7 +1,7 @@
-// Package scene is where everything of a cluster stands on the screen, and how it is
-// drawn there: members, API server, those who ask it, nodes and Services as [Place]s, and
-// the ways between them as [Edge]s, lists of cells in order. A scene depends on what there
-// is and on the size, never on how anything is: a place never moves, only the light on it
+// Package scene is where each part of a cluster is on the screen, and how it is drawn
+// there: members, API server, its clients, nodes and Services as [Place]s, and the ways
+// between them as [Edge]s, lists of cells in order. A scene depends on what exists and on
+// the size, never on the state of anything: a place never moves, only its highlighting
 // changes.
 //
 // Start reading at [Of], then full.go (the layout from 112x28 on), [Painter].
@@ -137,8 +137,8 @@ func (s *Scene) At(id string) (Place, bool) {
 }
 
 // Way is the edge on which something goes from one place to another, and whether it goes
-// against the order of the edge's cells. Where there is none to the very place, it is
-// that to what the place stands in.
+// against the order of the edge's cells. Where there is none to the place itself, it is
+// the one to what contains it.
 func (s *Scene) Way(from, to string) (edge int, back, ok bool) {
 	for _, f := range s.up(from) {
 		for _, t := range s.up(to) {

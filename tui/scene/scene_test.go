@@ -142,6 +142,39 @@ func TestAnyScene(t *testing.T) {
 	}
 }
 
+// The same holds of the members in their ring or rows, and what is said below stands below them.
+func TestAnyRing(t *testing.T) {
+	rnd := rand.New(rand.NewSource(1))
+	for range 600 {
+		w, h := 54+rnd.Intn(187), 9+rnd.Intn(62)
+		r := scene.Ring{Foot: 3 + rnd.Intn(14)}
+		for i := range 1 + rnd.Intn(9) {
+			r.Voters = append(r.Voters, string(rune('a'+i)))
+		}
+		r.Hub = r.Voters[rnd.Intn(len(r.Voters))]
+		if rnd.Intn(3) == 0 {
+			r.Learners = []string{"x"}
+		}
+		s := scene.RingOf(r, w, h)
+		name := fmt.Sprintf("%dx%d %d voters, %d learners, foot of %d", w, h, len(r.Voters), len(r.Learners), r.Foot)
+		if s.Form == scene.None {
+			continue
+		}
+		if check(t, name, s); t.Failed() {
+			return
+		}
+		for _, v := range r.Voters {
+			at, ok := s.At(scene.MemberID(v))
+			if !ok || at.Rect.Y+at.Rect.H > s.Foot.Y {
+				t.Fatalf("%s: %s stands at %v, there %t, and the words begin at %d", name, v, at.Rect, ok, s.Foot.Y)
+			}
+		}
+		if s.Foot.Y+s.Foot.H > h || s.Foot.H < 3 {
+			t.Fatalf("%s: the words are at %v", name, s.Foot)
+		}
+	}
+}
+
 func check(t *testing.T, name string, s *scene.Scene) {
 	owner := make([]int, s.W*s.H) // the innermost place of each cell, counted from 1
 	for i, p := range s.Places {

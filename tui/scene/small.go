@@ -70,7 +70,7 @@ func (s *Scene) triangle(names []string, in Place) []Place {
 	return all
 }
 
-// Sizes of what stands for a node where there are too many for boxes.
+// Sizes of what represents a node where there are too many for boxes.
 const (
 	tileW  = 15
 	tileX  = 1

@@ -18,6 +18,7 @@ import (
 type Around struct {
 	Speed   float64 // of the cluster's clock
 	Notice  string  // said in the rule
+	Undo    string  // what an undo does, and how long it takes
 	Console Console
 }
 
@@ -71,11 +72,14 @@ func (s *Stage) Draw(g *grid.Grid, around Around) (x, y int, cursor bool) {
 	a := g.Area()
 	a.Clear()
 	r := divide(a)
-	s.running = around.Console.Last.Running
+	s.running, s.undo = around.Console.Last.Running, around.Undo
 	if s.look.Beat == nil {
 		s.drawTitle(r.title, around)
 		in := r.stage.Frame([]grid.Span{{Text: s.look.Title, Style: theme.Title}}, theme.Line)
 		in.Wrap(2, 1, in.W()-4, in.H()-1, s.look.Text, theme.Text)
+		if s.look.Wrong != "" {
+			s.drawStrip(r.strip)
+		}
 		s.drawKeys(r.keys)
 		return 0, 0, false
 	}
@@ -139,6 +143,7 @@ func (s *Stage) drawPicture(g *grid.Grid, a grid.Area) {
 		a.Frame(nil, theme.Line).Text(1, 0, "There is no picture called "+s.look.Beat.Show+".", theme.Bad)
 		return
 	}
+	b := s.look.Beat
 	_, st := s.Where()
 	s.picture.Dirty()
 	s.picture.Draw(g, a.R, s.frame(st))
@@ -147,6 +152,8 @@ func (s *Stage) drawPicture(g *grid.Grid, a grid.Area) {
 		s.picture.Draw(g, a.R, s.frame(st))
 	}
 	s.missing = s.rings(a)
+	s.homeless = s.ghosts(a, b.Ghosts)
+	s.drawPointer(a)
 	note, style := s.pace()
 	if note == "" {
 		return
@@ -214,7 +221,7 @@ func bar(part float64) string {
 func (s *Stage) drawCaption(a grid.Area) {
 	b := s.look.Beat
 	text, st := b.Before, theme.Text
-	if b.After != "" && !b.Still && !s.playing() {
+	if b.After != "" && !s.playing() && (!b.Still || s.verdict() != nil) { // which takes the strip
 		text = b.After
 	}
 	if len(s.missing) > 0 && !s.playing() && b.Stopped {
@@ -234,6 +241,9 @@ func (s *Stage) drawCaption(a grid.Area) {
 func (s *Stage) drawRule(a grid.Area, notice string) {
 	a.HLine(0, 0, a.W(), theme.Line)
 	left, right := s.kind()
+	if w := a.W() - grid.Width(right) - 8; grid.Width(left) > w { // what was said may be long
+		left = grid.Cut(left, max(w, 40))
+	}
 	x := a.Text(2, 0, left, theme.Key|grid.Bold)
 	a.Put(1, 0, ' ', theme.Line)
 	a.Put(x, 0, ' ', theme.Line)
@@ -242,7 +252,7 @@ func (s *Stage) drawRule(a grid.Area, notice string) {
 		a.Right(a.W()-2, 0, notice, theme.Warn)
 		return
 	}
-	if right != "" && x+grid.Width(right)+6 < a.W() {
+	if right != "" && x+grid.Width(right)+5 <= a.W() {
 		a.Right(a.W()-2, 0, " "+right+" ", theme.Muted)
 	}
 }
@@ -250,6 +260,13 @@ func (s *Stage) drawRule(a grid.Area, notice string) {
 // kind is the kind of the beat in words, and what there is to say about it.
 func (s *Stage) kind() (left, right string) {
 	b := s.look.Beat
+	if t := b.Told; t != nil && !s.playing() {
+		left = "your prediction: " + t.Said
+		if b.Sure > 0 {
+			left += "   (" + surely[b.Sure] + ")"
+		}
+		return left, "answered by #" + t.By.String()
+	}
 	if b.Answers != "" && !s.playing() {
 		return "your prediction: " + b.Answers, sureness[b.Sure]
 	}
@@ -265,10 +282,12 @@ func (s *Stage) kind() (left, right string) {
 		return "your turn", s.hints()
 	}
 	if b.Mistake != "" {
-		return "not what the beat needs", ""
+		return "not what the beat needs", "noticed at #" + b.Noticed.String()
 	}
 	return map[string]string{lessons.Do: "do", lessons.Break: "break"}[s.look.Kind], s.hints()
 }
+
+var surely = [4]string{"", "a guess", "thought so", "sure"}
 
 var sureness = [4]string{"", "a guess", "you think so", "you are sure"}
 

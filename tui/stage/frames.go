@@ -3,6 +3,7 @@ package stage
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"kviz/cluster/view"
@@ -23,9 +24,18 @@ func NewFrames(makers []pane.Maker, w, h int, out io.Writer) *Frames {
 	return &Frames{makers, w, h, out}
 }
 
+// Cells implements [lessons.Screen].
+func (f *Frames) Cells(look lessons.Look, h *view.History) []string {
+	return CellsOf(f.makers, look, h, f.w, f.h)
+}
+
 // Prove implements [lessons.Screen].
 func (f *Frames) Prove(look lessons.Look, h *view.History) error {
 	s := New(f.makers)
+	if all := look.Beat.Ghosts; len(all) > 0 { // those of one answer, a wrong one: it shows the difference
+		one := all[0].Answer
+		look.Beat.Ghosts = slices.DeleteFunc(slices.Clone(all), func(g lessons.GhostLook) bool { return g.Answer != one })
+	}
 	s.Update(look, h)
 	g := grid.New(f.w, f.h)
 	s.Draw(g, Around{})

@@ -14,6 +14,7 @@ import (
 type hands struct {
 	typed   string // of a number
 	skipped bool   // how sure they are is not said
+	cell    string // the name of what the pointer is on
 	lookOn  bool   // a mistake is looked at; the beat is not undone
 }
 
@@ -29,7 +30,7 @@ var (
 	slowerKey  = bind(5, "slower", "tempo", "Show changes for a longer time.", "-")
 	hintKey    = bind(2, "hint", "hint", "A hint.", "?")
 	showKey    = bind(3, "show", "show me", "Have kviz do it, and go on.", "s")
-	undoKey    = bind(1, "undo", "undo", "Set the scene again, up to the beginning of this beat.", "u")
+	undoKey    = bind(1, "undo", "undo", "Take back what you did last in this beat.", "u")
 	goOnKey    = bind(2, "go on", "go on", "Go on with what has become of it.", "o")
 	whyKey     = bind(6, "why", "why?", "Why did the event happen at which the stage stands?", "w")
 	exploreKey = bind(7, "explore", "explore", "The whole explorer; L there comes back.", "x")
@@ -69,6 +70,8 @@ func (s *Stage) Keys() []keymap.Binding {
 		keys = append(keys, keymap.Binding{Binding: keymap.Hint(digits(len(s.look.Choices)), "answer", "1")})
 	case b.Typed:
 		keys = append(keys, keymap.Binding{Binding: keymap.Hint("⏎", "answer", "enter")})
+	case s.points():
+		keys = append(keys, pointKeys...)
 	case b.Mistake != "" && !s.hands.lookOn:
 		keys = append(keys, undoKey, goOnKey)
 	case b.Offer != "" && s.running:
@@ -86,6 +89,11 @@ func (s *Stage) Keys() []keymap.Binding {
 	case !b.Acts || b.Mistake != "":
 	case !s.look.CanNext:
 		keys = append(keys, hintKey, showKey)
+		if !b.Undo.IsZero() && b.Mistake == "" {
+			undo := undoKey
+			undo.Rank = 4
+			keys = append(keys, undo)
+		}
 	case s.look.Kind == lessons.Free:
 		keys = append(keys, hintKey)
 	}
@@ -156,7 +164,10 @@ func (s *Stage) Key(k tea.KeyPressMsg) action.Action {
 	case showKey.Action:
 		return action.Lesson("skip")
 	case undoKey.Action:
-		return action.Lesson("again")
+		if b.Undo.IsZero() || b.Past {
+			return action.Lesson("again")
+		}
+		return action.Undo{At: b.Undo}
 	case goOnKey.Action:
 		s.hands.lookOn = true
 		return action.Lesson("skip")
@@ -195,6 +206,8 @@ func (s *Stage) answer(k tea.KeyPressMsg) (does action.Action, ours bool) {
 	switch {
 	case b.Typed:
 		return s.typeNumber(k, digit)
+	case s.points():
+		return s.point(k)
 	case b.AskSure && !s.hands.skipped:
 		switch {
 		case digit && k.Text >= "1" && k.Text <= "3":

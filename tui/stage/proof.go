@@ -41,6 +41,11 @@ func (p *Proof) Prove(look lessons.Look, h *view.History) error {
 	return errors.Join(wrong...)
 }
 
+// Cells implements [lessons.Screen]: they are those of the smallest screen.
+func (p *Proof) Cells(look lessons.Look, h *view.History) []string {
+	return CellsOf(p.makers, look, h, sizes[0].W, sizes[0].H)
+}
+
 func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
 	s := New(p.makers)
 	s.Update(look, h)
@@ -64,6 +69,12 @@ func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
 	for _, name := range s.missing {
 		wrong = append(wrong, s.notSeen(name))
 	}
+	wrong = append(wrong, s.disclosed(g)...)
+	wrong = append(wrong, s.colourless(g)...)
+	wrong = append(wrong, s.haunted(g)...)
+	if n := len(s.cells()); b.Point != "" && n < 2 {
+		wrong = append(wrong, fmt.Errorf("point %q: %d cells are on the screen to point at; want two or more%s", b.Point, n, s.there(b.Point)))
+	}
 	if look.Kind == lessons.See && !b.Still && s.play.Changes == 0 {
 		wrong = append(wrong, errors.New("nothing in its ring changes on the way to its stop; choose another spot or stop, or say still: true"))
 	}
@@ -85,6 +96,38 @@ func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
 	return errors.Join(wrong...)
 }
 
+// haunted draws the ghosts of each answer that there could be, and reports those that have no
+// place.
+func (s *Stage) haunted(g *grid.Grid) (wrong []error) {
+	before := s.look.Beat.Ghosts
+	defer func() { s.look.Beat.Ghosts = before }()
+	for all := before; len(all) > 0; {
+		n := 1
+		for n < len(all) && all[n].Answer == all[0].Answer {
+			n++
+		}
+		s.look.Beat.Ghosts, all = all[:n], all[n:]
+		s.Draw(g, Around{})
+		for _, name := range s.homeless {
+			switch found := s.picture.cells(name); {
+			case len(found) == 0 || len(found) == 1 && !s.picture.has(found[0]):
+				wrong = append(wrong, s.notThere("ghost", name))
+			default:
+				wrong = append(wrong, fmt.Errorf("ghost %q: there is no room beside it", name))
+			}
+		}
+		for _, ghost := range s.look.Beat.Ghosts {
+			if of, _, _ := strings.Cut(ghost.At, ":"); of != s.picture.name {
+				wrong = append(wrong, fmt.Errorf("ghost %q: %s is on the stage as its prediction is answered", ghost.At, s.picture.name))
+			}
+		}
+	}
+	return wrong
+}
+
+// has reports whether a thing is on the picture.
+func (p *picture) has(name string) bool { r, _ := p.Find(name); return !r.Empty() }
+
 // notSeen says that a ring is not found whole, with the nearest of the names that there are.
 func (s *Stage) notSeen(name string) error {
 	of := s.picture.spot(name)
@@ -94,6 +137,17 @@ func (s *Stage) notSeen(name string) error {
 	if r, _ := s.picture.Find(of); !r.Empty() {
 		return fmt.Errorf("spot %q is cut by the frame", name)
 	}
+	return s.notThere("spot", name)
+}
+
+// notThere says that a name is not on the picture, with the nearest that is.
+func (s *Stage) notThere(what, name string) error {
+	return fmt.Errorf("%s %q is not on the screen%s", what, name, s.there(name))
+}
+
+// there is the nearest of the names on the picture to one, and those that are like it.
+func (s *Stage) there(name string) (text string) {
+	of := s.picture.spot(name)
 	kind, _, _ := strings.Cut(of, "/")
 	var alike, all []string
 	for _, t := range s.picture.Things() {
@@ -105,9 +159,8 @@ func (s *Stage) notSeen(name string) error {
 	if len(alike) == 0 {
 		alike = all
 	}
-	text := fmt.Sprintf("spot %q is not on the screen", name)
 	if near := nearest.To(of, all); near != "" {
-		text += fmt.Sprintf("; did you mean %q?", s.picture.name+":"+near)
+		text = fmt.Sprintf("; did you mean %q?", s.picture.name+":"+near)
 	}
-	return fmt.Errorf("%s (there are %s)", text, strings.Join(alike[:min(len(alike), 25)], ", "))
+	return fmt.Sprintf("%s (there are %s)", text, strings.Join(alike[:min(len(alike), 25)], ", "))
 }

@@ -49,6 +49,10 @@ func (s *Stage) sight(st *view.State, w, h int) uint64 {
 		for y := r.Y; y < r.Y+r.H; y++ {
 			for x := r.X; x < r.X+r.W; x++ {
 				c := s.scratch.At(x, y)
+				if s.plain != nil {
+					fmt.Fprintf(sum, "%d %s;", c.R, s.plain.SGR(c.S&^grid.Fresh))
+					continue
+				}
 				fmt.Fprintf(sum, "%d %d;", c.R, c.S&^grid.Fresh)
 			}
 		}
@@ -81,26 +85,33 @@ func (s *Stage) reveal(p *picture) bool {
 // names of those that are not to be seen whole.
 func (s *Stage) rings(a grid.Area) (missing []string) {
 	b := s.look.Beat
+	s.hidden, s.bare = nil, nil
 	var spots []grid.Rect
+	var named []string
 	for _, name := range b.Spots {
 		r, whole := s.picture.Find(s.picture.spot(name))
 		if !whole {
 			missing = append(missing, name)
 		}
 		if !r.Empty() {
-			spots = append(spots, r)
+			spots, named = append(spots, r), append(named, name)
 		}
 	}
 	for _, name := range b.Hide {
+		h := hidden{name: name}
 		for _, r := range s.picture.FindAll(s.picture.spot(name)) {
+			h.texts = append(h.texts, textsOf(a.Screen(r))...)
 			a.Screen(r).Clear()
 		}
+		s.hidden = append(s.hidden, h)
 	}
 	if len(spots) > 0 && s.look.Kind == lessons.See {
 		a.DimBut(theme.Muted, spots...)
 	}
 	for i, r := range spots {
-		outline(a, r, i == 0)
+		if !outline(a, r, i == 0) {
+			s.bare = append(s.bare, named[i])
+		}
 	}
 	return missing
 }
@@ -109,8 +120,9 @@ func (s *Stage) rings(a grid.Area) (missing []string) {
 var lines = map[bool][6]rune{true: {'┏', '━', '┓', '┃', '┗', '┛'}, false: {'┌', '─', '┐', '│', '└', '┘'}}
 
 // outline draws a ring around cells of the screen, over nothing but blanks and lines: where words
-// stand above or below, that side of it is left open, so that they can be read.
-func outline(a grid.Area, r grid.Rect, heavy bool) {
+// stand above or below, that side of it is left open, so that they can be read. It reports whether any of it
+// is drawn.
+func outline(a grid.Area, r grid.Rect, heavy bool) (drawn bool) {
 	l := lines[heavy]
 	cell := func(x, y int) grid.Area { return a.Screen(grid.Rect{X: x, Y: y, W: 1, H: 1}) }
 	free := func(x, y int) bool {
@@ -120,6 +132,7 @@ func outline(a grid.Area, r grid.Rect, heavy bool) {
 	put := func(x, y int, c rune) {
 		if free(x, y) {
 			cell(x, y).Put(0, 0, c, theme.Accent|grid.Bold)
+			drawn = true
 		}
 	}
 	left, right := r.X-1, r.X+r.W
@@ -141,4 +154,5 @@ func outline(a grid.Area, r grid.Rect, heavy bool) {
 	}
 	side(r.Y-1, l[0], l[2])
 	side(r.Y+r.H, l[4], l[5])
+	return drawn
 }

@@ -16,6 +16,7 @@ import (
 	"kviz/lessons/director"
 	"kviz/tui/grid"
 	"kviz/tui/pane"
+	"kviz/tui/theme"
 )
 
 // Stage is the stage of the explorer. It is empty unless a lesson in beats is under way.
@@ -27,6 +28,7 @@ type Stage struct {
 	hands   hands
 	tempo   float64
 	running bool // a command is
+	undo    string
 
 	picture  *picture // what stands on the stage; nil for nothing
 	measured *picture // the same, for finding out what changes
@@ -35,6 +37,10 @@ type Stage struct {
 	planned  plan
 	seen     map[plan]bool // what has been shown is not played again by itself
 	missing  []string      // spots that are not on this screen
+	homeless []string      // ghosts that have no place on it
+	hidden   []hidden      // what the beat hides
+	bare     []string      // spots around which no line of a ring can be drawn
+	plain    *theme.Theme  // looks are told apart as in this theme; nil: by their roles
 }
 
 // plan is what a plan was made for.
@@ -72,12 +78,9 @@ func (s *Stage) Update(look lessons.Look, h *view.History) {
 
 // Has reports whether there is a lesson in beats, On whether it is on the screen.
 func (s *Stage) Has() bool {
-	return s.look.Active && (s.look.Beat != nil || s.look.Setting) && s.staged()
+	return s.look.Active && (s.look.Beat != nil || s.look.Setting)
 }
 func (s *Stage) On() bool { return s.Has() && !s.away }
-
-// staged reports whether the lesson is one in beats also while its scene is being set.
-func (s *Stage) staged() bool { return s.look.Beat != nil || s.look.Staged }
 
 // Leave lets the learner explore; Return comes back.
 func (s *Stage) Leave()  { s.away = true }

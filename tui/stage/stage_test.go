@@ -86,6 +86,19 @@ func (p *play) runs() {
 	p.t.Fatal("the beat never stands")
 }
 
+// again has the lesson go on on a cluster that was run again up to an event, and then goes on
+// otherwise.
+func (p *play) again(tape *tuitest.Tape, at trace.ID) {
+	p.t.Helper()
+	n := int(tape.Stream.Search(trace.ID{Seq: at.Seq + 1}))
+	p.cluster = tuitest.NewCluster(tape, n)
+	p.history = view.NewHistory(p.cluster.Trace())
+	if err := p.player.Undone(p.cluster); err != nil {
+		p.t.Fatal(err)
+	}
+	p.look()
+}
+
 // shows is what stands on the stage.
 func (p *play) shows(name string, w, h int) {
 	p.t.Helper()
@@ -98,7 +111,7 @@ func (p *play) shows(name string, w, h int) {
 func (p *play) press(key string) action.Action {
 	p.t.Helper()
 	p.stage.Draw(grid.New(80, 24), stage.Around{}) // keys are pressed by who has seen something
-	code := map[string]rune{"enter": tea.KeyEnter, "left": tea.KeyLeft, " ": ' '}[key]
+	code := map[string]rune{"enter": tea.KeyEnter, "left": tea.KeyLeft, "down": tea.KeyDown, "up": tea.KeyUp, " ": ' '}[key]
 	k := tea.KeyPressMsg{Code: code}
 	if code == 0 || code == ' ' {
 		k = tea.KeyPressMsg{Code: []rune(key)[0], Text: key}
@@ -141,22 +154,27 @@ func TestAStage(t *testing.T) {
 			p.shows("3-again", w, h)
 			p.press(" ")
 			p.press(" ")
-			p.shows("5-offers", w, h)
+			p.press("down")
+			p.shows("5-points", w, h)
+			p.press("enter")
+			p.press("2")
+			p.press(" ")
+			p.shows("6-offers", w, h)
 			if does := p.press("enter"); !strings.Contains(fmt.Sprint(does), "kviz fault crash member/a") {
 				t.Errorf("enter does %v", does)
 			}
 			p.runs()
-			p.shows("5-done", w, h)
+			p.shows("6-done", w, h)
 			p.press(" ")
-			p.shows("6-free", w, h)
+			p.shows("7-free", w, h)
 			p.press(" ")
-			p.shows("7-card", w, h)
+			p.shows("8-card", w, h)
 			if does := p.press("1"); !strings.Contains(fmt.Sprint(does), "comes back to the lesson") {
 				t.Errorf("1 does %v", does)
 			}
 			p.stage.Return()
 			p.press("left")
-			p.shows("6-free", w, h)
+			p.shows("7-free", w, h)
 		})
 	}
 }
@@ -164,16 +182,30 @@ func TestAStage(t *testing.T) {
 // TestAMistake crashes a member that the beat does not mean.
 func TestAMistake(t *testing.T) {
 	p := begin(t, aWrite("b"))
-	for _, key := range []string{" ", " ", " ", "1", "enter", " ", " ", " "} { // enter: not how sure
+	for _, key := range []string{" ", " ", " ", "1", "enter", " ", " ", "enter", "enter", " "} { // enter: not how sure
 		p.press(key)
 		p.runs()
 	}
 	p.shows("mistake", 80, 24)
-	if does := p.stage.Key(tea.KeyPressMsg{Code: 'u', Text: "u"}); does != action.Lesson("again") {
-		t.Errorf("u does %v", does)
+	look := p.look()
+	before := trace.ID{Seq: look.Beat.Noticed.Seq - 1}
+	if does := p.stage.Key(tea.KeyPressMsg{Code: 'u', Text: "u"}); does != (action.Undo{At: before}) {
+		t.Errorf("u does %v; the fault was noticed at #%s", does, look.Beat.Noticed)
 	}
 	if c := p.cluster.Clock(); !c.Paused {
 		t.Error("the clock stands while a mistake is looked at")
+	}
+	p.again(aWrite("a"), before)
+	p.shows("undone", 80, 24)
+	p.press("left")
+	p.shows("undone-back", 80, 24)
+	p.press(" ")
+	p.runs()
+	if look := p.look(); look.Beat.Mistake != "" || !look.CanNext || look.Beat.ID != "crash" {
+		t.Errorf("with the right crash after the undo the beat %s says %q, and is over: %v", look.Beat.ID, look.Beat.Mistake, look.CanNext)
+	}
+	if want := "Right"; !strings.HasPrefix(p.look().Verdict, want) {
+		t.Errorf("what was pointed at is judged %q by the run that was undone", p.look().Verdict)
 	}
 }
 

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -28,11 +29,13 @@ func (s *Stage) drawStrip(a grid.Area) {
 func (s *Stage) strip(w, h int) []row {
 	b := s.look.Beat
 	switch {
+	case s.look.Wrong != "":
+		return wrongs(s.look.Wrong, w, h)
 	case s.look.Trouble != "":
 		return say(s.look.Trouble, w, theme.Bad)
 	case b.Mistake != "":
 		return append(say("✗ "+b.Mistake, w, theme.Bad),
-			row{{Text: "u  ", Style: theme.Key}, {Text: "Undo: the scene is set again, up to the beginning of this beat", Style: theme.Text}},
+			row{{Text: "u  ", Style: theme.Key}, {Text: "Undo: " + cmp.Or(s.undo, "the scene is set again, up to the beginning of this beat"), Style: theme.Text}},
 			row{{Text: "o  ", Style: theme.Key}, {Text: "Go on: look at what becomes of it, then go to the next beat", Style: theme.Text}})
 	case b.Late:
 		return append(say("This has not happened in your run so far. "+s.wanted(), w, theme.Warn),
@@ -40,12 +43,14 @@ func (s *Stage) strip(w, h int) []row {
 	}
 	var rows []row
 	if b.Answers != "" && s.look.Verdict != "" && !s.playing() {
-		rows = say(s.look.Verdict, w, theme.Number)
+		if rows = s.toldRows(w, h); rows == nil {
+			rows = say(s.look.Verdict, w, theme.Number)
+		}
 		if s.look.Recall != nil && s.look.Recall.Told && s.look.CanNext {
 			return append(rows, say("space goes on.", w, theme.Good)...)
 		}
 	}
-	if len(s.look.Choices) > 0 || b.Typed {
+	if len(s.look.Choices) > 0 || b.Typed || s.points() {
 		return append(rows, s.question(w, h-len(rows))...)
 	}
 	rows = append(rows, s.goals(w, h-len(rows))...)
@@ -53,6 +58,63 @@ func (s *Stage) strip(w, h int) []row {
 		return rows
 	}
 	return s.happened(w)
+}
+
+// verdict is the verdict that takes the strip, nil for none: goals and questions leave no room for
+// its parts.
+func (s *Stage) verdict() *lessons.Told {
+	b := s.look.Beat
+	if b.Answers == "" || s.playing() || len(s.look.Goals)+len(s.look.Choices) > 0 || b.Typed || s.points() {
+		return nil
+	}
+	return b.Told
+}
+
+// toldRows tells a verdict: what could be said, with what came and what was said, then why. Where
+// there is no room for all that could be said it is what was said and what came.
+func (s *Stage) toldRows(w, h int) []row {
+	t := s.verdict()
+	if t == nil {
+		return nil
+	}
+	why := say(t.Why, w, theme.Number)
+	choices := func(all bool) (rows []row) {
+		for i, c := range t.Choices {
+			mark, st := "  ", theme.Text
+			switch {
+			case c.Right:
+				mark, st = "✓ ", theme.Good
+			case c.Chosen:
+				mark, st = "✗ ", theme.Bad
+			case !all:
+				continue
+			}
+			rows = append(rows, row{{Text: mark, Style: st | grid.Bold}, {Text: fmt.Sprintf("%d  ", i+1), Style: theme.Key}, {Text: grid.Cut(c.Text, w-5), Style: st}})
+		}
+		return rows
+	}
+	rows := choices(true)
+	if len(rows)+len(why) > h {
+		rows = choices(false)
+	}
+	if more := say(strings.TrimSpace(t.Why+" "+t.More), w, theme.Number); len(rows)+len(more) <= h {
+		why = more
+	}
+	return append(rows, why...)
+}
+
+// wrongs are the mistakes in a text, which has one a line: as many as there is room for.
+func wrongs(text string, w, h int) []row {
+	all := strings.Split(text, "\n")
+	var rows []row
+	for i, one := range all {
+		more := say("✗ "+one, w, theme.Bad)
+		if left := len(all) - i; i > 0 && len(rows)+len(more) > h-min(left-1, 1) {
+			return append(rows[:min(len(rows), h-1)], row{{Text: fmt.Sprintf("… and %d more", left), Style: theme.Warn}})
+		}
+		rows = append(rows, more...)
+	}
+	return rows
 }
 
 // say breaks a text into rows.
@@ -93,6 +155,9 @@ func (s *Stage) question(w, h int) []row {
 	if b.Typed {
 		return append(rows, row{{Text: "A number: type it, then enter.", Style: theme.Muted}})
 	}
+	if s.points() {
+		return append(rows, s.pointRows()...)
+	}
 	for _, it := range look.Items {
 		label := "…"
 		if it.Next {
@@ -119,7 +184,7 @@ func (s *Stage) question(w, h int) []row {
 			mark, st = "●", theme.Accent
 		}
 		key := fmt.Sprintf("%d ", i+1)
-		if look.Form == lessons.Count {
+		if look.Form == lessons.Count || look.Form == lessons.Point {
 			key = ""
 		}
 		answers = append(answers, row{{Text: mark + " ", Style: st | grid.Bold}, {Text: key, Style: theme.Key}, {Text: grid.Cut(c.Text, w-4), Style: st}})
@@ -192,8 +257,11 @@ func (s *Stage) goals(w, h int) []row {
 		more = say("All of it is done: space goes on.", w, theme.Good)
 	case s.look.Hint != "":
 		more = say("Hint: "+s.look.Hint, w, theme.Warn)
-	case s.look.Beat.Miss != "":
-		more = say("nearest: "+s.look.Beat.Miss, w, theme.Warn)
+	}
+	if miss := s.look.Beat.Miss; miss != "" && !done {
+		if said := say("nearest: "+miss, w, theme.Warn); len(more) == 0 || len(rows)+len(more)+len(said) <= h {
+			more = append(more, said...)
+		}
 	}
 	for len(rows)+len(more) > h && len(rows) > 1 { // what is done makes room
 		rows = rows[1:]

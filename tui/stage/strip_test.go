@@ -39,3 +39,27 @@ func TestTwoColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestGhostsThatSayTheSame writes once what is expected of cells that stand close together, and
+// beside each where there is room.
+func TestGhostsThatSayTheSame(t *testing.T) {
+	g := grid.New(40, 9)
+	a := g.Area()
+	a.Frame(nil, 0)
+	a.Text(2, 1, "a word above", 0)
+	var same []grid.Rect
+	for _, r := range []grid.Rect{{X: 2, Y: 2, W: 12, H: 1}, {X: 20, Y: 2, W: 12, H: 1}, {X: 2, Y: 3, W: 12, H: 1}} {
+		a.Text(r.X, r.Y, "one of a few", 0)
+		if r.X == 2 {
+			a.Text(2, 3, "one of a few", 0)
+		}
+		at, ok := haunt(a, r, "gone", same)
+		if !ok {
+			t.Fatalf("there is no room beside %+v:\n%s", r, g.Plane())
+		}
+		same = append(same, at)
+	}
+	if n := strings.Count(g.Plane(), "┆ you: gone"); n != 2 || same[2] != same[0] || same[1].X != 20 {
+		t.Errorf("it is written %d times, at %+v:\n%s", n, same, g.Plane())
+	}
+}

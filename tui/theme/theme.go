@@ -3,10 +3,10 @@
 // how that looks: in full colour on a dark or a light ground, in the
 // terminal's own 16 colours, or without colour at all.
 //
-// The colours are those of Okabe and Ito, lightened on dark and darkened on
-// light ground until they read well, so that they hold for colour-blind eyes;
-// healthy is blue, never green against red. Colour never carries a meaning
-// alone: panes put a letter or a shape beside it.
+// The colours are those of Okabe and Ito, which colour-blind readers can tell apart,
+// lightened on dark and darkened on light backgrounds until they read well; healthy
+// is blue, never green against red. Colour never carries a meaning alone: panes put a
+// letter or a shape beside it.
 //
 // Start reading at [Theme].
 package theme

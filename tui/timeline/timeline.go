@@ -1,8 +1,8 @@
-// Package timeline draws the line of time: how busy the cluster was, where commands,
-// faults and elections lie, how long the store took for writes, and where we are. Its
-// axis is virtual time, or the position in the stream (axis.go), so that a quiet hour takes
-// no room and every event can be reached; how high the blocks of the first row stand says
-// how many events fell into how little virtual time.
+// Package timeline draws the timeline: how busy the cluster was, where commands, faults and
+// elections are, how long the store took for writes, and where we are. Its axis is virtual
+// time, or the position in the stream (axis.go), where a quiet hour takes no room and every
+// event can be reached. The height of the blocks in the first row says how densely events
+// followed one another in virtual time.
 //
 // Start reading at [Index], then latency.go and strip.go (what it keeps of the events).
 package timeline

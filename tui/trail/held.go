@@ -43,6 +43,9 @@ func (w *walk) held(s *view.State, to uint64, since time.Duration) string {
 			return why
 		}
 	}
+	if why := w.queued(s, to); why != "" {
+		return why
+	}
 	return w.untold(s, to)
 }
 
@@ -62,9 +65,12 @@ func (w *walk) inside(s *view.State) string {
 		if next >= len(trace.Stages()) {
 			continue
 		}
-		switch stage := trace.Stages()[next]; stage {
-		case trace.StageMutatingAdmission, trace.StageValidatingAdmission:
-			return "admission" + webhook(s)
+		// Each webhook ends a stage of admission once more, and validation takes no time: a request that stands
+		// behind one waits for the next.
+		why := w.webhook(s, r.Received)
+		switch stage := trace.Stages()[next]; {
+		case stage == trace.StageMutatingAdmission, stage == trace.StageValidation, stage == trace.StageValidatingAdmission, stage == trace.StageStorage && why != "":
+			return "admission" + why
 		default:
 			return "in " + stage
 		}
@@ -72,12 +78,34 @@ func (w *walk) inside(s *view.State) string {
 	return ""
 }
 
-// webhook is the first webhook server that something is wrong with, as it stands behind
-// "admission".
-func webhook(s *view.State) string {
+// webhook is the first webhook server that something is wrong with and that has not answered a
+// request yet, as it stands behind "admission".
+func (w *walk) webhook(s *view.State, request trace.ID) string {
+	answered := func(name string) bool {
+		return slices.ContainsFunc(s.Webhooks(), func(x *view.Webhook) bool {
+			return x.Name == name && x.Event.Compare(request) > 0 && w.path.Has(x.Event)
+		})
+	}
 	for _, f := range s.Faults() {
-		if name, ok := strings.CutPrefix(f.Target, "webhook/"); ok {
+		if name, ok := strings.CutPrefix(f.Target, "webhook/"); ok && !answered(name) {
 			return ": " + name
+		}
+	}
+	return ""
+}
+
+// queued is the work queue that was made slow and has a key of what was changed.
+func (w *walk) queued(s *view.State, to uint64) string {
+	for _, f := range s.Faults() {
+		name, ok := strings.CutPrefix(f.Target, "queue/")
+		q := s.Queue(name)
+		if !ok || q == nil {
+			continue
+		}
+		for _, t := range w.objects {
+			if k := q.Key(t.object.Key()); k != nil && t.at < to && (k.Waiting || k.Processing) {
+				return "queue " + strings.TrimSuffix(name, "_controller") + " slow"
+			}
 		}
 	}
 	return ""

@@ -56,21 +56,28 @@ func nothing(*tuitest.Tape) {}
 // does.
 func TestHeld(t *testing.T) {
 	for want, tape := range map[string]*tuitest.Tape{
-		"":                   apply(nothing),
-		"0/3 nodes":          tuitest.Unplaced(),
-		"controllers down":   apply(ends("controller-manager", trace.CompKCM, "")),
-		"scheduler down":     pod(apply(ends("scheduler", trace.CompScheduler, "")), "", ""),
-		"kubelet down":       pod(apply(ends("kubelet/node-2", trace.CompKubelet, "node-2")), "node-2", "Pending"),
-		"node-2 is off":      pod(apply(fault("stop", "node/node-2")), "node-2", "Pending"),
-		"node-2 is cut off":  pod(apply(fault("cut", "node/node-2")), "node-2", "Pending"),
-		"no network plugin":  pod(apply(fault("break-cni", "node/node-2")), "node-2", "Pending"),
-		"runtime down":       pod(apply(fault("stop", "runtime/node-2")), "node-2", "Pending"),
-		"no quorum":          asking(tuitest.Calm(3, 3).Down("a", "crashed").Down("b", "crashed"), trace.StageStorage),
-		"admission: sidecar": asking(broken(tuitest.Calm(3, 3), "webhook/sidecar"), trace.StageDecode),
+		"":                      apply(nothing),
+		"0/3 nodes":             tuitest.Unplaced(),
+		"controllers down":      apply(ends("controller-manager", trace.CompKCM, "")),
+		"scheduler down":        pod(apply(ends("scheduler", trace.CompScheduler, "")), "", ""),
+		"kubelet down":          pod(apply(ends("kubelet/node-2", trace.CompKubelet, "node-2")), "node-2", "Pending"),
+		"node-2 is off":         pod(apply(fault("stop", "node/node-2")), "node-2", "Pending"),
+		"node-2 is cut off":     pod(apply(fault("cut", "node/node-2")), "node-2", "Pending"),
+		"no network plugin":     pod(apply(fault("break-cni", "node/node-2")), "node-2", "Pending"),
+		"runtime down":          pod(apply(fault("stop", "runtime/node-2")), "node-2", "Pending"),
+		"no quorum":             asking(tuitest.Calm(3, 3).Down("a", "crashed").Down("b", "crashed"), trace.StageStorage),
+		"admission: sidecar":    asking(broken(tuitest.Calm(3, 3), "webhook/sidecar"), trace.StageDecode),
+		"admission: zones":      answered(asking(broken(broken(tuitest.Calm(3, 3), "webhook/sidecar"), "webhook/zones"), trace.StageMutatingAdmission), "sidecar"),
+		"admission: policy":     answered(asking(broken(broken(tuitest.Calm(3, 3), "webhook/image"), "webhook/policy"), trace.StageValidatingAdmission), "image"),
+		"in storage":            answered(asking(broken(tuitest.Calm(3, 3), "webhook/image"), trace.StageValidatingAdmission), "image"),
+		"queue deployment slow": slowed("deployment", "demo/api"),
 	} {
 		if got := held(tape, 3*time.Second); got != want {
 			t.Errorf("held by %q, want %q", got, want)
 		}
+	}
+	if got := held(slowed("deployment", "demo/other"), 3*time.Second); got != "" {
+		t.Errorf("held by %q, of a queue that has nothing of the command's", got)
 	}
 	if got := held(apply(ends("controller-manager", trace.CompKCM, "")), time.Second); got != "" {
 		t.Errorf("held by %q after a second: nothing is that fast", got)
@@ -79,6 +86,23 @@ func TestHeld(t *testing.T) {
 
 func broken(t *tuitest.Tape, target string) *tuitest.Tape {
 	fault("slow", target)(t)
+	return t
+}
+
+// answered has a webhook server answer what a command has come to.
+func answered(t *tuitest.Tape, server string) *tuitest.Tape {
+	last := t.Stream.Get(t.Stream.Len() - 1)
+	t.After(2*time.Second).Emit(trace.CompWebhook, server, trace.WebhookCalled, trace.Ref{}, &trace.WebhookCall{Webhook: server, Allowed: true}, last.ID)
+	return t
+}
+
+// slowed is a command whose key a worker has in a queue that was made slow.
+func slowed(queue, key string) *tuitest.Tape {
+	t := apply(fault("slow", "queue/"+queue))
+	item := trace.QueueItem{Queue: queue, Key: key, Ready: 1}
+	added := t.Emit("deployment-controller", "", trace.QueueAdd, trace.Ref{}, &item)
+	item.Ready, item.Processing = 0, 1
+	t.Emit("deployment-controller", "", trace.QueueGet, trace.Ref{}, &item, added)
 	return t
 }
 

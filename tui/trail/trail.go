@@ -1,6 +1,6 @@
-// Package trail follows what comes of a person's newest command over the picture of the
-// cluster: the ways that it has gone and the stations that it has reached, until the next
-// command.
+// Package trail follows the effects of the user's newest command across the picture of
+// the cluster: the paths that they have taken and the places that they have reached,
+// until the next command.
 //
 // Start reading at [Trail.Update], then [Walk] (what is drawn of it).
 package trail

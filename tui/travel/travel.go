@@ -1,7 +1,7 @@
-// Package travel is where in the trace the explorer stands: with the newest event, or at
-// one in the past, and how it gets from one to another: by events, marks and numbers, by
-// dragging the scrubber, or by playing the past like a film. It knows the history only;
-// what it has to say it answers with, as actions.
+// Package travel is the explorer's position in the trace, at the newest event or at one
+// in the past, and how it moves: by events, marks and numbers, by dragging the scrubber,
+// or by playing the past like a film. It knows nothing but the history, and answers with
+// actions.
 //
 // Start reading at [Travel].
 package travel

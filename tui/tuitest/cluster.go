@@ -12,8 +12,8 @@ import (
 	"kviz/cluster/view"
 )
 
-// Cluster plays a tape: a step moves to the next event of the grain, resume
-// lets it run with [Cluster.Play]. It notes what it was asked for.
+// Cluster plays a tape: a step moves to the next event of the grain, resume lets it
+// run with [Cluster.Play]. It records what was asked of it.
 type Cluster struct {
 	mu    sync.Mutex
 	tape  []*trace.Event

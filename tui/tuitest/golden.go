@@ -12,7 +12,7 @@ import (
 	"kviz/tui/theme"
 )
 
-// Golden compares got with testdata/name.golden; KVIZ_REWRITE=1 writes it anew.
+// Golden compares got with testdata/name.golden; KVIZ_REWRITE=1 rewrites it.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	goldenIn(t, "testdata", name, got)

@@ -2,6 +2,7 @@ package tuitest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -62,7 +63,7 @@ func Calm(members, nodes int) *Tape {
 // leases are those of the control plane, by process.
 var leases = [][2]string{{trace.CompScheduler, "kube-scheduler"}, {trace.CompKCM, "kube-controller-manager"}}
 
-// Renew writes a Lease anew.
+// Renew renews a Lease.
 func (t *Tape) Renew(namespace, name string) {
 	t.Commit(Ref("Lease", namespace, name), "leases", &coordinationv1.Lease{ObjectMeta: meta("Lease", namespace, name, nil)})
 }
@@ -107,25 +108,32 @@ func (t *Tape) refuses(request uint64, op string, took time.Duration) {
 	t.Emit(trace.CompAPIServer, "", trace.RequestDone, trace.Ref{}, &trace.Response{Request: request, Verb: "update", Code: 500, Took: took})
 }
 
-// LeaderDead is the moment in which the leader has died and nobody stands for election yet: a
-// write waits at the store, and the timeouts of the others run.
-func LeaderDead() *Tape {
-	t := Calm(3, 3)
+// LeaderDead is the moment after the leader has died and before anybody stands for election: a
+// write waits at the store, and the others' election timeouts are running.
+func LeaderDead() *Tape { return LeaderDeadOf(3) }
+
+// LeaderDeadOf is the same of a store of so many members.
+func LeaderDeadOf(members int) *Tape {
+	t := Calm(members, 3)
 	t.Down("a", "crashed", t.fault("crash", "member/a", ""))
 	t.asks("console", "patch", "deployments", "web")
 	t.After(200 * time.Millisecond)
-	for i, member := range []string{"b", "c"} {
-		left := i + 1
+	for i, member := range t.order[1:] {
+		left := min(i+1, 4)
 		t.Emit(trace.CompMember, member, trace.RaftTimeout, trace.Ref{}, &trace.RaftPatience{Member: member, Leader: "a", Left: left, AtLeast: 250 * time.Millisecond, AtMost: 500 * time.Millisecond})
 	}
 	return t.After(200 * time.Millisecond)
 }
 
 // QuorumLost is a cluster some time after two of three members have died.
-func QuorumLost(after time.Duration) *Tape {
-	t := Calm(3, 3)
-	t.Down("a", "crashed", t.fault("crash", "member/a", ""))
-	t.Down("b", "crashed", t.fault("crash", "member/b", ""))
+func QuorumLost(after time.Duration) *Tape { return QuorumLostOf(3, after) }
+
+// QuorumLostOf is the same of a store of so many members, of which just those are left that are no quorum.
+func QuorumLostOf(members int, after time.Duration) *Tape {
+	t := Calm(members, 3)
+	for _, m := range slices.Clone(t.order[:members/2+1]) {
+		t.Down(m, "crashed", t.fault("crash", "member/"+m, ""))
+	}
 	mine := t.asks("console", "patch", "deployments", "web")
 	theirs := t.asks("kubelet/node-1", "update", "leases", "node-1")
 	end := t.at + after
@@ -156,8 +164,8 @@ func QuorumLost(after time.Duration) *Tape {
 	return t
 }
 
-// NodeLost is a cluster from which a node has been cut off for some time: it is well, and
-// nobody hears of it.
+// NodeLost is a cluster from which a node has been cut off for some time: the node is
+// healthy, but nobody knows.
 func NodeLost() *Tape {
 	t := Calm(3, 3)
 	t.fault("cut", "node/node-2", "")
@@ -171,7 +179,7 @@ func NodeLost() *Tape {
 	return t
 }
 
-// NodeDead is a cluster of which a node has just lost its power, which nobody knows yet.
+// NodeDead is a cluster in which a node has just lost power, and nobody knows yet.
 func NodeDead() *Tape {
 	t := Calm(3, 3)
 	f := t.fault("stop", "node/node-2", "")
@@ -184,8 +192,8 @@ func NodeDead() *Tape {
 	return t
 }
 
-// Split is a store of five of which a and b reach nobody else: c leads the others, and a still
-// believes that it does.
+// Split is a store of five members in which a and b reach nobody else: c leads the others, and
+// a still believes that it leads.
 func Split() *Tape {
 	t := Calm(5, 3)
 	t.fault("partition", "store", "a,b c,d,e")
@@ -233,5 +241,26 @@ func ManyNodes(nodes int) *Tape {
 			t.heard(n, "node-lifecycle-controller", "Unknown")
 		}
 	}
+	return t
+}
+
+// Busy is such a cluster in which so much goes on: for some seconds Leases are renewed, none at
+// all for three of them, nodes wait to be looked at, and pods get a node.
+func Busy(nodes int) *Tape {
+	t := ManyNodes(nodes)
+	for second := range 14 {
+		t.at = t.at.Truncate(time.Second) + time.Second
+		for i := range 20 + second%3 {
+			if second < 8 || second > 10 {
+				t.Renew("kube-node-lease", fmt.Sprintf("node-%d", second*20+i+1))
+			}
+		}
+		t.Emit("node-lifecycle-controller", "", trace.QueueAdd, trace.Ref{}, &trace.QueueItem{Queue: "node_lifecycle_controller", Key: "node-18", Ready: second * second / 9})
+		for i := range second % 4 {
+			t.Emit(trace.CompScheduler, "", trace.SchedBind, trace.Ref{}, &trace.Decision{Pod: fmt.Sprintf("demo/load-%d-0", i+1), Node: "node-1"})
+		}
+	}
+	t.at = t.at.Truncate(time.Second) + time.Second
+	t.Renew("kube-node-lease", "node-1")
 	return t
 }

@@ -7,9 +7,9 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Story is the whole story: boot, a deployment of three pods of which one
-// finds no node, a Service, a packet, a refused request, and the loss of two
-// members of the store.
+// Story is the whole story: boot, a deployment of three pods, one of which finds no
+// node, a Service, a packet, a refused request, and the loss of two members of the
+// store.
 func Story() *Tape {
 	t := NewTape()
 	t.boot()

@@ -1,6 +1,6 @@
-// Package tuitest has what the tests of the explorer draw: a story of events
-// written by hand, from a first election to a packet that finds its pod, and a
-// cluster that only notes what it is asked for.
+// Package tuitest has what the tests of the explorer draw: a story of events written
+// by hand, from a first election to a packet that finds its pod, and a cluster that
+// only records what is asked of it.
 //
 // The story is folded by the real package view, so a pane that draws it draws
 // what it would draw of a cluster that behaved so.

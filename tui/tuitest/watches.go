@@ -6,8 +6,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// WatchStory is the story once more, with those who watch: clients whose caches have
-// everything, one that events wait for, one that lists anew after 410 Gone and
+// WatchStory is the story once more, with watchers: clients whose caches have
+// everything, one with events waiting for it, one that lists again after 410 Gone and
 // learns of a deletion that it missed, and a watch that ended.
 func WatchStory() *Tape {
 	t := Story()

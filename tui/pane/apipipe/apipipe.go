@@ -33,6 +33,7 @@ type Pipeline struct {
 
 var about = pane.Info{
 	Name: "api", Title: "API requests",
+	Kinds: []string{"asker", "audit", "balanced", "cache", "config", "encryption", "ended", "grant", "level", "req", "stages", "traffic", "watch"},
 	Means: "Every request on its way through the API server. A stage lets a request pass, changes its object, or refuses it; " +
 		"only what passes all of them is written to the store. After the answer, the watch cache tells the watchers.",
 	Legend: [][2]string{

@@ -396,6 +396,10 @@ func (p *picture) foot() {
 		p.drawHeat(part, y, at.W)
 		y++
 	}
+	if p.Grain == scene.Cells && p.Form != scene.Strip && end-y > 1 { // the legend stays
+		p.drawPace(part, y, at.W)
+		y++
+	}
 	if len(p.pods.pending) > 0 && y < end {
 		x := part.Row(y).Text(0, 0, "no node yet ", theme.Warn)
 		for _, c := range p.pods.pending[:min(len(p.pods.pending), max((at.W-x)/3, 0))] {

@@ -1,8 +1,8 @@
 // Package clustermap is the pane of the whole cluster. Its first view is the living map
-// (picture.go): everything in its place, with the light of what goes on. The second, and
-// what is left where there is no room for a picture, are lists: the store's members with
-// their raft roles and the control plane's processes above, below them the nodes with
-// their pods as cells, each a letter for the workload and a shape for the phase.
+// (picture.go): everything in its place, highlighted by what is going on. The second,
+// and what is left where there is no room for a picture, is lists: the store's members
+// with their raft roles and the control plane's processes above, below them the nodes
+// with their pods as cells, each a letter for the workload and a shape for the phase.
 //
 // Start reading at [Map.Draw].
 package clustermap
@@ -40,6 +40,7 @@ type Map struct {
 
 var about = pane.Info{
 	Name: "map", Title: "Cluster",
+	Kinds: []string{"apiserver", "askers", "controller-manager", "controller-manager", "event", "line", "member", "node", "nodes", "pod", "process", "scheduler", "servers", "store", "svc", "work", "you"},
 	Means: "What there is and how it is: the members of the store with their raft roles, the processes of the " +
 		"control plane, the nodes, and every pod on its node. What goes from one to another moves along the line " +
 		"between them, as an event of the trace; everything has its place and keeps it. A pod's letter names the workload, its shape the " +

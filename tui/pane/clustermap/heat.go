@@ -2,6 +2,7 @@ package clustermap
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,35 @@ func (p *picture) drawHeat(s *pane.Sheet, y, w int) {
 	if len(row) == 0 || p.Grain == scene.Cells && len(row) == 1 {
 		row = append(row, span(fmt.Sprintf("● %s are well", words.Count(len(p.pods.names), "node")), theme.Good))
 	}
+	s.Row(y).Sub(0, 0, w, 1).Spans(0, 0, row...)
+}
+
+// paceSeconds is how many seconds stand in the row of how fast things go among many nodes.
+const paceSeconds = 14
+
+// drawPace says below many nodes how much goes on there: how many Leases are renewed, how many
+// nodes the node lifecycle controller has still to look at, and how many pods get a node.
+func (p *picture) drawPace(s *pane.Sheet, y, w int) {
+	spark := func(n []int) string {
+		most := max(slices.Max(n), 8)
+		line := strings.Builder{}
+		for _, x := range n {
+			line.WriteRune(grid.Level(x, most))
+		}
+		return line.String()
+	}
+	renewed, bound := p.f.S.Renewed(paceSeconds), p.f.S.Bound(1)[0]
+	leases, queue, gap := "Leases renewed a second  ", "queue ", "     "
+	if w < 110 {
+		leases, queue, gap, renewed = "Leases/s ", "", "   ", renewed[paceSeconds/2:]
+	}
+	row := []grid.Span{
+		span(leases, theme.Muted), span(spark(renewed), theme.Good), span(fmt.Sprintf("  %d", renewed[len(renewed)-1]), theme.Number),
+	}
+	if q := p.f.S.Queue("node_lifecycle_controller"); q != nil {
+		row = append(row, span(gap+queue+"node_lifecycle ", theme.Muted), span(spark(q.ReadyIn(paceSeconds/2, p.f.S.At)), theme.Busy), span(fmt.Sprintf(" %d", q.Ready), theme.Number))
+	}
+	row = append(row, span(gap+"scheduler ", theme.Muted), span(fmt.Sprint(bound), theme.Number), span(" pods/s", theme.Muted))
 	s.Row(y).Sub(0, 0, w, 1).Spans(0, 0, row...)
 }
 

@@ -36,17 +36,20 @@ func moment(t *testing.T, name string, f pane.Frame) {
 // What a cluster looks like in the moments that the map is there for.
 func TestMoments(t *testing.T) {
 	for name, tape := range map[string]*tuitest.Tape{
-		"rest":           tuitest.Calm(3, 3),
-		"leader-dead":    tuitest.LeaderDead(),
-		"no-quorum-1s":   tuitest.QuorumLost(time.Second),
-		"no-quorum-12s":  tuitest.QuorumLost(12 * time.Second),
-		"no-quorum-60s":  tuitest.QuorumLost(60 * time.Second),
-		"node-lost":      tuitest.NodeLost(),
-		"node-dead":      tuitest.NodeDead(),
-		"five-members":   tuitest.Calm(5, 3),
-		"split":          tuitest.Split(),
-		"thirty-nodes":   tuitest.ManyNodes(30),
-		"thousand-nodes": tuitest.ManyNodes(1000),
+		"rest":               tuitest.Calm(3, 3),
+		"leader-dead":        tuitest.LeaderDead(),
+		"no-quorum-1s":       tuitest.QuorumLost(time.Second),
+		"no-quorum-12s":      tuitest.QuorumLost(12 * time.Second),
+		"no-quorum-60s":      tuitest.QuorumLost(60 * time.Second),
+		"node-lost":          tuitest.NodeLost(),
+		"node-dead":          tuitest.NodeDead(),
+		"five-members":       tuitest.Calm(5, 3),
+		"five-leader-dead":   tuitest.LeaderDeadOf(5),
+		"five-no-quorum-1s":  tuitest.QuorumLostOf(5, time.Second),
+		"five-no-quorum-60s": tuitest.QuorumLostOf(5, time.Minute),
+		"split":              tuitest.Split(),
+		"thirty-nodes":       tuitest.ManyNodes(30),
+		"thousand-nodes":     tuitest.Busy(1000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := tape.History()

@@ -140,8 +140,11 @@ func (p *Events) wants(f *pane.Frame, e *trace.Event) bool {
 	if !p.raft && view.Routine(e) {
 		return false
 	}
-	if f.Filter == "" {
-		return !view.OfClock(e)
+	switch {
+	case view.OfClock(e): // kviz' own clock is no part of the cluster: only who asks for it by its kind sees it
+		return f.Filter != "" && !strings.HasPrefix(f.Filter, "!") && f.Match(string(e.Kind))
+	case f.Filter == "":
+		return true
 	}
 	return f.Match("#"+e.ID.String(), e.Lane.String(), string(e.Kind), e.Object.String(), view.Explain(e))
 }

@@ -1,7 +1,7 @@
-// Package network is the pane of Services and what becomes of a packet to one. A
-// Service's address exists nowhere; it is a few rules on every node. The pane
-// draws the way to a Service as four boxes (path.go), from who asks to the pods, its rules
-// as a tree of decisions, the way of the last packet through them, and what the last sync of a node changed.
+// Package network is the pane of Services and what happens to a packet sent to one. A Service's
+// address exists nowhere; it is a few rules on every node. The pane draws the way to a Service
+// as four boxes (path.go), from the client to the pods; its rules as a tree of decisions; the
+// way of the last packet through them; and what the last sync of a node changed.
 //
 // Start reading at [Network.Draw].
 package network
@@ -42,6 +42,7 @@ type Network struct {
 
 var about = pane.Info{
 	Name: "network", Title: "Network",
+	Kinds: []string{"chain", "diff", "hop", "more", "pod", "rule", "svc"},
 	Means: "Services, their endpoints, and the rules kube-proxy writes on each node. The tree shows the chains as decisions: what " +
 		"a packet asks at each rule, and where it jumps. The way of the last packet is marked ▸. A Service's chain is KUBE-SVC-…, " +
 		"an endpoint's KUBE-SEP-…; p=0.5 is the chance that a rule is taken. Packets are simulated; the rules are those that the " +

@@ -33,6 +33,7 @@ type Object struct {
 
 var about = pane.Info{
 	Name: "object", Title: "Object",
+	Kinds: []string{"cond", "deletion", "event", "field", "finalizer", "keeper", "pod", "ref", "revision", "self", "tree", "write"},
 	Means: "One object of the API: its owners and what it owns, the spec (what is wanted) beside the status (what is), the " +
 		"Events about it, and every write with the fields it changed. It follows what is selected in the other panes until " +
 		"an object is opened here.",

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/trace"
@@ -77,8 +77,8 @@ func TestMarkOfAWrite(t *testing.T) {
 func TestInert(t *testing.T) {
 	tape := tuitest.Story()
 	tape.After(time.Second)
-	ref := trace.Ref{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "demo", Name: "db"}
-	tape.Commit(ref, "statefulsets", &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "db", UID: "db"}})
+	ref := trace.Ref{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Namespace: "demo", Name: "db"}
+	tape.Commit(ref, "ingresses", &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "db", UID: "db"}})
 	h := tape.History()
 	tuitest.Golden(t, "inert-kind", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 78, 16)))
 	tape.After(time.Second)

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
+	"kviz/tui/motion"
 	"kviz/tui/pane"
 	"kviz/tui/theme"
 	"kviz/tui/words"
@@ -28,12 +30,15 @@ const (
 
 // flow is one controller's way from a watch to the API server.
 type flow struct {
+	cols  []int // where watches, queue and worker begin, and the end
 	s     *pane.Sheet
 	f     *pane.Frame
 	q     *view.Queue
 	c     *view.Controller // nil before its first run
 	cache []*view.Informer
 	run   *view.ReconcileRun // that is shown; nil if there was none
+
+	moving []motion.Key // of the queue, in the order in which they set out
 }
 
 // drawFlow draws the flow of the controller under the cursor at the top, and gives the row
@@ -50,24 +55,26 @@ func drawFlow(s *pane.Sheet, f *pane.Frame) int {
 		}
 	}
 	w.cache = w.caches()
-	cols := []int{0, 26, 46, 0}
+	cols := []int{0, 26, 46, s.W()}
 	if s.W() >= 100 {
-		cols = []int{0, 34, 62, 0}
+		cols = []int{0, 34, 62, s.W()}
 	}
-	cols[3] = s.W()
+	w.cols = cols
+	w.onWay()
 	w.head(cols)
 	w.watches(s.Rows(1, sources).Sub(cols[0], 0, cols[1]-cols[0]-1, sources))
 	w.keys(s.Rows(1, sources).Sub(cols[1], 0, cols[2]-cols[1]-1, sources))
 	w.worker(s.Rows(1, sources).Sub(cols[2], 0, cols[3]-cols[2], sources))
+	w.travel()
 	s.Row(flowRows-1).HLine(0, 0, s.W(), theme.Line)
 	return flowRows
 }
 
-// flowing is the queue of the controller under the cursor; without one, the first whose
-// worker has a key, or in which one waits, or which had one.
+// flowing is the queue of the controller under the cursor; until somebody puts that anywhere, the
+// first in which a key moves, whose worker has a key, in which one waits, or else the one that ran last.
 func flowing(f *pane.Frame) *view.Queue {
 	parts := strings.Split(f.Cursor, "/")
-	if len(parts) > 1 {
+	if f.Placed && len(parts) > 1 {
 		for _, q := range f.S.Queues() {
 			c := controllerOf(f.S, q)
 			if q.Name == parts[1] || c != nil && c.Name == parts[1] {
@@ -78,6 +85,8 @@ func flowing(f *pane.Frame) *view.Queue {
 	var best *view.Queue
 	rank := func(q *view.Queue) int {
 		switch {
+		case moves(f, q):
+			return 5
 		case q.Adds == 0:
 			return 0
 		case q.Processing > 0:
@@ -90,11 +99,21 @@ func flowing(f *pane.Frame) *view.Queue {
 		return 1
 	}
 	for _, q := range f.S.Queues() {
-		if rank(q) > 0 && (best == nil || rank(q) > rank(best)) {
+		switch r := rank(q); {
+		case r == 0:
+		case best == nil, r > rank(best), r == 1 && rank(best) == 1 && ran(f, q) > ran(f, best):
 			best = q
 		}
 	}
 	return best
+}
+
+// ran is when the controller of a queue began its last run.
+func ran(f *pane.Frame, q *view.Queue) time.Duration {
+	if c := controllerOf(f.S, q); c != nil && c.Last() != nil {
+		return c.Last().At
+	}
+	return 0
 }
 
 // head names the columns, and the controller.
@@ -173,35 +192,53 @@ func (w *flow) watches(a grid.Area) {
 	}
 }
 
-// keys draws the queue: what waits, how much of it is merged, and what comes again later.
+// keys draws the queue: what waits, first come next to the worker, how much of it is merged,
+// and what comes again later.
 func (w *flow) keys(a grid.Area) {
-	x, merged := a.Text(0, 0, "▶ ", theme.Line), 0
+	entry, st := "─▶", theme.Line
+	if w.lit(motion.In, motion.Again) != nil {
+		entry, st = "━▶", theme.Busy|grid.Bold
+	}
+	a.Text(0, 0, entry, st)
 	waiting := w.q.Waiting()
-	for i, k := range waiting {
+	merged, shown := 0, w.lineUp(waiting)
+	for _, k := range waiting {
 		merged += k.Merged
-		chip := "▕" + short(k.Key) + "▏"
-		if x+grid.Width(chip) > a.W()-4 {
-			a.Text(x, 0, fmt.Sprintf("+%d", len(waiting)-i), theme.Muted)
-			break
+	}
+	for _, c := range shown {
+		if w.coming(c.Key) {
+			continue
 		}
 		st := theme.Number
-		if w.f.Fresh(k.Event) {
+		if w.f.Fresh(c.Event) {
 			st |= grid.Fresh | grid.Bold
 		}
-		x = a.Text(x, 0, chip, st)
+		text := chip(c.Key)
+		if k := w.lit(motion.In, motion.Again, motion.Onto); k != nil && k.Key == c.Key {
+			text, st = litChip(c.Key), theme.Busy|grid.Bold
+		}
+		a.Text(c.x-w.cols[1], 0, text, st)
 	}
-	if len(waiting) == 0 {
-		a.Text(x, 0, "empty", theme.Muted)
+	switch {
+	case len(waiting) == 0 && slices.ContainsFunc(w.moving, func(k motion.Key) bool { return !k.Whole }):
+	case len(waiting) == 0:
+		a.Text(3, 0, "empty", theme.Muted)
+	case len(shown) < len(waiting):
+		a.Text(3, 0, fmt.Sprintf("+%d", len(waiting)-len(shown)), theme.Muted)
 	}
-	x = a.Text(2, 1, fmt.Sprintf("%d ready", w.q.Ready), theme.Text)
+	x := a.Text(3, 1, fmt.Sprintf("%d ready", w.q.Ready), theme.Text)
 	if merged > 0 {
 		a.Text(x, 1, fmt.Sprintf("  ×%d merged", merged+1), theme.Muted)
 	}
-	if later := w.q.DelayedKeys(); len(later) > 0 {
+	if later := w.q.DelayedKeys(); len(later) > 0 && !w.coming(later[0].Key) {
 		k := later[0]
 		left := max(k.Due-w.f.S.At, 0)
-		said := fmt.Sprintf("◷ %s in %s", short(k.Key), words.Dur(left))
-		x := a.Fit(0, 2, a.W(), said, theme.Warn)
+		lamp, st := "◷", theme.Warn
+		if lit := w.lit(motion.Later); lit != nil && lit.Key == k.Key {
+			lamp, st = "▶", theme.Warn|grid.Bold
+		}
+		said := fmt.Sprintf("%s %s in %s", lamp, short(k.Key), words.Dur(left))
+		x := a.Fit(0, 2, a.W(), said, st)
 		if all := k.Due - k.Since; all > 0 && x+5 <= a.W() {
 			full := int((left*4 + all - 1) / all)
 			x = a.Text(x+1, 2, strings.Repeat("▓", min(full, 4))+strings.Repeat("░", max(4-full, 0)), theme.Warn)
@@ -233,8 +270,20 @@ func (w *flow) worker(a grid.Area) {
 		lamp, st, took = "▶ ○ ", theme.Muted, r.EndAt-r.At
 	}
 	x := a.Text(0, 0, lamp, st)
-	x = a.Fit(x, 0, a.W()-x-8, r.Key, theme.Text)
-	a.Text(x+1, 0, words.Dur(took), theme.Muted)
+	if k := w.lit(motion.Taken); k != nil && k.Key == r.Key {
+		w.s.Row(1).Text(w.cols[2]-1, 0, "━▶", theme.Busy|grid.Bold)
+	}
+	if w.atWorker(r.Key) { // else it is under way
+		x = a.Fit(x, 0, a.W()-x-8, r.Key, theme.Text)
+		x = a.Text(x+1, 0, words.Dur(took), theme.Muted)
+		switch k := w.lit(motion.Done, motion.Again); {
+		case k == nil || k.Key != r.Key:
+		case k.Way == motion.Done:
+			a.Text(x+1, 0, "━▶", theme.Busy|grid.Bold)
+		default:
+			a.Text(x+1, 0, "↻", theme.Warn|grid.Bold)
+		}
+	}
 	if len(r.Actions) == 0 {
 		said := "compares wanted with observed"
 		if r.Done {

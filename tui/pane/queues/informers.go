@@ -137,14 +137,15 @@ func drawInformer(s *pane.Sheet, f *pane.Frame, y int, i *view.Informer, selecto
 	return pane.Unknown(s, f, y, "stale/"+target, target, held[target], i.Stale())
 }
 
-// counted says how often the informer listed, and what came of it.
+// counted says how often the informer listed, and what came of it; what is rarest stands first, where a
+// narrow screen shows it.
 func counted(i *view.Informer) string {
 	text := words.Count(int(i.Delivered), "event")
 	if i.Relists > 1 {
-		text += fmt.Sprintf(", listed %d times", i.Relists)
+		text = fmt.Sprintf("listed %d times, %s", i.Relists, text)
 	}
 	if i.Tombstones > 0 {
-		text += ", " + words.Count(i.Tombstones, "tombstone")
+		text = words.Count(i.Tombstones, "tombstone") + ", " + text
 	}
 	if i.Resyncs > 0 {
 		text += ", " + words.Count(i.Resyncs, "resync")

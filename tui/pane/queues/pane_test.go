@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/keymap"
+	"kviz/tui/motion"
 	"kviz/tui/pane"
+	"kviz/tui/theme"
 	"kviz/tui/tuitest"
 )
 
@@ -53,6 +57,133 @@ func TestFlow(t *testing.T) {
 		for _, want := range []string{"deployment", "endpointslice", "replicaset"} {
 			if !seen[want] {
 				t.Errorf("%v: the cursor never brought the flow of %s, but %v", size, want, seen)
+			}
+		}
+	}
+}
+
+// busy is a queue in which two keys wait, a third is at work and comes again, and a fourth
+// waits for its time.
+func busy() (*view.History, *view.State) {
+	tape := tuitest.NewTape()
+	item := func(k trace.Kind, key string, p trace.QueueItem, causes ...trace.ID) trace.ID {
+		p.Queue, p.Key = "replicaset", "demo/"+key
+		return tape.After(20*time.Millisecond).Emit("replicaset-controller", "", k, trace.Ref{}, &p, causes...)
+	}
+	item(trace.QueueDelay, "cron", trace.QueueItem{After: time.Second, Retries: 2, Delayed: 1})
+	item(trace.QueueAdd, "api", trace.QueueItem{Ready: 1, Delayed: 1})
+	took := item(trace.QueueGet, "api", trace.QueueItem{Processing: 1, Delayed: 1})
+	tape.Emit("replicaset-controller", "", trace.ReconcileStart, trace.Ref{}, &trace.Reconcile{Controller: "replicaset", Key: "demo/api"}, took)
+	item(trace.QueueAdd, "web", trace.QueueItem{Ready: 1, Processing: 1, Delayed: 1})
+	item(trace.QueueAdd, "db", trace.QueueItem{Ready: 2, Processing: 1, Delayed: 1})
+	h := tape.History()
+	return h, h.Latest()
+}
+
+// A key slides in from the left, is flashed where it was merged, goes to the worker, and
+// away, back to the queue's end, or to those that wait for their time. Where nothing travels
+// its way is lit, and that is seen without colour too.
+func TestKeysMoveThroughTheFlow(t *testing.T) {
+	h, s := busy()
+	for _, size := range [][2]int{{80, 18}, {120, 33}} {
+		host := pane.NewHost(New(), "")
+		version := uint64(0)
+		var out strings.Builder
+		flow := func(keys ...motion.Key) (text, styles string) {
+			version++
+			g := grid.New(size[0], size[1])
+			host.Draw(g, g.Area().R, pane.Frame{S: s, H: h, Live: true, Motion: &motion.Shot{Version: version, Keys: keys}})
+			return rows(g.Plane()), rows(g.StylePlane(theme.Letter))
+		}
+		rest, _ := flow()
+		show := func(name string, k motion.Key) string {
+			k.Queue, k.Event, k.Count = "replicaset", s.Event, 1
+			text, styles := flow(k)
+			fmt.Fprintf(&out, "%s\n%s%s\n", name, text, styles)
+			return text
+		}
+		for _, c := range []struct {
+			name, key string
+			way       motion.Way
+		}{
+			{"in", "demo/db", motion.In},
+			{"merged", "demo/web", motion.Onto},
+			{"to the worker", "demo/api", motion.Taken},
+			{"away", "demo/api", motion.Done},
+			{"again", "demo/db", motion.Again},
+			{"later", "demo/cron", motion.Later},
+		} {
+			for _, share := range []float64{0, 0.5, 1} {
+				show(fmt.Sprintf("%s, share %.1f", c.name, share), motion.Key{Key: c.key, Way: c.way, Share: share})
+			}
+			if lit := show(c.name+", lit", motion.Key{Key: c.key, Way: c.way, Share: 1, Whole: true}); lit == rest {
+				t.Errorf("%v: that a key went %s is told by colour alone", size, c.name)
+			}
+		}
+		tuitest.Golden(t, fmt.Sprintf("moves-%d", size[0]), out.String())
+		if again, _ := flow(); again != rest {
+			t.Errorf("%v: after the motion the flow is\n%s\nwant\n%s", size, again, rest)
+		}
+		if g := grid.New(size[0], size[1]); host.Draw(g, g.Area().R, pane.Frame{S: s, H: h, Live: true, Motion: &motion.Shot{Version: version + 1}}) {
+			t.Errorf("%v: drawn anew for what moves elsewhere", size)
+		}
+	}
+}
+
+// rows are those of the flow, of a drawing with its frame.
+func rows(plane string) string {
+	return strings.Join(strings.SplitAfter(plane, "\n")[1:1+flowRows-1], "")
+}
+
+// Until somebody puts the cursor on a queue, the flow is that of the queue in which something
+// moves, and then stays with the controller that ran last.
+func TestTheFlowFollowsWhatMoves(t *testing.T) {
+	h := tuitest.Story().History()
+	head := func(f pane.Frame, moves ...string) string {
+		f.S, f.H = h.Latest(), h
+		host, g := pane.NewHost(New(), ""), grid.New(120, 40)
+		for range 2 { // the cursor is somewhere from the first drawing on
+			host.Dirty()
+			host.Draw(g, g.Area().R, f)
+		}
+		for _, m := range moves {
+			host.Move(m, &f)
+			host.Draw(g, g.Area().R, f)
+		}
+		row := strings.Split(g.Plane(), "\n")[1]
+		return strings.Fields(row[strings.Index(row, "queue "):])[1]
+	}
+	moving := func(queue string) *motion.Shot {
+		return &motion.Shot{Version: 1, Keys: []motion.Key{{Event: h.Latest().Event, Queue: queue, Key: "demo/web", Count: 1}}}
+	}
+	for _, queue := range []string{"endpointslice", "replicaset", "deployment"} {
+		if got := head(pane.Frame{Motion: moving(queue), Focused: true}); got != queue {
+			t.Errorf("a key moves in %s, and the flow is that of %s", queue, got)
+		}
+	}
+	if got := head(pane.Frame{Motion: moving("endpointslice"), Focused: true}, keymap.Down, keymap.Up); got != "deployment" {
+		t.Errorf("with the cursor on deployment the flow is that of %s", got)
+	}
+}
+
+// A key is never drawn over the frame or outside of the pane, whatever waits.
+func TestKeysStayInTheFlow(t *testing.T) {
+	tape := tuitest.NewTape()
+	for i := range 30 {
+		tape.Emit("replicaset-controller", "", trace.QueueAdd, trace.Ref{}, &trace.QueueItem{Queue: "replicaset", Key: fmt.Sprintf("demo/key-%d", i), Ready: i + 1})
+	}
+	h := tape.History()
+	for w := flowWidth + 3; w < 130; w += 7 {
+		f := &pane.Frame{S: h.Latest(), H: h, Rows: 30, Motion: &motion.Shot{}}
+		for way := motion.In; way <= motion.Later; way++ {
+			for _, key := range []string{"demo/key-0", "demo/key-29", "demo/unknown"} {
+				x := &flow{f: f, q: flowing(f), cols: []int{0, 26, 46, w}}
+				from, to := x.ends(&motion.Key{Event: h.Latest().Event, Queue: "replicaset", Key: key, Way: way})
+				for _, p := range []point{from, to} {
+					if p.x < x.cols[1] || p.x+grid.Width(chip(key)) > w || p.y < 1 || p.y > sources {
+						t.Errorf("%d columns, way %d: %s goes by %v", w, way, key, p)
+					}
+				}
 			}
 		}
 	}

@@ -28,12 +28,14 @@ type Queues struct {
 
 var about = pane.Info{
 	Name: "queues", Title: "Work queues",
+	Kinds: []string{"act", "done", "informer", "key", "lease", "owner", "queue", "run"},
 	Means: "Controllers do not act on events, they act on keys: a watch event puts the object's key into a queue, a worker " +
 		"takes it, compares spec and status, and acts. A key that is already waiting is merged, a key that a worker has " +
 		"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles. What a worker reads is " +
 		"its component's own cache, the informer's (v): it may be behind.",
 	Legend: [][2]string{
 		{"▁▃▇", "how many keys were ready lately"},
+		{"▐web▌", "a key that has just come, or found itself there"},
 		{"×3", "three adds merged into one"},
 		{"▸", "a worker has it"},
 		{"↻", "dirty: goes round again"},

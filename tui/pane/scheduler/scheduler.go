@@ -28,6 +28,7 @@ type Scheduler struct {
 
 var about = pane.Info{
 	Name: "scheduler", Title: "Scheduler",
+	Kinds: []string{"change", "cycle", "decision", "filter", "node", "pod", "point", "score", "took"},
 	Means: "One scheduling cycle: the filters ask of every node whether it can run the pod, in order, and the first no ends the " +
 		"row. Nodes that remain are scored; a raw score is brought to 0…100, weighted, and summed. The highest sum wins. With " +
 		"one node left, scoring is skipped. Pods wait in three queues: active (to be placed now), backoff (tried lately, for a " +

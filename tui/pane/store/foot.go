@@ -20,8 +20,11 @@ const recently = 3 * time.Second
 // drawFoot draws what stands below the picture: what goes on in words, the tabs of the
 // views, and the logs where there is room.
 func (p *Store) drawFoot(r *ring) {
-	rows, must := r.tells()
 	y, h := r.Foot.Y, r.Foot.H
+	rows, must := r.tells(false)
+	if must+2+len(r.members) > h { // the logs, with the tabs and their head, would have to give way
+		rows, must = r.tells(true)
+	}
 	if r.Form == scene.Small && h < 4+len(r.members) {
 		p.footLine(r, y, rows, 0)
 		p.drawTabs(r.s, y+1)
@@ -54,15 +57,23 @@ func (p *Store) footLine(r *ring, y int, rows [][]grid.Span, i int) {
 }
 
 // tells are the rows that say what goes on, what matters most first, and how many of them must be seen: what
-// the sides of a partition can do, and that a term had no winner.
-func (r *ring) tells() (rows [][]grid.Span, must int) {
+// the sides of a partition can do, and that a term had no winner, where it is tight beside the votes of the next.
+func (r *ring) tells(tight bool) (rows [][]grid.Span, must int) {
 	rows = append(rows, r.partition()...)
 	must = len(rows)
-	if row := r.election(); row != nil {
-		rows = append(rows, row)
+	vote, lost := r.election(r.W), r.undecided()
+	if vote != nil && lost != nil && tight {
+		const gap = "   "
+		room := r.W - len(gap) - widthOf(lost)
+		if row := r.election(room); widthOf(row) <= room {
+			vote, lost, must = append(append(row, span(gap, theme.Text)), lost...), nil, len(rows)+1
+		}
 	}
-	if row := r.undecided(); row != nil {
-		rows = append(rows, row)
+	if vote != nil {
+		rows = append(rows, vote)
+	}
+	if lost != nil {
+		rows = append(rows, lost)
 		must = len(rows)
 	}
 	if row := r.waiting(); row != nil {
@@ -78,6 +89,14 @@ func (r *ring) tells() (rows [][]grid.Span, must int) {
 		rows = append(rows, r.steady())
 	}
 	return rows, must
+}
+
+// widthOf is how many columns spans take.
+func widthOf(row []grid.Span) (w int) {
+	for _, x := range row {
+		w += grid.Width(x.Text)
+	}
+	return w
 }
 
 // steady says what goes on when nothing does.
@@ -153,8 +172,9 @@ func (r *ring) polled() *view.Member {
 	return of
 }
 
-// election are the votes of who stands for election, or was elected a moment ago.
-func (r *ring) election() []grid.Span {
+// election are the votes of who stands for election, or was elected a moment ago, in so many
+// columns if they can be.
+func (r *ring) election(columns int) []grid.Span {
 	q := r.f.S.Store.Quorum()
 	of := r.polled()
 	if of == nil {
@@ -179,7 +199,7 @@ func (r *ring) election() []grid.Span {
 			row = append(row, span(fmt.Sprintf(form, b.name, b.mark), b.style))
 			w += grid.Width(row[len(row)-1].Text)
 		}
-		if w <= r.W {
+		if w <= columns {
 			break
 		}
 	}

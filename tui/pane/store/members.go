@@ -179,6 +179,9 @@ func (p *Store) drawMember(s *pane.Sheet, f *pane.Frame, y int, m *view.Member, 
 	s.Hot(0, y, s.W(), pane.Subject{ID: "status/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: Words(m) + found(f.S.Store.Endpoint(m.Name)), Copy: m.Name})
 	y++
 	var faults []string
+	if !m.Up && m.Reason != "" {
+		faults = append(faults, m.Reason)
+	}
 	if alone := cutOff(f.S, m); alone != "" {
 		faults = append(faults, alone)
 	}
@@ -188,14 +191,12 @@ func (p *Store) drawMember(s *pane.Sheet, f *pane.Frame, y int, m *view.Member, 
 	if m.DiskError != "" {
 		faults = append(faults, "disk: "+m.DiskError)
 	}
-	if !m.Up && m.Reason != "" {
-		faults = append(faults, m.Reason)
-	}
 	if d := m.Defrag; d != nil && !d.Done {
 		faults = append(faults, "defragments its database and answers nobody")
 	}
 	if len(faults) > 0 {
 		s.Row(y).Fit(4, 0, s.W()-4, strings.Join(faults, "; "), theme.Warn)
+		s.Mark(grid.Rect{X: 0, Y: y, W: s.W(), H: 1}, "status/"+m.Name+"#why")
 		y++
 	}
 	return y

@@ -88,7 +88,7 @@ func (p *Store) sceneFor(of scene.Ring, w, h int) *scene.Scene {
 
 // shape is who is to be laid out.
 func (r *ring) shape() scene.Ring {
-	of := scene.Ring{Foot: 4 + len(r.members), Hub: r.hub()}
+	of := scene.Ring{Foot: 5 + len(r.members), Hub: r.hub()} // three rows of words, the tabs, the logs with their head
 	for _, m := range r.members {
 		if m.Learner {
 			of.Learners = append(of.Learners, m.Name)

@@ -331,8 +331,8 @@ func TestASplitVoteIsTold(t *testing.T) {
 	}
 }
 
-// At the size that a screen of 120x40 leaves to the pane, the term without a winner has a row beside the
-// votes of the next one, also while a partition takes rows.
+// At the size that a screen of 120x40 leaves to the pane, the term without a winner stands beside the
+// votes of the next one, also while a partition takes rows, and the log of every member below.
 func TestATermWithoutAWinnerIsNotCrowdedOut(t *testing.T) {
 	cut := again(5)
 	cut.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "partition", Target: "store", Detail: "a,b c,d,e"})
@@ -345,7 +345,8 @@ func TestATermWithoutAWinnerIsNotCrowdedOut(t *testing.T) {
 		{"two sides", cut, []string{"side b ", "side c d e "}},
 	} {
 		got := text(New(), c.tape.History(), 120, 31)
-		for _, want := range append(c.want, "votes for b, term 3", "term 2 had no winner   split: b 2, c 2 of 5", "▸picture") {
+		for _, want := range append(c.want, "votes for b, term 3", "term 2 had no winner   split: b 2, c 2 of 5", "▸picture",
+			"member        term", "✗ a down", "◇ b candidate", "◇ c candidate", "● d follower", "● e follower") {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: %q is not told:\n%s", c.name, want, got)
 			}

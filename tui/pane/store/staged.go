@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 
 	"kviz/cluster/view"
 	"kviz/tui/grid"
@@ -94,12 +95,17 @@ func drawStagedLog(s *pane.Sheet, f *pane.Frame, y int, m *view.Member, first, l
 	drawStagedMessage(s, f, y, m)
 }
 
-// drawStagedMessage draws the newest message to a member that is under way, or its answer in the
-// moment in which that comes back.
+// drawStagedMessage draws the newest message to a member that is under way, or the one that arrives, ends
+// or is answered in this moment.
 func drawStagedMessage(s *pane.Sheet, f *pane.Frame, y int, m *view.Member) {
 	var newest *view.Message
 	for _, msg := range f.S.Store.InFlight() {
 		if msg.To == m.Name && (newest == nil || weighs(msg) >= weighs(newest)) {
+			newest = msg
+		}
+	}
+	for _, msg := range f.S.Store.InFlight() {
+		if msg.To == m.Name && msg.Delivered == f.S.Last {
 			newest = msg
 		}
 	}
@@ -135,8 +141,14 @@ func inWords(m *view.Message) (string, grid.Style) {
 		asks = "append"
 	}
 	switch {
+	case m.Phase == "lost" && m.Answer != nil && strings.HasPrefix(m.Answer.Error, "it was overtaken"):
+		return "✗ too late", theme.Bad // it arrived when its sender had given it up
+	case m.Phase == "lost" && m.Came > 0:
+		return "✗ answer", theme.Bad
 	case m.Phase == "lost":
 		return "✗ " + asks, theme.Bad
+	case m.Came > 1 && m.Phase == "delivered":
+		return "▷▷ " + asks, theme.Busy
 	case m.Phase != "answered" || m.Answer == nil:
 		return "▷ " + asks, theme.Busy
 	case m.Answer.OK && (m.RPC == "RequestPreVote" || m.RPC == "RequestVote"):

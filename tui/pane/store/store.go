@@ -42,6 +42,7 @@ type Store struct {
 
 var about = pane.Info{
 	Name: "store", Title: "Store", Tabs: true,
+	Kinds: []string{"alarm", "answer", "backup", "cancelled", "commit", "compacted", "create", "endpoint", "entry", "fault", "floor", "forwarded", "fsync", "full", "key", "latency", "lease", "link", "member", "metric", "mod", "msg", "peer", "quorum", "refused", "rev", "revision", "round", "scale", "slow", "slowed", "status", "store", "txn", "unmet", "value", "version", "watch", "write"},
 	Means: "The store that holds the cluster's state, and how its members agree. Every cell is an entry of a member's raft " +
 		"log; the digit and the colour are the term in which it was proposed. An entry is safe once a quorum of " +
 		"members has it on disk: then the leader moves the commit mark, the members apply it, and a new revision exists. " +
