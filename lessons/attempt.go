@@ -22,6 +22,7 @@ type Attempt struct {
 	stage  fold
 	spans  []Span // of the beats that were entered
 
+	did     trace.ID  // what the learner did last in the beat under way; zero for nothing
 	unbound []Binding // names of the beat's beginning, as long as one has no value
 	unknown error     // why that one has none
 }
@@ -79,7 +80,7 @@ func (a *Attempt) Enter(beat int) {
 			break
 		}
 	}
-	a.at, a.unbound = beat, nil
+	a.at, a.unbound, a.did = beat, nil, trace.ID{}
 	a.spans = append(a.spans[:beat], Span{From: a.stage.next, At: a.stage.next, start: a.stage.b.Mark()})
 	if !seeks {
 		a.begin()
@@ -182,6 +183,9 @@ func (a *Attempt) follow(n int) (read int) {
 	for _, e := range events {
 		a.Apply(e)
 		a.judged++
+		if theirs(e) {
+			a.did = e.ID
+		}
 		if span == nil || !step.Acts() || step.Stage.Stop == nil || span.Stopped || a.stage.next >= a.judged {
 			continue
 		}
@@ -190,6 +194,7 @@ func (a *Attempt) follow(n int) (read int) {
 			a.stand()
 		}
 	}
+	a.settles(events)
 	return len(events)
 }
 

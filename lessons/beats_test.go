@@ -26,7 +26,7 @@ minutes: 5
 
 Each member keeps its own log.
 
-{leader} leads term {store.term}.
+{leader} leads term {store.term}. The mark is the commit index.
 
 `+"```stage"+`
 show: store/logs
@@ -85,16 +85,21 @@ func TestBeatsAsWritten(t *testing.T) {
 		{"spot: store:commit\n", "", "a see beat says where to look (spot)"},
 		{"spot: store:commit", "spot: [store:a, store:b, store:c]", "spot: at most two"},
 		{"spot: store:commit", "spoot: store:commit", `unknown field "spoot"`},
-		{"spot: store:commit", "spot: store:commit\nstill: true", "has a stop, at which its change has come, or still: true"},
+		{"stop: event.kind == \"raft.commit\" && event.payload.index >= entry\n", "", "has a stop, at which its change has come, or still: true"},
 		{"event.payload.index", "event.payload.indx", `did you mean "index"`},
 		{"leader: store.leader", "leader: store.leadr", `did you mean "leader"`},
 		{"leader: store.leader", "time: store.leader", `"time" means something in every expression already`},
 		{"{leader} leads", "{leadr} leads", `unknown name "leadr"; did you mean "leader"`},
 		{"{leader} leads", "{leader leads", "a { has no }"},
-		{"leads term {store.term}.", "leads term 2.", `"2" stands in its text`},
+		{"leads term {store.term}.", "leads term 2.", `lesson.md:13: beat "look": "2" stands in its text`},
 		{"Each member keeps its own log.", "Each member simply keeps its own log.", `it says "simply"`},
-		{"Each member keeps its own log.", strings.Repeat("A member has a log. ", 12), "it says 64 words; at most 45"},
-		{"Each member keeps its own log.", strings.Repeat("very ", 21) + "long.", "a sentence has 22 words"},
+		{"Each member keeps its own log.", strings.Repeat("A member has a log. ", 12), "it says 70 words; at most 45"},
+		{"Each member keeps its own log.", strings.Repeat("very ", 21) + "long.", "a sentence of its text has 22 words"},
+		{"Each member keeps its own log.", "Is it " + strings.Repeat("very ", 19) + "long? Yes.", "a sentence of its text has 22 words"},
+		{"hints: [It has a star.]", "hints: [" + strings.Repeat("very ", 20) + "far.]", "a sentence of its question, goals and hints has 21 words"},
+		{"Each member keeps its own log.", "Implementations accommodate unpredictable interruptions.", "the grade of its text is "},
+		{"The mark is the commit index.", "", `its text does not name what is in the ring "store:commit"`},
+		{"spot: store:commit", "spot: [store:commit, 'store:msg/{event.payload.index}']", `its text does not name what is in the ring "store:msg/`},
 		{"```offer\n- kviz fault crash member/{leader}\n```\n", "", "has goals, and offers the commands"},
 		{"hints: [It has a star.]", `hints: ["Type kviz fault crash member/{leader}"]`, `a hint of "crashed" gives the command away`},
 		{"optional: true\n", "", "a free beat has at least one optional goal"},

@@ -202,6 +202,8 @@ func (p *playing) right(step *Step) bool {
 	case Count:
 		ok, _ := q.Number.takes(p.numbers[step.ID], p.told[step.ID].right)
 		return ok
+	case Point:
+		return p.told[step.ID].cells[p.pointed[step.ID]]
 	default:
 		return p.came(step, p.Answered(step))
 	}

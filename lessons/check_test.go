@@ -29,7 +29,7 @@ func TestLessonsHold(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute) // of them all: they wait for one another
 			defer cancel()
 			err := trials.Check(ctx, l, func() (lessons.Cluster, io.Closer, error) {
-				c, err := cluster.Boot(ctx, cluster.Config{Seed: 1, Demand: l.Format == 1, NoSync: true, Members: l.Scene.Members, Nodes: l.Scene.Nodes})
+				c, err := cluster.Boot(ctx, cluster.Config{Seed: 1, NoSync: true, Members: l.Scene.Members, Nodes: l.Scene.Nodes})
 				if err != nil {
 					return nil, nil, err
 				}

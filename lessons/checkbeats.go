@@ -12,12 +12,15 @@ import (
 	"kviz/cluster/view"
 )
 
-// beatTrials are the proofs of a lesson in beats, each with a fresh cluster: what it offers
+// trials are the proofs of a lesson in beats, each with a fresh cluster: what it offers
 // solves it, beat by beat, every stop comes, every value in a text is known and every claim
 // holds there, and every prediction comes out as marked; an accepted script does for the
 // offers of its beat, and a near-miss does not.
-func (l *Lesson) beatTrials(ctx context.Context, boot Boot, screen Screen) []func() error {
-	trials := []func() error{func() error { return l.prove(ctx, boot, screen) }}
+func (l *Lesson) trials(ctx context.Context, boot Boot, screen Screen) []func() error {
+	trials := []func() error{func() error {
+		_, err := l.prove(ctx, boot, screen)
+		return err
+	}}
 	for _, name := range sorted(l.Accepted) {
 		trials = append(trials, func() error {
 			if err := l.instead(ctx, boot, name, l.Accepted[name], true); err != nil {
@@ -49,6 +52,7 @@ func (l *Lesson) staged(ctx context.Context, boot Boot) (r *recipe, end func() e
 	}
 	end = func() error { return errors.Join(closer.Close(), os.RemoveAll(dir)) }
 	c.Stand(dir)
+	c = l.on(c, dir)
 	if err := errors.Join(c.Resume(), c.Speed(0)); err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
@@ -63,20 +67,24 @@ func (l *Lesson) staged(ctx context.Context, boot Boot) (r *recipe, end func() e
 }
 
 // catchUp judges all that has happened. A cluster at full speed may do more than can be judged
-// in the time: then it stands until all is judged.
+// in the time: then it goes slowest until all is judged. It is not paused, as a script's command
+// that began meanwhile would be refused.
 func (a *Attempt) catchUp(c Cluster) {
 	for range 8 {
 		if !a.Look() {
 			return
 		}
 	}
-	if !c.Clock().Paused {
-		_ = c.Pause() // if it cannot be paused, what is let go before it is judged ends the attempt
-		defer func() { _ = c.Resume() }()
+	if clock := c.Clock(); !clock.Paused {
+		_ = c.Speed(slowest) // if it cannot be slowed, what is let go before it is judged ends the attempt
+		defer func() { _ = c.Speed(clock.Speed) }()
 	}
 	for a.failed == nil && a.Look() {
 	}
 }
+
+// slowest is the lowest speed that a cluster takes.
+const slowest = 0.001
 
 // setup is the script that sets the scene, with what is pinned.
 func (l *Lesson) setup() string {
@@ -87,43 +95,59 @@ func (l *Lesson) setup() string {
 	return l.script(script)
 }
 
-// prove goes through the lesson by its offers.
-func (l *Lesson) prove(ctx context.Context, boot Boot, screen Screen) (err error) {
+// prove goes through the lesson by its offers, and gives what its questions for a number came to.
+func (l *Lesson) prove(ctx context.Context, boot Boot, screen Screen) (answers map[string]float64, err error) {
 	r, end, err := l.staged(ctx, boot)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	var wrong []error
 	h := view.NewHistory(r.c.Trace())
+	revealed := map[string]bool{}
 	for i, step := range l.Steps {
+		bad := func(format string, args ...any) {
+			wrong = append(wrong, l.shown(step, fmt.Errorf("beat %q: "+format, append([]any{step.ID}, args...)...)))
+		}
 		if len(step.Goals) > 0 && step.Acts() && r.a.Passed(step) {
-			wrong = append(wrong, fmt.Errorf("beat %q: its goals are met before anything is done", step.ID))
+			bad("its goals are met before anything is done")
 		}
 		if err := r.through(ctx); err != nil {
-			return errors.Join(append(wrong, err)...)
+			return nil, errors.Join(append(wrong, l.shown(step, err))...)
 		}
 		if _, _, whole := r.a.Caption(i); !whole && step.Kind != Free {
 			before, after, _ := r.a.Caption(i)
-			wrong = append(wrong, fmt.Errorf("beat %q: a value of its caption is not known where it stands: %s", step.ID, strings.TrimSpace(before+" / "+after)))
+			bad("a value of its caption is not known where it stands: %s", strings.TrimSpace(before+" / "+after))
 		}
 		if r.a.Span(i).end != nil && !r.a.Claim(i) {
-			wrong = append(wrong, fmt.Errorf("beat %q: its claim does not hold at #%s", step.ID, r.a.Span(i).end.Last))
+			bad("its claim does not hold at #%s", r.a.Span(i).end.Last)
 		}
 		if screen != nil {
 			h.CatchUp(0)
-			var look Look
-			begins(r.a, 1, uint64(i)).look(&look, 0)
-			look.Active, look.Staged, look.ID, look.Title = true, true, l.ID, l.Title
+			look := r.a.shows(i, revealed)
 			if err := screen.Prove(look, h); err != nil {
-				wrong = append(wrong, fmt.Errorf("beat %q: %w", step.ID, err))
+				bad("%w", err)
+			}
+			if look.Beat.Point != "" {
+				r.a.pointAmong(step, screen.Cells(look, h))
 			}
 		}
 		if i+1 < len(l.Steps) {
 			r.a.Enter(i + 1)
 		}
 	}
-	return errors.Join(append(wrong, r.a.predicted())...)
+	return r.a.computed(), errors.Join(append(wrong, r.a.predicted())...)
+}
+
+// reveals are the predictions that have been answered where the attempt stands and not before.
+func (a *Attempt) reveals(before map[string]bool) (now []*Step) {
+	for _, step := range a.Lesson.Steps[:a.at+1] {
+		if _, told := a.told[step.ID]; told && !before[step.ID] && a.revealedHere(step) {
+			before[step.ID] = true
+			now = append(now, step)
+		}
+	}
+	return now
 }
 
 // predicted holds the marked answers against what the simulation did.
@@ -131,22 +155,27 @@ func (a *Attempt) predicted() error {
 	var wrong []error
 	for _, step := range a.Lesson.Steps {
 		q := step.Question
+		bad := func(err error) { wrong = append(wrong, a.Lesson.shown(step, fmt.Errorf("beat %q: %w", step.ID, err))) }
 		switch {
 		case q == nil:
 		case q.Form() == Order, q.Form() == Match:
 			if err := a.provedParts(step); err != nil {
+				bad(err)
+			}
+		case q.Form() == Point:
+			if err := a.provedPoint(step); err != nil {
 				wrong = append(wrong, err)
 			}
 		case q.Quiz():
 		default:
 			v, told := a.told[step.ID]
 			if !told {
-				wrong = append(wrong, fmt.Errorf("beat %q: the moment that reveals the answer never came", step.ID))
+				bad(errors.New("the moment that reveals the answer never came"))
 				continue
 			}
 			for i, c := range q.Choices {
 				if v.holds[i] != c.Right && !q.Varies {
-					wrong = append(wrong, fmt.Errorf("beat %q: %q is marked right=%v, but at #%s the simulation says %v", step.ID, c.Text, c.Right, v.at, v.holds[i]))
+					bad(fmt.Errorf("%q is marked right=%v, but at #%s the simulation says %v", c.Text, c.Right, v.at, v.holds[i]))
 				}
 			}
 		}
@@ -162,9 +191,9 @@ func (a *Attempt) provedParts(step *Step) error {
 		switch {
 		case !told:
 		case f.at.IsZero():
-			return fmt.Errorf("beat %q: part %d of the question never happened", step.ID, i+1)
+			return fmt.Errorf("part %d of the question never happened", i+1)
 		case q.Form() == Match && !f.labels[q.Items[i].label]:
-			return fmt.Errorf("beat %q: %q is marked %q, but at #%s the simulation says no", step.ID, q.Items[i].Text, q.Labels[q.Items[i].label].Text, f.at)
+			return fmt.Errorf("%q is marked %q, but at #%s the simulation says no", q.Items[i].Text, q.Labels[q.Items[i].label].Text, f.at)
 		}
 	}
 	marked := make([]int, len(a.facts[step.ID]))
@@ -175,7 +204,7 @@ func (a *Attempt) provedParts(step *Step) error {
 		}
 	}
 	if right := a.truth(step); !slices.Equal(right, marked) && !q.Varies {
-		return fmt.Errorf("beat %q: the marked answer is %v, what happened is %v", step.ID, marked, right)
+		return fmt.Errorf("the marked answer is %v, what happened is %v", marked, right)
 	}
 	return nil
 }
@@ -197,6 +226,11 @@ func (l *Lesson) instead(ctx context.Context, boot Boot, name, script string, pa
 		return err
 	}
 	step := l.Steps[beat]
+	defer func() {
+		if err != nil {
+			err = l.shown(step, err)
+		}
+	}()
 	back, err := r.pace(step)
 	if err != nil {
 		return err
@@ -222,6 +256,9 @@ func (l *Lesson) instead(ctx context.Context, boot Boot, name, script string, pa
 	wait := patience
 	if !passes {
 		wait = missWait
+		if err := r.c.Speed(missSpeed); err != nil {
+			return err
+		}
 	}
 	late := errors.New("late")
 	err = r.until(ctx, wait, func() bool { return r.a.Passed(step) && noMistake(r.a) }, func() error { return late })
@@ -238,8 +275,15 @@ func (l *Lesson) instead(ctx context.Context, boot Boot, name, script string, pa
 	return nil
 }
 
-// missWait is the real time in which a near-miss must not come to meet the goals.
-const missWait = 1500 * time.Millisecond
+const (
+	// missWait is the real time in which a near-miss must not come to meet the goals: that of some
+	// elections.
+	missWait = 1500 * time.Millisecond
+	// missSpeed is how many seconds pass in the cluster meanwhile in one of these. That is a
+	// minute, more than what holds, backs off or times out in a lesson takes; hours would cost
+	// the processor that other trials wait for.
+	missSpeed = 40
+)
 
 func noMistake(a *Attempt) bool { g, _, _ := a.Mistake(); return g == nil }
 

@@ -8,14 +8,13 @@ import (
 
 // checkBeats finds what is wrong with the beats of a lesson as they are written.
 func (p *parser) checkBeats(l *Lesson) (wrong []error) {
-	if l.Format == 1 {
-		return nil
-	}
+	terms := newTerms(l.Explain)
 	for i, s := range l.Steps {
 		bad := func(format string, args ...any) {
-			wrong = append(wrong, fmt.Errorf("%s: beat %q: "+format, append([]any{p.name, s.ID}, args...)...))
+			wrong = append(wrong, l.wrong(s, fmt.Errorf(format, args...)))
 		}
-		checkTexts(l, s, bad)
+		checkTexts(l, s, terms, bad)
+		l.checkNumbers(s, bad)
 		if len(s.Caption) > 2 {
 			bad("%d paragraphs; one before the change and one after it", len(s.Caption))
 		}
@@ -24,11 +23,16 @@ func (p *parser) checkBeats(l *Lesson) (wrong []error) {
 			if s.Question != nil {
 				bad("a question belongs to a predict beat")
 			}
-			if s.Stage.Still == (s.Stage.Stop != nil) {
+			if !s.Stage.Still && s.Stage.Stop == nil {
 				bad("a see beat has a stop, at which its change has come, or still: true")
 			}
 			if len(s.Stage.Spots) == 0 {
 				bad("a see beat says where to look (spot)")
+			}
+			for _, ring := range s.Stage.Spots {
+				if err := l.named(i, ring); err != nil {
+					bad("%w", err)
+				}
 			}
 		case Predict:
 			if s.Question == nil {

@@ -1,17 +1,15 @@
 package lessons
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 )
 
-// What a beat may say at most. A screen of 80 columns holds two lines of text.
-const (
-	mostWords    = 45 // in a beat
-	mostSentence = 20 // words in a sentence
-)
+// mostWords is what a beat may say at most. A screen of 80 columns holds two lines of text.
+const mostWords = 45
 
 // instead are words that a lesson does not use, and what it says in their place: the words of
 // Kubernetes, etcd and Raft, and none that call easy what may not be.
@@ -21,31 +19,18 @@ var instead = map[string]string{
 }
 
 // checkTexts finds what is wrong with the texts of a beat.
-func checkTexts(l *Lesson, s *Step, bad func(format string, args ...any)) {
-	count := 0
+func checkTexts(l *Lesson, s *Step, terms []term, bad func(format string, args ...any)) {
+	count, caption := 0, ""
 	for _, t := range s.Caption {
 		text := quotedForm.ReplaceAllString(t.bare(), "x")
 		count += len(strings.Fields(text))
-		for sentence := range strings.SplitSeq(text, ". ") {
-			if n := len(strings.Fields(sentence)); n > mostSentence {
-				bad("a sentence has %d words; at most %d: %s", n, mostSentence, strings.TrimSpace(sentence))
-			}
-		}
-		for _, f := range l.Facts {
-			text = strings.ReplaceAll(text, f.Say, "x")
-		}
-		if number := numberForm.FindString(text); number != "" {
-			bad("%q stands in its text; say {EXPRESSION}, that it stays true, or give a source (facts in the front matter)", number)
-		}
+		caption += text + "\n"
 	}
 	if count > mostWords {
 		bad("it says %d words; at most %d: one idea, one change", count, mostWords)
 	}
-	says := []string{s.Title, s.Text}
 	for _, g := range s.Goals {
-		says = append(says, g.Say)
 		for _, h := range g.Hints {
-			says = append(says, h.Text)
 			for _, o := range s.Offers {
 				if line := o.Run.Source(); len(line) > 12 && strings.Contains(h.Text, line) {
 					bad("a hint of %q gives the command away: %s", g.ID, line)
@@ -53,13 +38,13 @@ func checkTexts(l *Lesson, s *Step, bad func(format string, args ...any)) {
 			}
 		}
 	}
-	if q := s.Question; q != nil {
-		says = append(says, q.Ask)
-		for _, c := range q.Choices {
-			says = append(says, c.Text, c.Why)
+	beside := s.beside()
+	for _, one := range []struct{ what, text string }{{"its text", caption}, {"its question, goals and hints", strings.Join(beside, "\n")}} {
+		if err := checkReading(one.what, one.text, terms); err != nil {
+			bad("%w", err)
 		}
 	}
-	for _, text := range says {
+	for _, text := range append([]string{s.Title, s.Text}, beside...) {
 		for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
 			if better, ok := instead[word]; ok {
 				bad("it says %q; say %s instead", word, better)
@@ -68,10 +53,52 @@ func checkTexts(l *Lesson, s *Step, bad func(format string, args ...any)) {
 	}
 }
 
-var (
-	quotedForm = regexp.MustCompile("`[^`]*`|\"[^\"]*\"")
-	numberForm = regexp.MustCompile(`\b[0-9][0-9.,]*\b`)
-)
+// beside is what a beat says beside its text: its question with the answers and why they are
+// right or wrong, its goals, what comes near to them, and its hints.
+func (s *Step) beside() (all []string) {
+	for _, g := range s.Goals {
+		all = append(all, s.plain(g.Say))
+		for _, m := range g.Misses {
+			all = append(all, m.Say.bare())
+		}
+		for _, h := range g.Hints {
+			all = append(all, s.plain(h.Text))
+		}
+	}
+	q := s.Question
+	if q == nil {
+		return all
+	}
+	all = append(all, s.plain(q.Ask))
+	for _, c := range q.Choices {
+		all = append(all, s.plain(c.Text), s.plain(c.Why))
+	}
+	for _, c := range q.Cards {
+		all = append(all, c.Text, c.Why)
+	}
+	for _, l := range q.Labels {
+		all = append(all, l.Text)
+	}
+	for _, m := range q.Items {
+		all = append(all, m.Text, m.Why)
+	}
+	if q.Number != nil {
+		for _, answer := range slices.Sorted(maps.Keys(q.Number.Why)) {
+			all = append(all, s.plain(q.Number.Why[answer]))
+		}
+	}
+	return all
+}
+
+// plain is a text of the beat without its values.
+func (s *Step) plain(src string) string {
+	if t := s.said[src]; t != nil {
+		return t.bare()
+	}
+	return src
+}
+
+var quotedForm = regexp.MustCompile("`[^`]*`|\"[^\"]*\"")
 
 // tooStill reports that more see beats stand still than one in six.
 func tooStill(l *Lesson) bool {

@@ -14,10 +14,14 @@ import (
 // until it is asked for the first time; [Load] compiles every one.
 type condition struct {
 	compiled func() (*expr.Program, error)
+	parts    func() []*aspect // what it joins with &&
 }
 
 func newCondition(src string, names *expr.Scope) *condition {
-	return &condition{compiled: sync.OnceValues(func() (*expr.Program, error) { return names.Compile(src) })}
+	return &condition{
+		compiled: sync.OnceValues(func() (*expr.Program, error) { return names.Compile(src) }),
+		parts:    sync.OnceValue(func() []*aspect { return aspects(src, names) }),
+	}
 }
 
 func (c *condition) holds(s *view.State, e *trace.Event, names expr.Values) (bool, error) {
@@ -33,8 +37,8 @@ type reader struct {
 	prove bool     // each is compiled at once, so that a mistake is reported with its place
 	panes []string // those that a lesson may show, when it is proven
 
-	names *expr.Scope      // what the lesson has given a name so far; nil in format 1
-	said  map[string]*Text // the beat's texts that have values in them; nil in format 1
+	names *expr.Scope      // what the lesson has given a name so far
+	said  map[string]*Text // the beat's texts that have values in them
 }
 
 // saying reads a text that may have values in it, for [Session.fill].

@@ -39,9 +39,8 @@ func TestReadLeavesExpressionsUncompiled(t *testing.T) {
 		}
 	}
 	bad := fstest.MapFS{}
-	bad["L99/solution.sh"] = &fstest.MapFile{Data: []byte("true\n")}
-	bad["L99/lesson.md"] = &fstest.MapFile{Data: []byte("---\nformat: 1\nid: L99\ntitle: Bad\npart: Tests\nteaches: [nothing]\nminutes: 1\nview: [map]\n---\n" +
-		"## One {#one} do\n\nText.\n\n```goal\nid: g\nsay: it is so\nlevel: store.nosuch == 1\nhints:\n  - text: look\n```\n")}
+	bad["L99/lesson.md"] = &fstest.MapFile{Data: []byte("---\nformat: 2\nversion: 1\nid: L99\ntitle: Bad\npart: Tests\nteaches: [nothing]\nminutes: 1\n---\n" +
+		"## One\n\n### One {#one} do\n\nText.\n\n```stage\nshow: map\n```\n\n```offer\n- kubectl get pods\n```\n\n```goal\nid: g\nsay: it is so\nlevel: store.nosuch == 1\nhints:\n  - text: look\n```\n")}
 	some, err := lessons.Read(bad)
 	if err != nil {
 		t.Fatalf("Read compiles: %v", err)

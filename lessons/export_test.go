@@ -1,5 +1,7 @@
 package lessons
 
+import "kviz/cluster/trace"
+
 // SetMark notes progress, as a player does.
 func SetMark(p *Progress, id string, m Mark) error {
 	p.Lessons[id] = m
@@ -18,6 +20,12 @@ func Recalled(p *Progress, d Due, l *Lesson, right bool, sure int) error {
 	return p.recalled(d, l.waits(d.Beat), right, sure)
 }
 
+// Enter has a session judge a beat, as if those before it were over.
+func Enter(s *Session, beat int) {
+	s.at = beat
+	s.levels()
+}
+
 // Wait waits until the scripts that the player has begun have ended.
 func (p *Player) Wait() {
 	p.mu.Lock()
@@ -25,3 +33,13 @@ func (p *Player) Wait() {
 	p.mu.Unlock()
 	<-ended
 }
+
+// Nears finds what an event comes near to, of the goals of a session's first beat.
+func Nears(s *Session, e *trace.Event) {
+	for _, g := range s.Lesson.Steps[0].Goals {
+		s.nears(g, s.b.Live(), e)
+	}
+}
+
+// Late is late.
+var Late = late

@@ -18,6 +18,7 @@ const (
 	Order = "order"  // cards are put in order
 	Match = "match"  // each item gets one of a few labels
 	Count = "number" // a number is typed
+	Point = "point"  // a cell of the picture is pointed at
 )
 
 // Card is one of several that are put in order.
@@ -41,9 +42,14 @@ type Item struct {
 	when  *condition // its event; nil where the text alone knows
 }
 
-// Form is how the question is answered: [OneOf], [Order], [Match] or [Count].
+// InParts reports whether an answer is given a part at a time.
+func (q *Question) InParts() bool { return q.Form() == Order || q.Form() == Match }
+
+// Form is how the question is answered: [OneOf], [Order], [Match], [Count] or [Point].
 func (q *Question) Form() string {
 	switch {
+	case q.Point != nil:
+		return Point
 	case q.Number != nil:
 		return Count
 	case len(q.Cards) > 0:
@@ -124,10 +130,13 @@ func (q *Question) checkParts() error {
 	if q.Number != nil {
 		forms++
 	}
-	if forms > 1 || len(q.Items) == 0 && len(q.Labels) > 0 {
-		return errors.New("want one of choices, order, match with labels, and answer")
+	if q.Point != nil {
+		forms++
 	}
-	if q.Form() == OneOf || q.Form() == Count {
+	if forms > 1 || len(q.Items) == 0 && len(q.Labels) > 0 {
+		return errors.New("want one of choices, order, match with labels, answer and point")
+	}
+	if !q.InParts() {
 		return nil
 	}
 	if q.reveal != nil && q.Form() != Order {
@@ -185,7 +194,7 @@ type fact struct {
 // watch notes when what a step's cards or items stand for happens first.
 func (s *Session) watch(step *Step, st *view.State, e *trace.Event) {
 	q := step.Question
-	if q == nil || q.Form() == OneOf || q.Form() == Count {
+	if q == nil || !q.InParts() {
 		return
 	}
 	facts := s.facts[step.ID]
@@ -243,10 +252,7 @@ func (s *Session) put(step *Step, n int) bool {
 	q, given := step.Question, s.given[step.ID]
 	want, _ := q.parts()
 	if len(given) == want {
-		if s.Settled(step) || s.Lesson.Format > 1 {
-			return false
-		}
-		given = nil
+		return false
 	}
 	if q.Form() == Order {
 		if n = q.laid[n]; slices.Contains(given, n) {
@@ -262,7 +268,7 @@ func (s *Session) put(step *Step, n int) bool {
 func (s *Session) Undo(step *Step) bool {
 	given := s.given[step.ID]
 	want, _ := step.Question.parts()
-	if len(given) == 0 || s.Settled(step) || len(given) == want && s.Lesson.Format > 1 {
+	if len(given) == 0 || len(given) == want {
 		return false
 	}
 	s.given[step.ID] = given[:len(given)-1]
@@ -272,7 +278,7 @@ func (s *Session) Undo(step *Step) bool {
 // Settled reports whether a question of order or match has been answered right,
 // in this sitting or in one before.
 func (s *Session) Settled(step *Step) bool {
-	return s.kept[step.ID] || slices.Equal(s.given[step.ID], s.truth(step))
+	return slices.Equal(s.given[step.ID], s.truth(step))
 }
 
 // judgeParts says what an answer in parts is worth; "" while it is not complete.
@@ -280,10 +286,6 @@ func (s *Session) judgeParts(step *Step) string {
 	q, given, right := step.Question, s.given[step.ID], s.truth(step)
 	if len(given) < len(right) {
 		return ""
-	}
-	not := "Not yet"
-	if s.Lesson.Format > 1 { // what was said first stands
-		not = "No"
 	}
 	good, first := 0, -1
 	for i := range right {
@@ -300,10 +302,10 @@ func (s *Session) judgeParts(step *Step) string {
 		return "Right, every one of them."
 	case q.Form() == Order:
 		c := q.Cards[given[first]]
-		return strings.TrimSuffix(fmt.Sprintf("%s: %d of %d stand where they belong. Place %d is not “%s”: %s", not, good, len(right), first+1, c.Text, c.Why), ": ")
+		return strings.TrimSuffix(fmt.Sprintf("No: %d of %d stand where they belong. Place %d is not “%s”: %s", good, len(right), first+1, c.Text, c.Why), ": ")
 	}
 	m := q.Items[first]
-	return fmt.Sprintf("%s: %d of %d are right. “%s” is not of “%s”: %s", not, good, len(right), m.Text, q.Labels[given[first]].Text, m.Why)
+	return fmt.Sprintf("No: %d of %d are right. “%s” is not of “%s”: %s", good, len(right), m.Text, q.Labels[given[first]].Text, m.Why)
 }
 
 // Unsettled lists the steps whose questions of order or match wait for a right
@@ -311,82 +313,11 @@ func (s *Session) judgeParts(step *Step) string {
 func (s *Session) Unsettled() []*Step {
 	var open []*Step
 	for _, step := range s.Lesson.Steps {
-		if q := step.Question; q != nil && q.Form() != OneOf && q.Form() != Count && !s.Settled(step) {
+		if q := step.Question; q != nil && q.InParts() && !s.Settled(step) {
 			open = append(open, step)
 		}
 	}
 	return open
-}
-
-// prove holds the marked answer of a question of order or match against what
-// the simulation did, and that no answer near to it passes.
-func (s *Session) prove(step *Step) error {
-	q := step.Question
-	marked := make([]int, 0, 9)
-	for i, f := range s.facts[step.ID] {
-		told := q.Form() == Order && q.Cards[i].is != nil || q.Form() == Match && q.Items[i].when != nil
-		if told && f.at.IsZero() {
-			return fmt.Errorf("step %q: part %d of the question never happened", step.ID, i+1)
-		}
-		if q.Form() == Order {
-			marked = append(marked, i)
-			if before := s.facts[step.ID]; told && i > 0 && f.at.Compare(before[i-1].at) <= 0 {
-				return fmt.Errorf("step %q: %q is marked after %q, but it happened at #%s and that at #%s", step.ID, q.Cards[i].Text, q.Cards[i-1].Text, f.at, before[i-1].at)
-			}
-			continue
-		}
-		marked = append(marked, q.Items[i].label)
-		for l, holds := range f.labels {
-			if holds != (l == q.Items[i].label) {
-				return fmt.Errorf("step %q: %q is marked %q, but at #%s the simulation says %v to %q", step.ID, q.Items[i].Text, q.Labels[q.Items[i].label].Text, f.at, holds, q.Labels[l].Text)
-			}
-		}
-	}
-	passes := func(answer []int) bool {
-		delete(s.given, step.ID)
-		for _, n := range answer {
-			if q.Form() == Order {
-				n = slices.Index(q.laid, n)
-			}
-			s.Answer(step, n)
-		}
-		return s.Passed(step)
-	}
-	for _, near := range nearby(q, marked) {
-		if passes(near) {
-			return fmt.Errorf("step %q: the answer %v passes, but must not", step.ID, near)
-		}
-	}
-	if !passes(marked) {
-		return fmt.Errorf("step %q: the marked answer does not pass: %s", step.ID, s.Verdict(step))
-	}
-	return nil
-}
-
-// nearby are the answers next to a right one: neighbours exchanged, one label
-// another, the last part left out, everything the other way round.
-func nearby(q *Question, right []int) [][]int {
-	all := [][]int{right[:len(right)-1]}
-	if q.Form() == Order {
-		for i := 1; i < len(right); i++ {
-			near := slices.Clone(right)
-			near[i-1], near[i] = near[i], near[i-1]
-			all = append(all, near)
-		}
-		back := slices.Clone(right)
-		slices.Reverse(back)
-		return append(all, back)
-	}
-	for i := range right {
-		for l := range q.Labels {
-			if l != right[i] {
-				near := slices.Clone(right)
-				near[i] = l
-				all = append(all, near)
-			}
-		}
-	}
-	return all
 }
 
 // lookParts shows a question of order or match as far as it is answered; once it
@@ -404,10 +335,6 @@ func (s *Session) lookParts(look *Look, step *Step) {
 	if q.Form() == Match {
 		for _, l := range q.Labels {
 			look.Choices = append(look.Choices, ChoiceLook{Text: l.Text})
-		}
-		right := s.truth(step)
-		if s.kept[step.ID] {
-			given = right
 		}
 		for i, m := range q.Items {
 			item := ItemLook{Text: m.Text, Next: i == len(given) && !look.Answered, Right: look.Answered, Event: event(i)}

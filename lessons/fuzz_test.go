@@ -25,7 +25,7 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add([]byte("---\nformat: 1\n---\n## see: a\n```goal\n```\n"))
+	f.Add([]byte("---\nformat: 2\n---\n## see: a\n```goal\n```\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		l, err := Parse("lesson.md", text, panes.Names())
 		switch {

@@ -63,6 +63,8 @@ type questionText struct {
 		Right bool   `json:"right"`
 		Why   string `json:"why"`
 		Is    string `json:"is"`
+
+		Ghost map[string]string `json:"ghost"`
 	} `json:"choices"`
 	Order  []cardText  `json:"order"`
 	Labels []labelText `json:"labels"`
@@ -71,6 +73,9 @@ type questionText struct {
 	Answer string            `json:"answer"` // of form number
 	Near   string            `json:"near"`
 	Unit   string            `json:"unit"`
+	Ghost  several           `json:"ghost"`
+	Point  string            `json:"point"` // of form point
+	Is     string            `json:"is"`
 	Why    map[string]string `json:"why"`
 	Varies bool              `json:"varies"`
 }
@@ -151,9 +156,18 @@ func (q *questionText) read(r reader) (*Question, error) {
 		if (choice.is != nil) != (out.reveal != nil) {
 			return nil, fmt.Errorf("choice %q: a prediction has reveal, and is for every choice; a quiz has neither", c.Text)
 		}
+		if choice.Ghosts, err = r.ghosts(c.Ghost); err != nil {
+			return nil, fmt.Errorf("choice %q: ghost: %w", c.Text, err)
+		}
+		if len(choice.Ghosts) > 0 && out.reveal == nil {
+			return nil, fmt.Errorf("choice %q: %w", c.Text, errNoGhost)
+		}
 		out.Choices = append(out.Choices, choice)
 	}
 	out.Varies = q.Varies
+	if err := q.readPoint(r, out); err != nil {
+		return nil, err
+	}
 	if err := q.readNumber(r, out); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@
 // A lesson never looks at what is on the screen or at what was typed; its goals
 // are expressions over the folded state and the events of the trace (package
 // expr). So any way that leads there counts, and a test can prove that a
-// lesson's solution solves it and that its near-misses do not.
+// lesson's offers meet its goals and that its near-misses do not.
 //
 // Start reading at [Lesson], then [Load] (how a folder is read), [Session] (how
 // progress is judged), [Attempt] (how a lesson in beats goes along the trace), [Player]
@@ -13,6 +13,7 @@
 package lessons
 
 import (
+	"io/fs"
 	"time"
 
 	"kviz/cluster/expr"
@@ -26,10 +27,8 @@ type Lesson struct {
 	Teaches []string // what one can do afterwards
 	Needs   []string // lessons to take before
 	Minutes int
-	View    []string // panes to show at first, the explorer's names
-	Steps   []*Step  // in format 2 its beats
+	Steps   []*Step // its beats
 
-	Format  int
 	Version int      // of its beats; raised as they change
 	Scene   Scene    // the cluster that it is written for
 	Explain []string // the terms that it explains
@@ -39,17 +38,23 @@ type Lesson struct {
 
 	Words    string            // shell functions that come before each of the scripts
 	Setup    string            // console script that sets the scene
-	Solution string            // console script that solves the lesson
 	Cleanup  string            // console script that puts things back
 	Accepted map[string]string // other scripts that solve it, by name
 	Near     map[string]string // scripts that must not solve it, by name
 
 	From     string // the folder that it was read from, as it was named; "" for kviz' own
+	Bundled  bool   // it came in one file from somebody: its scripts reach no files but those of its own folder
 	Replaces bool   // one of kviz' own has the same id and is not shown
+
+	Translated *Translation // nil: its texts are as they were written
 
 	beats []string // the IDs of its steps, also where they were not read yet
 
+	files fs.FS  // where it was read from
+	in    string // its folder there
+
 	dir  string
+	file string                  // its text, as its author knows it
 	rest func() (*Lesson, error) // of a lesson that was read for a list; nil where it is whole
 }
 
@@ -60,17 +65,6 @@ func (l *Lesson) Whole() (*Lesson, error) {
 		return l, nil
 	}
 	return l.rest()
-}
-
-// ViewAt is what to show at a step: its own panes, else those of the nearest
-// step before it that has some, else the lesson's.
-func (l *Lesson) ViewAt(step int) []string {
-	for i := min(step, len(l.Steps)-1); i >= 0; i-- {
-		if len(l.Steps[i].View) > 0 {
-			return l.Steps[i].View
-		}
-	}
-	return l.View
 }
 
 // The kinds of steps.
@@ -87,19 +81,18 @@ type Step struct {
 	ID       string
 	Kind     string
 	Title    string
-	Text     string   // paragraphs, `code`, **bold** and "- " lists
-	Notes    string   // for the teacher; not shown to learners
-	View     []string // panes to show from this step on; none: as before
+	Text     string // paragraphs, `code`, **bold** and "- " lists
+	Notes    string // for the teacher; not shown to learners
 	Goals    []*Goal
 	Question *Question
 
-	// Of a beat, that is in format 2.
 	Chapter string
-	Stage   *Stage  // nil in format 1
+	Stage   *Stage
 	Caption []*Text // before and after the change
 	Offers  []Offer // what solves it, in order
 	Time    time.Duration
 
+	line  int         // where it is written, from 1
 	names *expr.Scope // what its expressions may say
 	said  map[string]*Text
 }
@@ -141,8 +134,8 @@ type Hint struct {
 }
 
 // Question is a prediction, which the simulation answers, or a quiz. It has one
-// of four forms (forms.go): one of several choices, cards to put in order, or
-// items to label.
+// of five forms (forms.go): one of several choices, cards to put in order, items to label, a
+// number, or a cell of the picture.
 type Question struct {
 	Ask     string
 	Choices []*Choice
@@ -150,6 +143,7 @@ type Question struct {
 	Labels  []*Label
 	Items   []*Item
 	Number  *Number    // nil unless a number is asked for
+	Point   *Pointing  // nil unless a cell is to be pointed at
 	laid    []int      // the cards as they are laid out
 	reveal  *condition // the moment when the simulation has answered; nil for a quiz
 
@@ -164,7 +158,9 @@ type Choice struct {
 	Text  string
 	Right bool
 	Why   string
-	is    *condition // whether the simulation did this, asked when it is revealed
+
+	Ghosts []*Ghost   // what it says of cells of the picture
+	is     *condition // whether the simulation did this, asked when it is revealed
 }
 
 // Goals lists the goals of all steps, in order.

@@ -18,6 +18,8 @@ import (
 type Source struct {
 	Name string // the folder, as whoever named it writes it
 	FS   fs.FS
+
+	Bundled bool // it is one file, from somebody whom the learner need not know
 }
 
 // Load reads every lesson under fsys, which has kviz' own, and then those of more folders, and
@@ -37,7 +39,7 @@ func Load(fsys fs.FS, panes []string, more ...Source) ([]*Lesson, error) {
 func Read(fsys fs.FS, more ...Source) ([]*Lesson, error) { return readAll(fsys, more, reader{}) }
 
 // readAll reads the lessons: one folder each, with lesson.md,
-// setup.sh, solution.sh and, if there are any, cleanup.sh, accepted/*.sh and
+// setup.sh and, if there are any, cleanup.sh, accepted/*.sh and
 // near-miss/*.sh. Lessons come in the order of their folders' names.
 //
 // What scripts have in common stands once: words.sh beside the folders holds
@@ -50,12 +52,12 @@ func readAll(own fs.FS, more []Source, r reader) ([]*Lesson, error) {
 	all, err := r.source(Source{FS: own}, words)
 	wrong := []error{err}
 	for _, from := range more {
-		theirs, err := ifThere(from.FS, wordsFile)
+		words, err := sharedWords(own, from)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("lessons of %s: %w", from.Name, err))
+			wrong = append(wrong, err)
 			continue
 		}
-		found, err := r.source(from, words+theirs)
+		found, err := r.source(from, words)
 		wrong = append(wrong, err)
 		for _, l := range found {
 			if i := slices.IndexFunc(all, func(o *Lesson) bool { return o.ID == l.ID }); i >= 0 {
@@ -70,6 +72,19 @@ func readAll(own fs.FS, more []Source, r reader) ([]*Lesson, error) {
 		wrong = append(wrong, needs(all, errors.Join(wrong...) == nil))
 	}
 	return all, errors.Join(wrong...)
+}
+
+// sharedWords are the functions that the scripts of a folder may use: those of kviz' own lessons, and its own.
+func sharedWords(own fs.FS, from Source) (string, error) {
+	words, err := ifThere(own, wordsFile)
+	if err != nil {
+		return "", fmt.Errorf("lessons: %w", err)
+	}
+	theirs, err := ifThere(from.FS, wordsFile)
+	if err != nil {
+		return "", fmt.Errorf("lessons of %s: %w", from.Name, err)
+	}
+	return words + theirs, nil
 }
 
 // needs refuses lessons that need each other in a ring, and, where all could be read, one that
@@ -196,7 +211,8 @@ func (r reader) read(from Source, dir, words string) (*Lesson, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	l.dir, l.From, l.beats = from.file(dir, ""), from.Name, beatIDs(text)
+	l.dir, l.From, l.Bundled, l.beats = from.file(dir, ""), from.Name, from.Bundled, beatIDs(text)
+	l.files, l.in = from.FS, dir
 	l.rest = sync.OnceValues(func() (*Lesson, error) { return r.lesson(from, dir, words) })
 	return l, nil
 }
@@ -211,7 +227,8 @@ func (r reader) lesson(from Source, dir, words string) (*Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.dir, l.From, l.beats = name, from.Name, beatIDs(text)
+	l.dir, l.From, l.Bundled, l.beats = name, from.Name, from.Bundled, beatIDs(text)
+	l.files, l.in = fsys, dir
 	own := "" // of a folder that is a lesson itself they are among words already
 	if dir != "." {
 		if own, err = ifThere(fsys, path.Join(dir, wordsFile)); err != nil {
@@ -219,19 +236,18 @@ func (r reader) lesson(from Source, dir, words string) (*Lesson, error) {
 		}
 	}
 	l.Words = words + own
-	for script, into := range map[string]*string{"setup.sh": &l.Setup, "solution.sh": &l.Solution, "cleanup.sh": &l.Cleanup} {
+	for script, into := range map[string]*string{"setup.sh": &l.Setup, "cleanup.sh": &l.Cleanup} {
 		if *into, err = ifThere(fsys, path.Join(dir, script)); err != nil {
 			return nil, fmt.Errorf("lesson %s: %w", name, err)
 		}
 	}
-	if l.Solution == "" && l.Format == 1 {
-		return nil, fmt.Errorf("lesson %s has no solution.sh", name)
-	}
 	if l.Accepted, err = scripts(fsys, path.Join(dir, "accepted")); err != nil {
 		return nil, err
 	}
-	l.Near, err = scripts(fsys, path.Join(dir, "near-miss"))
-	return l, err
+	if l.Near, err = scripts(fsys, path.Join(dir, "near-miss")); err != nil || !r.prove {
+		return l, err
+	}
+	return l, l.checkScripts()
 }
 
 func scripts(fsys fs.FS, dir string) (map[string]string, error) {

@@ -13,8 +13,7 @@ import (
 func folder(name string, replaced ...string) fstest.MapFS {
 	text := strings.NewReplacer(replaced...).Replace(small)
 	return fstest.MapFS{
-		strings.TrimPrefix(name+"/lesson.md", "/"):   {Data: []byte(text)},
-		strings.TrimPrefix(name+"/solution.sh", "/"): {Data: []byte("kubectl get pods\n")},
+		strings.TrimPrefix(name+"/lesson.md", "/"): {Data: []byte(text)},
 	}
 }
 
@@ -25,7 +24,6 @@ func TestLessonsOfOnesOwn(t *testing.T) {
 	own["words.sh"] = &fstest.MapFile{Data: []byte("shared() { true; }\n")}
 	theirs := folder("T1-mine", "title: Small", "title: My own")
 	theirs["T2-more/lesson.md"] = folder("x", "id: T1", "id: T2\nneeds: [T1]")["x/lesson.md"]
-	theirs["T2-more/solution.sh"] = &fstest.MapFile{Data: []byte("true\n")}
 	theirs["words.sh"] = &fstest.MapFile{Data: []byte("theirs() { true; }\n")}
 	theirs["README.md"] = &fstest.MapFile{Data: []byte("not a lesson\n")}
 

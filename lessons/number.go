@@ -16,15 +16,17 @@ import (
 type Number struct {
 	Unit string            // "ms", "disks"
 	Why  map[string]string // by answer; "_" for any other
-	near string            // "2x", "10%"; "" is exactly
-	is   *expr.Program
+
+	Ghosts []*Ghost // where the number that was said stands in the picture
+	near   string   // "2x", "10%"; "" is exactly
+	is     *expr.Program
 }
 
 // readNumber reads what a question of form number has.
 func (q *questionText) readNumber(r reader, out *Question) error {
 	if q.Answer == "" {
-		if q.Near != "" || len(q.Why) > 0 {
-			return errors.New("near and why belong to a question with answer: EXPRESSION")
+		if q.Near != "" || len(q.Ghost) > 0 || len(q.Why) > 0 && out.Point == nil {
+			return errors.New("near, why and ghost belong to a question with answer: EXPRESSION")
 		}
 		return nil
 	}
@@ -43,6 +45,13 @@ func (q *questionText) readNumber(r reader, out *Question) error {
 		if err := r.saying(why); err != nil {
 			return fmt.Errorf("why: %w", err)
 		}
+	}
+	for _, name := range q.Ghost {
+		at, err := r.cellName(name)
+		if err != nil {
+			return fmt.Errorf("ghost: %w", err)
+		}
+		n.Ghosts = append(n.Ghosts, &Ghost{At: at})
 	}
 	out.Number = n
 	return nil

@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
+	"regexp"
 	"sort"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 )
 
-// Format is the newest version of the lesson format; those before it are read too.
-const Format = 2
+// format is the version of the lesson format that is played; the first is only converted.
+const format = 2
+
+// errOld is what is said of a lesson of the first.
+var errOld = errors.New("the lesson has format 1 (steps with long texts), which kviz no longer plays; kviz lesson convert FOLDER writes a draft in beats beside it")
 
 // front is the YAML before the steps.
 type front struct {
@@ -23,7 +26,6 @@ type front struct {
 	Teaches []string `json:"teaches"`
 	Needs   []string `json:"needs"`
 	Minutes int      `json:"minutes"`
-	View    []string `json:"view"`
 
 	Version int      `json:"version"`
 	Scene   Scene    `json:"scene"`
@@ -64,61 +66,36 @@ func (p *parser) head() (*Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
+	if oldForm.MatchString(head) {
+		return nil, errOld
+	}
 	if err := strict(head, &f); err != nil {
+		if unknown := (*unknownField)(nil); errors.As(err, &unknown) {
+			p.at = 1 + unknown.line
+		}
 		return nil, err
 	}
-	if f.Format < 1 || f.Format > Format {
-		return nil, fmt.Errorf("the lesson has format %d; this kviz reads formats 1 to %d", f.Format, Format)
+	if f.Format != format {
+		return nil, fmt.Errorf("the lesson has format %d; this kviz plays format %d", f.Format, format)
 	}
-	if f.Format > 1 && f.Version < 1 {
+	if f.Version < 1 {
 		return nil, errors.New("version: want a whole number from 1, raised as the beats change")
 	}
 	return &Lesson{
-		ID: f.ID, Title: f.Title, Part: f.Part, Teaches: f.Teaches, Needs: f.Needs, Minutes: f.Minutes, View: f.View,
-		Format: f.Format, Version: f.Version, Scene: f.Scene, Explain: f.Words, Facts: f.Facts,
+		ID: f.ID, Title: f.Title, Part: f.Part, Teaches: f.Teaches, Needs: f.Needs, Minutes: f.Minutes,
+		file: p.name, Version: f.Version, Scene: f.Scene, Explain: f.Words, Facts: f.Facts,
 	}, nil
 }
+
+// oldForm is what the front matter of a lesson of format 1 says.
+var oldForm = regexp.MustCompile(`(?m)^format: *1 *$`)
 
 func (p *parser) lesson() (*Lesson, error) {
 	l, err := p.head()
 	if err != nil {
 		return nil, err
 	}
-	if l.Format > 1 {
-		return l, p.beats(l)
-	}
-	var step *Step
-	var body []string
-	end := func() {
-		if step != nil {
-			step.Text, step.Notes = prose(body)
-			body = nil
-		}
-	}
-	for ; p.at < len(p.lines); p.at++ {
-		line := p.lines[p.at]
-		switch {
-		case strings.HasPrefix(line, "## "):
-			end()
-			if step, err = heading(line); err != nil {
-				return nil, err
-			}
-			l.Steps = append(l.Steps, step)
-		case strings.HasPrefix(line, "```goal") || strings.HasPrefix(line, "```question"):
-			if step == nil {
-				return nil, errors.New("it stands before the first step (## Title {#id} kind)")
-			}
-			if err := p.fence(step, strings.TrimPrefix(line, "```")); err != nil {
-				return nil, err
-			}
-		case step == nil && strings.TrimSpace(line) != "":
-			return nil, errors.New("text before the first step (## Title {#id} kind)")
-		default:
-			body = append(body, line)
-		}
-	}
-	end()
-	return l, nil
+	return l, p.beats(l)
 }
 
 // block reads from a line that opens to one that closes.
@@ -136,43 +113,8 @@ func (p *parser) block(open, close string) (string, error) {
 	return "", fmt.Errorf("no closing line %q", close)
 }
 
-func (p *parser) fence(step *Step, what string) error {
-	text, err := p.block(p.lines[p.at], "```")
-	if err != nil {
-		return err
-	}
-	p.at-- // the loop goes on after the closing line
-	switch strings.TrimSpace(what) {
-	case "goal":
-		var g goalText
-		if err := strict(text, &g); err != nil {
-			return err
-		}
-		goal, err := g.read(p.reader)
-		if err != nil {
-			return fmt.Errorf("goal %q: %w", g.ID, err)
-		}
-		step.Goals = append(step.Goals, goal)
-	case "question":
-		var q questionText
-		if err := strict(text, &q); err != nil {
-			return err
-		}
-		if step.Question != nil {
-			return errors.New("a step has at most one question")
-		}
-		if step.Question, err = q.read(p.reader); err != nil {
-			return fmt.Errorf("question %q: %w", q.Ask, err)
-		}
-		step.Question.lay(step.ID)
-	default:
-		return fmt.Errorf("unknown block %q: want goal or question", what)
-	}
-	return nil
-}
-
 func strict(text string, into any) error {
-	return yaml.UnmarshalStrict([]byte(text), into)
+	return naming(yaml.UnmarshalStrict([]byte(text), into), text, into)
 }
 
 // check finds what is wrong with a lesson as a whole.
@@ -185,15 +127,6 @@ func (p *parser) check(l *Lesson) error {
 	if len(l.Steps) == 0 || len(l.Goals()) == 0 {
 		bad("a lesson has at least one step and one goal")
 	}
-	views := slices.Clone(l.View)
-	for _, s := range l.Steps {
-		views = append(views, s.View...)
-	}
-	for _, name := range views {
-		if p.reader.prove && !slices.Contains(p.reader.panes, name) {
-			bad("view: there is no pane %q: one of %s", name, strings.Join(p.reader.panes, ", "))
-		}
-	}
 	wrong = append(wrong, p.checkBeats(l)...)
 	seen := map[string]bool{}
 	steps := map[string]bool{}
@@ -204,9 +137,6 @@ func (p *parser) check(l *Lesson) error {
 		steps[s.ID] = true
 		if s.Text == "" && s.Question == nil {
 			bad("step %q has no text", s.ID)
-		}
-		if l.Format == 1 && (s.Kind == Predict) != (s.Question != nil && !s.Question.Quiz()) && s.Kind != See {
-			bad("step %q: a predict step has a question with reveal, and no other kind has", s.ID)
 		}
 		for _, g := range s.Goals {
 			if g.ID == "" || g.Say == "" || seen[g.ID] {
@@ -245,6 +175,11 @@ func (p *parser) check(l *Lesson) error {
 	}
 	if text := bytes.ToLower([]byte(strings.Join(p.lines, "\n"))); bytes.Contains(text, []byte("todo")) {
 		bad("it is not finished: it says TODO")
+	}
+	for i, line := range p.lines { // of a draft that kviz lesson convert has written
+		if _, what, ok := strings.Cut(line, "CONVERT:"); ok {
+			wrong = append(wrong, fmt.Errorf("%s:%d: to be decided: %s", p.name, i+1, strings.TrimSpace(what)))
+		}
 	}
 	return errors.Join(wrong...)
 }

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"kviz/cluster/expr"
+	"kviz/cluster/nearest"
 )
 
-// beats reads a lesson of format 2: chapters (##) of beats (###), each with one or two
+// beats reads chapters (##) of beats (###), each with one or two
 // paragraphs and its blocks.
 func (p *parser) beats(l *Lesson) error {
 	p.reader.names = &expr.Scope{}
@@ -46,7 +47,7 @@ func (p *parser) beats(l *Lesson) error {
 			if m == nil {
 				return fmt.Errorf("%q is no beat: want ### Title {#id} see|predict|do|break|free", line)
 			}
-			beat = &draft{line: p.at, step: &Step{Title: m[1], ID: m[2], Kind: m[3], Chapter: chapter}}
+			beat = &draft{line: p.at, step: &Step{Title: m[1], ID: m[2], Kind: m[3], Chapter: chapter, line: p.at + 1}}
 		case strings.HasPrefix(line, "```recall") && beat != nil || strings.HasPrefix(line, "```") && beat != nil && blockKnown(line):
 			what, at := strings.TrimSpace(line[3:]), p.at
 			text, err := p.block(line, "```")
@@ -57,6 +58,9 @@ func (p *parser) beats(l *Lesson) error {
 			beat.blocks = append(beat.blocks, block{what, text, at})
 		case beat == nil && strings.TrimSpace(line) != "":
 			return errors.New("text before the first beat (### Title {#id} kind)")
+		case beat != nil && strings.HasPrefix(line, "```") && nearest.To(strings.TrimSpace(line[3:]), blocks) != "":
+			what := strings.TrimSpace(line[3:])
+			return fmt.Errorf("beat %q: unknown block %q; did you mean %q?", beat.step.ID, what, nearest.To(what, blocks))
 		case beat != nil:
 			beat.body = append(beat.body, line)
 		}
@@ -97,7 +101,10 @@ func (p *parser) beat(l *Lesson, d *draft) error {
 	for _, b := range d.blocks {
 		p.at = b.line
 		if err := p.part(l, step, b); err != nil {
-			return fmt.Errorf("%s: %w", b.what, err)
+			if unknown := (*unknownField)(nil); errors.As(err, &unknown) {
+				p.at += 1 + unknown.line
+			}
+			return fmt.Errorf("beat %q: %s: %w", step.ID, b.what, err)
 		}
 	}
 	p.at = d.line

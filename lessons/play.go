@@ -23,6 +23,24 @@ type playing struct {
 	version uint64          // of what is on the stage
 	tells   map[string]int  // by step with a question: the beat in which its answer became known
 	noted   map[string]bool // by step with a question: what its answer was worth is kept
+	gains   gains
+}
+
+// gains are how far the goals of the beat under way have come, and since when.
+type gains struct {
+	most  int
+	since time.Time // in real time
+}
+
+// stuckAfter is the time without progress after which a learner is told what came nearest.
+const stuckAfter = 3 * time.Second
+
+// stuck reports whether the goals have not come nearer for a while.
+func (p *playing) stuck() bool {
+	if n := p.gained(); n > p.gains.most {
+		p.gains = gains{n, time.Now()}
+	}
+	return time.Since(p.gains.since) >= stuckAfter
 }
 
 // asked is what the cluster was asked for last.
@@ -54,15 +72,21 @@ type BeatLook struct {
 	Offer   string // the command that is offered now; "" for none
 	OfferNo int    // from 1
 	Offers  int
-	Miss    string // what came nearest to the first open goal
-	Mistake string // what went wrong, so that the beat cannot be done any more
-	Undo    bool
-	AskSure bool   // how sure the learner is can be said
-	Sure    int    // 1 guess, 2 thinks so, 3 sure; 0 not said
-	Typed   bool   // the answer is a number that is typed
-	Past    bool   // the learner has been further
-	Answers string // the title of the beat whose question the verdict is about
-	Version uint64 // another one: another beat, or the same entered anew
+	Does    []string // all that it offers, as of where it stands
+	Miss    string   // what came nearest to the first open goal
+	Mistake string   // what went wrong, so that the beat cannot be done any more
+	Undo    trace.ID // the event after which an undo goes on; zero where the learner has done nothing
+	Noticed trace.ID // the event at which the mistake was noticed
+	AskSure bool     // how sure the learner is can be said
+	Sure    int      // 1 guess, 2 thinks so, 3 sure; 0 not said
+	Typed   bool     // the answer is a number that is typed
+	Point   string   // the cells that can be pointed at, while that is the answer; "" else
+	Past    bool     // the learner has been further
+	Answers string   // the title of the beat whose question the verdict is about
+	Told    *Told    // the verdict in its parts, of a question with choices or a number
+	Ghosts  []GhostLook
+	Frozen  trace.ID // the event at which the ghosts were said
+	Version uint64   // another one: another beat, or the same entered anew
 }
 
 // begins takes up an attempt whose scene is set, at the beat it has come to.
@@ -70,6 +94,7 @@ func begins(a *Attempt, base float64, version uint64) *playing {
 	_, at := a.Beat()
 	return &playing{
 		Attempt: a, shown: at, asked: asked{beat: -1}, entered: time.Now(), base: base, version: version, tells: map[string]int{}, noted: map[string]bool{},
+		gains: gains{since: time.Now()},
 	}
 }
 
@@ -112,12 +137,12 @@ func (p *playing) looks(c Cluster) error {
 }
 
 // revealedHere reports whether what answers a question has been on the stage.
-func (p *playing) revealedHere(step *Step) bool {
-	if v, ok := p.told[step.ID]; ok {
-		return p.Known(v.at)
+func (a *Attempt) revealedHere(step *Step) bool {
+	if v, ok := a.told[step.ID]; ok {
+		return a.Known(v.at)
 	}
-	for _, f := range p.facts[step.ID] {
-		if f.at.IsZero() || !p.Known(f.at) {
+	for _, f := range a.facts[step.ID] {
+		if f.at.IsZero() || !a.Known(f.at) {
 			return false
 		}
 	}
@@ -127,7 +152,7 @@ func (p *playing) revealedHere(step *Step) bool {
 // enter goes on to the next beat.
 func (p *playing) enter(beat int) {
 	p.Enter(beat)
-	p.shown, p.offered, p.entered = beat, 0, time.Now()
+	p.shown, p.offered, p.entered, p.gains = beat, 0, time.Now(), gains{since: time.Now()}
 	p.version++
 }
 
@@ -167,6 +192,7 @@ func (p *playing) look(look *Look, hint int) {
 	}
 	b.Spots, b.Hide = p.names(step.Stage.Spots), p.names(step.Stage.Hide)
 	b.Big, _ = p.At(p.shown, step.Stage.Big)
+	p.lookGhosts(b)
 	look.Text = "**" + step.Title + "**\n\n" + b.Before
 	if b.After != "" {
 		look.Text += "\n\n" + b.After
@@ -180,7 +206,7 @@ func (p *playing) look(look *Look, hint int) {
 		look.Hint, look.HintNo, look.HintsOf = p.fill(step, fit[n-1].Text), n, len(fit)
 	}
 	if now {
-		p.lookDoing(b, step, span)
+		p.lookDoing(b, step, span, hint > 0)
 	}
 	last := len(p.Lesson.Steps) - 1
 	look.CanNext = p.shown < p.at || p.Done(p.at) && p.at < last
@@ -198,18 +224,24 @@ func (p *playing) names(texts []*Text) (all []string) {
 }
 
 // lookDoing shows what the beat under way offers, and what went wrong in it.
-func (p *playing) lookDoing(b *BeatLook, step *Step, span *Span) {
+// What came nearest to a goal is said when the learner did it, has come no nearer for a while, or asks.
+func (p *playing) lookDoing(b *BeatLook, step *Step, span *Span, asks bool) {
 	late := !span.Stopped && !step.Acts() && time.Since(p.entered) > step.Stage.Within
 	b.Late = late
-	if _, words, _ := p.Nearest(); !p.reached(step) {
+	if _, words, at := p.Nearest(); words != "" && !p.reached(step) && (p.stuck() || asks || p.Own(at)) {
 		b.Miss = words
 	}
 	if !p.reached(step) {
-		if _, words, _ := p.Mistake(); words != "" {
-			b.Mistake, b.Miss = words, ""
+		if _, words, at := p.Mistake(); words != "" {
+			b.Mistake, b.Noticed, b.Miss = words, at, ""
 		}
+		b.Undo = p.undoTo()
 	}
 	b.Offers = len(step.Offers)
+	for _, o := range step.Offers {
+		line, _ := p.At(p.shown, o.Run)
+		b.Does = append(b.Does, line)
+	}
 	if offers := step.Acts() && !p.reached(step) || late; offers && p.offered < len(step.Offers) {
 		b.Offer, _ = p.Now(step.Offers[p.offered].Run)
 		b.OfferNo = p.offered + 1
@@ -222,6 +254,7 @@ func (p *playing) lookQuestion(look *Look, step *Step, now bool) {
 	for _, before := range p.Lesson.Steps[:p.shown+1] {
 		if beat, known := p.tells[before.ID]; known && beat == p.shown {
 			look.Verdict, b.Answers, b.Sure = p.Verdict(before), before.Title, p.sure[before.ID]
+			b.Told = p.toldOf(before)
 		}
 	}
 	q := step.Question
@@ -242,6 +275,14 @@ func (p *playing) lookQuestion(look *Look, step *Step, now bool) {
 			_, told := p.tells[step.ID]
 			look.Choices = append(look.Choices, ChoiceLook{Text: "You say: " + q.Number.unit(x), Chosen: true, Right: told && p.right(step)})
 		}
+	case Point:
+		name := p.pointed[step.ID]
+		if look.Answered = name != ""; !look.Answered {
+			b.Point, _ = p.At(p.shown, q.Point.At)
+			break
+		}
+		_, told := p.tells[step.ID]
+		look.Choices = append(look.Choices, ChoiceLook{Text: "You point at " + called(name), Chosen: true, Right: told && p.right(step)})
 	default:
 		chosen := p.Answered(step)
 		look.Answered = chosen >= 0
@@ -260,6 +301,35 @@ func (p *playing) lookQuestion(look *Look, step *Step, now bool) {
 	} else if told && look.Verdict == "" {
 		look.Verdict = p.Verdict(step)
 	}
+}
+
+// Told is a verdict in its parts.
+type Told struct {
+	Said    string       // what the learner said
+	Right   bool         // it came so
+	Choices []ChoiceLook // all that could be said; none of a number
+	Why     string       // of what was said: why not, or why so
+	More    string       // of what came instead: why
+	By      trace.ID     // the event that answered
+}
+
+// toldOf takes apart what became of an answer; nil where it has no such parts.
+func (p *playing) toldOf(step *Step) *Told {
+	q := step.Question
+	v, told := p.told[step.ID]
+	n := p.Answered(step)
+	if q.Form() != OneOf || n < 0 || !told {
+		return nil
+	}
+	t := &Told{Said: p.fill(step, q.Choices[n].Text), Right: p.came(step, n), Why: p.fill(step, q.Choices[n].Why), By: v.at}
+	for i, c := range q.Choices {
+		t.Choices = append(t.Choices, ChoiceLook{Text: p.fill(step, c.Text), Chosen: i == n, Right: p.came(step, i)})
+		if !t.Right && p.came(step, i) {
+			t.More = p.fill(step, c.Why)
+		}
+	}
+	t.More = strings.TrimSpace(t.More + p.usual(step))
+	return t
 }
 
 // came reports whether the simulation did what a choice says; where it was not asked, whether
@@ -332,6 +402,12 @@ func (p *Player) doBeat(word, arg string) (done bool, err error) {
 		if !b.AnswerNumber(step, x) {
 			return true, fmt.Errorf("the question is answered already")
 		}
+	case "point": // which, then all that can be pointed at
+		names := strings.Fields(arg)
+		if len(names) == 0 {
+			return true, fmt.Errorf("point at what?")
+		}
+		return true, b.PointAt(step, names[0], names[1:])
 	case "sure":
 		n, err := strconv.Atoi(arg)
 		if err != nil || n < 1 || n > 3 {
@@ -390,7 +466,10 @@ func (p *Player) anew(beat int) { p.begin(p.lesson, beat) }
 
 // recipe is what brings an attempt on, on the player's cluster.
 func (p *Player) recipe(a *Attempt) *recipe {
-	return &recipe{c: p.cluster, a: a, fast: true, look: func() {
+	p.mu.Lock()
+	c := a.Lesson.on(p.cluster, p.folder)
+	p.mu.Unlock()
+	return &recipe{c: c, a: a, fast: true, look: func() {
 		for a.Look() {
 		}
 	}}

@@ -2,7 +2,6 @@ package lessons
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -43,13 +42,12 @@ type Player struct {
 
 	mu      sync.Mutex
 	lesson  *Lesson
-	session *Session // nil while the scene is being set, and in a lesson in beats
 	beats   *playing // of a lesson in beats; nil while the scene is being set
-	next    uint64   // position of the next event to judge
 	step    int
 	since   time.Time // when the beat was entered
 	hint    int       // hints shown of the step, 0 for none
 	trouble string
+	wrong   string // what is the matter with the text that its author has saved
 	attempt int    // counts scenes, so that an old one that ends late is ignored
 	folder  string // where the console stands during a lesson; "" while there is none
 	before  string // where it stood before
@@ -116,8 +114,8 @@ func (p *Player) whole(id string) (*Lesson, error) {
 
 // begin sets the scene of a lesson. The lock is held.
 func (p *Player) begin(l *Lesson, step int) {
-	again := p.lesson == l
-	p.lesson, p.session, p.beats, p.step, p.hint, p.trouble, p.card = l, nil, nil, step, 0, "", nil
+	again := p.lesson != nil && p.lesson.ID == l.ID
+	p.lesson, p.beats, p.step, p.hint, p.trouble, p.card = l, nil, step, 0, "", nil
 	p.attempt++
 	if err := p.enter(); err != nil {
 		p.trouble = err.Error()
@@ -125,8 +123,8 @@ func (p *Player) begin(l *Lesson, step int) {
 	p.halt()
 	ctx, cancel := context.WithCancel(context.Background())
 	p.stop = cancel
-	attempt := p.attempt
-	p.behind(func() { p.setScene(ctx, l, attempt, again) })
+	attempt, c := p.attempt, l.on(p.cluster, p.folder)
+	p.behind(func() { p.setScene(ctx, l, c, attempt, again) })
 }
 
 // halt ends the scene that is being set, if there is one: nobody waits for it any
@@ -184,7 +182,7 @@ func (p *Player) Close() {
 	defer p.mu.Unlock()
 	p.halt()
 	p.discard()
-	p.lesson, p.session, p.beats = nil, nil, nil
+	p.lesson, p.beats = nil, nil
 	p.attempt++
 }
 
@@ -200,32 +198,23 @@ func (p *Player) hurry() (back func()) {
 	return func() { _ = p.cluster.Speed(was.Speed) }
 }
 
-func (p *Player) setScene(ctx context.Context, l *Lesson, attempt int, again bool) {
+func (p *Player) setScene(ctx context.Context, l *Lesson, c Cluster, attempt int, again bool) {
 	base := p.cluster.Clock().Speed
 	back := p.hurry()
 	if again {
-		perform(ctx, p.cluster, l.script(l.Cleanup), "cleanup.sh")
+		perform(ctx, c, l.script(l.Cleanup), "cleanup.sh")
 	}
-	out, exit := perform(ctx, p.cluster, l.setup(), "setup.sh")
+	out, exit := perform(ctx, c, l.setup(), "setup.sh")
 	back()
-	if l.Format > 1 && exit == 0 {
+	if exit == 0 {
 		p.setBeats(ctx, l, attempt, base)
 		return
 	}
-	h := view.NewHistory(p.cluster.Trace())
-	h.CatchUp(0)
-
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.attempt != attempt {
-		return
-	}
-	if exit != 0 {
+	if p.attempt == attempt {
 		p.trouble = "The scene could not be set:\n" + strings.TrimSpace(out)
-		return
 	}
-	p.session, p.next = NewSession(l, h.Latest()), h.Len()
-	p.session.Assume(p.step)
 }
 
 // setBeats begins an attempt at a lesson in beats, and brings it to the beat where the learner
@@ -251,10 +240,11 @@ type Look struct {
 	Recall   *RecallLook // of questions that come back, else nil
 	Active   bool
 	Setting  bool // the scene is being set, and nothing can be done yet
-	Staged   bool // the lesson is one in beats
 	ID       string
 	Title    string
 	Trouble  string // what the lesson cannot do
+	Within   string // the folder that what it offers is confined to; "" where it is kviz' own, or the learner's
+	Wrong    string // what is the matter with the text that its author has saved
 	Step     int    // from 1
 	Steps    int
 	Kind     string   // see, predict, do, break, free
@@ -273,6 +263,11 @@ type Look struct {
 	HintsOf  int
 	CanNext  bool
 	Finished bool
+}
+
+// Offers reports whether a line is what the lesson offers out of a bundle, and has to be confined to its folder.
+func (l *Look) Offers(line string) bool {
+	return l.Within != "" && l.Beat != nil && line == l.Beat.Offer
 }
 
 // GoalLook is one line of the checklist.
@@ -310,46 +305,15 @@ func (p *Player) Look() Look {
 	if p.lesson == nil {
 		return Look{}
 	}
-	if p.lesson.Format > 1 {
-		return p.lookBeat()
-	}
-	step := p.lesson.Steps[p.step]
-	look := Look{
-		Active: true, ID: p.lesson.ID, Title: p.lesson.Title, Step: p.step + 1, Steps: len(p.lesson.Steps), Kind: step.Kind,
-		Text: "**" + step.Title + "**\n\n" + step.Text, Notes: step.Notes, View: p.lesson.ViewAt(p.step),
-	}
-	if p.session == nil {
-		look.Text, look.Setting = "Setting the scene …", p.trouble == ""
-		if p.trouble != "" {
-			look.Text = p.trouble
-		}
-		return look
-	}
-	p.judge()
-	s := p.session
-	for _, g := range step.Goals {
-		look.Goals = append(look.Goals, GoalLook{g.Say, s.Met(g) || s.reached(step) && !g.Never()})
-	}
-	p.lookQuestion(&look, step)
-	if fit := s.Hints(step); p.hint > 0 && len(fit) > 0 && !s.reached(step) {
-		n := min(p.hint, len(fit))
-		look.Hint, look.HintNo, look.HintsOf = fit[n-1].Text, n, len(fit)
-	}
-	look.CanNext = s.Passed(step) && p.step+1 < len(p.lesson.Steps)
-	look.Finished = s.Solved() && len(s.Unsettled()) == 0 && p.step+1 == len(p.lesson.Steps) && s.Passed(step)
-	err := p.progress.left(p.lesson.ID, step.ID)
-	if look.Finished {
-		err = errors.Join(err, p.progress.done(p.lesson))
-	}
-	if err != nil {
-		look.Text += "\n\n" + err.Error()
-	}
-	return look
+	return p.lookBeat()
 }
 
 // lookBeat is Look in a lesson in beats. The lock is held.
 func (p *Player) lookBeat() Look {
-	look := Look{Active: true, Staged: true, Title: p.lesson.Title, ID: p.lesson.ID, Steps: len(p.lesson.Steps), Step: p.step + 1, Text: "Setting the scene …"}
+	look := Look{Active: true, Title: p.lesson.Title, ID: p.lesson.ID, Steps: len(p.lesson.Steps), Step: p.step + 1, Text: "Setting the scene …", Wrong: p.wrong}
+	if p.lesson.Bundled {
+		look.Within = p.folder
+	}
 	if p.recalling != nil {
 		look.Recall = p.recalling.look(p)
 		look.Text = "Bringing a new run to the question …"
@@ -380,51 +344,6 @@ func (p *Player) lookBeat() Look {
 	return look
 }
 
-// lookQuestion shows a step's question, and the verdict of the last
-// prediction until it is known and read.
-func (p *Player) lookQuestion(look *Look, step *Step) {
-	s := p.session
-	if q := step.Question; q != nil {
-		look.Ask, look.Form = q.Ask, q.Form()
-		look.Text += "\n\n**" + q.Ask + "**"
-		if q.Form() != OneOf {
-			s.lookParts(look, step)
-			return
-		}
-		chosen := s.Answered(step)
-		look.Answered = chosen >= 0
-		known := look.Answered && s.Revealed(step)
-		for i, c := range q.Choices {
-			look.Choices = append(look.Choices, ChoiceLook{Text: c.Text, Chosen: i == chosen, Right: known && c.Right})
-		}
-		look.Verdict = s.Verdict(step)
-		if look.Answered && !known {
-			look.Verdict = "You will see. Go on, and make it happen."
-		}
-		return
-	}
-	for i := p.step - 1; i >= 0 && i >= p.step-2; i-- {
-		if before := p.lesson.Steps[i]; before.Kind == Predict {
-			if v := s.Verdict(before); v != "" {
-				look.Verdict = "Your prediction: " + v
-			}
-			return
-		}
-	}
-}
-
-// judge folds what has happened since the last look.
-func (p *Player) judge() {
-	events, next, lost := p.cluster.Trace().Read(p.next, judged)
-	if lost > 0 {
-		p.trouble = fmt.Sprintf("%d events were let go before they were judged; restart the lesson if a goal does not tick", lost)
-	}
-	for _, e := range events {
-		p.session.Apply(e)
-	}
-	p.next = next
-}
-
 // Do answers: "next", "back", "hint", "restart", "leave", "reveal" (go on
 // without having done the step), "answer 2" for the second choice (or the second
 // card as the next one, the second label for the next item), or "undo".
@@ -445,55 +364,35 @@ func (p *Player) Do(action string) error {
 		p.recalling = nil
 		p.halt()
 		p.discard()
-		script := p.lesson.script(p.lesson.Cleanup)
+		l := p.lesson
 		p.behind(func() {
 			defer p.hurry()()
-			perform(context.Background(), p.cluster, script, "cleanup.sh")
+			l.cleansUp(context.Background(), p.cluster)
 		})
-		p.lesson, p.session, p.beats = nil, nil, nil
+		p.lesson, p.beats = nil, nil
 		p.attempt++
 		return nil
 	}
-	if p.session == nil && p.beats == nil {
+	if p.beats == nil {
 		return fmt.Errorf("the scene is still being set")
 	}
-	if p.beats != nil {
-		p.step = p.beats.at
-		if done, err := p.doBeat(word, arg); done {
-			return err
-		}
+	p.step = p.beats.at
+	if done, err := p.doBeat(word, arg); done {
+		return err
 	}
 	step := p.lesson.Steps[p.step]
 	switch word {
-	case "next":
-		p.judge()
-		if !p.session.Passed(step) {
-			return fmt.Errorf("this step is not done yet (%s)", p.missing(step))
-		}
-		return p.move(1)
-	case "reveal":
-		return p.move(1)
-	case "back":
-		return p.move(-1)
 	case "hint":
 		return p.giveHint(step)
 	case "answer":
 		return p.answer(step, arg)
 	case "undo":
-		if !p.judging().Undo(step) {
+		if !p.beats.Undo(step) {
 			return fmt.Errorf("there is nothing to take back")
 		}
 		return nil
 	}
 	return fmt.Errorf("unknown action %q: next, back, hint, restart, leave, reveal, undo or answer N", action)
-}
-
-// judging is what judges the lesson under way.
-func (p *Player) judging() *Session {
-	if p.beats != nil {
-		return p.beats.Session
-	}
-	return p.session
 }
 
 func (p *Player) answer(step *Step, arg string) error {
@@ -504,44 +403,17 @@ func (p *Player) answer(step *Step, arg string) error {
 	if _, among := step.Question.parts(); n > among {
 		return fmt.Errorf("there is no answer %q here", arg)
 	}
-	if p.judging().Answer(step, n-1) {
+	if p.beats.Answer(step, n-1) {
 		return nil
 	}
-	if step.Question.Form() == Order && !p.judging().Settled(step) {
+	if step.Question.Form() == Order && !p.beats.Settled(step) {
 		return fmt.Errorf("card %d has its place already", n)
 	}
 	return fmt.Errorf("the question is answered already")
 }
 
-func (p *Player) move(by int) error {
-	to := p.step + by
-	if to < 0 || to >= len(p.lesson.Steps) {
-		return fmt.Errorf("there is no further step; leave the lesson, or go on trying things")
-	}
-	p.step, p.hint = to, 0
-	return nil
-}
-
-// missing says what keeps a step from being done.
-func (p *Player) missing(step *Step) string {
-	switch q := step.Question; {
-	case q != nil && q.Form() != OneOf:
-		if !p.session.Settled(step) {
-			return "answer the question right"
-		}
-	case q != nil && p.session.Answered(step) < 0:
-		return "choose an answer"
-	}
-	for _, g := range step.Goals {
-		if !p.session.Met(g) {
-			return g.Say
-		}
-	}
-	return "the steps before it are open"
-}
-
 func (p *Player) giveHint(step *Step) error {
-	fit := p.judging().Hints(step)
+	fit := p.beats.Hints(step)
 	if len(fit) == 0 {
 		return fmt.Errorf("there is no hint for where you are: read the step again")
 	}

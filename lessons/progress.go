@@ -27,7 +27,7 @@ type Mark struct {
 	Done     bool                `json:"done,omitempty"`
 	Finished *time.Time          `json:"finished,omitempty"` // when it was done first
 	Of       int                 `json:"lesson_version,omitempty"`
-	Step     string              `json:"beat,omitempty"` // where it was left; of format 1 the step
+	Step     string              `json:"beat,omitempty"` // where it was left
 	Hints    int                 `json:"hints,omitempty"`
 	Beats    map[string]BeatMark `json:"beats,omitempty"`
 }

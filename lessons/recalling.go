@@ -88,7 +88,7 @@ func FindDue(all []*Lesson, d Due) (*Lesson, *Step) {
 		return nil, nil
 	}
 	i = slices.IndexFunc(l.Steps, func(s *Step) bool { return s.ID == d.Beat })
-	if i < 0 || l.Format == 1 {
+	if i < 0 {
 		return nil, nil
 	}
 	return l, l.Steps[i]

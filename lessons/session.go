@@ -23,23 +23,25 @@ type Session struct {
 	told    map[string]verdict       // by step: what the simulation did
 	given   map[string][]int         // by step: the parts of an answer, as far as it goes
 	facts   map[string][]fact        // by step: what the simulation did about the parts of its question
-	kept    map[string]bool          // by step: answered right in an earlier sitting
 	failed  error                    // an expression that could not be answered
 
-	// Of a lesson in beats.
 	at      int                // the beat that is under way; those after it are not judged
 	values  expr.Values        // what names stand for
 	numbers map[string]float64 // by step: the number answered
+	pointed map[string]string  // by step: the cell that was pointed at
+	among   map[string][]string
 	sure    map[string]int     // by step: how sure the learner was, 1 to 3
 	near    map[string]nearing // by goal: what came near to it last
+	nearest map[string]closest // by goal: the event that came nearest to it
 	shown   map[string]bool    // steps that were shown instead of done
 }
 
 // verdict is what the simulation did about a prediction.
 type verdict struct {
 	at    trace.ID
-	holds []bool  // for each choice, whether it came true
-	right float64 // of a number: the answer
+	holds []bool          // for each choice, whether it came true
+	right float64         // of a number: the answer
+	cells map[string]bool // of cells to point at: which are right
 }
 
 // NewSession begins an attempt at a state: that of the cluster when the scene
@@ -48,29 +50,11 @@ func NewSession(l *Lesson, start *view.State) *Session {
 	s := &Session{
 		Lesson: l, b: view.From(start), met: map[string]trace.ID{}, broken: map[string]trace.ID{},
 		since: map[string]time.Duration{}, passed: map[string]bool{}, answers: map[string]int{}, told: map[string]verdict{},
-		given: map[string][]int{}, facts: map[string][]fact{}, kept: map[string]bool{},
-		values: expr.Values{}, numbers: map[string]float64{}, sure: map[string]int{}, near: map[string]nearing{}, shown: map[string]bool{},
+		given: map[string][]int{}, facts: map[string][]fact{},
+		values: expr.Values{}, numbers: map[string]float64{}, pointed: map[string]string{}, among: map[string][]string{}, sure: map[string]int{}, near: map[string]nearing{}, nearest: map[string]closest{}, shown: map[string]bool{},
 	}
 	s.levels()
 	return s
-}
-
-// Assume takes the steps before one for done: the learner did them in an
-// earlier sitting, on a cluster that is gone.
-func (s *Session) Assume(before int) {
-	for _, step := range s.Lesson.Steps[:before] {
-		for _, g := range step.Goals {
-			if g.edge != nil {
-				s.met[g.ID] = trace.ID{}
-			}
-		}
-		if len(step.Goals) > 0 {
-			s.passed[step.ID] = true
-		}
-		if step.Question != nil && step.Question.Form() != OneOf {
-			s.kept[step.ID] = true
-		}
-	}
 }
 
 // Apply folds one event.
@@ -81,20 +65,16 @@ func (s *Session) Apply(e *trace.Event) {
 
 // look judges an event that was folded.
 func (s *Session) look(st *view.State, e *trace.Event) {
-	for i, step := range s.Lesson.Steps {
-		if s.Lesson.Format > 1 && i > s.at {
-			break
+	step := s.Lesson.Steps[s.at]
+	for _, g := range step.Goals {
+		s.judge(g, st, e)
+		s.miss(g, st, e)
+		if !s.passed[step.ID] {
+			s.nears(g, st, e)
 		}
-		if s.Lesson.Format == 1 || i == s.at {
-			for _, g := range step.Goals {
-				s.judge(g, st, e)
-				s.miss(g, st, e)
-			}
-		}
-		s.reveal(step, st, e)
-		s.watch(step, st, e)
 	}
-	s.pass(st, e)
+	s.answersAt(st, e)
+	s.pass()
 }
 
 // answersAt notes what an event answers of what was asked up to the beat under way.
@@ -105,32 +85,23 @@ func (s *Session) answersAt(st *view.State, e *trace.Event) {
 	}
 }
 
-// pass notes the steps whose goals are all met now. A step is passed after the
-// ones before it: a level of a later step that holds from the beginning ("the
-// quorum is whole") says nothing before the earlier steps are done.
-func (s *Session) pass(st *view.State, e *trace.Event) {
-	for i, step := range s.Lesson.Steps {
-		if s.passed[step.ID] || len(step.Goals) == 0 {
-			continue
-		}
-		if s.Lesson.Format > 1 && i != s.at {
-			continue
-		}
-		for _, g := range step.Goals {
-			if g.Optional {
-				continue
-			}
-			if _, done := s.met[g.ID]; g.edge != nil && !done {
-				return
-			}
-		}
-		for _, g := range step.Goals {
-			if g.edge == nil && !g.Optional && !s.Met(g) {
-				return
-			}
-		}
-		s.passed[step.ID] = true
+// pass notes that the goals of the beat under way are all met now.
+func (s *Session) pass() {
+	step := s.Lesson.Steps[s.at]
+	if s.passed[step.ID] || len(step.Goals) == 0 {
+		return
 	}
+	for _, g := range step.Goals {
+		if _, done := s.met[g.ID]; g.edge != nil && !g.Optional && !done {
+			return
+		}
+	}
+	for _, g := range step.Goals {
+		if g.edge == nil && !g.Optional && !s.Met(g) {
+			return
+		}
+	}
+	s.passed[step.ID] = true
 }
 
 func (s *Session) judge(g *Goal, st *view.State, e *trace.Event) {
@@ -161,13 +132,8 @@ func (s *Session) judge(g *Goal, st *view.State, e *trace.Event) {
 
 // levels looks at what holds at the beginning.
 func (s *Session) levels() {
-	st := s.b.Live()
-	for i, step := range s.Lesson.Steps {
-		if s.Lesson.Format == 1 || i == s.at {
-			s.lasting(step, st)
-		}
-	}
-	s.pass(st, st.Event)
+	s.lasting(s.Lesson.Steps[s.at], s.b.Live())
+	s.pass()
 }
 
 // lasting looks at what holds as a step begins.
@@ -193,6 +159,9 @@ func (s *Session) reveal(step *Step, st *view.State, e *trace.Event) {
 	}
 	if q.Number != nil {
 		v.right = s.number(q.Number, st, e)
+	}
+	if q.Point != nil {
+		v.cells = s.cells(step, st, e)
 	}
 	s.told[step.ID] = v
 }
@@ -238,6 +207,10 @@ func (s *Session) Passed(step *Step) bool {
 		if _, ok := s.numbers[step.ID]; !ok {
 			return false
 		}
+	case q != nil && q.Form() == Point:
+		if s.pointed[step.ID] == "" {
+			return false
+		}
 	case q != nil && q.Form() != OneOf:
 		if !s.Settled(step) {
 			return false
@@ -254,42 +227,6 @@ func (s *Session) Passed(step *Step) bool {
 // those of the steps before it.
 func (s *Session) reached(step *Step) bool { return len(step.Goals) == 0 || s.passed[step.ID] }
 
-// Unmet lists the goals that are still open. A level counts when its step was
-// done once, except for those of the last step with goals, which must hold at the
-// end.
-func (s *Session) Unmet() []*Goal {
-	var open []*Goal
-	last := ""
-	for _, step := range s.Lesson.Steps {
-		if len(step.Goals) > 0 {
-			last = step.ID
-		}
-	}
-	for _, step := range s.Lesson.Steps {
-		if s.reached(step) && step.ID != last {
-			for _, g := range step.Goals { // what must never happen counts to the end
-				if g.never != nil && !s.Met(g) {
-					open = append(open, g)
-				}
-			}
-			continue
-		}
-		before := len(open)
-		for _, g := range step.Goals {
-			if !s.Met(g) {
-				open = append(open, g)
-			}
-		}
-		if !s.reached(step) && before == 0 && len(open) == 0 {
-			open = append(open, step.Goals...) // each was met, but never all together
-		}
-	}
-	return open
-}
-
-// Solved reports whether no goal is open.
-func (s *Session) Solved() bool { return len(s.Unmet()) == 0 }
-
 // Answer chooses an answer to a step's question. A prediction that the
 // simulation has already answered, and a quiz that was answered, stand. A
 // question of order or match takes one part at a time, until all are right.
@@ -298,7 +235,7 @@ func (s *Session) Answer(step *Step, choice int) bool {
 	if q == nil {
 		return false
 	}
-	if q.Form() == Count {
+	if q.Form() == Count || q.Form() == Point {
 		return false
 	}
 	if _, among := q.parts(); choice < 0 || choice >= among {
@@ -307,10 +244,7 @@ func (s *Session) Answer(step *Step, choice int) bool {
 	if q.Form() != OneOf {
 		return s.put(step, choice)
 	}
-	if _, answered := s.answers[step.ID]; answered && (q.Quiz() || s.answered(step)) {
-		return false
-	}
-	if _, frozen := s.answers[step.ID]; frozen && s.Lesson.Format > 1 {
+	if _, frozen := s.answers[step.ID]; frozen {
 		return false
 	}
 	s.answers[step.ID] = choice
@@ -333,7 +267,7 @@ func (s *Session) Revealed(step *Step) bool {
 	if step.Question == nil {
 		return false
 	}
-	if step.Question.Form() == Count {
+	if f := step.Question.Form(); f == Count || f == Point {
 		return s.answered(step)
 	}
 	if step.Question.Form() != OneOf {
@@ -351,6 +285,8 @@ func (s *Session) Verdict(step *Step) string {
 	switch q := step.Question; {
 	case q != nil && q.Form() == Count:
 		return s.judgeNumber(step)
+	case q != nil && q.Form() == Point:
+		return s.judgePoint(step)
 	case q != nil && q.Form() != OneOf:
 		return s.judgeParts(step)
 	}
@@ -365,8 +301,9 @@ func (s *Session) Verdict(step *Step) string {
 		right = v.holds[n]
 		at = " (#" + v.at.String() + ")"
 	}
+	usual := s.usual(step)
 	if right {
-		return "Right" + at + ". " + mine.Why
+		return "Right" + at + ". " + mine.Why + usual
 	}
 	s1 := "No" + at + ". " + mine.Why
 	for i, c := range q.Choices {
@@ -378,7 +315,19 @@ func (s *Session) Verdict(step *Step) string {
 			s1 += " What happened: " + c.Text + ". " + c.Why
 		}
 	}
-	return s1
+	return s1 + usual
+}
+
+// usual says that a run went another way than most do, "" where it did not: elections are real, and
+// the run decides what was right.
+func (s *Session) usual(step *Step) string {
+	v, told := s.told[step.ID]
+	for i, c := range step.Question.Choices {
+		if told && c.Right && !v.holds[i] && !step.Question.Varies {
+			return " That is so in your run; the usual outcome is: " + c.Text + "."
+		}
+	}
+	return ""
 }
 
 // Hints lists the hints that fit where the learner stands: those of the step's

@@ -98,22 +98,19 @@ func (l *several) UnmarshalJSON(b []byte) error {
 }
 
 // pinned is a member's name after leader, else {is, by}.
-type pinned struct{ name, is, by string }
+type pinned struct {
+	name string
+	Is   string `json:"is"`
+	By   string `json:"by"`
+}
 
 // UnmarshalJSON reads either.
 func (p *pinned) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &p.name) == nil {
 		return nil
 	}
-	var both struct {
-		Is string `json:"is"`
-		By string `json:"by"`
-	}
-	if err := json.Unmarshal(b, &both); err != nil {
-		return err
-	}
-	p.is, p.by = both.Is, both.By
-	return nil
+	type plain pinned
+	return fields(b, (*plain)(p))
 }
 
 // offerText is a command, or one with the exit status that it ends with.
@@ -128,7 +125,7 @@ func (o *offerText) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	type plain offerText
-	return json.Unmarshal(b, (*plain)(o))
+	return fields(b, (*plain)(o))
 }
 
 const (
@@ -210,13 +207,13 @@ func (t *stageText) pins() ([]Pin, error) {
 		switch p := t.Pin[name]; {
 		case name == "leader" && p.name != "":
 			all = append(all, Pin{Is: fmt.Sprintf("store.leader == %q", p.name), By: "lead " + p.name})
-		case p.is == "" || p.by == "":
+		case p.Is == "" || p.By == "":
 			return nil, fmt.Errorf("pin %s: want {is: EXPRESSION, by: COMMAND}, or leader: NAME", name)
 		default:
-			if _, err := expr.Compile(p.is); err != nil {
+			if _, err := expr.Compile(p.Is); err != nil {
 				return nil, fmt.Errorf("pin %s: %w", name, err)
 			}
-			all = append(all, Pin{Is: p.is, By: p.by})
+			all = append(all, Pin{Is: p.Is, By: p.By})
 		}
 	}
 	return all, nil

@@ -128,7 +128,12 @@ func (t *Text) Fill(s *view.State, e *trace.Event, names expr.Values) (filled st
 }
 
 // bare is a text without its values, for rules about words.
-func (t *Text) bare() string {
+func (t *Text) bare() string { return t.instead("x") } // a value is read as one short word
+
+// without is a text without its values, for rules about names.
+func (t *Text) without() string { return t.instead("") }
+
+func (t *Text) instead(value string) string {
 	if t == nil {
 		return ""
 	}
@@ -137,8 +142,21 @@ func (t *Text) bare() string {
 		if p.value == nil {
 			b.WriteString(p.words)
 		} else {
-			b.WriteString("x") // a value is read as one short word
+			b.WriteString(value)
 		}
 	}
 	return b.String()
+}
+
+// values are the expressions of a text as they are written, with their braces.
+func (t *Text) values() (all []string) {
+	for rest := t.src; ; {
+		at := opening.FindStringIndex(rest)
+		if at == nil {
+			return all
+		}
+		end := at[0] + closing(rest[at[0]:]) + 1
+		all = append(all, rest[at[0]:end])
+		rest = rest[end:]
+	}
 }

@@ -1,24 +1,9 @@
 package lessons
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
-
-var headingForm = regexp.MustCompile(`^## (.+?) \{#([a-z0-9-]+)(?: view=([a-z,]+))?\} (see|predict|do|break|free)$`)
-
-func heading(line string) (*Step, error) {
-	m := headingForm.FindStringSubmatch(strings.TrimRight(line, " "))
-	if m == nil {
-		return nil, fmt.Errorf("%q is no step: want ## Title {#id} see|predict|do|break|free, or {#id view=pane,pane}", line)
-	}
-	step := &Step{Title: m[1], ID: m[2], Kind: m[4]}
-	if m[3] != "" {
-		step.View = strings.Split(m[3], ",")
-	}
-	return step, nil
-}
 
 var noteForm = regexp.MustCompile(`(?s)<!-- note: (.*?) -->`)
 

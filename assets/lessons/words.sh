@@ -37,18 +37,18 @@ promote() { # MEMBER: as soon as the store takes it for caught up
     sleep 1
   done
 }
-lead() { # MEMBER: hand the office over; a busy machine may need more than one try
+lead() { # MEMBER: hand leadership over; a busy machine may need more than one try
   for try in $(seq 15); do
     if kviz fault lead member/$1; then break; fi
     sleep 1
   done
   awaits "store.leader == \"$1\""
 }
-wrote() { # the writer's next number is kept
+wrote() { # the writer's next number is committed
   next=$(kubectl get configmap ledger -n demo -o jsonpath='{.data.number}')
   awaits "int(object(\"configmaps\", \"demo\", \"ledger\").data.number) > $next"
 }
-through() { # NUMBER: so many of the writer's numbers are kept
+through() { # NUMBER: so many of the writer's numbers are committed
   for n in $(seq $1); do wrote; done
 }
 voters() { # NUMBER: so many vote, all are up, and one leads
@@ -65,7 +65,7 @@ member() { # WORDS…: etcdctl member at whoever leads: others may be down
 id() { # MEMBER: its number, as etcdctl wants it
   member list | grep ", $1, http" | cut -d, -f1
 }
-dismissed() { # MEMBER: etcdctl takes it out of the group
+dismissed() { # MEMBER: etcdctl removes it
   for try in $(seq 10); do
     member remove $(id $1)
     if is "!store.members.exists(m, m == \"$1\")"; then return 0; fi

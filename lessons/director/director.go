@@ -146,7 +146,7 @@ func (p *Play) Next() {
 	p.at = len(p.Frames) - 1
 }
 
-// Again begins anew.
+// Again starts over.
 func (p *Play) Again() { p.at, p.spent = 0, 0 }
 
 // Change is which visible change is on the stage, from 1; 0 before the first.

@@ -1,0 +1,2 @@
+# The other follower.
+kviz fault deafen member/$(follower $deaf)

@@ -1,0 +1,2 @@
+# The other follower, and another slowness.
+kviz fault slow member/$(follower $slow) 350ms

@@ -1,0 +1,1 @@
+kviz fault heal member/$filled

@@ -1,0 +1,2 @@
+# miss: filled: a slow disk takes every write, only later; this one has to be full
+kviz fault slow member/$filled 400ms

@@ -1,0 +1,3 @@
+# It is removed, and another joins, with etcdctl.
+dismissed $one
+welcomed d
