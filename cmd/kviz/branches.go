@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -45,7 +46,7 @@ func (b *branches) Fork(ctx context.Context, f tui.Fork) (tui.Again, error) {
 	return tui.Again{
 		Cluster: c, History: view.NewHistory(c.Trace()),
 		Save:  func(path string) error { return saveRecording(c, path, branchHeader(c, cfg)) },
-		Close: func() error { return b.close(c) },
+		Close: freeing(func() error { return b.close(c) }),
 	}, nil
 }
 
@@ -71,6 +72,15 @@ func roomFor(past []*trace.Event) int {
 		return len(past) + trace.DefaultLimit
 	}
 	return 0
+}
+
+// freeing ends a cluster and gives its memory back: it is large, and its end may be the last that
+// happens for a while, so that the collector would not run.
+func freeing(end func() error) func() error {
+	return func() error {
+		defer debug.FreeOSMemory()
+		return end()
+	}
 }
 
 func (b *branches) close(c *cluster.Cluster) error {

@@ -46,7 +46,7 @@ func exploreCommand() *command {
 			if err != nil {
 				return err
 			}
-			return screen(ctx, io, &s, &e, more, cfg)
+			return screen(ctx, io, &s, &e, more, &from, cfg)
 		},
 	}
 }
@@ -58,25 +58,42 @@ func start(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, tui.Config{StartScreen: true})
+	return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, &lessonFolders{}, tui.Config{StartScreen: true})
 }
 
 // screen boots a cluster and opens the explorer over it, with kviz' own lessons and more.
-func screen(ctx context.Context, io streams, s *shape, e *endpoints, more []lessons.Source, look tui.Config) error {
+func screen(ctx context.Context, io streams, s *shape, e *endpoints, more []lessons.Source, from *lessonFolders, look tui.Config) error {
+	all, err := lessons.Read(assets.Lessons(), more...)
+	if err != nil { // which keeps nobody from the other lessons
+		fmt.Fprintf(io.err, "kviz: %v\n", err)
+	}
+	if err := from.translate(all); err != nil {
+		return err
+	}
+	progress, err := loadProgress()
+	if err != nil {
+		fmt.Fprintf(io.err, "kviz: %v\n", err)
+	}
+	return screenOf(ctx, io, s, e, taught{all: all, progress: progress}, look)
+}
+
+// taught are the lessons of a screen.
+type taught struct {
+	all      []*lessons.Lesson
+	progress *lessons.Progress // nil: what is done is not written down
+	// beside, if set, runs beside the screen with its player, and calls changed after it has
+	// given the player other lessons.
+	beside func(ctx context.Context, p *lessons.Player, changed func()) error
+}
+
+// screenOf is screen with such lessons.
+func screenOf(ctx context.Context, io streams, s *shape, e *endpoints, teach taught, look tui.Config) error {
 	cfg, err := s.config(false)
 	if err == nil {
 		err = errors.Join(e.check(), knownLook(look))
 	}
 	if err != nil {
 		return err
-	}
-	all, err := lessons.Read(assets.Lessons(), more...)
-	if err != nil {
-		return err
-	}
-	progress, err := loadProgress()
-	if err != nil {
-		fmt.Fprintf(io.err, "kviz: %v\n", err)
 	}
 	c, end, err := s.boot(ctx, cfg, "explore")
 	if err != nil {
@@ -87,10 +104,16 @@ func screen(ctx context.Context, io streams, s *shape, e *endpoints, more []less
 		return errors.Join(err, end())
 	}
 	look.History = view.NewHistory(c.Trace())
-	player := lessons.NewPlayer(c, all, progress)
+	player := lessons.NewPlayer(c, teach.all, teach.progress)
 	defer player.Close()
+	if teach.beside != nil {
+		look.Beside = func(ctx context.Context, changed func()) error { return teach.beside(ctx, player, changed) }
+	}
 	look.Lessons = player
 	look.Save = func(path string) error { return saveRecording(c, path, s.header(c, cfg, "explore")) }
+	if s.clockDir() == "" { // else what it keeps has to be ended in its order
+		look.End = freeing(c.Close)
+	}
 	look.Saved = s.dataDir != "" || s.record != ""
 	look.Scenarios = scenarios
 	look.Booting = func(ctx context.Context, progress func(string)) (tui.Cluster, error) {

@@ -17,7 +17,7 @@ import (
 )
 
 // lessonVerbs are what kviz lesson does, in the order in which its help lists them.
-var lessonVerbs = []string{"list", "show", "start", "recall", "progress", "export-progress", "check", "frames", "new", "edit"}
+var lessonVerbs = []string{"list", "show", "start", "recall", "progress", "export-progress", "check", "frames", "cast", "new", "edit", "watch", "bundle", "translate", "convert"}
 
 func lessonCommand() *command {
 	var s shape
@@ -37,8 +37,13 @@ progress         what you have done, and when questions come back
 export-progress  the same as a table (CSV), a row a beat; nothing is ever sent anywhere
 check  proves lessons: each starts unsolved, its solution solves it, its near-misses do not
 frames print what each beat of a lesson shows where it stands
+cast   the same as it moves, into a file for asciinema: L09, or some of its beats: L09#crash..write
 new    a folder with a small lesson that passes the check, to write your own from
 edit   a copy of one of kviz' own, to change
+watch  a lesson's folder beside your editor: begins again at the beat whenever you save
+bundle one file with a lesson in it, for others; opened with --lessons FILE
+convert    a draft in beats beside a lesson of format 1, which kviz no longer plays
+translate  print the texts of a lesson for another language (--lang de), to be filled in
 
 Lessons of your own are shown and proven with --lessons DIR; one that has the id of another
 stands in its place. kviz help lessons has the format.`,
@@ -52,7 +57,7 @@ stands in its place. kviz help lessons has the format.`,
 			prove.register(f)
 			look.register(f)
 		},
-		run: func(ctx context.Context, io streams, args []string) error {
+		run: func(ctx context.Context, io streams, args []string) (err error) {
 			if len(args) == 0 {
 				return &usageError{text: "say what to do: " + strings.Join(lessonVerbs, ", "), command: "lesson"}
 			}
@@ -61,13 +66,29 @@ stands in its place. kviz help lessons has the format.`,
 				return newLesson(io.out, args[1:])
 			case "edit":
 				return editLesson(io.out, args[1:])
+			case "convert":
+				return convertLesson(io.out, args[1:])
+			case "bundle":
+				return bundleLesson(io.out, args[1:], prove.output, s.seed)
+			case "watch":
+				return watchLesson(ctx, io, args[1:], &s, own, look.config())
 			}
 			more, err := from.sources()
 			if err != nil {
 				return err
 			}
-			all, err := lessons.Load(assets.Lessons(), panes.Names(), more...)
-			if err != nil {
+			all, broken := lessons.Load(assets.Lessons(), panes.Names(), more...)
+			if broken != nil { // which keeps nobody from the other lessons
+				if args[0] == "check" && len(args) == 1 {
+					defer func() { err = errors.Join(err, broken) }()
+				} else if err := otherwise(io.err, all, args, broken); err != nil {
+					return err
+				}
+			}
+			if args[0] == "translate" {
+				return translateLesson(io.out, all, args[1:], from.lang)
+			}
+			if err := from.translate(all); err != nil {
 				return err
 			}
 			switch verb, ids := args[0], args[1:]; verb {
@@ -98,14 +119,14 @@ stands in its place. kviz help lessons has the format.`,
 					cfg.Lesson += "#" + beat
 				}
 				s.sceneOf(l.Scene, own)
-				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, cfg)
+				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, &from, cfg)
 			case "recall":
 				cfg := look.config()
 				cfg.Lesson, cfg.Plain = lessons.Recalling, plain
 				if err := s.recallScene(all, own); err != nil {
 					return err
 				}
-				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, cfg)
+				return screen(ctx, io, &s, &endpoints{etcdPort: noPort}, more, &from, cfg)
 			case "progress", "export-progress":
 				progress, err := loadProgress()
 				if err != nil {
@@ -118,6 +139,16 @@ stands in its place. kviz help lessons has the format.`,
 				return nil
 			case "check":
 				return prove.check(ctx, io.out, all, ids, s.seed)
+			case "cast":
+				beats := ""
+				if len(ids) == 1 {
+					ids[0], beats, _ = strings.Cut(ids[0], "#")
+				}
+				l, err := oneLesson(all, ids)
+				if err != nil {
+					return err
+				}
+				return prove.cast(ctx, io.out, l, beats, prove.output, look.theme, s.seed)
 			case "frames":
 				l, err := oneLesson(all, ids)
 				if err != nil {
@@ -133,6 +164,19 @@ stands in its place. kviz help lessons has the format.`,
 			}
 		},
 	}
+}
+
+// otherwise says which lessons cannot be read, and refuses a command that names one there is not: it may be one
+// of those.
+func otherwise(w io.Writer, all []*lessons.Lesson, args []string, broken error) error {
+	if len(args) > 1 {
+		id, _, _ := strings.Cut(args[1], "#")
+		if _, err := lessonsNamed(all, []string{id}); err != nil {
+			return broken
+		}
+	}
+	fmt.Fprintf(w, "%v\nkviz: the other lessons follow\n\n", broken)
+	return nil
 }
 
 func listLessons(w io.Writer, all []*lessons.Lesson) error {
@@ -259,23 +303,4 @@ func oneLesson(all []*lessons.Lesson, ids []string) (*lessons.Lesson, error) {
 		return nil, err
 	}
 	return found[0], nil
-}
-
-func showLesson(w io.Writer, l *lessons.Lesson, notes bool) {
-	fmt.Fprintf(w, "%s  %s (%d min)\n", l.ID, l.Title, l.Minutes)
-	for i, step := range l.Steps {
-		fmt.Fprintf(w, "\n%d. [%s] %s\n\n%s\n", i+1, step.Kind, step.Title, step.Text)
-		if q := step.Question; q != nil {
-			fmt.Fprintf(w, "\n%s\n", q.Ask)
-			for n, line := range q.Lines(notes) {
-				fmt.Fprintf(w, "   %d) %s\n", n+1, line)
-			}
-		}
-		for _, g := range step.Goals {
-			fmt.Fprintf(w, "   ○ %s\n", g.Say)
-		}
-		if notes && step.Notes != "" {
-			fmt.Fprintf(w, "   Note: %s\n", step.Notes)
-		}
-	}
 }

@@ -47,7 +47,7 @@ type streams struct {
 	out, err io.Writer
 }
 
-// commands are made anew for each run, for their flags are variables of theirs.
+// commands are made again for each run, for their flags are variables of theirs.
 func commands() []*command {
 	return []*command{
 		exploreCommand(), runCommand(), shCommand(), kubectlCommand(), etcdctlCommand(), etcdutlCommand(), serveCommand(), envCommand(), memberCommand(),

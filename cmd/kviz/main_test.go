@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"flag"
 	"io"
 	"maps"
 	"net"
@@ -29,7 +30,19 @@ import (
 func TestMain(m *testing.M) {
 	programs := fallers()
 	programs["kviz"] = func() { os.Exit(Main()) }
-	testscript.Main(m, programs)
+	testscript.Main(waiting{m}, programs)
+}
+
+// waiting are tests of which most wait for a program that they have started: more of them run
+// at once than there are processors.
+type waiting struct{ *testing.M }
+
+func (w waiting) Run() int {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		f.Value.Set("4")
+	}
+	return w.M.Run()
 }
 
 // The command line as its users meet it: testdata/*.txtar.

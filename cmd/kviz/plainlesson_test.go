@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -52,61 +51,28 @@ func playInPlainText(t *testing.T, l *lessons.Lesson) {
 		t.Fatal(err)
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(typing, format+"\n", args...) }
-	parts, next := append([]string{l.Words}, scriptParts(l.Solution)...), 0
-	command := func() {
-		name := filepath.Join(home, fmt.Sprintf("part-%d.sh", next))
-		if err := os.WriteFile(name, []byte(parts[next]+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		next++
-		say(". '%s'; echo part-$((%d+0))-ended", name, next)
-		out.waits(fmt.Sprintf("part-%d-ended", next))
-	}
 	for i, step := range l.Steps {
 		out.waits(fmt.Sprintf("Step %d of %d (%s)", i+1, len(l.Steps), step.Kind))
-		if q := step.Question; q != nil && q.Form() == lessons.Count {
+		if q := step.Question; q != nil && (q.Form() == lessons.Count || q.Form() == lessons.Point) {
 			say("2")
 		} else if q != nil {
 			for _, n := range q.Right() {
 				say("%d", n)
 			}
 		}
-		if l.Format > 1 {
-			if step.Acts() && len(step.Goals) > 0 && step.Kind != lessons.Free {
-				for range step.Offers {
-					say("run")
-				}
+		if step.Acts() && len(step.Goals) > 0 && step.Kind != lessons.Free {
+			for range step.Offers {
+				say("run")
 			}
-			if i+1 < len(l.Steps) {
-				say("wait")
-			}
-			continue
-		}
-		for len(step.Goals) > 0 && next < len(parts) && !strings.Contains(out.since(), "The step is done") {
-			command()
 		}
 		if i+1 < len(l.Steps) {
 			say("wait")
 		}
 	}
-	for next < len(parts) { // what a last step is about
-		command()
-	}
 	typing.Close()
 	if err := kviz.Wait(); err != nil {
 		t.Errorf("it ended with %v:\n%s", err, out.all())
 	}
-}
-
-// scriptParts are the parts of a script between empty lines.
-func scriptParts(script string) []string {
-	var out []string
-	for p := range strings.SplitSeq(script, "\n\n") {
-		if p = strings.TrimSpace(p); p != "" {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // heard is what was written so far.
@@ -133,12 +99,6 @@ func (h *heard) all() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.String()
-}
-
-// since is what was written since the text that was waited for last.
-func (h *heard) since() string {
-	all := h.all()
-	return all[h.from:]
 }
 
 // waits until a text is written.

@@ -275,39 +275,6 @@ func TestWithoutAQuorum(t *testing.T) {
 	s.press("q").sees("Leave kviz?").press("q").ends(0)
 }
 
-// A lesson in steps is finished by keys alone, on the smallest screen; leaving in the
-// middle loses nothing.
-func TestLessonByKeys(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	pages, err := filepath.Abs("../../lessons/testdata/pages")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := begin(t, home, 80, 24, "lesson", "start", "L02", "--lessons", pages, "--speed", "10")
-	s.sees("1/10", "One list of everything").press("enter").sees("2/10 predict", "1…3 answer").press("1").sees("You will see")
-	s.press("enter").sees("3/10", "Pause the cluster")
-	s.press("ctrl+n").sees("not done yet")
-	s.press("L").sees("3 API requests").press(":").command("kubectl apply -f manifests/pod.yaml").sees("All of it is done")
-	s.press("ctrl+n").sees("4/10", "Which is set first").press("esc").misses("back to the panes").press("2").sees("Right.")
-	s.press("ctrl+n").sees("5/10", "Put it in order").press("6", "7", "1", "4", "2", "8", "5", "3").sees("that is the order")
-	s.press("ctrl+n").sees("6/10", "Who wrote it").press("1", "2", "2").sees("every one of them").press("ctrl+n").sees("7/10 break it")
-	s.press("q").sees("Leave kviz?").press("q").ends(0)
-
-	s = begin(t, home, 80, 24, "lesson", "start", "L02", "--lessons", pages, "--speed", "20")
-	s.sees("7/10 break it").misses("Setting the scene") // where it was left
-	s.press(":").command("kubectl apply -f manifests/pod.yaml; kviz fault stop registry; kubectl run late-pod -n demo --image=nginx:1.27-alpine")
-	s.sees("All of it is done").press("ctrl+n").sees("8/10").command("kviz fault start registry").sees("All of it is done")
-	s.press("ctrl+n").sees("9/10").press("esc").misses("back to the panes").press("1").sees("Right.").press("ctrl+n").sees("10/10", "✓ Done")
-	s.press("ctrl+x").misses("10/10").press(":").command(`kviz wait 'objects("pods", "demo").size() == 0'; kubectl get pods -n demo`).sees("No resources found")
-	s.press("ctrl+c", "esc").sees("f break it").press("q").sees("Leave kviz?").press("q").ends(0)
-
-	out, err := exec.Command("cat", filepath.Join(home, "kviz", "progress.json")).Output()
-	if err != nil || !strings.Contains(string(out), `"done": true`) {
-		t.Fatalf("the progress says %s (%v)", out, err)
-	}
-}
-
 // A lesson in beats, on the smallest screen: what is offered is run, changed before it is run, or typed
 // by hand; the explorer is a key away; leaving in the middle loses nothing, on whatever cluster there is then.
 func TestLessonInBeatsByKeys(t *testing.T) {

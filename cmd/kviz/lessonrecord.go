@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"kviz/cluster/fault"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+	"kviz/lessons"
+)
+
+// recordings of lessons are kept in the user's cache: one folder for each lesson as it is written, kviz and seed.
+func recordingFolder(digest string, seed uint64) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", digest, version(), seed))
+	return filepath.Join(cache, "kviz", "lessons", hex.EncodeToString(sum[:12])), nil
+}
+
+// keepRecording writes what a check has gone through into the cache.
+func keepRecording(m *lessons.Marking) error {
+	dir, err := recordingFolder(m.Marks.Digest, m.Marks.Seed)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := writeStream(&out, m.Stream, trace.Header{Version: version(), Seed: m.Marks.Seed, Epoch: sim.DefaultEpoch, Store: "raft"}); err != nil {
+		return err
+	}
+	marks, err := json.Marshal(m.Marks)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(writeWhole(filepath.Join(dir, lessons.RecordingFile), out.Bytes()), writeWhole(filepath.Join(dir, lessons.MarksFile), marks))
+}
+
+// writeStream writes a run as a recording; one that has left memory in part is refused.
+func writeStream(w io.Writer, s *trace.Stream, h trace.Header) error {
+	r, err := trace.NewRecorder(w, h)
+	if err != nil {
+		return err
+	}
+	for at, end := uint64(0), s.Len(); at < end; {
+		events, next, lost := s.Read(at, 4096)
+		if lost > 0 {
+			return errors.Join(r.Close(), fmt.Errorf("%d events have left memory", lost))
+		}
+		for _, e := range events {
+			r.Append(e)
+		}
+		at = next
+		r.Flush()
+	}
+	return r.Close()
+}
+
+// recordedFiles are the recording and the marks of the lesson in a folder, of which all was proven, for a bundle.
+func recordedFiles(fsys fs.FS, seed uint64) (map[string][]byte, error) {
+	digest, err := lessons.Digest(fsys, ".")
+	if err != nil {
+		return nil, err
+	}
+	recording, text, marks, err := cachedRecording(digest, seed)
+	if err == nil && !marks.Whole {
+		err = fs.ErrNotExist
+	}
+	return map[string][]byte{lessons.RecordingFile: recording, lessons.MarksFile: text}, err
+}
+
+func cachedRecording(digest string, seed uint64) (recording, text []byte, marks *lessons.Marks, err error) {
+	dir, err := recordingFolder(digest, seed)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	recording, err = os.ReadFile(filepath.Join(dir, lessons.RecordingFile))
+	if err == nil {
+		text, err = os.ReadFile(filepath.Join(dir, lessons.MarksFile))
+	}
+	if err == nil {
+		marks, err = lessons.ReadMarks(text, digest, version(), seed)
+	}
+	return recording, text, marks, err
+}
+
+// throughBeats has screen look at each beat of a lesson where it stands: by its recording, where
+// there is one, else by going through it on a cluster of its own.
+func throughBeats(ctx context.Context, l *lessons.Lesson, seed uint64, screen lessons.Screen) error {
+	fsys, dir := l.Folder()
+	digest, err := lessons.Digest(fsys, dir)
+	if err != nil {
+		return err
+	}
+	recording, text, err := l.Shipped()
+	var marks *lessons.Marks
+	if err == nil {
+		marks, err = lessons.ReadMarks(text, digest, version(), seed)
+	}
+	if err != nil {
+		recording, _, marks, err = cachedRecording(digest, seed)
+	}
+	if err == nil {
+		var events []*trace.Event
+		if events, err = allEvents(recording); err == nil {
+			return l.Replay(events, marks, screen)
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	trials := lessons.NewTrials(1)
+	trials.Fast = true
+	return trials.Check(ctx, l, func() (lessons.Cluster, io.Closer, error) { return bootForLesson(ctx, seed, l) }, screen)
+}
+
+// mostEvents is how many a cluster keeps; a lesson's recording has no more.
+const mostEvents = 200_000
+
+// allEvents are those of a recording.
+func allEvents(recording []byte) ([]*trace.Event, error) {
+	r, err := trace.NewReader(bytes.NewReader(recording))
+	if err != nil {
+		return nil, err
+	}
+	var events []*trace.Event
+	for {
+		e, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			fault.Complete(events)
+			return events, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the lesson's recording: %w", err)
+		}
+		if events = append(events, e); len(events) > mostEvents {
+			return nil, fmt.Errorf("the lesson's recording has more than %d events", mostEvents)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"kviz/lessons"
+)
+
+// showLesson prints a lesson to be read without a cluster; with notes also what is for who teaches: the
+// answers, what is offered, and what the names between ‹ and › stand for.
+func showLesson(w io.Writer, l *lessons.Lesson, notes bool) {
+	fmt.Fprintf(w, "%s  %s (%d min)\n", l.ID, l.Title, l.Minutes)
+	fmt.Fprintln(w, "‹…› stands for what only a run knows; --notes lists the expressions.")
+	r, chapter := l.Reading(), ""
+	for i, step := range l.Steps {
+		if step.Chapter != chapter {
+			chapter = step.Chapter
+			fmt.Fprintf(w, "\n%s\n", chapter)
+		}
+		fmt.Fprintf(w, "\n%d. [%s] %s\n\n%s\n", i+1, step.Kind, r.Of(step.Title), r.Of(step.Text))
+		texts := []string{step.Title, step.Text}
+		line := func(format, text string, args ...any) {
+			texts = append(texts, text)
+			fmt.Fprintf(w, format+"\n", append(args, r.Of(text))...)
+		}
+		if q := step.Question; q != nil {
+			line("\n%s", q.Ask)
+			for n, text := range q.Lines(notes) {
+				line("   %d) %s", text, n+1)
+			}
+		}
+		for _, g := range step.Goals {
+			line("   ○ %s", g.Say)
+		}
+		if !notes {
+			continue
+		}
+		for _, o := range step.Offers {
+			line("   $ %s", o.Run.Source())
+		}
+		for _, name := range r.Names(step, texts...) {
+			fmt.Fprintf(w, "   %s\n", name)
+		}
+		if step.Notes != "" {
+			fmt.Fprintf(w, "   Note: %s\n", step.Notes)
+		}
+	}
+}
