@@ -1,6 +1,6 @@
-// Package assets holds what is embedded in the binary: texts and documents
-// that are data, not code. It imports nothing of kviz; the command hands what
-// it needs to the packages that use it, as an [io/fs.FS].
+// Package assets holds what is embedded in the binary: texts and documents that are
+// data, not code. It imports nothing from kviz; the command passes each part to the
+// packages that use it, as an [io/fs.FS].
 //
 //	docs/        the pages of kviz help TOPIC
 //	lessons/     one folder a lesson, as package lessons reads them
@@ -11,11 +11,11 @@
 //	openapi/     its OpenAPI documents, compressed
 //
 // discovery and openapi are copies of api/discovery and api/openapi-spec of
-// k8s.io/kubernetes, written by the program in generate; run "go generate
-// ./assets" after a change of the Kubernetes version in go.mod. The API server
-// serves the part of them that the cluster has.
+// k8s.io/kubernetes, written by the program in generate; run "go generate ./assets"
+// after a change of the Kubernetes version in go.mod. The API server serves the parts
+// that the cluster has.
 //
-// Kubernetes has the documents as files of its repository, and nothing like the rest. Start
+// Kubernetes has the documents as files in its repository, and nothing like the rest. Start
 // reading at [Manifests] and its neighbours: one function a folder.
 package assets
 
