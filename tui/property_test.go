@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 	"kviz/tui/grid"
 )
 
@@ -25,7 +26,7 @@ var everyKey = strings.Fields("a b c d e x v o r i < ! backspace delete alt+2 al
 // Whatever is pressed at whatever size, the explorer stays up, fills no line
 // beyond the screen, and draws the same state the same way.
 func TestRandomKeys(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		w, h := rapid.IntRange(20, 250).Draw(r, "w"), rapid.IntRange(5, 70).Draw(r, "h")
 		n := rapid.SampledFrom([]int{0, 1, 25, 200, 600, -1}).Draw(r, "events")
 		keys := rapid.SliceOfN(rapid.SampledFrom(everyKey), 1, 40).Draw(r, "keys")
@@ -81,7 +82,7 @@ func TestWhatIsUnderTheCursorIsToldAtOnce(t *testing.T) {
 
 // Resizing and clicking anywhere is safe too.
 func TestRandomMouse(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		d := explore(t, 120, 40, -1)
 		for i := 0; i < 15; i++ {
 			x, y := rapid.IntRange(-2, 260).Draw(r, "x"), rapid.IntRange(-2, 80).Draw(r, "y")
@@ -102,7 +103,7 @@ func TestRandomMouse(t *testing.T) {
 }
 
 func TestHostileTextKeepsItsWidth(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		s := rapid.String().Draw(r, "s")
 		w := rapid.IntRange(1, 40).Draw(r, "w")
 		g := grid.New(w, 2)

@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // TestKilled: who waits for a server that dies hears that it cannot be
@@ -131,7 +132,7 @@ func digest(t *testing.T) string {
 // TestWatchersAgree: whatever is written, a watcher that began at any point
 // and applies the events it gets ends with what a list gives.
 func TestWatchersAgree(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	steady.Check(t, func(rt *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 30).Draw(rt, "ops")
 		run(t, Config{}, func(w *world, task *sim.Task) {
 			var watchers []*mirror

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/cluster/expr"
+	"kviz/raftstore/steady"
 )
 
 // What is typed is completed: the names that an expression begins with, fields at any depth,
@@ -73,7 +74,7 @@ func TestCompleteAnything(t *testing.T) {
 		t.Errorf("without a state, store.t is completed by %q", words)
 	}
 	parts := []string{"store", ".", "[", "]", "(", ")", `"`, "'", "nodes", "object", "pods", ",", " ", "event.payload", "all(p, p", "==", "é", `\`}
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		src := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 12).Draw(r, "parts"), "")
 		if head, _ := expr.Complete(src, s); !strings.HasPrefix(src, head) {
 			r.Fatalf("%q is completed after %q", src, head)

@@ -18,6 +18,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 var lane = trace.Lane{Component: "test-controller"}
@@ -192,7 +193,7 @@ func TestIndexFollowsChanges(t *testing.T) {
 // Whatever happens to the watch, the store and what the handlers received end
 // up the same as the server's objects.
 func TestRelistConverges(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 19), 1, 60).Draw(r, "ops")
 		noWatchList := rapid.Bool().Draw(r, "noWatchList")
 		clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {

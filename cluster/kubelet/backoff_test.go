@@ -7,12 +7,14 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	testclock "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // CrashLoopBackOff counts as client-go's flowcontrol.Backoff does, which the
 // kubelet uses: the same delays for any times at which a container ends.
 func TestBackoffIsClientGos(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		clock := testclock.NewFakeClock(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
 		mine, theirs := newBackoff(crashBase, crashMax), flowcontrol.NewFakeBackOff(crashBase, crashMax, clock)
 		const id = "pod_container"

@@ -10,12 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // The patch that is written by hand is, byte by byte, the one that maps and
 // encoding/json make; and what is the same is so by upstream's equality.
 func TestStatusPatchIsWhatEncodingJSONWrites(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		old := drawPodStatus(r, "old")
 		new := drawPodStatus(r, "new")
 		if rapid.Bool().Draw(r, "alike") {

@@ -12,6 +12,7 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 const webPod = `
@@ -202,7 +203,7 @@ func TestOrphanOfASilentRuntime(t *testing.T) {
 // killed, kubelet and runtime stop and start, the API server is away; when all is
 // well again, what runs is what the API server says.
 func TestWhateverHappensConverges(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		run(r, rapid.Uint64().Draw(r, "seed"), func(b *bench) {
 			names := []string{"a", "b", "c"}
 			for range rapid.IntRange(1, 12).Draw(r, "steps") {

@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/proxy"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 type noPods struct{ network.Pods }
@@ -233,7 +234,7 @@ var listed = []string{"KUBE-SERVICES", "KUBE-SVC-CDGGSHYLG3RE2FKL", "KUBE-SEP-5N
 // followed every change and one that starts at the end write the same rules, and
 // the rule events add up to what is in the tables.
 func TestIncrementalIsFull(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		var follower, fresh string
 		cb := run(t, 1, false, func(b *bench) {
 			b.start()

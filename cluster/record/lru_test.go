@@ -5,11 +5,13 @@ import (
 
 	upstream "k8s.io/utils/lru"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // What is kept and what is forgotten is what k8s.io/utils/lru keeps and forgets.
 func TestLRU(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 6).Draw(t, "limit")
 		mine, theirs := lru[int]{limit: limit}, upstream.New(limit)
 		for n, k := range rapid.SliceOfN(rapid.Uint64Range(0, 9), 1, 60).Draw(t, "keys") {

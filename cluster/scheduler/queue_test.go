@@ -18,6 +18,7 @@ import (
 	"kviz/cluster/scheduler/plugins/queuesort"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // moves writes down what the queue tells the trace.
@@ -191,7 +192,7 @@ func TestPriorityOvertakes(t *testing.T) {
 // However pods come, fail, change and go: each is in at most one place, the
 // trace's sizes are the queues', and none is lost.
 func TestEveryPodIsInExactlyOnePlace(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 79), 1, 120).Draw(r, "ops")
 		withQueue(r, func(task *sim.Task, q *schedulingQueue) {
 			alive := map[string]*corev1.Pod{}
@@ -301,7 +302,7 @@ func TestNodesOfZonesTakeTurns(t *testing.T) {
 // The sums of a node are those of its pods, whatever order pods are assumed,
 // forgotten, confirmed, moved and removed in.
 func TestCacheSums(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		c := newCache()
 		for _, n := range []string{"n1", "n2"} {
 			c.setNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n}})

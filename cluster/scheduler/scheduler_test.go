@@ -16,6 +16,7 @@ import (
 	"kviz/cluster/scheduler"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 func condition(p *corev1.Pod) corev1.PodCondition {
@@ -179,7 +180,7 @@ func TestOnlyTheLeaderSchedules(t *testing.T) {
 // Same seed, same trace; and whatever comes and goes, no node ever holds more
 // than it has, and in the end a pod waits only if it fits nowhere.
 func TestRandomClusters(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 5, 40).Draw(r, "ops")
 		seed := rapid.Uint64().Draw(r, "seed")
 		run := func() (string, *clienttest.Bench) {

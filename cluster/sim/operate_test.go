@@ -13,6 +13,7 @@ import (
 
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // Operations end in the order in which they fall due, however the store
@@ -240,7 +241,7 @@ func play(seed uint64, programs []program) (log []string, err error) {
 }
 
 func TestSameSeedSameOrderOfEverything(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		seed := rapid.Uint64().Draw(r, "seed")
 		programs := rapid.SliceOfN(rapid.Map(rapid.SliceOfN(rapid.IntRange(0, 63), 1, 20), func(p []int) program { return p }), 1, 6).Draw(r, "programs")
 		first, err := play(seed, programs)

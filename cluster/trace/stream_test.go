@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // event makes the i-th event of a made-up run: every third lies outside.
@@ -23,7 +24,7 @@ func event(i int) *trace.Event {
 // Whatever the sizes, reading a stream piece by piece gives every event that
 // is kept, in order, and says how many are not.
 func TestStreamGivesEveryEventOnceOrSaysItIsLost(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 300).Draw(t, "limit")
 		s := trace.NewStream(limit)
 		var from, seen, lost uint64

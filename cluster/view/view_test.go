@@ -14,6 +14,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/raftstore/steady"
 )
 
 // A state is compared field by field, which takes a while: fewer checks than
@@ -118,7 +119,7 @@ func same(t interface{ Fatalf(string, ...any) }, what string, want, got *view.St
 // gives, whatever was looked at before and however the stream grew.
 func TestAnyMomentIsAsFoldedFromScratch(t *testing.T) {
 	events := madeUp(3, 3000)
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		s := trace.NewStream(0)
 		h := view.NewHistory(s)
 		sent := 0

@@ -12,6 +12,7 @@ import (
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/workqueue"
+	"kviz/raftstore/steady"
 )
 
 var lane = trace.Lane{Component: "test-controller"}
@@ -146,7 +147,7 @@ func TestBackOffIsExponentialPerKeyAndSharedBucket(t *testing.T) {
 // Any number of producers and workers: never two workers on one key, and after
 // the last change of a key there is a reconcile that began later.
 func TestNoKeyIsLostOrSharedByWorkers(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		workers := rapid.IntRange(1, 4).Draw(r, "workers")
 		type step struct {
 			key  int

@@ -13,12 +13,13 @@ import (
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/workqueue"
+	"kviz/raftstore/steady"
 )
 
 // How long a failed key waits is client-go's own: the longer of its exponential
 // back-off and of the bucket's turn, whatever fails when.
 func TestDelaysAreClientGos(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		type step struct {
 			key    int
 			forget bool

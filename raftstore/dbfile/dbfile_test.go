@@ -19,6 +19,7 @@ import (
 	"kviz/raftstore/apply"
 	"kviz/raftstore/dbfile"
 	"kviz/raftstore/mvcc"
+	"kviz/raftstore/steady"
 )
 
 // history is a store with some life behind it.
@@ -119,7 +120,7 @@ func storeOf(t interface{ Fatalf(string, ...any) }, c *dbfile.Content) *mvcc.Sto
 
 // TestWhatIsWrittenIsRead writes random histories and reads them again.
 func TestWhatIsWrittenIsRead(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	steady.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		n := rapid.IntRange(0, 300).Draw(rt, "operations")
 		s := history(t, rand.New(rand.NewPCG(seed, 0)), n)

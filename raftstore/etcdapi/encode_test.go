@@ -11,6 +11,7 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/metrics"
+	"kviz/raftstore/steady"
 )
 
 func drawKV(t *rapid.T, name string) *mvccpb.KeyValue {
@@ -41,7 +42,7 @@ func same(t *rapid.T, got []byte, want proto.Message) {
 }
 
 func TestEncodedAsProtobufDoes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		r := &pb.RangeResponse{Header: drawHeader(t), More: rapid.Bool().Draw(t, "more"), Count: rapid.Int64().Draw(t, "count")}
 		for range rapid.IntRange(0, 5).Draw(t, "kvs") {
 			r.Kvs = append(r.Kvs, drawKV(t, "key"))

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
+	"kviz/raftstore/steady"
 	"kviz/raftstore/transcript"
 )
 
@@ -206,7 +207,7 @@ func TestPromoteSpreadsAPile(t *testing.T) {
 // TestLessorModel plays random grants, renewals, revocations, changes of leader
 // and time against a lessor that looks at every lease at every moment.
 func TestLessorModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		var c handClock
 		expiry := map[int64]time.Duration{} // of the model
 		ttls := map[int64]int64{}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/raft"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 func TestSessionAdmits(t *testing.T) {
@@ -62,7 +64,7 @@ func TestSessionAdmits(t *testing.T) {
 // Whatever raft loses from the end of an epoch, applied numbers only grow, and
 // none is passed over that is tried again.
 func TestSessionKeepsTheOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		var s session
 		total := uint64(rapid.IntRange(1, 30).Draw(t, "requests"))
 		var applied []uint64

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // model is the store as one would write it without caring for speed: the list
@@ -97,7 +99,7 @@ func (m *model) append(main int64, kv *mvccpb.KeyValue) {
 // random requests and compares answers, events, every readable revision, and
 // what a restored snapshot holds.
 func TestStoreAgreesWithTheListOfAllVersions(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		d := &driver{s: New(), m: newModel()}
 		t.Repeat(map[string]func(*rapid.T){
 			"put":     d.put,

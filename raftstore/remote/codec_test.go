@@ -13,11 +13,12 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/raftstore/member"
+	"kviz/raftstore/steady"
 	"kviz/raftstore/wire"
 )
 
 func TestFramesComeBackAsTheyWere(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		var entries []*raft.Log
 		for i := range rapid.IntRange(0, 5).Draw(t, "entries") {
 			entries = append(entries, &raft.Log{

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"kviz/raftstore/steady"
 	"kviz/tui/grid"
 )
 
@@ -31,7 +32,7 @@ func TestLinesBreakBetweenWords(t *testing.T) {
 			t.Errorf("%q in %d columns: %q, want %q", c.line, c.w, got, c.want)
 		}
 	}
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		line, w := rapid.StringMatching(`[a-z ✓]{0,80}`).Draw(r, "line"), rapid.IntRange(1, 30).Draw(r, "w")
 		parts := broken(line, w)
 		for _, p := range parts {

@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // What is drawn in the ink of a style comes back as that style, whatever the
 // role and the attributes. (Blanks may lose some: lipgloss styles them apart.)
 func TestInkComesBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		s := Style(rapid.IntRange(0, 30).Draw(t, "role"))
 		for _, attr := range []Style{Bold, Faint, Underline, Reverse, Strike} {
 			if rapid.Bool().Draw(t, "attribute") {

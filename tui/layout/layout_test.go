@@ -6,13 +6,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"kviz/raftstore/steady"
 	"kviz/tui/grid"
 )
 
 // Whatever the size, nothing overlaps, nothing leaves the screen, the focused
 // pane is there, and the parts fill it.
 func TestPartsTileTheScreen(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		panes := names(rapid.IntRange(9, 14).Draw(r, "panes"))
 		in := In{
 			Panes: panes,

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 	"kviz/tui/grid"
 )
 
@@ -116,7 +117,7 @@ func TestClicksAndColumnsAgreeInTime(t *testing.T) {
 	s := outage()
 	var x Index
 	x.Catch(s, 1<<20)
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		width := rapid.IntRange(10, 250).Draw(r, "width")
 		w := Where{Len: s.Len(), At: uint64(rapid.IntRange(0, int(s.Len())-1).Draw(r, "at"))}
 		if got := x.Position(0, width, s, w); got != 0 {

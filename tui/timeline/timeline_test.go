@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 	"kviz/tui/grid"
 )
 
@@ -147,7 +148,7 @@ func TestTheIndexForgetsMarksThatCannotBeReached(t *testing.T) {
 // a column means is that column, the first means the oldest event, the last the
 // newest.
 func TestClicksAndColumnsAgree(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		width := rapid.IntRange(10, 250).Draw(r, "width")
 		first := uint64(rapid.IntRange(0, 1_000_000).Draw(r, "first"))
 		w := Where{First: first, Len: first + uint64(rapid.IntRange(1, 2_000_000).Draw(r, "n"))}

@@ -29,6 +29,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/cluster/apiserver/audit"
+	"kviz/raftstore/steady"
 )
 
 // file is a policy of rules, each of a level and what else it says.
@@ -43,7 +44,7 @@ func file(rules ...string) []byte {
 // Whatever the policy and the request, the level and all else are what upstream's
 // evaluator says, and the rule that is named is the first that says so alone.
 func TestEvaluateAsUpstream(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		some := func(label string, words ...string) []string {
 			return rapid.SliceOfNDistinct(rapid.SampledFrom(words), 0, 2, rapid.ID[string]).Draw(t, label)
 		}

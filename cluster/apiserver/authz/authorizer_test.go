@@ -16,6 +16,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
+	"kviz/raftstore/steady"
 )
 
 // objects are a [Source].
@@ -114,7 +115,7 @@ func drawAttributes(t *rapid.T) Attributes {
 // remembered with what upstream's authorizer decides, which remembers nothing.
 func TestRememberedGrantsAreUpstreams(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		z := New(nil)
 		for range 2 {
 			o := drawObjects(t)
@@ -150,7 +151,7 @@ func TestDecisionNamesTheBinding(t *testing.T) {
 // TestGraphFollowsPods has pods come, change and go, and asks for what they refer to.
 func TestGraphFollowsPods(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		z, pods := New(&objects{}), map[string]*corev1.Pod{}
 		for i := range rapid.IntRange(1, 20).Draw(t, "changes") {
 			name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "pod")

@@ -24,6 +24,7 @@ import (
 	"kviz/cluster/kms"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 var secrets = schema.GroupResource{Resource: "secrets"}
@@ -208,7 +209,7 @@ func TestStoredForm(t *testing.T) {
 // provider is another.
 func TestAnyBytesRoundTrip(t *testing.T) {
 	all := []string{"cbc1", "cbc2", "gcm1", "gcm2", "secretbox", "kms"}
-	rapid.Check(t, func(rt *rapid.T) {
+	steady.Check(t, func(rt *rapid.T) {
 		plain := rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(rt, "plain")
 		if trace.Encrypted(plain) {
 			return

@@ -8,6 +8,8 @@ import (
 	flowcontrol "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // Whatever the classes, the allocation is the one that
@@ -15,7 +17,7 @@ import (
 // gives everybody the same proportion of his target but for those whom a bound
 // holds.
 func TestAllocate(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		var classes []class
 		low, high := 0.0, 0.0
 		for range rapid.IntRange(1, 9).Draw(t, "classes") {
@@ -150,7 +152,7 @@ func TestBorrowing(t *testing.T) {
 // It is the same whether the limits are adjusted every ten seconds or when somebody
 // asks, however long nobody did.
 func TestAdjustedLater(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		eager, _ := borrowers()
 		lazy, _ := borrowers()
 		now := time.Duration(0)

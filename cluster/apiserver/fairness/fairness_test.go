@@ -18,6 +18,8 @@ import (
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // gauge is a metric that nobody reads.
@@ -137,7 +139,7 @@ func (u *upstream) leave(n int) {
 // same requests are rejected, the same get their seats in the same order, and as
 // many seats are said to be wanted, as in upstream's queue sets.
 func TestQueuesAsUpstream(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		queues := rapid.SampledFrom([]int{0, 1, 2, 8, 64}).Draw(t, "queues")
 		hand := min(max(queues, 1), rapid.IntRange(1, 4).Draw(t, "hand"))
 		length, limit := rapid.IntRange(1, 4).Draw(t, "length"), rapid.IntRange(1, 4).Draw(t, "limit")

@@ -13,12 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // What a component's patch of a pod's status makes is what strategic merge makes
 // of it, in the order it makes.
 func TestPodStatusPatchIsStrategicMerge(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "u", Labels: map[string]string{"app": "web"}}, Status: drawStatus(r, "old")}
 		old.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 		patch := drawPatch(r)
@@ -54,7 +56,7 @@ func TestPodStatusPatchIsStrategicMerge(t *testing.T) {
 // not take, the one pass does not take either.
 func TestScannedPatchIsWhatEncodingJSONReads(t *testing.T) {
 	scanned := 0
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		patch := drawPatch(r)
 		if rapid.Bool().Draw(r, "damaged") {
 			i := rapid.IntRange(0, len(patch)-1).Draw(r, "at")

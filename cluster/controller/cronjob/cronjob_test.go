@@ -17,6 +17,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 var story = []trace.Kind{trace.ReconcileAction, trace.EventRecorded, trace.CommandStart}
@@ -110,7 +111,7 @@ func TestAnHour(t *testing.T) {
 // Whatever happens, and whenever the controller is killed, there is one Job for each time
 // at most, and in a quiet quarter of an hour each time has its own.
 func TestConvergesFromAnything(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 6), 1, 20).Draw(r, "ops")
 		b := clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
 			c := b.Client()

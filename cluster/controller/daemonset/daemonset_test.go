@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 func agent(image string) *appsv1.DaemonSet {
@@ -180,7 +181,7 @@ func TestFailedPodsAreReplacedSlowly(t *testing.T) {
 // Through any sequence of updates, taints, deletions of pods and restarts of the controller: in
 // the end there is one pod of the last template on each node that is to have one.
 func TestConvergesFromAnything(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 12).Draw(r, "ops")
 		ds, tainted, want := agent("agent:0"), true, "agent:0"
 		if rapid.Bool().Draw(r, "surge") {

@@ -20,6 +20,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 func web(replicas int32, image string) *appsv1.Deployment {
@@ -167,7 +168,7 @@ func TestPauseAndHistoryLimit(t *testing.T) {
 // of the controllers: never more pods than replicas + maxSurge are asked for
 // while replicas stay the same, and in the end all pods are of the last template.
 func TestConvergesFromAnything(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 15).Draw(r, "ops")
 		want, image := int32(3), "web:0"
 		b := clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {

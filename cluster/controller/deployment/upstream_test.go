@@ -14,12 +14,14 @@ import (
 	upstream "k8s.io/kubernetes/pkg/controller/deployment/util"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // The arithmetic and the bookkeeping are Kubernetes' own: for any Deployment
 // and any ReplicaSets of it, both give the same.
 func TestArithmeticIsUpstreams(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		d := anyDeployment(r)
 		var sets []*appsv1.ReplicaSet
 		for i := range rapid.IntRange(1, 4).Draw(r, "sets") {
@@ -64,7 +66,7 @@ func TestArithmeticIsUpstreams(t *testing.T) {
 // A ReplicaSet's annotations (revision, history, what is copied) are
 // Kubernetes' own.
 func TestAnnotationsAreUpstreams(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		d := anyDeployment(r)
 		d.Annotations = map[string]string{}
 		for _, k := range append([]string{"kubernetes.io/change-cause", "team"}, ownAnnotations...) {

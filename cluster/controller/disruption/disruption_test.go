@@ -20,6 +20,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 var story = []trace.Kind{trace.ReconcileAction, trace.EventRecorded, trace.CommandStart}
@@ -108,7 +109,7 @@ func TestCountsWhatEvictionsMayTake(t *testing.T) {
 // Whatever happens, and whenever the controller is killed, the status is in the end what
 // there is.
 func TestConvergesFromAnything(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 6), 1, 15).Draw(r, "ops")
 		want := int32(3)
 		b := clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {

@@ -14,6 +14,7 @@ import (
 
 	"kviz/cluster/controller/services"
 	"kviz/cluster/controller/services/servicestest"
+	"kviz/raftstore/steady"
 )
 
 // From the same Service, the same pods and the same Endpoints, Kubernetes' own controller
@@ -21,7 +22,7 @@ import (
 // gone after the one that is compared, and deletes the Endpoints of that.
 func TestControllerIsUpstreams(t *testing.T) {
 	const last = "last"
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		pods, svcs, have := servicestest.NewCache(), servicestest.NewCache(), servicestest.NewCache()
 		done := make(chan struct{})
 		c := &servicestest.Client{Deleted: func(name string) {

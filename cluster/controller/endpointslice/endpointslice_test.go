@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 func service() *corev1.Service {
@@ -171,7 +172,7 @@ func TestASliceThatNobodySawIsMadeAgain(t *testing.T) {
 // Whatever happens to pods, slices and the controller, in the end the slices
 // hold each pod with an address exactly once, as it is.
 func TestConvergesFromAnything(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 30).Draw(r, "ops")
 		b := clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {
 			c := b.Client()

@@ -27,6 +27,7 @@ import (
 	"kviz/cluster/controller/services/servicestest"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/raftstore/steady"
 )
 
 // The slices are those that Kubernetes' own reconciler (k8s.io/endpointslice)
@@ -35,7 +36,7 @@ import (
 // sizes. Which endpoint is in which slice it leaves to a hash map, and so
 // differs from itself.
 func TestReconcilerIsUpstreams(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		clienttest.Run(t, 1, func(b *clienttest.Bench, task *sim.Task) {
 			lister := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 			for i := range 3 {

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/cluster/controller/services/servicestest"
+	"kviz/raftstore/steady"
 )
 
 // From the same Endpoints and the same slices Kubernetes' own controller creates, updates
@@ -24,7 +25,7 @@ import (
 // It runs with one worker, which takes, after what is compared, Endpoints that are gone and
 // have a slice, and deletes that.
 func TestControllerIsUpstreams(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		all, svcs, cached := servicestest.NewCache(), servicestest.NewCache(), servicestest.NewCache()
 		done := make(chan struct{})
 		c := &servicestest.Client{Deleted: func(name string) {

@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 func start(b *clienttest.Bench) *sim.Process {
@@ -124,7 +125,7 @@ func TestForegroundAboveAndBelow(t *testing.T) {
 // restarted and its watches cut: in the end exactly those objects are left that
 // were not deleted and have, or never named, a living owner.
 func TestCollectsExactlyTheOwnerless(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(2, 8).Draw(r, "objects")
 		parent := make([]int, n) // index of the owner, or -1
 		for i := range parent {

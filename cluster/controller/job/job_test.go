@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 var story = []trace.Kind{trace.ReconcileAction, trace.EventRecorded, trace.Converged, trace.CommandStart}
@@ -223,7 +224,7 @@ func TestOrphansLoseTheirFinalizer(t *testing.T) {
 // Whatever happens, and whenever the controller is killed, as many pods succeed as are
 // asked for, each counts once, and none is left with the finalizer.
 func TestConvergesFromAnything(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 7), 1, 20).Draw(r, "ops")
 		codes := rapid.SliceOfN(rapid.SampledFrom([]int32{0, 0, 1}), 1, 8).Draw(r, "codes")
 		mode := rapid.SampledFrom([]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion}).Draw(r, "mode")

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/cluster/controller/pods"
+	"kviz/raftstore/steady"
 )
 
 var now = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
@@ -21,7 +22,7 @@ var now = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 // Which pods go first when a ReplicaSet shrinks is Kubernetes' own ranking: for
 // any pods, both delete the same ones.
 func TestDeletionRankingIsUpstreams(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		var list, related []*corev1.Pod
 		for i := range rapid.IntRange(2, 8).Draw(r, "pods") {
 			list = append(list, anyPod(r, i))
@@ -86,7 +87,7 @@ func anyPod(r *rapid.T, i int) *corev1.Pod {
 
 // The pod-template-hash has the very letters that Kubernetes gives.
 func TestTemplateHashIsUpstreams(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		tpl := &corev1.PodTemplateSpec{}
 		tpl.Labels = rapid.MapOf(rapid.StringN(1, 5, -1), rapid.String()).Draw(r, "labels")
 		tpl.Spec.Containers = []corev1.Container{{Image: rapid.String().Draw(r, "image"), Args: rapid.SliceOf(rapid.String()).Draw(r, "args")}}

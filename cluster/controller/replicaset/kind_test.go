@@ -11,13 +11,15 @@ import (
 	upstreamapps "k8s.io/kubernetes/pkg/apis/apps/v1"
 	upstream "k8s.io/kubernetes/pkg/apis/core/v1"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // Kubernetes reads a ReplicationController as a ReplicaSet through the internal version.
 func TestAReplicationControllerIsReadAsUpstreamReadsIt(t *testing.T) {
 	number := rapid.Int32Range(0, 5)
 	words := rapid.MapOfN(rapid.StringMatching("[a-z]{1,3}"), rapid.StringMatching("[a-z]{0,3}"), 1, 3)
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		replicas := number.Draw(t, "replicas")
 		labels := words.Draw(t, "labels")
 		rc := &corev1.ReplicationController{

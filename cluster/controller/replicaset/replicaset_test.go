@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 var story = []trace.Kind{trace.ReconcileAction, trace.EventRecorded, trace.Converged, trace.CommandStart}
@@ -132,7 +133,7 @@ func TestMinReadySecondsDelaysAvailability(t *testing.T) {
 // many as asked for; and never more than the most that was ever asked for exist
 // as active replicas.
 func TestConvergesFromAnything(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 25).Draw(r, "ops")
 		want := int32(0)
 		b := clienttest.Run(r, rapid.Uint64().Draw(r, "seed"), func(b *clienttest.Bench, t *sim.Task) {

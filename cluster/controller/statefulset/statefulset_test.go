@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // db has a claim for each pod.
@@ -183,7 +184,7 @@ func TestAdoptsByName(t *testing.T) {
 // Through any sequence of updates, scalings, deletions of pods and restarts of the
 // controller: in the end there are the pods of the set's ordinals, all of the last template.
 func TestConvergesFromAnything(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		ops := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 15).Draw(r, "ops")
 		policy := rapid.SampledFrom([]appsv1.PodManagementPolicyType{appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement}).Draw(r, "policy")
 		want, image := int32(3), "db:0"

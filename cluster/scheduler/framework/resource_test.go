@@ -8,11 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // What is added up by hand is what upstream's helper adds up.
 func TestRequestsAreUpstreams(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	steady.Check(t, func(r *rapid.T) {
 		list := func(label string) corev1.ResourceList {
 			l := corev1.ResourceList{}
 			for _, name := range []corev1.ResourceName{"cpu", "memory", "ephemeral-storage", "example.com/gpu"} {

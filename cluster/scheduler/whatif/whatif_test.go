@@ -20,6 +20,7 @@ import (
 	"kviz/cluster/scheduler/plugins/nodeunschedulable"
 	"kviz/cluster/scheduler/plugins/podtopologyspread"
 	"kviz/cluster/scheduler/plugins/tainttoleration"
+	"kviz/raftstore/steady"
 )
 
 // plugins judges with the scheduler's own filters, as a cycle does.
@@ -225,7 +226,7 @@ func changed(node *corev1.Node, pods []*framework.PodInfo, steps []*candidate, s
 // with the smallest piece less of a resource.
 func TestChangeIsEnoughAndLeast(t *testing.T) {
 	never, found := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		pod, object, there := drawCase(t)
 		node := built(object, there)
 		c := Node(plugins, pod, node)

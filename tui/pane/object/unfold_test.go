@@ -9,13 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
+
+	"kviz/raftstore/steady"
 )
 
 // However long its texts are, an object has a line for each of its fields, with the text
 // as it is; and what changed is named by the field.
 func TestLongTextsAreOneLine(t *testing.T) {
 	word := rapid.StringMatching(`[a-z"':\\#-]{1,12}`)
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(word, 1, 60).Draw(t, "text"), " ")
 		pod := func(message string) *corev1.Pod {
 			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
