@@ -140,6 +140,20 @@ func (r *repeat) wait(ctx context.Context, c *Cluster, watch *comparison) error 
 	return nil
 }
 
+// inputOfVersion1 is an input of version 1, which entered after this event, with its place as it is told
+// now: before the task moved that stood there when the input before it entered.
+func inputOfVersion1(in *trace.Input, after uint64, before []*trace.Input) *trace.Input {
+	if len(before) == 0 || in.Within != 0 {
+		return in
+	}
+	if last := before[len(before)-1]; last.Within == after && last.Steps == in.Steps {
+		moved := *in
+		moved.Within = after
+		return &moved
+	}
+	return in
+}
+
 // prepareFork reads from a run how to boot it again, what entered it, and the control-plane
 // events that are to come.
 func prepareFork(past []*trace.Event, f *ForkConfig) (cfg Config, inputs []*trace.Input, want []*trace.Event, err error) {
@@ -160,6 +174,9 @@ func prepareFork(past []*trace.Event, f *ForkConfig) (cfg Config, inputs []*trac
 				return cfg, nil, nil, err
 			}
 		default:
+			if boot.Version == 1 {
+				in = inputOfVersion1(in, e.ID.Seq, inputs)
+			}
 			inputs = append(inputs, in)
 		}
 	}

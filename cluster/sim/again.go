@@ -72,8 +72,8 @@ func (k *Kernel) letIn() bool {
 		a.standing, k.gate.standing = 0, false
 		return true
 	}
-	if in == nil || in.Within == 0 && k.steps < in.Steps || in.Within > k.last.Seq {
-		return false
+	if in == nil || in.Within == 0 && (k.steps < in.Steps || k.within() != 0) || in.Within > k.last.Seq {
+		return false // a task that stood in the midst of its last step has not ended it, for one
 	}
 	if in.Within != a.standing || in.Within == 0 && k.steps > in.Steps {
 		k.goLive(&LostError{in, "the run has passed its place"})

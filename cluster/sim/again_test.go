@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // kept is a sink that keeps everything.
@@ -46,88 +52,230 @@ func say(t *sim.Task, what string) {
 	t.Emit(trace.Event{Kind: trace.ProcessStart, Payload: &trace.Process{Reason: what}})
 }
 
+// lived is a kernel that runs, with what its sink has.
+type lived struct {
+	*sim.Kernel
+	process *sim.Process
+	said    kept
+	ended   chan error
+}
+
+func begin() *lived {
+	r := &lived{ended: make(chan error, 1)}
+	r.Kernel, r.process = ticking(sim.Config{Seed: 5, Sink: &r.said})
+	r.SetSpeed(0.5) // a tick each 20 ms: what is due sooner than 8 ms happens at once
+	go func() { r.ended <- r.Run(context.Background()) }()
+	return r
+}
+
+// ask has a task say something, which enters from outside.
+func (r *lived) ask(t testing.TB, what string) {
+	err := r.Call(t.Context(), r.process, what, func(t *sim.Task) { say(t, what) }, func() { r.Enter("ask", what) })
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// tell says something by itself, also while the cluster stands.
+func (r *lived) tell(what string) {
+	r.Enter("told", what)
+	r.Emit(trace.Event{Kind: trace.ProcessStart, Payload: &trace.Process{Reason: what}})
+}
+
+func (r *lived) do(t testing.TB, fn func()) {
+	if err := r.Do(fn); err != nil {
+		t.Error(err)
+	}
+}
+
+func (r *lived) stands(t testing.TB) {
+	steady.Until(t, "the cluster stands", func() (standing bool) {
+		r.do(t, func() { standing = r.Paused() })
+		return standing
+	})
+}
+
+func (r *lived) end(t testing.TB) {
+	r.Stop()
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// repeated runs it again, to the event to, with these inputs.
+func repeated(inputs []*trace.Input, to int) (kept, error) {
+	var r *lived
+	ended := make(chan error, 1)
+	again := &sim.Again{
+		Inputs: slices.Clone(inputs), To: uint64(to), Ended: func(err error) { ended <- err },
+		Let: func(in *trace.Input) (bool, error) {
+			var what string
+			if err := in.Decode(&what); err != nil {
+				return false, err
+			}
+			r.Enter(in.What, in)
+			if in.What == "told" {
+				r.Emit(trace.Event{Kind: trace.ProcessStart, Payload: &trace.Process{Reason: what}})
+				return true, nil
+			}
+			r.Start(r.process, what, func(t *sim.Task) { say(t, what) }, nil)
+			return true, nil
+		},
+	}
+	r = &lived{ended: make(chan error, 1)}
+	r.Kernel, r.process = ticking(sim.Config{Seed: 5, Sink: &r.said, Again: again})
+	go func() { r.ended <- r.Run(context.Background()) }()
+	err := <-ended
+	r.Stop()
+	return r.said, errors.Join(err, <-r.ended)
+}
+
+// same says how a run that is run again comes out, if not as it was.
+func (r *lived) same() error {
+	want, inputs := r.said.inside()
+	again, err := repeated(inputs, len(want))
+	if err != nil {
+		return err
+	}
+	if got, entered := again.inside(); fmt.Sprint(got) != fmt.Sprint(want) || len(entered) != len(inputs) {
+		return fmt.Errorf("run again:\n%v\nwas:\n%v", got, want)
+	}
+	return nil
+}
+
 // What entered at places that the machine's clock chose enters there again: between two
 // steps, and in the midst of one where the cluster stood; who only waited is not missed.
 func TestWhatEnteredEntersAgain(t *testing.T) {
-	var first kept
-	k, p := ticking(sim.Config{Seed: 5, Sink: &first})
-	k.SetSpeed(20)
-	ran := make(chan error, 1)
-	go func() { ran <- k.Run(context.Background()) }()
-	ask := func(what string) {
-		if err := k.Call(t.Context(), p, what, func(t *sim.Task) { say(t, what) }, func() { k.Enter("ask", what) }); err != nil {
+	steady.Bubble(t, func(t *testing.T) {
+		r := begin()
+		r.ask(t, "one")
+		if err := r.Attend(t.Context(), r.process, "wait", func(t *sim.Task) { t.Sleep(25 * time.Millisecond) }); err != nil {
 			t.Error(err)
 		}
-	}
-	ask("one")
-	if err := k.Attend(t.Context(), p, "wait", func(t *sim.Task) { t.Sleep(25 * time.Millisecond) }); err != nil {
-		t.Error(err)
-	}
-	ask("two")
-	if err := k.Do(func() { k.Step(trace.GrainRaft) }); err != nil {
-		t.Error(err)
-	}
-	for standing := false; !standing; {
-		if err := k.Do(func() { standing = k.Paused() }); err != nil {
-			t.Fatal(err)
+		r.ask(t, "two")
+		r.do(t, func() { r.Step(trace.GrainRaft) })
+		r.stands(t)
+		r.do(t, func() { r.tell("while it stands"); r.Resume() })
+		r.ask(t, "three")
+		r.end(t)
+		if err := r.same(); err != nil {
+			t.Error(err)
 		}
-	}
-	if err := k.Do(func() {
-		k.Enter("told", "while it stands")
-		k.Emit(trace.Event{Kind: trace.ProcessStart, Payload: &trace.Process{Reason: "while it stands"}})
-		k.Resume()
-	}); err != nil {
-		t.Error(err)
-	}
-	ask("three")
-	k.Stop()
-	if err := <-ran; err != nil {
-		t.Fatal(err)
-	}
-	want, inputs := first.inside()
-	if len(inputs) != 4 {
-		t.Fatalf("%d inputs", len(inputs))
-	}
+		want, inputs := r.said.inside()
+		if len(inputs) != 4 {
+			t.Fatalf("%d inputs", len(inputs))
+		}
 
-	repeat := func(inputs []*trace.Input) (kept, error) {
-		var again kept
-		var k *sim.Kernel
-		var p *sim.Process
-		ended := make(chan error, 1)
-		k, p = ticking(sim.Config{Seed: 5, Sink: &again, Again: &sim.Again{
-			Inputs: inputs, To: uint64(len(want)), Ended: func(err error) { ended <- err },
-			Let: func(in *trace.Input) (bool, error) {
-				var what string
-				if err := in.Decode(&what); err != nil {
-					return false, err
-				}
-				k.Enter(in.What, in)
-				if in.What == "told" {
-					k.Emit(trace.Event{Kind: trace.ProcessStart, Payload: &trace.Process{Reason: what}})
-					return true, nil
-				}
-				k.Start(p, what, func(t *sim.Task) { say(t, what) }, nil)
-				return true, nil
-			},
-		}})
-		go func() { ran <- k.Run(context.Background()) }()
-		err := <-ended
-		k.Stop()
-		return again, errors.Join(err, <-ran)
-	}
-	again, err := repeat(inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, entered := again.inside(); fmt.Sprint(got) != fmt.Sprint(want) || len(entered) != len(inputs) {
-		t.Errorf("run again:\n%v\nwas:\n%v", got, want)
-	}
+		moved := *inputs[1]
+		moved.Steps = 0
+		var lost *sim.LostError
+		if _, err := repeated([]*trace.Input{inputs[1], &moved}, len(want)); !errors.As(err, &lost) || lost.Input != &moved {
+			t.Errorf("an input whose place has passed: %v", err)
+		}
+	})
+}
 
-	moved := *inputs[1]
-	moved.Steps = 0
-	var lost *sim.LostError
-	if _, err := repeat([]*trace.Input{inputs[1], &moved}); !errors.As(err, &lost) || lost.Input != &moved {
-		t.Errorf("an input whose place has passed: %v", err)
+// A task that stood in the midst of its step ends it before what entered only then: both have the
+// same number of wake-ups before them.
+func TestWhatEnteredAfterAStepEntersAfterIt(t *testing.T) {
+	for name, meanwhile := range map[string]func(t *testing.T, r *lived){
+		"at once":       func(t *testing.T, r *lived) { r.ask(t, "after") },
+		"a little late": func(t *testing.T, r *lived) { time.Sleep(time.Millisecond); r.ask(t, "after") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			steady.Bubble(t, func(t *testing.T) {
+				r := begin()
+				r.ask(t, "before")
+				r.do(t, func() { r.AddStop(&sim.Stop{Once: true, At: ticks}) })
+				r.stands(t)
+				r.do(t, func() { r.tell("while it stands") })
+				r.do(t, r.Resume)
+				meanwhile(t, r)
+				r.end(t)
+				if err := r.same(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func ticks(e *trace.Event) bool {
+	p, ok := e.Payload.(*trace.Process)
+	return ok && strings.HasPrefix(p.Reason, "tick")
+}
+
+// Whatever a person does to a run, and whenever, it can be run again: pauses, steps, what they do
+// while it stands, requests that wait for it to go on, and those that come at any moment.
+func TestAnyRunEntersAgain(t *testing.T) {
+	steady.Check(t, func(draw *rapid.T) {
+		acts := rapid.SliceOfN(rapid.SampledFrom([]string{"ask", "ask beside", "wait beside", "tell", "tell", "pause", "step", "begin a step", "run to a tick", "resume", "resume and ask", "pass", "look", "speed"}), 1, 40).Draw(draw, "acts")
+		passes := rapid.SliceOfN(rapid.IntRange(0, 30_000), len(acts), len(acts)).Draw(draw, "passes")
+		var differs error
+		steady.Bubble(t, func(t *testing.T) {
+			r := begin()
+			r.ask(t, "begin")
+			for i, act := range acts {
+				what := fmt.Sprint(act, " ", i)
+				r.act(t, act, what, time.Duration(passes[i])*time.Microsecond)
+			}
+			answered := make(chan struct{})
+			go func() { r.ask(t, "end"); close(answered) }()
+			steady.Until(t, "no stop is left", func() bool {
+				r.do(t, r.Resume)
+				select {
+				case <-answered:
+					return true
+				default:
+					return false
+				}
+			})
+			r.end(t)
+			differs = r.same()
+		})
+		if differs != nil {
+			draw.Fatal(differs)
+		}
+	})
+}
+
+// act does one thing to the run.
+func (r *lived) act(t *testing.T, act, what string, d time.Duration) {
+	beside := func(fn func()) {
+		go fn()
+		synctest.Wait()
+	}
+	switch act {
+	case "ask":
+		beside(func() { r.ask(t, what) })
+		time.Sleep(d)
+	case "ask beside":
+		beside(func() { r.ask(t, what) })
+	case "wait beside":
+		beside(func() { _ = r.Attend(t.Context(), r.process, what, func(t *sim.Task) { t.Sleep(d) }) })
+	case "tell":
+		r.do(t, func() { r.tell(what) })
+	case "pause":
+		r.do(t, r.Pause)
+	case "step":
+		r.do(t, func() { r.Step(trace.GrainRaft) })
+		r.stands(t)
+	case "begin a step":
+		r.do(t, func() { r.Step(trace.GrainRaft) })
+	case "run to a tick":
+		r.do(t, func() { r.AddStop(&sim.Stop{Once: true, At: ticks}); r.Resume() })
+		r.stands(t)
+	case "resume":
+		r.do(t, r.Resume)
+	case "resume and ask":
+		beside(func() { r.ask(t, what) })
+		r.do(t, r.Resume)
+	case "pass":
+		time.Sleep(d)
+	case "look":
+		r.do(t, func() { r.Paused() })
+	case "speed":
+		r.do(t, func() { r.SetSpeed(0.1 + d.Seconds()*100) })
 	}
 }
 

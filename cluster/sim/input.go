@@ -18,15 +18,14 @@ const (
 // anything. data is what is needed to make it again, as [trace.Input.Encode] takes it, or the
 // input of a run that is run again.
 //
-// A place is told by how many wake-ups came before, as virtual time alone does not tell
-// it: between two of them nothing happens by itself, so whoever enters there again, at
-// the same virtual time, finds the cluster as it was.
+// The number of wake-ups that came before says where the place is, as virtual time alone does
+// not: between two of them nothing happens by itself, so what enters there again, at the
+// same virtual time, finds the cluster as it was. In the midst of a wake-up the event after which
+// its task stands says it.
 func (k *Kernel) Enter(what string, data any) uint64 {
 	k.entered++
 	in := &trace.Input{What: what, Number: k.entered, Steps: k.steps, At: k.now}
-	if k.gate.standing && k.runq.len() > 0 {
-		in.Within = k.runq.first().within
-	}
+	in.Within = k.within()
 	if again, ok := data.(*trace.Input); ok {
 		in.Data = again.Data
 	} else {
@@ -36,6 +35,15 @@ func (k *Kernel) Enter(what string, data any) uint64 {
 		k.cfg.Sink.Append(&trace.Event{ID: k.last, At: k.now, Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.InputEntered, Payload: in})
 	}
 	return k.entered
+}
+
+// within is the event after which a task stands in the midst of a step, 0 if none does: also when
+// the cluster may move again and the task has not yet, for what enters then finds half of a step.
+func (k *Kernel) within() uint64 {
+	if k.runq.len() == 0 {
+		return 0
+	}
+	return k.runq.first().within // it is the first in line, see Emit
 }
 
 // Unseen does something that is not part of the run: the tasks and timers that it makes

@@ -8,8 +8,9 @@ var InputEntered = outside[Input]("run.input",
 	"Nothing: kviz fork reads it.", "kviz")
 
 // InputVersion is the version of what inputs hold that this package writes, and the
-// newest that it reads.
-const InputVersion = 1
+// newest that it reads. Version 1 left out Within where the cluster had been let go and the task
+// that stood in the midst of its step had not moved yet.
+const InputVersion = 2
 
 // Input is something that entered a run from outside, and where.
 type Input struct {
