@@ -116,6 +116,9 @@ func Compute(in In) Out {
 	cols, rows := shape(in, body) // which the console does not change
 	body, o.Console = consoleRect(in, body, rows)
 	body, o.Menu = menuRect(in, body)
+	if narrowest(in, body, cols) < leastW { // a lesson and a menu beside it
+		cols, rows = 1, 1
+	}
 	if cols*rows < len(in.Panes) && !(in.Menu && in.W < beside) {
 		o.Tabs = grid.Rect{X: body.X, Y: body.Y, W: body.W, H: 1}
 		body = grid.Rect{X: body.X, Y: body.Y + 1, W: body.W, H: body.H - 1}
@@ -207,6 +210,17 @@ func shape(in In, body grid.Rect) (cols, rows int) {
 	return cols, rows
 }
 
+// leastW is the narrowest that a pane can be and still say something, frame included.
+const leastW = 20
+
+// narrowest is how wide the narrowest pane is with so many beside one another.
+func narrowest(in In, body grid.Rect, cols int) int {
+	if cols > 1 && Presets[preset(in)].Main {
+		return body.W - mainW(body)
+	}
+	return body.W / cols
+}
+
 func preset(in In) int {
 	n := len(Presets)
 	return ((in.Preset % n) + n) % n
@@ -249,8 +263,11 @@ func Order(in In) []string {
 	return out
 }
 
+// mainW is how wide the large pane is.
+func mainW(body grid.Rect) int { return body.W * 62 / 100 }
+
 func mainSlots(in In, body grid.Rect, rows int) []Slot {
-	w := body.W * 62 / 100
+	w := mainW(body)
 	out := []Slot{{in.Focus, grid.Rect{X: body.X, Y: body.Y, W: w, H: body.H}}}
 	n := 0
 	for _, pane := range Order(in) {

@@ -33,7 +33,7 @@ func TestPartsTileTheScreen(t *testing.T) {
 		for _, s := range o.Slots {
 			rects = append(rects, s.Rect)
 			focused = focused || s.Pane == in.Focus
-			if s.Rect.W < 20 || s.Rect.H < 3 {
+			if s.Rect.W < leastW || s.Rect.H < 3 {
 				r.Fatalf("pane %s has only %dx%d at %dx%d", s.Pane, s.Rect.W, s.Rect.H, in.W, in.H)
 			}
 		}
@@ -69,6 +69,14 @@ func names(n int) []string {
 		out = append(out, string(rune('a'+i)))
 	}
 	return out
+}
+
+// With a lesson and a menu beside it, one pane keeps the width that is left.
+func TestALessonAndAMenuLeaveOnePane(t *testing.T) {
+	in := In{W: 110, H: 18, Panes: names(9), Preset: 2, Focus: "c", Lesson: true, Menu: true}
+	if got, want := Compute(in).Slots, []Slot{{"c", grid.Rect{Y: 2, W: 30, H: 12}}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 func TestHowManyPanesFit(t *testing.T) {
