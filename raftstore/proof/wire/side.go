@@ -170,7 +170,7 @@ var measured = []protoreflect.Name{"raft_term", "raftTerm", "raftIndex", "raftAp
 // chance).
 func (s *side) strip(m protoreflect.Message) {
 	own := m.Descriptor().Name()
-	defer inOrderOfID(m.Interface())
+	defer putInOrder(m.Interface())
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case own == "ResponseHeader" && f.Name() != "revision":
@@ -197,12 +197,20 @@ func (s *side) strip(m protoreflect.Message) {
 	})
 }
 
-func inOrderOfID(m proto.Message) {
+func putInOrder(m proto.Message) {
 	if list, ok := m.(interface{ GetMembers() []*pb.Member }); ok {
 		slices.SortFunc(list.GetMembers(), func(a, b *pb.Member) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	if list, ok := m.(*pb.AlarmResponse); ok {
 		slices.SortFunc(list.Alarms, func(a, b *pb.AlarmMember) int { return cmp.Compare(a.MemberID, b.MemberID) })
+	}
+	if status, ok := m.(*pb.StatusResponse); ok {
+		// Alarms come last, in the order of a map; what comes before them has its place.
+		last := len(status.Errors)
+		for last > 0 && strings.Contains(status.Errors[last-1], "alarm:") {
+			last--
+		}
+		slices.Sort(status.Errors[last:])
 	}
 }
 
