@@ -47,10 +47,11 @@ type side struct {
 // said is one call and its answer.
 type said struct{ call, answer string }
 
-func newSide(ctx context.Context, name string, endpoints []string) (*side, error) {
+func newSide(ctx context.Context, name string, endpoints []string, options ...grpc.DialOption) (*side, error) {
+	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
 	s := &side{name: name, ctx: ctx}
 	for _, e := range endpoints {
-		conn, err := grpc.NewClient(e, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
+		conn, err := grpc.NewClient(e, options...)
 		if err != nil {
 			return nil, err
 		}

@@ -55,6 +55,15 @@ func (w *stream) progress(n int) {
 	w.read(w.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}), n)
 }
 
+// noProgress asks for progress where there is none to tell, and waits until the server has
+// decided so: it answers the requests of a stream one after another, here the last one, which
+// it refuses. Without that, a put on the same connection could come before the
+// request for progress: then the watcher has begun, and both servers rightly answer.
+func (w *stream) noProgress() {
+	w.progress(0)
+	w.create(1, watching("b", "a"))
+}
+
 // read writes down the next n things.
 func (w *stream) read(call string, n int) {
 	for i := range n {
@@ -148,6 +157,7 @@ func watches(s *side) {
 	progress(s)
 	overtaken(s)
 	s.at = 1
+	ask(s, s.kv().Range, get("c", "")) // after which the follower has applied everything
 	f := s.watch("of a follower", "hasleader", "true")
 	defer f.cancel()
 	f.create(1, watching("f", "g"))
@@ -192,10 +202,10 @@ func future(s *side) {
 func progress(s *side) {
 	w := s.watch("progress")
 	defer w.cancel()
-	w.progress(0) // without a watcher nobody answers
+	w.noProgress() // without a watcher nobody answers
 	now := ask(s, s.kv().Put, put("p", "now")).GetHeader().GetRevision()
 	w.create(1, watching("p", "", from(now+1)))
-	w.progress(0) // it has not come to where the watcher begins
+	w.noProgress() // it has not come to where the watcher begins
 	ask(s, s.kv().Put, put("p", "1"))
 	w.read("the event", 1)
 	w.progress(1)
@@ -204,7 +214,7 @@ func progress(s *side) {
 	w.create(1, watching("p", ""))
 	w.progress(1)
 	w.create(1, watching("p", "", from(now+10)))
-	w.progress(0) // one watcher holds all back
+	w.noProgress() // one watcher holds all back
 	ask(s, s.kv().Put, put("p", "2"))
 	w.readAny("the event", 2)
 	w.drop(1, 2)
@@ -220,7 +230,7 @@ func overtaken(s *side) {
 	defer w.cancel()
 	w.create(2, watching("c", "", from(now-1)))
 	w.create(3, watching("c", "", from(now), withPrev))
-	w.progress(0) // etcd keeps the one that was canceled until it is told to forget it
+	w.noProgress() // etcd keeps the one that was canceled until it is told to forget it
 	ask(s, s.kv().Put, put("c", "3"))
 	w.read("the event", 1)
 	w.drop(1, 0)

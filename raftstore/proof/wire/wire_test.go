@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
 	"kviz/raftstore/metrics"
@@ -108,7 +110,7 @@ func shorten(s string) string {
 	return s
 }
 
-func realEtcd(t *testing.T) *side {
+func realEtcd(t *testing.T, options ...grpc.DialOption) *side {
 	t.Helper()
 	c, err := peer.Start(t.TempDir())
 	if err != nil {
@@ -119,10 +121,10 @@ func realEtcd(t *testing.T) *side {
 			t.Error(err)
 		}
 	})
-	return sideOf(t, "etcd", c.Endpoints())
+	return sideOf(t, "etcd", c.Endpoints(), options)
 }
 
-func ours(t *testing.T) *side {
+func ours(t *testing.T, options ...grpc.DialOption) *side {
 	t.Helper()
 	set := metrics.New()
 	store, err := raftstore.Open(raftstore.Config{NoSync: true, Events: set.Observe})
@@ -141,13 +143,13 @@ func ours(t *testing.T) *side {
 			t.Error(err)
 		}
 	})
-	return sideOf(t, "kviz", served.Endpoints)
+	return sideOf(t, "kviz", served.Endpoints, options)
 }
 
-func sideOf(t *testing.T, name string, endpoints []string) *side {
+func sideOf(t *testing.T, name string, endpoints []string, options []grpc.DialOption) *side {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	s, err := newSide(ctx, name, endpoints)
+	s, err := newSide(ctx, name, endpoints, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
