@@ -12,6 +12,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
+	"kviz/raftstore/lock"
 	"kviz/raftstore/member"
 	"kviz/raftstore/remote"
 )
@@ -35,12 +36,12 @@ type membership struct {
 	rosterMu  sync.Mutex // guards onMembers and the replacing of roster
 	onMembers []func()
 
-	changing  sync.Mutex   // held during a change of the group; guards facts
+	changing  lock.Lock    // held during a change of the group; guards facts
 	facts     groupFacts   // what is in the group's file
-	adopting  sync.Mutex   // keeps the order in which configurations are taken over
+	adopting  lock.Lock    // keeps the order in which configurations are taken over
 	adopted   uint64       // the term of the leader whose configuration was taken over last
 	underWay  atomic.Int64 // changes that leaders were asked for and that have not ended
-	starting  sync.RWMutex // read-locked while a member starts; locked while none may
+	starting  lock.Lock    // read-locked while a member starts; locked while none may
 	clusterID atomic.Uint64
 }
 

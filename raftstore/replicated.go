@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/server/v3/auth"
 
 	"kviz/raftstore/apply"
+	"kviz/raftstore/lock"
 	"kviz/raftstore/member"
 	"kviz/raftstore/remote"
 	"kviz/raftstore/wire"
@@ -55,7 +56,7 @@ type Replicated struct {
 	timedOut  map[string]int // how often whose election timeout was made to run out
 	pace      atomic.Int64   // see SlowElections
 	slowed    atomic.Int64   // see SlowDown
-	splitting sync.Mutex     // held while an election is being split
+	splitting lock.Lock      // held while an election is being split
 	requests  member.Requests
 
 	order      *order

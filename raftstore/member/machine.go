@@ -6,7 +6,6 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/raftstore/apply"
+	"kviz/raftstore/lock"
 	"kviz/raftstore/mvcc"
 )
 
@@ -36,7 +36,7 @@ type Applied struct {
 // ApplyBatch, Snapshot and Restore on one goroutine; readers may come from any.
 type machine struct {
 	inc     *incarnation
-	mu      sync.RWMutex // guards state and session
+	mu      lock.Lock // guards state and session
 	state   *apply.State
 	session session
 	applied progress // the last entry that reached the machine; raft keeps no-ops to itself

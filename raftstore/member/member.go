@@ -14,6 +14,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"kviz/raftstore/apply"
+	"kviz/raftstore/lock"
 	"kviz/raftstore/wire"
 )
 
@@ -74,7 +75,7 @@ type Member struct {
 	asked atomic.Int32 // snapshots that somebody asked for and that are under way
 	room  room
 
-	lifecycle sync.Mutex // held while starting and stopping
+	lifecycle lock.Lock // held while starting and stopping
 	running   atomic.Pointer[incarnation]
 	reason    atomic.Value // string: why it is down
 
