@@ -2,8 +2,8 @@
 // disk, or a change of the group waits for a quorum.
 //
 // In a bubble of testing/synctest time passes only while every goroutine waits for it. One
-// that waits for a [sync.Mutex] does not count as waiting, so that whoever holds the mutex
-// could never see its timer run out. Waiting for a [Lock] counts. What is held for moments
+// that waits for a [sync.Mutex] does not count as waiting, so that a timer of the mutex's
+// holder would never run out. Waiting for a [Lock] counts. What is held for moments
 // only stays a sync.Mutex.
 package lock
 
