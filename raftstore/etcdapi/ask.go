@@ -3,7 +3,6 @@ package etcdapi
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -17,7 +16,7 @@ import (
 // waiter is a caller that waits for a request's end.
 type waiter struct{ result chan *raftstore.Result }
 
-var waiters = sync.Pool{New: func() any { return &waiter{make(chan *raftstore.Result, 1)} }}
+func newWaiter() any { return &waiter{make(chan *raftstore.Result, 1)} }
 
 // requestTimeout is how long a member that is cut off lets a request wait:
 // etcd's 5 s and two election timeouts of 1 s.
@@ -84,12 +83,12 @@ func (f *frontend) ask(ctx context.Context, req *pb.InternalRaftRequest, what st
 		}
 	}
 	f.forwarded(req, what)
-	w := waiters.Get().(*waiter)
+	w := f.server.waiters.Get().(*waiter)
 	f.server.store.Do(req, func(r *raftstore.Result) { w.result <- r })
 	var r *raftstore.Result
 	select {
 	case r = <-w.result:
-		waiters.Put(w)
+		f.server.waiters.Put(w)
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()
 	case <-open.done:

@@ -92,6 +92,7 @@ type Server struct {
 	group   group // nil on a bare store
 	metrics *metrics.Set
 	events  eventCache
+	waiters sync.Pool // of *waiter; a channel must not go from one bubble of synctest to another
 
 	mu        sync.Mutex
 	frontends []*frontend // in order of joining
@@ -130,6 +131,7 @@ func Serve(store raftstore.Store, cfg Config) (*Server, error) {
 		cfg: cfg, store: b, metrics: cfg.Metrics, nextPort: cfg.Port,
 		poke: make(chan struct{}, 1), closing: make(chan struct{}), stop: func() {},
 	}
+	s.waiters.New = newWaiter
 	if g, ok := store.(group); ok {
 		s.group = g
 	}
