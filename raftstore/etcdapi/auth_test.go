@@ -22,19 +22,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // onCheap runs a test over both stores, which hash passwords cheaply.
 func onCheap(t *testing.T, test func(t *testing.T, b *bench)) {
-	cfg := raftstore.Config{NoSync: true, BcryptCost: 4}
-	t.Run("bare", func(t *testing.T) { test(t, newBench(t, raftstore.OpenBareWith(cfg))) })
-	t.Run("replicated", func(t *testing.T) {
-		s, err := raftstore.Open(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, newBench(t, s))
-	})
+	both(t, raftstore.Config{NoSync: true, BcryptCost: 4}, test)
 }
 
 // guarded is a store with root and ann, who may read r to s, write w to x and
@@ -246,7 +239,9 @@ func (g *guarded) attach(ctx context.Context, key string, lease int64) error {
 }
 
 // A simple token is forgotten after five minutes in which nobody used it.
-func TestASimpleTokenIsForgotten(t *testing.T) {
+func TestASimpleTokenIsForgotten(t *testing.T) { steady.Bubble(t, testASimpleTokenIsForgotten) }
+
+func testASimpleTokenIsForgotten(t *testing.T) {
 	clock := &stillClock{}
 	g := guard(newBench(t, raftstore.OpenBareWith(raftstore.Config{Clock: clock, BcryptCost: 4})))
 	ann := g.as("ann")
@@ -310,12 +305,13 @@ func TestSignedTokens(t *testing.T) {
 		t.Run(method.Alg(), func(t *testing.T) {
 			dir := t.TempDir()
 			config := fmt.Sprintf("jwt,pub-key=%s,priv-key=%s,sign-method=%s,ttl=10m", pemFile(t, dir, "public", keys[1]), pemFile(t, dir, "private", keys[0]), method.Alg())
-			s, err := raftstore.Open(raftstore.Config{NoSync: true, AuthToken: config, BcryptCost: 4})
-			if err != nil {
-				t.Fatal(err)
-			}
-			g := guard(newBench(t, s))
-			testSigned(t, g, method, keys, foreign)
+			steady.Bubble(t, func(t *testing.T) {
+				s, err := raftstore.Open(raftstore.Config{NoSync: true, AuthToken: config, BcryptCost: 4})
+				if err != nil {
+					t.Fatal(err)
+				}
+				testSigned(t, guard(newBench(t, s)), method, keys, foreign)
+			})
 		})
 	}
 }

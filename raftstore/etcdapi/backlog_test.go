@@ -3,11 +3,11 @@ package etcdapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc/codes"
@@ -15,6 +15,7 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/metrics"
+	"kviz/raftstore/steady"
 )
 
 // lagging is a store of which a member has not applied what it should have.
@@ -36,7 +37,9 @@ func (l *lagging) Members() []raftstore.MemberStatus {
 
 // A member that has more than 5,000 committed entries to apply takes no more
 // writes, still reads, and takes writes again when it has caught up.
-func TestTooManyRequests(t *testing.T) {
+func TestTooManyRequests(t *testing.T) { steady.Bubble(t, testTooManyRequests) }
+
+func testTooManyRequests(t *testing.T) {
 	s := replicated(t)
 	store := &lagging{Replicated: s, member: s.IDs()[0]}
 	b := newBench(t, store)
@@ -46,12 +49,15 @@ func TestTooManyRequests(t *testing.T) {
 		return err
 	}
 	// until waits for the member's next look at how far it is.
-	until := func(want codes.Code) error {
-		for {
-			if err := put(); status.Code(err) == want || b.ctx.Err() != nil {
-				return err
+	until := func(want codes.Code) (err error) {
+		t.Helper()
+		steady.Await(t, fmt.Sprintf("a put ends with %v", want), func() error {
+			if err = put(); status.Code(err) == want {
+				return nil
 			}
-		}
+			return fmt.Errorf("it ends with %w", err)
+		})
+		return err
 	}
 	store.gap.Store(5000)
 	if err := put(); err != nil {
@@ -74,7 +80,9 @@ func TestTooManyRequests(t *testing.T) {
 }
 
 // What a member is asked and does shows in its numbers under etcd's names.
-func TestTheNewNumbersCount(t *testing.T) {
+func TestTheNewNumbersCount(t *testing.T) { steady.Bubble(t, testTheNewNumbersCount) }
+
+func testTheNewNumbersCount(t *testing.T) {
 	b := newBench(t, replicated(t))
 	b.put("a", "12345")
 	b.compact(2)
@@ -116,9 +124,12 @@ func TestTheNewNumbersCount(t *testing.T) {
 		`grpc_server_msg_sent_total{grpc_method="Watch",grpc_service="etcdserverpb.Watch",grpc_type="bidi_stream"}`:     1,
 		`etcd_cluster_version{cluster_version="3.7"}`:                                                                   1,
 	} {
-		if got := numbered(b.server.Metrics(), member, name); got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
+		steady.Await(t, name, func() error {
+			if got := numbered(b.server.Metrics(), member, name); got != want {
+				return fmt.Errorf("it is %v, want %v", got, want)
+			}
+			return nil
+		})
 	}
 	if n := numbered(b.server.Metrics(), member, "etcd_network_known_peers"); n != 2 {
 		t.Errorf("%v peers", n)
@@ -127,19 +138,14 @@ func TestTheNewNumbersCount(t *testing.T) {
 
 // numbered is one of a member's numbers, or the sum of all of a name.
 func numbered(set *metrics.Set, member, name string) (n float64) {
-	for end := time.Now().Add(10 * time.Second); ; {
-		n = 0
-		for _, v := range set.Snapshot(member) {
-			full := v.Name
-			if v.Labels != "" {
-				full += "{" + v.Labels + "}"
-			}
-			if full == name || strings.HasPrefix(full, name+"{") {
-				n += v.Value
-			}
+	for _, v := range set.Snapshot(member) {
+		full := v.Name
+		if v.Labels != "" {
+			full += "{" + v.Labels + "}"
 		}
-		if n > 0 || time.Now().After(end) {
-			return n
+		if full == name || strings.HasPrefix(full, name+"{") {
+			n += v.Value
 		}
 	}
+	return n
 }

@@ -13,14 +13,16 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3lock/v3lockpb"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // client is a real etcd client of all the addresses.
 func (b *bench) client(change ...func(*clientv3.Config)) *clientv3.Client {
 	b.t.Helper()
-	cfg := clientv3.Config{Endpoints: b.server.Endpoints, Context: b.ctx, DialTimeout: 10 * time.Second, Logger: zap.NewNop()}
+	cfg := clientv3.Config{Endpoints: b.server.Endpoints, Context: b.ctx, DialTimeout: 10 * time.Second, DialOptions: b.dialer(), Logger: zap.NewNop()}
 	for _, fn := range change {
 		fn(&cfg)
 	}
@@ -30,6 +32,10 @@ func (b *bench) client(change ...func(*clientv3.Config)) *clientv3.Client {
 	}
 	b.t.Cleanup(func() { c.Close() })
 	return c
+}
+
+func (b *bench) dialer() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithContextDialer(b.net.dial)}
 }
 
 func TestClientsKeepLeasesAlive(t *testing.T) { on(t, testClientLeases) }
@@ -166,7 +172,9 @@ func testRangeStream(t *testing.T, b *bench) {
 	}
 }
 
-func TestUsersAndRoles(t *testing.T) {
+func TestUsersAndRoles(t *testing.T) { steady.Bubble(t, testUsersAndRoles) }
+
+func testUsersAndRoles(t *testing.T) {
 	s, err := raftstore.Open(raftstore.Config{NoSync: true, BcryptCost: 4})
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +235,7 @@ func TestUsersAndRoles(t *testing.T) {
 	if r := <-alice.Watch(b.ctx, "secret"); r.Err() == nil || !strings.Contains(r.Err().Error(), "permission denied") {
 		t.Errorf("alice watches the secret: %v", r.Err())
 	}
-	if _, err := clientv3.New(clientv3.Config{Endpoints: b.server.Endpoints, Username: "alice", Password: "wrong", DialTimeout: 5 * time.Second, Logger: zap.NewNop()}); !errors.Is(err, rpctypes.ErrAuthFailed) {
+	if _, err := clientv3.New(clientv3.Config{Endpoints: b.server.Endpoints, Username: "alice", Password: "wrong", DialTimeout: 5 * time.Second, DialOptions: b.dialer(), Logger: zap.NewNop()}); !errors.Is(err, rpctypes.ErrAuthFailed) {
 		t.Errorf("a wrong password: %v", err)
 	}
 	must(root.AuthDisable(b.ctx))

@@ -11,11 +11,14 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/steady"
 )
 
 // A handler that breaks an invariant is handed to whoever owns the terminal; its
 // caller hears of it and the others go on.
-func TestAPanicOfAHandlerIsContained(t *testing.T) {
+func TestAPanicOfAHandlerIsContained(t *testing.T) { steady.Bubble(t, testAPanicOfAHandlerIsContained) }
+
+func testAPanicOfAHandlerIsContained(t *testing.T) {
 	var broken []string
 	b := serve(t, raftstore.OpenBare(), etcdapi.Config{
 		Do: func(context.Context, string, *pb.InternalRaftRequest) *raftstore.Result {

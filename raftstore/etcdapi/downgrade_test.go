@@ -2,18 +2,24 @@ package etcdapi_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore/steady"
 )
 
 // A downgrade is reported by every member, survives a restart, and ends when it is
 // canceled.
 func TestADowngradeIsUnderWayUntilItIsCanceled(t *testing.T) {
+	steady.Bubble(t, testADowngradeIsUnderWayUntilItIsCanceled)
+}
+
+func testADowngradeIsUnderWayUntilItIsCanceled(t *testing.T) {
 	s := replicated(t)
 	b := newBench(t, s)
 	m := pb.NewMaintenanceClient(b.conns[0])
@@ -26,21 +32,19 @@ func TestADowngradeIsUnderWayUntilItIsCanceled(t *testing.T) {
 	}
 	told := func(at int, want string, enabled bool) {
 		t.Helper()
-		for end := time.Now().Add(10 * time.Second); ; {
+		steady.Await(t, fmt.Sprintf("member %d has storage %s", at, want), func() error {
 			r, err := pb.NewMaintenanceClient(b.conns[at]).Status(b.ctx, &pb.StatusRequest{})
 			if err == nil && r.StorageVersion == want && r.DowngradeInfo.Enabled == enabled && (r.DowngradeInfo.TargetVersion == want) == enabled {
-				return
+				return nil
 			}
-			if time.Now().After(end) {
-				t.Fatalf("member %d: %v %v", at, r, err)
-			}
-		}
+			return fmt.Errorf("status: %v %w", r, err)
+		})
 	}
 	ask(nil, clientv3.DowngradeEnable, "3.6", "3.7")
 	for at := range b.conns {
 		told(at, "3.6.0", true)
 	}
-	if _, body := b.get("/version", nil); body != `{"etcdserver":"3.7.3","etcdcluster":"3.6.0","storage":"3.6.0"}` {
+	if _, body := b.get("/version"); body != `{"etcdserver":"3.7.3","etcdcluster":"3.6.0","storage":"3.6.0"}` {
 		t.Error(body)
 	}
 	ask(rpctypes.ErrGRPCDowngradeInProcess, clientv3.DowngradeValidate, "3.5", "")

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -19,12 +18,27 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/steady"
 )
 
 // on runs a test over both stores.
 func on(t *testing.T, test func(t *testing.T, b *bench)) {
-	t.Run("bare", func(t *testing.T) { test(t, newBench(t, raftstore.OpenBare())) })
-	t.Run("replicated", func(t *testing.T) { test(t, newBench(t, replicated(t))) })
+	both(t, raftstore.Config{NoSync: true}, test)
+}
+
+func both(t *testing.T, cfg raftstore.Config, test func(t *testing.T, b *bench)) {
+	t.Run("bare", func(t *testing.T) {
+		steady.Bubble(t, func(t *testing.T) { test(t, newBench(t, raftstore.OpenBareWith(cfg))) })
+	})
+	t.Run("replicated", func(t *testing.T) {
+		steady.Bubble(t, func(t *testing.T) {
+			s, err := raftstore.Open(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, newBench(t, s))
+		})
+	})
 }
 
 func replicated(t *testing.T) *raftstore.Replicated {
@@ -43,18 +57,25 @@ type bench struct {
 	store  raftstore.Store
 	server *etcdapi.Server
 	conns  []*grpc.ClientConn
+	net    *network
 }
 
 func newBench(t *testing.T, store raftstore.Store) *bench { return serve(t, store, etcdapi.Config{}) }
 
 func serve(t *testing.T, store raftstore.Store, cfg etcdapi.Config) *bench {
 	t.Helper()
+	return serveOn(t, newNetwork(), store, cfg)
+}
+
+func serveOn(t *testing.T, net *network, store raftstore.Store, cfg etcdapi.Config) *bench {
+	t.Helper()
+	cfg.On(net.listen)
 	server, err := etcdapi.Serve(store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	b := &bench{t: t, ctx: ctx, store: store, server: server}
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
+	b := &bench{t: t, ctx: ctx, store: store, server: server, net: net}
 	for _, addr := range server.Endpoints {
 		b.dial(addr)
 	}
@@ -76,7 +97,7 @@ func serve(t *testing.T, store raftstore.Store, cfg etcdapi.Config) *bench {
 // dial opens one more connection.
 func (b *bench) dial(addr string) *grpc.ClientConn {
 	b.t.Helper()
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := b.net.connect(addr)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -200,6 +221,7 @@ func (w *watch) expect(want ...string) {
 }
 
 func TestServeTakesNothingAndLeavesNothing(t *testing.T) {
+	steady.RealTime(t, "its port is the machine's")
 	before := runtime.NumGoroutine()
 	store := raftstore.OpenBare()
 	server, err := etcdapi.Serve(store, etcdapi.Config{})
@@ -237,19 +259,21 @@ func TestServeTakesNothingAndLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Goroutines of the client end on their own.
-	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
-		runtime.Gosched()
-	}
-	if n := runtime.NumGoroutine(); n > before {
+	steady.Await(t, fmt.Sprintf("as few goroutines as before, %d", before), func() error {
+		if runtime.NumGoroutine() <= before {
+			return nil
+		}
 		buf := make([]byte, 1<<16)
-		t.Errorf("%d goroutines before, %d after\n%s", before, n, buf[:runtime.Stack(buf, true)])
-	}
+		return fmt.Errorf("there are\n%s", buf[:runtime.Stack(buf, true)])
+	})
 	if _, err := etcdapi.Serve(store, etcdapi.Config{Port: 70000}); err == nil {
 		t.Error("port 70000 was listened on")
 	}
 }
 
-func TestClusterAndMaintenance(t *testing.T) {
+func TestClusterAndMaintenance(t *testing.T) { steady.Bubble(t, testClusterAndMaintenance) }
+
+func testClusterAndMaintenance(t *testing.T) {
 	b := newBench(t, replicated(t))
 	b.put("a", "1")
 	b.put("a", "2")
@@ -266,18 +290,16 @@ func TestClusterAndMaintenance(t *testing.T) {
 	hashes := map[uint32]int{}
 	for i, conn := range b.conns {
 		// A serializable read says when the member has come as far as the writes.
-		for {
+		steady.Until(t, "the member has applied the writes", func() bool {
 			r, err := pb.NewKVClient(conn).Range(b.ctx, &pb.RangeRequest{Key: []byte("a"), Serializable: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Header.Revision == 3 {
-				if string(r.Kvs[0].Value) != "2" || r.Header.MemberId != list.Members[i].ID {
-					t.Errorf("read at member %d: %v", i, r)
-				}
-				break
+			if r.Header.Revision == 3 && (string(r.Kvs[0].Value) != "2" || r.Header.MemberId != list.Members[i].ID) {
+				t.Errorf("read at member %d: %v", i, r)
 			}
-		}
+			return r.Header.Revision == 3
+		})
 		m := pb.NewMaintenanceClient(conn)
 		s, err := m.Status(b.ctx, &pb.StatusRequest{})
 		if err != nil {
@@ -312,6 +334,10 @@ func TestClusterAndMaintenance(t *testing.T) {
 }
 
 func TestAMemberThatIsDownDoesNotAnswer(t *testing.T) {
+	steady.Bubble(t, testAMemberThatIsDownDoesNotAnswer)
+}
+
+func testAMemberThatIsDownDoesNotAnswer(t *testing.T) {
 	s := replicated(t)
 	b := newBench(t, s)
 	b.put("a", "1")
@@ -341,15 +367,13 @@ func TestAMemberThatIsDownDoesNotAnswer(t *testing.T) {
 	}
 	// Alone, it steps down; who insists on a leader gets an error at once.
 	ctx := metadata.AppendToOutgoingContext(b.ctx, "hasleader", "true")
-	for {
+	steady.Until(t, "it answers no more", func() bool {
 		_, err := pb.NewKVClient(b.conns[leader]).Range(ctx, &pb.RangeRequest{Key: []byte("a"), Serializable: true})
-		if err != nil {
-			if got := status.Convert(err).Message(); got != "etcdserver: no leader" {
-				t.Errorf("without a leader: %s", got)
-			}
-			break
+		if got := status.Convert(err).Message(); err != nil && got != "etcdserver: no leader" {
+			t.Errorf("without a leader: %s", got)
 		}
-	}
+		return err != nil
+	})
 	if r, err := pb.NewKVClient(b.conns[leader]).Range(b.ctx, &pb.RangeRequest{Key: []byte("a"), Serializable: true}); err != nil || r.Count != 1 {
 		t.Errorf("a serializable read without a leader: %v %v", r, err)
 	}

@@ -88,7 +88,7 @@ func (f *frontend) listen() (l net.Listener, err error) {
 	if addr == "" {
 		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(f.port))
 	}
-	if l, err = net.Listen("tcp", addr); err == nil {
+	if l, err = f.server.cfg.open("tcp", addr); err == nil {
 		f.addr = l.Addr().String()
 	}
 	return l, err

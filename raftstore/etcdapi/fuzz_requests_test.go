@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -15,6 +14,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"kviz/raftstore/steady"
 )
 
 // plain sends bytes as they are, whatever the method takes.
@@ -81,7 +82,7 @@ func FuzzRequests(f *testing.F) {
 		if m.name == "/etcdserverpb.Auth/AuthEnable" {
 			return // without root it is refused; with one nobody gets in any more
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 		defer cancel()
 		err := send(ctx, conn, m, data)
 		if code := status.Code(err); code == codes.DeadlineExceeded || code == codes.Unavailable && !known(err) {

@@ -20,6 +20,7 @@ import (
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
 	"kviz/raftstore/mvcc"
+	"kviz/raftstore/steady"
 )
 
 // fuzzed is a bare store behind an address that lives as long as the fuzzing.
@@ -166,7 +167,7 @@ func FuzzFirstBytes(f *testing.F) {
 		if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 			return
 		}
-		if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		if err := c.SetReadDeadline(time.Now().Add(steady.Patience(t))); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.Copy(io.Discard, c); err != nil {

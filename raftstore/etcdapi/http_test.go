@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -18,30 +17,52 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/steady"
 )
 
 // get asks over plain HTTP.
-func (b *bench) get(path string, cfg *tls.Config) (*http.Response, string) {
+func (b *bench) get(path string) (*http.Response, string) {
 	b.t.Helper()
-	scheme := "http://"
-	if cfg != nil {
-		scheme = "https://"
-	}
-	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: cfg}, Timeout: 20 * time.Second}
-	defer hc.CloseIdleConnections()
-	resp, err := hc.Get(scheme + b.server.Addr + path)
+	req, err := http.NewRequestWithContext(b.ctx, http.MethodGet, "http://"+b.server.Addr+path, nil)
 	if err != nil {
 		b.t.Fatal(err)
+	}
+	return b.ask(req)
+}
+
+func (b *bench) post(path, body string) (*http.Response, string) {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.ctx, http.MethodPost, "http://"+b.server.Addr+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return b.ask(req)
+}
+
+func (b *bench) ask(req *http.Request) (*http.Response, string) {
+	b.t.Helper()
+	return ask(b.t, &http.Client{Transport: &http.Transport{DialContext: b.net.dialTCP}}, req)
+}
+
+func ask(t *testing.T, hc *http.Client, req *http.Request) (*http.Response, string) {
+	t.Helper()
+	defer hc.CloseIdleConnections()
+	resp, err := hc.Do(req)
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return resp, string(body)
 }
 
-func TestPlainHTTPOnTheSamePort(t *testing.T) {
+func TestPlainHTTPOnTheSamePort(t *testing.T) { steady.Bubble(t, testPlainHTTPOnTheSamePort) }
+
+func testPlainHTTPOnTheSamePort(t *testing.T) {
 	b := newBench(t, replicated(t))
 	b.put("a", "1")
 	for path, want := range map[string]string{
@@ -54,11 +75,11 @@ func TestPlainHTTPOnTheSamePort(t *testing.T) {
 		"/readyz?verbose&exclude=serializable_read&exclude=linearizable_read": "[+]data_corruption ok\n[+]non_learner ok\nok\n",
 		"/version": `{"etcdserver":"3.7.3","etcdcluster":"3.7.0","storage":"3.7.0"}`,
 	} {
-		if resp, body := b.get(path, nil); resp.StatusCode != http.StatusOK || body != want {
+		if resp, body := b.get(path); resp.StatusCode != http.StatusOK || body != want {
 			t.Errorf("%s: %d %q, want %q", path, resp.StatusCode, body, want)
 		}
 	}
-	resp, body := b.get("/metrics", nil)
+	resp, body := b.get("/metrics")
 	if resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
 	}
@@ -72,18 +93,14 @@ func TestPlainHTTPOnTheSamePort(t *testing.T) {
 			t.Errorf("no line %q in /metrics", line)
 		}
 	}
-	post, err := http.Post("http://"+b.server.Addr+"/v3/kv/range", "application/json", strings.NewReader(`{"key":"YQ=="}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer post.Body.Close()
 	// protojson puts blanks where it likes.
-	if body, err := io.ReadAll(post.Body); err != nil || !strings.Contains(strings.ReplaceAll(string(body), " ", ""), `"key":"YQ==","create_revision":"2","mod_revision":"2","version":"1","value":"MQ=="`) {
-		t.Errorf("JSON: %s %v", body, err)
+	if _, body := b.post("/v3/kv/range", `{"key":"YQ=="}`); !strings.Contains(strings.ReplaceAll(body, " ", ""), `"key":"YQ==","create_revision":"2","mod_revision":"2","version":"1","value":"MQ=="`) {
+		t.Errorf("JSON: %s", body)
 	}
 }
 
 func TestTLS(t *testing.T) {
+	steady.RealTime(t, "its port is the machine's")
 	dir := filepath.Join(t.TempDir(), "pki")
 	certs, err := etcdapi.MakeTLS(dir)
 	if err != nil {
@@ -99,12 +116,11 @@ func TestTLS(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	b := &bench{t: t, ctx: t.Context(), server: server}
 	cfg, err := certs.Client()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 	defer cancel()
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Addresses()[0].URL}, TLS: cfg, Logger: zap.NewNop()})
 	if err != nil {
@@ -114,7 +130,11 @@ func TestTLS(t *testing.T) {
 	if _, err := c.Put(ctx, "a", "1"); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := b.get("/health", cfg); body != `{"health":"true","reason":""}` || resp.TLS.Version != tls.VersionTLS13 {
+	health, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+server.Addr+"/health", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := ask(t, &http.Client{Transport: &http.Transport{TLSClientConfig: cfg}}, health); body != `{"health":"true","reason":""}` || resp.TLS.Version != tls.VersionTLS13 {
 		t.Errorf("health: %s over %x", body, resp.TLS.Version)
 	}
 	// Nobody without a certificate, with a foreign one, in the clear, or with an old TLS.
@@ -169,21 +189,14 @@ func TestTLS(t *testing.T) {
 }
 
 // A certificate's common name is a user, as soon as users count.
-func TestACertificateCanNameAUser(t *testing.T) {
+func TestACertificateCanNameAUser(t *testing.T) { steady.Bubble(t, testCertificateOfAUser) }
+
+func testCertificateOfAUser(t *testing.T) {
 	certs, err := etcdapi.MakeTLS(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := raftstore.OpenBareWith(raftstore.Config{BcryptCost: 4})
-	server, err := etcdapi.Serve(store, etcdapi.Config{TLS: certs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(server.Close(), store.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	b := serve(t, raftstore.OpenBareWith(raftstore.Config{BcryptCost: 4}), etcdapi.Config{TLS: certs})
 	connect := func(cert, key string) *clientv3.Client {
 		cfg, err := certs.Client()
 		if err != nil {
@@ -196,15 +209,9 @@ func TestACertificateCanNameAUser(t *testing.T) {
 			}
 			cfg.Certificates = []tls.Certificate{pair}
 		}
-		c, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Addresses()[0].URL}, TLS: cfg, Logger: zap.NewNop()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
+		return b.client(func(c *clientv3.Config) { c.Endpoints, c.TLS = []string{b.server.Addresses()[0].URL}, cfg })
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := b.ctx
 	nobody := connect("", "")
 	root := connect(issue(t, certs, "root"))
 	for _, fn := range []func() error{

@@ -7,14 +7,18 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
-func TestMaintenance(t *testing.T) {
+func TestMaintenance(t *testing.T) { steady.Bubble(t, testMaintenance) }
+
+func testMaintenance(t *testing.T) {
 	b := newBench(t, replicated(t))
 	c := b.client()
 	for i := range 50 {
@@ -60,7 +64,9 @@ func TestMaintenance(t *testing.T) {
 
 // What grows beyond the quota raises the alarm; compacting, defragmenting and
 // disarming takes it away.
-func TestQuota(t *testing.T) {
+func TestQuota(t *testing.T) { steady.Bubble(t, testQuota) }
+
+func testQuota(t *testing.T) {
 	s, err := raftstore.Open(raftstore.Config{NoSync: true, Quota: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +78,7 @@ func TestQuota(t *testing.T) {
 		r, err := c.Put(b.ctx, "k", strings.Repeat("v", 100_000))
 		if err == nil {
 			rev = r.Header.Revision
+			time.Sleep(time.Millisecond) // the size is looked at from time to time
 			continue
 		}
 		if !errors.Is(err, rpctypes.ErrNoSpace) {
@@ -86,7 +93,7 @@ func TestQuota(t *testing.T) {
 	if _, err := c.Delete(b.ctx, "nothing"); err != nil {
 		t.Errorf("delete under the alarm: %v", err)
 	}
-	resp, body := b.get("/health", nil)
+	resp, body := b.get("/health")
 	if resp.StatusCode != http.StatusServiceUnavailable || strings.TrimSpace(body) != `{"health":"false","reason":"ALARM NOSPACE"}` {
 		t.Errorf("health: %d %s", resp.StatusCode, body)
 	}

@@ -13,22 +13,23 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/steady"
 )
 
 // follower is a member that does not lead, and its place.
 func follower(t *testing.T, s *raftstore.Replicated) (int, string) {
 	t.Helper()
-	for {
-		if leader := s.Leader(); leader != "" {
-			ids := s.IDs()
-			i := slices.IndexFunc(ids, func(id string) bool { return id != leader })
-			return i, ids[i]
-		}
-	}
+	leader := ""
+	steady.Until(t, "a leader", func() bool { leader = s.Leader(); return leader != "" })
+	ids := s.IDs()
+	i := slices.IndexFunc(ids, func(id string) bool { return id != leader })
+	return i, ids[i]
 }
 
 // A member that is cut off is asked what a member of etcd would be asked.
-func TestAMemberThatIsCutOff(t *testing.T) {
+func TestAMemberThatIsCutOff(t *testing.T) { steady.Bubble(t, testAMemberThatIsCutOff) }
+
+func testAMemberThatIsCutOff(t *testing.T) {
 	s := replicated(t)
 	b := newBench(t, s)
 	b.put("a", "1")
@@ -43,9 +44,7 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 	if r, err := kv.Range(b.ctx, &pb.RangeRequest{Key: []byte("a"), Serializable: true}); err != nil || string(r.Kvs[0].Value) != "2" {
 		t.Errorf("what was written through the member is not read at it: %v %v", r, err)
 	}
-	for s.RevisionAt(id) < 3 {
-		time.Sleep(time.Millisecond)
-	}
+	steady.Until(t, "the member has applied the write", func() bool { return s.RevisionAt(id) == 3 })
 	if err := s.Isolate(id); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +81,9 @@ func get(key string, serializable bool) *pb.RequestOp {
 }
 
 // A stream that insists on a leader ends when it is lost; others go on.
-func TestStreamsThatInsistOnALeader(t *testing.T) {
+func TestStreamsThatInsistOnALeader(t *testing.T) { steady.Bubble(t, testStreamsThatInsistOnALeader) }
+
+func testStreamsThatInsistOnALeader(t *testing.T) {
 	s := replicated(t)
 	b := newBench(t, s)
 	b.put("a", "1")
@@ -124,7 +125,9 @@ func TestStreamsThatInsistOnALeader(t *testing.T) {
 }
 
 // Addresses come with members and go with them.
-func TestAddressesFollowTheMembers(t *testing.T) {
+func TestAddressesFollowTheMembers(t *testing.T) { steady.Bubble(t, testAddressesFollowTheMembers) }
+
+func testAddressesFollowTheMembers(t *testing.T) {
 	s := replicated(t)
 	b := newBench(t, s)
 	b.put("a", "1")
@@ -158,20 +161,17 @@ func TestAddressesFollowTheMembers(t *testing.T) {
 	if st, err := pb.NewMaintenanceClient(learner).Status(b.ctx, &pb.StatusRequest{}); err != nil || !st.IsLearner {
 		t.Errorf("status of a learner: %v %v", st, err)
 	}
-	for {
-		if r, err := kv.Range(b.ctx, &pb.RangeRequest{Key: []byte("a"), Serializable: true}); err == nil && len(r.Kvs) == 1 {
-			break
-		}
-	}
-	for {
+	steady.Until(t, "the learner has the key", func() bool {
+		r, err := kv.Range(b.ctx, &pb.RangeRequest{Key: []byte("a"), Serializable: true})
+		return err == nil && len(r.Kvs) == 1
+	})
+	steady.Until(t, "the learner is promoted", func() bool {
 		_, err := cluster.MemberPromote(b.ctx, &pb.MemberPromoteRequest{ID: added.Member.ID})
-		if err == nil {
-			break
-		}
-		if got := status.Convert(err).Message(); got != "etcdserver: can only promote a learner member which is in sync with leader" {
+		if got := status.Convert(err).Message(); err != nil && got != "etcdserver: can only promote a learner member which is in sync with leader" {
 			t.Fatalf("promote: %v", err)
 		}
-	}
+		return err == nil
+	})
 	if _, err := cluster.MemberPromote(b.ctx, &pb.MemberPromoteRequest{ID: added.Member.ID}); status.Convert(err).Message() != "etcdserver: can only promote a learner member" {
 		t.Errorf("promote a voter: %v", err)
 	}
@@ -193,9 +193,7 @@ func TestAddressesFollowTheMembers(t *testing.T) {
 	if err != nil || len(removed.Members) != 3 {
 		t.Fatalf("remove: %v %v", removed, err)
 	}
-	for len(b.server.Addresses()) != 3 {
-		time.Sleep(time.Millisecond)
-	}
+	steady.Until(t, "three addresses", func() bool { return len(b.server.Addresses()) == 3 })
 	if _, err := cluster.MemberRemove(b.ctx, &pb.MemberRemoveRequest{ID: added.Member.ID}); status.Convert(err).Message() != "etcdserver: member not found" {
 		t.Errorf("remove again: %v", err)
 	}
@@ -203,38 +201,60 @@ func TestAddressesFollowTheMembers(t *testing.T) {
 
 // The address of a member that comes back is the one it had.
 func TestAMemberComesBackToItsAddress(t *testing.T) {
+	t.Run("in memory", func(t *testing.T) {
+		steady.Bubble(t, func(t *testing.T) { testAMemberComesBackToItsAddress(t, newNetwork()) })
+	})
+	t.Run("on the machine", func(t *testing.T) {
+		steady.RealTime(t, "a port of the machine is opened again")
+		testAMemberComesBackToItsAddress(t, machine)
+	})
+}
+
+func testAMemberComesBackToItsAddress(t *testing.T, net *network) {
 	s := replicated(t)
-	b := newBench(t, s)
+	b := serveOn(t, net, s, etcdapi.Config{})
 	b.put("a", "1")
 	i, id := follower(t, s)
 	told := make(chan struct{}, 100)
 	b.server.OnAddresses(func() { told <- struct{}{} })
+	changed := func() {
+		t.Helper()
+		select {
+		case <-told:
+		case <-b.ctx.Done():
+			t.Fatal("no address came or went")
+		}
+	}
 	if err := s.Crash(id); err != nil {
 		t.Fatal(err)
 	}
-	<-told
+	changed()
 	if a := b.server.Addresses()[i]; a.Open || a.Addr != b.server.Endpoints[i] {
 		t.Errorf("the address of a member that is down: %+v", a)
 	}
 	if err := s.Restart(id); err != nil {
 		t.Fatal(err)
 	}
-	<-told
+	changed()
 	if a := b.server.Addresses()[i]; !a.Open || a.Addr != b.server.Endpoints[i] {
 		t.Errorf("the address of a member that is back: %+v", a)
 	}
-	for {
-		if _, err := pb.NewKVClient(b.conns[i]).Put(b.ctx, &pb.PutRequest{Key: []byte("a"), Value: []byte("2")}); err == nil {
-			break
-		} else if status.Code(err) != codes.Unavailable {
+	steady.Until(t, "a put at the member that is back", func() bool {
+		_, err := pb.NewKVClient(b.conns[i]).Put(b.ctx, &pb.PutRequest{Key: []byte("a"), Value: []byte("2")})
+		if err != nil && status.Code(err) != codes.Unavailable {
 			t.Fatal(err)
 		}
-	}
+		return err == nil
+	})
 }
 
 // A member that does not lead tells that it passes a write on, also where somebody else
 // than the store carries it there, as the console's kernel does.
 func TestAFollowerTellsThatItPassesAWriteOn(t *testing.T) {
+	steady.Bubble(t, testAFollowerTellsThatItPassesAWriteOn)
+}
+
+func testAFollowerTellsThatItPassesAWriteOn(t *testing.T) {
 	var s *raftstore.Replicated
 	told := make(chan string, 1)
 	s, err := raftstore.Open(raftstore.Config{NoSync: true, Events: func(e raftstore.Event) {

@@ -77,6 +77,8 @@ type Config struct {
 	// takes care of a panic in it: whoever owns the terminal gives it back first.
 	// Without it a panic ends the process as any other does.
 	Contain func(what string, fn func())
+
+	open func(network, address string) (net.Listener, error) // net.Listen, except in tests
 }
 
 // Server serves that API.
@@ -166,6 +168,9 @@ func (c *Config) complete() {
 	}
 	if c.Contain == nil {
 		c.Contain = func(_ string, fn func()) { fn() }
+	}
+	if c.open == nil {
+		c.open = net.Listen
 	}
 	if c.WatchProgressInterval == 0 {
 		c.WatchProgressInterval = 10 * time.Minute

@@ -10,15 +10,21 @@ import (
 	"github.com/gorilla/websocket"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // A browser watches and keeps a lease alive over WebSockets, as with etcd; what
 // is open then does not keep the server from closing.
 func TestTheGatewayStreamsOverWebSockets(t *testing.T) {
+	steady.Bubble(t, testTheGatewayStreamsOverWebSockets)
+}
+
+func testTheGatewayStreamsOverWebSockets(t *testing.T) {
 	b := newBench(t, raftstore.OpenBare())
 	open := func(path string) *websocket.Conn {
 		t.Helper()
-		conn, _, err := websocket.DefaultDialer.DialContext(b.ctx, "ws://"+b.server.Addr+path, nil)
+		dialer := &websocket.Dialer{NetDialContext: b.net.dialTCP}
+		conn, _, err := dialer.DialContext(b.ctx, "ws://"+b.server.Addr+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +38,7 @@ func TestTheGatewayStreamsOverWebSockets(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(steady.Patience(t))); err != nil {
 			t.Fatal(err)
 		}
 		_, got, err := conn.ReadMessage()
@@ -64,26 +70,18 @@ func TestTheGatewayStreamsOverWebSockets(t *testing.T) {
 }
 
 // Pages of other origins may ask, as with etcd; paths of old are understood.
-func TestOtherOriginsAndOldPaths(t *testing.T) {
+func TestOtherOriginsAndOldPaths(t *testing.T) { steady.Bubble(t, testOtherOriginsAndOldPaths) }
+
+func testOtherOriginsAndOldPaths(t *testing.T) {
 	b := newBench(t, raftstore.OpenBare())
 	req, err := http.NewRequestWithContext(b.ctx, http.MethodOptions, "http://"+b.server.Addr+"/v3/kv/range", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK || resp.Header.Get("Access-Control-Allow-Origin") != "*" {
+	if resp, _ := b.ask(req); resp.StatusCode != http.StatusOK || resp.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("%s %v", resp.Status, resp.Header)
 	}
-	post, err := http.Post("http://"+b.server.Addr+"/v3beta/kv/put", "application/json", strings.NewReader(`{"key":"YQ==","value":"MQ=="}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	post.Body.Close()
-	if post.StatusCode != http.StatusOK || b.store.(interface{ Revision() int64 }).Revision() != 2 {
+	if post, _ := b.post("/v3beta/kv/put", `{"key":"YQ==","value":"MQ=="}`); post.StatusCode != http.StatusOK || b.store.(interface{ Revision() int64 }).Revision() != 2 {
 		t.Errorf("a put by the old path: %s", post.Status)
 	}
 }

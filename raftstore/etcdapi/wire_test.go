@@ -15,6 +15,7 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/steady"
 )
 
 func put(key, value string) *pb.RequestOp {
@@ -156,6 +157,10 @@ func testFragments(t *testing.T, b *bench) {
 // A watcher that asks for progress gets it, if nothing else was sent, as long as it is
 // up to date.
 func TestProgressIsToldFromTimeToTime(t *testing.T) {
+	steady.Bubble(t, testProgressIsToldFromTimeToTime)
+}
+
+func testProgressIsToldFromTimeToTime(t *testing.T) {
 	store := raftstore.OpenBare()
 	b := serve(t, store, etcdapi.Config{WatchProgressInterval: 100 * time.Millisecond})
 	b.put("other", "1")
@@ -176,7 +181,9 @@ func TestProgressIsToldFromTimeToTime(t *testing.T) {
 }
 
 // What a client says of itself is looked at before anything else.
-func TestMetadata(t *testing.T) {
+func TestMetadata(t *testing.T) { steady.Bubble(t, testMetadata) }
+
+func testMetadata(t *testing.T) {
 	b := newBench(t, raftstore.OpenBare())
 	bad := metadata.AppendToOutgoingContext(b.ctx, rpctypes.MetadataClientAPIVersionKey, "3.7\xff")
 	if _, err := b.kv().Range(bad, &pb.RangeRequest{Key: []byte("a")}); err == nil {
@@ -186,7 +193,7 @@ func TestMetadata(t *testing.T) {
 	if _, err := b.kv().Range(good, &pb.RangeRequest{Key: []byte("a")}); err != nil {
 		t.Error(err)
 	}
-	if _, body := b.get("/metrics", nil); !strings.Contains(body, `etcd_server_client_requests_total{client_api_version="3.7",type="unary"} 1`) {
+	if _, body := b.get("/metrics"); !strings.Contains(body, `etcd_server_client_requests_total{client_api_version="3.7",type="unary"} 1`) {
 		t.Error("the client's version is not counted")
 	}
 }
