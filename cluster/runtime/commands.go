@@ -26,6 +26,10 @@ func cmdPrintf(sh *shell, a []string) int {
 	if len(a) == 0 {
 		return 1
 	}
+	if widths(a[0]) > maxWord {
+		sh.fail(errMemory)
+		return sh.last
+	}
 	format := strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(a[0])
 	args := make([]any, 0, len(a))
 	for _, s := range a[1:] {
@@ -223,19 +227,19 @@ func cmdHostname(sh *shell, a []string) int {
 
 func cmdEnv(sh *shell, a []string) int {
 	if len(a) > 0 {
-		v, ok := sh.env[a[0]]
+		v, ok := sh.env.value[a[0]]
 		if ok {
 			fmt.Fprintln(sh.out, v)
 		}
 		return boolCode(ok)
 	}
-	names := make([]string, 0, len(sh.env))
-	for n := range sh.env {
+	names := make([]string, 0, len(sh.env.value))
+	for n := range sh.env.value {
 		names = append(names, n)
 	}
 	sort.Strings(names)
 	for _, n := range names {
-		fmt.Fprintf(sh.out, "%s=%s\n", n, sh.env[n])
+		fmt.Fprintf(sh.out, "%s=%s\n", n, sh.env.value[n])
 	}
 	return 0
 }
@@ -243,7 +247,7 @@ func cmdEnv(sh *shell, a []string) int {
 func cmdExport(sh *shell, a []string) int {
 	for _, s := range a {
 		if k, v, ok := strings.Cut(s, "="); ok {
-			sh.env[k] = v
+			sh.assign(k, v)
 		}
 	}
 	return 0

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -98,6 +99,7 @@ type running struct {
 	files   map[string]string
 	serves  []int
 	trap    string          // what a script does on TERM
+	meter   meter           // what its shells, and those of exec, use
 	in      *stdio.Input    // its standard input; at its end from the beginning where it is not open
 	term    *stdio.Terminal // of one that has a terminal; else nil
 	ended   sim.Cond
@@ -136,6 +138,9 @@ func (r *Runtime) StartContainer(t *sim.Task, id string) error {
 	}
 	call, err := r.call(t, trace.RuntimeCall{Pod: s.key(), Container: c.Name, Call: "StartContainer", Arg: short(id)}, startTime, func() (string, error) {
 		b := behaviourOf(&c.ContainerConfig)
+		if argv := slices.Concat(c.Command, c.Args); tooLong(argv) {
+			b.Broken = fmt.Sprintf("failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: %q: %v", argv[0], errTooLong)
+		}
 		if b.Broken != "" {
 			c.State, c.ExitCode, c.Reason, c.Message = Exited, 128, "StartError", b.Broken
 			c.StartedAt, c.FinishedAt = time.Unix(0, 0).UTC(), t.Now()

@@ -56,9 +56,10 @@ func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, str
 
 // What a shell prints for a command that was ended by a signal.
 const (
-	hungUp      = 128 + 1 // SIGHUP
-	interrupted = 128 + 2 // SIGINT
-	killed      = 128 + 9 // SIGKILL, with the container
+	hungUp      = 128 + 1  // SIGHUP
+	interrupted = 128 + 2  // SIGINT
+	killed      = 128 + 9  // SIGKILL, with the container
+	brokenPipe  = 128 + 13 // SIGPIPE
 )
 
 func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *stdio.Streams, limit time.Duration) (int, error) {
@@ -71,6 +72,9 @@ func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *
 	}
 	if c.State != Running {
 		return 0, &Error{Code: "Unknown", Desc: fmt.Sprintf("failed to exec in container: failed to load task: container %q is not running", short(c.ID))}
+	}
+	if tooLong(argv) {
+		return 0, &Error{Code: "Unknown", Desc: fmt.Sprintf("failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to start container process: exec %s: %v", argv[0], errTooLong)}
 	}
 	// The command is a process of its own, so that a limit, or a key, can kill it.
 	p := r.k.NewProcess(r.lane)
@@ -87,12 +91,12 @@ func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *
 	if streams.TTY {
 		term = stdio.NewTerminal(streams.Out)
 		term.Interrupt = func() { end(interrupted) }
-		streams.OnClose(func() { end(hungUp) })
 		out, errw = term, term
 		if in = term.Lines; streams.In != nil {
 			streams.In.To(term.Take)
 		}
 	}
+	streams.OnClose(func() { end(hungUp) })
 	p.Go("exec "+short(c.ID), func(ct *sim.Task) {
 		ct.SetCauses(t.Causes()...)
 		sh := r.newShell(ct, c, s, out, errw)
@@ -141,15 +145,19 @@ func (sh *shell) exec(argv []string) int {
 	}
 	name := argv[0][strings.LastIndexByte(argv[0], '/')+1:]
 	if name == "sh" || name == "bash" || name == "ash" {
+		if sh.depth == maxDepth {
+			sh.fail(errFork)
+			return sh.last
+		}
 		for i, a := range argv[1:] {
 			if strings.HasPrefix(a, "-") && strings.HasSuffix(a, "c") && i+2 < len(argv) {
 				child := *sh
-				child.exited = false
+				child.exited, child.depth = false, sh.depth+1
 				return child.script(argv[i+2])
 			}
 		}
 		child := *sh // its input is the script
-		child.exited = false
+		child.exited, child.depth = false, sh.depth+1
 		if child.term != nil {
 			return child.interact()
 		}

@@ -20,9 +20,17 @@ type LogLine struct {
 // files.
 const logLines = 2000
 
+// logBytes is how much of a container's output is kept (the kubelet's containerLogMaxSize), and
+// lineBytes how long a line gets.
+const (
+	logBytes  = 10 << 20
+	lineBytes = 1 << 20
+)
+
 type log struct {
 	lines   []LogLine
 	rotated int // lines that are not kept any more
+	bytes   int // of lines
 	part    [2]string
 	news    sim.Cond // a line was written, or nothing more will be
 	viewers []*stdio.Streams
@@ -40,20 +48,34 @@ func (l *log) write(at time.Time, s string, stderr bool) {
 		}
 		_, _ = io.WriteString(out, s)
 	}
-	l.part[i] += s
-	for {
-		line, rest, ok := strings.Cut(l.part[i], "\n")
-		if !ok {
+	for text := l.part[i] + s; ; {
+		line, rest, ok := strings.Cut(text, "\n")
+		switch {
+		case len(line) > lineBytes:
+			line, rest = text[:lineBytes], text[lineBytes:]
+		case !ok:
+			l.part[i] = text
 			return
 		}
-		l.part[i] = rest
+		text = rest
 		l.lines = append(l.lines, LogLine{at, stream, line})
-		if len(l.lines) > logLines {
-			l.rotated += len(l.lines) - logLines/2
-			l.lines = append([]LogLine(nil), l.lines[len(l.lines)-logLines/2:]...)
+		l.bytes += len(line)
+		if len(l.lines) > logLines || l.bytes > logBytes {
+			l.rotate()
 		}
 		l.news.Broadcast()
 	}
+}
+
+// rotate keeps the newer half of what may be kept.
+func (l *log) rotate() {
+	from, bytes := len(l.lines), 0
+	for from > 0 && len(l.lines)-from < logLines/2 && bytes+len(l.lines[from-1].Text) <= logBytes/2 {
+		from--
+		bytes += len(l.lines[from].Text)
+	}
+	l.rotated += from
+	l.lines, l.bytes = append([]LogLine(nil), l.lines[from:]...), bytes
 }
 
 func (l *log) tail(lines, bytes int) string {

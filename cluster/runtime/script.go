@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -71,21 +72,31 @@ type shell struct {
 	t        *sim.Task
 	c        *Container
 	s        *Sandbox
-	env      map[string]string
+	env      *variables
 	in       *input
 	out, err io.Writer
 	term     *stdio.Terminal // that its streams are; nil for none
+	meter    *meter          // shared with all shells of the container
+	words    int             // bytes of variables in the words of the current command
+	depth    int             // shells around it
 	last     int
 	exited   bool
 	loop     int // 1 break, 2 continue
 }
 
 func (r *Runtime) newShell(t *sim.Task, c *Container, s *Sandbox, out, err io.Writer) *shell {
-	env := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME": s.Hostname, "HOME": "/root"}
-	for k, v := range c.Env {
-		env[k] = v
+	env := &variables{value: map[string]string{}}
+	for k, v := range map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME": s.Hostname, "HOME": "/root"} {
+		_ = env.set(k, v)
 	}
-	return &shell{r: r, t: t, c: c, s: s, env: env, in: &input{}, out: out, err: err}
+	for k, v := range c.Env {
+		_ = env.set(k, v) // what the API server takes for one Pod has room
+	}
+	m := &meter{}
+	if c.run != nil {
+		m = &c.run.meter
+	}
+	return &shell{r: r, t: t, c: c, s: s, env: env, in: &input{}, out: out, err: err, meter: m}
 }
 
 // input is what a command can read, once. Those that a command starts share it.
@@ -106,12 +117,12 @@ func (in *input) rest(t *sim.Task) string {
 
 // script parses and runs a text and gives its exit status.
 func (sh *shell) script(text string) int {
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), "")
+	list, err := parseScript(text)
 	if err != nil {
 		fmt.Fprintf(sh.err, "sh: %v\n", err)
 		return 2
 	}
-	sh.stmts(f.Stmts)
+	sh.stmts(list)
 	return sh.last
 }
 
@@ -126,14 +137,7 @@ func (sh *shell) stmts(list []*syntax.Stmt) {
 
 func (sh *shell) stmt(s *syntax.Stmt) {
 	if s.Background {
-		child := *sh
-		bg := *s
-		bg.Background = false
-		sh.t.Process().Go("background", func(t *sim.Task) {
-			child.t = t
-			child.stmt(&bg)
-		})
-		sh.last = 0
+		sh.background(s)
 		return
 	}
 	out, errw, in := sh.out, sh.err, sh.in
@@ -217,6 +221,14 @@ type fileWriter struct {
 }
 
 func (w fileWriter) Write(p []byte) (int, error) {
+	held := len(p)
+	for _, text := range w.sh.files() {
+		held += len(text)
+	}
+	if held > maxDisk {
+		w.sh.fail(errors.New("write error: No space left on device"))
+		return 0, syscall.ENOSPC
+	}
 	w.sh.files()[w.path] += string(p)
 	return len(p), nil
 }
@@ -236,12 +248,14 @@ func (sh *shell) command(cmd syntax.Command) {
 	case *syntax.CallExpr:
 		for _, a := range c.Assigns {
 			if a.Name != nil {
-				sh.env[a.Name.Value] = sh.word(a.Value)
+				sh.assign(a.Name.Value, sh.word(a.Value))
 			}
 		}
-		if args := sh.fields(c.Args); len(args) > 0 {
+		args := sh.fields(c.Args)
+		sh.spend(1 + sh.words/page)
+		if len(args) > 0 && !sh.exited {
 			sh.last = sh.exec(args)
-		} else if len(c.Assigns) > 0 {
+		} else if len(c.Assigns) > 0 && !sh.exited {
 			sh.last = 0
 		}
 	case *syntax.BinaryCmd:
@@ -273,10 +287,11 @@ func (sh *shell) binary(c *syntax.BinaryCmd) {
 		}
 	default: // a pipe: the left side runs to its end first
 		var buf strings.Builder
-		out, in := sh.out, sh.in
-		sh.out = &buf
-		sh.stmt(c.X)
-		sh.out, sh.in = out, &input{text: buf.String()}
+		left := *sh
+		left.out = &bounded{&buf, maxPipe, func() { left.exited, left.last = true, brokenPipe }}
+		left.stmt(c.X)
+		in := sh.in
+		sh.in = &input{text: buf.String()}
 		sh.stmt(c.Y)
 		sh.in = in
 	}
@@ -304,23 +319,16 @@ func (sh *shell) while(c *syntax.WhileClause) {
 		if (sh.last == 0) == c.Until || sh.exited {
 			break
 		}
-		before := sh.t.Elapsed()
 		sh.stmts(c.Do)
 		if sh.loopEnds() {
 			break
 		}
-		if sh.t.Elapsed() == before {
-			sh.t.Sleep(busyStep)
-		}
+		sh.spend(1)
 	}
 	if !sh.exited {
 		sh.last = 0
 	}
 }
-
-// busyStep is what one round of a loop that does not wait is taken to cost, so
-// that a busy loop lets virtual time pass.
-const busyStep = 10_000_000 // 10 ms
 
 func (sh *shell) loopEnds() bool {
 	l := sh.loop
@@ -336,8 +344,9 @@ func (sh *shell) forEach(c *syntax.ForClause) {
 		return
 	}
 	for _, w := range sh.fields(it.Items) {
-		sh.env[it.Name.Value] = w
+		sh.assign(it.Name.Value, w)
 		sh.stmts(c.Do)
+		sh.spend(1)
 		if sh.loopEnds() {
 			break
 		}
@@ -349,7 +358,7 @@ func (sh *shell) expander() *expand.Config {
 		Env: environ{sh},
 		CmdSubst: func(w io.Writer, cs *syntax.CmdSubst) error {
 			child := *sh
-			child.out = w
+			child.out = &bounded{w, maxWord, func() { child.fail(errMemory); sh.exited = true }}
 			child.stmts(cs.Stmts)
 			sh.last = child.last
 			return nil
@@ -358,6 +367,7 @@ func (sh *shell) expander() *expand.Config {
 }
 
 func (sh *shell) fields(words []*syntax.Word) []string {
+	sh.words = 0
 	f, err := expand.Fields(sh.expander(), words...)
 	if err != nil {
 		fmt.Fprintf(sh.err, "sh: %v\n", err)
@@ -369,6 +379,7 @@ func (sh *shell) word(w *syntax.Word) string {
 	if w == nil {
 		return ""
 	}
+	sh.words = 0
 	s, err := expand.Literal(sh.expander(), w)
 	if err != nil {
 		fmt.Fprintf(sh.err, "sh: %v\n", err)
@@ -384,20 +395,24 @@ func (e environ) Get(name string) expand.Variable {
 	if name == "?" {
 		return expand.Variable{Set: true, Kind: expand.String, Str: fmt.Sprint(e.sh.last)}
 	}
-	v, ok := e.sh.env[name]
+	v, ok := e.sh.env.value[name]
+	if e.sh.words += len(v); e.sh.words > maxWord {
+		e.sh.fail(errMemory)
+		return expand.Variable{}
+	}
 	return expand.Variable{Set: ok, Exported: true, Kind: expand.String, Str: v}
 }
 
 // Set sets one variable, as ${x:=y} and $((x++)) do.
 func (e environ) Set(name string, v expand.Variable) error {
-	e.sh.env[name] = v.Str
+	e.sh.assign(name, v.Str)
 	return nil
 }
 
 // Each visits all variables, sorted.
 func (e environ) Each(fn func(string, expand.Variable) bool) {
-	names := make([]string, 0, len(e.sh.env))
-	for n := range e.sh.env {
+	names := make([]string, 0, len(e.sh.env.value))
+	for n := range e.sh.env.value {
 		names = append(names, n)
 	}
 	sort.Strings(names)
